@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How a driver function is defined, and what the files of the driver share: devices, contexts,
+ * streams and the question what lies at an address.
+ *
+ *	CU_DEFINE(CONTEXT, cuMemAlloc_v2, (CUdeviceptr *ptr, size_t size), (ptr, size),
+ *		  OUT_HEX(addr, ptr), DEC(size, size))
+ *	{
+ *		...
+ *	}
+ *
+ * defines the exported function: its prologue, injected failures, delay, the check for what it
+ * needs (NOTHING, INIT or CONTEXT), the body, and the notes for its line in the oracle. The PTSZ,
+ * PTDS and V2 forms export two functions, each with an address of its own, that have one body.
+ */
+#ifndef SIMCUDA_DRIVER_H
+#define SIMCUDA_DRIVER_H
+
+#include "../common/api.h"
+#include "arena.h"
+#include "simcuda.h"
+#include "slab.h"
+
+#define CU_ENTRY(need, symbol, params, call, ...) \
+	API_EXPORT CUresult symbol params \
+	{ \
+		API_SITE(symbol); \
+		CUresult result = (CUresult)api_enter(&api, &start_ns); \
+\
+		if (result == CUDA_SUCCESS) \
+			result = driver_need_##need(); \
+		if (result == CUDA_SUCCESS) \
+			result = call; \
+		if (unlikely(api_active)) { \
+			struct oracle_line *line = driver_line(&api, start_ns, result); \
+\
+			if (line) { \
+				__VA_ARGS__; \
+				api_leave(line, driver_thread()); \
+			} \
+		} \
+		return result; \
+	}
+
+#define CU_DEFINE(need, name, params, args, ...) \
+	static CUresult body_##name params; \
+	CU_ENTRY(need, name, params, body_##name args, __VA_ARGS__) \
+	static CUresult body_##name params
+
+#define CU_DEFINE_TWO(need, name, suffix, params, args, ...) \
+	static CUresult body_##name params; \
+	CU_ENTRY(need, name, params, body_##name args, __VA_ARGS__) \
+	CU_ENTRY(need, name##suffix, params, body_##name args, __VA_ARGS__) \
+	static CUresult body_##name params
+
+#define CU_DEFINE_PTDS(need, name, ...) CU_DEFINE_TWO(need, name, _ptds, __VA_ARGS__)
+#define CU_DEFINE_PTSZ(need, name, ...) CU_DEFINE_TWO(need, name, _ptsz, __VA_ARGS__)
+#define CU_DEFINE_V2(need, name, ...) CU_DEFINE_TWO(need, name, _v2, __VA_ARGS__)
+
+/* The names without behaviour; their arguments do not matter. */
+#define CU_NOT_SUPPORTED(name) \
+	CUresult name(void); \
+	CU_ENTRY(NOTHING, name, (void), CUDA_ERROR_NOT_SUPPORTED, NO_NOTES)
+
+struct device {
+	int ordinal;
+	struct arena *memory;
+	CUcontext primary;
+	CUmemoryPool default_pool;
+	CUmemoryPool pool; /* the current one */
+};
+
+struct CUctx_st {
+	struct object object;
+	struct device *device;
+	bool primary;
+	bool active; /* a primary context that was reset is not, until it is retained again */
+	unsigned int references; /* of a primary context */
+	unsigned int flags;
+	unsigned long long id;
+	unsigned int peers; /* a bit per device that access was enabled to */
+	size_t limit[CU_LIMIT_MAX];
+	CUfunc_cache cache_config;
+	CUsharedconfig shared_config;
+};
+
+/* driver.c */
+bool driver_ready(void);
+struct oracle_line *driver_line(const struct api *api, uint64_t start_ns, CUresult result);
+
+static inline CUresult driver_need_NOTHING(void)
+{
+	return CUDA_SUCCESS;
+}
+
+static inline CUresult driver_need_INIT(void)
+{
+	return driver_ready() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+/* context.c */
+CUresult driver_need_CONTEXT(void);
+struct api_thread *driver_thread(void);
+CUcontext context_current(void); /* not NULL in a function that needs CONTEXT */
+bool context_alive(CUcontext context);
+
+/* device.c */
+#define DEVICE_MAX 16
+void device_setup(void);
+unsigned int device_count(void);
+struct device *device_find(CUdevice ordinal); /* NULL: no such device */
+int device_attribute(const struct device *device, CUdevice_attribute attribute);
+
+/* space.c */
+void space_setup(void);
+struct arena *space_host(void);
+struct arena *space_arena(CUdeviceptr addr); /* NULL: in none */
+bool space_find(CUdeviceptr addr, struct arena_block *block);
+bool space_valid(CUdeviceptr addr, uint64_t size_bytes);    /* all of it in one block */
+bool space_readable(CUdeviceptr addr, uint64_t size_bytes); /* that, or ordinary host memory */
+char space_letter(CUdeviceptr addr);                        /* H, D or M(anaged), as in HtoD */
+struct device *space_device(const struct arena_block *block);
+CUcontext space_context(const struct arena_block *block);
+bool space_register(const struct arena_block *block); /* false: overlaps a known one */
+bool space_unregister(CUdeviceptr addr);
+void space_free_owned(CUcontext owner);
+
+/* pool.c */
+bool pool_free(CUdeviceptr addr);             /* false: not from a pool */
+void pool_synchronize(struct device *device); /* gives back what is above the thresholds */
+void pool_reset(struct device *device);
+CUmemoryPool pool_new_default(struct device *device);
+
+/* stream.c, event.c */
+bool stream_valid(CUstream stream);
+CUcontext stream_context(CUstream stream); /* NULL: the default stream and no current context */
+void stream_free_owned(CUcontext owner);
+bool event_valid(CUevent event);
+void event_free_owned(CUcontext owner);
+
+/* module.c */
+const char *module_function_name(CUfunction function); /* NULL: no such function or kernel */
+void module_free_owned(CUcontext owner);
+
+/* array.c: an array is rows of row_bytes, height of them to a slice, depth slices */
+struct array_layout {
+	CUdeviceptr addr;
+	uint64_t row_bytes;
+	uint64_t height;
+	uint64_t depth;
+};
+bool array_layout(CUarray array, struct array_layout *layout); /* false: no such array */
+void array_free_owned(CUcontext owner);
+
+#endif

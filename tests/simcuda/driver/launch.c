@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Launches. No kernel runs; what would make the real driver refuse one does so here too.
+ */
+#include "driver.h"
+
+struct box {
+	unsigned int x, y, z;
+};
+
+static unsigned int limit(CUdevice_attribute attribute)
+{
+	return (unsigned int)device_attribute(context_current()->device, attribute);
+}
+
+/* Attributes of the three dimensions follow each other. */
+static bool fits(struct box box, CUdevice_attribute first)
+{
+	return box.x && box.y && box.z && box.x <= limit(first) && box.y <= limit(first + 1) &&
+	       box.z <= limit(first + 2);
+}
+
+static bool shape_valid(struct box grid, struct box block, unsigned int shared_bytes)
+{
+	return fits(grid, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
+	       fits(block, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
+	       block.x * block.y * block.z <= limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) &&
+	       shared_bytes <= limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+}
+
+static CUresult launch(CUfunction function, struct box grid, struct box block,
+		       unsigned int shared_bytes, CUstream stream)
+{
+	if (!module_function_name(function) || !stream_valid(stream))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return shape_valid(grid, block, shared_bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+#define NOTE_LAUNCH \
+	HEX(handle, function), STR(kernel, module_function_name(function)), \
+		XYZ(grid, grid_x, grid_y, grid_z), XYZ(block, block_x, block_y, block_z), \
+		DEC(shared, shared_bytes), HEX(stream, stream)
+
+CU_DEFINE_PTSZ(CONTEXT, cuLaunchKernel,
+	       (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+		unsigned int block_x, unsigned int block_y, unsigned int block_z,
+		unsigned int shared_bytes, CUstream stream, void **params, void **extra),
+	       (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+		params, extra),
+	       NOTE_LAUNCH)
+{
+	(void)params, (void)extra;
+	return launch(function, (struct box){ grid_x, grid_y, grid_z },
+		      (struct box){ block_x, block_y, block_z }, shared_bytes, stream);
+}
+
+CU_DEFINE_PTSZ(CONTEXT, cuLaunchCooperativeKernel,
+	       (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+		unsigned int block_x, unsigned int block_y, unsigned int block_z,
+		unsigned int shared_bytes, CUstream stream, void **params),
+	       (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+		params),
+	       NOTE_LAUNCH)
+{
+	(void)params;
+	return launch(function, (struct box){ grid_x, grid_y, grid_z },
+		      (struct box){ block_x, block_y, block_z }, shared_bytes, stream);
+}
+
+static void note_config(struct oracle_line *line, const CUlaunchConfig *c)
+{
+	if (!c)
+		return;
+	XYZ(grid, c->gridDimX, c->gridDimY, c->gridDimZ);
+	XYZ(block, c->blockDimX, c->blockDimY, c->blockDimZ);
+	DEC(shared, c->sharedMemBytes);
+	HEX(stream, c->hStream);
+}
+
+CU_DEFINE_PTSZ(CONTEXT, cuLaunchKernelEx,
+	       (const CUlaunchConfig *config, CUfunction function, void **params, void **extra),
+	       (config, function, params, extra), HEX(handle, function),
+	       STR(kernel, module_function_name(function)), note_config(line, config))
+{
+	(void)params, (void)extra;
+	if (!config)
+		return CUDA_ERROR_INVALID_VALUE;
+	return launch(function,
+		      (struct box){ config->gridDimX, config->gridDimY, config->gridDimZ },
+		      (struct box){ config->blockDimX, config->blockDimY, config->blockDimZ },
+		      config->sharedMemBytes, config->hStream);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Address space for everything that is large only in the worst case: device memory and the tables
+ * beside it.
+ */
+#ifndef SIMCUDA_RESERVE_H
+#define SIMCUDA_RESERVE_H
+
+#include <stddef.h>
+
+/* Zeroed; costs memory only where it is touched; never given back. Aborts on failure. */
+void *reserve_space(size_t size_bytes);
+
+#endif

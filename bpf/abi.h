@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The contract between the BPF programs and user space: the records in the ring buffers, the probe
+ * table's row layout, the settings and the counters. It is the only header that both sides
+ * include. The records are also what a dump stores, so they are laid out without holes, in host
+ * byte order, with every size asserted below.
+ */
+#ifndef MS_ABI_H
+#define MS_ABI_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+/* ---- vocabulary ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+
+/*
+ * What a call does. The third column is the ring its records travel in: CRITICAL ones (what the
+ * ledger rests on) must not compete for space with the BULK of copies and launches.
+ */
+#define MS_OPS(X) \
+	X(ALLOC,   "alloc",   CRITICAL) \
+	X(FREE,    "free",    CRITICAL) \
+	X(COPY,    "copy",    BULK) \
+	X(MEMSET,  "memset",  BULK) \
+	X(LAUNCH,  "launch",  BULK) \
+	X(SYNC,    "sync",    BULK) \
+	X(CONTEXT, "context", CRITICAL) \
+	X(NAME,    "name",    CRITICAL)
+
+enum ms_op {
+#define X(op, name, ring) MS_OP_##op,
+	MS_OPS(X)
+#undef X
+	MS_OPS_COUNT,
+};
+
+/* What kind of memory an allocation is. Sizes of different spaces are never added up. */
+#define MS_SPACES(X) \
+	X(NONE,       "") \
+	X(DEVICE,     "device")     /* cuMemAlloc and its kin */ \
+	X(POOL,       "pool")       /* device memory from a stream-ordered pool */ \
+	X(MANAGED,    "managed")    /* migrates between host and device */ \
+	X(PINNED,     "pinned")     /* page-locked host memory, allocated by CUDA */ \
+	X(REGISTERED, "registered") /* the application's own host memory, page-locked by CUDA */
+
+enum ms_space {
+#define X(space, name) MS_SPACE_##space,
+	MS_SPACES(X)
+#undef X
+	MS_SPACES_COUNT,
+};
+
+/* Copy directions; the first five are numbered like cudaMemcpyKind. */
+#define MS_DIRECTIONS(X) \
+	X(HTOH,    "HtoH") \
+	X(HTOD,    "HtoD") \
+	X(DTOH,    "DtoH") \
+	X(DTOD,    "DtoD") \
+	X(DEFAULT, "Default") /* the driver decides from the addresses */ \
+	X(PTOP,    "PtoP")    /* between two contexts or devices */ \
+	X(HTOA,    "HtoA")    /* A: a CUDA array */ \
+	X(ATOH,    "AtoH") \
+	X(DTOA,    "DtoA") \
+	X(ATOD,    "AtoD") \
+	X(ATOA,    "AtoA")
+
+enum ms_direction {
+#define X(direction, name) MS_DIRECTION_##direction,
+	MS_DIRECTIONS(X)
+#undef X
+	MS_DIRECTIONS_COUNT,
+};
+
+/* clang-format on */
+
+/* What a context call does to the calling thread's stack of current contexts. */
+enum ms_action {
+	MS_ACTION_NONE,
+	MS_ACTION_CREATE,  /* new context, pushed; device known */
+	MS_ACTION_DESTROY, /* and everything allocated in it */
+	MS_ACTION_SET,     /* replaces the top of the stack */
+	MS_ACTION_PUSH,
+	MS_ACTION_POP,
+	MS_ACTION_RETAIN,     /* device's primary context: one more reference */
+	MS_ACTION_RELEASE,    /* one less; the last one destroys it */
+	MS_ACTION_RESET,      /* destroys the device's primary context at once */
+	MS_ACTION_SET_DEVICE, /* the runtime's: current device of the thread */
+};
+
+enum ms_layer {
+	MS_LAYER_DRIVER,  /* libcuda */
+	MS_LAYER_RUNTIME, /* libcudart, shared or static */
+	MS_LAYERS_COUNT,
+};
+
+#define MS_CUDA_SUCCESS 0
+
+/* ---- the probe table's rows (bpf/probes.def) ------------------------------------------------- */
+
+/* Where a value comes from. The first two bytes choose the argument, `offset` a place behind it. */
+enum ms_source_kind {
+	MS_FROM_NOWHERE,
+	MS_FROM_CONST, /* `offset` is the value */
+	MS_FROM_ARG,   /* argument, 64 bits */
+	MS_FROM_ARG32, /* argument, low 32 bits (the callee ignores the others) */
+	MS_FROM_MEM64, /* 64 bits in memory at argument + offset */
+	MS_FROM_MEM32,
+	MS_FROM_OUT64, /* the same, written by the call: only read after it succeeded */
+	MS_FROM_OUT32,
+	MS_FROM_COPY_END, /* one end of a CUDA_MEMCPY2D/3D: CUmemorytype at argument + offset,
+			   * then host pointer, device pointer, array */
+	MS_FROM_ENDS_2D,  /* direction of that copy, from both memory types; the source's is at */
+	MS_FROM_ENDS_3D,  /* argument + offset, the other MS_COPY2D_DST or _3D_DST further on */
+	MS_FROM_STRING,   /* NUL-terminated string that the argument points to */
+	/* Dimensions of a launch grid and block, six 32-bit numbers: */
+	MS_FROM_ARGS6, /* six arguments, starting with this one */
+	MS_FROM_DIM3S, /* two dim3 by value, two arguments each */
+	MS_FROM_MEM6,  /* in memory, one after the other */
+};
+
+struct ms_source {
+	__u8 kind; /* enum ms_source_kind */
+	__u8 arg;
+	__u16 offset;
+};
+
+/* Distance between srcMemoryType and dstMemoryType (cuda.h, CUDA_MEMCPY2D_v2 and _3D_v2). */
+#define MS_COPY2D_DST 56
+#define MS_COPY3D_DST 88
+
+enum ms_row_flags {
+	MS_ROW_STACK_ARGS = 1 << 0, /* takes more arguments than fit into registers */
+	MS_ROW_VOID = 1 << 1,       /* returns nothing: no result */
+};
+
+struct ms_spec {
+	__u8 op;     /* enum ms_op */
+	__u8 space;  /* enum ms_space */
+	__u8 action; /* enum ms_action */
+	__u8 flags;  /* enum ms_row_flags */
+	__u8 layer;  /* enum ms_layer */
+	__u8 reserved[3];
+	struct ms_source addr;   /* see struct ms_call for what the fields mean */
+	struct ms_source size;   /* bytes, or the first factor of them */
+	struct ms_source height; /* further factors */
+	struct ms_source depth;
+	struct ms_source request; /* stands in for `size` when the call failed */
+	struct ms_source src;
+	struct ms_source stream;
+	struct ms_source device;
+	struct ms_source direction;
+	struct ms_source dims;
+	struct ms_source shared;
+	struct ms_source name;
+};
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+enum ms_type {
+	MS_TYPE_CALL,       /* struct ms_call: a call that is over (or whose end is not watched) */
+	MS_TYPE_LAUNCH,     /* struct ms_launch: the same for launches */
+	MS_TYPE_FREE_BEGIN, /* struct ms_free: a free has been entered; its MS_TYPE_CALL follows */
+	MS_TYPE_NAME,       /* struct ms_name */
+	MS_TYPE_EXEC,       /* struct ms_process, and so on */
+	MS_TYPE_FORK,
+	MS_TYPE_EXIT,
+	MS_TYPE_ATTACH, /* made in user space when tracing of a process begins */
+	MS_TYPES_COUNT,
+};
+
+/*
+ * User space can only learn a process's start from /proc/PID/stat, which counts ticks of 1/100 s
+ * (USER_HZ). The kernel side rounds to the same.
+ */
+#define MS_START_NS 10000000
+
+/* Begins every record. A process is (pid, start_ns), never a pid alone. */
+struct ms_event {
+	__u64 ts_ns;    /* CLOCK_MONOTONIC; of a call: when it was entered */
+	__u64 start_ns; /* of the process: CLOCK_BOOTTIME, a multiple of MS_START_NS */
+	__u32 pid;      /* of the process (thread group) */
+	__u32 tid;
+	__u16 type;     /* enum ms_type */
+	__u16 size;     /* of the whole record, bytes */
+	__u32 reserved; /* 0 */
+};
+
+#define MS_NO_ROW 0xffff
+
+enum ms_call_flags {
+	MS_CALL_NESTED = 1 << 0, /* made by another call of the table, and not merged into it */
+	MS_CALL_PART = 1 << 1,   /* that one does the same and has an event of its own */
+};
+
+/* Which members of struct ms_call hold a value; the others are 0 and mean "unknown". */
+enum ms_known {
+	MS_KNOWN_ADDR = 1 << 0,
+	MS_KNOWN_SIZE = 1 << 1,
+	MS_KNOWN_SRC = 1 << 2,
+	MS_KNOWN_STREAM = 1 << 3,
+	MS_KNOWN_CONTEXT = 1 << 4,
+	MS_KNOWN_DEVICE = 1 << 5,
+	MS_KNOWN_DIRECTION = 1 << 6,
+	MS_KNOWN_DIMS = 1 << 7,
+	MS_KNOWN_SHARED = 1 << 8,
+	MS_KNOWN_RESULT = 1 << 9, /* and the duration */
+};
+
+struct ms_call {
+	struct ms_event event;
+	__u64 duration_ns; /* from entry to return */
+	__u64 addr;        /* alloc, free: the block; copy, memset: destination; launch: function;
+			    * sync: the event waited for; context: the context acted on */
+	__u64 size;        /* bytes */
+	__u64 src;         /* copy: source; launch: host-side handle if the runtime launched */
+	__u64 stream;
+	__u64 context;    /* current in the thread when the call ended */
+	__s32 device;     /* ordinal as the process sees it */
+	__s32 result;     /* CUresult or cudaError_t */
+	__u16 row;        /* of probes.def: the outermost call */
+	__u16 driver_row; /* the driver call merged into it, or MS_NO_ROW */
+	__u16 known;      /* enum ms_known */
+	__u8 direction;   /* enum ms_direction */
+	__u8 flags;       /* enum ms_call_flags */
+};
+
+struct ms_launch {
+	struct ms_call call;
+	__u32 grid[3];
+	__u32 block[3];
+	__u32 shared_bytes; /* dynamic shared memory */
+	__u32 reserved;     /* 0 */
+};
+
+/*
+ * A free takes effect when it is entered: before it returns, another thread can be given the
+ * address.
+ */
+struct ms_free {
+	struct ms_event event;
+	__u64 addr;
+};
+
+#define MS_NAME_BYTES 512
+
+/* A handle's name, or another handle that names the same function. */
+struct ms_name {
+	struct ms_event event;
+	__u64 handle;
+	__u64 alias;  /* 0: none, `name` holds the name */
+	__u64 string; /* its address in the process, should `name` be cut short or unread */
+	__u32 length; /* bytes of `name` that follow, NUL included; 0: could not be read */
+	__u32 reserved;
+	char name[]; /* at most MS_NAME_BYTES */
+};
+
+#define MS_COMM_BYTES 16
+
+enum ms_attach_flags {
+	MS_ATTACH_RUNNING = 1, /* it ran before: it may hold memory that nobody saw allocated */
+};
+
+struct ms_process {
+	struct ms_event event;
+	__u64 child_start_ns; /* fork: of the child */
+	__u32 child_pid;      /* fork */
+	__u32 value;          /* exit: the status as wait(2) gives it; attach: the flags */
+	char comm[MS_COMM_BYTES];
+};
+
+_Static_assert(sizeof(struct ms_source) == 4, "wire layout");
+_Static_assert(sizeof(struct ms_spec) == 56, "wire layout");
+_Static_assert(sizeof(struct ms_event) == 32, "wire layout");
+_Static_assert(sizeof(struct ms_call) == 96, "wire layout");
+_Static_assert(sizeof(struct ms_launch) == 128, "wire layout");
+_Static_assert(sizeof(struct ms_free) == 40, "wire layout");
+_Static_assert(sizeof(struct ms_name) == 64, "wire layout");
+_Static_assert(sizeof(struct ms_process) == 64, "wire layout");
+
+/* ---- settings and counters ------------------------------------------------------------------- */
+
+/* Chosen before load; frozen while the programs run. */
+struct ms_settings {
+	__u32 return_ops; /* bit set of enum ms_op: calls followed to their return */
+};
+
+/* What is counted apart: calls by op, then the other records. */
+enum ms_kind {
+	MS_KIND_FREE_BEGIN = MS_OPS_COUNT,
+	MS_KIND_PROCESS,
+	MS_KINDS_COUNT,
+};
+
+/*
+ * Counted on every CPU. seen = what user space received + lost, for every kind and exactly.
+ */
+struct ms_counters {
+	__u64 seen[MS_KINDS_COUNT];
+	__u64 lost[MS_KINDS_COUNT]; /* no room in the ring, in the thread's stack, or no memory */
+	__u64 abandoned;            /* calls that never returned (longjmp, exceptions) */
+};
+
+/* What the targets map says of a process. */
+enum ms_target {
+	MS_TARGET_TRACED = 1 << 0,
+	MS_TARGET_FOLLOW = 1 << 1, /* and its children */
+};
+
+#endif /* MS_ABI_H */

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Calls in progress: a small stack per thread, paired by stack pointer. A runtime function calls a
+ * driver function that does the same thing; the pair becomes one event, with the runtime's name
+ * (intent) and the driver's values (truth). Which context is current is followed here too, because
+ * only the thread's own order of events can tell.
+ */
+#ifndef MS_CALL_BPF_H
+#define MS_CALL_BPF_H
+
+/* Never 0: the first processes start later than one tick after boot. */
+static __always_inline __u64 start_of(struct task_struct *leader)
+{
+	return leader->start_boottime / MS_START_NS * MS_START_NS;
+}
+
+static __always_inline struct ms_thread *thread_get(__u64 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ms_thread *thread = bpf_task_storage_get(&ms_threads, task, NULL, flags);
+
+	if (thread && !thread->start_ns)
+		thread->start_ns = start_of(task->group_leader);
+	return thread;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+static __always_inline struct ms_current *current_at(struct ms_thread *thread, __u32 depth)
+{
+	barrier_var(depth);
+	return &thread->current[depth & (MS_CONTEXTS - 1)];
+}
+
+static __always_inline void current_push(struct ms_thread *thread, __u64 context, __s32 device)
+{
+	struct ms_current *top;
+
+	if (thread->contexts >= MS_CONTEXTS) {
+		/* Forget the oldest; popping down to it will make the context unknown. */
+#pragma unroll
+		for (int i = 1; i < MS_CONTEXTS; i++)
+			thread->current[i - 1] = thread->current[i];
+		thread->contexts = MS_CONTEXTS - 1;
+	}
+	top = current_at(thread, thread->contexts++);
+	top->context = context;
+	top->device = device;
+}
+
+static __always_inline void current_pop(struct ms_thread *thread)
+{
+	if (thread->contexts)
+		thread->contexts--;
+}
+
+/* A successful context call changes what is current in its thread. */
+static __always_inline void current_follow(struct ms_thread *thread, const struct ms_spec *spec,
+					   const struct ms_call *call)
+{
+	bool has_device = call->known & MS_KNOWN_DEVICE;
+
+	switch (spec->action) {
+	case MS_ACTION_CREATE:
+		current_push(thread, call->addr, has_device ? call->device : -1);
+		break;
+	case MS_ACTION_PUSH:
+		current_push(thread, call->addr, -1);
+		break;
+	case MS_ACTION_POP:
+		current_pop(thread);
+		break;
+	case MS_ACTION_SET:
+		current_pop(thread);
+		if (call->addr)
+			current_push(thread, call->addr, -1);
+		break;
+	case MS_ACTION_DESTROY:
+		if (thread->contexts &&
+		    current_at(thread, thread->contexts - 1)->context == call->addr)
+			current_pop(thread);
+		break;
+	case MS_ACTION_SET_DEVICE:
+		if (!thread->contexts)
+			current_push(thread, 0, -1);
+		current_at(thread, thread->contexts - 1)->device = call->device;
+		break;
+	}
+}
+
+static __always_inline void current_note(struct ms_thread *thread, struct ms_call *call)
+{
+	struct ms_current *top;
+
+	if (!thread->contexts)
+		return;
+	top = current_at(thread, thread->contexts - 1);
+	if (top->context) {
+		call->context = top->context;
+		call->known |= MS_KNOWN_CONTEXT;
+	}
+	if (top->device >= 0 && !(call->known & MS_KNOWN_DEVICE)) {
+		call->device = top->device;
+		call->known |= MS_KNOWN_DEVICE;
+	}
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static __always_inline void call_report(__u8 op, const struct ms_launch *record)
+{
+	if (op == MS_OP_LAUNCH)
+		emit(op, record, sizeof(struct ms_launch));
+	else
+		emit(op, record, sizeof(struct ms_call));
+}
+
+#define FILL(bit, member) \
+	do { \
+		if (!value_get(frame, spec->member, &value)) { \
+			call->member = value; \
+			call->known |= bit; \
+		} \
+	} while (0)
+
+/* Everything the row says about the call, once it is over (or at entry if the end is not seen). */
+static __always_inline void call_fill(struct ms_frame *frame, const struct ms_spec *spec)
+{
+	struct ms_launch *launch = &frame->record;
+	struct ms_call *call = &launch->call;
+	__u64 value;
+
+	FILL(MS_KNOWN_ADDR, addr);
+	FILL(MS_KNOWN_SRC, src);
+	FILL(MS_KNOWN_STREAM, stream);
+	FILL(MS_KNOWN_DEVICE, device);
+	if (!value_direction(frame, spec->direction, &value)) {
+		call->direction = value;
+		call->known |= MS_KNOWN_DIRECTION;
+	}
+	if (!value_size(frame, spec, &value)) {
+		call->size = value;
+		call->known |= MS_KNOWN_SIZE;
+	}
+	if (frame->op != MS_OP_LAUNCH)
+		return;
+	if (!value_dims(frame, spec->dims, launch))
+		call->known |= MS_KNOWN_DIMS;
+	if (!value_get(frame, spec->shared, &value)) {
+		launch->shared_bytes = value;
+		call->known |= MS_KNOWN_SHARED;
+	}
+}
+
+static __always_inline void call_init(struct ms_frame *frame, __u32 row, __u64 start_ns,
+				      bool nested)
+{
+	struct ms_call *call = &frame->record.call;
+
+	__builtin_memset(&frame->record, 0, sizeof(frame->record));
+	if (frame->op == MS_OP_LAUNCH)
+		event_init(&call->event, MS_TYPE_LAUNCH, sizeof(struct ms_launch), start_ns);
+	else
+		event_init(&call->event, MS_TYPE_CALL, sizeof(struct ms_call), start_ns);
+	call->row = row;
+	call->driver_row = MS_NO_ROW;
+	call->flags = nested ? MS_CALL_NESTED : 0;
+	frame->holds = 0;
+	frame->begun = 0;
+}
+
+static __always_inline void name_report(struct ms_thread *thread, struct ms_frame *frame,
+					const struct ms_spec *spec)
+{
+	struct ms_name *name = (struct ms_name *)thread->name;
+	struct ms_call *call = &frame->record.call;
+	long length = 0;
+
+	if (!(call->known & MS_KNOWN_ADDR))
+		return; /* the call failed: nothing was named */
+	name->event = call->event;
+	name->event.type = MS_TYPE_NAME;
+	name->handle = call->addr;
+	name->alias = call->src;
+	name->string = 0;
+	name->reserved = 0;
+	if (spec->name.kind == MS_FROM_STRING) {
+		name->string = value_arg(frame, spec->name.arg);
+		length = bpf_probe_read_user_str(name->name, MS_NAME_BYTES,
+						 (const void *)name->string);
+	}
+	if (length < 0 || length > MS_NAME_BYTES)
+		length = 0;
+	name->length = length;
+	name->event.size = sizeof(*name) + length;
+	emit(MS_OP_NAME, name, sizeof(*name) + length);
+}
+
+/* ---- an inner call of the same kind ---------------------------------------------------------- */
+
+static __always_inline bool call_is_same(__u8 op, const struct ms_call *outer,
+					 const struct ms_call *inner)
+{
+	switch (op) {
+	case MS_OP_ALLOC:
+	case MS_OP_FREE:
+		return outer->addr == inner->addr;
+	case MS_OP_COPY:
+	case MS_OP_MEMSET:
+		return outer->size == inner->size;
+	}
+	return true;
+}
+
+#define TAKE(bit, member) \
+	do { \
+		if (from->known & bit) { \
+			to->member = from->member; \
+			to->known |= bit; \
+		} \
+	} while (0)
+
+/* The runtime's name, the driver's values. */
+static __always_inline void call_merge(__u8 op, struct ms_call *to, const struct ms_call *from)
+{
+	if (from->driver_row != MS_NO_ROW)
+		to->driver_row = from->driver_row;
+	else if (spec_of(from->row)->layer == MS_LAYER_DRIVER)
+		to->driver_row = from->row;
+	if (op == MS_OP_LAUNCH) {
+		/* Two handles of one function; the name may be known by either. */
+		to->src = to->addr;
+		to->known |= MS_KNOWN_SRC;
+	}
+	TAKE(MS_KNOWN_SRC, src);
+	TAKE(MS_KNOWN_ADDR, addr);
+	TAKE(MS_KNOWN_SIZE, size);
+	/* The driver's cuMemcpy leaves open what the program may have told the runtime. */
+	if (from->direction != MS_DIRECTION_DEFAULT || !(to->known & MS_KNOWN_DIRECTION))
+		TAKE(MS_KNOWN_DIRECTION, direction);
+	TAKE(MS_KNOWN_STREAM, stream);
+}
+
+/* The finished inner call that the frame holds, if any, gets an event of its own. */
+static __always_inline void call_release(struct ms_frame *frame, __u8 flags)
+{
+	if (!frame->holds)
+		return;
+	frame->holds = 0;
+	frame->inner.call.flags |= flags;
+	call_report(frame->op, &frame->inner);
+}
+
+/* A call that another one of the same kind has made waits until that one is over. */
+static __always_inline void call_hold(struct ms_frame *outer, const struct ms_frame *frame)
+{
+	call_release(outer, MS_CALL_PART);
+	outer->inner = frame->record;
+	outer->holds = 1;
+}
+
+/* The call is over: it and what it holds are one event, if they did the same thing. */
+static __always_inline void call_join(struct ms_frame *frame)
+{
+	if (frame->holds && call_is_same(frame->op, &frame->record.call, &frame->inner.call)) {
+		frame->holds = 0;
+		call_merge(frame->op, &frame->record.call, &frame->inner.call);
+	}
+	call_release(frame, MS_CALL_PART);
+}
+
+/* ---- the two probes -------------------------------------------------------------------------- */
+
+/*
+ * Forgets calls that can no longer return: their frame lies below `sp`, on a part of the stack that
+ * has since been given up by longjmp or an exception.
+ */
+static __always_inline void call_unwind(struct ms_thread *thread, __u64 sp)
+{
+	for (int i = 0; i < MS_DEPTH; i++) {
+		__u32 depth = thread->depth;
+		struct ms_frame *top = frame_at(thread, depth - 1);
+
+		if (!depth || top->sp >= sp)
+			break;
+		call_release(top, 0);
+		count_abandoned();
+		thread->depth = depth - 1;
+	}
+}
+
+/*
+ * A free that another free was called for has been announced by that one, unless they free
+ * different things.
+ */
+static __always_inline void free_begin(struct ms_frame *frame, const struct ms_frame *outer,
+				       const struct ms_spec *spec)
+{
+	struct ms_call *call = &frame->record.call;
+	struct ms_free begin;
+	__u64 addr;
+
+	if (value_get(frame, spec->addr, &addr) || !addr)
+		return;
+	call->addr = addr;
+	frame->begun = 1;
+	if (outer && outer->begun && outer->record.call.addr == addr)
+		return;
+	begin.event = call->event;
+	begin.event.type = MS_TYPE_FREE_BEGIN;
+	begin.event.size = sizeof(begin);
+	begin.addr = addr;
+	emit(MS_KIND_FREE_BEGIN, &begin, sizeof(begin));
+}
+
+static __always_inline void call_refuse(__u32 op)
+{
+	count_seen(op);
+	count_lost(op);
+}
+
+/* Returns whether the call is to be followed to its return. */
+static __always_inline bool call_enter(struct pt_regs *ctx, __u32 row)
+{
+	const struct ms_spec *spec = spec_of(row);
+	struct ms_thread *thread = thread_get(BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct ms_frame *frame, *outer = NULL;
+	__u64 sp = regs_entry_sp(ctx);
+	__u32 depth;
+
+	if (!thread) {
+		call_refuse(spec->op);
+		return false;
+	}
+	call_unwind(thread, sp + 1);
+	depth = thread->depth;
+	if (depth >= MS_DEPTH) {
+		call_refuse(spec->op);
+		return false;
+	}
+	frame = frame_at(thread, depth);
+	if (depth)
+		outer = frame_at(thread, depth - 1);
+	frame->sp = sp;
+	frame->op = spec->op;
+	regs_args(ctx, frame->args);
+	if (spec->flags & MS_ROW_STACK_ARGS)
+		bpf_probe_read_user(&frame->args[MS_REG_ARGS], MS_STACK_ARGS * sizeof(__u64),
+				    (const void *)regs_stack_args(ctx));
+	call_init(frame, row, thread->start_ns, depth);
+	if (!(settings.return_ops >> (spec->op & 31) & 1)) {
+		call_fill(frame, spec);
+		current_note(thread, &frame->record.call);
+		call_report(frame->op, &frame->record);
+		return false;
+	}
+	if (spec->op == MS_OP_FREE)
+		free_begin(frame, outer, spec);
+	thread->depth = depth + 1;
+	return true;
+}
+
+static __always_inline void call_leave(struct pt_regs *ctx)
+{
+	struct ms_thread *thread = thread_get(0);
+	__u64 sp = regs_return_sp(ctx);
+	const struct ms_spec *spec;
+	struct ms_frame *frame, *outer;
+	struct ms_call *call;
+	__u32 depth;
+
+	if (!thread)
+		return;
+	call_unwind(thread, sp);
+	depth = thread->depth;
+	frame = frame_at(thread, depth - 1);
+	if (!depth || frame->sp != sp)
+		return; /* it was entered before the probes were there */
+	thread->depth = depth - 1;
+
+	call = &frame->record.call;
+	call->duration_ns = bpf_ktime_get_ns() - call->event.ts_ns;
+	spec = spec_of(call->row);
+	if (!(spec->flags & MS_ROW_VOID)) {
+		call->result = (__s32)regs_result(ctx);
+		call->known |= MS_KNOWN_RESULT;
+	}
+	call_fill(frame, spec);
+	if (frame->op == MS_OP_NAME) {
+		name_report(thread, frame, spec);
+		return;
+	}
+	if (call->result == MS_CUDA_SUCCESS)
+		current_follow(thread, spec, call);
+	current_note(thread, call);
+	call_join(frame);
+
+	outer = frame_at(thread, depth - 2);
+	if (depth > 1 && outer->op == frame->op && frame->op != MS_OP_CONTEXT)
+		call_hold(outer, frame);
+	else
+		call_report(frame->op, &frame->record);
+}
+
+#endif /* MS_CALL_BPF_H */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counts every record, then puts it into its ring. Nothing waits here and nobody is woken: user
+ * space drains the rings on a timer. A record that finds no room is counted as lost.
+ */
+#ifndef MS_EMIT_BPF_H
+#define MS_EMIT_BPF_H
+
+static __always_inline struct ms_counters *counters(void)
+{
+	__u32 key = 0;
+
+	return bpf_map_lookup_elem(&ms_counts, &key);
+}
+
+/*
+ * Atomic although the map is per CPU: uprobe programs can be preempted by one another, and the
+ * counts must be exact.
+ */
+static __always_inline void count_seen(__u32 kind)
+{
+	struct ms_counters *count = counters();
+
+	if (count && kind < MS_KINDS_COUNT)
+		__sync_fetch_and_add(&count->seen[kind], 1);
+}
+
+static __always_inline void count_lost(__u32 kind)
+{
+	struct ms_counters *count = counters();
+
+	if (count && kind < MS_KINDS_COUNT)
+		__sync_fetch_and_add(&count->lost[kind], 1);
+}
+
+static __always_inline void count_abandoned(void)
+{
+	struct ms_counters *count = counters();
+
+	if (count)
+		__sync_fetch_and_add(&count->abandoned, 1);
+}
+
+#define X(op, name, ring) | (MS_RING_##ring << MS_OP_##op)
+#define MS_RING_CRITICAL 0
+#define MS_RING_BULK 1
+static const __u32 bulk_ops = 0 MS_OPS(X);
+#undef X
+
+static __always_inline void emit(__u32 kind, const void *record, __u64 size)
+{
+	long err;
+
+	count_seen(kind);
+	if (kind < MS_OPS_COUNT && bulk_ops >> kind & 1)
+		err = bpf_ringbuf_output(&ms_bulk, (void *)record, size, BPF_RB_NO_WAKEUP);
+	else
+		err = bpf_ringbuf_output(&ms_critical, (void *)record, size, BPF_RB_NO_WAKEUP);
+	if (err)
+		count_lost(kind);
+}
+
+static __always_inline void event_init(struct ms_event *event, __u16 type, __u16 size,
+				       __u64 start_ns)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	event->ts_ns = bpf_ktime_get_ns();
+	event->start_ns = start_ns;
+	event->pid = id >> 32;
+	event->tid = (__u32)id;
+	event->type = type;
+	event->size = size;
+	event->reserved = 0;
+}
+
+#endif /* MS_EMIT_BPF_H */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The maps, the settings, the probe table, and what is remembered of a thread between two probes.
+ */
+#ifndef MS_MAPS_BPF_H
+#define MS_MAPS_BPF_H
+
+const volatile struct ms_settings settings = {};
+
+/*
+ * Set when a capture ends, before the probes are removed one after the other: in between, frees
+ * would be missed whose allocations were seen.
+ */
+__u32 stopped = 0;
+
+/* clang-format off */
+enum ms_row {
+#define MS_ROW(layer, function, ...) MS_ROW_##function,
+#include "probes.def"
+#undef MS_ROW
+	MS_ROWS_COUNT,
+};
+
+#define MS_SPECS 512 /* a power of two: indices are masked with it */
+_Static_assert(MS_ROWS_COUNT <= MS_SPECS, "probe table outgrew its index mask");
+
+const struct ms_spec ms_specs[MS_SPECS] = {
+#define MS_ROW(of_layer, function, operation, ...) \
+	[MS_ROW_##function] = { .op = MS_OP_##operation, .layer = MS_LAYER_##of_layer, ##__VA_ARGS__ },
+#include "probes.def"
+#undef MS_ROW
+};
+
+/* barrier_var() keeps clang from dropping the bounds check that the verifier looks for. */
+static __always_inline const struct ms_spec *spec_of(__u32 row)
+{
+	barrier_var(row);
+	return &ms_specs[row & (MS_SPECS - 1)];
+}
+
+/* Sizes are set before load. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ms_critical SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ms_bulk SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ms_counters);
+} ms_counts SEC(".maps");
+
+/* Traced processes: pid -> enum ms_target. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __u32);
+} ms_targets SEC(".maps");
+
+/* ---- per thread ------------------------------------------------------------------------------ */
+
+/* A call that has been entered. */
+struct ms_frame {
+	__u64 sp; /* identifies the call: see regs_entry_sp() */
+	__u64 args[MS_ARGS];
+	struct ms_launch record;
+	struct ms_launch inner; /* of a finished inner call of the same kind, not yet reported */
+	__u8 op;
+	__u8 holds; /* `inner` is there */
+	__u8 begun; /* free: its MS_TYPE_FREE_BEGIN is out, or an outer call's */
+};
+
+#define MS_DEPTH 8     /* probed functions on one thread's stack at a time */
+#define MS_CONTEXTS 4  /* current contexts on one thread's stack */
+
+struct ms_current {
+	__u64 context; /* 0: unknown */
+	__s32 device;  /* -1: unknown */
+};
+
+struct ms_thread {
+	__u64 start_ns;
+	__u32 depth;
+	__u32 contexts;
+	struct ms_current current[MS_CONTEXTS];
+	struct ms_frame frames[MS_DEPTH];
+	__u64 name[(sizeof(struct ms_name) + MS_NAME_BYTES) / 8]; /* scratch: a struct ms_name */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ms_thread);
+} ms_threads SEC(".maps");
+
+static __always_inline struct ms_frame *frame_at(struct ms_thread *thread, __u32 depth)
+{
+	barrier_var(depth);
+	return &thread->frames[depth & (MS_DEPTH - 1)];
+}
+
+#endif /* MS_MAPS_BPF_H */

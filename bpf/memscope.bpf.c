@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The attach points. Each is a stub into a handler that the headers share; which function was hit
+ * is the attach cookie, a row of probes.def. The loader chooses the programs by attach strategy:
+ * ms_session alone, or ms_entry and ms_return (on multi links or on single uprobes).
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi.h"
+#include "regs.h"
+
+#include "maps.bpf.h"
+#include "value.bpf.h"
+#include "emit.bpf.h"
+#include "call.bpf.h"
+#include "process.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/*
+ * One program for both sides: at entry the instruction pointer is the probed address, at the return
+ * it is not. (bpf_session_is_return() would say so too, but its prototype differs between kernels.)
+ * Returning 1 at entry keeps the kernel from trapping the return.
+ */
+SEC("kprobe")
+int ms_session(struct pt_regs *ctx)
+{
+	if (PT_REGS_IP(ctx) != bpf_get_func_ip(ctx)) {
+		call_leave(ctx);
+		return 0;
+	}
+	return stopped || !call_enter(ctx, bpf_get_attach_cookie(ctx));
+}
+
+SEC("kprobe")
+int ms_entry(struct pt_regs *ctx)
+{
+	if (!stopped)
+		call_enter(ctx, bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+SEC("kprobe")
+int ms_return(struct pt_regs *ctx)
+{
+	call_leave(ctx);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(ms_exec, struct task_struct *task)
+{
+	process_exec(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(ms_fork, struct task_struct *parent, struct task_struct *child)
+{
+	process_fork(parent, child);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(ms_exit, struct task_struct *task)
+{
+	process_exit(task);
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Life and death of the traced processes. The records share the ring of allocations and frees, so
+ * that an exit is seen after the last of them.
+ */
+#ifndef MS_PROCESS_BPF_H
+#define MS_PROCESS_BPF_H
+
+static __always_inline __u32 target_flags(__u32 pid)
+{
+	__u32 *flags = bpf_map_lookup_elem(&ms_targets, &pid);
+
+	return flags ? *flags : 0;
+}
+
+static __always_inline void process_report(__u16 type, struct task_struct *task,
+					   struct ms_process *record)
+{
+	event_init(&record->event, type, sizeof(*record), start_of(task->group_leader));
+	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
+	emit(MS_KIND_PROCESS, record, sizeof(*record));
+}
+
+static __always_inline void process_exec(struct task_struct *task)
+{
+	struct ms_process record = {};
+
+	if (target_flags(task->tgid))
+		process_report(MS_TYPE_EXEC, task, &record);
+}
+
+static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)
+{
+	struct ms_process record = {};
+	__u32 flags = target_flags(parent->tgid), pid = child->tgid;
+
+	if (!flags || child->tgid == parent->tgid)
+		return;
+	if (flags & MS_TARGET_FOLLOW)
+		bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_ANY);
+	record.child_pid = pid;
+	record.child_start_ns = start_of(child);
+	process_report(MS_TYPE_FORK, parent, &record);
+}
+
+static __always_inline void process_exit(struct task_struct *task)
+{
+	struct ms_process record = {};
+	__u32 pid = task->tgid;
+
+	/* The last thread; if several find themselves last, the one that removes the target. */
+	if (task->signal->live.counter || bpf_map_delete_elem(&ms_targets, &pid))
+		return;
+	record.value = task->exit_code;
+	process_report(MS_TYPE_EXIT, task, &record);
+}
+
+#endif /* MS_PROCESS_BPF_H */

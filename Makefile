@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# make            builds ./memscope-bpf
+# make check      all tests; `make lint`, `make bench`, `make demo`, `make install`: as they say
+# V=1 shows the commands, DEBUG=1 builds without optimisation, SAN=1 with sanitizers.
+
+VERSION := 0.1.0
+DATE := 2026-11-21
+ARCH := $(shell uname -m)
+BPF_ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(ARCH)))
+
+CLANG ?= clang
+BPFTOOL ?= bpftool
+PREFIX ?= /usr/local
+
+BUILD := build$(if $(SAN),-san)$(if $(DEBUG),-debug)
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+CFLAGS ?= $(if $(DEBUG),-O0,-O2) -g
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+comma := ,
+SANITIZE := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all)
+USER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(SANITIZE) \
+	-DMEMSCOPE_VERSION='"$(VERSION)"' -DMEMSCOPE_DATE='"$(DATE)"' -Iuser -Ibpf -isystem $(BUILD)/bpf
+USER_LDFLAGS = $(LDFLAGS) $(SANITIZE)
+# One file that runs wherever glibc does.
+USER_LIBS := -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a -lpthread
+
+USER_SOURCES := $(wildcard user/*.c user/*/*.c)
+USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o)
+
+all: memscope-bpf
+
+include tests/simcuda/simcuda.mk
+
+# ---- the BPF programs
+
+BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h bpf/*.def) vmlinux/$(ARCH)/vmlinux.h
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Wextra -Werror \
+	-Wno-unused-parameter -Ivmlinux/$(ARCH) -Ibpf
+
+$(BUILD)/bpf/memscope.bpf.o: $(BPF_SOURCES)
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c bpf/memscope.bpf.c -o $@.unlinked
+	$(Q)$(BPFTOOL) gen object $@ $@.unlinked
+
+$(BUILD)/bpf/memscope.skel.h: $(BUILD)/bpf/memscope.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)echo '// NOLINTBEGIN' > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name memscope_bpf >> $@
+	$(Q)echo '// NOLINTEND' >> $@
+
+# ---- user space
+
+$(BUILD)/user/%.o: user/%.c $(BUILD)/bpf/memscope.skel.h
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/memscope-bpf: $(USER_OBJECTS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_LDFLAGS) $^ $(USER_LIBS) -o $@
+
+memscope-bpf: $(BUILD)/memscope-bpf
+	$(Q)cp -f $< $@
+
+# ---- unit tests: the pure layers, always with sanitizers, no privileges needed
+
+UNIT_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c) \
+	user/pipeline.c
+UNIT_OBJECTS := $(UNIT_LAYERS:%.c=$(BUILD)/unit/%.o)
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
+UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(UNIT_SANITIZE) -Iuser -Ibpf -Itests/unit
+
+$(BUILD)/unit/user/%.o: user/%.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/unit/%_test: tests/unit/%_test.c $(UNIT_OBJECTS)
+	$(call say,TEST,$@)
+	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -lcmocka -l:libelf.a -l:libz.a -o $@
+
+check-unit: $(UNIT_TESTS)
+	$(Q)tests/run $(UNIT_TESTS)
+
+# ---- end-to-end tests: root, BPF, the simulated CUDA
+
+WORKLOADS := $(BUILD)/workloads
+WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads unreadable rows_driver rows_standin \
+	rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
+	rows_runtime-static-ptds)
+
+WORKLOAD_RUNTIMES := $(filter %/rows_runtime-shared %/rows_runtime-ptds %/rows_runtime-static \
+	%/rows_runtime-static-ptds,$(WORKLOAD_PROGRAMS))
+
+$(WORKLOADS)/puppet: tests/workloads/puppet.c
+$(WORKLOADS)/threads: tests/workloads/threads.c
+$(WORKLOADS)/unreadable: tests/workloads/unreadable.c
+$(WORKLOADS)/rows_driver: $(addprefix tests/workloads/,rows_driver.c rows_driver_copies.c rows.c)
+$(WORKLOADS)/rows_standin: $(addprefix tests/workloads/,rows_standin.c rows.c)
+$(WORKLOADS)/rows_refused: $(addprefix tests/workloads/,rows_refused.c rows.c)
+$(WORKLOAD_RUNTIMES): $(addprefix tests/workloads/,rows_runtime.c rows_runtime_copies.c rows.c)
+
+$(WORKLOADS)/threads $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
+%-ptds: WORKLOAD_DEFINES = -DCUDA_API_PER_THREAD_DEFAULT_STREAM
+
+$(WORKLOAD_PROGRAMS): $(wildcard tests/workloads/*.h tests/simcuda/include/*.h) | simcuda
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) $(WORKLOAD_DEFINES) $(filter %.c,$^) -o $@ \
+		-L$(BUILD)/simcuda $(WORKLOAD_LIBS) -pthread -ldl
+
+E2E_TESTS := $(wildcard tests/e2e/*.bats)
+
+E2E_DEPS := $(WORKLOAD_PROGRAMS) $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+	$(BUILD)/event.schema.json
+
+check-e2e: memscope-bpf docs $(E2E_DEPS)
+	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)
+
+# ---- everything, on a fresh machine too
+
+check demo: export BUILD := $(BUILD)
+
+check:
+	$(Q)tools/install-deps test
+	$(Q)$(MAKE) --no-print-directory lint check-deps
+	$(Q)tests/run $(UNIT_TESTS) $(E2E_TESTS)
+
+check-deps: memscope-bpf docs $(UNIT_TESTS) $(E2E_DEPS)
+
+demo:
+	$(Q)tools/install-deps demo
+	$(Q)$(MAKE) --no-print-directory memscope-bpf simcuda
+	$(Q)tools/demo
+
+# ---- lint
+
+C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
+SHELL_FILES = .ci/run tests/run tools/install-deps tools/check-layers tools/demo tools/terminal-picture \
+	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
+	list-proc-versions)
+
+lint: $(BUILD)/bpf/memscope.skel.h
+	$(call say,LINT,clang-format)
+	$(Q)clang-format --dry-run -Werror $(C_FILES)
+	$(call say,LINT,shellcheck)
+	$(Q)shellcheck $(SHELL_FILES)
+	$(call say,LINT,clang-tidy)
+	$(Q)printf '%s\n' $(USER_SOURCES) | xargs -P 0 -I {} clang-tidy --quiet {} -- $(USER_CFLAGS)
+	$(call say,LINT,layers)
+	$(Q)tools/check-layers
+
+# ---- benchmark
+
+BENCH_PROLOGUE := -O2 -fcf-protection=none -fno-shrink-wrap
+
+$(BUILD)/bench/target: tools/bench/target.c tools/bench/target.h
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(BENCH_PROLOGUE) $< -o $@
+
+$(BUILD)/bench/reference.skel.h: tools/bench/reference.bpf.c vmlinux/$(ARCH)/vmlinux.h
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/bench/reference.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $(BUILD)/bench/reference.bpf.o > $@
+
+$(BUILD)/bench/bench: tools/bench/bench.c $(BUILD)/bench/reference.skel.h tools/bench/target.h \
+		$(filter-out %/main.o,$(USER_OBJECTS))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_CFLAGS) -isystem $(BUILD)/bench -Itools/bench $(filter %.c %.o,$^) $(USER_LIBS) -o $@
+
+bench: memscope-bpf $(BUILD)/bench/bench $(BUILD)/bench/target $(BUILD)/simcuda/libcuda.so.1
+	$(Q)$(BUILD)/bench/bench $(BUILD)/bench/target ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1
+
+# ---- man pages, completion and the JSON Schema, made from the tables
+
+COMMANDS := $(shell sed -n 's/^\t&\([a-z]*\)_command,/\1/p' user/commands/commands.c)
+MAN_PAGES := $(BUILD)/man/memscope-bpf.1 $(COMMANDS:%=$(BUILD)/man/memscope-bpf-%.1)
+
+$(BUILD)/mkdocs: tools/mkdocs.c $(filter-out %/main.o,$(USER_OBJECTS))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_CFLAGS) $(USER_LDFLAGS) $^ $(USER_LIBS) -o $@
+
+$(BUILD)/man/memscope-bpf.1: $(BUILD)/mkdocs
+	$(Q)mkdir -p $(@D)
+	$(Q)$< man > $@
+
+$(BUILD)/man/memscope-bpf-%.1: $(BUILD)/mkdocs
+	$(Q)mkdir -p $(@D)
+	$(Q)$< man $* > $@
+
+$(BUILD)/memscope-bpf.bash: $(BUILD)/mkdocs
+	$(Q)$< completion > $@
+
+docs: $(MAN_PAGES) $(BUILD)/memscope-bpf.bash
+
+# The calls come from user/output/fields.def, the rest of the schema is written by hand.
+$(BUILD)/event.schema.json: docs/event.schema.in.json $(BUILD)/mkdocs
+	$(Q)$(BUILD)/mkdocs schema | jq --slurpfile rest $< '. as $$calls | $$rest[0] | .oneOf |= $$calls + .' > $@
+
+schema: $(BUILD)/event.schema.json
+	$(Q)cp $< docs/event.schema.json
+
+# ---- installation
+
+install: memscope-bpf docs
+	install -D -m 755 memscope-bpf $(DESTDIR)$(PREFIX)/sbin/memscope-bpf
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(MAN_PAGES) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 $(BUILD)/memscope-bpf.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memscope-bpf
+
+clean:
+	rm -rf build build-san build-debug build-san-debug memscope-bpf
+
+.PHONY: all clean check check-deps check-unit check-e2e demo lint docs schema install bench
+.DELETE_ON_ERROR:
+.SECONDARY: $(UNIT_OBJECTS)
+
+-include $(USER_OBJECTS:.o=.d) $(UNIT_OBJECTS:.o=.d) $(UNIT_TESTS:=.d)

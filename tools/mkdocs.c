@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Writes what documents the program and is made from its tables: man pages and shell completion
+ * from the option rows, the JSON Schema of events from the output fields.
+ *
+ * usage: mkdocs man [COMMAND] | completion | schema
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/command.h"
+#include "output/field.h"
+#include "output/json.h"
+
+/* ---- man pages ------------------------------------------------------------------------------- */
+
+/* Text as roff wants it: hyphens that stay hyphens, no accidental requests. */
+static void put_roff(const char *text)
+{
+	bool line_start = true;
+
+	for (; *text; text++) {
+		if (line_start && (*text == '.' || *text == '\''))
+			printf("\\&");
+		if (*text == '-')
+			printf("\\-");
+		else if (*text == '\\')
+			printf("\\e");
+		else
+			putchar(*text);
+		line_start = *text == '\n';
+	}
+}
+
+static void put_paragraphs(const char *text)
+{
+	const char *first = text;
+
+	while (*text) {
+		const char *end = strstr(text, "\n\n");
+		size_t length = end ? (size_t)(end - text) : strlen(text);
+		char paragraph[4096];
+
+		snprintf(paragraph, sizeof(paragraph), "%.*s", (int)length, text);
+		if (text != first)
+			printf(".PP\n");
+		put_roff(paragraph);
+		putchar('\n');
+		text += length;
+		text += strspn(text, "\n");
+	}
+}
+
+static void put_option(const struct option_row *row)
+{
+	printf(".TP\n.B ");
+	if (row->letter)
+		printf("\\-%c, ", row->letter);
+	printf("\\-\\-");
+	put_roff(row->name);
+	if (row->argument) {
+		printf("=\\fI");
+		put_roff(row->argument);
+		printf("\\fP");
+	}
+	putchar('\n');
+	put_roff(row->help);
+	putchar('\n');
+}
+
+/* Lines of a shell, comments as text between them. */
+static void put_examples(const char *lines)
+{
+	while (*lines) {
+		int length = strcspn(lines, "\n");
+		char line[512];
+
+		snprintf(line, sizeof(line), "%.*s", length, lines);
+		if (line[0] == '#') {
+			printf(".TP\n");
+			line[2] = toupper((unsigned char)line[2]);
+			put_roff(line + 2);
+			printf(":\n");
+		} else {
+			printf(".B ");
+			put_roff(line);
+			putchar('\n');
+		}
+		lines += length;
+		lines += *lines == '\n';
+	}
+}
+
+static void put_exit_status(void)
+{
+	const struct exit_meaning *meaning;
+
+	printf(".SH EXIT STATUS\n");
+	for (meaning = exit_meanings; meaning->meaning; meaning++) {
+		printf(".TP\n.B %d\n", meaning->code);
+		put_roff(meaning->meaning);
+		putchar('\n');
+	}
+}
+
+static void put_title(const char *name)
+{
+	char upper[64];
+	size_t i;
+
+	for (i = 0; name[i] && i < sizeof(upper) - 1; i++)
+		upper[i] = toupper((unsigned char)name[i]);
+	upper[i] = '\0';
+	printf(".TH ");
+	put_roff(upper);
+	printf(" 1 \"%s\" \"memscope\\-bpf %s\" \"User Commands\"\n", MEMSCOPE_DATE,
+	       MEMSCOPE_VERSION);
+}
+
+static void put_command_page(const struct command *command)
+{
+	const struct option_row *row;
+	char name[64];
+
+	snprintf(name, sizeof(name), "memscope-bpf-%s", command->name);
+	put_title(name);
+	printf(".SH NAME\n");
+	put_roff(name);
+	printf(" \\- ");
+	put_roff(command->summary);
+	printf("\n.SH SYNOPSIS\n.B memscope\\-bpf %s\n", command->name);
+	put_roff(command->synopsis);
+	printf("\n.SH DESCRIPTION\n");
+	put_paragraphs(command->description);
+	printf(".SH OPTIONS\n");
+	for (row = command->options; row->name; row++)
+		put_option(row);
+	printf(".TP\n.B \\-h, \\-\\-help\nShow a short help.\n.SH EXAMPLES\n");
+	put_examples(command->examples);
+	put_exit_status();
+	printf(".SH SEE ALSO\n.BR memscope\\-bpf (1)\n");
+}
+
+static void put_main_page(void)
+{
+	const struct command *const *command;
+
+	put_title("memscope-bpf");
+	printf(".SH NAME\nmemscope\\-bpf \\- see where GPU memory goes, in running and unmodified"
+	       " programs\n.SH SYNOPSIS\n.B memscope\\-bpf\n");
+	put_roff("COMMAND [OPTIONS]");
+	printf("\n.SH DESCRIPTION\n");
+	put_roff(
+		"Attaches to running CUDA programs with eBPF and shows every GPU memory operation"
+		" with an exact account of what is live. The programs are not modified: their files,"
+		" environment, threads and results stay as they are; while it is attached, the kernel"
+		" puts breakpoints into the traced functions.");
+	printf("\n.SH COMMANDS\n");
+	for (command = commands; *command; command++) {
+		printf(".TP\n.BR memscope\\-bpf\\-%s (1)\n", (*command)->name);
+		put_roff((*command)->summary);
+		putchar('\n');
+	}
+	put_exit_status();
+	printf(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n");
+	put_roff("If set and not empty, nothing is coloured.");
+	printf("\n");
+}
+
+/* ---- completion ------------------------------------------------------------------------------ */
+
+static void put_completion(void)
+{
+	const struct command *const *command;
+	const struct option_row *row;
+
+	printf("# bash completion of memscope-bpf; made by tools/mkdocs\n"
+	       "_memscope_bpf()\n{\n"
+	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=\n"
+	       "\tcase $before in\n"
+	       "\t-p | --pid) words=$(command ps -eo pid=) ;;\n"
+	       "\t-o | --output) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+	       "\tesac\n"
+	       "\tif [ -z \"$words\" ] && [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords='help");
+	for (command = commands; *command; command++)
+		printf(" %s", (*command)->name);
+	printf("'\n\telif [ -z \"$words\" ]; then\n\t\tcase ${COMP_WORDS[1]} in\n");
+	for (command = commands; *command; command++) {
+		printf("\t\t%s) words='--help", (*command)->name);
+		for (row = (*command)->options; row->name; row++)
+			printf(" --%s", row->name);
+		printf("' ;;\n");
+	}
+	printf("\t\tesac\n\tfi\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
+	       "complete -o default -F _memscope_bpf memscope-bpf\n");
+}
+
+/* ---- JSON Schema ----------------------------------------------------------------------------- */
+
+static void put_type(struct json *json, enum field_kind kind)
+{
+	static const char *const types[] = {
+		[FIELD_TIME] = "integer",  [FIELD_COUNT] = "integer",    [FIELD_SIGNED] = "integer",
+		[FIELD_SIZE] = "integer",  [FIELD_DURATION] = "integer", [FIELD_ADDRESS] = "string",
+		[FIELD_TEXT] = "string",   [FIELD_FLAG] = "boolean",     [FIELD_DIMS] = "array",
+		[FIELD_AMOUNTS] = "array",
+	};
+
+	if (kind == FIELD_AMOUNTS) {
+		json_put_text(json, "$ref", "#/$defs/live");
+		return;
+	}
+	json_name(json, "type");
+	json_open(json, '[');
+	json_text(json, types[kind], strlen(types[kind]));
+	json_text(json, "null", 4);
+	json_close(json, ']');
+	if (kind == FIELD_ADDRESS)
+		json_put_text(json, "pattern", "^0x[0-9a-f]+$");
+	if (kind == FIELD_DIMS) {
+		json_name(json, "items");
+		json_open(json, '{');
+		json_put_text(json, "type", "integer");
+		json_close(json, '}');
+		json_put_u64(json, "minItems", 3);
+		json_put_u64(json, "maxItems", 3);
+	}
+}
+
+static void put_constant(struct json *json, const char *name, const char *value)
+{
+	json_name(json, name);
+	json_open(json, '{');
+	json_put_text(json, "const", value);
+	json_close(json, '}');
+}
+
+/* The calls of one operation: exactly the fields that its events have. */
+static void put_call(struct json *json, unsigned int op)
+{
+	size_t i;
+
+	json_open(json, '{');
+	json_put_text(json, "title", probe_op_name(op));
+	json_name(json, "properties");
+	json_open(json, '{');
+	put_constant(json, "schema", JSON_EVENT_SCHEMA);
+	put_constant(json, "type", "call");
+	for (i = 0; i < fields_count; i++) {
+		if (!(fields[i].ops >> op & 1))
+			continue;
+		if (!strcmp(fields[i].name, "op")) {
+			put_constant(json, "op", probe_op_name(op));
+			continue;
+		}
+		json_name(json, fields[i].name);
+		json_open(json, '{');
+		json_put_text(json, "description", fields[i].description);
+		put_type(json, fields[i].kind);
+		json_close(json, '}');
+	}
+	json_close(json, '}');
+	json_name(json, "required");
+	json_open(json, '[');
+	json_text(json, "schema", 6);
+	json_text(json, "type", 4);
+	for (i = 0; i < fields_count; i++)
+		if (fields[i].ops >> op & 1)
+			json_text(json, fields[i].name, strlen(fields[i].name));
+	json_close(json, ']');
+	json_put_bool(json, "additionalProperties", false);
+	json_close(json, '}');
+}
+
+/* An array: docs/event.schema.in.json has the rest, and the Makefile puts them together. */
+static void put_schema(void)
+{
+	struct string out = { 0 };
+	struct json json = { .out = &out };
+	unsigned int op;
+
+	json_open(&json, '[');
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (op != MS_OP_NAME)
+			put_call(&json, op);
+	json_close(&json, ']');
+	printf("%.*s\n", (int)out.length, out.bytes);
+	string_fini(&out);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	const struct command *command = argc > 2 ? command_find(argv[2]) : NULL;
+
+	if (!strcmp(what, "man") && argc == 2)
+		put_main_page();
+	else if (!strcmp(what, "man") && command)
+		put_command_page(command);
+	else if (!strcmp(what, "completion"))
+		put_completion();
+	else if (!strcmp(what, "schema"))
+		put_schema();
+	else
+		return fprintf(stderr, "usage: mkdocs man [COMMAND] | completion | schema\n"), 2;
+	return 0;
+}

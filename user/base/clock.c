@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/clock.h"
+
+#include <time.h>
+
+static uint64_t read_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_realtime_offset_ns(void)
+{
+	uint64_t before = read_ns(CLOCK_MONOTONIC);
+	uint64_t wall = read_ns(CLOCK_REALTIME);
+	uint64_t after = read_ns(CLOCK_MONOTONIC);
+
+	return wall - (before + (after - before) / 2);
+}
+
+uint64_t clock_cpu_ns(void)
+{
+	return read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}

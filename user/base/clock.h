@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Clocks. Events carry CLOCK_MONOTONIC (what bpf_ktime_get_ns() reads); people want the wall clock.
+ */
+#ifndef MEMSCOPE_BASE_CLOCK_H
+#define MEMSCOPE_BASE_CLOCK_H
+
+#include <stdint.h>
+
+uint64_t clock_monotonic_ns(void);
+
+/*
+ * What to add to a CLOCK_MONOTONIC time to get CLOCK_REALTIME, nanoseconds, as of now. A step of the
+ * wall clock during a run does not change times already converted.
+ */
+uint64_t clock_realtime_offset_ns(void);
+
+/* CPU time that this process has used so far, user and system. */
+uint64_t clock_cpu_ns(void);
+
+#endif /* MEMSCOPE_BASE_CLOCK_H */

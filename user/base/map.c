@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FIRST_CAPACITY 16
+
+void map_fini(struct map *map)
+{
+	free(map->slots);
+	*map = (struct map){ 0 };
+}
+
+static struct map_slot *find(const struct map *map, uint64_t key)
+{
+	size_t mask = map->capacity - 1, i = map_hash(key) & mask;
+
+	while (map->slots[i].used && map->slots[i].key != key)
+		i = (i + 1) & mask;
+	return &map->slots[i];
+}
+
+static int grow(struct map *map)
+{
+	struct map larger = { .capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY };
+	size_t i;
+
+	larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
+	if (!larger.slots)
+		return -ENOMEM;
+	for (i = 0; i < map->capacity; i++)
+		if (map->slots[i].used)
+			*find(&larger, map->slots[i].key) = map->slots[i];
+	larger.count = map->count;
+	free(map->slots);
+	*map = larger;
+	return 0;
+}
+
+int map_set(struct map *map, uint64_t key, uint64_t value)
+{
+	struct map_slot *slot;
+	int err;
+
+	if (map->count * 4 >= map->capacity * 3) {
+		err = grow(map);
+		if (err)
+			return err;
+	}
+	slot = find(map, key);
+	map->count += !slot->used;
+	*slot = (struct map_slot){ .key = key, .value = value, .used = true };
+	return 0;
+}
+
+uint64_t *map_get(const struct map *map, uint64_t key)
+{
+	struct map_slot *slot;
+
+	if (!map->count)
+		return NULL;
+	slot = find(map, key);
+	return slot->used ? &slot->value : NULL;
+}
+
+bool map_remove(struct map *map, uint64_t key)
+{
+	size_t mask = map->capacity - 1, hole, i;
+
+	if (!map_get(map, key))
+		return false;
+	hole = find(map, key) - map->slots;
+	for (i = (hole + 1) & mask; map->slots[i].used; i = (i + 1) & mask) {
+		size_t home = map_hash(map->slots[i].key) & mask;
+
+		/* An entry may move into the hole if that does not put it before its home. */
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			map->slots[hole] = map->slots[i];
+			hole = i;
+		}
+	}
+	map->slots[hole].used = false;
+	map->count--;
+	return true;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAPACITY 8
+
+int memory_grow(void *items, size_t *capacity, size_t needed, size_t item_bytes)
+{
+	size_t grown = *capacity ? *capacity : FIRST_CAPACITY, bytes;
+	void *old, *new;
+
+	if (needed <= *capacity)
+		return 0;
+	while (grown < needed)
+		if (__builtin_mul_overflow(grown, 2, &grown))
+			return -ENOMEM;
+	if (__builtin_mul_overflow(grown, item_bytes, &bytes))
+		return -ENOMEM;
+	/* `items` points to the caller's pointer, whatever its type. */
+	memcpy(&old, items, sizeof(old));
+	new = realloc(old, bytes);
+	if (!new)
+		return -ENOMEM;
+	memcpy(items, &new, sizeof(new));
+	*capacity = grown;
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Growing arrays. Every allocation of the program can fail and every caller says so upwards; nothing
+ * here aborts.
+ */
+#ifndef MEMSCOPE_BASE_MEMORY_H
+#define MEMSCOPE_BASE_MEMORY_H
+
+#include <stddef.h>
+
+/*
+ * Makes room for `needed` items of `item_bytes` in `*items`, doubling `*capacity`. Returns 0, or
+ * -ENOMEM with the array unchanged.
+ */
+int memory_grow(void *items, size_t *capacity, size_t needed, size_t item_bytes);
+
+#endif /* MEMSCOPE_BASE_MEMORY_H */

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/string.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/memory.h"
+
+/* ---- buffer ---------------------------------------------------------------------------------- */
+
+void string_fini(struct string *string)
+{
+	free(string->bytes);
+	*string = (struct string){ 0 };
+}
+
+void string_clear(struct string *string)
+{
+	string->length = 0;
+	string->failed = false;
+}
+
+static inline char *reserve(struct string *string, size_t length)
+{
+	if (string->length + length > string->capacity &&
+	    memory_grow(&string->bytes, &string->capacity, string->length + length, 1)) {
+		string->failed = true;
+		return NULL;
+	}
+	return string->bytes + string->length;
+}
+
+void string_append(struct string *string, const char *bytes, size_t length)
+{
+	char *place = length ? reserve(string, length) : NULL;
+
+	if (!place)
+		return;
+	memcpy(place, bytes, length);
+	string->length += length;
+}
+
+void string_append_text(struct string *string, const char *text)
+{
+	string_append(string, text, strlen(text));
+}
+
+void string_append_char(struct string *string, char c)
+{
+	char *place = reserve(string, 1);
+
+	if (!place)
+		return;
+	*place = c;
+	string->length++;
+}
+
+/* Not snprintf: the JSON sink writes a dozen numbers per event. */
+static void append_base(struct string *string, uint64_t value, unsigned int base)
+{
+	char digits[20], *end = digits + sizeof(digits), *place = end;
+
+	do {
+		*--place = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	string_append(string, place, end - place);
+}
+
+void string_append_u64(struct string *string, uint64_t value)
+{
+	append_base(string, value, 10);
+}
+
+void string_append_i64(struct string *string, int64_t value)
+{
+	uint64_t magnitude = value;
+
+	if (value < 0) {
+		string_append_char(string, '-');
+		magnitude = -magnitude;
+	}
+	append_base(string, magnitude, 10);
+}
+
+void string_append_hex(struct string *string, uint64_t value)
+{
+	string_append(string, "0x", 2);
+	append_base(string, value, 16);
+}
+
+void string_append_format(struct string *string, const char *format, ...)
+{
+	va_list args;
+	int length;
+	char *place;
+
+	va_start(args, format);
+	length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	place = length < 0 ? NULL : reserve(string, (size_t)length + 1);
+	if (!place)
+		return;
+	va_start(args, format);
+	vsnprintf(place, (size_t)length + 1, format, args);
+	va_end(args);
+	string->length += length;
+}
+
+void string_pad(struct string *string, size_t length)
+{
+	char *place;
+
+	if (string->length >= length)
+		return;
+	place = reserve(string, length - string->length);
+	if (!place)
+		return;
+	memset(place, ' ', length - string->length);
+	string->length = length;
+}
+
+/* ---- interned names -------------------------------------------------------------------------- */
+
+struct string_node {
+	struct string_node *next;
+	uint64_t hash;
+	size_t length;
+	char text[];
+};
+
+static uint64_t hash_text(const char *text, size_t length)
+{
+	uint64_t hash = length;
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		hash = map_hash(hash ^ (unsigned char)text[i]);
+	return hash;
+}
+
+static int table_grow(struct string_table *table)
+{
+	size_t capacity = table->capacity ? table->capacity * 2 : 64, i;
+	struct string_node **buckets = calloc(capacity, sizeof(*buckets));
+
+	if (!buckets)
+		return -ENOMEM;
+	for (i = 0; i < table->capacity; i++) {
+		while (table->buckets[i]) {
+			struct string_node *node = table->buckets[i];
+
+			table->buckets[i] = node->next;
+			node->next = buckets[node->hash & (capacity - 1)];
+			buckets[node->hash & (capacity - 1)] = node;
+		}
+	}
+	free(table->buckets);
+	table->buckets = buckets;
+	table->capacity = capacity;
+	return 0;
+}
+
+const char *string_intern(struct string_table *table, const char *text, size_t length)
+{
+	uint64_t hash = hash_text(text, length);
+	struct string_node *node, **bucket;
+
+	if (table->count >= table->capacity && table_grow(table))
+		return NULL;
+	bucket = &table->buckets[hash & (table->capacity - 1)];
+	for (node = *bucket; node; node = node->next)
+		if (node->hash == hash && node->length == length &&
+		    !memcmp(node->text, text, length))
+			return node->text;
+	node = malloc(sizeof(*node) + length + 1);
+	if (!node)
+		return NULL;
+	node->hash = hash;
+	node->length = length;
+	memcpy(node->text, text, length);
+	node->text[length] = '\0';
+	node->next = *bucket;
+	*bucket = node;
+	table->count++;
+	return node->text;
+}
+
+void string_table_fini(struct string_table *table)
+{
+	size_t i;
+
+	for (i = 0; i < table->capacity; i++) {
+		while (table->buckets[i]) {
+			struct string_node *node = table->buckets[i];
+
+			table->buckets[i] = node->next;
+			free(node);
+		}
+	}
+	free(table->buckets);
+	*table = (struct string_table){ 0 };
+}
+
+/* ---- numbers for people ---------------------------------------------------------------------- */
+
+/* Three significant digits, as few decimals as that takes. */
+static void format_scaled(char out[STRING_NUMBER_BYTES], double value, const char *unit)
+{
+	int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+
+	if (value == (uint64_t)value && value < 1024)
+		decimals = 0;
+	snprintf(out, STRING_NUMBER_BYTES, "%.*f %s", decimals, value, unit);
+}
+
+const char *string_size(char out[STRING_NUMBER_BYTES], uint64_t size_bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = size_bytes;
+	size_t unit = 0;
+
+	while (value >= 1023.5 && unit + 1 < sizeof(units) / sizeof(*units)) {
+		value /= 1024;
+		unit++;
+	}
+	format_scaled(out, value, units[unit]);
+	return out;
+}
+
+const char *string_duration(char out[STRING_NUMBER_BYTES], uint64_t duration_ns)
+{
+	uint64_t seconds = duration_ns / 1000000000;
+
+	if (duration_ns < 1000)
+		snprintf(out, STRING_NUMBER_BYTES, "%u ns", (unsigned int)duration_ns);
+	else if (duration_ns < 999500)
+		format_scaled(out, duration_ns / 1e3, "us");
+	else if (duration_ns < 999500000)
+		format_scaled(out, duration_ns / 1e6, "ms");
+	else if (duration_ns < 59950000000)
+		format_scaled(out, duration_ns / 1e9, "s");
+	else if (seconds < 3600)
+		snprintf(out, STRING_NUMBER_BYTES, "%um%02us", (unsigned int)(seconds / 60),
+			 (unsigned int)(seconds % 60));
+	else
+		snprintf(out, STRING_NUMBER_BYTES, "%lluh%02um",
+			 (unsigned long long)(seconds / 3600), (unsigned int)(seconds / 60 % 60));
+	return out;
+}
+
+const char *string_count(char out[STRING_NUMBER_BYTES], uint64_t count)
+{
+	char reversed[STRING_NUMBER_BYTES];
+	size_t length = 0, i;
+
+	for (i = 0; !i || count; i++) {
+		if (i && i % 3 == 0)
+			reversed[length++] = ',';
+		reversed[length++] = '0' + count % 10;
+		count /= 10;
+	}
+	for (i = 0; i < length; i++)
+		out[i] = reversed[length - 1 - i];
+	out[length] = '\0';
+	return out;
+}
+
+/* What "K", "MiB" and so on multiply with, or 0. */
+static uint64_t unit_factor(const char *unit)
+{
+	static const char units[] = "KMGTPE";
+	const char *place = *unit ? strchr(units, toupper((unsigned char)*unit)) : NULL;
+
+	if (place) {
+		unit++;
+		unit += *unit == 'i';
+	}
+	unit += *unit == 'B' || *unit == 'b';
+	if (*unit)
+		return 0;
+	return place ? 1ull << 10 * (place - units + 1) : 1;
+}
+
+int string_parse_size(const char *text, uint64_t *size_bytes)
+{
+	size_t digits = strspn(text, "0123456789");
+	uint64_t factor, whole, bytes;
+	char *end;
+	double value;
+
+	if (!digits)
+		return -EINVAL;
+	errno = 0;
+	whole = strtoull(text, NULL, 10);
+	if (errno)
+		return -ERANGE;
+	if (text[digits] != '.') {
+		factor = unit_factor(text + digits);
+		if (!factor)
+			return -EINVAL;
+		if (__builtin_mul_overflow(whole, factor, &bytes))
+			return -ERANGE;
+		*size_bytes = bytes;
+		return 0;
+	}
+	value = strtod(text, &end);
+	factor = unit_factor(end);
+	if (!factor)
+		return -EINVAL;
+	if (value * (double)factor >= 18446744073709551616.0)
+		return -ERANGE;
+	*size_bytes = (uint64_t)(value * (double)factor);
+	return 0;
+}
+
+int string_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	unsigned long long parsed;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	errno = 0;
+	parsed = strtoull(text, &end, 10);
+	if (*end)
+		return -EINVAL;
+	if (errno || parsed < min || parsed > max)
+		return -ERANGE;
+	*value = parsed;
+	return 0;
+}

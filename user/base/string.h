@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Strings: a growing buffer, interned names, and numbers as people read them.
+ */
+#ifndef MEMSCOPE_BASE_STRING_H
+#define MEMSCOPE_BASE_STRING_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- buffer ---------------------------------------------------------------------------------- */
+
+/* A zeroed struct string is empty and ready. When memory runs out, it stops growing and says so. */
+struct string {
+	char *bytes; /* not terminated */
+	size_t length;
+	size_t capacity;
+	bool failed; /* something is missing */
+};
+
+void string_fini(struct string *string);
+void string_clear(struct string *string);
+void string_append(struct string *string, const char *bytes, size_t length);
+void string_append_text(struct string *string, const char *text);
+void string_append_char(struct string *string, char c);
+void string_append_u64(struct string *string, uint64_t value);
+void string_append_i64(struct string *string, int64_t value);
+void string_append_hex(struct string *string, uint64_t value); /* with 0x */
+void string_append_format(struct string *string, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Fills up with spaces to `length` characters; no effect if it is already that long. */
+void string_pad(struct string *string, size_t length);
+
+/* ---- interned names -------------------------------------------------------------------------- */
+
+struct string_table {
+	struct string_node **buckets;
+	size_t capacity;
+	size_t count;
+};
+
+/*
+ * Returns the table's one copy of `text` (so that equal names are equal pointers), or NULL without
+ * memory. It lives until string_table_fini().
+ */
+const char *string_intern(struct string_table *table, const char *text, size_t length);
+void string_table_fini(struct string_table *table);
+
+/* ---- numbers for people ---------------------------------------------------------------------- */
+
+#define STRING_NUMBER_BYTES 32
+
+/* "450 KiB", "1.50 GiB", "17 B"; returns `out`. */
+const char *string_size(char out[STRING_NUMBER_BYTES], uint64_t size_bytes);
+
+/* "950 ns", "12.3 us", "4.56 ms", "1.23 s", "2m03s", "5h07m". */
+const char *string_duration(char out[STRING_NUMBER_BYTES], uint64_t duration_ns);
+
+/* "1,234,567" */
+const char *string_count(char out[STRING_NUMBER_BYTES], uint64_t count);
+
+/* Parses "64K", "1.5G", "4096", "10MiB"; 0, or -EINVAL, or -ERANGE. */
+int string_parse_size(const char *text, uint64_t *size_bytes);
+
+/* Parses a decimal number between the bounds; 0, -EINVAL or -ERANGE. */
+int string_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+
+#endif /* MEMSCOPE_BASE_STRING_H */

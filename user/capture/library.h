@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Files that define functions of the probe table. What a file is called does not matter: a pip
+ * wheel's libcudart, a static runtime inside an executable and a renamed driver are all found by
+ * their symbols. Each file is read once, however many processes map it.
+ */
+#ifndef MEMSCOPE_CAPTURE_LIBRARY_H
+#define MEMSCOPE_CAPTURE_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct library_point {
+	uint32_t row;         /* of the probe table */
+	uint64_t file_offset; /* where the probe goes */
+};
+
+struct library {
+	uint64_t dev, inode;
+	uint64_t size_bytes;
+	int64_t modified_ns;
+	char *name; /* last component of the path under which it was met first */
+	char *path;
+	/*
+	 * No row twice, frees first: probes are installed in this order, and an allocation must not
+	 * be seen as long as its free is not.
+	 */
+	struct library_point *points;
+	size_t points_count, points_capacity;
+	bool has_symbols; /* not stripped: a static runtime would have been found */
+	bool readable;    /* a 64-bit ELF file for this machine */
+};
+
+struct library_cache {
+	struct library **libraries;
+	size_t count, capacity;
+};
+
+void library_cache_fini(struct library_cache *cache);
+
+/*
+ * The library behind an open file, read now if it is new. `path` is for messages. Returns 0 or
+ * -errno; `*library` belongs to the cache. A file without any function of the table, or that is no
+ * ELF file, is a library with no points.
+ */
+int library_load(struct library_cache *cache, int fd, const char *path,
+		 const struct library **library);
+
+/* How many functions of the layer (enum ms_layer) the library defines. */
+size_t library_count(const struct library *library, unsigned int layer);
+
+#endif /* MEMSCOPE_CAPTURE_LIBRARY_H */

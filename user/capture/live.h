@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Live capture: finds the targets, attaches, and feeds what happens to a callback until the targets
+ * are gone, the time is over or somebody presses Ctrl-C. One thread, one epoll loop.
+ */
+#ifndef MEMSCOPE_CAPTURE_LIVE_H
+#define MEMSCOPE_CAPTURE_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "capture/features.h"
+
+struct live_options {
+	struct features *features;
+	const pid_t *pids;
+	size_t pids_count;
+	char *const *command; /* NULL-terminated; NULL: none is started */
+	bool follow;          /* children too */
+	uint32_t ops;         /* bit set of enum ms_op: what is probed */
+	uint64_t duration_ns; /* 0: until the targets are gone */
+	uint64_t ring_bytes;  /* of each of the two rings; rounded up to a power of two */
+
+	/* Records, and the end of a batch of them. Non-zero ends the capture. */
+	int (*feed)(void *context, void *record, size_t length);
+	int (*flush)(void *context);
+	void *context;
+};
+
+struct live;
+
+/* Attaches to the targets; a command is started but still waits. Returns 0 or -errno, logged. */
+int live_open(struct live **live, const struct live_options *options);
+
+/*
+ * Captures until the end. Returns 0, or -errno, logged unless it came from the callbacks: -ECHILD if
+ * the command could not be executed (live_wait_command() gives the exit code for that).
+ */
+int live_run(struct live *live);
+
+/* Detaches, and feeds what is still in the rings. Returns 0 or -errno. */
+int live_stop(struct live *live);
+
+/* After live_stop(): exact. Returns 0 or -errno. */
+int live_counters(const struct live *live, struct ms_counters *counters);
+
+/*
+ * Waits for the command to end. Returns its exit code, 128 + the number of the signal that killed
+ * it, or -1 if none was started.
+ */
+int live_wait_command(struct live *live);
+
+void live_close(struct live *live);
+
+#endif /* MEMSCOPE_CAPTURE_LIVE_H */

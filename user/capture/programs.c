@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "capture/link.h"
+#include "memscope.skel.h"
+#include "model/probe.h"
+
+struct programs {
+	struct memscope_bpf *skeleton;
+	enum strategy strategy;
+	uint32_t ops;
+	struct ring rings[RINGS_COUNT];
+};
+
+/* ---- strategies ------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	enum feature feature;
+	uint32_t attach_type; /* that the programs are loaded with */
+} strategies[STRATEGIES_COUNT] = {
+	[STRATEGY_SESSION] = { "uprobe_session", FEATURE_UPROBE_SESSION, LINK_UPROBE_SESSION },
+	[STRATEGY_MULTI] = { "uprobe_multi", FEATURE_UPROBE_MULTI, LINK_UPROBE_MULTI },
+	[STRATEGY_SINGLE] = { "uprobe_single", FEATURE_UPROBE_SINGLE, 0 },
+};
+
+const char *strategy_name(enum strategy strategy)
+{
+	return strategies[strategy].name;
+}
+
+int strategy_choose(struct features *features)
+{
+	int strategy, err = 0;
+
+	for (strategy = 0; strategy < STRATEGIES_COUNT; strategy++) {
+		err = feature_test(features, strategies[strategy].feature);
+		if (!err)
+			return strategy;
+		log_debug("%s does not work here: %s", strategies[strategy].name, strerror(-err));
+	}
+	log_error("this kernel cannot attach uprobes: %s; `memscope-bpf check` says more",
+		  strerror(-err));
+	return -1;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char message[1024];
+	int length = vsnprintf(message, sizeof(message), format, args);
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	if (length > 0 && length < (int)sizeof(message) && message[length - 1] == '\n')
+		message[length - 1] = '\0';
+	log_debug("%s", message);
+	return 0;
+}
+
+static void choose_programs(struct memscope_bpf *skeleton, enum strategy strategy)
+{
+	bool session = strategy == STRATEGY_SESSION;
+	uint32_t type = strategies[strategy].attach_type;
+
+	bpf_program__set_autoload(skeleton->progs.ms_session, session);
+	bpf_program__set_autoload(skeleton->progs.ms_entry, !session);
+	bpf_program__set_autoload(skeleton->progs.ms_return, !session);
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_session, type);
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_entry, type);
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_return, type);
+}
+
+static int open_rings(struct programs *programs, const uint64_t bytes[RINGS_COUNT])
+{
+	const struct bpf_map *maps[RINGS_COUNT] = {
+		[RING_CRITICAL] = programs->skeleton->maps.ms_critical,
+		[RING_BULK] = programs->skeleton->maps.ms_bulk,
+	};
+	int i, err = 0;
+
+	for (i = 0; !err && i < RINGS_COUNT; i++)
+		err = ring_open(&programs->rings[i], bpf_map__fd(maps[i]), bytes[i]);
+	if (err)
+		log_error("cannot map the ring buffers: %s", strerror(-err));
+	return err;
+}
+
+static int load(struct programs *programs, const struct programs_options *options)
+{
+	struct memscope_bpf *skeleton = programs->skeleton;
+	int err;
+
+	choose_programs(skeleton, options->strategy);
+	skeleton->rodata->settings.return_ops = options->return_ops;
+	bpf_map__set_max_entries(skeleton->maps.ms_critical, options->ring_bytes[RING_CRITICAL]);
+	bpf_map__set_max_entries(skeleton->maps.ms_bulk, options->ring_bytes[RING_BULK]);
+	err = memscope_bpf__load(skeleton);
+	if (!err)
+		err = memscope_bpf__attach(skeleton);
+	if (err)
+		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"
+			  " machine lacks, -v shows the kernel's answer",
+			  strerror(-err));
+	return err;
+}
+
+int programs_open(struct programs **result, const struct programs_options *options)
+{
+	struct programs *programs = calloc(1, sizeof(*programs));
+	int err;
+
+	if (!programs)
+		return -ENOMEM;
+	libbpf_set_print(print_libbpf);
+	programs->strategy = options->strategy;
+	programs->ops = options->ops;
+	programs->skeleton = memscope_bpf__open();
+	if (!programs->skeleton) {
+		err = -errno;
+		log_error("cannot open the BPF programs: %s", strerror(-err));
+		goto fail;
+	}
+	err = load(programs, options);
+	if (!err)
+		err = open_rings(programs, options->ring_bytes);
+	if (err)
+		goto fail;
+	*result = programs;
+	return 0;
+fail:
+	programs_close(programs);
+	return err;
+}
+
+void programs_close(struct programs *programs)
+{
+	int i;
+
+	if (!programs)
+		return;
+	for (i = 0; i < RINGS_COUNT; i++)
+		ring_close(&programs->rings[i]);
+	memscope_bpf__destroy(programs->skeleton);
+	free(programs);
+}
+
+struct ring *programs_rings(struct programs *programs)
+{
+	return programs->rings;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+/* struct ms_counters is nothing but counts. */
+static void add_counters(struct ms_counters *sum, const struct ms_counters *cpu)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)cpu;
+	size_t i;
+
+	for (i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+int programs_counters(const struct programs *programs, struct ms_counters *counters)
+{
+	int cpus = libbpf_num_possible_cpus(), cpu, err = 0;
+	struct ms_counters *values;
+	uint32_t key = 0;
+
+	if (cpus < 0)
+		return cpus;
+	values = calloc(cpus, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	memset(counters, 0, sizeof(*counters));
+	if (bpf_map_lookup_elem(bpf_map__fd(programs->skeleton->maps.ms_counts), &key, values))
+		err = -errno;
+	for (cpu = 0; !err && cpu < cpus; cpu++)
+		add_counters(counters, &values[cpu]);
+	free(values);
+	return err;
+}
+
+int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
+{
+	int map = bpf_map__fd(programs->skeleton->maps.ms_targets);
+	uint32_t key = pid;
+	int err = flags ? bpf_map_update_elem(map, &key, &flags, BPF_ANY) :
+			  bpf_map_delete_elem(map, &key);
+
+	return err && errno != ENOENT ? -errno : 0;
+}
+
+void programs_stop(struct programs *programs)
+{
+	programs->skeleton->bss->stopped = 1;
+}
+
+/* ---- attaching ------------------------------------------------------------------------------- */
+
+static int keep(struct attachment *attachment, int fd)
+{
+	if (fd < 0)
+		return fd;
+	if (memory_grow(&attachment->fds, &attachment->capacity, attachment->count + 1,
+			sizeof(*attachment->fds))) {
+		close(fd);
+		return -ENOMEM;
+	}
+	attachment->fds[attachment->count++] = fd;
+	return 0;
+}
+
+static int attach_pair(struct attachment *attachment, const struct programs *programs,
+		       const struct link_site *site)
+{
+	int entry = bpf_program__fd(programs->skeleton->progs.ms_entry);
+	int on_return = bpf_program__fd(programs->skeleton->progs.ms_return);
+	int err;
+
+	/* Returns first: an entry without its return would be a call that never ends. */
+	if (programs->strategy == STRATEGY_SINGLE) {
+		err = keep(attachment, link_create_single(on_return, site, true));
+		return err ? err : keep(attachment, link_create_single(entry, site, false));
+	}
+	err = keep(attachment, link_create_multi(on_return, LINK_UPROBE_MULTI, site, true));
+	return err ? err :
+		     keep(attachment, link_create_multi(entry, LINK_UPROBE_MULTI, site, false));
+}
+
+static int attach(struct attachment *attachment, const struct programs *programs,
+		  const struct link_site *site)
+{
+	size_t before = attachment->count;
+	int err;
+
+	if (programs->strategy == STRATEGY_SESSION) {
+		int session = bpf_program__fd(programs->skeleton->progs.ms_session);
+
+		err = keep(attachment,
+			   link_create_multi(session, LINK_UPROBE_SESSION, site, false));
+	} else {
+		err = attach_pair(attachment, programs, site);
+	}
+	while (err && attachment->count > before)
+		close(attachment->fds[--attachment->count]);
+	if (!err)
+		attachment->functions += site->count;
+	return err;
+}
+
+/* One by one: the way of single uprobes, and how to find out which function is in the way. */
+static int attach_each(struct attachment *attachment, const struct programs *programs,
+		       const struct link_site *site)
+{
+	int err = 0;
+	uint32_t i;
+
+	for (i = 0; i < site->count; i++) {
+		struct link_site one = { .path = site->path,
+					 .offsets = &site->offsets[i],
+					 .cookies = &site->cookies[i],
+					 .count = 1,
+					 .pid = site->pid };
+
+		err = attach(attachment, programs, &one);
+		if (err == -ESRCH)
+			return err;
+		if (err)
+			log_warning("%s: cannot attach to %s: %s; its calls will not be seen",
+				    attachment->library->name, probe_at(site->cookies[i])->symbol,
+				    strerror(-err));
+	}
+	return attachment->functions ? 0 : err;
+}
+
+static int attach_all(struct attachment *attachment, const struct programs *programs,
+		      const struct link_site *site)
+{
+	int err;
+
+	if (!site->count)
+		return 0;
+	if (programs->strategy == STRATEGY_SINGLE)
+		return attach_each(attachment, programs, site);
+	err = attach(attachment, programs, site);
+	if (!err || err == -ESRCH || site->count == 1)
+		return err;
+	log_debug("%s: cannot attach to all functions at once: %s", attachment->library->name,
+		  strerror(-err));
+	return attach_each(attachment, programs, site);
+}
+
+int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
+		    const struct library *library, pid_t pid)
+{
+	uint64_t *offsets = calloc(library->points_count, 2 * sizeof(*offsets)), *cookies;
+	struct link_site site = { .path = path, .pid = pid };
+	size_t i;
+	int err;
+
+	*attachment = (struct attachment){ .pid = pid, .library = library };
+	if (!offsets)
+		return -ENOMEM;
+	cookies = offsets + library->points_count;
+	for (i = 0; i < library->points_count; i++) {
+		const struct library_point *point = &library->points[i];
+
+		if (!(programs->ops >> probe_at(point->row)->spec.op & 1))
+			continue;
+		offsets[site.count] = point->file_offset;
+		cookies[site.count++] = point->row;
+	}
+	site.offsets = offsets;
+	site.cookies = cookies;
+	err = attach_all(attachment, programs, &site);
+	free(offsets);
+	if (err) {
+		if (err != -ESRCH)
+			log_error("%s: cannot attach: %s", library->name, strerror(-err));
+		attachment_close(attachment);
+	}
+	return err;
+}
+
+void attachment_close(struct attachment *attachment)
+{
+	while (attachment->count)
+		close(attachment->fds[--attachment->count]);
+	free(attachment->fds);
+	*attachment = (struct attachment){ 0 };
+}

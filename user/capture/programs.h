@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The loaded BPF programs: loading them for an attach strategy, attaching them to the functions of
+ * a library, and reading their counters.
+ */
+#ifndef MEMSCOPE_CAPTURE_PROGRAMS_H
+#define MEMSCOPE_CAPTURE_PROGRAMS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "capture/features.h"
+#include "capture/library.h"
+#include "capture/ring.h"
+
+enum strategy {
+	STRATEGY_SESSION, /* one link per library and process */
+	STRATEGY_MULTI,   /* two: entries, returns */
+	STRATEGY_SINGLE,  /* two per function */
+	STRATEGIES_COUNT,
+};
+
+const char *strategy_name(enum strategy strategy); /* "uprobe_session" */
+
+/* The cheapest strategy that works here, or -1: none does (logged). */
+int strategy_choose(struct features *features);
+
+enum { RING_CRITICAL, RING_BULK, RINGS_COUNT };
+
+struct programs_options {
+	enum strategy strategy;
+	uint32_t ops;        /* bit set of enum ms_op: functions that get probes */
+	uint32_t return_ops; /* those whose results and durations are wanted: a trap more */
+	uint64_t ring_bytes[RINGS_COUNT];
+};
+
+struct programs;
+
+/* Returns 0 or -errno, logged. */
+int programs_open(struct programs **programs, const struct programs_options *options);
+void programs_close(struct programs *programs);
+
+/* The two rings, mapped; they live as long as the programs. */
+struct ring *programs_rings(struct programs *programs);
+
+/* The sums over all CPUs. Returns 0 or -errno. */
+int programs_counters(const struct programs *programs, struct ms_counters *counters);
+
+/* Records of the process's life are wanted (enum ms_target), or not any more (0). 0 or -errno. */
+int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
+
+/* From now on no call that is entered is recorded; those in progress still are at their return. */
+void programs_stop(struct programs *programs);
+
+/* What is attached to one library in one process. */
+struct attachment {
+	pid_t pid;
+	const struct library *library;
+	int *fds;
+	size_t count, capacity;
+	size_t functions; /* that have a probe */
+};
+
+/*
+ * Attaches to the library's functions, in one process. `path` must lead to the library's file.
+ * Returns 0 if at least one function got its probe; those that could not are logged. -ESRCH if the
+ * process is gone. On failure nothing stays attached.
+ */
+int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
+		    const struct library *library, pid_t pid);
+
+/* When this returns, none of its programs runs any more. */
+void attachment_close(struct attachment *attachment);
+
+#endif /* MEMSCOPE_CAPTURE_PROGRAMS_H */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* In the child: all that happens before execvp() is async-signal-safe. */
+static void run(int wait_fd, int error_fd, char *const *command, const sigset_t *mask)
+{
+	int err;
+	char byte;
+
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	/* A byte: go. End of file: the tracer is gone. */
+	if (read(wait_fd, &byte, 1) != 1)
+		_exit(127);
+	execvp(command[0], command);
+	err = errno;
+	if (write(error_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mask)
+{
+	int wait_pipe[2], error_pipe[2], err;
+
+	*spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
+	if (pipe2(wait_pipe, O_CLOEXEC))
+		goto fail;
+	if (pipe2(error_pipe, O_CLOEXEC)) {
+		err = errno;
+		close(wait_pipe[0]);
+		close(wait_pipe[1]);
+		errno = err;
+		goto fail;
+	}
+	spawn->pid = fork();
+	if (spawn->pid == 0) {
+		close(wait_pipe[1]);
+		run(wait_pipe[0], error_pipe[1], command, mask);
+	}
+	err = errno;
+	close(wait_pipe[0]);
+	close(error_pipe[1]);
+	spawn->release_fd = wait_pipe[1];
+	spawn->error_fd = error_pipe[0];
+	if (spawn->pid > 0)
+		return 0;
+	close_fd(&spawn->release_fd);
+	close_fd(&spawn->error_fd);
+	errno = err;
+fail:
+	err = -errno;
+	log_error("cannot start %s: %s", command[0], strerror(-err));
+	return err;
+}
+
+int spawn_release(struct spawn *spawn, const char *name)
+{
+	int err = 0;
+	ssize_t length;
+
+	if (write(spawn->release_fd, "", 1) != 1)
+		return -errno;
+	close_fd(&spawn->release_fd);
+	do
+		length = read(spawn->error_fd, &err, sizeof(err));
+	while (length < 0 && errno == EINTR);
+	close_fd(&spawn->error_fd);
+	if (length != sizeof(err))
+		return 0; /* closed by a successful exec */
+	log_error("cannot execute %s: %s", name, strerror(err));
+	return -err;
+}
+
+void spawn_abort(struct spawn *spawn)
+{
+	if (spawn->release_fd < 0)
+		return;
+	kill(spawn->pid, SIGKILL);
+	waitpid(spawn->pid, NULL, 0);
+	close_fd(&spawn->release_fd);
+	close_fd(&spawn->error_fd);
+}

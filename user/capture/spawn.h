@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Starts a command that waits, before its first instruction, until the probes are in place.
+ */
+#ifndef MEMSCOPE_CAPTURE_SPAWN_H
+#define MEMSCOPE_CAPTURE_SPAWN_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+struct spawn {
+	pid_t pid;
+	int release_fd; /* a byte lets the command go; closing it ends it */
+	int error_fd;   /* says why the command could not be executed */
+};
+
+/* Forks; the child waits. It gets the signal mask `mask`. Returns 0 or -errno, logged. */
+int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mask);
+
+/* Lets the command run. Returns 0, or -errno if it could not be executed, logged. */
+int spawn_release(struct spawn *spawn, const char *name);
+
+/* Kills a command that was not released yet; harmless otherwise. */
+void spawn_abort(struct spawn *spawn);
+
+#endif /* MEMSCOPE_CAPTURE_SPAWN_H */

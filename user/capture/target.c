@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "capture/files.h"
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static void target_free(struct target *target)
+{
+	while (target->count)
+		attachment_close(&target->attachments[--target->count]);
+	free(target->attachments);
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	free(target);
+}
+
+void targets_fini(struct targets *targets)
+{
+	while (targets->count)
+		target_free(targets->targets[--targets->count]);
+	free(targets->targets);
+	library_cache_fini(&targets->cache);
+	targets->targets = NULL;
+	targets->capacity = 0;
+}
+
+struct target *targets_find(const struct targets *targets, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < targets->count; i++)
+		if (targets->targets[i]->pid == pid)
+			return targets->targets[i];
+	return NULL;
+}
+
+static int check_process(const struct proc_info *info, enum log_level level)
+{
+	if (info->tgid != info->pid)
+		log_message(level, "%d is a thread of process %d: use -p %d", info->pid, info->tgid,
+			    info->tgid);
+	else if (info->kernel_thread)
+		log_message(level, "process %d (%s) is a kernel thread: it runs no CUDA code",
+			    info->pid, info->comm);
+	else if (info->zombie)
+		log_message(level, "process %d (%s) has exited already (it is a zombie)", info->pid,
+			    info->comm);
+	else
+		return 0;
+	return -ESRCH;
+}
+
+/* First a handle on the process, then its description: so the two are of one process. */
+static int open_process(pid_t pid, enum log_level level, struct proc_info *info)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0), open_err = errno;
+	int err = proc_read(pid, info);
+
+	if (err == -ESRCH)
+		log_message(level, "there is no process %d", pid);
+	else if (err)
+		log_message(level, "cannot read /proc/%d: %s", pid, strerror(-err));
+	else
+		err = check_process(info, level);
+	if (!err && pidfd < 0) {
+		err = -open_err;
+		log_message(level, "cannot watch process %d: %s", pid, strerror(open_err));
+	}
+	if (err && pidfd >= 0)
+		close(pidfd);
+	return err ? err : pidfd;
+}
+
+int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct target **result)
+{
+	struct target *target = calloc(1, sizeof(*target));
+	struct proc_info info;
+	int err;
+
+	if (!target)
+		return -ENOMEM;
+	target->pidfd = open_process(pid, level, &info);
+	err = target->pidfd < 0 ? target->pidfd : 0;
+	if (!err)
+		err = memory_grow(&targets->targets, &targets->capacity, targets->count + 1,
+				  sizeof(*targets->targets));
+	if (err) {
+		target_free(target);
+		return err;
+	}
+	target->pid = pid;
+	target->start_ns = info.start_ns;
+	memcpy(target->comm, info.comm, sizeof(target->comm));
+	targets->targets[targets->count++] = target;
+	*result = target;
+	return 0;
+}
+
+void targets_remove(struct targets *targets, struct target *target)
+{
+	size_t i;
+
+	for (i = 0; targets->targets[i] != target; i++)
+		;
+	targets->targets[i] = targets->targets[--targets->count];
+	target_free(target);
+}
+
+/* ---- attaching to one file ------------------------------------------------------------------- */
+
+static bool is_attached(const struct target *target, const struct library *library)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (target->attachments[i].library == library)
+			return true;
+	return false;
+}
+
+/* `fd` is the library's file. */
+static int attach_library(struct targets *targets, struct target *target,
+			  const struct library *library, int fd)
+{
+	char path[64];
+	int err = memory_grow(&target->attachments, &target->capacity, target->count + 1,
+			      sizeof(*target->attachments));
+
+	if (err)
+		return err;
+	/* The open file itself, whatever its name leads to by now and in whichever namespace. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = attachment_open(&target->attachments[target->count], targets->programs, path, library,
+			      target->pid);
+	if (err)
+		return err;
+	log_debug("%s: attached to %zu functions in process %d", library->path,
+		  target->attachments[target->count].functions, target->pid);
+	target->count++;
+	return 0;
+}
+
+/* Returns whether the file has functions of the table; -ESRCH if the process is gone. */
+static int attach_file(struct targets *targets, struct target *target, const struct file *file)
+{
+	const struct library *library;
+	int err = library_load(&targets->cache, file->fd, file->path, &library);
+
+	if (err) {
+		log_debug("%s: cannot read: %s", file->path, strerror(-err));
+		return 0;
+	}
+	if (!library->points_count)
+		return 0;
+	if (!is_attached(target, library))
+		err = attach_library(targets, target, library, file->fd);
+	if (err)
+		return err == -ESRCH ? err : 0;
+	target->mapped |= file->mapped;
+	return 1;
+}
+
+bool target_mapped(struct targets *targets, struct target *target,
+		   const struct proc_mapping *mapping)
+{
+	struct file file = { .path = mapping->path, .mapped = true };
+	int result;
+
+	if (mapping->path[0] != '/')
+		return false;
+	file.fd = file_open_mapping(target->pid, mapping, targets->map_files);
+	if (file.fd < 0) {
+		log_debug("%s: cannot open in process %d: %s", mapping->path, target->pid,
+			  strerror(-file.fd));
+		return false;
+	}
+	result = attach_file(targets, target, &file);
+	close(file.fd);
+	return result > 0;
+}
+
+struct scan {
+	struct targets *targets;
+	struct target *target;
+};
+
+static int scan_file(const struct file *file, void *context)
+{
+	struct scan *scan = context;
+	int result = attach_file(scan->targets, scan->target, file);
+
+	return result < 0 ? result : 0;
+}
+
+int target_attach(struct targets *targets, struct target *target, const char *program)
+{
+	struct scan scan = { .targets = targets, .target = target };
+	int err = file_each(target->pid, targets->map_files, program, scan_file, &scan);
+
+	if (err && err != -ESRCH)
+		log_error("cannot read the mappings of process %d: %s", target->pid,
+			  strerror(-err));
+	return err;
+}

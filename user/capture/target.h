@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The traced processes and what is attached to each: which files of a process have functions of the
+ * probe table, those mapped now and those it is likely to map.
+ */
+#ifndef MEMSCOPE_CAPTURE_TARGET_H
+#define MEMSCOPE_CAPTURE_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/log.h"
+#include "capture/programs.h"
+#include "host/proc.h"
+
+struct target {
+	pid_t pid;
+	uint64_t start_ns;
+	char comm[PROC_COMM_BYTES];
+	int pidfd; /* readable once the process is gone */
+	struct attachment *attachments;
+	size_t count, capacity;
+	bool mapped; /* one of them is mapped in the process, not only expected */
+};
+
+struct targets {
+	struct target **targets;
+	size_t count, capacity;
+	struct library_cache cache;
+	struct programs *programs;
+	bool map_files; /* FEATURE_MAP_FILES */
+};
+
+void targets_fini(struct targets *targets);
+
+struct target *targets_find(const struct targets *targets, pid_t pid);
+
+/*
+ * Adds a process, without attaching anything yet. Returns 0 and the target, or -errno, logged at
+ * `level`: -ESRCH if there is no such process, it is a zombie or a kernel thread.
+ */
+int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct target **target);
+
+/* Detaches from the process and forgets it. */
+void targets_remove(struct targets *targets, struct target *target);
+
+/*
+ * Attaches to what the process has mapped and to what it is likely to map; if it is about to
+ * execute `program` (else NULL), to that too. Returns 0, or -errno: logged, but for -ESRCH: the
+ * process is gone.
+ */
+int target_attach(struct targets *targets, struct target *target, const char *program);
+
+/*
+ * Attaches to a file that the process has just mapped, if it is worth it. Returns whether it
+ * is.
+ */
+bool target_mapped(struct targets *targets, struct target *target,
+		   const struct proc_mapping *mapping);
+
+#endif /* MEMSCOPE_CAPTURE_TARGET_H */

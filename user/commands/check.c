@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `memscope-bpf check`: what works on this machine and for a process, and what would be invisible.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/log.h"
+#include "base/string.h"
+#include "capture/features.h"
+#include "capture/programs.h"
+#include "commands/command.h"
+#include "commands/inspection.h"
+#include "commands/options.h"
+#include "host/privilege.h"
+#include "output/check.h"
+#include "output/writer.h"
+
+struct settings {
+	uint64_t pid; /* 0: none */
+	bool json;
+	struct features features;
+};
+
+static int parse_pid(const struct option_row *row, const char *value, void *context)
+{
+	int err = string_parse_u64(value, 1, 1 << 22, &((struct settings *)context)->pid);
+
+	if (err)
+		log_error("--%s: \"%s\" is not a process ID", row->name, value);
+	return err;
+}
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct option_row rows[] = {
+	{ 'p', "pid", "PID", "Look at this process too.", parse_pid, 0 },
+	{ 'j', "json", NULL, "Write one JSON object (docs/check.schema.json).", option_flag,
+	  AT(json) },
+	{ 0, "without", "FEATURE[,FEATURE...]", "Do as if the kernel lacked these.", option_without,
+	  AT(features) },
+	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 0 },
+};
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+static void check_privileges(struct check *check, struct check_item *items)
+{
+	size_t i;
+
+	for (i = 0; i < privileges_count; i++)
+		items[i] = (struct check_item){
+			.name = privileges[i].name,
+			.what = privileges[i].what,
+			.without = "nothing can be traced",
+			.required = true,
+			.err = privilege_held(&privileges[i]) ? 0 : -EPERM,
+		};
+	check->privileges = items;
+	check->privileges_count = privileges_count;
+}
+
+static void check_features(struct check *check, struct check_item *items, struct features *features)
+{
+	int i;
+
+	for (i = 0; i < FEATURES_COUNT; i++)
+		items[i] = (struct check_item){
+			.name = feature_infos[i].name,
+			.what = feature_infos[i].what,
+			.without = feature_infos[i].without,
+			.required = feature_infos[i].required,
+			.err = feature_test(features, i),
+		};
+	check->features = items;
+	check->features_count = FEATURES_COUNT;
+}
+
+static bool is_able(const struct check *check)
+{
+	bool able = check->strategy;
+	size_t i;
+
+	for (i = 0; i < check->privileges_count; i++)
+		able &= !check->privileges[i].err;
+	for (i = 0; i < check->features_count; i++)
+		able &= !check->features[i].required || !check->features[i].err;
+	return able;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int report(struct check *check, bool json)
+{
+	struct writer writer;
+
+	writer_init_stdout(&writer);
+	if (json)
+		check_append_json(&writer.text, check);
+	else
+		check_append_text(&writer.text, check);
+	return writer_close(&writer);
+}
+
+static int exit_code(const struct check *check)
+{
+	size_t i;
+
+	for (i = 0; i < check->privileges_count; i++)
+		if (check->privileges[i].err)
+			return EXIT_PERMISSION;
+	return check->able ? EXIT_OK : EXIT_UNSUPPORTED;
+}
+
+static int run_check(struct settings *settings)
+{
+	struct check_item privilege_items[8], feature_items[FEATURES_COUNT];
+	struct inspection inspection = { 0 };
+	struct check check = { 0 };
+	struct utsname kernel;
+	int strategy, err = 0;
+
+	uname(&kernel);
+	check.kernel = kernel.release;
+	check_privileges(&check, privilege_items);
+	check_features(&check, feature_items, &settings->features);
+	strategy = strategy_choose(&settings->features);
+	check.strategy = strategy < 0 ? NULL : strategy_name(strategy);
+	check.able = is_able(&check);
+	if (settings->pid) {
+		err = inspection_run(&inspection, settings->pid, &settings->features);
+		check.process = &inspection.process;
+	}
+	if (!err)
+		err = report(&check, settings->json);
+	inspection_fini(&inspection);
+	if (err == -ESRCH)
+		return EXIT_NO_TARGET;
+	return err && err != -EPIPE ? EXIT_FAILED : exit_code(&check);
+}
+
+static int check(int argc, char **argv)
+{
+	struct settings settings = { 0 };
+	int code, first = options_parse(&check_command, argc, argv, &settings, &code);
+
+	if (first < 0)
+		return code;
+	if (first < argc) {
+		log_error("check takes no argument \"%s\"", argv[first]);
+		return EXIT_USAGE;
+	}
+	return run_check(&settings);
+}
+
+const struct command check_command = {
+	.name = "check",
+	.summary = "Show what works on this machine and for a process, and what would be invisible",
+	.synopsis = "[OPTIONS]",
+	.description =
+		"Tries each feature of the kernel that tracing uses and says what is lost without"
+		" it. With -p, lists the CUDA libraries of the process, how many of the traced"
+		" functions each of them has, and what tracing the process would not see. Nothing is"
+		" attached to the process.",
+	.examples = "# the machine\n"
+		    "sudo memscope-bpf check\n"
+		    "# and a process\n"
+		    "sudo memscope-bpf check -p 4711\n",
+	.options = rows,
+	.run = check,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A command of the program: how it is called, what it is told and what it does. Help, man page and
+ * shell completion are made from these tables.
+ */
+#ifndef MEMSCOPE_COMMANDS_COMMAND_H
+#define MEMSCOPE_COMMANDS_COMMAND_H
+
+#include <stddef.h>
+
+/* What the program exits with; see also EXIT STATUS in the man page. */
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_PERMISSION = 3,
+	EXIT_UNSUPPORTED = 4,
+	EXIT_NO_TARGET = 5,
+};
+
+struct exit_meaning {
+	int code;
+	const char *meaning;
+};
+
+/* For the man pages; ends with a row without a meaning. */
+extern const struct exit_meaning exit_meanings[];
+
+struct option_row {
+	char letter; /* 0: none */
+	const char *name;
+	const char *argument; /* as in the help: "PID[,PID...]"; NULL: takes none */
+	const char *help;     /* one sentence or two */
+	/* Puts the value into the command's settings at `offset`; 0, or -errno after an error message. */
+	int (*parse)(const struct option_row *row, const char *value, void *settings);
+	size_t offset;
+};
+
+struct command {
+	const char *name;
+	const char *summary;     /* a line for the list of commands */
+	const char *synopsis;    /* what follows the name */
+	const char *description; /* paragraphs of the man page, separated by empty lines */
+	const char *examples;    /* lines of the shell; comments begin with # */
+
+	const struct option_row *options; /* ends with a row without a name */
+	/* argv[0] is the command's name; returns the exit code. */
+	int (*run)(int argc, char **argv);
+};
+
+/* All commands, ending with NULL. */
+extern const struct command *const commands[];
+
+extern const struct command trace_command;
+extern const struct command check_command;
+
+const struct command *command_find(const char *name);
+
+#endif /* MEMSCOPE_COMMANDS_COMMAND_H */

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <string.h>
+
+#include "commands/command.h"
+
+const struct command *const commands[] = {
+	&trace_command,
+	&check_command,
+	NULL,
+};
+
+const struct exit_meaning exit_meanings[] = {
+	{ EXIT_OK, "Done. A closed output pipe counts as done." },
+	{ EXIT_FAILED, "The program failed, for instance because the disk is full." },
+	{ EXIT_USAGE, "Wrong options or arguments." },
+	{ EXIT_PERMISSION, "A privilege is missing." },
+	{ EXIT_UNSUPPORTED, "The kernel lacks something that is needed." },
+	{ EXIT_NO_TARGET, "There is no such process, or it ended before it could be attached to." },
+	{ 0 },
+};
+
+const struct command *command_find(const char *name)
+{
+	const struct command *const *command;
+
+	for (command = commands; *command; command++)
+		if (!strcmp((*command)->name, name))
+			return *command;
+	return NULL;
+}

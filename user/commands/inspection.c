@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/inspection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "capture/files.h"
+
+static struct check_library *add_library(struct check_process *process,
+					 const struct library *library, bool mapped)
+{
+	struct check_library *added;
+	size_t i;
+
+	if (memory_grow(&process->libraries, &process->libraries_capacity,
+			process->libraries_count + 1, sizeof(*process->libraries)))
+		return NULL;
+	added = &process->libraries[process->libraries_count];
+	*added = (struct check_library){ .path = library->path, .mapped = mapped };
+	added->rows = calloc(probe_count(), sizeof(*added->rows));
+	if (!added->rows)
+		return NULL;
+	for (i = 0; i < library->points_count; i++) {
+		uint32_t row = library->points[i].row;
+
+		added->rows[row] = true;
+		added->functions[probe_at(row)->layer] = true;
+		added->found[probe_at(row)->layer]++;
+	}
+	process->libraries_count++;
+	return added;
+}
+
+static struct check_library *find_library(struct check_process *process, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < process->libraries_count; i++)
+		if (!strcmp(process->libraries[i].path, path))
+			return &process->libraries[i];
+	return NULL;
+}
+
+static int inspect_file(const struct file *file, void *context)
+{
+	struct inspection *inspection = context;
+	const struct library *library;
+	struct check_library *listed;
+	unsigned int layer;
+
+	if (library_load(&inspection->cache, file->fd, file->path, &library))
+		return 0;
+	if (file->mapped && !strcmp(file->path, inspection->program))
+		inspection->program_stripped = !library->has_symbols;
+	if (!library->points_count)
+		return 0;
+	listed = find_library(&inspection->process, library->path);
+	if (!listed)
+		listed = add_library(&inspection->process, library, file->mapped);
+	if (!listed)
+		return -ENOMEM;
+	for (layer = 0; layer < MS_LAYERS_COUNT; layer++)
+		inspection->mapped[layer] |= file->mapped && listed->functions[layer];
+	inspection->expected_driver |= listed->functions[MS_LAYER_DRIVER];
+	return 0;
+}
+
+static int add_note(struct check_process *process, const char *note)
+{
+	int err = memory_grow(&process->notes, &process->notes_capacity, process->notes_count + 1,
+			      sizeof(*process->notes));
+
+	if (!err)
+		process->notes[process->notes_count++] = note;
+	return err;
+}
+
+/* What would be invisible, in plain words. */
+static int add_notes(struct inspection *inspection)
+{
+	const bool driver = inspection->mapped[MS_LAYER_DRIVER];
+	const bool runtime = inspection->mapped[MS_LAYER_RUNTIME];
+	const struct {
+		bool applies;
+		const char *note;
+	} notes[] = {
+		{ true, "Memory that the process holds already: only what it allocates from now on"
+			" is in the account. Frees of older blocks are counted." },
+		{ true, "Memory that comes from functions without a probe so far: virtual memory"
+			" management (cuMemCreate, cuMemMap), CUDA arrays, graphs' memory nodes and"
+			" memory imported from other processes." },
+		{ true, "Memory that the driver takes for itself: contexts, code, local memory of"
+			" kernels." },
+		{ !driver && inspection->expected_driver,
+		  "Nothing of what follows, should the process load another copy of the driver than"
+		  " the one listed; a new copy is noticed when it is mapped, and calls in the first"
+		  " milliseconds after that can be missed." },
+		{ !driver && !inspection->expected_driver,
+		  "Calls in the first milliseconds after the process maps a CUDA library, none of"
+		  " which is mapped or found in its search path now." },
+		{ driver && !runtime && inspection->program_stripped,
+		  "Names of runtime functions (cudaMalloc and so on), if the runtime is linked"
+		  " statically into the program, which is stripped: the driver calls underneath are"
+		  " shown instead, complete." },
+		{ runtime && !driver && !inspection->expected_driver,
+		  "Calls of libraries that use the driver directly." },
+	};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < sizeof(notes) / sizeof(*notes); i++)
+		if (notes[i].applies)
+			err = add_note(&inspection->process, notes[i].note);
+	return err;
+}
+
+int inspection_run(struct inspection *inspection, pid_t pid, struct features *features)
+{
+	struct proc_info *info = &inspection->info;
+	char link[64];
+	ssize_t length;
+	int err;
+
+	err = proc_read(pid, info);
+	if (err) {
+		log_error("there is no process %d", pid);
+		return err;
+	}
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	length = readlink(link, inspection->program, sizeof(inspection->program) - 1);
+	if (length < 0) {
+		log_error("process %d (%s) runs no program: it is a kernel thread, or a zombie",
+			  pid, info->comm);
+		return -ESRCH;
+	}
+	inspection->program[length] = '\0';
+	inspection->process.pid = pid;
+	inspection->process.comm = info->comm;
+	err = file_each(pid, !feature_test(features, FEATURE_MAP_FILES), NULL, inspect_file,
+			inspection);
+	if (err)
+		log_error("cannot read the mappings of process %d: %s", pid, strerror(-err));
+	return err ? err : add_notes(inspection);
+}
+
+void inspection_fini(struct inspection *inspection)
+{
+	while (inspection->process.libraries_count)
+		free(inspection->process.libraries[--inspection->process.libraries_count].rows);
+	free(inspection->process.libraries);
+	free(inspection->process.notes);
+	library_cache_fini(&inspection->cache);
+}

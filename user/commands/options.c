@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/string.h"
+#include "capture/features.h"
+
+#define MAX_OPTIONS 32
+#define HELP_COLUMN 26
+#define HELP_WIDTH 92
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+static const struct option_row help_row = {
+	.letter = 'h',
+	.name = "help",
+	.help = "Show this help.",
+};
+
+struct parser {
+	struct option names[MAX_OPTIONS + 2];
+	char letters[2 * MAX_OPTIONS + 4];
+	const struct option_row *rows[MAX_OPTIONS + 1];
+	int count;
+};
+
+static void add_row(struct parser *parser, const struct option_row *row)
+{
+	size_t length = strlen(parser->letters);
+
+	parser->names[parser->count] = (struct option){
+		.name = row->name,
+		.has_arg = row->argument ? required_argument : no_argument,
+		.val = 256 + parser->count,
+	};
+	if (row->letter)
+		snprintf(parser->letters + length, sizeof(parser->letters) - length, "%c%s",
+			 row->letter, row->argument ? ":" : "");
+	parser->rows[parser->count++] = row;
+}
+
+static const struct option_row *chosen(const struct parser *parser, int code)
+{
+	int i;
+
+	if (code >= 256)
+		return parser->rows[code - 256];
+	for (i = 0; i < parser->count; i++)
+		if (parser->rows[i]->letter == code)
+			return parser->rows[i];
+	return NULL;
+}
+
+static void complain(const struct command *command, char **argv, int code)
+{
+	if (code == ':')
+		log_error("%s needs a value", argv[optind - 1]);
+	else if (optopt && optopt < 256)
+		log_error("unknown option -%c", optopt);
+	else
+		log_error("unknown or ambiguous option %s", argv[optind - 1]);
+	fprintf(stderr, "Try `memscope-bpf %s --help`.\n", command->name);
+}
+
+int options_parse(const struct command *command, int argc, char **argv, void *settings,
+		  int *exit_code)
+{
+	struct parser parser = { .letters = "+:" };
+	const struct option_row *row;
+	int code;
+
+	for (row = command->options; row->name; row++)
+		add_row(&parser, row);
+	add_row(&parser, &help_row);
+	opterr = 0;
+	optind = 1;
+	while ((code = getopt_long(argc, argv, parser.letters, parser.names, NULL)) != -1) {
+		row = chosen(&parser, code);
+		if (!row || code == '?' || code == ':') {
+			complain(command, argv, code);
+			*exit_code = EXIT_USAGE;
+			return -1;
+		}
+		if (row == &help_row) {
+			options_print_help(command);
+			*exit_code = EXIT_OK;
+			return -1;
+		}
+		if (row->parse(row, optarg, settings)) {
+			*exit_code = EXIT_USAGE;
+			return -1;
+		}
+	}
+	return optind;
+}
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+/* Words from `column` on, broken before `HELP_WIDTH`. */
+static void print_words(const char *text, int column)
+{
+	int at = column;
+
+	while (*text) {
+		int length = strcspn(text, " ");
+
+		if (at > column && at + 1 + length > HELP_WIDTH) {
+			printf("\n%*s", column, "");
+			at = column;
+		} else if (at > column) {
+			putchar(' ');
+			at++;
+		}
+		printf("%.*s", length, text);
+		at += length;
+		text += length;
+		text += *text == ' ';
+	}
+	putchar('\n');
+}
+
+static void print_row(const struct option_row *row)
+{
+	char left[80];
+	int length;
+
+	length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", row->letter ? '-' : ' ',
+			  row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
+			  row->argument ? "=" : "", row->argument ? row->argument : "");
+	printf("%s", left);
+	if (length + 2 > HELP_COLUMN)
+		printf("\n%*s", HELP_COLUMN, "");
+	else
+		printf("%*s", HELP_COLUMN - length, "");
+	print_words(row->help, HELP_COLUMN);
+}
+
+static void print_indented(const char *lines)
+{
+	while (*lines) {
+		int length = strcspn(lines, "\n");
+
+		printf("  %.*s\n", length, lines);
+		lines += length;
+		lines += *lines == '\n';
+	}
+}
+
+void options_print_help(const struct command *command)
+{
+	const struct option_row *row;
+
+	printf("Usage: memscope-bpf %s %s\n%s.\n\nOptions:\n", command->name, command->synopsis,
+	       command->summary);
+	for (row = command->options; row->name; row++)
+		print_row(row);
+	print_row(&help_row);
+	printf("\nExamples:\n");
+	print_indented(command->examples);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void *place(const struct option_row *row, void *settings)
+{
+	return (char *)settings + row->offset;
+}
+
+int option_flag(const struct option_row *row, const char *value, void *settings)
+{
+	(void)value;
+	*(bool *)place(row, settings) = true;
+	return 0;
+}
+
+int option_text(const struct option_row *row, const char *value, void *settings)
+{
+	*(const char **)place(row, settings) = value;
+	return 0;
+}
+
+int option_size(const struct option_row *row, const char *value, void *settings)
+{
+	int err = string_parse_size(value, place(row, settings));
+
+	if (err)
+		log_error("--%s: \"%s\" is not a size; write 4096, 64K, 1.5M or 2G", row->name,
+			  value);
+	return err;
+}
+
+int option_seconds(const struct option_row *row, const char *value, void *settings)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+
+	if (!isdigit((unsigned char)*value) || *end || seconds <= 0 || seconds > 1e9) {
+		log_error("--%s: \"%s\" is not a number of seconds above 0", row->name, value);
+		return -EINVAL;
+	}
+	*(uint64_t *)place(row, settings) = (uint64_t)(seconds * 1e9);
+	return 0;
+}
+
+int option_quiet(const struct option_row *row, const char *value, void *settings)
+{
+	(void)row;
+	(void)value;
+	(void)settings;
+	log_set_level(LOG_WARNING);
+	return 0;
+}
+
+int option_verbose(const struct option_row *row, const char *value, void *settings)
+{
+	(void)row;
+	(void)value;
+	(void)settings;
+	log_set_level(LOG_DEBUG);
+	return 0;
+}
+
+int option_without(const struct option_row *row, const char *value, void *settings)
+{
+	struct features *features = place(row, settings);
+	char *copy = strdup(value), *rest = copy, *name;
+	int err = copy ? 0 : -ENOMEM, i;
+
+	while (!err && (name = strsep(&rest, ","))) {
+		int feature = feature_find(name);
+
+		if (feature >= 0) {
+			features->masked |= 1u << feature;
+			continue;
+		}
+		log_error("--without: there is no feature \"%s\"", name);
+		for (i = 0; i < FEATURES_COUNT; i++)
+			fprintf(stderr, "  %-16s %s\n", feature_infos[i].name,
+				feature_infos[i].what);
+		err = -EINVAL;
+	}
+	free(copy);
+	return err;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What must be there before anything is traced, with a message that says what to do about it.
+ */
+#ifndef MEMSCOPE_COMMANDS_REQUIREMENTS_H
+#define MEMSCOPE_COMMANDS_REQUIREMENTS_H
+
+#include "capture/features.h"
+
+/* Returns EXIT_OK, or EXIT_PERMISSION or EXIT_UNSUPPORTED after an error message. */
+int require_tracing(struct features *features);
+
+/* What the program exits with after a failure -errno of the capture. */
+int exit_code_of(int err);
+
+#endif /* MEMSCOPE_COMMANDS_REQUIREMENTS_H */

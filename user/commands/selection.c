@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/selection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/string.h"
+#include "model/probe.h"
+
+#define ALL_OPS ((1u << MS_OPS_COUNT) - 1)
+/* Programs change contexts all the time, and few people want to read that. */
+#define DEFAULT_OPS (ALL_OPS & ~(1u << MS_OP_CONTEXT))
+/* What the ledger needs, whatever is shown. */
+#define LEDGER_OPS (1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_OP_CONTEXT)
+
+static struct selection *place(const struct option_row *row, void *settings)
+{
+	return (struct selection *)((char *)settings + row->offset);
+}
+
+int selection_parse_pids(const struct option_row *row, const char *value, void *settings)
+{
+	struct selection *selection = place(row, settings);
+	char *copy = strdup(value), *rest = copy, *text;
+	int err = copy ? 0 : -ENOMEM;
+
+	while (!err && (text = strsep(&rest, ","))) {
+		uint64_t pid;
+
+		err = string_parse_u64(text, 1, 1 << 22, &pid);
+		if (err) {
+			log_error("--%s: \"%s\" is not a process ID", row->name, text);
+			break;
+		}
+		err = memory_grow(&selection->pids, &selection->pids_capacity,
+				  selection->pids_count + 1, sizeof(*selection->pids));
+		if (!err)
+			selection->pids[selection->pids_count++] = pid;
+	}
+	free(copy);
+	return err;
+}
+
+static int find_op(const char *name)
+{
+	int op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (op != MS_OP_NAME && !strcmp(name, probe_op_name(op)))
+			return op;
+	return -1;
+}
+
+int selection_parse_events(const struct option_row *row, const char *value, void *settings)
+{
+	struct selection *selection = place(row, settings);
+	char *copy = strdup(value), *rest = copy, *text;
+	int err = copy ? 0 : -ENOMEM;
+
+	while (!err && (text = strsep(&rest, ","))) {
+		int op = find_op(text);
+
+		if (!strcmp(text, "all")) {
+			selection->ops |= ALL_OPS;
+		} else if (op >= 0) {
+			selection->ops |= 1u << op;
+		} else {
+			log_error("--%s: there are no \"%s\" events; choose from %s", row->name,
+				  text, row->argument);
+			err = -EINVAL;
+		}
+	}
+	free(copy);
+	return err;
+}
+
+int selection_check(const struct selection *selection)
+{
+	if (!selection->pids_count && !selection->command)
+		log_error("what shall be traced? Give -p PID, or -- COMMAND");
+	else if (selection->pids_count && selection->command)
+		log_error("give either -p PID or -- COMMAND, not both");
+	else
+		return EXIT_OK;
+	return EXIT_USAGE;
+}
+
+static uint32_t shown_ops(const struct selection *selection)
+{
+	return selection->ops ? selection->ops : DEFAULT_OPS;
+}
+
+int selection_filter(const struct selection *selection, struct filter *filter)
+{
+	char reason[128];
+	int err;
+
+	filter->ops = shown_ops(selection);
+	filter->min_bytes = selection->min_bytes;
+	if (!selection->api)
+		return EXIT_OK;
+	err = filter_set_api(filter, selection->api, reason, sizeof(reason));
+	if (!err)
+		return EXIT_OK;
+	if (err == -EINVAL)
+		log_error("--api: \"%s\": %s", selection->api, reason);
+	return err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+uint32_t selection_captured_ops(const struct selection *selection)
+{
+	uint32_t ops = shown_ops(selection) | LEDGER_OPS;
+
+	if (ops >> MS_OP_LAUNCH & 1)
+		ops |= 1u << MS_OP_NAME;
+	return ops;
+}
+
+void selection_fini(struct selection *selection)
+{
+	free(selection->pids);
+	selection->pids = NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which processes and which calls: the options that every command with a live capture has.
+ */
+#ifndef MEMSCOPE_COMMANDS_SELECTION_H
+#define MEMSCOPE_COMMANDS_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "commands/command.h"
+#include "model/filter.h"
+
+struct selection {
+	pid_t *pids;
+	size_t pids_count, pids_capacity;
+	char *const *command; /* NULL-terminated; NULL: none */
+	bool follow;
+	uint32_t ops; /* bit set of enum ms_op; 0: the default */
+	uint64_t min_bytes;
+	const char *api; /* regular expression; NULL: all */
+};
+
+/* Parsers for rows whose place in the settings is a struct selection. */
+int selection_parse_pids(const struct option_row *row, const char *value, void *settings);
+int selection_parse_events(const struct option_row *row, const char *value, void *settings);
+
+/* Returns EXIT_OK, or EXIT_USAGE after a message, if it does not say what to trace. */
+int selection_check(const struct selection *selection);
+
+/* What is shown. Returns EXIT_OK, or an exit code after a message. */
+int selection_filter(const struct selection *selection, struct filter *filter);
+
+/* What has to be captured for that: a bit set of enum ms_op. */
+uint32_t selection_captured_ops(const struct selection *selection);
+
+void selection_fini(struct selection *selection);
+
+#endif /* MEMSCOPE_COMMANDS_SELECTION_H */

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `memscope-bpf trace`: live capture into text or JSON lines.
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/string.h"
+#include "capture/live.h"
+#include "commands/command.h"
+#include "commands/options.h"
+#include "commands/requirements.h"
+#include "commands/selection.h"
+#include "output/json.h"
+#include "output/text.h"
+#include "output/writer.h"
+#include "pipeline.h"
+
+struct settings {
+	struct selection selection;
+	const char *output;
+	bool json;
+	bool summary_only;
+	bool exact;
+	uint64_t duration_ns;
+	uint64_t buffer_bytes;
+	struct features features;
+};
+
+#define DEFAULT_BUFFER (64ull << 20)
+#define MIN_BUFFER (4ull << 10)
+#define MAX_BUFFER (1ull << 30)
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int parse_buffer(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+	int err = option_size(row, value, settings);
+
+	if (!err && (settings->buffer_bytes < MIN_BUFFER || settings->buffer_bytes > MAX_BUFFER)) {
+		log_error("--%s: between 4K and 1G, please, not %s", row->name, value);
+		err = -ERANGE;
+	}
+	return err;
+}
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct option_row rows[] = {
+	{ 'p', "pid", "PID[,PID...]", "Trace running processes.", selection_parse_pids,
+	  AT(selection) },
+	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
+	  AT(selection.follow) },
+	{ 'e', "events", "alloc,free,copy,memset,launch,sync,context,all",
+	  "Show only these calls (default: all but context). Allocations, frees and contexts are"
+	  " captured in any case, so that what is live stays right; the others only if shown, so"
+	  " that they cost nothing if not. The end of a context that held memory counts as a"
+	  " free.",
+	  selection_parse_events, AT(selection) },
+	{ 0, "min-size", "SIZE",
+	  "Show only allocations, frees, copies and memsets of SIZE or more.", option_size,
+	  AT(selection.min_bytes) },
+	{ 0, "api", "REGEX",
+	  "Show only calls whose function, or the driver function inside it, matches.", option_text,
+	  AT(selection.api) },
+	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
+	  AT(output) },
+	{ 'j', "json", NULL,
+	  "Write JSON lines: one object per event, the last one the summary"
+	  " (docs/event.schema.json).",
+	  option_flag, AT(json) },
+	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
+	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds, AT(duration_ns) },
+	{ 'b', "bytes", NULL, "Sizes as numbers of bytes.", option_flag, AT(exact) },
+	{ 0, "buffer", "SIZE",
+	  "Size of each of the two ring buffers (default 64M). Events that find no room are lost,"
+	  " and counted.",
+	  parse_buffer, AT(buffer_bytes) },
+	{ 0, "without", "FEATURE[,FEATURE...]",
+	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
+	  AT(features) },
+	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 0 },
+};
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+struct run {
+	struct settings settings;
+	struct writer writer;
+	struct sink *sink;
+	struct pipeline pipeline;
+	struct live *live;
+};
+
+static int open_output(struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	const struct text_options text = { .lines = !settings->summary_only,
+					   .exact = settings->exact,
+					   .clock_ns = clock_realtime_offset_ns() };
+	int err = 0;
+
+	if (settings->output)
+		err = writer_open(&run->writer, settings->output);
+	else
+		writer_init_stdout(&run->writer);
+	if (err)
+		return err;
+	run->sink = settings->json ? json_sink_new(&run->writer, !settings->summary_only) :
+				     text_sink_new(&run->writer, &text);
+	run->pipeline.sinks = &run->sink;
+	run->pipeline.sinks_count = 1;
+	return run->sink ? 0 : -ENOMEM;
+}
+
+static void close_output(struct run *run, int *err)
+{
+	int close_err = run->writer.fd >= 0 ? writer_close(&run->writer) : 0;
+
+	if (run->settings.json)
+		json_sink_free(run->sink);
+	else
+		text_sink_free(run->sink);
+	if (!*err)
+		*err = close_err;
+}
+
+static int feed(void *context, void *record, size_t length)
+{
+	return pipeline_feed(context, record, length);
+}
+
+static int flush(void *context)
+{
+	return pipeline_flush(context);
+}
+
+static int open_capture(struct run *run)
+{
+	struct settings *settings = &run->settings;
+	const struct live_options options = {
+		.features = &settings->features,
+		.pids = settings->selection.pids,
+		.pids_count = settings->selection.pids_count,
+		.command = settings->selection.command,
+		.follow = settings->selection.follow,
+		.ops = selection_captured_ops(&settings->selection),
+		.duration_ns = settings->duration_ns,
+		.ring_bytes = settings->buffer_bytes,
+		.feed = feed,
+		.flush = flush,
+		.context = &run->pipeline,
+	};
+
+	return live_open(&run->live, &options);
+}
+
+/* Whatever ended it, a capture that began ends with its summary; -ECHILD: it did not begin. */
+static int capture(struct run *run)
+{
+	struct summary summary = { .start_ns = clock_monotonic_ns() };
+	int err, finish_err;
+
+	if (run->settings.summary_only)
+		log_info("capturing; Ctrl-C ends with the summary");
+	err = live_run(run->live);
+	if (err == -ECHILD)
+		return err;
+	summary.end_ns = clock_monotonic_ns();
+	finish_err = live_stop(run->live);
+	if (!finish_err)
+		finish_err = live_counters(run->live, &summary.counters);
+	if (!finish_err)
+		finish_err = pipeline_finish(&run->pipeline, &summary);
+	return err ? err : finish_err;
+}
+
+static int run_all(struct run *run)
+{
+	int err, code, command_code = -1;
+
+	err = open_output(run);
+	if (!err)
+		err = open_capture(run);
+	if (!err) {
+		err = capture(run);
+		command_code = live_wait_command(run->live);
+	}
+	live_close(run->live);
+	close_output(run, &err);
+	code = exit_code_of(err);
+	return command_code >= 0 && (code == EXIT_OK || err == -ECHILD) ? command_code : code;
+}
+
+static int trace(int argc, char **argv)
+{
+	struct run run = { .writer.fd = -1, .settings.buffer_bytes = DEFAULT_BUFFER };
+	struct selection *selection = &run.settings.selection;
+	int first, code = EXIT_OK;
+
+	first = options_parse(&trace_command, argc, argv, &run.settings, &code);
+	if (first >= 0) {
+		selection->command = first < argc ? argv + first : NULL;
+		code = selection_check(selection);
+		if (code == EXIT_OK)
+			code = selection_filter(selection, &run.pipeline.filter);
+		if (code == EXIT_OK)
+			code = require_tracing(&run.settings.features);
+		if (code == EXIT_OK)
+			code = run_all(&run);
+	}
+	state_fini(&run.pipeline.state);
+	filter_fini(&run.pipeline.filter);
+	selection_fini(selection);
+	return code;
+}
+
+const struct command trace_command = {
+	.name = "trace",
+	.summary = "Show the GPU memory operations of running programs as they happen",
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -- COMMAND [ARGUMENT...]",
+	.description =
+		"Attaches to the CUDA runtime and driver libraries that the processes have mapped"
+		" or map later, and shows every allocation, free, copy, memset, launch,"
+		" synchronisation and context change, one line each, with what it left alive. Ends"
+		" when the processes do, after -d SECONDS, or with Ctrl-C, and always with a"
+		" summary.\n"
+		"\n"
+		"Where a runtime function calls the driver function that does the work, the two are"
+		" one event: the runtime's name, the driver's values.\n"
+		"\n"
+		"LIVE is what the process holds after the call in the memory space that the call is"
+		" about: device, pool (stream-ordered), managed, pinned or registered. Memory"
+		" that a process held before it was attached to is not known; frees of it are"
+		" counted apart.\n"
+		"\n"
+		"With -- COMMAND, the command is started and traced from its first instruction, and"
+		" its exit code (or 128 plus the number of the signal that killed it) becomes this"
+		" program's; 127 or 126 if it cannot be found or executed.",
+	.examples =
+		"# a running program, until Ctrl-C\n"
+		"sudo memscope-bpf trace -p 4711\n"
+		"# a program from its first instruction, allocations and frees of 1 MiB or more\n"
+		"sudo memscope-bpf trace -e alloc,free --min-size 1M -- python3 train.py\n"
+		"# ten seconds of a program and its children, the summary alone\n"
+		"sudo memscope-bpf trace -c -f -d 10 -p 4711\n"
+		"# for a script\n"
+		"sudo memscope-bpf trace --json -o events.jsonl -p 4711\n",
+	.options = rows,
+	.run = trace,
+};

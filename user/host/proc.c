@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define KERNEL_THREAD_FLAG 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+#define TICKS_PER_SECOND 100          /* USER_HZ */
+
+/* A file of a process that is gone cannot be opened, or is empty, or reading says ESRCH. */
+static FILE *open_file(pid_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return fopen(path, "re");
+}
+
+static int gone_or(int err)
+{
+	return err == ENOENT ? -ESRCH : -err;
+}
+
+/* `rest` is what follows the command's name, which may hold spaces and parentheses. */
+static int parse_stat(const char *rest, struct proc_info *info)
+{
+	unsigned long long start_ticks;
+	unsigned int flags;
+	char state;
+
+	/* proc(5): fields 3, 9 and 22 */
+	if (sscanf(rest,
+		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
+		   " %llu",
+		   &state, &flags, &start_ticks) != 3)
+		return -EPROTO;
+	info->zombie = state == 'Z' || state == 'X';
+	info->kernel_thread = flags & KERNEL_THREAD_FLAG;
+	info->start_ns = start_ticks * (1000000000 / TICKS_PER_SECOND);
+	return 0;
+}
+
+static int read_stat(pid_t pid, struct proc_info *info)
+{
+	char line[1024], *open, *close;
+	FILE *file = open_file(pid, "stat");
+	size_t length;
+
+	if (!file)
+		return gone_or(errno);
+	length = fread(line, 1, sizeof(line) - 1, file);
+	fclose(file);
+	if (!length)
+		return -ESRCH;
+	line[length] = '\0';
+	open = strchr(line, '(');
+	close = strrchr(line, ')');
+	if (!open || !close || close < open)
+		return -EPROTO;
+	*close = '\0';
+	snprintf(info->comm, sizeof(info->comm), "%s", open + 1);
+	return parse_stat(close + 1, info);
+}
+
+static int read_tgid(pid_t pid, pid_t *tgid)
+{
+	FILE *file = open_file(pid, "status");
+	char line[256];
+	int err = -ESRCH;
+
+	if (!file)
+		return gone_or(errno);
+	while (err && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %d", tgid) == 1)
+			err = 0;
+	fclose(file);
+	return err;
+}
+
+int proc_read(pid_t pid, struct proc_info *info)
+{
+	int err;
+
+	memset(info, 0, sizeof(*info));
+	info->pid = pid;
+	err = read_tgid(pid, &info->tgid);
+	return err ? err : read_stat(pid, info);
+}
+
+static int parse_mapping(char *line, struct proc_mapping *mapping)
+{
+	unsigned long long start, end, offset, inode;
+	unsigned int major, minor;
+	char permissions[8];
+	int path = 0;
+
+	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, permissions, &offset,
+		   &major, &minor, &inode, &path) < 7 ||
+	    !path)
+		return -EPROTO;
+	line[strcspn(line, "\n")] = '\0';
+	*mapping = (struct proc_mapping){
+		.start = start,
+		.end = end,
+		.offset = offset,
+		.dev = makedev(major, minor),
+		.inode = inode,
+		.executable = permissions[2] == 'x',
+		.path = line + path,
+	};
+	return 0;
+}
+
+int proc_each_mapping(pid_t pid, int (*visit)(const struct proc_mapping *mapping, void *context),
+		      void *context)
+{
+	FILE *file = open_file(pid, "maps");
+	struct proc_mapping mapping;
+	size_t capacity = 0;
+	char *line = NULL;
+	int result = 0;
+
+	if (!file)
+		return gone_or(errno);
+	while (!result && getline(&line, &capacity, file) > 0)
+		if (!parse_mapping(line, &mapping) && mapping.inode)
+			result = visit(&mapping, context);
+	free(line);
+	fclose(file);
+	return result;
+}
+
+int proc_environment(pid_t pid, const char *name, char *value, size_t value_bytes)
+{
+	FILE *file = open_file(pid, "environ");
+	size_t capacity = 0, length = strlen(name);
+	char *entry = NULL;
+
+	value[0] = '\0';
+	if (!file)
+		return gone_or(errno);
+	while (getdelim(&entry, &capacity, '\0', file) > 0) {
+		if (strncmp(entry, name, length) != 0 || entry[length] != '=')
+			continue;
+		snprintf(value, value_bytes, "%s", entry + length + 1);
+		break;
+	}
+	free(entry);
+	fclose(file);
+	return 0;
+}
+
+int proc_open_mapping(pid_t pid, uint64_t start, uint64_t end)
+{
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
+		 (unsigned long long)start, (unsigned long long)end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? gone_or(errno) : fd;
+}
+
+ssize_t proc_read_string(pid_t pid, uint64_t addr, char *text, size_t bytes)
+{
+	size_t page = sysconf(_SC_PAGESIZE), length = 0;
+
+	/* Page by page: the string may end just before memory that is not mapped. */
+	while (length < bytes) {
+		size_t step = page - (addr + length) % page;
+		struct iovec from = { (void *)(uintptr_t)(addr + length), step };
+		struct iovec to = { text + length, bytes - length };
+		ssize_t got = process_vm_readv(pid, &to, 1, &from, 1, 0);
+		char *end;
+
+		if (got <= 0)
+			return got ? -errno : -EFAULT;
+		end = memchr(text + length, '\0', got);
+		if (end)
+			return end - text + 1;
+		length += got;
+	}
+	text[bytes - 1] = '\0';
+	return bytes;
+}
+
+uint64_t proc_capabilities(void)
+{
+	FILE *file = open_file(getpid(), "status");
+	unsigned long long capabilities = 0;
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "CapEff: %llx", &capabilities) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return capabilities;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What /proc says of a process. Everything here can be gone a moment later: every function reports
+ * that as -ESRCH.
+ */
+#ifndef MEMSCOPE_HOST_PROC_H
+#define MEMSCOPE_HOST_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROC_COMM_BYTES 16
+
+struct proc_info {
+	pid_t pid;
+	pid_t tgid;        /* differs from pid for a thread that is not the first */
+	uint64_t start_ns; /* CLOCK_BOOTTIME, in steps of 10 ms */
+	char comm[PROC_COMM_BYTES];
+	bool zombie;
+	bool kernel_thread;
+};
+
+/* Returns 0, -ESRCH if there is no such process, or another -errno. */
+int proc_read(pid_t pid, struct proc_info *info);
+
+struct proc_mapping {
+	uint64_t start, end;
+	uint64_t offset; /* in the file */
+	uint64_t dev, inode;
+	bool executable;
+	const char *path; /* as the process sees it; " (deleted)" may follow */
+};
+
+/*
+ * Calls `visit` for every mapped file, until it returns non-zero; returns that, or 0, or -errno. A
+ * mapping's path dies with the call.
+ */
+int proc_each_mapping(pid_t pid, int (*visit)(const struct proc_mapping *mapping, void *context),
+		      void *context);
+
+/*
+ * Copies the value of an environment variable the process was started with; "" if it has none.
+ * Returns 0 or -errno.
+ */
+int proc_environment(pid_t pid, const char *name, char *value, size_t value_bytes);
+
+/* Opens a mapped file by the mapping itself, so that it is the right one even if it was deleted. */
+int proc_open_mapping(pid_t pid, uint64_t start, uint64_t end);
+
+/*
+ * Reads a NUL-terminated string from the memory of a process. Returns its length with the NUL, at
+ * most `bytes` (then it is cut short, and terminated), or -errno.
+ */
+ssize_t proc_read_string(pid_t pid, uint64_t addr, char *text, size_t bytes);
+
+/* The effective capabilities of this process, as a bit set of CAP_*. */
+uint64_t proc_capabilities(void);
+
+#endif /* MEMSCOPE_HOST_PROC_H */

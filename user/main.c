@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Finds the command and runs it.
+ */
+#include <bpf/libbpf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "commands/command.h"
+#include "commands/options.h"
+
+static void print_usage(FILE *out)
+{
+	const struct command *const *command;
+
+	fprintf(out, "Usage: memscope-bpf COMMAND [OPTIONS]\n"
+		     "See where GPU memory goes, in running and unmodified programs.\n\n"
+		     "Commands:\n");
+	for (command = commands; *command; command++)
+		fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
+	fprintf(out, "  %-10s %s\n", "help", "Explain a command");
+	fprintf(out, "\n`memscope-bpf COMMAND --help` lists a command's options.\n");
+}
+
+static int print_version(void)
+{
+	printf("memscope-bpf %s\nlibbpf %s\n", MEMSCOPE_VERSION, libbpf_version_string());
+	return EXIT_OK;
+}
+
+static int unknown(const char *name)
+{
+	log_error("there is no command \"%s\"", name);
+	print_usage(stderr);
+	return EXIT_USAGE;
+}
+
+static int help(const char *name)
+{
+	const struct command *command = name ? command_find(name) : NULL;
+
+	if (command)
+		options_print_help(command);
+	else if (name)
+		return unknown(name);
+	else
+		print_usage(stdout);
+	return EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+	const struct command *command;
+
+	if (!name) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+		return print_version();
+	if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
+		return help(argc > 2 ? argv[2] : NULL);
+	command = command_find(name);
+	return command ? command->run(argc - 1, argv + 1) : unknown(name);
+}

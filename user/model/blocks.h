@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Allocations and frees: what they do to a process's ledger and totals. A part of state_apply().
+ */
+#ifndef MEMSCOPE_MODEL_BLOCKS_H
+#define MEMSCOPE_MODEL_BLOCKS_H
+
+#include "model/state.h"
+
+/* Each returns 0 or -ENOMEM. */
+int blocks_alloc(struct state *state, struct process *process, const struct event *event,
+		 struct change *change);
+int blocks_free_begin(struct process *process, const struct event *event);
+int blocks_free(struct process *process, const struct event *event, struct change *change);
+
+/* Ends every allocation of the context, or all of them (0): nobody frees those one by one. */
+void blocks_end(struct process *process, uint64_t context, struct change *change);
+
+#endif /* MEMSCOPE_MODEL_BLOCKS_H */

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/event.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct probe *row_of(uint16_t row)
+{
+	return row < probe_count() ? probe_at(row) : NULL;
+}
+
+static int decode_call(const struct ms_call *call, struct event *event)
+{
+	event->call = call;
+	event->probe = row_of(call->row);
+	if (!event->probe || call->direction >= MS_DIRECTIONS_COUNT)
+		return -EINVAL;
+	if (event->probe->spec.op == MS_OP_NAME ||
+	    (event->probe->spec.op == MS_OP_LAUNCH) != (event->header->type == MS_TYPE_LAUNCH))
+		return -EINVAL;
+	if (event->probe->layer == MS_LAYER_DRIVER)
+		event->driver_probe = event->probe;
+	if (call->driver_row == MS_NO_ROW)
+		return 0;
+	event->driver_probe = row_of(call->driver_row);
+	if (!event->driver_probe || event->driver_probe->layer != MS_LAYER_DRIVER)
+		return -EINVAL;
+	return event->driver_probe->spec.op == event->probe->spec.op ? 0 : -EINVAL;
+}
+
+static int decode_name(const struct ms_name *name, size_t length)
+{
+	if (name->length > MS_NAME_BYTES || sizeof(*name) + name->length != length)
+		return -EINVAL;
+	/* Terminated, and nowhere before. */
+	return !name->length || strnlen(name->name, name->length) == name->length - 1 ? 0 : -EINVAL;
+}
+
+int event_decode(const void *record, size_t length, struct event *event)
+{
+	/* Shortest length by type; only names are longer than their structure. */
+	static const size_t sizes[MS_TYPES_COUNT] = {
+		[MS_TYPE_CALL] = sizeof(struct ms_call),
+		[MS_TYPE_LAUNCH] = sizeof(struct ms_launch),
+		[MS_TYPE_FREE_BEGIN] = sizeof(struct ms_free),
+		[MS_TYPE_NAME] = sizeof(struct ms_name),
+		[MS_TYPE_EXEC] = sizeof(struct ms_process),
+		[MS_TYPE_FORK] = sizeof(struct ms_process),
+		[MS_TYPE_EXIT] = sizeof(struct ms_process),
+		[MS_TYPE_ATTACH] = sizeof(struct ms_process),
+	};
+	const struct ms_event *header = record;
+
+	memset(event, 0, sizeof(*event));
+	if (length < sizeof(*header) || header->size != length || header->type >= MS_TYPES_COUNT)
+		return -EINVAL;
+	if (length < sizes[header->type] ||
+	    (length > sizes[header->type] && header->type != MS_TYPE_NAME))
+		return -EINVAL;
+	event->header = header;
+	switch (header->type) {
+	case MS_TYPE_LAUNCH:
+		event->launch = record;
+		return decode_call(record, event);
+	case MS_TYPE_CALL:
+		return decode_call(record, event);
+	case MS_TYPE_FREE_BEGIN:
+		event->free = record;
+		return 0;
+	case MS_TYPE_NAME:
+		event->name = record;
+		return decode_name(record, length);
+	}
+	event->process = record;
+	return event->process->comm[MS_COMM_BYTES - 1] ? -EINVAL : 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The door: a record from a ring buffer, a dump or a fuzzer becomes a struct event or is refused.
+ * Past it the members are in range and the sizes are right; nobody checks again.
+ */
+#ifndef MEMSCOPE_MODEL_EVENT_H
+#define MEMSCOPE_MODEL_EVENT_H
+
+#include <stddef.h>
+
+#include "abi.h"
+#include "model/probe.h"
+
+/* Points into the record, and lives as long as that does. */
+struct event {
+	const struct ms_event *header;
+	/* By header->type; the others are NULL. A launch has both `call` and `launch`. */
+	const struct ms_call *call;
+	const struct ms_launch *launch;
+	const struct ms_free *free;
+	const struct ms_name *name;
+	const struct ms_process *process;
+	const struct probe *probe;        /* of a call: its row */
+	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */
+};
+
+/* Returns 0, or -EINVAL if the record is not one that the BPF programs could have written. */
+int event_decode(const void *record, size_t length, struct event *event);
+
+/* Whether the call ended well; a call whose end was not watched is believed to have. */
+static inline int event_succeeded(const struct ms_call *call)
+{
+	return !(call->known & MS_KNOWN_RESULT) || call->result == MS_CUDA_SUCCESS;
+}
+
+#endif /* MEMSCOPE_MODEL_EVENT_H */

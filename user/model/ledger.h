@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The live allocations of one process, by address. Entries lie densely in one array (walking them
+ * is walking an array); a hash table of 32-bit positions finds them: 56 bytes and at most 11 more
+ * per allocation.
+ */
+#ifndef MEMSCOPE_MODEL_LEDGER_H
+#define MEMSCOPE_MODEL_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct allocation {
+	uint64_t addr;
+	uint64_t size_bytes;
+	uint64_t ts_ns;   /* when the allocating call returned, CLOCK_MONOTONIC */
+	uint64_t id;      /* counts from 1 over all processes of a run */
+	uint64_t context; /* 0: unknown */
+	int32_t device;   /* -1: unknown */
+	uint32_t tid;
+	uint16_t row;        /* of the probe table: the outermost call */
+	uint16_t driver_row; /* or MS_NO_ROW */
+	uint8_t space;       /* enum ms_space */
+	bool size_known;
+};
+
+struct ledger {
+	struct allocation *entries;
+	uint32_t *slots; /* position in `entries` + 1; 0: free */
+	size_t count;
+	size_t entries_capacity;
+	size_t slots_capacity; /* 0 or a power of two */
+};
+
+/* A zeroed struct ledger is empty and ready. */
+void ledger_fini(struct ledger *ledger);
+
+/* NULL if there is none at that address. Valid until the ledger changes. */
+const struct allocation *ledger_find(const struct ledger *ledger, uint64_t addr);
+
+/* There must be none at that address yet. Returns 0 or -ENOMEM (then nothing changed). */
+int ledger_insert(struct ledger *ledger, const struct allocation *allocation);
+
+/* Returns whether there was one; it is copied to `*removed`. */
+bool ledger_remove(struct ledger *ledger, uint64_t addr, struct allocation *removed);
+
+#endif /* MEMSCOPE_MODEL_LEDGER_H */

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/blocks.h"
+#include "model/contexts.h"
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void process_forget(struct process *process)
+{
+	ledger_fini(&process->ledger);
+	map_fini(&process->names);
+	map_fini(&process->aliases);
+	free(process->contexts);
+	free(process->pending);
+	process->contexts = NULL;
+	process->contexts_count = process->contexts_capacity = 0;
+	process->pending = NULL;
+	process->pending_count = process->pending_capacity = 0;
+}
+
+static void process_free(struct process *process)
+{
+	process_forget(process);
+	map_fini(&process->kernel_places);
+	free(process->kernels);
+	free(process->failures);
+	free(process);
+}
+
+void state_fini(struct state *state)
+{
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		process_free(state->processes[i]);
+	free(state->processes);
+	map_fini(&state->by_pid);
+	string_table_fini(&state->strings);
+	*state = (struct state){ 0 };
+}
+
+static struct process *process_find(const struct state *state, const struct ms_event *event)
+{
+	const uint64_t *newest = map_get(&state->by_pid, event->pid);
+	size_t i;
+
+	/* The newest process of that pid, as a rule; else an older one that still has events. */
+	for (i = newest ? *newest : 0; i > 0; i--) {
+		struct process *process = state->processes[i - 1];
+
+		if (process->pid == event->pid && process->start_ns == event->start_ns)
+			return process;
+	}
+	return NULL;
+}
+
+static struct process *process_add(struct state *state, const struct ms_event *event)
+{
+	struct process *process;
+
+	if (memory_grow(&state->processes, &state->processes_capacity, state->processes_count + 1,
+			sizeof(*state->processes)))
+		return NULL;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	if (map_set(&state->by_pid, event->pid, state->processes_count + 1)) {
+		free(process);
+		return NULL;
+	}
+	process->pid = event->pid;
+	process->start_ns = event->start_ns;
+	state->processes[state->processes_count++] = process;
+	return process;
+}
+
+static struct process *process_of(struct state *state, const struct ms_event *event)
+{
+	struct process *process = state->last;
+
+	if (process && process->pid == event->pid && process->start_ns == event->start_ns)
+		return process;
+	process = process_find(state, event);
+	if (!process)
+		process = process_add(state, event);
+	state->last = process;
+	return process;
+}
+
+/* ---- totals ---------------------------------------------------------------------------------- */
+
+static void call_add(struct call_total *total, const struct ms_call *call)
+{
+	total->count++;
+	total->duration_ns += call->duration_ns;
+	if (call->known & MS_KNOWN_SIZE)
+		total->bytes += call->size;
+	else
+		total->unknown_bytes++;
+}
+
+static int failure_add(struct process *process, const struct ms_call *call)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < process->failures_count; i++) {
+		struct failure *failure = &process->failures[i];
+
+		if (failure->row == call->row && failure->result == call->result) {
+			failure->count++;
+			return 0;
+		}
+	}
+	err = memory_grow(&process->failures, &process->failures_capacity,
+			  process->failures_count + 1, sizeof(*process->failures));
+	if (err)
+		return err;
+	process->failures[process->failures_count++] =
+		(struct failure){ .row = call->row, .result = call->result, .count = 1 };
+	return 0;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct process *process, uint64_t handle)
+{
+	const uint64_t *name = map_get(&process->names, handle), *alias;
+
+	if (!name) {
+		alias = map_get(&process->aliases, handle);
+		name = alias ? map_get(&process->names, *alias) : NULL;
+	}
+	return name ? (const char *)(uintptr_t)*name : NULL;
+}
+
+static int apply_name(struct state *state, struct process *process, const struct ms_name *name)
+{
+	const char *text;
+
+	if (name->alias) {
+		map_remove(&process->names, name->handle);
+		return map_set(&process->aliases, name->handle, name->alias);
+	}
+	if (!name->length)
+		return 0;
+	map_remove(&process->aliases, name->handle);
+	text = string_intern(&state->strings, name->name, name->length - 1);
+	return text ? map_set(&process->names, name->handle, (uintptr_t)text) : -ENOMEM;
+}
+
+static int apply_launch(struct process *process, const struct event *event, struct change *change)
+{
+	const struct ms_call *call = event->call;
+	const uint64_t *place;
+	uint64_t key;
+	int err;
+
+	change->kernel = name_of(process, call->addr);
+	if (!change->kernel && call->known & MS_KNOWN_SRC)
+		change->kernel = name_of(process, call->src);
+	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
+		return 0;
+	process->launches++;
+	key = change->kernel ? (uintptr_t)change->kernel : call->addr;
+	place = map_get(&process->kernel_places, key);
+	if (place) {
+		assert(*place < process->kernels_count && process->kernels);
+		process->kernels[*place].launches++;
+		return 0;
+	}
+	err = memory_grow(&process->kernels, &process->kernels_capacity, process->kernels_count + 1,
+			  sizeof(*process->kernels));
+	if (!err)
+		err = map_set(&process->kernel_places, key, process->kernels_count);
+	if (err)
+		return err;
+	process->kernels[process->kernels_count++] = (struct kernel){
+		.name = change->kernel,
+		.handle = call->addr,
+		.launches = 1,
+	};
+	return 0;
+}
+
+/* ---- copies, memsets, synchronisation -------------------------------------------------------- */
+
+static void apply_transfer(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+
+	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
+		return;
+	if (event->probe->spec.op == MS_OP_MEMSET)
+		call_add(&process->memsets, call);
+	else if (event->probe->spec.op == MS_OP_SYNC)
+		call_add(&process->syncs, call);
+	else if (call->known & MS_KNOWN_DIRECTION)
+		call_add(&process->copies[call->direction], call);
+	else
+		call_add(&process->copies[MS_DIRECTIONS_COUNT], call);
+}
+
+/* ---- life and death -------------------------------------------------------------------------- */
+
+size_t state_largest(const struct process *process, struct allocation *out, size_t max)
+{
+	const struct allocation *from =
+		process->exited ? process->exit_largest : process->ledger.entries;
+	size_t from_count = process->exited ? process->exit_largest_count : process->ledger.count;
+	size_t count = 0, i;
+
+	for (i = 0; i < from_count; i++) {
+		size_t place = count < max ? count++ : max;
+
+		/* Sink into the sorted list; equal sizes stay in order of age. */
+		for (; place > 0; place--) {
+			const struct allocation *above = &out[place - 1];
+
+			if (above->size_bytes > from[i].size_bytes ||
+			    (above->size_bytes == from[i].size_bytes && above->id < from[i].id))
+				break;
+			if (place < max)
+				out[place] = *above;
+		}
+		if (place < max)
+			out[place] = from[i];
+	}
+	return count;
+}
+
+static void apply_exit(struct process *process, const struct event *event, struct change *change)
+{
+	size_t space;
+
+	if (process->exited)
+		return;
+	process->exit_largest_count =
+		state_largest(process, process->exit_largest, PROCESS_LARGEST);
+	process->exited = true;
+	process->exit_status = event->process->value;
+	process->exit_ts_ns = event->header->ts_ns;
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		struct space_total *total = &process->spaces[space];
+
+		total->exit_count = total->live_count;
+		total->exit_bytes = total->live_bytes;
+		change->implicit[space].count = total->live_count;
+		change->implicit[space].bytes = total->live_bytes;
+		total->live_count = total->live_bytes = 0;
+	}
+	process_forget(process);
+}
+
+static void apply_exec(struct process *process, const struct event *event, struct change *change)
+{
+	memcpy(process->comm, event->process->comm, sizeof(process->comm));
+	blocks_end(process, 0, change);
+	process_forget(process);
+	process->was_running = false; /* the new program is traced from its beginning */
+}
+
+static void apply_attach(struct process *process, const struct event *event)
+{
+	memcpy(process->comm, event->process->comm, sizeof(process->comm));
+	process->was_running = event->process->value & MS_ATTACH_RUNNING;
+}
+
+/* ---- dispatch -------------------------------------------------------------------------------- */
+
+static int apply_call(struct state *state, struct process *process, const struct event *event,
+		      struct change *change)
+{
+	const struct ms_call *call = event->call;
+	int err = 0;
+
+	change->device = contexts_device(process, call);
+	process->calls[event->probe->spec.op]++;
+	if (!event_succeeded(call))
+		err = failure_add(process, call);
+	if (err)
+		return err;
+	switch (event->probe->spec.op) {
+	case MS_OP_ALLOC:
+		return blocks_alloc(state, process, event, change);
+	case MS_OP_FREE:
+		return blocks_free(process, event, change);
+	case MS_OP_LAUNCH:
+		return apply_launch(process, event, change);
+	case MS_OP_CONTEXT:
+		return contexts_apply(process, event, change);
+	}
+	apply_transfer(process, event);
+	return 0;
+}
+
+int state_apply(struct state *state, const struct event *event, struct change *change)
+{
+	struct process *process = process_of(state, event->header);
+
+	memset(change, 0, sizeof(*change));
+	change->device = -1;
+	if (!process)
+		return -ENOMEM;
+	change->process = process;
+	switch (event->header->type) {
+	case MS_TYPE_CALL:
+	case MS_TYPE_LAUNCH:
+		return apply_call(state, process, event, change);
+	case MS_TYPE_FREE_BEGIN:
+		return blocks_free_begin(process, event);
+	case MS_TYPE_NAME:
+		return apply_name(state, process, event->name);
+	case MS_TYPE_EXIT:
+		apply_exit(process, event, change);
+		return 0;
+	case MS_TYPE_EXEC:
+		apply_exec(process, event, change);
+		return 0;
+	case MS_TYPE_ATTACH:
+		apply_attach(process, event);
+		return 0;
+	}
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is known of the traced processes: their live allocations, contexts, kernel names and totals.
+ * state_apply() is the only way to change it, live and from a dump alike; it does no I/O and reads
+ * no clock.
+ */
+#ifndef MEMSCOPE_MODEL_STATE_H
+#define MEMSCOPE_MODEL_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/string.h"
+#include "model/event.h"
+#include "model/ledger.h"
+
+struct space_total {
+	uint64_t live_bytes;
+	uint64_t live_count;
+	uint64_t peak_bytes; /* high-water mark of live_bytes */
+	uint64_t peak_ts_ns; /* when it was reached first */
+	uint64_t allocs;     /* successful ones */
+	uint64_t alloc_bytes;
+	uint64_t frees; /* successful ones of known blocks */
+	uint64_t free_bytes;
+	uint64_t implicit_frees; /* by the end of a context or an exec */
+	uint64_t implicit_bytes;
+	uint64_t exit_count; /* still live when the process exited */
+	uint64_t exit_bytes;
+};
+
+struct amount {
+	uint64_t count;
+	uint64_t bytes;
+};
+
+/* Successful calls; those that another call of the same kind was made of are not counted twice. */
+struct call_total {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t unknown_bytes; /* how many of `count` are not in `bytes` */
+	uint64_t duration_ns;
+};
+
+struct kernel {
+	const char *name; /* NULL: only the handle is known */
+	uint64_t handle;
+	uint64_t launches;
+};
+
+struct failure {
+	uint16_t row;
+	int32_t result;
+	uint64_t count;
+};
+
+struct context {
+	uint64_t handle;
+	int32_t device;
+	bool primary;
+	uint32_t references; /* of a primary context */
+};
+
+/* A free that has been entered and not yet returned. */
+struct pending_free {
+	uint32_t tid;
+	struct allocation allocation;
+};
+
+#define PROCESS_LARGEST 10
+
+struct process {
+	uint32_t pid;
+	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	char comm[MS_COMM_BYTES];
+	bool was_running; /* when tracing began: it may hold memory that nobody saw allocated */
+	bool exited;
+	uint32_t exit_status; /* as wait(2) gives it */
+
+	struct ledger ledger;
+	struct space_total spaces[MS_SPACES_COUNT];
+	struct call_total copies[MS_DIRECTIONS_COUNT + 1]; /* the last one: direction unknown */
+	struct call_total memsets;
+	struct call_total syncs;
+	uint64_t launches;
+	uint64_t calls[MS_OPS_COUNT]; /* all, whatever their result */
+
+	uint64_t pre_attach_frees; /* of blocks that existed before tracing began */
+	uint64_t unknown_frees;    /* of blocks nobody saw allocated, though nothing was missed */
+	uint64_t null_frees;       /* of address 0, which CUDA ignores */
+	uint64_t missed_frees;     /* an address was handed out again while still in the ledger */
+	uint64_t unknown_allocs;   /* succeeded, but the address could not be read */
+	uint64_t unknown_sizes;    /* in the ledger with an unknown size */
+
+	struct kernel *kernels;
+	size_t kernels_count, kernels_capacity;
+	struct failure *failures;
+	size_t failures_count, failures_capacity;
+	struct context *contexts;
+	size_t contexts_count, contexts_capacity;
+	struct pending_free *pending;
+	size_t pending_count, pending_capacity;
+	struct pending_free part; /* the last free that was a part of another one, finished */
+	uint64_t part_ts_ns;      /* when it began */
+
+	struct map names;         /* function handle -> interned name */
+	struct map aliases;       /* function handle -> handle with the same name */
+	struct map kernel_places; /* interned name or handle -> position in `kernels` */
+
+	/* Of an exited process, whose ledger is gone: its largest allocations at the end. */
+	struct allocation exit_largest[PROCESS_LARGEST];
+	size_t exit_largest_count;
+	uint64_t exit_ts_ns;
+};
+
+struct state {
+	struct process **processes; /* in the order in which they were first seen */
+	size_t processes_count, processes_capacity;
+	struct map by_pid; /* pid -> position + 1 of its newest process */
+	struct process *last;
+	struct string_table strings;
+	uint64_t allocations; /* so far; the newest allocation's id */
+};
+
+enum free_kind {
+	FREE_NONE,       /* not a successful free */
+	FREE_KNOWN,      /* `allocation` is what it freed */
+	FREE_PRE_ATTACH, /* of a block that existed before tracing began */
+	FREE_UNKNOWN,
+	FREE_NULL,
+};
+
+/* What an event meant. Valid until the next state_apply(). */
+struct change {
+	const struct process *process;
+	struct allocation allocation; /* made by an alloc, ended by a free */
+	bool has_allocation;
+	enum free_kind free;
+	bool has_live;
+	uint64_t live_bytes; /* of the process, in the space of `allocation`, after the event */
+	int32_t device;      /* -1: unknown */
+	const char *kernel;  /* of a launch; NULL: unknown */
+	/* By space: what ended together with the process, its program or a context. */
+	struct amount implicit[MS_SPACES_COUNT];
+};
+
+/* A zeroed struct state is empty and ready. */
+void state_fini(struct state *state);
+
+/*
+ * Applies one event and says in `*change` what it meant. Returns 0, or -ENOMEM if the state could
+ * not hold it all: then it is still consistent, but incomplete.
+ */
+int state_apply(struct state *state, const struct event *event, struct change *change);
+
+/* The largest allocations of a process, largest first: how many of `max` were put into `out`. */
+size_t state_largest(const struct process *process, struct allocation *out, size_t max);
+
+#endif /* MEMSCOPE_MODEL_STATE_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The result of `memscope-bpf check`, for people and as JSON (schema memscope-bpf/check/1).
+ */
+#ifndef MEMSCOPE_OUTPUT_CHECK_H
+#define MEMSCOPE_OUTPUT_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/string.h"
+#include "model/probe.h"
+
+#define CHECK_SCHEMA "memscope-bpf/check/1"
+
+/* A privilege or a feature of the kernel. */
+struct check_item {
+	const char *name;
+	const char *what;
+	const char *without; /* what is lost if it is missing */
+	bool required;
+	int err; /* 0: there; -errno: why it is not */
+};
+
+struct check_library {
+	const char *path;
+	bool mapped;                     /* else: expected to be */
+	bool functions[MS_LAYERS_COUNT]; /* whether it defines any of that layer */
+	bool *rows; /* by row of the probe table: whether it defines the function */
+	size_t found[MS_LAYERS_COUNT];
+};
+
+struct check_process {
+	uint32_t pid;
+	const char *comm;
+	struct check_library *libraries;
+	size_t libraries_count, libraries_capacity;
+	const char **notes; /* what would be invisible, in plain words */
+	size_t notes_count, notes_capacity;
+};
+
+struct check {
+	struct check_item *privileges, *features;
+	size_t privileges_count, features_count;
+	const char *kernel;
+	const char *strategy;                /* NULL: none works */
+	const struct check_process *process; /* NULL: none was asked about */
+	bool able;                           /* tracing works */
+};
+
+void check_append_text(struct string *out, const struct check *check);
+void check_append_json(struct string *out, const struct check *check);
+
+#endif /* MEMSCOPE_OUTPUT_CHECK_H */

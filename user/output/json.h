@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * JSON lines: one object per event, the last one the summary. docs/event.schema.json describes them.
+ */
+#ifndef MEMSCOPE_OUTPUT_JSON_H
+#define MEMSCOPE_OUTPUT_JSON_H
+
+#include "output/json_writer.h"
+#include "output/writer.h"
+#include "pipeline.h"
+
+#define JSON_EVENT_SCHEMA "memscope-bpf/event/1"
+
+/*
+ * `lines`: one object per event; else the summary alone. The writer stays the caller's and must
+ * outlive the sink. NULL without memory.
+ */
+struct sink *json_sink_new(struct writer *writer, bool lines);
+void json_sink_free(struct sink *sink);
+
+/* Writes the summary's object (output/summary_json.c). */
+void json_summary(struct json *json, const struct summary *summary);
+
+#endif /* MEMSCOPE_OUTPUT_JSON_H */

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output/json_writer.h"
+
+#include <string.h>
+
+static void separate(struct json *json)
+{
+	if (json->comma)
+		string_append_char(json->out, ',');
+	json->comma = true;
+}
+
+void json_open(struct json *json, char bracket)
+{
+	separate(json);
+	string_append_char(json->out, bracket);
+	json->comma = false;
+}
+
+void json_close(struct json *json, char bracket)
+{
+	string_append_char(json->out, bracket);
+	json->comma = true;
+}
+
+void json_name(struct json *json, const char *name)
+{
+	separate(json);
+	string_append_char(json->out, '"');
+	string_append_text(json->out, name);
+	string_append(json->out, "\":", 2);
+	json->comma = false;
+}
+
+void json_null(struct json *json)
+{
+	separate(json);
+	string_append(json->out, "null", 4);
+}
+
+void json_bool(struct json *json, bool value)
+{
+	separate(json);
+	string_append_text(json->out, value ? "true" : "false");
+}
+
+void json_u64(struct json *json, uint64_t value)
+{
+	separate(json);
+	string_append_u64(json->out, value);
+}
+
+void json_i64(struct json *json, int64_t value)
+{
+	separate(json);
+	string_append_i64(json->out, value);
+}
+
+void json_hex(struct json *json, uint64_t value)
+{
+	separate(json);
+	string_append_char(json->out, '"');
+	string_append_hex(json->out, value);
+	string_append_char(json->out, '"');
+}
+
+/* Length of the well-formed UTF-8 sequence at `text` (Unicode 15, table 3-7), or 0. */
+static size_t utf8_length(const unsigned char *text, size_t length)
+{
+	unsigned char first = text[0];
+	unsigned char low = 0x80, high = 0xbf; /* bounds of the second byte */
+	size_t needed, i;
+
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2 || first > 0xf4)
+		return 0;
+	needed = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	if (first == 0xe0)
+		low = 0xa0;
+	else if (first == 0xed)
+		high = 0x9f;
+	else if (first == 0xf0)
+		low = 0x90;
+	else if (first == 0xf4)
+		high = 0x8f;
+	if (length < needed || text[1] < low || text[1] > high)
+		return 0;
+	for (i = 2; i < needed; i++)
+		if (text[i] < 0x80 || text[i] > 0xbf)
+			return 0;
+	return needed;
+}
+
+static void append_escaped(struct string *out, const unsigned char *text, size_t length)
+{
+	switch (text[0]) {
+	case '"':
+		string_append(out, "\\\"", 2);
+		return;
+	case '\\':
+		string_append(out, "\\\\", 2);
+		return;
+	case '\n':
+		string_append(out, "\\n", 2);
+		return;
+	case '\t':
+		string_append(out, "\\t", 2);
+		return;
+	}
+	if (text[0] < 0x20 || text[0] == 0x7f)
+		string_append_format(out, "\\u%04x", text[0]);
+	else
+		string_append(out, (const char *)text, length);
+}
+
+/* How many characters from `text` on need no care: printable ASCII but for quote and backslash. */
+static size_t plain_length(const unsigned char *text, const unsigned char *end)
+{
+	const unsigned char *place = text;
+
+	while (place < end && *place >= 0x20 && *place < 0x7f && *place != '"' && *place != '\\')
+		place++;
+	return place - text;
+}
+
+void json_text(struct json *json, const char *text, size_t length)
+{
+	const unsigned char *place = (const unsigned char *)text;
+	const unsigned char *end = place + length;
+
+	separate(json);
+	string_append_char(json->out, '"');
+	while (place < end) {
+		size_t step = plain_length(place, end);
+
+		string_append(json->out, (const char *)place, step);
+		place += step;
+		if (place == end)
+			break;
+		step = utf8_length(place, end - place);
+		if (step) {
+			append_escaped(json->out, place, step);
+		} else {
+			string_append_text(json->out, "\\ufffd");
+			step = 1;
+		}
+		place += step;
+	}
+	string_append_char(json->out, '"');
+}
+
+void json_put_text(struct json *json, const char *name, const char *text)
+{
+	json_name(json, name);
+	if (text)
+		json_text(json, text, strlen(text));
+	else
+		json_null(json);
+}
+
+void json_put_u64(struct json *json, const char *name, uint64_t value)
+{
+	json_name(json, name);
+	json_u64(json, value);
+}
+
+void json_put_bool(struct json *json, const char *name, bool value)
+{
+	json_name(json, name);
+	json_bool(json, value);
+}

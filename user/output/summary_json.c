@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The summary as the last JSON object of a run: the same numbers as output/summary_text.c.
+ */
+#include "output/json.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+static void put_spaces(struct json *json, const struct process *process)
+{
+	uint32_t i;
+
+	json_name(json, "spaces");
+	json_open(json, '[');
+	for (i = 0; i < MS_SPACES_COUNT; i++) {
+		const struct space_total *space = &process->spaces[i];
+
+		if (!space->allocs)
+			continue;
+		json_open(json, '{');
+		json_put_text(json, "space", probe_space_name(i));
+		json_put_u64(json, "live_bytes", space->live_bytes);
+		json_put_u64(json, "live_allocations", space->live_count);
+		json_put_u64(json, "peak_bytes", space->peak_bytes);
+		json_put_u64(json, "peak_ts_ns", space->peak_ts_ns);
+		json_put_u64(json, "allocs", space->allocs);
+		json_put_u64(json, "alloc_bytes", space->alloc_bytes);
+		json_put_u64(json, "frees", space->frees);
+		json_put_u64(json, "free_bytes", space->free_bytes);
+		json_put_u64(json, "implicit_frees", space->implicit_frees);
+		json_put_u64(json, "implicit_free_bytes", space->implicit_bytes);
+		json_put_u64(json, "exit_allocations", space->exit_count);
+		json_put_u64(json, "exit_bytes", space->exit_bytes);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_largest(struct json *json, const struct summary *summary,
+			const struct process *process)
+{
+	struct allocation largest[PROCESS_LARGEST];
+	size_t count = state_largest(process, largest, PROCESS_LARGEST), i;
+	uint64_t end_ns = process->exited ? process->exit_ts_ns : summary->end_ns;
+
+	json_name(json, "largest");
+	json_open(json, '[');
+	for (i = 0; i < count; i++) {
+		json_open(json, '{');
+		json_put_u64(json, "alloc_id", largest[i].id);
+		json_name(json, "addr");
+		json_hex(json, largest[i].addr);
+		json_name(json, "size_bytes");
+		if (largest[i].size_known)
+			json_u64(json, largest[i].size_bytes);
+		else
+			json_null(json);
+		json_put_text(json, "space", probe_space_name(largest[i].space));
+		json_name(json, "device");
+		if (largest[i].device >= 0)
+			json_i64(json, largest[i].device);
+		else
+			json_null(json);
+		json_put_u64(json, "age_ns", end_ns - largest[i].ts_ns);
+		json_put_text(json, "api", probe_at(largest[i].row)->symbol);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_total(struct json *json, const struct call_total *total)
+{
+	json_put_u64(json, "count", total->count);
+	json_put_u64(json, "bytes", total->bytes);
+	json_put_u64(json, "unknown_sizes", total->unknown_bytes);
+	json_put_u64(json, "duration_ns", total->duration_ns);
+}
+
+static void put_copies(struct json *json, const struct process *process)
+{
+	uint32_t i;
+
+	json_name(json, "copies");
+	json_open(json, '[');
+	for (i = 0; i <= MS_DIRECTIONS_COUNT; i++) {
+		if (!process->copies[i].count)
+			continue;
+		json_open(json, '{');
+		json_put_text(json, "direction",
+			      i < MS_DIRECTIONS_COUNT ? probe_direction_name(i) : NULL);
+		put_total(json, &process->copies[i]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_name(json, "memsets");
+	json_open(json, '{');
+	put_total(json, &process->memsets);
+	json_close(json, '}');
+	json_name(json, "syncs");
+	json_open(json, '{');
+	json_put_u64(json, "count", process->syncs.count);
+	json_put_u64(json, "duration_ns", process->syncs.duration_ns);
+	json_close(json, '}');
+}
+
+static void put_kernels(struct json *json, const struct process *process)
+{
+	size_t i;
+
+	json_put_u64(json, "launches", process->launches);
+	json_name(json, "kernels");
+	json_open(json, '[');
+	for (i = 0; i < process->kernels_count; i++) {
+		json_open(json, '{');
+		json_put_text(json, "kernel", process->kernels[i].name);
+		json_name(json, "handle");
+		json_hex(json, process->kernels[i].handle);
+		json_put_u64(json, "launches", process->kernels[i].launches);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_failures(struct json *json, const struct process *process)
+{
+	size_t i;
+
+	json_name(json, "failures");
+	json_open(json, '[');
+	for (i = 0; i < process->failures_count; i++) {
+		const struct failure *failure = &process->failures[i];
+		const struct probe *probe = probe_at(failure->row);
+
+		json_open(json, '{');
+		json_put_text(json, "api", probe->symbol);
+		json_name(json, "result");
+		json_i64(json, failure->result);
+		json_put_text(json, "result_name",
+			      probe_result_name(probe->layer, failure->result));
+		json_put_u64(json, "count", failure->count);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_end(struct json *json, const struct process *process)
+{
+	bool killed = process->exited && WIFSIGNALED(process->exit_status);
+
+	json_put_bool(json, "exited", process->exited);
+	json_name(json, "exit_code");
+	if (process->exited && !killed)
+		json_u64(json, WEXITSTATUS(process->exit_status));
+	else
+		json_null(json);
+	json_name(json, "signal");
+	if (killed)
+		json_u64(json, WTERMSIG(process->exit_status));
+	else
+		json_null(json);
+}
+
+static void put_process(struct json *json, const struct summary *summary,
+			const struct process *process)
+{
+	json_open(json, '{');
+	json_put_u64(json, "pid", process->pid);
+	json_put_text(json, "comm", process->comm);
+	json_put_bool(json, "was_running", process->was_running);
+	put_end(json, process);
+	put_spaces(json, process);
+	put_largest(json, summary, process);
+	put_copies(json, process);
+	put_kernels(json, process);
+	put_failures(json, process);
+	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
+	json_put_u64(json, "unknown_frees", process->unknown_frees);
+	json_put_u64(json, "null_frees", process->null_frees);
+	json_put_u64(json, "missed_frees", process->missed_frees);
+	json_put_u64(json, "unknown_allocs", process->unknown_allocs);
+	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
+	json_close(json, '}');
+}
+
+static void put_lost(struct json *json, const struct summary *summary)
+{
+	uint32_t op;
+
+	json_name(json, "lost_by_op");
+	json_open(json, '{');
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		json_put_u64(json, probe_op_name(op), summary->counters.lost[op]);
+	json_close(json, '}');
+	json_put_u64(json, "lost_free_begins", summary->counters.lost[MS_KIND_FREE_BEGIN]);
+	json_put_u64(json, "lost_process_records", summary->counters.lost[MS_KIND_PROCESS]);
+}
+
+void json_summary(struct json *json, const struct summary *summary)
+{
+	size_t i;
+
+	json_put_u64(json, "start_ns", summary->start_ns);
+	json_put_u64(json, "end_ns", summary->end_ns);
+	json_name(json, "events");
+	json_open(json, '{');
+	json_put_u64(json, "seen", summary->seen);
+	json_put_u64(json, "shown", summary->shown);
+	json_put_u64(json, "filtered", summary->filtered);
+	json_put_u64(json, "lost", summary->lost);
+	put_lost(json, summary);
+	json_put_u64(json, "abandoned", summary->counters.abandoned);
+	json_put_u64(json, "refused", summary->refused);
+	json_close(json, '}');
+	json_name(json, "processes");
+	json_open(json, '[');
+	for (i = 0; i < summary->state->processes_count; i++)
+		put_process(json, summary, summary->state->processes[i]);
+	json_close(json, ']');
+}

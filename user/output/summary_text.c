@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The summary for people: per process what it held, moved and launched, then the account of events.
+ */
+#include "output/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "output/field.h"
+
+#define KERNELS_SHOWN 20
+
+struct page {
+	struct string *out;
+	const struct summary *summary;
+	bool exact;
+};
+
+typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
+
+static const char *size_text(const struct page *page, char out[STRING_NUMBER_BYTES], uint64_t bytes)
+{
+	return page->exact ? string_count(out, bytes) : string_size(out, bytes);
+}
+
+/* ---- one process ----------------------------------------------------------------------------- */
+
+static void append_title(const struct page *page, const struct process *process)
+{
+	struct string *out = page->out;
+
+	string_append_format(out, "\nprocess %u (", process->pid);
+	field_append_safe(out, process->comm, strlen(process->comm));
+	if (!process->exited)
+		string_append_text(out, "), still running\n");
+	else if (WIFSIGNALED(process->exit_status))
+		string_append_format(out, "), killed by signal %d\n",
+				     WTERMSIG(process->exit_status));
+	else
+		string_append_format(out, "), exited with %d\n", WEXITSTATUS(process->exit_status));
+}
+
+static void append_spaces(const struct page *page, const struct process *process)
+{
+	char live[STRING_NUMBER_BYTES], peak[STRING_NUMBER_BYTES], total[STRING_NUMBER_BYTES];
+	bool headed = false;
+	uint32_t i;
+
+	for (i = 0; i < MS_SPACES_COUNT; i++) {
+		const struct space_total *space = &process->spaces[i];
+		uint64_t bytes = process->exited ? space->exit_bytes : space->live_bytes;
+		uint64_t count = process->exited ? space->exit_count : space->live_count;
+
+		if (!space->allocs)
+			continue;
+		if (!headed)
+			string_append_format(page->out, "  %-10s %15s %9s %15s %9s %15s %9s %9s\n",
+					     "SPACE", process->exited ? "LIVE AT EXIT" : "LIVE NOW",
+					     "BLOCKS", "PEAK", "ALLOCS", "ALLOCATED", "FREES",
+					     "IMPLICIT");
+		headed = true;
+		string_append_format(page->out, "  %-10s %15s %9llu %15s %9llu %15s %9llu %9llu\n",
+				     probe_space_name(i), size_text(page, live, bytes), (ull)count,
+				     size_text(page, peak, space->peak_bytes), (ull)space->allocs,
+				     size_text(page, total, space->alloc_bytes), (ull)space->frees,
+				     (ull)space->implicit_frees);
+	}
+	if (!headed)
+		string_append_text(page->out, "  no allocations seen\n");
+}
+
+static void append_largest(const struct page *page, const struct process *process)
+{
+	struct allocation largest[PROCESS_LARGEST];
+	size_t count = state_largest(process, largest, PROCESS_LARGEST), i;
+	uint64_t end_ns = process->exited ? process->exit_ts_ns : page->summary->end_ns;
+	char size[STRING_NUMBER_BYTES], age[STRING_NUMBER_BYTES], device[STRING_NUMBER_BYTES];
+
+	if (!count)
+		return;
+	string_append_format(page->out, "\n  LARGEST LIVE %13s  %-14s %9s  %-10s %3s  %s\n", "",
+			     "ADDRESS", "AGE", "SPACE", "DEV", "ALLOCATED BY");
+	for (i = 0; i < count; i++) {
+		string_count(device, largest[i].device < 0 ? 0 : largest[i].device);
+		string_append_format(
+			page->out, "  %26s  0x%-12llx %9s  %-10s %3s  %s\n",
+			largest[i].size_known ? size_text(page, size, largest[i].size_bytes) :
+						"size unknown",
+			(ull)largest[i].addr, string_duration(age, end_ns - largest[i].ts_ns),
+			probe_space_name(largest[i].space), largest[i].device < 0 ? "-" : device,
+			probe_at(largest[i].row)->symbol);
+	}
+}
+
+static void append_moved(const struct page *page, const char *what, const struct call_total *total)
+{
+	double seconds = (page->summary->end_ns - page->summary->start_ns) / 1e9;
+	char count[STRING_NUMBER_BYTES], bytes[STRING_NUMBER_BYTES], rate[STRING_NUMBER_BYTES];
+
+	if (!total->count)
+		return;
+	string_append_format(page->out, "  %-18s %11s %15s %13s/s\n", what,
+			     string_count(count, total->count),
+			     size_text(page, bytes, total->bytes),
+			     seconds > 0 ? string_size(rate, total->bytes / seconds) : "-");
+	if (total->unknown_bytes)
+		string_append_format(page->out, "  %-18s %11s of them with an unknown size\n", "",
+				     string_count(count, total->unknown_bytes));
+}
+
+static void append_copies(const struct page *page, const struct process *process)
+{
+	uint64_t calls = process->calls[MS_OP_COPY] + process->calls[MS_OP_MEMSET];
+	char what[32];
+	uint32_t i;
+
+	if (!calls)
+		return;
+	string_append_format(page->out, "\n  %-18s %11s %15s %15s\n", "MOVED", "CALLS", "BYTES",
+			     "AVERAGE");
+	for (i = 0; i <= MS_DIRECTIONS_COUNT; i++) {
+		snprintf(what, sizeof(what), "copy %s",
+			 i < MS_DIRECTIONS_COUNT ? probe_direction_name(i) : "unknown");
+		append_moved(page, what, &process->copies[i]);
+	}
+	append_moved(page, "memset", &process->memsets);
+}
+
+static int by_launches(const void *a, const void *b)
+{
+	const struct kernel *const *x = a, *const *y = b;
+
+	return (*x)->launches < (*y)->launches ? 1 : (*x)->launches > (*y)->launches ? -1 : 0;
+}
+
+static void append_kernel(const struct page *page, const struct kernel *kernel)
+{
+	char count[STRING_NUMBER_BYTES];
+
+	string_append_format(page->out, "  %18s  ", string_count(count, kernel->launches));
+	if (kernel->name)
+		field_append_safe(page->out, kernel->name, strlen(kernel->name));
+	else
+		string_append_format(page->out, "function 0x%llx (its name was not seen)",
+				     (ull)kernel->handle);
+	string_append_char(page->out, '\n');
+}
+
+static void append_kernels(const struct page *page, const struct process *process)
+{
+	const struct kernel **sorted;
+	size_t i;
+
+	if (!process->kernels_count)
+		return;
+	sorted = calloc(process->kernels_count, sizeof(*sorted));
+	if (!sorted) {
+		page->out->failed = true;
+		return;
+	}
+	for (i = 0; i < process->kernels_count; i++)
+		sorted[i] = &process->kernels[i];
+	qsort(sorted, process->kernels_count, sizeof(*sorted), by_launches);
+	string_append_format(page->out, "\n  %18s  %s\n", "LAUNCHES", "KERNEL");
+	for (i = 0; i < process->kernels_count && i < KERNELS_SHOWN; i++)
+		append_kernel(page, sorted[i]);
+	if (i < process->kernels_count)
+		string_append_format(page->out, "  %18s  and %zu kernels more\n", "",
+				     process->kernels_count - i);
+	free(sorted);
+}
+
+static void append_failures(const struct page *page, const struct process *process)
+{
+	char count[STRING_NUMBER_BYTES];
+	size_t i;
+
+	if (!process->failures_count)
+		return;
+	string_append_format(page->out, "\n  %18s  %-22s %s\n", "FAILED", "CALL", "RESULT");
+	for (i = 0; i < process->failures_count; i++) {
+		const struct failure *failure = &process->failures[i];
+		const struct probe *probe = probe_at(failure->row);
+		const char *name = probe_result_name(probe->layer, failure->result);
+
+		string_append_format(page->out, "  %18s  %-22s %s (%d)\n",
+				     string_count(count, failure->count), probe->symbol,
+				     name ? name : "unknown to CUDA 13.0", failure->result);
+	}
+}
+
+static void append_note(const struct page *page, uint64_t count, const char *what)
+{
+	char number[STRING_NUMBER_BYTES];
+
+	if (count)
+		string_append_format(page->out, "  %18s  %s\n", string_count(number, count), what);
+}
+
+static void append_notes(const struct page *page, const struct process *process)
+{
+	char waited[STRING_NUMBER_BYTES], what[80];
+
+	string_append_char(page->out, '\n');
+	snprintf(what, sizeof(what), "synchronisations, in which the host waited %s",
+		 string_duration(waited, process->syncs.duration_ns));
+	append_note(page, process->syncs.count, what);
+	append_note(page, process->pre_attach_frees,
+		    "frees of memory allocated before tracing began");
+	append_note(page, process->unknown_frees, "frees of memory that nobody saw allocated");
+	append_note(page, process->null_frees, "frees of address 0, which do nothing");
+	append_note(page, process->missed_frees, "frees missed: the address was handed out again");
+	append_note(page, process->unknown_allocs,
+		    "allocations whose address could not be read: not in the numbers above");
+	append_note(page, process->unknown_sizes,
+		    "live allocations of unknown size: counted as 0 bytes");
+	if (process->was_running)
+		string_append_text(page->out,
+				   "  It was running when tracing began: memory that it held"
+				   " already is not in the numbers above.\n");
+}
+
+/* ---- the account of events ------------------------------------------------------------------- */
+
+static void append_losses(const struct page *page)
+{
+	const struct ms_counters *counters = &page->summary->counters;
+	uint32_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (counters->lost[op] && op != MS_OP_NAME)
+			string_append_format(page->out, "  lost: %llu of %llu %s events\n",
+					     (ull)counters->lost[op], (ull)counters->seen[op],
+					     probe_op_name(op));
+	if (page->summary->lost_records)
+		string_append_format(page->out, "  lost: %llu other records (%s)\n",
+				     (ull)page->summary->lost_records,
+				     "kernel names, beginnings of frees, lives of processes");
+	if (counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
+	    counters->lost[MS_KIND_FREE_BEGIN] || counters->lost[MS_KIND_PROCESS])
+		string_append_text(page->out,
+				   "  Allocations or frees were lost: live bytes, peaks and totals"
+				   " above are not exact.\n");
+}
+
+static void append_account(const struct page *page)
+{
+	const struct summary *summary = page->summary;
+	char duration[STRING_NUMBER_BYTES];
+
+	string_append_format(page->out,
+			     "\n%llu events seen = %llu shown + %llu filtered + %llu lost, in %s\n",
+			     (ull)summary->seen, (ull)summary->shown, (ull)summary->filtered,
+			     (ull)summary->lost,
+			     string_duration(duration, summary->end_ns - summary->start_ns));
+	append_losses(page);
+	if (summary->counters.abandoned)
+		string_append_format(page->out,
+				     "  %llu calls never returned (longjmp or an exception)\n",
+				     (ull)summary->counters.abandoned);
+	if (summary->refused)
+		string_append_format(page->out,
+				     "  %llu records could not be decoded: please report this\n",
+				     (ull)summary->refused);
+}
+
+void text_append_summary(struct string *out, const struct summary *summary,
+			 const struct text_options *options)
+{
+	struct page page = { .out = out, .summary = summary, .exact = options->exact };
+	size_t i;
+
+	for (i = 0; i < summary->state->processes_count; i++) {
+		const struct process *process = summary->state->processes[i];
+
+		append_title(&page, process);
+		append_spaces(&page, process);
+		append_largest(&page, process);
+		append_copies(&page, process);
+		append_kernels(&page, process);
+		append_failures(&page, process);
+		append_notes(&page, process);
+	}
+	append_account(&page);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define LARGE_BYTES 65536
+
+static bool colour_wanted(void)
+{
+	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+}
+
+static void init(struct writer *writer, int fd, const char *name)
+{
+	*writer = (struct writer){ .fd = fd, .terminal = isatty(fd) };
+	writer->colour = writer->terminal && colour_wanted();
+	snprintf(writer->name, sizeof(writer->name), "%s", name);
+}
+
+void writer_init_stdout(struct writer *writer)
+{
+	init(writer, STDOUT_FILENO, "standard output");
+}
+
+int writer_open(struct writer *writer, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600), err;
+
+	if (fd < 0) {
+		err = -errno;
+		log_error("%s: cannot create: %s", path, strerror(-err));
+		return err;
+	}
+	init(writer, fd, path);
+	return 0;
+}
+
+static int fail(struct writer *writer, int err)
+{
+	writer->err = err;
+	/* `| head` has what it wanted; that is not worth a message. */
+	if (err != -EPIPE)
+		log_error("%s: cannot write: %s; the output ends here", writer->name,
+			  strerror(-err));
+	return err;
+}
+
+int writer_flush(struct writer *writer)
+{
+	size_t sent = 0;
+
+	if (writer->err)
+		return writer->err;
+	if (writer->text.failed)
+		return fail(writer, -ENOMEM);
+	while (sent < writer->text.length) {
+		ssize_t length =
+			write(writer->fd, writer->text.bytes + sent, writer->text.length - sent);
+
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length < 0)
+			return fail(writer, -errno);
+		sent += length;
+	}
+	string_clear(&writer->text);
+	return 0;
+}
+
+int writer_end_line(struct writer *writer)
+{
+	string_append_char(&writer->text, '\n');
+	if (writer->text.length >= LARGE_BYTES || writer->text.failed)
+		return writer_flush(writer);
+	return writer->err;
+}
+
+int writer_close(struct writer *writer)
+{
+	int err = writer_flush(writer);
+
+	if (writer->fd > STDERR_FILENO && close(writer->fd) && !err)
+		err = fail(writer, -errno);
+	string_fini(&writer->text);
+	writer->fd = -1;
+	return err;
+}

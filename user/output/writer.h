@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Buffered output to a descriptor: what every sink writes through.
+ */
+#ifndef MEMSCOPE_OUTPUT_WRITER_H
+#define MEMSCOPE_OUTPUT_WRITER_H
+
+#include <stdbool.h>
+
+#include "base/string.h"
+
+struct writer {
+	struct string text; /* sinks append here; writer_end() sends it off */
+	int fd;
+	bool terminal; /* somebody is watching: colour allowed, flush early */
+	bool colour;
+	int err;       /* the first failure, -errno; nothing is written after it */
+	char name[64]; /* for messages */
+};
+
+/* Takes over standard output. */
+void writer_init_stdout(struct writer *writer);
+
+/*
+ * Creates `path` (or truncates it: as with strace -o, the user named it). Returns 0 or -errno,
+ * logged.
+ */
+int writer_open(struct writer *writer, const char *path);
+
+/* After a line: sends the buffer when it is large. Returns 0 or -errno. */
+int writer_end_line(struct writer *writer);
+
+/* Sends whatever is buffered. Returns 0 or -errno; a full disk is logged, a closed pipe is not. */
+int writer_flush(struct writer *writer);
+
+/* Flushes and closes. Returns 0 or the first error, -errno. */
+int writer_close(struct writer *writer);
+
+#endif /* MEMSCOPE_OUTPUT_WRITER_H */

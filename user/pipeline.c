@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "pipeline.h"
+
+static void remember_error(struct pipeline *pipeline, int err)
+{
+	if (err && !pipeline->err)
+		pipeline->err = err;
+}
+
+static void show(struct pipeline *pipeline, const struct event *event, const struct change *change)
+{
+	size_t i;
+
+	for (i = 0; i < pipeline->sinks_count; i++)
+		if (pipeline->sinks[i]->event)
+			remember_error(pipeline, pipeline->sinks[i]->event(pipeline->sinks[i],
+									   event, change));
+}
+
+int pipeline_feed(void *context, void *record, size_t length)
+{
+	struct pipeline *pipeline = context;
+	struct change change;
+	struct event event;
+
+	if (event_decode(record, length, &event)) {
+		pipeline->refused++;
+		return 0;
+	}
+	remember_error(pipeline, state_apply(&pipeline->state, &event, &change));
+	if (!change.process)
+		return pipeline->err; /* no memory for it: nothing can be said of the event */
+	if (event.call && !filter_accepts(&pipeline->filter, &event, &change)) {
+		pipeline->filtered++;
+	} else if (event.call) {
+		pipeline->shown++;
+		show(pipeline, &event, &change);
+	} else if (event.process) {
+		show(pipeline, &event, &change);
+	}
+	return pipeline->err;
+}
+
+int pipeline_flush(struct pipeline *pipeline)
+{
+	size_t i;
+
+	for (i = 0; i < pipeline->sinks_count; i++)
+		if (pipeline->sinks[i]->flush)
+			remember_error(pipeline, pipeline->sinks[i]->flush(pipeline->sinks[i]));
+	return pipeline->err;
+}
+
+static void count_up(struct summary *summary)
+{
+	const struct ms_counters *counters = &summary->counters;
+	uint32_t kind;
+
+	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
+		if (kind < MS_OPS_COUNT && kind != MS_OP_NAME) {
+			summary->seen += counters->seen[kind];
+			summary->lost += counters->lost[kind];
+		} else {
+			summary->lost_records += counters->lost[kind];
+		}
+	}
+}
+
+int pipeline_finish(struct pipeline *pipeline, struct summary *summary)
+{
+	size_t i;
+
+	summary->state = &pipeline->state;
+	summary->shown = pipeline->shown;
+	summary->filtered = pipeline->filtered;
+	summary->refused = pipeline->refused;
+	summary->seen = summary->lost = summary->lost_records = 0;
+	count_up(summary);
+	for (i = 0; i < pipeline->sinks_count; i++)
+		if (pipeline->sinks[i]->finish)
+			remember_error(pipeline,
+				       pipeline->sinks[i]->finish(pipeline->sinks[i], summary));
+	return pipeline->err;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The one path of all events, live and recorded: decode, apply to the state, hand to every sink.
+ */
+#ifndef MEMSCOPE_PIPELINE_H
+#define MEMSCOPE_PIPELINE_H
+
+#include <stddef.h>
+
+#include "model/event.h"
+#include "model/filter.h"
+#include "model/state.h"
+#include "model/summary.h"
+
+/* A consumer of events. Pointers are valid during the call only; members may be NULL. */
+struct sink {
+	/* A call that the filter accepts, or a process record. Returns 0 or -errno. */
+	int (*event)(struct sink *sink, const struct event *event, const struct change *change);
+	/* After a batch of events: what is buffered should become visible. */
+	int (*flush)(struct sink *sink);
+	/* Once, after the last event. */
+	int (*finish)(struct sink *sink, const struct summary *summary);
+};
+
+struct pipeline {
+	struct state state;
+	struct filter filter;
+	struct sink **sinks;
+	size_t sinks_count;
+	uint64_t shown, filtered; /* calls */
+	uint64_t refused;
+	int err; /* the first failure of the state or a sink: -errno */
+};
+
+/*
+ * Feeds one record; `context` is the struct pipeline. This is the ring buffers' callback, and what
+ * the dump reader and the fuzzers call. Returns 0, or -errno once a sink has failed.
+ */
+int pipeline_feed(void *context, void *record, size_t length);
+
+/* After a batch of records. */
+int pipeline_flush(struct pipeline *pipeline);
+
+/*
+ * After the last record: fills in what the pipeline knows of `*summary` (counters and times are the
+ * caller's) and lets every sink finish.
+ */
+int pipeline_finish(struct pipeline *pipeline, struct summary *summary);
+
+#endif /* MEMSCOPE_PIPELINE_H */

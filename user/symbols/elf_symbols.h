@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The functions that an ELF file defines. The file belongs to a traced program and is not trusted.
+ */
+#ifndef MEMSCOPE_SYMBOLS_ELF_SYMBOLS_H
+#define MEMSCOPE_SYMBOLS_ELF_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct elf_function {
+	const char *name;     /* without its version; dies with the call */
+	uint64_t file_offset; /* of its first instruction: what uprobes want */
+	uint64_t size_bytes;  /* 0: not stated */
+};
+
+struct elf_contents {
+	bool has_symbols; /* it has .symtab: not stripped */
+};
+
+/*
+ * Calls `visit` for every function that the 64-bit file defines, in .dynsym and .symtab (so some of
+ * them twice), until it returns non-zero; returns that, or 0. A file that is not 64-bit ELF for
+ * this machine: -ENOEXEC; a damaged one: -EBADMSG. `contents` may be NULL.
+ */
+int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
+		      void *context, struct elf_contents *contents);
+
+#endif /* MEMSCOPE_SYMBOLS_ELF_SYMBOLS_H */

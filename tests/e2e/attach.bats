@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Attaching at every moment of a process's life, by every strategy, and leaving without a trace.
+
+load helpers
+
+@test "attached before libcuda is mapped: not one call is missed" {
+	puppet_start
+	trace_start -p "$PUPPET_PID"
+	grep -q "has no CUDA library mapped yet: waiting" trace.err
+	puppet load
+	puppet init
+	puppet alloc 4096
+	puppet copy 512
+	puppet free
+	trace_stop
+	puppet_end
+	"$COMPARE" events.jsonl oracle.log
+}
+
+@test "attached while blocks are live: their frees are counted as pre-attach" {
+	puppet_start
+	puppet load
+	puppet init
+	puppet alloc 1000
+	puppet alloc 2000
+	trace_start -p "$PUPPET_PID"
+	puppet alloc 3000
+	puppet free
+	puppet free
+	puppet free
+	trace_stop
+	assert_equal "$(summary '.processes[0] | [.was_running, .pre_attach_frees, .unknown_frees,
+		.spaces[0].allocs, .spaces[0].frees, .spaces[0].live_bytes]')" '[true,2,0,1,1,0]'
+	assert_equal "$(events 'select(.op == "free") | .freed' | xargs)" "known pre_attach pre_attach"
+}
+
+@test "attached while the process allocates at full speed: the account stays exact" {
+	puppet_start
+	puppet load
+	puppet init
+	echo "spin 3000" >&8
+	trace_start -p "$PUPPET_PID"
+	sleep 0.3
+	trace_stop
+	assert_equal "$(summary '.events | .seen == .shown + .filtered + .lost')" true
+	assert_equal "$(summary '.processes[0] | .spaces[0].allocs > 100 and .missed_frees == 0 and
+		.unknown_frees == 0 and .pre_attach_frees <= 1 and .spaces[0].live_allocations <= 1')" true
+}
+
+@test "attached and detached 20 times while the process allocates: it never notices" {
+	puppet_start
+	puppet load
+	puppet init
+	echo "spin 5000" >&8
+	for _ in $(seq 20); do
+		trace -q -c -o /dev/null -d 0.05 -p "$PUPPET_PID"
+	done
+	read -r -t 60 answer <&9
+	assert_equal "$answer" ok
+	wait_for nothing_left
+}
+
+@test "each strategy attaches, sees the same, and leaves nothing behind" {
+	local without
+	for without in none uprobe_session uprobe_session,uprobe_multi; do
+		rm -f events.jsonl puppet.in puppet.out oracle.log
+		puppet_start
+		puppet load
+		puppet init
+		if [ $without = none ]; then trace_start -p "$PUPPET_PID"; else
+			trace_start --without=$without -p "$PUPPET_PID"; fi
+		puppet alloc 4096
+		puppet thread
+		puppet free
+		echo "exit 0" >&8
+		trace_wait
+		assert_equal "$(summary '[.processes[0].spaces[0] | .allocs, .frees]')" '[2,2]'
+		wait_for nothing_left
+	done
+}
+
+@test "a file that was deleted and a file in another place are traced" {
+	mkdir elsewhere
+	cp "$BUILT/simcuda/libcuda.so.1" elsewhere/
+	LD_LIBRARY_PATH=$PWD/elsewhere
+	puppet_start
+	puppet load
+	puppet init
+	rm elsewhere/libcuda.so.1
+	trace_start -p "$PUPPET_PID"
+	puppet alloc 4096
+	trace_stop
+	assert_equal "$(summary '.processes[0].spaces[0].allocs')" 1
+}
+
+@test "SIGKILL of the tool: everything is gone from the kernel, the target goes on" {
+	puppet_start
+	puppet load
+	puppet init
+	trace_start -p "$PUPPET_PID"
+	puppet alloc 4096
+	kill -9 "$TRACE_PID"
+	wait "$TRACE_PID" || true
+	TRACE_PID=
+	wait_for nothing_left
+	puppet churn 1000
+	puppet free
+}
+
+@test "Ctrl-C ends with the summary, and so does the end of the target" {
+	puppet_start
+	puppet load
+	puppet init
+	"$MEMSCOPE" trace -q -p "$PUPPET_PID" > out.txt 3>&- 8>&- 9<&- &
+	TRACE_PID=$!
+	sleep 1
+	puppet alloc 12345
+	sleep 0.3
+	kill -INT "$TRACE_PID"
+	wait "$TRACE_PID"
+	TRACE_PID=
+	grep -q "events seen = " out.txt
+	grep -q "LARGEST LIVE" out.txt
+}
+
+@test "children are followed with -f, and not without it" {
+	puppet_start
+	puppet load
+	puppet init
+	trace_start -f -p "$PUPPET_PID"
+	puppet fork
+	trace_stop
+	assert_equal "$(summary '[.processes[] | [.pid, (.spaces[0].allocs // 0)]] | sort')" \
+		"[[$PUPPET_PID,0],[$PUPPET_CHILD,1]]"
+
+	rm events.jsonl
+	trace_start -p "$PUPPET_PID"
+	puppet fork
+	trace_stop
+	assert_equal "$(summary '[.processes[].pid]')" "[$PUPPET_PID]"
+}
+
+@test "exec starts a new account in the same process" {
+	puppet_start
+	puppet load
+	puppet init
+	trace_start -p "$PUPPET_PID"
+	puppet alloc 4096
+	echo exec >&8
+	sleep 0.5 # or the old program reads what is meant for the new one
+	puppet load
+	puppet init
+	puppet alloc 8192
+	trace_stop
+	assert_equal "$(events 'select(.type == "exec") | .live[0].bytes')" 4096
+	assert_equal "$(summary '[.processes[0].spaces[0] | .live_bytes, .implicit_frees]')" '[8192,1]'
+}
+
+@test "a context's end frees what was allocated in it" {
+	puppet_start
+	trace_start -p "$PUPPET_PID"
+	puppet load
+	puppet init
+	puppet alloc 1000
+	puppet alloc 2000
+	puppet destroy
+	trace_stop
+	assert_equal "$(summary '[.processes[0].spaces[0] | .live_bytes, .implicit_frees,
+		.implicit_free_bytes]')" '[0,2,3000]'
+}
+
+@test "what is live at exit is reported" {
+	puppet_start
+	trace_start -p "$PUPPET_PID"
+	puppet load
+	puppet init
+	puppet alloc 1000
+	puppet alloc 2000
+	echo "exit 3" >&8
+	trace_wait
+	assert_equal "$(events 'select(.type == "exit") | [.exit_code, .live[0].bytes] | @csv')" 3,3000
+	assert_equal "$(summary '[.processes[0] | .exited, .exit_code, .spaces[0].exit_bytes,
+		.largest[0].size_bytes]')" '[true,3,3000,2000]'
+}
+
+@test "two instances on one process both see everything" {
+	puppet_start
+	puppet load
+	puppet init
+	"$MEMSCOPE" trace -q --json -o other.jsonl -p "$PUPPET_PID" 3>&- 8>&- 9<&- &
+	other=$!
+	trace_start -p "$PUPPET_PID"
+	sleep 0.5
+	puppet churn 100
+	trace_stop
+	kill -INT $other
+	wait $other
+	assert_equal "$(summary '.processes[0].spaces[0].allocs')" 100
+	assert_equal "$(summary '.processes[0].spaces[0].allocs' other.jsonl)" 100
+}

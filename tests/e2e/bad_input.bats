@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Whatever a user or a machine does wrong gets a message that says what to do, the documented exit
+# code, and leaves the target unharmed.
+
+load helpers
+
+# expect CODE TEXT COMMAND...: runs it, checks the exit code and that the messages contain the text.
+expect() {
+	local code=$1 text=$2 got=0
+
+	shift 2
+	"$@" > out.txt 2> err.txt || got=$?
+	[ "$got" -eq "$code" ] || fail "exit code $got, not $code" "$(cat err.txt)"
+	grep -qF -- "$text" err.txt || fail "no \"$text\" in:" "$(cat err.txt)"
+}
+
+@test "unknown commands, options and values" {
+	expect 2 'there is no command "trac"' "$MEMSCOPE" trac
+	expect 2 "Commands:" "$MEMSCOPE"
+	expect 2 "unknown or ambiguous option --frobnicate" "$MEMSCOPE" trace --frobnicate
+	expect 2 "unknown option -x" "$MEMSCOPE" trace -x
+	expect 2 "needs a value" "$MEMSCOPE" trace -p
+	expect 2 'there are no "frees" events' "$MEMSCOPE" trace -e frees -p 1
+	expect 2 '"1X" is not a size' "$MEMSCOPE" trace --min-size 1X -p 1
+	expect 2 '"soon" is not a number of seconds' "$MEMSCOPE" trace -d soon -p 1
+	expect 2 '"x" is not a process ID' "$MEMSCOPE" trace -p 1,x
+	expect 2 '"0" is not a process ID' "$MEMSCOPE" trace -p 0
+	expect 2 'there is no feature "kprobes"' "$MEMSCOPE" trace --without kprobes -p 1
+	expect 2 'between 4K and 1G' "$MEMSCOPE" trace --buffer 1 -p 1
+	expect 2 '--api: "(": ' "$MEMSCOPE" trace --api '(' -p 1
+	expect 2 "what shall be traced?" "$MEMSCOPE" trace
+	expect 2 "not both" "$MEMSCOPE" trace -p 1 -- true
+	expect 2 'check takes no argument "x"' "$MEMSCOPE" check x
+}
+
+@test "a process that does not exist" {
+	expect 5 "there is no process 4194304" "$MEMSCOPE" trace -p 4194304
+	expect 5 "there is no process 4194304" "$MEMSCOPE" check -p 4194304
+}
+
+@test "a zombie, a kernel thread, a thread" {
+	local zombie thread kthread
+
+	coproc ZOMBIE { exec /usr/bin/python3 -c '
+import os, time
+child = os.fork()
+if child == 0:
+	os._exit(0)
+print(child, flush=True)
+time.sleep(30)' 3>&- 8>&- 9<&-; }
+	read -r zombie <&"${ZOMBIE[0]}"
+	wait_for "grep -q '^State:.Z' /proc/$zombie/status"
+	expect 5 "has exited already (it is a zombie)" "$MEMSCOPE" trace -p "$zombie"
+	kill "$ZOMBIE_PID"
+
+	kthread=$(ps -eo pid=,ppid= | awk '$2 == 2 { print $1; exit }')
+	[ -z "$kthread" ] || expect 5 "is a kernel thread" "$MEMSCOPE" trace -p "$kthread"
+
+	coproc THREAD { exec /usr/bin/python3 -c '
+import threading, time
+thread = threading.Thread(target=time.sleep, args=(30,), daemon=True)
+thread.start()
+print(thread.native_id, flush=True)
+time.sleep(30)' 3>&- 8>&- 9<&-; }
+	read -r thread <&"${THREAD[0]}"
+	expect 5 "is a thread of process $THREAD_PID: use -p $THREAD_PID" "$MEMSCOPE" trace -p "$thread"
+	kill "$THREAD_PID"
+}
+
+@test "a process that dies while it is being attached to" {
+	local i code
+	for i in $(seq 20); do
+		sleep 0.0$((i % 5)) 3>&- 8>&- 9<&- &
+		code=0
+		"$MEMSCOPE" trace -p $! > out.txt 2> err.txt || code=$?
+		[ $code -eq 0 ] || [ $code -eq 5 ] || fail "exit code $code" "$(cat err.txt)"
+	done
+}
+
+@test "a process without CUDA: it says so and waits for it" {
+	sleep 0.5 3>&- 8>&- 9<&- &
+	expect 0 "has no CUDA library mapped yet: waiting for one" "$MEMSCOPE" trace -p $!
+}
+
+@test "no privilege: the missing capabilities are named" {
+	expect 3 "missing CAP_BPF" setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--bounding-set=-all "$MEMSCOPE" trace -p 1
+	expect 3 "missing CAP_SYS_PTRACE:" setpriv --bounding-set=-sys_ptrace \
+		--inh-caps=-all "$MEMSCOPE" trace -p 1
+}
+
+@test "a kernel without BTF" {
+	expect 4 "missing: type information of the kernel" "$MEMSCOPE" trace --without=btf -p 1
+}
+
+@test "a PID namespace of its own" {
+	expect 4 "running in the initial PID namespace" unshare --pid --fork --mount-proc \
+		"$MEMSCOPE" trace -p 1
+}
+
+@test "no attach strategy works" {
+	expect 4 "this kernel cannot attach uprobes" \
+		"$MEMSCOPE" trace --without=uprobe_session,uprobe_multi,uprobe_single -p 1
+}
+
+@test "a full disk: it says so, stops with 1, and the command is not harmed" {
+	expect 1 "/dev/full: cannot write: No space left on device" \
+		"$MEMSCOPE" trace -o /dev/full -- $(ffmpeg_command)
+	# The simulator logged every call of ffmpeg: it ran to its end.
+	assert_equal "$(grep -c cuLaunchKernel oracle.log)" 40
+}
+
+@test "output that cannot be created" {
+	expect 1 "/nonexistent/out: cannot create: No such file or directory" \
+		"$MEMSCOPE" trace -o /nonexistent/out -p $$
+}
+
+@test "a closed pipe ends quietly" {
+	puppet_start
+	puppet load
+	puppet init
+	echo "spin 3000" >&8
+	"$MEMSCOPE" trace -q -p "$PUPPET_PID" 2> err.txt | head -n 3 > out.txt
+	assert_equal "$(wc -l < out.txt)" 3
+	assert_equal "$(cat err.txt)" ""
+	read -r -t 20 answer <&9
+	assert_equal "$answer" ok
+}
+
+@test "a command that cannot be found or executed" {
+	expect 127 "cannot execute no-such-program: No such file or directory" \
+		"$MEMSCOPE" trace -- no-such-program
+	touch not-executable
+	expect 126 "Permission denied" "$MEMSCOPE" trace -- ./not-executable
+}
+
+@test "target memory that cannot be read" {
+	trace --json -e all -o events.jsonl -- "$WORKLOADS/unreadable"
+	# The launch whose configuration cannot be read is there, its dimensions unknown.
+	assert_equal "$(events 'select(.op == "launch") | [.result, .grid, .block, .shared_bytes]|tojson')" \
+		'[1,null,null,null]'
+	assert_equal "$(events 'select(.op == "copy") | [.result, .size_bytes, .src, .direction] | tojson')" \
+		'[1,null,null,null]'
+}

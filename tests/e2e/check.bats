@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf check`: what works here, and what would be invisible.
+
+load helpers
+
+@test "every feature and privilege is listed with what is lost without it" {
+	"$MEMSCOPE" check > out.txt
+	grep -q "Tracing works here." out.txt
+	local name
+	for name in CAP_BPF pid_namespace btf ring_buffer task_storage attach_cookie uprobe_session uprobe_multi \
+		uprobe_single map_files mmap_events; do
+		grep -qE "^  (ok|missing) +$name " out.txt
+	done
+}
+
+@test "a feature that is missing: what is lost, and the strategy that is left" {
+	"$MEMSCOPE" check --without=uprobe_session > out.txt
+	grep -A3 "missing uprobe_session" out.txt | tr -s ' \n' ' ' |
+		grep -q "Without it: uprobe_multi is used"
+	grep -q "Probes are attached by uprobe_multi." out.txt
+}
+
+@test "a required feature that is missing: exit code 4" {
+	run "$MEMSCOPE" check --without=btf
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"MISSING btf"* ]]
+	[[ "$output" == *"Tracing does not work here."* ]]
+}
+
+@test "a process: its libraries, the functions found, what would be invisible" {
+	puppet_start
+	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
+	grep -qE "libcuda.so.1 \(not mapped yet\): [0-9]+ of [0-9]+ driver functions" out.txt
+	puppet load
+	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
+	grep -qE "libcuda.so.1: ([0-9]+) of \1 driver functions" out.txt
+	grep -q "What tracing it would not see" out.txt
+	grep -q "Memory that the process holds already" out.txt
+	! grep -q "runtime" <(sed -n '/What tracing/,$p' out.txt) || true
+}
+
+@test "a library that lacks functions: they are named" {
+	printf 'int cuMemAlloc_v2(void){return 0;}\nint cuMemFree_v2(void){return 0;}\n' > partial.c
+	cc -shared -fPIC -o libcuda.so.1 partial.c
+	LD_LIBRARY_PATH=$PWD
+	puppet_start
+	puppet load
+	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
+	grep -q "libcuda.so.1: 2 of " out.txt
+	grep -A40 "not in it:" out.txt | grep -q cuMemAllocManaged
+}
+
+@test "a stripped program says what its runtime's names would need" {
+	cp "$WORKLOADS/puppet" stripped
+	strip stripped
+	mkfifo in
+	./stripped < in > /dev/null 3>&- 8>&- 9<&- &
+	PUPPET_PID=$!
+	exec {hold}> in
+	echo load >&"$hold"
+	sleep 0.3
+	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
+	grep -q "which is stripped" out.txt
+}
+
+@test "JSON: valid by its schema" {
+	puppet_start
+	puppet load
+	"$MEMSCOPE" check --json -p "$PUPPET_PID" > with.json
+	"$MEMSCOPE" check --json --without=uprobe_multi > without.json
+	/usr/bin/python3 -c '
+import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+for path in sys.argv[2:]:
+    jsonschema.Draft202012Validator(schema).validate(json.load(open(path)))
+' "$ROOT/docs/check.schema.json" with.json without.json
+	assert_equal "$(jq -c '[.schema, .able, .process.pid]' with.json)" \
+		"[\"memscope-bpf/check/1\",true,$PUPPET_PID]"
+}

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What documents the program cannot drift from it.
+
+load helpers
+
+commands() {
+	"$MEMSCOPE" help | sed -n '/^Commands:/,/^$/ s/^  \([a-z]*\) .*/\1/p' | grep -vx help
+}
+
+@test "every command has a man page without faults and a bats file of its own" {
+	local command
+	for command in $(commands); do
+		[ -s "$ROOT/tests/e2e/$command.bats" ] || fail "no tests/e2e/$command.bats"
+		mandoc -T lint -W warning "$BUILT/man/memscope-bpf-$command.1"
+	done
+	mandoc -T lint -W warning "$BUILT/man/memscope-bpf.1"
+}
+
+@test "every option is in the help, the man page and the completion" {
+	local command option
+	for command in $(commands); do
+		for option in $("$MEMSCOPE" "$command" --help | grep -oE '^ {2,6}(-., )?--[a-z-]+' | grep -oE '[a-z-]+$'); do
+			option=--${option#--}
+			mandoc -T ascii "$BUILT/man/memscope-bpf-$command.1" | col -b |
+				grep -q -- "$option" || fail "$command $option: not in the man page"
+			grep -q -- "$option" "$BUILT/memscope-bpf.bash" || fail "$command $option: no completion"
+		done
+	done
+}
+
+@test "the help says what it said" {
+	local command
+	for command in $(commands); do
+		"$MEMSCOPE" "$command" --help > out.txt
+		diff -u "$ROOT/tests/golden/help-$command.txt" out.txt
+	done
+}
+
+@test "the published JSON Schema is the one the tables make" {
+	diff -u "$ROOT/docs/event.schema.json" "$BUILT/event.schema.json"
+}
+
+@test "completion completes" {
+	# shellcheck disable=SC1091
+	. "$BUILT/memscope-bpf.bash"
+	COMP_WORDS=(memscope-bpf trace --js) COMP_CWORD=2
+	_memscope_bpf
+	assert_equal "${COMPREPLY[*]}" --json
+	COMP_WORDS=(memscope-bpf ch) COMP_CWORD=1
+	_memscope_bpf
+	assert_equal "${COMPREPLY[*]}" check
+}
+
+@test "exit codes in the man page are those that the program uses" {
+	local code
+	for code in 0 1 2 3 4 5; do
+		grep -qx "\.B $code" "$BUILT/man/memscope-bpf-trace.1"
+	done
+}

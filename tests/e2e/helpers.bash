@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What every bats file loads: where things are, the tool, the puppet, and comparisons.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+BUILT=$ROOT/${BUILD:-build}
+MEMSCOPE=${MEMSCOPE:-$ROOT/memscope-bpf}
+WORKLOADS=$BUILT/workloads
+COMPARE=$ROOT/tests/e2e/compare
+# What to pretend the kernel lacks in the whole suite: `make check WITHOUT=uprobe_session`.
+MASK=${WITHOUT:+--without=$WITHOUT}
+
+setup() {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	cd "$BATS_TEST_TMPDIR" || exit 1
+	export LD_LIBRARY_PATH=$BUILT/simcuda
+	export SIMCUDA_LOG=$BATS_TEST_TMPDIR/oracle.log
+}
+
+teardown() {
+	if [ -n "${PUPPET_PID:-}" ]; then
+		kill -9 "$PUPPET_PID" 2> /dev/null || true
+	fi
+	if [ -n "${TRACE_PID:-}" ]; then
+		kill -9 "$TRACE_PID" 2> /dev/null || true
+	fi
+}
+
+fail() {
+	printf '%s\n' "$@" >&2
+	return 1
+}
+
+# The tool's trace command, in the foreground.
+trace() {
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" trace $MASK "$@"
+}
+
+# ffmpeg with its filters on the "GPU": FRAMES frames.
+ffmpeg_command() {
+	echo ffmpeg -nostdin -hide_banner -loglevel error -init_hw_device cuda=cu:0 -f lavfi \
+		-i testsrc=size=640x480:rate=25 \
+		-vf format=nv12,hwupload_cuda,scale_cuda=320:240,hwdownload,format=nv12 \
+		-frames:v "${1:-20}" -f null -
+}
+
+# ---- the puppet: a process that does what it is told
+
+# Starts it; sets PUPPET_PID. Descriptor 8 leads to its standard input, 9 comes from its output.
+puppet_start() {
+	mkfifo puppet.in puppet.out
+	"$WORKLOADS/puppet" < puppet.in > puppet.out 3>&- 8>&- 9<&- &
+	PUPPET_PID=$!
+	exec 8> puppet.in 9< puppet.out
+}
+
+# Tells it something and checks that it answers "ok".
+puppet() {
+	local answer
+
+	echo "$*" >&8
+	while read -r -t 20 answer <&9; do
+		case $answer in
+		child*) PUPPET_CHILD=${answer#child } ;;
+		ok) return 0 ;;
+		*) fail "puppet: $*: $answer" ;;
+		esac
+	done
+	fail "puppet: $*: no answer"
+}
+
+# Ends it, which completes the oracle's log.
+puppet_end() {
+	exec 8>&-
+	wait "$PUPPET_PID" || true
+	PUPPET_PID=
+}
+
+# ---- the tool in the background
+
+# Starts it with the arguments, JSON lines to events.jsonl, and waits until it is attached.
+trace_start() {
+	rm -f trace.err
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" trace $MASK --json -e all -o events.jsonl -v "$@" 2> trace.err 3>&- 8>&- 9<&- &
+	TRACE_PID=$!
+	wait_for 'grep -q "debug: tracing" trace.err' || fail "did not start: $(cat trace.err)"
+}
+
+# Ends it as Ctrl-C does, and checks that all is well.
+trace_stop() {
+	kill -INT "$TRACE_PID"
+	trace_wait
+}
+
+trace_wait() {
+	local code=0
+
+	wait "$TRACE_PID" || code=$?
+	TRACE_PID=
+	[ "$code" -eq "${1:-0}" ] || fail "exit code $code: $(cat trace.err)"
+}
+
+# Until the command succeeds, at most 20 s.
+wait_for() {
+	local i
+
+	for ((i = 0; i < 400; i++)); do
+		eval "$1" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# ---- what came out
+
+# Selects from events.jsonl with a jq program.
+events() {
+	jq -r "$@" events.jsonl
+}
+
+summary() {
+	jq -c "select(.type == \"summary\") | $1" "${2:-events.jsonl}"
+}
+
+assert_equal() {
+	[ "$1" = "$2" ] || fail "expected: $2" "got:      $1"
+}
+
+# No program of ours is left in the kernel that no process holds (another instance may be running on
+# this machine); links and maps do not outlive their programs.
+nothing_left() {
+	local id
+
+	for id in $(bpftool -j prog | jq '.[] | select((.name // "") |
+			test("^ms_(session|entry|return|exec|exit|fork)$")) | .id'); do
+		grep -qsx "prog_id:[[:space:]]*$id" /proc/[0-9]*/fdinfo/* || return 1
+	done
+}

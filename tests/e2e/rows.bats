@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Every row of bpf/probes.def fires, and every value that it reads is right. The rows_* workloads
+# call all the functions and print the events to expect, one line each; what the tool saw, in the
+# same columns (rows-filter.jq), must be the same lines in the same order. The last tests fail when
+# a row is added that no workload calls.
+
+load helpers
+
+export SIMCUDA_DEVICES=2 LC_ALL=C
+
+# Nothing was lost, refused or filtered out, and nothing in the ledger came as a surprise.
+account() {
+	assert_equal "$(summary '.events | .seen > 0 and .seen == .shown')" true
+	assert_equal "$(summary '.events | [.lost, .lost_free_begins, .lost_process_records, .refused,
+		.abandoned] | add')" 0
+	assert_equal "$(summary '[.processes[] | .missed_frees, .unknown_frees, .pre_attach_frees,
+		.unknown_allocs, .unknown_sizes] | add')" 0
+}
+
+# trace_rows WORKLOAD: what it expects to `want`
+trace_rows() {
+	trace --json -e all -o events.jsonl -- "$WORKLOADS/$1" > want
+}
+
+# matches WORKLOAD
+matches() {
+	trace_rows "$1"
+	events -f "$ROOT/tests/e2e/rows-filter.jq" > got
+	diff -u want got > difference || fail "$(head -n 80 difference)"
+	account
+}
+
+# rows LAYER: the functions that the table has for it
+rows() {
+	printf '%s\n' '#define MS_ROW(layer, function, op, ...) <layer function>' \
+		'#include "bpf/probes.def"' | "${CC:-cc}" -E -P -I"$ROOT" -x c - |
+		grep -o '<[^>]*>' | tr -d '<>' | awk -v layer="$1" '$1 == layer { print $2 }' | sort
+}
+
+# From now on all runtime functions fail before they ask the driver; cudaErrorDevicesUnavailable.
+refuse() {
+	SIMCUDA_FAIL=$(rows RUNTIME | sed 's/$/:*=46/' | paste -sd , -)
+	export SIMCUDA_FAIL
+}
+
+# A kernel called by_X had its name from the row of function X alone: that row has fired too.
+named() {
+	events 'select(.type == "call") | (.kernel // "") | select(startswith("by_")) | .[3:]'
+}
+
+# all_fired LAYER WORKLOAD...: the workloads call every function that the table has for the layer
+all_fired() {
+	local layer=$1 workload missing
+
+	shift
+	trace_rows rows_standin
+	named > fired
+	for workload in "$@"; do
+		trace_rows "$workload"
+		events 'select(.type == "call").api' >> fired
+		named >> fired
+	done
+	missing=$(sort -u fired | comm -13 - <(rows "$layer"))
+	[ -z "$missing" ] || fail "rows of bpf/probes.def that did not fire:" "$missing"
+}
+
+@test "driver" {
+	matches rows_driver
+}
+
+@test "driver, by uprobe multi links" {
+	WITHOUT=--without=uprobe_session matches rows_driver
+}
+
+@test "runtime, shared" {
+	matches rows_runtime-shared
+}
+
+@test "runtime, static" {
+	matches rows_runtime-static
+}
+
+@test "runtime, shared, per-thread default stream" {
+	matches rows_runtime-ptds
+}
+
+@test "runtime, static, per-thread default stream" {
+	matches rows_runtime-static-ptds
+}
+
+@test "runtime functions that fail before they ask the driver" {
+	refuse
+	matches rows_refused
+}
+
+@test "what the simulated CUDA cannot do" {
+	matches rows_standin
+}
+
+@test "the list of rows is complete" {
+	local single double
+
+	single=$(grep -c '^MS_ROW(' "$ROOT/bpf/probes.def")
+	double=$(grep -c '^MS_ROW_PT[SD][ZS](' "$ROOT/bpf/probes.def")
+	assert_equal "$(cat <(rows DRIVER) <(rows RUNTIME) | wc -l)" $((single + 2 * double))
+	rows DRIVER | grep -qx cuMemcpyHtoD_v2_ptds
+	rows RUNTIME | grep -qx cudaMemset2DAsync_ptsz
+}
+
+@test "every driver row fires" {
+	all_fired DRIVER rows_driver
+}
+
+@test "every runtime row fires, shared" {
+	all_fired RUNTIME rows_runtime-shared rows_runtime-ptds
+}
+
+@test "every runtime row fires, static" {
+	all_fired RUNTIME rows_runtime-static rows_runtime-static-ptds
+}
+
+@test "every runtime row fires with nothing but its own arguments" {
+	refuse
+	all_fired RUNTIME rows_refused
+}

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The simulator is only worth something as long as it does what it says.
+
+load helpers
+
+@test "the exported names are those of the CUDA 13 driver, each with an address of its own" {
+	unset LD_LIBRARY_PATH
+	"$ROOT/tests/simcuda/check-exports" "$BUILT/simcuda/libcuda.so.1" \
+		"$ROOT/tests/simcuda/driver_names.txt" "$ROOT/tests/simcuda/interop_names.txt"
+	"$ROOT/tests/simcuda/check-exports" "$BUILT/simcuda/libcudart.so.13"
+	assert_equal "$(wc -l < "$ROOT/tests/simcuda/driver_names.txt")" 637
+}
+
+@test "the driver and the runtime, shared, static and per-thread, pass their selftests" {
+	local flavour
+	unset SIMCUDA_LOG
+	cd "$ROOT"
+	for flavour in driver shared static ptds; do
+		"$BUILT/simcuda/selftest-$flavour"
+	done
+}

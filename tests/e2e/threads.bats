@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The account under load: exact, and where something is lost, exactly that much.
+
+load helpers
+
+@test "8 threads at full speed: live set, peak and totals equal the simulator's log" {
+	trace -c --json -e all -o events.jsonl -- "$WORKLOADS/threads" 8 100000
+	"$COMPARE" --summary-only events.jsonl oracle.log
+	assert_equal "$(summary '.events | .seen == .shown and .lost == 0')" true
+	assert_equal "$(summary '.processes[0].spaces[0].exit_allocations')" 24
+}
+
+@test "every event of 8 threads is written to a file" {
+	trace --json -e all -o events.jsonl -- "$WORKLOADS/threads" 8 10000
+	"$COMPARE" events.jsonl oracle.log
+}
+
+@test "a buffer that is too small: what was lost is counted exactly, and said" {
+	unset SIMCUDA_LOG
+	trace -c --json -e all --buffer 64K -o events.jsonl -- "$WORKLOADS/threads" 4 50000
+	assert_equal "$(summary '.events | .lost > 0 and .seen == .shown + .filtered + .lost')" true
+	assert_equal "$(summary '.events | .lost == (.lost_by_op | del(.name) | add)')" true
+	trace -c --buffer 64K -o out.txt -- "$WORKLOADS/threads" 4 50000
+	grep -q "Allocations or frees were lost" out.txt
+	grep -qE "lost: [0-9]+ of [0-9]+ alloc events" out.txt
+}
+
+@test "what is not shown is counted as filtered, and the ledger has it all the same" {
+	trace --json -e copy --min-size 400 -o events.jsonl -- "$WORKLOADS/threads" 2 2000
+	"$COMPARE" --summary-only events.jsonl oracle.log
+	assert_equal "$(summary '.events | .filtered > 0 and .seen == .shown + .filtered')" true
+	assert_equal "$(events 'select(.type == "call") | [.op, .size_bytes >= 400] | @csv' | sort -u)" \
+		'"copy",true'
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The options of `memscope-bpf trace` and the shape of what it writes.
+
+load helpers
+
+@test "every JSON line is valid by the published schema" {
+	trace --json -e all -o events.jsonl -- $(ffmpeg_command 2)
+	SIMCUDA_FAIL=cuMemAlloc_v2:1=2 run trace --json -e all -o failed.jsonl -- $(ffmpeg_command 2)
+	trace -f --json -o forked.jsonl -- sh -c "$WORKLOADS/threads 2 100; exit 3" || [ $? -eq 3 ]
+	SIMCUDA_DEVICES=2 trace --json -e all -o rows.jsonl -- "$WORKLOADS/rows_driver" > /dev/null
+	/usr/bin/python3 - "$ROOT/docs/event.schema.json" ./*.jsonl <<'PYTHON'
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+# One branch by type and op, so that an error names the field and not 14 alternatives.
+branches = {}
+for branch in schema["oneOf"]:
+    properties = branch["properties"]
+    key = properties["type"]["const"], properties.get("op", {}).get("const")
+    branches[key] = jsonschema.Draft202012Validator({**branch, "$defs": schema["$defs"]})
+count = 0
+for path in sys.argv[2:]:
+    for number, line in enumerate(open(path), 1):
+        event = json.loads(line)
+        for error in branches[event["type"], event.get("op")].iter_errors(event):
+            sys.exit(f"{path}:{number}: {error.json_path}: {error.message}")
+        count += 1
+assert count > 300, count
+PYTHON
+}
+
+@test "the last line of JSON is the summary, with and without events" {
+	trace --json -o events.jsonl -- $(ffmpeg_command 1)
+	assert_equal "$(tail -n 1 events.jsonl | jq -r .type)" summary
+	trace --json -c -o summary.jsonl -- $(ffmpeg_command 1)
+	assert_equal "$(wc -l < summary.jsonl)" 1
+	assert_equal "$(jq -c '.processes[0].spaces[0] | [.allocs, .frees]' summary.jsonl)" '[3,3]'
+}
+
+@test "-e chooses, and what is not chosen and not needed is not even probed" {
+	local op
+	for op in alloc free copy launch sync context; do
+		trace --json -e $op -o events.jsonl -- $(ffmpeg_command 2)
+		assert_equal "$(events 'select(.type == "call") | .op' | sort -u)" $op
+	done
+	trace --json -e alloc -o events.jsonl -- $(ffmpeg_command 2)
+	# Copies, launches and synchronisations were not seen; frees and contexts were, and filtered.
+	assert_equal "$(summary '[.events.shown, (.events.seen < 60), .processes[0].launches]')" \
+		'[3,true,0]'
+	trace --json -e alloc,free -o events.jsonl -- $(ffmpeg_command 2)
+	assert_equal "$(summary .events.shown)" 6
+}
+
+@test "the default is everything but context changes" {
+	trace --json -o events.jsonl -- $(ffmpeg_command 2)
+	assert_equal "$(events 'select(.type == "call") | .op' | sort -u | xargs)" \
+		"alloc copy free launch sync"
+}
+
+@test "the end of a context that held memory is shown among the frees" {
+	puppet_start
+	trace_start -e free -p "$PUPPET_PID"
+	rm events.jsonl
+	puppet_end
+	trace_wait
+	# a run of its own, because trace_start asks for all events
+	printf 'load\ninit\nalloc 1000\ndestroy\n' > script
+	trace --json -e free -o events.jsonl -- "$WORKLOADS/puppet" < script
+	assert_equal "$(events 'select(.type == "call") | .api')" cuCtxDestroy_v2
+}
+
+@test "--min-size and --api" {
+	trace --json --min-size 200K -e alloc,free,copy -o events.jsonl -- $(ffmpeg_command 2)
+	assert_equal "$(events 'select(.type == "call") | [.op, .size_bytes] | @csv' | sort -u | xargs)" \
+		'alloc,737280 copy,307200 free,737280'
+	trace --json --api '^cuMem(Alloc|Free)' -o events.jsonl -- $(ffmpeg_command 2)
+	assert_equal "$(events 'select(.type == "call") | .api' | sort | uniq -c | awk '{print $1, $2}' | xargs)" \
+		'3 cuMemAlloc_v2 3 cuMemFree_v2'
+}
+
+@test "-d ends after its time; the process goes on" {
+	puppet_start
+	puppet load
+	puppet init
+	trace -q -c -d 0.3 -p "$PUPPET_PID" > out.txt
+	grep -q "still running" out.txt
+	puppet churn 10
+}
+
+@test "the command's exit code is passed on, and its death by a signal" {
+	run trace -q -c -o /dev/null -- sh -c 'exit 42'
+	assert_equal "$status" 42
+	run trace -q -c -o /dev/null -- sh -c 'kill -9 $$'
+	assert_equal "$status" 137
+}
+
+@test "the command gets its arguments, standard input and signal mask as they are" {
+	echo hello | trace -q -c -o /dev/null -- sh -c 'read word; echo "$word $1"; grep SigBlk /proc/self/status' \
+		sh 'two words' > out.txt
+	assert_equal "$(head -n 1 out.txt)" "hello two words"
+	assert_equal "$(tail -n 1 out.txt | awk '{print $2}')" 0000000000000000
+}
+
+@test "SIGTERM is passed on to the command, which ends the trace" {
+	"$MEMSCOPE" trace -q -o out.txt -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.1; done' 3>&- 8>&- 9<&- &
+	local tracer=$! code=0
+	sleep 1
+	kill -TERM $tracer
+	wait $tracer || code=$?
+	assert_equal "$code" 9
+	grep -q "exited with 9" out.txt
+}
+
+@test "text: aligned columns, exact sizes with --bytes, no colour in a file" {
+	trace -o out.txt -- $(ffmpeg_command 1)
+	head -n 1 out.txt | grep -qE '^TIME +PID/TID CALL +SIZE +ADDRESS DEV +TOOK +LIVE DETAIL$'
+	grep -qE '^[0-9:.]{15} +[0-9]+ cuMemAlloc_v2 +192 KiB +0x[0-9a-f]+ +0 .* 192 KiB' out.txt
+	grep -qE 'cuMemFree_v2 +192 KiB .* old$' out.txt
+	grep -qE 'cuLaunchKernel .* Subsample_Bicubic_nv12_nv12<<<\(10,15,1\),\(32,16,1\),0>>>$' out.txt
+	! grep -q $'\033' out.txt
+	trace --bytes -o out.txt -- $(ffmpeg_command 1)
+	grep -qE 'cuMemAlloc_v2 +196608 ' out.txt
+}
+
+@test "several processes at once" {
+	puppet_start
+	puppet load
+	puppet init
+	$(ffmpeg_command 500) 3>&- 8>&- 9<&- &
+	local other=$! first=$PUPPET_PID
+	sleep 0.2
+	trace_start -p "$PUPPET_PID,$other"
+	puppet alloc 4096
+	wait $other
+	puppet_end
+	trace_wait
+	assert_equal "$(summary '[.processes[] | [.pid, .launches > 0, .exited]]')" \
+		"[[$first,false,true],[$other,true,true]]"
+}
+
+@test "--version, --help, help" {
+	"$MEMSCOPE" --version | grep -qE '^memscope-bpf [0-9]+\.[0-9]+'
+	"$MEMSCOPE" help | grep -q "trace"
+	"$MEMSCOPE" help trace | grep -q -- "--min-size"
+	"$MEMSCOPE" trace --help | grep -q "Examples:"
+}

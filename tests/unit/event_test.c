@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "model/event.h"
+
+#define BLOCK 0x7f0000001000
+
+/* A valid record of each type, and a launch merged with the driver's. */
+static size_t samples(union record *out)
+{
+	size_t count = 0;
+
+	out[count++] = record_merged("cuMemAlloc_v2", record_alloc("cudaMalloc", BLOCK, 4096));
+	out[count++] = record_copy("cuMemcpyHtoD_v2", 100, MS_DIRECTION_HTOD);
+	out[count++] = record_launch("cuLaunchKernel", 0x1234);
+	out[count++] = record_merged("cuLaunchKernel", record_launch("cudaLaunchKernel", 0x1234));
+	out[count++] = record_free_begin(BLOCK);
+	out[count++] = record_name(0x1234, "kernel");
+	out[count++] = record_alias(0x1234, 0x5678);
+	out[count++] = record_process(MS_TYPE_EXEC, "program", 0);
+	out[count++] = record_process(MS_TYPE_FORK, "program", 0);
+	out[count++] = record_exit(0);
+	out[count++] = record_attach_running();
+	return count;
+}
+
+#define SAMPLES_MAX 11
+
+/* Decodes a copy that ends exactly where the record does: reading further is an error. */
+static int decode_copy(const void *record, size_t length)
+{
+	void *copy = malloc(length ? length : 1);
+	struct event event;
+	int err;
+
+	memcpy(copy, record, length);
+	err = event_decode(copy, length, &event);
+	free(copy);
+	return err;
+}
+
+static void assert_refused(const union record *record)
+{
+	assert_int_equal(decode_copy(record, record->event.size), -EINVAL);
+}
+
+static void assert_accepted(const union record *record)
+{
+	assert_int_equal(decode_copy(record, record->event.size), 0);
+}
+
+/* ---- what event.h promises ------------------------------------------------------------------- */
+
+static void assert_promises_of_call(const struct event *event)
+{
+	const struct ms_call *call = event->call;
+
+	assert_true(call->row < probe_count());
+	assert_ptr_equal(event->probe, probe_at(call->row));
+	assert_int_not_equal(event->probe->spec.op, MS_OP_NAME);
+	assert_int_equal(event->probe->spec.op == MS_OP_LAUNCH, event->launch != NULL);
+	assert_true(call->direction < MS_DIRECTIONS_COUNT);
+	if (call->driver_row != MS_NO_ROW) {
+		assert_true(call->driver_row < probe_count());
+		assert_ptr_equal(event->driver_probe, probe_at(call->driver_row));
+		assert_int_equal(event->driver_probe->spec.op, event->probe->spec.op);
+	} else if (event->probe->layer == MS_LAYER_DRIVER) {
+		assert_ptr_equal(event->driver_probe, event->probe);
+	} else {
+		assert_null(event->driver_probe);
+	}
+}
+
+static void assert_promises(const struct event *event, const void *record, size_t length)
+{
+	uint16_t type = event->header->type;
+	bool called = type == MS_TYPE_CALL || type == MS_TYPE_LAUNCH;
+
+	assert_ptr_equal(event->header, record);
+	assert_int_equal(event->header->size, length);
+	assert_true(type < MS_TYPES_COUNT);
+	assert_ptr_equal(event->call, called ? record : NULL);
+	assert_ptr_equal(event->launch, type == MS_TYPE_LAUNCH ? record : NULL);
+	assert_ptr_equal(event->free, type == MS_TYPE_FREE_BEGIN ? record : NULL);
+	assert_ptr_equal(event->name, type == MS_TYPE_NAME ? record : NULL);
+	assert_ptr_equal(event->process, type >= MS_TYPE_EXEC ? record : NULL);
+	if (called)
+		assert_promises_of_call(event);
+	else
+		assert_null(event->probe);
+	if (event->name) {
+		assert_int_equal(sizeof(struct ms_name) + event->name->length, length);
+		assert_true(!event->name->length || !event->name->name[event->name->length - 1]);
+	}
+	if (event->process)
+		assert_non_null(memchr(event->process->comm, '\0', MS_COMM_BYTES));
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void test_every_type_decodes(void **state)
+{
+	union record records[SAMPLES_MAX];
+	bool seen[MS_TYPES_COUNT] = { false };
+	size_t count = samples(records), i;
+
+	(void)state;
+	for (i = 0; i < count; i++) {
+		struct event event;
+
+		assert_int_equal(event_decode(&records[i], records[i].event.size, &event), 0);
+		assert_promises(&event, &records[i], records[i].event.size);
+		seen[records[i].event.type] = true;
+	}
+	for (i = 0; i < MS_TYPES_COUNT; i++)
+		assert_true(seen[i]);
+}
+
+static void test_every_row_decodes(void **state)
+{
+	uint32_t row;
+
+	(void)state;
+	for (row = 0; row < probe_count(); row++) {
+		union record record = record_call(probe_at(row)->symbol);
+
+		if (probe_at(row)->spec.op == MS_OP_NAME)
+			assert_refused(&record); /* those have records of their own */
+		else
+			assert_accepted(&record);
+	}
+}
+
+static void test_driver_probe_is_the_row_itself_or_the_merged_one(void **state)
+{
+	union record driver = record_alloc("cuMemAlloc_v2", BLOCK, 1);
+	union record runtime = record_alloc("cudaMalloc", BLOCK, 1);
+	union record merged = record_merged("cuMemAlloc_v2", runtime);
+	struct event event;
+
+	(void)state;
+	assert_int_equal(event_decode(&driver, driver.event.size, &event), 0);
+	assert_string_equal(event.driver_probe->symbol, "cuMemAlloc_v2");
+	assert_int_equal(event_decode(&runtime, runtime.event.size, &event), 0);
+	assert_null(event.driver_probe);
+	assert_int_equal(event_decode(&merged, merged.event.size, &event), 0);
+	assert_string_equal(event.probe->symbol, "cudaMalloc");
+	assert_string_equal(event.driver_probe->symbol, "cuMemAlloc_v2");
+}
+
+/* With its own idea of its size, and with one that agrees. */
+static void test_every_other_length_is_refused(void **state)
+{
+	union record records[SAMPLES_MAX];
+	size_t count = samples(records), i, length;
+
+	(void)state;
+	for (i = 0; i < count; i++) {
+		union record *record = &records[i];
+		uint16_t size = record->event.size;
+
+		for (length = 0; length < sizeof(*record); length++) {
+			if (length == size)
+				continue;
+			assert_int_equal(decode_copy(record, length), -EINVAL);
+			record->event.size = length;
+			assert_int_equal(decode_copy(record, length), -EINVAL);
+			record->event.size = size;
+		}
+	}
+}
+
+static void test_a_wrong_size_member_is_refused(void **state)
+{
+	union record records[SAMPLES_MAX];
+	size_t count = samples(records), i;
+	uint32_t size;
+
+	(void)state;
+	for (i = 0; i < count; i++) {
+		size_t length = records[i].event.size;
+
+		for (size = 0; size <= UINT16_MAX; size++) {
+			records[i].event.size = size;
+			assert_int_equal(decode_copy(&records[i], length),
+					 size == length ? 0 : -EINVAL);
+		}
+	}
+}
+
+static void test_types_out_of_range_are_refused(void **state)
+{
+	union record records[SAMPLES_MAX];
+	size_t count = samples(records), i;
+	uint32_t type;
+
+	(void)state;
+	for (i = 0; i < count; i++) {
+		for (type = MS_TYPES_COUNT; type <= UINT16_MAX; type++) {
+			records[i].event.type = type;
+			assert_refused(&records[i]);
+		}
+	}
+}
+
+static void test_rows_out_of_range_are_refused(void **state)
+{
+	union record record = record_alloc("cudaMalloc", BLOCK, 1);
+	union record merged = record;
+	uint32_t row;
+
+	(void)state;
+	for (row = probe_count(); row <= UINT16_MAX; row++) {
+		record.call.row = row;
+		assert_refused(&record);
+		merged.call.driver_row = row;
+		if (row != MS_NO_ROW)
+			assert_refused(&merged);
+	}
+}
+
+static void test_directions_out_of_range_are_refused(void **state)
+{
+	union record record = record_copy("cudaMemcpy", 1, MS_DIRECTION_HTOD);
+	int direction;
+
+	(void)state;
+	for (direction = 0; direction < 256; direction++) {
+		record.call.direction = direction;
+		if (direction < MS_DIRECTIONS_COUNT)
+			assert_accepted(&record);
+		else
+			assert_refused(&record);
+	}
+}
+
+static void test_a_driver_row_of_another_op_is_refused(void **state)
+{
+	union record record = record_alloc("cudaMalloc", BLOCK, 1);
+	uint32_t row;
+
+	(void)state;
+	for (row = 0; row < probe_count(); row++) {
+		if (probe_at(row)->layer != MS_LAYER_DRIVER)
+			continue;
+		record.call.driver_row = row;
+		if (probe_at(row)->spec.op == MS_OP_ALLOC)
+			assert_accepted(&record);
+		else
+			assert_refused(&record);
+	}
+}
+
+static void test_launch_rows_belong_into_launch_records_only(void **state)
+{
+	union record call = record_alloc("cuMemAlloc_v2", BLOCK, 1);
+	union record launch = record_launch("cuLaunchKernel", 0x1234);
+	uint16_t row = call.call.row;
+
+	(void)state;
+	call.call.row = launch.call.row;
+	assert_refused(&call);
+	launch.call.row = row;
+	assert_refused(&launch);
+}
+
+static void test_names_must_be_terminated(void **state)
+{
+	union record record = record_name(0x1234, "kernel");
+
+	(void)state;
+	record.bytes[record.event.size - 1] = 'x';
+	assert_refused(&record);
+}
+
+static void test_names_must_be_as_long_as_they_say(void **state)
+{
+	union record record = record_name(0x1234, "kernel");
+	uint32_t right = record.name.length, length;
+
+	(void)state;
+	for (length = 0; length < 2000; length++) {
+		record.name.length = length;
+		if (length != right)
+			assert_refused(&record);
+	}
+	record.name.length = UINT32_MAX;
+	assert_refused(&record);
+	record.name.length = 0u - (uint32_t)sizeof(struct ms_name);
+	assert_refused(&record);
+}
+
+static void test_the_longest_name_decodes_and_a_longer_one_does_not(void **state)
+{
+	char text[MS_NAME_BYTES];
+	union record record;
+
+	(void)state;
+	memset(text, 'k', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	record = record_name(0x1234, text);
+	assert_accepted(&record);
+	record.name.length++;
+	record.event.size++;
+	assert_refused(&record);
+}
+
+static void test_unread_and_empty_names_decode(void **state)
+{
+	union record unread = record_event(MS_TYPE_NAME, sizeof(struct ms_name));
+	union record empty = record_name(0x1234, "");
+
+	(void)state;
+	assert_accepted(&unread);
+	assert_accepted(&empty);
+}
+
+static void test_comm_must_be_terminated(void **state)
+{
+	enum ms_type type;
+
+	(void)state;
+	for (type = MS_TYPE_EXEC; type <= MS_TYPE_ATTACH; type++) {
+		union record record = record_process(type, "fifteen letters", 0);
+
+		assert_accepted(&record);
+		record.process.comm[MS_COMM_BYTES - 1] = 'x';
+		assert_refused(&record);
+	}
+}
+
+/* Every value of every byte of every record: refused, or all promises hold. */
+static void test_no_corrupted_byte_breaks_a_promise(void **state)
+{
+	union record records[SAMPLES_MAX];
+	size_t count = samples(records), i, place;
+	int value;
+
+	(void)state;
+	for (i = 0; i < count; i++) {
+		size_t length = records[i].event.size;
+		unsigned char *copy = malloc(length);
+
+		memcpy(copy, &records[i], length);
+		for (place = 0; place < length; place++) {
+			for (value = 0; value < 256; value++) {
+				struct event event;
+
+				copy[place] = value;
+				if (!event_decode(copy, length, &event))
+					assert_promises(&event, copy, length);
+			}
+			copy[place] = records[i].bytes[place];
+		}
+		free(copy);
+	}
+}
+
+/* Several at once, and random lengths: what a fuzzer would begin with. */
+static void test_no_random_record_breaks_a_promise(void **state)
+{
+	union record records[SAMPLES_MAX];
+	size_t count = samples(records), accepted = 0, i;
+	uint64_t random = 9;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 200000; round++) {
+		union record record = records[round % count];
+		size_t length = record.event.size;
+		struct event event;
+
+		for (i = 0; i < 4; i++) {
+			random = unit_random(random);
+			record.bytes[(random >> 32) % length] = random;
+		}
+		if (event_decode(&record, length, &event))
+			continue;
+		assert_promises(&event, &record, length);
+		accepted++;
+	}
+	assert_true(accepted > 1000);
+}
+
+static void test_success(void **state)
+{
+	struct ms_call call = { .known = MS_KNOWN_RESULT, .result = MS_CUDA_SUCCESS };
+
+	(void)state;
+	assert_true(event_succeeded(&call));
+	call.result = 2;
+	assert_false(event_succeeded(&call));
+	call.known = 0;
+	assert_true(event_succeeded(&call));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_type_decodes),
+		cmocka_unit_test(test_every_row_decodes),
+		cmocka_unit_test(test_driver_probe_is_the_row_itself_or_the_merged_one),
+		cmocka_unit_test(test_every_other_length_is_refused),
+		cmocka_unit_test(test_a_wrong_size_member_is_refused),
+		cmocka_unit_test(test_types_out_of_range_are_refused),
+		cmocka_unit_test(test_rows_out_of_range_are_refused),
+		cmocka_unit_test(test_directions_out_of_range_are_refused),
+		cmocka_unit_test(test_a_driver_row_of_another_op_is_refused),
+		cmocka_unit_test(test_launch_rows_belong_into_launch_records_only),
+		cmocka_unit_test(test_names_must_be_terminated),
+		cmocka_unit_test(test_names_must_be_as_long_as_they_say),
+		cmocka_unit_test(test_the_longest_name_decodes_and_a_longer_one_does_not),
+		cmocka_unit_test(test_unread_and_empty_names_decode),
+		cmocka_unit_test(test_comm_must_be_terminated),
+		cmocka_unit_test(test_no_corrupted_byte_breaks_a_promise),
+		cmocka_unit_test(test_no_random_record_breaks_a_promise),
+		cmocka_unit_test(test_success),
+	};
+
+	return unit_run("event", tests);
+}

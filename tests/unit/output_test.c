@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the sinks make of the example run, compared with tests/golden/. UPDATE_GOLDEN=1 writes those
+ * files anew: look at the difference before you commit it.
+ */
+#include "example.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "json_check.h"
+#include "output/field.h"
+#include "output/json.h"
+#include "output/text.h"
+
+#define GOLDEN "tests/golden/"
+#define OUTPUT_MAX 65536
+
+/* So that the first second is 12:34:56 of a day long ago, in UTC. */
+#define CLOCK_NS ((12 * 3600 + 34 * 60 + 55) * EXAMPLE_SECOND)
+
+struct text {
+	char bytes[OUTPUT_MAX]; /* terminated */
+	size_t length;
+};
+
+static void read_all(int fd, struct text *text)
+{
+	ssize_t length = pread(fd, text->bytes, OUTPUT_MAX, 0);
+
+	assert_in_range(length, 0, OUTPUT_MAX - 1);
+	text->bytes[length] = '\0';
+	text->length = length;
+}
+
+static void run_through(struct sink *sink, uint32_t ops)
+{
+	struct pipeline pipeline = { .filter = { .ops = ops }, .sinks = &sink, .sinks_count = 1 };
+	struct example example;
+
+	assert_non_null(sink);
+	example_init(&example);
+	assert_int_equal(example_run(&example, &pipeline), 0);
+	assert_int_equal(pipeline.refused, 0);
+	state_fini(&pipeline.state);
+}
+
+#define EVERY_OP ((1u << MS_OPS_COUNT) - 1)
+
+static void render_text(struct text *out, const struct text_options *options, bool colour)
+{
+	struct writer writer = { .fd = memfd_create("output_test", 0), .colour = colour };
+	struct sink *sink = text_sink_new(&writer, options);
+
+	run_through(sink, EVERY_OP);
+	text_sink_free(sink);
+	read_all(writer.fd, out);
+	assert_int_equal(writer_close(&writer), 0);
+}
+
+static void render_json(struct text *out, bool lines)
+{
+	struct writer writer = { .fd = memfd_create("output_test", 0) };
+	struct sink *sink = json_sink_new(&writer, lines);
+
+	run_through(sink, EVERY_OP);
+	json_sink_free(sink);
+	read_all(writer.fd, out);
+	assert_int_equal(writer_close(&writer), 0);
+}
+
+/* ---- golden files ---------------------------------------------------------------------------- */
+
+static void read_golden(const char *path, struct text *text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		fail_msg("%s: cannot open; run it in the root of the repository", path);
+	read_all(fd, text);
+	close(fd);
+}
+
+static void write_golden(const char *path, const struct text *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text->bytes, text->length), text->length);
+	close(fd);
+}
+
+static void assert_golden(const char *path, const struct text *actual)
+{
+	static struct text golden;
+	size_t line = 1, begin = 0, i;
+
+	if (getenv("UPDATE_GOLDEN"))
+		write_golden(path, actual);
+	read_golden(path, &golden);
+	for (i = 0; actual->bytes[i] == golden.bytes[i]; i++) {
+		if (!actual->bytes[i])
+			return;
+		if (actual->bytes[i] == '\n') {
+			line++;
+			begin = i + 1;
+		}
+	}
+	fail_msg("%s:%zu:\n- %.*s\n+ %.*s", path, line, (int)strcspn(golden.bytes + begin, "\n"),
+		 golden.bytes + begin, (int)strcspn(actual->bytes + begin, "\n"),
+		 actual->bytes + begin);
+}
+
+static int in_utc(void **state)
+{
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	return 0;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void test_text(void **state)
+{
+	const struct text_options options = { .lines = true, .clock_ns = CLOCK_NS };
+	static struct text out;
+
+	(void)state;
+	render_text(&out, &options, false);
+	assert_golden(GOLDEN "trace.txt", &out);
+}
+
+static void test_text_with_exact_sizes(void **state)
+{
+	const struct text_options options = { .lines = true, .exact = true, .clock_ns = CLOCK_NS };
+	static struct text out;
+
+	(void)state;
+	render_text(&out, &options, false);
+	assert_golden(GOLDEN "trace-exact.txt", &out);
+}
+
+static void test_the_text_summary_alone(void **state)
+{
+	const struct text_options lines = { .lines = true, .clock_ns = CLOCK_NS };
+	const struct text_options summary = { .clock_ns = CLOCK_NS };
+	static struct text all, out;
+
+	(void)state;
+	render_text(&all, &lines, false);
+	render_text(&out, &summary, false);
+	assert_true(out.length < all.length);
+	assert_string_equal(out.bytes, all.bytes + all.length - out.length);
+	assert_non_null(strstr(out.bytes, "process 4242 (train)"));
+}
+
+/* Nothing that a traced program chose can move the cursor or break a line. */
+static void test_text_is_printable(void **state)
+{
+	const struct text_options options = { .lines = true, .clock_ns = CLOCK_NS };
+	static struct text out;
+	size_t i;
+
+	(void)state;
+	render_text(&out, &options, false);
+	for (i = 0; i < out.length; i++)
+		assert_true(out.bytes[i] == '\n' || (out.bytes[i] >= ' ' && out.bytes[i] <= '~'));
+}
+
+static void test_failures_are_red_where_colour_is_wanted(void **state)
+{
+	const struct text_options options = { .lines = true, .clock_ns = CLOCK_NS };
+	static struct text out;
+	size_t red = 0;
+	char *line;
+
+	(void)state;
+	render_text(&out, &options, true);
+	line = strtok(out.bytes, "\n");
+	assert_memory_equal(line, "\033[2mTIME", 8);
+	assert_string_equal(line + strlen(line) - 10, "DETAIL\033[0m");
+	for (line = strtok(NULL, "\n"); line; line = strtok(NULL, "\n")) {
+		size_t length = strlen(line);
+		bool failed =
+			strstr(line, "Error") || strstr(line, "error ") || strstr(line, "ERROR");
+
+		if (strncmp(line, "\033[31m", 5) != 0) {
+			assert_true(!failed || *line == ' '); /* the summary's are not */
+			continue;
+		}
+		assert_true(failed);
+		assert_string_equal(line + length - 4, "\033[0m");
+		red++;
+	}
+	assert_int_equal(red, 4);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void test_json(void **state)
+{
+	static struct text out;
+
+	(void)state;
+	render_json(&out, true);
+	assert_golden(GOLDEN "trace.jsonl", &out);
+}
+
+static void test_every_json_line_is_an_object(void **state)
+{
+	static struct text out;
+	size_t lines = 0;
+	char *line;
+
+	(void)state;
+	render_json(&out, true);
+	for (line = strtok(out.bytes, "\n"); line; line = strtok(NULL, "\n")) {
+		assert_int_equal(*line, '{');
+		assert_true(json_check(line, strlen(line)));
+		assert_non_null(strstr(line, "{\"schema\":\"memscope-bpf/event/1\",\"type\":"));
+		lines++;
+	}
+	assert_true(lines > 30);
+}
+
+static void test_the_json_summary_alone(void **state)
+{
+	static struct text all, out;
+
+	(void)state;
+	render_json(&all, true);
+	render_json(&out, false);
+	assert_true(out.length < all.length);
+	assert_string_equal(out.bytes, all.bytes + all.length - out.length);
+	assert_int_equal(strcspn(out.bytes, "\n"), out.length - 1);
+	assert_true(json_check(out.bytes, out.length));
+}
+
+/* ---- the summary of something else ----------------------------------------------------------- */
+
+/* Feeds the records, and appends the summary as text, terminated. */
+static void summarize(const union record *records, size_t count, struct summary *summary,
+		      struct string *out)
+{
+	const struct text_options options = { 0 };
+	struct pipeline pipeline = { .filter = { .ops = EVERY_OP } };
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		union record record = records[i];
+
+		assert_int_equal(pipeline_feed(&pipeline, &record, record.event.size), 0);
+	}
+	pipeline.refused = summary->refused;
+	assert_int_equal(pipeline_finish(&pipeline, summary), 0);
+	text_append_summary(out, summary, &options);
+	string_append(out, "", 1);
+	state_fini(&pipeline.state);
+}
+
+static void test_losses_that_make_totals_inexact_say_so(void **state)
+{
+	int kind;
+
+	(void)state;
+	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
+		struct summary summary = { .end_ns = 1 };
+		struct string out = { 0 };
+		bool matters = kind == MS_OP_ALLOC || kind == MS_OP_FREE ||
+			       kind == MS_KIND_FREE_BEGIN || kind == MS_KIND_PROCESS;
+
+		summary.counters.lost[kind] = 1;
+		summarize(NULL, 0, &summary, &out);
+		assert_int_equal(strstr(out.bytes, "are not exact") != NULL, matters);
+		assert_non_null(strstr(out.bytes, "lost: 1"));
+		string_fini(&out);
+	}
+}
+
+static void test_a_run_without_incident_mentions_none(void **state)
+{
+	struct summary summary = { .end_ns = 1500000000 };
+	struct string out = { 0 };
+
+	(void)state;
+	summarize(NULL, 0, &summary, &out);
+	assert_string_equal(out.bytes,
+			    "\n0 events seen = 0 shown + 0 filtered + 0 lost, in 1.50 s\n");
+	string_fini(&out);
+}
+
+static void test_refused_records_are_told(void **state)
+{
+	struct summary summary = { .refused = 3 };
+	struct string out = { 0 };
+
+	(void)state;
+	summarize(NULL, 0, &summary, &out);
+	assert_non_null(
+		strstr(out.bytes, "  3 records could not be decoded: please report this\n"));
+	string_fini(&out);
+}
+
+static void test_no_rate_without_time(void **state)
+{
+	const union record copy = record_copy("cudaMemcpy", 4096, MS_DIRECTION_HTOD);
+	struct summary summary = { .start_ns = 5, .end_ns = 5 };
+	struct string out = { 0 };
+
+	(void)state;
+	summarize(&copy, 1, &summary, &out);
+	assert_non_null(strstr(out.bytes, "4 KiB             -"));
+	assert_null(strstr(out.bytes, "inf"));
+	string_fini(&out);
+}
+
+static void test_many_kernels_are_cut_short(void **state)
+{
+	union record launches[23];
+	struct summary summary = { .end_ns = 1 };
+	struct string out = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 23; i++)
+		launches[i] = record_launch("cuLaunchKernel", 0xa00 + i);
+	summarize(launches, 23, &summary, &out);
+	assert_non_null(strstr(out.bytes, "  and 3 kernels more\n"));
+	assert_non_null(strstr(out.bytes, "function 0x"));
+	string_fini(&out);
+}
+
+static void test_json_has_no_number_for_an_unknown_size(void **state)
+{
+	struct pipeline pipeline = { .filter = { .ops = EVERY_OP } };
+	struct summary summary = { .end_ns = 100 };
+	struct string out = { 0 };
+	struct json json = { .out = &out };
+	union record alloc = record_at(
+		1, record_without(MS_KNOWN_SIZE, record_alloc("cudaMallocPitch", 0x1000, 0)));
+
+	(void)state;
+	pipeline_feed(&pipeline, &alloc, alloc.event.size);
+	pipeline_finish(&pipeline, &summary);
+	json_open(&json, '{');
+	json_summary(&json, &summary);
+	json_close(&json, '}');
+	assert_true(json_check(out.bytes, out.length));
+	string_append(&out, "", 1);
+	assert_non_null(strstr(out.bytes, "\"size_bytes\":null,\"space\":\"device\""));
+	string_fini(&out);
+	state_fini(&pipeline.state);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const char *const op_texts[MS_OPS_COUNT] = {
+	[MS_OP_ALLOC] = "\"op\":\"alloc\"",     [MS_OP_FREE] = "\"op\":\"free\"",
+	[MS_OP_COPY] = "\"op\":\"copy\"",       [MS_OP_MEMSET] = "\"op\":\"memset\"",
+	[MS_OP_LAUNCH] = "\"op\":\"launch\"",   [MS_OP_SYNC] = "\"op\":\"sync\"",
+	[MS_OP_CONTEXT] = "\"op\":\"context\"", [MS_OP_NAME] = "\"op\":\"name\"",
+};
+
+/* How many lines have the name with a value; those of an operation that should not are counted. */
+static size_t lines_with(struct text *golden, const struct field *field, size_t *misplaced)
+{
+	char name[64], null[72];
+	const char *line;
+	size_t count = 0;
+	int op;
+
+	snprintf(name, sizeof(name), ",\"%s\":", field->name); /* not in a nested object */
+	snprintf(null, sizeof(null), "\"%s\":null", field->name);
+	for (line = golden->bytes; *line; line += strcspn(line, "\n") + 1) {
+		size_t length = strcspn(line, "\n");
+		bool has = memmem(line, length, name, strlen(name));
+
+		if (!memmem(line, length, "\"type\":\"call\"", 13))
+			continue;
+		for (op = 0; op < MS_OPS_COUNT; op++)
+			if (memmem(line, length, op_texts[op], strlen(op_texts[op])))
+				*misplaced += has != (field->ops >> op & 1);
+		count += has && !memmem(line, length, null, strlen(null));
+	}
+	return count;
+}
+
+static void test_every_field_is_in_a_golden_line(void **state)
+{
+	static struct text golden;
+	size_t i, misplaced = 0;
+
+	(void)state;
+	read_golden(GOLDEN "trace.jsonl", &golden);
+	for (i = 0; i < fields_count; i++)
+		if (fields[i].ops && !lines_with(&golden, &fields[i], &misplaced))
+			fail_msg("%s has no value in any line of trace.jsonl", fields[i].name);
+	assert_int_equal(misplaced, 0);
+}
+
+static void test_every_column_is_in_the_golden_heading(void **state)
+{
+	static struct text golden;
+	size_t i;
+
+	(void)state;
+	read_golden(GOLDEN "trace.txt", &golden);
+	golden.bytes[strcspn(golden.bytes, "\n")] = '\0';
+	for (i = 0; i < fields_count; i++) {
+		assert_true(fields[i].ops || fields[i].heading);
+		assert_int_equal(!fields[i].heading, !fields[i].width);
+		if (fields[i].heading && !strstr(golden.bytes, fields[i].heading))
+			fail_msg("%s is no column of trace.txt", fields[i].heading);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text_with_exact_sizes),
+		cmocka_unit_test(test_the_text_summary_alone),
+		cmocka_unit_test(test_text_is_printable),
+		cmocka_unit_test(test_failures_are_red_where_colour_is_wanted),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_every_json_line_is_an_object),
+		cmocka_unit_test(test_the_json_summary_alone),
+		cmocka_unit_test(test_losses_that_make_totals_inexact_say_so),
+		cmocka_unit_test(test_a_run_without_incident_mentions_none),
+		cmocka_unit_test(test_refused_records_are_told),
+		cmocka_unit_test(test_no_rate_without_time),
+		cmocka_unit_test(test_many_kernels_are_cut_short),
+		cmocka_unit_test(test_json_has_no_number_for_an_unknown_size),
+		cmocka_unit_test(test_every_field_is_in_a_golden_line),
+		cmocka_unit_test(test_every_column_is_in_the_golden_heading),
+	};
+
+	in_utc(NULL);
+	return unit_run("output", tests);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Builders of wire records, so that a scenario reads as a list of events: a builder says what was
+ * called and what it acted on, a modifier wraps it to say what was unusual about it. Every record
+ * is complete and valid; whoever wants a broken one breaks it afterwards.
+ */
+#ifndef MEMSCOPE_TESTS_RECORDS_H
+#define MEMSCOPE_TESTS_RECORDS_H
+
+#include <string.h>
+
+#include "abi.h"
+#include "model/probe.h"
+#include "unit.h"
+
+#define RECORD_PID 100
+#define RECORD_START_NS (50ull * MS_START_NS)
+
+/* Aligned as the rings align them; its length is event.size. */
+union record {
+	struct ms_event event;
+	struct ms_call call;
+	struct ms_launch launch;
+	struct ms_free free;
+	struct ms_name name;
+	struct ms_process process;
+	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
+};
+
+/* ---- builders -------------------------------------------------------------------------------- */
+
+/* Of the first thread of process RECORD_PID; time 0 stands for "whenever it is its turn". */
+static inline union record record_event(enum ms_type type, size_t size)
+{
+	return (union record){ .event = { .start_ns = RECORD_START_NS,
+					  .pid = RECORD_PID,
+					  .tid = RECORD_PID,
+					  .type = type,
+					  .size = size } };
+}
+
+static inline uint16_t record_row(const char *symbol)
+{
+	int row = probe_find(symbol);
+
+	if (row < 0)
+		fail_msg("%s is not in the probe table", symbol);
+	return row;
+}
+
+/* A call (or launch) that succeeded; nothing else is known of it. */
+static inline union record record_call(const char *symbol)
+{
+	uint16_t row = record_row(symbol);
+	bool launch = probe_at(row)->spec.op == MS_OP_LAUNCH;
+	union record record =
+		record_event(launch ? MS_TYPE_LAUNCH : MS_TYPE_CALL,
+			     launch ? sizeof(struct ms_launch) : sizeof(struct ms_call));
+
+	record.call.row = row;
+	record.call.driver_row = MS_NO_ROW;
+	record.call.known = MS_KNOWN_RESULT;
+	return record;
+}
+
+static inline union record record_alloc(const char *symbol, uint64_t addr, uint64_t size)
+{
+	union record record = record_call(symbol);
+
+	record.call.addr = addr;
+	record.call.size = size;
+	record.call.known |= MS_KNOWN_ADDR | MS_KNOWN_SIZE;
+	return record;
+}
+
+/* The end of a free. */
+static inline union record record_free(const char *symbol, uint64_t addr)
+{
+	union record record = record_call(symbol);
+
+	record.call.addr = addr;
+	record.call.known |= MS_KNOWN_ADDR;
+	return record;
+}
+
+static inline union record record_free_begin(uint64_t addr)
+{
+	union record record = record_event(MS_TYPE_FREE_BEGIN, sizeof(struct ms_free));
+
+	record.free.addr = addr;
+	return record;
+}
+
+static inline union record record_copy(const char *symbol, uint64_t size,
+				       enum ms_direction direction)
+{
+	union record record = record_call(symbol);
+
+	record.call.size = size;
+	record.call.direction = direction;
+	record.call.known |= MS_KNOWN_SIZE | MS_KNOWN_DIRECTION;
+	return record;
+}
+
+static inline union record record_launch(const char *symbol, uint64_t function)
+{
+	union record record = record_call(symbol);
+
+	record.call.addr = function;
+	record.call.known |= MS_KNOWN_ADDR;
+	return record;
+}
+
+/* A context call on a handle; 0: the call names none. */
+static inline union record record_context(const char *symbol, uint64_t context, int32_t device)
+{
+	union record record = record_call(symbol);
+
+	record.call.addr = context;
+	record.call.device = device;
+	record.call.known |= MS_KNOWN_DEVICE | (context ? MS_KNOWN_ADDR : 0);
+	return record;
+}
+
+static inline union record record_name(uint64_t handle, const char *text)
+{
+	size_t length = strlen(text) + 1;
+	union record record = record_event(MS_TYPE_NAME, sizeof(struct ms_name) + length);
+
+	assert_true(length <= MS_NAME_BYTES);
+	record.name.handle = handle;
+	record.name.string = 0x5000;
+	record.name.length = length;
+	memcpy(record.bytes + sizeof(struct ms_name), text, length);
+	return record;
+}
+
+static inline union record record_alias(uint64_t handle, uint64_t alias)
+{
+	union record record = record_event(MS_TYPE_NAME, sizeof(struct ms_name));
+
+	record.name.handle = handle;
+	record.name.alias = alias;
+	return record;
+}
+
+/* EXEC, FORK, EXIT or ATTACH; `value` is the status or the flags. */
+static inline union record record_process(enum ms_type type, const char *comm, uint32_t value)
+{
+	union record record = record_event(type, sizeof(struct ms_process));
+
+	assert_true(strlen(comm) < MS_COMM_BYTES);
+	strcpy(record.process.comm, comm);
+	record.process.value = value;
+	return record;
+}
+
+static inline union record record_exit(uint32_t status)
+{
+	return record_process(MS_TYPE_EXIT, "program", status);
+}
+
+static inline union record record_attach_running(void)
+{
+	return record_process(MS_TYPE_ATTACH, "program", MS_ATTACH_RUNNING);
+}
+
+/* ---- modifiers ------------------------------------------------------------------------------- */
+
+static inline union record record_at(uint64_t ts_ns, union record record)
+{
+	record.event.ts_ns = ts_ns;
+	return record;
+}
+
+static inline union record record_taking(uint64_t duration_ns, union record record)
+{
+	record.call.duration_ns = duration_ns;
+	return record;
+}
+
+static inline union record record_of(uint32_t pid, uint64_t start_ns, union record record)
+{
+	record.event.pid = pid;
+	record.event.tid = pid;
+	record.event.start_ns = start_ns;
+	return record;
+}
+
+static inline union record record_by(uint32_t tid, union record record)
+{
+	record.event.tid = tid;
+	return record;
+}
+
+static inline union record record_failed(int32_t result, union record record)
+{
+	record.call.result = result;
+	return record;
+}
+
+/* Takes back what is known: a set of enum ms_known. */
+static inline union record record_without(uint16_t known, union record record)
+{
+	record.call.known &= ~known;
+	if (known & MS_KNOWN_ADDR)
+		record.call.addr = 0;
+	if (known & MS_KNOWN_SIZE)
+		record.call.size = 0;
+	if (known & MS_KNOWN_DIRECTION)
+		record.call.direction = 0;
+	if (known & MS_KNOWN_DEVICE)
+		record.call.device = 0;
+	return record;
+}
+
+static inline union record record_from(uint64_t src, union record record)
+{
+	record.call.src = src;
+	record.call.known |= MS_KNOWN_SRC;
+	return record;
+}
+
+static inline union record record_to(uint64_t addr, union record record)
+{
+	record.call.addr = addr;
+	record.call.known |= MS_KNOWN_ADDR;
+	return record;
+}
+
+/* With the context that is current, or the device. */
+static inline union record record_in(uint64_t context, union record record)
+{
+	record.call.context = context;
+	record.call.known |= MS_KNOWN_CONTEXT;
+	return record;
+}
+
+static inline union record record_on(int32_t device, union record record)
+{
+	record.call.device = device;
+	record.call.known |= MS_KNOWN_DEVICE;
+	return record;
+}
+
+static inline union record record_stream(uint64_t stream, union record record)
+{
+	record.call.stream = stream;
+	record.call.known |= MS_KNOWN_STREAM;
+	return record;
+}
+
+static inline union record record_flagged(uint8_t flags, union record record)
+{
+	record.call.flags |= flags;
+	return record;
+}
+
+/* A runtime call with the driver call that it made in it. */
+static inline union record record_merged(const char *driver_symbol, union record record)
+{
+	record.call.driver_row = record_row(driver_symbol);
+	return record;
+}
+
+#endif /* MEMSCOPE_TESTS_RECORDS_H */

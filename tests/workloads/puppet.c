@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Does what it is told, line by line on standard input, and answers "ok" or the result: so that a
+ * test decides when a library is mapped, a context made or a block freed. Driver API, loaded by name
+ * like most programs do.
+ *
+ *   load           dlopen libcuda.so.1
+ *   init           cuInit, a context on device 0
+ *   alloc BYTES    cuMemAlloc_v2
+ *   free           the last block allocated and not freed yet
+ *   churn COUNT    allocate and free 4 KiB so often
+ *   spin MS        the same for so many milliseconds
+ *   copy BYTES     into the last block
+ *   destroy        the context
+ *   fork           a child, announced by "child PID", that executes this program with "load",
+ *                  "init", "alloc 8192", "free" after 0.3 s
+ *   exec           the program anew
+ *   thread         `churn 1` in a new thread
+ *   exit CODE
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "simcuda.h"
+
+#define MAX_BLOCKS 4096
+
+static void *driver;
+static CUcontext context;
+static CUdeviceptr blocks[MAX_BLOCKS];
+static size_t blocks_count;
+static char source[1 << 20];
+
+#define CALL(function, ...) (((__typeof__(&function))dlsym(driver, #function))(__VA_ARGS__))
+
+/* By the exported name: the header may map the plain one to a version. */
+typedef CUresult alloc_function(CUdeviceptr *address, size_t size_bytes);
+typedef CUresult free_function(CUdeviceptr address);
+typedef CUresult copy_function(CUdeviceptr to, const void *from, size_t size_bytes);
+typedef CUresult create_function(CUcontext *context, unsigned int flags, CUdevice device);
+typedef CUresult destroy_function(CUcontext context);
+
+static CUresult allocate(CUdeviceptr *address, size_t size_bytes)
+{
+	return ((alloc_function *)dlsym(driver, "cuMemAlloc_v2"))(address, size_bytes);
+}
+
+static CUresult release(CUdeviceptr address)
+{
+	return ((free_function *)dlsym(driver, "cuMemFree_v2"))(address);
+}
+
+static int load(void)
+{
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	return driver ? 0 : -1;
+}
+
+static int init(void)
+{
+	int result = CALL(cuInit, 0);
+
+	if (result)
+		return result;
+	return ((create_function *)dlsym(driver, "cuCtxCreate_v2"))(&context, 0, 0);
+}
+
+static int alloc_block(size_t size_bytes)
+{
+	int result;
+
+	if (blocks_count == MAX_BLOCKS)
+		return -1;
+	result = allocate(&blocks[blocks_count], size_bytes);
+	blocks_count += !result;
+	return result;
+}
+
+static int free_block(void)
+{
+	return blocks_count ? (int)release(blocks[--blocks_count]) : -1;
+}
+
+static int churn(long count)
+{
+	CUdeviceptr address;
+	int result = 0;
+
+	while (!result && count-- > 0) {
+		result = allocate(&address, 4096);
+		if (!result)
+			result = release(address);
+	}
+	return result;
+}
+
+static int spin(long duration_ms)
+{
+	struct timespec start, now;
+	int result;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		result = churn(100);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (!result &&
+		 (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 <
+			 duration_ms);
+	return result;
+}
+
+static int copy(size_t size_bytes)
+{
+	if (!blocks_count || size_bytes > sizeof(source))
+		return -1;
+	return ((copy_function *)dlsym(driver, "cuMemcpyHtoD_v2"))(blocks[blocks_count - 1], source,
+								   size_bytes);
+}
+
+static int destroy(void)
+{
+	blocks_count = 0;
+	return ((destroy_function *)dlsym(driver, "cuCtxDestroy_v2"))(context);
+}
+
+static int in_child(char **argv)
+{
+	char *const child_argv[] = { argv[0], "child", NULL };
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		usleep(300000); /* time to be attached to */
+		execv("/proc/self/exe", child_argv);
+		_exit(127);
+	}
+	printf("child %d\n", child);
+	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : -1;
+}
+
+static void *churn_once(void *result)
+{
+	CALL(cuCtxSetCurrent, context);
+	*(int *)result = churn(1);
+	return NULL;
+}
+
+static int in_thread(void)
+{
+	pthread_t thread;
+	int result = -1;
+
+	if (pthread_create(&thread, NULL, churn_once, &result))
+		return -1;
+	pthread_join(thread, NULL);
+	return result;
+}
+
+static int obey(char **argv, const char *word, long number)
+{
+	if (!strcmp(word, "load"))
+		return load();
+	if (!strcmp(word, "init"))
+		return init();
+	if (!strcmp(word, "alloc"))
+		return alloc_block(number);
+	if (!strcmp(word, "free"))
+		return free_block();
+	if (!strcmp(word, "churn"))
+		return churn(number);
+	if (!strcmp(word, "spin"))
+		return spin(number);
+	if (!strcmp(word, "copy"))
+		return copy(number);
+	if (!strcmp(word, "destroy"))
+		return destroy();
+	if (!strcmp(word, "fork"))
+		return in_child(argv);
+	if (!strcmp(word, "exec"))
+		execv("/proc/self/exe", argv);
+	if (!strcmp(word, "thread"))
+		return in_thread();
+	if (!strcmp(word, "exit"))
+		exit(number);
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	char line[128], word[32];
+	long number;
+	int result;
+
+	if (argc > 1)
+		return load() || init() || alloc_block(8192) || free_block();
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	while (fgets(line, sizeof(line), stdin)) {
+		number = 0;
+		if (sscanf(line, "%31s %ld", word, &number) < 1)
+			continue;
+		result = obey(argv, word, number);
+		if (result)
+			printf("%d\n", result);
+		else
+			printf("ok\n");
+	}
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the benchmark tells its target, in memory that both have mapped.
+ */
+#ifndef MEMSCOPE_BENCH_TARGET_H
+#define MEMSCOPE_BENCH_TARGET_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum bench_call { BENCH_REF, BENCH_LAUNCH, BENCH_ALLOC, BENCH_ALLOC_FREE, BENCH_IDLE, BENCH_EXIT };
+
+#define BENCH_BATCHES 7
+
+struct bench_order {
+	_Atomic uint32_t sequence; /* raised by the benchmark: a new order */
+	_Atomic uint32_t done;     /* = sequence: carried out */
+	enum bench_call call;
+	uint64_t calls;           /* per batch */
+	uint64_t pace_ns;         /* one call every so many; 0: as fast as possible */
+	uint64_t duration_ns;     /* if paced: for how long */
+	double ns[BENCH_BATCHES]; /* result: per call */
+	uint64_t made;            /* result: calls, if paced */
+};
+
+#endif /* MEMSCOPE_BENCH_TARGET_H */

@@ -313,6 +313,20 @@ static __always_inline void free_begin(struct ms_frame *frame, const struct ms_f
 	emit(MS_KIND_FREE_BEGIN, &begin, sizeof(begin));
 }
 
+/* All that there will be of a call whose end is not watched; it is taken to succeed. */
+static __always_inline void call_report_entry(struct ms_thread *thread, struct ms_frame *frame,
+					      const struct ms_spec *spec)
+{
+	struct ms_call *call = &frame->record.call;
+
+	call->result = -1; /* so that nothing is read that the call has yet to write */
+	call_fill(frame, spec);
+	call->result = 0;
+	current_follow(thread, spec, call);
+	current_note(thread, call);
+	call_report(frame->op, &frame->record);
+}
+
 static __always_inline void call_refuse(__u32 op)
 {
 	count_seen(op);
@@ -349,9 +363,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u32 row)
 				    (const void *)regs_stack_args(ctx));
 	call_init(frame, row, thread->start_ns, depth);
 	if (!(settings.return_ops >> (spec->op & 31) & 1)) {
-		call_fill(frame, spec);
-		current_note(thread, &frame->record.call);
-		call_report(frame->op, &frame->record);
+		call_report_entry(thread, frame, spec);
 		return false;
 	}
 	if (spec->op == MS_OP_FREE)

@@ -124,6 +124,33 @@ PYTHON
 	grep -qE 'cuMemAlloc_v2 +196608 ' out.txt
 }
 
+# How often each function that the table has (but for contexts and names) was called.
+called() {
+	sort | uniq -c | awk '{ print $2, $1 }'
+}
+
+@test "--no-return: every call, where it begins, and nothing claimed of its end" {
+	local without
+
+	# By a multi link, a session and single uprobes.
+	for without in mmap_events uprobe_multi uprobe_session,uprobe_multi; do
+		rm -f oracle.log
+		trace --no-return --without=$without --json -o events.jsonl -- $(ffmpeg_command 3)
+		events 'select(.type == "call").api' | called > got
+		awk '{ print $5 }' oracle.log | grep -E \
+			'^cu(Mem(Alloc|Free)_v2|Memcpy2DAsync_v2|LaunchKernel|StreamSynchronize)$' |
+			called > want
+		diff -u want got
+		assert_equal "$(events 'select(.type == "call") | .result, .duration_ns, .live_bytes' |
+			sort -u)" null
+		assert_equal "$(events 'select(.op == "alloc") | .size_bytes' | paste -sd ' ')" \
+			"196608 737280 196608"
+		assert_equal "$(summary '.processes[0] | .spaces[0].live_bytes, .unwatched_frees')" \
+			"$(printf 'null\n3')"
+		assert_equal "$(summary '.events | .seen == .shown + .filtered and .lost == 0')" true
+	done
+}
+
 @test "several processes at once" {
 	puppet_start
 	puppet load

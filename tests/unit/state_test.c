@@ -438,6 +438,29 @@ static void test_free_of_memory_that_nobody_saw_allocated(void **state)
 	state_fini(&s.state);
 }
 
+static void test_calls_whose_ends_nobody_watches(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_process(MS_TYPE_ATTACH, "program", 0));
+	apply(&s, record_without(MS_KNOWN_RESULT | MS_KNOWN_ADDR,
+				 record_alloc("cuMemAlloc_v2", 0, 100)));
+	assert_false(s.change.has_allocation);
+	assert_false(s.change.has_live);
+	assert_true(first_process(&s)->entries_only);
+	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->allocs, 1);
+	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->alloc_bytes, 100);
+	assert_live(&s, MS_SPACE_DEVICE, 0, 0);
+	assert_int_equal(first_process(&s)->unknown_allocs, 0);
+
+	apply(&s, record_without(MS_KNOWN_RESULT, record_free("cuMemFree_v2", A)));
+	assert_int_equal(s.change.free, FREE_UNWATCHED);
+	assert_int_equal(first_process(&s)->unwatched_frees, 1);
+	assert_int_equal(first_process(&s)->unknown_frees, 0);
+	state_fini(&s.state);
+}
+
 static void test_free_of_nothing(void **state)
 {
 	struct scenario s = { 0 };
@@ -531,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_both_records_of_a_free_lost),
 		cmocka_unit_test(test_free_of_memory_from_before_tracing),
 		cmocka_unit_test(test_free_of_memory_that_nobody_saw_allocated),
+		cmocka_unit_test(test_calls_whose_ends_nobody_watches),
 		cmocka_unit_test(test_free_of_nothing),
 		cmocka_unit_test(test_free_of_an_unread_address_is_not_a_free_of_nothing),
 		cmocka_unit_test(test_alloc_of_no_bytes),

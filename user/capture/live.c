@@ -425,12 +425,14 @@ static uint64_t ring_size(uint64_t bytes)
 static int open_programs(struct live *live)
 {
 	uint64_t ring_bytes = ring_size(live->options.ring_bytes);
+	bool entries_only = live->options.entries_only;
 	struct programs_options options = {
-		.ops = live->options.ops,
-		.return_ops = live->options.ops,
+		/* A handle is only known when the call that names it has returned. */
+		.ops = live->options.ops & ~(entries_only ? 1u << MS_OP_NAME : 0),
+		.return_ops = entries_only ? 0 : live->options.ops,
 		.ring_bytes = { [RING_CRITICAL] = ring_bytes, [RING_BULK] = ring_bytes },
 	};
-	int strategy = strategy_choose(live->options.features), err;
+	int strategy = strategy_choose(live->options.features, entries_only), err;
 
 	if (strategy < 0)
 		return -ENOTSUP;

@@ -18,7 +18,7 @@
 struct programs {
 	struct memscope_bpf *skeleton;
 	enum strategy strategy;
-	uint32_t ops;
+	uint32_t ops, return_ops;
 	struct ring rings[RINGS_COUNT];
 };
 
@@ -39,11 +39,18 @@ const char *strategy_name(enum strategy strategy)
 	return strategies[strategy].name;
 }
 
-int strategy_choose(struct features *features)
+int strategy_choose(struct features *features, bool entries_only)
 {
-	int strategy, err = 0;
+	/* A session costs less than two links, and more than one. */
+	static const enum strategy orders[2][STRATEGIES_COUNT] = {
+		{ STRATEGY_SESSION, STRATEGY_MULTI, STRATEGY_SINGLE },
+		{ STRATEGY_MULTI, STRATEGY_SESSION, STRATEGY_SINGLE },
+	};
+	int i, err = 0;
 
-	for (strategy = 0; strategy < STRATEGIES_COUNT; strategy++) {
+	for (i = 0; i < STRATEGIES_COUNT; i++) {
+		enum strategy strategy = orders[entries_only][i];
+
 		err = feature_test(features, strategies[strategy].feature);
 		if (!err)
 			return strategy;
@@ -126,6 +133,7 @@ int programs_open(struct programs **result, const struct programs_options *optio
 	libbpf_set_print(print_libbpf);
 	programs->strategy = options->strategy;
 	programs->ops = options->ops;
+	programs->return_ops = options->return_ops;
 	programs->skeleton = memscope_bpf__open();
 	if (!programs->skeleton) {
 		err = -errno;
@@ -224,21 +232,26 @@ static int keep(struct attachment *attachment, int fd)
 	return 0;
 }
 
+static int create_link(const struct programs *programs, int program, const struct link_site *site,
+		       bool on_return)
+{
+	if (programs->strategy == STRATEGY_SINGLE)
+		return link_create_single(program, site, on_return);
+	return link_create_multi(program, strategies[programs->strategy].attach_type, site,
+				 on_return);
+}
+
 static int attach_pair(struct attachment *attachment, const struct programs *programs,
 		       const struct link_site *site)
 {
 	int entry = bpf_program__fd(programs->skeleton->progs.ms_entry);
 	int on_return = bpf_program__fd(programs->skeleton->progs.ms_return);
-	int err;
+	int err = 0;
 
 	/* Returns first: an entry without its return would be a call that never ends. */
-	if (programs->strategy == STRATEGY_SINGLE) {
-		err = keep(attachment, link_create_single(on_return, site, true));
-		return err ? err : keep(attachment, link_create_single(entry, site, false));
-	}
-	err = keep(attachment, link_create_multi(on_return, LINK_UPROBE_MULTI, site, true));
-	return err ? err :
-		     keep(attachment, link_create_multi(entry, LINK_UPROBE_MULTI, site, false));
+	if (programs->return_ops)
+		err = keep(attachment, create_link(programs, on_return, site, true));
+	return err ? err : keep(attachment, create_link(programs, entry, site, false));
 }
 
 static int attach(struct attachment *attachment, const struct programs *programs,
@@ -250,8 +263,7 @@ static int attach(struct attachment *attachment, const struct programs *programs
 	if (programs->strategy == STRATEGY_SESSION) {
 		int session = bpf_program__fd(programs->skeleton->progs.ms_session);
 
-		err = keep(attachment,
-			   link_create_multi(session, LINK_UPROBE_SESSION, site, false));
+		err = keep(attachment, create_link(programs, session, site, false));
 	} else {
 		err = attach_pair(attachment, programs, site);
 	}

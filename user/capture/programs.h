@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_CAPTURE_PROGRAMS_H
 #define MEMSCOPE_CAPTURE_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,7 +17,7 @@
 
 enum strategy {
 	STRATEGY_SESSION, /* one link per library and process */
-	STRATEGY_MULTI,   /* two: entries, returns */
+	STRATEGY_MULTI,   /* two: entries, returns (or entries alone) */
 	STRATEGY_SINGLE,  /* two per function */
 	STRATEGIES_COUNT,
 };
@@ -24,7 +25,7 @@ enum strategy {
 const char *strategy_name(enum strategy strategy); /* "uprobe_session" */
 
 /* The cheapest strategy that works here, or -1: none does (logged). */
-int strategy_choose(struct features *features);
+int strategy_choose(struct features *features, bool entries_only);
 
 enum { RING_CRITICAL, RING_BULK, RINGS_COUNT };
 

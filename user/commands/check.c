@@ -126,7 +126,7 @@ static int run_check(struct settings *settings)
 	check.kernel = kernel.release;
 	check_privileges(&check, privilege_items);
 	check_features(&check, feature_items, &settings->features);
-	strategy = strategy_choose(&settings->features);
+	strategy = strategy_choose(&settings->features, false);
 	check.strategy = strategy < 0 ? NULL : strategy_name(strategy);
 	check.able = is_able(&check);
 	if (settings->pid) {

@@ -23,6 +23,7 @@ struct settings {
 	bool json;
 	bool summary_only;
 	bool exact;
+	bool no_return;
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
 	struct features features;
@@ -31,6 +32,7 @@ struct settings {
 #define DEFAULT_BUFFER (64ull << 20)
 #define MIN_BUFFER (4ull << 10)
 #define MAX_BUFFER (1ull << 30)
+
 /* ---- options --------------------------------------------------------------------------------- */
 
 static int parse_buffer(const struct option_row *row, const char *value, void *context)
@@ -77,6 +79,11 @@ static const struct option_row rows[] = {
 	  "Size of each of the two ring buffers (default 64M). Events that find no room are lost,"
 	  " and counted.",
 	  parse_buffer, AT(buffer_bytes) },
+	{ 0, "no-return", NULL,
+	  "Probe only where functions begin: half the cost, and no return address is touched, which"
+	  " programs that switch stacks by themselves need. Results, durations, the addresses of"
+	  " allocations, kernel names and contexts are then unknown, and so is what is live.",
+	  option_flag, AT(no_return) },
 	{ 0, "without", "FEATURE[,FEATURE...]",
 	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
 	  AT(features) },
@@ -148,6 +155,7 @@ static int open_capture(struct run *run)
 		.command = settings->selection.command,
 		.follow = settings->selection.follow,
 		.ops = selection_captured_ops(&settings->selection),
+		.entries_only = settings->no_return,
 		.duration_ns = settings->duration_ns,
 		.ring_bytes = settings->buffer_bytes,
 		.feed = feed,

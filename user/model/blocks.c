@@ -34,7 +34,7 @@ static void change_allocation(struct change *change, const struct allocation *al
 	change->allocation = *allocation;
 	change->has_allocation = true;
 	change->device = allocation->device;
-	change->has_live = true;
+	change->has_live = !change->process->entries_only;
 	change->live_bytes = change->process->spaces[allocation->space].live_bytes;
 }
 
@@ -50,6 +50,17 @@ static void part_forget(struct state *state, struct process *process, const stru
 	process->spaces[part->space].allocs--;
 	process->spaces[part->space].alloc_bytes -= part->size_bytes;
 	state->allocations -= part->id == state->allocations;
+}
+
+/* Of no known address: it counts, but cannot be followed. */
+static void alloc_unknown(struct process *process, const struct allocation *allocation)
+{
+	if (!process->entries_only) {
+		process->unknown_allocs++;
+		return;
+	}
+	process->spaces[allocation->space].allocs++;
+	process->spaces[allocation->space].alloc_bytes += allocation->size_bytes;
 }
 
 int blocks_alloc(struct state *state, struct process *process, const struct event *event,
@@ -71,12 +82,13 @@ int blocks_alloc(struct state *state, struct process *process, const struct even
 	struct allocation stale;
 	int err;
 
-	change->has_live = true;
+	process->entries_only |= !(call->known & (MS_KNOWN_RESULT | MS_KNOWN_ADDR));
+	change->has_live = !process->entries_only;
 	change->live_bytes = process->spaces[allocation.space].live_bytes;
 	if (!event_succeeded(call))
 		return 0;
 	if (!(call->known & MS_KNOWN_ADDR)) {
-		process->unknown_allocs++;
+		alloc_unknown(process, &allocation);
 		return 0;
 	}
 	if (!call->addr)
@@ -199,6 +211,10 @@ static enum free_kind free_unmatched(struct process *process, const struct ms_ca
 	if (call->known & MS_KNOWN_ADDR && !call->addr) {
 		process->null_frees++;
 		return FREE_NULL;
+	}
+	if (process->entries_only) {
+		process->unwatched_frees++;
+		return FREE_UNWATCHED;
 	}
 	if (process->was_running) {
 		process->pre_attach_frees++;

@@ -75,7 +75,8 @@ struct process {
 	uint32_t pid;
 	uint64_t start_ns; /* CLOCK_BOOTTIME */
 	char comm[MS_COMM_BYTES];
-	bool was_running; /* when tracing began: it may hold memory that nobody saw allocated */
+	bool was_running;  /* when tracing began: it may hold memory that nobody saw allocated */
+	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
 	bool exited;
 	uint32_t exit_status; /* as wait(2) gives it */
 
@@ -89,6 +90,7 @@ struct process {
 
 	uint64_t pre_attach_frees; /* of blocks that existed before tracing began */
 	uint64_t unknown_frees;    /* of blocks nobody saw allocated, though nothing was missed */
+	uint64_t unwatched_frees;  /* of blocks unknown because calls' ends are not watched */
 	uint64_t null_frees;       /* of address 0, which CUDA ignores */
 	uint64_t missed_frees;     /* an address was handed out again while still in the ledger */
 	uint64_t unknown_allocs;   /* succeeded, but the address could not be read */
@@ -129,6 +131,7 @@ enum free_kind {
 	FREE_KNOWN,      /* `allocation` is what it freed */
 	FREE_PRE_ATTACH, /* of a block that existed before tracing began */
 	FREE_UNKNOWN,
+	FREE_UNWATCHED, /* of a block that is not known because calls' ends are not watched */
 	FREE_NULL,
 };
 

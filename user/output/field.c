@@ -180,9 +180,8 @@ static struct field_value get_age_ns(source_t *source)
 static struct field_value get_freed(source_t *source)
 {
 	static const char *const names[] = {
-		[FREE_KNOWN] = "known",
-		[FREE_PRE_ATTACH] = "pre_attach",
-		[FREE_UNKNOWN] = "unknown",
+		[FREE_KNOWN] = "known",     [FREE_PRE_ATTACH] = "pre_attach",
+		[FREE_UNKNOWN] = "unknown", [FREE_UNWATCHED] = "unwatched",
 		[FREE_NULL] = "null",
 	};
 
@@ -258,6 +257,9 @@ static void detail_free(source_t *source, struct string *out)
 	case FREE_UNKNOWN:
 		string_append_text(out, "nobody saw it allocated");
 		break;
+	case FREE_UNWATCHED:
+		string_append_text(out, "block unknown");
+		break;
 	case FREE_NULL:
 		string_append_text(out, "no address: nothing freed");
 		break;
@@ -332,15 +334,13 @@ static void detail_result(source_t *source, struct string *out)
 {
 	struct field_value name = get_result_name(source);
 
-	if (!knows(source, MS_KNOWN_RESULT)) {
-		string_append_text(out, "result unknown ");
-	} else if (call_of(source)->result != MS_CUDA_SUCCESS) {
-		if (name.known)
-			string_append(out, name.text, name.length);
-		else
-			string_append_format(out, "error %d", call_of(source)->result);
-		string_append_char(out, ' ');
-	}
+	if (!knows(source, MS_KNOWN_RESULT) || call_of(source)->result == MS_CUDA_SUCCESS)
+		return;
+	if (name.known)
+		string_append(out, name.text, name.length);
+	else
+		string_append_format(out, "error %d", call_of(source)->result);
+	string_append_char(out, ' ');
 }
 
 static struct field_value get_detail(source_t *source)

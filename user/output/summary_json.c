@@ -7,8 +7,18 @@
 #include <string.h>
 #include <sys/wait.h>
 
+static void put_if(struct json *json, const char *name, bool known, uint64_t value)
+{
+	json_name(json, name);
+	if (known)
+		json_u64(json, value);
+	else
+		json_null(json);
+}
+
 static void put_spaces(struct json *json, const struct process *process)
 {
+	bool known = !process->entries_only;
 	uint32_t i;
 
 	json_name(json, "spaces");
@@ -20,18 +30,18 @@ static void put_spaces(struct json *json, const struct process *process)
 			continue;
 		json_open(json, '{');
 		json_put_text(json, "space", probe_space_name(i));
-		json_put_u64(json, "live_bytes", space->live_bytes);
-		json_put_u64(json, "live_allocations", space->live_count);
-		json_put_u64(json, "peak_bytes", space->peak_bytes);
-		json_put_u64(json, "peak_ts_ns", space->peak_ts_ns);
+		put_if(json, "live_bytes", known, space->live_bytes);
+		put_if(json, "live_allocations", known, space->live_count);
+		put_if(json, "peak_bytes", known, space->peak_bytes);
+		put_if(json, "peak_ts_ns", known, space->peak_ts_ns);
 		json_put_u64(json, "allocs", space->allocs);
 		json_put_u64(json, "alloc_bytes", space->alloc_bytes);
-		json_put_u64(json, "frees", space->frees);
-		json_put_u64(json, "free_bytes", space->free_bytes);
-		json_put_u64(json, "implicit_frees", space->implicit_frees);
-		json_put_u64(json, "implicit_free_bytes", space->implicit_bytes);
-		json_put_u64(json, "exit_allocations", space->exit_count);
-		json_put_u64(json, "exit_bytes", space->exit_bytes);
+		put_if(json, "frees", known, space->frees);
+		put_if(json, "free_bytes", known, space->free_bytes);
+		put_if(json, "implicit_frees", known, space->implicit_frees);
+		put_if(json, "implicit_free_bytes", known, space->implicit_bytes);
+		put_if(json, "exit_allocations", known, space->exit_count);
+		put_if(json, "exit_bytes", known, space->exit_bytes);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -51,11 +61,7 @@ static void put_largest(struct json *json, const struct summary *summary,
 		json_put_u64(json, "alloc_id", largest[i].id);
 		json_name(json, "addr");
 		json_hex(json, largest[i].addr);
-		json_name(json, "size_bytes");
-		if (largest[i].size_known)
-			json_u64(json, largest[i].size_bytes);
-		else
-			json_null(json);
+		put_if(json, "size_bytes", largest[i].size_known, largest[i].size_bytes);
 		json_put_text(json, "space", probe_space_name(largest[i].space));
 		json_name(json, "device");
 		if (largest[i].device >= 0)
@@ -149,16 +155,8 @@ static void put_end(struct json *json, const struct process *process)
 	bool killed = process->exited && WIFSIGNALED(process->exit_status);
 
 	json_put_bool(json, "exited", process->exited);
-	json_name(json, "exit_code");
-	if (process->exited && !killed)
-		json_u64(json, WEXITSTATUS(process->exit_status));
-	else
-		json_null(json);
-	json_name(json, "signal");
-	if (killed)
-		json_u64(json, WTERMSIG(process->exit_status));
-	else
-		json_null(json);
+	put_if(json, "exit_code", process->exited && !killed, WEXITSTATUS(process->exit_status));
+	put_if(json, "signal", killed, WTERMSIG(process->exit_status));
 }
 
 static void put_process(struct json *json, const struct summary *summary,
@@ -168,6 +166,7 @@ static void put_process(struct json *json, const struct summary *summary,
 	json_put_u64(json, "pid", process->pid);
 	json_put_text(json, "comm", process->comm);
 	json_put_bool(json, "was_running", process->was_running);
+	json_put_bool(json, "entries_only", process->entries_only);
 	put_end(json, process);
 	put_spaces(json, process);
 	put_largest(json, summary, process);
@@ -176,6 +175,7 @@ static void put_process(struct json *json, const struct summary *summary,
 	put_failures(json, process);
 	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
 	json_put_u64(json, "unknown_frees", process->unknown_frees);
+	json_put_u64(json, "unwatched_frees", process->unwatched_frees);
 	json_put_u64(json, "null_frees", process->null_frees);
 	json_put_u64(json, "missed_frees", process->missed_frees);
 	json_put_u64(json, "unknown_allocs", process->unknown_allocs);

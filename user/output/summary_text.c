@@ -46,7 +46,8 @@ static void append_title(const struct page *page, const struct process *process)
 static void append_spaces(const struct page *page, const struct process *process)
 {
 	char live[STRING_NUMBER_BYTES], peak[STRING_NUMBER_BYTES], total[STRING_NUMBER_BYTES];
-	bool headed = false;
+	char blocks[STRING_NUMBER_BYTES], frees[STRING_NUMBER_BYTES], implicit[STRING_NUMBER_BYTES];
+	bool headed = false, known = !process->entries_only;
 	uint32_t i;
 
 	for (i = 0; i < MS_SPACES_COUNT; i++) {
@@ -62,11 +63,14 @@ static void append_spaces(const struct page *page, const struct process *process
 					     "BLOCKS", "PEAK", "ALLOCS", "ALLOCATED", "FREES",
 					     "IMPLICIT");
 		headed = true;
-		string_append_format(page->out, "  %-10s %15s %9llu %15s %9llu %15s %9llu %9llu\n",
-				     probe_space_name(i), size_text(page, live, bytes), (ull)count,
-				     size_text(page, peak, space->peak_bytes), (ull)space->allocs,
-				     size_text(page, total, space->alloc_bytes), (ull)space->frees,
-				     (ull)space->implicit_frees);
+		string_append_format(page->out, "  %-10s %15s %9s %15s %9llu %15s %9s %9s\n",
+				     probe_space_name(i),
+				     known ? size_text(page, live, bytes) : "-",
+				     known ? string_count(blocks, count) : "-",
+				     known ? size_text(page, peak, space->peak_bytes) : "-",
+				     (ull)space->allocs, size_text(page, total, space->alloc_bytes),
+				     known ? string_count(frees, space->frees) : "-",
+				     known ? string_count(implicit, space->implicit_frees) : "-");
 	}
 	if (!headed)
 		string_append_text(page->out, "  no allocations seen\n");
@@ -206,17 +210,23 @@ static void append_notes(const struct page *page, const struct process *process)
 
 	string_append_char(page->out, '\n');
 	snprintf(what, sizeof(what), "synchronisations, in which the host waited %s",
-		 string_duration(waited, process->syncs.duration_ns));
+		 process->entries_only ? "for an unknown time" :
+					 string_duration(waited, process->syncs.duration_ns));
 	append_note(page, process->syncs.count, what);
 	append_note(page, process->pre_attach_frees,
 		    "frees of memory allocated before tracing began");
 	append_note(page, process->unknown_frees, "frees of memory that nobody saw allocated");
+	append_note(page, process->unwatched_frees, "frees of blocks that are not known");
 	append_note(page, process->null_frees, "frees of address 0, which do nothing");
 	append_note(page, process->missed_frees, "frees missed: the address was handed out again");
 	append_note(page, process->unknown_allocs,
 		    "allocations whose address could not be read: not in the numbers above");
 	append_note(page, process->unknown_sizes,
 		    "live allocations of unknown size: counted as 0 bytes");
+	if (process->entries_only)
+		string_append_text(page->out,
+				   "  Calls were not followed to their ends (--no-return): whether"
+				   " they succeeded, and what is live, is not known.\n");
 	if (process->was_running)
 		string_append_text(page->out,
 				   "  It was running when tracing began: memory that it held"

@@ -123,16 +123,32 @@ static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 		} \
 	} while (0)
 
+static __always_inline void launch_fill(struct ms_frame *frame, const struct ms_spec *spec)
+{
+	struct ms_launch *launch = &frame->record;
+	__u64 value;
+
+	if (!value_dims(frame, spec->dims, launch))
+		launch->call.known |= MS_KNOWN_DIMS;
+	if (!value_get(frame, spec->shared, &value)) {
+		launch->shared_bytes = value;
+		launch->call.known |= MS_KNOWN_SHARED;
+	}
+}
+
 /* Everything the row says about the call, once it is over (or at entry if the end is not seen). */
 static __always_inline void call_fill(struct ms_frame *frame, const struct ms_spec *spec)
 {
-	struct ms_launch *launch = &frame->record;
-	struct ms_call *call = &launch->call;
+	struct ms_call *call = &frame->record.call;
 	__u64 value;
 
 	FILL(MS_KNOWN_ADDR, addr);
-	FILL(MS_KNOWN_SRC, src);
 	FILL(MS_KNOWN_STREAM, stream);
+	if (frame->op == MS_OP_LAUNCH) {
+		launch_fill(frame, spec);
+		return;
+	}
+	FILL(MS_KNOWN_SRC, src);
 	FILL(MS_KNOWN_DEVICE, device);
 	if (!value_direction(frame, spec->direction, &value)) {
 		call->direction = value;
@@ -141,14 +157,6 @@ static __always_inline void call_fill(struct ms_frame *frame, const struct ms_sp
 	if (!value_size(frame, spec, &value)) {
 		call->size = value;
 		call->known |= MS_KNOWN_SIZE;
-	}
-	if (frame->op != MS_OP_LAUNCH)
-		return;
-	if (!value_dims(frame, spec->dims, launch))
-		call->known |= MS_KNOWN_DIMS;
-	if (!value_get(frame, spec->shared, &value)) {
-		launch->shared_bytes = value;
-		call->known |= MS_KNOWN_SHARED;
 	}
 }
 

@@ -6,13 +6,16 @@
 #ifndef MS_REGS_H
 #define MS_REGS_H
 
-/* Arguments kept per call: those in registers, then as many words of the caller's stack. */
+/*
+ * Arguments kept per call: those in registers, then some words of the caller's stack. Few, because
+ * up to 63 bytes are copied by a loop, more by an instruction that takes long to get going.
+ */
 #define MS_ARGS 16 /* a power of two: indices are masked with it */
 
 #if defined(__TARGET_ARCH_x86) || (!defined(__TARGET_ARCH_arm64) && defined(__x86_64__))
 
 #define MS_REG_ARGS 6
-#define MS_STACK_ARGS 8
+#define MS_STACK_ARGS 3
 
 /*
  * A structure of more than 16 bytes passed by value: x86-64 copies it to the stack, where it begins
@@ -26,7 +29,7 @@
 #elif defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 
 #define MS_REG_ARGS 8
-#define MS_STACK_ARGS 8
+#define MS_STACK_ARGS 3
 #define MS_BY_VALUE(arg, word, offset) \
 	{ \
 		MS_FROM_MEM64, (arg), (offset) \

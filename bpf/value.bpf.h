@@ -90,12 +90,6 @@ static __noinline int value_read(const struct ms_frame *frame, __u32 packed, __u
 	case MS_FROM_CONST:
 		*value = source.offset;
 		return 0;
-	case MS_FROM_ARG:
-		*value = arg;
-		return 0;
-	case MS_FROM_ARG32:
-		*value = (__u32)arg;
-		return 0;
 	case MS_FROM_OUT64:
 		if (frame->record.call.result != MS_CUDA_SUCCESS)
 			return -1;
@@ -126,6 +120,13 @@ static __always_inline int value_get(const struct ms_frame *frame, struct ms_sou
 	*value = 0;
 	if (source.kind == MS_FROM_NOWHERE)
 		return -1;
+	if (source.kind == MS_FROM_ARG || source.kind == MS_FROM_ARG32) {
+		/* Most are: they are spared the call of value_read(). */
+		*value = value_arg(frame, source.arg);
+		if (source.kind == MS_FROM_ARG32)
+			*value = (__u32)*value;
+		return 0;
+	}
 	__builtin_memcpy(&packed, &source, sizeof(packed));
 	return value_read(frame, packed, value);
 }

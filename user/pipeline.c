@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "pipeline.h"
 
+#include <string.h>
+
 static void remember_error(struct pipeline *pipeline, int err)
 {
 	if (err && !pipeline->err)
@@ -31,11 +33,11 @@ int pipeline_feed(void *context, void *record, size_t length)
 	if (!change.process)
 		return pipeline->err; /* no memory for it: nothing can be said of the event */
 	if (event.call && !filter_accepts(&pipeline->filter, &event, &change)) {
-		pipeline->filtered++;
+		pipeline->filtered[event.probe->spec.op]++;
 	} else if (event.call) {
 		pipeline->shown++;
 		show(pipeline, &event, &change);
-	} else if (event.process) {
+	} else if (event.process && !change.repeated) {
 		show(pipeline, &event, &change);
 	}
 	return pipeline->err;
@@ -56,6 +58,8 @@ static void count_up(struct summary *summary)
 	const struct ms_counters *counters = &summary->counters;
 	uint32_t kind;
 
+	for (kind = 0; kind < MS_OPS_COUNT; kind++)
+		summary->filtered += summary->filtered_by_op[kind];
 	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
 		if (kind < MS_OPS_COUNT && kind != MS_OP_NAME) {
 			summary->seen += counters->seen[kind];
@@ -72,9 +76,9 @@ int pipeline_finish(struct pipeline *pipeline, struct summary *summary)
 
 	summary->state = &pipeline->state;
 	summary->shown = pipeline->shown;
-	summary->filtered = pipeline->filtered;
+	memcpy(summary->filtered_by_op, pipeline->filtered, sizeof(summary->filtered_by_op));
 	summary->refused = pipeline->refused;
-	summary->seen = summary->lost = summary->lost_records = 0;
+	summary->seen = summary->filtered = summary->lost = summary->lost_records = 0;
 	count_up(summary);
 	for (i = 0; i < pipeline->sinks_count; i++)
 		if (pipeline->sinks[i]->finish)

@@ -27,7 +27,8 @@ struct pipeline {
 	struct filter filter;
 	struct sink **sinks;
 	size_t sinks_count;
-	uint64_t shown, filtered; /* calls */
+	uint64_t shown; /* calls */
+	uint64_t filtered[MS_OPS_COUNT];
 	uint64_t refused;
 	int err; /* the first failure of the state or a sink: -errno */
 };

@@ -166,7 +166,7 @@ static inline void example_init(struct example *example)
 /* What the kernel side would have counted, with a few losses. */
 static inline struct summary example_summary(const struct example *example)
 {
-	struct summary summary = { .start_ns = EXAMPLE_SECOND };
+	struct summary summary = { .start_ns = EXAMPLE_SECOND, .captured_ops = ~0u };
 	size_t i;
 
 	summary.end_ns = example->records[example->count - 1].event.ts_ns;

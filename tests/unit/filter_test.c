@@ -63,6 +63,15 @@ static void test_no_operation_accepts_nothing(void **state)
 	assert_false(accepts(&filter, record_call("cudaMalloc")));
 }
 
+static void test_failures_of_other_operations_can_be_let_through(void **state)
+{
+	const struct filter filter = { .ops = 1u << MS_OP_ALLOC, .failures = true };
+
+	(void)state;
+	assert_false(accepts(&filter, record_call("cudaSetDevice")));
+	assert_true(accepts(&filter, record_failed(101, record_call("cudaSetDevice"))));
+}
+
 /* The end of a context that held memory is a free of it. */
 static void test_the_end_of_a_context_is_a_free_if_it_held_memory(void **state)
 {
@@ -228,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_operation_is_chosen_by_its_bit),
 		cmocka_unit_test(test_no_operation_accepts_nothing),
+		cmocka_unit_test(test_failures_of_other_operations_can_be_let_through),
 		cmocka_unit_test(test_the_end_of_a_context_is_a_free_if_it_held_memory),
 		cmocka_unit_test(test_smaller_ones_are_left_out),
 		cmocka_unit_test(test_an_unknown_size_is_not_small),

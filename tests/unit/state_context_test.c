@@ -300,6 +300,22 @@ static void test_contexts_of_processes_are_kept_apart(void **state)
 	state_fini(&s.state);
 }
 
+/* Attached to late, a thread's context is not known until it changes. */
+static void test_blocks_of_an_unknown_context_outlive_contexts_visibly(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_attach_running());
+	apply(&s, record_context("cuCtxDestroy_v2", CONTEXT, 0));
+	assert_int_equal(first_process(&s)->unclear_ends, 0);
+	apply(&s, record_alloc("cuMemAlloc_v2", 0x7000, 10));
+	apply(&s, record_context("cuCtxDestroy_v2", CONTEXT, 0));
+	assert_live(&s, MS_SPACE_DEVICE, 1, 10);
+	assert_int_equal(first_process(&s)->unclear_ends, 1);
+	state_fini(&s.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_a_free_tells_the_device_of_its_block),
 		cmocka_unit_test(test_a_reused_context_handle_is_the_new_context),
 		cmocka_unit_test(test_contexts_of_processes_are_kept_apart),
+		cmocka_unit_test(test_blocks_of_an_unknown_context_outlive_contexts_visibly),
 	};
 
 	return unit_run("state: contexts", tests);

@@ -82,6 +82,19 @@ static void test_an_alias_finds_the_name_whichever_came_first(void **state)
 	state_fini(&s.state);
 }
 
+/* The names of the host's stubs may lie in pages that nobody has read yet. */
+static void test_an_alias_of_something_nameless_takes_no_name_away(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_name(HANDLE, "kernel"));
+	apply(&s, record_alias(HANDLE, OTHER_HANDLE));
+	apply(&s, record_launch("cuLaunchKernel", HANDLE));
+	assert_string_equal(s.change.kernel, "kernel");
+	state_fini(&s.state);
+}
+
 static void test_an_alias_of_itself_is_no_name(void **state)
 {
 	struct scenario s = { 0 };
@@ -294,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_handles_of_one_name_are_one_kernel),
 		cmocka_unit_test(test_handles_without_a_name_are_kernels_of_their_own),
 		cmocka_unit_test(test_an_alias_finds_the_name_whichever_came_first),
+		cmocka_unit_test(test_an_alias_of_something_nameless_takes_no_name_away),
 		cmocka_unit_test(test_an_alias_of_itself_is_no_name),
 		cmocka_unit_test(test_a_renamed_handle_has_the_new_name),
 		cmocka_unit_test(test_an_unread_name_is_none),

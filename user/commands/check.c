@@ -13,6 +13,7 @@
 #include "commands/command.h"
 #include "commands/inspection.h"
 #include "commands/options.h"
+#include "commands/requirements.h"
 #include "host/privilege.h"
 #include "output/check.h"
 #include "output/writer.h"
@@ -62,29 +63,44 @@ static void check_privileges(struct check *check, struct check_item *items)
 	check->privileges_count = privileges_count;
 }
 
+static bool is_privileged(const struct check *check)
+{
+	size_t i;
+
+	for (i = 0; i < check->privileges_count; i++)
+		if (check->privileges[i].err)
+			return false;
+	return true;
+}
+
 static void check_features(struct check *check, struct check_item *items, struct features *features)
 {
 	int i;
 
-	for (i = 0; i < FEATURES_COUNT; i++)
+	for (i = 0; i < FEATURES_COUNT; i++) {
+		bool masked = features->masked >> i & 1;
+		int err = feature_test(features, i);
+
 		items[i] = (struct check_item){
 			.name = feature_infos[i].name,
 			.what = feature_infos[i].what,
 			.without = feature_infos[i].without,
 			.required = feature_infos[i].required,
-			.err = feature_test(features, i),
+			.err = err,
+			/* libbpf's probes cannot tell "not there" from "not allowed". */
+			.untried = err && !masked && i != FEATURE_PID_NAMESPACE &&
+				   !is_privileged(check),
 		};
+	}
 	check->features = items;
 	check->features_count = FEATURES_COUNT;
 }
 
 static bool is_able(const struct check *check)
 {
-	bool able = check->strategy;
+	bool able = check->strategy && is_privileged(check);
 	size_t i;
 
-	for (i = 0; i < check->privileges_count; i++)
-		able &= !check->privileges[i].err;
 	for (i = 0; i < check->features_count; i++)
 		able &= !check->features[i].required || !check->features[i].err;
 	return able;
@@ -106,11 +122,8 @@ static int report(struct check *check, bool json)
 
 static int exit_code(const struct check *check)
 {
-	size_t i;
-
-	for (i = 0; i < check->privileges_count; i++)
-		if (check->privileges[i].err)
-			return EXIT_PERMISSION;
+	if (!is_privileged(check))
+		return EXIT_PERMISSION;
 	return check->able ? EXIT_OK : EXIT_UNSUPPORTED;
 }
 
@@ -120,7 +133,7 @@ static int run_check(struct settings *settings)
 	struct inspection inspection = { 0 };
 	struct check check = { 0 };
 	struct utsname kernel;
-	int strategy, err = 0;
+	int strategy, report_err, err = 0;
 
 	uname(&kernel);
 	check.kernel = kernel.release;
@@ -133,12 +146,14 @@ static int run_check(struct settings *settings)
 		err = inspection_run(&inspection, settings->pid, &settings->features);
 		check.process = &inspection.process;
 	}
-	if (!err)
-		err = report(&check, settings->json);
+	/* What can be said of the machine is said in any case: it may be the reason. */
+	if (err)
+		check.process = NULL;
+	report_err = report(&check, settings->json);
 	inspection_fini(&inspection);
-	if (err == -ESRCH)
-		return EXIT_NO_TARGET;
-	return err && err != -EPIPE ? EXIT_FAILED : exit_code(&check);
+	if (err)
+		return exit_code_of(err);
+	return report_err && report_err != -EPIPE ? EXIT_FAILED : exit_code(&check);
 }
 
 static int check(int argc, char **argv)

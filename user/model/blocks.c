@@ -263,6 +263,16 @@ int blocks_free(struct process *process, const struct event *event, struct chang
 	return 0;
 }
 
+bool blocks_any_in(const struct process *process, uint64_t context)
+{
+	size_t i;
+
+	for (i = 0; i < process->ledger.count; i++)
+		if (process->ledger.entries[i].context == context)
+			return true;
+	return false;
+}
+
 void blocks_end(struct process *process, uint64_t context, struct change *change)
 {
 	size_t i = 0;

@@ -13,6 +13,9 @@ int blocks_alloc(struct state *state, struct process *process, const struct even
 int blocks_free_begin(struct process *process, const struct event *event);
 int blocks_free(struct process *process, const struct event *event, struct change *change);
 
+/* Whether an allocation of that context is live; 0: one whose context is not known. */
+bool blocks_any_in(const struct process *process, uint64_t context);
+
 /* Ends every allocation of the context, or all of them (0): nobody frees those one by one. */
 void blocks_end(struct process *process, uint64_t context, struct change *change);
 

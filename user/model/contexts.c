@@ -48,8 +48,10 @@ static void context_end(struct process *process, struct context *context, uint64
 {
 	if (context)
 		*context = process->contexts[--process->contexts_count];
-	if (handle)
-		blocks_end(process, handle, change);
+	if (!handle)
+		return;
+	process->unclear_ends += blocks_any_in(process, 0);
+	blocks_end(process, handle, change);
 }
 
 int contexts_apply(struct process *process, const struct event *event, struct change *change)
@@ -79,6 +81,7 @@ int contexts_apply(struct process *process, const struct event *event, struct ch
 	case MS_ACTION_RESET:
 		/* What it holds ends; it stays, and so do the references to it. */
 		context = context_primary(process, call->device);
+		process->unclear_ends += blocks_any_in(process, 0);
 		if (context)
 			blocks_end(process, context->handle, change);
 		return 0;

@@ -41,11 +41,13 @@ static bool size_accepted(const struct filter *filter, const struct event *event
 }
 
 /* The end of a context that held memory is a free of it. */
-static bool op_accepted(const struct filter *filter, enum ms_op op, const struct change *change)
+static bool op_accepted(const struct filter *filter, const struct event *event,
+			const struct change *change)
 {
+	enum ms_op op = event->probe->spec.op;
 	uint32_t space;
 
-	if (filter->ops >> op & 1)
+	if (filter->ops >> op & 1 || (filter->failures && !event_succeeded(event->call)))
 		return true;
 	if (op != MS_OP_CONTEXT || !(filter->ops >> MS_OP_FREE & 1))
 		return false;
@@ -60,7 +62,7 @@ bool filter_accepts(const struct filter *filter, const struct event *event,
 {
 	const struct ms_call *call = event->call;
 
-	if (!op_accepted(filter, event->probe->spec.op, change))
+	if (!op_accepted(filter, event, change))
 		return false;
 	if (filter->rows && !filter->rows[call->row] &&
 	    (call->driver_row == MS_NO_ROW || !filter->rows[call->driver_row]))

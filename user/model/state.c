@@ -146,7 +146,9 @@ static int apply_name(struct state *state, struct process *process, const struct
 	const char *text;
 
 	if (name->alias) {
-		map_remove(&process->names, name->handle);
+		/* The other handle's name, if that is known; else the one it had is better than none. */
+		if (name_of(process, name->alias))
+			map_remove(&process->names, name->handle);
 		return map_set(&process->aliases, name->handle, name->alias);
 	}
 	if (!name->length)
@@ -240,8 +242,10 @@ static void apply_exit(struct process *process, const struct event *event, struc
 {
 	size_t space;
 
-	if (process->exited)
+	if (process->exited) {
+		change->repeated = true;
 		return;
+	}
 	process->exit_largest_count =
 		state_largest(process, process->exit_largest, PROCESS_LARGEST);
 	process->exited = true;

@@ -95,6 +95,7 @@ struct process {
 	uint64_t missed_frees;     /* an address was handed out again while still in the ledger */
 	uint64_t unknown_allocs;   /* succeeded, but the address could not be read */
 	uint64_t unknown_sizes;    /* in the ledger with an unknown size */
+	uint64_t unclear_ends; /* of contexts, while blocks were live whose context is unknown */
 
 	struct kernel *kernels;
 	size_t kernels_count, kernels_capacity;
@@ -138,6 +139,7 @@ enum free_kind {
 /* What an event meant. Valid until the next state_apply(). */
 struct change {
 	const struct process *process;
+	bool repeated;                /* says nothing new: the process had exited already */
 	struct allocation allocation; /* made by an alloc, ended by a free */
 	bool has_allocation;
 	enum free_kind free;

@@ -33,6 +33,12 @@ static void append_words(struct string *out, const char *text, size_t column, si
 	string_append_char(out, '\n');
 }
 
+const char *check_problem(const struct check_item *item)
+{
+	return item->untried ? "It cannot be tried without the privileges that are missing" :
+			       strerror(-item->err);
+}
+
 static void append_item(struct string *out, const struct check_item *item)
 {
 	const size_t column = 30;
@@ -40,6 +46,7 @@ static void append_item(struct string *out, const struct check_item *item)
 
 	string_append_format(out, "  %-7s %-19s ",
 			     !item->err     ? "ok" :
+			     item->untried  ? "untried" :
 			     item->required ? "MISSING" :
 					      "missing",
 			     item->name);
@@ -47,7 +54,7 @@ static void append_item(struct string *out, const struct check_item *item)
 	if (!item->err)
 		return;
 	string_pad(out, out->length + column);
-	snprintf(problem, sizeof(problem), "%s. Without it: %s", strerror(-item->err),
+	snprintf(problem, sizeof(problem), "%s. Without it: %s", check_problem(item),
 		 item->without);
 	append_words(out, problem, column, column);
 }
@@ -167,7 +174,7 @@ static void put_items(struct json *json, const char *name, const struct check_it
 		json_put_text(json, "what", items[i].what);
 		json_put_bool(json, "required", items[i].required);
 		json_put_bool(json, "available", !items[i].err);
-		json_put_text(json, "problem", items[i].err ? strerror(-items[i].err) : NULL);
+		json_put_text(json, "problem", items[i].err ? check_problem(&items[i]) : NULL);
 		json_put_text(json, "without", items[i].without);
 		json_close(json, '}');
 	}

@@ -20,7 +20,8 @@ struct check_item {
 	const char *what;
 	const char *without; /* what is lost if it is missing */
 	bool required;
-	int err; /* 0: there; -errno: why it is not */
+	int err;      /* 0: there; -errno: why it is not */
+	bool untried; /* it takes a privilege that is missing */
 };
 
 struct check_library {
@@ -48,6 +49,9 @@ struct check {
 	const struct check_process *process; /* NULL: none was asked about */
 	bool able;                           /* tracing works */
 };
+
+/* What is wrong with an item that is not there. */
+const char *check_problem(const struct check_item *item);
 
 void check_append_text(struct string *out, const struct check *check);
 void check_append_json(struct string *out, const struct check *check);

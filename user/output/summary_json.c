@@ -75,19 +75,24 @@ static void put_largest(struct json *json, const struct summary *summary,
 	json_close(json, ']');
 }
 
-static void put_total(struct json *json, const struct call_total *total)
+static void put_total(struct json *json, const struct summary *summary,
+		      const struct call_total *total)
 {
+	uint64_t observed_ns = summary->end_ns - summary->start_ns;
+
 	json_put_u64(json, "count", total->count);
 	json_put_u64(json, "bytes", total->bytes);
+	put_if(json, "bytes_per_second", observed_ns,
+	       observed_ns ? total->bytes * 1e9 / observed_ns : 0);
 	json_put_u64(json, "unknown_sizes", total->unknown_bytes);
 	json_put_u64(json, "duration_ns", total->duration_ns);
 }
 
-static void put_copies(struct json *json, const struct process *process)
+static void put_copies(struct json *json, const struct summary *summary,
+		       const struct process *process)
 {
 	uint32_t i;
 
-	json_name(json, "copies");
 	json_open(json, '[');
 	for (i = 0; i <= MS_DIRECTIONS_COUNT; i++) {
 		if (!process->copies[i].count)
@@ -95,27 +100,43 @@ static void put_copies(struct json *json, const struct process *process)
 		json_open(json, '{');
 		json_put_text(json, "direction",
 			      i < MS_DIRECTIONS_COUNT ? probe_direction_name(i) : NULL);
-		put_total(json, &process->copies[i]);
+		put_total(json, summary, &process->copies[i]);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
-	json_name(json, "memsets");
+}
+
+static void put_memsets(struct json *json, const struct summary *summary,
+			const struct process *process)
+{
 	json_open(json, '{');
-	put_total(json, &process->memsets);
+	put_total(json, summary, &process->memsets);
 	json_close(json, '}');
-	json_name(json, "syncs");
+}
+
+static void put_syncs(struct json *json, const struct summary *summary,
+		      const struct process *process)
+{
+	(void)summary;
 	json_open(json, '{');
 	json_put_u64(json, "count", process->syncs.count);
 	json_put_u64(json, "duration_ns", process->syncs.duration_ns);
 	json_close(json, '}');
 }
 
-static void put_kernels(struct json *json, const struct process *process)
+static void put_launches(struct json *json, const struct summary *summary,
+			 const struct process *process)
+{
+	(void)summary;
+	json_u64(json, process->launches);
+}
+
+static void put_kernels(struct json *json, const struct summary *summary,
+			const struct process *process)
 {
 	size_t i;
 
-	json_put_u64(json, "launches", process->launches);
-	json_name(json, "kernels");
+	(void)summary;
 	json_open(json, '[');
 	for (i = 0; i < process->kernels_count; i++) {
 		json_open(json, '{');
@@ -162,6 +183,20 @@ static void put_end(struct json *json, const struct process *process)
 static void put_process(struct json *json, const struct summary *summary,
 			const struct process *process)
 {
+	/* null if the operation was not captured */
+	static const struct {
+		const char *name;
+		enum ms_op op;
+		void (*put)(struct json *, const struct summary *, const struct process *);
+	} members[] = {
+		{ "copies", MS_OP_COPY, put_copies },
+		{ "memsets", MS_OP_MEMSET, put_memsets },
+		{ "syncs", MS_OP_SYNC, put_syncs },
+		{ "launches", MS_OP_LAUNCH, put_launches },
+		{ "kernels", MS_OP_LAUNCH, put_kernels },
+	};
+	size_t i;
+
 	json_open(json, '{');
 	json_put_u64(json, "pid", process->pid);
 	json_put_text(json, "comm", process->comm);
@@ -170,8 +205,13 @@ static void put_process(struct json *json, const struct summary *summary,
 	put_end(json, process);
 	put_spaces(json, process);
 	put_largest(json, summary, process);
-	put_copies(json, process);
-	put_kernels(json, process);
+	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		json_name(json, members[i].name);
+		if (summary_captured(summary, members[i].op))
+			members[i].put(json, summary, process);
+		else
+			json_null(json);
+	}
 	put_failures(json, process);
 	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
 	json_put_u64(json, "unknown_frees", process->unknown_frees);
@@ -180,6 +220,7 @@ static void put_process(struct json *json, const struct summary *summary,
 	json_put_u64(json, "missed_frees", process->missed_frees);
 	json_put_u64(json, "unknown_allocs", process->unknown_allocs);
 	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
+	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
 	json_close(json, '}');
 }
 

@@ -17,13 +17,17 @@ struct page {
 	struct string *out;
 	const struct summary *summary;
 	bool exact;
+	bool lines; /* there was a line for each event */
 };
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
 static const char *size_text(const struct page *page, char out[STRING_NUMBER_BYTES], uint64_t bytes)
 {
-	return page->exact ? string_count(out, bytes) : string_size(out, bytes);
+	if (!page->exact)
+		return string_size(out, bytes);
+	snprintf(out, STRING_NUMBER_BYTES, "%llu", (ull)bytes);
+	return out;
 }
 
 /* ---- one process ----------------------------------------------------------------------------- */
@@ -72,7 +76,7 @@ static void append_spaces(const struct page *page, const struct process *process
 				     known ? string_count(frees, space->frees) : "-",
 				     known ? string_count(implicit, space->implicit_frees) : "-");
 	}
-	if (!headed)
+	if (!process->calls[MS_OP_ALLOC])
 		string_append_text(page->out, "  no allocations seen\n");
 }
 
@@ -101,6 +105,7 @@ static void append_largest(const struct page *page, const struct process *proces
 
 static void append_moved(const struct page *page, const char *what, const struct call_total *total)
 {
+	/* Of the time that was observed: how busy it was, not how fast a transfer was. */
 	double seconds = (page->summary->end_ns - page->summary->start_ns) / 1e9;
 	char count[STRING_NUMBER_BYTES], bytes[STRING_NUMBER_BYTES], rate[STRING_NUMBER_BYTES];
 
@@ -109,7 +114,7 @@ static void append_moved(const struct page *page, const char *what, const struct
 	string_append_format(page->out, "  %-18s %11s %15s %13s/s\n", what,
 			     string_count(count, total->count),
 			     size_text(page, bytes, total->bytes),
-			     seconds > 0 ? string_size(rate, total->bytes / seconds) : "-");
+			     seconds > 0 ? size_text(page, rate, total->bytes / seconds) : "-");
 	if (total->unknown_bytes)
 		string_append_format(page->out, "  %-18s %11s of them with an unknown size\n", "",
 				     string_count(count, total->unknown_bytes));
@@ -117,14 +122,16 @@ static void append_moved(const struct page *page, const char *what, const struct
 
 static void append_copies(const struct page *page, const struct process *process)
 {
-	uint64_t calls = process->calls[MS_OP_COPY] + process->calls[MS_OP_MEMSET];
+	uint64_t calls = process->memsets.count;
 	char what[32];
 	uint32_t i;
 
+	for (i = 0; i <= MS_DIRECTIONS_COUNT; i++)
+		calls += process->copies[i].count;
 	if (!calls)
 		return;
 	string_append_format(page->out, "\n  %-18s %11s %15s %15s\n", "MOVED", "CALLS", "BYTES",
-			     "AVERAGE");
+			     "PER SECOND");
 	for (i = 0; i <= MS_DIRECTIONS_COUNT; i++) {
 		snprintf(what, sizeof(what), "copy %s",
 			 i < MS_DIRECTIONS_COUNT ? probe_direction_name(i) : "unknown");
@@ -223,6 +230,8 @@ static void append_notes(const struct page *page, const struct process *process)
 		    "allocations whose address could not be read: not in the numbers above");
 	append_note(page, process->unknown_sizes,
 		    "live allocations of unknown size: counted as 0 bytes");
+	append_note(page, process->unclear_ends,
+		    "contexts ended while blocks of unknown context were live: some may be gone");
 	if (process->entries_only)
 		string_append_text(page->out,
 				   "  Calls were not followed to their ends (--no-return): whether"
@@ -256,16 +265,44 @@ static void append_losses(const struct page *page)
 				   " above are not exact.\n");
 }
 
+static void append_filtered(const struct page *page)
+{
+	const struct summary *summary = page->summary;
+	const char *before = "  filtered: ";
+	uint32_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		if (!summary->filtered_by_op[op])
+			continue;
+		string_append_format(page->out, "%s%llu %s", before,
+				     (ull)summary->filtered_by_op[op], probe_op_name(op));
+		before = ", ";
+	}
+	if (summary->filtered)
+		string_append_text(page->out, " (-e all shows everything)\n");
+	before = "  not captured, so not in the numbers above: ";
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		if (summary_captured(summary, op) || op == MS_OP_NAME)
+			continue;
+		string_append_format(page->out, "%s%s", before, probe_op_name(op));
+		before = ", ";
+	}
+	if (*before == ',')
+		string_append_text(page->out, " (-e says what is)\n");
+}
+
 static void append_account(const struct page *page)
 {
 	const struct summary *summary = page->summary;
 	char duration[STRING_NUMBER_BYTES];
 
 	string_append_format(page->out,
-			     "\n%llu events seen = %llu shown + %llu filtered + %llu lost, in %s\n",
-			     (ull)summary->seen, (ull)summary->shown, (ull)summary->filtered,
+			     "\n%llu events seen = %llu %s + %llu filtered + %llu lost, in %s\n",
+			     (ull)summary->seen, (ull)summary->shown,
+			     page->lines ? "shown" : "counted", (ull)summary->filtered,
 			     (ull)summary->lost,
 			     string_duration(duration, summary->end_ns - summary->start_ns));
+	append_filtered(page);
 	append_losses(page);
 	if (summary->counters.abandoned)
 		string_append_format(page->out,
@@ -280,7 +317,9 @@ static void append_account(const struct page *page)
 void text_append_summary(struct string *out, const struct summary *summary,
 			 const struct text_options *options)
 {
-	struct page page = { .out = out, .summary = summary, .exact = options->exact };
+	struct page page = {
+		.out = out, .summary = summary, .exact = options->exact, .lines = options->lines
+	};
 	size_t i;
 
 	for (i = 0; i < summary->state->processes_count; i++) {

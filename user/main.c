@@ -3,8 +3,11 @@
  * Finds the command and runs it.
  */
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "commands/command.h"
@@ -20,6 +23,7 @@ static void print_usage(FILE *out)
 	for (command = commands; *command; command++)
 		fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
 	fprintf(out, "  %-10s %s\n", "help", "Explain a command");
+	fprintf(out, "  %-10s %s\n", "--version", "Print the version");
 	fprintf(out, "\n`memscope-bpf COMMAND --help` lists a command's options.\n");
 }
 
@@ -49,7 +53,22 @@ static int help(const char *name)
 	return EXIT_OK;
 }
 
-int main(int argc, char **argv)
+/*
+ * Descriptors 0 to 2 belong to standard input, output and errors even if those are closed: else the
+ * next file that is opened becomes the standard output. Reading only, so that writing still fails.
+ */
+static void occupy_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int run(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
@@ -64,4 +83,17 @@ int main(int argc, char **argv)
 		return help(argc > 2 ? argv[2] : NULL);
 	command = command_find(name);
 	return command ? command->run(argc - 1, argv + 1) : unknown(name);
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	occupy_standard_descriptors();
+	code = run(argc, argv);
+	if (fflush(stdout) && errno != EPIPE && code == EXIT_OK) {
+		log_error("standard output: cannot write: %s", strerror(errno));
+		code = EXIT_FAILED;
+	}
+	return code;
 }

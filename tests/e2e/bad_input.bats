@@ -29,6 +29,9 @@ expect() {
 	expect 2 'there is no feature "kprobes"' "$MEMSCOPE" trace --without kprobes -p 1
 	expect 2 'between 4K and 1G' "$MEMSCOPE" trace --buffer 1 -p 1
 	expect 2 '--api: "(": ' "$MEMSCOPE" trace --api '(' -p 1
+	expect 2 "not a number of seconds" "$MEMSCOPE" trace -d 1e-12 -p 1
+	expect 2 "Try \`memscope-bpf trace --help\`" "$MEMSCOPE" trace -p x
+	expect 2 "an empty expression" "$MEMSCOPE" trace --api '' -p 1
 	expect 2 "what shall be traced?" "$MEMSCOPE" trace
 	expect 2 "not both" "$MEMSCOPE" trace -p 1 -- true
 	expect 2 'check takes no argument "x"' "$MEMSCOPE" check x
@@ -142,4 +145,36 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 		'[1,null,null,null]'
 	assert_equal "$(events 'select(.op == "copy") | [.result, .size_bytes, .src, .direction] | tojson')" \
 		'[1,null,null,null]'
+}
+
+@test "a process ID without -p" {
+	expect 127 "a running process is -p 4194304" "$MEMSCOPE" trace 4194304
+	[ ! -s out.txt ] || fail "nothing was traced, but it says: $(cat out.txt)"
+}
+
+@test "one of several processes does not exist: none is traced" {
+	puppet_start
+	expect 5 "there is no process 4194304" "$MEMSCOPE" trace -p "$PUPPET_PID,4194304"
+	[ ! -s out.txt ] || fail "nothing was traced, but it says: $(cat out.txt)"
+	puppet_end
+}
+
+@test "standard output that is closed is not taken for another file" {
+	expect_closed() {
+		"$@" >&-
+	}
+	expect 1 "standard output: cannot write: Bad file descriptor" expect_closed \
+		"$MEMSCOPE" trace -- true
+	expect 1 "standard output: cannot write: No space left" sh -c '"$1" --version > /dev/full' sh "$MEMSCOPE"
+}
+
+@test "check without privileges says so, and not that the kernel lacks anything" {
+	local code=0
+
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$MEMSCOPE" check -p $$ > out.txt 2> err.txt ||
+		code=$?
+	assert_equal "$code" 3
+	grep -q "CAP_SYS_PTRACE (run with sudo)" err.txt
+	grep -q "^  untried ring_buffer" out.txt
+	! grep -q "^  MISSING ring_buffer" out.txt
 }

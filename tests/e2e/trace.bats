@@ -48,7 +48,7 @@ PYTHON
 	trace --json -e alloc -o events.jsonl -- $(ffmpeg_command 2)
 	# Copies, launches and synchronisations were not seen; frees and contexts were, and filtered.
 	assert_equal "$(summary '[.events.shown, (.events.seen < 60), .processes[0].launches]')" \
-		'[3,true,0]'
+		'[3,true,null]'
 	trace --json -e alloc,free -o events.jsonl -- $(ffmpeg_command 2)
 	assert_equal "$(summary .events.shown)" 6
 }
@@ -149,6 +149,38 @@ called() {
 			"$(printf 'null\n3')"
 		assert_equal "$(summary '.events | .seen == .shown + .filtered and .lost == 0')" true
 	done
+}
+
+@test "kernel names are known although nobody has read their strings before" {
+	local i
+
+	# The oracle reads them; without it, their pages may never have been touched.
+	unset SIMCUDA_LOG
+	for ((i = 0; i < 5; i++)); do
+		SIMCUDA_DEVICES=2 trace --json -o events.jsonl -- "$WORKLOADS/rows_runtime-shared" > /dev/null
+		assert_equal "$(events 'select(.op == "launch" and .result == 0 and .kernel == null) | .api')" ""
+	done
+}
+
+@test "SIGHUP ends a capture with its summary, too" {
+	puppet_start
+	trace_start -p "$PUPPET_PID"
+	kill -HUP "$TRACE_PID"
+	trace_wait
+	assert_equal "$(summary '.processes | length')" 1
+	puppet_end
+}
+
+@test "the end of the command is known even if its record was lost" {
+	trace --buffer 4K -c --json -o events.jsonl -- "$WORKLOADS/threads" 4 20000
+	assert_equal "$(summary '[.processes[0] | .exited, .exit_code]')" "[true,0]"
+}
+
+@test "what -e leaves out is null in the summary" {
+	trace -e alloc,free --json -o events.jsonl -- $(ffmpeg_command 1)
+	assert_equal "$(summary '.processes[0] | [.copies, .memsets, .syncs, .launches, .kernels] | unique')" \
+		"[null]"
+	assert_equal "$(summary '.processes[0].spaces | length')" 1
 }
 
 @test "several processes at once" {

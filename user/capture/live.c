@@ -46,6 +46,7 @@ struct live {
 	uint64_t drain_ns; /* current period */
 	sigset_t original_mask;
 	bool stopping;
+	uint64_t end_ns;  /* when the end began: detaching may take long */
 	bool interrupted; /* once already */
 	int err;          /* of the callbacks */
 };
@@ -60,7 +61,7 @@ static int feed(struct live *live, void *record, size_t length)
 }
 
 /* The record with which a process enters the stream. */
-static int feed_attach(struct live *live, const struct target *target, bool was_running)
+static int feed_attach(struct live *live, const struct target *target)
 {
 	struct ms_process record = {
 		.event = { .ts_ns = clock_monotonic_ns(),
@@ -69,10 +70,26 @@ static int feed_attach(struct live *live, const struct target *target, bool was_
 			   .tid = target->pid,
 			   .type = MS_TYPE_ATTACH,
 			   .size = sizeof(record) },
-		.value = was_running ? MS_ATTACH_RUNNING : 0,
+		.value = target->was_running ? MS_ATTACH_RUNNING : 0,
 	};
 
 	memcpy(record.comm, target->comm, sizeof(record.comm));
+	return feed(live, &record, sizeof(record));
+}
+
+/* The command's, if its own record was lost: of an exit that is known already nothing is shown. */
+static int feed_exit(struct live *live, const struct target *target, int status)
+{
+	struct ms_process record = {
+		.event = { .ts_ns = clock_monotonic_ns(),
+			   .start_ns = target->start_ns,
+			   .pid = target->pid,
+			   .tid = target->pid,
+			   .type = MS_TYPE_EXIT,
+			   .size = sizeof(record) },
+		.value = status,
+	};
+
 	return feed(live, &record, sizeof(record));
 }
 
@@ -112,7 +129,7 @@ static void set_comm(struct target *target, const char *program)
 	snprintf(target->comm, sizeof(target->comm), "%s", slash ? slash + 1 : program);
 }
 
-/* `program`: what the process is about to execute, or NULL. */
+/* `program`: what the process is about to execute, or NULL. Its records have yet to be fed. */
 static int add_target(struct live *live, pid_t pid, bool was_running, const char *program,
 		      struct target **result)
 {
@@ -126,10 +143,9 @@ static int add_target(struct live *live, pid_t pid, bool was_running, const char
 	err = programs_set_target(live->programs, pid, flags);
 	if (!err)
 		err = watch(live, target->pidfd, SOURCE_EXIT, pid);
+	target->was_running = was_running;
 	if (program)
 		set_comm(target, program);
-	if (!err)
-		err = feed_attach(live, target, was_running);
 	if (!err)
 		err = target_attach(&live->targets, target, program);
 	if (err == -ESRCH)
@@ -163,18 +179,26 @@ static void follow_child(struct live *live, pid_t pid)
 {
 	struct target *target;
 
-	if (live->options.follow && !targets_find(&live->targets, pid))
-		add_target(live, pid, false, NULL, &target);
+	if (live->options.follow && !targets_find(&live->targets, pid) &&
+	    !add_target(live, pid, false, NULL, &target))
+		feed_attach(live, target);
+}
+
+static void stop(struct live *live)
+{
+	if (!live->stopping)
+		live->end_ns = clock_monotonic_ns();
+	live->stopping = true;
 }
 
 static void forget_target(struct live *live, pid_t pid)
 {
 	struct target *target = targets_find(&live->targets, pid);
 
+	if (target && live->targets.count == 1)
+		stop(live);
 	if (target)
 		targets_remove(&live->targets, target);
-	if (!live->targets.count)
-		live->stopping = true;
 }
 
 static void process_changed(struct live *live, const struct ms_process *process)
@@ -262,7 +286,7 @@ static void handle_signal(struct live *live)
 			kill(live->spawn.pid, info.ssi_signo);
 		return;
 	}
-	live->stopping = true;
+	stop(live);
 }
 
 static void handle_exit(struct live *live, pid_t pid)
@@ -270,8 +294,10 @@ static void handle_exit(struct live *live, pid_t pid)
 	/* Its last records are in the rings: they come before its end. */
 	drain(live, UINT64_MAX);
 	if (live->spawned && pid == live->spawn.pid &&
-	    waitpid(pid, &live->command_status, 0) == pid)
+	    waitpid(pid, &live->command_status, 0) == pid) {
 		live->command_done = true;
+		feed_exit(live, targets_find(&live->targets, pid), live->command_status);
+	}
 	forget_target(live, pid);
 }
 
@@ -298,7 +324,7 @@ static void handle(struct live *live, uint64_t data)
 			search_all(live);
 		break;
 	case SOURCE_END:
-		live->stopping = true;
+		stop(live);
 		break;
 	case SOURCE_EXIT:
 		handle_exit(live, data >> 32);
@@ -310,9 +336,12 @@ int live_run(struct live *live)
 {
 	struct epoll_event events[16];
 	int count, i;
+	size_t t;
 
 	if (live->spawned && spawn_release(&live->spawn, live->options.command[0]))
 		return -ECHILD;
+	for (t = 0; t < live->targets.count; t++)
+		feed_attach(live, live->targets.targets[t]);
 	log_debug("tracing");
 	while (!live->stopping && !live->err) {
 		count = epoll_wait(live->epoll_fd, events, 16, -1);
@@ -322,6 +351,11 @@ int live_run(struct live *live)
 			handle(live, events[i].data.u64);
 	}
 	return live->err;
+}
+
+uint64_t live_end_ns(const struct live *live)
+{
+	return live->end_ns ? live->end_ns : clock_monotonic_ns();
 }
 
 int live_stop(struct live *live)
@@ -361,6 +395,7 @@ static int open_signals(struct live *live)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &signals, &live->original_mask))
 		return -errno;
 	/* Blocked, a closed pipe is an error of write(); ignored, the command would inherit that. */

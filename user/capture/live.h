@@ -42,6 +42,9 @@ int live_open(struct live **live, const struct live_options *options);
  */
 int live_run(struct live *live);
 
+/* When the capture ended, CLOCK_MONOTONIC: detaching afterwards can take long. */
+uint64_t live_end_ns(const struct live *live);
+
 /* Detaches, and feeds what is still in the rings. Returns 0 or -errno. */
 int live_stop(struct live *live);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,6 +69,11 @@ fail:
 	return err;
 }
 
+static bool is_number(const char *name)
+{
+	return *name && !name[strspn(name, "0123456789")];
+}
+
 int spawn_release(struct spawn *spawn, const char *name)
 {
 	int err = 0;
@@ -82,7 +88,8 @@ int spawn_release(struct spawn *spawn, const char *name)
 	close_fd(&spawn->error_fd);
 	if (length != sizeof(err))
 		return 0; /* closed by a successful exec */
-	log_error("cannot execute %s: %s", name, strerror(err));
+	log_error("cannot execute %s: %s%s%s", name, strerror(err),
+		  is_number(name) ? "; a running process is -p " : "", is_number(name) ? name : "");
 	return -err;
 }
 

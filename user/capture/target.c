@@ -207,7 +207,10 @@ int target_attach(struct targets *targets, struct target *target, const char *pr
 	int err = file_each(target->pid, targets->map_files, program, scan_file, &scan);
 
 	if (err && err != -ESRCH)
-		log_error("cannot read the mappings of process %d: %s", target->pid,
-			  strerror(-err));
+		log_error("cannot read the mappings of process %d: %s%s", target->pid,
+			  strerror(-err),
+			  err == -EACCES ? "; it is protected from inspection (a security module,"
+					   " or a user namespace that is not ours)" :
+					   "");
 	return err;
 }

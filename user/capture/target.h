@@ -20,7 +20,8 @@ struct target {
 	int pidfd; /* readable once the process is gone */
 	struct attachment *attachments;
 	size_t count, capacity;
-	bool mapped; /* one of them is mapped in the process, not only expected */
+	bool was_running; /* before it was attached to */
+	bool mapped;      /* one of them is mapped in the process, not only expected */
 };
 
 struct targets {

@@ -133,6 +133,12 @@ int inspection_run(struct inspection *inspection, pid_t pid, struct features *fe
 	}
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	length = readlink(link, inspection->program, sizeof(inspection->program) - 1);
+	if (length < 0 && errno == EACCES) {
+		log_error("process %d (%s) belongs to somebody else: looking into it takes"
+			  " CAP_SYS_PTRACE (run with sudo)",
+			  pid, info->comm);
+		return -EACCES;
+	}
 	if (length < 0) {
 		log_error("process %d (%s) runs no program: it is a kernel thread, or a zombie",
 			  pid, info->comm);

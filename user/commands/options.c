@@ -58,7 +58,14 @@ static const struct option_row *chosen(const struct parser *parser, int code)
 	return NULL;
 }
 
-static void complain(const struct command *command, char **argv, int code)
+static int misused(const struct command *command, int *exit_code)
+{
+	fprintf(stderr, "Try `memscope-bpf %s --help`.\n", command->name);
+	*exit_code = EXIT_USAGE;
+	return -1;
+}
+
+static void complain(char **argv, int code)
 {
 	if (code == ':')
 		log_error("%s needs a value", argv[optind - 1]);
@@ -66,7 +73,6 @@ static void complain(const struct command *command, char **argv, int code)
 		log_error("unknown option -%c", optopt);
 	else
 		log_error("unknown or ambiguous option %s", argv[optind - 1]);
-	fprintf(stderr, "Try `memscope-bpf %s --help`.\n", command->name);
 }
 
 int options_parse(const struct command *command, int argc, char **argv, void *settings,
@@ -84,19 +90,16 @@ int options_parse(const struct command *command, int argc, char **argv, void *se
 	while ((code = getopt_long(argc, argv, parser.letters, parser.names, NULL)) != -1) {
 		row = chosen(&parser, code);
 		if (!row || code == '?' || code == ':') {
-			complain(command, argv, code);
-			*exit_code = EXIT_USAGE;
-			return -1;
+			complain(argv, code);
+			return misused(command, exit_code);
 		}
 		if (row == &help_row) {
 			options_print_help(command);
 			*exit_code = EXIT_OK;
 			return -1;
 		}
-		if (row->parse(row, optarg, settings)) {
-			*exit_code = EXIT_USAGE;
-			return -1;
-		}
+		if (row->parse(row, optarg, settings))
+			return misused(command, exit_code);
 	}
 	return optind;
 }
@@ -201,7 +204,7 @@ int option_seconds(const struct option_row *row, const char *value, void *settin
 	char *end;
 	double seconds = strtod(value, &end);
 
-	if (!isdigit((unsigned char)*value) || *end || seconds <= 0 || seconds > 1e9) {
+	if (!isdigit((unsigned char)*value) || *end || seconds < 1e-9 || seconds > 1e9) {
 		log_error("--%s: \"%s\" is not a number of seconds above 0", row->name, value);
 		return -EINVAL;
 	}

@@ -79,7 +79,9 @@ int selection_parse_events(const struct option_row *row, const char *value, void
 
 int selection_check(const struct selection *selection)
 {
-	if (!selection->pids_count && !selection->command)
+	if (selection->api && !*selection->api)
+		log_error("--api: an empty expression matches everything; leave it out");
+	else if (!selection->pids_count && !selection->command)
 		log_error("what shall be traced? Give -p PID, or -- COMMAND");
 	else if (selection->pids_count && selection->command)
 		log_error("give either -p PID or -- COMMAND, not both");
@@ -99,6 +101,7 @@ int selection_filter(const struct selection *selection, struct filter *filter)
 	int err;
 
 	filter->ops = shown_ops(selection);
+	filter->failures = !selection->ops;
 	filter->min_bytes = selection->min_bytes;
 	if (!selection->api)
 		return EXIT_OK;

@@ -55,14 +55,14 @@ static const struct option_row rows[] = {
 	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
 	  AT(selection.follow) },
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,context,all",
-	  "Show only these calls (default: all but context). Allocations, frees and contexts are"
-	  " captured in any case, so that what is live stays right; the others only if shown, so"
-	  " that they cost nothing if not. The end of a context that held memory counts as a"
-	  " free.",
+	  "Show only these calls (default: all but context, of which only failures are shown)."
+	  " Allocations, frees and contexts are captured in any case, so that what is live stays"
+	  " right; the others only if shown, so that they cost nothing if not: the summary has no"
+	  " numbers for them then. The end of a context that held memory counts as a free.",
 	  selection_parse_events, AT(selection) },
 	{ 0, "min-size", "SIZE",
-	  "Show only allocations, frees, copies and memsets of SIZE or more.", option_size,
-	  AT(selection.min_bytes) },
+	  "Of allocations, frees, copies and memsets, show only those of SIZE or more.",
+	  option_size, AT(selection.min_bytes) },
 	{ 0, "api", "REGEX",
 	  "Show only calls whose function, or the driver function inside it, matches.", option_text,
 	  AT(selection.api) },
@@ -169,7 +169,10 @@ static int open_capture(struct run *run)
 /* Whatever ended it, a capture that began ends with its summary; -ECHILD: it did not begin. */
 static int capture(struct run *run)
 {
-	struct summary summary = { .start_ns = clock_monotonic_ns() };
+	struct summary summary = {
+		.start_ns = clock_monotonic_ns(),
+		.captured_ops = selection_captured_ops(&run->settings.selection),
+	};
 	int err, finish_err;
 
 	if (run->settings.summary_only)
@@ -177,7 +180,7 @@ static int capture(struct run *run)
 	err = live_run(run->live);
 	if (err == -ECHILD)
 		return err;
-	summary.end_ns = clock_monotonic_ns();
+	summary.end_ns = live_end_ns(run->live);
 	finish_err = live_stop(run->live);
 	if (!finish_err)
 		finish_err = live_counters(run->live, &summary.counters);
@@ -229,7 +232,7 @@ static int trace(int argc, char **argv)
 const struct command trace_command = {
 	.name = "trace",
 	.summary = "Show the GPU memory operations of running programs as they happen",
-	.synopsis = "[OPTIONS] -p PID[,PID...] | -- COMMAND [ARGUMENT...]",
+	.synopsis = "[OPTIONS] -p PID[,PID...] | [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Attaches to the CUDA runtime and driver libraries that the processes have mapped"
 		" or map later, and shows every allocation, free, copy, memset, launch,"
@@ -238,7 +241,8 @@ const struct command trace_command = {
 		" summary.\n"
 		"\n"
 		"Where a runtime function calls the driver function that does the work, the two are"
-		" one event: the runtime's name, the driver's values.\n"
+		" one event: the runtime's name, the driver's values. Events come in the order in"
+		" which the calls ended; their times are those at which they began.\n"
 		"\n"
 		"LIVE is what the process holds after the call in the memory space that the call is"
 		" about: device, pool (stream-ordered), managed, pinned or registered. Memory"
@@ -247,7 +251,8 @@ const struct command trace_command = {
 		"\n"
 		"With -- COMMAND, the command is started and traced from its first instruction, and"
 		" its exit code (or 128 plus the number of the signal that killed it) becomes this"
-		" program's; 127 or 126 if it cannot be found or executed.",
+		" program's; 127 or 126 if it cannot be found or executed: then nothing was traced,"
+		" and there is no summary. If tracing fails, the codes below take precedence.",
 	.examples =
 		"# a running program, until Ctrl-C\n"
 		"sudo memscope-bpf trace -p 4711\n"

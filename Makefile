@@ -91,7 +91,7 @@ check-unit: $(UNIT_TESTS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads unreadable rows_driver rows_standin \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads unreadable calls rows_driver rows_standin \
 	rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -101,13 +101,14 @@ WORKLOAD_RUNTIMES := $(filter %/rows_runtime-shared %/rows_runtime-ptds %/rows_r
 $(WORKLOADS)/puppet: tests/workloads/puppet.c
 $(WORKLOADS)/threads: tests/workloads/threads.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
+$(WORKLOADS)/calls: tests/workloads/calls.c
 $(WORKLOADS)/rows_driver: $(addprefix tests/workloads/,rows_driver.c rows_driver_copies.c rows.c)
 $(WORKLOADS)/rows_standin: $(addprefix tests/workloads/,rows_standin.c rows.c)
 $(WORKLOADS)/rows_refused: $(addprefix tests/workloads/,rows_refused.c rows.c)
 $(WORKLOAD_RUNTIMES): $(addprefix tests/workloads/,rows_runtime.c rows_runtime_copies.c rows.c)
 
 $(WORKLOADS)/threads $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
-$(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
+$(WORKLOADS)/calls $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
 %-ptds: WORKLOAD_DEFINES = -DCUDA_API_PER_THREAD_DEFAULT_STREAM
 
 $(WORKLOAD_PROGRAMS): $(wildcard tests/workloads/*.h tests/simcuda/include/*.h) | simcuda
@@ -116,9 +117,15 @@ $(WORKLOAD_PROGRAMS): $(wildcard tests/workloads/*.h tests/simcuda/include/*.h) 
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) $(WORKLOAD_DEFINES) $(filter %.c,$^) -o $@ \
 		-L$(BUILD)/simcuda $(WORKLOAD_LIBS) -pthread -ldl
 
+# Only if the compiler makes jumps of its calls is it worth anything.
+$(WORKLOADS)/shim.so: tests/workloads/shim.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -O2 -foptimize-sibling-calls -fPIC -shared -o $@ $< -ldl
+
 E2E_TESTS := $(wildcard tests/e2e/*.bats)
 
-E2E_DEPS := $(WORKLOAD_PROGRAMS) $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/shim.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json
 
 check-e2e: memscope-bpf docs $(E2E_DEPS)

@@ -114,7 +114,10 @@ enum ms_source_kind {
 			   * then host pointer, device pointer, array */
 	MS_FROM_ENDS_2D,  /* direction of that copy, from both memory types; the source's is at */
 	MS_FROM_ENDS_3D,  /* argument + offset, the other MS_COPY2D_DST or _3D_DST further on */
-	MS_FROM_STRING,   /* NUL-terminated string that the argument points to */
+	MS_FROM_PITCHED_END, /* one end of a cudaMemcpy3DParms: the pointer at argument + offset, or
+				* the array that stands MS_PITCHED_ARRAY before it */
+	MS_FROM_PITCHED_WIDTH, /* its width at argument + offset, if both ends are pointers */
+	MS_FROM_STRING,        /* NUL-terminated string that the argument points to */
 	/* Dimensions of a launch grid and block, six 32-bit numbers: */
 	MS_FROM_ARGS6, /* six arguments, starting with this one */
 	MS_FROM_DIM3S, /* two dim3 by value, two arguments each */
@@ -130,6 +133,8 @@ struct ms_source {
 /* Distance between srcMemoryType and dstMemoryType (cuda.h, CUDA_MEMCPY2D_v2 and _3D_v2). */
 #define MS_COPY2D_DST 56
 #define MS_COPY3D_DST 88
+/* Distance from an end's array to its pointer (driver_types.h, cudaMemcpy3DParms). */
+#define MS_PITCHED_ARRAY 32
 
 enum ms_row_flags {
 	MS_ROW_STACK_ARGS = 1 << 0, /* takes more arguments than fit into registers */
@@ -244,7 +249,8 @@ struct ms_free {
 	__u64 addr;
 };
 
-#define MS_NAME_BYTES 512
+#define MS_NAME_BYTES 512 /* that BPF reads */
+#define MS_NAME_MAX 8192  /* that user space may add to, if the name is longer */
 
 /* A handle's name, or another handle that names the same function. */
 struct ms_name {
@@ -254,7 +260,7 @@ struct ms_name {
 	__u64 string; /* its address in the process, should `name` be cut short or unread */
 	__u32 length; /* bytes of `name` that follow, NUL included; 0: could not be read */
 	__u32 reserved;
-	char name[]; /* at most MS_NAME_BYTES */
+	char name[]; /* at most MS_NAME_MAX */
 };
 
 #define MS_COMM_BYTES 16
@@ -267,7 +273,8 @@ struct ms_process {
 	struct ms_event event;
 	__u64 child_start_ns; /* fork: of the child */
 	__u32 child_pid;      /* fork */
-	__u32 value;          /* exit: the status as wait(2) gives it; attach: the flags */
+	__u32 value;          /* exit: the status as wait(2) gives it; attach: the flags; exec: 1
+			       * if another thread than the first one did it */
 	char comm[MS_COMM_BYTES];
 };
 

@@ -81,8 +81,13 @@ static __always_inline void current_follow(struct ms_thread *thread, const struc
 			current_pop(thread);
 		break;
 	case MS_ACTION_SET_DEVICE:
-		if (!thread->contexts)
+		/* Unless cuCtxSetCurrent was seen, the context is still that of another device. */
+		if (!thread->contexts ||
+		    (current_at(thread, thread->contexts - 1)->device >= 0 &&
+		     current_at(thread, thread->contexts - 1)->device != call->device)) {
+			current_pop(thread);
 			current_push(thread, 0, -1);
+		}
 		current_at(thread, thread->contexts - 1)->device = call->device;
 		break;
 	}
@@ -215,7 +220,7 @@ static __always_inline bool call_is_same(__u8 op, const struct ms_call *outer,
 		return outer->addr == inner->addr;
 	case MS_OP_COPY:
 	case MS_OP_MEMSET:
-		return outer->size == inner->size;
+		return outer->size == inner->size || !(outer->known & MS_KNOWN_SIZE);
 	}
 	return true;
 }
@@ -298,6 +303,21 @@ static __always_inline void call_unwind(struct ms_thread *thread, __u64 sp)
 }
 
 /*
+ * Two calls can begin at the same stack pointer: one function has jumped into the other (a tail
+ * call), and then the kernel's return trampoline is what it will return to; or the earlier one was
+ * left by longjmp.
+ */
+static __always_inline bool call_was_jumped_into(__u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct xol_area *area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+	__u64 trampoline = area ? BPF_CORE_READ(area, vaddr) : 0, return_addr;
+
+	return trampoline && !read_u64(&return_addr, sp) &&
+	       return_addr - trampoline < MS_TRAMPOLINE_BYTES;
+}
+
+/*
  * A free that another free was called for has been announced by that one, unless they free
  * different things.
  */
@@ -354,8 +374,12 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u32 row)
 		call_refuse(spec->op);
 		return false;
 	}
-	call_unwind(thread, sp + 1);
+	call_unwind(thread, sp);
 	depth = thread->depth;
+	if (depth && frame_at(thread, depth - 1)->sp == sp && !call_was_jumped_into(sp)) {
+		call_unwind(thread, sp + 1);
+		depth = thread->depth;
+	}
 	if (depth >= MS_DEPTH) {
 		call_refuse(spec->op);
 		return false;

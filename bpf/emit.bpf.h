@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counts every record, then puts it into its ring. Nothing waits here and nobody is woken: user
+ * Counts every record, then puts it into its ring. Nothing waits here, and calls wake nobody: user
  * space drains the rings on a timer. A record that finds no room is counted as lost.
  */
 #ifndef MS_EMIT_BPF_H
@@ -47,15 +47,17 @@ static __always_inline void count_abandoned(void)
 static const __u32 bulk_ops = 0 MS_OPS(X);
 #undef X
 
+/* User space has to do something about forks and executions, at once: the process is woken. */
 static __always_inline void emit(__u32 kind, const void *record, __u64 size)
 {
+	__u64 flags = kind == MS_KIND_PROCESS ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 	long err;
 
 	count_seen(kind);
 	if (kind < MS_OPS_COUNT && bulk_ops >> kind & 1)
 		err = bpf_ringbuf_output(&ms_bulk, (void *)record, size, BPF_RB_NO_WAKEUP);
 	else
-		err = bpf_ringbuf_output(&ms_critical, (void *)record, size, BPF_RB_NO_WAKEUP);
+		err = bpf_ringbuf_output(&ms_critical, (void *)record, size, flags);
 	if (err)
 		count_lost(kind);
 }

@@ -79,6 +79,7 @@ struct ms_frame {
 };
 
 #define MS_DEPTH 8     /* probed functions on one thread's stack at a time */
+#define MS_TRAMPOLINE_BYTES 4096 /* the page that the return trampoline is in */
 #define MS_CONTEXTS 4  /* current contexts on one thread's stack */
 
 struct ms_current {

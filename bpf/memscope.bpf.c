@@ -52,9 +52,9 @@ int ms_return(struct pt_regs *ctx)
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(ms_exec, struct task_struct *task)
+int BPF_PROG(ms_exec, struct task_struct *task, pid_t old_pid)
 {
-	process_exec(task);
+	process_exec(task, old_pid);
 	return 0;
 }
 

@@ -21,12 +21,19 @@ static __always_inline void process_report(__u16 type, struct task_struct *task,
 	emit(MS_KIND_PROCESS, record, sizeof(*record));
 }
 
-static __always_inline void process_exec(struct task_struct *task)
+/*
+ * Of all threads only the one that executes the program survives, with the leader's pid; `old_pid`
+ * is what it had before.
+ */
+static __always_inline void process_exec(struct task_struct *task, __u32 old_pid)
 {
 	struct ms_process record = {};
 
-	if (target_flags(task->tgid))
-		process_report(MS_TYPE_EXEC, task, &record);
+	if (!target_flags(task->tgid))
+		return;
+	bpf_task_storage_delete(&ms_threads, task);
+	record.value = (__u32)old_pid != (__u32)task->pid;
+	process_report(MS_TYPE_EXEC, task, &record);
 }
 
 static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)

@@ -46,6 +46,23 @@ static __always_inline int read_copy_end(__u64 *value, __u64 addr)
 	return read_u64(value, addr + 8 * type);
 }
 
+static __always_inline int read_pitched_end(__u64 *value, __u64 addr)
+{
+	int err = read_u64(value, addr - MS_PITCHED_ARRAY);
+
+	return !err && !*value ? read_u64(value, addr) : err;
+}
+
+/* cudaMemcpy3DParms begins with the source's array; the destination's is at 64. */
+static __always_inline int read_pitched_width(__u64 *value, __u64 params, __u32 offset)
+{
+	__u64 source, destination;
+
+	if (read_u64(&source, params) || read_u64(&destination, params + 64))
+		return -1;
+	return source || destination ? -1 : read_u64(value, params + offset);
+}
+
 /* By source type * 4 + destination type; not static, or its BTF would have no offset. */
 const __u8 ms_copy_directions[16] = {
 	MS_DIRECTIONS_COUNT, MS_DIRECTIONS_COUNT, MS_DIRECTIONS_COUNT, MS_DIRECTIONS_COUNT,
@@ -104,6 +121,10 @@ static __noinline int value_read(const struct ms_frame *frame, __u32 packed, __u
 		return read_u32(value, arg + source.offset);
 	case MS_FROM_COPY_END:
 		return read_copy_end(value, arg + source.offset);
+	case MS_FROM_PITCHED_END:
+		return read_pitched_end(value, arg + source.offset);
+	case MS_FROM_PITCHED_WIDTH:
+		return read_pitched_width(value, arg, source.offset);
 	case MS_FROM_ENDS_2D:
 		return read_copy_ends(value, arg + source.offset, MS_COPY2D_DST);
 	case MS_FROM_ENDS_3D:

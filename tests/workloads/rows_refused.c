@@ -203,20 +203,23 @@ static void copies_2d(void)
 	}
 }
 
+/* `array`: the destination is one, whose elements only the driver can measure. */
 static void copy_3d(const struct api *api, unsigned int stream, struct cudaExtent extent,
-		    enum cudaMemcpyKind kind)
+		    enum cudaMemcpyKind kind, bool array)
 {
 	struct cudaMemcpy3DParms params;
 
 	memset(&params, 0x5a, sizeof(params)); /* the gaps, too */
+	params.srcArray = NULL;
+	params.dstArray = array ? (void *)A(7) : NULL;
 	params.srcPtr.ptr = (void *)A(5);
 	params.dstPtr.ptr = (void *)A(6);
 	params.extent = extent;
 	params.kind = kind;
 	call_with(api, 0, P(&params));
-	EXPECT(.op = "copy", .api = api->name, .result = REFUSED, .addr = HEX(A(6)),
-	       .size = DEC(extent.width * extent.height * extent.depth), .src = HEX(A(5)),
-	       .stream = HANDLE(stream), .direction = directions[kind]);
+	EXPECT(.op = "copy", .api = api->name, .result = REFUSED, .addr = HEX(A(array ? 7 : 6)),
+	       .size = array ? UNKNOWN : DEC(extent.width * extent.height * extent.depth),
+	       .src = HEX(A(5)), .stream = HANDLE(stream), .direction = directions[kind]);
 }
 
 static void copies_3d(void)
@@ -236,7 +239,9 @@ static void copies_3d(void)
 
 	for (size_t i = 0; i < MANY(rows) * KINDS; i++)
 		copy_3d(&rows[i / KINDS].api, rows[i / KINDS].stream, extents[i % KINDS % 3],
-			i % KINDS);
+			i % KINDS, false);
+	for (size_t i = 0; i < MANY(rows); i++)
+		copy_3d(&rows[i].api, rows[i].stream, extents[0], cudaMemcpyHostToDevice, true);
 }
 
 static void memsets(void)

@@ -160,6 +160,7 @@ static void attach_tool(struct bench *bench, struct tool *tool, enum strategy st
 		.strategy = strategy,
 		.ops = ops,
 		.return_ops = return_ops,
+		.layers = ~0u,
 		.ring_bytes = { 16 << 20, 16 << 20 },
 	};
 	int err = programs_open(&tool->programs, &options);

@@ -16,6 +16,22 @@ enum log_level log_get_level(void)
 	return current_level;
 }
 
+/* Names of processes and files are chosen by others: they must not reach the terminal as they are. */
+static void escape(const char *from, char *to, size_t to_bytes)
+{
+	char *end = to + to_bytes - sizeof("\\x00");
+
+	for (; *from && to < end; from++) {
+		unsigned char c = *from;
+
+		if ((c >= 0x20 && c != 0x7f) || c == '\n')
+			*to++ = c;
+		else
+			to += sprintf(to, "\\x%02x", c);
+	}
+	*to = '\0';
+}
+
 void log_message(enum log_level level, const char *format, ...)
 {
 	static const char *const prefixes[] = {
@@ -24,7 +40,7 @@ void log_message(enum log_level level, const char *format, ...)
 		[LOG_INFO] = "",
 		[LOG_DEBUG] = "debug: ",
 	};
-	char message[1024];
+	char message[1024], text[sizeof(message) + 64];
 	va_list args;
 
 	if (level > current_level)
@@ -32,6 +48,7 @@ void log_message(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
+	escape(message, text, sizeof(text));
 	/* One write, so that lines of several writers do not mix. */
-	fprintf(stderr, "memscope-bpf: %s%s\n", prefixes[level], message);
+	fprintf(stderr, "memscope-bpf: %s%s\n", prefixes[level], text);
 }

@@ -40,8 +40,11 @@ static int found(struct walk *walk, int fd, const char *path)
 		close(fd);
 		return 0;
 	}
-	if (walk->count == MAX_FILES ||
-	    map_set(&walk->seen, status.st_ino ^ status.st_dev << 48, 1) ||
+	if (walk->count == MAX_FILES) {
+		close(fd);
+		return 0;
+	}
+	if (map_set(&walk->seen, status.st_ino ^ status.st_dev << 48, 1) ||
 	    memory_grow(&walk->paths, &walk->capacity, walk->count + 1, sizeof(*walk->paths)))
 		result = -ENOMEM;
 	if (!result) {
@@ -98,12 +101,10 @@ static int read_file(struct walk *walk, const char *path)
 static int open_program(struct walk *walk, pid_t pid, const char *program, char path[PATH_MAX])
 {
 	char search[4096];
-	const struct loader in_path = { walk->loader.root_fd, search, walk->loader.directory };
-
 	if (!strchr(program, '/')) {
 		if (proc_environment(pid, "PATH", search, sizeof(search)))
 			return -ENOENT;
-		return loader_find(&in_path, program, NULL, NULL, NULL, path);
+		return loader_find_program(&walk->loader, program, search, path);
 	}
 	if (snprintf(path, PATH_MAX, "%s%s%s", program[0] == '/' ? "" : walk->loader.directory,
 		     program[0] == '/' ? "" : "/", program) >= PATH_MAX)

@@ -26,6 +26,7 @@
 /* What an epoll event is about; a target's pid comes in the upper half. */
 enum source {
 	SOURCE_DRAIN,
+	SOURCE_FORKS,
 	SOURCE_SIGNAL,
 	SOURCE_MAPPINGS,
 	SOURCE_SEARCH,
@@ -45,6 +46,7 @@ struct live {
 	int epoll_fd, drain_fd, signal_fd, search_fd, end_fd;
 	uint64_t drain_ns; /* current period */
 	sigset_t original_mask;
+	struct rlimit original_files;
 	bool stopping;
 	uint64_t end_ns;  /* when the end began: detaching may take long */
 	bool interrupted; /* once already */
@@ -64,7 +66,7 @@ static int feed(struct live *live, void *record, size_t length)
 static int feed_attach(struct live *live, const struct target *target)
 {
 	struct ms_process record = {
-		.event = { .ts_ns = clock_monotonic_ns(),
+		.event = { .ts_ns = target->attached_ns,
 			   .start_ns = target->start_ns,
 			   .pid = target->pid,
 			   .tid = target->pid,
@@ -93,17 +95,21 @@ static int feed_exit(struct live *live, const struct target *target, int status)
 	return feed(live, &record, sizeof(record));
 }
 
-/* A name that BPF could not read, because its page was not in memory, can be read from here. */
+/*
+ * A name that BPF could not read, because its page was not in memory, or not to its end can be read
+ * from here.
+ */
 static int feed_name(struct live *live, struct ms_name *name, size_t length)
 {
 	struct {
 		struct ms_name name;
-		char bytes[MS_NAME_BYTES];
-	} whole = { .name = *name };
+		char bytes[MS_NAME_MAX];
+	} whole;
 	ssize_t got;
 
-	if (name->length || !name->string)
+	if ((name->length && name->length < MS_NAME_BYTES) || !name->string)
 		return feed(live, name, length);
+	whole.name = *name;
 	got = proc_read_string(name->event.pid, name->string, whole.bytes, sizeof(whole.bytes));
 	if (got <= 0)
 		return feed(live, name, length);
@@ -130,11 +136,10 @@ static void set_comm(struct target *target, const char *program)
 }
 
 /* `program`: what the process is about to execute, or NULL. Its records have yet to be fed. */
-static int add_target(struct live *live, pid_t pid, bool was_running, const char *program,
-		      struct target **result)
+static int add_target(struct live *live, pid_t pid, bool was_running, enum log_level level,
+		      const char *program, struct target **result)
 {
 	uint32_t flags = MS_TARGET_TRACED | (live->options.follow ? MS_TARGET_FOLLOW : 0);
-	enum log_level level = was_running ? LOG_ERROR : LOG_DEBUG;
 	struct target *target;
 	int err = targets_add(&live->targets, pid, level, &target);
 
@@ -144,6 +149,7 @@ static int add_target(struct live *live, pid_t pid, bool was_running, const char
 	if (!err)
 		err = watch(live, target->pidfd, SOURCE_EXIT, pid);
 	target->was_running = was_running;
+	target->attached_ns = clock_monotonic_ns();
 	if (program)
 		set_comm(target, program);
 	if (!err)
@@ -166,7 +172,7 @@ static int attach_to_pid(struct live *live, pid_t pid)
 
 	if (targets_find(&live->targets, pid))
 		return 0;
-	err = add_target(live, pid, true, NULL, &target);
+	err = add_target(live, pid, true, LOG_ERROR, NULL, &target);
 	if (!err && !target->mapped)
 		log_info("process %d (%s) has no CUDA library mapped yet: waiting for one"
 			 " (Ctrl-C ends)",
@@ -174,14 +180,23 @@ static int attach_to_pid(struct live *live, pid_t pid)
 	return err;
 }
 
-/* A child of a followed process: it may be gone before it can be looked at. */
+/*
+ * A child of a followed process: it has been running since it was forked, and may be gone before it
+ * can be looked at.
+ */
 static void follow_child(struct live *live, pid_t pid)
 {
 	struct target *target;
+	int err;
 
-	if (live->options.follow && !targets_find(&live->targets, pid) &&
-	    !add_target(live, pid, false, NULL, &target))
+	if (!live->options.follow || targets_find(&live->targets, pid))
+		return;
+	err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
+	if (!err)
 		feed_attach(live, target);
+	else if (err != -ESRCH)
+		log_warning("process %d, a child of a traced one, is not traced: %s", pid,
+			    strerror(-err));
 }
 
 static void stop(struct live *live)
@@ -195,20 +210,29 @@ static void forget_target(struct live *live, pid_t pid)
 {
 	struct target *target = targets_find(&live->targets, pid);
 
-	if (target && live->targets.count == 1)
+	if (!target)
+		return;
+	if (live->targets.count == 1)
 		stop(live);
-	if (target)
-		targets_remove(&live->targets, target);
+	/* Should it have died too early for the kernel side to have noticed. */
+	programs_set_target(live->programs, pid, 0);
+	targets_remove_dead(&live->targets, target);
 }
 
 static void process_changed(struct live *live, const struct ms_process *process)
 {
 	struct target *target = targets_find(&live->targets, process->event.pid);
 
+	if (live->stopping)
+		return;
 	if (process->event.type == MS_TYPE_FORK)
 		follow_child(live, process->child_pid);
-	else if (process->event.type == MS_TYPE_EXEC && target)
-		target_attach(&live->targets, target, NULL);
+	if (process->event.type != MS_TYPE_EXEC || !target)
+		return;
+	/* What is attached is attached to the first thread; if another one executes, that is gone. */
+	if (process->value)
+		target_detach(&live->targets, target);
+	target_attach(&live->targets, target, NULL);
 }
 
 /* What comes out of the rings. */
@@ -292,7 +316,7 @@ static void handle_signal(struct live *live)
 static void handle_exit(struct live *live, pid_t pid)
 {
 	/* Its last records are in the rings: they come before its end. */
-	drain(live, UINT64_MAX);
+	drain(live, clock_monotonic_ns());
 	if (live->spawned && pid == live->spawn.pid &&
 	    waitpid(pid, &live->command_status, 0) == pid) {
 		live->command_done = true;
@@ -314,7 +338,13 @@ static void handle(struct live *live, uint64_t data)
 	case SOURCE_SIGNAL:
 		handle_signal(live);
 		break;
+	case SOURCE_FORKS:
+		drain(live, clock_monotonic_ns());
+		break;
 	case SOURCE_MAPPINGS:
+		/* The process may be one that has just been forked. */
+		if (live->options.follow)
+			drain(live, clock_monotonic_ns());
 		lost = mappings_drain(live->mappings, mapped, live);
 		if (lost)
 			search_all(live);
@@ -360,10 +390,13 @@ uint64_t live_end_ns(const struct live *live)
 
 int live_stop(struct live *live)
 {
+	stop(live);
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
 	drain(live, UINT64_MAX);
+	/* Nobody reads signals any more: from now on they do what they do to any program. */
+	sigprocmask(SIG_SETMASK, &live->original_mask, NULL);
 	return live->err;
 }
 
@@ -427,6 +460,15 @@ static int open_mappings(struct live *live)
 	return open_timer(live, &live->search_fd, SOURCE_SEARCH, SEARCH_NS);
 }
 
+/* Edge-triggered: woken by the records that wake, not as long as there are any. */
+static int watch_forks(struct live *live)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = SOURCE_FORKS };
+	int fd = programs_ring_fd(live->programs, RING_CRITICAL);
+
+	return epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
 static int open_loop(struct live *live)
 {
 	int err;
@@ -440,6 +482,8 @@ static int open_loop(struct live *live)
 		err = open_timer(live, &live->drain_fd, SOURCE_DRAIN, DRAIN_NS);
 	if (!err && live->options.duration_ns)
 		err = open_timer(live, &live->end_fd, SOURCE_END, live->options.duration_ns);
+	if (!err)
+		err = watch_forks(live);
 	if (!err)
 		err = open_mappings(live);
 	if (err)
@@ -465,6 +509,7 @@ static int open_programs(struct live *live)
 		/* A handle is only known when the call that names it has returned. */
 		.ops = live->options.ops & ~(entries_only ? 1u << MS_OP_NAME : 0),
 		.return_ops = entries_only ? 0 : live->options.ops,
+		.layers = live->options.layers,
 		.ring_bytes = { [RING_CRITICAL] = ring_bytes, [RING_BULK] = ring_bytes },
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
@@ -489,11 +534,24 @@ static int open_targets(struct live *live)
 		err = attach_to_pid(live, live->options.pids[i]);
 	if (err || !live->options.command)
 		return err;
-	err = spawn_prepare(&live->spawn, live->options.command, &live->original_mask);
+	err = spawn_prepare(&live->spawn, live->options.command, &live->original_mask,
+			    &live->original_files);
 	if (err)
 		return err;
 	live->spawned = true;
-	return add_target(live, live->spawn.pid, false, live->options.command[0], &target);
+	return add_target(live, live->spawn.pid, false, LOG_ERROR, live->options.command[0],
+			  &target);
+}
+
+/* A link is a descriptor, and there is one per library and process, or even per function. */
+static void raise_file_limit(struct live *live)
+{
+	struct rlimit raised;
+
+	getrlimit(RLIMIT_NOFILE, &live->original_files);
+	raised = live->original_files;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &raised);
 }
 
 int live_open(struct live **result, const struct live_options *options)
@@ -506,9 +564,12 @@ int live_open(struct live **result, const struct live_options *options)
 	live->options = *options;
 	live->epoll_fd = live->drain_fd = live->signal_fd = live->search_fd = live->end_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
+	raise_file_limit(live);
 	err = open_programs(live);
 	if (!err)
 		err = open_loop(live);
+	if (!err)
+		err = closer_open(&live->targets.closer);
 	if (!err)
 		err = open_targets(live);
 	if (err) {
@@ -531,6 +592,7 @@ void live_close(struct live *live)
 		return;
 	spawn_abort(&live->spawn);
 	targets_fini(&live->targets);
+	closer_close(live->targets.closer);
 	mappings_close(live->mappings);
 	programs_close(live->programs);
 	close_fd(live->end_fd);

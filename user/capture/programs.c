@@ -18,7 +18,7 @@
 struct programs {
 	struct memscope_bpf *skeleton;
 	enum strategy strategy;
-	uint32_t ops, return_ops;
+	uint32_t ops, return_ops, layers;
 	struct ring rings[RINGS_COUNT];
 };
 
@@ -134,6 +134,7 @@ int programs_open(struct programs **result, const struct programs_options *optio
 	programs->strategy = options->strategy;
 	programs->ops = options->ops;
 	programs->return_ops = options->return_ops;
+	programs->layers = options->layers;
 	programs->skeleton = memscope_bpf__open();
 	if (!programs->skeleton) {
 		err = -errno;
@@ -167,6 +168,12 @@ void programs_close(struct programs *programs)
 struct ring *programs_rings(struct programs *programs)
 {
 	return programs->rings;
+}
+
+int programs_ring_fd(const struct programs *programs, int ring)
+{
+	return bpf_map__fd(ring == RING_BULK ? programs->skeleton->maps.ms_bulk :
+					       programs->skeleton->maps.ms_critical);
 }
 
 /* ---- maps ------------------------------------------------------------------------------------ */
@@ -330,8 +337,10 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 	cookies = offsets + library->points_count;
 	for (i = 0; i < library->points_count; i++) {
 		const struct library_point *point = &library->points[i];
+		const struct probe *probe = probe_at(point->row);
 
-		if (!(programs->ops >> probe_at(point->row)->spec.op & 1))
+		if (!(programs->ops >> probe->spec.op & 1) ||
+		    !(programs->layers >> probe->layer & 1))
 			continue;
 		offsets[site.count] = point->file_offset;
 		cookies[site.count++] = point->row;
@@ -354,4 +363,11 @@ void attachment_close(struct attachment *attachment)
 		close(attachment->fds[--attachment->count]);
 	free(attachment->fds);
 	*attachment = (struct attachment){ 0 };
+}
+
+void attachment_close_later(struct attachment *attachment, struct closer *closer)
+{
+	closer_add(closer, attachment->fds, attachment->count);
+	attachment->count = 0;
+	attachment_close(attachment);
 }

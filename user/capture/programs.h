@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "capture/closer.h"
 #include "capture/features.h"
 #include "capture/library.h"
 #include "capture/ring.h"
@@ -33,6 +34,7 @@ struct programs_options {
 	enum strategy strategy;
 	uint32_t ops;        /* bit set of enum ms_op: functions that get probes */
 	uint32_t return_ops; /* those whose results and durations are wanted: a trap more */
+	uint32_t layers;     /* bit set of enum ms_layer: functions that get probes */
 	uint64_t ring_bytes[RINGS_COUNT];
 };
 
@@ -44,6 +46,9 @@ void programs_close(struct programs *programs);
 
 /* The two rings, mapped; they live as long as the programs. */
 struct ring *programs_rings(struct programs *programs);
+
+/* Becomes readable, edge-triggered, when a process record is in the ring. */
+int programs_ring_fd(const struct programs *programs, int ring);
 
 /* The sums over all CPUs. Returns 0 or -errno. */
 int programs_counters(const struct programs *programs, struct ms_counters *counters);
@@ -73,5 +78,8 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 
 /* When this returns, none of its programs runs any more. */
 void attachment_close(struct attachment *attachment);
+
+/* The same for a process that is gone, later. `closer` may be NULL: then at once. */
+void attachment_close_later(struct attachment *attachment, struct closer *closer);
 
 #endif /* MEMSCOPE_CAPTURE_PROGRAMS_H */

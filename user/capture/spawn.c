@@ -18,12 +18,14 @@ static void close_fd(int *fd)
 }
 
 /* In the child: all that happens before execvp() is async-signal-safe. */
-static void run(int wait_fd, int error_fd, char *const *command, const sigset_t *mask)
+static void run(int wait_fd, int error_fd, char *const *command, const sigset_t *mask,
+		const struct rlimit *files)
 {
 	int err;
 	char byte;
 
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	setrlimit(RLIMIT_NOFILE, files);
 	/* A byte: go. End of file: the tracer is gone. */
 	if (read(wait_fd, &byte, 1) != 1)
 		_exit(127);
@@ -34,7 +36,8 @@ static void run(int wait_fd, int error_fd, char *const *command, const sigset_t 
 	_exit(err == ENOENT ? 127 : 126);
 }
 
-int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mask)
+int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mask,
+		  const struct rlimit *files)
 {
 	int wait_pipe[2], error_pipe[2], err;
 
@@ -51,7 +54,7 @@ int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mas
 	spawn->pid = fork();
 	if (spawn->pid == 0) {
 		close(wait_pipe[1]);
-		run(wait_pipe[0], error_pipe[1], command, mask);
+		run(wait_pipe[0], error_pipe[1], command, mask, files);
 	}
 	err = errno;
 	close(wait_pipe[0]);

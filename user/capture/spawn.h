@@ -6,6 +6,7 @@
 #define MEMSCOPE_CAPTURE_SPAWN_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct spawn {
@@ -14,8 +15,12 @@ struct spawn {
 	int error_fd;   /* says why the command could not be executed */
 };
 
-/* Forks; the child waits. It gets the signal mask `mask`. Returns 0 or -errno, logged. */
-int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mask);
+/*
+ * Forks; the child waits. It gets the signal mask `mask` and the limit of open files `files`.
+ * Returns 0 or -errno, logged.
+ */
+int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mask,
+		  const struct rlimit *files);
 
 /* Lets the command run. Returns 0, or -errno if it could not be executed, logged. */
 int spawn_release(struct spawn *spawn, const char *name);

@@ -13,6 +13,12 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
+void target_detach(struct targets *targets, struct target *target)
+{
+	while (target->count)
+		attachment_close_later(&target->attachments[--target->count], targets->closer);
+}
+
 static void target_free(struct target *target)
 {
 	while (target->count)
@@ -103,6 +109,12 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	targets->targets[targets->count++] = target;
 	*result = target;
 	return 0;
+}
+
+void targets_remove_dead(struct targets *targets, struct target *target)
+{
+	target_detach(targets, target);
+	targets_remove(targets, target);
 }
 
 void targets_remove(struct targets *targets, struct target *target)

@@ -20,8 +20,9 @@ struct target {
 	int pidfd; /* readable once the process is gone */
 	struct attachment *attachments;
 	size_t count, capacity;
-	bool was_running; /* before it was attached to */
-	bool mapped;      /* one of them is mapped in the process, not only expected */
+	bool was_running;     /* before it was attached to */
+	uint64_t attached_ns; /* when that began, CLOCK_MONOTONIC */
+	bool mapped;          /* one of them is mapped in the process, not only expected */
 };
 
 struct targets {
@@ -29,7 +30,8 @@ struct targets {
 	size_t count, capacity;
 	struct library_cache cache;
 	struct programs *programs;
-	bool map_files; /* FEATURE_MAP_FILES */
+	bool map_files;        /* FEATURE_MAP_FILES */
+	struct closer *closer; /* NULL: what belongs to dead processes is closed at once */
 };
 
 void targets_fini(struct targets *targets);
@@ -42,8 +44,14 @@ struct target *targets_find(const struct targets *targets, pid_t pid);
  */
 int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct target **target);
 
+/* Forgets all probes, which do nothing any more; target_attach() looks for everything anew. */
+void target_detach(struct targets *targets, struct target *target);
+
 /* Detaches from the process and forgets it. */
 void targets_remove(struct targets *targets, struct target *target);
+
+/* The same for a process that is gone: without waiting. */
+void targets_remove_dead(struct targets *targets, struct target *target);
 
 /*
  * Attaches to what the process has mapped and to what it is likely to map; if it is about to

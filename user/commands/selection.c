@@ -77,6 +77,36 @@ int selection_parse_events(const struct option_row *row, const char *value, void
 	return err;
 }
 
+int selection_parse_layer(const struct option_row *row, const char *value, void *settings)
+{
+	struct selection *selection = place(row, settings);
+	uint32_t layer;
+
+	selection->layers = 0;
+	if (!strcmp(value, "auto"))
+		return 0;
+	for (layer = 0; layer < MS_LAYERS_COUNT; layer++)
+		if (!strcmp(value, probe_layer_name(layer)))
+			selection->layers = 1u << layer;
+	if (selection->layers)
+		return 0;
+	log_error("--%s: there is no layer \"%s\"; choose from %s", row->name, value,
+		  row->argument);
+	return -EINVAL;
+}
+
+/*
+ * Both, so that a call has the name that the program used and the values that the driver got. But
+ * which driver call belongs to which runtime call is seen at their ends.
+ */
+uint32_t selection_layers(const struct selection *selection, bool entries_only)
+{
+	if (selection->layers)
+		return selection->layers;
+	return entries_only ? 1u << MS_LAYER_DRIVER :
+			      1u << MS_LAYER_DRIVER | 1u << MS_LAYER_RUNTIME;
+}
+
 int selection_check(const struct selection *selection)
 {
 	if (selection->api && !*selection->api)

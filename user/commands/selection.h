@@ -18,7 +18,8 @@ struct selection {
 	size_t pids_count, pids_capacity;
 	char *const *command; /* NULL-terminated; NULL: none */
 	bool follow;
-	uint32_t ops; /* bit set of enum ms_op; 0: the default */
+	uint32_t ops;    /* bit set of enum ms_op; 0: the default */
+	uint32_t layers; /* bit set of enum ms_layer; 0: the default */
 	uint64_t min_bytes;
 	const char *api; /* regular expression; NULL: all */
 };
@@ -26,6 +27,7 @@ struct selection {
 /* Parsers for rows whose place in the settings is a struct selection. */
 int selection_parse_pids(const struct option_row *row, const char *value, void *settings);
 int selection_parse_events(const struct option_row *row, const char *value, void *settings);
+int selection_parse_layer(const struct option_row *row, const char *value, void *settings);
 
 /* Returns EXIT_OK, or EXIT_USAGE after a message, if it does not say what to trace. */
 int selection_check(const struct selection *selection);
@@ -35,6 +37,9 @@ int selection_filter(const struct selection *selection, struct filter *filter);
 
 /* What has to be captured for that: a bit set of enum ms_op. */
 uint32_t selection_captured_ops(const struct selection *selection);
+
+/* Which layers, as a bit set of enum ms_layer, if calls are (not) followed to their ends. */
+uint32_t selection_layers(const struct selection *selection, bool entries_only);
 
 void selection_fini(struct selection *selection);
 

@@ -79,10 +79,17 @@ static const struct option_row rows[] = {
 	  "Size of each of the two ring buffers (default 64M). Events that find no room are lost,"
 	  " and counted.",
 	  parse_buffer, AT(buffer_bytes) },
+	{ 0, "layer", "auto|runtime|driver",
+	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both and show a runtime call"
+	  " and the driver call that it makes as one. The driver alone has the complete account"
+	  " for the least cost: also of what uses no runtime, or one that cannot be found. The"
+	  " runtime alone misses those, but has the names that programs use.",
+	  selection_parse_layer, AT(selection) },
 	{ 0, "no-return", NULL,
 	  "Probe only where functions begin: half the cost, and no return address is touched, which"
 	  " programs that switch stacks by themselves need. Results, durations, the addresses of"
-	  " allocations, kernel names and contexts are then unknown, and so is what is live.",
+	  " allocations, kernel names and contexts are then unknown, and so is what is live. With"
+	  " --layer=auto, the driver's functions alone.",
 	  option_flag, AT(no_return) },
 	{ 0, "without", "FEATURE[,FEATURE...]",
 	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
@@ -155,6 +162,7 @@ static int open_capture(struct run *run)
 		.command = settings->selection.command,
 		.follow = settings->selection.follow,
 		.ops = selection_captured_ops(&settings->selection),
+		.layers = selection_layers(&settings->selection, settings->no_return),
 		.entries_only = settings->no_return,
 		.duration_ns = settings->duration_ns,
 		.ring_bytes = settings->buffer_bytes,

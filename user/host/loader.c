@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -64,15 +63,37 @@ static int open_in_directory(const struct loader *loader, const char *directory,
 	return loader_open_in_root(loader->root_fd, path);
 }
 
-/* Directories separated by colons or semicolons. */
+/*
+ * Directories separated by colons or semicolons. An empty one is the working directory, an empty
+ * list is none.
+ */
 static int search_list(const struct loader *loader, const char *list, const char *name,
 		       const char *origin, char path[PATH_MAX])
 {
-	char *copy = strdup(list ? list : ""), *rest = copy, *directory;
+	char *copy = list && *list ? strdup(list) : NULL, *rest = copy, *directory;
 	int fd = -ENOENT;
 
 	while (fd < 0 && rest && (directory = strsep(&rest, ":;")))
 		fd = open_in_directory(loader, directory, name, origin, path);
+	free(copy);
+	return fd;
+}
+
+int loader_find_program(const struct loader *loader, const char *name, const char *list,
+			char path[PATH_MAX])
+{
+	char *copy = strdup(list), *rest = copy, *directory;
+	struct stat status;
+	int fd = -ENOENT;
+
+	while (fd < 0 && rest && (directory = strsep(&rest, ":"))) {
+		fd = open_in_directory(loader, directory, name, NULL, path);
+		if (fd < 0 || (!fstat(fd, &status) && S_ISREG(status.st_mode) &&
+			       status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
+			continue;
+		close(fd);
+		fd = -ENOENT;
+	}
 	free(copy);
 	return fd;
 }
@@ -131,7 +152,7 @@ static int search_cache_bytes(const struct loader *loader, const char *cache, si
 		const char *name = cache_string(cache, length, entries[i].name);
 		const char *path = cache_string(cache, length, entries[i].path);
 
-		if (!name || !path || strcmp(name, wanted) != 0)
+		if (!name || !path || path[0] != '/' || strcmp(name, wanted) != 0)
 			continue;
 		if (snprintf(result, PATH_MAX, "%s", path) < PATH_MAX)
 			fd = loader_open_in_root(loader->root_fd, path);
@@ -144,6 +165,7 @@ static int search_cache(const struct loader *loader, const char *name, char path
 	int fd = loader_open_in_root(loader->root_fd, CACHE_PATH), result = -ENOENT;
 	struct stat status;
 	char *bytes, *cache;
+	ssize_t length;
 
 	if (fd < 0)
 		return fd;
@@ -151,16 +173,15 @@ static int search_cache(const struct loader *loader, const char *name, char path
 		close(fd);
 		return -EBADMSG;
 	}
-	bytes = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	/* Read, not mapped: whoever it belongs to could cut it short. */
+	bytes = malloc(status.st_size);
+	length = bytes ? pread(fd, bytes, status.st_size, 0) : -1;
 	close(fd);
-	if (bytes == MAP_FAILED)
-		return -errno;
 	/* An older format may come first, padded to 8 bytes. */
-	cache = memmem(bytes, status.st_size, cache_magic, sizeof(cache_magic) - 1);
-	if (cache && (uintptr_t)cache % 8 == 0)
-		result = search_cache_bytes(loader, cache, status.st_size - (cache - bytes), name,
-					    path);
-	munmap(bytes, status.st_size);
+	cache = length > 0 ? memmem(bytes, length, cache_magic, sizeof(cache_magic) - 1) : NULL;
+	if (cache && (cache - bytes) % 8 == 0)
+		result = search_cache_bytes(loader, cache, length - (cache - bytes), name, path);
+	free(bytes);
 	return result;
 }
 

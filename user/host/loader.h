@@ -26,4 +26,8 @@ int loader_open_in_root(int root_fd, const char *path);
 int loader_find(const struct loader *loader, const char *name, const char *origin,
 		const char *rpath, const char *runpath, char path[PATH_MAX]);
 
+/* The same for a program that execvp(3) finds in the list of directories `list`. */
+int loader_find_program(const struct loader *loader, const char *name, const char *list,
+			char path[PATH_MAX]);
+
 #endif /* MEMSCOPE_HOST_LOADER_H */

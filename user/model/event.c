@@ -30,7 +30,7 @@ static int decode_call(const struct ms_call *call, struct event *event)
 
 static int decode_name(const struct ms_name *name, size_t length)
 {
-	if (name->length > MS_NAME_BYTES || sizeof(*name) + name->length != length)
+	if (name->length > MS_NAME_MAX || sizeof(*name) + name->length != length)
 		return -EINVAL;
 	/* Terminated, and nowhere before. */
 	return !name->length || strnlen(name->name, name->length) == name->length - 1 ? 0 : -EINVAL;

@@ -117,7 +117,20 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct xol_area {
+	long unsigned int vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct mm_struct {
+		struct uprobes_state uprobes_state;
+};
+
 struct task_struct {
+	struct mm_struct *mm;
 	int exit_code;
 	pid_t pid;
 	pid_t tgid;

@@ -34,9 +34,11 @@ struct node {
 
 struct arena {
 	pthread_mutex_t lock;
+	int fd;          /* of a shared arena */
+	uint64_t mapped; /* what the file is mapped to: base, or a little before */
 	uint64_t base;
 	uint32_t granules;
-	uint32_t used; /* live or parked */
+	uint32_t used; /* live, parked or claimed */
 	unsigned int granule_shift;
 	uint32_t unused_node; /* a list through next */
 	uint32_t node_count;
@@ -331,19 +333,24 @@ static uint32_t lookup(struct arena *arena, uint64_t addr)
 	return index;
 }
 
-struct arena *arena_new(uint64_t capacity_bytes, uint64_t granule_bytes)
+struct arena *arena_new(uint64_t capacity_bytes, uint64_t granule_bytes, bool shared)
 {
 	struct arena *arena = calloc(1, sizeof(*arena));
 	uint64_t granules = capacity_bytes / granule_bytes;
+	uint64_t space_bytes;
 	uint32_t all;
+	void *space;
 
 	if (!arena || granules >= UINT32_MAX)
 		env_fatal("SIMCUDA_MEMORY", "(capacity)", "too much for one arena");
 	pthread_mutex_init(&arena->lock, NULL);
 	arena->granules = (uint32_t)granules;
 	arena->granule_shift = (unsigned int)__builtin_ctzll(granule_bytes);
-	/* One granule is never handed out, so that the space has no zero-sized corner cases. */
-	arena->base = (uint64_t)(uintptr_t)reserve_space((granules + 1) * granule_bytes);
+	/* One granule more, for the alignment, and so that there are no zero-sized corner cases. */
+	space_bytes = (granules + 1) * granule_bytes;
+	space = shared ? reserve_shared(space_bytes, &arena->fd) : reserve_space(space_bytes);
+	arena->mapped = (uint64_t)(uintptr_t)space;
+	arena->base = (arena->mapped + granule_bytes - 1) & ~(granule_bytes - 1);
 	arena->nodes = reserve_space((granules + 2) * sizeof(*arena->nodes));
 	arena->node_at = reserve_space((granules + 1) * sizeof(*arena->node_at));
 	bitset_init(&arena->starts, granules + 1);
@@ -355,6 +362,12 @@ struct arena *arena_new(uint64_t capacity_bytes, uint64_t granule_bytes)
 		push(arena, all, NODE_MERGED);
 	}
 	return arena;
+}
+
+int arena_file(const struct arena *arena, uint64_t addr, uint64_t *offset)
+{
+	*offset = addr - arena->mapped;
+	return arena->fd;
 }
 
 bool arena_alloc(struct arena *arena, struct arena_block *block)
@@ -475,9 +488,34 @@ uint64_t arena_trim(struct arena *arena, const void *owner, uint64_t max_bytes)
 	return trimmed;
 }
 
+bool arena_claim(struct arena *arena, uint64_t size_bytes)
+{
+	uint32_t count = to_granules(arena, size_bytes);
+	bool room;
+
+	pthread_mutex_lock(&arena->lock);
+	room = count <= arena->granules - arena->used;
+	if (room)
+		arena->used += count;
+	pthread_mutex_unlock(&arena->lock);
+	return room;
+}
+
+void arena_unclaim(struct arena *arena, uint64_t size_bytes)
+{
+	pthread_mutex_lock(&arena->lock);
+	arena->used -= to_granules(arena, size_bytes);
+	pthread_mutex_unlock(&arena->lock);
+}
+
 uint64_t arena_rounded(const struct arena *arena, uint64_t size_bytes)
 {
 	return (uint64_t)to_granules(arena, size_bytes) << arena->granule_shift;
+}
+
+uint64_t arena_base(const struct arena *arena)
+{
+	return arena->base;
 }
 
 uint64_t arena_capacity(const struct arena *arena)

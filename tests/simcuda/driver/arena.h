@@ -27,6 +27,10 @@ enum arena_use {
 	ARENA_MANAGED = 16,
 	ARENA_PINNED = 32,
 	ARENA_REGISTERED = 64, /* never in an arena: user memory made known by cuMemHostRegister */
+	ARENA_RESERVED = 128,  /* addresses only, see mapping.h; the following are mapped to some */
+	ARENA_MAPPED = 256,    /* by cuMemMap */
+	ARENA_IMPORTED = 512,  /* by cuIpcOpenMemHandle */
+	ARENA_EXTERNAL = 1024, /* by cuExternalMemoryGetMappedBuffer */
 };
 
 struct arena_block {
@@ -38,8 +42,14 @@ struct arena_block {
 	unsigned int flags; /* the caller's */
 };
 
-/* granule_bytes: a power of two; every block is aligned to it and a multiple of it. */
-struct arena *arena_new(uint64_t capacity_bytes, uint64_t granule_bytes);
+/*
+ * granule_bytes: a power of two; every block is aligned to it and a multiple of it. shared: the
+ * bytes are those of a file.
+ */
+struct arena *arena_new(uint64_t capacity_bytes, uint64_t granule_bytes, bool shared);
+
+/* The file of a shared arena, and where in it the byte at addr is. */
+int arena_file(const struct arena *arena, uint64_t addr, uint64_t *offset);
 
 /* The fields use, owner, flags and size_bytes are the request; addr and id are filled in. */
 bool arena_alloc(struct arena *arena, struct arena_block *block);
@@ -64,8 +74,13 @@ bool arena_park(struct arena *arena, uint64_t addr);
 bool arena_unpark(struct arena *arena, struct arena_block *block);
 uint64_t arena_trim(struct arena *arena, const void *owner, uint64_t max_bytes);
 
+/* Memory that takes from the capacity but has no place in the arena. */
+bool arena_claim(struct arena *arena, uint64_t size_bytes);
+void arena_unclaim(struct arena *arena, uint64_t size_bytes);
+
 /* What a block of size_bytes takes from the capacity. */
 uint64_t arena_rounded(const struct arena *arena, uint64_t size_bytes);
+uint64_t arena_base(const struct arena *arena);
 uint64_t arena_capacity(const struct arena *arena);
 uint64_t arena_used(struct arena *arena);
 

@@ -28,7 +28,7 @@ void device_setup(void)
 	count = env_count("SIMCUDA_DEVICES", 1, DEVICE_MAX);
 	for (unsigned int i = 0; i < count; i++) {
 		devices[i].ordinal = (int)i;
-		devices[i].memory = arena_new(memory, DEVICE_GRANULE);
+		devices[i].memory = arena_new(memory, DEVICE_GRANULE, true);
 		devices[i].default_pool = pool_new_default(&devices[i]);
 		devices[i].pool = devices[i].default_pool;
 	}

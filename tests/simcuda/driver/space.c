@@ -19,7 +19,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* two registrations at
 
 void space_setup(void)
 {
-	host = arena_new(HOST_BYTES, HOST_GRANULE);
+	host = arena_new(HOST_BYTES, HOST_GRANULE, false);
 }
 
 struct arena *space_host(void)

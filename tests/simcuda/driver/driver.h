@@ -145,6 +145,7 @@ void module_free_owned(CUcontext owner);
 /* array.c: an array is rows of row_bytes, height of them to a slice, depth slices */
 struct array_layout {
 	CUdeviceptr addr;
+	uint64_t element_bytes;
 	uint64_t row_bytes;
 	uint64_t height;
 	uint64_t depth;

@@ -96,6 +96,9 @@ static void clear(CUcontext context)
 	event_free_owned(context);
 	module_free_owned(context);
 	array_free_owned(context);
+	mapping_free_owned(context);
+	physical_free_owned(context);
+	external_free_owned(context);
 	space_free_owned(context);
 }
 

@@ -17,13 +17,13 @@ static CUresult move(CUdeviceptr dst, bool dst_ok, CUdeviceptr src, bool src_ok,
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!size)
 		return CUDA_SUCCESS;
-	if (!dst_ok || !src_ok)
+	if (!dst_ok || !src_ok || !space_writable(dst, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size);
 	return CUDA_SUCCESS;
 }
 
-static CUresult unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
+CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
 {
 	return move(dst, space_readable(dst, size), src, space_readable(src, size), size, stream);
 }
@@ -67,7 +67,7 @@ static void note_direction(struct oracle_line *line, CUdeviceptr dst, CUdevicept
 CU_DEFINE_PTDS(CONTEXT, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size),
 	       (dst, src, size), NOTE_COPY, note_direction(line, dst, src))
 {
-	return unified(dst, src, size, NULL);
+	return copy_unified(dst, src, size, NULL);
 }
 
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpyAsync,
@@ -75,7 +75,7 @@ CU_DEFINE_PTSZ(CONTEXT, cuMemcpyAsync,
 	       (dst, src, size, stream), NOTE_COPY, note_direction(line, dst, src),
 	       HEX(stream, stream))
 {
-	return unified(dst, src, size, stream);
+	return copy_unified(dst, src, size, stream);
 }
 
 CU_DEFINE_PTDS(CONTEXT, cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size),

@@ -88,7 +88,7 @@ static struct end end_of(const CUDA_MEMCPY3D *c, CUmemorytype type, CUdeviceptr 
 	return end;
 }
 
-static CUresult copy_box(const CUDA_MEMCPY3D *c, CUstream stream)
+CUresult copy_box(const CUDA_MEMCPY3D *c, CUstream stream)
 {
 	struct end src, dst;
 
@@ -100,7 +100,7 @@ static CUresult copy_box(const CUDA_MEMCPY3D *c, CUstream stream)
 		     c->srcY, c->srcZ);
 	dst = end_of(c, c->dstMemoryType, destination(c), c->dstPitch, c->dstHeight, c->dstXInBytes,
 		     c->dstY, c->dstZ);
-	if (!src.ok || !dst.ok)
+	if (!src.ok || !dst.ok || !space_writable(dst.first, span(&dst, c)))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t z = 0; z < c->Depth; z++)
 		for (size_t y = 0; y < c->Height; y++)

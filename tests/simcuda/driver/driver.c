@@ -48,6 +48,7 @@ static bool initialize(void)
 	if (first) {
 		device_setup();
 		space_setup();
+		mapping_setup();
 		pthread_atfork(NULL, NULL, after_fork_child);
 		__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
 	}

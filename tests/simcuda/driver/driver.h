@@ -57,6 +57,20 @@
 #define CU_DEFINE_PTSZ(need, name, ...) CU_DEFINE_TWO(need, name, _ptsz, __VA_ARGS__)
 #define CU_DEFINE_V2(need, name, ...) CU_DEFINE_TWO(need, name, _v2, __VA_ARGS__)
 
+/*
+ * Batches: `name` and `name`_ptsz, whose body is also told what a stream of NULL stands for:
+ * BATCH_STREAM is the stream with that resolved.
+ */
+#define CU_BATCH_PARAMS(...) (CUstream default_stream, __VA_ARGS__)
+#define CU_BATCH_LEGACY(...) (CU_STREAM_LEGACY, __VA_ARGS__)
+#define CU_BATCH_PER_THREAD(...) (CU_STREAM_PER_THREAD, __VA_ARGS__)
+#define CU_DEFINE_BATCH(name, params, args, ...) \
+	static CUresult body_##name CU_BATCH_PARAMS params; \
+	CU_ENTRY(CONTEXT, name, params, body_##name CU_BATCH_LEGACY args, __VA_ARGS__) \
+	CU_ENTRY(CONTEXT, name##_ptsz, params, body_##name CU_BATCH_PER_THREAD args, __VA_ARGS__) \
+	static CUresult body_##name CU_BATCH_PARAMS params
+#define BATCH_STREAM (stream ? stream : default_stream)
+
 /* The names without behaviour; their arguments do not matter. */
 #define CU_NOT_SUPPORTED(name) \
 	CUresult name(void); \
@@ -116,10 +130,12 @@ void space_setup(void);
 struct arena *space_host(void);
 struct arena *space_arena(CUdeviceptr addr); /* NULL: in none */
 bool space_find(CUdeviceptr addr, struct arena_block *block);
-bool space_valid(CUdeviceptr addr, uint64_t size_bytes);    /* all of it in one block */
+bool space_valid(CUdeviceptr addr, uint64_t size_bytes);    /* all of it there, in one piece */
 bool space_readable(CUdeviceptr addr, uint64_t size_bytes); /* that, or ordinary host memory */
-char space_letter(CUdeviceptr addr);                        /* H, D or M(anaged), as in HtoD */
-struct device *space_device(const struct arena_block *block);
+bool space_writable(CUdeviceptr addr, uint64_t size_bytes); /* not mapped for reading only */
+bool space_on_host(const struct arena_block *block);
+char space_letter(CUdeviceptr addr);                          /* H, D or M(anaged), as in HtoD */
+struct device *space_device(const struct arena_block *block); /* NULL: mapped host memory */
 CUcontext space_context(const struct arena_block *block);
 bool space_register(const struct arena_block *block); /* false: overlaps a known one */
 bool space_unregister(CUdeviceptr addr);
@@ -130,6 +146,30 @@ bool pool_free(CUdeviceptr addr);             /* false: not from a pool */
 void pool_synchronize(struct device *device); /* gives back what is above the thresholds */
 void pool_reset(struct device *device);
 CUmemoryPool pool_new_default(struct device *device);
+
+/* mapping.c: see mapping.h for the rest; flags as in cuMemSetAccess */
+void mapping_setup(void);
+bool mapping_contains(CUdeviceptr addr);
+bool mapping_find(CUdeviceptr addr, struct arena_block *block);
+bool mapping_accessible(CUdeviceptr addr, uint64_t size_bytes, unsigned int flags);
+struct device *mapping_device(CUdeviceptr addr); /* NULL: mapped host memory */
+void mapping_free_owned(CUcontext owner);
+
+/* physical.c, vmm.c, external.c */
+void physical_free_owned(CUcontext owner);
+bool vmm_reserved(CUdeviceptr addr, CUdeviceptr *start, size_t *size_bytes);
+bool external_free(CUdeviceptr addr); /* false: not a buffer of external memory */
+void external_free_owned(CUcontext owner);
+
+/* copy.c, copy3d.c: between whatever the addresses are */
+CUresult copy_unified(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream);
+CUresult copy_box(const CUDA_MEMCPY3D *copy, CUstream stream);
+
+/* batch.c: attributes each of which is for the copies from a start on, until the next one's */
+CUresult batch_check_stream(CUstream stream);
+bool batch_starts_valid(const size_t *starts, size_t start_count, size_t count);
+void batch_note(struct oracle_line *line, const CUdeviceptr *dsts, const CUdeviceptr *srcs,
+		const size_t *sizes, size_t count); /* srcs may be NULL: no copies */
 
 /* stream.c, event.c */
 bool stream_valid(CUstream stream);

@@ -60,14 +60,17 @@ CU_DEFINE(CONTEXT, cuMemAllocManaged, (CUdeviceptr *ptr, size_t size, unsigned i
 	return allocate(space_host(), ARENA_MANAGED, size, flags, ptr);
 }
 
-/* Takes memory from pools as well: cuMemFree is then a synchronous cuMemFreeAsync. */
+/*
+ * Takes memory from pools as well: cuMemFree is then a synchronous cuMemFreeAsync. And buffers of
+ * external memory.
+ */
 CU_DEFINE(CONTEXT, cuMemFree_v2, (CUdeviceptr ptr), (ptr), HEX(addr, ptr))
 {
 	struct arena *arena = space_arena(ptr);
 
 	if (arena && arena_free(arena, ptr, ARENA_DEVICE | ARENA_MANAGED))
 		return CUDA_SUCCESS;
-	return pool_free(ptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return pool_free(ptr) || external_free(ptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CU_DEFINE(CONTEXT, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes),

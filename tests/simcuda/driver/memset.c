@@ -18,12 +18,15 @@ static void fill(char *dst, unsigned int value, size_t element, size_t count)
 static CUresult set(CUdeviceptr dst, size_t pitch, unsigned int value, size_t element, size_t width,
 		    size_t height, CUstream stream)
 {
+	size_t size;
+
 	if (!stream_valid(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!width || !height)
 		return CUDA_SUCCESS;
-	if (dst % element || (height > 1 && pitch < width * element) ||
-	    !space_valid(dst, (height - 1) * pitch + width * element))
+	size = (height - 1) * pitch + width * element;
+	if (dst % element || (height > 1 && pitch < width * element) || !space_valid(dst, size) ||
+	    !space_writable(dst, size))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t y = 0; y < height; y++)
 		fill((char *)(uintptr_t)dst + y * pitch, value, element, width);

@@ -6,12 +6,19 @@
 
 #include "driver.h"
 
+static int ordinal(const struct arena_block *block)
+{
+	struct device *device = space_device(block);
+
+	return device ? device->ordinal : -1;
+}
+
 /* Writes the attribute where data points; false: not one we have an answer to. */
 static bool answer(void *data, CUpointer_attribute attribute, CUdeviceptr ptr,
 		   const struct arena_block *block)
 {
 	/* Managed memory counts as device memory, wherever it is at the moment. */
-	bool host_only = block->use & (ARENA_PINNED | ARENA_REGISTERED);
+	bool host_only = space_on_host(block);
 	bool host = host_only || block->use == ARENA_MANAGED;
 	bool pool = block->use == ARENA_POOL;
 
@@ -38,7 +45,10 @@ static bool answer(void *data, CUpointer_attribute attribute, CUdeviceptr ptr,
 		*(int *)data = block->use == ARENA_MANAGED;
 		return true;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*(int *)data = space_device(block)->ordinal;
+		*(int *)data = ordinal(block);
+		return true;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		*(int *)data = block->use == ARENA_DEVICE;
 		return true;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
 		*(CUdeviceptr *)data = block->addr;
@@ -57,6 +67,29 @@ static bool answer(void *data, CUpointer_attribute attribute, CUdeviceptr ptr,
 	}
 }
 
+/* The range of reserved addresses is that of the reservation, whether it is mapped or not. */
+static bool answer_reserved(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+{
+	CUdeviceptr start;
+	size_t size;
+
+	if (!vmm_reserved(ptr, &start, &size))
+		return false;
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)data = start;
+		return true;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)data = size;
+		return true;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		*(int *)data = mapping_find(ptr, &(struct arena_block){ 0 });
+		return true;
+	default:
+		return false;
+	}
+}
+
 static size_t answer_bytes(CUpointer_attribute attribute)
 {
 	switch (attribute) {
@@ -64,6 +97,7 @@ static size_t answer_bytes(CUpointer_attribute attribute)
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_MAPPED:
 		return 4;
 	default:
@@ -76,7 +110,11 @@ CU_DEFINE(INIT, cuPointerGetAttribute, (void *data, CUpointer_attribute attribut
 {
 	struct arena_block block;
 
-	if (!data || !space_find(ptr, &block) || !answer(data, attribute, ptr, &block))
+	if (!data)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (answer_reserved(data, attribute, ptr))
+		return CUDA_SUCCESS;
+	if (!space_find(ptr, &block) || !answer(data, attribute, ptr, &block))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -95,6 +133,8 @@ CU_DEFINE(INIT, cuPointerGetAttributes,
 	found = space_find(ptr, &block);
 	for (unsigned int i = 0; i < count; i++) {
 		memset(data[i], 0, answer_bytes(attributes[i]));
+		if (answer_reserved(data[i], attributes[i], ptr))
+			continue;
 		if (found)
 			answer(data[i], attributes[i], ptr, &block);
 		else if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The unified address space: which block an address belongs to, among the devices' arenas, the
- * arena of host memory (pinned, managed) and the user memory made known by cuMemHostRegister.
+ * arena of host memory (pinned, managed), what is mapped somewhere (mapping.h) and the user memory
+ * made known by cuMemHostRegister.
  */
 #include "driver.h"
 
@@ -55,6 +56,8 @@ bool space_find(CUdeviceptr addr, struct arena_block *block)
 
 	if (arena)
 		return arena_find(arena, addr, block);
+	if (mapping_contains(addr))
+		return mapping_find(addr, block);
 	pthread_mutex_lock(&lock);
 	r = registration_at(addr);
 	if (r)
@@ -67,19 +70,35 @@ bool space_valid(CUdeviceptr addr, uint64_t size_bytes)
 {
 	struct arena_block block;
 
+	if (mapping_contains(addr))
+		return mapping_accessible(addr, size_bytes, CU_MEM_ACCESS_FLAGS_PROT_READ);
 	return space_find(addr, &block) && size_bytes <= block.size_bytes - (addr - block.addr);
 }
 
 bool space_readable(CUdeviceptr addr, uint64_t size_bytes)
 {
-	return space_arena(addr) ? space_valid(addr, size_bytes) : addr;
+	bool ours = space_arena(addr) || mapping_contains(addr);
+
+	return ours ? space_valid(addr, size_bytes) : addr;
+}
+
+bool space_writable(CUdeviceptr addr, uint64_t size_bytes)
+{
+	return !mapping_contains(addr) ||
+	       mapping_accessible(addr, size_bytes, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+bool space_on_host(const struct arena_block *block)
+{
+	return block->use & (ARENA_PINNED | ARENA_REGISTERED) ||
+	       (block->use == ARENA_MAPPED && !mapping_device(block->addr));
 }
 
 char space_letter(CUdeviceptr addr)
 {
 	struct arena_block block;
 
-	if (!space_find(addr, &block) || block.use & (ARENA_PINNED | ARENA_REGISTERED))
+	if (!space_find(addr, &block) || space_on_host(&block))
 		return 'H';
 	return block.use == ARENA_MANAGED ? 'M' : 'D';
 }
@@ -92,13 +111,15 @@ struct device *space_device(const struct arena_block *block)
 		if (arena_contains(device->memory, block->addr))
 			return device;
 	}
+	if (mapping_contains(block->addr))
+		return mapping_device(block->addr);
 	return ((CUcontext)block->owner)->device;
 }
 
-/* Memory from a pool belongs to no context. */
+/* Memory from a pool, or that is only mapped, belongs to no context. */
 CUcontext space_context(const struct arena_block *block)
 {
-	return block->use == ARENA_POOL ? NULL : block->owner;
+	return block->use & (ARENA_POOL | ARENA_MAPPED) ? NULL : block->owner;
 }
 
 static bool overlaps(const struct arena_block *a, const struct arena_block *b)
@@ -113,7 +134,7 @@ bool space_register(const struct arena_block *block)
 	bool taken, done;
 
 	pthread_mutex_lock(&lock);
-	taken = space_arena(block->addr);
+	taken = space_arena(block->addr) || mapping_contains(block->addr);
 	while (!taken && (r = slab_next(&registrations, r)))
 		taken = overlaps(&r->block, block);
 	done = !taken && slab_new(&registrations, &new);

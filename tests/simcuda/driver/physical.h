@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory without an address, as cuMemCreate makes it: bytes of a file, to be mapped any number of
+ * times. It exists for as long as somebody has its handle or it is mapped.
+ */
+#ifndef SIMCUDA_PHYSICAL_H
+#define SIMCUDA_PHYSICAL_H
+
+#include "driver.h"
+
+struct physical {
+	struct object object; /* its owner is the context in which it was made, or NULL */
+	uint64_t size_bytes;
+	CUmemAllocationProp prop;
+	struct device *device; /* NULL: on the host */
+	int fd;
+	uint64_t offset;         /* in the file */
+	bool shareable;          /* the file is its own, and closed with it */
+	bool claimed;            /* counts against the capacity of its device */
+	unsigned int references; /* to the handle */
+	unsigned int mappings;
+};
+
+/* All under mapping_lock. */
+struct physical *physical_find(CUmemGenericAllocationHandle handle); /* NULL: not a handle */
+void physical_mapped(struct physical *physical);
+void physical_unmapped(struct physical *physical);
+
+#endif

@@ -78,6 +78,67 @@ typedef struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st {
 	unsigned int reserved[16];
 } CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
 
+#define CU_DEVICE_CPU ((CUdevice)-1)
+
+typedef enum CUmem_advise {
+	CU_MEM_ADVISE_SET_READ_MOSTLY = 1,
+	CU_MEM_ADVISE_UNSET_READ_MOSTLY = 2,
+	CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
+	CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION = 4,
+	CU_MEM_ADVISE_SET_ACCESSED_BY = 5,
+	CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6,
+} CUmem_advise;
+
+typedef enum CUmemcpySrcAccessOrder {
+	CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
+	CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2,
+	CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3,
+} CUmemcpySrcAccessOrder;
+
+typedef struct CUmemcpyAttributes_st {
+	CUmemcpySrcAccessOrder srcAccessOrder;
+	CUmemLocation srcLocHint;
+	CUmemLocation dstLocHint;
+	unsigned int flags;
+} CUmemcpyAttributes;
+
+typedef enum CUmemcpy3DOperandType {
+	CU_MEMCPY_OPERAND_TYPE_POINTER = 1,
+	CU_MEMCPY_OPERAND_TYPE_ARRAY = 2,
+} CUmemcpy3DOperandType;
+
+typedef struct CUoffset3D_st {
+	size_t x, y, z;
+} CUoffset3D;
+
+typedef struct CUextent3D_st {
+	size_t width, height, depth;
+} CUextent3D;
+
+typedef struct CUmemcpy3DOperand_st {
+	CUmemcpy3DOperandType type;
+	union {
+		struct {
+			CUdeviceptr ptr;
+			size_t rowLength;
+			size_t layerHeight;
+			CUmemLocation locHint;
+		} ptr;
+		struct {
+			CUarray array;
+			CUoffset3D offset;
+		} array;
+	} op;
+} CUmemcpy3DOperand;
+
+typedef struct CUDA_MEMCPY3D_BATCH_OP_st {
+	CUmemcpy3DOperand src;
+	CUmemcpy3DOperand dst;
+	CUextent3D extent;
+	CUmemcpySrcAccessOrder srcAccessOrder;
+	unsigned int flags;
+} CUDA_MEMCPY3D_BATCH_OP;
+
 /* Virtual memory management */
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 				       CUmemAllocationGranularity_flags option);
@@ -109,5 +170,32 @@ CUresult cuImportExternalMemory(CUexternalMemory *memory,
 CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *ptr, CUexternalMemory memory,
 					 const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc);
 CUresult cuDestroyExternalMemory(CUexternalMemory memory);
+
+/* Where managed memory is */
+SIMCUDA_PTSZ(cuMemPrefetchAsync, CUdeviceptr ptr, size_t size, CUdevice device, CUstream stream);
+SIMCUDA_PTSZ(cuMemPrefetchAsync_v2, CUdeviceptr ptr, size_t size, CUmemLocation location,
+	     unsigned int flags, CUstream stream);
+CUresult cuMemAdvise(CUdeviceptr ptr, size_t size, CUmem_advise advice, CUdevice device);
+CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t size, CUmem_advise advice, CUmemLocation location);
+
+/* Batches */
+SIMCUDA_PTSZ(cuMemPrefetchBatchAsync, CUdeviceptr *ptrs, size_t *sizes, size_t count,
+	     CUmemLocation *locations, size_t *location_starts, size_t location_count,
+	     unsigned long long flags, CUstream stream);
+SIMCUDA_PTSZ(cuMemDiscardBatchAsync, CUdeviceptr *ptrs, size_t *sizes, size_t count,
+	     unsigned long long flags, CUstream stream);
+SIMCUDA_PTSZ(cuMemDiscardAndPrefetchBatchAsync, CUdeviceptr *ptrs, size_t *sizes, size_t count,
+	     CUmemLocation *locations, size_t *location_starts, size_t location_count,
+	     unsigned long long flags, CUstream stream);
+SIMCUDA_PTSZ(cuMemcpyBatchAsync, CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+	     CUmemcpyAttributes *attributes, size_t *attribute_starts, size_t attribute_count,
+	     size_t *failed, CUstream stream);
+SIMCUDA_PTSZ(cuMemcpyBatchAsync_v2, CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
+	     size_t count, CUmemcpyAttributes *attributes, size_t *attribute_starts,
+	     size_t attribute_count, CUstream stream);
+SIMCUDA_PTSZ(cuMemcpy3DBatchAsync, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
+	     unsigned long long flags, CUstream stream);
+SIMCUDA_PTSZ(cuMemcpy3DBatchAsync_v2, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
+	     unsigned long long flags, CUstream stream);
 
 #endif

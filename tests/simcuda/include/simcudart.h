@@ -27,6 +27,7 @@ typedef enum cudaError {
 	cudaErrorInitializationError = 3,
 	cudaErrorInvalidConfiguration = 9,
 	cudaErrorInvalidSymbol = 13,
+	cudaErrorInvalidChannelDescriptor = 20,
 	cudaErrorInvalidMemcpyDirection = 21,
 	cudaErrorInsufficientDriver = 35,
 	cudaErrorMissingConfiguration = 52,
@@ -299,6 +300,8 @@ struct cudaDeviceProp {
 #define SIMCUDART_PTSZ(name, ...) \
 	cudaError_t name(__VA_ARGS__); \
 	cudaError_t name##_ptsz(__VA_ARGS__)
+
+#include "simcudart_memory.h"
 
 /* Errors, versions */
 cudaError_t cudaGetLastError(void);

@@ -142,49 +142,73 @@ RT_DEFINE_PTSZ(CONTEXT, cudaMemcpy2DAsync,
 	return runtime_error(cu->cuMemcpy2DAsync(&copy, stream));
 }
 
-static CUDA_MEMCPY3D copy_3d(const struct cudaMemcpy3DParms *p)
+/* An extent is in elements of the arrays that take part; the position in a pointer is in bytes. */
+static cudaError_t element_bytes(const struct driver *cu, const struct cudaMemcpy3DParms *p,
+				 size_t *bytes)
 {
-	return (CUDA_MEMCPY3D){
-		.srcXInBytes = p->srcPos.x,
-		.srcY = p->srcPos.y,
-		.srcZ = p->srcPos.z,
-		.srcMemoryType = source_type(p->kind),
-		.srcHost = p->srcPtr.ptr,
-		.srcDevice = runtime_ptr(p->srcPtr.ptr),
-		.srcPitch = p->srcPtr.pitch,
-		.srcHeight = p->srcPtr.ysize,
-		.dstXInBytes = p->dstPos.x,
-		.dstY = p->dstPos.y,
-		.dstZ = p->dstPos.z,
-		.dstMemoryType = destination_type(p->kind),
-		.dstHost = p->dstPtr.ptr,
-		.dstDevice = runtime_ptr(p->dstPtr.ptr),
-		.dstPitch = p->dstPtr.pitch,
-		.dstHeight = p->dstPtr.ysize,
-		.WidthInBytes = p->extent.width,
-		.Height = p->extent.height,
-		.Depth = p->extent.depth,
-	};
+	size_t src = 1, dst = 1, row;
+	cudaError_t error = cudaSuccess;
+
+	if (p->srcArray)
+		error = runtime_array_bytes(cu, p->srcArray, &src, &row);
+	if (p->dstArray && error == cudaSuccess)
+		error = runtime_array_bytes(cu, p->dstArray, &dst, &row);
+	if (p->srcArray && p->dstArray && error == cudaSuccess && src != dst)
+		error = cudaErrorInvalidValue;
+	*bytes = p->srcArray ? src : dst;
+	return error;
 }
 
-/* cudaArray_t is not supported. */
-static cudaError_t params_error(const struct cudaMemcpy3DParms *p)
+static cudaError_t copy_3d(const struct driver *cu, const struct cudaMemcpy3DParms *p,
+			   CUDA_MEMCPY3D *copy)
 {
-	if (!p)
+	size_t bytes;
+	cudaError_t error;
+
+	if (!p || (p->srcArray && p->srcPtr.ptr) || (p->dstArray && p->dstPtr.ptr))
 		return cudaErrorInvalidValue;
 	if (!kind_valid(p->kind))
 		return cudaErrorInvalidMemcpyDirection;
-	return p->srcArray || p->dstArray ? cudaErrorNotSupported : cudaSuccess;
+	error = element_bytes(cu, p, &bytes);
+	if (error != cudaSuccess)
+		return error;
+	*copy = (CUDA_MEMCPY3D){
+		.srcXInBytes = p->srcPos.x * (p->srcArray ? bytes : 1),
+		.srcY = p->srcPos.y,
+		.srcZ = p->srcPos.z,
+		.srcMemoryType = p->srcArray ? CU_MEMORYTYPE_ARRAY : source_type(p->kind),
+		.srcHost = p->srcPtr.ptr,
+		.srcDevice = runtime_ptr(p->srcPtr.ptr),
+		.srcArray = (CUarray)p->srcArray,
+		.srcPitch = p->srcPtr.pitch,
+		.srcHeight = p->srcPtr.ysize,
+		.dstXInBytes = p->dstPos.x * (p->dstArray ? bytes : 1),
+		.dstY = p->dstPos.y,
+		.dstZ = p->dstPos.z,
+		.dstMemoryType = p->dstArray ? CU_MEMORYTYPE_ARRAY : destination_type(p->kind),
+		.dstHost = p->dstPtr.ptr,
+		.dstDevice = runtime_ptr(p->dstPtr.ptr),
+		.dstArray = (CUarray)p->dstArray,
+		.dstPitch = p->dstPtr.pitch,
+		.dstHeight = p->dstPtr.ysize,
+		.WidthInBytes = p->extent.width * bytes,
+		.Height = p->extent.height,
+		.Depth = p->extent.depth,
+	};
+	return cudaSuccess;
 }
 
+/* With arrays in it, the driver's line has the sizes in bytes. */
 static void note_3d(struct oracle_line *line, const struct cudaMemcpy3DParms *p)
 {
 	if (!p)
 		return;
-	HEX(dst, p->dstPtr.ptr);
-	HEX(src, p->srcPtr.ptr);
-	DEC(size, p->extent.width * p->extent.height * p->extent.depth);
-	DEC(width, p->extent.width);
+	HEX(dst, p->dstArray ? (void *)p->dstArray : p->dstPtr.ptr);
+	HEX(src, p->srcArray ? (void *)p->srcArray : p->srcPtr.ptr);
+	if (!p->srcArray && !p->dstArray) {
+		DEC(size, p->extent.width * p->extent.height * p->extent.depth);
+		DEC(width, p->extent.width);
+	}
 	DEC(height, p->extent.height);
 	DEC(depth, p->extent.depth);
 	DEC(kind, p->kind);
@@ -193,26 +217,20 @@ static void note_3d(struct oracle_line *line, const struct cudaMemcpy3DParms *p)
 
 RT_DEFINE_PTDS(CONTEXT, cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), (p), note_3d(line, p))
 {
-	cudaError_t error = params_error(p);
 	CUDA_MEMCPY3D copy;
+	cudaError_t error = copy_3d(cu, p, &copy);
 
-	if (error != cudaSuccess)
-		return error;
-	copy = copy_3d(p);
-	return runtime_error(cu->cuMemcpy3D(&copy));
+	return error == cudaSuccess ? runtime_error(cu->cuMemcpy3D(&copy)) : error;
 }
 
 RT_DEFINE_PTSZ(CONTEXT, cudaMemcpy3DAsync,
 	       (const struct cudaMemcpy3DParms *p, cudaStream_t stream), (p, stream),
 	       note_3d(line, p), HEX(stream, stream))
 {
-	cudaError_t error = params_error(p);
 	CUDA_MEMCPY3D copy;
+	cudaError_t error = copy_3d(cu, p, &copy);
 
-	if (error != cudaSuccess)
-		return error;
-	copy = copy_3d(p);
-	return runtime_error(cu->cuMemcpy3DAsync(&copy, stream));
+	return error == cudaSuccess ? runtime_error(cu->cuMemcpy3DAsync(&copy, stream)) : error;
 }
 
 #define NOTE_PEER \

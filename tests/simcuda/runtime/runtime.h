@@ -158,6 +158,10 @@ cudaError_t runtime_copy(const struct driver *cu, CUdeviceptr dst, CUdeviceptr s
 
 const char *runtime_kind_name(enum cudaMemcpyKind kind); /* "HtoD"; NULL: no such kind */
 
+/* array.c: how long an element is, and a row */
+cudaError_t runtime_array_bytes(const struct driver *cu, cudaArray_const_t array, size_t *element,
+				size_t *row);
+
 /* register.c: from the address of a host stub or variable to what it stands for */
 cudaError_t runtime_kernel(const struct driver *cu, const void *stub, CUkernel *kernel);
 const char *runtime_kernel_name(const void *stub); /* NULL: not registered */

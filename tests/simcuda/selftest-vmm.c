@@ -210,6 +210,13 @@ static void test_access(void)
 	unsigned int type;
 	handle_t handle;
 	char byte = 7;
+	CUDA_MEMCPY2D copy = {
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = &byte,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.WidthInBytes = 1,
+		.Height = 1,
+	};
 
 	start();
 	ptr = reserve(2 * GRANULE);
@@ -236,9 +243,11 @@ static void test_access(void)
 	FAILS(INVALID_VALUE, cuMemGetAccess(&flags, &desc.location, ptr + GRANULE));
 	other = allocate(1);
 	FAILS(INVALID_VALUE, cuMemGetAccess(&flags, &desc.location, other));
+	copy.dstDevice = ptr;
 	OK(cuMemcpyDtoD_v2(other, ptr, 1));
 	FAILS(INVALID_VALUE, cuMemcpyDtoD_v2(ptr, other, 1));
 	FAILS(INVALID_VALUE, cuMemcpyHtoD_v2(ptr, &byte, 1));
+	FAILS(INVALID_VALUE, cuMemcpy2D_v2(&copy));
 	FAILS(INVALID_VALUE, cuMemsetD8_v2(ptr, 1, 1));
 	allow(ptr, GRANULE, CU_MEM_ACCESS_FLAGS_PROT_NONE);
 	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(&byte, ptr, 1));

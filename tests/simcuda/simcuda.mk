@@ -86,12 +86,14 @@ simcuda-check-exports: $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA_OUT)/libcudart.so.1
 	@$(SIMCUDA)/check-exports $(SIMCUDA_OUT)/libcudart.so.13
 
 # The selftest: of the driver, its memory, and the runtime: shared, static, per-thread streams.
-SIMCUDA_SELFTESTS := $(addprefix $(SIMCUDA_OUT)/selftest-,driver memory vmm shared static ptds)
+SIMCUDA_SELFTESTS := $(addprefix $(SIMCUDA_OUT)/selftest-,driver memory batch vmm shared \
+	static ptds)
 
 $(SIMCUDA_OUT)/selftest-driver: $(SIMCUDA)/selftest-driver.c $(SIMCUDA)/selftest-driver.h
 $(SIMCUDA_OUT)/selftest-memory: $(SIMCUDA)/selftest-memory.c $(SIMCUDA)/selftest-driver.h
 $(SIMCUDA_OUT)/selftest-vmm: $(SIMCUDA)/selftest-vmm.c $(SIMCUDA)/selftest-driver.h
-$(addprefix $(SIMCUDA_OUT)/selftest-,driver memory vmm): SIMCUDA_SELFTEST_LIBS = -lcuda
+$(SIMCUDA_OUT)/selftest-batch: $(SIMCUDA)/selftest-batch.c $(SIMCUDA)/selftest-driver.h
+$(addprefix $(SIMCUDA_OUT)/selftest-,driver memory batch vmm): SIMCUDA_SELFTEST_LIBS = -lcuda
 $(addprefix $(SIMCUDA_OUT)/selftest-,shared static ptds): $(SIMCUDA)/selftest-runtime.c
 $(SIMCUDA_OUT)/selftest-static: $(SIMCUDA_OUT)/libcudart_static.a
 $(SIMCUDA_OUT)/selftest-shared: SIMCUDA_SELFTEST_LIBS = -lcudart

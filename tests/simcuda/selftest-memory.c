@@ -306,6 +306,19 @@ static void test_copies(void)
 	FAILS(INVALID_VALUE, cuMemcpyHtoD_v2(a, in, 16));
 }
 
+/* The oracle wants to know what the addresses are, of which nothing is known yet. */
+static void test_too_early(void)
+{
+	char bytes[2] = { 0 };
+
+	FAILS(NOT_INITIALIZED, cuMemcpy((uintptr_t)bytes, (uintptr_t)&bytes[1], 1));
+}
+
+static void log_too_early(const char *lines)
+{
+	CHECK(selftest_count(lines, " cuMemcpy result=3 .* direction=HtoH ") == 1);
+}
+
 static void test_copies_2d(void)
 {
 	unsigned char in[10][100], out[10][100] = { 0 };
@@ -408,6 +421,7 @@ const struct selftest selftests[] = {
 	{ "pool", test_pool, { NULL }, NULL, 0 },
 	{ "own-pool", test_own_pool, { "SIMCUDA_MEMORY=64M" }, NULL, 0 },
 	{ "copies", test_copies, { NULL }, NULL, 0 },
+	{ "too-early", test_too_early, { NULL }, log_too_early, 0 },
 	{ "copies-2d", test_copies_2d, { NULL }, NULL, 0 },
 	{ "arrays", test_arrays, { NULL }, NULL, 0 },
 	{ NULL, NULL, { NULL }, NULL, 0 },

@@ -98,7 +98,8 @@ char space_letter(CUdeviceptr addr)
 {
 	struct arena_block block;
 
-	if (!space_find(addr, &block) || space_on_host(&block))
+	/* Notes are also made of calls that come before cuInit. */
+	if (!driver_ready() || !space_find(addr, &block) || space_on_host(&block))
 		return 'H';
 	return block.use == ARENA_MANAGED ? 'M' : 'D';
 }

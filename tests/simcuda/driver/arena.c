@@ -38,7 +38,7 @@ struct arena {
 	uint64_t mapped; /* what the file is mapped to: base, or a little before */
 	uint64_t base;
 	uint32_t granules;
-	uint32_t used; /* live, parked or claimed */
+	uint32_t used; /* live, parked or charged */
 	unsigned int granule_shift;
 	uint32_t unused_node; /* a list through next */
 	uint32_t node_count;
@@ -446,7 +446,7 @@ bool arena_park(struct arena *arena, uint64_t addr)
 	uint32_t index;
 
 	pthread_mutex_lock(&arena->lock);
-	index = lookup_start(arena, addr, ARENA_POOL);
+	index = lookup_start(arena, addr, ARENA_POOL | ARENA_GRAPH);
 	if (index) {
 		forget(arena, index);
 		push(arena, index, NODE_PARKED);
@@ -488,23 +488,23 @@ uint64_t arena_trim(struct arena *arena, const void *owner, uint64_t max_bytes)
 	return trimmed;
 }
 
-bool arena_claim(struct arena *arena, uint64_t size_bytes)
+bool arena_charge(struct arena *arena, uint64_t bytes)
 {
-	uint32_t count = to_granules(arena, size_bytes);
-	bool room;
+	uint32_t count = to_granules(arena, bytes);
+	bool fits;
 
 	pthread_mutex_lock(&arena->lock);
-	room = count <= arena->granules - arena->used;
-	if (room)
+	fits = count <= arena->granules - arena->used;
+	if (fits)
 		arena->used += count;
 	pthread_mutex_unlock(&arena->lock);
-	return room;
+	return fits;
 }
 
-void arena_unclaim(struct arena *arena, uint64_t size_bytes)
+void arena_uncharge(struct arena *arena, uint64_t bytes)
 {
 	pthread_mutex_lock(&arena->lock);
-	arena->used -= to_granules(arena, size_bytes);
+	arena->used -= to_granules(arena, bytes);
 	pthread_mutex_unlock(&arena->lock);
 }
 

@@ -27,17 +27,18 @@ enum arena_use {
 	ARENA_MANAGED = 16,
 	ARENA_PINNED = 32,
 	ARENA_REGISTERED = 64, /* never in an arena: user memory made known by cuMemHostRegister */
-	ARENA_RESERVED = 128,  /* addresses only, see mapping.h; the following are mapped to some */
-	ARENA_MAPPED = 256,    /* by cuMemMap */
-	ARENA_IMPORTED = 512,  /* by cuIpcOpenMemHandle */
-	ARENA_EXTERNAL = 1024, /* by cuExternalMemoryGetMappedBuffer */
+	ARENA_GRAPH = 128,
+	ARENA_RESERVED = 256,  /* addresses only, see mapping.h; the following are mapped to some */
+	ARENA_MAPPED = 512,    /* by cuMemMap */
+	ARENA_IMPORTED = 1024, /* by cuIpcOpenMemHandle */
+	ARENA_EXTERNAL = 2048, /* by cuExternalMemoryGetMappedBuffer */
 };
 
 struct arena_block {
 	uint64_t addr;
 	uint64_t size_bytes; /* as asked for, not as rounded */
 	uint64_t id;         /* never used again */
-	void *owner;         /* a context, or the pool of ARENA_POOL */
+	void *owner; /* a context, the pool of ARENA_POOL, the graph_memory of ARENA_GRAPH */
 	enum arena_use use;
 	unsigned int flags; /* the caller's */
 };
@@ -66,17 +67,20 @@ bool arena_contains(const struct arena *arena, uint64_t addr);
 void arena_free_owned(struct arena *arena, const void *owner);
 
 /*
- * Parked blocks belong to a pool that holds on to memory it does not use: they are no longer
- * found by address but still count as used. arena_unpark is arena_alloc from them; arena_trim
- * frees up to max_bytes of them and returns how many bytes it freed.
+ * Parked blocks (ARENA_POOL, ARENA_GRAPH) belong to an owner that holds on to memory it does not
+ * use: they are no longer found by address but still count as used. arena_unpark is arena_alloc
+ * from them; arena_trim frees up to max_bytes of them and returns how many bytes it freed.
  */
 bool arena_park(struct arena *arena, uint64_t addr);
 bool arena_unpark(struct arena *arena, struct arena_block *block);
 uint64_t arena_trim(struct arena *arena, const void *owner, uint64_t max_bytes);
 
-/* Memory that takes from the capacity but has no place in the arena. */
-bool arena_claim(struct arena *arena, uint64_t size_bytes);
-void arena_unclaim(struct arena *arena, uint64_t size_bytes);
+/*
+ * Takes from the capacity for memory whose addresses are elsewhere; false: not so much is left.
+ * Whole granules only.
+ */
+bool arena_charge(struct arena *arena, uint64_t bytes);
+void arena_uncharge(struct arena *arena, uint64_t bytes);
 
 /* What a block of size_bytes takes from the capacity. */
 uint64_t arena_rounded(const struct arena *arena, uint64_t size_bytes);

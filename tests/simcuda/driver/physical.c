@@ -46,8 +46,8 @@ static bool place(struct physical *p)
 
 static void give_back(struct physical *p)
 {
-	if (p->claimed)
-		arena_unclaim(p->device->memory, p->size_bytes);
+	if (p->charged)
+		arena_uncharge(p->device->memory, p->size_bytes);
 	if (p->shareable)
 		close(p->fd);
 	else
@@ -140,8 +140,9 @@ static CUresult create(CUmemGenericAllocationHandle *handle, struct physical *wa
 {
 	struct physical *p;
 
-	wanted->claimed = wanted->device && arena_claim(wanted->device->memory, wanted->size_bytes);
-	if (wanted->device && !wanted->claimed)
+	wanted->charged =
+		wanted->device && arena_charge(wanted->device->memory, wanted->size_bytes);
+	if (wanted->device && !wanted->charged)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	p = slab_new(&physicals, wanted);
 	if (p && place(p)) {
@@ -150,8 +151,8 @@ static CUresult create(CUmemGenericAllocationHandle *handle, struct physical *wa
 	}
 	if (p)
 		slab_delete(&physicals, p);
-	if (wanted->claimed)
-		arena_unclaim(wanted->device->memory, wanted->size_bytes);
+	if (wanted->charged)
+		arena_uncharge(wanted->device->memory, wanted->size_bytes);
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 

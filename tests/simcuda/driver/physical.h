@@ -16,7 +16,7 @@ struct physical {
 	int fd;
 	uint64_t offset;         /* in the file */
 	bool shareable;          /* the file is its own, and closed with it */
-	bool claimed;            /* counts against the capacity of its device */
+	bool charged;            /* counts against the capacity of its device */
 	unsigned int references; /* to the handle */
 	unsigned int mappings;
 };

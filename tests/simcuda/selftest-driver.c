@@ -385,14 +385,14 @@ static void test_proc_address(void)
 
 static void test_not_supported(void)
 {
-	CUresult (*launch)(void *, void *) = exported("cuGraphLaunch_ptsz");
+	CUresult (*launch)(void *, void *) = exported("cuGreenCtxStreamCreate");
 
 	FAILS(NOT_SUPPORTED, launch(NULL, NULL));
 }
 
 static void log_not_supported(const char *lines)
 {
-	CHECK(selftest_count(lines, " cuGraphLaunch_ptsz result=801 ") == 1);
+	CHECK(selftest_count(lines, " cuGreenCtxStreamCreate result=801 ") == 1);
 }
 
 static void test_injection(void)

@@ -2,9 +2,9 @@
 /*
  * Contexts: the primary one of each device, with its reference count, those that programs create,
  * and each thread's stack of current ones. Destroying or resetting a context frees what was
- * allocated in it, except (as documented for the real driver) memory from pools.
+ * allocated in it (by graphs, too), except (as documented for the real driver) memory from pools.
  */
-#include "driver.h"
+#include "graph.h"
 
 #define STACK_MAX 64
 #define PRIORITY_LEAST 0
@@ -92,6 +92,7 @@ static CUcontext context_new(struct device *device, bool primary, unsigned int f
 static void clear(CUcontext context)
 {
 	__atomic_store_n(&context->active, false, __ATOMIC_RELEASE);
+	capture_free_owned(context);
 	stream_free_owned(context);
 	event_free_owned(context);
 	module_free_owned(context);
@@ -100,6 +101,7 @@ static void clear(CUcontext context)
 	physical_free_owned(context);
 	external_free_owned(context);
 	space_free_owned(context);
+	graph_memory_free_owned(context);
 }
 
 /* The primary context, made on first use; it stays the same object from then on. */
@@ -115,6 +117,7 @@ static void primary_clear(struct device *device)
 	if (device->primary && device->primary->active) {
 		clear(device->primary);
 		pool_reset(device);
+		graph_memory_reset(device);
 	}
 }
 
@@ -360,10 +363,18 @@ CU_DEFINE(INIT, cuCtxGetApiVersion, (CUcontext context, unsigned int *version),
 	return CUDA_SUCCESS;
 }
 
+static CUresult synchronize(CUcontext context)
+{
+	CUresult result = capture_refuse_unsafe();
+
+	if (result == CUDA_SUCCESS)
+		pool_synchronize(context->device);
+	return result;
+}
+
 CU_DEFINE(CONTEXT, cuCtxSynchronize, (void), (), NO_NOTES)
 {
-	pool_synchronize(context_current()->device);
-	return CUDA_SUCCESS;
+	return synchronize(context_current());
 }
 
 CU_DEFINE(INIT, cuCtxSynchronize_v2, (CUcontext context), (context), HEX(handle, context))
@@ -371,8 +382,7 @@ CU_DEFINE(INIT, cuCtxSynchronize_v2, (CUcontext context), (context), HEX(handle,
 	context = given_or_current(context);
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	pool_synchronize(context->device);
-	return CUDA_SUCCESS;
+	return synchronize(context);
 }
 
 CU_DEFINE(CONTEXT, cuCtxSetLimit, (CUlimit limit, size_t value), (limit, value),

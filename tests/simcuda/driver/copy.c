@@ -7,7 +7,30 @@
  */
 #include <string.h>
 
-#include "driver.h"
+#include "graph.h"
+
+/* An end that is not there yet may be memory that a graph will have. */
+static CUresult move_captured(CUdeviceptr dst, bool dst_ok, CUdeviceptr src, bool src_ok,
+			      size_t size, CUstream stream)
+{
+	const struct graph_work work = {
+		.type = CU_GRAPH_NODE_TYPE_MEMCPY,
+		.copy = {
+			.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+			.srcDevice = src,
+			.dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+			.dstDevice = dst,
+			.WidthInBytes = size,
+			.Height = 1,
+			.Depth = 1,
+		},
+	};
+
+	if ((!dst_ok && !graph_memory_planned(dst, size)) ||
+	    (!src_ok && !graph_memory_planned(src, size)))
+		return CUDA_ERROR_INVALID_VALUE;
+	return capture_add(stream, &work);
+}
 
 /* stream for the asynchronous ones, NULL for the others. */
 static CUresult move(CUdeviceptr dst, bool dst_ok, CUdeviceptr src, bool src_ok, size_t size,
@@ -15,9 +38,12 @@ static CUresult move(CUdeviceptr dst, bool dst_ok, CUdeviceptr src, bool src_ok,
 {
 	if (!stream_valid(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
+	dst_ok = dst_ok && space_writable(dst, size);
+	if (capture_active(stream))
+		return move_captured(dst, dst_ok || !size, src, src_ok || !size, size, stream);
 	if (!size)
 		return CUDA_SUCCESS;
-	if (!dst_ok || !src_ok || !space_writable(dst, size))
+	if (!dst_ok || !src_ok)
 		return CUDA_ERROR_INVALID_VALUE;
 	memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size);
 	return CUDA_SUCCESS;
@@ -73,7 +99,7 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpyAsync,
 	       (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream),
 	       (dst, src, size, stream), NOTE_COPY, note_direction(line, dst, src),
-	       HEX(stream, stream))
+	       HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return copy_unified(dst, src, size, stream);
 }
@@ -86,7 +112,8 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size
 
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpyHtoDAsync_v2,
 	       (CUdeviceptr dst, const void *src, size_t size, CUstream stream),
-	       (dst, src, size, stream), NOTE_COPY, STR(direction, "HtoD"), HEX(stream, stream))
+	       (dst, src, size, stream), NOTE_COPY, STR(direction, "HtoD"),
+	       HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return host_to_device(dst, src, size, stream);
 }
@@ -99,7 +126,8 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t siz
 
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpyDtoHAsync_v2,
 	       (void *dst, CUdeviceptr src, size_t size, CUstream stream),
-	       (dst, src, size, stream), NOTE_COPY, STR(direction, "DtoH"), HEX(stream, stream))
+	       (dst, src, size, stream), NOTE_COPY, STR(direction, "DtoH"),
+	       HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return device_to_host(dst, src, size, stream);
 }
@@ -112,7 +140,8 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size
 
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpyDtoDAsync_v2,
 	       (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream),
-	       (dst, src, size, stream), NOTE_COPY, STR(direction, "DtoD"), HEX(stream, stream))
+	       (dst, src, size, stream), NOTE_COPY, STR(direction, "DtoD"),
+	       HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return device_to_device(dst, src, size, stream);
 }
@@ -131,7 +160,7 @@ CU_DEFINE_PTSZ(CONTEXT, cuMemcpyPeerAsync,
 		size_t size, CUstream stream),
 	       (dst, dst_context, src, src_context, size, stream), NOTE_COPY,
 	       STR(direction, "PtoP"), HEX(dst_context, dst_context),
-	       HEX(src_context, src_context), HEX(stream, stream))
+	       HEX(src_context, src_context), HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return peer(dst, dst_context, src, src_context, size, stream);
 }
@@ -168,7 +197,7 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpyAtoH_v2, (void *dst, CUarray src, size_t offset,
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpyAtoHAsync_v2,
 	       (void *dst, CUarray src, size_t offset, size_t size, CUstream stream),
 	       (dst, src, offset, size, stream), NOTE_COPY, STR(direction, "AtoH"),
-	       HEX(stream, stream))
+	       HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return array_to_host(dst, src, offset, size, stream);
 }
@@ -182,7 +211,7 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpyHtoA_v2, (CUarray dst, size_t offset, const void
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpyHtoAAsync_v2,
 	       (CUarray dst, size_t offset, const void *src, size_t size, CUstream stream),
 	       (dst, offset, src, size, stream), NOTE_COPY, STR(direction, "HtoA"),
-	       HEX(stream, stream))
+	       HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return host_to_array(dst, offset, src, size, stream);
 }

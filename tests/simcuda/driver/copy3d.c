@@ -5,14 +5,15 @@
  */
 #include <string.h>
 
-#include "driver.h"
+#include "graph.h"
 
 /* One end of a copy: where the first byte is, and how far apart rows and slices are. */
 struct end {
 	CUdeviceptr first;
 	uint64_t pitch;
 	uint64_t slice;
-	bool ok;
+	bool fits; /* the pitch or the array is large enough */
+	bool ok;   /* that, and the memory is there */
 };
 
 static char letter(CUmemorytype type, CUdeviceptr addr)
@@ -77,10 +78,11 @@ static struct end end_of(const CUDA_MEMCPY3D *c, CUmemorytype type, CUdeviceptr 
 	struct end end = { .first = addr, .pitch = pitch, .slice = pitch * height };
 
 	if (type == CU_MEMORYTYPE_ARRAY)
-		end.ok = end_in_array(&end, (CUarray)(uintptr_t)addr, c, x, y, z);
+		end.fits = end_in_array(&end, (CUarray)(uintptr_t)addr, c, x, y, z);
 	else
-		end.ok = c->Height * c->Depth == 1 || pitch >= x + c->WidthInBytes;
+		end.fits = c->Height * c->Depth == 1 || pitch >= x + c->WidthInBytes;
 	end.first += x + y * end.pitch + z * end.slice;
+	end.ok = end.fits;
 	if (type == CU_MEMORYTYPE_DEVICE)
 		end.ok = end.ok && space_valid(end.first, span(&end, c));
 	else if (type != CU_MEMORYTYPE_ARRAY)
@@ -88,19 +90,52 @@ static struct end end_of(const CUDA_MEMCPY3D *c, CUmemorytype type, CUdeviceptr 
 	return end;
 }
 
-CUresult copy_box(const CUDA_MEMCPY3D *c, CUstream stream)
+static struct end source_end(const CUDA_MEMCPY3D *c)
+{
+	return end_of(c, c->srcMemoryType, source(c), c->srcPitch, c->srcHeight, c->srcXInBytes,
+		      c->srcY, c->srcZ);
+}
+
+static struct end destination_end(const CUDA_MEMCPY3D *c)
+{
+	struct end end = end_of(c, c->dstMemoryType, destination(c), c->dstPitch, c->dstHeight,
+				c->dstXInBytes, c->dstY, c->dstZ);
+
+	end.ok = end.ok && space_writable(end.first, span(&end, c));
+	return end;
+}
+
+static bool is_empty(const CUDA_MEMCPY3D *c)
+{
+	return !c->WidthInBytes || !c->Height || !c->Depth;
+}
+
+static bool end_planned(const struct end *end, const CUDA_MEMCPY3D *c)
+{
+	return end->ok || (end->fits && graph_memory_planned(end->first, span(end, c)));
+}
+
+CUresult copy_plan(const CUDA_MEMCPY3D *c)
 {
 	struct end src, dst;
 
-	if (!stream_valid(stream))
-		return CUDA_ERROR_INVALID_HANDLE;
-	if (!c->WidthInBytes || !c->Height || !c->Depth)
+	if (is_empty(c))
 		return CUDA_SUCCESS;
-	src = end_of(c, c->srcMemoryType, source(c), c->srcPitch, c->srcHeight, c->srcXInBytes,
-		     c->srcY, c->srcZ);
-	dst = end_of(c, c->dstMemoryType, destination(c), c->dstPitch, c->dstHeight, c->dstXInBytes,
-		     c->dstY, c->dstZ);
-	if (!src.ok || !dst.ok || !space_writable(dst.first, span(&dst, c)))
+	src = source_end(c);
+	dst = destination_end(c);
+	return end_planned(&src, c) && end_planned(&dst, c) ? CUDA_SUCCESS :
+							      CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult copy_run(const CUDA_MEMCPY3D *c)
+{
+	struct end src, dst;
+
+	if (is_empty(c))
+		return CUDA_SUCCESS;
+	src = source_end(c);
+	dst = destination_end(c);
+	if (!src.ok || !dst.ok)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t z = 0; z < c->Depth; z++)
 		for (size_t y = 0; y < c->Height; y++)
@@ -108,6 +143,21 @@ CUresult copy_box(const CUDA_MEMCPY3D *c, CUstream stream)
 				(void *)(uintptr_t)(src.first + z * src.slice + y * src.pitch),
 				c->WidthInBytes);
 	return CUDA_SUCCESS;
+}
+
+static CUresult copy_captured(const CUDA_MEMCPY3D *c, CUstream stream)
+{
+	const struct graph_work work = { .type = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = *c };
+	CUresult result = copy_plan(c);
+
+	return result == CUDA_SUCCESS ? capture_add(stream, &work) : result;
+}
+
+CUresult copy_box(const CUDA_MEMCPY3D *c, CUstream stream)
+{
+	if (!stream_valid(stream))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return capture_active(stream) ? copy_captured(c, stream) : copy_run(c);
 }
 
 static CUDA_MEMCPY3D from_2d(const CUDA_MEMCPY2D *c)
@@ -194,6 +244,11 @@ static void note_2d(struct oracle_line *line, const CUDA_MEMCPY2D *c)
 	note_box(line, &copy, NULL);
 }
 
+void copy_note(struct oracle_line *line, const CUDA_MEMCPY3D *c)
+{
+	note_box(line, c, NULL);
+}
+
 static void note_3d(struct oracle_line *line, const CUDA_MEMCPY3D *c)
 {
 	if (c)
@@ -221,7 +276,7 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *c), (c), n
 }
 
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *c, CUstream stream), (c, stream),
-	       note_2d(line, c), HEX(stream, stream))
+	       note_2d(line, c), HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return copy_2d(c, stream);
 }
@@ -232,7 +287,7 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *c), (c), note_3d(li
 }
 
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *c, CUstream stream), (c, stream),
-	       note_3d(line, c), HEX(stream, stream))
+	       note_3d(line, c), HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return copy_3d(c, stream);
 }
@@ -243,7 +298,7 @@ CU_DEFINE_PTDS(CONTEXT, cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *c), (c), note
 }
 
 CU_DEFINE_PTSZ(CONTEXT, cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *c, CUstream stream),
-	       (c, stream), note_peer(line, c), HEX(stream, stream))
+	       (c, stream), note_peer(line, c), HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	return copy_peer(c, stream);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../common/env.h"
-#include "driver.h"
+#include "graph.h"
 
 #define DEVICE_GRANULE 512 /* alignment and rounding of device memory */
 #define DEFAULT_MEMORY (8ull << 30)
@@ -29,6 +29,7 @@ void device_setup(void)
 	for (unsigned int i = 0; i < count; i++) {
 		devices[i].ordinal = (int)i;
 		devices[i].memory = arena_new(memory, DEVICE_GRANULE, true);
+		devices[i].graph_space = graph_memory_space();
 		devices[i].default_pool = pool_new_default(&devices[i]);
 		devices[i].pool = devices[i].default_pool;
 	}

@@ -79,6 +79,8 @@
 struct device {
 	int ordinal;
 	struct arena *memory;
+	struct arena *graph_space;   /* addresses only; the memory is charged to the one above */
+	uint64_t graph_attribute[4]; /* by CUgraphMem_attribute */
 	CUcontext primary;
 	CUmemoryPool default_pool;
 	CUmemoryPool pool; /* the current one */
@@ -176,6 +178,7 @@ bool stream_valid(CUstream stream);
 CUcontext stream_context(CUstream stream); /* NULL: the default stream and no current context */
 void stream_free_owned(CUcontext owner);
 bool event_valid(CUevent event);
+bool event_captured(CUevent event); /* last recorded in a capture */
 void event_free_owned(CUcontext owner);
 
 /* module.c */

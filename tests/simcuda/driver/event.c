@@ -2,12 +2,13 @@
 /*
  * Events: the time at which they were recorded, since the stream is never behind.
  */
-#include "driver.h"
+#include "graph.h"
 
 struct CUevent_st {
 	struct object object;
 	unsigned int flags;
 	uint64_t recorded_ns; /* 0: never */
+	bool captured;        /* last recorded in a capture, that is: not at all */
 };
 
 static struct slab events = SLAB(struct CUevent_st, 1 << 20);
@@ -15,6 +16,11 @@ static struct slab events = SLAB(struct CUevent_st, 1 << 20);
 bool event_valid(CUevent event)
 {
 	return slab_has(&events, event);
+}
+
+bool event_captured(CUevent event)
+{
+	return __atomic_load_n(&event->captured, __ATOMIC_ACQUIRE);
 }
 
 void event_free_owned(CUcontext owner)
@@ -47,7 +53,9 @@ static CUresult record(CUevent event, CUstream stream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!stream_context(stream))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	__atomic_store_n(&event->recorded_ns, oracle_now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&event->captured, capture_active(stream), __ATOMIC_RELEASE);
+	if (!event_captured(event))
+		__atomic_store_n(&event->recorded_ns, oracle_now_ns(), __ATOMIC_RELAXED);
 	return CUDA_SUCCESS;
 }
 
@@ -63,17 +71,25 @@ CU_DEFINE_PTSZ(INIT, cuEventRecordWithFlags, (CUevent event, CUstream stream, un
 	return flags & ~1u ? CUDA_ERROR_INVALID_VALUE : record(event, stream);
 }
 
+static CUresult check(CUevent event)
+{
+	if (!event_valid(event))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return event_captured(event) ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+}
+
 CU_DEFINE(INIT, cuEventQuery, (CUevent event), (event), HEX(event, event))
 {
-	return event_valid(event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return check(event);
 }
 
 CU_DEFINE(INIT, cuEventSynchronize, (CUevent event), (event), HEX(event, event))
 {
-	if (!event_valid(event))
-		return CUDA_ERROR_INVALID_HANDLE;
-	pool_synchronize(event->object.owner->device);
-	return CUDA_SUCCESS;
+	CUresult result = check(event);
+
+	if (result == CUDA_SUCCESS)
+		pool_synchronize(event->object.owner->device);
+	return result;
 }
 
 CU_DEFINE_V2(INIT, cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent end),

@@ -2,7 +2,7 @@
 /*
  * Launches. No kernel runs; what would make the real driver refuse one does so here too.
  */
-#include "driver.h"
+#include "graph.h"
 
 struct box {
 	unsigned int x, y, z;
@@ -28,18 +28,51 @@ static bool shape_valid(struct box grid, struct box block, unsigned int shared_b
 	       shared_bytes <= limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 }
 
+CUresult launch_plan(const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	if (!module_function_name(p->func))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return shape_valid((struct box){ p->gridDimX, p->gridDimY, p->gridDimZ },
+			   (struct box){ p->blockDimX, p->blockDimY, p->blockDimZ },
+			   p->sharedMemBytes) ?
+		       CUDA_SUCCESS :
+		       CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult launch_captured(const CUDA_KERNEL_NODE_PARAMS *params, CUstream stream)
+{
+	const struct graph_work work = { .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *params };
+
+	return capture_add(stream, &work);
+}
+
 static CUresult launch(CUfunction function, struct box grid, struct box block,
 		       unsigned int shared_bytes, CUstream stream)
 {
-	if (!module_function_name(function) || !stream_valid(stream))
+	const CUDA_KERNEL_NODE_PARAMS params = {
+		.func = function,
+		.gridDimX = grid.x,
+		.gridDimY = grid.y,
+		.gridDimZ = grid.z,
+		.blockDimX = block.x,
+		.blockDimY = block.y,
+		.blockDimZ = block.z,
+		.sharedMemBytes = shared_bytes,
+	};
+	CUresult result;
+
+	if (!stream_valid(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return shape_valid(grid, block, shared_bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	result = launch_plan(&params);
+	if (result == CUDA_SUCCESS && capture_active(stream))
+		result = launch_captured(&params, stream);
+	return result;
 }
 
 #define NOTE_LAUNCH \
 	HEX(handle, function), STR(kernel, module_function_name(function)), \
 		XYZ(grid, grid_x, grid_y, grid_z), XYZ(block, block_x, block_y, block_z), \
-		DEC(shared, shared_bytes), HEX(stream, stream)
+		DEC(shared, shared_bytes), HEX(stream, stream), NOTE_CAPTURE(stream)
 
 CU_DEFINE_PTSZ(CONTEXT, cuLaunchKernel,
 	       (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -80,7 +113,8 @@ static void note_config(struct oracle_line *line, const CUlaunchConfig *c)
 CU_DEFINE_PTSZ(CONTEXT, cuLaunchKernelEx,
 	       (const CUlaunchConfig *config, CUfunction function, void **params, void **extra),
 	       (config, function, params, extra), HEX(handle, function),
-	       STR(kernel, module_function_name(function)), note_config(line, config))
+	       STR(kernel, module_function_name(function)), note_config(line, config),
+	       config ? NOTE_CAPTURE(config->hStream) : (void)0)
 {
 	(void)params, (void)extra;
 	if (!config)

@@ -4,7 +4,7 @@
  * before _v2 have 32-bit sizes and pointers and are left at CUDA_ERROR_NOT_SUPPORTED
  * (cuMemHostRegister excepted: its signature never changed).
  */
-#include "driver.h"
+#include "graph.h"
 
 #define PITCH_ALIGNMENT 512
 
@@ -17,9 +17,12 @@ static CUresult allocate(struct arena *arena, enum arena_use use, size_t size, u
 		.use = use,
 		.flags = flags,
 	};
+	CUresult result = capture_refuse_unsafe();
 
 	if (!ptr || !size)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (result != CUDA_SUCCESS)
+		return result;
 	if (!arena_alloc(arena, &block))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ptr = block.addr;
@@ -61,16 +64,21 @@ CU_DEFINE(CONTEXT, cuMemAllocManaged, (CUdeviceptr *ptr, size_t size, unsigned i
 }
 
 /*
- * Takes memory from pools as well: cuMemFree is then a synchronous cuMemFreeAsync. And buffers of
- * external memory.
+ * Takes memory from pools and graphs as well: cuMemFree is then a synchronous cuMemFreeAsync. And
+ * buffers of external memory.
  */
 CU_DEFINE(CONTEXT, cuMemFree_v2, (CUdeviceptr ptr), (ptr), HEX(addr, ptr))
 {
 	struct arena *arena = space_arena(ptr);
+	CUresult result = capture_refuse_unsafe();
 
+	if (result != CUDA_SUCCESS)
+		return result;
 	if (arena && arena_free(arena, ptr, ARENA_DEVICE | ARENA_MANAGED))
 		return CUDA_SUCCESS;
-	return pool_free(ptr) || external_free(ptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	return pool_free(ptr) || graph_memory_free(ptr) || external_free(ptr) ?
+		       CUDA_SUCCESS :
+		       CUDA_ERROR_INVALID_VALUE;
 }
 
 CU_DEFINE(CONTEXT, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes),

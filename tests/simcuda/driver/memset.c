@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "driver.h"
+#include "graph.h"
 
 static void fill(char *dst, unsigned int value, size_t element, size_t count)
 {
@@ -15,22 +15,60 @@ static void fill(char *dst, unsigned int value, size_t element, size_t count)
 			memcpy(dst + i * element, &value, element); /* little-endian */
 }
 
+static uint64_t span(const CUDA_MEMSET_NODE_PARAMS *p)
+{
+	return (p->height - 1) * p->pitch + p->width * p->elementSize;
+}
+
+static bool shape_valid(const CUDA_MEMSET_NODE_PARAMS *p)
+{
+	return (p->elementSize == 1 || p->elementSize == 2 || p->elementSize == 4) &&
+	       !(p->dst % p->elementSize) &&
+	       (p->height == 1 || p->pitch >= p->width * p->elementSize);
+}
+
+static bool writable(const CUDA_MEMSET_NODE_PARAMS *p)
+{
+	return space_valid(p->dst, span(p)) && space_writable(p->dst, span(p));
+}
+
+CUresult memset_plan(const CUDA_MEMSET_NODE_PARAMS *p)
+{
+	if (!p->width || !p->height)
+		return CUDA_SUCCESS;
+	return shape_valid(p) && (writable(p) || graph_memory_planned(p->dst, span(p))) ?
+		       CUDA_SUCCESS :
+		       CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult memset_run(const CUDA_MEMSET_NODE_PARAMS *p)
+{
+	if (!p->width || !p->height)
+		return CUDA_SUCCESS;
+	if (!shape_valid(p) || !writable(p))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t y = 0; y < p->height; y++)
+		fill((char *)(uintptr_t)p->dst + y * p->pitch, p->value, p->elementSize, p->width);
+	return CUDA_SUCCESS;
+}
+
+static CUresult set_captured(const CUDA_MEMSET_NODE_PARAMS *params, CUstream stream)
+{
+	const struct graph_work work = { .type = CU_GRAPH_NODE_TYPE_MEMSET, .set = *params };
+	CUresult result = memset_plan(params);
+
+	return result == CUDA_SUCCESS ? capture_add(stream, &work) : result;
+}
+
 static CUresult set(CUdeviceptr dst, size_t pitch, unsigned int value, size_t element, size_t width,
 		    size_t height, CUstream stream)
 {
-	size_t size;
+	const CUDA_MEMSET_NODE_PARAMS params = { dst,   pitch, value, (unsigned int)element,
+						 width, height };
 
 	if (!stream_valid(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!width || !height)
-		return CUDA_SUCCESS;
-	size = (height - 1) * pitch + width * element;
-	if (dst % element || (height > 1 && pitch < width * element) || !space_valid(dst, size) ||
-	    !space_writable(dst, size))
-		return CUDA_ERROR_INVALID_VALUE;
-	for (size_t y = 0; y < height; y++)
-		fill((char *)(uintptr_t)dst + y * pitch, value, element, width);
-	return CUDA_SUCCESS;
+	return capture_active(stream) ? set_captured(&params, stream) : memset_run(&params);
 }
 
 #define MEMSETS(bits, type) \
@@ -44,7 +82,8 @@ static CUresult set(CUdeviceptr dst, size_t pitch, unsigned int value, size_t el
 	CU_DEFINE_PTSZ(CONTEXT, cuMemsetD##bits##Async,                                            \
 		       (CUdeviceptr dst, type value, size_t count, CUstream stream),               \
 		       (dst, value, count, stream), HEX(addr, dst), DEC(value, value),             \
-		       DEC(size, count * sizeof(value)), HEX(stream, stream)) \
+		       DEC(size, count * sizeof(value)), HEX(stream, stream),                      \
+		       NOTE_CAPTURE(stream)) \
 	{ \
 		return set(dst, 0, value, sizeof(value), count, 1, stream); \
 	} \
@@ -65,7 +104,7 @@ static CUresult set(CUdeviceptr dst, size_t pitch, unsigned int value, size_t el
 		       (dst, pitch, value, width, height, stream), HEX(addr, dst),                 \
 		       DEC(value, value), DEC(size, width * height * sizeof(value)),               \
 		       DEC(pitch, pitch), DEC(width, width), DEC(height, height),                  \
-		       HEX(stream, stream)) \
+		       HEX(stream, stream), NOTE_CAPTURE(stream)) \
 	{ \
 		return set(dst, pitch, value, sizeof(value), width, height, stream); \
 	}

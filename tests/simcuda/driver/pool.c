@@ -5,7 +5,7 @@
  * finds more reserved than the release threshold, or until the device is full. Everything happens
  * when it is called: our streams have nothing outstanding.
  */
-#include "driver.h"
+#include "graph.h"
 
 #define ATTRIBUTE_COUNT 9
 
@@ -180,12 +180,17 @@ static CUresult alloc_async(CUdeviceptr *ptr, size_t size, CUmemoryPool pool, CU
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!stream_context(stream))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return pool_valid(pool) ? pool_alloc(pool, size, ptr) : CUDA_ERROR_INVALID_VALUE;
+	if (!pool_valid(pool))
+		return CUDA_ERROR_INVALID_VALUE;
+	/* The graph's then, not the pool's. */
+	if (capture_active(stream))
+		return capture_alloc(stream, pool->device, size, ptr);
+	return pool_alloc(pool, size, ptr);
 }
 
 CU_DEFINE_PTSZ(INIT, cuMemAllocAsync, (CUdeviceptr *ptr, size_t size, CUstream stream),
 	       (ptr, size, stream), OUT_HEX(addr, ptr), DEC(size, size), HEX(stream, stream),
-	       HEX(pool, pool_of_stream(stream)))
+	       HEX(pool, pool_of_stream(stream)), NOTE_CAPTURE(stream))
 {
 	return alloc_async(ptr, size, pool_of_stream(stream), stream);
 }
@@ -193,19 +198,21 @@ CU_DEFINE_PTSZ(INIT, cuMemAllocAsync, (CUdeviceptr *ptr, size_t size, CUstream s
 CU_DEFINE_PTSZ(INIT, cuMemAllocFromPoolAsync,
 	       (CUdeviceptr *ptr, size_t size, CUmemoryPool pool, CUstream stream),
 	       (ptr, size, pool, stream), OUT_HEX(addr, ptr), DEC(size, size), HEX(stream, stream),
-	       HEX(pool, pool))
+	       HEX(pool, pool), NOTE_CAPTURE(stream))
 {
 	return alloc_async(ptr, size, pool, stream);
 }
 
 CU_DEFINE_PTSZ(INIT, cuMemFreeAsync, (CUdeviceptr ptr, CUstream stream), (ptr, stream),
-	       HEX(addr, ptr), HEX(stream, stream))
+	       HEX(addr, ptr), HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	if (!stream_valid(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!stream_context(stream))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return pool_free(ptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	if (capture_active(stream))
+		return capture_free(stream, ptr);
+	return pool_free(ptr) || graph_memory_free(ptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CU_DEFINE(INIT, cuMemPoolCreate, (CUmemoryPool *pool, const CUmemPoolProps *props), (pool, props),

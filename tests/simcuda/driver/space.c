@@ -31,10 +31,12 @@ struct arena *space_host(void)
 struct arena *space_arena(CUdeviceptr addr)
 {
 	for (unsigned int i = 0; i < device_count(); i++) {
-		struct arena *memory = device_find((CUdevice)i)->memory;
+		const struct device *device = device_find((CUdevice)i);
 
-		if (arena_contains(memory, addr))
-			return memory;
+		if (arena_contains(device->memory, addr))
+			return device->memory;
+		if (arena_contains(device->graph_space, addr))
+			return device->graph_space;
 	}
 	return arena_contains(host, addr) ? host : NULL;
 }
@@ -109,7 +111,8 @@ struct device *space_device(const struct arena_block *block)
 	for (unsigned int i = 0; i < device_count(); i++) {
 		struct device *device = device_find((CUdevice)i);
 
-		if (arena_contains(device->memory, block->addr))
+		if (arena_contains(device->memory, block->addr) ||
+		    arena_contains(device->graph_space, block->addr))
 			return device;
 	}
 	if (mapping_contains(block->addr))
@@ -117,10 +120,10 @@ struct device *space_device(const struct arena_block *block)
 	return ((CUcontext)block->owner)->device;
 }
 
-/* Memory from a pool, or that is only mapped, belongs to no context. */
+/* Memory from a pool, of a graph, or that is only mapped, belongs to no context. */
 CUcontext space_context(const struct arena_block *block)
 {
-	return block->use & (ARENA_POOL | ARENA_MAPPED) ? NULL : block->owner;
+	return block->use & (ARENA_POOL | ARENA_GRAPH | ARENA_MAPPED) ? NULL : block->owner;
 }
 
 static bool overlaps(const struct arena_block *a, const struct arena_block *b)

@@ -4,7 +4,7 @@
  * always succeeds, a synchronization only lets pools give back memory (SIMCUDA_DELAY makes it
  * take time), and callbacks run before the call that submits them returns.
  */
-#include "driver.h"
+#include "graph.h"
 
 struct CUstream_st {
 	struct object object;
@@ -73,6 +73,7 @@ CU_DEFINE_V2(INIT, cuStreamDestroy, (CUstream stream), (stream), HEX(handle, str
 {
 	if (!slab_has(&streams, stream))
 		return CUDA_ERROR_INVALID_HANDLE;
+	capture_drop(stream);
 	slab_delete(&streams, stream);
 	return CUDA_SUCCESS;
 }
@@ -87,13 +88,17 @@ static CUresult check(CUstream stream)
 
 CU_DEFINE_PTSZ(INIT, cuStreamQuery, (CUstream stream), (stream), HEX(stream, stream))
 {
-	return check(stream);
+	CUresult result = check(stream);
+
+	return result == CUDA_SUCCESS ? capture_refuse_stream(stream) : result;
 }
 
 CU_DEFINE_PTSZ(INIT, cuStreamSynchronize, (CUstream stream), (stream), HEX(stream, stream))
 {
 	CUresult result = check(stream);
 
+	if (result == CUDA_SUCCESS)
+		result = capture_refuse_stream(stream);
 	if (result == CUDA_SUCCESS)
 		pool_synchronize(stream_context(stream)->device);
 	return result;
@@ -102,9 +107,16 @@ CU_DEFINE_PTSZ(INIT, cuStreamSynchronize, (CUstream stream), (stream), HEX(strea
 CU_DEFINE_PTSZ(INIT, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),
 	       (stream, event, flags), HEX(stream, stream), HEX(event, event), DEC(flags, flags))
 {
+	CUresult result = check(stream);
+
 	if (flags & ~1u)
 		return CUDA_ERROR_INVALID_VALUE;
-	return event_valid(event) ? check(stream) : CUDA_ERROR_INVALID_HANDLE;
+	if (!event_valid(event))
+		return CUDA_ERROR_INVALID_HANDLE;
+	/* An event of a capture orders the stream it was recorded in, and takes no other along. */
+	if (result == CUDA_SUCCESS && event_captured(event) && !capture_active(stream))
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	return result;
 }
 
 CU_DEFINE_PTSZ(INIT, cuStreamAddCallback,
@@ -116,17 +128,25 @@ CU_DEFINE_PTSZ(INIT, cuStreamAddCallback,
 	if (!callback || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS)
+		result = capture_refuse_stream(stream);
+	if (result == CUDA_SUCCESS)
 		callback(stream, CUDA_SUCCESS, data);
 	return result;
 }
 
 CU_DEFINE_PTSZ(INIT, cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *data),
-	       (stream, fn, data), HEX(stream, stream), HEX(value, fn))
+	       (stream, fn, data), HEX(stream, stream), HEX(value, fn), NOTE_CAPTURE(stream))
 {
+	const struct graph_work work = {
+		.type = CU_GRAPH_NODE_TYPE_HOST,
+		.host = { fn, data },
+	};
 	CUresult result = check(stream);
 
 	if (!fn)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS && capture_active(stream))
+		return capture_add(stream, &work);
 	if (result == CUDA_SUCCESS)
 		fn(data);
 	return result;

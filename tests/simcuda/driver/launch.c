@@ -2,6 +2,8 @@
 /*
  * Launches. No kernel runs; what would make the real driver refuse one does so here too.
  */
+#include <string.h>
+
 #include "graph.h"
 
 struct box {
@@ -123,4 +125,62 @@ CU_DEFINE_PTSZ(CONTEXT, cuLaunchKernelEx,
 		      (struct box){ config->gridDimX, config->gridDimY, config->gridDimZ },
 		      (struct box){ config->blockDimX, config->blockDimY, config->blockDimZ },
 		      config->sharedMemBytes, config->hStream);
+}
+
+static struct box grid_of(const CUDA_LAUNCH_PARAMS *p)
+{
+	return (struct box){ p->gridDimX, p->gridDimY, p->gridDimZ };
+}
+
+static struct box block_of(const CUDA_LAUNCH_PARAMS *p)
+{
+	return (struct box){ p->blockDimX, p->blockDimY, p->blockDimZ };
+}
+
+/* One launch for each device, all of the same shape, each in a stream made for its device. */
+static bool same_but_for_device(const CUDA_LAUNCH_PARAMS *list, unsigned int count)
+{
+	unsigned int devices = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		struct box grid = grid_of(&list[i]), first_grid = grid_of(list);
+		struct box block = block_of(&list[i]), first_block = block_of(list);
+		CUcontext context = stream_context(list[i].hStream);
+
+		if ((uintptr_t)list[i].hStream <= (uintptr_t)CU_STREAM_PER_THREAD || !context ||
+		    devices & 1u << context->device->ordinal ||
+		    memcmp(&grid, &first_grid, sizeof(grid)) ||
+		    memcmp(&block, &first_block, sizeof(block)) ||
+		    list[i].sharedMemBytes != list->sharedMemBytes)
+			return false;
+		devices |= 1u << context->device->ordinal;
+	}
+	return true;
+}
+
+static void note_list(struct oracle_line *line, const CUDA_LAUNCH_PARAMS *p, unsigned int count)
+{
+	DEC(value, count);
+	if (!p || !count)
+		return;
+	HEX(handle, p->function);
+	STR(kernel, module_function_name(p->function));
+	XYZ(grid, p->gridDimX, p->gridDimY, p->gridDimZ);
+	XYZ(block, p->blockDimX, p->blockDimY, p->blockDimZ);
+	DEC(shared, p->sharedMemBytes);
+}
+
+CU_DEFINE(CONTEXT, cuLaunchCooperativeKernelMultiDevice,
+	  (CUDA_LAUNCH_PARAMS *list, unsigned int count, unsigned int flags), (list, count, flags),
+	  note_list(line, list, count), DEC(flags, flags))
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (!list || !count || count > device_count() || flags & ~3u ||
+	    !same_but_for_device(list, count))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned int i = 0; i < count && result == CUDA_SUCCESS; i++)
+		result = launch(list[i].function, grid_of(&list[i]), block_of(&list[i]),
+				list[i].sharedMemBytes, list[i].hStream);
+	return result;
 }

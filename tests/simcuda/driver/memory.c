@@ -2,7 +2,7 @@
 /*
  * Memory that is there when the call returns: device, managed, pinned, registered. The variants
  * before _v2 have 32-bit sizes and pointers and are left at CUDA_ERROR_NOT_SUPPORTED
- * (cuMemHostRegister excepted: its signature never changed).
+ * (excepted are cuMemHostRegister, whose signature never changed, and cuMemGetInfo).
  */
 #include "graph.h"
 
@@ -90,6 +90,21 @@ CU_DEFINE(CONTEXT, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes),
 		return CUDA_ERROR_INVALID_VALUE;
 	*total_bytes = arena_capacity(memory);
 	*free_bytes = *total_bytes - arena_used(memory);
+	return CUDA_SUCCESS;
+}
+
+/* From when memory had 32-bit sizes: what does not fit is cut off at the largest that does. */
+CU_DEFINE(CONTEXT, cuMemGetInfo, (unsigned int *free_bytes, unsigned int *total_bytes),
+	  (free_bytes, total_bytes), OUT_DEC(free, free_bytes), OUT_DEC(total, total_bytes))
+{
+	struct arena *memory = context_current()->device->memory;
+	uint64_t total = arena_capacity(memory);
+	uint64_t left = total - arena_used(memory);
+
+	if (!free_bytes || !total_bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	*total_bytes = total > UINT32_MAX ? UINT32_MAX : (unsigned int)total;
+	*free_bytes = left > UINT32_MAX ? UINT32_MAX : (unsigned int)left;
 	return CUDA_SUCCESS;
 }
 

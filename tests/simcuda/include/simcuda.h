@@ -6,7 +6,8 @@
  *
  * Unlike in cuda.h every variant has its exported name (cuMemAlloc_v2, cuMemcpyAsync_ptsz, ...):
  * the tests are about exported names. What is exported but not declared here answers
- * CUDA_ERROR_NOT_SUPPORTED; that includes the oldest variants with 32-bit sizes and pointers.
+ * CUDA_ERROR_NOT_SUPPORTED; that includes the oldest variants with 32-bit sizes and pointers (but
+ * not cuMemGetInfo).
  */
 #ifndef SIMCUDA_H
 #define SIMCUDA_H
@@ -411,6 +412,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
 CUresult cuCtxDisablePeerAccess(CUcontext peer);
 
 /* Memory */
+CUresult cuMemGetInfo(unsigned int *free_bytes, unsigned int *total_bytes);
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes);
 CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t size);
 CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height,

@@ -172,6 +172,15 @@ typedef struct CUgraphExecUpdateResultInfo {
 	CUgraphNode errorFromNode;
 } CUgraphExecUpdateResultInfo;
 
+typedef struct CUDA_LAUNCH_PARAMS {
+	CUfunction function;
+	unsigned int gridDimX, gridDimY, gridDimZ;
+	unsigned int blockDimX, blockDimY, blockDimZ;
+	unsigned int sharedMemBytes;
+	CUstream hStream;
+	void **kernelParams;
+} CUDA_LAUNCH_PARAMS;
+
 /* Graphs and their nodes */
 CUresult cuGraphCreate(CUgraph *graph, unsigned int flags);
 CUresult cuGraphDestroy(CUgraph graph);
@@ -234,5 +243,8 @@ SIMCUDA_PTSZ(cuStreamGetCaptureInfo_v3, CUstream stream, CUstreamCaptureStatus *
 	     uint64_t *id, CUgraph *graph, const CUgraphNode **dependencies,
 	     const CUgraphEdgeData **edges, size_t *dependency_count);
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
+
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned int count,
+					      unsigned int flags);
 
 #endif

@@ -36,10 +36,15 @@ typedef enum cudaError {
 	cudaErrorInvalidDevice = 101,
 	cudaErrorDeviceUninitialized = 201,
 	cudaErrorInvalidResourceHandle = 400,
+	cudaErrorIllegalState = 401,
 	cudaErrorSymbolNotFound = 500,
 	cudaErrorNotReady = 600,
+	cudaErrorIllegalAddress = 700,
 	cudaErrorContextIsDestroyed = 709,
 	cudaErrorNotSupported = 801,
+	cudaErrorStreamCaptureUnsupported = 900,
+	cudaErrorStreamCaptureInvalidated = 901,
+	cudaErrorGraphExecUpdateFailure = 910,
 } cudaError_t;
 
 enum cudaMemcpyKind {
@@ -488,6 +493,8 @@ SIMCUDART_PTSZ(__cudaLaunchKernel, cudaKernel_t kernel, dim3 grid, dim3 block, v
 #define cudaLaunchKernelExC cudaLaunchKernelExC_ptsz
 #define __cudaLaunchKernel __cudaLaunchKernel_ptsz
 #endif
+
+#include "simcudart_graph.h"
 
 /*
  * Kernels for plain C, registered and launched call for call as nvcc's generated code does it. One

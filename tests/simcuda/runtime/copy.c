@@ -159,8 +159,8 @@ static cudaError_t element_bytes(const struct driver *cu, const struct cudaMemcp
 	return error;
 }
 
-static cudaError_t copy_3d(const struct driver *cu, const struct cudaMemcpy3DParms *p,
-			   CUDA_MEMCPY3D *copy)
+cudaError_t runtime_copy_params(const struct driver *cu, const struct cudaMemcpy3DParms *p,
+				CUDA_MEMCPY3D *copy)
 {
 	size_t bytes;
 	cudaError_t error;
@@ -199,7 +199,7 @@ static cudaError_t copy_3d(const struct driver *cu, const struct cudaMemcpy3DPar
 }
 
 /* With arrays in it, the driver's line has the sizes in bytes. */
-static void note_3d(struct oracle_line *line, const struct cudaMemcpy3DParms *p)
+void runtime_copy_note(struct oracle_line *line, const struct cudaMemcpy3DParms *p)
 {
 	if (!p)
 		return;
@@ -215,20 +215,21 @@ static void note_3d(struct oracle_line *line, const struct cudaMemcpy3DParms *p)
 	STR(direction, runtime_kind_name(p->kind));
 }
 
-RT_DEFINE_PTDS(CONTEXT, cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), (p), note_3d(line, p))
+RT_DEFINE_PTDS(CONTEXT, cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), (p),
+	       runtime_copy_note(line, p))
 {
 	CUDA_MEMCPY3D copy;
-	cudaError_t error = copy_3d(cu, p, &copy);
+	cudaError_t error = runtime_copy_params(cu, p, &copy);
 
 	return error == cudaSuccess ? runtime_error(cu->cuMemcpy3D(&copy)) : error;
 }
 
 RT_DEFINE_PTSZ(CONTEXT, cudaMemcpy3DAsync,
 	       (const struct cudaMemcpy3DParms *p, cudaStream_t stream), (p, stream),
-	       note_3d(line, p), HEX(stream, stream))
+	       runtime_copy_note(line, p), HEX(stream, stream))
 {
 	CUDA_MEMCPY3D copy;
-	cudaError_t error = copy_3d(cu, p, &copy);
+	cudaError_t error = runtime_copy_params(cu, p, &copy);
 
 	return error == cudaSuccess ? runtime_error(cu->cuMemcpy3DAsync(&copy, stream)) : error;
 }

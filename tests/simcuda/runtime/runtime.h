@@ -156,6 +156,11 @@ static inline CUdeviceptr runtime_ptr(const void *ptr)
 cudaError_t runtime_copy(const struct driver *cu, CUdeviceptr dst, CUdeviceptr src, size_t size,
 			 enum cudaMemcpyKind kind, bool async, cudaStream_t stream);
 
+/* As the driver describes the same copy. */
+cudaError_t runtime_copy_params(const struct driver *cu, const struct cudaMemcpy3DParms *params,
+				CUDA_MEMCPY3D *copy);
+void runtime_copy_note(struct oracle_line *line, const struct cudaMemcpy3DParms *params);
+
 const char *runtime_kind_name(enum cudaMemcpyKind kind); /* "HtoD"; NULL: no such kind */
 
 /* array.c: how long an element is, and a row */

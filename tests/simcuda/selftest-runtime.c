@@ -518,6 +518,158 @@ static void log_threads(const char *lines)
 	CHECK(selftest_count(lines, " cuLaunchKernel" PTSZ " ") == 16);
 }
 
+static uint64_t graph_memory(enum cudaGraphMemAttributeType attribute)
+{
+	uint64_t value;
+
+	OK(cudaDeviceGetGraphMemAttribute(0, attribute, &value));
+	return value;
+}
+
+/* Each kind of node by its own function. */
+static void test_graph_nodes(void)
+{
+	struct cudaMemAllocNodeParams alloc = {
+		.poolProps.allocType = cudaMemAllocationTypePinned,
+		.poolProps.location = { cudaMemLocationTypeDevice, 0 },
+		.bytesize = MIB,
+	};
+	struct cudaKernelNodeParams kernel = { (void *)scale, { 1, 1, 1 }, { 32, 1, 1 }, 0, 0, 0 };
+	struct cudaMemsetParams set = { .value = 7, .elementSize = 1, .width = 16, .height = 1 };
+	struct cudaMemcpy3DParms copy = {
+		.extent = { 16, 1, 1 },
+		.kind = cudaMemcpyDeviceToHost,
+	};
+	cudaGraph_t graph, child, clone;
+	char out[16] = "", line[16] = "";
+	cudaGraphExec_t exec;
+	cudaGraphNode_t node;
+
+	OK(cudaGraphCreate(&graph, 0));
+	OK(cudaGraphCreate(&child, 0));
+	OK(cudaGraphAddKernelNode(&node, child, NULL, 0, &kernel));
+	kernel.func = &kernel;
+	FAILS(InvalidDeviceFunction, cudaGraphAddKernelNode(&node, child, NULL, 0, &kernel));
+	OK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+	set.dst = alloc.dptr;
+	OK(cudaGraphAddMemsetNode(&node, graph, &node, 1, &set));
+	copy.srcPtr = (struct cudaPitchedPtr){ alloc.dptr, 16, 16, 1 };
+	copy.dstPtr = (struct cudaPitchedPtr){ out, 16, 16, 1 };
+	OK(cudaGraphAddMemcpyNode(&node, graph, &node, 1, &copy));
+	OK(cudaGraphAddMemcpyNode1D(&node, graph, &node, 1, line, alloc.dptr, 8,
+				    cudaMemcpyDefault));
+	FAILS(InvalidMemcpyDirection,
+	      cudaGraphAddMemcpyNode1D(&node, graph, &node, 1, line, alloc.dptr, 8, 5));
+	OK(cudaGraphAddChildGraphNode(&node, graph, &node, 1, child));
+	OK(cudaGraphAddEmptyNode(&node, graph, &node, 1));
+	OK(cudaGraphAddMemFreeNode(&node, graph, &node, 1, alloc.dptr));
+	FAILS(InvalidValue, cudaGraphClone(&clone, graph));
+	OK(cudaGraphClone(&clone, child));
+	OK(cudaGraphInstantiate(&exec, graph, 0));
+	OK(cudaGraphUpload(exec, NULL));
+	CHECK(used() == MIB && !out[0]);
+	OK(cudaGraphLaunch(exec, NULL));
+	CHECK(out[0] == 7 && out[15] == 7 && line[7] == 7 && !line[8]);
+	CHECK(!graph_memory(cudaGraphMemAttrUsedMemCurrent) &&
+	      graph_memory(cudaGraphMemAttrReservedMemCurrent) == MIB);
+	OK(cudaDeviceGraphMemTrim(0));
+	CHECK(used() == 0);
+	OK(cudaGraphExecDestroy(exec));
+	OK(cudaGraphDestroy(graph));
+	FAILS(InvalidValue, cudaGraphLaunch(exec, NULL));
+	OK(cudaGraphInstantiateWithFlags(&exec, clone, 0));
+	OK(cudaGraphLaunch(exec, NULL));
+}
+
+/* The same by cudaGraphAddNode. */
+static void test_graph_any_node(void)
+{
+	struct cudaGraphNodeParams params = { .type = cudaGraphNodeTypeMemAlloc };
+	cudaGraphInstantiateParams instantiate = {
+		.flags = cudaGraphInstantiateFlagAutoFreeOnLaunch
+	};
+	cudaGraphExec_t exec;
+	cudaGraphNode_t node;
+	cudaGraph_t graph;
+	char out[4] = "";
+	void *ptr;
+
+	OK(cudaGraphCreate(&graph, 0));
+	params.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
+	params.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
+	params.alloc.bytesize = MIB;
+	OK(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+	ptr = params.alloc.dptr;
+	CHECK(ptr);
+	params = (struct cudaGraphNodeParams){ .type = cudaGraphNodeTypeMemset };
+	params.memset = (struct cudaMemsetParams){ ptr, 0, 0x01020304, 4, 1, 1 };
+	OK(cudaGraphAddNode(&node, graph, &node, NULL, 1, &params));
+	params = (struct cudaGraphNodeParams){ .type = cudaGraphNodeTypeMemcpy };
+	params.memcpy.copyParams = (struct cudaMemcpy3DParms){
+		.srcPtr = { ptr, 4, 4, 1 },
+		.dstPtr = { out, 4, 4, 1 },
+		.extent = { 4, 1, 1 },
+		.kind = cudaMemcpyDefault,
+	};
+	OK(cudaGraphAddNode(&node, graph, &node, NULL, 1, &params));
+	params = (struct cudaGraphNodeParams){ .type = cudaGraphNodeTypeKernel };
+	params.kernel =
+		(struct cudaKernelNodeParams){ (void *)add, { 1, 1, 1 }, { 1, 1, 1 }, 0, 0, 0 };
+	OK(cudaGraphAddNode(&node, graph, &node, NULL, 1, &params));
+	OK(cudaGraphInstantiateWithParams(&exec, graph, &instantiate));
+	OK(cudaGraphLaunch(exec, NULL));
+	OK(cudaGraphLaunch(exec, NULL));
+	CHECK(!memcmp(out, "\4\3\2\1", 4) && used() == MIB);
+	OK(cudaFree(ptr));
+	OK(cudaGraphLaunch(exec, NULL));
+	OK(cudaFreeAsync(ptr, NULL));
+	FAILS(InvalidValue, cudaFreeAsync(ptr, NULL));
+}
+
+static void test_capture(void)
+{
+	enum cudaStreamCaptureStatus status;
+	cudaGraphExec_t exec;
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	char out[4] = "";
+	size_t count;
+	void *ptr;
+
+	OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	OK(cudaStreamIsCapturing(stream, &status));
+	CHECK(status == cudaStreamCaptureStatusActive);
+	OK(cudaMallocAsync(&ptr, 100, stream));
+	OK(cudaMemsetAsync(ptr, 3, 100, stream));
+	CHECK(!simcudart_launch(add, ((dim3){ 1, 1, 1 }), ((dim3){ 1, 1, 1 }), 0, stream, NULL));
+	OK(cudaMemcpyAsync(out, ptr, 4, cudaMemcpyDeviceToHost, stream));
+	OK(cudaFreeAsync(ptr, stream));
+	OK(cudaStreamGetCaptureInfo(stream, &status, NULL, NULL, NULL, NULL, &count));
+	CHECK(count == 1);
+	OK(cudaStreamEndCapture(stream, &graph));
+	OK(cudaGraphGetNodes(graph, NULL, &count));
+	CHECK(count == 5 && !out[0] && used() == 0);
+	OK(cudaGraphInstantiate(&exec, graph, 0));
+	OK(cudaGraphLaunch(exec, stream));
+	CHECK(out[0] == 3 && used() == 512);
+	OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	FAILS(StreamCaptureUnsupported, cudaMalloc(&ptr, 1));
+	FAILS(StreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+}
+
+static void log_capture(const char *lines)
+{
+	CHECK(selftest_count(lines, " cuGraphLaunch" PTSZ " result=0 via=cudaGraphLaunch" PTSZ
+				    " exec=[^ ]* stream=[^ ]* allocs=1 frees=1 alloc_bytes=100"
+				    " free_bytes=100 ") == 1);
+	CHECK(selftest_count(lines, " graph:(alloc|free) result=0 via=cudaGraphLaunch" PTSZ
+				    " addr=0x[0-9a-f]+ size=100 ") == 2);
+	CHECK(selftest_count(lines, " cuMemAllocAsync" PTSZ " result=0 via=cudaMallocAsync" PTSZ
+				    " addr=.* graph=.* node=") == 1);
+	CHECK(selftest_count(lines, " cuStreamBeginCapture_v2" PTSZ " result=0 ") == 2);
+}
+
 static void test_faults(void)
 {
 	void *ptr;
@@ -552,6 +704,9 @@ const struct selftest selftests[] = {
 	{ "reach", test_reach, { NULL }, log_reach, 0 },
 	{ "devices", test_devices, { "SIMCUDA_DEVICES=2" }, NULL, 0 },
 	{ "threads", test_threads, { NULL }, log_threads, 0 },
+	{ "graph-nodes", test_graph_nodes, { NULL }, NULL, 0 },
+	{ "graph-any-node", test_graph_any_node, { NULL }, NULL, 0 },
+	{ "capture", test_capture, { NULL }, log_capture, 0 },
 	{ "faults",
 	  test_faults,
 	  { "SIMCUDA_FAIL=cudaMalloc:2=2,cuMemAlloc_v2:3=2" },

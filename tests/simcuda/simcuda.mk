@@ -85,15 +85,16 @@ simcuda-check-exports: $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA_OUT)/libcudart.so.1
 		$(SIMCUDA)/interop_names.txt
 	@$(SIMCUDA)/check-exports $(SIMCUDA_OUT)/libcudart.so.13
 
-# The selftest: of the driver, its memory, and the runtime: shared, static, per-thread streams.
-SIMCUDA_SELFTESTS := $(addprefix $(SIMCUDA_OUT)/selftest-,driver memory batch vmm shared \
+# The selftest: of the driver, one program per subject, and the runtime: shared, static, per-thread
+# streams.
+SIMCUDA_DRIVER_SELFTESTS := driver memory batch vmm graph capture
+SIMCUDA_SELFTESTS := $(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS) shared \
 	static ptds)
 
-$(SIMCUDA_OUT)/selftest-driver: $(SIMCUDA)/selftest-driver.c $(SIMCUDA)/selftest-driver.h
-$(SIMCUDA_OUT)/selftest-memory: $(SIMCUDA)/selftest-memory.c $(SIMCUDA)/selftest-driver.h
-$(SIMCUDA_OUT)/selftest-vmm: $(SIMCUDA)/selftest-vmm.c $(SIMCUDA)/selftest-driver.h
-$(SIMCUDA_OUT)/selftest-batch: $(SIMCUDA)/selftest-batch.c $(SIMCUDA)/selftest-driver.h
-$(addprefix $(SIMCUDA_OUT)/selftest-,driver memory batch vmm): SIMCUDA_SELFTEST_LIBS = -lcuda
+$(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS)): $(SIMCUDA_OUT)/selftest-%: \
+	$(SIMCUDA)/selftest-%.c $(SIMCUDA)/selftest-driver.h
+$(addprefix $(SIMCUDA_OUT)/selftest-,graph capture): $(SIMCUDA)/selftest-graph.h
+$(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS)): SIMCUDA_SELFTEST_LIBS = -lcuda
 $(addprefix $(SIMCUDA_OUT)/selftest-,shared static ptds): $(SIMCUDA)/selftest-runtime.c
 $(SIMCUDA_OUT)/selftest-static: $(SIMCUDA_OUT)/libcudart_static.a
 $(SIMCUDA_OUT)/selftest-shared: SIMCUDA_SELFTEST_LIBS = -lcudart

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests of the simulated driver: stream capture, and the rarer forms of a launch.
+ * Tests of the simulated driver: stream capture, kernels in graphs, and the rarer forms of a
+ * launch.
  */
 #include <string.h>
 
@@ -76,6 +77,7 @@ static void test_capture(void)
 	CHECK(!strcmp(out, "captured"));
 	OK(cuMemAllocAsync(&ptr, 64, stream)); /* an ordinary one again */
 	OK(cuMemFreeAsync(ptr, stream));
+	OK(cuDevicePrimaryCtxReset_v2(0));
 }
 
 static void log_capture(const char *lines)
@@ -143,6 +145,7 @@ static void test_capture_calls(void)
 	CHECK(!memcmp(out, "\1\1\1\1\1\1\1\1\1\1\1\1\3\3\2\2\1\1\1\1\1\1\1\1\2\2\2\2\3\3\2\2", 32));
 	OK(cuMemFreeAsync(copy.srcDevice, config.hStream)); /* outside: a free of the live memory */
 	CHECK(USED() == 0 && USED_HIGH() == 512);
+	OK(cuDevicePrimaryCtxReset_v2(0));
 }
 
 static CUstream shared_stream;
@@ -236,6 +239,37 @@ static void test_capture_ends(void)
 	FAILS(INVALID_VALUE, cuMemFree_v2(ptr));
 }
 
+static void test_kernels(void)
+{
+	CUDA_KERNEL_NODE_PARAMS params = { .gridDimX = 1,
+					   .gridDimY = 1,
+					   .gridDimZ = 1,
+					   .blockDimX = 1,
+					   .blockDimY = 1,
+					   .blockDimZ = 1 };
+	CUDA_KERNEL_NODE_PARAMS_v1 old;
+	CUgraphExec exec;
+	CUgraphNode node;
+	CUmodule module;
+	CUgraph graph;
+
+	start();
+	graph = new_graph();
+	FAILS(INVALID_HANDLE, cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	params.func = get_function();
+	OK(cuFuncGetModule(&module, params.func));
+	OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	memcpy(&old, &params, sizeof(old));
+	OK(cuGraphAddKernelNode(&node, graph, &node, 1, &old));
+	params.blockDimX = 1025;
+	FAILS(INVALID_VALUE, cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	FAILS(INVALID_VALUE, cuGraphAddKernelNode_v2(&node, graph, NULL, 0, NULL));
+	exec = instantiate(graph, 0);
+	OK(cuGraphLaunch_ptsz(exec, NULL));
+	OK(cuModuleUnload(module));
+	FAILS(INVALID_HANDLE, cuGraphLaunch(exec, NULL));
+}
+
 static void test_launch_forms(void)
 {
 	CUDA_LAUNCH_PARAMS list[2] = { { .gridDimX = 2,
@@ -271,6 +305,8 @@ static void test_launch_forms(void)
 	allocate((5ul << 30) - MIB);
 	OK(cuMemGetInfo(&free_bytes, &total_bytes));
 	CHECK(free_bytes == 3u << 30);
+	OK(cuCtxDestroy_v2(own));
+	OK(cuDevicePrimaryCtxReset_v2(0));
 }
 
 const struct selftest selftests[] = {
@@ -278,6 +314,7 @@ const struct selftest selftests[] = {
 	{ "capture-calls", test_capture_calls, { NULL }, NULL, 0 },
 	{ "capture-failures", test_capture_failures, { NULL }, NULL, 0 },
 	{ "capture-ends", test_capture_ends, { NULL }, NULL, 0 },
+	{ "kernels", test_kernels, { NULL }, NULL, 0 },
 	{ "launch-forms", test_launch_forms, { "SIMCUDA_DEVICES=2" }, NULL, 0 },
 	{ NULL, NULL, { NULL }, NULL, 0 },
 };

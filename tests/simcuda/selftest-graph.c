@@ -126,37 +126,6 @@ static void test_nodes(void)
 	OK(cuGraphLaunch(instantiate(child, 0), NULL)); /* bc! */
 }
 
-static void test_kernels(void)
-{
-	CUDA_KERNEL_NODE_PARAMS params = { .gridDimX = 1,
-					   .gridDimY = 1,
-					   .gridDimZ = 1,
-					   .blockDimX = 1,
-					   .blockDimY = 1,
-					   .blockDimZ = 1 };
-	CUDA_KERNEL_NODE_PARAMS_v1 old;
-	CUgraphExec exec;
-	CUgraphNode node;
-	CUmodule module;
-	CUgraph graph;
-
-	start();
-	graph = new_graph();
-	FAILS(INVALID_HANDLE, cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
-	params.func = get_function();
-	OK(cuFuncGetModule(&module, params.func));
-	OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
-	memcpy(&old, &params, sizeof(old));
-	OK(cuGraphAddKernelNode(&node, graph, &node, 1, &old));
-	params.blockDimX = 1025;
-	FAILS(INVALID_VALUE, cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
-	FAILS(INVALID_VALUE, cuGraphAddKernelNode_v2(&node, graph, NULL, 0, NULL));
-	exec = instantiate(graph, 0);
-	OK(cuGraphLaunch_ptsz(exec, NULL));
-	OK(cuModuleUnload(module));
-	FAILS(INVALID_HANDLE, cuGraphLaunch(exec, NULL));
-}
-
 /* The graph's bytes move when it is launched, not before, and in order. */
 static void test_copies(void)
 {
@@ -193,6 +162,13 @@ static void test_copies(void)
 	FAILS(INVALID_VALUE, cuGraphExecDestroy(exec));
 }
 
+/* What the graph frees nobody else can, even while it is there. */
+static void touch_and_free(void *ptr)
+{
+	OK(cuMemsetD8_v2(*(CUdeviceptr *)ptr, 1, 1));
+	FAILS(INVALID_VALUE, cuMemFree_v2(*(CUdeviceptr *)ptr));
+}
+
 /* Memory that lives within a launch. */
 static void test_memory(void)
 {
@@ -200,6 +176,7 @@ static void test_memory(void)
 	CUDA_MEM_ALLOC_NODE_PARAMS params = alloc_params(1000);
 	CUgraphNode alloc, release;
 	CUdeviceptr ptr, freed;
+	CUDA_HOST_NODE_PARAMS host = { touch_and_free, &ptr };
 	CUgraphExec exec;
 	CUgraph graph;
 
@@ -208,6 +185,7 @@ static void test_memory(void)
 	OK(cuGraphAddMemAllocNode(&alloc, graph, NULL, 0, &params));
 	ptr = params.dptr;
 	CHECK(ptr && !used() && !RESERVED());
+	OK(cuGraphAddHostNode(&release, graph, NULL, 0, &host));
 	FAILS(INVALID_VALUE, cuMemsetD8_v2(ptr, 1, 1)); /* an address, but no memory */
 	FAILS(INVALID_VALUE, cuMemFree_v2(ptr));
 	add_memset(graph, ptr, 5, 1000);
@@ -405,6 +383,37 @@ static void test_capacity(void)
 	CHECK(params.result_out == CUDA_GRAPH_INSTANTIATE_SUCCESS && RESERVED() == 40 * MIB);
 }
 
+static void test_two_devices(void)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS params = alloc_params(MIB);
+	CUgraphNode node;
+	CUgraph graph;
+	uint64_t there;
+
+	start();
+	graph = new_graph();
+	add_alloc(graph, MIB);
+	params.poolProps.location.id = 1;
+	params.bytesize = 65 * MIB;
+	OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params));
+	FAILS(OUT_OF_MEMORY, cuGraphLaunch(instantiate(graph, 0), NULL));
+	CHECK(RESERVED() == 0 && used() == 0);
+	graph = new_graph();
+	add_alloc(graph, 65 * MIB);
+	params.bytesize = 2 * MIB;
+	OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params));
+	FAILS(OUT_OF_MEMORY, cuGraphLaunch(instantiate(graph, 0), NULL));
+	graph = new_graph();
+	add_alloc(graph, MIB);
+	OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params));
+	OK(cuGraphLaunch(instantiate(graph, 0), NULL));
+	OK(cuDeviceGetGraphMemAttribute(1, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &there));
+	CHECK(there == 2 * MIB && USED() == MIB && used() == MIB);
+	OK(cuMemFree_v2(params.dptr));
+	OK(cuDeviceGetGraphMemAttribute(1, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &there));
+	CHECK(there == 0);
+}
+
 static void test_children(void)
 {
 	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
@@ -507,7 +516,10 @@ static void test_contexts(void)
 	OK(cuDevicePrimaryCtxRetain(&primary, 0));
 	CHECK(USED() == 0 && RESERVED() == 0 && used() == 0);
 	FAILS(INVALID_VALUE, cuMemFree_v2(kept));
+	OK(cuCtxCreate_v2(&own, 0, 0));
 	OK(cuGraphLaunch(exec, NULL));
+	OK(cuDevicePrimaryCtxReset_v2(0)); /* of the whole device, like what pools hold */
+	CHECK(USED() == 0 && used() == 0);
 }
 
 static CUcontext shared_context;
@@ -545,13 +557,13 @@ static void test_threads(void)
 
 const struct selftest selftests[] = {
 	{ "nodes", test_nodes, { NULL }, NULL, 0 },
-	{ "kernels", test_kernels, { NULL }, NULL, 0 },
 	{ "copies", test_copies, { NULL }, NULL, 0 },
 	{ "memory", test_memory, { NULL }, NULL, 0 },
 	{ "memory-arguments", test_memory_arguments, { NULL }, NULL, 0 },
 	{ "live", test_live, { NULL }, NULL, 0 },
 	{ "auto-free", test_auto_free, { NULL }, log_auto_free, 0 },
 	{ "capacity", test_capacity, { "SIMCUDA_MEMORY=64M" }, NULL, 0 },
+	{ "two-devices", test_two_devices, { "SIMCUDA_DEVICES=2", "SIMCUDA_MEMORY=64M" }, NULL, 0 },
 	{ "children", test_children, { NULL }, NULL, 0 },
 	{ "update", test_update, { NULL }, NULL, 0 },
 	{ "contexts", test_contexts, { NULL }, NULL, 0 },

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Executable graphs. Instantiation makes one list of a graph's nodes and those of its children; a
- * launch first goes through the list without doing anything, to learn whether all allocations and
- * frees are in order and how much memory they need at most, so that it fails before it has any
- * effect or not at all (unless a copy finds memory gone that it was given an address of).
+ * Executable graphs. Instantiation makes a graph without children, which nobody else knows, of a
+ * graph and its children. A launch first goes through it without doing anything, to learn whether
+ * all allocations and frees are in order and how much memory they need at most, so that it fails
+ * before it has any effect or not at all (unless a copy finds memory gone that it was given an
+ * address of).
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
@@ -20,8 +20,7 @@ struct CUgraphExec_st {
 	CUgraph graph;
 	unsigned long long graph_id; /* whether graph is still the one it was */
 	uint64_t flags;
-	struct graph_work *works;
-	size_t count;
+	CUgraph flat;
 	struct totals allocated; /* by the last launch */
 	struct totals freed;
 };
@@ -35,49 +34,44 @@ static bool has_memory(const struct graph_work *work)
 	       work->type == CU_GRAPH_NODE_TYPE_MEM_FREE;
 }
 
-static size_t count_works(CUgraph graph)
-{
-	size_t count = 0;
+static CUresult flatten(CUgraph to, CUgraph from);
 
-	for (CUgraphNode node = graph->first; node; node = node->next)
-		count += node->work.type == CU_GRAPH_NODE_TYPE_GRAPH ?
-				 count_works(node->work.child) :
-				 1;
-	return count;
+/* In the oracle it goes by the handle that the program knows. */
+static CUresult flatten_node(CUgraph to, CUgraphNode from)
+{
+	CUgraphNode node;
+	const struct graph_place at = { .node = &node, .graph = to };
+	CUresult result;
+
+	if (from->work.type == CU_GRAPH_NODE_TYPE_GRAPH)
+		return flatten(to, from->work.child);
+	result = graph_add(&at, &from->work);
+	if (result != CUDA_SUCCESS)
+		return result;
+	node->work.node = from->work.node;
+	if (has_memory(&from->work))
+		graph_memory_get(from->work.memory);
+	return CUDA_SUCCESS;
 }
 
-static struct graph_work *copy_works(struct graph_work *to, CUgraph graph)
+static CUresult flatten(CUgraph to, CUgraph from)
 {
-	for (CUgraphNode node = graph->first; node; node = node->next) {
-		if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH) {
-			to = copy_works(to, node->work.child);
-			continue;
-		}
-		*to = node->work;
-		if (has_memory(to))
-			graph_memory_get(to->memory);
-		to++;
-	}
-	return to;
+	CUresult result = CUDA_SUCCESS;
+
+	for (CUgraphNode node = from->first; node && result == CUDA_SUCCESS; node = node->next)
+		result = flatten_node(to, node);
+	return result;
 }
 
-static void delete_works(struct graph_work *works, size_t count)
+/* NULL: out of memory. */
+static CUgraph flat_copy(CUgraph graph)
 {
-	for (size_t i = 0; i < count; i++)
-		if (has_memory(&works[i]))
-			graph_memory_put(works[i].memory);
-	free(works);
-}
+	CUgraph flat = graph_new();
 
-static struct graph_work *works_of(CUgraph graph, size_t *count)
-{
-	struct graph_work *works;
-
-	*count = count_works(graph);
-	works = calloc(*count + 1, sizeof(*works));
-	if (works)
-		copy_works(works, graph);
-	return works;
+	if (!flat || flatten(flat, graph) == CUDA_SUCCESS)
+		return flat;
+	graph_delete(flat);
+	return NULL;
 }
 
 /* Goes on from `bytes` of each device that are used at the moment; false: out of order. */
@@ -107,26 +101,27 @@ static bool plan(CUgraphExec exec, uint64_t *peak)
 	int64_t bytes[DEVICE_MAX] = { 0 };
 
 	memset(peak, 0, DEVICE_MAX * sizeof(*peak));
-	for (size_t i = 0; i < exec->count; i++)
-		if (has_memory(&exec->works[i]))
-			exec->works[i].memory->planned = exec->works[i].memory->live;
-	for (size_t i = 0; i < exec->count; i++) {
-		if (!left_over(exec, &exec->works[i]))
-			continue;
-		exec->works[i].memory->planned = false;
-		bytes[exec->works[i].memory->device->ordinal] -=
-			(int64_t)graph_memory_bytes(exec->works[i].memory);
-	}
-	for (size_t i = 0; i < exec->count; i++) {
-		int64_t now;
+	for (CUgraphNode node = exec->flat->first; node; node = node->next)
+		if (has_memory(&node->work))
+			node->work.memory->planned = node->work.memory->live;
+	for (CUgraphNode node = exec->flat->first; node; node = node->next) {
+		struct graph_memory *memory = node->work.memory;
 
-		if (!has_memory(&exec->works[i]))
+		if (!left_over(exec, &node->work))
 			continue;
-		if (!plan_work(&exec->works[i], bytes))
+		memory->planned = false;
+		bytes[memory->device->ordinal] -= (int64_t)graph_memory_bytes(memory);
+	}
+	for (CUgraphNode node = exec->flat->first; node; node = node->next) {
+		int device;
+
+		if (!has_memory(&node->work))
+			continue;
+		if (!plan_work(&node->work, bytes))
 			return false;
-		now = bytes[exec->works[i].memory->device->ordinal];
-		if (now > 0 && (uint64_t)now > peak[exec->works[i].memory->device->ordinal])
-			peak[exec->works[i].memory->device->ordinal] = (uint64_t)now;
+		device = node->work.memory->device->ordinal;
+		if (bytes[device] > 0 && (uint64_t)bytes[device] > peak[device])
+			peak[device] = (uint64_t)bytes[device];
 	}
 	return true;
 }
@@ -224,11 +219,12 @@ static CUresult run(const struct launch *launch)
 	if (result != CUDA_SUCCESS)
 		return result;
 	exec->allocated = exec->freed = (struct totals){ 0 };
-	for (size_t i = 0; i < exec->count; i++)
-		if (left_over(exec, &exec->works[i]))
-			run_free(&exec->works[i], launch);
-	for (size_t i = 0; i < exec->count && result == CUDA_SUCCESS; i++)
-		result = run_work(&exec->works[i], launch);
+	for (CUgraphNode node = exec->flat->first; node; node = node->next)
+		if (left_over(exec, &node->work))
+			run_free(&node->work, launch);
+	for (CUgraphNode node = exec->flat->first; node && result == CUDA_SUCCESS;
+	     node = node->next)
+		result = run_work(&node->work, launch);
 	return result;
 }
 
@@ -249,7 +245,7 @@ static void exec_delete(CUgraphExec exec)
 {
 	if (graph_valid(exec->graph) && exec->graph->id == exec->graph_id)
 		__atomic_sub_fetch(&exec->graph->execs, 1, __ATOMIC_RELAXED);
-	delete_works(exec->works, exec->count);
+	graph_delete(exec->flat);
 	slab_delete(&execs, exec);
 }
 
@@ -271,12 +267,12 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph, uint64_t flags)
 	if (!exec || !can_instantiate(graph, flags))
 		return CUDA_ERROR_INVALID_VALUE;
 	new.graph_id = graph->id;
-	new.works = works_of(graph, &new.count);
-	if (!new.works)
+	new.flat = flat_copy(graph);
+	if (!new.flat)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*exec = slab_new(&execs, &new);
 	if (!*exec) {
-		delete_works(new.works, new.count);
+		graph_delete(new.flat);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	__atomic_add_fetch(&graph->execs, 1, __ATOMIC_RELAXED);
@@ -399,16 +395,17 @@ CU_DEFINE_PTSZ(INIT, cuGraphLaunch, (CUgraphExec exec, CUstream stream), (exec, 
 }
 
 /* Whether the nodes are the same ones but for their parameters; memory may not change at all. */
-static CUgraphExecUpdateResult compare(CUgraphExec exec, const struct graph_work *works,
-				       size_t count, CUgraphNode *error)
+static CUgraphExecUpdateResult compare(CUgraph before, CUgraph after, CUgraphNode *error)
 {
-	if (exec->count != count)
+	CUgraphNode old = before->first;
+
+	if (before->count != after->count)
 		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-	for (size_t i = 0; i < count; i++) {
-		*error = works[i].node;
-		if (exec->works[i].type != works[i].type)
+	for (CUgraphNode node = after->first; node; node = node->next, old = old->next) {
+		*error = node->work.node;
+		if (old->work.type != node->work.type)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
-		if (has_memory(&works[i]) && exec->works[i].memory != works[i].memory)
+		if (has_memory(&node->work) && old->work.memory != node->work.memory)
 			return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
 	}
 	*error = NULL;
@@ -419,23 +416,22 @@ CU_DEFINE(INIT, cuGraphExecUpdate_v2,
 	  (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info), (exec, graph, info),
 	  HEX(exec, exec), HEX(graph, graph))
 {
-	struct graph_work *works;
-	size_t count;
+	CUgraph flat;
 
 	if (!info)
 		return CUDA_ERROR_INVALID_VALUE;
 	*info = (CUgraphExecUpdateResultInfo){ .result = CU_GRAPH_EXEC_UPDATE_ERROR };
 	if (!slab_has(&execs, exec) || !graph_valid(graph) || graph->moved || graph->capturing)
 		return CUDA_ERROR_INVALID_VALUE;
-	works = works_of(graph, &count);
-	if (!works)
+	flat = flat_copy(graph);
+	if (!flat)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	info->result = compare(exec, works, count, &info->errorNode);
+	info->result = compare(exec->flat, flat, &info->errorNode);
 	if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-		delete_works(works, count);
+		graph_delete(flat);
 		return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 	}
-	delete_works(exec->works, exec->count);
-	exec->works = works;
+	graph_delete(exec->flat);
+	exec->flat = flat;
 	return CUDA_SUCCESS;
 }

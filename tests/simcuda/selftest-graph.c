@@ -326,6 +326,9 @@ static void test_auto_free(void)
 
 static void log_auto_free(const char *lines)
 {
+	const char *added = strstr(lines, " cuGraphAddMemAllocNode result=0 ");
+	char node[32], regex[64];
+
 	CHECK(selftest_count(lines, START "cuGraphLaunch result=0 exec=" ADDR
 					  " stream=0x0 allocs=2 frees=0 alloc_bytes=3145728"
 					  " free_bytes=0 ") == 1);
@@ -342,6 +345,9 @@ static void log_auto_free(const char *lines)
 	CHECK(selftest_count(lines,
 			     START "cuGraphAddMemAllocNode result=0 graph=" ADDR " node=" ADDR
 				   " addr=" ADDR " size=1048576 ordinal=0 ") == 1);
+	CHECK(added && sscanf(strstr(added, " node="), " node=%31s", node) == 1);
+	snprintf(regex, sizeof(regex), " graph:alloc .* node=%s ", node);
+	CHECK(selftest_count(lines, regex) == 3); /* the handle that the program knows */
 }
 
 /* What graphs keep is not there for others, and a launch fails as a whole. */

@@ -525,43 +525,79 @@ static void log_external(const char *lines)
 	CHECK(selftest_count(lines, " cuDestroyExternalMemory result=0 handle=0x[0-9a-f]+ ") == 1);
 }
 
-/* With the context goes what was made in it, also where another one has something to do with it. */
+/* With the context goes what was imported in it, but neither physical memory nor addresses. */
 static void test_contexts(void)
 {
 	CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = { .type = 1, .size = 4096 };
 	CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = { .size = 4096 };
 	CUcontext first = start(), second;
-	CUdeviceptr mine, theirs, external;
+	CUdeviceptr ptr, external;
 	CUexternalMemory memory;
-	handle_t handle, kept;
+	handle_t handle;
 	int fd;
 
-	kept = create(GRANULE, 0);
 	OK(cuCtxCreate_v2(&second, 0, 0));
 	handle = create(GRANULE, 0);
-	theirs = map_anywhere(GRANULE, kept);
-	map_anywhere(GRANULE, handle);
+	ptr = map_anywhere(GRANULE, handle);
 	desc.handle.fd = fd = memfd_create("external", 0);
 	CHECK(!ftruncate(fd, 4096));
 	OK(cuImportExternalMemory(&memory, &desc));
 	OK(cuExternalMemoryGetMappedBuffer(&external, memory, &buffer));
-	OK(cuCtxSetCurrent(first));
-	mine = map_anywhere(GRANULE, handle);
 	OK(cuCtxDestroy_v2(second));
+	OK(cuCtxSetCurrent(first));
 	CHECK(fcntl(fd, F_GETFD) < 0);
 	FAILS(INVALID_HANDLE, cuDestroyExternalMemory(memory));
 	FAILS(INVALID_VALUE, cuMemFree_v2(external));
-	FAILS(INVALID_VALUE, cuMemRelease(handle));
-	FAILS(INVALID_VALUE, cuMemUnmap(theirs, GRANULE));
-	FAILS(INVALID_VALUE, cuMemAddressFree(theirs, GRANULE));
-	CHECK(used() == 2 * GRANULE);
-	OK(cuMemsetD8_v2(mine, 1, GRANULE)); /* there for as long as it is mapped */
-	OK(cuMemUnmap(mine, GRANULE));
+	CHECK(reserve(GRANULE) == external); /* its place was given back */
 	CHECK(used() == GRANULE);
+	OK(cuMemsetD8_v2(ptr, 1, GRANULE));
+	OK(cuMemUnmap(ptr, GRANULE));
+	OK(cuMemAddressFree(ptr, GRANULE));
+	CHECK(used() == GRANULE);
+	OK(cuMemRelease(handle));
+	CHECK(used() == 0);
+}
+
+/* Resetting a primary context ends the physical memory of its device, and no other. */
+static void test_reset(void)
+{
+	CUmemAllocationProp prop = on_device(1);
+	CUdeviceptr ptr, only_mapped;
+	handle_t handle, other, host, temporary;
+	CUcontext context;
+
+	OK(cuInit(0));
+	handle = create(GRANULE, 0); /* without a context */
+	OK(cuMemCreate(&other, GRANULE, &prop, 0));
+	prop.location.type = CU_MEM_LOCATION_TYPE_HOST;
+	OK(cuMemCreate(&host, GRANULE, &prop, 0));
+	start();
+	ptr = reserve(2 * GRANULE);
+	OK(cuMemMap(ptr, GRANULE, 0, handle, 0));
+	OK(cuMemMap(ptr + GRANULE, GRANULE, 0, other, 0));
+	allow(ptr, 2 * GRANULE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	OK(cuMemsetD8_v2(ptr, 1, 2 * GRANULE));
+	temporary = create(GRANULE, 0);
+	only_mapped = map_anywhere(GRANULE, temporary);
+	OK(cuMemRelease(temporary));
+	CHECK(used() == 2 * GRANULE);
 	OK(cuDevicePrimaryCtxReset_v2(0));
 	start();
 	CHECK(used() == 0);
-	FAILS(INVALID_VALUE, cuMemRelease(kept));
+	FAILS(INVALID_VALUE, cuMemRelease(handle));
+	FAILS(INVALID_VALUE, cuMemsetD8_v2(ptr, 1, 1));
+	FAILS(INVALID_VALUE, cuMemsetD8_v2(only_mapped, 1, 1));
+	OK(cuMemAddressFree(only_mapped, GRANULE));
+	CHECK(byte_at(ptr + GRANULE) == 1);
+	OK(cuMemMap(ptr, GRANULE, 0, create(GRANULE, 0), 0)); /* addresses stay reserved */
+	OK(cuDevicePrimaryCtxRetain(&context, 1));
+	OK(cuDevicePrimaryCtxReset_v2(1));
+	FAILS(INVALID_VALUE, cuMemRelease(other));
+	FAILS(INVALID_VALUE, cuMemsetD8_v2(ptr + GRANULE, 1, 1));
+	CHECK(used() == GRANULE);
+	OK(cuMemUnmap(ptr, GRANULE));
+	OK(cuMemAddressFree(ptr, 2 * GRANULE));
+	OK(cuMemRelease(host));
 }
 
 const struct selftest selftests[] = {
@@ -574,5 +610,6 @@ const struct selftest selftests[] = {
 	{ "ipc", test_ipc, { NULL }, log_ipc, 0 },
 	{ "external", test_external, { NULL }, log_external, 0 },
 	{ "contexts", test_contexts, { NULL }, NULL, 0 },
+	{ "reset", test_reset, { "SIMCUDA_DEVICES=2" }, NULL, 0 },
 	{ NULL, NULL, { NULL }, NULL, 0 },
 };

@@ -3,6 +3,7 @@
  * Contexts: the primary one of each device, with its reference count, those that programs create,
  * and each thread's stack of current ones. Destroying or resetting a context frees what was
  * allocated in it (by graphs, too), except (as documented for the real driver) memory from pools.
+ * Nor does physical memory belong to a context; resetting the primary one frees its device's.
  */
 #include "graph.h"
 
@@ -98,7 +99,6 @@ static void clear(CUcontext context)
 	module_free_owned(context);
 	array_free_owned(context);
 	mapping_free_owned(context);
-	physical_free_owned(context);
 	external_free_owned(context);
 	space_free_owned(context);
 	graph_memory_free_owned(context);
@@ -118,6 +118,7 @@ static void primary_clear(struct device *device)
 		clear(device->primary);
 		pool_reset(device);
 		graph_memory_reset(device);
+		physical_reset(device);
 	}
 }
 

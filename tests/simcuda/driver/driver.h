@@ -158,7 +158,7 @@ struct device *mapping_device(CUdeviceptr addr); /* NULL: mapped host memory */
 void mapping_free_owned(CUcontext owner);
 
 /* physical.c, vmm.c, external.c */
-void physical_free_owned(CUcontext owner);
+void physical_reset(const struct device *device); /* what cuMemCreate made there, and maps of it */
 bool vmm_reserved(CUdeviceptr addr, CUdeviceptr *start, size_t *size_bytes);
 bool external_free(CUdeviceptr addr); /* false: not a buffer of external memory */
 void external_free_owned(CUcontext owner);

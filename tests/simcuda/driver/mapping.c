@@ -55,11 +55,10 @@ static void hide(uint64_t addr, uint64_t size_bytes)
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-CUdeviceptr mapping_reserve(uint64_t size_bytes, unsigned int flags, CUcontext owner)
+CUdeviceptr mapping_reserve(uint64_t size_bytes, unsigned int flags)
 {
 	struct arena_block block = {
 		.size_bytes = size_bytes,
-		.owner = owner,
 		.use = ARENA_RESERVED,
 		.flags = flags,
 	};
@@ -132,8 +131,7 @@ void mapping_delete(struct mapping *m)
 struct mapping *mapping_import(const struct mapping *initial, int fd, uint64_t offset)
 {
 	struct mapping placed = *initial;
-	CUdeviceptr place = mapping_reserve(offset % PAGE + initial->block.size_bytes, 0,
-					    initial->object.owner);
+	CUdeviceptr place = mapping_reserve(offset % PAGE + initial->block.size_bytes, 0);
 	struct mapping *m;
 
 	if (!place)
@@ -211,14 +209,11 @@ bool mapping_accessible(CUdeviceptr addr, uint64_t size_bytes, unsigned int acce
 
 void mapping_free_owned(CUcontext owner)
 {
-	struct arena_block reservation;
 	struct mapping *m = NULL;
 
 	mapping_lock();
 	while ((m = mapping_next(m)))
-		if (m->object.owner == owner ||
-		    (mapping_reserved(m->block.addr, &reservation) && reservation.owner == owner))
-			mapping_delete(m);
-	arena_free_owned(space, owner);
+		if (m->object.owner == owner)
+			mapping_close(m);
 	mapping_unlock();
 }

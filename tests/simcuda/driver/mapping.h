@@ -15,7 +15,7 @@
 struct physical;
 
 struct mapping {
-	struct object object; /* its owner is the context in which it was made, or NULL */
+	struct object object; /* its owner is the context that imported it; NULL: of ARENA_MAPPED */
 	struct arena_block block;
 	struct device *device;     /* where the memory is; NULL: on the host */
 	struct physical *physical; /* of ARENA_MAPPED */
@@ -28,8 +28,8 @@ struct mapping {
 void mapping_lock(void);
 void mapping_unlock(void);
 
-/* Addresses of owner's; 0: none left. flags are kept in the block for the caller. */
-CUdeviceptr mapping_reserve(uint64_t size_bytes, unsigned int flags, CUcontext owner);
+/* 0: no addresses are left. flags are kept in the block for the caller. */
+CUdeviceptr mapping_reserve(uint64_t size_bytes, unsigned int flags);
 void mapping_unreserve(CUdeviceptr addr);
 bool mapping_reserved(CUdeviceptr addr, struct arena_block *block); /* what addr lies in */
 

@@ -86,13 +86,24 @@ void physical_unmapped(struct physical *p)
 	delete_if_done(p);
 }
 
-void physical_free_owned(CUcontext owner)
+/* (locked) */
+static void unmap_all(const struct device *device)
+{
+	struct mapping *m = NULL;
+
+	while ((m = mapping_next(m)))
+		if (m->physical && m->device == device)
+			mapping_delete(m);
+}
+
+void physical_reset(const struct device *device)
 {
 	struct physical *p = NULL;
 
 	mapping_lock();
+	unmap_all(device);
 	while ((p = slab_next(&physicals, p))) {
-		if (p->object.owner != owner)
+		if (p->device != device)
 			continue;
 		p->references = 0;
 		delete_if_done(p);
@@ -176,7 +187,6 @@ CU_DEFINE(INIT, cuMemCreate,
 	if (!handle || !size || size % MAPPING_GRANULE || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	new = (struct physical){
-		.object.owner = context_current(),
 		.size_bytes = size,
 		.prop = *prop,
 		.device = device_find(ordinal_of(prop)),
@@ -290,7 +300,6 @@ static bool examine(int fd, struct physical *new)
 static CUresult import(CUmemGenericAllocationHandle *handle, int fd)
 {
 	struct physical new = {
-		.object.owner = context_current(),
 		.prop.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
 		.shareable = true,

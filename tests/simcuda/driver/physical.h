@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory without an address, as cuMemCreate makes it: bytes of a file, to be mapped any number of
- * times. It exists for as long as somebody has its handle or it is mapped.
+ * times. It exists for as long as somebody has its handle or it is mapped, whatever becomes of the
+ * context it was made in; only the reset of its device's primary context ends it earlier.
  */
 #ifndef SIMCUDA_PHYSICAL_H
 #define SIMCUDA_PHYSICAL_H
@@ -9,7 +10,7 @@
 #include "driver.h"
 
 struct physical {
-	struct object object; /* its owner is the context in which it was made, or NULL */
+	struct object object;
 	uint64_t size_bytes;
 	CUmemAllocationProp prop;
 	struct device *device; /* NULL: on the host */

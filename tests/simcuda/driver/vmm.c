@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Virtual memory management: addresses are reserved, physical memory (physical.c) is mapped there,
- * and access to it granted, each on its own. Reservations and mappings belong to the context that
- * was current when they were made, if there was one.
+ * and access to it granted, each on its own. None of it needs or belongs to a context: memory is of
+ * a device, and addresses are of the process.
  */
 #include "mapping.h"
 #include "physical.h"
@@ -62,7 +62,7 @@ static CUresult reserve(CUdeviceptr *ptr, size_t size, size_t alignment)
 	block.flags = (unsigned int)__builtin_ctzll(alignment);
 	if (__builtin_add_overflow(size, alignment - MAPPING_GRANULE, &block.size_bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	block.addr = mapping_reserve(block.size_bytes, block.flags, context_current());
+	block.addr = mapping_reserve(block.size_bytes, block.flags);
 	if (!block.addr)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ptr = reservation(&block).addr;
@@ -117,10 +117,8 @@ static CUresult map(CUdeviceptr ptr, size_t size, CUmemGenericAllocationHandle h
 {
 	struct physical *p = physical_find(handle);
 	struct mapping new = {
-		.object.owner = context_current(),
 		.block.addr = ptr,
 		.block.size_bytes = size,
-		.block.owner = context_current(),
 		.block.use = ARENA_MAPPED,
 		.physical = p,
 	};

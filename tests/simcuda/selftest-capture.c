@@ -148,6 +148,56 @@ static void test_capture_calls(void)
 	OK(cuDevicePrimaryCtxReset_v2(0));
 }
 
+/* A batch becomes a node per copy; prefetches, and what cannot be written to, are refused. */
+static void test_capture_batches(void)
+{
+	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { 1, 0 } };
+	CUmemAccessDesc access = { { 1, 0 }, CU_MEM_ACCESS_FLAGS_PROT_READ };
+	CUmemcpyAttributes attributes = { .srcAccessOrder = 1 };
+	CUdeviceptr dsts[2], srcs[2], mapped, managed;
+	size_t sizes[] = { 4, 3 }, first = 0, count;
+	CUmemGenericAllocationHandle handle;
+	char out[8] = "";
+	CUstream stream;
+	CUgraph graph;
+
+	start();
+	stream = new_stream();
+	OK(cuMemCreate(&handle, 2 * MIB, &prop, 0));
+	OK(cuMemAddressReserve(&mapped, 2 * MIB, 0, 0, 0));
+	OK(cuMemMap(mapped, 2 * MIB, 0, handle, 0));
+	OK(cuMemSetAccess(mapped, 2 * MIB, &access, 1));
+	OK(cuMemAllocManaged(&managed, 8, CU_MEM_ATTACH_GLOBAL));
+	srcs[0] = allocate(8);
+	dsts[0] = allocate(8);
+	srcs[1] = srcs[0] + 4;
+	dsts[1] = dsts[0] + 4;
+	OK(cuMemcpyHtoD_v2(srcs[0], "batches", 8));
+	OK(cuMemsetD8_v2(dsts[0], 0, 8));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 2, &attributes, &first, 1, stream));
+	OK(cuMemcpyDtoDAsync_v2(dsts[0], mapped, 1, stream));
+	FAILS(INVALID_VALUE, cuMemcpyDtoDAsync_v2(mapped, srcs[0], 1, stream));
+	FAILS(INVALID_VALUE, cuMemsetD8Async(mapped, 1, 1, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphGetNodes(graph, NULL, &count));
+	CHECK(count == 3);
+	OK(cuGraphLaunch(instantiate(graph, 0), stream));
+	OK(cuMemcpyDtoH_v2(out, dsts[0], 8));
+	CHECK(!out[0] && !strcmp(out + 1, "atches"));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	FAILS(STREAM_CAPTURE_UNSUPPORTED, cuMemPrefetchAsync(managed, 8, 0, stream));
+	FAILS(STREAM_CAPTURE_INVALIDATED, cuMemDiscardBatchAsync(&managed, sizes, 1, 0, stream));
+	FAILS(STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+	OK(cuDevicePrimaryCtxReset_v2(0));
+}
+
+static void log_capture_batches(const char *lines)
+{
+	CHECK(selftest_count(lines, " cuMemcpyBatchAsync_v2 result=0 .* size=7 stream=" ADDR
+				    " graph=" ADDR " node=" ADDR " ") == 1);
+}
+
 static CUstream shared_stream;
 static CUcontext shared_context;
 
@@ -312,6 +362,7 @@ static void test_launch_forms(void)
 const struct selftest selftests[] = {
 	{ "capture", test_capture, { NULL }, log_capture, 0 },
 	{ "capture-calls", test_capture_calls, { NULL }, NULL, 0 },
+	{ "capture-batches", test_capture_batches, { NULL }, log_capture_batches, 0 },
 	{ "capture-failures", test_capture_failures, { NULL }, NULL, 0 },
 	{ "capture-ends", test_capture_ends, { NULL }, NULL, 0 },
 	{ "kernels", test_kernels, { NULL }, NULL, 0 },

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Batches of copies, done one after the other; the first that fails ends it. A batch does not go
- * into the legacy default stream. The oracle has the sum of the sizes, and of the rest what the
- * first copy says.
+ * into the legacy default stream; in a capture each copy becomes a node. The oracle has the sum of
+ * the sizes, and of the rest what the first copy says.
  */
-#include "driver.h"
+#include "graph.h"
 
 CUresult batch_check_stream(CUstream stream)
 {
@@ -75,7 +75,8 @@ static CUresult copy(const CUdeviceptr *dsts, const CUdeviceptr *srcs, const siz
 	return CUDA_SUCCESS;
 }
 
-#define NOTE_BATCH batch_note(line, dsts, srcs, sizes, count), HEX(stream, stream)
+#define NOTE_BATCH \
+	batch_note(line, dsts, srcs, sizes, count), HEX(stream, stream), NOTE_CAPTURE(stream)
 
 CU_DEFINE_BATCH(cuMemcpyBatchAsync,
 		(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
@@ -241,7 +242,7 @@ CU_DEFINE_BATCH(cuMemcpy3DBatchAsync,
 		(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
 		 unsigned long long flags, CUstream stream),
 		(count, ops, failed, flags, stream), note_3d(line, ops, count), DEC(flags, flags),
-		HEX(stream, stream))
+		HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	size_t unused;
 
@@ -252,7 +253,7 @@ CU_DEFINE_BATCH(cuMemcpy3DBatchAsync_v2,
 		(size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags,
 		 CUstream stream),
 		(count, ops, flags, stream), note_3d(line, ops, count), DEC(flags, flags),
-		HEX(stream, stream))
+		HEX(stream, stream), NOTE_CAPTURE(stream))
 {
 	size_t failed;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where managed memory is to be. It never moves, so all of this is checked and forgotten.
+ * Where managed memory is to be. It never moves, so all of this is checked and forgotten; in a
+ * capture there would be no node for it.
  */
-#include "driver.h"
+#include "graph.h"
 
 static CUmemLocation location_of(CUdevice device)
 {
@@ -49,7 +50,9 @@ static CUresult prefetch(CUdeviceptr ptr, size_t size, CUmemLocation location, C
 
 	if (!stream_valid(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return result == CUDA_SUCCESS ? check_location(&location) : result;
+	if (result == CUDA_SUCCESS)
+		result = check_location(&location);
+	return result == CUDA_SUCCESS ? capture_refuse_stream(stream) : result;
 }
 
 CU_DEFINE_PTSZ(CONTEXT, cuMemPrefetchAsync,
@@ -116,7 +119,7 @@ static CUresult check_batch(const CUdeviceptr *ptrs, const size_t *sizes, size_t
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
 		result = check_range(ptrs[i], sizes[i]);
-	return result;
+	return result == CUDA_SUCCESS ? capture_refuse_stream(stream) : result;
 }
 
 static CUresult check_locations(const CUmemLocation *locations, const size_t *starts,

@@ -95,7 +95,8 @@ $(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS)): $(SIMCUDA_OUT
 	$(SIMCUDA)/selftest-%.c $(SIMCUDA)/selftest-driver.h
 $(addprefix $(SIMCUDA_OUT)/selftest-,graph capture): $(SIMCUDA)/selftest-graph.h
 $(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS)): SIMCUDA_SELFTEST_LIBS = -lcuda
-$(addprefix $(SIMCUDA_OUT)/selftest-,shared static ptds): $(SIMCUDA)/selftest-runtime.c
+$(addprefix $(SIMCUDA_OUT)/selftest-,shared static ptds): $(SIMCUDA)/selftest-runtime.c \
+	$(SIMCUDA)/selftest-runtime-memory.c $(SIMCUDA)/selftest-runtime.h
 $(SIMCUDA_OUT)/selftest-static: $(SIMCUDA_OUT)/libcudart_static.a
 $(SIMCUDA_OUT)/selftest-shared: SIMCUDA_SELFTEST_LIBS = -lcudart
 $(SIMCUDA_OUT)/selftest-ptds: SIMCUDA_SELFTEST_LIBS = -DCUDA_API_PER_THREAD_DEFAULT_STREAM -lcudart

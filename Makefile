@@ -207,9 +207,10 @@ $(BUILD)/memscope-bpf.bash: $(BUILD)/mkdocs
 
 docs: $(MAN_PAGES) $(BUILD)/memscope-bpf.bash
 
-# The calls come from user/output/fields.def, the rest of the schema is written by hand.
+# Calls and spaces come from user/output/fields.def and bpf/abi.h, the rest of the schema is written by hand.
 $(BUILD)/event.schema.json: docs/event.schema.in.json $(BUILD)/mkdocs
-	$(Q)$(BUILD)/mkdocs schema | jq --slurpfile rest $< '. as $$calls | $$rest[0] | .oneOf |= $$calls + .' > $@
+	$(Q)$(BUILD)/mkdocs schema | jq --slurpfile rest $< \
+		'. as $$made | $$rest[0] | .oneOf |= $$made.calls + . | ."$$defs".space.enum = $$made.spaces' > $@
 
 schema: $(BUILD)/event.schema.json
 	$(Q)cp $< docs/event.schema.json

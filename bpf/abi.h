@@ -27,6 +27,7 @@
 	X(MEMSET,  "memset",  BULK) \
 	X(LAUNCH,  "launch",  BULK) \
 	X(SYNC,    "sync",    BULK) \
+	X(MEMORY,  "memory",  CRITICAL) /* about memory or graphs, but moves none */ \
 	X(CONTEXT, "context", CRITICAL) \
 	X(NAME,    "name",    CRITICAL)
 
@@ -43,6 +44,12 @@ enum ms_op {
 	X(DEVICE,     "device")     /* cuMemAlloc and its kin */ \
 	X(POOL,       "pool")       /* device memory from a stream-ordered pool */ \
 	X(MANAGED,    "managed")    /* migrates between host and device */ \
+	X(ARRAY,      "array")      /* CUDA arrays: as described; the driver may take more */ \
+	X(GRAPH,      "graph")      /* allocated by nodes of a graph when it is launched */ \
+	X(PHYSICAL,   "physical")   /* cuMemCreate: memory that has no address yet */ \
+	X(IMPORTED,   "imported")   /* owned by another process or API */ \
+	X(MAPPED,     "mapped")     /* addresses of physical or imported memory */ \
+	X(RESERVED,   "reserved")   /* addresses for mappings to come */ \
 	X(PINNED,     "pinned")     /* page-locked host memory, allocated by CUDA */ \
 	X(REGISTERED, "registered") /* the application's own host memory, page-locked by CUDA */
 
@@ -65,7 +72,8 @@ enum ms_space {
 	X(ATOH,    "AtoH") \
 	X(DTOA,    "DtoA") \
 	X(ATOD,    "AtoD") \
-	X(ATOA,    "AtoA")
+	X(ATOA,    "AtoA") \
+	X(MIGRATE, "migrate") /* cuMemPrefetchAsync: managed memory moves to another processor */
 
 enum ms_direction {
 #define X(direction, name) MS_DIRECTION_##direction,
@@ -76,7 +84,18 @@ enum ms_direction {
 
 /* clang-format on */
 
-/* What a context call does to the calling thread's stack of current contexts. */
+/* What an allocation is known by: values of different kinds may be equal. */
+enum ms_key {
+	MS_KEY_POINTER,  /* what cuMemFree and its kin take */
+	MS_KEY_RANGE,    /* reserved addresses */
+	MS_KEY_MAPPING,  /* addresses inside a reserved range */
+	MS_KEY_HANDLE,   /* CUmemGenericAllocationHandle */
+	MS_KEY_ARRAY,    /* CUarray, CUmipmappedArray */
+	MS_KEY_EXTERNAL, /* CUexternalMemory */
+	MS_KEYS_COUNT,
+};
+
+/* What a call does besides. Of a context call: to the thread's stack of current contexts. */
 enum ms_action {
 	MS_ACTION_NONE,
 	MS_ACTION_CREATE,  /* new context, pushed; device known */
@@ -88,6 +107,24 @@ enum ms_action {
 	MS_ACTION_RELEASE,    /* one less; the last one destroys it */
 	MS_ACTION_RESET,      /* destroys the device's primary context at once */
 	MS_ACTION_SET_DEVICE, /* the runtime's: current device of the thread */
+
+	/* Of a call about memory: */
+	MS_ACTION_REFER,  /* one more reference to the handle `addr`, which backs address `src` */
+	MS_ACTION_GLOBAL, /* a variable of a module is at `addr` */
+	MS_ACTION_DEVICE_INFO, /* `src` bytes of the device's `size` are free */
+	MS_ACTION_POOL_INFO,   /* attribute `src` of pool `addr` is `size` */
+
+	/* Of a call about graphs: */
+	MS_ACTION_GRAPH_NODE,   /* a node of graph `src` that will allocate `size` bytes at `addr`,
+			       * or free `addr` if there is no size */
+	MS_ACTION_GRAPH_COPY,   /* `addr` is a copy of graph `src` */
+	MS_ACTION_GRAPH_INSERT, /* the nodes of graph `src` are now also in graph `addr` */
+	MS_ACTION_GRAPH_INSTANTIATE,  /* `addr` is an executable copy of `src`, with flags `size` */
+	MS_ACTION_GRAPH_DESTROY,      /* graph `addr` */
+	MS_ACTION_EXECUTABLE_DESTROY, /* executable graph `addr` */
+	MS_ACTION_GRAPH_LAUNCH,  /* executable graph `addr`: its allocations and frees take place */
+	MS_ACTION_CAPTURE_BEGIN, /* from now on, `stream` does nothing but collect nodes */
+	MS_ACTION_CAPTURE_END,   /* they are graph `addr` */
 };
 
 enum ms_layer {
@@ -117,7 +154,14 @@ enum ms_source_kind {
 	MS_FROM_PITCHED_END, /* one end of a cudaMemcpy3DParms: the pointer at argument + offset, or
 				* the array that stands MS_PITCHED_ARRAY before it */
 	MS_FROM_PITCHED_WIDTH, /* its width at argument + offset, if both ends are pointers */
-	MS_FROM_STRING,        /* NUL-terminated string that the argument points to */
+	MS_FROM_LOCATION, /* CUmemLocation at argument + offset: the device, -1 if it is no device */
+	MS_FROM_SUM,      /* sum of an array of 64-bit numbers at argument; `offset`: which argument
+			   * counts them */
+	MS_FROM_FORMAT, /* bytes of an array element: CUarray_format, channels at argument + offset */
+	MS_FROM_CHANNELS, /* the same from a cudaChannelFormatDesc */
+	MS_FROM_NODE_ADDR, /* CUgraphNodeParams at argument: address that the node allocates or frees */
+	MS_FROM_NODE_SIZE, /* ... and how many bytes it allocates */
+	MS_FROM_STRING,    /* NUL-terminated string that the argument points to */
 	/* Dimensions of a launch grid and block, six 32-bit numbers: */
 	MS_FROM_ARGS6, /* six arguments, starting with this one */
 	MS_FROM_DIM3S, /* two dim3 by value, two arguments each */
@@ -139,6 +183,7 @@ struct ms_source {
 enum ms_row_flags {
 	MS_ROW_STACK_ARGS = 1 << 0, /* takes more arguments than fit into registers */
 	MS_ROW_VOID = 1 << 1,       /* returns nothing: no result */
+	MS_ROW_EXTENT = 1 << 2,     /* sizes are those of an array: 0 stands for 1 */
 };
 
 struct ms_spec {
@@ -147,11 +192,14 @@ struct ms_spec {
 	__u8 action; /* enum ms_action */
 	__u8 flags;  /* enum ms_row_flags */
 	__u8 layer;  /* enum ms_layer */
-	__u8 reserved[3];
+	__u8 key;    /* enum ms_key */
+	__u8 reserved[2];
 	struct ms_source addr;   /* see struct ms_call for what the fields mean */
 	struct ms_source size;   /* bytes, or the first factor of them */
 	struct ms_source height; /* further factors */
 	struct ms_source depth;
+	struct ms_source element;
+	struct ms_source levels;  /* mipmaps: how many, each half as wide, high and deep */
 	struct ms_source request; /* stands in for `size` when the call failed */
 	struct ms_source src;
 	struct ms_source stream;
@@ -220,7 +268,8 @@ struct ms_call {
 	__u64 addr;        /* alloc, free: the block; copy, memset: destination; launch: function;
 			    * sync: the event waited for; context: the context acted on */
 	__u64 size;        /* bytes */
-	__u64 src;         /* copy: source; launch: host-side handle if the runtime launched */
+	__u64 src;         /* copy: source; launch: host-side handle if the runtime launched; alloc:
+			    * the pool, or the handle that is mapped; memory: see enum ms_action */
 	__u64 stream;
 	__u64 context;    /* current in the thread when the call ended */
 	__s32 device;     /* ordinal as the process sees it */
@@ -247,6 +296,10 @@ struct ms_launch {
 struct ms_free {
 	struct ms_event event;
 	__u64 addr;
+	__u64 size;        /* 0: unknown, or it needs none */
+	__u64 stream;      /* 0: none */
+	__u16 row;         /* of probes.def */
+	__u16 reserved[3]; /* 0 */
 };
 
 #define MS_NAME_BYTES 512 /* that BPF reads */
@@ -279,11 +332,11 @@ struct ms_process {
 };
 
 _Static_assert(sizeof(struct ms_source) == 4, "wire layout");
-_Static_assert(sizeof(struct ms_spec) == 56, "wire layout");
+_Static_assert(sizeof(struct ms_spec) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_event) == 32, "wire layout");
 _Static_assert(sizeof(struct ms_call) == 96, "wire layout");
 _Static_assert(sizeof(struct ms_launch) == 128, "wire layout");
-_Static_assert(sizeof(struct ms_free) == 40, "wire layout");
+_Static_assert(sizeof(struct ms_free) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_name) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_process) == 64, "wire layout");
 

@@ -217,6 +217,7 @@ static __always_inline bool call_is_same(__u8 op, const struct ms_call *outer,
 	switch (op) {
 	case MS_OP_ALLOC:
 	case MS_OP_FREE:
+	case MS_OP_MEMORY:
 		return outer->addr == inner->addr;
 	case MS_OP_COPY:
 	case MS_OP_MEMSET:
@@ -325,7 +326,7 @@ static __always_inline void free_begin(struct ms_frame *frame, const struct ms_f
 				       const struct ms_spec *spec)
 {
 	struct ms_call *call = &frame->record.call;
-	struct ms_free begin;
+	struct ms_free begin = {};
 	__u64 addr;
 
 	if (value_get(frame, spec->addr, &addr) || !addr)
@@ -338,6 +339,9 @@ static __always_inline void free_begin(struct ms_frame *frame, const struct ms_f
 	begin.event.type = MS_TYPE_FREE_BEGIN;
 	begin.event.size = sizeof(begin);
 	begin.addr = addr;
+	value_get(frame, spec->size, &begin.size);
+	value_get(frame, spec->stream, &begin.stream);
+	begin.row = call->row;
 	emit(MS_KIND_FREE_BEGIN, &begin, sizeof(begin));
 }
 

@@ -53,12 +53,15 @@ static __always_inline int read_pitched_end(__u64 *value, __u64 addr)
 	return !err && !*value ? read_u64(value, addr) : err;
 }
 
-/* cudaMemcpy3DParms begins with the source's array; the destination's is at 64. */
+/*
+ * cudaMemcpy3DParms and cudaMemcpy3DPeerParms begin with two halves that are alike, one of the source
+ * and one of the destination, each with its array first; the extent follows.
+ */
 static __always_inline int read_pitched_width(__u64 *value, __u64 params, __u32 offset)
 {
 	__u64 source, destination;
 
-	if (read_u64(&source, params) || read_u64(&destination, params + 64))
+	if (read_u64(&source, params) || read_u64(&destination, params + offset / 2))
 		return -1;
 	return source || destination ? -1 : read_u64(value, params + offset);
 }
@@ -95,12 +98,118 @@ static __always_inline int read_copy_ends(__u64 *value, __u64 addr, __u32 distan
 	return *value == MS_DIRECTIONS_COUNT ? -1 : 0;
 }
 
+/* CUmemLocation: type, id. */
+#define CU_MEM_LOCATION_TYPE_DEVICE 1
+
+static __always_inline int read_location(__u64 *device, __u64 addr)
+{
+	__u64 type;
+
+	if (read_u32(&type, addr))
+		return -1;
+	*device = -1;
+	return type == CU_MEM_LOCATION_TYPE_DEVICE ? read_u32(device, addr + 4) : 0;
+}
+
+#define MS_SUM_CHUNK 32   /* read at a time */
+#define MS_SUM_CHUNKS 128 /* more than 4096 numbers stay unread: their sum is unknown */
+
+static __always_inline int add_chunk(__u64 *sum, __u64 addr, __u32 count)
+{
+	__u64 numbers[MS_SUM_CHUNK] = {};
+
+	if (bpf_probe_read_user(numbers, count * sizeof(__u64), (const void *)addr))
+		return -1;
+#pragma unroll
+	for (__u32 i = 0; i < MS_SUM_CHUNK; i++)
+		*sum += numbers[i];
+	return 0;
+}
+
+/* Global functions (not static) are verified by themselves, once: loops belong into those. */
+__noinline int ms_read_sum(__u64 *sum, __u64 addr, __u64 count)
+{
+	__u64 total = 0;
+
+	if (!sum || count > MS_SUM_CHUNK * MS_SUM_CHUNKS)
+		return -1;
+	for (__u32 chunk = 0; chunk < MS_SUM_CHUNKS && count >= MS_SUM_CHUNK; chunk++) {
+		if (add_chunk(&total, addr, MS_SUM_CHUNK))
+			return -1;
+		addr += MS_SUM_CHUNK * sizeof(__u64);
+		count -= MS_SUM_CHUNK;
+	}
+	if (add_chunk(&total, addr, count & (MS_SUM_CHUNK - 1)))
+		return -1;
+	*sum = total;
+	return 0;
+}
+
+#define WHOLE 0x80 /* bytes of the whole element; the others are of a channel */
+
+/* By CUarray_format; 0: unknown, or (planar and compressed formats) not the same for each element. */
+const __u8 ms_format_bytes[256] = {
+	[0x01] = 1,         [0x02] = 2,         [0x03] = 4,         [0x08] = 1,
+	[0x09] = 2,         [0x0a] = 4,         [0x10] = 2,         [0x20] = 4,
+	[0x50] = WHOLE | 4, [0xc0] = WHOLE | 1, [0xc1] = WHOLE | 2, [0xc2] = WHOLE | 4,
+	[0xc3] = WHOLE | 2, [0xc4] = WHOLE | 4, [0xc5] = WHOLE | 8, [0xc6] = WHOLE | 1,
+	[0xc7] = WHOLE | 2, [0xc8] = WHOLE | 4, [0xc9] = WHOLE | 2, [0xca] = WHOLE | 4,
+	[0xcb] = WHOLE | 8,
+};
+
+static __always_inline int read_format(__u64 *bytes, __u64 addr)
+{
+	__u64 format, channels;
+	__u32 entry;
+
+	if (read_u32(&format, addr) || read_u32(&channels, addr + 4) || format > 0xff)
+		return -1;
+	barrier_var(format);
+	entry = ms_format_bytes[format & 0xff];
+	*bytes = entry & WHOLE ? entry & ~WHOLE : entry * channels;
+	return *bytes ? 0 : -1;
+}
+
+/* cudaChannelFormatDesc: bits of x, y, z and w, then the kind: signed, unsigned and float (0 to 2)
+ * mean what they say. */
+static __always_inline int read_channels(__u64 *bytes, __u64 addr)
+{
+	__u32 desc[5] = {};
+
+	if (bpf_probe_read_user(desc, sizeof(desc), (const void *)addr) || desc[4] > 2)
+		return -1;
+	*bytes = (desc[0] + desc[1] + desc[2] + desc[3]) / 8;
+	return *bytes ? 0 : -1;
+}
+
+/* CUgraphNodeParams: the type, then (at 16) what goes with it. */
+#define CU_GRAPH_NODE_TYPE_MEM_ALLOC 10
+#define CU_GRAPH_NODE_TYPE_MEM_FREE 11
+#define MS_NODE_ALLOC_SIZE 120
+#define MS_NODE_ALLOC_ADDR 128
+#define MS_NODE_FREE_ADDR 16
+
+static __always_inline int read_node(__u64 *value, __u64 addr, bool size)
+{
+	__u64 type;
+
+	if (read_u32(&type, addr))
+		return -1;
+	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+		return read_u64(value, addr + (size ? MS_NODE_ALLOC_SIZE : MS_NODE_ALLOC_ADDR));
+	if (type == CU_GRAPH_NODE_TYPE_MEM_FREE && !size)
+		return read_u64(value, addr + MS_NODE_FREE_ADDR);
+	return -1;
+}
+
 /* Reads the value that `packed` (a struct ms_source) describes; 0, or negative if it is unknown. */
-static __noinline int value_read(const struct ms_frame *frame, __u32 packed, __u64 *value)
+__noinline int ms_value_read(const struct ms_frame *frame, __u32 packed, __u64 *value)
 {
 	struct ms_source source;
 	__u64 arg;
 
+	if (!frame || !value)
+		return -1;
 	__builtin_memcpy(&source, &packed, sizeof(source));
 	arg = value_arg(frame, source.arg);
 	switch (source.kind) {
@@ -129,6 +238,19 @@ static __noinline int value_read(const struct ms_frame *frame, __u32 packed, __u
 		return read_copy_ends(value, arg + source.offset, MS_COPY2D_DST);
 	case MS_FROM_ENDS_3D:
 		return read_copy_ends(value, arg + source.offset, MS_COPY3D_DST);
+	case MS_FROM_LOCATION:
+		return read_location(value, arg + source.offset);
+	case MS_FROM_SUM:
+		return ms_read_sum(value, arg, value_arg(frame, source.offset));
+	case MS_FROM_FORMAT:
+		return read_format(value, arg + source.offset);
+	case MS_FROM_CHANNELS:
+		return read_channels(value, arg);
+	case MS_FROM_NODE_ADDR:
+	case MS_FROM_NODE_SIZE:
+		if (frame->record.call.result != MS_CUDA_SUCCESS)
+			return -1;
+		return read_node(value, arg, source.kind == MS_FROM_NODE_SIZE);
 	}
 	return -1;
 }
@@ -142,22 +264,49 @@ static __always_inline int value_get(const struct ms_frame *frame, struct ms_sou
 	if (source.kind == MS_FROM_NOWHERE)
 		return -1;
 	if (source.kind == MS_FROM_ARG || source.kind == MS_FROM_ARG32) {
-		/* Most are: they are spared the call of value_read(). */
+		/* Most are: they are spared the call of ms_value_read(). */
 		*value = value_arg(frame, source.arg);
 		if (source.kind == MS_FROM_ARG32)
 			*value = (__u32)*value;
 		return 0;
 	}
 	__builtin_memcpy(&packed, &source, sizeof(packed));
-	return value_read(frame, packed, value);
+	return ms_value_read(frame, packed, value);
 }
 
-/* bytes = size x height x depth; a failed call is described by what it asked for */
+/* A factor that the row does not have is 1. */
+static __always_inline int value_factor(const struct ms_frame *frame, struct ms_source source,
+					__u64 *factor)
+{
+	*factor = 1;
+	return source.kind == MS_FROM_NOWHERE ? 0 : value_get(frame, source, factor);
+}
+
+#define MS_MAX_LEVELS 32
+
+/* An array of width x height x depth elements (0: it lacks that dimension), and its mipmaps. */
+__noinline __u64 ms_extent_bytes(__u64 width, __u64 height, __u64 depth, __u64 levels)
+{
+	__u64 elements = 0;
+
+	for (__u32 level = 0; level < MS_MAX_LEVELS && level < levels; level++) {
+		elements += (width ? width : 1) * (height ? height : 1) * (depth ? depth : 1);
+		width /= 2;
+		height /= 2;
+		depth /= 2;
+	}
+	return elements;
+}
+
+/*
+ * bytes = size x height x depth x element, over all levels; a failed call is described by what it
+ * asked for.
+ */
 static __always_inline int value_size(const struct ms_frame *frame, const struct ms_spec *spec,
 				      __u64 *bytes)
 {
 	bool failed = frame->record.call.result != MS_CUDA_SUCCESS;
-	__u64 factor;
+	__u64 height, depth, element, levels;
 
 	if (failed && spec->request.kind != MS_FROM_NOWHERE) {
 		if (value_get(frame, spec->request, bytes))
@@ -165,16 +314,15 @@ static __always_inline int value_size(const struct ms_frame *frame, const struct
 	} else if (value_get(frame, spec->size, bytes)) {
 		return -1;
 	}
-	if (spec->height.kind != MS_FROM_NOWHERE) {
-		if (value_get(frame, spec->height, &factor))
-			return -1;
-		*bytes *= factor;
-	}
-	if (spec->depth.kind != MS_FROM_NOWHERE) {
-		if (value_get(frame, spec->depth, &factor))
-			return -1;
-		*bytes *= factor;
-	}
+	if (value_factor(frame, spec->height, &height) ||
+	    value_factor(frame, spec->depth, &depth) ||
+	    value_factor(frame, spec->element, &element) ||
+	    value_factor(frame, spec->levels, &levels))
+		return -1;
+	if (spec->flags & MS_ROW_EXTENT)
+		*bytes = ms_extent_bytes(*bytes, height, depth, levels) * element;
+	else
+		*bytes *= height * depth * element;
 	return 0;
 }
 

@@ -273,18 +273,26 @@ static void put_call(struct json *json, unsigned int op)
 	json_close(json, '}');
 }
 
-/* An array: docs/event.schema.in.json has the rest, and the Makefile puts them together. */
+/* Calls and spaces: docs/event.schema.in.json has the rest, and the Makefile puts them together. */
 static void put_schema(void)
 {
 	struct string out = { 0 };
 	struct json json = { .out = &out };
-	unsigned int op;
+	unsigned int op, space;
 
+	json_open(&json, '{');
+	json_name(&json, "calls");
 	json_open(&json, '[');
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		if (op != MS_OP_NAME)
 			put_call(&json, op);
 	json_close(&json, ']');
+	json_name(&json, "spaces");
+	json_open(&json, '[');
+	for (space = MS_SPACE_NONE + 1; space < MS_SPACES_COUNT; space++)
+		json_text(&json, probe_space_name(space), strlen(probe_space_name(space)));
+	json_close(&json, ']');
+	json_close(&json, '}');
 	printf("%.*s\n", (int)out.length, out.bytes);
 	string_fini(&out);
 }

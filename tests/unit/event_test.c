@@ -89,6 +89,8 @@ static void assert_promises(const struct event *event, const void *record, size_
 	assert_ptr_equal(event->process, type >= MS_TYPE_EXEC ? record : NULL);
 	if (called)
 		assert_promises_of_call(event);
+	else if (event->free)
+		assert_int_equal(event->probe->spec.op, MS_OP_FREE);
 	else
 		assert_null(event->probe);
 	if (event->name) {

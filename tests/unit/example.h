@@ -9,7 +9,7 @@
 #include "pipeline.h"
 #include "records.h"
 
-#define EXAMPLE_MAX 64
+#define EXAMPLE_MAX 128
 
 #define EXAMPLE_PID 4242
 #define EXAMPLE_OTHER_PID 5000
@@ -43,7 +43,7 @@ static inline void example_add_free(struct example *example, const char *symbol,
 {
 	uint64_t ts_ns;
 
-	example_add(example, record_free_begin(addr));
+	example_add(example, record_begin_of(symbol, addr, 0));
 	ts_ns = example->records[example->count - 1].event.ts_ns;
 	example_add(example, record_taking(1500, record_failed(result, record_free(symbol, addr))));
 	example->records[example->count - 1].event.ts_ns = ts_ns;
@@ -131,6 +131,32 @@ static inline void example_add_frees(struct example *example)
 	example_add_to_other(example, record_free("cuMemFree_v2", 0x7f0000000000));
 }
 
+static inline void example_add_memory(struct example *example)
+{
+	example_add(example, record_on(1, record_alloc("cuMemCreate", 0x77, 4 << 20)));
+	example_add(example, record_alloc("cuMemAddressReserve", 0x7a0000000000, 64 << 20));
+	example_add(example, record_from(0x77, record_alloc("cuMemMap", 0x7a0000000000, 4 << 20)));
+	example_add_free(example, "cuMemRelease", 0x77, 0);
+	example_add_free(example, "cuMemUnmap", 0x7a0000000000, 0);
+	example_add(example, record_without(MS_KNOWN_SIZE,
+		record_alloc("cudaIpcOpenMemHandle", 0x790000000000, 0)));
+	example_add(example, record_alloc("cudaMallocArray", 0x780000000000, 262144));
+	example_add(example, record_on(1, record_from(3ull << 30,
+		record_alloc("cudaMemGetInfo", 0, 8ull << 30))));
+	example_add(example, record_from(5, record_alloc("cuMemPoolGetAttribute", 0xb0, 1 << 20)));
+	example_add(example, record_from(0x6a,
+		record_alloc("cuGraphAddMemAllocNode", 0x760000000000, 8192)));
+	example_add(example, record_from(0x6a, record_to(0xe8e,
+		record_call("cudaGraphInstantiateWithFlags"))));
+	example_add(example, record_taking(5000, record_launch("cudaGraphLaunch", 0xe8e)));
+	example_add(example, record_stream(0xca, record_call("cuStreamBeginCapture_v2")));
+	example_add(example, record_stream(0xca,
+		record_alloc("cuMemAllocAsync", 0x750000000000, 100)));
+	example_add(example, record_stream(0xca, record_free("cuMemFreeAsync", 0x750000000000)));
+	example_add(example, record_to(0x7e0000000008, record_from(0x760000000100,
+		record_copy("cuMemcpy", 77, MS_DIRECTION_DEFAULT))));
+}
+
 static inline void example_add_ends(struct example *example)
 {
 	union record fork = record_process(MS_TYPE_FORK, "old", 0);
@@ -160,6 +186,7 @@ static inline void example_init(struct example *example)
 	example_add_transfers(example);
 	example_add_launches(example);
 	example_add_frees(example);
+	example_add_memory(example);
 	example_add_ends(example);
 }
 

@@ -227,16 +227,19 @@ static void test_ledgers(void **state)
 /* What the totals say is live is what the ledger holds. */
 static void assert_consistent(const struct state *state)
 {
-	size_t i, j, space;
+	size_t i, j, key, space;
 
 	for (i = 0; i < state->processes_count; i++) {
 		const struct process *process = state->processes[i];
 		uint64_t count[MS_SPACES_COUNT] = { 0 }, bytes[MS_SPACES_COUNT] = { 0 };
 
-		for (j = 0; j < process->ledger.count; j++) {
-			count[process->ledger.entries[j].space]++;
-			bytes[process->ledger.entries[j].space] +=
-				process->ledger.entries[j].size_bytes;
+		for (key = 0; key < LEDGERS_COUNT; key++) {
+			const struct ledger *ledger = &process->ledgers[key];
+
+			for (j = 0; j < ledger->count; j++) {
+				count[ledger->entries[j].space]++;
+				bytes[ledger->entries[j].space] += ledger->entries[j].size_bytes;
+			}
 		}
 		for (space = 0; space < MS_SPACES_COUNT; space++) {
 			assert_int_equal(process->spaces[space].live_count, count[space]);
@@ -257,7 +260,8 @@ static void follow_the_example(long nth)
 	until_failure = nth;
 	for (i = 0; i < example.count; i++) {
 		pipeline_feed(&pipeline, &example.records[i], example.records[i].event.size);
-		assert_int_equal(pipeline.err, until_failure < 0 ? -ENOMEM : 0);
+		/* An index that there is no memory for is done without. */
+		assert_true(pipeline.err == 0 || (pipeline.err == -ENOMEM && until_failure < 0));
 		assert_consistent(&pipeline.state);
 	}
 	pipeline_finish(&pipeline, &summary);

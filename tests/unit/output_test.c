@@ -158,10 +158,10 @@ static void test_the_text_summary_alone(void **state)
 	render_text(&out, &summary, false);
 	assert_true(out.length < all.length);
 	/* Only the word for what there was a line for, or was not, is different. */
-	assert_non_null(strstr(all.bytes, " 38 shown "));
-	assert_non_null(strstr(out.bytes, " 38 counted "));
-	same = strstr(out.bytes, " 38 counted ") - out.bytes;
-	assert_memory_equal(out.bytes, strstr(all.bytes, " 38 shown ") - same, same);
+	assert_non_null(strstr(all.bytes, " shown + "));
+	assert_non_null(strstr(out.bytes, " counted + "));
+	same = strstr(out.bytes, " counted + ") - out.bytes;
+	assert_memory_equal(out.bytes, strstr(all.bytes, " shown + ") - same, same);
 }
 
 /* Nothing that a traced program chose can move the cursor or break a line. */
@@ -377,10 +377,11 @@ static void test_json_has_no_number_for_an_unknown_size(void **state)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const char *const op_texts[MS_OPS_COUNT] = {
-	[MS_OP_ALLOC] = "\"op\":\"alloc\"",     [MS_OP_FREE] = "\"op\":\"free\"",
-	[MS_OP_COPY] = "\"op\":\"copy\"",       [MS_OP_MEMSET] = "\"op\":\"memset\"",
-	[MS_OP_LAUNCH] = "\"op\":\"launch\"",   [MS_OP_SYNC] = "\"op\":\"sync\"",
-	[MS_OP_CONTEXT] = "\"op\":\"context\"", [MS_OP_NAME] = "\"op\":\"name\"",
+	[MS_OP_ALLOC] = "\"op\":\"alloc\"",   [MS_OP_FREE] = "\"op\":\"free\"",
+	[MS_OP_COPY] = "\"op\":\"copy\"",     [MS_OP_MEMSET] = "\"op\":\"memset\"",
+	[MS_OP_LAUNCH] = "\"op\":\"launch\"", [MS_OP_SYNC] = "\"op\":\"sync\"",
+	[MS_OP_MEMORY] = "\"op\":\"memory\"", [MS_OP_CONTEXT] = "\"op\":\"context\"",
+	[MS_OP_NAME] = "\"op\":\"name\"",
 };
 
 /* How many lines have the name with a value; those of an operation that should not are counted. */

@@ -293,9 +293,9 @@ static void test_the_summary_adds_up(void **state)
 	assert_int_equal(summary.filtered, 2);
 	assert_int_equal(summary.refused, 1);
 	/* Calls are the operations but names; the rest are other records. */
-	assert_int_equal(summary.lost, 0x1111111);
-	assert_int_equal(summary.seen, 1000ull * 0x1111111);
-	assert_int_equal(summary.lost_records, 0x1110000000);
+	assert_int_equal(summary.lost, 0x11111111);
+	assert_int_equal(summary.seen, 1000ull * 0x11111111);
+	assert_int_equal(summary.lost_records, 0x11100000000);
 	assert_int_equal(summary.start_ns, 1000);
 	assert_int_equal(summary.end_ns, 2000);
 }

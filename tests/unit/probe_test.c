@@ -71,6 +71,8 @@ static void test_arguments_are_within_reach(void **state)
 			unsigned int end = source.arg + arguments_of(source);
 
 			require(source.kind <= MS_FROM_MEM6, probe, "unknown kind of source");
+			if (source.kind == MS_FROM_SUM && source.offset >= end)
+				end = source.offset + 1;
 			require(end <= MS_ARGS, probe, "more arguments than are kept");
 			require(end <= MS_REG_ARGS + MS_STACK_ARGS, probe,
 				"more arguments than are read");
@@ -186,8 +188,8 @@ static void test_per_thread_stream_forms_equal_their_base(void **state)
 		require(probe->layer == probe_at(found)->layer &&
 				!memcmp(&probe->spec, &probe_at(found)->spec, sizeof(probe->spec)),
 			probe, "differs from its base");
-		/* CUDA's rule: asynchronous ones and launches end in _ptsz, the others in _ptds. */
-		require(ends_with(probe->symbol, "_ptsz") == given(probe->spec.stream), probe,
+		/* CUDA's rule: what takes a stream ends in _ptsz, what is synchronous in _ptds. */
+		require(ends_with(probe->symbol, "_ptsz") || !given(probe->spec.stream), probe,
 			"_ptsz is for functions that take a stream");
 		forms++;
 	}
@@ -198,8 +200,12 @@ static void test_per_thread_stream_forms_equal_their_base(void **state)
 
 static void check_alloc(const struct probe *probe)
 {
-	require(given(probe->spec.addr) && given(probe->spec.size), probe,
-		"an alloc needs addr and size");
+	bool imported = probe->spec.space == MS_SPACE_IMPORTED;
+
+	require(given(probe->spec.addr), probe, "an alloc needs addr");
+	require(given(probe->spec.size) || imported, probe, "an alloc needs size");
+	require(!(probe->spec.flags & MS_ROW_EXTENT) || given(probe->spec.element), probe,
+		"an extent needs the size of its elements");
 	require(probe->spec.space > MS_SPACE_NONE && probe->spec.space < MS_SPACES_COUNT, probe,
 		"an alloc needs a space");
 	/* What only a successful call writes cannot tell what a failed one asked for. */
@@ -219,18 +225,25 @@ static void check_free(const struct probe *probe)
 
 static void check_copy(const struct probe *probe)
 {
-	require(given(probe->spec.addr) && given(probe->spec.src), probe,
-		"a copy needs addr and src");
-	require(given(probe->spec.size) && given(probe->spec.direction), probe,
-		"a copy needs size and direction");
+	struct ms_source direction = probe->spec.direction;
+	bool migrates = direction.kind == MS_FROM_CONST && direction.offset == MS_DIRECTION_MIGRATE;
+	bool batch = strstr(probe->symbol, "3DBatch");
+
+	require(given(direction), probe, "a copy needs direction");
+	require((given(probe->spec.addr) && given(probe->spec.size)) || batch, probe,
+		"a copy needs addr and size");
+	require(given(probe->spec.src) != (migrates || batch), probe,
+		"a copy needs src, unless memory moves where it is");
 }
 
 static void check_launch(const struct probe *probe)
 {
-	require(given(probe->spec.addr) && given(probe->spec.dims), probe,
-		"a launch needs addr and dims");
-	require(given(probe->spec.shared) && given(probe->spec.stream), probe,
-		"a launch needs shared and stream");
+	bool graph = probe->spec.action == MS_ACTION_GRAPH_LAUNCH;
+
+	require(given(probe->spec.addr) && given(probe->spec.stream), probe,
+		"a launch needs addr and stream");
+	require(graph || given(probe->spec.dims), probe, "a launch needs dims");
+	require(graph || given(probe->spec.shared), probe, "a launch needs shared");
 }
 
 static void check_context(const struct probe *probe)
@@ -253,6 +266,44 @@ static void check_context(const struct probe *probe)
 		break;
 	}
 	require(probe->spec.action <= MS_ACTION_SET_DEVICE, probe, "unknown action");
+}
+
+static void check_memory(const struct probe *probe)
+{
+	const struct ms_spec *spec = &probe->spec;
+
+	switch (spec->action) {
+	case MS_ACTION_NONE:
+		require(given(spec->addr) || given(spec->device), probe, "what is it about?");
+		break;
+	case MS_ACTION_GLOBAL:
+	case MS_ACTION_GRAPH_DESTROY:
+	case MS_ACTION_EXECUTABLE_DESTROY:
+		require(given(spec->addr), probe, "needs addr");
+		break;
+	case MS_ACTION_DEVICE_INFO:
+		require(given(spec->size) && given(spec->src), probe, "needs size and src");
+		break;
+	case MS_ACTION_POOL_INFO:
+		require(given(spec->addr) && given(spec->size) && given(spec->src), probe,
+			"needs addr, size and src");
+		break;
+	case MS_ACTION_REFER:
+	case MS_ACTION_GRAPH_NODE:
+	case MS_ACTION_GRAPH_COPY:
+	case MS_ACTION_GRAPH_INSERT:
+	case MS_ACTION_GRAPH_INSTANTIATE:
+		require(given(spec->addr) && given(spec->src), probe, "needs addr and src");
+		break;
+	case MS_ACTION_CAPTURE_BEGIN:
+		require(given(spec->stream), probe, "needs stream");
+		break;
+	case MS_ACTION_CAPTURE_END:
+		require(given(spec->stream) && given(spec->addr), probe, "needs stream and graph");
+		break;
+	default:
+		require(false, probe, "unknown action");
+	}
 }
 
 static void check_name(const struct probe *probe)
@@ -288,6 +339,9 @@ static void check_row(const struct probe *probe)
 	case MS_OP_CONTEXT:
 		check_context(probe);
 		break;
+	case MS_OP_MEMORY:
+		check_memory(probe);
+		break;
 	case MS_OP_NAME:
 		check_name(probe);
 		break;
@@ -295,11 +349,17 @@ static void check_row(const struct probe *probe)
 		require(false, probe, "unknown op");
 	}
 	require(spec->op == MS_OP_ALLOC || !spec->space, probe, "a space belongs to an alloc");
-	require(spec->op == MS_OP_CONTEXT || !spec->action, probe, "an action to a context call");
+	require(spec->op == MS_OP_CONTEXT || spec->op == MS_OP_MEMORY || !spec->action ||
+			spec->action == MS_ACTION_GRAPH_LAUNCH,
+		probe, "an action to a call about contexts, memory or graphs");
+	require(spec->key < MS_KEYS_COUNT, probe, "unknown key");
+	require(spec->op == MS_OP_ALLOC || spec->op == MS_OP_FREE || !spec->key, probe,
+		"a key to an alloc or a free");
 	require(spec->op == MS_OP_ALLOC || !given(spec->request), probe, "a request to an alloc");
 	require(given(spec->size) || (!given(spec->height) && !given(spec->depth)), probe,
 		"factors need a size");
-	require(!(spec->flags & ~(MS_ROW_STACK_ARGS | MS_ROW_VOID)), probe, "unknown flags");
+	require(!(spec->flags & ~(MS_ROW_STACK_ARGS | MS_ROW_VOID | MS_ROW_EXTENT)), probe,
+		"unknown flags");
 }
 
 static void test_rows_say_what_their_operation_needs(void **state)

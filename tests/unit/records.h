@@ -83,12 +83,19 @@ static inline union record record_free(const char *symbol, uint64_t addr)
 	return record;
 }
 
-static inline union record record_free_begin(uint64_t addr)
+static inline union record record_begin_of(const char *symbol, uint64_t addr, uint64_t size)
 {
 	union record record = record_event(MS_TYPE_FREE_BEGIN, sizeof(struct ms_free));
 
 	record.free.addr = addr;
+	record.free.size = size;
+	record.free.row = record_row(symbol);
 	return record;
+}
+
+static inline union record record_free_begin(uint64_t addr)
+{
+	return record_begin_of("cuMemFree_v2", addr, 0);
 }
 
 static inline union record record_copy(const char *symbol, uint64_t size,

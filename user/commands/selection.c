@@ -11,10 +11,10 @@
 #include "model/probe.h"
 
 #define ALL_OPS ((1u << MS_OPS_COUNT) - 1)
-/* Programs change contexts all the time, and few people want to read that. */
-#define DEFAULT_OPS (ALL_OPS & ~(1u << MS_OP_CONTEXT))
+/* Programs change contexts and ask about memory all the time, and few people want to read that. */
+#define DEFAULT_OPS (ALL_OPS & ~(1u << MS_OP_CONTEXT | 1u << MS_OP_MEMORY))
 /* What the ledger needs, whatever is shown. */
-#define LEDGER_OPS (1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_OP_CONTEXT)
+#define LEDGER_OPS (1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_OP_MEMORY | 1u << MS_OP_CONTEXT)
 
 static struct selection *place(const struct option_row *row, void *settings)
 {

@@ -54,9 +54,9 @@ static const struct option_row rows[] = {
 	  AT(selection) },
 	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
 	  AT(selection.follow) },
-	{ 'e', "events", "alloc,free,copy,memset,launch,sync,context,all",
-	  "Show only these calls (default: all but context, of which only failures are shown)."
-	  " Allocations, frees and contexts are captured in any case, so that what is live stays"
+	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
+	  "Show only these calls (default: all but memory and context, of which only failures are"
+	  " shown). Allocations, frees and those two are captured in any case, so that what is live stays"
 	  " right; the others only if shown, so that they cost nothing if not: the summary has no"
 	  " numbers for them then. The end of a context that held memory counts as a free.",
 	  selection_parse_events, AT(selection) },
@@ -253,7 +253,10 @@ const struct command trace_command = {
 		" which the calls ended; their times are those at which they began.\n"
 		"\n"
 		"LIVE is what the process holds after the call in the memory space that the call is"
-		" about: device, pool (stream-ordered), managed, pinned or registered. Memory"
+		" about: device, pool (stream-ordered), managed, array, graph, pinned or registered"
+		" memory; with virtual memory management physical (memory without an address),"
+		" reserved (addresses without memory) and mapped (both; not memory of its own); and"
+		" imported (owned by another process or API). Spaces are never added up. Memory"
 		" that a process held before it was attached to is not known; frees of it are"
 		" counted apart.\n"
 		"\n"

@@ -4,8 +4,20 @@
 #include <errno.h>
 
 #include "base/memory.h"
+#include "model/graphs.h"
+#include "model/physical.h"
 
 #define MAX_NESTED 8 /* calls of one thread in one another; the BPF side follows no more */
+
+static enum ms_key key_of(const struct event *event)
+{
+	return event->probe->spec.key;
+}
+
+static struct ledger *ledger_of(struct process *process, const struct event *event)
+{
+	return &process->ledgers[key_of(event)];
+}
 
 static void space_add(struct process *process, const struct allocation *allocation, uint64_t ts_ns)
 {
@@ -20,7 +32,7 @@ static void space_add(struct process *process, const struct allocation *allocati
 	}
 }
 
-static void space_remove(struct process *process, const struct allocation *allocation)
+void blocks_uncount(struct process *process, const struct allocation *allocation)
 {
 	struct space_total *space = &process->spaces[allocation->space];
 
@@ -37,6 +49,8 @@ static void change_allocation(struct change *change, const struct allocation *al
 	change->has_live = !change->process->entries_only;
 	change->live_bytes = change->process->spaces[allocation->space].live_bytes;
 }
+
+/* ---- allocations ----------------------------------------------------------------------------- */
 
 /* Whether the allocation was made inside this call, by a part of it that has an event of its own. */
 static bool is_part_of(const struct allocation *allocation, const struct event *event)
@@ -63,6 +77,59 @@ static void alloc_unknown(struct process *process, const struct allocation *allo
 	process->spaces[allocation->space].alloc_bytes += allocation->size_bytes;
 }
 
+/* What is in the ledger at the address of a new allocation cannot be there any more. */
+static void alloc_displace(struct state *state, struct process *process, const struct event *event)
+{
+	struct allocation stale;
+
+	if (!ledger_remove(ledger_of(process, event), event->call->addr, &stale))
+		return;
+	blocks_uncount(process, &stale);
+	if (is_part_of(&stale, event))
+		part_forget(state, process, &stale);
+	else
+		process->missed_frees++;
+	if (key_of(event) == MS_KEY_HANDLE)
+		map_remove(&process->handles, stale.id);
+}
+
+int blocks_add(struct state *state, struct process *process, enum ms_key key,
+	       struct allocation *allocation)
+{
+	struct space_total *space = &process->spaces[allocation->space];
+	int err;
+
+	allocation->id = state->allocations + 1;
+	if (key == MS_KEY_HANDLE) {
+		err = map_set(&process->handles, allocation->id, allocation->addr);
+		if (err)
+			return err;
+	}
+	err = ledger_insert(&process->ledgers[key], allocation);
+	if (err)
+		return err;
+	state->allocations++;
+	space->allocs++;
+	space->alloc_bytes += allocation->size_bytes;
+	space_add(process, allocation, allocation->ts_ns);
+	return 0;
+}
+
+/* Memory of another process may be opened several times, and is one. */
+static bool alloc_refer(struct process *process, const struct event *event, struct change *change)
+{
+	struct allocation *imported;
+
+	if (event->probe->spec.space != MS_SPACE_IMPORTED || key_of(event) != MS_KEY_POINTER)
+		return false;
+	imported = ledger_find(ledger_of(process, event), event->call->addr);
+	if (!imported || imported->space != MS_SPACE_IMPORTED || is_part_of(imported, event))
+		return false;
+	imported->references++;
+	change_allocation(change, imported);
+	return true;
+}
+
 int blocks_alloc(struct state *state, struct process *process, const struct event *event,
 		 struct change *change)
 {
@@ -79,7 +146,6 @@ int blocks_alloc(struct state *state, struct process *process, const struct even
 		.driver_row = call->driver_row,
 		.space = event->probe->spec.space,
 	};
-	struct allocation stale;
 	int err;
 
 	process->entries_only |= !(call->known & (MS_KNOWN_RESULT | MS_KNOWN_ADDR));
@@ -91,25 +157,26 @@ int blocks_alloc(struct state *state, struct process *process, const struct even
 		alloc_unknown(process, &allocation);
 		return 0;
 	}
-	if (!call->addr)
+	if (!call->addr && key_of(event) == MS_KEY_POINTER)
 		return 0; /* a successful allocation of no bytes */
-	if (ledger_remove(&process->ledger, call->addr, &stale)) {
-		space_remove(process, &stale);
-		if (is_part_of(&stale, event))
-			part_forget(state, process, &stale);
-		else
-			process->missed_frees++;
+	if (graphs_captures(process, event->probe, call->stream)) {
+		change->captured = true;
+		return graphs_note(process, call->stream, call->addr, call->size);
 	}
-	allocation.id = ++state->allocations;
-	err = ledger_insert(&process->ledger, &allocation);
-	if (err)
-		return err;
-	process->spaces[allocation.space].allocs++;
-	process->spaces[allocation.space].alloc_bytes += allocation.size_bytes;
-	space_add(process, &allocation, allocation.ts_ns);
-	change_allocation(change, &allocation);
-	return 0;
+	if (alloc_refer(process, event, change))
+		return 0;
+	alloc_displace(state, process, event);
+	if (allocation.space == MS_SPACE_PHYSICAL || allocation.space == MS_SPACE_IMPORTED)
+		allocation.references = 1;
+	if (key_of(event) == MS_KEY_MAPPING)
+		physical_map(process, &allocation, call->src);
+	err = blocks_add(state, process, key_of(event), &allocation);
+	if (!err)
+		change_allocation(change, &allocation);
+	return err;
 }
+
+/* ---- frees that have been entered ------------------------------------------------------------ */
 
 static void free_count(struct process *process, const struct allocation *allocation)
 {
@@ -125,52 +192,116 @@ static struct allocation pending_remove(struct process *process, size_t place)
 	return allocation;
 }
 
+static int pending_add(struct process *process, const struct event *event,
+		       const struct allocation *allocation)
+{
+	int err = memory_grow(&process->pending, &process->pending_capacity,
+			      process->pending_count + 1, sizeof(*process->pending));
+
+	if (!err)
+		process->pending[process->pending_count++] = (struct pending_free){
+			.tid = event->header->tid,
+			.key = key_of(event),
+			.addr = event->free->addr,
+			.allocation = *allocation,
+		};
+	return err;
+}
+
+/* The end of a free for which memory is live no more, whatever it was. */
+static void free_finish(struct process *process, enum ms_key key, struct allocation *allocation,
+			struct change *change)
+{
+	if (key == MS_KEY_HANDLE) {
+		change->free = physical_release_end(process, allocation) ? FREE_KNOWN : FREE_KEPT;
+		if (change->free == FREE_KEPT)
+			return;
+	}
+	free_count(process, allocation);
+	if (key == MS_KEY_MAPPING)
+		physical_unmap(process, allocation, change);
+}
+
 /*
  * A thread that frees an address anew, or has more frees pending than calls can be nested, has long
  * returned from the earlier ones: their ends were lost. They are taken to have succeeded.
  */
-static void pending_expire(struct process *process, uint32_t tid, uint64_t addr)
+static void pending_expire(struct process *process, uint32_t tid, enum ms_key key, uint64_t addr)
 {
+	struct change unused = { 0 };
 	size_t i = 0, own = 0;
 
 	while (i < process->pending_count) {
 		const struct pending_free *pending = &process->pending[i];
-		struct allocation expired;
+		bool same = pending->key == key && pending->addr == addr;
+		struct pending_free expired;
 
-		own += pending->tid == tid;
-		if (pending->tid != tid || (pending->allocation.addr != addr && own < MAX_NESTED)) {
+		own += pending->tid == tid && !same;
+		if (pending->tid != tid || (!same && own < MAX_NESTED)) {
 			i++;
 			continue;
 		}
-		expired = pending_remove(process, i);
-		free_count(process, &expired);
+		expired = *pending;
+		pending_remove(process, i);
+		free_finish(process, expired.key, &expired.allocation, &unused);
 	}
+}
+
+/* All mappings in the range are taken away. */
+static int unmap_begin(struct process *process, const struct event *event)
+{
+	struct ledger *ledger = ledger_of(process, event);
+	uint64_t end = event->free->addr + event->free->size, addr = event->free->addr;
+	const struct allocation *first;
+	struct allocation mapping;
+	int err = 0;
+
+	while (!err && (first = ledger_first(ledger, addr, end))) {
+		ledger_remove(ledger, first->addr, &mapping);
+		blocks_uncount(process, &mapping);
+		err = pending_add(process, event, &mapping);
+		addr = mapping.addr + mapping.size_bytes;
+		if (addr >= end)
+			break;
+	}
+	return err;
 }
 
 int blocks_free_begin(struct process *process, const struct event *event)
 {
-	struct allocation allocation;
-	int err;
+	const struct ms_free *begun = event->free;
+	struct ledger *ledger = ledger_of(process, event);
+	struct allocation allocation, *found;
 
-	pending_expire(process, event->header->tid, event->free->addr);
-	err = memory_grow(&process->pending, &process->pending_capacity, process->pending_count + 1,
-			  sizeof(*process->pending));
-	if (err || !ledger_remove(&process->ledger, event->free->addr, &allocation))
-		return err; /* unknown: the end of the call says so */
-	space_remove(process, &allocation);
-	process->pending[process->pending_count++] =
-		(struct pending_free){ .tid = event->header->tid, .allocation = allocation };
-	return 0;
+	pending_expire(process, event->header->tid, key_of(event), begun->addr);
+	if (graphs_captures(process, event->probe, begun->stream))
+		return 0;
+	if (key_of(event) == MS_KEY_MAPPING)
+		return unmap_begin(process, event);
+	if (key_of(event) == MS_KEY_HANDLE) {
+		int known = physical_release_begin(process, begun->addr, &allocation);
+
+		return known > 0 ? pending_add(process, event, &allocation) : known;
+	}
+	found = ledger_find(ledger, begun->addr);
+	if (!found || (found->space == MS_SPACE_IMPORTED && found->references > 1))
+		return 0; /* unknown, or it stays: the end of the call says so */
+	ledger_remove(ledger, begun->addr, &allocation);
+	blocks_uncount(process, &allocation);
+	return pending_add(process, event, &allocation);
 }
 
-/* What the thread's free of `addr` has taken out of the ledger when it began. */
-static bool pending_take(struct process *process, uint32_t tid, uint64_t addr,
+/* What the thread's free has taken out of the ledger when it began. */
+static bool pending_take(struct process *process, const struct event *event,
 			 struct allocation *allocation)
 {
 	size_t i;
 
 	for (i = 0; i < process->pending_count; i++) {
-		if (process->pending[i].tid != tid || process->pending[i].allocation.addr != addr)
+		const struct pending_free *pending = &process->pending[i];
+
+		if (pending->tid != event->header->tid || pending->key != key_of(event) ||
+		    pending->addr != event->call->addr)
 			continue;
 		*allocation = pending_remove(process, i);
 		return true;
@@ -178,37 +309,57 @@ static bool pending_take(struct process *process, uint32_t tid, uint64_t addr,
 	return false;
 }
 
+/* ---- frees that are over --------------------------------------------------------------------- */
+
 /* Its beginning was lost or not reported: the block, unless it is a younger one at that address. */
 static bool ledger_take(struct process *process, const struct event *event,
 			struct allocation *allocation)
 {
-	const struct allocation *found = ledger_find(&process->ledger, event->call->addr);
+	const struct allocation *found = ledger_find(ledger_of(process, event), event->call->addr);
 
 	if (!found || found->ts_ns > event->header->ts_ns)
 		return false;
-	ledger_remove(&process->ledger, event->call->addr, allocation);
-	space_remove(process, allocation);
+	if (key_of(event) == MS_KEY_HANDLE)
+		return physical_release_begin(process, event->call->addr, allocation) > 0;
+	ledger_remove(ledger_of(process, event), event->call->addr, allocation);
+	blocks_uncount(process, allocation);
 	return true;
 }
 
 /* A free that failed after all: the block is back, as if nothing had happened. */
-static int restore(struct process *process, const struct allocation *allocation, uint64_t ts_ns)
+static int restore(struct process *process, const struct event *event,
+		   struct allocation *allocation)
 {
+	struct ledger *ledger = ledger_of(process, event);
 	int err;
 
-	if (ledger_find(&process->ledger, allocation->addr)) {
+	if (key_of(event) == MS_KEY_HANDLE)
+		return physical_release_undo(process, event->call->addr, allocation);
+	if (ledger_find(ledger, allocation->addr)) {
 		process->missed_frees++; /* somebody else did free it, or nobody could have it now */
 		return 0;
 	}
-	err = ledger_insert(&process->ledger, allocation);
+	err = ledger_insert(ledger, allocation);
 	if (!err)
-		space_add(process, allocation, ts_ns);
+		space_add(process, allocation, event->header->ts_ns);
 	return err;
 }
 
-static enum free_kind free_unmatched(struct process *process, const struct ms_call *call)
+static int restore_all(struct process *process, const struct event *event)
 {
-	if (call->known & MS_KNOWN_ADDR && !call->addr) {
+	struct allocation allocation;
+	int err = 0;
+
+	while (!err && pending_take(process, event, &allocation))
+		err = restore(process, event, &allocation);
+	return err;
+}
+
+static enum free_kind free_unmatched(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+
+	if (call->known & MS_KNOWN_ADDR && !call->addr && key_of(event) == MS_KEY_POINTER) {
 		process->null_frees++;
 		return FREE_NULL;
 	}
@@ -230,17 +381,51 @@ static bool part_take(const struct process *process, const struct event *event,
 {
 	*allocation = process->part.allocation;
 	return process->part.tid == event->header->tid && allocation->addr == event->call->addr &&
-	       process->part_ts_ns >= event->header->ts_ns;
+	       process->part.key == key_of(event) && process->part_ts_ns >= event->header->ts_ns;
+}
+
+/* One of several times that imported memory was opened. */
+static bool release_import(struct process *process, const struct event *event,
+			   struct change *change)
+{
+	struct allocation *imported = ledger_find(ledger_of(process, event), event->call->addr);
+
+	if (!imported || imported->space != MS_SPACE_IMPORTED || imported->references < 2 ||
+	    key_of(event) != MS_KEY_POINTER)
+		return false;
+	imported->references--;
+	change->free = FREE_KEPT;
+	change_allocation(change, imported);
+	return true;
+}
+
+/* The other mappings of a range: the event shows them all as one. */
+static void free_rest(struct process *process, const struct event *event, struct allocation *shown,
+		      struct change *change)
+{
+	struct allocation allocation;
+
+	while (key_of(event) == MS_KEY_MAPPING && pending_take(process, event, &allocation)) {
+		shown->size_bytes += allocation.size_bytes;
+		free_finish(process, MS_KEY_MAPPING, &allocation, change);
+	}
 }
 
 int blocks_free(struct process *process, const struct event *event, struct change *change)
 {
 	const struct ms_call *call = event->call;
 	struct allocation allocation;
-	bool found = pending_take(process, event->header->tid, call->addr, &allocation);
+	bool found;
 
 	if (!event_succeeded(call))
-		return found ? restore(process, &allocation, event->header->ts_ns) : 0;
+		return restore_all(process, event);
+	if (graphs_captures(process, event->probe, call->stream)) {
+		change->free = FREE_CAPTURED;
+		return graphs_note(process, call->stream, call->addr, 0);
+	}
+	found = pending_take(process, event, &allocation);
+	if (!found && release_import(process, event, change))
+		return 0;
 	if (!found)
 		found = ledger_take(process, event, &allocation);
 	if (!found && part_take(process, event, &allocation)) {
@@ -249,36 +434,50 @@ int blocks_free(struct process *process, const struct event *event, struct chang
 		return 0;
 	}
 	if (!found) {
-		change->free = free_unmatched(process, call);
+		change->free = free_unmatched(process, event);
 		return 0;
 	}
-	free_count(process, &allocation);
+	change->free = FREE_KNOWN;
+	free_finish(process, key_of(event), &allocation, change);
+	free_rest(process, event, &allocation, change);
 	if (call->flags & MS_CALL_PART) {
-		process->part.tid = event->header->tid;
-		process->part.allocation = allocation;
+		process->part = (struct pending_free){ .tid = event->header->tid,
+						       .key = key_of(event),
+						       .allocation = allocation };
 		process->part_ts_ns = event->header->ts_ns;
 	}
-	change->free = FREE_KNOWN;
 	change_allocation(change, &allocation);
 	return 0;
 }
 
+/* ---- ends of contexts and programs ----------------------------------------------------------- */
+
+/* Of these kinds are the allocations that belong to a context. */
+static const enum ms_key context_keys[] = { MS_KEY_POINTER, MS_KEY_ARRAY, MS_KEY_EXTERNAL };
+
+#define CONTEXT_KEYS (sizeof(context_keys) / sizeof(*context_keys))
+
 bool blocks_any_in(const struct process *process, uint64_t context)
 {
-	size_t i;
+	size_t key, i;
 
-	for (i = 0; i < process->ledger.count; i++)
-		if (process->ledger.entries[i].context == context)
-			return true;
+	for (key = 0; key < CONTEXT_KEYS; key++) {
+		const struct ledger *ledger = &process->ledgers[context_keys[key]];
+
+		for (i = 0; i < ledger->count; i++)
+			if (ledger->entries[i].context == context)
+				return true;
+	}
 	return false;
 }
 
-void blocks_end(struct process *process, uint64_t context, struct change *change)
+static void ledger_end(struct process *process, struct ledger *ledger, uint64_t context,
+		       struct change *change)
 {
 	size_t i = 0;
 
-	while (i < process->ledger.count) {
-		struct allocation allocation = process->ledger.entries[i];
+	while (i < ledger->count) {
+		struct allocation allocation = ledger->entries[i];
 		struct space_total *space = &process->spaces[allocation.space];
 
 		if (context && allocation.context != context) {
@@ -286,11 +485,21 @@ void blocks_end(struct process *process, uint64_t context, struct change *change
 			continue;
 		}
 		/* The last entry moves into this place: look at it again. */
-		ledger_remove(&process->ledger, allocation.addr, &allocation);
-		space_remove(process, &allocation);
+		ledger_remove(ledger, allocation.addr, &allocation);
+		blocks_uncount(process, &allocation);
 		space->implicit_frees++;
 		space->implicit_bytes += allocation.size_bytes;
 		change->implicit[allocation.space].count++;
 		change->implicit[allocation.space].bytes += allocation.size_bytes;
 	}
+}
+
+void blocks_end(struct process *process, uint64_t context, struct change *change)
+{
+	size_t i;
+
+	for (i = 0; context && i < CONTEXT_KEYS; i++)
+		ledger_end(process, &process->ledgers[context_keys[i]], context, change);
+	for (i = 0; !context && i < LEDGERS_COUNT; i++)
+		ledger_end(process, &process->ledgers[i], 0, change);
 }

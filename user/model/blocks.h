@@ -7,6 +7,16 @@
 
 #include "model/state.h"
 
+/*
+ * Puts a new allocation into the ledger and the totals; its id is given here. There must be none at
+ * its address. Returns 0 or -ENOMEM.
+ */
+int blocks_add(struct state *state, struct process *process, enum ms_key key,
+	       struct allocation *allocation);
+
+/* Takes one that has left the ledger out of what is live. */
+void blocks_uncount(struct process *process, const struct allocation *allocation);
+
 /* Each returns 0 or -ENOMEM. */
 int blocks_alloc(struct state *state, struct process *process, const struct event *event,
 		 struct change *change);
@@ -16,7 +26,10 @@ int blocks_free(struct process *process, const struct event *event, struct chang
 /* Whether an allocation of that context is live; 0: one whose context is not known. */
 bool blocks_any_in(const struct process *process, uint64_t context);
 
-/* Ends every allocation of the context, or all of them (0): nobody frees those one by one. */
+/*
+ * Ends every allocation of the context, or all of them (0): nobody frees those one by one. Reserved
+ * addresses, physical memory and mappings belong to the process, not to a context.
+ */
 void blocks_end(struct process *process, uint64_t context, struct change *change);
 
 #endif /* MEMSCOPE_MODEL_BLOCKS_H */

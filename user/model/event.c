@@ -66,7 +66,8 @@ int event_decode(const void *record, size_t length, struct event *event)
 		return decode_call(record, event);
 	case MS_TYPE_FREE_BEGIN:
 		event->free = record;
-		return 0;
+		event->probe = row_of(event->free->row);
+		return event->probe && event->probe->spec.op == MS_OP_FREE ? 0 : -EINVAL;
 	case MS_TYPE_NAME:
 		event->name = record;
 		return decode_name(record, length);

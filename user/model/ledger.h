@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The live allocations of one process, by address. Entries lie densely in one array (walking them
- * is walking an array); a hash table of 32-bit positions finds them: 56 bytes and at most 11 more
- * per allocation.
+ * The live allocations of one process that are known by the same kind of value (enum ms_key), by
+ * that value. Entries lie densely in one array (walking them is walking an array); a hash table of
+ * 32-bit positions finds them: 64 bytes and at most 11 more per allocation.
  */
 #ifndef MEMSCOPE_MODEL_LEDGER_H
 #define MEMSCOPE_MODEL_LEDGER_H
@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/map.h"
 
 struct allocation {
 	uint64_t addr;
@@ -23,6 +25,13 @@ struct allocation {
 	uint16_t driver_row; /* or MS_NO_ROW */
 	uint8_t space;       /* enum ms_space */
 	bool size_known;
+	union {
+		uint64_t owner; /* mapping: id of the memory that is mapped, 0: unknown */
+		struct {
+			uint32_t references; /* physical, imported: to be given back as often */
+			uint32_t mappings;   /* physical */
+		};
+	};
 };
 
 struct ledger {
@@ -31,13 +40,27 @@ struct ledger {
 	size_t count;
 	size_t entries_capacity;
 	size_t slots_capacity; /* 0 or a power of two */
+
+	/* For ledger_containing(); made when it is called first. */
+	struct map starts;
+	uint32_t levels[64]; /* allocations by the logarithm of their size */
+	bool has_starts;
 };
 
 /* A zeroed struct ledger is empty and ready. */
 void ledger_fini(struct ledger *ledger);
 
-/* NULL if there is none at that address. Valid until the ledger changes. */
-const struct allocation *ledger_find(const struct ledger *ledger, uint64_t addr);
+/*
+ * NULL if there is none at that address. Valid until the ledger changes; address and size must stay
+ * what they are.
+ */
+struct allocation *ledger_find(const struct ledger *ledger, uint64_t addr);
+
+/* The one that `addr` lies in, or NULL. */
+const struct allocation *ledger_containing(struct ledger *ledger, uint64_t addr);
+
+/* The one that begins first of those at `addr` and above, below `end`; or NULL. */
+const struct allocation *ledger_first(const struct ledger *ledger, uint64_t addr, uint64_t end);
 
 /* There must be none at that address yet. Returns 0 or -ENOMEM (then nothing changed). */
 int ledger_insert(struct ledger *ledger, const struct allocation *allocation);

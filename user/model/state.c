@@ -9,12 +9,19 @@
 #include "base/memory.h"
 #include "model/blocks.h"
 #include "model/contexts.h"
+#include "model/graphs.h"
+#include "model/physical.h"
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
 static void process_forget(struct process *process)
 {
-	ledger_fini(&process->ledger);
+	size_t i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++)
+		ledger_fini(&process->ledgers[i]);
+	graphs_fini(process);
+	map_fini(&process->handles);
 	map_fini(&process->names);
 	map_fini(&process->aliases);
 	free(process->contexts);
@@ -31,6 +38,7 @@ static void process_free(struct process *process)
 	map_fini(&process->kernel_places);
 	free(process->kernels);
 	free(process->failures);
+	free(process->views);
 	free(process);
 }
 
@@ -158,13 +166,20 @@ static int apply_name(struct state *state, struct process *process, const struct
 	return text ? map_set(&process->names, name->handle, (uintptr_t)text) : -ENOMEM;
 }
 
-static int apply_launch(struct process *process, const struct event *event, struct change *change)
+static int apply_launch(struct state *state, struct process *process, const struct event *event,
+			struct change *change)
 {
 	const struct ms_call *call = event->call;
 	const uint64_t *place;
 	uint64_t key;
 	int err;
 
+	if (event->probe->spec.action == MS_ACTION_GRAPH_LAUNCH) {
+		if (!event_succeeded(call) || call->flags & MS_CALL_PART)
+			return 0;
+		process->graph_launches++;
+		return graphs_launch(state, process, event, change);
+	}
 	change->kernel = name_of(process, call->addr);
 	if (!change->kernel && call->known & MS_KNOWN_SRC)
 		change->kernel = name_of(process, call->src);
@@ -192,12 +207,128 @@ static int apply_launch(struct process *process, const struct event *event, stru
 	return 0;
 }
 
+/* ---- calls about memory ---------------------------------------------------------------------- */
+
+static struct view *view_of(struct process *process, bool is_pool, uint64_t handle)
+{
+	size_t i;
+
+	for (i = 0; i < process->views_count; i++)
+		if (process->views[i].is_pool == is_pool && process->views[i].handle == handle)
+			return &process->views[i];
+	if (memory_grow(&process->views, &process->views_capacity, process->views_count + 1,
+			sizeof(*process->views)))
+		return NULL;
+	process->views[process->views_count] =
+		(struct view){ .handle = handle, .is_pool = is_pool };
+	return &process->views[process->views_count++];
+}
+
+static int apply_device_info(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+	struct view *view;
+
+	if (!(call->known & MS_KNOWN_SIZE) || !(call->known & MS_KNOWN_SRC))
+		return 0;
+	view = view_of(process, false, (uint64_t)(int64_t)contexts_device(process, call));
+	if (!view)
+		return -ENOMEM;
+	view->total_bytes = call->size;
+	view->free_bytes = call->src;
+	view->ts_ns = event->header->ts_ns + call->duration_ns;
+	return 0;
+}
+
+/* CUmemPool_attribute, and the same numbers in cudaMemPoolAttr. */
+#define POOL_ATTRIBUTE_RESERVED 5
+#define POOL_ATTRIBUTE_USED 7
+
+static int apply_pool_info(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+	struct view *view;
+
+	if (!(call->known & MS_KNOWN_SIZE) ||
+	    (call->src != POOL_ATTRIBUTE_RESERVED && call->src != POOL_ATTRIBUTE_USED))
+		return 0;
+	view = view_of(process, true, call->addr);
+	if (!view)
+		return -ENOMEM;
+	if (call->src == POOL_ATTRIBUTE_RESERVED)
+		view->total_bytes = call->size;
+	else
+		view->free_bytes = call->size;
+	view->ts_ns = event->header->ts_ns + call->duration_ns;
+	return 0;
+}
+
+static int apply_memory(struct process *process, const struct event *event)
+{
+	switch (event->probe->spec.action) {
+	case MS_ACTION_REFER:
+		return physical_refer(process, event->call);
+	case MS_ACTION_GLOBAL:
+		process->has_globals = true;
+		return 0;
+	case MS_ACTION_DEVICE_INFO:
+		return apply_device_info(process, event);
+	case MS_ACTION_POOL_INFO:
+		return apply_pool_info(process, event);
+	}
+	return graphs_apply(process, event);
+}
+
 /* ---- copies, memsets, synchronisation -------------------------------------------------------- */
 
-static void apply_transfer(struct process *process, const struct event *event)
+enum side { SIDE_HOST, SIDE_DEVICE, SIDE_UNKNOWN };
+
+/*
+ * Where an address lies. One that no allocation contains is pageable host memory, unless there may be
+ * allocations that were not seen.
+ */
+static enum side side_of(struct process *process, uint64_t addr)
+{
+	static const enum ms_key keys[] = { MS_KEY_POINTER, MS_KEY_MAPPING };
+	const struct allocation *found = NULL;
+	size_t i;
+
+	for (i = 0; !found && i < sizeof(keys) / sizeof(*keys); i++)
+		found = ledger_containing(&process->ledgers[keys[i]], addr);
+	if (found)
+		return found->space == MS_SPACE_PINNED || found->space == MS_SPACE_REGISTERED ?
+			       SIDE_HOST :
+			       SIDE_DEVICE;
+	return process->was_running || process->entries_only || process->has_globals ||
+			       process->unknown_allocs || process->unknown_sizes ?
+		       SIDE_UNKNOWN :
+		       SIDE_HOST;
+}
+
+/* What the driver finds out by itself if the program does not say, from what is live. */
+static enum ms_direction direction_of(struct process *process, const struct ms_call *call)
+{
+	static const enum ms_direction directions[2][2] = {
+		{ MS_DIRECTION_HTOH, MS_DIRECTION_HTOD },
+		{ MS_DIRECTION_DTOH, MS_DIRECTION_DTOD },
+	};
+	enum side from, to;
+
+	if (call->direction != MS_DIRECTION_DEFAULT || !(call->known & MS_KNOWN_ADDR) ||
+	    !(call->known & MS_KNOWN_SRC))
+		return call->direction;
+	from = side_of(process, call->src);
+	to = side_of(process, call->addr);
+	return from == SIDE_UNKNOWN || to == SIDE_UNKNOWN ? MS_DIRECTION_DEFAULT :
+							    directions[from][to];
+}
+
+static void apply_transfer(struct process *process, const struct event *event,
+			   struct change *change)
 {
 	const struct ms_call *call = event->call;
 
+	change->direction = direction_of(process, call);
 	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
 		return;
 	if (event->probe->spec.op == MS_OP_MEMSET)
@@ -205,35 +336,51 @@ static void apply_transfer(struct process *process, const struct event *event)
 	else if (event->probe->spec.op == MS_OP_SYNC)
 		call_add(&process->syncs, call);
 	else if (call->known & MS_KNOWN_DIRECTION)
-		call_add(&process->copies[call->direction], call);
+		call_add(&process->copies[change->direction], call);
 	else
 		call_add(&process->copies[MS_DIRECTIONS_COUNT], call);
 }
 
 /* ---- life and death -------------------------------------------------------------------------- */
 
+/* Sinks into the sorted list; equal sizes stay in order of age. Returns the list's new length. */
+static size_t largest_add(struct allocation *out, size_t count, size_t max,
+			  const struct allocation *allocation)
+{
+	size_t place = count < max ? count : max, length = count < max ? count + 1 : max;
+
+	for (; place > 0; place--) {
+		const struct allocation *above = &out[place - 1];
+
+		if (above->size_bytes > allocation->size_bytes ||
+		    (above->size_bytes == allocation->size_bytes && above->id < allocation->id))
+			break;
+		if (place < max)
+			out[place] = *above;
+	}
+	if (place < max)
+		out[place] = *allocation;
+	return length;
+}
+
+/* Reserved addresses are none, and mapped ones are those of memory that has its own entry. */
+static bool is_memory(const struct allocation *allocation)
+{
+	return allocation->space != MS_SPACE_RESERVED && allocation->space != MS_SPACE_MAPPED;
+}
+
 size_t state_largest(const struct process *process, struct allocation *out, size_t max)
 {
-	const struct allocation *from =
-		process->exited ? process->exit_largest : process->ledger.entries;
-	size_t from_count = process->exited ? process->exit_largest_count : process->ledger.count;
-	size_t count = 0, i;
+	size_t count = 0, key, i;
 
-	for (i = 0; i < from_count; i++) {
-		size_t place = count < max ? count++ : max;
+	for (i = 0; process->exited && i < process->exit_largest_count; i++)
+		count = largest_add(out, count, max, &process->exit_largest[i]);
+	for (key = 0; !process->exited && key < LEDGERS_COUNT; key++) {
+		const struct ledger *ledger = &process->ledgers[key];
 
-		/* Sink into the sorted list; equal sizes stay in order of age. */
-		for (; place > 0; place--) {
-			const struct allocation *above = &out[place - 1];
-
-			if (above->size_bytes > from[i].size_bytes ||
-			    (above->size_bytes == from[i].size_bytes && above->id < from[i].id))
-				break;
-			if (place < max)
-				out[place] = *above;
-		}
-		if (place < max)
-			out[place] = from[i];
+		for (i = 0; i < ledger->count; i++)
+			if (is_memory(&ledger->entries[i]))
+				count = largest_add(out, count, max, &ledger->entries[i]);
 	}
 	return count;
 }
@@ -297,11 +444,13 @@ static int apply_call(struct state *state, struct process *process, const struct
 	case MS_OP_FREE:
 		return blocks_free(process, event, change);
 	case MS_OP_LAUNCH:
-		return apply_launch(process, event, change);
+		return apply_launch(state, process, event, change);
+	case MS_OP_MEMORY:
+		return event_succeeded(call) ? apply_memory(process, event) : 0;
 	case MS_OP_CONTEXT:
 		return contexts_apply(process, event, change);
 	}
-	apply_transfer(process, event);
+	apply_transfer(process, event, change);
 	return 0;
 }
 

@@ -66,7 +66,21 @@ struct context {
 /* A free that has been entered and not yet returned. */
 struct pending_free {
 	uint32_t tid;
+	uint8_t key;   /* enum ms_key */
+	uint64_t addr; /* that the call was given: a range may have several allocations */
 	struct allocation allocation;
+};
+
+/* Ledgers are one for each enum ms_key, and one more: of memory without a handle, by id. */
+enum { LEDGER_RELEASED = MS_KEYS_COUNT, LEDGERS_COUNT };
+
+/* What the program itself was told last about the memory of a device or pool. */
+struct view {
+	uint64_t handle; /* of the pool; of a device: its ordinal, all ones if unknown */
+	bool is_pool;
+	uint64_t total_bytes; /* device: of it; pool: that it has reserved */
+	uint64_t free_bytes;  /* device: of it; pool: that it has in use */
+	uint64_t ts_ns;
 };
 
 #define PROCESS_LARGEST 10
@@ -80,12 +94,13 @@ struct process {
 	bool exited;
 	uint32_t exit_status; /* as wait(2) gives it */
 
-	struct ledger ledger;
+	struct ledger ledgers[LEDGERS_COUNT];
 	struct space_total spaces[MS_SPACES_COUNT];
 	struct call_total copies[MS_DIRECTIONS_COUNT + 1]; /* the last one: direction unknown */
 	struct call_total memsets;
 	struct call_total syncs;
-	uint64_t launches;
+	uint64_t launches; /* of kernels */
+	uint64_t graph_launches;
 	uint64_t calls[MS_OPS_COUNT]; /* all, whatever their result */
 
 	uint64_t pre_attach_frees; /* of blocks that existed before tracing began */
@@ -107,6 +122,13 @@ struct process {
 	size_t pending_count, pending_capacity;
 	struct pending_free part; /* the last free that was a part of another one, finished */
 	uint64_t part_ts_ns;      /* when it began */
+
+	struct view *views;
+	size_t views_count, views_capacity;
+	bool has_globals; /* the program knows addresses of variables of its modules */
+
+	struct map handles; /* id of physical or imported memory -> its handle */
+	struct map graphs, executables, captures; /* handle or stream -> struct graph */
 
 	struct map names;         /* function handle -> interned name */
 	struct map aliases;       /* function handle -> handle with the same name */
@@ -134,6 +156,8 @@ enum free_kind {
 	FREE_UNKNOWN,
 	FREE_UNWATCHED, /* of a block that is not known because calls' ends are not watched */
 	FREE_NULL,
+	FREE_KEPT,     /* a reference to `allocation`, which lives on */
+	FREE_CAPTURED, /* noted down as a node of a graph */
 };
 
 /* What an event meant. Valid until the next state_apply(). */
@@ -147,7 +171,10 @@ struct change {
 	uint64_t live_bytes; /* of the process, in the space of `allocation`, after the event */
 	int32_t device;      /* -1: unknown */
 	const char *kernel;  /* of a launch; NULL: unknown */
-	/* By space: what ended together with the process, its program or a context. */
+	enum ms_direction direction; /* of a copy: if known at all, better than the call says */
+	bool captured; /* an allocation that is only noted down as a node of a graph */
+	struct amount made[MS_SPACES_COUNT]; /* by space: what a graph allocated */
+	/* By space: what ended together with the process, its program, a context or a mapping. */
 	struct amount implicit[MS_SPACES_COUNT];
 };
 

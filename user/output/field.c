@@ -180,9 +180,10 @@ static struct field_value get_age_ns(source_t *source)
 static struct field_value get_freed(source_t *source)
 {
 	static const char *const names[] = {
-		[FREE_KNOWN] = "known",     [FREE_PRE_ATTACH] = "pre_attach",
-		[FREE_UNKNOWN] = "unknown", [FREE_UNWATCHED] = "unwatched",
-		[FREE_NULL] = "null",
+		[FREE_KNOWN] = "known",       [FREE_PRE_ATTACH] = "pre_attach",
+		[FREE_UNKNOWN] = "unknown",   [FREE_UNWATCHED] = "unwatched",
+		[FREE_NULL] = "null",         [FREE_KEPT] = "kept",
+		[FREE_CAPTURED] = "captured",
 	};
 
 	return text(names[source->change->free]);
@@ -202,7 +203,7 @@ static struct field_value get_direction(source_t *source)
 {
 	if (!knows(source, MS_KNOWN_DIRECTION))
 		return UNKNOWN;
-	return text(probe_direction_name(call_of(source)->direction));
+	return text(probe_direction_name(source->change->direction));
 }
 
 static struct field_value get_handle(source_t *source)
@@ -230,6 +231,45 @@ static struct field_value get_block(source_t *source)
 static struct field_value get_shared_bytes(source_t *source)
 {
 	return number(knows(source, MS_KNOWN_SHARED), source->event->launch->shared_bytes);
+}
+
+/* Pool or mapped handle. */
+static struct field_value get_backing(source_t *source)
+{
+	return number(knows(source, MS_KNOWN_SRC), call_of(source)->src);
+}
+
+static struct field_value get_captured(source_t *source)
+{
+	return number(true, source->change->captured || source->change->free == FREE_CAPTURED);
+}
+
+static enum ms_action action_of(source_t *source)
+{
+	return source->event->probe->spec.action;
+}
+
+static struct field_value get_graph(source_t *source)
+{
+	return number(knows(source, MS_KNOWN_SRC) && action_of(source) >= MS_ACTION_GRAPH_NODE,
+		      call_of(source)->src);
+}
+
+static struct field_value get_free_bytes(source_t *source)
+{
+	return number(knows(source, MS_KNOWN_SRC) && action_of(source) == MS_ACTION_DEVICE_INFO,
+		      call_of(source)->src);
+}
+
+static struct field_value get_attribute(source_t *source)
+{
+	return number(knows(source, MS_KNOWN_SRC) && action_of(source) == MS_ACTION_POOL_INFO,
+		      call_of(source)->src);
+}
+
+static struct field_value get_made(source_t *source)
+{
+	return (struct field_value){ .known = true, .amounts = source->change->made };
 }
 
 static struct field_value get_ended(source_t *source)
@@ -260,6 +300,13 @@ static void detail_free(source_t *source, struct string *out)
 	case FREE_UNWATCHED:
 		string_append_text(out, "block unknown");
 		break;
+	case FREE_KEPT:
+		string_append_format(out, "%s, still referred to",
+				     probe_space_name(source->change->allocation.space));
+		break;
+	case FREE_CAPTURED:
+		string_append_text(out, "captured: the graph will do it");
+		break;
 	case FREE_NULL:
 		string_append_text(out, "no address: nothing freed");
 		break;
@@ -273,7 +320,7 @@ static void detail_copy(source_t *source, struct string *out)
 	const char *before = "from ";
 
 	if (knows(source, MS_KNOWN_DIRECTION)) {
-		string_append_text(out, probe_direction_name(call_of(source)->direction));
+		string_append_text(out, probe_direction_name(source->change->direction));
 		before = " from ";
 	}
 	if (knows(source, MS_KNOWN_SRC)) {
@@ -287,6 +334,13 @@ static void detail_launch(source_t *source, struct string *out)
 	const struct ms_launch *launch = source->event->launch;
 	const char *kernel = source->change->kernel;
 
+	if (action_of(source) == MS_ACTION_GRAPH_LAUNCH) {
+		string_append_text(out, "graph ");
+		string_append_hex(out, launch->call.addr);
+		field_append_amounts(out, source->change->made, " allocates ", source->exact);
+		field_append_amounts(out, source->change->implicit, "; frees ", source->exact);
+		return;
+	}
 	if (kernel) {
 		field_append_safe(out, kernel, strlen(kernel));
 	} else {
@@ -316,6 +370,21 @@ void field_append_amounts(struct string *out, const struct amount amounts[MS_SPA
 					     string_size(size, amount->bytes));
 		before = ", ";
 	}
+}
+
+static void detail_memory(source_t *source, struct string *out)
+{
+	char size[STRING_NUMBER_BYTES];
+	struct field_value graph = get_graph(source), free_bytes = get_free_bytes(source);
+
+	if (graph.known) {
+		string_append_text(out, "graph ");
+		string_append_hex(out, graph.number);
+	}
+	if (free_bytes.known)
+		string_append_format(out, "of which %s are free",
+				     source->exact ? string_count(size, free_bytes.number) :
+						     string_size(size, free_bytes.number));
 }
 
 static void detail_other(source_t *source, struct string *out)
@@ -353,6 +422,11 @@ static struct field_value get_detail(source_t *source)
 	case MS_OP_ALLOC:
 		if (source->event->probe->spec.space != MS_SPACE_DEVICE)
 			string_append_text(out, probe_space_name(source->event->probe->spec.space));
+		if (source->change->captured)
+			string_append_text(out, ", captured: the graph will do it");
+		break;
+	case MS_OP_MEMORY:
+		detail_memory(source, out);
 		break;
 	case MS_OP_FREE:
 		detail_free(source, out);
@@ -391,8 +465,10 @@ void field_append_safe(struct string *out, const char *text, size_t length)
 #define OPS_FREE OP(FREE)
 #define OPS_COPY OP(COPY)
 #define OPS_LAUNCH OP(LAUNCH)
-#define OPS_SIZED (OPS_BLOCK | OP(COPY) | OP(MEMSET))
-#define OPS_CONTEXT OP(CONTEXT)
+#define OPS_ALLOC OP(ALLOC)
+#define OPS_MEMORY OP(MEMORY)
+#define OPS_SIZED (OPS_BLOCK | OP(COPY) | OP(MEMSET) | OP(MEMORY))
+#define OPS_ENDING (OP(CONTEXT) | OP(LAUNCH) | OP(FREE))
 #define OPS_OTHER (OP(LAUNCH) | OP(SYNC) | OP(CONTEXT))
 #define OPS_ANY (OPS_SIZED | OPS_OTHER)
 

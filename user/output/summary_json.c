@@ -149,6 +149,32 @@ static void put_kernels(struct json *json, const struct summary *summary,
 	json_close(json, ']');
 }
 
+static void put_views(struct json *json, const struct process *process)
+{
+	size_t i;
+
+	json_name(json, "told");
+	json_open(json, '[');
+	for (i = 0; i < process->views_count; i++) {
+		const struct view *view = &process->views[i];
+
+		json_open(json, '{');
+		json_put_u64(json, "ts_ns", view->ts_ns);
+		if (view->is_pool) {
+			json_name(json, "pool");
+			json_hex(json, view->handle);
+			json_put_u64(json, "reserved_bytes", view->total_bytes);
+			json_put_u64(json, "used_bytes", view->free_bytes);
+		} else {
+			put_if(json, "device", view->handle != UINT64_MAX, view->handle);
+			json_put_u64(json, "total_bytes", view->total_bytes);
+			json_put_u64(json, "free_bytes", view->free_bytes);
+		}
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void put_failures(struct json *json, const struct process *process)
 {
 	size_t i;
@@ -212,7 +238,9 @@ static void put_process(struct json *json, const struct summary *summary,
 		else
 			json_null(json);
 	}
+	json_put_u64(json, "graph_launches", process->graph_launches);
 	put_failures(json, process);
+	put_views(json, process);
 	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
 	json_put_u64(json, "unknown_frees", process->unknown_frees);
 	json_put_u64(json, "unwatched_frees", process->unwatched_frees);

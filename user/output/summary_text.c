@@ -203,6 +203,32 @@ static void append_failures(const struct page *page, const struct process *proce
 	}
 }
 
+/* What it was told last, which includes what nobody but the driver knows. */
+static void append_views(const struct page *page, const struct process *process)
+{
+	uint64_t end_ns = process->exited ? process->exit_ts_ns : page->summary->end_ns;
+	char total[STRING_NUMBER_BYTES], rest[STRING_NUMBER_BYTES], age[STRING_NUMBER_BYTES];
+	size_t i;
+
+	for (i = 0; i < process->views_count; i++) {
+		const struct view *view = &process->views[i];
+
+		string_append_text(page->out, i ? "" : "\n");
+		if (view->is_pool)
+			string_append_format(page->out, "  pool 0x%llx: %s reserved, %s in use",
+					     (ull)view->handle,
+					     size_text(page, total, view->total_bytes),
+					     size_text(page, rest, view->free_bytes));
+		else
+			string_append_format(page->out, "  device %lld: %s free of %s",
+					     (long long)view->handle,
+					     size_text(page, rest, view->free_bytes),
+					     size_text(page, total, view->total_bytes));
+		string_append_format(page->out, ", as the program was told %s before the end\n",
+				     string_duration(age, end_ns - view->ts_ns));
+	}
+}
+
 static void append_note(const struct page *page, uint64_t count, const char *what)
 {
 	char number[STRING_NUMBER_BYTES];
@@ -220,6 +246,7 @@ static void append_notes(const struct page *page, const struct process *process)
 		 process->entries_only ? "for an unknown time" :
 					 string_duration(waited, process->syncs.duration_ns));
 	append_note(page, process->syncs.count, what);
+	append_note(page, process->graph_launches, "launches of graphs");
 	append_note(page, process->pre_attach_frees,
 		    "frees of memory allocated before tracing began");
 	append_note(page, process->unknown_frees, "frees of memory that nobody saw allocated");
@@ -331,6 +358,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_copies(&page, process);
 		append_kernels(&page, process);
 		append_failures(&page, process);
+		append_views(&page, process);
 		append_notes(&page, process);
 	}
 	append_account(&page);

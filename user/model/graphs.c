@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/graphs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/blocks.h"
+
+#define AUTO_FREE_ON_LAUNCH 1 /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
+
+struct node {
+	uint64_t addr;
+	uint64_t size_bytes; /* 0: it frees */
+};
+
+/* Only graphs that have such nodes are kept. Nodes are in an order in which they can be run. */
+struct graph {
+	struct node *nodes;
+	size_t count, capacity;
+	bool auto_free;
+};
+
+static struct graph *graph_at(const struct map *graphs, uint64_t handle)
+{
+	const uint64_t *place = map_get(graphs, handle);
+
+	return place ? (struct graph *)(uintptr_t)*place : NULL;
+}
+
+static void graph_remove(struct map *graphs, uint64_t handle)
+{
+	struct graph *graph = graph_at(graphs, handle);
+
+	if (!graph)
+		return;
+	map_remove(graphs, handle);
+	free(graph->nodes);
+	free(graph);
+}
+
+/* The graph of that handle, new if there was none; NULL: no memory. */
+static struct graph *graph_make(struct map *graphs, uint64_t handle)
+{
+	struct graph *graph = graph_at(graphs, handle);
+
+	if (graph)
+		return graph;
+	graph = calloc(1, sizeof(*graph));
+	if (graph && map_set(graphs, handle, (uintptr_t)graph)) {
+		free(graph);
+		return NULL;
+	}
+	return graph;
+}
+
+static int graph_append(struct map *graphs, uint64_t handle, const struct node *nodes, size_t count)
+{
+	struct graph *graph;
+
+	if (!count)
+		return 0;
+	graph = graph_make(graphs, handle);
+	if (!graph || memory_grow(&graph->nodes, &graph->capacity, graph->count + count,
+				  sizeof(*graph->nodes)))
+		return -ENOMEM;
+	memcpy(graph->nodes + graph->count, nodes, count * sizeof(*nodes));
+	graph->count += count;
+	return 0;
+}
+
+/* Appends the nodes of one graph to another one. */
+static int graph_insert(struct map *to, uint64_t to_handle, const struct map *from,
+			uint64_t from_handle)
+{
+	const struct graph *source = graph_at(from, from_handle);
+
+	return source ? graph_append(to, to_handle, source->nodes, source->count) : 0;
+}
+
+static void graphs_clear(struct map *graphs)
+{
+	size_t i;
+
+	for (i = 0; i < graphs->capacity; i++) {
+		struct graph *graph = (struct graph *)(uintptr_t)graphs->slots[i].value;
+
+		if (!graphs->slots[i].used)
+			continue;
+		free(graph->nodes);
+		free(graph);
+	}
+	map_fini(graphs);
+}
+
+void graphs_fini(struct process *process)
+{
+	graphs_clear(&process->graphs);
+	graphs_clear(&process->executables);
+	graphs_clear(&process->captures);
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+static int instantiate(struct process *process, const struct ms_call *call)
+{
+	struct graph *executable;
+	int err;
+
+	graph_remove(&process->executables, call->addr); /* its end was not seen */
+	err = graph_insert(&process->executables, call->addr, &process->graphs, call->src);
+	executable = graph_at(&process->executables, call->addr);
+	if (executable)
+		executable->auto_free =
+			call->known & MS_KNOWN_SIZE && call->size & AUTO_FREE_ON_LAUNCH;
+	return err;
+}
+
+static int capture_begin(struct process *process, const struct ms_call *call)
+{
+	graph_remove(&process->captures, call->stream);
+	return graph_make(&process->captures, call->stream) ? 0 : -ENOMEM;
+}
+
+static int capture_end(struct process *process, const struct ms_call *call)
+{
+	int err = graph_insert(&process->graphs, call->addr, &process->captures, call->stream);
+
+	graph_remove(&process->captures, call->stream);
+	return err;
+}
+
+int graphs_apply(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+	struct map *graphs = &process->graphs;
+	const struct node node = { call->addr, call->known & MS_KNOWN_SIZE ? call->size : 0 };
+
+	switch (event->probe->spec.action) {
+	case MS_ACTION_GRAPH_NODE:
+		return call->known & MS_KNOWN_ADDR ? graph_append(graphs, call->src, &node, 1) : 0;
+	case MS_ACTION_GRAPH_COPY:
+		graph_remove(graphs, call->addr);
+		return graph_insert(graphs, call->addr, graphs, call->src);
+	case MS_ACTION_GRAPH_INSERT:
+		return graph_insert(graphs, call->addr, graphs, call->src);
+	case MS_ACTION_GRAPH_INSTANTIATE:
+		return instantiate(process, call);
+	case MS_ACTION_GRAPH_DESTROY:
+		graph_remove(graphs, call->addr);
+		return 0;
+	case MS_ACTION_EXECUTABLE_DESTROY:
+		graph_remove(&process->executables, call->addr);
+		return 0;
+	case MS_ACTION_CAPTURE_BEGIN:
+		return capture_begin(process, call);
+	case MS_ACTION_CAPTURE_END:
+		return capture_end(process, call);
+	}
+	return 0;
+}
+
+/* ---- capturing ------------------------------------------------------------------------------- */
+
+bool graphs_captures(const struct process *process, const struct probe *probe, uint64_t stream)
+{
+	return process->captures.count && probe->spec.stream.kind != MS_FROM_NOWHERE &&
+	       map_get(&process->captures, stream);
+}
+
+int graphs_note(struct process *process, uint64_t stream, uint64_t addr, uint64_t size_bytes)
+{
+	const struct node node = { addr, size_bytes };
+
+	return graph_append(&process->captures, stream, &node, 1);
+}
+
+/* ---- launching ------------------------------------------------------------------------------- */
+
+static void add(struct amount *amount, uint64_t bytes)
+{
+	amount->count++;
+	amount->bytes += bytes;
+}
+
+static void run_free(struct process *process, uint64_t addr, struct change *change)
+{
+	struct allocation freed;
+
+	if (!ledger_remove(&process->ledgers[MS_KEY_POINTER], addr, &freed))
+		return;
+	blocks_uncount(process, &freed);
+	process->spaces[freed.space].frees++;
+	process->spaces[freed.space].free_bytes += freed.size_bytes;
+	add(&change->implicit[freed.space], freed.size_bytes);
+}
+
+static int run_alloc(struct state *state, struct process *process, const struct event *event,
+		     const struct node *node, struct change *change)
+{
+	const struct ms_call *call = event->call;
+	struct allocation allocation = {
+		.addr = node->addr,
+		.size_bytes = node->size_bytes,
+		.size_known = true,
+		.ts_ns = event->header->ts_ns + call->duration_ns,
+		.context = call->context,
+		.device = change->device,
+		.tid = event->header->tid,
+		.row = call->row,
+		.driver_row = call->driver_row,
+		.space = MS_SPACE_GRAPH,
+	};
+
+	if (ledger_find(&process->ledgers[MS_KEY_POINTER], node->addr))
+		return 0; /* it is there still: what should have freed it was not seen */
+	add(&change->made[MS_SPACE_GRAPH], node->size_bytes);
+	return blocks_add(state, process, MS_KEY_POINTER, &allocation);
+}
+
+int graphs_launch(struct state *state, struct process *process, const struct event *event,
+		  struct change *change)
+{
+	const struct graph *graph = graph_at(&process->executables, event->call->addr);
+	int err = 0;
+	size_t i;
+
+	if (!graph)
+		return 0;
+	for (i = 0; graph->auto_free && i < graph->count; i++)
+		if (graph->nodes[i].size_bytes)
+			run_free(process, graph->nodes[i].addr, change);
+	for (i = 0; !err && i < graph->count; i++) {
+		if (graph->nodes[i].size_bytes)
+			err = run_alloc(state, process, event, &graph->nodes[i], change);
+		else
+			run_free(process, graph->nodes[i].addr, change);
+	}
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Graphs with nodes that allocate and free memory: what is noted when they are built takes place each
+ * time they are launched. The same goes for what is submitted to a stream that is being captured
+ * into a graph. (A stream that joins a capture by waiting for an event is not recognised.) A part of
+ * state_apply().
+ */
+#ifndef MEMSCOPE_MODEL_GRAPHS_H
+#define MEMSCOPE_MODEL_GRAPHS_H
+
+#include "model/state.h"
+
+void graphs_fini(struct process *process);
+
+/* A successful call with a MS_ACTION_GRAPH_... or MS_ACTION_CAPTURE_... Returns 0 or -ENOMEM. */
+int graphs_apply(struct process *process, const struct event *event);
+
+/* The allocations and frees of a launch, and what they are, in `*change`. Returns 0 or -ENOMEM. */
+int graphs_launch(struct state *state, struct process *process, const struct event *event,
+		  struct change *change);
+
+/* Whether what the row does in `stream` is only noted down. */
+bool graphs_captures(const struct process *process, const struct probe *probe, uint64_t stream);
+
+/* Notes down an allocation or (no size) a free in a captured stream. Returns 0 or -ENOMEM. */
+int graphs_note(struct process *process, uint64_t stream, uint64_t addr, uint64_t size_bytes);
+
+#endif /* MEMSCOPE_MODEL_GRAPHS_H */

@@ -208,6 +208,12 @@ static inline struct summary example_summary(const struct example *example)
 		summary.counters.seen[i] += summary.counters.lost[i];
 	}
 	summary.counters.abandoned = 2;
+	summary.cost = (struct summary_cost){ .cpu_ns = 690000,
+					      .bpf_runs = 2000,
+					      .bpf_ns = 600000,
+					      .ring_bytes = 64 << 20,
+					      .highest_critical = 3 << 20,
+					      .highest_bulk = 1000 };
 	return summary;
 }
 

@@ -48,6 +48,7 @@ struct live {
 	sigset_t original_mask;
 	struct rlimit original_files;
 	bool stopping;
+	uint64_t start_cpu_ns;
 	uint64_t end_ns;  /* when the end began: detaching may take long */
 	bool interrupted; /* once already */
 	int err;          /* of the callbacks */
@@ -372,6 +373,7 @@ int live_run(struct live *live)
 		return -ECHILD;
 	for (t = 0; t < live->targets.count; t++)
 		feed_attach(live, live->targets.targets[t]);
+	live->start_cpu_ns = clock_cpu_ns();
 	log_debug("tracing");
 	while (!live->stopping && !live->err) {
 		count = epoll_wait(live->epoll_fd, events, 16, -1);
@@ -403,6 +405,19 @@ int live_stop(struct live *live)
 int live_counters(const struct live *live, struct ms_counters *counters)
 {
 	return programs_counters(live->programs, counters);
+}
+
+void live_cost(const struct live *live, struct summary_cost *cost)
+{
+	struct ring *rings = programs_rings(live->programs);
+
+	*cost = (struct summary_cost){
+		.cpu_ns = clock_cpu_ns() - live->start_cpu_ns,
+		.ring_bytes = rings[RING_CRITICAL].size_bytes,
+		.highest_critical = rings[RING_CRITICAL].highest_bytes,
+		.highest_bulk = rings[RING_BULK].highest_bytes,
+	};
+	programs_run_time(live->programs, &cost->bpf_runs, &cost->bpf_ns);
 }
 
 int live_wait_command(struct live *live)

@@ -13,6 +13,7 @@
 
 #include "abi.h"
 #include "capture/features.h"
+#include "model/summary.h"
 
 struct live_options {
 	struct features *features;
@@ -51,6 +52,9 @@ int live_stop(struct live *live);
 
 /* After live_stop(): exact. Returns 0 or -errno. */
 int live_counters(const struct live *live, struct ms_counters *counters);
+
+/* What the capture took so far. */
+void live_cost(const struct live *live, struct summary_cost *cost);
 
 /*
  * Waits for the command to end. Returns its exit code, 128 + the number of the signal that killed

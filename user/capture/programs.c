@@ -209,6 +209,24 @@ int programs_counters(const struct programs *programs, struct ms_counters *count
 	return err;
 }
 
+void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t *ns)
+{
+	struct bpf_program *program;
+
+	*runs = *ns = 0;
+	bpf_object__for_each_program(program, programs->skeleton->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t bytes = sizeof(info);
+		int fd = bpf_program__fd(program);
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes))
+			continue;
+		*runs += info.run_cnt;
+		*ns += info.run_time_ns;
+	}
+}
+
 int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 {
 	int map = bpf_map__fd(programs->skeleton->maps.ms_targets);

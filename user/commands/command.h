@@ -16,6 +16,7 @@ enum exit_code {
 	EXIT_PERMISSION = 3,
 	EXIT_UNSUPPORTED = 4,
 	EXIT_NO_TARGET = 5,
+	EXIT_LOST = 6,
 };
 
 struct exit_meaning {

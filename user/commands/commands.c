@@ -16,6 +16,7 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_PERMISSION, "A privilege is missing." },
 	{ EXIT_UNSUPPORTED, "The kernel lacks something that is needed." },
 	{ EXIT_NO_TARGET, "There is no such process, or it ended before it could be attached to." },
+	{ EXIT_LOST, "More events were lost than --max-loss allows." },
 	{ 126, "trace: the command cannot be executed; 127: it cannot be found; otherwise the exit"
 	       " code of trace -- COMMAND is the command's, or 128 plus the number of the signal"
 	       " that killed it." },

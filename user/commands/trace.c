@@ -26,6 +26,7 @@ struct settings {
 	bool no_return;
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
+	uint64_t max_loss;
 	struct features features;
 };
 
@@ -44,6 +45,16 @@ static int parse_buffer(const struct option_row *row, const char *value, void *c
 		log_error("--%s: between 4K and 1G, please, not %s", row->name, value);
 		err = -ERANGE;
 	}
+	return err;
+}
+
+static int parse_max_loss(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+	int err = string_parse_u64(value, 0, UINT64_MAX - 1, &settings->max_loss);
+
+	if (err)
+		log_error("--%s: \"%s\" is not a number of events", row->name, value);
 	return err;
 }
 
@@ -79,6 +90,8 @@ static const struct option_row rows[] = {
 	  "Size of each of the two ring buffers (default 64M). Events that find no room are lost,"
 	  " and counted.",
 	  parse_buffer, AT(buffer_bytes) },
+	{ 0, "max-loss", "N", "Exit with 6 if more than N events were lost (default: only say so).",
+	  parse_max_loss, AT(max_loss) },
 	{ 0, "layer", "auto|runtime|driver",
 	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both and show a runtime call"
 	  " and the driver call that it makes as one. The driver alone has the complete account"
@@ -107,6 +120,7 @@ struct run {
 	struct sink *sink;
 	struct pipeline pipeline;
 	struct live *live;
+	uint64_t lost; /* records, once the capture is over */
 };
 
 static int open_output(struct run *run)
@@ -192,8 +206,10 @@ static int capture(struct run *run)
 	finish_err = live_stop(run->live);
 	if (!finish_err)
 		finish_err = live_counters(run->live, &summary.counters);
+	live_cost(run->live, &summary.cost);
 	if (!finish_err)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
+	run->lost = summary.lost + summary.lost_records;
 	return err ? err : finish_err;
 }
 
@@ -211,12 +227,20 @@ static int run_all(struct run *run)
 	live_close(run->live);
 	close_output(run, &err);
 	code = exit_code_of(err);
+	if (code == EXIT_OK && run->lost > run->settings.max_loss) {
+		log_error("%llu events were lost, more than --max-loss; a larger --buffer, or fewer"
+			  " events (-e), would help",
+			  (unsigned long long)run->lost);
+		return EXIT_LOST;
+	}
 	return command_code >= 0 && (code == EXIT_OK || err == -ECHILD) ? command_code : code;
 }
 
 static int trace(int argc, char **argv)
 {
-	struct run run = { .writer.fd = -1, .settings.buffer_bytes = DEFAULT_BUFFER };
+	struct run run = { .writer.fd = -1,
+			   .settings.buffer_bytes = DEFAULT_BUFFER,
+			   .settings.max_loss = UINT64_MAX };
 	struct selection *selection = &run.settings.selection;
 	int first, code = EXIT_OK;
 

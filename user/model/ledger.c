@@ -144,7 +144,7 @@ const struct allocation *ledger_first(const struct ledger *ledger, uint64_t addr
 	const struct allocation *first = ledger_find(ledger, addr);
 	size_t i;
 
-	if (first)
+	if (first || !ledger->entries)
 		return first;
 	for (i = 0; i < ledger->count; i++) {
 		const struct allocation *entry = &ledger->entries[i];

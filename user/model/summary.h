@@ -11,10 +11,20 @@
 #include "abi.h"
 #include "model/state.h"
 
+/* What the tool itself took. */
+struct summary_cost {
+	uint64_t cpu_ns;     /* of this program, all threads, since the capture began */
+	uint64_t bpf_runs;   /* 0: the kernel does not count (kernel.bpf_stats_enabled) */
+	uint64_t bpf_ns;     /* in the traced programs' threads, without the traps */
+	uint64_t ring_bytes; /* of each ring buffer; 0: there was none */
+	uint64_t highest_critical, highest_bulk; /* the most that was ever waiting there, bytes */
+};
+
 struct summary {
 	const struct state *state;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: the time that was observed */
 	struct ms_counters counters;
+	struct summary_cost cost;
 	uint32_t captured_ops; /* bit set of enum ms_op: of the others nothing is known */
 
 	/* Calls; seen = shown + filtered + lost. */

@@ -265,6 +265,21 @@ static void put_lost(struct json *json, const struct summary *summary)
 	json_put_u64(json, "lost_process_records", summary->counters.lost[MS_KIND_PROCESS]);
 }
 
+static void put_cost(struct json *json, const struct summary_cost *cost)
+{
+	bool counted = cost->bpf_runs;
+
+	json_name(json, "cost");
+	json_open(json, '{');
+	json_put_u64(json, "cpu_ns", cost->cpu_ns);
+	put_if(json, "bpf_runs", counted, cost->bpf_runs);
+	put_if(json, "bpf_ns", counted, cost->bpf_ns);
+	json_put_u64(json, "ring_bytes", cost->ring_bytes);
+	json_put_u64(json, "highest_critical_bytes", cost->highest_critical);
+	json_put_u64(json, "highest_bulk_bytes", cost->highest_bulk);
+	json_close(json, '}');
+}
+
 void json_summary(struct json *json, const struct summary *summary)
 {
 	size_t i;
@@ -281,6 +296,7 @@ void json_summary(struct json *json, const struct summary *summary)
 	json_put_u64(json, "abandoned", summary->counters.abandoned);
 	json_put_u64(json, "refused", summary->refused);
 	json_close(json, '}');
+	put_cost(json, &summary->cost);
 	json_name(json, "processes");
 	json_open(json, '[');
 	for (i = 0; i < summary->state->processes_count; i++)

@@ -318,6 +318,30 @@ static void append_filtered(const struct page *page)
 		string_append_text(page->out, " (-e says what is)\n");
 }
 
+static void append_cost(const struct page *page)
+{
+	const struct summary_cost *cost = &page->summary->cost;
+	uint64_t observed_ns = page->summary->end_ns - page->summary->start_ns;
+	uint64_t highest = cost->highest_critical > cost->highest_bulk ? cost->highest_critical :
+									 cost->highest_bulk;
+	char cpu[STRING_NUMBER_BYTES], used[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+
+	if (!cost->ring_bytes)
+		return;
+	string_append_format(page->out, "  tracing took %s of CPU time",
+			     string_duration(cpu, cost->cpu_ns));
+	if (observed_ns)
+		string_append_format(page->out, " (%.1f %% of a core)",
+				     100.0 * cost->cpu_ns / observed_ns);
+	string_append_format(page->out, " and at most %s of a ring buffer's %s",
+			     string_size(used, highest), string_size(size, cost->ring_bytes));
+	if (cost->bpf_runs)
+		string_append_format(page->out, "; BPF ran %s times, %s each",
+				     string_count(used, cost->bpf_runs),
+				     string_duration(cpu, cost->bpf_ns / cost->bpf_runs));
+	string_append_char(page->out, '\n');
+}
+
 static void append_account(const struct page *page)
 {
 	const struct summary *summary = page->summary;
@@ -331,6 +355,7 @@ static void append_account(const struct page *page)
 			     string_duration(duration, summary->end_ns - summary->start_ns));
 	append_filtered(page);
 	append_losses(page);
+	append_cost(page);
 	if (summary->counters.abandoned)
 		string_append_format(page->out,
 				     "  %llu calls never returned (longjmp or an exception)\n",

@@ -33,7 +33,9 @@ expect() {
 	expect 2 "Try \`memscope-bpf trace --help\`" "$MEMSCOPE" trace -p x
 	expect 2 "an empty expression" "$MEMSCOPE" trace --api '' -p 1
 	expect 2 "what shall be traced?" "$MEMSCOPE" trace
-	expect 2 "not both" "$MEMSCOPE" trace -p 1 -- true
+	expect 2 "not several" "$MEMSCOPE" trace -p 1 -- true
+	expect 2 "is not a cgroup" "$MEMSCOPE" trace --cgroup x
+	expect 2 "there is no cgroup" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup/nothing/here
 	expect 2 'check takes no argument "x"' "$MEMSCOPE" check x
 }
 

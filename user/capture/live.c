@@ -14,260 +14,31 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "capture/mappings.h"
-#include "capture/programs.h"
-#include "capture/spawn.h"
-#include "capture/target.h"
+#include "capture/live_internal.h"
 
 #define DRAIN_NS 10000000       /* while events come */
 #define DRAIN_IDLE_NS 100000000 /* while none do */
 #define SEARCH_NS 1000000000    /* without notice of mappings */
 
-/* What an epoll event is about; a target's pid comes in the upper half. */
-enum source {
-	SOURCE_DRAIN,
-	SOURCE_FORKS,
-	SOURCE_SIGNAL,
-	SOURCE_MAPPINGS,
-	SOURCE_SEARCH,
-	SOURCE_END,
-	SOURCE_EXIT
-};
-
-struct live {
-	struct live_options options;
-	struct programs *programs;
-	struct targets targets;
-	struct mappings *mappings; /* NULL: searched for once a second */
-	struct spawn spawn;
-	bool spawned;
-	bool command_done;
-	int command_status; /* as wait(2) gives it */
-	int epoll_fd, drain_fd, signal_fd, search_fd, end_fd;
-	uint64_t drain_ns; /* current period */
-	sigset_t original_mask;
-	struct rlimit original_files;
-	bool stopping;
-	uint64_t start_cpu_ns;
-	uint64_t end_ns;  /* when the end began: detaching may take long */
-	bool interrupted; /* once already */
-	int err;          /* of the callbacks */
-};
-
-/* ---- feeding --------------------------------------------------------------------------------- */
-
-static int feed(struct live *live, void *record, size_t length)
-{
-	if (!live->err)
-		live->err = live->options.feed(live->options.context, record, length);
-	return live->err;
-}
-
-/* The record with which a process enters the stream. */
-static int feed_attach(struct live *live, const struct target *target)
-{
-	struct ms_process record = {
-		.event = { .ts_ns = target->attached_ns,
-			   .start_ns = target->start_ns,
-			   .pid = target->pid,
-			   .tid = target->pid,
-			   .type = MS_TYPE_ATTACH,
-			   .size = sizeof(record) },
-		.value = target->was_running ? MS_ATTACH_RUNNING : 0,
-	};
-
-	memcpy(record.comm, target->comm, sizeof(record.comm));
-	return feed(live, &record, sizeof(record));
-}
-
-/* The command's, if its own record was lost: of an exit that is known already nothing is shown. */
-static int feed_exit(struct live *live, const struct target *target, int status)
-{
-	struct ms_process record = {
-		.event = { .ts_ns = clock_monotonic_ns(),
-			   .start_ns = target->start_ns,
-			   .pid = target->pid,
-			   .tid = target->pid,
-			   .type = MS_TYPE_EXIT,
-			   .size = sizeof(record) },
-		.value = status,
-	};
-
-	return feed(live, &record, sizeof(record));
-}
-
-/*
- * A name that BPF could not read, because its page was not in memory, or not to its end can be read
- * from here.
- */
-static int feed_name(struct live *live, struct ms_name *name, size_t length)
-{
-	struct {
-		struct ms_name name;
-		char bytes[MS_NAME_MAX];
-	} whole;
-	ssize_t got;
-
-	if ((name->length && name->length < MS_NAME_BYTES) || !name->string)
-		return feed(live, name, length);
-	whole.name = *name;
-	got = proc_read_string(name->event.pid, name->string, whole.bytes, sizeof(whole.bytes));
-	if (got <= 0)
-		return feed(live, name, length);
-	whole.name.length = got;
-	whole.name.event.size = sizeof(whole.name) + got;
-	return feed(live, &whole, whole.name.event.size);
-}
-
-/* ---- targets --------------------------------------------------------------------------------- */
-
-static int watch(struct live *live, int fd, enum source source, pid_t pid)
+int live_watch(struct live *live, int fd, enum source source, pid_t pid)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)pid << 32 | source };
 
 	return epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-/* What a process will be called once it has executed the program. */
-static void set_comm(struct target *target, const char *program)
+int live_feed(struct live *live, void *record, size_t length)
 {
-	const char *slash = strrchr(program, '/');
-
-	snprintf(target->comm, sizeof(target->comm), "%s", slash ? slash + 1 : program);
+	if (!live->err)
+		live->err = live->options.feed(live->options.context, record, length);
+	return live->err;
 }
 
-/* `program`: what the process is about to execute, or NULL. Its records have yet to be fed. */
-static int add_target(struct live *live, pid_t pid, bool was_running, enum log_level level,
-		      const char *program, struct target **result)
-{
-	uint32_t flags = MS_TARGET_TRACED | (live->options.follow ? MS_TARGET_FOLLOW : 0);
-	struct target *target;
-	int err = targets_add(&live->targets, pid, level, &target);
-
-	if (err)
-		return err;
-	err = programs_set_target(live->programs, pid, flags);
-	if (!err)
-		err = watch(live, target->pidfd, SOURCE_EXIT, pid);
-	target->was_running = was_running;
-	target->attached_ns = clock_monotonic_ns();
-	if (program)
-		set_comm(target, program);
-	if (!err)
-		err = target_attach(&live->targets, target, program);
-	if (err == -ESRCH)
-		log_message(level, "process %d ended while it was being attached to", pid);
-	if (err) {
-		programs_set_target(live->programs, pid, 0);
-		targets_remove(&live->targets, target);
-		return err;
-	}
-	*result = target;
-	return 0;
-}
-
-static int attach_to_pid(struct live *live, pid_t pid)
-{
-	struct target *target;
-	int err;
-
-	if (targets_find(&live->targets, pid))
-		return 0;
-	err = add_target(live, pid, true, LOG_ERROR, NULL, &target);
-	if (!err && !target->mapped)
-		log_info("process %d (%s) has no CUDA library mapped yet: waiting for one"
-			 " (Ctrl-C ends)",
-			 pid, target->comm);
-	return err;
-}
-
-/*
- * A child of a followed process: it has been running since it was forked, and may be gone before it
- * can be looked at.
- */
-static void follow_child(struct live *live, pid_t pid)
-{
-	struct target *target;
-	int err;
-
-	if (!live->options.follow || targets_find(&live->targets, pid))
-		return;
-	err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
-	if (!err)
-		feed_attach(live, target);
-	else if (err != -ESRCH)
-		log_warning("process %d, a child of a traced one, is not traced: %s", pid,
-			    strerror(-err));
-}
-
-static void stop(struct live *live)
+void live_end(struct live *live)
 {
 	if (!live->stopping)
 		live->end_ns = clock_monotonic_ns();
 	live->stopping = true;
-}
-
-static void forget_target(struct live *live, pid_t pid)
-{
-	struct target *target = targets_find(&live->targets, pid);
-
-	if (!target)
-		return;
-	if (live->targets.count == 1)
-		stop(live);
-	/* Should it have died too early for the kernel side to have noticed. */
-	programs_set_target(live->programs, pid, 0);
-	targets_remove_dead(&live->targets, target);
-}
-
-static void process_changed(struct live *live, const struct ms_process *process)
-{
-	struct target *target = targets_find(&live->targets, process->event.pid);
-
-	if (live->stopping)
-		return;
-	if (process->event.type == MS_TYPE_FORK)
-		follow_child(live, process->child_pid);
-	if (process->event.type != MS_TYPE_EXEC || !target)
-		return;
-	/* What is attached is attached to the first thread; if another one executes, that is gone. */
-	if (process->value)
-		target_detach(&live->targets, target);
-	target_attach(&live->targets, target, NULL);
-}
-
-/* What comes out of the rings. */
-static int take(void *context, void *record, size_t length)
-{
-	struct ms_event *event = record;
-	struct live *live = context;
-	int err;
-
-	if (event->type == MS_TYPE_NAME)
-		return feed_name(live, record, length);
-	err = feed(live, record, length);
-	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC))
-		process_changed(live, record);
-	return err;
-}
-
-static void mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
-{
-	struct live *live = context;
-	struct target *target = targets_find(&live->targets, pid);
-	bool first = target && !target->mapped;
-
-	if (target && target_mapped(&live->targets, target, mapping) && first)
-		log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
-			  target->comm, mapping->path);
-}
-
-static void search_all(struct live *live)
-{
-	size_t i;
-
-	for (i = 0; i < live->targets.count; i++)
-		target_attach(&live->targets, live->targets.targets[i], NULL);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -285,7 +56,7 @@ static int set_timer(int fd, uint64_t period_ns, bool repeat)
 static void drain(struct live *live, uint64_t until_ns)
 {
 	long drained =
-		rings_drain(programs_rings(live->programs), RINGS_COUNT, until_ns, take, live);
+		rings_drain(programs_rings(live->programs), RINGS_COUNT, until_ns, live_take, live);
 	uint64_t period_ns = drained ? DRAIN_NS : DRAIN_IDLE_NS;
 
 	if (!live->err && live->options.flush)
@@ -311,19 +82,21 @@ static void handle_signal(struct live *live)
 			kill(live->spawn.pid, info.ssi_signo);
 		return;
 	}
-	stop(live);
+	live_end(live);
 }
 
 static void handle_exit(struct live *live, pid_t pid)
 {
+	const int *status = NULL;
+
 	/* Its last records are in the rings: they come before its end. */
 	drain(live, clock_monotonic_ns());
 	if (live->spawned && pid == live->spawn.pid &&
 	    waitpid(pid, &live->command_status, 0) == pid) {
 		live->command_done = true;
-		feed_exit(live, targets_find(&live->targets, pid), live->command_status);
+		status = &live->command_status;
 	}
-	forget_target(live, pid);
+	live_forget(live, pid, status);
 }
 
 static void handle(struct live *live, uint64_t data)
@@ -346,16 +119,16 @@ static void handle(struct live *live, uint64_t data)
 		/* The process may be one that has just been forked. */
 		if (live->options.follow)
 			drain(live, clock_monotonic_ns());
-		lost = mappings_drain(live->mappings, mapped, live);
+		lost = mappings_drain(live->mappings, live_mapped, live);
 		if (lost)
-			search_all(live);
+			live_search(live);
 		break;
 	case SOURCE_SEARCH:
 		if (read(live->search_fd, &expirations, sizeof(expirations)) > 0)
-			search_all(live);
+			live_search(live);
 		break;
 	case SOURCE_END:
-		stop(live);
+		live_end(live);
 		break;
 	case SOURCE_EXIT:
 		handle_exit(live, data >> 32);
@@ -367,12 +140,10 @@ int live_run(struct live *live)
 {
 	struct epoll_event events[16];
 	int count, i;
-	size_t t;
 
 	if (live->spawned && spawn_release(&live->spawn, live->options.command[0]))
 		return -ECHILD;
-	for (t = 0; t < live->targets.count; t++)
-		feed_attach(live, live->targets.targets[t]);
+	live_announce_targets(live);
 	live->start_cpu_ns = clock_cpu_ns();
 	log_debug("tracing");
 	while (!live->stopping && !live->err) {
@@ -392,7 +163,7 @@ uint64_t live_end_ns(const struct live *live)
 
 int live_stop(struct live *live)
 {
-	stop(live);
+	live_end(live);
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
@@ -449,7 +220,7 @@ static int open_signals(struct live *live)
 	/* Blocked, a closed pipe is an error of write(); ignored, the command would inherit that. */
 	sigprocmask(SIG_BLOCK, &pipe, NULL);
 	live->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return live->signal_fd < 0 ? -errno : watch(live, live->signal_fd, SOURCE_SIGNAL, 0);
+	return live->signal_fd < 0 ? -errno : live_watch(live, live->signal_fd, SOURCE_SIGNAL, 0);
 }
 
 static int open_timer(struct live *live, int *fd, enum source source, uint64_t period_ns)
@@ -460,7 +231,7 @@ static int open_timer(struct live *live, int *fd, enum source source, uint64_t p
 	if (*fd < 0)
 		return -errno;
 	err = set_timer(*fd, period_ns, source != SOURCE_END);
-	return err ? err : watch(live, *fd, source, 0);
+	return err ? err : live_watch(live, *fd, source, 0);
 }
 
 static int open_mappings(struct live *live)
@@ -539,25 +310,6 @@ static int open_programs(struct live *live)
 	return err;
 }
 
-static int open_targets(struct live *live)
-{
-	struct target *target;
-	int err = 0;
-	size_t i;
-
-	for (i = 0; !err && i < live->options.pids_count; i++)
-		err = attach_to_pid(live, live->options.pids[i]);
-	if (err || !live->options.command)
-		return err;
-	err = spawn_prepare(&live->spawn, live->options.command, &live->original_mask,
-			    &live->original_files);
-	if (err)
-		return err;
-	live->spawned = true;
-	return add_target(live, live->spawn.pid, false, LOG_ERROR, live->options.command[0],
-			  &target);
-}
-
 /* A link is a descriptor, and there is one per library and process, or even per function. */
 static void raise_file_limit(struct live *live)
 {
@@ -586,7 +338,7 @@ int live_open(struct live **result, const struct live_options *options)
 	if (!err)
 		err = closer_open(&live->targets.closer);
 	if (!err)
-		err = open_targets(live);
+		err = live_open_targets(live);
 	if (err) {
 		live_close(live);
 		return err;

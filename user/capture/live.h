@@ -13,12 +13,14 @@
 
 #include "abi.h"
 #include "capture/features.h"
+#include "capture/scope.h"
 #include "model/summary.h"
 
 struct live_options {
 	struct features *features;
 	const pid_t *pids;
 	size_t pids_count;
+	struct scope scope;   /* others */
 	char *const *command; /* NULL-terminated; NULL: none is started */
 	bool follow;          /* children too */
 	uint32_t ops;         /* bit set of enum ms_op: what is probed */

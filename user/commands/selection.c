@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -42,6 +44,40 @@ int selection_parse_pids(const struct option_row *row, const char *value, void *
 	}
 	free(copy);
 	return err;
+}
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
+/* As a directory, "/sys/fs/cgroup/a/b", or as /proc/PID/cgroup has it, "/a/b". */
+int selection_parse_cgroup(const struct option_row *row, const char *value, void *settings)
+{
+	struct selection *selection = place(row, settings);
+	const char *path = value;
+	struct stat status;
+	size_t length;
+
+	if (!strncmp(path, CGROUP_ROOT "/", strlen(CGROUP_ROOT "/"))) {
+		if (stat(path, &status)) {
+			log_error("--%s: there is no cgroup %s", row->name, value);
+			return -ENOENT;
+		}
+		path += strlen(CGROUP_ROOT);
+		/* Of cgroup v1, the hierarchy comes first. */
+		if (access(CGROUP_ROOT "/cgroup.controllers", F_OK))
+			path = strchr(path + 1, '/') ? strchr(path + 1, '/') : "/";
+	}
+	length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	if (path[0] != '/' || length < 2) {
+		log_error("--%s: \"%s\" is not a cgroup; write /sys/fs/cgroup/... or its path as in"
+			  " /proc/PID/cgroup (for all processes, -a)",
+			  row->name, value);
+		return -EINVAL;
+	}
+	free(selection->cgroup);
+	selection->cgroup = strndup(path, length);
+	return selection->cgroup ? 0 : -ENOMEM;
 }
 
 static int find_op(const char *name)
@@ -109,12 +145,15 @@ uint32_t selection_layers(const struct selection *selection, bool entries_only)
 
 int selection_check(const struct selection *selection)
 {
+	int ways = (selection->pids_count > 0) + selection->all + (selection->cgroup != NULL) +
+		   (selection->command != NULL);
+
 	if (selection->api && !*selection->api)
 		log_error("--api: an empty expression matches everything; leave it out");
-	else if (!selection->pids_count && !selection->command)
-		log_error("what shall be traced? Give -p PID, or -- COMMAND");
-	else if (selection->pids_count && selection->command)
-		log_error("give either -p PID or -- COMMAND, not both");
+	else if (ways == 0)
+		log_error("what shall be traced? Give -p PID, -a, --cgroup PATH, or -- COMMAND");
+	else if (ways > 1)
+		log_error("give one of -p PID, -a, --cgroup PATH and -- COMMAND, not several");
 	else
 		return EXIT_OK;
 	return EXIT_USAGE;
@@ -155,5 +194,7 @@ uint32_t selection_captured_ops(const struct selection *selection)
 void selection_fini(struct selection *selection)
 {
 	free(selection->pids);
+	free(selection->cgroup);
 	selection->pids = NULL;
+	selection->cgroup = NULL;
 }

@@ -18,6 +18,8 @@ struct selection {
 	size_t pids_count, pids_capacity;
 	char *const *command; /* NULL-terminated; NULL: none */
 	bool follow;
+	bool all;
+	char *cgroup;    /* path in its hierarchy; NULL: none */
 	uint32_t ops;    /* bit set of enum ms_op; 0: the default */
 	uint32_t layers; /* bit set of enum ms_layer; 0: the default */
 	uint64_t min_bytes;
@@ -26,6 +28,7 @@ struct selection {
 
 /* Parsers for rows whose place in the settings is a struct selection. */
 int selection_parse_pids(const struct option_row *row, const char *value, void *settings);
+int selection_parse_cgroup(const struct option_row *row, const char *value, void *settings);
 int selection_parse_events(const struct option_row *row, const char *value, void *settings);
 int selection_parse_layer(const struct option_row *row, const char *value, void *settings);
 

@@ -63,6 +63,13 @@ static int parse_max_loss(const struct option_row *row, const char *value, void 
 static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Trace running processes.", selection_parse_pids,
 	  AT(selection) },
+	{ 'a', "all", NULL,
+	  "Trace all processes that use CUDA: those that run, and those that start to while tracing"
+	  " goes on.",
+	  option_flag, AT(selection.all) },
+	{ 0, "cgroup", "PATH",
+	  "Trace the processes that use CUDA in this cgroup and those below it, now and later.",
+	  selection_parse_cgroup, AT(selection) },
 	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
 	  AT(selection.follow) },
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
@@ -173,6 +180,7 @@ static int open_capture(struct run *run)
 		.features = &settings->features,
 		.pids = settings->selection.pids,
 		.pids_count = settings->selection.pids_count,
+		.scope = { settings->selection.all, settings->selection.cgroup },
 		.command = settings->selection.command,
 		.follow = settings->selection.follow,
 		.ops = selection_captured_ops(&settings->selection),
@@ -264,7 +272,7 @@ static int trace(int argc, char **argv)
 const struct command trace_command = {
 	.name = "trace",
 	.summary = "Show the GPU memory operations of running programs as they happen",
-	.synopsis = "[OPTIONS] -p PID[,PID...] | [--] COMMAND [ARGUMENT...]",
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH | [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Attaches to the CUDA runtime and driver libraries that the processes have mapped"
 		" or map later, and shows every allocation, free, copy, memset, launch,"

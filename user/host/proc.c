@@ -190,6 +190,30 @@ ssize_t proc_read_string(pid_t pid, uint64_t addr, char *text, size_t bytes)
 	return bytes;
 }
 
+bool proc_in_cgroup(pid_t pid, const char *path)
+{
+	FILE *file = open_file(pid, "cgroup");
+	size_t capacity = 0, length = strlen(path);
+	char *line = NULL;
+	bool found = false;
+
+	/* cgroups(7): hierarchy-ID:controllers:path */
+	while (file && !found && getline(&line, &capacity, file) > 0) {
+		char *own = strchr(line, ':');
+
+		own = own ? strchr(own + 1, ':') : NULL;
+		if (!own)
+			continue;
+		own++;
+		own[strcspn(own, "\n")] = '\0';
+		found = !strncmp(own, path, length) && (!own[length] || own[length] == '/');
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
 uint64_t proc_capabilities(void)
 {
 	FILE *file = open_file(getpid(), "status");

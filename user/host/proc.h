@@ -55,6 +55,9 @@ int proc_open_mapping(pid_t pid, uint64_t start, uint64_t end);
  */
 ssize_t proc_read_string(pid_t pid, uint64_t addr, char *text, size_t bytes);
 
+/* Whether the process is in the cgroup of that path, or in one below it, in any hierarchy. */
+bool proc_in_cgroup(pid_t pid, const char *path);
+
 /* The effective capabilities of this process, as a bit set of CAP_*. */
 uint64_t proc_capabilities(void);
 

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Processes that nobody names: all of the machine, those in a cgroup, those in other namespaces.
+
+load helpers
+
+# A program that allocates, copies and frees N times, half a second after it has initialised.
+export SIMCUDA_DELAY=cuInit=500ms
+
+# The processes named "calls" in the summary, and what each of them was seen to do.
+seen() {
+	summary '[.processes[] | select(.comm == "calls") | .spaces[0] | [.allocs, .frees, .live_bytes]]'
+}
+
+@test "-a: processes that run already, and those that start later" {
+	"$WORKLOADS/calls" 7 3>&- 8>&- 9<&- &
+	sleep 0.2
+	trace_start -a
+	"$WORKLOADS/calls" 9
+	"$WORKLOADS/calls" 9
+	wait %1
+	sleep 0.3
+	trace_stop
+	assert_equal "$(seen)" "[[7,7,0],[9,9,0],[9,9,0]]"
+	assert_equal "$(summary '.events.lost')" 0
+}
+
+@test "-a without notice of mappings: looks once a second" {
+	trace_start -a --without=mmap_events
+	SIMCUDA_DELAY=cuInit=2500ms "$WORKLOADS/calls" 9
+	sleep 0.3
+	trace_stop
+	assert_equal "$(seen)" "[[9,9,0]]"
+}
+
+@test "--cgroup: those in it and below, and no others" {
+	local hierarchy=/sys/fs/cgroup/pids group
+
+	[ -d $hierarchy ] || hierarchy=/sys/fs/cgroup
+	group=$hierarchy/memscope-test-$$
+	mkdir -p "$group/below" || skip "cgroups cannot be made here"
+	trace_start --cgroup "$group"
+	"$WORKLOADS/calls" 5
+	sh -c "echo \$\$ > $group/cgroup.procs; exec '$WORKLOADS/calls' 6"
+	sh -c "echo \$\$ > $group/below/cgroup.procs; exec '$WORKLOADS/calls' 7"
+	sleep 0.3
+	trace_stop
+	rmdir "$group/below" "$group"
+	assert_equal "$(seen)" "[[6,6,0],[7,7,0]]"
+}
+
+@test "a process in its own mount and PID namespaces, whose driver has been deleted" {
+	local pid
+
+	cp "$BUILT"/simcuda/libcuda.so.1 .
+	unshare --mount --pid --fork --mount-proc sh -c "mount -t tmpfs none /mnt
+		cp $PWD/libcuda.so.1 /mnt/; export LD_LIBRARY_PATH=/mnt:$BUILT/simcuda
+		'$WORKLOADS/calls' 1 ; : > ready; SIMCUDA_DELAY=cuInit=2s '$WORKLOADS/calls' 11" 3>&- 8>&- 9<&- &
+	wait_for '[ -e ready ]'
+	wait_for 'pid=$(pgrep -nx calls) && grep -q /mnt/libcuda /proc/$pid/maps'
+	nsenter --target "$pid" --mount rm /mnt/libcuda.so.1
+	grep -q '/mnt/libcuda.so.1 (deleted)' "/proc/$pid/maps"
+	trace_start -p "$pid"
+	wait %1
+	trace_wait
+	assert_equal "$(seen)" "[[11,11,0]]"
+	assert_equal "$(events 'select(.api == "cuMemAlloc_v2" or .driver_api == "cuMemAlloc_v2") | .pid' |
+		sort -u)" "$pid"
+}

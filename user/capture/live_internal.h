@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What live.c (the loop) and live_targets.c (who is traced) share.
+ */
+#ifndef MEMSCOPE_CAPTURE_LIVE_INTERNAL_H
+#define MEMSCOPE_CAPTURE_LIVE_INTERNAL_H
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "capture/live.h"
+#include "capture/mappings.h"
+#include "capture/programs.h"
+#include "capture/spawn.h"
+#include "capture/target.h"
+
+/* What an epoll event is about; a target's pid comes in the upper half. */
+enum source {
+	SOURCE_DRAIN,
+	SOURCE_FORKS,
+	SOURCE_SIGNAL,
+	SOURCE_MAPPINGS,
+	SOURCE_SEARCH,
+	SOURCE_END,
+	SOURCE_EXIT
+};
+
+struct live {
+	struct live_options options;
+	struct programs *programs;
+	struct targets targets;
+	struct mappings *mappings; /* NULL: searched for once a second */
+	struct spawn spawn;
+	bool spawned;
+	bool command_done;
+	int command_status; /* as wait(2) gives it */
+	int epoll_fd, drain_fd, signal_fd, search_fd, end_fd;
+	uint64_t drain_ns; /* current period */
+	sigset_t original_mask;
+	struct rlimit original_files;
+	bool stopping;
+	uint64_t start_cpu_ns;
+	uint64_t end_ns;  /* when the end began: detaching may take long */
+	bool interrupted; /* once already */
+	int err;          /* of the callbacks */
+};
+
+/* live.c */
+int live_watch(struct live *live, int fd, enum source source, pid_t pid);
+int live_feed(struct live *live, void *record, size_t length);
+void live_end(struct live *live);
+
+/* live_targets.c. Each returns 0, or -errno, logged. */
+int live_open_targets(struct live *live);
+int live_announce_targets(struct live *live);
+/* What the rings hand over. */
+int live_take(void *context, void *record, size_t length);
+/* A process has mapped a file. */
+void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context);
+/* Looks for everything that may have been missed. */
+void live_search(struct live *live);
+/* A target has exited; its status if it is the command, whose record might have been lost. */
+void live_forget(struct live *live, pid_t pid, const int *status);
+
+#endif /* MEMSCOPE_CAPTURE_LIVE_INTERNAL_H */

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who is traced, and what becomes of it when processes fork, execute programs, map files and exit.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/live_internal.h"
+#include "capture/records.h"
+#include "capture/scope.h"
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static int feed_attach(struct live *live, const struct target *target)
+{
+	struct ms_process record = record_attach(target);
+
+	return live_feed(live, &record, sizeof(record));
+}
+
+static int feed_name(struct live *live, const struct ms_name *name)
+{
+	struct record_name whole;
+	const struct ms_name *best = record_name(name, &whole);
+
+	return live_feed(live, (void *)best, best->event.size);
+}
+
+/* ---- targets --------------------------------------------------------------------------------- */
+
+/* What a process will be called once it has executed the program. */
+static void set_comm(struct target *target, const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	snprintf(target->comm, sizeof(target->comm), "%s", slash ? slash + 1 : program);
+}
+
+/* `program`: what the process is about to execute, or NULL. Its records have yet to be fed. */
+static int add_target(struct live *live, pid_t pid, bool was_running, enum log_level level,
+		      const char *program, struct target **result)
+{
+	uint32_t flags = MS_TARGET_TRACED | (live->options.follow ? MS_TARGET_FOLLOW : 0);
+	struct target *target;
+	int err = targets_add(&live->targets, pid, level, &target);
+
+	if (err)
+		return err;
+	err = programs_set_target(live->programs, pid, flags);
+	if (!err)
+		err = live_watch(live, target->pidfd, SOURCE_EXIT, pid);
+	target->was_running = was_running;
+	target->attached_ns = clock_monotonic_ns();
+	if (program)
+		set_comm(target, program);
+	if (!err)
+		err = target_attach(&live->targets, target, program);
+	if (err == -ESRCH)
+		log_message(level, "process %d ended while it was being attached to", pid);
+	if (err) {
+		programs_set_target(live->programs, pid, 0);
+		targets_remove(&live->targets, target);
+		return err;
+	}
+	*result = target;
+	return 0;
+}
+
+static int attach_to_pid(struct live *live, pid_t pid)
+{
+	struct target *target;
+	int err;
+
+	if (targets_find(&live->targets, pid))
+		return 0;
+	err = add_target(live, pid, true, LOG_ERROR, NULL, &target);
+	if (!err && !target->mapped)
+		log_info("process %d (%s) has no CUDA library mapped yet: waiting for one"
+			 " (Ctrl-C ends)",
+			 pid, target->comm);
+	return err;
+}
+
+/*
+ * A child of a followed process: it has been running since it was forked, and may be gone before it
+ * can be looked at.
+ */
+static void follow_child(struct live *live, pid_t pid)
+{
+	struct target *target;
+	int err;
+
+	if (!live->options.follow || targets_find(&live->targets, pid))
+		return;
+	err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
+	if (!err)
+		feed_attach(live, target);
+	else if (err != -ESRCH)
+		log_warning("process %d, a child of a traced one, is not traced: %s", pid,
+			    strerror(-err));
+}
+
+void live_forget(struct live *live, pid_t pid, const int *status)
+{
+	struct target *target = targets_find(&live->targets, pid);
+	struct ms_process exit;
+
+	if (!target)
+		return;
+	if (status) {
+		exit = record_exit(target, *status);
+		live_feed(live, &exit, sizeof(exit));
+	}
+	if (live->targets.count == 1 && !scope_is_open(&live->options.scope))
+		live_end(live);
+	/* Should it have died too early for the kernel side to have noticed. */
+	programs_set_target(live->programs, pid, 0);
+	targets_remove_dead(&live->targets, target);
+}
+
+static void process_changed(struct live *live, const struct ms_process *process)
+{
+	struct target *target = targets_find(&live->targets, process->event.pid);
+
+	if (live->stopping)
+		return;
+	if (process->event.type == MS_TYPE_FORK)
+		follow_child(live, process->child_pid);
+	if (process->event.type != MS_TYPE_EXEC || !target)
+		return;
+	/* What is attached is attached to the first thread; if another one executes, that is gone. */
+	if (process->value)
+		target_detach(&live->targets, target);
+	target_attach(&live->targets, target, NULL);
+}
+
+/* What comes out of the rings. */
+int live_take(void *context, void *record, size_t length)
+{
+	struct ms_event *event = record;
+	struct live *live = context;
+	int err;
+
+	if (event->type == MS_TYPE_NAME)
+		return feed_name(live, record);
+	err = live_feed(live, record, length);
+	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC))
+		process_changed(live, record);
+	return err;
+}
+
+/* A process that nobody has named, but that the scope includes. */
+static struct target *admit_quietly(struct live *live, pid_t pid)
+{
+	struct target *target;
+	int err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
+
+	if (err && err != -ESRCH)
+		log_warning("process %d is not traced: %s", pid, strerror(-err));
+	return err ? NULL : target;
+}
+
+static void admit(pid_t pid, void *context)
+{
+	const struct target *target = admit_quietly(context, pid);
+
+	if (target)
+		feed_attach(context, target);
+}
+
+/* Before the capture begins, which announces all targets. */
+static void admit_first(pid_t pid, void *context)
+{
+	admit_quietly(context, pid);
+}
+
+void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
+{
+	struct live *live = context;
+	struct target *target = targets_find(&live->targets, pid);
+	bool first = target && !target->mapped;
+
+	if (!target && scope_is_open(&live->options.scope) &&
+	    scope_wants(&live->options.scope, &live->targets, pid, mapping))
+		admit(pid, live);
+	if (target && target_mapped(&live->targets, target, mapping) && first)
+		log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
+			  target->comm, mapping->path);
+}
+
+void live_search(struct live *live)
+{
+	size_t i;
+
+	for (i = 0; i < live->targets.count; i++)
+		target_attach(&live->targets, live->targets.targets[i], NULL);
+	if (scope_is_open(&live->options.scope))
+		scope_search(&live->options.scope, &live->targets, admit, live);
+}
+
+/* ---- at the beginning ------------------------------------------------------------------------ */
+
+/* Those that are running; later ones are noticed when they map something. */
+static int open_scope(struct live *live)
+{
+	int err = scope_search(&live->options.scope, &live->targets, admit_first, live);
+
+	if (err)
+		log_error("cannot look for processes: %s", strerror(-err));
+	else if (!live->targets.count)
+		log_info("no process there has a CUDA library mapped yet: waiting for one (Ctrl-C"
+			 " ends)");
+	return err;
+}
+
+int live_open_targets(struct live *live)
+{
+	struct target *target;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < live->options.pids_count; i++)
+		err = attach_to_pid(live, live->options.pids[i]);
+	if (!err && scope_is_open(&live->options.scope))
+		err = open_scope(live);
+	if (err || !live->options.command)
+		return err;
+	err = spawn_prepare(&live->spawn, live->options.command, &live->original_mask,
+			    &live->original_files);
+	if (err)
+		return err;
+	live->spawned = true;
+	return add_target(live, live->spawn.pid, false, LOG_ERROR, live->options.command[0],
+			  &target);
+}
+
+int live_announce_targets(struct live *live)
+{
+	size_t i;
+
+	for (i = 0; i < live->targets.count; i++)
+		feed_attach(live, live->targets.targets[i]);
+	return live->err;
+}

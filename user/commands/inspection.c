@@ -91,9 +91,6 @@ static int add_notes(struct inspection *inspection)
 	} notes[] = {
 		{ true, "Memory that the process holds already: only what it allocates from now on"
 			" is in the account. Frees of older blocks are counted." },
-		{ true, "Memory that comes from functions without a probe so far: virtual memory"
-			" management (cuMemCreate, cuMemMap), CUDA arrays, graphs' memory nodes and"
-			" memory imported from other processes." },
 		{ true, "Memory that the driver takes for itself: contexts, code, local memory of"
 			" kernels." },
 		{ !driver && inspection->expected_driver,

@@ -224,6 +224,37 @@ static void test_ledgers(void **state)
 	with_each_failure(grow_a_ledger);
 }
 
+/* Without memory for an index, it is searched from end to end. */
+static void index_a_ledger(long nth)
+{
+	const struct allocation *found;
+	struct ledger ledger = { 0 };
+	uint64_t i, last = 0;
+
+	until_failure = nth;
+	for (i = 1; i <= 100; i++) {
+		const struct allocation allocation = { .addr = i * 512, .size_bytes = 512 };
+
+		if (ledger_insert(&ledger, &allocation))
+			continue;
+		last = i * 512;
+		found = ledger_containing(&ledger, last + 511);
+		assert_int_equal(found ? found->addr : 0, last);
+		assert_null(ledger_containing(&ledger, last + 512));
+	}
+	for (i = 0; i < ledger.count; i++) {
+		found = ledger_containing(&ledger, ledger.entries[i].addr + 256);
+		assert_ptr_equal(found, &ledger.entries[i]);
+	}
+	ledger_fini(&ledger);
+}
+
+static void test_ledgers_that_are_looked_into(void **state)
+{
+	(void)state;
+	with_each_failure(index_a_ledger);
+}
+
 /* What the totals say is live is what the ledger holds. */
 static void assert_consistent(const struct state *state)
 {
@@ -426,11 +457,17 @@ static void test_elf_dynamic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_maps),        cmocka_unit_test(test_arrays),
-		cmocka_unit_test(test_strings),     cmocka_unit_test(test_interned_names),
-		cmocka_unit_test(test_ledgers),     cmocka_unit_test(test_the_state),
-		cmocka_unit_test(test_json),        cmocka_unit_test(test_text),
-		cmocka_unit_test(test_elf_symbols), cmocka_unit_test(test_elf_dynamic),
+		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_interned_names),
+		cmocka_unit_test(test_ledgers),
+		cmocka_unit_test(test_ledgers_that_are_looked_into),
+		cmocka_unit_test(test_the_state),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_elf_symbols),
+		cmocka_unit_test(test_elf_dynamic),
 	};
 
 	return unit_run("failing allocations", tests);

@@ -108,6 +108,255 @@ static void test_random_operations(void **state)
 	ledger_fini(&ledger);
 }
 
+/* ---- by any address inside ------------------------------------------------------------------- */
+
+static void insert(struct ledger *ledger, uint64_t addr, uint64_t size_bytes)
+{
+	const struct allocation new = at(addr, size_bytes);
+
+	assert_int_equal(ledger_insert(ledger, &new), 0);
+}
+
+static void take_out(struct ledger *ledger, uint64_t addr)
+{
+	struct allocation removed;
+
+	assert_true(ledger_remove(ledger, addr, &removed));
+	assert_int_equal(removed.addr, addr);
+}
+
+/* Where the allocation begins that the address lies in; 0: in none. */
+static uint64_t start_of(struct ledger *ledger, uint64_t addr)
+{
+	const struct allocation *found = ledger_containing(ledger, addr);
+
+	return found ? found->addr : 0;
+}
+
+static void test_an_empty_ledger_contains_nothing(void **state)
+{
+	struct ledger ledger = { 0 };
+
+	(void)state;
+	assert_null(ledger_containing(&ledger, 0));
+	assert_null(ledger_containing(&ledger, UINT64_MAX));
+	assert_null(ledger_first(&ledger, 0, UINT64_MAX));
+	insert(&ledger, 0x1000, 0x1000);
+	assert_non_null(ledger_containing(&ledger, 0x1800));
+	take_out(&ledger, 0x1000);
+	assert_null(ledger_containing(&ledger, 0x1000));
+	assert_null(ledger_containing(&ledger, 0x1800));
+	assert_null(ledger_first(&ledger, 0, UINT64_MAX));
+	ledger_fini(&ledger);
+}
+
+/* Of every size around each power of two, and at every offset to the stretch that it begins in. */
+static void test_the_edges_of_every_size(void **state)
+{
+	unsigned int level;
+
+	(void)state;
+	for (level = 0; level <= 40; level++) {
+		const uint64_t power = 1ull << level;
+		const uint64_t sizes[] = { power - (level > 0), power, power + (power - 1) };
+		const uint64_t offsets[] = { 0, 1, power / 2, power - 1 };
+		size_t i;
+
+		for (i = 0; i < 12; i++) {
+			uint64_t addr = (1ull << 46) + offsets[i / 3], size = sizes[i % 3];
+			struct ledger ledger = { 0 };
+
+			insert(&ledger, addr, size);
+			assert_int_equal(start_of(&ledger, addr), addr);
+			assert_int_equal(start_of(&ledger, addr + size / 2), addr);
+			assert_int_equal(start_of(&ledger, addr + size - 1), addr);
+			assert_int_equal(start_of(&ledger, addr - 1), 0);
+			assert_int_equal(start_of(&ledger, addr + size), 0);
+			ledger_fini(&ledger);
+		}
+	}
+}
+
+static void test_neighbours_of_all_sizes_side_by_side(void **state)
+{
+	struct ledger ledger = { 0 };
+	uint64_t addr = 0x7f0000000000;
+	unsigned int level;
+
+	(void)state;
+	for (level = 0; level <= 40; addr += 1ull << level, level++)
+		insert(&ledger, addr, 1ull << level);
+	for (level = 0, addr = 0x7f0000000000; level <= 40; addr += 1ull << level, level++) {
+		assert_int_equal(start_of(&ledger, addr), addr);
+		assert_int_equal(start_of(&ledger, addr + (1ull << level) / 2), addr);
+		assert_int_equal(start_of(&ledger, addr + (1ull << level) - 1), addr);
+	}
+	assert_int_equal(start_of(&ledger, addr), 0);
+	assert_int_equal(start_of(&ledger, 0x7f0000000000 - 1), 0);
+	ledger_fini(&ledger);
+}
+
+static void test_at_the_ends_of_the_address_space(void **state)
+{
+	struct ledger ledger = { 0 };
+
+	(void)state;
+	insert(&ledger, 16, 100);
+	insert(&ledger, UINT64_MAX - 99, 100);
+	assert_null(ledger_containing(&ledger, 0));
+	assert_int_equal(start_of(&ledger, 115), 16);
+	assert_null(ledger_containing(&ledger, 116));
+	assert_int_equal(start_of(&ledger, UINT64_MAX), UINT64_MAX - 99);
+	assert_null(ledger_containing(&ledger, UINT64_MAX - 100));
+	ledger_fini(&ledger);
+}
+
+/* Of an unknown size (0) only the first address is known. */
+static void test_an_unknown_size_contains_its_beginning(void **state)
+{
+	struct ledger ledger = { 0 };
+
+	(void)state;
+	insert(&ledger, 0x1000, 0);
+	insert(&ledger, 0x2000, 0x100);
+	assert_int_equal(start_of(&ledger, 0x1000), 0x1000);
+	assert_null(ledger_containing(&ledger, 0x1001));
+	assert_int_equal(start_of(&ledger, 0x2001), 0x2000);
+	take_out(&ledger, 0x1000);
+	assert_null(ledger_containing(&ledger, 0x1000));
+	assert_int_equal(start_of(&ledger, 0x20ff), 0x2000);
+	ledger_fini(&ledger);
+}
+
+static void test_an_address_with_another_size(void **state)
+{
+	struct ledger ledger = { 0 };
+
+	(void)state;
+	insert(&ledger, 0x10000, 0x1000);
+	assert_int_equal(start_of(&ledger, 0x10fff), 0x10000);
+	take_out(&ledger, 0x10000);
+	assert_null(ledger_containing(&ledger, 0x10800));
+	insert(&ledger, 0x10000, 0x400);
+	assert_int_equal(start_of(&ledger, 0x103ff), 0x10000);
+	assert_null(ledger_containing(&ledger, 0x10400));
+	take_out(&ledger, 0x10000);
+	insert(&ledger, 0x10000, 0x100000);
+	assert_int_equal(start_of(&ledger, 0x10ffff), 0x10000);
+	take_out(&ledger, 0x10000);
+	insert(&ledger, 0x10200, 0x1000); /* in the same stretch, but elsewhere */
+	assert_null(ledger_containing(&ledger, 0x101ff));
+	assert_int_equal(start_of(&ledger, 0x111ff), 0x10200);
+	ledger_fini(&ledger);
+}
+
+/* What should have ended the first was not seen: the one that took its place is found. */
+static void test_the_younger_one_of_two_that_overlap(void **state)
+{
+	struct ledger ledger = { 0 };
+
+	(void)state;
+	insert(&ledger, 0x10000, 0x1000);
+	assert_int_equal(start_of(&ledger, 0x10001), 0x10000);
+	insert(&ledger, 0x10100, 0x1000);
+	assert_int_equal(start_of(&ledger, 0x11001), 0x10100);
+	take_out(&ledger, 0x10000); /* does not take the other one's place with it */
+	assert_int_equal(start_of(&ledger, 0x11001), 0x10100);
+	assert_null(ledger_containing(&ledger, 0x10001));
+	ledger_fini(&ledger);
+}
+
+static void test_the_first_of_a_range(void **state)
+{
+	struct ledger ledger = { 0 };
+
+	(void)state;
+	insert(&ledger, 0x4000, 0x1000);
+	insert(&ledger, 0x2000, 0x1000);
+	insert(&ledger, 0x3000, 0);
+	assert_int_equal(ledger_first(&ledger, 0, UINT64_MAX)->addr, 0x2000);
+	assert_int_equal(ledger_first(&ledger, 0x2000, 0x5000)->addr, 0x2000);
+	assert_int_equal(ledger_first(&ledger, 0x2001, 0x5000)->addr, 0x3000);
+	assert_int_equal(ledger_first(&ledger, 0x3001, 0x4001)->addr, 0x4000);
+	assert_null(ledger_first(&ledger, 0x3001, 0x4000));
+	assert_null(ledger_first(&ledger, 0x4001, UINT64_MAX));
+	assert_int_equal(ledger_first(&ledger, 0x4000, 0x4000)->addr,
+			 0x4000); /* no size is known */
+	assert_null(ledger_first(&ledger, 0x3fff, 0x3fff));
+	take_out(&ledger, 0x2000);
+	assert_int_equal(ledger_first(&ledger, 0x1000, 0x5000)->addr, 0x3000);
+	ledger_fini(&ledger);
+}
+
+/* ---- at random ------------------------------------------------------------------------------- */
+
+#define PLACES 64
+#define PLACE_BYTES (1ull << 41) /* allocations of two places never touch */
+
+static uint64_t random_size(uint64_t random)
+{
+	return random % 16 ? 1 + (random >> 4) % (1ull << (random >> 8) % 41) : 0;
+}
+
+static void compare_with_a_scan(struct ledger *ledger, const struct allocation *places,
+				uint64_t addr, uint64_t end)
+{
+	const struct allocation *first = ledger_first(ledger, addr, end);
+	uint64_t containing = 0, lowest = 0;
+	size_t i;
+
+	for (i = 0; i < PLACES; i++) {
+		const struct allocation *place = &places[i];
+
+		if (!place->addr)
+			continue;
+		if (place->addr == addr ||
+		    (place->addr < addr && addr < place->addr + place->size_bytes))
+			containing = place->addr;
+		if (place->addr >= addr && place->addr < end && (!lowest || place->addr < lowest))
+			lowest = place->addr;
+	}
+	assert_int_equal(start_of(ledger, addr), containing);
+	assert_int_equal(first ? first->addr : 0, lowest);
+}
+
+static void test_random_look_ups(void **state)
+{
+	struct allocation places[PLACES] = { 0 };
+	uint64_t random = 7, found = 0;
+	struct ledger ledger = { 0 };
+	size_t step;
+
+	(void)state;
+	for (step = 0; step < STEPS; step++) {
+		size_t place = (random = unit_random(random)) % PLACES;
+		struct allocation *here = &places[place];
+		uint64_t base = (place + 1) * PLACE_BYTES, addr;
+
+		if (here->addr) {
+			take_out(&ledger, here->addr);
+			here->addr = 0;
+		} else {
+			random = unit_random(random);
+			/* Often the same address as before. */
+			here->addr = base + (random % 3 ? 0 : random % (PLACE_BYTES / 2));
+			here->size_bytes = random_size(random = unit_random(random));
+			insert(&ledger, here->addr, here->size_bytes);
+		}
+		/* Now and then just before or behind one, or where one was. */
+		place = (random = unit_random(random)) % PLACES;
+		here = &places[place];
+		random = unit_random(random);
+		addr = here->addr ? here->addr : (place + 1) * PLACE_BYTES;
+		addr += random % (here->size_bytes + 1);
+		addr -= !(random & 0x700);
+		compare_with_a_scan(&ledger, places, addr, addr + (1 + random % 4) * PLACE_BYTES);
+		found += start_of(&ledger, addr) != 0;
+	}
+	assert_in_range(found, STEPS / 8, STEPS - STEPS / 8);
+	ledger_fini(&ledger);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -115,6 +364,15 @@ int main(void)
 		cmocka_unit_test(test_insert_find_remove),
 		cmocka_unit_test(test_every_entry_has_one_slot),
 		cmocka_unit_test(test_random_operations),
+		cmocka_unit_test(test_an_empty_ledger_contains_nothing),
+		cmocka_unit_test(test_the_edges_of_every_size),
+		cmocka_unit_test(test_neighbours_of_all_sizes_side_by_side),
+		cmocka_unit_test(test_at_the_ends_of_the_address_space),
+		cmocka_unit_test(test_an_unknown_size_contains_its_beginning),
+		cmocka_unit_test(test_an_address_with_another_size),
+		cmocka_unit_test(test_the_younger_one_of_two_that_overlap),
+		cmocka_unit_test(test_the_first_of_a_range),
+		cmocka_unit_test(test_random_look_ups),
 	};
 
 	return unit_run("ledger", tests);

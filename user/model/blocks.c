@@ -78,10 +78,15 @@ static void alloc_unknown(struct process *process, const struct allocation *allo
 }
 
 /* What is in the ledger at the address of a new allocation cannot be there any more. */
-static void alloc_displace(struct state *state, struct process *process, const struct event *event)
+static void alloc_displace(struct state *state, struct process *process, const struct event *event,
+			   struct change *change)
 {
 	struct allocation stale;
 
+	if (key_of(event) == MS_KEY_HANDLE && physical_displace(process, event->call->addr)) {
+		process->missed_frees++;
+		return;
+	}
 	if (!ledger_remove(ledger_of(process, event), event->call->addr, &stale))
 		return;
 	blocks_uncount(process, &stale);
@@ -91,6 +96,8 @@ static void alloc_displace(struct state *state, struct process *process, const s
 		process->missed_frees++;
 	if (key_of(event) == MS_KEY_HANDLE)
 		map_remove(&process->handles, stale.id);
+	if (key_of(event) == MS_KEY_MAPPING)
+		physical_unmap(process, &stale, change);
 }
 
 int blocks_add(struct state *state, struct process *process, enum ms_key key,
@@ -165,7 +172,7 @@ int blocks_alloc(struct state *state, struct process *process, const struct even
 	}
 	if (alloc_refer(process, event, change))
 		return 0;
-	alloc_displace(state, process, event);
+	alloc_displace(state, process, event, change);
 	if (allocation.space == MS_SPACE_PHYSICAL || allocation.space == MS_SPACE_IMPORTED)
 		allocation.references = 1;
 	if (key_of(event) == MS_KEY_MAPPING)
@@ -192,7 +199,7 @@ static struct allocation pending_remove(struct process *process, size_t place)
 	return allocation;
 }
 
-static int pending_add(struct process *process, const struct event *event,
+static int pending_add(struct process *process, const struct event *event, uint64_t addr,
 		       const struct allocation *allocation)
 {
 	int err = memory_grow(&process->pending, &process->pending_capacity,
@@ -202,7 +209,7 @@ static int pending_add(struct process *process, const struct event *event,
 		process->pending[process->pending_count++] = (struct pending_free){
 			.tid = event->header->tid,
 			.key = key_of(event),
-			.addr = event->free->addr,
+			.addr = addr,
 			.allocation = *allocation,
 		};
 	return err;
@@ -247,21 +254,25 @@ static void pending_expire(struct process *process, uint32_t tid, enum ms_key ke
 	}
 }
 
-/* All mappings in the range are taken away. */
-static int unmap_begin(struct process *process, const struct event *event)
+/* All mappings in the range are taken away, except younger ones. */
+static int unmap_begin(struct process *process, const struct event *event, uint64_t addr,
+		       uint64_t size)
 {
 	struct ledger *ledger = ledger_of(process, event);
-	uint64_t end = event->free->addr + event->free->size, addr = event->free->addr;
+	uint64_t end = addr + size, next = addr;
 	const struct allocation *first;
-	struct allocation mapping;
 	int err = 0;
 
-	while (!err && (first = ledger_first(ledger, addr, end))) {
-		ledger_remove(ledger, first->addr, &mapping);
-		blocks_uncount(process, &mapping);
-		err = pending_add(process, event, &mapping);
-		addr = mapping.addr + mapping.size_bytes;
-		if (addr >= end)
+	while (!err && (first = ledger_first(ledger, next, end))) {
+		struct allocation mapping = *first;
+
+		next = mapping.addr + (mapping.size_bytes ? mapping.size_bytes : 1);
+		if (mapping.ts_ns <= event->header->ts_ns) {
+			ledger_remove(ledger, mapping.addr, &mapping);
+			blocks_uncount(process, &mapping);
+			err = pending_add(process, event, addr, &mapping);
+		}
+		if (next >= end)
 			break;
 	}
 	return err;
@@ -277,18 +288,18 @@ int blocks_free_begin(struct process *process, const struct event *event)
 	if (graphs_captures(process, event->probe, begun->stream))
 		return 0;
 	if (key_of(event) == MS_KEY_MAPPING)
-		return unmap_begin(process, event);
+		return unmap_begin(process, event, begun->addr, begun->size);
 	if (key_of(event) == MS_KEY_HANDLE) {
 		int known = physical_release_begin(process, begun->addr, &allocation);
 
-		return known > 0 ? pending_add(process, event, &allocation) : known;
+		return known > 0 ? pending_add(process, event, begun->addr, &allocation) : known;
 	}
 	found = ledger_find(ledger, begun->addr);
 	if (!found || (found->space == MS_SPACE_IMPORTED && found->references > 1))
 		return 0; /* unknown, or it stays: the end of the call says so */
 	ledger_remove(ledger, begun->addr, &allocation);
 	blocks_uncount(process, &allocation);
-	return pending_add(process, event, &allocation);
+	return pending_add(process, event, begun->addr, &allocation);
 }
 
 /* What the thread's free has taken out of the ledger when it began. */
@@ -328,7 +339,7 @@ static bool ledger_take(struct process *process, const struct event *event,
 
 /* A free that failed after all: the block is back, as if nothing had happened. */
 static int restore(struct process *process, const struct event *event,
-		   struct allocation *allocation)
+		   struct allocation *allocation, struct change *change)
 {
 	struct ledger *ledger = ledger_of(process, event);
 	int err;
@@ -337,6 +348,8 @@ static int restore(struct process *process, const struct event *event,
 		return physical_release_undo(process, event->call->addr, allocation);
 	if (ledger_find(ledger, allocation->addr)) {
 		process->missed_frees++; /* somebody else did free it, or nobody could have it now */
+		if (key_of(event) == MS_KEY_MAPPING)
+			physical_unmap(process, allocation, change);
 		return 0;
 	}
 	err = ledger_insert(ledger, allocation);
@@ -345,13 +358,13 @@ static int restore(struct process *process, const struct event *event,
 	return err;
 }
 
-static int restore_all(struct process *process, const struct event *event)
+static int restore_all(struct process *process, const struct event *event, struct change *change)
 {
 	struct allocation allocation;
 	int err = 0;
 
 	while (!err && pending_take(process, event, &allocation))
-		err = restore(process, event, &allocation);
+		err = restore(process, event, &allocation, change);
 	return err;
 }
 
@@ -418,12 +431,19 @@ int blocks_free(struct process *process, const struct event *event, struct chang
 	bool found;
 
 	if (!event_succeeded(call))
-		return restore_all(process, event);
+		return restore_all(process, event, change);
 	if (graphs_captures(process, event->probe, call->stream)) {
 		change->free = FREE_CAPTURED;
 		return graphs_note(process, call->stream, call->addr, 0);
 	}
 	found = pending_take(process, event, &allocation);
+	if (!found && key_of(event) == MS_KEY_MAPPING) {
+		int err = unmap_begin(process, event, call->addr, call->size);
+
+		if (err)
+			return err;
+		found = pending_take(process, event, &allocation);
+	}
 	if (!found && release_import(process, event, change))
 		return 0;
 	if (!found)

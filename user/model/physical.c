@@ -101,6 +101,21 @@ int physical_refer(struct process *process, const struct ms_call *call)
 	return 0;
 }
 
+bool physical_displace(struct process *process, uint64_t handle)
+{
+	struct allocation *physical = ledger_find(named(process), handle);
+	uint64_t id;
+
+	if (!physical || !physical->mappings)
+		return false;
+	id = physical->id;
+	physical->references = 0;
+	if (!move(named(process), handle, nameless(process), id))
+		return false;
+	map_remove(&process->handles, id);
+	return true;
+}
+
 int physical_release_begin(struct process *process, uint64_t handle, struct allocation *released)
 {
 	struct allocation *physical = ledger_find(named(process), handle);
@@ -119,7 +134,12 @@ int physical_release_begin(struct process *process, uint64_t handle, struct allo
 
 bool physical_release_end(struct process *process, struct allocation *released)
 {
-	return end_if_unused(process, released->id, released);
+	uint64_t handle = released->addr;
+
+	if (!end_if_unused(process, released->id, released))
+		return false;
+	released->addr = handle; /* not the id */
+	return true;
 }
 
 int physical_release_undo(struct process *process, uint64_t handle,

@@ -21,6 +21,12 @@ void physical_unmap(struct process *process, const struct allocation *mapping,
 int physical_refer(struct process *process, const struct ms_call *call);
 
 /*
+ * The handle has been handed out again: every reference has been given back, unseen. Returns
+ * whether the memory it stood for lives on, because it is mapped.
+ */
+bool physical_displace(struct process *process, uint64_t handle);
+
+/*
  * The handle is about to be given back, and if this is the last reference, free to be handed out
  * again. Copies the memory to `*released`. Returns 1, 0 if the handle is not known, or -ENOMEM.
  */

@@ -98,6 +98,43 @@ static inline union record record_free_begin(uint64_t addr)
 	return record_begin_of("cuMemFree_v2", addr, 0);
 }
 
+/* Memory `handle` at an address. */
+static inline union record record_map(uint64_t addr, uint64_t size, uint64_t handle)
+{
+	union record record = record_alloc("cuMemMap", addr, size);
+
+	record.call.src = handle;
+	record.call.known |= MS_KNOWN_SRC;
+	return record;
+}
+
+/* The end of cuMemUnmap, which is given a size. */
+static inline union record record_unmap(uint64_t addr, uint64_t size)
+{
+	return record_alloc("cuMemUnmap", addr, size);
+}
+
+/* A call about memory or graphs: `addr` is made or changed from `src`. */
+static inline union record record_memory(const char *symbol, uint64_t addr, uint64_t src)
+{
+	union record record = record_free(symbol, addr);
+
+	record.call.src = src;
+	record.call.known |= MS_KNOWN_SRC;
+	return record;
+}
+
+/* A node of a graph that allocates, or frees if there is no size. */
+static inline union record record_node(uint64_t graph, uint64_t addr, uint64_t size)
+{
+	union record record = record_memory(
+		size ? "cuGraphAddMemAllocNode" : "cuGraphAddMemFreeNode", addr, graph);
+
+	record.call.size = size;
+	record.call.known |= size ? MS_KNOWN_SIZE : 0;
+	return record;
+}
+
 static inline union record record_copy(const char *symbol, uint64_t size,
 				       enum ms_direction direction)
 {
@@ -254,6 +291,13 @@ static inline union record record_stream(uint64_t stream, union record record)
 {
 	record.call.stream = stream;
 	record.call.known |= MS_KNOWN_STREAM;
+	return record;
+}
+
+/* The beginning of a free in a stream. */
+static inline union record record_begin_stream(uint64_t stream, union record record)
+{
+	record.free.stream = stream;
 	return record;
 }
 

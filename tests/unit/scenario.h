@@ -42,6 +42,16 @@ static inline void apply_free_of(struct scenario *scenario, const char *symbol, 
 	apply(scenario, record_at(scenario->now_ns, record_free(symbol, addr)));
 }
 
+/* The same for what is not freed by cuMemFree; only cuMemUnmap is given a size. */
+static inline void apply_end_of(struct scenario *scenario, const char *symbol, uint64_t addr,
+				uint64_t size)
+{
+	union record end = size ? record_alloc(symbol, addr, size) : record_free(symbol, addr);
+
+	apply(scenario, record_begin_of(symbol, addr, size));
+	apply(scenario, record_at(scenario->now_ns, end));
+}
+
 static inline const struct process *first_process(const struct scenario *scenario)
 {
 	assert_true(scenario->state.processes_count > 0);

@@ -55,28 +55,43 @@ static struct graph *graph_make(struct map *graphs, uint64_t handle)
 	return graph;
 }
 
-static int graph_append(struct map *graphs, uint64_t handle, const struct node *nodes, size_t count)
+/* The same, with room for so many more nodes. */
+static struct graph *graph_grow(struct map *graphs, uint64_t handle, size_t count)
 {
-	struct graph *graph;
+	struct graph *graph = graph_make(graphs, handle);
 
-	if (!count)
-		return 0;
-	graph = graph_make(graphs, handle);
 	if (!graph || memory_grow(&graph->nodes, &graph->capacity, graph->count + count,
 				  sizeof(*graph->nodes)))
+		return NULL;
+	return graph;
+}
+
+static int graph_append(struct map *graphs, uint64_t handle, struct node node)
+{
+	struct graph *graph = graph_grow(graphs, handle, 1);
+
+	if (!graph)
 		return -ENOMEM;
-	memcpy(graph->nodes + graph->count, nodes, count * sizeof(*nodes));
-	graph->count += count;
+	graph->nodes[graph->count++] = node;
 	return 0;
 }
 
-/* Appends the nodes of one graph to another one. */
+/* Appends the nodes of one graph to another one, or to itself. */
 static int graph_insert(struct map *to, uint64_t to_handle, const struct map *from,
 			uint64_t from_handle)
 {
 	const struct graph *source = graph_at(from, from_handle);
+	size_t count = source ? source->count : 0;
+	struct graph *graph;
 
-	return source ? graph_append(to, to_handle, source->nodes, source->count) : 0;
+	if (!count)
+		return 0;
+	graph = graph_grow(to, to_handle, count);
+	if (!graph)
+		return -ENOMEM;
+	memcpy(graph->nodes + graph->count, source->nodes, count * sizeof(*graph->nodes));
+	graph->count += count;
+	return 0;
 }
 
 static void graphs_clear(struct map *graphs)
@@ -139,7 +154,7 @@ int graphs_apply(struct process *process, const struct event *event)
 
 	switch (event->probe->spec.action) {
 	case MS_ACTION_GRAPH_NODE:
-		return call->known & MS_KNOWN_ADDR ? graph_append(graphs, call->src, &node, 1) : 0;
+		return call->known & MS_KNOWN_ADDR ? graph_append(graphs, call->src, node) : 0;
 	case MS_ACTION_GRAPH_COPY:
 		graph_remove(graphs, call->addr);
 		return graph_insert(graphs, call->addr, graphs, call->src);
@@ -173,7 +188,7 @@ int graphs_note(struct process *process, uint64_t stream, uint64_t addr, uint64_
 {
 	const struct node node = { addr, size_bytes };
 
-	return graph_append(&process->captures, stream, &node, 1);
+	return graph_append(&process->captures, stream, node);
 }
 
 /* ---- launching ------------------------------------------------------------------------------- */

@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "model/blocks.h"
 
-#define AUTO_FREE_ON_LAUNCH 1 /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
+#define CAPTURE_WRONG_THREAD 908 /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
+#define AUTO_FREE_ON_LAUNCH 1    /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
 struct node {
 	uint64_t addr;
@@ -174,6 +175,15 @@ int graphs_apply(struct process *process, const struct event *event)
 		return capture_end(process, call);
 	}
 	return 0;
+}
+
+void graphs_failed(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+
+	if (event->probe->spec.action == MS_ACTION_CAPTURE_END &&
+	    call->result != CAPTURE_WRONG_THREAD)
+		graph_remove(&process->captures, call->stream);
 }
 
 /* ---- capturing ------------------------------------------------------------------------------- */

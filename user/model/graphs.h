@@ -15,6 +15,9 @@ void graphs_fini(struct process *process);
 /* A successful call with a MS_ACTION_GRAPH_... or MS_ACTION_CAPTURE_... Returns 0 or -ENOMEM. */
 int graphs_apply(struct process *process, const struct event *event);
 
+/* One that failed: a capture that something has made invalid is over all the same. */
+void graphs_failed(struct process *process, const struct event *event);
+
 /* The allocations and frees of a launch, and what they are, in `*change`. Returns 0 or -ENOMEM. */
 int graphs_launch(struct state *state, struct process *process, const struct event *event,
 		  struct change *change);

@@ -446,7 +446,10 @@ static int apply_call(struct state *state, struct process *process, const struct
 	case MS_OP_LAUNCH:
 		return apply_launch(state, process, event, change);
 	case MS_OP_MEMORY:
-		return event_succeeded(call) ? apply_memory(process, event) : 0;
+		if (event_succeeded(call))
+			return apply_memory(process, event);
+		graphs_failed(process, event);
+		return 0;
 	case MS_OP_CONTEXT:
 		return contexts_apply(process, event, change);
 	}

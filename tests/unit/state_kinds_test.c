@@ -199,6 +199,24 @@ static void test_closed_by_two_threads_at_once(void **state)
 	state_fini(&s.state);
 }
 
+/* By a call with an event of its own inside another one's: the whole takes its place. */
+static void test_opened_by_a_part_of_a_call(void **state)
+{
+	union record part = opened("cuIpcOpenMemHandle_v2", VA);
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_at(2000, record_taking(10, record_flagged(MS_CALL_PART, part))));
+	apply(&s, record_at(1000, record_taking(2000, opened("cudaIpcOpenMemHandle", VA))));
+	assert_live(&s, MS_SPACE_IMPORTED, 1, 0);
+	assert_int_equal(space_of(&s, MS_SPACE_IMPORTED)->allocs, 1);
+	apply_end_of(&s, "cudaIpcCloseMemHandle", VA, 0);
+	assert_int_equal(s.change.free, FREE_KNOWN);
+	assert_live(&s, MS_SPACE_IMPORTED, 0, 0);
+	assert_clean(&s);
+	state_fini(&s.state);
+}
+
 /* What was there before is not imported memory, and so no further reference to it. */
 static void test_opened_at_an_address_of_something_else(void **state)
 {
@@ -311,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_external_memory),
 		cmocka_unit_test(test_opened_twice_and_closed_twice),
 		cmocka_unit_test(test_closed_by_two_threads_at_once),
+		cmocka_unit_test(test_opened_by_a_part_of_a_call),
 		cmocka_unit_test(test_opened_at_an_address_of_something_else),
 		cmocka_unit_test(test_contexts_do_not_own_physical_memory),
 		cmocka_unit_test(test_exec_ends_everything),

@@ -415,7 +415,8 @@ static void apply_exec(struct process *process, const struct event *event, struc
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
 	blocks_end(process, 0, change);
 	process_forget(process);
-	process->was_running = false; /* the new program is traced from its beginning */
+	/* The new program is traced from its beginning. */
+	process->was_running = process->has_globals = false;
 }
 
 static void apply_attach(struct process *process, const struct event *event)

@@ -1,0 +1,740 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A very long random run over every kind of memory, against a model that has no index, no counter
+ * of references to be kept right, and no ledger: a few places of each kind, all of them looked
+ * through whenever something is asked.
+ */
+#include "physical.h"
+
+#define STEPS 1000000
+#define CHECK_EVERY 1000
+#define THREADS 4
+#define CONTEXTS 3
+#define DEVICE_OF_PRIMARY 0
+
+#define PLACES 28 /* of each family */
+#define GRAPH_PLACES 4
+#define FIRST_GRAPH_PLACE (PLACES - GRAPH_PLACES)
+#define HANDLES 6
+#define MEMORIES 128
+#define RANGE_PLACES 12
+#define EXECUTABLES 3
+
+enum family { POINTERS, ARRAYS, EXTERNALS, RANGES, FAMILIES, HANDLE_FAMILY = FAMILIES, MAPPINGS };
+
+struct block {
+	bool live;
+	uint64_t size, ts_ns;
+	size_t space, context, references;
+};
+
+struct memory {
+	bool live, named;
+	size_t handle, space, references;
+	uint64_t id, size, ts_ns;
+};
+
+struct mapping {
+	bool live;
+	uint64_t size, ts_ns;
+	uint64_t memory; /* its id; 0: unknown */
+};
+
+/* A free that has begun. */
+struct flight {
+	bool active, holds;
+	size_t family, place, count;
+	uint64_t ts_ns;
+	struct block block;
+	uint64_t memory;
+	struct mapping mappings[RANGE_PLACES];
+};
+
+struct totals {
+	uint64_t live, live_bytes, allocs, alloc_bytes, frees, free_bytes, implicit, implicit_bytes;
+};
+
+struct run {
+	struct scenario scenario;
+	uint64_t random, ids;
+	struct block blocks[FAMILIES][PLACES];
+	struct memory memories[MEMORIES];
+	struct mapping mappings[RANGE_PLACES];
+	struct flight flights[THREADS];
+	struct totals totals[MS_SPACES_COUNT]; /* all but what is live */
+	uint64_t missed_frees, unknown_frees, kept;
+};
+
+static const struct {
+	size_t places;
+	const char *free;
+} families[FAMILIES] = {
+	[POINTERS] = { FIRST_GRAPH_PLACE, "cuMemFree_v2" },
+	[ARRAYS] = { 6, "cuArrayDestroy" },
+	[EXTERNALS] = { 4, "cuDestroyExternalMemory" },
+	[RANGES] = { 5, "cuMemAddressFree" },
+};
+
+static const struct {
+	const char *symbol;
+	size_t family, space;
+} allocs[] = {
+	{ "cuMemAlloc_v2", POINTERS, MS_SPACE_DEVICE },
+	{ "cuMemAllocAsync", POINTERS, MS_SPACE_POOL },
+	{ "cuMemAllocManaged", POINTERS, MS_SPACE_MANAGED },
+	{ "cuMemHostAlloc", POINTERS, MS_SPACE_PINNED },
+	{ "cuMemHostRegister_v2", POINTERS, MS_SPACE_REGISTERED },
+	{ "cuIpcOpenMemHandle_v2", POINTERS, MS_SPACE_IMPORTED },
+	{ "cuExternalMemoryGetMappedBuffer", POINTERS, MS_SPACE_MAPPED },
+	{ "cuArrayCreate_v2", ARRAYS, MS_SPACE_ARRAY },
+	{ "cuImportExternalMemory", EXTERNALS, MS_SPACE_IMPORTED },
+	{ "cuMemAddressReserve", RANGES, MS_SPACE_RESERVED },
+};
+
+/* Nodes of the executable graphs, in order; no size: frees. The second one frees by itself. */
+static const struct {
+	size_t executable, place;
+	uint64_t size;
+} nodes[] = {
+	{ 0, FIRST_GRAPH_PLACE, 100 },    { 0, FIRST_GRAPH_PLACE + 1, 10 },
+	{ 0, FIRST_GRAPH_PLACE, 0 },      { 1, FIRST_GRAPH_PLACE + 2, 1000 },
+	{ 1, FIRST_GRAPH_PLACE + 3, 10 }, { 2, FIRST_GRAPH_PLACE + 1, 0 },
+	{ 2, FIRST_GRAPH_PLACE + 2, 0 },  { 2, 0, 0 },
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static uint64_t below(struct run *run, uint64_t bound)
+{
+	run->random = unit_random(run->random);
+	return (run->random >> 20) % bound;
+}
+
+/* Values of different families are often equal. */
+static uint64_t addr_of(size_t place)
+{
+	return VA + place * MIB;
+}
+
+static uint64_t context_of(size_t context)
+{
+	return 0xc000 + context;
+}
+
+static void feed(struct run *run, size_t thread, union record record)
+{
+	apply(&run->scenario, record_by(RECORD_PID + thread, record));
+}
+
+static uint64_t now(const struct run *run)
+{
+	return run->scenario.now_ns;
+}
+
+/* ---- totals ---------------------------------------------------------------------------------- */
+
+static void count_alloc(struct run *run, size_t space, uint64_t size)
+{
+	run->totals[space].allocs++;
+	run->totals[space].alloc_bytes += size;
+}
+
+static void count_free(struct run *run, size_t space, uint64_t size)
+{
+	run->totals[space].frees++;
+	run->totals[space].free_bytes += size;
+}
+
+static void count_live(struct totals *totals, bool live, size_t space, uint64_t size)
+{
+	totals[space].live += live;
+	totals[space].live_bytes += live ? size : 0;
+}
+
+/* ---- memory and mappings --------------------------------------------------------------------- */
+
+static struct memory *memory_of(struct run *run, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < MEMORIES; i++)
+		if (run->memories[i].live && run->memories[i].id == id)
+			return &run->memories[i];
+	return NULL;
+}
+
+static struct memory *memory_named(struct run *run, size_t handle)
+{
+	size_t i;
+
+	for (i = 0; i < MEMORIES; i++)
+		if (run->memories[i].live && run->memories[i].named &&
+		    run->memories[i].handle == handle)
+			return &run->memories[i];
+	return NULL;
+}
+
+/* Mapped, or about to be unmapped. */
+static bool is_mapped(const struct run *run, uint64_t id)
+{
+	size_t i, j;
+
+	for (i = 0; i < RANGE_PLACES; i++) {
+		if (run->mappings[i].live && run->mappings[i].memory == id)
+			return true;
+		for (j = 0; j < THREADS; j++)
+			if (run->flights[j].active && run->flights[j].mappings[i].live &&
+			    run->flights[j].mappings[i].memory == id)
+				return true;
+	}
+	return false;
+}
+
+static void end_if_unused(struct run *run, uint64_t id)
+{
+	struct memory *memory = memory_of(run, id);
+
+	if (!memory || memory->references || is_mapped(run, id))
+		return;
+	memory->live = false;
+	count_free(run, memory->space, memory->size);
+}
+
+static void step_create(struct run *run, size_t thread)
+{
+	size_t handle = below(run, HANDLES), i;
+	bool import = !below(run, 4);
+	struct memory *old = memory_named(run, handle);
+	union record record;
+
+	if (old && below(run, 8))
+		return; /* seldom: its release was not seen */
+	for (i = 0; i < MEMORIES && run->memories[i].live; i++)
+		;
+	assert_in_range(i, 0, MEMORIES - 1);
+	if (old) {
+		run->missed_frees++;
+		old->named = false;
+		old->references = 0;
+		old->live = is_mapped(run, old->id);
+	}
+	run->memories[i] = (struct memory){
+		.live = true,
+		.named = true,
+		.handle = handle,
+		.references = 1,
+		.id = ++run->ids,
+		.size = import ? 0 : below(run, MIB),
+		.space = import ? MS_SPACE_IMPORTED : MS_SPACE_PHYSICAL,
+	};
+	record = record_alloc(import ? "cuMemImportFromShareableHandle" : "cuMemCreate",
+			      addr_of(handle), run->memories[i].size);
+	feed(run, thread, import ? record_without(MS_KNOWN_SIZE, record) : record);
+	run->memories[i].ts_ns = now(run);
+	count_alloc(run, run->memories[i].space, run->memories[i].size);
+}
+
+static void step_retain(struct run *run, size_t thread)
+{
+	size_t place = below(run, RANGE_PLACES), handle = below(run, HANDLES);
+	struct mapping *mapping = &run->mappings[place];
+	struct memory *memory = mapping->live ? memory_of(run, mapping->memory) : NULL;
+
+	if (!memory || !mapping->size || (!memory->named && memory_named(run, handle)))
+		return;
+	if (!memory->named)
+		memory->handle = handle;
+	memory->named = true;
+	memory->references++;
+	feed(run, thread,
+	     record_memory("cuMemRetainAllocationHandle", addr_of(memory->handle),
+			   addr_of(place) + below(run, mapping->size)));
+}
+
+static void step_map(struct run *run, size_t thread)
+{
+	size_t place = below(run, RANGE_PLACES), handle = below(run, HANDLES);
+	struct mapping *mapping = &run->mappings[place], old = *mapping;
+	struct memory *memory = memory_named(run, handle);
+
+	if (old.live && below(run, 8))
+		return; /* seldom */
+	*mapping = (struct mapping){ .live = true,
+				     .size = below(run, MIB) + 1,
+				     .memory = memory ? memory->id : 0 };
+	run->ids++;
+	feed(run, thread, record_map(addr_of(place), mapping->size, addr_of(handle)));
+	mapping->ts_ns = now(run);
+	count_alloc(run, MS_SPACE_MAPPED, mapping->size);
+	if (!old.live)
+		return;
+	run->missed_frees++;
+	end_if_unused(run, old.memory);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static void step_alloc(struct run *run, size_t thread)
+{
+	size_t choice = below(run, COUNT(allocs)), family = allocs[choice].family;
+	size_t place = below(run, families[family].places), space = allocs[choice].space;
+	struct block *block = &run->blocks[family][place];
+	bool open = family == POINTERS && space == MS_SPACE_IMPORTED;
+	size_t context = below(run, CONTEXTS);
+	uint64_t size = open ? 0 : below(run, MIB);
+	union record record = record_alloc(allocs[choice].symbol, addr_of(place), size);
+
+	record = record_in(context_of(context), record);
+	if (open)
+		record = record_without(MS_KNOWN_SIZE, record);
+	if (!below(run, 16)) {
+		feed(run, thread, record_failed(2, record));
+		return;
+	}
+	if (block->live && !(open && block->space == space) && below(run, 8))
+		return; /* seldom: its free was not seen */
+	feed(run, thread, record);
+	if (open && block->live && block->space == space) {
+		block->references++;
+		return;
+	}
+	run->missed_frees += block->live;
+	run->ids++;
+	*block = (struct block){ true, size, now(run), space, context, 1 };
+	count_alloc(run, space, size);
+}
+
+static void end_context(struct run *run, size_t context)
+{
+	size_t family, i;
+
+	for (family = POINTERS; family <= EXTERNALS; family++) {
+		for (i = 0; i < PLACES; i++) {
+			struct block *block = &run->blocks[family][i];
+
+			if (!block->live || block->context != context)
+				continue;
+			block->live = false;
+			run->totals[block->space].implicit++;
+			run->totals[block->space].implicit_bytes += block->size;
+		}
+	}
+}
+
+static void step_context(struct run *run, size_t thread)
+{
+	size_t context = below(run, CONTEXTS);
+
+	if (below(run, 50))
+		return; /* seldom */
+	if (context)
+		feed(run, thread, record_context("cuCtxDestroy_v2", context_of(context), 1));
+	else
+		feed(run, thread,
+		     record_context("cuDevicePrimaryCtxReset_v2", 0, DEVICE_OF_PRIMARY));
+	end_context(run, context);
+}
+
+static void graph_free(struct run *run, struct block *block)
+{
+	if (block->live)
+		count_free(run, block->space, block->size);
+	block->live = false;
+}
+
+static void step_launch(struct run *run, size_t thread)
+{
+	size_t executable = below(run, EXECUTABLES), context = below(run, CONTEXTS), i;
+	union record record = record_launch("cuGraphLaunch", executable);
+
+	record = record_in(context_of(context), record);
+	if (!below(run, 8)) {
+		feed(run, thread, record_failed(1, record));
+		return;
+	}
+	feed(run, thread, record);
+	for (i = 0; i < COUNT(nodes); i++)
+		if (nodes[i].executable == executable && executable == 1)
+			graph_free(run, &run->blocks[POINTERS][nodes[i].place]);
+	for (i = 0; i < COUNT(nodes); i++) {
+		struct block *block = &run->blocks[POINTERS][nodes[i].place];
+
+		if (nodes[i].executable != executable)
+			continue;
+		if (!nodes[i].size) {
+			graph_free(run, block);
+		} else if (!block->live) {
+			*block = (struct block){ true,           nodes[i].size, now(run),
+						 MS_SPACE_GRAPH, context,       0 };
+			count_alloc(run, MS_SPACE_GRAPH, block->size);
+			run->ids++;
+		}
+	}
+}
+
+static void make_graphs(struct run *run)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(nodes); i++)
+		feed(run, 0,
+		     record_node(nodes[i].executable, addr_of(nodes[i].place), nodes[i].size));
+	for (i = 0; i < EXECUTABLES; i++) {
+		union record record = record_memory("cudaGraphInstantiateWithFlags", i, i);
+
+		record.call.size = i == 1;
+		record.call.known |= MS_KNOWN_SIZE;
+		feed(run, 0, record);
+	}
+}
+
+/* ---- frees: their beginnings ----------------------------------------------------------------- */
+
+static void take_mappings(struct run *run, struct flight *flight)
+{
+	size_t i;
+
+	for (i = flight->place; i < flight->place + flight->count; i++) {
+		if (!run->mappings[i].live || run->mappings[i].ts_ns > flight->ts_ns)
+			continue;
+		flight->mappings[i] = run->mappings[i];
+		flight->holds = true;
+		run->mappings[i].live = false;
+	}
+}
+
+static void take_memory(struct run *run, struct flight *flight)
+{
+	struct memory *memory = memory_named(run, flight->place);
+
+	if (!memory || memory->ts_ns > flight->ts_ns)
+		return;
+	flight->holds = true;
+	flight->memory = memory->id;
+	memory->named = --memory->references > 0;
+}
+
+static void take_block(struct run *run, struct flight *flight)
+{
+	struct block *block = &run->blocks[flight->family][flight->place];
+
+	if (!block->live || block->ts_ns > flight->ts_ns || block->references > 1)
+		return;
+	flight->holds = true;
+	flight->block = *block;
+	block->live = false;
+}
+
+static void take(struct run *run, struct flight *flight)
+{
+	if (flight->family == MAPPINGS)
+		take_mappings(run, flight);
+	else if (flight->family == HANDLE_FAMILY)
+		take_memory(run, flight);
+	else
+		take_block(run, flight);
+}
+
+static const char *free_symbol(size_t family)
+{
+	if (family == MAPPINGS)
+		return "cuMemUnmap";
+	return family == HANDLE_FAMILY ? "cuMemRelease" : families[family].free;
+}
+
+static uint64_t free_size(const struct flight *flight)
+{
+	return flight->count * MIB;
+}
+
+static void step_free_begin(struct run *run, size_t thread)
+{
+	struct flight *flight = &run->flights[thread];
+	bool lost = !below(run, 16);
+
+	memset(flight, 0, sizeof(*flight));
+	flight->active = true;
+	flight->family = below(run, 3) ? POINTERS : below(run, MAPPINGS + 1);
+	if (flight->family == MAPPINGS) {
+		flight->place = below(run, RANGE_PLACES);
+		flight->count = 1 + below(run, RANGE_PLACES - flight->place);
+		flight->count = below(run, 2) ? 1 : flight->count;
+	} else if (flight->family == HANDLE_FAMILY) {
+		flight->place = below(run, HANDLES);
+	} else {
+		flight->place = below(
+			run, flight->family == POINTERS ? PLACES : families[flight->family].places);
+	}
+	if (lost) {
+		flight->ts_ns = run->scenario.now_ns += 100;
+		return;
+	}
+	feed(run, thread,
+	     record_begin_of(free_symbol(flight->family), addr_of(flight->place),
+			     free_size(flight)));
+	flight->ts_ns = now(run);
+	take(run, flight);
+}
+
+/* ---- frees: their ends ----------------------------------------------------------------------- */
+
+static void finish(struct run *run, struct flight *flight)
+{
+	size_t i;
+
+	if (flight->family == HANDLE_FAMILY) {
+		end_if_unused(run, flight->memory);
+		return;
+	}
+	if (flight->family != MAPPINGS) {
+		count_free(run, flight->block.space, flight->block.size);
+		return;
+	}
+	for (i = 0; i < RANGE_PLACES; i++) {
+		if (!flight->mappings[i].live)
+			continue;
+		flight->mappings[i].live = false;
+		count_free(run, MS_SPACE_MAPPED, flight->mappings[i].size);
+		end_if_unused(run, flight->mappings[i].memory);
+	}
+}
+
+static void restore_mappings(struct run *run, struct flight *flight)
+{
+	size_t i;
+
+	for (i = 0; i < RANGE_PLACES; i++) {
+		struct mapping *held = &flight->mappings[i];
+
+		if (!held->live)
+			continue;
+		held->live = false;
+		if (run->mappings[i].live) {
+			run->missed_frees++;
+			end_if_unused(run, held->memory);
+		} else {
+			run->mappings[i] = *held;
+			run->mappings[i].live = true;
+		}
+	}
+}
+
+static void restore(struct run *run, struct flight *flight)
+{
+	struct memory *memory = memory_of(run, flight->memory);
+
+	if (flight->family == MAPPINGS) {
+		restore_mappings(run, flight);
+	} else if (flight->family == HANDLE_FAMILY) {
+		if (!memory)
+			return;
+		memory->references++;
+		if (!memory->named && !memory_named(run, flight->place)) {
+			memory->named = true;
+			memory->handle = flight->place;
+		}
+	} else if (run->blocks[flight->family][flight->place].live) {
+		run->missed_frees++;
+	} else {
+		run->blocks[flight->family][flight->place] = flight->block;
+	}
+}
+
+/* A failure that leaves memory nobody can name any more would fill up all places. */
+static bool may_fail(struct run *run, const struct flight *flight)
+{
+	const struct memory *named = memory_named(run, flight->place);
+
+	return flight->family != HANDLE_FAMILY || !flight->holds || !named ||
+	       named->id == flight->memory;
+}
+
+static void step_free_end(struct run *run, size_t thread)
+{
+	struct flight *flight = &run->flights[thread];
+	const char *symbol = free_symbol(flight->family);
+	union record record = record_free(symbol, addr_of(flight->place));
+	struct block *block;
+
+	if (flight->family == MAPPINGS)
+		record = record_unmap(addr_of(flight->place), free_size(flight));
+	record = record_at(flight->ts_ns, record);
+	if (!below(run, 12) && may_fail(run, flight)) {
+		feed(run, thread, record_failed(1, record));
+		if (flight->holds)
+			restore(run, flight);
+		flight->active = false;
+		return;
+	}
+	feed(run, thread, record);
+	block = flight->family < FAMILIES ? &run->blocks[flight->family][flight->place] : NULL;
+	if (!flight->holds && block && block->live && block->references > 1) {
+		block->references--;
+		run->kept++;
+	} else {
+		if (!flight->holds)
+			take(run, flight);
+		if (flight->holds)
+			finish(run, flight);
+		else
+			run->unknown_frees++;
+	}
+	flight->active = false;
+}
+
+/* ---- comparison ------------------------------------------------------------------------------ */
+
+static void compare_places(struct run *run)
+{
+	const struct process *process = first_process(&run->scenario);
+	static const enum ms_key keys[] = { MS_KEY_POINTER, MS_KEY_ARRAY, MS_KEY_EXTERNAL,
+					    MS_KEY_RANGE };
+	const struct allocation *found;
+	size_t family, i;
+
+	for (family = 0; family < FAMILIES; family++) {
+		for (i = 0; i < PLACES; i++) {
+			const struct block *block = &run->blocks[family][i];
+
+			found = ledger_find(&process->ledgers[keys[family]], addr_of(i));
+			assert_int_equal(found != NULL, block->live);
+			if (found)
+				assert_int_equal(found->space, block->space);
+		}
+	}
+	for (i = 0; i < RANGE_PLACES; i++) {
+		found = ledger_find(&process->ledgers[MS_KEY_MAPPING], addr_of(i));
+		assert_int_equal(found != NULL, run->mappings[i].live);
+		if (found)
+			assert_int_equal(found->size_bytes, run->mappings[i].size);
+	}
+	for (i = 0; i < HANDLES; i++) {
+		const struct memory *memory = memory_named(run, i);
+
+		found = ledger_find(&process->ledgers[MS_KEY_HANDLE], addr_of(i));
+		assert_int_equal(found ? found->references : 0, memory ? memory->references : 0);
+	}
+}
+
+static void compare(struct run *run)
+{
+	const struct process *process = first_process(&run->scenario);
+	struct totals expected[MS_SPACES_COUNT];
+	size_t i, j;
+
+	memcpy(expected, run->totals, sizeof(expected));
+	for (i = 0; i < FAMILIES; i++)
+		for (j = 0; j < PLACES; j++)
+			count_live(expected, run->blocks[i][j].live, run->blocks[i][j].space,
+				   run->blocks[i][j].size);
+	for (i = 0; i < MEMORIES; i++)
+		count_live(expected, run->memories[i].live, run->memories[i].space,
+			   run->memories[i].size);
+	for (i = 0; i < RANGE_PLACES; i++)
+		count_live(expected, run->mappings[i].live, MS_SPACE_MAPPED, run->mappings[i].size);
+	for (i = 0; i < MS_SPACES_COUNT; i++) {
+		const struct space_total *total = &process->spaces[i];
+
+		assert_int_equal(total->live_count, expected[i].live);
+		assert_int_equal(total->live_bytes, expected[i].live_bytes);
+		assert_int_equal(total->allocs, expected[i].allocs);
+		assert_int_equal(total->alloc_bytes, expected[i].alloc_bytes);
+		assert_int_equal(total->frees, expected[i].frees);
+		assert_int_equal(total->free_bytes, expected[i].free_bytes);
+		assert_int_equal(total->implicit_frees, expected[i].implicit);
+		assert_int_equal(total->implicit_bytes, expected[i].implicit_bytes);
+	}
+	assert_int_equal(process->missed_frees, run->missed_frees);
+	assert_int_equal(process->unknown_frees, run->unknown_frees);
+	assert_int_equal(run->scenario.state.allocations, run->ids);
+	compare_places(run);
+}
+
+static void step(struct run *run)
+{
+	size_t thread = below(run, THREADS);
+
+	if (run->flights[thread].active) {
+		step_free_end(run, thread);
+		return;
+	}
+	switch (below(run, 12)) {
+	case 0:
+		step_create(run, thread);
+		break;
+	case 1:
+		step_map(run, thread);
+		break;
+	case 2:
+		step_retain(run, thread);
+		break;
+	case 3:
+		step_launch(run, thread);
+		break;
+	case 4:
+		step_context(run, thread);
+		break;
+	case 5:
+	case 6:
+	case 7:
+	case 8:
+		step_alloc(run, thread);
+		break;
+	default:
+		step_free_begin(run, thread);
+	}
+}
+
+static void random_run(uint64_t seed, size_t steps)
+{
+	static struct run run;
+	size_t i;
+
+	memset(&run, 0, sizeof(run));
+	run.random = seed;
+	feed(&run, 0, record_process(MS_TYPE_ATTACH, "random", 0));
+	feed(&run, 0, record_context("cuDevicePrimaryCtxRetain", context_of(0), DEVICE_OF_PRIMARY));
+	make_graphs(&run);
+	for (i = 1; i <= steps; i++) {
+		step(&run);
+		if (i % CHECK_EVERY == 0)
+			compare(&run);
+	}
+
+	/* It has gone through everything, and often. */
+	assert_true(run.missed_frees > steps / 500);
+	assert_true(run.unknown_frees > steps / 500);
+	assert_true(run.kept > steps / 1000);
+	for (i = 1; i < MS_SPACES_COUNT; i++)
+		assert_true(run.totals[i].frees > steps / 500);
+	for (i = 0; i < COUNT(allocs); i++)
+		assert_true(run.totals[allocs[i].space].implicit > steps / 5000 ||
+			    allocs[i].family == RANGES);
+	feed(&run, 0, record_exit(0));
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		assert_int_equal(space_of(&run.scenario, i)->exit_count,
+				 run.scenario.change.implicit[i].count);
+	state_fini(&run.scenario.state);
+}
+
+static void test_a_long_random_run(void **state)
+{
+	(void)state;
+	random_run(1, STEPS);
+}
+
+static void test_another_random_run(void **state)
+{
+	(void)state;
+	random_run(0x123456789abcdef, STEPS / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_long_random_run),
+		cmocka_unit_test(test_another_random_run),
+	};
+
+	return unit_run("state: against a naive model", tests);
+}

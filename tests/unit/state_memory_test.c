@@ -298,6 +298,26 @@ static void test_failed_releases_of_references(void **state)
 	state_fini(&s.state);
 }
 
+/* ... or when the memory is gone and the handle is another one's. */
+static void test_a_failed_release_of_displaced_memory(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	create(&s, H, MIB);
+	apply(&s, record_map(VA, MIB, H));
+	retain(&s, H, VA);
+	unmap(&s, VA, MIB);
+	apply(&s, record_begin_of("cuMemRelease", H, 0));
+	apply(&s, record_by(OTHER_THREAD, record_alloc("cuMemCreate", H, 5)));
+	assert_live(&s, MS_SPACE_PHYSICAL, 1, 5);
+	apply(&s, record_failed(1, record_free("cuMemRelease", H)));
+	release(&s, H);
+	assert_int_equal(s.change.free, FREE_KNOWN);
+	assert_live(&s, MS_SPACE_PHYSICAL, 0, 0);
+	state_fini(&s.state);
+}
+
 static void test_failed_creations_and_mappings(void **state)
 {
 	struct scenario s = { 0 };
@@ -457,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_a_failed_unmap_does_not_replace_the_successor),
 		cmocka_unit_test(test_a_failed_release_keeps_the_handle),
 		cmocka_unit_test(test_failed_releases_of_references),
+		cmocka_unit_test(test_a_failed_release_of_displaced_memory),
 		cmocka_unit_test(test_failed_creations_and_mappings),
 		cmocka_unit_test(test_lost_beginnings),
 		cmocka_unit_test(test_lost_beginning_of_an_unmap_of_several),

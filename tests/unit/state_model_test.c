@@ -1,69 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A very long random run over every kind of memory, against a model that has no index, no counter
- * of references to be kept right, and no ledger: a few places of each kind, all of them looked
- * through whenever something is asked.
+ * A very long random run over every kind of memory, against a naive model.
  */
-#include "physical.h"
+#include "naive.h"
 
 #define STEPS 1000000
 #define CHECK_EVERY 1000
-#define THREADS 4
+#define EXECUTABLES 3
 #define CONTEXTS 3
 #define DEVICE_OF_PRIMARY 0
 
-#define PLACES 28 /* of each family */
-#define GRAPH_PLACES 4
-#define FIRST_GRAPH_PLACE (PLACES - GRAPH_PLACES)
-#define HANDLES 6
-#define MEMORIES 128
-#define RANGE_PLACES 12
-#define EXECUTABLES 3
-
-enum family { POINTERS, ARRAYS, EXTERNALS, RANGES, FAMILIES, HANDLE_FAMILY = FAMILIES, MAPPINGS };
-
-struct block {
-	bool live;
-	uint64_t size, ts_ns;
-	size_t space, context, references;
-};
-
-struct memory {
-	bool live, named;
-	size_t handle, space, references;
-	uint64_t id, size, ts_ns;
-};
-
-struct mapping {
-	bool live;
-	uint64_t size, ts_ns;
-	uint64_t memory; /* its id; 0: unknown */
-};
-
-/* A free that has begun. */
-struct flight {
-	bool active, holds;
-	size_t family, place, count;
-	uint64_t ts_ns;
-	struct block block;
-	uint64_t memory;
-	struct mapping mappings[RANGE_PLACES];
-};
-
-struct totals {
-	uint64_t live, live_bytes, allocs, alloc_bytes, frees, free_bytes, implicit, implicit_bytes;
-};
-
-struct run {
-	struct scenario scenario;
-	uint64_t random, ids;
-	struct block blocks[FAMILIES][PLACES];
-	struct memory memories[MEMORIES];
-	struct mapping mappings[RANGE_PLACES];
-	struct flight flights[THREADS];
-	struct totals totals[MS_SPACES_COUNT]; /* all but what is live */
-	uint64_t missed_frees, unknown_frees, kept;
-};
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct {
 	size_t places;
@@ -102,103 +49,12 @@ static const struct {
 	{ 2, FIRST_GRAPH_PLACE + 2, 0 },  { 2, 0, 0 },
 };
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-static uint64_t below(struct run *run, uint64_t bound)
-{
-	run->random = unit_random(run->random);
-	return (run->random >> 20) % bound;
-}
-
-/* Values of different families are often equal. */
-static uint64_t addr_of(size_t place)
-{
-	return VA + place * MIB;
-}
-
 static uint64_t context_of(size_t context)
 {
 	return 0xc000 + context;
 }
 
-static void feed(struct run *run, size_t thread, union record record)
-{
-	apply(&run->scenario, record_by(RECORD_PID + thread, record));
-}
-
-static uint64_t now(const struct run *run)
-{
-	return run->scenario.now_ns;
-}
-
-/* ---- totals ---------------------------------------------------------------------------------- */
-
-static void count_alloc(struct run *run, size_t space, uint64_t size)
-{
-	run->totals[space].allocs++;
-	run->totals[space].alloc_bytes += size;
-}
-
-static void count_free(struct run *run, size_t space, uint64_t size)
-{
-	run->totals[space].frees++;
-	run->totals[space].free_bytes += size;
-}
-
-static void count_live(struct totals *totals, bool live, size_t space, uint64_t size)
-{
-	totals[space].live += live;
-	totals[space].live_bytes += live ? size : 0;
-}
-
 /* ---- memory and mappings --------------------------------------------------------------------- */
-
-static struct memory *memory_of(struct run *run, uint64_t id)
-{
-	size_t i;
-
-	for (i = 0; i < MEMORIES; i++)
-		if (run->memories[i].live && run->memories[i].id == id)
-			return &run->memories[i];
-	return NULL;
-}
-
-static struct memory *memory_named(struct run *run, size_t handle)
-{
-	size_t i;
-
-	for (i = 0; i < MEMORIES; i++)
-		if (run->memories[i].live && run->memories[i].named &&
-		    run->memories[i].handle == handle)
-			return &run->memories[i];
-	return NULL;
-}
-
-/* Mapped, or about to be unmapped. */
-static bool is_mapped(const struct run *run, uint64_t id)
-{
-	size_t i, j;
-
-	for (i = 0; i < RANGE_PLACES; i++) {
-		if (run->mappings[i].live && run->mappings[i].memory == id)
-			return true;
-		for (j = 0; j < THREADS; j++)
-			if (run->flights[j].active && run->flights[j].mappings[i].live &&
-			    run->flights[j].mappings[i].memory == id)
-				return true;
-	}
-	return false;
-}
-
-static void end_if_unused(struct run *run, uint64_t id)
-{
-	struct memory *memory = memory_of(run, id);
-
-	if (!memory || memory->references || is_mapped(run, id))
-		return;
-	memory->live = false;
-	count_free(run, memory->space, memory->size);
-}
 
 static void step_create(struct run *run, size_t thread)
 {

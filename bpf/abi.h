@@ -116,7 +116,7 @@ enum ms_action {
 
 	/* Of a call about graphs: */
 	MS_ACTION_GRAPH_NODE,   /* a node of graph `src` that will allocate `size` bytes at `addr`,
-			       * or free `addr` if there is no size */
+			       * or free `addr` if there is no size, or run graph `addr` */
 	MS_ACTION_GRAPH_COPY,   /* `addr` is a copy of graph `src` */
 	MS_ACTION_GRAPH_INSERT, /* the nodes of graph `src` are now also in graph `addr` */
 	MS_ACTION_GRAPH_INSTANTIATE,  /* `addr` is an executable copy of `src`, with flags `size` */
@@ -159,9 +159,12 @@ enum ms_source_kind {
 			   * counts them */
 	MS_FROM_FORMAT, /* bytes of an array element: CUarray_format, channels at argument + offset */
 	MS_FROM_CHANNELS, /* the same from a cudaChannelFormatDesc */
-	MS_FROM_NODE_ADDR, /* CUgraphNodeParams at argument: address that the node allocates or frees */
-	MS_FROM_NODE_SIZE, /* ... and how many bytes it allocates */
-	MS_FROM_STRING,    /* NUL-terminated string that the argument points to */
+	MS_FROM_NODE_ADDR, /* CUgraphNodeParams at argument: address that the node allocates or frees,
+			    * or child graph */
+	MS_FROM_NODE_SIZE,  /* ... and how many bytes it allocates */
+	MS_FROM_POOL_VALUE, /* attribute of a pool, at argument; `offset`: which argument says which
+			     * attribute; only read after the call succeeded */
+	MS_FROM_STRING,     /* NUL-terminated string that the argument points to */
 	/* Dimensions of a launch grid and block, six 32-bit numbers: */
 	MS_FROM_ARGS6, /* six arguments, starting with this one */
 	MS_FROM_DIM3S, /* two dim3 by value, two arguments each */

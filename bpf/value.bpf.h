@@ -182,12 +182,24 @@ static __always_inline int read_channels(__u64 *bytes, __u64 addr)
 	return *bytes ? 0 : -1;
 }
 
+/* CUmemPool_attribute, and the same numbers in cudaMemPoolAttr. */
+#define CU_MEMPOOL_ATTR_RELEASE_THRESHOLD 4 /* the first of 64 bits, the others are an int */
+#define CU_MEMPOOL_ATTR_USED_MEM_HIGH 8     /* the last one whose width we know */
+
+static __always_inline int read_pool_value(__u64 *value, __u64 addr, __u32 attribute)
+{
+	if (attribute < CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+		return read_u32(value, addr);
+	return attribute <= CU_MEMPOOL_ATTR_USED_MEM_HIGH ? read_u64(value, addr) : -1;
+}
+
 /* CUgraphNodeParams: the type, then (at 16) what goes with it. */
+#define CU_GRAPH_NODE_TYPE_GRAPH 4
 #define CU_GRAPH_NODE_TYPE_MEM_ALLOC 10
 #define CU_GRAPH_NODE_TYPE_MEM_FREE 11
 #define MS_NODE_ALLOC_SIZE 120
 #define MS_NODE_ALLOC_ADDR 128
-#define MS_NODE_FREE_ADDR 16
+#define MS_NODE_FREE_ADDR 16 /* of a child graph: its handle */
 
 static __always_inline int read_node(__u64 *value, __u64 addr, bool size)
 {
@@ -197,7 +209,7 @@ static __always_inline int read_node(__u64 *value, __u64 addr, bool size)
 		return -1;
 	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
 		return read_u64(value, addr + (size ? MS_NODE_ALLOC_SIZE : MS_NODE_ALLOC_ADDR));
-	if (type == CU_GRAPH_NODE_TYPE_MEM_FREE && !size)
+	if ((type == CU_GRAPH_NODE_TYPE_MEM_FREE || type == CU_GRAPH_NODE_TYPE_GRAPH) && !size)
 		return read_u64(value, addr + MS_NODE_FREE_ADDR);
 	return -1;
 }
@@ -246,6 +258,10 @@ __noinline int ms_value_read(const struct ms_frame *frame, __u32 packed, __u64 *
 		return read_format(value, arg + source.offset);
 	case MS_FROM_CHANNELS:
 		return read_channels(value, arg);
+	case MS_FROM_POOL_VALUE:
+		if (frame->record.call.result != MS_CUDA_SUCCESS)
+			return -1;
+		return read_pool_value(value, arg, value_arg(frame, source.offset));
 	case MS_FROM_NODE_ADDR:
 	case MS_FROM_NODE_SIZE:
 		if (frame->record.call.result != MS_CUDA_SUCCESS)
@@ -289,7 +305,10 @@ __noinline __u64 ms_extent_bytes(__u64 width, __u64 height, __u64 depth, __u64 l
 {
 	__u64 elements = 0;
 
-	for (__u32 level = 0; level < MS_MAX_LEVELS && level < levels; level++) {
+	for (__u32 level = 0; level < MS_MAX_LEVELS; level++) {
+		/* None are one, and more than there can be are as many as there can be. */
+		if (level && (level >= levels || !(width | height | depth)))
+			break;
 		elements += (width ? width : 1) * (height ? height : 1) * (depth ? depth : 1);
 		width /= 2;
 		height /= 2;

@@ -147,15 +147,29 @@ static int capture_end(struct process *process, const struct ms_call *call)
 	return err;
 }
 
+/* What a child graph does its parent does. The only kind that may have memory is moved there. */
+static int add_node(struct map *graphs, const struct ms_call *call)
+{
+	const struct node node = { call->addr, call->known & MS_KNOWN_SIZE ? call->size : 0 };
+	int err;
+
+	if (!(call->known & MS_KNOWN_ADDR))
+		return 0;
+	if (node.size_bytes || !graph_at(graphs, call->addr))
+		return graph_append(graphs, call->src, node);
+	err = graph_insert(graphs, call->src, graphs, call->addr);
+	graph_remove(graphs, call->addr);
+	return err;
+}
+
 int graphs_apply(struct process *process, const struct event *event)
 {
 	const struct ms_call *call = event->call;
 	struct map *graphs = &process->graphs;
-	const struct node node = { call->addr, call->known & MS_KNOWN_SIZE ? call->size : 0 };
 
 	switch (event->probe->spec.action) {
 	case MS_ACTION_GRAPH_NODE:
-		return call->known & MS_KNOWN_ADDR ? graph_append(graphs, call->src, node) : 0;
+		return add_node(graphs, call);
 	case MS_ACTION_GRAPH_COPY:
 		graph_remove(graphs, call->addr);
 		return graph_insert(graphs, call->addr, graphs, call->src);

@@ -12,7 +12,7 @@
 
 void graphs_fini(struct process *process);
 
-/* A successful call with a MS_ACTION_GRAPH_... or MS_ACTION_CAPTURE_... Returns 0 or -ENOMEM. */
+/* A call with a MS_ACTION_GRAPH_... or MS_ACTION_CAPTURE_... Returns 0 or -ENOMEM. */
 int graphs_apply(struct process *process, const struct event *event);
 
 /* One that failed: a capture that something has made invalid is over all the same. */

@@ -281,7 +281,7 @@ static int apply_memory(struct process *process, const struct event *event)
 
 /* ---- copies, memsets, synchronisation -------------------------------------------------------- */
 
-enum side { SIDE_HOST, SIDE_DEVICE, SIDE_UNKNOWN };
+enum side { SIDE_HOST, SIDE_DEVICE, SIDE_ARRAY, SIDE_UNKNOWN };
 
 /*
  * Where an address lies. One that no allocation contains is pageable host memory, unless there may be
@@ -293,6 +293,8 @@ static enum side side_of(struct process *process, uint64_t addr)
 	const struct allocation *found = NULL;
 	size_t i;
 
+	if (ledger_find(&process->ledgers[MS_KEY_ARRAY], addr))
+		return SIDE_ARRAY; /* its handle */
 	for (i = 0; !found && i < sizeof(keys) / sizeof(*keys); i++)
 		found = ledger_containing(&process->ledgers[keys[i]], addr);
 	if (found)
@@ -308,9 +310,10 @@ static enum side side_of(struct process *process, uint64_t addr)
 /* What the driver finds out by itself if the program does not say, from what is live. */
 static enum ms_direction direction_of(struct process *process, const struct ms_call *call)
 {
-	static const enum ms_direction directions[2][2] = {
-		{ MS_DIRECTION_HTOH, MS_DIRECTION_HTOD },
-		{ MS_DIRECTION_DTOH, MS_DIRECTION_DTOD },
+	static const enum ms_direction directions[3][3] = {
+		{ MS_DIRECTION_HTOH, MS_DIRECTION_HTOD, MS_DIRECTION_HTOA },
+		{ MS_DIRECTION_DTOH, MS_DIRECTION_DTOD, MS_DIRECTION_DTOA },
+		{ MS_DIRECTION_ATOH, MS_DIRECTION_ATOD, MS_DIRECTION_ATOA },
 	};
 	enum side from, to;
 

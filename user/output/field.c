@@ -119,6 +119,9 @@ static struct field_value get_size_bytes(source_t *source)
 	if (op_of(source) == MS_OP_FREE)
 		return number(source->change->has_allocation && allocation->size_known,
 			      allocation->size_bytes);
+	/* There these are flags. */
+	if (source->event->probe->spec.action == MS_ACTION_GRAPH_INSTANTIATE)
+		return UNKNOWN;
 	return number(knows(source, MS_KNOWN_SIZE), call_of(source)->size);
 }
 

@@ -20,7 +20,7 @@ account() {
 
 # trace_rows WORKLOAD: what it expects to `want`
 trace_rows() {
-	trace --json -e all -o events.jsonl -- "$WORKLOADS/$1" > want
+	trace --json --follow -e all -o events.jsonl -- "$WORKLOADS/$1" > want
 }
 
 # matches WORKLOAD

@@ -100,7 +100,17 @@ void rows_expect(const struct row *row)
 	put(row->grid, UNKNOWN);
 	put(row->block, UNKNOWN);
 	put(row->shared, UNKNOWN);
-	puts(row->nested ? " true" : " false");
+	put(row->nested ? "true" : "false", NULL);
+	put(row->live, UNKNOWN);
+	put(row->backing, UNKNOWN);
+	put(row->freed, strcmp(row->op, "free") || row->result ? UNKNOWN : "known");
+	put(row->captured ? "captured" : UNKNOWN, NULL);
+	put(row->graph, UNKNOWN);
+	put(row->free_bytes, UNKNOWN);
+	put(row->attribute, UNKNOWN);
+	put(row->made, UNKNOWN);
+	put(row->ended, UNKNOWN);
+	putchar('\n');
 }
 
 char *rows_long_name(size_t length)

@@ -43,6 +43,7 @@ __attribute__((format(printf, 1, 2))) const char *rows_text(const char *format, 
 #define HEX(value) rows_text("0x%" PRIx64, (uint64_t)(value))
 #define DEC(value) rows_text("%" PRId64, (int64_t)(value))
 #define DIMS(d) rows_text("%u,%u,%u", (d)[0], (d)[1], (d)[2])
+#define AMOUNT(space, count, bytes) rows_text("%s:%d:%" PRIu64, space, count, (uint64_t)(bytes))
 #define UNKNOWN "-"
 
 /* What is left out does not apply to the event, or is unknown. */
@@ -64,6 +65,15 @@ struct row {
 	const char *block;
 	const char *shared;
 	bool nested;
+	const char *live;    /* after it; only of what rows-filter.jq shows it of */
+	const char *backing; /* pool or handle */
+	const char *freed;   /* left out: known, if the free succeeded */
+	bool captured;
+	const char *graph;
+	const char *free_bytes;
+	const char *attribute;
+	const char *made; /* AMOUNT() */
+	const char *ended;
 };
 
 #define EXPECT(...) rows_expect(&(struct row){ __VA_ARGS__ })

@@ -30,12 +30,7 @@ CUstream rows_driver_stream(void)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-struct block {
-	uint64_t addr, size;
-	const char *space;
-};
-
-static void free_block(const char *api, const struct block *block)
+void rows_driver_free(const char *api, const struct block *block)
 {
 	CALL(CUDA_SUCCESS, api, block->addr);
 	EXPECT(.op = "free", .api = api, .addr = HEX(block->addr), .size = DEC(block->size),
@@ -50,7 +45,7 @@ static void free_in_vain(const char *api, uint64_t addr, CUresult wanted)
 }
 
 /* Functions of (address to be written, size, flags). */
-static struct block allocate(const char *api, const char *space, uint64_t size, uint64_t flags)
+struct block rows_driver_allocate(const char *api, const char *space, uint64_t size, uint64_t flags)
 {
 	struct block block = { .size = size, .space = space };
 
@@ -63,7 +58,7 @@ static struct block allocate(const char *api, const char *space, uint64_t size, 
 /* ---- contexts -------------------------------------------------------------------------------- */
 
 /* `device_arg`: which argument the device is; the flags are before it. */
-static CUcontext create(const char *api, unsigned int device_arg, int device, CUresult wanted)
+CUcontext rows_driver_create(const char *api, unsigned int device_arg, int device, CUresult wanted)
 {
 	CUcontext context = NULL;
 	uint64_t args[ROWS_ARGS] = { P(&context) };
@@ -125,10 +120,11 @@ static void creations(CUcontext below)
 	};
 
 	for (size_t i = 0; i < MANY(rows); i++) {
-		CUcontext context = create(rows[i].create, rows[i].device_arg, 1, CUDA_SUCCESS);
+		CUcontext context =
+			rows_driver_create(rows[i].create, rows[i].device_arg, 1, CUDA_SUCCESS);
 
-		create(rows[i].create, rows[i].device_arg, rows[i].no_device,
-		       CUDA_ERROR_INVALID_DEVICE);
+		rows_driver_create(rows[i].create, rows[i].device_arg, rows[i].no_device,
+				   CUDA_ERROR_INVALID_DEVICE);
 		of_context(rows[i].destroy, context, CUDA_SUCCESS, below, 0);
 		of_context(rows[i].destroy, context, CUDA_ERROR_INVALID_CONTEXT, below, 0);
 	}
@@ -147,11 +143,13 @@ static void primary_ends(void)
 		struct block block;
 
 		of_context("cuCtxSetCurrent", primary, CUDA_SUCCESS, primary, 1);
-		allocate("cuMemAlloc_v2", "device", 70001, 0);
-		of_device(ends[i], 1, CUDA_SUCCESS);
+		rows_driver_allocate("cuMemAlloc_v2", "device", 70001, 0);
+		CALL(CUDA_SUCCESS, ends[i], DIRTY(1));
+		EXPECT(.op = "context", .api = ends[i], .device = DEC(1),
+		       .ended = AMOUNT("device", 1, 70001));
 		retain(1);
-		block = allocate("cuMemAlloc_v2", "device", 70001, 0);
-		free_block("cuMemFree_v2", &block);
+		block = rows_driver_allocate("cuMemAlloc_v2", "device", 70001, 0);
+		rows_driver_free("cuMemFree_v2", &block);
 		of_context("cuCtxSetCurrent", NULL, CUDA_SUCCESS, NULL, 0);
 		of_device("cuDevicePrimaryCtxRelease_v2", 1, CUDA_SUCCESS);
 		if (strstr(ends[i], "Reset")) /* which did not release */
@@ -171,7 +169,7 @@ static void contexts(void)
 	of_context("cuCtxSetCurrent", primary, CUDA_SUCCESS, primary, 0);
 	creations(primary);
 
-	other = create("cuCtxCreate_v2", 2, 1, CUDA_SUCCESS);
+	other = rows_driver_create("cuCtxCreate_v2", 2, 1, CUDA_SUCCESS);
 	pop("cuCtxPopCurrent", &popped, primary, 0);
 	of_context("cuCtxPushCurrent", other, CUDA_SUCCESS, other, 1);
 	pop("cuCtxPopCurrent_v2", NULL, primary, 0);
@@ -230,7 +228,7 @@ static void pitched(void)
 	block.size = pitch * 7; /* not 1001 * 7 */
 	EXPECT(.op = "alloc", .api = "cuMemAllocPitch_v2", .addr = HEX(block.addr),
 	       .size = DEC(block.size), .space = "device");
-	free_block("cuMemFree_v2", &block);
+	rows_driver_free("cuMemFree_v2", &block);
 
 	pitched_in_vain(1003, 1ull << 33);
 	pitched_in_vain(1ull << 34, 1005);
@@ -253,17 +251,17 @@ static void registered(const char *api, size_t size)
 	EXPECT(.op = "alloc", .api = api, .result = again, .addr = HEX(block.addr + 8),
 	       .size = DEC(size << 32), .space = "registered");
 	free_in_vain("cuMemHostUnregister", block.addr + 1, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-	free_block("cuMemHostUnregister", &block);
+	rows_driver_free("cuMemHostUnregister", &block);
 }
 
 static void allocations(void)
 {
-	struct block device = allocate("cuMemAlloc_v2", "device", 100003, 0);
-	struct block managed =
-		allocate("cuMemAllocManaged", "managed", 20011, DIRTY(CU_MEM_ATTACH_GLOBAL));
-	struct block pinned = allocate("cuMemAllocHost_v2", "pinned", 30011, 0);
-	struct block mapped =
-		allocate("cuMemHostAlloc", "pinned", 40009, DIRTY(CU_MEMHOSTALLOC_PORTABLE));
+	struct block device = rows_driver_allocate("cuMemAlloc_v2", "device", 100003, 0);
+	struct block managed = rows_driver_allocate("cuMemAllocManaged", "managed", 20011,
+						    DIRTY(CU_MEM_ATTACH_GLOBAL));
+	struct block pinned = rows_driver_allocate("cuMemAllocHost_v2", "pinned", 30011, 0);
+	struct block mapped = rows_driver_allocate("cuMemHostAlloc", "pinned", 40009,
+						   DIRTY(CU_MEMHOSTALLOC_PORTABLE));
 
 	allocate_narrow("cuMemAlloc", "device", 4001);
 	allocate_narrow("cuMemAllocHost", "pinned", 0xfffff003);
@@ -282,67 +280,10 @@ static void allocations(void)
 	CALL(CUDA_ERROR_NOT_SUPPORTED, "cuMemFree", DIRTY(device.addr));
 	EXPECT(.op = "free", .api = "cuMemFree", .result = CUDA_ERROR_NOT_SUPPORTED,
 	       .addr = HEX((uint32_t)device.addr));
-	free_block("cuMemFreeHost", &pinned);
-	free_block("cuMemFree_v2", &device);
-	free_block("cuMemFreeHost", &mapped);
-	free_block("cuMemFree_v2", &managed);
-}
-
-/* ---- stream-ordered allocations -------------------------------------------------------------- */
-
-static void free_async(const char *api, const struct block *block)
-{
-	CUstream stream = rows_driver_stream();
-
-	CALL(CUDA_SUCCESS, api, block->addr, P(stream));
-	EXPECT(.op = "free", .api = api, .addr = HEX(block->addr), .size = DEC(block->size),
-	       .stream = HEX(stream), .space = block->space);
-	stream = rows_driver_stream();
-	CALL(CUDA_ERROR_INVALID_VALUE, api, block->addr, P(stream));
-	EXPECT(.op = "free", .api = api, .result = CUDA_ERROR_INVALID_VALUE,
-	       .addr = HEX(block->addr), .stream = HEX(stream));
-}
-
-/* With pool: of cuMemAllocFromPoolAsync. */
-static void allocate_async(const char *api, uint64_t size, CUmemoryPool pool, CUresult wanted,
-			   const char *free_api)
-{
-	struct block block = { .size = size, .space = "pool" };
-	CUstream stream = rows_driver_stream();
-	uint64_t args[ROWS_ARGS] = { P(&block.addr), size, pool ? P(pool) : P(stream), P(stream) };
-
-	rows_call(api, rows_driver_symbol(api), wanted, args);
-	EXPECT(.op = "alloc", .api = api, .result = wanted, .size = DEC(size),
-	       .addr = wanted == CUDA_SUCCESS ? HEX(block.addr) : UNKNOWN, .stream = HEX(stream),
-	       .space = "pool");
-	if (free_api)
-		free_async(free_api, &block);
-}
-
-static void pools(void)
-{
-	const CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-				       .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
-	static const struct {
-		const char *alloc, *from_pool, *free;
-		uint64_t size;
-	} rows[] = {
-		{ "cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemFreeAsync", 50021 },
-		{ "cuMemAllocAsync_ptsz", "cuMemAllocFromPoolAsync_ptsz", "cuMemFreeAsync_ptsz",
-		  60013 },
-	};
-	CUmemoryPool pool;
-
-	NEED(cuMemPoolCreate(&pool, &props));
-	for (size_t i = 0; i < MANY(rows); i++) {
-		uint64_t size = rows[i].size;
-
-		allocate_async(rows[i].alloc, size, NULL, CUDA_SUCCESS, rows[i].free);
-		allocate_async(rows[i].alloc, size << 30, NULL, CUDA_ERROR_OUT_OF_MEMORY, NULL);
-		allocate_async(rows[i].from_pool, size + 2, pool, CUDA_SUCCESS, rows[i].free);
-		allocate_async(rows[i].from_pool, size << 29, pool, CUDA_ERROR_OUT_OF_MEMORY, NULL);
-	}
-	NEED(cuMemPoolDestroy(pool));
+	rows_driver_free("cuMemFreeHost", &pinned);
+	rows_driver_free("cuMemFree_v2", &device);
+	rows_driver_free("cuMemFreeHost", &mapped);
+	rows_driver_free("cuMemFree_v2", &managed);
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -450,6 +391,47 @@ static void launch_long(CUmodule module, size_t length)
 	free(name);
 }
 
+/* ---- variables of modules -------------------------------------------------------------------- */
+
+/* Once it knows of one, the program may know of others: any address may be a device's. */
+static void copy_default(CUdeviceptr dst, CUdeviceptr src, const char *direction)
+{
+	static char host[16];
+
+	CALL(CUDA_SUCCESS, "cuMemcpy", dst ? dst : P(host), src ? src : P(host), 7);
+	EXPECT(.op = "copy", .api = "cuMemcpy", .addr = HEX(dst ? dst : P(host)), .size = "7",
+	       .src = HEX(src ? src : P(host)), .direction = direction);
+}
+
+static CUdeviceptr global(const char *api, void *holder, const char *name, CUresult wanted)
+{
+	CUdeviceptr addr = 0;
+	size_t size = 0;
+
+	CALL(wanted, api, P(&addr), P(&size), P(holder), P(name));
+	EXPECT(.op = "memory", .api = api, .result = wanted,
+	       .addr = wanted == CUDA_SUCCESS ? HEX(addr) : UNKNOWN,
+	       .size = wanted == CUDA_SUCCESS ? DEC(size) : UNKNOWN);
+	return addr;
+}
+
+static void globals(CUmodule module, CUlibrary library)
+{
+	CUdeviceptr addr;
+
+	copy_default(0, 0, "HtoH");
+	global("cuModuleGetGlobal_v2", library, "none", CUDA_ERROR_INVALID_HANDLE);
+	global("cuLibraryGetManaged", library, "managed", CUDA_ERROR_NOT_SUPPORTED);
+	copy_default(0, 0, "HtoH");
+	addr = global("cuModuleGetGlobal_v2", module, "of_module", CUDA_SUCCESS);
+	copy_default(0, addr, "Default");
+	copy_default(0, 0, "Default");
+	global("cuLibraryGetGlobal", module, "none", CUDA_ERROR_INVALID_HANDLE);
+	global("cuLibraryGetGlobal", library, "of_library", CUDA_SUCCESS);
+	CALL(CUDA_SUCCESS, "cuModuleGetGlobal_v2", P(&addr), 0, P(module), P("of_module"));
+	EXPECT(.op = "memory", .api = "cuModuleGetGlobal_v2", .addr = HEX(addr));
+}
+
 static void launches(void)
 {
 	CUfunction function;
@@ -474,6 +456,7 @@ static void launches(void)
 	CALL(CUDA_SUCCESS, "cuKernelGetFunction", P(&function), P(kernel));
 	name_in_vain("cuKernelGetFunction", function, NULL);
 	launch_named(function, "by_cuKernelGetFunction");
+	globals(module, library);
 	NEED(cuLibraryUnload(library));
 	NEED(cuModuleUnload(module));
 }
@@ -517,39 +500,52 @@ static void syncs(CUcontext peer)
 /* What needs memory to work on. */
 static void transfers(CUcontext own, CUcontext peer, const struct block *there)
 {
-	struct block blocks[] = { allocate("cuMemAlloc_v2", "device", PLACE_BYTES, 0),
-				  allocate("cuMemAlloc_v2", "device", PLACE_BYTES, 0) };
+	struct block blocks[] = { rows_driver_allocate("cuMemAlloc_v2", "device", PLACE_BYTES, 0),
+				  rows_driver_allocate("cuMemAlloc_v2", "device", PLACE_BYTES, 0) };
 	const struct place place = { own, peer, { blocks[0].addr, blocks[1].addr }, there->addr };
 
 	rows_driver_copies(&place);
-	free_block("cuMemFree_v2", &blocks[0]);
-	free_block("cuMemFree_v2", &blocks[1]);
+	rows_driver_batches(&place);
+	rows_driver_free("cuMemFree_v2", &blocks[0]);
+	rows_driver_free("cuMemFree_v2", &blocks[1]);
 }
 
 int main(void)
 {
 	CUcontext own, peer;
 	struct block there;
+	uint64_t left;
 	int count;
 
+	rows_driver_fork();
 	NEED(cuInit(0));
 	NEED(cuDeviceGetCount(&count));
 	if (count < 2)
 		rows_die("rows_driver", "needs two devices (SIMCUDA_DEVICES=2)");
 	contexts();
-	own = create("cuCtxCreate_v2", 2, 0, CUDA_SUCCESS);
-	peer = create("cuCtxCreate_v2", 2, 1, CUDA_SUCCESS);
-	there = allocate("cuMemAlloc_v2", "device", PLACE_BYTES, 0);
+	own = rows_driver_create("cuCtxCreate_v2", 2, 0, CUDA_SUCCESS);
+	peer = rows_driver_create("cuCtxCreate_v2", 2, 1, CUDA_SUCCESS);
+	there = rows_driver_allocate("cuMemAlloc_v2", "device", PLACE_BYTES, 0);
 	pop("cuCtxPopCurrent_v2", &peer, own, 0);
 	for (size_t i = 0; i < MANY(streams); i++)
 		NEED(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
 
 	allocations();
-	pools();
+	rows_driver_pools();
+	rows_driver_vmm();
+	rows_driver_arrays();
+	rows_driver_shared();
 	transfers(own, peer, &there);
+	rows_driver_graphs();
 	launches();
 	syncs(peer);
-	of_context("cuCtxDestroy_v2", peer, CUDA_SUCCESS, own, 0);
-	of_context("cuCtxDestroy_v2", own, CUDA_SUCCESS, NULL, 0);
+	CALL(CUDA_SUCCESS, "cuCtxDestroy_v2", P(peer));
+	EXPECT(.op = "context", .api = "cuCtxDestroy_v2", .addr = HEX(peer),
+	       .ended = AMOUNT("device", 1, PLACE_BYTES));
+	left = rows_driver_leave();
+	CALL(CUDA_SUCCESS, "cuCtxDestroy_v2", P(own));
+	rows_at(NULL, 0);
+	EXPECT(.op = "context", .api = "cuCtxDestroy_v2", .addr = HEX(own),
+	       .ended = AMOUNT("graph", 1, left));
 	return 0;
 }

@@ -20,10 +20,10 @@ static const struct line {
 	enum form form;
 	uint64_t size;
 } lines[] = {
-	{ "cuMemcpy",                  "Default", 'D', 'H', SYNC,         101 },
-	{ "cuMemcpy_ptds",             "Default", 'H', 'D', SYNC,         102 },
-	{ "cuMemcpyAsync",             "Default", 'D', 'D', ASYNC,        103 },
-	{ "cuMemcpyAsync_ptsz",        "Default", 'H', 'D', ASYNC,        104 },
+	{ "cuMemcpy",                  "DtoH",    'D', 'H', SYNC,         101 },
+	{ "cuMemcpy_ptds",             "HtoD",    'H', 'D', SYNC,         102 },
+	{ "cuMemcpyAsync",             "DtoD",    'D', 'D', ASYNC,        103 },
+	{ "cuMemcpyAsync_ptsz",        "HtoD",    'H', 'D', ASYNC,        104 },
 	{ "cuMemcpyHtoD",              "HtoD",    'H', 'D', NARROW,       105 },
 	{ "cuMemcpyHtoD_v2",           "HtoD",    'H', 'D', SYNC,         106 },
 	{ "cuMemcpyHtoD_v2_ptds",      "HtoD",    'H', 'D', SYNC,         107 },
@@ -123,10 +123,10 @@ static void peers(void)
 enum kind { HOST, DEVICE, ARRAY, UNIFIED, KINDS };
 
 static const char *const directions[KINDS][KINDS] = {
-	[HOST] = { "HtoH", "HtoD", "HtoA", "Default" },
-	[DEVICE] = { "DtoH", "DtoD", "DtoA", "Default" },
-	[ARRAY] = { "AtoH", "AtoD", "AtoA", "Default" },
-	[UNIFIED] = { "Default", "Default", "Default", "Default" },
+	[HOST] = { "HtoH", "HtoD", "HtoA", "HtoD" },
+	[DEVICE] = { "DtoH", "DtoD", "DtoA", "DtoD" },
+	[ARRAY] = { "AtoH", "AtoD", "AtoA", "AtoD" },
+	[UNIFIED] = { "DtoH", "DtoD", "DtoA", "DtoD" },
 };
 
 /* One end of a copy: only one of the three addresses counts, the others are decoys. */
@@ -378,7 +378,7 @@ static void create_arrays(void)
 	};
 
 	for (size_t i = 0; i < MANY(arrays); i++)
-		NEED(cuArray3DCreate_v2(&arrays[i], &shape));
+		arrays[i] = rows_driver_create_array(&shape);
 }
 
 void rows_driver_copies(const struct place *given)
@@ -389,4 +389,6 @@ void rows_driver_copies(const struct place *given)
 	peers();
 	boxes();
 	set_all();
+	for (size_t i = 0; i < MANY(arrays); i++)
+		rows_driver_destroy_array(arrays[i], PITCH * SLICE_ROWS * SLICES);
 }

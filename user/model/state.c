@@ -308,8 +308,9 @@ static enum side side_of(struct process *process, uint64_t addr)
 }
 
 /* What the driver finds out by itself if the program does not say, from what is live. */
-static enum ms_direction direction_of(struct process *process, const struct ms_call *call)
+static enum ms_direction direction_of(struct process *process, const struct event *event)
 {
+	const struct ms_call *call = event->call;
 	static const enum ms_direction directions[3][3] = {
 		{ MS_DIRECTION_HTOH, MS_DIRECTION_HTOD, MS_DIRECTION_HTOA },
 		{ MS_DIRECTION_DTOH, MS_DIRECTION_DTOD, MS_DIRECTION_DTOA },
@@ -318,7 +319,9 @@ static enum ms_direction direction_of(struct process *process, const struct ms_c
 	enum side from, to;
 
 	if (call->direction != MS_DIRECTION_DEFAULT || !(call->known & MS_KNOWN_ADDR) ||
-	    !(call->known & MS_KNOWN_SRC))
+	    !(call->known & MS_KNOWN_SRC) ||
+	    /* Memory of the graph-to-be is not there yet. */
+	    graphs_captures(process, event->probe, call->stream))
 		return call->direction;
 	from = side_of(process, call->src);
 	to = side_of(process, call->addr);
@@ -331,7 +334,7 @@ static void apply_transfer(struct process *process, const struct event *event,
 {
 	const struct ms_call *call = event->call;
 
-	change->direction = direction_of(process, call);
+	change->direction = direction_of(process, event);
 	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
 		return;
 	if (event->probe->spec.op == MS_OP_MEMSET)

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * rows_driver: arrays. Their sizes are those of their elements; what the driver takes is more.
+ */
+#include "rows_driver.h"
+
+static void expect_alloc(const char *api, CUresult wanted, const void *handle, uint64_t size)
+{
+	EXPECT(.op = "alloc", .api = api, .result = wanted,
+	       .addr = wanted == CUDA_SUCCESS ? HEX(handle) : UNKNOWN,
+	       .size = size ? DEC(size) : UNKNOWN, .space = "array");
+}
+
+static void destroy(const char *api, void *handle, uint64_t size)
+{
+	CALL(CUDA_SUCCESS, api, P(handle));
+	EXPECT(.op = "free", .api = api, .addr = HEX(handle), .size = DEC(size), .space = "array");
+	CALL(CUDA_ERROR_INVALID_HANDLE, api, P(handle));
+	EXPECT(.op = "free", .api = api, .result = CUDA_ERROR_INVALID_HANDLE, .addr = HEX(handle));
+}
+
+static void create_2d(const CUDA_ARRAY_DESCRIPTOR *shape, uint64_t size, CUresult wanted)
+{
+	CUarray array = NULL;
+
+	CALL(wanted, "cuArrayCreate_v2", P(&array), P(shape));
+	expect_alloc("cuArrayCreate_v2", wanted, array, size);
+	if (wanted == CUDA_SUCCESS)
+		destroy("cuArrayDestroy", array, size);
+}
+
+static CUarray create_3d(const CUDA_ARRAY3D_DESCRIPTOR *shape, uint64_t size, CUresult wanted)
+{
+	CUarray array = NULL;
+
+	CALL(wanted, "cuArray3DCreate_v2", P(&array), P(shape));
+	expect_alloc("cuArray3DCreate_v2", wanted, array, size);
+	return array;
+}
+
+/* Of bytes. */
+CUarray rows_driver_create_array(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+	return create_3d(shape, shape->Width * shape->Height * shape->Depth, CUDA_SUCCESS);
+}
+
+void rows_driver_destroy_array(CUarray array, uint64_t size)
+{
+	destroy("cuArrayDestroy", array, size);
+}
+
+static void create_mipmap(const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned int levels, uint64_t size,
+			  CUresult wanted)
+{
+	CUmipmappedArray array = NULL;
+
+	CALL(wanted, "cuMipmappedArrayCreate", P(&array), P(shape), DIRTY(levels));
+	expect_alloc("cuMipmappedArrayCreate", wanted, array, size);
+	if (wanted == CUDA_SUCCESS)
+		destroy("cuMipmappedArrayDestroy", array, size);
+}
+
+static void flat(void)
+{
+	static const struct {
+		CUDA_ARRAY_DESCRIPTOR shape;
+		uint64_t size;
+	} rows[] = {
+		{ { 101, 7, CU_AD_FORMAT_UNSIGNED_INT8, 1 }, 101 * 7 },
+		{ { 102, 8, CU_AD_FORMAT_UNSIGNED_INT16, 2 }, 102 * 8 * 4 },
+		{ { 103, 0, CU_AD_FORMAT_UNSIGNED_INT32, 4 }, 103 * 16 },
+		{ { 104, 9, CU_AD_FORMAT_SIGNED_INT8, 2 }, 104 * 9 * 2 },
+		{ { 105, 0, CU_AD_FORMAT_SIGNED_INT16, 1 }, 105 * 2 },
+		{ { 106, 10, CU_AD_FORMAT_SIGNED_INT32, 1 }, 106 * 10 * 4 },
+		{ { 107, 11, CU_AD_FORMAT_HALF, 4 }, 107 * 11 * 8 },
+		{ { 108, 12, CU_AD_FORMAT_FLOAT, 2 }, 108 * 12 * 8 },
+	};
+	const CUDA_ARRAY_DESCRIPTOR huge = { 1 << 20, 1 << 21, CU_AD_FORMAT_FLOAT, 1 };
+	const CUDA_ARRAY_DESCRIPTOR odd = { 16, 16, 0x77, 1 };
+
+	for (size_t i = 0; i < MANY(rows); i++)
+		create_2d(&rows[i].shape, rows[i].size, CUDA_SUCCESS);
+	create_2d(&huge, 1ull << 43, CUDA_ERROR_OUT_OF_MEMORY);
+	create_2d(&odd, 0, CUDA_ERROR_INVALID_VALUE);
+}
+
+static void deep(void)
+{
+	static const struct {
+		CUDA_ARRAY3D_DESCRIPTOR shape;
+		uint64_t size;
+	} rows[] = {
+		{ { 31, 17, 5, CU_AD_FORMAT_FLOAT, 4, 0 }, 31 * 17 * 5 * 16 },
+		{ { 32, 18, 0, CU_AD_FORMAT_HALF, 1, 0 }, 32 * 18 * 2 },
+		{ { 33, 0, 0, CU_AD_FORMAT_HALF, 2, 0 }, 33 * 4 },
+		{ { 34, 0, 7, CU_AD_FORMAT_HALF, 1, CUDA_ARRAY3D_LAYERED }, 34 * 7 * 2 },
+		{ { 35, 19, 3, CU_AD_FORMAT_UNSIGNED_INT8, 4, CUDA_ARRAY3D_LAYERED },
+		  35 * 19 * 3 * 4 },
+		{ { 36, 36, 6, CU_AD_FORMAT_UNSIGNED_INT8, 1, CUDA_ARRAY3D_CUBEMAP }, 36 * 36 * 6 },
+	};
+	const CUDA_ARRAY3D_DESCRIPTOR huge = {
+		1 << 14, 1 << 13, 1 << 13, CU_AD_FORMAT_FLOAT, 1, 0
+	};
+
+	for (size_t i = 0; i < MANY(rows); i++)
+		destroy("cuArrayDestroy", create_3d(&rows[i].shape, rows[i].size, CUDA_SUCCESS),
+			rows[i].size);
+	create_3d(&huge, 1ull << 42, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void mipmapped(void)
+{
+	const CUDA_ARRAY3D_DESCRIPTOR plane = { 64, 16, 0, CU_AD_FORMAT_FLOAT, 1, 0 };
+	const CUDA_ARRAY3D_DESCRIPTOR box = { 13, 5, 3, CU_AD_FORMAT_HALF, 2, 0 };
+	const CUDA_ARRAY3D_DESCRIPTOR line = { 9, 0, 0, CU_AD_FORMAT_HALF, 1, 0 };
+	const CUDA_ARRAY3D_DESCRIPTOR huge = { 1 << 21, 1 << 20, 0, CU_AD_FORMAT_FLOAT, 1, 0 };
+	const uint64_t sides = 64 * 16 + 32 * 8 + 16 * 4;
+
+	create_mipmap(&plane, 1, 64 * 16 * 4, CUDA_SUCCESS);
+	create_mipmap(&plane, 3, sides * 4, CUDA_SUCCESS);
+	create_mipmap(&plane, 7, (sides + 8 * 2 + 4 + 2 + 1) * 4, CUDA_SUCCESS);
+	create_mipmap(&plane, 100, (sides + 8 * 2 + 4 + 2 + 1) * 4, CUDA_SUCCESS);
+	create_mipmap(&plane, 0, 64 * 16 * 4, CUDA_SUCCESS);
+	create_mipmap(&box, 3, (13 * 5 * 3 + 6 * 2 + 3) * 4, CUDA_SUCCESS);
+	create_mipmap(&line, 9, (9 + 4 + 2 + 1) * 2, CUDA_SUCCESS);
+	create_mipmap(&huge, 1, 1ull << 43, CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+void rows_driver_arrays(void)
+{
+	flat();
+	deep();
+	mipmapped();
+}

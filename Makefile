@@ -103,7 +103,7 @@ $(WORKLOADS)/threads: tests/workloads/threads.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
 $(WORKLOADS)/calls: tests/workloads/calls.c
 $(WORKLOADS)/rows_driver: $(wildcard tests/workloads/rows_driver*.c) tests/workloads/rows.c
-$(WORKLOADS)/rows_standin: $(addprefix tests/workloads/,rows_standin.c rows.c)
+$(WORKLOADS)/rows_standin: $(addprefix tests/workloads/,rows_standin.c rows_standin_graphs.c rows.c)
 $(WORKLOADS)/rows_refused: $(addprefix tests/workloads/,rows_refused.c rows.c)
 $(WORKLOAD_RUNTIMES): $(addprefix tests/workloads/,rows_runtime.c rows_runtime_copies.c rows.c)
 

@@ -81,6 +81,13 @@ static void put_kernel(const char *name)
 	}
 }
 
+static const char *freed(const struct row *row)
+{
+	if (strcmp(row->op, "free") || row->result)
+		return UNKNOWN;
+	return strcmp(row->addr, "0x0") ? "known" : "null";
+}
+
 void rows_expect(const struct row *row)
 {
 	bool is_driver = isupper((unsigned char)row->api[2]);
@@ -103,7 +110,7 @@ void rows_expect(const struct row *row)
 	put(row->nested ? "true" : "false", NULL);
 	put(row->live, UNKNOWN);
 	put(row->backing, UNKNOWN);
-	put(row->freed, strcmp(row->op, "free") || row->result ? UNKNOWN : "known");
+	put(row->freed, freed(row));
 	put(row->captured ? "captured" : UNKNOWN, NULL);
 	put(row->graph, UNKNOWN);
 	put(row->free_bytes, UNKNOWN);

@@ -67,7 +67,7 @@ struct row {
 	bool nested;
 	const char *live;    /* after it; only of what rows-filter.jq shows it of */
 	const char *backing; /* pool or handle */
-	const char *freed;   /* left out: known, if the free succeeded */
+	const char *freed;   /* left out: known, if the free succeeded (null, of 0x0) */
 	bool captured;
 	const char *graph;
 	const char *free_bytes;

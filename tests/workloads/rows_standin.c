@@ -6,7 +6,7 @@
  * allocates and looks up kernels without asking the driver: nothing but its own arguments tells
  * sizes, and nothing but __cudaGetKernel what a handle is.
  */
-#include "rows.h"
+#include "rows_standin.h"
 #include "simcudart.h"
 
 int cuMemAlloc(uint32_t *ptr, uint32_t size);
@@ -105,9 +105,6 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-#define CALL(function, ...) \
-	rows_call(#function, (void *)(function), 0, (const uint64_t[ROWS_ARGS]){ __VA_ARGS__ })
-
 /* What is written to is narrower than the place: the rest is garbage. */
 #define GARBAGE 0x5a5a5a5a5a5a5a5aull
 
@@ -175,5 +172,6 @@ int main(void)
 	narrow();
 	wide();
 	launches();
+	rows_standin_driver();
 	return freed != DEVICE_ADDR;
 }

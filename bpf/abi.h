@@ -202,8 +202,9 @@ struct ms_spec {
 	struct ms_source height; /* further factors */
 	struct ms_source depth;
 	struct ms_source element;
-	struct ms_source levels;  /* mipmaps: how many, each half as wide, high and deep */
-	struct ms_source request; /* stands in for `size` when the call failed */
+	struct ms_source levels; /* mipmaps: how many, each half as wide, high and deep */
+	struct ms_source
+		request; /* stands in for `size` when the call failed; of an array: flags */
 	struct ms_source src;
 	struct ms_source stream;
 	struct ms_source device;

@@ -21,6 +21,7 @@
  * A structure of more than 16 bytes passed by value: x86-64 copies it to the stack, where it begins
  * at `word`; arm64 passes a pointer to it as argument `arg`.
  */
+#define MS_BY_VALUE_ARGS 0 /* how many later arguments it moves up */
 #define MS_BY_VALUE(arg, word, offset) \
 	{ \
 		MS_FROM_ARG, MS_REG_ARGS + (word) + (offset) / 8, 0 \
@@ -30,6 +31,7 @@
 
 #define MS_REG_ARGS 8
 #define MS_STACK_ARGS 3
+#define MS_BY_VALUE_ARGS 1
 #define MS_BY_VALUE(arg, word, offset) \
 	{ \
 		MS_FROM_MEM64, (arg), (offset) \

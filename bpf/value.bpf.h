@@ -300,6 +300,9 @@ static __always_inline int value_factor(const struct ms_frame *frame, struct ms_
 
 #define MS_MAX_LEVELS 32
 
+/* CUDA_ARRAY3D_LAYERED and _CUBEMAP, the same in the runtime: each level has as many of them. */
+#define MS_LAYERS (1 | 4)
+
 /* An array of width x height x depth elements (0: it lacks that dimension), and its mipmaps. */
 __noinline __u64 ms_extent_bytes(__u64 width, __u64 height, __u64 depth, __u64 levels)
 {
@@ -325,9 +328,10 @@ static __always_inline int value_size(const struct ms_frame *frame, const struct
 				      __u64 *bytes)
 {
 	bool failed = frame->record.call.result != MS_CUDA_SUCCESS;
-	__u64 height, depth, element, levels;
+	bool is_extent = spec->flags & MS_ROW_EXTENT;
+	__u64 height, depth, element, levels, flags;
 
-	if (failed && spec->request.kind != MS_FROM_NOWHERE) {
+	if (failed && !is_extent && spec->request.kind != MS_FROM_NOWHERE) {
 		if (value_get(frame, spec->request, bytes))
 			return -1;
 	} else if (value_get(frame, spec->size, bytes)) {
@@ -338,7 +342,11 @@ static __always_inline int value_size(const struct ms_frame *frame, const struct
 	    value_factor(frame, spec->element, &element) ||
 	    value_factor(frame, spec->levels, &levels))
 		return -1;
-	if (spec->flags & MS_ROW_EXTENT)
+	if (is_extent && depth && !value_get(frame, spec->request, &flags) && flags & MS_LAYERS) {
+		element *= depth;
+		depth = 0;
+	}
+	if (is_extent)
 		*bytes = ms_extent_bytes(*bytes, height, depth, levels) * element;
 	else
 		*bytes *= height * depth * element;

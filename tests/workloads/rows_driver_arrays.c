@@ -114,6 +114,12 @@ static void mipmapped(void)
 	const CUDA_ARRAY3D_DESCRIPTOR box = { 13, 5, 3, CU_AD_FORMAT_HALF, 2, 0 };
 	const CUDA_ARRAY3D_DESCRIPTOR line = { 9, 0, 0, CU_AD_FORMAT_HALF, 1, 0 };
 	const CUDA_ARRAY3D_DESCRIPTOR huge = { 1 << 21, 1 << 20, 0, CU_AD_FORMAT_FLOAT, 1, 0 };
+	const CUDA_ARRAY3D_DESCRIPTOR layers = { 16, 8,
+						 5,  CU_AD_FORMAT_HALF,
+						 1,  CUDA_ARRAY3D_LAYERED };
+	const CUDA_ARRAY3D_DESCRIPTOR faces = {
+		8, 8, 6, CU_AD_FORMAT_HALF, 4, CUDA_ARRAY3D_CUBEMAP
+	};
 	const uint64_t sides = 64 * 16 + 32 * 8 + 16 * 4;
 
 	create_mipmap(&plane, 1, 64 * 16 * 4, CUDA_SUCCESS);
@@ -123,6 +129,8 @@ static void mipmapped(void)
 	create_mipmap(&plane, 0, 64 * 16 * 4, CUDA_SUCCESS);
 	create_mipmap(&box, 3, (13 * 5 * 3 + 6 * 2 + 3) * 4, CUDA_SUCCESS);
 	create_mipmap(&line, 9, (9 + 4 + 2 + 1) * 2, CUDA_SUCCESS);
+	create_mipmap(&layers, 3, (16 * 8 + 8 * 4 + 4 * 2) * 5 * 2, CUDA_SUCCESS);
+	create_mipmap(&faces, 9, (64 + 16 + 4 + 1) * 6 * 8, CUDA_SUCCESS);
 	create_mipmap(&huge, 1, 1ull << 43, CUDA_ERROR_OUT_OF_MEMORY);
 }
 

@@ -5,11 +5,11 @@
 #   op api driver_api result device context addr size src stream direction space kernel grid block
 #   shared nested live backing freed captured graph free_bytes attribute made ended
 #
-# live is only shown of memory that is apart from addresses, or not our own; made and ended are
-# space:allocations:bytes of each space.
-# addr is the destination of a copy and the handle of a launch, sync or context; "-" is null or
-# absent.
-def amounts: map("\(.space):\(.allocations):\(.bytes)") | join(",") | if . == "" then null else . end;
+# addr is the destination of a copy and the handle of a launch, sync or context; live is only shown
+# of memory that is apart from addresses, or not our own; made and ended are
+# space:allocations:bytes of each space; "-" is null or absent.
+def amounts:
+  map("\(.space):\(.allocations):\(.bytes)") | join(",") | if . == "" then null else . end;
 
 select(.type == "call")
 | if .op == "copy" and .addr != .dst

@@ -195,7 +195,7 @@ static void sharing(handle_t shareable, handle_t private)
 
 /* ---- everything ------------------------------------------------------------------------------ */
 
-/* Memory that is mapped twice and given back before that ends, and memory that is given back after. */
+/* Memory that is given back while it is mapped, twice, and memory that is given back after. */
 static void mappings(handle_t twice, handle_t there, handle_t host)
 {
 	CUdeviceptr addr = reserve(8 * GRANULE, 4 * GRANULE, CUDA_SUCCESS);

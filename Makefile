@@ -103,9 +103,9 @@ $(WORKLOADS)/threads: tests/workloads/threads.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
 $(WORKLOADS)/calls: tests/workloads/calls.c
 $(WORKLOADS)/rows_driver: $(wildcard tests/workloads/rows_driver*.c) tests/workloads/rows.c
-$(WORKLOADS)/rows_standin: $(addprefix tests/workloads/,rows_standin.c rows_standin_graphs.c rows.c)
-$(WORKLOADS)/rows_refused: $(addprefix tests/workloads/,rows_refused.c rows.c)
-$(WORKLOAD_RUNTIMES): $(addprefix tests/workloads/,rows_runtime.c rows_runtime_copies.c rows.c)
+$(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/workloads/rows.c
+$(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c
+$(WORKLOAD_RUNTIMES): $(wildcard tests/workloads/rows_runtime*.c) tests/workloads/rows.c
 
 $(WORKLOADS)/threads $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/calls $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)

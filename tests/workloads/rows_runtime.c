@@ -160,6 +160,16 @@ static void free_device(const struct block *block)
 	free_block(API(cudaFree), "cuMemFree_v2", block);
 }
 
+void *rows_runtime_allocate(uint64_t size)
+{
+	return allocate_device(size).ptr;
+}
+
+void rows_runtime_free(void *ptr, uint64_t size, const char *space)
+{
+	free_device(&(struct block){ ptr, size, space });
+}
+
 static void failures(void)
 {
 	static const struct allocator rows[] = {
@@ -267,63 +277,6 @@ static void allocations(void)
 	free_block(API(cudaFreeHost), "cuMemFreeHost", &blocks[3]);
 	free_block(API(cudaFreeHost), "cuMemFreeHost", &blocks[2]);
 	free_device(&blocks[0]);
-}
-
-/* ---- stream-ordered allocations -------------------------------------------------------------- */
-
-static void free_async(const struct block *block)
-{
-	cudaStream_t stream = rows_runtime_stream();
-
-	CALL(cudaSuccess, cudaFreeAsync, P(block->ptr), P(stream));
-	EXPECT(.op = "free", .api = NAME(cudaFreeAsync), .driver_api = PTSZ("cuMemFreeAsync"),
-	       .addr = HEX(block->ptr), .size = DEC(block->size), .stream = HEX(stream),
-	       .space = "pool");
-	stream = rows_runtime_stream();
-	CALL(cudaErrorInvalidValue, cudaFreeAsync, P(block->ptr), P(stream));
-	EXPECT(.op = "free", .api = NAME(cudaFreeAsync), .driver_api = PTSZ("cuMemFreeAsync"),
-	       .result = cudaErrorInvalidValue, .addr = HEX(block->ptr), .stream = HEX(stream));
-}
-
-static void allocate_async(uint64_t size, cudaError_t wanted)
-{
-	struct block block = { .size = size };
-	cudaStream_t stream = rows_runtime_stream();
-
-	CALL(wanted, cudaMallocAsync, P(&block.ptr), size, P(stream));
-	EXPECT(.op = "alloc", .api = NAME(cudaMallocAsync), .driver_api = PTSZ("cuMemAllocAsync"),
-	       .result = wanted, .addr = wanted == cudaSuccess ? HEX(block.ptr) : UNKNOWN,
-	       .size = DEC(size), .stream = HEX(stream), .space = "pool");
-	if (wanted == cudaSuccess)
-		free_async(&block);
-}
-
-static void allocate_from(cudaMemPool_t pool, uint64_t size, cudaError_t wanted)
-{
-	struct block block = { .size = size };
-	cudaStream_t stream = rows_runtime_stream();
-
-	CALL(wanted, cudaMallocFromPoolAsync, P(&block.ptr), size, P(pool), P(stream));
-	EXPECT(.op = "alloc", .api = NAME(cudaMallocFromPoolAsync),
-	       .driver_api = PTSZ("cuMemAllocFromPoolAsync"), .result = wanted,
-	       .addr = wanted == cudaSuccess ? HEX(block.ptr) : UNKNOWN, .size = DEC(size),
-	       .stream = HEX(stream), .space = "pool");
-	if (wanted == cudaSuccess)
-		free_async(&block);
-}
-
-static void pools(void)
-{
-	const struct cudaMemPoolProps props = { .allocType = cudaMemAllocationTypePinned,
-						.location = { cudaMemLocationTypeDevice, 0 } };
-	cudaMemPool_t pool;
-
-	NEED(cudaMemPoolCreate(&pool, &props));
-	allocate_async(51001, cudaSuccess);
-	allocate_async(51001ull << 30, cudaErrorMemoryAllocation);
-	allocate_from(pool, 52009, cudaSuccess);
-	allocate_from(pool, 52009ull << 30, cudaErrorMemoryAllocation);
-	NEED(cudaMemPoolDestroy(pool));
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -560,8 +513,10 @@ static void transfers(const struct block *there)
 
 int main(void)
 {
-	struct block block = { first_call(77003), 77003, "device" }, there;
+	struct block block = { NULL, 77003, "device" }, there;
 
+	rows_runtime_export();
+	block.ptr = first_call(block.size);
 	free_device(&block);
 	devices();
 	there = allocate_device(PLACE_BYTES);
@@ -570,7 +525,10 @@ int main(void)
 		NEED(cudaStreamCreate(&streams[i]));
 
 	allocations();
-	pools();
+	rows_runtime_pools();
+	rows_runtime_memory();
+	rows_runtime_arrays();
+	rows_runtime_graphs();
 	transfers(&there);
 	launch_as_compiled();
 	launch_each();

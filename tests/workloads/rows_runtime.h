@@ -35,7 +35,21 @@ struct place {
 	char *there; /* on the other device */
 };
 
-/* Copies and memsets. */
+/* cudaMalloc, and cudaFree of what is in that space. */
+void *rows_runtime_allocate(uint64_t size);
+void rows_runtime_free(void *ptr, uint64_t size, const char *space);
+
+/* A copy whose kind is left to the driver; in which direction must be known all the same. */
+void rows_runtime_copy_default(void *dst, void *src, const char *direction);
+
+/* Starts a process that exports memory, before this one has to do with CUDA. */
+void rows_runtime_export(void);
+
+/* The parts. All that rows_runtime_copies() does is last: it asks where variables are. */
+void rows_runtime_pools(void);
+void rows_runtime_memory(void);
+void rows_runtime_arrays(void);
+void rows_runtime_graphs(void);
 void rows_runtime_copies(const struct place *place);
 
 #endif /* ROWS_RUNTIME_H */

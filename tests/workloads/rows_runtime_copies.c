@@ -29,7 +29,7 @@ static const struct kind {
 				     PTSZ("cuMemcpyDtoHAsync_v2") },
 	[cudaMemcpyDeviceToDevice] = { "DtoD", 'D', 'D', PTDS("cuMemcpyDtoD_v2"),
 				       PTSZ("cuMemcpyDtoDAsync_v2") },
-	[cudaMemcpyDefault] = { "Default", 'D', 'H', PTDS("cuMemcpy"), PTSZ("cuMemcpyAsync") },
+	[cudaMemcpyDefault] = { "DtoH", 'D', 'H', PTDS("cuMemcpy"), PTSZ("cuMemcpyAsync") },
 };
 
 struct copy {
@@ -189,16 +189,24 @@ static void copies_between_devices(void)
 }
 
 /* A program names the host's shadow of a variable; what is copied is on the device. */
+static void expect_variable(const char *variable)
+{
+	EXPECT(.op = "memory", .api = "cuLibraryGetGlobal", .addr = HEX(variable), .size = "4096",
+	       .nested = true);
+}
+
 static void to_variable(char *variable)
 {
 	cudaStream_t stream = rows_runtime_stream();
 
 	CALL(cudaSuccess, cudaMemcpyToSymbol, P(table), P(host[0]), 701, 8,
 	     DIRTY(cudaMemcpyHostToDevice));
+	expect_variable(variable);
 	EXPECT(.op = "copy", .api = NAME(cudaMemcpyToSymbol), .driver_api = PTDS("cuMemcpyHtoD_v2"),
 	       .addr = HEX(variable + 8), .size = "701", .src = HEX(host[0]), .direction = "HtoD");
 	CALL(cudaSuccess, cudaMemcpyToSymbolAsync, P(table), P(place.device[0]), 702, 16,
 	     DIRTY(cudaMemcpyDeviceToDevice), P(stream));
+	expect_variable(variable);
 	EXPECT(.op = "copy", .api = NAME(cudaMemcpyToSymbolAsync),
 	       .driver_api = PTSZ("cuMemcpyDtoDAsync_v2"), .addr = HEX(variable + 16),
 	       .size = "702", .src = HEX(place.device[0]), .stream = HEX(stream),
@@ -215,11 +223,13 @@ static void from_variable(char *variable)
 
 	CALL(cudaSuccess, cudaMemcpyFromSymbol, P(host[1]), P(table), 704, 24,
 	     DIRTY(cudaMemcpyDeviceToHost));
+	expect_variable(variable);
 	EXPECT(.op = "copy", .api = NAME(cudaMemcpyFromSymbol),
 	       .driver_api = PTDS("cuMemcpyDtoH_v2"), .addr = HEX(host[1]), .size = "704",
 	       .src = HEX(variable + 24), .direction = "DtoH");
 	CALL(cudaSuccess, cudaMemcpyFromSymbolAsync, P(host[0]), P(table), 705, 32,
 	     DIRTY(cudaMemcpyDefault), P(stream));
+	expect_variable(variable);
 	EXPECT(.op = "copy", .api = NAME(cudaMemcpyFromSymbolAsync),
 	       .driver_api = PTSZ("cuMemcpyAsync"), .addr = HEX(host[0]), .size = "705",
 	       .src = HEX(variable + 32), .stream = HEX(stream), .direction = "Default");
@@ -262,13 +272,17 @@ static void set_boxes(char *addr, cudaError_t wanted)
 
 void rows_runtime_copies(const struct place *given)
 {
-	void *variable;
+	void *variable = NULL;
 
 	place = *given;
 	copies();
 	copies_of_no_kind();
 	copies_between_devices();
-	NEED(cudaGetSymbolAddress(&variable, table));
+	CALL(cudaErrorInvalidSymbol, cudaGetSymbolAddress, P(&variable), P(host[1]));
+	EXPECT(.op = "memory", .api = "cudaGetSymbolAddress", .result = cudaErrorInvalidSymbol);
+	CALL(cudaSuccess, cudaGetSymbolAddress, P(&variable), P(table));
+	EXPECT(.op = "memory", .api = "cudaGetSymbolAddress", .driver_api = "cuLibraryGetGlobal",
+	       .addr = HEX(variable), .size = "4096");
 	to_variable(variable);
 	from_variable(variable);
 	set_lines(place.device[0] + 3, cudaSuccess);

@@ -38,9 +38,15 @@ rows() {
 		grep -o '<[^>]*>' | tr -d '<>' | awk -v layer="$1" '$1 == layer { print $2 }' | sort
 }
 
+# The functions that the stand-in runtime has; those it lacks, rows_standin has.
+runtime_functions() {
+	nm -D "$BUILT/simcuda/libcudart.so.13" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u
+}
+
 # From now on all runtime functions fail before they ask the driver; cudaErrorDevicesUnavailable.
 refuse() {
-	SIMCUDA_FAIL=$(rows RUNTIME | sed 's/$/:*=46/' | paste -sd , -)
+	SIMCUDA_FAIL=$(comm -12 <(rows RUNTIME) <(runtime_functions) | sed 's/$/:*=46/' |
+		paste -sd , -)
 	export SIMCUDA_FAIL
 }
 

@@ -5,48 +5,31 @@
  * values stand in for the runtime's; here the runtime's own arguments are all that can be shown.
  * Nobody looks at them, so they are whatever tells them apart.
  */
-#include "rows.h"
-#include "simcudart.h"
+#include "rows_refused.h"
 
 #include <string.h>
 
-#define REFUSED 46 /* cudaErrorDevicesUnavailable, and what SIMCUDA_FAIL must say */
+const char *const rows_refused_directions[KINDS] = { "HtoH", "HtoD", "DtoH", "DtoD", "HtoH" };
 
-#define API(function) #function, (void *)(function)
-
-struct api {
-	const char *name;
-	void *function;
-};
-
-/* Argument n of every call, unless the call says otherwise; as a 32-bit one it is dirty. */
-#define A(n) (((n) + 1) * 0x1000000001ull)
-#define ALL A(0), A(1), A(2), A(3), A(4), A(5), A(6), A(7), A(8), A(9), A(10)
-
-static void call(const struct api *api, const uint64_t *args)
+void rows_refused_call(const struct api *api, const uint64_t *args)
 {
 	rows_call(api->name, api->function, REFUSED, args);
 }
 
-static void call_all(const struct api *api)
+void rows_refused_call_all(const struct api *api)
 {
-	call(api, (const uint64_t[ROWS_ARGS]){ ALL });
+	rows_refused_call(api, (const uint64_t[ROWS_ARGS]){ ALL });
 }
 
-/* With `value` as argument `n`. */
-static void call_with(const struct api *api, unsigned int n, uint64_t value)
+void rows_refused_call_with(const struct api *api, unsigned int n, uint64_t value)
 {
 	uint64_t args[ROWS_ARGS] = { ALL };
 
 	args[n] = value;
-	call(api, args);
+	rows_refused_call(api, args);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
-
-/* Which argument something is; NONE: there is no such thing. */
-#define NONE ROWS_ARGS
-#define HANDLE(n) ((n) == NONE ? UNKNOWN : HEX(A(n)))
 
 static void allocations(void)
 {
@@ -67,11 +50,11 @@ static void allocations(void)
 	static const struct api host_register = { API(cudaHostRegister) };
 
 	for (size_t i = 0; i < MANY(rows); i++) {
-		call_all(&rows[i].api);
+		rows_refused_call_all(&rows[i].api);
 		EXPECT(.op = "alloc", .api = rows[i].api.name, .result = REFUSED, .size = DEC(A(1)),
 		       .stream = HANDLE(rows[i].stream), .space = rows[i].space);
 	}
-	call_all(&host_register);
+	rows_refused_call_all(&host_register);
 	EXPECT(.op = "alloc", .api = host_register.name, .result = REFUSED, .addr = HEX(A(0)),
 	       .size = DEC(A(1)), .space = "registered");
 }
@@ -80,10 +63,10 @@ static void pitched(void)
 {
 	static const struct api api = { API(cudaMallocPitch) };
 
-	call(&api, (const uint64_t[ROWS_ARGS]){ A(0), A(1), 5ull << 32, 70003, A(4) });
+	rows_refused_call(&api, (const uint64_t[ROWS_ARGS]){ A(0), A(1), 5ull << 32, 70003, A(4) });
 	EXPECT(.op = "alloc", .api = api.name, .result = REFUSED, .size = DEC((5ull << 32) * 70003),
 	       .space = "device");
-	call(&api, (const uint64_t[ROWS_ARGS]){ A(0), A(1), 70005, 7ull << 32, A(4) });
+	rows_refused_call(&api, (const uint64_t[ROWS_ARGS]){ A(0), A(1), 70005, 7ull << 32, A(4) });
 	EXPECT(.op = "alloc", .api = api.name, .result = REFUSED, .size = DEC((7ull << 32) * 70005),
 	       .space = "device");
 }
@@ -116,16 +99,13 @@ static void frees(void)
 	};
 
 	for (size_t i = 0; i < MANY(rows); i++) {
-		call_all(&rows[i].api);
+		rows_refused_call_all(&rows[i].api);
 		EXPECT(.op = "free", .api = rows[i].api.name, .result = REFUSED, .addr = HEX(A(0)),
 		       .stream = HANDLE(rows[i].stream));
 	}
 }
 
 /* ---- copies and memsets ---------------------------------------------------------------------- */
-
-#define KINDS 5 /* of cudaMemcpyKind */
-static const char *const directions[KINDS] = { "HtoH", "HtoD", "DtoH", "DtoD", "Default" };
 
 static void copies_of_lines(void)
 {
@@ -150,11 +130,11 @@ static void copies_of_lines(void)
 	for (size_t i = 0; i < MANY(rows) * KINDS; i++) {
 		const struct api *api = &rows[i / KINDS].api;
 
-		call_with(api, rows[i / KINDS].kind, DIRTY(i % KINDS));
+		rows_refused_call_with(api, rows[i / KINDS].kind, DIRTY(i % KINDS));
 		EXPECT(.op = "copy", .api = api->name, .result = REFUSED, .addr = HEX(A(0)),
 		       .size = DEC(A(2)), .src = HEX(A(1)),
 		       .stream = HANDLE(rows[i / KINDS].stream),
-		       .direction = directions[i % KINDS]);
+		       .direction = rows_refused_directions[i % KINDS]);
 	}
 }
 
@@ -169,7 +149,7 @@ static void copies_between_devices(void)
 	};
 
 	for (size_t i = 0; i < MANY(rows); i++) {
-		call_all(&rows[i].api);
+		rows_refused_call_all(&rows[i].api);
 		EXPECT(.op = "copy", .api = rows[i].api.name, .result = REFUSED, .addr = HEX(A(0)),
 		       .size = DEC(A(4)), .src = HEX(A(2)), .stream = HANDLE(rows[i].stream),
 		       .direction = "PtoP");
@@ -194,12 +174,13 @@ static void copies_2d(void)
 		const struct api *api = &rows[i / KINDS].api;
 		const uint64_t *size = sizes[i % 2];
 
-		call(api, (const uint64_t[ROWS_ARGS]){ A(0), A(1), A(2), A(3), size[0], size[1],
-						       DIRTY(i % KINDS), A(7) });
+		rows_refused_call(api,
+				  (const uint64_t[ROWS_ARGS]){ A(0), A(1), A(2), A(3), size[0],
+							       size[1], DIRTY(i % KINDS), A(7) });
 		EXPECT(.op = "copy", .api = api->name, .result = REFUSED, .addr = HEX(A(0)),
 		       .size = DEC(size[0] * size[1]), .src = HEX(A(2)),
 		       .stream = HANDLE(rows[i / KINDS].stream),
-		       .direction = directions[i % KINDS]);
+		       .direction = rows_refused_directions[i % KINDS]);
 	}
 }
 
@@ -216,10 +197,11 @@ static void copy_3d(const struct api *api, unsigned int stream, struct cudaExten
 	params.dstPtr.ptr = (void *)A(6);
 	params.extent = extent;
 	params.kind = kind;
-	call_with(api, 0, P(&params));
+	rows_refused_call_with(api, 0, P(&params));
 	EXPECT(.op = "copy", .api = api->name, .result = REFUSED, .addr = HEX(A(array ? 7 : 6)),
 	       .size = array ? UNKNOWN : DEC(extent.width * extent.height * extent.depth),
-	       .src = HEX(A(5)), .stream = HANDLE(stream), .direction = directions[kind]);
+	       .src = HEX(A(5)), .stream = HANDLE(stream),
+	       .direction = rows_refused_directions[kind]);
 }
 
 static void copies_3d(void)
@@ -260,13 +242,13 @@ static void memsets(void)
 	for (size_t i = 0; i < MANY(rows); i++) {
 		bool line = rows[i].width == NONE;
 
-		call_with(&rows[i].api, 4, 1031);
+		rows_refused_call_with(&rows[i].api, 4, 1031);
 		EXPECT(.op = "memset", .api = rows[i].api.name, .result = REFUSED,
 		       .addr = HEX(A(0)), .size = DEC(line ? A(2) : A(3) * 1031),
 		       .stream = HANDLE(rows[i].stream));
 		if (line)
 			continue;
-		call_with(&rows[i].api, 3, 1033);
+		rows_refused_call_with(&rows[i].api, 3, 1033);
 		EXPECT(.op = "memset", .api = rows[i].api.name, .result = REFUSED,
 		       .addr = HEX(A(0)), .size = DEC(A(4) * 1033),
 		       .stream = HANDLE(rows[i].stream));
@@ -297,10 +279,11 @@ static void launches(void)
 
 	/* A dim3 by value is two registers, of the second only half. */
 	for (size_t i = 0; i < MANY(rows); i++) {
-		call(&rows[i], (const uint64_t[ROWS_ARGS]){ A(0), (uint64_t)grid[1] << 32 | grid[0],
-							    DIRTY(grid[2]),
-							    (uint64_t)block[1] << 32 | block[0],
-							    DIRTY(block[2]), A(5), 1039, A(7) });
+		rows_refused_call(&rows[i],
+				  (const uint64_t[ROWS_ARGS]){
+					  A(0), (uint64_t)grid[1] << 32 | grid[0], DIRTY(grid[2]),
+					  (uint64_t)block[1] << 32 | block[0], DIRTY(block[2]),
+					  A(5), 1039, A(7) });
 		expect_launch(rows[i].name, A(0), A(7));
 	}
 }
@@ -313,8 +296,9 @@ static void launch_registered(void)
 
 	__cudaRegisterFunction(NULL, (const char *)A(9), device_function,
 			       "by___cudaRegisterFunction", -1, NULL, NULL, NULL, NULL, NULL);
-	call(&api, (const uint64_t[ROWS_ARGS]){ A(9), 2ull << 32 | 1, DIRTY(3), 5ull << 32 | 4,
-						DIRTY(6), A(5), 1041, A(7) });
+	rows_refused_call(&api, (const uint64_t[ROWS_ARGS]){ A(9), 2ull << 32 | 1, DIRTY(3),
+							     5ull << 32 | 4, DIRTY(6), A(5), 1041,
+							     A(7) });
 	EXPECT(.op = "launch", .api = api.name, .result = REFUSED, .addr = HEX(A(9)),
 	       .stream = HEX(A(7)), .kernel = "by___cudaRegisterFunction", .grid = "1,2,3",
 	       .block = "4,5,6", .shared = "1041");
@@ -333,7 +317,7 @@ static void launches_ex(void)
 	};
 
 	for (size_t i = 0; i < MANY(rows); i++) {
-		call_with(&rows[i], 0, P(&config));
+		rows_refused_call_with(&rows[i], 0, P(&config));
 		expect_launch(rows[i].name, A(1), A(5));
 	}
 }
@@ -351,7 +335,7 @@ static void syncs(void)
 	};
 
 	for (size_t i = 0; i < MANY(rows); i++) {
-		call_all(&rows[i].api);
+		rows_refused_call_all(&rows[i].api);
 		EXPECT(.op = "sync", .api = rows[i].api.name, .result = REFUSED,
 		       .addr = HANDLE(rows[i].handle), .stream = HANDLE(rows[i].stream));
 	}
@@ -369,7 +353,7 @@ static void devices(void)
 	};
 
 	for (size_t i = 0; i < MANY(rows); i++) {
-		call_all(&rows[i].api);
+		rows_refused_call_all(&rows[i].api);
 		EXPECT(.op = "context", .api = rows[i].api.name, .result = REFUSED,
 		       .device = rows[i].device == NONE ? UNKNOWN : DEC((uint32_t)A(0)));
 	}
@@ -391,5 +375,6 @@ int main(void)
 	launch_registered();
 	syncs();
 	devices();
+	rows_refused_memory();
 	return 0;
 }

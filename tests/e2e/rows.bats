@@ -38,14 +38,15 @@ rows() {
 		grep -o '<[^>]*>' | tr -d '<>' | awk -v layer="$1" '$1 == layer { print $2 }' | sort
 }
 
-# The functions that the stand-in runtime has; those it lacks, rows_standin has.
-runtime_functions() {
-	nm -D "$BUILT/simcuda/libcudart.so.13" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u
+# The functions that the simulated CUDA has; those it lacks, rows_standin has.
+simulated() {
+	nm -D --defined-only "$BUILT"/simcuda/libcuda{.so.1,rt.so.13} |
+		awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' | sort -u
 }
 
 # From now on all runtime functions fail before they ask the driver; cudaErrorDevicesUnavailable.
 refuse() {
-	SIMCUDA_FAIL=$(comm -12 <(rows RUNTIME) <(runtime_functions) | sed 's/$/:*=46/' |
+	SIMCUDA_FAIL=$(comm -12 <(rows RUNTIME) <(simulated) | sed 's/$/:*=46/' |
 		paste -sd , -)
 	export SIMCUDA_FAIL
 }
@@ -62,6 +63,7 @@ all_fired() {
 	shift
 	trace_rows rows_standin
 	named > fired
+	events 'select(.type == "call").api' | sort -u | comm -23 - <(simulated) >> fired
 	for workload in "$@"; do
 		trace_rows "$workload"
 		events 'select(.type == "call").api' >> fired

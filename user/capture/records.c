@@ -42,7 +42,7 @@ const struct ms_name *record_name(const struct ms_name *name, struct record_name
 	if ((name->length && name->length < MS_NAME_BYTES) || !name->string)
 		return name;
 	got = proc_read_string(name->event.pid, name->string, whole->bytes, sizeof(whole->bytes));
-	if (got <= 0)
+	if (got <= 0 || (name->length && strncmp(whole->bytes, name->name, name->length - 1) != 0))
 		return name;
 	whole->name = *name;
 	whole->name.length = got;

@@ -36,23 +36,24 @@ static void allocations(void)
 	static const struct {
 		struct api api;
 		const char *space;
-		unsigned int stream;
+		unsigned int stream, pool;
 	} rows[] = {
-		{ { API(cudaMalloc) }, "device", NONE },
-		{ { API(cudaMallocManaged) }, "managed", NONE },
-		{ { API(cudaMallocHost) }, "pinned", NONE },
-		{ { API(cudaHostAlloc) }, "pinned", NONE },
-		{ { API(cudaMallocAsync) }, "pool", 2 },
-		{ { API(cudaMallocAsync_ptsz) }, "pool", 2 },
-		{ { API(cudaMallocFromPoolAsync) }, "pool", 3 },
-		{ { API(cudaMallocFromPoolAsync_ptsz) }, "pool", 3 },
+		{ { API(cudaMalloc) }, "device", NONE, NONE },
+		{ { API(cudaMallocManaged) }, "managed", NONE, NONE },
+		{ { API(cudaMallocHost) }, "pinned", NONE, NONE },
+		{ { API(cudaHostAlloc) }, "pinned", NONE, NONE },
+		{ { API(cudaMallocAsync) }, "pool", 2, NONE },
+		{ { API(cudaMallocAsync_ptsz) }, "pool", 2, NONE },
+		{ { API(cudaMallocFromPoolAsync) }, "pool", 3, 2 },
+		{ { API(cudaMallocFromPoolAsync_ptsz) }, "pool", 3, 2 },
 	};
 	static const struct api host_register = { API(cudaHostRegister) };
 
 	for (size_t i = 0; i < MANY(rows); i++) {
 		rows_refused_call_all(&rows[i].api);
 		EXPECT(.op = "alloc", .api = rows[i].api.name, .result = REFUSED, .size = DEC(A(1)),
-		       .stream = HANDLE(rows[i].stream), .space = rows[i].space);
+		       .stream = HANDLE(rows[i].stream), .space = rows[i].space,
+		       .backing = HANDLE(rows[i].pool));
 	}
 	rows_refused_call_all(&host_register);
 	EXPECT(.op = "alloc", .api = host_register.name, .result = REFUSED, .addr = HEX(A(0)),

@@ -190,14 +190,14 @@ static void imports(void)
 	void *ptr;
 
 	rows_check("cudaIpcOpenMemHandle", REFUSED, cudaIpcOpenMemHandle(&ptr, handle, 1));
-	EXPECT(.op = "alloc", .api = "cudaIpcOpenMemHandle", .result = REFUSED,
-	       .space = "imported");
+	EXPECT(.op = "alloc", .api = "cudaIpcOpenMemHandle", .result = REFUSED, .space = "imported",
+	       .live = "0");
 	rows_refused_call_with(&import, 1, P(&desc));
 	EXPECT(.op = "alloc", .api = import.name, .result = REFUSED, .size = DEC(desc.size),
-	       .space = "imported");
+	       .space = "imported", .live = "0");
 	rows_refused_call_with(&map, 2, P(&buffer));
 	EXPECT(.op = "alloc", .api = map.name, .result = REFUSED, .size = DEC(buffer.size),
-	       .src = HEX(A(1)), .space = "mapped");
+	       .space = "mapped", .live = "0", .backing = HEX(A(1)));
 }
 
 static void frees(void)
@@ -222,7 +222,7 @@ static void calls(void)
 {
 	static const struct {
 		struct api api;
-		unsigned int addr, size, src, stream;
+		unsigned int addr, size, graph, stream;
 	} rows[] = {
 		{ { API(cudaIpcGetMemHandle) }, 1, NONE, NONE, NONE },
 		{ { API(cudaMemPoolCreate) }, NONE, NONE, NONE, NONE },
@@ -234,7 +234,7 @@ static void calls(void)
 		{ { API(cudaGraphAddChildGraphNode) }, 1, NONE, 4, NONE },
 		{ { API(cudaGraphClone) }, NONE, NONE, 1, NONE },
 		{ { API(cudaGraphInstantiate) }, NONE, NONE, 1, NONE },
-		{ { API(cudaGraphInstantiateWithFlags) }, NONE, 2, 1, NONE },
+		{ { API(cudaGraphInstantiateWithFlags) }, NONE, NONE, 1, NONE },
 		{ { API(cudaGraphExecDestroy) }, 0, NONE, NONE, NONE },
 		{ { API(cudaGraphDestroy) }, 0, NONE, NONE, NONE },
 		{ { API(cudaStreamBeginCapture) }, NONE, NONE, NONE, 0 },
@@ -248,7 +248,7 @@ static void calls(void)
 		EXPECT(.op = "memory", .api = rows[i].api.name, .result = REFUSED,
 		       .addr = HANDLE(rows[i].addr),
 		       .size = rows[i].size == NONE ? UNKNOWN : DEC(A(rows[i].size)),
-		       .src = HANDLE(rows[i].src), .stream = HANDLE(rows[i].stream));
+		       .graph = HANDLE(rows[i].graph), .stream = HANDLE(rows[i].stream));
 	}
 }
 
@@ -264,13 +264,13 @@ static void pointed_to(void)
 	alloc.bytesize = (11ull << 32) + 3;
 	rows_refused_call_with(&node, 4, P(&alloc));
 	EXPECT(.op = "memory", .api = node.name, .result = REFUSED, .size = DEC(alloc.bytesize),
-	       .src = HEX(A(1)));
+	       .graph = HEX(A(1)));
 	memset(&params, 0x5a, sizeof(params));
 	for (size_t i = 0; i < MANY(instantiate); i++) {
 		params.flags = (13ull << 32) + i;
 		rows_refused_call_with(&instantiate[i], 2, P(&params));
 		EXPECT(.op = "memory", .api = instantiate[i].name, .result = REFUSED,
-		       .size = DEC(params.flags), .src = HEX(A(1)));
+		       .graph = HEX(A(1)));
 	}
 }
 
@@ -281,7 +281,7 @@ static void numbers(void)
 
 	rows_refused_call_all(&attribute);
 	EXPECT(.op = "memory", .api = attribute.name, .result = REFUSED, .addr = HEX(A(0)),
-	       .src = DEC((uint32_t)A(1)));
+	       .attribute = DEC((uint32_t)A(1)));
 	rows_refused_call_with(&trim, 0, DIRTY(3));
 	EXPECT(.op = "memory", .api = trim.name, .result = REFUSED, .device = "3");
 }

@@ -68,7 +68,7 @@ static void no_device(const char *api, void *function, int device)
 }
 
 /* The first call that needs a context makes it. */
-static void *first_call(size_t size)
+void *rows_runtime_first_call(size_t size)
 {
 	void *ptr;
 
@@ -195,9 +195,9 @@ static void nothing(void)
 	CALL(cudaSuccess, cudaMalloc, P(&ptr), 0);
 	EXPECT(.op = "alloc", .api = "cudaMalloc", .addr = "0x0", .size = "0", .space = "device");
 	CALL(cudaSuccess, cudaFree, 0);
-	EXPECT(.op = "free", .api = "cudaFree", .addr = "0x0");
+	EXPECT(.op = "free", .api = "cudaFree", .addr = "0x0", .freed = "null");
 	CALL(cudaSuccess, cudaFreeHost, 0);
-	EXPECT(.op = "free", .api = "cudaFreeHost", .addr = "0x0");
+	EXPECT(.op = "free", .api = "cudaFreeHost", .addr = "0x0", .freed = "null");
 }
 
 static void pitched(void)
@@ -515,8 +515,8 @@ int main(void)
 {
 	struct block block = { NULL, 77003, "device" }, there;
 
-	rows_runtime_export();
-	block.ptr = first_call(block.size);
+	rows_runtime_fork();
+	block.ptr = rows_runtime_first_call(block.size);
 	free_device(&block);
 	devices();
 	there = allocate_device(PLACE_BYTES);
@@ -536,9 +536,10 @@ int main(void)
 	launch_registered();
 	launch_strangely_named();
 	syncs();
+	rows_runtime_export();
 	reset();
 	block.size = 77017;
-	block.ptr = first_call(block.size);
+	block.ptr = rows_runtime_first_call(block.size);
 	free_device(&block);
 	return 0;
 }

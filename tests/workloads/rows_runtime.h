@@ -35,6 +35,9 @@ struct place {
 	char *there; /* on the other device */
 };
 
+/* A call that needs a context, before there is one: cudaMalloc. */
+void *rows_runtime_first_call(size_t size);
+
 /* cudaMalloc, and cudaFree of what is in that space. */
 void *rows_runtime_allocate(uint64_t size);
 void rows_runtime_free(void *ptr, uint64_t size, const char *space);
@@ -42,7 +45,11 @@ void rows_runtime_free(void *ptr, uint64_t size, const char *space);
 /* A copy whose kind is left to the driver; in which direction must be known all the same. */
 void rows_runtime_copy_default(void *dst, void *src, const char *direction);
 
-/* Starts a process that exports memory, before this one has to do with CUDA. */
+/*
+ * Starts a process that will import memory, before this one has to do with CUDA; and has it done.
+ * The more happens in between, the surer it is that the process is traced by then.
+ */
+void rows_runtime_fork(void);
 void rows_runtime_export(void);
 
 /* The parts. All that rows_runtime_copies() does is last: it asks where variables are. */

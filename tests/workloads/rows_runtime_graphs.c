@@ -10,7 +10,7 @@ static char host[4096];
 static void expect(const char *api, const char *driver_api, const void *handle, const void *graph)
 {
 	EXPECT(.op = "memory", .api = api, .driver_api = driver_api, .addr = HEX(handle),
-	       .src = graph ? HEX(graph) : UNKNOWN);
+	       .graph = graph ? HEX(graph) : UNKNOWN);
 }
 
 static void expect_failure(const char *api, const char *driver_api, const void *handle,
@@ -18,7 +18,7 @@ static void expect_failure(const char *api, const char *driver_api, const void *
 {
 	EXPECT(.op = "memory", .api = api, .driver_api = driver_api,
 	       .result = cudaErrorInvalidValue, .addr = handle ? HEX(handle) : UNKNOWN,
-	       .src = HEX(graph));
+	       .graph = HEX(graph));
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static void *add_alloc(cudaGraph_t graph, uint64_t size)
 	CALL(cudaSuccess, cudaGraphAddMemAllocNode, P(&node), P(graph), 0, 0, P(&params));
 	EXPECT(.op = "memory", .api = "cudaGraphAddMemAllocNode",
 	       .driver_api = "cuGraphAddMemAllocNode", .addr = HEX(params.dptr), .size = DEC(size),
-	       .src = HEX(graph));
+	       .graph = HEX(graph));
 	return params.dptr;
 }
 
@@ -74,7 +74,7 @@ static void add_in_vain(cudaGraph_t graph)
 	CALL(cudaErrorInvalidValue, cudaGraphAddMemAllocNode, P(&node), P(graph), 0, 7, P(&params));
 	EXPECT(.op = "memory", .api = "cudaGraphAddMemAllocNode",
 	       .driver_api = "cuGraphAddMemAllocNode", .result = cudaErrorInvalidValue,
-	       .size = "63001", .src = HEX(graph));
+	       .size = "63001", .graph = HEX(graph));
 	CALL(cudaErrorInvalidValue, cudaGraphAddMemFreeNode, P(&node), P(graph), 0, 0, P(host));
 	expect_failure("cudaGraphAddMemFreeNode", "cuGraphAddMemFreeNode", host, graph);
 }
@@ -90,7 +90,7 @@ static void *add_any(cudaGraph_t graph, uint64_t size)
 	NEED(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
 	ptr = params.alloc.dptr;
 	EXPECT(.op = "memory", .api = "cuGraphAddNode_v2", .addr = HEX(ptr), .size = DEC(size),
-	       .src = HEX(graph));
+	       .graph = HEX(graph));
 	params = (struct cudaGraphNodeParams){ .type = cudaGraphNodeTypeMemFree };
 	params.free.dptr = ptr;
 	NEED(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
@@ -101,10 +101,10 @@ static void *add_any(cudaGraph_t graph, uint64_t size)
 /* ---- executables ----------------------------------------------------------------------------- */
 
 static void expect_executable(const char *api, const char *driver_api, cudaGraphExec_t exec,
-			      cudaGraph_t graph, uint64_t flags)
+			      cudaGraph_t graph)
 {
 	EXPECT(.op = "memory", .api = api, .driver_api = driver_api, .addr = HEX(exec),
-	       .size = DEC(flags), .src = HEX(graph));
+	       .graph = HEX(graph));
 }
 
 static cudaGraphExec_t instantiate(cudaGraph_t graph, uint64_t flags)
@@ -112,8 +112,7 @@ static cudaGraphExec_t instantiate(cudaGraph_t graph, uint64_t flags)
 	cudaGraphExec_t exec;
 
 	CALL(cudaSuccess, cudaGraphInstantiate, P(&exec), P(graph), flags);
-	expect_executable("cudaGraphInstantiate", "cuGraphInstantiateWithFlags", exec, graph,
-			  flags);
+	expect_executable("cudaGraphInstantiate", "cuGraphInstantiateWithFlags", exec, graph);
 	return exec;
 }
 
@@ -123,7 +122,7 @@ static cudaGraphExec_t instantiate_with_flags(cudaGraph_t graph, uint64_t flags)
 
 	CALL(cudaSuccess, cudaGraphInstantiateWithFlags, P(&exec), P(graph), flags);
 	expect_executable("cudaGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", exec,
-			  graph, flags);
+			  graph);
 	return exec;
 }
 
@@ -135,17 +134,17 @@ static cudaGraphExec_t instantiate_with_params(cudaGraph_t graph, uint64_t flags
 
 	CALL(cudaSuccess, cudaGraphInstantiateWithParams, P(&exec), P(graph), P(&params));
 	expect_executable(NAME(cudaGraphInstantiateWithParams),
-			  PTSZ("cuGraphInstantiateWithParams"), exec, graph, flags);
+			  PTSZ("cuGraphInstantiateWithParams"), exec, graph);
 	return exec;
 }
 
-static void launch(cudaGraphExec_t exec)
+static void launch(cudaGraphExec_t exec, const char *made, const char *ended)
 {
 	cudaStream_t stream = rows_runtime_stream();
 
 	CALL(cudaSuccess, cudaGraphLaunch, P(exec), P(stream));
 	EXPECT(.op = "launch", .api = NAME(cudaGraphLaunch), .driver_api = PTSZ("cuGraphLaunch"),
-	       .addr = HEX(exec), .stream = HEX(stream));
+	       .addr = HEX(exec), .stream = HEX(stream), .made = made, .ended = ended);
 }
 
 static void end(cudaGraphExec_t exec, cudaGraph_t graph)
@@ -171,6 +170,7 @@ static void freed_by_the_graph(void)
 {
 	cudaGraph_t graph = new_graph();
 	cudaGraphExec_t exec;
+	const uint64_t bytes = 64007 + 65003 + 66029;
 	void *kept;
 
 	add_free(graph, add_alloc(graph, 64007));
@@ -179,8 +179,8 @@ static void freed_by_the_graph(void)
 	add_free(graph, kept);
 	add_any(graph, 66029);
 	exec = instantiate(graph, 0);
-	launch(exec);
-	launch(exec);
+	launch(exec, AMOUNT("graph", 3, bytes), AMOUNT("graph", 3, bytes));
+	launch(exec, AMOUNT("graph", 3, bytes), AMOUNT("graph", 3, bytes));
 	end(exec, graph);
 }
 
@@ -191,10 +191,10 @@ static void freed_by_a_call(void)
 	char *ptr = add_alloc(graph, size);
 	cudaGraphExec_t exec = instantiate_with_params(graph, cudaGraphInstantiateFlagUpload);
 
-	launch(exec);
+	launch(exec, AMOUNT("graph", 1, size), NULL);
 	rows_runtime_copy_default(ptr + 1000, host, "HtoD");
 	free_async(ptr, size);
-	launch(exec);
+	launch(exec, AMOUNT("graph", 1, size), NULL);
 	rows_runtime_copy_default(host, ptr, "DtoH");
 	rows_runtime_free(ptr, size, "graph");
 	end(exec, graph);
@@ -208,8 +208,8 @@ static void freed_by_the_next_launch(void)
 	cudaGraphExec_t exec =
 		instantiate_with_flags(graph, cudaGraphInstantiateFlagAutoFreeOnLaunch);
 
-	launch(exec);
-	launch(exec);
+	launch(exec, AMOUNT("graph", 1, size), NULL);
+	launch(exec, AMOUNT("graph", 1, size), AMOUNT("graph", 1, size));
 	free_async(ptr, size);
 	end(exec, graph);
 }
@@ -243,7 +243,7 @@ static void families(void)
 	add_child(graph, child);
 	copy = copy_of(graph);
 	exec = instantiate(copy, 0);
-	launch(exec);
+	launch(exec, NULL, NULL);
 	end(exec, copy);
 	destroy(graph);
 	destroy(child);
@@ -264,7 +264,7 @@ static void failures(void)
 	CALL(cudaErrorInvalidValue, cudaGraphInstantiateWithParams, P(&exec), P(host), P(&params));
 	EXPECT(.op = "memory", .api = params_api,
 	       .driver_api = PTSZ("cuGraphInstantiateWithParams"), .result = cudaErrorInvalidValue,
-	       .size = "1", .src = HEX(host));
+	       .graph = HEX(host));
 }
 
 /* ---- captures -------------------------------------------------------------------------------- */
@@ -293,7 +293,8 @@ static void *capture_alloc(uint64_t size, cudaStream_t stream)
 
 	CALL(cudaSuccess, cudaMallocAsync, P(&ptr), size, P(stream));
 	EXPECT(.op = "alloc", .api = NAME(cudaMallocAsync), .driver_api = PTSZ("cuMemAllocAsync"),
-	       .addr = HEX(ptr), .size = DEC(size), .stream = HEX(stream), .space = "pool");
+	       .addr = HEX(ptr), .size = DEC(size), .stream = HEX(stream), .space = "pool",
+	       .captured = true);
 	return ptr;
 }
 
@@ -309,10 +310,10 @@ static void captures(void)
 	kept = capture_alloc(70001, stream);
 	CALL(cudaSuccess, cudaFreeAsync, P(freed), P(stream));
 	EXPECT(.op = "free", .api = NAME(cudaFreeAsync), .driver_api = PTSZ("cuMemFreeAsync"),
-	       .addr = HEX(freed), .stream = HEX(stream));
+	       .addr = HEX(freed), .stream = HEX(stream), .freed = "captured", .captured = true);
 	graph = end_capture(stream);
 	exec = instantiate(graph, 0);
-	launch(exec);
+	launch(exec, AMOUNT("graph", 2, 69001 + 70001), AMOUNT("graph", 1, 69001));
 	free_async(kept, 70001);
 	end(exec, graph);
 }

@@ -4,6 +4,7 @@
  */
 #include "rows_runtime.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -54,7 +55,7 @@ static void allocate_from(cudaMemPool_t pool, uint64_t size, cudaError_t wanted)
 	EXPECT(.op = "alloc", .api = NAME(cudaMallocFromPoolAsync),
 	       .driver_api = PTSZ("cuMemAllocFromPoolAsync"), .result = wanted,
 	       .addr = wanted == cudaSuccess ? HEX(block.ptr) : UNKNOWN, .size = DEC(size),
-	       .stream = HEX(stream), .space = "pool");
+	       .stream = HEX(stream), .space = "pool", .backing = HEX(pool));
 	if (wanted == cudaSuccess)
 		free_async(&block);
 }
@@ -65,7 +66,7 @@ static void attribute(cudaMemPool_t pool, enum cudaMemPoolAttr attr, bool is_int
 
 	CALL(cudaSuccess, cudaMemPoolGetAttribute, P(pool), DIRTY(attr), P(&value));
 	EXPECT(.op = "memory", .api = "cudaMemPoolGetAttribute",
-	       .driver_api = "cuMemPoolGetAttribute", .addr = HEX(pool), .src = DEC(attr),
+	       .driver_api = "cuMemPoolGetAttribute", .addr = HEX(pool), .attribute = DEC(attr),
 	       .size = DEC(is_int ? (uint32_t)value : value));
 }
 
@@ -80,7 +81,7 @@ static void attributes(cudaMemPool_t pool)
 	CALL(cudaErrorInvalidValue, cudaMemPoolGetAttribute, P(pool), DIRTY(99), P(&value));
 	EXPECT(.op = "memory", .api = "cudaMemPoolGetAttribute",
 	       .driver_api = "cuMemPoolGetAttribute", .result = cudaErrorInvalidValue,
-	       .addr = HEX(pool), .src = "99");
+	       .addr = HEX(pool), .attribute = "99");
 }
 
 static void trim(cudaMemPool_t pool, uint64_t keep, cudaError_t wanted)
@@ -198,59 +199,8 @@ static void directions(char *managed)
 
 static struct {
 	pid_t pid;
-	int to; /* closed when the memory is not needed any more */
-	cudaIpcMemHandle_t handle;
-} exporter;
-
-static _Noreturn void export(int from, int to)
-{
-	void *ptr;
-	char end;
-
-	NEED(cudaMalloc(&ptr, 91009));
-	NEED(cudaIpcGetMemHandle(&exporter.handle, ptr));
-	if (write(to, &exporter.handle, sizeof(exporter.handle)) != sizeof(exporter.handle) ||
-	    read(from, &end, 1) != 0)
-		rows_die("pipe", "broken");
-	exit(0);
-}
-
-/* Nobody traces that process. */
-void rows_runtime_export(void)
-{
-	int there[2], back[2];
-
-	if (pipe(there) || pipe(back))
-		rows_die("pipe", "failed");
-	exporter.pid = fork();
-	if (exporter.pid < 0)
-		rows_die("fork", "failed");
-	close(there[exporter.pid ? 0 : 1]);
-	close(back[exporter.pid ? 1 : 0]);
-	if (!exporter.pid)
-		export(there[0], back[1]);
-	if (read(back[0], &exporter.handle, sizeof(exporter.handle)) != sizeof(exporter.handle))
-		rows_die("pipe", "nothing exported");
-	exporter.to = there[1];
-}
-
-static void export_end(void)
-{
-	int status;
-
-	close(exporter.to);
-	if (waitpid(exporter.pid, &status, 0) < 0 || status)
-		rows_die("exporter", "failed");
-}
-
-static void get_handle(void *ptr, cudaError_t wanted)
-{
-	cudaIpcMemHandle_t handle;
-
-	CALL(wanted, cudaIpcGetMemHandle, P(&handle), P(ptr));
-	EXPECT(.op = "memory", .api = "cudaIpcGetMemHandle", .driver_api = "cuIpcGetMemHandle",
-	       .result = wanted, .addr = HEX(ptr));
-}
+	int fd; /* leads to it */
+} importer;
 
 /* 64 bytes by value: not through rows_call(). */
 static void *open_handle(const cudaIpcMemHandle_t *handle, cudaError_t wanted)
@@ -261,40 +211,82 @@ static void *open_handle(const cudaIpcMemHandle_t *handle, cudaError_t wanted)
 		   cudaIpcOpenMemHandle(&ptr, *handle, cudaIpcMemLazyEnablePeerAccess));
 	EXPECT(.op = "alloc", .api = "cudaIpcOpenMemHandle", .driver_api = "cuIpcOpenMemHandle_v2",
 	       .result = wanted, .addr = wanted == cudaSuccess ? HEX(ptr) : UNKNOWN,
-	       .space = "imported");
+	       .space = "imported", .live = "0");
 	return ptr;
 }
 
-static void close_handle(void *ptr, cudaError_t wanted)
+static void close_handle(void *ptr, const char *freed, cudaError_t wanted)
 {
+	bool ok = wanted == cudaSuccess;
+
 	CALL(wanted, cudaIpcCloseMemHandle, P(ptr));
 	EXPECT(.op = "free", .api = "cudaIpcCloseMemHandle", .driver_api = "cuIpcCloseMemHandle",
-	       .result = wanted, .addr = HEX(ptr),
-	       .space = wanted == cudaSuccess ? "imported" : UNKNOWN);
+	       .result = wanted, .addr = HEX(ptr), .space = ok ? "imported" : UNKNOWN,
+	       .live = ok ? "0" : UNKNOWN, .freed = freed);
 }
 
-/* How much it is, nobody says: an address elsewhere may lie in it. */
-static void imports(void)
+/* Of a forked process nobody knows what its memory is, unless CUDA has said so since. */
+static _Noreturn void import_from(int fd)
 {
 	const cudaIpcMemHandle_t nothing = { { 0 } };
-	void *pinned = allocate_pinned(), *ptr = rows_runtime_allocate(PLAIN_BYTES);
+	cudaIpcMemHandle_t handle;
+	void *block, *pinned, *ptr;
 
-	get_handle(ptr, cudaSuccess);
-	get_handle(host, cudaErrorInvalidValue);
-	rows_runtime_free(ptr, PLAIN_BYTES, "device");
+	if (read(fd, &handle, sizeof(handle)) != sizeof(handle))
+		rows_die("pipe", "nothing to import");
+	block = rows_runtime_first_call(91009);
+	pinned = allocate_pinned();
+	rows_runtime_copy_default(block, host, "Default");
 	open_handle(&nothing, cudaErrorInvalidResourceHandle);
-	ptr = open_handle(&exporter.handle, cudaSuccess);
+	ptr = open_handle(&handle, cudaSuccess);
 	rows_runtime_copy_default(ptr, pinned, "HtoD");
 	rows_runtime_copy_default(pinned, ptr, "DtoH");
-	rows_runtime_copy_default(ptr, host, "Default");
-	if (open_handle(&exporter.handle, cudaSuccess) != ptr)
+	if (open_handle(&handle, cudaSuccess) != ptr)
 		rows_die("cudaIpcOpenMemHandle", "opened another block");
-	close_handle(ptr, cudaSuccess);
+	close_handle(ptr, "kept", cudaSuccess);
 	rows_runtime_copy_default(pinned, ptr, "DtoH");
-	close_handle(ptr, cudaSuccess);
-	close_handle(ptr, cudaErrorInvalidValue);
+	close_handle(ptr, "known", cudaSuccess);
+	close_handle(ptr, UNKNOWN, cudaErrorInvalidValue);
 	free_pinned(pinned);
-	export_end();
+	rows_runtime_free(block, 91009, "device");
+	exit(0);
+}
+
+void rows_runtime_fork(void)
+{
+	int fds[2];
+
+	if (pipe(fds))
+		rows_die("pipe", "failed");
+	importer.fd = fds[1];
+	importer.pid = fork();
+	if (importer.pid < 0)
+		rows_die("fork", "failed");
+	close(fds[importer.pid ? 0 : 1]);
+	if (!importer.pid)
+		import_from(fds[0]);
+}
+
+static void get_handle(cudaIpcMemHandle_t *handle, void *ptr, cudaError_t wanted)
+{
+	CALL(wanted, cudaIpcGetMemHandle, P(handle), P(ptr));
+	EXPECT(.op = "memory", .api = "cudaIpcGetMemHandle", .driver_api = "cuIpcGetMemHandle",
+	       .result = wanted, .addr = HEX(ptr));
+}
+
+void rows_runtime_export(void)
+{
+	void *ptr = rows_runtime_allocate(PLAIN_BYTES);
+	cudaIpcMemHandle_t handle;
+	int status;
+
+	get_handle(&handle, host, cudaErrorInvalidValue);
+	get_handle(&handle, ptr, cudaSuccess);
+	fflush(stdout);
+	if (write(importer.fd, &handle, sizeof(handle)) != sizeof(handle) ||
+	    waitpid(importer.pid, &status, 0) != importer.pid || status)
+		rows_die("the importer", "failed");
+	rows_runtime_free(ptr, PLAIN_BYTES, "device");
 }
 
 /* ---- memory of another API ------------------------------------------------------------------- */
@@ -308,7 +300,7 @@ static cudaExternalMemory_t import_external(const struct cudaExternalMemoryHandl
 	EXPECT(.op = "alloc", .api = "cudaImportExternalMemory",
 	       .driver_api = "cuImportExternalMemory", .result = wanted,
 	       .addr = wanted == cudaSuccess ? HEX(memory) : UNKNOWN, .size = DEC(desc->size),
-	       .space = "imported");
+	       .space = "imported", .live = DEC(wanted == cudaSuccess ? desc->size : 0));
 	return memory;
 }
 
@@ -319,10 +311,12 @@ static void destroy_external(cudaExternalMemory_t memory, uint64_t size, cudaErr
 	CALL(wanted, cudaDestroyExternalMemory, P(memory));
 	EXPECT(.op = "free", .api = "cudaDestroyExternalMemory",
 	       .driver_api = "cuDestroyExternalMemory", .result = wanted, .addr = HEX(memory),
-	       .size = ok ? DEC(size) : UNKNOWN, .space = ok ? "imported" : UNKNOWN);
+	       .size = ok ? DEC(size) : UNKNOWN, .space = ok ? "imported" : UNKNOWN,
+	       .live = ok ? "0" : UNKNOWN);
 }
 
-static char *map_external(cudaExternalMemory_t memory, uint64_t size, cudaError_t wanted)
+static char *map_external(cudaExternalMemory_t memory, uint64_t size, uint64_t live,
+			  cudaError_t wanted)
 {
 	const struct cudaExternalMemoryBufferDesc desc = { .offset = 4096, .size = size };
 	void *ptr = NULL;
@@ -331,7 +325,7 @@ static char *map_external(cudaExternalMemory_t memory, uint64_t size, cudaError_
 	EXPECT(.op = "alloc", .api = "cudaExternalMemoryGetMappedBuffer",
 	       .driver_api = "cuExternalMemoryGetMappedBuffer", .result = wanted,
 	       .addr = wanted == cudaSuccess ? HEX(ptr) : UNKNOWN, .size = DEC(size),
-	       .src = HEX(memory), .space = "mapped");
+	       .space = "mapped", .live = DEC(live), .backing = HEX(memory));
 	return ptr;
 }
 
@@ -351,10 +345,12 @@ static void externals(void)
 	if (desc.handle.fd < 0 || ftruncate(desc.handle.fd, desc.size))
 		rows_die("memfd_create", "failed");
 	memory = import_external(&desc, cudaSuccess);
-	ptr = map_external(memory, 17001, cudaSuccess);
-	map_external(memory, 1ull << 34, cudaErrorInvalidValue);
+	ptr = map_external(memory, 17001, 17001, cudaSuccess);
+	map_external(memory, 1ull << 34, 17001, cudaErrorInvalidValue);
 	rows_runtime_copy_default(ptr + INSIDE, host, "HtoD");
-	rows_runtime_free(ptr, 17001, "mapped");
+	CALL(cudaSuccess, cudaFree, P(ptr));
+	EXPECT(.op = "free", .api = "cudaFree", .driver_api = "cuMemFree_v2", .addr = HEX(ptr),
+	       .size = "17001", .space = "mapped", .live = "0");
 	destroy_external(memory, desc.size, cudaSuccess);
 	destroy_external(memory, desc.size, cudaErrorInvalidResourceHandle);
 }
@@ -490,7 +486,7 @@ static void memory_info(void)
 
 	CALL(cudaSuccess, cudaMemGetInfo, P(&free_bytes), P(&total));
 	EXPECT(.op = "memory", .api = "cudaMemGetInfo", .driver_api = "cuMemGetInfo_v2",
-	       .size = DEC(total), .src = DEC(free_bytes));
+	       .size = DEC(total), .free_bytes = DEC(free_bytes));
 }
 
 void rows_runtime_memory(void)
@@ -499,7 +495,6 @@ void rows_runtime_memory(void)
 
 	memory_info();
 	directions(managed);
-	imports();
 	externals();
 	prefetches(managed);
 	batches();

@@ -47,23 +47,26 @@ static void mipmaps(void)
 {
 	static const struct {
 		struct cudaExtent extent;
-		unsigned int levels;
+		unsigned int levels, flags;
 		uint64_t elements;
 	} rows[] = {
-		{ { 3ull << 32, 211, 223 }, 1, (3ull << 32) * 211 * 223 },
+		{ { 3ull << 32, 211, 223 }, 1, 0, (3ull << 32) * 211 * 223 },
 		{ { 227, 3ull << 32, 229 },
 		  2,
+		  0,
 		  227 * (3ull << 32) * 229 + 113 * (3ull << 31) * 114 },
 		{ { 9, 5, 3ull << 32 },
 		  3,
+		  0,
 		  45 * (3ull << 32) + 8 * (3ull << 31) + 2 * (3ull << 30) },
+		{ { 9, 5, 3ull << 32 }, 3, cudaArrayLayered, (45 + 8 + 2) * (3ull << 32) },
 	};
 	cudaMipmappedArray_t array;
 
 	for (size_t i = 0; i < MANY(rows); i++) {
 		rows_check("cudaMallocMipmappedArray", REFUSED,
 			   cudaMallocMipmappedArray(&array, &odd, rows[i].extent, rows[i].levels,
-						    7));
+						    rows[i].flags));
 		expect_array("cudaMallocMipmappedArray", rows[i].elements * 5);
 	}
 }

@@ -65,12 +65,12 @@ static cudaArray_t allocate_3d(const struct cudaChannelFormatDesc *desc, struct 
 }
 
 static cudaMipmappedArray_t allocate_levels(struct cudaExtent extent, unsigned int levels,
-					    uint64_t size, cudaError_t wanted)
+					    unsigned int flags, uint64_t size, cudaError_t wanted)
 {
 	cudaMipmappedArray_t array = NULL;
 
 	rows_check("cudaMallocMipmappedArray", wanted,
-		   cudaMallocMipmappedArray(&array, &pixel, extent, levels, 0));
+		   cudaMallocMipmappedArray(&array, &pixel, extent, levels, flags));
 	expect_array("cudaMallocMipmappedArray", "cuMipmappedArrayCreate", array, size, wanted);
 	return array;
 }
@@ -117,13 +117,22 @@ static void arrays(void)
 
 static void mipmaps(void)
 {
-	const uint64_t one = 67 * 4, flat = (67 * 9 + 33 * 4 + 16 * 2 + 8) * 4;
-	const uint64_t deep = (67 * 9 * 5 + 33 * 4 * 2 + 16 * 2) * 4;
+	static const struct {
+		struct cudaExtent extent;
+		unsigned int levels, flags;
+		uint64_t elements;
+	} rows[] = {
+		{ { 67, 0, 0 }, 1, 0, 67 },
+		{ { 67, 9, 0 }, 4, 0, 67 * 9 + 33 * 4 + 16 * 2 + 8 },
+		{ { 67, 9, 5 }, 3, 0, 67 * 9 * 5 + 33 * 4 * 2 + 16 * 2 },
+		{ { 67, 9, 5 }, 3, cudaArrayLayered, (67 * 9 + 33 * 4 + 16 * 2) * 5 },
+	};
 
-	free_levels(allocate_levels((struct cudaExtent){ 67, 0, 0 }, 1, one, cudaSuccess), one);
-	free_levels(allocate_levels((struct cudaExtent){ 67, 9, 0 }, 4, flat, cudaSuccess), flat);
-	free_levels(allocate_levels((struct cudaExtent){ 67, 9, 5 }, 3, deep, cudaSuccess), deep);
-	allocate_levels((struct cudaExtent){ 0, 9, 5 }, 2, (9 * 5 + 4 * 2) * 4,
+	for (size_t i = 0; i < MANY(rows); i++)
+		free_levels(allocate_levels(rows[i].extent, rows[i].levels, rows[i].flags,
+					    rows[i].elements * 4, cudaSuccess),
+			    rows[i].elements * 4);
+	allocate_levels((struct cudaExtent){ 0, 9, 5 }, 2, 0, (9 * 5 + 4 * 2) * 4,
 			cudaErrorInvalidValue);
 }
 

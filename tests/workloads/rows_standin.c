@@ -169,6 +169,7 @@ static void launches(void)
 
 int main(void)
 {
+	rows_standin_runtime();
 	narrow();
 	wide();
 	launches();

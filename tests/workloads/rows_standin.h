@@ -13,4 +13,7 @@
 /* What the simulated driver cannot do with graphs, pools, arrays and variables. */
 void rows_standin_driver(void);
 
+/* Functions that the simulated runtime does not have. */
+void rows_standin_runtime(void);
+
 #endif /* ROWS_STANDIN_H */

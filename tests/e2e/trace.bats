@@ -158,7 +158,7 @@ called() {
 	unset SIMCUDA_LOG
 	for ((i = 0; i < 5; i++)); do
 		SIMCUDA_DEVICES=2 trace --json -o events.jsonl -- "$WORKLOADS/rows_runtime-shared" > /dev/null
-		assert_equal "$(events 'select(.op == "launch" and .result == 0 and .kernel == null) | .api')" ""
+		assert_equal "$(events 'select(.grid and .result == 0 and .kernel == null) | .api')" ""
 	done
 }
 

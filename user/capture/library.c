@@ -51,17 +51,22 @@ static int add_function(const struct elf_function *function, void *context)
 	return 0;
 }
 
-static bool is_free(const struct library_point *point)
+/* Allocations of a kind follow right after the frees of that kind; all else comes last. */
+static int turn_of(const struct library_point *point)
 {
-	return probe_at(point->row)->spec.op == MS_OP_FREE;
+	const struct ms_spec *spec = &probe_at(point->row)->spec;
+
+	if (spec->op == MS_OP_FREE)
+		return 2 * spec->key;
+	return spec->op == MS_OP_ALLOC ? 2 * spec->key + 1 : 2 * MS_KEYS_COUNT;
 }
 
 static int by_order(const void *a, const void *b)
 {
 	const struct library_point *x = a, *y = b;
 
-	if (is_free(x) != is_free(y))
-		return is_free(y) - is_free(x);
+	if (turn_of(x) != turn_of(y))
+		return turn_of(x) - turn_of(y);
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 

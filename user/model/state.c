@@ -24,6 +24,7 @@ static void process_forget(struct process *process)
 	map_fini(&process->handles);
 	map_fini(&process->names);
 	map_fini(&process->aliases);
+	map_fini(&process->launch_places);
 	free(process->contexts);
 	free(process->pending);
 	process->contexts = NULL;
@@ -153,6 +154,7 @@ static int apply_name(struct state *state, struct process *process, const struct
 {
 	const char *text;
 
+	map_fini(&process->launch_places); /* the next launches look up their names anew */
 	if (name->alias) {
 		/* The other handle's name, if that is known; else the one it had is better than none. */
 		if (name_of(process, name->alias))
@@ -180,6 +182,14 @@ static int apply_launch(struct state *state, struct process *process, const stru
 		process->graph_launches++;
 		return graphs_launch(state, process, event, change);
 	}
+	place = map_get(&process->launch_places, call->addr);
+	if (place && event_succeeded(call) && !(call->flags & MS_CALL_PART)) {
+		assert(*place < process->kernels_count && process->kernels);
+		change->kernel = process->kernels[*place].name;
+		process->kernels[*place].launches++;
+		process->launches++;
+		return 0;
+	}
 	change->kernel = name_of(process, call->addr);
 	if (!change->kernel && call->known & MS_KNOWN_SRC)
 		change->kernel = name_of(process, call->src);
@@ -191,7 +201,7 @@ static int apply_launch(struct state *state, struct process *process, const stru
 	if (place) {
 		assert(*place < process->kernels_count && process->kernels);
 		process->kernels[*place].launches++;
-		return 0;
+		return map_set(&process->launch_places, call->addr, *place);
 	}
 	err = memory_grow(&process->kernels, &process->kernels_capacity, process->kernels_count + 1,
 			  sizeof(*process->kernels));

@@ -133,6 +133,7 @@ struct process {
 	struct map names;         /* function handle -> interned name */
 	struct map aliases;       /* function handle -> handle with the same name */
 	struct map kernel_places; /* interned name or handle -> position in `kernels` */
+	struct map launch_places; /* function handle -> the same, until a name is learnt */
 
 	/* Of an exited process, whose ledger is gone: its largest allocations at the end. */
 	struct allocation exit_largest[PROCESS_LARGEST];

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -81,6 +82,7 @@ static void start_target(struct bench *bench)
 	snprintf(number, sizeof(number), "%d", fd);
 	bench->target = fork();
 	if (bench->target == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would spin for ever */
 		execl(bench->target_path, bench->target_path, number, NULL);
 		_exit(127);
 	}
@@ -191,7 +193,8 @@ static const struct measured {
 	int strategy; /* -1: the reference */
 } measured[] = {
 	{ "REF: empty program, perf-event uprobe", BENCH_REF, BENCH_REF, 0, 0, -1 },
-	{ "launch, entry alone", BENCH_LAUNCH, BENCH_LAUNCH, OP(LAUNCH), 0, STRATEGY_SESSION },
+	{ "launch, entry alone (--no-return)", BENCH_LAUNCH, BENCH_LAUNCH, OP(LAUNCH), 0,
+	  STRATEGY_MULTI },
 	{ "launch with result and duration", BENCH_LAUNCH, BENCH_LAUNCH, OP(LAUNCH), ~0u,
 	  STRATEGY_SESSION },
 	{ "allocation", BENCH_ALLOC, BENCH_ALLOC, OP(ALLOC), ~0u, STRATEGY_SESSION },

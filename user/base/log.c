@@ -11,11 +11,6 @@ void log_set_level(enum log_level level)
 	current_level = level;
 }
 
-enum log_level log_get_level(void)
-{
-	return current_level;
-}
-
 /* Names of processes and files are chosen by others: they must not reach the terminal as they are. */
 static void escape(const char *from, char *to, size_t to_bytes)
 {

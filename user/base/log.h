@@ -13,7 +13,6 @@ enum log_level {
 };
 
 void log_set_level(enum log_level level);
-enum log_level log_get_level(void);
 
 void log_message(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

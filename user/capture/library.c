@@ -157,12 +157,3 @@ int library_load(struct library_cache *cache, int fd, const char *path,
 	*result = library;
 	return 0;
 }
-
-size_t library_count(const struct library *library, unsigned int layer)
-{
-	size_t count = 0, i;
-
-	for (i = 0; i < library->points_count; i++)
-		count += probe_at(library->points[i].row)->layer == layer;
-	return count;
-}

@@ -47,7 +47,4 @@ void library_cache_fini(struct library_cache *cache);
 int library_load(struct library_cache *cache, int fd, const char *path,
 		 const struct library **library);
 
-/* How many functions of the layer (enum ms_layer) the library defines. */
-size_t library_count(const struct library *library, unsigned int layer);
-
 #endif /* MEMSCOPE_CAPTURE_LIBRARY_H */

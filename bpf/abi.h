@@ -224,7 +224,8 @@ enum ms_type {
 	MS_TYPE_EXEC,       /* struct ms_process, and so on */
 	MS_TYPE_FORK,
 	MS_TYPE_EXIT,
-	MS_TYPE_ATTACH, /* made in user space when tracing of a process begins */
+	MS_TYPE_ATTACH,   /* made in user space when tracing of a process begins */
+	MS_TYPE_LAUNCHES, /* struct ms_launches, made in user space from struct ms_launch_key */
 	MS_TYPES_COUNT,
 };
 
@@ -240,9 +241,9 @@ struct ms_event {
 	__u64 start_ns; /* of the process: CLOCK_BOOTTIME, a multiple of MS_START_NS */
 	__u32 pid;      /* of the process (thread group) */
 	__u32 tid;
-	__u16 type;     /* enum ms_type */
-	__u16 size;     /* of the whole record, bytes */
-	__u32 reserved; /* 0 */
+	__u16 type;  /* enum ms_type */
+	__u16 size;  /* of the whole record, bytes */
+	__u32 epoch; /* see struct ms_launch_key; 0 if launches are recorded */
 };
 
 #define MS_NO_ROW 0xffff
@@ -294,6 +295,33 @@ struct ms_launch {
 };
 
 /*
+ * Launches that were counted instead of recorded, for want of anybody who would look at each. What
+ * differs between them (time, thread, stream, context, dimensions) is 0 and not marked as known.
+ */
+struct ms_launches {
+	struct ms_call call;
+	__u64 count;
+};
+
+/*
+ * What equal launches have in common. A handle can come to mean another function: then a new epoch
+ * begins, and launches of before and after are told apart. Epochs are common to all processes.
+ */
+struct ms_launch_key {
+	__u64 start_ns;
+	__u64 addr; /* and so on: as in struct ms_call */
+	__u64 src;
+	__u32 pid;
+	__u32 epoch;
+	__s32 result;
+	__u16 row;
+	__u16 driver_row;
+	__u16 known;
+	__u8 flags;
+	__u8 reserved[5]; /* 0 */
+};
+
+/*
  * A free takes effect when it is entered: before it returns, another thread can be given the
  * address.
  */
@@ -340,6 +368,8 @@ _Static_assert(sizeof(struct ms_spec) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_event) == 32, "wire layout");
 _Static_assert(sizeof(struct ms_call) == 96, "wire layout");
 _Static_assert(sizeof(struct ms_launch) == 128, "wire layout");
+_Static_assert(sizeof(struct ms_launches) == 104, "wire layout");
+_Static_assert(sizeof(struct ms_launch_key) == 48, "a key has no holes");
 _Static_assert(sizeof(struct ms_free) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_name) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_process) == 64, "wire layout");
@@ -348,8 +378,12 @@ _Static_assert(sizeof(struct ms_process) == 64, "wire layout");
 
 /* Chosen before load; frozen while the programs run. */
 struct ms_settings {
-	__u32 return_ops; /* bit set of enum ms_op: calls followed to their return */
+	__u32 return_ops;     /* bit set of enum ms_op: calls followed to their return */
+	__u32 count_launches; /* of kernels, instead of recording each */
 };
+
+/* Different launches that can be counted; what finds no room is recorded. */
+#define MS_LAUNCH_KEYS 16384
 
 /* What is counted apart: calls by op, then the other records. */
 enum ms_kind {

@@ -114,6 +114,9 @@ static __always_inline void current_note(struct ms_thread *thread, struct ms_cal
 
 static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 {
+	if (op == MS_OP_LAUNCH && is_counted(spec_of(record->call.row)) &&
+	    launch_count(&record->call))
+		return;
 	if (op == MS_OP_LAUNCH)
 		emit(op, record, sizeof(struct ms_launch));
 	else
@@ -148,6 +151,8 @@ static __always_inline void call_fill(struct ms_frame *frame, const struct ms_sp
 	__u64 value;
 
 	FILL(MS_KNOWN_ADDR, addr);
+	if (is_counted(spec))
+		return;
 	FILL(MS_KNOWN_STREAM, stream);
 	if (frame->op == MS_OP_LAUNCH) {
 		launch_fill(frame, spec);
@@ -205,6 +210,7 @@ static __always_inline void name_report(struct ms_thread *thread, struct ms_fram
 	if (length < 0 || length > MS_NAME_BYTES)
 		length = 0;
 	name->length = length;
+	epoch_note(name);
 	name->event.size = sizeof(*name) + length;
 	emit(MS_OP_NAME, name, sizeof(*name) + length);
 }
@@ -394,7 +400,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u32 row)
 	frame->sp = sp;
 	frame->op = spec->op;
 	regs_args(ctx, frame->args);
-	if (spec->flags & MS_ROW_STACK_ARGS)
+	if (spec->flags & MS_ROW_STACK_ARGS && !is_counted(spec))
 		bpf_probe_read_user(&frame->args[MS_REG_ARGS], MS_STACK_ARGS * sizeof(__u64),
 				    (const void *)regs_stack_args(ctx));
 	call_init(frame, row, thread->start_ns, depth);

@@ -73,7 +73,7 @@ static __always_inline void event_init(struct ms_event *event, __u16 type, __u16
 	event->tid = (__u32)id;
 	event->type = type;
 	event->size = size;
-	event->reserved = 0;
+	event->epoch = epoch;
 }
 
 #endif /* MS_EMIT_BPF_H */

@@ -13,6 +13,9 @@ const volatile struct ms_settings settings = {};
  */
 __u32 stopped = 0;
 
+/* See struct ms_launch_key. */
+__u32 epoch = 0;
+
 /* clang-format off */
 enum ms_row {
 #define MS_ROW(layer, function, ...) MS_ROW_##function,
@@ -64,6 +67,32 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } ms_targets SEC(".maps");
+
+/* These two have no room at all unless launches are counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ms_launch_key);
+	__type(value, __u64);
+} ms_launch_counts SEC(".maps");
+
+struct ms_handle {
+	__u64 start_ns;
+	__u64 handle;
+	__u64 pid;
+};
+
+/*
+ * What handles of functions mean: a hash of the name, or the handle that they are another one of; 0:
+ * they have been launched, but not named.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct ms_handle);
+	__type(value, __u64);
+} ms_named SEC(".maps");
 
 /* ---- per thread ------------------------------------------------------------------------------ */
 

@@ -16,6 +16,7 @@
 #include "maps.bpf.h"
 #include "value.bpf.h"
 #include "emit.bpf.h"
+#include "count.bpf.h"
 #include "call.bpf.h"
 #include "process.bpf.h"
 

@@ -33,7 +33,9 @@ int pipeline_feed(void *context, void *record, size_t length)
 	if (!change.process)
 		return pipeline->err; /* no memory for it: nothing can be said of the event */
 	if (event.call && !filter_accepts(&pipeline->filter, &event, &change)) {
-		pipeline->filtered[event.probe->spec.op]++;
+		pipeline->filtered[event.probe->spec.op] += event.count;
+	} else if (event.header->type == MS_TYPE_LAUNCHES) {
+		pipeline->shown += event.count; /* in the summary */
 	} else if (event.call) {
 		pipeline->shown++;
 		show(pipeline, &event, &change);

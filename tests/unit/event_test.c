@@ -24,10 +24,11 @@ static size_t samples(union record *out)
 	out[count++] = record_process(MS_TYPE_FORK, "program", 0);
 	out[count++] = record_exit(0);
 	out[count++] = record_attach_running();
+	out[count++] = record_launches("cuLaunchKernel", 0x1234, 1000);
 	return count;
 }
 
-#define SAMPLES_MAX 11
+#define SAMPLES_MAX 12
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -61,7 +62,8 @@ static void assert_promises_of_call(const struct event *event)
 	assert_true(call->row < probe_count());
 	assert_ptr_equal(event->probe, probe_at(call->row));
 	assert_int_not_equal(event->probe->spec.op, MS_OP_NAME);
-	assert_int_equal(event->probe->spec.op == MS_OP_LAUNCH, event->launch != NULL);
+	assert_int_equal(event->probe->spec.op == MS_OP_LAUNCH,
+			 event->launch || event->header->type == MS_TYPE_LAUNCHES);
 	assert_true(call->direction < MS_DIRECTIONS_COUNT);
 	if (call->driver_row != MS_NO_ROW) {
 		assert_true(call->driver_row < probe_count());
@@ -77,7 +79,8 @@ static void assert_promises_of_call(const struct event *event)
 static void assert_promises(const struct event *event, const void *record, size_t length)
 {
 	uint16_t type = event->header->type;
-	bool called = type == MS_TYPE_CALL || type == MS_TYPE_LAUNCH;
+	bool counted = type == MS_TYPE_LAUNCHES;
+	bool called = type == MS_TYPE_CALL || type == MS_TYPE_LAUNCH || counted;
 
 	assert_ptr_equal(event->header, record);
 	assert_int_equal(event->header->size, length);
@@ -86,7 +89,9 @@ static void assert_promises(const struct event *event, const void *record, size_
 	assert_ptr_equal(event->launch, type == MS_TYPE_LAUNCH ? record : NULL);
 	assert_ptr_equal(event->free, type == MS_TYPE_FREE_BEGIN ? record : NULL);
 	assert_ptr_equal(event->name, type == MS_TYPE_NAME ? record : NULL);
-	assert_ptr_equal(event->process, type >= MS_TYPE_EXEC ? record : NULL);
+	assert_ptr_equal(event->process, type >= MS_TYPE_EXEC && !counted ? record : NULL);
+	assert_int_equal(event->count, counted ? ((const struct ms_launches *)record)->count : 1);
+	assert_int_not_equal(event->count, 0);
 	if (called)
 		assert_promises_of_call(event);
 	else if (event->free)
@@ -269,6 +274,18 @@ static void test_launch_rows_belong_into_launch_records_only(void **state)
 	assert_refused(&launch);
 }
 
+static void test_only_launches_of_kernels_are_counted(void **state)
+{
+	union record none = record_launches("cuLaunchKernel", 0x1234, 0);
+	union record graph = record_launches("cuGraphLaunch", 0x1234, 1);
+	union record other = record_launches("cuMemAlloc_v2", 0x1234, 1);
+
+	(void)state;
+	assert_refused(&none);
+	assert_refused(&graph);
+	assert_refused(&other);
+}
+
 static void test_names_must_be_terminated(void **state)
 {
 	union record record = record_name(0x1234, "kernel");
@@ -412,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_directions_out_of_range_are_refused),
 		cmocka_unit_test(test_a_driver_row_of_another_op_is_refused),
 		cmocka_unit_test(test_launch_rows_belong_into_launch_records_only),
+		cmocka_unit_test(test_only_launches_of_kernels_are_counted),
 		cmocka_unit_test(test_names_must_be_terminated),
 		cmocka_unit_test(test_names_must_be_as_long_as_they_say),
 		cmocka_unit_test(test_the_longest_name_decodes_and_a_longer_one_does_not),

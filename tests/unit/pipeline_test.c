@@ -119,6 +119,20 @@ static void test_every_sink_gets_calls_and_processes(void **state)
 	assert_int_equal(fixture->pipeline.shown, 2); /* calls only */
 }
 
+static void test_counted_launches_are_accounted_for_and_not_shown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	feed(fixture, record_launches("cuLaunchKernel", 0x1234, 1000));
+	assert_int_equal(fixture->first.events, 0);
+	assert_int_equal(fixture->pipeline.shown, 1000);
+	fixture->pipeline.filter.ops &= ~(1u << MS_OP_LAUNCH);
+	feed(fixture, record_launches("cuLaunchKernel", 0x1234, 10));
+	assert_int_equal(fixture->pipeline.shown, 1000);
+	assert_int_equal(filtered(fixture), 10);
+	assert_int_equal(fixture->first.events, 0);
+}
+
 static void test_a_process_exits_once(void **state)
 {
 	struct fixture *fixture = *state;
@@ -305,6 +319,7 @@ int main(void)
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		test(test_every_sink_gets_calls_and_processes),
+		test(test_counted_launches_are_accounted_for_and_not_shown),
 		test(test_a_process_exits_once),
 		test(test_names_and_beginnings_of_frees_stay_inside),
 		test(test_sinks_see_the_state_after_the_event),

@@ -21,6 +21,7 @@ union record {
 	struct ms_event event;
 	struct ms_call call;
 	struct ms_launch launch;
+	struct ms_launches launches;
 	struct ms_free free;
 	struct ms_name name;
 	struct ms_process process;
@@ -152,6 +153,17 @@ static inline union record record_launch(const char *symbol, uint64_t function)
 
 	record.call.addr = function;
 	record.call.known |= MS_KNOWN_ADDR;
+	return record;
+}
+
+/* So many launches that were only counted. */
+static inline union record record_launches(const char *symbol, uint64_t function, uint64_t count)
+{
+	union record record = record_launch(symbol, function);
+
+	record.event.type = MS_TYPE_LAUNCHES;
+	record.event.size = sizeof(struct ms_launches);
+	record.launches.count = count;
 	return record;
 }
 

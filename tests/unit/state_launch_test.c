@@ -210,6 +210,30 @@ static void test_many_kernels(void **state)
 	state_fini(&s.state);
 }
 
+static void test_counted_launches_are_so_many(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_name(HANDLE, "kernel"));
+	apply(&s, record_launches("cuLaunchKernel", HANDLE, 1000));
+	apply(&s, record_launch("cuLaunchKernel", HANDLE));
+	apply(&s, record_launches("cuLaunchKernel", HANDLE, 10));
+	apply(&s, record_launches("cuLaunchKernel", OTHER_HANDLE, 100));
+	apply(&s, record_failed(1, record_launches("cuLaunchKernel", OTHER_HANDLE, 7)));
+	assert_int_equal(kernel_at(&s, 0)->launches, 1011);
+	assert_int_equal(kernel_at(&s, 1)->launches, 100);
+	assert_int_equal(first_process(&s)->launches, 1111);
+	assert_int_equal(first_process(&s)->calls[MS_OP_LAUNCH], 1118);
+	assert_int_equal(first_process(&s)->failures[0].count, 7);
+	apply(&s, record_failed(1, record_launches("cuLaunchKernel", OTHER_HANDLE, 3)));
+	assert_int_equal(first_process(&s)->failures[0].count, 10);
+	apply(&s, record_name(OTHER_HANDLE, "kernel"));
+	apply(&s, record_launches("cuLaunchKernel", OTHER_HANDLE, 5)); /* a kernel it knows */
+	assert_int_equal(kernel_at(&s, 0)->launches, 1016);
+	state_fini(&s.state);
+}
+
 /* ---- copies, memsets, synchronisation -------------------------------------------------------- */
 
 static void test_copies_are_counted_by_direction(void **state)
@@ -316,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_failed_launches_launch_nothing),
 		cmocka_unit_test(test_parts_are_not_launched_twice),
 		cmocka_unit_test(test_many_kernels),
+		cmocka_unit_test(test_counted_launches_are_so_many),
 		cmocka_unit_test(test_copies_are_counted_by_direction),
 		cmocka_unit_test(test_copies_of_unknown_direction_or_size),
 		cmocka_unit_test(test_memsets_and_synchronisation),

@@ -156,13 +156,14 @@ struct tool {
 };
 
 static void attach_tool(struct bench *bench, struct tool *tool, enum strategy strategy,
-			const char *path, uint32_t ops, uint32_t return_ops)
+			const char *path, uint32_t ops, uint32_t return_ops, bool count_launches)
 {
 	const struct programs_options options = {
 		.strategy = strategy,
 		.ops = ops,
 		.return_ops = return_ops,
 		.layers = ~0u,
+		.count_launches = count_launches,
 		.ring_bytes = { 16 << 20, 16 << 20 },
 	};
 	int err = programs_open(&tool->programs, &options);
@@ -191,17 +192,24 @@ static const struct measured {
 	enum bench_call bare; /* what it costs without tracing */
 	uint32_t ops, return_ops;
 	int strategy; /* -1: the reference */
+	bool count_launches;
 } measured[] = {
-	{ "REF: empty program, perf-event uprobe", BENCH_REF, BENCH_REF, 0, 0, -1 },
+	{ "REF: empty program, perf-event uprobe", BENCH_REF, BENCH_REF, 0, 0, -1, false },
 	{ "launch, entry alone (--no-return)", BENCH_LAUNCH, BENCH_LAUNCH, OP(LAUNCH), 0,
-	  STRATEGY_MULTI },
+	  STRATEGY_MULTI, false },
+	{ "launch, counted at entry (--no-return -c)", BENCH_LAUNCH, BENCH_LAUNCH, OP(LAUNCH), 0,
+	  STRATEGY_MULTI, true },
+	{ "launch with result, counted (-c)", BENCH_LAUNCH, BENCH_LAUNCH, OP(LAUNCH), ~0u,
+	  STRATEGY_SESSION, true },
 	{ "launch with result and duration", BENCH_LAUNCH, BENCH_LAUNCH, OP(LAUNCH), ~0u,
-	  STRATEGY_SESSION },
-	{ "allocation", BENCH_ALLOC, BENCH_ALLOC, OP(ALLOC), ~0u, STRATEGY_SESSION },
+	  STRATEGY_SESSION, false },
+	{ "allocation", BENCH_ALLOC, BENCH_ALLOC, OP(ALLOC), ~0u, STRATEGY_SESSION, false },
 	{ "allocation + free", BENCH_ALLOC_FREE, BENCH_ALLOC_FREE, OP(ALLOC) | OP(FREE), ~0u,
-	  STRATEGY_SESSION },
-	{ "allocation, uprobe_multi", BENCH_ALLOC, BENCH_ALLOC, OP(ALLOC), ~0u, STRATEGY_MULTI },
-	{ "allocation, uprobe_single", BENCH_ALLOC, BENCH_ALLOC, OP(ALLOC), ~0u, STRATEGY_SINGLE },
+	  STRATEGY_SESSION, false },
+	{ "allocation, uprobe_multi", BENCH_ALLOC, BENCH_ALLOC, OP(ALLOC), ~0u, STRATEGY_MULTI,
+	  false },
+	{ "allocation, uprobe_single", BENCH_ALLOC, BENCH_ALLOC, OP(ALLOC), ~0u, STRATEGY_SINGLE,
+	  false },
 };
 
 #define MEASURED (sizeof(measured) / sizeof(*measured))
@@ -220,7 +228,7 @@ static double added_ns(struct bench *bench, const struct measured *what)
 		close(fd);
 	} else {
 		attach_tool(bench, &tool, what->strategy, bench->target_path, what->ops,
-			    what->return_ops);
+			    what->return_ops, what->count_launches);
 		traced = measure(bench, what->call);
 		detach_tool(&tool);
 	}
@@ -274,7 +282,7 @@ static void bench_attach(struct bench *bench)
 	struct tool tool;
 	int round;
 
-	attach_tool(bench, &tool, STRATEGY_SESSION, bench->libcuda_path, ~0u, ~0u);
+	attach_tool(bench, &tool, STRATEGY_SESSION, bench->libcuda_path, ~0u, ~0u, false);
 	for (round = 0; round < bench->rounds; round++) {
 		uint64_t start = clock_monotonic_ns(), attached;
 		int err;

@@ -168,6 +168,9 @@ int live_stop(struct live *live)
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
 	drain(live, UINT64_MAX);
+	if (!live->err && live->launch_counts)
+		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
+					       live->options.context);
 	/* Nobody reads signals any more: from now on they do what they do to any program. */
 	sigprocmask(SIG_SETMASK, &live->original_mask, NULL);
 	return live->err;
@@ -296,6 +299,7 @@ static int open_programs(struct live *live)
 		.ops = live->options.ops & ~(entries_only ? 1u << MS_OP_NAME : 0),
 		.return_ops = entries_only ? 0 : live->options.ops,
 		.layers = live->options.layers,
+		.count_launches = live->options.count_launches,
 		.ring_bytes = { [RING_CRITICAL] = ring_bytes, [RING_BULK] = ring_bytes },
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
@@ -307,6 +311,9 @@ static int open_programs(struct live *live)
 	err = programs_open(&live->programs, &options);
 	live->targets.programs = live->programs;
 	live->targets.map_files = !feature_test(live->options.features, FEATURE_MAP_FILES);
+	if (!err && options.count_launches)
+		err = launch_counts_open(&live->launch_counts,
+					 programs_launch_counts_fd(live->programs));
 	return err;
 }
 
@@ -361,6 +368,7 @@ void live_close(struct live *live)
 	targets_fini(&live->targets);
 	closer_close(live->targets.closer);
 	mappings_close(live->mappings);
+	launch_counts_close(live->launch_counts);
 	programs_close(live->programs);
 	close_fd(live->end_fd);
 	close_fd(live->search_fd);

@@ -26,6 +26,7 @@ struct live_options {
 	uint32_t ops;         /* bit set of enum ms_op: what is probed */
 	uint32_t layers;      /* bit set of enum ms_layer */
 	bool entries_only;    /* no call is followed to its end */
+	bool count_launches;  /* of kernels, instead of recording each */
 	uint64_t duration_ns; /* 0: until the targets are gone */
 	uint64_t ring_bytes;  /* of each of the two rings; rounded up to a power of two */
 

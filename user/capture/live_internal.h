@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "capture/launch_counts.h"
 #include "capture/live.h"
 #include "capture/mappings.h"
 #include "capture/programs.h"
@@ -29,7 +30,8 @@ struct live {
 	struct live_options options;
 	struct programs *programs;
 	struct targets targets;
-	struct mappings *mappings; /* NULL: searched for once a second */
+	struct launch_counts *launch_counts; /* NULL: each is recorded */
+	struct mappings *mappings;           /* NULL: searched for once a second */
 	struct spawn spawn;
 	bool spawned;
 	bool command_done;

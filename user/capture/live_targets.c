@@ -14,6 +14,18 @@
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+/* What was launched before handles changed their meaning. */
+static int feed_launches(struct live *live, const struct ms_event *event)
+{
+	if (!live->launch_counts || live->err ||
+	    (event->type != MS_TYPE_NAME && event->type != MS_TYPE_EXEC &&
+	     event->type != MS_TYPE_EXIT))
+		return live->err;
+	live->err = launch_counts_before(live->launch_counts, event, live->options.feed,
+					 live->options.context);
+	return live->err;
+}
+
 static int feed_attach(struct live *live, const struct target *target)
 {
 	struct ms_process record = record_attach(target);
@@ -112,6 +124,7 @@ void live_forget(struct live *live, pid_t pid, const int *status)
 		return;
 	if (status) {
 		exit = record_exit(target, *status);
+		feed_launches(live, &exit.event);
 		live_feed(live, &exit, sizeof(exit));
 	}
 	if (live->targets.count == 1 && !scope_is_open(&live->options.scope))
@@ -142,11 +155,12 @@ int live_take(void *context, void *record, size_t length)
 {
 	struct ms_event *event = record;
 	struct live *live = context;
-	int err;
+	int err = feed_launches(live, event);
 
-	if (event->type == MS_TYPE_NAME)
+	if (!err && event->type == MS_TYPE_NAME)
 		return feed_name(live, record);
-	err = live_feed(live, record, length);
+	if (!err)
+		err = live_feed(live, record, length);
 	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC))
 		process_changed(live, record);
 	return err;

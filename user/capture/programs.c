@@ -111,6 +111,11 @@ static int load(struct programs *programs, const struct programs_options *option
 
 	choose_programs(skeleton, options->strategy);
 	skeleton->rodata->settings.return_ops = options->return_ops;
+	skeleton->rodata->settings.count_launches = options->count_launches;
+	if (options->count_launches) {
+		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
+		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
+	}
 	bpf_map__set_max_entries(skeleton->maps.ms_critical, options->ring_bytes[RING_CRITICAL]);
 	bpf_map__set_max_entries(skeleton->maps.ms_bulk, options->ring_bytes[RING_BULK]);
 	err = memscope_bpf__load(skeleton);
@@ -174,6 +179,11 @@ int programs_ring_fd(const struct programs *programs, int ring)
 {
 	return bpf_map__fd(ring == RING_BULK ? programs->skeleton->maps.ms_bulk :
 					       programs->skeleton->maps.ms_critical);
+}
+
+int programs_launch_counts_fd(const struct programs *programs)
+{
+	return bpf_map__fd(programs->skeleton->maps.ms_launch_counts);
 }
 
 /* ---- maps ------------------------------------------------------------------------------------ */

@@ -35,6 +35,7 @@ struct programs_options {
 	uint32_t ops;        /* bit set of enum ms_op: functions that get probes */
 	uint32_t return_ops; /* those whose results and durations are wanted: a trap more */
 	uint32_t layers;     /* bit set of enum ms_layer: functions that get probes */
+	bool count_launches; /* of kernels, instead of recording each */
 	uint64_t ring_bytes[RINGS_COUNT];
 };
 
@@ -46,6 +47,9 @@ void programs_close(struct programs *programs);
 
 /* The two rings, mapped; they live as long as the programs. */
 struct ring *programs_rings(struct programs *programs);
+
+/* The map with struct ms_launch_key and counts, one for each possible CPU. */
+int programs_launch_counts_fd(const struct programs *programs);
 
 /* Becomes readable, edge-triggered, when a process record is in the ring. */
 int programs_ring_fd(const struct programs *programs, int ring);

@@ -186,6 +186,7 @@ static int open_capture(struct run *run)
 		.ops = selection_captured_ops(&settings->selection),
 		.layers = selection_layers(&settings->selection, settings->no_return),
 		.entries_only = settings->no_return,
+		.count_launches = settings->summary_only,
 		.duration_ns = settings->duration_ns,
 		.ring_bytes = settings->buffer_bytes,
 		.feed = feed,

@@ -16,7 +16,7 @@ static int decode_call(const struct ms_call *call, struct event *event)
 	if (!event->probe || call->direction >= MS_DIRECTIONS_COUNT)
 		return -EINVAL;
 	if (event->probe->spec.op == MS_OP_NAME ||
-	    (event->probe->spec.op == MS_OP_LAUNCH) != (event->header->type == MS_TYPE_LAUNCH))
+	    (event->probe->spec.op == MS_OP_LAUNCH) == (event->header->type == MS_TYPE_CALL))
 		return -EINVAL;
 	if (event->probe->layer == MS_LAYER_DRIVER)
 		event->driver_probe = event->probe;
@@ -26,6 +26,15 @@ static int decode_call(const struct ms_call *call, struct event *event)
 	if (!event->driver_probe || event->driver_probe->layer != MS_LAYER_DRIVER)
 		return -EINVAL;
 	return event->driver_probe->spec.op == event->probe->spec.op ? 0 : -EINVAL;
+}
+
+/* What a launch of a graph allocates and frees would have to be counted too. */
+static int decode_launches(const struct ms_launches *launches, struct event *event)
+{
+	event->count = launches->count;
+	if (!event->count || decode_call(&launches->call, event))
+		return -EINVAL;
+	return event->probe->spec.action == MS_ACTION_GRAPH_LAUNCH ? -EINVAL : 0;
 }
 
 static int decode_name(const struct ms_name *name, size_t length)
@@ -48,6 +57,7 @@ int event_decode(const void *record, size_t length, struct event *event)
 		[MS_TYPE_FORK] = sizeof(struct ms_process),
 		[MS_TYPE_EXIT] = sizeof(struct ms_process),
 		[MS_TYPE_ATTACH] = sizeof(struct ms_process),
+		[MS_TYPE_LAUNCHES] = sizeof(struct ms_launches),
 	};
 	const struct ms_event *header = record;
 
@@ -58,7 +68,10 @@ int event_decode(const void *record, size_t length, struct event *event)
 	    (length > sizes[header->type] && header->type != MS_TYPE_NAME))
 		return -EINVAL;
 	event->header = header;
+	event->count = 1;
 	switch (header->type) {
+	case MS_TYPE_LAUNCHES:
+		return decode_launches(record, event);
 	case MS_TYPE_LAUNCH:
 		event->launch = record;
 		return decode_call(record, event);

@@ -14,12 +14,13 @@
 /* Points into the record, and lives as long as that does. */
 struct event {
 	const struct ms_event *header;
-	/* By header->type; the others are NULL. A launch has both `call` and `launch`. */
+	/* By header->type; the others are NULL. A launch has both `call` and `launch`, if it is one. */
 	const struct ms_call *call;
 	const struct ms_launch *launch;
 	const struct ms_free *free;
 	const struct ms_name *name;
 	const struct ms_process *process;
+	uint64_t count;                   /* of such calls: 1, unless they were only counted */
 	const struct probe *probe;        /* of a call, and the beginning of a free: its row */
 	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */
 };

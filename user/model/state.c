@@ -115,7 +115,7 @@ static void call_add(struct call_total *total, const struct ms_call *call)
 		total->unknown_bytes++;
 }
 
-static int failure_add(struct process *process, const struct ms_call *call)
+static int failure_add(struct process *process, const struct ms_call *call, uint64_t count)
 {
 	size_t i;
 	int err;
@@ -124,7 +124,7 @@ static int failure_add(struct process *process, const struct ms_call *call)
 		struct failure *failure = &process->failures[i];
 
 		if (failure->row == call->row && failure->result == call->result) {
-			failure->count++;
+			failure->count += count;
 			return 0;
 		}
 	}
@@ -133,7 +133,7 @@ static int failure_add(struct process *process, const struct ms_call *call)
 	if (err)
 		return err;
 	process->failures[process->failures_count++] =
-		(struct failure){ .row = call->row, .result = call->result, .count = 1 };
+		(struct failure){ .row = call->row, .result = call->result, .count = count };
 	return 0;
 }
 
@@ -186,8 +186,8 @@ static int apply_launch(struct state *state, struct process *process, const stru
 	if (place && event_succeeded(call) && !(call->flags & MS_CALL_PART)) {
 		assert(*place < process->kernels_count && process->kernels);
 		change->kernel = process->kernels[*place].name;
-		process->kernels[*place].launches++;
-		process->launches++;
+		process->kernels[*place].launches += event->count;
+		process->launches += event->count;
 		return 0;
 	}
 	change->kernel = name_of(process, call->addr);
@@ -195,12 +195,12 @@ static int apply_launch(struct state *state, struct process *process, const stru
 		change->kernel = name_of(process, call->src);
 	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
 		return 0;
-	process->launches++;
+	process->launches += event->count;
 	key = change->kernel ? (uintptr_t)change->kernel : call->addr;
 	place = map_get(&process->kernel_places, key);
 	if (place) {
 		assert(*place < process->kernels_count && process->kernels);
-		process->kernels[*place].launches++;
+		process->kernels[*place].launches += event->count;
 		return map_set(&process->launch_places, call->addr, *place);
 	}
 	err = memory_grow(&process->kernels, &process->kernels_capacity, process->kernels_count + 1,
@@ -212,7 +212,7 @@ static int apply_launch(struct state *state, struct process *process, const stru
 	process->kernels[process->kernels_count++] = (struct kernel){
 		.name = change->kernel,
 		.handle = call->addr,
-		.launches = 1,
+		.launches = event->count,
 	};
 	return 0;
 }
@@ -450,9 +450,9 @@ static int apply_call(struct state *state, struct process *process, const struct
 	int err = 0;
 
 	change->device = contexts_device(process, call);
-	process->calls[event->probe->spec.op]++;
+	process->calls[event->probe->spec.op] += event->count;
 	if (!event_succeeded(call))
-		err = failure_add(process, call);
+		err = failure_add(process, call, event->count);
 	if (err)
 		return err;
 	switch (event->probe->spec.op) {
@@ -486,6 +486,7 @@ int state_apply(struct state *state, const struct event *event, struct change *c
 	switch (event->header->type) {
 	case MS_TYPE_CALL:
 	case MS_TYPE_LAUNCH:
+	case MS_TYPE_LAUNCHES:
 		return apply_call(state, process, event, change);
 	case MS_TYPE_FREE_BEGIN:
 		return blocks_free_begin(process, event);

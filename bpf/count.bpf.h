@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Launches are by far the most frequent calls. If nobody looks at each of them, they are counted in a
+ * map that user space reads when it needs to know, and cost it nothing.
+ */
+#ifndef MS_COUNT_BPF_H
+#define MS_COUNT_BPF_H
+
+/* A launch of a graph is more than a number: it allocates and frees. */
+static __always_inline bool is_counted(const struct ms_spec *spec)
+{
+	return settings.count_launches && spec->op == MS_OP_LAUNCH &&
+	       spec->action != MS_ACTION_GRAPH_LAUNCH;
+}
+
+/* Should the handle be named now, launches so far were of a function without a name. */
+static __always_inline void handle_launched(const struct ms_call *call, __u64 handle)
+{
+	struct ms_handle key = { call->event.start_ns, handle, call->event.pid };
+	__u64 nameless = 0;
+
+	bpf_map_update_elem(&ms_named, &key, &nameless, BPF_NOEXIST);
+}
+
+/* Returns false if there is no room for one more kind of launch. */
+static __always_inline bool launch_count(const struct ms_call *call)
+{
+	const __u16 common = MS_KNOWN_ADDR | MS_KNOWN_SRC | MS_KNOWN_RESULT;
+	struct ms_launch_key key = {
+		.start_ns = call->event.start_ns,
+		.addr = call->addr,
+		.src = call->src,
+		.pid = call->event.pid,
+		.epoch = call->event.epoch,
+		.result = call->result,
+		.row = call->row,
+		.driver_row = call->driver_row,
+		.known = call->known & common,
+		.flags = call->flags,
+	};
+	__u64 *count = bpf_map_lookup_elem(&ms_launch_counts, &key), none = 0;
+
+	if (!count) {
+		handle_launched(call, call->addr);
+		handle_launched(call, call->src);
+		bpf_map_update_elem(&ms_launch_counts, &key, &none, BPF_NOEXIST);
+		count = bpf_map_lookup_elem(&ms_launch_counts, &key);
+	}
+	if (!count)
+		return false;
+	__sync_fetch_and_add(count, 1);
+	count_seen(MS_OP_LAUNCH);
+	return true;
+}
+
+/* Handles mean something else from now on. Returns the number of the new epoch. */
+static __always_inline __u32 epoch_begin(void)
+{
+	return __sync_fetch_and_add(&epoch, 1) + 1;
+}
+
+#define MS_NAME_WORDS (MS_NAME_BYTES / 8)
+
+/* What tells names apart: a hash (FNV-1a, by words) of those that are at most MS_NAME_BYTES long. */
+static __always_inline __u64 name_hash(const struct ms_name *name)
+{
+	const __u64 *words = (const __u64 *)name->name;
+	__u64 hash = 0xcbf29ce484222325;
+	__u32 length = name->length;
+
+	for (__u32 i = 0; i < MS_NAME_WORDS && i * 8 < length; i++) {
+		__u32 rest = length - i * 8;
+		__u64 word = words[i];
+
+		if (rest < 8)
+			word &= (1ull << rest * 8) - 1;
+		hash = (hash ^ word) * 0x100000001b3;
+	}
+	return hash;
+}
+
+/* Of a handle that is being named: that it had another name before is rare. */
+static __always_inline void epoch_note(struct ms_name *name)
+{
+	struct ms_handle key = { name->event.start_ns, name->handle, name->event.pid };
+	__u64 meaning = name->alias ? name->alias : name_hash(name), *before;
+
+	if (!settings.count_launches)
+		return;
+	before = bpf_map_lookup_elem(&ms_named, &key);
+	if (before && *before == meaning)
+		return;
+	if (before)
+		name->event.epoch = epoch_begin();
+	bpf_map_update_elem(&ms_named, &key, &meaning, BPF_ANY);
+}
+
+#endif /* MS_COUNT_BPF_H */

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# With -c, launches are counted in the kernel: the summary must be the same as if each were recorded.
+
+load helpers.bash
+
+# The summary's kernels, as the workload prints them.
+kernels() {
+	jq -r 'select(.type == "summary") | .processes[].kernels[] | "\(.launches) \(.kernel)"' \
+		counted.jsonl | sort
+}
+
+counted() {
+	jq -r "select(.type == \"summary\") | $1" counted.jsonl
+}
+
+assert_account() {
+	assert_equal "$(counted '.events | .seen == .shown + .filtered and .lost == 0')" true
+}
+
+# Runs the workload, and again and again, should its handles not have been given out anew.
+@test "handles that come to mean another kernel" {
+	local mask
+
+	for mask in mmap_events uprobe_multi uprobe_session,uprobe_multi; do
+		trace -q -c --json --without=$mask -o counted.jsonl -- "$WORKLOADS/launches" 200 > out
+		[ "$(awk '/^reused/ { print $2 }' out)" -gt 50 ]
+		diff -u <(grep -v ^reused out | sort) <(kernels)
+		assert_equal "$(counted '.processes[0].failures[] | "\(.api) \(.count)"')" \
+			"cuLaunchKernel 7"
+		assert_equal "$(counted '.processes[0].launches')" \
+			"$(awk '!/^reused/ { n += $1 } END { print n }' out)"
+		# None of them came through the ring.
+		assert_equal "$(counted .cost.highest_bulk_bytes)" 0
+		assert_account
+	done
+}
+
+@test "a program that executes itself, with the same handles" {
+	trace -q -c --json -o counted.jsonl -- "$WORKLOADS/launches" 30 again > out
+	# Both runs in one process: kernels of one name are one.
+	diff -u <(awk '!/^reused/ { n[$2] += $1 } END { for (k in n) print n[k], k }' out | sort) \
+		<(kernels)
+	assert_account
+}
+
+@test "more kernels than there is room to count: the others are recorded" {
+	trace -q -c --json -o counted.jsonl -- "$WORKLOADS/launches" many 17000 > out
+	diff <(sort out) <(kernels)
+	[ "$(counted .cost.highest_bulk_bytes)" -gt 0 ]
+	assert_account
+}
+
+@test "-c has the numbers of the summary with events, function by function" {
+	local program numbers='.processes[0] | .launches, .graph_launches,
+		([.kernels[] | [.kernel, .launches]] | sort), (.failures | sort)'
+
+	export SIMCUDA_DEVICES=2
+	for program in rows_driver rows_runtime-shared rows_runtime-static-ptds; do
+		trace -q -c --json -o counted.jsonl -- "$WORKLOADS/$program" > /dev/null
+		trace -q --json -o recorded.jsonl -- "$WORKLOADS/$program" > /dev/null
+		diff -u <(jq -c "select(.type == \"summary\") | $numbers" recorded.jsonl) \
+			<(jq -c "select(.type == \"summary\") | $numbers" counted.jsonl)
+	done
+}
+
+@test "--api and -e choose among counted launches" {
+	export SIMCUDA_DEVICES=2
+	trace -q -c --json --api Ex -o counted.jsonl -- "$WORKLOADS/rows_driver" > /dev/null
+	trace -q --json --api Ex -o recorded.jsonl -- "$WORKLOADS/rows_driver" > /dev/null
+	assert_equal "$(counted '.events | "\(.seen) \(.shown) \(.filtered)"')" \
+		"$(jq -r 'select(.type == "summary").events | "\(.seen) \(.shown) \(.filtered)"' \
+			recorded.jsonl)"
+	assert_account
+	trace -q -c --json -e alloc -o counted.jsonl -- "$WORKLOADS/rows_driver" > /dev/null
+	assert_equal "$(counted '.processes[0].launches')" null
+}
+
+@test "processes that come and go: each one's launches are its own" {
+	local i
+
+	# The summary names processes in the order in which they were seen.
+	trace -q -c -f --json -o counted.jsonl -- \
+		sh -c "for i in 1 2 3 4 5; do '$WORKLOADS/launches' many \$i; done" > out
+	assert_equal "$(counted '[.processes[].launches | select(. > 0)] | map(tostring) | join(" ")')" \
+		"2 4 6 8 10"
+	assert_account
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The launches that the BPF programs counted instead of recording them: turns what has been added to
+ * the counts into records, at the moments when it matters which came first.
+ */
+#ifndef MEMSCOPE_CAPTURE_LAUNCH_COUNTS_H
+#define MEMSCOPE_CAPTURE_LAUNCH_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+struct launch_counts;
+
+/* Returns 0 or -errno. The map stays the caller's, and must outlive the counts. */
+int launch_counts_open(struct launch_counts **counts, int map_fd);
+void launch_counts_close(struct launch_counts *counts);
+
+typedef int (*launch_counts_feed)(void *context, void *record, size_t length);
+
+/*
+ * Feeds the launches that came before `event`, which changes what handles mean: a name, an exec, or
+ * an exit. Of an exited process nothing is kept. Returns 0, the feed's first other result, or -errno.
+ */
+int launch_counts_before(struct launch_counts *counts, const struct ms_event *event,
+			 launch_counts_feed feed, void *context);
+
+/* Feeds all that have not been fed yet. */
+int launch_counts_rest(struct launch_counts *counts, launch_counts_feed feed, void *context);
+
+#endif /* MEMSCOPE_CAPTURE_LAUNCH_COUNTS_H */

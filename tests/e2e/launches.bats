@@ -77,8 +77,8 @@ assert_account() {
 }
 
 @test "processes that come and go: each one's launches are its own" {
-	local i
-
+	# Attaching takes a few milliseconds; a real cuInit takes longer than that.
+	export SIMCUDA_DELAY=cuInit=500ms
 	# The summary names processes in the order in which they were seen.
 	trace -q -c -f --json -o counted.jsonl -- \
 		sh -c "for i in 1 2 3 4 5; do '$WORKLOADS/launches' many \$i; done" > out

@@ -127,7 +127,7 @@ $(WORKLOADS)/shim.so: tests/workloads/shim.c
 E2E_TESTS := $(wildcard tests/e2e/*.bats)
 
 E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/shim.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
-	$(BUILD)/event.schema.json
+	$(BUILD)/event.schema.json simcuda-varied
 
 check-e2e: memscope-bpf docs $(E2E_DEPS)
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)

@@ -371,13 +371,18 @@ static __always_inline void call_refuse(__u32 op)
 	count_lost(op);
 }
 
-/* Returns whether the call is to be followed to its return. */
-static __always_inline bool call_enter(struct pt_regs *ctx, __u32 row)
+/*
+ * `cookie` is the row; in the upper half, by how many bytes the stack pointer is lower at the probe
+ * than where the function begins (never for a call that is to be followed to its return). Returns
+ * whether it is to be followed.
+ */
+static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 {
+	__u32 row = cookie, lowered = cookie >> 32;
 	const struct ms_spec *spec = spec_of(row);
 	struct ms_thread *thread = thread_get(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct ms_frame *frame, *outer = NULL;
-	__u64 sp = regs_entry_sp(ctx);
+	__u64 sp = regs_entry_sp(ctx) + lowered;
 	__u32 depth;
 
 	if (!thread) {
@@ -402,7 +407,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u32 row)
 	regs_args(ctx, frame->args);
 	if (spec->flags & MS_ROW_STACK_ARGS && !is_counted(spec))
 		bpf_probe_read_user(&frame->args[MS_REG_ARGS], MS_STACK_ARGS * sizeof(__u64),
-				    (const void *)regs_stack_args(ctx));
+				    (const void *)(regs_stack_args(ctx) + lowered));
 	call_init(frame, row, thread->start_ns, depth);
 	if (!(settings.return_ops >> (spec->op & 31) & 1)) {
 		call_report_entry(thread, frame, spec);

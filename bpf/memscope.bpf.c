@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The attach points. Each is a stub into a handler that the headers share; which function was hit
- * is the attach cookie, a row of probes.def. The loader chooses the programs by attach strategy:
+ * is the attach cookie: a row of probes.def and how far into the function the probe is (call_enter()). The loader chooses the programs by attach strategy:
  * ms_session alone, or ms_entry and ms_return (on multi links or on single uprobes).
  */
 #include "vmlinux.h"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Every row of bpf/probes.def fires, and every value that it reads is right. The rows_* workloads
+# Every row of bpf/probes.def fires, and every value that it reads is right, wherever in its function
+# the probe is (the simulated CUDA comes in two flavours, see tests/simcuda/vary-prologues). The rows_* workloads
 # call all the functions and print the events to expect, one line each; what the tool saw, in the
 # same columns (rows-filter.jq), must be the same lines in the same order. The last tests fail when
 # a row is added that no workload calls.
@@ -36,6 +37,31 @@ rows() {
 	printf '%s\n' '#define MS_ROW(layer, function, op, ...) <layer function>' \
 		'#include "bpf/probes.def"' | "${CC:-cc}" -E -P -I"$ROOT" -x c - |
 		grep -o '<[^>]*>' | tr -d '<>' | awk -v layer="$1" '$1 == layer { print $2 }' | sort
+}
+
+# From now on the simulated CUDA is the one whose functions do not all begin with a push.
+varied() {
+	[ -e "$BUILT/simcuda-varied/libcuda.so.1" ] || skip "prologues are varied on x86-64 only"
+	LD_LIBRARY_PATH=$BUILT/simcuda-varied
+}
+
+# entries_alone WORKLOAD OPTION...: what can be told of its calls from their entries, but addresses
+entries_alone() {
+	local workload=$1
+
+	shift
+	trace --json --no-return -e all -o events.jsonl "$@" -- "$WORKLOADS/$workload" > want
+	events 'select(.type == "call") | [.op, .api, .device, .size_bytes, .direction, .grid, .block,
+		.shared_bytes, .nested, .attribute] | @json'
+}
+
+# both_entries_alone WORKLOAD OPTION...: the stack pointer at the probe is another, the values are not
+both_entries_alone() {
+	entries_alone "$@" > pushes
+	varied
+	entries_alone "$@" > others
+	[ -s pushes ]
+	diff -u pushes others > difference || fail "$(head -n 80 difference)"
 }
 
 # The functions that the simulated CUDA has; those it lacks, rows_standin has.
@@ -79,6 +105,34 @@ all_fired() {
 
 @test "driver, by uprobe multi links" {
 	WITHOUT=--without=uprobe_session matches rows_driver
+}
+
+@test "driver, without returns: the same from both flavours of prologues" {
+	both_entries_alone rows_driver
+}
+
+@test "runtime, without returns: the same from both flavours of prologues" {
+	both_entries_alone rows_runtime-shared --layer=runtime
+}
+
+@test "driver, functions that begin in other ways" {
+	varied
+	matches rows_driver
+}
+
+@test "driver, functions that begin in other ways, by uprobe multi links, nops single-stepped" {
+	varied
+	WITHOUT=--without=uprobe_session,uprobe_nops matches rows_driver
+}
+
+@test "runtime, shared, functions that begin in other ways" {
+	varied
+	matches rows_runtime-shared
+}
+
+@test "runtime, shared, per-thread default stream, functions that begin in other ways" {
+	varied
+	matches rows_runtime-ptds
 }
 
 @test "runtime, shared" {

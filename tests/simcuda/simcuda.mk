@@ -80,6 +80,41 @@ $(SIMCUDA_OUT)/libcuda.so: $(SIMCUDA_OUT)/libcuda.so.1
 $(SIMCUDA_OUT)/libcudart.so: $(SIMCUDA_OUT)/libcudart.so.13
 	@ln -sf $(<F) $@
 
+# The second flavour, in which functions begin in other ways than with a push: x86-64 only.
+SIMCUDA_VARIED := $(BUILD)/simcuda-varied
+SIMCUDA_VARIED_DRIVER := $(patsubst $(SIMCUDA_OUT)/%,$(SIMCUDA_VARIED)/%,$(SIMCUDA_DRIVER) \
+	$(SIMCUDA_OUT)/exports.o)
+SIMCUDA_VARIED_RUNTIME := $(patsubst $(SIMCUDA_OUT)/%,$(SIMCUDA_VARIED)/%, \
+	$(filter $(SIMCUDA_OUT)/runtime/%,$(SIMCUDA_OBJECTS)))
+SIMCUDA_VARY := $(SIMCUDA)/vary-prologues
+
+.PHONY: simcuda-varied
+ifneq ($(SIMCUDA_PROLOGUE_ARCH),)
+simcuda-varied: $(SIMCUDA_VARIED)/libcuda.so.1 $(SIMCUDA_VARIED)/libcudart.so.13
+endif
+
+$(SIMCUDA_VARIED)/%.s: $(SIMCUDA)/%.c
+	@mkdir -p $(@D)
+	$(call SIMCUDA_SAY,CC)$(CC) $(SIMCUDA_CFLAGS) -S -o $@ $<
+
+$(SIMCUDA_VARIED)/exports.s: $(SIMCUDA_OUT)/exports.c
+	@mkdir -p $(@D)
+	$(call SIMCUDA_SAY,CC)$(CC) $(SIMCUDA_CFLAGS) -S -o $@ $<
+
+$(SIMCUDA_VARIED)/%.o: $(SIMCUDA_VARIED)/%.s $(SIMCUDA_VARY)
+	@$(SIMCUDA_VARY) $< > $@.s
+	@$(CC) -c -o $@ $@.s
+
+.SECONDARY: $(SIMCUDA_VARIED_DRIVER:.o=.s) $(SIMCUDA_VARIED_RUNTIME:.o=.s)
+
+$(SIMCUDA_VARIED)/libcuda.so.1: $(SIMCUDA_VARIED_DRIVER) $(SIMCUDA_COMMON)
+	$(call SIMCUDA_SAY,LD)$(SIMCUDA_SHARED) -Wl,-soname,$(@F) -o $@ $^ -ldl
+
+$(SIMCUDA_VARIED)/libcudart.so.13: $(SIMCUDA_VARIED_RUNTIME) $(SIMCUDA_COMMON) \
+		$(SIMCUDA)/runtime/libcudart.map
+	$(call SIMCUDA_SAY,LD)$(SIMCUDA_SHARED) -Wl,-soname,$(@F) \
+		-Wl,--version-script=$(SIMCUDA)/runtime/libcudart.map -o $@ $(filter %.o,$^) -ldl
+
 simcuda-check-exports: $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA_OUT)/libcudart.so.13
 	@$(SIMCUDA)/check-exports $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA)/driver_names.txt \
 		$(SIMCUDA)/interop_names.txt
@@ -116,3 +151,4 @@ simcuda-selftest: simcuda-check-exports $(SIMCUDA_SELFTESTS) \
 	done
 
 -include $(SIMCUDA_OBJECTS:.o=.d) $(SIMCUDA_OUT)/exports.d
+-include $(SIMCUDA_VARIED_DRIVER:.o=.d) $(SIMCUDA_VARIED_RUNTIME:.o=.d)

@@ -8,11 +8,14 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "capture/link.h"
 #include "capture/mappings.h"
 #include "host/proc.h"
+
+#define UPROBE_SYSCALL 336 /* __NR_uprobe, arch/x86/entry/syscalls/syscall_64.tbl */
 
 /* ---- a function of our own to put probes on -------------------------------------------------- */
 
@@ -176,6 +179,20 @@ static int probe_uprobe_single(void)
 	return try_uprobe(0);
 }
 
+/*
+ * The system call that a nop of five bytes becomes came together with the emulation of the others
+ * (Linux 6.18). Called by anybody but the kernel's own trampoline, it says so: ENXIO.
+ */
+static int probe_uprobe_nops(void)
+{
+#ifdef __x86_64__
+	syscall(UPROBE_SYSCALL);
+	return errno == ENXIO ? 0 : -errno;
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
 static int probe_map_files(void)
 {
 	struct own_code own = { 0 };
@@ -244,6 +261,13 @@ const struct feature_info feature_infos[FEATURES_COUNT] = {
 		.what = "uprobes as perf events (Linux 4.17)",
 		.without = "no fallback for kernels without uprobe_multi",
 		.probe = probe_uprobe_single,
+	},
+	[FEATURE_UPROBE_NOPS] = {
+		.name = "uprobe_nops",
+		.what = "uprobes on nops of several bytes that are not single-stepped (Linux 6.18)",
+		.without = "functions that begin with one are probed at a later instruction, or cost"
+			   " more",
+		.probe = probe_uprobe_nops,
 	},
 	[FEATURE_MAP_FILES] = {
 		.name = "map_files",

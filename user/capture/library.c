@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "model/probe.h"
+#include "symbols/elf_code.h"
 #include "symbols/elf_symbols.h"
 
 static void library_free(struct library *library)
@@ -29,10 +31,32 @@ void library_cache_fini(struct library_cache *cache)
 	*cache = (struct library_cache){ 0 };
 }
 
+/* ---- functions of the table ------------------------------------------------------------------ */
+
+struct reading {
+	struct library *library;
+	int fd;
+	bool nops;
+	uint8_t code[PROLOGUE_MAX_SIZE]; /* of one function */
+};
+
+static void read_code(struct reading *reading, struct library_point *point, uint64_t size)
+{
+	size_t wanted = size && size < sizeof(reading->code) ? size : sizeof(reading->code);
+	ssize_t got = pread(reading->fd, reading->code, wanted, point->file_offset);
+	size_t length = got > 0 ? got : 0;
+
+	prologue_read(&point->prologue, reading->code, length, size, reading->nops);
+	point->code_bytes = length < sizeof(point->code) ? length : sizeof(point->code);
+	memcpy(point->code, reading->code, point->code_bytes);
+}
+
 static int add_function(const struct elf_function *function, void *context)
 {
-	struct library *library = context;
+	struct reading *reading = context;
+	struct library *library = reading->library;
 	int row = probe_find(function->name), err;
+	struct library_point *point;
 	size_t i;
 
 	if (row < 0)
@@ -46,10 +70,96 @@ static int add_function(const struct elf_function *function, void *context)
 			  sizeof(*library->points));
 	if (err)
 		return err;
-	library->points[library->points_count++] =
-		(struct library_point){ .row = row, .file_offset = function->file_offset };
+	point = &library->points[library->points_count++];
+	*point = (struct library_point){ .row = row, .file_offset = function->file_offset };
+	read_code(reading, point, function->size_bytes);
 	return 0;
 }
+
+/* ---- what jumps into them from elsewhere ----------------------------------------------------- */
+
+/* The points that are not their function's first byte, by place. */
+struct moved {
+	struct library_point **points;
+	size_t count;
+	uint64_t piece_offset; /* of the code that is being looked at */
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct library_point *const *x = a, *const *y = b;
+
+	return (*x)->file_offset < (*y)->file_offset ? -1 : (*x)->file_offset > (*y)->file_offset;
+}
+
+/* Somebody enters the file's code at `place`: no function may be entered before its point. */
+static void note_target(struct moved *moved, uint64_t place)
+{
+	size_t low = 0, high = moved->count, middle;
+	struct library_point *point;
+
+	while (low < high) { /* the last function that begins before `place` */
+		middle = (low + high) / 2;
+		if (moved->points[middle]->file_offset < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return;
+	point = moved->points[low - 1];
+	if (place - point->file_offset <= point->prologue.entry.offset)
+		prologue_distrust(&point->prologue);
+}
+
+static int note_function(const struct elf_function *function, void *context)
+{
+	note_target(context, function->file_offset);
+	return 0;
+}
+
+static void note_branch(size_t place, int64_t target, void *context)
+{
+	struct moved *moved = context;
+
+	(void)place;
+	note_target(moved, moved->piece_offset + target);
+}
+
+static void note_piece(uint64_t file_offset, const uint8_t *code, size_t length, void *context)
+{
+	struct moved *moved = context;
+
+	moved->piece_offset = file_offset;
+	prologue_find_branches(code, length, note_branch, moved);
+}
+
+/*
+ * Other functions that begin between a function's entry and its point, and branches from anywhere in
+ * the file: parts of the function that the compiler has moved away, and code written by hand.
+ */
+static int distrust_targets(struct library *library, int fd)
+{
+	struct moved moved = { .points = calloc(library->points_count, sizeof(*moved.points)) };
+	size_t i;
+	int err;
+
+	if (!moved.points)
+		return -ENOMEM;
+	for (i = 0; i < library->points_count; i++)
+		if (library->points[i].prologue.entry.offset)
+			moved.points[moved.count++] = &library->points[i];
+	qsort(moved.points, moved.count, sizeof(*moved.points), by_place);
+	err = moved.count ? elf_each_function(fd, note_function, &moved, NULL) : 0;
+	if (!err && moved.count)
+		err = elf_code_each(fd, note_piece, &moved);
+	for (i = 0; err && i < moved.count; i++)
+		prologue_distrust(&moved.points[i]->prologue);
+	free(moved.points);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Allocations of a kind follow right after the frees of that kind; all else comes last. */
 static int turn_of(const struct library_point *point)
@@ -70,15 +180,35 @@ static int by_order(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static int read_functions(struct library *library, int fd)
+static int read_points(struct library *library, int fd, bool nops, struct elf_contents *contents)
 {
-	struct elf_contents contents;
-	int err = elf_each_function(fd, add_function, library, &contents);
+	struct reading *reading = calloc(1, sizeof(*reading));
+	int err;
 
-	if (library->points_count)
-		qsort(library->points, library->points_count, sizeof(*library->points), by_order);
+	if (!reading)
+		return -ENOMEM;
+	reading->library = library;
+	reading->fd = fd;
+	reading->nops = nops;
+	err = elf_each_function(fd, add_function, reading, contents);
+	free(reading);
+	return err;
+}
+
+static int read_functions(struct library *library, int fd, bool nops)
+{
+	struct elf_contents contents = { 0 };
+	int err = read_points(library, fd, nops, &contents), distrust_err;
+
 	library->has_symbols = contents.has_symbols;
 	library->readable = !err;
+	if (library->points_count) {
+		distrust_err = distrust_targets(library, fd);
+		if (distrust_err)
+			return distrust_err;
+		qsort(library->points, library->points_count, sizeof(*library->points), by_order);
+		library->go = elf_code_is_go(fd);
+	}
 	if (err == -ENOEXEC)
 		return 0;
 	if (err == -EBADMSG) {
@@ -148,7 +278,7 @@ int library_load(struct library_cache *cache, int fd, const char *path,
 	library = library_new(&status, path);
 	if (!library)
 		return -ENOMEM;
-	err = read_functions(library, fd);
+	err = read_functions(library, fd, cache->nops);
 	if (err) {
 		library_free(library);
 		return err;

@@ -11,9 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/prologue.h"
+
 struct library_point {
 	uint32_t row;         /* of the probe table */
-	uint64_t file_offset; /* where the probe goes */
+	uint64_t file_offset; /* of the function's first byte */
+	struct prologue prologue;
+	uint8_t code[PROLOGUE_BYTES]; /* of the function, in the file */
+	uint8_t code_bytes;           /* fewer, if it is shorter */
 };
 
 struct library {
@@ -30,11 +35,13 @@ struct library {
 	size_t points_count, points_capacity;
 	bool has_symbols; /* not stripped: a static runtime would have been found */
 	bool readable;    /* a 64-bit ELF file for this machine */
+	bool go;          /* made by the Go toolchain; only said of files with points */
 };
 
 struct library_cache {
 	struct library **libraries;
 	size_t count, capacity;
+	bool nops; /* this kernel emulates nops of several bytes (FEATURE_UPROBE_NOPS) */
 };
 
 void library_cache_fini(struct library_cache *cache);

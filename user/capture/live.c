@@ -311,6 +311,7 @@ static int open_programs(struct live *live)
 	err = programs_open(&live->programs, &options);
 	live->targets.programs = live->programs;
 	live->targets.map_files = !feature_test(live->options.features, FEATURE_MAP_FILES);
+	live->targets.cache.nops = !feature_test(live->options.features, FEATURE_UPROBE_NOPS);
 	if (!err && options.count_launches)
 		err = launch_counts_open(&live->launch_counts,
 					 programs_launch_counts_fd(live->programs));

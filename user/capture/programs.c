@@ -12,13 +12,14 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "capture/link.h"
+#include "capture/placement.h"
 #include "memscope.skel.h"
 #include "model/probe.h"
 
 struct programs {
 	struct memscope_bpf *skeleton;
 	enum strategy strategy;
-	uint32_t ops, return_ops, layers;
+	struct placement_wants wants;
 	struct ring rings[RINGS_COUNT];
 };
 
@@ -137,9 +138,9 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		return -ENOMEM;
 	libbpf_set_print(print_libbpf);
 	programs->strategy = options->strategy;
-	programs->ops = options->ops;
-	programs->return_ops = options->return_ops;
-	programs->layers = options->layers;
+	programs->wants = (struct placement_wants){ .ops = options->ops,
+						    .return_ops = options->return_ops,
+						    .layers = options->layers };
 	programs->skeleton = memscope_bpf__open();
 	if (!programs->skeleton) {
 		err = -errno;
@@ -276,16 +277,44 @@ static int create_link(const struct programs *programs, int program, const struc
 				 on_return);
 }
 
+/*
+ * At the points that were chosen for it alone: where the stack pointer has moved, the kernel would
+ * put its return address into the function's own data.
+ */
+static int attach_returns(struct attachment *attachment, const struct programs *programs,
+			  const struct link_site *site)
+{
+	int program = bpf_program__fd(programs->skeleton->progs.ms_return);
+	uint64_t *offsets = calloc(site->count, 2 * sizeof(*offsets));
+	uint64_t *cookies = offsets + site->count;
+	struct link_site wanted = *site;
+	uint32_t i;
+	int err = 0;
+
+	if (!offsets)
+		return -ENOMEM;
+	wanted.offsets = offsets;
+	wanted.cookies = cookies;
+	wanted.count = 0;
+	for (i = 0; i < site->count; i++) {
+		if (!placement_wants_return(&programs->wants, placement_row(site->cookies[i])))
+			continue;
+		offsets[wanted.count] = site->offsets[i];
+		cookies[wanted.count++] = site->cookies[i];
+	}
+	if (wanted.count)
+		err = keep(attachment, create_link(programs, program, &wanted, true));
+	free(offsets);
+	return err;
+}
+
 static int attach_pair(struct attachment *attachment, const struct programs *programs,
 		       const struct link_site *site)
 {
 	int entry = bpf_program__fd(programs->skeleton->progs.ms_entry);
-	int on_return = bpf_program__fd(programs->skeleton->progs.ms_return);
-	int err = 0;
-
 	/* Returns first: an entry without its return would be a call that never ends. */
-	if (programs->return_ops)
-		err = keep(attachment, create_link(programs, on_return, site, true));
+	int err = attach_returns(attachment, programs, site);
+
 	return err ? err : keep(attachment, create_link(programs, entry, site, false));
 }
 
@@ -328,7 +357,8 @@ static int attach_each(struct attachment *attachment, const struct programs *pro
 			return err;
 		if (err)
 			log_warning("%s: cannot attach to %s: %s; its calls will not be seen",
-				    attachment->library->name, probe_at(site->cookies[i])->symbol,
+				    attachment->library->name,
+				    probe_at(placement_row(site->cookies[i]))->symbol,
 				    strerror(-err));
 	}
 	return attachment->functions ? 0 : err;
@@ -351,32 +381,45 @@ static int attach_all(struct attachment *attachment, const struct programs *prog
 	return attach_each(attachment, programs, site);
 }
 
+static void warn_changed(const struct placement *placement, const struct library *library,
+			 pid_t pid)
+{
+	if (placement->changed)
+		log_warning(
+			"%s: process %d has changed the code of %zu functions (of %s, for one), as"
+			" hooks do; they are not probed, their calls will not be seen",
+			library->name, pid, placement->changed,
+			probe_at(placement->changed_row)->symbol);
+}
+
+/* Why: symbols/elf_code.h. */
+static void warn_go(const struct library *library, pid_t pid)
+{
+	log_warning(
+		"%s: process %d is a Go program with CUDA functions of its own; should it fail with"
+		" \"unexpected return pc\", trace it with --no-return or --layer=driver",
+		library->name, pid);
+}
+
 int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
 		    const struct library *library, pid_t pid)
 {
-	uint64_t *offsets = calloc(library->points_count, 2 * sizeof(*offsets)), *cookies;
-	struct link_site site = { .path = path, .pid = pid };
-	size_t i;
-	int err;
+	struct placement placement;
+	int err = placement_init(&placement, &programs->wants, library, pid);
+	const struct link_site site = { .path = path,
+					.offsets = placement.offsets,
+					.cookies = placement.cookies,
+					.count = placement.count,
+					.pid = pid };
 
 	*attachment = (struct attachment){ .pid = pid, .library = library };
-	if (!offsets)
-		return -ENOMEM;
-	cookies = offsets + library->points_count;
-	for (i = 0; i < library->points_count; i++) {
-		const struct library_point *point = &library->points[i];
-		const struct probe *probe = probe_at(point->row);
-
-		if (!(programs->ops >> probe->spec.op & 1) ||
-		    !(programs->layers >> probe->layer & 1))
-			continue;
-		offsets[site.count] = point->file_offset;
-		cookies[site.count++] = point->row;
-	}
-	site.offsets = offsets;
-	site.cookies = cookies;
-	err = attach_all(attachment, programs, &site);
-	free(offsets);
+	if (!err)
+		err = attach_all(attachment, programs, &site);
+	if (!err)
+		warn_changed(&placement, library, pid);
+	if (!err && library->go && programs->wants.return_ops)
+		warn_go(library, pid);
+	placement_fini(&placement);
 	if (err) {
 		if (err != -ESRCH)
 			log_error("%s: cannot attach: %s", library->name, strerror(-err));

@@ -12,6 +12,7 @@
 
 #define KERNEL_THREAD_FLAG 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
 #define TICKS_PER_SECOND 100          /* USER_HZ */
+#define PLACES_PER_CALL 1024          /* UIO_MAXIOV, include/uapi/linux/uio.h */
 
 /* A file of a process that is gone cannot be opened, or is empty, or reading says ESRCH. */
 static FILE *open_file(pid_t pid, const char *name)
@@ -129,7 +130,7 @@ int proc_each_mapping(pid_t pid, int (*visit)(const struct proc_mapping *mapping
 	if (!file)
 		return gone_or(errno);
 	while (!result && getline(&line, &capacity, file) > 0)
-		if (!parse_mapping(line, &mapping) && mapping.inode)
+		if (!parse_mapping(line, &mapping) && mapping.path[0])
 			result = visit(&mapping, context);
 	free(line);
 	fclose(file);
@@ -188,6 +189,42 @@ ssize_t proc_read_string(pid_t pid, uint64_t addr, char *text, size_t bytes)
 	}
 	text[bytes - 1] = '\0';
 	return bytes;
+}
+
+/* As many as one call takes. */
+static int read_some(pid_t pid, const struct proc_place *places, size_t count, char *bytes,
+		     size_t *done)
+{
+	struct iovec from[PLACES_PER_CALL];
+	struct iovec to = { .iov_base = bytes };
+	size_t i;
+	ssize_t got;
+
+	for (i = 0; i < count; i++) {
+		from[i] = (struct iovec){ (void *)(uintptr_t)places[i].addr, places[i].bytes };
+		to.iov_len += places[i].bytes;
+	}
+	got = process_vm_readv(pid, &to, 1, from, count, 0);
+	*done = to.iov_len;
+	if (got < 0)
+		return -errno;
+	return (size_t)got == to.iov_len ? 0 : -EFAULT;
+}
+
+int proc_read_places(pid_t pid, const struct proc_place *places, size_t count, void *bytes)
+{
+	char *next = bytes;
+	int err = 0;
+
+	while (!err && count) {
+		size_t some = count < PLACES_PER_CALL ? count : PLACES_PER_CALL, done;
+
+		err = read_some(pid, places, some, next, &done);
+		next += done;
+		places += some;
+		count -= some;
+	}
+	return err;
 }
 
 bool proc_in_cgroup(pid_t pid, const char *path)

@@ -30,12 +30,12 @@ struct proc_mapping {
 	uint64_t offset; /* in the file */
 	uint64_t dev, inode;
 	bool executable;
-	const char *path; /* as the process sees it; " (deleted)" may follow */
+	const char *path; /* as the process sees it; " (deleted)" may follow; or "[vdso]" ... */
 };
 
 /*
- * Calls `visit` for every mapped file, until it returns non-zero; returns that, or 0, or -errno. A
- * mapping's path dies with the call.
+ * Calls `visit` for every mapping that is of a file or that the kernel has given a name, until it
+ * returns non-zero; returns that, or 0, or -errno. A mapping's path dies with the call.
  */
 int proc_each_mapping(pid_t pid, int (*visit)(const struct proc_mapping *mapping, void *context),
 		      void *context);
@@ -54,6 +54,18 @@ int proc_open_mapping(pid_t pid, uint64_t start, uint64_t end);
  * most `bytes` (then it is cut short, and terminated), or -errno.
  */
 ssize_t proc_read_string(pid_t pid, uint64_t addr, char *text, size_t bytes);
+
+/* Some of a process's memory. */
+struct proc_place {
+	uint64_t addr;
+	size_t bytes;
+};
+
+/*
+ * Reads all the places into `bytes`, one after the other, with as few system calls as possible.
+ * Returns 0, or -errno: at least one of them cannot be read.
+ */
+int proc_read_places(pid_t pid, const struct proc_place *places, size_t count, void *bytes);
 
 /* Whether the process is in the cgroup of that path, or in one below it, in any hierarchy. */
 bool proc_in_cgroup(pid_t pid, const char *path);

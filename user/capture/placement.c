@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/placement.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "host/proc.h"
+#include "model/probe.h"
+
+#define STACK_BYTES_SHIFT 32 /* in the cookie; bpf/call.bpf.h */
+
+bool placement_wants_return(const struct placement_wants *wants, uint32_t row)
+{
+	return wants->return_ops >> probe_at(row)->spec.op & 1;
+}
+
+static bool is_wanted(const struct placement_wants *wants, uint32_t row)
+{
+	const struct probe *probe = probe_at(row);
+
+	return wants->ops >> probe->spec.op & 1 && wants->layers >> probe->layer & 1;
+}
+
+const struct prologue_point *placement_point(const struct placement_wants *wants,
+					     const struct library_point *function)
+{
+	return placement_wants_return(wants, function->row) ? &function->prologue.result :
+							      &function->prologue.entry;
+}
+
+/* ---- the functions in memory ----------------------------------------------------------------- */
+
+/* Where the kernel keeps the code that it calls instead of nops of five bytes. */
+#define TRAMPOLINE_NAME "[uprobes-trampoline]"
+
+struct range {
+	uint64_t start, end;
+};
+
+struct search {
+	const struct placement_wants *wants;
+	const struct library *library;
+	struct proc_mapping *mappings; /* of the library's code; without their paths */
+	size_t mappings_count, mappings_capacity;
+	struct range *trampolines;
+	size_t trampolines_count, trampolines_capacity;
+	bool *changed;
+};
+
+/* On some file systems (btrfs, overlayfs) /proc/PID/maps has another device than stat(). */
+static bool is_of_library(const struct library *library, const struct proc_mapping *mapping)
+{
+	const char *slash = strrchr(mapping->path, '/');
+
+	return slash && mapping->inode == library->inode &&
+	       (mapping->dev == library->dev ||
+		!strncmp(slash + 1, library->name, strlen(library->name)));
+}
+
+static int note_mapping(const struct proc_mapping *mapping, void *context)
+{
+	struct search *search = context;
+	int err;
+
+	if (!mapping->executable)
+		return 0;
+	if (!strcmp(mapping->path, TRAMPOLINE_NAME)) {
+		err = memory_grow(&search->trampolines, &search->trampolines_capacity,
+				  search->trampolines_count + 1, sizeof(*search->trampolines));
+		if (!err)
+			search->trampolines[search->trampolines_count++] =
+				(struct range){ mapping->start, mapping->end };
+		return err;
+	}
+	if (!is_of_library(search->library, mapping))
+		return 0;
+	err = memory_grow(&search->mappings, &search->mappings_capacity, search->mappings_count + 1,
+			  sizeof(*search->mappings));
+	if (!err)
+		search->mappings[search->mappings_count++] = *mapping;
+	return err;
+}
+
+static bool is_trampoline(uint64_t address, const void *context)
+{
+	const struct search *search = context;
+	size_t i;
+
+	for (i = 0; i < search->trampolines_count; i++)
+		if (address >= search->trampolines[i].start && address < search->trampolines[i].end)
+			return true;
+	return false;
+}
+
+/* How many of a function's bytes have to be the file's; what is not known to end, two. */
+static size_t compared_bytes(const struct search *search, const struct library_point *function)
+{
+	const struct prologue_point *point = placement_point(search->wants, function);
+	size_t bytes = point->length ? point->offset + point->length : 2;
+
+	return bytes < function->code_bytes ? bytes : function->code_bytes;
+}
+
+/* The functions of which all that matters lies in the mapping, as places to read. */
+static size_t list_places(const struct search *search, const struct proc_mapping *mapping,
+			  struct proc_place *places, size_t *indices)
+{
+	uint64_t mapping_end = mapping->offset + (mapping->end - mapping->start);
+	size_t i, count = 0;
+
+	for (i = 0; i < search->library->points_count; i++) {
+		const struct library_point *function = &search->library->points[i];
+		size_t bytes = compared_bytes(search, function);
+
+		if (!bytes || function->file_offset < mapping->offset ||
+		    function->file_offset + bytes > mapping_end ||
+		    !is_wanted(search->wants, function->row))
+			continue;
+		places[count] = (struct proc_place){
+			.addr = mapping->start + (function->file_offset - mapping->offset),
+			.bytes = bytes,
+		};
+		indices[count++] = i;
+	}
+	return count;
+}
+
+static void compare_places(const struct search *search, const struct proc_place *places,
+			   const size_t *indices, size_t count, const uint8_t *memory)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct library_point *function = &search->library->points[indices[i]];
+
+		if (prologue_compare(function->code, memory, places[i].bytes, places[i].addr,
+				     is_trampoline, search) == PROLOGUE_CHANGED)
+			search->changed[indices[i]] = true;
+		memory += places[i].bytes;
+	}
+}
+
+/* A mapping at a time: one system call for all its functions. */
+static int compare_mappings(const struct search *search, pid_t pid)
+{
+	size_t points = search->library->points_count, i;
+	struct proc_place *places = calloc(points, sizeof(*places));
+	uint8_t *memory = calloc(points, PROLOGUE_BYTES);
+	size_t *indices = calloc(points, sizeof(*indices));
+	int err = places && memory && indices ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < search->mappings_count; i++) {
+		size_t count = list_places(search, &search->mappings[i], places, indices);
+
+		err = count ? proc_read_places(pid, places, count, memory) : 0;
+		if (!err)
+			compare_places(search, places, indices, count, memory);
+	}
+	free(places);
+	free(memory);
+	free(indices);
+	return err;
+}
+
+int placement_find_changed(const struct placement_wants *wants, const struct library *library,
+			   pid_t pid, bool *changed)
+{
+	struct search search = { .wants = wants, .library = library, .changed = changed };
+	int err = proc_each_mapping(pid, note_mapping, &search);
+
+	if (!err)
+		err = compare_mappings(&search, pid);
+	free(search.mappings);
+	free(search.trampolines);
+	return err;
+}
+
+/* ---- the places ------------------------------------------------------------------------------ */
+
+static void place(struct placement *placement, const struct placement_wants *wants,
+		  const struct library_point *function)
+{
+	const struct prologue_point *point = placement_point(wants, function);
+
+	placement->offsets[placement->count] = function->file_offset + point->offset;
+	placement->cookies[placement->count++] =
+		(uint64_t)point->stack_bytes << STACK_BYTES_SHIFT | function->row;
+}
+
+int placement_init(struct placement *placement, const struct placement_wants *wants,
+		   const struct library *library, pid_t pid)
+{
+	bool *changed = calloc(library->points_count, sizeof(*changed));
+	size_t i;
+	int err;
+
+	*placement = (struct placement){
+		.offsets = calloc(library->points_count, sizeof(*placement->offsets)),
+		.cookies = calloc(library->points_count, sizeof(*placement->cookies)),
+	};
+	if (!changed || !placement->offsets || !placement->cookies) {
+		free(changed);
+		return -ENOMEM;
+	}
+	err = placement_find_changed(wants, library, pid, changed);
+	if (err)
+		log_debug("%s: cannot compare it with the memory of process %d: %s", library->name,
+			  pid, strerror(-err));
+	for (i = 0; i < library->points_count; i++) {
+		if (!is_wanted(wants, library->points[i].row))
+			continue;
+		if (!changed[i])
+			place(placement, wants, &library->points[i]);
+		else if (!placement->changed++)
+			placement->changed_row = library->points[i].row;
+	}
+	free(changed);
+	return 0;
+}
+
+void placement_fini(struct placement *placement)
+{
+	free(placement->offsets);
+	free(placement->cookies);
+	*placement = (struct placement){ 0 };
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the probes of a library go in one process: which of its functions get one, at which
+ * instruction, and which do not because the process has changed their code. What the best instruction
+ * is, symbols/prologue.h decides.
+ */
+#ifndef MEMSCOPE_CAPTURE_PLACEMENT_H
+#define MEMSCOPE_CAPTURE_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture/library.h"
+
+/* Which functions are wanted, as in struct programs_options. */
+struct placement_wants {
+	uint32_t ops, return_ops, layers;
+};
+
+/*
+ * The attach cookie: the row in the lower half; in the upper one, by how many bytes the stack pointer
+ * is lower at the probe than where the function begins (call_enter() adds them).
+ */
+static inline uint32_t placement_row(uint64_t cookie)
+{
+	return cookie;
+}
+
+bool placement_wants_return(const struct placement_wants *wants, uint32_t row);
+
+/* The point of a function that is probed there, whatever the process has made of its code. */
+const struct prologue_point *placement_point(const struct placement_wants *wants,
+					     const struct library_point *function);
+
+struct placement {
+	uint64_t *offsets; /* in the file, in the order of the library's points */
+	uint64_t *cookies;
+	size_t count;
+	size_t changed;       /* functions left out: their code is not the file's any more */
+	uint32_t changed_row; /* the first of them */
+};
+
+/*
+ * Returns 0 or -ENOMEM; free it in any case. The kernel carries out the instruction that the file has
+ * at the place of a probe: in a function that an inline hook has patched in memory that would undo the
+ * hook, so it gets none. What cannot be looked at (no permission, not mapped yet) counts as unchanged.
+ */
+int placement_init(struct placement *placement, const struct placement_wants *wants,
+		   const struct library *library, pid_t pid);
+void placement_fini(struct placement *placement);
+
+/*
+ * Marks those of the library's functions whose code, up to the points that `wants` would choose, the
+ * process has changed: `changed[i]` for `library->points[i]`. Returns 0 or -errno.
+ */
+int placement_find_changed(const struct placement_wants *wants, const struct library *library,
+			   pid_t pid, bool *changed);
+
+#endif /* MEMSCOPE_CAPTURE_PLACEMENT_H */

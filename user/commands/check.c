@@ -176,9 +176,17 @@ const struct command check_command = {
 	.synopsis = "[OPTIONS]",
 	.description =
 		"Tries each feature of the kernel that tracing uses and says what is lost without"
-		" it. With -p, lists the CUDA libraries of the process, how many of the traced"
-		" functions each of them has, and what tracing the process would not see. Nothing is"
-		" attached to the process.",
+		" it. With -p, lists the CUDA libraries of the process, which of the traced functions"
+		" each of them has, and what tracing the process would not see. Nothing is attached"
+		" to the process.\n"
+		"\n"
+		"Of each function it says where in it the probe would go and what a call would then"
+		" take more, in REF: the price of a trap with an empty program. A probe on an"
+		" instruction that the kernel emulates costs that much; on one that it single-steps,"
+		" two to three times as much, in a nested virtual machine 18 times. So the probe"
+		" goes to the first emulated instruction that provably stands for the function's"
+		" entry (\"+4 push\": four bytes behind it), or stays at the first byte. Functions"
+		" whose code the process has changed, as inline hooks do, are not probed.",
 	.examples = "# the machine\n"
 		    "sudo memscope-bpf check\n"
 		    "# and a process\n"

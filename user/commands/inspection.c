@@ -10,12 +10,35 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "capture/files.h"
+#include "capture/placement.h"
+#include "symbols/elf_code.h"
+
+static void add_functions(struct check_library *added, const struct library *library,
+			  const bool *changed)
+{
+	size_t i;
+
+	for (i = 0; i < library->points_count; i++) {
+		uint32_t row = library->points[i].row;
+
+		added->rows[row] = (struct check_function){
+			.found = true,
+			.changed = changed[i],
+			.file_offset = library->points[i].file_offset,
+			.prologue = library->points[i].prologue,
+		};
+		added->functions[probe_at(row)->layer] = true;
+		added->found[probe_at(row)->layer]++;
+	}
+}
 
 static struct check_library *add_library(struct check_process *process,
 					 const struct library *library, bool mapped)
 {
+	/* As `trace` would have it: with results. */
+	const struct placement_wants wants = { .ops = ~0u, .return_ops = ~0u, .layers = ~0u };
 	struct check_library *added;
-	size_t i;
+	bool *changed;
 
 	if (memory_grow(&process->libraries, &process->libraries_capacity,
 			process->libraries_count + 1, sizeof(*process->libraries)))
@@ -23,15 +46,15 @@ static struct check_library *add_library(struct check_process *process,
 	added = &process->libraries[process->libraries_count];
 	*added = (struct check_library){ .path = library->path, .mapped = mapped };
 	added->rows = calloc(probe_count(), sizeof(*added->rows));
-	if (!added->rows)
+	changed = calloc(library->points_count, sizeof(*changed));
+	if (!added->rows || !changed) {
+		free(added->rows);
+		free(changed);
 		return NULL;
-	for (i = 0; i < library->points_count; i++) {
-		uint32_t row = library->points[i].row;
-
-		added->rows[row] = true;
-		added->functions[probe_at(row)->layer] = true;
-		added->found[probe_at(row)->layer]++;
 	}
+	placement_find_changed(&wants, library, process->pid, changed);
+	add_functions(added, library, changed);
+	free(changed);
 	process->libraries_count++;
 	return added;
 }
@@ -55,8 +78,10 @@ static int inspect_file(const struct file *file, void *context)
 
 	if (library_load(&inspection->cache, file->fd, file->path, &library))
 		return 0;
-	if (file->mapped && !strcmp(file->path, inspection->program))
+	if (file->mapped && !strcmp(file->path, inspection->program)) {
 		inspection->program_stripped = !library->has_symbols;
+		inspection->process.go = elf_code_is_go(file->fd);
+	}
 	if (!library->points_count)
 		return 0;
 	listed = find_library(&inspection->process, library->path);
@@ -144,6 +169,7 @@ int inspection_run(struct inspection *inspection, pid_t pid, struct features *fe
 	inspection->program[length] = '\0';
 	inspection->process.pid = pid;
 	inspection->process.comm = info->comm;
+	inspection->cache.nops = !feature_test(features, FEATURE_UPROBE_NOPS);
 	err = file_each(pid, !feature_test(features, FEATURE_MAP_FILES), NULL, inspect_file,
 			inspection);
 	if (err)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output/check_probes.h"
 #include "output/field.h"
 #include "output/json_writer.h"
 
@@ -90,7 +91,7 @@ static void append_missing(struct string *out, const struct check_library *libra
 	for (row = 0; row < probe_count(); row++) {
 		const struct probe *probe = probe_at(row);
 
-		if (!library->functions[probe->layer] || library->rows[row])
+		if (!library->functions[probe->layer] || library->rows[row].found)
 			continue;
 		if (at + strlen(probe->symbol) > WIDTH) {
 			before = "\n                 ";
@@ -124,6 +125,7 @@ static void append_library(struct string *out, const struct check_library *libra
 	}
 	string_append_char(out, '\n');
 	append_missing(out, library);
+	check_probes_append_text(out, library);
 }
 
 static void append_process(struct string *out, const struct check_process *process)
@@ -133,8 +135,15 @@ static void append_process(struct string *out, const struct check_process *proce
 	string_append_format(out, "\nProcess %u (", process->pid);
 	field_append_safe(out, process->comm, strlen(process->comm));
 	string_append_text(out, ")\n");
+	if (process->go)
+		string_append_text(out,
+				   "  a Go program: C libraries run on system stacks, where probing"
+				   " returns does no harm;\n  should it fail all the same, use"
+				   " --no-return\n");
 	if (!process->libraries_count)
 		string_append_text(out, "  no CUDA library\n");
+	else
+		check_probes_append_legend(out);
 	for (i = 0; i < process->libraries_count; i++)
 		append_library(out, &process->libraries[i]);
 	string_append_text(out, "\n  What tracing it would not see:\n");
@@ -191,7 +200,7 @@ static void put_functions(struct json *json, const char *name, const struct chec
 	for (row = 0; row < probe_count(); row++) {
 		const struct probe *probe = probe_at(row);
 
-		if (library->functions[probe->layer] && library->rows[row] == found)
+		if (library->functions[probe->layer] && library->rows[row].found == found)
 			json_text(json, probe->symbol, strlen(probe->symbol));
 	}
 	json_close(json, ']');
@@ -206,6 +215,7 @@ static void put_library(struct json *json, const struct check_library *library)
 	json_put_bool(json, "runtime", library->functions[MS_LAYER_RUNTIME]);
 	put_functions(json, "found", library, true);
 	put_functions(json, "missing", library, false);
+	check_probes_put_json(json, library);
 	json_close(json, '}');
 }
 
@@ -221,6 +231,7 @@ static void put_process(struct json *json, const struct check_process *process)
 	json_open(json, '{');
 	json_put_u64(json, "pid", process->pid);
 	json_put_text(json, "comm", process->comm);
+	json_put_bool(json, "go", process->go);
 	json_name(json, "libraries");
 	json_open(json, '[');
 	for (i = 0; i < process->libraries_count; i++)

@@ -11,6 +11,7 @@
 
 #include "base/string.h"
 #include "model/probe.h"
+#include "symbols/prologue.h"
 
 #define CHECK_SCHEMA "memscope-bpf/check/1"
 
@@ -24,17 +25,26 @@ struct check_item {
 	bool untried; /* it takes a privilege that is missing */
 };
 
+/* A function of the probe table in a library. */
+struct check_function {
+	bool found;
+	bool changed; /* the process has changed its code: it would not be probed */
+	uint64_t file_offset;
+	struct prologue prologue;
+};
+
 struct check_library {
 	const char *path;
 	bool mapped;                     /* else: expected to be */
 	bool functions[MS_LAYERS_COUNT]; /* whether it defines any of that layer */
-	bool *rows; /* by row of the probe table: whether it defines the function */
+	struct check_function *rows;     /* by row of the probe table */
 	size_t found[MS_LAYERS_COUNT];
 };
 
 struct check_process {
 	uint32_t pid;
 	const char *comm;
+	bool go; /* made by the Go toolchain */
 	struct check_library *libraries;
 	size_t libraries_count, libraries_capacity;
 	const char **notes; /* what would be invisible, in plain words */

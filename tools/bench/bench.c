@@ -203,6 +203,18 @@ static const struct measured {
 	  STRATEGY_SESSION, true },
 	{ "launch with result and duration", BENCH_LAUNCH, BENCH_LAUNCH, OP(LAUNCH), ~0u,
 	  STRATEGY_SESSION, false },
+	{ "the same, entry alone, beginning with endbr64", BENCH_LAUNCH_ENDBR, BENCH_LAUNCH_ENDBR,
+	  OP(LAUNCH), 0, STRATEGY_MULTI, false },
+	{ "... with sub", BENCH_LAUNCH_SUB, BENCH_LAUNCH_SUB, OP(LAUNCH), 0, STRATEGY_MULTI,
+	  false },
+	{ "... with mov", BENCH_LAUNCH_MOV, BENCH_LAUNCH_MOV, OP(LAUNCH), 0, STRATEGY_MULTI,
+	  false },
+	{ "the same, with result, beginning with endbr64", BENCH_LAUNCH_ENDBR, BENCH_LAUNCH_ENDBR,
+	  OP(LAUNCH), ~0u, STRATEGY_SESSION, false },
+	{ "... with sub (single-stepped)", BENCH_LAUNCH_SUB, BENCH_LAUNCH_SUB, OP(LAUNCH), ~0u,
+	  STRATEGY_SESSION, false },
+	{ "... with mov", BENCH_LAUNCH_MOV, BENCH_LAUNCH_MOV, OP(LAUNCH), ~0u, STRATEGY_SESSION,
+	  false },
 	{ "allocation", BENCH_ALLOC, BENCH_ALLOC, OP(ALLOC), ~0u, STRATEGY_SESSION, false },
 	{ "allocation + free", BENCH_ALLOC_FREE, BENCH_ALLOC_FREE, OP(ALLOC) | OP(FREE), ~0u,
 	  STRATEGY_SESSION, false },
@@ -422,6 +434,7 @@ int main(int argc, char **argv)
 	if (fd < 0 || elf_each_function(fd, find_reference, &bench.reference_offset, NULL) != 1)
 		die(bench.target_path, ENOEXEC);
 	close(fd);
+	bench.cache.nops = !feature_test(&bench.features, FEATURE_UPROBE_NOPS);
 	start_target(&bench);
 	print_machine();
 	bench_calls(&bench);

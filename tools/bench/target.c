@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The benchmark's target: functions that are called like CUDA's and do nothing, so that what is
- * measured is the tracing. Each begins with a push, as NVIDIA's do.
+ * measured is the tracing. Each begins with a push, as NVIDIA's do, but for three launches.
  */
 #include "target.h"
 
@@ -21,6 +21,8 @@
 int cuLaunchKernel(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
 		   unsigned int block_x, unsigned int block_y, unsigned int block_z,
 		   unsigned int shared_bytes, void *stream, void **arguments, void **extra);
+__typeof__(cuLaunchKernel) cuLaunchKernel_ptsz, cuLaunchCooperativeKernel,
+	cuLaunchCooperativeKernel_ptsz;
 int cuMemAlloc_v2(uint64_t *address, size_t size_bytes);
 int cuMemFree_v2(uint64_t address);
 int bench_reference(void);
@@ -59,6 +61,21 @@ API int cuMemFree_v2(uint64_t address)
 	return 0;
 }
 
+/* The same function with other beginnings; far from other code, which could seem to jump there. */
+#ifdef __x86_64__
+#define BEGIN_WITH(function, first, last) \
+	asm(".balign 256; .globl " function "; .type " function ", @function\n" function ":" \
+	    " " first "\npush %rbx; pop %rbx; xor %eax, %eax\n" last "\nret\n" \
+	    ".size " function ", . - " function "; .balign 256")
+#else
+#define BEGIN_WITH(function, first, last) \
+	asm(".globl " function "; .set " function ", cuLaunchKernel")
+#endif
+
+BEGIN_WITH("cuLaunchKernel_ptsz", "endbr64", "");
+BEGIN_WITH("cuLaunchCooperativeKernel", "sub $24, %rsp", "add $24, %rsp");
+BEGIN_WITH("cuLaunchCooperativeKernel_ptsz", "mov %rdi, %rax", "");
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -77,6 +94,16 @@ static void call(enum bench_call what)
 		break;
 	case BENCH_LAUNCH:
 		cuLaunchKernel((void *)0x1000, 1, 2, 3, 4, 5, 6, 7, NULL, NULL, NULL);
+		break;
+	case BENCH_LAUNCH_ENDBR:
+		cuLaunchKernel_ptsz((void *)0x1000, 1, 2, 3, 4, 5, 6, 7, NULL, NULL, NULL);
+		break;
+	case BENCH_LAUNCH_SUB:
+		cuLaunchCooperativeKernel((void *)0x1000, 1, 2, 3, 4, 5, 6, 7, NULL, NULL, NULL);
+		break;
+	case BENCH_LAUNCH_MOV:
+		cuLaunchCooperativeKernel_ptsz((void *)0x1000, 1, 2, 3, 4, 5, 6, 7, NULL, NULL,
+					       NULL);
 		break;
 	case BENCH_ALLOC:
 		cuMemAlloc_v2(&address, 512);

@@ -8,7 +8,17 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum bench_call { BENCH_REF, BENCH_LAUNCH, BENCH_ALLOC, BENCH_ALLOC_FREE, BENCH_IDLE, BENCH_EXIT };
+enum bench_call {
+	BENCH_REF,
+	BENCH_LAUNCH,
+	BENCH_LAUNCH_ENDBR, /* the function begins with endbr64 */
+	BENCH_LAUNCH_SUB,
+	BENCH_LAUNCH_MOV,
+	BENCH_ALLOC,
+	BENCH_ALLOC_FREE,
+	BENCH_IDLE,
+	BENCH_EXIT
+};
 
 #define BENCH_BATCHES 7
 

@@ -82,7 +82,7 @@ $(BUILD)/unit/user/%.o: user/%.c
 
 $(BUILD)/unit/%_test: tests/unit/%_test.c $(UNIT_OBJECTS)
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -lcmocka -l:libelf.a -l:libz.a -o $@
+	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -lcmocka -o $@
 
 check-unit: $(UNIT_TESTS)
 	$(Q)tests/run $(UNIT_TESTS)

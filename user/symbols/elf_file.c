@@ -2,8 +2,9 @@
 #include "symbols/elf_file.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #ifdef __x86_64__
 #define THIS_MACHINE EM_X86_64
@@ -11,73 +12,130 @@
 #define THIS_MACHINE EM_AARCH64
 #endif
 
-#define MAX_SECTION_BYTES (1u << 30) /* the largest libraries' symbol tables have a tenth of that */
+#define MAX_SECTIONS (1u << 18) /* a linked file has some dozens */
 
-static bool is_ours(Elf *elf)
+int elf_file_read(const struct elf_file *file, uint64_t offset, void *buffer, size_t bytes)
 {
-	GElf_Ehdr header;
+	size_t done = 0;
 
-	return elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
-	       header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == THIS_MACHINE;
-}
-
-int elf_file_begin(int fd, Elf **elf)
-{
-	elf_version(EV_CURRENT);
-	/* Not mapped: its owner may shorten the file meanwhile, and that would be our SIGBUS. */
-	*elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (*elf && is_ours(*elf))
-		return 0;
-	elf_end(*elf);
-	*elf = NULL;
-	return -ENOEXEC;
-}
-
-/* Returns 1 and the section, 0 or -EBADMSG. */
-static int find_section(Elf *elf, GElf_Word type, GElf_Shdr *header, Elf_Scn **section)
-{
-	size_t count, i;
-
-	if (elf_getshdrnum(elf, &count))
+	if (offset > file->size_bytes || bytes > file->size_bytes - offset)
 		return -EBADMSG;
-	for (i = 1; i < count; i++) {
-		*section = elf_getscn(elf, i);
-		if (!*section || !gelf_getshdr(*section, header))
+	while (done < bytes) {
+		ssize_t got = pread(file->fd, (char *)buffer + done, bytes - done,
+				    (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
 			return -EBADMSG;
-		if (header->sh_type == type)
-			return 1;
+		done += got;
 	}
 	return 0;
 }
 
-int elf_file_has(Elf *elf, GElf_Word type)
+static int is_ours(const Elf64_Ehdr *header)
 {
-	GElf_Shdr header;
-	Elf_Scn *section;
-
-	return find_section(elf, type, &header, &section) == 1;
+	return !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
+	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       header->e_machine == THIS_MACHINE;
 }
 
-/* Strings are looked up one by one; load them now, so that a failure is not a missing name. */
-static int load_strings(Elf *elf, const GElf_Shdr *header)
+/* A count that does not fit into the header is in the first section's size. */
+static int count_sections(struct elf_file *file)
 {
-	Elf_Scn *section = elf_getscn(elf, header->sh_link);
-	GElf_Shdr strings;
+	const Elf64_Ehdr *header = &file->header;
+	Elf64_Shdr first;
 
-	if (!section || !gelf_getshdr(section, &strings) || strings.sh_size > MAX_SECTION_BYTES)
+	file->sections_count = header->e_shoff ? header->e_shnum : 0;
+	if (!header->e_shoff)
+		return 0;
+	if (header->e_shentsize != sizeof(first))
 		return -EBADMSG;
-	return strings.sh_size && !elf_rawdata(section, NULL) ? -EBADMSG : 0;
+	if (!header->e_shnum) {
+		if (elf_file_read(file, header->e_shoff, &first, sizeof(first)))
+			return -EBADMSG;
+		file->sections_count = first.sh_size;
+	}
+	return file->sections_count > MAX_SECTIONS ? -EFBIG : 0;
 }
 
-int elf_file_section(Elf *elf, GElf_Word type, GElf_Shdr *header, Elf_Data **data)
+int elf_file_init(struct elf_file *file, int fd)
 {
-	Elf_Scn *section;
-	int found = find_section(elf, type, header, &section);
+	struct stat status;
 
-	if (found <= 0 || !header->sh_size)
-		return found < 0 ? found : 0;
-	if (header->sh_size > MAX_SECTION_BYTES || load_strings(elf, header))
+	*file = (struct elf_file){ .fd = fd };
+	/* Reading a device or a pipe could wait for ever, or do something. */
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
+		return -ENOEXEC;
+	file->size_bytes = status.st_size;
+	if (elf_file_read(file, 0, &file->header, sizeof(file->header)) || !is_ours(&file->header))
+		return -ENOEXEC;
+	return count_sections(file);
+}
+
+int elf_file_section(const struct elf_file *file, uint32_t type, Elf64_Shdr *section)
+{
+	const Elf64_Shdr *header;
+	struct elf_items headers;
+
+	elf_items_init(&headers, file, file->header.e_shoff, file->sections_count, sizeof(*header));
+	while ((header = elf_items_next(&headers))) {
+		if (header->sh_type != type)
+			continue;
+		*section = *header;
+		return 1;
+	}
+	return headers.err;
+}
+
+int elf_file_strings(const struct elf_file *file, uint32_t number, Elf64_Shdr *strings)
+{
+	/* The table of sections lies in the file: no sum wraps around. */
+	uint64_t offset = file->header.e_shoff + (uint64_t)number * sizeof(*strings);
+
+	if (number >= file->sections_count ||
+	    elf_file_read(file, offset, strings, sizeof(*strings)) ||
+	    strings->sh_type != SHT_STRTAB || strings->sh_offset > file->size_bytes ||
+	    strings->sh_size > file->size_bytes - strings->sh_offset)
 		return -EBADMSG;
-	*data = elf_getdata(section, NULL);
-	return *data && (*data)->d_buf ? 1 : -EBADMSG;
+	return 0;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+void elf_items_init(struct elf_items *items, const struct elf_file *file, uint64_t offset,
+		    uint64_t count, size_t item_bytes)
+{
+	items->file = file;
+	items->offset = offset;
+	items->left = count;
+	items->item_bytes = item_bytes;
+	items->next = items->count = 0;
+	items->err = 0;
+	/* All of it must be there, before anything is made of the beginning. */
+	if (offset > file->size_bytes || count > (file->size_bytes - offset) / item_bytes)
+		items->err = -EBADMSG;
+}
+
+static int read_piece(struct elf_items *items)
+{
+	uint64_t room = sizeof(items->buffer) / items->item_bytes;
+
+	items->count = items->left < room ? items->left : room;
+	items->next = 0;
+	if (elf_file_read(items->file, items->offset, items->buffer,
+			  items->count * items->item_bytes))
+		return -EBADMSG;
+	items->offset += items->count * items->item_bytes;
+	items->left -= items->count;
+	return 0;
+}
+
+const void *elf_items_next(struct elf_items *items)
+{
+	if (items->next == items->count && !items->err && items->left)
+		items->err = read_piece(items);
+	if (items->err || items->next == items->count)
+		return NULL;
+	return items->buffer + items->next++ * items->item_bytes;
 }

@@ -3,101 +3,181 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "symbols/elf_file.h"
 
 #define MAX_SEGMENTS 64 /* a linker makes four */
 
+/*
+ * The largest real tables, those of browsers and compilers with all their static symbols, have some
+ * three million symbols and 300 MB of names. What is larger is refused; up to there, the names are
+ * held a window at a time, and the symbols are gone through once for each.
+ */
+#define MAX_SYMBOLS_BYTES (128u << 20)
+#define MAX_STRINGS_BYTES (512u << 20)
+#define WINDOW_BYTES (32u << 20)
+#define MAX_NAME_BYTES 4096 /* longer ones are left out: mangled monsters */
+
 struct walk {
-	Elf *elf;
-	GElf_Phdr segments[MAX_SEGMENTS]; /* those that are loaded */
+	struct elf_file file;
+	Elf64_Phdr segments[MAX_SEGMENTS]; /* those that are loaded */
 	size_t segments_count;
 	int (*visit)(const struct elf_function *function, void *context);
 	void *context;
 };
 
+/* Names from `begin` on, up to `end`; what of the last one is behind that is there, too. */
+struct window {
+	char *bytes;
+	uint64_t begin, end, length;
+};
+
 static int read_segments(struct walk *walk)
 {
-	size_t count, i;
+	const Elf64_Ehdr *header = &walk->file.header;
+	const Elf64_Phdr *segment;
+	struct elf_items headers;
 
-	if (elf_getphdrnum(walk->elf, &count))
+	if (!header->e_phnum)
+		return 0;
+	if (header->e_phentsize != sizeof(*segment))
 		return -EBADMSG;
-	for (i = 0; i < count && walk->segments_count < MAX_SEGMENTS; i++) {
-		GElf_Phdr *segment = &walk->segments[walk->segments_count];
-
-		if (!gelf_getphdr(walk->elf, i, segment))
-			return -EBADMSG;
-		walk->segments_count += segment->p_type == PT_LOAD;
+	elf_items_init(&headers, &walk->file, header->e_phoff, header->e_phnum, sizeof(*segment));
+	while ((segment = elf_items_next(&headers))) {
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (walk->segments_count == MAX_SEGMENTS)
+			return -EFBIG;
+		walk->segments[walk->segments_count++] = *segment;
 	}
-	return 0;
+	return headers.err;
 }
 
 /* Where in the file the byte lies that is loaded to `address`; 0: nowhere. */
 static uint64_t file_offset(const struct walk *walk, uint64_t address)
 {
+	uint64_t offset;
 	size_t i;
 
 	for (i = 0; i < walk->segments_count; i++) {
-		const GElf_Phdr *segment = &walk->segments[i];
+		const Elf64_Phdr *segment = &walk->segments[i];
 
-		if (address >= segment->p_vaddr && address - segment->p_vaddr < segment->p_filesz)
-			return address - segment->p_vaddr + segment->p_offset;
+		if (address < segment->p_vaddr || address - segment->p_vaddr >= segment->p_filesz)
+			continue;
+		if (__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset,
+					   &offset) ||
+		    offset >= walk->file.size_bytes)
+			return 0;
+		return offset;
 	}
 	return 0;
 }
 
-static int visit_symbol(const struct walk *walk, const GElf_Sym *symbol, size_t strings)
+static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
+			const struct window *window)
 {
-	struct elf_function function;
+	const char *name = window->bytes + (symbol->st_name - window->begin);
+	struct elf_function function = { .name = name, .size_bytes = symbol->st_size };
+	uint64_t rest = window->begin + window->length - symbol->st_name;
 
-	/* An undefined one is an import: its offset would be 0. */
-	if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
-	    !symbol->st_value)
+	if (!memchr(name, '\0', rest < MAX_NAME_BYTES ? rest : MAX_NAME_BYTES))
 		return 0;
-	function.name = elf_strptr(walk->elf, strings, symbol->st_name);
 	function.file_offset = file_offset(walk, symbol->st_value);
-	function.size_bytes = symbol->st_size;
-	if (!function.name || !function.file_offset)
-		return 0;
-	return walk->visit(&function, walk->context);
+	return function.file_offset ? walk->visit(&function, walk->context) : 0;
 }
 
-static int visit_table(const struct walk *walk, GElf_Word type)
+/* An undefined one is an import: its offset would be 0. */
+static int is_function(const Elf64_Sym *symbol)
 {
-	GElf_Shdr header;
-	Elf_Data *data;
-	int result = elf_file_section(walk->elf, type, &header, &data);
-	size_t count, i;
+	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+	       symbol->st_value;
+}
 
-	if (result <= 0)
-		return result;
-	if (header.sh_entsize != sizeof(Elf64_Sym))
-		return -EBADMSG;
-	count = data->d_size / sizeof(Elf64_Sym);
-	for (i = 0, result = 0; !result && i < count; i++) {
-		GElf_Sym symbol;
+/* The symbols whose names begin in the window. */
+static int visit_window(const struct walk *walk, const Elf64_Shdr *table,
+			const struct window *window)
+{
+	const Elf64_Sym *symbol;
+	struct elf_items symbols;
+	int result = 0;
 
-		if (gelf_getsym(data, i, &symbol))
-			result = visit_symbol(walk, &symbol, header.sh_link);
+	elf_items_init(&symbols, &walk->file, table->sh_offset, table->sh_size / sizeof(*symbol),
+		       sizeof(*symbol));
+	while (!result && (symbol = elf_items_next(&symbols)))
+		if (is_function(symbol) && symbol->st_name >= window->begin &&
+		    symbol->st_name < window->end)
+			result = visit_symbol(walk, symbol, window);
+	return result ? result : symbols.err;
+}
+
+static uint64_t at_most(uint64_t value, uint64_t limit)
+{
+	return value < limit ? value : limit;
+}
+
+static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
+			 const Elf64_Shdr *strings)
+{
+	const uint64_t size = strings->sh_size;
+	struct window window = { 0 };
+	int result = 0;
+
+	if (!size)
+		return 0;
+	window.bytes = malloc(at_most(size, WINDOW_BYTES + MAX_NAME_BYTES));
+	if (!window.bytes)
+		return -ENOMEM;
+	for (; !result && window.begin < size; window.begin = window.end) {
+		window.end = at_most(size, window.begin + WINDOW_BYTES);
+		window.length = at_most(size, window.end + MAX_NAME_BYTES) - window.begin;
+		result = elf_file_read(&walk->file, strings->sh_offset + window.begin, window.bytes,
+				       window.length);
+		if (!result)
+			result = visit_window(walk, table, &window);
 	}
+	free(window.bytes);
 	return result;
+}
+
+static int visit_table(const struct walk *walk, uint32_t type)
+{
+	Elf64_Shdr table, strings;
+	int result = elf_file_section(&walk->file, type, &table);
+
+	if (result <= 0 || !table.sh_size)
+		return result < 0 ? result : 0;
+	if (table.sh_entsize != sizeof(Elf64_Sym))
+		return -EBADMSG;
+	result = elf_file_strings(&walk->file, table.sh_link, &strings);
+	if (result)
+		return result;
+	if (table.sh_size > walk->file.size_bytes)
+		return -EBADMSG;
+	if (table.sh_size > MAX_SYMBOLS_BYTES || strings.sh_size > MAX_STRINGS_BYTES)
+		return -EFBIG;
+	return visit_windows(walk, &table, &strings);
 }
 
 int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
 		      void *context, struct elf_contents *contents)
 {
 	struct walk walk = { .visit = visit, .context = context };
-	int result = elf_file_begin(fd, &walk.elf);
+	int result = elf_file_init(&walk.file, fd), other;
+	Elf64_Shdr section;
 
 	if (contents)
-		contents->has_symbols = !result && elf_file_has(walk.elf, SHT_SYMTAB);
+		contents->has_symbols =
+			!result && elf_file_section(&walk.file, SHT_SYMTAB, &section) > 0;
+	if (!result)
+		result = read_segments(&walk);
 	if (result)
 		return result;
-	result = read_segments(&walk);
-	if (!result)
-		result = visit_table(&walk, SHT_DYNSYM);
-	if (!result)
-		result = visit_table(&walk, SHT_SYMTAB);
-	elf_end(walk.elf);
-	return result;
+	result = visit_table(&walk, SHT_DYNSYM);
+	if (result > 0)
+		return result;
+	/* What is wrong with one table says nothing about the other. */
+	other = visit_table(&walk, SHT_SYMTAB);
+	return other > 0 || !result ? other : result;
 }

@@ -327,6 +327,47 @@ static void test_a_copy_of_unknown_direction_begins_at_the_margin(void **state)
 	string_fini(&out);
 }
 
+/* Of a dump that is damaged: a mapping that goes on behind the last address. */
+static void test_an_unmapping_comes_to_an_end(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	alarm(60); /* it did not */
+	apply(&s, record_at(9000, record_map(0x2000, UINT64_MAX - 0xfff, 0x42)));
+	/* Entered before that, so it takes nothing away. */
+	apply(&s, record_at(100, record_begin_of("cuMemUnmap", 0x1000, UINT64_MAX)));
+	assert_live(&s, MS_SPACE_MAPPED, 1, UINT64_MAX - 0xfff);
+	apply(&s, record_at(9900, record_begin_of("cuMemUnmap", 0x1000, UINT64_MAX)));
+	assert_live(&s, MS_SPACE_MAPPED, 0, 0);
+	alarm(0);
+	state_fini(&s.state);
+}
+
+/* Its handle could not be read, and 0 stood for all contexts. */
+static void test_a_reset_of_an_unread_context_ends_nothing_else(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_context("cuDevicePrimaryCtxRetain", 0, 0));
+	apply(&s, record_context("cuDevicePrimaryCtxRetain", 0, 1));
+	apply(&s, record_in(0xc2, record_alloc("cuMemAlloc_v2", A, 10)));
+	apply(&s, record_map(B, 20, 0x42));
+	apply(&s, record_context("cuDevicePrimaryCtxReset_v2", 0, 0));
+	assert_live(&s, MS_SPACE_DEVICE, 1, 10);
+	assert_live(&s, MS_SPACE_MAPPED, 1, 20);
+	assert_int_equal(first_process(&s)->unclear_ends, 1);
+	/* Nor is it the context of a thread that has none. */
+	apply(&s, record_in(0, record_alloc("cuMemAlloc_v2", 0x7f0000003000, 10)));
+	assert_int_equal(s.change.device, -1);
+	/* One for each device, however often it is retained. */
+	apply(&s, record_context("cuDevicePrimaryCtxRetain", 0, 0));
+	apply(&s, record_context("cuCtxCreate_v2", 0, 0));
+	assert_int_equal(first_process(&s)->contexts_count, 2);
+	state_fini(&s.state);
+}
+
 /* ---- ELF files ------------------------------------------------------------------------------- */
 
 static int count_visits(const struct elf_function *function, void *context)
@@ -437,6 +478,8 @@ int main(void)
 		cmocka_unit_test(test_exact_sizes_of_what_ended),
 		cmocka_unit_test(test_lost_names_are_told_once),
 		cmocka_unit_test(test_a_copy_of_unknown_direction_begins_at_the_margin),
+		cmocka_unit_test(test_an_unmapping_comes_to_an_end),
+		cmocka_unit_test(test_a_reset_of_an_unread_context_ends_nothing_else),
 		cmocka_unit_test(test_a_file_that_shrinks),
 		cmocka_unit_test(test_an_empty_table_is_no_damage),
 		cmocka_unit_test(test_work_is_bounded_by_the_size_of_the_file),

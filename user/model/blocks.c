@@ -254,19 +254,27 @@ static void pending_expire(struct process *process, uint32_t tid, enum ms_key ke
 	}
 }
 
+/* Where a range ends. One that claims to go beyond the last address ends there. */
+static uint64_t end_of(uint64_t addr, uint64_t size)
+{
+	uint64_t end;
+
+	return __builtin_add_overflow(addr, size, &end) ? UINT64_MAX : end;
+}
+
 /* All mappings in the range are taken away, except younger ones. */
 static int unmap_begin(struct process *process, const struct event *event, uint64_t addr,
 		       uint64_t size)
 {
 	struct ledger *ledger = ledger_of(process, event);
-	uint64_t end = addr + size, next = addr;
+	uint64_t end = end_of(addr, size), next = addr;
 	const struct allocation *first;
 	int err = 0;
 
 	while (!err && (first = ledger_first(ledger, next, end))) {
 		struct allocation mapping = *first;
 
-		next = mapping.addr + (mapping.size_bytes ? mapping.size_bytes : 1);
+		next = end_of(mapping.addr, mapping.size_bytes ? mapping.size_bytes : 1);
 		if (mapping.ts_ns <= event->header->ts_ns) {
 			ledger_remove(ledger, mapping.addr, &mapping);
 			blocks_uncount(process, &mapping);

@@ -26,8 +26,13 @@ static struct context *context_primary(struct process *process, int32_t device)
 
 static int context_add(struct process *process, const struct ms_call *call, bool primary)
 {
-	struct context *context = context_find(process, call->addr);
+	const int32_t device = call->known & MS_KNOWN_DEVICE ? call->device : -1;
+	struct context *context;
 
+	/* Where the driver wrote its handle could not be read. Of each device's primary one, one. */
+	if (!call->addr && !primary)
+		return 0;
+	context = call->addr ? context_find(process, call->addr) : context_primary(process, device);
 	if (!context) {
 		int err = memory_grow(&process->contexts, &process->contexts_capacity,
 				      process->contexts_count + 1, sizeof(*process->contexts));
@@ -37,7 +42,7 @@ static int context_add(struct process *process, const struct ms_call *call, bool
 		context = &process->contexts[process->contexts_count++];
 		*context = (struct context){ .handle = call->addr };
 	}
-	context->device = call->known & MS_KNOWN_DEVICE ? call->device : -1;
+	context->device = device;
 	context->primary = primary;
 	context->references += primary;
 	return 0;
@@ -52,6 +57,18 @@ static void context_end(struct process *process, struct context *context, uint64
 		return;
 	process->unclear_ends += blocks_any_in(process, 0);
 	blocks_end(process, handle, change);
+}
+
+/* What it holds ends; it stays, and so do the references to it. */
+static void context_reset(struct process *process, const struct context *context,
+			  struct change *change)
+{
+	/* 0 would be all of them. */
+	bool unclear = context && !context->handle;
+
+	process->unclear_ends += unclear || blocks_any_in(process, 0);
+	if (context && !unclear)
+		blocks_end(process, context->handle, change);
 }
 
 int contexts_apply(struct process *process, const struct event *event, struct change *change)
@@ -79,11 +96,7 @@ int contexts_apply(struct process *process, const struct event *event, struct ch
 			context_end(process, context, context->handle, change);
 		return 0;
 	case MS_ACTION_RESET:
-		/* What it holds ends; it stays, and so do the references to it. */
-		context = context_primary(process, call->device);
-		process->unclear_ends += blocks_any_in(process, 0);
-		if (context)
-			blocks_end(process, context->handle, change);
+		context_reset(process, context_primary(process, call->device), change);
 		return 0;
 	}
 	return 0;
@@ -95,6 +108,8 @@ int32_t contexts_device(const struct process *process, const struct ms_call *cal
 
 	if (call->known & MS_KNOWN_DEVICE)
 		return call->device;
-	context = call->known & MS_KNOWN_CONTEXT ? context_find(process, call->context) : NULL;
+	context = call->known & MS_KNOWN_CONTEXT && call->context ?
+			  context_find(process, call->context) :
+			  NULL;
 	return context ? context->device : -1;
 }

@@ -336,6 +336,21 @@ static void test_no_rate_without_time(void **state)
 	string_fini(&out);
 }
 
+/* What no memory can move is a damaged record's claim, and no reason for undefined arithmetic. */
+static void test_a_rate_beyond_all_numbers(void **state)
+{
+	const union record copy = record_copy("cudaMemcpy", UINT64_MAX, MS_DIRECTION_HTOD);
+	struct summary summary = { .end_ns = 1, .captured_ops = ~0u };
+	struct string out = { 0 };
+
+	(void)state;
+	summarize(&copy, 1, &summary, &out);
+	assert_non_null(strstr(out.bytes, "EiB/s"));
+	assert_int_equal(summary_per_second(&summary, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(summary_per_second(&summary, 7), 7000000000);
+	string_fini(&out);
+}
+
 static void test_many_kernels_are_cut_short(void **state)
 {
 	union record launches[23];
@@ -453,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_not_captured_is_told),
 		cmocka_unit_test(test_refused_records_are_told),
 		cmocka_unit_test(test_no_rate_without_time),
+		cmocka_unit_test(test_a_rate_beyond_all_numbers),
 		cmocka_unit_test(test_many_kernels_are_cut_short),
 		cmocka_unit_test(test_json_has_no_number_for_an_unknown_size),
 		cmocka_unit_test(test_every_field_is_in_a_golden_line),

@@ -38,6 +38,18 @@ struct summary {
 	uint64_t refused; /* records that could not be decoded: a defect */
 };
 
+/* Per second of the time observed; 0 without any. What is too much for 64 bits is their maximum. */
+static inline uint64_t summary_per_second(const struct summary *summary, uint64_t bytes)
+{
+	uint64_t observed_ns = summary->end_ns - summary->start_ns;
+	unsigned __int128 rate = (unsigned __int128)bytes * 1000000000;
+
+	if (!observed_ns)
+		return 0;
+	rate /= observed_ns;
+	return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
+}
+
 static inline bool summary_captured(const struct summary *summary, enum ms_op op)
 {
 	return summary->captured_ops >> op & 1;

@@ -82,8 +82,7 @@ static void put_total(struct json *json, const struct summary *summary,
 
 	json_put_u64(json, "count", total->count);
 	json_put_u64(json, "bytes", total->bytes);
-	put_if(json, "bytes_per_second", observed_ns,
-	       observed_ns ? total->bytes * 1e9 / observed_ns : 0);
+	put_if(json, "bytes_per_second", observed_ns, summary_per_second(summary, total->bytes));
 	json_put_u64(json, "unknown_sizes", total->unknown_bytes);
 	json_put_u64(json, "duration_ns", total->duration_ns);
 }

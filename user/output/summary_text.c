@@ -106,15 +106,16 @@ static void append_largest(const struct page *page, const struct process *proces
 static void append_moved(const struct page *page, const char *what, const struct call_total *total)
 {
 	/* Of the time that was observed: how busy it was, not how fast a transfer was. */
-	double seconds = (page->summary->end_ns - page->summary->start_ns) / 1e9;
+	bool observed = page->summary->end_ns != page->summary->start_ns;
 	char count[STRING_NUMBER_BYTES], bytes[STRING_NUMBER_BYTES], rate[STRING_NUMBER_BYTES];
 
 	if (!total->count)
 		return;
-	string_append_format(page->out, "  %-18s %11s %15s %13s/s\n", what,
-			     string_count(count, total->count),
-			     size_text(page, bytes, total->bytes),
-			     seconds > 0 ? size_text(page, rate, total->bytes / seconds) : "-");
+	string_append_format(
+		page->out, "  %-18s %11s %15s %13s/s\n", what, string_count(count, total->count),
+		size_text(page, bytes, total->bytes),
+		observed ? size_text(page, rate, summary_per_second(page->summary, total->bytes)) :
+			   "-");
 	if (total->unknown_bytes)
 		string_append_format(page->out, "  %-18s %11s of them with an unknown size\n", "",
 				     string_count(count, total->unknown_bytes));

@@ -231,6 +231,57 @@ static void test_a_graph_in_itself(void **state)
 	state_fini(&s.state);
 }
 
+/* Each time twice as many nodes, for one small record: there must be an end to it, and a word. */
+static void test_too_many_nodes_are_dropped_and_counted(void **state)
+{
+	struct scenario s = { 0 };
+	uint64_t i;
+
+	(void)state;
+	node(&s, GRAPH, A, 10);
+	for (i = 0; i < 16; i++)
+		apply(&s, record_memory("cuGraphAddChildGraphNode", GRAPH, GRAPH));
+	assert_int_equal(first_process(&s)->graph_nodes, 1 << 16);
+	assert_int_equal(first_process(&s)->dropped_nodes, 0);
+	apply(&s, record_memory("cuGraphAddChildGraphNode", GRAPH, GRAPH));
+	node(&s, GRAPH, B, 10);
+	assert_int_equal(first_process(&s)->graph_nodes, 1 << 16);
+	assert_int_equal(first_process(&s)->dropped_nodes, (1 << 16) + 1);
+	/* What it has is followed, and other graphs are. */
+	instantiate(&s, EXECUTABLE, GRAPH, 0);
+	launch(&s, EXECUTABLE);
+	assert_live(&s, MS_SPACE_GRAPH, 1, 10);
+	node(&s, OTHER, B, 20);
+	instantiate(&s, EXECUTABLE + 1, OTHER, 0);
+	launch(&s, EXECUTABLE + 1);
+	assert_live(&s, MS_SPACE_GRAPH, 2, 30);
+	state_fini(&s.state);
+}
+
+static void test_too_many_graphs_are_dropped_and_counted(void **state)
+{
+	struct scenario s = { 0 };
+	uint64_t i;
+
+	(void)state;
+	node(&s, GRAPH, A, 10);
+	for (i = 0; i < 16; i++)
+		apply(&s, record_memory("cuGraphAddChildGraphNode", GRAPH, GRAPH));
+	for (i = 0; i < 100; i++)
+		instantiate(&s, EXECUTABLE + i, GRAPH, 0);
+	assert_int_equal(first_process(&s)->graph_nodes, 1 << 20);
+	assert_int_equal(first_process(&s)->dropped_nodes, 85 << 16);
+	/* Their end makes room. */
+	for (i = 0; i < 100; i++)
+		apply(&s, record_free("cuGraphExecDestroy", EXECUTABLE + i));
+	assert_int_equal(first_process(&s)->graph_nodes, 1 << 16);
+	instantiate(&s, EXECUTABLE, GRAPH, 0);
+	assert_int_equal(first_process(&s)->dropped_nodes, 85 << 16);
+	apply(&s, record_process(MS_TYPE_EXEC, "next", 0));
+	assert_int_equal(first_process(&s)->graph_nodes, 0);
+	state_fini(&s.state);
+}
+
 static void test_destroyed(void **state)
 {
 	struct scenario s = { 0 };
@@ -464,6 +515,8 @@ int main(void)
 		cmocka_unit_test(test_later_nodes_are_not_in_an_executable),
 		cmocka_unit_test(test_clones_and_child_graphs),
 		cmocka_unit_test(test_a_graph_in_itself),
+		cmocka_unit_test(test_too_many_nodes_are_dropped_and_counted),
+		cmocka_unit_test(test_too_many_graphs_are_dropped_and_counted),
 		cmocka_unit_test(test_destroyed),
 		cmocka_unit_test(test_freed_by_another_graph),
 		cmocka_unit_test(test_a_node_whose_address_was_not_read),

@@ -11,6 +11,13 @@
 #define CAPTURE_WRONG_THREAD 908 /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
 #define AUTO_FREE_ON_LAUNCH 1    /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
+/*
+ * Copies of graphs in graphs grow exponentially, and nothing that a program does to graphs costs it
+ * what they would cost here. The largest real ones have some thousand such nodes.
+ */
+#define MAX_NODES (1u << 16)         /* of one graph */
+#define MAX_PROCESS_NODES (1u << 20) /* of all graphs of a process: 16 MiB */
+
 struct node {
 	uint64_t addr;
 	uint64_t size_bytes; /* 0: it frees */
@@ -30,13 +37,14 @@ static struct graph *graph_at(const struct map *graphs, uint64_t handle)
 	return place ? (struct graph *)(uintptr_t)*place : NULL;
 }
 
-static void graph_remove(struct map *graphs, uint64_t handle)
+static void graph_remove(struct process *process, struct map *graphs, uint64_t handle)
 {
 	struct graph *graph = graph_at(graphs, handle);
 
 	if (!graph)
 		return;
 	map_remove(graphs, handle);
+	process->graph_nodes -= graph->count;
 	free(graph->nodes);
 	free(graph);
 }
@@ -56,43 +64,46 @@ static struct graph *graph_make(struct map *graphs, uint64_t handle)
 	return graph;
 }
 
-/* The same, with room for so many more nodes. */
-static struct graph *graph_grow(struct map *graphs, uint64_t handle, size_t count)
+/*
+ * Appends nodes, which may be the graph's own. Those that would be too many are left out, all of
+ * them, and counted.
+ */
+static int graph_append(struct process *process, struct map *graphs, uint64_t handle,
+			const struct graph *source)
 {
+	const size_t count = source->count;
 	struct graph *graph = graph_make(graphs, handle);
-
-	if (!graph || memory_grow(&graph->nodes, &graph->capacity, graph->count + count,
-				  sizeof(*graph->nodes)))
-		return NULL;
-	return graph;
-}
-
-static int graph_append(struct map *graphs, uint64_t handle, struct node node)
-{
-	struct graph *graph = graph_grow(graphs, handle, 1);
 
 	if (!graph)
 		return -ENOMEM;
-	graph->nodes[graph->count++] = node;
-	return 0;
-}
-
-/* Appends the nodes of one graph to another one, or to itself. */
-static int graph_insert(struct map *to, uint64_t to_handle, const struct map *from,
-			uint64_t from_handle)
-{
-	const struct graph *source = graph_at(from, from_handle);
-	size_t count = source ? source->count : 0;
-	struct graph *graph;
-
-	if (!count)
+	if (graph->count + count > MAX_NODES || process->graph_nodes + count > MAX_PROCESS_NODES) {
+		process->dropped_nodes += count;
 		return 0;
-	graph = graph_grow(to, to_handle, count);
-	if (!graph)
+	}
+	if (memory_grow(&graph->nodes, &graph->capacity, graph->count + count,
+			sizeof(*graph->nodes)))
 		return -ENOMEM;
 	memcpy(graph->nodes + graph->count, source->nodes, count * sizeof(*graph->nodes));
 	graph->count += count;
+	process->graph_nodes += count;
 	return 0;
+}
+
+static int graph_append_node(struct process *process, struct map *graphs, uint64_t handle,
+			     struct node node)
+{
+	const struct graph one = { .nodes = &node, .count = 1 };
+
+	return graph_append(process, graphs, handle, &one);
+}
+
+/* Appends the nodes of one graph to another one, or to itself. */
+static int graph_insert(struct process *process, struct map *to, uint64_t to_handle,
+			const struct map *from, uint64_t from_handle)
+{
+	const struct graph *source = graph_at(from, from_handle);
+
+	return source && source->count ? graph_append(process, to, to_handle, source) : 0;
 }
 
 static void graphs_clear(struct map *graphs)
@@ -115,6 +126,7 @@ void graphs_fini(struct process *process)
 	graphs_clear(&process->graphs);
 	graphs_clear(&process->executables);
 	graphs_clear(&process->captures);
+	process->graph_nodes = 0;
 }
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -124,8 +136,8 @@ static int instantiate(struct process *process, const struct ms_call *call)
 	struct graph *executable;
 	int err;
 
-	graph_remove(&process->executables, call->addr); /* its end was not seen */
-	err = graph_insert(&process->executables, call->addr, &process->graphs, call->src);
+	graph_remove(process, &process->executables, call->addr); /* its end was not seen */
+	err = graph_insert(process, &process->executables, call->addr, &process->graphs, call->src);
 	executable = graph_at(&process->executables, call->addr);
 	if (executable)
 		executable->auto_free =
@@ -135,30 +147,32 @@ static int instantiate(struct process *process, const struct ms_call *call)
 
 static int capture_begin(struct process *process, const struct ms_call *call)
 {
-	graph_remove(&process->captures, call->stream);
+	graph_remove(process, &process->captures, call->stream);
 	return graph_make(&process->captures, call->stream) ? 0 : -ENOMEM;
 }
 
 static int capture_end(struct process *process, const struct ms_call *call)
 {
-	int err = graph_insert(&process->graphs, call->addr, &process->captures, call->stream);
+	int err = graph_insert(process, &process->graphs, call->addr, &process->captures,
+			       call->stream);
 
-	graph_remove(&process->captures, call->stream);
+	graph_remove(process, &process->captures, call->stream);
 	return err;
 }
 
 /* What a child graph does its parent does. The only kind that may have memory is moved there. */
-static int add_node(struct map *graphs, const struct ms_call *call)
+static int add_node(struct process *process, const struct ms_call *call)
 {
+	struct map *graphs = &process->graphs;
 	const struct node node = { call->addr, call->known & MS_KNOWN_SIZE ? call->size : 0 };
 	int err;
 
 	if (!(call->known & MS_KNOWN_ADDR))
 		return 0;
 	if (node.size_bytes || !graph_at(graphs, call->addr))
-		return graph_append(graphs, call->src, node);
-	err = graph_insert(graphs, call->src, graphs, call->addr);
-	graph_remove(graphs, call->addr);
+		return graph_append_node(process, graphs, call->src, node);
+	err = graph_insert(process, graphs, call->src, graphs, call->addr);
+	graph_remove(process, graphs, call->addr);
 	return err;
 }
 
@@ -169,19 +183,19 @@ int graphs_apply(struct process *process, const struct event *event)
 
 	switch (event->probe->spec.action) {
 	case MS_ACTION_GRAPH_NODE:
-		return add_node(graphs, call);
+		return add_node(process, call);
 	case MS_ACTION_GRAPH_COPY:
-		graph_remove(graphs, call->addr);
-		return graph_insert(graphs, call->addr, graphs, call->src);
+		graph_remove(process, graphs, call->addr);
+		return graph_insert(process, graphs, call->addr, graphs, call->src);
 	case MS_ACTION_GRAPH_INSERT:
-		return graph_insert(graphs, call->addr, graphs, call->src);
+		return graph_insert(process, graphs, call->addr, graphs, call->src);
 	case MS_ACTION_GRAPH_INSTANTIATE:
 		return instantiate(process, call);
 	case MS_ACTION_GRAPH_DESTROY:
-		graph_remove(graphs, call->addr);
+		graph_remove(process, graphs, call->addr);
 		return 0;
 	case MS_ACTION_EXECUTABLE_DESTROY:
-		graph_remove(&process->executables, call->addr);
+		graph_remove(process, &process->executables, call->addr);
 		return 0;
 	case MS_ACTION_CAPTURE_BEGIN:
 		return capture_begin(process, call);
@@ -197,7 +211,7 @@ void graphs_failed(struct process *process, const struct event *event)
 
 	if (event->probe->spec.action == MS_ACTION_CAPTURE_END &&
 	    call->result != CAPTURE_WRONG_THREAD)
-		graph_remove(&process->captures, call->stream);
+		graph_remove(process, &process->captures, call->stream);
 }
 
 /* ---- capturing ------------------------------------------------------------------------------- */
@@ -212,7 +226,7 @@ int graphs_note(struct process *process, uint64_t stream, uint64_t addr, uint64_
 {
 	const struct node node = { addr, size_bytes };
 
-	return graph_append(&process->captures, stream, node);
+	return graph_append_node(process, &process->captures, stream, node);
 }
 
 /* ---- launching ------------------------------------------------------------------------------- */

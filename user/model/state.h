@@ -110,6 +110,7 @@ struct process {
 	uint64_t missed_frees;     /* an address was handed out again while still in the ledger */
 	uint64_t unknown_allocs;   /* succeeded, but the address could not be read */
 	uint64_t unknown_sizes;    /* in the ledger with an unknown size */
+	uint64_t dropped_nodes;    /* of graphs with too many: what they would do is not seen */
 	uint64_t unclear_ends; /* of contexts, while blocks were live whose context is unknown */
 
 	struct kernel *kernels;
@@ -129,6 +130,7 @@ struct process {
 
 	struct map handles; /* id of physical or imported memory -> its handle */
 	struct map graphs, executables, captures; /* handle or stream -> struct graph */
+	size_t graph_nodes;                       /* in all of them */
 
 	struct map names;         /* function handle -> interned name */
 	struct map aliases;       /* function handle -> handle with the same name */

@@ -247,6 +247,7 @@ static void put_process(struct json *json, const struct summary *summary,
 	json_put_u64(json, "missed_frees", process->missed_frees);
 	json_put_u64(json, "unknown_allocs", process->unknown_allocs);
 	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
+	json_put_u64(json, "dropped_graph_nodes", process->dropped_nodes);
 	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
 	json_close(json, '}');
 }

@@ -258,6 +258,8 @@ static void append_notes(const struct page *page, const struct process *process)
 		    "allocations whose address could not be read: not in the numbers above");
 	append_note(page, process->unknown_sizes,
 		    "live allocations of unknown size: counted as 0 bytes");
+	append_note(page, process->dropped_nodes,
+		    "nodes of graphs too many to follow: their memory is not in the numbers above");
 	append_note(page, process->unclear_ends,
 		    "contexts ended while blocks of unknown context were live: some may be gone");
 	if (process->entries_only)

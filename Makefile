@@ -2,6 +2,7 @@
 #
 # make            builds ./memscope-bpf
 # make check      all tests; `make lint`, `make bench`, `make demo`, `make install`: as they say
+# make fuzz       random inputs for the parsers, FUZZ_SECONDS=60 for each
 # V=1 shows the commands, DEBUG=1 builds without optimisation, SAN=1 with sanitizers.
 
 VERSION := 0.1.0
@@ -87,6 +88,37 @@ $(BUILD)/unit/%_test: tests/unit/%_test.c $(UNIT_OBJECTS)
 check-unit: $(UNIT_TESTS)
 	$(Q)tests/run $(UNIT_TESTS)
 
+# ---- fuzzing: each tests/fuzz/NAME_fuzz.c is a target; docs/fuzzing.md
+
+# What libFuzzer watches: which branches are taken, and, where bytes of the input are compared with
+# something, with what. In all other files watching comparisons only halves the speed.
+FUZZ_COVERAGE = -fsanitize=fuzzer $(if $(findstring user/symbols,$@),,-fno-sanitize-coverage=trace-cmp)
+FUZZ_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(UNIT_SANITIZE) $(FUZZ_COVERAGE) -Iuser \
+	-Ibpf -Itests/fuzz -Itests/unit
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(UNIT_LAYERS) \
+	$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c)))
+FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+
+$(BUILD)/fuzz/tests/%.o: FUZZ_COVERAGE =
+
+$(BUILD)/fuzz/%.o: %.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/fuzz/%_fuzz: tests/fuzz/%_fuzz.c $(FUZZ_OBJECTS)
+	$(call say,FUZZER,$@)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -o $@
+
+FUZZ_SECONDS ?= 60
+
+# The committed inputs and a few more: a part of `make check`.
+check-fuzz: $(FUZZ_TARGETS)
+	$(Q)tests/run tests/fuzz/replay
+
+fuzz: $(FUZZ_TARGETS)
+	$(Q)BUILD=$(BUILD) tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
 # ---- end-to-end tests: root, BPF, the simulated CUDA
 
 WORKLOADS := $(BUILD)/workloads
@@ -134,14 +166,14 @@ check-e2e: memscope-bpf docs $(E2E_DEPS)
 
 # ---- everything, on a fresh machine too
 
-check demo: export BUILD := $(BUILD)
+check check-fuzz demo: export BUILD := $(BUILD)
 
 check:
 	$(Q)tools/install-deps test
 	$(Q)$(MAKE) --no-print-directory lint check-deps
-	$(Q)tests/run $(UNIT_TESTS) $(E2E_TESTS)
+	$(Q)tests/run $(UNIT_TESTS) tests/fuzz/replay $(E2E_TESTS)
 
-check-deps: memscope-bpf docs $(UNIT_TESTS) $(E2E_DEPS)
+check-deps: memscope-bpf docs $(UNIT_TESTS) $(FUZZ_TARGETS) $(E2E_DEPS)
 
 demo:
 	$(Q)tools/install-deps demo
@@ -151,7 +183,7 @@ demo:
 # ---- lint
 
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-SHELL_FILES = .ci/run tests/run tools/install-deps tools/check-layers tools/demo tools/terminal-picture \
+SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/check-layers tools/demo tools/terminal-picture \
 	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
 	list-proc-versions)
 
@@ -228,8 +260,9 @@ install: memscope-bpf docs
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf
 
-.PHONY: all clean check check-deps check-unit check-e2e demo lint docs schema install bench
+.PHONY: all clean check check-deps check-unit check-fuzz check-e2e demo fuzz lint docs schema install bench
 .DELETE_ON_ERROR:
-.SECONDARY: $(UNIT_OBJECTS)
+.SECONDARY: $(UNIT_OBJECTS) $(FUZZ_OBJECTS)
 
--include $(USER_OBJECTS:.o=.d) $(UNIT_OBJECTS:.o=.d) $(UNIT_TESTS:=.d)
+-include $(USER_OBJECTS:.o=.d) $(UNIT_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) \
+	$(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The ELF reader: the input is the file.
+ */
+#include "fuzz.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbols/elf_dynamic.h"
+#include "symbols/elf_symbols.h"
+
+struct visit {
+	size_t size, count;
+};
+
+static int visit_function(const struct elf_function *function, void *context)
+{
+	struct visit *visit = context;
+
+	/* Reads all of the name: AddressSanitizer objects if it is not there. */
+	fuzz_check(strlen(function->name) < 4096);
+	fuzz_check(function->file_offset > 0 && function->file_offset < visit->size);
+	visit->count++;
+	return 0;
+}
+
+static void read_symbols(int fd, size_t size)
+{
+	struct visit visit = { .size = size };
+	struct elf_contents contents;
+	int result = elf_each_function(fd, visit_function, &visit, &contents);
+
+	fuzz_check(result == 0 || result == -ENOEXEC || result == -EBADMSG || result == -EFBIG);
+	fuzz_check(result != -ENOEXEC || (!visit.count && !contents.has_symbols));
+	fuzz_check(visit.count <= 2 * size / 24); /* every symbol at most once in each table */
+}
+
+static void read_dynamic(int fd)
+{
+	struct elf_dynamic dynamic;
+	int result = elf_dynamic_read(fd, &dynamic);
+	size_t i;
+
+	fuzz_check(result == 0 || result == -ENOEXEC || result == -EBADMSG || result == -EFBIG);
+	for (i = 0; i < dynamic.needed_count; i++)
+		fuzz_check(strlen(dynamic.needed[i]) < 4096);
+	elf_dynamic_fini(&dynamic);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static int fd = -1;
+
+	/* One file for all inputs: making one takes longer than reading it. */
+	if (fd < 0)
+		fd = memfd_create("elf_fuzz", MFD_CLOEXEC);
+	fuzz_check(fd >= 0 && !ftruncate(fd, size));
+	fuzz_check(pwrite(fd, bytes, size, 0) == (ssize_t)size);
+	read_symbols(fd, size);
+	read_dynamic(fd);
+	return 0;
+}

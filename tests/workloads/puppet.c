@@ -16,13 +16,16 @@
  *                  "init", "alloc 8192", "free" after 0.3 s
  *   exec           the program anew
  *   thread         `churn 1` in a new thread
+ *   map PATH       the file's first page, to execute
  *   exit CODE
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -162,8 +165,20 @@ static int in_thread(void)
 	return result;
 }
 
-static int obey(char **argv, const char *word, long number)
+/* It stays mapped. */
+static int map_file(const char *path)
 {
+	int fd = open(path, O_RDONLY);
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	close(fd);
+	return code == MAP_FAILED ? -1 : 0;
+}
+
+static int obey(char **argv, const char *word, const char *rest)
+{
+	long number = atol(rest);
+
 	if (!strcmp(word, "load"))
 		return load();
 	if (!strcmp(word, "init"))
@@ -186,6 +201,8 @@ static int obey(char **argv, const char *word, long number)
 		execv("/proc/self/exe", argv);
 	if (!strcmp(word, "thread"))
 		return in_thread();
+	if (!strcmp(word, "map"))
+		return map_file(rest);
 	if (!strcmp(word, "exit"))
 		exit(number);
 	return -1;
@@ -193,18 +210,17 @@ static int obey(char **argv, const char *word, long number)
 
 int main(int argc, char **argv)
 {
-	char line[128], word[32];
-	long number;
+	char line[512], word[32], rest[480];
 	int result;
 
 	if (argc > 1)
 		return load() || init() || alloc_block(8192) || free_block();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
-		number = 0;
-		if (sscanf(line, "%31s %ld", word, &number) < 1)
+		rest[0] = '\0';
+		if (sscanf(line, "%31s %479s", word, rest) < 1)
 			continue;
-		result = obey(argv, word, number);
+		result = obey(argv, word, rest);
 		if (result)
 			printf("%d\n", result);
 		else

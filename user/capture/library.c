@@ -211,9 +211,12 @@ static int read_functions(struct library *library, int fd, bool nops)
 	}
 	if (err == -ENOEXEC)
 		return 0;
-	if (err == -EBADMSG) {
-		log_debug("%s: damaged ELF file; %zu functions found", library->path,
-			  library->points_count);
+	/* Nothing says that it has any that matter, but if so, their calls are missing. */
+	if (err == -EBADMSG || err == -EFBIG) {
+		log_warning("%s: %s; of its functions, %zu will be traced", library->path,
+			    err == -EFBIG ? "this ELF file has larger tables than can be read" :
+					    "this ELF file is damaged",
+			    library->points_count);
 		return 0;
 	}
 	return err;
@@ -265,7 +268,7 @@ int library_load(struct library_cache *cache, int fd, const char *path,
 	if (fstat(fd, &status))
 		return -errno;
 	if (!S_ISREG(status.st_mode))
-		return -EINVAL;
+		return -ENODEV;
 	library = find(cache, &status);
 	if (library) {
 		*result = library;

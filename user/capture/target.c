@@ -167,8 +167,11 @@ static int attach_file(struct targets *targets, struct target *target, const str
 	const struct library *library;
 	int err = library_load(&targets->cache, file->fd, file->path, &library);
 
+	if (err == -ENODEV)
+		return 0; /* /dev/zero and the like */
 	if (err) {
-		log_debug("%s: cannot read: %s", file->path, strerror(-err));
+		log_warning("%s: cannot look for functions to trace: %s", file->path,
+			    strerror(-err));
 		return 0;
 	}
 	if (!library->points_count)

@@ -15,10 +15,11 @@
  * three million symbols and 300 MB of names. What is larger is refused; up to there, the names are
  * held a window at a time, and the symbols are gone through once for each.
  */
-#define MAX_SYMBOLS_BYTES (128u << 20)
+#define MAX_SYMBOLS_BYTES (96u << 20)
 #define MAX_STRINGS_BYTES (512u << 20)
 #define WINDOW_BYTES (32u << 20)
-#define MAX_NAME_BYTES 4096 /* longer ones are left out: mangled monsters */
+#define MAX_WALK_BYTES (512u << 20) /* of symbols, for all windows: about a second */
+#define MAX_NAME_BYTES 4096         /* longer ones are left out: mangled monsters */
 
 struct walk {
 	struct elf_file file;
@@ -141,6 +142,12 @@ static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
 	return result;
 }
 
+static bool is_too_large(const Elf64_Shdr *table, const Elf64_Shdr *strings)
+{
+	return table->sh_size > MAX_SYMBOLS_BYTES || strings->sh_size > MAX_STRINGS_BYTES ||
+	       table->sh_size * (1 + strings->sh_size / WINDOW_BYTES) > MAX_WALK_BYTES;
+}
+
 static int visit_table(const struct walk *walk, uint32_t type)
 {
 	Elf64_Shdr table, strings;
@@ -155,7 +162,7 @@ static int visit_table(const struct walk *walk, uint32_t type)
 		return result;
 	if (table.sh_size > walk->file.size_bytes)
 		return -EBADMSG;
-	if (table.sh_size > MAX_SYMBOLS_BYTES || strings.sh_size > MAX_STRINGS_BYTES)
+	if (is_too_large(&table, &strings))
 		return -EFBIG;
 	return visit_windows(walk, &table, &strings);
 }

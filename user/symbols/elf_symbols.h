@@ -24,7 +24,7 @@ struct elf_contents {
  * A file that is not 64-bit ELF for this machine: -ENOEXEC. One of which not everything could be
  * read, though the rest was visited: -EBADMSG if it is damaged, -EFBIG if it has larger tables than
  * any real library, -ENOMEM. A negative result of `visit` ends one table, and is returned if the
- * other one brings none. Takes less than 40 MiB and, on a hostile file, less than some seconds.
+ * other one brings none. Takes less than 40 MiB and, on a hostile file, a second or two.
  * `contents` may be NULL.
  */
 int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),

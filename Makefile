@@ -3,6 +3,7 @@
 # make            builds ./memscope-bpf
 # make check      all tests; `make lint`, `make bench`, `make demo`, `make install`: as they say
 # make fuzz       random inputs for the parsers, FUZZ_SECONDS=60 for each
+# make stress     kills, floods, thousands of processes: what `make check` does in short
 # V=1 shows the commands, DEBUG=1 builds without optimisation, SAN=1 with sanitizers.
 
 VERSION := 0.1.0
@@ -123,7 +124,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable calls rows_driver rows_standin \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable calls flood residue rows_driver rows_standin \
 	rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -135,12 +136,15 @@ $(WORKLOADS)/threads: tests/workloads/threads.c
 $(WORKLOADS)/launches: tests/workloads/launches.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
 $(WORKLOADS)/calls: tests/workloads/calls.c
+$(WORKLOADS)/flood: tests/workloads/flood.c
+$(WORKLOADS)/residue: tests/workloads/residue.c
 $(WORKLOADS)/rows_driver: $(wildcard tests/workloads/rows_driver*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c
 $(WORKLOAD_RUNTIMES): $(wildcard tests/workloads/rows_runtime*.c) tests/workloads/rows.c
 
-$(WORKLOADS)/threads $(WORKLOADS)/launches $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/threads $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/residue: WORKLOAD_LIBS = -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a
 $(WORKLOADS)/calls $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
 %-ptds: WORKLOAD_DEFINES = -DCUDA_API_PER_THREAD_DEFAULT_STREAM
 
@@ -163,6 +167,10 @@ E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/shim.so $(SIMCUDA_SELFTESTS) $(SIM
 
 check-e2e: memscope-bpf docs $(E2E_DEPS)
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)
+
+# `make check` has a short form of it.
+stress: memscope-bpf $(E2E_DEPS)
+	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats
 
 # ---- everything, on a fresh machine too
 
@@ -260,7 +268,7 @@ install: memscope-bpf docs
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf
 
-.PHONY: all clean check check-deps check-unit check-fuzz check-e2e demo fuzz lint docs schema install bench
+.PHONY: all clean check check-deps check-unit check-fuzz check-e2e demo fuzz lint docs schema install bench stress
 .DELETE_ON_ERROR:
 .SECONDARY: $(UNIT_OBJECTS) $(FUZZ_OBJECTS)
 

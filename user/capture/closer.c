@@ -2,61 +2,41 @@
 #include "capture/closer.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "capture/helper.h"
 
 struct closer {
-	pthread_t thread;
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	int *fds;
-	size_t count, capacity;
-	bool ending;
+	struct helper helper;
 };
 
-static void *run(void *context)
+/* A message is a byte, which says whether an answer is wanted. */
+static void serve(int fd)
 {
-	struct closer *closer = context;
-	int fd;
+	int fds[HELPER_FDS];
+	size_t count = HELPER_FDS;
+	char wanted;
 
-	pthread_mutex_lock(&closer->mutex);
-	while (closer->count || !closer->ending) {
-		if (!closer->count) {
-			pthread_cond_wait(&closer->changed, &closer->mutex);
-			continue;
-		}
-		fd = closer->fds[--closer->count];
-		pthread_mutex_unlock(&closer->mutex);
-		close(fd);
-		pthread_mutex_lock(&closer->mutex);
+	for (; helper_receive(fd, &wanted, 1, fds, &count) > 0; count = HELPER_FDS) {
+		while (count)
+			close(fds[--count]);
+		if (wanted)
+			helper_send(fd, &wanted, 1, NULL, 0);
 	}
-	pthread_mutex_unlock(&closer->mutex);
-	return NULL;
 }
 
 int closer_open(struct closer **result)
 {
 	struct closer *closer = calloc(1, sizeof(*closer));
-	sigset_t all, before;
 	int err;
 
 	if (!closer)
 		return -ENOMEM;
-	pthread_mutex_init(&closer->mutex, NULL);
-	pthread_cond_init(&closer->changed, NULL);
-	/* Signals are for the thread that captures. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&closer->thread, NULL, run, closer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = helper_start(&closer->helper, "memscope-close", false, serve);
 	if (err) {
 		free(closer);
-		return -err;
+		return err;
 	}
 	*result = closer;
 	return 0;
@@ -64,36 +44,37 @@ int closer_open(struct closer **result)
 
 void closer_add(struct closer *closer, const int *fds, size_t count)
 {
-	size_t i;
+	const char wanted = 0;
+	size_t i, part;
 
-	for (i = 0; i < count; i++) {
-		int err = -ENOMEM;
-
-		if (closer) {
-			pthread_mutex_lock(&closer->mutex);
-			err = memory_grow(&closer->fds, &closer->capacity, closer->count + 1,
-					  sizeof(*closer->fds));
-			if (!err)
-				closer->fds[closer->count++] = fds[i];
-			pthread_cond_signal(&closer->changed);
-			pthread_mutex_unlock(&closer->mutex);
-		}
-		if (err)
+	for (; count; count -= part, fds += part) {
+		part = count < HELPER_FDS ? count : HELPER_FDS;
+		/* Should that fail, the last copy is closed here. */
+		if (closer)
+			helper_send(closer->helper.fd, &wanted, 1, fds, part);
+		for (i = 0; i < part; i++)
 			close(fds[i]);
 	}
+}
+
+void closer_wait(struct closer *closer)
+{
+	char wanted = 1;
+	size_t none = 0;
+
+	if (closer && !helper_send(closer->helper.fd, &wanted, 1, NULL, 0))
+		helper_receive(closer->helper.fd, &wanted, 1, NULL, &none);
 }
 
 void closer_close(struct closer *closer)
 {
 	if (!closer)
 		return;
-	pthread_mutex_lock(&closer->mutex);
-	closer->ending = true;
-	pthread_cond_signal(&closer->changed);
-	pthread_mutex_unlock(&closer->mutex);
-	pthread_join(closer->thread, NULL);
-	pthread_cond_destroy(&closer->changed);
-	pthread_mutex_destroy(&closer->mutex);
-	free(closer->fds);
+	helper_end(&closer->helper);
 	free(closer);
+}
+
+uint64_t closer_cpu_ns(const struct closer *closer)
+{
+	return closer ? helper_cpu_ns(&closer->helper) : 0;
 }

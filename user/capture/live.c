@@ -136,6 +136,13 @@ static void handle(struct live *live, uint64_t data)
 	}
 }
 
+/* Of this process and its helpers. */
+static uint64_t used_cpu_ns(const struct live *live)
+{
+	return clock_cpu_ns() + programs_cpu_ns(live->programs) +
+	       closer_cpu_ns(live->targets.closer);
+}
+
 int live_run(struct live *live)
 {
 	struct epoll_event events[16];
@@ -144,7 +151,7 @@ int live_run(struct live *live)
 	if (live->spawned && spawn_release(&live->spawn, live->options.command[0]))
 		return -ECHILD;
 	live_announce_targets(live);
-	live->start_cpu_ns = clock_cpu_ns();
+	live->start_cpu_ns = used_cpu_ns(live);
 	log_debug("tracing");
 	while (!live->stopping && !live->err) {
 		count = epoll_wait(live->epoll_fd, events, 16, -1);
@@ -167,6 +174,7 @@ int live_stop(struct live *live)
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
+	closer_wait(live->targets.closer);
 	drain(live, UINT64_MAX);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
@@ -186,7 +194,7 @@ void live_cost(const struct live *live, struct summary_cost *cost)
 	struct ring *rings = programs_rings(live->programs);
 
 	*cost = (struct summary_cost){
-		.cpu_ns = clock_cpu_ns() - live->start_cpu_ns,
+		.cpu_ns = used_cpu_ns(live) - live->start_cpu_ns,
 		.ring_bytes = rings[RING_CRITICAL].size_bytes,
 		.highest_critical = rings[RING_CRITICAL].highest_bytes,
 		.highest_bulk = rings[RING_BULK].highest_bytes,

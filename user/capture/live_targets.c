@@ -131,7 +131,7 @@ void live_forget(struct live *live, pid_t pid, const int *status)
 		live_end(live);
 	/* Should it have died too early for the kernel side to have noticed. */
 	programs_set_target(live->programs, pid, 0);
-	targets_remove_dead(&live->targets, target);
+	targets_remove(&live->targets, target);
 }
 
 static void process_changed(struct live *live, const struct ms_process *process)

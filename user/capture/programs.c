@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "capture/attacher.h"
 #include "capture/link.h"
 #include "capture/placement.h"
 #include "memscope.skel.h"
@@ -18,6 +19,7 @@
 
 struct programs {
 	struct memscope_bpf *skeleton;
+	struct attacher *attacher;
 	enum strategy strategy;
 	struct placement_wants wants;
 	struct ring rings[RINGS_COUNT];
@@ -149,6 +151,8 @@ int programs_open(struct programs **result, const struct programs_options *optio
 	}
 	err = load(programs, options);
 	if (!err)
+		err = attacher_open(&programs->attacher);
+	if (!err)
 		err = open_rings(programs, options->ring_bytes);
 	if (err)
 		goto fail;
@@ -165,6 +169,7 @@ void programs_close(struct programs *programs)
 
 	if (!programs)
 		return;
+	attacher_close(programs->attacher);
 	for (i = 0; i < RINGS_COUNT; i++)
 		ring_close(&programs->rings[i]);
 	memscope_bpf__destroy(programs->skeleton);
@@ -251,6 +256,12 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 void programs_stop(struct programs *programs)
 {
 	programs->skeleton->bss->stopped = 1;
+	attacher_wait(programs->attacher);
+}
+
+uint64_t programs_cpu_ns(const struct programs *programs)
+{
+	return attacher_cpu_ns(programs->attacher);
 }
 
 /* ---- attaching ------------------------------------------------------------------------------- */
@@ -271,10 +282,8 @@ static int keep(struct attachment *attachment, int fd)
 static int create_link(const struct programs *programs, int program, const struct link_site *site,
 		       bool on_return)
 {
-	if (programs->strategy == STRATEGY_SINGLE)
-		return link_create_single(program, site, on_return);
-	return link_create_multi(program, strategies[programs->strategy].attach_type, site,
-				 on_return);
+	return attacher_create(programs->attacher, program,
+			       strategies[programs->strategy].attach_type, site, on_return);
 }
 
 /*
@@ -423,22 +432,14 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 	if (err) {
 		if (err != -ESRCH)
 			log_error("%s: cannot attach: %s", library->name, strerror(-err));
-		attachment_close(attachment);
+		attachment_close(attachment, NULL);
 	}
 	return err;
 }
 
-void attachment_close(struct attachment *attachment)
-{
-	while (attachment->count)
-		close(attachment->fds[--attachment->count]);
-	free(attachment->fds);
-	*attachment = (struct attachment){ 0 };
-}
-
-void attachment_close_later(struct attachment *attachment, struct closer *closer)
+void attachment_close(struct attachment *attachment, struct closer *closer)
 {
 	closer_add(closer, attachment->fds, attachment->count);
-	attachment->count = 0;
-	attachment_close(attachment);
+	free(attachment->fds);
+	*attachment = (struct attachment){ 0 };
 }

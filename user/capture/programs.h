@@ -63,8 +63,14 @@ void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t
 /* Records of the process's life are wanted (enum ms_target), or not any more (0). 0 or -errno. */
 int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
 
-/* From now on no call that is entered is recorded; those in progress still are at their return. */
+/*
+ * From now on no call that is entered is recorded; those in progress still are at their return. There
+ * must be no attaching after it.
+ */
 void programs_stop(struct programs *programs);
+
+/* What attaching has used so far, elsewhere than in this process. */
+uint64_t programs_cpu_ns(const struct programs *programs);
 
 /* What is attached to one library in one process. */
 struct attachment {
@@ -83,10 +89,7 @@ struct attachment {
 int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
 		    const struct library *library, pid_t pid);
 
-/* When this returns, none of its programs runs any more. */
-void attachment_close(struct attachment *attachment);
-
-/* The same for a process that is gone, later. `closer` may be NULL: then at once. */
-void attachment_close_later(struct attachment *attachment, struct closer *closer);
+/* Detaches, later: closer_wait(). `closer` may be NULL: then at once. */
+void attachment_close(struct attachment *attachment, struct closer *closer);
 
 #endif /* MEMSCOPE_CAPTURE_PROGRAMS_H */

@@ -16,13 +16,12 @@
 void target_detach(struct targets *targets, struct target *target)
 {
 	while (target->count)
-		attachment_close_later(&target->attachments[--target->count], targets->closer);
+		attachment_close(&target->attachments[--target->count], targets->closer);
 }
 
-static void target_free(struct target *target)
+static void target_free(struct targets *targets, struct target *target)
 {
-	while (target->count)
-		attachment_close(&target->attachments[--target->count]);
+	target_detach(targets, target);
 	free(target->attachments);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -32,7 +31,7 @@ static void target_free(struct target *target)
 void targets_fini(struct targets *targets)
 {
 	while (targets->count)
-		target_free(targets->targets[--targets->count]);
+		target_free(targets, targets->targets[--targets->count]);
 	free(targets->targets);
 	library_cache_fini(&targets->cache);
 	targets->targets = NULL;
@@ -100,7 +99,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 		err = memory_grow(&targets->targets, &targets->capacity, targets->count + 1,
 				  sizeof(*targets->targets));
 	if (err) {
-		target_free(target);
+		target_free(targets, target);
 		return err;
 	}
 	target->pid = pid;
@@ -111,12 +110,6 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	return 0;
 }
 
-void targets_remove_dead(struct targets *targets, struct target *target)
-{
-	target_detach(targets, target);
-	targets_remove(targets, target);
-}
-
 void targets_remove(struct targets *targets, struct target *target)
 {
 	size_t i;
@@ -124,7 +117,7 @@ void targets_remove(struct targets *targets, struct target *target)
 	for (i = 0; targets->targets[i] != target; i++)
 		;
 	targets->targets[i] = targets->targets[--targets->count];
-	target_free(target);
+	target_free(targets, target);
 }
 
 /* ---- attaching to one file ------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ struct targets {
 	struct library_cache cache;
 	struct programs *programs;
 	bool map_files;        /* FEATURE_MAP_FILES */
-	struct closer *closer; /* NULL: what belongs to dead processes is closed at once */
+	struct closer *closer; /* NULL: probes are removed at once */
 };
 
 void targets_fini(struct targets *targets);
@@ -47,11 +47,8 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 /* Forgets all probes, which do nothing any more; target_attach() looks for everything anew. */
 void target_detach(struct targets *targets, struct target *target);
 
-/* Detaches from the process and forgets it. */
+/* Detaches from the process, without waiting for it to be done, and forgets it. */
 void targets_remove(struct targets *targets, struct target *target);
-
-/* The same for a process that is gone: without waiting. */
-void targets_remove_dead(struct targets *targets, struct target *target);
 
 /*
  * Attaches to what the process has mapped and to what it is likely to map; if it is about to

@@ -354,11 +354,15 @@ enum ms_attach_flags {
 	MS_ATTACH_RUNNING = 1, /* it ran before: it may hold memory that nobody saw allocated */
 };
 
+/* Of a process whose end nobody saw: no status of wait(2) has so many bits. */
+#define MS_EXIT_UNKNOWN 0xffffffffu
+
 struct ms_process {
 	struct ms_event event;
 	__u64 child_start_ns; /* fork: of the child */
 	__u32 child_pid;      /* fork */
-	__u32 value;          /* exit: the status as wait(2) gives it; attach: the flags; exec: 1
+	__u32 value;          /* exit: the status as wait(2) gives it, or MS_EXIT_UNKNOWN;
+			       * attach: the flags; exec: 1
 			       * if another thread than the first one did it */
 	char comm[MS_COMM_BYTES];
 };

@@ -43,9 +43,48 @@ flood_end() {
 	assert_equal "$(cat flood.out)" intact
 }
 
+# ---- what the tool and its helpers hold
+
+tool_and_helpers() {
+	echo "$TRACE_PID"
+	pgrep -P "$TRACE_PID"
+}
+
+open_files() {
+	local pid
+
+	for pid in $(tool_and_helpers); do
+		find "/proc/$pid/fd" -mindepth 1
+	done | wc -l
+}
+
+# Memory of their own, KiB; the ring buffers are not.
+own_memory() {
+	local pid
+
+	for pid in $(tool_and_helpers); do
+		cat "/proc/$pid/smaps_rollup"
+	done | awk '/^Pss_Anon:/ { sum += $2 } END { print sum }'
+}
+
+# Of all hash maps of theirs.
+map_entries() {
+	local id
+
+	for id in $(sed -n 's/^map_id:[[:space:]]*//p' "/proc/$TRACE_PID"/fdinfo/* | sort -u); do
+		bpftool -j map show id "$id" | grep -q '"type":"hash"' &&
+			bpftool -j map dump id "$id" | jq length
+	done | awk '{ sum += $1 } END { print sum }'
+}
+
+uprobe_events() {
+	cat /sys/kernel/tracing/uprobe_events /sys/kernel/debug/tracing/uprobe_events 2> /dev/null | wc -l
+}
+
 teardown() {
 	[ -z "${FLOOD_PID:-}" ] || kill -9 "$FLOOD_PID" 2> /dev/null || true
 	[ -z "${TRACE_PID:-}" ] || kill -9 "$TRACE_PID" 2> /dev/null || true
+	[ -z "${OTHER_PID:-}" ] || kill -9 "$OTHER_PID" 2> /dev/null || true
 }
 
 @test "SIGKILL of the tool at random moments: the target goes on, nothing is left" {
@@ -67,4 +106,172 @@ teardown() {
 		flood_end
 	done
 	report "gone after the kill, ms: $(distribution < gone)"
+}
+
+# ---- many
+
+# A shell that starts programs as often as it is told; descriptors 8 and 9 lead to it and back.
+shell_start() {
+	mkfifo shell.in shell.out
+	sh -c "while read -r count; do
+		while [ \$count -gt 0 ]; do '$WORKLOADS/calls' 3; count=\$((count - 1)); done; echo ok
+		done" < shell.in > shell.out 3>&- 8>&- 9<&- &
+	OTHER_PID=$!
+	exec 8> shell.in 9< shell.out
+}
+
+shell_run() {
+	local answer
+
+	echo "$1" >&8
+	read -r answer <&9
+	assert_equal "$answer" ok
+}
+
+@test "short-lived processes: nothing grows with their number, and none is missing in the sum" {
+	local count before_files before_memory before_entries before_events growth seen warm=100
+
+	count=$(times 10000 200)
+	before_events=$(uprobe_events)
+	SIMCUDA_DELAY=cuInit=20ms shell_start
+	"$MEMSCOPE" trace $MASK -v -f --json -e alloc -o events.jsonl -p "$OTHER_PID" 2> trace.err 3>&- 8>&- 9<&- &
+	TRACE_PID=$!
+	wait_for 'grep -q "debug: tracing" trace.err'
+	shell_run $warm
+	sleep 1
+	before_files=$(open_files)
+	before_memory=$(own_memory)
+	before_entries=$(map_entries)
+	shell_run "$count"
+	wait_for '[ $(open_files) -le '"$before_files"' ]' || fail "$before_files files, now $(open_files)"
+	wait_for '[ $(map_entries) -le '"$before_entries"' ]' || fail "entries of maps: $(map_entries)"
+	assert_equal "$before_entries" 1 # the shell
+	growth=$(($(own_memory) - before_memory))
+	report "memory: $before_memory KiB, after $count processes $growth KiB more"
+	# Less than a tenth of what a process took before it became a part of a sum.
+	[ $growth -lt $((128 + count / 4)) ] || fail "$before_memory KiB grew by $growth KiB"
+	trace_stop
+	assert_equal "$(uprobe_events)" "$before_events"
+	# How many of their allocations are seen depends on how fast this machine is.
+	seen=$(events 'select(.op == "alloc") | .op' | wc -l)
+	report "allocations seen: $seen of $((3 * (warm + count)))"
+	assert_equal "$(summary '[.processes[], .more_processes] | map(.spaces[0].allocs // 0) | add')" "$seen"
+	[ "$seen" -gt "$count" ]
+	assert_equal "$(summary '(.processes | length) + .more_processes.count')" $((1 + warm + count))
+	assert_equal "$(summary '.events.lost + .events.lost_process_records')" 0
+	assert_equal "$(summary '.processes | length < 70')" true
+	exec 8>&- 9<&-
+	wait "$OTHER_PID"
+	OTHER_PID=
+}
+
+@test "attached and detached again and again: the target and the kernel are as before" {
+	local i maps events
+
+	flood_start
+	trace -q -c -o /dev/null -d 0.05 -p "$FLOOD_PID" 7>&-
+	maps=$(wc -l < "/proc/$FLOOD_PID/maps")
+	events=$(uprobe_events)
+	for ((i = 0; i < $(times 1000 20); i++)); do
+		trace -q -c -o /dev/null -d 0.01 -p "$FLOOD_PID" 7>&-
+	done
+	"$WORKLOADS/residue" 0 "$FLOOD_PID" "$BUILT/simcuda/libcuda.so.1"
+	assert_equal "$(wc -l < "/proc/$FLOOD_PID/maps")" "$maps"
+	assert_equal "$(uprobe_events)" "$events"
+	flood_end
+}
+
+# ---- process ids that are used again
+
+attachments() {
+	grep -c "attached to [0-9]* functions in process" trace.err
+}
+
+# Sees to it that the tool notices the end of a process, the birth of the next one with the same pid
+# and what that one maps all at once.
+reuse_while_stopped() {
+	local i answer attached
+
+	mkfifo reuse.in reuse.out
+	"$WORKLOADS/reuse" < reuse.in > reuse.out 3>&- 8>&- 9<&- &
+	OTHER_PID=$!
+	exec 8> reuse.in 9< reuse.out
+	if [ "$1" = -f ]; then trace_start -f -p "$OTHER_PID"; else trace_start "$@"; fi
+	kill -STOP "$TRACE_PID"
+	for i in 1 2 3 4; do
+		echo start >&8
+		read -r -t 20 answer <&9
+		assert_equal "$answer" ready
+		attached=$(attachments)
+		kill -CONT "$TRACE_PID"
+		wait_for '[ $(attachments) -gt '"$attached"' ]'
+		kill -STOP "$TRACE_PID"
+		echo go >&8
+		read -r -t 20 answer <&9
+		assert_equal "$answer" "done"
+	done
+	kill -CONT "$TRACE_PID"
+	exec 8>&- 9<&-
+	wait "$OTHER_PID"
+	sleep 0.5
+}
+
+four_lives() {
+	assert_equal "$(events 'select(.comm == "reuse" and .op == "alloc") | .size_bytes' | xargs)" \
+		"1024 2048 3072 4096"
+	assert_equal "$(events "select(.type == \"exit\" and .pid != $OTHER_PID and .comm == \"reuse\") | [.exit_code,
+		(.live | map(.bytes) | add)] | @csv" | xargs)" "1,1024 2, 3,3072 4,"
+	assert_equal "$(summary "[.processes[] | select(.pid != $OTHER_PID and .comm == \"reuse\") | [.was_running, .comm,
+		.spaces[0].allocs, .spaces[0].frees, .unknown_frees, .pre_attach_frees]]")" \
+		'[[true,"reuse",1,0,0,0],[true,"reuse",1,1,0,0],[true,"reuse",1,0,0,0],[true,"reuse",1,1,0,0]]'
+}
+
+# What is between two exits of that pid is about one process, which says by its exit code which.
+check_lives() {
+	jq -s -r '
+		(map(select(.comm == "reuse" and .type == "exit")) | group_by(.pid) | max_by(length) |
+			.[0].pid) as $pid |
+		reduce (.[] | select(.pid == $pid)) as $event ({ exits: 0, wrong: 0, seen: 0, sizes: [] };
+			if $event.type == "exit" then
+				.exits += 1 | .exits as $number | .seen += (.sizes | length) |
+				.wrong += ([$event.exit_code != $number % 200,
+					(.sizes[] | . != $number * 1024),
+					($event.live[] | .bytes != $number * 1024 or $number % 2 == 0)] |
+					map(select(.)) | length) |
+				.sizes = []
+			elif $event.op == "alloc" then .sizes += [$event.size_bytes]
+			else . end) | [.exits, .wrong, .seen] | @csv' events.jsonl > lives
+	report "$1: processes with the same pid, errors, allocations seen: $(cat lives)"
+	assert_equal "$(cut -d, -f 2 lives)" 0
+	# How many are seen depends on how fast this machine is.
+	[ "$(cut -d, -f 3 lives)" -gt $(($(times 1000 40) / 2)) ] || fail "only $(cut -d, -f 3 lives) seen"
+}
+
+@test "a child with the pid of one that ended, noticed together" {
+	reuse_while_stopped -f
+	trace_wait
+	four_lives
+}
+
+@test "a process with the pid of one that ended, noticed together" {
+	reuse_while_stopped -a
+	trace_stop
+	four_lives
+}
+
+@test "one pid for many processes: nothing is said of the wrong one" {
+	local mode
+
+	for mode in -a -f; do
+		rm -f events.jsonl
+		if [ $mode = -f ]; then
+			SIMCUDA_DELAY=cuInit=30ms trace -f --json -o events.jsonl \
+				-- "$WORKLOADS/reuse" "$(times 1000 40)"
+		else
+			trace_start -a
+			SIMCUDA_DELAY=cuInit=30ms "$WORKLOADS/reuse" "$(times 1000 40)"
+			trace_stop
+		fi
+		check_lives $mode
+	done
 }

@@ -68,6 +68,12 @@ static void drain(struct live *live, uint64_t until_ns)
 		live->drain_ns = period_ns;
 }
 
+/* Everything that has happened so far. */
+void live_drain(struct live *live)
+{
+	drain(live, clock_monotonic_ns());
+}
+
 static void handle_signal(struct live *live)
 {
 	struct signalfd_siginfo info;
@@ -90,7 +96,7 @@ static void handle_exit(struct live *live, pid_t pid)
 	const int *status = NULL;
 
 	/* Its last records are in the rings: they come before its end. */
-	drain(live, clock_monotonic_ns());
+	live_drain(live);
 	if (live->spawned && pid == live->spawn.pid &&
 	    waitpid(pid, &live->command_status, 0) == pid) {
 		live->command_done = true;
@@ -107,18 +113,18 @@ static void handle(struct live *live, uint64_t data)
 	switch ((enum source)(uint32_t)data) {
 	case SOURCE_DRAIN:
 		if (read(live->drain_fd, &expirations, sizeof(expirations)) > 0)
-			drain(live, clock_monotonic_ns());
+			live_drain(live);
 		break;
 	case SOURCE_SIGNAL:
 		handle_signal(live);
 		break;
 	case SOURCE_FORKS:
-		drain(live, clock_monotonic_ns());
+		live_drain(live);
 		break;
 	case SOURCE_MAPPINGS:
 		/* The process may be one that has just been forked. */
 		if (live->options.follow)
-			drain(live, clock_monotonic_ns());
+			live_drain(live);
 		lost = mappings_drain(live->mappings, live_mapped, live);
 		if (lost)
 			live_search(live);

@@ -35,9 +35,15 @@ static int feed_attach(struct live *live, const struct target *target)
 
 static int feed_name(struct live *live, const struct ms_name *name)
 {
+	const struct target *target = targets_find(&live->targets, name->event.pid);
 	struct record_name whole;
-	const struct ms_name *best = record_name(name, &whole);
+	const struct ms_name *best = name;
 
+	if (target && target->start_ns == name->event.start_ns)
+		best = record_name(name, &whole);
+	/* Then the memory that was read may be another process's, with the same pid. */
+	if (best != name && target_is_gone(target))
+		best = name;
 	return live_feed(live, (void *)best, best->event.size);
 }
 
@@ -96,16 +102,70 @@ static int attach_to_pid(struct live *live, pid_t pid)
 	return err;
 }
 
+static void forget(struct live *live, struct target *target, const int *status)
+{
+	struct ms_process exit = record_exit(target, status ? *status : (int)MS_EXIT_UNKNOWN);
+	bool noticed = target->exit_seen;
+
+	/* Should it have died too early for the kernel side to notice, or the notice be lost. By now
+	 * the pid may be that of a followed child: if so, its record will add it again. */
+	if (!noticed)
+		noticed = programs_set_target(live->programs, target->pid, 0) == -ENOENT;
+	if ((status || !noticed) && !feed_launches(live, &exit.event))
+		live_feed(live, &exit, sizeof(exit));
+	targets_remove(&live->targets, target);
+}
+
+/* The target with that pid. One that is gone is forgotten: another process may have it by now. */
+static struct target *living(struct live *live, pid_t pid)
+{
+	struct target *target = targets_find(&live->targets, pid);
+	bool waited_for = live->spawned && !live->command_done && pid == live->spawn.pid;
+
+	if (!target || waited_for || !target_is_gone(target))
+		return target;
+	forget(live, target, NULL);
+	return NULL;
+}
+
+/* The same outside of the rings' records, the last of which may have yet to be read. */
+static struct target *living_now(struct live *live, pid_t pid)
+{
+	struct target *target = targets_find(&live->targets, pid);
+
+	if (target && target_is_gone(target))
+		live_drain(live);
+	return living(live, pid);
+}
+
+static void end_without_targets(struct live *live)
+{
+	if (!live->targets.count && !scope_is_open(&live->options.scope))
+		live_end(live);
+}
+
+void live_forget(struct live *live, pid_t pid, const int *status)
+{
+	struct target *target = targets_find(&live->targets, pid);
+
+	/* It may have been noticed before, and the pid be another one's. */
+	if (target && target_is_gone(target))
+		forget(live, target, status);
+	end_without_targets(live);
+}
+
 /*
  * A child of a followed process: it has been running since it was forked, and may be gone before it
  * can be looked at.
  */
-static void follow_child(struct live *live, pid_t pid)
+static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 {
 	struct target *target;
+	struct proc_info info;
 	int err;
 
-	if (!live->options.follow || targets_find(&live->targets, pid))
+	if (!live->options.follow || living(live, pid) || proc_read(pid, &info) ||
+	    info.start_ns != start_ns)
 		return;
 	err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
 	if (!err)
@@ -115,34 +175,21 @@ static void follow_child(struct live *live, pid_t pid)
 			    strerror(-err));
 }
 
-void live_forget(struct live *live, pid_t pid, const int *status)
-{
-	struct target *target = targets_find(&live->targets, pid);
-	struct ms_process exit;
-
-	if (!target)
-		return;
-	if (status) {
-		exit = record_exit(target, *status);
-		feed_launches(live, &exit.event);
-		live_feed(live, &exit, sizeof(exit));
-	}
-	if (live->targets.count == 1 && !scope_is_open(&live->options.scope))
-		live_end(live);
-	/* Should it have died too early for the kernel side to have noticed. */
-	programs_set_target(live->programs, pid, 0);
-	targets_remove(&live->targets, target);
-}
-
 static void process_changed(struct live *live, const struct ms_process *process)
 {
 	struct target *target = targets_find(&live->targets, process->event.pid);
 
 	if (live->stopping)
 		return;
-	if (process->event.type == MS_TYPE_FORK)
-		follow_child(live, process->child_pid);
-	if (process->event.type != MS_TYPE_EXEC || !target)
+	if (process->event.type == MS_TYPE_FORK) {
+		follow_child(live, process->child_pid, process->child_start_ns);
+		end_without_targets(live);
+	}
+	if (!target || target->start_ns != process->event.start_ns)
+		return;
+	if (process->event.type == MS_TYPE_EXIT)
+		target->exit_seen = true;
+	if (process->event.type != MS_TYPE_EXEC)
 		return;
 	/* What is attached is attached to the first thread; if another one executes, that is gone. */
 	if (process->value)
@@ -161,7 +208,8 @@ int live_take(void *context, void *record, size_t length)
 		return feed_name(live, record);
 	if (!err)
 		err = live_feed(live, record, length);
-	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC))
+	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC ||
+		     event->type == MS_TYPE_EXIT))
 		process_changed(live, record);
 	return err;
 }
@@ -194,7 +242,7 @@ static void admit_first(pid_t pid, void *context)
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
 {
 	struct live *live = context;
-	struct target *target = targets_find(&live->targets, pid);
+	struct target *target = living_now(live, pid);
 	bool first = target && !target->mapped;
 
 	if (!target && scope_is_open(&live->options.scope) &&
@@ -209,6 +257,9 @@ void live_search(struct live *live)
 {
 	size_t i;
 
+	live_drain(live);
+	for (i = live->targets.count; i > 0; i--)
+		living(live, live->targets.targets[i - 1]->pid);
 	for (i = 0; i < live->targets.count; i++)
 		target_attach(&live->targets, live->targets.targets[i], NULL);
 	if (scope_is_open(&live->options.scope))

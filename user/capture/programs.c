@@ -250,7 +250,7 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 	int err = flags ? bpf_map_update_elem(map, &key, &flags, BPF_ANY) :
 			  bpf_map_delete_elem(map, &key);
 
-	return err && errno != ENOENT ? -errno : 0;
+	return err ? -errno : 0;
 }
 
 void programs_stop(struct programs *programs)

@@ -60,7 +60,10 @@ int programs_counters(const struct programs *programs, struct ms_counters *count
 /* How often the programs ran and for how long; 0 unless the kernel counts that. */
 void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t *ns);
 
-/* Records of the process's life are wanted (enum ms_target), or not any more (0). 0 or -errno. */
+/*
+ * Records of the process's life are wanted (enum ms_target), or not any more (0). Returns 0 or -errno;
+ * -ENOENT: they were not.
+ */
 int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
 
 /*

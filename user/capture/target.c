@@ -2,6 +2,7 @@
 #include "capture/target.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,13 @@ struct target *targets_find(const struct targets *targets, pid_t pid)
 		if (targets->targets[i]->pid == pid)
 			return targets->targets[i];
 	return NULL;
+}
+
+bool target_is_gone(const struct target *target)
+{
+	struct pollfd poll_fd = { .fd = target->pidfd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) > 0;
 }
 
 static int check_process(const struct proc_info *info, enum log_level level)

@@ -17,7 +17,8 @@ struct target {
 	pid_t pid;
 	uint64_t start_ns;
 	char comm[PROC_COMM_BYTES];
-	int pidfd; /* readable once the process is gone */
+	int pidfd;      /* readable once the process is gone */
+	bool exit_seen; /* its record has come: the kernel side has forgotten it */
 	struct attachment *attachments;
 	size_t count, capacity;
 	bool was_running;     /* before it was attached to */
@@ -36,7 +37,10 @@ struct targets {
 
 void targets_fini(struct targets *targets);
 
+/* It may be gone, and the pid another process's. */
 struct target *targets_find(const struct targets *targets, pid_t pid);
+
+bool target_is_gone(const struct target *target);
 
 /*
  * Adds a process, without attaching anything yet. Returns 0 and the target, or -errno, logged at

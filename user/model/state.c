@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "model/blocks.h"
 #include "model/contexts.h"
+#include "model/ended.h"
 #include "model/graphs.h"
 #include "model/physical.h"
 
@@ -49,43 +50,87 @@ void state_fini(struct state *state)
 
 	for (i = 0; i < state->processes_count; i++)
 		process_free(state->processes[i]);
+	if (state->more)
+		process_free(state->more);
 	free(state->processes);
 	map_fini(&state->by_pid);
 	string_table_fini(&state->strings);
 	*state = (struct state){ 0 };
 }
 
+static struct process *newest_of(const struct state *state, uint32_t pid)
+{
+	const uint64_t *newest = map_get(&state->by_pid, pid);
+
+	return newest ? (struct process *)(uintptr_t)*newest : NULL;
+}
+
 static struct process *process_find(const struct state *state, const struct ms_event *event)
 {
-	const uint64_t *newest = map_get(&state->by_pid, event->pid);
-	size_t i;
+	struct process *process = newest_of(state, event->pid);
 
-	/* The newest process of that pid, as a rule; else an older one that still has events. */
-	for (i = newest ? *newest : 0; i > 0; i--) {
-		struct process *process = state->processes[i - 1];
+	while (process && process->start_ns != event->start_ns)
+		process = process->older;
+	return process;
+}
 
-		if (process->pid == event->pid && process->start_ns == event->start_ns)
-			return process;
+/* Forgets that there was a process of this pid. */
+static void process_unlink(struct state *state, const struct process *process)
+{
+	struct process *newer = newest_of(state, process->pid);
+
+	if (newer != process) {
+		while (newer->older != process)
+			newer = newer->older;
+		newer->older = process->older;
+	} else if (process->older) {
+		*map_get(&state->by_pid, process->pid) = (uintptr_t)process->older;
+	} else {
+		map_remove(&state->by_pid, process->pid);
 	}
-	return NULL;
+}
+
+/* One that has ended becomes a part of the sum, if there are too many. */
+static void process_retire(struct state *state)
+{
+	long chosen = ended_choose(state);
+	struct process *process;
+
+	if (chosen < 0)
+		return;
+	if (!state->more)
+		state->more = calloc(1, sizeof(*state->more));
+	process = state->processes[chosen];
+	if (!state->more || ended_add(state->more, process))
+		return; /* later, perhaps */
+	state->more_count++;
+	process_unlink(state, process);
+	if (state->last == process)
+		state->last = NULL;
+	process_free(process);
+	state->processes_count--;
+	memmove(&state->processes[chosen], &state->processes[chosen + 1],
+		(state->processes_count - chosen) * sizeof(*state->processes));
 }
 
 static struct process *process_add(struct state *state, const struct ms_event *event)
 {
 	struct process *process;
 
+	process_retire(state);
 	if (memory_grow(&state->processes, &state->processes_capacity, state->processes_count + 1,
 			sizeof(*state->processes)))
 		return NULL;
 	process = calloc(1, sizeof(*process));
 	if (!process)
 		return NULL;
-	if (map_set(&state->by_pid, event->pid, state->processes_count + 1)) {
+	process->pid = event->pid;
+	process->start_ns = event->start_ns;
+	process->older = newest_of(state, event->pid);
+	if (map_set(&state->by_pid, event->pid, (uintptr_t)process)) {
 		free(process);
 		return NULL;
 	}
-	process->pid = event->pid;
-	process->start_ns = event->start_ns;
 	state->processes[state->processes_count++] = process;
 	return process;
 }
@@ -401,7 +446,8 @@ size_t state_largest(const struct process *process, struct allocation *out, size
 	return count;
 }
 
-static void apply_exit(struct process *process, const struct event *event, struct change *change)
+static void apply_exit(struct state *state, struct process *process, const struct event *event,
+		       struct change *change)
 {
 	size_t space;
 
@@ -412,6 +458,7 @@ static void apply_exit(struct process *process, const struct event *event, struc
 	process->exit_largest_count =
 		state_largest(process, process->exit_largest, PROCESS_LARGEST);
 	process->exited = true;
+	process->exit_number = ++state->exits;
 	process->exit_status = event->process->value;
 	process->exit_ts_ns = event->header->ts_ns;
 	for (space = 0; space < MS_SPACES_COUNT; space++) {
@@ -493,7 +540,7 @@ int state_apply(struct state *state, const struct event *event, struct change *c
 	case MS_TYPE_NAME:
 		return apply_name(state, process, event->name);
 	case MS_TYPE_EXIT:
-		apply_exit(process, event, change);
+		apply_exit(state, process, event, change);
 		return 0;
 	case MS_TYPE_EXEC:
 		apply_exec(process, event, change);

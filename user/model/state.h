@@ -92,7 +92,9 @@ struct process {
 	bool was_running;  /* when tracing began: it may hold memory that nobody saw allocated */
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
 	bool exited;
-	uint32_t exit_status; /* as wait(2) gives it */
+	uint32_t exit_status;  /* as wait(2) gives it; MS_EXIT_UNKNOWN */
+	uint64_t exit_number;  /* how many had exited then, with this one */
+	struct process *older; /* of the same pid */
 
 	struct ledger ledgers[LEDGERS_COUNT];
 	struct space_total spaces[MS_SPACES_COUNT];
@@ -146,7 +148,10 @@ struct process {
 struct state {
 	struct process **processes; /* in the order in which they were first seen */
 	size_t processes_count, processes_capacity;
-	struct map by_pid; /* pid -> position + 1 of its newest process */
+	struct process *more; /* the sum of those that are no longer there: model/ended.h */
+	uint64_t more_count;
+	uint64_t exits;    /* of processes, so far */
+	struct map by_pid; /* pid -> its newest process */
 	struct process *last;
 	struct string_table strings;
 	uint64_t allocations; /* so far; the newest allocation's id */

@@ -109,13 +109,15 @@ static const char *type_name(uint16_t type)
 
 static void put_exit_status(struct json *json, uint32_t status)
 {
+	bool known = status != MS_EXIT_UNKNOWN, killed = known && WIFSIGNALED(status);
+
 	json_name(json, "exit_code");
-	if (WIFSIGNALED(status))
+	if (!known || killed)
 		json_null(json);
 	else
 		json_u64(json, WEXITSTATUS(status));
 	json_name(json, "signal");
-	if (WIFSIGNALED(status))
+	if (killed)
 		json_u64(json, WTERMSIG(status));
 	else
 		json_null(json);

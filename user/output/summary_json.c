@@ -198,15 +198,17 @@ static void put_failures(struct json *json, const struct process *process)
 
 static void put_end(struct json *json, const struct process *process)
 {
-	bool killed = process->exited && WIFSIGNALED(process->exit_status);
+	bool known = process->exited && process->exit_status != MS_EXIT_UNKNOWN;
+	bool killed = known && WIFSIGNALED(process->exit_status);
 
 	json_put_bool(json, "exited", process->exited);
-	put_if(json, "exit_code", process->exited && !killed, WEXITSTATUS(process->exit_status));
+	put_if(json, "exit_code", known && !killed, WEXITSTATUS(process->exit_status));
 	put_if(json, "signal", killed, WTERMSIG(process->exit_status));
 }
 
-static void put_process(struct json *json, const struct summary *summary,
-			const struct process *process)
+/* What also makes sense of several processes. */
+static void put_totals(struct json *json, const struct summary *summary,
+		       const struct process *process)
 {
 	/* null if the operation was not captured */
 	static const struct {
@@ -222,14 +224,9 @@ static void put_process(struct json *json, const struct summary *summary,
 	};
 	size_t i;
 
-	json_open(json, '{');
-	json_put_u64(json, "pid", process->pid);
-	json_put_text(json, "comm", process->comm);
 	json_put_bool(json, "was_running", process->was_running);
 	json_put_bool(json, "entries_only", process->entries_only);
-	put_end(json, process);
 	put_spaces(json, process);
-	put_largest(json, summary, process);
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		json_name(json, members[i].name);
 		if (summary_captured(summary, members[i].op))
@@ -239,7 +236,6 @@ static void put_process(struct json *json, const struct summary *summary,
 	}
 	json_put_u64(json, "graph_launches", process->graph_launches);
 	put_failures(json, process);
-	put_views(json, process);
 	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
 	json_put_u64(json, "unknown_frees", process->unknown_frees);
 	json_put_u64(json, "unwatched_frees", process->unwatched_frees);
@@ -249,6 +245,33 @@ static void put_process(struct json *json, const struct summary *summary,
 	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
 	json_put_u64(json, "dropped_graph_nodes", process->dropped_nodes);
 	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
+}
+
+static void put_process(struct json *json, const struct summary *summary,
+			const struct process *process)
+{
+	json_open(json, '{');
+	json_put_u64(json, "pid", process->pid);
+	json_put_text(json, "comm", process->comm);
+	put_end(json, process);
+	put_totals(json, summary, process);
+	put_largest(json, summary, process);
+	put_views(json, process);
+	json_close(json, '}');
+}
+
+static void put_more(struct json *json, const struct summary *summary)
+{
+	const struct state *state = summary->state;
+
+	json_name(json, "more_processes");
+	if (!state->more_count) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "count", state->more_count);
+	put_totals(json, summary, state->more);
 	json_close(json, '}');
 }
 
@@ -302,4 +325,5 @@ void json_summary(struct json *json, const struct summary *summary)
 	for (i = 0; i < summary->state->processes_count; i++)
 		put_process(json, summary, summary->state->processes[i]);
 	json_close(json, ']');
+	put_more(json, summary);
 }

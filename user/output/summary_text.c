@@ -18,6 +18,7 @@ struct page {
 	const struct summary *summary;
 	bool exact;
 	bool lines; /* there was a line for each event */
+	bool sum;   /* what is said now is about several processes */
 };
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
@@ -40,6 +41,8 @@ static void append_title(const struct page *page, const struct process *process)
 	field_append_safe(out, process->comm, strlen(process->comm));
 	if (!process->exited)
 		string_append_text(out, "), still running\n");
+	else if (process->exit_status == MS_EXIT_UNKNOWN)
+		string_append_text(out, "), ended\n");
 	else if (WIFSIGNALED(process->exit_status))
 		string_append_format(out, "), killed by signal %d\n",
 				     WTERMSIG(process->exit_status));
@@ -64,8 +67,8 @@ static void append_spaces(const struct page *page, const struct process *process
 		if (!headed)
 			string_append_format(page->out, "  %-10s %15s %9s %15s %9s %15s %9s %9s\n",
 					     "SPACE", process->exited ? "LIVE AT EXIT" : "LIVE NOW",
-					     "BLOCKS", "PEAK", "ALLOCS", "ALLOCATED", "FREES",
-					     "IMPLICIT");
+					     "BLOCKS", page->sum ? "HIGHEST PEAK" : "PEAK",
+					     "ALLOCS", "ALLOCATED", "FREES", "IMPLICIT");
 		headed = true;
 		string_append_format(page->out, "  %-10s %15s %9s %15s %9llu %15s %9s %9s\n",
 				     probe_space_name(i),
@@ -155,6 +158,8 @@ static void append_kernel(const struct page *page, const struct kernel *kernel)
 	string_append_format(page->out, "  %18s  ", string_count(count, kernel->launches));
 	if (kernel->name)
 		field_append_safe(page->out, kernel->name, strlen(kernel->name));
+	else if (page->sum)
+		string_append_text(page->out, "functions whose names were not seen");
 	else
 		string_append_format(page->out, "function 0x%llx (its name was not seen)",
 				     (ull)kernel->handle);
@@ -267,9 +272,12 @@ static void append_notes(const struct page *page, const struct process *process)
 				   "  Calls were not followed to their ends (--no-return): whether"
 				   " they succeeded, and what is live, is not known.\n");
 	if (process->was_running)
-		string_append_text(page->out,
-				   "  It was running when tracing began: memory that it held"
-				   " already is not in the numbers above.\n");
+		string_append_text(
+			page->out,
+			page->sum ? "  Some were running when tracing began: memory that they"
+				    " held already is not in the numbers above.\n" :
+				    "  It was running when tracing began: memory that it held"
+				    " already is not in the numbers above.\n");
 }
 
 /* ---- the account of events ------------------------------------------------------------------- */
@@ -369,6 +377,25 @@ static void append_account(const struct page *page)
 				     (ull)summary->refused);
 }
 
+/* Those that are not listed one by one. */
+static void append_more(struct page *page)
+{
+	const struct state *state = page->summary->state;
+
+	if (!state->more_count)
+		return;
+	string_append_format(page->out,
+			     "\n%llu more processes, which ended earlier and held less\n",
+			     (ull)state->more_count);
+	page->sum = true;
+	append_spaces(page, state->more);
+	append_copies(page, state->more);
+	append_kernels(page, state->more);
+	append_failures(page, state->more);
+	append_notes(page, state->more);
+	page->sum = false;
+}
+
 void text_append_summary(struct string *out, const struct summary *summary,
 			 const struct text_options *options)
 {
@@ -389,5 +416,6 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_views(&page, process);
 		append_notes(&page, process);
 	}
+	append_more(&page);
 	append_account(&page);
 }

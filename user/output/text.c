@@ -153,7 +153,9 @@ static void append_exit(struct string *out, const struct event *event)
 {
 	uint32_t status = event->process->value;
 
-	if (WIFSIGNALED(status))
+	if (status == MS_EXIT_UNKNOWN)
+		string_append_text(out, "ended");
+	else if (WIFSIGNALED(status))
 		string_append_format(out, "killed by signal %d (%s)", WTERMSIG(status),
 				     strsignal(WTERMSIG(status)));
 	else

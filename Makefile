@@ -124,8 +124,8 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable calls flood residue reuse rows_driver rows_standin \
-	rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable calls flood residue reuse mapped \
+	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
 WORKLOAD_RUNTIMES := $(filter %/rows_runtime-shared %/rows_runtime-ptds %/rows_runtime-static \
@@ -139,6 +139,7 @@ $(WORKLOADS)/calls: tests/workloads/calls.c
 $(WORKLOADS)/flood: tests/workloads/flood.c
 $(WORKLOADS)/residue: tests/workloads/residue.c
 $(WORKLOADS)/reuse: tests/workloads/reuse.c
+$(WORKLOADS)/mapped: tests/workloads/mapped.c
 $(WORKLOADS)/rows_driver: $(wildcard tests/workloads/rows_driver*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c
@@ -192,7 +193,8 @@ demo:
 # ---- lint
 
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/check-layers tools/demo tools/terminal-picture \
+SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping \
+	tools/check-layers tools/demo tools/terminal-picture \
 	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
 	list-proc-versions)
 

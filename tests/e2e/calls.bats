@@ -42,6 +42,15 @@ five_times() {
 	done
 }
 
+@test "threads that end inside of a call" {
+	local without
+
+	for without in uprobe_single uprobe_session uprobe_session,uprobe_multi; do
+		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" die
+		five_times
+	done
+}
+
 # Attaching takes a few milliseconds, as little as a program without a GPU takes to initialise one.
 export SIMCUDA_DELAY=cuInit=500ms
 

@@ -183,8 +183,9 @@ shell_run() {
 
 # ---- process ids that are used again
 
+# To the child, whose pid is always the same.
 attachments() {
-	grep -c "attached to [0-9]* functions in process" trace.err
+	grep -c "attached to [0-9]* functions in process $(pgrep -P "$OTHER_PID")\$" trace.err
 }
 
 # Sees to it that the tool notices the end of a process, the birth of the next one with the same pid
@@ -202,7 +203,7 @@ reuse_while_stopped() {
 		echo start >&8
 		read -r -t 20 answer <&9
 		assert_equal "$answer" ready
-		attached=$(attachments)
+		attached=$(attachments || true)
 		kill -CONT "$TRACE_PID"
 		wait_for '[ $(attachments) -gt '"$attached"' ]'
 		kill -STOP "$TRACE_PID"
@@ -274,4 +275,132 @@ check_lives() {
 		fi
 		check_lives $mode
 	done
+}
+
+# ---- floods
+
+# A program that calls in 4 threads for so many seconds; it does not begin before it is continued.
+# Not one call can be missed: where its driver will be is known.
+stopped_flood() {
+	sh -c "kill -STOP \$\$; exec '$WORKLOADS/flood' 4 $1" > flood.out 2> flood.calls 3>&- &
+	FLOOD_PID=$!
+	wait_for 'grep -q "^State:.T" "/proc/$FLOOD_PID/status"'
+}
+
+# Starts the tool, with these arguments, on it.
+trace_flood() {
+	"$MEMSCOPE" trace $MASK -v -e all "$@" -p "$FLOOD_PID" 2> trace.err 3>&- &
+	TRACE_PID=$!
+	wait_for 'grep -q "debug: tracing" trace.err'
+}
+
+flood_wait() {
+	local code=0
+
+	wait "$FLOOD_PID" || code=$?
+	FLOOD_PID=
+	assert_equal "$code" 42
+	assert_equal "$(cat flood.out)" intact
+}
+
+# What the summary in a file says: seen, shown, filtered, lost.
+account_of() {
+	if grep -q '"type": *"summary"' <(tail -n 1 "$1"); then
+		tail -n 1 "$1" | jq -r '.events | [.seen, .shown, .filtered, .lost] | @tsv'
+	else
+		tail -n 1000 "$1" |
+			sed -n 's/^\([0-9]*\) events seen = \([0-9]*\) [a-z]* + \([0-9]*\) filtered + \([0-9]*\) lost.*/\1\t\2\t\3\t\4/p'
+	fi
+}
+
+# The account in file $1 adds up and is of as many calls as the program made; with lines for events,
+# there are as many as are said to be shown.
+check_account() {
+	local seen shown filtered lost
+
+	read -r seen shown filtered lost < <(account_of "$1")
+	assert_equal "$seen" "$(cat flood.calls)"
+	assert_equal "$((shown + filtered + lost))" "$seen"
+	[ "$shown" -gt 0 ]
+	report "$2: seen $seen, shown $shown, filtered $filtered, lost $lost"
+	case $2 in
+	text*) assert_equal "$(grep -cE "^[0-9:.]+ +$3(/[0-9]+)? +cu" "$1")" "$shown" ;;
+	json*) assert_equal "$(grep -c '"type": *"call"' "$1")" "$shown" ;;
+	esac
+}
+
+# $1: the mode's name, $2: for how many seconds the tool is stopped in the middle, then its options.
+flood_in_mode() {
+	local name=$1 stopped=$2 seconds pid
+
+	shift 2
+	seconds=$(times 30 2)
+	stopped_flood "$seconds"
+	pid=$FLOOD_PID
+	trace_flood -o out "$@"
+	kill -CONT "$FLOOD_PID"
+	if [ "$stopped" -gt 0 ]; then
+		sleep $((seconds / 3 + 1))
+		kill -STOP "$TRACE_PID"
+		sleep "$stopped"
+		kill -CONT "$TRACE_PID"
+	fi
+	flood_wait
+	trace_wait
+	check_account out "$name, stopped for $stopped s" "$pid"
+	rm out
+}
+
+@test "a flood in each mode, with the tool stopped in the middle: every call is accounted for" {
+	local stopped
+
+	for stopped in $(times "0 10" 1); do
+		flood_in_mode text "$stopped"
+		flood_in_mode json "$stopped" --json
+		flood_in_mode summary "$stopped" -c --json
+	done
+}
+
+@test "a flood of a program that is stopped and continued" {
+	stopped_flood "$(times 10 1)"
+	trace_flood -o out -c --json
+	for _ in $(seq "$(times 50 5)"); do
+		kill -CONT "$FLOOD_PID"
+		sleep 0.1
+		kill -STOP "$FLOOD_PID"
+		sleep 0.05
+	done
+	kill -CONT "$FLOOD_PID"
+	flood_wait
+	trace_wait
+	check_account out summary
+}
+
+@test "a flood that two instances see: each has the whole account" {
+	stopped_flood "$(times 10 1)"
+	"$MEMSCOPE" trace $MASK -v -c --json -e all -o other -p "$FLOOD_PID" 2> other.err 3>&- &
+	OTHER_PID=$!
+	wait_for 'grep -q "debug: tracing" other.err'
+	trace_flood -o out -c
+	kill -CONT "$FLOOD_PID"
+	flood_wait
+	trace_wait
+	wait "$OTHER_PID"
+	OTHER_PID=
+	check_account out summary
+	check_account other summary
+}
+
+# ---- libraries that are mapped later
+
+@test "a library from an unforeseeable place: once a call was seen, none is missed" {
+	local -a others=(0)
+
+	[ -z "${STRESS:-}" ] || others=(0 10 50)
+	"$ROOT/tools/bench/mapping" "$(times 200 20)" "${others[@]}" > table
+	while read -r line; do report "$line"; done < table
+	assert_equal "$(sed 1,2d table | wc -l)" ${#others[@]}
+	assert_equal "$(sed 1,2d table | awk -F'|' '{ print $8 + 0 }' | sort -u)" 0
+	# That any is seen, in the 150 ms that each run takes.
+	[ "$(sed 1,2d table | awk -F'|' '$9 < $3 / 2' | wc -l)" -eq ${#others[@]} ]
 }

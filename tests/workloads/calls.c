@@ -5,6 +5,8 @@
  * usage: calls [N]              allocates, copies and frees N times (default 5)
  *        calls thread PROGRAM   a thread that is not the first one executes PROGRAM
  *        calls jump             longjmp out of three calls, then calls as usual
+ *        calls die              threads that end inside of a call, half of them by the system call
+ *                               itself, then calls as usual
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "simcudart.h"
@@ -50,20 +53,59 @@ static void *execute(void *program)
 }
 
 static jmp_buf back;
+static void (*leave)(void);
 
 /* The program's own: a probe does not care which file a function is in. It never returns. */
 __attribute__((noinline, visibility("default"))) cudaError_t cudaDeviceSynchronize(void)
 {
+	leave();
+	return cudaSuccess;
+}
+
+static void leave_by_jump(void)
+{
 	longjmp(back, 1);
+}
+
+static void leave_by_pthread_exit(void)
+{
+	pthread_exit(NULL);
+}
+
+static void leave_by_exit(void)
+{
+	syscall(SYS_exit, 0);
 }
 
 static void jump(void)
 {
 	volatile int times;
 
+	leave = leave_by_jump;
 	for (times = 0; times < 3; times++)
 		if (!setjmp(back))
 			cudaDeviceSynchronize();
+	call(5);
+}
+
+static void *synchronize(void *unused)
+{
+	cudaDeviceSynchronize();
+	fprintf(stderr, "calls: it came back\n");
+	exit(1);
+	return unused;
+}
+
+static void die_inside(void)
+{
+	pthread_t thread;
+	int times;
+
+	for (times = 0; times < 10; times++) {
+		leave = times % 2 ? leave_by_exit : leave_by_pthread_exit;
+		if (pthread_create(&thread, NULL, synchronize, NULL) || pthread_join(thread, NULL))
+			die("a thread");
+	}
 	call(5);
 }
 
@@ -77,6 +119,8 @@ int main(int argc, char **argv)
 		pthread_join(thread, NULL);
 	} else if (argc == 2 && !strcmp(argv[1], "jump")) {
 		jump();
+	} else if (argc == 2 && !strcmp(argv[1], "die")) {
+		die_inside();
 	} else {
 		call(argc == 2 ? strtoul(argv[1], NULL, 0) : 5);
 	}

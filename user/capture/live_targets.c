@@ -102,16 +102,25 @@ static int attach_to_pid(struct live *live, pid_t pid)
 	return err;
 }
 
+/* Whether a followed child has the pid of a target that is gone. */
+static bool is_used_again(const struct live *live, const struct target *gone)
+{
+	struct proc_info info;
+
+	return live->options.follow && !proc_read(gone->pid, &info) &&
+	       info.start_ns != gone->start_ns;
+}
+
 static void forget(struct live *live, struct target *target, const int *status)
 {
 	struct ms_process exit = record_exit(target, status ? *status : (int)MS_EXIT_UNKNOWN);
-	bool noticed = target->exit_seen;
+	bool unnoticed = false;
 
-	/* Should it have died too early for the kernel side to notice, or the notice be lost. By now
-	 * the pid may be that of a followed child: if so, its record will add it again. */
-	if (!noticed)
-		noticed = programs_set_target(live->programs, target->pid, 0) == -ENOENT;
-	if ((status || !noticed) && !feed_launches(live, &exit.event))
+	/* The kernel side has removed it, unless it was added when it had died already. */
+	if (!is_used_again(live, target))
+		unnoticed =
+			!programs_set_target(live->programs, target->pid, 0) && !target->exit_seen;
+	if ((status || unnoticed) && !feed_launches(live, &exit.event))
 		live_feed(live, &exit, sizeof(exit));
 	targets_remove(&live->targets, target);
 }

@@ -2,27 +2,59 @@
 #include "capture/closer.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "capture/helper.h"
 
 struct closer {
 	struct helper helper;
+	int *fds; /* not handed over yet */
+	size_t count, capacity;
+	bool owes; /* the message that the helper is the only one to have what it was given */
 };
 
-/* A message is a byte, which says whether an answer is wanted. */
+static int keep(struct closer *closer, const int *fds, size_t count)
+{
+	int err = memory_grow(&closer->fds, &closer->capacity, closer->count + count,
+			      sizeof(*closer->fds));
+
+	if (err)
+		return err;
+	memcpy(closer->fds + closer->count, fds, count * sizeof(*fds));
+	closer->count += count;
+	return 0;
+}
+
+static void close_all(const int *fds, size_t count)
+{
+	while (count)
+		close(fds[--count]);
+}
+
+/*
+ * A message brings descriptors, or says that nobody else has those any more that came before: whoever
+ * closes the last copy is the one who waits. Its byte says whether an answer is wanted.
+ */
 static void serve(int fd)
 {
+	struct closer held = { 0 };
 	int fds[HELPER_FDS];
 	size_t count = HELPER_FDS;
 	char wanted;
 
 	for (; helper_receive(fd, &wanted, 1, fds, &count) > 0; count = HELPER_FDS) {
-		while (count)
-			close(fds[--count]);
+		if (count && keep(&held, fds, count))
+			close_all(fds, count);
+		if (count)
+			continue;
+		close_all(held.fds, held.count);
+		held.count = 0;
 		if (wanted)
-			helper_send(fd, &wanted, 1, NULL, 0);
+			helper_send(fd, &wanted, 1, NULL, 0, true);
 	}
 }
 
@@ -42,19 +74,38 @@ int closer_open(struct closer **result)
 	return 0;
 }
 
-void closer_add(struct closer *closer, const int *fds, size_t count)
+/* As many as there is room for, or all. */
+static void hand_over(struct closer *closer, bool wait)
 {
 	const char wanted = 0;
-	size_t i, part;
 
-	for (; count; count -= part, fds += part) {
-		part = count < HELPER_FDS ? count : HELPER_FDS;
-		/* Should that fail, the last copy is closed here. */
-		if (closer)
-			helper_send(closer->helper.fd, &wanted, 1, fds, part);
-		for (i = 0; i < part; i++)
-			close(fds[i]);
+	while (closer->count) {
+		size_t part = closer->count < HELPER_FDS ? closer->count : HELPER_FDS;
+		const int *fds = closer->fds + closer->count - part;
+
+		/* Should there be no helper any more, the last copy is closed here. */
+		if (helper_send(closer->helper.fd, &wanted, 1, fds, part, wait) == -EAGAIN)
+			return;
+		close_all(fds, part);
+		closer->count -= part;
+		closer->owes = true;
 	}
+	if (closer->owes)
+		closer->owes = helper_send(closer->helper.fd, &wanted, 1, NULL, 0, wait) == -EAGAIN;
+}
+
+void closer_add(struct closer *closer, const int *fds, size_t count)
+{
+	if (closer && !keep(closer, fds, count))
+		hand_over(closer, false);
+	else
+		close_all(fds, count);
+}
+
+void closer_flush(struct closer *closer)
+{
+	if (closer)
+		hand_over(closer, false);
 }
 
 void closer_wait(struct closer *closer)
@@ -62,7 +113,10 @@ void closer_wait(struct closer *closer)
 	char wanted = 1;
 	size_t none = 0;
 
-	if (closer && !helper_send(closer->helper.fd, &wanted, 1, NULL, 0))
+	if (!closer)
+		return;
+	hand_over(closer, true);
+	if (!helper_send(closer->helper.fd, &wanted, 1, NULL, 0, true))
 		helper_receive(closer->helper.fd, &wanted, 1, NULL, &none);
 }
 
@@ -70,7 +124,9 @@ void closer_close(struct closer *closer)
 {
 	if (!closer)
 		return;
+	hand_over(closer, true);
 	helper_end(&closer->helper);
+	free(closer->fds);
 	free(closer);
 }
 

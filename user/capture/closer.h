@@ -17,6 +17,9 @@ int closer_open(struct closer **closer);
 /* Takes the descriptors. `closer` may be NULL: then they are closed at once. */
 void closer_add(struct closer *closer, const int *fds, size_t count);
 
+/* Hands over what the helper had no room for when it was added. To be called now and then. */
+void closer_flush(struct closer *closer);
+
 /* Returns when all are closed. */
 void closer_wait(struct closer *closer);
 void closer_close(struct closer *closer);

@@ -90,7 +90,7 @@ union control {
 	char bytes[CMSG_SPACE(HELPER_FDS * sizeof(int))];
 };
 
-int helper_send(int fd, const void *message, size_t bytes, const int *fds, size_t count)
+int helper_send(int fd, const void *message, size_t bytes, const int *fds, size_t count, bool wait)
 {
 	struct iovec part = { (void *)message, bytes };
 	union control control = { 0 };
@@ -105,7 +105,7 @@ int helper_send(int fd, const void *message, size_t bytes, const int *fds, size_
 						   .cmsg_type = SCM_RIGHTS };
 		memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
 	}
-	while (sendmsg(fd, &header, MSG_NOSIGNAL) < 0)
+	while (sendmsg(fd, &header, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT)) < 0)
 		if (errno != EINTR)
 			return -errno;
 	return 0;

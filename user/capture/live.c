@@ -59,6 +59,7 @@ static void drain(struct live *live, uint64_t until_ns)
 		rings_drain(programs_rings(live->programs), RINGS_COUNT, until_ns, live_take, live);
 	uint64_t period_ns = drained ? DRAIN_NS : DRAIN_IDLE_NS;
 
+	closer_flush(live->targets.closer);
 	if (!live->err && live->options.flush)
 		live->err = live->options.flush(live->options.context);
 	/* Towards idle in steps, so that a pause between two bursts does not cost latency. */

@@ -234,9 +234,11 @@ check_lives() {
 			.[0].pid) as $pid |
 		reduce (.[] | select(.pid == $pid)) as $event ({ exits: 0, wrong: 0, seen: 0, sizes: [] };
 			if $event.type == "exit" then
-				.exits += 1 | .exits as $number | .seen += (.sizes | length) |
-				.wrong += ([$event.exit_code != $number % 200,
-					(.sizes[] | . != $number * 1024),
+				.exits += 1 | .seen += (.sizes | length) |
+				((.sizes[0] // 0) / 1024) as $number |
+				.wrong += ([(.sizes | length > 1),
+					($number > 0 and $event.exit_code != null and
+						$event.exit_code != $number % 200),
 					($event.live[] | .bytes != $number * 1024 or $number % 2 == 0)] |
 					map(select(.)) | length) |
 				.sizes = []

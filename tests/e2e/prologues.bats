@@ -215,6 +215,12 @@ go_puppet() {
 		function cuMemAlloc_v2
 		function cuMemFree_v2
 		function cuMemcpyHtoD_v2
+		.skip 200, 0x90
+		.byte 0xeb, 118 # to cuMemAllocManaged_inside
+		.skip 114, 0x90
+		function cuMemAllocManaged
+		function cuMemAllocHost_v2
+		jmp cuMemAllocHost_v2_inside
 		.type cuMemFree_v2_inside, @function
 		.skip 200000, 0x90
 		.type cold, @function
@@ -232,4 +238,6 @@ go_puppet() {
 	assert_equal "$(place cuMemAlloc_v2 | jq -c '[.begins, .with_result.at]')" '["endbr64",0]'
 	assert_equal "$(place cuMemFree_v2 | jq -c '[.begins, .entry_alone.at]')" '["endbr64",0]'
 	assert_equal "$(place cuMemcpyHtoD_v2 | jq -c '[.begins, .with_result.at]')" '["endbr64",4]'
+	assert_equal "$(place cuMemAllocManaged | jq -c '[.begins, .with_result.at]')" '["endbr64",0]'
+	assert_equal "$(place cuMemAllocHost_v2 | jq -c '[.begins, .with_result.at]')" '["endbr64",0]'
 }

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "elf_image.h"
 #include "symbols/elf_code.h"
 
 #define CODE_OFFSET 0x1000
@@ -24,7 +25,10 @@ struct image {
 static void image_init(struct image *image, const char *section)
 {
 	*image = (struct image){
-		.header = { .e_phoff = offsetof(struct image, segments),
+		.header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					 ELFDATA2LSB },
+			    .e_machine = ELF_IMAGE_MACHINE,
+			    .e_phoff = offsetof(struct image, segments),
 			    .e_phnum = 2,
 			    .e_phentsize = sizeof(Elf64_Phdr),
 			    .e_shoff = offsetof(struct image, sections),
@@ -37,7 +41,9 @@ static void image_init(struct image *image, const char *section)
 				.p_offset = CODE_OFFSET,
 				.p_filesz = 100 } },
 		.sections = { [1] = { .sh_name = 1 },
-			      [2] = { .sh_offset = offsetof(struct image, names) } },
+			      [2] = { .sh_type = SHT_STRTAB,
+				      .sh_offset = offsetof(struct image, names),
+				      .sh_size = sizeof(image->names) } },
 	};
 	strcpy(image->names + 1, section);
 }
@@ -130,6 +136,9 @@ static void test_damaged_files_are_refused(void **state)
 	image_init(&image, ".text");
 	image.header.e_phentsize = 1;
 	assert_int_equal(see_all(&image, 100, &seen), -EBADMSG);
+	image_init(&image, ".text");
+	image.header.e_machine = ELF_IMAGE_OTHER_MACHINE;
+	assert_int_equal(see_all(&image, 100, &seen), -ENOEXEC);
 }
 
 static bool is_go(const struct image *image)

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "symbols/prologue.h"
@@ -410,6 +411,44 @@ static void test_branches_are_found_wherever_they_begin(void **state)
 	assert_int_equal(branches.targets[2], 17);
 }
 
+struct far {
+	const uint8_t *code;
+	size_t count;
+	uint64_t sum; /* of places and targets */
+};
+
+static void note_far(size_t place, int64_t target, void *context)
+{
+	struct far *far = context;
+
+	if (far->code[place] >> 4 == 7 || far->code[place] >> 2 == 0xe0 >> 2 ||
+	    far->code[place] == 0xeb)
+		return; /* two bytes */
+	far->count++;
+	far->sum += place * 31 + (uint64_t)target;
+}
+
+static void test_far_branches_are_all_found_by_the_faster_way(void **state)
+{
+	uint8_t code[400];
+	size_t i, length, found = 0;
+
+	(void)state;
+	srand(7);
+	for (length = 0; length < sizeof(code); length++) {
+		struct far all = { .code = code }, far = { .code = code };
+
+		for (i = 0; i < sizeof(code); i++)
+			code[i] = rand() % 4 ? rand() : rand() % 2 ? 0xe8 + rand() % 2 : 0x0f;
+		prologue_find_branches(code, length, note_far, &all);
+		prologue_find_far_branches(code, length, note_far, &far);
+		assert_int_equal(far.count, all.count);
+		assert_int_equal(far.sum, all.sum);
+		found += far.count;
+	}
+	assert_true(found > 1000);
+}
+
 /* ---- the same code in memory ----------------------------------------------------------------- */
 
 #define ADDRESS 0x7f0000001000
@@ -523,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_other_changes_of_the_stack_pointer),
 		cmocka_unit_test(test_the_lowering_does_not_wrap_around),
 		cmocka_unit_test(test_branches_are_found_wherever_they_begin),
+		cmocka_unit_test(test_far_branches_are_all_found_by_the_faster_way),
 		cmocka_unit_test(test_uprobes_are_no_change),
 		cmocka_unit_test(test_hooks_are_changes),
 		cmocka_unit_test(test_unknown_instructions_are_compared_too),

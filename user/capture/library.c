@@ -78,12 +78,35 @@ static int add_function(const struct elf_function *function, void *context)
 
 /* ---- what jumps into them from elsewhere ----------------------------------------------------- */
 
+#define GRANULE_BYTES 64
+#define GRANULES 65536 /* a power of two */
+
+_Static_assert(PROLOGUE_REACH < GRANULE_BYTES,
+	       "a function and its point are in two granules at most");
+
 /* The points that are not their function's first byte, by place. */
 struct moved {
 	struct library_point **points;
 	size_t count;
 	uint64_t piece_offset; /* of the code that is being looked at */
+	/*
+	 * What bytes could be branches is a tenth of all; few of them lead to where a point is. Granules
+	 * of the file (modulo GRANULES) that have a part of a function up to its point.
+	 */
+	bool near[GRANULES];
 };
+
+static bool *granule_of(struct moved *moved, uint64_t place)
+{
+	return &moved->near[place / GRANULE_BYTES % GRANULES];
+}
+
+static void moved_add(struct moved *moved, struct library_point *point)
+{
+	moved->points[moved->count++] = point;
+	*granule_of(moved, point->file_offset) = true;
+	*granule_of(moved, point->file_offset + point->prologue.entry.offset) = true;
+}
 
 static int by_place(const void *a, const void *b)
 {
@@ -98,6 +121,8 @@ static void note_target(struct moved *moved, uint64_t place)
 	size_t low = 0, high = moved->count, middle;
 	struct library_point *point;
 
+	if (!*granule_of(moved, place))
+		return;
 	while (low < high) { /* the last function that begins before `place` */
 		middle = (low + high) / 2;
 		if (moved->points[middle]->file_offset < place)
@@ -126,12 +151,32 @@ static void note_branch(size_t place, int64_t target, void *context)
 	note_target(moved, moved->piece_offset + target);
 }
 
+/* Branches of two bytes around one of the points, as far as they are in the piece. */
+static void note_near(struct moved *moved, const struct library_point *point, const uint8_t *code,
+		      uint64_t piece_offset, size_t length)
+{
+	uint64_t begin = point->file_offset, end = begin + PROLOGUE_REACH + PROLOGUE_NEAR_BYTES;
+
+	begin = begin > PROLOGUE_NEAR_BYTES ? begin - PROLOGUE_NEAR_BYTES : 0;
+	if (begin < piece_offset)
+		begin = piece_offset;
+	if (end > piece_offset + length)
+		end = piece_offset + length;
+	if (begin >= end)
+		return;
+	moved->piece_offset = begin;
+	prologue_find_branches(code + (begin - piece_offset), end - begin, note_branch, moved);
+}
+
 static void note_piece(uint64_t file_offset, const uint8_t *code, size_t length, void *context)
 {
 	struct moved *moved = context;
+	size_t i;
 
 	moved->piece_offset = file_offset;
-	prologue_find_branches(code, length, note_branch, moved);
+	prologue_find_far_branches(code, length, note_branch, moved);
+	for (i = 0; i < moved->count; i++)
+		note_near(moved, moved->points[i], code, file_offset, length);
 }
 
 /*
@@ -140,22 +185,28 @@ static void note_piece(uint64_t file_offset, const uint8_t *code, size_t length,
  */
 static int distrust_targets(struct library *library, int fd)
 {
-	struct moved moved = { .points = calloc(library->points_count, sizeof(*moved.points)) };
+	struct moved *moved = calloc(1, sizeof(*moved));
 	size_t i;
-	int err;
+	int err = 0;
 
-	if (!moved.points)
+	if (moved)
+		moved->points = calloc(library->points_count, sizeof(*moved->points));
+	if (!moved || !moved->points) {
+		free(moved);
 		return -ENOMEM;
+	}
 	for (i = 0; i < library->points_count; i++)
 		if (library->points[i].prologue.entry.offset)
-			moved.points[moved.count++] = &library->points[i];
-	qsort(moved.points, moved.count, sizeof(*moved.points), by_place);
-	err = moved.count ? elf_each_function(fd, note_function, &moved, NULL) : 0;
-	if (!err && moved.count)
-		err = elf_code_each(fd, note_piece, &moved);
-	for (i = 0; err && i < moved.count; i++)
-		prologue_distrust(&moved.points[i]->prologue);
-	free(moved.points);
+			moved_add(moved, &library->points[i]);
+	qsort(moved->points, moved->count, sizeof(*moved->points), by_place);
+	if (moved->count)
+		err = elf_each_function(fd, note_function, moved, NULL);
+	if (!err && moved->count)
+		err = elf_code_each(fd, note_piece, moved);
+	for (i = 0; err && i < moved->count; i++)
+		prologue_distrust(&moved->points[i]->prologue);
+	free(moved->points);
+	free(moved);
 	return err == -ENOMEM ? err : 0;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine code of an ELF file, and who made it. Headers are read directly: that takes less than
- * a library, and nothing of the file but what is asked for. The file belongs to a traced program and
- * is not trusted; it is known to be 64-bit ELF for this machine (elf_each_function() has read it).
+ * The machine code of an ELF file, and who made it. The file belongs to a traced program and is not
+ * trusted.
  */
 #ifndef MEMSCOPE_SYMBOLS_ELF_CODE_H
 #define MEMSCOPE_SYMBOLS_ELF_CODE_H
@@ -17,7 +16,7 @@
 /*
  * Calls `visit` for all that is executable in the file, piece by piece; each piece begins with the
  * last ELF_CODE_OVERLAP bytes of the one before it. Returns 0, -EFBIG if there is more than
- * ELF_CODE_MAX_BYTES of it, -EBADMSG or -ENOMEM: then it was not all.
+ * ELF_CODE_MAX_BYTES of it, -ENOEXEC, -EBADMSG or -ENOMEM: then it was not all.
  */
 int elf_code_each(int fd,
 		  void (*visit)(uint64_t file_offset, const uint8_t *code, size_t length,

@@ -2,6 +2,9 @@
 #include "symbols/prologue.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
 
 /* ---- one instruction ------------------------------------------------------------------------- */
 
@@ -325,19 +328,56 @@ static inline int64_t branch_distance(const uint8_t *end, size_t length)
 	return distance;
 }
 
+static void visit_branch(const uint8_t *code, size_t length, size_t at,
+			 void (*visit)(size_t place, int64_t target, void *context), void *context)
+{
+	size_t bytes = branch_length(code + at, length - at);
+
+	if (bytes)
+		visit(at, (int64_t)(at + bytes) + branch_distance(code + at + bytes, bytes),
+		      context);
+}
+
 void prologue_find_branches(const uint8_t *code, size_t length,
 			    void (*visit)(size_t place, int64_t target, void *context),
 			    void *context)
 {
 	size_t i;
 
-	for (i = 0; i < length; i++) {
-		size_t bytes = branch_length(code + i, length - i);
+	for (i = 0; i < length; i++)
+		visit_branch(code, length, i, visit, context);
+}
 
-		if (bytes)
-			visit(i, (int64_t)(i + bytes) + branch_distance(code + i + bytes, bytes),
-			      context);
+/* Of 16 bytes, a bit for each with which a branch of 32 bits can begin: 0f, e8, e9. */
+static uint32_t far_candidates(const uint8_t *code)
+{
+#ifdef __x86_64__
+	__m128i bytes = _mm_loadu_si128((const __m128i *)code);
+	__m128i low_bit_off = _mm_and_si128(bytes, _mm_set1_epi8((char)0xfe));
+	__m128i found = _mm_or_si128(_mm_cmpeq_epi8(low_bit_off, _mm_set1_epi8((char)0xe8)),
+				     _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x0f)));
+
+	return _mm_movemask_epi8(found);
+#else
+	(void)code;
+	return 0xffff;
+#endif
+}
+
+void prologue_find_far_branches(const uint8_t *code, size_t length,
+				void (*visit)(size_t place, int64_t target, void *context),
+				void *context)
+{
+	size_t at = 0;
+
+	for (; length - at >= 16; at += 16) {
+		uint32_t candidates = far_candidates(code + at);
+
+		for (; candidates; candidates &= candidates - 1)
+			visit_branch(code, length, at + __builtin_ctz(candidates), visit, context);
 	}
+	for (; at < length; at++)
+		visit_branch(code, length, at, visit, context);
 }
 
 static void note_lowest(size_t place, int64_t target, void *context)

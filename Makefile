@@ -226,6 +226,18 @@ $(BUILD)/bench/bench: tools/bench/bench.c $(BUILD)/bench/reference.skel.h tools/
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_CFLAGS) -isystem $(BUILD)/bench -Itools/bench $(filter %.c %.o,$^) $(USER_LIBS) -o $@
 
+# The account alone needs neither root nor BPF.
+BENCH_LEDGER_LAYERS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard user/base/*.c user/model/*.c)) \
+	$(BUILD)/user/pipeline.o
+
+$(BUILD)/bench/ledger: tools/bench/ledger.c tools/bench/quantile.h $(BENCH_LEDGER_LAYERS)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) -Itools/bench $(filter %.c %.o,$^) -o $@
+
+bench-ledger: $(BUILD)/bench/ledger
+	$(Q)$<
+
 bench: memscope-bpf $(BUILD)/bench/bench $(BUILD)/bench/target $(BUILD)/simcuda/libcuda.so.1
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench/target ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1
 
@@ -271,7 +283,7 @@ install: memscope-bpf docs
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf
 
-.PHONY: all clean check check-deps check-unit check-fuzz check-e2e demo fuzz lint docs schema install bench stress
+.PHONY: all clean check check-deps check-unit check-fuzz check-e2e demo fuzz lint docs schema install bench stress bench-ledger
 .DELETE_ON_ERROR:
 .SECONDARY: $(UNIT_OBJECTS) $(FUZZ_OBJECTS)
 

@@ -47,7 +47,7 @@ static void assert_one_slot_each(const struct ledger *ledger)
 	size_t used = 0, i;
 
 	for (i = 0; i < ledger->slots_capacity; i++)
-		used += ledger->slots[i] != 0;
+		used += ledger->slots[i].position != 0;
 	assert_int_equal(used, ledger->count);
 	for (i = 0; i < ledger->count; i++)
 		assert_ptr_equal(ledger_find(ledger, ledger->entries[i].addr), &ledger->entries[i]);

@@ -52,6 +52,24 @@ static void test_one_step_can_be_large(void **state)
 	free(items);
 }
 
+/* Large enough for what the kernel is told of large arrays: it must be a hint and nothing else. */
+static void test_large_arrays_keep_their_items(void **state)
+{
+	enum { COUNT = 4 << 20 };
+	size_t capacity = 0, i;
+	uint32_t *items = NULL;
+
+	(void)state;
+	for (i = 0; i < COUNT; i++) {
+		assert_int_equal(memory_grow(&items, &capacity, i + 1, sizeof(*items)), 0);
+		items[i] = i;
+	}
+	for (i = 0; i < COUNT; i++)
+		if (items[i] != i)
+			fail_msg("item %zu is %u", i, items[i]);
+	free(items);
+}
+
 /* Sizes that do not fit into a size_t; none of them may reach realloc(). */
 static void test_overflow_changes_nothing(void **state)
 {
@@ -84,6 +102,7 @@ int main(void)
 		cmocka_unit_test(test_grows_by_doubling_and_keeps_the_items),
 		cmocka_unit_test(test_leaves_what_is_large_enough),
 		cmocka_unit_test(test_one_step_can_be_large),
+		cmocka_unit_test(test_large_arrays_keep_their_items),
 		cmocka_unit_test(test_overflow_changes_nothing),
 	};
 

@@ -2,10 +2,14 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define FIRST_CAPACITY 8
+#define LARGE_BYTES (4 << 20) /* a huge page lies in it, wherever it begins */
 
 int memory_grow(void *items, size_t *capacity, size_t needed, size_t item_bytes)
 {
@@ -26,5 +30,16 @@ int memory_grow(void *items, size_t *capacity, size_t needed, size_t item_bytes)
 		return -ENOMEM;
 	memcpy(items, &new, sizeof(new));
 	*capacity = grown;
+	memory_hint(new, bytes);
 	return 0;
+}
+
+void memory_hint(void *memory, size_t bytes)
+{
+	uintptr_t page = sysconf(_SC_PAGESIZE);
+	size_t before = -(uintptr_t)memory % page;
+
+	/* Refused, it changes nothing but the speed. */
+	if (bytes >= LARGE_BYTES)
+		madvise((char *)memory + before, (bytes - before) / page * page, MADV_HUGEPAGE);
 }

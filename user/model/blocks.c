@@ -2,6 +2,7 @@
 #include "model/blocks.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "model/graphs.h"
@@ -235,12 +236,12 @@ static void free_finish(struct process *process, enum ms_key key, struct allocat
  */
 static void pending_expire(struct process *process, uint32_t tid, enum ms_key key, uint64_t addr)
 {
-	struct change unused = { 0 };
 	size_t i = 0, own = 0;
 
 	while (i < process->pending_count) {
 		const struct pending_free *pending = &process->pending[i];
 		bool same = pending->key == key && pending->addr == addr;
+		struct change unused;
 		struct pending_free expired;
 
 		own += pending->tid == tid && !same;
@@ -250,6 +251,7 @@ static void pending_expire(struct process *process, uint32_t tid, enum ms_key ke
 		}
 		expired = *pending;
 		pending_remove(process, i);
+		memset(&unused, 0, sizeof(unused));
 		free_finish(process, expired.key, &expired.allocation, &unused);
 	}
 }

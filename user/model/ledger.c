@@ -17,28 +17,54 @@ void ledger_fini(struct ledger *ledger)
 	*ledger = (struct ledger){ 0 };
 }
 
-/* The slot of the address, or the free one where it would go. */
-static uint32_t *slot_of(const struct ledger *ledger, uint64_t addr)
+static uint32_t hash_of(uint64_t addr)
 {
-	size_t mask = ledger->slots_capacity - 1, i = map_hash(addr) & mask;
+	return map_hash(addr);
+}
 
-	while (ledger->slots[i] && ledger->entries[ledger->slots[i] - 1].addr != addr)
+/* The slot of the address, or the free one where it would go. */
+static struct ledger_slot *slot_of(const struct ledger *ledger, uint64_t addr)
+{
+	uint32_t hash = hash_of(addr);
+	size_t mask = ledger->slots_capacity - 1, i = hash & mask;
+
+	while (ledger->slots[i].position &&
+	       (ledger->slots[i].hash != hash ||
+		ledger->entries[ledger->slots[i].position - 1].addr != addr))
+		i = (i + 1) & mask;
+	return &ledger->slots[i];
+}
+
+/* The slot of the entry at that position, which has one. */
+static struct ledger_slot *slot_at(const struct ledger *ledger, size_t position)
+{
+	size_t mask = ledger->slots_capacity - 1;
+	size_t i = hash_of(ledger->entries[position].addr) & mask;
+
+	while (ledger->slots[i].position != position + 1)
 		i = (i + 1) & mask;
 	return &ledger->slots[i];
 }
 
 static int grow_slots(struct ledger *ledger)
 {
-	size_t capacity = ledger->slots_capacity ? ledger->slots_capacity * 2 : FIRST_SLOTS, i;
-	uint32_t *slots = calloc(capacity, sizeof(*slots));
+	size_t capacity = ledger->slots_capacity ? ledger->slots_capacity * 2 : FIRST_SLOTS, i, to;
+	struct ledger_slot *slots = calloc(capacity, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
+	memory_hint(slots, capacity * sizeof(*slots));
+	for (i = 0; i < ledger->slots_capacity; i++) {
+		if (!ledger->slots[i].position)
+			continue;
+		to = ledger->slots[i].hash & (capacity - 1);
+		while (slots[to].position)
+			to = (to + 1) & (capacity - 1);
+		slots[to] = ledger->slots[i];
+	}
 	free(ledger->slots);
 	ledger->slots = slots;
 	ledger->slots_capacity = capacity;
-	for (i = 0; i < ledger->count; i++)
-		*slot_of(ledger, ledger->entries[i].addr) = i + 1;
 	return 0;
 }
 
@@ -159,12 +185,12 @@ const struct allocation *ledger_first(const struct ledger *ledger, uint64_t addr
 
 struct allocation *ledger_find(const struct ledger *ledger, uint64_t addr)
 {
-	uint32_t slot;
+	uint32_t position;
 
 	if (!ledger->count)
 		return NULL;
-	slot = *slot_of(ledger, addr);
-	return slot ? &ledger->entries[slot - 1] : NULL;
+	position = slot_of(ledger, addr)->position;
+	return position ? &ledger->entries[position - 1] : NULL;
 }
 
 int ledger_insert(struct ledger *ledger, const struct allocation *allocation)
@@ -176,8 +202,11 @@ int ledger_insert(struct ledger *ledger, const struct allocation *allocation)
 		err = grow_slots(ledger);
 	if (err)
 		return err;
+	*slot_of(ledger, allocation->addr) = (struct ledger_slot){
+		.hash = hash_of(allocation->addr),
+		.position = ledger->count + 1,
+	};
 	ledger->entries[ledger->count++] = *allocation;
-	*slot_of(ledger, allocation->addr) = ledger->count;
 	starts_add(ledger, allocation);
 	return 0;
 }
@@ -187,38 +216,36 @@ static void free_slot(struct ledger *ledger, size_t hole)
 {
 	size_t mask = ledger->slots_capacity - 1, i;
 
-	for (i = (hole + 1) & mask; ledger->slots[i]; i = (i + 1) & mask) {
-		uint64_t addr = ledger->entries[ledger->slots[i] - 1].addr;
-		size_t home = map_hash(addr) & mask;
+	for (i = (hole + 1) & mask; ledger->slots[i].position; i = (i + 1) & mask) {
+		size_t home = ledger->slots[i].hash & mask;
 
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			ledger->slots[hole] = ledger->slots[i];
 			hole = i;
 		}
 	}
-	ledger->slots[hole] = 0;
+	ledger->slots[hole].position = 0;
 }
 
 bool ledger_remove(struct ledger *ledger, uint64_t addr, struct allocation *removed)
 {
-	uint32_t *slot, position;
+	struct ledger_slot *slot;
+	size_t position;
 
 	if (!ledger->count)
 		return false;
 	slot = slot_of(ledger, addr);
-	if (!*slot)
+	if (!slot->position)
 		return false;
-	position = *slot - 1;
+	position = slot->position - 1;
 	*removed = ledger->entries[position];
 	free_slot(ledger, slot - ledger->slots);
 	starts_remove(ledger, removed);
 
 	/* The last entry fills the place. */
 	if (position != ledger->count - 1) {
-		const struct allocation *last = &ledger->entries[ledger->count - 1];
-
-		*slot_of(ledger, last->addr) = position + 1;
-		ledger->entries[position] = *last;
+		slot_at(ledger, ledger->count - 1)->position = position + 1;
+		ledger->entries[position] = ledger->entries[ledger->count - 1];
 	}
 	ledger->count--;
 	return true;

@@ -110,7 +110,8 @@ export SIMCUDA_DELAY=cuInit=500ms
 @test "a signal ends the tool while it waits for a command that it no longer traces" {
 	local start code=0
 
-	"$MEMSCOPE" trace -q -c -d 0.3 -o /dev/null -- sleep 30 3>&- 8>&- 9<&- &
+	"$MEMSCOPE" trace -q -c -d 0.3 -o /dev/null -- sh -c 'echo $$ > command.pid; exec sleep 30' \
+		3>&- 8>&- 9<&- &
 	TRACE_PID=$!
 	sleep 1.5
 	start=$SECONDS
@@ -119,5 +120,5 @@ export SIMCUDA_DELAY=cuInit=500ms
 	TRACE_PID=
 	assert_equal "$code" 143
 	[ $((SECONDS - start)) -lt 10 ] || fail "took $((SECONDS - start)) s"
-	pkill -f '^sleep 30$' || true
+	kill "$(cat command.pid)" || true
 }

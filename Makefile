@@ -212,16 +212,28 @@ lint: $(BUILD)/bpf/memscope.skel.h
 
 BENCH_PROLOGUE := -O2 -fcf-protection=none -fno-shrink-wrap
 
-$(BUILD)/bench/target: tools/bench/target.c tools/bench/target.h
+$(BUILD)/bench/libtarget.so: tools/bench/target_api.c tools/bench/target_api.h
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(BENCH_PROLOGUE) $< -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(BENCH_PROLOGUE) -fPIC -shared $< -o $@
+
+$(BUILD)/bench/libinterposer.so: tools/bench/interposer.c tools/bench/target_api.h
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared $< -o $@
+
+$(BUILD)/bench/target: tools/bench/target.c tools/bench/target.h $(BUILD)/bench/libtarget.so
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 $(filter %.c %.so,$^) \
+		-Wl,-rpath,'$$ORIGIN' -o $@
 
 $(BUILD)/bench/reference.skel.h: tools/bench/reference.bpf.c vmlinux/$(ARCH)/vmlinux.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/bench/reference.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $(BUILD)/bench/reference.bpf.o > $@
 
-$(BUILD)/bench/bench: tools/bench/bench.c $(BUILD)/bench/reference.skel.h tools/bench/target.h \
+BENCH_SOURCES := $(addprefix tools/bench/,bench.c targets.c tool.c tracers.c peers.c calls.c attach.c \
+	consumer.c rates.c)
+
+$(BUILD)/bench/bench: $(BENCH_SOURCES) $(wildcard tools/bench/*.h) $(BUILD)/bench/reference.skel.h \
 		$(filter-out %/main.o,$(USER_OBJECTS))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_CFLAGS) -isystem $(BUILD)/bench -Itools/bench $(filter %.c %.o,$^) $(USER_LIBS) -o $@
@@ -238,8 +250,14 @@ $(BUILD)/bench/ledger: tools/bench/ledger.c tools/bench/quantile.h $(BENCH_LEDGE
 bench-ledger: $(BUILD)/bench/ledger
 	$(Q)$<
 
-bench: memscope-bpf $(BUILD)/bench/bench $(BUILD)/bench/target $(BUILD)/simcuda/libcuda.so.1
-	$(Q)$(BUILD)/bench/bench $(BUILD)/bench/target ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1
+BENCH_DEPS := memscope-bpf $(addprefix $(BUILD)/bench/,bench target libinterposer.so) \
+	$(BUILD)/simcuda/libcuda.so.1
+
+# ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
+# `tools/install-deps bench`; without it, rows are left out.
+bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger)
+	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
+		$(ROUNDS) $(if $(ROUNDS),$(TABLES))
 
 # ---- man pages, completion and the JSON Schema, made from the tables
 

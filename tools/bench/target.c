@@ -1,80 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The benchmark's target: functions that are called like CUDA's and do nothing, so that what is
- * measured is the tracing. Each begins with a push, as NVIDIA's do, but for three launches.
+ * The benchmark's target: calls what it is told to, and says how long that took.
  */
 #include "target.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#define API __attribute__((noinline, noclone, visibility("default")))
-
-/* A register that has to be saved makes a push the first instruction. */
-#define BEGIN_WITH_PUSH() asm volatile("" : : : "rbx", "memory")
-
-int cuLaunchKernel(void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-		   unsigned int block_x, unsigned int block_y, unsigned int block_z,
-		   unsigned int shared_bytes, void *stream, void **arguments, void **extra);
-__typeof__(cuLaunchKernel) cuLaunchKernel_ptsz, cuLaunchCooperativeKernel,
-	cuLaunchCooperativeKernel_ptsz;
-int cuMemAlloc_v2(uint64_t *address, size_t size_bytes);
-int cuMemFree_v2(uint64_t address);
-int bench_reference(void);
-
-API int bench_reference(void)
-{
-	BEGIN_WITH_PUSH();
-	return 0;
-}
-
-API int cuLaunchKernel(void *function, unsigned int grid_x, unsigned int grid_y,
-		       unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-		       unsigned int block_z, unsigned int shared_bytes, void *stream,
-		       void **arguments, void **extra)
-{
-	(void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y;
-	(void)block_z, (void)shared_bytes, (void)stream, (void)arguments, (void)extra;
-	BEGIN_WITH_PUSH();
-	return 0;
-}
-
-API int cuMemAlloc_v2(uint64_t *address, size_t size_bytes)
-{
-	static uint64_t next = 0x7f0000000000;
-
-	BEGIN_WITH_PUSH();
-	*address = next;
-	next += size_bytes;
-	return 0;
-}
-
-API int cuMemFree_v2(uint64_t address)
-{
-	(void)address;
-	BEGIN_WITH_PUSH();
-	return 0;
-}
-
-/* The same function with other beginnings; far from other code, which could seem to jump there. */
-#ifdef __x86_64__
-#define BEGIN_WITH(function, first, last) \
-	asm(".balign 256; .globl " function "; .type " function ", @function\n" function ":" \
-	    " " first "\npush %rbx; pop %rbx; xor %eax, %eax\n" last "\nret\n" \
-	    ".size " function ", . - " function "; .balign 256")
-#else
-#define BEGIN_WITH(function, first, last) \
-	asm(".globl " function "; .set " function ", cuLaunchKernel")
-#endif
-
-BEGIN_WITH("cuLaunchKernel_ptsz", "endbr64", "");
-BEGIN_WITH("cuLaunchCooperativeKernel", "sub $24, %rsp", "add $24, %rsp");
-BEGIN_WITH("cuLaunchCooperativeKernel_ptsz", "mov %rdi, %rax", "");
+#include "target_api.h"
 
 static uint64_t now_ns(void)
 {
@@ -112,9 +49,21 @@ static void call(enum bench_call what)
 		cuMemAlloc_v2(&address, 512);
 		cuMemFree_v2(address);
 		break;
+	case BENCH_RUNTIME_ALLOC:
+		cudaMalloc(&address, 512);
+		break;
 	default:
 		break;
 	}
+}
+
+/* Of this thread alone: the machine may be busy with others. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return used.tv_sec * 1000000000ull + used.tv_nsec;
 }
 
 static void run_batches(struct bench_order *order)
@@ -123,10 +72,10 @@ static void run_batches(struct bench_order *order)
 	int batch;
 
 	for (batch = 0; batch < BENCH_BATCHES; batch++) {
-		start = now_ns();
+		start = cpu_ns();
 		for (i = 0; i < order->calls; i++)
 			call(order->call);
-		order->ns[batch] = (double)(now_ns() - start) / order->calls;
+		order->ns[batch] = (double)(cpu_ns() - start) / order->calls;
 	}
 }
 
@@ -142,6 +91,28 @@ static void run_paced(struct bench_order *order)
 		order->made++;
 		next += order->pace_ns;
 	}
+	order->elapsed_ns = now_ns() - start;
+}
+
+/* Of the library's functions, whatever else may have been preloaded. */
+static void tell_places(struct bench_order *order, const char *path)
+{
+	static const char *const names[BENCH_CALLS] = {
+		[BENCH_REF] = "bench_reference",
+		[BENCH_LAUNCH] = "cuLaunchKernel",
+		[BENCH_LAUNCH_ENDBR] = "cuLaunchKernel_ptsz",
+		[BENCH_LAUNCH_SUB] = "cuLaunchCooperativeKernel",
+		[BENCH_LAUNCH_MOV] = "cuLaunchCooperativeKernel_ptsz",
+		[BENCH_ALLOC] = "cuMemAlloc_v2",
+		[BENCH_ALLOC_FREE] = "cuMemAlloc_v2",
+		[BENCH_RUNTIME_ALLOC] = "cudaMalloc",
+	};
+	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+	int i;
+
+	for (i = 0; library && i < BENCH_CALLS; i++)
+		if (names[i])
+			order->places[i] = (uintptr_t)dlsym(library, names[i]);
 }
 
 int main(int argc, char **argv)
@@ -149,13 +120,14 @@ int main(int argc, char **argv)
 	struct bench_order *order;
 	uint32_t seen = 0;
 
-	order = argc == 2 ? mmap(NULL, sizeof(*order), PROT_READ | PROT_WRITE, MAP_SHARED,
+	order = argc == 3 ? mmap(NULL, sizeof(*order), PROT_READ | PROT_WRITE, MAP_SHARED,
 				 atoi(argv[1]), 0) :
 			    MAP_FAILED;
 	if (order == MAP_FAILED) {
 		fprintf(stderr, "target: to be started by the benchmark\n");
 		return 2;
 	}
+	tell_places(order, argv[2]);
 	for (;;) {
 		while (atomic_load(&order->sequence) == seen)
 			usleep(500);

@@ -16,8 +16,10 @@ enum bench_call {
 	BENCH_LAUNCH_MOV,
 	BENCH_ALLOC,
 	BENCH_ALLOC_FREE,
+	BENCH_RUNTIME_ALLOC,
 	BENCH_IDLE,
-	BENCH_EXIT
+	BENCH_EXIT,
+	BENCH_CALLS,
 };
 
 #define BENCH_BATCHES 7
@@ -26,11 +28,13 @@ struct bench_order {
 	_Atomic uint32_t sequence; /* raised by the benchmark: a new order */
 	_Atomic uint32_t done;     /* = sequence: carried out */
 	enum bench_call call;
-	uint64_t calls;           /* per batch */
-	uint64_t pace_ns;         /* one call every so many; 0: as fast as possible */
-	uint64_t duration_ns;     /* if paced: for how long */
-	double ns[BENCH_BATCHES]; /* result: per call */
-	uint64_t made;            /* result: calls, if paced */
+	uint64_t calls;               /* per batch */
+	uint64_t pace_ns;             /* one call every so many; 0: as fast as possible */
+	uint64_t duration_ns;         /* if paced: for how long */
+	double ns[BENCH_BATCHES];     /* result: CPU time per call */
+	uint64_t made;                /* result: calls, if paced ... */
+	uint64_t elapsed_ns;          /* ... and how long they took */
+	uint64_t places[BENCH_CALLS]; /* result: where in the target the functions begin */
 };
 
 #endif /* MEMSCOPE_BENCH_TARGET_H */

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define MODE_WORDS 8
+#define RING_BYTES (16 << 20)
+
+const struct library *tool_library(struct bench *bench, const char *path)
+{
+	const struct library *library;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		bench_die(path, errno);
+	err = library_load(&bench->cache, fd, path, &library);
+	if (err)
+		bench_die(path, err);
+	close(fd);
+	return library;
+}
+
+void tool_attach(struct bench *bench, struct tool *tool, const char *path,
+		 const struct programs_options *options)
+{
+	struct programs_options sized = *options;
+	int err;
+
+	sized.ring_bytes[RING_CRITICAL] = sized.ring_bytes[RING_BULK] = RING_BYTES;
+	err = programs_open(&tool->programs, &sized);
+	if (err)
+		bench_die("loading the BPF programs", err);
+	err = attachment_open(&tool->attachment, tool->programs, path, tool_library(bench, path),
+			      bench->targets[TARGET_FIRST].pid);
+	if (err)
+		bench_die("attaching", err);
+}
+
+void tool_detach(struct tool *tool)
+{
+	attachment_close(&tool->attachment, NULL);
+	programs_close(tool->programs);
+}
+
+/* ---- as a command ---------------------------------------------------------------------------- */
+
+pid_t tool_start(struct bench *bench, const char *const *mode, size_t targets)
+{
+	const char *words[MODE_WORDS + 6] = { "memscope-bpf", "trace", "-q" };
+	size_t count = 3, i;
+	char pids[32];
+	pid_t tool;
+
+	for (i = 0; mode[i] && i < MODE_WORDS; i++)
+		words[count++] = mode[i];
+	snprintf(pids, sizeof(pids), targets > 1 ? "%d,%d" : "%d", bench->targets[TARGET_FIRST].pid,
+		 bench->targets[TARGET_SECOND].pid);
+	words[count++] = "-p";
+	words[count] = pids;
+	for (i = 0; i < targets; i++)
+		target_await_peace(&bench->targets[i], BENCH_LAUNCH);
+	tool = fork();
+	if (tool == 0) {
+		if (!freopen(bench->errors_path, "w", stderr))
+			_exit(127);
+		execv(bench->memscope_path, (char *const *)words);
+		_exit(127);
+	}
+	for (i = 0; i < targets; i++)
+		while (!target_has_probe(&bench->targets[i], BENCH_LAUNCH)) {
+			if (waitpid(tool, NULL, WNOHANG) != 0)
+				bench_die("memscope-bpf trace failed (trace.err says why)", EIO);
+			usleep(10000);
+		}
+	return tool;
+}
+
+int tool_end(pid_t tool)
+{
+	int status;
+
+	kill(tool, SIGINT);
+	if (waitpid(tool, &status, 0) != tool)
+		bench_die("memscope-bpf trace failed (trace.err says why)", errno);
+	return status;
+}
+
+uint64_t tool_cpu_ns(pid_t tool)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(tool, &clock) || clock_gettime(clock, &used))
+		bench_die("memscope-bpf trace failed (trace.err says why)", ESRCH);
+	return used.tv_sec * 1000000000ull + used.tv_nsec;
+}

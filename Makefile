@@ -180,7 +180,7 @@ check check-fuzz demo: export BUILD := $(BUILD)
 
 check:
 	$(Q)tools/install-deps test
-	$(Q)$(MAKE) --no-print-directory lint check-deps
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) lint check-deps
 	$(Q)tests/run $(UNIT_TESTS) tests/fuzz/replay $(E2E_TESTS)
 
 check-deps: memscope-bpf docs $(UNIT_TESTS) $(FUZZ_TARGETS) $(E2E_DEPS)

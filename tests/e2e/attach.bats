@@ -124,6 +124,29 @@ load helpers
 	grep -q "LARGEST LIVE" out.txt
 }
 
+# Attaching to the first library takes longer than the program lives, and then there are ten more
+# mappings to look at, of a process that is gone.
+@test "a target whose end is noticed by what it mapped ends the trace, too" {
+	local i
+
+	cp "$BUILT/simcuda/libcuda.so.1" odd.so
+	for ((i = 0; i < 6; i++)); do
+		rm -f puppet.in puppet.out
+		puppet_start
+		trace_start -p "$PUPPET_PID"
+		{
+			echo map odd.so
+			yes map /bin/true | head
+			echo exit
+		} >&8
+		exec 8>&-
+		wait "$PUPPET_PID" || true
+		PUPPET_PID=
+		wait_for '! kill -0 "$TRACE_PID"' || fail "still running"
+		trace_wait
+	done
+}
+
 @test "children are followed with -f, and not without it" {
 	puppet_start
 	puppet load

@@ -34,7 +34,7 @@ int live_feed(struct live *live, void *record, size_t length)
 	return live->err;
 }
 
-void live_end(struct live *live)
+static void end(struct live *live)
 {
 	if (!live->stopping)
 		live->end_ns = clock_monotonic_ns();
@@ -89,7 +89,7 @@ static void handle_signal(struct live *live)
 			kill(live->spawn.pid, info.ssi_signo);
 		return;
 	}
-	live_end(live);
+	end(live);
 }
 
 static void handle_exit(struct live *live, pid_t pid)
@@ -135,7 +135,7 @@ static void handle(struct live *live, uint64_t data)
 			live_search(live);
 		break;
 	case SOURCE_END:
-		live_end(live);
+		end(live);
 		break;
 	case SOURCE_EXIT:
 		handle_exit(live, data >> 32);
@@ -166,6 +166,9 @@ int live_run(struct live *live)
 			return -errno;
 		for (i = 0; i < count && !live->err; i++)
 			handle(live, events[i].data.u64);
+		/* Whatever it was that noticed the end of the last one. */
+		if (!live->targets.count && !scope_is_open(&live->options.scope))
+			end(live);
 	}
 	return live->err;
 }
@@ -177,7 +180,7 @@ uint64_t live_end_ns(const struct live *live)
 
 int live_stop(struct live *live)
 {
-	live_end(live);
+	end(live);
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);

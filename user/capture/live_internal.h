@@ -51,7 +51,6 @@ struct live {
 int live_watch(struct live *live, int fd, enum source source, pid_t pid);
 int live_feed(struct live *live, void *record, size_t length);
 void live_drain(struct live *live);
-void live_end(struct live *live);
 
 /* live_targets.c. Each returns 0, or -errno, logged. */
 int live_open_targets(struct live *live);

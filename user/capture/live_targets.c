@@ -147,12 +147,6 @@ static struct target *living_now(struct live *live, pid_t pid)
 	return living(live, pid);
 }
 
-static void end_without_targets(struct live *live)
-{
-	if (!live->targets.count && !scope_is_open(&live->options.scope))
-		live_end(live);
-}
-
 void live_forget(struct live *live, pid_t pid, const int *status)
 {
 	struct target *target = targets_find(&live->targets, pid);
@@ -160,7 +154,6 @@ void live_forget(struct live *live, pid_t pid, const int *status)
 	/* It may have been noticed before, and the pid be another one's. */
 	if (target && target_is_gone(target))
 		forget(live, target, status);
-	end_without_targets(live);
 }
 
 /*
@@ -190,10 +183,8 @@ static void process_changed(struct live *live, const struct ms_process *process)
 
 	if (live->stopping)
 		return;
-	if (process->event.type == MS_TYPE_FORK) {
+	if (process->event.type == MS_TYPE_FORK)
 		follow_child(live, process->child_pid, process->child_start_ns);
-		end_without_targets(live);
-	}
 	if (!target || target->start_ns != process->event.start_ns)
 		return;
 	if (process->event.type == MS_TYPE_EXIT)

@@ -305,7 +305,8 @@ struct ms_launches {
 
 /*
  * What equal launches have in common. A handle can come to mean another function: then a new epoch
- * begins, and launches of before and after are told apart. Epochs are common to all processes.
+ * begins, for all processes, and launches of before and after are told apart; likewise when a process
+ * executes another program.
  */
 struct ms_launch_key {
 	__u64 start_ns;
@@ -313,12 +314,13 @@ struct ms_launch_key {
 	__u64 src;
 	__u32 pid;
 	__u32 epoch;
+	__u32 program; /* as in struct ms_process */
 	__s32 result;
 	__u16 row;
 	__u16 driver_row;
 	__u16 known;
 	__u8 flags;
-	__u8 reserved[5]; /* 0 */
+	__u8 reserved; /* 0 */
 };
 
 /*
@@ -360,8 +362,11 @@ enum ms_attach_flags {
 struct ms_process {
 	struct ms_event event;
 	__u64 child_start_ns; /* fork: of the child */
-	__u32 child_pid;      /* fork */
-	__u32 value;          /* exit: the status as wait(2) gives it, or MS_EXIT_UNKNOWN;
+	union {
+		__u32 child_pid; /* fork */
+		__u32 program;   /* exec: counts up with each that the process executes */
+	};
+	__u32 value; /* exit: the status as wait(2) gives it, or MS_EXIT_UNKNOWN;
 			       * attach: the flags; exec: 1
 			       * if another thread than the first one did it */
 	char comm[MS_COMM_BYTES];

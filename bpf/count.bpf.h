@@ -32,6 +32,7 @@ static __always_inline bool launch_count(const struct ms_call *call)
 		.src = call->src,
 		.pid = call->event.pid,
 		.epoch = call->event.epoch,
+		.program = bpf_get_current_task_btf()->self_exec_id,
 		.result = call->result,
 		.row = call->row,
 		.driver_row = call->driver_row,
@@ -43,6 +44,7 @@ static __always_inline bool launch_count(const struct ms_call *call)
 	if (!count) {
 		handle_launched(call, call->addr);
 		handle_launched(call, call->src);
+		__sync_fetch_and_add(&launch_keys, 1);
 		bpf_map_update_elem(&ms_launch_counts, &key, &none, BPF_NOEXIST);
 		count = bpf_map_lookup_elem(&ms_launch_counts, &key);
 	}
@@ -51,12 +53,6 @@ static __always_inline bool launch_count(const struct ms_call *call)
 	__sync_fetch_and_add(count, 1);
 	count_seen(MS_OP_LAUNCH);
 	return true;
-}
-
-/* Handles mean something else from now on. Returns the number of the new epoch. */
-static __always_inline __u32 epoch_begin(void)
-{
-	return __sync_fetch_and_add(&epoch, 1) + 1;
 }
 
 #define MS_NAME_WORDS (MS_NAME_BYTES / 8)
@@ -91,7 +87,7 @@ static __always_inline void epoch_note(struct ms_name *name)
 	if (before && *before == meaning)
 		return;
 	if (before)
-		name->event.epoch = epoch_begin();
+		name->event.epoch = __sync_fetch_and_add(&epoch, 1) + 1;
 	bpf_map_update_elem(&ms_named, &key, &meaning, BPF_ANY);
 }
 

@@ -16,6 +16,9 @@ __u32 stopped = 0;
 /* See struct ms_launch_key. */
 __u32 epoch = 0;
 
+/* How often a launch was counted that was not like any before. */
+__u64 launch_keys = 0;
+
 /* clang-format off */
 enum ms_row {
 #define MS_ROW(layer, function, ...) MS_ROW_##function,

@@ -33,8 +33,7 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_pid
 		return;
 	bpf_task_storage_delete(&ms_threads, task);
 	record.value = (__u32)old_pid != (__u32)task->pid;
-	if (settings.count_launches)
-		epoch_begin();
+	record.program = task->self_exec_id;
 	process_report(MS_TYPE_EXEC, task, &record);
 }
 

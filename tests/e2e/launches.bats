@@ -51,6 +51,21 @@ assert_account() {
 	assert_account
 }
 
+@test "what is over takes no room: handles renamed, programs executed" {
+	# 21,000 names of eight handles, in turn: more than there is room for.
+	trace -q -c --json -o counted.jsonl -- "$WORKLOADS/launches" renamed 24000 > out
+	[ "$(awk '/^reused/ { print $2 }' out)" -gt 20000 ]
+	diff <(awk '!/^reused/ && $1 { n[$2] += $1 } END { for (k in n) print n[k], k }' out | sort) \
+		<(kernels)
+	assert_equal "$(counted .cost.highest_bulk_bytes)" 0
+	assert_account
+	# 100 kernels and 200 executions.
+	trace -q -c -f --json -o counted.jsonl -- "$WORKLOADS/launches" among 200 > out
+	diff <(sort out) <(kernels)
+	assert_equal "$(counted .cost.highest_bulk_bytes)" 0
+	assert_account
+}
+
 @test "-c has the numbers of the summary with events, function by function" {
 	local program numbers='.processes[0] | .launches, .graph_launches,
 		([.kernels[] | [.kernel, .launches]] | sort), (.failures | sort)'

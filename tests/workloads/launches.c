@@ -7,16 +7,21 @@
  *
  * usage: launches ROUNDS [again]   "again": afterwards, the process executes itself once more
  *        launches many KERNELS     launches each of so many kernels twice
+ *        launches among TIMES      launches each of 100 kernels, between other programs' executions
+ *        launches renamed ROUNDS   as above, with a pause after every 4000 rounds
  */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "simcuda.h"
 
+#define ROUND_NAMES 1000
+#define PAUSE_ROUNDS 4000
 #define REFUSED 7 /* launches of something that is no kernel */
 
 static const char image[] = "\177ELF"; /* any name is in it */
@@ -53,10 +58,10 @@ static void *steady(void *unused)
 	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
 	check(cuModuleLoadData(&module, image), "cuModuleLoadData");
 	function = function_of(module, "steady");
-	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+	do {
 		check(launch(function), "cuLaunchKernel");
 		launched++;
-	}
+	} while (!__atomic_load_n(&over, __ATOMIC_RELAXED));
 	printf("%lu steady\n", launched);
 	return unused;
 }
@@ -72,6 +77,7 @@ static bool run_round(int number, int kept)
 	size_t i;
 	int n;
 
+	number %= ROUND_NAMES;
 	snprintf(name, sizeof(name), "round_%d", number);
 	check(cuModuleLoadData(&module, image), "cuModuleLoadData");
 	function = function_of(module, name);
@@ -89,6 +95,51 @@ static bool run_round(int number, int kept)
 	if (seen_count < sizeof(seen) / sizeof(*seen))
 		seen[seen_count++] = function;
 	return false;
+}
+
+static int renamed(int rounds)
+{
+	int number, reused = 0;
+
+	for (number = 1; number <= rounds; number++) {
+		reused += run_round(number % 8, 0);
+		if (number % PAUSE_ROUNDS == 0)
+			usleep(1200000);
+	}
+	printf("reused %d\n", reused);
+	return 0;
+}
+
+static void execute_another(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static int among(int times)
+{
+	CUfunction functions[100];
+	CUmodule module;
+	char name[32];
+	int i, n;
+
+	check(cuModuleLoadData(&module, image), "cuModuleLoadData");
+	for (i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "kernel_%d", i);
+		functions[i] = function_of(module, name);
+		printf("%d %s\n", times, name);
+	}
+	for (n = 0; n < times; n++) {
+		execute_another();
+		for (i = 0; i < 100; i++)
+			check(launch(functions[i]), "cuLaunchKernel");
+	}
+	return 0;
 }
 
 static int many(int kernels)
@@ -119,8 +170,12 @@ int main(int argc, char **argv)
 	check(cuCtxCreate_v2(&context, 0, 0), "cuCtxCreate_v2");
 	if (argc > 2 && !strcmp(argv[1], "many"))
 		return many(atoi(argv[2]));
+	if (argc > 2 && !strcmp(argv[1], "among"))
+		return among(atoi(argv[2]));
+	if (argc > 2 && !strcmp(argv[1], "renamed"))
+		return renamed(atoi(argv[2]));
 	if (rounds < 1) {
-		fprintf(stderr, "usage: launches ROUNDS [again] | many KERNELS\n");
+		fprintf(stderr, "usage: launches ROUNDS [again] | {many|among|renamed} NUMBER\n");
 		return 2;
 	}
 	if (pthread_create(&thread, NULL, steady, NULL))

@@ -10,35 +10,49 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 
 #define BATCH 512 /* more than one bucket of the map ever holds */
 
-/* How many launches of one key have been fed. */
+/*
+ * A thread can have chosen its key and not yet added to the count when a new epoch begins. No BPF
+ * program is kept from running for so long between two of its instructions.
+ */
+#define SETTLED_NS 1000000000ull
+
+/* How many launches of one key that has been seen have been fed. */
 struct fed {
 	struct ms_launch_key key;
 	uint64_t count;
+	uint64_t since_ns; /* when that was last found to be more than before */
+	uint64_t read;     /* how many there were when the map was last looked at */
+	struct fed *next;  /* of those that were not fed then */
 };
 
 struct launch_counts {
 	int map_fd;
 	int cpus;
-	uint32_t epoch; /* everything before it has been fed once */
-	void *fed;      /* tsearch() tree of struct fed */
+	const __u64 *keys_new;
+	uint64_t keys_known;  /* `*keys_new` before the last look at the map */
+	uint64_t read_ns;     /* when that was */
+	struct fed *waiting;  /* read then, but of an epoch that had yet to begin */
+	uint32_t epoch;       /* everything before it has been fed once */
+	void *fed;            /* tsearch() tree of struct fed */
+	struct map processes; /* process_key() -> how many of `fed` are of it */
 	struct ms_launch_key keys[BATCH];
 	uint64_t values[]; /* BATCH times `cpus` */
 };
 
-/* One look at the map, and what it is for. */
+/* One look at the map, and what is to be fed. */
 struct pass {
 	struct launch_counts *counts;
-	uint32_t end_epoch;            /* only launches before it ... */
-	const struct ms_event *exited; /* ... or all of this process, which are forgotten then */
-	bool all;
+	const struct ms_event *event; /* NULL: everything */
+	uint64_t now_ns;
 	launch_counts_feed feed;
 	void *context;
 };
 
-int launch_counts_open(struct launch_counts **result, int map_fd)
+int launch_counts_open(struct launch_counts **result, int map_fd, const __u64 *keys)
 {
 	int cpus = libbpf_num_possible_cpus();
 	struct launch_counts *counts;
@@ -49,6 +63,7 @@ int launch_counts_open(struct launch_counts **result, int map_fd)
 	if (!counts)
 		return -ENOMEM;
 	counts->map_fd = map_fd;
+	counts->keys_new = keys;
 	counts->cpus = cpus;
 	*result = counts;
 	return 0;
@@ -59,16 +74,36 @@ void launch_counts_close(struct launch_counts *counts)
 	if (!counts)
 		return;
 	tdestroy(counts->fed, free);
+	map_fini(&counts->processes);
 	free(counts);
 }
 
 /* ---- what has been fed ----------------------------------------------------------------------- */
+
+/* Two processes that share it only cause a look at the map that is not needed. */
+static uint64_t process_key(uint32_t pid, uint64_t start_ns)
+{
+	return start_ns ^ (uint64_t)pid << 32;
+}
 
 static int by_key(const void *a, const void *b)
 {
 	const struct fed *x = a, *y = b;
 
 	return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+static int count_process(struct launch_counts *counts, const struct ms_launch_key *key, int more)
+{
+	uint64_t process = process_key(key->pid, key->start_ns);
+	uint64_t *count = map_get(&counts->processes, process);
+
+	if (!count)
+		return map_set(&counts->processes, process, more);
+	*count += more;
+	if (!*count)
+		map_remove(&counts->processes, process);
+	return 0;
 }
 
 /* Returns NULL if there is no memory. */
@@ -80,23 +115,30 @@ static struct fed *fed_get(struct launch_counts *counts, const struct ms_launch_
 		return NULL;
 	fed->key = *key;
 	found = tsearch(fed, &counts->fed, by_key);
-	if (!found || *found != fed)
-		free(fed);
+	if (found && *found == fed && !count_process(counts, key, 1))
+		return fed;
+	if (found && *found == fed) {
+		tdelete(fed, &counts->fed, by_key);
+		found = NULL;
+	}
+	free(fed);
 	return found ? *found : NULL;
 }
 
 static void fed_forget(struct launch_counts *counts, struct fed *fed)
 {
+	count_process(counts, &fed->key, -1);
 	tdelete(fed, &counts->fed, by_key);
 	free(fed);
 }
 
 /* ---- reading the map ------------------------------------------------------------------------- */
 
-static struct ms_launches launches_of(const struct ms_launch_key *key, uint64_t count)
+static struct ms_launches launches_of(const struct ms_launch_key *key, uint64_t now_ns,
+				      uint64_t count)
 {
 	return (struct ms_launches){
-		.call = { .event = { .ts_ns = clock_monotonic_ns(),
+		.call = { .event = { .ts_ns = now_ns,
 				     .start_ns = key->start_ns,
 				     .pid = key->pid,
 				     .tid = key->pid,
@@ -114,32 +156,75 @@ static struct ms_launches launches_of(const struct ms_launch_key *key, uint64_t 
 	};
 }
 
-static bool is_of(const struct ms_launch_key *key, const struct ms_event *event)
+static bool is_older(uint32_t number, uint32_t other)
 {
-	return event && key->pid == event->pid && key->start_ns == event->start_ns;
+	return (int32_t)(number - other) < 0;
+}
+
+/* Nothing of the program runs any more: nobody adds to the count. */
+static bool is_over(const struct ms_launch_key *key, const struct ms_event *event)
+{
+	if (!event || key->pid != event->pid || key->start_ns != event->start_ns)
+		return false;
+	return event->type == MS_TYPE_EXIT ||
+	       (event->type == MS_TYPE_EXEC &&
+		is_older(key->program, ((const struct ms_process *)event)->program));
+}
+
+static int feed_read(const struct pass *pass, struct fed *fed)
+{
+	struct ms_launches launches;
+
+	if (fed->read == fed->count)
+		return 0;
+	launches = launches_of(&fed->key, pass->now_ns, fed->read - fed->count);
+	fed->count = fed->read;
+	fed->since_ns = pass->now_ns;
+	return pass->feed(pass->context, &launches, sizeof(launches));
+}
+
+static void wait_for_epoch(struct launch_counts *counts, struct fed *fed)
+{
+	fed->next = counts->waiting;
+	counts->waiting = fed;
 }
 
 static int feed_key(const struct pass *pass, const struct ms_launch_key *key, uint64_t count)
 {
-	bool exited = is_of(key, pass->exited);
-	struct ms_launches launches;
-	struct fed *fed;
-	int err = 0;
+	bool over = is_over(key, pass->event), before = is_older(key->epoch, pass->counts->epoch);
+	struct fed *fed = fed_get(pass->counts, key);
+	int err;
 
-	if (!pass->all && !exited && (int32_t)(key->epoch - pass->end_epoch) >= 0)
-		return 0;
-	fed = fed_get(pass->counts, key);
 	if (!fed)
 		return -ENOMEM;
-	if (count != fed->count) {
-		launches = launches_of(key, count - fed->count);
-		err = pass->feed(pass->context, &launches, sizeof(launches));
+	fed->read = count;
+	if (pass->event && !over && !before) {
+		wait_for_epoch(pass->counts, fed);
+		return 0;
 	}
-	fed->count = count;
-	if (!exited)
-		return err;
-	bpf_map_delete_elem(pass->counts->map_fd, key);
-	fed_forget(pass->counts, fed);
+	err = feed_read(pass, fed);
+	if (over || (before && pass->now_ns - fed->since_ns > SETTLED_NS)) {
+		bpf_map_delete_elem(pass->counts->map_fd, key);
+		fed_forget(pass->counts, fed);
+	}
+	return err;
+}
+
+/* Epochs that began before the map was looked at: what they ended has been read. */
+static int feed_waiting(const struct pass *pass)
+{
+	struct launch_counts *counts = pass->counts;
+	struct fed *fed = counts->waiting, *next;
+	int err = 0;
+
+	counts->waiting = NULL;
+	for (; fed; fed = next) {
+		next = fed->next;
+		if (!err && is_older(fed->key.epoch, counts->epoch))
+			err = feed_read(pass, fed);
+		else
+			wait_for_epoch(counts, fed);
+	}
 	return err;
 }
 
@@ -159,13 +244,16 @@ static int feed_batch(const struct pass *pass, uint32_t length)
 	return err;
 }
 
-static int run(const struct pass *pass)
+static int feed_map(const struct pass *pass)
 {
 	struct launch_counts *counts = pass->counts;
 	uint32_t position, length;
 	bool first = true, last = false;
 	int err = 0;
 
+	counts->keys_known = __atomic_load_n(counts->keys_new, __ATOMIC_RELAXED);
+	counts->read_ns = pass->now_ns;
+	counts->waiting = NULL;
 	while (!err && !last) {
 		length = BATCH;
 		err = bpf_map_lookup_batch(counts->map_fd, first ? NULL : &position, &position,
@@ -181,24 +269,37 @@ static int run(const struct pass *pass)
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
+/* Programs that launch nothing begin and end all the time. */
+static bool has_launched(const struct launch_counts *counts, const struct ms_event *event)
+{
+	return counts->keys_known != __atomic_load_n(counts->keys_new, __ATOMIC_RELAXED) ||
+	       map_get(&counts->processes, process_key(event->pid, event->start_ns));
+}
+
 int launch_counts_before(struct launch_counts *counts, const struct ms_event *event,
 			 launch_counts_feed feed, void *context)
 {
-	struct pass pass = { .counts = counts,
-			     .end_epoch = event->epoch,
-			     .exited = event->type == MS_TYPE_EXIT ? event : NULL,
-			     .feed = feed,
-			     .context = context };
+	const struct pass pass = { .counts = counts,
+				   .event = event,
+				   .now_ns = clock_monotonic_ns(),
+				   .feed = feed,
+				   .context = context };
+	bool newer = is_older(counts->epoch, event->epoch);
 
-	if (!pass.exited && event->epoch == counts->epoch)
+	if (newer)
+		counts->epoch = event->epoch;
+	if (event->type != MS_TYPE_NAME && has_launched(counts, event))
+		return feed_map(&pass);
+	if (!newer)
 		return 0;
-	counts->epoch = event->epoch;
-	return run(&pass);
+	return event->ts_ns < counts->read_ns ? feed_waiting(&pass) : feed_map(&pass);
 }
 
 int launch_counts_rest(struct launch_counts *counts, launch_counts_feed feed, void *context)
 {
-	struct pass pass = { .counts = counts, .all = true, .feed = feed, .context = context };
+	const struct pass pass = {
+		.counts = counts, .now_ns = clock_monotonic_ns(), .feed = feed, .context = context
+	};
 
-	return run(&pass);
+	return feed_map(&pass);
 }

@@ -332,7 +332,8 @@ static int open_programs(struct live *live)
 	live->targets.cache.nops = !feature_test(live->options.features, FEATURE_UPROBE_NOPS);
 	if (!err && options.count_launches)
 		err = launch_counts_open(&live->launch_counts,
-					 programs_launch_counts_fd(live->programs));
+					 programs_launch_counts_fd(live->programs),
+					 programs_launch_keys(live->programs));
 	return err;
 }
 

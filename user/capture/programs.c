@@ -192,6 +192,11 @@ int programs_launch_counts_fd(const struct programs *programs)
 	return bpf_map__fd(programs->skeleton->maps.ms_launch_counts);
 }
 
+const __u64 *programs_launch_keys(const struct programs *programs)
+{
+	return &programs->skeleton->bss->launch_keys;
+}
+
 /* ---- maps ------------------------------------------------------------------------------------ */
 
 /* struct ms_counters is nothing but counts. */

@@ -48,8 +48,12 @@ void programs_close(struct programs *programs);
 /* The two rings, mapped; they live as long as the programs. */
 struct ring *programs_rings(struct programs *programs);
 
-/* The map with struct ms_launch_key and counts, one for each possible CPU. */
+/*
+ * The map with struct ms_launch_key and counts, one for each possible CPU; and where it is counted how
+ * often a key was new.
+ */
 int programs_launch_counts_fd(const struct programs *programs);
+const __u64 *programs_launch_keys(const struct programs *programs);
 
 /* Becomes readable, edge-triggered, when a process record is in the ring. */
 int programs_ring_fd(const struct programs *programs, int ring);

@@ -138,6 +138,7 @@ struct task_struct {
 	u64 start_boottime;
 	char comm[16];
 	struct signal_struct *signal;
+	u64 self_exec_id;
 };
 
 struct pt_regs {

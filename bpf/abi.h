@@ -214,6 +214,14 @@ struct ms_spec {
 	struct ms_source name;
 };
 
+/*
+ * The cookie that a probe is attached with: the function's row and, in the upper half, by how many
+ * bytes the stack pointer is lower at the probe than where the function begins.
+ */
+#define MS_COOKIE(row, stack_bytes) ((__u64)(stack_bytes) << 32 | (__u32)(row))
+#define MS_COOKIE_ROW(cookie) ((__u32)(cookie))
+#define MS_COOKIE_STACK_BYTES(cookie) ((__u32)((cookie) >> 32))
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 enum ms_type {

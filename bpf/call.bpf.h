@@ -372,13 +372,12 @@ static __always_inline void call_refuse(__u32 op)
 }
 
 /*
- * `cookie` is the row; in the upper half, by how many bytes the stack pointer is lower at the probe
- * than where the function begins (never for a call that is to be followed to its return). Returns
- * whether it is to be followed.
+ * The stack pointer is never lower for a call that is to be followed to its return. Returns whether
+ * it is to be followed.
  */
 static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 {
-	__u32 row = cookie, lowered = cookie >> 32;
+	__u32 row = MS_COOKIE_ROW(cookie), lowered = MS_COOKIE_STACK_BYTES(cookie);
 	const struct ms_spec *spec = spec_of(row);
 	struct ms_thread *thread = thread_get(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct ms_frame *frame, *outer = NULL;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The attach points. Each is a stub into a handler that the headers share; which function was hit
- * is the attach cookie: a row of probes.def and how far into the function the probe is (call_enter()). The loader chooses the programs by attach strategy:
- * ms_session alone, or ms_entry and ms_return (on multi links or on single uprobes).
+ * is the attach cookie, with how far the stack pointer is lowered there (MS_COOKIE() in abi.h). The
+ * loader chooses the programs by attach strategy: ms_session alone, or ms_entry and ms_return (on
+ * multi links or on single uprobes).
  */
 #include "vmlinux.h"
 

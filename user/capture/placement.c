@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "host/proc.h"
 #include "model/probe.h"
-
-#define STACK_BYTES_SHIFT 32 /* in the cookie; bpf/call.bpf.h */
 
 bool placement_wants_return(const struct placement_wants *wants, uint32_t row)
 {
@@ -187,8 +186,7 @@ static void place(struct placement *placement, const struct placement_wants *wan
 	const struct prologue_point *point = placement_point(wants, function);
 
 	placement->offsets[placement->count] = function->file_offset + point->offset;
-	placement->cookies[placement->count++] =
-		(uint64_t)point->stack_bytes << STACK_BYTES_SHIFT | function->row;
+	placement->cookies[placement->count++] = MS_COOKIE(function->row, point->stack_bytes);
 }
 
 int placement_init(struct placement *placement, const struct placement_wants *wants,

@@ -19,15 +19,6 @@ struct placement_wants {
 	uint32_t ops, return_ops, layers;
 };
 
-/*
- * The attach cookie: the row in the lower half; in the upper one, by how many bytes the stack pointer
- * is lower at the probe than where the function begins (call_enter() adds them).
- */
-static inline uint32_t placement_row(uint64_t cookie)
-{
-	return cookie;
-}
-
 bool placement_wants_return(const struct placement_wants *wants, uint32_t row);
 
 /* The point of a function that is probed there, whatever the process has made of its code. */
@@ -36,7 +27,7 @@ const struct prologue_point *placement_point(const struct placement_wants *wants
 
 struct placement {
 	uint64_t *offsets; /* in the file, in the order of the library's points */
-	uint64_t *cookies;
+	uint64_t *cookies; /* MS_COOKIE() */
 	size_t count;
 	size_t changed;       /* functions left out: their code is not the file's any more */
 	uint32_t changed_row; /* the first of them */

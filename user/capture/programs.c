@@ -311,7 +311,7 @@ static int attach_returns(struct attachment *attachment, const struct programs *
 	wanted.cookies = cookies;
 	wanted.count = 0;
 	for (i = 0; i < site->count; i++) {
-		if (!placement_wants_return(&programs->wants, placement_row(site->cookies[i])))
+		if (!placement_wants_return(&programs->wants, MS_COOKIE_ROW(site->cookies[i])))
 			continue;
 		offsets[wanted.count] = site->offsets[i];
 		cookies[wanted.count++] = site->cookies[i];
@@ -372,7 +372,7 @@ static int attach_each(struct attachment *attachment, const struct programs *pro
 		if (err)
 			log_warning("%s: cannot attach to %s: %s; its calls will not be seen",
 				    attachment->library->name,
-				    probe_at(placement_row(site->cookies[i]))->symbol,
+				    probe_at(MS_COOKIE_ROW(site->cookies[i]))->symbol,
 				    strerror(-err));
 	}
 	return attachment->functions ? 0 : err;

@@ -170,14 +170,16 @@ go_puppet() {
 @test "Go: check says so; of shared libraries' functions there is nothing to warn of" {
 	go_puppet "$WORKLOADS/puppet"
 	check_puppet
-	assert_equal "$(jq .process.go check.json)" true
-	"$MEMSCOPE" check -p "$PUPPET_PID" | grep -q "a Go program: .*should it fail" -z
+	assert_equal "$(jq -c '.process | [.go, .libraries[].go]' check.json)" '[true,false]'
+	"$MEMSCOPE" check -p "$PUPPET_PID" | tr -s ' \n' ' ' > out.txt
+	grep -q "a Go program: .* should it fail" out.txt
+	! grep -q "of its own" out.txt || false
 	trace_start -p "$PUPPET_PID"
 	trace_stop
 	! grep -q "Go program" trace.err || false
 }
 
-@test "Go: functions in the program itself are probed with a warning, but for --no-return" {
+@test "Go: functions in the program itself: a warning, unless their returns are left alone" {
 	cat > own.c <<- 'END'
 		#include <unistd.h>
 		int cudaMalloc(void **address, unsigned long bytes) { *address = 0; return bytes == 0; }
@@ -188,9 +190,17 @@ go_puppet() {
 	trace_start -p "$PUPPET_PID"
 	trace_stop
 	grep -q "go-program: process $PUPPET_PID is a Go program with CUDA functions" trace.err
-	trace_start --no-return --layer=runtime -p "$PUPPET_PID"
-	trace_stop
-	! grep -q "Go program" trace.err || false
+	for option in --no-return --layer=driver; do
+		trace_start $option -p "$PUPPET_PID"
+		trace_stop
+		! grep -q "Go program" trace.err || fail "$option: $(cat trace.err)"
+	done
+	check_puppet
+	assert_equal "$(jq -c '.process | [.go, (.libraries[] | select(.path |
+		endswith("go-program")).go)]' check.json)" '[true,true]'
+	"$MEMSCOPE" check -p "$PUPPET_PID" | tr -s ' \n' ' ' > out.txt
+	grep -q "a Go program with CUDA functions of its own; .* --no-return or --layer=driver" out.txt
+	! grep -q "does no harm" out.txt || false
 }
 
 @test "no Go: check does not say so" {

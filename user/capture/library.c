@@ -253,12 +253,12 @@ static int read_functions(struct library *library, int fd, bool nops)
 
 	library->has_symbols = contents.has_symbols;
 	library->readable = !err;
+	library->go = library->readable && elf_code_is_go(fd);
 	if (library->points_count) {
 		distrust_err = distrust_targets(library, fd);
 		if (distrust_err)
 			return distrust_err;
 		qsort(library->points, library->points_count, sizeof(*library->points), by_order);
-		library->go = elf_code_is_go(fd);
 	}
 	if (err == -ENOEXEC)
 		return 0;

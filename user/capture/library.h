@@ -35,7 +35,7 @@ struct library {
 	size_t points_count, points_capacity;
 	bool has_symbols; /* not stripped: a static runtime would have been found */
 	bool readable;    /* a 64-bit ELF file for this machine */
-	bool go;          /* made by the Go toolchain; only said of files with points */
+	bool go;          /* made by the Go toolchain */
 };
 
 struct library_cache {

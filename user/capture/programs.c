@@ -16,6 +16,7 @@
 #include "capture/placement.h"
 #include "memscope.skel.h"
 #include "model/probe.h"
+#include "symbols/elf_code.h"
 
 struct programs {
 	struct memscope_bpf *skeleton;
@@ -409,10 +410,7 @@ static void warn_changed(const struct placement *placement, const struct library
 /* Why: symbols/elf_code.h. */
 static void warn_go(const struct library *library, pid_t pid)
 {
-	log_warning(
-		"%s: process %d is a Go program with CUDA functions of its own; should it fail with"
-		" \"unexpected return pc\", trace it with --no-return or --layer=driver",
-		library->name, pid);
+	log_warning("%s: process %d is " ELF_CODE_GO_WARNING, library->name, pid);
 }
 
 int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
@@ -431,7 +429,7 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 		err = attach_all(attachment, programs, &site);
 	if (!err)
 		warn_changed(&placement, library, pid);
-	if (!err && library->go && programs->wants.return_ops)
+	if (!err && library->go && attachment->functions && programs->wants.return_ops)
 		warn_go(library, pid);
 	placement_fini(&placement);
 	if (err) {

@@ -90,8 +90,9 @@ struct attachment {
 
 /*
  * Attaches to the library's functions, in one process. `path` must lead to the library's file.
- * Returns 0 if at least one function got its probe; those that could not are logged. -ESRCH if the
- * process is gone. On failure nothing stays attached.
+ * Returns 0 if at least one function got its probe, or none was to get one: none is wanted, or the
+ * process has changed them all; those that could not are logged. -ESRCH if the process is gone. On
+ * failure nothing stays attached.
  */
 int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
 		    const struct library *library, pid_t pid);

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "capture/files.h"
 #include "capture/placement.h"
-#include "symbols/elf_code.h"
 
 static void add_functions(struct check_library *added, const struct library *library,
 			  const bool *changed)
@@ -44,7 +43,9 @@ static struct check_library *add_library(struct check_process *process,
 			process->libraries_count + 1, sizeof(*process->libraries)))
 		return NULL;
 	added = &process->libraries[process->libraries_count];
-	*added = (struct check_library){ .path = library->path, .mapped = mapped };
+	*added = (struct check_library){ .path = library->path,
+					 .mapped = mapped,
+					 .go = library->go };
 	added->rows = calloc(probe_count(), sizeof(*added->rows));
 	changed = calloc(library->points_count, sizeof(*changed));
 	if (!added->rows || !changed) {
@@ -80,7 +81,7 @@ static int inspect_file(const struct file *file, void *context)
 		return 0;
 	if (file->mapped && !strcmp(file->path, inspection->program)) {
 		inspection->program_stripped = !library->has_symbols;
-		inspection->process.go = elf_code_is_go(file->fd);
+		inspection->process.go = library->go;
 	}
 	if (!library->points_count)
 		return 0;

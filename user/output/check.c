@@ -7,6 +7,7 @@
 #include "output/check_probes.h"
 #include "output/field.h"
 #include "output/json_writer.h"
+#include "symbols/elf_code.h"
 
 #define WIDTH 96
 
@@ -128,6 +129,24 @@ static void append_library(struct string *out, const struct check_library *libra
 	check_probes_append_text(out, library);
 }
 
+/* Why: symbols/elf_code.h. */
+static void append_go(struct string *out, const struct check_process *process)
+{
+	const char *text = process->go ? "a Go program: C libraries run on system stacks, where"
+					 " probing returns does no harm; should it fail all the"
+					 " same, use --no-return" :
+					 NULL;
+	size_t i;
+
+	for (i = 0; i < process->libraries_count; i++)
+		if (process->libraries[i].go)
+			text = ELF_CODE_GO_WARNING;
+	if (!text)
+		return;
+	string_append_text(out, "  ");
+	append_words(out, text, 2, 2);
+}
+
 static void append_process(struct string *out, const struct check_process *process)
 {
 	size_t i;
@@ -135,11 +154,7 @@ static void append_process(struct string *out, const struct check_process *proce
 	string_append_format(out, "\nProcess %u (", process->pid);
 	field_append_safe(out, process->comm, strlen(process->comm));
 	string_append_text(out, ")\n");
-	if (process->go)
-		string_append_text(out,
-				   "  a Go program: C libraries run on system stacks, where probing"
-				   " returns does no harm;\n  should it fail all the same, use"
-				   " --no-return\n");
+	append_go(out, process);
 	if (!process->libraries_count)
 		string_append_text(out, "  no CUDA library\n");
 	else
@@ -211,6 +226,7 @@ static void put_library(struct json *json, const struct check_library *library)
 	json_open(json, '{');
 	json_put_text(json, "path", library->path);
 	json_put_bool(json, "mapped", library->mapped);
+	json_put_bool(json, "go", library->go);
 	json_put_bool(json, "driver", library->functions[MS_LAYER_DRIVER]);
 	json_put_bool(json, "runtime", library->functions[MS_LAYER_RUNTIME]);
 	put_functions(json, "found", library, true);

@@ -36,6 +36,7 @@ struct check_function {
 struct check_library {
 	const char *path;
 	bool mapped;                     /* else: expected to be */
+	bool go;                         /* made by the Go toolchain, as the functions may be */
 	bool functions[MS_LAYERS_COUNT]; /* whether it defines any of that layer */
 	struct check_function *rows;     /* by row of the probe table */
 	size_t found[MS_LAYERS_COUNT];
@@ -44,7 +45,7 @@ struct check_library {
 struct check_process {
 	uint32_t pid;
 	const char *comm;
-	bool go; /* made by the Go toolchain */
+	bool go; /* its program was made by the Go toolchain */
 	struct check_library *libraries;
 	size_t libraries_count, libraries_capacity;
 	const char **notes; /* what would be invisible, in plain words */

@@ -38,4 +38,9 @@ int elf_code_each(int fd,
  */
 bool elf_code_is_go(int fd);
 
+/* That warning, behind the name of the process. */
+#define ELF_CODE_GO_WARNING \
+	"a Go program with CUDA functions of its own; should it fail with" \
+	" \"unexpected return pc\", trace it with --no-return or --layer=driver"
+
 #endif /* MEMSCOPE_SYMBOLS_ELF_CODE_H */

@@ -116,9 +116,10 @@ memory() {
 	memory cuMemAlloc_v2 e904000000
 	hooked=$(memory cuMemAlloc_v2)
 	check_puppet
-	assert_equal "$(place cuMemAlloc_v2 | jq .changed)" true
+	assert_equal "$(place cuMemAlloc_v2 | jq -c '[.[].changed?]')" '[true,true]'
 	assert_equal "$(jq '.process.libraries[0].places.with_result.changed' check.json)" 1
-	"$MEMSCOPE" check -p "$PUPPET_PID" | grep -q "cuMemAlloc_v2 .* changed in memory: not probed"
+	"$MEMSCOPE" check -p "$PUPPET_PID" |
+		grep -qE "^ +cuMemAlloc_v2 .* changed: not probed +changed: not probed$"
 	trace_start -p "$PUPPET_PID"
 	grep -q "process $PUPPET_PID has changed the code of 1 functions (of cuMemAlloc_v2, for one)" \
 		trace.err
@@ -129,6 +130,25 @@ memory() {
 	trace_stop
 	assert_equal "$(memory cuMemAlloc_v2)" "$hooked"
 	assert_equal "$(events 'select(.type == "call").api' | xargs)" "cuMemcpyHtoD_v2 cuMemFree_v2"
+}
+
+@test "a function that is changed behind the probe with result, before that of the entry alone" {
+	puppet_varied
+	check_puppet
+	# sub $24,%rsp; jmp to the next instruction, of which two nops are made
+	memory cuLaunchKernel "$(memory cuLaunchKernel | cut -c1-8)9090"
+	check_puppet
+	assert_equal "$(place cuLaunchKernel | jq -c '[.with_result, .entry_alone | .at, .changed]')" \
+		'[0,false,4,true]'
+	assert_equal "$(jq -c '.process.libraries[0].places | map(.changed)' check.json)" '[0,1]'
+	"$MEMSCOPE" check -p "$PUPPET_PID" |
+		grep -qE "^ +cuLaunchKernel .* \+0 sub +[0-9.-]+ REF +changed: not probed$"
+	trace_start -p "$PUPPET_PID"
+	trace_stop
+	! grep "has changed the code" trace.err || false
+	trace_start --no-return -p "$PUPPET_PID"
+	trace_stop
+	grep -q "changed the code of 1 functions (of cuLaunchKernel, for one)" trace.err
 }
 
 @test "the probes of another instance are no hook, also where the kernel has made a call of a nop" {
@@ -144,7 +164,7 @@ memory() {
 		assert_equal "$(memory cuMemAlloc_v2 | cut -c1-10)" f30f1efae8
 	fi
 	check_puppet
-	assert_equal "$(jq '[.process.libraries[0].probes[] | select(.changed)] | length' check.json)" 0
+	assert_equal "$(jq -c '.process.libraries[0].places | map(.changed)' check.json)" '[0,0]'
 	trace_start -p "$PUPPET_PID"
 	! grep "has changed the code" trace.err || false
 	puppet churn 10

@@ -12,8 +12,34 @@
 #include "capture/files.h"
 #include "capture/placement.h"
 
+/* Functions whose code the process has changed, by the library's points. */
+struct changes {
+	bool *result; /* up to the point of a probe with result, as `trace` would have it */
+	bool *entry;  /* ... of the entry alone: with --no-return */
+};
+
+static int changes_init(struct changes *changes, const struct library *library, pid_t pid)
+{
+	const struct placement_wants result = { .ops = ~0u, .return_ops = ~0u, .layers = ~0u };
+	const struct placement_wants entry = { .ops = ~0u, .layers = ~0u };
+
+	changes->result = calloc(library->points_count, sizeof(*changes->result));
+	changes->entry = calloc(library->points_count, sizeof(*changes->entry));
+	if (!changes->result || !changes->entry)
+		return -ENOMEM;
+	placement_find_changed(&result, library, pid, changes->result);
+	placement_find_changed(&entry, library, pid, changes->entry);
+	return 0;
+}
+
+static void changes_fini(struct changes *changes)
+{
+	free(changes->result);
+	free(changes->entry);
+}
+
 static void add_functions(struct check_library *added, const struct library *library,
-			  const bool *changed)
+			  const struct changes *changes)
 {
 	size_t i;
 
@@ -22,7 +48,8 @@ static void add_functions(struct check_library *added, const struct library *lib
 
 		added->rows[row] = (struct check_function){
 			.found = true,
-			.changed = changed[i],
+			.result_changed = changes->result[i],
+			.entry_changed = changes->entry[i],
 			.file_offset = library->points[i].file_offset,
 			.prologue = library->points[i].prologue,
 		};
@@ -34,10 +61,9 @@ static void add_functions(struct check_library *added, const struct library *lib
 static struct check_library *add_library(struct check_process *process,
 					 const struct library *library, bool mapped)
 {
-	/* As `trace` would have it: with results. */
-	const struct placement_wants wants = { .ops = ~0u, .return_ops = ~0u, .layers = ~0u };
 	struct check_library *added;
-	bool *changed;
+	struct changes changes;
+	int err;
 
 	if (memory_grow(&process->libraries, &process->libraries_capacity,
 			process->libraries_count + 1, sizeof(*process->libraries)))
@@ -47,15 +73,14 @@ static struct check_library *add_library(struct check_process *process,
 					 .mapped = mapped,
 					 .go = library->go };
 	added->rows = calloc(probe_count(), sizeof(*added->rows));
-	changed = calloc(library->points_count, sizeof(*changed));
-	if (!added->rows || !changed) {
+	err = changes_init(&changes, library, process->pid);
+	if (added->rows && !err)
+		add_functions(added, library, &changes);
+	changes_fini(&changes);
+	if (!added->rows || err) {
 		free(added->rows);
-		free(changed);
 		return NULL;
 	}
-	placement_find_changed(&wants, library, process->pid, changed);
-	add_functions(added, library, changed);
-	free(changed);
 	process->libraries_count++;
 	return added;
 }

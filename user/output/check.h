@@ -28,7 +28,8 @@ struct check_item {
 /* A function of the probe table in a library. */
 struct check_function {
 	bool found;
-	bool changed; /* the process has changed its code: it would not be probed */
+	/* The process has changed its code up to that point: it would not be probed there. */
+	bool result_changed, entry_changed;
 	uint64_t file_offset;
 	struct prologue prologue;
 };

@@ -31,6 +31,11 @@ static const struct prologue_point *point_of(const struct check_function *functi
 	return use->with_result ? &function->prologue.result : &function->prologue.entry;
 }
 
+static bool is_changed(const struct check_function *function, const struct use *use)
+{
+	return use->with_result ? function->result_changed : function->entry_changed;
+}
+
 static void price_of(const struct prologue_point *point, const struct use *use, unsigned int *low,
 		     unsigned int *high)
 {
@@ -57,9 +62,10 @@ static struct counts count(const struct check_library *library, const struct use
 
 		if (!function->found)
 			continue;
-		counts.changed += function->changed;
-		if (function->changed)
+		if (is_changed(function, use)) {
+			counts.changed++;
 			continue;
+		}
 		counts.later += point->offset > 0;
 		counts.first += point->offset == 0 && point->price != PROLOGUE_STEPPED;
 		counts.stepped += point->price == PROLOGUE_STEPPED;
@@ -103,6 +109,10 @@ static void append_point(struct string *out, const struct check_function *functi
 	char place[32], price[32] = "?";
 	unsigned int low, high;
 
+	if (is_changed(function, use)) {
+		string_append_text(out, "  changed: not probed  ");
+		return;
+	}
 	price_of(point, use, &low, &high);
 	snprintf(place, sizeof(place), "+%u %s", point->offset, prologue_form_name(point->form));
 	if (low != high)
@@ -120,9 +130,7 @@ static void append_function(struct string *out, const struct check_function *fun
 	string_append_format(out, "      %-*s %#10llx  %-8s", NAME_WIDTH, name,
 			     (unsigned long long)function->file_offset,
 			     prologue_form_name(function->prologue.first.form));
-	if (function->changed)
-		string_append_text(out, "  changed in memory: not probed");
-	for (i = 0; !function->changed && i < sizeof(uses) / sizeof(*uses); i++)
+	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++)
 		append_point(out, function, &uses[i]);
 	while (out->length && out->bytes[out->length - 1] == ' ')
 		out->length--;
@@ -177,6 +185,7 @@ static void put_point(struct json *json, const struct check_function *function,
 	price_of(point, use, &low, &high);
 	json_name(json, use->name);
 	json_open(json, '{');
+	json_put_bool(json, "changed", is_changed(function, use));
 	json_put_u64(json, "at", point->offset);
 	json_put_text(json, "instruction", prologue_form_name(point->form));
 	json_put_text(json, "handling", prologue_price_name(point->price));
@@ -193,7 +202,6 @@ static void put_function(struct json *json, const struct check_function *functio
 	json_put_text(json, "function", name);
 	json_put_u64(json, "file_offset", function->file_offset);
 	json_put_text(json, "begins", prologue_form_name(function->prologue.first.form));
-	json_put_bool(json, "changed", function->changed);
 	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++)
 		put_point(json, function, &uses[i]);
 	json_close(json, '}');

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Files that a traced program maps to hurt whoever reads them: the tool says what it could not read, takes
-# little memory for it, and traces everything else.
+# Files that a traced program maps to hurt whoever reads them: the tool says what it could not read,
+# takes little memory for it, and traces everything else.
 
 load helpers
 

@@ -21,8 +21,8 @@ setup() {
 	cat "$ROOT"/tests/simcuda/{driver,runtime}_names.txt | base | sort -u | comm -23 - rows > rowless
 }
 
-# Lines of the file PATTERNS whose first word matches no line of the file NAMES; with -v, lines of NAMES
-# that match no pattern. A pattern without a reason behind it does not count.
+# Lines of the file PATTERNS whose first word matches no line of the file NAMES; with -v, lines of
+# NAMES that match no pattern. A pattern without a reason behind it does not count.
 unmatched() {
 	local names=false
 

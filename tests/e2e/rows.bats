@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Every row of bpf/probes.def fires, and every value that it reads is right, wherever in its function
-# the probe is (the simulated CUDA comes in two flavours, see tests/simcuda/vary-prologues). The rows_* workloads
-# call all the functions and print the events to expect, one line each; what the tool saw, in the
-# same columns (rows-filter.jq), must be the same lines in the same order. The last tests fail when
-# a row is added that no workload calls.
+# Every row of bpf/probes.def fires, and every value that it reads is right, wherever in its
+# function the probe is (the simulated CUDA comes in two flavours, see
+# tests/simcuda/vary-prologues). The rows_* workloads call all the functions and print the events to
+# expect, one line each; what the tool saw, in the same columns (rows-filter.jq), must be the same
+# lines in the same order. The last tests fail when a row is added that no workload calls.
 
 load helpers
 
@@ -55,7 +55,8 @@ entries_alone() {
 		.shared_bytes, .nested, .attribute] | @json'
 }
 
-# both_entries_alone WORKLOAD OPTION...: the stack pointer at the probe is another, the values are not
+# both_entries_alone WORKLOAD OPTION...: the stack pointer at the probe is another, the values are
+# not
 both_entries_alone() {
 	entries_alone "$@" > pushes
 	varied

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What a busy machine does to a tracer: kills, many processes, process ids used again, floods, stops.
-# `make stress` runs it with the counts of the long form, `make check` with those of the short one.
+# What a busy machine does to a tracer: kills, many processes, process ids used again, floods,
+# stops. `make stress` runs it with the counts of the long form, `make check` with those of the
+# short one.
 
 load helpers
 

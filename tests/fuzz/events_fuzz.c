@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The path of an event from the record's bytes into the state: what it makes of the ledgers must add
- * up. The first byte of the input chooses what is looked at, the rest is a list of steps.
+ * The path of an event from the record's bytes into the state: what it makes of the ledgers must
+ * add up. The first byte of the input chooses what is looked at, the rest is a list of steps.
  */
 #include "fuzz.h"
 

@@ -7,8 +7,8 @@
 const char *__asan_default_options(void);
 
 /*
- * An input is over in microseconds: a small quarantine keeps what was freed long enough, stays in the
- * processor's caches and doubles the speed.
+ * An input is over in microseconds: a small quarantine keeps what was freed long enough, stays in
+ * the processor's caches and doubles the speed.
  */
 const char *__asan_default_options(void)
 {

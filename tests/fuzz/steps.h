@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A short notation of event records for the fuzzer. Of random bytes hardly any make a record that the
- * decoder lets pass, and of random addresses no two are equal; so an input is a list of steps of 16
- * bytes, each of which becomes one record with few different processes, addresses and sizes: blocks
- * get freed, mapped and displaced. One kind of step is the bytes of a record as they are.
+ * A short notation of event records for the fuzzer. Of random bytes hardly any make a record that
+ * the decoder lets pass, and of random addresses no two are equal; so an input is a list of steps
+ * of 16 bytes, each of which becomes one record with few different processes, addresses and sizes:
+ * blocks get freed, mapped and displaced. One kind of step is the bytes of a record as they are.
  */
 #ifndef MEMSCOPE_TESTS_STEPS_H
 #define MEMSCOPE_TESTS_STEPS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * ELF files made to hurt their reader: huge, sparse, cyclic, contradictory. What a file claims decides
- * neither how much memory is taken nor whether there is an end to it.
+ * ELF files made to hurt their reader: huge, sparse, cyclic, contradictory. What a file claims
+ * decides neither how much memory is taken nor whether there is an end to it.
  */
 #include "elf_image.h"
 

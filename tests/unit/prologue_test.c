@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The reader of function prologues: each rule of symbols/prologue.h by functions made by hand, which
- * the reader would take if it were not for that rule.
+ * The reader of function prologues: each rule of symbols/prologue.h by functions made by hand,
+ * which the reader would take if it were not for that rule.
  */
 #include "unit.h"
 

@@ -6,8 +6,8 @@
  * usage: flood THREADS SECONDS   for so long
  *        flood THREADS           until standard input ends
  *
- * Prints "intact" and exits with 42; the number of calls goes to standard error. The calls are those
- * that the probe table has, functions that only give names not counted.
+ * Prints "intact" and exits with 42; the number of calls goes to standard error. The calls are
+ * those that the probe table has, functions that only give names not counted.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -5,7 +5,8 @@
  *
  * usage: mapped LIBRARY MILLISECONDS
  *
- * Prints its pid, when it began to map the library (CLOCK_MONOTONIC, ns) and how often it allocated.
+ * Prints its pid, when it began to map the library (CLOCK_MONOTONIC, ns) and how often it
+ * allocated.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What a killed tool leaves in the kernel, and for how long: waits until there are no more programs
- * of ours that nobody but the tool holds, and until every byte of
- * code in the target's memory is again that of the file. Prints how many milliseconds that took.
- * (Other instances may be running on the machine: programs that others hold are theirs.)
+ * of ours that nobody but the tool holds, and until every byte of code in the target's memory is
+ * again that of the file. Prints how many milliseconds that took. (Other instances may be running
+ * on the machine: programs that others hold are theirs.)
  *
  * usage: residue TOOL_PID TARGET_PID FILE   (the target has FILE mapped)
  */

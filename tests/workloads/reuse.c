@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Processes with the same pid, one after the other. The n-th allocates n KiB, frees that if n is
- * even, and exits with n modulo 200. No two begin within 10 ms: /proc does not
- * tell their starts apart then (and no kernel reuses a pid so soon by itself).
+ * even, and exits with n modulo 200. No two begin within 10 ms: /proc does not tell their starts
+ * apart then (and no kernel reuses a pid so soon by itself).
  *
  * usage: reuse COUNT    as fast as they come
- *        reuse          each when told by a line of standard input, another line for it to allocate;
- *                       says "ready" when it could, and "done" when it has ended
+ *        reuse          each when told by a line of standard input, another line for it to
+ *                       allocate; says "ready" when it could, and "done" when it has ended
  */
 #include <dlfcn.h>
 #include <errno.h>

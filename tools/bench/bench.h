@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the parts of `make bench` share: the targets that they measure in and what they measure with.
- * Whatever goes wrong ends the benchmark.
+ * What the parts of `make bench` share: the targets that they measure in and what they measure
+ * with. Whatever goes wrong ends the benchmark.
  */
 #ifndef MEMSCOPE_BENCH_BENCH_H
 #define MEMSCOPE_BENCH_BENCH_H
@@ -71,8 +71,8 @@ void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 void tool_detach(struct tool *tool);
 
 /*
- * Starts `memscope-bpf trace -q MODE... -p PIDS`, and returns when it is attached. What it complains
- * about is in trace.err.
+ * Starts `memscope-bpf trace -q MODE... -p PIDS`, and returns when it is attached. What it
+ * complains about is in trace.err.
  */
 pid_t tool_start(struct bench *bench, const char *const *mode, size_t targets);
 

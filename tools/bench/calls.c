@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What tracing adds to a call. All costs are ratios to REF, which is measured again right before each:
- * an empty BPF program on a perf-event uprobe on a `push`, what the kernel charges for being there at
- * all. Absolute numbers depend on the machine, ratios hardly do.
+ * What tracing adds to a call. All costs are ratios to REF, which is measured again right before
+ * each: an empty BPF program on a perf-event uprobe on a `push`, what the kernel charges for being
+ * there at all. Absolute numbers depend on the machine, ratios hardly do.
  */
 #include <stdio.h>
 
@@ -129,7 +129,7 @@ void bench_calls(struct bench *bench)
 			rows[i].tracer->missing ? rows[i].tracer->missing(bench, &rows[i]) : NULL;
 	for (round = 0; round < bench->rounds; round++) {
 		for (i = 0; i < ROWS; i++) {
-			/* Rounds begin at different places, so that no row always comes after the same. */
+			/* Rounds begin at different rows: none always comes after the same. */
 			size_t row = (i + round) % ROWS;
 			double unit;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What tracing costs without the kernel: preloaded into the target, it stands in for its library and
- * writes a record per call, with both times. Nothing reads them: the floor of any such tool.
+ * What tracing costs without the kernel: preloaded into the target, it stands in for its library
+ * and writes a record per call, with both times. Nothing reads them: the floor of any such tool.
  */
 #include <dlfcn.h>
 #include <time.h>

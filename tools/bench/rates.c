@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The highest rate of launches that each mode of `memscope-bpf trace` keeps up with: nothing is lost,
- * and it is done with the last event soon after it happened (or the ring buffers would only hide for
- * how long it falls behind).
+ * The highest rate of launches that each mode of `memscope-bpf trace` keeps up with: nothing is
+ * lost, and it is done with the last event soon after it happened (or the ring buffers would only
+ * hide for how long it falls behind).
  */
 #include <errno.h>
 #include <stdio.h>

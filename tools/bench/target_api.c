@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The target's library: functions that are called like CUDA's and do nothing, so that what is measured
- * is the tracing. Each begins with a push, as NVIDIA's do, but for three launches.
+ * The target's library: functions that are called like CUDA's and do nothing, so that what is
+ * measured is the tracing. Each begins with a push, as NVIDIA's do, but for three launches.
  */
 #include "target_api.h"
 

@@ -95,6 +95,6 @@ const struct tracer tracer_memscope = {
 	.stop = memscope_stop,
 };
 
-/* ---- the interposer: it is always there, in a target of its own ------------------------------- */
+/* ---- the interposer: it is always there, in a target of its own ------------------------------ */
 
 const struct tracer tracer_interposer = { 0 };

@@ -15,8 +15,8 @@
 int memory_grow(void *items, size_t *capacity, size_t needed, size_t item_bytes);
 
 /*
- * Of an array that is visited at random, before it is written to: if it is large, the kernel is asked
- * for huge pages. memory_grow() does so itself.
+ * Of an array that is visited at random, before it is written to: if it is large, the kernel is
+ * asked for huge pages. memory_grow() does so itself.
  */
 void memory_hint(void *memory, size_t bytes);
 

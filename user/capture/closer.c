@@ -36,8 +36,8 @@ static void close_all(const int *fds, size_t count)
 }
 
 /*
- * A message brings descriptors, or says that nobody else has those any more that came before: whoever
- * closes the last copy is the one who waits. Its byte says whether an answer is wanted.
+ * A message brings descriptors, or says that nobody else has those any more that came before:
+ * whoever closes the last copy is the one who waits. Its byte says whether an answer is wanted.
  */
 static void serve(int fd)
 {

@@ -34,8 +34,8 @@ uint64_t helper_cpu_ns(const struct helper *helper);
 #define HELPER_FDS 200 /* per message; the kernel takes up to SCM_MAX_FD, 253 */
 
 /*
- * Sends a message, and copies of descriptors with it. Returns 0 or -errno; -EAGAIN only if it is told
- * not to wait.
+ * Sends a message, and copies of descriptors with it. Returns 0 or -errno; -EAGAIN only if it is
+ * told not to wait.
  */
 int helper_send(int fd, const void *message, size_t bytes, const int *fds, size_t count, bool wait);
 

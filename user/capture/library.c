@@ -90,8 +90,8 @@ struct moved {
 	size_t count;
 	uint64_t piece_offset; /* of the code that is being looked at */
 	/*
-	 * What bytes could be branches is a tenth of all; few of them lead to where a point is. Granules
-	 * of the file (modulo GRANULES) that have a part of a function up to its point.
+	 * What bytes could be branches is a tenth of all; few of them lead to where a point is.
+	 * Granules of the file (modulo GRANULES) that have a part of a function up to its point.
 	 */
 	bool near[GRANULES];
 };
@@ -180,8 +180,8 @@ static void note_piece(uint64_t file_offset, const uint8_t *code, size_t length,
 }
 
 /*
- * Other functions that begin between a function's entry and its point, and branches from anywhere in
- * the file: parts of the function that the compiler has moved away, and code written by hand.
+ * Other functions that begin between a function's entry and its point, and branches from anywhere
+ * in the file: parts of the function that the compiler has moved away, and code written by hand.
  */
 static int distrust_targets(struct library *library, int fd)
 {

@@ -48,8 +48,8 @@ void library_cache_fini(struct library_cache *cache);
 
 /*
  * The library behind an open file, read now if it is new. `path` is for messages. Returns 0 or
- * -errno (-ENODEV: no regular file); `*library` belongs to the cache. A file without any function of the table, or that is no
- * ELF file, is a library with no points.
+ * -errno (-ENODEV: no regular file); `*library` belongs to the cache. A file without any function
+ * of the table, or that is no ELF file, is a library with no points.
  */
 int library_load(struct library_cache *cache, int fd, const char *path,
 		 const struct library **library);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where the probes of a library go in one process: which of its functions get one, at which
- * instruction, and which do not because the process has changed their code. What the best instruction
- * is, symbols/prologue.h decides.
+ * instruction, and which do not because the process has changed their code. What the best
+ * instruction is, symbols/prologue.h decides.
  */
 #ifndef MEMSCOPE_CAPTURE_PLACEMENT_H
 #define MEMSCOPE_CAPTURE_PLACEMENT_H
@@ -34,17 +34,18 @@ struct placement {
 };
 
 /*
- * Returns 0 or -ENOMEM; free it in any case. The kernel carries out the instruction that the file has
- * at the place of a probe: in a function that an inline hook has patched in memory that would undo the
- * hook, so it gets none. What cannot be looked at (no permission, not mapped yet) counts as unchanged.
+ * Returns 0 or -ENOMEM; free it in any case. The kernel carries out the instruction that the file
+ * has at the place of a probe: in a function that an inline hook has patched in memory that would
+ * undo the hook, so it gets none. What cannot be looked at (no permission, not mapped yet) counts
+ * as unchanged.
  */
 int placement_init(struct placement *placement, const struct placement_wants *wants,
 		   const struct library *library, pid_t pid);
 void placement_fini(struct placement *placement);
 
 /*
- * Marks those of the library's functions whose code, up to the points that `wants` would choose, the
- * process has changed: `changed[i]` for `library->points[i]`. Returns 0 or -errno.
+ * Marks those of the library's functions whose code, up to the points that `wants` would choose,
+ * the process has changed: `changed[i]` for `library->points[i]`. Returns 0 or -errno.
  */
 int placement_find_changed(const struct placement_wants *wants, const struct library *library,
 			   pid_t pid, bool *changed);

@@ -65,14 +65,14 @@ int programs_counters(const struct programs *programs, struct ms_counters *count
 void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t *ns);
 
 /*
- * Records of the process's life are wanted (enum ms_target), or not any more (0). Returns 0 or -errno;
- * -ENOENT: they were not.
+ * Records of the process's life are wanted (enum ms_target), or not any more (0). Returns 0 or
+ * -errno; -ENOENT: they were not.
  */
 int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
 
 /*
- * From now on no call that is entered is recorded; those in progress still are at their return. There
- * must be no attaching after it.
+ * From now on no call that is entered is recorded; those in progress still are at their return.
+ * There must be no attaching after it.
  */
 void programs_stop(struct programs *programs);
 

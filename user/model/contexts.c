@@ -29,7 +29,7 @@ static int context_add(struct process *process, const struct ms_call *call, bool
 	const int32_t device = call->known & MS_KNOWN_DEVICE ? call->device : -1;
 	struct context *context;
 
-	/* Where the driver wrote its handle could not be read. Of each device's primary one, one. */
+	/* Where the driver wrote its handle could not be read. Of each device's primary, one. */
 	if (!call->addr && !primary)
 		return 0;
 	context = call->addr ? context_find(process, call->addr) : context_primary(process, device);

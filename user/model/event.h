@@ -14,7 +14,7 @@
 /* Points into the record, and lives as long as that does. */
 struct event {
 	const struct ms_event *header;
-	/* By header->type; the others are NULL. A launch has both `call` and `launch`, if it is one. */
+	/* By header->type; the others are NULL. A recorded launch has both `call` and `launch`. */
 	const struct ms_call *call;
 	const struct ms_launch *launch;
 	const struct ms_free *free;

@@ -4,8 +4,9 @@
 #include <stdio.h>
 
 /*
- * In hundredths of REF, an empty program on an emulated instruction. Measured on Linux 6.18 in a nested
- * virtual machine, where single-stepping costs most; least on bare metal, by the kernel's selftests.
+ * In hundredths of REF, an empty program on an emulated instruction. Measured on Linux 6.18 in a
+ * nested virtual machine, where single-stepping costs most; least on bare metal, by the kernel's
+ * selftests.
  */
 static const struct {
 	struct {

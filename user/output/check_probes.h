@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The part of `memscope-bpf check -p` about where the probes of each function would go, and what they
- * would cost.
+ * The part of `memscope-bpf check -p` about where the probes of each function would go, and what
+ * they would cost.
  */
 #ifndef MEMSCOPE_OUTPUT_CHECK_PROBES_H
 #define MEMSCOPE_OUTPUT_CHECK_PROBES_H

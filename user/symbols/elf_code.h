@@ -27,14 +27,15 @@ int elf_code_each(int fd,
  * Whether the Go toolchain linked the file: it has a section .go.buildinfo or .gopclntab, which
  * stay in a stripped one.
  *
- * Why that matters: at a probe that wants a function's return, the kernel replaces the return address
- * on the stack. Go moves the stacks of its goroutines when they grow, reads the return addresses on
- * them, and gives up ("unexpected return pc") when it finds one that is no Go code. Functions of the
- * probe table are C, though: from Go they are called through cgo or the like (runtime.asmcgocall), on
- * a thread's system stack, which is neither moved nor read; in shared libraries always, so nothing is
- * said about those. In the Go file itself (a runtime that is linked into it) a function of such a name
- * ought to be C too, but that cannot be proven from its name: its returns are probed, with a warning
- * that names --no-return and --layer=driver, for refusing them would cost all that calls give back.
+ * Why that matters: at a probe that wants a function's return, the kernel replaces the return
+ * address on the stack. Go moves the stacks of its goroutines when they grow, reads the return
+ * addresses on them, and gives up ("unexpected return pc") when it finds one that is no Go code.
+ * Functions of the probe table are C, though: from Go they are called through cgo or the like
+ * (runtime.asmcgocall), on a thread's system stack, which is neither moved nor read; in shared
+ * libraries always, so nothing is said about those. In the Go file itself (a runtime that is linked
+ * into it) a function of such a name ought to be C too, but that cannot be proven from its name:
+ * its returns are probed, with a warning that names --no-return and --layer=driver, for refusing
+ * them would cost all that calls give back.
  */
 bool elf_code_is_go(int fd);
 

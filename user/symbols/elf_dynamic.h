@@ -15,7 +15,10 @@ struct elf_dynamic {
 	char *runpath; /* NULL: none; overrides rpath */
 };
 
-/* Returns 0, -ENOEXEC if it is no 64-bit ELF file, -EBADMSG, -EFBIG or -ENOMEM; free it in any case. */
+/*
+ * Returns 0, -ENOEXEC if it is no 64-bit ELF file, -EBADMSG, -EFBIG or -ENOMEM; free it in any
+ * case.
+ */
 int elf_dynamic_read(int fd, struct elf_dynamic *dynamic);
 void elf_dynamic_fini(struct elf_dynamic *dynamic);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ELF files of traced programs: a reader that trusts nothing. What a file claims about itself never
- * decides how much memory is taken or how long reading takes: tables are read in pieces, and what is
- * larger than any real library's is refused. libelf allocates what a header asks for, and a sparse
- * file can ask for terabytes. Files are read, not mapped: their owner may shorten them meanwhile.
+ * decides how much memory is taken or how long reading takes: tables are read in pieces, and what
+ * is larger than any real library's is refused. libelf allocates what a header asks for, and a
+ * sparse file can ask for terabytes. Files are read, not mapped: their owner may shorten them
+ * meanwhile.
  */
 #ifndef MEMSCOPE_SYMBOLS_ELF_FILE_H
 #define MEMSCOPE_SYMBOLS_ELF_FILE_H
@@ -21,7 +22,8 @@ struct elf_file {
 
 /*
  * Reads the header; the descriptor stays the caller's. Returns 0, -ENOEXEC if it is no 64-bit ELF
- * file for this machine, -EBADMSG if it is damaged, or -EFBIG: more sections than are looked through.
+ * file for this machine, -EBADMSG if it is damaged, or -EFBIG: more sections than are looked
+ * through.
  */
 int elf_file_init(struct elf_file *file, int fd);
 

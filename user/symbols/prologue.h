@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where in a function a uprobe is cheapest: how x86-64 functions begin, and what the kernel does with
- * a breakpoint there. Some instructions it carries out itself ("emulates"), all others it copies out
- * of line and single-steps, which costs a second trap: on bare metal twice to three times as much, in
- * a nested virtual machine 18 times. So a function that begins with endbr64 is better probed at the
- * push behind it.
+ * Where in a function a uprobe is cheapest: how x86-64 functions begin, and what the kernel does
+ * with a breakpoint there. Some instructions it carries out itself ("emulates"), all others it
+ * copies out of line and single-steps, which costs a second trap: on bare metal twice to three
+ * times as much, in a nested virtual machine 18 times. So a function that begins with endbr64 is
+ * better probed at the push behind it.
  *
- * A point behind the first instruction stands for the entry only if that can be proven. The rules, all
- * of them:
+ * A point behind the first instruction stands for the entry only if that can be proven. The rules,
+ * all of them:
  *
- * 1. Straight line: every instruction from the entry to the point is one of the forms in prologue.c,
- *    none of which branches. Whoever enters the function reaches the point, once.
- * 2. Nothing jumps there: nowhere in the function lies a direct branch into (entry, point], whichever
- *    byte one takes for the beginning of an instruction; nor an indirect jump of the kinds that
- *    switch and computed goto are made of (by register, or by a table and an index; through a fixed
- *    place in memory, relative to rip or to a register, other functions are called). So the whole
- *    function has to be there, and its size known. What lies outside of it (other functions, and its
- *    own parts that the compiler has put elsewhere) is looked at by the caller, with
- *    prologue_find_branches(), for it needs the whole file.
+ * 1. Straight line: every instruction from the entry to the point is one of the forms in
+ *    prologue.c, none of which branches. Whoever enters the function reaches the point, once.
+ * 2. Nothing jumps there: nowhere in the function lies a direct branch into (entry, point],
+ *    whichever byte one takes for the beginning of an instruction; nor an indirect jump of the
+ *    kinds that switch and computed goto are made of (by register, or by a table and an index;
+ *    through a fixed place in memory, relative to rip or to a register, other functions are
+ *    called). So the whole function has to be there, and its size known. What lies outside of it
+ *    (other functions, and its own parts that the compiler has put elsewhere) is looked at by the
+ *    caller, with prologue_find_branches(), for it needs the whole file.
  * 3. Arguments are as they were: nothing before the point writes one of rdi, rsi, rdx, rcx, r8, r9,
- *    or stores to memory (the red zone below rsp, where the call that replaces a nop writes, is still
- *    unused). Neither is rbp written, so that a stack walk is as good as at the entry.
- *    Flags carry no argument, and the kernel leaves them as they are.
- * 4. The stack pointer: at a probe that wants the function's return, the kernel puts a return address
- *    of its own into the word that rsp points to, so rsp must be what it was at the entry. A probe of
- *    the entry alone may come later, as long as it is known how far rsp has moved.
+ *    or stores to memory (the red zone below rsp, where the call that replaces a nop writes, is
+ *    still unused). Neither is rbp written, so that a stack walk is as good as at the entry. Flags
+ *    carry no argument, and the kernel leaves them as they are.
+ * 4. The stack pointer: at a probe that wants the function's return, the kernel puts a return
+ *    address of its own into the word that rsp points to, so rsp must be what it was at the entry.
+ *    A probe of the entry alone may come later, as long as it is known how far rsp has moved.
  *
- * Should 2 be wrong of some code after all, there are events too many, but nothing breaks: compiled code
- * has one depth of the stack at each instruction, so by 4 the return address is where it is thought
- * to be.
+ * Should 2 be wrong of some code after all, there are events too many, but nothing breaks: compiled
+ * code has one depth of the stack at each instruction, so by 4 the return address is where it is
+ * thought to be.
  *
  * What cannot be proven is probed at its first byte, as ever, and costs what it costs. Of several
  * points, the first. The reader knows just the forms that stand before such points, and ends at any
@@ -94,8 +94,8 @@ struct prologue {
 /*
  * Reads how a function begins. `code` are its first `length` bytes in the file, `size` is what its
  * symbol says (0: unknown); rule 2 needs all of it. `nops`: this kernel emulates nops of several
- * bytes, and optimises the one of five (Linux 6.18). On other machines than x86-64 the answer is the
- * first byte, without a price.
+ * bytes, and optimises the one of five (Linux 6.18). On other machines than x86-64 the answer is
+ * the first byte, without a price.
  */
 void prologue_read(struct prologue *prologue, const uint8_t *code, size_t length, uint64_t size,
 		   bool nops);
@@ -104,16 +104,16 @@ void prologue_read(struct prologue *prologue, const uint8_t *code, size_t length
 void prologue_distrust(struct prologue *prologue);
 
 /*
- * Finds direct branches in any code: calls `visit` with the place of each possible one, whichever byte
- * an instruction begins at, and with that of its target, both relative to `code`.
+ * Finds direct branches in any code: calls `visit` with the place of each possible one, whichever
+ * byte an instruction begins at, and with that of its target, both relative to `code`.
  */
 void prologue_find_branches(const uint8_t *code, size_t length,
 			    void (*visit)(size_t place, int64_t target, void *context),
 			    void *context);
 
 /*
- * The same, several times faster, but only those that reach far (32 bits); of the others, which reach
- * PROLOGUE_NEAR_BYTES, it may leave out any.
+ * The same, several times faster, but only those that reach far (32 bits); of the others, which
+ * reach PROLOGUE_NEAR_BYTES, it may leave out any.
  */
 void prologue_find_far_branches(const uint8_t *code, size_t length,
 				void (*visit)(size_t place, int64_t target, void *context),

@@ -162,9 +162,14 @@ $(WORKLOADS)/shim.so: tests/workloads/shim.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -O2 -foptimize-sibling-calls -fPIC -shared -o $@ $< -ldl
 
+$(WORKLOADS)/lacking.so: tests/workloads/lacking.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $< -ldl
+
 E2E_TESTS := $(wildcard tests/e2e/*.bats)
 
-E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/shim.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json simcuda-varied
 
 check-e2e: memscope-bpf docs $(E2E_DEPS)

@@ -12,6 +12,8 @@
 #include "capture/helper.h"
 #include "model/probe.h"
 
+#define NAME "memscope-attach"
+
 struct attacher {
 	struct helper helper;
 	struct request *request; /* with room for a probe of every row */
@@ -56,26 +58,38 @@ static int create_as_asked(const struct request *request, int file)
 	return create(request->program_fd, request->attach_type, &site, request->on_return);
 }
 
-static void answer(int fd, const struct request *request, int file)
+/* Returns 0 or -errno. A link that cannot be handed over is closed again, and the answer says why. */
+static int answer_link(int fd, int32_t link)
 {
-	int32_t result = request->count ? create_as_asked(request, file) : 0, link = result;
-	bool created = request->count && result >= 0;
+	int32_t result = helper_send(fd, &link, sizeof(link), &link, 1, true);
 
-	helper_send(fd, &result, sizeof(result), &link, created, true);
-	if (created)
-		close(link);
+	close(link);
+	return result ? helper_send(fd, &result, sizeof(result), NULL, 0, true) : 0;
+}
+
+/* `file` is -1 if none has come, as when this process had no descriptor left for it. */
+static int answer(int fd, const struct request *request, int file)
+{
+	int32_t result = 0;
+
+	if (request->count)
+		result = file < 0 ? -EMFILE : create_as_asked(request, file);
+	if (request->count && result >= 0)
+		return answer_link(fd, result);
+	return helper_send(fd, &result, sizeof(result), NULL, 0, true);
 }
 
 static void serve(int fd)
 {
 	size_t room = request_bytes(probe_count()), count = 1;
 	struct request *request = malloc(room);
-	int file;
+	int file, err = 0;
 
 	/* Little work, but calls are missed until it is done. */
 	setpriority(PRIO_PROCESS, 0, -20);
-	for (; request && helper_receive(fd, request, room, &file, &count) > 0; count = 1) {
-		answer(fd, request, file);
+	/* Who waits for an answer that cannot be sent sees that this end is closed, and does it itself. */
+	for (; !err && request && helper_receive(fd, request, room, &file, &count) > 0; count = 1) {
+		err = answer(fd, request, count ? file : -1);
 		if (count)
 			close(file);
 	}
@@ -83,22 +97,20 @@ static void serve(int fd)
 
 /* ---- this side ------------------------------------------------------------------------------- */
 
-int attacher_open(struct attacher **result)
+struct attacher *attacher_open(void)
 {
 	struct attacher *attacher = calloc(1, sizeof(*attacher));
-	int err;
+	int err = -ENOMEM;
 
-	if (!attacher)
-		return -ENOMEM;
-	attacher->request = calloc(1, request_bytes(probe_count()));
-	err = attacher->request ? helper_start(&attacher->helper, "memscope-attach", true, serve) :
-				  -ENOMEM;
-	if (err) {
-		attacher_close(attacher);
-		return err;
-	}
-	*result = attacher;
-	return 0;
+	if (attacher)
+		attacher->request = calloc(1, request_bytes(probe_count()));
+	if (attacher && attacher->request)
+		err = helper_start(&attacher->helper, NAME, true, serve);
+	if (!err)
+		return attacher;
+	helper_warn_missing(NAME, err);
+	attacher_close(attacher);
+	return NULL;
 }
 
 void attacher_close(struct attacher *attacher)

@@ -9,8 +9,8 @@
 
 struct attacher;
 
-/* It knows the programs that are loaded by now. Returns 0 or -errno. */
-int attacher_open(struct attacher **attacher);
+/* It knows the programs that are loaded by now. Returns NULL, logged, if there can be none. */
+struct attacher *attacher_open(void);
 void attacher_close(struct attacher *attacher);
 
 /*

@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "capture/helper.h"
 
+#define NAME "memscope-close"
+
 struct closer {
 	struct helper helper;
 	int *fds; /* not handed over yet */
@@ -53,25 +55,22 @@ static void serve(int fd)
 			continue;
 		close_all(held.fds, held.count);
 		held.count = 0;
-		if (wanted)
-			helper_send(fd, &wanted, 1, NULL, 0, true);
+		/* Who waits for an answer that cannot be sent must not wait for ever. */
+		if (wanted && helper_send(fd, &wanted, 1, NULL, 0, true))
+			return;
 	}
 }
 
-int closer_open(struct closer **result)
+struct closer *closer_open(void)
 {
 	struct closer *closer = calloc(1, sizeof(*closer));
-	int err;
+	int err = closer ? helper_start(&closer->helper, NAME, false, serve) : -ENOMEM;
 
-	if (!closer)
-		return -ENOMEM;
-	err = helper_start(&closer->helper, "memscope-close", false, serve);
-	if (err) {
-		free(closer);
-		return err;
-	}
-	*result = closer;
-	return 0;
+	if (!err)
+		return closer;
+	helper_warn_missing(NAME, err);
+	free(closer);
+	return NULL;
 }
 
 /* As many as there is room for, or all. */

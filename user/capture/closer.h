@@ -11,8 +11,8 @@
 
 struct closer;
 
-/* Returns 0 or -errno. */
-int closer_open(struct closer **closer);
+/* Returns NULL, logged, if there can be none. */
+struct closer *closer_open(void);
 
 /* Takes the descriptors. `closer` may be NULL: then they are closed at once. */
 void closer_add(struct closer *closer, const int *fds, size_t count);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 /* Nothing of ours may hold what others wait for: a pipe's end, a terminal. */
 static void let_go(void)
 {
@@ -61,6 +63,15 @@ int helper_start(struct helper *helper, const char *name, bool keeps_fds, void (
 	else
 		helper->fd = ends[0];
 	return err;
+}
+
+void helper_warn_missing(const char *name, int err)
+{
+	log_warning(
+		"cannot start the helper process %s: %s; going on without it: should this program"
+		" be killed (SIGKILL) while it attaches or detaches, breakpoints can stay in the"
+		" traced process",
+		name, strerror(-err));
 }
 
 void helper_end(struct helper *helper)

@@ -330,10 +330,13 @@ static int open_programs(struct live *live)
 	live->targets.programs = live->programs;
 	live->targets.map_files = !feature_test(live->options.features, FEATURE_MAP_FILES);
 	live->targets.cache.nops = !feature_test(live->options.features, FEATURE_UPROBE_NOPS);
-	if (!err && options.count_launches)
+	if (!err && options.count_launches) {
 		err = launch_counts_open(&live->launch_counts,
 					 programs_launch_counts_fd(live->programs),
 					 programs_launch_keys(live->programs));
+		if (err)
+			log_error("cannot count launches: %s", strerror(-err));
+	}
 	return err;
 }
 
@@ -362,10 +365,10 @@ int live_open(struct live **result, const struct live_options *options)
 	err = open_programs(live);
 	if (!err)
 		err = open_loop(live);
-	if (!err)
-		err = closer_open(&live->targets.closer);
-	if (!err)
+	if (!err) {
+		live->targets.closer = closer_open();
 		err = live_open_targets(live);
+	}
 	if (err) {
 		live_close(live);
 		return err;

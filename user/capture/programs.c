@@ -151,10 +151,10 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		goto fail;
 	}
 	err = load(programs, options);
-	if (!err)
-		err = attacher_open(&programs->attacher);
-	if (!err)
-		err = open_rings(programs, options->ring_bytes);
+	if (err)
+		goto fail;
+	programs->attacher = attacher_open();
+	err = open_rings(programs, options->ring_bytes);
 	if (err)
 		goto fail;
 	*result = programs;

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A machine that has no more of what the tool's helper processes need.
+
+load helpers
+
+# The tool, with $1 lacking, on the puppet.
+trace_lacking() {
+	puppet_start
+	puppet load
+	puppet init
+	# A build with sanitizers would not like the library.
+	# shellcheck disable=SC2086 # may be empty
+	ASAN_OPTIONS=verify_asan_link_order=0 LACKING=$1 LD_PRELOAD=$WORKLOADS/lacking.so "$MEMSCOPE" trace $MASK \
+		--json -e all -o events.jsonl -v -p "$PUPPET_PID" 2> trace.err 3>&- 8>&- 9<&- &
+	TRACE_PID=$!
+	wait_for 'grep -q "debug: tracing" trace.err || [ ! -e "/proc/$TRACE_PID/fdinfo/0" ]'
+}
+
+sees_everything() {
+	puppet churn 10
+	trace_stop
+	puppet_end
+	assert_equal "$(summary '.processes[0].spaces[0] | [.allocs, .frees]')" '[10,10]'
+	wait_for nothing_left
+}
+
+@test "without helper processes everything is seen, and it is said what may happen" {
+	local name
+
+	trace_lacking fork
+	for name in memscope-attach memscope-close; do
+		assert_equal "$(grep -c "warning: .* $name: Resource temporarily unavailable" trace.err)" 1
+	done
+	sees_everything
+}
+
+@test "a helper that cannot answer any more: everything is seen" {
+	trace_lacking answers
+	sees_everything
+}
+
+@test "a helper that cannot hand over a link: it is said why, and tried one by one" {
+	case $MASK in
+	*uprobe_multi*) skip "single uprobes take seconds to go" ;;
+	esac
+	trace_lacking descriptors
+	grep -q "cannot attach to all functions at once: Too many references" trace.err
+	sees_everything
+}
+
+@test "a helper that gets no file: it is said why, and the program goes on" {
+	trace_lacking files
+	grep -q "error: .*cannot attach: Too many open files" trace.err || fail "$(cat trace.err)"
+	puppet churn 10
+	trace_stop
+	puppet_end
+	wait_for nothing_left
+}

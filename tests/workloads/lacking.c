@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A library to be preloaded into the tool, which lacks what LACKING names, as on a machine that has
+ * no more of it:
+ *
+ *   fork          no process can be started
+ *   descriptors   memscope-attach cannot send the first one
+ *   files         memscope-attach has no room for those that it is sent
+ *   answers       memscope-attach cannot send anything
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+
+static bool lacks(const char *what)
+{
+	const char *lacking = getenv("LACKING");
+
+	return lacking && !strcmp(lacking, what);
+}
+
+static bool is_attacher(void)
+{
+	char name[16] = "";
+
+	prctl(PR_GET_NAME, name);
+	return !strcmp(name, "memscope-attach");
+}
+
+API pid_t fork(void)
+{
+	pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
+
+	if (!lacks("fork"))
+		return real();
+	errno = EAGAIN;
+	return -1;
+}
+
+API ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	ssize_t (*real)(int, const struct msghdr *, int) =
+		(ssize_t(*)(int, const struct msghdr *, int))dlsym(RTLD_NEXT, "sendmsg");
+	static int sent;
+	bool fails = lacks("answers") || (lacks("descriptors") && message->msg_controllen && !sent);
+
+	if (!fails || !is_attacher())
+		return real(fd, message, flags);
+	sent++;
+	errno = ETOOMANYREFS;
+	return -1;
+}
+
+/* What the kernel does then: the message comes, without them. */
+API ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	ssize_t (*real)(int, struct msghdr *, int) =
+		(ssize_t(*)(int, struct msghdr *, int))dlsym(RTLD_NEXT, "recvmsg");
+
+	if (lacks("files") && is_attacher())
+		message->msg_controllen = 0;
+	return real(fd, message, flags);
+}

@@ -129,11 +129,22 @@ assert_equal() {
 	[ "$1" = "$2" ] || fail "expected: $2" "got:      $1"
 }
 
-# No program of ours is left in the kernel that no process holds (another instance may be running on
-# this machine); links and maps do not outlive their programs.
+# The tool and its helpers, as far as this test has started them: other instances may be running on
+# this machine, in other directories.
+tool_processes() {
+	local pid
+
+	for pid in $(pgrep '^memscope-'); do
+		[ ! "/proc/$pid/cwd" -ef . ] || echo "$pid"
+	done
+}
+
+# No process of the tool is left, and no program of ours in the kernel that no process holds; links and
+# maps do not outlive their programs.
 nothing_left() {
 	local id
 
+	[ -z "$(tool_processes)" ] || return 1
 	for id in $(bpftool -j prog | jq '.[] | select((.name // "") |
 			test("^ms_(session|entry|return|exec|exit|fork)$")) | .id'); do
 		grep -qsx "prog_id:[[:space:]]*$id" /proc/[0-9]*/fdinfo/* || return 1

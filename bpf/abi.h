@@ -313,8 +313,8 @@ struct ms_launches {
 
 /*
  * What equal launches have in common. A handle can come to mean another function: then a new epoch
- * begins, for all processes, and launches of before and after are told apart; likewise when a process
- * executes another program.
+ * begins, for all processes, and launches of before and after are told apart; likewise when a
+ * process executes another program.
  */
 struct ms_launch_key {
 	__u64 start_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Launches are by far the most frequent calls. If nobody looks at each of them, they are counted in a
- * map that user space reads when it needs to know, and cost it nothing.
+ * Launches are by far the most frequent calls. If nobody looks at each of them, they are counted in
+ * a map that user space reads when it needs to know, and cost it nothing.
  */
 #ifndef MS_COUNT_BPF_H
 #define MS_COUNT_BPF_H
@@ -57,7 +57,7 @@ static __always_inline bool launch_count(const struct ms_call *call)
 
 #define MS_NAME_WORDS (MS_NAME_BYTES / 8)
 
-/* What tells names apart: a hash (FNV-1a, by words) of those that are at most MS_NAME_BYTES long. */
+/* What tells names of at most MS_NAME_BYTES apart: a hash (FNV-1a, by words). */
 static __always_inline __u64 name_hash(const struct ms_name *name)
 {
 	const __u64 *words = (const __u64 *)name->name;

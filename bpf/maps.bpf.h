@@ -87,8 +87,8 @@ struct ms_handle {
 };
 
 /*
- * What handles of functions mean: a hash of the name, or the handle that they are another one of; 0:
- * they have been launched, but not named.
+ * What handles of functions mean: a hash of the name, or the handle that they are another one of;
+ * 0: they have been launched, but not named.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

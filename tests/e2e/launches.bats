@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# With -c, launches are counted in the kernel: the summary must be the same as if each were recorded.
+# With -c, launches are counted in the kernel: the summary must be as if each were recorded.
 
 load helpers.bash
 

@@ -6,6 +6,13 @@
 
 load helpers
 
+# Nobody reads the simulator's log here, and floods would fill the disk with it.
+eval "with_log_$(declare -f setup)"
+setup() {
+	with_log_setup
+	unset SIMCUDA_LOG
+}
+
 # How often: in the long form, in the short one.
 times() {
 	if [ -n "${STRESS:-}" ]; then echo "$1"; else echo "$2"; fi

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Launches of kernels whose handles are given to other kernels again and again: each round loads a
- * module, launches a kernel of it as often as the round's number says, and unloads it, while another
- * thread launches one and the same. Prints how often each kernel was launched; a line "reused N" says
- * how many rounds got a handle that an earlier one had.
+ * module, launches a kernel of it as often as the round's number says, and unloads it, while
+ * another thread launches one and the same. Prints how often each kernel was launched; a line
+ * "reused N" says how many rounds got a handle that an earlier one had.
  *
  * usage: launches ROUNDS [again]   "again": afterwards, the process executes itself once more
  *        launches many KERNELS     launches each of so many kernels twice

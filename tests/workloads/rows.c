@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXTS 40
 #define TEXT_BYTES 48
@@ -19,6 +20,11 @@ _Noreturn void rows_die(const char *what, const char *why)
 {
 	fprintf(stderr, "%s: %s\n", what, why);
 	exit(1);
+}
+
+void rows_wait_for_tracer(void)
+{
+	usleep(200000);
 }
 
 void rows_check(const char *api, int wanted, int result)

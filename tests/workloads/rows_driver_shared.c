@@ -59,6 +59,7 @@ _Noreturn static void be_child(void)
 
 	if (read(channel[0], &handle, sizeof(handle)) != sizeof(handle))
 		rows_die("the child", "was told nothing");
+	rows_wait_for_tracer();
 	broken = handle;
 	broken.reserved[0] ^= 1;
 	NEED(cuInit(0));

@@ -234,6 +234,7 @@ static _Noreturn void import_from(int fd)
 
 	if (read(fd, &handle, sizeof(handle)) != sizeof(handle))
 		rows_die("pipe", "nothing to import");
+	rows_wait_for_tracer();
 	block = rows_runtime_first_call(91009);
 	pinned = allocate_pinned();
 	rows_runtime_copy_default(block, host, "Default");

@@ -49,8 +49,8 @@ void programs_close(struct programs *programs);
 struct ring *programs_rings(struct programs *programs);
 
 /*
- * The map with struct ms_launch_key and counts, one for each possible CPU; and where it is counted how
- * often a key was new.
+ * The map with struct ms_launch_key and counts, one for each possible CPU; and where it is counted
+ * how often a key was new.
  */
 int programs_launch_counts_fd(const struct programs *programs);
 const __u64 *programs_launch_keys(const struct programs *programs);

@@ -34,7 +34,7 @@ five_times() {
 @test "calls that are left by longjmp" {
 	local without
 
-	for without in uprobe_single uprobe_session uprobe_session,uprobe_multi; do
+	for without in uprobe_single uprobe_session; do
 		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" jump
 		five_times
 		# The last one's frame is where the later calls' callers are: it may still be alive.
@@ -45,7 +45,7 @@ five_times() {
 @test "threads that end inside of a call" {
 	local without
 
-	for without in uprobe_single uprobe_session uprobe_session,uprobe_multi; do
+	for without in uprobe_single uprobe_session; do
 		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" die
 		five_times
 	done

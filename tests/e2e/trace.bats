@@ -132,8 +132,8 @@ called() {
 @test "--no-return: every call, where it begins, and nothing claimed of its end" {
 	local without
 
-	# By a multi link, a session and single uprobes.
-	for without in mmap_events uprobe_multi uprobe_session,uprobe_multi; do
+	# By a multi link, and by a session.
+	for without in mmap_events uprobe_multi; do
 		rm -f oracle.log
 		trace --no-return --without=$without --json -o events.jsonl -- $(ffmpeg_command 3)
 		events 'select(.type == "call").api' | called > got

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/map.h"
 
 #define BATCH 512 /* more than one bucket of the map ever holds */
@@ -259,8 +260,11 @@ static int feed_map(const struct pass *pass)
 		err = bpf_map_lookup_batch(counts->map_fd, first ? NULL : &position, &position,
 					   counts->keys, counts->values, &length, NULL);
 		last = err && errno == ENOENT;
-		if (err && !last)
-			return -errno;
+		if (err && !last) {
+			err = -errno;
+			log_error("cannot read the counts of launches: %s", strerror(-err));
+			return err;
+		}
 		err = feed_batch(pass, length);
 		first = false;
 	}

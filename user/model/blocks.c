@@ -138,11 +138,11 @@ static bool alloc_refer(struct process *process, const struct event *event, stru
 	return true;
 }
 
-int blocks_alloc(struct state *state, struct process *process, const struct event *event,
-		 struct change *change)
+struct allocation blocks_made_by(const struct event *event, const struct change *change)
 {
 	const struct ms_call *call = event->call;
-	struct allocation allocation = {
+
+	return (struct allocation){
 		.addr = call->addr,
 		.size_bytes = call->size,
 		.size_known = call->known & MS_KNOWN_SIZE,
@@ -154,6 +154,13 @@ int blocks_alloc(struct state *state, struct process *process, const struct even
 		.driver_row = call->driver_row,
 		.space = event->probe->spec.space,
 	};
+}
+
+int blocks_alloc(struct state *state, struct process *process, const struct event *event,
+		 struct change *change)
+{
+	const struct ms_call *call = event->call;
+	struct allocation allocation = blocks_made_by(event, change);
 	int err;
 
 	process->entries_only |= !(call->known & (MS_KNOWN_RESULT | MS_KNOWN_ADDR));

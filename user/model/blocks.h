@@ -7,6 +7,9 @@
 
 #include "model/state.h"
 
+/* An allocation that the call has made: all that the call itself says of it. */
+struct allocation blocks_made_by(const struct event *event, const struct change *change);
+
 /*
  * Puts a new allocation into the ledger and the totals; its id is given here. There must be none at
  * its address. Returns 0 or -ENOMEM.

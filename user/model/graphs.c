@@ -252,20 +252,12 @@ static void run_free(struct process *process, uint64_t addr, struct change *chan
 static int run_alloc(struct state *state, struct process *process, const struct event *event,
 		     const struct node *node, struct change *change)
 {
-	const struct ms_call *call = event->call;
-	struct allocation allocation = {
-		.addr = node->addr,
-		.size_bytes = node->size_bytes,
-		.size_known = true,
-		.ts_ns = event->header->ts_ns + call->duration_ns,
-		.context = call->context,
-		.device = change->device,
-		.tid = event->header->tid,
-		.row = call->row,
-		.driver_row = call->driver_row,
-		.space = MS_SPACE_GRAPH,
-	};
+	struct allocation allocation = blocks_made_by(event, change);
 
+	allocation.addr = node->addr;
+	allocation.size_bytes = node->size_bytes;
+	allocation.size_known = true;
+	allocation.space = MS_SPACE_GRAPH;
 	if (ledger_find(&process->ledgers[MS_KEY_POINTER], node->addr))
 		return 0; /* it is there still: what should have freed it was not seen */
 	add(&change->made[MS_SPACE_GRAPH], node->size_bytes);

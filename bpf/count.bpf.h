@@ -79,10 +79,11 @@ static __always_inline __u64 name_hash(const struct ms_name *name)
 static __always_inline void epoch_note(struct ms_name *name)
 {
 	struct ms_handle key = { name->event.start_ns, name->handle, name->event.pid };
-	__u64 meaning = name->alias ? name->alias : name_hash(name), *before;
+	__u64 meaning, *before;
 
 	if (!settings.count_launches)
 		return;
+	meaning = name->alias ? name->alias : name_hash(name);
 	before = bpf_map_lookup_elem(&ms_named, &key);
 	if (before && *before == meaning)
 		return;

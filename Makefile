@@ -71,7 +71,7 @@ memscope-bpf: $(BUILD)/memscope-bpf
 # ---- unit tests: the pure layers, always with sanitizers, no privileges needed
 
 UNIT_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
-UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c) \
+UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c) \
 	user/pipeline.c
 UNIT_OBJECTS := $(UNIT_LAYERS:%.c=$(BUILD)/unit/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
@@ -84,7 +84,7 @@ $(BUILD)/unit/user/%.o: user/%.c
 
 $(BUILD)/unit/%_test: tests/unit/%_test.c $(UNIT_OBJECTS)
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -lcmocka -o $@
+	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -lcmocka -l:libzstd.a -o $@
 
 check-unit: $(UNIT_TESTS)
 	$(Q)tests/run $(UNIT_TESTS)
@@ -109,7 +109,7 @@ $(BUILD)/fuzz/%.o: %.c
 
 $(BUILD)/fuzz/%_fuzz: tests/fuzz/%_fuzz.c $(FUZZ_OBJECTS)
 	$(call say,FUZZER,$@)
-	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -o $@
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -l:libzstd.a -o $@
 
 FUZZ_SECONDS ?= 60
 

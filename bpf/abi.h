@@ -232,8 +232,9 @@ enum ms_type {
 	MS_TYPE_EXEC,       /* struct ms_process, and so on */
 	MS_TYPE_FORK,
 	MS_TYPE_EXIT,
-	MS_TYPE_ATTACH,   /* made in user space when tracing of a process begins */
-	MS_TYPE_LAUNCHES, /* struct ms_launches, made in user space from struct ms_launch_key */
+	MS_TYPE_ATTACH,  /* made in user space when tracing of a process begins */
+	MS_TYPE_CALLS,   /* struct ms_calls, made in user space */
+	MS_TYPE_ACCOUNT, /* struct ms_account, made in user space: of no process */
 	MS_TYPES_COUNT,
 };
 
@@ -303,10 +304,12 @@ struct ms_launch {
 };
 
 /*
- * Launches that were counted instead of recorded, for want of anybody who would look at each. What
- * differs between them (time, thread, stream, context, dimensions) is 0 and not marked as known.
+ * Calls (of kernels, copies, memsets, synchronisations) that were counted instead of recorded, for
+ * want of anybody who would look at each. Sizes and durations are sums. What else differs between
+ * them (thread, stream, context, dimensions) is 0 and not marked as known; the time is that of the
+ * last look at the count.
  */
-struct ms_launches {
+struct ms_calls {
 	struct ms_call call;
 	__u64 count;
 };
@@ -380,12 +383,31 @@ struct ms_process {
 	char comm[MS_COMM_BYTES];
 };
 
+/* Room for more ops. */
+enum ms_account_other {
+	MS_ACCOUNT_FREE_BEGIN = 64, /* MS_KIND_FREE_BEGIN */
+	MS_ACCOUNT_PROCESS,         /* MS_KIND_PROCESS */
+};
+
+/*
+ * What struct ms_counters says more than it did when it was looked at last: a recording has no other
+ * way to know what it lacks, and since when.
+ */
+struct ms_account {
+	struct ms_event event; /* the time of this look; no process */
+	__u16 op;              /* enum ms_op, or enum ms_account_other */
+	__u16 reserved[3];     /* 0 */
+	__u64 seen;
+	__u64 lost;
+};
+
 _Static_assert(sizeof(struct ms_source) == 4, "wire layout");
 _Static_assert(sizeof(struct ms_spec) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_event) == 32, "wire layout");
 _Static_assert(sizeof(struct ms_call) == 96, "wire layout");
 _Static_assert(sizeof(struct ms_launch) == 128, "wire layout");
-_Static_assert(sizeof(struct ms_launches) == 104, "wire layout");
+_Static_assert(sizeof(struct ms_calls) == 104, "wire layout");
+_Static_assert(sizeof(struct ms_account) == 56, "wire layout");
 _Static_assert(sizeof(struct ms_launch_key) == 48, "a key has no holes");
 _Static_assert(sizeof(struct ms_free) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_name) == 64, "wire layout");

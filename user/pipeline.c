@@ -19,6 +19,16 @@ static void show(struct pipeline *pipeline, const struct event *event, const str
 									   event, change));
 }
 
+static void account_add(struct pipeline *pipeline, const struct ms_account *account)
+{
+	uint32_t kind = account->op < MS_OPS_COUNT           ? account->op :
+			account->op == MS_ACCOUNT_FREE_BEGIN ? (uint32_t)MS_KIND_FREE_BEGIN :
+							       (uint32_t)MS_KIND_PROCESS;
+
+	pipeline->recorded.seen[kind] += account->seen;
+	pipeline->recorded.lost[kind] += account->lost;
+}
+
 int pipeline_feed(void *context, void *record, size_t length)
 {
 	struct pipeline *pipeline = context;
@@ -29,13 +39,19 @@ int pipeline_feed(void *context, void *record, size_t length)
 		pipeline->refused++;
 		return 0;
 	}
+	if (event.account) {
+		account_add(pipeline, event.account);
+		return pipeline->err;
+	}
 	remember_error(pipeline, state_apply(&pipeline->state, &event, &change));
 	if (!change.process)
 		return pipeline->err; /* no memory for it: nothing can be said of the event */
 	if (event.call && !filter_accepts(&pipeline->filter, &event, &change)) {
 		pipeline->filtered[event.probe->spec.op] += event.count;
-	} else if (event.header->type == MS_TYPE_LAUNCHES) {
-		pipeline->shown += event.count; /* in the summary */
+	} else if (event.header->type == MS_TYPE_CALLS) {
+		pipeline->shown += event.count;
+		if (pipeline->shows_sums)
+			show(pipeline, &event, &change);
 	} else if (event.call) {
 		pipeline->shown++;
 		show(pipeline, &event, &change);

@@ -30,7 +30,9 @@ struct pipeline {
 	uint64_t shown; /* calls */
 	uint64_t filtered[MS_OPS_COUNT];
 	uint64_t refused;
-	int err; /* the first failure of the state or a sink: -errno */
+	bool shows_sums;             /* sinks get calls that were only counted, too */
+	struct ms_counters recorded; /* what the records say that the kernel side counted */
+	int err;                     /* the first failure of the state or a sink: -errno */
 };
 
 /*

@@ -25,10 +25,11 @@ static size_t samples(union record *out)
 	out[count++] = record_exit(0);
 	out[count++] = record_attach_running();
 	out[count++] = record_launches("cuLaunchKernel", 0x1234, 1000);
+	out[count++] = record_account(MS_OP_ALLOC, 10, 1);
 	return count;
 }
 
-#define SAMPLES_MAX 12
+#define SAMPLES_MAX 13
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -62,8 +63,8 @@ static void assert_promises_of_call(const struct event *event)
 	assert_true(call->row < probe_count());
 	assert_ptr_equal(event->probe, probe_at(call->row));
 	assert_int_not_equal(event->probe->spec.op, MS_OP_NAME);
-	assert_int_equal(event->probe->spec.op == MS_OP_LAUNCH,
-			 event->launch || event->header->type == MS_TYPE_LAUNCHES);
+	if (event->header->type != MS_TYPE_CALLS)
+		assert_int_equal(event->probe->spec.op == MS_OP_LAUNCH, event->launch != NULL);
 	assert_true(call->direction < MS_DIRECTIONS_COUNT);
 	if (call->driver_row != MS_NO_ROW) {
 		assert_true(call->driver_row < probe_count());
@@ -79,7 +80,7 @@ static void assert_promises_of_call(const struct event *event)
 static void assert_promises(const struct event *event, const void *record, size_t length)
 {
 	uint16_t type = event->header->type;
-	bool counted = type == MS_TYPE_LAUNCHES;
+	bool counted = type == MS_TYPE_CALLS;
 	bool called = type == MS_TYPE_CALL || type == MS_TYPE_LAUNCH || counted;
 
 	assert_ptr_equal(event->header, record);
@@ -89,8 +90,10 @@ static void assert_promises(const struct event *event, const void *record, size_
 	assert_ptr_equal(event->launch, type == MS_TYPE_LAUNCH ? record : NULL);
 	assert_ptr_equal(event->free, type == MS_TYPE_FREE_BEGIN ? record : NULL);
 	assert_ptr_equal(event->name, type == MS_TYPE_NAME ? record : NULL);
-	assert_ptr_equal(event->process, type >= MS_TYPE_EXEC && !counted ? record : NULL);
-	assert_int_equal(event->count, counted ? ((const struct ms_launches *)record)->count : 1);
+	assert_ptr_equal(event->process,
+			 type >= MS_TYPE_EXEC && type <= MS_TYPE_ATTACH ? record : NULL);
+	assert_ptr_equal(event->account, type == MS_TYPE_ACCOUNT ? record : NULL);
+	assert_int_equal(event->count, counted ? ((const struct ms_calls *)record)->count : 1);
 	assert_int_not_equal(event->count, 0);
 	if (called)
 		assert_promises_of_call(event);
@@ -274,16 +277,33 @@ static void test_launch_rows_belong_into_launch_records_only(void **state)
 	assert_refused(&launch);
 }
 
-static void test_only_launches_of_kernels_are_counted(void **state)
+static void test_what_is_more_than_a_number_is_not_counted(void **state)
 {
 	union record none = record_launches("cuLaunchKernel", 0x1234, 0);
 	union record graph = record_launches("cuGraphLaunch", 0x1234, 1);
-	union record other = record_launches("cuMemAlloc_v2", 0x1234, 1);
+	union record alloc = record_launches("cuMemAlloc_v2", 0x1234, 1);
+	union record copy = record_launches("cuMemcpyHtoD_v2", 0x1234, 1);
 
 	(void)state;
 	assert_refused(&none);
 	assert_refused(&graph);
-	assert_refused(&other);
+	assert_refused(&alloc);
+	assert_accepted(&copy);
+}
+
+static void test_accounts_are_of_something(void **state)
+{
+	union record record = record_account(MS_OP_ALLOC, 2, 1);
+	int op;
+
+	(void)state;
+	for (op = 0; op < 256; op++) {
+		record.account.op = op;
+		if (op < MS_OPS_COUNT || op == MS_ACCOUNT_FREE_BEGIN || op == MS_ACCOUNT_PROCESS)
+			assert_accepted(&record);
+		else
+			assert_refused(&record);
+	}
 }
 
 static void test_names_must_be_terminated(void **state)
@@ -429,7 +449,8 @@ int main(void)
 		cmocka_unit_test(test_directions_out_of_range_are_refused),
 		cmocka_unit_test(test_a_driver_row_of_another_op_is_refused),
 		cmocka_unit_test(test_launch_rows_belong_into_launch_records_only),
-		cmocka_unit_test(test_only_launches_of_kernels_are_counted),
+		cmocka_unit_test(test_what_is_more_than_a_number_is_not_counted),
+		cmocka_unit_test(test_accounts_are_of_something),
 		cmocka_unit_test(test_names_must_be_terminated),
 		cmocka_unit_test(test_names_must_be_as_long_as_they_say),
 		cmocka_unit_test(test_the_longest_name_decodes_and_a_longer_one_does_not),

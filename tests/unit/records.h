@@ -21,10 +21,11 @@ union record {
 	struct ms_event event;
 	struct ms_call call;
 	struct ms_launch launch;
-	struct ms_launches launches;
+	struct ms_calls launches;
 	struct ms_free free;
 	struct ms_name name;
 	struct ms_process process;
+	struct ms_account account;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
 };
 
@@ -161,8 +162,8 @@ static inline union record record_launches(const char *symbol, uint64_t function
 {
 	union record record = record_launch(symbol, function);
 
-	record.event.type = MS_TYPE_LAUNCHES;
-	record.event.size = sizeof(struct ms_launches);
+	record.event.type = MS_TYPE_CALLS;
+	record.event.size = sizeof(struct ms_calls);
 	record.launches.count = count;
 	return record;
 }
@@ -175,6 +176,18 @@ static inline union record record_context(const char *symbol, uint64_t context, 
 	record.call.addr = context;
 	record.call.device = device;
 	record.call.known |= MS_KNOWN_DEVICE | (context ? MS_KNOWN_ADDR : 0);
+	return record;
+}
+
+/* What was counted since the last account; of no process. */
+static inline union record record_account(uint16_t op, uint64_t seen, uint64_t lost)
+{
+	union record record = { .event = { .type = MS_TYPE_ACCOUNT,
+					   .size = sizeof(struct ms_account) } };
+
+	record.account.op = op;
+	record.account.seen = seen;
+	record.account.lost = lost;
 	return record;
 }
 

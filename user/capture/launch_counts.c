@@ -135,16 +135,15 @@ static void fed_forget(struct launch_counts *counts, struct fed *fed)
 
 /* ---- reading the map ------------------------------------------------------------------------- */
 
-static struct ms_launches launches_of(const struct ms_launch_key *key, uint64_t now_ns,
-				      uint64_t count)
+static struct ms_calls launches_of(const struct ms_launch_key *key, uint64_t now_ns, uint64_t count)
 {
-	return (struct ms_launches){
+	return (struct ms_calls){
 		.call = { .event = { .ts_ns = now_ns,
 				     .start_ns = key->start_ns,
 				     .pid = key->pid,
 				     .tid = key->pid,
-				     .type = MS_TYPE_LAUNCHES,
-				     .size = sizeof(struct ms_launches),
+				     .type = MS_TYPE_CALLS,
+				     .size = sizeof(struct ms_calls),
 				     .epoch = key->epoch },
 			  .addr = key->addr,
 			  .src = key->src,
@@ -174,7 +173,7 @@ static bool is_over(const struct ms_launch_key *key, const struct ms_event *even
 
 static int feed_read(const struct pass *pass, struct fed *fed)
 {
-	struct ms_launches launches;
+	struct ms_calls launches;
 
 	if (fed->read == fed->count)
 		return 0;

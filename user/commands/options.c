@@ -13,6 +13,8 @@
 #include "capture/features.h"
 
 #define MAX_OPTIONS 32
+#define MIN_BUFFER (4ull << 10)
+#define MAX_BUFFER (1ull << 30)
 #define HELP_COLUMN 26
 #define HELP_WIDTH 92
 
@@ -196,6 +198,28 @@ int option_size(const struct option_row *row, const char *value, void *settings)
 	if (err)
 		log_error("--%s: \"%s\" is not a size; write 4096, 64K, 1.5M or 2G", row->name,
 			  value);
+	return err;
+}
+
+/* Of a ring buffer. */
+int option_buffer(const struct option_row *row, const char *value, void *settings)
+{
+	const uint64_t *bytes = place(row, settings);
+	int err = option_size(row, value, settings);
+
+	if (!err && (*bytes < MIN_BUFFER || *bytes > MAX_BUFFER)) {
+		log_error("--%s: between 4K and 1G, please, not %s", row->name, value);
+		err = -ERANGE;
+	}
+	return err;
+}
+
+int option_events(const struct option_row *row, const char *value, void *settings)
+{
+	int err = string_parse_u64(value, 0, UINT64_MAX - 1, place(row, settings));
+
+	if (err)
+		log_error("--%s: \"%s\" is not a number of events", row->name, value);
 	return err;
 }
 

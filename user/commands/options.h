@@ -23,6 +23,8 @@ void options_print_help(const struct command *command);
 int option_flag(const struct option_row *row, const char *value, void *settings); /* bool */
 int option_text(const struct option_row *row, const char *value, void *settings); /* const char * */
 int option_size(const struct option_row *row, const char *value, void *settings); /* uint64_t */
+int option_buffer(const struct option_row *row, const char *value, void *settings);  /* uint64_t */
+int option_events(const struct option_row *row, const char *value, void *settings);  /* uint64_t */
 int option_seconds(const struct option_row *row, const char *value, void *settings); /* ns */
 int option_quiet(const struct option_row *row, const char *value, void *settings);   /* log level */
 int option_verbose(const struct option_row *row, const char *value, void *settings);

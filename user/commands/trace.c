@@ -31,32 +31,8 @@ struct settings {
 };
 
 #define DEFAULT_BUFFER (64ull << 20)
-#define MIN_BUFFER (4ull << 10)
-#define MAX_BUFFER (1ull << 30)
 
 /* ---- options --------------------------------------------------------------------------------- */
-
-static int parse_buffer(const struct option_row *row, const char *value, void *context)
-{
-	struct settings *settings = context;
-	int err = option_size(row, value, settings);
-
-	if (!err && (settings->buffer_bytes < MIN_BUFFER || settings->buffer_bytes > MAX_BUFFER)) {
-		log_error("--%s: between 4K and 1G, please, not %s", row->name, value);
-		err = -ERANGE;
-	}
-	return err;
-}
-
-static int parse_max_loss(const struct option_row *row, const char *value, void *context)
-{
-	struct settings *settings = context;
-	int err = string_parse_u64(value, 0, UINT64_MAX - 1, &settings->max_loss);
-
-	if (err)
-		log_error("--%s: \"%s\" is not a number of events", row->name, value);
-	return err;
-}
 
 #define AT(member) offsetof(struct settings, member)
 
@@ -96,9 +72,9 @@ static const struct option_row rows[] = {
 	{ 0, "buffer", "SIZE",
 	  "Size of each of the two ring buffers (default 64M). Events that find no room are lost,"
 	  " and counted.",
-	  parse_buffer, AT(buffer_bytes) },
+	  option_buffer, AT(buffer_bytes) },
 	{ 0, "max-loss", "N", "Exit with 6 if more than N events were lost (default: only say so).",
-	  parse_max_loss, AT(max_loss) },
+	  option_events, AT(max_loss) },
 	{ 0, "layer", "auto|runtime|driver",
 	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both and show a runtime call"
 	  " and the driver call that it makes as one. The driver alone has the complete account"

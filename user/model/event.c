@@ -2,6 +2,7 @@
 #include "model/event.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const struct probe *row_of(uint16_t row)
@@ -9,14 +10,29 @@ static const struct probe *row_of(uint16_t row)
 	return row < probe_count() ? probe_at(row) : NULL;
 }
 
+/* What a launch of a graph allocates and frees, and what memory a call is about, must be known. */
+static bool belongs_into(const struct probe *probe, uint16_t type)
+{
+	switch (probe->spec.op) {
+	case MS_OP_LAUNCH:
+		return type == MS_TYPE_LAUNCH ||
+		       (type == MS_TYPE_CALLS && probe->spec.action != MS_ACTION_GRAPH_LAUNCH);
+	case MS_OP_COPY:
+	case MS_OP_MEMSET:
+	case MS_OP_SYNC:
+		return type == MS_TYPE_CALL || type == MS_TYPE_CALLS;
+	case MS_OP_NAME:
+		return false;
+	}
+	return type == MS_TYPE_CALL;
+}
+
 static int decode_call(const struct ms_call *call, struct event *event)
 {
 	event->call = call;
 	event->probe = row_of(call->row);
-	if (!event->probe || call->direction >= MS_DIRECTIONS_COUNT)
-		return -EINVAL;
-	if (event->probe->spec.op == MS_OP_NAME ||
-	    (event->probe->spec.op == MS_OP_LAUNCH) == (event->header->type == MS_TYPE_CALL))
+	if (!event->probe || call->direction >= MS_DIRECTIONS_COUNT ||
+	    !belongs_into(event->probe, event->header->type))
 		return -EINVAL;
 	if (event->probe->layer == MS_LAYER_DRIVER)
 		event->driver_probe = event->probe;
@@ -28,13 +44,20 @@ static int decode_call(const struct ms_call *call, struct event *event)
 	return event->driver_probe->spec.op == event->probe->spec.op ? 0 : -EINVAL;
 }
 
-/* What a launch of a graph allocates and frees would have to be counted too. */
-static int decode_launches(const struct ms_launches *launches, struct event *event)
+static int decode_calls(const struct ms_calls *calls, struct event *event)
 {
-	event->count = launches->count;
-	if (!event->count || decode_call(&launches->call, event))
-		return -EINVAL;
-	return event->probe->spec.action == MS_ACTION_GRAPH_LAUNCH ? -EINVAL : 0;
+	event->count = calls->count;
+	return event->count ? decode_call(&calls->call, event) : -EINVAL;
+}
+
+static int decode_account(const struct ms_account *account, struct event *event)
+{
+	uint16_t op = account->op;
+
+	event->account = account;
+	return op < MS_OPS_COUNT || op == MS_ACCOUNT_FREE_BEGIN || op == MS_ACCOUNT_PROCESS ?
+		       0 :
+		       -EINVAL;
 }
 
 static int decode_name(const struct ms_name *name, size_t length)
@@ -57,7 +80,8 @@ int event_decode(const void *record, size_t length, struct event *event)
 		[MS_TYPE_FORK] = sizeof(struct ms_process),
 		[MS_TYPE_EXIT] = sizeof(struct ms_process),
 		[MS_TYPE_ATTACH] = sizeof(struct ms_process),
-		[MS_TYPE_LAUNCHES] = sizeof(struct ms_launches),
+		[MS_TYPE_CALLS] = sizeof(struct ms_calls),
+		[MS_TYPE_ACCOUNT] = sizeof(struct ms_account),
 	};
 	const struct ms_event *header = record;
 
@@ -70,8 +94,10 @@ int event_decode(const void *record, size_t length, struct event *event)
 	event->header = header;
 	event->count = 1;
 	switch (header->type) {
-	case MS_TYPE_LAUNCHES:
-		return decode_launches(record, event);
+	case MS_TYPE_CALLS:
+		return decode_calls(record, event);
+	case MS_TYPE_ACCOUNT:
+		return decode_account(record, event);
 	case MS_TYPE_LAUNCH:
 		event->launch = record;
 		return decode_call(record, event);

@@ -284,3 +284,42 @@ int graphs_launch(struct state *state, struct process *process, const struct eve
 	}
 	return err;
 }
+
+/* ---- anchors --------------------------------------------------------------------------------- */
+
+void graphs_visit(const struct map *graphs, uint32_t kind,
+		  void (*visit)(void *context, uint64_t handle, uint32_t kind, bool auto_free),
+		  void (*visit_node)(void *context, uint64_t addr, uint64_t size_bytes),
+		  void *context)
+{
+	size_t i, j;
+
+	for (i = 0; i < graphs->capacity; i++) {
+		const struct graph *graph;
+
+		if (!graphs->slots[i].used)
+			continue;
+		graph = (const struct graph *)(uintptr_t)graphs->slots[i].value;
+		visit(context, graphs->slots[i].key, kind, graph->auto_free);
+		for (j = 0; j < graph->count; j++)
+			visit_node(context, graph->nodes[j].addr, graph->nodes[j].size_bytes);
+	}
+}
+
+int graphs_load(struct map *graphs, uint64_t handle, bool auto_free)
+{
+	struct graph *graph = graph_make(graphs, handle);
+
+	if (!graph)
+		return -ENOMEM;
+	graph->auto_free = auto_free;
+	return 0;
+}
+
+int graphs_load_node(struct process *process, struct map *graphs, uint64_t handle, uint64_t addr,
+		     uint64_t size_bytes)
+{
+	const struct node node = { addr, size_bytes };
+
+	return graph_append_node(process, graphs, handle, node);
+}

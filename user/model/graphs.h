@@ -28,4 +28,14 @@ bool graphs_captures(const struct process *process, const struct probe *probe, u
 /* Notes down an allocation or (no size) a free in a captured stream. Returns 0 or -ENOMEM. */
 int graphs_note(struct process *process, uint64_t stream, uint64_t addr, uint64_t size_bytes);
 
+/* For anchors: calls `graph` for each, and after it `node` for each of its nodes. */
+void graphs_visit(const struct map *graphs, uint32_t kind,
+		  void (*graph)(void *context, uint64_t handle, uint32_t kind, bool auto_free),
+		  void (*node)(void *context, uint64_t addr, uint64_t size_bytes), void *context);
+
+/* And back. Each returns 0 or -ENOMEM. */
+int graphs_load(struct map *graphs, uint64_t handle, bool auto_free);
+int graphs_load_node(struct process *process, struct map *graphs, uint64_t handle, uint64_t addr,
+		     uint64_t size_bytes);
+
 #endif /* MEMSCOPE_MODEL_GRAPHS_H */

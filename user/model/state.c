@@ -90,6 +90,13 @@ static void process_unlink(struct state *state, const struct process *process)
 	}
 }
 
+struct process *state_add_more(struct state *state)
+{
+	if (!state->more)
+		state->more = calloc(1, sizeof(*state->more));
+	return state->more;
+}
+
 /* One that has ended becomes a part of the sum, if there are too many. */
 static void process_retire(struct state *state)
 {
@@ -98,10 +105,8 @@ static void process_retire(struct state *state)
 
 	if (chosen < 0)
 		return;
-	if (!state->more)
-		state->more = calloc(1, sizeof(*state->more));
 	process = state->processes[chosen];
-	if (!state->more || ended_add(state->more, process))
+	if (!state_add_more(state) || ended_add(state->more, process))
 		return; /* later, perhaps */
 	state->more_count++;
 	process_unlink(state, process);
@@ -113,11 +118,10 @@ static void process_retire(struct state *state)
 		(state->processes_count - chosen) * sizeof(*state->processes));
 }
 
-static struct process *process_add(struct state *state, const struct ms_event *event)
+struct process *state_add(struct state *state, const struct ms_event *event)
 {
 	struct process *process;
 
-	process_retire(state);
 	if (memory_grow(&state->processes, &state->processes_capacity, state->processes_count + 1,
 			sizeof(*state->processes)))
 		return NULL;
@@ -142,22 +146,26 @@ static struct process *process_of(struct state *state, const struct ms_event *ev
 	if (process && process->pid == event->pid && process->start_ns == event->start_ns)
 		return process;
 	process = process_find(state, event);
-	if (!process)
-		process = process_add(state, event);
+	if (!process) {
+		process_retire(state);
+		process = state_add(state, event);
+	}
 	state->last = process;
 	return process;
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-static void call_add(struct call_total *total, const struct ms_call *call)
+static void call_add(struct call_total *total, const struct event *event)
 {
-	total->count++;
+	const struct ms_call *call = event->call;
+
+	total->count += event->count;
 	total->duration_ns += call->duration_ns;
 	if (call->known & MS_KNOWN_SIZE)
 		total->bytes += call->size;
 	else
-		total->unknown_bytes++;
+		total->unknown_bytes += event->count;
 }
 
 static int failure_add(struct process *process, const struct ms_call *call, uint64_t count)
@@ -393,13 +401,13 @@ static void apply_transfer(struct process *process, const struct event *event,
 	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
 		return;
 	if (event->probe->spec.op == MS_OP_MEMSET)
-		call_add(&process->memsets, call);
+		call_add(&process->memsets, event);
 	else if (event->probe->spec.op == MS_OP_SYNC)
-		call_add(&process->syncs, call);
+		call_add(&process->syncs, event);
 	else if (call->known & MS_KNOWN_DIRECTION)
-		call_add(&process->copies[change->direction], call);
+		call_add(&process->copies[change->direction], event);
 	else
-		call_add(&process->copies[MS_DIRECTIONS_COUNT], call);
+		call_add(&process->copies[MS_DIRECTIONS_COUNT], event);
 }
 
 /* ---- life and death -------------------------------------------------------------------------- */
@@ -533,7 +541,7 @@ int state_apply(struct state *state, const struct event *event, struct change *c
 	switch (event->header->type) {
 	case MS_TYPE_CALL:
 	case MS_TYPE_LAUNCH:
-	case MS_TYPE_LAUNCHES:
+	case MS_TYPE_CALLS:
 		return apply_call(state, process, event, change);
 	case MS_TYPE_FREE_BEGIN:
 		return blocks_free_begin(process, event);

@@ -195,6 +195,11 @@ void state_fini(struct state *state);
  */
 int state_apply(struct state *state, const struct event *event, struct change *change);
 
+/* For anchors: a process as of its first event, and the sum of those that are no longer listed. NULL
+ * without memory. */
+struct process *state_add(struct state *state, const struct ms_event *event);
+struct process *state_add_more(struct state *state);
+
 /* The largest allocations of a process, largest first: how many of `max` were put into `out`. */
 size_t state_largest(const struct process *process, struct allocation *out, size_t max);
 

@@ -1,0 +1,697 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/anchor.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/graphs.h"
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
+struct saver {
+	int (*put)(void *context, const void *record, size_t length);
+	void *context;
+	uint64_t ts_ns;
+	const struct process *process;
+	int err; /* the first; nothing is put after it */
+};
+
+static struct ms_event header_of(const struct saver *saver, enum ms_anchor_type type, size_t size)
+{
+	const struct process *process = saver->process;
+
+	return (struct ms_event){
+		.ts_ns = saver->ts_ns,
+		.start_ns = process ? process->start_ns : 0,
+		.pid = process ? process->pid : 0,
+		.tid = process ? process->pid : 0,
+		.type = type,
+		.size = size,
+	};
+}
+
+static void put(struct saver *saver, void *record, enum ms_anchor_type type, size_t size)
+{
+	if (saver->err)
+		return;
+	*(struct ms_event *)record = header_of(saver, type, size);
+	saver->err = saver->put(saver->context, record, size);
+}
+
+/* A record with text at its end. */
+static void put_text(struct saver *saver, const void *record, enum ms_anchor_type type, size_t size,
+		     const char *text)
+{
+	struct string whole = { 0 };
+
+	string_append(&whole, record, size);
+	if (text)
+		string_append_text(&whole, text);
+	if (!whole.failed)
+		put(saver, whole.bytes, type, whole.length);
+	else if (!saver->err)
+		saver->err = -ENOMEM;
+	string_fini(&whole);
+}
+
+/* What an exited process had is gone, but not this number. */
+static uint64_t unknown_sizes_of_the_gone(const struct process *process)
+{
+	uint64_t count = process->unknown_sizes;
+	size_t i, key;
+
+	for (key = 0; key < LEDGERS_COUNT; key++)
+		for (i = 0; i < process->ledgers[key].count; i++)
+			count -= !process->ledgers[key].entries[i].size_known;
+	return count;
+}
+
+static void save_process(struct saver *saver, bool more)
+{
+	const struct process *process = saver->process;
+	struct ms_anchor_process record = {
+		.flags = (process->was_running ? MS_ANCHOR_WAS_RUNNING : 0) |
+			 (process->entries_only ? MS_ANCHOR_ENTRIES_ONLY : 0) |
+			 (process->exited ? MS_ANCHOR_EXITED : 0) |
+			 (process->has_globals ? MS_ANCHOR_HAS_GLOBALS : 0) |
+			 (more ? MS_ANCHOR_MORE : 0),
+		.exit_status = process->exit_status,
+		.exit_number = process->exit_number,
+		.exit_ts_ns = process->exit_ts_ns,
+		.launches = process->launches,
+		.graph_launches = process->graph_launches,
+		.pre_attach_frees = process->pre_attach_frees,
+		.unknown_frees = process->unknown_frees,
+		.unwatched_frees = process->unwatched_frees,
+		.null_frees = process->null_frees,
+		.missed_frees = process->missed_frees,
+		.unknown_allocs = process->unknown_allocs,
+		.unknown_sizes = unknown_sizes_of_the_gone(process),
+		.dropped_nodes = process->dropped_nodes,
+		.unclear_ends = process->unclear_ends,
+		.part_ts_ns = process->part_ts_ns,
+	};
+
+	memcpy(record.comm, process->comm, sizeof(record.comm));
+	put(saver, &record, MS_ANCHOR_PROCESS, sizeof(record));
+}
+
+static void save_spaces(struct saver *saver)
+{
+	uint64_t i;
+
+	for (i = 0; i < MS_SPACES_COUNT; i++) {
+		const struct space_total *space = &saver->process->spaces[i];
+		struct ms_anchor_space record = {
+			.space = i,
+			.peak_bytes = space->peak_bytes,
+			.peak_ts_ns = space->peak_ts_ns,
+			.allocs = space->allocs,
+			.alloc_bytes = space->alloc_bytes,
+			.frees = space->frees,
+			.free_bytes = space->free_bytes,
+			.implicit_frees = space->implicit_frees,
+			.implicit_bytes = space->implicit_bytes,
+			.exit_count = space->exit_count,
+			.exit_bytes = space->exit_bytes,
+		};
+
+		/* Of no bytes, an allocation leaves no other trace. */
+		if (space->allocs || space->frees || space->implicit_frees || space->peak_bytes ||
+		    space->exit_count)
+			put(saver, &record, MS_ANCHOR_SPACE, sizeof(record));
+	}
+}
+
+static void save_total(struct saver *saver, uint64_t of, const struct call_total *total)
+{
+	struct ms_anchor_total record = {
+		.of = of,
+		.count = total->count,
+		.bytes = total->bytes,
+		.unknown_bytes = total->unknown_bytes,
+		.duration_ns = total->duration_ns,
+	};
+
+	if (total->count)
+		put(saver, &record, MS_ANCHOR_TOTAL, sizeof(record));
+}
+
+static void save_calls(struct saver *saver)
+{
+	const struct process *process = saver->process;
+	uint64_t i;
+
+	for (i = 0; i < MS_OPS_COUNT; i++) {
+		struct ms_anchor_calls record = { .op = i, .count = process->calls[i] };
+
+		if (record.count)
+			put(saver, &record, MS_ANCHOR_CALLS, sizeof(record));
+	}
+	for (i = 0; i < MS_DIRECTIONS_COUNT; i++)
+		save_total(saver, i, &process->copies[i]);
+	save_total(saver, MS_ANCHOR_OF_UNKNOWN, &process->copies[MS_DIRECTIONS_COUNT]);
+	save_total(saver, MS_ANCHOR_OF_MEMSETS, &process->memsets);
+	save_total(saver, MS_ANCHOR_OF_SYNCS, &process->syncs);
+}
+
+static void save_names(struct saver *saver)
+{
+	const struct process *process = saver->process;
+	size_t i;
+
+	for (i = 0; i < process->names.capacity; i++) {
+		const struct map_slot *slot = &process->names.slots[i];
+		struct ms_anchor_name record = { .handle = slot->key };
+
+		if (slot->used)
+			put_text(saver, &record, MS_ANCHOR_NAME, sizeof(record),
+				 (const char *)(uintptr_t)slot->value);
+	}
+	for (i = 0; i < process->aliases.capacity; i++) {
+		const struct map_slot *slot = &process->aliases.slots[i];
+		struct ms_anchor_name record = { .handle = slot->key, .alias = slot->value };
+
+		if (slot->used)
+			put(saver, &record, MS_ANCHOR_NAME, sizeof(record));
+	}
+}
+
+static void save_kernels(struct saver *saver)
+{
+	size_t i;
+
+	for (i = 0; i < saver->process->kernels_count; i++) {
+		const struct kernel *kernel = &saver->process->kernels[i];
+		struct ms_anchor_kernel record = { .handle = kernel->handle,
+						   .launches = kernel->launches,
+						   .is_named = kernel->name != NULL };
+
+		put_text(saver, &record, MS_ANCHOR_KERNEL, sizeof(record), kernel->name);
+	}
+}
+
+static void save_failures(struct saver *saver)
+{
+	size_t i;
+
+	for (i = 0; i < saver->process->failures_count; i++) {
+		const struct failure *failure = &saver->process->failures[i];
+		struct ms_anchor_failure record = { .count = failure->count,
+						    .result = failure->result,
+						    .row = failure->row };
+
+		put(saver, &record, MS_ANCHOR_FAILURE, sizeof(record));
+	}
+}
+
+static void save_contexts(struct saver *saver)
+{
+	size_t i;
+
+	for (i = 0; i < saver->process->contexts_count; i++) {
+		const struct context *context = &saver->process->contexts[i];
+		struct ms_anchor_context record = { .handle = context->handle,
+						    .device = context->device,
+						    .references = context->references,
+						    .primary = context->primary };
+
+		put(saver, &record, MS_ANCHOR_CONTEXT, sizeof(record));
+	}
+	for (i = 0; i < saver->process->views_count; i++) {
+		const struct view *view = &saver->process->views[i];
+		struct ms_anchor_view record = { .handle = view->handle,
+						 .is_pool = view->is_pool,
+						 .total_bytes = view->total_bytes,
+						 .free_bytes = view->free_bytes,
+						 .ts_ns = view->ts_ns };
+
+		put(saver, &record, MS_ANCHOR_VIEW, sizeof(record));
+	}
+}
+
+static void put_graph(void *context, uint64_t handle, uint32_t kind, bool auto_free)
+{
+	struct ms_anchor_graph record = { .handle = handle, .kind = kind, .auto_free = auto_free };
+
+	put(context, &record, MS_ANCHOR_GRAPH, sizeof(record));
+}
+
+static void put_node(void *context, uint64_t addr, uint64_t size_bytes)
+{
+	struct ms_anchor_node record = { .addr = addr, .size_bytes = size_bytes };
+
+	put(context, &record, MS_ANCHOR_NODE, sizeof(record));
+}
+
+static void save_graphs(struct saver *saver)
+{
+	const struct process *process = saver->process;
+
+	graphs_visit(&process->graphs, MS_ANCHOR_GRAPH_PLAIN, put_graph, put_node, saver);
+	graphs_visit(&process->executables, MS_ANCHOR_GRAPH_EXECUTABLE, put_graph, put_node, saver);
+	graphs_visit(&process->captures, MS_ANCHOR_GRAPH_CAPTURE, put_graph, put_node, saver);
+}
+
+static void save_allocation(struct saver *saver, const struct allocation *allocation,
+			    enum ms_anchor_role role, uint8_t key, const struct pending_free *freed)
+{
+	struct ms_anchor_allocation record = {
+		.addr = allocation->addr,
+		.size_bytes = allocation->size_bytes,
+		.ts_ns = allocation->ts_ns,
+		.id = allocation->id,
+		.context = allocation->context,
+		.device = allocation->device,
+		.tid = allocation->tid,
+		.row = allocation->row,
+		.driver_row = allocation->driver_row,
+		.space = allocation->space,
+		.size_known = allocation->size_known,
+		.role = role,
+		.key = key,
+		.owner = allocation->owner,
+		.freed_addr = freed ? freed->addr : 0,
+		.freed_by = freed ? freed->tid : 0,
+	};
+
+	put(saver, &record, MS_ANCHOR_ALLOCATION, sizeof(record));
+}
+
+static void save_allocations(struct saver *saver)
+{
+	const struct process *process = saver->process;
+	size_t i, key;
+
+	for (key = 0; key < LEDGERS_COUNT; key++) {
+		const struct ledger *ledger = &process->ledgers[key];
+		bool released = key == LEDGER_RELEASED;
+
+		for (i = 0; i < ledger->count; i++)
+			save_allocation(saver, &ledger->entries[i],
+					released ? MS_ANCHOR_RELEASED : MS_ANCHOR_LIVE,
+					released ? 0 : key, NULL);
+	}
+	for (i = 0; i < process->pending_count; i++)
+		save_allocation(saver, &process->pending[i].allocation, MS_ANCHOR_PENDING,
+				process->pending[i].key, &process->pending[i]);
+	if (process->part.tid)
+		save_allocation(saver, &process->part.allocation, MS_ANCHOR_PART, process->part.key,
+				&process->part);
+	for (i = 0; i < process->exit_largest_count; i++)
+		save_allocation(saver, &process->exit_largest[i], MS_ANCHOR_LARGEST, 0, NULL);
+}
+
+static void save_one(struct saver *saver, const struct process *process, bool more)
+{
+	saver->process = process;
+	save_process(saver, more);
+	save_calls(saver);
+	save_spaces(saver);
+	save_names(saver);
+	save_kernels(saver);
+	save_failures(saver);
+	save_contexts(saver);
+	save_graphs(saver);
+	save_allocations(saver);
+	saver->process = NULL;
+}
+
+int anchor_save(const struct state *state, uint64_t ts_ns,
+		int (*put_record)(void *context, const void *record, size_t length), void *context)
+{
+	struct saver saver = { .put = put_record, .context = context, .ts_ns = ts_ns };
+	struct ms_anchor_state record = { .allocations = state->allocations,
+					  .exits = state->exits,
+					  .more_count = state->more_count };
+	struct ms_event end;
+	size_t i;
+
+	put(&saver, &record, MS_ANCHOR_STATE, sizeof(record));
+	for (i = 0; !saver.err && i < state->processes_count; i++)
+		save_one(&saver, state->processes[i], false);
+	if (state->more)
+		save_one(&saver, state->more, true);
+	put(&saver, &end, MS_ANCHOR_END, sizeof(end));
+	return saver.err;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+void anchor_init(struct anchor *anchor, struct state *state)
+{
+	*anchor = (struct anchor){ .state = state };
+}
+
+static int load_state(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_state *saved = record;
+	struct state *state = anchor->state;
+
+	if (state->processes_count || state->more)
+		return -EINVAL;
+	state->allocations = saved->allocations;
+	state->exits = saved->exits;
+	state->more_count = saved->more_count;
+	return 0;
+}
+
+static int load_process(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_process *saved = record;
+	bool more = saved->flags & MS_ANCHOR_MORE;
+	struct process *process;
+
+	if (saved->comm[MS_COMM_BYTES - 1])
+		return -EINVAL;
+	process = more ? state_add_more(anchor->state) : state_add(anchor->state, &saved->event);
+	if (!process)
+		return -ENOMEM;
+	anchor->process = process;
+	anchor->graphs = NULL;
+	memcpy(process->comm, saved->comm, sizeof(process->comm));
+	process->was_running = saved->flags & MS_ANCHOR_WAS_RUNNING;
+	process->entries_only = saved->flags & MS_ANCHOR_ENTRIES_ONLY;
+	process->exited = saved->flags & MS_ANCHOR_EXITED;
+	process->has_globals = saved->flags & MS_ANCHOR_HAS_GLOBALS;
+	process->exit_status = saved->exit_status;
+	process->exit_number = saved->exit_number;
+	process->exit_ts_ns = saved->exit_ts_ns;
+	process->launches = saved->launches;
+	process->graph_launches = saved->graph_launches;
+	process->pre_attach_frees = saved->pre_attach_frees;
+	process->unknown_frees = saved->unknown_frees;
+	process->unwatched_frees = saved->unwatched_frees;
+	process->null_frees = saved->null_frees;
+	process->missed_frees = saved->missed_frees;
+	process->unknown_allocs = saved->unknown_allocs;
+	process->unknown_sizes = saved->unknown_sizes;
+	process->dropped_nodes = saved->dropped_nodes;
+	process->unclear_ends = saved->unclear_ends;
+	process->part_ts_ns = saved->part_ts_ns;
+	return 0;
+}
+
+static int load_calls(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_calls *saved = record;
+
+	if (saved->op >= MS_OPS_COUNT)
+		return -EINVAL;
+	anchor->process->calls[saved->op] = saved->count;
+	return 0;
+}
+
+static int load_space(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_space *saved = record;
+	struct space_total *space;
+
+	if (saved->space >= MS_SPACES_COUNT)
+		return -EINVAL;
+	space = &anchor->process->spaces[saved->space];
+	space->peak_bytes = saved->peak_bytes;
+	space->peak_ts_ns = saved->peak_ts_ns;
+	space->allocs = saved->allocs;
+	space->alloc_bytes = saved->alloc_bytes;
+	space->frees = saved->frees;
+	space->free_bytes = saved->free_bytes;
+	space->implicit_frees = saved->implicit_frees;
+	space->implicit_bytes = saved->implicit_bytes;
+	space->exit_count = saved->exit_count;
+	space->exit_bytes = saved->exit_bytes;
+	return 0;
+}
+
+static struct call_total *total_of(struct process *process, uint64_t of)
+{
+	switch (of) {
+	case MS_ANCHOR_OF_UNKNOWN:
+		return &process->copies[MS_DIRECTIONS_COUNT];
+	case MS_ANCHOR_OF_MEMSETS:
+		return &process->memsets;
+	case MS_ANCHOR_OF_SYNCS:
+		return &process->syncs;
+	}
+	return of < MS_DIRECTIONS_COUNT ? &process->copies[of] : NULL;
+}
+
+static int load_total(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_total *saved = record;
+	struct call_total *total = total_of(anchor->process, saved->of);
+
+	if (!total)
+		return -EINVAL;
+	*total = (struct call_total){
+		.count = saved->count,
+		.bytes = saved->bytes,
+		.unknown_bytes = saved->unknown_bytes,
+		.duration_ns = saved->duration_ns,
+	};
+	return 0;
+}
+
+/* NULL if there is no memory, or it is none. */
+static const char *intern(struct anchor *anchor, const char *text, size_t length)
+{
+	return length <= MS_NAME_MAX && !memchr(text, '\0', length) ?
+		       string_intern(&anchor->state->strings, text, length) :
+		       NULL;
+}
+
+static int load_name(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_name *saved = record;
+	const char *name;
+
+	if (saved->alias)
+		return map_set(&anchor->process->aliases, saved->handle, saved->alias);
+	name = intern(anchor, saved->name, saved->event.size - sizeof(*saved));
+	return name ? map_set(&anchor->process->names, saved->handle, (uintptr_t)name) : -EINVAL;
+}
+
+static int load_kernel(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_kernel *saved = record;
+	struct process *process = anchor->process;
+	struct kernel kernel = { .handle = saved->handle, .launches = saved->launches };
+	int err;
+
+	if (saved->is_named) {
+		kernel.name = intern(anchor, saved->name, saved->event.size - sizeof(*saved));
+		if (!kernel.name)
+			return -EINVAL;
+	}
+	err = memory_grow(&process->kernels, &process->kernels_capacity, process->kernels_count + 1,
+			  sizeof(*process->kernels));
+	if (!err)
+		err = map_set(&process->kernel_places,
+			      kernel.name ? (uintptr_t)kernel.name : kernel.handle,
+			      process->kernels_count);
+	if (!err)
+		process->kernels[process->kernels_count++] = kernel;
+	return err;
+}
+
+static int load_failure(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_failure *saved = record;
+	struct process *process = anchor->process;
+	int err;
+
+	if (saved->row >= probe_count())
+		return -EINVAL;
+	err = memory_grow(&process->failures, &process->failures_capacity,
+			  process->failures_count + 1, sizeof(*process->failures));
+	if (!err)
+		process->failures[process->failures_count++] = (struct failure){
+			.row = saved->row, .result = saved->result, .count = saved->count
+		};
+	return err;
+}
+
+static int load_context(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_context *saved = record;
+	struct process *process = anchor->process;
+	int err;
+
+	err = memory_grow(&process->contexts, &process->contexts_capacity,
+			  process->contexts_count + 1, sizeof(*process->contexts));
+	if (!err)
+		process->contexts[process->contexts_count++] =
+			(struct context){ .handle = saved->handle,
+					  .device = saved->device,
+					  .primary = saved->primary,
+					  .references = saved->references };
+	return err;
+}
+
+static int load_view(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_view *saved = record;
+	struct process *process = anchor->process;
+	int err;
+
+	err = memory_grow(&process->views, &process->views_capacity, process->views_count + 1,
+			  sizeof(*process->views));
+	if (!err)
+		process->views[process->views_count++] =
+			(struct view){ .handle = saved->handle,
+				       .is_pool = saved->is_pool,
+				       .total_bytes = saved->total_bytes,
+				       .free_bytes = saved->free_bytes,
+				       .ts_ns = saved->ts_ns };
+	return err;
+}
+
+static int load_graph(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_graph *saved = record;
+	struct process *process = anchor->process;
+	struct map *const kinds[] = {
+		[MS_ANCHOR_GRAPH_PLAIN] = &process->graphs,
+		[MS_ANCHOR_GRAPH_EXECUTABLE] = &process->executables,
+		[MS_ANCHOR_GRAPH_CAPTURE] = &process->captures,
+	};
+
+	if (saved->kind >= MS_ANCHOR_GRAPH_KINDS || map_get(kinds[saved->kind], saved->handle))
+		return -EINVAL;
+	anchor->graphs = kinds[saved->kind];
+	anchor->graph = saved->handle;
+	return graphs_load(anchor->graphs, saved->handle, saved->auto_free);
+}
+
+static int load_node(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_node *saved = record;
+
+	if (!anchor->graphs)
+		return -EINVAL;
+	return graphs_load_node(anchor->process, anchor->graphs, anchor->graph, saved->addr,
+				saved->size_bytes);
+}
+
+static bool is_valid(const struct ms_anchor_allocation *saved)
+{
+	return saved->row < probe_count() &&
+	       (saved->driver_row == MS_NO_ROW || saved->driver_row < probe_count()) &&
+	       saved->space < MS_SPACES_COUNT && saved->role < MS_ANCHOR_ROLES &&
+	       saved->key < MS_KEYS_COUNT;
+}
+
+static int load_live(struct process *process, size_t key, const struct allocation *allocation)
+{
+	struct space_total *space = &process->spaces[allocation->space];
+	int err;
+
+	if (ledger_find(&process->ledgers[key], allocation->addr))
+		return -EINVAL;
+	err = ledger_insert(&process->ledgers[key], allocation);
+	if (!err && key == MS_KEY_HANDLE)
+		err = map_set(&process->handles, allocation->id, allocation->addr);
+	if (err)
+		return err;
+	space->live_bytes += allocation->size_bytes;
+	space->live_count++;
+	process->unknown_sizes += !allocation->size_known;
+	return 0;
+}
+
+static int load_pending(struct process *process, const struct pending_free *pending)
+{
+	int err = memory_grow(&process->pending, &process->pending_capacity,
+			      process->pending_count + 1, sizeof(*process->pending));
+
+	if (!err)
+		process->pending[process->pending_count++] = *pending;
+	return err;
+}
+
+static int load_allocation(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_allocation *saved = record;
+	struct process *process = anchor->process;
+	const struct pending_free freed = {
+		.tid = saved->freed_by,
+		.key = saved->key,
+		.addr = saved->freed_addr,
+		.allocation = { .addr = saved->addr,
+				.size_bytes = saved->size_bytes,
+				.ts_ns = saved->ts_ns,
+				.id = saved->id,
+				.context = saved->context,
+				.device = saved->device,
+				.tid = saved->tid,
+				.row = saved->row,
+				.driver_row = saved->driver_row,
+				.space = saved->space,
+				.size_known = saved->size_known,
+				.owner = saved->owner },
+	};
+
+	if (!is_valid(saved))
+		return -EINVAL;
+	switch ((enum ms_anchor_role)saved->role) {
+	case MS_ANCHOR_LIVE:
+		return load_live(process, saved->key, &freed.allocation);
+	case MS_ANCHOR_RELEASED:
+		return load_live(process, LEDGER_RELEASED, &freed.allocation);
+	case MS_ANCHOR_PENDING:
+		return load_pending(process, &freed);
+	case MS_ANCHOR_PART:
+		process->part = freed;
+		return 0;
+	case MS_ANCHOR_LARGEST:
+		if (process->exit_largest_count >= PROCESS_LARGEST)
+			return -EINVAL;
+		process->exit_largest[process->exit_largest_count++] = freed.allocation;
+		return 0;
+	case MS_ANCHOR_ROLES:
+		break;
+	}
+	return -EINVAL;
+}
+
+int anchor_load(struct anchor *anchor, const void *record, size_t length)
+{
+	static const struct {
+		int (*load)(struct anchor *anchor, const void *record);
+		size_t size; /* the least; whoever writes a newer format may write more */
+	} types[] = {
+#define TYPE(type, function, structure) \
+	[MS_ANCHOR_##type - MS_ANCHOR_STATE] = { function, sizeof(struct structure) }
+		TYPE(STATE, load_state, ms_anchor_state),
+		TYPE(PROCESS, load_process, ms_anchor_process),
+		TYPE(CALLS, load_calls, ms_anchor_calls),
+		TYPE(SPACE, load_space, ms_anchor_space),
+		TYPE(TOTAL, load_total, ms_anchor_total),
+		TYPE(NAME, load_name, ms_anchor_name),
+		TYPE(KERNEL, load_kernel, ms_anchor_kernel),
+		TYPE(FAILURE, load_failure, ms_anchor_failure),
+		TYPE(CONTEXT, load_context, ms_anchor_context),
+		TYPE(VIEW, load_view, ms_anchor_view),
+		TYPE(GRAPH, load_graph, ms_anchor_graph),
+		TYPE(NODE, load_node, ms_anchor_node),
+		TYPE(ALLOCATION, load_allocation, ms_anchor_allocation),
+#undef TYPE
+	};
+	const struct ms_event *event = record;
+	size_t type;
+
+	if (length < sizeof(*event) || event->size != length || event->type < MS_ANCHOR_STATE ||
+	    anchor->complete)
+		return -EINVAL;
+	type = event->type - MS_ANCHOR_STATE;
+	if (event->type == MS_ANCHOR_END) {
+		anchor->complete = true;
+		return 0;
+	}
+	if (type >= sizeof(types) / sizeof(*types))
+		return 0;
+	if (length < types[type].size || (!anchor->process && event->type > MS_ANCHOR_PROCESS))
+		return -EINVAL;
+	return types[type].load(anchor, record);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One thing that the analysis of a run has found, with the numbers that it rests on: what reports
+ * show, and --fail-on asks for.
+ */
+#ifndef MEMSCOPE_MODEL_FINDING_H
+#define MEMSCOPE_MODEL_FINDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+/* clang-format off */
+
+/* Name, and what it is about: findings of a topic make a section of the report. */
+#define FINDING_RULES(X) \
+	X(LEAK_GROWTH,      "leak-growth",      LEAK)       /* more and more of one size class and API */ \
+	X(LEAK_AT_EXIT,     "leak-at-exit",     LEAK)       /* not freed when the process ended */ \
+	X(LEAK_WINDOW,      "leak-window",      LEAK)       /* allocated in [A, B], alive after C */ \
+	X(OOM,              "oom",              OOM)        /* an allocation failed for want of memory */ \
+	X(TEMPORARY,        "temporary",        CHURN)      /* freed before anything else was allocated */ \
+	X(STORM,            "storm",            CHURN)      /* so many allocations that they cost time */ \
+	X(REDUNDANT_COPIES, "redundant-copies", COPIES)     /* the same block back and forth */ \
+	X(PAGEABLE_COPIES,  "pageable-copies",  COPIES)     /* synchronous, from pageable memory */ \
+	X(SYNC_BOUND,       "sync-bound",       BOTTLENECK) /* the host waits for the device */ \
+	X(COPY_BOUND,       "copy-bound",       BOTTLENECK) /* copies take most of the time */ \
+	X(ALLOC_BOUND,      "alloc-bound",      BOTTLENECK) /* allocations and frees take it */ \
+	X(HOST_BOUND,       "host-bound",       BOTTLENECK) /* the device has nothing to do */ \
+	X(MEMORY_PRESSURE,  "memory-pressure",  BOTTLENECK) /* little is left of the device */
+
+/* clang-format on */
+
+enum finding_rule {
+#define X(rule, name, topic) FINDING_##rule,
+	FINDING_RULES(X)
+#undef X
+		FINDING_RULES_COUNT,
+};
+
+enum finding_topic {
+	FINDING_TOPIC_LEAK,
+	FINDING_TOPIC_OOM,
+	FINDING_TOPIC_CHURN,
+	FINDING_TOPIC_COPIES,
+	FINDING_TOPIC_BOTTLENECK,
+	FINDING_TOPICS_COUNT,
+};
+
+enum finding_confidence {
+	FINDING_LOW,
+	FINDING_MEDIUM,
+	FINDING_HIGH,
+};
+
+enum finding_unit {
+	FINDING_COUNT,
+	FINDING_BYTES,
+	FINDING_NS,
+	FINDING_PERCENT,
+	FINDING_BYTES_PER_SECOND,
+	FINDING_PER_SECOND,
+	FINDING_TIME, /* CLOCK_MONOTONIC, nanoseconds */
+	FINDING_ADDRESS,
+};
+
+/* A number, and in words what it is: "allocations not freed". The words are constants. */
+struct finding_evidence {
+	const char *what;
+	enum finding_unit unit;
+	uint64_t value;
+};
+
+#define FINDING_EVIDENCE_MAX 12
+
+struct finding {
+	enum finding_rule rule;
+	enum finding_confidence confidence;
+	uint32_t pid;
+	uint64_t start_ns; /* with the pid, the process */
+	char comm[MS_COMM_BYTES];
+	int32_t device; /* -1: none, or unknown */
+	uint8_t space;  /* enum ms_space; MS_SPACE_NONE: it is about none */
+	uint16_t row;   /* of the probe table; MS_NO_ROW: it is about no function */
+	uint64_t first_ts_ns, last_ts_ns; /* what it covers, CLOCK_MONOTONIC */
+	uint64_t bytes; /* that it is about: what findings of a topic are sorted by */
+	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
+	size_t evidence_count;
+	const char *lowered_by; /* why the confidence is not higher; NULL: it is high */
+};
+
+const char *finding_rule_name(enum finding_rule rule);
+enum finding_topic finding_topic_of(enum finding_rule rule);
+
+#endif /* MEMSCOPE_MODEL_FINDING_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The blocks that a dump is made of (docs/dump-format.md): a header that says what follows, and a
+ * checksum over both. A dump is any number of them one after the other, so dumps can be cut between
+ * blocks and put one behind the other.
+ */
+#ifndef MEMSCOPE_STORE_BLOCK_H
+#define MEMSCOPE_STORE_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Readers refuse another major version. A newer minor one only adds: see docs/dump-format.md. */
+#define BLOCK_MAJOR 1
+#define BLOCK_MINOR 0
+
+#define BLOCK_MAX_BYTES (256u << 10) /* of payload, before it is compressed */
+
+enum block_type {
+	BLOCK_SEGMENT = 1, /* texts: begins a segment, which can be read without those before it */
+	BLOCK_ROWS,        /* names of the probe table's functions, in its order */
+	BLOCK_ANCHOR,      /* packed records: the state where the segment begins */
+	BLOCK_EVENTS,      /* packed records: what happened */
+	BLOCK_END,         /* texts: the recording has ended, and how */
+	BLOCK_INDEX,       /* where the segments are; last, and may be missing */
+};
+
+enum block_codec {
+	BLOCK_PLAIN,
+	BLOCK_ZSTD,
+	BLOCK_CODECS_COUNT,
+};
+
+/* All numbers are little-endian. */
+struct block_header {
+	char magic[4]; /* "MSCP" */
+	uint8_t major;
+	uint8_t minor;
+	uint8_t type;  /* enum block_type; those that are not known are skipped */
+	uint8_t codec; /* enum block_codec */
+	uint32_t raw_bytes;
+	uint32_t stored_bytes; /* that follow the header */
+	uint32_t records;
+	uint32_t segment;   /* counts from 0 */
+	uint64_t recording; /* a random number: dumps of one recording have it in common */
+	uint64_t sequence;  /* counts the blocks of a recording from 0 */
+	uint64_t first_ts_ns, last_ts_ns; /* CLOCK_MONOTONIC: what the block covers */
+	uint64_t checksum;                /* XXH3-64 over the header before it and what is stored */
+};
+
+_Static_assert(sizeof(struct block_header) == 64, "file layout");
+
+struct block_coder;
+
+/* Compresses and expands; NULL without memory. */
+struct block_coder *block_coder_new(void);
+void block_coder_free(struct block_coder *coder);
+
+/*
+ * Completes the header of a block with that payload (its type, times and numbers are the caller's)
+ * and returns what is to be stored behind it, header->stored_bytes long, valid until the next call.
+ */
+const void *block_encode(struct block_coder *coder, struct block_header *header, const void *raw,
+			 size_t raw_bytes);
+
+enum block_check {
+	BLOCK_OK,
+	BLOCK_NONE,      /* no header of a block */
+	BLOCK_TOO_NEW,   /* of a major version that is not known */
+	BLOCK_CUT_SHORT, /* more is to follow than there is */
+	BLOCK_DAMAGED,   /* the checksum is another one */
+};
+
+/*
+ * Whether a block begins at `data`; if so, it takes sizeof(struct block_header) + stored_bytes of the
+ * `length` bytes there. `*header` is set in any case but BLOCK_NONE.
+ */
+enum block_check block_check(const void *data, size_t length, struct block_header *header);
+
+/*
+ * The payload of a block that was checked: header->raw_bytes long, valid until the next call; NULL
+ * if it cannot be expanded to what the header says.
+ */
+const void *block_decode(struct block_coder *coder, const struct block_header *header,
+			 const void *stored);
+
+#endif /* MEMSCOPE_STORE_BLOCK_H */

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/dump_writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/anchor.h"
+#include "store/pack.h"
+
+struct dump_writer {
+	struct dump_writer_options options;
+	struct dump_writer_counts counts;
+	struct block_coder *coder;
+	uint64_t sequence;
+	uint32_t segment;  /* of the open block */
+	uint32_t segments; /* begun so far */
+
+	/* The open block, of records. */
+	struct pack pack;
+	uint8_t bytes[BLOCK_MAX_BYTES];
+	size_t length;
+	uint32_t records;
+	uint64_t first_ts_ns; /* of the time that it covers: where the last one ended */
+	uint64_t last_ts_ns;  /* of its records */
+};
+
+struct dump_writer *dump_writer_new(const struct dump_writer_options *options)
+{
+	struct dump_writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	writer->options = *options;
+	writer->coder = block_coder_new();
+	if (writer->coder)
+		return writer;
+	free(writer);
+	return NULL;
+}
+
+void dump_writer_free(struct dump_writer *writer)
+{
+	if (!writer)
+		return;
+	block_coder_free(writer->coder);
+	free(writer);
+}
+
+const struct dump_writer_counts *dump_writer_counts(const struct dump_writer *writer)
+{
+	return &writer->counts;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static int write_block(struct dump_writer *writer, enum block_type type, const void *raw,
+		       size_t bytes, uint32_t records, uint64_t last_ts_ns)
+{
+	struct block_header header = {
+		.type = type,
+		.records = records,
+		.segment = writer->segment,
+		.recording = writer->options.recording,
+		.sequence = writer->sequence++,
+		.first_ts_ns = writer->first_ts_ns ? writer->first_ts_ns : last_ts_ns,
+		.last_ts_ns = last_ts_ns,
+	};
+	const void *stored = block_encode(writer->coder, &header, raw, bytes);
+	int err = writer->options.write(writer->options.context, &header, stored);
+
+	writer->first_ts_ns = last_ts_ns;
+	if (err) {
+		writer->counts.unwritten_blocks++;
+		writer->counts.unwritten_records += type == BLOCK_EVENTS ? records : 0;
+		return err;
+	}
+	writer->counts.bytes += sizeof(header) + header.stored_bytes;
+	writer->counts.segment_bytes += sizeof(header) + header.stored_bytes;
+	return 0;
+}
+
+static int write_texts(struct dump_writer *writer, enum block_type type, const struct texts *texts,
+		       uint64_t now_ns)
+{
+	if (texts->bytes.failed || texts->bytes.length > BLOCK_MAX_BYTES)
+		return -ENOMEM;
+	return write_block(writer, type, texts->bytes.bytes, texts->bytes.length, 0, now_ns);
+}
+
+static int write_records(struct dump_writer *writer, enum block_type type, uint64_t last_ts_ns)
+{
+	int err = 0;
+
+	if (writer->records)
+		err = write_block(writer, type, writer->bytes, writer->length, writer->records,
+				  last_ts_ns);
+	memset(&writer->pack, 0, sizeof(writer->pack));
+	writer->length = writer->records = 0;
+	return err;
+}
+
+static int add(struct dump_writer *writer, enum block_type type, const struct ms_event *event)
+{
+	int err = 0;
+
+	if (writer->length + PACK_MAX(event->size) > sizeof(writer->bytes))
+		err = write_records(writer, type, writer->last_ts_ns);
+	writer->length += pack_record(&writer->pack, event, writer->bytes + writer->length);
+	writer->records++;
+	/* Calls are recorded when they end, with the time at which they began. */
+	if (event->ts_ns > writer->last_ts_ns)
+		writer->last_ts_ns = event->ts_ns;
+	return err;
+}
+
+int dump_writer_add(struct dump_writer *writer, const void *record)
+{
+	writer->counts.records++;
+	return add(writer, BLOCK_EVENTS, record);
+}
+
+int dump_writer_flush(struct dump_writer *writer, uint64_t now_ns)
+{
+	return write_records(writer, BLOCK_EVENTS, now_ns);
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+static int write_description(struct dump_writer *writer, uint64_t now_ns)
+{
+	struct texts texts = { 0 };
+	int err;
+
+	writer->options.describe(writer->options.context, &texts);
+	err = write_texts(writer, BLOCK_SEGMENT, &texts, now_ns);
+	texts_fini(&texts);
+	return err;
+}
+
+static int write_rows(struct dump_writer *writer, uint64_t now_ns)
+{
+	struct texts texts = { 0 };
+	uint32_t row;
+	int err;
+
+	for (row = 0; row < probe_count(); row++)
+		texts_put(&texts, probe_layer_name(probe_at(row)->layer), probe_at(row)->symbol);
+	err = write_texts(writer, BLOCK_ROWS, &texts, now_ns);
+	texts_fini(&texts);
+	return err;
+}
+
+static int put_anchor(void *context, const void *record, size_t length)
+{
+	struct dump_writer *writer = context;
+
+	(void)length;
+	return add(writer, BLOCK_ANCHOR, record);
+}
+
+static int write_anchor(struct dump_writer *writer, const struct state *state, uint64_t now_ns)
+{
+	int err = anchor_save(state, now_ns, put_anchor, writer), rest;
+
+	rest = write_records(writer, BLOCK_ANCHOR, now_ns);
+	return err ? err : rest;
+}
+
+int dump_writer_segment(struct dump_writer *writer, const struct state *state, uint64_t now_ns)
+{
+	int err, flush_err = dump_writer_flush(writer, now_ns);
+
+	writer->segment = writer->segments++;
+	writer->counts.segment_bytes = 0;
+	err = write_description(writer, now_ns);
+	if (!err)
+		err = write_rows(writer, now_ns);
+	if (!err)
+		err = write_anchor(writer, state, now_ns);
+	return err ? err : flush_err;
+}
+
+int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns)
+{
+	int err = dump_writer_flush(writer, now_ns), end_err;
+
+	end_err = write_texts(writer, BLOCK_END, texts, now_ns);
+	return err ? err : end_err;
+}

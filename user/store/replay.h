@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Feeds a dump to a pipeline, as a live capture would: from the first segment on whose anchor is
+ * whole. Where blocks are missing, the state is that of the next anchor.
+ */
+#ifndef MEMSCOPE_STORE_REPLAY_H
+#define MEMSCOPE_STORE_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pipeline.h"
+#include "store/dump_reader.h"
+
+/* What a dump is, and what is wrong with it. */
+struct replay_account {
+	uint64_t recording;
+	uint64_t blocks; /* that are whole */
+	uint64_t segments;
+	uint64_t events;                  /* records fed */
+	uint64_t first_ts_ns, last_ts_ns; /* CLOCK_MONOTONIC: the time that they cover */
+
+	uint64_t damaged_bytes;
+	uint64_t damaged_places;
+	uint64_t missing_blocks;                  /* by their numbers */
+	uint64_t first_missing_ts_ns, missing_ns; /* when; how long in all */
+	uint64_t anchors_used;
+	uint64_t unknown_blocks; /* of types that this version does not know */
+	uint64_t unknown_calls;  /* of functions that it does not know */
+	uint64_t refused;        /* records of anchors and blocks that were not in order */
+	bool cut_short;          /* the last block is not whole */
+	bool has_end;            /* the recording was ended properly */
+};
+
+struct replay;
+
+/* The pipeline stays the caller's. NULL without memory. */
+struct replay *replay_new(struct pipeline *pipeline);
+void replay_free(struct replay *replay);
+
+/*
+ * Takes what the reader gave, in its order. Returns 0, -ENOMEM, or an error of the pipeline's sinks.
+ */
+int replay_item(struct replay *replay, const struct dump_item *item);
+
+const struct replay_account *replay_account(const struct replay *replay);
+
+/*
+ * What the recording says of itself: the newest segment's description, or its end's. NULL: nothing.
+ * docs/dump-format.md lists the names. Valid until the next item.
+ */
+const char *replay_text(const struct replay *replay, const char *name);
+const char *replay_end_text(const struct replay *replay, const char *name);
+
+#endif /* MEMSCOPE_STORE_REPLAY_H */

@@ -108,7 +108,7 @@ kill_tool() {
 	attaching)
 		"${residue[@]}" "$when" "$TRACE_PID"
 		;;
-	esac >> gone
+	esac >> "gone-$when"
 }
 
 # Whether the kill came in such a moment indeed; $2: the tool's exit code.
@@ -139,7 +139,9 @@ was_in_the_middle() {
 		was_in_the_middle "$moment" "$code" && echo "$moment" >> hits
 		flood_end
 	done
-	report "gone after the kill, ms: $(distribution < gone)"
+	for moment in attaching detaching any; do
+		report "gone after a kill ($moment), ms: $(distribution < "gone-$moment")"
+	done
 	report "killed $(sort hits | uniq -c | xargs)"
 }
 

@@ -260,30 +260,35 @@ static void assert_same_state(const struct state *a, const struct state *b)
 
 static void test_packed_records_come_back(void **state)
 {
-	static struct pack out, in;
-	static uint8_t packed[STEPS * 64];
-	size_t length = 0, raw = 0;
-	const uint8_t *at = packed;
-	uint64_t step, seed = random_state;
+	static struct pack_writer writer;
+	static struct pack_reader reader;
+	static uint8_t payload[BLOCK_MAX_BYTES];
+	uint64_t step = 0, seed = random_state, raw = 0, count, i;
+	size_t parts[PACK_STREAMS];
 
 	(void)state;
-	for (step = 0; step < STEPS; step++) {
-		union record record = some_record(step);
+	pack_begin(&writer);
+	while (writer.bytes + PACK_MAX(sizeof(union record)) <= BLOCK_MAX_BYTES) {
+		union record record = some_record(step++);
 
-		assert_true(length + PACK_MAX(record.event.size) <= sizeof(packed));
-		length += pack_record(&out, &record, packed + length);
+		pack_add(&writer, &record);
 		raw += record.event.size;
 	}
+	pack_end(&writer, payload, parts);
+	assert_int_equal(parts[0] + parts[1] + parts[2], writer.bytes);
+	assert_true(writer.bytes * 4 < raw);
 	random_state = seed;
-	for (step = 0; step < STEPS; step++) {
-		union record record = some_record(step), read;
+	count = step;
+	assert_true(pack_open(&reader, payload, writer.bytes));
+	for (i = 0; i < count; i++) {
+		union record record = some_record(i), read;
 
-		assert_int_equal(pack_read(&in, &at, packed + length, &read, sizeof(read)),
-				 record.event.size);
+		assert_false(pack_done(&reader));
+		assert_int_equal(pack_read(&reader, &read, sizeof(read)), record.event.size);
 		assert_memory_equal(&read, &record, record.event.size);
 	}
-	assert_ptr_equal(at, packed + length);
-	assert_true(length * 4 < raw);
+	assert_true(pack_done(&reader));
+	assert_int_equal(pack_read(&reader, payload, sizeof(payload)), 0);
 }
 
 static void test_every_segment_leads_to_the_same_state(void **state)

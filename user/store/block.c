@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "store/block.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -17,7 +18,7 @@
 struct block_coder {
 	ZSTD_CCtx *compressor;
 	ZSTD_DCtx *expander;
-	uint8_t buffer[ZSTD_COMPRESSBOUND(BLOCK_MAX_BYTES)];
+	uint8_t buffer[BLOCK_MAX_PARTS * ZSTD_COMPRESSBOUND(BLOCK_MAX_BYTES / BLOCK_MAX_PARTS)];
 };
 
 struct block_coder *block_coder_new(void)
@@ -53,27 +54,42 @@ static uint64_t checksum_of(const struct block_header *header, const void *store
 	return XXH3_64bits_digest(&state);
 }
 
-const void *block_encode(struct block_coder *coder, struct block_header *header, const void *raw,
-			 size_t raw_bytes)
+/* Returns how many bytes that made, 0: it cannot be done, or is no use. */
+static size_t compress_parts(struct block_coder *coder, const uint8_t *raw, const size_t *parts,
+			     size_t parts_count)
 {
-	const void *stored = coder->buffer;
-	size_t bytes = ZSTD_compressCCtx(coder->compressor, coder->buffer, sizeof(coder->buffer),
-					 raw, raw_bytes, LEVEL);
+	size_t done = 0, i;
 
-	header->codec = BLOCK_ZSTD;
-	/* It may be out of memory, too. */
-	if (ZSTD_isError(bytes) || bytes >= raw_bytes) {
-		header->codec = BLOCK_PLAIN;
-		stored = raw;
-		bytes = raw_bytes;
+	for (i = 0; i < parts_count; i++) {
+		size_t bytes =
+			ZSTD_compressCCtx(coder->compressor, coder->buffer + done,
+					  sizeof(coder->buffer) - done, raw, parts[i], LEVEL);
+
+		if (ZSTD_isError(bytes)) /* without memory, for one */
+			return 0;
+		done += bytes;
+		raw += parts[i];
 	}
+	return done;
+}
+
+const void *block_encode(struct block_coder *coder, struct block_header *header, const void *raw,
+			 const size_t *parts, size_t parts_count)
+{
+	size_t raw_bytes = 0, i, stored_bytes = compress_parts(coder, raw, parts, parts_count);
+	bool plain;
+
+	for (i = 0; i < parts_count; i++)
+		raw_bytes += parts[i];
+	plain = !stored_bytes || stored_bytes >= raw_bytes;
 	memcpy(header->magic, MAGIC, sizeof(header->magic));
 	header->major = BLOCK_MAJOR;
 	header->minor = BLOCK_MINOR;
+	header->codec = plain ? BLOCK_PLAIN : BLOCK_ZSTD;
 	header->raw_bytes = raw_bytes;
-	header->stored_bytes = bytes;
-	header->checksum = checksum_of(header, stored);
-	return stored;
+	header->stored_bytes = plain ? raw_bytes : stored_bytes;
+	header->checksum = checksum_of(header, plain ? raw : coder->buffer);
+	return plain ? raw : coder->buffer;
 }
 
 enum block_check block_check(const void *data, size_t length, struct block_header *header)

@@ -15,6 +15,7 @@
 #define BLOCK_MINOR 0
 
 #define BLOCK_MAX_BYTES (256u << 10) /* of payload, before it is compressed */
+#define BLOCK_MAX_PARTS 4
 
 enum block_type {
 	BLOCK_SEGMENT = 1, /* texts: begins a segment, which can be read without those before it */
@@ -27,7 +28,7 @@ enum block_type {
 
 enum block_codec {
 	BLOCK_PLAIN,
-	BLOCK_ZSTD,
+	BLOCK_ZSTD, /* one frame or several, one after the other */
 	BLOCK_CODECS_COUNT,
 };
 
@@ -59,9 +60,10 @@ void block_coder_free(struct block_coder *coder);
 /*
  * Completes the header of a block with that payload (its type, times and numbers are the caller's)
  * and returns what is to be stored behind it, header->stored_bytes long, valid until the next call.
+ * The payload is the parts one after the other; each is compressed by itself.
  */
 const void *block_encode(struct block_coder *coder, struct block_header *header, const void *raw,
-			 size_t raw_bytes);
+			 const size_t *parts, size_t parts_count);
 
 enum block_check {
 	BLOCK_OK,

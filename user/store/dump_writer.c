@@ -17,9 +17,8 @@ struct dump_writer {
 	uint32_t segments; /* begun so far */
 
 	/* The open block, of records. */
-	struct pack pack;
-	uint8_t bytes[BLOCK_MAX_BYTES];
-	size_t length;
+	struct pack_writer pack;
+	uint8_t payload[BLOCK_MAX_BYTES];
 	uint32_t records;
 	uint64_t first_ts_ns; /* of the time that it covers: where the last one ended */
 	uint64_t last_ts_ns;  /* of its records */
@@ -32,6 +31,7 @@ struct dump_writer *dump_writer_new(const struct dump_writer_options *options)
 	if (!writer)
 		return NULL;
 	writer->options = *options;
+	pack_begin(&writer->pack);
 	writer->coder = block_coder_new();
 	if (writer->coder)
 		return writer;
@@ -55,24 +55,24 @@ const struct dump_writer_counts *dump_writer_counts(const struct dump_writer *wr
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int write_block(struct dump_writer *writer, enum block_type type, const void *raw,
-		       size_t bytes, uint32_t records, uint64_t last_ts_ns)
+		       const size_t *parts, size_t parts_count, uint64_t last_ts_ns)
 {
 	struct block_header header = {
 		.type = type,
-		.records = records,
+		.records = parts_count > 1 ? writer->records : 0,
 		.segment = writer->segment,
 		.recording = writer->options.recording,
 		.sequence = writer->sequence++,
 		.first_ts_ns = writer->first_ts_ns ? writer->first_ts_ns : last_ts_ns,
 		.last_ts_ns = last_ts_ns,
 	};
-	const void *stored = block_encode(writer->coder, &header, raw, bytes);
+	const void *stored = block_encode(writer->coder, &header, raw, parts, parts_count);
 	int err = writer->options.write(writer->options.context, &header, stored);
 
 	writer->first_ts_ns = last_ts_ns;
 	if (err) {
 		writer->counts.unwritten_blocks++;
-		writer->counts.unwritten_records += type == BLOCK_EVENTS ? records : 0;
+		writer->counts.unwritten_records += type == BLOCK_EVENTS ? header.records : 0;
 		return err;
 	}
 	writer->counts.bytes += sizeof(header) + header.stored_bytes;
@@ -85,18 +85,20 @@ static int write_texts(struct dump_writer *writer, enum block_type type, const s
 {
 	if (texts->bytes.failed || texts->bytes.length > BLOCK_MAX_BYTES)
 		return -ENOMEM;
-	return write_block(writer, type, texts->bytes.bytes, texts->bytes.length, 0, now_ns);
+	return write_block(writer, type, texts->bytes.bytes, &texts->bytes.length, 1, now_ns);
 }
 
 static int write_records(struct dump_writer *writer, enum block_type type, uint64_t last_ts_ns)
 {
+	size_t parts[PACK_STREAMS];
 	int err = 0;
 
-	if (writer->records)
-		err = write_block(writer, type, writer->bytes, writer->length, writer->records,
-				  last_ts_ns);
-	memset(&writer->pack, 0, sizeof(writer->pack));
-	writer->length = writer->records = 0;
+	if (writer->records) {
+		pack_end(&writer->pack, writer->payload, parts);
+		err = write_block(writer, type, writer->payload, parts, PACK_STREAMS, last_ts_ns);
+	}
+	pack_begin(&writer->pack);
+	writer->records = 0;
 	return err;
 }
 
@@ -104,9 +106,9 @@ static int add(struct dump_writer *writer, enum block_type type, const struct ms
 {
 	int err = 0;
 
-	if (writer->length + PACK_MAX(event->size) > sizeof(writer->bytes))
+	if (writer->pack.bytes + PACK_MAX(event->size) > BLOCK_MAX_BYTES)
 		err = write_records(writer, type, writer->last_ts_ns);
-	writer->length += pack_record(&writer->pack, event, writer->bytes + writer->length);
+	pack_add(&writer->pack, event);
 	writer->records++;
 	/* Calls are recorded when they end, with the time at which they began. */
 	if (event->ts_ns > writer->last_ts_ns)

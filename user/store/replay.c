@@ -17,7 +17,7 @@ struct replay {
 	struct string description, end;
 	uint16_t rows[ROWS_MAX]; /* of the dump -> of this program, or MS_NO_ROW */
 	size_t rows_count;
-	struct pack pack;
+	struct pack_reader pack;
 
 	uint64_t next_sequence;
 	bool begun;   /* the state is that of the dump */
@@ -172,25 +172,20 @@ static int feed(struct replay *replay, size_t length)
 
 static int take_records(struct replay *replay, const struct dump_item *item)
 {
-	const uint8_t *at = item->raw, *const end = at + item->header.raw_bytes;
 	const bool anchor = item->header.type == BLOCK_ANCHOR;
+	bool whole = pack_open(&replay->pack, item->raw, item->header.raw_bytes);
+	size_t length;
 	int err = 0;
 
-	memset(&replay->pack, 0, sizeof(replay->pack));
-	while (!err && at < end) {
-		/* Names in anchors are the longest. */
-		size_t length =
-			pack_read(&replay->pack, &at, end, replay->record, sizeof(replay->record));
-
-		if (!length) {
-			replay->account.refused++;
-			return 0;
-		}
+	while (!err && whole &&
+	       (length = pack_read(&replay->pack, replay->record, sizeof(replay->record)))) {
 		if (!translate_record(replay, replay->record))
 			replay->account.unknown_calls++;
 		else
 			err = anchor ? load(replay, length) : feed(replay, length);
 	}
+	if (!err && (!whole || !pack_done(&replay->pack)))
+		replay->account.refused++;
 	return err;
 }
 

@@ -13,7 +13,7 @@ seen() {
 }
 
 @test "-a: processes that run already, and those that start later" {
-	"$WORKLOADS/calls" 7 3>&- 8>&- 9<&- &
+	SIMCUDA_DELAY=cuInit=2500ms "$WORKLOADS/calls" 7 3>&- 8>&- 9<&- &
 	sleep 0.2
 	trace_start -a
 	"$WORKLOADS/calls" 9

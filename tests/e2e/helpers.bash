@@ -105,9 +105,13 @@ trace_wait() {
 
 # Until the command succeeds, at most 20 s.
 wait_for() {
-	local i
+	local i ticks=400
 
-	for ((i = 0; i < 400; i++)); do
+	# Single uprobes take a tenth of a second each to go.
+	case $MASK in
+	*uprobe_multi*) ticks=4000 ;;
+	esac
+	for ((i = 0; i < ticks; i++)); do
 		eval "$1" && return 0
 		sleep 0.05
 	done

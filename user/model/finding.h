@@ -83,7 +83,9 @@ struct finding {
 	uint8_t space;  /* enum ms_space; MS_SPACE_NONE: it is about none */
 	uint16_t row;   /* of the probe table; MS_NO_ROW: it is about no function */
 	uint64_t first_ts_ns, last_ts_ns; /* what it covers, CLOCK_MONOTONIC */
-	uint64_t bytes; /* that it is about: what findings of a topic are sorted by */
+	uint64_t bytes;       /* that it is about: what findings of a topic are sorted by, */
+	uint64_t duration_ns; /* and of equal ones, by the time that it took */
+	uint32_t oom;         /* of FINDING_OOM: position in analysis_ooms() */
 	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
 	size_t evidence_count;
 	const char *lowered_by; /* why the confidence is not higher; NULL: it is high */

@@ -34,6 +34,7 @@
 	X(temporary_count,   "temporary-count",   1000,        COUNT,   "fewer temporary allocations are not reported") \
 	X(temporary_share,   "temporary-share",   50,          PERCENT, "of the allocations of a kind, so many must be temporary") \
 	X(temporary_time,    "temporary-time",    1,           PERCENT, "of a process's time, so much must go into such a kind") \
+	X(storm_window_ns,   "storm-window",      100000000,   NS,      "the length of a window in which allocations and frees are counted") \
 	X(storm_rate,        "storm-rate",        1000,        PER_SECOND, "fewer allocations and frees are no storm") \
 	X(storm_share,       "storm-share",       20,          PERCENT, "of a window's time, so much must go into them") \
 	X(redundant_count,   "redundant-count",   10,          COUNT,   "fewer redundant copies are not reported") \
@@ -47,6 +48,7 @@
 	X(alloc_share,       "alloc-time",        10,          PERCENT, "of a window, in allocations and frees") \
 	X(idle_share,        "idle-time",         10,          PERCENT, "of a window, in gaps between calls with the device known to be idle") \
 	X(gap_ns,            "gap",               1000000,     NS,      "shorter gaps between calls are not counted") \
+	X(gap_max_ns,        "gap-max",           100000000,   NS,      "longer gaps are taken for a lack of work") \
 	X(short_sync_ns,     "short-sync",        100000,      NS,      "a synchronisation that returns sooner found the device idle") \
 	X(pressure_free,     "pressure-free",     5,           PERCENT, "of a device; less free memory is pressure")
 
@@ -70,9 +72,7 @@ struct analysis_threshold {
 	size_t offset; /* of the uint64_t in struct analysis_options */
 };
 
-#define ANALYSIS_THRESHOLDS_COUNT (0 ANALYSIS_THRESHOLDS(ANALYSIS_THRESHOLD_ONE))
-#define ANALYSIS_THRESHOLD_ONE(member, name, value, unit, help) +1
-
+/* NULL: there are no more. */
 const struct analysis_threshold *analysis_threshold_at(size_t i);
 
 /* Every threshold at its default, no window, everything captured. */
@@ -150,7 +150,8 @@ struct analysis_oom {
 	/* What a program was told last about the device: by cuMemGetInfo. */
 	bool view_known;
 	uint64_t view_total_bytes, view_free_bytes, view_ts_ns;
-	bool view_fresh; /* younger than oom_view_ns */
+	bool view_fresh;            /* younger than oom_view_ns */
+	uint64_t taken_since_bytes; /* live, and allocated after that; of all if there is no view */
 
 	/* What pools held and did not use, as cuMemPoolGetAttribute said last. */
 	bool pools_known;

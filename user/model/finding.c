@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "model/finding.h"
 
+void finding_say(struct finding *finding, const char *what, enum finding_unit unit, uint64_t value)
+{
+	if (finding->evidence_count < FINDING_EVIDENCE_MAX)
+		finding->evidence[finding->evidence_count++] = (struct finding_evidence){
+			.what = what,
+			.unit = unit,
+			.value = value,
+		};
+}
+
+void finding_lower(struct finding *finding, enum finding_confidence confidence, const char *why)
+{
+	if (finding->confidence <= confidence)
+		return;
+	finding->confidence = confidence;
+	finding->lowered_by = why;
+}
+
 const char *finding_rule_name(enum finding_rule rule)
 {
 	static const char *const names[] = {

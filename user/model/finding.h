@@ -91,6 +91,12 @@ struct finding {
 	const char *lowered_by; /* why the confidence is not higher; NULL: it is high */
 };
 
+/* What is more than a finding has room for is left out. */
+void finding_say(struct finding *finding, const char *what, enum finding_unit unit, uint64_t value);
+
+/* Lowers the confidence to `confidence` if it is higher, and says why. */
+void finding_lower(struct finding *finding, enum finding_confidence confidence, const char *why);
+
 const char *finding_rule_name(enum finding_rule rule);
 enum finding_topic finding_topic_of(enum finding_rule rule);
 

@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Programs that leak, and programs that only look as if: each with the findings that it must have,
+ * and no others.
+ */
+#include "analysed.h"
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static void set_up(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 24; i++)
+		alloc_new(run, 8 * MIB);
+}
+
+static void run_empty(struct run *run)
+{
+	(void)run;
+}
+
+static void run_nothing_but_a_process(struct run *run)
+{
+	feed(run, record_attach_running());
+	wait_for(run, MINUTE);
+	end_process(run, 0);
+}
+
+static void run_balanced(struct run *run)
+{
+	int i;
+
+	set_up(run);
+	for (i = 0; i < 2000; i++) {
+		uint64_t scratch = alloc_new(run, 3 * MIB), other = alloc_new(run, 5 * MIB);
+
+		step(run);
+		free_at(run, scratch);
+		free_at(run, other);
+	}
+}
+
+static void run_init_only(struct run *run)
+{
+	set_up(run);
+	steps(run, 2000);
+	end_process(run, 0);
+}
+
+/* Nothing but setting up: that this is all that was seen does not make it a leak. */
+static void run_init_at_the_end(struct run *run)
+{
+	steps(run, 2000);
+	set_up(run);
+	steps(run, 10);
+}
+
+static void run_step_leak(struct run *run)
+{
+	int i;
+
+	set_up(run);
+	for (i = 0; i < 2000; i++) {
+		uint64_t scratch = alloc_new(run, 3 * MIB);
+
+		alloc_new(run, 64 * KIB);
+		step(run);
+		free_at(run, scratch);
+	}
+}
+
+/* The leak has the size of blocks that come and go. */
+static void run_leak_among_others(struct run *run)
+{
+	uint64_t live[16] = { 0 }, random = 1;
+	int i;
+
+	for (i = 0; i < 4000; i++) {
+		random = unit_random(random);
+		if (live[random % 16])
+			free_at(run, live[random % 16]);
+		live[random % 16] = alloc_new(run, 1 * MIB + random % 1000);
+		step(run);
+		if (i % 100 == 99)
+			alloc_new(run, 1 * MIB);
+	}
+}
+
+/* Requests come at random times, after a long while without any, and some leave something behind. */
+static void run_request_leak(struct run *run)
+{
+	uint64_t random = 42;
+	int i;
+
+	set_up(run);
+	wait_for(run, 2 * MINUTE);
+	for (i = 0; i < 1000; i++) {
+		uint64_t answer = alloc_new(run, 300 * KIB);
+
+		random = unit_random(random);
+		steps(run, 3);
+		if (random % 4)
+			free_at(run, answer);
+		wait_for(run, random % SECOND);
+	}
+}
+
+static void run_slow_leak(struct run *run)
+{
+	int minute, i;
+
+	set_up(run);
+	for (minute = 0; minute < 240; minute++) {
+		alloc_new(run, MIB);
+		for (i = 0; i < 30; i++) {
+			steps(run, 2);
+			wait_for(run, 2 * SECOND - 20 * MS);
+		}
+	}
+}
+
+/* Most of what is freed stays with the program, for the next time. */
+static void run_caching(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 4000; i++) {
+		/* Ever less often something does not fit into what is there. */
+		if (i < 40 ? i % 4 == 0 : i == 100 || i == 350 || i == 1200)
+			alloc_new(run, 20 * MIB);
+		step(run);
+	}
+	end_process(run, 0);
+}
+
+/* It gives back what it has, once, and starts again. */
+static void run_caching_emptied(struct run *run)
+{
+	uint64_t segments[20];
+	int round, i;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 20; i++) {
+			segments[i] = alloc_new(run, 20 * MIB);
+			steps(run, 10);
+		}
+		steps(run, 1000);
+		for (i = 0; i < 20 && !round; i++)
+			free_at(run, segments[i]);
+	}
+	end_process(run, 0);
+}
+
+static void run_fluctuating(struct run *run)
+{
+	uint64_t live[64] = { 0 }, random = 7;
+	int i;
+
+	for (i = 0; i < 6000; i++) {
+		uint64_t *place;
+
+		random = unit_random(random);
+		place = &live[random % 64];
+		if (*place)
+			free_at(run, *place);
+		random = unit_random(random);
+		*place = random % 3 ? alloc_new(run, 1 * MIB + random % MIB) : 0;
+		if (i % 4 == 0)
+			step(run);
+	}
+}
+
+static void run_sawtooth(struct run *run)
+{
+	uint64_t batch[100];
+	int i, j;
+
+	for (i = 0; i < 7; i++) {
+		for (j = 0; j < 100; j++) {
+			batch[j] = alloc_new(run, MIB);
+			steps(run, 2);
+		}
+		for (j = 0; j < 100; j++)
+			free_at(run, batch[j]);
+	}
+	for (j = 0; j < 60; j++) {
+		alloc_new(run, MIB);
+		steps(run, 2);
+	}
+}
+
+/* Old ones make way for new ones: none is kept for ever, and their number stays. */
+static void run_replacing(struct run *run)
+{
+	uint64_t live[256], random = 3;
+	int i;
+
+	for (i = 0; i < 256; i++)
+		live[i] = alloc_new(run, MIB);
+	for (i = 0; i < 512; i++) {
+		random = unit_random(random);
+		free_at(run, live[random % 256]);
+		live[random % 256] = alloc_new(run, MIB);
+		steps(run, 2);
+	}
+}
+
+/* It cleans up, and forgets some. */
+static void leave(struct run *run, uint32_t status)
+{
+	uint64_t blocks[24], buffers[16];
+	int i;
+
+	for (i = 0; i < 24; i++)
+		blocks[i] = alloc_new(run, 8 * MIB);
+	steps(run, 1000);
+	for (i = 0; i < 16; i++)
+		buffers[i] = alloc_new(run, 2 * MIB);
+	steps(run, 1000);
+	for (i = 0; i < 24; i++)
+		free_at(run, blocks[i]);
+	for (i = 3; i < 16; i++)
+		free_at(run, buffers[i]);
+	end_process(run, status);
+}
+
+static void run_exit_leak(struct run *run)
+{
+	leave(run, 0);
+}
+
+static void run_exit_leak_of_failed(struct run *run)
+{
+	leave(run, 1 << 8);
+}
+
+static void run_killed(struct run *run)
+{
+	leave(run, 9);
+}
+
+static void run_vanished(struct run *run)
+{
+	leave(run, MS_EXIT_UNKNOWN);
+}
+
+/* It frees the most of its buffers, but nothing of what it set up. */
+static void run_exit_leak_of_one_kind(struct run *run)
+{
+	uint64_t buffers[16];
+	int i;
+
+	set_up(run);
+	steps(run, 1000);
+	for (i = 0; i < 16; i++)
+		buffers[i] = alloc_new(run, 2 * MIB);
+	steps(run, 1000);
+	for (i = 3; i < 16; i++)
+		free_at(run, buffers[i]);
+	end_process(run, 0);
+}
+
+/* What belongs to a context ends with it: that is no leak at exit, but growth before it was one. */
+static void run_step_leak_with_context(struct run *run)
+{
+	int i;
+
+	feed(run, record_context("cuCtxCreate_v2", 0xc000, 0));
+	for (i = 0; i < 2000; i++) {
+		feed(run, record_in(0xc000,
+				    record_alloc("cuMemAlloc_v2", DEVICE_ADDR + i * 2 * MIB, MIB)));
+		step(run);
+	}
+	feed(run, record_context("cuCtxDestroy_v2", 0xc000, 0));
+	steps(run, 100);
+	end_process(run, 0);
+}
+
+static void run_all_in_context(struct run *run)
+{
+	int i;
+
+	feed(run, record_context("cuCtxCreate_v2", 0xc000, 0));
+	for (i = 0; i < 20; i++)
+		feed(run, record_in(0xc000,
+				    record_alloc("cuMemAlloc_v2", DEVICE_ADDR + i * 2 * MIB, MIB)));
+	steps(run, 1000);
+	feed(run, record_context("cuCtxDestroy_v2", 0xc000, 0));
+	end_process(run, 0);
+}
+
+/* Loading, and nothing else, until the recording ends. */
+static void run_loading(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		alloc_new(run, MIB);
+		wait_for(run, 100 * MS);
+	}
+}
+
+static void run_short_step_leak(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		alloc_new(run, MIB);
+		step(run);
+	}
+}
+
+/* So little that it does not matter. */
+static void run_small_growth(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		alloc_new(run, 256);
+		step(run);
+	}
+}
+
+static void run_freed_late(struct run *run)
+{
+	uint64_t blocks[600];
+	int i;
+
+	for (i = 0; i < 600; i++) {
+		blocks[i] = alloc_new(run, MIB);
+		steps(run, 2);
+	}
+	for (i = 0; i < 600; i++)
+		free_at(run, blocks[i]);
+	steps(run, 50);
+}
+
+/* A second process of the same number: neither has anything to do with the other. */
+static void run_reused_pid(struct run *run)
+{
+	uint64_t blocks[100];
+	int round, i;
+
+	for (round = 0; round < 8; round++) {
+		for (i = 0; i < 100; i++)
+			blocks[i] = alloc_new(run, MIB);
+		steps(run, 100);
+		for (i = 0; i < 100; i++)
+			free_at(run, blocks[i]);
+		end_process(run, 0);
+		run->start_ns += 100 * MS_START_NS;
+	}
+	for (i = 0; i < 2000; i++) {
+		alloc_new(run, MIB);
+		step(run);
+	}
+}
+
+/* Only counted launches, as a recording has them by default. */
+static void run_step_leak_summed(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		alloc_new(run, 64 * KIB);
+		wait_for(run, 10 * MS);
+		if (i % 25 == 0) {
+			feed(run, record_launches("cuLaunchKernel", 0x1234, 500));
+			synchronise(run, 4 * MS);
+		}
+	}
+}
+
+static void run_step_leak_with_losses(struct run *run)
+{
+	run_step_leak(run);
+	feed(run, record_account(MS_OP_FREE, 100, 1));
+}
+
+/* Losses of another kind do not matter to it. */
+static void run_step_leak_with_other_losses(struct run *run)
+{
+	run_step_leak(run);
+	feed(run, record_account(MS_OP_COPY, 100, 1));
+}
+
+static void run_step_leak_with_gap(struct run *run)
+{
+	run_step_leak(run);
+	analysis_gap(run->analysis);
+	steps(run, 10);
+}
+
+/* Memory without an address ends with its last mapping, unsaid. */
+static void run_mapped(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		uint64_t handle = 0x100 + i, addr = DEVICE_ADDR;
+
+		feed(run, record_alloc("cuMemCreate", handle, 2 * MIB));
+		feed(run, record_map(addr, 2 * MIB, handle));
+		feed(run, record_begin_of("cuMemRelease", handle, 0));
+		feed(run, record_free("cuMemRelease", handle));
+		step(run);
+		feed(run, record_begin_of("cuMemUnmap", addr, 2 * MIB));
+		feed(run, record_unmap(addr, 2 * MIB));
+	}
+	end_process(run, 0);
+}
+
+#define H FINDING_HIGH
+#define M FINDING_MEDIUM
+#define L FINDING_LOW
+
+static const struct {
+	const char *name;
+	void (*run)(struct run *run);
+	struct expected expected[2];
+	size_t count;
+} programs[] = {
+	/* clang-format off */
+	{ "empty", run_empty, {}, 0 },
+	{ "nothing but a process", run_nothing_but_a_process, {}, 0 },
+	{ "balanced", run_balanced, {}, 0 },
+	{ "init only", run_init_only, {}, 0 },
+	{ "init at the end", run_init_at_the_end, {}, 0 },
+	{ "caching", run_caching, {}, 0 },
+	{ "caching, emptied once", run_caching_emptied, {}, 0 },
+	{ "fluctuating", run_fluctuating, {}, 0 },
+	{ "sawtooth", run_sawtooth, {}, 0 },
+	{ "replacing", run_replacing, {}, 0 },
+	{ "small growth", run_small_growth, {}, 0 },
+	{ "freed late", run_freed_late, {}, 0 },
+	{ "mapped", run_mapped, {}, 0 },
+	{ "killed", run_killed, {}, 0 },
+	{ "vanished", run_vanished, {}, 0 },
+	{ "all in a context", run_all_in_context, {}, 0 },
+	{ "step leak", run_step_leak, { { FINDING_LEAK_GROWTH, H, 2000 * 64 * KIB } }, 1 },
+	{ "leak among others", run_leak_among_others, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "request leak", run_request_leak, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "slow leak", run_slow_leak, { { FINDING_LEAK_GROWTH, H, 240 * MIB } }, 1 },
+	{ "short step leak", run_short_step_leak, { { FINDING_LEAK_GROWTH, M, 300 * MIB } }, 1 },
+	{ "loading", run_loading, { { FINDING_LEAK_GROWTH, L, 0 } }, 1 },
+	{ "step leak in a context", run_step_leak_with_context, { { FINDING_LEAK_GROWTH, H, 2000 * MIB } }, 1 },
+	{ "step leak, launches summed", run_step_leak_summed, { { FINDING_LEAK_GROWTH, H, 2000 * 64 * KIB } }, 1 },
+	{ "step leak, frees lost", run_step_leak_with_losses, { { FINDING_LEAK_GROWTH, L, 0 } }, 1 },
+	{ "step leak, copies lost", run_step_leak_with_other_losses, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "step leak, a gap", run_step_leak_with_gap, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
+	{ "reused pid", run_reused_pid, { { FINDING_LEAK_GROWTH, H, 2000 * MIB } }, 1 },
+	{ "leak at exit", run_exit_leak, { { FINDING_LEAK_AT_EXIT, H, 3 * 2 * MIB } }, 1 },
+	{ "leak at exit with an error", run_exit_leak_of_failed, { { FINDING_LEAK_AT_EXIT, L, 0 } }, 1 },
+	{ "leak at exit of one kind", run_exit_leak_of_one_kind, { { FINDING_LEAK_AT_EXIT, M, 3 * 2 * MIB } }, 1 },
+	/* clang-format on */
+};
+
+static void test_programs(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct run run = { 0 };
+
+		assert_true(run_begin(&run));
+		print_message("# %s\n", programs[i].name);
+		programs[i].run(&run);
+		expect(&run, programs[i].expected, programs[i].count);
+		run_end(&run);
+	}
+}
+
+/* The numbers beside a finding. */
+static void test_growth_is_told_in_numbers(void **state)
+{
+	const struct finding *finding;
+	struct run run = { 0 };
+	size_t count;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	run_slow_leak(&run);
+	finish(&run);
+	finding = analysis_findings(run.analysis, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(finding->pid, RECORD_PID);
+	assert_int_equal(finding->start_ns, RECORD_START_NS);
+	assert_int_equal(finding->space, MS_SPACE_DEVICE);
+	assert_int_equal(finding->row, record_row("cuMemAlloc_v2"));
+	assert_int_equal(finding->device, 0);
+	assert_string_equal(finding->evidence[0].what, "allocations left behind");
+	assert_int_equal(finding->evidence[0].value, 240);
+	/* 1 MiB a minute, and 1 % */
+	assert_int_equal(finding->evidence[2].unit, FINDING_BYTES_PER_SECOND);
+	assert_in_range(finding->evidence[2].value, MIB / 60 * 99 / 100, MIB / 60 * 101 / 100);
+	run_end(&run);
+}
+
+/* ---- the window ------------------------------------------------------------------------------ */
+
+static struct run run_with_window(uint64_t a_ns, uint64_t b_ns, uint64_t c_ns)
+{
+	struct run run = { .options = analysis_defaults() };
+
+	run.options.window_a_ns = 100 * SECOND + a_ns;
+	run.options.window_b_ns = 100 * SECOND + b_ns;
+	run.options.window_c_ns = 100 * SECOND + c_ns;
+	return run;
+}
+
+/* One block before A, two between A and B (one of them freed before C), one after B. */
+static void window_blocks(struct run *run)
+{
+	uint64_t freed;
+
+	alloc_new(run, MIB);
+	wait_for(run, 2 * SECOND);
+	alloc_new(run, 3 * MIB);
+	freed = alloc_new(run, 3 * MIB);
+	wait_for(run, 2 * SECOND);
+	alloc_new(run, 5 * MIB);
+	free_at(run, freed);
+	wait_for(run, 2 * SECOND);
+}
+
+static void test_window(void **state)
+{
+	struct run run = run_with_window(SECOND, 3 * SECOND, 5 * SECOND);
+
+	(void)state;
+	assert_true(run_begin(&run));
+	window_blocks(&run);
+	expect_findings(&run, { FINDING_LEAK_WINDOW, H, 3 * MIB });
+	assert_true(analysis_account(run.analysis)->window_reached);
+	run_end(&run);
+}
+
+/* That it ends with the process, after C, does not make it unseen. */
+static void test_window_and_exit(void **state)
+{
+	struct run run = run_with_window(SECOND, 3 * SECOND, 5 * SECOND);
+
+	(void)state;
+	assert_true(run_begin(&run));
+	window_blocks(&run);
+	end_process(&run, 9);
+	expect_findings(&run, { FINDING_LEAK_WINDOW, H, 3 * MIB });
+	run_end(&run);
+}
+
+static void test_window_not_reached(void **state)
+{
+	struct run run = run_with_window(SECOND, 3 * SECOND, MINUTE);
+
+	(void)state;
+	assert_true(run_begin(&run));
+	window_blocks(&run);
+	expect_none(&run);
+	assert_false(analysis_account(run.analysis)->window_reached);
+	run_end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_growth_is_told_in_numbers),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_window_and_exit),
+		cmocka_unit_test(test_window_not_reached),
+	};
+
+	return unit_run("analysis: leaks", tests);
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/copies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SLOTS 256 /* device addresses that are remembered; others displace them */
+
+/* The last copy from or to a device address. */
+struct slot {
+	uint64_t device_addr, host_addr, size;
+	uint64_t device_changes; /* as many as there had been */
+	uint64_t host_changes;   /* of what is page-locked */
+	uint8_t direction;
+	bool pageable; /* as of `host_changes` */
+	bool used;
+};
+
+struct redundant {
+	struct amount copies;
+	uint64_t duration_ns, first_ns, last_ns;
+};
+
+struct copies {
+	struct ledger pinned; /* host memory that is page-locked, or managed */
+	uint64_t host_changes, device_changes;
+	struct slot slots[SLOTS];
+	struct redundant back;  /* read back what had just been written */
+	struct redundant again; /* the same in the same direction */
+
+	bool unclear; /* host memory may be page-locked although nobody saw it */
+	struct amount pageable, pageable_async;
+	uint64_t pageable_ns, pageable_first_ns, pageable_last_ns;
+};
+
+void copies_free(struct copies *copies)
+{
+	if (!copies)
+		return;
+	ledger_fini(&copies->pinned);
+	free(copies);
+}
+
+static struct copies *copies_of(struct track *track)
+{
+	if (!track->copies)
+		track->copies = calloc(1, sizeof(*track->copies));
+	return track->copies;
+}
+
+/* ---- what is page-locked --------------------------------------------------------------------- */
+
+static bool is_pinned(const struct allocation *allocation)
+{
+	return allocation->space == MS_SPACE_PINNED || allocation->space == MS_SPACE_REGISTERED ||
+	       allocation->space == MS_SPACE_MANAGED;
+}
+
+int copies_alloc(struct track *track, const struct allocation *allocation)
+{
+	struct copies *copies;
+	struct allocation stale;
+
+	if (!is_pinned(allocation))
+		return 0;
+	copies = copies_of(track);
+	if (!copies)
+		return -ENOMEM;
+	copies->host_changes++;
+	ledger_remove(&copies->pinned, allocation->addr, &stale);
+	return ledger_insert(&copies->pinned, allocation);
+}
+
+void copies_end(struct track *track, const struct allocation *allocation)
+{
+	struct allocation ended;
+
+	if (!track->copies || !is_pinned(allocation))
+		return;
+	track->copies->host_changes++;
+	ledger_remove(&track->copies->pinned, allocation->addr, &ended);
+}
+
+void copies_forget_pinned(struct track *track)
+{
+	if (!track->copies)
+		return;
+	track->copies->host_changes++;
+	ledger_fini(&track->copies->pinned);
+}
+
+void copies_device_changed(struct track *track)
+{
+	if (track->copies)
+		track->copies->device_changes++;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static void redundant_add(struct redundant *redundant, const struct event *event)
+{
+	if (!redundant->copies.count)
+		redundant->first_ns = event->header->ts_ns;
+	redundant->last_ns = event->header->ts_ns + event->call->duration_ns;
+	redundant->copies.count++;
+	redundant->copies.bytes += event->call->size;
+	redundant->duration_ns += event->call->duration_ns;
+}
+
+/* What the slot holds was the same: the same block, place and size, and the device has not changed. */
+static void compare(struct copies *copies, const struct slot *before, const struct slot *now,
+		    const struct event *event)
+{
+	if (!before->used || before->device_addr != now->device_addr ||
+	    before->host_addr != now->host_addr || before->size != now->size ||
+	    before->device_changes != now->device_changes)
+		return;
+	if (before->direction == now->direction)
+		redundant_add(&copies->again, event);
+	else if (before->direction == MS_DIRECTION_HTOD)
+		redundant_add(&copies->back, event);
+	/* The other way round, the host may have changed in between what it writes back. */
+}
+
+static bool is_pageable(struct copies *copies, const struct slot *before, const struct slot *now)
+{
+	if (before->used && before->host_addr == now->host_addr &&
+	    before->host_changes == now->host_changes)
+		return before->pageable;
+	return !ledger_containing(&copies->pinned, now->host_addr);
+}
+
+static void pageable_add(struct copies *copies, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+	struct amount *amount = &copies->pageable;
+
+	/* What takes a stream returns before it is done, as a rule. */
+	if (event->probe->spec.stream.kind != MS_FROM_NOWHERE)
+		amount = &copies->pageable_async;
+	else
+		copies->pageable_ns += call->duration_ns;
+	amount->count++;
+	amount->bytes += call->size;
+	if (!copies->pageable_first_ns)
+		copies->pageable_first_ns = event->header->ts_ns;
+	copies->pageable_last_ns = event->header->ts_ns + call->duration_ns;
+}
+
+/* Whether page-locked memory may be unknown: as side_of() of the state has it. */
+static bool is_unclear(const struct process *process)
+{
+	return process->was_running || process->entries_only || process->unknown_allocs ||
+	       process->unknown_sizes;
+}
+
+int copies_event(struct track *track, const struct event *event, const struct change *change)
+{
+	const struct ms_call *call = event->call;
+	const uint16_t needed = MS_KNOWN_ADDR | MS_KNOWN_SRC | MS_KNOWN_SIZE;
+	const bool down = change->direction == MS_DIRECTION_HTOD;
+	struct copies *copies = copies_of(track);
+	struct slot now, *slot;
+
+	if (!copies)
+		return -ENOMEM;
+	if ((!down && change->direction != MS_DIRECTION_DTOH) || (call->known & needed) != needed) {
+		copies->device_changes++;
+		return 0;
+	}
+	now = (struct slot){
+		.device_addr = down ? call->addr : call->src,
+		.host_addr = down ? call->src : call->addr,
+		.size = call->size,
+		.device_changes = copies->device_changes,
+		.host_changes = copies->host_changes,
+		.direction = change->direction,
+		.used = true,
+	};
+	slot = &copies->slots[map_hash(now.device_addr) % SLOTS];
+	compare(copies, slot, &now, event);
+	now.pageable = is_pageable(copies, slot, &now);
+	copies->unclear |= is_unclear(change->process);
+	if (now.pageable)
+		pageable_add(copies, event);
+	*slot = now;
+	return 0;
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static int report_redundant(const struct track *track, const struct redundant *redundant, bool back,
+			    struct findings *findings)
+{
+	struct finding finding = track_finding(track, FINDING_REDUNDANT_COPIES);
+
+	finding.first_ts_ns = redundant->first_ns;
+	finding.last_ts_ns = redundant->last_ns;
+	finding.bytes = redundant->copies.bytes;
+	finding.duration_ns = redundant->duration_ns;
+	finding_say(&finding,
+		    back ? "copies back of what had just been copied to the device" :
+			   "copies of the same block, place and direction as before",
+		    FINDING_COUNT, redundant->copies.count);
+	finding_say(&finding, "bytes copied by them", FINDING_BYTES, redundant->copies.bytes);
+	finding_say(&finding, "time in these calls", FINDING_NS, redundant->duration_ns);
+	if (!back)
+		finding_lower(&finding, FINDING_LOW,
+			      "what the host, or a kernel still running, writes is not seen");
+	return findings_add(findings, &finding);
+}
+
+static bool is_worth(const struct redundant *redundant, const struct analysis_options *options)
+{
+	return redundant->copies.count >= options->redundant_count &&
+	       redundant->copies.bytes >= options->redundant_bytes;
+}
+
+static int report_pageable(const struct track *track, const struct copies *copies,
+			   struct findings *findings)
+{
+	struct finding finding = track_finding(track, FINDING_PAGEABLE_COPIES);
+
+	finding.first_ts_ns = copies->pageable_first_ns;
+	finding.last_ts_ns = copies->pageable_last_ns;
+	finding.bytes = copies->pageable.bytes;
+	finding.duration_ns = copies->pageable_ns;
+	finding_say(&finding, "synchronous copies from or to pageable memory", FINDING_COUNT,
+		    copies->pageable.count);
+	finding_say(&finding, "bytes copied by them", FINDING_BYTES, copies->pageable.bytes);
+	finding_say(&finding, "time in these calls", FINDING_NS, copies->pageable_ns);
+	finding_say(&finding, "asynchronous ones beside them", FINDING_COUNT,
+		    copies->pageable_async.count);
+	finding_say(&finding, "bytes copied by those", FINDING_BYTES, copies->pageable_async.bytes);
+	if (track->launches)
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "a synchronous copy also waits for kernels launched before it");
+	return findings_add(findings, &finding);
+}
+
+int copies_report(const struct track *track, const struct analysis_options *options,
+		  struct findings *findings)
+{
+	const uint32_t needed = 1u << MS_OP_LAUNCH | 1u << MS_OP_MEMSET;
+	const struct copies *copies = track->copies;
+	uint64_t length = track->now_ns - track->base_ns;
+	int err = 0;
+
+	if (!copies)
+		return 0;
+	/* Launches that were only counted, or not seen at all, may have come between two copies. */
+	if (!track->summed && (options->captured_ops & needed) == needed) {
+		if (is_worth(&copies->back, options))
+			err = report_redundant(track, &copies->back, true, findings);
+		if (!err && is_worth(&copies->again, options))
+			err = report_redundant(track, &copies->again, false, findings);
+	}
+	if (!err && !copies->unclear && copies->pageable.bytes >= options->pageable_bytes &&
+	    (double)copies->pageable_ns * 100 >= (double)length * (double)options->pageable_share)
+		err = report_pageable(track, copies, findings);
+	return err;
+}

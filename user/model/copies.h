@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rules about copies: the same bytes back and forth, and host memory that is not page-locked. A
+ * part of the analysis.
+ */
+#ifndef MEMSCOPE_MODEL_COPIES_H
+#define MEMSCOPE_MODEL_COPIES_H
+
+#include "model/findings.h"
+#include "model/track.h"
+
+void copies_free(struct copies *copies);
+
+/* Memory that the driver can copy from and to at once. Returns 0 or -ENOMEM. */
+int copies_alloc(struct track *track, const struct allocation *allocation);
+void copies_end(struct track *track, const struct allocation *allocation);
+void copies_forget_pinned(struct track *track);
+
+/* Something may have written to the device's memory. */
+void copies_device_changed(struct track *track);
+
+/* A copy that succeeded. Returns 0 or -ENOMEM. */
+int copies_event(struct track *track, const struct event *event, const struct change *change);
+
+/* Returns 0 or -ENOMEM. */
+int copies_report(const struct track *track, const struct analysis_options *options,
+		  struct findings *findings);
+
+#endif /* MEMSCOPE_MODEL_COPIES_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rule about a device that is nearly full. A part of the analysis.
+ */
+#ifndef MEMSCOPE_MODEL_PRESSURE_H
+#define MEMSCOPE_MODEL_PRESSURE_H
+
+#include "model/findings.h"
+#include "model/track.h"
+
+/* The program was told how much of a device is free, or its live set has changed. */
+void pressure_event(struct track *track, const struct event *event, const struct change *change);
+
+/* Returns 0 or -ENOMEM. */
+int pressure_report(const struct track *track, struct findings *findings);
+
+#endif /* MEMSCOPE_MODEL_PRESSURE_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The tracks of all processes that have not ended. A part of the analysis.
+ */
+#ifndef MEMSCOPE_MODEL_TRACKS_H
+#define MEMSCOPE_MODEL_TRACKS_H
+
+#include "model/track.h"
+
+struct tracks {
+	struct track **list;
+	size_t count, capacity;
+	struct map by_pid; /* pid -> its newest track */
+	struct track *last;
+};
+
+void tracks_fini(struct tracks *tracks);
+
+/* The track of a process, which begins now if there is none. NULL without memory. */
+struct track *tracks_of(struct tracks *tracks, const struct process *process, uint64_t ts_ns,
+			const struct analysis_options *options);
+
+void tracks_remove(struct tracks *tracks, struct track *track);
+
+#endif /* MEMSCOPE_MODEL_TRACKS_H */

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "model/churn.h"
 
-#define NS_PER_SECOND 1000000000ull
-
 /* ---- storms ---------------------------------------------------------------------------------- */
 
 /* The window is over: was it a storm? */
 static void window_close(struct track *track, const struct analysis_options *options)
 {
 	uint64_t length = options->storm_window_ns;
-	uint64_t rate = (uint64_t)((double)track->storm_calls * NS_PER_SECOND / (double)length);
+	uint64_t rate = finding_rate(track->storm_calls, length);
 
 	/* A program that sets itself up only allocates. */
 	if (rate < options->storm_rate || track->storm_frees * 4 < track->storm_calls ||

@@ -19,6 +19,16 @@ void finding_lower(struct finding *finding, enum finding_confidence confidence, 
 	finding->lowered_by = why;
 }
 
+uint64_t finding_rate(uint64_t amount, uint64_t length_ns)
+{
+	unsigned __int128 rate = (unsigned __int128)amount * 1000000000;
+
+	if (!length_ns)
+		return 0;
+	rate /= length_ns;
+	return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
+}
+
 const char *finding_rule_name(enum finding_rule rule)
 {
 	static const char *const names[] = {

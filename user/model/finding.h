@@ -97,6 +97,9 @@ void finding_say(struct finding *finding, const char *what, enum finding_unit un
 /* Lowers the confidence to `confidence` if it is higher, and says why. */
 void finding_lower(struct finding *finding, enum finding_confidence confidence, const char *why);
 
+/* So much in so long, per second; at most what fits, and 0 of no time. */
+uint64_t finding_rate(uint64_t amount, uint64_t length_ns);
+
 const char *finding_rule_name(enum finding_rule rule);
 enum finding_topic finding_topic_of(enum finding_rule rule);
 

@@ -3,7 +3,6 @@
 
 #include <sys/wait.h>
 
-#define NS_PER_SECOND 1000000000ull
 #define SHORT_FACTOR 10 /* growth seen for less than so many times leak_time may be a beginning */
 
 /* ---- growth ---------------------------------------------------------------------------------- */
@@ -153,7 +152,7 @@ static int report_growth(struct track *track, struct group *group, const struct 
 	finding_say(&finding, "allocations left behind", FINDING_COUNT, growth->left.count);
 	finding_say(&finding, "bytes left behind", FINDING_BYTES, growth->left.bytes);
 	finding_say(&finding, "growth", FINDING_BYTES_PER_SECOND,
-		    (uint64_t)((double)growth->left.bytes * NS_PER_SECOND / (double)length));
+		    finding_rate(growth->left.bytes, length));
 	finding_say(&finding, "seen growing for", FINDING_NS, length);
 	finding_say(&finding, "of 7 windows, left something behind", FINDING_COUNT,
 		    growth->windows);

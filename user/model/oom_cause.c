@@ -54,7 +54,7 @@ static bool is_enough_free(struct analysis_oom *oom, const struct device *device
 		judge(oom, OOM_FRAGMENTATION, FINDING_MEDIUM,
 		      "addresses show holes, not how the driver maps memory to them");
 	else
-		judge(oom, OOM_FRAGMENTATION, FINDING_LOW,
+		judge(oom, OOM_UNKNOWN, FINDING_LOW,
 		      "enough was free; no holes between blocks are known that would explain it");
 	return true;
 }

@@ -72,7 +72,7 @@ struct track {
 
 	struct group *groups;
 	size_t groups_count, groups_capacity;
-	struct map group_places; /* what they have in common -> position */
+	struct map group_places;         /* what they have in common -> position */
 	uint64_t live_count, peak_count; /* allocations of all kinds */
 	uint64_t last_key;
 	size_t last_place;

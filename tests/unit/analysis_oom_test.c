@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Allocations that fail for want of memory: why, as far as it can be told, and who held what.
+ */
+#include "analysed.h"
+
+#define OTHER_PID 200
+
+static const struct analysis_oom *only_oom(struct run *run)
+{
+	const struct analysis_oom *ooms;
+	size_t count;
+
+	if (!run->ended)
+		finish(run);
+	ooms = analysis_ooms(run->analysis, &count);
+	assert_int_equal(count, 1);
+	return ooms;
+}
+
+/* ---- causes ---------------------------------------------------------------------------------- */
+
+static void leak_until_full(struct run *run, bool asks)
+{
+	int i;
+
+	if (asks)
+		told(run, 8 * GIB, 8 * GIB);
+	alloc_new(run, GIB);
+	for (i = 0; i < 6000; i++) {
+		alloc_new(run, MIB);
+		step(run);
+	}
+	if (asks)
+		told(run, 8 * GIB - 7000 * MIB, 8 * GIB);
+	fail_alloc(run, 2 * GIB);
+	steps(run, 10);
+}
+
+static void run_leak(struct run *run)
+{
+	leak_until_full(run, true);
+}
+
+static void run_leak_not_asked(struct run *run)
+{
+	leak_until_full(run, false);
+}
+
+/* Every other block of what was full is freed. */
+static void make_holes(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 64; i++)
+		alloc_at(run, DEVICE_ADDR + i * 64 * MIB, 64 * MIB);
+	for (i = 0; i < 64; i += 2)
+		free_at(run, DEVICE_ADDR + i * 64 * MIB);
+}
+
+static void run_fragmentation(struct run *run)
+{
+	make_holes(run);
+	told(run, 2 * GIB, 4 * GIB);
+	fail_alloc(run, GIB);
+}
+
+static void run_fragmentation_not_asked(struct run *run)
+{
+	make_holes(run);
+	fail_alloc(run, GIB);
+}
+
+/* There is a hole that is large enough: something else is wrong. */
+static void run_no_fragmentation(struct run *run)
+{
+	make_holes(run);
+	told(run, 2 * GIB, 4 * GIB);
+	fail_alloc(run, 32 * MIB);
+}
+
+static void run_co_tenant(struct run *run)
+{
+	as_process(run, OTHER_PID);
+	alloc_new(run, 6 * GIB);
+	as_process(run, RECORD_PID);
+	alloc_new(run, GIB);
+	told(run, GIB, 8 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+/* On another device, it does not matter. */
+static void run_no_co_tenant(struct run *run)
+{
+	as_process(run, OTHER_PID);
+	feed(run, record_on(1, record_alloc("cuMemAlloc_v2", DEVICE_ADDR, 6 * GIB)));
+	as_process(run, RECORD_PID);
+	alloc_new(run, 7 * GIB);
+	told(run, GIB, 8 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_co_tenant_unseen(struct run *run)
+{
+	alloc_new(run, GIB);
+	told(run, GIB, 8 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_full(struct run *run)
+{
+	alloc_new(run, 4 * GIB);
+	alloc_new(run, 3 * GIB);
+	told(run, GIB, 8 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+/* It was told before it took the rest. */
+static void run_full_since(struct run *run)
+{
+	told(run, 8 * GIB, 8 * GIB);
+	alloc_new(run, 4 * GIB);
+	alloc_new(run, 3 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_full_long_ago(struct run *run)
+{
+	run_full_since(run);
+	wait_for(run, MINUTE);
+	run->tid++;
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_too_large(struct run *run)
+{
+	told(run, 8 * GIB, 8 * GIB);
+	fail_alloc(run, 9 * GIB);
+}
+
+static void run_not_asked(struct run *run)
+{
+	alloc_new(run, 4 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_nothing_known(struct run *run)
+{
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_pooled(struct run *run)
+{
+	feed(run, record_from(5, record_alloc("cuMemPoolGetAttribute", 0x900, 6 * GIB)));
+	feed(run, record_from(7, record_alloc("cuMemPoolGetAttribute", 0x900, 2 * GIB)));
+	alloc_new(run, GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_pinned(struct run *run)
+{
+	alloc_new(run, GIB);
+	feed(run, record_alloc("cuMemHostAlloc", PINNED_ADDR, GIB));
+	feed(run, record_failed(2, record_without(MS_KNOWN_ADDR,
+						  record_alloc("cuMemHostAlloc", 0, 2 * GIB))));
+}
+
+#define H FINDING_HIGH
+#define M FINDING_MEDIUM
+#define L FINDING_LOW
+
+static const struct {
+	const char *name;
+	void (*run)(struct run *run);
+	enum oom_cause cause;
+	struct expected expected[2];
+	size_t count;
+} programs[] = {
+	/* clang-format off */
+	{ "leak", run_leak, OOM_LEAK, { { FINDING_LEAK_GROWTH, H, 6000 * MIB }, { FINDING_OOM, H, 2 * GIB } }, 2 },
+	{ "leak, did not ask", run_leak_not_asked, OOM_LEAK, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, M, 0 } }, 2 },
+	{ "fragmentation", run_fragmentation, OOM_FRAGMENTATION, { { FINDING_OOM, M, GIB } }, 1 },
+	{ "fragmentation, did not ask", run_fragmentation_not_asked, OOM_FRAGMENTATION, { { FINDING_OOM, L, GIB } }, 1 },
+	{ "no fragmentation", run_no_fragmentation, OOM_UNKNOWN, { { FINDING_OOM, L, 32 * MIB } }, 1 },
+	{ "co-tenant", run_co_tenant, OOM_CO_TENANT, { { FINDING_OOM, H, 2 * GIB } }, 1 },
+	{ "co-tenant on another device", run_no_co_tenant, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
+	{ "co-tenant, unseen", run_co_tenant_unseen, OOM_CO_TENANT, { { FINDING_OOM, M, 2 * GIB } }, 1 },
+	{ "full", run_full, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
+	{ "full since", run_full_since, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
+	{ "too large", run_too_large, OOM_FULL, { { FINDING_OOM, H, 9 * GIB } }, 1 },
+	{ "did not ask", run_not_asked, OOM_FULL, { { FINDING_OOM, L, 2 * GIB } }, 1 },
+	{ "nothing known", run_nothing_known, OOM_UNKNOWN, { { FINDING_OOM, L, 2 * GIB } }, 1 },
+	{ "pooled", run_pooled, OOM_POOLED, { { FINDING_OOM, M, 2 * GIB } }, 1 },
+	{ "pinned", run_pinned, OOM_UNKNOWN, { { FINDING_OOM, L, 2 * GIB } }, 1 },
+	/* clang-format on */
+};
+
+static void test_causes(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct run run = { 0 };
+
+		assert_true(run_begin(&run));
+		print_message("# %s\n", programs[i].name);
+		programs[i].run(&run);
+		expect(&run, programs[i].expected, programs[i].count);
+		assert_string_equal(analysis_oom_cause_name(only_oom(&run)->cause),
+				    analysis_oom_cause_name(programs[i].cause));
+		run_end(&run);
+	}
+}
+
+/* What was told long ago is worth less. */
+static void test_old_view(void **state)
+{
+	const struct analysis_oom *ooms;
+	struct run run = { 0 };
+	size_t count;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	run_full_long_ago(&run);
+	finish(&run);
+	ooms = analysis_ooms(run.analysis, &count);
+	assert_int_equal(count, 2);
+	assert_true(ooms[0].view_fresh);
+	assert_int_equal(ooms[0].confidence, FINDING_HIGH);
+	assert_false(ooms[1].view_fresh);
+	assert_int_equal(ooms[1].confidence, FINDING_MEDIUM);
+	assert_int_equal(ooms[1].cause, OOM_FULL);
+	run_end(&run);
+}
+
+static void test_losses_lower_it(void **state)
+{
+	struct run run = { 0 };
+
+	(void)state;
+	assert_true(run_begin(&run));
+	run_full(&run);
+	feed(&run, record_account(MS_ACCOUNT_FREE_BEGIN, 100, 1));
+	expect_findings(&run, { FINDING_OOM, FINDING_LOW, 2 * GIB });
+	run_end(&run);
+}
+
+/* ---- the live set ---------------------------------------------------------------------------- */
+
+static void test_live_set(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+	int i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	as_process(&run, OTHER_PID);
+	feed(&run, record_process(MS_TYPE_ATTACH, "neighbour", 0));
+	alloc_new(&run, 3 * MIB);
+	feed(&run, record_on(1, record_alloc("cuMemAlloc_v2", 0x10, GIB)));
+	as_process(&run, RECORD_PID);
+	feed(&run, record_process(MS_TYPE_ATTACH, "trainer", 0));
+	for (i = 1; i <= 12; i++)
+		alloc_new(&run, i * MIB);
+	feed(&run, record_on(0, record_alloc("cuMemAllocAsync", 0x20, 5 * MIB)));
+	feed(&run, record_on(0, record_alloc("cuMemAllocManaged", 0x30, 100 * MIB)));
+	feed(&run, record_alloc("cuMemHostAlloc", PINNED_ADDR, GIB));
+	feed(&run, record_alloc("cuMemAddressReserve", 0x40, GIB));
+	fail_alloc(&run, GIB);
+
+	oom = only_oom(&run);
+	assert_int_equal(oom->device, 0);
+	assert_int_equal(oom->pid, RECORD_PID);
+	assert_string_equal(oom->comm, "trainer");
+	assert_int_equal(oom->row, record_row("cuMemAlloc_v2"));
+	assert_true(oom->requested_known);
+	assert_int_equal(oom->requested_bytes, GIB);
+	assert_int_equal(oom->own.count, 13);
+	assert_int_equal(oom->own.bytes, (78 + 5) * MIB);
+	assert_int_equal(oom->live.bytes, (78 + 5 + 3) * MIB);
+	assert_int_equal(oom->managed.bytes, 100 * MIB);
+
+	assert_int_equal(oom->processes_count, 2);
+	assert_string_equal(oom->processes[0].comm, "trainer");
+	assert_string_equal(oom->processes[1].comm, "neighbour");
+	assert_int_equal(oom->processes[1].live.bytes, 3 * MIB);
+	assert_int_equal(oom->kinds_count, 3);
+	assert_int_equal(oom->kinds[0].space, MS_SPACE_MANAGED);
+	assert_int_equal(oom->kinds[1].space, MS_SPACE_DEVICE);
+	assert_int_equal(oom->kinds[1].live.bytes, 81 * MIB);
+	assert_int_equal(oom->kinds[2].space, MS_SPACE_POOL);
+
+	assert_int_equal(oom->largest_count, OOM_TOP);
+	assert_int_equal(oom->largest[0].allocation.size_bytes, 100 * MIB);
+	assert_int_equal(oom->largest[1].allocation.size_bytes, 12 * MIB);
+	assert_int_equal(oom->largest[9].allocation.size_bytes, 5 * MIB);
+	assert_int_equal(oom->newest_count, OOM_TOP);
+	assert_int_equal(oom->newest[0].allocation.size_bytes, 100 * MIB);
+	assert_int_equal(oom->newest[1].allocation.size_bytes, 5 * MIB);
+	assert_int_equal(oom->newest[9].allocation.size_bytes, 5 * MIB);
+	assert_int_equal(oom->newest[0].pid, RECORD_PID);
+	run_end(&run);
+}
+
+static void test_holes(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+
+	(void)state;
+	assert_true(run_begin(&run));
+	alloc_at(&run, DEVICE_ADDR, MIB);
+	alloc_at(&run, DEVICE_ADDR + MIB, 2 * MIB);
+	alloc_at(&run, DEVICE_ADDR + 3 * MIB, MIB);
+	alloc_at(&run, DEVICE_ADDR + 4 * MIB, MIB);
+	alloc_at(&run, DEVICE_ADDR + 5 * MIB, MIB);
+	/* Nothing was ever there in between. */
+	alloc_at(&run, DEVICE_ADDR + GIB, MIB);
+	free_at(&run, DEVICE_ADDR + MIB);
+	free_at(&run, DEVICE_ADDR + 4 * MIB);
+	fail_alloc(&run, GIB);
+	oom = only_oom(&run);
+	assert_true(oom->holes_known);
+	assert_int_equal(oom->holes, 2);
+	assert_int_equal(oom->holes_bytes, 3 * MIB);
+	assert_int_equal(oom->largest_hole_bytes, 2 * MIB);
+	run_end(&run);
+}
+
+/* ---- how many -------------------------------------------------------------------------------- */
+
+static void test_retries_are_one(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+	int i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	for (i = 0; i < 5; i++) {
+		fail_alloc(&run, GIB);
+		wait_for(&run, SECOND);
+	}
+	oom = only_oom(&run);
+	assert_int_equal(oom->failures, 5);
+	assert_int_equal(oom->last_ts_ns - oom->ts_ns, 4 * SECOND);
+	assert_int_equal(analysis_account(run.analysis)->oom_failures, 5);
+	run_end(&run);
+}
+
+static void test_many_are_counted(void **state)
+{
+	struct run run = { 0 };
+	size_t count;
+	int i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	for (i = 0; i < OOM_MAX + 5; i++) {
+		run.tid++;
+		fail_alloc(&run, GIB);
+	}
+	finish(&run);
+	analysis_ooms(run.analysis, &count);
+	assert_int_equal(count, OOM_MAX);
+	assert_int_equal(analysis_account(run.analysis)->oom_failures, OOM_MAX + 5);
+	assert_int_equal(analysis_account(run.analysis)->oom_not_listed, 5);
+	run_end(&run);
+}
+
+/* A driver call that has an event of its own, inside of the runtime's. */
+static void test_inner_failure_is_not_another(void **state)
+{
+	struct run run = { 0 };
+
+	(void)state;
+	assert_true(run_begin(&run));
+	feed(&run, record_flagged(MS_CALL_NESTED | MS_CALL_PART,
+				  record_failed(2, record_alloc("cuMemAlloc_v2", 0, GIB))));
+	feed(&run, record_failed(2, record_alloc("cudaMalloc", 0, GIB)));
+	assert_int_equal(only_oom(&run)->row, record_row("cudaMalloc"));
+	assert_int_equal(analysis_account(run.analysis)->oom_failures, 1);
+	run_end(&run);
+}
+
+static void test_other_errors_are_none(void **state)
+{
+	struct run run = { 0 };
+
+	(void)state;
+	assert_true(run_begin(&run));
+	feed(&run, record_failed(1, record_alloc("cuMemAlloc_v2", 0, GIB)));
+	feed(&run, record_failed(2, record_call("cuCtxSynchronize")));
+	expect_none(&run);
+	run_end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_causes),
+		cmocka_unit_test(test_old_view),
+		cmocka_unit_test(test_losses_lower_it),
+		cmocka_unit_test(test_live_set),
+		cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_retries_are_one),
+		cmocka_unit_test(test_many_are_counted),
+		cmocka_unit_test(test_inner_failure_is_not_another),
+		cmocka_unit_test(test_other_errors_are_none),
+	};
+
+	return unit_run("analysis: failed allocations", tests);
+}

@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Programs that waste time: churn, copies, and what bounds them. Each with the findings that it must
+ * have, and no others.
+ */
+#include "analysed.h"
+
+/* A call of a thread of its own, beside what goes on. */
+static void feed_as(struct run *run, uint32_t tid, uint64_t ts_ns, union record record)
+{
+	uint32_t own = run->tid;
+	uint64_t now_ns = run->now_ns;
+
+	run->tid = tid;
+	run->now_ns = ts_ns;
+	feed(run, record);
+	run->tid = own;
+	run->now_ns = now_ns;
+}
+
+static void pin(struct run *run, uint64_t size)
+{
+	feed(run, record_alloc("cuMemHostAlloc", PINNED_ADDR, size));
+}
+
+/* ---- churn ----------------------------------------------------------------------------------- */
+
+static void temporary_of(struct run *run, const char *alloc, const char *free_symbol)
+{
+	int i;
+
+	for (i = 0; i < 1500; i++) {
+		feed(run, record_taking(200 * US, record_alloc(alloc, DEVICE_ADDR, MIB)));
+		step(run);
+		feed(run, record_begin_of(free_symbol, DEVICE_ADDR, 0));
+		feed(run, record_taking(100 * US, record_free(free_symbol, DEVICE_ADDR)));
+	}
+}
+
+static void run_temporary(struct run *run)
+{
+	temporary_of(run, "cuMemAlloc_v2", "cuMemFree_v2");
+}
+
+/* What pools are for. */
+static void run_temporary_in_pool(struct run *run)
+{
+	temporary_of(run, "cuMemAllocAsync", "cuMemFreeAsync");
+}
+
+static void run_few_temporary(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		alloc_at(run, DEVICE_ADDR, MIB);
+		step(run);
+		free_at(run, DEVICE_ADDR);
+	}
+}
+
+/* Others are allocated before they are freed. */
+static void run_overlapping(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 1500; i++) {
+		alloc_at(run, DEVICE_ADDR + i % 2 * GIB, MIB);
+		step(run);
+		wait_for(run, 100 * US);
+		if (i)
+			free_at(run, DEVICE_ADDR + (i + 1) % 2 * GIB);
+	}
+}
+
+/* Now and then. */
+static void run_storms(struct run *run)
+{
+	int i, j;
+
+	for (i = 0; i < 10; i++) {
+		alloc_at(run, DEVICE_ADDR, MIB);
+		for (j = 0; j < 800; j++) {
+			alloc_at(run, DEVICE_ADDR + (j + 1) % 2 * GIB, MIB);
+			free_at(run, DEVICE_ADDR + j % 2 * GIB);
+			wait_for(run, 20 * US);
+		}
+		free_at(run, DEVICE_ADDR);
+		steps(run, 100);
+	}
+}
+
+/* Setting up is none. */
+static void run_many_allocations_at_first(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		feed(run, record_taking(200 * US,
+					record_alloc("cuMemAlloc_v2", DEVICE_ADDR + i * MIB, MIB)));
+	steps(run, 1000);
+}
+
+static void run_alloc_bound(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		feed(run, record_taking(MS, record_alloc("cuMemAlloc_v2", DEVICE_ADDR, MIB)));
+		feed(run, record_taking(MS, record_alloc("cuMemAlloc_v2", DEVICE_ADDR + GIB, MIB)));
+		step(run);
+		feed(run, record_free_begin(DEVICE_ADDR));
+		feed(run, record_taking(MS, record_free("cuMemFree_v2", DEVICE_ADDR)));
+		feed(run, record_free_begin(DEVICE_ADDR + GIB));
+		feed(run, record_taking(MS, record_free("cuMemFree_v2", DEVICE_ADDR + GIB)));
+	}
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* What has just been copied to the device is copied back. */
+static void run_back_and_forth(struct run *run)
+{
+	int i;
+
+	pin(run, GIB);
+	for (i = 0; i < 100; i++) {
+		steps(run, 2);
+		copy_down(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+		copy_up(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+	}
+}
+
+static void run_read_again(struct run *run)
+{
+	int i, j;
+
+	pin(run, GIB);
+	for (i = 0; i < 100; i++) {
+		steps(run, 2);
+		for (j = 0; j < 2; j++)
+			copy_up(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+	}
+}
+
+/* In, launch, out: what programs do. */
+static void run_in_and_out(struct run *run)
+{
+	int i;
+
+	pin(run, GIB);
+	for (i = 0; i < 500; i++) {
+		copy_down(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+		step(run);
+		copy_up(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+		wait_for(run, 200 * US);
+	}
+}
+
+/* The host works on it in between. */
+static void run_out_and_in(struct run *run)
+{
+	int i;
+
+	pin(run, GIB);
+	for (i = 0; i < 500; i++) {
+		step(run);
+		copy_up(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+		copy_down(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+	}
+}
+
+/* The same, but a launch may have come between that was only counted. */
+static void run_back_and_forth_summed(struct run *run)
+{
+	int i;
+
+	pin(run, GIB);
+	for (i = 0; i < 100; i++) {
+		copy_down(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+		copy_up(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+		wait_for(run, 20 * MS);
+		if (i % 10 == 9)
+			feed(run, record_launches("cuLaunchKernel", 0x1234, 10));
+	}
+}
+
+static void run_different_places(struct run *run)
+{
+	int i;
+
+	pin(run, GIB);
+	for (i = 0; i < 100; i++) {
+		steps(run, 2);
+		copy_down(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
+		copy_up(run, DEVICE_ADDR, PINNED_ADDR + 512 * MIB, MIB, 100 * US);
+		copy_down(run, DEVICE_ADDR + MIB, PINNED_ADDR + MIB, MIB, 100 * US);
+		copy_up(run, DEVICE_ADDR + MIB, PINNED_ADDR + MIB, 1000, 100 * US);
+	}
+}
+
+static void copy_from(struct run *run, uint64_t host)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		copy_down(run, DEVICE_ADDR, host, 4 * MIB, MS);
+		step(run);
+	}
+}
+
+static void run_pageable(struct run *run)
+{
+	copy_from(run, HOST_ADDR);
+}
+
+static void run_pinned(struct run *run)
+{
+	pin(run, 64 * MIB);
+	copy_from(run, PINNED_ADDR + 32 * MIB);
+}
+
+static void run_registered(struct run *run)
+{
+	feed(run, record_alloc("cuMemHostRegister_v2", HOST_ADDR, 64 * MIB));
+	copy_from(run, HOST_ADDR);
+}
+
+/* Only for a part of the time. */
+static void run_unpinned_later(struct run *run)
+{
+	run_pinned(run);
+	feed(run, record_begin_of("cuMemFreeHost", PINNED_ADDR, 0));
+	feed(run, record_free("cuMemFreeHost", PINNED_ADDR));
+	copy_from(run, PINNED_ADDR + 32 * MIB);
+	copy_from(run, PINNED_ADDR + 32 * MIB);
+}
+
+/* It may have pinned it before it was watched. */
+static void run_pageable_unknown(struct run *run)
+{
+	feed(run, record_attach_running());
+	copy_from(run, HOST_ADDR);
+}
+
+static void run_pageable_fast(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		copy_down(run, DEVICE_ADDR, HOST_ADDR, 100 * KIB, 20 * US);
+		step(run);
+	}
+}
+
+/* ---- what bounds a program ------------------------------------------------------------------- */
+
+static void run_balanced(struct run *run)
+{
+	steps(run, 500);
+}
+
+static void run_sync_bound(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		launch(run);
+		wait_for(run, 200 * US);
+		synchronise(run, 800 * US);
+	}
+}
+
+/* Much work at a time: that the host waits for it is what one wants. */
+static void run_device_bound(struct run *run)
+{
+	int i, j;
+
+	for (i = 0; i < 200; i++) {
+		for (j = 0; j < 100; j++)
+			launch(run);
+		synchronise(run, 9 * MS);
+	}
+}
+
+static void run_sync_bound_summed(struct run *run)
+{
+	union record syncs = record_call("cuCtxSynchronize");
+	int i;
+
+	syncs.event.type = MS_TYPE_CALLS;
+	syncs.event.size = sizeof(struct ms_calls);
+	syncs.launches.count = 100;
+	for (i = 0; i < 100; i++) {
+		wait_for(run, 100 * MS);
+		feed(run, record_launches("cuLaunchKernel", 0x1234, 100));
+		feed(run, record_taking(80 * MS, syncs));
+	}
+}
+
+/* One thread waits, three others work. */
+static void run_one_waits(struct run *run)
+{
+	int i, j;
+
+	for (i = 0; i < 200; i++) {
+		uint64_t begin_ns = run->now_ns;
+
+		for (j = 0; j < 30; j++) {
+			run->tid = RECORD_PID + j % 3;
+			launch(run);
+			wait_for(run, 295 * US);
+		}
+		run->tid = RECORD_PID;
+		feed_as(run, RECORD_PID + 3, begin_ns,
+			record_taking(9 * MS, record_call("cuCtxSynchronize")));
+	}
+}
+
+static void run_copy_bound(struct run *run)
+{
+	int i;
+
+	pin(run, GIB);
+	for (i = 0; i < 500; i++) {
+		copy_down(run, DEVICE_ADDR + i * MIB, PINNED_ADDR, MIB, 2 * MS);
+		wait_for(run, 3 * MS);
+	}
+}
+
+static void run_copy_bound_with_launches(struct run *run)
+{
+	int i;
+
+	pin(run, GIB);
+	for (i = 0; i < 500; i++) {
+		copy_down(run, DEVICE_ADDR, PINNED_ADDR, MIB, 5 * MS);
+		step(run);
+	}
+}
+
+/* Long gaps after the device has been waited for. */
+static void run_host_bound(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		step(run);
+		wait_for(run, 8 * MS);
+	}
+}
+
+/* Long gaps with work under way: nobody knows whether the device is idle. */
+static void run_gaps_with_work(struct run *run)
+{
+	int i, j;
+
+	for (i = 0; i < 300; i++) {
+		for (j = 0; j < 20; j++)
+			launch(run);
+		wait_for(run, 8 * MS);
+		synchronise(run, MS);
+	}
+}
+
+/* The same, but then there was nothing left to wait for. */
+static void run_gaps_without_work(struct run *run)
+{
+	int i, j;
+
+	for (i = 0; i < 300; i++) {
+		for (j = 0; j < 20; j++)
+			launch(run);
+		wait_for(run, 8 * MS);
+		synchronise(run, 10 * US);
+	}
+}
+
+/* Nothing is asked of it. */
+static void run_idle_server(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		step(run);
+		wait_for(run, SECOND);
+	}
+}
+
+/* Another thread waits for the device all the time. */
+static void run_gaps_of_one_thread(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		uint64_t begin_ns = run->now_ns;
+
+		launch(run);
+		synchronise(run, 200 * US);
+		wait_for(run, 8 * MS);
+		feed_as(run, RECORD_PID + 1, begin_ns,
+			record_taking(run->now_ns - begin_ns, record_call("cuStreamSynchronize")));
+	}
+}
+
+static void run_host_bound_summed(struct run *run)
+{
+	union record syncs = record_call("cuCtxSynchronize");
+	int i;
+
+	syncs.event.type = MS_TYPE_CALLS;
+	syncs.event.size = sizeof(struct ms_calls);
+	syncs.launches.count = 100;
+	for (i = 0; i < 100; i++) {
+		wait_for(run, 100 * MS);
+		feed(run, record_launches("cuLaunchKernel", 0x1234, 100));
+		feed(run, record_taking(MS, syncs));
+	}
+}
+
+static void run_too_short(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		launch(run);
+		synchronise(run, 800 * US);
+	}
+}
+
+static void run_sync_bound_with_losses(struct run *run)
+{
+	run_sync_bound(run);
+	feed(run, record_account(MS_OP_SYNC, 100, 1));
+}
+
+/* ---- pressure -------------------------------------------------------------------------------- */
+
+static void run_pressure(struct run *run)
+{
+	alloc_new(run, 7 * GIB);
+	told(run, 100 * MIB, 8 * GIB);
+	steps(run, 100);
+}
+
+/* It was told how much there is, and takes it. */
+static void run_pressure_from_ledger(struct run *run)
+{
+	told(run, 8 * GIB, 8 * GIB);
+	alloc_new(run, 7 * GIB);
+	alloc_new(run, 900 * MIB);
+	steps(run, 100);
+}
+
+static void run_no_pressure(struct run *run)
+{
+	told(run, 8 * GIB, 8 * GIB);
+	alloc_new(run, 7 * GIB);
+	told(run, GIB, 8 * GIB);
+	steps(run, 100);
+}
+
+#define H FINDING_HIGH
+#define M FINDING_MEDIUM
+#define L FINDING_LOW
+
+static const struct {
+	const char *name;
+	void (*run)(struct run *run);
+	struct expected expected[2];
+	size_t count;
+} programs[] = {
+	/* clang-format off */
+	{ "balanced", run_balanced, {}, 0 },
+
+	{ "temporary", run_temporary, { { FINDING_TEMPORARY, H, 1500 * MIB } }, 1 },
+	{ "temporary, in a pool", run_temporary_in_pool, {}, 0 },
+	{ "temporary, few", run_few_temporary, {}, 0 },
+	{ "overlapping", run_overlapping, {}, 0 },
+	{ "storms", run_storms, { { FINDING_STORM, H, 0 } }, 1 },
+	{ "many allocations at first", run_many_allocations_at_first, {}, 0 },
+	{ "alloc-bound", run_alloc_bound, { { FINDING_ALLOC_BOUND, M, 0 } }, 1 },
+
+	{ "back and forth", run_back_and_forth, { { FINDING_REDUNDANT_COPIES, H, 100 * MIB } }, 1 },
+	{ "read again", run_read_again, { { FINDING_REDUNDANT_COPIES, L, 100 * MIB } }, 1 },
+	{ "in and out", run_in_and_out, {}, 0 },
+	{ "out and in", run_out_and_in, {}, 0 },
+	{ "back and forth, summed", run_back_and_forth_summed, {}, 0 },
+	{ "different places", run_different_places, {}, 0 },
+	{ "pageable", run_pageable, { { FINDING_PAGEABLE_COPIES, M, 800 * MIB } }, 1 },
+	{ "pinned", run_pinned, {}, 0 },
+	{ "registered", run_registered, {}, 0 },
+	{ "unpinned later", run_unpinned_later, { { FINDING_PAGEABLE_COPIES, M, 1600 * MIB } }, 1 },
+	{ "pageable, unknown", run_pageable_unknown, {}, 0 },
+	{ "pageable, fast", run_pageable_fast, {}, 0 },
+
+	{ "sync-bound", run_sync_bound, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
+	{ "device-bound", run_device_bound, { { FINDING_SYNC_BOUND, M, 0 } }, 1 },
+	{ "sync-bound, summed", run_sync_bound_summed, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
+	{ "sync-bound, losses", run_sync_bound_with_losses, { { FINDING_SYNC_BOUND, M, 0 } }, 1 },
+	{ "one waits", run_one_waits, {}, 0 },
+	{ "copy-bound", run_copy_bound, { { FINDING_COPY_BOUND, H, 500 * MIB } }, 1 },
+	{ "copy-bound, launches", run_copy_bound_with_launches, { { FINDING_COPY_BOUND, M, 500 * MIB } }, 1 },
+	{ "host-bound", run_host_bound, { { FINDING_HOST_BOUND, M, 0 } }, 1 },
+	{ "gaps with work", run_gaps_with_work, {}, 0 },
+	{ "gaps without work", run_gaps_without_work, { { FINDING_HOST_BOUND, M, 0 } }, 1 },
+	{ "idle server", run_idle_server, {}, 0 },
+	{ "gaps of one thread", run_gaps_of_one_thread, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
+	{ "host-bound, summed", run_host_bound_summed, { { FINDING_HOST_BOUND, L, 0 } }, 1 },
+	{ "too short", run_too_short, {}, 0 },
+
+	{ "pressure", run_pressure, { { FINDING_MEMORY_PRESSURE, H, 8 * GIB - 100 * MIB } }, 1 },
+	{ "pressure, from the ledger", run_pressure_from_ledger, { { FINDING_MEMORY_PRESSURE, H, 0 } }, 1 },
+	{ "no pressure", run_no_pressure, {}, 0 },
+	/* clang-format on */
+};
+
+static void test_programs(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct run run = { 0 };
+
+		assert_true(run_begin(&run));
+		print_message("# %s\n", programs[i].name);
+		programs[i].run(&run);
+		expect(&run, programs[i].expected, programs[i].count);
+		run_end(&run);
+	}
+}
+
+/* What was not recorded cannot be judged. */
+static void test_not_captured(void **state)
+{
+	struct run run = { .options = analysis_defaults() };
+
+	(void)state;
+	run.options.captured_ops &= ~(1u << MS_OP_LAUNCH);
+	assert_true(run_begin(&run));
+	run_back_and_forth(&run);
+	expect_none(&run);
+	run_end(&run);
+}
+
+static void test_shares_are_of_the_time(void **state)
+{
+	const struct finding *finding;
+	struct run run = { 0 };
+	size_t count;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	run_sync_bound(&run);
+	finish(&run);
+	finding = analysis_findings(run.analysis, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(finding->evidence[0].unit, FINDING_PERCENT);
+	assert_in_range(finding->evidence[0].value, 78, 80);
+	assert_in_range(finding->duration_ns, 1590 * MS, 1600 * MS);
+	run_end(&run);
+}
+
+/* ---- thresholds ------------------------------------------------------------------------------ */
+
+static void test_thresholds(void **state)
+{
+	struct analysis_options options = analysis_defaults();
+	const struct analysis_threshold *threshold, *other;
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; (threshold = analysis_threshold_at(i)); i++) {
+		assert_int_equal(*(uint64_t *)((char *)&options + threshold->offset),
+				 threshold->value);
+		assert_true(threshold->value > 0);
+		for (j = 0; j < i; j++) {
+			other = analysis_threshold_at(j);
+			assert_string_not_equal(threshold->name, other->name);
+			assert_int_not_equal(threshold->offset, other->offset);
+		}
+	}
+	assert_true(i > 20);
+}
+
+/* A threshold moved is a finding more. */
+static void test_thresholds_matter(void **state)
+{
+	struct run run = { .options = analysis_defaults() };
+
+	(void)state;
+	run.options.sync_share = 20;
+	assert_true(run_begin(&run));
+	run_balanced(&run);
+	expect_findings(&run, { FINDING_SYNC_BOUND, M, 0 });
+	run_end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_not_captured),
+		cmocka_unit_test(test_shares_are_of_the_time),
+		cmocka_unit_test(test_thresholds),
+		cmocka_unit_test(test_thresholds_matter),
+	};
+
+	return unit_run("analysis: work", tests);
+}

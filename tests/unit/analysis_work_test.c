@@ -584,6 +584,33 @@ static void test_thresholds(void **state)
 	assert_true(i > 20);
 }
 
+/* Every rule has its part in docs/rules.md, and every threshold is named there. */
+static void test_documented(void **state)
+{
+	const struct analysis_threshold *threshold;
+	static char text[64 << 10];
+	FILE *file = fopen("docs/rules.md", "re");
+	char name[64];
+	size_t i;
+
+	(void)state;
+	assert_non_null(file);
+	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	for (i = 0; i < FINDING_RULES_COUNT; i++)
+		if (!strstr(text, finding_rule_name(i)))
+			fail_msg("%s is not in docs/rules.md", finding_rule_name(i));
+	for (i = 0; (threshold = analysis_threshold_at(i)); i++) {
+		snprintf(name, sizeof(name), "`%s`", threshold->name);
+		if (!strstr(text, name))
+			fail_msg("%s is not in docs/rules.md", name);
+	}
+	for (i = 0; i < OOM_CAUSES_COUNT; i++) {
+		snprintf(name, sizeof(name), "| %s |", analysis_oom_cause_name(i));
+		assert_non_null(strstr(text, name));
+	}
+}
+
 /* A threshold moved is a finding more. */
 static void test_thresholds_matter(void **state)
 {
@@ -605,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_shares_are_of_the_time),
 		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_thresholds_matter),
+		cmocka_unit_test(test_documented),
 	};
 
 	return unit_run("analysis: work", tests);

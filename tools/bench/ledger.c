@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What keeping the account costs: `make bench-ledger`. Operations per second of CPU time while so
- * many allocations are live, and what each takes of memory; of the ledger alone, and of the whole
- * way of a record as it lies in a ring buffer. Needs neither root nor CUDA.
+ * many allocations are live, and what each takes of memory; of the ledger alone, of the whole way of
+ * a record as it lies in a ring buffer, and of that with the analysis behind it. Needs neither root
+ * nor CUDA.
  *
  * An operation is an allocation or a free (which is two records). Freed addresses are handed out
  * again after a while, as allocators do. What is to be done is written down before the clock runs.
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "model/analysis.h"
 #include "model/ledger.h"
 #include "model/probe.h"
 #include "pipeline.h"
@@ -49,13 +51,16 @@ struct program {
 	uint64_t random, ts_ns;
 };
 
-/* One of the two ways to keep the account. */
+/* One of the ways to keep the account. */
 struct account {
 	const char *name;
 	void (*run)(struct account *account, size_t count);
 	const struct operation *operations;
 	struct ledger ledger;
 	struct pipeline pipeline;
+	struct sink sink, *sinks[1];
+	struct analysis *analysis;
+	bool analyses;
 	char *records; /* as they lie in a ring buffer, made from the operations */
 	size_t records_bytes;
 	uint64_t ts_ns;
@@ -178,6 +183,39 @@ static void run_pipeline(struct account *account, size_t count)
 			die("the pipeline has failed");
 		at += record->size;
 	}
+}
+
+static int analyse(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct account *account = (void *)((char *)sink - offsetof(struct account, sink));
+
+	return analysis_event(account->analysis, event, change);
+}
+
+static void account_begin(struct account *account)
+{
+	const struct analysis_options options = analysis_defaults();
+
+	if (!account->analyses)
+		return;
+	account->analysis = analysis_new(&account->pipeline.state, &options);
+	if (!account->analysis)
+		die("out of memory");
+	account->pipeline.filter.ops = ~0u;
+	account->sink.event = analyse;
+	account->sinks[0] = &account->sink;
+	account->pipeline.sinks = account->sinks;
+	account->pipeline.sinks_count = 1;
+}
+
+static void account_end(struct account *account)
+{
+	if (account->analysis && analysis_finish(account->analysis, 0, NULL))
+		die("the analysis has failed");
+	analysis_free(account->analysis);
+	account->analysis = NULL;
+	ledger_fini(&account->ledger);
+	state_fini(&account->pipeline.state);
 }
 
 static void write_record(struct account *account, const void *record, size_t length)
@@ -311,9 +349,9 @@ static void bench(struct account *account, size_t live, size_t rounds)
 	size_t round;
 
 	for (round = 0; round < rounds; round++) {
+		account_begin(account);
 		measure(account, &result, live, round);
-		ledger_fini(&account->ledger);
-		state_fini(&account->pipeline.state);
+		account_end(account);
 	}
 	printf("| %s, %zu live |", account->name, live);
 	print_rate(result.fill, rounds);
@@ -330,7 +368,9 @@ int main(int argc, char **argv)
 	struct account accounts[] = {
 		{ .name = "ledger alone", .run = run_ledger },
 		{ .name = "records", .run = run_pipeline },
+		{ .name = "records, analysed", .run = run_pipeline, .analyses = true },
 	};
+	const size_t accounts_count = sizeof(accounts) / sizeof(*accounts);
 
 	if (rounds < 1 || rounds > MAX_ROUNDS) {
 		fprintf(stderr, "usage: ledger [ROUNDS [LIVE ...]]\n");
@@ -338,18 +378,22 @@ int main(int argc, char **argv)
 	}
 	/* What is freed goes back at once, or the next round would not be seen to take any. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 16);
-	accounts[1].alloc_row = row_of("cuMemAlloc_v2");
-	accounts[1].free_row = row_of("cuMemFree_v2");
-	accounts[1].records = reserve(CHUNK * RECORD_BYTES);
+	for (i = 1; i < accounts_count; i++) {
+		accounts[i].alloc_row = row_of("cuMemAlloc_v2");
+		accounts[i].free_row = row_of("cuMemFree_v2");
+		accounts[i].records = reserve(CHUNK * RECORD_BYTES);
+	}
 	printf("| million operations/s of one core, median [p10, p90] | allocations alone "
 	       "| the oldest is replaced | any is replaced | bytes per allocation |\n"
 	       "|---|---|---|---|---|\n");
-	for (i = 0; i < 2 * count; i++) {
-		size_t live = argc > 2 ? strtoul(argv[2 + i / 2], NULL, 10) : usual[i / 2];
+	for (i = 0; i < accounts_count * count; i++) {
+		size_t which = i / accounts_count;
+		size_t live = argc > 2 ? strtoul(argv[2 + which], NULL, 10) : usual[which];
 
 		if (live)
-			bench(&accounts[i % 2], live, rounds);
+			bench(&accounts[i % accounts_count], live, rounds);
 	}
-	free(accounts[1].records);
+	for (i = 1; i < accounts_count; i++)
+		free(accounts[i].records);
 	return 0;
 }

@@ -123,13 +123,14 @@ static int sync_live(const struct analysis *analysis, struct track *track,
 
 static void note_unsaid(struct track *track, const struct event *event, const struct change *change)
 {
-	const uint8_t op = event->probe->spec.op;
+	const struct ms_spec *spec = &event->probe->spec;
 
 	/* Lost frees come to light when an address is handed out again. */
 	track->dirty |= track->missed_frees != change->process->missed_frees;
-	if (op == MS_OP_FREE || op == MS_OP_ALLOC)
+	/* With its last mapping, memory may end. */
+	if (spec->key == MS_KEY_MAPPING)
 		track->dirty |= ends_memory(change);
-	else if (op == MS_OP_LAUNCH)
+	else if (spec->action == MS_ACTION_GRAPH_LAUNCH)
 		track->dirty |= ends_memory(change) || made_by_graph(change);
 }
 

@@ -206,6 +206,95 @@ static void run_replacing(struct run *run)
 	}
 }
 
+/* A cache that fills up, and then old ones make way for new ones. */
+static void run_filling_then_replacing(struct run *run)
+{
+	uint64_t live[256], random = 3;
+	int i;
+
+	for (i = 0; i < 256; i++) {
+		live[i] = alloc_new(run, MIB);
+		steps(run, 4);
+	}
+	for (i = 0; i < 512; i++) {
+		random = unit_random(random);
+		free_at(run, live[random % 256]);
+		live[random % 256] = alloc_new(run, MIB);
+		steps(run, 2);
+	}
+}
+
+/* Much of it is given back in the middle: it grows again, but not to more than there was. */
+static void run_shrinking(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 600; i++) {
+		alloc_at(run, DEVICE_ADDR + i * MIB, MIB);
+		steps(run, 2);
+	}
+	for (i = 0; i < 600; i++)
+		if (i % 10)
+			free_at(run, DEVICE_ADDR + i * MIB);
+	for (i = 0; i < 150; i++) {
+		alloc_at(run, DEVICE_ADDR + GIB + i * MIB, MIB);
+		steps(run, 8);
+	}
+}
+
+/* Four times in all. */
+static void run_now_and_then(struct run *run)
+{
+	int i, j;
+
+	for (i = 0; i < 1000; i++) {
+		for (j = 0; j < 4 && (i == 50 || i == 350 || i == 600 || i == 800); j++)
+			alloc_new(run, 8 * MIB);
+		steps(run, 2);
+	}
+}
+
+/* Another model, when the recording ends. */
+static void run_loading_at_the_end(struct run *run)
+{
+	int i;
+
+	steps(run, 3000);
+	for (i = 0; i < 60; i++) {
+		alloc_new(run, 8 * MIB);
+		steps(run, 5);
+	}
+}
+
+/* All freed once, and then growing as it did before. */
+static void run_two_teeth(struct run *run)
+{
+	int tooth, i;
+
+	for (tooth = 0; tooth < 2; tooth++) {
+		for (i = 0; i < 300; i++) {
+			alloc_at(run, DEVICE_ADDR + i * MIB, MIB);
+			steps(run, 3);
+		}
+		for (i = 0; i < 300 && !tooth; i++)
+			free_at(run, DEVICE_ADDR + i * MIB);
+	}
+}
+
+/* Nothing of the kind is freed; after the setting up, more of it. */
+static void run_leak_from_the_middle(struct run *run)
+{
+	int i;
+
+	set_up(run);
+	steps(run, 2000);
+	for (i = 0; i < 2000; i++) {
+		if (i % 4 == 0)
+			alloc_new(run, 8 * MIB);
+		step(run);
+	}
+}
+
 /* It cleans up, and forgets some. */
 static void leave(struct run *run, uint32_t status)
 {
@@ -357,6 +446,18 @@ static void run_reused_pid(struct run *run)
 	}
 }
 
+/* Nobody saw any of them end. */
+static void run_reused_pid_without_exits(struct run *run)
+{
+	int round;
+
+	for (round = 0; round < 8; round++) {
+		set_up(run);
+		steps(run, 200);
+		run->start_ns += 100 * MS_START_NS;
+	}
+}
+
 /* Only counted launches, as a recording has them by default. */
 static void run_step_leak_summed(struct run *run)
 {
@@ -432,6 +533,12 @@ static const struct {
 	{ "fluctuating", run_fluctuating, {}, 0 },
 	{ "sawtooth", run_sawtooth, {}, 0 },
 	{ "replacing", run_replacing, {}, 0 },
+	{ "filling, then replacing", run_filling_then_replacing, {}, 0 },
+	{ "shrinking", run_shrinking, {}, 0 },
+	{ "now and then", run_now_and_then, {}, 0 },
+	{ "loading at the end", run_loading_at_the_end, {}, 0 },
+	{ "two teeth", run_two_teeth, {}, 0 },
+	{ "reused pid, no exits", run_reused_pid_without_exits, {}, 0 },
 	{ "small growth", run_small_growth, {}, 0 },
 	{ "freed late", run_freed_late, {}, 0 },
 	{ "mapped", run_mapped, {}, 0 },
@@ -439,8 +546,9 @@ static const struct {
 	{ "vanished", run_vanished, {}, 0 },
 	{ "all in a context", run_all_in_context, {}, 0 },
 	{ "step leak", run_step_leak, { { FINDING_LEAK_GROWTH, H, 2000 * 64 * KIB } }, 1 },
-	{ "leak among others", run_leak_among_others, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "leak among others", run_leak_among_others, { { FINDING_LEAK_GROWTH, H, 36 * MIB } }, 1 },
 	{ "request leak", run_request_leak, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "leak from the middle", run_leak_from_the_middle, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	{ "slow leak", run_slow_leak, { { FINDING_LEAK_GROWTH, H, 240 * MIB } }, 1 },
 	{ "short step leak", run_short_step_leak, { { FINDING_LEAK_GROWTH, M, 300 * MIB } }, 1 },
 	{ "loading", run_loading, { { FINDING_LEAK_GROWTH, L, 0 } }, 1 },

@@ -115,6 +115,15 @@ static void run_full(struct run *run)
 	fail_alloc(run, 2 * GIB);
 }
 
+/* That there was little left before need not be said beside it. */
+static void run_full_to_the_brim(struct run *run)
+{
+	alloc_new(run, 4 * GIB);
+	alloc_new(run, 4 * GIB - 100 * MIB);
+	told(run, 100 * MIB, 8 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
 /* It was told before it took the rest. */
 static void run_full_since(struct run *run)
 {
@@ -186,6 +195,7 @@ static const struct {
 	{ "co-tenant on another device", run_no_co_tenant, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
 	{ "co-tenant, unseen", run_co_tenant_unseen, OOM_CO_TENANT, { { FINDING_OOM, M, 2 * GIB } }, 1 },
 	{ "full", run_full, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
+	{ "full to the brim", run_full_to_the_brim, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
 	{ "full since", run_full_since, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
 	{ "too large", run_too_large, OOM_FULL, { { FINDING_OOM, H, 9 * GIB } }, 1 },
 	{ "did not ask", run_not_asked, OOM_FULL, { { FINDING_OOM, L, 2 * GIB } }, 1 },

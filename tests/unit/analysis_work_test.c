@@ -195,7 +195,7 @@ static void run_different_places(struct run *run)
 		copy_down(run, DEVICE_ADDR, PINNED_ADDR, MIB, 100 * US);
 		copy_up(run, DEVICE_ADDR, PINNED_ADDR + 512 * MIB, MIB, 100 * US);
 		copy_down(run, DEVICE_ADDR + MIB, PINNED_ADDR + MIB, MIB, 100 * US);
-		copy_up(run, DEVICE_ADDR + MIB, PINNED_ADDR + MIB, 1000, 100 * US);
+		copy_up(run, DEVICE_ADDR + MIB, PINNED_ADDR + MIB, MIB / 2, 100 * US);
 	}
 }
 
@@ -390,14 +390,16 @@ static void run_idle_server(struct run *run)
 /* Another thread waits for the device all the time. */
 static void run_gaps_of_one_thread(struct run *run)
 {
-	int i;
+	int i, j;
 
 	for (i = 0; i < 200; i++) {
 		uint64_t begin_ns = run->now_ns;
 
-		launch(run);
-		synchronise(run, 200 * US);
-		wait_for(run, 8 * MS);
+		for (j = 0; j < 5; j++) {
+			launch(run);
+			synchronise(run, 200 * US);
+			wait_for(run, 8 * MS);
+		}
 		feed_as(run, RECORD_PID + 1, begin_ns,
 			record_taking(run->now_ns - begin_ns, record_call("cuStreamSynchronize")));
 	}

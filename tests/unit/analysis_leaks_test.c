@@ -262,7 +262,7 @@ static void run_loading_at_the_end(struct run *run)
 	steps(run, 3000);
 	for (i = 0; i < 60; i++) {
 		alloc_new(run, 8 * MIB);
-		steps(run, 5);
+		steps(run, 12);
 	}
 }
 
@@ -606,6 +606,71 @@ static void test_growth_is_told_in_numbers(void **state)
 	run_end(&run);
 }
 
+/* The larger one first, whichever was there first. */
+static void test_order(void **state)
+{
+	struct run run = { 0 };
+	int i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	for (i = 0; i < 2000; i++) {
+		alloc_new(&run, 16 * KIB);
+		alloc_new(&run, 4 * MIB);
+		alloc_new(&run, 64 * KIB);
+		step(&run);
+	}
+	expect_findings(&run, { FINDING_LEAK_GROWTH, H, 2000 * 4 * MIB },
+			{ FINDING_LEAK_GROWTH, H, 2000 * 64 * KIB },
+			{ FINDING_LEAK_GROWTH, H, 2000 * 16 * KIB });
+	run_end(&run);
+}
+
+/* What the state held when the analysis began, as from an anchor, was set up by the program, too. */
+static void test_what_was_there_before(void **state)
+{
+	struct run run = { 0 };
+	uint64_t blocks[24];
+	int i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	run.pipeline.sinks_count = 0;
+	for (i = 0; i < 24; i++)
+		blocks[i] = alloc_new(&run, 8 * MIB);
+	wait_for(&run, SECOND);
+	run.pipeline.sinks_count = 1;
+	steps(&run, 1000);
+	for (i = 3; i < 24; i++)
+		free_at(&run, blocks[i]);
+	end_process(&run, 0);
+	expect_findings(&run, { FINDING_LEAK_AT_EXIT, M, 3 * 8 * MIB });
+	run_end(&run);
+}
+
+/* What was freed while nothing was recorded has not leaked. */
+static void test_what_a_gap_hides(void **state)
+{
+	struct run run = { 0 };
+	uint64_t blocks[500];
+	int i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	for (i = 0; i < 500; i++) {
+		blocks[i] = alloc_new(&run, MIB);
+		steps(&run, 3);
+	}
+	run.pipeline.sinks_count = 0;
+	for (i = 0; i < 500; i++)
+		free_at(&run, blocks[i]);
+	run.pipeline.sinks_count = 1;
+	analysis_gap(run.analysis);
+	steps(&run, 10);
+	expect_none(&run);
+	run_end(&run);
+}
+
 /* ---- the window ------------------------------------------------------------------------------ */
 
 static struct run run_with_window(uint64_t a_ns, uint64_t b_ns, uint64_t c_ns)
@@ -675,6 +740,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_growth_is_told_in_numbers),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_what_was_there_before),
+		cmocka_unit_test(test_what_a_gap_hides),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_window_and_exit),
 		cmocka_unit_test(test_window_not_reached),

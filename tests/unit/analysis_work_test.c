@@ -430,6 +430,21 @@ static void run_too_short(struct run *run)
 	}
 }
 
+/* All that it ever did was to wait once. */
+static void run_one_call(struct run *run)
+{
+	feed(run, record_process(MS_TYPE_ATTACH, "program", 0));
+	wait_for(run, 10 * SECOND);
+	synchronise(run, 200 * MS);
+}
+
+/* Records that come late: it has ended. */
+static void run_after_exit(struct run *run)
+{
+	end_process(run, 0);
+	run_sync_bound(run);
+}
+
 static void run_sync_bound_with_losses(struct run *run)
 {
 	run_sync_bound(run);
@@ -500,6 +515,8 @@ static const struct {
 	{ "device-bound", run_device_bound, { { FINDING_SYNC_BOUND, M, 0 } }, 1 },
 	{ "sync-bound, summed", run_sync_bound_summed, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
 	{ "sync-bound, losses", run_sync_bound_with_losses, { { FINDING_SYNC_BOUND, M, 0 } }, 1 },
+	{ "one call", run_one_call, {}, 0 },
+	{ "after exit", run_after_exit, {}, 0 },
 	{ "one waits", run_one_waits, {}, 0 },
 	{ "copy-bound", run_copy_bound, { { FINDING_COPY_BOUND, H, 500 * MIB } }, 1 },
 	{ "copy-bound, launches", run_copy_bound_with_launches, { { FINDING_COPY_BOUND, M, 500 * MIB } }, 1 },

@@ -29,6 +29,19 @@ static void account_add(struct pipeline *pipeline, const struct ms_account *acco
 	pipeline->recorded.lost[kind] += account->lost;
 }
 
+/* Whether the record is of the time that is asked for, or at least has a part in how it began. */
+static bool is_in_time(struct pipeline *pipeline, const struct ms_event *header)
+{
+	if (pipeline->until_ns && header->ts_ns > pipeline->until_ns)
+		return false;
+	if (pipeline->from_ns && !pipeline->begun && header->ts_ns >= pipeline->from_ns) {
+		pipeline->begun = true;
+		state_restart(&pipeline->state, pipeline->from_ns);
+		memset(&pipeline->recorded, 0, sizeof(pipeline->recorded));
+	}
+	return true;
+}
+
 int pipeline_feed(void *context, void *record, size_t length)
 {
 	struct pipeline *pipeline = context;
@@ -39,6 +52,8 @@ int pipeline_feed(void *context, void *record, size_t length)
 		pipeline->refused++;
 		return 0;
 	}
+	if (!is_in_time(pipeline, event.header))
+		return pipeline->err;
 	if (event.account) {
 		account_add(pipeline, event.account);
 		return pipeline->err;
@@ -46,6 +61,8 @@ int pipeline_feed(void *context, void *record, size_t length)
 	remember_error(pipeline, state_apply(&pipeline->state, &event, &change));
 	if (!change.process)
 		return pipeline->err; /* no memory for it: nothing can be said of the event */
+	if (pipeline->from_ns && !pipeline->begun)
+		return pipeline->err;
 	if (event.call && !filter_accepts(&pipeline->filter, &event, &change)) {
 		pipeline->filtered[event.probe->spec.op] += event.count;
 	} else if (event.header->type == MS_TYPE_CALLS) {

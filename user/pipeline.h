@@ -30,6 +30,9 @@ struct pipeline {
 	uint64_t shown; /* calls */
 	uint64_t filtered[MS_OPS_COUNT];
 	uint64_t refused;
+	uint64_t from_ns;            /* what was before only makes the state; 0: all */
+	uint64_t until_ns;           /* what comes later is left out; 0: nothing */
+	bool begun;                  /* from_ns has been reached */
 	bool shows_sums;             /* sinks get calls that were only counted, too */
 	struct ms_counters recorded; /* what the records say that the kernel side counted */
 	int err;                     /* the first failure of the state or a sink: -errno */

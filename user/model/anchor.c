@@ -543,7 +543,10 @@ static int load_view(struct anchor *anchor, const void *record)
 				       .is_pool = saved->is_pool,
 				       .total_bytes = saved->total_bytes,
 				       .free_bytes = saved->free_bytes,
-				       .ts_ns = saved->ts_ns };
+				       .ts_ns = saved->ts_ns,
+				       /* Of a pool, 0 is more likely what nobody asked for. */
+				       .has_total = !saved->is_pool || saved->total_bytes,
+				       .has_free = !saved->is_pool || saved->free_bytes };
 	return err;
 }
 
@@ -594,6 +597,7 @@ static int load_live(struct process *process, size_t key, const struct allocatio
 		err = map_set(&process->handles, allocation->id, allocation->addr);
 	if (err)
 		return err;
+	usage_load(process->usage, allocation);
 	space->live_bytes += allocation->size_bytes;
 	space->live_count++;
 	process->unknown_sizes += !allocation->size_known;

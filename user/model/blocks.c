@@ -24,6 +24,7 @@ static void space_add(struct process *process, const struct allocation *allocati
 {
 	struct space_total *space = &process->spaces[allocation->space];
 
+	usage_add(process->usage, allocation, ts_ns);
 	space->live_bytes += allocation->size_bytes;
 	space->live_count++;
 	process->unknown_sizes += !allocation->size_known;
@@ -37,6 +38,7 @@ void blocks_uncount(struct process *process, const struct allocation *allocation
 {
 	struct space_total *space = &process->spaces[allocation->space];
 
+	usage_remove(process->usage, allocation);
 	space->live_bytes -= allocation->size_bytes;
 	space->live_count--;
 	process->unknown_sizes -= !allocation->size_known;
@@ -64,6 +66,7 @@ static void part_forget(struct state *state, struct process *process, const stru
 {
 	process->spaces[part->space].allocs--;
 	process->spaces[part->space].alloc_bytes -= part->size_bytes;
+	usage_count_alloc(process->usage, part, -1);
 	state->allocations -= part->id == state->allocations;
 }
 
@@ -119,6 +122,7 @@ int blocks_add(struct state *state, struct process *process, enum ms_key key,
 	state->allocations++;
 	space->allocs++;
 	space->alloc_bytes += allocation->size_bytes;
+	usage_count_alloc(process->usage, allocation, 1);
 	space_add(process, allocation, allocation->ts_ns);
 	return 0;
 }
@@ -197,6 +201,7 @@ static void free_count(struct process *process, const struct allocation *allocat
 {
 	process->spaces[allocation->space].frees++;
 	process->spaces[allocation->space].free_bytes += allocation->size_bytes;
+	usage_count_free(process->usage, allocation);
 }
 
 static struct allocation pending_remove(struct process *process, size_t place)

@@ -246,6 +246,7 @@ static void run_free(struct process *process, uint64_t addr, struct change *chan
 	blocks_uncount(process, &freed);
 	process->spaces[freed.space].frees++;
 	process->spaces[freed.space].free_bytes += freed.size_bytes;
+	usage_count_free(process->usage, &freed);
 	add(&change->implicit[freed.space], freed.size_bytes);
 }
 

@@ -73,6 +73,7 @@ void physical_unmap(struct process *process, const struct allocation *mapping,
 	if (!end_if_unused(process, mapping->owner, &ended))
 		return;
 	process->spaces[ended.space].frees++;
+	usage_count_free(process->usage, &ended);
 	process->spaces[ended.space].free_bytes += ended.size_bytes;
 	change->implicit[ended.space].count++;
 	change->implicit[ended.space].bytes += ended.size_bytes;

@@ -41,6 +41,7 @@ static void process_free(struct process *process)
 	free(process->kernels);
 	free(process->failures);
 	free(process->views);
+	usage_free(process->usage);
 	free(process);
 }
 
@@ -55,6 +56,7 @@ void state_fini(struct state *state)
 	free(state->processes);
 	map_fini(&state->by_pid);
 	string_table_fini(&state->strings);
+	usage_totals_free(state->usage);
 	*state = (struct state){ 0 };
 }
 
@@ -131,7 +133,11 @@ struct process *state_add(struct state *state, const struct ms_event *event)
 	process->pid = event->pid;
 	process->start_ns = event->start_ns;
 	process->older = newest_of(state, event->pid);
-	if (map_set(&state->by_pid, event->pid, (uintptr_t)process)) {
+	if (state->usage)
+		process->usage = usage_new(state->usage);
+	if ((state->usage && !process->usage) ||
+	    map_set(&state->by_pid, event->pid, (uintptr_t)process)) {
+		usage_free(process->usage);
 		free(process);
 		return NULL;
 	}
@@ -152,6 +158,57 @@ static struct process *process_of(struct state *state, const struct ms_event *ev
 	}
 	state->last = process;
 	return process;
+}
+
+/* ---- beginning anew -------------------------------------------------------------------------- */
+
+int state_follow_usage(struct state *state)
+{
+	if (!state->usage)
+		state->usage = calloc(1, sizeof(*state->usage));
+	return state->usage ? 0 : -ENOMEM;
+}
+
+static void space_restart(struct space_total *space, uint64_t now_ns)
+{
+	*space = (struct space_total){ .live_bytes = space->live_bytes,
+				       .live_count = space->live_count,
+				       .peak_bytes = space->live_bytes,
+				       .peak_ts_ns = now_ns,
+				       .exit_count = space->exit_count,
+				       .exit_bytes = space->exit_bytes };
+}
+
+static void process_restart(struct process *process, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		space_restart(&process->spaces[i], now_ns);
+	memset(process->copies, 0, sizeof(process->copies));
+	process->memsets = process->syncs = (struct call_total){ 0 };
+	memset(process->calls, 0, sizeof(process->calls));
+	process->launches = process->graph_launches = 0;
+	for (i = 0; i < process->kernels_count; i++)
+		process->kernels[i].launches = 0;
+	process->failures_count = 0;
+	process->pre_attach_frees = process->unknown_frees = process->unwatched_frees = 0;
+	process->null_frees = process->missed_frees = 0;
+	usage_restart(process->usage);
+}
+
+void state_restart(struct state *state, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		process_restart(state->processes[i], now_ns);
+	if (state->more)
+		process_restart(state->more, now_ns);
+	for (i = 0; state->usage && i < state->usage->count; i++) {
+		state->usage->devices[i].peak_bytes = state->usage->devices[i].live_bytes;
+		state->usage->devices[i].peak_ts_ns = now_ns;
+	}
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */
@@ -299,6 +356,7 @@ static int apply_device_info(struct process *process, const struct event *event)
 		return -ENOMEM;
 	view->total_bytes = call->size;
 	view->free_bytes = call->src;
+	view->has_total = view->has_free = true;
 	view->ts_ns = event->header->ts_ns + call->duration_ns;
 	return 0;
 }
@@ -322,6 +380,8 @@ static int apply_pool_info(struct process *process, const struct event *event)
 		view->total_bytes = call->size;
 	else
 		view->free_bytes = call->size;
+	view->has_total |= call->src == POOL_ATTRIBUTE_RESERVED;
+	view->has_free |= call->src == POOL_ATTRIBUTE_USED;
 	view->ts_ns = event->header->ts_ns + call->duration_ns;
 	return 0;
 }
@@ -469,6 +529,7 @@ static void apply_exit(struct state *state, struct process *process, const struc
 	process->exit_number = ++state->exits;
 	process->exit_status = event->process->value;
 	process->exit_ts_ns = event->header->ts_ns;
+	usage_exit(process->usage);
 	for (space = 0; space < MS_SPACES_COUNT; space++) {
 		struct space_total *total = &process->spaces[space];
 
@@ -538,6 +599,8 @@ int state_apply(struct state *state, const struct event *event, struct change *c
 	if (!process)
 		return -ENOMEM;
 	change->process = process;
+	if (state->usage)
+		state->usage->now_ns = event->header->ts_ns;
 	switch (event->header->type) {
 	case MS_TYPE_CALL:
 	case MS_TYPE_LAUNCH:

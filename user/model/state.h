@@ -15,6 +15,7 @@
 #include "base/string.h"
 #include "model/event.h"
 #include "model/ledger.h"
+#include "model/usage.h"
 
 struct space_total {
 	uint64_t live_bytes;
@@ -81,6 +82,7 @@ struct view {
 	uint64_t total_bytes; /* device: of it; pool: that it has reserved */
 	uint64_t free_bytes;  /* device: of it; pool: that it has in use */
 	uint64_t ts_ns;
+	bool has_total, has_free; /* else 0 stands for "was not asked for" */
 };
 
 #define PROCESS_LARGEST 10
@@ -143,6 +145,8 @@ struct process {
 	struct allocation exit_largest[PROCESS_LARGEST];
 	size_t exit_largest_count;
 	uint64_t exit_ts_ns;
+
+	struct usage *usage; /* NULL: nobody asked for it */
 };
 
 struct state {
@@ -154,7 +158,8 @@ struct state {
 	struct map by_pid; /* pid -> its newest process */
 	struct process *last;
 	struct string_table strings;
-	uint64_t allocations; /* so far; the newest allocation's id */
+	uint64_t allocations;       /* so far; the newest allocation's id */
+	struct usage_totals *usage; /* NULL: nobody asked for it */
 };
 
 enum free_kind {
@@ -194,6 +199,17 @@ void state_fini(struct state *state);
  * not hold it all: then it is still consistent, but incomplete.
  */
 int state_apply(struct state *state, const struct event *event, struct change *change);
+
+/*
+ * From now on (of an empty state), keeps in addition what model/usage.h says. Returns 0 or -ENOMEM.
+ */
+int state_follow_usage(struct state *state);
+
+/*
+ * Forgets all that has been counted and keeps what is live: totals and peaks are then those of the
+ * time from now on.
+ */
+void state_restart(struct state *state, uint64_t now_ns);
 
 /* For anchors: a process as of its first event, and the sum of those that are no longer listed. NULL
  * without memory. */

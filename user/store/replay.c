@@ -191,17 +191,20 @@ static int take_records(struct replay *replay, const struct dump_item *item)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static void begin_segment(struct replay *replay, const struct dump_item *item)
+static int begin_segment(struct replay *replay, const struct dump_item *item)
 {
 	string_clear(&replay->description);
 	string_append(&replay->description, (const char *)item->raw, item->header.raw_bytes);
+	if (replay->description.failed)
+		return -ENOMEM;
 	replay->account.segments++;
 	anchor_end(replay);
 	/* Without a gap, the anchor only says what is known already. */
 	if (replay->begun && !replay->gap)
-		return;
+		return 0;
 	replay->loading = true;
 	anchor_init(&replay->anchor, &replay->loaded);
+	return replay->pipeline->state.usage ? state_follow_usage(&replay->loaded) : 0;
 }
 
 static void note_gap(struct replay *replay, const struct block_header *header)
@@ -239,8 +242,7 @@ static int take_block(struct replay *replay, const struct dump_item *item)
 	take_header(replay, &item->header);
 	switch (item->header.type) {
 	case BLOCK_SEGMENT:
-		begin_segment(replay, item);
-		return 0;
+		return begin_segment(replay, item);
 	case BLOCK_ROWS:
 		return take_rows(replay, item);
 	case BLOCK_ANCHOR:
@@ -250,7 +252,7 @@ static int take_block(struct replay *replay, const struct dump_item *item)
 		string_clear(&replay->end);
 		string_append(&replay->end, (const char *)item->raw, item->header.raw_bytes);
 		replay->account.has_end = true;
-		return 0;
+		return replay->end.failed ? -ENOMEM : 0;
 	case BLOCK_INDEX:
 		return 0;
 	}

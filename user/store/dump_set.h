@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which of several files belong to one recording, and their blocks in the order in which they were
+ * written, none twice: a flight recorder leaves many files, and a bundle repeats what is in others.
+ */
+#ifndef MEMSCOPE_STORE_DUMP_SET_H
+#define MEMSCOPE_STORE_DUMP_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/dump_reader.h"
+
+struct dump_set_file {
+	char *path;
+	uint64_t first_sequence; /* of its first block of the recording that is whole */
+};
+
+struct dump_set_recording {
+	uint64_t recording;
+	struct dump_set_file *files;
+	size_t count, capacity;
+	bool read; /* dump_set_read() was called */
+};
+
+struct dump_set {
+	struct dump_set_recording *recordings; /* in the order in which their files were added */
+	size_t count, capacity;
+	size_t refused; /* files that are no dumps, or too new, or have nothing whole in them */
+	size_t too_new; /* of these */
+};
+
+/*
+ * Adds a file, or those of a directory whose names end in .mscope. One that cannot be used is told
+ * and counted, and is no error. Returns 0, -ENOMEM, or what open(2) said of `path`, logged.
+ */
+int dump_set_add(struct dump_set *set, const char *path);
+void dump_set_fini(struct dump_set *set);
+
+/*
+ * Gives what is in the files of one recording to `take`, which may return an error to end that.
+ * Blocks come by their numbers; what is between them (damage) when its file is read. If a file has
+ * blocks of another recording too, that becomes a further one of the set: so the set's arrays may
+ * move meanwhile. Returns 0, what `take` returned, or -errno, logged.
+ */
+int dump_set_read(struct dump_set *set, size_t recording,
+		  int (*take)(void *context, const struct dump_item *item), void *context);
+
+#endif /* MEMSCOPE_STORE_DUMP_SET_H */

@@ -5,38 +5,20 @@
  */
 #include "example.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "golden.h"
 #include "json_check.h"
 #include "output/field.h"
 #include "output/json.h"
 #include "output/text.h"
 
-#define GOLDEN "tests/golden/"
-#define OUTPUT_MAX 65536
-
 /* So that the first second is 12:34:56 of a day long ago, in UTC. */
 #define CLOCK_NS ((12 * 3600 + 34 * 60 + 55) * EXAMPLE_SECOND)
-
-struct text {
-	char bytes[OUTPUT_MAX]; /* terminated */
-	size_t length;
-};
-
-static void read_all(int fd, struct text *text)
-{
-	ssize_t length = pread(fd, text->bytes, OUTPUT_MAX, 0);
-
-	assert_in_range(length, 0, OUTPUT_MAX - 1);
-	text->bytes[length] = '\0';
-	text->length = length;
-}
 
 static void run_through(struct sink *sink, uint32_t ops)
 {
@@ -72,48 +54,6 @@ static void render_json(struct text *out, bool lines)
 	json_sink_free(sink);
 	read_all(writer.fd, out);
 	assert_int_equal(writer_close(&writer), 0);
-}
-
-/* ---- golden files ---------------------------------------------------------------------------- */
-
-static void read_golden(const char *path, struct text *text)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		fail_msg("%s: cannot open; run it in the root of the repository", path);
-	read_all(fd, text);
-	close(fd);
-}
-
-static void write_golden(const char *path, const struct text *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text->bytes, text->length), text->length);
-	close(fd);
-}
-
-static void assert_golden(const char *path, const struct text *actual)
-{
-	static struct text golden;
-	size_t line = 1, begin = 0, i;
-
-	if (getenv("UPDATE_GOLDEN"))
-		write_golden(path, actual);
-	read_golden(path, &golden);
-	for (i = 0; actual->bytes[i] == golden.bytes[i]; i++) {
-		if (!actual->bytes[i])
-			return;
-		if (actual->bytes[i] == '\n') {
-			line++;
-			begin = i + 1;
-		}
-	}
-	fail_msg("%s:%zu:\n- %.*s\n+ %.*s", path, line, (int)strcspn(golden.bytes + begin, "\n"),
-		 golden.bytes + begin, (int)strcspn(actual->bytes + begin, "\n"),
-		 actual->bytes + begin);
 }
 
 static int in_utc(void **state)

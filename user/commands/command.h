@@ -17,6 +17,8 @@ enum exit_code {
 	EXIT_UNSUPPORTED = 4,
 	EXIT_NO_TARGET = 5,
 	EXIT_LOST = 6,
+	EXIT_CORRUPT = 7,
+	EXIT_FINDING = 8,
 };
 
 struct exit_meaning {
@@ -54,6 +56,7 @@ extern const struct command *const commands[];
 
 extern const struct command trace_command;
 extern const struct command check_command;
+extern const struct command report_command;
 
 const struct command *command_find(const char *name);
 

@@ -3,11 +3,15 @@
 
 #include "commands/command.h"
 
+/* One per line: the Makefile reads them. */
+/* clang-format off */
 const struct command *const commands[] = {
 	&trace_command,
+	&report_command,
 	&check_command,
 	NULL,
 };
+/* clang-format on */
 
 const struct exit_meaning exit_meanings[] = {
 	{ EXIT_OK, "Done. A closed output pipe counts as done." },
@@ -17,6 +21,8 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_UNSUPPORTED, "The kernel lacks something that is needed." },
 	{ EXIT_NO_TARGET, "There is no such process, or it ended before it could be attached to." },
 	{ EXIT_LOST, "More events were lost than --max-loss allows." },
+	{ EXIT_CORRUPT, "A file is no dump, or damaged beyond use." },
+	{ EXIT_FINDING, "Something was found that --fail-on asks for." },
 	{ 126, "trace: the command cannot be executed; 127: it cannot be found; otherwise the exit"
 	       " code of trace -- COMMAND is the command's, or 128 plus the number of the signal"
 	       " that killed it." },

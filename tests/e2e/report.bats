@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf report`: real recordings of real programs, and what may have become of them.
+
+load helpers
+
+record() {
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK "$@"
+}
+
+report() {
+	"$MEMSCOPE" report "$@"
+}
+
+# The report on some files, in report.json; arguments as for report.
+report_json() {
+	report -f json -o report.json "$@"
+}
+
+in_report() {
+	jq -c "$1" report.json
+}
+
+# How it exits, and the one line that it says why.
+assert_refused() {
+	local expected=$1 message=$2
+	shift 2
+
+	run report "$@"
+	assert_equal "$status" "$expected"
+	[[ $output == *$message* ]] || fail "expected: $message" "got:      $output"
+}
+
+valid() {
+	/usr/bin/python3 - "$ROOT/docs/report.schema.json" "$@" <<'PYTHON'
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+validator = jsonschema.Draft202012Validator(schema)
+for path in sys.argv[2:]:
+    for error in validator.iter_errors(json.load(open(path))):
+        sys.exit(f"{path}: {error.json_path}: {error.message[:200]}")
+PYTHON
+}
+
+@test "the numbers are those that a trace of the same run has" {
+	local recorder
+
+	puppet_start
+	puppet load
+	trace_start -p "$PUPPET_PID"
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -v $MASK -o run.mscope -p "$PUPPET_PID" 2> record.err 3>&- 8>&- 9<&- &
+	recorder=$!
+	# Both see the same calls if both are attached: until then, there are none.
+	wait_for 'grep -q "debug: tracing" record.err'
+	puppet init
+	puppet alloc 100000
+	puppet alloc 3000
+	puppet churn 50
+	puppet copy 1000
+	puppet free
+	puppet alloc 777
+	puppet exit 3 || true
+	trace_wait
+	wait $recorder
+	report_json run.mscope
+	assert_equal "$(in_report '.recordings[0].processes[0].spaces | map(
+			[.space, .live_bytes, .live_allocations, .peak_bytes, .allocs,
+			.alloc_bytes, .frees, .free_bytes, .implicit_frees])')" \
+		"$(summary '.processes[0].spaces | map(
+			[.space, .exit_bytes, .exit_allocations, .peak_bytes, .allocs,
+			.alloc_bytes, .frees, .free_bytes, .implicit_frees])')"
+	assert_equal "$(in_report '.recordings[0].processes[0].copies | map([.direction, .count, .bytes])')" \
+		"$(summary '.processes[0].copies | map([.direction, .count, .bytes])')"
+	assert_equal "$(in_report '.recordings[0].processes[0].largest | map([.addr, .size_bytes])')" \
+		"$(summary '.processes[0].largest | map([.addr, .size_bytes])')"
+	assert_equal "$(in_report '.recordings[0].processes[0] | [.exit_code, .failures]')" \
+		"$(summary '.processes[0] | [.exit_code, .failures]')"
+	# And they are not nothing.
+	assert_equal "$(in_report '.recordings[0].processes[0].spaces[0] | [.allocs, .frees, .live_bytes]')" \
+		'[53,51,100777]'
+	assert_equal "$(in_report '.recordings[0].lost | [.records, .live_is_exact, .ended_properly]')" \
+		'[0,true,true]'
+}
+
+@test "ffmpeg: what the program did, in every section, and valid by the schema" {
+	record -o run.mscope -- $(ffmpeg_command)
+	report_json run.mscope
+	valid report.json
+	assert_equal "$(in_report '.recordings[0].processes[0] | [.comm, .exit_code, .launches,
+		(.spaces[] | .space, .allocs, .frees, .live_bytes)]')" '["ffmpeg",0,40,"device",3,3,0]'
+	assert_equal "$(in_report '.recordings[0].processes[0].by_api | map([.api, .allocs, .frees])')" \
+		'[["cuMemAlloc_v2",3,3]]'
+	# The peak is made of all three.
+	assert_equal "$(in_report '.recordings[0].processes[0] |
+		.spaces[0].peak_bytes == .by_api[0].bytes_in_peak and .by_api[0].allocations_in_peak == 3')" true
+	assert_equal "$(in_report '.recordings[0].timeline.processes[0] | [(.allocs | add), (.frees | add),
+		(.launches | add), (.live[0].max_bytes | max)]')" \
+		"$(in_report '.recordings[0].processes[0] | [3, 3, 40, .spaces[0].peak_bytes]')"
+	assert_equal "$(in_report '[.recordings[0].findings, .recordings[0].suggestions]')" '[[],[]]'
+	report run.mscope > report.md
+	local section
+	for section in "1. What this covers" "2. Who holds memory" "3. Timeline" "4. Leaks" \
+		"5. Out of memory" "6. Temporary" "7. Bottlenecks" "8. Suggestions"; do
+		grep -q "^### $section" report.md || fail "no section $section"
+	done
+	# All formats show the same numbers.
+	grep -q "^| device | 0 B | 0 | 1.08 MiB | .* | 3 | 1.08 MiB | 3 | 0 |$" report.md
+}
+
+@test "neither root nor a GPU nor BPF is needed" {
+	local place
+
+	record -o run.mscope -- "$WORKLOADS/calls" 3
+	place=$(mktemp -d)
+	chmod 755 "$place"
+	cp "$MEMSCOPE" run.mscope "$place"
+	chmod 755 "$place"/*
+	cd "$place"
+	run setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs ./memscope-bpf report run.mscope
+	cd /
+	rm -r "$place"
+	assert_equal "$status" 0
+	[[ $output == *"cudaMalloc | device"* ]]
+}
+
+@test "--fail-on: 8 for what was found, 0 for what was not" {
+	puppet_start
+	puppet load
+	record -o run.mscope -p "$PUPPET_PID" 3>&- 8>&- 9<&- &
+	local recorder=$!
+	sleep 1
+	puppet init
+	puppet spin 400
+	puppet alloc 1000000
+	puppet exit 0 || true
+	wait $recorder
+	report --fail-on oom,loss,growth=1000001 run.mscope > /dev/null
+	run report --fail-on growth=1000000 run.mscope
+	assert_equal "$status" 8
+	run report -f json --fail-on oom,growth=1 run.mscope
+	assert_equal "$status" 8
+	[[ $output == *"--fail-on: a process has grown"* ]]
+	# What is missing counts as a loss, and the report is written all the same.
+	head -c $(($(stat -c %s run.mscope) - 10)) run.mscope > cut.mscope
+	run report --fail-on loss -o out.md cut.mscope
+	assert_equal "$status" 8
+	grep -q "the last block is not whole" out.md
+}
+
+@test "an allocation that failed is in the report, and --fail-on oom says so" {
+	SIMCUDA_MEMORY=512K run record -o run.mscope -- $(ffmpeg_command)
+	[ "$status" -ne 0 ]
+	run report --fail-on oom -f json -o report.json run.mscope
+	assert_equal "$status" 8
+	valid report.json
+	assert_equal "$(in_report '.recordings[0].out_of_memory[0] | [.comm, .api, .space, .processes[0].comm]')" \
+		'["ffmpeg","cuMemAlloc_v2","device","ffmpeg"]'
+	assert_equal "$(in_report '.recordings[0].out_of_memory[0] | .live.bytes == .own.bytes and
+		.largest[0].size_bytes <= .live.bytes and .requested_bytes > 0')" true
+	report run.mscope > report.md
+	grep -q "could not be had at .*when ffmpeg .* held" report.md
+	grep -q "^\*\*Failure 1\*\* at .*: ffmpeg (.*cuMemAlloc" report.md
+}
+
+@test "several recordings are one report, and kept apart" {
+	record -o a.mscope -- "$WORKLOADS/calls" 3
+	record -o b.mscope -- "$WORKLOADS/calls" 4
+	record -o c.mscope -- $(ffmpeg_command 2)
+	report_json a.mscope b.mscope c.mscope
+	valid report.json
+	assert_equal "$(in_report '[.recordings[] | .processes[0] | .comm, .spaces[0].allocs]')" \
+		'["calls",3,"calls",4,"ffmpeg",3]'
+	report a.mscope b.mscope c.mscope > report.md
+	grep -q "^## Fleet: 3 recordings" report.md
+	assert_equal "$(grep -c "^## Recording " report.md)" 3
+}
+
+@test "a directory of files is what is in it" {
+	mkdir ring
+	record -o whole.mscope -- $(ffmpeg_command 5)
+	# Twice the same recording is the same recording.
+	cp whole.mscope ring/1.mscope
+	cp whole.mscope ring/2.mscope
+	echo something else > ring/notes.txt
+	report_json ring
+	assert_equal "$(in_report '[(.recordings | length), .recordings[0].processes[0].spaces[0].allocs,
+		(.recordings[0].files | length)]')" '[1,3,2]'
+	report_json whole.mscope
+	assert_equal "$(in_report .recordings[0].processes[0].spaces[0].allocs)" 3
+}
+
+@test "a part of the time, of the processes, of the devices" {
+	record -o run.mscope -- "$WORKLOADS/calls" 50
+	report_json run.mscope
+	local middle
+	middle=$(in_report '.recordings[0].timeline.processes[0].allocs | add')
+	assert_equal "$middle" 50
+	report_json --to +0.000001 run.mscope
+	assert_equal "$(in_report '[.recordings[0].processes[].spaces[]?.allocs] | add')" null
+	report_json --from +0.000001 run.mscope
+	assert_equal "$(in_report '.recordings[0].processes[0].spaces[0].allocs')" 50
+	report_json --from 2000-01-01T00:00:00Z --to 2001-01-01T00:00:00Z run.mscope
+	assert_equal "$(in_report '[.recordings[0].processes[].spaces[]?.allocs] | add')" null
+	report_json --from 2000-01-01T00:00:00Z --to 2200-01-01T00:00:00+01:00 run.mscope
+	assert_equal "$(in_report '.recordings[0].processes[0].spaces[0].allocs')" 50
+	report_json --pid 1 run.mscope
+	assert_equal "$(in_report '.recordings[0].processes')" '[]'
+	report_json --device 7 run.mscope
+	assert_equal "$(in_report '.recordings[0].devices')" '[]'
+}
+
+@test "a recording of nothing" {
+	record -o run.mscope -- true
+	report_json run.mscope
+	valid report.json
+	assert_equal "$(in_report '[.recordings[0].findings, .recordings[0].devices]')" '[[],[]]'
+	report run.mscope > report.md
+	grep -q "No allocation on a device was recorded" report.md
+}
+
+@test "what is no dump, or has nothing whole in it is refused with 7" {
+	record -o run.mscope -- "$WORKLOADS/calls" 3
+	: > empty.mscope
+	head -c 100000 /dev/urandom > noise.mscope
+	head -c 70 run.mscope > short.mscope
+	assert_refused 7 "empty.mscope: empty" empty.mscope
+	assert_refused 7 "noise.mscope: no dump" noise.mscope
+	assert_refused 7 "short.mscope: no dump" short.mscope
+	assert_refused 1 "absent.mscope: cannot open" absent.mscope
+	mkdir none
+	assert_refused 7 "no file in it ends in .mscope" none
+	assert_refused 2 "needs the files"
+	# Beside one that is whole, it is told and left out.
+	run report run.mscope noise.mscope
+	assert_equal "$status" 0
+	[[ $output == *"1 of the files could not be used"* ]]
+}
+
+@test "a damaged dump is reported, with its damage first" {
+	local size place
+
+	record -o run.mscope --segment 1K -- $(ffmpeg_command 200)
+	size=$(stat -c %s run.mscope)
+	for place in 5 3 2; do
+		cp run.mscope damaged.mscope
+		printf '\xff\x00\xff\x00' |
+			dd of=damaged.mscope bs=1 seek=$((size * (place - 1) / place)) conv=notrunc status=none
+		report_json damaged.mscope
+		valid report.json
+		assert_equal "$(in_report '.recordings[0].lost | .damaged_places + .missing_blocks > 0')" true
+		report damaged.mscope > report.md
+		grep -q "damaged places" report.md
+		grep -q "The recording lacks something" report.md
+	done
+	# Cut anywhere, it is still a report on what there is.
+	for place in 90 50 20; do
+		head -c $((size * place / 100)) run.mscope > cut.mscope
+		report_json cut.mscope
+		valid report.json
+		assert_equal "$(in_report .recordings[0].lost.ended_properly)" false
+	done
+}
+
+@test "wrong options" {
+	: > x.mscope
+	assert_refused 2 "md or json" -f html x.mscope
+	assert_refused 2 "not a process ID" --pid 0 x.mscope
+	assert_refused 2 "not the number of a device" --device -1 x.mscope
+	assert_refused 2 "not a time" --from yesterday x.mscope
+	assert_refused 2 "a number from 1" --top 0 x.mscope
+	assert_refused 2 "leak, oom, loss or growth" --fail-on fire x.mscope
+	assert_refused 2 "leak, oom, loss or growth" --fail-on growth=x x.mscope
+	assert_refused 2 "three times" --leak-window 1,2 x.mscope
+	assert_refused 2 "there is no threshold" --threshold speed=1 x.mscope
+	assert_refused 2 "is no value for leak-size" --threshold leak-size=much x.mscope
+}
+
+@test "thresholds are set and printed" {
+	record -o run.mscope -- "$WORKLOADS/calls" 3
+	report_json --threshold leak-size=3M,leak-time=1.5s,sync-time=77 run.mscope
+	assert_equal "$(in_report '.thresholds | map(select(.value != .default) | [.name, .value])')" \
+		'[["leak-size",3145728],["leak-time",1500000000],["sync-time",77]]'
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What a report looks like: the example run through a dump and back, compared with tests/golden/, and
+ * names that would rather be something else.
+ */
+#include "example.h"
+
+#include "golden.h"
+#include "json_check.h"
+#include "output/report_json.h"
+#include "output/report_md.h"
+#include "report_dump.h"
+
+static void account(struct report_dump *dump, const struct summary *summary, uint64_t ts_ns)
+{
+	uint16_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		report_dump_add(dump,
+				record_at(ts_ns, record_account(op, summary->counters.seen[op],
+								summary->counters.lost[op])));
+}
+
+static void read_example(struct report_dump *dump, struct report_reader *reader, uint64_t recording)
+{
+	struct example example;
+	struct summary summary;
+	size_t i;
+
+	example_init(&example);
+	summary = example_summary(&example);
+	report_dump_init(dump, recording, "example|host");
+	report_dump_segment(dump, summary.start_ns);
+	for (i = 0; i < example.count; i++)
+		report_dump_add(dump, example.records[i]);
+	account(dump, &summary, summary.end_ns);
+	report_dump_end(dump, summary.end_ns);
+	report_dump_read(dump, reader);
+	strcpy(reader->report.recordings[0]->coverage.files[0], "run.mscope");
+}
+
+static void copy(struct text *out, struct string *string)
+{
+	assert_false(string->failed);
+	assert_true(string->length < OUTPUT_MAX);
+	memcpy(out->bytes, string->bytes, string->length);
+	out->bytes[string->length] = '\0';
+	out->length = string->length;
+	string_fini(string);
+}
+
+static void test_markdown(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	static struct report_dump dump;
+	struct string string = { 0 };
+	static struct text out;
+
+	(void)state;
+	read_example(&dump, &reader, 7);
+	report_md(&string, &reader.report, false);
+	copy(&out, &string);
+	assert_golden(GOLDEN "report.md", &out);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
+static void test_json(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	static struct report_dump dump;
+	struct string string = { 0 };
+	static struct text out;
+
+	(void)state;
+	read_example(&dump, &reader, 7);
+	report_json(&string, &reader.report);
+	copy(&out, &string);
+	assert_true(json_check(out.bytes, out.length));
+	assert_golden(GOLDEN "report.json", &out);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
+static void test_a_terminal_that_knows_ascii_only(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	static struct report_dump dump;
+	struct string string = { 0 };
+	size_t i;
+
+	(void)state;
+	read_example(&dump, &reader, 7);
+	report_md(&string, &reader.report, true);
+	for (i = 0; i < string.length; i++)
+		assert_true((unsigned char)string.bytes[i] < 0x80);
+	string_fini(&string);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
+/* ---- names of programs and hosts ------------------------------------------------------------- */
+
+static bool has(const struct string *string, const char *text)
+{
+	return memmem(string->bytes, string->length, text, strlen(text));
+}
+
+static void render(const char *comm, struct string *md, struct string *json)
+{
+	struct report_reader reader = report_dump_reader();
+	static struct report_dump dump;
+
+	report_dump_init(&dump, 7, comm);
+	report_dump_segment(&dump, 1000000000);
+	report_dump_add(&dump, record_at(1000000001, record_process(MS_TYPE_ATTACH, comm, 0)));
+	report_dump_add(&dump,
+			record_at(1000000002, record_on(0, record_alloc("cudaMalloc", 4096, 512))));
+	report_dump_add(
+		&dump,
+		record_at(1000000003,
+			  record_on(0, record_failed(2, record_without(MS_KNOWN_ADDR,
+								       record_alloc("cudaMalloc", 0,
+										    1 << 30))))));
+	report_dump_end(&dump, 1000000004);
+	report_dump_read(&dump, &reader);
+	report_md(md, &reader.report, false);
+	report_json(json, &reader.report);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
+/* Each would be something else than text if it were not escaped, in tables or outside. */
+static void test_hostile_names(void **state)
+{
+	static const struct {
+		const char *comm, *never, *instead;
+	} cases[] = {
+		{ "a|b", "a|b", "a\\|b" },
+		{ "a\nb", "a\nb", "a\\\\x0ab" },
+		{ "\033[2J", "\033", "x1b\\[2J" },
+		{ "<b>x</b>", "<b>", "\\<b\\>x\\</b\\>" },
+		{ "*a*", " *a*", "\\*a\\*" },
+		{ "_a_", " _a_", "\\_a\\_" },
+		{ "a_b", "a\\_b", "a_b" },
+		{ "`a`", " `a", "\\`a\\`" },
+		{ "[a](b)", " [a]", "\\[a\\](b)" },
+		{ "![a](b)", "![", "\\!\\[a\\](b)" },
+		{ "# a", " # a", "\\# a" },
+		{ "~~a~~", "~~a", "\\~\\~a\\~\\~" },
+		{ "&lt;", " &lt;", "\\&lt;" },
+		{ "http://a.b", "http://", "http\\://a.b" },
+		{ "\\", "| \\ ", "\\" },
+		{ "\xe2\x80\xae", "\xe2\x80\xae", "\\\\x" },
+		{ "\xff", "\xff", "\\\\xff" },
+		{ "\"", NULL, "\"" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct string md = { 0 }, json = { 0 };
+
+		render(cases[i].comm, &md, &json);
+		if (cases[i].never && has(&md, cases[i].never))
+			fail_msg("case %zu: \"%s\" is in the Markdown", i, cases[i].never);
+		if (!has(&md, cases[i].instead))
+			fail_msg("case %zu: \"%s\" is not", i, cases[i].instead);
+		assert_true(json_check(json.bytes, json.length));
+		string_fini(&md);
+		string_fini(&json);
+	}
+}
+
+/* ---- several recordings ---------------------------------------------------------------------- */
+
+static void test_a_fleet(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	static struct report_dump first, second;
+	struct string md = { 0 }, json = { 0 };
+	struct dump_set set = { 0 };
+
+	(void)state;
+	report_dump_init(&first, 7, "node-1");
+	report_dump_segment(&first, 1000000000);
+	report_dump_add(&first,
+			record_at(1000000001, record_on(0, record_alloc("cudaMalloc", 4096, 512))));
+	report_dump_end(&first, 1000000002);
+	report_dump_init(&second, 8, "node-2");
+	report_dump_segment(&second, 1000000000);
+	report_dump_add(&second, record_at(1000000001,
+					   record_on(0, record_alloc("cudaMalloc", 4096, 2048))));
+	report_dump_end(&second, 1000000002);
+	report_dump_use(&first, 0, &set);
+	report_dump_use(&second, 0, &set);
+	assert_int_equal(report_reader_read(&reader, &set), 0);
+	report_md(&md, &reader.report, false);
+	assert_true(has(&md, "## Fleet: 2 recordings"));
+	assert_true(has(&md, "| node-1 | process (100) | device | 512 B | 512 B | 0 |"));
+	assert_true(has(&md, "| node-2 | process (100) | device | 2 KiB | 2 KiB | 0 |"));
+	assert_true(has(&md, "device 0 on node-2: 2 KiB"));
+	assert_true(has(&md, "## Recording 2: node-2"));
+	report_json(&json, &reader.report);
+	assert_true(json_check(json.bytes, json.length));
+	string_fini(&md);
+	string_fini(&json);
+	dump_set_fini(&set);
+	report_reader_fini(&reader);
+	report_dump_fini(&first);
+	report_dump_fini(&second);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_a_terminal_that_knows_ascii_only),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_a_fleet),
+	};
+
+	return unit_run("report_output", tests);
+}

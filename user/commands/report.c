@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `memscope-bpf report`: dumps into a report.
+ */
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/string.h"
+#include "commands/command.h"
+#include "commands/options.h"
+#include "commands/requirements.h"
+#include "output/report_json.h"
+#include "output/report_md.h"
+#include "output/writer.h"
+#include "store/report_reader.h"
+
+#define DEFAULT_TOP 10
+#define MAX_TOP 10000
+
+enum fail_on {
+	FAIL_ON_LEAK = 1 << 0,
+	FAIL_ON_OOM = 1 << 1,
+	FAIL_ON_LOSS = 1 << 2,
+	FAIL_ON_GROWTH = 1 << 3,
+};
+
+struct settings {
+	struct report_reader reader;
+	const char *output;
+	bool json;
+	uint32_t fail_on;
+	uint64_t growth_bytes;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int parse_format(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+
+	settings->json = !strcmp(value, "json");
+	if (settings->json || !strcmp(value, "md"))
+		return 0;
+	log_error("--%s: md or json, please, not \"%s\"", row->name, value);
+	return -EINVAL;
+}
+
+static int parse_pid(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+	uint64_t pid;
+	int err = string_parse_u64(value, 1, UINT32_MAX, &pid);
+
+	if (err)
+		log_error("--%s: \"%s\" is not a process ID", row->name, value);
+	else
+		settings->reader.report.options.pid = pid;
+	return err;
+}
+
+static int parse_device(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+	uint64_t device;
+	int err = string_parse_u64(value, 0, INT32_MAX, &device);
+
+	if (err)
+		log_error("--%s: \"%s\" is not the number of a device", row->name, value);
+	else
+		settings->reader.report.options.device = (int32_t)device;
+	return err;
+}
+
+static int parse_top(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+	uint64_t top;
+	int err = string_parse_u64(value, 1, MAX_TOP, &top);
+
+	if (err)
+		log_error("--%s: a number from 1 to %d, please, not \"%s\"", row->name, MAX_TOP,
+			  value);
+	else
+		settings->reader.report.options.top = top;
+	return err;
+}
+
+static int parse_moment(const struct option_row *row, const char *value, struct report_time *time)
+{
+	int err = report_time_parse(time, value);
+
+	if (err)
+		log_error("--%s: \"%s\" is not a time; write +10, 1.5s or 3m after the beginning,"
+			  " or 2026-11-21T15:04:05Z",
+			  row->name, value);
+	return err;
+}
+
+static int parse_time(const struct option_row *row, const char *value, void *context)
+{
+	return parse_moment(row, value, (struct report_time *)((char *)context + row->offset));
+}
+
+/* Calls `take` for each part between commas. */
+static int parse_list(const struct option_row *row, const char *value, void *context,
+		      int (*take)(const struct option_row *row, char *part, size_t place,
+				  struct settings *settings))
+{
+	char *copy = strdup(value), *rest = copy, *part;
+	int err = copy ? 0 : -ENOMEM;
+	size_t place = 0;
+
+	while (!err && (part = strsep(&rest, ",")))
+		err = take(row, part, place++, context);
+	free(copy);
+	return err;
+}
+
+static int take_window(const struct option_row *row, char *part, size_t place,
+		       struct settings *settings)
+{
+	if (place < 3)
+		return parse_moment(row, part, &settings->reader.window[place]);
+	log_error("--%s: three times, please", row->name);
+	return -EINVAL;
+}
+
+static int parse_window(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+	int err = parse_list(row, value, context, take_window);
+
+	if (err || settings->reader.window[2].set)
+		return err;
+	log_error("--%s: three times, please, not \"%s\"", row->name, value);
+	return -EINVAL;
+}
+
+static int take_fail_on(const struct option_row *row, char *part, size_t place,
+			struct settings *settings)
+{
+	static const char growth[] = "growth=";
+
+	(void)place;
+	if (!strcmp(part, "leak"))
+		settings->fail_on |= FAIL_ON_LEAK;
+	else if (!strcmp(part, "oom"))
+		settings->fail_on |= FAIL_ON_OOM;
+	else if (!strcmp(part, "loss"))
+		settings->fail_on |= FAIL_ON_LOSS;
+	else if (!strncmp(part, growth, strlen(growth)) &&
+		 !string_parse_size(part + strlen(growth), &settings->growth_bytes))
+		settings->fail_on |= FAIL_ON_GROWTH;
+	else {
+		log_error("--%s: leak, oom, loss or growth=SIZE, please, not \"%s\"", row->name,
+			  part);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse_fail_on(const struct option_row *row, const char *value, void *context)
+{
+	return parse_list(row, value, context, take_fail_on);
+}
+
+/* Sizes as 64K, times as 1.5s, all others as plain numbers. */
+static int parse_threshold_value(const char *text, enum finding_unit unit, uint64_t *value)
+{
+	struct report_time time;
+
+	if (unit == FINDING_BYTES)
+		return string_parse_size(text, value);
+	if (unit != FINDING_NS)
+		return string_parse_u64(text, 0, UINT64_MAX, value);
+	if (report_time_parse(&time, text) || !time.relative)
+		return -EINVAL;
+	*value = time.ns;
+	return 0;
+}
+
+static int take_threshold(const struct option_row *row, char *part, size_t place,
+			  struct settings *settings)
+{
+	char *name = strsep(&part, "=");
+	const struct analysis_threshold *threshold;
+	size_t i;
+
+	(void)place;
+	for (i = 0; (threshold = analysis_threshold_at(i)); i++)
+		if (!strcmp(threshold->name, name))
+			break;
+	if (!threshold) {
+		log_error("--%s: there is no threshold \"%s\"; the report's last table lists them",
+			  row->name, name);
+		return -EINVAL;
+	}
+	if (part && !parse_threshold_value(
+			    part, threshold->unit,
+			    (uint64_t *)((char *)&settings->reader.thresholds + threshold->offset)))
+		return 0;
+	log_error("--%s: \"%s\" is no value for %s", row->name, part ? part : "", name);
+	return -EINVAL;
+}
+
+static int parse_thresholds(const struct option_row *row, const char *value, void *context)
+{
+	return parse_list(row, value, context, take_threshold);
+}
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct option_row rows[] = {
+	{ 'f', "format", "md|json",
+	  "Markdown (default), or one JSON object (docs/report.schema.json).", parse_format, 0 },
+	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
+	  AT(output) },
+	{ 0, "pid", "PID", "Only this process.", parse_pid, 0 },
+	{ 0, "device", "NUMBER",
+	  "Only this device, as the processes number it: its ladder, its allocations by function,"
+	  " the largest ones, findings about it or about none. Totals by kind of memory and the"
+	  " timeline stay those of all devices.",
+	  parse_device, 0 },
+	{ 0, "from", "TIME",
+	  "Only what happened since: +10 or 1.5s or 3m after the recording began, or"
+	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
+	  parse_time, AT(reader.from) },
+	{ 0, "to", "TIME", "Only what happened until then; the report is of that moment.",
+	  parse_time, AT(reader.until) },
+	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top, 0 },
+	{ 0, "fail-on", "leak,oom,loss,growth=SIZE",
+	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
+	  " lost, or a process holds SIZE more device memory at its end than after its"
+	  " initialisation.",
+	  parse_fail_on, 0 },
+	{ 0, "leak-window", "A,B,C",
+	  "Three times: what was allocated between A and B and is alive at C is a leak.",
+	  parse_window, 0 },
+	{ 0, "threshold", "NAME=VALUE[,...]",
+	  "Sets a threshold of the rules; the report ends with a list of them.", parse_thresholds,
+	  0 },
+	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 0 },
+};
+
+/* ---- findings that are asked for ------------------------------------------------------------- */
+
+static bool has_topic(const struct report_recording *recording, enum finding_topic topic)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++)
+		if (finding_topic_of(recording->findings[i].finding->rule) == topic)
+			return true;
+	return false;
+}
+
+static bool has_grown(const struct report_recording *recording, uint64_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (report_growth(recording, &recording->processes[i]) >= bytes)
+			return true;
+	return false;
+}
+
+static uint32_t found_in(const struct settings *settings, const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	uint32_t found = 0;
+
+	if (has_topic(recording, FINDING_TOPIC_LEAK))
+		found |= FAIL_ON_LEAK;
+	if (has_topic(recording, FINDING_TOPIC_OOM) || recording->ooms_count)
+		found |= FAIL_ON_OOM;
+	if (report_lost(coverage) || coverage->missing_blocks || coverage->damaged_places ||
+	    coverage->refused || coverage->cut_short || recording->incomplete)
+		found |= FAIL_ON_LOSS;
+	if (has_grown(recording, settings->growth_bytes))
+		found |= FAIL_ON_GROWTH;
+	return found & settings->fail_on;
+}
+
+static int check_findings(const struct settings *settings)
+{
+	static const char *const what[] = { "a leak", "an allocation failed for want of memory",
+					    "the recording lacks something",
+					    "a process has grown" };
+	const struct report *report = &settings->reader.report;
+	uint32_t found = 0;
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		found |= found_in(settings, report->recordings[i]);
+	if (report->refused)
+		found |= FAIL_ON_LOSS & settings->fail_on;
+	for (i = 0; i < sizeof(what) / sizeof(*what); i++)
+		if (found >> i & 1)
+			log_warning("--fail-on: %s", what[i]);
+	return found ? EXIT_FINDING : EXIT_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* In files and pipes it is UTF-8, as Markdown is; a terminal may not be able to show that. */
+static bool is_ascii_terminal(const struct writer *writer)
+{
+	if (!writer->terminal)
+		return false;
+	setlocale(LC_CTYPE, "");
+	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}
+
+static int write_report(const struct settings *settings)
+{
+	struct writer writer;
+	int err = 0;
+
+	if (settings->output)
+		err = writer_open(&writer, settings->output);
+	else
+		writer_init_stdout(&writer);
+	if (err)
+		return err;
+	if (settings->json)
+		report_json(&writer.text, &settings->reader.report);
+	else
+		report_md(&writer.text, &settings->reader.report, is_ascii_terminal(&writer));
+	return writer_close(&writer);
+}
+
+static int run(struct settings *settings, char **files)
+{
+	struct dump_set set = { 0 };
+	int err = 0, code;
+
+	for (; !err && *files; files++)
+		err = dump_set_add(&set, *files);
+	if (!err)
+		err = report_reader_read(&settings->reader, &set);
+	dump_set_fini(&set);
+	if (!err && !settings->reader.report.count) {
+		log_error("there is nothing to report on");
+		return EXIT_CORRUPT;
+	}
+	if (!err)
+		err = write_report(settings);
+	code = err == -E2BIG ? EXIT_CORRUPT : exit_code_of(err);
+	return code == EXIT_OK ? check_findings(settings) : code;
+}
+
+static int report(int argc, char **argv)
+{
+	struct settings settings = { .reader.report.options = { .device = -1,
+								.top = DEFAULT_TOP } };
+	int first, code = EXIT_OK;
+
+	settings.reader.thresholds = analysis_defaults();
+	first = options_parse(&report_command, argc, argv, &settings, &code);
+	if (first < 0)
+		return code;
+	if (first == argc) {
+		log_error("report needs the files to report on; see `memscope-bpf report --help`");
+		return EXIT_USAGE;
+	}
+	code = run(&settings, argv + first);
+	report_reader_fini(&settings.reader);
+	return code;
+}
+
+const struct command report_command = {
+	.name = "report",
+	.summary = "Say what happened in a recording",
+	.synopsis = "[OPTIONS] FILE...",
+	.description =
+		"Reads what `memscope-bpf record` wrote and says who held memory, what leaked, what"
+		" was there when an allocation failed, and what the program waited for. Needs no"
+		" root, no GPU and no BPF: any machine will do.\n"
+		"\n"
+		"FILE is a dump, or a directory, which stands for the dumps in it (*.mscope). Files"
+		" of one recording are put together, whatever their order, and blocks that several"
+		" of them have are read once. Of several recordings each gets its own part of the"
+		" report, after an overview of all; processes and hosts are never mixed up.\n"
+		"\n"
+		"What is damaged, missing or was lost is told first, and everything else of the file"
+		" is reported. A file that is no dump, or of a newer format, or in which nothing is"
+		" whole is named; if no other is left, the exit code is 7.\n"
+		"\n"
+		"Times are in UTC, as the clock of the recording's host had them when it began."
+		" Memory of different kinds is never added up, but for the memory on a device that"
+		" allocations explain (device, pool, array, graph, physical). What is not known is"
+		" shown as ?, in JSON as null. Names come from the recorded programs and are"
+		" escaped, so that they can harm neither a terminal nor the Markdown. Whose file it"
+		" is does not matter: the reader takes nothing in it for granted.\n"
+		"\n"
+		"Each finding has a confidence and its evidence, numbered, which suggestions cite.",
+	.examples = "memscope-bpf report run.mscope\n"
+		    "# for a script\n"
+		    "memscope-bpf report -f json -o report.json run.mscope\n"
+		    "# in CI: fail if the program leaks or holds 64 MiB more than after its start\n"
+		    "memscope-bpf report --fail-on leak,growth=64M run.mscope\n"
+		    "# the ten seconds before an incident, of one process\n"
+		    "memscope-bpf report --from 2026-11-21T15:04:00Z --to 2026-11-21T15:04:10Z"
+		    " --pid 4711 ring/\n"
+		    "# several machines\n"
+		    "memscope-bpf report node*/incident.mscope\n",
+	.options = rows,
+	.run = report,
+};

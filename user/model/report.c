@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* A process and device each; more would only be there to take up memory. */
+#define TOLD_MAX 1024
+
+struct report_recording *report_recording_new(struct state *state,
+					      const struct report_options *options,
+					      const struct analysis_options *thresholds)
+{
+	struct report_recording *recording = calloc(1, sizeof(*recording));
+
+	if (!recording)
+		return NULL;
+	recording->state = state;
+	recording->options = *options;
+	recording->thresholds = *thresholds;
+	recording->analysis = analysis_new(state, thresholds);
+	if (recording->analysis && !state_follow_usage(state))
+		return recording;
+	report_recording_free(recording);
+	return NULL;
+}
+
+void report_coverage_fini(struct report_coverage *coverage)
+{
+	while (coverage->files_count)
+		free(coverage->files[--coverage->files_count]);
+	free(coverage->files);
+	free(coverage->host);
+	free(coverage->kernel);
+	free(coverage->machine);
+	free(coverage->version);
+	free(coverage->targets);
+	free(coverage->reason);
+}
+
+void report_recording_free(struct report_recording *recording)
+{
+	if (!recording)
+		return;
+	report_coverage_fini(&recording->coverage);
+	timeline_fini(&recording->timeline);
+	analysis_free(recording->analysis);
+	while (recording->processes_count) {
+		free(recording->processes[--recording->processes_count].largest);
+		free(recording->processes[recording->processes_count].cells);
+	}
+	free(recording->processes);
+	free(recording->devices);
+	free(recording->findings);
+	free(recording->ooms);
+	free(recording->told);
+	free(recording);
+}
+
+/* ---- while it is replayed -------------------------------------------------------------------- */
+
+static struct report_told *told_of(struct report_recording *recording,
+				   const struct process *process, int32_t device)
+{
+	size_t i;
+
+	for (i = 0; i < recording->told_count; i++) {
+		struct report_told *told = &recording->told[i];
+
+		if (told->pid == process->pid && told->start_ns == process->start_ns &&
+		    told->device == device)
+			return told;
+	}
+	if (i == TOLD_MAX || memory_grow(&recording->told, &recording->told_capacity, i + 1,
+					 sizeof(*recording->told)))
+		return NULL;
+	recording->told_count++;
+	recording->told[i] = (struct report_told){ .pid = process->pid,
+						   .start_ns = process->start_ns,
+						   .device = device };
+	return &recording->told[i];
+}
+
+/* What is used and not accounted for can only be told for the same moment. */
+static void take_told(struct report_recording *recording, const struct event *event,
+		      const struct change *change)
+{
+	const struct ms_call *call = event->call;
+	const struct usage_device *device;
+	struct report_told *told;
+
+	if (!event_succeeded(call) || !(call->known & MS_KNOWN_SIZE) ||
+	    !(call->known & MS_KNOWN_SRC))
+		return;
+	told = told_of(recording, change->process, change->device);
+	recording->incomplete |= !told;
+	if (!told)
+		return;
+	told->total_bytes = call->size;
+	told->free_bytes = call->src;
+	told->ts_ns = event->header->ts_ns + call->duration_ns;
+	device = usage_device_find(recording->state->usage, change->device);
+	told->explained_bytes = device ? device->live_bytes : 0;
+}
+
+int report_recording_event(struct report_recording *recording, const struct event *event,
+			   const struct change *change)
+{
+	int err = analysis_event(recording->analysis, event, change);
+
+	timeline_event(&recording->timeline, recording->state, event, change);
+	if (event->call && event->probe->spec.action == MS_ACTION_DEVICE_INFO)
+		take_told(recording, event, change);
+	recording->incomplete |= err == -ENOMEM;
+	return 0;
+}
+
+void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bool first)
+{
+	timeline_begin(&recording->timeline, ts_ns);
+	timeline_state(&recording->timeline, recording->state, ts_ns);
+	if (!first)
+		analysis_gap(recording->analysis);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static struct report_device *device_of(struct report_recording *recording, int32_t number)
+{
+	size_t i;
+
+	for (i = 0; i < recording->devices_count; i++)
+		if (recording->devices[i].device == number)
+			return &recording->devices[i];
+	return NULL;
+}
+
+static int by_device(const void *a, const void *b)
+{
+	const struct report_device *x = a, *y = b;
+
+	return (uint32_t)x->device < (uint32_t)y->device ? -1 : x->device != y->device;
+}
+
+static bool is_asked_for(const struct report_recording *recording, int32_t device)
+{
+	return recording->options.device < 0 || recording->options.device == device;
+}
+
+static void device_add(struct report_recording *recording, int32_t number)
+{
+	const struct usage_device *usage = usage_device_find(recording->state->usage, number);
+	struct report_device *device;
+
+	if (!is_asked_for(recording, number) || device_of(recording, number))
+		return;
+	device = &recording->devices[recording->devices_count++];
+	device->device = number;
+	if (!usage)
+		return;
+	device->live_bytes = usage->live_bytes;
+	device->peak_bytes = usage->peak_bytes;
+	device->peak_ts_ns = usage->peak_ts_ns;
+}
+
+/* Host memory has no device; address ranges are no memory. */
+static bool is_near_device(uint8_t space)
+{
+	return usage_is_on_device(space) || space == MS_SPACE_MANAGED || space == MS_SPACE_IMPORTED;
+}
+
+static void device_live(struct report_recording *recording, const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; process->usage && !process->exited && i < process->usage->count; i++) {
+		const struct usage_cell *cell = &process->usage->cells[i];
+		struct report_device *device = device_of(recording, cell->device);
+
+		if (!device || !is_near_device(cell->space))
+			continue;
+		device->live[cell->space] += cell->live_bytes;
+		device->was_running |= process->was_running;
+	}
+}
+
+static int finish_devices(struct report_recording *recording)
+{
+	const struct usage_totals *usage = recording->state->usage;
+	size_t i;
+
+	recording->devices =
+		calloc(usage->count + recording->told_count + 1, sizeof(*recording->devices));
+	if (!recording->devices)
+		return -ENOMEM;
+	for (i = 0; i < usage->count; i++)
+		device_add(recording, usage->devices[i].device);
+	for (i = 0; i < recording->told_count; i++)
+		device_add(recording, recording->told[i].device);
+	for (i = 0; i < recording->state->processes_count; i++)
+		device_live(recording, recording->state->processes[i]);
+	for (i = 0; i < recording->told_count; i++) {
+		const struct report_told *told = &recording->told[i];
+		struct report_device *device = device_of(recording, told->device);
+
+		if (device && (!device->told || device->told->ts_ns < told->ts_ns))
+			device->told = told;
+	}
+	qsort(recording->devices, recording->devices_count, sizeof(*recording->devices), by_device);
+	return 0;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static int by_amount(const void *a, const void *b)
+{
+	const struct usage_cell *x = a, *y = b;
+
+	if (x->live_bytes != y->live_bytes)
+		return x->live_bytes < y->live_bytes ? 1 : -1;
+	if (x->peak_bytes != y->peak_bytes)
+		return x->peak_bytes < y->peak_bytes ? 1 : -1;
+	if (x->alloc_bytes != y->alloc_bytes)
+		return x->alloc_bytes < y->alloc_bytes ? 1 : -1;
+	return x->row != y->row ? (x->row > y->row ? 1 : -1) : x->device - y->device;
+}
+
+static int take_cells(const struct report_recording *recording, struct report_process *process)
+{
+	struct usage *usage = process->process->usage;
+	size_t i;
+
+	if (!usage || !usage->count)
+		return 0;
+	usage_settle(usage);
+	process->cells = calloc(usage->count, sizeof(*process->cells));
+	if (!process->cells)
+		return -ENOMEM;
+	for (i = 0; i < usage->count; i++)
+		if (recording->options.device < 0 ||
+		    usage->cells[i].device == recording->options.device)
+			process->cells[process->cells_count++] = usage->cells[i];
+	qsort(process->cells, process->cells_count, sizeof(*process->cells), by_amount);
+	return 0;
+}
+
+/* An exited process has only its PROCESS_LARGEST largest. */
+static int take_largest(const struct report_recording *recording, struct report_process *process)
+{
+	const size_t top = recording->options.top;
+	/* Those on other devices are left out afterwards. */
+	size_t max = recording->options.device < 0 ? top : SIZE_MAX, held = 0, kept = 0, i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++)
+		held += process->process->ledgers[i].count;
+	held = process->process->exited ? PROCESS_LARGEST : held;
+	max = max < held ? max : held;
+	process->largest = calloc(max + 1, sizeof(*process->largest));
+	if (!process->largest)
+		return -ENOMEM;
+	held = state_largest(process->process, process->largest, max);
+	for (i = 0; i < held && kept < top; i++)
+		if (is_asked_for(recording, process->largest[i].device))
+			process->largest[kept++] = process->largest[i];
+	process->largest_count = kept;
+	return 0;
+}
+
+static uint64_t highest_peak(const struct process *process)
+{
+	uint64_t peak = 0;
+	size_t i;
+
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		if (i != MS_SPACE_RESERVED && i != MS_SPACE_MAPPED &&
+		    process->spaces[i].peak_bytes > peak)
+			peak = process->spaces[i].peak_bytes;
+	return peak;
+}
+
+static int by_peak(const void *a, const void *b)
+{
+	const struct report_process *x = a, *y = b;
+	uint64_t peak_x = highest_peak(x->process), peak_y = highest_peak(y->process);
+
+	if (peak_x != peak_y)
+		return peak_x < peak_y ? 1 : -1;
+	if (x->process->pid != y->process->pid)
+		return x->process->pid < y->process->pid ? -1 : 1;
+	return x->process->start_ns < y->process->start_ns ? -1 : 1;
+}
+
+static int finish_processes(struct report_recording *recording)
+{
+	const struct state *state = recording->state;
+	size_t i;
+	int err = 0;
+
+	recording->processes = calloc(state->processes_count + 1, sizeof(*recording->processes));
+	if (!recording->processes)
+		return -ENOMEM;
+	for (i = 0; !err && i < state->processes_count; i++) {
+		const struct process *process = state->processes[i];
+		struct report_process *shown = &recording->processes[recording->processes_count];
+
+		if (recording->options.pid && process->pid != recording->options.pid)
+			continue;
+		recording->processes_count++;
+		shown->process = process;
+		shown->series =
+			timeline_find(&recording->timeline, process->pid, process->start_ns);
+		err = take_cells(recording, shown);
+		if (!err)
+			err = take_largest(recording, shown);
+	}
+	qsort(recording->processes, recording->processes_count, sizeof(*recording->processes),
+	      by_peak);
+	return err;
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static void count_finding(struct report_recording *recording, const struct finding *finding)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const struct process *process = recording->processes[i].process;
+
+		if (process->pid == finding->pid && process->start_ns == finding->start_ns)
+			recording->processes[i].findings++;
+	}
+}
+
+static int finish_findings(struct report_recording *recording)
+{
+	const struct report_options *options = &recording->options;
+	size_t count, i;
+	const struct finding *findings = analysis_findings(recording->analysis, &count);
+
+	recording->findings = calloc(count + 1, sizeof(*recording->findings));
+	if (!recording->findings)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		if ((options->pid && findings[i].pid != options->pid) ||
+		    (options->device >= 0 && findings[i].device >= 0 &&
+		     findings[i].device != options->device))
+			continue;
+		recording->findings[recording->findings_count++].finding = &findings[i];
+		count_finding(recording, &findings[i]);
+	}
+	return 0;
+}
+
+static int finish_ooms(struct report_recording *recording)
+{
+	const struct report_options *options = &recording->options;
+	size_t count, i;
+	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
+
+	recording->ooms = calloc(count + 1, sizeof(*recording->ooms));
+	if (!recording->ooms)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		if ((options->pid && ooms[i].pid != options->pid) ||
+		    (options->device >= 0 && ooms[i].device >= 0 &&
+		     ooms[i].device != options->device))
+			continue;
+		recording->ooms[recording->ooms_count++] = &ooms[i];
+	}
+	return 0;
+}
+
+int report_recording_finish(struct report_recording *recording)
+{
+	uint64_t end_ns = report_end_ns(recording);
+	int err;
+
+	timeline_finish(&recording->timeline, recording->state, end_ns);
+	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
+	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
+				 recording->state->usage->incomplete;
+	err = finish_devices(recording);
+	if (!err)
+		err = finish_processes(recording);
+	if (!err)
+		err = finish_findings(recording);
+	if (!err)
+		err = finish_ooms(recording);
+	return err;
+}
+
+void report_number(struct report *report)
+{
+	size_t number = 1, evidence = 1, i, j;
+
+	for (i = 0; i < report->count; i++) {
+		struct report_recording *recording = report->recordings[i];
+
+		for (j = 0; j < recording->findings_count; j++) {
+			struct report_finding *finding = &recording->findings[j];
+
+			finding->number = number++;
+			finding->first_evidence = evidence;
+			evidence += finding->finding->evidence_count;
+		}
+	}
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+uint64_t report_begin_ns(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+
+	return coverage->from_ns > coverage->first_ts_ns ? coverage->from_ns :
+							   coverage->first_ts_ns;
+}
+
+uint64_t report_end_ns(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	uint64_t end_ns = coverage->until_ns && coverage->until_ns < coverage->last_ts_ns ?
+				  coverage->until_ns :
+				  coverage->last_ts_ns;
+	uint64_t begin_ns = report_begin_ns(recording);
+
+	return end_ns > begin_ns ? end_ns : begin_ns;
+}
+
+struct amount report_held(const struct process *process, uint8_t space)
+{
+	const struct space_total *total = &process->spaces[space];
+
+	return process->exited ?
+		       (struct amount){ .count = total->exit_count, .bytes = total->exit_bytes } :
+		       (struct amount){ .count = total->live_count, .bytes = total->live_bytes };
+}
+
+uint64_t report_growth(const struct report_recording *recording, const struct report_process *shown)
+{
+	size_t length = timeline_length(&recording->timeline), bucket, space;
+	uint64_t before = 0, after = 0;
+
+	bucket = length * recording->thresholds.init_share / 100;
+	bucket = bucket < length ? bucket : length - 1;
+	for (space = 0; shown->series && length && space < MS_SPACES_COUNT; space++) {
+		const struct timeline_level *level = shown->series->levels[space];
+
+		if (!usage_is_on_device(space) && space != MS_SPACE_MANAGED)
+			continue;
+		before += level ? level->end[bucket] : 0;
+		after += report_held(shown->process, space).bytes;
+	}
+	return after > before ? after - before : 0;
+}
+
+uint64_t report_lost(const struct report_coverage *coverage)
+{
+	uint64_t lost = 0;
+	size_t kind;
+
+	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
+		lost += coverage->counters.lost[kind];
+	return lost;
+}
+
+bool report_is_inexact(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	const struct ms_counters *counters = &coverage->counters;
+
+	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
+	       counters->lost[MS_OP_CONTEXT] || counters->lost[MS_KIND_FREE_BEGIN] ||
+	       counters->lost[MS_KIND_PROCESS] || coverage->missing_blocks || coverage->refused ||
+	       coverage->unknown_calls || recording->incomplete;
+}
+
+bool report_has(const struct report_recording *recording, enum finding_rule rule)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++)
+		if (recording->findings[i].finding->rule == rule)
+			return true;
+	return false;
+}
+
+static bool has_cause(const struct report_recording *recording, enum oom_cause cause)
+{
+	size_t i;
+
+	for (i = 0; i < recording->ooms_count; i++)
+		if (recording->ooms[i]->cause == cause)
+			return true;
+	return false;
+}
+
+/* One for each cause that there is. */
+static const char *oom_suggestion(const struct report_recording *recording, size_t i)
+{
+	static const char *const texts[OOM_CAUSES_COUNT] = {
+		[OOM_UNKNOWN] =
+			"See \"Out of memory\" for who held what when the allocation failed, and begin"
+			" with the largest holder.",
+		[OOM_LEAK] = "What grows all the time holds most of the memory: stop the growth"
+			     " first; a larger device would only fail later.",
+		[OOM_FRAGMENTATION] =
+			"Enough was free, but not in one piece: allocate large blocks first and keep"
+			" them, or map memory into reserved addresses (cuMemMap, PyTorch's"
+			" expandable_segments).",
+		[OOM_POOLED] =
+			"Pools held enough that they did not use: trim them (cudaMemPoolTrimTo) or"
+			" lower their release threshold.",
+		[OOM_CO_TENANT] =
+			"Other processes hold most of the device: move one of them to another device,"
+			" or limit what they may take.",
+		[OOM_FULL] =
+			"The program itself needs more than there is: make batches or buffers"
+			" smaller, free earlier, or use more devices; the table of holders says"
+			" where to begin.",
+	};
+	enum oom_cause cause;
+
+	for (cause = 0; cause < OOM_CAUSES_COUNT; cause++)
+		if (has_cause(recording, cause) && !i--)
+			return texts[cause];
+	return NULL;
+}
+
+const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
+			      size_t i)
+{
+	static const char *const texts[FINDING_RULES_COUNT] = {
+		[FINDING_LEAK_GROWTH] =
+			"Look for what keeps these allocations alive: a list or cache that is only"
+			" added to, or a path that returns without freeing.",
+		[FINDING_LEAK_AT_EXIT] =
+			"Free these blocks before the program ends, or say why they may stay: the"
+			" driver takes them back, but a library that is loaded again leaks them.",
+		[FINDING_LEAK_WINDOW] =
+			"What was allocated in the window outlives it: check who owns these blocks"
+			" and when they should have been freed.",
+		[FINDING_TEMPORARY] =
+			"Keep one buffer and use it again instead of allocating it for each use, or"
+			" take it from a stream-ordered pool.",
+		[FINDING_STORM] =
+			"Allocate in larger pieces or from a pool: cudaMallocAsync with a release"
+			" threshold keeps freed memory for the next allocation.",
+		[FINDING_REDUNDANT_COPIES] =
+			"Keep the data where it is used next instead of copying it back and forth.",
+		[FINDING_PAGEABLE_COPIES] =
+			"Use page-locked host memory (cudaMallocHost, pin_memory) and asynchronous"
+			" copies: from pageable memory the driver has to copy twice and the host"
+			" waits.",
+		[FINDING_SYNC_BOUND] =
+			"Synchronise less often, or give the host something to do meanwhile: events"
+			" and several streams let both sides run on.",
+		[FINDING_COPY_BOUND] =
+			"Copy less, or at the same time as computing: page-locked memory, a second"
+			" stream, larger copies.",
+		[FINDING_ALLOC_BOUND] = "Take allocations out of the loop, or use a pool.",
+		[FINDING_HOST_BOUND] =
+			"Find out what the host does between the calls: input, preprocessing, or"
+			" launching many small kernels, which a CUDA graph would help with.",
+		[FINDING_MEMORY_PRESSURE] =
+			"Leave more of the device free: a little growth, or another process, and"
+			" allocations will fail.",
+	};
+
+	if (!report_has(recording, rule))
+		return NULL;
+	if (rule == FINDING_OOM)
+		return oom_suggestion(recording, i);
+	return i ? NULL : texts[rule];
+}

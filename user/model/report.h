@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a report says, whatever it looks like: filled while a recording is replayed, and then only
+ * read. All formats show the same numbers because they read this.
+ */
+#ifndef MEMSCOPE_MODEL_REPORT_H
+#define MEMSCOPE_MODEL_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/analysis.h"
+#include "model/state.h"
+#include "model/timeline.h"
+
+struct report_options {
+	uint32_t pid;   /* 0: all processes */
+	int32_t device; /* -1: all devices */
+	size_t top;     /* of the largest allocations and the like, so many */
+};
+
+/* What a recording says of itself and how much of it there is. Texts are NULL if not known. */
+struct report_coverage {
+	uint64_t recording;
+	char **files;
+	size_t files_count;
+	char *host, *kernel, *machine, *version, *targets;
+	char *reason;                     /* why it ended */
+	bool wall_known;                  /* of the wall clock: */
+	uint64_t wall_offset_ns;          /* CLOCK_REALTIME - CLOCK_MONOTONIC when it was begun */
+	uint64_t first_ts_ns, last_ts_ns; /* CLOCK_MONOTONIC, of the files */
+	uint64_t from_ns, until_ns;       /* that was asked for; 0: all */
+	uint32_t captured_ops;            /* of the others nothing is known */
+
+	struct ms_counters counters; /* in the time that is reported */
+	uint64_t blocks, segments, events;
+	uint64_t damaged_bytes, damaged_places;
+	uint64_t missing_blocks, first_missing_ts_ns, missing_ns;
+	uint64_t anchors_used;
+	uint64_t unknown_blocks, unknown_calls, refused;
+	bool cut_short;
+	bool has_beginning; /* else it is older than these files */
+	bool has_end;       /* the recording was ended properly */
+	bool has_state;     /* an anchor was whole: without one, nothing can be said */
+};
+
+void report_coverage_fini(struct report_coverage *coverage);
+
+/* What a program was told about a device (cuMemGetInfo), and what was accounted for then. */
+struct report_told {
+	uint32_t pid;
+	uint64_t start_ns;
+	int32_t device;
+	uint64_t total_bytes, free_bytes, ts_ns;
+	uint64_t explained_bytes; /* of all recorded processes */
+};
+
+/* All memory of a device that is accounted for, and what is known of the rest. */
+struct report_device {
+	int32_t device;                 /* as the processes see it; -1: not known which */
+	uint64_t live[MS_SPACES_COUNT]; /* at the end */
+	uint64_t live_bytes;            /* of spaces that are memory of the device, summed up */
+	uint64_t peak_bytes, peak_ts_ns;
+	bool was_running; /* a process on it held memory before: not in these numbers */
+	const struct report_told *told; /* the last one; NULL: nobody asked */
+};
+
+struct report_process {
+	const struct process *process;        /* the state's, at the end */
+	const struct timeline_series *series; /* NULL: none */
+	struct allocation *largest;           /* live at the end, or when it exited */
+	size_t largest_count;
+	struct usage_cell *cells; /* by live bytes, then by peak, then by bytes allocated */
+	size_t cells_count;
+	size_t findings; /* about it */
+};
+
+/* Evidence is numbered over the whole report. */
+struct report_finding {
+	const struct finding *finding;
+	size_t number;         /* from 1 */
+	size_t first_evidence; /* number of the first line, from 1 */
+};
+
+struct report_recording {
+	struct report_coverage coverage;
+	const struct state *state;
+	struct timeline timeline;
+	struct analysis *analysis;
+	struct report_options options;
+	struct analysis_options thresholds;
+
+	struct report_device *devices;
+	size_t devices_count;
+	struct report_process *processes; /* by what they held at most */
+	size_t processes_count;
+	struct report_finding *findings; /* by topic, the gravest first */
+	size_t findings_count;
+	const struct analysis_oom **ooms;
+	size_t ooms_count;
+
+	struct report_told *told;
+	size_t told_count, told_capacity;
+	bool incomplete; /* there was no memory for something */
+};
+
+struct report {
+	struct report_options options;
+	struct report_recording **recordings;
+	size_t count;
+	size_t refused; /* files that could not be used */
+};
+
+/*
+ * `state` is the pipeline's, still empty; it must outlive the recording. NULL without memory.
+ */
+struct report_recording *report_recording_new(struct state *state,
+					      const struct report_options *options,
+					      const struct analysis_options *thresholds);
+void report_recording_free(struct report_recording *recording);
+
+/* What a sink gets. Returns 0 or -ENOMEM: then the report lacks something and says so. */
+int report_recording_event(struct report_recording *recording, const struct event *event,
+			   const struct change *change);
+
+/* The state has been replaced by an anchor's. */
+void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bool first);
+
+/* After the last event, with `coverage` filled in. Returns 0 or -ENOMEM. */
+int report_recording_finish(struct report_recording *recording);
+
+/* Numbers findings and their evidence; once all recordings are finished. */
+void report_number(struct report *report);
+
+/* The time that is reported. */
+uint64_t report_begin_ns(const struct report_recording *recording);
+uint64_t report_end_ns(const struct report_recording *recording);
+
+/* What the process held at the end, or when it exited. */
+struct amount report_held(const struct process *process, uint8_t space);
+
+/*
+ * By how much the device memory that a process holds at the end of the time, or held when it exited,
+ * exceeds what it held after its initialisation (the threshold init-share of the time); 0: it does
+ * not.
+ */
+uint64_t report_growth(const struct report_recording *recording,
+		       const struct report_process *shown);
+
+/* Events that were lost: calls, and other records. */
+uint64_t report_lost(const struct report_coverage *coverage);
+
+/* Whether allocations or frees may be missing, so that what is live is not exact. */
+bool report_is_inexact(const struct report_recording *recording);
+
+/* ---- suggestions ----------------------------------------------------------------------------- */
+
+/*
+ * What to do about what was found by a rule: the first, the second and so on; NULL: there are no more.
+ */
+const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
+			      size_t i);
+
+/* Whether the recording has a finding of that rule. */
+bool report_has(const struct report_recording *recording, enum finding_rule rule);
+
+#endif /* MEMSCOPE_MODEL_REPORT_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A report as one JSON object (docs/report.schema.json).
+ */
+#ifndef MEMSCOPE_OUTPUT_REPORT_JSON_H
+#define MEMSCOPE_OUTPUT_REPORT_JSON_H
+
+#include "base/string.h"
+#include "model/report.h"
+#include "output/json_writer.h"
+
+#define JSON_REPORT_SCHEMA "memscope-bpf/report/1"
+
+void report_json(struct string *out, const struct report *report);
+
+/* ---- for its parts (output/report_json_*.c) -------------------------------------------------- */
+
+/* A name and its value, or null. */
+void report_json_put(struct json *json, const char *name, bool known, uint64_t value);
+void report_json_device(struct json *json, int32_t device);
+void report_json_comm(struct json *json, const char comm[MS_COMM_BYTES]);
+void report_json_allocation(struct json *json, const struct allocation *allocation,
+			    uint64_t now_ns);
+
+void report_json_memory(struct json *json, const struct report_recording *recording);
+void report_json_timeline(struct json *json, const struct report_recording *recording);
+void report_json_findings(struct json *json, const struct report_recording *recording);
+
+#endif /* MEMSCOPE_OUTPUT_REPORT_JSON_H */

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who holds memory, as JSON.
+ */
+#include "output/report_json.h"
+
+#include <sys/wait.h>
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void put_live(struct json *json, const struct report_device *device)
+{
+	uint32_t space;
+
+	json_name(json, "live_by_space");
+	json_open(json, '[');
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		if (!device->live[space])
+			continue;
+		json_open(json, '{');
+		json_put_text(json, "space", probe_space_name(space));
+		json_put_u64(json, "bytes", device->live[space]);
+		json_put_bool(json, "in_explained", usage_is_on_device(space));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_told(struct json *json, const struct report_device *device)
+{
+	const struct report_told *told = device->told;
+	uint64_t used;
+
+	json_name(json, "told");
+	if (!told) {
+		json_null(json);
+		return;
+	}
+	used = told->total_bytes > told->free_bytes ? told->total_bytes - told->free_bytes : 0;
+	json_open(json, '{');
+	json_put_u64(json, "ts_ns", told->ts_ns);
+	json_put_u64(json, "pid", told->pid);
+	json_put_u64(json, "total_bytes", told->total_bytes);
+	json_put_u64(json, "used_bytes", used);
+	json_put_u64(json, "explained_bytes", told->explained_bytes);
+	report_json_put(json, "unexplained_bytes", used >= told->explained_bytes,
+			used - told->explained_bytes);
+	json_close(json, '}');
+}
+
+static void put_device(struct json *json, const struct report_device *device)
+{
+	json_open(json, '{');
+	report_json_device(json, device->device);
+	json_put_u64(json, "explained_bytes", device->live_bytes);
+	put_live(json, device);
+	json_put_u64(json, "peak_bytes", device->peak_bytes);
+	report_json_put(json, "peak_ts_ns", device->peak_bytes, device->peak_ts_ns);
+	/* Before recording began: whoever ran then may hold what nobody saw. */
+	report_json_put(json, "baseline_bytes", !device->was_running, 0);
+	put_told(json, device);
+	json_close(json, '}');
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void put_space(struct json *json, const struct process *process, uint8_t space)
+{
+	const struct space_total *total = &process->spaces[space];
+	const struct amount held = report_held(process, space);
+	const bool known = !process->entries_only;
+
+	json_open(json, '{');
+	json_put_text(json, "space", probe_space_name(space));
+	report_json_put(json, "live_bytes", known, held.bytes);
+	report_json_put(json, "live_allocations", known, held.count);
+	report_json_put(json, "peak_bytes", known, total->peak_bytes);
+	report_json_put(json, "peak_ts_ns", known && total->peak_bytes, total->peak_ts_ns);
+	json_put_u64(json, "allocs", total->allocs);
+	json_put_u64(json, "alloc_bytes", total->alloc_bytes);
+	report_json_put(json, "frees", known, total->frees);
+	report_json_put(json, "free_bytes", known, total->free_bytes);
+	report_json_put(json, "implicit_frees", known, total->implicit_frees);
+	report_json_put(json, "implicit_free_bytes", known, total->implicit_bytes);
+	json_close(json, '}');
+}
+
+static void put_spaces(struct json *json, const struct process *process)
+{
+	uint32_t space;
+
+	json_name(json, "spaces");
+	json_open(json, '[');
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		const struct space_total *total = &process->spaces[space];
+
+		if (total->allocs || total->peak_bytes || total->live_count || total->exit_count)
+			put_space(json, process, space);
+	}
+	json_close(json, ']');
+}
+
+static void put_cells(struct json *json, const struct report_process *shown)
+{
+	size_t i;
+
+	json_name(json, "by_api");
+	if (shown->process->entries_only) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '[');
+	for (i = 0; i < shown->cells_count; i++) {
+		const struct usage_cell *cell = &shown->cells[i];
+		bool known = shown->process->usage->spaces[cell->space].known;
+
+		json_open(json, '{');
+		json_put_text(json, "api", probe_at(cell->row)->symbol);
+		json_put_text(json, "space", probe_space_name(cell->space));
+		report_json_device(json, cell->device);
+		json_put_u64(json, "live_bytes", cell->live_bytes);
+		json_put_u64(json, "live_allocations", cell->live_count);
+		report_json_put(json, "bytes_in_peak", known, cell->peak_bytes);
+		report_json_put(json, "allocations_in_peak", known, cell->peak_count);
+		json_put_u64(json, "allocs", cell->allocs);
+		json_put_u64(json, "alloc_bytes", cell->alloc_bytes);
+		json_put_u64(json, "frees", cell->frees);
+		json_put_u64(json, "free_bytes", cell->free_bytes);
+		report_json_put(json, "mean_lifetime_ns", cell->frees,
+				cell->frees ? cell->lifetime_ns / cell->frees : 0);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_largest(struct json *json, const struct report_recording *recording,
+			const struct report_process *shown)
+{
+	uint64_t end_ns =
+		shown->process->exited ? shown->process->exit_ts_ns : report_end_ns(recording);
+	size_t i;
+
+	json_name(json, "largest");
+	json_open(json, '[');
+	for (i = 0; i < shown->largest_count; i++) {
+		json_open(json, '{');
+		report_json_allocation(json, &shown->largest[i], end_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_pools(struct json *json, const struct process *process)
+{
+	size_t i;
+
+	json_name(json, "pools");
+	json_open(json, '[');
+	for (i = 0; i < process->views_count; i++) {
+		const struct view *view = &process->views[i];
+		bool known =
+			view->has_total && view->has_free && view->total_bytes >= view->free_bytes;
+
+		if (!view->is_pool)
+			continue;
+		json_open(json, '{');
+		json_name(json, "pool");
+		json_hex(json, view->handle);
+		json_put_u64(json, "ts_ns", view->ts_ns);
+		report_json_put(json, "reserved_bytes", view->has_total, view->total_bytes);
+		report_json_put(json, "used_bytes", view->has_free, view->free_bytes);
+		report_json_put(json, "slack_bytes", known, view->total_bytes - view->free_bytes);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_total(struct json *json, const char *direction, const struct call_total *total)
+{
+	json_open(json, '{');
+	json_put_text(json, "direction", direction);
+	json_put_u64(json, "count", total->count);
+	json_put_u64(json, "bytes", total->bytes);
+	json_put_u64(json, "unknown_sizes", total->unknown_bytes);
+	json_put_u64(json, "duration_ns", total->duration_ns);
+	json_close(json, '}');
+}
+
+static void put_calls(struct json *json, const struct report_recording *recording,
+		      const struct process *process)
+{
+	const uint32_t captured = recording->coverage.captured_ops;
+	uint32_t i;
+
+	json_name(json, "copies");
+	if (captured >> MS_OP_COPY & 1) {
+		json_open(json, '[');
+		for (i = 0; i <= MS_DIRECTIONS_COUNT; i++)
+			if (process->copies[i].count)
+				put_total(json,
+					  i < MS_DIRECTIONS_COUNT ? probe_direction_name(i) : NULL,
+					  &process->copies[i]);
+		json_close(json, ']');
+	} else {
+		json_null(json);
+	}
+	report_json_put(json, "memsets", captured >> MS_OP_MEMSET & 1, process->memsets.count);
+	report_json_put(json, "syncs", captured >> MS_OP_SYNC & 1, process->syncs.count);
+	report_json_put(json, "sync_duration_ns",
+			captured >> MS_OP_SYNC & 1 && !process->entries_only,
+			process->syncs.duration_ns);
+	report_json_put(json, "launches", captured >> MS_OP_LAUNCH & 1, process->launches);
+	report_json_put(json, "graph_launches", captured >> MS_OP_LAUNCH & 1,
+			process->graph_launches);
+}
+
+static void put_failures(struct json *json, const struct process *process)
+{
+	size_t i;
+
+	json_name(json, "failures");
+	json_open(json, '[');
+	for (i = 0; i < process->failures_count; i++) {
+		const struct failure *failure = &process->failures[i];
+		const struct probe *probe = probe_at(failure->row);
+
+		json_open(json, '{');
+		json_put_text(json, "api", probe->symbol);
+		json_name(json, "result");
+		json_i64(json, failure->result);
+		json_put_text(json, "result_name",
+			      probe_result_name(probe->layer, failure->result));
+		json_put_u64(json, "count", failure->count);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_unknown(struct json *json, const struct process *process)
+{
+	json_name(json, "unknown");
+	json_open(json, '{');
+	json_put_bool(json, "was_running", process->was_running);
+	json_put_bool(json, "entries_only", process->entries_only);
+	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
+	json_put_u64(json, "unknown_frees", process->unknown_frees);
+	json_put_u64(json, "missed_frees", process->missed_frees);
+	json_put_u64(json, "unknown_allocs", process->unknown_allocs);
+	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
+	json_put_u64(json, "dropped_graph_nodes", process->dropped_nodes);
+	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
+	json_close(json, '}');
+}
+
+static void put_totals(struct json *json, const struct report_recording *recording,
+		       const struct process *process)
+{
+	put_spaces(json, process);
+	put_calls(json, recording, process);
+	put_failures(json, process);
+	put_unknown(json, process);
+}
+
+static void put_process(struct json *json, const struct report_recording *recording,
+			const struct report_process *shown)
+{
+	const struct process *process = shown->process;
+	const bool known = process->exited && process->exit_status != MS_EXIT_UNKNOWN;
+	const bool killed = known && WIFSIGNALED(process->exit_status);
+
+	json_open(json, '{');
+	json_put_u64(json, "pid", process->pid);
+	json_put_u64(json, "start_ns", process->start_ns);
+	report_json_comm(json, process->comm);
+	json_put_bool(json, "exited", process->exited);
+	report_json_put(json, "exit_code", known && !killed, WEXITSTATUS(process->exit_status));
+	report_json_put(json, "signal", killed, WTERMSIG(process->exit_status));
+	put_totals(json, recording, process);
+	put_cells(json, shown);
+	put_pools(json, process);
+	put_largest(json, recording, shown);
+	json_put_u64(json, "findings", shown->findings);
+	json_close(json, '}');
+}
+
+void report_json_memory(struct json *json, const struct report_recording *recording)
+{
+	const struct state *state = recording->state;
+	size_t i;
+
+	json_name(json, "devices");
+	json_open(json, '[');
+	for (i = 0; i < recording->devices_count; i++)
+		put_device(json, &recording->devices[i]);
+	json_close(json, ']');
+	json_name(json, "processes");
+	json_open(json, '[');
+	for (i = 0; i < recording->processes_count; i++)
+		put_process(json, recording, &recording->processes[i]);
+	json_close(json, ']');
+	json_name(json, "more_processes");
+	if (!state->more_count || recording->options.pid) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "count", state->more_count);
+	put_totals(json, recording, state->more);
+	json_close(json, '}');
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What was found, as Markdown, with the evidence for it.
+ */
+#include "output/report_md.h"
+
+#include <string.h>
+
+#include "output/report_words.h"
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static void append_about(struct md *md, const struct finding *finding)
+{
+	md_process(md, finding->pid, finding->comm);
+	if (finding->row != MS_NO_ROW)
+		string_append_format(md->out, ", %s", probe_at(finding->row)->symbol);
+	if (finding->space != MS_SPACE_NONE)
+		string_append_format(md->out, ", %s memory", probe_space_name(finding->space));
+	if (finding->device >= 0)
+		string_append_format(md->out, ", device %d", finding->device);
+	if (finding->bytes)
+		string_append_format(md->out, ", %s", MD_SIZE(finding->bytes));
+}
+
+static void append_finding(struct md *md, const struct report_finding *numbered)
+{
+	const struct finding *finding = numbered->finding;
+	size_t i;
+
+	string_append_format(md->out, "\n**F%zu %s**: ", numbered->number,
+			     finding_rule_name(finding->rule));
+	append_about(md, finding);
+	string_append_format(md->out, ". Confidence: %s",
+			     report_confidence_name(finding->confidence));
+	if (finding->lowered_by)
+		string_append_format(md->out, " (%s)", finding->lowered_by);
+	string_append_text(md->out, ". From ");
+	md_time(md, finding->first_ts_ns);
+	string_append_text(md->out, " to ");
+	md_time(md, finding->last_ts_ns);
+	string_append_text(md->out, ".\n\n");
+	for (i = 0; i < finding->evidence_count; i++) {
+		string_append_format(md->out, "* [E%zu] %s: ", numbered->first_evidence + i,
+				     finding->evidence[i].what);
+		report_append_value(md->out, md->recording, finding->evidence[i].unit,
+				    finding->evidence[i].value);
+		string_append_char(md->out, '\n');
+	}
+}
+
+/* Returns whether there was any. */
+static bool append_topic(struct md *md, enum finding_topic topic)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < md->recording->findings_count; i++) {
+		const struct report_finding *finding = &md->recording->findings[i];
+
+		if (finding_topic_of(finding->finding->rule) != topic)
+			continue;
+		append_finding(md, finding);
+		count++;
+	}
+	return count;
+}
+
+/* ---- failed allocations ---------------------------------------------------------------------- */
+
+static void append_request(struct md *md, const struct analysis_oom *oom, size_t number)
+{
+	string_append_format(md->out, "\n**Failure %zu** at ", number);
+	md_time(md, oom->ts_ns);
+	string_append_text(md->out, ": ");
+	md_process(md, oom->pid, oom->comm);
+	string_append_format(md->out, ", thread %u, asked %s for %s of %s memory on device ",
+			     oom->tid, probe_at(oom->row)->symbol,
+			     oom->requested_known ? MD_SIZE(oom->requested_bytes) :
+						    "an unknown number of bytes",
+			     probe_space_name(oom->space));
+	md_device(md, oom->device);
+	if (oom->failures > 1)
+		string_append_format(md->out, ", %s times", MD_COUNT(oom->failures));
+	string_append_format(md->out, ". Cause: **%s**, confidence %s",
+			     analysis_oom_cause_name(oom->cause),
+			     report_confidence_name(oom->confidence));
+	if (oom->lowered_by)
+		string_append_format(md->out, " (%s)", oom->lowered_by);
+	string_append_text(md->out, ".\n\n");
+}
+
+static void append_amount(struct md *md, const char *what, const struct amount *amount)
+{
+	string_append_format(md->out, "| %s | %s | %s |\n", what, MD_SIZE(amount->bytes),
+			     MD_COUNT(amount->count));
+}
+
+static void append_state_of(struct md *md, const struct analysis_oom *oom)
+{
+	string_append_text(md->out, "| At that moment | Bytes | Blocks |\n|---|--:|--:|\n");
+	append_amount(md, "live, of all recorded processes", &oom->live);
+	append_amount(md, "- of it in the process that failed", &oom->own);
+	append_amount(md, "- of it in kinds that only grow", &oom->growing);
+	if (oom->managed.count)
+		append_amount(md, "besides, managed (may be on the host)", &oom->managed);
+	if (oom->view_known) {
+		string_append_format(md->out, "| free on the device, as told at ");
+		md_time(md, oom->view_ts_ns);
+		string_append_format(md->out, "%s, of %s | %s | |\n",
+				     oom->view_fresh ? "" : " (too long ago to go by)",
+				     MD_SIZE(oom->view_total_bytes), MD_SIZE(oom->view_free_bytes));
+	} else {
+		string_append_text(md->out, "| free on the device | ? | |\n");
+	}
+	string_append_format(md->out, "| allocated %s and still live | %s | |\n",
+			     oom->view_known ? "since then" : "in the time that is recorded",
+			     MD_SIZE(oom->taken_since_bytes));
+	if (oom->pools_known)
+		string_append_format(
+			md->out,
+			"| held by pools and not used, which would %shave"
+			" sufficed | %s | |\n",
+			oom->requested_known && oom->pooled_bytes < oom->requested_bytes ? "not " :
+											   "",
+			MD_SIZE(oom->pooled_bytes));
+	else
+		string_append_text(md->out, "| held by pools and not used | ? | |\n");
+	if (oom->holes_known)
+		string_append_format(md->out,
+				     "| holes between its blocks; the largest %s | %s | %s |\n",
+				     MD_SIZE(oom->largest_hole_bytes), MD_SIZE(oom->holes_bytes),
+				     MD_COUNT(oom->holes));
+}
+
+static void append_owners(struct md *md, const struct analysis_oom *oom)
+{
+	size_t i;
+
+	if (oom->processes_count)
+		string_append_text(md->out, "\n| Process | Held | Blocks |\n|---|--:|--:|\n");
+	for (i = 0; i < oom->processes_count; i++) {
+		string_append_text(md->out, "| ");
+		md_process(md, oom->processes[i].pid, oom->processes[i].comm);
+		string_append_format(md->out, "%s | %s | %s |\n",
+				     oom->processes[i].pid == oom->pid &&
+						     oom->processes[i].start_ns == oom->start_ns ?
+					     " (it failed)" :
+					     "",
+				     MD_SIZE(oom->processes[i].live.bytes),
+				     MD_COUNT(oom->processes[i].live.count));
+	}
+	if (oom->more_processes)
+		string_append_format(md->out, "\n%zu more processes held less.\n",
+				     oom->more_processes);
+	if (oom->kinds_count)
+		string_append_text(
+			md->out, "\n| Allocated by | Space | Held | Blocks |\n|---|---|--:|--:|\n");
+	for (i = 0; i < oom->kinds_count; i++)
+		string_append_format(md->out, "| %s | %s | %s | %s |\n",
+				     probe_at(oom->kinds[i].row)->symbol,
+				     probe_space_name(oom->kinds[i].space),
+				     MD_SIZE(oom->kinds[i].live.bytes),
+				     MD_COUNT(oom->kinds[i].live.count));
+}
+
+static void append_blocks(struct md *md, const struct analysis_oom *oom, const char *which,
+			  const struct oom_block *blocks, size_t count)
+{
+	size_t i;
+
+	if (!count)
+		return;
+	string_append_format(md->out,
+			     "\n| %s | Process | Allocated by | Space | Address | Age |\n"
+			     "|--:|--:|---|---|--:|--:|\n",
+			     which);
+	for (i = 0; i < count && i < md->report->options.top; i++) {
+		const struct allocation *allocation = &blocks[i].allocation;
+
+		string_append_format(md->out, "| %s | %u | %s | %s | 0x%llx | %s |\n",
+				     allocation->size_known ? MD_SIZE(allocation->size_bytes) : "?",
+				     blocks[i].pid, probe_at(allocation->row)->symbol,
+				     probe_space_name(allocation->space),
+				     (unsigned long long)allocation->addr,
+				     oom->ts_ns > allocation->ts_ns ?
+					     MD_DURATION(oom->ts_ns - allocation->ts_ns) :
+					     MD_DURATION(0));
+	}
+}
+
+static void append_ooms(struct md *md)
+{
+	const struct analysis_account *account = analysis_account(md->recording->analysis);
+	size_t i;
+
+	for (i = 0; i < md->recording->ooms_count; i++) {
+		const struct analysis_oom *oom = md->recording->ooms[i];
+
+		append_request(md, oom, i + 1);
+		append_state_of(md, oom);
+		append_owners(md, oom);
+		append_blocks(md, oom, "Largest", oom->largest, oom->largest_count);
+		append_blocks(md, oom, "Newest", oom->newest, oom->newest_count);
+	}
+	if (account->oom_not_listed)
+		string_append_format(md->out,
+				     "\n%s more failures of allocations are not listed here.\n",
+				     MD_COUNT(account->oom_not_listed));
+}
+
+/* ---- sections -------------------------------------------------------------------------------- */
+
+/* A rule that needs what was not captured has nothing to go by. */
+static void append_blind(struct md *md, uint32_t ops)
+{
+	const char *before = "\nNot looked for without: ";
+	uint32_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		if (!(ops >> op & 1) || md->recording->coverage.captured_ops >> op & 1)
+			continue;
+		string_append_format(md->out, "%s%s", before, probe_op_name(op));
+		before = ", ";
+	}
+	if (*before == ',')
+		string_append_text(md->out, " (not captured).\n");
+}
+
+static void append_none(struct md *md, bool found)
+{
+	if (!found)
+		string_append_text(md->out, "\nNone found.\n");
+}
+
+void md_findings(struct md *md)
+{
+	const uint32_t copies = 1u << MS_OP_COPY;
+	bool found;
+
+	string_append_text(md->out, "\n### 4. Leaks\n");
+	append_none(md, append_topic(md, FINDING_TOPIC_LEAK));
+	string_append_text(md->out, "\n### 5. Out of memory\n");
+	append_none(md, append_topic(md, FINDING_TOPIC_OOM));
+	append_ooms(md);
+	string_append_text(md->out, "\n### 6. Temporary allocations, storms, copies\n");
+	found = append_topic(md, FINDING_TOPIC_CHURN);
+	append_none(md, append_topic(md, FINDING_TOPIC_COPIES) || found);
+	append_blind(md, copies);
+	string_append_text(md->out, "\n### 7. Bottlenecks\n");
+	append_none(md, append_topic(md, FINDING_TOPIC_BOTTLENECK));
+	append_blind(md, copies | 1u << MS_OP_SYNC | 1u << MS_OP_LAUNCH);
+	if (analysis_account(md->recording->analysis)->findings_dropped)
+		string_append_format(
+			md->out, "\n%s lesser findings are not listed.\n",
+			MD_COUNT(analysis_account(md->recording->analysis)->findings_dropped));
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who holds memory, as Markdown.
+ */
+#include "output/report_md.h"
+
+#include <sys/wait.h>
+
+#include "output/field.h"
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void rung(struct md *md, const char *what, uint64_t bytes, const char *why)
+{
+	string_append_format(md->out, "| %s | %s | %s |\n", what, MD_SIZE(bytes), why);
+}
+
+static void append_spaces_of(struct md *md, const struct report_device *device)
+{
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		if (!device->live[space])
+			continue;
+		string_append_format(md->out, "| %s%s | %s | %s |\n",
+				     usage_is_on_device(space) ? "- of it " : "besides, ",
+				     probe_space_name(space), MD_SIZE(device->live[space]),
+				     space == MS_SPACE_MANAGED  ? "may be on the host" :
+				     space == MS_SPACE_IMPORTED ? "owned by somebody else" :
+								  "");
+	}
+}
+
+static void append_told(struct md *md, const struct report_device *device)
+{
+	const struct report_told *told = device->told;
+	uint64_t used, explained;
+
+	if (!told) {
+		string_append_text(md->out,
+				   "| used, as the driver counts | ? | no program asked |\n"
+				   "| unexplained | ? | only known when a program asks |\n");
+		return;
+	}
+	used = told->total_bytes > told->free_bytes ? told->total_bytes - told->free_bytes : 0;
+	explained = told->explained_bytes;
+	string_append_format(md->out,
+			     "| used, as the driver counts | %s | of %s, as process %u"
+			     " was told at ",
+			     MD_SIZE(used), MD_SIZE(told->total_bytes), told->pid);
+	md_time(md, told->ts_ns);
+	string_append_text(md->out, " |\n");
+	rung(md, "explained by allocations then", explained, "");
+	if (used >= explained)
+		rung(md, "unexplained then", used - explained,
+		     device->was_running ?
+			     "contexts, code, other processes, and what was held before recording" :
+			     "contexts, code, slack, processes that were not recorded");
+	else
+		string_append_text(md->out, "| unexplained then | ? | more is explained than used:"
+					    " device numbers are those of each process |\n");
+}
+
+static void append_device(struct md *md, const struct report_device *device)
+{
+	string_append_text(md->out, "\n**Device ");
+	md_device(md, device->device);
+	string_append_text(md->out, device->device < 0 ?
+					    "** (the context of these calls was not seen)\n" :
+					    "**\n");
+	string_append_text(md->out, "\n| | Bytes | |\n|---|--:|---|\n");
+	rung(md, "explained by allocations", device->live_bytes, "at the end");
+	append_spaces_of(md, device);
+	string_append_format(md->out, "| peak of that | %s | ", MD_SIZE(device->peak_bytes));
+	if (device->peak_bytes)
+		md_time(md, device->peak_ts_ns);
+	string_append_text(md->out, " |\n");
+	if (device->was_running)
+		string_append_text(md->out, "| held before recording began | ? | nobody saw it"
+					    " allocated |\n");
+	append_told(md, device);
+}
+
+/* The program may have asked for one of the two alone, or for both at different times. */
+static bool has_slack(const struct view *view)
+{
+	return view->has_total && view->has_free && view->total_bytes >= view->free_bytes;
+}
+
+static void append_pools(struct md *md)
+{
+	size_t i, j, headed = 0;
+
+	for (i = 0; i < md->recording->processes_count; i++) {
+		const struct process *process = md->recording->processes[i].process;
+
+		for (j = 0; j < process->views_count; j++) {
+			const struct view *view = &process->views[j];
+
+			if (!view->is_pool)
+				continue;
+			if (!headed++)
+				string_append_text(
+					md->out,
+					"\n| Pool | Process | Reserved | In use | Slack | Told at |\n"
+					"|---|---|--:|--:|--:|---|\n");
+			string_append_format(md->out, "| 0x%llx | ",
+					     (unsigned long long)view->handle);
+			md_process(md, process->pid, process->comm);
+			string_append_format(md->out, " | %s | %s | %s | ",
+					     view->has_total ? MD_SIZE(view->total_bytes) : "?",
+					     view->has_free ? MD_SIZE(view->free_bytes) : "?",
+					     has_slack(view) ?
+						     MD_SIZE(view->total_bytes - view->free_bytes) :
+						     "?");
+			md_time(md, view->ts_ns);
+			string_append_text(md->out, " |\n");
+		}
+	}
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void append_end(struct md *md, const struct process *process)
+{
+	if (!process->exited)
+		string_append_text(md->out, "still running at the end");
+	else if (process->exit_status == MS_EXIT_UNKNOWN)
+		string_append_text(md->out, "ended");
+	else if (WIFSIGNALED(process->exit_status))
+		string_append_format(md->out, "killed by signal %d",
+				     WTERMSIG(process->exit_status));
+	else
+		string_append_format(md->out, "exited with %d", WEXITSTATUS(process->exit_status));
+}
+
+static bool is_used(const struct space_total *space)
+{
+	return space->allocs || space->peak_bytes || space->live_count || space->exit_count;
+}
+
+static void append_space(struct md *md, const struct process *process, uint8_t space)
+{
+	const struct space_total *total = &process->spaces[space];
+	struct amount held = report_held(process, space);
+	bool known = !process->entries_only;
+
+	string_append_format(md->out, "| %s | %s | %s | %s | ", probe_space_name(space),
+			     known ? MD_SIZE(held.bytes) : "?", known ? MD_COUNT(held.count) : "?",
+			     known ? MD_SIZE(total->peak_bytes) : "?");
+	if (known && total->peak_bytes && total->peak_ts_ns)
+		md_time(md, total->peak_ts_ns);
+	string_append_format(md->out, " | %s | %s | %s | %s |\n", MD_COUNT(total->allocs),
+			     MD_SIZE(total->alloc_bytes), known ? MD_COUNT(total->frees) : "?",
+			     known ? MD_COUNT(total->implicit_frees) : "?");
+}
+
+static void append_cell(struct md *md, const struct report_process *shown,
+			const struct usage_cell *cell)
+{
+	string_append_format(md->out, "| %s | %s | ", probe_at(cell->row)->symbol,
+			     probe_space_name(cell->space));
+	md_device(md, cell->device);
+	string_append_format(md->out, " | %s | %s | ", MD_SIZE(cell->live_bytes),
+			     MD_COUNT(cell->live_count));
+	/* Of a peak before the first anchor, nobody knows what it was made of. */
+	string_append_text(md->out, shown->process->usage->spaces[cell->space].known ?
+					    MD_SIZE(cell->peak_bytes) :
+					    "?");
+	string_append_format(md->out, " | %s | %s | %s | %s |\n", MD_COUNT(cell->allocs),
+			     MD_SIZE(cell->alloc_bytes), MD_COUNT(cell->frees),
+			     cell->frees ? MD_DURATION(cell->lifetime_ns / cell->frees) : "-");
+}
+
+static void append_cells(struct md *md, const struct report_process *shown)
+{
+	size_t i;
+
+	if (!shown->cells_count || shown->process->entries_only)
+		return;
+	string_append_text(
+		md->out,
+		"\n| Allocated by | Space | Device | Live | Blocks | In the peak | Allocs |"
+		" Allocated | Frees | Mean life |\n"
+		"|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+	for (i = 0; i < shown->cells_count && i < md->report->options.top; i++)
+		append_cell(md, shown, &shown->cells[i]);
+	if (i < shown->cells_count)
+		string_append_format(md->out, "\n%zu more.\n", shown->cells_count - i);
+}
+
+static void append_failures(struct md *md, const struct process *process)
+{
+	size_t i;
+
+	if (process->failures_count)
+		string_append_text(md->out, "\n| Failed | Call | Result |\n|--:|---|---|\n");
+	for (i = 0; i < process->failures_count && i < md->report->options.top; i++) {
+		const struct failure *failure = &process->failures[i];
+		const struct probe *probe = probe_at(failure->row);
+		const char *name = probe_result_name(probe->layer, failure->result);
+
+		string_append_format(md->out, "| %s | %s | %s (%d) |\n", MD_COUNT(failure->count),
+				     probe->symbol, name ? name : "unknown", failure->result);
+	}
+}
+
+static void append_table(struct md *md, const struct process *process)
+{
+	uint32_t space, used = 0;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		if (!is_used(&process->spaces[space]))
+			continue;
+		if (!used++)
+			string_append_format(
+				md->out,
+				"\n| Space | Live at %s | Blocks | Peak | At | Allocs | Allocated |"
+				" Frees | Implicit |\n|---|--:|--:|--:|---|--:|--:|--:|--:|\n",
+				process->exited ? "exit" : "the end");
+		append_space(md, process, space);
+	}
+	if (!used)
+		string_append_text(md->out, "\nNo allocation was recorded.\n");
+}
+
+static void append_process(struct md *md, const struct report_process *shown)
+{
+	const struct process *process = shown->process;
+
+	string_append_text(md->out, "\n**");
+	md_process(md, process->pid, process->comm);
+	string_append_text(md->out, "**, ");
+	append_end(md, process);
+	if (process->was_running)
+		string_append_text(md->out, "; it ran before recording began, and what it held"
+					    " then is not in these numbers");
+	string_append_text(md->out, "\n");
+	append_table(md, process);
+	append_cells(md, shown);
+	append_failures(md, process);
+}
+
+static bool is_quiet(const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < MS_OPS_COUNT; i++)
+		if (process->calls[i])
+			return false;
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		if (is_used(&process->spaces[i]))
+			return false;
+	return true;
+}
+
+static void append_quiet(struct md *md)
+{
+	const struct report_recording *recording = md->recording;
+	size_t count = 0, i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const struct process *process = recording->processes[i].process;
+
+		if (!is_quiet(process))
+			continue;
+		if (count++ >= md->report->options.top)
+			continue;
+		string_append_text(md->out, count > 1 ? ", " : "\nNo call recorded of: ");
+		md_process(md, process->pid, process->comm);
+		if (process->was_running)
+			string_append_text(md->out, ", which may hold memory from before");
+	}
+	if (count > md->report->options.top)
+		string_append_format(md->out, " and %zu more", count - md->report->options.top);
+	if (count)
+		string_append_text(md->out, ".\n");
+}
+
+static void append_processes(struct md *md)
+{
+	const struct report_recording *recording = md->recording;
+	size_t shown = 0, i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		if (is_quiet(recording->processes[i].process))
+			continue;
+		if (shown++ < md->report->options.top)
+			append_process(md, &recording->processes[i]);
+	}
+	if (shown > md->report->options.top)
+		string_append_format(md->out,
+				     "\n%zu more processes, which held less: --top shows"
+				     " more, --pid one of them.\n",
+				     shown - md->report->options.top);
+	append_quiet(md);
+	if (!recording->state->more_count || recording->options.pid)
+		return;
+	string_append_format(md->out,
+			     "\n**%s more processes** ended earlier and held less; their"
+			     " sum (the peak is the highest of them):\n",
+			     MD_COUNT(recording->state->more_count));
+	append_table(md, recording->state->more);
+	append_failures(md, recording->state->more);
+}
+
+/* ---- largest --------------------------------------------------------------------------------- */
+
+struct holding {
+	const struct process *process;
+	const struct allocation *allocation;
+};
+
+/* The largest of all processes: each one's list is sorted. */
+static bool next_largest(const struct report_recording *recording, const struct holding *last,
+			 struct holding *next)
+{
+	bool found = false;
+	size_t i, j;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		for (j = 0; j < recording->processes[i].largest_count; j++) {
+			const struct allocation *one = &recording->processes[i].largest[j];
+
+			if (last->allocation && (one->size_bytes > last->allocation->size_bytes ||
+						 (one->size_bytes == last->allocation->size_bytes &&
+						  one->id <= last->allocation->id)))
+				continue;
+			if (found && (one->size_bytes < next->allocation->size_bytes ||
+				      (one->size_bytes == next->allocation->size_bytes &&
+				       one->id > next->allocation->id)))
+				continue;
+			*next = (struct holding){ recording->processes[i].process, one };
+			found = true;
+		}
+	}
+	return found;
+}
+
+static void append_holding(struct md *md, const struct holding *holding)
+{
+	const struct allocation *allocation = holding->allocation;
+	uint64_t end_ns = holding->process->exited ? holding->process->exit_ts_ns :
+						     report_end_ns(md->recording);
+
+	string_append_format(md->out, "| %s | ",
+			     allocation->size_known ? MD_SIZE(allocation->size_bytes) : "?");
+	md_process(md, holding->process->pid, holding->process->comm);
+	string_append_format(md->out, " | %s | %s | ", probe_at(allocation->row)->symbol,
+			     probe_space_name(allocation->space));
+	md_device(md, allocation->device);
+	string_append_format(md->out, " | 0x%llx | %s |\n", (unsigned long long)allocation->addr,
+			     end_ns > allocation->ts_ns ? MD_DURATION(end_ns - allocation->ts_ns) :
+							  MD_DURATION(0));
+}
+
+static void append_largest(struct md *md)
+{
+	struct holding last = { 0 }, next;
+	size_t count;
+
+	for (count = 0; count < md->report->options.top; count++) {
+		if (!next_largest(md->recording, &last, &next))
+			break;
+		if (!count)
+			string_append_text(
+				md->out,
+				"\nLargest live allocations, at the end or at their process's exit:\n\n"
+				"| Size | Process | Allocated by | Space | Device | Address | Age |\n"
+				"|--:|---|---|---|--:|--:|--:|\n");
+		append_holding(md, &next);
+		last = next;
+	}
+}
+
+void md_memory(struct md *md)
+{
+	size_t i;
+
+	string_append_text(md->out, "\n### 2. Who holds memory\n");
+	for (i = 0; i < md->recording->devices_count; i++)
+		append_device(md, &md->recording->devices[i]);
+	if (md->recording->devices_count > 1)
+		string_append_text(md->out,
+				   "\nDevice numbers are those that each process sees: with"
+				   " CUDA_VISIBLE_DEVICES, one number can be several"
+				   " devices.\n");
+	append_pools(md);
+	append_processes(md);
+	append_largest(md);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the formats of a report say alike: the verdict, how findings are called, times.
+ */
+#ifndef MEMSCOPE_OUTPUT_REPORT_WORDS_H
+#define MEMSCOPE_OUTPUT_REPORT_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/string.h"
+#include "model/report.h"
+
+#define REPORT_VERDICT_MAX 3
+
+struct report_verdict {
+	struct string sentences[REPORT_VERDICT_MAX];
+	size_t count;
+};
+
+/*
+ * What a person should know first. Names in it are as the traced programs have them, but for what
+ * could confuse a terminal; the format has to escape what is special to it.
+ */
+void report_verdict_make(struct report_verdict *verdict, const struct report *report);
+void report_verdict_fini(struct report_verdict *verdict);
+
+/* "2026-11-21T15:04:05.123Z", or seconds since the recording began if the wall clock is unknown. */
+void report_append_time(struct string *out, const struct report_recording *recording,
+			uint64_t ts_ns);
+
+/* Appends "train (4242)"; the name is safe for terminals. */
+void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES]);
+
+/* Appends a number in its unit, as people read it. */
+void report_append_value(struct string *out, const struct report_recording *recording,
+			 enum finding_unit unit, uint64_t value);
+
+const char *report_confidence_name(enum finding_confidence confidence);
+const char *report_unit_name(enum finding_unit unit);
+const char *report_topic_name(enum finding_topic topic);
+
+#endif /* MEMSCOPE_OUTPUT_REPORT_WORDS_H */

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/report_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/string.h"
+#include "pipeline.h"
+#include "store/replay.h"
+
+/* Of one recording; the report points into its state. */
+struct report_run {
+	struct sink sink;
+	struct sink *sinks[1];
+	struct pipeline pipeline;
+	struct report_recording *recording; /* once its description is known */
+	struct report_reader *reader;
+	struct replay *replay;
+	uint64_t anchors, lost; /* so far */
+};
+
+static int take_event(struct sink *sink, const struct event *event, const struct change *change)
+{
+	return report_recording_event(((struct report_run *)sink)->recording, event, change);
+}
+
+static void run_free(struct report_run *run)
+{
+	if (!run)
+		return;
+	replay_free(run->replay);
+	report_recording_free(run->recording);
+	state_fini(&run->pipeline.state);
+	free(run);
+}
+
+static struct report_run *run_new(struct report_reader *reader)
+{
+	struct report_run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return NULL;
+	run->reader = reader;
+	run->sink.event = take_event;
+	run->sinks[0] = &run->sink;
+	run->pipeline.sinks = run->sinks;
+	run->pipeline.sinks_count = 1;
+	run->pipeline.filter.ops = ~0u;
+	run->pipeline.shows_sums = true;
+	run->replay = replay_new(&run->pipeline);
+	if (run->replay && !state_follow_usage(&run->pipeline.state))
+		return run;
+	run_free(run);
+	return NULL;
+}
+
+/* ---- the recording's description ------------------------------------------------------------- */
+
+static uint64_t number_of(const struct report_run *run, const char *name, uint64_t otherwise)
+{
+	const char *text = replay_text(run->replay, name);
+	uint64_t number;
+
+	return text && !string_parse_u64(text, 0, UINT64_MAX, &number) ? number : otherwise;
+}
+
+/* `*text` stays NULL if the recording does not say. */
+static int take_text(const struct report_run *run, const char *name, char **text)
+{
+	const char *found = replay_text(run->replay, name);
+
+	if (!found || !*found)
+		return 0;
+	*text = strdup(found);
+	return *text ? 0 : -ENOMEM;
+}
+
+/* In CLOCK_MONOTONIC of the recording's host; 0: not asked for. */
+static uint64_t moment_of(const struct report_time *time, const struct report_coverage *coverage)
+{
+	uint64_t ns;
+
+	if (!time->set)
+		return 0;
+	if (time->relative)
+		ns = coverage->first_ts_ns + time->ns;
+	else
+		ns = time->ns > coverage->wall_offset_ns ? time->ns - coverage->wall_offset_ns : 0;
+	return ns ? ns : 1;
+}
+
+/* "alloc,free,copy": by name, since their numbers may change. */
+static uint32_t ops_of(const struct report_run *run)
+{
+	const char *at = replay_text(run->replay, "ops");
+	uint32_t ops = 0, op;
+
+	if (!at)
+		return UINT32_MAX;
+	for (; *at; at += strcspn(at, ","), at += *at == ',')
+		for (op = 0; op < MS_OPS_COUNT; op++)
+			if (strlen(probe_op_name(op)) == strcspn(at, ",") &&
+			    !strncmp(at, probe_op_name(op), strcspn(at, ",")))
+				ops |= 1u << op;
+	return ops;
+}
+
+static int describe(const struct report_run *run, struct report_coverage *coverage)
+{
+	int err = take_text(run, "host", &coverage->host);
+
+	if (!err)
+		err = take_text(run, "kernel", &coverage->kernel);
+	if (!err)
+		err = take_text(run, "machine", &coverage->machine);
+	if (!err)
+		err = take_text(run, "version", &coverage->version);
+	if (!err)
+		err = take_text(run, "targets", &coverage->targets);
+	coverage->wall_known = replay_text(run->replay, "realtime_offset_ns");
+	coverage->wall_offset_ns = number_of(run, "realtime_offset_ns", 0);
+	coverage->captured_ops = ops_of(run);
+	coverage->first_ts_ns = replay_account(run->replay)->first_ts_ns;
+	coverage->from_ns = moment_of(&run->reader->from, coverage);
+	coverage->until_ns = moment_of(&run->reader->until, coverage);
+	return err;
+}
+
+/* The first block of a segment says what this is, and comes before all events. */
+static int begin(struct report_run *run, bool has_beginning)
+{
+	const struct report_reader *reader = run->reader;
+	struct analysis_options thresholds = reader->thresholds;
+	struct report_coverage coverage = { 0 };
+	int err = describe(run, &coverage);
+
+	coverage.has_beginning = has_beginning;
+	thresholds.captured_ops = coverage.captured_ops;
+	thresholds.window_a_ns = moment_of(&reader->window[0], &coverage);
+	thresholds.window_b_ns = moment_of(&reader->window[1], &coverage);
+	thresholds.window_c_ns = moment_of(&reader->window[2], &coverage);
+	if (!err)
+		run->recording = report_recording_new(&run->pipeline.state, &reader->report.options,
+						      &thresholds);
+	if (!run->recording) {
+		report_coverage_fini(&coverage);
+		return -ENOMEM;
+	}
+	run->recording->coverage = coverage;
+	run->pipeline.from_ns = coverage.from_ns;
+	run->pipeline.until_ns = coverage.until_ns;
+	timeline_begin(&run->recording->timeline, report_begin_ns(run->recording));
+	return 0;
+}
+
+/* ---- its blocks ------------------------------------------------------------------------------ */
+
+/* From here on, the state is another one than the events led to. */
+static void take_anchor(struct report_run *run, uint64_t ts_ns)
+{
+	const uint64_t from_ns = run->recording->coverage.from_ns;
+
+	if (replay_account(run->replay)->anchors_used == run->anchors)
+		return;
+	if (run->anchors && from_ns && run->pipeline.begun) {
+		run->pipeline.begun = false; /* totals begin anew: the anchor's are of all times */
+		run->pipeline.from_ns = ts_ns;
+	}
+	report_recording_gap(run->recording, ts_ns > from_ns ? ts_ns : from_ns, !run->anchors);
+	run->anchors = replay_account(run->replay)->anchors_used;
+}
+
+static void take_losses(struct report_run *run, uint64_t ts_ns)
+{
+	uint64_t lost = 0;
+	size_t kind;
+
+	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
+		lost += run->pipeline.recorded.lost[kind];
+	if (lost > run->lost && (!run->pipeline.from_ns || run->pipeline.begun))
+		timeline_lost(&run->recording->timeline, ts_ns, lost - run->lost);
+	run->lost = lost;
+}
+
+static int take_item(void *context, const struct dump_item *item)
+{
+	struct report_run *run = context;
+	const uint64_t until_ns = run->pipeline.until_ns;
+	int err;
+
+	if (!run->recording && item->kind == DUMP_BLOCK && item->header.type != BLOCK_SEGMENT)
+		return replay_item(run->replay, item); /* what it is about was lost */
+	err = replay_item(run->replay, item);
+	if (!err && !run->recording && item->kind == DUMP_BLOCK)
+		err = begin(run, !item->header.sequence);
+	if (err == -ENOMEM)
+		log_error("no memory for what is in the dump");
+	if (err == -E2BIG)
+		log_error("what the dump says takes more memory than one of its size can need: it"
+			  " was made by somebody else");
+	if (err || !run->recording || item->kind != DUMP_BLOCK)
+		return err;
+	take_anchor(run, item->header.first_ts_ns);
+	if (!until_ns || item->header.last_ts_ns <= until_ns)
+		take_losses(run, item->header.last_ts_ns);
+	return 0;
+}
+
+/* ---- its end --------------------------------------------------------------------------------- */
+
+static void copy_account(struct report_coverage *coverage, const struct replay_account *account)
+{
+	coverage->recording = account->recording;
+	coverage->last_ts_ns = account->last_ts_ns;
+	coverage->blocks = account->blocks;
+	coverage->segments = account->segments;
+	coverage->events = account->events;
+	coverage->damaged_bytes = account->damaged_bytes;
+	coverage->damaged_places = account->damaged_places;
+	coverage->missing_blocks = account->missing_blocks;
+	coverage->first_missing_ts_ns = account->first_missing_ts_ns;
+	coverage->missing_ns = account->missing_ns;
+	coverage->anchors_used = account->anchors_used;
+	coverage->unknown_blocks = account->unknown_blocks;
+	coverage->unknown_calls = account->unknown_calls;
+	coverage->refused = account->refused;
+	coverage->cut_short = account->cut_short;
+	coverage->has_end = account->has_end;
+	coverage->has_state = account->anchors_used;
+}
+
+static int name_files(struct report_coverage *coverage, const struct dump_set_recording *recording)
+{
+	size_t i;
+
+	coverage->files = calloc(recording->count, sizeof(*coverage->files));
+	if (!coverage->files)
+		return -ENOMEM;
+	for (i = 0; i < recording->count; i++) {
+		coverage->files[i] = strdup(recording->files[i].path);
+		if (!coverage->files[i])
+			return -ENOMEM;
+		coverage->files_count++;
+	}
+	return 0;
+}
+
+static int finish(struct report_run *run, const struct dump_set_recording *recording)
+{
+	struct report_coverage *coverage = &run->recording->coverage;
+	int err;
+
+	copy_account(coverage, replay_account(run->replay));
+	coverage->refused += run->pipeline.refused;
+	coverage->counters = run->pipeline.recorded;
+	/* Nothing happened after it: totals are of an empty time, not of what was before. */
+	if (run->pipeline.from_ns && !run->pipeline.begun) {
+		state_restart(&run->pipeline.state, report_end_ns(run->recording));
+		memset(&coverage->counters, 0, sizeof(coverage->counters));
+	}
+	if (coverage->from_ns)
+		report_recording_gap(run->recording, report_begin_ns(run->recording), true);
+	if (replay_end_text(run->replay, "reason"))
+		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
+	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;
+	err = name_files(coverage, recording);
+	return err ? err : report_recording_finish(run->recording);
+}
+
+static int keep(struct report_reader *reader, struct report_run *run)
+{
+	struct report_run **runs;
+	struct report_recording **recordings;
+
+	runs = reallocarray(reader->runs, reader->runs_count + 1, sizeof(*runs));
+	if (!runs)
+		return -ENOMEM;
+	reader->runs = runs;
+	recordings = reallocarray(reader->report.recordings, reader->report.count + 1,
+				  sizeof(*recordings));
+	if (!recordings)
+		return -ENOMEM;
+	reader->report.recordings = recordings;
+	recordings[reader->report.count++] = run->recording;
+	runs[reader->runs_count++] = run;
+	return 0;
+}
+
+static int read_one(struct report_reader *reader, struct dump_set *set, size_t recording)
+{
+	struct report_run *run = run_new(reader);
+	int err = run ? dump_set_read(set, recording, take_item, run) : -ENOMEM;
+
+	if (!err && (!run->recording || !replay_account(run->replay)->anchors_used)) {
+		log_error("%s: no segment in it has a whole beginning: nothing can be said",
+			  set->recordings[recording].files[0].path);
+		reader->report.refused += set->recordings[recording].count;
+		run_free(run);
+		return 0;
+	}
+	if (!err)
+		err = finish(run, &set->recordings[recording]);
+	if (!err)
+		err = keep(reader, run);
+	if (err)
+		run_free(run);
+	return err;
+}
+
+int report_reader_read(struct report_reader *reader, struct dump_set *set)
+{
+	size_t i;
+	int err = 0;
+
+	/* More may be found while they are read. */
+	for (i = 0; !err && i < set->count; i++)
+		err = read_one(reader, set, i);
+	reader->report.refused += set->refused;
+	report_number(&reader->report);
+	return err;
+}
+
+void report_reader_fini(struct report_reader *reader)
+{
+	while (reader->runs_count)
+		run_free(reader->runs[--reader->runs_count]);
+	free(reader->runs);
+	free(reader->report.recordings);
+	reader->report = (struct report){ 0 };
+}

@@ -198,7 +198,7 @@ demo:
 # ---- lint
 
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping \
+SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report \
 	tools/check-layers tools/demo tools/terminal-picture \
 	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
 	list-proc-versions)
@@ -251,6 +251,19 @@ $(BUILD)/bench/ledger: tools/bench/ledger.c tools/bench/quantile.h $(BENCH_LEDGE
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(USER_CFLAGS) -Itools/bench $(filter %.c %.o,$^) -o $@
+
+# Dumps of any size, of which `report` is timed: 3 million events/s and more on one core, in the same
+# memory however many there are.
+BENCH_DUMP_LAYERS := $(BENCH_LEDGER_LAYERS) $(patsubst %.c,$(BUILD)/%.o,$(wildcard user/store/*.c))
+DUMP_EVENTS ?= 1000000 10000000
+
+$(BUILD)/bench/dumps: tools/bench/dumps.c $(BENCH_DUMP_LAYERS)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) $(filter %.c %.o,$^) -l:libzstd.a -o $@
+
+bench-report: memscope-bpf $(BUILD)/bench/dumps
+	$(Q)tools/bench/report $(BUILD)/bench ./memscope-bpf $(DUMP_EVENTS)
 
 bench-ledger: $(BUILD)/bench/ledger
 	$(Q)$<
@@ -306,7 +319,7 @@ install: memscope-bpf docs
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf
 
-.PHONY: all clean check check-deps check-unit check-fuzz check-e2e demo fuzz lint docs schema install bench stress bench-ledger
+.PHONY: all clean check check-deps check-unit check-fuzz check-e2e demo fuzz lint docs schema install bench stress bench-ledger bench-report
 .DELETE_ON_ERROR:
 .SECONDARY: $(UNIT_OBJECTS) $(FUZZ_OBJECTS)
 

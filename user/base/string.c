@@ -187,6 +187,7 @@ const char *string_intern(struct string_table *table, const char *text, size_t l
 	node->next = *bucket;
 	*bucket = node;
 	table->count++;
+	table->bytes += sizeof(*node) + sizeof(*bucket) + length + 1;
 	return node->text;
 }
 

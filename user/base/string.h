@@ -40,6 +40,7 @@ struct string_table {
 	struct string_node **buckets;
 	size_t capacity;
 	size_t count;
+	size_t bytes; /* of all of it */
 };
 
 /*

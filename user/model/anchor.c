@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/blocks.h"
 #include "model/graphs.h"
 
 /* ---- saving ---------------------------------------------------------------------------------- */
@@ -349,12 +350,88 @@ static int load_state(struct anchor *anchor, const void *record)
 	const struct ms_anchor_state *saved = record;
 	struct state *state = anchor->state;
 
-	if (state->processes_count || state->more)
+	/* Numbers that go on counting must not come round. */
+	if (state->processes_count || state->more || anchor->begun ||
+	    saved->allocations > UINT64_MAX / 2 || saved->exits > UINT64_MAX / 2 ||
+	    saved->more_count > saved->exits)
 		return -EINVAL;
+	anchor->begun = true;
 	state->allocations = saved->allocations;
 	state->exits = saved->exits;
 	state->more_count = saved->more_count;
 	return 0;
+}
+
+/* Memory is needed by its mappings, which are counted, and by a free that is not over. */
+static int add_need(struct map *needs, uint64_t id, uint64_t mappings)
+{
+	uint64_t *count = map_get(needs, id);
+
+	if (!count)
+		return map_set(needs, id, mappings);
+	*count += mappings;
+	return 0;
+}
+
+static int count_needs(const struct process *process, struct map *needs)
+{
+	const struct ledger *ledger = &process->ledgers[MS_KEY_MAPPING];
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < ledger->count; i++)
+		err = add_need(needs, ledger->entries[i].owner, 1);
+	for (i = 0; !err && i < process->pending_count; i++) {
+		const struct pending_free *pending = &process->pending[i];
+
+		if (pending->key == MS_KEY_MAPPING)
+			err = add_need(needs, pending->allocation.owner, 1);
+		else if (pending->key == MS_KEY_HANDLE)
+			err = add_need(needs, pending->allocation.id, 0);
+	}
+	return err;
+}
+
+/* Takes away what nothing needs, if it has no handle. */
+static void settle(struct process *process, struct ledger *ledger, const struct map *needs)
+{
+	size_t i = 0;
+
+	while (i < ledger->count) {
+		struct allocation *entry = &ledger->entries[i], unused;
+		const uint64_t *mappings = map_get(needs, entry->id);
+
+		entry->mappings = mappings ? *mappings : 0;
+		if (mappings || entry->references) {
+			i++;
+			continue;
+		}
+		/* The last entry moves into this place: look at it again. */
+		ledger_remove(ledger, entry->addr, &unused);
+		blocks_uncount(process, &unused);
+	}
+}
+
+/*
+ * All of a process has been loaded. What memory is mapped how often must be right, or it would never
+ * end; mappings that are of unknown functions were skipped.
+ */
+static int end_process(struct anchor *anchor)
+{
+	struct process *process = anchor->process;
+	struct map needs = { 0 };
+	int err;
+
+	if (!process ||
+	    (!process->ledgers[MS_KEY_HANDLE].count && !process->ledgers[LEDGER_RELEASED].count))
+		return 0;
+	err = count_needs(process, &needs);
+	if (!err) {
+		settle(process, &process->ledgers[MS_KEY_HANDLE], &needs);
+		settle(process, &process->ledgers[LEDGER_RELEASED], &needs);
+	}
+	map_fini(&needs);
+	return err;
 }
 
 static int load_process(struct anchor *anchor, const void *record)
@@ -362,9 +439,15 @@ static int load_process(struct anchor *anchor, const void *record)
 	const struct ms_anchor_process *saved = record;
 	bool more = saved->flags & MS_ANCHOR_MORE;
 	struct process *process;
+	int err;
 
-	if (saved->comm[MS_COMM_BYTES - 1])
+	if (saved->comm[MS_COMM_BYTES - 1] ||
+	    (more ? anchor->state->more != NULL : state_has(anchor->state, &saved->event)) ||
+	    saved->exit_number > anchor->state->exits)
 		return -EINVAL;
+	err = end_process(anchor);
+	if (err)
+		return err;
 	process = more ? state_add_more(anchor->state) : state_add(anchor->state, &saved->event);
 	if (!process)
 		return -ENOMEM;
@@ -398,7 +481,7 @@ static int load_calls(struct anchor *anchor, const void *record)
 	const struct ms_anchor_calls *saved = record;
 
 	if (saved->op >= MS_OPS_COUNT)
-		return -EINVAL;
+		return 1;
 	anchor->process->calls[saved->op] = saved->count;
 	return 0;
 }
@@ -409,7 +492,7 @@ static int load_space(struct anchor *anchor, const void *record)
 	struct space_total *space;
 
 	if (saved->space >= MS_SPACES_COUNT)
-		return -EINVAL;
+		return 1;
 	space = &anchor->process->spaces[saved->space];
 	space->peak_bytes = saved->peak_bytes;
 	space->peak_ts_ns = saved->peak_ts_ns;
@@ -443,7 +526,7 @@ static int load_total(struct anchor *anchor, const void *record)
 	struct call_total *total = total_of(anchor->process, saved->of);
 
 	if (!total)
-		return -EINVAL;
+		return 1;
 	*total = (struct call_total){
 		.count = saved->count,
 		.bytes = saved->bytes,
@@ -453,23 +536,25 @@ static int load_total(struct anchor *anchor, const void *record)
 	return 0;
 }
 
-/* NULL if there is no memory, or it is none. */
-static const char *intern(struct anchor *anchor, const char *text, size_t length)
+/* Returns 0, -ENOMEM, or -EINVAL if it is no name. */
+static int intern(struct anchor *anchor, const char *text, size_t length, const char **name)
 {
-	return length <= MS_NAME_MAX && !memchr(text, '\0', length) ?
-		       string_intern(&anchor->state->strings, text, length) :
-		       NULL;
+	if (length > MS_NAME_MAX || memchr(text, '\0', length))
+		return -EINVAL;
+	*name = string_intern(&anchor->state->strings, text, length);
+	return *name ? 0 : -ENOMEM;
 }
 
 static int load_name(struct anchor *anchor, const void *record)
 {
 	const struct ms_anchor_name *saved = record;
 	const char *name;
+	int err;
 
 	if (saved->alias)
 		return map_set(&anchor->process->aliases, saved->handle, saved->alias);
-	name = intern(anchor, saved->name, saved->event.size - sizeof(*saved));
-	return name ? map_set(&anchor->process->names, saved->handle, (uintptr_t)name) : -EINVAL;
+	err = intern(anchor, saved->name, saved->event.size - sizeof(*saved), &name);
+	return err ? err : map_set(&anchor->process->names, saved->handle, (uintptr_t)name);
 }
 
 static int load_kernel(struct anchor *anchor, const void *record)
@@ -477,15 +562,13 @@ static int load_kernel(struct anchor *anchor, const void *record)
 	const struct ms_anchor_kernel *saved = record;
 	struct process *process = anchor->process;
 	struct kernel kernel = { .handle = saved->handle, .launches = saved->launches };
-	int err;
+	int err = 0;
 
-	if (saved->is_named) {
-		kernel.name = intern(anchor, saved->name, saved->event.size - sizeof(*saved));
-		if (!kernel.name)
-			return -EINVAL;
-	}
-	err = memory_grow(&process->kernels, &process->kernels_capacity, process->kernels_count + 1,
-			  sizeof(*process->kernels));
+	if (saved->is_named)
+		err = intern(anchor, saved->name, saved->event.size - sizeof(*saved), &kernel.name);
+	if (!err)
+		err = memory_grow(&process->kernels, &process->kernels_capacity,
+				  process->kernels_count + 1, sizeof(*process->kernels));
 	if (!err)
 		err = map_set(&process->kernel_places,
 			      kernel.name ? (uintptr_t)kernel.name : kernel.handle,
@@ -560,7 +643,10 @@ static int load_graph(struct anchor *anchor, const void *record)
 		[MS_ANCHOR_GRAPH_CAPTURE] = &process->captures,
 	};
 
-	if (saved->kind >= MS_ANCHOR_GRAPH_KINDS || map_get(kinds[saved->kind], saved->handle))
+	anchor->graphs = NULL;
+	if (saved->kind >= MS_ANCHOR_GRAPH_KINDS)
+		return 1;
+	if (map_get(kinds[saved->kind], saved->handle))
 		return -EINVAL;
 	anchor->graphs = kinds[saved->kind];
 	anchor->graph = saved->handle;
@@ -572,17 +658,38 @@ static int load_node(struct anchor *anchor, const void *record)
 	const struct ms_anchor_node *saved = record;
 
 	if (!anchor->graphs)
-		return -EINVAL;
+		return 1; /* of a graph that was skipped */
 	return graphs_load_node(anchor->process, anchor->graphs, anchor->graph, saved->addr,
 				saved->size_bytes);
 }
 
-static bool is_valid(const struct ms_anchor_allocation *saved)
+static bool is_known(const struct ms_anchor_allocation *saved)
+{
+	return saved->space < MS_SPACES_COUNT && saved->role < MS_ANCHOR_ROLES &&
+	       saved->key < MS_KEYS_COUNT;
+}
+
+/* Rows are this program's; ids are found only once, and the next allocation's is a new one. */
+static bool is_valid(const struct anchor *anchor, const struct ms_anchor_allocation *saved)
 {
 	return saved->row < probe_count() &&
 	       (saved->driver_row == MS_NO_ROW || saved->driver_row < probe_count()) &&
-	       saved->space < MS_SPACES_COUNT && saved->role < MS_ANCHOR_ROLES &&
-	       saved->key < MS_KEYS_COUNT;
+	       saved->id <= anchor->state->allocations;
+}
+
+/* Memory with a handle is found by its id, and kept by it when the handle has been given back. */
+static bool may_live(const struct process *process, size_t key, const struct allocation *allocation)
+{
+	const struct ledger *nameless = &process->ledgers[LEDGER_RELEASED];
+
+	if (ledger_find(&process->ledgers[key], allocation->addr))
+		return false;
+	if (key == LEDGER_RELEASED)
+		return allocation->addr == allocation->id &&
+		       !map_get(&process->handles, allocation->id);
+	return key != MS_KEY_HANDLE ||
+	       (allocation->references && !map_get(&process->handles, allocation->id) &&
+		!ledger_find(nameless, allocation->id));
 }
 
 static int load_live(struct process *process, size_t key, const struct allocation *allocation)
@@ -590,7 +697,7 @@ static int load_live(struct process *process, size_t key, const struct allocatio
 	struct space_total *space = &process->spaces[allocation->space];
 	int err;
 
-	if (ledger_find(&process->ledgers[key], allocation->addr))
+	if (!may_live(process, key, allocation))
 		return -EINVAL;
 	err = ledger_insert(&process->ledgers[key], allocation);
 	if (!err && key == MS_KEY_HANDLE)
@@ -636,7 +743,9 @@ static int load_allocation(struct anchor *anchor, const void *record)
 				.owner = saved->owner },
 	};
 
-	if (!is_valid(saved))
+	if (!is_known(saved))
+		return 1;
+	if (!is_valid(anchor, saved))
 		return -EINVAL;
 	switch ((enum ms_anchor_role)saved->role) {
 	case MS_ANCHOR_LIVE:
@@ -690,12 +799,13 @@ int anchor_load(struct anchor *anchor, const void *record, size_t length)
 		return -EINVAL;
 	type = event->type - MS_ANCHOR_STATE;
 	if (event->type == MS_ANCHOR_END) {
-		anchor->complete = true;
-		return 0;
+		anchor->complete = anchor->begun;
+		return anchor->begun ? end_process(anchor) : -EINVAL;
 	}
 	if (type >= sizeof(types) / sizeof(*types))
-		return 0;
-	if (length < types[type].size || (!anchor->process && event->type > MS_ANCHOR_PROCESS))
+		return 1;
+	if (length < types[type].size || (!anchor->begun && event->type != MS_ANCHOR_STATE) ||
+	    (!anchor->process && event->type > MS_ANCHOR_PROCESS))
 		return -EINVAL;
 	return types[type].load(anchor, record);
 }

@@ -214,15 +214,16 @@ struct anchor {
 	struct process *process; /* the one that the records are about */
 	struct map *graphs;
 	uint64_t graph;
-	bool complete;
+	bool begun, complete;
 };
 
 /* Begins with an empty state, which stays the caller's. */
 void anchor_init(struct anchor *anchor, struct state *state);
 
 /*
- * Returns 0, -ENOMEM, or -EINVAL for a record that anchor_save() could not have written. After an
- * error the state is only good for state_fini(). Records of unknown types are skipped.
+ * Returns 0, 1 if the record was skipped because this version does not know its type or what it is
+ * about, -ENOMEM, or -EINVAL for one that anchor_save() could not have written. After an error the
+ * state is only good for state_fini().
  */
 int anchor_load(struct anchor *anchor, const void *record, size_t length);
 

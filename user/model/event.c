@@ -68,9 +68,8 @@ static int decode_name(const struct ms_name *name, size_t length)
 	return !name->length || strnlen(name->name, name->length) == name->length - 1 ? 0 : -EINVAL;
 }
 
-int event_decode(const void *record, size_t length, struct event *event)
+size_t event_size(uint16_t type)
 {
-	/* Shortest length by type; only names are longer than their structure. */
 	static const size_t sizes[MS_TYPES_COUNT] = {
 		[MS_TYPE_CALL] = sizeof(struct ms_call),
 		[MS_TYPE_LAUNCH] = sizeof(struct ms_launch),
@@ -83,13 +82,20 @@ int event_decode(const void *record, size_t length, struct event *event)
 		[MS_TYPE_CALLS] = sizeof(struct ms_calls),
 		[MS_TYPE_ACCOUNT] = sizeof(struct ms_account),
 	};
+
+	return type < MS_TYPES_COUNT ? sizes[type] : 0;
+}
+
+int event_decode(const void *record, size_t length, struct event *event)
+{
 	const struct ms_event *header = record;
+	size_t size;
 
 	memset(event, 0, sizeof(*event));
 	if (length < sizeof(*header) || header->size != length || header->type >= MS_TYPES_COUNT)
 		return -EINVAL;
-	if (length < sizes[header->type] ||
-	    (length > sizes[header->type] && header->type != MS_TYPE_NAME))
+	size = event_size(header->type);
+	if (length < size || (length > size && header->type != MS_TYPE_NAME))
 		return -EINVAL;
 	event->header = header;
 	event->count = 1;

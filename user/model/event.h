@@ -35,4 +35,7 @@ static inline int event_succeeded(const struct ms_call *call)
 	return !(call->known & MS_KNOWN_RESULT) || call->result == MS_CUDA_SUCCESS;
 }
 
+/* How long records of that type are; names have their text besides. 0: no type that is known. */
+size_t event_size(uint16_t type);
+
 #endif /* MEMSCOPE_MODEL_EVENT_H */

@@ -129,6 +129,18 @@ void graphs_fini(struct process *process)
 	process->graph_nodes = 0;
 }
 
+size_t graphs_bytes(const struct process *process)
+{
+	const struct map *maps[] = { &process->graphs, &process->executables, &process->captures };
+	/* Arrays that grow have up to twice the room that they need. */
+	size_t bytes = process->graph_nodes * 2 * sizeof(struct node), i;
+
+	for (i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		bytes += maps[i]->capacity * sizeof(*maps[i]->slots) +
+			 maps[i]->count * sizeof(struct graph);
+	return bytes;
+}
+
 /* ---- building -------------------------------------------------------------------------------- */
 
 static int instantiate(struct process *process, const struct ms_call *call)

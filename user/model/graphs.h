@@ -28,6 +28,9 @@ bool graphs_captures(const struct process *process, const struct probe *probe, u
 /* Notes down an allocation or (no size) a free in a captured stream. Returns 0 or -ENOMEM. */
 int graphs_note(struct process *process, uint64_t stream, uint64_t addr, uint64_t size_bytes);
 
+/* About how much memory they take. */
+size_t graphs_bytes(const struct process *process);
+
 /* For anchors: calls `graph` for each, and after it `node` for each of its nodes. */
 void graphs_visit(const struct map *graphs, uint32_t kind,
 		  void (*graph)(void *context, uint64_t handle, uint32_t kind, bool auto_free),

@@ -54,41 +54,52 @@ void state_fini(struct state *state)
 	if (state->more)
 		process_free(state->more);
 	free(state->processes);
-	map_fini(&state->by_pid);
+	map_fini(&state->by_identity);
 	string_table_fini(&state->strings);
 	usage_totals_free(state->usage);
 	*state = (struct state){ 0 };
 }
 
-static struct process *newest_of(const struct state *state, uint32_t pid)
+/* One of millions has the same pid as another one; hardly any has the same key. */
+static uint64_t key_of(uint32_t pid, uint64_t start_ns)
 {
-	const uint64_t *newest = map_get(&state->by_pid, pid);
+	return map_hash(start_ns) + pid;
+}
 
-	return newest ? (struct process *)(uintptr_t)*newest : NULL;
+static struct process *first_of(const struct state *state, uint64_t key)
+{
+	const uint64_t *first = map_get(&state->by_identity, key);
+
+	return first ? (struct process *)(uintptr_t)*first : NULL;
 }
 
 static struct process *process_find(const struct state *state, const struct ms_event *event)
 {
-	struct process *process = newest_of(state, event->pid);
+	struct process *process = first_of(state, key_of(event->pid, event->start_ns));
 
-	while (process && process->start_ns != event->start_ns)
-		process = process->older;
+	while (process && (process->start_ns != event->start_ns || process->pid != event->pid))
+		process = process->next;
 	return process;
 }
 
-/* Forgets that there was a process of this pid. */
+bool state_has(const struct state *state, const struct ms_event *event)
+{
+	return process_find(state, event) != NULL;
+}
+
 static void process_unlink(struct state *state, const struct process *process)
 {
-	struct process *newer = newest_of(state, process->pid);
+	const uint64_t key = key_of(process->pid, process->start_ns);
+	struct process *before = first_of(state, key);
 
-	if (newer != process) {
-		while (newer->older != process)
-			newer = newer->older;
-		newer->older = process->older;
-	} else if (process->older) {
-		*map_get(&state->by_pid, process->pid) = (uintptr_t)process->older;
+	if (before != process) {
+		while (before->next != process)
+			before = before->next;
+		before->next = process->next;
+	} else if (process->next) {
+		*map_get(&state->by_identity, key) = (uintptr_t)process->next;
 	} else {
-		map_remove(&state->by_pid, process->pid);
+		map_remove(&state->by_identity, key);
 	}
 }
 
@@ -122,6 +133,7 @@ static void process_retire(struct state *state)
 
 struct process *state_add(struct state *state, const struct ms_event *event)
 {
+	const uint64_t key = key_of(event->pid, event->start_ns);
 	struct process *process;
 
 	if (memory_grow(&state->processes, &state->processes_capacity, state->processes_count + 1,
@@ -132,11 +144,11 @@ struct process *state_add(struct state *state, const struct ms_event *event)
 		return NULL;
 	process->pid = event->pid;
 	process->start_ns = event->start_ns;
-	process->older = newest_of(state, event->pid);
+	process->next = first_of(state, key);
 	if (state->usage)
 		process->usage = usage_new(state->usage);
 	if ((state->usage && !process->usage) ||
-	    map_set(&state->by_pid, event->pid, (uintptr_t)process)) {
+	    map_set(&state->by_identity, key, (uintptr_t)process)) {
 		usage_free(process->usage);
 		free(process);
 		return NULL;
@@ -209,6 +221,45 @@ void state_restart(struct state *state, uint64_t now_ns)
 		state->usage->devices[i].peak_bytes = state->usage->devices[i].live_bytes;
 		state->usage->devices[i].peak_ts_ns = now_ns;
 	}
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+static size_t map_bytes(const struct map *map)
+{
+	return map->capacity * sizeof(*map->slots);
+}
+
+static size_t process_bytes(const struct process *process)
+{
+	size_t bytes = sizeof(*process), i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++) {
+		const struct ledger *ledger = &process->ledgers[i];
+
+		bytes += ledger->entries_capacity * sizeof(*ledger->entries) +
+			 ledger->slots_capacity * sizeof(*ledger->slots) +
+			 map_bytes(&ledger->starts);
+	}
+	return bytes + graphs_bytes(process) + map_bytes(&process->handles) +
+	       map_bytes(&process->names) + map_bytes(&process->aliases) +
+	       map_bytes(&process->kernel_places) + map_bytes(&process->launch_places) +
+	       process->kernels_capacity * sizeof(*process->kernels) +
+	       process->failures_capacity * sizeof(*process->failures) +
+	       process->contexts_capacity * sizeof(*process->contexts) +
+	       process->pending_capacity * sizeof(*process->pending) +
+	       process->views_capacity * sizeof(*process->views);
+}
+
+size_t state_bytes(const struct state *state)
+{
+	size_t bytes = state->strings.bytes + map_bytes(&state->by_identity) +
+		       state->processes_capacity * sizeof(struct process *),
+	       i;
+
+	for (i = 0; i < state->processes_count; i++)
+		bytes += process_bytes(state->processes[i]);
+	return bytes + (state->more ? process_bytes(state->more) : 0);
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */

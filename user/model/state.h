@@ -94,9 +94,9 @@ struct process {
 	bool was_running;  /* when tracing began: it may hold memory that nobody saw allocated */
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
 	bool exited;
-	uint32_t exit_status;  /* as wait(2) gives it; MS_EXIT_UNKNOWN */
-	uint64_t exit_number;  /* how many had exited then, with this one */
-	struct process *older; /* of the same pid */
+	uint32_t exit_status; /* as wait(2) gives it; MS_EXIT_UNKNOWN */
+	uint64_t exit_number; /* how many had exited then, with this one */
+	struct process *next; /* with the same key in `by_identity`, which is rare */
 
 	struct ledger ledgers[LEDGERS_COUNT];
 	struct space_total spaces[MS_SPACES_COUNT];
@@ -154,8 +154,8 @@ struct state {
 	size_t processes_count, processes_capacity;
 	struct process *more; /* the sum of those that are no longer there: model/ended.h */
 	uint64_t more_count;
-	uint64_t exits;    /* of processes, so far */
-	struct map by_pid; /* pid -> its newest process */
+	uint64_t exits;         /* of processes, so far */
+	struct map by_identity; /* pid and start -> process */
 	struct process *last;
 	struct string_table strings;
 	uint64_t allocations;       /* so far; the newest allocation's id */
@@ -215,6 +215,12 @@ void state_restart(struct state *state, uint64_t now_ns);
  * without memory. */
 struct process *state_add(struct state *state, const struct ms_event *event);
 struct process *state_add_more(struct state *state);
+
+/* Whether the event's process is listed. */
+bool state_has(const struct state *state, const struct ms_event *event);
+
+/* About how much memory it takes. Its cost grows with the number of processes. */
+size_t state_bytes(const struct state *state);
 
 /* The largest allocations of a process, largest first: how many of `max` were put into `out`. */
 size_t state_largest(const struct process *process, struct allocation *out, size_t max);

@@ -15,6 +15,8 @@
 #define MAGIC "MSCP"
 #define LEVEL 1 /* what packing has left has little to give: level 3 takes twice as long for 3 % */
 
+#define SKIPPABLE_FRAME 0x184D2A50u /* RFC 8878, 3.1.2 */
+
 struct block_coder {
 	ZSTD_CCtx *compressor;
 	ZSTD_DCtx *expander;
@@ -54,6 +56,21 @@ static uint64_t checksum_of(const struct block_header *header, const void *store
 	return XXH3_64bits_digest(&state);
 }
 
+/* Appends a frame of nothing if there is less than the payload must take. */
+static size_t pad(uint8_t *bytes, size_t length, size_t raw_bytes)
+{
+	const size_t least = (raw_bytes + BLOCK_MAX_EXPANSION - 1) / BLOCK_MAX_EXPANSION;
+	uint32_t frame[2] = { SKIPPABLE_FRAME, 0 };
+
+	if (length >= least)
+		return length;
+	if (length + sizeof(frame) < least)
+		frame[1] = least - length - sizeof(frame);
+	memcpy(bytes + length, frame, sizeof(frame));
+	memset(bytes + length + sizeof(frame), 0, frame[1]);
+	return length + sizeof(frame) + frame[1];
+}
+
 /* Returns how many bytes that made, 0: it cannot be done, or is no use. */
 static size_t compress_parts(struct block_coder *coder, const uint8_t *raw, const size_t *parts,
 			     size_t parts_count)
@@ -81,6 +98,8 @@ const void *block_encode(struct block_coder *coder, struct block_header *header,
 
 	for (i = 0; i < parts_count; i++)
 		raw_bytes += parts[i];
+	if (stored_bytes)
+		stored_bytes = pad(coder->buffer, stored_bytes, raw_bytes);
 	plain = !stored_bytes || stored_bytes >= raw_bytes;
 	memcpy(header->magic, MAGIC, sizeof(header->magic));
 	header->major = BLOCK_MAJOR;
@@ -92,20 +111,52 @@ const void *block_encode(struct block_coder *coder, struct block_header *header,
 	return plain ? raw : coder->buffer;
 }
 
+enum block_check block_peek(const void *data, size_t length, struct block_header *header)
+{
+	const size_t of_magic = length < strlen(MAGIC) ? length : strlen(MAGIC);
+
+	if (!length || memcmp(data, MAGIC, of_magic) != 0)
+		return BLOCK_NONE;
+	memset(header, 0, sizeof(*header));
+	if (length < sizeof(*header))
+		return BLOCK_CUT_SHORT;
+	memcpy(header, data, sizeof(*header));
+	if (header->major < BLOCK_MAJOR || header->raw_bytes > BLOCK_MAX_BYTES ||
+	    header->stored_bytes > BLOCK_MAX_BYTES)
+		return BLOCK_DAMAGED;
+	return header->stored_bytes > length - sizeof(*header) ? BLOCK_CUT_SHORT : BLOCK_OK;
+}
+
 enum block_check block_check(const void *data, size_t length, struct block_header *header)
 {
-	if (length < sizeof(*header) || memcmp(data, MAGIC, strlen(MAGIC)) != 0)
-		return BLOCK_NONE;
-	memcpy(header, data, sizeof(*header));
-	if (header->major != BLOCK_MAJOR)
-		return BLOCK_TOO_NEW;
-	if (header->raw_bytes > BLOCK_MAX_BYTES || header->stored_bytes > BLOCK_MAX_BYTES)
+	enum block_check check = block_peek(data, length, header);
+
+	if (check != BLOCK_OK)
+		return check;
+	if (header->checksum != checksum_of(header, (const char *)data + sizeof(*header)))
 		return BLOCK_DAMAGED;
-	if (header->stored_bytes > length - sizeof(*header))
-		return BLOCK_CUT_SHORT;
-	return header->checksum == checksum_of(header, (const char *)data + sizeof(*header)) ?
-		       BLOCK_OK :
-		       BLOCK_DAMAGED;
+	return header->major == BLOCK_MAJOR ? BLOCK_OK : BLOCK_TOO_NEW;
+}
+
+/* Whether it is frames of today alone: zstd may know formats of old, too. */
+static bool is_frames(const uint8_t *stored, size_t length)
+{
+	while (length) {
+		uint32_t magic;
+		size_t frame;
+
+		if (length < sizeof(magic))
+			return false;
+		memcpy(&magic, stored, sizeof(magic));
+		if (magic != ZSTD_MAGICNUMBER && magic != SKIPPABLE_FRAME)
+			return false;
+		frame = ZSTD_findFrameCompressedSize(stored, length);
+		if (ZSTD_isError(frame) || frame > length)
+			return false;
+		stored += frame;
+		length -= frame;
+	}
+	return true;
 }
 
 const void *block_decode(struct block_coder *coder, const struct block_header *header,
@@ -115,7 +166,9 @@ const void *block_decode(struct block_coder *coder, const struct block_header *h
 
 	if (header->codec == BLOCK_PLAIN)
 		return header->stored_bytes == header->raw_bytes ? stored : NULL;
-	if (header->codec != BLOCK_ZSTD)
+	if (header->codec != BLOCK_ZSTD ||
+	    header->raw_bytes > (uint64_t)header->stored_bytes * BLOCK_MAX_EXPANSION ||
+	    !is_frames(stored, header->stored_bytes))
 		return NULL;
 	bytes = ZSTD_decompressDCtx(coder->expander, coder->buffer, sizeof(coder->buffer), stored,
 				    header->stored_bytes);

@@ -17,6 +17,12 @@
 #define BLOCK_MAX_BYTES (256u << 10) /* of payload, before it is compressed */
 #define BLOCK_MAX_PARTS 4
 
+/*
+ * A block takes no less than its payload divided by this: what a reader has to do for a file, and
+ * the memory that it takes, stay in proportion to the file's size, whoever wrote it.
+ */
+#define BLOCK_MAX_EXPANSION 64
+
 enum block_type {
 	BLOCK_SEGMENT = 1, /* texts: begins a segment, which can be read without those before it */
 	BLOCK_ROWS,        /* names of the probe table's functions, in its order */
@@ -28,11 +34,10 @@ enum block_type {
 
 enum block_codec {
 	BLOCK_PLAIN,
-	BLOCK_ZSTD, /* one frame or several, one after the other */
-	BLOCK_CODECS_COUNT,
+	BLOCK_ZSTD, /* frames, one after the other; skippable ones say nothing */
 };
 
-/* All numbers are little-endian. */
+/* All numbers are little-endian. This header and what its checksum is over stay in all versions. */
 struct block_header {
 	char magic[4]; /* "MSCP" */
 	uint8_t major;
@@ -68,16 +73,19 @@ const void *block_encode(struct block_coder *coder, struct block_header *header,
 enum block_check {
 	BLOCK_OK,
 	BLOCK_NONE,      /* no header of a block */
-	BLOCK_TOO_NEW,   /* of a major version that is not known */
+	BLOCK_TOO_NEW,   /* whole, but of a newer major version */
 	BLOCK_CUT_SHORT, /* more is to follow than there is */
-	BLOCK_DAMAGED,   /* the checksum is another one */
+	BLOCK_DAMAGED,   /* impossible sizes, or the checksum is another one */
 };
 
 /*
  * Whether a block begins at `data`; if so, it takes sizeof(struct block_header) + stored_bytes of the
- * `length` bytes there. `*header` is set in any case but BLOCK_NONE.
+ * `length` bytes there. `*header` is set in any case but BLOCK_NONE; zeroed if it is cut short itself.
  */
 enum block_check block_check(const void *data, size_t length, struct block_header *header);
+
+/* The same by the looks of the header alone, which may be anybody's: BLOCK_OK says little. */
+enum block_check block_peek(const void *data, size_t length, struct block_header *header);
 
 /*
  * The payload of a block that was checked: header->raw_bytes long, valid until the next call; NULL

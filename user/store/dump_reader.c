@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "store/dump_index.h"
 
 #define WHOLE_BLOCK (sizeof(struct block_header) + BLOCK_MAX_BYTES)
 #define WINDOW_BYTES (4 * WHOLE_BLOCK)
@@ -125,108 +126,251 @@ static const uint8_t *here(const struct dump_reader *reader)
 	return reader->window + (reader->offset - reader->window_offset);
 }
 
-static int fill(struct dump_reader *reader)
+/* Reads on until `wanted` bytes are in the window, or all that there are. */
+static int fill(struct dump_reader *reader, size_t wanted)
 {
-	size_t kept = available(reader), wanted;
+	size_t kept = available(reader);
+	ssize_t length;
+	int err;
 
 	memmove(reader->buffer, here(reader), kept);
 	reader->window_offset = reader->offset;
 	reader->window_bytes = kept;
-	wanted = WINDOW_BYTES - kept;
-	if (wanted > reader->size - reader->offset - kept)
-		wanted = reader->size - reader->offset - kept;
-	while (wanted) {
-		ssize_t length = pread(reader->fd, reader->buffer + reader->window_bytes, wanted,
-				       reader->window_offset + reader->window_bytes);
-
+	if (wanted > reader->size - reader->offset)
+		wanted = reader->size - reader->offset;
+	while (reader->window_bytes < wanted) {
+		length = pread(reader->fd, reader->buffer + reader->window_bytes,
+			       wanted - reader->window_bytes,
+			       (off_t)(reader->window_offset + reader->window_bytes));
 		if (length < 0 && errno == EINTR)
 			continue;
 		if (length < 0) {
-			log_error("%s: cannot read: %s", reader->name, strerror(errno));
-			return -errno;
+			err = -errno;
+			log_error("%s: cannot read: %s", reader->name, strerror(-err));
+			return err;
 		}
 		if (!length) { /* it has become shorter */
 			reader->size = reader->window_offset + reader->window_bytes;
 			return 0;
 		}
 		reader->window_bytes += length;
-		wanted -= length;
 	}
 	return 0;
 }
 
-/* Sees to it that a whole block is in the window, or all that there is. */
-static int look(struct dump_reader *reader)
+/* Sees to it that so much is in the window, or all that there is. */
+static int look(struct dump_reader *reader, size_t wanted)
 {
 	size_t left = available(reader);
 
-	if (left >= WHOLE_BLOCK || reader->offset + left >= reader->size)
+	if (left >= wanted || reader->offset + left >= reader->size)
 		return 0;
-	return fill(reader);
+	return fill(reader, wanted < WHOLE_BLOCK ? wanted : WINDOW_BYTES);
 }
 
-static int take(struct dump_reader *reader, struct dump_item *item)
+static void go_to(struct dump_reader *reader, uint64_t offset)
 {
-	item->raw = block_decode(reader->coder, &item->header,
-				 here(reader) + sizeof(struct block_header));
+	reader->offset = offset;
+	if (offset >= reader->window_offset &&
+	    offset - reader->window_offset <= reader->window_bytes)
+		return;
+	reader->window_offset = offset;
+	reader->window_bytes = 0;
+}
+
+static void take(struct dump_reader *reader, struct dump_item *item)
+{
+	item->stored = here(reader) + sizeof(struct block_header);
+	item->raw = block_decode(reader->coder, &item->header, item->stored);
 	item->kind = item->raw ? DUMP_BLOCK : DUMP_DAMAGE;
 	item->bytes = sizeof(struct block_header) + item->header.stored_bytes;
 	reader->offset += item->bytes;
-	return 0;
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+/*
+ * What looks like a block costs a checksum over all that it claims to be. In a file that only was
+ * damaged those bytes are then skipped, or most of them; one that was made up can claim a large
+ * block every few bytes. So only so much is looked at for each byte that is skipped.
+ */
+#define LOOKS_PER_BYTE 8
+
+struct search {
+	uint64_t begun;  /* where */
+	uint64_t looked; /* bytes */
+};
+
+static bool is_block(const struct dump_reader *reader, struct search *search)
+{
+	const uint64_t allowed =
+		4 * WHOLE_BLOCK + (reader->offset - search->begun) * LOOKS_PER_BYTE;
+	struct block_header header;
+	enum block_check check = block_peek(here(reader), available(reader), &header);
+
+	if (check != BLOCK_OK || search->looked + header.stored_bytes > allowed)
+		return false;
+	search->looked += header.stored_bytes;
+	check = block_check(here(reader), available(reader), &header);
+	return check == BLOCK_OK || check == BLOCK_TOO_NEW;
 }
 
 /* Goes on to where the next block begins that is whole, or to the end. */
 static int skip_damage(struct dump_reader *reader)
 {
-	struct block_header header;
+	struct search search = { .begun = reader->offset };
 	const uint8_t *found;
 	size_t left;
 	int err;
 
 	for (;;) {
 		reader->offset++;
-		err = look(reader);
+		err = look(reader, WHOLE_BLOCK);
 		left = available(reader);
 		if (err || !left)
 			return err;
 		found = memchr(here(reader), 'M', left);
-		reader->offset += found ? (size_t)(found - here(reader)) : left;
-		if (!found) {
-			reader->offset--;
+		reader->offset += found ? (size_t)(found - here(reader)) : left - 1;
+		if (!found)
 			continue;
-		}
-		err = look(reader);
-		if (err)
+		err = look(reader, WHOLE_BLOCK);
+		if (err || is_block(reader, &search))
 			return err;
-		switch (block_check(here(reader), available(reader), &header)) {
-		case BLOCK_OK:
-			return 0;
-		case BLOCK_TOO_NEW:
-		case BLOCK_NONE:
-		case BLOCK_CUT_SHORT:
-		case BLOCK_DAMAGED:
-			break;
-		}
 	}
 }
 
 int dump_reader_next(struct dump_reader *reader, struct dump_item *item)
 {
 	enum block_check check;
-	int err = look(reader);
+	int err = look(reader, WHOLE_BLOCK);
 
 	*item = (struct dump_item){ .kind = DUMP_END, .offset = reader->offset };
 	if (err || !available(reader))
 		return err;
 	check = block_check(here(reader), available(reader), &item->header);
-	if (check == BLOCK_OK)
-		return take(reader, item);
+	if (check == BLOCK_OK) {
+		take(reader, item);
+		return 0;
+	}
 	if (check == BLOCK_TOO_NEW) {
 		item->kind = DUMP_TOO_NEW;
+		item->bytes = sizeof(item->header) + item->header.stored_bytes;
+		reader->offset += item->bytes;
 		return 0;
 	}
 	err = skip_damage(reader);
 	item->bytes = reader->offset - item->offset;
 	item->kind = check == BLOCK_CUT_SHORT && !available(reader) ? DUMP_CUT_SHORT : DUMP_DAMAGE;
+	return err;
+}
+
+/* ---- going to a time ------------------------------------------------------------------------- */
+
+/* Whether the index says of a block what its header says. */
+static bool is_segment(struct dump_reader *reader, uint64_t offset,
+		       const struct dump_index_entry *entry)
+{
+	struct block_header header;
+
+	go_to(reader, offset);
+	return !look(reader, WHOLE_BLOCK) &&
+	       block_check(here(reader), available(reader), &header) == BLOCK_OK &&
+	       header.type == BLOCK_SEGMENT && header.sequence == entry->sequence &&
+	       header.first_ts_ns == entry->first_ts_ns;
+}
+
+/* Goes to the index, the last block. Returns 0, -ENOENT if there is none, or an error of reading. */
+static int find_index(struct dump_reader *reader, struct dump_item *item)
+{
+	const uint8_t *found;
+	int err;
+
+	go_to(reader, reader->size > WHOLE_BLOCK ? reader->size - WHOLE_BLOCK : 0);
+	for (;;) {
+		err = look(reader, WHOLE_BLOCK);
+		if (err)
+			return err;
+		found = memchr(here(reader), 'M', available(reader));
+		if (!found)
+			return -ENOENT;
+		reader->offset += found - here(reader);
+		item->offset = reader->offset;
+		if (block_peek(here(reader), available(reader), &item->header) == BLOCK_OK &&
+		    item->header.type == BLOCK_INDEX &&
+		    item->header.stored_bytes + sizeof(item->header) == available(reader))
+			break;
+		reader->offset++;
+	}
+	if (block_check(here(reader), available(reader), &item->header) != BLOCK_OK)
+		return -ENOENT;
+	take(reader, item);
+	return item->raw ? 0 : -ENOENT;
+}
+
+/* Returns 0, -ENOENT if the index is no help, or an error of reading. */
+static int seek_by_index(struct dump_reader *reader, uint64_t ts_ns, uint64_t *offset)
+{
+	struct dump_index_entry entry, best = { 0 };
+	struct dump_item item = { 0 };
+	int err = find_index(reader, &item);
+	size_t i, count;
+
+	if (err)
+		return err;
+	count = item.header.raw_bytes / sizeof(entry);
+	for (i = 0; i < count; i++) {
+		memcpy(&entry, item.raw + i * sizeof(entry), sizeof(entry));
+		/* All of the file and nothing else must be in it. */
+		if (entry.back_bytes > item.offset || (!i && entry.back_bytes != item.offset))
+			return -ENOENT;
+		if (!i || entry.first_ts_ns <= ts_ns)
+			best = entry;
+	}
+	*offset = item.offset - best.back_bytes;
+	return count && is_segment(reader, *offset, &best) ? 0 : -ENOENT;
+}
+
+/* Only looks at headers, so that little of the file has to be read. */
+static int seek_by_headers(struct dump_reader *reader, uint64_t ts_ns, uint64_t *offset)
+{
+	struct block_header header;
+	uint64_t recording = 0, next;
+	enum block_check check;
+	int err = 0;
+
+	*offset = 0;
+	go_to(reader, 0);
+	while (!err && reader->offset < reader->size) {
+		err = look(reader, sizeof(header));
+		if (err || available(reader) < sizeof(header))
+			return err;
+		/* Its payload may be in the window or not. */
+		check = block_peek(here(reader), WHOLE_BLOCK, &header);
+		next = reader->offset + sizeof(header) + header.stored_bytes;
+		if (check != BLOCK_OK || next > reader->size) {
+			err = skip_damage(reader);
+			continue;
+		}
+		if (recording && header.recording != recording) {
+			*offset = 0;
+			return 0;
+		}
+		recording = header.recording;
+		if (header.type == BLOCK_SEGMENT && header.first_ts_ns <= ts_ns)
+			*offset = reader->offset;
+		go_to(reader, next);
+	}
+	return err;
+}
+
+int dump_reader_seek(struct dump_reader *reader, uint64_t ts_ns)
+{
+	uint64_t offset = 0;
+	int err = seek_by_index(reader, ts_ns, &offset);
+
+	if (err == -ENOENT)
+		err = seek_by_headers(reader, ts_ns, &offset);
+	if (!err)
+		go_to(reader, offset);
 	return err;
 }

@@ -16,7 +16,7 @@ enum dump_kind {
 	DUMP_BLOCK,
 	DUMP_DAMAGE,    /* bytes that are no whole block, with more after them */
 	DUMP_CUT_SHORT, /* the last block is not whole: whoever wrote it was interrupted */
-	DUMP_TOO_NEW,   /* a major version that is not known; nothing follows */
+	DUMP_TOO_NEW,   /* a block of a newer major version, which this program cannot read */
 	DUMP_END,
 };
 
@@ -26,7 +26,9 @@ struct dump_item {
 	uint64_t offset;            /* where it begins */
 	uint64_t bytes;             /* that it takes */
 	struct block_header header; /* of a block, and of one that is too new */
-	const uint8_t *raw;         /* of a block: header.raw_bytes, valid until the next call */
+	/* Of a block, valid until the next call: header.raw_bytes, and header.stored_bytes. */
+	const uint8_t *raw;
+	const uint8_t *stored; /* as it is in the file */
 };
 
 struct dump_reader;
@@ -42,6 +44,13 @@ struct dump_reader *dump_reader_of(const void *bytes, size_t length);
 
 /* Returns 0, or -errno (logged) if the file cannot be read. */
 int dump_reader_next(struct dump_reader *reader, struct dump_item *item);
+
+/*
+ * Goes on with the last segment that begins no later than that time (CLOCK_MONOTONIC), or with the
+ * file's beginning if there is none, or if the file has several recordings. It is found by the index
+ * if there is one and it is right, or else by the blocks' headers. Returns as dump_reader_next().
+ */
+int dump_reader_seek(struct dump_reader *reader, uint64_t ts_ns);
 
 /* Of the file, bytes. It may grow while it is read; what is added then is not looked at. */
 uint64_t dump_reader_size(const struct dump_reader *reader);

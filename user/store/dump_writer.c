@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/anchor.h"
+#include "store/dump_index.h"
 #include "store/pack.h"
 
 struct dump_writer {
@@ -15,6 +16,7 @@ struct dump_writer {
 	uint64_t sequence;
 	uint32_t segment;  /* of the open block */
 	uint32_t segments; /* begun so far */
+	struct dump_index index;
 
 	/* The open block, of records. */
 	struct pack_writer pack;
@@ -44,6 +46,7 @@ void dump_writer_free(struct dump_writer *writer)
 	if (!writer)
 		return;
 	block_coder_free(writer->coder);
+	dump_index_fini(&writer->index);
 	free(writer);
 }
 
@@ -75,6 +78,8 @@ static int write_block(struct dump_writer *writer, enum block_type type, const v
 		writer->counts.unwritten_records += type == BLOCK_EVENTS ? header.records : 0;
 		return err;
 	}
+	if (type == BLOCK_SEGMENT)
+		dump_index_add(&writer->index, writer->counts.bytes, &header);
 	writer->counts.bytes += sizeof(header) + header.stored_bytes;
 	writer->counts.segment_bytes += sizeof(header) + header.stored_bytes;
 	return 0;
@@ -183,10 +188,23 @@ int dump_writer_segment(struct dump_writer *writer, const struct state *state, u
 	return err ? err : flush_err;
 }
 
+/* An index of nothing would only take room. */
+static int write_index(struct dump_writer *writer, uint64_t now_ns)
+{
+	struct block_header header = { 0 };
+	const void *raw = dump_index_payload(&writer->index, writer->counts.bytes, &header);
+	const size_t bytes = header.raw_bytes;
+
+	return bytes ? write_block(writer, header.type, raw, &bytes, 1, now_ns) : 0;
+}
+
 int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns)
 {
-	int err = dump_writer_flush(writer, now_ns), end_err;
+	int err = dump_writer_flush(writer, now_ns), end_err, index_err;
 
 	end_err = write_texts(writer, BLOCK_END, texts, now_ns);
-	return err ? err : end_err;
+	index_err = write_index(writer, now_ns);
+	if (!err)
+		err = end_err;
+	return err ? err : index_err;
 }

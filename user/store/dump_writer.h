@@ -48,7 +48,7 @@ int dump_writer_add(struct dump_writer *writer, const void *record);
 /* Hands on what has been added since. Returns 0 or an error of write(). */
 int dump_writer_flush(struct dump_writer *writer, uint64_t now_ns);
 
-/* The last block but the index. Returns 0 or an error of write(). */
+/* The last block and the index. Nothing may be added after it. Returns 0 or an error of write(). */
 int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns);
 
 /* Records added, and bytes handed on (headers included), in this segment and in all. */

@@ -10,6 +10,7 @@
 #include "store/texts.h"
 
 #define ROWS_MAX 4096
+#define RECORDS_PER_CHECK 4096 /* of the memory that the state takes */
 
 struct replay {
 	struct pipeline *pipeline;
@@ -26,8 +27,10 @@ struct replay {
 	struct anchor anchor;
 	struct state loaded;
 
-	/* A record, aligned. */
-	uint64_t record[(ANCHOR_MAX + sizeof(struct ms_name) + 7) / 8];
+	uint64_t bytes; /* of the blocks so far */
+
+	/* A record, aligned; those of newer versions may be as long as their size can say. */
+	uint64_t record[(UINT16_MAX + 7) / 8];
 };
 
 struct replay *replay_new(struct pipeline *pipeline)
@@ -66,7 +69,7 @@ const char *replay_end_text(const struct replay *replay, const char *name)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int take_rows(struct replay *replay, const struct dump_item *item)
+static void take_rows(struct replay *replay, const struct dump_item *item)
 {
 	const char *at = (const char *)item->raw, *const end = at + item->header.raw_bytes;
 	bool is_symbol = false;
@@ -78,11 +81,11 @@ static int take_rows(struct replay *replay, const struct dump_item *item)
 		is_symbol = !is_symbol;
 		if (is_symbol)
 			continue; /* the layer comes first */
+		if (replay->rows_count == ROWS_MAX)
+			break;
 		row = probe_find(at);
-		if (replay->rows_count < ROWS_MAX)
-			replay->rows[replay->rows_count++] = row < 0 ? MS_NO_ROW : row;
+		replay->rows[replay->rows_count++] = row < 0 ? MS_NO_ROW : row;
 	}
-	return 0;
 }
 
 /* Returns whether this program has it. */
@@ -99,7 +102,21 @@ static bool translate_call(struct replay *replay, struct ms_call *call)
 	return translate(replay, &call->row);
 }
 
-/* Returns whether the record can be understood. */
+/* Whether the record is as long as what it is said to be: what is known of it can be looked at. */
+static bool is_whole(const void *record, size_t length)
+{
+	const struct ms_event *event = record;
+
+	switch (event->type) {
+	case MS_ANCHOR_FAILURE:
+		return length >= sizeof(struct ms_anchor_failure);
+	case MS_ANCHOR_ALLOCATION:
+		return length >= sizeof(struct ms_anchor_allocation);
+	}
+	return length >= event_size(event->type);
+}
+
+/* Returns whether the functions that the record is about are known. */
 static bool translate_record(struct replay *replay, void *record)
 {
 	struct ms_event *event = record;
@@ -153,7 +170,8 @@ static int load(struct replay *replay, size_t length)
 	err = anchor_load(&replay->anchor, replay->record, length);
 	if (err == -ENOMEM)
 		return err;
-	if (err) {
+	replay->account.unknown_records += err > 0;
+	if (err < 0) {
 		replay->account.refused++;
 		anchor_end(replay);
 	} else if (replay->anchor.complete) {
@@ -162,41 +180,86 @@ static int load(struct replay *replay, size_t length)
 	return 0;
 }
 
-static int feed(struct replay *replay, size_t length)
+static int feed(struct replay *replay)
 {
-	if (!replay->begun)
+	struct ms_event *event = (struct ms_event *)replay->record;
+	const size_t known = event_size(event->type);
+
+	if (!known) {
+		replay->account.unknown_records++;
 		return 0;
+	}
+	if (!replay->begun) {
+		replay->account.unanchored++;
+		return 0;
+	}
+	/* What a newer version says more, it says at the end. */
+	if (event->size > known && event->type != MS_TYPE_NAME)
+		event->size = known;
 	replay->account.events++;
-	return pipeline_feed(replay->pipeline, replay->record, length);
+	return pipeline_feed(replay->pipeline, replay->record, event->size);
+}
+
+static int take_record(struct replay *replay, bool anchor, size_t length)
+{
+	/* The block that says which functions are meant is missing. */
+	if (!replay->rows_count) {
+		replay->account.unanchored += !anchor;
+		return 0;
+	}
+	if (!is_whole(replay->record, length)) {
+		replay->account.refused++;
+		return 0;
+	}
+	if (!translate_record(replay, replay->record)) {
+		replay->account.unknown_calls++;
+		return 0;
+	}
+	return anchor ? load(replay, length) : feed(replay);
+}
+
+static int check_memory(const struct replay *replay)
+{
+	uint64_t bytes = state_bytes(&replay->pipeline->state) + state_bytes(&replay->loaded);
+
+	return bytes <= REPLAY_BYTES + REPLAY_BYTES_PER_BYTE * replay->bytes ? 0 : -E2BIG;
 }
 
 static int take_records(struct replay *replay, const struct dump_item *item)
 {
 	const bool anchor = item->header.type == BLOCK_ANCHOR;
 	bool whole = pack_open(&replay->pack, item->raw, item->header.raw_bytes);
+	uint32_t count = 0;
 	size_t length;
 	int err = 0;
 
 	while (!err && whole &&
 	       (length = pack_read(&replay->pack, replay->record, sizeof(replay->record)))) {
-		if (!translate_record(replay, replay->record))
-			replay->account.unknown_calls++;
-		else
-			err = anchor ? load(replay, length) : feed(replay, length);
+		err = take_record(replay, anchor, length);
+		if (!err && ++count % RECORDS_PER_CHECK == 0)
+			err = check_memory(replay);
 	}
-	if (!err && (!whole || !pack_done(&replay->pack)))
+	/* More than the header says, or less. */
+	if (!err && (!whole || !pack_done(&replay->pack) || count != item->header.records))
 		replay->account.refused++;
-	return err;
+	return err ? err : check_memory(replay);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+static int keep(struct string *texts, const struct dump_item *item)
+{
+	string_clear(texts);
+	string_append(texts, (const char *)item->raw, item->header.raw_bytes);
+	return texts->failed ? -ENOMEM : 0;
+}
+
 static int begin_segment(struct replay *replay, const struct dump_item *item)
 {
-	string_clear(&replay->description);
-	string_append(&replay->description, (const char *)item->raw, item->header.raw_bytes);
-	if (replay->description.failed)
-		return -ENOMEM;
+	int err = keep(&replay->description, item);
+
+	if (err)
+		return err;
 	replay->account.segments++;
 	anchor_end(replay);
 	/* Without a gap, the anchor only says what is known already. */
@@ -207,52 +270,82 @@ static int begin_segment(struct replay *replay, const struct dump_item *item)
 	return replay->pipeline->state.usage ? state_follow_usage(&replay->loaded) : 0;
 }
 
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+
+	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
 static void note_gap(struct replay *replay, const struct block_header *header)
 {
 	struct replay_account *account = &replay->account;
 
 	replay->gap = true;
 	anchor_end(replay);
-	account->missing_blocks += header->sequence - replay->next_sequence;
+	account->missing_blocks =
+		sum(account->missing_blocks, header->sequence - replay->next_sequence);
 	if (header->first_ts_ns <= account->last_ts_ns)
 		return;
 	if (!account->first_missing_ts_ns)
 		account->first_missing_ts_ns = account->last_ts_ns;
-	account->missing_ns += header->first_ts_ns - account->last_ts_ns;
+	account->missing_ns = sum(account->missing_ns, header->first_ts_ns - account->last_ts_ns);
 }
 
-static void take_header(struct replay *replay, const struct block_header *header)
+/* What is known is of another run, perhaps on another machine. */
+static void begin_recording(struct replay *replay, const struct block_header *header)
 {
 	struct replay_account *account = &replay->account;
 
-	if (account->blocks && header->sequence > replay->next_sequence)
-		note_gap(replay, header);
-	if (!account->blocks) {
-		account->recording = header->recording;
-		account->first_ts_ns = header->first_ts_ns;
-	}
-	replay->next_sequence = header->sequence + 1;
+	account->recordings++;
+	account->recording = header->recording;
+	account->first_ts_ns = header->first_ts_ns;
+	account->last_ts_ns = 0;
+	account->has_end = false;
+	replay->next_sequence = header->sequence;
+	replay->begun = replay->gap = false;
+	replay->rows_count = 0;
+	anchor_end(replay);
+	string_clear(&replay->end);
+}
+
+/* Returns whether the block is one that comes next. */
+static bool take_header(struct replay *replay, const struct block_header *header)
+{
+	struct replay_account *account = &replay->account;
+
+	replay->bytes += sizeof(*header) + header->stored_bytes;
 	account->blocks++;
+	if (!account->recordings || header->recording != account->recording)
+		begin_recording(replay, header);
+	if (header->sequence < replay->next_sequence) {
+		account->repeated_blocks++;
+		return false;
+	}
+	if (header->sequence > replay->next_sequence)
+		note_gap(replay, header);
+	replay->next_sequence = sum(header->sequence, 1);
 	if (header->last_ts_ns > account->last_ts_ns)
 		account->last_ts_ns = header->last_ts_ns;
+	return true;
 }
 
 static int take_block(struct replay *replay, const struct dump_item *item)
 {
-	take_header(replay, &item->header);
+	if (!take_header(replay, &item->header))
+		return 0;
 	switch (item->header.type) {
 	case BLOCK_SEGMENT:
 		return begin_segment(replay, item);
 	case BLOCK_ROWS:
-		return take_rows(replay, item);
+		take_rows(replay, item);
+		return 0;
 	case BLOCK_ANCHOR:
 	case BLOCK_EVENTS:
 		return take_records(replay, item);
 	case BLOCK_END:
-		string_clear(&replay->end);
-		string_append(&replay->end, (const char *)item->raw, item->header.raw_bytes);
 		replay->account.has_end = true;
-		return replay->end.failed ? -ENOMEM : 0;
+		return keep(&replay->end, item);
 	case BLOCK_INDEX:
 		return 0;
 	}
@@ -273,6 +366,8 @@ int replay_item(struct replay *replay, const struct dump_item *item)
 		replay->account.damaged_bytes += item->bytes;
 		break;
 	case DUMP_TOO_NEW:
+		replay->account.newer_blocks++;
+		break;
 	case DUMP_END:
 		break;
 	}

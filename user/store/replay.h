@@ -23,15 +23,23 @@ struct replay_account {
 
 	uint64_t damaged_bytes;
 	uint64_t damaged_places;
-	uint64_t missing_blocks;                  /* by their numbers */
+	uint64_t missing_blocks;  /* by their numbers */
+	uint64_t repeated_blocks; /* by their numbers: not looked at again */
+	uint64_t newer_blocks;    /* that this program cannot read: of a newer major version */
+	uint64_t recordings;      /* one after the other; what is said below is said of the last */
 	uint64_t first_missing_ts_ns, missing_ns; /* when; how long in all */
 	uint64_t anchors_used;
-	uint64_t unknown_blocks; /* of types that this version does not know */
-	uint64_t unknown_calls;  /* of functions that it does not know */
-	uint64_t refused;        /* records of anchors and blocks that were not in order */
-	bool cut_short;          /* the last block is not whole */
-	bool has_end;            /* the recording was ended properly */
+	uint64_t unanchored;      /* records before the first whole anchor: not fed */
+	uint64_t unknown_blocks;  /* of types that this version does not know */
+	uint64_t unknown_records; /* likewise, and those in anchors about unknown things */
+	uint64_t unknown_calls;   /* of functions that it does not know */
+	uint64_t refused;         /* records of anchors and blocks that were not in order */
+	bool cut_short;           /* the last block is not whole */
+	bool has_end;             /* the recording was ended properly */
 };
+
+#define REPLAY_BYTES (256ull << 20)
+#define REPLAY_BYTES_PER_BYTE 256
 
 struct replay;
 
@@ -40,7 +48,9 @@ struct replay *replay_new(struct pipeline *pipeline);
 void replay_free(struct replay *replay);
 
 /*
- * Takes what the reader gave, in its order. Returns 0, -ENOMEM, or an error of the pipeline's sinks.
+ * Takes what the reader gave, in its order. Returns 0, -ENOMEM, an error of the pipeline's sinks, or
+ * -E2BIG if the state takes more memory than that of any real recording of that length could:
+ * REPLAY_BYTES, and REPLAY_BYTES_PER_BYTE for each byte of the blocks so far.
  */
 int replay_item(struct replay *replay, const struct dump_item *item);
 

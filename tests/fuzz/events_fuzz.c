@@ -18,14 +18,15 @@ enum watch {
 
 struct tally {
 	struct sink sink;
-	uint64_t calls;
+	uint64_t calls, records;
 };
 
 static int count(struct sink *sink, const struct event *event, const struct change *change)
 {
 	fuzz_check(change->process && (event->call || event->process));
 	fuzz_check(!change->has_allocation || change->allocation.space < MS_SPACES_COUNT);
-	((struct tally *)sink)->calls += event->call != NULL;
+	((struct tally *)sink)->calls += event->call ? event->count : 0;
+	((struct tally *)sink)->records++;
 	return 0;
 }
 
@@ -43,7 +44,7 @@ static void check_account(const struct pipeline *pipeline, const struct tally *t
 		for (op = 0; op < MS_OPS_COUNT; op++)
 			counted += pipeline->state.processes[i]->calls[op];
 	fuzz_check(calls == counted);
-	fuzz_check(calls + pipeline->refused <= records);
+	fuzz_check(tally->records + pipeline->refused <= records);
 	invariants_check(&pipeline->state);
 }
 
@@ -51,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct tally tally = { .sink = { .event = count } };
 	struct sink *sink = &tally.sink;
-	struct pipeline pipeline = { .sinks = &sink, .sinks_count = 1 };
+	struct pipeline pipeline = { .sinks = &sink, .sinks_count = 1, .shows_sums = true };
 	struct steps steps = { bytes + 1, size ? size - 1 : 0, 1000 };
 	uint64_t records = 0;
 

@@ -12,8 +12,12 @@ union step_record {
 	struct ms_free free;
 	struct ms_name name;
 	struct ms_process process;
+	struct ms_calls calls;
+	struct ms_account account;
 	uint8_t bytes[sizeof(struct ms_name) + 256];
 };
+
+_Static_assert(sizeof(union step_record) <= STEPS_RECORD_MAX, "as promised");
 
 /* The order and meaning of these are what the committed inputs are made of. */
 struct step {
@@ -40,6 +44,8 @@ enum kind {
 	KIND_ALIAS,
 	KIND_PROCESS,
 	KIND_BYTES,
+	KIND_CALLS,
+	KIND_ACCOUNT,
 	KINDS_COUNT,
 };
 
@@ -172,6 +178,29 @@ static void make_process(const struct steps *steps, const struct step *step,
 	memcpy(record->process.comm, &step->addr, 8);
 }
 
+/* Counted calls have neither thread nor place. */
+static void make_calls(const struct steps *steps, const struct step *step,
+		       union step_record *record)
+{
+	static const int ops[] = { MS_OP_LAUNCH, MS_OP_COPY, MS_OP_MEMSET, MS_OP_SYNC };
+
+	make_call(steps, step, ops[step->stream % 4], record);
+	memset(record->bytes + sizeof(record->call), 0,
+	       sizeof(record->calls) - sizeof(record->call));
+	record->event.type = MS_TYPE_CALLS;
+	record->event.size = sizeof(record->calls);
+	record->calls.count = step->context;
+}
+
+static void make_account(const struct steps *steps, const struct step *step,
+			 union step_record *record)
+{
+	make_event(steps, step, record, MS_TYPE_ACCOUNT, sizeof(record->account));
+	record->account.op = step->flags % (MS_ACCOUNT_PROCESS + 2);
+	record->account.seen = value_of(step->size);
+	record->account.lost = value_of(step->addr);
+}
+
 static size_t make_bytes(struct steps *steps, const struct step *step, union step_record *record)
 {
 	size_t length = step->size < steps->size ? step->size : steps->size;
@@ -238,6 +267,12 @@ static bool next(struct steps *steps, union step_record *record, size_t *length)
 	case KIND_PROCESS:
 		make_process(steps, &step, record);
 		break;
+	case KIND_CALLS:
+		make_calls(steps, &step, record);
+		break;
+	case KIND_ACCOUNT:
+		make_account(steps, &step, record);
+		break;
 	case KIND_BYTES:
 		*length = make_bytes(steps, &step, record);
 		return true;
@@ -246,19 +281,27 @@ static bool next(struct steps *steps, union step_record *record, size_t *length)
 	return true;
 }
 
-bool steps_feed(struct steps *steps, struct pipeline *pipeline)
+void *steps_next(struct steps *steps, size_t *length)
 {
 	union step_record record;
-	size_t length;
 	void *exact;
 
-	if (!next(steps, &record, &length))
-		return false;
-	/* As long as it says and no longer: reading behind it is a finding. */
-	exact = malloc(length ? length : 1);
+	if (!next(steps, &record, length))
+		return NULL;
+	exact = malloc(*length ? *length : 1);
 	fuzz_check(exact);
-	memcpy(exact, &record, length);
-	fuzz_check(!pipeline_feed(pipeline, exact, length));
-	free(exact);
+	memcpy(exact, &record, *length);
+	return exact;
+}
+
+bool steps_feed(struct steps *steps, struct pipeline *pipeline)
+{
+	size_t length;
+	void *record = steps_next(steps, &length);
+
+	if (!record)
+		return false;
+	fuzz_check(!pipeline_feed(pipeline, record, length));
+	free(record);
 	return true;
 }

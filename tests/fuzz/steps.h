@@ -20,6 +20,15 @@ struct steps {
 	uint64_t now_ns;
 };
 
+/* The most that a step makes: a name. */
+#define STEPS_RECORD_MAX 1024
+
+/*
+ * The next record, as long as it is and no longer: reading behind it is a finding. The caller frees
+ * it. NULL at the end of the input.
+ */
+void *steps_next(struct steps *steps, size_t *length);
+
 /* Feeds the next record; returns false at the end of the input. Aborts if the pipeline fails. */
 bool steps_feed(struct steps *steps, struct pipeline *pipeline);
 

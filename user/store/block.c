@@ -25,7 +25,7 @@ struct block_coder {
 
 struct block_coder *block_coder_new(void)
 {
-	struct block_coder *coder = calloc(1, sizeof(*coder));
+	struct block_coder *coder = malloc(sizeof(*coder));
 
 	if (!coder)
 		return NULL;

@@ -69,6 +69,14 @@ const char *replay_end_text(const struct replay *replay, const char *name)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Of most dumps the table is this program's own. */
+static int row_of(const char *symbol, size_t place)
+{
+	if (place < probe_count() && !strcmp(symbol, probe_at(place)->symbol))
+		return (int)place;
+	return probe_find(symbol);
+}
+
 static void take_rows(struct replay *replay, const struct dump_item *item)
 {
 	const char *at = (const char *)item->raw, *const end = at + item->header.raw_bytes;
@@ -83,7 +91,7 @@ static void take_rows(struct replay *replay, const struct dump_item *item)
 			continue; /* the layer comes first */
 		if (replay->rows_count == ROWS_MAX)
 			break;
-		row = probe_find(at);
+		row = row_of(at, replay->rows_count);
 		replay->rows[replay->rows_count++] = row < 0 ? MS_NO_ROW : row;
 	}
 }

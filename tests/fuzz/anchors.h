@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records of anchors for the fuzzer: each 24 bytes of input become one, with few processes, handles
+ * and numbers, so that they refer to one another, and with any of them wrong. States are compared
+ * by what anchors say of them.
+ */
+#ifndef MEMSCOPE_TESTS_ANCHORS_H
+#define MEMSCOPE_TESTS_ANCHORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/anchor.h"
+
+#define ANCHORS_STEP_BYTES 24
+
+/* Room for the longest. */
+union anchors_record {
+	struct ms_event event;
+	struct ms_anchor_allocation allocation;
+	struct ms_anchor_failure failure;
+	struct ms_anchor_process process;
+	uint64_t words[40];
+};
+
+void anchors_make(const uint8_t bytes[ANCHORS_STEP_BYTES], union anchors_record *record);
+
+/* Equal for equal states, in whatever order they are in memory. */
+uint64_t anchors_hash(const struct state *state);
+
+/* What is saved of the state can be loaded, and is the same. */
+void anchors_check(const struct state *state);
+
+#endif /* MEMSCOPE_TESTS_ANCHORS_H */

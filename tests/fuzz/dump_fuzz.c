@@ -63,9 +63,7 @@ struct script {
 	struct block_header next; /* of the next block: its number, recording, version */
 	uint64_t events;          /* in blocks; as the live pipeline was fed */
 
-	struct pack pack;
-	uint8_t payload[PAYLOAD_MAX];
-	size_t payload_length;
+	struct pack_writer pack;
 	uint32_t records;
 };
 
@@ -127,7 +125,7 @@ static void put_block(struct script *script, uint8_t type, const void *raw, size
 	header.first_ts_ns = header.last_ts_ns;
 	header.last_ts_ns = script->steps.now_ns;
 	if ((script->options & OPTION_COMPRESS) == OPTION_COMPRESS)
-		stored = block_encode(coder, &header, raw, length);
+		stored = block_encode(coder, &header, raw, &length, 1);
 	else
 		stored = encode_plain(&header, raw, length);
 	if (type == BLOCK_SEGMENT)
@@ -140,19 +138,22 @@ static void put_block(struct script *script, uint8_t type, const void *raw, size
 
 static void put_records(struct script *script, uint8_t type)
 {
-	put_block(script, type, script->payload, script->payload_length, script->records);
-	memset(&script->pack, 0, sizeof(script->pack));
-	script->payload_length = script->records = 0;
+	static uint8_t payload[BLOCK_MAX_BYTES];
+	size_t parts[PACK_STREAMS];
+
+	pack_end(&script->pack, payload, parts);
+	put_block(script, type, payload, script->pack.bytes, script->records);
+	pack_begin(&script->pack);
+	script->records = 0;
 }
 
 static void pack(struct script *script, uint8_t type, const void *record)
 {
 	const struct ms_event *event = record;
 
-	if (script->payload_length + PACK_MAX(event->size) > PAYLOAD_MAX)
+	if (script->pack.bytes + PACK_MAX(event->size) > PAYLOAD_MAX)
 		put_records(script, type);
-	script->payload_length +=
-		pack_record(&script->pack, record, script->payload + script->payload_length);
+	pack_add(&script->pack, record);
 	script->records++;
 }
 
@@ -391,7 +392,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	script.live = (struct pipeline){ .filter = { .ops = ~0u } };
 	script.options = bytes[0];
 	script.dump = dump;
-	script.length = script.payload_length = script.records = script.events = 0;
+	script.length = script.records = script.events = 0;
+	pack_begin(&script.pack);
 	script.next = (struct block_header){ .major = BLOCK_MAJOR, .recording = 1 };
 	do_segment(&script);
 	while (script.steps.size && script.length < DUMP_MAX / 2)

@@ -19,6 +19,7 @@
 
 #include "base/memory.h"
 #include "elf_image.h"
+#include "dumps.h"
 #include "output/json.h"
 #include "output/text.h"
 #include "symbols/elf_dynamic.h"
@@ -396,6 +397,132 @@ static void test_json(void **state)
 	with_each_failure(render_json);
 }
 
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+static struct dump recorded; /* of the example, without a failure */
+
+/* Returns the first error; what was written is whole in any case. */
+static int record_example(struct dump *dump, long nth)
+{
+	const struct dump_writer_options options = { .recording = 1,
+						     .write = dump_write_block,
+						     .describe = dump_describe,
+						     .context = dump };
+	struct pipeline live = { 0 };
+	struct texts end = { 0 };
+	struct dump_writer *writer;
+	struct example example;
+	int err = 0, step_err;
+	size_t i;
+
+	example_init(&example);
+	/* The dump is the test's own. */
+	string_append(&dump->bytes, "", 1);
+	string_pad(&dump->bytes, 1 << 20);
+	dump->bytes.length = 0;
+	for (i = 0; i < example.count / 2; i++)
+		pipeline_feed(&live, &example.records[i], example.records[i].event.size);
+	until_failure = nth;
+	writer = dump_writer_new(&options);
+	err = writer ? dump_writer_segment(writer, &live.state, EXAMPLE_SECOND) : -ENOMEM;
+	for (i = example.count / 2; writer && i < example.count; i++) {
+		step_err = dump_writer_add(writer, &example.records[i]);
+		if (!err)
+			err = step_err;
+	}
+	step_err = writer ? dump_writer_end(writer, &end, 2 * EXAMPLE_SECOND) : 0;
+	dump_writer_free(writer);
+	state_fini(&live.state);
+	return err ? err : step_err;
+}
+
+/* Without an error, all is there; with one, what is there is whole. */
+static void check_recorded(const struct dump *dump, int err)
+{
+	struct pipeline pipeline = { 0 };
+	struct replay *replay = dump_read(&pipeline, dump->bytes.bytes, dump->bytes.length);
+	const struct replay_account *account = replay_account(replay);
+	struct example example;
+
+	example_init(&example);
+	assert_int_equal(account->damaged_places + account->refused + pipeline.refused, 0);
+	assert_int_equal(account->missing_blocks, 0);
+	if (!err) {
+		assert_int_equal(account->events, example.count - example.count / 2);
+		assert_true(account->has_end);
+		assert_int_equal(account->anchors_used, 1);
+	} else if (account->blocks) {
+		assert_int_equal(account->events, 0);
+		assert_int_equal(account->unanchored, example.count - example.count / 2);
+	}
+	replay_free(replay);
+	state_fini(&pipeline.state);
+}
+
+static void record_with_failure(long nth)
+{
+	static struct dump dump;
+	long left;
+	int err;
+
+	dump.blocks_count = dump.segments_count = 0;
+	err = record_example(&dump, nth);
+	left = until_failure;
+	until_failure = -1;
+	assert_true(!err || err == -ENOMEM);
+	check_recorded(&dump, err);
+	string_fini(&dump.bytes);
+	until_failure = left;
+}
+
+static void test_writing_recordings(void **state)
+{
+	(void)state;
+	with_each_failure(record_with_failure);
+}
+
+/* An error, or all of it. */
+static void read_with_failure(long nth)
+{
+	struct pipeline pipeline = { 0 };
+	struct dump_reader *reader;
+	struct replay *replay;
+	struct dump_item item = { 0 };
+	struct example example;
+	int err;
+
+	example_init(&example);
+	until_failure = nth;
+	reader = dump_reader_of(recorded.bytes.bytes, recorded.bytes.length);
+	replay = replay_new(&pipeline);
+	err = reader && replay ? 0 : -ENOMEM;
+	while (!err && item.kind != DUMP_END) {
+		err = dump_reader_next(reader, &item);
+		if (!err)
+			err = replay_item(replay, &item);
+	}
+	assert_true(err == 0 || err == -ENOMEM);
+	if (!err) {
+		const struct replay_account *account = replay_account(replay);
+
+		assert_int_equal(account->events, example.count - example.count / 2);
+		assert_int_equal(account->damaged_places + account->refused, 0);
+		assert_non_null(replay_text(replay, "host"));
+	}
+	assert_consistent(&pipeline.state);
+	dump_reader_close(reader);
+	replay_free(replay);
+	state_fini(&pipeline.state);
+}
+
+static void test_reading_recordings(void **state)
+{
+	(void)state;
+	assert_int_equal(record_example(&recorded, -1), 0);
+	with_each_failure(read_with_failure);
+	string_fini(&recorded.bytes);
+}
+
 /* ---- ELF files ------------------------------------------------------------------------------- */
 
 static int count_function(const struct elf_function *function, void *context)
@@ -466,6 +593,8 @@ int main(void)
 		cmocka_unit_test(test_the_state),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_writing_recordings),
+		cmocka_unit_test(test_reading_recordings),
 		cmocka_unit_test(test_elf_symbols),
 		cmocka_unit_test(test_elf_dynamic),
 	};

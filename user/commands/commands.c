@@ -9,6 +9,7 @@ const struct command *const commands[] = {
 	&trace_command,
 	&report_command,
 	&check_command,
+	&verify_command,
 	NULL,
 };
 /* clang-format on */
@@ -21,7 +22,7 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_UNSUPPORTED, "The kernel lacks something that is needed." },
 	{ EXIT_NO_TARGET, "There is no such process, or it ended before it could be attached to." },
 	{ EXIT_LOST, "More events were lost than --max-loss allows." },
-	{ EXIT_CORRUPT, "A file is no dump, or damaged beyond use." },
+	{ EXIT_CORRUPT, "A recording is damaged, not one at all, or of a newer version." },
 	{ EXIT_FINDING, "Something was found that --fail-on asks for." },
 	{ 126, "trace: the command cannot be executed; 127: it cannot be found; otherwise the exit"
 	       " code of trace -- COMMAND is the command's, or 128 plus the number of the signal"

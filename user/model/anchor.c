@@ -469,7 +469,8 @@ static int load_process(struct anchor *anchor, const void *record)
 	process->null_frees = saved->null_frees;
 	process->missed_frees = saved->missed_frees;
 	process->unknown_allocs = saved->unknown_allocs;
-	process->unknown_sizes = saved->unknown_sizes;
+	/* Of one that lives, all are those of its allocations. */
+	process->unknown_sizes = process->exited ? saved->unknown_sizes : 0;
 	process->dropped_nodes = saved->dropped_nodes;
 	process->unclear_ends = saved->unclear_ends;
 	process->part_ts_ns = saved->part_ts_ns;

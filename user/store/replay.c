@@ -205,6 +205,7 @@ static int feed(struct replay *replay)
 	if (event->size > known && event->type != MS_TYPE_NAME)
 		event->size = known;
 	replay->account.events++;
+	replay->account.uncertain += replay->gap;
 	return pipeline_feed(replay->pipeline, replay->record, event->size);
 }
 

@@ -29,6 +29,7 @@ struct replay_account {
 	uint64_t recordings;      /* one after the other; what is said below is said of the last */
 	uint64_t first_missing_ts_ns, missing_ns; /* when; how long in all */
 	uint64_t anchors_used;
+	uint64_t uncertain; /* events after a gap, before the next anchor: the state may be wrong */
 	uint64_t unanchored;      /* records before the first whole anchor: not fed */
 	uint64_t unknown_blocks;  /* of types that this version does not know */
 	uint64_t unknown_records; /* likewise, and those in anchors about unknown things */

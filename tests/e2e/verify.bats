@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The verify command, on the recording that is kept for its format (tests/golden/), whole and not.
+# It needs no root: what needs none must not ask for it.
+
+load helpers
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit 1
+	cp "$ROOT/tests/golden/dump-1.0.mscope" run.mscope
+	chmod 644 run.mscope
+}
+
+# What is to be known of a recording, by a path into its JSON object.
+said() {
+	"$MEMSCOPE" verify --json "$1" 2> /dev/null | jq -r ".dumps[0]$2"
+}
+
+# Turns the byte at an offset into another one.
+damage() {
+	python3 - "$@" << 'END'
+import sys
+path, offset = sys.argv[1], int(sys.argv[2])
+with open(path, "r+b") as file:
+    file.seek(offset)
+    byte = file.read(1)[0]
+    file.seek(offset)
+    file.write(bytes([byte ^ 0x10]))
+END
+}
+
+# Where the n-th block begins, and where the one after it.
+block() {
+	python3 "$ROOT/tests/e2e/dump_reader.py" --blocks "$1" | sed -n "$(($2 + 1))p"
+}
+
+@test "a whole recording" {
+	run -0 --separate-stderr "$MEMSCOPE" verify run.mscope
+	assert_equal "${lines[0]}" "run.mscope: whole"
+	assert_equal "$stderr" ""
+	[[ $output == *"8 segments, "*"78 events"* ]]
+	[[ $output == *"lost        3 events"* ]]
+	[[ $output == *"end         signal"* ]]
+	"$MEMSCOPE" verify --json run.mscope > out.json
+	python3 - "$ROOT/docs/verify.schema.json" out.json << 'END'
+import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+jsonschema.Draft202012Validator(schema).validate(json.load(open(sys.argv[2])))
+END
+}
+
+@test "anybody can verify" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root, to be somebody else"
+	chmod 755 .
+	cp "$MEMSCOPE" ./tool
+	mkdir -m 755 "/tmp/memscope-verify-$$"
+	cp tool run.mscope "/tmp/memscope-verify-$$"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"/tmp/memscope-verify-$$/tool" verify "/tmp/memscope-verify-$$/run.mscope"
+	rm -r "/tmp/memscope-verify-$$"
+	assert_equal "$status" 0
+}
+
+@test "a recording without its end: 0, with a warning" {
+	read -r begin _ < <(block run.mscope 31)
+	head -c "$begin" run.mscope > cut.mscope
+	run -0 --separate-stderr "$MEMSCOPE" verify cut.mscope
+	assert_equal "${lines[0]}" "cut.mscope: cut short"
+	[[ $stderr == *"warning: cut.mscope: whole, but for its end"* ]]
+	assert_equal "$(said cut.mscope .ended)" false
+}
+
+@test "a recording that ends within a block: 7" {
+	head -c 10000 run.mscope > cut.mscope
+	run -7 "$MEMSCOPE" verify cut.mscope
+	assert_equal "${lines[0]}" "cut.mscope: damaged"
+	[[ $output == *"are the beginning of a block, and nothing follows"* ]]
+	assert_equal "$(said cut.mscope '.damages[0].at_end')" true
+}
+
+@test "damage: which bytes, which block, what is left; and repaired" {
+	read -r begin end _ < <(block run.mscope 8)
+	damage run.mscope $((begin + 70))
+	run -7 "$MEMSCOPE" verify run.mscope
+	assert_equal "${lines[0]}" "run.mscope: damaged"
+	[[ $output == *"$((end - begin)) bytes at byte $begin are no whole block"* ]]
+	[[ $output == *"missing     1 blocks, from number 8 on"* ]]
+	run -0 "$MEMSCOPE" verify --repair good.mscope run.mscope || [ "$status" -eq 7 ]
+	assert_equal "$(stat -c %a good.mscope)" 600
+	run -0 --separate-stderr "$MEMSCOPE" verify good.mscope
+	assert_equal "${lines[0]}" "good.mscope: incomplete"
+	[[ $stderr == *"parts of the recording are missing"* ]]
+	assert_equal "$(said good.mscope .damaged_bytes)" 0
+	assert_equal "$(said good.mscope '.gaps[0].first_block')" 8
+	assert_equal "$(said good.mscope .events)" "$(said run.mscope .events)"
+	# With an index of its own, in its last block.
+	python3 "$ROOT/tests/e2e/dump_reader.py" --index good.mscope
+	run -1 "$MEMSCOPE" verify --repair good.mscope run.mscope
+	[[ $output == *"File exists"* ]]
+}
+
+@test "a whole recording, repaired, is the same" {
+	"$MEMSCOPE" verify --repair same.mscope run.mscope
+	cmp run.mscope same.mscope
+}
+
+@test "what is no recording, and what cannot be read" {
+	echo hello > text.mscope
+	: > empty.mscope
+	for file in text.mscope empty.mscope "$MEMSCOPE"; do
+		run -7 "$MEMSCOPE" verify "$file"
+		[[ ${lines[0]} == *": not a dump" ]]
+	done
+	run -1 "$MEMSCOPE" verify nothing.mscope
+	[[ $output == *"nothing.mscope: cannot open: No such file"* ]]
+	mkfifo pipe
+	run -1 timeout 10 "$MEMSCOPE" verify pipe
+	run -2 "$MEMSCOPE" verify
+	run -2 "$MEMSCOPE" verify --repair x run.mscope run.mscope
+	[ ! -e x ]
+	# The others are verified all the same.
+	run -1 --separate-stderr "$MEMSCOPE" verify nothing.mscope run.mscope
+	assert_equal "${lines[0]}" "run.mscope: whole"
+}
+
+@test "a directory is one recording" {
+	mkdir ring
+	python3 "$ROOT/tests/e2e/dump_reader.py" --split ring run.mscope
+	run -0 --separate-stderr "$MEMSCOPE" verify ring
+	assert_equal "${lines[0]}" "ring: whole"
+	assert_equal "$(said ring '.files | length')" 8
+	assert_equal "$(said ring .events)" 78
+	# The oldest may be gone, another not.
+	rm ring/000000.mscope
+	run -0 "$MEMSCOPE" verify ring
+	assert_equal "${lines[0]}" "ring: whole"
+	rm ring/000003.mscope
+	run -0 --separate-stderr "$MEMSCOPE" verify ring
+	assert_equal "${lines[0]}" "ring: incomplete"
+	rm ring/*
+	run -1 "$MEMSCOPE" verify ring
+}
+
+@test "a newer major version is refused with what it needs" {
+	python3 -c 'import xxhash' || skip "no python3-xxhash"
+	python3 "$ROOT/tests/e2e/dump_reader.py" --version 2 newer.mscope run.mscope
+	run -7 "$MEMSCOPE" verify newer.mscope
+	assert_equal "${lines[0]}" "newer.mscope: too new"
+	[[ $output == *"reads version 2 of the format; this one reads version 1"* ]]
+}
+
+@test "docs/dump-format.md is enough to read a recording" {
+	python3 "$ROOT/tests/e2e/dump_reader.py" --events run.mscope > events.txt
+	diff -u "$ROOT/tests/golden/dump-1.0.events.txt" events.txt
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A recording of each version of the format is kept, and must stay readable: with the same events, and
+ * the same summary, from its beginning and from each of its segments on.
+ *
+ *   build/unit/dump_golden_test FILE     writes the recording of this version (when there is a new one);
+ *   UPDATE_GOLDEN=1 build/unit/dump_golden_test     writes what is said of each
+ *
+ * It is example.h's run, with what that lacks, so that there is a record of every type. How well it
+ * is compressed depends on zstd's version: its bytes are not compared.
+ */
+#include "dumps.h"
+#include "example.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "output/text.h"
+#include "output/writer.h"
+#include "store/dump_file.h"
+#include "store/pack.h"
+
+#define PER_SEGMENT 12
+
+static const char *const versions[] = { "1.0" };
+
+/* ---- the recording ---------------------------------------------------------------------------- */
+
+static void add_what_the_example_lacks(struct example *example)
+{
+	union record account = record_event(MS_TYPE_ACCOUNT, sizeof(struct ms_account));
+
+	account.account.op = MS_OP_LAUNCH;
+	account.account.seen = 1000;
+	account.account.lost = 3;
+	account.event.pid = 0;
+	example_add_to_other(example, record_process(MS_TYPE_ATTACH, "late", 1));
+	example_add_to_other(example, record_name(0x1000, "gemm"));
+	example_add_to_other(example, record_alias(0x1008, 0x1000));
+	example_add_to_other(example, record_launches("cuLaunchKernel", 0x1008, 500));
+	example_add_to_other(example, account);
+	example_add_to_other(example, record_node(0x6a, 0x10000, 4096));
+	example_add_to_other(example, record_alloc("cuMemAlloc_v2", 0x20000, 8192));
+	example_add_to_other(example, record_free_begin(0x20000));
+}
+
+static int to_file(void *context, const struct block_header *header, const void *stored)
+{
+	return dump_file_write(context, header, stored);
+}
+
+static int write_golden(const char *path)
+{
+	static struct example example;
+	struct pipeline live = { 0 };
+	struct dump_file file;
+	const struct dump_writer_options options = {
+		.recording = 0x1, .write = to_file, .describe = dump_describe, .context = &file
+	};
+	struct dump_writer *writer = dump_writer_new(&options);
+	struct texts end = { 0 };
+	size_t i;
+	int err = 0;
+
+	example_init(&example);
+	add_what_the_example_lacks(&example);
+	if (!writer || dump_file_open(&file, path))
+		return 1;
+	for (i = 0; !err && i < example.count; i++) {
+		union record record = example.records[i];
+
+		if (i % PER_SEGMENT == 0)
+			err = dump_writer_segment(writer, &live.state, record.event.ts_ns);
+		if (!err)
+			err = dump_writer_add(writer, &record);
+		pipeline_feed(&live, &record, record.event.size);
+	}
+	texts_put(&end, "reason", "signal");
+	if (!err)
+		err = dump_writer_segment(writer, &live.state, 2 * EXAMPLE_SECOND);
+	if (!err)
+		err = dump_writer_end(writer, &end, 2 * EXAMPLE_SECOND);
+	texts_fini(&end);
+	dump_writer_free(writer);
+	state_fini(&live.state);
+	return err || dump_file_close(&file);
+}
+
+/* ---- reading it ------------------------------------------------------------------------------- */
+
+/* Appends what the text output says. */
+static void append_replay(struct writer *writer, struct dump_reader *reader, bool lines)
+{
+	const struct text_options options = { .lines = lines, .exact = true };
+	struct sink *sink = text_sink_new(writer, &options);
+	struct pipeline pipeline = {
+		.filter = { .ops = ~0u }, .shows_sums = true, .sinks = &sink, .sinks_count = 1
+	};
+	struct replay *replay = replay_new(&pipeline);
+	struct summary summary = { .captured_ops = ~0u };
+	const struct replay_account *account;
+	struct dump_item item;
+
+	assert_non_null(replay);
+	do {
+		assert_int_equal(dump_reader_next(reader, &item), 0);
+		assert_int_equal(replay_item(replay, &item), 0);
+	} while (item.kind != DUMP_END);
+	account = replay_account(replay);
+	assert_int_equal(account->damaged_places + account->missing_blocks + account->refused, 0);
+	assert_int_equal(account->unknown_records + account->unknown_calls, 0);
+	assert_int_equal(pipeline.refused, 0);
+	assert_true(account->has_end);
+	summary.start_ns = EXAMPLE_SECOND;
+	summary.end_ns = account->last_ts_ns;
+	summary.counters = pipeline.recorded;
+	assert_int_equal(pipeline_finish(&pipeline, &summary), 0);
+	text_sink_free(sink);
+	replay_free(replay);
+	state_fini(&pipeline.state);
+}
+
+static struct dump_reader *open_golden(const char *version)
+{
+	struct dump_reader *reader;
+	char path[128];
+
+	snprintf(path, sizeof(path), "tests/golden/dump-%s.mscope", version);
+	assert_int_equal(dump_reader_open(&reader, path), 0);
+	return reader;
+}
+
+/* ---- its records, one a line ------------------------------------------------------------------- */
+
+static void append_bytes(struct string *out, const void *bytes, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		string_append_format(out, "%02x", ((const uint8_t *)bytes)[i]);
+}
+
+static void append_call(struct string *out, const char *kind, const struct ms_call *call)
+{
+	string_append_format(out, "%s %s addr=0x%llx size=%llu result=%d", kind,
+			     probe_at(call->row)->symbol, (unsigned long long)call->addr,
+			     (unsigned long long)call->size, call->result);
+}
+
+static void append_allocation(struct string *out, const struct ms_anchor_allocation *saved)
+{
+	string_append_format(out, "anchor allocation %s addr=0x%llx size=%llu id=%llu ts=%llu",
+			     probe_at(saved->row)->symbol, (unsigned long long)saved->addr,
+			     (unsigned long long)saved->size_bytes, (unsigned long long)saved->id,
+			     (unsigned long long)saved->ts_ns);
+	string_append_format(out, " space=%u known=%u role=%u key=%u", saved->space,
+			     saved->size_known, saved->role, saved->key);
+}
+
+static void append_anchor(struct string *out, const struct ms_event *event)
+{
+	const struct ms_anchor_process *process = (const void *)event;
+	const struct ms_anchor_state *whole = (const void *)event;
+
+	switch (event->type) {
+	case MS_ANCHOR_STATE:
+		string_append_format(out, "anchor allocations=%u exits=%u more=%u",
+				     (unsigned int)whole->allocations, (unsigned int)whole->exits,
+				     (unsigned int)whole->more_count);
+		return;
+	case MS_ANCHOR_PROCESS:
+		string_append_text(out, "anchor process comm=");
+		append_bytes(out, process->comm, sizeof(process->comm));
+		string_append_format(out, " flags=%u", process->flags);
+		return;
+	case MS_ANCHOR_ALLOCATION:
+		append_allocation(out, (const void *)event);
+		return;
+	}
+	string_append_format(out, "anchor %u ", event->type);
+	append_bytes(out, event + 1, event->size - sizeof(*event));
+}
+
+static void append_process(struct string *out, const struct ms_process *process)
+{
+	string_append_format(out, "process %u child=%llu/%u value=%u comm=", process->event.type,
+			     (unsigned long long)process->child_start_ns, process->child_pid,
+			     process->value);
+	append_bytes(out, process->comm, sizeof(process->comm));
+}
+
+static void append_record(struct string *out, const union record *record)
+{
+	const struct ms_event *event = &record->event;
+
+	string_append_format(out, "%llu %u/%u %llu ", (unsigned long long)event->ts_ns, event->pid,
+			     event->tid, (unsigned long long)event->start_ns);
+	switch (event->type) {
+	case MS_TYPE_CALL:
+		append_call(out, "call", &record->call);
+		break;
+	case MS_TYPE_LAUNCH:
+		append_call(out, "launch", &record->call);
+		string_append_format(out, " grid=%u,%u,%u", record->launch.grid[0],
+				     record->launch.grid[1], record->launch.grid[2]);
+		break;
+	case MS_TYPE_CALLS:
+		append_call(out, "calls", &record->call);
+		string_append_format(out, " count=%llu",
+				     (unsigned long long)record->launches.count);
+		break;
+	case MS_TYPE_FREE_BEGIN:
+		string_append_format(out, "free_begin %s addr=0x%llx size=%llu",
+				     probe_at(record->free.row)->symbol,
+				     (unsigned long long)record->free.addr,
+				     (unsigned long long)record->free.size);
+		break;
+	case MS_TYPE_NAME:
+		string_append_format(out, "name handle=0x%llx alias=0x%llx text=",
+				     (unsigned long long)record->name.handle,
+				     (unsigned long long)record->name.alias);
+		append_bytes(out, record->name.name, record->name.length);
+		break;
+	case MS_TYPE_ACCOUNT:
+		string_append_format(out, "account op=%u seen=%llu lost=%llu", record->account.op,
+				     (unsigned long long)record->account.seen,
+				     (unsigned long long)record->account.lost);
+		break;
+	case MS_TYPE_EXEC:
+	case MS_TYPE_FORK:
+	case MS_TYPE_EXIT:
+	case MS_TYPE_ATTACH:
+		append_process(out, &record->process);
+		break;
+	default:
+		append_anchor(out, event);
+	}
+	string_append_char(out, '\n');
+}
+
+/* The probe table of this version may be another one: then this is to go by the dump's rows. */
+static void append_records(struct string *out, struct dump_reader *reader)
+{
+	static struct pack_reader pack;
+	static union {
+		union record record;
+		uint64_t words[UINT16_MAX / 8 + 1];
+	} record;
+	struct dump_item item;
+
+	do {
+		assert_int_equal(dump_reader_next(reader, &item), 0);
+		if (item.kind != DUMP_BLOCK ||
+		    (item.header.type != BLOCK_ANCHOR && item.header.type != BLOCK_EVENTS))
+			continue;
+		assert_true(pack_open(&pack, item.raw, item.header.raw_bytes));
+		while (pack_read(&pack, &record, sizeof(record)))
+			append_record(out, &record.record);
+	} while (item.kind != DUMP_END);
+	assert_false(out->failed);
+}
+
+static char *read_text(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = calloc(1, 1 << 20);
+
+	assert_true(fd >= 0 && text && read(fd, text, (1 << 20) - 1) > 0);
+	close(fd);
+	return text;
+}
+
+static void test_each_version_says_what_it_said(void **state)
+{
+	static const char out[] = "/tmp/memscope-dump-golden.txt";
+	char path[128], *expected, *got;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		struct dump_reader *reader = open_golden(versions[i]);
+		struct writer writer;
+
+		snprintf(path, sizeof(path), "tests/golden/dump-%s.txt", versions[i]);
+		assert_int_equal(writer_open(&writer, getenv("UPDATE_GOLDEN") ? path : out), 0);
+		append_replay(&writer, reader, true);
+		assert_int_equal(writer_close(&writer), 0);
+		dump_reader_close(reader);
+		if (getenv("UPDATE_GOLDEN"))
+			continue;
+		expected = read_text(path);
+		got = read_text(out);
+		assert_string_equal(got, expected);
+		assert_int_equal(unlink(out), 0);
+		free(expected);
+		free(got);
+	}
+}
+
+/* tests/e2e/verify.bats has a reader in another language say the same. */
+static void test_its_records_are_what_they_were(void **state)
+{
+	static const char path[] = "tests/golden/dump-1.0.events.txt";
+	struct dump_reader *reader = open_golden("1.0");
+	struct string out = { 0 };
+	char *expected;
+	int fd;
+
+	(void)state;
+	append_records(&out, reader);
+	dump_reader_close(reader);
+	if (getenv("UPDATE_GOLDEN")) {
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		assert_int_equal(write(fd, out.bytes, out.length), out.length);
+		close(fd);
+	}
+	expected = read_text(path);
+	assert_int_equal(strlen(expected), out.length);
+	assert_memory_equal(expected, out.bytes, out.length);
+	free(expected);
+	string_fini(&out);
+}
+
+/* Of one block, whatever it is. */
+static void note_types(const struct dump_item *item, bool *types)
+{
+	static struct pack_reader pack;
+	static uint64_t record[UINT16_MAX / 8 + 1];
+
+	if (item->kind != DUMP_BLOCK ||
+	    (item->header.type != BLOCK_ANCHOR && item->header.type != BLOCK_EVENTS))
+		return;
+	assert_true(pack_open(&pack, item->raw, item->header.raw_bytes));
+	while (pack_read(&pack, record, sizeof(record)))
+		types[((const struct ms_event *)record)->type] = true;
+	assert_true(pack_done(&pack));
+}
+
+static void test_there_is_a_record_of_every_type(void **state)
+{
+	struct dump_reader *reader =
+		open_golden(versions[sizeof(versions) / sizeof(*versions) - 1]);
+	bool types[MS_ANCHOR_END + 1] = { 0 }, blocks[BLOCK_INDEX + 1] = { 0 };
+	struct dump_item item;
+	size_t i;
+
+	(void)state;
+	do {
+		assert_int_equal(dump_reader_next(reader, &item), 0);
+		if (item.kind == DUMP_BLOCK)
+			blocks[item.header.type] = true;
+		note_types(&item, types);
+	} while (item.kind != DUMP_END);
+	dump_reader_close(reader);
+	for (i = 0; i < MS_TYPES_COUNT; i++)
+		assert_true(types[i]);
+	for (i = MS_ANCHOR_STATE; i <= MS_ANCHOR_END; i++)
+		assert_true(types[i]);
+	for (i = BLOCK_SEGMENT; i <= BLOCK_INDEX; i++)
+		assert_true(blocks[i]);
+}
+
+/* When the last segment begins that does so no later than that; else the first. */
+static uint64_t begins_of(uint64_t ts_ns)
+{
+	struct dump_reader *reader = open_golden(versions[0]);
+	uint64_t begins = 0;
+	struct dump_item item;
+
+	do {
+		assert_int_equal(dump_reader_next(reader, &item), 0);
+		if (item.kind == DUMP_BLOCK && item.header.type == BLOCK_SEGMENT &&
+		    (!begins || item.header.first_ts_ns <= ts_ns))
+			begins = item.header.first_ts_ns;
+	} while (item.kind != DUMP_END);
+	dump_reader_close(reader);
+	return begins;
+}
+
+/* From any time on, what is known at the end is the same. */
+static void test_it_can_be_read_from_any_time_on(void **state)
+{
+	struct pipeline whole = { 0 };
+	uint64_t ts_ns;
+
+	(void)state;
+	for (ts_ns = 0; ts_ns <= 3 * EXAMPLE_SECOND; ts_ns += EXAMPLE_SECOND / 100) {
+		struct dump_reader *reader = open_golden(versions[0]);
+		struct pipeline pipeline = { 0 };
+		struct replay *replay = replay_new(ts_ns ? &pipeline : &whole);
+		struct dump_item item;
+		uint64_t first = 0;
+
+		assert_non_null(replay);
+		assert_int_equal(dump_reader_seek(reader, ts_ns), 0);
+		do {
+			assert_int_equal(dump_reader_next(reader, &item), 0);
+			assert_int_equal(replay_item(replay, &item), 0);
+			if (!first) {
+				assert_int_equal(item.header.type, BLOCK_SEGMENT);
+				first = item.header.first_ts_ns;
+			}
+		} while (item.kind != DUMP_END);
+		assert_int_equal(first, begins_of(ts_ns));
+		if (ts_ns)
+			dump_assert_same_state(&whole.state, &pipeline.state);
+		dump_reader_close(reader);
+		replay_free(replay);
+		state_fini(&pipeline.state);
+	}
+	state_fini(&whole.state);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_version_says_what_it_said),
+		cmocka_unit_test(test_its_records_are_what_they_were),
+		cmocka_unit_test(test_there_is_a_record_of_every_type),
+		cmocka_unit_test(test_it_can_be_read_from_any_time_on),
+	};
+
+	setenv("TZ", "UTC", 1);
+	return argc > 1 ? write_golden(argv[1]) : unit_run("golden dumps", tests);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `memscope-bpf verify`: whether recordings are whole, and what of them can be used.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "commands/command.h"
+#include "commands/options.h"
+#include "commands/verify_output.h"
+#include "output/writer.h"
+#include "store/verification.h"
+
+struct settings {
+	const char *repair;
+	bool json;
+};
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct option_row rows[] = {
+	{ 'j', "json", NULL, "Write one JSON object (docs/verify.schema.json).", option_flag,
+	  AT(json) },
+	{ 0, "repair", "OUT",
+	  "Copy every whole block of the recording to OUT, which must not exist yet. What is missing"
+	  " stays missing, and is told of OUT too.",
+	  option_text, AT(repair) },
+	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 0 },
+};
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int is_dump(const struct dirent *entry)
+{
+	static const char ending[] = ".mscope";
+	const size_t length = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && length > strlen(ending) &&
+	       !strcmp(entry->d_name + length - strlen(ending), ending);
+}
+
+/* Not by the language's rules, which alphasort() goes by. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* The segments of a flight recorder. */
+static int add_directory(struct verification *verification, const char *path)
+{
+	struct string name = { 0 };
+	struct dirent **entries;
+	int count = scandir(path, &entries, is_dump, by_name), i, err = 0;
+
+	if (count < 0) {
+		err = -errno;
+		log_error("%s: cannot read the directory: %s", path, strerror(-err));
+		return err;
+	}
+	if (!count) {
+		log_error("%s: there is no recording (*.mscope) in it", path);
+		err = -ENOENT;
+	}
+	for (i = 0; i < count; i++) {
+		string_clear(&name);
+		string_append_format(&name, "%s/%s", path, entries[i]->d_name);
+		string_append_char(&name, '\0');
+		if (!err)
+			err = name.failed ? -ENOMEM : verification_add(verification, name.bytes);
+		free(entries[i]);
+	}
+	free(entries);
+	string_fini(&name);
+	return err;
+}
+
+static int add(struct verification *verification, const char *path)
+{
+	struct stat status;
+
+	if (!stat(path, &status) && S_ISDIR(status.st_mode))
+		return add_directory(verification, path);
+	return verification_add(verification, path);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+struct run {
+	struct settings settings;
+	struct writer writer;
+	struct json json;
+	int code; /* the worst so far */
+};
+
+static void note_code(struct run *run, int code)
+{
+	/* What could not be read at all is worse than what is damaged. */
+	if (run->code == EXIT_OK || code == EXIT_FAILED)
+		run->code = code;
+}
+
+static void tell(struct run *run, const char *path, const struct verification *verification)
+{
+	const enum verification_status status = verification_status(verification);
+
+	if (run->settings.json)
+		verify_output_json(&run->json, path, verification);
+	else
+		verify_output_text(&run->writer.text, path, verification);
+	if (status == VERIFICATION_CUT_SHORT)
+		log_warning("%s: whole, but for its end", path);
+	if (status == VERIFICATION_INCOMPLETE)
+		log_warning("%s: parts of the recording are missing", path);
+	if (status >= VERIFICATION_DAMAGED)
+		note_code(run, EXIT_CORRUPT);
+}
+
+static int open_copy(struct run *run, struct dump_file *copy, struct verification *verification)
+{
+	int err;
+
+	if (!run->settings.repair)
+		return 0;
+	err = dump_file_open(copy, run->settings.repair);
+	if (!err)
+		verification->copy = copy;
+	return err;
+}
+
+static void verify_one(struct run *run, const char *path)
+{
+	struct dump_file copy = { .fd = -1 };
+	struct verification verification;
+	int err = verification_init(&verification), close_err;
+
+	if (!err)
+		err = open_copy(run, &copy, &verification);
+	if (!err)
+		err = add(&verification, path);
+	if (!err)
+		err = verification_finish(&verification);
+	close_err = dump_file_close(&copy);
+	if (!err)
+		err = close_err;
+	if (err == -ENOMEM)
+		log_error("%s: not enough memory", path);
+	if (!err)
+		tell(run, path, &verification);
+	else
+		note_code(run, err == -E2BIG ? EXIT_CORRUPT : EXIT_FAILED);
+	verification_fini(&verification);
+}
+
+static void verify_all(struct run *run, char **paths)
+{
+	int err;
+
+	writer_init_stdout(&run->writer);
+	run->json.out = &run->writer.text;
+	if (run->settings.json) {
+		json_open(&run->json, '{');
+		json_put_text(&run->json, "schema", "memscope-bpf/verify/1");
+		json_name(&run->json, "dumps");
+		json_open(&run->json, '[');
+	}
+	for (; *paths; paths++)
+		verify_one(run, *paths);
+	if (run->settings.json) {
+		json_close(&run->json, ']');
+		json_close(&run->json, '}');
+		string_append_char(&run->writer.text, '\n');
+	}
+	err = writer_close(&run->writer);
+	if (err && err != -EPIPE)
+		run->code = EXIT_FAILED;
+}
+
+static int verify(int argc, char **argv)
+{
+	struct run run = { .writer.fd = -1 };
+	int first = options_parse(&verify_command, argc, argv, &run.settings, &run.code);
+
+	if (first < 0)
+		return run.code;
+	if (first == argc || (run.settings.repair && argc - first > 1)) {
+		log_error(first == argc ? "which recording? `memscope-bpf verify FILE`" :
+					  "--repair takes one recording at a time");
+		return EXIT_USAGE;
+	}
+	verify_all(&run, argv + first);
+	return run.code;
+}
+
+const struct command verify_command = {
+	.name = "verify",
+	.summary = "Check whether a recording is whole, and what of it can be used",
+	.synopsis = "[OPTIONS] FILE...",
+	.description =
+		"Reads recordings from end to end and says of each of what host and time it is, how"
+		" much is in it, and whether it is whole. A directory is one recording: its *.mscope"
+		" files, by name, as a flight recorder leaves them. It takes no privileges, no GPU and"
+		" no BPF, and works on any machine.\n"
+		"\n"
+		"A recording is whole; cut short (all of it is whole, but whoever recorded did not end"
+		" it: it was killed, or is at work still); incomplete (blocks are missing between"
+		" others, because they could not be written or were taken out); damaged; too new for"
+		" this program; or not a dump. Of the first three the exit code is 0, with a warning"
+		" for the second and third; of the others it is 7.\n"
+		"\n"
+		"Damage costs the blocks that it lies in, which are 250 ms or less each. Events before"
+		" it are exact, and so are those after it; what is live is exact again from the next"
+		" segment on, each of which begins with all that was live then.",
+	.examples = "# is it whole?\n"
+		    "memscope-bpf verify run.mscope\n"
+		    "# for a script\n"
+		    "memscope-bpf verify --json run.mscope | jq -r '.dumps[].status'\n"
+		    "# keep what is whole of it\n"
+		    "memscope-bpf verify --repair good.mscope damaged.mscope\n",
+	.options = rows,
+	.run = verify,
+};

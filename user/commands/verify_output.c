@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/verify_output.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "output/field.h"
+#include "store/texts.h"
+
+/* Counts of a dump's account that are only of interest if there are any. */
+static const struct {
+	const char *name; /* in JSON */
+	size_t offset;
+	const char *text; /* what there are so many of */
+} oddities[] = {
+#define AT(member) offsetof(struct replay_account, member)
+	{ "repeated_blocks", AT(repeated_blocks),
+	  "blocks come a second time, or after later ones: left out" },
+	{ "uncertain_events", AT(uncertain),
+	  "events are between a gap and the next segment: what is live is uncertain there" },
+	{ "unanchored_events", AT(unanchored),
+	  "events come before the first segment that is whole: they cannot be used" },
+	{ "refused_records", AT(refused),
+	  "blocks or segments hold what no version writes, though their checksums are right" },
+	{ "unknown_blocks", AT(unknown_blocks),
+	  "blocks are of a kind that only newer versions of memscope-bpf know: left out" },
+	{ "unknown_records", AT(unknown_records),
+	  "records are of a kind that only newer versions of memscope-bpf know: left out" },
+	{ "unknown_calls", AT(unknown_calls),
+	  "records are of functions that only newer versions of memscope-bpf know: left out" },
+#undef AT
+};
+
+#define ODDITIES (sizeof(oddities) / sizeof(*oddities))
+
+static uint64_t oddity_count(const struct verification *verification, size_t i)
+{
+	const char *account = (const char *)replay_account(verification->replay);
+
+	return *(const uint64_t *)(account + oddities[i].offset);
+}
+
+/* What to add to a time of the recording to get the wall clock; 0: it does not say. */
+static uint64_t clock_of(const struct verification *verification)
+{
+	const char *text = replay_text(verification->replay, "realtime_offset_ns");
+	uint64_t offset_ns;
+
+	return text && !string_parse_u64(text, 0, UINT64_MAX, &offset_ns) ? offset_ns : 0;
+}
+
+static struct replay_account account_of(const struct verification *verification)
+{
+	return *replay_account(verification->replay);
+}
+
+static uint64_t lost_of(const struct verification *verification)
+{
+	const struct ms_counters *counters = &verification->pipeline.recorded;
+	uint64_t lost = 0;
+	size_t kind;
+
+	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
+		lost += counters->lost[kind];
+	return lost;
+}
+
+static uint64_t bytes_of(const struct verification *verification)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < verification->files_count; i++)
+		bytes += verification->files[i].bytes;
+	return bytes;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void append_label(struct string *out, const char *label)
+{
+	string_append_format(out, "  %-12s", label);
+}
+
+static void append_text(struct string *out, const char *text)
+{
+	field_append_safe(out, text ? text : "?", text ? strlen(text) : 1);
+}
+
+static void append_time(struct string *out, const struct verification *verification, uint64_t ts_ns)
+{
+	const uint64_t offset_ns = clock_of(verification), wall_ns = ts_ns + offset_ns;
+	const time_t seconds = (time_t)(wall_ns / 1000000000);
+	char text[64];
+	struct tm local;
+
+	if (!offset_ns || !localtime_r(&seconds, &local) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local)) {
+		string_append_format(out, "%" PRIu64 ".%03u s after boot", ts_ns / 1000000000,
+				     (unsigned int)(ts_ns % 1000000000 / 1000000));
+		return;
+	}
+	string_append_format(out, "%s.%03u", text, (unsigned int)(wall_ns % 1000000000 / 1000000));
+}
+
+static void append_span(struct string *out, const struct verification *verification,
+			uint64_t first_ts_ns, uint64_t last_ts_ns)
+{
+	char duration[STRING_NUMBER_BYTES];
+
+	append_time(out, verification, first_ts_ns);
+	string_append_text(out, " to ");
+	append_time(out, verification, last_ts_ns);
+	string_append_format(
+		out, " (%s)\n",
+		string_duration(duration, last_ts_ns > first_ts_ns ? last_ts_ns - first_ts_ns : 0));
+}
+
+static void append_what(struct string *out, const struct verification *verification)
+{
+	const struct replay_account account = account_of(verification);
+	const struct replay *replay = verification->replay;
+
+	append_label(out, "recording");
+	string_append_format(out, "%016" PRIx64 " of host ", account.recording);
+	append_text(out, replay_text(replay, "host"));
+	string_append_text(out, ", kernel ");
+	append_text(out, replay_text(replay, "kernel"));
+	string_append_text(out, ", by memscope-bpf ");
+	append_text(out, replay_text(replay, "version"));
+	string_append_char(out, '\n');
+	if (account.recordings > 1) {
+		append_label(out, "");
+		string_append_format(out, "(the last of %" PRIu64 ", one after the other)\n",
+				     account.recordings);
+	}
+	append_label(out, "covers");
+	append_span(out, verification, account.first_ts_ns, account.last_ts_ns);
+}
+
+static void append_amount(struct string *out, uint64_t segments, uint64_t blocks, uint64_t events,
+			  uint64_t bytes)
+{
+	char counts[3][STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+
+	string_append_format(out, "%s segments, %s blocks, %s events, %s",
+			     string_count(counts[0], segments), string_count(counts[1], blocks),
+			     string_count(counts[2], events), string_size(size, bytes));
+	if (events)
+		string_append_format(out, ": %.1f bytes an event", (double)bytes / (double)events);
+	string_append_char(out, '\n');
+}
+
+static void append_files(struct string *out, const struct verification *verification)
+{
+	size_t i;
+
+	for (i = 0; verification->files_count > 1 && i < verification->files_count; i++) {
+		const struct verification_file *file = &verification->files[i];
+
+		string_append_text(out, "    ");
+		append_text(out, file->path);
+		string_append_text(out, ": ");
+		append_amount(out, file->segments, file->blocks, file->events, file->bytes);
+	}
+}
+
+static void append_end(struct string *out, const struct verification *verification)
+{
+	const char *reason = replay_end_text(verification->replay, "reason");
+
+	append_label(out, "end");
+	if (!account_of(verification).has_end) {
+		string_append_text(out, "none: whoever recorded was killed, or does so still; what"
+					" it had not written yet is missing\n");
+		return;
+	}
+	append_text(out, reason ? reason : "as it should");
+	string_append_char(out, '\n');
+}
+
+static void append_damages(struct string *out, const struct verification *verification)
+{
+	const uint64_t all =
+		account_of(verification).damaged_places + account_of(verification).cut_short;
+	size_t i;
+
+	for (i = 0; i < verification->damages_count; i++) {
+		const struct verification_damage *damage = &verification->damages[i];
+
+		append_label(out, "damage");
+		append_text(out, verification->files[damage->file].path);
+		string_append_format(out, ": %" PRIu64 " bytes at byte %" PRIu64 " are %s\n",
+				     damage->bytes, damage->offset,
+				     damage->at_end ?
+					     "the beginning of a block, and nothing follows" :
+					     "no whole block");
+	}
+	if (all > verification->damages_count)
+		string_append_format(out, "  %-12s%" PRIu64 " places more\n", "",
+				     all - verification->damages_count);
+}
+
+static void append_gaps(struct string *out, const struct verification *verification)
+{
+	size_t i;
+
+	for (i = 0; i < verification->gaps_count; i++) {
+		const struct verification_gap *gap = &verification->gaps[i];
+
+		append_label(out, "missing");
+		string_append_format(out, "%" PRIu64 " blocks, from number %" PRIu64 " on: ",
+				     gap->blocks, gap->first_sequence);
+		append_span(out, verification, gap->first_ts_ns, gap->last_ts_ns);
+	}
+}
+
+static void append_oddities(struct string *out, const struct verification *verification)
+{
+	char count[STRING_NUMBER_BYTES];
+	size_t i;
+
+	for (i = 0; i < ODDITIES; i++) {
+		if (!oddity_count(verification, i))
+			continue;
+		append_label(out, "note");
+		string_append_format(out, "%s %s\n",
+				     string_count(count, oddity_count(verification, i)),
+				     oddities[i].text);
+	}
+}
+
+void verify_output_text(struct string *out, const char *path,
+			const struct verification *verification)
+{
+	const struct replay_account account = account_of(verification);
+	const enum verification_status status = verification_status(verification);
+	char count[STRING_NUMBER_BYTES];
+
+	append_text(out, path);
+	string_append_format(out, ": %s\n", verification_name(status));
+	if (status == VERIFICATION_TOO_NEW)
+		string_append_format(
+			out,
+			"  It needs a memscope-bpf that reads version %u of the format; this"
+			" one reads version %u.\n",
+			verification->major, BLOCK_MAJOR);
+	if (!account.blocks)
+		return;
+	append_what(out, verification);
+	append_label(out, "holds");
+	append_amount(out, account.segments, account.blocks, account.events,
+		      bytes_of(verification));
+	append_files(out, verification);
+	append_label(out, "lost");
+	string_append_format(out, "%s events while recording, for want of room in the buffers\n",
+			     string_count(count, lost_of(verification)));
+	append_end(out, verification);
+	append_damages(out, verification);
+	append_gaps(out, verification);
+	append_oddities(out, verification);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_time(struct json *json, const char *name, const struct verification *verification,
+		     uint64_t ts_ns)
+{
+	const uint64_t offset_ns = clock_of(verification);
+
+	json_name(json, name);
+	if (offset_ns)
+		json_u64(json, ts_ns + offset_ns);
+	else
+		json_null(json);
+}
+
+static void put_files(struct json *json, const struct verification *verification)
+{
+	size_t i;
+
+	json_name(json, "files");
+	json_open(json, '[');
+	for (i = 0; i < verification->files_count; i++) {
+		const struct verification_file *file = &verification->files[i];
+
+		json_open(json, '{');
+		json_put_text(json, "path", file->path);
+		json_put_u64(json, "bytes", file->bytes);
+		json_put_u64(json, "blocks", file->blocks);
+		json_put_u64(json, "segments", file->segments);
+		json_put_u64(json, "events", file->events);
+		put_time(json, "first_unix_ns", verification, file->first_ts_ns);
+		put_time(json, "last_unix_ns", verification, file->last_ts_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_damages(struct json *json, const struct verification *verification)
+{
+	size_t i;
+
+	json_name(json, "damages");
+	json_open(json, '[');
+	for (i = 0; i < verification->damages_count; i++) {
+		const struct verification_damage *damage = &verification->damages[i];
+
+		json_open(json, '{');
+		json_put_text(json, "path", verification->files[damage->file].path);
+		json_put_u64(json, "offset", damage->offset);
+		json_put_u64(json, "bytes", damage->bytes);
+		json_put_bool(json, "at_end", damage->at_end);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_gaps(struct json *json, const struct verification *verification)
+{
+	size_t i;
+
+	json_name(json, "gaps");
+	json_open(json, '[');
+	for (i = 0; i < verification->gaps_count; i++) {
+		const struct verification_gap *gap = &verification->gaps[i];
+
+		json_open(json, '{');
+		json_put_u64(json, "first_block", gap->first_sequence);
+		json_put_u64(json, "blocks", gap->blocks);
+		put_time(json, "first_unix_ns", verification, gap->first_ts_ns);
+		put_time(json, "last_unix_ns", verification, gap->last_ts_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_what(struct json *json, const struct verification *verification)
+{
+	const struct replay_account account = account_of(verification);
+	const struct replay *replay = verification->replay;
+
+	json_name(json, "recording");
+	json_hex(json, account.recording);
+	json_put_u64(json, "recordings", account.recordings);
+	json_put_text(json, "host", replay_text(replay, "host"));
+	json_put_text(json, "kernel", replay_text(replay, "kernel"));
+	json_put_text(json, "version", replay_text(replay, "version"));
+	put_time(json, "first_unix_ns", verification, account.first_ts_ns);
+	put_time(json, "last_unix_ns", verification, account.last_ts_ns);
+}
+
+void verify_output_json(struct json *json, const char *path,
+			const struct verification *verification)
+{
+	const struct replay_account account = account_of(verification);
+	size_t i;
+
+	json_open(json, '{');
+	json_put_text(json, "path", path);
+	json_put_text(json, "status", verification_name(verification_status(verification)));
+	put_what(json, verification);
+	json_put_u64(json, "segments", account.segments);
+	json_put_u64(json, "blocks", account.blocks);
+	json_put_u64(json, "events", account.events);
+	json_put_u64(json, "bytes", bytes_of(verification));
+	json_put_u64(json, "lost", lost_of(verification));
+	json_put_bool(json, "ended", account.has_end);
+	json_put_text(json, "end_reason", replay_end_text(verification->replay, "reason"));
+	json_put_u64(json, "damaged_bytes", account.damaged_bytes);
+	json_put_u64(json, "missing_blocks", account.missing_blocks);
+	json_put_u64(json, "newer_blocks", account.newer_blocks);
+	for (i = 0; i < ODDITIES; i++)
+		json_put_u64(json, oddities[i].name, oddity_count(verification, i));
+	put_files(json, verification);
+	put_damages(json, verification);
+	put_gaps(json, verification);
+	json_close(json, '}');
+}

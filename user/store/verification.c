@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/verification.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+
+const char *verification_name(enum verification_status status)
+{
+	static const char *const names[] = {
+		[VERIFICATION_WHOLE] = "whole",           [VERIFICATION_CUT_SHORT] = "cut short",
+		[VERIFICATION_INCOMPLETE] = "incomplete", [VERIFICATION_DAMAGED] = "damaged",
+		[VERIFICATION_TOO_NEW] = "too new",       [VERIFICATION_NO_DUMP] = "not a dump",
+	};
+
+	return names[status];
+}
+
+int verification_init(struct verification *verification)
+{
+	*verification = (struct verification){ 0 };
+	verification->replay = replay_new(&verification->pipeline);
+	return verification->replay ? 0 : -ENOMEM;
+}
+
+void verification_fini(struct verification *verification)
+{
+	while (verification->files_count)
+		free(verification->files[--verification->files_count].path);
+	free(verification->files);
+	free(verification->damages);
+	free(verification->gaps);
+	dump_index_fini(&verification->index);
+	replay_free(verification->replay);
+	state_fini(&verification->pipeline.state);
+	*verification = (struct verification){ 0 };
+}
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
+
+static int note_damage(struct verification *verification, const struct dump_item *item)
+{
+	int err;
+
+	if (verification->damages_count == VERIFICATION_LISTED)
+		return 0;
+	err = memory_grow(&verification->damages, &verification->damages_capacity,
+			  verification->damages_count + 1, sizeof(*verification->damages));
+	if (!err)
+		verification->damages[verification->damages_count++] =
+			(struct verification_damage){ .file = verification->files_count - 1,
+						      .offset = item->offset,
+						      .bytes = item->bytes,
+						      .at_end = item->kind == DUMP_CUT_SHORT };
+	return err;
+}
+
+static int note_gap(struct verification *verification, const struct block_header *header)
+{
+	const uint64_t last_ts_ns = verification->last_ts_ns;
+	int err;
+
+	if (verification->gaps_count == VERIFICATION_LISTED)
+		return 0;
+	err = memory_grow(&verification->gaps, &verification->gaps_capacity,
+			  verification->gaps_count + 1, sizeof(*verification->gaps));
+	if (!err)
+		verification->gaps[verification->gaps_count++] = (struct verification_gap){
+			.file = verification->files_count - 1,
+			.first_sequence = verification->next_sequence,
+			.blocks = header->sequence - verification->next_sequence,
+			.first_ts_ns = last_ts_ns,
+			.last_ts_ns =
+				header->first_ts_ns > last_ts_ns ? header->first_ts_ns : last_ts_ns,
+		};
+	return err;
+}
+
+/* Blocks that come again are not copied, and neither are indexes, which would be wrong. */
+static int copy_block(struct verification *verification, const struct dump_item *item)
+{
+	struct dump_file *copy = verification->copy;
+
+	if (!copy || item->header.type == BLOCK_INDEX)
+		return 0;
+	if (item->header.type == BLOCK_SEGMENT)
+		dump_index_add(&verification->index, copy->bytes, &item->header);
+	return dump_file_write(copy, &item->header, item->stored);
+}
+
+static void count_block(struct verification_file *file, const struct block_header *header)
+{
+	if (!file->blocks)
+		file->first_ts_ns = header->first_ts_ns;
+	file->blocks++;
+	file->segments += header->type == BLOCK_SEGMENT;
+	if (header->last_ts_ns > file->last_ts_ns)
+		file->last_ts_ns = header->last_ts_ns;
+}
+
+static int take_block(struct verification *verification, const struct dump_item *item)
+{
+	const struct block_header *header = &item->header;
+	int err = 0;
+
+	count_block(&verification->files[verification->files_count - 1], header);
+	if (!verification->last.magic[0] || header->recording != verification->recording) {
+		verification->recording = header->recording;
+		verification->next_sequence = header->sequence;
+		verification->last_ts_ns = 0;
+	}
+	if (header->sequence < verification->next_sequence)
+		return 0;
+	if (header->sequence > verification->next_sequence)
+		err = note_gap(verification, header);
+	verification->next_sequence = header->sequence + (header->sequence != UINT64_MAX);
+	if (header->last_ts_ns > verification->last_ts_ns)
+		verification->last_ts_ns = header->last_ts_ns;
+	if (header->type != BLOCK_INDEX)
+		verification->last = *header;
+	return err ? err : copy_block(verification, item);
+}
+
+static int take_item(struct verification *verification, const struct dump_item *item)
+{
+	int err = 0;
+
+	if (item->kind == DUMP_BLOCK)
+		err = take_block(verification, item);
+	else if (item->kind == DUMP_DAMAGE || item->kind == DUMP_CUT_SHORT)
+		err = note_damage(verification, item);
+	else if (item->kind == DUMP_TOO_NEW)
+		verification->major = item->header.major;
+	return err ? err : replay_item(verification->replay, item);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int read_all(struct verification *verification, struct dump_reader *reader, const char *path)
+{
+	const struct replay_account *account = replay_account(verification->replay);
+	struct verification_file *file = &verification->files[verification->files_count - 1];
+	const uint64_t events = account->events;
+	struct dump_item item;
+	int err;
+
+	do {
+		err = dump_reader_next(reader, &item);
+		if (!err)
+			err = take_item(verification, &item);
+	} while (!err && item.kind != DUMP_END);
+	file->bytes = dump_reader_size(reader);
+	file->events = account->events - events;
+	if (err == -E2BIG)
+		log_error("%s: what it says is alive takes more memory than a recording of its"
+			  " length can need; it was made up",
+			  path);
+	return err;
+}
+
+int verification_add(struct verification *verification, const char *path)
+{
+	struct dump_reader *reader;
+	int err = dump_reader_open(&reader, path);
+
+	if (err)
+		return err;
+	err = memory_grow(&verification->files, &verification->files_capacity,
+			  verification->files_count + 1, sizeof(*verification->files));
+	if (!err) {
+		verification->files[verification->files_count++] =
+			(struct verification_file){ .path = strdup(path) };
+		err = verification->files[verification->files_count - 1].path ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = read_all(verification, reader, path);
+	dump_reader_close(reader);
+	return err;
+}
+
+int verification_finish(struct verification *verification)
+{
+	struct block_header header = verification->last;
+	struct block_coder *coder;
+	const void *raw, *stored;
+	size_t bytes;
+	int err;
+
+	if (!verification->copy || !verification->index.count)
+		return 0;
+	coder = block_coder_new();
+	if (!coder)
+		return -ENOMEM;
+	raw = dump_index_payload(&verification->index, verification->copy->bytes, &header);
+	header.sequence++;
+	header.first_ts_ns = header.last_ts_ns;
+	bytes = header.raw_bytes;
+	stored = block_encode(coder, &header, raw, &bytes, 1);
+	err = dump_file_write(verification->copy, &header, stored);
+	block_coder_free(coder);
+	return err;
+}
+
+enum verification_status verification_status(const struct verification *verification)
+{
+	const struct replay_account *account = replay_account(verification->replay);
+
+	if (account->newer_blocks)
+		return VERIFICATION_TOO_NEW;
+	if (!account->blocks)
+		return VERIFICATION_NO_DUMP;
+	if (account->damaged_places || account->cut_short || account->repeated_blocks ||
+	    account->refused || verification->pipeline.refused)
+		return VERIFICATION_DAMAGED;
+	if (account->missing_blocks || account->unanchored)
+		return VERIFICATION_INCOMPLETE;
+	return account->has_end ? VERIFICATION_WHOLE : VERIFICATION_CUT_SHORT;
+}

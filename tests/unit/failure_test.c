@@ -399,7 +399,15 @@ static void test_json(void **state)
 
 /* ---- recordings ------------------------------------------------------------------------------ */
 
-static struct dump recorded; /* of the example, without a failure */
+static struct dump recorded;           /* of the example, without a failure */
+static struct pipeline recorded_state; /* what is known at its end */
+
+/* Without the process's end, which leaves little of what is known. */
+static void init_recorded(struct example *example)
+{
+	example_init(example);
+	example->count--;
+}
 
 /* Returns the first error; what was written is whole in any case. */
 static int record_example(struct dump *dump, long nth)
@@ -415,7 +423,7 @@ static int record_example(struct dump *dump, long nth)
 	int err = 0, step_err;
 	size_t i;
 
-	example_init(&example);
+	init_recorded(&example);
 	/* The dump is the test's own. */
 	string_append(&dump->bytes, "", 1);
 	string_pad(&dump->bytes, 1 << 20);
@@ -444,7 +452,7 @@ static void check_recorded(const struct dump *dump, int err)
 	const struct replay_account *account = replay_account(replay);
 	struct example example;
 
-	example_init(&example);
+	init_recorded(&example);
 	assert_int_equal(account->damaged_places + account->refused + pipeline.refused, 0);
 	assert_int_equal(account->missing_blocks, 0);
 	if (!err) {
@@ -489,9 +497,10 @@ static void read_with_failure(long nth)
 	struct replay *replay;
 	struct dump_item item = { 0 };
 	struct example example;
+	long left;
 	int err;
 
-	example_init(&example);
+	init_recorded(&example);
 	until_failure = nth;
 	reader = dump_reader_of(recorded.bytes.bytes, recorded.bytes.length);
 	replay = replay_new(&pipeline);
@@ -508,6 +517,10 @@ static void read_with_failure(long nth)
 		assert_int_equal(account->events, example.count - example.count / 2);
 		assert_int_equal(account->damaged_places + account->refused, 0);
 		assert_non_null(replay_text(replay, "host"));
+		left = until_failure;
+		until_failure = -1;
+		dump_assert_same_state(&pipeline.state, &recorded_state.state);
+		until_failure = left;
 	}
 	assert_consistent(&pipeline.state);
 	dump_reader_close(reader);
@@ -519,8 +532,10 @@ static void test_reading_recordings(void **state)
 {
 	(void)state;
 	assert_int_equal(record_example(&recorded, -1), 0);
+	replay_free(dump_read(&recorded_state, recorded.bytes.bytes, recorded.bytes.length));
 	with_each_failure(read_with_failure);
 	string_fini(&recorded.bytes);
+	state_fini(&recorded_state.state);
 }
 
 /* ---- ELF files ------------------------------------------------------------------------------- */

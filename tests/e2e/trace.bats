@@ -218,3 +218,8 @@ called() {
 	"$MEMSCOPE" help trace | grep -q -- "--min-size"
 	"$MEMSCOPE" trace --help | grep -q "Examples:"
 }
+
+@test "a reader that has had enough ends the trace, and that is no failure" {
+	trace -q -- "$WORKLOADS/threads" 2 20000 | head -n 1 > out.txt
+	assert_equal "${PIPESTATUS[0]}" 0
+}

@@ -16,13 +16,23 @@ uint64_t clock_monotonic_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
-uint64_t clock_realtime_offset_ns(void)
+static uint64_t offset_of(clockid_t clock)
 {
 	uint64_t before = read_ns(CLOCK_MONOTONIC);
-	uint64_t wall = read_ns(CLOCK_REALTIME);
+	uint64_t other = read_ns(clock);
 	uint64_t after = read_ns(CLOCK_MONOTONIC);
 
-	return wall - (before + (after - before) / 2);
+	return other - (before + (after - before) / 2);
+}
+
+uint64_t clock_realtime_offset_ns(void)
+{
+	return offset_of(CLOCK_REALTIME);
+}
+
+uint64_t clock_boottime_offset_ns(void)
+{
+	return offset_of(CLOCK_BOOTTIME);
 }
 
 uint64_t clock_cpu_ns(void)

@@ -15,6 +15,9 @@ uint64_t clock_monotonic_ns(void);
  */
 uint64_t clock_realtime_offset_ns(void);
 
+/* The same to get CLOCK_BOOTTIME, which also counts the time that the machine was suspended. */
+uint64_t clock_boottime_offset_ns(void);
+
 /* CPU time that this process has used so far, user and system. */
 uint64_t clock_cpu_ns(void);
 

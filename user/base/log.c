@@ -2,9 +2,12 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static enum log_level current_level = LOG_INFO;
+static bool progress_shown;
 
 void log_set_level(enum log_level level)
 {
@@ -27,6 +30,19 @@ static void escape(const char *from, char *to, size_t to_bytes)
 	*to = '\0';
 }
 
+void log_progress(const char *line)
+{
+	char text[256];
+
+	if (!line && progress_shown)
+		fputs("\r\033[K", stderr);
+	progress_shown = line && current_level >= LOG_INFO && isatty(STDERR_FILENO);
+	if (!progress_shown)
+		return;
+	escape(line, text, sizeof(text));
+	fprintf(stderr, "\r\033[K%s", text);
+}
+
 void log_message(enum log_level level, const char *format, ...)
 {
 	static const char *const prefixes[] = {
@@ -44,6 +60,7 @@ void log_message(enum log_level level, const char *format, ...)
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	escape(message, text, sizeof(text));
+	log_progress(NULL);
 	/* One write, so that lines of several writers do not mix. */
 	fprintf(stderr, "memscope-bpf: %s%s\n", prefixes[level], text);
 }

@@ -14,6 +14,12 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 
+/*
+ * A line that the next one takes the place of, as does any message; NULL: no more. Only for a
+ * terminal, and only if it shows what is LOG_INFO.
+ */
+void log_progress(const char *line);
+
 void log_message(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

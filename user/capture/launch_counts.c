@@ -36,6 +36,7 @@ struct launch_counts {
 	const __u64 *keys_new;
 	uint64_t keys_known;  /* `*keys_new` before the last look at the map */
 	uint64_t read_ns;     /* when that was */
+	bool looked;          /* by launch_counts_look(), and not since */
 	struct fed *waiting;  /* read then, but of an epoch that had yet to begin */
 	uint32_t epoch;       /* everything before it has been fed once */
 	void *fed;            /* tsearch() tree of struct fed */
@@ -48,6 +49,7 @@ struct launch_counts {
 struct pass {
 	struct launch_counts *counts;
 	const struct ms_event *event; /* NULL: everything */
+	bool look;                    /* only what is older than this epoch; the rest waits */
 	uint64_t now_ns;
 	launch_counts_feed feed;
 	void *context;
@@ -198,7 +200,7 @@ static int feed_key(const struct pass *pass, const struct ms_launch_key *key, ui
 	if (!fed)
 		return -ENOMEM;
 	fed->read = count;
-	if (pass->event && !over && !before) {
+	if ((pass->event || pass->look) && !over && !before) {
 		wait_for_epoch(pass->counts, fed);
 		return 0;
 	}
@@ -210,8 +212,8 @@ static int feed_key(const struct pass *pass, const struct ms_launch_key *key, ui
 	return err;
 }
 
-/* Epochs that began before the map was looked at: what they ended has been read. */
-static int feed_waiting(const struct pass *pass)
+/* Of epochs that began before the map was looked at: what they ended has been read. Or of `all`. */
+static int feed_waiting(const struct pass *pass, bool all)
 {
 	struct launch_counts *counts = pass->counts;
 	struct fed *fed = counts->waiting, *next;
@@ -220,7 +222,7 @@ static int feed_waiting(const struct pass *pass)
 	counts->waiting = NULL;
 	for (; fed; fed = next) {
 		next = fed->next;
-		if (!err && is_older(fed->key.epoch, counts->epoch))
+		if (!err && (all || is_older(fed->key.epoch, counts->epoch)))
 			err = feed_read(pass, fed);
 		else
 			wait_for_epoch(counts, fed);
@@ -253,6 +255,7 @@ static int feed_map(const struct pass *pass)
 
 	counts->keys_known = __atomic_load_n(counts->keys_new, __ATOMIC_RELAXED);
 	counts->read_ns = pass->now_ns;
+	counts->looked = pass->look;
 	counts->waiting = NULL;
 	while (!err && !last) {
 		length = BATCH;
@@ -295,7 +298,30 @@ int launch_counts_before(struct launch_counts *counts, const struct ms_event *ev
 		return feed_map(&pass);
 	if (!newer)
 		return 0;
-	return event->ts_ns < counts->read_ns ? feed_waiting(&pass) : feed_map(&pass);
+	return event->ts_ns < counts->read_ns ? feed_waiting(&pass, false) : feed_map(&pass);
+}
+
+int launch_counts_look(struct launch_counts *counts, launch_counts_feed feed, void *context)
+{
+	const struct pass pass = { .counts = counts,
+				   .look = true,
+				   .now_ns = clock_monotonic_ns(),
+				   .feed = feed,
+				   .context = context };
+
+	return feed_map(&pass);
+}
+
+int launch_counts_seen(struct launch_counts *counts, launch_counts_feed feed, void *context)
+{
+	const struct pass pass = {
+		.counts = counts, .now_ns = clock_monotonic_ns(), .feed = feed, .context = context
+	};
+
+	if (!counts->looked)
+		return 0;
+	counts->looked = false;
+	return feed_waiting(&pass, true);
 }
 
 int launch_counts_rest(struct launch_counts *counts, launch_counts_feed feed, void *context)

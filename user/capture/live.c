@@ -34,10 +34,12 @@ int live_feed(struct live *live, void *record, size_t length)
 	return live->err;
 }
 
-static void end(struct live *live)
+static void end(struct live *live, enum live_reason reason)
 {
-	if (!live->stopping)
+	if (!live->stopping) {
 		live->end_ns = clock_monotonic_ns();
+		live->reason = live->interrupted ? LIVE_SIGNAL : reason;
+	}
 	live->stopping = true;
 }
 
@@ -60,6 +62,9 @@ static void drain(struct live *live, uint64_t until_ns)
 	uint64_t period_ns = drained ? DRAIN_NS : DRAIN_IDLE_NS;
 
 	closer_flush(live->targets.closer);
+	if (!live->err && live->launch_counts)
+		live->err = launch_counts_seen(live->launch_counts, live->options.feed,
+					       live->options.context);
 	if (!live->err && live->options.flush)
 		live->err = live->options.flush(live->options.context);
 	/* Towards idle in steps, so that a pause between two bursts does not cost latency. */
@@ -69,9 +74,23 @@ static void drain(struct live *live, uint64_t until_ns)
 		live->drain_ns = period_ns;
 }
 
+/* What it finds is fed after the records from before. */
+static void look_at_counts(struct live *live)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!live->launch_counts || !live->options.count_ns || live->err ||
+	    now_ns - live->counted_ns < live->options.count_ns)
+		return;
+	live->counted_ns = now_ns;
+	live->err =
+		launch_counts_look(live->launch_counts, live->options.feed, live->options.context);
+}
+
 /* Everything that has happened so far. */
 void live_drain(struct live *live)
 {
+	look_at_counts(live);
 	drain(live, clock_monotonic_ns());
 }
 
@@ -81,6 +100,11 @@ static void handle_signal(struct live *live)
 
 	if (read(live->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	if (live->options.signal && info.ssi_signo == (uint32_t)live->options.signal) {
+		live_drain(live); /* what came before it belongs to it */
+		live->options.signalled(live->options.context);
+		return;
+	}
 	/* A command that was started here ends the run by ending; asked twice, it is left alone. */
 	if (live->spawned && !live->command_done && !live->interrupted) {
 		live->interrupted = true;
@@ -89,7 +113,7 @@ static void handle_signal(struct live *live)
 			kill(live->spawn.pid, info.ssi_signo);
 		return;
 	}
-	end(live);
+	end(live, LIVE_SIGNAL);
 }
 
 static void handle_exit(struct live *live, pid_t pid)
@@ -135,7 +159,7 @@ static void handle(struct live *live, uint64_t data)
 			live_search(live);
 		break;
 	case SOURCE_END:
-		end(live);
+		end(live, LIVE_DURATION);
 		break;
 	case SOURCE_EXIT:
 		handle_exit(live, data >> 32);
@@ -168,7 +192,7 @@ int live_run(struct live *live)
 			handle(live, events[i].data.u64);
 		/* Whatever it was that noticed the end of the last one. */
 		if (!live->targets.count && !scope_is_open(&live->options.scope))
-			end(live);
+			end(live, LIVE_TARGETS_GONE);
 	}
 	return live->err;
 }
@@ -178,9 +202,21 @@ uint64_t live_end_ns(const struct live *live)
 	return live->end_ns ? live->end_ns : clock_monotonic_ns();
 }
 
+enum live_reason live_reason(const struct live *live)
+{
+	return live->reason;
+}
+
+pid_t live_first_pid(const struct live *live)
+{
+	if (live->spawned)
+		return live->spawn.pid;
+	return live->options.pids_count ? live->options.pids[0] : 0;
+}
+
 int live_stop(struct live *live)
 {
-	end(live);
+	end(live, LIVE_TARGETS_GONE);
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
@@ -189,7 +225,11 @@ int live_stop(struct live *live)
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
 					       live->options.context);
-	/* Nobody reads signals any more: from now on they do what they do to any program. */
+	/*
+	 * Nobody reads signals any more: from now on they do what they do to any program. But a closed
+	 * pipe stays an error of write(), and the command has been started already.
+	 */
+	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &live->original_mask, NULL);
 	return live->err;
 }
@@ -236,6 +276,8 @@ static int open_signals(struct live *live)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
+	if (live->options.signal)
+		sigaddset(&signals, live->options.signal);
 	if (sigprocmask(SIG_BLOCK, &signals, &live->original_mask))
 		return -errno;
 	/* Blocked, a closed pipe is an error of write(); ignored, the command would inherit that. */
@@ -359,6 +401,7 @@ int live_open(struct live **result, const struct live_options *options)
 	if (!live)
 		return -ENOMEM;
 	live->options = *options;
+	live->counted_ns = clock_monotonic_ns();
 	live->epoll_fd = live->drain_fd = live->signal_fd = live->search_fd = live->end_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
 	raise_file_limit(live);

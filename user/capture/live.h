@@ -27,12 +27,16 @@ struct live_options {
 	uint32_t layers;      /* bit set of enum ms_layer */
 	bool entries_only;    /* no call is followed to its end */
 	bool count_launches;  /* of kernels, instead of recording each */
+	uint64_t count_ns;    /* counted launches are fed so often; 0: only when they have to be */
 	uint64_t duration_ns; /* 0: until the targets are gone */
 	uint64_t ring_bytes;  /* of each of the two rings; rounded up to a power of two */
 
 	/* Records, and the end of a batch of them. Non-zero ends the capture. */
 	int (*feed)(void *context, void *record, size_t length);
 	int (*flush)(void *context);
+	/* May be NULL; else a signal (0: none) that does not end the capture, but calls this. */
+	void (*signalled)(void *context);
+	int signal;
 	void *context;
 };
 
@@ -46,6 +50,18 @@ int live_open(struct live **live, const struct live_options *options);
  * the command could not be executed (live_wait_command() gives the exit code for that).
  */
 int live_run(struct live *live);
+
+enum live_reason {
+	LIVE_TARGETS_GONE,
+	LIVE_DURATION,
+	LIVE_SIGNAL,
+};
+
+/* Why the capture ended, if it was for no error. */
+enum live_reason live_reason(const struct live *live);
+
+/* The first of the processes that were asked for by themselves; 0: none was. */
+pid_t live_first_pid(const struct live *live);
 
 /* When the capture ended, CLOCK_MONOTONIC: detaching afterwards can take long. */
 uint64_t live_end_ns(const struct live *live);

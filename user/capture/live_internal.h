@@ -40,7 +40,9 @@ struct live {
 	uint64_t drain_ns; /* current period */
 	sigset_t original_mask;
 	struct rlimit original_files;
+	uint64_t counted_ns; /* when counted launches were last looked at */
 	bool stopping;
+	enum live_reason reason;
 	uint64_t start_cpu_ns;
 	uint64_t end_ns;  /* when the end began: detaching may take long */
 	bool interrupted; /* once already */

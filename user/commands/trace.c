@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/string.h"
 #include "capture/live.h"
+#include "commands/capturing.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/requirements.h"
@@ -18,19 +19,13 @@
 #include "pipeline.h"
 
 struct settings {
-	struct selection selection;
+	struct capturing capturing;
 	const char *output;
 	bool json;
 	bool summary_only;
 	bool exact;
 	bool no_return;
-	uint64_t duration_ns;
-	uint64_t buffer_bytes;
-	uint64_t max_loss;
-	struct features features;
 };
-
-#define DEFAULT_BUFFER (64ull << 20)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -38,28 +33,28 @@ struct settings {
 
 static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Trace running processes.", selection_parse_pids,
-	  AT(selection) },
+	  AT(capturing.selection) },
 	{ 'a', "all", NULL,
 	  "Trace all processes that use CUDA: those that run, and those that start to while tracing"
 	  " goes on.",
-	  option_flag, AT(selection.all) },
+	  option_flag, AT(capturing.selection.all) },
 	{ 0, "cgroup", "PATH",
 	  "Trace the processes that use CUDA in this cgroup and those below it, now and later.",
-	  selection_parse_cgroup, AT(selection) },
+	  selection_parse_cgroup, AT(capturing.selection) },
 	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
-	  AT(selection.follow) },
+	  AT(capturing.selection.follow) },
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
 	  "Show only these calls (default: all but memory and context, of which only failures are"
 	  " shown). Allocations, frees and those two are captured in any case, so that what is live stays"
 	  " right; the others only if shown, so that they cost nothing if not: the summary has no"
 	  " numbers for them then. The end of a context that held memory counts as a free.",
-	  selection_parse_events, AT(selection) },
+	  selection_parse_events, AT(capturing.selection) },
 	{ 0, "min-size", "SIZE",
 	  "Of allocations, frees, copies and memsets, show only those of SIZE or more.",
-	  option_size, AT(selection.min_bytes) },
+	  option_size, AT(capturing.selection.min_bytes) },
 	{ 0, "api", "REGEX",
 	  "Show only calls whose function, or the driver function inside it, matches.", option_text,
-	  AT(selection.api) },
+	  AT(capturing.selection.api) },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
 	  AT(output) },
 	{ 'j', "json", NULL,
@@ -67,20 +62,21 @@ static const struct option_row rows[] = {
 	  " (docs/event.schema.json).",
 	  option_flag, AT(json) },
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
-	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds, AT(duration_ns) },
+	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds,
+	  AT(capturing.duration_ns) },
 	{ 'b', "bytes", NULL, "Sizes as numbers of bytes.", option_flag, AT(exact) },
 	{ 0, "buffer", "SIZE",
 	  "Size of each of the two ring buffers (default 64M). Events that find no room are lost,"
 	  " and counted.",
-	  option_buffer, AT(buffer_bytes) },
+	  option_buffer, AT(capturing.buffer_bytes) },
 	{ 0, "max-loss", "N", "Exit with 6 if more than N events were lost (default: only say so).",
-	  option_events, AT(max_loss) },
+	  option_events, AT(capturing.max_loss) },
 	{ 0, "layer", "auto|runtime|driver",
 	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both and show a runtime call"
 	  " and the driver call that it makes as one. The driver alone has the complete account"
 	  " for the least cost: also of what uses no runtime, or one that cannot be found. The"
 	  " runtime alone misses those, but has the names that programs use.",
-	  selection_parse_layer, AT(selection) },
+	  selection_parse_layer, AT(capturing.selection) },
 	{ 0, "no-return", NULL,
 	  "Probe only where functions begin: half the cost, and no return address is touched, which"
 	  " programs that switch stacks by themselves need. Results, durations, the addresses of"
@@ -89,7 +85,7 @@ static const struct option_row rows[] = {
 	  option_flag, AT(no_return) },
 	{ 0, "without", "FEATURE[,FEATURE...]",
 	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
-	  AT(features) },
+	  AT(capturing.features) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },
@@ -152,24 +148,12 @@ static int flush(void *context)
 static int open_capture(struct run *run)
 {
 	struct settings *settings = &run->settings;
-	const struct live_options options = {
-		.features = &settings->features,
-		.pids = settings->selection.pids,
-		.pids_count = settings->selection.pids_count,
-		.scope = { settings->selection.all, settings->selection.cgroup },
-		.command = settings->selection.command,
-		.follow = settings->selection.follow,
-		.ops = selection_captured_ops(&settings->selection),
-		.layers = selection_layers(&settings->selection, settings->no_return),
-		.entries_only = settings->no_return,
-		.count_launches = settings->summary_only,
-		.duration_ns = settings->duration_ns,
-		.ring_bytes = settings->buffer_bytes,
-		.feed = feed,
-		.flush = flush,
-		.context = &run->pipeline,
-	};
+	struct live_options options = capturing_options(&settings->capturing, settings->no_return);
 
+	options.count_launches = settings->summary_only;
+	options.feed = feed;
+	options.flush = flush;
+	options.context = &run->pipeline;
 	return live_open(&run->live, &options);
 }
 
@@ -178,7 +162,7 @@ static int capture(struct run *run)
 {
 	struct summary summary = {
 		.start_ns = clock_monotonic_ns(),
-		.captured_ops = selection_captured_ops(&run->settings.selection),
+		.captured_ops = selection_captured_ops(&run->settings.capturing.selection),
 	};
 	int err, finish_err;
 
@@ -200,7 +184,7 @@ static int capture(struct run *run)
 
 static int run_all(struct run *run)
 {
-	int err, code, command_code = -1;
+	int err, command_code = -1;
 
 	err = open_output(run);
 	if (!err)
@@ -211,22 +195,13 @@ static int run_all(struct run *run)
 	}
 	live_close(run->live);
 	close_output(run, &err);
-	code = exit_code_of(err);
-	if (code == EXIT_OK && run->lost > run->settings.max_loss) {
-		log_error("%llu events were lost, more than --max-loss; a larger --buffer, or fewer"
-			  " events (-e), would help",
-			  (unsigned long long)run->lost);
-		return EXIT_LOST;
-	}
-	return command_code >= 0 && (code == EXIT_OK || err == -ECHILD) ? command_code : code;
+	return capturing_exit_code(&run->settings.capturing, err, run->lost, command_code);
 }
 
 static int trace(int argc, char **argv)
 {
-	struct run run = { .writer.fd = -1,
-			   .settings.buffer_bytes = DEFAULT_BUFFER,
-			   .settings.max_loss = UINT64_MAX };
-	struct selection *selection = &run.settings.selection;
+	struct run run = { .writer.fd = -1, .settings.capturing = CAPTURING_DEFAULTS };
+	struct selection *selection = &run.settings.capturing.selection;
 	int first, code = EXIT_OK;
 
 	first = options_parse(&trace_command, argc, argv, &run.settings, &code);
@@ -236,7 +211,7 @@ static int trace(int argc, char **argv)
 		if (code == EXIT_OK)
 			code = selection_filter(selection, &run.pipeline.filter);
 		if (code == EXIT_OK)
-			code = require_tracing(&run.settings.features);
+			code = require_tracing(&run.settings.capturing.features);
 		if (code == EXIT_OK)
 			code = run_all(&run);
 	}

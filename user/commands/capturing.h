@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What all commands with a live capture do alike with what they are told.
+ */
+#ifndef MEMSCOPE_COMMANDS_CAPTURING_H
+#define MEMSCOPE_COMMANDS_CAPTURING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/features.h"
+#include "capture/live.h"
+#include "commands/selection.h"
+
+struct capturing {
+	struct selection selection;
+	struct features features;
+	uint64_t duration_ns;
+	uint64_t buffer_bytes;
+	uint64_t max_loss;
+};
+
+/* clang-format off */
+#define CAPTURING_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX }
+/* clang-format on */
+
+/* Everything but the callbacks, and `count_launches`. */
+struct live_options capturing_options(struct capturing *capturing, bool entries_only);
+
+/*
+ * What to exit with after the capture has ended with `err`: the command's code (-1: there was none) if
+ * all went well.
+ */
+int capturing_exit_code(const struct capturing *capturing, int err, uint64_t lost,
+			int command_code);
+
+#endif /* MEMSCOPE_COMMANDS_CAPTURING_H */

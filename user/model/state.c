@@ -457,20 +457,26 @@ static int apply_memory(struct process *process, const struct event *event)
 
 enum side { SIDE_HOST, SIDE_DEVICE, SIDE_ARRAY, SIDE_UNKNOWN };
 
+const struct allocation *state_containing(struct process *process, uint64_t addr)
+{
+	const struct allocation *found = ledger_find(&process->ledgers[MS_KEY_ARRAY], addr);
+
+	if (!found)
+		found = ledger_containing(&process->ledgers[MS_KEY_POINTER], addr);
+	return found ? found : ledger_containing(&process->ledgers[MS_KEY_MAPPING], addr);
+}
+
 /*
  * Where an address lies. One that no allocation contains is pageable host memory, unless there may be
  * allocations that were not seen.
  */
 static enum side side_of(struct process *process, uint64_t addr)
 {
-	static const enum ms_key keys[] = { MS_KEY_POINTER, MS_KEY_MAPPING };
-	const struct allocation *found = NULL;
-	size_t i;
+	const struct allocation *found = state_containing(process, addr);
 
-	if (ledger_find(&process->ledgers[MS_KEY_ARRAY], addr))
+	if (found && found->addr == addr &&
+	    found == ledger_find(&process->ledgers[MS_KEY_ARRAY], addr))
 		return SIDE_ARRAY; /* its handle */
-	for (i = 0; !found && i < sizeof(keys) / sizeof(*keys); i++)
-		found = ledger_containing(&process->ledgers[keys[i]], addr);
 	if (found)
 		return found->space == MS_SPACE_PINNED || found->space == MS_SPACE_REGISTERED ?
 			       SIDE_HOST :

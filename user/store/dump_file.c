@@ -3,69 +3,206 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/log.h"
 
-int dump_file_open(struct dump_file *file, const char *path)
+#define COPY_BYTES (256 << 10)
+
+/* What was written must be readable: should the file be removed, it is all that there is of it. */
+static int create(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int dump_file_create(struct dump_file *file, const char *path)
 {
 	int err;
 
 	*file = (struct dump_file){ .fd = -1, .path = strdup(path) };
 	if (!file->path)
 		return -ENOMEM;
-	file->fd =
-		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+	file->fd = create(path);
 	if (file->fd >= 0)
 		return 0;
-	err = -errno;
-	log_error("%s: cannot create: %s%s", path, strerror(-err),
-		  err == -EEXIST ? "; remove it, or choose another name with -o" : "");
+	err = file->fd;
 	free(file->path);
-	file->path = NULL;
+	*file = (struct dump_file){ .fd = -1 };
 	return err;
 }
 
-static int fail(struct dump_file *file, int err)
+int dump_file_open(struct dump_file *file, const char *path)
 {
-	if (!file->err)
-		log_error("%s: cannot write: %s; recording goes on, and tries again", file->path,
-			  strerror(-err));
-	file->err = err;
-	/* A part of a block would only have to be skipped. */
-	if (ftruncate(file->fd, (off_t)file->bytes) ||
-	    lseek(file->fd, (off_t)file->bytes, SEEK_SET) < 0)
-		log_debug("%s: the part of a block stays: %s", file->path, strerror(errno));
+	int err = dump_file_create(file, path);
+
+	if (err)
+		log_error("%s: cannot create: %s%s", path, strerror(-err),
+			  err == -EEXIST ? "; remove it, or choose another name with -o" : "");
 	return err;
 }
 
-int dump_file_write(struct dump_file *file, const struct block_header *header, const void *stored)
+int dump_file_open_stdout(struct dump_file *file)
 {
-	const size_t whole = sizeof(*header) + header->stored_bytes;
-	size_t done = 0;
+	*file = (struct dump_file){ .fd = STDOUT_FILENO,
+				    .path = strdup("standard output"),
+				    .is_stream = true };
+	return file->path ? 0 : -ENOMEM;
+}
 
-	while (done < whole) {
-		size_t of_header = done < sizeof(*header) ? sizeof(*header) - done : 0;
-		size_t of_stored = done < sizeof(*header) ? 0 : done - sizeof(*header);
-		struct iovec parts[] = {
-			{ (char *)header + sizeof(*header) - of_header, of_header },
-			{ (char *)stored + of_stored, header->stored_bytes - of_stored },
-		};
-		ssize_t length = writev(file->fd, parts, 2);
+/* ---- writing --------------------------------------------------------------------------------- */
+
+void dump_file_cut(struct dump_file *file, uint64_t bytes)
+{
+	if (file->is_stream)
+		return;
+	if (ftruncate(file->fd, (off_t)bytes) || lseek(file->fd, (off_t)bytes, SEEK_SET) < 0)
+		log_debug("%s: a part stays: %s", file->path, strerror(errno));
+	else
+		file->bytes = bytes;
+}
+
+/* Returns 0 or -errno. */
+static int write_all(int fd, struct iovec parts[2])
+{
+	while (parts[0].iov_len || parts[1].iov_len) {
+		ssize_t length = writev(fd, parts, 2);
+		int i;
 
 		if (length < 0 && errno == EINTR)
 			continue;
 		if (length <= 0)
-			return fail(file, length ? -errno : -EIO);
-		done += length;
+			return length ? -errno : -EIO;
+		for (i = 0; i < 2; i++) {
+			size_t done = (size_t)length < parts[i].iov_len ? (size_t)length :
+									  parts[i].iov_len;
+
+			parts[i].iov_base = (char *)parts[i].iov_base + done;
+			parts[i].iov_len -= done;
+			length -= (ssize_t)done;
+		}
 	}
-	if (file->err)
-		log_warning("%s: can be written again", file->path);
-	file->err = 0;
-	file->bytes += whole;
+	return 0;
+}
+
+int dump_file_write(struct dump_file *file, const struct block_header *header, const void *stored)
+{
+	struct iovec parts[2] = { { (void *)header, sizeof(*header) },
+				  { (void *)stored, header->stored_bytes } };
+	int err = write_all(file->fd, parts);
+
+	/* A part of a block would only have to be skipped. */
+	if (err)
+		dump_file_cut(file, file->bytes);
+	else
+		file->bytes += sizeof(*header) + header->stored_bytes;
+	return err;
+}
+
+/* Where the kernel cannot copy between the two. */
+static int copy_by_hand(int to_fd, int from_fd, uint64_t offset, uint64_t bytes)
+{
+	char *buffer = malloc(COPY_BYTES);
+	int err = buffer ? 0 : -ENOMEM;
+
+	while (!err && bytes) {
+		ssize_t length = pread(from_fd, buffer, bytes < COPY_BYTES ? bytes : COPY_BYTES,
+				       (off_t)offset);
+		struct iovec parts[2] = { { buffer, (size_t)length }, { NULL, 0 } };
+
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length <= 0) {
+			err = length ? -errno : -EIO;
+			break;
+		}
+		err = write_all(to_fd, parts);
+		offset += (uint64_t)length;
+		bytes -= (uint64_t)length;
+	}
+	free(buffer);
+	return err;
+}
+
+/* To where `to_fd` is; the other one's position stays. */
+static int copy(int to_fd, int from_fd, uint64_t bytes)
+{
+	off_t offset = 0;
+
+	while (bytes) {
+		ssize_t length = copy_file_range(from_fd, &offset, to_fd, NULL, bytes, 0);
+
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length <= 0)
+			return copy_by_hand(to_fd, from_fd, (uint64_t)offset, bytes);
+		bytes -= (uint64_t)length;
+	}
+	return 0;
+}
+
+int dump_file_append(struct dump_file *file, int from_fd, uint64_t bytes)
+{
+	int err = copy(file->fd, from_fd, bytes);
+
+	if (err)
+		dump_file_cut(file, file->bytes);
+	else
+		file->bytes += bytes;
+	return err;
+}
+
+/* ---- whether it is still there --------------------------------------------------------------- */
+
+static int make_anew(struct dump_file *file)
+{
+	int fd = create(file->path), err;
+
+	if (fd < 0)
+		return fd;
+	err = copy(fd, file->fd, file->bytes);
+	if (err) {
+		unlink(file->path);
+		close(fd);
+		return err;
+	}
+	close(file->fd);
+	file->fd = fd;
+	return 0;
+}
+
+static int check_stream(const struct dump_file *file)
+{
+	struct pollfd poller = { .fd = file->fd };
+
+	return poll(&poller, 1, 0) > 0 && poller.revents & POLLERR ? -EPIPE : 0;
+}
+
+int dump_file_check(struct dump_file *file)
+{
+	struct stat status;
+	int err;
+
+	if (file->is_stream)
+		return check_stream(file);
+	if (fstat(file->fd, &status) || status.st_nlink)
+		return 0;
+	err = make_anew(file);
+	if (!err)
+		log_warning("%s: somebody has removed it; it has been made anew, with all that was"
+			    " in it",
+			    file->path);
+	else if (!file->is_lost)
+		log_error("%s: somebody has removed it, and it cannot be made anew: %s; recording"
+			  " goes on, and tries again",
+			  file->path, strerror(-err));
+	file->is_lost = err != 0;
 	return 0;
 }
 
@@ -73,7 +210,7 @@ int dump_file_close(struct dump_file *file)
 {
 	int err = 0;
 
-	if (file->fd >= 0 && close(file->fd)) {
+	if (file->fd >= 0 && !file->is_stream && close(file->fd)) {
 		err = -errno;
 		log_error("%s: cannot close: %s", file->path, strerror(-err));
 	}

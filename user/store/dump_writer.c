@@ -208,3 +208,23 @@ int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint6
 		err = end_err;
 	return err ? err : index_err;
 }
+
+int dump_writer_end_copy(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns,
+			 int (*write)(void *context, const struct block_header *header,
+				      const void *stored),
+			 void *context)
+{
+	const struct dump_writer_options options = writer->options;
+	const struct dump_writer_counts counts = writer->counts;
+	const uint64_t sequence = writer->sequence, first_ts_ns = writer->first_ts_ns;
+	int err;
+
+	writer->options.write = write;
+	writer->options.context = context;
+	err = write_texts(writer, BLOCK_END, texts, now_ns);
+	writer->options = options;
+	writer->counts = counts;
+	writer->sequence = sequence;
+	writer->first_ts_ns = first_ts_ns;
+	return err;
+}

@@ -51,6 +51,15 @@ int dump_writer_flush(struct dump_writer *writer, uint64_t now_ns);
 /* The last block and the index. Nothing may be added after it. Returns 0 or an error of write(). */
 int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns);
 
+/*
+ * The same for a copy of what has been handed on so far, to which `write` appends: for this recording
+ * it is no end, and the block's number is used again.
+ */
+int dump_writer_end_copy(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns,
+			 int (*write)(void *context, const struct block_header *header,
+				      const void *stored),
+			 void *context);
+
 /* Records added, and bytes handed on (headers included), in this segment and in all. */
 struct dump_writer_counts {
 	uint64_t records;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A bundle: what the flight recorder has at a moment, in one dump, which is there as a whole or not at
+ * all.
+ */
+#ifndef MEMSCOPE_STORE_BUNDLE_H
+#define MEMSCOPE_STORE_BUNDLE_H
+
+#include <stdint.h>
+
+#include "base/string.h"
+#include "store/dump_ring.h"
+#include "store/dump_writer.h"
+
+struct bundle {
+	const struct dump_ring *ring;
+	const char *path;   /* of the dump */
+	const char *suffix; /* what is put into it: "oom"; NULL: the path is as it is */
+	uint32_t number;    /* ... and this: "oom-1"; if that exists, the next; 0: none */
+	/* Ends it, if the recording does not end with it; else NULL. */
+	struct dump_writer *writer;
+	const struct texts *end;
+	uint64_t now_ns;
+};
+
+/*
+ * Writes it. Nothing is overwritten. Returns 0, with its name (and a byte 0) in `*name` and its size
+ * in `*bytes`; or -errno, logged.
+ */
+int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *bytes);
+
+#endif /* MEMSCOPE_STORE_BUNDLE_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The flight recorder's files: each segment is a file in a directory, and the oldest give way to new
+ * ones, so that what is kept is the newest that fits. A segment stands alone, so put one behind the
+ * other they are a dump: a bundle.
+ */
+#ifndef MEMSCOPE_STORE_DUMP_RING_H
+#define MEMSCOPE_STORE_DUMP_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/dump_file.h"
+
+struct dump_ring {
+	char *directory;
+	uint64_t max_bytes;
+	uint64_t
+		*sizes; /* of the segments that are kept, oldest first; the last is being written */
+	size_t count, capacity;
+	uint64_t next;         /* number of the next segment */
+	struct dump_file file; /* the last one */
+	uint64_t bytes;        /* in all of them */
+	bool told_too_small;
+};
+
+/* Makes the directory, which must not exist. Returns 0 or -errno, logged. */
+int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_bytes);
+
+/*
+ * Appends a block; one of type BLOCK_SEGMENT begins a file. First the oldest files are removed, until
+ * it fits or only one of those that are complete is left. Returns 0 or -errno, not logged.
+ */
+int dump_ring_write(struct dump_ring *ring, const struct block_header *header, const void *stored);
+
+/* The segment's first `bytes` are kept. */
+void dump_ring_cut(struct dump_ring *ring, uint64_t bytes);
+
+/*
+ * To be called now and then. Returns whether somebody has removed what is being written: then a new
+ * segment is to be begun.
+ */
+bool dump_ring_check(struct dump_ring *ring);
+
+/* Appends all that there is to a file. Returns 0 or -errno. */
+int dump_ring_copy(const struct dump_ring *ring, struct dump_file *out);
+
+/* `keep`: leaves the directory as it is; else it is removed with what is in it. */
+void dump_ring_close(struct dump_ring *ring, bool keep);
+
+#endif /* MEMSCOPE_STORE_DUMP_RING_H */

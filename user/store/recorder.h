@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records what a capture feeds: into a dump, or into a flight recorder's ring of which bundles are
+ * made when something happens. Whatever becomes of the disk, the pipe or the file, the capture goes
+ * on, and what could not be written is counted and told.
+ */
+#ifndef MEMSCOPE_STORE_RECORDER_H
+#define MEMSCOPE_STORE_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pipeline.h"
+#include "store/texts.h"
+
+enum recorder_trigger {
+	RECORDER_ON_OOM,    /* a call failed for want of memory */
+	RECORDER_ON_SIGNAL, /* recorder_signal() */
+	RECORDER_ON_EXIT,   /* the recording ends */
+	RECORDER_TRIGGERS_COUNT,
+};
+
+struct recorder_options {
+	const char *path;       /* NULL: standard output */
+	uint64_t segment_bytes; /* after so many a new segment begins */
+	uint64_t ring_bytes;    /* 0: everything is kept */
+	uint32_t triggers; /* of a ring: bit set of enum recorder_trigger; none: it becomes `path`
+				 * in the end */
+	bool sum_copies;   /* copies and memsets are summed up, model/sums.h */
+
+	/* What the segments' descriptions and the end say; `reason` why the latter is written. */
+	void (*describe)(void *context, struct texts *texts);
+	void (*describe_end)(void *context, const char *reason, struct texts *texts);
+	/* What the kernel side has counted so far. Returns 0 or -errno. */
+	int (*counters)(void *context, struct ms_counters *counters);
+	void *context;
+};
+
+struct recorder;
+
+/*
+ * Creates what it writes to, and the first segment's beginning. The pipeline stays the caller's; its
+ * sink becomes the recorder. Returns 0 or -errno, logged.
+ */
+int recorder_open(struct recorder **recorder, struct pipeline *pipeline,
+		  const struct recorder_options *options);
+
+/* A record of a capture. Returns 0, -EPIPE (nobody reads it any more), or an error of the state. */
+int recorder_feed(struct recorder *recorder, void *record, size_t length);
+
+/* After a batch of them, at least ten times a second. Returns as above. */
+int recorder_tick(struct recorder *recorder);
+
+/* Has a bundle written when recorder_tick() is called next, if RECORDER_ON_SIGNAL is asked for. */
+void recorder_signal(struct recorder *recorder);
+
+/*
+ * After the last record: ends the dump. Returns 0, or -errno, logged, if what is to stay could not be
+ * written.
+ */
+int recorder_end(struct recorder *recorder, const char *reason);
+
+/* Nothing was recorded: removes what recorder_open() made. */
+void recorder_discard(struct recorder *recorder);
+
+void recorder_close(struct recorder *recorder);
+
+struct recorder_counts {
+	uint64_t records;
+	uint64_t bytes; /* of the dump, or in the ring; of bundles not */
+	uint64_t unwritten_blocks;
+	uint64_t unwritten_records; /* in those */
+	uint64_t bundles;           /* written */
+	uint64_t bundles_left_out;  /* there were too many already */
+};
+
+struct recorder_counts recorder_counts(const struct recorder *recorder);
+
+/* What is left in the end: the dump, or the last bundle; NULL: nothing. */
+const char *recorder_result(const struct recorder *recorder);
+
+#endif /* MEMSCOPE_STORE_RECORDER_H */

@@ -156,6 +156,12 @@ $(WORKLOAD_PROGRAMS): $(wildcard tests/workloads/*.h tests/simcuda/include/*.h) 
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) $(WORKLOAD_DEFINES) $(filter %.c,$^) -o $@ \
 		-L$(BUILD)/simcuda $(WORKLOAD_LIBS) -pthread -ldl
 
+# Reads dumps with the program's own parts.
+$(WORKLOADS)/dumpcat: tests/workloads/dumpcat.c $(filter-out %/main.o,$(USER_OBJECTS))
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) $(USER_LDFLAGS) $^ $(USER_LIBS) -o $@
+
 # Only if the compiler makes jumps of its calls is it worth anything.
 $(WORKLOADS)/shim.so: tests/workloads/shim.c
 	$(call say,CC,$@)
@@ -169,7 +175,8 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 
 E2E_TESTS := $(wildcard tests/e2e/*.bats)
 
-E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/shim.so \
+	$(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json simcuda-varied
 
 check-e2e: memscope-bpf docs $(E2E_DEPS)
@@ -177,7 +184,7 @@ check-e2e: memscope-bpf docs $(E2E_DEPS)
 
 # `make check` has a short form of it.
 stress: memscope-bpf $(E2E_DEPS)
-	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats
+	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats tests/e2e/record.bats
 
 # ---- everything, on a fresh machine too
 

@@ -55,6 +55,7 @@ struct command {
 extern const struct command *const commands[];
 
 extern const struct command trace_command;
+extern const struct command record_command;
 extern const struct command check_command;
 extern const struct command report_command;
 extern const struct command verify_command;

@@ -7,6 +7,7 @@
 /* clang-format off */
 const struct command *const commands[] = {
 	&trace_command,
+	&record_command,
 	&report_command,
 	&check_command,
 	&verify_command,
@@ -24,9 +25,10 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_LOST, "More events were lost than --max-loss allows." },
 	{ EXIT_CORRUPT, "A recording is damaged, not one at all, or of a newer version." },
 	{ EXIT_FINDING, "Something was found that --fail-on asks for." },
-	{ 126, "trace: the command cannot be executed; 127: it cannot be found; otherwise the exit"
-	       " code of trace -- COMMAND is the command's, or 128 plus the number of the signal"
-	       " that killed it." },
+	{ 126,
+	  "trace, record: the command cannot be executed; 127: it cannot be found; otherwise the"
+	  " exit code of trace -- COMMAND is the command's, or 128 plus the number of the signal"
+	  " that killed it." },
 	{ 0 },
 };
 

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `memscope-bpf record`: live capture into a dump.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "commands/command.h"
+#include "commands/options.h"
+#include "commands/recording.h"
+#include "commands/requirements.h"
+#include "store/dump_name.h"
+#include "store/recorder.h"
+
+#define MIB (1ull << 20)
+#define DEFAULT_OUTPUT "memscope.%h.%p.mscope"
+#define DEFAULT_BUFFER (8 * MIB) /* 0.16 s at 500,000 events/s; it is meant to run for long */
+#define DEFAULT_SEGMENT (64 * MIB)
+#define DEFAULT_RING (64 * MIB)
+#define MIN_SEGMENT (64ull << 10)
+#define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
+#define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
+
+struct settings {
+	struct recording_settings recording;
+	bool to_stdout;
+	bool on_oom, on_exit;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int parse_detail(const struct option_row *row, const char *value, void *settings)
+{
+	static const struct {
+		const char *name;
+		enum recording_detail detail;
+	} names[] = { { "all", RECORDING_ALL },
+		      { "summary", RECORDING_SUMMARY },
+		      { "off", RECORDING_OFF } };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(value, names[i].name) != 0)
+			continue;
+		*(enum recording_detail *)((char *)settings + row->offset) = names[i].detail;
+		return 0;
+	}
+	log_error("--%s: \"%s\" is none of %s", row->name, value, row->argument);
+	return -EINVAL;
+}
+
+static int parse_signal(const struct option_row *row, const char *value, void *settings)
+{
+	int *number = (int *)((char *)settings + row->offset);
+
+	if (!strncmp(value, "SIG", 3))
+		value += 3;
+	*number = !strcmp(value, "USR1") ? SIGUSR1 : !strcmp(value, "USR2") ? SIGUSR2 : 0;
+	if (*number)
+		return 0;
+	log_error("--%s: \"%s\" is none of %s", row->name, value, row->argument);
+	return -EINVAL;
+}
+
+#define AT(member) offsetof(struct settings, member)
+#define OF_CAPTURE(member) offsetof(struct settings, recording.capturing.member)
+
+static const struct option_row rows[] = {
+	{ 'p', "pid", "PID[,PID...]", "Record running processes.", selection_parse_pids,
+	  OF_CAPTURE(selection) },
+	{ 'a', "all", NULL,
+	  "Record all processes that use CUDA: those that run, and those that start to while"
+	  " recording goes on.",
+	  option_flag, OF_CAPTURE(selection.all) },
+	{ 0, "cgroup", "PATH",
+	  "Record the processes that use CUDA in this cgroup and those below it, now and later.",
+	  selection_parse_cgroup, OF_CAPTURE(selection) },
+	{ 'f', "follow", NULL, "Record the children of the recorded processes too.", option_flag,
+	  OF_CAPTURE(selection.follow) },
+	{ 'o', "output", "FILE",
+	  "Write there; it must not exist yet. %h becomes the name of the host, %p the first"
+	  " process recorded (with -a and --cgroup this program), %t the time (UTC,"
+	  " 20261121T155500), %% a percent sign. Default: " DEFAULT_OUTPUT ".",
+	  option_text, AT(recording.output) },
+	{ 0, "stdout", NULL, "Write to standard output, which must not be a terminal.", option_flag,
+	  AT(to_stdout) },
+	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds,
+	  OF_CAPTURE(duration_ns) },
+	{ 0, "segment", "SIZE",
+	  "After so many bytes, begin a new segment, which can be read without those before it"
+	  " (default 64M, of a ring an eighth).",
+	  option_size, AT(recording.segment_bytes) },
+	{ 0, "ring", "SIZE",
+	  "Flight recorder: keep only the newest segments, in a directory FILE.ring, so that they"
+	  " take at most SIZE (default with a trigger: 64M). In the end they become FILE, unless a"
+	  " trigger says when.",
+	  option_size, AT(recording.ring_bytes) },
+	{ 0, "on-oom", NULL,
+	  "When a call fails for want of memory, write what the ring has into a bundle, FILE with"
+	  " .oom-1 before its extension: at most one in 2 s, and five in all.",
+	  option_flag, AT(on_oom) },
+	{ 0, "on-signal", "USR1|USR2",
+	  "The same as .signal-1 when this program is sent that signal: at most five.",
+	  parse_signal, AT(recording.signal) },
+	{ 0, "on-exit", NULL, "The same as .exit when the recording ends.", option_flag,
+	  AT(on_exit) },
+	{ 0, "launches", "all|summary|off",
+	  "Record each launch of a kernel, or each second how often each kernel was launched"
+	  " (default), or nothing: then what graphs allocate when they are launched is missing,"
+	  " too.",
+	  parse_detail, AT(recording.launches) },
+	{ 0, "copies", "all|summary|off",
+	  "The same of copies and memsets: in the summary those that differ in nothing but time,"
+	  " size and place in the block are one.",
+	  parse_detail, AT(recording.copies) },
+	{ 0, "buffer", "SIZE",
+	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
+	  " and counted.",
+	  option_buffer, OF_CAPTURE(buffer_bytes) },
+	{ 0, "max-loss", "N", "Exit with 6 if more than N events were lost (default: only say so).",
+	  option_events, OF_CAPTURE(max_loss) },
+	{ 0, "layer", "auto|runtime|driver",
+	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both: see"
+	  " memscope-bpf-trace(1).",
+	  selection_parse_layer, OF_CAPTURE(selection) },
+	{ 0, "without", "FEATURE[,FEATURE...]",
+	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
+	  OF_CAPTURE(features) },
+	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 0 },
+};
+
+/* ---- what they mean -------------------------------------------------------------------------- */
+
+static uint32_t triggers_of(const struct settings *settings)
+{
+	return (uint32_t)settings->on_oom << RECORDER_ON_OOM |
+	       (uint32_t)(settings->recording.signal != 0) << RECORDER_ON_SIGNAL |
+	       (uint32_t)settings->on_exit << RECORDER_ON_EXIT;
+}
+
+static int check_output(const struct settings *settings)
+{
+	const struct recording_settings *recording = &settings->recording;
+	const struct dump_name any = { .host = "" };
+	struct string expanded = { 0 };
+	int err = recording->output ? dump_name_expand(&expanded, recording->output, &any) : 0;
+
+	string_fini(&expanded);
+	if (err)
+		log_error("-o %s: after %% there can be h, p, t or another %%", recording->output);
+	else if (recording->output && !*recording->output)
+		log_error("-o: an empty name");
+	else if (settings->to_stdout &&
+		 (recording->output || recording->ring_bytes || recording->triggers))
+		log_error("--stdout goes with none of -o, --ring and the triggers");
+	else if (settings->to_stdout && isatty(STDOUT_FILENO))
+		log_error("a dump is nothing for a terminal: redirect standard output, or use -o");
+	else
+		return EXIT_OK;
+	return EXIT_USAGE;
+}
+
+static int check_sizes(const struct recording_settings *recording)
+{
+	if (recording->ring_bytes && recording->ring_bytes < MIN_RING)
+		log_error("--ring: at least 1M, please");
+	else if (recording->segment_bytes && recording->segment_bytes < MIN_SEGMENT)
+		log_error("--segment: at least 64K, please");
+	else if (recording->ring_bytes && recording->segment_bytes > recording->ring_bytes / 4)
+		log_error("--segment: at most a quarter of --ring, please");
+	else
+		return EXIT_OK;
+	return EXIT_USAGE;
+}
+
+static int complete(struct settings *settings)
+{
+	struct recording_settings *recording = &settings->recording;
+	uint32_t *ops = &recording->capturing.selection.ops;
+	int code;
+
+	recording->triggers = triggers_of(settings);
+	if (recording->triggers && !recording->ring_bytes)
+		recording->ring_bytes = DEFAULT_RING;
+	code = check_output(settings);
+	if (code == EXIT_OK)
+		code = check_sizes(recording);
+	if (!recording->output && !settings->to_stdout)
+		recording->output = DEFAULT_OUTPUT;
+	if (!recording->segment_bytes)
+		recording->segment_bytes = recording->ring_bytes ?
+						   recording->ring_bytes / SEGMENTS_OF_RING :
+						   DEFAULT_SEGMENT;
+	*ops = (1u << MS_OPS_COUNT) - 1;
+	if (recording->launches == RECORDING_OFF)
+		*ops &= ~(1u << MS_OP_LAUNCH | 1u << MS_OP_NAME);
+	if (recording->copies == RECORDING_OFF)
+		*ops &= ~(1u << MS_OP_COPY | 1u << MS_OP_MEMSET);
+	return code;
+}
+
+static int record(int argc, char **argv)
+{
+	struct settings settings = { .recording.capturing = CAPTURING_DEFAULTS };
+	struct capturing *capturing = &settings.recording.capturing;
+	int first, code = EXIT_OK;
+
+	capturing->buffer_bytes = DEFAULT_BUFFER;
+	first = options_parse(&record_command, argc, argv, &settings, &code);
+	if (first >= 0) {
+		capturing->selection.command = first < argc ? argv + first : NULL;
+		code = selection_check(&capturing->selection);
+		if (code == EXIT_OK)
+			code = complete(&settings);
+		if (code == EXIT_OK)
+			code = require_tracing(&capturing->features);
+		if (code == EXIT_OK)
+			code = recording_run(&settings.recording);
+	}
+	selection_fini(&capturing->selection);
+	return code;
+}
+
+const struct command record_command = {
+	.name = "record",
+	.summary = "Record the GPU memory operations of running programs into a file",
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH | [--] COMMAND [ARGUMENT...]",
+	.description =
+		"Captures as memscope-bpf-trace(1) does, into a dump that can be looked at later, on"
+		" another machine and without root. Every allocation and free is recorded, and every"
+		" call about memory, contexts and synchronisation; launches, copies and memsets are"
+		" summed up unless each is asked for. Ends when the processes do, after -d SECONDS,"
+		" or with Ctrl-C.\n"
+		"\n"
+		"The dump is readable up to a quarter of a second before whatever happens: if this"
+		" program is killed, that much is missing. If the disk is full, it goes on, counts"
+		" what could not be written, and begins a new segment as soon as it can; the exit"
+		" code is 1 then. If the file is removed meanwhile, it is made anew. The recorded"
+		" programs notice nothing of all that.\n"
+		"\n"
+		"A dump consists of segments that can be read one by one; dumps can be cut between"
+		" them and put one behind the other. With --ring or a trigger (--on-oom,"
+		" --on-signal, --on-exit), only the newest are kept: the recording can go on for"
+		" months, and what it has when something happens becomes a bundle, which is a dump"
+		" like any other. If this program is killed, the directory FILE.ring stays, and"
+		" its files are readable too.",
+	.examples = "# a running program, until Ctrl-C\n"
+		    "sudo memscope-bpf record -o run.mscope -p 4711\n"
+		    "# a program from its first instruction, with each copy\n"
+		    "sudo memscope-bpf record --copies=all -o run.mscope -- python3 train.py\n"
+		    "# all programs for as long as the machine runs, kept only if memory runs out\n"
+		    "sudo memscope-bpf record -a --on-oom -o /var/tmp/%h-%t.mscope\n"
+		    "# a minute, to another machine\n"
+		    "sudo memscope-bpf record --stdout -d 60 -a | ssh host 'cat > run.mscope'\n",
+	.options = rows,
+	.run = record,
+};

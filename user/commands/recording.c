@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/recording.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/string.h"
+#include "commands/command.h"
+#include "host/machine.h"
+#include "model/probe.h"
+#include "pipeline.h"
+#include "store/dump_name.h"
+#include "store/recorder.h"
+
+#define COUNT_NS 1000000000 /* between two looks at counted launches */
+#define PROGRESS_NS 1000000000
+
+struct run {
+	struct recording_settings *settings;
+	struct machine machine;
+	struct pipeline pipeline;
+	struct live *live;
+	struct recorder *recorder;
+	uint64_t start_ns, end_ns;
+	uint64_t progress_ns; /* when that was shown */
+	uint64_t seen, lost, lost_records, abandoned;
+};
+
+/* ---- what the dump says of itself ------------------------------------------------------------ */
+
+static void append_word(struct string *text, const char *word)
+{
+	if (text->length)
+		string_append_char(text, ',');
+	string_append_text(text, word);
+}
+
+static void put_string(struct texts *texts, const char *name, struct string *value)
+{
+	string_append_char(value, '\0');
+	if (!value->failed)
+		texts_put(texts, name, value->bytes);
+	string_fini(value);
+}
+
+static void put_captured(struct texts *texts, const struct selection *selection)
+{
+	uint32_t captured = selection_captured_ops(selection), i;
+	uint32_t layer_set = selection_layers(selection, false);
+	struct string ops = { 0 }, layers = { 0 };
+
+	for (i = 0; i < MS_OPS_COUNT; i++)
+		if (i != MS_OP_NAME && captured >> i & 1)
+			append_word(&ops, probe_op_name(i));
+	for (i = 0; i < MS_LAYERS_COUNT; i++)
+		if (layer_set >> i & 1)
+			append_word(&layers, probe_layer_name(i));
+	put_string(texts, "ops", &ops);
+	put_string(texts, "layers", &layers);
+}
+
+static void put_targets(struct texts *texts, const struct selection *selection)
+{
+	struct string text = { 0 };
+	size_t i;
+
+	if (selection->all)
+		string_append_text(&text, "all");
+	if (selection->cgroup)
+		string_append_format(&text, "cgroup %s", selection->cgroup);
+	for (i = 0; i < selection->pids_count; i++)
+		string_append_format(&text, "%s%d", i ? "," : "pid ", (int)selection->pids[i]);
+	if (selection->command)
+		string_append_text(&text, "command");
+	for (i = 0; selection->command && selection->command[i] && text.length < 4096; i++)
+		string_append_format(&text, " %s", selection->command[i]);
+	put_string(texts, "targets", &text);
+}
+
+static void describe(void *context, struct texts *texts)
+{
+	static const char *const details[] = {
+		[RECORDING_SUMMARY] = "summary",
+		[RECORDING_ALL] = "all",
+		[RECORDING_OFF] = "off",
+	};
+	const struct run *run = context;
+	const struct recording_settings *settings = run->settings;
+
+	texts_put(texts, "tool", "memscope-bpf");
+	texts_put(texts, "version", MEMSCOPE_VERSION);
+	texts_put(texts, "host", run->machine.host);
+	texts_put(texts, "kernel", run->machine.kernel);
+	texts_put(texts, "machine", run->machine.hardware);
+	texts_put(texts, "boot_id", run->machine.boot_id);
+	texts_put_u64(texts, "monotonic_ns", clock_monotonic_ns());
+	texts_put_u64(texts, "realtime_offset_ns", clock_realtime_offset_ns());
+	texts_put_u64(texts, "boottime_offset_ns", clock_boottime_offset_ns());
+	texts_put_u64(texts, "start_ns", run->start_ns);
+	put_captured(texts, &settings->capturing.selection);
+	texts_put(texts, "launches", details[settings->launches]);
+	texts_put(texts, "copies", details[settings->copies]);
+	texts_put_u64(texts, "ring_bytes", settings->ring_bytes);
+	texts_put_u64(texts, "follow", settings->capturing.selection.follow);
+	put_targets(texts, &settings->capturing.selection);
+}
+
+static void count(struct run *run)
+{
+	struct ms_counters counters;
+	uint32_t kind;
+
+	if (live_counters(run->live, &counters))
+		return;
+	run->seen = run->lost = run->lost_records = 0;
+	run->abandoned = counters.abandoned;
+	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
+		if (kind < MS_OPS_COUNT && kind != MS_OP_NAME) {
+			run->seen += counters.seen[kind];
+			run->lost += counters.lost[kind];
+		} else {
+			run->lost_records += counters.lost[kind];
+		}
+	}
+}
+
+static void describe_end(void *context, const char *reason, struct texts *texts)
+{
+	struct run *run = context;
+	struct recorder_counts counts = recorder_counts(run->recorder);
+	struct summary_cost cost;
+
+	count(run);
+	live_cost(run->live, &cost);
+	texts_put(texts, "reason", reason);
+	texts_put_u64(texts, "end_ns", run->end_ns ? run->end_ns : clock_monotonic_ns());
+	texts_put_u64(texts, "seen", run->seen);
+	texts_put_u64(texts, "lost", run->lost);
+	texts_put_u64(texts, "lost_records", run->lost_records);
+	texts_put_u64(texts, "abandoned", run->abandoned);
+	texts_put_u64(texts, "unwritten_blocks", counts.unwritten_blocks);
+	texts_put_u64(texts, "unwritten_records", counts.unwritten_records);
+	texts_put_u64(texts, "cpu_ns", cost.cpu_ns);
+}
+
+static int read_counters(void *context, struct ms_counters *counters)
+{
+	struct run *run = context;
+
+	return live_counters(run->live, counters);
+}
+
+/* ---- what people see ------------------------------------------------------------------------- */
+
+static uint64_t live_bytes(const struct state *state)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		bytes += state->processes[i]->spaces[MS_SPACE_DEVICE].live_bytes;
+	return bytes;
+}
+
+static void show_progress(struct run *run, uint64_t now_ns)
+{
+	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+	char live[STRING_NUMBER_BYTES], lost[STRING_NUMBER_BYTES], line[200];
+
+	run->progress_ns = now_ns;
+	count(run);
+	snprintf(line, sizeof(line), "%s: %s events, %s written, %s of device memory live, %s lost",
+		 string_duration(took, now_ns - run->start_ns), string_count(seen, run->seen),
+		 string_size(size, recorder_counts(run->recorder).bytes),
+		 string_size(live, live_bytes(&run->pipeline.state)),
+		 string_count(lost, run->lost));
+	log_progress(line);
+}
+
+static void tell_result(const struct run *run)
+{
+	const struct recorder_counts counts = recorder_counts(run->recorder);
+	const char *result = recorder_result(run->recorder);
+	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+	char lost[STRING_NUMBER_BYTES], unwritten[STRING_NUMBER_BYTES];
+
+	if (counts.unwritten_records)
+		log_warning("%s records could not be written",
+			    string_count(unwritten, counts.unwritten_records));
+	log_info("%s: %s events in %s, %s, %s lost",
+		 result ? result : "nothing was to be kept, as nothing triggered a bundle",
+		 string_count(seen, run->seen), string_duration(took, run->end_ns - run->start_ns),
+		 string_size(size, counts.bytes),
+		 string_count(lost, run->lost + run->lost_records));
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static int feed(void *context, void *record, size_t length)
+{
+	struct run *run = context;
+
+	return recorder_feed(run->recorder, record, length);
+}
+
+static int flush(void *context)
+{
+	struct run *run = context;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns - run->progress_ns >= PROGRESS_NS && isatty(STDERR_FILENO))
+		show_progress(run, now_ns);
+	return recorder_tick(run->recorder);
+}
+
+static void signalled(void *context)
+{
+	struct run *run = context;
+
+	recorder_signal(run->recorder);
+	recorder_tick(run->recorder);
+}
+
+static int open_capture(struct run *run)
+{
+	struct recording_settings *settings = run->settings;
+	struct live_options options = capturing_options(&settings->capturing, false);
+	int err;
+
+	options.count_launches = settings->launches == RECORDING_SUMMARY;
+	options.count_ns = COUNT_NS;
+	options.feed = feed;
+	options.flush = flush;
+	options.signalled = signalled;
+	options.signal = settings->signal;
+	options.context = run;
+	err = live_open(&run->live, &options);
+	/* Blocked, it still arrives; when the capture is over, it shall do nothing. */
+	if (!err && settings->signal)
+		signal(settings->signal, SIG_IGN);
+	return err;
+}
+
+static int expand_output(const struct run *run, struct string *path)
+{
+	const pid_t first = live_first_pid(run->live);
+	const struct dump_name name = {
+		.host = run->machine.host,
+		.pid = first ? first : getpid(),
+		.realtime_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
+	};
+
+	return dump_name_expand(path, run->settings->output, &name);
+}
+
+static int open_recorder(struct run *run, struct string *path)
+{
+	const struct recording_settings *settings = run->settings;
+	struct recorder_options options = {
+		.segment_bytes = settings->segment_bytes,
+		.ring_bytes = settings->ring_bytes,
+		.triggers = settings->triggers,
+		.sum_copies = settings->copies == RECORDING_SUMMARY,
+		.describe = describe,
+		.describe_end = describe_end,
+		.counters = read_counters,
+		.context = run,
+	};
+	int err = settings->output ? expand_output(run, path) : 0;
+
+	if (err || path->failed)
+		return err ? err : -ENOMEM;
+	options.path = settings->output ? path->bytes : NULL;
+	run->start_ns = run->progress_ns = clock_monotonic_ns();
+	return recorder_open(&run->recorder, &run->pipeline, &options);
+}
+
+static const char *reason_of(const struct run *run, int err)
+{
+	static const char *const reasons[] = {
+		[LIVE_TARGETS_GONE] = "targets-gone",
+		[LIVE_DURATION] = "duration",
+		[LIVE_SIGNAL] = "signal",
+	};
+
+	return err ? "error" : reasons[live_reason(run->live)];
+}
+
+static int capture(struct run *run)
+{
+	int err, stop_err, end_err;
+
+	log_info("recording; Ctrl-C ends");
+	err = live_run(run->live);
+	if (err == -ECHILD) {
+		recorder_discard(run->recorder);
+		return err;
+	}
+	run->end_ns = live_end_ns(run->live);
+	stop_err = live_stop(run->live);
+	log_progress(NULL);
+	end_err = recorder_end(run->recorder, reason_of(run, err));
+	tell_result(run);
+	if (!err)
+		err = stop_err;
+	return err ? err : end_err;
+}
+
+int recording_run(struct recording_settings *settings)
+{
+	struct run run = { .settings = settings };
+	struct string path = { 0 };
+	int err, command_code = -1;
+
+	machine_read(&run.machine);
+	err = open_capture(&run);
+	if (!err)
+		err = open_recorder(&run, &path);
+	if (!err) {
+		err = capture(&run);
+		command_code = live_wait_command(run.live);
+	}
+	live_close(run.live);
+	recorder_close(run.recorder);
+	string_fini(&path);
+	state_fini(&run.pipeline.state);
+	return capturing_exit_code(&settings->capturing, err, run.lost + run.lost_records,
+				   command_code);
+}

@@ -243,7 +243,7 @@ $(BUILD)/bench/reference.skel.h: tools/bench/reference.bpf.c vmlinux/$(ARCH)/vml
 	$(Q)$(BPFTOOL) gen skeleton $(BUILD)/bench/reference.bpf.o > $@
 
 BENCH_SOURCES := $(addprefix tools/bench/,bench.c targets.c tool.c tracers.c peers.c calls.c attach.c \
-	consumer.c rates.c)
+	consumer.c rates.c record.c)
 
 $(BUILD)/bench/bench: $(BENCH_SOURCES) $(wildcard tools/bench/*.h) $(BUILD)/bench/reference.skel.h \
 		$(filter-out %/main.o,$(USER_OBJECTS))

@@ -52,7 +52,7 @@ static const struct {
 } tables[] = {
 	{ "calls", bench_calls },   { "bystander", bench_bystander },
 	{ "attach", bench_attach }, { "consumer", bench_consumer },
-	{ "rates", bench_rates },
+	{ "rates", bench_rates },   { "record", bench_record },
 };
 
 /* All of them if none is named. */

@@ -71,7 +71,7 @@ void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 void tool_detach(struct tool *tool);
 
 /*
- * Starts `memscope-bpf trace -q MODE... -p PIDS`, and returns when it is attached. What it
+ * Starts `memscope-bpf MODE[0] -q MODE[1]... -p PIDS`, and returns when it is attached. What it
  * complains about is in trace.err.
  */
 pid_t tool_start(struct bench *bench, const char *const *mode, size_t targets);
@@ -88,5 +88,6 @@ void bench_bystander(struct bench *bench);
 void bench_attach(struct bench *bench);
 void bench_consumer(struct bench *bench);
 void bench_rates(struct bench *bench);
+void bench_record(struct bench *bench);
 
 #endif /* MEMSCOPE_BENCH_BENCH_H */

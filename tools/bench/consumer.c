@@ -12,8 +12,8 @@
 #define PACED_NS 4000000000ull
 #define ROUNDS 3
 
-static const char *const mode_summary[] = { "-c", "-o", "/dev/null", NULL };
-static const char *const mode_json[] = { "--json", "-o", "/dev/null", NULL };
+static const char *const mode_summary[] = { "trace", "-c", "-o", "/dev/null", NULL };
+static const char *const mode_json[] = { "trace", "--json", "-o", "/dev/null", NULL };
 
 /* CPU time that the tool takes for what the target does meanwhile, ns. */
 static double consume(struct bench *bench, enum bench_call call, uint64_t pace_ns,

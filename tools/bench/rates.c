@@ -100,9 +100,9 @@ static void search(struct bench *bench, const char *name, const char *const *mod
 void bench_rates(struct bench *bench)
 {
 	char file[4096];
-	const char *const summary[] = { "-c", "--max-loss=0", "-o", file, NULL };
-	const char *const json[] = { "--json", "--max-loss=0", "-o", file, NULL };
-	const char *const text[] = { "--max-loss=0", "-o", file, NULL };
+	const char *const summary[] = { "trace", "-c", "--max-loss=0", "-o", file, NULL };
+	const char *const json[] = { "trace", "--json", "--max-loss=0", "-o", file, NULL };
+	const char *const text[] = { "trace", "--max-loss=0", "-o", file, NULL };
 
 	snprintf(file, sizeof(file), "%s/rates.out", bench->directory);
 	printf("\n| highest rate without loss: `trace` | launches/s | the next step |\n|---|---|---|\n");

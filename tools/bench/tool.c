@@ -52,12 +52,12 @@ void tool_detach(struct tool *tool)
 
 pid_t tool_start(struct bench *bench, const char *const *mode, size_t targets)
 {
-	const char *words[MODE_WORDS + 6] = { "memscope-bpf", "trace", "-q" };
+	const char *words[MODE_WORDS + 6] = { "memscope-bpf", mode[0], "-q" };
 	size_t count = 3, i;
 	char pids[32];
 	pid_t tool;
 
-	for (i = 0; mode[i] && i < MODE_WORDS; i++)
+	for (i = 1; mode[i] && i < MODE_WORDS; i++)
 		words[count++] = mode[i];
 	snprintf(pids, sizeof(pids), targets > 1 ? "%d,%d" : "%d", bench->targets[TARGET_FIRST].pid,
 		 bench->targets[TARGET_SECOND].pid);
@@ -75,7 +75,7 @@ pid_t tool_start(struct bench *bench, const char *const *mode, size_t targets)
 	for (i = 0; i < targets; i++)
 		while (!target_has_probe(&bench->targets[i], BENCH_LAUNCH)) {
 			if (waitpid(tool, NULL, WNOHANG) != 0)
-				bench_die("memscope-bpf trace failed (trace.err says why)", EIO);
+				bench_die("memscope-bpf failed (trace.err says why)", EIO);
 			usleep(10000);
 		}
 	return tool;
@@ -87,7 +87,7 @@ int tool_end(pid_t tool)
 
 	kill(tool, SIGINT);
 	if (waitpid(tool, &status, 0) != tool)
-		bench_die("memscope-bpf trace failed (trace.err says why)", errno);
+		bench_die("memscope-bpf failed (trace.err says why)", errno);
 	return status;
 }
 
@@ -97,6 +97,6 @@ uint64_t tool_cpu_ns(pid_t tool)
 	clockid_t clock;
 
 	if (clock_getcpuclockid(tool, &clock) || clock_gettime(clock, &used))
-		bench_die("memscope-bpf trace failed (trace.err says why)", ESRCH);
+		bench_die("memscope-bpf failed (trace.err says why)", ESRCH);
 	return used.tv_sec * 1000000000ull + used.tv_nsec;
 }

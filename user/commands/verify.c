@@ -2,17 +2,16 @@
 /*
  * `memscope-bpf verify`: whether recordings are whole, and what of them can be used.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/verify_output.h"
 #include "output/writer.h"
+#include "store/dump_directory.h"
 #include "store/verification.h"
 
 struct settings {
@@ -36,57 +35,19 @@ static const struct option_row rows[] = {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int is_dump(const struct dirent *entry)
+static int add_entry(void *context, const char *path)
 {
-	static const char ending[] = ".mscope";
-	const size_t length = strlen(entry->d_name);
-
-	return entry->d_name[0] != '.' && length > strlen(ending) &&
-	       !strcmp(entry->d_name + length - strlen(ending), ending);
+	return verification_add(context, path);
 }
 
-/* Not by the language's rules, which alphasort() goes by. */
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-/* The segments of a flight recorder. */
-static int add_directory(struct verification *verification, const char *path)
-{
-	struct string name = { 0 };
-	struct dirent **entries;
-	int count = scandir(path, &entries, is_dump, by_name), i, err = 0;
-
-	if (count < 0) {
-		err = -errno;
-		log_error("%s: cannot read the directory: %s", path, strerror(-err));
-		return err;
-	}
-	if (!count) {
-		log_error("%s: there is no recording (*.mscope) in it", path);
-		err = -ENOENT;
-	}
-	for (i = 0; i < count; i++) {
-		string_clear(&name);
-		string_append_format(&name, "%s/%s", path, entries[i]->d_name);
-		string_append_char(&name, '\0');
-		if (!err)
-			err = name.failed ? -ENOMEM : verification_add(verification, name.bytes);
-		free(entries[i]);
-	}
-	free(entries);
-	string_fini(&name);
-	return err;
-}
-
+/* A file, or the segments of a flight recorder. */
 static int add(struct verification *verification, const char *path)
 {
-	struct stat status;
+	int count = dump_directory_each(path, add_entry, verification);
 
-	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		return add_directory(verification, path);
-	return verification_add(verification, path);
+	if (count == -ENOTDIR)
+		return verification_add(verification, path);
+	return count ? (count < 0 ? count : 0) : -ENOENT;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

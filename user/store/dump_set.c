@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "store/dump_set.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/string.h"
-
-#define SUFFIX ".mscope"
+#include "store/dump_directory.h"
 
 void dump_set_fini(struct dump_set *set)
 {
@@ -100,58 +97,18 @@ static int add_file(struct dump_set *set, const char *path)
 	return err;
 }
 
-static int is_dump(const struct dirent *entry)
+static int add_entry(void *context, const char *path)
 {
-	size_t length = strlen(entry->d_name);
-
-	return length > strlen(SUFFIX) && !strcmp(entry->d_name + length - strlen(SUFFIX), SUFFIX);
-}
-
-static int add_entry(struct dump_set *set, const char *directory, const char *name)
-{
-	struct string path = { 0 };
-	int err = -ENOMEM;
-
-	string_append_format(&path, "%s/%s", directory, name);
-	string_append_char(&path, '\0');
-	if (!path.failed)
-		err = add_file(set, path.bytes);
-	string_fini(&path);
-	return err;
-}
-
-static int add_directory(struct dump_set *set, const char *path)
-{
-	struct dirent **entries;
-	int count = scandir(path, &entries, is_dump, alphasort), i, err = 0;
-
-	if (count < 0) {
-		err = -errno;
-		log_error("%s: cannot read the directory: %s", path, strerror(-err));
-		return err;
-	}
-	for (i = 0; i < count; i++) {
-		if (!err)
-			err = add_entry(set, path, entries[i]->d_name);
-		/* A flight recorder may just have taken it away. */
-		if (err == -ENOENT)
-			err = 0;
-		free(entries[i]);
-	}
-	free(entries);
-	if (!count)
-		log_error("%s: no file in it ends in " SUFFIX, path);
-	return err;
+	return add_file(context, path);
 }
 
 int dump_set_add(struct dump_set *set, const char *path)
 {
-	DIR *directory = opendir(path);
+	int count = dump_directory_each(path, add_entry, set);
 
-	if (!directory)
+	if (count == -ENOTDIR)
 		return add_file(set, path);
-	closedir(directory);
-	return add_directory(set, path);
+	return count < 0 ? count : 0;
 }
 
 /* ---- their blocks ---------------------------------------------------------------------------- */

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/dump_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/string.h"
+
+#define SUFFIX ".mscope"
+
+static int is_dump(const struct dirent *entry)
+{
+	const size_t length = strlen(entry->d_name);
+
+	/* Names with a dot in front are of files that are not finished. */
+	return entry->d_name[0] != '.' && length > strlen(SUFFIX) &&
+	       !strcmp(entry->d_name + length - strlen(SUFFIX), SUFFIX);
+}
+
+/* Not by the language's rules, which alphasort() goes by. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int take_entry(const char *directory, const char *name,
+		      int (*take)(void *context, const char *path), void *context)
+{
+	struct string path = { 0 };
+	int err = -ENOMEM;
+
+	string_append_format(&path, "%s/%s", directory, name);
+	string_append_char(&path, '\0');
+	if (!path.failed)
+		err = take(context, path.bytes);
+	string_fini(&path);
+	return err == -ENOENT ? 0 : err;
+}
+
+int dump_directory_each(const char *path, int (*take)(void *context, const char *path),
+			void *context)
+{
+	struct dirent **entries;
+	struct stat status;
+	int count, i, err = 0;
+
+	if (stat(path, &status) || !S_ISDIR(status.st_mode))
+		return -ENOTDIR;
+	count = scandir(path, &entries, is_dump, by_name);
+	if (count < 0) {
+		err = -errno;
+		log_error("%s: cannot open: %s", path, strerror(-err));
+		return err;
+	}
+	for (i = 0; i < count; i++) {
+		if (!err)
+			err = take_entry(path, entries[i]->d_name, take, context);
+		free(entries[i]);
+	}
+	free(entries);
+	if (!count)
+		log_error("%s: no file in it ends in " SUFFIX, path);
+	return err ? err : count;
+}

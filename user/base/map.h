@@ -34,6 +34,12 @@ uint64_t *map_get(const struct map *map, uint64_t key);
 /* Returns whether the key was there. */
 bool map_remove(struct map *map, uint64_t key);
 
+/* Of memory that it takes. */
+static inline size_t map_bytes(const struct map *map)
+{
+	return map->capacity * sizeof(*map->slots);
+}
+
 /* Scatters keys whose low bits are all alike (aligned addresses, small integers). */
 static inline uint64_t map_hash(uint64_t key)
 {

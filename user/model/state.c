@@ -225,11 +225,6 @@ void state_restart(struct state *state, uint64_t now_ns)
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-static size_t map_bytes(const struct map *map)
-{
-	return map->capacity * sizeof(*map->slots);
-}
-
 static size_t process_bytes(const struct process *process)
 {
 	size_t bytes = sizeof(*process), i;
@@ -241,9 +236,10 @@ static size_t process_bytes(const struct process *process)
 			 ledger->slots_capacity * sizeof(*ledger->slots) +
 			 map_bytes(&ledger->starts);
 	}
-	return bytes + graphs_bytes(process) + map_bytes(&process->handles) +
-	       map_bytes(&process->names) + map_bytes(&process->aliases) +
-	       map_bytes(&process->kernel_places) + map_bytes(&process->launch_places) +
+	return bytes + usage_bytes(process->usage) + graphs_bytes(process) +
+	       map_bytes(&process->handles) + map_bytes(&process->names) +
+	       map_bytes(&process->aliases) + map_bytes(&process->kernel_places) +
+	       map_bytes(&process->launch_places) +
 	       process->kernels_capacity * sizeof(*process->kernels) +
 	       process->failures_capacity * sizeof(*process->failures) +
 	       process->contexts_capacity * sizeof(*process->contexts) +

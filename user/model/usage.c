@@ -272,3 +272,10 @@ void usage_restart(struct usage *usage)
 		usage->spaces[space].at_peak = usage->spaces[space].known = true;
 	}
 }
+
+size_t usage_bytes(const struct usage *usage)
+{
+	return usage ? sizeof(*usage) + usage->capacity * sizeof(*usage->cells) +
+			       map_bytes(&usage->places) :
+		       0;
+}

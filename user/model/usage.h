@@ -84,6 +84,9 @@ void usage_restart(struct usage *usage);
 /* Before peaks are looked at. */
 void usage_settle(struct usage *usage);
 
+/* Of memory that it takes. */
+size_t usage_bytes(const struct usage *usage);
+
 /* NULL: nothing was ever allocated there. */
 struct usage_device *usage_device_find(const struct usage_totals *totals, int32_t device);
 

@@ -39,7 +39,7 @@ block() {
 	run -0 --separate-stderr "$MEMSCOPE" verify run.mscope
 	assert_equal "${lines[0]}" "run.mscope: whole"
 	assert_equal "$stderr" ""
-	[[ $output == *"8 segments, "*"78 events"* ]]
+	[[ $output == *"8 segments, "*"556 events"* ]]
 	[[ $output == *"lost        3 events"* ]]
 	[[ $output == *"end         signal"* ]]
 }
@@ -140,7 +140,7 @@ END
 	run -0 --separate-stderr "$MEMSCOPE" verify ring
 	assert_equal "${lines[0]}" "ring: whole"
 	assert_equal "$(said ring '.files | length')" 8
-	assert_equal "$(said ring .events)" 78
+	assert_equal "$(said ring .events)" 556
 	# The oldest may be gone, another not.
 	rm ring/000000.mscope
 	run -0 "$MEMSCOPE" verify ring

@@ -250,8 +250,7 @@ void verify_output_text(struct string *out, const char *path,
 		return;
 	append_what(out, verification);
 	append_label(out, "holds");
-	append_amount(out, account.segments, account.blocks, account.events,
-		      bytes_of(verification));
+	append_amount(out, account.segments, account.blocks, account.calls, bytes_of(verification));
 	append_files(out, verification);
 	append_label(out, "lost");
 	string_append_format(out, "%s events while recording, for want of room in the buffers\n",
@@ -363,7 +362,7 @@ void verify_output_json(struct json *json, const char *path,
 	put_what(json, verification);
 	json_put_u64(json, "segments", account.segments);
 	json_put_u64(json, "blocks", account.blocks);
-	json_put_u64(json, "events", account.events);
+	json_put_u64(json, "events", account.calls);
 	json_put_u64(json, "bytes", bytes_of(verification));
 	json_put_u64(json, "lost", lost_of(verification));
 	json_put_bool(json, "ended", account.has_end);

@@ -38,7 +38,9 @@ struct report_coverage {
 	uint64_t damaged_bytes, damaged_places;
 	uint64_t missing_blocks, first_missing_ts_ns, missing_ns;
 	uint64_t anchors_used;
-	uint64_t unknown_blocks, unknown_calls, refused;
+	uint64_t unknown_blocks, unknown_records, unknown_calls, refused;
+	uint64_t unanchored; /* records from before the first whole anchor: not used */
+	uint64_t uncertain;  /* records between a gap and the next anchor */
 	bool cut_short;
 	bool has_beginning; /* else it is older than these files */
 	bool has_end;       /* the recording was ended properly */

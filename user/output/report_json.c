@@ -105,7 +105,10 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_put_u64(json, "damaged_bytes", coverage->damaged_bytes);
 	json_put_u64(json, "refused_records", coverage->refused);
 	json_put_u64(json, "unknown_calls", coverage->unknown_calls);
+	json_put_u64(json, "unknown_records", coverage->unknown_records);
 	json_put_u64(json, "unknown_blocks", coverage->unknown_blocks);
+	json_put_u64(json, "unanchored_records", coverage->unanchored);
+	json_put_u64(json, "uncertain_records", coverage->uncertain);
 	json_put_bool(json, "cut_short", coverage->cut_short);
 	json_put_bool(json, "has_beginning", coverage->has_beginning);
 	json_put_bool(json, "ended_properly", coverage->has_end);

@@ -213,7 +213,12 @@ static void append_lost(struct md *md)
 				     MD_SIZE(coverage->damaged_bytes));
 	note(md, coverage->refused, "records were not in order and left out");
 	note(md, coverage->unknown_calls, "calls of functions that this version does not know");
+	note(md, coverage->unknown_records, "records of kinds that this version does not know");
 	note(md, coverage->unknown_blocks, "blocks of kinds that this version does not know");
+	note(md, coverage->unanchored,
+	     "records from before the first segment that is whole: they cannot be used");
+	note(md, coverage->uncertain,
+	     "records between a gap and the next segment: what is live is uncertain there");
 	if (coverage->cut_short)
 		string_append_text(md->out, "* the last block is not whole: whoever wrote it was"
 					    " interrupted\n");

@@ -188,6 +188,18 @@ static int load(struct replay *replay, size_t length)
 	return 0;
 }
 
+static uint64_t calls_of(const struct ms_event *event)
+{
+	switch (event->type) {
+	case MS_TYPE_CALL:
+	case MS_TYPE_LAUNCH:
+		return 1;
+	case MS_TYPE_CALLS:
+		return ((const struct ms_calls *)event)->count;
+	}
+	return 0;
+}
+
 static int feed(struct replay *replay)
 {
 	struct ms_event *event = (struct ms_event *)replay->record;
@@ -205,6 +217,7 @@ static int feed(struct replay *replay)
 	if (event->size > known && event->type != MS_TYPE_NAME)
 		event->size = known;
 	replay->account.events++;
+	replay->account.calls += calls_of(event);
 	replay->account.uncertain += replay->gap;
 	return pipeline_feed(replay->pipeline, replay->record, event->size);
 }

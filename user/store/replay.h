@@ -18,7 +18,8 @@ struct replay_account {
 	uint64_t recording;
 	uint64_t blocks; /* that are whole */
 	uint64_t segments;
-	uint64_t events;                  /* records fed */
+	uint64_t events; /* records fed */
+	uint64_t calls;  /* that those are about: one, or (MS_TYPE_CALLS) many, or none */
 	uint64_t first_ts_ns, last_ts_ns; /* CLOCK_MONOTONIC: the time that they cover */
 
 	uint64_t damaged_bytes;

@@ -217,7 +217,7 @@ static void copy_account(struct report_coverage *coverage, const struct replay_a
 	coverage->last_ts_ns = account->last_ts_ns;
 	coverage->blocks = account->blocks;
 	coverage->segments = account->segments;
-	coverage->events = account->events;
+	coverage->events = account->calls;
 	coverage->damaged_bytes = account->damaged_bytes;
 	coverage->damaged_places = account->damaged_places;
 	coverage->missing_blocks = account->missing_blocks;
@@ -225,7 +225,10 @@ static void copy_account(struct report_coverage *coverage, const struct replay_a
 	coverage->missing_ns = account->missing_ns;
 	coverage->anchors_used = account->anchors_used;
 	coverage->unknown_blocks = account->unknown_blocks;
+	coverage->unknown_records = account->unknown_records;
 	coverage->unknown_calls = account->unknown_calls;
+	coverage->unanchored = account->unanchored;
+	coverage->uncertain = account->uncertain;
 	coverage->refused = account->refused;
 	coverage->cut_short = account->cut_short;
 	coverage->has_end = account->has_end;

@@ -143,7 +143,7 @@ static int read_all(struct verification *verification, struct dump_reader *reade
 {
 	const struct replay_account *account = replay_account(verification->replay);
 	struct verification_file *file = &verification->files[verification->files_count - 1];
-	const uint64_t events = account->events;
+	const uint64_t events = account->calls;
 	struct dump_item item;
 	int err;
 
@@ -153,7 +153,7 @@ static int read_all(struct verification *verification, struct dump_reader *reade
 			err = take_item(verification, &item);
 	} while (!err && item.kind != DUMP_END);
 	file->bytes = dump_reader_size(reader);
-	file->events = account->events - events;
+	file->events = account->calls - events;
 	if (err == -E2BIG)
 		log_error("%s: what it says is alive takes more memory than a recording of its"
 			  " length can need; it was made up",

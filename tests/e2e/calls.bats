@@ -23,7 +23,7 @@ five_times() {
 	# The tool itself gets the shim too, which a build with sanitizers would not like.
 	export ASAN_OPTIONS=verify_asan_link_order=0
 	objdump -d "$WORKLOADS/shim.so" | grep -A 3 '<cudaMalloc>:' | grep -q 'jmp'
-	for without in uprobe_single uprobe_session; do
+	for without in $STRATEGIES; do
 		LD_PRELOAD=$WORKLOADS/shim.so trace --without=$without --json -e all \
 			-o events.jsonl -- "$WORKLOADS/calls"
 		five_times
@@ -34,7 +34,7 @@ five_times() {
 @test "calls that are left by longjmp" {
 	local without
 
-	for without in uprobe_single uprobe_session; do
+	for without in $STRATEGIES; do
 		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" jump
 		five_times
 		# The last one's frame is where the later calls' callers are: it may still be alive.
@@ -45,20 +45,21 @@ five_times() {
 @test "threads that end inside of a call" {
 	local without
 
-	for without in uprobe_single uprobe_session; do
+	for without in $STRATEGIES; do
 		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" die
 		five_times
 	done
 }
 
 # Attaching takes a few milliseconds, as little as a program without a GPU takes to initialise one.
-export SIMCUDA_DELAY=cuInit=500ms
+SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
+export SIMCUDA_DELAY
 
 @test "a program that is executed by a thread other than the first one" {
 	local without
 
 	# (Single uprobes do it too, but take more than a minute to detach twice.)
-	for without in uprobe_single uprobe_session; do
+	for without in $STRATEGIES; do
 		trace --without=$without --json -e all -o events.jsonl -- \
 			"$WORKLOADS/calls" thread "$WORKLOADS/calls"
 		assert_equal "$(events 'select(.type == "call" and .size_bytes) | .driver_api' | sort |
@@ -80,6 +81,7 @@ export SIMCUDA_DELAY=cuInit=500ms
 }
 
 @test "more processes than files may be open" {
+	needs_links
 	ulimit -Sn 64
 	trace -f --json -e all -o events.jsonl -- sh -c "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 		do (sleep 1; exec '$WORKLOADS/calls') & done; wait; [ \$(ulimit -Sn) -eq 64 ]"

@@ -11,6 +11,24 @@ COMPARE=$ROOT/tests/e2e/compare
 # What to pretend the kernel lacks in the whole suite: `make check WITHOUT=uprobe_session`.
 MASK=${WITHOUT:+--without=$WITHOUT}
 
+# What tests that try several strategies do without, in turn, unless the whole suite does without some.
+STRATEGIES=${WITHOUT:-uprobe_single uprobe_session}
+
+# For tests that attach to many processes, or again and again.
+needs_links() {
+	case $MASK in
+	*uprobe_multi*) skip "single uprobes take a tenth of a second each to go" ;;
+	esac
+}
+
+# Milliseconds for a program to initialise CUDA in, if it takes so many to attach to it meanwhile.
+time_to_attach() {
+	case $MASK in
+	*uprobe_multi*) echo $(($1 * 20)) ;;
+	*) echo "$1" ;;
+	esac
+}
+
 setup() {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
 	cd "$BATS_TEST_TMPDIR" || exit 1

@@ -93,7 +93,8 @@ assert_account() {
 
 @test "processes that come and go: each one's launches are its own" {
 	# Attaching takes a few milliseconds; a real cuInit takes longer than that.
-	export SIMCUDA_DELAY=cuInit=500ms
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
+	export SIMCUDA_DELAY
 	# The summary names processes in the order in which they were seen.
 	trace -q -c -f --json -o counted.jsonl -- \
 		sh -c "for i in 1 2 3 4 5; do '$WORKLOADS/launches' many \$i; done" > out

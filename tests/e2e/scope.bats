@@ -5,7 +5,8 @@
 load helpers
 
 # A program that allocates, copies and frees N times, half a second after it has initialised.
-export SIMCUDA_DELAY=cuInit=500ms
+SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
+export SIMCUDA_DELAY
 
 # The processes named "calls" in the summary, and what each of them was seen to do.
 seen() {
@@ -13,7 +14,7 @@ seen() {
 }
 
 @test "-a: processes that run already, and those that start later" {
-	SIMCUDA_DELAY=cuInit=2500ms "$WORKLOADS/calls" 7 3>&- 8>&- 9<&- &
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms "$WORKLOADS/calls" 7 3>&- 8>&- 9<&- &
 	sleep 0.2
 	trace_start -a
 	"$WORKLOADS/calls" 9
@@ -27,7 +28,7 @@ seen() {
 
 @test "-a without notice of mappings: looks once a second" {
 	trace_start -a --without=mmap_events
-	SIMCUDA_DELAY=cuInit=2500ms "$WORKLOADS/calls" 9
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms "$WORKLOADS/calls" 9
 	sleep 0.3
 	trace_stop
 	assert_equal "$(seen)" "[[9,9,0]]"
@@ -55,7 +56,7 @@ seen() {
 	cp "$BUILT"/simcuda/libcuda.so.1 .
 	unshare --mount --pid --fork --mount-proc sh -c "mount -t tmpfs none /mnt
 		cp $PWD/libcuda.so.1 /mnt/; export LD_LIBRARY_PATH=/mnt:$BUILT/simcuda
-		'$WORKLOADS/calls' 1 ; : > ready; SIMCUDA_DELAY=cuInit=2s '$WORKLOADS/calls' 11" 3>&- 8>&- 9<&- &
+		'$WORKLOADS/calls' 1 ; : > ready; SIMCUDA_DELAY=cuInit=$(time_to_attach 2000)ms '$WORKLOADS/calls' 11" 3>&- 8>&- 9<&- &
 	wait_for '[ -e ready ]'
 	wait_for 'pid=$(pgrep -nx calls) && grep -q /mnt/libcuda /proc/$pid/maps'
 	nsenter --target "$pid" --mount rm /mnt/libcuda.so.1

@@ -121,9 +121,7 @@ was_in_the_middle() {
 	local modes=("-c" "--json" "-f -c" "-c --without=uprobe_session")
 	local moments=(attaching detaching attaching any) i moment code
 
-	case $MASK in
-	*uprobe_multi*) skip "single uprobes take seconds to go" ;;
-	esac
+	needs_links
 	: > hits
 	for ((i = 0; i < $(times 100 8); i++)); do
 		# Each mode gets each moment.
@@ -166,6 +164,7 @@ shell_run() {
 }
 
 @test "short-lived processes: nothing grows with their number, and none is missing in the sum" {
+	needs_links
 	local count before_files before_memory before_entries growth seen warm=100
 
 	count=$(times 10000 200)
@@ -202,6 +201,7 @@ shell_run() {
 }
 
 @test "attached and detached again and again: the target and the kernel are as before" {
+	needs_links
 	local i maps
 
 	flood_start
@@ -285,18 +285,21 @@ check_lives() {
 }
 
 @test "a child with the pid of one that ended, noticed together" {
+	needs_links
 	reuse_while_stopped -f
 	trace_wait
 	four_lives
 }
 
 @test "a process with the pid of one that ended, noticed together" {
+	needs_links
 	reuse_while_stopped -a
 	trace_stop
 	four_lives
 }
 
 @test "one pid for many processes: nothing is said of the wrong one" {
+	needs_links
 	local mode
 
 	for mode in -a -f; do
@@ -430,6 +433,7 @@ flood_in_mode() {
 # ---- libraries that are mapped later
 
 @test "a library from an unforeseeable place: once a call was seen, none is missed" {
+	needs_links
 	local -a others=(0)
 
 	[ -z "${STRESS:-}" ] || others=(0 10 50)

@@ -243,7 +243,7 @@ PYTHON
 @test "a damaged dump is reported, with its damage first" {
 	local size place
 
-	record -o run.mscope --segment 1K -- $(ffmpeg_command 200)
+	record -o run.mscope --segment 4K -- $(ffmpeg_command 200)
 	size=$(stat -c %s run.mscope)
 	for place in 5 3 2; do
 		cp run.mscope damaged.mscope

@@ -20,7 +20,7 @@
 #define DEFAULT_BUFFER (8 * MIB) /* 0.16 s at 500,000 events/s; it is meant to run for long */
 #define DEFAULT_SEGMENT (64 * MIB)
 #define DEFAULT_RING (64 * MIB)
-#define MIN_SEGMENT (64ull << 10)
+#define MIN_SEGMENT (4ull << 10) /* twice what begins one */
 #define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
 #define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
 
@@ -170,7 +170,7 @@ static int check_sizes(const struct recording_settings *recording)
 	if (recording->ring_bytes && recording->ring_bytes < MIN_RING)
 		log_error("--ring: at least 1M, please");
 	else if (recording->segment_bytes && recording->segment_bytes < MIN_SEGMENT)
-		log_error("--segment: at least 64K, please");
+		log_error("--segment: at least 4K, please");
 	else if (recording->ring_bytes && recording->segment_bytes > recording->ring_bytes / 4)
 		log_error("--segment: at most a quarter of --ring, please");
 	else

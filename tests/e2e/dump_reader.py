@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A reader of recordings that was written from docs/dump-format.md, to see that it says enough.
 

@@ -69,6 +69,7 @@ export SIMCUDA_DELAY
 }
 
 @test "children that execute a program each" {
+	needs_links
 	trace -f --json -e all -o events.jsonl -- sh -c "sleep 0.3; '$WORKLOADS/calls' 50; sleep 0.1
 		'$WORKLOADS/calls' 50; :"
 	assert_equal "$(events 'select(.type == "exit") | .comm' | sort | uniq -c | awk '{print $1, $2}')" \

@@ -243,6 +243,47 @@ static void run_pageable_unknown(struct run *run)
 	copy_from(run, HOST_ADDR);
 }
 
+/* As `record` sums copies up: by block, of each second. */
+static void sums_from(struct run *run, const char *symbol, uint64_t host)
+{
+	int i;
+
+	alloc_at(run, DEVICE_ADDR, 8 * MIB);
+	for (i = 0; i < 4; i++) {
+		wait_for(run, SECOND);
+		feed(run,
+		     record_summed(
+			     100, record_taking(
+					  300 * MS,
+					  record_to(DEVICE_ADDR,
+						    record_from(host,
+								record_copy(symbol, 100 * MIB,
+									    MS_DIRECTION_HTOD))))));
+	}
+}
+
+static void run_pageable_summed(struct run *run)
+{
+	sums_from(run, "cuMemcpyHtoD_v2", HOST_ADDR);
+}
+
+static void run_pinned_summed(struct run *run)
+{
+	pin(run, 64 * MIB);
+	sums_from(run, "cuMemcpyHtoD_v2", PINNED_ADDR);
+}
+
+static void run_pageable_summed_async(struct run *run)
+{
+	sums_from(run, "cuMemcpyHtoDAsync_v2", HOST_ADDR);
+}
+
+static void run_pageable_summed_unknown(struct run *run)
+{
+	feed(run, record_attach_running());
+	sums_from(run, "cuMemcpyHtoD_v2", HOST_ADDR);
+}
+
 static void run_pageable_fast(struct run *run)
 {
 	int i;
@@ -509,6 +550,16 @@ static const struct {
 	{ "registered", run_registered, {}, 0 },
 	{ "unpinned later", run_unpinned_later, { { FINDING_PAGEABLE_COPIES, M, 1600 * MIB } }, 1 },
 	{ "pageable, unknown", run_pageable_unknown, {}, 0 },
+	{ "pageable, summed",
+	  run_pageable_summed,
+	  { { FINDING_PAGEABLE_COPIES, H, 400 * MIB }, { FINDING_COPY_BOUND, H, 0 } },
+	  2 },
+	{ "pinned, summed", run_pinned_summed, { { FINDING_COPY_BOUND, H, 0 } }, 1 },
+	{ "pageable, summed, asynchronous", run_pageable_summed_async, { { FINDING_COPY_BOUND, M, 0 } }, 1 },
+	{ "pageable, summed, unknown",
+	  run_pageable_summed_unknown,
+	  { { FINDING_COPY_BOUND, H, 0 } },
+	  1 },
 	{ "pageable, fast", run_pageable_fast, {}, 0 },
 
 	{ "sync-bound", run_sync_bound, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },

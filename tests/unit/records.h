@@ -168,6 +168,17 @@ static inline union record record_launches(const char *symbol, uint64_t function
 	return record;
 }
 
+/* So many such calls that were summed up; size and duration are those of all. */
+static inline union record record_summed(uint64_t count, union record record)
+{
+	record.event.type = MS_TYPE_CALLS;
+	record.event.size = sizeof(struct ms_calls);
+	record.call.known &= ~MS_KNOWN_STREAM;
+	record.call.stream = 0;
+	record.launches.count = count;
+	return record;
+}
+
 /* A context call on a handle; 0: the call names none. */
 static inline union record record_context(const char *symbol, uint64_t context, int32_t device)
 {

@@ -245,8 +245,7 @@ static int apply_call(struct analysis *analysis, struct track *track, const stru
 		copies_device_changed(track);
 		return 0;
 	case MS_OP_COPY:
-		if (event_succeeded(call) && !(call->flags & MS_CALL_PART) &&
-		    event->header->type == MS_TYPE_CALL)
+		if (event_succeeded(call) && !(call->flags & MS_CALL_PART))
 			return copies_event(track, event, change);
 		return 0;
 	}
@@ -335,7 +334,7 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 	if (!track)
 		return -ENOMEM;
 	bucket = track->bucket;
-	track_advance(track, ts_ns + (event->call ? event->call->duration_ns : 0));
+	track_advance(track, event_end_ns(event));
 	if (event->call) {
 		note_unsaid(track, event, change);
 		err = sync_live(analysis, track, change->process,

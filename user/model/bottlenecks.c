@@ -74,8 +74,7 @@ static void take_back_idle(struct track *track, uint64_t begin_ns, uint64_t end_
 static bool is_synchronous(const struct event *event)
 {
 	return event->probe->spec.op == MS_OP_SYNC ||
-	       (event->probe->spec.op == MS_OP_COPY &&
-		event->probe->spec.stream.kind == MS_FROM_NOWHERE);
+	       (event->probe->spec.op == MS_OP_COPY && event_is_synchronous(event));
 }
 
 /*

@@ -135,16 +135,15 @@ static void pageable_add(struct copies *copies, const struct event *event)
 	const struct ms_call *call = event->call;
 	struct amount *amount = &copies->pageable;
 
-	/* What takes a stream returns before it is done, as a rule. */
-	if (event->probe->spec.stream.kind != MS_FROM_NOWHERE)
+	if (!event_is_synchronous(event))
 		amount = &copies->pageable_async;
 	else
 		copies->pageable_ns += call->duration_ns;
-	amount->count++;
+	amount->count += event->count;
 	amount->bytes += call->size;
 	if (!copies->pageable_first_ns)
-		copies->pageable_first_ns = event->header->ts_ns;
-	copies->pageable_last_ns = event->header->ts_ns + call->duration_ns;
+		copies->pageable_first_ns = event_begin_ns(event);
+	copies->pageable_last_ns = event_end_ns(event);
 }
 
 /* Whether page-locked memory may be unknown: as side_of() of the state has it. */
@@ -152,6 +151,17 @@ static bool is_unclear(const struct process *process)
 {
 	return process->was_running || process->entries_only || process->unknown_allocs ||
 	       process->unknown_sizes;
+}
+
+/*
+ * Copies that were summed up have their blocks in common, and are told before one of these ends: so
+ * whether their host memory is page-locked can still be found out. In which order they were cannot.
+ */
+static void sum_event(struct copies *copies, const struct event *event, uint64_t host_addr)
+{
+	copies->device_changes++;
+	if (!ledger_containing(&copies->pinned, host_addr))
+		pageable_add(copies, event);
 }
 
 int copies_event(struct track *track, const struct event *event, const struct change *change)
@@ -168,6 +178,11 @@ int copies_event(struct track *track, const struct event *event, const struct ch
 		copies->device_changes++;
 		return 0;
 	}
+	copies->unclear |= is_unclear(change->process);
+	if (event->header->type == MS_TYPE_CALLS) {
+		sum_event(copies, event, down ? call->src : call->addr);
+		return 0;
+	}
 	now = (struct slot){
 		.device_addr = down ? call->addr : call->src,
 		.host_addr = down ? call->src : call->addr,
@@ -180,7 +195,6 @@ int copies_event(struct track *track, const struct event *event, const struct ch
 	slot = &copies->slots[map_hash(now.device_addr) % SLOTS];
 	compare(copies, slot, &now, event);
 	now.pageable = is_pageable(copies, slot, &now);
-	copies->unclear |= is_unclear(change->process);
 	if (now.pageable)
 		pageable_add(copies, event);
 	*slot = now;

@@ -6,7 +6,9 @@
 #ifndef MEMSCOPE_MODEL_EVENT_H
 #define MEMSCOPE_MODEL_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "abi.h"
 #include "model/probe.h"
@@ -33,6 +35,31 @@ int event_decode(const void *record, size_t length, struct event *event);
 static inline int event_succeeded(const struct ms_call *call)
 {
 	return !(call->known & MS_KNOWN_RESULT) || call->result == MS_CUDA_SUCCESS;
+}
+
+/* Whether the host waits for it: what is given a stream returns before it is done, as a rule. */
+static inline bool event_is_synchronous(const struct event *event)
+{
+	return event->probe->spec.stream.kind == MS_FROM_NOWHERE;
+}
+
+/* When a call began and ended. Of those that were summed up: just before that, taken as one. */
+static inline uint64_t event_begin_ns(const struct event *event)
+{
+	const uint64_t ts_ns = event->header->ts_ns;
+
+	if (!event->call || event->header->type != MS_TYPE_CALLS)
+		return ts_ns;
+	return ts_ns > event->call->duration_ns ? ts_ns - event->call->duration_ns : 0;
+}
+
+static inline uint64_t event_end_ns(const struct event *event)
+{
+	const uint64_t ts_ns = event->header->ts_ns;
+
+	return event->call && event->header->type != MS_TYPE_CALLS ?
+		       ts_ns + event->call->duration_ns :
+		       ts_ns;
 }
 
 /* How long records of that type are; names have their text besides. 0: no type that is known. */

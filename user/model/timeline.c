@@ -324,8 +324,7 @@ static void add_copy(struct timeline *timeline, struct timeline_series *series, 
 	}
 	copies->count[bucket] += event->count;
 	copies->bytes[bucket] += call->size;
-	/* One that is given a stream returns before it is done. */
-	if (call->known & MS_KNOWN_STREAM || !(call->known & MS_KNOWN_SIZE) || !call->duration_ns)
+	if (!event_is_synchronous(event) || !(call->known & MS_KNOWN_SIZE) || !call->duration_ns)
 		return;
 	copies->timed_bytes[bucket] += call->size;
 	copies->timed_ns[bucket] += call->duration_ns;
@@ -383,9 +382,7 @@ static void add_call(struct timeline *timeline, struct timeline_series *series, 
 void timeline_event(struct timeline *timeline, const struct state *state, const struct event *event,
 		    const struct change *change)
 {
-	const uint64_t duration_ns =
-		event->call && event->header->type != MS_TYPE_CALLS ? event->call->duration_ns : 0;
-	const size_t bucket = bucket_of(timeline, event->header->ts_ns + duration_ns);
+	const size_t bucket = bucket_of(timeline, event_end_ns(event));
 	struct timeline_series *series = series_of(timeline, state, change->process, bucket);
 	uint32_t op;
 

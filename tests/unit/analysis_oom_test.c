@@ -158,6 +158,36 @@ static void run_nothing_known(struct run *run)
 	fail_alloc(run, 2 * GIB);
 }
 
+/* It held memory before it was watched, and it is not known how much. */
+static void run_leak_late(struct run *run)
+{
+	feed(run, record_attach_running());
+	leak_until_full(run, false);
+}
+
+static void run_leak_late_but_asked(struct run *run)
+{
+	feed(run, record_attach_running());
+	leak_until_full(run, true);
+}
+
+/* Others hold most of what was seen, which may be little. */
+static void run_co_tenant_late(struct run *run)
+{
+	feed(run, record_attach_running());
+	as_process(run, OTHER_PID);
+	alloc_new(run, 6 * GIB);
+	as_process(run, RECORD_PID);
+	alloc_new(run, GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_not_asked_late(struct run *run)
+{
+	feed(run, record_attach_running());
+	run_not_asked(run);
+}
+
 static void run_pooled(struct run *run)
 {
 	feed(run, record_from(5, record_alloc("cuMemPoolGetAttribute", 0x900, 6 * GIB)));
@@ -188,6 +218,10 @@ static const struct {
 	/* clang-format off */
 	{ "leak", run_leak, OOM_LEAK, { { FINDING_LEAK_GROWTH, H, 6000 * MIB }, { FINDING_OOM, H, 2 * GIB } }, 2 },
 	{ "leak, did not ask", run_leak_not_asked, OOM_LEAK, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, M, 0 } }, 2 },
+	{ "leak, attached late", run_leak_late, OOM_UNKNOWN, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, L, 0 } }, 2 },
+	{ "leak, attached late, asked", run_leak_late_but_asked, OOM_LEAK, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, H, 0 } }, 2 },
+	{ "co-tenant, attached late", run_co_tenant_late, OOM_UNKNOWN, { { FINDING_OOM, L, 0 } }, 1 },
+	{ "did not ask, attached late", run_not_asked_late, OOM_UNKNOWN, { { FINDING_OOM, L, 0 } }, 1 },
 	{ "fragmentation", run_fragmentation, OOM_FRAGMENTATION, { { FINDING_OOM, M, GIB } }, 1 },
 	{ "fragmentation, did not ask", run_fragmentation_not_asked, OOM_FRAGMENTATION, { { FINDING_OOM, L, GIB } }, 1 },
 	{ "no fragmentation", run_no_fragmentation, OOM_UNKNOWN, { { FINDING_OOM, L, 32 * MIB } }, 1 },

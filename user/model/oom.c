@@ -16,12 +16,6 @@ void ooms_fini(struct ooms *ooms)
 	*ooms = (struct ooms){ 0 };
 }
 
-bool oom_is_device_memory(uint8_t space)
-{
-	return space == MS_SPACE_DEVICE || space == MS_SPACE_POOL || space == MS_SPACE_ARRAY ||
-	       space == MS_SPACE_GRAPH || space == MS_SPACE_PHYSICAL;
-}
-
 static bool is_host_memory(uint8_t space)
 {
 	return space == MS_SPACE_PINNED || space == MS_SPACE_REGISTERED;
@@ -50,7 +44,7 @@ static bool concerns(const struct analysis_oom *oom, const struct allocation *al
 {
 	if (is_host_memory(oom->space))
 		return is_host_memory(allocation->space);
-	return (oom_is_device_memory(allocation->space) || allocation->space == MS_SPACE_MANAGED) &&
+	return (usage_is_on_device(allocation->space) || allocation->space == MS_SPACE_MANAGED) &&
 	       (oom->device < 0 || allocation->device < 0 || oom->device == allocation->device);
 }
 
@@ -131,6 +125,7 @@ static int gather_process(struct gathering *gathering, const struct process *pro
 	int err = 0;
 
 	memcpy(entry.comm, process->comm, sizeof(entry.comm));
+	oom->held_before |= process->was_running && !process->exited;
 	for (key = 0; key < LEDGERS_COUNT; key++)
 		for (i = 0; !err && i < process->ledgers[key].count; i++)
 			err = gather_block(gathering, process, &process->ledgers[key].entries[i],

@@ -20,9 +20,6 @@ struct ooms {
 
 void ooms_fini(struct ooms *ooms);
 
-/* Whether such memory is taken from a device, and nowhere else. */
-bool oom_is_device_memory(uint8_t space);
-
 /*
  * An allocation that failed for want of memory; `tracks` are those of all processes, and up to date.
  * Returns 0 or -ENOMEM.

@@ -3,6 +3,8 @@
 
 static const char *const NO_VIEW = "the program did not ask how much of the device is free";
 
+static const char *const HELD_BEFORE = "what was held before recording began is not known";
+
 /* What is known of the device, and not only of what was traced. */
 struct device {
 	uint64_t in_use_bytes; /* by whomever */
@@ -45,6 +47,12 @@ static void judge(struct analysis_oom *oom, enum oom_cause cause,
 	oom->lowered_by = lowered_by;
 }
 
+/* Most of what, if neither the program was told, nor all that is in use was seen allocated? */
+static bool is_share_unknown(const struct analysis_oom *oom)
+{
+	return !oom->view_known && oom->held_before;
+}
+
 /* What the program was told speaks against any want of memory. */
 static bool is_enough_free(struct analysis_oom *oom, const struct device *device)
 {
@@ -75,8 +83,11 @@ static bool is_co_tenant(struct analysis_oom *oom, const struct device *device,
 			 const struct analysis_options *options)
 {
 	if (holds_most(oom->live.bytes - oom->own.bytes, device, options)) {
-		judge(oom, OOM_CO_TENANT, oom->view_known ? FINDING_HIGH : FINDING_MEDIUM,
-		      oom->view_known ? NULL : NO_VIEW);
+		if (is_share_unknown(oom))
+			judge(oom, OOM_UNKNOWN, FINDING_LOW, HELD_BEFORE);
+		else
+			judge(oom, OOM_CO_TENANT, oom->view_known ? FINDING_HIGH : FINDING_MEDIUM,
+			      oom->view_known ? NULL : NO_VIEW);
 		return true;
 	}
 	if (holds_most(device->unseen_bytes, device, options)) {
@@ -93,6 +104,8 @@ static void judge_full(struct analysis_oom *oom, const struct device *device)
 	if (oom->view_known && oom->requested_known && device->free_bytes < oom->requested_bytes)
 		judge(oom, OOM_FULL, oom->view_fresh ? FINDING_HIGH : FINDING_MEDIUM,
 		      oom->view_fresh ? NULL : "what the program was told of the device is old");
+	else if (is_share_unknown(oom))
+		judge(oom, OOM_UNKNOWN, FINDING_LOW, HELD_BEFORE);
 	else if (oom->own.bytes)
 		judge(oom, OOM_FULL, FINDING_LOW, NO_VIEW);
 	else
@@ -102,7 +115,7 @@ static void judge_full(struct analysis_oom *oom, const struct device *device)
 static void judge_host(struct analysis_oom *oom, const struct device *device,
 		       const struct analysis_options *options)
 {
-	bool leak = holds_most(oom->growing.bytes, device, options);
+	bool leak = !oom->held_before && holds_most(oom->growing.bytes, device, options);
 
 	judge(oom, leak ? OOM_LEAK : OOM_UNKNOWN, leak ? FINDING_MEDIUM : FINDING_LOW,
 	      "how much memory the host had left is not recorded");
@@ -123,7 +136,7 @@ void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *opt
 	}
 	if (is_enough_free(oom, &device))
 		return;
-	if (holds_most(oom->growing.bytes, &device, options)) {
+	if (!is_share_unknown(oom) && holds_most(oom->growing.bytes, &device, options)) {
 		judge(oom, OOM_LEAK, oom->view_known ? FINDING_HIGH : FINDING_MEDIUM,
 		      oom->view_known ? NULL : NO_VIEW);
 		return;

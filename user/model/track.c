@@ -194,7 +194,7 @@ static void device_add(struct track *track, const struct allocation *allocation,
 	const uint32_t device = allocation->device;
 	uint64_t *live;
 
-	if (device >= TRACK_DEVICES || !oom_is_device_memory(allocation->space))
+	if (device >= TRACK_DEVICES || !usage_is_on_device(allocation->space))
 		return;
 	live = &track->device_live[device];
 	if (add)

@@ -26,6 +26,8 @@ struct report_dump {
 	int fds[REPORT_DUMP_FILES];
 	uint32_t files; /* bit set: where blocks go now */
 	const char *ops;
+	const char *copies, *launches; /* as `record` describes itself; NULL: not at all */
+	uint64_t unwritten;            /* records, as its end has it */
 	const char *host;
 	bool opened[REPORT_DUMP_FILES];
 };
@@ -60,6 +62,10 @@ static inline void report_dump_describe(void *context, struct texts *texts)
 	texts_put_u64(texts, "realtime_offset_ns", (12 * 3600 + 34 * 60 + 55) * 1000000000ull);
 	texts_put(texts, "ops", dump->ops);
 	texts_put(texts, "targets", "command run|me");
+	if (dump->copies)
+		texts_put(texts, "copies", dump->copies);
+	if (dump->launches)
+		texts_put(texts, "launches", dump->launches);
 }
 
 static inline void report_dump_init(struct report_dump *dump, uint64_t recording, const char *host)
@@ -109,6 +115,7 @@ static inline void report_dump_end(struct report_dump *dump, uint64_t now_ns)
 
 	texts_put_u64(&end, "end_ns", now_ns);
 	texts_put(&end, "reason", "exit");
+	texts_put_u64(&end, "unwritten_records", dump->unwritten);
 	assert_int_equal(dump_writer_end(dump->writer, &end, now_ns), 0);
 	texts_fini(&end);
 }

@@ -441,6 +441,35 @@ static void test_what_was_not_captured_is_not_known(void **state)
 	done(&reader);
 }
 
+/* Sums do not have streams: whether the host waited says the function. */
+static void test_only_what_is_waited_for_has_a_speed(void **state)
+{
+	static const struct {
+		const char *symbol;
+		uint64_t timed_bytes;
+	} cases[] = { { "cuMemcpyHtoD_v2", 1000 }, { "cuMemcpyHtoDAsync_v2", 0 } };
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		const struct timeline_copies *copies;
+		struct report_reader reader;
+		uint64_t timed = 0;
+
+		begin();
+		add(record_summed(4, record_taking(10000, record_copy(cases[i].symbol, 1000,
+								      MS_DIRECTION_HTOD))));
+		reader = end();
+		copies =
+			reader.report.recordings[0]->processes[0].series->copies[MS_DIRECTION_HTOD];
+		assert_non_null(copies);
+		for (j = 0; j < TIMELINE_BUCKETS; j++)
+			timed += copies->timed_bytes[j];
+		assert_int_equal(timed, cases[i].timed_bytes);
+		done(&reader);
+	}
+}
+
 /* ---- losses ---------------------------------------------------------------------------------- */
 
 static void test_losses_are_counted_where_they_were(void **state)
@@ -499,6 +528,63 @@ static void test_a_gap_is_told(void **state)
 	assert_int_equal(level->end[timeline_length(timeline) - 1], 4320);
 	assert_int_equal(level->end[(anchor_ns + 10000000 - BEGIN) / timeline->width_ns], 4320);
 	assert_int_equal(level->end[0], 0);
+	done(&reader);
+}
+
+/* What was held at most before it is not forgotten. */
+static void test_a_peak_outlives_a_gap(void **state)
+{
+	struct report_reader reader;
+	const struct report_device *device;
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 9000));
+	add(record_free_begin(0x1000));
+	add(record_free("cuMemFree_v2", 0x1000));
+	report_dump_flush(&dump, now_ns);
+	dump.files = 2;
+	add(alloc("cudaMalloc", 0x2000, 4000));
+	report_dump_flush(&dump, now_ns);
+	dump.files = 1;
+	report_dump_segment(&dump, now_ns);
+	add(alloc("cudaMalloc", 0x3000, 20));
+	reader = end();
+	device = &reader.report.recordings[0]->devices[0];
+	assert_int_equal(device->live_bytes, 4020);
+	assert_int_equal(device->peak_bytes, 9000);
+	assert_int_equal(device->peak_ts_ns, BEGIN + 1000000);
+	done(&reader);
+}
+
+/* As a flight recorder leaves it: what is live is known from the anchor alone. */
+static void test_what_an_anchor_holds_is_a_peak(void **state)
+{
+	struct report_reader reader;
+	const struct report_device *device;
+
+	(void)state;
+	begin();
+	dump.files = 2;
+	report_dump_segment(&dump, now_ns);
+	add(alloc("cudaMalloc", 0x1000, 64 << 20));
+	report_dump_flush(&dump, now_ns);
+	dump.files = 4;
+	report_dump_segment(&dump, now_ns);
+	add(record_call("cuCtxSynchronize"));
+	report_dump_end(&dump, now_ns);
+	{
+		struct dump_set set = { 0 };
+
+		reader = report_dump_reader();
+		report_dump_use(&dump, 2, &set);
+		assert_int_equal(report_reader_read(&reader, &set), 0);
+		dump_set_fini(&set);
+	}
+	device = &reader.report.recordings[0]->devices[0];
+	assert_int_equal(device->live_bytes, 64 << 20);
+	assert_int_equal(device->peak_bytes, 64 << 20);
+	assert_true(device->peak_ts_ns > 0);
 	done(&reader);
 }
 
@@ -715,6 +801,9 @@ int main(void)
 		cmocka_unit_test(test_what_was_before_only_makes_the_state),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_what_was_not_captured_is_not_known),
+		cmocka_unit_test(test_a_peak_outlives_a_gap),
+		cmocka_unit_test(test_what_an_anchor_holds_is_a_peak),
+		cmocka_unit_test(test_only_what_is_waited_for_has_a_speed),
 		cmocka_unit_test(test_losses_are_counted_where_they_were),
 		cmocka_unit_test(test_a_gap_is_told),
 		cmocka_unit_test(test_files_of_one_recording_are_put_together),

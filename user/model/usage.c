@@ -98,6 +98,30 @@ static void device_add(struct usage_totals *totals, const struct allocation *all
 	device->peak_ts_ns = ts_ns;
 }
 
+void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *before,
+			uint64_t ts_ns)
+{
+	size_t i;
+
+	for (i = 0; before && i < before->count; i++) {
+		const struct usage_device *old = &before->devices[i];
+		struct usage_device *device = device_of(totals, old->device);
+
+		if (!device || device->peak_bytes >= old->peak_bytes)
+			continue;
+		device->peak_bytes = old->peak_bytes;
+		device->peak_ts_ns = old->peak_ts_ns;
+	}
+	for (i = 0; i < totals->count; i++) {
+		struct usage_device *device = &totals->devices[i];
+
+		if (device->live_bytes <= device->peak_bytes)
+			continue;
+		device->peak_bytes = device->live_bytes;
+		device->peak_ts_ns = ts_ns;
+	}
+}
+
 static void device_remove(struct usage_totals *totals, uint8_t space, int32_t device,
 			  uint64_t bytes)
 {

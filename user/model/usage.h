@@ -84,6 +84,13 @@ void usage_restart(struct usage *usage);
 /* Before peaks are looked at. */
 void usage_settle(struct usage *usage);
 
+/*
+ * After all that was live has been loaded: `before` (NULL: nothing) is what was known until then. Peaks
+ * that were seen stay; of others, nothing is known but that they were not lower than this.
+ */
+void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *before,
+			uint64_t ts_ns);
+
 /* Of memory that it takes. */
 size_t usage_bytes(const struct usage *usage);
 

@@ -160,6 +160,10 @@ static void anchor_end(struct replay *replay)
 /* The state is that of the dump from here on. */
 static void anchor_use(struct replay *replay)
 {
+	if (replay->loaded.usage)
+		usage_totals_begin(replay->loaded.usage,
+				   replay->begun ? replay->pipeline->state.usage : NULL,
+				   replay->account.last_ts_ns);
 	state_fini(&replay->pipeline->state);
 	replay->pipeline->state = replay->loaded;
 	replay->loaded = (struct state){ 0 };

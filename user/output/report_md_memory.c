@@ -4,6 +4,7 @@
  */
 #include "output/report_md.h"
 
+#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "output/field.h"
@@ -306,46 +307,41 @@ static void append_processes(struct md *md)
 
 /* ---- largest --------------------------------------------------------------------------------- */
 
-struct holding {
-	const struct process *process;
-	const struct allocation *allocation;
-};
-
-/* The largest of all processes: each one's list is sorted. */
-static bool next_largest(const struct report_recording *recording, const struct holding *last,
-			 struct holding *next)
+static bool is_larger(const struct allocation *a, const struct allocation *b)
 {
-	bool found = false;
-	size_t i, j;
-
-	for (i = 0; i < recording->processes_count; i++) {
-		for (j = 0; j < recording->processes[i].largest_count; j++) {
-			const struct allocation *one = &recording->processes[i].largest[j];
-
-			if (last->allocation && (one->size_bytes > last->allocation->size_bytes ||
-						 (one->size_bytes == last->allocation->size_bytes &&
-						  one->id <= last->allocation->id)))
-				continue;
-			if (found && (one->size_bytes < next->allocation->size_bytes ||
-				      (one->size_bytes == next->allocation->size_bytes &&
-				       one->id > next->allocation->id)))
-				continue;
-			*next = (struct holding){ recording->processes[i].process, one };
-			found = true;
-		}
-	}
-	return found;
+	return a->size_bytes > b->size_bytes || (a->size_bytes == b->size_bytes && a->id < b->id);
 }
 
-static void append_holding(struct md *md, const struct holding *holding)
+/* Of all processes: each one's list is sorted, and `cursors` say how much of it has been taken. */
+static const struct report_process *next_largest(const struct report_recording *recording,
+						 size_t *cursors)
 {
-	const struct allocation *allocation = holding->allocation;
-	uint64_t end_ns = holding->process->exited ? holding->process->exit_ts_ns :
-						     report_end_ns(md->recording);
+	size_t best = recording->processes_count, i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const struct report_process *shown = &recording->processes[i];
+
+		if (cursors[i] == shown->largest_count)
+			continue;
+		if (best == recording->processes_count ||
+		    is_larger(&shown->largest[cursors[i]],
+			      &recording->processes[best].largest[cursors[best]]))
+			best = i;
+	}
+	if (best == recording->processes_count)
+		return NULL;
+	cursors[best]++;
+	return &recording->processes[best];
+}
+
+static void append_holding(struct md *md, const struct process *process,
+			   const struct allocation *allocation)
+{
+	uint64_t end_ns = process->exited ? process->exit_ts_ns : report_end_ns(md->recording);
 
 	string_append_format(md->out, "| %s | ",
 			     allocation->size_known ? MD_SIZE(allocation->size_bytes) : "?");
-	md_process(md, holding->process->pid, holding->process->comm);
+	md_process(md, process->pid, process->comm);
 	string_append_format(md->out, " | %s | %s | ", probe_at(allocation->row)->symbol,
 			     probe_space_name(allocation->space));
 	md_device(md, allocation->device);
@@ -356,11 +352,15 @@ static void append_holding(struct md *md, const struct holding *holding)
 
 static void append_largest(struct md *md)
 {
-	struct holding last = { 0 }, next;
+	const struct report_recording *recording = md->recording;
+	size_t *cursors = calloc(recording->processes_count + 1, sizeof(*cursors));
+	const struct report_process *shown;
 	size_t count;
 
-	for (count = 0; count < md->report->options.top; count++) {
-		if (!next_largest(md->recording, &last, &next))
+	md->out->failed |= !cursors;
+	for (count = 0; cursors && count < md->report->options.top; count++) {
+		shown = next_largest(recording, cursors);
+		if (!shown)
 			break;
 		if (!count)
 			string_append_text(
@@ -368,9 +368,10 @@ static void append_largest(struct md *md)
 				"\nLargest live allocations, at the end or at their process's exit:\n\n"
 				"| Size | Process | Allocated by | Space | Device | Address | Age |\n"
 				"|--:|---|---|---|--:|--:|--:|\n");
-		append_holding(md, &next);
-		last = next;
+		append_holding(md, shown->process,
+			       &shown->largest[cursors[shown - recording->processes] - 1]);
 	}
+	free(cursors);
 }
 
 void md_memory(struct md *md)

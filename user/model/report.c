@@ -112,6 +112,9 @@ int report_recording_event(struct report_recording *recording, const struct even
 	int err = analysis_event(recording->analysis, event, change);
 
 	timeline_event(&recording->timeline, recording->state, event, change);
+	if (event->call &&
+	    (!recording->first_event_ns || event_begin_ns(event) < recording->first_event_ns))
+		recording->first_event_ns = event_begin_ns(event);
 	if (event->call && event->probe->spec.action == MS_ACTION_DEVICE_INFO)
 		take_told(recording, event, change);
 	recording->incomplete |= err == -ENOMEM;
@@ -379,6 +382,10 @@ int report_recording_finish(struct report_recording *recording)
 	uint64_t end_ns = report_end_ns(recording);
 	int err;
 
+	/* A call that was recorded first may have begun before. */
+	if (!recording->coverage.from_ns && recording->first_event_ns &&
+	    recording->first_event_ns < recording->coverage.first_ts_ns)
+		recording->coverage.first_ts_ns = recording->first_event_ns;
 	timeline_finish(&recording->timeline, recording->state, end_ns);
 	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
@@ -468,15 +475,56 @@ uint64_t report_lost(const struct report_coverage *coverage)
 	return lost;
 }
 
+static void add_unknown(struct report_unknown *sum, const struct process *process)
+{
+	sum->was_running |= process->was_running;
+	sum->entries_only |= process->entries_only;
+	sum->pre_attach_frees += process->pre_attach_frees;
+	sum->unknown_frees += process->unknown_frees;
+	sum->missed_frees += process->missed_frees;
+	sum->unknown_allocs += process->unknown_allocs;
+	sum->unknown_sizes += process->unknown_sizes;
+	sum->dropped_nodes += process->dropped_nodes;
+	sum->unclear_ends += process->unclear_ends;
+}
+
+struct report_unknown report_unknown(const struct report_recording *recording)
+{
+	struct report_unknown sum = { 0 };
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		add_unknown(&sum, recording->processes[i].process);
+	if (recording->state->more)
+		add_unknown(&sum, recording->state->more);
+	return sum;
+}
+
+bool report_has_losses(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+
+	return report_lost(coverage) || coverage->missing_blocks || coverage->damaged_places ||
+	       coverage->refused || coverage->cut_short || !coverage->has_end ||
+	       coverage->unknown_calls || coverage->unknown_blocks || coverage->unwritten_blocks ||
+	       coverage->unwritten_records || recording->incomplete;
+}
+
 bool report_is_inexact(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
 	const struct ms_counters *counters = &coverage->counters;
+	const struct report_unknown unknown = report_unknown(recording);
 
 	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
 	       counters->lost[MS_OP_CONTEXT] || counters->lost[MS_KIND_FREE_BEGIN] ||
 	       counters->lost[MS_KIND_PROCESS] || coverage->missing_blocks || coverage->refused ||
-	       coverage->unknown_calls || recording->incomplete;
+	       coverage->damaged_places || coverage->cut_short || coverage->unknown_calls ||
+	       coverage->unknown_blocks || coverage->unwritten_blocks ||
+	       coverage->unwritten_records || !coverage->has_beginning || recording->incomplete ||
+	       unknown.was_running || unknown.entries_only || unknown.unknown_allocs ||
+	       unknown.unknown_sizes || unknown.missed_frees || unknown.unclear_ends ||
+	       unknown.dropped_nodes;
 }
 
 bool report_has(const struct report_recording *recording, enum finding_rule rule)

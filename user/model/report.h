@@ -32,19 +32,19 @@ struct report_coverage {
 	uint64_t first_ts_ns, last_ts_ns; /* CLOCK_MONOTONIC, of the files */
 	uint64_t from_ns, until_ns;       /* that was asked for; 0: all */
 	uint32_t captured_ops;            /* of the others nothing is known */
+	bool copies_summed, launches_summed; /* some of these were only counted */
 
 	struct ms_counters counters; /* in the time that is reported */
 	uint64_t blocks, segments, events;
 	uint64_t damaged_bytes, damaged_places;
 	uint64_t missing_blocks, first_missing_ts_ns, missing_ns;
-	uint64_t anchors_used;
 	uint64_t unknown_blocks, unknown_records, unknown_calls, refused;
 	uint64_t unanchored; /* records from before the first whole anchor: not used */
-	uint64_t uncertain;  /* records between a gap and the next anchor */
+	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */
+	uint64_t uncertain; /* records between a gap and the next anchor */
 	bool cut_short;
 	bool has_beginning; /* else it is older than these files */
 	bool has_end;       /* the recording was ended properly */
-	bool has_state;     /* an anchor was whole: without one, nothing can be said */
 };
 
 void report_coverage_fini(struct report_coverage *coverage);
@@ -104,7 +104,8 @@ struct report_recording {
 
 	struct report_told *told;
 	size_t told_count, told_capacity;
-	bool incomplete; /* there was no memory for something */
+	uint64_t first_event_ns; /* the earliest begin of a call; 0: there was none */
+	bool incomplete;         /* there was no memory for something */
 };
 
 struct report {
@@ -153,8 +154,23 @@ uint64_t report_growth(const struct report_recording *recording,
 /* Events that were lost: calls, and other records. */
 uint64_t report_lost(const struct report_coverage *coverage);
 
+/* What is not known of processes: the sum of those that are shown. */
+struct report_unknown {
+	bool was_running, entries_only;
+	uint64_t pre_attach_frees, unknown_frees, missed_frees, unknown_allocs, unknown_sizes;
+	uint64_t dropped_nodes, unclear_ends;
+};
+
+struct report_unknown report_unknown(const struct report_recording *recording);
+
+/* Whether anything of the recording is missing, or cannot be read. */
+bool report_has_losses(const struct report_recording *recording);
+
 /* Whether allocations or frees may be missing, so that what is live is not exact. */
 bool report_is_inexact(const struct report_recording *recording);
+
+/* Why a rule had nothing to go by: a text; NULL: what it is about was looked for. */
+const char *report_blind(const struct report_recording *recording, enum finding_rule rule);
 
 /* ---- suggestions ----------------------------------------------------------------------------- */
 

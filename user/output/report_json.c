@@ -81,6 +81,25 @@ static void put_not_captured(struct json *json, const struct report_coverage *co
 	json_close(json, ']');
 }
 
+static void put_not_looked_for(struct json *json, const struct report_recording *recording)
+{
+	enum finding_rule rule;
+
+	json_name(json, "not_looked_for");
+	json_open(json, '[');
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
+		const char *why = report_blind(recording, rule);
+
+		if (!why)
+			continue;
+		json_open(json, '{');
+		json_put_text(json, "rule", finding_rule_name(rule));
+		json_put_text(json, "why", why);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void put_lost(struct json *json, const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
@@ -103,6 +122,8 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_put_u64(json, "missing_ns", coverage->missing_ns);
 	json_put_u64(json, "damaged_places", coverage->damaged_places);
 	json_put_u64(json, "damaged_bytes", coverage->damaged_bytes);
+	json_put_u64(json, "unwritten_blocks", coverage->unwritten_blocks);
+	json_put_u64(json, "unwritten_records", coverage->unwritten_records);
 	json_put_u64(json, "refused_records", coverage->refused);
 	json_put_u64(json, "unknown_calls", coverage->unknown_calls);
 	json_put_u64(json, "unknown_records", coverage->unknown_records);
@@ -139,6 +160,7 @@ static void put_coverage(struct json *json, const struct report_recording *recor
 	json_put_u64(json, "blocks", coverage->blocks);
 	json_put_u64(json, "segments", coverage->segments);
 	put_not_captured(json, coverage);
+	put_not_looked_for(json, recording);
 	put_lost(json, recording);
 }
 

@@ -167,10 +167,10 @@ static void append_coverage(struct md *md)
 	if (i < coverage->files_count)
 		string_append_format(md->out, " and %zu more", coverage->files_count - i);
 	string_append_format(
-		md->out, " |\n| Events | %s, in %s blocks and %s segment%s |\n| Processes | %zu",
+		md->out, " |\n| Events | %s, in %s block%s and %s segment%s |\n| Processes | %zu",
 		MD_COUNT(coverage->events), MD_COUNT(coverage->blocks),
-		MD_COUNT(coverage->segments), coverage->segments == 1 ? "" : "s",
-		md->recording->processes_count);
+		coverage->blocks == 1 ? "" : "s", MD_COUNT(coverage->segments),
+		coverage->segments == 1 ? "" : "s", md->recording->processes_count);
 	if (md->recording->state->more_count)
 		string_append_format(md->out, ", and %s that ended earlier and held less",
 				     MD_COUNT(md->recording->state->more_count));
@@ -178,29 +178,38 @@ static void append_coverage(struct md *md)
 	append_not_captured(md);
 }
 
-static void note(struct md *md, uint64_t count, const char *what)
+static void note(struct md *md, uint64_t count, const char *one, const char *many)
 {
 	if (count)
-		string_append_format(md->out, "* %s %s\n", MD_COUNT(count), what);
+		string_append_format(md->out, "* %s %s\n", MD_COUNT(count),
+				     count == 1 ? one : many);
 }
 
-static void append_lost(struct md *md)
+static void append_lost_calls(struct md *md)
 {
-	const struct report_coverage *coverage = &md->recording->coverage;
-	const struct ms_counters *counters = &coverage->counters;
-	size_t begin = md->out->length;
+	const struct ms_counters *counters = &md->recording->coverage.counters;
 	uint32_t op;
 
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		if (counters->lost[op])
-			string_append_format(md->out, "* %s of %s %s events were lost\n",
+			string_append_format(md->out, "* %s of %s %s event%s lost\n",
 					     MD_COUNT(counters->lost[op]),
-					     MD_COUNT(counters->seen[op]), probe_op_name(op));
-	note(md, counters->lost[MS_KIND_FREE_BEGIN], "beginnings of frees were lost");
-	note(md, counters->lost[MS_KIND_PROCESS], "records of processes' lives were lost");
+					     MD_COUNT(counters->seen[op]), probe_op_name(op),
+					     counters->seen[op] == 1 ? " was" : "s were");
+	note(md, counters->lost[MS_KIND_FREE_BEGIN], "beginning of a free was lost",
+	     "beginnings of frees were lost");
+	note(md, counters->lost[MS_KIND_PROCESS], "record of a process's life was lost",
+	     "records of processes' lives were lost");
+}
+
+static void append_missing(struct md *md)
+{
+	const struct report_coverage *coverage = &md->recording->coverage;
+
 	if (coverage->missing_blocks) {
-		string_append_format(md->out, "* %s blocks are missing (%s in all), the first at ",
+		string_append_format(md->out, "* %s block%s missing (%s in all), the first at ",
 				     MD_COUNT(coverage->missing_blocks),
+				     coverage->missing_blocks == 1 ? " is" : "s are",
 				     MD_DURATION(coverage->missing_ns));
 		md_time(md, coverage->first_missing_ts_ns ? coverage->first_missing_ts_ns :
 							    coverage->first_ts_ns);
@@ -208,16 +217,36 @@ static void append_lost(struct md *md)
 					    " what happened in between is not known\n");
 	}
 	if (coverage->damaged_places)
-		string_append_format(md->out, "* %s damaged places, %s in all, were skipped\n",
+		string_append_format(md->out, "* %s damaged place%s, %s in all, skipped\n",
 				     MD_COUNT(coverage->damaged_places),
+				     coverage->damaged_places == 1 ? "" : "s",
 				     MD_SIZE(coverage->damaged_bytes));
-	note(md, coverage->refused, "records were not in order and left out");
-	note(md, coverage->unknown_calls, "calls of functions that this version does not know");
-	note(md, coverage->unknown_records, "records of kinds that this version does not know");
-	note(md, coverage->unknown_blocks, "blocks of kinds that this version does not know");
+	note(md, coverage->unwritten_blocks, "block could not be written when it was recorded",
+	     "blocks could not be written when it was recorded");
+	note(md, coverage->unwritten_records, "record could not be written when it was recorded",
+	     "records could not be written when it was recorded");
+}
+
+static void append_lost(struct md *md)
+{
+	const struct report_coverage *coverage = &md->recording->coverage;
+	size_t begin = md->out->length;
+
+	append_lost_calls(md);
+	append_missing(md);
+	note(md, coverage->refused, "record was not in order and left out",
+	     "records were not in order and left out");
+	note(md, coverage->unknown_calls, "call of a function that this version does not know",
+	     "calls of functions that this version does not know");
+	note(md, coverage->unknown_records, "record of a kind that this version does not know",
+	     "records of kinds that this version does not know");
+	note(md, coverage->unknown_blocks, "block of a kind that this version does not know",
+	     "blocks of kinds that this version does not know");
 	note(md, coverage->unanchored,
+	     "record from before the first segment that is whole: it cannot be used",
 	     "records from before the first segment that is whole: they cannot be used");
 	note(md, coverage->uncertain,
+	     "record between a gap and the next segment: what is live is uncertain there",
 	     "records between a gap and the next segment: what is live is uncertain there");
 	if (coverage->cut_short)
 		string_append_text(md->out, "* the last block is not whole: whoever wrote it was"
@@ -231,28 +260,11 @@ static void append_lost(struct md *md)
 		string_append_text(md->out, "* nothing\n");
 }
 
-static void add_process(struct process *sum, const struct process *process)
-{
-	sum->was_running |= process->was_running;
-	sum->entries_only |= process->entries_only;
-	sum->pre_attach_frees += process->pre_attach_frees;
-	sum->unknown_frees += process->unknown_frees;
-	sum->missed_frees += process->missed_frees;
-	sum->unknown_allocs += process->unknown_allocs;
-	sum->unknown_sizes += process->unknown_sizes;
-	sum->dropped_nodes += process->dropped_nodes;
-	sum->unclear_ends += process->unclear_ends;
-}
-
 static void append_unknown(struct md *md)
 {
-	struct process sum = { 0 };
-	size_t begin = md->out->length, i;
+	const struct report_unknown sum = report_unknown(md->recording);
+	size_t begin = md->out->length;
 
-	for (i = 0; i < md->recording->processes_count; i++)
-		add_process(&sum, md->recording->processes[i].process);
-	if (md->recording->state->more)
-		add_process(&sum, md->recording->state->more);
 	if (!md->recording->coverage.has_beginning)
 		string_append_text(md->out, "* what happened before these files begin: totals by"
 					    " kind of memory include it, those by function and the"
@@ -263,13 +275,20 @@ static void append_unknown(struct md *md)
 	if (sum.entries_only)
 		string_append_text(md->out, "* whether calls succeeded, and so what is live: only"
 					    " the beginnings of calls were recorded\n");
-	note(md, sum.pre_attach_frees, "frees of memory allocated before recording began");
-	note(md, sum.unknown_frees, "frees of memory that nobody saw allocated");
-	note(md, sum.missed_frees, "frees missed: the address was handed out again");
-	note(md, sum.unknown_allocs, "allocations whose address could not be read: not counted");
-	note(md, sum.unknown_sizes, "live allocations of unknown size: counted as 0 bytes");
-	note(md, sum.dropped_nodes, "nodes of graphs too many to follow");
-	note(md, sum.unclear_ends, "contexts ended while blocks of unknown context were live");
+	note(md, sum.pre_attach_frees, "free of memory allocated before recording began",
+	     "frees of memory allocated before recording began");
+	note(md, sum.unknown_frees, "free of memory that nobody saw allocated",
+	     "frees of memory that nobody saw allocated");
+	note(md, sum.missed_frees, "free missed: the address was handed out again",
+	     "frees missed: the address was handed out again");
+	note(md, sum.unknown_allocs, "allocation whose address could not be read: not counted",
+	     "allocations whose address could not be read: not counted");
+	note(md, sum.unknown_sizes, "live allocation of unknown size: counted as 0 bytes",
+	     "live allocations of unknown size: counted as 0 bytes");
+	note(md, sum.dropped_nodes, "node of a graph too many to follow",
+	     "nodes of graphs too many to follow");
+	note(md, sum.unclear_ends, "context ended while blocks of unknown context were live",
+	     "contexts ended while blocks of unknown context were live");
 	if (!md->recording->coverage.wall_known)
 		string_append_text(md->out, "* the time of day: times are seconds from the"
 					    " beginning\n");

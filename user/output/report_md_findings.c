@@ -210,20 +210,29 @@ static void append_ooms(struct md *md)
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
-/* A rule that needs what was not captured has nothing to go by. */
-static void append_blind(struct md *md, uint32_t ops)
+/* A rule that needs what was not recorded has nothing to go by. Rules of one reason are together. */
+static void append_blind(struct md *md, enum finding_topic topic)
 {
-	const char *before = "\nNot looked for without: ";
-	uint32_t op;
+	const char *last = NULL;
+	enum finding_rule rule;
 
-	for (op = 0; op < MS_OPS_COUNT; op++) {
-		if (!(ops >> op & 1) || md->recording->coverage.captured_ops >> op & 1)
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
+		const char *why =
+			finding_topic_of(rule) == topic ? report_blind(md->recording, rule) : NULL;
+
+		if (!why || (rule == FINDING_LEAK_WINDOW && !md->recording->thresholds.window_c_ns))
 			continue;
-		string_append_format(md->out, "%s%s", before, probe_op_name(op));
-		before = ", ";
+		if (last && last != why)
+			string_append_format(md->out, " (%s)", last);
+		string_append_format(md->out, "%s%s",
+				     !last       ? "\nNot looked for: " :
+				     last == why ? ", " :
+						   "; ",
+				     finding_rule_name(rule));
+		last = why;
 	}
-	if (*before == ',')
-		string_append_text(md->out, " (not captured).\n");
+	if (last)
+		string_append_format(md->out, " (%s).\n", last);
 }
 
 static void append_none(struct md *md, bool found)
@@ -234,23 +243,25 @@ static void append_none(struct md *md, bool found)
 
 void md_findings(struct md *md)
 {
-	const uint32_t copies = 1u << MS_OP_COPY;
+	const uint64_t dropped = analysis_account(md->recording->analysis)->findings_dropped;
 	bool found;
 
 	string_append_text(md->out, "\n### 4. Leaks\n");
 	append_none(md, append_topic(md, FINDING_TOPIC_LEAK));
+	append_blind(md, FINDING_TOPIC_LEAK);
 	string_append_text(md->out, "\n### 5. Out of memory\n");
 	append_none(md, append_topic(md, FINDING_TOPIC_OOM));
 	append_ooms(md);
+	append_blind(md, FINDING_TOPIC_OOM);
 	string_append_text(md->out, "\n### 6. Temporary allocations, storms, copies\n");
 	found = append_topic(md, FINDING_TOPIC_CHURN);
 	append_none(md, append_topic(md, FINDING_TOPIC_COPIES) || found);
-	append_blind(md, copies);
+	append_blind(md, FINDING_TOPIC_CHURN);
+	append_blind(md, FINDING_TOPIC_COPIES);
 	string_append_text(md->out, "\n### 7. Bottlenecks\n");
 	append_none(md, append_topic(md, FINDING_TOPIC_BOTTLENECK));
-	append_blind(md, copies | 1u << MS_OP_SYNC | 1u << MS_OP_LAUNCH);
-	if (analysis_account(md->recording->analysis)->findings_dropped)
-		string_append_format(
-			md->out, "\n%s lesser findings are not listed.\n",
-			MD_COUNT(analysis_account(md->recording->analysis)->findings_dropped));
+	append_blind(md, FINDING_TOPIC_BOTTLENECK);
+	if (dropped)
+		string_append_format(md->out, "\n%s lesser finding%s not listed.\n",
+				     MD_COUNT(dropped), dropped == 1 ? " is" : "s are");
 }

@@ -145,6 +145,17 @@ static struct row make_row(const struct report_recording *recording, size_t begi
 	return row;
 }
 
+/* Rates of less than that have digits after the point. */
+#define FEW 1000
+
+static void append_rate(struct md *md, double rate)
+{
+	if (rate < FEW)
+		string_append_format(md->out, " | %.4g", rate);
+	else
+		string_append_format(md->out, " | %s", MD_COUNT((uint64_t)(rate + 0.5)));
+}
+
 static void append_row(struct md *md, size_t begin, size_t end)
 {
 	const struct timeline *timeline = &md->recording->timeline;
@@ -156,10 +167,11 @@ static void append_row(struct md *md, size_t begin, size_t end)
 		return;
 	string_append_text(md->out, "| ");
 	string_append_format(md->out, "+%.3f s", (double)(begin * timeline->width_ns) / 1e9);
-	string_append_format(md->out, " | %s | %.4g | %.4g | %s | %s | %s | ",
-			     MD_SIZE(row.device_bytes), row.allocs / seconds, row.frees / seconds,
-			     MD_SIZE(row.to_bytes), MD_SIZE(row.from_bytes),
-			     MD_SIZE(row.within_bytes));
+	string_append_format(md->out, " | %s", MD_SIZE(row.device_bytes));
+	append_rate(md, row.allocs / seconds);
+	append_rate(md, row.frees / seconds);
+	string_append_format(md->out, " | %s | %s | %s | ", MD_SIZE(row.to_bytes),
+			     MD_SIZE(row.from_bytes), MD_SIZE(row.within_bytes));
 	if (row.timed_ns)
 		string_append_format(md->out, "%s/s | ",
 				     MD_SIZE((uint64_t)(row.timed_bytes / (row.timed_ns / 1e9))));

@@ -148,7 +148,21 @@ static void append_place(struct string *out, const struct report *report,
 		string_append_text(out, "an unknown host");
 }
 
-/* Out of memory is what people call for, then leaks; the list is by topic already. */
+/* Out of memory is what people call for; then in the order of the rules. */
+static int rank_of(const struct finding *finding)
+{
+	return finding->rule == FINDING_OOM ? -1 : (int)finding->rule;
+}
+
+static bool is_graver(const struct finding *a, const struct finding *b)
+{
+	if (rank_of(a) != rank_of(b))
+		return rank_of(a) < rank_of(b);
+	if (a->confidence != b->confidence)
+		return a->confidence > b->confidence;
+	return a->bytes > b->bytes;
+}
+
 static const struct finding *gravest(const struct report *report,
 				     const struct report_recording **where)
 {
@@ -159,7 +173,7 @@ static const struct finding *gravest(const struct report *report,
 		for (j = 0; j < report->recordings[i]->findings_count; j++) {
 			const struct finding *finding = report->recordings[i]->findings[j].finding;
 
-			if (found && (found->rule == FINDING_OOM || finding->rule != FINDING_OOM))
+			if (found && !is_graver(finding, found))
 				continue;
 			found = finding;
 			*where = report->recordings[i];
@@ -193,8 +207,13 @@ static void append_oom(struct string *out, const struct report_recording *record
 	string_append_text(out, ", when ");
 	report_append_process(out, oom->processes[0].pid, oom->processes[0].comm);
 	string_append_format(out, " held %s", string_size(size, oom->processes[0].live.bytes));
+	/* Kinds are those of all processes. */
 	if (oom->kinds_count)
-		string_append_format(out, ", most of all from %s",
+		string_append_format(out,
+				     oom->processes_count > 1 ?
+					     "; most of what all recorded processes held came"
+					     " from %s" :
+					     ", most of all from %s",
 				     probe_at(oom->kinds[0].row)->symbol);
 }
 
@@ -215,20 +234,81 @@ static void append_finding(struct string *out, const struct finding *finding)
 			     report_confidence_name(finding->confidence), leaks ? ")" : "");
 }
 
+static bool is_blind(const struct report *report, enum finding_rule rule)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		if (report_blind(report->recordings[i], rule))
+			return true;
+	return false;
+}
+
+/* Whether every recording had what all rules of a topic go by. */
+static bool was_looked_for(const struct report *report, enum finding_topic topic)
+{
+	enum finding_rule rule;
+
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+		if (finding_topic_of(rule) == topic && is_blind(report, rule))
+			return false;
+	return true;
+}
+
+static void append_nothing(struct string *out, const struct report *report)
+{
+	static const char *const no[FINDING_TOPICS_COUNT] = {
+		[FINDING_TOPIC_LEAK] = "leak",
+		[FINDING_TOPIC_OOM] = "allocation that failed for want of memory",
+		[FINDING_TOPIC_CHURN] = "churn",
+		[FINDING_TOPIC_COPIES] = "copy that could be spared or faster",
+		[FINDING_TOPIC_BOTTLENECK] = "bottleneck",
+	};
+	const char *before = ": no ";
+	enum finding_topic topic;
+	enum finding_rule rule;
+
+	string_append_text(out, "Nothing wrong was found");
+	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
+		if (!was_looked_for(report, topic))
+			continue;
+		string_append_format(out, "%s%s", before, no[topic]);
+		before = ", no ";
+	}
+	before = ". Not looked for: ";
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
+		if (rule == FINDING_LEAK_WINDOW || !is_blind(report, rule))
+			continue;
+		string_append_format(out, "%s%s", before, finding_rule_name(rule));
+		before = ", ";
+	}
+	string_append_char(out, '.');
+}
+
+static const struct analysis_oom *oom_of(const struct report_recording *recording,
+					 const struct finding *finding)
+{
+	size_t count;
+	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
+
+	return finding->rule == FINDING_OOM && finding->oom < count ? &ooms[finding->oom] : NULL;
+}
+
 static void say_findings(struct report_verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
 	const struct finding *finding = gravest(report, &where);
 	struct string *out = sentence(verdict);
 	size_t count = count_findings(report);
+	const struct analysis_oom *oom;
 
 	if (!finding) {
-		string_append_text(out, "Nothing wrong was found: no leak, no allocation that"
-					" failed for want of memory, no churn, no bottleneck.");
+		append_nothing(out, report);
 		return;
 	}
-	if (finding->rule == FINDING_OOM && where->ooms_count)
-		append_oom(out, where, where->ooms[0]);
+	oom = oom_of(where, finding);
+	if (oom)
+		append_oom(out, where, oom);
 	else
 		append_finding(out, finding);
 	append_place(out, report, where);
@@ -257,6 +337,46 @@ static const struct report_device *fullest(const struct report *report,
 	return found;
 }
 
+/* Of one process alone, what its device held at most is somebody else's, too. */
+static void say_own_peak(struct report_verdict *verdict, const struct report *report)
+{
+	const struct report_recording *where = NULL;
+	const struct space_total *most = NULL;
+	const struct process *process = NULL;
+	struct string *out = sentence(verdict);
+	uint8_t kind = MS_SPACE_NONE, space;
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+
+		for (space = 0; recording->processes_count && space < MS_SPACES_COUNT; space++) {
+			const struct process *one = recording->processes[0].process;
+
+			if (!usage_is_on_device(space) || !one->spaces[space].peak_bytes ||
+			    (most && most->peak_bytes >= one->spaces[space].peak_bytes))
+				continue;
+			most = &one->spaces[space];
+			process = one;
+			where = recording;
+			kind = space;
+		}
+	}
+	if (!most) {
+		string_append_text(out, "No allocation of it on a device was recorded.");
+		return;
+	}
+	report_append_process(out, process->pid, process->comm);
+	append_place(out, report, where);
+	string_append_format(out, " held at most %s of %s memory at ",
+			     string_size((char[STRING_NUMBER_BYTES]){ 0 }, most->peak_bytes),
+			     probe_space_name(kind));
+	report_append_time(out, where, most->peak_ts_ns);
+	string_append_format(out, "; at the end it was %s.",
+			     string_size((char[STRING_NUMBER_BYTES]){ 0 },
+					 report_held(process, kind).bytes));
+}
+
 static void say_peak(struct report_verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
@@ -264,7 +384,7 @@ static void say_peak(struct report_verdict *verdict, const struct report *report
 	struct string *out = sentence(verdict);
 	char peak[STRING_NUMBER_BYTES], live[STRING_NUMBER_BYTES];
 
-	if (!device || !device->peak_bytes) {
+	if (!device || (!device->peak_bytes && !device->live_bytes)) {
 		string_append_text(out, "No allocation on a device was recorded.");
 		return;
 	}
@@ -284,45 +404,91 @@ static void say_peak(struct report_verdict *verdict, const struct report *report
 	string_append_char(out, '.');
 }
 
-static void say_losses(struct report_verdict *verdict, const struct report *report)
+/* What a reader must know before trusting the numbers, over all recordings. */
+struct losses {
+	uint64_t lost, missing, damaged;
+	size_t interrupted, lacking, inexact, held_before;
+};
+
+static struct losses losses_of(const struct report *report)
 {
-	uint64_t lost = 0, missing = 0, damaged = 0;
-	struct string *out = sentence(verdict);
-	size_t interrupted = 0, inexact = 0, i;
-	char count[STRING_NUMBER_BYTES];
+	struct losses losses = { 0 };
+	size_t i;
 
 	for (i = 0; i < report->count; i++) {
-		const struct report_coverage *coverage = &report->recordings[i]->coverage;
+		const struct report_recording *recording = report->recordings[i];
 
-		lost += report_lost(coverage);
-		missing += coverage->missing_blocks;
-		damaged += coverage->damaged_places;
-		interrupted += !coverage->has_end;
-		inexact += report_is_inexact(report->recordings[i]);
+		losses.lost += report_lost(&recording->coverage);
+		losses.missing += recording->coverage.missing_blocks;
+		losses.damaged += recording->coverage.damaged_places;
+		losses.interrupted += !recording->coverage.has_end;
+		losses.lacking += report_has_losses(recording);
+		losses.inexact += report_is_inexact(recording);
+		losses.held_before += report_unknown(recording).was_running;
 	}
-	if (!lost && !missing && !damaged && !interrupted && !inexact) {
-		string_append_text(out, "Nothing was lost: the numbers are exact.");
-		return;
-	}
-	string_append_text(out, lost || missing || damaged ? "The recording lacks something:" :
-							     "Of note:");
-	if (lost)
-		string_append_format(out, " %s records were lost,", string_count(count, lost));
-	if (missing || damaged)
-		string_append_format(out, " %llu blocks are missing and %llu places damaged,",
-				     (ull)missing, (ull)damaged);
-	if (interrupted)
+	return losses;
+}
+
+static void append_counts(struct string *out, const struct report *report,
+			  const struct losses *losses)
+{
+	char count[STRING_NUMBER_BYTES];
+
+	if (report->refused)
+		string_append_format(out, " %zu file%s could not be used,", report->refused,
+				     report->refused == 1 ? "" : "s");
+	if (losses->lost)
+		string_append_format(out, " %s record%s lost,", string_count(count, losses->lost),
+				     losses->lost == 1 ? " was" : "s were");
+	if (losses->missing || losses->damaged)
+		string_append_format(out, " %llu block%s missing and %llu place%s damaged,",
+				     (ull)losses->missing, losses->missing == 1 ? " is" : "s are",
+				     (ull)losses->damaged, losses->damaged == 1 ? "" : "s");
+	if (losses->interrupted && report->count == 1)
 		string_append_text(out, " it was not ended properly, so the last moments are"
 					" missing,");
-	string_append_text(out, inexact ? " and what is live and the peaks are not exact." :
-					  " but no allocation or free is known to be missing.");
+	else if (losses->interrupted)
+		string_append_format(out,
+				     " %zu of %zu recordings %s not ended properly, so their last"
+				     " moments are missing,",
+				     losses->interrupted, report->count,
+				     losses->interrupted == 1 ? "was" : "were");
+}
+
+static void say_losses(struct report_verdict *verdict, const struct report *report)
+{
+	const struct losses losses = losses_of(report);
+	struct string *out = sentence(verdict);
+	size_t begin;
+
+	if (!losses.lacking && !report->refused) {
+		string_append_text(
+			out, losses.held_before ?
+				     "Nothing was lost; what processes held that ran before"
+				     " recording began is not known." :
+			     losses.inexact ? "Nothing was lost, but what is live and the peaks are"
+					      " not exact: see what is unknown." :
+					      "Nothing was lost: the numbers are exact.");
+		return;
+	}
+	string_append_text(out, "The recording lacks something:");
+	begin = out->length;
+	append_counts(out, report, &losses);
+	if (out->length == begin)
+		string_append_text(out, " see what was lost,");
+	string_append_text(out, losses.inexact ?
+					" and what is live and the peaks are not exact." :
+					" but no allocation or free is known to be missing.");
 }
 
 void report_verdict_make(struct report_verdict *verdict, const struct report *report)
 {
 	*verdict = (struct report_verdict){ 0 };
 	say_findings(verdict, report);
-	say_peak(verdict, report);
+	if (report->options.pid)
+		say_own_peak(verdict, report);
+	else
+		say_peak(verdict, report);
 	say_losses(verdict, report);
 }
 

@@ -59,12 +59,21 @@ static struct report_run *run_new(struct report_reader *reader)
 
 /* ---- the recording's description ------------------------------------------------------------- */
 
-static uint64_t number_of(const struct report_run *run, const char *name, uint64_t otherwise)
+static uint64_t number_in(const char *text)
 {
-	const char *text = replay_text(run->replay, name);
 	uint64_t number;
 
-	return text && !string_parse_u64(text, 0, UINT64_MAX, &number) ? number : otherwise;
+	return text && !string_parse_u64(text, 0, UINT64_MAX, &number) ? number : 0;
+}
+
+static uint64_t number_of(const struct report_run *run, const char *name)
+{
+	return number_in(replay_text(run->replay, name));
+}
+
+static uint64_t end_number_of(const struct report_run *run, const char *name)
+{
+	return number_in(replay_end_text(run->replay, name));
 }
 
 /* `*text` stays NULL if the recording does not say. */
@@ -108,6 +117,13 @@ static uint32_t ops_of(const struct report_run *run)
 	return ops;
 }
 
+static bool is_summed(const struct report_run *run, const char *name)
+{
+	const char *text = replay_text(run->replay, name);
+
+	return text && !strcmp(text, "summary");
+}
+
 static int describe(const struct report_run *run, struct report_coverage *coverage)
 {
 	int err = take_text(run, "host", &coverage->host);
@@ -121,8 +137,10 @@ static int describe(const struct report_run *run, struct report_coverage *covera
 	if (!err)
 		err = take_text(run, "targets", &coverage->targets);
 	coverage->wall_known = replay_text(run->replay, "realtime_offset_ns");
-	coverage->wall_offset_ns = number_of(run, "realtime_offset_ns", 0);
+	coverage->wall_offset_ns = number_of(run, "realtime_offset_ns");
 	coverage->captured_ops = ops_of(run);
+	coverage->copies_summed = is_summed(run, "copies");
+	coverage->launches_summed = is_summed(run, "launches");
 	coverage->first_ts_ns = replay_account(run->replay)->first_ts_ns;
 	coverage->from_ns = moment_of(&run->reader->from, coverage);
 	coverage->until_ns = moment_of(&run->reader->until, coverage);
@@ -223,7 +241,6 @@ static void copy_account(struct report_coverage *coverage, const struct replay_a
 	coverage->missing_blocks = account->missing_blocks;
 	coverage->first_missing_ts_ns = account->first_missing_ts_ns;
 	coverage->missing_ns = account->missing_ns;
-	coverage->anchors_used = account->anchors_used;
 	coverage->unknown_blocks = account->unknown_blocks;
 	coverage->unknown_records = account->unknown_records;
 	coverage->unknown_calls = account->unknown_calls;
@@ -232,7 +249,6 @@ static void copy_account(struct report_coverage *coverage, const struct replay_a
 	coverage->refused = account->refused;
 	coverage->cut_short = account->cut_short;
 	coverage->has_end = account->has_end;
-	coverage->has_state = account->anchors_used;
 }
 
 static int name_files(struct report_coverage *coverage, const struct dump_set_recording *recording)
@@ -266,6 +282,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	}
 	if (coverage->from_ns)
 		report_recording_gap(run->recording, report_begin_ns(run->recording), true);
+	coverage->unwritten_blocks = end_number_of(run, "unwritten_blocks");
+	coverage->unwritten_records = end_number_of(run, "unwritten_records");
 	if (replay_end_text(run->replay, "reason"))
 		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
 	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;

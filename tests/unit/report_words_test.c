@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What a report says first, and that it says no more than it can know.
+ */
+#include "report_dump.h"
+
+#include "output/report_json.h"
+#include "output/report_md.h"
+#include "output/report_words.h"
+
+#define MILLISECOND 1000000ull
+#define SECOND (1000 * MILLISECOND)
+#define BEGIN SECOND
+#define MIB (1ull << 20)
+
+static struct report_dump dump;
+static uint64_t now_ns;
+
+static void begin(void)
+{
+	report_dump_init(&dump, 7, "host-a");
+	now_ns = BEGIN;
+	report_dump_segment(&dump, now_ns);
+}
+
+static void add(union record record)
+{
+	now_ns += MILLISECOND;
+	report_dump_add(&dump, record_at(now_ns, record));
+}
+
+static union record alloc(uint64_t addr, uint64_t size)
+{
+	return record_on(0, record_alloc("cudaMalloc", addr, size));
+}
+
+static union record failed(uint64_t size)
+{
+	return record_failed(2, record_without(MS_KNOWN_ADDR, alloc(0, size)));
+}
+
+/* All of the report is in the texts. */
+struct texts_of {
+	struct string md, json;
+};
+
+static struct texts_of render(const struct report_reader *reader)
+{
+	struct texts_of texts = { 0 };
+
+	report_md(&texts.md, &reader->report, false);
+	report_json(&texts.json, &reader->report);
+	assert_false(texts.md.failed || texts.json.failed);
+	return texts;
+}
+
+static bool has(const struct string *string, const char *text)
+{
+	return memmem(string->bytes, string->length, text, strlen(text));
+}
+
+#define assert_has(string, text) \
+	do { \
+		if (!has(string, text)) \
+			fail_msg("no \"%s\" in:\n%.*s", text, (int)(string)->length, \
+				 (string)->bytes); \
+	} while (0)
+
+#define assert_has_not(string, text) \
+	do { \
+		if (has(string, text)) \
+			fail_msg("\"%s\" in:\n%.*s", text, (int)(string)->length, \
+				 (string)->bytes); \
+	} while (0)
+
+static struct texts_of end_with(struct report_reader *reader)
+{
+	report_dump_end(&dump, now_ns);
+	report_dump_read(&dump, reader);
+	return render(reader);
+}
+
+static void done(struct report_reader *reader, struct texts_of *texts)
+{
+	string_fini(&texts->md);
+	string_fini(&texts->json);
+	report_reader_fini(reader);
+	report_dump_fini(&dump);
+}
+
+/* ---- what was looked for --------------------------------------------------------------------- */
+
+static void test_what_cannot_be_seen_is_not_said_to_be_absent(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	report_dump_init(&dump, 7, "host-a");
+	dump.copies = "summary";
+	now_ns = BEGIN;
+	report_dump_segment(&dump, now_ns);
+	add(alloc(0x1000, 300));
+	now_ns += 2 * SECOND;
+	texts = end_with(&reader);
+	assert_has(&texts.md, "no churn, no bottleneck. Not looked for: redundant-copies.");
+	assert_has(&texts.md, "Not looked for: redundant-copies (copies were summed up: record with"
+			      " --copies=all).");
+	assert_has(&texts.json, "\"not_looked_for\":[{\"rule\":\"redundant-copies\",");
+	done(&reader, &texts);
+}
+
+static void test_everything_was_looked_for(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	report_dump_init(&dump, 7, "host-a");
+	dump.copies = "all";
+	dump.launches = "summary"; /* but there are none */
+	now_ns = BEGIN;
+	report_dump_segment(&dump, now_ns);
+	add(alloc(0x1000, 300));
+	now_ns += 2 * SECOND;
+	texts = end_with(&reader);
+	assert_has_not(&texts.md, "Not looked for");
+	assert_has(&texts.md, "no copy that could be spared or faster, no bottleneck.");
+	assert_has(&texts.json, "\"not_looked_for\":[],");
+	done(&reader, &texts);
+}
+
+static void test_launches_that_were_counted(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	report_dump_init(&dump, 7, "host-a");
+	dump.copies = "all";
+	dump.launches = "summary";
+	now_ns = BEGIN;
+	report_dump_segment(&dump, now_ns);
+	add(record_launches("cuLaunchKernel", 0x1234, 9));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "redundant-copies (launches were only counted: record with"
+			      " --launches=all)");
+	/* And there was no time for the others. */
+	assert_has(&texts.md,
+		   "Not looked for: sync-bound, copy-bound, alloc-bound, host-bound (less"
+		   " time was recorded than bound-time).");
+	assert_has_not(&texts.md, "no churn, no bottleneck");
+	done(&reader, &texts);
+}
+
+/* ---- what is exact --------------------------------------------------------------------------- */
+
+static void test_exact(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(alloc(0x1000, 300));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "Nothing was lost: the numbers are exact.");
+	assert_has(&texts.json, "\"live_is_exact\":true");
+	assert_false(report_has_losses(reader.report.recordings[0]));
+	done(&reader, &texts);
+}
+
+static void test_what_was_held_before_is_not_exact(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(record_attach_running());
+	add(alloc(0x1000, 300));
+	texts = end_with(&reader);
+	assert_has(&texts.md,
+		   "Nothing was lost; what processes held that ran before recording began"
+		   " is not known.");
+	assert_has(&texts.json, "\"live_is_exact\":false");
+	assert_false(report_has_losses(reader.report.recordings[0]));
+	done(&reader, &texts);
+}
+
+static void test_unknown_is_not_exact(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(record_without(MS_KNOWN_ADDR, alloc(0, 300)));
+	texts = end_with(&reader);
+	assert_has_not(&texts.md, "exact.\n\n");
+	assert_has(&texts.md, "Nothing was lost, but what is live and the peaks are not exact");
+	assert_has(&texts.md, "* 1 allocation whose address could not be read: not counted");
+	done(&reader, &texts);
+}
+
+static void test_what_was_not_written_is_lost(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(alloc(0x1000, 300));
+	dump.unwritten = 17;
+	texts = end_with(&reader);
+	assert_has(&texts.md, "* 17 records could not be written when it was recorded");
+	assert_has(&texts.md, "The recording lacks something");
+	assert_has(&texts.json, "\"unwritten_records\":17");
+	assert_true(report_has_losses(reader.report.recordings[0]));
+	done(&reader, &texts);
+}
+
+static void test_without_an_end_something_is_lost(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+
+	(void)state;
+	begin();
+	add(alloc(0x1000, 300));
+	report_dump_flush(&dump, now_ns);
+	report_dump_read(&dump, &reader);
+	assert_true(report_has_losses(reader.report.recordings[0]));
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
+/* ---- who ------------------------------------------------------------------------------------- */
+
+static void test_kinds_are_those_of_all_processes(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(alloc(0x1000, 5 * MIB));
+	add(record_of(200, RECORD_START_NS,
+		      record_on(0, record_alloc("cudaMallocPitch", 0x1000, 3 * MIB))));
+	add(record_of(201, RECORD_START_NS,
+		      record_on(0, record_alloc("cudaMallocPitch", 0x1000, 3 * MIB))));
+	add(failed(90 * MIB));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "held 5 MiB; most of what all recorded processes held came from"
+			      " cudaMallocPitch");
+	done(&reader, &texts);
+}
+
+static void test_one_process_has_its_own_peak(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(alloc(0x1000, 5 * MIB));
+	add(record_of(200, RECORD_START_NS, alloc(0x1000, 3 * MIB)));
+	reader.report.options.pid = 200;
+	texts = end_with(&reader);
+	assert_has(&texts.md, "process (200) held at most 3 MiB of device memory at ");
+	assert_has_not(&texts.md, "Most was held on device 0: 8 MiB");
+	done(&reader, &texts);
+}
+
+/* ---- several recordings ---------------------------------------------------------------------- */
+
+static struct report_dump second;
+
+static void read_both(struct report_reader *reader)
+{
+	struct dump_set set = { 0 };
+
+	report_dump_use(&dump, 0, &set);
+	report_dump_use(&second, 0, &set);
+	assert_int_equal(report_reader_read(reader, &set), 0);
+	assert_int_equal(reader->report.count, 2);
+	dump_set_fini(&set);
+}
+
+static void leave(struct report_dump *to, uint64_t size)
+{
+	int i;
+
+	report_dump_add(to, record_at(BEGIN, record_call("cuCtxSynchronize")));
+	for (i = 0; i < 4; i++)
+		report_dump_add(to, record_at(BEGIN + (500 + i) * MILLISECOND,
+					      alloc(0x100000000 * (i + 1), size)));
+}
+
+/* The graver one is in the second file; one of the two has no end. */
+static void test_the_gravest_is_not_just_the_first(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		reader.window[i] = (struct report_time){ .set = true,
+							 .relative = true,
+							 .ns = (i ? 600 + i : 1) * MILLISECOND };
+	begin();
+	leave(&dump, 16 * MIB);
+	report_dump_end(&dump, BEGIN + SECOND);
+	report_dump_init(&second, 8, "host-b");
+	report_dump_segment(&second, BEGIN);
+	leave(&second, 512 * MIB);
+	report_dump_flush(&second, BEGIN + SECOND);
+	read_both(&reader);
+	texts = render(&reader);
+	assert_has(&texts.md, "process (100) leaves 2 GiB behind");
+	assert_has(&texts.md, " on host-b; 1 more finding below.");
+	assert_has(&texts.md, "1 of 2 recordings was not ended properly");
+	report_dump_fini(&second);
+	done(&reader, &texts);
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+static void test_rates_are_for_people(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+	int i;
+
+	(void)state;
+	begin();
+	for (i = 1; i < 200000; i++) {
+		now_ns += 5000;
+		report_dump_add(&dump, record_at(now_ns, alloc(0x1000 * i, 1)));
+	}
+	texts = end_with(&reader);
+	assert_has_not(&texts.md, "e+0");
+	done(&reader, &texts);
+}
+
+/* A call's time is when it began, a block's when it was written. */
+static void test_nothing_is_before_the_beginning(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+
+	(void)state;
+	begin();
+	report_dump_add(&dump, record_at(BEGIN - MILLISECOND, alloc(0x1000, 300)));
+	report_dump_end(&dump, BEGIN + SECOND);
+	report_dump_read(&dump, &reader);
+	assert_int_equal(report_begin_ns(reader.report.recordings[0]), BEGIN - MILLISECOND);
+	assert_true(reader.report.recordings[0]->devices[0].peak_ts_ns >=
+		    report_begin_ns(reader.report.recordings[0]));
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_cannot_be_seen_is_not_said_to_be_absent),
+		cmocka_unit_test(test_everything_was_looked_for),
+		cmocka_unit_test(test_launches_that_were_counted),
+		cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_what_was_held_before_is_not_exact),
+		cmocka_unit_test(test_unknown_is_not_exact),
+		cmocka_unit_test(test_what_was_not_written_is_lost),
+		cmocka_unit_test(test_without_an_end_something_is_lost),
+		cmocka_unit_test(test_kinds_are_those_of_all_processes),
+		cmocka_unit_test(test_one_process_has_its_own_peak),
+		cmocka_unit_test(test_the_gravest_is_not_just_the_first),
+		cmocka_unit_test(test_rates_are_for_people),
+		cmocka_unit_test(test_nothing_is_before_the_beginning),
+	};
+
+	return unit_run("report_words", tests);
+}

@@ -82,8 +82,9 @@ PYTHON
 	# And they are not nothing.
 	assert_equal "$(in_report '.recordings[0].processes[0].spaces[0] | [.allocs, .frees, .live_bytes]')" \
 		'[53,51,100777]'
+	# It ran before: whether it held anything then, nobody knows.
 	assert_equal "$(in_report '.recordings[0].lost | [.records, .live_is_exact, .ended_properly]')" \
-		'[0,true,true]'
+		'[0,false,true]'
 }
 
 @test "ffmpeg: what the program did, in every section, and valid by the schema" {
@@ -203,14 +204,51 @@ PYTHON
 	assert_equal "$(in_report '[.recordings[0].processes[].spaces[]?.allocs] | add')" null
 	report_json --from +0.000001 run.mscope
 	assert_equal "$(in_report '.recordings[0].processes[0].spaces[0].allocs')" 50
-	report_json --from 2000-01-01T00:00:00Z --to 2001-01-01T00:00:00Z run.mscope
-	assert_equal "$(in_report '[.recordings[0].processes[].spaces[]?.allocs] | add')" null
 	report_json --from 2000-01-01T00:00:00Z --to 2200-01-01T00:00:00+01:00 run.mscope
 	assert_equal "$(in_report '.recordings[0].processes[0].spaces[0].allocs')" 50
-	report_json --pid 1 run.mscope
-	assert_equal "$(in_report '.recordings[0].processes')" '[]'
-	report_json --device 7 run.mscope
-	assert_equal "$(in_report '.recordings[0].devices')" '[]'
+}
+
+@test "what cannot be in the recording is no empty report" {
+	record -o run.mscope -- $(ffmpeg_command)
+	assert_refused 5 "process 1 is not in the recording" --pid 1 --fail-on leak run.mscope
+	assert_refused 5 "device 7 is not in the recording" --device 7 run.mscope
+	assert_refused 2 "the recording began later" --from 2000-01-01T00:00:00Z \
+		--to 2001-01-01T00:00:00Z run.mscope
+	assert_refused 2 "had ended by then" --from 2h run.mscope
+	assert_refused 2 "--to is not later than --from" --from 0.002 --to 0.001 run.mscope
+	assert_refused 2 "not in their order" --leak-window 0.1,0.05,0.2 run.mscope
+}
+
+@test "a recording is not written over by its report" {
+	record -o run.mscope -- true
+	cp run.mscope before.mscope
+	ln run.mscope link.mscope
+	ln -s run.mscope symlink.mscope
+	assert_refused 2 "the report would replace it" -o run.mscope run.mscope
+	assert_refused 2 "the report would replace it" -o link.mscope run.mscope
+	assert_refused 2 "the report would replace it" -o symlink.mscope .
+	cmp run.mscope before.mscope
+	# Something else may be.
+	echo old > report.md
+	report -o report.md run.mscope
+	grep -q "^# GPU memory report" report.md
+}
+
+@test "what could not be looked for is said" {
+	puppet_start
+	puppet load
+	record -o run.mscope -p "$PUPPET_PID" 3>&- 8>&- 9<&- &
+	local recorder=$!
+	sleep 1
+	puppet init
+	puppet alloc 1000
+	puppet copy 1000
+	puppet exit 0 || true
+	wait $recorder
+	report_json run.mscope
+	valid report.json
+	assert_equal "$(in_report '[.recordings[0].not_looked_for[] | select(.rule == "redundant-copies") | .why]')" \
+		'["copies were summed up: record with --copies=all"]'
 }
 
 @test "a recording of nothing" {
@@ -253,7 +291,7 @@ PYTHON
 		valid report.json
 		assert_equal "$(in_report '.recordings[0].lost | .damaged_places + .missing_blocks > 0')" true
 		report damaged.mscope > report.md
-		grep -q "damaged places" report.md
+		grep -q "damaged place" report.md
 		grep -q "The recording lacks something" report.md
 	done
 	# Cut anywhere, it is still a report on what there is.

@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/string.h"
@@ -234,7 +235,7 @@ static const struct option_row rows[] = {
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top, 0 },
 	{ 0, "fail-on", "leak,oom,loss,growth=SIZE",
 	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
-	  " lost, or a process holds SIZE more device memory at its end than after its"
+	  " lost or is not whole, or a process holds SIZE more device memory at its end than after its"
 	  " initialisation.",
 	  parse_fail_on, 0 },
 	{ 0, "leak-window", "A,B,C",
@@ -272,15 +273,13 @@ static bool has_grown(const struct report_recording *recording, uint64_t bytes)
 
 static uint32_t found_in(const struct settings *settings, const struct report_recording *recording)
 {
-	const struct report_coverage *coverage = &recording->coverage;
 	uint32_t found = 0;
 
 	if (has_topic(recording, FINDING_TOPIC_LEAK))
 		found |= FAIL_ON_LEAK;
 	if (has_topic(recording, FINDING_TOPIC_OOM) || recording->ooms_count)
 		found |= FAIL_ON_OOM;
-	if (report_lost(coverage) || coverage->missing_blocks || coverage->damaged_places ||
-	    coverage->refused || coverage->cut_short || recording->incomplete)
+	if (report_has_losses(recording))
 		found |= FAIL_ON_LOSS;
 	if (has_grown(recording, settings->growth_bytes))
 		found |= FAIL_ON_GROWTH;
@@ -335,23 +334,139 @@ static int write_report(const struct settings *settings)
 	return writer_close(&writer);
 }
 
-static int run(struct settings *settings, char **files)
+/* Whether the output would be written over that file. */
+static bool is_same_file(const struct stat *output, const char *path)
+{
+	struct stat input;
+
+	return !stat(path, &input) && input.st_dev == output->st_dev &&
+	       input.st_ino == output->st_ino;
+}
+
+static bool is_input(const struct dump_set *set, char **files, const char *path)
+{
+	struct stat output;
+	size_t i, j;
+
+	if (!path || stat(path, &output) || !S_ISREG(output.st_mode))
+		return false;
+	for (i = 0; i < set->count; i++)
+		for (j = 0; j < set->recordings[i].count; j++)
+			if (is_same_file(&output, set->recordings[i].files[j].path))
+				return true;
+	/* Also those that cannot be used. */
+	for (; *files; files++)
+		if (is_same_file(&output, *files))
+			return true;
+	return false;
+}
+
+/* What was asked for must be possible: a typo shall not look like a program without faults. */
+static int check_times(const struct report *report)
+{
+	size_t earlier = 0, later = 0, i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_coverage *coverage = &report->recordings[i]->coverage;
+
+		if (coverage->until_ns && coverage->until_ns < coverage->first_ts_ns)
+			earlier++;
+		else if (coverage->from_ns > coverage->last_ts_ns)
+			later++;
+		else if (coverage->until_ns && coverage->from_ns >= coverage->until_ns)
+			break;
+	}
+	if (i < report->count)
+		log_error("--to is not later than --from: there is nothing in between");
+	else if (earlier == report->count)
+		log_error("--to: the recording began later");
+	else if (later == report->count)
+		log_error("--from: the recording had ended by then");
+	else
+		return EXIT_OK;
+	return EXIT_USAGE;
+}
+
+static int check_window(const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct analysis_options *window = &report->recordings[i]->thresholds;
+
+		if (!window->window_c_ns || (window->window_a_ns <= window->window_b_ns &&
+					     window->window_b_ns <= window->window_c_ns))
+			continue;
+		log_error("--leak-window: the three times are not in their order");
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}
+
+/* Of processes and devices. */
+static int check_selected(const struct report *report)
+{
+	size_t processes = 0, devices = 0, i;
+	uint64_t unlisted = 0;
+
+	for (i = 0; i < report->count; i++) {
+		processes += report->recordings[i]->processes_count;
+		devices += report->recordings[i]->devices_count;
+		unlisted += report->recordings[i]->state->more_count;
+	}
+	if (report->options.pid && !processes)
+		log_error("process %u is not in the recording%s", report->options.pid,
+			  unlisted ? ", or one of those that held so little that only their sum"
+				     " is known" :
+				     "");
+	else if (report->options.device >= 0 && !devices)
+		log_error("device %d is not in the recording", report->options.device);
+	else
+		return EXIT_OK;
+	return EXIT_NO_TARGET;
+}
+
+static int check_asked(const struct report *report)
+{
+	int code = check_times(report);
+
+	if (code == EXIT_OK)
+		code = check_window(report);
+	return code == EXIT_OK ? check_selected(report) : code;
+}
+
+static int read_files(struct settings *settings, char **files)
 {
 	struct dump_set set = { 0 };
+	size_t i;
 	int err = 0, code;
 
-	for (; !err && *files; files++)
-		err = dump_set_add(&set, *files);
+	for (i = 0; !err && files[i]; i++)
+		err = dump_set_add(&set, files[i]);
+	if (!err && is_input(&set, files, settings->output)) {
+		log_error("%s: it is one of the files to report on: the report would replace it",
+			  settings->output);
+		dump_set_fini(&set);
+		return EXIT_USAGE;
+	}
 	if (!err)
 		err = report_reader_read(&settings->reader, &set);
 	dump_set_fini(&set);
-	if (!err && !settings->reader.report.count) {
-		log_error("there is nothing to report on");
-		return EXIT_CORRUPT;
-	}
-	if (!err)
-		err = write_report(settings);
 	code = err == -E2BIG ? EXIT_CORRUPT : exit_code_of(err);
+	if (code != EXIT_OK)
+		return code;
+	if (settings->reader.report.count)
+		return check_asked(&settings->reader.report);
+	log_error("there is nothing to report on");
+	return EXIT_CORRUPT;
+}
+
+static int run(struct settings *settings, char **files)
+{
+	int code = read_files(settings, files);
+
+	if (code == EXIT_OK)
+		code = exit_code_of(write_report(settings));
 	return code == EXIT_OK ? check_findings(settings) : code;
 }
 

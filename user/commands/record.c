@@ -21,8 +21,8 @@
 #define DEFAULT_SEGMENT (64 * MIB)
 #define DEFAULT_RING (64 * MIB)
 #define MIN_SEGMENT (4ull << 10) /* twice what begins one */
-#define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
-#define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
+#define MIN_RING MIB             /* some blocks must fit, of up to 256 KiB each */
+#define SEGMENTS_OF_RING 8       /* that much of the oldest goes at once */
 
 struct settings {
 	struct recording_settings recording;

@@ -10,6 +10,7 @@
 
 #include "model/usage.h"
 #include "output/report_json.h"
+#include "store/verification.h"
 
 #define SECOND 1000000000ull
 #define BEGIN SECOND
@@ -680,6 +681,149 @@ static void test_a_bundle_fills_a_gap(void **state)
 	report_dump_fini(&dump);
 }
 
+/* Writes to the file that is chosen, but not to those that the recording goes to. */
+static void end_copy(uint32_t files)
+{
+	const uint32_t others = dump.files;
+	struct texts end = { 0 };
+
+	texts_put(&end, "reason", "asked-for");
+	dump.files = files;
+	assert_int_equal(dump_writer_end_copy(dump.writer, &end, now_ns, report_dump_write, &dump),
+			 0);
+	dump.files = others;
+	texts_fini(&end);
+}
+
+/* File 0: all. 1, 2: bundles of all so far, at two times. 3, 4: the two behind each other. */
+static void make_bundles(void)
+{
+	uint32_t bundle, i;
+
+	report_dump_init(&dump, 7, "host-a");
+	now_ns = BEGIN;
+	dump.files = 0x1f;
+	report_dump_segment(&dump, now_ns);
+	for (bundle = 0; bundle < 2; bundle++) {
+		for (i = 0; i < 4; i++) {
+			add(alloc("cudaMalloc", 4096 * (1 + bundle * 4 + i), 100));
+			report_dump_flush(&dump, now_ns);
+		}
+		end_copy(bundle ? 1u << 2 | 1u << 4 : 1u << 1 | 1u << 3);
+		dump.files = 0x15;
+	}
+	add(alloc("cudaMalloc", 0x100000, 100));
+	dump.files = 1;
+	report_dump_end(&dump, now_ns + 1000000);
+}
+
+/* Puts one file behind another one. */
+static void append_file(size_t to, size_t from)
+{
+	char bytes[4096];
+	off_t offset = 0;
+	ssize_t length;
+
+	while ((length = pread(dump.fds[from], bytes, sizeof(bytes), offset)) > 0) {
+		assert_int_equal(write(dump.fds[to], bytes, length), length);
+		offset += length;
+	}
+}
+
+static struct report_reader read_set(const size_t *files, size_t count)
+{
+	struct report_reader reader = report_dump_reader();
+	struct dump_set set = { 0 };
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		report_dump_use(&dump, files[i], &set);
+	assert_int_equal(report_reader_read(&reader, &set), 0);
+	assert_int_equal(reader.report.count, 1);
+	dump_set_fini(&set);
+	return reader;
+}
+
+/* A bundle's last block has the number of what really came next, which must not get lost. */
+static void test_a_bundle_is_no_end(void **state)
+{
+	static const struct {
+		size_t files[2], count;
+		uint64_t events;
+		const char *reason;
+	} sets[] = {
+		{ { 1 }, 1, 4, "asked-for" },    { { 1, 0 }, 2, 9, "exit" },
+		{ { 0, 1 }, 2, 9, "exit" },      { { 1, 2 }, 2, 8, "asked-for" },
+		{ { 2, 1 }, 2, 8, "asked-for" }, { { 3 }, 1, 8, "asked-for" },
+		{ { 4 }, 1, 8, "asked-for" },    { { 3, 0 }, 2, 9, "exit" },
+	};
+	size_t i;
+
+	(void)state;
+	make_bundles();
+	append_file(3, 2);
+	append_file(4, 1);
+	for (i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
+		struct report_reader reader = read_set(sets[i].files, sets[i].count);
+		const struct report_coverage *coverage = &reader.report.recordings[0]->coverage;
+
+		assert_int_equal(coverage->events, sets[i].events);
+		assert_int_equal(coverage->missing_blocks, 0);
+		assert_true(coverage->has_end);
+		assert_string_equal(coverage->reason, sets[i].reason);
+		report_reader_fini(&reader);
+	}
+	report_dump_fini(&dump);
+}
+
+static void test_verification_follows_the_same_rule(void **state)
+{
+	static const size_t sets[][2] = { { 1, 0 }, { 0, 1 }, { 2, 1 }, { 3, 3 }, { 4, 4 } };
+	static const uint64_t events[] = { 9, 9, 8, 8, 8 };
+	struct verification verification;
+	char path[32];
+	size_t i, j;
+
+	(void)state;
+	make_bundles();
+	append_file(3, 2);
+	append_file(4, 1);
+	for (i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
+		assert_int_equal(verification_init(&verification), 0);
+		for (j = 0; j < 2; j++) {
+			snprintf(path, sizeof(path), "/proc/self/fd/%d", dump.fds[sets[i][j]]);
+			assert_int_equal(verification_add(&verification, path), 0);
+		}
+		assert_int_equal(replay_account(verification.replay)->calls, events[i]);
+		assert_int_equal(verification.gaps_count, 0);
+		assert_int_equal(verification_status(&verification), VERIFICATION_WHOLE);
+		verification_fini(&verification);
+	}
+	report_dump_fini(&dump);
+}
+
+/* A file of the ring that goes on behind a bundle, and has no end. */
+static void test_a_recording_goes_on_behind_a_bundle(void **state)
+{
+	static const size_t files[] = { 1, 2 };
+	struct report_reader reader;
+
+	(void)state;
+	report_dump_init(&dump, 7, "host-a");
+	now_ns = BEGIN;
+	dump.files = 2;
+	report_dump_segment(&dump, now_ns);
+	end_copy(2);
+	dump.files = 4;
+	add(alloc("cudaMalloc", 0x1000, 100));
+	report_dump_flush(&dump, now_ns);
+	reader = read_set(files, 2);
+	assert_int_equal(reader.report.recordings[0]->coverage.events, 1);
+	assert_false(reader.report.recordings[0]->coverage.has_end);
+	assert_null(reader.report.recordings[0]->coverage.reason);
+	done(&reader);
+}
+
 static void test_recordings_are_kept_apart(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -808,6 +952,9 @@ int main(void)
 		cmocka_unit_test(test_a_gap_is_told),
 		cmocka_unit_test(test_files_of_one_recording_are_put_together),
 		cmocka_unit_test(test_a_bundle_fills_a_gap),
+		cmocka_unit_test(test_a_bundle_is_no_end),
+		cmocka_unit_test(test_verification_follows_the_same_rule),
+		cmocka_unit_test(test_a_recording_goes_on_behind_a_bundle),
 		cmocka_unit_test(test_recordings_are_kept_apart),
 		cmocka_unit_test(test_a_file_may_have_two_recordings),
 		cmocka_unit_test(test_what_is_no_dump_is_refused),

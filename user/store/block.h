@@ -7,6 +7,7 @@
 #ifndef MEMSCOPE_STORE_BLOCK_H
 #define MEMSCOPE_STORE_BLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,6 +56,15 @@ struct block_header {
 };
 
 _Static_assert(sizeof(struct block_header) == 64, "file layout");
+
+/*
+ * Whether the block only closes a file. A bundle's has the number of the block that came next in the
+ * recording: if that is there too, the recording did not end there.
+ */
+static inline bool block_is_closing(const struct block_header *header)
+{
+	return header->type == BLOCK_END || header->type == BLOCK_INDEX;
+}
 
 struct block_coder;
 

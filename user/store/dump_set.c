@@ -127,8 +127,9 @@ struct merge {
 
 	struct source *sources; /* open files */
 	size_t count, capacity;
-	size_t opened; /* how many of the recording's files have been */
-	uint64_t next_sequence;
+	size_t opened;          /* how many of the recording's files have been */
+	uint64_t next_sequence; /* of what the recording is made of */
+	uint64_t next_closing;  /* of what only closes a file: those have such numbers too */
 };
 
 /* Blocks of other recordings are for later; the first of each says where. */
@@ -210,13 +211,22 @@ static void close_ended(struct merge *merge)
 	}
 }
 
+/* Of two that have the same number, what only closes a file comes last. */
+static bool is_before(const struct source *a, const struct source *b)
+{
+	const struct block_header *x = &a->item.header, *y = &b->item.header;
+
+	return x->sequence != y->sequence ? x->sequence < y->sequence :
+					    block_is_closing(x) < block_is_closing(y);
+}
+
 static struct source *lowest(const struct merge *merge)
 {
 	struct source *found = NULL;
 	size_t i;
 
 	for (i = 0; i < merge->count; i++)
-		if (!found || merge->sources[i].item.header.sequence < found->item.header.sequence)
+		if (!found || is_before(&merge->sources[i], found))
 			found = &merge->sources[i];
 	return found;
 }
@@ -232,15 +242,26 @@ static bool is_another_due(const struct merge *merge)
 		recording->files[merge->opened].first_sequence <= next->item.header.sequence);
 }
 
+/* Returns whether the block is one that comes next. */
+static bool take_number(struct merge *merge, const struct block_header *header)
+{
+	const bool closing = block_is_closing(header);
+
+	if (header->sequence < merge->next_sequence ||
+	    (closing && header->sequence < merge->next_closing))
+		return false;
+	*(closing ? &merge->next_closing : &merge->next_sequence) =
+		header->sequence + (header->sequence != UINT64_MAX);
+	return true;
+}
+
 static int take_next(struct merge *merge)
 {
 	struct source *next = lowest(merge);
 	int err = 0;
 
-	if (next->item.header.sequence >= merge->next_sequence) {
-		merge->next_sequence = next->item.header.sequence + 1;
+	if (take_number(merge, &next->item.header))
 		err = merge->take(merge->context, &next->item);
-	}
 	return err ? err : advance(merge, next);
 }
 

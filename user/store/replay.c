@@ -20,10 +20,11 @@ struct replay {
 	size_t rows_count;
 	struct pack_reader pack;
 
-	uint64_t next_sequence;
-	bool begun;   /* the state is that of the dump */
-	bool gap;     /* blocks are missing since */
-	bool loading; /* an anchor, from its first block on */
+	uint64_t next_sequence; /* of what the recording is made of */
+	uint64_t next_closing;  /* of what only closes a file, if that is more */
+	bool begun;             /* the state is that of the dump */
+	bool gap;               /* blocks are missing since */
+	bool loading;           /* an anchor, from its first block on */
 	struct anchor anchor;
 	struct state loaded;
 
@@ -303,14 +304,13 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
-static void note_gap(struct replay *replay, const struct block_header *header)
+static void note_gap(struct replay *replay, const struct block_header *header, uint64_t expected)
 {
 	struct replay_account *account = &replay->account;
 
 	replay->gap = true;
 	anchor_end(replay);
-	account->missing_blocks =
-		sum(account->missing_blocks, header->sequence - replay->next_sequence);
+	account->missing_blocks = sum(account->missing_blocks, header->sequence - expected);
 	if (header->first_ts_ns <= account->last_ts_ns)
 		return;
 	if (!account->first_missing_ts_ns)
@@ -328,14 +328,45 @@ static void begin_recording(struct replay *replay, const struct block_header *he
 	account->first_ts_ns = header->first_ts_ns;
 	account->last_ts_ns = 0;
 	account->has_end = false;
-	replay->next_sequence = header->sequence;
+	replay->next_sequence = replay->next_closing = header->sequence;
 	replay->begun = replay->gap = false;
 	replay->rows_count = 0;
 	anchor_end(replay);
 	string_clear(&replay->end);
 }
 
+/* What was taken for the recording's end was only that of a bundle. */
+static void go_on(struct replay *replay)
+{
+	replay->account.has_end = false;
+	string_clear(&replay->end);
+}
+
 /* Returns whether the block is one that comes next. */
+static bool take_number(struct replay *replay, const struct block_header *header)
+{
+	const bool closing = block_is_closing(header);
+	uint64_t expected = replay->next_sequence;
+
+	if (closing && replay->next_closing > expected)
+		expected = replay->next_closing;
+	if (header->sequence < expected)
+		return false;
+	if (header->sequence > expected) {
+		note_gap(replay, header, expected);
+		/* What is missing has been counted, if a block with that number follows. */
+		replay->next_sequence = header->sequence;
+	}
+	if (closing) {
+		replay->next_closing = sum(header->sequence, 1);
+	} else {
+		replay->next_sequence = sum(header->sequence, 1);
+		go_on(replay);
+	}
+	return true;
+}
+
+/* Returns whether the block is to be looked at. */
 static bool take_header(struct replay *replay, const struct block_header *header)
 {
 	struct replay_account *account = &replay->account;
@@ -344,13 +375,10 @@ static bool take_header(struct replay *replay, const struct block_header *header
 	account->blocks++;
 	if (!account->recordings || header->recording != account->recording)
 		begin_recording(replay, header);
-	if (header->sequence < replay->next_sequence) {
+	if (!take_number(replay, header)) {
 		account->repeated_blocks++;
 		return false;
 	}
-	if (header->sequence > replay->next_sequence)
-		note_gap(replay, header);
-	replay->next_sequence = sum(header->sequence, 1);
 	if (header->last_ts_ns > account->last_ts_ns)
 		account->last_ts_ns = header->last_ts_ns;
 	return true;

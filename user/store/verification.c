@@ -58,20 +58,24 @@ static int note_damage(struct verification *verification, const struct dump_item
 	return err;
 }
 
-static int note_gap(struct verification *verification, const struct block_header *header)
+/* `before`: what was known before the block with this header. */
+static int note_gap(struct verification *verification, const struct replay_account *before,
+		    const struct block_header *header)
 {
-	const uint64_t last_ts_ns = verification->last_ts_ns;
+	const uint64_t blocks =
+		replay_account(verification->replay)->missing_blocks - before->missing_blocks;
+	const uint64_t last_ts_ns = before->last_ts_ns;
 	int err;
 
-	if (verification->gaps_count == VERIFICATION_LISTED)
+	if (!blocks || verification->gaps_count == VERIFICATION_LISTED)
 		return 0;
 	err = memory_grow(&verification->gaps, &verification->gaps_capacity,
 			  verification->gaps_count + 1, sizeof(*verification->gaps));
 	if (!err)
 		verification->gaps[verification->gaps_count++] = (struct verification_gap){
 			.file = verification->files_count - 1,
-			.first_sequence = verification->next_sequence,
-			.blocks = header->sequence - verification->next_sequence,
+			.first_sequence = header->sequence - blocks,
+			.blocks = blocks,
 			.first_ts_ns = last_ts_ns,
 			.last_ts_ns =
 				header->first_ts_ns > last_ts_ns ? header->first_ts_ns : last_ts_ns,
@@ -103,22 +107,15 @@ static void count_block(struct verification_file *file, const struct block_heade
 
 static int take_block(struct verification *verification, const struct dump_item *item)
 {
+	const struct replay_account *account = replay_account(verification->replay);
 	const struct block_header *header = &item->header;
-	int err = 0;
+	const struct replay_account before = *account;
+	int err = replay_item(verification->replay, item);
 
 	count_block(&verification->files[verification->files_count - 1], header);
-	if (!verification->last.magic[0] || header->recording != verification->recording) {
-		verification->recording = header->recording;
-		verification->next_sequence = header->sequence;
-		verification->last_ts_ns = 0;
-	}
-	if (header->sequence < verification->next_sequence)
-		return 0;
-	if (header->sequence > verification->next_sequence)
-		err = note_gap(verification, header);
-	verification->next_sequence = header->sequence + (header->sequence != UINT64_MAX);
-	if (header->last_ts_ns > verification->last_ts_ns)
-		verification->last_ts_ns = header->last_ts_ns;
+	if (err || account->repeated_blocks > before.repeated_blocks)
+		return err;
+	err = note_gap(verification, &before, header);
 	if (header->type != BLOCK_INDEX)
 		verification->last = *header;
 	return err ? err : copy_block(verification, item);
@@ -129,8 +126,8 @@ static int take_item(struct verification *verification, const struct dump_item *
 	int err = 0;
 
 	if (item->kind == DUMP_BLOCK)
-		err = take_block(verification, item);
-	else if (item->kind == DUMP_DAMAGE || item->kind == DUMP_CUT_SHORT)
+		return take_block(verification, item);
+	if (item->kind == DUMP_DAMAGE || item->kind == DUMP_CUT_SHORT)
 		err = note_damage(verification, item);
 	else if (item->kind == DUMP_TOO_NEW)
 		verification->major = item->header.major;
@@ -212,8 +209,8 @@ enum verification_status verification_status(const struct verification *verifica
 		return VERIFICATION_TOO_NEW;
 	if (!account->blocks)
 		return VERIFICATION_NO_DUMP;
-	if (account->damaged_places || account->cut_short || account->repeated_blocks ||
-	    account->refused || verification->pipeline.refused)
+	if (account->damaged_places || account->cut_short || account->refused ||
+	    verification->pipeline.refused)
 		return VERIFICATION_DAMAGED;
 	if (account->missing_blocks || account->unanchored)
 		return VERIFICATION_INCOMPLETE;

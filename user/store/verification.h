@@ -64,7 +64,6 @@ struct verification {
 	struct verification_gap *gaps;
 	size_t gaps_count, gaps_capacity;
 	uint8_t major; /* of a block that is too new */
-	uint64_t recording, next_sequence, last_ts_ns;
 
 	/* Where whole blocks are copied to, or NULL. */
 	struct dump_file *copy;

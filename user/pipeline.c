@@ -78,6 +78,16 @@ int pipeline_feed(void *context, void *record, size_t length)
 	return pipeline->err;
 }
 
+size_t pipeline_bytes(const struct pipeline *pipeline)
+{
+	size_t bytes = state_bytes(&pipeline->state), i;
+
+	for (i = 0; i < pipeline->sinks_count; i++)
+		if (pipeline->sinks[i]->bytes)
+			bytes += pipeline->sinks[i]->bytes(pipeline->sinks[i]);
+	return bytes;
+}
+
 int pipeline_flush(struct pipeline *pipeline)
 {
 	size_t i;

@@ -20,6 +20,8 @@ struct sink {
 	int (*flush)(struct sink *sink);
 	/* Once, after the last event. */
 	int (*finish)(struct sink *sink, const struct summary *summary);
+	/* About how much memory it takes because of the events; NULL: none worth counting. */
+	size_t (*bytes)(const struct sink *sink);
 };
 
 struct pipeline {
@@ -43,6 +45,9 @@ struct pipeline {
  * the dump reader and the fuzzers call. Returns 0, or -errno once a sink has failed.
  */
 int pipeline_feed(void *context, void *record, size_t length);
+
+/* About how much memory the state and the sinks take. Its cost grows with the number of processes. */
+size_t pipeline_bytes(const struct pipeline *pipeline);
 
 /* After a batch of records. */
 int pipeline_flush(struct pipeline *pipeline);

@@ -47,7 +47,11 @@ static int recorder_finish(struct sink *sink, const struct summary *summary)
 
 #define RECORDER \
 	{ \
-		.sink = { recorder_event, recorder_flush, recorder_finish } \
+		.sink = { \
+			.event = recorder_event, \
+			.flush = recorder_flush, \
+			.finish = recorder_finish \
+		} \
 	}
 
 /* ---- a pipeline with two of them ------------------------------------------------------------- */

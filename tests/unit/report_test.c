@@ -8,12 +8,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "model/track.h"
 #include "model/usage.h"
 #include "output/report_json.h"
 #include "store/verification.h"
 
 #define SECOND 1000000000ull
 #define BEGIN SECOND
+#define MANY 20000
 
 static struct report_dump dump;
 static uint64_t now_ns;
@@ -824,6 +826,74 @@ static void test_a_recording_goes_on_behind_a_bundle(void **state)
 	done(&reader);
 }
 
+/* How many processes there are, all with something alive and a part of the file each. */
+static int report_on_processes(uint32_t count, size_t *bytes)
+{
+	struct report_reader reader = report_dump_reader();
+	struct dump_set set = { 0 };
+	uint32_t pid;
+	int err;
+
+	report_dump_init(&dump, 7, "host-a");
+	now_ns = BEGIN;
+	report_dump_segment(&dump, now_ns);
+	for (pid = 1; pid <= count; pid++) {
+		union record record = record_of(pid, 0, alloc("cudaMalloc", 0x1000, 300));
+
+		assert_int_equal(dump_writer_add(dump.writer, &record), 0);
+	}
+	report_dump_end(&dump, now_ns);
+	report_dump_use(&dump, 0, &set);
+	err = report_reader_read(&reader, &set);
+	*bytes = reader.report.count ? report_recording_bytes(reader.report.recordings[0]) : 0;
+	dump_set_fini(&set);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+	return err;
+}
+
+static void test_what_the_report_notes_down_counts_as_memory(void **state)
+{
+	size_t bytes;
+
+	(void)state;
+	assert_int_equal(report_on_processes(500, &bytes), 0);
+	assert_true(bytes > 500 * (sizeof(struct timeline_series) + sizeof(struct track)));
+	/* The state alone takes less than is allowed. */
+	assert_true(MANY * sizeof(struct process) < REPLAY_BYTES / 2);
+	assert_int_equal(report_on_processes(MANY, &bytes), -E2BIG);
+}
+
+/* Each finds its own, also where many have the same pid. */
+static void test_every_process_has_its_own_line(void **state)
+{
+	struct timeline timeline = { 0 };
+	struct state known = { 0 };
+	struct process *process;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 1000; i++) {
+		const struct ms_event event = { .pid = 1 + i % 10, .start_ns = 1 + i };
+
+		process = state_add(&known, &event);
+		process->spaces[MS_SPACE_DEVICE].live_bytes = 1 + i;
+	}
+	timeline_begin(&timeline, BEGIN);
+	timeline_state(&timeline, &known, BEGIN);
+	assert_int_equal(timeline.count, 1000);
+	for (i = 0; i < 1000; i++) {
+		const struct timeline_series *series = timeline_find(&timeline, 1 + i % 10, 1 + i);
+
+		assert_non_null(series);
+		assert_int_equal(series->levels[MS_SPACE_DEVICE]->end[0], 1 + i);
+	}
+	assert_null(timeline_find(&timeline, 11, 1));
+	assert_true(timeline_bytes(&timeline) > 1000 * sizeof(struct timeline_series));
+	timeline_fini(&timeline);
+	state_fini(&known);
+}
+
 static void test_recordings_are_kept_apart(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -955,6 +1025,8 @@ int main(void)
 		cmocka_unit_test(test_a_bundle_is_no_end),
 		cmocka_unit_test(test_verification_follows_the_same_rule),
 		cmocka_unit_test(test_a_recording_goes_on_behind_a_bundle),
+		cmocka_unit_test(test_every_process_has_its_own_line),
+		cmocka_unit_test(test_what_the_report_notes_down_counts_as_memory),
 		cmocka_unit_test(test_recordings_are_kept_apart),
 		cmocka_unit_test(test_a_file_may_have_two_recordings),
 		cmocka_unit_test(test_what_is_no_dump_is_refused),

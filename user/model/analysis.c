@@ -83,6 +83,11 @@ void analysis_free(struct analysis *analysis)
 	free(analysis);
 }
 
+size_t analysis_bytes(const struct analysis *analysis)
+{
+	return tracks_bytes(&analysis->tracks);
+}
+
 /* ---- what is live ---------------------------------------------------------------------------- */
 
 static bool ends_memory(const struct change *change)
@@ -355,22 +360,9 @@ void analysis_gap(struct analysis *analysis)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static const struct process *process_of(const struct analysis *analysis, const struct track *track)
-{
-	size_t i;
-
-	for (i = 0; i < analysis->state->processes_count; i++) {
-		const struct process *process = analysis->state->processes[i];
-
-		if (process->pid == track->pid && process->start_ns == track->start_ns)
-			return process;
-	}
-	return NULL;
-}
-
 static int finish_track(struct analysis *analysis, struct track *track, uint64_t end_ns)
 {
-	const struct process *process = process_of(analysis, track);
+	const struct process *process = state_find(analysis->state, track->pid, track->start_ns);
 	bool scanned;
 	int err = 0;
 

@@ -178,6 +178,9 @@ struct analysis;
 struct analysis *analysis_new(const struct state *state, const struct analysis_options *options);
 void analysis_free(struct analysis *analysis);
 
+/* About how much memory it takes. Its cost grows with the number of processes. */
+size_t analysis_bytes(const struct analysis *analysis);
+
 /*
  * What a sink of the pipeline gets, of all ops and processes, sums included (shows_sums). Returns 0 or
  * -ENOMEM: then findings may be missing.

@@ -41,6 +41,11 @@ void copies_free(struct copies *copies)
 	free(copies);
 }
 
+size_t copies_bytes(const struct copies *copies)
+{
+	return copies ? sizeof(*copies) + ledger_bytes(&copies->pinned) : 0;
+}
+
 static struct copies *copies_of(struct track *track)
 {
 	if (!track->copies)

@@ -10,6 +10,7 @@
 #include "model/track.h"
 
 void copies_free(struct copies *copies);
+size_t copies_bytes(const struct copies *copies);
 
 /* Memory that the driver can copy from and to at once. Returns 0 or -ENOMEM. */
 int copies_alloc(struct track *track, const struct allocation *allocation);

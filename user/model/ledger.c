@@ -17,6 +17,12 @@ void ledger_fini(struct ledger *ledger)
 	*ledger = (struct ledger){ 0 };
 }
 
+size_t ledger_bytes(const struct ledger *ledger)
+{
+	return ledger->entries_capacity * sizeof(*ledger->entries) +
+	       ledger->slots_capacity * sizeof(*ledger->slots) + map_bytes(&ledger->starts);
+}
+
 static uint32_t hash_of(uint64_t addr)
 {
 	return map_hash(addr);

@@ -57,6 +57,9 @@ struct ledger {
 /* A zeroed struct ledger is empty and ready. */
 void ledger_fini(struct ledger *ledger);
 
+/* Of memory that it takes. */
+size_t ledger_bytes(const struct ledger *ledger);
+
 /*
  * NULL if there is none at that address. Valid until the ledger changes; address and size must stay
  * what they are.

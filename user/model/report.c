@@ -121,6 +121,11 @@ int report_recording_event(struct report_recording *recording, const struct even
 	return 0;
 }
 
+size_t report_recording_bytes(const struct report_recording *recording)
+{
+	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis);
+}
+
 void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bool first)
 {
 	timeline_begin(&recording->timeline, ts_ns);

@@ -82,6 +82,11 @@ static struct process *process_find(const struct state *state, const struct ms_e
 	return process;
 }
 
+const struct process *state_find(const struct state *state, uint32_t pid, uint64_t start_ns)
+{
+	return process_find(state, &(struct ms_event){ .pid = pid, .start_ns = start_ns });
+}
+
 bool state_has(const struct state *state, const struct ms_event *event)
 {
 	return process_find(state, event) != NULL;
@@ -229,13 +234,8 @@ static size_t process_bytes(const struct process *process)
 {
 	size_t bytes = sizeof(*process), i;
 
-	for (i = 0; i < LEDGERS_COUNT; i++) {
-		const struct ledger *ledger = &process->ledgers[i];
-
-		bytes += ledger->entries_capacity * sizeof(*ledger->entries) +
-			 ledger->slots_capacity * sizeof(*ledger->slots) +
-			 map_bytes(&ledger->starts);
-	}
+	for (i = 0; i < LEDGERS_COUNT; i++)
+		bytes += ledger_bytes(&process->ledgers[i]);
 	return bytes + usage_bytes(process->usage) + graphs_bytes(process) +
 	       map_bytes(&process->handles) + map_bytes(&process->names) +
 	       map_bytes(&process->aliases) + map_bytes(&process->kernel_places) +

@@ -219,6 +219,9 @@ const struct allocation *state_containing(struct process *process, uint64_t addr
 struct process *state_add(struct state *state, const struct ms_event *event);
 struct process *state_add_more(struct state *state);
 
+/* A process that is listed, or NULL. */
+const struct process *state_find(const struct state *state, uint32_t pid, uint64_t start_ns);
+
 /* Whether the event's process is listed. */
 bool state_has(const struct state *state, const struct ms_event *event);
 

@@ -9,37 +9,77 @@
 
 /* ---- series ---------------------------------------------------------------------------------- */
 
-static void series_free(struct timeline_series *series)
+/* For the timeline's account, too. NULL without memory. */
+static void *take_memory(struct timeline *timeline, size_t bytes)
+{
+	void *memory = calloc(1, bytes);
+
+	timeline->bytes += memory ? bytes : 0;
+	timeline->incomplete |= !memory;
+	return memory;
+}
+
+static void give_memory(struct timeline *timeline, void *memory, size_t bytes)
+{
+	timeline->bytes -= memory ? bytes : 0;
+	free(memory);
+}
+
+static void series_free(struct timeline *timeline, struct timeline_series *series)
 {
 	size_t i;
 
 	if (!series)
 		return;
 	for (i = 0; i < MS_SPACES_COUNT; i++)
-		free(series->levels[i]);
+		give_memory(timeline, series->levels[i], sizeof(*series->levels[i]));
 	for (i = 0; i <= MS_DIRECTIONS_COUNT; i++)
-		free(series->copies[i]);
-	free(series);
+		give_memory(timeline, series->copies[i], sizeof(*series->copies[i]));
+	give_memory(timeline, series, sizeof(*series));
 }
 
 void timeline_fini(struct timeline *timeline)
 {
 	while (timeline->count)
-		series_free(timeline->series[--timeline->count]);
-	series_free(timeline->more);
+		series_free(timeline, timeline->series[--timeline->count]);
+	series_free(timeline, timeline->more);
 	free(timeline->series);
+	map_fini(&timeline->by_identity);
 	*timeline = (struct timeline){ 0 };
+}
+
+static uint64_t key_of(uint32_t pid, uint64_t start_ns)
+{
+	return map_hash(start_ns) + pid;
+}
+
+static struct timeline_series *first_of(const struct timeline *timeline, uint64_t key)
+{
+	const uint64_t *first = map_get(&timeline->by_identity, key);
+
+	return first ? (struct timeline_series *)(uintptr_t)*first : NULL;
+}
+
+static struct timeline_series *series_find(const struct timeline *timeline, uint32_t pid,
+					   uint64_t start_ns)
+{
+	struct timeline_series *series = first_of(timeline, key_of(pid, start_ns));
+
+	while (series && (series->pid != pid || series->start_ns != start_ns))
+		series = series->next;
+	return series;
 }
 
 const struct timeline_series *timeline_find(const struct timeline *timeline, uint32_t pid,
 					    uint64_t start_ns)
 {
-	size_t i;
+	return series_find(timeline, pid, start_ns);
+}
 
-	for (i = 0; i < timeline->count; i++)
-		if (timeline->series[i]->pid == pid && timeline->series[i]->start_ns == start_ns)
-			return timeline->series[i];
-	return NULL;
+size_t timeline_bytes(const struct timeline *timeline)
+{
+	return timeline->bytes + map_bytes(&timeline->by_identity) +
+	       timeline->capacity * sizeof(*timeline->series);
 }
 
 /* ---- buckets --------------------------------------------------------------------------------- */
@@ -153,8 +193,7 @@ static void level_set(struct timeline *timeline, struct timeline_series *series,
 	if (!level && !bytes)
 		return;
 	if (!level) {
-		level = series->levels[space] = calloc(1, sizeof(*level));
-		timeline->incomplete |= !level;
+		level = series->levels[space] = take_memory(timeline, sizeof(*level));
 		if (!level)
 			return;
 	}
@@ -235,15 +274,20 @@ static void add_series(struct timeline_series *sum, struct timeline_series *seri
 	add_values(sum->blocked_ns, series->blocked_ns);
 }
 
-static bool is_listed(const struct state *state, const struct timeline_series *series)
+static void series_unlink(struct timeline *timeline, const struct timeline_series *series)
 {
-	size_t i;
+	const uint64_t key = key_of(series->pid, series->start_ns);
+	struct timeline_series *before = first_of(timeline, key);
 
-	for (i = 0; i < state->processes_count; i++)
-		if (state->processes[i]->pid == series->pid &&
-		    state->processes[i]->start_ns == series->start_ns)
-			return true;
-	return false;
+	if (before != series) {
+		while (before->next != series)
+			before = before->next;
+		before->next = series->next;
+	} else if (series->next) {
+		*map_get(&timeline->by_identity, key) = (uintptr_t)series->next;
+	} else {
+		map_remove(&timeline->by_identity, key);
+	}
 }
 
 /* Those that the state does not list any more become one sum here too. */
@@ -258,13 +302,14 @@ static void retire(struct timeline *timeline, const struct state *state)
 	while (i < timeline->count) {
 		struct timeline_series *series = timeline->series[i];
 
-		if (is_listed(state, series)) {
+		if (state_find(state, series->pid, series->start_ns)) {
 			i++;
 			continue;
 		}
+		series_unlink(timeline, series);
 		if (timeline->more) {
 			add_series(timeline->more, series);
-			series_free(series);
+			series_free(timeline, series);
 		} else {
 			timeline->more = series;
 		}
@@ -277,16 +322,22 @@ static void retire(struct timeline *timeline, const struct state *state)
 static struct timeline_series *series_new(struct timeline *timeline, const struct process *process,
 					  size_t bucket)
 {
+	const uint64_t key = key_of(process->pid, process->start_ns);
 	struct timeline_series *series;
 
 	if (memory_grow(&timeline->series, &timeline->capacity, timeline->count + 1,
 			sizeof(*timeline->series)))
 		return NULL;
-	series = calloc(1, sizeof(*series));
+	series = take_memory(timeline, sizeof(*series));
 	if (!series)
 		return NULL;
 	series->pid = process->pid;
 	series->start_ns = process->start_ns;
+	series->next = first_of(timeline, key);
+	if (map_set(&timeline->by_identity, key, (uintptr_t)series)) {
+		give_memory(timeline, series, sizeof(*series));
+		return NULL;
+	}
 	timeline->series[timeline->count++] = series;
 	levels_set(timeline, series, process, bucket);
 	return series;
@@ -300,7 +351,7 @@ static struct timeline_series *series_of(struct timeline *timeline, const struct
 	if (series && series->pid == process->pid && series->start_ns == process->start_ns)
 		return series;
 	retire(timeline, state);
-	series = (struct timeline_series *)timeline_find(timeline, process->pid, process->start_ns);
+	series = series_find(timeline, process->pid, process->start_ns);
 	if (!series)
 		series = series_new(timeline, process, bucket);
 	timeline->last = series;
@@ -317,8 +368,7 @@ static void add_copy(struct timeline *timeline, struct timeline_series *series, 
 	struct timeline_copies *copies = series->copies[direction];
 
 	if (!copies) {
-		copies = series->copies[direction] = calloc(1, sizeof(*copies));
-		timeline->incomplete |= !copies;
+		copies = series->copies[direction] = take_memory(timeline, sizeof(*copies));
 		if (!copies)
 			return;
 	}

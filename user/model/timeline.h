@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "model/event.h"
 #include "model/state.h"
 
@@ -32,7 +33,8 @@ struct timeline_copies {
 /* A process's. */
 struct timeline_series {
 	uint32_t pid;
-	uint64_t start_ns;                                       /* with the pid, the process */
+	uint64_t start_ns;            /* with the pid, the process */
+	struct timeline_series *next; /* with the same key in `by_identity`, which is rare */
 	struct timeline_level *levels[MS_SPACES_COUNT];          /* live bytes; NULL: none ever */
 	struct timeline_copies *copies[MS_DIRECTIONS_COUNT + 1]; /* the last: direction unknown */
 	uint64_t allocs[TIMELINE_BUCKETS];
@@ -48,14 +50,19 @@ struct timeline {
 	uint64_t width_ns;
 	struct timeline_series **series;
 	size_t count, capacity;
+	struct map by_identity; /* pid and start -> series */
 	struct timeline_series *last;
 	struct timeline_series *more; /* the sum of processes that are not listed any more */
 	uint64_t more_count;          /* the state's, when they were looked at */
 	uint64_t lost[TIMELINE_BUCKETS];
+	size_t bytes;    /* of memory that series take */
 	bool incomplete; /* there was no memory for something */
 };
 
 void timeline_fini(struct timeline *timeline);
+
+/* About how much memory it takes. */
+size_t timeline_bytes(const struct timeline *timeline);
 
 /* The time that is covered begins. */
 void timeline_begin(struct timeline *timeline, uint64_t ts_ns);

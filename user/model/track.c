@@ -38,6 +38,12 @@ void track_free(struct track *track)
 	free(track);
 }
 
+size_t track_bytes(const struct track *track)
+{
+	return sizeof(*track) + track->groups_capacity * sizeof(*track->groups) +
+	       map_bytes(&track->group_places) + copies_bytes(track->copies);
+}
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 static void activity_add(struct activity *sum, const struct activity *activity)

@@ -106,6 +106,7 @@ struct track {
 struct track *track_new(const struct process *process, uint64_t ts_ns,
 			const struct analysis_options *options);
 void track_free(struct track *track);
+size_t track_bytes(const struct track *track);
 
 /* Time goes on; it never goes back. */
 void track_advance(struct track *track, uint64_t ts_ns);

@@ -58,6 +58,15 @@ struct track *tracks_of(struct tracks *tracks, const struct process *process, ui
 	return track;
 }
 
+size_t tracks_bytes(const struct tracks *tracks)
+{
+	size_t bytes = map_bytes(&tracks->by_pid) + tracks->capacity * sizeof(*tracks->list), i;
+
+	for (i = 0; i < tracks->count; i++)
+		bytes += track_bytes(tracks->list[i]);
+	return bytes;
+}
+
 void tracks_remove(struct tracks *tracks, struct track *track)
 {
 	struct track *newer = newest_of(tracks, track->pid);

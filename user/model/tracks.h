@@ -20,6 +20,9 @@ void tracks_fini(struct tracks *tracks);
 struct track *tracks_of(struct tracks *tracks, const struct process *process, uint64_t ts_ns,
 			const struct analysis_options *options);
 
+/* About how much memory they take. */
+size_t tracks_bytes(const struct tracks *tracks);
+
 void tracks_remove(struct tracks *tracks, struct track *track);
 
 #endif /* MEMSCOPE_MODEL_TRACKS_H */

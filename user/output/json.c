@@ -189,7 +189,8 @@ struct sink *json_sink_new(struct writer *writer, bool lines)
 
 	if (!sink)
 		return NULL;
-	sink->sink = (struct sink){ json_event, json_flush, json_finish };
+	sink->sink =
+		(struct sink){ .event = json_event, .flush = json_flush, .finish = json_finish };
 	sink->writer = writer;
 	sink->lines = lines;
 	return &sink->sink;

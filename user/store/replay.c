@@ -10,7 +10,7 @@
 #include "store/texts.h"
 
 #define ROWS_MAX 4096
-#define RECORDS_PER_CHECK 4096 /* of the memory that the state takes */
+#define RECORDS_PER_CHECK 1024 /* of the memory that the state takes */
 
 struct replay {
 	struct pipeline *pipeline;
@@ -28,7 +28,8 @@ struct replay {
 	struct anchor anchor;
 	struct state loaded;
 
-	uint64_t bytes; /* of the blocks so far */
+	uint64_t bytes;     /* of the blocks so far */
+	uint32_t unchecked; /* records since the memory was looked at */
 
 	/* A record, aligned; those of newer versions may be as long as their size can say. */
 	uint64_t record[(UINT16_MAX + 7) / 8];
@@ -245,10 +246,15 @@ static int take_record(struct replay *replay, bool anchor, size_t length)
 	return anchor ? load(replay, length) : feed(replay);
 }
 
-static int check_memory(const struct replay *replay)
+/* To be called after each record; it costs something for each process, so it does so now and then. */
+static int check_memory(struct replay *replay)
 {
-	uint64_t bytes = state_bytes(&replay->pipeline->state) + state_bytes(&replay->loaded);
+	uint64_t bytes;
 
+	if (++replay->unchecked < RECORDS_PER_CHECK)
+		return 0;
+	replay->unchecked = 0;
+	bytes = pipeline_bytes(replay->pipeline) + state_bytes(&replay->loaded);
 	return bytes <= REPLAY_BYTES + REPLAY_BYTES_PER_BYTE * replay->bytes ? 0 : -E2BIG;
 }
 
@@ -263,13 +269,14 @@ static int take_records(struct replay *replay, const struct dump_item *item)
 	while (!err && whole &&
 	       (length = pack_read(&replay->pack, replay->record, sizeof(replay->record)))) {
 		err = take_record(replay, anchor, length);
-		if (!err && ++count % RECORDS_PER_CHECK == 0)
+		count++;
+		if (!err)
 			err = check_memory(replay);
 	}
 	/* More than the header says, or less. */
 	if (!err && (!whole || !pack_done(&replay->pack) || count != item->header.records))
 		replay->account.refused++;
-	return err ? err : check_memory(replay);
+	return err;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */

@@ -27,6 +27,13 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 	return report_recording_event(((struct report_run *)sink)->recording, event, change);
 }
 
+static size_t count_bytes(const struct sink *sink)
+{
+	const struct report_run *run = (const struct report_run *)sink;
+
+	return run->recording ? report_recording_bytes(run->recording) : 0;
+}
+
 static void run_free(struct report_run *run)
 {
 	if (!run)
@@ -45,6 +52,7 @@ static struct report_run *run_new(struct report_reader *reader)
 		return NULL;
 	run->reader = reader;
 	run->sink.event = take_event;
+	run->sink.bytes = count_bytes;
 	run->sinks[0] = &run->sink;
 	run->pipeline.sinks = run->sinks;
 	run->pipeline.sinks_count = 1;

@@ -452,7 +452,7 @@ static int read_files(struct settings *settings, char **files)
 	if (!err)
 		err = report_reader_read(&settings->reader, &set);
 	dump_set_fini(&set);
-	code = err == -E2BIG ? EXIT_CORRUPT : exit_code_of(err);
+	code = exit_code_of(err);
 	if (code != EXIT_OK)
 		return code;
 	if (settings->reader.report.count)

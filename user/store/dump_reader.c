@@ -168,8 +168,10 @@ static int look(struct dump_reader *reader, size_t wanted)
 	return fill(reader, wanted < WHOLE_BLOCK ? wanted : WINDOW_BYTES);
 }
 
-static void go_to(struct dump_reader *reader, uint64_t offset)
+void dump_reader_go_to(struct dump_reader *reader, uint64_t offset)
 {
+	if (offset > reader->size)
+		offset = reader->size; /* it has become shorter */
 	reader->offset = offset;
 	if (offset >= reader->window_offset &&
 	    offset - reader->window_offset <= reader->window_bytes)
@@ -272,7 +274,7 @@ static bool is_segment(struct dump_reader *reader, uint64_t offset,
 {
 	struct block_header header;
 
-	go_to(reader, offset);
+	dump_reader_go_to(reader, offset);
 	return !look(reader, WHOLE_BLOCK) &&
 	       block_check(here(reader), available(reader), &header) == BLOCK_OK &&
 	       header.type == BLOCK_SEGMENT && header.sequence == entry->sequence &&
@@ -285,7 +287,7 @@ static int find_index(struct dump_reader *reader, struct dump_item *item)
 	const uint8_t *found;
 	int err;
 
-	go_to(reader, reader->size > WHOLE_BLOCK ? reader->size - WHOLE_BLOCK : 0);
+	dump_reader_go_to(reader, reader->size > WHOLE_BLOCK ? reader->size - WHOLE_BLOCK : 0);
 	for (;;) {
 		err = look(reader, WHOLE_BLOCK);
 		if (err)
@@ -339,7 +341,7 @@ static int seek_by_headers(struct dump_reader *reader, uint64_t ts_ns, uint64_t 
 	int err = 0;
 
 	*offset = 0;
-	go_to(reader, 0);
+	dump_reader_go_to(reader, 0);
 	while (!err && reader->offset < reader->size) {
 		err = look(reader, sizeof(header));
 		if (err || available(reader) < sizeof(header))
@@ -358,7 +360,7 @@ static int seek_by_headers(struct dump_reader *reader, uint64_t ts_ns, uint64_t 
 		recording = header.recording;
 		if (header.type == BLOCK_SEGMENT && header.first_ts_ns <= ts_ns)
 			*offset = reader->offset;
-		go_to(reader, next);
+		dump_reader_go_to(reader, next);
 	}
 	return err;
 }
@@ -371,6 +373,6 @@ int dump_reader_seek(struct dump_reader *reader, uint64_t ts_ns)
 	if (err == -ENOENT)
 		err = seek_by_headers(reader, ts_ns, &offset);
 	if (!err)
-		go_to(reader, offset);
+		dump_reader_go_to(reader, offset);
 	return err;
 }

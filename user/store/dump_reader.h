@@ -45,6 +45,9 @@ struct dump_reader *dump_reader_of(const void *bytes, size_t length);
 /* Returns 0, or -errno (logged) if the file cannot be read. */
 int dump_reader_next(struct dump_reader *reader, struct dump_item *item);
 
+/* Goes on there: where an item was. */
+void dump_reader_go_to(struct dump_reader *reader, uint64_t offset);
+
 /*
  * Goes on with the last segment that begins no later than that time (CLOCK_MONOTONIC), or with the
  * file's beginning if there is none, or if the file has several recordings. It is found by the index

@@ -19,6 +19,7 @@ void dump_set_fini(struct dump_set *set)
 		free(recording->files);
 	}
 	free(set->recordings);
+	map_fini(&set->by_number);
 	*set = (struct dump_set){ 0 };
 }
 
@@ -26,18 +27,19 @@ void dump_set_fini(struct dump_set *set)
 
 static struct dump_set_recording *recording_of(struct dump_set *set, uint64_t number)
 {
-	size_t i;
+	const uint64_t *place = map_get(&set->by_number, number);
 
-	for (i = 0; i < set->count; i++)
-		if (set->recordings[i].recording == number)
-			return &set->recordings[i];
-	if (memory_grow(&set->recordings, &set->capacity, set->count + 1, sizeof(*set->recordings)))
+	if (place)
+		return &set->recordings[*place];
+	if (memory_grow(&set->recordings, &set->capacity, set->count + 1,
+			sizeof(*set->recordings)) ||
+	    map_set(&set->by_number, number, set->count))
 		return NULL;
 	set->recordings[set->count] = (struct dump_set_recording){ .recording = number };
 	return &set->recordings[set->count++];
 }
 
-static int file_add(struct dump_set_recording *recording, const char *path, uint64_t sequence)
+static int file_add(struct dump_set_recording *recording, const struct dump_set_file *file)
 {
 	size_t place = recording->count;
 	char *copy;
@@ -45,13 +47,13 @@ static int file_add(struct dump_set_recording *recording, const char *path, uint
 	if (memory_grow(&recording->files, &recording->capacity, recording->count + 1,
 			sizeof(*recording->files)))
 		return -ENOMEM;
-	copy = strdup(path);
+	copy = strdup(file->path);
 	if (!copy)
 		return -ENOMEM;
-	for (; place && recording->files[place - 1].first_sequence > sequence; place--)
+	for (; place && recording->files[place - 1].first_sequence > file->first_sequence; place--)
 		recording->files[place] = recording->files[place - 1];
-	recording->files[place] =
-		(struct dump_set_file){ .path = copy, .first_sequence = sequence };
+	recording->files[place] = *file;
+	recording->files[place].path = copy;
 	recording->count++;
 	return 0;
 }
@@ -59,15 +61,16 @@ static int file_add(struct dump_set_recording *recording, const char *path, uint
 static int block_add(struct dump_set *set, const char *path, const struct block_header *header)
 {
 	struct dump_set_recording *recording = recording_of(set, header->recording);
+	const struct dump_set_file file = { .path = (char *)path,
+					    .first_sequence = header->sequence };
 
-	return recording ? file_add(recording, path, header->sequence) : -ENOMEM;
+	return recording ? file_add(recording, &file) : -ENOMEM;
 }
 
 static int refuse(struct dump_set *set, const char *path, const struct dump_item *last,
 		  const struct dump_reader *reader)
 {
 	set->refused++;
-	set->too_new += last->kind == DUMP_TOO_NEW;
 	if (last->kind == DUMP_TOO_NEW)
 		log_error(
 			"%s: of format version %u; this program reads version %u: use a newer one",
@@ -113,10 +116,22 @@ int dump_set_add(struct dump_set *set, const char *path)
 
 /* ---- their blocks ---------------------------------------------------------------------------- */
 
+/* Another recording in the same file. */
+struct other {
+	uint64_t recording;
+	struct dump_set_file file; /* the path is the source's */
+};
+
 struct source {
 	struct dump_reader *reader;
 	const char *path;      /* the set's */
+	uint64_t begin, end;   /* as in struct dump_set_file */
 	struct dump_item item; /* the next one; a block of the recording, or the end */
+
+	struct other *others;
+	size_t count, capacity;
+	struct map by_number; /* of the recording -> place in the array */
+	bool told;            /* that there are too many */
 };
 
 struct merge {
@@ -132,21 +147,64 @@ struct merge {
 	uint64_t next_closing;  /* of what only closes a file: those have such numbers too */
 };
 
-/* Blocks of other recordings are for later; the first of each says where. */
-static int other_recording(struct merge *merge, const char *path, const struct dump_item *item)
+static int other_add(struct source *source, const struct dump_item *item)
 {
-	struct dump_set_recording *other = recording_of(merge->set, item->header.recording);
-	size_t i;
+	struct other other = {
+		.recording = item->header.recording,
+		.file = { .path = (char *)source->path,
+			  .first_sequence = item->header.sequence,
+			  .begin = item->offset,
+			  .end = item->offset + item->bytes },
+	};
 
-	if (!other)
+	if (source->count == DUMP_SET_OTHERS) {
+		if (!source->told)
+			log_warning("%s: has more than %u recordings; the others are left out",
+				    source->path, DUMP_SET_OTHERS);
+		source->told = true;
+		return 0;
+	}
+	if (memory_grow(&source->others, &source->capacity, source->count + 1,
+			sizeof(*source->others)) ||
+	    map_set(&source->by_number, other.recording, source->count))
 		return -ENOMEM;
-	for (i = 0; i < other->count; i++)
-		if (!strcmp(other->files[i].path, path))
-			return 0;
-	if (other->read)
-		log_warning("%s: what it has of a recording that other files begin is left out",
-			    path);
-	return file_add(other, path, item->header.sequence);
+	source->others[source->count++] = other;
+	return 0;
+}
+
+/* Blocks of other recordings are for later: where the first and the last one of each are. */
+static int note_other(struct source *source, const struct dump_item *item)
+{
+	const uint64_t *place;
+
+	/* They were noted when the recording was read that the file begins with. */
+	if (source->end)
+		return 0;
+	place = map_get(&source->by_number, item->header.recording);
+	if (!place)
+		return other_add(source, item);
+	source->others[*place].file.end = item->offset + item->bytes;
+	return 0;
+}
+
+static int others_add(struct dump_set *set, const struct source *source)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < source->count; i++) {
+		struct dump_set_recording *other = recording_of(set, source->others[i].recording);
+
+		if (!other)
+			return -ENOMEM;
+		if (other->read)
+			log_warning("%s: what it has of a recording that other files begin is left"
+				    " out",
+				    source->path);
+		else
+			err = file_add(other, &source->others[i].file);
+	}
+	return err;
 }
 
 /* Goes on to the file's next block of this recording. */
@@ -156,6 +214,8 @@ static int advance(struct merge *merge, struct source *source)
 		const uint64_t number = merge->set->recordings[merge->recording].recording;
 		int err = dump_reader_next(source->reader, &source->item);
 
+		if (!err && source->end && source->item.offset >= source->end)
+			source->item.kind = DUMP_END;
 		if (err || source->item.kind == DUMP_END)
 			return err;
 		if (source->item.kind != DUMP_BLOCK) {
@@ -166,7 +226,7 @@ static int advance(struct merge *merge, struct source *source)
 				return err;
 			}
 		} else if (source->item.header.recording != number) {
-			err = other_recording(merge, source->path, &source->item);
+			err = note_other(source, &source->item);
 		} else {
 			return 0;
 		}
@@ -175,40 +235,47 @@ static int advance(struct merge *merge, struct source *source)
 	}
 }
 
-static const char *path_of(const struct merge *merge, size_t file)
-{
-	return merge->set->recordings[merge->recording].files[file].path;
-}
-
 static int open_next(struct merge *merge)
 {
-	const char *path = path_of(merge, merge->opened);
-	struct source source = { .path = path };
+	const struct dump_set_file *file =
+		&merge->set->recordings[merge->recording].files[merge->opened];
+	struct source source = { .path = file->path, .begin = file->begin, .end = file->end };
 	int err;
 
 	if (memory_grow(&merge->sources, &merge->capacity, merge->count + 1,
 			sizeof(*merge->sources)))
 		return -ENOMEM;
-	err = dump_reader_open(&source.reader, path);
+	err = dump_reader_open(&source.reader, source.path);
 	merge->opened++;
 	if (err)
 		return err == -ENOENT ? 0 : err;
+	dump_reader_go_to(source.reader, source.begin);
 	merge->sources[merge->count++] = source;
 	return advance(merge, &merge->sources[merge->count - 1]);
 }
 
-static void close_ended(struct merge *merge)
+static void source_close(struct source *source)
+{
+	dump_reader_close(source->reader);
+	free(source->others);
+	map_fini(&source->by_number);
+}
+
+static int close_ended(struct merge *merge)
 {
 	size_t i = 0;
+	int err = 0;
 
-	while (i < merge->count) {
+	while (!err && i < merge->count) {
 		if (merge->sources[i].item.kind != DUMP_END) {
 			i++;
 			continue;
 		}
-		dump_reader_close(merge->sources[i].reader);
+		err = others_add(merge->set, &merge->sources[i]);
+		source_close(&merge->sources[i]);
 		merge->sources[i] = merge->sources[--merge->count];
 	}
+	return err;
 }
 
 /* Of two that have the same number, what only closes a file comes last. */
@@ -277,13 +344,15 @@ int dump_set_read(struct dump_set *set, size_t recording,
 	do {
 		while (!err && is_another_due(&merge))
 			err = open_next(&merge);
-		close_ended(&merge);
+		if (!err)
+			err = close_ended(&merge);
 		if (!err && merge.count)
 			err = take_next(&merge);
-		close_ended(&merge);
+		if (!err)
+			err = close_ended(&merge);
 	} while (!err && (merge.count || is_another_due(&merge)));
 	while (merge.count)
-		dump_reader_close(merge.sources[--merge.count].reader);
+		source_close(&merge.sources[--merge.count]);
 	free(merge.sources);
 	return err;
 }

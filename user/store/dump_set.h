@@ -10,11 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "store/dump_reader.h"
+
+/* Recordings that are looked for in one file, besides the one that it begins with. */
+#define DUMP_SET_OTHERS 1000
 
 struct dump_set_file {
 	char *path;
 	uint64_t first_sequence; /* of its first block of the recording that is whole */
+	uint64_t begin, end;     /* bytes, where all of the recording is; 0: anywhere */
 };
 
 struct dump_set_recording {
@@ -27,8 +32,8 @@ struct dump_set_recording {
 struct dump_set {
 	struct dump_set_recording *recordings; /* in the order in which their files were added */
 	size_t count, capacity;
+	struct map by_number; /* of the recording -> place in the array */
 	size_t refused; /* files that are no dumps, or too new, or have nothing whole in them */
-	size_t too_new; /* of these */
 };
 
 /*

@@ -11,6 +11,8 @@
 #include "pipeline.h"
 #include "store/replay.h"
 
+#define UNUSABLE_TOLD 10 /* recordings of which nothing can be said */
+
 /* Of one recording; the report points into its state. */
 struct report_run {
 	struct sink sink;
@@ -224,9 +226,6 @@ static int take_item(void *context, const struct dump_item *item)
 		err = begin(run, !item->header.sequence);
 	if (err == -ENOMEM)
 		log_error("no memory for what is in the dump");
-	if (err == -E2BIG)
-		log_error("what the dump says takes more memory than one of its size can need: it"
-			  " was made by somebody else");
 	if (err || !run->recording || item->kind != DUMP_BLOCK)
 		return err;
 	take_anchor(run, item->header.first_ts_ns);
@@ -318,15 +317,30 @@ static int keep(struct report_reader *reader, struct report_run *run)
 	return 0;
 }
 
+static void refuse(struct report_reader *reader, const struct dump_set_recording *recording,
+		   const char *why)
+{
+	reader->report.refused += recording->count;
+	/* One file can have many. */
+	if (reader->unusable++ < UNUSABLE_TOLD)
+		log_error("%s: %s", recording->files[0].path, why);
+	else if (reader->unusable == UNUSABLE_TOLD + 1)
+		log_error("there are more recordings of which nothing can be said");
+}
+
 static int read_one(struct report_reader *reader, struct dump_set *set, size_t recording)
 {
 	struct report_run *run = run_new(reader);
 	int err = run ? dump_set_read(set, recording, take_item, run) : -ENOMEM;
+	const char *why = NULL;
 
-	if (!err && (!run->recording || !replay_account(run->replay)->anchors_used)) {
-		log_error("%s: no segment in it has a whole beginning: nothing can be said",
-			  set->recordings[recording].files[0].path);
-		reader->report.refused += set->recordings[recording].count;
+	if (err == -E2BIG)
+		why = "what it says takes more memory than a dump of its size can need: it was made"
+		      " by somebody else; it is left out";
+	else if (!err && (!run->recording || !replay_account(run->replay)->anchors_used))
+		why = "no segment in it has a whole beginning: nothing can be said";
+	if (why) {
+		refuse(reader, &set->recordings[recording], why);
 		run_free(run);
 		return 0;
 	}

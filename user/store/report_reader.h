@@ -31,6 +31,7 @@ struct report_reader {
 
 	struct report_run **runs; /* what the recordings of the report rest on */
 	size_t runs_count;
+	size_t unusable; /* recordings of which nothing can be said */
 };
 
 /* Reads all recordings of the set. Returns 0 or -errno, logged; what has nothing usable is left out. */

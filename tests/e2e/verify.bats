@@ -51,7 +51,7 @@ block() {
 	damage damaged.mscope 5000
 	run -7 --separate-stderr "$MEMSCOPE" verify --json run.mscope cut.mscope text.mscope damaged.mscope
 	echo "$output" > out.json
-	assert_equal "$(jq -r '[.dumps[].status] | join(",")' out.json)" "whole,damaged,not a dump,damaged"
+	assert_equal "$(jq -r '[.dumps[].status] | join(",")' out.json)" "whole,cut short,not a dump,damaged"
 	/usr/bin/python3 - "$ROOT/docs/verify.schema.json" out.json << 'END'
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
@@ -81,12 +81,44 @@ END
 	assert_equal "$(said cut.mscope .ended)" false
 }
 
-@test "a recording that ends within a block: 7" {
+@test "a recording that ends within a block, as a power failure leaves it: 0, with a warning" {
 	head -c 10000 run.mscope > cut.mscope
-	run -7 "$MEMSCOPE" verify cut.mscope
-	assert_equal "${lines[0]}" "cut.mscope: damaged"
+	run -0 --separate-stderr "$MEMSCOPE" verify cut.mscope
+	assert_equal "${lines[0]}" "cut.mscope: cut short"
+	[[ $stderr == *"warning: cut.mscope: whole, but for its end"* ]]
 	[[ $output == *"are the beginning of a block, and nothing follows"* ]]
 	assert_equal "$(said cut.mscope '.damages[0].at_end')" true
+	# Of its last block, the index, a byte is missing.
+	head -c -1 run.mscope > cut.mscope
+	run -0 --separate-stderr "$MEMSCOPE" verify cut.mscope
+	assert_equal "${lines[0]}" "cut.mscope: cut short"
+	# If another file follows, something was lost in between.
+	mkdir ring
+	python3 "$ROOT/tests/e2e/dump_reader.py" --split ring run.mscope
+	truncate -s -1 ring/000007.mscope
+	assert_equal "$(said ring .status)" "cut short"
+	truncate -s -1 ring/000003.mscope
+	run -7 "$MEMSCOPE" verify ring
+	assert_equal "${lines[0]}" "ring: damaged"
+	assert_equal "$(said ring '.damages | map(.at_end) | join(",")')" "true,true"
+}
+
+@test "--repair leaves nothing behind that is not repaired" {
+	run -1 "$MEMSCOPE" verify --repair out.mscope nothing.mscope
+	[ ! -e out.mscope ]
+	echo hello > text.mscope
+	run -7 --separate-stderr "$MEMSCOPE" verify --repair out.mscope text.mscope
+	[[ $stderr == *"out.mscope: not written: nothing is whole"* ]]
+	[ ! -e out.mscope ]
+	# A full disk: no file may have more than 8 KiB.
+	run -1 --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' - \
+		"$MEMSCOPE" verify --repair out.mscope run.mscope
+	[[ $stderr == *"out.mscope: cannot write: File too large; removed"* ]]
+	[ ! -e out.mscope ]
+	echo precious > out.mscope
+	run -1 --separate-stderr "$MEMSCOPE" verify --repair out.mscope run.mscope
+	[[ $stderr == *"out.mscope: cannot create: File exists; remove it, or choose another name" ]]
+	assert_equal "$(cat out.mscope)" precious
 }
 
 @test "damage: which bytes, which block, what is left; and repaired" {
@@ -149,7 +181,10 @@ END
 	run -0 --separate-stderr "$MEMSCOPE" verify ring
 	assert_equal "${lines[0]}" "ring: incomplete"
 	rm ring/*
-	run -1 "$MEMSCOPE" verify ring
+	run -7 "$MEMSCOPE" verify ring
+	[[ $output == *"ring: no file in it ends in .mscope"* ]]
+	run -7 "$MEMSCOPE" report ring
+	[[ $output == *"ring: no file in it ends in .mscope"* ]]
 }
 
 @test "a newer major version is refused with what it needs" {

@@ -202,7 +202,7 @@ static struct written write_file(void)
 	};
 	struct written written;
 
-	assert_int_equal(dump_file_open(&file, path), 0);
+	assert_int_equal(dump_file_open(&file, path, ""), 0);
 	written = write_records(&options);
 	assert_int_equal(dump_file_close(&file), 0);
 	return written;
@@ -330,10 +330,10 @@ static void test_files_that_are_not_overwritten_or_followed(void **state)
 
 	(void)state;
 	write_file();
-	assert_int_equal(dump_file_open(&file, path), -EEXIST);
+	assert_int_equal(dump_file_open(&file, path, ""), -EEXIST);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/tmp/memscope-dump-fault-nothing", path), 0);
-	assert_int_equal(dump_file_open(&file, path), -EEXIST);
+	assert_int_equal(dump_file_open(&file, path, ""), -EEXIST);
 	assert_int_equal(unlink(path), 0);
 }
 

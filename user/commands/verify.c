@@ -26,7 +26,7 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 0, "repair", "OUT",
 	  "Copy every whole block of the recording to OUT, which must not exist yet. What is missing"
-	  " stays missing, and is told of OUT too.",
+	  " stays missing, and is told of OUT too. If OUT cannot be written, it is removed.",
 	  option_text, AT(repair) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
@@ -47,7 +47,7 @@ static int add(struct verification *verification, const char *path)
 
 	if (count == -ENOTDIR)
 		return verification_add(verification, path);
-	return count ? (count < 0 ? count : 0) : -ENOENT;
+	return count ? (count < 0 ? count : 0) : -ENODATA;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -82,39 +82,22 @@ static void tell(struct run *run, const char *path, const struct verification *v
 		note_code(run, EXIT_CORRUPT);
 }
 
-static int open_copy(struct run *run, struct dump_file *copy, struct verification *verification)
-{
-	int err;
-
-	if (!run->settings.repair)
-		return 0;
-	err = dump_file_open(copy, run->settings.repair);
-	if (!err)
-		verification->copy = copy;
-	return err;
-}
-
 static void verify_one(struct run *run, const char *path)
 {
-	struct dump_file copy = { .fd = -1 };
 	struct verification verification;
-	int err = verification_init(&verification), close_err;
+	int err = verification_init(&verification);
 
-	if (!err)
-		err = open_copy(run, &copy, &verification);
+	verification.copy_path = run->settings.repair;
 	if (!err)
 		err = add(&verification, path);
 	if (!err)
 		err = verification_finish(&verification);
-	close_err = dump_file_close(&copy);
-	if (!err)
-		err = close_err;
 	if (err == -ENOMEM)
 		log_error("%s: not enough memory", path);
 	if (!err)
 		tell(run, path, &verification);
 	else
-		note_code(run, err == -E2BIG ? EXIT_CORRUPT : EXIT_FAILED);
+		note_code(run, err == -E2BIG || err == -ENODATA ? EXIT_CORRUPT : EXIT_FAILED);
 	verification_fini(&verification);
 }
 
@@ -168,10 +151,10 @@ const struct command verify_command = {
 		" files, by name, as a flight recorder leaves them. It takes no privileges, no GPU and"
 		" no BPF, and works on any machine.\n"
 		"\n"
-		"A recording is whole; cut short (all of it is whole, but whoever recorded did not end"
-		" it: it was killed, or is at work still); incomplete (blocks are missing between"
-		" others, because they could not be written or were taken out); damaged; too new for"
-		" this program; or not a dump. Of the first three the exit code is 0, with a warning"
+		"A recording is whole; cut short (all of it is whole, but perhaps the last block, and"
+		" whoever recorded did not end it: it was killed, or is at work still); incomplete"
+		" (blocks are missing between others, because they could not be written or were taken"
+		" out); damaged; too new for this program; or not a dump. Of the first three the exit code is 0, with a warning"
 		" for the second and third; of the others it is 7.\n"
 		"\n"
 		"Damage costs the blocks that it lies in, which are 250 ms or less each. Events before"

@@ -38,13 +38,13 @@ int dump_file_create(struct dump_file *file, const char *path)
 	return err;
 }
 
-int dump_file_open(struct dump_file *file, const char *path)
+int dump_file_open(struct dump_file *file, const char *path, const char *advice)
 {
 	int err = dump_file_create(file, path);
 
 	if (err)
 		log_error("%s: cannot create: %s%s", path, strerror(-err),
-			  err == -EEXIST ? "; remove it, or choose another name with -o" : "");
+			  err == -EEXIST ? advice : "");
 	return err;
 }
 

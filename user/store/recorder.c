@@ -387,7 +387,8 @@ static int open_output(struct recorder *recorder)
 	if (!path)
 		return dump_file_open_stdout(&recorder->file);
 	if (!recorder->is_ring)
-		return dump_file_open(&recorder->file, path);
+		return dump_file_open(&recorder->file, path,
+				      "; remove it, or choose another name with -o");
 	/* It could not be written in the end. */
 	if (!recorder->options.triggers && !access(path, F_OK)) {
 		log_error("%s: exists; remove it, or choose another name with -o", path);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -21,9 +22,17 @@ const char *verification_name(enum verification_status status)
 
 int verification_init(struct verification *verification)
 {
-	*verification = (struct verification){ 0 };
+	*verification = (struct verification){ .copy.fd = -1 };
 	verification->replay = replay_new(&verification->pipeline);
 	return verification->replay ? 0 : -ENOMEM;
+}
+
+static void copy_remove(struct verification *verification)
+{
+	if (verification->copy.fd < 0)
+		return;
+	unlink(verification->copy_path);
+	dump_file_close(&verification->copy);
 }
 
 void verification_fini(struct verification *verification)
@@ -33,10 +42,11 @@ void verification_fini(struct verification *verification)
 	free(verification->files);
 	free(verification->damages);
 	free(verification->gaps);
+	copy_remove(verification);
 	dump_index_fini(&verification->index);
 	replay_free(verification->replay);
 	state_fini(&verification->pipeline.state);
-	*verification = (struct verification){ 0 };
+	*verification = (struct verification){ .copy.fd = -1 };
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
@@ -83,16 +93,31 @@ static int note_gap(struct verification *verification, const struct replay_accou
 	return err;
 }
 
+static int copy_write(struct verification *verification, const struct block_header *header,
+		      const void *stored)
+{
+	int err = dump_file_write(&verification->copy, header, stored);
+
+	if (err)
+		log_error("%s: cannot write: %s; removed", verification->copy_path, strerror(-err));
+	return err;
+}
+
 /* Blocks that come again are not copied, and neither are indexes, which would be wrong. */
 static int copy_block(struct verification *verification, const struct dump_item *item)
 {
-	struct dump_file *copy = verification->copy;
+	int err = 0;
 
-	if (!copy || item->header.type == BLOCK_INDEX)
+	if (!verification->copy_path || item->header.type == BLOCK_INDEX)
 		return 0;
+	if (verification->copy.fd < 0)
+		err = dump_file_open(&verification->copy, verification->copy_path,
+				     "; remove it, or choose another name");
+	if (err)
+		return err;
 	if (item->header.type == BLOCK_SEGMENT)
-		dump_index_add(&verification->index, copy->bytes, &item->header);
-	return dump_file_write(copy, &item->header, item->stored);
+		dump_index_add(&verification->index, verification->copy.bytes, &item->header);
+	return copy_write(verification, &item->header, item->stored);
 }
 
 static void count_block(struct verification_file *file, const struct block_header *header)
@@ -172,13 +197,14 @@ int verification_add(struct verification *verification, const char *path)
 			(struct verification_file){ .path = strdup(path) };
 		err = verification->files[verification->files_count - 1].path ? 0 : -ENOMEM;
 	}
+	verification->cut_within |= replay_account(verification->replay)->cut_short;
 	if (!err)
 		err = read_all(verification, reader, path);
 	dump_reader_close(reader);
 	return err;
 }
 
-int verification_finish(struct verification *verification)
+static int copy_index(struct verification *verification)
 {
 	struct block_header header = verification->last;
 	struct block_coder *coder;
@@ -186,18 +212,37 @@ int verification_finish(struct verification *verification)
 	size_t bytes;
 	int err;
 
-	if (!verification->copy || !verification->index.count)
+	if (!verification->index.count)
 		return 0;
 	coder = block_coder_new();
 	if (!coder)
 		return -ENOMEM;
-	raw = dump_index_payload(&verification->index, verification->copy->bytes, &header);
+	raw = dump_index_payload(&verification->index, verification->copy.bytes, &header);
 	header.sequence++;
 	header.first_ts_ns = header.last_ts_ns;
 	bytes = header.raw_bytes;
 	stored = block_encode(coder, &header, raw, &bytes, 1);
-	err = dump_file_write(verification->copy, &header, stored);
+	err = copy_write(verification, &header, stored);
 	block_coder_free(coder);
+	return err;
+}
+
+int verification_finish(struct verification *verification)
+{
+	int err;
+
+	if (!verification->copy_path)
+		return 0;
+	if (verification->copy.fd < 0) {
+		log_error("%s: not written: nothing is whole", verification->copy_path);
+		return 0;
+	}
+	err = copy_index(verification);
+	if (err)
+		return err;
+	err = dump_file_close(&verification->copy);
+	if (err)
+		unlink(verification->copy_path);
 	return err;
 }
 
@@ -209,10 +254,11 @@ enum verification_status verification_status(const struct verification *verifica
 		return VERIFICATION_TOO_NEW;
 	if (!account->blocks)
 		return VERIFICATION_NO_DUMP;
-	if (account->damaged_places || account->cut_short || account->refused ||
+	if (account->damaged_places || verification->cut_within || account->refused ||
 	    verification->pipeline.refused)
 		return VERIFICATION_DAMAGED;
 	if (account->missing_blocks || account->unanchored)
 		return VERIFICATION_INCOMPLETE;
-	return account->has_end ? VERIFICATION_WHOLE : VERIFICATION_CUT_SHORT;
+	return account->has_end && !account->cut_short ? VERIFICATION_WHOLE :
+							 VERIFICATION_CUT_SHORT;
 }

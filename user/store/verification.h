@@ -17,7 +17,7 @@
 /* From the best to the worst; a dump is the worst that applies. */
 enum verification_status {
 	VERIFICATION_WHOLE,
-	VERIFICATION_CUT_SHORT, /* all blocks are whole, but its end is missing */
+	VERIFICATION_CUT_SHORT, /* its end is missing, and the last block may not be whole */
 	VERIFICATION_INCOMPLETE, /* all blocks are whole, but some that were before others are missing */
 	VERIFICATION_DAMAGED,
 	VERIFICATION_TOO_NEW, /* of a major version that is not known */
@@ -65,14 +65,17 @@ struct verification {
 	size_t gaps_count, gaps_capacity;
 	uint8_t major; /* of a block that is too new */
 
-	/* Where whole blocks are copied to, or NULL. */
-	struct dump_file *copy;
+	bool cut_within; /* a file that others follow ends within a block */
+
+	const char *copy_path;   /* to be set: where whole blocks are copied to, or NULL */
+	struct dump_file copy;   /* from the first one on */
 	struct dump_index index; /* of that */
 	struct block_header last;
 };
 
 /* Returns 0 or -ENOMEM. */
 int verification_init(struct verification *verification);
+/* A copy that is not finished is removed. */
 void verification_fini(struct verification *verification);
 
 /*
@@ -81,7 +84,7 @@ void verification_fini(struct verification *verification);
  */
 int verification_add(struct verification *verification, const char *path);
 
-/* After the last file: writes the copy's index. Returns 0, or -errno, logged. */
+/* After the last file: finishes the copy, if there is one. Returns 0, or -errno, logged. */
 int verification_finish(struct verification *verification);
 
 enum verification_status verification_status(const struct verification *verification);

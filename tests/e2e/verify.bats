@@ -127,7 +127,7 @@ END
 	run -7 "$MEMSCOPE" verify run.mscope
 	assert_equal "${lines[0]}" "run.mscope: damaged"
 	[[ $output == *"$((end - begin)) bytes at byte $begin are no whole block"* ]]
-	[[ $output == *"missing     1 blocks, from number 8 on"* ]]
+	[[ $output == *"missing     1 block, from number 8 on"* ]]
 	run -0 "$MEMSCOPE" verify --repair good.mscope run.mscope || [ "$status" -eq 7 ]
 	assert_equal "$(stat -c %a good.mscope)" 600
 	run -0 --separate-stderr "$MEMSCOPE" verify good.mscope

@@ -18,6 +18,13 @@ uint64_t clock_realtime_offset_ns(void);
 /* The same to get CLOCK_BOOTTIME, which also counts the time that the machine was suspended. */
 uint64_t clock_boottime_offset_ns(void);
 
+#define CLOCK_TEXT_BYTES 40
+
+/*
+ * "2026-11-21T15:04:05.123Z", of nanoseconds since 1970; "" if no calendar has that. Returns `out`.
+ */
+const char *clock_utc_text(char out[CLOCK_TEXT_BYTES], uint64_t realtime_ns);
+
 /* CPU time that this process has used so far, user and system. */
 uint64_t clock_cpu_ns(void);
 

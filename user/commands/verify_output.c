@@ -3,32 +3,31 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "output/field.h"
-#include "store/texts.h"
 
 /* Counts of a dump's account that are only of interest if there are any. */
 static const struct {
 	const char *name; /* in JSON */
 	size_t offset;
-	const char *text; /* what there are so many of */
+	const char *text; /* what is counted */
 } oddities[] = {
 #define AT(member) offsetof(struct replay_account, member)
 	{ "repeated_blocks", AT(repeated_blocks),
-	  "blocks come a second time, or after later ones: left out" },
+	  "blocks that come a second time, or after later ones, and are left out" },
 	{ "uncertain_events", AT(uncertain),
-	  "events are between a gap and the next segment: what is live is uncertain there" },
+	  "events between a gap and the next segment, where it is uncertain what is live" },
 	{ "unanchored_events", AT(unanchored),
-	  "events come before the first segment that is whole: they cannot be used" },
+	  "events before the first segment that is whole, which cannot be used" },
 	{ "refused_records", AT(refused),
-	  "blocks or segments hold what no version writes, though their checksums are right" },
+	  "blocks and segments that hold what no version writes, though their checksums are right" },
 	{ "unknown_blocks", AT(unknown_blocks),
-	  "blocks are of a kind that only newer versions of memscope-bpf know: left out" },
+	  "blocks of a kind that only newer versions of memscope-bpf know, left out" },
 	{ "unknown_records", AT(unknown_records),
-	  "records are of a kind that only newer versions of memscope-bpf know: left out" },
+	  "records of a kind that only newer versions of memscope-bpf know, left out" },
 	{ "unknown_calls", AT(unknown_calls),
-	  "records are of functions that only newer versions of memscope-bpf know: left out" },
+	  "records of functions that only newer versions of memscope-bpf know, left out" },
 #undef AT
 };
 
@@ -44,10 +43,7 @@ static uint64_t oddity_count(const struct verification *verification, size_t i)
 /* What to add to a time of the recording to get the wall clock; 0: it does not say. */
 static uint64_t clock_of(const struct verification *verification)
 {
-	const char *text = replay_text(verification->replay, "realtime_offset_ns");
-	uint64_t offset_ns;
-
-	return text && !string_parse_u64(text, 0, UINT64_MAX, &offset_ns) ? offset_ns : 0;
+	return replay_number(verification->replay, "realtime_offset_ns", 0);
 }
 
 static struct replay_account account_of(const struct verification *verification)
@@ -90,18 +86,14 @@ static void append_text(struct string *out, const char *text)
 
 static void append_time(struct string *out, const struct verification *verification, uint64_t ts_ns)
 {
-	const uint64_t offset_ns = clock_of(verification), wall_ns = ts_ns + offset_ns;
-	const time_t seconds = (time_t)(wall_ns / 1000000000);
-	char text[64];
-	struct tm local;
+	const uint64_t offset_ns = clock_of(verification);
+	char text[CLOCK_TEXT_BYTES];
 
-	if (!offset_ns || !localtime_r(&seconds, &local) ||
-	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local)) {
+	if (offset_ns)
+		string_append_text(out, clock_utc_text(text, ts_ns + offset_ns));
+	else
 		string_append_format(out, "%" PRIu64 ".%03u s after boot", ts_ns / 1000000000,
 				     (unsigned int)(ts_ns % 1000000000 / 1000000));
-		return;
-	}
-	string_append_format(out, "%s.%03u", text, (unsigned int)(wall_ns % 1000000000 / 1000000));
 }
 
 static void append_span(struct string *out, const struct verification *verification,
@@ -139,14 +131,26 @@ static void append_what(struct string *out, const struct verification *verificat
 	append_span(out, verification, account.first_ts_ns, account.last_ts_ns);
 }
 
+/* "1 block", "2 blocks" */
+static void append_count(struct string *out, uint64_t count, const char *what)
+{
+	char text[STRING_NUMBER_BYTES];
+
+	string_append_format(out, "%s %s%s", string_count(text, count), what,
+			     count == 1 ? "" : "s");
+}
+
 static void append_amount(struct string *out, uint64_t segments, uint64_t blocks, uint64_t events,
 			  uint64_t bytes)
 {
-	char counts[3][STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+	char size[STRING_NUMBER_BYTES];
 
-	string_append_format(out, "%s segments, %s blocks, %s events, %s",
-			     string_count(counts[0], segments), string_count(counts[1], blocks),
-			     string_count(counts[2], events), string_size(size, bytes));
+	append_count(out, segments, "segment");
+	string_append_text(out, ", ");
+	append_count(out, blocks, "block");
+	string_append_text(out, ", ");
+	append_count(out, events, "event");
+	string_append_format(out, ", %s", string_size(size, bytes));
 	if (events)
 		string_append_format(out, ": %.1f bytes an event", (double)bytes / (double)events);
 	string_append_char(out, '\n');
@@ -164,6 +168,21 @@ static void append_files(struct string *out, const struct verification *verifica
 		string_append_text(out, ": ");
 		append_amount(out, file->segments, file->blocks, file->events, file->bytes);
 	}
+}
+
+/* The recording's end says so; blocks that are missing may also have been taken out since. */
+static void append_unwritten(struct string *out, const struct verification *verification)
+{
+	const uint64_t blocks = replay_end_number(verification->replay, "unwritten_blocks", 0);
+
+	if (!blocks)
+		return;
+	append_label(out, "");
+	append_count(out, blocks, "block");
+	string_append_text(out, " that could not be written, with ");
+	append_count(out, replay_end_number(verification->replay, "unwritten_records", 0),
+		     "record");
+	string_append_char(out, '\n');
 }
 
 static void append_end(struct string *out, const struct verification *verification)
@@ -191,14 +210,16 @@ static void append_damages(struct string *out, const struct verification *verifi
 
 		append_label(out, "damage");
 		append_text(out, verification->files[damage->file].path);
-		string_append_format(out, ": %" PRIu64 " bytes at byte %" PRIu64 " are %s\n",
-				     damage->bytes, damage->offset,
+		string_append_text(out, ": ");
+		append_count(out, damage->bytes, "byte");
+		string_append_format(out, " at byte %" PRIu64 " %s %s\n", damage->offset,
+				     damage->bytes == 1 ? "is" : "are",
 				     damage->at_end ?
 					     "the beginning of a block, and nothing follows" :
 					     "no whole block");
 	}
 	if (all > verification->damages_count)
-		string_append_format(out, "  %-12s%" PRIu64 " places more\n", "",
+		string_append_format(out, "  %-12sand %" PRIu64 " more\n", "",
 				     all - verification->damages_count);
 }
 
@@ -210,8 +231,8 @@ static void append_gaps(struct string *out, const struct verification *verificat
 		const struct verification_gap *gap = &verification->gaps[i];
 
 		append_label(out, "missing");
-		string_append_format(out, "%" PRIu64 " blocks, from number %" PRIu64 " on: ",
-				     gap->blocks, gap->first_sequence);
+		append_count(out, gap->blocks, "block");
+		string_append_format(out, ", from number %" PRIu64 " on: ", gap->first_sequence);
 		append_span(out, verification, gap->first_ts_ns, gap->last_ts_ns);
 	}
 }
@@ -225,9 +246,8 @@ static void append_oddities(struct string *out, const struct verification *verif
 		if (!oddity_count(verification, i))
 			continue;
 		append_label(out, "note");
-		string_append_format(out, "%s %s\n",
-				     string_count(count, oddity_count(verification, i)),
-				     oddities[i].text);
+		string_append_format(out, "%s: %s\n", oddities[i].text,
+				     string_count(count, oddity_count(verification, i)));
 	}
 }
 
@@ -236,7 +256,6 @@ void verify_output_text(struct string *out, const char *path,
 {
 	const struct replay_account account = account_of(verification);
 	const enum verification_status status = verification_status(verification);
-	char count[STRING_NUMBER_BYTES];
 
 	append_text(out, path);
 	string_append_format(out, ": %s\n", verification_name(status));
@@ -253,8 +272,9 @@ void verify_output_text(struct string *out, const char *path,
 	append_amount(out, account.segments, account.blocks, account.calls, bytes_of(verification));
 	append_files(out, verification);
 	append_label(out, "lost");
-	string_append_format(out, "%s events while recording, for want of room in the buffers\n",
-			     string_count(count, lost_of(verification)));
+	append_count(out, lost_of(verification), "event");
+	string_append_text(out, " while recording, for want of room in the buffers\n");
+	append_unwritten(out, verification);
 	append_end(out, verification);
 	append_damages(out, verification);
 	append_gaps(out, verification);
@@ -365,6 +385,8 @@ void verify_output_json(struct json *json, const char *path,
 	json_put_u64(json, "events", account.calls);
 	json_put_u64(json, "bytes", bytes_of(verification));
 	json_put_u64(json, "lost", lost_of(verification));
+	json_put_u64(json, "unwritten_blocks",
+		     replay_end_number(verification->replay, "unwritten_blocks", 0));
 	json_put_bool(json, "ended", account.has_end);
 	json_put_text(json, "end_reason", replay_end_text(verification->replay, "reason"));
 	json_put_u64(json, "damaged_bytes", account.damaged_bytes);

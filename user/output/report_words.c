@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "output/field.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
@@ -68,15 +68,10 @@ void report_append_time(struct string *out, const struct report_recording *recor
 			uint64_t ts_ns)
 {
 	const struct report_coverage *coverage = &recording->coverage;
-	uint64_t wall_ns = ts_ns + coverage->wall_offset_ns;
-	time_t seconds = (time_t)(wall_ns / 1000000000);
-	struct tm parts;
-	char text[32];
+	char text[CLOCK_TEXT_BYTES];
 
-	if (coverage->wall_known && gmtime_r(&seconds, &parts) &&
-	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts)) {
-		string_append_format(out, "%s.%03uZ", text,
-				     (unsigned int)(wall_ns % 1000000000 / 1000000));
+	if (coverage->wall_known) {
+		string_append_text(out, clock_utc_text(text, ts_ns + coverage->wall_offset_ns));
 		return;
 	}
 	if (ts_ns < coverage->first_ts_ns)

@@ -69,6 +69,17 @@ const char *replay_end_text(const struct replay *replay, const char *name)
 	return texts_find(replay->end.bytes, replay->end.length, name);
 }
 
+uint64_t replay_number(const struct replay *replay, const char *name, uint64_t otherwise)
+{
+	return texts_find_u64(replay->description.bytes, replay->description.length, name,
+			      otherwise);
+}
+
+uint64_t replay_end_number(const struct replay *replay, const char *name, uint64_t otherwise)
+{
+	return texts_find_u64(replay->end.bytes, replay->end.length, name, otherwise);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Of most dumps the table is this program's own. */

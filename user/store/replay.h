@@ -65,4 +65,8 @@ const struct replay_account *replay_account(const struct replay *replay);
 const char *replay_text(const struct replay *replay, const char *name);
 const char *replay_end_text(const struct replay *replay, const char *name);
 
+/* The same of numbers; `otherwise` if there is none. */
+uint64_t replay_number(const struct replay *replay, const char *name, uint64_t otherwise);
+uint64_t replay_end_number(const struct replay *replay, const char *name, uint64_t otherwise);
+
 #endif /* MEMSCOPE_STORE_REPLAY_H */

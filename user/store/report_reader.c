@@ -69,23 +69,6 @@ static struct report_run *run_new(struct report_reader *reader)
 
 /* ---- the recording's description ------------------------------------------------------------- */
 
-static uint64_t number_in(const char *text)
-{
-	uint64_t number;
-
-	return text && !string_parse_u64(text, 0, UINT64_MAX, &number) ? number : 0;
-}
-
-static uint64_t number_of(const struct report_run *run, const char *name)
-{
-	return number_in(replay_text(run->replay, name));
-}
-
-static uint64_t end_number_of(const struct report_run *run, const char *name)
-{
-	return number_in(replay_end_text(run->replay, name));
-}
-
 /* `*text` stays NULL if the recording does not say. */
 static int take_text(const struct report_run *run, const char *name, char **text)
 {
@@ -147,7 +130,7 @@ static int describe(const struct report_run *run, struct report_coverage *covera
 	if (!err)
 		err = take_text(run, "targets", &coverage->targets);
 	coverage->wall_known = replay_text(run->replay, "realtime_offset_ns");
-	coverage->wall_offset_ns = number_of(run, "realtime_offset_ns");
+	coverage->wall_offset_ns = replay_number(run->replay, "realtime_offset_ns", 0);
 	coverage->captured_ops = ops_of(run);
 	coverage->copies_summed = is_summed(run, "copies");
 	coverage->launches_summed = is_summed(run, "launches");
@@ -289,8 +272,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	}
 	if (coverage->from_ns)
 		report_recording_gap(run->recording, report_begin_ns(run->recording), true);
-	coverage->unwritten_blocks = end_number_of(run, "unwritten_blocks");
-	coverage->unwritten_records = end_number_of(run, "unwritten_records");
+	coverage->unwritten_blocks = replay_end_number(run->replay, "unwritten_blocks", 0);
+	coverage->unwritten_records = replay_end_number(run->replay, "unwritten_records", 0);
 	if (replay_end_text(run->replay, "reason"))
 		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
 	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;

@@ -173,6 +173,17 @@ END
 	assert_equal "${lines[0]}" "ring: whole"
 	assert_equal "$(said ring '.files | length')" 8
 	assert_equal "$(said ring .events)" 556
+	# After 999999 comes 1000000.
+	for i in 3 2 1 0; do
+		mv ring/00000$i.mscope ring/$((999996 + i)).mscope
+	done
+	for i in 7 6 5 4; do
+		mv ring/00000$i.mscope ring/$((999996 + i)).mscope
+	done
+	assert_equal "$(said ring .status)" whole
+	for i in 0 1 2 3 4 5 6 7; do
+		mv ring/$((999996 + i)).mscope ring/00000$i.mscope
+	done
 	# The oldest may be gone, another not.
 	rm ring/000000.mscope
 	run -0 "$MEMSCOPE" verify ring

@@ -5,9 +5,11 @@
 #include "report_dump.h"
 
 #include <stdlib.h>
+#include <time.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "model/track.h"
 #include "model/usage.h"
 #include "output/report_json.h"
@@ -419,6 +421,20 @@ static bool has(const struct string *string, const char *text)
 	return memmem(string->bytes, string->length, text, strlen(text));
 }
 
+/* The same wherever it is shown, and whatever zone the reader is in. */
+static void test_the_wall_clock_is_that_of_utc(void **state)
+{
+	char text[CLOCK_TEXT_BYTES];
+
+	(void)state;
+	setenv("TZ", "Asia/Tokyo", 1);
+	tzset();
+	assert_string_equal(clock_utc_text(text, 1763737445 * SECOND + 123999999),
+			    "2025-11-21T15:04:05.123Z");
+	unsetenv("TZ");
+	tzset();
+}
+
 static void test_what_was_not_captured_is_not_known(void **state)
 {
 	struct report_reader reader;
@@ -802,6 +818,16 @@ static void test_verification_follows_the_same_rule(void **state)
 		verification_fini(&verification);
 	}
 	report_dump_fini(&dump);
+	/* What comes too late is left out, which is not whole. */
+	make_ring();
+	assert_int_equal(verification_init(&verification), 0);
+	for (i = 6; i >= 5; i--) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", dump.fds[i]);
+		assert_int_equal(verification_add(&verification, path), 0);
+	}
+	assert_int_equal(verification_status(&verification), VERIFICATION_DAMAGED);
+	verification_fini(&verification);
+	report_dump_fini(&dump);
 }
 
 /* A file of the ring that goes on behind a bundle, and has no end. */
@@ -1059,6 +1085,7 @@ int main(void)
 		cmocka_unit_test(test_waiting_is_spread_over_the_time_it_took),
 		cmocka_unit_test(test_what_was_before_only_makes_the_state),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_the_wall_clock_is_that_of_utc),
 		cmocka_unit_test(test_what_was_not_captured_is_not_known),
 		cmocka_unit_test(test_a_peak_outlives_a_gap),
 		cmocka_unit_test(test_what_an_anchor_holds_is_a_peak),

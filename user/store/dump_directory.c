@@ -21,10 +21,18 @@ static int is_dump(const struct dirent *entry)
 	       !strcmp(entry->d_name + length - strlen(SUFFIX), SUFFIX);
 }
 
-/* Not by the language's rules, which alphasort() goes by. */
+/*
+ * Shorter numbers come first: a flight recorder that has written a million segments counts on with
+ * seven digits. Not by the language's rules, which alphasort() goes by.
+ */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
-	return strcmp((*a)->d_name, (*b)->d_name);
+	const char *x = (*a)->d_name, *y = (*b)->d_name;
+	const size_t x_digits = strspn(x, "0123456789"), y_digits = strspn(y, "0123456789");
+
+	if (!strcmp(x + x_digits, SUFFIX) && !strcmp(y + y_digits, SUFFIX) && x_digits != y_digits)
+		return x_digits < y_digits ? -1 : 1;
+	return strcmp(x, y);
 }
 
 static int take_entry(const char *directory, const char *name,

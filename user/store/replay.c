@@ -20,6 +20,7 @@ struct replay {
 	size_t rows_count;
 	struct pack_reader pack;
 
+	uint64_t first_sequence;
 	uint64_t next_sequence; /* of what the recording is made of */
 	uint64_t next_closing;  /* of what only closes a file, if that is more */
 	bool begun;             /* the state is that of the dump */
@@ -346,6 +347,7 @@ static void begin_recording(struct replay *replay, const struct block_header *he
 	account->first_ts_ns = header->first_ts_ns;
 	account->last_ts_ns = 0;
 	account->has_end = false;
+	replay->first_sequence = header->sequence;
 	replay->next_sequence = replay->next_closing = header->sequence;
 	replay->begun = replay->gap = false;
 	replay->rows_count = 0;
@@ -395,6 +397,7 @@ static bool take_header(struct replay *replay, const struct block_header *header
 		begin_recording(replay, header);
 	if (!take_number(replay, header)) {
 		account->repeated_blocks++;
+		account->late_blocks += header->sequence < replay->first_sequence;
 		return false;
 	}
 	if (header->last_ts_ns > account->last_ts_ns)

@@ -254,8 +254,8 @@ enum verification_status verification_status(const struct verification *verifica
 		return VERIFICATION_TOO_NEW;
 	if (!account->blocks)
 		return VERIFICATION_NO_DUMP;
-	if (account->damaged_places || verification->cut_within || account->refused ||
-	    verification->pipeline.refused)
+	if (account->damaged_places || verification->cut_within || account->late_blocks ||
+	    account->refused || verification->pipeline.refused)
 		return VERIFICATION_DAMAGED;
 	if (account->missing_blocks || account->unanchored)
 		return VERIFICATION_INCOMPLETE;

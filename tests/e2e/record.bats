@@ -384,7 +384,7 @@ ring_bytes() {
 exhaust() {
 	puppet load
 	puppet init
-	record_start --on-oom "$@" -o run.mscope -p "$PUPPET_PID"
+	record_start --on-oom -o run.mscope "$@" -p "$PUPPET_PID"
 	puppet alloc 700000
 	echo "alloc 600000" >&8
 }
@@ -408,9 +408,78 @@ exhaust() {
 		read -r -t 20 answer <&9
 		sleep 0.05
 	done
+	assert_equal "$(ls | grep -c oom)" 1
 	puppet_end
 	record_wait
-	assert_equal "$(ls | grep -c mscope)" 1
+	# What came meanwhile has a bundle in the end: it may be what the program died of.
+	assert_equal "$(ls | grep -c mscope)" 2
+	assert_equal "$("$DUMPCAT" run.oom-2.mscope | jq -s 'map(select(.op == "alloc" and .result == 2)) | length')" 11
+	grep -qE 'recorded [0-9]+ events in .*, 0 lost; the last bundle: run.oom-2.mscope' record.err
+}
+
+@test "--on-oom: what comes too soon after a bundle has one when the pause is over" {
+	local answer
+
+	export SIMCUDA_MEMORY=1M
+	puppet_start
+	exhaust
+	read -r -t 20 answer <&9
+	wait_for '[ -e run.oom-1.mscope ]'
+	echo "alloc 500000" >&8
+	read -r -t 20 answer <&9
+	wait_for '[ -e run.oom-2.mscope ]'
+	assert_equal "$("$DUMPCAT" run.oom-2.mscope | jq -c 'select(.op == "alloc" and .result == 2) | .size_bytes' |
+		xargs)" "600000 500000"
+	puppet_end
+	record_wait
+	assert_equal "$(ls | grep -c mscope)" 2
+}
+
+@test "a bundle that cannot be written: the ring stays, and the exit code says so" {
+	local answer
+
+	export SIMCUDA_MEMORY=1M
+	small_disk 4K
+	puppet_start
+	exhaust -o small/run.mscope
+	read -r -t 20 answer <&9
+	puppet_end
+	record_wait 1
+	grep -q "cannot write the bundle: No space left" record.err
+	grep -q "warning: small/run.mscope.ring: the ring stays there" record.err
+	grep -qE 'recorded [0-9]+ events in .*; the newest, .*, are in small/run.mscope.ring' record.err
+	! grep -q "nothing" record.err
+	assert_equal "$("$DUMPCAT" small/run.mscope.ring/* | jq -c 'select(.op == "alloc" and .result == 2) | .size_bytes')" 600000
+	rm -r small/run.mscope.ring puppet.in puppet.out
+	puppet_start
+	puppet load
+	puppet init
+	record_start --on-exit -o small/run.mscope -p "$PUPPET_PID"
+	puppet alloc 1000
+	puppet_end
+	record_wait 1
+	grep -q "the ring stays there" record.err
+	! grep -q "nothing" record.err
+	assert_equal "$("$DUMPCAT" small/run.mscope.ring/* | jq -c 'select(.op == "alloc") | .size_bytes')" 1000
+}
+
+@test "a bundle that cannot be written is tried again" {
+	local answer
+
+	export SIMCUDA_MEMORY=1M
+	small_disk 64K
+	cat /dev/zero > small/rest 2> /dev/null || true
+	truncate -s -4K small/rest
+	puppet_start
+	exhaust -o small/run.mscope
+	read -r -t 20 answer <&9
+	wait_for 'grep -q "cannot write the bundle: No space left" record.err'
+	rm small/rest
+	wait_for '[ -e small/run.oom-1.mscope ]'
+	puppet_end
+	record_wait
+	assert_whole small/run.oom-1.mscope
+	assert_equal "$(echo small/*)" small/run.oom-1.mscope
 }
 
 @test "--on-oom: the bundle is there although the process was killed at once" {

@@ -181,21 +181,47 @@ static void show_progress(struct run *run, uint64_t now_ns)
 	log_progress(line);
 }
 
+/* ", 5 records not written" */
+static const char *not_written(char text[64], uint64_t records)
+{
+	char number[STRING_NUMBER_BYTES];
+
+	*text = '\0';
+	if (records)
+		snprintf(text, 64, ", %s records not written", string_count(number, records));
+	return text;
+}
+
 static void tell_result(const struct run *run)
 {
 	const struct recorder_counts counts = recorder_counts(run->recorder);
-	const char *result = recorder_result(run->recorder);
+	const char *result = recorder_result(run->recorder), *ring = recorder_ring(run->recorder);
 	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
-	char lost[STRING_NUMBER_BYTES], unwritten[STRING_NUMBER_BYTES];
+	char lost[STRING_NUMBER_BYTES], unwritten[64];
 
 	if (counts.unwritten_records)
 		log_warning("%s records could not be written",
-			    string_count(unwritten, counts.unwritten_records));
-	log_info("%s: %s events in %s, %s, %s lost",
-		 result ? result : "nothing was to be kept, as nothing triggered a bundle",
-		 string_count(seen, run->seen), string_duration(took, run->end_ns - run->start_ns),
-		 string_size(size, counts.bytes),
-		 string_count(lost, run->lost + run->lost_records));
+			    string_count(seen, counts.unwritten_records));
+	string_count(seen, run->seen);
+	string_duration(took, run->end_ns - run->start_ns);
+	string_size(size, counts.bytes);
+	string_count(lost, run->lost + run->lost_records);
+	not_written(unwritten, counts.unwritten_records);
+	/* What a ring or a bundle holds is not all that was seen. */
+	if (ring)
+		log_info("recorded %s events in %s, %s lost%s; the newest, %s, are in %s", seen,
+			 took, lost, unwritten, size, ring);
+	else if (run->settings->triggers)
+		log_info("recorded %s events in %s, %s lost%s; %s%s", seen, took, lost, unwritten,
+			 result ? "the last bundle: " :
+				  "nothing was to be kept, as nothing triggered a bundle",
+			 result ? result : "");
+	else if (run->settings->ring_bytes)
+		log_info("recorded %s events in %s, %s lost%s; the newest, %s, are in %s", seen,
+			 took, lost, unwritten, size, result);
+	else
+		log_info("%s: %s events in %s, %s, %s lost%s", result, seen, took, size, lost,
+			 unwritten);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -21,14 +21,16 @@
 #define TELL_NS (60ull * SECOND_NS)     /* from one message about a full disk to the next */
 #define OOM_PAUSE_NS (2ull * SECOND_NS) /* from one bundle to the next */
 #define BUNDLES_MAX 5                   /* of a kind: they are as large as the ring */
+#define RETRY_DOUBLINGS 6 /* a bundle that fails is tried again after 1, 2, ... 64 s */
 
 #define CUDA_OUT_OF_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation */
 
 struct trigger {
-	bool pulled;
-	bool told; /* that there will be no more */
+	bool pulled; /* until its bundle is written */
+	bool told;   /* that there will be no more */
 	uint32_t written;
-	uint64_t ts_ns; /* of the last one */
+	uint32_t failures;      /* since the last one */
+	uint64_t not_before_ns; /* the next */
 };
 
 struct recorder {
@@ -268,10 +270,42 @@ static const char *const end_reasons[] = {
 	[RECORDER_ON_SIGNAL] = "asked-for",
 };
 
+static bool is_asked_for(const struct recorder *recorder, enum recorder_trigger which)
+{
+	return recorder->options.triggers >> which & 1;
+}
+
+static void note_written(struct recorder *recorder, enum recorder_trigger which,
+			 struct string *name, uint64_t bytes, uint64_t now_ns)
+{
+	struct trigger *trigger = &recorder->triggers[which];
+	char size[STRING_NUMBER_BYTES];
+
+	trigger->written++;
+	trigger->failures = 0;
+	/* A program that tries again and again says the same each time. */
+	trigger->not_before_ns = which == RECORDER_ON_OOM ? now_ns + OOM_PAUSE_NS : 0;
+	string_fini(&recorder->bundle);
+	recorder->bundle = *name;
+	*name = (struct string){ 0 };
+	if (recorder->options.triggers)
+		log_info("%s: %s, written because of %s", recorder->bundle.bytes,
+			 string_size(size, bytes), trigger_names[which]);
+}
+
+/* A large ring takes long to copy, to a full disk too. */
+static void note_unwritten(struct trigger *trigger, uint64_t now_ns)
+{
+	trigger->not_before_ns = now_ns + ((uint64_t)SECOND_NS << trigger->failures);
+	if (trigger->failures < RETRY_DOUBLINGS)
+		trigger->failures++;
+}
+
 static int write_bundle(struct recorder *recorder, enum recorder_trigger which, uint64_t now_ns)
 {
 	const bool last = which == RECORDER_ON_EXIT;
 	struct texts end = { 0 };
+	struct string name = { 0 };
 	struct bundle bundle = {
 		.ring = &recorder->ring,
 		.path = recorder->options.path,
@@ -280,7 +314,6 @@ static int write_bundle(struct recorder *recorder, enum recorder_trigger which, 
 		.writer = recorder->writer,
 		.now_ns = now_ns,
 	};
-	char size[STRING_NUMBER_BYTES];
 	uint64_t bytes = 0;
 	int err;
 
@@ -288,57 +321,71 @@ static int write_bundle(struct recorder *recorder, enum recorder_trigger which, 
 		recorder->options.describe_end(recorder->options.context, end_reasons[which], &end);
 		bundle.end = &end;
 	}
-	err = bundle_write(&bundle, &recorder->bundle, &bytes);
+	err = bundle_write(&bundle, &name, &bytes);
 	texts_fini(&end);
-	recorder->triggers[which].written++;
-	recorder->triggers[which].ts_ns = now_ns;
-	if (!err && recorder->options.triggers)
-		log_info("%s: %s, written because of %s", recorder->bundle.bytes,
-			 string_size(size, bytes), trigger_names[which]);
+	if (err)
+		note_unwritten(&recorder->triggers[which], now_ns);
+	else
+		note_written(recorder, which, &name, bytes, now_ns);
+	string_fini(&name);
 	return err;
 }
 
-static bool is_too_many(struct recorder *recorder, enum recorder_trigger which, uint64_t now_ns)
+static bool is_too_many(struct recorder *recorder, enum recorder_trigger which)
 {
 	struct trigger *trigger = &recorder->triggers[which];
 
-	if (trigger->written >= BUNDLES_MAX) {
-		if (!trigger->told)
-			log_warning("%u bundles because of %s: no more are written",
-				    trigger->written, trigger_names[which]);
-		trigger->told = true;
-		return true;
-	}
-	/* A program that tries again and again says the same each time. */
-	return which == RECORDER_ON_OOM && trigger->written &&
-	       now_ns - trigger->ts_ns < OOM_PAUSE_NS;
+	if (trigger->written < BUNDLES_MAX)
+		return false;
+	if (!trigger->told)
+		log_warning("%u bundles because of %s: no more are written", trigger->written,
+			    trigger_names[which]);
+	trigger->told = true;
+	recorder->bundles_left_out++;
+	return true;
 }
 
-static void pull_triggers(struct recorder *recorder, uint64_t now_ns)
+static const enum recorder_trigger pulled_kinds[] = { RECORDER_ON_OOM, RECORDER_ON_SIGNAL };
+
+#define PULLED_KINDS (sizeof(pulled_kinds) / sizeof(*pulled_kinds))
+
+/* One that is too soon waits, if it is not now or never: the last one is that of the fatal failure. */
+static void pull_triggers(struct recorder *recorder, uint64_t now_ns, bool now_or_never)
 {
-	static const enum recorder_trigger kinds[] = { RECORDER_ON_OOM, RECORDER_ON_SIGNAL };
 	size_t i;
 
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		struct trigger *trigger = &recorder->triggers[kinds[i]];
-		bool pulled = trigger->pulled;
+	for (i = 0; i < PULLED_KINDS; i++) {
+		struct trigger *trigger = &recorder->triggers[pulled_kinds[i]];
 
+		if (!trigger->pulled || !is_asked_for(recorder, pulled_kinds[i]) ||
+		    (now_ns < trigger->not_before_ns && !now_or_never))
+			continue;
 		trigger->pulled = false;
-		if (!pulled || !(recorder->options.triggers >> kinds[i] & 1))
+		if (is_too_many(recorder, pulled_kinds[i]))
 			continue;
-		if (is_too_many(recorder, kinds[i], now_ns)) {
-			recorder->bundles_left_out++;
-			continue;
-		}
 		flush_sums(recorder, now_ns);
 		flush(recorder, now_ns);
-		write_bundle(recorder, kinds[i], now_ns);
+		trigger->pulled = write_bundle(recorder, pulled_kinds[i], now_ns) != 0;
 	}
+}
+
+static bool is_bundle_missing(const struct recorder *recorder)
+{
+	size_t i;
+
+	for (i = 0; i < PULLED_KINDS; i++)
+		if (recorder->triggers[pulled_kinds[i]].pulled &&
+		    is_asked_for(recorder, pulled_kinds[i]))
+			return true;
+	return false;
 }
 
 void recorder_signal(struct recorder *recorder)
 {
-	recorder->triggers[RECORDER_ON_SIGNAL].pulled = true;
+	struct trigger *trigger = &recorder->triggers[RECORDER_ON_SIGNAL];
+
+	trigger->pulled = true;
+	trigger->not_before_ns = 0; /* there may be room now */
 }
 
 /* ---- time passes ----------------------------------------------------------------------------- */
@@ -372,7 +419,7 @@ int recorder_tick(struct recorder *recorder)
 		recorder->dirty_ns = now_ns;
 	if (recorder->dirty_ns && now_ns - recorder->dirty_ns >= FLUSH_NS)
 		flush(recorder, now_ns);
-	pull_triggers(recorder, now_ns);
+	pull_triggers(recorder, now_ns, false);
 	return recorder->err;
 }
 
@@ -471,24 +518,35 @@ static int end_dump(struct recorder *recorder, const char *reason, uint64_t now_
 	return err;
 }
 
+/* What should have become a bundle, and has not, is nowhere but in the ring. */
+static int end_ring(struct recorder *recorder, uint64_t now_ns)
+{
+	int err = 0;
+
+	if (!recorder->options.triggers || is_asked_for(recorder, RECORDER_ON_EXIT))
+		err = write_bundle(recorder, RECORDER_ON_EXIT, now_ns);
+	if (!err && is_bundle_missing(recorder))
+		err = -EIO;
+	recorder->is_over = !err;
+	if (err)
+		log_warning("%s: the ring stays there", recorder->ring.directory);
+	if (recorder->bundles_left_out)
+		log_warning("%llu more bundles would have been written",
+			    (unsigned long long)recorder->bundles_left_out);
+	return err;
+}
+
 int recorder_end(struct recorder *recorder, const char *reason)
 {
-	const uint32_t triggers = recorder->options.triggers;
 	uint64_t now_ns = clock_monotonic_ns();
 	int err;
 
-	pull_triggers(recorder, now_ns);
+	pull_triggers(recorder, now_ns, true);
 	err = end_dump(recorder, reason, now_ns);
-	if (recorder->is_ring) {
-		err = 0;
-		if (!triggers || triggers >> RECORDER_ON_EXIT & 1)
-			err = write_bundle(recorder, RECORDER_ON_EXIT, now_ns);
-		recorder->is_over = !err;
-		if (err)
-			log_warning("%s: what was recorded stays there", recorder->ring.directory);
-	} else if (dump_file_check(&recorder->file) == 0 && recorder->file.is_lost) {
+	if (recorder->is_ring)
+		err = end_ring(recorder, now_ns);
+	else if (dump_file_check(&recorder->file) == 0 && recorder->file.is_lost)
 		err = -ENOENT;
-	}
 	if (!err && dump_writer_counts(recorder->writer)->unwritten_records)
 		err = -EIO;
 	return recorder->err ? recorder->err : err;
@@ -534,4 +592,9 @@ const char *recorder_result(const struct recorder *recorder)
 	if (!recorder->is_ring)
 		return recorder->file.path;
 	return recorder->bundle.length ? recorder->bundle.bytes : NULL;
+}
+
+const char *recorder_ring(const struct recorder *recorder)
+{
+	return recorder->is_ring && !recorder->is_over ? recorder->ring.directory : NULL;
 }

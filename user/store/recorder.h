@@ -72,12 +72,15 @@ struct recorder_counts {
 	uint64_t unwritten_blocks;
 	uint64_t unwritten_records; /* in those */
 	uint64_t bundles;           /* written */
-	uint64_t bundles_left_out;  /* there were too many already */
+	uint64_t bundles_left_out;  /* there were too many of that kind already */
 };
 
 struct recorder_counts recorder_counts(const struct recorder *recorder);
 
 /* What is left in the end: the dump, or the last bundle; NULL: nothing. */
 const char *recorder_result(const struct recorder *recorder);
+
+/* The ring's directory, if it stays because a bundle could not be written; else NULL. */
+const char *recorder_ring(const struct recorder *recorder);
 
 #endif /* MEMSCOPE_STORE_RECORDER_H */

@@ -2,6 +2,7 @@
 #include "store/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -12,6 +13,7 @@
 #include "model/sums.h"
 #include "store/bundle.h"
 #include "store/dump_file.h"
+#include "store/dump_name.h"
 #include "store/dump_ring.h"
 #include "store/dump_writer.h"
 
@@ -425,6 +427,31 @@ int recorder_tick(struct recorder *recorder)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
+/* A dangling link is in the way, too. */
+static int check_free(const char *path)
+{
+	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	log_error("%s: exists; remove it, or choose another name with -o", path);
+	return -EEXIST;
+}
+
+/* What could not be written in the end; other bundles take the next number. */
+static int check_names(const struct recorder *recorder)
+{
+	struct string name = { 0 };
+	int err;
+
+	if (!recorder->options.triggers)
+		return check_free(recorder->options.path);
+	if (!is_asked_for(recorder, RECORDER_ON_EXIT))
+		return 0;
+	dump_name_with(&name, recorder->options.path, trigger_names[RECORDER_ON_EXIT]);
+	err = name.failed ? -ENOMEM : check_free(name.bytes);
+	string_fini(&name);
+	return err;
+}
+
 static int open_output(struct recorder *recorder)
 {
 	struct string directory = { 0 };
@@ -436,11 +463,9 @@ static int open_output(struct recorder *recorder)
 	if (!recorder->is_ring)
 		return dump_file_open(&recorder->file, path,
 				      "; remove it, or choose another name with -o");
-	/* It could not be written in the end. */
-	if (!recorder->options.triggers && !access(path, F_OK)) {
-		log_error("%s: exists; remove it, or choose another name with -o", path);
-		return -EEXIST;
-	}
+	err = check_names(recorder);
+	if (err)
+		return err;
 	string_append_text(&directory, path);
 	string_append_text(&directory, ".ring");
 	string_append_char(&directory, '\0');

@@ -380,6 +380,33 @@ ring_bytes() {
 	assert_equal "$(ls | grep -c mscope)" 5
 }
 
+# Whether the process handles SIGUSR1, $1 is its pid.
+handles_signal() {
+	local caught
+
+	caught=$(awk '/^SigCgt/ { print $2 }' "/proc/$1/status")
+	[ $((0x${caught:-0} & 0x200)) -ne 0 ]
+}
+
+@test "--on-signal: a signal while it starts or ends is no end, and the command inherits nothing" {
+	local i
+
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record $MASK -v --on-signal USR1 -o run.mscope -- \
+		grep -E '^Sig(Blk|Ign)' /proc/self/status > signals 2> record.err 3>&- &
+	RECORD_PID=$!
+	for ((i = 0; i < 2000; i++)); do
+		! handles_signal "$RECORD_PID" || break
+	done
+	[ "$i" -lt 2000 ]
+	while kill -USR1 "$RECORD_PID" 2> /dev/null; do
+		sleep 0.005
+	done
+	record_wait
+	# (What is started with an & ignores SIGINT and SIGQUIT.)
+	assert_equal "$(awk '{ print $2 }' signals | xargs)" "0000000000000000 0000000000000006"
+}
+
 # In a puppet with 1 MiB of device memory.
 exhaust() {
 	puppet load
@@ -463,6 +490,17 @@ exhaust() {
 	assert_equal "$("$DUMPCAT" small/run.mscope.ring/* | jq -c 'select(.op == "alloc") | .size_bytes')" 1000
 }
 
+@test "a bundle whose name is taken meanwhile: the ring stays, and nothing else is said to be it" {
+	puppet_start
+	record_start --on-exit -o run.mscope -p "$PUPPET_PID"
+	echo precious > run.exit.mscope
+	puppet_end
+	record_wait 1
+	grep -q "run.exit.mscope: cannot write the bundle: File exists" record.err
+	grep -qE 'recorded 0 events in .*; the newest, .*, are in run.mscope.ring' record.err
+	assert_equal "$(cat run.exit.mscope)" precious
+}
+
 @test "a bundle that cannot be written is tried again" {
 	local answer
 
@@ -543,6 +581,14 @@ exhaust() {
 	assert_equal "$code" 1
 	[ ! -e started ]
 	[ ! -e there.mscope.ring ]
+	mv there.mscope run.exit.mscope
+	code=0
+	record --on-exit -o run.mscope -- touch started 2> record.err || code=$?
+	assert_equal "$code" 1
+	grep -q "run.exit.mscope: exists; remove it, or choose another name" record.err
+	[ ! -e started ]
+	[ ! -e run.mscope.ring ]
+	mv run.exit.mscope there.mscope
 	# Bundles go on with the next number.
 	cp there.mscope run.signal-1.mscope
 	puppet_start

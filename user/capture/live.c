@@ -280,6 +280,9 @@ static int open_signals(struct live *live)
 		sigaddset(&signals, live->options.signal);
 	if (sigprocmask(SIG_BLOCK, &signals, &live->original_mask))
 		return -errno;
+	/* Whoever asks for one may have held it back until now; the command shall have it. */
+	if (live->options.signal)
+		sigdelset(&live->original_mask, live->options.signal);
 	/* Blocked, a closed pipe is an error of write(); ignored, the command would inherit that. */
 	sigprocmask(SIG_BLOCK, &pipe, NULL);
 	live->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -204,6 +204,27 @@ static int complete(struct settings *settings)
 	return code;
 }
 
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+/*
+ * It waits until the capture reads it, since it would interrupt the loading of programs, and does
+ * nothing afterwards. Ignored, the command that is started would inherit that.
+ */
+static void hold_signal(int number)
+{
+	sigset_t signals;
+
+	if (!number)
+		return;
+	signal(number, do_nothing);
+	sigemptyset(&signals);
+	sigaddset(&signals, number);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
 static int record(int argc, char **argv)
 {
 	struct settings settings = { .recording.capturing = CAPTURING_DEFAULTS };
@@ -212,6 +233,7 @@ static int record(int argc, char **argv)
 
 	capturing->buffer_bytes = DEFAULT_BUFFER;
 	first = options_parse(&record_command, argc, argv, &settings, &code);
+	hold_signal(settings.recording.signal);
 	if (first >= 0) {
 		capturing->selection.command = first < argc ? argv + first : NULL;
 		code = selection_check(&capturing->selection);

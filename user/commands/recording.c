@@ -2,7 +2,6 @@
 #include "commands/recording.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -255,7 +254,6 @@ static int open_capture(struct run *run)
 {
 	struct recording_settings *settings = run->settings;
 	struct live_options options = capturing_options(&settings->capturing, false);
-	int err;
 
 	options.count_launches = settings->launches == RECORDING_SUMMARY;
 	options.count_ns = COUNT_NS;
@@ -264,11 +262,7 @@ static int open_capture(struct run *run)
 	options.signalled = signalled;
 	options.signal = settings->signal;
 	options.context = run;
-	err = live_open(&run->live, &options);
-	/* Blocked, it still arrives; when the capture is over, it shall do nothing. */
-	if (!err && settings->signal)
-		signal(settings->signal, SIG_IGN);
-	return err;
+	return live_open(&run->live, &options);
 }
 
 static int expand_output(const struct run *run, struct string *path)

@@ -39,6 +39,9 @@ void dump_writer_free(struct dump_writer *writer);
  */
 int dump_writer_segment(struct dump_writer *writer, const struct state *state, uint64_t now_ns);
 
+/* What was handed on after the first `bytes` has been taken back: a segment that failed. */
+void dump_writer_cut(struct dump_writer *writer, uint64_t bytes);
+
 /*
  * Adds a record of the pipeline's (event_decode() accepts it). Returns 0, or an error of write(): a
  * block was full.
@@ -53,7 +56,8 @@ int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint6
 
 /*
  * The same for a copy of what has been handed on so far, to which `write` appends: for this recording
- * it is no end, and the block's number is used again.
+ * it is no end, and the block's number is used again. So of two blocks with the same number a reader
+ * that has both takes the one that is no END; without the recording's other blocks, none is missing.
  */
 int dump_writer_end_copy(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns,
 			 int (*write)(void *context, const struct block_header *header,

@@ -209,9 +209,35 @@ small_disk() {
 	grep -qE "warning: [0-9,]+ records could not be written" record.err
 	assert_equal "$(dump_line small/run.mscope '[.damaged_bytes, .refused, .anchors_used, .has_end,
 		.missing_blocks > 0]')" '[0,0,2,true,true]'
+	python3 "$ROOT/tests/e2e/dump_reader.py" --index small/run.mscope
 	# With the block whose record was not written, and without those whose frees were not.
 	assert_equal "$(dump_summary small/run.mscope '.processes[0].spaces[0] |
 		[.allocs, .exit_allocations, .exit_bytes]')" '[20003,3,6000]'
+}
+
+@test "a segment that is begun and does not fit leaves nothing, in the index neither" {
+	local i
+
+	small_disk 256K
+	puppet_start
+	puppet load
+	puppet init
+	record_start -o small/run.mscope -p "$PUPPET_PID"
+	for ((i = 1; i <= 1000; i++)); do
+		puppet alloc $((i * 7919 % 100003))
+	done
+	cat /dev/zero > small/rest 2> /dev/null || true
+	puppet churn 20000
+	wait_for 'grep -q "cannot write: No space left" record.err'
+	# Room for a description and the rows, and not for a thousand blocks.
+	truncate -s -4K small/rest
+	sleep 2.2
+	rm small/rest
+	wait_for 'grep -q "can be written again" record.err'
+	puppet_end
+	record_wait 1
+	assert_equal "$(dump_line small/run.mscope '[.damaged_bytes, .refused, .anchors_used, .has_end]')" '[0,0,2,true]'
+	python3 "$ROOT/tests/e2e/dump_reader.py" --index small/run.mscope
 }
 
 @test "a disk that stays full: what was written before is there, the exit code is 1" {

@@ -34,6 +34,12 @@ void dump_index_add(struct dump_index *index, uint64_t offset, const struct bloc
 	};
 }
 
+void dump_index_cut(struct dump_index *index, uint64_t offset)
+{
+	while (index->count && index->entries[index->count - 1].back_bytes >= offset)
+		index->count--;
+}
+
 const void *dump_index_payload(struct dump_index *index, uint64_t offset,
 			       struct block_header *header)
 {

@@ -34,6 +34,9 @@ void dump_index_fini(struct dump_index *index);
 /* A segment begins there. Of too many, the older half is forgotten. */
 void dump_index_add(struct dump_index *index, uint64_t offset, const struct block_header *header);
 
+/* What begins at `offset` or later has been taken back. */
+void dump_index_cut(struct dump_index *index, uint64_t offset);
+
 /*
  * The payload of an index block at `offset`, header->raw_bytes long; the other members that are not
  * about a recording are set too. The index is good for nothing but dump_index_fini() afterwards.

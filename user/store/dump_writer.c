@@ -188,6 +188,12 @@ int dump_writer_segment(struct dump_writer *writer, const struct state *state, u
 	return err ? err : flush_err;
 }
 
+void dump_writer_cut(struct dump_writer *writer, uint64_t bytes)
+{
+	writer->counts.bytes = bytes;
+	dump_index_cut(&writer->index, bytes);
+}
+
 /* An index of nothing would only take room. */
 static int write_index(struct dump_writer *writer, uint64_t now_ns)
 {

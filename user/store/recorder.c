@@ -136,12 +136,19 @@ static void flush_sums(struct recorder *recorder, uint64_t now_ns)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-static void cut(struct recorder *recorder, uint64_t file_bytes)
+/* A segment that failed; `bytes` were handed on before. */
+static void cut(struct recorder *recorder, uint64_t bytes)
 {
+	const uint64_t before = recorder->is_ring ? 0 : bytes;
+	const struct dump_file *file = recorder->is_ring ? &recorder->ring.file : &recorder->file;
+
 	if (recorder->is_ring)
 		dump_ring_cut(&recorder->ring, 0);
 	else
-		dump_file_cut(&recorder->file, file_bytes);
+		dump_file_cut(&recorder->file, bytes);
+	/* Of a stream nothing can be taken back. */
+	if (file->bytes == before)
+		dump_writer_cut(recorder->writer, bytes);
 }
 
 /* All of its beginning or nothing: it would only take room. */
@@ -152,7 +159,7 @@ static void begin_segment(struct recorder *recorder, uint64_t now_ns)
 
 	flush_sums(recorder, now_ns);
 	dump_writer_flush(recorder->writer, now_ns);
-	bytes = recorder->file.bytes;
+	bytes = dump_writer_counts(recorder->writer)->bytes;
 	recorder->beginning = true;
 	err = dump_writer_segment(recorder->writer, &recorder->pipeline->state, now_ns);
 	recorder->beginning = false;

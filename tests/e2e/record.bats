@@ -370,6 +370,77 @@ ring_bytes() {
 	flood_end
 }
 
+# In a puppet with 4 segments and more in its ring; $1: where.
+fill_ring() {
+	puppet_start
+	puppet load
+	puppet init
+	record_start --ring 1M --segment 4K -o "$1" -p "$PUPPET_PID"
+	while [ ! -e "$1.ring/000004.mscope" ]; do
+		puppet churn 500
+		sleep 0.2
+	done
+}
+
+@test "ring files that are removed: the newest is made anew, the others are kept" {
+	local last i
+
+	fill_ring run.mscope
+	puppet alloc 1000
+	sleep 0.4
+	last=$(printf '%s\n' run.mscope.ring/* | tail -n 1)
+	rm "$last" run.mscope.ring/000002.mscope
+	wait_for '[ -e "$last" ]'
+	wait_for 'grep -q "run.mscope.ring: somebody has removed 1 segments" record.err'
+	puppet alloc 2000
+	puppet_end
+	record_wait
+	[ ! -e run.mscope.ring ]
+	"$DUMPCAT" run.mscope > dump.jsonl
+	assert_equal "$(jq -c 'select(.op == "alloc" and .live_bytes) | .size_bytes' dump.jsonl | tail -n 2 | xargs)" "1000 2000"
+	assert_equal "$(dump_line run.mscope '[.damaged_bytes, .refused, .has_end, .missing_blocks > 0, .segments >= 3]')" \
+		'[0,0,true,true,true]'
+}
+
+@test "a ring whose directory is removed, and the one above it for a while: nothing of the newest is lost" {
+	mkdir sub
+	fill_ring sub/run.mscope
+	mv sub away
+	rm -r away
+	puppet alloc 1000
+	wait_for 'grep -q "cannot be made anew" record.err'
+	mkdir sub
+	wait_for '[ -d sub/run.mscope.ring ]'
+	wait_for '[ -n "$(ls sub/run.mscope.ring)" ]'
+	puppet alloc 2000
+	puppet_end
+	record_wait
+	! grep -q "not be written" record.err
+	assert_whole sub/run.mscope
+	assert_equal "$("$DUMPCAT" sub/run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | tail -n 2 | xargs)" "1000 2000"
+}
+
+@test "a ring file that is cut: its bundle has the rest" {
+	fill_ring run.mscope
+	truncate -s 2500 run.mscope.ring/000002.mscope
+	puppet_end
+	record_wait
+	grep -q "000002.mscope: somebody has cut it: 2500 of" record.err
+	assert_equal "$(dump_line run.mscope '[.refused, .has_end, .segments >= 3]')" '[0,true,true]'
+}
+
+@test "a disk without room for another name: the oldest give way" {
+	mkdir small
+	mount -t tmpfs -o size=1M,nr_inodes=6 tmpfs small
+	fill_ring small/run.mscope
+	wait_for 'puppet churn 500; sleep 0.2; [ -e small/run.mscope.ring/000008.mscope ]'
+	kill -9 "$RECORD_PID"
+	wait "$RECORD_PID" || true
+	RECORD_PID=
+	! grep -q "cannot write" record.err
+	puppet_end
+}
+
 @test "--on-exit, and nothing if nothing happens" {
 	record --on-exit -o run.mscope -- $(ffmpeg_command 2) 2> record.err
 	assert_equal "$(echo run*)" run.exit.mscope

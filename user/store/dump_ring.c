@@ -23,9 +23,9 @@ static char *path_of(const struct dump_ring *ring, uint64_t number)
 		       path;
 }
 
-static uint64_t first_number(const struct dump_ring *ring)
+static char *path_at(const struct dump_ring *ring, size_t i)
 {
-	return ring->next - ring->count;
+	return path_of(ring, ring->segments[i].number);
 }
 
 int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_bytes)
@@ -51,16 +51,22 @@ int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_b
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
+static void forget(struct dump_ring *ring, size_t i)
+{
+	ring->bytes -= ring->segments[i].bytes;
+	ring->count--;
+	memmove(ring->segments + i, ring->segments + i + 1,
+		(ring->count - i) * sizeof(*ring->segments));
+}
+
 static void drop_oldest(struct dump_ring *ring)
 {
-	char *path = path_of(ring, first_number(ring));
+	char *path = path_at(ring, 0);
 
 	if (path)
 		unlink(path);
 	free(path);
-	ring->bytes -= ring->sizes[0];
-	ring->count--;
-	memmove(ring->sizes, ring->sizes + 1, ring->count * sizeof(*ring->sizes));
+	forget(ring, 0);
 }
 
 /* The one that is being written, and a complete one before it, stay. */
@@ -80,26 +86,39 @@ static void make_room(struct dump_ring *ring, uint64_t bytes)
 		    ring->directory);
 }
 
+/* Somebody may have removed the directory, and those above it for a while. */
+static int create_file(struct dump_ring *ring, const char *path)
+{
+	int err = dump_file_create(&ring->file, path);
+
+	if (err == -ENOENT && !mkdir(ring->directory, 0700))
+		err = dump_file_create(&ring->file, path);
+	/* There may be no room for a name either. The newest that is complete stays. */
+	while (err == -ENOSPC && ring->count > 1) {
+		drop_oldest(ring);
+		err = dump_file_create(&ring->file, path);
+	}
+	return err;
+}
+
 /* One that has nothing in it is begun anew. */
 static int begin_segment(struct dump_ring *ring)
 {
 	char *path;
 	int err;
 
-	if (ring->count && !ring->sizes[ring->count - 1])
+	if (ring->file.fd >= 0 && ring->count && !ring->segments[ring->count - 1].bytes)
 		return 0;
 	dump_file_close(&ring->file);
-	err = memory_grow(&ring->sizes, &ring->capacity, ring->count + 1, sizeof(*ring->sizes));
+	err = memory_grow(&ring->segments, &ring->capacity, ring->count + 1,
+			  sizeof(*ring->segments));
 	path = path_of(ring, ring->next);
-	if (!err && !path)
-		err = -ENOMEM;
 	if (!err)
-		err = dump_file_create(&ring->file, path);
+		err = path ? create_file(ring, path) : -ENOMEM;
 	free(path);
 	if (err)
 		return err;
-	ring->sizes[ring->count++] = 0;
-	ring->next++;
+	ring->segments[ring->count++] = (struct dump_ring_segment){ .number = ring->next++ };
 	return 0;
 }
 
@@ -131,7 +150,7 @@ int dump_ring_write(struct dump_ring *ring, const struct block_header *header, c
 	err = write_block(ring, header, stored);
 	if (err)
 		return err;
-	ring->sizes[ring->count - 1] += bytes;
+	ring->segments[ring->count - 1].bytes += bytes;
 	ring->bytes += bytes;
 	return 0;
 }
@@ -141,45 +160,92 @@ void dump_ring_cut(struct dump_ring *ring, uint64_t bytes)
 	if (ring->file.fd < 0 || !ring->count)
 		return;
 	dump_file_cut(&ring->file, bytes);
-	ring->bytes -= ring->sizes[ring->count - 1] - ring->file.bytes;
-	ring->sizes[ring->count - 1] = ring->file.bytes;
+	ring->bytes -= ring->segments[ring->count - 1].bytes - ring->file.bytes;
+	ring->segments[ring->count - 1].bytes = ring->file.bytes;
 }
 
-bool dump_ring_check(struct dump_ring *ring)
+static bool is_gone(const struct dump_ring *ring, size_t i)
+{
+	char *path = path_at(ring, i);
+	bool gone = path && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) &&
+		    (errno == ENOENT || errno == ENOTDIR);
+
+	free(path);
+	return gone;
+}
+
+/* Those that are complete: nothing but a file that is being written can be made anew. */
+static void forget_gone(struct dump_ring *ring)
+{
+	const size_t complete = ring->count - (ring->file.fd >= 0), before = ring->count;
+	size_t i;
+
+	for (i = complete; i-- > 0;)
+		if (is_gone(ring, i))
+			forget(ring, i);
+	if (ring->count < before)
+		log_warning("%s: somebody has removed %zu segments: what was in them is missing",
+			    ring->directory, before - ring->count);
+}
+
+void dump_ring_check(struct dump_ring *ring)
 {
 	struct stat status;
 
+	if (!ring->count)
+		return;
+	forget_gone(ring);
 	if (ring->file.fd < 0 || fstat(ring->file.fd, &status) || status.st_nlink)
-		return false;
+		return;
 	if (mkdir(ring->directory, 0700) && errno != EEXIST)
 		log_debug("%s: cannot create: %s", ring->directory, strerror(errno));
-	log_warning("%s: somebody has removed what is in it; it begins anew", ring->directory);
-	dump_file_close(&ring->file);
-	ring->count = 0;
-	ring->bytes = 0;
-	return true;
+	dump_file_check(&ring->file);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
+/* Somebody may have cut it. */
+static int copy_segment(const struct dump_ring *ring, size_t i, int fd, struct dump_file *out)
+{
+	uint64_t bytes = ring->segments[i].bytes;
+	struct stat status;
+
+	if (!fstat(fd, &status) && (uint64_t)status.st_size < bytes) {
+		log_warning("%s/%06llu.mscope: somebody has cut it: %llu of %llu bytes are left",
+			    ring->directory, (unsigned long long)ring->segments[i].number,
+			    (unsigned long long)status.st_size, (unsigned long long)bytes);
+		bytes = (uint64_t)status.st_size;
+	}
+	return dump_file_append(out, fd, bytes);
+}
+
+static int copy_complete(const struct dump_ring *ring, size_t i, struct dump_file *out)
+{
+	char *path = path_at(ring, i);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1, err = 0;
+
+	/* If somebody has removed it, the others are still worth having. */
+	if (fd >= 0)
+		err = copy_segment(ring, i, fd, out);
+	else
+		log_warning("%s: cannot open: %s", path ? path : "", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return err;
+}
+
 int dump_ring_copy(const struct dump_ring *ring, struct dump_file *out)
 {
+	const bool is_open = ring->file.fd >= 0 && ring->count;
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < ring->count; i++) {
-		char *path = path_of(ring, first_number(ring) + i);
-		int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-
-		/* If somebody has removed it, the others are still worth having. */
-		if (fd >= 0)
-			err = dump_file_append(out, fd, ring->sizes[i]);
-		else
-			log_warning("%s: cannot open: %s", path ? path : "", strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		free(path);
-	}
+	for (i = 0; !err && i < ring->count - is_open; i++)
+		err = copy_complete(ring, i, out);
+	/* The one that is being written is there even if it was removed. */
+	if (!err && is_open)
+		err = copy_segment(ring, ring->count - 1, ring->file.fd, out);
 	return err;
 }
 
@@ -192,7 +258,7 @@ void dump_ring_close(struct dump_ring *ring, bool keep)
 		drop_oldest(ring);
 	if (!keep && rmdir(ring->directory))
 		log_warning("%s: cannot remove: %s", ring->directory, strerror(errno));
-	free(ring->sizes);
+	free(ring->segments);
 	free(ring->directory);
 	*ring = (struct dump_ring){ .file.fd = -1 };
 }

@@ -12,11 +12,15 @@
 
 #include "store/dump_file.h"
 
+struct dump_ring_segment {
+	uint64_t number; /* its name */
+	uint64_t bytes;
+};
+
 struct dump_ring {
 	char *directory;
 	uint64_t max_bytes;
-	uint64_t
-		*sizes; /* of the segments that are kept, oldest first; the last is being written */
+	struct dump_ring_segment *segments; /* oldest first; the last is being written */
 	size_t count, capacity;
 	uint64_t next;         /* number of the next segment */
 	struct dump_file file; /* the last one */
@@ -37,12 +41,12 @@ int dump_ring_write(struct dump_ring *ring, const struct block_header *header, c
 void dump_ring_cut(struct dump_ring *ring, uint64_t bytes);
 
 /*
- * To be called now and then. Returns whether somebody has removed what is being written: then a new
- * segment is to be begun.
+ * To be called now and then: if somebody has removed files, those that were complete are forgotten,
+ * and the one that is being written is made anew, with all that was in it, as dump_file_check() does.
  */
-bool dump_ring_check(struct dump_ring *ring);
+void dump_ring_check(struct dump_ring *ring);
 
-/* Appends all that there is to a file. Returns 0 or -errno. */
+/* Appends all that is still there to a file. Returns 0 or -errno. */
 int dump_ring_copy(const struct dump_ring *ring, struct dump_file *out);
 
 /* `keep`: leaves the directory as it is; else it is removed with what is in it. */

@@ -182,6 +182,20 @@ static bool is_long_enough(const struct recorder *recorder)
 	return bytes >= recorder->options.segment_bytes && bytes >= 2 * recorder->anchor_bytes;
 }
 
+/*
+ * Where somebody has removed the directory, a new file cannot be created, and the one that is written
+ * is all that there is of it, as long as it is open.
+ */
+static bool must_wait(struct recorder *recorder)
+{
+	if (!recorder->is_ring)
+		return false;
+	if (!recorder->ring.file.is_lost)
+		dump_ring_check(&recorder->ring);
+	return recorder->ring.file.is_lost &&
+	       recorder->ring.file.bytes < recorder->options.ring_bytes / 2;
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 static bool is_out_of_memory(const struct ms_call *call)
@@ -218,7 +232,7 @@ int recorder_feed(struct recorder *recorder, void *record, size_t length)
 			add(recorder, record);
 	}
 	err = pipeline_feed(recorder->pipeline, record, length);
-	if (is_long_enough(recorder))
+	if (is_long_enough(recorder) && !must_wait(recorder))
 		begin_segment(recorder, clock_monotonic_ns());
 	return recorder->err ? recorder->err : err;
 }
@@ -407,10 +421,7 @@ static void do_once_a_second(struct recorder *recorder, uint64_t now_ns)
 	flush_sums(recorder, now_ns);
 	account_for(recorder, now_ns); /* it may be that all was lost */
 	if (recorder->is_ring) {
-		if (dump_ring_check(&recorder->ring)) {
-			recorder->broken = true;
-			begin_segment(recorder, now_ns);
-		}
+		dump_ring_check(&recorder->ring);
 		return;
 	}
 	err = dump_file_check(&recorder->file);
@@ -573,6 +584,8 @@ int recorder_end(struct recorder *recorder, const char *reason)
 	uint64_t now_ns = clock_monotonic_ns();
 	int err;
 
+	if (recorder->is_ring)
+		dump_ring_check(&recorder->ring);
 	pull_triggers(recorder, now_ns, true);
 	err = end_dump(recorder, reason, now_ns);
 	if (recorder->is_ring)

@@ -299,7 +299,7 @@ small_disk() {
 	# shellcheck disable=SC2086 # may be empty
 	"$MEMSCOPE" record $MASK --stdout --copies=all -p $FLOOD_PID > pipe 2> record.err 3>&- 7>&- &
 	RECORD_PID=$!
-	record_wait
+	record_wait 1
 	grep -q "nobody reads it any more: the recording ends" record.err
 	flood_end
 	assert_equal "$(dump_line head.mscope '[.missing_blocks, .refused, .anchors_used, .cut_short]')" '[0,0,1,true]'
@@ -313,7 +313,7 @@ small_disk() {
 	# shellcheck disable=SC2086 # may be empty
 	"$MEMSCOPE" record $MASK --stdout -p "$PUPPET_PID" > pipe 2> record.err 3>&- 8>&- 9<&- &
 	RECORD_PID=$!
-	record_wait
+	record_wait 1
 	grep -q "nobody reads it any more" record.err
 	puppet init
 	puppet churn 10
@@ -708,6 +708,7 @@ exhaust() {
 	[ ! -e none.mscope ]
 	run record -q --buffer 4K --max-loss 5 -o lost.mscope -- "$WORKLOADS/threads" 4 20000
 	assert_equal "$status" 6
+	[[ "$output" == *"a larger --buffer, or less detail (--launches, --copies), would help"* ]]
 	# And the dump says how many.
 	assert_equal "$(dump_summary lost.mscope '.events.lost' )" "$(dump_line lost.mscope '.lost | tonumber')"
 	[ "$(dump_summary lost.mscope '.events.lost' )" -gt 5 ]

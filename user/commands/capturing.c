@@ -30,9 +30,9 @@ int capturing_exit_code(const struct capturing *capturing, int err, uint64_t los
 	int code = exit_code_of(err);
 
 	if (code == EXIT_OK && lost > capturing->max_loss) {
-		log_error("%llu events were lost, more than --max-loss; a larger --buffer, or fewer"
-			  " events (-e), would help",
-			  (unsigned long long)lost);
+		log_error("%llu events were lost, more than --max-loss; a larger --buffer, or %s,"
+			  " would help",
+			  (unsigned long long)lost, capturing->fewer);
 		return EXIT_LOST;
 	}
 	return command_code >= 0 && (code == EXIT_OK || err == -ECHILD) ? command_code : code;

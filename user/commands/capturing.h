@@ -18,10 +18,12 @@ struct capturing {
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
 	uint64_t max_loss;
+	const char *fewer; /* what else helps against losses */
 };
 
 /* clang-format off */
-#define CAPTURING_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX }
+#define CAPTURING_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX, \
+			     .fewer = "fewer events (-e)" }
 /* clang-format on */
 
 /* Everything but the callbacks, and `count_launches`. */

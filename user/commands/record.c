@@ -100,7 +100,9 @@ static const struct option_row rows[] = {
 	  option_size, AT(recording.ring_bytes) },
 	{ 0, "on-oom", NULL,
 	  "When a call fails for want of memory, write what the ring has into a bundle, FILE with"
-	  " .oom-1 before its extension: at most one in 2 s, and five in all.",
+	  " .oom-1 before its extension: at most one in 2 s (and what comes meanwhile has one"
+	  " then), and five in all. If one cannot be written, it is tried again; in the end the"
+	  " ring stays, and the exit code is 1.",
 	  option_flag, AT(on_oom) },
 	{ 0, "on-signal", "USR1|USR2",
 	  "The same as .signal-1 when this program is sent that signal: at most five.",
@@ -232,6 +234,7 @@ static int record(int argc, char **argv)
 	int first, code = EXIT_OK;
 
 	capturing->buffer_bytes = DEFAULT_BUFFER;
+	capturing->fewer = "less detail (--launches, --copies)";
 	first = options_parse(&record_command, argc, argv, &settings, &code);
 	hold_signal(settings.recording.signal);
 	if (first >= 0) {
@@ -263,7 +266,8 @@ const struct command record_command = {
 		" program is killed, that much is missing. If the disk is full, it goes on, counts"
 		" what could not be written, and begins a new segment as soon as it can; the exit"
 		" code is 1 then. If the file is removed meanwhile, it is made anew. The recorded"
-		" programs notice nothing of all that.\n"
+		" programs notice nothing of all that. If the reader of --stdout goes, the recording"
+		" ends, and the exit code is 1, since what the reader has is cut short.\n"
 		"\n"
 		"A dump consists of segments that can be read one by one; dumps can be cut between"
 		" them and put one behind the other. With --ring or a trigger (--on-oom,"

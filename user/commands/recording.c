@@ -344,6 +344,9 @@ int recording_run(struct recording_settings *settings)
 		err = capture(&run);
 		command_code = live_wait_command(run.live);
 	}
+	/* Unlike a trace, a dump that has no end is not what was asked for. */
+	if (err == -EPIPE)
+		err = -EIO;
 	live_close(run.live);
 	recorder_close(run.recorder);
 	string_fini(&path);

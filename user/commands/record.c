@@ -140,9 +140,9 @@ static const struct option_row rows[] = {
 
 static uint32_t triggers_of(const struct settings *settings)
 {
-	return (uint32_t)settings->on_oom << RECORDER_ON_OOM |
-	       (uint32_t)(settings->recording.signal != 0) << RECORDER_ON_SIGNAL |
-	       (uint32_t)settings->on_exit << RECORDER_ON_EXIT;
+	return (uint32_t)settings->on_oom << TRIGGER_OOM |
+	       (uint32_t)(settings->recording.signal != 0) << TRIGGER_SIGNAL |
+	       (uint32_t)settings->on_exit << TRIGGER_EXIT;
 }
 
 static int check_output(const struct settings *settings)

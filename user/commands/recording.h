@@ -43,8 +43,8 @@ struct recording_settings {
 	const char *output; /* a template, store/dump_name.h; NULL: standard output */
 	uint64_t segment_bytes;
 	uint64_t ring_bytes; /* 0: none */
-	uint32_t triggers;   /* bit set of enum recorder_trigger */
-	int signal;          /* that pulls RECORDER_ON_SIGNAL; 0: none */
+	uint32_t triggers;   /* bit set of enum trigger_kind */
+	int signal;          /* that pulls TRIGGER_SIGNAL; 0: none */
 	enum recording_detail launches, copies;
 };
 

@@ -16,24 +16,14 @@
 #include "store/dump_name.h"
 #include "store/dump_ring.h"
 #include "store/dump_writer.h"
+#include "store/triggers.h"
 
 /* What a SIGKILL may cost is this and the time between two ticks, which may be 100 ms. */
 #define FLUSH_NS 150000000
 #define SECOND_NS 1000000000
-#define TELL_NS (60ull * SECOND_NS)     /* from one message about a full disk to the next */
-#define OOM_PAUSE_NS (2ull * SECOND_NS) /* from one bundle to the next */
-#define BUNDLES_MAX 5                   /* of a kind: they are as large as the ring */
-#define RETRY_DOUBLINGS 6 /* a bundle that fails is tried again after 1, 2, ... 64 s */
+#define TELL_NS (60ull * SECOND_NS) /* from one message about a full disk to the next */
 
 #define CUDA_OUT_OF_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation */
-
-struct trigger {
-	bool pulled; /* until its bundle is written */
-	bool told;   /* that there will be no more */
-	uint32_t written;
-	uint32_t failures;      /* since the last one */
-	uint64_t not_before_ns; /* the next */
-};
 
 struct recorder {
 	struct sink sink; /* first: the pipeline hands copies over */
@@ -63,9 +53,7 @@ struct recorder {
 	int err;                      /* that ends the recording */
 	struct ms_counters accounted; /* what the dump says already */
 
-	struct trigger triggers[RECORDER_TRIGGERS_COUNT];
-	struct string bundle; /* the last one's name */
-	uint64_t bundles_left_out;
+	struct triggers triggers;
 };
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -211,7 +199,7 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 	if (!event->call)
 		return 0;
 	if (is_out_of_memory(event->call))
-		recorder->triggers[RECORDER_ON_OOM].pulled = true;
+		triggers_pull(&recorder->triggers, TRIGGER_OOM, false);
 	if (recorder->sums && sums_is_about(event) &&
 	    sums_add(recorder->sums, event, change, event->header->ts_ns))
 		add(recorder, event->header);
@@ -281,134 +269,44 @@ static void flush(struct recorder *recorder, uint64_t now_ns)
 
 /* ---- bundles --------------------------------------------------------------------------------- */
 
-static const char *const trigger_names[] = {
-	[RECORDER_ON_OOM] = "oom",
-	[RECORDER_ON_SIGNAL] = "signal",
-	[RECORDER_ON_EXIT] = "exit",
-};
-
-/* What a bundle's end says; a ring's last one has that of the recording. */
-static const char *const end_reasons[] = {
-	[RECORDER_ON_OOM] = "oom",
-	[RECORDER_ON_SIGNAL] = "asked-for",
-};
-
-static bool is_asked_for(const struct recorder *recorder, enum recorder_trigger which)
+static int write_bundle(struct recorder *recorder, enum trigger_kind which, uint64_t now_ns)
 {
-	return recorder->options.triggers >> which & 1;
-}
-
-static void note_written(struct recorder *recorder, enum recorder_trigger which,
-			 struct string *name, uint64_t bytes, uint64_t now_ns)
-{
-	struct trigger *trigger = &recorder->triggers[which];
-	char size[STRING_NUMBER_BYTES];
-
-	trigger->written++;
-	trigger->failures = 0;
-	/* A program that tries again and again says the same each time. */
-	trigger->not_before_ns = which == RECORDER_ON_OOM ? now_ns + OOM_PAUSE_NS : 0;
-	string_fini(&recorder->bundle);
-	recorder->bundle = *name;
-	*name = (struct string){ 0 };
-	if (recorder->options.triggers)
-		log_info("%s: %s, written because of %s", recorder->bundle.bytes,
-			 string_size(size, bytes), trigger_names[which]);
-}
-
-/* A large ring takes long to copy, to a full disk too. */
-static void note_unwritten(struct trigger *trigger, uint64_t now_ns)
-{
-	trigger->not_before_ns = now_ns + ((uint64_t)SECOND_NS << trigger->failures);
-	if (trigger->failures < RETRY_DOUBLINGS)
-		trigger->failures++;
-}
-
-static int write_bundle(struct recorder *recorder, enum recorder_trigger which, uint64_t now_ns)
-{
-	const bool last = which == RECORDER_ON_EXIT;
+	const char *reason = triggers_reason(which);
 	struct texts end = { 0 };
-	struct string name = { 0 };
 	struct bundle bundle = {
 		.ring = &recorder->ring,
 		.path = recorder->options.path,
-		.suffix = recorder->options.triggers ? trigger_names[which] : NULL,
-		.number = last ? 0 : recorder->triggers[which].written + 1,
 		.writer = recorder->writer,
 		.now_ns = now_ns,
 	};
-	uint64_t bytes = 0;
 	int err;
 
-	if (!last) {
-		recorder->options.describe_end(recorder->options.context, end_reasons[which], &end);
+	if (reason) {
+		recorder->options.describe_end(recorder->options.context, reason, &end);
 		bundle.end = &end;
 	}
-	err = bundle_write(&bundle, &name, &bytes);
+	err = triggers_write(&recorder->triggers, which, &bundle);
 	texts_fini(&end);
-	if (err)
-		note_unwritten(&recorder->triggers[which], now_ns);
-	else
-		note_written(recorder, which, &name, bytes, now_ns);
-	string_fini(&name);
 	return err;
 }
 
-static bool is_too_many(struct recorder *recorder, enum recorder_trigger which)
+static void write_bundles(struct recorder *recorder, uint64_t now_ns, bool now_or_never)
 {
-	struct trigger *trigger = &recorder->triggers[which];
+	int which;
 
-	if (trigger->written < BUNDLES_MAX)
-		return false;
-	if (!trigger->told)
-		log_warning("%u bundles because of %s: no more are written", trigger->written,
-			    trigger_names[which]);
-	trigger->told = true;
-	recorder->bundles_left_out++;
-	return true;
-}
-
-static const enum recorder_trigger pulled_kinds[] = { RECORDER_ON_OOM, RECORDER_ON_SIGNAL };
-
-#define PULLED_KINDS (sizeof(pulled_kinds) / sizeof(*pulled_kinds))
-
-/* One that is too soon waits, if it is not now or never: the last one is that of the fatal failure. */
-static void pull_triggers(struct recorder *recorder, uint64_t now_ns, bool now_or_never)
-{
-	size_t i;
-
-	for (i = 0; i < PULLED_KINDS; i++) {
-		struct trigger *trigger = &recorder->triggers[pulled_kinds[i]];
-
-		if (!trigger->pulled || !is_asked_for(recorder, pulled_kinds[i]) ||
-		    (now_ns < trigger->not_before_ns && !now_or_never))
-			continue;
-		trigger->pulled = false;
-		if (is_too_many(recorder, pulled_kinds[i]))
+	for (which = 0; which < TRIGGERS_COUNT; which++) {
+		if (!triggers_take(&recorder->triggers, which, now_ns, now_or_never))
 			continue;
 		flush_sums(recorder, now_ns);
 		flush(recorder, now_ns);
-		trigger->pulled = write_bundle(recorder, pulled_kinds[i], now_ns) != 0;
+		write_bundle(recorder, which, now_ns);
 	}
-}
-
-static bool is_bundle_missing(const struct recorder *recorder)
-{
-	size_t i;
-
-	for (i = 0; i < PULLED_KINDS; i++)
-		if (recorder->triggers[pulled_kinds[i]].pulled &&
-		    is_asked_for(recorder, pulled_kinds[i]))
-			return true;
-	return false;
 }
 
 void recorder_signal(struct recorder *recorder)
 {
-	struct trigger *trigger = &recorder->triggers[RECORDER_ON_SIGNAL];
-
-	trigger->pulled = true;
-	trigger->not_before_ns = 0; /* there may be room now */
+	/* There may be room now. */
+	triggers_pull(&recorder->triggers, TRIGGER_SIGNAL, true);
 }
 
 /* ---- time passes ----------------------------------------------------------------------------- */
@@ -439,36 +337,11 @@ int recorder_tick(struct recorder *recorder)
 		recorder->dirty_ns = now_ns;
 	if (recorder->dirty_ns && now_ns - recorder->dirty_ns >= FLUSH_NS)
 		flush(recorder, now_ns);
-	pull_triggers(recorder, now_ns, false);
+	write_bundles(recorder, now_ns, false);
 	return recorder->err;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
-
-/* A dangling link is in the way, too. */
-static int check_free(const char *path)
-{
-	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW))
-		return 0;
-	log_error("%s: exists; remove it, or choose another name with -o", path);
-	return -EEXIST;
-}
-
-/* What could not be written in the end; other bundles take the next number. */
-static int check_names(const struct recorder *recorder)
-{
-	struct string name = { 0 };
-	int err;
-
-	if (!recorder->options.triggers)
-		return check_free(recorder->options.path);
-	if (!is_asked_for(recorder, RECORDER_ON_EXIT))
-		return 0;
-	dump_name_with(&name, recorder->options.path, trigger_names[RECORDER_ON_EXIT]);
-	err = name.failed ? -ENOMEM : check_free(name.bytes);
-	string_fini(&name);
-	return err;
-}
 
 static int open_output(struct recorder *recorder)
 {
@@ -481,7 +354,7 @@ static int open_output(struct recorder *recorder)
 	if (!recorder->is_ring)
 		return dump_file_open(&recorder->file, path,
 				      "; remove it, or choose another name with -o");
-	err = check_names(recorder);
+	err = triggers_check_names(&recorder->triggers, path);
 	if (err)
 		return err;
 	string_append_text(&directory, path);
@@ -527,6 +400,7 @@ int recorder_open(struct recorder **result, struct pipeline *pipeline,
 	*recorder = (struct recorder){ .sink.event = take_event,
 				       .options = *options,
 				       .pipeline = pipeline,
+				       .triggers.asked = options->triggers,
 				       .is_ring = options->ring_bytes > 0,
 				       .second_ns = clock_monotonic_ns(),
 				       .file.fd = -1,
@@ -566,16 +440,16 @@ static int end_ring(struct recorder *recorder, uint64_t now_ns)
 {
 	int err = 0;
 
-	if (!recorder->options.triggers || is_asked_for(recorder, RECORDER_ON_EXIT))
-		err = write_bundle(recorder, RECORDER_ON_EXIT, now_ns);
-	if (!err && is_bundle_missing(recorder))
+	if (!recorder->triggers.asked || triggers_asked(&recorder->triggers, TRIGGER_EXIT))
+		err = write_bundle(recorder, TRIGGER_EXIT, now_ns);
+	if (!err && triggers_missing(&recorder->triggers))
 		err = -EIO;
 	recorder->is_over = !err;
 	if (err)
 		log_warning("%s: the ring stays there", recorder->ring.directory);
-	if (recorder->bundles_left_out)
+	if (recorder->triggers.left_out)
 		log_warning("%llu more bundles would have been written",
-			    (unsigned long long)recorder->bundles_left_out);
+			    (unsigned long long)recorder->triggers.left_out);
 	return err;
 }
 
@@ -586,7 +460,7 @@ int recorder_end(struct recorder *recorder, const char *reason)
 
 	if (recorder->is_ring)
 		dump_ring_check(&recorder->ring);
-	pull_triggers(recorder, now_ns, true);
+	write_bundles(recorder, now_ns, true);
 	err = end_dump(recorder, reason, now_ns);
 	if (recorder->is_ring)
 		err = end_ring(recorder, now_ns);
@@ -612,7 +486,7 @@ void recorder_close(struct recorder *recorder)
 	dump_file_close(&recorder->file);
 	dump_writer_free(recorder->writer);
 	sums_free(recorder->sums);
-	string_fini(&recorder->bundle);
+	triggers_fini(&recorder->triggers);
 	free(recorder);
 }
 
@@ -625,10 +499,6 @@ struct recorder_counts recorder_counts(const struct recorder *recorder)
 		.bytes = recorder->is_ring ? recorder->ring.bytes : recorder->file.bytes,
 		.unwritten_blocks = counts->unwritten_blocks,
 		.unwritten_records = counts->unwritten_records,
-		.bundles = recorder->triggers[RECORDER_ON_OOM].written +
-			   recorder->triggers[RECORDER_ON_SIGNAL].written +
-			   recorder->triggers[RECORDER_ON_EXIT].written,
-		.bundles_left_out = recorder->bundles_left_out,
 	};
 }
 
@@ -636,7 +506,7 @@ const char *recorder_result(const struct recorder *recorder)
 {
 	if (!recorder->is_ring)
 		return recorder->file.path;
-	return recorder->bundle.length ? recorder->bundle.bytes : NULL;
+	return recorder->triggers.bundle.length ? recorder->triggers.bundle.bytes : NULL;
 }
 
 const char *recorder_ring(const struct recorder *recorder)

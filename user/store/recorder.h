@@ -13,21 +13,15 @@
 
 #include "pipeline.h"
 #include "store/texts.h"
-
-enum recorder_trigger {
-	RECORDER_ON_OOM,    /* a call failed for want of memory */
-	RECORDER_ON_SIGNAL, /* recorder_signal() */
-	RECORDER_ON_EXIT,   /* the recording ends */
-	RECORDER_TRIGGERS_COUNT,
-};
+#include "store/triggers.h"
 
 struct recorder_options {
 	const char *path;       /* NULL: standard output */
 	uint64_t segment_bytes; /* after so many a new segment begins */
 	uint64_t ring_bytes;    /* 0: everything is kept */
-	uint32_t triggers; /* of a ring: bit set of enum recorder_trigger; none: it becomes `path`
+	uint32_t triggers;      /* of a ring: bit set of enum trigger_kind; none: it becomes `path`
 				 * in the end */
-	bool sum_copies;   /* copies and memsets are summed up, model/sums.h */
+	bool sum_copies;        /* copies and memsets are summed up, model/sums.h */
 
 	/* What the segments' descriptions and the end say; `reason` why the latter is written. */
 	void (*describe)(void *context, struct texts *texts);
@@ -52,7 +46,7 @@ int recorder_feed(struct recorder *recorder, void *record, size_t length);
 /* After a batch of them, at least ten times a second. Returns as above. */
 int recorder_tick(struct recorder *recorder);
 
-/* Has a bundle written when recorder_tick() is called next, if RECORDER_ON_SIGNAL is asked for. */
+/* Has a bundle written when recorder_tick() is called next, if TRIGGER_SIGNAL is asked for. */
 void recorder_signal(struct recorder *recorder);
 
 /*
@@ -71,8 +65,6 @@ struct recorder_counts {
 	uint64_t bytes; /* of the dump, or in the ring; of bundles not */
 	uint64_t unwritten_blocks;
 	uint64_t unwritten_records; /* in those */
-	uint64_t bundles;           /* written */
-	uint64_t bundles_left_out;  /* there were too many of that kind already */
 };
 
 struct recorder_counts recorder_counts(const struct recorder *recorder);

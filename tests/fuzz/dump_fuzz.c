@@ -61,6 +61,7 @@ struct script {
 	uint64_t events_before;
 	struct dump_index index;
 	struct block_header next; /* of the next block: its number, recording, version */
+	uint64_t closings;        /* ends and indices since the last other block */
 	uint64_t events;          /* in blocks; as the live pipeline was fed */
 
 	struct pack_writer pack;
@@ -121,6 +122,11 @@ static void put_block(struct script *script, uint8_t type, const void *raw, size
 	const void *stored;
 
 	header.type = type;
+	/* What comes after them has their number: docs/dump-format.md. */
+	if (block_is_closing(&header))
+		header.sequence += script->closings++;
+	else
+		script->closings = 0;
 	header.records = records;
 	header.first_ts_ns = header.last_ts_ns;
 	header.last_ts_ns = script->steps.now_ns;
@@ -133,7 +139,7 @@ static void put_block(struct script *script, uint8_t type, const void *raw, size
 	append(script, &header, sizeof(header));
 	append(script, stored, header.stored_bytes);
 	script->next.last_ts_ns = header.last_ts_ns;
-	script->next.sequence++;
+	script->next.sequence += !block_is_closing(&header);
 }
 
 static void put_records(struct script *script, uint8_t type)

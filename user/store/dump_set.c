@@ -317,8 +317,9 @@ static bool take_number(struct merge *merge, const struct block_header *header)
 	if (header->sequence < merge->next_sequence ||
 	    (closing && header->sequence < merge->next_closing))
 		return false;
-	*(closing ? &merge->next_closing : &merge->next_sequence) =
-		header->sequence + (header->sequence != UINT64_MAX);
+	merge->next_closing = header->sequence + (header->sequence != UINT64_MAX);
+	if (!closing)
+		merge->next_sequence = merge->next_closing;
 	return true;
 }
 

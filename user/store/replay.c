@@ -380,7 +380,7 @@ static bool take_number(struct replay *replay, const struct block_header *header
 	if (closing) {
 		replay->next_closing = sum(header->sequence, 1);
 	} else {
-		replay->next_sequence = sum(header->sequence, 1);
+		replay->next_sequence = replay->next_closing = sum(header->sequence, 1);
 		go_on(replay);
 	}
 	return true;

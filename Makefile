@@ -192,8 +192,9 @@ check check-fuzz demo: export BUILD := $(BUILD)
 
 check:
 	$(Q)tools/install-deps test
-	$(Q)$(MAKE) --no-print-directory -j$$(nproc) lint check-deps
-	$(Q)tests/run $(UNIT_TESTS) tests/fuzz/replay $(E2E_TESTS)
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) check-deps
+	$(Q)tests/lint begin
+	$(Q)tests/run $(UNIT_TESTS) tests/fuzz/replay $(E2E_TESTS) tests/lint
 
 check-deps: memscope-bpf docs $(UNIT_TESTS) $(FUZZ_TARGETS) $(E2E_DEPS)
 
@@ -205,7 +206,7 @@ demo:
 # ---- lint
 
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report \
+SHELL_FILES = .ci/run tests/run tests/lint tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report \
 	tools/check-layers tools/demo tools/terminal-picture \
 	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
 	list-proc-versions)
@@ -216,7 +217,7 @@ lint: $(BUILD)/bpf/memscope.skel.h
 	$(call say,LINT,shellcheck)
 	$(Q)shellcheck $(SHELL_FILES)
 	$(call say,LINT,clang-tidy)
-	$(Q)printf '%s\n' $(USER_SOURCES) | xargs -P 0 -I {} clang-tidy --quiet {} -- $(USER_CFLAGS)
+	$(Q)printf '%s\n' $(USER_SOURCES) | xargs -P $$(nproc) -I {} clang-tidy --quiet {} -- $(USER_CFLAGS)
 	$(call say,LINT,layers)
 	$(Q)tools/check-layers
 

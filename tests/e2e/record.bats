@@ -154,7 +154,7 @@ comparable() {
 }
 
 @test "SIGKILL at any moment: the dump opens, and nothing in it is damaged" {
-	local i kills=20 options=("" "--copies=all --launches=all" "--segment 64K" "--ring 1M") now files
+	local i kills=8 options=("" "--copies=all --launches=all" "--segment 64K" "--ring 1M") now files
 
 	[ -z "${STRESS:-}" ] || kills=1000
 	flood_start

@@ -487,6 +487,15 @@ handles_signal() {
 	[ $((0x${caught:-0} & 0x200)) -ne 0 ]
 }
 
+# But for 32 and 33, which belong to the C library.
+own_signals() {
+	local name mask
+
+	while read -r name mask; do
+		printf '%s %x\n' "$name" $((0x$mask & ~0x180000000))
+	done < "$1"
+}
+
 @test "--on-signal: a signal while it starts or ends is no end, and the command inherits nothing" {
 	local i
 
@@ -505,7 +514,7 @@ handles_signal() {
 	# What is started with an & ignores SIGINT and SIGQUIT, and what the tests were started with.
 	grep -E '^Sig(Blk|Ign)' /proc/self/status > want &
 	wait $!
-	assert_equal "$(cat signals)" "$(cat want)"
+	assert_equal "$(own_signals signals)" "$(own_signals want)"
 }
 
 # In a puppet with 1 MiB of device memory.

@@ -21,9 +21,7 @@ static void show(struct pipeline *pipeline, const struct event *event, const str
 
 static void account_add(struct pipeline *pipeline, const struct ms_account *account)
 {
-	uint32_t kind = account->op < MS_OPS_COUNT           ? account->op :
-			account->op == MS_ACCOUNT_FREE_BEGIN ? (uint32_t)MS_KIND_FREE_BEGIN :
-							       (uint32_t)MS_KIND_PROCESS;
+	int kind = event_account_kind(account->op);
 
 	pipeline->recorded.seen[kind] += account->seen;
 	pipeline->recorded.lost[kind] += account->lost;
@@ -42,40 +40,46 @@ static bool is_in_time(struct pipeline *pipeline, const struct ms_event *header)
 	return true;
 }
 
+int pipeline_apply(struct pipeline *pipeline, const struct event *event)
+{
+	struct change change;
+
+	if (!is_in_time(pipeline, event->header))
+		return pipeline->err;
+	if (event->account) {
+		account_add(pipeline, event->account);
+		return pipeline->err;
+	}
+	remember_error(pipeline, state_apply(&pipeline->state, event, &change));
+	if (!change.process)
+		return pipeline->err; /* no memory for it: nothing can be said of the event */
+	if (pipeline->from_ns && !pipeline->begun)
+		return pipeline->err;
+	if (event->call && !filter_accepts(&pipeline->filter, event, &change)) {
+		pipeline->filtered[event->probe->spec.op] += event->count;
+	} else if (event->header->type == MS_TYPE_CALLS) {
+		pipeline->shown += event->count;
+		if (pipeline->shows_sums)
+			show(pipeline, event, &change);
+	} else if (event->call) {
+		pipeline->shown++;
+		show(pipeline, event, &change);
+	} else if (event->process && !change.repeated) {
+		show(pipeline, event, &change);
+	}
+	return pipeline->err;
+}
+
 int pipeline_feed(void *context, void *record, size_t length)
 {
 	struct pipeline *pipeline = context;
-	struct change change;
 	struct event event;
 
 	if (event_decode(record, length, &event)) {
 		pipeline->refused++;
 		return 0;
 	}
-	if (!is_in_time(pipeline, event.header))
-		return pipeline->err;
-	if (event.account) {
-		account_add(pipeline, event.account);
-		return pipeline->err;
-	}
-	remember_error(pipeline, state_apply(&pipeline->state, &event, &change));
-	if (!change.process)
-		return pipeline->err; /* no memory for it: nothing can be said of the event */
-	if (pipeline->from_ns && !pipeline->begun)
-		return pipeline->err;
-	if (event.call && !filter_accepts(&pipeline->filter, &event, &change)) {
-		pipeline->filtered[event.probe->spec.op] += event.count;
-	} else if (event.header->type == MS_TYPE_CALLS) {
-		pipeline->shown += event.count;
-		if (pipeline->shows_sums)
-			show(pipeline, &event, &change);
-	} else if (event.call) {
-		pipeline->shown++;
-		show(pipeline, &event, &change);
-	} else if (event.process && !change.repeated) {
-		show(pipeline, &event, &change);
-	}
-	return pipeline->err;
+	return pipeline_apply(pipeline, &event);
 }
 
 size_t pipeline_bytes(const struct pipeline *pipeline)

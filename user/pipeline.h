@@ -46,6 +46,9 @@ struct pipeline {
  */
 int pipeline_feed(void *context, void *record, size_t length);
 
+/* The same for one that has been decoded. What cannot be, is to be fed: it is counted there. */
+int pipeline_apply(struct pipeline *pipeline, const struct event *event);
+
 /* About how much memory the state and the sinks take. Its cost grows with the number of processes. */
 size_t pipeline_bytes(const struct pipeline *pipeline);
 

@@ -50,14 +50,24 @@ static int decode_calls(const struct ms_calls *calls, struct event *event)
 	return event->count ? decode_call(&calls->call, event) : -EINVAL;
 }
 
+int event_account_kind(uint16_t op)
+{
+	if (op < MS_OPS_COUNT)
+		return op;
+	if (op < MS_ACCOUNT_FREE_BEGIN || op > MS_ACCOUNT_PROCESS)
+		return -1;
+	return MS_KIND_FREE_BEGIN + (op - MS_ACCOUNT_FREE_BEGIN);
+}
+
+uint16_t event_account_op(uint32_t kind)
+{
+	return kind < MS_OPS_COUNT ? kind : MS_ACCOUNT_FREE_BEGIN + (kind - MS_KIND_FREE_BEGIN);
+}
+
 static int decode_account(const struct ms_account *account, struct event *event)
 {
-	uint16_t op = account->op;
-
 	event->account = account;
-	return op < MS_OPS_COUNT || op == MS_ACCOUNT_FREE_BEGIN || op == MS_ACCOUNT_PROCESS ?
-		       0 :
-		       -EINVAL;
+	return event_account_kind(account->op) < 0 ? -EINVAL : 0;
 }
 
 static int decode_name(const struct ms_name *name, size_t length)

@@ -43,6 +43,10 @@ static inline bool event_is_synchronous(const struct event *event)
 	return event->probe->spec.stream.kind == MS_FROM_NOWHERE;
 }
 
+/* Where struct ms_counters has what an account of that op says, or -1; and back. */
+int event_account_kind(uint16_t op);
+uint16_t event_account_op(uint32_t kind);
+
 /* When a call began and ended. Of those that were summed up: just before that, taken as one. */
 static inline uint64_t event_begin_ns(const struct event *event)
 {

@@ -209,17 +209,17 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 int recorder_feed(struct recorder *recorder, void *record, size_t length)
 {
 	struct event event;
+	bool summed;
 	int err;
 
-	if (!event_decode(record, length, &event)) {
-		bool summed = recorder->sums && sums_is_about(&event);
-
-		if (recorder->sums && !summed)
-			sums_before(recorder->sums, &event, event.header->ts_ns);
-		if (!summed)
-			add(recorder, record);
-	}
-	err = pipeline_feed(recorder->pipeline, record, length);
+	if (event_decode(record, length, &event))
+		return pipeline_feed(recorder->pipeline, record, length); /* counts it */
+	summed = recorder->sums && sums_is_about(&event);
+	if (recorder->sums && !summed)
+		sums_before(recorder->sums, &event, event.header->ts_ns);
+	if (!summed)
+		add(recorder, record);
+	err = pipeline_apply(recorder->pipeline, &event);
 	if (is_long_enough(recorder) && !must_wait(recorder))
 		begin_segment(recorder, clock_monotonic_ns());
 	return recorder->err ? recorder->err : err;
@@ -232,9 +232,7 @@ static void add_account(struct recorder *recorder, uint64_t now_ns, uint32_t kin
 {
 	struct ms_account account = {
 		.event = { .ts_ns = now_ns, .type = MS_TYPE_ACCOUNT, .size = sizeof(account) },
-		.op = kind < MS_OPS_COUNT        ? kind :
-		      kind == MS_KIND_FREE_BEGIN ? MS_ACCOUNT_FREE_BEGIN :
-						   MS_ACCOUNT_PROCESS,
+		.op = event_account_op(kind),
 		.seen = seen,
 		.lost = lost,
 	};

@@ -242,7 +242,8 @@ enum ms_type {
  * User space can only learn a process's start from /proc/PID/stat, which counts ticks of 1/100 s
  * (USER_HZ). The kernel side rounds to the same.
  */
-#define MS_START_NS 10000000
+#define MS_START_NS 10000000ull
+#define MS_PID_BITS 22 /* of any process (linux/threads.h, PID_MAX_LIMIT) */
 
 /* Begins every record. A process is (pid, start_ns), never a pid alone. */
 struct ms_event {

@@ -10,7 +10,7 @@
 #define BASE_NS 1000000000ull
 #define FIRST_NS (1ull << TRACK_FIRST_SHIFT)
 
-static const struct process process = { .pid = 7, .start_ns = 70 };
+static const struct process process = { .pid = 7, .start_ns = 70 * MS_START_NS };
 static struct analysis_options options;
 
 static struct allocation block(uint64_t id, uint64_t ts_ns)
@@ -79,7 +79,7 @@ static void test_minima_and_births_are_kept(void **state)
 
 static void test_processes_of_one_pid(void **state)
 {
-	const struct process reused = { .pid = 7, .start_ns = 71 };
+	const struct process reused = { .pid = 7, .start_ns = 71 * MS_START_NS };
 	struct tracks tracks = { 0 };
 	struct track *first, *second;
 

@@ -517,7 +517,8 @@ static void test_a_pid_that_comes_back(void **state)
 
 	(void)state;
 	for (start = 0; start < count; start++) {
-		union record record = record_of(7, start, record_process(MS_TYPE_ATTACH, "x", 0));
+		union record record =
+			record_of(7, start * MS_START_NS, record_process(MS_TYPE_ATTACH, "x", 0));
 
 		pipeline_feed(&pipeline, &record, record.event.size);
 	}

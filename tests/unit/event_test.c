@@ -357,6 +357,25 @@ static void test_unread_and_empty_names_decode(void **state)
 	assert_accepted(&empty);
 }
 
+static void test_of_processes_that_cannot_be(void **state)
+{
+	union record record = record_of((1u << MS_PID_BITS) - 1, 3 * MS_START_NS, record_exit(0));
+
+	(void)state;
+	assert_accepted(&record);
+	record.event.pid++;
+	assert_refused(&record);
+	record.event.pid = 7;
+	record.event.start_ns++;
+	assert_refused(&record);
+	/* The number of a process says which it is. */
+	assert_true(event_process_key(7, MS_START_NS) != event_process_key(8, MS_START_NS));
+	assert_true(event_process_key((1u << MS_PID_BITS) - 1, 0) <
+		    event_process_key(0, MS_START_NS));
+	assert_true(event_process_key(0, UINT64_MAX / MS_START_NS * MS_START_NS) >> MS_PID_BITS ==
+		    UINT64_MAX / MS_START_NS);
+}
+
 static void test_comm_must_be_terminated(void **state)
 {
 	enum ms_type type;
@@ -455,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_names_must_be_as_long_as_they_say),
 		cmocka_unit_test(test_the_longest_name_decodes_and_a_longer_one_does_not),
 		cmocka_unit_test(test_unread_and_empty_names_decode),
+		cmocka_unit_test(test_of_processes_that_cannot_be),
 		cmocka_unit_test(test_comm_must_be_terminated),
 		cmocka_unit_test(test_no_corrupted_byte_breaks_a_promise),
 		cmocka_unit_test(test_no_random_record_breaks_a_promise),

@@ -903,7 +903,8 @@ static void test_every_process_has_its_own_line(void **state)
 
 	(void)state;
 	for (i = 0; i < 1000; i++) {
-		const struct ms_event event = { .pid = 1 + i % 10, .start_ns = 1 + i };
+		const struct ms_event event = { .pid = 1 + i % 10,
+						.start_ns = (1 + i) * MS_START_NS };
 
 		process = state_add(&known, &event);
 		process->spaces[MS_SPACE_DEVICE].live_bytes = 1 + i;
@@ -912,12 +913,13 @@ static void test_every_process_has_its_own_line(void **state)
 	timeline_state(&timeline, &known, BEGIN);
 	assert_int_equal(timeline.count, 1000);
 	for (i = 0; i < 1000; i++) {
-		const struct timeline_series *series = timeline_find(&timeline, 1 + i % 10, 1 + i);
+		const struct timeline_series *series =
+			timeline_find(&timeline, 1 + i % 10, (1 + i) * MS_START_NS);
 
 		assert_non_null(series);
 		assert_int_equal(series->levels[MS_SPACE_DEVICE]->end[0], 1 + i);
 	}
-	assert_null(timeline_find(&timeline, 11, 1));
+	assert_null(timeline_find(&timeline, 11, MS_START_NS));
 	assert_true(timeline_bytes(&timeline) > 1000 * sizeof(struct timeline_series));
 	timeline_fini(&timeline);
 	state_fini(&known);

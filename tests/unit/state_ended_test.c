@@ -197,7 +197,7 @@ static void test_those_that_run_are_kept(void **state)
 
 	(void)state;
 	for (i = 0; i < 200; i++)
-		apply(&s, record_of(5000 + i, 1, record_alloc("cudaMalloc", A, 0)));
+		apply(&s, record_of(5000 + i, MS_START_NS, record_alloc("cudaMalloc", A, 0)));
 	run(&s);
 	assert_int_equal(s.state.processes_count, 200 + ENDED_RECENT + ENDED_LARGE + 1);
 	for (i = 0; i < 200; i++)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "model/event.h"
 
 #define BATCH 512 /* more than one bucket of the map ever holds */
 
@@ -40,7 +41,7 @@ struct launch_counts {
 	struct fed *waiting;  /* read then, but of an epoch that had yet to begin */
 	uint32_t epoch;       /* everything before it has been fed once */
 	void *fed;            /* tsearch() tree of struct fed */
-	struct map processes; /* process_key() -> how many of `fed` are of it */
+	struct map processes; /* event_process_key() -> how many of `fed` are of it */
 	struct ms_launch_key keys[BATCH];
 	uint64_t values[]; /* BATCH times `cpus` */
 };
@@ -83,12 +84,6 @@ void launch_counts_close(struct launch_counts *counts)
 
 /* ---- what has been fed ----------------------------------------------------------------------- */
 
-/* Two processes that share it only cause a look at the map that is not needed. */
-static uint64_t process_key(uint32_t pid, uint64_t start_ns)
-{
-	return start_ns ^ (uint64_t)pid << 32;
-}
-
 static int by_key(const void *a, const void *b)
 {
 	const struct fed *x = a, *y = b;
@@ -98,7 +93,7 @@ static int by_key(const void *a, const void *b)
 
 static int count_process(struct launch_counts *counts, const struct ms_launch_key *key, int more)
 {
-	uint64_t process = process_key(key->pid, key->start_ns);
+	uint64_t process = event_process_key(key->pid, key->start_ns);
 	uint64_t *count = map_get(&counts->processes, process);
 
 	if (!count)
@@ -279,7 +274,7 @@ static int feed_map(const struct pass *pass)
 static bool has_launched(const struct launch_counts *counts, const struct ms_event *event)
 {
 	return counts->keys_known != __atomic_load_n(counts->keys_new, __ATOMIC_RELAXED) ||
-	       map_get(&counts->processes, process_key(event->pid, event->start_ns));
+	       map_get(&counts->processes, event_process_key(event->pid, event->start_ns));
 }
 
 int launch_counts_before(struct launch_counts *counts, const struct ms_event *event,

@@ -109,8 +109,9 @@ static int load_process(struct anchor *anchor, const void *record)
 	struct process *process;
 	int err;
 
-	if (saved->comm[MS_COMM_BYTES - 1] ||
-	    (more ? anchor->state->more != NULL : state_has(anchor->state, &saved->event)) ||
+	if (saved->comm[MS_COMM_BYTES - 1] || !event_is_process(&saved->event) ||
+	    (more ? anchor->state->more != NULL :
+		    state_find(anchor->state, saved->event.pid, saved->event.start_ns) != NULL) ||
 	    saved->exit_number > anchor->state->exits)
 		return -EINVAL;
 	err = end_process(anchor);

@@ -105,7 +105,8 @@ int event_decode(const void *record, size_t length, struct event *event)
 	if (length < sizeof(*header) || header->size != length || header->type >= MS_TYPES_COUNT)
 		return -EINVAL;
 	size = event_size(header->type);
-	if (length < size || (length > size && header->type != MS_TYPE_NAME))
+	if (length < size || (length > size && header->type != MS_TYPE_NAME) ||
+	    !event_is_process(header))
 		return -EINVAL;
 	event->header = header;
 	event->count = 1;

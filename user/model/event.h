@@ -43,6 +43,18 @@ static inline bool event_is_synchronous(const struct event *event)
 	return event->probe->spec.stream.kind == MS_FROM_NOWHERE;
 }
 
+/* Whether a record can be of such a process. */
+static inline bool event_is_process(const struct ms_event *header)
+{
+	return !(header->pid >> MS_PID_BITS) && !(header->start_ns % MS_START_NS);
+}
+
+/* (pid, start) as one number, which no other process has. */
+static inline uint64_t event_process_key(uint32_t pid, uint64_t start_ns)
+{
+	return start_ns / MS_START_NS << MS_PID_BITS | pid;
+}
+
 /* Where struct ms_counters has what an account of that op says, or -1; and back. */
 int event_account_kind(uint16_t op);
 uint16_t event_account_op(uint32_t kind);

@@ -60,52 +60,11 @@ void state_fini(struct state *state)
 	*state = (struct state){ 0 };
 }
 
-/* One of millions has the same pid as another one; hardly any has the same key. */
-static uint64_t key_of(uint32_t pid, uint64_t start_ns)
-{
-	return map_hash(start_ns) + pid;
-}
-
-static struct process *first_of(const struct state *state, uint64_t key)
-{
-	const uint64_t *first = map_get(&state->by_identity, key);
-
-	return first ? (struct process *)(uintptr_t)*first : NULL;
-}
-
-static struct process *process_find(const struct state *state, const struct ms_event *event)
-{
-	struct process *process = first_of(state, key_of(event->pid, event->start_ns));
-
-	while (process && (process->start_ns != event->start_ns || process->pid != event->pid))
-		process = process->next;
-	return process;
-}
-
 const struct process *state_find(const struct state *state, uint32_t pid, uint64_t start_ns)
 {
-	return process_find(state, &(struct ms_event){ .pid = pid, .start_ns = start_ns });
-}
+	const uint64_t *place = map_get(&state->by_identity, event_process_key(pid, start_ns));
 
-bool state_has(const struct state *state, const struct ms_event *event)
-{
-	return process_find(state, event) != NULL;
-}
-
-static void process_unlink(struct state *state, const struct process *process)
-{
-	const uint64_t key = key_of(process->pid, process->start_ns);
-	struct process *before = first_of(state, key);
-
-	if (before != process) {
-		while (before->next != process)
-			before = before->next;
-		before->next = process->next;
-	} else if (process->next) {
-		*map_get(&state->by_identity, key) = (uintptr_t)process->next;
-	} else {
-		map_remove(&state->by_identity, key);
-	}
+	return place ? (const struct process *)(uintptr_t)*place : NULL;
 }
 
 struct process *state_add_more(struct state *state)
@@ -127,7 +86,7 @@ static void process_retire(struct state *state)
 	if (!state_add_more(state) || ended_add(state->more, process))
 		return; /* later, perhaps */
 	state->more_count++;
-	process_unlink(state, process);
+	map_remove(&state->by_identity, event_process_key(process->pid, process->start_ns));
 	if (state->last == process)
 		state->last = NULL;
 	process_free(process);
@@ -138,7 +97,6 @@ static void process_retire(struct state *state)
 
 struct process *state_add(struct state *state, const struct ms_event *event)
 {
-	const uint64_t key = key_of(event->pid, event->start_ns);
 	struct process *process;
 
 	if (memory_grow(&state->processes, &state->processes_capacity, state->processes_count + 1,
@@ -149,11 +107,11 @@ struct process *state_add(struct state *state, const struct ms_event *event)
 		return NULL;
 	process->pid = event->pid;
 	process->start_ns = event->start_ns;
-	process->next = first_of(state, key);
 	if (state->usage)
 		process->usage = usage_new(state->usage);
 	if ((state->usage && !process->usage) ||
-	    map_set(&state->by_identity, key, (uintptr_t)process)) {
+	    map_set(&state->by_identity, event_process_key(event->pid, event->start_ns),
+		    (uintptr_t)process)) {
 		usage_free(process->usage);
 		free(process);
 		return NULL;
@@ -168,7 +126,7 @@ static struct process *process_of(struct state *state, const struct ms_event *ev
 
 	if (process && process->pid == event->pid && process->start_ns == event->start_ns)
 		return process;
-	process = process_find(state, event);
+	process = (struct process *)state_find(state, event->pid, event->start_ns);
 	if (!process) {
 		process_retire(state);
 		process = state_add(state, event);

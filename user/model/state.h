@@ -96,7 +96,6 @@ struct process {
 	bool exited;
 	uint32_t exit_status; /* as wait(2) gives it; MS_EXIT_UNKNOWN */
 	uint64_t exit_number; /* how many had exited then, with this one */
-	struct process *next; /* with the same key in `by_identity`, which is rare */
 
 	struct ledger ledgers[LEDGERS_COUNT];
 	struct space_total spaces[MS_SPACES_COUNT];
@@ -155,7 +154,7 @@ struct state {
 	struct process *more; /* the sum of those that are no longer there: model/ended.h */
 	uint64_t more_count;
 	uint64_t exits;         /* of processes, so far */
-	struct map by_identity; /* pid and start -> process */
+	struct map by_identity; /* event_process_key() -> process */
 	struct process *last;
 	struct string_table strings;
 	uint64_t allocations;       /* so far; the newest allocation's id */
@@ -221,9 +220,6 @@ struct process *state_add_more(struct state *state);
 
 /* A process that is listed, or NULL. */
 const struct process *state_find(const struct state *state, uint32_t pid, uint64_t start_ns);
-
-/* Whether the event's process is listed. */
-bool state_has(const struct state *state, const struct ms_event *event);
 
 /* About how much memory it takes. Its cost grows with the number of processes. */
 size_t state_bytes(const struct state *state);

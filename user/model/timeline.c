@@ -48,26 +48,12 @@ void timeline_fini(struct timeline *timeline)
 	*timeline = (struct timeline){ 0 };
 }
 
-static uint64_t key_of(uint32_t pid, uint64_t start_ns)
-{
-	return map_hash(start_ns) + pid;
-}
-
-static struct timeline_series *first_of(const struct timeline *timeline, uint64_t key)
-{
-	const uint64_t *first = map_get(&timeline->by_identity, key);
-
-	return first ? (struct timeline_series *)(uintptr_t)*first : NULL;
-}
-
 static struct timeline_series *series_find(const struct timeline *timeline, uint32_t pid,
 					   uint64_t start_ns)
 {
-	struct timeline_series *series = first_of(timeline, key_of(pid, start_ns));
+	const uint64_t *place = map_get(&timeline->by_identity, event_process_key(pid, start_ns));
 
-	while (series && (series->pid != pid || series->start_ns != start_ns))
-		series = series->next;
-	return series;
+	return place ? (struct timeline_series *)(uintptr_t)*place : NULL;
 }
 
 const struct timeline_series *timeline_find(const struct timeline *timeline, uint32_t pid,
@@ -274,22 +260,6 @@ static void add_series(struct timeline_series *sum, struct timeline_series *seri
 	add_values(sum->blocked_ns, series->blocked_ns);
 }
 
-static void series_unlink(struct timeline *timeline, const struct timeline_series *series)
-{
-	const uint64_t key = key_of(series->pid, series->start_ns);
-	struct timeline_series *before = first_of(timeline, key);
-
-	if (before != series) {
-		while (before->next != series)
-			before = before->next;
-		before->next = series->next;
-	} else if (series->next) {
-		*map_get(&timeline->by_identity, key) = (uintptr_t)series->next;
-	} else {
-		map_remove(&timeline->by_identity, key);
-	}
-}
-
 /* Those that the state does not list any more become one sum here too. */
 static void retire(struct timeline *timeline, const struct state *state)
 {
@@ -306,7 +276,8 @@ static void retire(struct timeline *timeline, const struct state *state)
 			i++;
 			continue;
 		}
-		series_unlink(timeline, series);
+		map_remove(&timeline->by_identity,
+			   event_process_key(series->pid, series->start_ns));
 		if (timeline->more) {
 			add_series(timeline->more, series);
 			series_free(timeline, series);
@@ -322,7 +293,6 @@ static void retire(struct timeline *timeline, const struct state *state)
 static struct timeline_series *series_new(struct timeline *timeline, const struct process *process,
 					  size_t bucket)
 {
-	const uint64_t key = key_of(process->pid, process->start_ns);
 	struct timeline_series *series;
 
 	if (memory_grow(&timeline->series, &timeline->capacity, timeline->count + 1,
@@ -333,8 +303,8 @@ static struct timeline_series *series_new(struct timeline *timeline, const struc
 		return NULL;
 	series->pid = process->pid;
 	series->start_ns = process->start_ns;
-	series->next = first_of(timeline, key);
-	if (map_set(&timeline->by_identity, key, (uintptr_t)series)) {
+	if (map_set(&timeline->by_identity, event_process_key(series->pid, series->start_ns),
+		    (uintptr_t)series)) {
 		give_memory(timeline, series, sizeof(*series));
 		return NULL;
 	}

@@ -33,8 +33,7 @@ struct timeline_copies {
 /* A process's. */
 struct timeline_series {
 	uint32_t pid;
-	uint64_t start_ns;            /* with the pid, the process */
-	struct timeline_series *next; /* with the same key in `by_identity`, which is rare */
+	uint64_t start_ns;                                       /* with the pid, the process */
 	struct timeline_level *levels[MS_SPACES_COUNT];          /* live bytes; NULL: none ever */
 	struct timeline_copies *copies[MS_DIRECTIONS_COUNT + 1]; /* the last: direction unknown */
 	uint64_t allocs[TIMELINE_BUCKETS];
@@ -50,7 +49,7 @@ struct timeline {
 	uint64_t width_ns;
 	struct timeline_series **series;
 	size_t count, capacity;
-	struct map by_identity; /* pid and start -> series */
+	struct map by_identity; /* event_process_key() -> series */
 	struct timeline_series *last;
 	struct timeline_series *more; /* the sum of processes that are not listed any more */
 	uint64_t more_count;          /* the state's, when they were looked at */

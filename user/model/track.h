@@ -59,7 +59,6 @@ struct track {
 	uint64_t start_ns;
 	char comm[MS_COMM_BYTES];
 	bool was_running;
-	struct track *older; /* of the same pid */
 
 	uint64_t base_ns, now_ns; /* CLOCK_MONOTONIC */
 	unsigned int shift;       /* buckets are 2^shift ns long */

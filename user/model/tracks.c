@@ -12,15 +12,13 @@ void tracks_fini(struct tracks *tracks)
 	for (i = 0; i < tracks->count; i++)
 		track_free(tracks->list[i]);
 	free(tracks->list);
-	map_fini(&tracks->by_pid);
+	map_fini(&tracks->by_identity);
 	*tracks = (struct tracks){ 0 };
 }
 
-static struct track *newest_of(const struct tracks *tracks, uint32_t pid)
+static uint64_t key_of(const struct track *track)
 {
-	const uint64_t *newest = map_get(&tracks->by_pid, pid);
-
-	return newest ? (struct track *)(uintptr_t)*newest : NULL;
+	return event_process_key(track->pid, track->start_ns);
 }
 
 static struct track *add(struct tracks *tracks, const struct process *process, uint64_t ts_ns,
@@ -33,8 +31,7 @@ static struct track *add(struct tracks *tracks, const struct process *process, u
 	track = track_new(process, ts_ns, options);
 	if (!track)
 		return NULL;
-	track->older = newest_of(tracks, process->pid);
-	if (map_set(&tracks->by_pid, process->pid, (uintptr_t)track)) {
+	if (map_set(&tracks->by_identity, key_of(track), (uintptr_t)track)) {
 		track_free(track);
 		return NULL;
 	}
@@ -46,21 +43,20 @@ struct track *tracks_of(struct tracks *tracks, const struct process *process, ui
 			const struct analysis_options *options)
 {
 	struct track *track = tracks->last;
+	const uint64_t *place;
 
 	if (track && track->pid == process->pid && track->start_ns == process->start_ns)
 		return track;
-	track = newest_of(tracks, process->pid);
-	while (track && track->start_ns != process->start_ns)
-		track = track->older;
-	if (!track)
-		track = add(tracks, process, ts_ns, options);
+	place = map_get(&tracks->by_identity, event_process_key(process->pid, process->start_ns));
+	track = place ? (struct track *)(uintptr_t)*place : add(tracks, process, ts_ns, options);
 	tracks->last = track;
 	return track;
 }
 
 size_t tracks_bytes(const struct tracks *tracks)
 {
-	size_t bytes = map_bytes(&tracks->by_pid) + tracks->capacity * sizeof(*tracks->list), i;
+	size_t bytes = map_bytes(&tracks->by_identity) + tracks->capacity * sizeof(*tracks->list),
+	       i;
 
 	for (i = 0; i < tracks->count; i++)
 		bytes += track_bytes(tracks->list[i]);
@@ -69,18 +65,9 @@ size_t tracks_bytes(const struct tracks *tracks)
 
 void tracks_remove(struct tracks *tracks, struct track *track)
 {
-	struct track *newer = newest_of(tracks, track->pid);
 	size_t i = 0;
 
-	if (newer != track) {
-		while (newer->older != track)
-			newer = newer->older;
-		newer->older = track->older;
-	} else if (track->older) {
-		*map_get(&tracks->by_pid, track->pid) = (uintptr_t)track->older;
-	} else {
-		map_remove(&tracks->by_pid, track->pid);
-	}
+	map_remove(&tracks->by_identity, key_of(track));
 	while (tracks->list[i] != track)
 		i++;
 	tracks->list[i] = tracks->list[--tracks->count];

@@ -10,7 +10,7 @@
 struct tracks {
 	struct track **list;
 	size_t count, capacity;
-	struct map by_pid; /* pid -> its newest track */
+	struct map by_identity; /* event_process_key() -> track */
 	struct track *last;
 };
 

@@ -19,6 +19,18 @@ static void show(struct pipeline *pipeline, const struct event *event, const str
 									   event, change));
 }
 
+static void begin_time(struct pipeline *pipeline)
+{
+	size_t i;
+
+	pipeline->begun = true;
+	state_restart(&pipeline->state, pipeline->from_ns);
+	memset(&pipeline->recorded, 0, sizeof(pipeline->recorded));
+	for (i = 0; i < pipeline->sinks_count; i++)
+		if (pipeline->sinks[i]->begin)
+			remember_error(pipeline, pipeline->sinks[i]->begin(pipeline->sinks[i]));
+}
+
 static void account_add(struct pipeline *pipeline, const struct ms_account *account)
 {
 	int kind = event_account_kind(account->op);
@@ -32,11 +44,8 @@ static bool is_in_time(struct pipeline *pipeline, const struct ms_event *header)
 {
 	if (pipeline->until_ns && header->ts_ns > pipeline->until_ns)
 		return false;
-	if (pipeline->from_ns && !pipeline->begun && header->ts_ns >= pipeline->from_ns) {
-		pipeline->begun = true;
-		state_restart(&pipeline->state, pipeline->from_ns);
-		memset(&pipeline->recorded, 0, sizeof(pipeline->recorded));
-	}
+	if (pipeline->from_ns && !pipeline->begun && header->ts_ns >= pipeline->from_ns)
+		begin_time(pipeline);
 	return true;
 }
 

@@ -14,6 +14,8 @@
 
 /* A consumer of events. Pointers are valid during the call only; members may be NULL. */
 struct sink {
+	/* The time that is asked for (from_ns) begins: the state is what there is by then. */
+	int (*begin)(struct sink *sink);
 	/* A call that the filter accepts, or a process record. Returns 0 or -errno. */
 	int (*event)(struct sink *sink, const struct event *event, const struct change *change);
 	/* After a batch of events: what is buffered should become visible. */

@@ -10,6 +10,7 @@ const struct command *const commands[] = {
 	&record_command,
 	&report_command,
 	&check_command,
+	&export_command,
 	&verify_command,
 	NULL,
 };

@@ -7,12 +7,12 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/string.h"
 #include "commands/command.h"
 #include "commands/options.h"
+#include "commands/reading.h"
 #include "commands/requirements.h"
 #include "output/report_json.h"
 #include "output/report_md.h"
@@ -29,51 +29,63 @@ enum fail_on {
 	FAIL_ON_GROWTH = 1 << 3,
 };
 
+struct format {
+	const char *name;
+	void (*write)(struct writer *writer, const struct report *report);
+};
+
 struct settings {
 	struct report_reader reader;
 	const char *output;
-	bool json;
+	const struct format *format;
 	uint32_t fail_on;
 	uint64_t growth_bytes;
 };
+
+/* ---- formats --------------------------------------------------------------------------------- */
+
+/* In files and pipes it is UTF-8, as Markdown is; a terminal may not be able to show that. */
+static bool is_ascii_terminal(const struct writer *writer)
+{
+	if (!writer->terminal)
+		return false;
+	setlocale(LC_CTYPE, "");
+	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}
+
+static void write_md(struct writer *writer, const struct report *report)
+{
+	report_md(&writer->text, report, is_ascii_terminal(writer));
+}
+
+static void write_json(struct writer *writer, const struct report *report)
+{
+	report_json(&writer->text, report);
+}
+
+static const struct format formats[] = {
+	{ "md", write_md },
+	{ "json", write_json },
+};
+
+#define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
+#define FORMATS "md or json"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
 static int parse_format(const struct option_row *row, const char *value, void *context)
 {
 	struct settings *settings = context;
+	size_t i;
 
-	settings->json = !strcmp(value, "json");
-	if (settings->json || !strcmp(value, "md"))
+	for (i = 0; i < FORMATS_COUNT; i++) {
+		if (strcmp(formats[i].name, value) != 0)
+			continue;
+		settings->format = &formats[i];
 		return 0;
-	log_error("--%s: md or json, please, not \"%s\"", row->name, value);
+	}
+	log_error("--%s: " FORMATS ", please, not \"%s\"", row->name, value);
 	return -EINVAL;
-}
-
-static int parse_pid(const struct option_row *row, const char *value, void *context)
-{
-	struct settings *settings = context;
-	uint64_t pid;
-	int err = string_parse_u64(value, 1, UINT32_MAX, &pid);
-
-	if (err)
-		log_error("--%s: \"%s\" is not a process ID", row->name, value);
-	else
-		settings->reader.report.options.pid = pid;
-	return err;
-}
-
-static int parse_device(const struct option_row *row, const char *value, void *context)
-{
-	struct settings *settings = context;
-	uint64_t device;
-	int err = string_parse_u64(value, 0, INT32_MAX, &device);
-
-	if (err)
-		log_error("--%s: \"%s\" is not the number of a device", row->name, value);
-	else
-		settings->reader.report.options.device = (int32_t)device;
-	return err;
 }
 
 static int parse_top(const struct option_row *row, const char *value, void *context)
@@ -90,42 +102,11 @@ static int parse_top(const struct option_row *row, const char *value, void *cont
 	return err;
 }
 
-static int parse_moment(const struct option_row *row, const char *value, struct report_time *time)
+static int take_window(const struct option_row *row, char *part, size_t place, void *context)
 {
-	int err = report_time_parse(time, value);
-
-	if (err)
-		log_error("--%s: \"%s\" is not a time; write +10, 1.5s or 3m after the beginning,"
-			  " or 2026-11-21T15:04:05Z",
-			  row->name, value);
-	return err;
-}
-
-static int parse_time(const struct option_row *row, const char *value, void *context)
-{
-	return parse_moment(row, value, (struct report_time *)((char *)context + row->offset));
-}
-
-/* Calls `take` for each part between commas. */
-static int parse_list(const struct option_row *row, const char *value, void *context,
-		      int (*take)(const struct option_row *row, char *part, size_t place,
-				  struct settings *settings))
-{
-	char *copy = strdup(value), *rest = copy, *part;
-	int err = copy ? 0 : -ENOMEM;
-	size_t place = 0;
-
-	while (!err && (part = strsep(&rest, ",")))
-		err = take(row, part, place++, context);
-	free(copy);
-	return err;
-}
-
-static int take_window(const struct option_row *row, char *part, size_t place,
-		       struct settings *settings)
-{
+	struct settings *settings = context;
 	if (place < 3)
-		return parse_moment(row, part, &settings->reader.window[place]);
+		return reading_moment(row, part, &settings->reader.window[place]);
 	log_error("--%s: three times, please", row->name);
 	return -EINVAL;
 }
@@ -133,7 +114,7 @@ static int take_window(const struct option_row *row, char *part, size_t place,
 static int parse_window(const struct option_row *row, const char *value, void *context)
 {
 	struct settings *settings = context;
-	int err = parse_list(row, value, context, take_window);
+	int err = reading_list(row, value, context, take_window);
 
 	if (err || settings->reader.window[2].set)
 		return err;
@@ -141,9 +122,9 @@ static int parse_window(const struct option_row *row, const char *value, void *c
 	return -EINVAL;
 }
 
-static int take_fail_on(const struct option_row *row, char *part, size_t place,
-			struct settings *settings)
+static int take_fail_on(const struct option_row *row, char *part, size_t place, void *context)
 {
+	struct settings *settings = context;
 	static const char growth[] = "growth=";
 
 	(void)place;
@@ -166,7 +147,7 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place,
 
 static int parse_fail_on(const struct option_row *row, const char *value, void *context)
 {
-	return parse_list(row, value, context, take_fail_on);
+	return reading_list(row, value, context, take_fail_on);
 }
 
 /* Sizes as 64K, times as 1.5s, all others as plain numbers. */
@@ -184,9 +165,9 @@ static int parse_threshold_value(const char *text, enum finding_unit unit, uint6
 	return 0;
 }
 
-static int take_threshold(const struct option_row *row, char *part, size_t place,
-			  struct settings *settings)
+static int take_threshold(const struct option_row *row, char *part, size_t place, void *context)
 {
+	struct settings *settings = context;
 	char *name = strsep(&part, "=");
 	const struct analysis_threshold *threshold;
 	size_t i;
@@ -210,7 +191,7 @@ static int take_threshold(const struct option_row *row, char *part, size_t place
 
 static int parse_thresholds(const struct option_row *row, const char *value, void *context)
 {
-	return parse_list(row, value, context, take_threshold);
+	return reading_list(row, value, context, take_threshold);
 }
 
 #define AT(member) offsetof(struct settings, member)
@@ -220,18 +201,18 @@ static const struct option_row rows[] = {
 	  "Markdown (default), or one JSON object (docs/report.schema.json).", parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
 	  AT(output) },
-	{ 0, "pid", "PID", "Only this process.", parse_pid, 0 },
+	{ 0, "pid", "PID", "Only this process.", reading_pid, AT(reader.report.options.pid) },
 	{ 0, "device", "NUMBER",
 	  "Only this device, as the processes number it: its ladder, its allocations by function,"
 	  " the largest ones, findings about it or about none. Totals by kind of memory and the"
 	  " timeline stay those of all devices.",
-	  parse_device, 0 },
+	  reading_device, AT(reader.report.options.device) },
 	{ 0, "from", "TIME",
 	  "Only what happened since: +10 or 1.5s or 3m after the recording began, or"
 	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
-	  parse_time, AT(reader.from) },
+	  reading_time, AT(reader.from) },
 	{ 0, "to", "TIME", "Only what happened until then; the report is of that moment.",
-	  parse_time, AT(reader.until) },
+	  reading_time, AT(reader.until) },
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top, 0 },
 	{ 0, "fail-on", "leak,oom,loss,growth=SIZE",
 	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
@@ -307,15 +288,6 @@ static int check_findings(const struct settings *settings)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* In files and pipes it is UTF-8, as Markdown is; a terminal may not be able to show that. */
-static bool is_ascii_terminal(const struct writer *writer)
-{
-	if (!writer->terminal)
-		return false;
-	setlocale(LC_CTYPE, "");
-	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-}
-
 static int write_report(const struct settings *settings)
 {
 	struct writer writer;
@@ -327,144 +299,17 @@ static int write_report(const struct settings *settings)
 		writer_init_stdout(&writer);
 	if (err)
 		return err;
-	if (settings->json)
-		report_json(&writer.text, &settings->reader.report);
-	else
-		report_md(&writer.text, &settings->reader.report, is_ascii_terminal(&writer));
+	settings->format->write(&writer, &settings->reader.report);
 	return writer_close(&writer);
-}
-
-/* Whether the output would be written over that file. */
-static bool is_same_file(const struct stat *output, const char *path)
-{
-	struct stat input;
-
-	return !stat(path, &input) && input.st_dev == output->st_dev &&
-	       input.st_ino == output->st_ino;
-}
-
-static bool is_input(const struct dump_set *set, char **files, const char *path)
-{
-	struct stat output;
-	size_t i, j;
-
-	if (!path || stat(path, &output) || !S_ISREG(output.st_mode))
-		return false;
-	for (i = 0; i < set->count; i++)
-		for (j = 0; j < set->recordings[i].count; j++)
-			if (is_same_file(&output, set->recordings[i].files[j].path))
-				return true;
-	/* Also those that cannot be used. */
-	for (; *files; files++)
-		if (is_same_file(&output, *files))
-			return true;
-	return false;
-}
-
-/* What was asked for must be possible: a typo shall not look like a program without faults. */
-static int check_times(const struct report *report)
-{
-	size_t earlier = 0, later = 0, i;
-
-	for (i = 0; i < report->count; i++) {
-		const struct report_coverage *coverage = &report->recordings[i]->coverage;
-
-		if (coverage->until_ns && coverage->until_ns < coverage->first_ts_ns)
-			earlier++;
-		else if (coverage->from_ns > coverage->last_ts_ns)
-			later++;
-		else if (coverage->until_ns && coverage->from_ns >= coverage->until_ns)
-			break;
-	}
-	if (i < report->count)
-		log_error("--to is not later than --from: there is nothing in between");
-	else if (earlier == report->count)
-		log_error("--to: the recording began later");
-	else if (later == report->count)
-		log_error("--from: the recording had ended by then");
-	else
-		return EXIT_OK;
-	return EXIT_USAGE;
-}
-
-static int check_window(const struct report *report)
-{
-	size_t i;
-
-	for (i = 0; i < report->count; i++) {
-		const struct analysis_options *window = &report->recordings[i]->thresholds;
-
-		if (!window->window_c_ns || (window->window_a_ns <= window->window_b_ns &&
-					     window->window_b_ns <= window->window_c_ns))
-			continue;
-		log_error("--leak-window: the three times are not in their order");
-		return EXIT_USAGE;
-	}
-	return EXIT_OK;
-}
-
-/* Of processes and devices. */
-static int check_selected(const struct report *report)
-{
-	size_t processes = 0, devices = 0, i;
-	uint64_t unlisted = 0;
-
-	for (i = 0; i < report->count; i++) {
-		processes += report->recordings[i]->processes_count;
-		devices += report->recordings[i]->devices_count;
-		unlisted += report->recordings[i]->state->more_count;
-	}
-	if (report->options.pid && !processes)
-		log_error("process %u is not in the recording%s", report->options.pid,
-			  unlisted ? ", or one of those that held so little that only their sum"
-				     " is known" :
-				     "");
-	else if (report->options.device >= 0 && !devices)
-		log_error("device %d is not in the recording", report->options.device);
-	else
-		return EXIT_OK;
-	return EXIT_NO_TARGET;
-}
-
-static int check_asked(const struct report *report)
-{
-	int code = check_times(report);
-
-	if (code == EXIT_OK)
-		code = check_window(report);
-	return code == EXIT_OK ? check_selected(report) : code;
-}
-
-static int read_files(struct settings *settings, char **files)
-{
-	struct dump_set set = { 0 };
-	size_t i;
-	int err = 0, code;
-
-	for (i = 0; !err && files[i]; i++)
-		err = dump_set_add(&set, files[i]);
-	if (!err && is_input(&set, files, settings->output)) {
-		log_error("%s: it is one of the files to report on: the report would replace it",
-			  settings->output);
-		dump_set_fini(&set);
-		return EXIT_USAGE;
-	}
-	if (!err)
-		err = report_reader_read(&settings->reader, &set);
-	dump_set_fini(&set);
-	code = exit_code_of(err);
-	if (code != EXIT_OK)
-		return code;
-	if (settings->reader.report.count)
-		return check_asked(&settings->reader.report);
-	log_error("there is nothing to report on");
-	return EXIT_CORRUPT;
 }
 
 static int run(struct settings *settings, char **files)
 {
-	int code = read_files(settings, files);
+	struct dump_set set;
+	int code = reading_find(&set, files, settings->output);
 
+	if (code == EXIT_OK)
+		code = reading_read(&settings->reader, &set);
 	if (code == EXIT_OK)
 		code = exit_code_of(write_report(settings));
 	return code == EXIT_OK ? check_findings(settings) : code;
@@ -472,8 +317,8 @@ static int run(struct settings *settings, char **files)
 
 static int report(int argc, char **argv)
 {
-	struct settings settings = { .reader.report.options = { .device = -1,
-								.top = DEFAULT_TOP } };
+	struct settings settings = { .reader.report.options = { .device = -1, .top = DEFAULT_TOP },
+				     .format = &formats[0] };
 	int first, code = EXIT_OK;
 
 	settings.reader.thresholds = analysis_defaults();

@@ -22,11 +22,37 @@ struct report_run {
 	struct report_reader *reader;
 	struct replay *replay;
 	uint64_t anchors, lost; /* so far */
+	bool followed;          /* the follower was told of the state it begins with */
 };
+
+/* ---- whom the reader tells ------------------------------------------------------------------- */
+
+static int follow_gap(struct report_run *run, uint64_t ts_ns)
+{
+	struct follower *follower = run->reader->follower;
+	bool first = !run->followed;
+
+	run->followed = true;
+	return follower && follower->gap ? follower->gap(follower, ts_ns, first) : 0;
+}
+
+static int take_begin(struct sink *sink)
+{
+	struct report_run *run = (struct report_run *)sink;
+
+	return follow_gap(run, run->pipeline.from_ns);
+}
 
 static int take_event(struct sink *sink, const struct event *event, const struct change *change)
 {
-	return report_recording_event(((struct report_run *)sink)->recording, event, change);
+	struct report_run *run = (struct report_run *)sink;
+	struct follower *follower = run->reader->follower;
+	uint32_t pid = run->reader->report.options.pid;
+	int err = report_recording_event(run->recording, event, change);
+
+	if (err || !follower || !follower->event || (pid && event->header->pid != pid))
+		return err;
+	return follower->event(follower, event, change);
 }
 
 static size_t count_bytes(const struct sink *sink)
@@ -53,6 +79,7 @@ static struct report_run *run_new(struct report_reader *reader)
 	if (!run)
 		return NULL;
 	run->reader = reader;
+	run->sink.begin = take_begin;
 	run->sink.event = take_event;
 	run->sink.bytes = count_bytes;
 	run->sinks[0] = &run->sink;
@@ -164,36 +191,43 @@ static int begin(struct report_run *run, bool has_beginning)
 	run->pipeline.from_ns = coverage.from_ns;
 	run->pipeline.until_ns = coverage.until_ns;
 	timeline_begin(&run->recording->timeline, report_begin_ns(run->recording));
-	return 0;
+	if (reader->follower && reader->follower->begin)
+		err = reader->follower->begin(reader->follower, run->recording);
+	return err;
 }
 
 /* ---- its blocks ------------------------------------------------------------------------------ */
 
 /* From here on, the state is another one than the events led to. */
-static void take_anchor(struct report_run *run, uint64_t ts_ns)
+static int take_anchor(struct report_run *run, uint64_t ts_ns)
 {
 	const uint64_t from_ns = run->recording->coverage.from_ns;
 
 	if (replay_account(run->replay)->anchors_used == run->anchors)
-		return;
+		return 0;
 	if (run->anchors && from_ns && run->pipeline.begun) {
 		run->pipeline.begun = false; /* totals begin anew: the anchor's are of all times */
 		run->pipeline.from_ns = ts_ns;
 	}
 	report_recording_gap(run->recording, ts_ns > from_ns ? ts_ns : from_ns, !run->anchors);
 	run->anchors = replay_account(run->replay)->anchors_used;
+	/* Before the time that is asked for, nobody wants to know. */
+	return run->pipeline.from_ns && !run->pipeline.begun ? 0 : follow_gap(run, ts_ns);
 }
 
-static void take_losses(struct report_run *run, uint64_t ts_ns)
+static int take_losses(struct report_run *run, uint64_t ts_ns)
 {
-	uint64_t lost = 0;
+	struct follower *follower = run->reader->follower;
+	uint64_t lost = 0, before = run->lost;
 	size_t kind;
 
 	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
 		lost += run->pipeline.recorded.lost[kind];
-	if (lost > run->lost && (!run->pipeline.from_ns || run->pipeline.begun))
-		timeline_lost(&run->recording->timeline, ts_ns, lost - run->lost);
 	run->lost = lost;
+	if (lost <= before || (run->pipeline.from_ns && !run->pipeline.begun))
+		return 0;
+	timeline_lost(&run->recording->timeline, ts_ns, lost - before);
+	return follower && follower->lost ? follower->lost(follower, ts_ns, lost - before) : 0;
 }
 
 static int take_item(void *context, const struct dump_item *item)
@@ -211,10 +245,10 @@ static int take_item(void *context, const struct dump_item *item)
 		log_error("no memory for what is in the dump");
 	if (err || !run->recording || item->kind != DUMP_BLOCK)
 		return err;
-	take_anchor(run, item->header.first_ts_ns);
-	if (!until_ns || item->header.last_ts_ns <= until_ns)
-		take_losses(run, item->header.last_ts_ns);
-	return 0;
+	err = take_anchor(run, item->header.first_ts_ns);
+	if (!err && (!until_ns || item->header.last_ts_ns <= until_ns))
+		err = take_losses(run, item->header.last_ts_ns);
+	return err;
 }
 
 /* ---- its end --------------------------------------------------------------------------------- */
@@ -260,7 +294,7 @@ static int name_files(struct report_coverage *coverage, const struct dump_set_re
 static int finish(struct report_run *run, const struct dump_set_recording *recording)
 {
 	struct report_coverage *coverage = &run->recording->coverage;
-	int err;
+	int err = 0;
 
 	copy_account(coverage, replay_account(run->replay));
 	coverage->refused += run->pipeline.refused;
@@ -269,6 +303,7 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	if (run->pipeline.from_ns && !run->pipeline.begun) {
 		state_restart(&run->pipeline.state, report_end_ns(run->recording));
 		memset(&coverage->counters, 0, sizeof(coverage->counters));
+		err = follow_gap(run, report_end_ns(run->recording));
 	}
 	if (coverage->from_ns)
 		report_recording_gap(run->recording, report_begin_ns(run->recording), true);
@@ -277,7 +312,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	if (replay_end_text(run->replay, "reason"))
 		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
 	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;
-	err = name_files(coverage, recording);
+	if (!err)
+		err = name_files(coverage, recording);
 	return err ? err : report_recording_finish(run->recording);
 }
 
@@ -333,6 +369,8 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 		err = keep(reader, run);
 	if (err)
 		run_free(run);
+	else if (reader->follower && reader->follower->end)
+		err = reader->follower->end(reader->follower);
 	return err;
 }
 

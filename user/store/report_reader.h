@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "model/follower.h"
 #include "model/report.h"
 #include "store/dump_set.h"
 
@@ -27,6 +28,7 @@ struct report_reader {
 	struct report_time from, until;
 	struct report_time window[3]; /* struct analysis_options */
 	struct analysis_options thresholds;
+	struct follower *follower; /* NULL: nobody; the caller's */
 	struct report report;
 
 	struct report_run **runs; /* what the recordings of the report rest on */

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `memscope-bpf export`: dumps in the formats of other programs.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "commands/command.h"
+#include "commands/options.h"
+#include "commands/reading.h"
+#include "commands/requirements.h"
+#include "export/export.h"
+
+struct settings {
+	struct report_reader reader;
+	const struct exporter *exporter;
+	const char *output;
+	enum export_metric metric;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+#define FORMATS "ndjson"
+
+static int parse_format(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+
+	settings->exporter = exporter_find(value);
+	if (settings->exporter)
+		return 0;
+	log_error("--%s: " FORMATS ", please, not \"%s\"", row->name, value);
+	return -EINVAL;
+}
+
+static int parse_metric(const struct option_row *row, const char *value, void *context)
+{
+	static const char *const names[] = { "inuse", "alloc", "peak" };
+	struct settings *settings = context;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(names[i], value) != 0)
+			continue;
+		settings->metric = (enum export_metric)i;
+		return 0;
+	}
+	log_error("--%s: inuse, alloc or peak, please, not \"%s\"", row->name, value);
+	return -EINVAL;
+}
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct option_row rows[] = {
+	{ 'f', "format", FORMATS, "The format; see FORMATS in the man page.", parse_format, 0 },
+	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
+	  AT(output) },
+	{ 0, "pid", "PID", "Only this process.", reading_pid, AT(reader.report.options.pid) },
+	{ 0, "from", "TIME",
+	  "Only what happened since: +10 or 1.5s or 3m after the recording began, or"
+	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
+	  reading_time, AT(reader.from) },
+	{ 0, "to", "TIME", "Only what happened until then.", reading_time, AT(reader.until) },
+	{ 0, "metric", "inuse|alloc|peak",
+	  "What to show of each owner, in formats that show one number: what is live at the end"
+	  " (default), all that was allocated, or what was live at the high-water mark.",
+	  parse_metric, 0 },
+	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 0 },
+};
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static int write_all(struct settings *settings, struct dump_set *set, struct writer *writer)
+{
+	const struct exporter *exporter = settings->exporter;
+	const struct export_options options = { .writer = writer,
+						.path = settings->output,
+						.metric = settings->metric };
+	struct follower *follower = exporter->begin(&options);
+	int code;
+
+	if (!follower) {
+		dump_set_fini(set);
+		return EXIT_FAILED;
+	}
+	settings->reader.follower = follower;
+	code = reading_read(&settings->reader, set);
+	if (code == EXIT_OK)
+		code = exit_code_of(exporter->finish(follower, &settings->reader.report));
+	exporter->free(follower);
+	return code;
+}
+
+/* Nothing is created or overwritten before it is known that there is something to write. */
+static int write_through(struct settings *settings, struct dump_set *set)
+{
+	struct writer writer;
+	int code = EXIT_OK, err;
+
+	if (settings->output)
+		code = exit_code_of(writer_open(&writer, settings->output));
+	else
+		writer_init_stdout(&writer);
+	if (code == EXIT_OK && writer.terminal && settings->exporter->binary) {
+		log_error("-f %s is nothing for a terminal: -o FILE", settings->exporter->name);
+		code = EXIT_USAGE;
+	}
+	if (code != EXIT_OK) {
+		dump_set_fini(set);
+		return code;
+	}
+	code = write_all(settings, set, &writer);
+	err = writer_close(&writer);
+	return code == EXIT_OK ? exit_code_of(err) : code;
+}
+
+static int run(struct settings *settings, char **files)
+{
+	struct dump_set set;
+	int code;
+
+	if (settings->exporter->to_path && !settings->output) {
+		log_error("-f %s needs a file to write: -o FILE", settings->exporter->name);
+		return EXIT_USAGE;
+	}
+	code = reading_find(&set, files, settings->output);
+	if (code != EXIT_OK)
+		return code;
+	return settings->exporter->to_path ? write_all(settings, &set, NULL) :
+					     write_through(settings, &set);
+}
+
+static int export(int argc, char **argv)
+{
+	struct settings settings = { .reader.report.options = { .device = -1, .top = 10 } };
+	int first, code = EXIT_OK;
+
+	settings.reader.thresholds = analysis_defaults();
+	first = options_parse(&export_command, argc, argv, &settings, &code);
+	if (first < 0)
+		return code;
+	if (!settings.exporter || first == argc) {
+		log_error("%s; see `memscope-bpf export --help`",
+			  first == argc ? "export needs the files to export" :
+					  "export needs a format: -f " FORMATS);
+		return EXIT_USAGE;
+	}
+	code = run(&settings, argv + first);
+	report_reader_fini(&settings.reader);
+	return code;
+}
+
+const struct command export_command = {
+	.name = "export",
+	.summary = "Write a recording in the format of another program",
+	.synopsis = "-f FORMAT [OPTIONS] FILE...",
+	.description = "Reads what `memscope-bpf record` wrote, as `memscope-bpf report` does, and"
+		       " writes it for the viewers and scripts that people already have.",
+	.examples = "memscope-bpf export -f ndjson run.mscope | jq -c 'select(.op == \"alloc\")'\n",
+	.options = rows,
+	.run = export,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What all commands that make something of recordings do alike.
+ */
+#ifndef MEMSCOPE_COMMANDS_READING_H
+#define MEMSCOPE_COMMANDS_READING_H
+
+#include <stddef.h>
+
+#include "commands/command.h"
+#include "store/dump_set.h"
+#include "store/report_reader.h"
+
+/* Parsers for rows whose place in the settings has the type: */
+int reading_pid(const struct option_row *row, const char *value, void *settings);    /* uint32_t */
+int reading_device(const struct option_row *row, const char *value, void *settings); /* int32_t */
+/* struct report_time */
+int reading_time(const struct option_row *row, const char *value, void *settings);
+
+/* The same into `*time`. */
+int reading_moment(const struct option_row *row, const char *value, struct report_time *time);
+
+/* Calls `take` for each part between commas, until it fails. Returns that error, -ENOMEM or 0. */
+int reading_list(const struct option_row *row, const char *value, void *settings,
+		 int (*take)(const struct option_row *row, char *part, size_t place,
+			     void *settings));
+
+/*
+ * Looks for the recordings in `files` (ends with NULL: dumps and directories). `output`, where the
+ * command will write (NULL: standard output), must not be one of them. Returns an exit code; unless it
+ * is EXIT_OK, the error has been logged, and there is no set to free.
+ */
+int reading_find(struct dump_set *set, char **files, const char *output);
+
+/* Reads them. What the reader's options ask for must be in there. As above. Frees the set. */
+int reading_read(struct report_reader *reader, struct dump_set *set);
+
+#endif /* MEMSCOPE_COMMANDS_READING_H */

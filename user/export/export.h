@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Recordings in the formats of other programs. A format is a follower of the reading and a row in
+ * exporters[]: of single events it can tell what it is told, of all of them what the report says, so
+ * that its totals are the report's.
+ */
+#ifndef MEMSCOPE_EXPORT_EXPORT_H
+#define MEMSCOPE_EXPORT_EXPORT_H
+
+#include <stdbool.h>
+
+#include "model/follower.h"
+#include "model/report.h"
+#include "output/writer.h"
+
+/* What is shown of each owner, where a format shows only one number. */
+enum export_metric {
+	EXPORT_INUSE, /* live at the end, or when the process exited */
+	EXPORT_ALLOC, /* allocated in all */
+	EXPORT_PEAK,  /* live at the high-water mark */
+};
+
+struct export_options {
+	struct writer *writer; /* for all but `to_path` */
+	const char *path;      /* for `to_path`: where the file shall be */
+	enum export_metric metric;
+};
+
+struct exporter {
+	const char *name;    /* as after --format */
+	const char *summary; /* what reads it: for the man page */
+	bool binary;         /* nothing for a terminal */
+	bool to_path;        /* writes a file of its own, not through a writer */
+
+	/* NULL: it cannot be begun, logged. What it needs of the options must outlive it. */
+	struct follower *(*begin)(const struct export_options *options);
+	/* After the last recording. Returns 0 or -errno, logged but for -EPIPE. */
+	int (*finish)(struct follower *follower, const struct report *report);
+	void (*free)(struct follower *follower);
+};
+
+/* All of them, ending with NULL. */
+extern const struct exporter *const exporters[];
+
+extern const struct exporter export_ndjson;
+
+const struct exporter *exporter_find(const char *name);
+
+#endif /* MEMSCOPE_EXPORT_EXPORT_H */

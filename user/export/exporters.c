@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <string.h>
+
+#include "export/export.h"
+
+const struct exporter *const exporters[] = {
+	&export_ndjson,
+	NULL,
+};
+
+const struct exporter *exporter_find(const char *name)
+{
+	const struct exporter *const *exporter;
+
+	for (exporter = exporters; *exporter; exporter++)
+		if (!strcmp((*exporter)->name, name))
+			return *exporter;
+	return NULL;
+}

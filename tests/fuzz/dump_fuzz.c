@@ -347,7 +347,7 @@ static void seek(struct dump_reader *reader, uint64_t ts_ns)
 }
 
 /* What is read, from the beginning or the last anchor on, is what was written. */
-static void check_honest(const struct script *script, const struct replay_account *account,
+static void check_honest(const struct script *script, const struct recording_account *account,
 			 const struct pipeline *pipeline, uint64_t events)
 {
 	fuzz_check(!account->damaged_places && !account->missing_blocks && !account->refused);

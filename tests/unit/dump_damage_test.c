@@ -89,7 +89,7 @@ static size_t block_end(size_t block)
 	return block + 1 < whole.blocks_count ? whole.blocks[block + 1] : whole.bytes.length;
 }
 
-static bool is_told(const struct replay_account *account)
+static bool is_told(const struct recording_account *account)
 {
 	return account->damaged_places || account->cut_short || account->missing_blocks ||
 	       !account->has_end;

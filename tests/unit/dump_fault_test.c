@@ -120,7 +120,7 @@ static void check_refused(const struct refusing *refusing, const struct written 
 	struct pipeline pipeline = { 0 };
 	struct replay *replay =
 		dump_read(&pipeline, refusing->dump.bytes.bytes, refusing->dump.bytes.length);
-	const struct replay_account *account = replay_account(replay);
+	const struct recording_account *account = replay_account(replay);
 	const struct block_header *refused = &refusing->refused;
 	bool in_between = refused->sequence && refused->type != BLOCK_INDEX;
 
@@ -211,7 +211,7 @@ static struct written write_file(void)
 struct reading {
 	int err;
 	uint64_t blocks, bytes, damaged;
-	struct replay_account account;
+	struct recording_account account;
 };
 
 static struct reading read_file(void)

@@ -98,7 +98,7 @@ static void append_replay(struct writer *writer, struct dump_reader *reader, boo
 	};
 	struct replay *replay = replay_new(&pipeline);
 	struct summary summary = { .captured_ops = ~0u };
-	const struct replay_account *account;
+	const struct recording_account *account;
 	struct dump_item item;
 
 	assert_non_null(replay);

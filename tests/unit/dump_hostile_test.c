@@ -113,7 +113,7 @@ static void put_segment(struct forger *forger, const struct state *state)
 
 struct result {
 	struct pipeline pipeline;
-	struct replay_account account;
+	struct recording_account account;
 	int err;
 };
 

@@ -88,7 +88,7 @@ static void test_every_segment_leads_to_the_same_state(void **state)
 		struct pipeline pipeline = { 0 };
 		struct replay *replay = dump_read(&pipeline, dump.bytes.bytes + dump.segments[i],
 						  dump.bytes.length - dump.segments[i]);
-		const struct replay_account *account = replay_account(replay);
+		const struct recording_account *account = replay_account(replay);
 
 		assert_int_equal(account->segments, SEGMENTS - i);
 		assert_int_equal(account->events, STEPS - i * PER_SEGMENT);

@@ -449,7 +449,7 @@ static void check_recorded(const struct dump *dump, int err)
 {
 	struct pipeline pipeline = { 0 };
 	struct replay *replay = dump_read(&pipeline, dump->bytes.bytes, dump->bytes.length);
-	const struct replay_account *account = replay_account(replay);
+	const struct recording_account *account = replay_account(replay);
 	struct example example;
 
 	init_recorded(&example);
@@ -512,7 +512,7 @@ static void read_with_failure(long nth)
 	}
 	assert_true(err == 0 || err == -ENOMEM);
 	if (!err) {
-		const struct replay_account *account = replay_account(replay);
+		const struct recording_account *account = replay_account(replay);
 
 		assert_int_equal(account->events, example.count - example.count / 2);
 		assert_int_equal(account->damaged_places + account->refused, 0);

@@ -540,7 +540,7 @@ static void test_a_gap_is_told(void **state)
 	reader = end();
 	recording = reader.report.recordings[0];
 	timeline = &recording->timeline;
-	assert_int_equal(recording->coverage.missing_blocks, 1);
+	assert_int_equal(recording->coverage.account.missing_blocks, 1);
 	assert_true(report_is_inexact(recording));
 	assert_int_equal(recording->devices[0].live_bytes, 4321);
 	level = recording->processes[0].series->levels[MS_SPACE_DEVICE];
@@ -785,9 +785,9 @@ static void test_a_bundle_is_no_end(void **state)
 		struct report_reader reader = read_set(sets[i].files, sets[i].count);
 		const struct report_coverage *coverage = &reader.report.recordings[0]->coverage;
 
-		assert_int_equal(coverage->events, sets[i].events);
-		assert_int_equal(coverage->missing_blocks, 0);
-		assert_true(coverage->has_end);
+		assert_int_equal(coverage->account.calls, sets[i].events);
+		assert_int_equal(coverage->account.missing_blocks, 0);
+		assert_true(coverage->account.has_end);
 		assert_string_equal(coverage->reason, sets[i].reason);
 		report_reader_fini(&reader);
 	}
@@ -846,8 +846,8 @@ static void test_a_recording_goes_on_behind_a_bundle(void **state)
 	add(alloc("cudaMalloc", 0x1000, 100));
 	report_dump_flush(&dump, now_ns);
 	reader = read_set(files, 2);
-	assert_int_equal(reader.report.recordings[0]->coverage.events, 1);
-	assert_false(reader.report.recordings[0]->coverage.has_end);
+	assert_int_equal(reader.report.recordings[0]->coverage.account.calls, 1);
+	assert_false(reader.report.recordings[0]->coverage.account.has_end);
 	assert_null(reader.report.recordings[0]->coverage.reason);
 	done(&reader);
 }
@@ -885,7 +885,7 @@ static void test_what_the_report_notes_down_counts_as_memory(void **state)
 	assert_int_equal(report_reader_read(&reader, &set), 0);
 	assert_int_equal(reader.report.refused, 1);
 	assert_int_equal(reader.report.count, 1);
-	assert_int_equal(reader.report.recordings[0]->coverage.recording, 7);
+	assert_int_equal(reader.report.recordings[0]->coverage.account.recording, 7);
 	assert_true(report_recording_bytes(reader.report.recordings[0]) >
 		    500 * (sizeof(struct timeline_series) + sizeof(struct track)));
 	dump_set_fini(&set);

@@ -74,7 +74,7 @@ static const char *text(const char *value)
 
 static void print_account(const struct replay *replay)
 {
-	const struct replay_account *account = replay_account(replay);
+	const struct recording_account *account = replay_account(replay);
 
 	printf("{\"type\":\"dump\",\"blocks\":%llu,\"segments\":%llu,\"events\":%llu,"
 	       "\"missing_blocks\":%llu,\"damaged_bytes\":%llu,\"refused\":%llu,\"unknown\":%llu,"

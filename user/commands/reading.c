@@ -103,9 +103,9 @@ static int check_times(const struct report *report)
 	for (i = 0; i < report->count; i++) {
 		const struct report_coverage *coverage = &report->recordings[i]->coverage;
 
-		if (coverage->until_ns && coverage->until_ns < coverage->first_ts_ns)
+		if (coverage->until_ns && coverage->until_ns < coverage->account.first_ts_ns)
 			earlier++;
-		else if (coverage->from_ns > coverage->last_ts_ns)
+		else if (coverage->from_ns > coverage->account.last_ts_ns)
 			later++;
 		else if (coverage->until_ns && coverage->from_ns >= coverage->until_ns)
 			break;

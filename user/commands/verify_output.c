@@ -13,7 +13,7 @@ static const struct {
 	size_t offset;
 	const char *text; /* what is counted */
 } oddities[] = {
-#define AT(member) offsetof(struct replay_account, member)
+#define AT(member) offsetof(struct recording_account, member)
 	{ "repeated_blocks", AT(repeated_blocks),
 	  "blocks that come a second time, or after later ones, and are left out" },
 	{ "uncertain_events", AT(uncertain),
@@ -46,7 +46,7 @@ static uint64_t clock_of(const struct verification *verification)
 	return replay_number(verification->replay, "realtime_offset_ns", 0);
 }
 
-static struct replay_account account_of(const struct verification *verification)
+static struct recording_account account_of(const struct verification *verification)
 {
 	return *replay_account(verification->replay);
 }
@@ -111,7 +111,7 @@ static void append_span(struct string *out, const struct verification *verificat
 
 static void append_what(struct string *out, const struct verification *verification)
 {
-	const struct replay_account account = account_of(verification);
+	const struct recording_account account = account_of(verification);
 	const struct replay *replay = verification->replay;
 
 	append_label(out, "recording");
@@ -254,7 +254,7 @@ static void append_oddities(struct string *out, const struct verification *verif
 void verify_output_text(struct string *out, const char *path,
 			const struct verification *verification)
 {
-	const struct replay_account account = account_of(verification);
+	const struct recording_account account = account_of(verification);
 	const enum verification_status status = verification_status(verification);
 
 	append_text(out, path);
@@ -357,7 +357,7 @@ static void put_gaps(struct json *json, const struct verification *verification)
 
 static void put_what(struct json *json, const struct verification *verification)
 {
-	const struct replay_account account = account_of(verification);
+	const struct recording_account account = account_of(verification);
 	const struct replay *replay = verification->replay;
 
 	json_name(json, "recording");
@@ -373,7 +373,7 @@ static void put_what(struct json *json, const struct verification *verification)
 void verify_output_json(struct json *json, const char *path,
 			const struct verification *verification)
 {
-	const struct replay_account account = account_of(verification);
+	const struct recording_account account = account_of(verification);
 	size_t i;
 
 	json_open(json, '{');

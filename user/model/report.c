@@ -389,8 +389,8 @@ int report_recording_finish(struct report_recording *recording)
 
 	/* A call that was recorded first may have begun before. */
 	if (!recording->coverage.from_ns && recording->first_event_ns &&
-	    recording->first_event_ns < recording->coverage.first_ts_ns)
-		recording->coverage.first_ts_ns = recording->first_event_ns;
+	    recording->first_event_ns < recording->coverage.account.first_ts_ns)
+		recording->coverage.account.first_ts_ns = recording->first_event_ns;
 	timeline_finish(&recording->timeline, recording->state, end_ns);
 	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
@@ -428,16 +428,16 @@ uint64_t report_begin_ns(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
 
-	return coverage->from_ns > coverage->first_ts_ns ? coverage->from_ns :
-							   coverage->first_ts_ns;
+	return coverage->from_ns > coverage->account.first_ts_ns ? coverage->from_ns :
+								   coverage->account.first_ts_ns;
 }
 
 uint64_t report_end_ns(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
-	uint64_t end_ns = coverage->until_ns && coverage->until_ns < coverage->last_ts_ns ?
+	uint64_t end_ns = coverage->until_ns && coverage->until_ns < coverage->account.last_ts_ns ?
 				  coverage->until_ns :
-				  coverage->last_ts_ns;
+				  coverage->account.last_ts_ns;
 	uint64_t begin_ns = report_begin_ns(recording);
 
 	return end_ns > begin_ns ? end_ns : begin_ns;
@@ -505,14 +505,22 @@ struct report_unknown report_unknown(const struct report_recording *recording)
 	return sum;
 }
 
+/* Whether a part of the recording is not there, or cannot be read. */
+static bool lacks_parts(const struct report_coverage *coverage)
+{
+	const struct recording_account *account = &coverage->account;
+
+	return account->missing_blocks || account->damaged_places || account->refused ||
+	       account->cut_short || account->unknown_calls || account->unknown_blocks ||
+	       coverage->unwritten_blocks || coverage->unwritten_records;
+}
+
 bool report_has_losses(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
 
-	return report_lost(coverage) || coverage->missing_blocks || coverage->damaged_places ||
-	       coverage->refused || coverage->cut_short || !coverage->has_end ||
-	       coverage->unknown_calls || coverage->unknown_blocks || coverage->unwritten_blocks ||
-	       coverage->unwritten_records || recording->incomplete;
+	return report_lost(coverage) || lacks_parts(coverage) || !coverage->account.has_end ||
+	       recording->incomplete;
 }
 
 bool report_is_inexact(const struct report_recording *recording)
@@ -523,13 +531,10 @@ bool report_is_inexact(const struct report_recording *recording)
 
 	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
 	       counters->lost[MS_OP_CONTEXT] || counters->lost[MS_KIND_FREE_BEGIN] ||
-	       counters->lost[MS_KIND_PROCESS] || coverage->missing_blocks || coverage->refused ||
-	       coverage->damaged_places || coverage->cut_short || coverage->unknown_calls ||
-	       coverage->unknown_blocks || coverage->unwritten_blocks ||
-	       coverage->unwritten_records || !coverage->has_beginning || recording->incomplete ||
-	       unknown.was_running || unknown.entries_only || unknown.unknown_allocs ||
-	       unknown.unknown_sizes || unknown.missed_frees || unknown.unclear_ends ||
-	       unknown.dropped_nodes;
+	       counters->lost[MS_KIND_PROCESS] || lacks_parts(coverage) ||
+	       !coverage->has_beginning || recording->incomplete || unknown.was_running ||
+	       unknown.entries_only || unknown.unknown_allocs || unknown.unknown_sizes ||
+	       unknown.missed_frees || unknown.unclear_ends || unknown.dropped_nodes;
 }
 
 bool report_has(const struct report_recording *recording, enum finding_rule rule)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "model/analysis.h"
+#include "model/recording_account.h"
 #include "model/state.h"
 #include "model/timeline.h"
 
@@ -22,29 +23,20 @@ struct report_options {
 
 /* What a recording says of itself and how much of it there is. Texts are NULL if not known. */
 struct report_coverage {
-	uint64_t recording;
+	struct recording_account account; /* in `refused` also records that the pipeline refused */
 	char **files;
 	size_t files_count;
 	char *host, *kernel, *machine, *version, *targets;
-	char *reason;                     /* why it ended */
-	bool wall_known;                  /* of the wall clock: */
-	uint64_t wall_offset_ns;          /* CLOCK_REALTIME - CLOCK_MONOTONIC when it was begun */
-	uint64_t first_ts_ns, last_ts_ns; /* CLOCK_MONOTONIC, of the files */
-	uint64_t from_ns, until_ns;       /* that was asked for; 0: all */
-	uint32_t captured_ops;            /* of the others nothing is known */
+	char *reason;               /* why it ended */
+	bool wall_known;            /* of the wall clock: */
+	uint64_t wall_offset_ns;    /* CLOCK_REALTIME - CLOCK_MONOTONIC when it was begun */
+	uint64_t from_ns, until_ns; /* that was asked for; 0: all */
+	uint32_t captured_ops;      /* of the others nothing is known */
 	bool copies_summed, launches_summed; /* some of these were only counted */
 
-	struct ms_counters counters; /* in the time that is reported */
-	uint64_t blocks, segments, events;
-	uint64_t damaged_bytes, damaged_places;
-	uint64_t missing_blocks, first_missing_ts_ns, missing_ns;
-	uint64_t unknown_blocks, unknown_records, unknown_calls, refused;
-	uint64_t unanchored; /* records from before the first whole anchor: not used */
+	struct ms_counters counters;                  /* in the time that is reported */
 	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */
-	uint64_t uncertain; /* records between a gap and the next anchor */
-	bool cut_short;
-	bool has_beginning; /* else it is older than these files */
-	bool has_end;       /* the recording was ended properly */
+	bool has_beginning;                           /* else it is older than these files */
 };
 
 void report_coverage_fini(struct report_coverage *coverage);

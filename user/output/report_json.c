@@ -103,6 +103,7 @@ static void put_not_looked_for(struct json *json, const struct report_recording 
 static void put_lost(struct json *json, const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
+	const struct recording_account *account = &coverage->account;
 	const struct ms_counters *counters = &coverage->counters;
 	uint32_t op;
 
@@ -116,23 +117,23 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_close(json, '}');
 	json_put_u64(json, "free_begins", counters->lost[MS_KIND_FREE_BEGIN]);
 	json_put_u64(json, "process_records", counters->lost[MS_KIND_PROCESS]);
-	json_put_u64(json, "missing_blocks", coverage->missing_blocks);
-	report_json_put(json, "first_missing_ts_ns", coverage->first_missing_ts_ns,
-			coverage->first_missing_ts_ns);
-	json_put_u64(json, "missing_ns", coverage->missing_ns);
-	json_put_u64(json, "damaged_places", coverage->damaged_places);
-	json_put_u64(json, "damaged_bytes", coverage->damaged_bytes);
+	json_put_u64(json, "missing_blocks", account->missing_blocks);
+	report_json_put(json, "first_missing_ts_ns", account->first_missing_ts_ns,
+			account->first_missing_ts_ns);
+	json_put_u64(json, "missing_ns", account->missing_ns);
+	json_put_u64(json, "damaged_places", account->damaged_places);
+	json_put_u64(json, "damaged_bytes", account->damaged_bytes);
 	json_put_u64(json, "unwritten_blocks", coverage->unwritten_blocks);
 	json_put_u64(json, "unwritten_records", coverage->unwritten_records);
-	json_put_u64(json, "refused_records", coverage->refused);
-	json_put_u64(json, "unknown_calls", coverage->unknown_calls);
-	json_put_u64(json, "unknown_records", coverage->unknown_records);
-	json_put_u64(json, "unknown_blocks", coverage->unknown_blocks);
-	json_put_u64(json, "unanchored_records", coverage->unanchored);
-	json_put_u64(json, "uncertain_records", coverage->uncertain);
-	json_put_bool(json, "cut_short", coverage->cut_short);
+	json_put_u64(json, "refused_records", account->refused);
+	json_put_u64(json, "unknown_calls", account->unknown_calls);
+	json_put_u64(json, "unknown_records", account->unknown_records);
+	json_put_u64(json, "unknown_blocks", account->unknown_blocks);
+	json_put_u64(json, "unanchored_records", account->unanchored);
+	json_put_u64(json, "uncertain_records", account->uncertain);
+	json_put_bool(json, "cut_short", account->cut_short);
 	json_put_bool(json, "has_beginning", coverage->has_beginning);
-	json_put_bool(json, "ended_properly", coverage->has_end);
+	json_put_bool(json, "ended_properly", account->has_end);
 	json_put_bool(json, "live_is_exact", !report_is_inexact(recording));
 	json_put_bool(json, "report_is_complete", !recording->incomplete);
 	json_close(json, '}');
@@ -143,7 +144,7 @@ static void put_coverage(struct json *json, const struct report_recording *recor
 	const struct report_coverage *coverage = &recording->coverage;
 
 	json_name(json, "recording");
-	json_hex(json, coverage->recording);
+	json_hex(json, coverage->account.recording);
 	put_files(json, coverage);
 	json_put_text(json, "host", coverage->host);
 	json_put_text(json, "kernel", coverage->kernel);
@@ -156,9 +157,9 @@ static void put_coverage(struct json *json, const struct report_recording *recor
 	json_put_u64(json, "begin_ts_ns", report_begin_ns(recording));
 	json_put_u64(json, "end_ts_ns", report_end_ns(recording));
 	report_json_put(json, "wall_offset_ns", coverage->wall_known, coverage->wall_offset_ns);
-	json_put_u64(json, "events", coverage->events);
-	json_put_u64(json, "blocks", coverage->blocks);
-	json_put_u64(json, "segments", coverage->segments);
+	json_put_u64(json, "events", coverage->account.calls);
+	json_put_u64(json, "blocks", coverage->account.blocks);
+	json_put_u64(json, "segments", coverage->account.segments);
 	put_not_captured(json, coverage);
 	put_not_looked_for(json, recording);
 	put_lost(json, recording);

@@ -115,9 +115,9 @@ static void append_span(struct md *md)
 	string_append_format(md->out, " (%s", MD_DURATION(end_ns - begin_ns));
 	if (md->recording->coverage.from_ns || md->recording->coverage.until_ns) {
 		string_append_text(md->out, ", of a recording from ");
-		md_time(md, md->recording->coverage.first_ts_ns);
+		md_time(md, md->recording->coverage.account.first_ts_ns);
 		string_append_text(md->out, " to ");
-		md_time(md, md->recording->coverage.last_ts_ns);
+		md_time(md, md->recording->coverage.account.last_ts_ns);
 	}
 	string_append_text(md->out, ") |\n");
 }
@@ -140,6 +140,7 @@ static void append_not_captured(struct md *md)
 static void append_coverage(struct md *md)
 {
 	const struct report_coverage *coverage = &md->recording->coverage;
+	const struct recording_account *account = &coverage->account;
 	size_t i;
 
 	string_append_text(md->out, "\n| | |\n|---|---|\n| Host | ");
@@ -150,7 +151,7 @@ static void append_coverage(struct md *md)
 	append_span(md);
 	string_append_text(md->out, "| Recorded by | memscope-bpf ");
 	md_text_or(md, coverage->version, "?");
-	string_append_format(md->out, ", recording %016llx", (ull)coverage->recording);
+	string_append_format(md->out, ", recording %016llx", (ull)account->recording);
 	if (coverage->targets) {
 		string_append_text(md->out, ", of ");
 		md_text_or(md, coverage->targets, "");
@@ -168,9 +169,9 @@ static void append_coverage(struct md *md)
 		string_append_format(md->out, " and %zu more", coverage->files_count - i);
 	string_append_format(
 		md->out, " |\n| Events | %s, in %s block%s and %s segment%s |\n| Processes | %zu",
-		MD_COUNT(coverage->events), MD_COUNT(coverage->blocks),
-		coverage->blocks == 1 ? "" : "s", MD_COUNT(coverage->segments),
-		coverage->segments == 1 ? "" : "s", md->recording->processes_count);
+		MD_COUNT(account->calls), MD_COUNT(account->blocks),
+		account->blocks == 1 ? "" : "s", MD_COUNT(account->segments),
+		account->segments == 1 ? "" : "s", md->recording->processes_count);
 	if (md->recording->state->more_count)
 		string_append_format(md->out, ", and %s that ended earlier and held less",
 				     MD_COUNT(md->recording->state->more_count));
@@ -205,22 +206,23 @@ static void append_lost_calls(struct md *md)
 static void append_missing(struct md *md)
 {
 	const struct report_coverage *coverage = &md->recording->coverage;
+	const struct recording_account *account = &coverage->account;
 
-	if (coverage->missing_blocks) {
+	if (account->missing_blocks) {
 		string_append_format(md->out, "* %s block%s missing (%s in all), the first at ",
-				     MD_COUNT(coverage->missing_blocks),
-				     coverage->missing_blocks == 1 ? " is" : "s are",
-				     MD_DURATION(coverage->missing_ns));
-		md_time(md, coverage->first_missing_ts_ns ? coverage->first_missing_ts_ns :
-							    coverage->first_ts_ns);
+				     MD_COUNT(account->missing_blocks),
+				     account->missing_blocks == 1 ? " is" : "s are",
+				     MD_DURATION(account->missing_ns));
+		md_time(md, account->first_missing_ts_ns ? account->first_missing_ts_ns :
+							   account->first_ts_ns);
 		string_append_text(md->out, ": totals and what is live go on from the next anchor;"
 					    " what happened in between is not known\n");
 	}
-	if (coverage->damaged_places)
+	if (account->damaged_places)
 		string_append_format(md->out, "* %s damaged place%s, %s in all, skipped\n",
-				     MD_COUNT(coverage->damaged_places),
-				     coverage->damaged_places == 1 ? "" : "s",
-				     MD_SIZE(coverage->damaged_bytes));
+				     MD_COUNT(account->damaged_places),
+				     account->damaged_places == 1 ? "" : "s",
+				     MD_SIZE(account->damaged_bytes));
 	note(md, coverage->unwritten_blocks, "block could not be written when it was recorded",
 	     "blocks could not be written when it was recorded");
 	note(md, coverage->unwritten_records, "record could not be written when it was recorded",
@@ -230,28 +232,29 @@ static void append_missing(struct md *md)
 static void append_lost(struct md *md)
 {
 	const struct report_coverage *coverage = &md->recording->coverage;
+	const struct recording_account *account = &coverage->account;
 	size_t begin = md->out->length;
 
 	append_lost_calls(md);
 	append_missing(md);
-	note(md, coverage->refused, "record was not in order and left out",
+	note(md, account->refused, "record was not in order and left out",
 	     "records were not in order and left out");
-	note(md, coverage->unknown_calls, "call of a function that this version does not know",
+	note(md, account->unknown_calls, "call of a function that this version does not know",
 	     "calls of functions that this version does not know");
-	note(md, coverage->unknown_records, "record of a kind that this version does not know",
+	note(md, account->unknown_records, "record of a kind that this version does not know",
 	     "records of kinds that this version does not know");
-	note(md, coverage->unknown_blocks, "block of a kind that this version does not know",
+	note(md, account->unknown_blocks, "block of a kind that this version does not know",
 	     "blocks of kinds that this version does not know");
-	note(md, coverage->unanchored,
+	note(md, account->unanchored,
 	     "record from before the first segment that is whole: it cannot be used",
 	     "records from before the first segment that is whole: they cannot be used");
-	note(md, coverage->uncertain,
+	note(md, account->uncertain,
 	     "record between a gap and the next segment: what is live is uncertain there",
 	     "records between a gap and the next segment: what is live is uncertain there");
-	if (coverage->cut_short)
+	if (account->cut_short)
 		string_append_text(md->out, "* the last block is not whole: whoever wrote it was"
 					    " interrupted\n");
-	if (!coverage->has_end)
+	if (!account->has_end)
 		string_append_text(md->out, "* the recording was not ended properly: what happened"
 					    " after its last block is not in it\n");
 	if (md->recording->incomplete)

@@ -74,10 +74,10 @@ void report_append_time(struct string *out, const struct report_recording *recor
 		string_append_text(out, clock_utc_text(text, ts_ns + coverage->wall_offset_ns));
 		return;
 	}
-	if (ts_ns < coverage->first_ts_ns)
-		string_append_format(out, "-%.3f s", (coverage->first_ts_ns - ts_ns) / 1e9);
+	if (ts_ns < coverage->account.first_ts_ns)
+		string_append_format(out, "-%.3f s", (coverage->account.first_ts_ns - ts_ns) / 1e9);
 	else
-		string_append_format(out, "+%.3f s", (ts_ns - coverage->first_ts_ns) / 1e9);
+		string_append_format(out, "+%.3f s", (ts_ns - coverage->account.first_ts_ns) / 1e9);
 }
 
 void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES])
@@ -414,9 +414,9 @@ static struct losses losses_of(const struct report *report)
 		const struct report_recording *recording = report->recordings[i];
 
 		losses.lost += report_lost(&recording->coverage);
-		losses.missing += recording->coverage.missing_blocks;
-		losses.damaged += recording->coverage.damaged_places;
-		losses.interrupted += !recording->coverage.has_end;
+		losses.missing += recording->coverage.account.missing_blocks;
+		losses.damaged += recording->coverage.account.damaged_places;
+		losses.interrupted += !recording->coverage.account.has_end;
 		losses.lacking += report_has_losses(recording);
 		losses.inexact += report_is_inexact(recording);
 		losses.held_before += report_unknown(recording).was_running;

@@ -14,7 +14,7 @@
 
 struct replay {
 	struct pipeline *pipeline;
-	struct replay_account account;
+	struct recording_account account;
 	struct string description, end;
 	uint16_t rows[ROWS_MAX]; /* of the dump -> of this program, or MS_NO_ROW */
 	size_t rows_count;
@@ -55,7 +55,7 @@ void replay_free(struct replay *replay)
 	free(replay);
 }
 
-const struct replay_account *replay_account(const struct replay *replay)
+const struct recording_account *replay_account(const struct replay *replay)
 {
 	return &replay->account;
 }
@@ -325,7 +325,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
 
 static void note_gap(struct replay *replay, const struct block_header *header, uint64_t expected)
 {
-	struct replay_account *account = &replay->account;
+	struct recording_account *account = &replay->account;
 
 	replay->gap = true;
 	anchor_end(replay);
@@ -340,7 +340,7 @@ static void note_gap(struct replay *replay, const struct block_header *header, u
 /* What is known is of another run, perhaps on another machine. */
 static void begin_recording(struct replay *replay, const struct block_header *header)
 {
-	struct replay_account *account = &replay->account;
+	struct recording_account *account = &replay->account;
 
 	account->recordings++;
 	account->recording = header->recording;
@@ -389,7 +389,7 @@ static bool take_number(struct replay *replay, const struct block_header *header
 /* Returns whether the block is to be looked at. */
 static bool take_header(struct replay *replay, const struct block_header *header)
 {
-	struct replay_account *account = &replay->account;
+	struct recording_account *account = &replay->account;
 
 	replay->bytes += sizeof(*header) + header->stored_bytes;
 	account->blocks++;

@@ -115,7 +115,7 @@ static uint64_t moment_of(const struct report_time *time, const struct report_co
 	if (!time->set)
 		return 0;
 	if (time->relative)
-		ns = coverage->first_ts_ns + time->ns;
+		ns = coverage->account.first_ts_ns + time->ns;
 	else
 		ns = time->ns > coverage->wall_offset_ns ? time->ns - coverage->wall_offset_ns : 0;
 	return ns ? ns : 1;
@@ -161,7 +161,7 @@ static int describe(const struct report_run *run, struct report_coverage *covera
 	coverage->captured_ops = ops_of(run);
 	coverage->copies_summed = is_summed(run, "copies");
 	coverage->launches_summed = is_summed(run, "launches");
-	coverage->first_ts_ns = replay_account(run->replay)->first_ts_ns;
+	coverage->account.first_ts_ns = replay_account(run->replay)->first_ts_ns;
 	coverage->from_ns = moment_of(&run->reader->from, coverage);
 	coverage->until_ns = moment_of(&run->reader->until, coverage);
 	return err;
@@ -253,28 +253,6 @@ static int take_item(void *context, const struct dump_item *item)
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-static void copy_account(struct report_coverage *coverage, const struct replay_account *account)
-{
-	coverage->recording = account->recording;
-	coverage->last_ts_ns = account->last_ts_ns;
-	coverage->blocks = account->blocks;
-	coverage->segments = account->segments;
-	coverage->events = account->calls;
-	coverage->damaged_bytes = account->damaged_bytes;
-	coverage->damaged_places = account->damaged_places;
-	coverage->missing_blocks = account->missing_blocks;
-	coverage->first_missing_ts_ns = account->first_missing_ts_ns;
-	coverage->missing_ns = account->missing_ns;
-	coverage->unknown_blocks = account->unknown_blocks;
-	coverage->unknown_records = account->unknown_records;
-	coverage->unknown_calls = account->unknown_calls;
-	coverage->unanchored = account->unanchored;
-	coverage->uncertain = account->uncertain;
-	coverage->refused = account->refused;
-	coverage->cut_short = account->cut_short;
-	coverage->has_end = account->has_end;
-}
-
 static int name_files(struct report_coverage *coverage, const struct dump_set_recording *recording)
 {
 	size_t i;
@@ -296,8 +274,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	struct report_coverage *coverage = &run->recording->coverage;
 	int err = 0;
 
-	copy_account(coverage, replay_account(run->replay));
-	coverage->refused += run->pipeline.refused;
+	coverage->account = *replay_account(run->replay);
+	coverage->account.refused += run->pipeline.refused;
 	coverage->counters = run->pipeline.recorded;
 	/* Nothing happened after it: totals are of an empty time, not of what was before. */
 	if (run->pipeline.from_ns && !run->pipeline.begun) {

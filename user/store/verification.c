@@ -69,7 +69,7 @@ static int note_damage(struct verification *verification, const struct dump_item
 }
 
 /* `before`: what was known before the block with this header. */
-static int note_gap(struct verification *verification, const struct replay_account *before,
+static int note_gap(struct verification *verification, const struct recording_account *before,
 		    const struct block_header *header)
 {
 	const uint64_t blocks =
@@ -132,9 +132,9 @@ static void count_block(struct verification_file *file, const struct block_heade
 
 static int take_block(struct verification *verification, const struct dump_item *item)
 {
-	const struct replay_account *account = replay_account(verification->replay);
+	const struct recording_account *account = replay_account(verification->replay);
 	const struct block_header *header = &item->header;
-	const struct replay_account before = *account;
+	const struct recording_account before = *account;
 	int err = replay_item(verification->replay, item);
 
 	count_block(&verification->files[verification->files_count - 1], header);
@@ -163,7 +163,7 @@ static int take_item(struct verification *verification, const struct dump_item *
 
 static int read_all(struct verification *verification, struct dump_reader *reader, const char *path)
 {
-	const struct replay_account *account = replay_account(verification->replay);
+	const struct recording_account *account = replay_account(verification->replay);
 	struct verification_file *file = &verification->files[verification->files_count - 1];
 	const uint64_t events = account->calls;
 	struct dump_item item;
@@ -248,7 +248,7 @@ int verification_finish(struct verification *verification)
 
 enum verification_status verification_status(const struct verification *verification)
 {
-	const struct replay_account *account = replay_account(verification->replay);
+	const struct recording_account *account = replay_account(verification->replay);
 
 	if (account->newer_blocks)
 		return VERIFICATION_TOO_NEW;

@@ -288,11 +288,7 @@ static void put_time(struct json *json, const char *name, const struct verificat
 {
 	const uint64_t offset_ns = clock_of(verification);
 
-	json_name(json, name);
-	if (offset_ns)
-		json_u64(json, ts_ns + offset_ns);
-	else
-		json_null(json);
+	json_put_if(json, name, offset_ns, ts_ns + offset_ns);
 }
 
 static void put_files(struct json *json, const struct verification *verification)

@@ -168,15 +168,6 @@ static void put_counts(struct json *json, const struct check_library *library,
 	json_close(json, '}');
 }
 
-static void put_price(struct json *json, const char *name, unsigned int hundredths)
-{
-	json_name(json, name);
-	if (hundredths)
-		json_u64(json, hundredths);
-	else
-		json_null(json);
-}
-
 static void put_point(struct json *json, const struct check_function *function,
 		      const struct use *use)
 {
@@ -190,8 +181,8 @@ static void put_point(struct json *json, const struct check_function *function,
 	json_put_u64(json, "at", point->offset);
 	json_put_text(json, "instruction", prologue_form_name(point->form));
 	json_put_text(json, "handling", prologue_price_name(point->price));
-	put_price(json, "low_ref_percent", low);
-	put_price(json, "high_ref_percent", high);
+	json_put_if(json, "low_ref_percent", low, low);
+	json_put_if(json, "high_ref_percent", high, high);
 	json_close(json, '}');
 }
 

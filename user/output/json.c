@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "output/field.h"
+#include "output/json_process.h"
 
 struct json_sink {
 	struct sink sink;
@@ -107,22 +107,6 @@ static const char *type_name(uint16_t type)
 	return "attach";
 }
 
-static void put_exit_status(struct json *json, uint32_t status)
-{
-	bool known = status != MS_EXIT_UNKNOWN, killed = known && WIFSIGNALED(status);
-
-	json_name(json, "exit_code");
-	if (!known || killed)
-		json_null(json);
-	else
-		json_u64(json, WEXITSTATUS(status));
-	json_name(json, "signal");
-	if (killed)
-		json_u64(json, WTERMSIG(status));
-	else
-		json_null(json);
-}
-
 static void put_process(struct json *json, const struct event *event, const struct change *change)
 {
 	const struct process *process = change->process;
@@ -139,7 +123,7 @@ static void put_process(struct json *json, const struct event *event, const stru
 		json_put_u64(json, "child_pid", event->process->child_pid);
 		break;
 	case MS_TYPE_EXIT:
-		put_exit_status(json, event->process->value);
+		json_process_exit(json, event->process->value);
 		/* fallthrough */
 	case MS_TYPE_EXEC:
 		json_name(json, "live");

@@ -165,6 +165,15 @@ void json_put_u64(struct json *json, const char *name, uint64_t value)
 	json_u64(json, value);
 }
 
+void json_put_if(struct json *json, const char *name, bool known, uint64_t value)
+{
+	json_name(json, name);
+	if (known)
+		json_u64(json, value);
+	else
+		json_null(json);
+}
+
 void json_put_bool(struct json *json, const char *name, bool value)
 {
 	json_name(json, name);

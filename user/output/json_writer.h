@@ -31,6 +31,7 @@ void json_text(struct json *json, const char *text, size_t length);
 /* A name and its value; a NULL text is null. */
 void json_put_text(struct json *json, const char *name, const char *text);
 void json_put_u64(struct json *json, const char *name, uint64_t value);
+void json_put_if(struct json *json, const char *name, bool known, uint64_t value); /* else null */
 void json_put_bool(struct json *json, const char *name, bool value);
 
 #endif /* MEMSCOPE_OUTPUT_JSON_WRITER_H */

@@ -3,22 +3,14 @@
 
 #include <string.h>
 
+#include "output/json_process.h"
 #include "output/report_words.h"
 
 /* ---- common ---------------------------------------------------------------------------------- */
 
-void report_json_put(struct json *json, const char *name, bool known, uint64_t value)
-{
-	json_name(json, name);
-	if (known)
-		json_u64(json, value);
-	else
-		json_null(json);
-}
-
 void report_json_device(struct json *json, int32_t device)
 {
-	report_json_put(json, "device", device >= 0, (uint64_t)device);
+	json_put_if(json, "device", device >= 0, (uint64_t)device);
 }
 
 void report_json_comm(struct json *json, const char comm[MS_COMM_BYTES])
@@ -29,12 +21,7 @@ void report_json_comm(struct json *json, const char comm[MS_COMM_BYTES])
 
 void report_json_allocation(struct json *json, const struct allocation *allocation, uint64_t now_ns)
 {
-	json_put_u64(json, "alloc_id", allocation->id);
-	json_name(json, "addr");
-	json_hex(json, allocation->addr);
-	report_json_put(json, "size_bytes", allocation->size_known, allocation->size_bytes);
-	json_put_text(json, "space", probe_space_name(allocation->space));
-	report_json_device(json, allocation->device);
+	json_process_allocation(json, allocation);
 	json_put_text(json, "api", probe_at(allocation->row)->symbol);
 	json_put_u64(json, "ts_ns", allocation->ts_ns);
 	json_put_u64(json, "age_ns", now_ns > allocation->ts_ns ? now_ns - allocation->ts_ns : 0);
@@ -118,8 +105,8 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_put_u64(json, "free_begins", counters->lost[MS_KIND_FREE_BEGIN]);
 	json_put_u64(json, "process_records", counters->lost[MS_KIND_PROCESS]);
 	json_put_u64(json, "missing_blocks", account->missing_blocks);
-	report_json_put(json, "first_missing_ts_ns", account->first_missing_ts_ns,
-			account->first_missing_ts_ns);
+	json_put_if(json, "first_missing_ts_ns", account->first_missing_ts_ns,
+		    account->first_missing_ts_ns);
 	json_put_u64(json, "missing_ns", account->missing_ns);
 	json_put_u64(json, "damaged_places", account->damaged_places);
 	json_put_u64(json, "damaged_bytes", account->damaged_bytes);
@@ -156,7 +143,7 @@ static void put_coverage(struct json *json, const struct report_recording *recor
 	put_time(json, "end", recording, report_end_ns(recording));
 	json_put_u64(json, "begin_ts_ns", report_begin_ns(recording));
 	json_put_u64(json, "end_ts_ns", report_end_ns(recording));
-	report_json_put(json, "wall_offset_ns", coverage->wall_known, coverage->wall_offset_ns);
+	json_put_if(json, "wall_offset_ns", coverage->wall_known, coverage->wall_offset_ns);
 	json_put_u64(json, "events", coverage->account.calls);
 	json_put_u64(json, "blocks", coverage->account.blocks);
 	json_put_u64(json, "segments", coverage->account.segments);
@@ -189,7 +176,7 @@ static void put_options(struct json *json, const struct report *report)
 
 	json_name(json, "options");
 	json_open(json, '{');
-	report_json_put(json, "pid", report->options.pid, report->options.pid);
+	json_put_if(json, "pid", report->options.pid, report->options.pid);
 	report_json_device(json, report->options.device);
 	json_put_u64(json, "top", report->options.top);
 	json_put_bool(json, "whole_time", !coverage->from_ns && !coverage->until_ns);

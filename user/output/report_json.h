@@ -15,8 +15,6 @@ void report_json(struct string *out, const struct report *report);
 
 /* ---- for its parts (output/report_json_*.c) -------------------------------------------------- */
 
-/* A name and its value, or null. */
-void report_json_put(struct json *json, const char *name, bool known, uint64_t value);
 void report_json_device(struct json *json, int32_t device);
 void report_json_comm(struct json *json, const char comm[MS_COMM_BYTES]);
 void report_json_allocation(struct json *json, const struct allocation *allocation,

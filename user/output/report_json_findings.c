@@ -143,15 +143,15 @@ static void put_room(struct json *json, const struct analysis_oom *oom)
 		json_null(json);
 	}
 	json_put_u64(json, "taken_since_bytes", oom->taken_since_bytes);
-	report_json_put(json, "pooled_bytes", oom->pools_known, oom->pooled_bytes);
+	json_put_if(json, "pooled_bytes", oom->pools_known, oom->pooled_bytes);
 	json_name(json, "pooled_would_suffice");
 	if (oom->pools_known && oom->requested_known)
 		json_bool(json, oom->pooled_bytes >= oom->requested_bytes);
 	else
 		json_null(json);
-	report_json_put(json, "holes", oom->holes_known, oom->holes);
-	report_json_put(json, "holes_bytes", oom->holes_known, oom->holes_bytes);
-	report_json_put(json, "largest_hole_bytes", oom->holes_known, oom->largest_hole_bytes);
+	json_put_if(json, "holes", oom->holes_known, oom->holes);
+	json_put_if(json, "holes_bytes", oom->holes_known, oom->holes_bytes);
+	json_put_if(json, "largest_hole_bytes", oom->holes_known, oom->largest_hole_bytes);
 }
 
 static void put_oom(struct json *json, const struct analysis_oom *oom)
@@ -167,7 +167,7 @@ static void put_oom(struct json *json, const struct analysis_oom *oom)
 	put_api(json, oom->row);
 	json_put_text(json, "space", probe_space_name(oom->space));
 	report_json_device(json, oom->device);
-	report_json_put(json, "requested_bytes", oom->requested_known, oom->requested_bytes);
+	json_put_if(json, "requested_bytes", oom->requested_known, oom->requested_bytes);
 	json_put_text(json, "cause", analysis_oom_cause_name(oom->cause));
 	json_put_text(json, "confidence", report_confidence_name(oom->confidence));
 	json_put_text(json, "lowered_by", oom->lowered_by);

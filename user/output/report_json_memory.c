@@ -4,7 +4,7 @@
  */
 #include "output/report_json.h"
 
-#include <sys/wait.h>
+#include "output/json_process.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
@@ -43,8 +43,8 @@ static void put_told(struct json *json, const struct report_device *device)
 	json_put_u64(json, "total_bytes", told->total_bytes);
 	json_put_u64(json, "used_bytes", used);
 	json_put_u64(json, "explained_bytes", told->explained_bytes);
-	report_json_put(json, "unexplained_bytes", used >= told->explained_bytes,
-			used - told->explained_bytes);
+	json_put_if(json, "unexplained_bytes", used >= told->explained_bytes,
+		    used - told->explained_bytes);
 	json_close(json, '}');
 }
 
@@ -55,9 +55,9 @@ static void put_device(struct json *json, const struct report_device *device)
 	json_put_u64(json, "explained_bytes", device->live_bytes);
 	put_live(json, device);
 	json_put_u64(json, "peak_bytes", device->peak_bytes);
-	report_json_put(json, "peak_ts_ns", device->peak_bytes, device->peak_ts_ns);
+	json_put_if(json, "peak_ts_ns", device->peak_bytes, device->peak_ts_ns);
 	/* Before recording began: whoever ran then may hold what nobody saw. */
-	report_json_put(json, "baseline_bytes", !device->was_running, 0);
+	json_put_if(json, "baseline_bytes", !device->was_running, 0);
 	put_told(json, device);
 	json_close(json, '}');
 }
@@ -72,16 +72,11 @@ static void put_space(struct json *json, const struct process *process, uint8_t 
 
 	json_open(json, '{');
 	json_put_text(json, "space", probe_space_name(space));
-	report_json_put(json, "live_bytes", known, held.bytes);
-	report_json_put(json, "live_allocations", known, held.count);
-	report_json_put(json, "peak_bytes", known, total->peak_bytes);
-	report_json_put(json, "peak_ts_ns", known && total->peak_bytes, total->peak_ts_ns);
-	json_put_u64(json, "allocs", total->allocs);
-	json_put_u64(json, "alloc_bytes", total->alloc_bytes);
-	report_json_put(json, "frees", known, total->frees);
-	report_json_put(json, "free_bytes", known, total->free_bytes);
-	report_json_put(json, "implicit_frees", known, total->implicit_frees);
-	report_json_put(json, "implicit_free_bytes", known, total->implicit_bytes);
+	json_put_if(json, "live_bytes", known, held.bytes);
+	json_put_if(json, "live_allocations", known, held.count);
+	json_put_if(json, "peak_bytes", known, total->peak_bytes);
+	json_put_if(json, "peak_ts_ns", known && total->peak_bytes, total->peak_ts_ns);
+	json_process_space_totals(json, total, known);
 	json_close(json, '}');
 }
 
@@ -120,14 +115,14 @@ static void put_cells(struct json *json, const struct report_process *shown)
 		report_json_device(json, cell->device);
 		json_put_u64(json, "live_bytes", cell->live_bytes);
 		json_put_u64(json, "live_allocations", cell->live_count);
-		report_json_put(json, "bytes_in_peak", known, cell->peak_bytes);
-		report_json_put(json, "allocations_in_peak", known, cell->peak_count);
+		json_put_if(json, "bytes_in_peak", known, cell->peak_bytes);
+		json_put_if(json, "allocations_in_peak", known, cell->peak_count);
 		json_put_u64(json, "allocs", cell->allocs);
 		json_put_u64(json, "alloc_bytes", cell->alloc_bytes);
 		json_put_u64(json, "frees", cell->frees);
 		json_put_u64(json, "free_bytes", cell->free_bytes);
-		report_json_put(json, "mean_lifetime_ns", cell->frees,
-				cell->frees ? cell->lifetime_ns / cell->frees : 0);
+		json_put_if(json, "mean_lifetime_ns", cell->frees,
+			    cell->frees ? cell->lifetime_ns / cell->frees : 0);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -167,9 +162,9 @@ static void put_pools(struct json *json, const struct process *process)
 		json_name(json, "pool");
 		json_hex(json, view->handle);
 		json_put_u64(json, "ts_ns", view->ts_ns);
-		report_json_put(json, "reserved_bytes", view->has_total, view->total_bytes);
-		report_json_put(json, "used_bytes", view->has_free, view->free_bytes);
-		report_json_put(json, "slack_bytes", known, view->total_bytes - view->free_bytes);
+		json_put_if(json, "reserved_bytes", view->has_total, view->total_bytes);
+		json_put_if(json, "used_bytes", view->has_free, view->free_bytes);
+		json_put_if(json, "slack_bytes", known, view->total_bytes - view->free_bytes);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -204,36 +199,12 @@ static void put_calls(struct json *json, const struct report_recording *recordin
 	} else {
 		json_null(json);
 	}
-	report_json_put(json, "memsets", captured >> MS_OP_MEMSET & 1, process->memsets.count);
-	report_json_put(json, "syncs", captured >> MS_OP_SYNC & 1, process->syncs.count);
-	report_json_put(json, "sync_duration_ns",
-			captured >> MS_OP_SYNC & 1 && !process->entries_only,
-			process->syncs.duration_ns);
-	report_json_put(json, "launches", captured >> MS_OP_LAUNCH & 1, process->launches);
-	report_json_put(json, "graph_launches", captured >> MS_OP_LAUNCH & 1,
-			process->graph_launches);
-}
-
-static void put_failures(struct json *json, const struct process *process)
-{
-	size_t i;
-
-	json_name(json, "failures");
-	json_open(json, '[');
-	for (i = 0; i < process->failures_count; i++) {
-		const struct failure *failure = &process->failures[i];
-		const struct probe *probe = probe_at(failure->row);
-
-		json_open(json, '{');
-		json_put_text(json, "api", probe->symbol);
-		json_name(json, "result");
-		json_i64(json, failure->result);
-		json_put_text(json, "result_name",
-			      probe_result_name(probe->layer, failure->result));
-		json_put_u64(json, "count", failure->count);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
+	json_put_if(json, "memsets", captured >> MS_OP_MEMSET & 1, process->memsets.count);
+	json_put_if(json, "syncs", captured >> MS_OP_SYNC & 1, process->syncs.count);
+	json_put_if(json, "sync_duration_ns", captured >> MS_OP_SYNC & 1 && !process->entries_only,
+		    process->syncs.duration_ns);
+	json_put_if(json, "launches", captured >> MS_OP_LAUNCH & 1, process->launches);
+	json_put_if(json, "graph_launches", captured >> MS_OP_LAUNCH & 1, process->graph_launches);
 }
 
 static void put_unknown(struct json *json, const struct process *process)
@@ -244,11 +215,7 @@ static void put_unknown(struct json *json, const struct process *process)
 	json_put_bool(json, "entries_only", process->entries_only);
 	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
 	json_put_u64(json, "unknown_frees", process->unknown_frees);
-	json_put_u64(json, "missed_frees", process->missed_frees);
-	json_put_u64(json, "unknown_allocs", process->unknown_allocs);
-	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
-	json_put_u64(json, "dropped_graph_nodes", process->dropped_nodes);
-	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
+	json_process_unknown(json, process);
 	json_close(json, '}');
 }
 
@@ -257,7 +224,7 @@ static void put_totals(struct json *json, const struct report_recording *recordi
 {
 	put_spaces(json, process);
 	put_calls(json, recording, process);
-	put_failures(json, process);
+	json_process_failures(json, process);
 	put_unknown(json, process);
 }
 
@@ -265,16 +232,13 @@ static void put_process(struct json *json, const struct report_recording *record
 			const struct report_process *shown)
 {
 	const struct process *process = shown->process;
-	const bool known = process->exited && process->exit_status != MS_EXIT_UNKNOWN;
-	const bool killed = known && WIFSIGNALED(process->exit_status);
 
 	json_open(json, '{');
 	json_put_u64(json, "pid", process->pid);
 	json_put_u64(json, "start_ns", process->start_ns);
 	report_json_comm(json, process->comm);
 	json_put_bool(json, "exited", process->exited);
-	report_json_put(json, "exit_code", known && !killed, WEXITSTATUS(process->exit_status));
-	report_json_put(json, "signal", killed, WTERMSIG(process->exit_status));
+	json_process_exit(json, process->exited ? process->exit_status : MS_EXIT_UNKNOWN);
 	put_totals(json, recording, process);
 	put_cells(json, shown);
 	put_pools(json, process);

@@ -60,8 +60,8 @@ static void put_series(struct json *json, const struct timeline_series *series, 
 		       size_t length)
 {
 	json_open(json, '{');
-	report_json_put(json, "pid", !is_sum, series->pid);
-	report_json_put(json, "start_ns", !is_sum, series->start_ns);
+	json_put_if(json, "pid", !is_sum, series->pid);
+	json_put_if(json, "start_ns", !is_sum, series->start_ns);
 	put_levels(json, series, length);
 	put_values(json, "allocs", series->allocs, length);
 	put_values(json, "alloc_bytes", series->alloc_bytes, length);
@@ -80,8 +80,8 @@ void report_json_timeline(struct json *json, const struct report_recording *reco
 
 	json_name(json, "timeline");
 	json_open(json, '{');
-	report_json_put(json, "begin_ts_ns", length, timeline->begin_ns);
-	report_json_put(json, "bucket_ns", length, timeline->width_ns);
+	json_put_if(json, "begin_ts_ns", length, timeline->begin_ns);
+	json_put_if(json, "bucket_ns", length, timeline->width_ns);
 	json_put_u64(json, "buckets", length);
 	put_values(json, "lost", timeline->lost, length);
 	json_name(json, "processes");

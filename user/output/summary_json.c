@@ -4,17 +4,7 @@
  */
 #include "output/json.h"
 
-#include <string.h>
-#include <sys/wait.h>
-
-static void put_if(struct json *json, const char *name, bool known, uint64_t value)
-{
-	json_name(json, name);
-	if (known)
-		json_u64(json, value);
-	else
-		json_null(json);
-}
+#include "output/json_process.h"
 
 static void put_spaces(struct json *json, const struct process *process)
 {
@@ -30,18 +20,13 @@ static void put_spaces(struct json *json, const struct process *process)
 			continue;
 		json_open(json, '{');
 		json_put_text(json, "space", probe_space_name(i));
-		put_if(json, "live_bytes", known, space->live_bytes);
-		put_if(json, "live_allocations", known, space->live_count);
-		put_if(json, "peak_bytes", known, space->peak_bytes);
-		put_if(json, "peak_ts_ns", known, space->peak_ts_ns);
-		json_put_u64(json, "allocs", space->allocs);
-		json_put_u64(json, "alloc_bytes", space->alloc_bytes);
-		put_if(json, "frees", known, space->frees);
-		put_if(json, "free_bytes", known, space->free_bytes);
-		put_if(json, "implicit_frees", known, space->implicit_frees);
-		put_if(json, "implicit_free_bytes", known, space->implicit_bytes);
-		put_if(json, "exit_allocations", known, space->exit_count);
-		put_if(json, "exit_bytes", known, space->exit_bytes);
+		json_put_if(json, "live_bytes", known, space->live_bytes);
+		json_put_if(json, "live_allocations", known, space->live_count);
+		json_put_if(json, "peak_bytes", known, space->peak_bytes);
+		json_put_if(json, "peak_ts_ns", known, space->peak_ts_ns);
+		json_process_space_totals(json, space, known);
+		json_put_if(json, "exit_allocations", known, space->exit_count);
+		json_put_if(json, "exit_bytes", known, space->exit_bytes);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -58,16 +43,7 @@ static void put_largest(struct json *json, const struct summary *summary,
 	json_open(json, '[');
 	for (i = 0; i < count; i++) {
 		json_open(json, '{');
-		json_put_u64(json, "alloc_id", largest[i].id);
-		json_name(json, "addr");
-		json_hex(json, largest[i].addr);
-		put_if(json, "size_bytes", largest[i].size_known, largest[i].size_bytes);
-		json_put_text(json, "space", probe_space_name(largest[i].space));
-		json_name(json, "device");
-		if (largest[i].device >= 0)
-			json_i64(json, largest[i].device);
-		else
-			json_null(json);
+		json_process_allocation(json, &largest[i]);
 		json_put_u64(json, "age_ns", end_ns - largest[i].ts_ns);
 		json_put_text(json, "api", probe_at(largest[i].row)->symbol);
 		json_close(json, '}');
@@ -82,7 +58,8 @@ static void put_total(struct json *json, const struct summary *summary,
 
 	json_put_u64(json, "count", total->count);
 	json_put_u64(json, "bytes", total->bytes);
-	put_if(json, "bytes_per_second", observed_ns, summary_per_second(summary, total->bytes));
+	json_put_if(json, "bytes_per_second", observed_ns,
+		    summary_per_second(summary, total->bytes));
 	json_put_u64(json, "unknown_sizes", total->unknown_bytes);
 	json_put_u64(json, "duration_ns", total->duration_ns);
 }
@@ -165,45 +142,13 @@ static void put_views(struct json *json, const struct process *process)
 			json_put_u64(json, "reserved_bytes", view->total_bytes);
 			json_put_u64(json, "used_bytes", view->free_bytes);
 		} else {
-			put_if(json, "device", view->handle != UINT64_MAX, view->handle);
+			json_put_if(json, "device", view->handle != UINT64_MAX, view->handle);
 			json_put_u64(json, "total_bytes", view->total_bytes);
 			json_put_u64(json, "free_bytes", view->free_bytes);
 		}
 		json_close(json, '}');
 	}
 	json_close(json, ']');
-}
-
-static void put_failures(struct json *json, const struct process *process)
-{
-	size_t i;
-
-	json_name(json, "failures");
-	json_open(json, '[');
-	for (i = 0; i < process->failures_count; i++) {
-		const struct failure *failure = &process->failures[i];
-		const struct probe *probe = probe_at(failure->row);
-
-		json_open(json, '{');
-		json_put_text(json, "api", probe->symbol);
-		json_name(json, "result");
-		json_i64(json, failure->result);
-		json_put_text(json, "result_name",
-			      probe_result_name(probe->layer, failure->result));
-		json_put_u64(json, "count", failure->count);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-}
-
-static void put_end(struct json *json, const struct process *process)
-{
-	bool known = process->exited && process->exit_status != MS_EXIT_UNKNOWN;
-	bool killed = known && WIFSIGNALED(process->exit_status);
-
-	json_put_bool(json, "exited", process->exited);
-	put_if(json, "exit_code", known && !killed, WEXITSTATUS(process->exit_status));
-	put_if(json, "signal", killed, WTERMSIG(process->exit_status));
 }
 
 /* What also makes sense of several processes. */
@@ -235,16 +180,12 @@ static void put_totals(struct json *json, const struct summary *summary,
 			json_null(json);
 	}
 	json_put_u64(json, "graph_launches", process->graph_launches);
-	put_failures(json, process);
+	json_process_failures(json, process);
 	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
 	json_put_u64(json, "unknown_frees", process->unknown_frees);
 	json_put_u64(json, "unwatched_frees", process->unwatched_frees);
 	json_put_u64(json, "null_frees", process->null_frees);
-	json_put_u64(json, "missed_frees", process->missed_frees);
-	json_put_u64(json, "unknown_allocs", process->unknown_allocs);
-	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
-	json_put_u64(json, "dropped_graph_nodes", process->dropped_nodes);
-	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
+	json_process_unknown(json, process);
 }
 
 static void put_process(struct json *json, const struct summary *summary,
@@ -253,7 +194,8 @@ static void put_process(struct json *json, const struct summary *summary,
 	json_open(json, '{');
 	json_put_u64(json, "pid", process->pid);
 	json_put_text(json, "comm", process->comm);
-	put_end(json, process);
+	json_put_bool(json, "exited", process->exited);
+	json_process_exit(json, process->exited ? process->exit_status : MS_EXIT_UNKNOWN);
 	put_totals(json, summary, process);
 	put_largest(json, summary, process);
 	put_views(json, process);
@@ -295,8 +237,8 @@ static void put_cost(struct json *json, const struct summary_cost *cost)
 	json_name(json, "cost");
 	json_open(json, '{');
 	json_put_u64(json, "cpu_ns", cost->cpu_ns);
-	put_if(json, "bpf_runs", counted, cost->bpf_runs);
-	put_if(json, "bpf_ns", counted, cost->bpf_ns);
+	json_put_if(json, "bpf_runs", counted, cost->bpf_runs);
+	json_put_if(json, "bpf_ns", counted, cost->bpf_ns);
 	json_put_u64(json, "ring_bytes", cost->ring_bytes);
 	json_put_u64(json, "highest_critical_bytes", cost->highest_critical);
 	json_put_u64(json, "highest_bulk_bytes", cost->highest_bulk);

@@ -16,8 +16,9 @@ struct slot {
 	bool used;
 };
 
-struct redundant {
-	struct amount copies;
+/* Copies that are told together. */
+struct tally {
+	struct amount amount;
 	uint64_t duration_ns, first_ns, last_ns;
 };
 
@@ -25,12 +26,12 @@ struct copies {
 	struct ledger pinned; /* host memory that is page-locked, or managed */
 	uint64_t host_changes, device_changes;
 	struct slot slots[SLOTS];
-	struct redundant back;  /* read back what had just been written */
-	struct redundant again; /* the same in the same direction */
+	struct tally back;  /* read back what had just been written */
+	struct tally again; /* the same in the same direction */
 
-	bool unclear; /* host memory may be page-locked although nobody saw it */
-	struct amount pageable, pageable_async;
-	uint64_t pageable_ns, pageable_first_ns, pageable_last_ns;
+	bool unclear;          /* host memory may be page-locked although nobody saw it */
+	struct tally pageable; /* the synchronous ones; `first_ns` and `last_ns` are of all */
+	struct amount pageable_async;
 };
 
 void copies_free(struct copies *copies)
@@ -102,14 +103,24 @@ void copies_device_changed(struct track *track)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static void redundant_add(struct redundant *redundant, const struct event *event)
+static void amount_add(struct amount *amount, const struct event *event)
 {
-	if (!redundant->copies.count)
-		redundant->first_ns = event->header->ts_ns;
-	redundant->last_ns = event->header->ts_ns + event->call->duration_ns;
-	redundant->copies.count++;
-	redundant->copies.bytes += event->call->size;
-	redundant->duration_ns += event->call->duration_ns;
+	amount->count += event->count;
+	amount->bytes += event->call->size;
+}
+
+static void tally_extend(struct tally *tally, const struct event *event)
+{
+	if (!tally->first_ns)
+		tally->first_ns = event_begin_ns(event);
+	tally->last_ns = event_end_ns(event);
+}
+
+static void tally_add(struct tally *tally, const struct event *event)
+{
+	tally_extend(tally, event);
+	amount_add(&tally->amount, event);
+	tally->duration_ns += event->call->duration_ns;
 }
 
 /* What the slot holds was the same: the same block, place and size, and the device has not changed. */
@@ -121,9 +132,9 @@ static void compare(struct copies *copies, const struct slot *before, const stru
 	    before->device_changes != now->device_changes)
 		return;
 	if (before->direction == now->direction)
-		redundant_add(&copies->again, event);
+		tally_add(&copies->again, event);
 	else if (before->direction == MS_DIRECTION_HTOD)
-		redundant_add(&copies->back, event);
+		tally_add(&copies->back, event);
 	/* The other way round, the host may have changed in between what it writes back. */
 }
 
@@ -137,18 +148,12 @@ static bool is_pageable(struct copies *copies, const struct slot *before, const 
 
 static void pageable_add(struct copies *copies, const struct event *event)
 {
-	const struct ms_call *call = event->call;
-	struct amount *amount = &copies->pageable;
-
-	if (!event_is_synchronous(event))
-		amount = &copies->pageable_async;
-	else
-		copies->pageable_ns += call->duration_ns;
-	amount->count += event->count;
-	amount->bytes += call->size;
-	if (!copies->pageable_first_ns)
-		copies->pageable_first_ns = event_begin_ns(event);
-	copies->pageable_last_ns = event_end_ns(event);
+	if (event_is_synchronous(event)) {
+		tally_add(&copies->pageable, event);
+		return;
+	}
+	tally_extend(&copies->pageable, event);
+	amount_add(&copies->pageable_async, event);
 }
 
 /* Whether page-locked memory may be unknown: as side_of() of the state has it. */
@@ -208,46 +213,55 @@ int copies_event(struct track *track, const struct event *event, const struct ch
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static int report_redundant(const struct track *track, const struct redundant *redundant, bool back,
-			    struct findings *findings)
+static struct finding finding_of(const struct track *track, enum finding_rule rule,
+				 const struct tally *tally, const char *what)
 {
-	struct finding finding = track_finding(track, FINDING_REDUNDANT_COPIES);
+	struct finding finding = track_finding(track, rule);
 
-	finding.first_ts_ns = redundant->first_ns;
-	finding.last_ts_ns = redundant->last_ns;
-	finding.bytes = redundant->copies.bytes;
-	finding.duration_ns = redundant->duration_ns;
-	finding_say(&finding,
-		    back ? "copies back of what had just been copied to the device" :
-			   "copies of the same block, place and direction as before",
-		    FINDING_COUNT, redundant->copies.count);
-	finding_say(&finding, "bytes copied by them", FINDING_BYTES, redundant->copies.bytes);
-	finding_say(&finding, "time in these calls", FINDING_NS, redundant->duration_ns);
-	if (!back)
-		finding_lower(&finding, FINDING_LOW,
-			      "what the host, or a kernel still running, writes is not seen");
+	finding.first_ts_ns = tally->first_ns;
+	finding.last_ts_ns = tally->last_ns;
+	finding.bytes = tally->amount.bytes;
+	finding.duration_ns = tally->duration_ns;
+	finding_say(&finding, what, FINDING_COUNT, tally->amount.count);
+	finding_say(&finding, "bytes copied by them", FINDING_BYTES, tally->amount.bytes);
+	finding_say(&finding, "time in these calls", FINDING_NS, tally->duration_ns);
+	return finding;
+}
+
+static int report_back(const struct track *track, const struct tally *tally,
+		       struct findings *findings)
+{
+	struct finding finding =
+		finding_of(track, FINDING_REDUNDANT_COPIES, tally,
+			   "copies back of what had just been copied to the device");
+
 	return findings_add(findings, &finding);
 }
 
-static bool is_worth(const struct redundant *redundant, const struct analysis_options *options)
+static int report_again(const struct track *track, const struct tally *tally,
+			struct findings *findings)
 {
-	return redundant->copies.count >= options->redundant_count &&
-	       redundant->copies.bytes >= options->redundant_bytes;
+	struct finding finding =
+		finding_of(track, FINDING_REDUNDANT_COPIES, tally,
+			   "copies of the same block, place and direction as before");
+
+	finding_lower(&finding, FINDING_LOW,
+		      "what the host, or a kernel still running, writes is not seen");
+	return findings_add(findings, &finding);
+}
+
+static bool is_worth(const struct tally *redundant, const struct analysis_options *options)
+{
+	return redundant->amount.count >= options->redundant_count &&
+	       redundant->amount.bytes >= options->redundant_bytes;
 }
 
 static int report_pageable(const struct track *track, const struct copies *copies,
 			   struct findings *findings)
 {
-	struct finding finding = track_finding(track, FINDING_PAGEABLE_COPIES);
+	struct finding finding = finding_of(track, FINDING_PAGEABLE_COPIES, &copies->pageable,
+					    "synchronous copies from or to pageable memory");
 
-	finding.first_ts_ns = copies->pageable_first_ns;
-	finding.last_ts_ns = copies->pageable_last_ns;
-	finding.bytes = copies->pageable.bytes;
-	finding.duration_ns = copies->pageable_ns;
-	finding_say(&finding, "synchronous copies from or to pageable memory", FINDING_COUNT,
-		    copies->pageable.count);
-	finding_say(&finding, "bytes copied by them", FINDING_BYTES, copies->pageable.bytes);
-	finding_say(&finding, "time in these calls", FINDING_NS, copies->pageable_ns);
 	finding_say(&finding, "asynchronous ones beside them", FINDING_COUNT,
 		    copies->pageable_async.count);
 	finding_say(&finding, "bytes copied by those", FINDING_BYTES, copies->pageable_async.bytes);
@@ -270,12 +284,13 @@ int copies_report(const struct track *track, const struct analysis_options *opti
 	/* Launches that were only counted, or not seen at all, may have come between two copies. */
 	if (!track->summed && (options->captured_ops & needed) == needed) {
 		if (is_worth(&copies->back, options))
-			err = report_redundant(track, &copies->back, true, findings);
+			err = report_back(track, &copies->back, findings);
 		if (!err && is_worth(&copies->again, options))
-			err = report_redundant(track, &copies->again, false, findings);
+			err = report_again(track, &copies->again, findings);
 	}
-	if (!err && !copies->unclear && copies->pageable.bytes >= options->pageable_bytes &&
-	    (double)copies->pageable_ns * 100 >= (double)length * (double)options->pageable_share)
+	if (!err && !copies->unclear && copies->pageable.amount.bytes >= options->pageable_bytes &&
+	    (double)copies->pageable.duration_ns * 100 >=
+		    (double)length * (double)options->pageable_share)
 		err = report_pageable(track, copies, findings);
 	return err;
 }

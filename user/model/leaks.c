@@ -122,6 +122,17 @@ static void about_group(struct finding *finding, const struct group *group)
 	finding->device = group->device;
 }
 
+/* What there was of it altogether; `level` is how much at a time. */
+static void say_group(struct finding *finding, const struct group *group, const char *level,
+		      enum finding_unit unit, uint64_t value)
+{
+	finding_say(finding, "allocations of this kind", FINDING_COUNT, group->allocs);
+	finding_say(finding, "frees of this kind", FINDING_COUNT, group->frees);
+	finding_say(finding, level, unit, value);
+	finding_say(finding, "smallest size of this kind", FINDING_BYTES,
+		    1ull << group->size_class);
+}
+
 static void growth_confidence(const struct growth *growth, const struct analysis_options *options,
 			      struct finding *finding)
 {
@@ -156,11 +167,7 @@ static int report_growth(struct track *track, struct group *group, const struct 
 	finding_say(&finding, "seen growing for", FINDING_NS, length);
 	finding_say(&finding, "of 7 windows, left something behind", FINDING_COUNT,
 		    growth->windows);
-	finding_say(&finding, "allocations of this kind", FINDING_COUNT, group->allocs);
-	finding_say(&finding, "frees of this kind", FINDING_COUNT, group->frees);
-	finding_say(&finding, "live bytes of this kind", FINDING_BYTES, group->live.bytes);
-	finding_say(&finding, "smallest size of this kind", FINDING_BYTES,
-		    1ull << group->size_class);
+	say_group(&finding, group, "live bytes of this kind", FINDING_BYTES, group->live.bytes);
 	finding_say(&finding, "launches meanwhile", FINDING_COUNT, growth->launches);
 	growth_confidence(growth, options, &finding);
 	return findings_add(findings, &finding);
@@ -243,11 +250,7 @@ static int report_exit(struct track *track, struct group *group, const struct am
 	finding_say(&finding, "bytes not freed", FINDING_BYTES, group->live.bytes);
 	finding_say(&finding, "of them allocated during initialisation", FINDING_COUNT,
 		    early->count);
-	finding_say(&finding, "allocations of this kind", FINDING_COUNT, group->allocs);
-	finding_say(&finding, "frees of this kind", FINDING_COUNT, group->frees);
-	finding_say(&finding, "most of this kind at a time", FINDING_COUNT, group->peak_count);
-	finding_say(&finding, "smallest size of this kind", FINDING_BYTES,
-		    1ull << group->size_class);
+	say_group(&finding, group, "most of this kind at a time", FINDING_COUNT, group->peak_count);
 	if (status)
 		finding_lower(&finding, FINDING_LOW, "the program ended with an error");
 	if (track->was_running)

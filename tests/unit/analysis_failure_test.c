@@ -2,52 +2,24 @@
 /*
  * The analysis with every single allocation failing once, and with records that make no sense:
  * nothing may crash or leak, and nothing may be missing without an error that says so.
- *
- * How malloc() is taken over: see failure_test.c.
  */
 #include "analysed.h"
 
 #include <errno.h>
 
-void *__interceptor_malloc(size_t size);
-void *__interceptor_calloc(size_t count, size_t size);
-void *__interceptor_realloc(void *old, size_t size);
-
-static long until_failure = -1; /* allocations that still succeed; -1: all of them */
-static bool is_analysing;       /* what the state allocates has tests of its own */
-
-static bool fails(void)
-{
-	if (until_failure < 0 || !is_analysing)
-		return false;
-	return until_failure-- == 0;
-}
-
-void *malloc(size_t size)
-{
-	return fails() ? NULL : __interceptor_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __interceptor_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __interceptor_realloc(old, size);
-}
+#include "failing.h"
 
 /* ---- allocations that fail ------------------------------------------------------------------- */
 
+/* What the state allocates has tests of its own. */
 static int event_while_failing(struct sink *sink, const struct event *event,
 			       const struct change *change)
 {
 	int err;
 
-	is_analysing = true;
+	failing_paused = false;
 	err = run_event(sink, event, change);
-	is_analysing = false;
+	failing_paused = true;
 	return err;
 }
 
@@ -87,20 +59,19 @@ static bool attempt(long nth, size_t undisturbed)
 	int err;
 
 	until_failure = nth;
-	is_analysing = true;
+	failing_paused = false;
 	if (!run_begin(&run)) {
-		is_analysing = false;
+		failing_paused = true;
 		run_end(&run);
 		return true;
 	}
-	is_analysing = false;
+	failing_paused = true;
 	run.sink.event = event_while_failing;
 	use_everything(&run);
-	is_analysing = true;
+	failing_paused = false;
 	err = analysis_finish(run.analysis, run.now_ns, NULL);
-	is_analysing = false;
-	happened = until_failure < 0;
-	until_failure = -1;
+	failing_paused = true;
+	happened = stop_failing();
 	analysis_findings(run.analysis, &count);
 	if (happened) {
 		/* Said at once, or at the end; the ledger can do without its index. */

@@ -3,9 +3,6 @@
  * Everything that allocates, with every single allocation failing once: nothing may crash, leak or
  * be half done, and nothing may be missing without an error that says so.
  *
- * A program may define malloc() and its kin itself and go on to AddressSanitizer's, which has those
- * names for it (compiler-rt, interception.h); all its checks stay in force.
- *
  * Filters are left out: without memory, regcomp() of glibc up to 2.41 frees twice (CVE-2025-8058).
  */
 #include "example.h"
@@ -20,64 +17,18 @@
 #include "base/memory.h"
 #include "elf_image.h"
 #include "dumps.h"
+#include "failing.h"
 #include "output/json.h"
 #include "output/text.h"
 #include "symbols/elf_dynamic.h"
 #include "symbols/elf_symbols.h"
-
-/* ---- allocations that fail ------------------------------------------------------------------- */
-
-void *__interceptor_malloc(size_t size);
-void *__interceptor_calloc(size_t count, size_t size);
-void *__interceptor_realloc(void *old, size_t size);
-char *__interceptor_strdup(const char *text);
-
-static long until_failure = -1; /* allocations that still succeed; -1: all of them */
-
-static bool fails(void)
-{
-	if (until_failure < 0)
-		return false;
-	return until_failure-- == 0;
-}
-
-void *malloc(size_t size)
-{
-	return fails() ? NULL : __interceptor_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __interceptor_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __interceptor_realloc(old, size);
-}
-
-char *strdup(const char *text)
-{
-	return fails() ? NULL : __interceptor_strdup(text);
-}
-
-/* Whether it came to the failure; from here on all succeed. */
-static bool stop_failing(void)
-{
-	bool happened = until_failure < 0;
-
-	until_failure = -1;
-	return happened;
-}
-
-#define ATTEMPTS 100000 /* more allocations than anything here makes */
 
 /* Runs `attempt` with the first allocation failing, the second, and so on, until none does. */
 static void with_each_failure(void (*attempt)(long nth))
 {
 	long nth;
 
-	for (nth = 0; nth < ATTEMPTS; nth++) {
+	for (nth = 0; nth < FAILING_ATTEMPTS; nth++) {
 		attempt(nth);
 		if (!stop_failing()) {
 			assert_true(nth > 0);

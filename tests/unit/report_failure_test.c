@@ -2,60 +2,18 @@
 /*
  * A report with every single allocation failing once: nothing may crash or leak, and nothing may be
  * missing without an error, or the report itself saying so. And reports of records that make no sense.
- *
- * How malloc() is taken over: see failure_test.c.
  */
 #include "example.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "failing.h"
 #include "json_check.h"
 #include "output/report_json.h"
 #include "output/report_md.h"
 #include "report_dump.h"
 
-void *__interceptor_malloc(size_t size);
-void *__interceptor_calloc(size_t count, size_t size);
-void *__interceptor_realloc(void *old, size_t size);
-void *__interceptor_reallocarray(void *old, size_t count, size_t size);
-char *__interceptor_strdup(const char *text);
-
-static long until_failure = -1; /* allocations that still succeed; -1: all of them */
-
-static bool fails(void)
-{
-	if (until_failure < 0)
-		return false;
-	return until_failure-- == 0;
-}
-
-void *malloc(size_t size)
-{
-	return fails() ? NULL : __interceptor_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __interceptor_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __interceptor_realloc(old, size);
-}
-
-void *reallocarray(void *old, size_t count, size_t size)
-{
-	return fails() ? NULL : __interceptor_reallocarray(old, count, size);
-}
-
-char *strdup(const char *text)
-{
-	return fails() ? NULL : __interceptor_strdup(text);
-}
-
-#define ATTEMPTS 100000 /* more allocations than a report makes */
 #define FILES 3
 
 static struct report_dump dump;
@@ -123,12 +81,11 @@ static void test_every_allocation(void **state)
 	log_set_level(LOG_ERROR);
 	make_dump();
 	assert_true(attempt(-1, &md, &json));
-	for (nth = 0; nth < ATTEMPTS; nth++) {
+	for (nth = 0; nth < FAILING_ATTEMPTS; nth++) {
 		struct string other_md = { 0 }, other_json = { 0 };
 		bool is_complete = attempt(nth, &other_md, &other_json);
-		bool happened = until_failure < 0;
+		bool happened = stop_failing();
 
-		until_failure = -1;
 		if (is_complete && (other_md.length != md.length ||
 				    memcmp(other_md.bytes, md.bytes, md.length) != 0))
 			fail_msg("allocation %ld: something is missing, and nothing says so", nth);
@@ -141,7 +98,7 @@ static void test_every_allocation(void **state)
 		if (!happened)
 			break;
 	}
-	assert_in_range(nth, 100, ATTEMPTS - 1);
+	assert_in_range(nth, 100, FAILING_ATTEMPTS - 1);
 	/* Nothing that is allocated is of no use. */
 	assert_in_range(complete, 0, nth / 20);
 	string_fini(&md);

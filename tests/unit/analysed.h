@@ -116,6 +116,15 @@ static inline uint64_t alloc_new(struct run *run, uint64_t size)
 	return alloc_at(run, addr, size);
 }
 
+/* Some blocks for as long as the program runs. */
+static inline void set_up(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 24; i++)
+		alloc_new(run, 8 * MIB);
+}
+
 static inline void free_at(struct run *run, uint64_t addr)
 {
 	feed(run, record_free_begin(addr));
@@ -130,6 +139,11 @@ static inline void launch(struct run *run)
 static inline void synchronise(struct run *run, uint64_t ns)
 {
 	feed(run, record_taking(ns, record_call("cuCtxSynchronize")));
+}
+
+static inline void pin(struct run *run, uint64_t size)
+{
+	feed(run, record_alloc("cuMemHostAlloc", PINNED_ADDR, size));
 }
 
 static inline void copy_down(struct run *run, uint64_t device, uint64_t host, uint64_t size,
@@ -257,5 +271,42 @@ static inline void expect(struct run *run, const struct expected *expected, size
 	       sizeof((const struct expected[]){ __VA_ARGS__ }) / sizeof(struct expected))
 
 #define expect_none(run) expect(run, NULL, 0)
+
+/* ---- tables of programs ---------------------------------------------------------------------- */
+
+#define H FINDING_HIGH
+#define M FINDING_MEDIUM
+#define L FINDING_LOW
+
+/* With the findings that it must have, and no others. */
+struct program {
+	const char *name;
+	void (*run)(struct run *run);
+	struct expected expected[2];
+	size_t count;
+};
+
+/* The caller ends the run. */
+static inline void run_program(struct run *run, const struct program *program)
+{
+	assert_true(run_begin(run));
+	print_message("# %s\n", program->name);
+	program->run(run);
+	expect(run, program->expected, program->count);
+}
+
+static inline void run_programs(const struct program *programs, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct run run = { 0 };
+
+		run_program(&run, &programs[i]);
+		run_end(&run);
+	}
+}
+
+#define run_all(programs) run_programs(programs, sizeof(programs) / sizeof(*(programs)))
 
 #endif /* MEMSCOPE_TESTS_ANALYSED_H */

@@ -204,38 +204,31 @@ static void run_pinned(struct run *run)
 						  record_alloc("cuMemHostAlloc", 0, 2 * GIB))));
 }
 
-#define H FINDING_HIGH
-#define M FINDING_MEDIUM
-#define L FINDING_LOW
-
 static const struct {
-	const char *name;
-	void (*run)(struct run *run);
+	struct program program;
 	enum oom_cause cause;
-	struct expected expected[2];
-	size_t count;
 } programs[] = {
 	/* clang-format off */
-	{ "leak", run_leak, OOM_LEAK, { { FINDING_LEAK_GROWTH, H, 6000 * MIB }, { FINDING_OOM, H, 2 * GIB } }, 2 },
-	{ "leak, did not ask", run_leak_not_asked, OOM_LEAK, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, M, 0 } }, 2 },
-	{ "leak, attached late", run_leak_late, OOM_UNKNOWN, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, L, 0 } }, 2 },
-	{ "leak, attached late, asked", run_leak_late_but_asked, OOM_LEAK, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, H, 0 } }, 2 },
-	{ "co-tenant, attached late", run_co_tenant_late, OOM_UNKNOWN, { { FINDING_OOM, L, 0 } }, 1 },
-	{ "did not ask, attached late", run_not_asked_late, OOM_UNKNOWN, { { FINDING_OOM, L, 0 } }, 1 },
-	{ "fragmentation", run_fragmentation, OOM_FRAGMENTATION, { { FINDING_OOM, M, GIB } }, 1 },
-	{ "fragmentation, did not ask", run_fragmentation_not_asked, OOM_FRAGMENTATION, { { FINDING_OOM, L, GIB } }, 1 },
-	{ "no fragmentation", run_no_fragmentation, OOM_UNKNOWN, { { FINDING_OOM, L, 32 * MIB } }, 1 },
-	{ "co-tenant", run_co_tenant, OOM_CO_TENANT, { { FINDING_OOM, H, 2 * GIB } }, 1 },
-	{ "co-tenant on another device", run_no_co_tenant, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
-	{ "co-tenant, unseen", run_co_tenant_unseen, OOM_CO_TENANT, { { FINDING_OOM, M, 2 * GIB } }, 1 },
-	{ "full", run_full, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
-	{ "full to the brim", run_full_to_the_brim, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
-	{ "full since", run_full_since, OOM_FULL, { { FINDING_OOM, H, 2 * GIB } }, 1 },
-	{ "too large", run_too_large, OOM_FULL, { { FINDING_OOM, H, 9 * GIB } }, 1 },
-	{ "did not ask", run_not_asked, OOM_FULL, { { FINDING_OOM, L, 2 * GIB } }, 1 },
-	{ "nothing known", run_nothing_known, OOM_UNKNOWN, { { FINDING_OOM, L, 2 * GIB } }, 1 },
-	{ "pooled", run_pooled, OOM_POOLED, { { FINDING_OOM, M, 2 * GIB } }, 1 },
-	{ "pinned", run_pinned, OOM_UNKNOWN, { { FINDING_OOM, L, 2 * GIB } }, 1 },
+	{ { "leak", run_leak, { { FINDING_LEAK_GROWTH, H, 6000 * MIB }, { FINDING_OOM, H, 2 * GIB } }, 2 }, OOM_LEAK },
+	{ { "leak, did not ask", run_leak_not_asked, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, M, 0 } }, 2 }, OOM_LEAK },
+	{ { "leak, attached late", run_leak_late, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, L, 0 } }, 2 }, OOM_UNKNOWN },
+	{ { "leak, attached late, asked", run_leak_late_but_asked, { { FINDING_LEAK_GROWTH, H, 0 }, { FINDING_OOM, H, 0 } }, 2 }, OOM_LEAK },
+	{ { "co-tenant, attached late", run_co_tenant_late, { { FINDING_OOM, L, 0 } }, 1 }, OOM_UNKNOWN },
+	{ { "did not ask, attached late", run_not_asked_late, { { FINDING_OOM, L, 0 } }, 1 }, OOM_UNKNOWN },
+	{ { "fragmentation", run_fragmentation, { { FINDING_OOM, M, GIB } }, 1 }, OOM_FRAGMENTATION },
+	{ { "fragmentation, did not ask", run_fragmentation_not_asked, { { FINDING_OOM, L, GIB } }, 1 }, OOM_FRAGMENTATION },
+	{ { "no fragmentation", run_no_fragmentation, { { FINDING_OOM, L, 32 * MIB } }, 1 }, OOM_UNKNOWN },
+	{ { "co-tenant", run_co_tenant, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_CO_TENANT },
+	{ { "co-tenant on another device", run_no_co_tenant, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },
+	{ { "co-tenant, unseen", run_co_tenant_unseen, { { FINDING_OOM, M, 2 * GIB } }, 1 }, OOM_CO_TENANT },
+	{ { "full", run_full, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },
+	{ { "full to the brim", run_full_to_the_brim, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },
+	{ { "full since", run_full_since, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },
+	{ { "too large", run_too_large, { { FINDING_OOM, H, 9 * GIB } }, 1 }, OOM_FULL },
+	{ { "did not ask", run_not_asked, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_FULL },
+	{ { "nothing known", run_nothing_known, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_UNKNOWN },
+	{ { "pooled", run_pooled, { { FINDING_OOM, M, 2 * GIB } }, 1 }, OOM_POOLED },
+	{ { "pinned", run_pinned, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_UNKNOWN },
 	/* clang-format on */
 };
 
@@ -247,10 +240,7 @@ static void test_causes(void **state)
 	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		struct run run = { 0 };
 
-		assert_true(run_begin(&run));
-		print_message("# %s\n", programs[i].name);
-		programs[i].run(&run);
-		expect(&run, programs[i].expected, programs[i].count);
+		run_program(&run, &programs[i].program);
 		assert_string_equal(analysis_oom_cause_name(only_oom(&run)->cause),
 				    analysis_oom_cause_name(programs[i].cause));
 		run_end(&run);

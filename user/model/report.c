@@ -470,6 +470,54 @@ uint64_t report_growth(const struct report_recording *recording, const struct re
 	return after > before ? after - before : 0;
 }
 
+uint64_t report_told_used(const struct report_told *told)
+{
+	return told->total_bytes > told->free_bytes ? told->total_bytes - told->free_bytes : 0;
+}
+
+bool report_told_unexplained(const struct report_told *told, uint64_t *bytes)
+{
+	const uint64_t used = report_told_used(told);
+
+	*bytes = used - told->explained_bytes;
+	return used >= told->explained_bytes;
+}
+
+uint64_t report_held_ns(const struct report_recording *recording, const struct process *process)
+{
+	return process->exited ? process->exit_ts_ns : report_end_ns(recording);
+}
+
+uint64_t report_age_ns(const struct allocation *allocation, uint64_t now_ns)
+{
+	return now_ns > allocation->ts_ns ? now_ns - allocation->ts_ns : 0;
+}
+
+bool report_has_space(const struct process *process, uint8_t space)
+{
+	const struct space_total *total = &process->spaces[space];
+
+	return total->allocs || total->peak_bytes || total->live_count || total->exit_count;
+}
+
+/* The program may have asked for one of the two alone, or for both at different times. */
+bool report_slack(const struct view *pool, uint64_t *bytes)
+{
+	*bytes = pool->total_bytes - pool->free_bytes;
+	return pool->has_total && pool->has_free && pool->total_bytes >= pool->free_bytes;
+}
+
+bool report_has_more(const struct report_recording *recording)
+{
+	return recording->state->more_count && !recording->options.pid;
+}
+
+/* Names are not calls: nobody asks for them. */
+bool report_not_captured(const struct report_coverage *coverage, enum ms_op op)
+{
+	return !(coverage->captured_ops >> op & 1) && op != MS_OP_NAME;
+}
+
 uint64_t report_lost(const struct report_coverage *coverage)
 {
 	uint64_t lost = 0;

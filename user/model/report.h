@@ -39,6 +39,9 @@ struct report_coverage {
 	bool has_beginning;                           /* else it is older than these files */
 };
 
+/* Whether nothing is known of such calls, since they were not recorded. */
+bool report_not_captured(const struct report_coverage *coverage, enum ms_op op);
+
 void report_coverage_fini(struct report_coverage *coverage);
 
 /* What a program was told about a device (cuMemGetInfo), and what was accounted for then. */
@@ -49,6 +52,10 @@ struct report_told {
 	uint64_t total_bytes, free_bytes, ts_ns;
 	uint64_t explained_bytes; /* of all recorded processes */
 };
+
+/* Of that, what was used; and what of this nobody accounts for: false if more is explained. */
+uint64_t report_told_used(const struct report_told *told);
+bool report_told_unexplained(const struct report_told *told, uint64_t *bytes);
 
 /* All memory of a device that is accounted for, and what is known of the rest. */
 struct report_device {
@@ -134,6 +141,21 @@ void report_number(struct report *report);
 /* The time that is reported. */
 uint64_t report_begin_ns(const struct report_recording *recording);
 uint64_t report_end_ns(const struct report_recording *recording);
+
+/* When what the process holds is told of: at the end, or when it exited. */
+uint64_t report_held_ns(const struct report_recording *recording, const struct process *process);
+
+/* How old an allocation was then; 0 if it was not there yet. */
+uint64_t report_age_ns(const struct allocation *allocation, uint64_t now_ns);
+
+/* Whether the process ever had memory of that space. */
+bool report_has_space(const struct process *process, uint8_t space);
+
+/* What a pool has reserved and does not use. Returns false if that is not known. */
+bool report_slack(const struct view *pool, uint64_t *bytes);
+
+/* Whether processes that ended are shown as a sum, besides those shown one by one. */
+bool report_has_more(const struct report_recording *recording);
 
 /* What the process held at the end, or when it exited. */
 struct amount report_held(const struct process *process, uint8_t space);

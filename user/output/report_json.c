@@ -24,7 +24,7 @@ void report_json_allocation(struct json *json, const struct allocation *allocati
 	json_process_allocation(json, allocation);
 	json_put_text(json, "api", probe_at(allocation->row)->symbol);
 	json_put_u64(json, "ts_ns", allocation->ts_ns);
-	json_put_u64(json, "age_ns", now_ns > allocation->ts_ns ? now_ns - allocation->ts_ns : 0);
+	json_put_u64(json, "age_ns", report_age_ns(allocation, now_ns));
 }
 
 static void put_time(struct json *json, const char *name, const struct report_recording *recording,
@@ -63,7 +63,7 @@ static void put_not_captured(struct json *json, const struct report_coverage *co
 	json_name(json, "not_captured");
 	json_open(json, '[');
 	for (op = 0; op < MS_OPS_COUNT; op++)
-		if (!(coverage->captured_ops >> op & 1) && op != MS_OP_NAME)
+		if (report_not_captured(coverage, op))
 			json_text(json, probe_op_name(op), strlen(probe_op_name(op)));
 	json_close(json, ']');
 }

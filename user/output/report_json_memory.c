@@ -29,22 +29,22 @@ static void put_live(struct json *json, const struct report_device *device)
 static void put_told(struct json *json, const struct report_device *device)
 {
 	const struct report_told *told = device->told;
-	uint64_t used;
+	uint64_t unexplained;
+	bool known;
 
 	json_name(json, "told");
 	if (!told) {
 		json_null(json);
 		return;
 	}
-	used = told->total_bytes > told->free_bytes ? told->total_bytes - told->free_bytes : 0;
+	known = report_told_unexplained(told, &unexplained);
 	json_open(json, '{');
 	json_put_u64(json, "ts_ns", told->ts_ns);
 	json_put_u64(json, "pid", told->pid);
 	json_put_u64(json, "total_bytes", told->total_bytes);
-	json_put_u64(json, "used_bytes", used);
+	json_put_u64(json, "used_bytes", report_told_used(told));
 	json_put_u64(json, "explained_bytes", told->explained_bytes);
-	json_put_if(json, "unexplained_bytes", used >= told->explained_bytes,
-		    used - told->explained_bytes);
+	json_put_if(json, "unexplained_bytes", known, unexplained);
 	json_close(json, '}');
 }
 
@@ -86,12 +86,9 @@ static void put_spaces(struct json *json, const struct process *process)
 
 	json_name(json, "spaces");
 	json_open(json, '[');
-	for (space = 0; space < MS_SPACES_COUNT; space++) {
-		const struct space_total *total = &process->spaces[space];
-
-		if (total->allocs || total->peak_bytes || total->live_count || total->exit_count)
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (report_has_space(process, space))
 			put_space(json, process, space);
-	}
 	json_close(json, ']');
 }
 
@@ -131,15 +128,14 @@ static void put_cells(struct json *json, const struct report_process *shown)
 static void put_largest(struct json *json, const struct report_recording *recording,
 			const struct report_process *shown)
 {
-	uint64_t end_ns =
-		shown->process->exited ? shown->process->exit_ts_ns : report_end_ns(recording);
+	const uint64_t now_ns = report_held_ns(recording, shown->process);
 	size_t i;
 
 	json_name(json, "largest");
 	json_open(json, '[');
 	for (i = 0; i < shown->largest_count; i++) {
 		json_open(json, '{');
-		report_json_allocation(json, &shown->largest[i], end_ns);
+		report_json_allocation(json, &shown->largest[i], now_ns);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -153,8 +149,8 @@ static void put_pools(struct json *json, const struct process *process)
 	json_open(json, '[');
 	for (i = 0; i < process->views_count; i++) {
 		const struct view *view = &process->views[i];
-		bool known =
-			view->has_total && view->has_free && view->total_bytes >= view->free_bytes;
+		uint64_t slack;
+		bool known = report_slack(view, &slack);
 
 		if (!view->is_pool)
 			continue;
@@ -164,7 +160,7 @@ static void put_pools(struct json *json, const struct process *process)
 		json_put_u64(json, "ts_ns", view->ts_ns);
 		json_put_if(json, "reserved_bytes", view->has_total, view->total_bytes);
 		json_put_if(json, "used_bytes", view->has_free, view->free_bytes);
-		json_put_if(json, "slack_bytes", known, view->total_bytes - view->free_bytes);
+		json_put_if(json, "slack_bytes", known, slack);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -263,7 +259,7 @@ void report_json_memory(struct json *json, const struct report_recording *record
 		put_process(json, recording, &recording->processes[i]);
 	json_close(json, ']');
 	json_name(json, "more_processes");
-	if (!state->more_count || recording->options.pid) {
+	if (!report_has_more(recording)) {
 		json_null(json);
 		return;
 	}

@@ -128,7 +128,7 @@ static void append_not_captured(struct md *md)
 	uint32_t op;
 
 	for (op = 0; op < MS_OPS_COUNT; op++) {
-		if (md->recording->coverage.captured_ops >> op & 1 || op == MS_OP_NAME)
+		if (!report_not_captured(&md->recording->coverage, op))
 			continue;
 		string_append_format(md->out, "%s%s", before, probe_op_name(op));
 		before = ", ";

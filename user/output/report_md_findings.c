@@ -182,9 +182,7 @@ static void append_blocks(struct md *md, const struct analysis_oom *oom, const c
 				     blocks[i].pid, probe_at(allocation->row)->symbol,
 				     probe_space_name(allocation->space),
 				     (unsigned long long)allocation->addr,
-				     oom->ts_ns > allocation->ts_ns ?
-					     MD_DURATION(oom->ts_ns - allocation->ts_ns) :
-					     MD_DURATION(0));
+				     MD_DURATION(report_age_ns(allocation, oom->ts_ns)));
 	}
 }
 

@@ -35,7 +35,7 @@ static void append_spaces_of(struct md *md, const struct report_device *device)
 static void append_told(struct md *md, const struct report_device *device)
 {
 	const struct report_told *told = device->told;
-	uint64_t used, explained;
+	uint64_t unexplained;
 
 	if (!told) {
 		string_append_text(md->out,
@@ -43,17 +43,16 @@ static void append_told(struct md *md, const struct report_device *device)
 				   "| unexplained | ? | only known when a program asks |\n");
 		return;
 	}
-	used = told->total_bytes > told->free_bytes ? told->total_bytes - told->free_bytes : 0;
-	explained = told->explained_bytes;
 	string_append_format(md->out,
 			     "| used, as the driver counts | %s | of %s, as process %u"
 			     " was told at ",
-			     MD_SIZE(used), MD_SIZE(told->total_bytes), told->pid);
+			     MD_SIZE(report_told_used(told)), MD_SIZE(told->total_bytes),
+			     told->pid);
 	md_time(md, told->ts_ns);
 	string_append_text(md->out, " |\n");
-	rung(md, "explained by allocations then", explained, "");
-	if (used >= explained)
-		rung(md, "unexplained then", used - explained,
+	rung(md, "explained by allocations then", told->explained_bytes, "");
+	if (report_told_unexplained(told, &unexplained))
+		rung(md, "unexplained then", unexplained,
 		     device->was_running ?
 			     "contexts, code, other processes, and what was held before recording" :
 			     "contexts, code, slack, processes that were not recorded");
@@ -82,12 +81,6 @@ static void append_device(struct md *md, const struct report_device *device)
 	append_told(md, device);
 }
 
-/* The program may have asked for one of the two alone, or for both at different times. */
-static bool has_slack(const struct view *view)
-{
-	return view->has_total && view->has_free && view->total_bytes >= view->free_bytes;
-}
-
 static void append_pools(struct md *md)
 {
 	size_t i, j, headed = 0;
@@ -97,6 +90,7 @@ static void append_pools(struct md *md)
 
 		for (j = 0; j < process->views_count; j++) {
 			const struct view *view = &process->views[j];
+			uint64_t slack;
 
 			if (!view->is_pool)
 				continue;
@@ -111,9 +105,7 @@ static void append_pools(struct md *md)
 			string_append_format(md->out, " | %s | %s | %s | ",
 					     view->has_total ? MD_SIZE(view->total_bytes) : "?",
 					     view->has_free ? MD_SIZE(view->free_bytes) : "?",
-					     has_slack(view) ?
-						     MD_SIZE(view->total_bytes - view->free_bytes) :
-						     "?");
+					     report_slack(view, &slack) ? MD_SIZE(slack) : "?");
 			md_time(md, view->ts_ns);
 			string_append_text(md->out, " |\n");
 		}
@@ -133,11 +125,6 @@ static void append_end(struct md *md, const struct process *process)
 				     WTERMSIG(process->exit_status));
 	else
 		string_append_format(md->out, "exited with %d", WEXITSTATUS(process->exit_status));
-}
-
-static bool is_used(const struct space_total *space)
-{
-	return space->allocs || space->peak_bytes || space->live_count || space->exit_count;
 }
 
 static void append_space(struct md *md, const struct process *process, uint8_t space)
@@ -211,7 +198,7 @@ static void append_table(struct md *md, const struct process *process)
 	uint32_t space, used = 0;
 
 	for (space = 0; space < MS_SPACES_COUNT; space++) {
-		if (!is_used(&process->spaces[space]))
+		if (!report_has_space(process, space))
 			continue;
 		if (!used++)
 			string_append_format(
@@ -250,7 +237,7 @@ static bool is_quiet(const struct process *process)
 		if (process->calls[i])
 			return false;
 	for (i = 0; i < MS_SPACES_COUNT; i++)
-		if (is_used(&process->spaces[i]))
+		if (report_has_space(process, i))
 			return false;
 	return true;
 }
@@ -295,7 +282,7 @@ static void append_processes(struct md *md)
 				     " more, --pid one of them.\n",
 				     shown - md->report->options.top);
 	append_quiet(md);
-	if (!recording->state->more_count || recording->options.pid)
+	if (!report_has_more(recording))
 		return;
 	string_append_format(md->out,
 			     "\n**%s more processes** ended earlier and held less; their"
@@ -337,7 +324,7 @@ static const struct report_process *next_largest(const struct report_recording *
 static void append_holding(struct md *md, const struct process *process,
 			   const struct allocation *allocation)
 {
-	uint64_t end_ns = process->exited ? process->exit_ts_ns : report_end_ns(md->recording);
+	const uint64_t now_ns = report_held_ns(md->recording, process);
 
 	string_append_format(md->out, "| %s | ",
 			     allocation->size_known ? MD_SIZE(allocation->size_bytes) : "?");
@@ -346,8 +333,7 @@ static void append_holding(struct md *md, const struct process *process,
 			     probe_space_name(allocation->space));
 	md_device(md, allocation->device);
 	string_append_format(md->out, " | 0x%llx | %s |\n", (unsigned long long)allocation->addr,
-			     end_ns > allocation->ts_ns ? MD_DURATION(end_ns - allocation->ts_ns) :
-							  MD_DURATION(0));
+			     MD_DURATION(report_age_ns(allocation, now_ns)));
 }
 
 static void append_largest(struct md *md)

@@ -25,7 +25,6 @@
 
 enum options {
 	OPTION_HONEST = 1 << 0,
-	OPTION_SEEK = 1 << 1,
 	OPTION_COMPRESS = 7 << 2, /* all of them: it takes most of the time */
 };
 
@@ -335,17 +334,6 @@ static void replay_all(struct replay *replay, struct dump_reader *reader)
 	fuzz_check(at == dump_reader_size(reader));
 }
 
-static void seek(struct dump_reader *reader, uint64_t ts_ns)
-{
-	struct dump_item item;
-
-	fuzz_check(!dump_reader_seek(reader, ts_ns));
-	do {
-		fuzz_check(!dump_reader_next(reader, &item));
-	} while (item.kind != DUMP_END);
-	fuzz_check(item.offset == dump_reader_size(reader));
-}
-
 /* What is read, from the beginning or the last anchor on, is what was written. */
 static void check_honest(const struct script *script, const struct recording_account *account,
 			 const struct pipeline *pipeline, uint64_t events)
@@ -374,8 +362,6 @@ static void check(const struct script *script, size_t first, uint64_t events)
 	anchors_check(&pipeline.state);
 	if (script->options & OPTION_HONEST)
 		check_honest(script, replay_account(replay), &pipeline, events);
-	if (script->options & OPTION_SEEK)
-		seek(reader, script->steps.now_ns / 2);
 	replay_free(replay);
 	dump_reader_close(reader);
 	state_fini(&pipeline.state);

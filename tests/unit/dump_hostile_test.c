@@ -10,7 +10,6 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "store/dump_index.h"
 #include "store/pack.h"
 
 /* ---- blocks that are made up ------------------------------------------------------------------ */
@@ -551,48 +550,6 @@ static void test_headers_without_end(void **state)
 	state_fini(&result.pipeline.state);
 }
 
-/* ---- indexes that lie --------------------------------------------------------------------------- */
-
-static void test_indexes_that_lie(void **state)
-{
-	struct dump_index_entry entries[2] = { { 0 } };
-	int i;
-
-	(void)state;
-	for (i = 0; i < 7; i++) {
-		struct forger *forger = begun_forger();
-		const struct state nothing = { 0 };
-		struct dump_reader *reader;
-		struct dump_item item;
-		size_t second;
-
-		second = forger->bytes.length;
-		forger->next.first_ts_ns = forger->next.last_ts_ns = 500;
-		put_segment(forger, &nothing);
-		entries[0] = (struct dump_index_entry){ .back_bytes = forger->bytes.length };
-		entries[1] = (struct dump_index_entry){ .back_bytes = forger->bytes.length - second,
-							.first_ts_ns = 500,
-							.sequence = 3 };
-		entries[1].back_bytes += i == 1 ? 8 : i == 2 ? UINT64_MAX / 2 : 0;
-		entries[1].sequence += i == 3;
-		entries[0].back_bytes -= i == 4;
-		/* The block after it, which begins at the same time. */
-		entries[1].back_bytes -= i == 6 ? sizeof(struct block_header) : 0;
-		if (i != 5)
-			put_plain(forger, BLOCK_INDEX, entries, sizeof(entries));
-		reader = dump_reader_of(forger->bytes.bytes, forger->bytes.length);
-		assert_non_null(reader);
-		assert_int_equal(dump_reader_seek(reader, 499), 0);
-		assert_int_equal(dump_reader_next(reader, &item), 0);
-		assert_int_equal(item.offset, 0);
-		assert_int_equal(dump_reader_seek(reader, 500), 0);
-		assert_int_equal(dump_reader_next(reader, &item), 0);
-		assert_int_equal(item.offset, second);
-		dump_reader_close(reader);
-		forger_free(forger);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -609,7 +566,6 @@ int main(void)
 		cmocka_unit_test(test_states_that_take_too_much_memory),
 		cmocka_unit_test(test_a_pid_that_comes_back),
 		cmocka_unit_test(test_headers_without_end),
-		cmocka_unit_test(test_indexes_that_lie),
 	};
 
 	return unit_run("dumps of newer versions and of nobody's", tests);

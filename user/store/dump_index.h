@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the segments of a dump begin: what its last block says. It only saves looking for them, so
- * it may be missing, and what it says is looked at before it is believed.
+ * Where the segments of a dump begin: what its last block says. It only saves other readers looking
+ * for them, so it may be missing; nothing here reads it.
  */
 #ifndef MEMSCOPE_STORE_DUMP_INDEX_H
 #define MEMSCOPE_STORE_DUMP_INDEX_H

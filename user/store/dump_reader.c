@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "store/dump_index.h"
 
 #define WHOLE_BLOCK (sizeof(struct block_header) + BLOCK_MAX_BYTES)
 #define WINDOW_BYTES (4 * WHOLE_BLOCK)
@@ -263,116 +262,5 @@ int dump_reader_next(struct dump_reader *reader, struct dump_item *item)
 	err = skip_damage(reader);
 	item->bytes = reader->offset - item->offset;
 	item->kind = check == BLOCK_CUT_SHORT && !available(reader) ? DUMP_CUT_SHORT : DUMP_DAMAGE;
-	return err;
-}
-
-/* ---- going to a time ------------------------------------------------------------------------- */
-
-/* Whether the index says of a block what its header says. */
-static bool is_segment(struct dump_reader *reader, uint64_t offset,
-		       const struct dump_index_entry *entry)
-{
-	struct block_header header;
-
-	dump_reader_go_to(reader, offset);
-	return !look(reader, WHOLE_BLOCK) &&
-	       block_check(here(reader), available(reader), &header) == BLOCK_OK &&
-	       header.type == BLOCK_SEGMENT && header.sequence == entry->sequence &&
-	       header.first_ts_ns == entry->first_ts_ns;
-}
-
-/* Goes to the index, the last block. Returns 0, -ENOENT if there is none, or an error of reading. */
-static int find_index(struct dump_reader *reader, struct dump_item *item)
-{
-	const uint8_t *found;
-	int err;
-
-	dump_reader_go_to(reader, reader->size > WHOLE_BLOCK ? reader->size - WHOLE_BLOCK : 0);
-	for (;;) {
-		err = look(reader, WHOLE_BLOCK);
-		if (err)
-			return err;
-		found = memchr(here(reader), 'M', available(reader));
-		if (!found)
-			return -ENOENT;
-		reader->offset += found - here(reader);
-		item->offset = reader->offset;
-		if (block_peek(here(reader), available(reader), &item->header) == BLOCK_OK &&
-		    item->header.type == BLOCK_INDEX &&
-		    item->header.stored_bytes + sizeof(item->header) == available(reader))
-			break;
-		reader->offset++;
-	}
-	if (block_check(here(reader), available(reader), &item->header) != BLOCK_OK)
-		return -ENOENT;
-	take(reader, item);
-	return item->raw ? 0 : -ENOENT;
-}
-
-/* Returns 0, -ENOENT if the index is no help, or an error of reading. */
-static int seek_by_index(struct dump_reader *reader, uint64_t ts_ns, uint64_t *offset)
-{
-	struct dump_index_entry entry, best = { 0 };
-	struct dump_item item = { 0 };
-	int err = find_index(reader, &item);
-	size_t i, count;
-
-	if (err)
-		return err;
-	count = item.header.raw_bytes / sizeof(entry);
-	for (i = 0; i < count; i++) {
-		memcpy(&entry, item.raw + i * sizeof(entry), sizeof(entry));
-		/* All of the file and nothing else must be in it. */
-		if (entry.back_bytes > item.offset || (!i && entry.back_bytes != item.offset))
-			return -ENOENT;
-		if (!i || entry.first_ts_ns <= ts_ns)
-			best = entry;
-	}
-	*offset = item.offset - best.back_bytes;
-	return count && is_segment(reader, *offset, &best) ? 0 : -ENOENT;
-}
-
-/* Only looks at headers, so that little of the file has to be read. */
-static int seek_by_headers(struct dump_reader *reader, uint64_t ts_ns, uint64_t *offset)
-{
-	struct block_header header;
-	uint64_t recording = 0, next;
-	enum block_check check;
-	int err = 0;
-
-	*offset = 0;
-	dump_reader_go_to(reader, 0);
-	while (!err && reader->offset < reader->size) {
-		err = look(reader, sizeof(header));
-		if (err || available(reader) < sizeof(header))
-			return err;
-		/* Its payload may be in the window or not. */
-		check = block_peek(here(reader), WHOLE_BLOCK, &header);
-		next = reader->offset + sizeof(header) + header.stored_bytes;
-		if (check != BLOCK_OK || next > reader->size) {
-			err = skip_damage(reader);
-			continue;
-		}
-		if (recording && header.recording != recording) {
-			*offset = 0;
-			return 0;
-		}
-		recording = header.recording;
-		if (header.type == BLOCK_SEGMENT && header.first_ts_ns <= ts_ns)
-			*offset = reader->offset;
-		dump_reader_go_to(reader, next);
-	}
-	return err;
-}
-
-int dump_reader_seek(struct dump_reader *reader, uint64_t ts_ns)
-{
-	uint64_t offset = 0;
-	int err = seek_by_index(reader, ts_ns, &offset);
-
-	if (err == -ENOENT)
-		err = seek_by_headers(reader, ts_ns, &offset);
-	if (!err)
-		dump_reader_go_to(reader, offset);
 	return err;
 }

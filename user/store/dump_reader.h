@@ -48,13 +48,6 @@ int dump_reader_next(struct dump_reader *reader, struct dump_item *item);
 /* Goes on there: where an item was. */
 void dump_reader_go_to(struct dump_reader *reader, uint64_t offset);
 
-/*
- * Goes on with the last segment that begins no later than that time (CLOCK_MONOTONIC), or with the
- * file's beginning if there is none, or if the file has several recordings. It is found by the index
- * if there is one and it is right, or else by the blocks' headers. Returns as dump_reader_next().
- */
-int dump_reader_seek(struct dump_reader *reader, uint64_t ts_ns);
-
 /* Of the file, bytes. It may grow while it is read; what is added then is not looked at. */
 uint64_t dump_reader_size(const struct dump_reader *reader);
 

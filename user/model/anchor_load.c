@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "model/blocks.h"
 #include "model/graphs.h"
+#include "model/kernels.h"
 
 void anchor_init(struct anchor *anchor, struct state *state)
 {
@@ -230,22 +231,12 @@ static int load_name(struct anchor *anchor, const void *record)
 static int load_kernel(struct anchor *anchor, const void *record)
 {
 	const struct ms_anchor_kernel *saved = record;
-	struct process *process = anchor->process;
 	struct kernel kernel = { .handle = saved->handle, .launches = saved->launches };
 	int err = 0;
 
 	if (saved->is_named)
 		err = intern(anchor, saved->name, saved->event.size - sizeof(*saved), &kernel.name);
-	if (!err)
-		err = memory_grow(&process->kernels, &process->kernels_capacity,
-				  process->kernels_count + 1, sizeof(*process->kernels));
-	if (!err)
-		err = map_set(&process->kernel_places,
-			      kernel.name ? (uintptr_t)kernel.name : kernel.handle,
-			      process->kernels_count);
-	if (!err)
-		process->kernels[process->kernels_count++] = kernel;
-	return err;
+	return err ? err : kernels_add(anchor->process, &kernel);
 }
 
 static int load_failure(struct anchor *anchor, const void *record)

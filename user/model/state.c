@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "model/state.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,9 @@
 #include "model/contexts.h"
 #include "model/ended.h"
 #include "model/graphs.h"
+#include "model/kernels.h"
 #include "model/physical.h"
+#include "model/transfers.h"
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -135,6 +136,15 @@ static struct process *process_of(struct state *state, const struct ms_event *ev
 	return process;
 }
 
+const struct allocation *state_containing(struct process *process, uint64_t addr)
+{
+	const struct allocation *found = ledger_find(&process->ledgers[MS_KEY_ARRAY], addr);
+
+	if (!found)
+		found = ledger_containing(&process->ledgers[MS_KEY_POINTER], addr);
+	return found ? found : ledger_containing(&process->ledgers[MS_KEY_MAPPING], addr);
+}
+
 /* ---- beginning anew -------------------------------------------------------------------------- */
 
 int state_follow_usage(struct state *state)
@@ -216,19 +226,7 @@ size_t state_bytes(const struct state *state)
 	return bytes + (state->more ? process_bytes(state->more) : 0);
 }
 
-/* ---- totals ---------------------------------------------------------------------------------- */
-
-static void call_add(struct call_total *total, const struct event *event)
-{
-	const struct ms_call *call = event->call;
-
-	total->count += event->count;
-	total->duration_ns += call->duration_ns;
-	if (call->known & MS_KNOWN_SIZE)
-		total->bytes += call->size;
-	else
-		total->unknown_bytes += event->count;
-}
+/* ---- calls that failed ----------------------------------------------------------------------- */
 
 static int failure_add(struct process *process, const struct ms_call *call, uint64_t count)
 {
@@ -249,86 +247,6 @@ static int failure_add(struct process *process, const struct ms_call *call, uint
 		return err;
 	process->failures[process->failures_count++] =
 		(struct failure){ .row = call->row, .result = call->result, .count = count };
-	return 0;
-}
-
-/* ---- kernels --------------------------------------------------------------------------------- */
-
-static const char *name_of(const struct process *process, uint64_t handle)
-{
-	const uint64_t *name = map_get(&process->names, handle), *alias;
-
-	if (!name) {
-		alias = map_get(&process->aliases, handle);
-		name = alias ? map_get(&process->names, *alias) : NULL;
-	}
-	return name ? (const char *)(uintptr_t)*name : NULL;
-}
-
-static int apply_name(struct state *state, struct process *process, const struct ms_name *name)
-{
-	const char *text;
-
-	map_fini(&process->launch_places); /* the next launches look up their names anew */
-	if (name->alias) {
-		/* The other handle's name, if that is known; else the one it had is better than none. */
-		if (name_of(process, name->alias))
-			map_remove(&process->names, name->handle);
-		return map_set(&process->aliases, name->handle, name->alias);
-	}
-	if (!name->length)
-		return 0;
-	map_remove(&process->aliases, name->handle);
-	text = string_intern(&state->strings, name->name, name->length - 1);
-	return text ? map_set(&process->names, name->handle, (uintptr_t)text) : -ENOMEM;
-}
-
-static int apply_launch(struct state *state, struct process *process, const struct event *event,
-			struct change *change)
-{
-	const struct ms_call *call = event->call;
-	const uint64_t *place;
-	uint64_t key;
-	int err;
-
-	if (event->probe->spec.action == MS_ACTION_GRAPH_LAUNCH) {
-		if (!event_succeeded(call) || call->flags & MS_CALL_PART)
-			return 0;
-		process->graph_launches++;
-		return graphs_launch(state, process, event, change);
-	}
-	place = map_get(&process->launch_places, call->addr);
-	if (place && event_succeeded(call) && !(call->flags & MS_CALL_PART)) {
-		assert(*place < process->kernels_count && process->kernels);
-		change->kernel = process->kernels[*place].name;
-		process->kernels[*place].launches += event->count;
-		process->launches += event->count;
-		return 0;
-	}
-	change->kernel = name_of(process, call->addr);
-	if (!change->kernel && call->known & MS_KNOWN_SRC)
-		change->kernel = name_of(process, call->src);
-	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
-		return 0;
-	process->launches += event->count;
-	key = change->kernel ? (uintptr_t)change->kernel : call->addr;
-	place = map_get(&process->kernel_places, key);
-	if (place) {
-		assert(*place < process->kernels_count && process->kernels);
-		process->kernels[*place].launches += event->count;
-		return map_set(&process->launch_places, call->addr, *place);
-	}
-	err = memory_grow(&process->kernels, &process->kernels_capacity, process->kernels_count + 1,
-			  sizeof(*process->kernels));
-	if (!err)
-		err = map_set(&process->kernel_places, key, process->kernels_count);
-	if (err)
-		return err;
-	process->kernels[process->kernels_count++] = (struct kernel){
-		.name = change->kernel,
-		.handle = call->addr,
-		.launches = event->count,
-	};
 	return 0;
 }
 
@@ -405,80 +323,6 @@ static int apply_memory(struct process *process, const struct event *event)
 		return apply_pool_info(process, event);
 	}
 	return graphs_apply(process, event);
-}
-
-/* ---- copies, memsets, synchronisation -------------------------------------------------------- */
-
-enum side { SIDE_HOST, SIDE_DEVICE, SIDE_ARRAY, SIDE_UNKNOWN };
-
-const struct allocation *state_containing(struct process *process, uint64_t addr)
-{
-	const struct allocation *found = ledger_find(&process->ledgers[MS_KEY_ARRAY], addr);
-
-	if (!found)
-		found = ledger_containing(&process->ledgers[MS_KEY_POINTER], addr);
-	return found ? found : ledger_containing(&process->ledgers[MS_KEY_MAPPING], addr);
-}
-
-/*
- * Where an address lies. One that no allocation contains is pageable host memory, unless there may be
- * allocations that were not seen.
- */
-static enum side side_of(struct process *process, uint64_t addr)
-{
-	const struct allocation *found = state_containing(process, addr);
-
-	if (found && found->addr == addr &&
-	    found == ledger_find(&process->ledgers[MS_KEY_ARRAY], addr))
-		return SIDE_ARRAY; /* its handle */
-	if (found)
-		return found->space == MS_SPACE_PINNED || found->space == MS_SPACE_REGISTERED ?
-			       SIDE_HOST :
-			       SIDE_DEVICE;
-	return process->was_running || process->entries_only || process->has_globals ||
-			       process->unknown_allocs || process->unknown_sizes ?
-		       SIDE_UNKNOWN :
-		       SIDE_HOST;
-}
-
-/* What the driver finds out by itself if the program does not say, from what is live. */
-static enum ms_direction direction_of(struct process *process, const struct event *event)
-{
-	const struct ms_call *call = event->call;
-	static const enum ms_direction directions[3][3] = {
-		{ MS_DIRECTION_HTOH, MS_DIRECTION_HTOD, MS_DIRECTION_HTOA },
-		{ MS_DIRECTION_DTOH, MS_DIRECTION_DTOD, MS_DIRECTION_DTOA },
-		{ MS_DIRECTION_ATOH, MS_DIRECTION_ATOD, MS_DIRECTION_ATOA },
-	};
-	enum side from, to;
-
-	if (call->direction != MS_DIRECTION_DEFAULT || !(call->known & MS_KNOWN_ADDR) ||
-	    !(call->known & MS_KNOWN_SRC) ||
-	    /* Memory of the graph-to-be is not there yet. */
-	    graphs_captures(process, event->probe, call->stream))
-		return call->direction;
-	from = side_of(process, call->src);
-	to = side_of(process, call->addr);
-	return from == SIDE_UNKNOWN || to == SIDE_UNKNOWN ? MS_DIRECTION_DEFAULT :
-							    directions[from][to];
-}
-
-static void apply_transfer(struct process *process, const struct event *event,
-			   struct change *change)
-{
-	const struct ms_call *call = event->call;
-
-	change->direction = direction_of(process, event);
-	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
-		return;
-	if (event->probe->spec.op == MS_OP_MEMSET)
-		call_add(&process->memsets, event);
-	else if (event->probe->spec.op == MS_OP_SYNC)
-		call_add(&process->syncs, event);
-	else if (call->known & MS_KNOWN_DIRECTION)
-		call_add(&process->copies[change->direction], event);
-	else
-		call_add(&process->copies[MS_DIRECTIONS_COUNT], event);
 }
 
 /* ---- life and death -------------------------------------------------------------------------- */
@@ -570,6 +414,17 @@ static void apply_attach(struct process *process, const struct event *event)
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
+static int apply_launch(struct state *state, struct process *process, const struct event *event,
+			struct change *change)
+{
+	if (event->probe->spec.action != MS_ACTION_GRAPH_LAUNCH)
+		return kernels_launch(process, event, change);
+	if (!event_succeeded(event->call) || event->call->flags & MS_CALL_PART)
+		return 0;
+	process->graph_launches++;
+	return graphs_launch(state, process, event, change);
+}
+
 static int apply_call(struct state *state, struct process *process, const struct event *event,
 		      struct change *change)
 {
@@ -597,7 +452,7 @@ static int apply_call(struct state *state, struct process *process, const struct
 	case MS_OP_CONTEXT:
 		return contexts_apply(process, event, change);
 	}
-	apply_transfer(process, event, change);
+	transfers_apply(process, event, change);
 	return 0;
 }
 
@@ -620,7 +475,7 @@ int state_apply(struct state *state, const struct event *event, struct change *c
 	case MS_TYPE_FREE_BEGIN:
 		return blocks_free_begin(process, event);
 	case MS_TYPE_NAME:
-		return apply_name(state, process, event->name);
+		return kernels_name(state, process, event->name);
 	case MS_TYPE_EXIT:
 		apply_exit(state, process, event, change);
 		return 0;

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-
-/* A process and device each; more would only be there to take up memory. */
-#define TOLD_MAX 1024
+#include "model/report_devices.h"
 
 struct report_recording *report_recording_new(struct state *state,
 					      const struct report_options *options,
@@ -62,50 +59,6 @@ void report_recording_free(struct report_recording *recording)
 
 /* ---- while it is replayed -------------------------------------------------------------------- */
 
-static struct report_told *told_of(struct report_recording *recording,
-				   const struct process *process, int32_t device)
-{
-	size_t i;
-
-	for (i = 0; i < recording->told_count; i++) {
-		struct report_told *told = &recording->told[i];
-
-		if (told->pid == process->pid && told->start_ns == process->start_ns &&
-		    told->device == device)
-			return told;
-	}
-	if (i == TOLD_MAX || memory_grow(&recording->told, &recording->told_capacity, i + 1,
-					 sizeof(*recording->told)))
-		return NULL;
-	recording->told_count++;
-	recording->told[i] = (struct report_told){ .pid = process->pid,
-						   .start_ns = process->start_ns,
-						   .device = device };
-	return &recording->told[i];
-}
-
-/* What is used and not accounted for can only be told for the same moment. */
-static void take_told(struct report_recording *recording, const struct event *event,
-		      const struct change *change)
-{
-	const struct ms_call *call = event->call;
-	const struct usage_device *device;
-	struct report_told *told;
-
-	if (!event_succeeded(call) || !(call->known & MS_KNOWN_SIZE) ||
-	    !(call->known & MS_KNOWN_SRC))
-		return;
-	told = told_of(recording, change->process, change->device);
-	recording->incomplete |= !told;
-	if (!told)
-		return;
-	told->total_bytes = call->size;
-	told->free_bytes = call->src;
-	told->ts_ns = event->header->ts_ns + call->duration_ns;
-	device = usage_device_find(recording->state->usage, change->device);
-	told->explained_bytes = device ? device->live_bytes : 0;
-}
-
 int report_recording_event(struct report_recording *recording, const struct event *event,
 			   const struct change *change)
 {
@@ -116,7 +69,7 @@ int report_recording_event(struct report_recording *recording, const struct even
 	    (!recording->first_event_ns || event_begin_ns(event) < recording->first_event_ns))
 		recording->first_event_ns = event_begin_ns(event);
 	if (event->call && event->probe->spec.action == MS_ACTION_DEVICE_INFO)
-		take_told(recording, event, change);
+		report_devices_told(recording, event, change);
 	recording->incomplete |= err == -ENOMEM;
 	return 0;
 }
@@ -132,93 +85,6 @@ void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bo
 	timeline_state(&recording->timeline, recording->state, ts_ns);
 	if (!first)
 		analysis_gap(recording->analysis);
-}
-
-/* ---- devices --------------------------------------------------------------------------------- */
-
-static struct report_device *device_of(struct report_recording *recording, int32_t number)
-{
-	size_t i;
-
-	for (i = 0; i < recording->devices_count; i++)
-		if (recording->devices[i].device == number)
-			return &recording->devices[i];
-	return NULL;
-}
-
-static int by_device(const void *a, const void *b)
-{
-	const struct report_device *x = a, *y = b;
-
-	return (uint32_t)x->device < (uint32_t)y->device ? -1 : x->device != y->device;
-}
-
-static bool is_asked_for(const struct report_recording *recording, int32_t device)
-{
-	return recording->options.device < 0 || recording->options.device == device;
-}
-
-static void device_add(struct report_recording *recording, int32_t number)
-{
-	const struct usage_device *usage = usage_device_find(recording->state->usage, number);
-	struct report_device *device;
-
-	if (!is_asked_for(recording, number) || device_of(recording, number))
-		return;
-	device = &recording->devices[recording->devices_count++];
-	device->device = number;
-	if (!usage)
-		return;
-	device->live_bytes = usage->live_bytes;
-	device->peak_bytes = usage->peak_bytes;
-	device->peak_ts_ns = usage->peak_ts_ns;
-}
-
-/* Host memory has no device; address ranges are no memory. */
-static bool is_near_device(uint8_t space)
-{
-	return usage_is_on_device(space) || space == MS_SPACE_MANAGED || space == MS_SPACE_IMPORTED;
-}
-
-static void device_live(struct report_recording *recording, const struct process *process)
-{
-	size_t i;
-
-	for (i = 0; process->usage && !process->exited && i < process->usage->count; i++) {
-		const struct usage_cell *cell = &process->usage->cells[i];
-		struct report_device *device = device_of(recording, cell->device);
-
-		if (!device || !is_near_device(cell->space))
-			continue;
-		device->live[cell->space] += cell->live_bytes;
-		device->was_running |= process->was_running;
-	}
-}
-
-static int finish_devices(struct report_recording *recording)
-{
-	const struct usage_totals *usage = recording->state->usage;
-	size_t i;
-
-	recording->devices =
-		calloc(usage->count + recording->told_count + 1, sizeof(*recording->devices));
-	if (!recording->devices)
-		return -ENOMEM;
-	for (i = 0; i < usage->count; i++)
-		device_add(recording, usage->devices[i].device);
-	for (i = 0; i < recording->told_count; i++)
-		device_add(recording, recording->told[i].device);
-	for (i = 0; i < recording->state->processes_count; i++)
-		device_live(recording, recording->state->processes[i]);
-	for (i = 0; i < recording->told_count; i++) {
-		const struct report_told *told = &recording->told[i];
-		struct report_device *device = device_of(recording, told->device);
-
-		if (device && (!device->told || device->told->ts_ns < told->ts_ns))
-			device->told = told;
-	}
-	qsort(recording->devices, recording->devices_count, sizeof(*recording->devices), by_device);
-	return 0;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -248,8 +114,7 @@ static int take_cells(const struct report_recording *recording, struct report_pr
 	if (!process->cells)
 		return -ENOMEM;
 	for (i = 0; i < usage->count; i++)
-		if (recording->options.device < 0 ||
-		    usage->cells[i].device == recording->options.device)
+		if (report_devices_asked(recording, usage->cells[i].device))
 			process->cells[process->cells_count++] = usage->cells[i];
 	qsort(process->cells, process->cells_count, sizeof(*process->cells), by_amount);
 	return 0;
@@ -271,7 +136,7 @@ static int take_largest(const struct report_recording *recording, struct report_
 		return -ENOMEM;
 	held = state_largest(process->process, process->largest, max);
 	for (i = 0; i < held && kept < top; i++)
-		if (is_asked_for(recording, process->largest[i].device))
+		if (report_devices_asked(recording, process->largest[i].device))
 			process->largest[kept++] = process->largest[i];
 	process->largest_count = kept;
 	return 0;
@@ -331,6 +196,13 @@ static int finish_processes(struct report_recording *recording)
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
+/* Whether the report is about it: what is about no device is about each. */
+static bool is_about(const struct report_recording *recording, uint32_t pid, int32_t device)
+{
+	return (!recording->options.pid || recording->options.pid == pid) &&
+	       (device < 0 || report_devices_asked(recording, device));
+}
+
 static void count_finding(struct report_recording *recording, const struct finding *finding)
 {
 	size_t i;
@@ -345,7 +217,6 @@ static void count_finding(struct report_recording *recording, const struct findi
 
 static int finish_findings(struct report_recording *recording)
 {
-	const struct report_options *options = &recording->options;
 	size_t count, i;
 	const struct finding *findings = analysis_findings(recording->analysis, &count);
 
@@ -353,9 +224,7 @@ static int finish_findings(struct report_recording *recording)
 	if (!recording->findings)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
-		if ((options->pid && findings[i].pid != options->pid) ||
-		    (options->device >= 0 && findings[i].device >= 0 &&
-		     findings[i].device != options->device))
+		if (!is_about(recording, findings[i].pid, findings[i].device))
 			continue;
 		recording->findings[recording->findings_count++].finding = &findings[i];
 		count_finding(recording, &findings[i]);
@@ -365,7 +234,6 @@ static int finish_findings(struct report_recording *recording)
 
 static int finish_ooms(struct report_recording *recording)
 {
-	const struct report_options *options = &recording->options;
 	size_t count, i;
 	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
 
@@ -373,9 +241,7 @@ static int finish_ooms(struct report_recording *recording)
 	if (!recording->ooms)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
-		if ((options->pid && ooms[i].pid != options->pid) ||
-		    (options->device >= 0 && ooms[i].device >= 0 &&
-		     ooms[i].device != options->device))
+		if (!is_about(recording, ooms[i].pid, ooms[i].device))
 			continue;
 		recording->ooms[recording->ooms_count++] = &ooms[i];
 	}
@@ -395,7 +261,7 @@ int report_recording_finish(struct report_recording *recording)
 	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
 				 recording->state->usage->incomplete;
-	err = finish_devices(recording);
+	err = report_devices_finish(recording);
 	if (!err)
 		err = finish_processes(recording);
 	if (!err)
@@ -468,19 +334,6 @@ uint64_t report_growth(const struct report_recording *recording, const struct re
 		after += report_held(shown->process, space).bytes;
 	}
 	return after > before ? after - before : 0;
-}
-
-uint64_t report_told_used(const struct report_told *told)
-{
-	return told->total_bytes > told->free_bytes ? told->total_bytes - told->free_bytes : 0;
-}
-
-bool report_told_unexplained(const struct report_told *told, uint64_t *bytes)
-{
-	const uint64_t used = report_told_used(told);
-
-	*bytes = used - told->explained_bytes;
-	return used >= told->explained_bytes;
 }
 
 uint64_t report_held_ns(const struct report_recording *recording, const struct process *process)
@@ -593,93 +446,4 @@ bool report_has(const struct report_recording *recording, enum finding_rule rule
 		if (recording->findings[i].finding->rule == rule)
 			return true;
 	return false;
-}
-
-static bool has_cause(const struct report_recording *recording, enum oom_cause cause)
-{
-	size_t i;
-
-	for (i = 0; i < recording->ooms_count; i++)
-		if (recording->ooms[i]->cause == cause)
-			return true;
-	return false;
-}
-
-/* One for each cause that there is. */
-static const char *oom_suggestion(const struct report_recording *recording, size_t i)
-{
-	static const char *const texts[OOM_CAUSES_COUNT] = {
-		[OOM_UNKNOWN] =
-			"See \"Out of memory\" for who held what when the allocation failed, and begin"
-			" with the largest holder.",
-		[OOM_LEAK] = "What grows all the time holds most of the memory: stop the growth"
-			     " first; a larger device would only fail later.",
-		[OOM_FRAGMENTATION] =
-			"Enough was free, but not in one piece: allocate large blocks first and keep"
-			" them, or map memory into reserved addresses (cuMemMap, PyTorch's"
-			" expandable_segments).",
-		[OOM_POOLED] =
-			"Pools held enough that they did not use: trim them (cudaMemPoolTrimTo) or"
-			" lower their release threshold.",
-		[OOM_CO_TENANT] =
-			"Other processes hold most of the device: move one of them to another device,"
-			" or limit what they may take.",
-		[OOM_FULL] =
-			"The program itself needs more than there is: make batches or buffers"
-			" smaller, free earlier, or use more devices; the table of holders says"
-			" where to begin.",
-	};
-	enum oom_cause cause;
-
-	for (cause = 0; cause < OOM_CAUSES_COUNT; cause++)
-		if (has_cause(recording, cause) && !i--)
-			return texts[cause];
-	return NULL;
-}
-
-const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
-			      size_t i)
-{
-	static const char *const texts[FINDING_RULES_COUNT] = {
-		[FINDING_LEAK_GROWTH] =
-			"Look for what keeps these allocations alive: a list or cache that is only"
-			" added to, or a path that returns without freeing.",
-		[FINDING_LEAK_AT_EXIT] =
-			"Free these blocks before the program ends, or say why they may stay: the"
-			" driver takes them back, but a library that is loaded again leaks them.",
-		[FINDING_LEAK_WINDOW] =
-			"What was allocated in the window outlives it: check who owns these blocks"
-			" and when they should have been freed.",
-		[FINDING_TEMPORARY] =
-			"Keep one buffer and use it again instead of allocating it for each use, or"
-			" take it from a stream-ordered pool.",
-		[FINDING_STORM] =
-			"Allocate in larger pieces or from a pool: cudaMallocAsync with a release"
-			" threshold keeps freed memory for the next allocation.",
-		[FINDING_REDUNDANT_COPIES] =
-			"Keep the data where it is used next instead of copying it back and forth.",
-		[FINDING_PAGEABLE_COPIES] =
-			"Use page-locked host memory (cudaMallocHost, pin_memory) and asynchronous"
-			" copies: from pageable memory the driver has to copy twice and the host"
-			" waits.",
-		[FINDING_SYNC_BOUND] =
-			"Synchronise less often, or give the host something to do meanwhile: events"
-			" and several streams let both sides run on.",
-		[FINDING_COPY_BOUND] =
-			"Copy less, or at the same time as computing: page-locked memory, a second"
-			" stream, larger copies.",
-		[FINDING_ALLOC_BOUND] = "Take allocations out of the loop, or use a pool.",
-		[FINDING_HOST_BOUND] =
-			"Find out what the host does between the calls: input, preprocessing, or"
-			" launching many small kernels, which a CUDA graph would help with.",
-		[FINDING_MEMORY_PRESSURE] =
-			"Leave more of the device free: a little growth, or another process, and"
-			" allocations will fail.",
-	};
-
-	if (!report_has(recording, rule))
-		return NULL;
-	if (rule == FINDING_OOM)
-		return oom_suggestion(recording, i);
-	return i ? NULL : texts[rule];
 }

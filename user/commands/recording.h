@@ -2,22 +2,7 @@
 /*
  * A recording: a live capture into a recorder, and what it says of itself in the dump.
  *
- * A segment's description has these texts (store/texts.h); numbers are decimal:
- *   tool, version
- *   host, kernel, machine     as uname(2) has them; machine is the hardware, "x86_64"
- *   boot_id                   tells this run of the kernel from all others
- *   monotonic_ns              CLOCK_MONOTONIC when the segment began; what to add to such a time for
- *   realtime_offset_ns        CLOCK_REALTIME, and
- *   boottime_offset_ns        CLOCK_BOOTTIME, as of that moment
- *   start_ns                  CLOCK_MONOTONIC when the recording began
- *   ops                       what is captured: words as in trace --events, with commas
- *   layers                    driver, runtime
- *   launches, copies          all, summary or off; copies includes memsets
- *   ring_bytes                0: everything is kept
- *   follow                    1: children too
- *   targets                   "pid 1,2", "all", "cgroup /path" or "command PROGRAM ARGUMENT..."
- *
- * And its end:
+ * What it says of itself in the beginning is in commands/recording_description.h; and in the end:
  *   reason                    targets-gone, duration, signal or error; of a bundle, after which the
  *                             recording goes on: oom, or asked-for (by a signal)
  *   end_ns                    CLOCK_MONOTONIC

@@ -71,8 +71,9 @@ memscope-bpf: $(BUILD)/memscope-bpf
 # ---- unit tests: the pure layers, always with sanitizers, no privileges needed
 
 UNIT_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
-UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c) \
-	user/pipeline.c
+UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
+	user/export/*.c) user/pipeline.c
+UNIT_LIBS := -l:libz.a -l:libzstd.a
 UNIT_OBJECTS := $(UNIT_LAYERS:%.c=$(BUILD)/unit/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(UNIT_SANITIZE) -Iuser -Ibpf -Itests/unit
@@ -84,7 +85,7 @@ $(BUILD)/unit/user/%.o: user/%.c
 
 $(BUILD)/unit/%_test: tests/unit/%_test.c $(UNIT_OBJECTS)
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -lcmocka -l:libzstd.a -o $@
+	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -lcmocka $(UNIT_LIBS) -o $@
 
 check-unit: $(UNIT_TESTS)
 	$(Q)tests/run $(UNIT_TESTS)
@@ -109,7 +110,7 @@ $(BUILD)/fuzz/%.o: %.c
 
 $(BUILD)/fuzz/%_fuzz: tests/fuzz/%_fuzz.c $(FUZZ_OBJECTS)
 	$(call say,FUZZER,$@)
-	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -l:libzstd.a -o $@
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP $(filter %.c %.o,$^) $(UNIT_LIBS) -o $@
 
 FUZZ_SECONDS ?= 60
 
@@ -177,7 +178,7 @@ E2E_TESTS := $(wildcard tests/e2e/*.bats)
 
 E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/shim.so \
 	$(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
-	$(BUILD)/event.schema.json simcuda-varied
+	$(BUILD)/event.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e: memscope-bpf docs $(E2E_DEPS)
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)

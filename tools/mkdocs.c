@@ -92,6 +92,24 @@ static void put_examples(const char *lines)
 	}
 }
 
+static void put_choice(const struct command_choice *choice)
+{
+	const char *name, *meaning;
+	size_t i;
+
+	printf(".SH ");
+	for (i = 0; choice->heading[i]; i++)
+		putchar(toupper((unsigned char)choice->heading[i]));
+	putchar('\n');
+	for (i = 0; (name = choice->name(i, &meaning)); i++) {
+		printf(".TP\n.B ");
+		put_roff(name);
+		putchar('\n');
+		put_roff(meaning);
+		putchar('\n');
+	}
+}
+
 static void put_exit_status(void)
 {
 	const struct exit_meaning *meaning;
@@ -136,7 +154,10 @@ static void put_command_page(const struct command *command)
 	printf(".SH OPTIONS\n");
 	for (row = command->options; row->name; row++)
 		put_option(row);
-	printf(".TP\n.B \\-h, \\-\\-help\nShow a short help.\n.SH EXAMPLES\n");
+	printf(".TP\n.B \\-h, \\-\\-help\nShow a short help.\n");
+	if (command->choice)
+		put_choice(command->choice);
+	printf(".SH EXAMPLES\n");
 	put_examples(command->examples);
 	put_exit_status();
 	printf(".SH SEE ALSO\n.BR memscope\\-bpf (1)\n");
@@ -170,6 +191,23 @@ static void put_main_page(void)
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
+/* In the shell: the names that follow the option, if it is this command's. */
+static void put_choice_words(const struct command *command)
+{
+	const struct command_choice *choice = command->choice;
+	const struct option_row *row;
+	const char *name, *meaning;
+	size_t i;
+
+	for (row = command->options; row->name; row++)
+		if (!strcmp(row->name, choice->option))
+			printf("\t%s:-%c | %s:--%s) words='", command->name, row->letter,
+			       command->name, row->name);
+	for (i = 0; (name = choice->name(i, &meaning)); i++)
+		printf("%s%s", i ? " " : "", name);
+	printf("' ;;\n");
+}
+
 static void put_completion(void)
 {
 	const struct command *const *command;
@@ -182,6 +220,11 @@ static void put_completion(void)
 	       "\t-p | --pid) words=$(command ps -eo pid=) ;;\n"
 	       "\t-o | --output) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
 	       "\tesac\n"
+	       "\tcase ${COMP_WORDS[1]}:$before in\n");
+	for (command = commands; *command; command++)
+		if ((*command)->choice)
+			put_choice_words(*command);
+	printf("\tesac\n"
 	       "\tif [ -z \"$words\" ] && [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords='help");
 	for (command = commands; *command; command++)
 		printf(" %s", (*command)->name);

@@ -11,11 +11,19 @@ setup() {
 	chmod 644 run.mscope
 }
 
+# The names in the help.
+formats() {
+	"$MEMSCOPE" export --help | sed -n '/^Formats:/,/^$/ s/^  \([a-z_]*\) .*/\1/p'
+}
+
 @test "it says which format, and what is wrong" {
 	run -2 --separate-stderr "$MEMSCOPE" export run.mscope
 	[[ $stderr == *"export needs a format"* ]]
 	run -2 --separate-stderr "$MEMSCOPE" export -f xml run.mscope
-	[[ $stderr == *'not "xml"'* ]]
+	[[ $stderr == *'no format "xml"'* ]]
+	for format in $(formats); do
+		[[ $stderr == *"$format"* ]] || fail "$format is not named"
+	done
 	run -2 --separate-stderr "$MEMSCOPE" export -f ndjson
 	[[ $stderr == *"export needs the files"* ]]
 	run -1 --separate-stderr "$MEMSCOPE" export -f ndjson nothing.mscope
@@ -27,6 +35,79 @@ setup() {
 	run -2 --separate-stderr "$MEMSCOPE" export -f ndjson -o run.mscope run.mscope
 	[[ $stderr == *"the output would replace it"* ]]
 	sha256sum --quiet -c before
+}
+
+@test "formats in the help, the man page, the completion and what can be asked for are the same" {
+	local format
+	# shellcheck disable=SC1091
+	. "$BUILT/memscope-bpf.bash"
+	COMP_WORDS=(memscope-bpf export -f "") COMP_CWORD=3
+	_memscope_bpf
+	assert_equal "${COMPREPLY[*]}" "$(formats | xargs)"
+	for format in $(formats); do
+		mandoc -T ascii "$BUILT/man/memscope-bpf-export.1" | col -b |
+			sed -n '/^FORMATS/,/^EXAMPLES/p' | grep -q "^ *$format" || fail "$format"
+		"$MEMSCOPE" export -f "$format" -o "out.$format" run.mscope
+		[ -s "out.$format" ]
+	done
+}
+
+@test "a file is there once it is whole" {
+	local pid format status=0
+	for format in $(formats); do
+		echo before > out
+		run -5 "$MEMSCOPE" export -f "$format" -o out --pid 1 run.mscope
+		assert_equal "$(cat out)" before
+		chmod 640 out
+		ln -sf out link
+		"$MEMSCOPE" export -f "$format" -o link run.mscope
+		[ -L link ]
+		assert_equal "$(stat -c %a out)" 640
+		"$MEMSCOPE" export -f "$format" -o another run.mscope
+		assert_equal "$(stat -c %a another)" 600
+		[ "$(stat -c %s out)" -gt 7 ]
+		rm -f another
+	done
+	assert_equal "$(find . -name '.memscope*')" ""
+
+	"$BUILT/bench/dumps" 1000000 large.mscope > sizes
+	"$MEMSCOPE" export -f ndjson -o large.out large.mscope &
+	pid=$!
+	until compgen -G '.memscope-*'; do
+		sleep 0.01
+	done
+	kill -TERM $pid
+	wait $pid || status=$?
+	assert_equal "$status" 143
+	assert_equal "$(find . -name '.memscope*' -o -name large.out)" ""
+}
+
+@test "pipes and descriptors are written to as they are" {
+	"$MEMSCOPE" export -f ndjson run.mscope > events
+	"$MEMSCOPE" export -f ndjson -o /dev/stdout run.mscope | cmp - events
+	"$MEMSCOPE" export -f ndjson -o /dev/stdout run.mscope > through
+	cmp through events
+	mkfifo fifo
+	cat fifo > through &
+	"$MEMSCOPE" export -f ndjson -o fifo run.mscope
+	wait $!
+	cmp through events
+	[ -p fifo ]
+	# Whoever reads has had enough.
+	run -0 --separate-stderr bash -o pipefail -c "'$MEMSCOPE' export -f ndjson run.mscope | head -1"
+	assert_equal "$stderr" ""
+}
+
+@test "progress is for terminals" {
+	"$BUILT/bench/dumps" 1000000 large.mscope > sizes
+	script -qec "'$MEMSCOPE' export -f ndjson -o out large.mscope" /dev/null > shown
+	grep -q '% %, .* of .*/s' <(tr '0-9' % < shown)
+	# The last thing that is written takes it away.
+	assert_equal "$(tail -c 4 shown | od -An -c | tr -d ' ')" '\r033[K'
+	script -qec "'$MEMSCOPE' export -q -f ndjson -o out large.mscope" /dev/null > shown
+	assert_equal "$(cat shown)" ""
+	"$MEMSCOPE" export -f ndjson -o out large.mscope 2> shown
+	assert_equal "$(cat shown)" ""
 }
 
 @test "ndjson: the calls of the report, one by one" {

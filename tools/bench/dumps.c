@@ -271,7 +271,7 @@ int main(int argc, char **argv)
 	maker->ts_ns = maker->flushed_ns = 1000000000;
 	maker->next_addr = 0x7f0000000000;
 	maker->writer = dump_writer_new(&options);
-	err = maker->writer ? dump_file_open(&maker->file, argv[2]) : -ENOMEM;
+	err = maker->writer ? dump_file_open(&maker->file, argv[2], "remove it first") : -ENOMEM;
 	if (!err)
 		err = make(maker, events);
 	if (!err)

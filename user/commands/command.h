@@ -39,6 +39,14 @@ struct option_row {
 	size_t offset;
 };
 
+/* What an option takes, if that is one of a few names that come from somewhere else. */
+struct command_choice {
+	const char *option;  /* its name */
+	const char *heading; /* of the list in the help: "Formats" */
+	/* The i-th name and what it stands for; NULL: there are no more. */
+	const char *(*name)(size_t i, const char **meaning);
+};
+
 struct command {
 	const char *name;
 	const char *summary;     /* a line for the list of commands */
@@ -46,7 +54,8 @@ struct command {
 	const char *description; /* paragraphs of the man page, separated by empty lines */
 	const char *examples;    /* lines of the shell; comments begin with # */
 
-	const struct option_row *options; /* ends with a row without a name */
+	const struct option_row *options;    /* ends with a row without a name */
+	const struct command_choice *choice; /* NULL: none */
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/string.h"
 #include "commands/command.h"
+#include "commands/interrupt.h"
 #include "commands/options.h"
 #include "commands/reading.h"
 #include "commands/requirements.h"
 #include "export/export.h"
+#include "output/whole_file.h"
 
 struct settings {
 	struct report_reader reader;
@@ -21,16 +24,34 @@ struct settings {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-#define FORMATS "ndjson"
+static const char *format_name(size_t i, const char **meaning)
+{
+	if (!exporters[i])
+		return NULL;
+	*meaning = exporters[i]->summary;
+	return exporters[i]->name;
+}
+
+static const struct command_choice formats = {
+	.option = "format",
+	.heading = "Formats",
+	.name = format_name,
+};
 
 static int parse_format(const struct option_row *row, const char *value, void *context)
 {
 	struct settings *settings = context;
+	struct string names = { 0 };
+	size_t i;
 
 	settings->exporter = exporter_find(value);
 	if (settings->exporter)
 		return 0;
-	log_error("--%s: " FORMATS ", please, not \"%s\"", row->name, value);
+	for (i = 0; exporters[i]; i++)
+		string_append_format(&names, "%s%s", i ? ", " : "", exporters[i]->name);
+	log_error("--%s: there is no format \"%s\"; there are %.*s", row->name, value,
+		  (int)names.length, names.bytes);
+	string_fini(&names);
 	return -EINVAL;
 }
 
@@ -53,7 +74,7 @@ static int parse_metric(const struct option_row *row, const char *value, void *c
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
-	{ 'f', "format", FORMATS, "The format; see FORMATS in the man page.", parse_format, 0 },
+	{ 'f', "format", "FORMAT", "The format, one of those below.", parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
 	  AT(output) },
 	{ 0, "pid", "PID", "Only this process.", reading_pid, AT(reader.report.options.pid) },
@@ -73,13 +94,11 @@ static const struct option_row rows[] = {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static int write_all(struct settings *settings, struct dump_set *set, struct writer *writer)
+static int write_all(struct settings *settings, struct dump_set *set,
+		     const struct export_options *options)
 {
 	const struct exporter *exporter = settings->exporter;
-	const struct export_options options = { .writer = writer,
-						.path = settings->output,
-						.metric = settings->metric };
-	struct follower *follower = exporter->begin(&options);
+	struct follower *follower = exporter->begin(options);
 	int code;
 
 	if (!follower) {
@@ -88,49 +107,95 @@ static int write_all(struct settings *settings, struct dump_set *set, struct wri
 	}
 	settings->reader.follower = follower;
 	code = reading_read(&settings->reader, set);
-	if (code == EXIT_OK)
+	if (code == EXIT_OK && !(options->writer && options->writer->err))
 		code = exit_code_of(exporter->finish(follower, &settings->reader.report));
 	exporter->free(follower);
 	return code;
 }
 
-/* Nothing is created or overwritten before it is known that there is something to write. */
-static int write_through(struct settings *settings, struct dump_set *set)
+/* Lines that are shown go on below each other. */
+static int show_no_progress(void *context, uint64_t bytes)
 {
-	struct writer writer;
-	int code = EXIT_OK, err;
+	(void)context;
+	(void)bytes;
+	return 0;
+}
+
+static int open_writer(struct settings *settings, struct writer *writer,
+		       const struct whole_file *file)
+{
+	int code = EXIT_OK;
 
 	if (settings->output)
-		code = exit_code_of(writer_open(&writer, settings->output));
+		code = exit_code_of(writer_open(writer, whole_file_part(file)));
 	else
-		writer_init_stdout(&writer);
-	if (code == EXIT_OK && writer.terminal && settings->exporter->binary) {
+		writer_init_stdout(writer);
+	if (code != EXIT_OK || !writer->terminal)
+		return code;
+	if (settings->exporter->binary) {
 		log_error("-f %s is nothing for a terminal: -o FILE", settings->exporter->name);
 		code = EXIT_USAGE;
 	}
+	settings->reader.progress = show_no_progress;
+	return code;
+}
+
+static int write_through(struct settings *settings, struct dump_set *set,
+			 const struct whole_file *file)
+{
+	struct writer writer;
+	const struct export_options options = { .writer = &writer, .metric = settings->metric };
+	int code = open_writer(settings, &writer, file), err;
+
 	if (code != EXIT_OK) {
 		dump_set_fini(set);
 		return code;
 	}
-	code = write_all(settings, set, &writer);
+	code = write_all(settings, set, &options);
 	err = writer_close(&writer);
 	return code == EXIT_OK ? exit_code_of(err) : code;
 }
 
+static int write_to_path(struct settings *settings, struct dump_set *set,
+			 const struct whole_file *file)
+{
+	const struct export_options options = { .path = whole_file_part(file),
+						.metric = settings->metric };
+
+	if (file->part)
+		return write_all(settings, set, &options);
+	log_error("-f %s writes files only, and %s is none", settings->exporter->name,
+		  settings->output);
+	dump_set_fini(set);
+	return EXIT_USAGE;
+}
+
 static int run(struct settings *settings, char **files)
 {
+	struct whole_file file = { 0 };
 	struct dump_set set;
-	int code;
+	int code, err = 0;
 
 	if (settings->exporter->to_path && !settings->output) {
 		log_error("-f %s needs a file to write: -o FILE", settings->exporter->name);
 		return EXIT_USAGE;
 	}
+	/* Nothing is created before it is known that there is something to write. */
 	code = reading_find(&set, files, settings->output);
 	if (code != EXIT_OK)
 		return code;
-	return settings->exporter->to_path ? write_all(settings, &set, NULL) :
-					     write_through(settings, &set);
+	if (settings->output)
+		err = whole_file_begin(&file, settings->output);
+	if (err) {
+		dump_set_fini(&set);
+		return exit_code_of(err);
+	}
+	if (file.part)
+		interrupt_hold();
+	code = settings->exporter->to_path ? write_to_path(settings, &set, &file) :
+					     write_through(settings, &set, &file);
+	err = whole_file_end(&file, code == EXIT_OK && !interrupt_came());
+	return code == EXIT_OK ? exit_code_of(err) : code;
 }
 
 static int export(int argc, char **argv)
@@ -145,11 +210,12 @@ static int export(int argc, char **argv)
 	if (!settings.exporter || first == argc) {
 		log_error("%s; see `memscope-bpf export --help`",
 			  first == argc ? "export needs the files to export" :
-					  "export needs a format: -f " FORMATS);
+					  "export needs a format: -f FORMAT");
 		return EXIT_USAGE;
 	}
 	code = run(&settings, argv + first);
 	report_reader_fini(&settings.reader);
+	interrupt_let();
 	return code;
 }
 
@@ -161,5 +227,6 @@ const struct command export_command = {
 		       " writes it for the viewers and scripts that people already have.",
 	.examples = "memscope-bpf export -f ndjson run.mscope | jq -c 'select(.op == \"alloc\")'\n",
 	.options = rows,
+	.choice = &formats,
 	.run = export,
 };

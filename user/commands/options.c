@@ -158,6 +158,18 @@ static void print_indented(const char *lines)
 	}
 }
 
+static void print_choice(const struct command_choice *choice)
+{
+	const char *name, *meaning;
+	size_t i;
+
+	printf("\n%s:\n", choice->heading);
+	for (i = 0; (name = choice->name(i, &meaning)); i++) {
+		printf("  %-*s", HELP_COLUMN - 2, name);
+		print_words(meaning, HELP_COLUMN);
+	}
+}
+
 void options_print_help(const struct command *command)
 {
 	const struct option_row *row;
@@ -167,6 +179,8 @@ void options_print_help(const struct command *command)
 	for (row = command->options; row->name; row++)
 		print_row(row);
 	print_row(&help_row);
+	if (command->choice)
+		print_choice(command->choice);
 	printf("\nExamples:\n");
 	print_indented(command->examples);
 }

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "base/string.h"
+#include "commands/interrupt.h"
+#include "commands/progress.h"
 #include "commands/requirements.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -188,10 +190,24 @@ int reading_find(struct dump_set *set, char **files, const char *output)
 	return code;
 }
 
+static int take_progress(void *context, uint64_t bytes)
+{
+	progress_show(context, bytes);
+	return interrupt_came() ? -EINTR : 0;
+}
+
 int reading_read(struct report_reader *reader, struct dump_set *set)
 {
-	int code = exit_code_of(report_reader_read(reader, set));
+	struct progress progress;
+	int code;
 
+	progress_begin(&progress, set);
+	if (!reader->progress) {
+		reader->progress = take_progress;
+		reader->progress_context = &progress;
+	}
+	code = exit_code_of(report_reader_read(reader, set));
+	progress_end();
 	dump_set_fini(set);
 	if (code != EXIT_OK)
 		return code;

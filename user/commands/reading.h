@@ -32,7 +32,10 @@ int reading_list(const struct option_row *row, const char *value, void *settings
  */
 int reading_find(struct dump_set *set, char **files, const char *output);
 
-/* Reads them. What the reader's options ask for must be in there. As above. Frees the set. */
+/*
+ * Reads them, until a signal comes (commands/interrupt.h). What the reader's options ask for must be in
+ * there. As above. Frees the set. Shows its progress unless somebody else is told of it.
+ */
 int reading_read(struct report_reader *reader, struct dump_set *set);
 
 #endif /* MEMSCOPE_COMMANDS_READING_H */

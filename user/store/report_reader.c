@@ -230,12 +230,20 @@ static int take_losses(struct report_run *run, uint64_t ts_ns)
 	return follower && follower->lost ? follower->lost(follower, ts_ns, lost - before) : 0;
 }
 
+static int count_read(struct report_reader *reader, const struct dump_item *item)
+{
+	reader->bytes += item->bytes;
+	return reader->progress ? reader->progress(reader->progress_context, reader->bytes) : 0;
+}
+
 static int take_item(void *context, const struct dump_item *item)
 {
 	struct report_run *run = context;
 	const uint64_t until_ns = run->pipeline.until_ns;
-	int err;
+	int err = count_read(run->reader, item);
 
+	if (err)
+		return err;
 	if (!run->recording && item->kind == DUMP_BLOCK && item->header.type != BLOCK_SEGMENT)
 		return replay_item(run->replay, item); /* what it is about was lost */
 	err = replay_item(run->replay, item);

@@ -29,11 +29,18 @@ struct report_reader {
 	struct report_time window[3]; /* struct analysis_options */
 	struct analysis_options thresholds;
 	struct follower *follower; /* NULL: nobody; the caller's */
+	/*
+	 * Told after each block how many bytes of all files have been read so far; NULL: nobody is.
+	 * Returns 0 or -errno, which ends the reading.
+	 */
+	int (*progress)(void *context, uint64_t bytes);
+	void *progress_context;
 	struct report report;
 
 	struct report_run **runs; /* what the recordings of the report rest on */
 	size_t runs_count;
 	size_t unusable; /* recordings of which nothing can be said */
+	uint64_t bytes;  /* read so far */
 };
 
 /* Reads all recordings of the set. Returns 0 or -errno, logged; what has nothing usable is left out. */

@@ -163,6 +163,13 @@ $(WORKLOADS)/dumpcat: tests/workloads/dumpcat.c $(filter-out %/main.o,$(USER_OBJ
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(USER_CFLAGS) $(USER_LDFLAGS) $^ $(USER_LIBS) -o $@
 
+# Makes one, from the unit tests' records.
+$(WORKLOADS)/hostile_dump: tests/workloads/hostile_dump.c $(wildcard tests/unit/*.h) \
+		$(filter-out %/main.o,$(USER_OBJECTS))
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) -Itests/unit $(USER_LDFLAGS) $(filter %.c %.o,$^) -lcmocka $(USER_LIBS) -o $@
+
 # Only if the compiler makes jumps of its calls is it worth anything.
 $(WORKLOADS)/shim.so: tests/workloads/shim.c
 	$(call say,CC,$@)
@@ -176,7 +183,7 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 
 E2E_TESTS := $(wildcard tests/e2e/*.bats)
 
-E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/shim.so \
+E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/shim.so \
 	$(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/bench/dumps simcuda-varied
 

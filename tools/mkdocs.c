@@ -279,17 +279,34 @@ static void put_constant(struct json *json, const char *name, const char *value)
 	json_close(json, '}');
 }
 
-/* The calls of one operation: exactly the fields that its events have. */
-static void put_call(struct json *json, unsigned int op)
+static void put_count(struct json *json)
 {
+	json_name(json, "count");
+	json_open(json, '{');
+	json_put_text(
+		json, "description",
+		"so many calls, of which this is the sum: size_bytes and duration_ns are those of"
+		" all, ts_ns is when they were counted, and what differs between them is null");
+	json_put_text(json, "$ref", "#/$defs/count");
+	json_close(json, '}');
+}
+
+/* The calls of one operation: exactly the fields that its events have. */
+static void put_call(struct json *json, unsigned int op, bool counted)
+{
+	char title[64];
 	size_t i;
 
+	snprintf(title, sizeof(title), "%s%s", probe_op_name(op),
+		 counted ? ", counted instead of recorded" : "");
 	json_open(json, '{');
-	json_put_text(json, "title", probe_op_name(op));
+	json_put_text(json, "title", title);
 	json_name(json, "properties");
 	json_open(json, '{');
 	put_constant(json, "schema", JSON_EVENT_SCHEMA);
-	put_constant(json, "type", "call");
+	put_constant(json, "type", counted ? "calls" : "call");
+	if (counted)
+		put_count(json);
 	for (i = 0; i < fields_count; i++) {
 		if (!(fields[i].ops >> op & 1))
 			continue;
@@ -308,12 +325,20 @@ static void put_call(struct json *json, unsigned int op)
 	json_open(json, '[');
 	json_text(json, "schema", 6);
 	json_text(json, "type", 4);
+	if (counted)
+		json_text(json, "count", 5);
 	for (i = 0; i < fields_count; i++)
 		if (fields[i].ops >> op & 1)
 			json_text(json, fields[i].name, strlen(fields[i].name));
 	json_close(json, ']');
 	json_put_bool(json, "additionalProperties", false);
 	json_close(json, '}');
+}
+
+/* What `record` may only count (abi.h, struct ms_calls). */
+static bool is_counted(unsigned int op)
+{
+	return op == MS_OP_COPY || op == MS_OP_MEMSET || op == MS_OP_LAUNCH || op == MS_OP_SYNC;
 }
 
 /* Calls and spaces: docs/event.schema.in.json has the rest, and the Makefile puts them together. */
@@ -328,7 +353,10 @@ static void put_schema(void)
 	json_open(&json, '[');
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		if (op != MS_OP_NAME)
-			put_call(&json, op);
+			put_call(&json, op, false);
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (is_counted(op))
+			put_call(&json, op, true);
 	json_close(&json, ']');
 	json_name(&json, "spaces");
 	json_open(&json, '[');

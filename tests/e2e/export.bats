@@ -109,11 +109,3 @@ formats() {
 	"$MEMSCOPE" export -f ndjson -o out large.mscope 2> shown
 	assert_equal "$(cat shown)" ""
 }
-
-@test "ndjson: the calls of the report, one by one" {
-	"$MEMSCOPE" export -f ndjson run.mscope > events.jsonl
-	"$MEMSCOPE" report -f json run.mscope > report.json
-	[ -s events.jsonl ]
-	assert_equal "$(jq -s '[.[] | select(.op == "alloc" and .result == 0)] | length' events.jsonl)" \
-		"$(jq '[.recordings[].processes[].spaces[].allocs] | add' report.json)"
-}

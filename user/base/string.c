@@ -124,6 +124,37 @@ void string_pad(struct string *string, size_t length)
 	string->length = length;
 }
 
+/* ---- UTF-8 ----------------------------------------------------------------------------------- */
+
+/* Unicode 15, table 3-7. */
+size_t string_utf8_length(const void *bytes, size_t length)
+{
+	const unsigned char *text = bytes;
+	unsigned char first = text[0];
+	unsigned char low = 0x80, high = 0xbf; /* bounds of the second byte */
+	size_t needed, i;
+
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2 || first > 0xf4)
+		return 0;
+	needed = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	if (first == 0xe0)
+		low = 0xa0;
+	else if (first == 0xed)
+		high = 0x9f;
+	else if (first == 0xf0)
+		low = 0x90;
+	else if (first == 0xf4)
+		high = 0x8f;
+	if (length < needed || text[1] < low || text[1] > high)
+		return 0;
+	for (i = 2; i < needed; i++)
+		if (text[i] < 0x80 || text[i] > 0xbf)
+			return 0;
+	return needed;
+}
+
 /* ---- interned names -------------------------------------------------------------------------- */
 
 struct string_node {

@@ -34,6 +34,9 @@ void string_append_format(struct string *string, const char *format, ...)
 /* Fills up with spaces to `length` characters; no effect if it is already that long. */
 void string_pad(struct string *string, size_t length);
 
+/* How long the well-formed UTF-8 sequence is that the bytes begin with; 0: it is not one. */
+size_t string_utf8_length(const void *bytes, size_t length);
+
 /* ---- interned names -------------------------------------------------------------------------- */
 
 struct string_table {

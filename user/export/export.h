@@ -43,6 +43,7 @@ struct exporter {
 extern const struct exporter *const exporters[];
 
 extern const struct exporter export_ndjson;
+extern const struct exporter export_csv;
 
 const struct exporter *exporter_find(const char *name);
 

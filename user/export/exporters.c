@@ -5,6 +5,7 @@
 
 const struct exporter *const exporters[] = {
 	&export_ndjson,
+	&export_csv,
 	NULL,
 };
 

@@ -1,27 +1,180 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One JSON object per line and event, as `trace --json` writes them (docs/event.schema.json).
+ * One JSON object per line and event, as `trace --json` writes them, and lines for what a recording has
+ * besides (docs/event.schema.json).
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "export/export.h"
 #include "output/json.h"
+#include "output/report_json.h"
 
 struct ndjson {
 	struct follower follower;
 	struct sink *sink;
+	struct writer *writer;
+	const struct report_recording *recording;
+	uint64_t shown; /* calls */
 };
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static struct json line_begin(const struct ndjson *export, const char *type)
+{
+	struct json json = { .out = &export->writer->text };
+
+	json_open(&json, '{');
+	json_put_text(&json, "schema", JSON_EVENT_SCHEMA);
+	json_put_text(&json, "type", type);
+	return json;
+}
+
+static int line_end(const struct ndjson *export, struct json *json)
+{
+	json_close(json, '}');
+	return writer_end_line(export->writer);
+}
+
+static int take_begin(struct follower *follower, const struct report_recording *recording)
+{
+	struct ndjson *export = (struct ndjson *)follower;
+	const struct report_coverage *coverage = &recording->coverage;
+	struct json json = line_begin(export, "recording");
+
+	export->recording = recording;
+	export->shown = 0;
+	json_name(&json, "recording");
+	json_hex(&json, coverage->account.recording);
+	json_put_text(&json, "host", coverage->host);
+	json_put_text(&json, "kernel", coverage->kernel);
+	json_put_text(&json, "machine", coverage->machine);
+	json_put_text(&json, "recorded_by", coverage->version);
+	json_put_text(&json, "targets", coverage->targets);
+	json_put_if(&json, "wall_offset_ns", coverage->wall_known, coverage->wall_offset_ns);
+	return line_end(export, &json);
+}
 
 static int take_event(struct follower *follower, const struct event *event,
 		      const struct change *change)
 {
 	struct ndjson *export = (struct ndjson *)follower;
 
-	if (event->header->type == MS_TYPE_CALLS)
-		return 0; /* only counted: there is no event to show */
+	if (event->call)
+		export->shown += event->count;
 	return export->sink->event(export->sink, event, change);
 }
+
+static void put_live(struct json *json, const struct process *process)
+{
+	struct amount live[MS_SPACES_COUNT];
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		live[space] = (struct amount){ .count = process->spaces[space].live_count,
+					       .bytes = process->spaces[space].live_bytes };
+	json_open(json, '{');
+	json_put_u64(json, "pid", process->pid);
+	json_put_text(json, "comm", process->comm);
+	json_name(json, "live");
+	json_amounts(json, live);
+	json_close(json, '}');
+}
+
+static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+{
+	const struct ndjson *export = (const struct ndjson *)follower;
+	const struct state *state = export->recording->state;
+	const uint32_t pid = export->recording->options.pid;
+	struct json json = line_begin(export, "gap");
+	size_t i;
+
+	json_put_u64(&json, "ts_ns", ts_ns);
+	json_put_bool(&json, "first", first);
+	json_name(&json, "processes");
+	json_open(&json, '[');
+	for (i = 0; i < state->processes_count; i++)
+		if ((!pid || state->processes[i]->pid == pid) && !state->processes[i]->exited)
+			put_live(&json, state->processes[i]);
+	json_close(&json, ']');
+	return line_end(export, &json);
+}
+
+static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
+{
+	const struct ndjson *export = (const struct ndjson *)follower;
+	struct json json = line_begin(export, "lost");
+
+	json_put_u64(&json, "ts_ns", ts_ns);
+	json_put_u64(&json, "count", count);
+	return line_end(export, &json);
+}
+
+/* ---- the summary ----------------------------------------------------------------------------- */
+
+/* Of the processes that are reported: a state of nothing but those. Shares all with the real one. */
+static int select_processes(const struct report_recording *recording, struct state *selected)
+{
+	const struct state *state = recording->state;
+	size_t i;
+
+	*selected = (struct state){ 0 };
+	selected->processes = calloc(state->processes_count + 1, sizeof(*selected->processes));
+	if (!selected->processes)
+		return -ENOMEM;
+	for (i = 0; i < state->processes_count; i++)
+		if (!recording->options.pid || state->processes[i]->pid == recording->options.pid)
+			selected->processes[selected->processes_count++] = state->processes[i];
+	if (!recording->options.pid) {
+		selected->more = state->more;
+		selected->more_count = state->more_count;
+	}
+	return 0;
+}
+
+/* Calls of other processes are not counted anywhere: what is seen is what is shown or lost. */
+static void count_calls(const struct ndjson *export, struct summary *summary)
+{
+	uint32_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (op != MS_OP_NAME)
+			summary->lost += summary->counters.lost[op];
+	summary->shown = export->shown;
+	summary->seen = summary->shown + summary->lost;
+}
+
+static int take_end(struct follower *follower)
+{
+	const struct ndjson *export = (const struct ndjson *)follower;
+	const struct report_recording *recording = export->recording;
+	struct state selected;
+	struct summary summary = {
+		.state = &selected,
+		.start_ns = report_begin_ns(recording),
+		.end_ns = report_end_ns(recording),
+		.counters = recording->coverage.counters,
+		.captured_ops = recording->coverage.captured_ops,
+		.refused = recording->coverage.account.refused,
+	};
+	struct json json;
+	int err = select_processes(recording, &selected);
+
+	if (err)
+		return err;
+	count_calls(export, &summary);
+	json = line_begin(export, "summary");
+	json_summary(&json, &summary);
+	json_name(&json, "coverage");
+	json_open(&json, '{');
+	report_json_coverage(&json, recording);
+	json_close(&json, '}');
+	free(selected.processes);
+	return line_end(export, &json);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
 
 static void free_ndjson(struct follower *follower)
 {
@@ -38,7 +191,12 @@ static struct follower *begin_ndjson(const struct export_options *options)
 	if (export)
 		export->sink = json_sink_new(options->writer, true);
 	if (export && export->sink) {
-		export->follower.event = take_event;
+		export->writer = options->writer;
+		export->follower = (struct follower){ .begin = take_begin,
+						      .event = take_event,
+						      .gap = take_gap,
+						      .lost = take_lost,
+						      .end = take_end };
 		return &export->follower;
 	}
 	log_error("not enough memory");

@@ -60,7 +60,8 @@ static struct field_value get_pid(source_t *source)
 
 static struct field_value get_tid(source_t *source)
 {
-	return number(true, source->event->header->tid);
+	/* Calls that were only counted are of any thread, and have no dimensions. */
+	return number(source->event->header->type != MS_TYPE_CALLS, source->event->header->tid);
 }
 
 static struct field_value get_thread(source_t *source)
@@ -164,6 +165,11 @@ static struct field_value get_nested(source_t *source)
 	return number(true, call_of(source)->flags & MS_CALL_NESTED);
 }
 
+static struct field_value get_part(source_t *source)
+{
+	return number(true, call_of(source)->flags & MS_CALL_PART);
+}
+
 static struct field_value get_alloc_id(source_t *source)
 {
 	return number(source->change->has_allocation, source->change->allocation.id);
@@ -221,18 +227,22 @@ static struct field_value get_kernel(source_t *source)
 
 static struct field_value get_grid(source_t *source)
 {
-	return (struct field_value){ .known = knows(source, MS_KNOWN_DIMS),
-				     .dims = source->event->launch->grid };
+	if (!source->event->launch || !knows(source, MS_KNOWN_DIMS))
+		return UNKNOWN;
+	return (struct field_value){ .known = true, .dims = source->event->launch->grid };
 }
 
 static struct field_value get_block(source_t *source)
 {
-	return (struct field_value){ .known = knows(source, MS_KNOWN_DIMS),
-				     .dims = source->event->launch->block };
+	if (!source->event->launch || !knows(source, MS_KNOWN_DIMS))
+		return UNKNOWN;
+	return (struct field_value){ .known = true, .dims = source->event->launch->block };
 }
 
 static struct field_value get_shared_bytes(source_t *source)
 {
+	if (!source->event->launch)
+		return UNKNOWN;
 	return number(knows(source, MS_KNOWN_SHARED), source->event->launch->shared_bytes);
 }
 

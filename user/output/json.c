@@ -24,8 +24,7 @@ static void put_dims(struct json *json, const uint32_t *dims)
 	json_close(json, ']');
 }
 
-/* By space, what there is of it. */
-static void put_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT])
+void json_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT])
 {
 	uint32_t space;
 
@@ -72,7 +71,7 @@ static void put_value(struct json *json, const struct field *field, struct field
 		put_dims(json, value.dims);
 		break;
 	case FIELD_AMOUNTS:
-		put_amounts(json, value.amounts);
+		json_amounts(json, value.amounts);
 		break;
 	}
 }
@@ -85,7 +84,12 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 				       .scratch = &sink->scratch };
 	size_t i;
 
-	json_put_text(json, "type", "call");
+	if (event->header->type == MS_TYPE_CALLS) {
+		json_put_text(json, "type", "calls");
+		json_put_u64(json, "count", event->count);
+	} else {
+		json_put_text(json, "type", "call");
+	}
 	for (i = 0; i < fields_count; i++) {
 		if (!(fields[i].ops >> event->probe->spec.op & 1))
 			continue;
@@ -127,7 +131,7 @@ static void put_process(struct json *json, const struct event *event, const stru
 		/* fallthrough */
 	case MS_TYPE_EXEC:
 		json_name(json, "live");
-		put_amounts(json, change->implicit);
+		json_amounts(json, change->implicit);
 	}
 }
 

@@ -18,7 +18,10 @@
 struct sink *json_sink_new(struct writer *writer, bool lines);
 void json_sink_free(struct sink *sink);
 
-/* Writes the summary's object (output/summary_json.c). */
+/* By space, what there is of it, as an array. */
+void json_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT]);
+
+/* Writes the summary's members (output/summary_json.c). */
 void json_summary(struct json *json, const struct summary *summary);
 
 #endif /* MEMSCOPE_OUTPUT_JSON_H */

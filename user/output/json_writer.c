@@ -64,34 +64,6 @@ void json_hex(struct json *json, uint64_t value)
 	string_append_char(json->out, '"');
 }
 
-/* Length of the well-formed UTF-8 sequence at `text` (Unicode 15, table 3-7), or 0. */
-static size_t utf8_length(const unsigned char *text, size_t length)
-{
-	unsigned char first = text[0];
-	unsigned char low = 0x80, high = 0xbf; /* bounds of the second byte */
-	size_t needed, i;
-
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc2 || first > 0xf4)
-		return 0;
-	needed = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-	if (first == 0xe0)
-		low = 0xa0;
-	else if (first == 0xed)
-		high = 0x9f;
-	else if (first == 0xf0)
-		low = 0x90;
-	else if (first == 0xf4)
-		high = 0x8f;
-	if (length < needed || text[1] < low || text[1] > high)
-		return 0;
-	for (i = 2; i < needed; i++)
-		if (text[i] < 0x80 || text[i] > 0xbf)
-			return 0;
-	return needed;
-}
-
 static void append_escaped(struct string *out, const unsigned char *text, size_t length)
 {
 	switch (text[0]) {
@@ -138,7 +110,7 @@ void json_text(struct json *json, const char *text, size_t length)
 		place += step;
 		if (place == end)
 			break;
-		step = utf8_length(place, end - place);
+		step = string_utf8_length(place, end - place);
 		if (step) {
 			append_escaped(json->out, place, step);
 		} else {

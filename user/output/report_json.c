@@ -126,7 +126,7 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_close(json, '}');
 }
 
-static void put_coverage(struct json *json, const struct report_recording *recording)
+void report_json_coverage(struct json *json, const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
 
@@ -220,7 +220,7 @@ void report_json(struct string *out, const struct report *report)
 	json_open(&json, '[');
 	for (i = 0; i < report->count; i++) {
 		json_open(&json, '{');
-		put_coverage(&json, report->recordings[i]);
+		report_json_coverage(&json, report->recordings[i]);
 		report_json_memory(&json, report->recordings[i]);
 		report_json_timeline(&json, report->recordings[i]);
 		report_json_findings(&json, report->recordings[i]);

@@ -235,6 +235,10 @@ static void put_cost(struct json *json, const struct summary_cost *cost)
 	bool counted = cost->bpf_runs;
 
 	json_name(json, "cost");
+	if (!cost->cpu_ns) { /* of a recording, nobody knows */
+		json_null(json);
+		return;
+	}
 	json_open(json, '{');
 	json_put_u64(json, "cpu_ns", cost->cpu_ns);
 	json_put_if(json, "bpf_runs", counted, cost->bpf_runs);

@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Compares an export with what `report -f json` says of the same files, number by number, with readers
+that have nothing to do with the program.
+
+usage: export_check.py ndjson|csv|sqlite|openmetrics EXPORT REPORT [SCHEMA]
+
+Totals are those of one recording: files with several are added up. A recording with losses has events
+that the report counts and nobody saw: `lossy` as last argument only demands that there are not more.
+"""
+import collections
+import csv
+import json
+import re
+import sqlite3
+import sys
+
+
+class Totals:
+    def __init__(self):
+        self.blocks = collections.Counter()  # (pid, space, what)
+        self.calls = collections.Counter()  # (pid, op, detail, what)
+
+    def wanted(self):
+        return {key: value for key, value in (self.blocks + self.calls).items() if value}
+
+
+def of_report(path):
+    totals = Totals()
+    for recording in json.load(open(path))["recordings"]:
+        processes = list(recording["processes"])
+        if recording["more_processes"]:
+            sys.exit("more processes than are listed: choose another recording")
+        for process in processes:
+            pid = process["pid"]
+            for space in process["spaces"]:
+                for what in "allocs", "alloc_bytes", "frees", "free_bytes":
+                    totals.blocks[pid, space["space"], what] += space[what] or 0
+            for copies in process["copies"] or []:
+                totals.calls[pid, "copy", copies["direction"], "count"] += copies["count"]
+                totals.calls[pid, "copy", copies["direction"], "bytes"] += copies["bytes"]
+            for what, op in ("memsets", "memset"), ("syncs", "sync"), ("launches", "launch"), ("graph_launches", "graph"):
+                totals.calls[pid, op, None, "count"] += process[what] or 0
+            totals.calls[pid, "sync", None, "duration_ns"] += process["sync_duration_ns"] or 0
+    return totals
+
+
+# ---- events, as dictionaries of Python values -------------------------------------------------
+
+
+def add_event(totals, event):
+    """What the report makes of a line, by the meaning of its fields alone."""
+    pid, op, count = event["pid"], event["op"], event.get("count") or 1
+    if event["result"] not in (0, None) or event["part"]:
+        return
+    if op == "alloc" and event["alloc_id"] is not None and not event["captured"]:
+        totals.blocks[pid, event["space"], "allocs"] += 1
+        totals.blocks[pid, event["space"], "alloc_bytes"] += event["size_bytes"] or 0
+    elif op == "free" and event["freed"] == "known":
+        totals.blocks[pid, event["space"], "frees"] += 1
+        totals.blocks[pid, event["space"], "free_bytes"] += event["size_bytes"] or 0
+    for amount in event.get("made") or []:
+        totals.blocks[pid, amount["space"], "allocs"] += amount["allocations"]
+        totals.blocks[pid, amount["space"], "alloc_bytes"] += amount["bytes"]
+    # Of a context they are not freed, but end.
+    for amount in (event.get("ended") or []) if op in ("free", "launch") else []:
+        totals.blocks[pid, amount["space"], "frees"] += amount["allocations"]
+        totals.blocks[pid, amount["space"], "free_bytes"] += amount["bytes"]
+    if op == "copy":
+        totals.calls[pid, op, event["direction"], "count"] += count
+        totals.calls[pid, op, event["direction"], "bytes"] += event["size_bytes"] or 0
+    elif op in ("memset", "sync"):
+        totals.calls[pid, op, None, "count"] += count
+    elif op == "launch":
+        totals.calls[pid, "graph" if "Graph" in event["api"] else op, None, "count"] += count
+    if op == "sync":
+        totals.calls[pid, op, None, "duration_ns"] += event["duration_ns"] or 0
+
+
+def of_ndjson(path, schema_path):
+    import jsonschema
+
+    schema = json.load(open(schema_path))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    branches = {}
+    for branch in schema["oneOf"]:
+        properties = branch["properties"]
+        key = properties["type"]["const"], properties.get("op", {}).get("const")
+        branches[key] = jsonschema.Draft202012Validator({**branch, "$defs": schema["$defs"]})
+    totals, types = Totals(), collections.Counter()
+    shown = last = 0
+    for number, line in enumerate(open(path), 1):
+        event = json.loads(line)
+        last = event["type"]
+        types[last] += 1
+        for error in branches[last, event.get("op")].iter_errors(event):
+            sys.exit(f"{path}:{number}: {error.json_path}: {error.message}")
+        if last in ("call", "calls"):
+            add_event(totals, event)
+            shown += event.get("count", 1)
+        elif last == "lost":
+            shown += event["count"]
+        elif last == "summary":
+            if event["events"]["shown"] > shown:
+                sys.exit(f"{path}:{number}: {event['events']} but {shown} calls and losses")
+    if last != "summary" or types["recording"] != types["summary"]:
+        sys.exit(f"{path}: {types}")
+    return totals
+
+
+def value_of(name, text):
+    """Of a cell: a number, a name, amounts or nothing."""
+    if text == "":
+        return None
+    if name in ("made", "ended"):
+        return [
+            {"space": space, "allocations": int(count), "bytes": int(size)}
+            for space, count, size in (part.split(":") for part in text.split(" "))
+        ]
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if re.fullmatch("-?[0-9]+", text) else text
+
+
+def of_csv(path, _schema=None):
+    totals = Totals()
+    # Strict: quotes as RFC 4180 has them, and nothing else.
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.reader(file, strict=True)
+        names = next(rows)
+        for row in rows:
+            if len(row) != len(names):
+                sys.exit(f"{path}: {len(row)} cells of {len(names)}: {row}")
+            event = {name: value_of(name, text) for name, text in zip(names, row)}
+            if event["type"] in ("call", "calls"):
+                add_event(totals, event)
+    return totals
+
+
+# ---- the comparison ---------------------------------------------------------------------------
+
+
+def main():
+    form, path, report_path, *rest = sys.argv[1:]
+    lossy = rest[-1:] == ["lossy"]
+    found = {"ndjson": of_ndjson, "csv": of_csv, "sqlite": of_sqlite}[form](path, *rest[: len(rest) - lossy]).wanted()
+    wanted = of_report(report_path).wanted()
+    wrong = []
+    for key in sorted(set(found) | set(wanted), key=str):
+        if key[1:] == ("mapped", "frees"):
+            continue  # one call can unmap several: one event with all their bytes
+        have, want = found.get(key, 0), wanted.get(key, 0)
+        if have > want if lossy else have != want:
+            wrong.append(f"{key}: {have} in the export, {want} in the report")
+    if wrong or not found:
+        sys.exit("\n".join(wrong) or "nothing was found")
+    print(f"{len(found)} totals are equal")
+
+
+def of_sqlite(path, _schema=None):
+    return Totals()
+
+
+main()

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Comma-separated values as RFC 4180 has them, a row per event. Its columns are all fields of all calls
+ * (output/fields.def), so that every row has the same.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "export/export.h"
+#include "output/field.h"
+#include "output/writer.h"
+
+struct csv {
+	struct follower follower;
+	struct writer *writer;
+	struct string scratch;
+	const struct report_recording *recording;
+};
+
+/* Before the fields. */
+static const char *const own_columns[] = { "recording", "type", "count", "live" };
+
+#define OWN_COLUMNS (sizeof(own_columns) / sizeof(*own_columns))
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static void put_byte(struct string *out, unsigned char byte)
+{
+	if (byte < 0x20 || byte == 0x7f || byte == '\\')
+		string_append_format(out, "\\x%02x", byte);
+	else if (byte == '"')
+		string_append(out, "\"\"", 2);
+	else
+		string_append_char(out, (char)byte);
+}
+
+/*
+ * Text from programs, always in quotes. What a spreadsheet would take for a formula gets an apostrophe
+ * before it, as does what begins with one: whoever wants the text takes one away.
+ */
+static void put_text(struct string *out, const char *text, size_t length)
+{
+	const char *const end = text + length;
+
+	string_append_char(out, '"');
+	if (length && memchr("=+-@\t\r\n'", *text, 8))
+		string_append_char(out, '\'');
+	while (text < end) {
+		size_t step = string_utf8_length(text, end - text);
+
+		if (step > 1)
+			string_append(out, text, step);
+		else if (step)
+			put_byte(out, (unsigned char)*text);
+		else
+			string_append_text(out, "\xef\xbf\xbd");
+		text += step ? step : 1;
+	}
+	string_append_char(out, '"');
+}
+
+static void put_amounts(struct string *out, const struct amount amounts[MS_SPACES_COUNT])
+{
+	const char *before = "";
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		if (!amounts[space].count)
+			continue;
+		string_append_format(out, "%s%s:%llu:%llu", before, probe_space_name(space),
+				     (unsigned long long)amounts[space].count,
+				     (unsigned long long)amounts[space].bytes);
+		before = " ";
+	}
+}
+
+static void put_value(struct string *out, enum field_kind kind, const struct field_value *value)
+{
+	switch (kind) {
+	case FIELD_TIME:
+	case FIELD_COUNT:
+	case FIELD_SIZE:
+	case FIELD_DURATION:
+		string_append_u64(out, value->number);
+		break;
+	case FIELD_SIGNED:
+		string_append_i64(out, value->signed_number);
+		break;
+	case FIELD_ADDRESS:
+		string_append_hex(out, value->number);
+		break;
+	case FIELD_TEXT:
+		put_text(out, value->text, value->length);
+		break;
+	case FIELD_FLAG:
+		string_append_text(out, value->number ? "true" : "false");
+		break;
+	case FIELD_DIMS:
+		string_append_format(out, "%u %u %u", value->dims[0], value->dims[1],
+				     value->dims[2]);
+		break;
+	case FIELD_AMOUNTS:
+		put_amounts(out, value->amounts);
+		break;
+	}
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void begin_row(const struct csv *export, const char *type, uint64_t count)
+{
+	struct string *out = &export->writer->text;
+
+	string_append_hex(out, export->recording->coverage.account.recording);
+	string_append_format(out, ",%s,", type);
+	if (count)
+		string_append_u64(out, count);
+	string_append_char(out, ',');
+}
+
+static int end_row(const struct csv *export)
+{
+	string_append_char(&export->writer->text, '\r');
+	return writer_end_line(export->writer);
+}
+
+static void put_call(struct csv *export, const struct event *event, const struct change *change)
+{
+	struct string *out = &export->writer->text;
+	const struct field_source source = { .event = event,
+					     .change = change,
+					     .scratch = &export->scratch };
+	size_t i;
+
+	begin_row(export, event->header->type == MS_TYPE_CALLS ? "calls" : "call", event->count);
+	for (i = 0; i < fields_count; i++) {
+		struct field_value value;
+
+		if (!fields[i].ops)
+			continue;
+		string_append_char(out, ',');
+		if (!(fields[i].ops >> event->probe->spec.op & 1))
+			continue;
+		string_clear(&export->scratch);
+		value = fields[i].get(&source);
+		if (value.known)
+			put_value(out, fields[i].kind, &value);
+	}
+}
+
+/* What a row that is no call has to say, under the names of a call's fields. */
+struct other {
+	const char *type;
+	uint64_t count; /* 0: none */
+	uint64_t ts_ns;
+	const struct process *process; /* NULL: none */
+	const struct amount *live;     /* by space; NULL: none */
+};
+
+static int put_other(const struct csv *export, const struct other *other)
+{
+	struct string *out = &export->writer->text;
+	size_t i;
+
+	begin_row(export, other->type, other->count);
+	if (other->live)
+		put_amounts(out, other->live);
+	for (i = 0; i < fields_count; i++) {
+		const char *name = fields[i].name;
+
+		if (!fields[i].ops)
+			continue;
+		string_append_char(out, ',');
+		if (!strcmp(name, "ts_ns"))
+			string_append_u64(out, other->ts_ns);
+		else if (!strcmp(name, "pid") && other->process)
+			string_append_u64(out, other->process->pid);
+		else if (!strcmp(name, "comm") && other->process)
+			put_text(out, other->process->comm,
+				 strnlen(other->process->comm, MS_COMM_BYTES));
+	}
+	return end_row(export);
+}
+
+static const char *process_type(uint16_t type)
+{
+	switch (type) {
+	case MS_TYPE_EXEC:
+		return "exec";
+	case MS_TYPE_FORK:
+		return "fork";
+	case MS_TYPE_EXIT:
+		return "exit";
+	}
+	return "attach";
+}
+
+/* ---- what it is told ------------------------------------------------------------------------- */
+
+static int take_begin(struct follower *follower, const struct report_recording *recording)
+{
+	((struct csv *)follower)->recording = recording;
+	return 0;
+}
+
+static int take_event(struct follower *follower, const struct event *event,
+		      const struct change *change)
+{
+	struct csv *export = (struct csv *)follower;
+	const uint16_t type = event->header->type;
+	struct other other = { .ts_ns = event->header->ts_ns, .process = change->process };
+
+	if (event->call) {
+		put_call(export, event, change);
+		return end_row(export);
+	}
+	other.type = process_type(type);
+	if (type == MS_TYPE_EXEC || type == MS_TYPE_EXIT)
+		other.live = change->implicit;
+	return put_other(export, &other);
+}
+
+static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+{
+	const struct csv *export = (const struct csv *)follower;
+	const struct state *state = export->recording->state;
+	const uint32_t pid = export->recording->options.pid;
+	struct amount live[MS_SPACES_COUNT];
+	size_t i;
+	int err = 0;
+
+	(void)first;
+	for (i = 0; !err && i < state->processes_count; i++) {
+		const struct process *process = state->processes[i];
+		struct other other = { .type = "gap", .ts_ns = ts_ns, .process = process };
+		uint32_t space;
+
+		if (process->exited || (pid && process->pid != pid))
+			continue;
+		for (space = 0; space < MS_SPACES_COUNT; space++)
+			live[space] = (struct amount){ .count = process->spaces[space].live_count,
+						       .bytes = process->spaces[space].live_bytes };
+		other.live = live;
+		err = put_other(export, &other);
+	}
+	return err;
+}
+
+static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
+{
+	const struct other other = { .type = "lost", .count = count, .ts_ns = ts_ns };
+
+	return put_other((const struct csv *)follower, &other);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+static void put_header(struct csv *export)
+{
+	struct string *out = &export->writer->text;
+	size_t i;
+
+	for (i = 0; i < OWN_COLUMNS; i++)
+		string_append_format(out, "%s%s", i ? "," : "", own_columns[i]);
+	for (i = 0; i < fields_count; i++)
+		if (fields[i].ops)
+			string_append_format(out, ",%s", fields[i].name);
+	end_row(export);
+}
+
+static struct follower *begin_csv(const struct export_options *options)
+{
+	struct csv *export = calloc(1, sizeof(*export));
+
+	if (!export) {
+		log_error("not enough memory");
+		return NULL;
+	}
+	export->writer = options->writer;
+	export->follower = (struct follower){
+		.begin = take_begin, .event = take_event, .gap = take_gap, .lost = take_lost
+	};
+	put_header(export);
+	return &export->follower;
+}
+
+static int finish_csv(struct follower *follower, const struct report *report)
+{
+	(void)follower;
+	(void)report;
+	return 0;
+}
+
+static void free_csv(struct follower *follower)
+{
+	string_fini(&((struct csv *)follower)->scratch);
+	free(follower);
+}
+
+const struct exporter export_csv = {
+	.name = "csv",
+	.summary = "a row per event, all with the same columns, for spreadsheets and data frames",
+	.begin = begin_csv,
+	.finish = finish_csv,
+	.free = free_csv,
+};

@@ -64,6 +64,19 @@ void json_hex(struct json *json, uint64_t value)
 	string_append_char(json->out, '"');
 }
 
+/* Of one character: <, >, & and the line and paragraph separators, U+2028 and U+2029. */
+static bool is_special_in_html(const unsigned char *text, size_t length)
+{
+	if (length == 3)
+		return text[0] == 0xe2 && text[1] == 0x80 && (text[2] & 0xfe) == 0xa8;
+	return text[0] == '<' || text[0] == '>' || text[0] == '&';
+}
+
+static void append_escaped_html(struct string *out, const unsigned char *text, size_t length)
+{
+	string_append_format(out, "\\u%04x", length == 1 ? text[0] : 0x2028 + (text[2] & 1));
+}
+
 static void append_escaped(struct string *out, const unsigned char *text, size_t length)
 {
 	switch (text[0]) {
@@ -86,12 +99,18 @@ static void append_escaped(struct string *out, const unsigned char *text, size_t
 		string_append(out, (const char *)text, length);
 }
 
-/* How many characters from `text` on need no care: printable ASCII but for quote and backslash. */
+/* Printable ASCII, but for quote, backslash and what HTML minds. */
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+}
+
+/* How many characters from `text` on need no care. */
 static size_t plain_length(const unsigned char *text, const unsigned char *end)
 {
 	const unsigned char *place = text;
 
-	while (place < end && *place >= 0x20 && *place < 0x7f && *place != '"' && *place != '\\')
+	while (place < end && is_plain(*place))
 		place++;
 	return place - text;
 }
@@ -111,7 +130,9 @@ void json_text(struct json *json, const char *text, size_t length)
 		if (place == end)
 			break;
 		step = string_utf8_length(place, end - place);
-		if (step) {
+		if (step && json->escapes_html && is_special_in_html(place, step)) {
+			append_escaped_html(json->out, place, step);
+		} else if (step) {
 			append_escaped(json->out, place, step);
 		} else {
 			string_append_text(json->out, "\\ufffd");

@@ -14,6 +14,12 @@
 struct json {
 	struct string *out;
 	bool comma; /* before the next value or name */
+
+	/*
+	 * For a <script> element: what could end it (HTML, 13.1.2.6) or ends lines in older scripts
+	 * is escaped too.
+	 */
+	bool escapes_html;
 };
 
 void json_open(struct json *json, char bracket); /* { or [ */

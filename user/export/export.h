@@ -44,6 +44,8 @@ extern const struct exporter *const exporters[];
 
 extern const struct exporter export_ndjson;
 extern const struct exporter export_csv;
+extern const struct exporter export_pprof;
+extern const struct exporter export_folded;
 
 const struct exporter *exporter_find(const char *name);
 

@@ -6,6 +6,8 @@
 const struct exporter *const exporters[] = {
 	&export_ndjson,
 	&export_csv,
+	&export_pprof,
+	&export_folded,
 	NULL,
 };
 

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# export -f pprof and -f folded: decoded by others (protoc, npm's pprof-format), and the same totals as
+# the report. Most of it needs no root.
+
+load helpers
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit 1
+	cp "$ROOT/tests/golden/dump-1.0.mscope" golden.mscope
+	chmod 644 golden.mscope
+}
+
+# Exports in both formats and compares with the report; arguments as for both.
+same_totals() {
+	local metric
+
+	"$MEMSCOPE" report -f json -o report.json "$@"
+	"$MEMSCOPE" export -f pprof -o out.pb.gz "$@"
+	"$ROOT/tests/e2e/export_reader.py" pprof out.pb.gz report.json
+	for metric in inuse alloc peak; do
+		"$MEMSCOPE" export -f folded --metric "$metric" -o out.folded "$@"
+		"$ROOT/tests/e2e/export_reader.py" folded out.folded report.json "$metric"
+	done
+}
+
+@test "the golden recording: totals are the report's" {
+	run same_totals golden.mscope
+	assert_equal "$status" 0
+	assert_equal "${lines[0]}" "17 samples"
+	assert_equal "${lines[1]}" "8 stacks"
+	assert_equal "${lines[2]}" "13 stacks"
+}
+
+@test "a part of it: one process, a part of the time" {
+	same_totals --pid 5000 golden.mscope
+	same_totals --from +0.02 golden.mscope
+	same_totals --to +0.05 golden.mscope
+	same_totals --from +0.02 --to +0.06 --pid 4242 golden.mscope
+}
+
+@test "cut short, it says that something is missing" {
+	head -c $(($(stat -c %s golden.mscope) - 10)) golden.mscope > cut.mscope
+	same_totals cut.mscope
+	grep -q "^# the recording has no proper end" out.folded
+	zcat out.pb.gz | grep -q "the recording has no proper end"
+}
+
+@test "pprof is nothing for a terminal, and folded goes through a pipe" {
+	run script -qec "'$MEMSCOPE' export -f pprof golden.mscope" /dev/null
+	assert_equal "$status" 2
+	"$MEMSCOPE" export -f folded golden.mscope | head -n 1 | grep -q "^# 3 events were lost"
+}
+
+@test "real programs, several recordings at once" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	export LD_LIBRARY_PATH=$BUILT/simcuda SIMCUDA_LOG=$PWD/oracle.log
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK -o a.mscope -- "$WORKLOADS/calls" 20
+	# shellcheck disable=SC2086,SC2046 # may be empty; words
+	"$MEMSCOPE" record -q $MASK -o b.mscope -- $(ffmpeg_command 5)
+	same_totals a.mscope
+	same_totals b.mscope
+	same_totals a.mscope b.mscope golden.mscope
+	grep -q "^$(hostname);ffmpeg ([0-9]*);device 0;device;cuMemAlloc_v2 [0-9]" out.folded
+}
+
+@test "npm's pprof-format reads it" {
+	command -v npm > /dev/null || skip "npm's pprof-format cannot be had here: no npm"
+	timeout 60 npm install --silent --no-audit --no-fund pprof-format@2.3.2 > /dev/null 2>&1 ||
+		skip "npm's pprof-format cannot be had here"
+	"$MEMSCOPE" export -f pprof -o out.pb.gz golden.mscope
+	run -0 node -e '
+		const { Profile } = require("pprof-format"), fs = require("fs"), zlib = require("zlib");
+		const profile = Profile.decode(zlib.gunzipSync(fs.readFileSync("out.pb.gz")));
+		const text = (i) => profile.stringTable.strings[Number(i)];
+		console.log(profile.sampleType.map((type) => text(type.type)).join(),
+			profile.sample.length,
+			profile.sample.reduce((sum, sample) => sum + BigInt(sample.value[3]), 0n).toString(),
+			text(profile.defaultSampleType), profile.comment.map(text).join("; "));'
+	assert_equal "$output" "alloc_objects,alloc_space,inuse_objects,inuse_space 17 $("$MEMSCOPE" export \
+		-f folded golden.mscope | awk '!/^#/ { sum += $NF } END { print sum }') inuse_space $(
+		)GPU memory, recorded by memscope-bpf 0.1.0; 3 events were lost while recording; $(
+		)what is live is not exact"
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Folded stacks: a line per owner, "train (4242);device 0;pool;cudaMallocAsync 1048576". Bytes; which
+ * of them, --metric says. Lines that begin with '#' say what is missing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "export/export.h"
+#include "export/owners.h"
+
+struct folded {
+	struct follower follower;
+	struct writer *writer;
+	struct string frame;
+	enum export_metric metric;
+	bool has_hosts;
+};
+
+static uint64_t bytes_of(const struct owner *owner, enum export_metric metric)
+{
+	switch (metric) {
+	case EXPORT_ALLOC:
+		return owner->cell->alloc_bytes;
+	case EXPORT_PEAK:
+		/* If it was before the time that is reported, what it was made of is not known. */
+		return owner->process->usage->spaces[owner->cell->space].known ?
+			       owner->cell->peak_bytes :
+			       0;
+	case EXPORT_INUSE:
+		break;
+	}
+	return owner->cell->live_bytes;
+}
+
+static int put_owner(void *context, const struct owner *owner)
+{
+	struct folded *export = context;
+	struct string *out = &export->writer->text;
+	const uint64_t bytes = bytes_of(owner, export->metric);
+	int frame = export->has_hosts ? OWNER_HOST : OWNER_PROCESS;
+	const int first = frame;
+	size_t i;
+
+	if (!bytes)
+		return 0;
+	for (; frame < OWNER_FRAMES; frame++) {
+		string_clear(&export->frame);
+		owner_append_frame(&export->frame, owner, frame);
+		if (export->frame.failed)
+			return -ENOMEM;
+		if (frame != first)
+			string_append_char(out, ';');
+		/* The one character that is special and printable. */
+		for (i = 0; i < export->frame.length; i++)
+			if (export->frame.bytes[i] == ';')
+				string_append_text(out, "\\x3b");
+			else
+				string_append_char(out, export->frame.bytes[i]);
+	}
+	string_append_char(out, ' ');
+	string_append_u64(out, bytes);
+	return writer_end_line(export->writer);
+}
+
+static int put_remark(void *context, const char *text)
+{
+	struct folded *export = context;
+
+	string_append_text(&export->writer->text, "# ");
+	string_append_text(&export->writer->text, text);
+	return writer_end_line(export->writer);
+}
+
+static int finish_folded(struct follower *follower, const struct report *report)
+{
+	struct folded *export = (struct folded *)follower;
+	int err;
+
+	export->has_hosts = report->count > 1;
+	err = owners_remarks(report, put_remark, export);
+	if (!err)
+		err = owners_visit(report, put_owner, export);
+	if (err == -ENOMEM)
+		log_error("not enough memory");
+	return err;
+}
+
+static void free_folded(struct follower *follower)
+{
+	struct folded *export = (struct folded *)follower;
+
+	string_fini(&export->frame);
+	free(export);
+}
+
+static struct follower *begin_folded(const struct export_options *options)
+{
+	struct folded *export = calloc(1, sizeof(*export));
+
+	if (!export) {
+		log_error("not enough memory");
+		return NULL;
+	}
+	export->writer = options->writer;
+	export->metric = options->metric;
+	return &export->follower;
+}
+
+const struct exporter export_folded = {
+	.name = "folded",
+	.summary = "folded stacks, bytes by owner (--metric), for flamegraph.pl and speedscope",
+	.begin = begin_folded,
+	.finish = finish_folded,
+	.free = free_folded,
+};

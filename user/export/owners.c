@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "export/owners.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "output/field.h"
+#include "output/report_words.h"
+
+int owners_visit(const struct report *report,
+		 int (*visit)(void *context, const struct owner *owner), void *context)
+{
+	size_t i, j, k;
+	int err = 0;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+
+		for (j = 0; j < recording->processes_count; j++) {
+			const struct report_process *shown = &recording->processes[j];
+
+			for (k = 0; !err && k < shown->cells_count; k++) {
+				const struct owner owner = { recording, shown->process,
+							     &shown->cells[k] };
+
+				/* Which of its allocations are live, nobody knows. */
+				if (!shown->process->entries_only)
+					err = visit(context, &owner);
+			}
+		}
+	}
+	return err;
+}
+
+static void append_host(struct string *out, const struct report_recording *recording)
+{
+	const char *host = recording->coverage.host;
+
+	if (host)
+		field_append_safe(out, host, strlen(host));
+	else
+		string_append_text(out, "unknown host");
+}
+
+/* Address space is no memory, and pinned memory is none of a device. */
+static void append_place(struct string *out, const struct usage_cell *cell)
+{
+	if (cell->space == MS_SPACE_RESERVED || cell->space == MS_SPACE_MAPPED)
+		string_append_text(out, "addresses");
+	else if (cell->space == MS_SPACE_PINNED || cell->space == MS_SPACE_REGISTERED)
+		string_append_text(out, "host");
+	else if (cell->device < 0)
+		string_append_text(out, "device unknown");
+	else
+		string_append_format(out, "device %d", (int)cell->device);
+}
+
+void owner_append_frame(struct string *out, const struct owner *owner, enum owner_frame frame)
+{
+	switch (frame) {
+	case OWNER_HOST:
+		append_host(out, owner->recording);
+		break;
+	case OWNER_PROCESS:
+		report_append_process(out, owner->process->pid, owner->process->comm);
+		break;
+	case OWNER_PLACE:
+		append_place(out, owner->cell);
+		break;
+	case OWNER_SPACE:
+		string_append_text(out, probe_space_name(owner->cell->space));
+		break;
+	case OWNER_API:
+		string_append_text(out, probe_at(owner->cell->row)->symbol);
+		break;
+	case OWNER_FRAMES:
+		break;
+	}
+}
+
+/* ---- remarks --------------------------------------------------------------------------------- */
+
+static void append_remarks(struct string *out, const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	const uint64_t lost = report_lost(coverage);
+	size_t unwatched = 0, i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		unwatched += recording->processes[i].process->entries_only;
+	if (lost)
+		string_append_format(out, "%llu events were lost while recording\n",
+				     (unsigned long long)lost);
+	if (coverage->missing_blocks || coverage->damaged_places)
+		string_append_format(out,
+				     "%llu blocks of the recording are missing, %llu places in it"
+				     " are damaged\n",
+				     (unsigned long long)coverage->missing_blocks,
+				     (unsigned long long)coverage->damaged_places);
+	if (coverage->unwritten_blocks || coverage->unwritten_records)
+		string_append_text(out, "parts of the recording could not be written\n");
+	if (coverage->cut_short || !coverage->has_end)
+		string_append_text(out, "the recording has no proper end\n");
+	if (unwatched)
+		string_append_format(
+			out,
+			"what %zu processes held is unknown: their calls' ends were not"
+			" watched\n",
+			unwatched);
+	if (recording->state->more_count && !recording->options.pid)
+		string_append_format(out, "%llu processes that had ended are left out\n",
+				     (unsigned long long)recording->state->more_count);
+	if (report_is_inexact(recording))
+		string_append_text(out, "what is live is not exact\n");
+}
+
+int owners_remarks(const struct report *report, int (*take)(void *context, const char *text),
+		   void *context)
+{
+	struct string remarks = { 0 }, line = { 0 };
+	size_t i, length;
+	int err = 0;
+
+	for (i = 0; !err && i < report->count; i++) {
+		const char *at;
+
+		string_clear(&remarks);
+		append_remarks(&remarks, report->recordings[i]);
+		string_append_char(&remarks, '\0');
+		for (at = remarks.bytes; !err && !remarks.failed && *at; at += length + 1) {
+			length = strcspn(at, "\n");
+			string_clear(&line);
+			if (report->count > 1) {
+				append_host(&line, report->recordings[i]);
+				string_append_text(&line, ": ");
+			}
+			string_append(&line, at, length);
+			string_append_char(&line, '\0');
+			err = line.failed ? -ENOMEM : take(context, line.bytes);
+		}
+		err = remarks.failed ? -ENOMEM : err;
+	}
+	string_fini(&remarks);
+	string_fini(&line);
+	return err;
+}

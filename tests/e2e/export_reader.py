@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads what `export` wrote as the viewers do, and compares it with the report of the same files.
 
-usage: export_reader.py FORMAT EXPORT REPORT.json [METRIC]
+usage: export_reader.py FORMAT EXPORT REPORT.json [METRIC | EVENTS.jsonl]
 
 Fails with what is wrong. Prints how much there was, so that a test can see that it was something.
 """
@@ -46,6 +46,11 @@ def cells(report):
 
 def has_losses(report):
     return any(not recording["lost"]["live_is_exact"] for recording in report["recordings"])
+
+
+def is_whole(report):
+    return not any(recording["lost"]["records"] or recording["lost"]["missing_blocks"] or
+                   recording["lost"]["damaged_places"] for recording in report["recordings"])
 
 
 # ---- protocol buffers, decoded by protoc
@@ -192,9 +197,303 @@ def folded(path, report, metric="inuse"):
     print(len(sums), "stacks")
 
 
+# ---- timelines: what Perfetto and Chrome are shown, in one form
+
+
+class Timeline:
+    def __init__(self):
+        self.slices = []  # (begin ns, end ns, process, tid, name, arguments, lane)
+        self.instants = []  # (ns, process, tid, name, arguments)
+        self.counters = collections.defaultdict(list)  # (process, name) -> [(ns, value)]
+        self.flows = []  # (ns, "s" or "f", id, process, tid)
+
+    def moments(self, *names):
+        return [instant for instant in self.instants if instant[3] in names]
+
+
+def plain(name):
+    """A kernel's name, whatever became of the characters that could do harm."""
+    return name and re.sub(r"(\\x[0-9a-f]{2}|[^ -\[\]-~])+", "?", name)
+
+
+def calls_are(timeline, path, one_clock):
+    """The same calls as in the ndjson of the same files."""
+    expected, moments = collections.Counter(), collections.Counter()
+    failed = memory = 0
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            event = json.loads(line)
+            if event["type"] != "call":
+                continue
+            if event["result"] is None:
+                moments[event["ts_ns"] if one_clock else 0, event["pid"], event["tid"], event["api"]] += 1
+                continue
+            expected[event["ts_ns"] if one_clock else 0, event["duration_ns"], event["pid"], event["tid"],
+                     event["api"], event.get("size_bytes"), plain(event.get("kernel")),
+                     event["result"]] += 1
+            out_of_memory = event["op"] == "alloc" and event["result"] == 2
+            memory += out_of_memory
+            failed += event["result"] != 0 and not out_of_memory
+    got = collections.Counter(
+        (begin if one_clock else 0, end - begin, process[1], tid, name, arguments.get("size_bytes"),
+         plain(arguments.get("kernel")), arguments["result"])
+        for begin, end, process, tid, name, arguments, _ in timeline.slices)
+    check(got == expected, "calls:", list((got - expected).items())[:3], "instead of",
+          list((expected - got).items())[:3])
+    names = {key[3] for key in moments}
+    check(collections.Counter((ts if one_clock else 0, process[1], tid, name)
+                              for ts, process, tid, name, _ in timeline.moments(*names)) == moments,
+          "calls without an end")
+    check(len(timeline.moments("out of memory")) == memory, "out of memory")
+    check(len(timeline.moments("call failed")) == failed, "failures")
+
+
+def nests(timeline):
+    """As a viewer draws them: by begin, the longer one first."""
+    open_until = collections.defaultdict(list)
+    for begin, end, process, _, name, _, lane in sorted(
+            timeline.slices, key=lambda slice: (slice[0], -slice[1])):
+        stack = open_until[process, lane]
+        while stack and stack[-1] <= begin:
+            stack.pop()
+        check(not stack or end <= stack[-1], "slices of a thread overlap:", name, begin, end)
+        stack.append(end)
+
+
+def counters_are(timeline, report):
+    """In the end, what is live; on the way, the peaks."""
+    sums, peaks, gone = collections.Counter(), [], exits(timeline)
+    for (process, name), values in timeline.counters.items():
+        if name.startswith("live "):
+            # When the process exits, the counter falls from what it held then to 0.
+            held = values[-1][1]
+            if (process, values[-1][0]) in gone and not held and len(values) > 1:
+                held = values[-2][1]
+            sums[process[1], name[5:]] += held
+            peaks.append((process[1], name[5:], max(value for _, value in values)))
+    expected, expected_peaks = collections.Counter(), []
+    for _, process in processes(report):
+        for space in process["spaces"]:
+            if space["live_bytes"] is None:
+                continue
+            if space["live_bytes"]:
+                expected[process["pid"], space["space"]] += space["live_bytes"]
+            if space["peak_bytes"]:
+                expected_peaks.append((process["pid"], space["space"], space["peak_bytes"]))
+    same(+sums, expected, "live:")
+    if is_whole(report):
+        check(sorted(peaks) == sorted(expected_peaks), "peaks:", sorted(peaks), "instead of",
+              sorted(expected_peaks))
+    else:
+        sums = collections.Counter()
+        for pid, space, peak in peaks:
+            sums[pid, space] = max(sums[pid, space], peak)
+        for pid, space, peak in expected_peaks:
+            check(sums[pid, space] <= peak, "peaks:", pid, space, sums[pid, space], peak)
+
+
+def exits(timeline):
+    return {(process, ts) for ts, process, _, name, _ in timeline.instants if name == "exit"}
+
+
+def devices_are(timeline, report):
+    """Where something was lost, a process may go on after its end: what it holds then is nobody's."""
+    if len(report["recordings"]) != 1 or not is_whole(report):
+        return
+    for device in report["recordings"][0]["devices"]:
+        number = "unknown" if device["device"] is None else device["device"]
+        values = timeline.counters.get((None, f"device {number} live, of all processes"))
+        if values:
+            check(values[-1][1] == device["explained_bytes"], "device", number, values[-1],
+                  "instead of", device["explained_bytes"])
+        else:
+            check(not device["explained_bytes"], "device", number)
+
+
+def flows_are(timeline):
+    begun = set()
+    slices = {(begin, process, tid) for begin, _, process, tid, _, _, _ in timeline.slices}
+    # An allocation is told when its call returns: its end comes later, also in the file.
+    for ts, phase, number, process, tid in timeline.flows:
+        if phase == "s":
+            check(number not in begun, "flow", number, "begins twice")
+            begun.add(number)
+        else:
+            check(number in begun, "flow", number, "ends, but has not begun")
+        check((ts, process, tid) in slices, "a flow is at no slice")
+
+
+def timeline_is(timeline, report, events=None):
+    nests(timeline)
+    counters_are(timeline, report)
+    devices_are(timeline, report)
+    flows_are(timeline)
+    lost = sum(instant[4]["count"] for instant in timeline.moments("events lost"))
+    check(lost == sum(recording["lost"]["records"] for recording in report["recordings"]),
+          "losses:", lost)
+    if events:
+        calls_are(timeline, events, len(report["recordings"]) == 1)
+    print(len(timeline.slices), "slices", len(timeline.instants), "instants",
+          len(timeline.counters), "counters", len(timeline.flows), "flows")
+
+
+# ---- Perfetto
+
+
+class Perfetto:
+    """What a reader knows of the one sequence."""
+
+    def __init__(self):
+        self.timeline = Timeline()
+        self.tracks, self.offsets, self.open = {}, {}, collections.defaultdict(list)
+        self.interned = None
+        self.events = []
+        self.dropped = 0
+
+    def packet(self, packet):
+        check(packet["sequence"] == [1], "no sequence")
+        flags = packet["flags"][0] if packet["flags"] else 0
+        if packet["previous_dropped"]:
+            self.interned = None
+            self.dropped += 1
+        if flags & 1:
+            self.interned = {name: {} for name in ("event_names", "annotation_names", "strings")}
+        for interned in packet["interned"]:
+            check(self.interned is not None, "interned, but nothing is valid")
+            for kind, entries in interned.items():
+                for entry in entries:
+                    check(entry["iid"][0] not in self.interned[kind], "iid twice", entry)
+                    self.interned[kind][entry["iid"][0]] = entry["text"][0]
+        if packet["snapshot"]:
+            clocks = {clock["id"][0]: clock["timestamp"][0]
+                      for clock in packet["snapshot"][0]["clocks"]}
+            check(packet["snapshot"][0]["primary"][0] in clocks, "primary clock")
+            self.offsets = {clock: clocks[3] - timestamp for clock, timestamp in clocks.items()}
+        for track in packet["track"]:
+            check(not track["parent"] or track["parent"][0] in self.tracks, "no parent", track)
+            self.tracks[track["uuid"][0]] = track
+        for event in packet["event"]:
+            check(flags & 2 and self.interned is not None, "state that is not valid")
+            ts_ns = packet["timestamp"][0] + self.offsets[packet["clock_id"][0]]
+            self.events.append((ts_ns, self.resolve(event)))
+
+    def resolve(self, event):
+        event["arguments"] = arguments = {}
+        for annotation in event["annotations"]:
+            name = annotation.get("name") or \
+                [self.interned["annotation_names"][annotation["name_iid"][0]]]
+            values = [value[0] for key, value in annotation.items()
+                      if value and not key.startswith("name") and key != "string_iid"]
+            values += [self.interned["strings"][iid] for iid in annotation["string_iid"]]
+            check(len(values) == 1 and name[0] not in arguments, "annotation", annotation)
+            arguments[name[0]] = values[0]
+        if event["name_iid"]:
+            event["name"] = [self.interned["event_names"][event["name_iid"][0]]]
+        return event
+
+    def process_of(self, track):
+        while not track["process"]:
+            if not track["parent"]:
+                return None
+            track = self.tracks[track["parent"][0]]
+        process = track["process"][0]
+        suffix = re.search(r" \((\d+)\)$", process["name"][0])
+        pid = int(suffix[1]) if suffix else process["pid"][0]
+        return (track["uuid"][0], pid)
+
+    @staticmethod
+    def tid_of(track):
+        lane = re.fullmatch(r"thread (\d+), overlapping", (track["name"] or [""])[0])
+        return int(lane[1]) if lane else track["thread"][0]["tid"][0] if track["thread"] else 0
+
+    def finish(self):
+        """Events by time, as they are if times are equal: so does Perfetto's trace processor."""
+        for ts_ns, event in sorted(self.events, key=lambda pair: pair[0]):
+            check(event["track"][0] in self.tracks, "no track", event["track"])
+            track = self.tracks[event["track"][0]]
+            process = self.process_of(track)
+            tid = self.tid_of(track)
+            kind = event["type"][0]
+            if kind == 1:
+                self.open[track["uuid"][0]].append((ts_ns, process, tid, event))
+                for name, phase in (("flow", "s"), ("last_flow", "f")):
+                    for flow in event[name]:
+                        self.timeline.flows.append((ts_ns, phase, flow, process, tid))
+            elif kind == 2:
+                check(self.open[track["uuid"][0]], "an end without a beginning")
+                begin_ns, process, tid, begun = self.open[track["uuid"][0]].pop()
+                self.timeline.slices.append(
+                    (begin_ns, ts_ns, process, tid, begun["name"][0],
+                     begun["arguments"], track["uuid"][0]))
+            elif kind == 3:
+                self.timeline.instants.append(
+                    (ts_ns, process, tid, event["name"][0], event["arguments"]))
+            else:
+                check(kind == 4 and track["counter"], "event", event)
+                self.timeline.counters[process, track["name"][0]].append(
+                    (ts_ns, event["counter_value"][0]))
+        check(not any(self.open.values()), "a slice without an end")
+        return self.timeline
+
+
+def perfetto(path, report, events=None):
+    reader = Perfetto()
+    with open(path, "rb") as file:
+        for _, packet in decode("trace.proto", "Trace", file):
+            reader.packet(packet)
+    timeline = reader.finish()
+    check(reader.dropped == len(timeline.moments("events lost", "gap in the recording")),
+          "losses that are not marked")
+    if len(report["recordings"]) == 1:
+        starts = {(process["pid"], process["start_ns"]) for _, process in processes(report)}
+        for track in reader.tracks.values():
+            for process in track["process"]:
+                check((process["pid"][0], process["start_ns"][0]) in starts, "process", process)
+    timeline_is(timeline, report, events)
+
+
+# ---- Chrome
+
+
+def nanoseconds(text):
+    """Of microseconds, exactly: a floating-point number would not be."""
+    match = re.fullmatch(r"(-?)(\d+)\.(\d{3})", text)
+    check(match, "time", text)
+    return int(match[1] + match[2] + match[3])
+
+
+def chrome(path, report, events=None):
+    timeline, names = Timeline(), {}
+    with open(path, encoding="utf-8") as file:
+        trace = json.load(file, parse_float=nanoseconds)
+    check(bool(trace["otherData"]["remarks"]) or not has_losses(report), "no word about losses")
+    for event in trace["traceEvents"]:
+        pid, lane, name = event["pid"], event["tid"], event.get("name")
+        tid = lane % 2**32
+        if event["ph"] == "M":
+            if name == "process_name":
+                suffix = re.search(r" \((\d+)\)$", event["args"]["name"])
+                names[pid] = (pid, int(suffix[1]) if suffix else pid) if pid else None
+            continue
+        check(pid in names, "no process", pid)
+        process = names[pid]
+        if event["ph"] == "X":
+            timeline.slices.append((event["ts"], event["ts"] + event["dur"], process, tid, name,
+                                    event["args"], lane))
+        elif event["ph"] == "C":
+            timeline.counters[process, name].append((event["ts"], *event["args"].values()))
+        elif event["ph"] == "i":
+            check(event["s"] in "tpg", "scope", event)
+            timeline.instants.append((event["ts"], process, tid, name, event["args"]))
+        else:
+            check(event["ph"] in "sf", "phase", event)
+            timeline.flows.append((event["ts"], event["ph"], event["id"], process, tid))
+    timeline_is(timeline, report, events)
+
+
 # ---- main
 
-FORMATS = {"pprof": pprof, "folded": folded}
+FORMATS = {"pprof": pprof, "folded": folded, "perfetto": perfetto, "chrome": chrome}
 
 
 def main():

@@ -44,6 +44,8 @@ extern const struct exporter *const exporters[];
 
 extern const struct exporter export_ndjson;
 extern const struct exporter export_csv;
+extern const struct exporter export_perfetto;
+extern const struct exporter export_chrome;
 extern const struct exporter export_pprof;
 extern const struct exporter export_folded;
 

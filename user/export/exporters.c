@@ -4,11 +4,15 @@
 #include "export/export.h"
 
 const struct exporter *const exporters[] = {
+	/* clang-format off */
 	&export_ndjson,
 	&export_csv,
+	&export_perfetto,
+	&export_chrome,
 	&export_pprof,
 	&export_folded,
 	NULL,
+	/* clang-format on */
 };
 
 const struct exporter *exporter_find(const char *name)

@@ -91,15 +91,15 @@ static void append_remarks(struct string *out, const struct report_recording *re
 	if (lost)
 		string_append_format(out, "%llu events were lost while recording\n",
 				     (unsigned long long)lost);
-	if (coverage->missing_blocks || coverage->damaged_places)
+	if (coverage->account.missing_blocks || coverage->account.damaged_places)
 		string_append_format(out,
 				     "%llu blocks of the recording are missing, %llu places in it"
 				     " are damaged\n",
-				     (unsigned long long)coverage->missing_blocks,
-				     (unsigned long long)coverage->damaged_places);
+				     (unsigned long long)coverage->account.missing_blocks,
+				     (unsigned long long)coverage->account.damaged_places);
 	if (coverage->unwritten_blocks || coverage->unwritten_records)
 		string_append_text(out, "parts of the recording could not be written\n");
-	if (coverage->cut_short || !coverage->has_end)
+	if (coverage->account.cut_short || !coverage->account.has_end)
 		string_append_text(out, "the recording has no proper end\n");
 	if (unwatched)
 		string_append_format(

@@ -81,8 +81,8 @@ static void compress_out(struct pprof *export, int flush)
 		string_append(&export->writer->text, buffer, sizeof(buffer) - gzip->avail_out);
 	} while (code == Z_OK && !gzip->avail_out);
 	string_clear(&export->out);
-	if (!export->err && export->writer->text.length > sizeof(buffer))
-		export->err = writer_flush(export->writer);
+	if (!export->err)
+		export->err = writer_flush_large(export->writer);
 }
 
 /* ---- strings, functions ---------------------------------------------------------------------- */

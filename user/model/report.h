@@ -30,6 +30,8 @@ struct report_coverage {
 	char *reason;               /* why it ended */
 	bool wall_known;            /* of the wall clock: */
 	uint64_t wall_offset_ns;    /* CLOCK_REALTIME - CLOCK_MONOTONIC when it was begun */
+	bool boot_known;            /* and of CLOCK_BOOTTIME: */
+	uint64_t boot_offset_ns;    /* the same for it */
 	uint64_t from_ns, until_ns; /* that was asked for; 0: all */
 	uint32_t captured_ops;      /* of the others nothing is known */
 	bool copies_summed, launches_summed; /* some of these were only counted */

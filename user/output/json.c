@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/field.h"
 #include "output/json_process.h"
 
 struct json_sink {
@@ -41,7 +40,7 @@ void json_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT
 	json_close(json, ']');
 }
 
-static void put_value(struct json *json, const struct field *field, struct field_value value)
+void json_put_field(struct json *json, const struct field *field, struct field_value value)
 {
 	json_name(json, field->name);
 	if (!value.known) {
@@ -94,7 +93,7 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 		if (!(fields[i].ops >> event->probe->spec.op & 1))
 			continue;
 		string_clear(&sink->scratch);
-		put_value(json, &fields[i], fields[i].get(&source));
+		json_put_field(json, &fields[i], fields[i].get(&source));
 	}
 }
 

@@ -5,6 +5,7 @@
 #ifndef MEMSCOPE_OUTPUT_JSON_H
 #define MEMSCOPE_OUTPUT_JSON_H
 
+#include "output/field.h"
 #include "output/json_writer.h"
 #include "output/writer.h"
 #include "pipeline.h"
@@ -20,6 +21,9 @@ void json_sink_free(struct sink *sink);
 
 /* By space, what there is of it, as an array. */
 void json_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT]);
+
+/* Writes a field's name and value. */
+void json_put_field(struct json *json, const struct field *field, struct field_value value);
 
 /* Writes the summary's members (output/summary_json.c). */
 void json_summary(struct json *json, const struct summary *summary);

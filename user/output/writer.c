@@ -76,12 +76,17 @@ int writer_flush(struct writer *writer)
 	return 0;
 }
 
-int writer_end_line(struct writer *writer)
+int writer_flush_large(struct writer *writer)
 {
-	string_append_char(&writer->text, '\n');
 	if (writer->text.length >= LARGE_BYTES || writer->text.failed)
 		return writer_flush(writer);
 	return writer->err;
+}
+
+int writer_end_line(struct writer *writer)
+{
+	string_append_char(&writer->text, '\n');
+	return writer_flush_large(writer);
 }
 
 int writer_close(struct writer *writer)

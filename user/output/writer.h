@@ -30,6 +30,9 @@ int writer_open(struct writer *writer, const char *path);
 /* After a line: sends the buffer when it is large. Returns 0 or -errno. */
 int writer_end_line(struct writer *writer);
 
+/* Of what has no lines: the same without ending one. */
+int writer_flush_large(struct writer *writer);
+
 /* Sends whatever is buffered. Returns 0 or -errno; a full disk is logged, a closed pipe is not. */
 int writer_flush(struct writer *writer);
 

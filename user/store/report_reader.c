@@ -158,6 +158,8 @@ static int describe(const struct report_run *run, struct report_coverage *covera
 		err = take_text(run, "targets", &coverage->targets);
 	coverage->wall_known = replay_text(run->replay, "realtime_offset_ns");
 	coverage->wall_offset_ns = replay_number(run->replay, "realtime_offset_ns", 0);
+	coverage->boot_known = replay_text(run->replay, "boottime_offset_ns");
+	coverage->boot_offset_ns = replay_number(run->replay, "boottime_offset_ns", 0);
 	coverage->captured_ops = ops_of(run);
 	coverage->copies_summed = is_summed(run, "copies");
 	coverage->launches_summed = is_summed(run, "launches");

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The trace event format of Chrome's about:tracing (JSON), which many viewers read: what
+ * export/traces.h tells, event by event. Times are microseconds with three decimals.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "export/export.h"
+#include "export/owners.h"
+#include "export/traces.h"
+#include "output/json.h"
+
+struct chrome {
+	struct traces traces;
+	struct json json;
+	struct string safe;
+};
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void put_us(struct json *json, const char *name, int64_t ns)
+{
+	const uint64_t size_ns = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+	json_name(json, name);
+	if (ns < 0)
+		string_append_char(json->out, '-');
+	string_append_u64(json->out, size_ns / 1000);
+	string_append_char(json->out, '.');
+	string_append_char(json->out, (char)('0' + size_ns % 1000 / 100));
+	string_append_char(json->out, (char)('0' + size_ns % 100 / 10));
+	string_append_char(json->out, (char)('0' + size_ns % 10));
+	json->comma = true;
+}
+
+static struct json *begin_event(struct chrome *export, const char *phase,
+				const struct traces_process *process, uint64_t tid)
+{
+	struct json *json = &export->json;
+
+	json_open(json, '{');
+	json_put_text(json, "ph", phase);
+	json_put_u64(json, "pid", process ? process->viewer_pid : 0);
+	json_put_u64(json, "tid", tid);
+	return json;
+}
+
+static void put_time(struct chrome *export, uint64_t ts_ns)
+{
+	put_us(&export->json, "ts",
+	       (int64_t)(ts_ns > INT64_MAX ? INT64_MAX : ts_ns) + traces_shift_ns(&export->traces));
+}
+
+static void end_event(struct chrome *export)
+{
+	json_close(&export->json, '}');
+	string_append_char(export->json.out, '\n');
+}
+
+static void put_safe(struct chrome *export, const char *name, const char *text, size_t length)
+{
+	string_clear(&export->safe);
+	field_append_safe(&export->safe, text, length);
+	json_name(&export->json, name);
+	json_text(&export->json, export->safe.bytes, export->safe.length);
+}
+
+/* ---- traces ---------------------------------------------------------------------------------- */
+
+static void put_whole(struct chrome *export)
+{
+	struct json *json = begin_event(export, "M", NULL, 0);
+
+	json_put_text(json, "name", "process_name");
+	json_name(json, "args");
+	json_open(json, '{');
+	json_put_text(json, "name", "devices, and the recording itself");
+	json_close(json, '}');
+	end_event(export);
+}
+
+static void begin(struct traces *traces)
+{
+	struct chrome *export = (struct chrome *)traces;
+
+	if (traces->recordings == 1)
+		put_whole(export);
+}
+
+static void put_process(struct traces *traces, const struct traces_process *process)
+{
+	struct chrome *export = (struct chrome *)traces;
+	const char *host = traces->recording->coverage.host;
+	struct json *json = begin_event(export, "M", process, process->pid);
+
+	json_put_text(json, "name", "process_name");
+	json_name(json, "args");
+	json_open(json, '{');
+	string_clear(&export->safe);
+	field_append_safe(&export->safe, process->comm, strnlen(process->comm, MS_COMM_BYTES));
+	if (process->viewer_pid != process->pid)
+		string_append_format(&export->safe, " (%u)", process->pid);
+	json_name(json, "name");
+	json_text(json, export->safe.bytes, export->safe.length);
+	json_close(json, '}');
+	end_event(export);
+	if (!host)
+		return;
+	json = begin_event(export, "M", process, process->pid);
+	json_put_text(json, "name", "process_labels");
+	json_name(json, "args");
+	json_open(json, '{');
+	put_safe(export, "labels", host, strlen(host));
+	json_close(json, '}');
+	end_event(export);
+}
+
+/* Lanes of a thread are threads to the viewer: beyond all that there are. */
+static uint64_t tid_of(const struct traces_thread *thread)
+{
+	return (uint64_t)thread->lane << 32 | thread->tid;
+}
+
+static void put_thread(struct traces *traces, const struct traces_thread *thread)
+{
+	struct chrome *export = (struct chrome *)traces;
+	struct json *json = begin_event(export, "M", thread->process, tid_of(thread));
+
+	json_put_text(json, "name", "thread_name");
+	json_name(json, "args");
+	json_open(json, '{');
+	string_clear(&export->safe);
+	string_append_format(&export->safe, "thread %u%s", thread->tid,
+			     thread->lane ? ", overlapping" : "");
+	json_name(json, "name");
+	json_text(json, export->safe.bytes, export->safe.length);
+	json_close(json, '}');
+	end_event(export);
+}
+
+static void put_counter(struct traces *traces, const struct traces_counter *counter, uint64_t ts_ns,
+			uint64_t value)
+{
+	struct chrome *export = (struct chrome *)traces;
+	const char *host = traces->recording->coverage.host;
+	struct json *json = begin_event(export, "C", counter->process, 0);
+
+	string_clear(&export->safe);
+	if (!counter->process && traces->recordings > 1 && host) {
+		field_append_safe(&export->safe, host, strlen(host));
+		string_append_text(&export->safe, ": ");
+	}
+	string_append_text(&export->safe, counter->name);
+	json_name(json, "name");
+	json_text(json, export->safe.bytes, export->safe.length);
+	put_time(export, ts_ns);
+	json_name(json, "args");
+	json_open(json, '{');
+	json_put_u64(json, counter->is_bytes ? "bytes" : "count", value);
+	json_close(json, '}');
+	end_event(export);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void put_field(void *context, size_t field, struct field_value value)
+{
+	json_put_field(context, &fields[field], value);
+}
+
+static void put_fields(struct chrome *export, const struct traces_slice *slice)
+{
+	traces_fields(&export->traces, slice, put_field, &export->json);
+}
+
+/* Joined to the slice that is around its time. */
+static void put_flow(struct chrome *export, const struct traces_thread *thread,
+		     const struct traces_slice *slice)
+{
+	struct json *json =
+		begin_event(export, slice->ends_flow ? "f" : "s", thread->process, tid_of(thread));
+
+	json_put_text(json, "name", "allocation");
+	json_put_text(json, "cat", "allocation");
+	json_name(json, "id");
+	json_hex(json, slice->flow);
+	if (slice->ends_flow)
+		json_put_text(json, "bp", "e");
+	put_time(export, slice->begin_ns);
+	end_event(export);
+}
+
+static void put_slice(struct traces *traces, const struct traces_thread *thread,
+		      const struct traces_slice *slice)
+{
+	struct chrome *export = (struct chrome *)traces;
+	const struct probe *probe = slice->source.event->probe;
+	struct json *json = begin_event(export, "X", thread->process, tid_of(thread));
+	const uint64_t dur_ns = slice->end_ns - slice->begin_ns;
+
+	json_put_text(json, "name", probe->symbol);
+	json_put_text(json, "cat", probe_op_name(probe->spec.op));
+	put_time(export, slice->begin_ns);
+	put_us(json, "dur", dur_ns > INT64_MAX ? INT64_MAX : (int64_t)dur_ns);
+	json_name(json, "args");
+	json_open(json, '{');
+	put_fields(export, slice);
+	json_close(json, '}');
+	end_event(export);
+	if (slice->flow)
+		put_flow(export, thread, slice);
+}
+
+/* A slice has its end with it. */
+static void end_slice(struct traces *traces, const struct traces_thread *thread, uint64_t end_ns)
+{
+	(void)traces;
+	(void)thread;
+	(void)end_ns;
+}
+
+static void put_instant(struct traces *traces, const struct traces_instant *instant)
+{
+	struct chrome *export = (struct chrome *)traces;
+	struct json *json = begin_event(export, "i", instant->process,
+					instant->thread ? tid_of(instant->thread) : 0);
+
+	json_put_text(json, "s", instant->thread ? "t" : instant->process ? "p" : "g");
+	json_put_text(json, "name", instant->name);
+	put_time(export, instant->ts_ns);
+	json_name(json, "args");
+	json_open(json, '{');
+	if (instant->key)
+		json_put_u64(json, instant->key, instant->value);
+	if (instant->slice)
+		put_fields(export, instant->slice);
+	json_close(json, '}');
+	end_event(export);
+}
+
+/* ---- the exporter ---------------------------------------------------------------------------- */
+
+static const struct traces_format format = {
+	.begin = begin,
+	.process = put_process,
+	.thread = put_thread,
+	.counter = put_counter,
+	.slice_begin = put_slice,
+	.slice_end = end_slice,
+	.instant = put_instant,
+};
+
+static void free_chrome(struct follower *follower)
+{
+	struct chrome *export = (struct chrome *)follower;
+
+	traces_fini(&export->traces);
+	string_fini(&export->safe);
+	free(export);
+}
+
+static struct follower *begin_chrome(const struct export_options *options)
+{
+	struct chrome *export = calloc(1, sizeof(*export));
+
+	if (!export) {
+		log_error("not enough memory");
+		return NULL;
+	}
+	traces_init(&export->traces, &format, options->writer);
+	export->json.out = &options->writer->text;
+	json_open(&export->json, '{');
+	json_put_text(&export->json, "displayTimeUnit", "ns");
+	json_name(&export->json, "traceEvents");
+	json_open(&export->json, '[');
+	return &export->traces.follower;
+}
+
+static int put_remark(void *context, const char *text)
+{
+	struct chrome *export = context;
+
+	json_text(&export->json, text, strlen(text));
+	return writer_flush_large(export->traces.writer);
+}
+
+static int finish_chrome(struct follower *follower, const struct report *report)
+{
+	struct chrome *export = (struct chrome *)follower;
+	struct json *json = &export->json;
+	int err;
+
+	json_close(json, ']');
+	json_name(json, "otherData");
+	json_open(json, '{');
+	json_put_text(json, "recorded_by", "memscope-bpf " MEMSCOPE_VERSION);
+	json_put_text(json, "clock", "CLOCK_MONOTONIC of the first recording's host");
+	json_name(json, "remarks");
+	json_open(json, '[');
+	err = owners_remarks(report, put_remark, export);
+	json_close(json, ']');
+	json_close(json, '}');
+	json_close(json, '}');
+	string_append_char(json->out, '\n');
+	err = err ? err : export->traces.err;
+	if (err == -ENOMEM)
+		log_error("not enough memory");
+	return err;
+}
+
+const struct exporter export_chrome = {
+	.name = "chrome",
+	.summary = "the same as JSON, for about:tracing and others that read its trace events",
+	.begin = begin_chrome,
+	.finish = finish_chrome,
+	.free = free_chrome,
+};

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A trace for Perfetto (google/perfetto, protos/perfetto/trace): what export/traces.h tells, as packets
+ * of one sequence, written as they come. Times are CLOCK_MONOTONIC, those of further recordings
+ * CLOCK_REALTIME; readers convert by the clock snapshot.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "export/export.h"
+#include "export/owners.h"
+#include "export/traces.h"
+#include "output/protobuf.h"
+#include "output/report_words.h"
+
+enum {
+	TRACE_PACKET = 1,
+
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED_DATA = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_PREVIOUS_DROPPED = 42,
+	PACKET_CLOCK_ID = 58,
+	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_FIRST_ON_SEQUENCE = 87,
+
+	FLAG_STATE_CLEARED = 1,
+	FLAG_NEEDS_STATE = 2,
+
+	SNAPSHOT_CLOCKS = 1,
+	SNAPSHOT_PRIMARY = 2,
+	CLOCK_ID = 1,
+	CLOCK_TIMESTAMP = 2,
+	CLOCK_REAL = 1,
+	CLOCK_MONO = 3,
+	CLOCK_BOOT = 6,
+
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
+	PROCESS_PID = 1,
+	PROCESS_NAME = 6,
+	PROCESS_START = 7,
+	PROCESS_LABELS = 8,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	COUNTER_UNIT = 3,
+	COUNTER_SHARE = 7,
+	UNIT_COUNT = 2,
+	UNIT_BYTES = 3,
+
+	EVENT_ANNOTATIONS = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK = 11,
+	EVENT_NAME = 23,
+	EVENT_COUNTER_VALUE = 30,
+	EVENT_FLOW = 47,
+	EVENT_LAST_FLOW = 48,
+	TYPE_BEGIN = 1,
+	TYPE_END = 2,
+	TYPE_INSTANT = 3,
+	TYPE_COUNTER = 4,
+
+	ANNOTATION_NAME_IID = 1,
+	ANNOTATION_BOOL = 2,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_STRING = 6,
+	ANNOTATION_POINTER = 7,
+	ANNOTATION_NAME = 10,
+	ANNOTATION_STRING_IID = 17,
+
+	INTERNED_EVENT_NAMES = 2,
+	INTERNED_ANNOTATION_NAMES = 3,
+	INTERNED_STRINGS = 29,
+	INTERNED_IID = 1,
+	INTERNED_TEXT = 2,
+};
+
+#define SEQUENCE 1
+#define WHOLE_TRACK 1 /* the recording itself */
+
+struct perfetto {
+	struct traces traces;
+	struct map names; /* of events: pointer -> its number in this sequence */
+	struct map texts; /* values of annotations, likewise */
+	struct string annotations, safe;
+	bool begun, has_whole;
+};
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+static struct string *out_of(struct perfetto *export)
+{
+	return &export->traces.writer->text;
+}
+
+static size_t begin_packet(struct perfetto *export)
+{
+	size_t packet = protobuf_begin(out_of(export), TRACE_PACKET);
+
+	protobuf_put_u64(out_of(export), PACKET_SEQUENCE_ID, SEQUENCE);
+	return packet;
+}
+
+static bool is_on_wall(const struct perfetto *export)
+{
+	return export->traces.recordings > 1 && export->traces.first_wall_known &&
+	       export->traces.recording->coverage.wall_known;
+}
+
+static void put_time(struct perfetto *export, uint64_t ts_ns)
+{
+	const bool wall = is_on_wall(export);
+
+	if (wall)
+		ts_ns += export->traces.recording->coverage.wall_offset_ns;
+	protobuf_put_u64(out_of(export), PACKET_TIMESTAMP, ts_ns > INT64_MAX ? INT64_MAX : ts_ns);
+	protobuf_put_u64(out_of(export), PACKET_CLOCK_ID, wall ? CLOCK_REAL : CLOCK_MONO);
+}
+
+/* Names of fields have their places as numbers. */
+static void clear_interned(struct perfetto *export, bool first)
+{
+	struct string *out = out_of(export);
+	size_t packet = begin_packet(export), data, name, i;
+
+	if (first)
+		protobuf_put_u64(out, PACKET_FIRST_ON_SEQUENCE, 1);
+	protobuf_put_u64(out, PACKET_SEQUENCE_FLAGS, FLAG_STATE_CLEARED);
+	data = protobuf_begin(out, PACKET_INTERNED_DATA);
+	for (i = 0; i < fields_count; i++) {
+		name = protobuf_begin(out, INTERNED_ANNOTATION_NAMES);
+		protobuf_put_u64(out, INTERNED_IID, i + 1);
+		protobuf_put_text(out, INTERNED_TEXT, fields[i].name);
+		protobuf_end(out, name);
+	}
+	protobuf_end(out, data);
+	protobuf_end(out, packet);
+	map_fini(&export->names);
+	map_fini(&export->texts);
+}
+
+/* The number of a text that stays where it is; told before it is used. */
+static uint64_t intern(struct perfetto *export, struct map *numbers, uint32_t field,
+		       const char *text, size_t length)
+{
+	struct string *out = out_of(export);
+	const uint64_t *found = map_get(numbers, (uintptr_t)text);
+	const uint64_t number = numbers->count + 1;
+	size_t packet, data, entry;
+
+	if (found)
+		return *found;
+	if (map_set(numbers, (uintptr_t)text, number))
+		export->traces.err = -ENOMEM;
+	string_clear(&export->safe);
+	field_append_safe(&export->safe, text, length);
+	packet = begin_packet(export);
+	data = protobuf_begin(out, PACKET_INTERNED_DATA);
+	entry = protobuf_begin(out, field);
+	protobuf_put_u64(out, INTERNED_IID, number);
+	protobuf_put_bytes(out, INTERNED_TEXT, export->safe.bytes, export->safe.length);
+	protobuf_end(out, entry);
+	protobuf_end(out, data);
+	protobuf_end(out, packet);
+	return number;
+}
+
+static uint64_t intern_name(struct perfetto *export, const char *name)
+{
+	return intern(export, &export->names, INTERNED_EVENT_NAMES, name, strlen(name));
+}
+
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+static void put_clock(struct string *out, uint32_t id, uint64_t ts_ns)
+{
+	size_t clock = protobuf_begin(out, SNAPSHOT_CLOCKS);
+
+	protobuf_put_u64(out, CLOCK_ID, id);
+	protobuf_put_u64(out, CLOCK_TIMESTAMP, ts_ns);
+	protobuf_end(out, clock);
+}
+
+static void put_snapshot(struct perfetto *export)
+{
+	const struct report_coverage *coverage = &export->traces.recording->coverage;
+	struct string *out = out_of(export);
+	size_t packet = begin_packet(export);
+	size_t snapshot = protobuf_begin(out, PACKET_CLOCK_SNAPSHOT);
+
+	put_clock(out, CLOCK_MONO, coverage->account.first_ts_ns);
+	if (coverage->wall_known)
+		put_clock(out, CLOCK_REAL,
+			  coverage->account.first_ts_ns + coverage->wall_offset_ns);
+	if (coverage->boot_known)
+		put_clock(out, CLOCK_BOOT,
+			  coverage->account.first_ts_ns + coverage->boot_offset_ns);
+	protobuf_put_u64(out, SNAPSHOT_PRIMARY, coverage->boot_known ? CLOCK_BOOT : CLOCK_MONO);
+	protobuf_end(out, snapshot);
+	protobuf_end(out, packet);
+}
+
+static void begin(struct traces *traces)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+
+	if (export->begun)
+		return;
+	export->begun = true;
+	put_snapshot(export);
+	clear_interned(export, true);
+}
+
+static void lost(struct traces *traces)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	size_t packet = begin_packet(export);
+
+	protobuf_put_u64(out_of(export), PACKET_PREVIOUS_DROPPED, 1);
+	protobuf_end(out_of(export), packet);
+	/* Readers take nothing for granted that was interned before. */
+	clear_interned(export, false);
+}
+
+/* ---- traces ---------------------------------------------------------------------------------- */
+
+static size_t begin_track(struct perfetto *export, size_t *packet, uint64_t uuid)
+{
+	size_t track;
+
+	*packet = begin_packet(export);
+	track = protobuf_begin(out_of(export), PACKET_TRACK_DESCRIPTOR);
+	protobuf_put_u64(out_of(export), TRACK_UUID, uuid);
+	return track;
+}
+
+/* When the process was started, on the trace's clock; 0: of another host, not known there. */
+static uint64_t start_of(const struct perfetto *export, const struct traces_process *process)
+{
+	return export->traces.recordings == 1 ? process->start_ns : 0;
+}
+
+/* Of several recordings, processes of different hosts can have the same pid. */
+static uint64_t pid_of(const struct perfetto *export, const struct traces_process *process)
+{
+	return export->traces.recordings == 1 ? process->pid : process->viewer_pid;
+}
+
+static void put_process(struct traces *traces, const struct traces_process *process)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	const char *host = traces->recording->coverage.host;
+	struct string *out = out_of(export), *safe = &export->safe;
+	size_t packet, track = begin_track(export, &packet, process->id);
+	size_t descriptor = protobuf_begin(out, TRACK_PROCESS);
+
+	protobuf_put_u64(out, PROCESS_PID, pid_of(export, process));
+	string_clear(safe);
+	field_append_safe(safe, process->comm, strnlen(process->comm, MS_COMM_BYTES));
+	if (pid_of(export, process) != process->pid)
+		string_append_format(safe, " (%u)", process->pid);
+	protobuf_put_bytes(out, PROCESS_NAME, safe->bytes, safe->length);
+	if (start_of(export, process))
+		protobuf_put_u64(out, PROCESS_START, start_of(export, process));
+	if (host) {
+		string_clear(safe);
+		string_append_text(safe, "host ");
+		field_append_safe(safe, host, strlen(host));
+		protobuf_put_bytes(out, PROCESS_LABELS, safe->bytes, safe->length);
+	}
+	protobuf_end(out, descriptor);
+	protobuf_end(out, track);
+	protobuf_end(out, packet);
+}
+
+static void put_thread(struct traces *traces, const struct traces_thread *thread)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	struct string *out = out_of(export);
+	size_t packet, track = begin_track(export, &packet, thread->id);
+	size_t descriptor;
+
+	protobuf_put_u64(out, TRACK_PARENT, thread->process->id);
+	if (thread->lane) {
+		string_clear(&export->safe);
+		string_append_format(&export->safe, "thread %u, overlapping", thread->tid);
+		protobuf_put_bytes(out, TRACK_NAME, export->safe.bytes, export->safe.length);
+		protobuf_end(out, track);
+		protobuf_end(out, packet);
+		return;
+	}
+	descriptor = protobuf_begin(out, TRACK_THREAD);
+	protobuf_put_u64(out, THREAD_PID, pid_of(export, thread->process));
+	protobuf_put_u64(out, THREAD_TID, thread->tid);
+	protobuf_end(out, descriptor);
+	protobuf_end(out, track);
+	protobuf_end(out, packet);
+}
+
+static void put_counter_track(struct perfetto *export, const struct traces_counter *counter)
+{
+	const char *host = export->traces.recording->coverage.host;
+	struct string *out = out_of(export), *safe = &export->safe;
+	size_t packet, track = begin_track(export, &packet, counter->id), descriptor;
+
+	string_clear(safe);
+	if (!counter->process && export->traces.recordings > 1 && host) {
+		field_append_safe(safe, host, strlen(host));
+		string_append_text(safe, ": ");
+	}
+	string_append_text(safe, counter->name);
+	protobuf_put_bytes(out, TRACK_NAME, safe->bytes, safe->length);
+	if (counter->process)
+		protobuf_put_u64(out, TRACK_PARENT, counter->process->id);
+	descriptor = protobuf_begin(out, TRACK_COUNTER);
+	protobuf_put_u64(out, COUNTER_UNIT, counter->is_bytes ? UNIT_BYTES : UNIT_COUNT);
+	if (counter->share)
+		protobuf_put_text(out, COUNTER_SHARE, counter->share);
+	protobuf_end(out, descriptor);
+	protobuf_end(out, track);
+	protobuf_end(out, packet);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static size_t begin_event(struct perfetto *export, size_t *packet, uint64_t ts_ns, uint32_t type,
+			  uint64_t track)
+{
+	struct string *out = out_of(export);
+	size_t event;
+
+	*packet = begin_packet(export);
+	put_time(export, ts_ns);
+	protobuf_put_u64(out, PACKET_SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
+	event = protobuf_begin(out, PACKET_TRACK_EVENT);
+	protobuf_put_u64(out, EVENT_TYPE, type);
+	protobuf_put_u64(out, EVENT_TRACK, track);
+	return event;
+}
+
+static void end_event(struct perfetto *export, size_t packet, size_t event)
+{
+	protobuf_end(out_of(export), event);
+	protobuf_end(out_of(export), packet);
+}
+
+static void put_counter(struct traces *traces, const struct traces_counter *counter, uint64_t ts_ns,
+			uint64_t value)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	size_t packet, event;
+
+	if (counter->is_new)
+		put_counter_track(export, counter);
+	event = begin_event(export, &packet, ts_ns, TYPE_COUNTER, counter->id);
+	protobuf_put_u64(out_of(export), EVENT_COUNTER_VALUE,
+			 value > INT64_MAX ? INT64_MAX : value);
+	end_event(export, packet, event);
+}
+
+static bool is_scratch(const struct perfetto *export, const char *text)
+{
+	const struct string *scratch = &export->traces.scratch;
+
+	return scratch->bytes && text >= scratch->bytes && text < scratch->bytes + scratch->length;
+}
+
+static void put_text_value(struct perfetto *export, struct string *out, struct field_value value)
+{
+	if (is_scratch(export, value.text)) {
+		string_clear(&export->safe);
+		field_append_safe(&export->safe, value.text, value.length);
+		protobuf_put_bytes(out, ANNOTATION_STRING, export->safe.bytes, export->safe.length);
+		return;
+	}
+	protobuf_put_u64(out, ANNOTATION_STRING_IID,
+			 intern(export, &export->texts, INTERNED_STRINGS, value.text,
+				value.length));
+}
+
+/* In words, as there is no type for it. */
+static void put_words(struct perfetto *export, struct string *out, enum field_kind kind,
+		      struct field_value value)
+{
+	struct string *safe = &export->safe;
+
+	string_clear(safe);
+	if (kind == FIELD_DIMS)
+		string_append_format(safe, "%u x %u x %u", value.dims[0], value.dims[1],
+				     value.dims[2]);
+	else
+		field_append_amounts(safe, value.amounts, "", true);
+	protobuf_put_bytes(out, ANNOTATION_STRING, safe->bytes, safe->length);
+}
+
+/* Into a string of their own: what they intern must be written before the packet is begun. */
+static void put_field(void *context, size_t field, struct field_value value)
+{
+	struct perfetto *export = context;
+	struct string *out = &export->annotations;
+	size_t annotation = protobuf_begin(out, EVENT_ANNOTATIONS);
+
+	protobuf_put_u64(out, ANNOTATION_NAME_IID, field + 1);
+	switch (fields[field].kind) {
+	case FIELD_TIME:
+	case FIELD_COUNT:
+	case FIELD_SIZE:
+	case FIELD_DURATION:
+		protobuf_put_u64(out, ANNOTATION_UINT, value.number);
+		break;
+	case FIELD_SIGNED:
+		protobuf_put_i64(out, ANNOTATION_INT, value.signed_number);
+		break;
+	case FIELD_ADDRESS:
+		protobuf_put_u64(out, ANNOTATION_POINTER, value.number);
+		break;
+	case FIELD_TEXT:
+		put_text_value(export, out, value);
+		break;
+	case FIELD_FLAG:
+		protobuf_put_u64(out, ANNOTATION_BOOL, value.number != 0);
+		break;
+	case FIELD_DIMS:
+	case FIELD_AMOUNTS:
+		put_words(export, out, fields[field].kind, value);
+		break;
+	}
+	protobuf_end(out, annotation);
+}
+
+static void make_annotations(struct perfetto *export, const struct traces_slice *slice)
+{
+	string_clear(&export->annotations);
+	traces_fields(&export->traces, slice, put_field, export);
+	if (export->annotations.failed)
+		export->traces.err = -ENOMEM;
+}
+
+static void append_annotations(struct perfetto *export)
+{
+	string_append(out_of(export), export->annotations.bytes, export->annotations.length);
+}
+
+static void put_slice_begin(struct traces *traces, const struct traces_thread *thread,
+			    const struct traces_slice *slice)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	const uint64_t name = intern_name(export, slice->source.event->probe->symbol);
+	size_t packet, event;
+
+	make_annotations(export, slice);
+	event = begin_event(export, &packet, slice->begin_ns, TYPE_BEGIN, thread->id);
+	protobuf_put_u64(out_of(export), EVENT_NAME_IID, name);
+	if (slice->flow)
+		protobuf_put_fixed64(out_of(export),
+				     slice->ends_flow ? EVENT_LAST_FLOW : EVENT_FLOW, slice->flow);
+	append_annotations(export);
+	end_event(export, packet, event);
+}
+
+static void put_slice_end(struct traces *traces, const struct traces_thread *thread,
+			  uint64_t end_ns)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	size_t packet, event = begin_event(export, &packet, end_ns, TYPE_END, thread->id);
+
+	end_event(export, packet, event);
+}
+
+static void put_whole_track(struct perfetto *export)
+{
+	size_t packet, track;
+
+	if (export->has_whole)
+		return;
+	export->has_whole = true;
+	track = begin_track(export, &packet, WHOLE_TRACK);
+	protobuf_put_text(out_of(export), TRACK_NAME, "recording: losses and remarks");
+	protobuf_end(out_of(export), track);
+	protobuf_end(out_of(export), packet);
+}
+
+static uint64_t track_of(struct perfetto *export, const struct traces_instant *instant)
+{
+	if (instant->thread)
+		return instant->thread->id;
+	if (instant->process)
+		return instant->process->id;
+	put_whole_track(export);
+	return WHOLE_TRACK;
+}
+
+static void put_instant(struct traces *traces, const struct traces_instant *instant)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	struct string *out = out_of(export);
+	const uint64_t track = track_of(export, instant);
+	size_t packet, event, annotation;
+
+	string_clear(&export->annotations);
+	if (instant->slice)
+		make_annotations(export, instant->slice);
+	event = begin_event(export, &packet, instant->ts_ns, TYPE_INSTANT, track);
+	protobuf_put_text(out, EVENT_NAME, instant->name);
+	if (instant->key) {
+		annotation = protobuf_begin(out, EVENT_ANNOTATIONS);
+		protobuf_put_text(out, ANNOTATION_NAME, instant->key);
+		protobuf_put_u64(out, ANNOTATION_UINT, instant->value);
+		protobuf_end(out, annotation);
+	}
+	append_annotations(export);
+	end_event(export, packet, event);
+}
+
+/* ---- the exporter ---------------------------------------------------------------------------- */
+
+static const struct traces_format format = {
+	.begin = begin,
+	.process = put_process,
+	.thread = put_thread,
+	.counter = put_counter,
+	.slice_begin = put_slice_begin,
+	.slice_end = put_slice_end,
+	.instant = put_instant,
+	.lost = lost,
+};
+
+static void free_perfetto(struct follower *follower)
+{
+	struct perfetto *export = (struct perfetto *)follower;
+
+	traces_fini(&export->traces);
+	map_fini(&export->names);
+	map_fini(&export->texts);
+	string_fini(&export->annotations);
+	string_fini(&export->safe);
+	free(export);
+}
+
+static struct follower *begin_perfetto(const struct export_options *options)
+{
+	struct perfetto *export = calloc(1, sizeof(*export));
+
+	if (!export) {
+		log_error("not enough memory");
+		return NULL;
+	}
+	traces_init(&export->traces, &format, options->writer);
+	return &export->traces.follower;
+}
+
+static int put_remark(void *context, const char *text)
+{
+	struct perfetto *export = context;
+	const struct traces_instant instant = { .ts_ns = report_end_ns(export->traces.recording),
+						.name = text };
+
+	put_instant(&export->traces, &instant);
+	return writer_flush_large(export->traces.writer);
+}
+
+static int finish_perfetto(struct follower *follower, const struct report *report)
+{
+	struct perfetto *export = (struct perfetto *)follower;
+	int err = report->count ? owners_remarks(report, put_remark, export) : 0;
+
+	err = err ? err : export->traces.err;
+	if (err == -ENOMEM)
+		log_error("not enough memory");
+	return err;
+}
+
+const struct exporter export_perfetto = {
+	.name = "perfetto",
+	.summary = "a trace for the Perfetto UI: live bytes as counters, calls as slices of their"
+		   " threads",
+	.binary = true,
+	.begin = begin_perfetto,
+	.finish = finish_perfetto,
+	.free = free_perfetto,
+};

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "export/traces.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "export/slices.h"
+
+/* Of one process, of which something is still to be told; more can only be those of a hostile file. */
+#define THREADS_MAX 65536
+
+struct traces_device {
+	uint64_t id; /* the next one is of what programs were told */
+	uint64_t live_bytes;
+	bool shown, told;
+	char name[32];
+};
+
+/* ---- processes and threads ------------------------------------------------------------------- */
+
+static void free_threads(struct traces_process *process)
+{
+	size_t i;
+
+	for (i = 0; i < process->threads.capacity; i++) {
+		struct traces_thread *thread, *next;
+
+		if (!process->threads.slots[i].used)
+			continue;
+		thread = (struct traces_thread *)(uintptr_t)process->threads.slots[i].value;
+		free(thread->inner);
+		for (; thread; thread = next) {
+			next = thread->overlapping;
+			free(thread);
+		}
+	}
+	map_fini(&process->threads);
+}
+
+static void end_threads(struct traces *traces, struct traces_process *process)
+{
+	size_t i;
+
+	for (i = 0; i < process->threads.capacity; i++)
+		if (process->threads.slots[i].used)
+			slices_end(
+				traces,
+				(struct traces_thread *)(uintptr_t)process->threads.slots[i].value);
+}
+
+static void free_process(struct traces_process *process)
+{
+	free_threads(process);
+	free(process);
+}
+
+/* The pid may have been another process's before, or of another host. */
+static uint64_t viewer_pid(struct traces *traces, uint32_t pid)
+{
+	uint64_t chosen = pid;
+
+	if (traces->recordings > 1 || map_get(&traces->pids, pid))
+		chosen = traces->next_viewer_pid++;
+	else if (map_set(&traces->pids, pid, 1))
+		traces->err = -ENOMEM;
+	return chosen;
+}
+
+static struct traces_process *process_new(struct traces *traces, const struct process *process,
+					  uint64_t key)
+{
+	struct traces_process *made = calloc(1, sizeof(*made));
+
+	if (!made || map_set(&traces->processes, key, (uintptr_t)made)) {
+		free(made);
+		traces->err = -ENOMEM;
+		return NULL;
+	}
+	made->id = traces->next_id;
+	traces->next_id += TRACES_PER_PROCESS;
+	made->key = key;
+	made->pid = process->pid;
+	made->start_ns = process->start_ns;
+	made->viewer_pid = viewer_pid(traces, process->pid);
+	memcpy(made->comm, process->comm, sizeof(made->comm));
+	traces->format->process(traces, made);
+	return made;
+}
+
+/* NULL without memory. */
+static struct traces_process *process_of(struct traces *traces, const struct process *process)
+{
+	const uint64_t key = event_process_key(process->pid, process->start_ns);
+	const uint64_t *found;
+
+	if (!traces->last || traces->last->key != key) {
+		found = map_get(&traces->processes, key);
+		traces->last = found ? (struct traces_process *)(uintptr_t)*found :
+				       process_new(traces, process, key);
+	}
+	if (traces->last && memcmp(traces->last->comm, process->comm, MS_COMM_BYTES) != 0) {
+		memcpy(traces->last->comm, process->comm, MS_COMM_BYTES);
+		traces->format->process(traces, traces->last);
+	}
+	return traces->last;
+}
+
+static struct traces_thread *thread_of(struct traces *traces, struct traces_process *process,
+				       uint32_t tid)
+{
+	const uint64_t *found = map_get(&process->threads, tid);
+	struct traces_thread *thread;
+
+	if (found)
+		return (struct traces_thread *)(uintptr_t)*found;
+	if (process->threads.count >= THREADS_MAX) {
+		end_threads(traces, process);
+		free_threads(process);
+	}
+	thread = calloc(1, sizeof(*thread));
+	if (!thread || map_set(&process->threads, tid, (uintptr_t)thread)) {
+		free(thread);
+		traces->err = -ENOMEM;
+		return NULL;
+	}
+	thread->id = traces->next_id++;
+	thread->process = process;
+	thread->tid = tid;
+	traces->format->thread(traces, thread);
+	return thread;
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+static void tell_live(struct traces *traces, struct traces_process *shown, uint32_t space,
+		      uint64_t ts_ns, uint64_t bytes)
+{
+	char name[64];
+	struct traces_counter counter = { .id = shown->id + TRACES_OF_LIVE + space,
+					  .process = shown,
+					  .name = name,
+					  .is_bytes = true };
+
+	snprintf(name, sizeof(name), "live %s", probe_space_name(space));
+	counter.is_new = !(shown->shown >> space & 1);
+	shown->shown |= 1u << space;
+	traces->format->counter(traces, &counter, ts_ns, bytes);
+}
+
+/* Those that have changed. A late call of a process that has exited brings nothing back. */
+static void look_at_process(struct traces *traces, struct traces_process *shown,
+			    const struct process *process, uint64_t ts_ns)
+{
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		const uint64_t live = process->exited ? 0 : process->spaces[space].live_bytes;
+
+		/* The launch of a graph allocates and frees at once: the peak is in between. */
+		if (shown->peaks[space] < process->spaces[space].peak_bytes) {
+			shown->peaks[space] = process->spaces[space].peak_bytes;
+			if (shown->peaks[space] > live && !process->exited)
+				tell_live(traces, shown, space, ts_ns, shown->peaks[space]);
+		}
+		if (shown->live[space] == live)
+			continue;
+		shown->live[space] = live;
+		tell_live(traces, shown, space, ts_ns, live);
+	}
+}
+
+static struct traces_device *device_of(struct traces *traces, int32_t number)
+{
+	const uint64_t *found = map_get(&traces->devices, (uint32_t)number);
+	struct traces_device *device;
+
+	if (found)
+		return (struct traces_device *)(uintptr_t)*found;
+	device = calloc(1, sizeof(*device));
+	if (!device || map_set(&traces->devices, (uint32_t)number, (uintptr_t)device)) {
+		free(device);
+		traces->err = -ENOMEM;
+		return NULL;
+	}
+	device->id = traces->next_id;
+	traces->next_id += 2;
+	string_clear(&traces->scratch);
+	if (number < 0)
+		string_append_text(&traces->scratch, "device unknown");
+	else
+		string_append_format(&traces->scratch, "device %d", (int)number);
+	if (!traces->scratch.failed)
+		memcpy(device->name, traces->scratch.bytes, traces->scratch.length);
+	return device;
+}
+
+static void look_at_devices(struct traces *traces, uint64_t ts_ns)
+{
+	const struct usage_totals *usage = traces->recording->state->usage;
+	char name[64];
+	size_t i;
+
+	for (i = 0; usage && i < usage->count; i++) {
+		struct traces_device *device = device_of(traces, usage->devices[i].device);
+		struct traces_counter counter = { .name = name, .is_bytes = true };
+
+		if (!device || device->live_bytes == usage->devices[i].live_bytes)
+			continue;
+		device->live_bytes = usage->devices[i].live_bytes;
+		snprintf(name, sizeof(name), "%s live, of all processes", device->name);
+		counter.id = device->id;
+		counter.share = device->name;
+		counter.is_new = !device->shown;
+		device->shown = true;
+		traces->format->counter(traces, &counter, ts_ns, device->live_bytes);
+	}
+}
+
+/* What the program was told by cuMemGetInfo. */
+static void look_at_told(struct traces *traces, const struct event *event,
+			 const struct change *change, uint64_t ts_ns)
+{
+	const uint16_t both = MS_KNOWN_SIZE | MS_KNOWN_SRC;
+	const struct ms_call *call = event->call;
+	struct traces_device *device;
+	char name[64];
+	struct traces_counter counter = { .name = name, .is_bytes = true };
+
+	if (event->probe->spec.action != MS_ACTION_DEVICE_INFO || !event_succeeded(call) ||
+	    (call->known & both) != both || call->src > call->size)
+		return;
+	device = device_of(traces, change->device < 256 ? change->device : -1);
+	if (!device)
+		return;
+	snprintf(name, sizeof(name), "%s used, as the driver said", device->name);
+	counter.id = device->id + 1;
+	counter.share = device->name;
+	counter.is_new = !device->told;
+	device->told = true;
+	traces->format->counter(traces, &counter, ts_ns, call->size - call->src);
+}
+
+/* ---- the follower ---------------------------------------------------------------------------- */
+
+static int finish_step(struct traces *traces)
+{
+	return traces->err ? traces->err : writer_flush_large(traces->writer);
+}
+
+static void forget_devices(struct traces *traces)
+{
+	size_t i;
+
+	for (i = 0; i < traces->devices.capacity; i++)
+		if (traces->devices.slots[i].used)
+			free((void *)(uintptr_t)traces->devices.slots[i].value);
+	map_fini(&traces->devices);
+}
+
+static void forget_processes(struct traces *traces)
+{
+	size_t i;
+
+	for (i = 0; i < traces->processes.capacity; i++)
+		if (traces->processes.slots[i].used)
+			free_process((struct traces_process *)(uintptr_t)traces->processes.slots[i]
+					     .value);
+	map_fini(&traces->processes);
+	traces->last = NULL;
+}
+
+/* What is still kept back of all threads. */
+static void end_all_threads(struct traces *traces)
+{
+	size_t i;
+
+	for (i = 0; i < traces->processes.capacity; i++)
+		if (traces->processes.slots[i].used)
+			end_threads(traces,
+				    (struct traces_process *)(uintptr_t)traces->processes.slots[i]
+					    .value);
+}
+
+static int take_begin(struct follower *follower, const struct report_recording *recording)
+{
+	struct traces *traces = (struct traces *)follower;
+
+	/* The one before may have had no end. */
+	end_all_threads(traces);
+	forget_processes(traces);
+	forget_devices(traces);
+	map_fini(&traces->own_names);
+	traces->recording = recording;
+	if (!traces->recordings++) {
+		traces->first_wall_known = recording->coverage.wall_known;
+		traces->first_wall_offset_ns = recording->coverage.wall_offset_ns;
+	}
+	traces->format->begin(traces);
+	return finish_step(traces);
+}
+
+static int take_end(struct follower *follower)
+{
+	struct traces *traces = (struct traces *)follower;
+
+	end_all_threads(traces);
+	return finish_step(traces);
+}
+
+/* Processes that ended in a gap. */
+static void look_at_gone(struct traces *traces, uint64_t ts_ns)
+{
+	static const struct process none;
+	struct map kept = { 0 };
+	size_t i;
+
+	for (i = 0; i < traces->processes.capacity; i++) {
+		const struct map_slot *slot = &traces->processes.slots[i];
+		struct traces_process *shown = (struct traces_process *)(uintptr_t)slot->value;
+		const struct process *process;
+
+		if (!slot->used)
+			continue;
+		process = state_find(traces->recording->state, shown->pid, shown->start_ns);
+		if (process && !process->exited && !map_set(&kept, slot->key, slot->value))
+			continue;
+		look_at_process(traces, shown, &none, ts_ns);
+		free_process(shown);
+	}
+	map_fini(&traces->processes);
+	traces->processes = kept;
+	traces->last = NULL;
+}
+
+/* Counters go on with what the state has. */
+static void look_at_all(struct traces *traces, uint64_t ts_ns)
+{
+	const struct state *state = traces->recording->state;
+	const uint32_t pid = traces->recording->options.pid;
+	uint32_t space;
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++) {
+		const struct process *process = state->processes[i];
+		struct traces_process *shown;
+
+		if (process->exited || (pid && process->pid != pid))
+			continue;
+		shown = process_of(traces, process);
+		if (!shown)
+			return;
+		for (space = 0; space < MS_SPACES_COUNT; space++)
+			shown->peaks[space] = process->spaces[space].peak_bytes;
+		look_at_process(traces, shown, process, ts_ns);
+	}
+	look_at_gone(traces, ts_ns);
+	look_at_devices(traces, ts_ns);
+}
+
+static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+{
+	struct traces *traces = (struct traces *)follower;
+	const struct traces_instant instant = { .ts_ns = ts_ns, .name = "gap in the recording" };
+
+	end_all_threads(traces);
+	map_fini(&traces->own_names); /* the state has other copies now */
+	traces->flows_from = traces->recording->state->allocations;
+	if (!first) {
+		if (traces->format->lost)
+			traces->format->lost(traces);
+		traces->format->instant(traces, &instant);
+	}
+	look_at_all(traces, ts_ns);
+	return finish_step(traces);
+}
+
+static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
+{
+	struct traces *traces = (struct traces *)follower;
+	const struct traces_instant instant = {
+		.ts_ns = ts_ns, .name = "events lost", .key = "count", .value = count
+	};
+
+	if (traces->format->lost)
+		traces->format->lost(traces);
+	traces->format->instant(traces, &instant);
+	return finish_step(traces);
+}
+
+/* Calls that were only counted have no times of their own: their number goes up. */
+static void take_calls(struct traces *traces, struct traces_process *shown,
+		       const struct event *event)
+{
+	const uint32_t op = event->probe->spec.op;
+	char name[64];
+	struct traces_counter counter = { .id = shown->id + TRACES_OF_COUNTED + op,
+					  .process = shown,
+					  .name = name };
+
+	snprintf(name, sizeof(name), "calls only counted: %s", probe_op_name(op));
+	counter.is_new = !(shown->shown >> (MS_SPACES_COUNT + op) & 1);
+	shown->shown |= 1u << (MS_SPACES_COUNT + op);
+	shown->counted[op] += event->count;
+	traces->format->counter(traces, &counter, event->header->ts_ns, shown->counted[op]);
+}
+
+/* A kernel's name as one that outlives the state. */
+static const char *own_name(struct traces *traces, const char *name)
+{
+	const uint64_t *found = map_get(&traces->own_names, (uintptr_t)name);
+	const char *own;
+
+	if (found)
+		return (const char *)(uintptr_t)*found;
+	own = string_intern(&traces->names, name, strlen(name));
+	if (!own || map_set(&traces->own_names, (uintptr_t)name, (uintptr_t)own))
+		traces->err = -ENOMEM;
+	return own;
+}
+
+static void take_call(struct traces *traces, struct traces_process *shown,
+		      const struct event *event, const struct change *seen)
+{
+	struct traces_thread *thread = thread_of(traces, shown, event->header->tid);
+	struct change change = *seen;
+	const uint64_t end_ns = event_end_ns(event);
+
+	if (!thread)
+		return;
+	if (change.kernel)
+		change.kernel = own_name(traces, change.kernel);
+	slices_take(traces, thread, event, &change);
+	look_at_process(traces, shown, seen->process, end_ns);
+	look_at_devices(traces, end_ns);
+	look_at_told(traces, event, &change, end_ns);
+}
+
+static const char *happening(uint16_t type)
+{
+	switch (type) {
+	case MS_TYPE_EXEC:
+		return "exec";
+	case MS_TYPE_FORK:
+		return "fork";
+	case MS_TYPE_EXIT:
+		return "exit";
+	}
+	return "tracing begins";
+}
+
+static void take_process(struct traces *traces, struct traces_process *shown,
+			 const struct event *event, const struct change *change)
+{
+	struct traces_instant instant = { .ts_ns = event->header->ts_ns,
+					  .process = shown,
+					  .name = happening(event->header->type) };
+
+	if (event->header->type == MS_TYPE_FORK) {
+		instant.key = "child_pid";
+		instant.value = event->process->child_pid;
+	} else if (event->header->type == MS_TYPE_EXIT &&
+		   event->process->value != MS_EXIT_UNKNOWN) {
+		instant.key = "wait_status";
+		instant.value = event->process->value;
+	}
+	if (event->header->type == MS_TYPE_EXIT)
+		end_threads(traces, shown);
+	traces->format->instant(traces, &instant);
+	look_at_process(traces, shown, change->process, event->header->ts_ns);
+	look_at_devices(traces, event->header->ts_ns);
+	if (event->header->type != MS_TYPE_EXIT)
+		return;
+	map_remove(&traces->processes, shown->key);
+	free_process(shown);
+	traces->last = NULL;
+}
+
+static int take_event(struct follower *follower, const struct event *event,
+		      const struct change *change)
+{
+	struct traces *traces = (struct traces *)follower;
+	struct traces_process *shown = process_of(traces, change->process);
+
+	if (!shown)
+		return traces->err;
+	if (event->header->type == MS_TYPE_CALLS)
+		take_calls(traces, shown, event);
+	else if (event->call)
+		take_call(traces, shown, event, change);
+	else
+		take_process(traces, shown, event, change);
+	return finish_step(traces);
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+int64_t traces_shift_ns(const struct traces *traces)
+{
+	const struct report_coverage *coverage = &traces->recording->coverage;
+
+	return traces->first_wall_known && coverage->wall_known ?
+		       (int64_t)(coverage->wall_offset_ns - traces->first_wall_offset_ns) :
+		       0;
+}
+
+void traces_init(struct traces *traces, const struct traces_format *format, struct writer *writer)
+{
+	traces->follower.begin = take_begin;
+	traces->follower.event = take_event;
+	traces->follower.gap = take_gap;
+	traces->follower.lost = take_lost;
+	traces->follower.end = take_end;
+	traces->format = format;
+	traces->writer = writer;
+	traces->next_id = 2; /* 1: the recording as a whole */
+	traces->next_viewer_pid = 1ull << MS_PID_BITS;
+	slices_choose_fields(traces);
+}
+
+void traces_fini(struct traces *traces)
+{
+	forget_processes(traces);
+	forget_devices(traces);
+	map_fini(&traces->pids);
+	map_fini(&traces->own_names);
+	string_table_fini(&traces->names);
+	string_fini(&traces->scratch);
+}

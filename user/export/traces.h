@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recording as tracks over time, for the formats of timeline viewers: processes, their threads with
+ * calls as slices, counters. It decides what there is and in which order it is told; a format only
+ * says how it is written, so that all show the same.
+ *
+ * Slices of one thread nest. Calls are recorded as they return, inner ones first: those are kept until
+ * the call around them comes, so that a thread's slices are told from the outside in. Between threads,
+ * times go back and forth. Calls that nevertheless overlap (a program that switches stacks, a damaged
+ * recording) come into further lanes of their thread.
+ */
+#ifndef MEMSCOPE_EXPORT_TRACES_H
+#define MEMSCOPE_EXPORT_TRACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/string.h"
+#include "model/follower.h"
+#include "output/field.h"
+#include "output/writer.h"
+
+/* A process has this many ids: its own, and one for each of its counters. */
+#define TRACES_OF_LIVE 1
+#define TRACES_OF_COUNTED (TRACES_OF_LIVE + MS_SPACES_COUNT)
+#define TRACES_PER_PROCESS (TRACES_OF_COUNTED + MS_OPS_COUNT)
+
+#define TRACES_FIELDS_MAX 64
+
+struct traces_process {
+	uint64_t id; /* of no other track */
+	uint64_t key;
+	uint64_t start_ns;
+	uint32_t pid;
+	uint32_t shown;      /* bit set of its counters that have been told */
+	uint64_t viewer_pid; /* the pid, unless another process has or had it */
+	char comm[MS_COMM_BYTES];
+	uint64_t live[MS_SPACES_COUNT];  /* as told last */
+	uint64_t peaks[MS_SPACES_COUNT]; /* of those that the state has seen */
+	uint64_t counted[MS_OPS_COUNT];  /* calls that were only counted, so far */
+	struct map threads;              /* tid -> struct traces_thread */
+};
+
+/* A call that has returned; what is around it is still to come. */
+struct traces_inner;
+
+struct traces_thread {
+	uint64_t id;
+	struct traces_process *process;
+	uint32_t tid;
+	uint32_t lane; /* 0, but for calls that overlap others of their thread */
+	struct traces_thread *overlapping; /* the next lane; NULL: none */
+	uint64_t end_ns;                   /* of what has been told */
+	struct traces_inner *inner;
+	size_t inner_count, inner_capacity;
+};
+
+struct traces_counter {
+	uint64_t id;
+	const struct traces_process *process; /* NULL: of a device */
+	const char *name;                     /* printable ASCII */
+	const char *share;                    /* those with the same one have one scale; or NULL */
+	bool is_bytes;                        /* else a count */
+	bool is_new;
+};
+
+struct traces_slice {
+	struct field_source source; /* the call: with no `comm`, which may be out of date */
+	uint64_t begin_ns, end_ns;
+	uint64_t flow; /* what it allocated or freed: joins the two; 0: nothing, or not known */
+	bool ends_flow;
+};
+
+/* At a moment. What is not set is 0 or NULL. */
+struct traces_instant {
+	uint64_t ts_ns;
+	const struct traces_process *process;
+	const struct traces_thread *thread; /* neither: of the whole recording */
+	const char *name;                   /* printable ASCII */
+	const struct traces_slice *slice;   /* the call that it is about */
+	const char *key;                    /* of one number to show */
+	uint64_t value;
+};
+
+struct traces;
+
+/* How a format writes it: into the writer. What goes wrong there shows in the writer. */
+struct traces_format {
+	/* The next recording; `traces->recordings` counts it already. */
+	void (*begin)(struct traces *traces);
+	/* A new one, or its name has changed. */
+	void (*process)(struct traces *traces, const struct traces_process *process);
+	void (*thread)(struct traces *traces, const struct traces_thread *thread);
+	void (*counter)(struct traces *traces, const struct traces_counter *counter, uint64_t ts_ns,
+			uint64_t value);
+	void (*slice_begin)(struct traces *traces, const struct traces_thread *thread,
+			    const struct traces_slice *slice);
+	void (*slice_end)(struct traces *traces, const struct traces_thread *thread,
+			  uint64_t end_ns);
+	void (*instant)(struct traces *traces, const struct traces_instant *instant);
+	void (*lost)(struct traces *traces); /* something is missing here; may be NULL */
+};
+
+struct traces {
+	struct follower follower;
+	const struct traces_format *format;
+	struct writer *writer;
+	const struct report_recording *recording;
+	size_t recordings; /* begun so far */
+	uint64_t
+		first_wall_offset_ns; /* of the first recording; all later ones are put in its time */
+	bool first_wall_known;
+
+	uint64_t next_id;
+	struct map processes; /* event_process_key() -> struct traces_process */
+	struct traces_process *last;
+	struct map pids; /* that viewers have been told -> 1 */
+	uint64_t next_viewer_pid;
+	struct map devices; /* device -> struct traces_device */
+	uint64_t devices_id;
+	uint64_t flows_from; /* allocations of higher numbers have been told */
+
+	struct string_table names; /* kernels' */
+	struct map own_names;      /* the state's copy -> ours, which stays where it is */
+	struct string scratch;
+	uint32_t wanted[TRACES_FIELDS_MAX]; /* bit set of ops: which calls' fields are put */
+	size_t result_name;                 /* a field: nobody reads that a call succeeded */
+	int err;
+};
+
+/* Sets the follower's members. */
+void traces_init(struct traces *traces, const struct traces_format *format, struct writer *writer);
+void traces_fini(struct traces *traces);
+
+/*
+ * Calls `put` for each field of the call that is worth showing beside its name, place and time. Texts
+ * that are not in the scratch string stay where they are until traces_fini().
+ */
+void traces_fields(struct traces *traces, const struct traces_slice *slice,
+		   void (*put)(void *context, size_t field, struct field_value value),
+		   void *context);
+
+/* Nanoseconds to be added to a time of this recording for that of the first one. */
+int64_t traces_shift_ns(const struct traces *traces);
+
+#endif /* MEMSCOPE_EXPORT_TRACES_H */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/field.h"
+#include "output/report_notes.h"
 #include "output/report_words.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
@@ -179,124 +180,24 @@ static void append_coverage(struct md *md)
 	append_not_captured(md);
 }
 
-static void note(struct md *md, uint64_t count, const char *one, const char *many)
+static void append_notes(struct md *md, const char *heading,
+			 void (*append)(struct string *out,
+					const struct report_recording *recording))
 {
-	if (count)
-		string_append_format(md->out, "* %s %s\n", MD_COUNT(count),
-				     count == 1 ? one : many);
-}
+	const char *place, *end;
+	struct string notes = { 0 };
 
-static void append_lost_calls(struct md *md)
-{
-	const struct ms_counters *counters = &md->recording->coverage.counters;
-	uint32_t op;
-
-	for (op = 0; op < MS_OPS_COUNT; op++)
-		if (counters->lost[op])
-			string_append_format(md->out, "* %s of %s %s event%s lost\n",
-					     MD_COUNT(counters->lost[op]),
-					     MD_COUNT(counters->seen[op]), probe_op_name(op),
-					     counters->seen[op] == 1 ? " was" : "s were");
-	note(md, counters->lost[MS_KIND_FREE_BEGIN], "beginning of a free was lost",
-	     "beginnings of frees were lost");
-	note(md, counters->lost[MS_KIND_PROCESS], "record of a process's life was lost",
-	     "records of processes' lives were lost");
-}
-
-static void append_missing(struct md *md)
-{
-	const struct report_coverage *coverage = &md->recording->coverage;
-	const struct recording_account *account = &coverage->account;
-
-	if (account->missing_blocks) {
-		string_append_format(md->out, "* %s block%s missing (%s in all), the first at ",
-				     MD_COUNT(account->missing_blocks),
-				     account->missing_blocks == 1 ? " is" : "s are",
-				     MD_DURATION(account->missing_ns));
-		md_time(md, account->first_missing_ts_ns ? account->first_missing_ts_ns :
-							   account->first_ts_ns);
-		string_append_text(md->out, ": totals and what is live go on from the next anchor;"
-					    " what happened in between is not known\n");
+	string_append_format(md->out, "\n%s:\n\n", heading);
+	append(&notes, md->recording);
+	md->out->failed |= notes.failed;
+	for (place = notes.bytes; place && place < notes.bytes + notes.length; place = end + 1) {
+		end = memchr(place, '\n', notes.bytes + notes.length - place);
+		string_append_text(md->out, "* ");
+		string_append(md->out, place, end + 1 - place);
 	}
-	if (account->damaged_places)
-		string_append_format(md->out, "* %s damaged place%s, %s in all, skipped\n",
-				     MD_COUNT(account->damaged_places),
-				     account->damaged_places == 1 ? "" : "s",
-				     MD_SIZE(account->damaged_bytes));
-	note(md, coverage->unwritten_blocks, "block could not be written when it was recorded",
-	     "blocks could not be written when it was recorded");
-	note(md, coverage->unwritten_records, "record could not be written when it was recorded",
-	     "records could not be written when it was recorded");
-}
-
-static void append_lost(struct md *md)
-{
-	const struct report_coverage *coverage = &md->recording->coverage;
-	const struct recording_account *account = &coverage->account;
-	size_t begin = md->out->length;
-
-	append_lost_calls(md);
-	append_missing(md);
-	note(md, account->refused, "record was not in order and left out",
-	     "records were not in order and left out");
-	note(md, account->unknown_calls, "call of a function that this version does not know",
-	     "calls of functions that this version does not know");
-	note(md, account->unknown_records, "record of a kind that this version does not know",
-	     "records of kinds that this version does not know");
-	note(md, account->unknown_blocks, "block of a kind that this version does not know",
-	     "blocks of kinds that this version does not know");
-	note(md, account->unanchored,
-	     "record from before the first segment that is whole: it cannot be used",
-	     "records from before the first segment that is whole: they cannot be used");
-	note(md, account->uncertain,
-	     "record between a gap and the next segment: what is live is uncertain there",
-	     "records between a gap and the next segment: what is live is uncertain there");
-	if (account->cut_short)
-		string_append_text(md->out, "* the last block is not whole: whoever wrote it was"
-					    " interrupted\n");
-	if (!account->has_end)
-		string_append_text(md->out, "* the recording was not ended properly: what happened"
-					    " after its last block is not in it\n");
-	if (md->recording->incomplete)
-		string_append_text(md->out, "* this report is incomplete for want of memory\n");
-	if (md->out->length == begin)
+	if (!notes.length)
 		string_append_text(md->out, "* nothing\n");
-}
-
-static void append_unknown(struct md *md)
-{
-	const struct report_unknown sum = report_unknown(md->recording);
-	size_t begin = md->out->length;
-
-	if (!md->recording->coverage.has_beginning)
-		string_append_text(md->out, "* what happened before these files begin: totals by"
-					    " kind of memory include it, those by function and the"
-					    " timeline do not\n");
-	if (sum.was_running)
-		string_append_text(md->out, "* what processes held that ran before recording"
-					    " began\n");
-	if (sum.entries_only)
-		string_append_text(md->out, "* whether calls succeeded, and so what is live: only"
-					    " the beginnings of calls were recorded\n");
-	note(md, sum.pre_attach_frees, "free of memory allocated before recording began",
-	     "frees of memory allocated before recording began");
-	note(md, sum.unknown_frees, "free of memory that nobody saw allocated",
-	     "frees of memory that nobody saw allocated");
-	note(md, sum.missed_frees, "free missed: the address was handed out again",
-	     "frees missed: the address was handed out again");
-	note(md, sum.unknown_allocs, "allocation whose address could not be read: not counted",
-	     "allocations whose address could not be read: not counted");
-	note(md, sum.unknown_sizes, "live allocation of unknown size: counted as 0 bytes",
-	     "live allocations of unknown size: counted as 0 bytes");
-	note(md, sum.dropped_nodes, "node of a graph too many to follow",
-	     "nodes of graphs too many to follow");
-	note(md, sum.unclear_ends, "context ended while blocks of unknown context were live",
-	     "contexts ended while blocks of unknown context were live");
-	if (!md->recording->coverage.wall_known)
-		string_append_text(md->out, "* the time of day: times are seconds from the"
-					    " beginning\n");
-	if (md->out->length == begin)
-		string_append_text(md->out, "* nothing\n");
+	string_fini(&notes);
 }
 
 /* ---- several recordings ---------------------------------------------------------------------- */
@@ -412,10 +313,8 @@ static void append_recording(struct md *md, size_t number)
 	}
 	string_append_text(md->out, "\n### 1. What this covers\n");
 	append_coverage(md);
-	string_append_text(md->out, "\nLost:\n\n");
-	append_lost(md);
-	string_append_text(md->out, "\nUnknown:\n\n");
-	append_unknown(md);
+	append_notes(md, "Lost", report_append_lost);
+	append_notes(md, "Unknown", report_append_unknown);
 	md_memory(md);
 	md_timeline(md);
 	md_findings(md);

@@ -9,6 +9,7 @@
 
 #include "base/string.h"
 #include "model/report.h"
+#include "output/report_words.h"
 
 /* `ascii`: for a terminal that cannot show anything else. */
 void report_md(struct string *out, const struct report *report, bool ascii);
@@ -23,10 +24,9 @@ struct md {
 	bool ascii;
 };
 
-/* Numbers as text that lives to the end of the block. */
-#define MD_SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
-#define MD_COUNT(count) string_count((char[STRING_NUMBER_BYTES]){ 0 }, (count))
-#define MD_DURATION(ns) string_duration((char[STRING_NUMBER_BYTES]){ 0 }, (ns))
+#define MD_SIZE REPORT_SIZE
+#define MD_COUNT REPORT_COUNT
+#define MD_DURATION REPORT_DURATION
 
 /* Text that is not ours: nothing in it is special to Markdown, a table or a terminal. */
 void md_text(struct md *md, const char *text, size_t length);

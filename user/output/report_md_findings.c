@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "output/report_notes.h"
 #include "output/report_words.h"
 
 /* ---- findings -------------------------------------------------------------------------------- */
@@ -89,47 +90,19 @@ static void append_request(struct md *md, const struct analysis_oom *oom, size_t
 	string_append_text(md->out, ".\n\n");
 }
 
-static void append_amount(struct md *md, const char *what, const struct amount *amount)
+static void append_oom_row(void *context, const struct report_row *row)
 {
-	string_append_format(md->out, "| %s | %s | %s |\n", what, MD_SIZE(amount->bytes),
-			     MD_COUNT(amount->count));
+	struct md *md = context;
+
+	string_append_format(md->out, "| %s | %s | %s%s|\n", row->what,
+			     row->bytes_known ? MD_SIZE(row->bytes) : "?",
+			     row->has_count ? MD_COUNT(row->count) : "", row->has_count ? " " : "");
 }
 
 static void append_state_of(struct md *md, const struct analysis_oom *oom)
 {
 	string_append_text(md->out, "| At that moment | Bytes | Blocks |\n|---|--:|--:|\n");
-	append_amount(md, "live, of all recorded processes", &oom->live);
-	append_amount(md, "- of it in the process that failed", &oom->own);
-	append_amount(md, "- of it in kinds that only grow", &oom->growing);
-	if (oom->managed.count)
-		append_amount(md, "besides, managed (may be on the host)", &oom->managed);
-	if (oom->view_known) {
-		string_append_format(md->out, "| free on the device, as told at ");
-		md_time(md, oom->view_ts_ns);
-		string_append_format(md->out, "%s, of %s | %s | |\n",
-				     oom->view_fresh ? "" : " (too long ago to go by)",
-				     MD_SIZE(oom->view_total_bytes), MD_SIZE(oom->view_free_bytes));
-	} else {
-		string_append_text(md->out, "| free on the device | ? | |\n");
-	}
-	string_append_format(md->out, "| allocated %s and still live | %s | |\n",
-			     oom->view_known ? "since then" : "in the time that is recorded",
-			     MD_SIZE(oom->taken_since_bytes));
-	if (oom->pools_known)
-		string_append_format(
-			md->out,
-			"| held by pools and not used, which would %shave"
-			" sufficed | %s | |\n",
-			oom->requested_known && oom->pooled_bytes < oom->requested_bytes ? "not " :
-											   "",
-			MD_SIZE(oom->pooled_bytes));
-	else
-		string_append_text(md->out, "| held by pools and not used | ? | |\n");
-	if (oom->holes_known)
-		string_append_format(md->out,
-				     "| holes between its blocks; the largest %s | %s | %s |\n",
-				     MD_SIZE(oom->largest_hole_bytes), MD_SIZE(oom->holes_bytes),
-				     MD_COUNT(oom->holes));
+	report_oom_rows(md->recording, oom, append_oom_row, md);
 }
 
 static void append_owners(struct md *md, const struct analysis_oom *oom)
@@ -208,29 +181,15 @@ static void append_ooms(struct md *md)
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
-/* A rule that needs what was not recorded has nothing to go by. Rules of one reason are together. */
 static void append_blind(struct md *md, enum finding_topic topic)
 {
-	const char *last = NULL;
-	enum finding_rule rule;
+	struct string note = { 0 };
 
-	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
-		const char *why =
-			finding_topic_of(rule) == topic ? report_blind(md->recording, rule) : NULL;
-
-		if (!why || (rule == FINDING_LEAK_WINDOW && !md->recording->thresholds.window_c_ns))
-			continue;
-		if (last && last != why)
-			string_append_format(md->out, " (%s)", last);
-		string_append_format(md->out, "%s%s",
-				     !last       ? "\nNot looked for: " :
-				     last == why ? ", " :
-						   "; ",
-				     finding_rule_name(rule));
-		last = why;
-	}
-	if (last)
-		string_append_format(md->out, " (%s).\n", last);
+	report_append_not_looked_for(&note, md->recording, topic);
+	if (note.length)
+		string_append_format(md->out, "\n%.*s\n", (int)note.length, note.bytes);
+	md->out->failed |= note.failed;
+	string_fini(&note);
 }
 
 static void append_none(struct md *md, bool found)

@@ -5,60 +5,18 @@
 #include "output/report_md.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include "output/field.h"
+#include "output/report_notes.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static void rung(struct md *md, const char *what, uint64_t bytes, const char *why)
+static void append_rung(void *context, const struct report_row *row)
 {
-	string_append_format(md->out, "| %s | %s | %s |\n", what, MD_SIZE(bytes), why);
-}
+	struct md *md = context;
 
-static void append_spaces_of(struct md *md, const struct report_device *device)
-{
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++) {
-		if (!device->live[space])
-			continue;
-		string_append_format(md->out, "| %s%s | %s | %s |\n",
-				     usage_is_on_device(space) ? "- of it " : "besides, ",
-				     probe_space_name(space), MD_SIZE(device->live[space]),
-				     space == MS_SPACE_MANAGED  ? "may be on the host" :
-				     space == MS_SPACE_IMPORTED ? "owned by somebody else" :
-								  "");
-	}
-}
-
-static void append_told(struct md *md, const struct report_device *device)
-{
-	const struct report_told *told = device->told;
-	uint64_t unexplained;
-
-	if (!told) {
-		string_append_text(md->out,
-				   "| used, as the driver counts | ? | no program asked |\n"
-				   "| unexplained | ? | only known when a program asks |\n");
-		return;
-	}
-	string_append_format(md->out,
-			     "| used, as the driver counts | %s | of %s, as process %u"
-			     " was told at ",
-			     MD_SIZE(report_told_used(told)), MD_SIZE(told->total_bytes),
-			     told->pid);
-	md_time(md, told->ts_ns);
-	string_append_text(md->out, " |\n");
-	rung(md, "explained by allocations then", told->explained_bytes, "");
-	if (report_told_unexplained(told, &unexplained))
-		rung(md, "unexplained then", unexplained,
-		     device->was_running ?
-			     "contexts, code, other processes, and what was held before recording" :
-			     "contexts, code, slack, processes that were not recorded");
-	else
-		string_append_text(md->out, "| unexplained then | ? | more is explained than used:"
-					    " device numbers are those of each process |\n");
+	string_append_format(md->out, "| %s | %s | %s |\n", row->what,
+			     row->bytes_known ? MD_SIZE(row->bytes) : "?", row->why);
 }
 
 static void append_device(struct md *md, const struct report_device *device)
@@ -69,16 +27,7 @@ static void append_device(struct md *md, const struct report_device *device)
 					    "** (the context of these calls was not seen)\n" :
 					    "**\n");
 	string_append_text(md->out, "\n| | Bytes | |\n|---|--:|---|\n");
-	rung(md, "explained by allocations", device->live_bytes, "at the end");
-	append_spaces_of(md, device);
-	string_append_format(md->out, "| peak of that | %s | ", MD_SIZE(device->peak_bytes));
-	if (device->peak_bytes)
-		md_time(md, device->peak_ts_ns);
-	string_append_text(md->out, " |\n");
-	if (device->was_running)
-		string_append_text(md->out, "| held before recording began | ? | nobody saw it"
-					    " allocated |\n");
-	append_told(md, device);
+	report_device_rows(md->recording, device, append_rung, md);
 }
 
 static void append_pools(struct md *md)
@@ -113,19 +62,6 @@ static void append_pools(struct md *md)
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
-
-static void append_end(struct md *md, const struct process *process)
-{
-	if (!process->exited)
-		string_append_text(md->out, "still running at the end");
-	else if (process->exit_status == MS_EXIT_UNKNOWN)
-		string_append_text(md->out, "ended");
-	else if (WIFSIGNALED(process->exit_status))
-		string_append_format(md->out, "killed by signal %d",
-				     WTERMSIG(process->exit_status));
-	else
-		string_append_format(md->out, "exited with %d", WEXITSTATUS(process->exit_status));
-}
 
 static void append_space(struct md *md, const struct process *process, uint8_t space)
 {
@@ -219,7 +155,7 @@ static void append_process(struct md *md, const struct report_process *shown)
 	string_append_text(md->out, "\n**");
 	md_process(md, process->pid, process->comm);
 	string_append_text(md->out, "**, ");
-	append_end(md, process);
+	report_append_end(md->out, process);
 	if (process->was_running)
 		string_append_text(md->out, "; it ran before recording began, and what it held"
 					    " then is not in these numbers");

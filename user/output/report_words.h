@@ -11,6 +11,11 @@
 #include "base/string.h"
 #include "model/report.h"
 
+/* Numbers as text that lives to the end of the block. */
+#define REPORT_SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
+#define REPORT_COUNT(count) string_count((char[STRING_NUMBER_BYTES]){ 0 }, (count))
+#define REPORT_DURATION(ns) string_duration((char[STRING_NUMBER_BYTES]){ 0 }, (ns))
+
 #define REPORT_VERDICT_MAX 3
 
 struct report_verdict {

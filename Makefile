@@ -30,7 +30,7 @@ USER_LDFLAGS = $(LDFLAGS) $(SANITIZE)
 USER_LIBS := -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a -lpthread
 
 USER_SOURCES := $(wildcard user/*.c user/*/*.c)
-USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o)
+USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o
 
 all: memscope-bpf
 
@@ -61,6 +61,32 @@ $(BUILD)/user/%.o: user/%.c | $(BUILD)/bpf/memscope.skel.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(USER_CFLAGS) -MMD -MP -c $< -o $@
 
+# ---- the HTML report's parts, put together and into the program
+
+HTML_PARTS := user/output/html
+HTML_SCRIPTS := $(addprefix $(HTML_PARTS)/,base.js tables.js canvas.js view.js memory.js spans.js lanes.js \
+	owners.js addresses.js main.js)
+
+$(BUILD)/html/report.js: $(HTML_SCRIPTS)
+	$(Q)mkdir -p $(@D)
+	$(Q)cat $^ > $@
+
+$(BUILD)/html/report.css $(BUILD)/html/page.html: $(BUILD)/html/%: $(HTML_PARTS)/% Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's/@VERSION@/$(VERSION)/' $< > $@
+
+# Nothing may be loaded, and of inline code only what has these hashes runs.
+html_hash = $$(sha256sum $(1) | cut -d ' ' -f 1 | tr a-f A-F | basenc -d --base16 | base64)
+
+$(BUILD)/html/policy: $(BUILD)/html/report.js $(BUILD)/html/report.css
+	$(Q)printf "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; img-src data:; \
+	base-uri 'none'; form-action 'none'" \
+		"$(call html_hash,$(BUILD)/html/report.js)" "$(call html_hash,$(BUILD)/html/report.css)" > $@
+
+$(BUILD)/html/assets.o: $(HTML_PARTS)/assets.S $(addprefix $(BUILD)/html/,page.html report.css report.js policy)
+	$(call say,AS,$@)
+	$(Q)$(CC) -Wa,-I$(BUILD)/html -c $< -o $@
+
 $(BUILD)/memscope-bpf: $(USER_OBJECTS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_LDFLAGS) $^ $(USER_LIBS) -o $@
@@ -74,7 +100,7 @@ UNIT_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
 	user/export/*.c) user/pipeline.c
 UNIT_LIBS := -l:libz.a -l:libzstd.a
-UNIT_OBJECTS := $(UNIT_LAYERS:%.c=$(BUILD)/unit/%.o)
+UNIT_OBJECTS := $(UNIT_LAYERS:%.c=$(BUILD)/unit/%.o) $(BUILD)/html/assets.o
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(UNIT_SANITIZE) -Iuser -Ibpf -Itests/unit
 
@@ -98,7 +124,7 @@ FUZZ_COVERAGE = -fsanitize=fuzzer $(if $(findstring user/symbols,$@),,-fno-sanit
 FUZZ_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(UNIT_SANITIZE) $(FUZZ_COVERAGE) -Iuser \
 	-Ibpf -Itests/fuzz -Itests/unit
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(UNIT_LAYERS) \
-	$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c)))
+	$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c))) $(BUILD)/html/assets.o
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 $(BUILD)/fuzz/tests/%.o: FUZZ_COVERAGE =

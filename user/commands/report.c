@@ -14,6 +14,7 @@
 #include "commands/options.h"
 #include "commands/reading.h"
 #include "commands/requirements.h"
+#include "output/report_html.h"
 #include "output/report_json.h"
 #include "output/report_md.h"
 #include "output/writer.h"
@@ -63,13 +64,24 @@ static void write_json(struct writer *writer, const struct report *report)
 	report_json(&writer->text, report);
 }
 
+static void write_html(struct writer *writer, const struct report *report)
+{
+	report_html(&writer->text, report, NULL);
+}
+
+/* The first one is the default. */
+#define FORMATS(X, OR) \
+	X(md) OR X(json) \
+	OR X(html)
+
 static const struct format formats[] = {
-	{ "md", write_md },
-	{ "json", write_json },
+#define X(name) { #name, write_##name },
+	FORMATS(X, )
+#undef X
 };
 
 #define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
-#define FORMATS "md or json"
+#define FORMAT_NAME(name) #name
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -84,7 +96,7 @@ static int parse_format(const struct option_row *row, const char *value, void *c
 		settings->format = &formats[i];
 		return 0;
 	}
-	log_error("--%s: " FORMATS ", please, not \"%s\"", row->name, value);
+	log_error("--%s: " FORMATS(FORMAT_NAME, ", ") ", please, not \"%s\"", row->name, value);
 	return -EINVAL;
 }
 
@@ -197,8 +209,10 @@ static int parse_thresholds(const struct option_row *row, const char *value, voi
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
-	{ 'f', "format", "md|json",
-	  "Markdown (default), or one JSON object (docs/report.schema.json).", parse_format, 0 },
+	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
+	  "Markdown (default), one JSON object (docs/report.schema.json), or one HTML file for a"
+	  " browser, with charts, that needs no network.",
+	  parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
 	  AT(output) },
 	{ 0, "pid", "PID", "Only this process.", reading_pid, AT(reader.report.options.pid) },

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output/report_html.h"
+
+#include <string.h>
+
+#include "model/probe.h"
+#include "output/json_writer.h"
+#include "output/report_json.h"
+#include "output/report_notes.h"
+#include "output/report_words.h"
+
+/* The page's parts (output/html/assets.S), each ending with a zero byte. */
+extern const char html_page[], html_style[], html_script[], html_policy[];
+
+/* ---- what it covers -------------------------------------------------------------------------- */
+
+static void append_files(struct html *html)
+{
+	const struct report_coverage *coverage = &html->recording->coverage;
+	size_t i;
+
+	string_append_text(html->out, "<div><dt>Files</dt><dd>");
+	for (i = 0; i < coverage->files_count; i++) {
+		string_append_text(html->out, i ? ", " : "");
+		html_text_or(html, coverage->files[i], "?");
+	}
+	string_append_text(html->out, "</dd></div>\n");
+}
+
+static void append_fact(struct html *html, const char *name, const char *text)
+{
+	string_append_format(html->out, "<div><dt>%s</dt><dd>", name);
+	html_text_or(html, text, "?");
+	string_append_text(html->out, "</dd></div>\n");
+}
+
+static void append_not_captured(struct html *html)
+{
+	const char *before = "<div><dt>Not captured</dt><dd>";
+	uint32_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		if (html->recording->coverage.captured_ops >> op & 1 || op == MS_OP_NAME)
+			continue;
+		string_append_format(html->out, "%s%s", before, probe_op_name(op));
+		before = ", ";
+	}
+	if (*before == ',')
+		string_append_text(html->out, "</dd></div>\n");
+}
+
+static void append_times(struct html *html)
+{
+	const uint64_t begin_ns = report_begin_ns(html->recording);
+	const uint64_t end_ns = report_end_ns(html->recording);
+
+	string_append_text(html->out, "<div><dt>Time</dt><dd>");
+	report_append_time(html->out, html->recording, begin_ns);
+	string_append_text(html->out, " to ");
+	report_append_time(html->out, html->recording, end_ns);
+	string_append_format(html->out, " (%s)", REPORT_DURATION(end_ns - begin_ns));
+	if (html->recording->coverage.from_ns || html->recording->coverage.until_ns) {
+		string_append_text(html->out, ", of a recording from ");
+		report_append_time(html->out, html->recording,
+				   html->recording->coverage.first_ts_ns);
+		string_append_text(html->out, " to ");
+		report_append_time(html->out, html->recording,
+				   html->recording->coverage.last_ts_ns);
+	}
+	string_append_text(html->out, "</dd></div>\n");
+}
+
+static void append_facts(struct html *html)
+{
+	const struct report_coverage *coverage = &html->recording->coverage;
+
+	string_append_text(html->out, "<dl class=\"facts\">\n");
+	append_fact(html, "Host", coverage->host);
+	append_fact(html, "Linux", coverage->kernel);
+	append_times(html);
+	append_fact(html, "Recorded by memscope-bpf", coverage->version);
+	if (coverage->targets)
+		append_fact(html, "Of", coverage->targets);
+	if (coverage->reason)
+		append_fact(html, "It ended", coverage->reason);
+	append_files(html);
+	string_append_format(
+		html->out,
+		"<div><dt>Events</dt><dd>%s, in %s block%s and %s segment%s</dd></div>\n"
+		"<div><dt>Processes</dt><dd>%zu",
+		REPORT_COUNT(coverage->events), REPORT_COUNT(coverage->blocks),
+		coverage->blocks == 1 ? "" : "s", REPORT_COUNT(coverage->segments),
+		coverage->segments == 1 ? "" : "s", html->recording->processes_count);
+	if (html->recording->state->more_count)
+		string_append_format(html->out, ", and %s that ended earlier and held less",
+				     REPORT_COUNT(html->recording->state->more_count));
+	string_append_text(html->out, "</dd></div>\n");
+	append_not_captured(html);
+	string_append_text(html->out, "</dl>\n");
+}
+
+void html_coverage(struct html *html)
+{
+	struct string lost = { 0 }, unknown = { 0 };
+
+	report_append_lost(&lost, html->recording);
+	report_append_unknown(&unknown, html->recording);
+	html_section(html, "coverage", "What this covers");
+	append_facts(html);
+	string_append_format(html->out, "<div class=\"pair\"><div class=\"lost%s\"><h4>Lost</h4>\n",
+			     lost.length ? " some" : "");
+	html_list(html, &lost, "nothing");
+	string_append_format(html->out, "</div><div class=\"lost%s\"><h4>Unknown</h4>\n",
+			     unknown.length ? " some" : "");
+	html_list(html, &unknown, "nothing");
+	string_append_text(html->out, "</div></div>\n");
+	html_section_end(html);
+	string_fini(&lost);
+	string_fini(&unknown);
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static size_t count_findings(const struct report *report, bool oom_alone)
+{
+	size_t count = 0, i, j;
+
+	for (i = 0; i < report->count; i++)
+		for (j = 0; j < report->recordings[i]->findings_count; j++)
+			count += !oom_alone ||
+				 report->recordings[i]->findings[j].finding->rule == FINDING_OOM;
+	return count;
+}
+
+static void append_verdict(struct html *html)
+{
+	const size_t findings = count_findings(html->report, false);
+	const bool oom = count_findings(html->report, true);
+	struct report_verdict verdict;
+	size_t i;
+
+	report_verdict_make(&verdict, html->report);
+	string_append_format(html->out,
+			     "<section class=\"verdict %s\" id=\"verdict\""
+			     " aria-labelledby=\"verdict-h\">\n<h1 id=\"verdict-h\">",
+			     oom      ? "bad" :
+			     findings ? "warn" :
+					"good");
+	if (oom)
+		string_append_text(html->out, "Out of memory");
+	else if (findings)
+		string_append_format(html->out, "%zu finding%s", findings, findings > 1 ? "s" : "");
+	else
+		string_append_text(html->out, "Nothing wrong found");
+	string_append_text(html->out, "</h1>\n");
+	for (i = 0; i < verdict.count; i++) {
+		string_append_text(html->out, i ? "<p>" : "<p class=\"lead\">");
+		html_escape(html, verdict.sentences[i].bytes, verdict.sentences[i].length);
+		string_append_text(html->out, "</p>\n");
+		html->out->failed |= verdict.sentences[i].failed;
+	}
+	report_verdict_fini(&verdict);
+	string_append_text(html->out, "</section>\n");
+}
+
+/* ---- several recordings ---------------------------------------------------------------------- */
+
+static void append_fleet_row(struct html *html, const struct report_process *shown, uint8_t space)
+{
+	const struct process *process = shown->process;
+	const bool known = !process->entries_only;
+
+	html_row(html);
+	string_append_format(html->out, "<td><a href=\"#r%zu\">", html->number);
+	html_text_or(html, html->recording->coverage.host, "?");
+	string_append_text(html->out, "</a></td>");
+	html_cell_process(html, process->pid, process->comm);
+	html_cell_text(html, probe_space_name(space));
+	html_cell_size(html, known, report_held(process, space).bytes);
+	html_cell_size(html, known, process->spaces[space].peak_bytes);
+	html_cell_count(html, true, shown->findings);
+	html_row_end(html);
+}
+
+static void append_fleet_rows(struct html *html)
+{
+	const struct report_recording *recording = html->recording;
+	uint8_t space;
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		for (space = 0; space < MS_SPACES_COUNT; space++)
+			if (report_is_used(&recording->processes[i].process->spaces[space]))
+				append_fleet_row(html, &recording->processes[i], space);
+}
+
+static void append_fleet(struct html *html)
+{
+	static const struct html_column columns[] = {
+		{ "Host", false },
+		{ "Process", false },
+		{ "Space", false },
+		{ "At the end", true },
+		{ "Peak", true },
+		{ "Findings", true },
+		{ 0 },
+	};
+	size_t i;
+
+	if (html->report->count < 2)
+		return;
+	html->number = 0;
+	html_section(html, "fleet", "Fleet");
+	html_table(html, "processes", "Processes of all recordings", columns);
+	for (i = 0; i < html->report->count; i++) {
+		html->recording = html->report->recordings[i];
+		html->number = i + 1;
+		append_fleet_rows(html);
+	}
+	html_table_end(html);
+	html_section_end(html);
+}
+
+static void append_recordings(struct html *html)
+{
+	size_t i;
+
+	if (html->report->count < 2)
+		return;
+	string_append_text(html->out, "<nav id=\"recordings\" aria-label=\"Recordings\">");
+	for (i = 0; i < html->report->count; i++) {
+		string_append_format(html->out, "<a href=\"#r%zu\">", i + 1);
+		html_text_or(html, html->report->recordings[i]->coverage.host, "unknown host");
+		string_append_text(html->out, "</a> ");
+	}
+	string_append_text(html->out, "</nav>");
+}
+
+/* ---- one recording --------------------------------------------------------------------------- */
+
+/* Where the script draws; without it, there is nothing there. */
+static void append_chart(struct html *html, const char *name, const char *heading)
+{
+	string_append_text(html->out, "<div class=\"scripted\">");
+	html_section(html, name, heading);
+	string_append_format(html->out, "<div class=\"mount\" data-chart=\"%s\"></div>\n", name);
+	html_section_end(html);
+	string_append_text(html->out, "</div>\n");
+}
+
+static void append_sections(struct html *html)
+{
+	static const struct {
+		const char *anchor, *name;
+	} sections[] = {
+		{ "coverage", "Coverage" }, { "findings", "Findings" },
+		{ "overview", "Overview" }, { "timeline", "Memory" },
+		{ "spans", "Calls" },       { "owners", "Owners" },
+		{ "memory", "Tables" },     { "addresses", "Addresses" },
+		{ "devices", "Devices" },
+	};
+	size_t i;
+
+	string_append_format(html->out,
+			     "<nav class=\"sections\" aria-label=\"Sections of recording %zu\">",
+			     html->number);
+	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++)
+		string_append_format(html->out, "<a href=\"#r%zu-%s\">%s</a> ", html->number,
+				     sections[i].anchor, sections[i].name);
+	string_append_text(html->out, "<a href=\"#r0-thresholds\">Thresholds</a></nav>\n");
+}
+
+static void append_recording(struct html *html)
+{
+	string_append_format(html->out,
+			     "<section class=\"recording\" id=\"r%zu\" data-recording=\"%zu\""
+			     " aria-labelledby=\"r%zu-h\">\n<h2 id=\"r%zu-h\">",
+			     html->number, html->number - 1, html->number, html->number);
+	if (html->report->count > 1)
+		string_append_format(html->out, "Recording %zu: ", html->number);
+	else
+		string_append_text(html->out, "Recorded on ");
+	html_text_or(html, html->recording->coverage.host, "an unknown host");
+	string_append_text(html->out, "</h2>\n");
+	append_sections(html);
+	html_coverage(html);
+	html_findings(html);
+	html_overview(html);
+	append_chart(html, "timeline", "Live memory over time");
+	html_timeline(html);
+	append_chart(html, "spans", "Calls");
+	append_chart(html, "owners", "Who holds memory");
+	html_memory(html);
+	html_calls(html);
+	append_chart(html, "addresses", "Address space");
+	html_devices(html);
+	string_append_text(html->out, "</section>\n");
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static void append_body(struct html *html)
+{
+	size_t i;
+
+	append_verdict(html);
+	string_append_text(html->out,
+			   "<noscript><p class=\"note\">Charts, sorting and filtering need"
+			   " JavaScript; everything else is below.</p></noscript>\n");
+	append_fleet(html);
+	for (i = 0; i < html->report->count; i++) {
+		html->recording = html->report->recordings[i];
+		html->number = i + 1;
+		append_recording(html);
+	}
+	html->recording = html->report->recordings[0];
+	html->number = 0;
+	html_thresholds(html);
+}
+
+static void append_title(struct html *html)
+{
+	const char *host = html->report->recordings[0]->coverage.host;
+
+	string_append_text(html->out, "GPU memory report: ");
+	if (html->report->count > 1)
+		string_append_format(html->out, "%zu recordings", html->report->count);
+	else
+		html_text_or(html, host, "unknown host");
+}
+
+static void append_policy(struct html *html)
+{
+	string_append_text(html->out, html_policy);
+}
+
+static void append_style(struct html *html)
+{
+	string_append_text(html->out, html_style);
+}
+
+static void append_script(struct html *html)
+{
+	string_append_text(html->out, html_script);
+}
+
+/* ---- data for the script --------------------------------------------------------------------- */
+
+/* JSON in which nothing can end or begin an element. These characters occur within strings alone. */
+static void append_data(struct html *html, const struct string *json)
+{
+	size_t i;
+
+	html->out->failed |= json->failed;
+	for (i = 0; i < json->length; i++) {
+		const char *place = json->bytes + i;
+
+		if (*place == '<' || *place == '>' || *place == '&') {
+			string_append_format(html->out, "\\u%04x", *place);
+		} else if (json->length - i > 2 && (!memcmp(place, "\xe2\x80\xa8", 3) ||
+						    !memcmp(place, "\xe2\x80\xa9", 3))) {
+			string_append_text(html->out, place[2] == '\xa8' ? "\\u2028" : "\\u2029");
+			i += 2;
+		} else {
+			string_append_char(html->out, *place);
+		}
+	}
+}
+
+static void append_report(struct html *html)
+{
+	struct string json = { 0 };
+
+	report_json(&json, html->report);
+	append_data(html, &json);
+	string_fini(&json);
+}
+
+static void append_lanes(struct html *html)
+{
+	if (html->lanes)
+		append_data(html, html->lanes);
+	else
+		string_append_text(html->out, "[]");
+}
+
+/* What the script has to know of the program's own vocabulary. */
+static void append_words(struct html *html)
+{
+	struct json json = { .out = html->out };
+	uint32_t i;
+
+	json_open(&json, '{');
+	json_name(&json, "on_device");
+	json_open(&json, '[');
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		if (usage_is_on_device(i))
+			json_text(&json, probe_space_name(i), strlen(probe_space_name(i)));
+	json_close(&json, ']');
+	json_name(&json, "ops");
+	json_open(&json, '{');
+	for (i = 0; i < probe_count(); i++)
+		json_put_text(&json, probe_at(i)->symbol, probe_op_name(probe_at(i)->spec.op));
+	json_close(&json, '}');
+	json_close(&json, '}');
+}
+
+static const struct {
+	const char *name;
+	void (*append)(struct html *html);
+} parts[] = {
+	{ "policy", append_policy },       { "title", append_title }, { "style", append_style },
+	{ "contents", append_recordings }, { "body", append_body },   { "report", append_report },
+	{ "lanes", append_lanes },         { "words", append_words }, { "script", append_script },
+};
+
+static void append_part(struct html *html, const char *name, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strlen(parts[i].name) == length && !memcmp(parts[i].name, name, length))
+			parts[i].append(html);
+}
+
+void report_html(struct string *out, const struct report *report, const struct string *lanes)
+{
+	struct html html = { .out = out, .report = report, .lanes = lanes };
+	const char *place = html_page, *begin, *end;
+
+	while ((begin = strstr(place, "{{")) && (end = strstr(begin, "}}"))) {
+		string_append(out, place, begin - place);
+		append_part(&html, begin + 2, end - begin - 2);
+		place = end + 2;
+	}
+	string_append_text(out, place);
+	out->failed |= html.scratch.failed;
+	string_fini(&html.scratch);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A report as one HTML file that needs nothing else: for a browser, also without a network.
+ *
+ * What can be read without the page's script is written here: the verdict, the findings, all tables.
+ * Charts are drawn by the script (output/html/), from the same JSON that report_json() writes.
+ */
+#ifndef MEMSCOPE_OUTPUT_REPORT_HTML_H
+#define MEMSCOPE_OUTPUT_REPORT_HTML_H
+
+#include <stdbool.h>
+
+#include "base/string.h"
+#include "model/report.h"
+
+/*
+ * `lanes`: a JSON array with an object for each recording (docs/report-html.md), or NULL: then the page
+ * has neither calls nor blocks.
+ */
+void report_html(struct string *out, const struct report *report, const struct string *lanes);
+
+/* ---- for its parts (output/report_html_*.c) -------------------------------------------------- */
+
+struct html {
+	struct string *out;
+	struct string scratch;
+	const struct report *report;
+	const struct string *lanes;
+	const struct report_recording *recording;
+	size_t number; /* of the recording, from 1 */
+};
+
+/* Text of any origin: nothing in it is special to HTML or to a reader's eyes. */
+void html_text(struct html *html, const char *text, size_t length);
+void html_text_or(struct html *html, const char *text, const char *otherwise);
+
+/* Text that is already safe to look at, for content and attributes in double quotes. */
+void html_escape(struct html *html, const char *text, size_t length);
+void html_words(struct html *html, const char *text);
+
+/* What is in `scratch`, as html_escape(). Clears it. */
+void html_flush(struct html *html);
+
+void html_process(struct html *html, uint32_t pid, const char comm[MS_COMM_BYTES]);
+
+/* "+1.234 s", with the time of day for who points at it. */
+void html_time(struct html *html, uint64_t ts_ns);
+void html_value(struct html *html, enum finding_unit unit, uint64_t value);
+
+/* Opens a section with a heading; `name` is its anchor: "findings" becomes r1-findings. */
+void html_section(struct html *html, const char *name, const char *heading);
+void html_section_end(struct html *html);
+
+/* Lines as from report_append_lost(), as a list. */
+void html_list(struct html *html, const struct string *lines, const char *otherwise);
+
+struct html_column {
+	const char *name;
+	bool number; /* aligned to the right */
+};
+
+/* `columns` end with a name that is NULL. */
+void html_table(struct html *html, const char *name, const char *caption,
+		const struct html_column *columns);
+void html_table_end(struct html *html);
+void html_row(struct html *html);
+void html_row_end(struct html *html);
+
+/* Cells. What is not known is "?", and sorted last. */
+void html_cell_text(struct html *html, const char *text);
+void html_cell_process(struct html *html, uint32_t pid, const char comm[MS_COMM_BYTES]);
+void html_cell_device(struct html *html, int32_t device);
+void html_cell_size(struct html *html, bool known, uint64_t bytes);
+void html_cell_count(struct html *html, bool known, uint64_t count);
+void html_cell_duration(struct html *html, bool known, uint64_t ns);
+void html_cell_time(struct html *html, bool known, uint64_t ts_ns);
+
+void html_overview(struct html *html);
+void html_devices(struct html *html);
+void html_memory(struct html *html);
+void html_calls(struct html *html);
+void html_timeline(struct html *html);
+void html_thresholds(struct html *html);
+void html_findings(struct html *html);
+void html_coverage(struct html *html);
+
+#endif /* MEMSCOPE_OUTPUT_REPORT_HTML_H */

@@ -1,1 +1,124 @@
-'use strict';
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Puts it together: which recording is shown, light and dark, paper.
+
+const shown = new Map(); // number of a recording -> its view
+
+// A recording's charts are made when it is first looked at.
+function showRecording(number) {
+	for (const section of document.querySelectorAll('.recording'))
+		section.hidden = section.id !== `r${number}`;
+	for (const link of document.querySelectorAll('#recordings a'))
+		if (link.hash === `#r${number}`)
+			link.setAttribute('aria-current', 'true');
+		else
+			link.removeAttribute('aria-current');
+	if (shown.has(number))
+		return;
+	const recording = new Recording(number - 1);
+	const view = new View(recording.length);
+
+	shown.set(number, view);
+	new MemoryChart(recording, view);
+	new LanesChart(recording, view);
+	new OwnersChart(recording);
+	new AddressesChart(recording);
+	for (const finding of recording.section.querySelectorAll('article[data-from]'))
+		linkFinding(recording, view, finding);
+	for (const table of recording.section.querySelectorAll('.mount .table > table'))
+		tables.push(new Table(table));
+}
+
+function linkFinding(recording, view, finding) {
+	const [from, to] = [finding.dataset.from, finding.dataset.to].map((ts) => recording.relative(Number(ts)));
+
+	finding.querySelector('h4').after(element('button', { type: 'button', class: 'look',
+		text: 'Show in the charts', onclick: () => {
+			view.show(from, to);
+			recording.section.querySelector('.timeline').scrollIntoView();
+		} }));
+}
+
+// Where a link leads must be there: its recording, and whatever is folded around it.
+function follow() {
+	const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+	const section = target && target.closest('.recording');
+
+	if (!target)
+		return;
+	if (section)
+		showRecording(Number(section.dataset.recording) + 1);
+	for (let node = target; node; node = node.parentElement)
+		if (node.tagName === 'DETAILS')
+			node.open = true;
+	if (target.tagName === 'SECTION' && target.querySelector('details'))
+		target.querySelector('details').open ||= target.id === 'r0-thresholds';
+	target.scrollIntoView();
+}
+
+// ---- light and dark
+
+const schemes = ['auto', 'light', 'dark'];
+
+function setScheme(scheme) {
+	if (scheme === 'auto')
+		document.documentElement.removeAttribute('data-scheme');
+	else
+		document.documentElement.dataset.scheme = scheme;
+	repaint();
+}
+
+function addSchemeSwitch() {
+	let now = 0;
+	const change = button('', 'Colours', () => {
+		now = (now + 1) % schemes.length;
+		setScheme(schemes[now]);
+		change.textContent = `Colours: ${schemes[now]}`;
+	});
+
+	change.textContent = 'Colours: auto';
+	change.removeAttribute('aria-label');
+	document.getElementById('tools').append(change);
+	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => repaint());
+}
+
+// ---- paper
+
+// Everything is unfolded, dark on light, and sharp.
+function prepareForPaper() {
+	const opened = Array.from(document.querySelectorAll('details:not([open])'));
+	const scheme = document.documentElement.dataset.scheme || 'auto';
+
+	for (const details of opened)
+		details.open = true;
+	for (const table of tables)
+		table.showAll();
+	setScheme('light');
+	repaint(2);
+	window.addEventListener('afterprint', () => {
+		for (const details of opened)
+			details.open = false;
+		for (const table of tables)
+			table.show();
+		setScheme(scheme);
+	}, { once: true });
+}
+
+// ----
+
+function begin() {
+	document.documentElement.classList.add('scripted-on');
+	document.body.append(tooltip.node);
+	readPalette();
+	addSchemeSwitch();
+	enhanceTables();
+	if (report.recordings.length)
+		showRecording(1);
+	window.addEventListener('hashchange', follow);
+	window.addEventListener('beforeprint', prepareForPaper);
+	window.addEventListener('keydown', (event) => event.key === 'Escape' && tooltip.hide());
+	if (location.hash)
+		follow();
+}
+
+begin();

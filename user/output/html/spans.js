@@ -1,1 +1,145 @@
-'use strict';
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Calls, by thread and stream: what is in the lanes, found fast.
+
+const OPS = ['alloc', 'free', 'copy', 'memset', 'launch', 'sync', 'memory', 'context', 'other'];
+const DEPTH_MOST = 4;
+
+// A lane's spans in arrays of numbers, by their beginnings.
+class Lane {
+	constructor(made, names, offset) {
+		const length = Math.floor(made.spans.length / 5);
+		const order = Lane.order(made.spans, length);
+
+		this.kind = made.kind;
+		this.pid = made.pid;
+		this.tid = made.tid;
+		this.stream = made.stream;
+		this.device = made.device;
+		this.resolution = made.resolution_ns;
+		this.process = processName(made);
+		this.length = length;
+		this.begins = new Float64Array(length);
+		this.ends = new Float64Array(length);
+		this.names = new Uint32Array(length);
+		this.counts = new Float64Array(length);
+		this.bytes = new Float64Array(length);
+		this.ops = new Uint8Array(length);
+		this.depths = new Uint8Array(length);
+		this.reach = new Float64Array(length); // the latest end up to here
+		this.calls = this.busy = 0;
+		for (let i = 0; i < length; i++)
+			this.take(i, made.spans, order ? order[i] * 5 : i * 5, names, offset);
+		this.rows = this.stack();
+	}
+
+	// Nothing if they are in order, as they should be.
+	static order(spans, length) {
+		let sorted = true;
+
+		for (let i = 1; i < length && sorted; i++)
+			sorted = spans[i * 5] >= spans[i * 5 - 5];
+		return sorted ? null :
+			Uint32Array.from({ length }, (_, i) => i).sort((a, b) => spans[a * 5] - spans[b * 5]);
+	}
+
+	take(i, spans, place, names, offset) {
+		this.begins[i] = spans[place] + offset;
+		this.ends[i] = this.begins[i] + spans[place + 1];
+		this.names[i] = spans[place + 2];
+		this.counts[i] = spans[place + 3];
+		this.bytes[i] = spans[place + 4];
+		this.ops[i] = names[this.names[i]] ? names[this.names[i]].op : OPS.length - 1;
+		this.reach[i] = Math.max(this.ends[i], i ? this.reach[i - 1] : -Infinity);
+		this.calls += this.counts[i];
+		this.busy += spans[place + 1];
+	}
+
+	// Calls within others are drawn below them.
+	stack() {
+		const open = [];
+		let rows = 1;
+
+		for (let i = 0; i < this.length; i++) {
+			while (open.length && open[open.length - 1] <= this.begins[i])
+				open.pop();
+			this.depths[i] = Math.min(open.length, DEPTH_MOST - 1);
+			rows = Math.max(rows, this.depths[i] + 1);
+			open.push(this.ends[i]);
+		}
+		return rows;
+	}
+
+	get name() {
+		return this.kind === 'thread' ? `${this.process} thread ${this.tid}` :
+			`${this.process} stream ${this.stream === null ? '?' : safe(String(this.stream))}` +
+				`${this.device === null ? '' : `, device ${this.device}`}`;
+	}
+
+	// The first span that ends after `ns`; those before it do not reach that far.
+	first(ns) {
+		let [low, high] = [0, this.length];
+
+		while (low < high) {
+			const middle = (low + high) >> 1;
+
+			if (this.reach[middle] < ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		return low;
+	}
+
+	// Those that are there between two moments, in a row or in all (-1); at most so many.
+	between(from, to, row, most) {
+		const found = [];
+
+		for (let i = this.first(from); i < this.length && this.begins[i] <= to && found.length < most; i++)
+			if (this.ends[i] >= from && (row < 0 || this.depths[i] === row))
+				found.push(i);
+		return found;
+	}
+}
+
+// All lanes of a recording; null: there are none.
+function spansOf(recording) {
+	const made = recording.lanes;
+
+	if (!made || !made.lanes.length)
+		return null;
+	const offset = made.begin_ns - recording.begin;
+	const names = made.names.map((name) => ({ text: safe(name),
+		op: OPS.indexOf(OPS.includes(words.ops[name]) ? words.ops[name] : 'other') }));
+
+	return { names, dropped: made.dropped_lanes || 0,
+		lanes: made.lanes.map((lane) => new Lane(lane, names, offset)) };
+}
+
+// A span in words.
+function describeSpan(recording, spans, lane, i) {
+	const name = spans.names[lane.names[i]] ? spans.names[lane.names[i]].text : '?';
+	const length = lane.ends[i] - lane.begins[i];
+
+	return [lane.counts[i] > 1 ? `${count(lane.counts[i])} calls of ${name}` : name,
+		`${moment(lane.begins[i], 1e3)}, for ${duration(length)}`, recording.wall(lane.begins[i]),
+		lane.bytes[i] ? size(lane.bytes[i]) : '',
+		lane.counts[i] > 1 && lane.resolution ? `closer than ${duration(lane.resolution)}: put together` : '',
+		lane.name];
+}
+
+// Many of them, as one place on the screen shows them.
+function describeMany(spans, lane, found, more) {
+	const sums = new Map();
+	let calls = 0;
+
+	for (const i of found) {
+		const name = spans.names[lane.names[i]] ? spans.names[lane.names[i]].text : '?';
+
+		sums.set(name, (sums.get(name) || 0) + lane.counts[i]);
+		calls += lane.counts[i];
+	}
+	return [`${more ? 'more than ' : ''}${plural(calls, 'call')} here; zoom in to tell them apart`,
+		...Array.from(sums).sort((a, b) => b[1] - a[1]).slice(0, 6)
+			.map(([name, number]) => `${name}: ${count(number)}`), lane.name];
+}

@@ -30,13 +30,17 @@ enum fail_on {
 	FAIL_ON_GROWTH = 1 << 3,
 };
 
+struct settings;
+
 struct format {
 	const char *name;
-	void (*write)(struct writer *writer, const struct report *report);
+	void (*write)(struct writer *writer, const struct settings *settings);
+	bool draws; /* single calls and blocks, too: the lanes */
 };
 
 struct settings {
 	struct report_reader reader;
+	struct lanes lanes;
 	const char *output;
 	const struct format *format;
 	uint32_t fail_on;
@@ -54,34 +58,36 @@ static bool is_ascii_terminal(const struct writer *writer)
 	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-static void write_md(struct writer *writer, const struct report *report)
+static void write_md(struct writer *writer, const struct settings *settings)
 {
-	report_md(&writer->text, report, is_ascii_terminal(writer));
+	report_md(&writer->text, &settings->reader.report, is_ascii_terminal(writer));
 }
 
-static void write_json(struct writer *writer, const struct report *report)
+static void write_json(struct writer *writer, const struct settings *settings)
 {
-	report_json(&writer->text, report);
+	report_json(&writer->text, &settings->reader.report);
 }
 
-static void write_html(struct writer *writer, const struct report *report)
+static void write_html(struct writer *writer, const struct settings *settings)
 {
-	report_html(&writer->text, report, NULL);
+	report_html(&writer->text, &settings->reader.report, &settings->lanes);
 }
+
+/* clang-format off */
 
 /* The first one is the default. */
-#define FORMATS(X, OR) \
-	X(md) OR X(json) \
-	OR X(html)
+#define FORMATS(X, OR) X(md, false) OR X(json, false) OR X(html, true)
+
+/* clang-format on */
 
 static const struct format formats[] = {
-#define X(name) { #name, write_##name },
+#define X(name, draws) { #name, write_##name, draws },
 	FORMATS(X, )
 #undef X
 };
 
 #define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
-#define FORMAT_NAME(name) #name
+#define FORMAT_NAME(name, draws) #name
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -313,7 +319,7 @@ static int write_report(const struct settings *settings)
 		writer_init_stdout(&writer);
 	if (err)
 		return err;
-	settings->format->write(&writer, &settings->reader.report);
+	settings->format->write(&writer, settings);
 	return writer_close(&writer);
 }
 
@@ -322,6 +328,10 @@ static int run(struct settings *settings, char **files)
 	struct dump_set set;
 	int code = reading_find(&set, files, settings->output);
 
+	if (settings->format->draws) {
+		lanes_init(&settings->lanes);
+		settings->reader.follower = &settings->lanes.follower;
+	}
 	if (code == EXIT_OK)
 		code = reading_read(&settings->reader, &set);
 	if (code == EXIT_OK)
@@ -344,6 +354,7 @@ static int report(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	code = run(&settings, argv + first);
+	lanes_fini(&settings.lanes);
 	report_reader_fini(&settings.reader);
 	return code;
 }

@@ -5,6 +5,7 @@
 
 #include "model/probe.h"
 #include "output/json_writer.h"
+#include "output/lanes_json.h"
 #include "output/report_json.h"
 #include "output/report_notes.h"
 #include "output/report_words.h"
@@ -62,10 +63,10 @@ static void append_times(struct html *html)
 	if (html->recording->coverage.from_ns || html->recording->coverage.until_ns) {
 		string_append_text(html->out, ", of a recording from ");
 		report_append_time(html->out, html->recording,
-				   html->recording->coverage.first_ts_ns);
+				   html->recording->coverage.account.first_ts_ns);
 		string_append_text(html->out, " to ");
 		report_append_time(html->out, html->recording,
-				   html->recording->coverage.last_ts_ns);
+				   html->recording->coverage.account.last_ts_ns);
 	}
 	string_append_text(html->out, "</dd></div>\n");
 }
@@ -73,6 +74,7 @@ static void append_times(struct html *html)
 static void append_facts(struct html *html)
 {
 	const struct report_coverage *coverage = &html->recording->coverage;
+	const struct recording_account *account = &coverage->account;
 
 	string_append_text(html->out, "<dl class=\"facts\">\n");
 	append_fact(html, "Host", coverage->host);
@@ -88,9 +90,9 @@ static void append_facts(struct html *html)
 		html->out,
 		"<div><dt>Events</dt><dd>%s, in %s block%s and %s segment%s</dd></div>\n"
 		"<div><dt>Processes</dt><dd>%zu",
-		REPORT_COUNT(coverage->events), REPORT_COUNT(coverage->blocks),
-		coverage->blocks == 1 ? "" : "s", REPORT_COUNT(coverage->segments),
-		coverage->segments == 1 ? "" : "s", html->recording->processes_count);
+		REPORT_COUNT(account->calls), REPORT_COUNT(account->blocks),
+		account->blocks == 1 ? "" : "s", REPORT_COUNT(account->segments),
+		account->segments == 1 ? "" : "s", html->recording->processes_count);
 	if (html->recording->state->more_count)
 		string_append_format(html->out, ", and %s that ended earlier and held less",
 				     REPORT_COUNT(html->recording->state->more_count));
@@ -346,48 +348,45 @@ static void append_script(struct html *html)
 
 /* ---- data for the script --------------------------------------------------------------------- */
 
-/* JSON in which nothing can end or begin an element. These characters occur within strings alone. */
-static void append_data(struct html *html, const struct string *json)
+static void append_report(struct html *html)
+{
+	struct json json = { .out = html->out, .escapes_html = true };
+
+	report_json_object(&json, html->report);
+}
+
+static const struct lanes_recording *lanes_of(const struct html *html,
+					      const struct report_recording *recording)
 {
 	size_t i;
 
-	html->out->failed |= json->failed;
-	for (i = 0; i < json->length; i++) {
-		const char *place = json->bytes + i;
-
-		if (*place == '<' || *place == '>' || *place == '&') {
-			string_append_format(html->out, "\\u%04x", *place);
-		} else if (json->length - i > 2 && (!memcmp(place, "\xe2\x80\xa8", 3) ||
-						    !memcmp(place, "\xe2\x80\xa9", 3))) {
-			string_append_text(html->out, place[2] == '\xa8' ? "\\u2028" : "\\u2029");
-			i += 2;
-		} else {
-			string_append_char(html->out, *place);
-		}
-	}
-}
-
-static void append_report(struct html *html)
-{
-	struct string json = { 0 };
-
-	report_json(&json, html->report);
-	append_data(html, &json);
-	string_fini(&json);
+	for (i = 0; html->lanes && i < html->lanes->count; i++)
+		if (html->lanes->recordings[i].recording == recording)
+			return &html->lanes->recordings[i];
+	return NULL;
 }
 
 static void append_lanes(struct html *html)
 {
-	if (html->lanes)
-		append_data(html, html->lanes);
-	else
-		string_append_text(html->out, "[]");
+	struct json json = { .out = html->out, .escapes_html = true };
+	size_t i;
+
+	json_open(&json, '[');
+	for (i = 0; i < html->report->count; i++) {
+		const struct lanes_recording *lanes = lanes_of(html, html->report->recordings[i]);
+
+		if (lanes)
+			lanes_json(&json, lanes);
+		else
+			json_null(&json);
+	}
+	json_close(&json, ']');
 }
 
 /* What the script has to know of the program's own vocabulary. */
 static void append_words(struct html *html)
 {
-	struct json json = { .out = html->out };
+	struct json json = { .out = html->out, .escapes_html = true };
 	uint32_t i;
 
 	json_open(&json, '{');
@@ -423,7 +422,7 @@ static void append_part(struct html *html, const char *name, size_t length)
 			parts[i].append(html);
 }
 
-void report_html(struct string *out, const struct report *report, const struct string *lanes)
+void report_html(struct string *out, const struct report *report, const struct lanes *lanes)
 {
 	struct html html = { .out = out, .report = report, .lanes = lanes };
 	const char *place = html_page, *begin, *end;

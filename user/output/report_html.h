@@ -11,13 +11,11 @@
 #include <stdbool.h>
 
 #include "base/string.h"
+#include "model/lanes.h"
 #include "model/report.h"
 
-/*
- * `lanes`: a JSON array with an object for each recording (docs/report-html.md), or NULL: then the page
- * has neither calls nor blocks.
- */
-void report_html(struct string *out, const struct report *report, const struct string *lanes);
+/* `lanes` has followed the reading; NULL: then the page has neither single calls nor blocks. */
+void report_html(struct string *out, const struct report *report, const struct lanes *lanes);
 
 /* ---- for its parts (output/report_html_*.c) -------------------------------------------------- */
 
@@ -25,7 +23,7 @@ struct html {
 	struct string *out;
 	struct string scratch;
 	const struct report *report;
-	const struct string *lanes;
+	const struct lanes *lanes;
 	const struct report_recording *recording;
 	size_t number; /* of the recording, from 1 */
 };

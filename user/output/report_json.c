@@ -206,28 +206,34 @@ static void put_thresholds(struct json *json, const struct report *report)
 	json_close(json, ']');
 }
 
+void report_json_object(struct json *json, const struct report *report)
+{
+	size_t i;
+
+	json_open(json, '{');
+	json_put_text(json, "schema", JSON_REPORT_SCHEMA);
+	put_verdict(json, report);
+	put_options(json, report);
+	json_put_u64(json, "unusable_files", report->refused);
+	json_name(json, "recordings");
+	json_open(json, '[');
+	for (i = 0; i < report->count; i++) {
+		json_open(json, '{');
+		report_json_coverage(json, report->recordings[i]);
+		report_json_memory(json, report->recordings[i]);
+		report_json_timeline(json, report->recordings[i]);
+		report_json_findings(json, report->recordings[i]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	put_thresholds(json, report);
+	json_close(json, '}');
+}
+
 void report_json(struct string *out, const struct report *report)
 {
 	struct json json = { .out = out };
-	size_t i;
 
-	json_open(&json, '{');
-	json_put_text(&json, "schema", JSON_REPORT_SCHEMA);
-	put_verdict(&json, report);
-	put_options(&json, report);
-	json_put_u64(&json, "unusable_files", report->refused);
-	json_name(&json, "recordings");
-	json_open(&json, '[');
-	for (i = 0; i < report->count; i++) {
-		json_open(&json, '{');
-		report_json_coverage(&json, report->recordings[i]);
-		report_json_memory(&json, report->recordings[i]);
-		report_json_timeline(&json, report->recordings[i]);
-		report_json_findings(&json, report->recordings[i]);
-		json_close(&json, '}');
-	}
-	json_close(&json, ']');
-	put_thresholds(&json, report);
-	json_close(&json, '}');
+	report_json_object(&json, report);
 	string_append_char(out, '\n');
 }

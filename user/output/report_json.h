@@ -13,6 +13,9 @@
 
 void report_json(struct string *out, const struct report *report);
 
+/* The same within something else. */
+void report_json_object(struct json *json, const struct report *report);
+
 /* ---- for its parts (output/report_json_*.c) -------------------------------------------------- */
 
 void report_json_device(struct json *json, int32_t device);

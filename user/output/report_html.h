@@ -25,7 +25,8 @@ struct html {
 	const struct report *report;
 	const struct lanes *lanes;
 	const struct report_recording *recording;
-	size_t number; /* of the recording, from 1 */
+	size_t number;        /* of the recording, from 1 */
+	size_t columns, rows; /* of the table that is open */
 };
 
 /* Text of any origin: nothing in it is special to HTML or to a reader's eyes. */
@@ -71,6 +72,7 @@ void html_cell_device(struct html *html, int32_t device);
 void html_cell_size(struct html *html, bool known, uint64_t bytes);
 void html_cell_count(struct html *html, bool known, uint64_t count);
 void html_cell_duration(struct html *html, bool known, uint64_t ns);
+void html_cell_none(struct html *html); /* there is no such number */
 void html_cell_time(struct html *html, bool known, uint64_t ts_ns);
 
 void html_overview(struct html *html);

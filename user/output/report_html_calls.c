@@ -223,6 +223,9 @@ static void append_waits(struct html *html)
 	for (i = 0; i < html->recording->processes_count; i++) {
 		const struct process *process = html->recording->processes[i].process;
 
+		if (!process->calls[MS_OP_LAUNCH] && !process->calls[MS_OP_SYNC] &&
+		    !process->calls[MS_OP_MEMSET])
+			continue;
 		html_row(html);
 		html_cell_process(html, process->pid, process->comm);
 		html_cell_count(html, launches, process->launches);

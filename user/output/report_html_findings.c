@@ -280,26 +280,37 @@ static void append_not_looked_for(struct html *html)
 	string_fini(&lines);
 }
 
-void html_findings(struct html *html)
+/* Out of memory is what people call for: with who held what then, it comes first. */
+static void append_all(struct html *html)
 {
-	const struct analysis_account *account = analysis_account(html->recording->analysis);
+	const struct report_recording *recording = html->recording;
+	const struct analysis_account *account = analysis_account(recording->analysis);
 	size_t i;
 
-	html_section(html, "findings", "Findings");
-	for (i = 0; i < html->recording->findings_count; i++)
-		append_finding(html, &html->recording->findings[i]);
-	if (!i)
-		string_append_text(html->out, "<p>None found.</p>\n");
-	if (account->findings_dropped)
-		string_append_format(html->out, "<p>%s lesser finding%s not listed.</p>\n",
-				     REPORT_COUNT(account->findings_dropped),
-				     account->findings_dropped == 1 ? " is" : "s are");
-	for (i = 0; i < html->recording->ooms_count; i++)
-		append_oom(html, html->recording->ooms[i], i + 1);
+	for (i = 0; i < recording->findings_count; i++)
+		if (recording->findings[i].finding->rule == FINDING_OOM)
+			append_finding(html, &recording->findings[i]);
+	for (i = 0; i < recording->ooms_count; i++)
+		append_oom(html, recording->ooms[i], i + 1);
 	if (account->oom_not_listed)
 		string_append_format(
 			html->out, "<p>%s more failures of allocations are not listed here.</p>\n",
 			REPORT_COUNT(account->oom_not_listed));
+	for (i = 0; i < recording->findings_count; i++)
+		if (recording->findings[i].finding->rule != FINDING_OOM)
+			append_finding(html, &recording->findings[i]);
+	if (account->findings_dropped)
+		string_append_format(html->out, "<p>%s lesser finding%s not listed.</p>\n",
+				     REPORT_COUNT(account->findings_dropped),
+				     account->findings_dropped == 1 ? " is" : "s are");
+}
+
+void html_findings(struct html *html)
+{
+	html_section(html, "findings", "Findings");
+	append_all(html);
+	if (!html->recording->findings_count)
+		string_append_text(html->out, "<p>None found.</p>\n");
 	append_not_looked_for(html);
 	html_section_end(html);
 }

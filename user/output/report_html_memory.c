@@ -118,7 +118,10 @@ static void append_cell(struct html *html, const struct process *process,
 	html_cell_count(html, true, cell->allocs);
 	html_cell_size(html, true, cell->alloc_bytes);
 	html_cell_count(html, true, cell->frees);
-	html_cell_duration(html, cell->frees, cell->frees ? cell->lifetime_ns / cell->frees : 0);
+	if (cell->frees)
+		html_cell_duration(html, true, cell->lifetime_ns / cell->frees);
+	else
+		html_cell_none(html);
 	html_row_end(html);
 }
 

@@ -158,7 +158,8 @@ void html_table(struct html *html, const char *name, const char *caption,
 			     html->number, name);
 	html_words(html, caption);
 	string_append_text(html->out, "</caption>\n<thead><tr>");
-	for (; columns->name; columns++)
+	html->columns = html->rows = 0;
+	for (; columns->name; columns++, html->columns++)
 		string_append_format(html->out, "<th scope=\"col\"%s>%s</th>",
 				     columns->number ? " class=\"n\"" : "", columns->name);
 	string_append_text(html->out, "</tr></thead>\n<tbody>\n");
@@ -166,11 +167,16 @@ void html_table(struct html *html, const char *name, const char *caption,
 
 void html_table_end(struct html *html)
 {
+	if (!html->rows)
+		string_append_format(html->out,
+				     "<tr><td class=\"none\" colspan=\"%zu\">none</td></tr>\n",
+				     html->columns);
 	string_append_text(html->out, "</tbody>\n</table>\n</div>\n");
 }
 
 void html_row(struct html *html)
 {
+	html->rows++;
 	string_append_text(html->out, "<tr>");
 }
 
@@ -196,6 +202,11 @@ void html_cell_process(struct html *html, uint32_t pid, const char comm[MS_COMM_
 static void append_unknown(struct html *html)
 {
 	string_append_text(html->out, "<td class=\"n\">?</td>");
+}
+
+void html_cell_none(struct html *html)
+{
+	string_append_text(html->out, "<td class=\"n\">-</td>");
 }
 
 static void append_number(struct html *html, uint64_t value, const char *shown)

@@ -13,11 +13,15 @@ class AddressMap {
 	constructor(chart, made, mount) {
 		this.chart = chart;
 		this.title = `${made.device === null ? 'Device ?' : `Device ${made.device}`}, ${processName(made)}`;
+		this.at = made.at + chart.offset;
 		this.blocks = this.read(made.blocks);
 		this.layOut();
 		this.cursor = -1;
 		mount.append(element('h4', { text: `${this.title}: ${plural(this.blocks.length, 'block')}, ` +
-			`${size(this.blocks.reduce((sum, block) => sum + block.size, 0))}; ${this.holes}` }));
+			`${size(this.blocks.reduce((sum, block) => sum + block.size, 0))}; ${this.holes}` +
+			`${made.exited ? `; as it exited at ${moment(this.at)}` : ''}` +
+			`${made.more_blocks ? `; ${plural(made.more_blocks, 'smaller one')} with ` +
+				`${size(made.more_bytes)} not listed` : ''}` }));
 		this.surface = new Surface(mount, { tabindex: 0, role: 'slider', 'aria-valuemin': 0,
 			'aria-valuemax': this.blocks.length - 1, 'aria-valuenow': 0,
 			'aria-valuetext': 'no block chosen',
@@ -49,7 +53,7 @@ class AddressMap {
 			const hole = end === null ? 0 : Math.max(0, Number(block.address - end));
 
 			if (hole > used * CUT_FROM) {
-				this.cuts.push({ place, hole });
+				this.cuts.push({ place, length: used * CUT_SHOWN });
 				place += used * CUT_SHOWN;
 			} else if (hole) {
 				holes++;
@@ -95,14 +99,14 @@ class AddressMap {
 			context.fillRect(0, line * LINE_HEIGHT, width, LINE_HEIGHT - 3);
 		context.globalAlpha = 1;
 		this.blocks.forEach((block) => {
-			context.fillStyle = this.chart.colour(block);
+			context.fillStyle = this.chart.colour(block, this.at);
 			this.stretch(block.place, block.size, width, (x, y, length) =>
 				context.fillRect(x, y, Math.max(0.7, length - (length > 3 ? 0.7 : 0)), LINE_HEIGHT - 3));
 		});
 		context.fillStyle = palette.surface;
 		context.strokeStyle = palette.dim;
 		for (const cut of this.cuts)
-			this.stretch(cut.place, this.length * 0.006, width, (x, y, length) => {
+			this.stretch(cut.place, cut.length, width, (x, y, length) => {
 				context.fillRect(x, y, length, LINE_HEIGHT - 3);
 				context.beginPath();
 				context.moveTo(x, y + LINE_HEIGHT - 3);
@@ -144,7 +148,7 @@ class AddressMap {
 
 	lookAt(i) {
 		const block = this.blocks[i];
-		const age = this.chart.recording.length - block.at;
+		const age = this.at - block.at;
 
 		return [`${block.text}, ${size(block.size)}`, `${this.chart.nameOf(block)}, ${this.chart.spaceOf(block)}`,
 			`${moment(block.at)} ${this.chart.recording.wall(block.at)}`, `age ${duration(Math.max(0, age))}`,
@@ -169,32 +173,48 @@ class AddressMap {
 class AddressesChart {
 	constructor(recording) {
 		const made = recording.lanes;
+		const filled = (maps) => (maps || []).filter((map) => map.blocks.length);
 
 		this.recording = recording;
 		this.mount = recording.mount('addresses');
 		this.by = 'owner';
-		if (!made || !made.maps || !made.maps.some((map) => map.blocks.length)) {
+		this.maps = [];
+		this.made = made ? { end: filled(made.maps), oom: filled(made.oom_maps) } : { end: [], oom: [] };
+		if (!this.made.end.length && !this.made.oom.length) {
 			this.mount.append(element('p', { text: 'No live block is known.' }));
 			return;
 		}
 		this.offset = made.begin_ns - recording.begin;
 		this.names = made.names.map(safe);
 		this.spaces = (made.spaces || []).map(safe);
-		this.build(made.maps.filter((map) => map.blocks.length));
+		this.when = this.made.oom.length ? 'oom' : 'end';
+		this.build(made.oom_at);
+		this.fill();
 	}
 
-	build(maps) {
+	build(oomAt) {
 		const by = choice('Colour', [['owner', 'by function'], ['space', 'by kind of memory'], ['age', 'by age']],
 			(value) => {
 				this.by = value;
 				this.describe();
-				for (const map of this.maps)
-					map.surface.request();
 			});
+		const whens = [['oom', `when memory ran out, ${moment((oomAt || 0) + this.offset)}`],
+			['end', 'at the end']].filter(([key]) => this.made[key].length);
+		const when = choice('When', whens, (value) => {
+			this.when = value;
+			this.fill();
+		});
 
 		this.key = element('div');
-		this.mount.append(element('div', { class: 'controls' }, by.node), this.key);
-		this.maps = maps.map((map) => new AddressMap(this, map, this.mount));
+		this.box = element('div');
+		this.mount.append(element('div', { class: 'controls' }, by.node, when.node), this.key, this.box);
+	}
+
+	fill() {
+		for (const map of this.maps)
+			surfaces.splice(surfaces.indexOf(map.surface), 1);
+		this.box.replaceChildren();
+		this.maps = this.made[this.when].map((map) => new AddressMap(this, map, this.box));
 		this.describe();
 	}
 
@@ -217,19 +237,21 @@ class AddressesChart {
 		this.order = Array.from(sums).sort((a, b) => b[1] - a[1]).map(([name]) => name);
 		this.of = of;
 		this.key.replaceChildren(this.by === 'age' ?
-			legend([['young', 'new at the end'], ['old', 'from the beginning']]) :
+			legend([['young', 'new'], ['old', 'as old as the recording']]) :
 			legend(this.order.slice(0, 8).map((name, i) =>
 				[`c${i}`, i === 7 && this.order.length > 8 ? 'others' : `${name}, ${size(sums.get(name))}`])));
+		for (const map of this.maps)
+			map.surface.request();
 	}
 
-	colour(block) {
+	colour(block, now) {
 		if (this.by === 'age')
-			return `color-mix(in oklab, ${palette.old} ${this.share(block)}%, ${palette.young})`;
+			return `color-mix(in oklab, ${palette.old} ${this.share(block, now)}%, ${palette.young})`;
 		return palette.series[Math.min(7, this.order.indexOf(this.of(block)))];
 	}
 
-	share(block) {
-		const age = (this.recording.length - block.at) / this.recording.length;
+	share(block, now) {
+		const age = (now - block.at) / this.recording.length;
 
 		return Math.round(Math.min(1, Math.max(0, age)) * 100);
 	}

@@ -128,9 +128,13 @@ function drawByteAxis(context, most, left, right, top, bottom) {
 
 // As much of the text as there is room for.
 function fitText(context, text, width) {
-	const fits = Math.floor(width / 6.2);
+	let fits = text.length;
 
-	return text.length <= fits ? text : fits > 2 ? `${text.slice(0, fits - 1)}…` : '';
+	if (context.measureText(text).width <= width)
+		return text;
+	while (fits > 1 && context.measureText(`${text.slice(0, fits)}…`).width > width)
+		fits = Math.min(fits - 1, Math.ceil(fits * 0.9));
+	return fits > 1 ? `${text.slice(0, fits)}…` : '';
 }
 
 // ---- the tooltip

@@ -51,7 +51,7 @@ class LanesChart {
 			'aria-roledescription': 'lanes of calls' }, 100,
 		(context, width, height) => this.draw(context, width, height));
 		this.told = element('p', { class: 'told readout', role: 'status' });
-		this.mount.append(this.told, legend(OPS.map((op, i) => [`op-${op} c${i % 8}`, op])
+		this.mount.append(this.told, legend(OPS.map((op, i) => [`c${i}`, op])
 			.filter(([, op]) => this.spans.names.some((name) => OPS[name.op] === op))),
 		element('p', { class: 'hint', text: 'Drag to zoom in, Shift-drag to move; the wheel zooms with Ctrl or ' +
 			'once you have clicked. Keys: up and down choose a lane, left and right a call, Enter zooms to it, ' +
@@ -71,11 +71,11 @@ class LanesChart {
 				element('td', { text: lane.name }), cell(lane.calls, count(lane.calls)),
 				cell(lane.length, count(lane.length)), cell(lane.busy, duration(lane.busy)),
 				cell(lane.resolution, lane.resolution ? duration(lane.resolution) : 'every call')))));
-		const dropped = this.spans.dropped;
+		const { dropped, droppedCalls } = this.spans;
 
 		return element('details', { class: 'numbers' }, element('summary', { text: 'The lanes as a table' }),
 			element('div', { class: 'table' }, table), dropped ? element('p', { class: 'note',
-				text: `${plural(dropped, 'lane')} with fewer calls left out.` }) : '');
+				text: `${plural(dropped, 'lane')} with less in them left out: ${plural(droppedCalls, 'call')}.` }) : '');
 	}
 
 	choose() {
@@ -105,7 +105,7 @@ class LanesChart {
 	frame() {
 		const width = this.surface.width || 600;
 
-		return { left: width < 700 ? 92 : 210, right: width - 12 };
+		return { left: width < 700 ? 110 : 250, right: width - 12 };
 	}
 
 	draw(context, width, height) {
@@ -137,8 +137,7 @@ class LanesChart {
 
 	drawName(context, lane, place, y, left) {
 		const focused = place === this.place.lane && document.activeElement === this.surface.canvas;
-		const text = this.surface.width < 700 ? (lane.kind === 'thread' ? `thread ${lane.tid}` :
-			`stream ${lane.stream === null ? '?' : safe(String(lane.stream))}`) : lane.name;
+		const text = this.surface.width < 700 ? lane.own : lane.name;
 
 		context.textAlign = 'left';
 		context.fillStyle = focused ? palette.focus : palette.ink;
@@ -165,8 +164,8 @@ class LanesChart {
 				if (pixel.busy[op] > pixel.busy[most])
 					most = op;
 			}
-			context.globalAlpha = (pixel.matches ? 1 : 0.15) * (0.4 + 0.6 * Math.min(1, sum * scale));
-			context.fillStyle = palette.series[most % 8];
+			context.globalAlpha = (pixel.matches ? 1 : 0.15) * (0.6 + 0.4 * Math.min(1, sum * scale));
+			context.fillStyle = palette.series[most];
 			context.fillRect(pixel.x, y, 1, ROW_HEIGHT - 2);
 			pixel.busy.fill(0);
 			pixel.matches = false;
@@ -202,7 +201,7 @@ class LanesChart {
 		const name = this.spans.names[lane.names[i]];
 
 		context.globalAlpha = matches ? 1 : 0.15;
-		context.fillStyle = palette.series[lane.ops[i] % 8];
+		context.fillStyle = palette.series[lane.ops[i]];
 		context.fillRect(x, y, width - (width > 4 ? 1 : 0), ROW_HEIGHT - 2);
 		if (width < 34 || !name)
 			return;

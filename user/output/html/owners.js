@@ -66,7 +66,7 @@ class OwnersChart {
 
 		spaces.select.value = this.space;
 		this.mount.append(element('div', { class: 'controls' }, spaces.node));
-		for (const [what, title] of [['live_bytes', 'At the end'],
+		for (const [what, title] of [['live_bytes', 'At the end (of each process)'],
 			['bytes_in_peak', 'At the peak (of each process and kind of memory)']])
 			this.trees.push(new Icicle(this.mount, title, what));
 		this.mount.append(element('p', { class: 'hint', text: 'Process, device, kind of memory, function. Choose a bar ' +

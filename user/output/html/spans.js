@@ -2,7 +2,8 @@
 //
 // Calls, by thread and stream: what is in the lanes, found fast.
 
-const OPS = ['alloc', 'free', 'copy', 'memset', 'launch', 'sync', 'memory', 'context', 'other'];
+// With a colour each.
+const OPS = ['alloc', 'free', 'copy', 'memset', 'launch', 'sync', 'memory', 'context'];
 const DEPTH_MOST = 4;
 
 // A lane's spans in arrays of numbers, by their beginnings.
@@ -16,6 +17,7 @@ class Lane {
 		this.tid = made.tid;
 		this.stream = made.stream;
 		this.device = made.device;
+		this.counted = made.counted || null;
 		this.resolution = made.resolution_ns;
 		this.process = processName(made);
 		this.length = length;
@@ -49,7 +51,7 @@ class Lane {
 		this.names[i] = spans[place + 2];
 		this.counts[i] = spans[place + 3];
 		this.bytes[i] = spans[place + 4];
-		this.ops[i] = names[this.names[i]] ? names[this.names[i]].op : OPS.length - 1;
+		this.ops[i] = names[this.names[i]] ? names[this.names[i]].op : OPS.indexOf('launch');
 		this.reach[i] = Math.max(this.ends[i], i ? this.reach[i - 1] : -Infinity);
 		this.calls += this.counts[i];
 		this.busy += spans[place + 1];
@@ -70,10 +72,20 @@ class Lane {
 		return rows;
 	}
 
+	// Without the process.
+	get own() {
+		const stream = this.stream === '0x0' ? 'default stream' : `stream ${safe(String(this.stream))}`;
+
+		if (this.counted)
+			return `${safe(this.counted)} calls, counted`;
+		if (this.kind === 'thread')
+			return `thread ${this.tid}`;
+		return `${stream}${this.tid === null ? '' : ` of thread ${this.tid}`}` +
+			`${this.device === null ? '' : `, device ${this.device}`}`;
+	}
+
 	get name() {
-		return this.kind === 'thread' ? `${this.process} thread ${this.tid}` :
-			`${this.process} stream ${this.stream === null ? '?' : safe(String(this.stream))}` +
-				`${this.device === null ? '' : `, device ${this.device}`}`;
+		return `${this.process} ${this.own}`;
 	}
 
 	// The first span that ends after `ns`; those before it do not reach that far.
@@ -109,10 +121,11 @@ function spansOf(recording) {
 	if (!made || !made.lanes.length)
 		return null;
 	const offset = made.begin_ns - recording.begin;
+	// What is no function of the probe table is a kernel.
 	const names = made.names.map((name) => ({ text: safe(name),
-		op: OPS.indexOf(OPS.includes(words.ops[name]) ? words.ops[name] : 'other') }));
+		op: Math.max(0, OPS.indexOf(words.ops[name] || 'launch')) }));
 
-	return { names, dropped: made.dropped_lanes || 0,
+	return { names, dropped: made.dropped_lanes || 0, droppedCalls: made.dropped_calls || 0,
 		lanes: made.lanes.map((lane) => new Lane(lane, names, offset)) };
 }
 

@@ -14,7 +14,7 @@ class Table {
 		this.descending = false;
 		if (this.rows.length > 1)
 			this.addButtons();
-		if (this.rows.length >= FILTER_FROM)
+		if (this.rows.length >= FILTER_FROM && !table.closest('.cards'))
 			this.addFilter();
 		if (this.rows.length > LONG)
 			this.addLimit();
@@ -52,8 +52,8 @@ class Table {
 		if (a.dataset.v !== undefined && b.dataset.v !== undefined)
 			return (Number(a.dataset.v) - Number(b.dataset.v)) * direction;
 		// What is not known comes last, whatever the direction.
-		if ((a.textContent === '?') !== (b.textContent === '?'))
-			return a.textContent === '?' ? 1 : -1;
+		if (a.classList.contains('n') && (a.dataset.v === undefined) !== (b.dataset.v === undefined))
+			return a.dataset.v === undefined ? 1 : -1;
 		return a.textContent.localeCompare(b.textContent, 'en', { numeric: true }) * direction;
 	}
 

@@ -67,7 +67,7 @@ class OwnersChart {
 		spaces.select.value = this.space;
 		this.mount.append(element('div', { class: 'controls' }, spaces.node));
 		for (const [what, title] of [['live_bytes', 'At the end (of each process)'],
-			['bytes_in_peak', 'At the peak (of each process and kind of memory)']])
+			['bytes_in_peak', 'At the peak of each process and kind of memory (not at one moment)']])
 			this.trees.push(new Icicle(this.mount, title, what));
 		this.mount.append(element('p', { class: 'hint', text: 'Process, device, kind of memory, function. Choose a bar ' +
 			'to look closer, the uppermost to go back; arrow keys move.' }));

@@ -3,7 +3,7 @@
 // Calls, by thread and stream: what is in the lanes, found fast.
 
 // With a colour each.
-const OPS = ['alloc', 'free', 'copy', 'memset', 'launch', 'sync', 'memory', 'context'];
+const OPS = ['alloc', 'free', 'copy', 'launch', 'memset', 'sync', 'memory', 'context'];
 const DEPTH_MOST = 4;
 
 // A lane's spans in arrays of numbers, by their beginnings.

@@ -41,7 +41,7 @@ static void append_not_captured(struct html *html)
 	uint32_t op;
 
 	for (op = 0; op < MS_OPS_COUNT; op++) {
-		if (html->recording->coverage.captured_ops >> op & 1 || op == MS_OP_NAME)
+		if (!report_not_captured(&html->recording->coverage, op))
 			continue;
 		string_append_format(html->out, "%s%s", before, probe_op_name(op));
 		before = ", ";
@@ -192,7 +192,7 @@ static void append_fleet_rows(struct html *html)
 
 	for (i = 0; i < recording->processes_count; i++)
 		for (space = 0; space < MS_SPACES_COUNT; space++)
-			if (report_is_used(&recording->processes[i].process->spaces[space]))
+			if (report_has_space(recording->processes[i].process, space))
 				append_fleet_row(html, &recording->processes[i], space);
 }
 

@@ -47,7 +47,7 @@ static struct totals totals_of(const struct report_recording *recording)
 
 	for (i = 0; i < recording->processes_count; i++)
 		add_process(&totals, recording->processes[i].process);
-	if (recording->state->more_count && !recording->options.pid)
+	if (report_has_more(recording))
 		add_process(&totals, recording->state->more);
 	return totals;
 }

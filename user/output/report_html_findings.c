@@ -231,9 +231,7 @@ static void append_blocks(struct html *html, const struct analysis_oom *oom, con
 		string_append_text(html->out, "<td class=\"n a\">");
 		string_append_hex(html->out, allocation->addr);
 		string_append_text(html->out, "</td>");
-		html_cell_duration(html, true,
-				   oom->ts_ns > allocation->ts_ns ? oom->ts_ns - allocation->ts_ns :
-								    0);
+		html_cell_duration(html, true, report_age_ns(allocation, oom->ts_ns));
 		html_row_end(html);
 	}
 	html_table_end(html);

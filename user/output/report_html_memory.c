@@ -41,7 +41,7 @@ static void append_spaces(struct html *html, const struct process *process, cons
 	uint8_t space;
 
 	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (report_is_used(&process->spaces[space]))
+		if (report_has_space(process, space))
 			append_space(html, process, space, name);
 }
 
@@ -69,7 +69,7 @@ static void append_processes(struct html *html)
 		   columns);
 	for (i = 0; i < html->recording->processes_count; i++)
 		append_spaces(html, html->recording->processes[i].process, NULL);
-	if (state->more_count && !html->recording->options.pid) {
+	if (report_has_more(html->recording)) {
 		string_count(name, state->more_count);
 		string_append_text(&html->scratch, name);
 		string_append_text(&html->scratch, " more");
@@ -165,8 +165,7 @@ static int compare_holdings(const void *one, const void *other)
 static void append_holding(struct html *html, const struct holding *holding)
 {
 	const struct allocation *allocation = holding->allocation;
-	const uint64_t end_ns = holding->process->exited ? holding->process->exit_ts_ns :
-							   report_end_ns(html->recording);
+	const uint64_t now_ns = report_held_ns(html->recording, holding->process);
 
 	html_row(html);
 	html_cell_size(html, allocation->size_known, allocation->size_bytes);
@@ -178,7 +177,7 @@ static void append_holding(struct html *html, const struct holding *holding)
 	string_append_hex(html->out, allocation->addr);
 	string_append_text(html->out, "</td>");
 	html_cell_time(html, true, allocation->ts_ns);
-	html_cell_duration(html, true, end_ns > allocation->ts_ns ? end_ns - allocation->ts_ns : 0);
+	html_cell_duration(html, true, report_age_ns(allocation, now_ns));
 	html_row_end(html);
 }
 
@@ -257,9 +256,8 @@ static void append_device(struct html *html, const struct report_device *device,
 
 static void append_pool(struct html *html, const struct process *process, const struct view *view)
 {
-	/* The program may have asked for one of the two alone, or for both at different times. */
-	const bool slack =
-		view->has_total && view->has_free && view->total_bytes >= view->free_bytes;
+	uint64_t slack = 0;
+	bool known = report_slack(view, &slack);
 
 	html_row(html);
 	string_append_text(html->out, "<td class=\"a\">");
@@ -268,7 +266,7 @@ static void append_pool(struct html *html, const struct process *process, const 
 	html_cell_process(html, process->pid, process->comm);
 	html_cell_size(html, view->has_total, view->total_bytes);
 	html_cell_size(html, view->has_free, view->free_bytes);
-	html_cell_size(html, slack, view->total_bytes - view->free_bytes);
+	html_cell_size(html, known, slack);
 	html_cell_time(html, true, view->ts_ns);
 	html_row_end(html);
 }

@@ -424,7 +424,7 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 					.count = placement.count,
 					.pid = pid };
 
-	*attachment = (struct attachment){ .pid = pid, .library = library };
+	*attachment = (struct attachment){ .library = library };
 	if (!err)
 		err = attach_all(attachment, programs, &site);
 	if (!err)

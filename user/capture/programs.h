@@ -81,7 +81,6 @@ uint64_t programs_cpu_ns(const struct programs *programs);
 
 /* What is attached to one library in one process. */
 struct attachment {
-	pid_t pid;
 	const struct library *library;
 	int *fds;
 	size_t count, capacity;

@@ -128,7 +128,7 @@ struct analysis_oom {
 	uint32_t pid, tid;
 	uint64_t start_ns;
 	char comm[MS_COMM_BYTES];
-	uint16_t row, driver_row;
+	uint16_t row;
 	uint8_t space;  /* that was asked for: of host memory, the rest is about host memory too */
 	int32_t device; /* -1: unknown, then all devices are meant */
 	bool requested_known;
@@ -144,7 +144,7 @@ struct analysis_oom {
 	struct oom_process processes[OOM_TOP];
 	size_t processes_count, more_processes;
 	struct oom_kind kinds[OOM_TOP];
-	size_t kinds_count, more_kinds;
+	size_t kinds_count;
 	struct oom_block largest[OOM_TOP], newest[OOM_TOP];
 	size_t largest_count, newest_count;
 

@@ -198,9 +198,6 @@ _Static_assert(sizeof(struct ms_anchor_space) == 120, "wire layout");
 _Static_assert(sizeof(struct ms_anchor_total) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_anchor_allocation) == 112, "wire layout");
 
-/* The longest record: a name. */
-#define ANCHOR_MAX (sizeof(struct ms_anchor_kernel) + MS_NAME_MAX)
-
 /*
  * Gives the state to `put`, record by record, all with time `ts_ns`. Returns 0, -ENOMEM, or what
  * `put` returned that was not 0.

@@ -71,7 +71,6 @@ void churn_alloc(struct track *track, const struct event *event,
 	track_thread(track, event->header->tid)->last_id = allocation->id;
 	if (group) {
 		group->allocs++;
-		group->alloc_bytes += allocation->size_bytes;
 		group->call_ns += event->call->duration_ns;
 	}
 	storm_add(track, event);

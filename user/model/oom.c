@@ -180,7 +180,6 @@ static void list_greatest(const struct gathering *gathering)
 	for (i = 0; i < gathering->kinds_count && i < OOM_TOP; i++)
 		oom->kinds[oom->kinds_count++] = gathering->kinds[i];
 	oom->more_processes = gathering->processes_count - oom->processes_count;
-	oom->more_kinds = gathering->kinds_count - oom->kinds_count;
 }
 
 static int gather(struct analysis_oom *oom, const struct state *state)
@@ -366,7 +365,6 @@ static void oom_init(struct analysis_oom *oom, const struct event *event,
 		.tid = event->header->tid,
 		.start_ns = event->header->start_ns,
 		.row = call->row,
-		.driver_row = call->driver_row,
 		.space = event->probe->spec.space,
 		.device = change->device,
 		.requested_known = call->known & MS_KNOWN_SIZE,

@@ -24,7 +24,6 @@ struct group {
 	bool reported;          /* as a leak: once is enough */
 	uint64_t first_ts_ns;   /* of the first allocation */
 	uint64_t allocs, frees; /* explicit ones */
-	uint64_t alloc_bytes;
 	uint64_t temporary, temporary_bytes;
 	uint64_t call_ns; /* spent in its allocations and frees */
 	struct amount live;

@@ -123,7 +123,6 @@ static int add(struct dump_writer *writer, enum block_type type, const struct ms
 
 int dump_writer_add(struct dump_writer *writer, const void *record)
 {
-	writer->counts.records++;
 	return add(writer, BLOCK_EVENTS, record);
 }
 

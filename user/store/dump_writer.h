@@ -64,9 +64,8 @@ int dump_writer_end_copy(struct dump_writer *writer, const struct texts *texts, 
 				      const void *stored),
 			 void *context);
 
-/* Records added, and bytes handed on (headers included), in this segment and in all. */
+/* Bytes handed on (headers included), in this segment and in all. */
 struct dump_writer_counts {
-	uint64_t records;
 	uint64_t bytes;
 	uint64_t segment_bytes;
 	uint64_t unwritten_blocks;  /* write() failed */

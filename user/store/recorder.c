@@ -493,7 +493,6 @@ struct recorder_counts recorder_counts(const struct recorder *recorder)
 	const struct dump_writer_counts *counts = dump_writer_counts(recorder->writer);
 
 	return (struct recorder_counts){
-		.records = counts->records,
 		.bytes = recorder->is_ring ? recorder->ring.bytes : recorder->file.bytes,
 		.unwritten_blocks = counts->unwritten_blocks,
 		.unwritten_records = counts->unwritten_records,

@@ -61,7 +61,6 @@ void recorder_discard(struct recorder *recorder);
 void recorder_close(struct recorder *recorder);
 
 struct recorder_counts {
-	uint64_t records;
 	uint64_t bytes; /* of the dump, or in the ring; of bundles not */
 	uint64_t unwritten_blocks;
 	uint64_t unwritten_records; /* in those */

@@ -83,7 +83,6 @@ static int note_gap(struct verification *verification, const struct recording_ac
 			  verification->gaps_count + 1, sizeof(*verification->gaps));
 	if (!err)
 		verification->gaps[verification->gaps_count++] = (struct verification_gap){
-			.file = verification->files_count - 1,
 			.first_sequence = header->sequence - blocks,
 			.blocks = blocks,
 			.first_ts_ns = last_ts_ns,

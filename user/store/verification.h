@@ -36,7 +36,6 @@ struct verification_damage {
 
 /* Blocks that are not there, by their numbers, between others that are. */
 struct verification_gap {
-	size_t file; /* where the next block is */
 	uint64_t first_sequence;
 	uint64_t blocks;
 	uint64_t first_ts_ns, last_ts_ns; /* CLOCK_MONOTONIC: what they may have covered */

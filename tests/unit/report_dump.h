@@ -120,7 +120,8 @@ static inline void report_dump_end(struct report_dump *dump, uint64_t now_ns)
 	texts_fini(&end);
 }
 
-static inline void report_dump_use(struct report_dump *dump, size_t file, struct dump_set *set)
+static inline void report_dump_use(const struct report_dump *dump, size_t file,
+				   struct dump_set *set)
 {
 	char path[32];
 
@@ -134,14 +135,20 @@ static inline struct report_reader report_dump_reader(void)
 				       .report.options = { .device = -1, .top = 10 } };
 }
 
+/* And that was it for the set. */
+static inline void report_dump_read_set(struct dump_set *set, struct report_reader *reader)
+{
+	assert_int_equal(report_reader_read(reader, set), 0);
+	dump_set_fini(set);
+}
+
 /* Of the first file alone. */
-static inline void report_dump_read(struct report_dump *dump, struct report_reader *reader)
+static inline void report_dump_read(const struct report_dump *dump, struct report_reader *reader)
 {
 	struct dump_set set = { 0 };
 
 	report_dump_use(dump, 0, &set);
-	assert_int_equal(report_reader_read(reader, &set), 0);
-	dump_set_fini(&set);
+	report_dump_read_set(&set, reader);
 	assert_int_equal(reader->report.count, 1);
 }
 

@@ -2,41 +2,15 @@
 /*
  * What a report says first, and that it says no more than it can know.
  */
-#include "report_dump.h"
+#include "reported.h"
 
 #include "output/report_json.h"
 #include "output/report_md.h"
 #include "output/report_words.h"
 
-#define MILLISECOND 1000000ull
-#define SECOND (1000 * MILLISECOND)
-#define BEGIN SECOND
-#define MIB (1ull << 20)
-
-static struct report_dump dump;
-static uint64_t now_ns;
-
-static void begin(void)
-{
-	report_dump_init(&dump, 7, "host-a");
-	now_ns = BEGIN;
-	report_dump_segment(&dump, now_ns);
-}
-
-static void add(union record record)
-{
-	now_ns += MILLISECOND;
-	report_dump_add(&dump, record_at(now_ns, record));
-}
-
-static union record alloc(uint64_t addr, uint64_t size)
-{
-	return record_on(0, record_alloc("cudaMalloc", addr, size));
-}
-
 static union record failed(uint64_t size)
 {
-	return record_failed(2, record_without(MS_KNOWN_ADDR, alloc(0, size)));
+	return record_failed(2, record_without(MS_KNOWN_ADDR, alloc("cudaMalloc", 0, size)));
 }
 
 /* All of the report is in the texts. */
@@ -52,11 +26,6 @@ static struct texts_of render(const struct report_reader *reader)
 	report_json(&texts.json, &reader->report);
 	assert_false(texts.md.failed || texts.json.failed);
 	return texts;
-}
-
-static bool has(const struct string *string, const char *text)
-{
-	return memmem(string->bytes, string->length, text, strlen(text));
 }
 
 #define assert_has(string, text) \
@@ -80,12 +49,11 @@ static struct texts_of end_with(struct report_reader *reader)
 	return render(reader);
 }
 
-static void done(struct report_reader *reader, struct texts_of *texts)
+static void done_with(struct report_reader *reader, struct texts_of *texts)
 {
 	string_fini(&texts->md);
 	string_fini(&texts->json);
-	report_reader_fini(reader);
-	report_dump_fini(&dump);
+	done(reader);
 }
 
 /* ---- what was looked for --------------------------------------------------------------------- */
@@ -96,18 +64,15 @@ static void test_what_cannot_be_seen_is_not_said_to_be_absent(void **state)
 	struct texts_of texts;
 
 	(void)state;
-	report_dump_init(&dump, 7, "host-a");
-	dump.copies = "summary";
-	now_ns = BEGIN;
-	report_dump_segment(&dump, now_ns);
-	add(alloc(0x1000, 300));
+	begin_as(REPORT_DUMP_OPS, "summary", NULL);
+	add(alloc("cudaMalloc", 0x1000, 300));
 	now_ns += 2 * SECOND;
 	texts = end_with(&reader);
 	assert_has(&texts.md, "no churn, no bottleneck. Not looked for: redundant-copies.");
 	assert_has(&texts.md, "Not looked for: redundant-copies (copies were summed up: record with"
 			      " --copies=all).");
 	assert_has(&texts.json, "\"not_looked_for\":[{\"rule\":\"redundant-copies\",");
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 static void test_everything_was_looked_for(void **state)
@@ -116,18 +81,14 @@ static void test_everything_was_looked_for(void **state)
 	struct texts_of texts;
 
 	(void)state;
-	report_dump_init(&dump, 7, "host-a");
-	dump.copies = "all";
-	dump.launches = "summary"; /* but there are none */
-	now_ns = BEGIN;
-	report_dump_segment(&dump, now_ns);
-	add(alloc(0x1000, 300));
+	begin_as(REPORT_DUMP_OPS, "all", "summary"); /* but there are no launches */
+	add(alloc("cudaMalloc", 0x1000, 300));
 	now_ns += 2 * SECOND;
 	texts = end_with(&reader);
 	assert_has_not(&texts.md, "Not looked for");
 	assert_has(&texts.md, "no copy that could be spared or faster, no bottleneck.");
 	assert_has(&texts.json, "\"not_looked_for\":[],");
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 static void test_launches_that_were_counted(void **state)
@@ -136,11 +97,7 @@ static void test_launches_that_were_counted(void **state)
 	struct texts_of texts;
 
 	(void)state;
-	report_dump_init(&dump, 7, "host-a");
-	dump.copies = "all";
-	dump.launches = "summary";
-	now_ns = BEGIN;
-	report_dump_segment(&dump, now_ns);
+	begin_as(REPORT_DUMP_OPS, "all", "summary");
 	add(record_launches("cuLaunchKernel", 0x1234, 9));
 	texts = end_with(&reader);
 	assert_has(&texts.md, "redundant-copies (launches were only counted: record with"
@@ -150,7 +107,7 @@ static void test_launches_that_were_counted(void **state)
 		   "Not looked for: sync-bound, copy-bound, alloc-bound, host-bound (less"
 		   " time was recorded than bound-time).");
 	assert_has_not(&texts.md, "no churn, no bottleneck");
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 /* ---- what is exact --------------------------------------------------------------------------- */
@@ -162,12 +119,12 @@ static void test_exact(void **state)
 
 	(void)state;
 	begin();
-	add(alloc(0x1000, 300));
+	add(alloc("cudaMalloc", 0x1000, 300));
 	texts = end_with(&reader);
 	assert_has(&texts.md, "Nothing was lost: the numbers are exact.");
 	assert_has(&texts.json, "\"live_is_exact\":true");
 	assert_false(report_has_losses(reader.report.recordings[0]));
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 static void test_what_was_held_before_is_not_exact(void **state)
@@ -178,14 +135,14 @@ static void test_what_was_held_before_is_not_exact(void **state)
 	(void)state;
 	begin();
 	add(record_attach_running());
-	add(alloc(0x1000, 300));
+	add(alloc("cudaMalloc", 0x1000, 300));
 	texts = end_with(&reader);
 	assert_has(&texts.md,
 		   "Nothing was lost; what processes held that ran before recording began"
 		   " is not known.");
 	assert_has(&texts.json, "\"live_is_exact\":false");
 	assert_false(report_has_losses(reader.report.recordings[0]));
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 static void test_unknown_is_not_exact(void **state)
@@ -195,12 +152,12 @@ static void test_unknown_is_not_exact(void **state)
 
 	(void)state;
 	begin();
-	add(record_without(MS_KNOWN_ADDR, alloc(0, 300)));
+	add(record_without(MS_KNOWN_ADDR, alloc("cudaMalloc", 0, 300)));
 	texts = end_with(&reader);
 	assert_has_not(&texts.md, "exact.\n\n");
 	assert_has(&texts.md, "Nothing was lost, but what is live and the peaks are not exact");
 	assert_has(&texts.md, "* 1 allocation whose address could not be read: not counted");
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 static void test_what_was_not_written_is_lost(void **state)
@@ -210,14 +167,14 @@ static void test_what_was_not_written_is_lost(void **state)
 
 	(void)state;
 	begin();
-	add(alloc(0x1000, 300));
+	add(alloc("cudaMalloc", 0x1000, 300));
 	dump.unwritten = 17;
 	texts = end_with(&reader);
 	assert_has(&texts.md, "* 17 records could not be written when it was recorded");
 	assert_has(&texts.md, "The recording lacks something");
 	assert_has(&texts.json, "\"unwritten_records\":17");
 	assert_true(report_has_losses(reader.report.recordings[0]));
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 static void test_without_an_end_something_is_lost(void **state)
@@ -226,12 +183,11 @@ static void test_without_an_end_something_is_lost(void **state)
 
 	(void)state;
 	begin();
-	add(alloc(0x1000, 300));
+	add(alloc("cudaMalloc", 0x1000, 300));
 	report_dump_flush(&dump, now_ns);
 	report_dump_read(&dump, &reader);
 	assert_true(report_has_losses(reader.report.recordings[0]));
-	report_reader_fini(&reader);
-	report_dump_fini(&dump);
+	done(&reader);
 }
 
 /* ---- who ------------------------------------------------------------------------------------- */
@@ -243,7 +199,7 @@ static void test_kinds_are_those_of_all_processes(void **state)
 
 	(void)state;
 	begin();
-	add(alloc(0x1000, 5 * MIB));
+	add(alloc("cudaMalloc", 0x1000, 5 * MIB));
 	add(record_of(200, RECORD_START_NS,
 		      record_on(0, record_alloc("cudaMallocPitch", 0x1000, 3 * MIB))));
 	add(record_of(201, RECORD_START_NS,
@@ -252,7 +208,7 @@ static void test_kinds_are_those_of_all_processes(void **state)
 	texts = end_with(&reader);
 	assert_has(&texts.md, "held 5 MiB; most of what all recorded processes held came from"
 			      " cudaMallocPitch");
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 static void test_one_process_has_its_own_peak(void **state)
@@ -262,29 +218,18 @@ static void test_one_process_has_its_own_peak(void **state)
 
 	(void)state;
 	begin();
-	add(alloc(0x1000, 5 * MIB));
-	add(record_of(200, RECORD_START_NS, alloc(0x1000, 3 * MIB)));
+	add(alloc("cudaMalloc", 0x1000, 5 * MIB));
+	add(record_of(200, RECORD_START_NS, alloc("cudaMalloc", 0x1000, 3 * MIB)));
 	reader.report.options.pid = 200;
 	texts = end_with(&reader);
 	assert_has(&texts.md, "process (200) held at most 3 MiB of device memory at ");
 	assert_has_not(&texts.md, "Most was held on device 0: 8 MiB");
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 /* ---- several recordings ---------------------------------------------------------------------- */
 
 static struct report_dump second;
-
-static void read_both(struct report_reader *reader)
-{
-	struct dump_set set = { 0 };
-
-	report_dump_use(&dump, 0, &set);
-	report_dump_use(&second, 0, &set);
-	assert_int_equal(report_reader_read(reader, &set), 0);
-	assert_int_equal(reader->report.count, 2);
-	dump_set_fini(&set);
-}
 
 static void leave(struct report_dump *to, uint64_t size)
 {
@@ -293,7 +238,7 @@ static void leave(struct report_dump *to, uint64_t size)
 	report_dump_add(to, record_at(BEGIN, record_call("cuCtxSynchronize")));
 	for (i = 0; i < 4; i++)
 		report_dump_add(to, record_at(BEGIN + (500 + i) * MILLISECOND,
-					      alloc(0x100000000 * (i + 1), size)));
+					      alloc("cudaMalloc", 0x100000000 * (i + 1), size)));
 }
 
 /* The graver one is in the second file; one of the two has no end. */
@@ -315,13 +260,13 @@ static void test_the_gravest_is_not_just_the_first(void **state)
 	report_dump_segment(&second, BEGIN);
 	leave(&second, 512 * MIB);
 	report_dump_flush(&second, BEGIN + SECOND);
-	read_both(&reader);
+	read_both(&second, &reader);
 	texts = render(&reader);
 	assert_has(&texts.md, "process (100) leaves 2 GiB behind");
 	assert_has(&texts.md, " on host-b; 1 more finding below.");
 	assert_has(&texts.md, "1 of 2 recordings was not ended properly");
 	report_dump_fini(&second);
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -336,11 +281,11 @@ static void test_rates_are_for_people(void **state)
 	begin();
 	for (i = 1; i < 200000; i++) {
 		now_ns += 5000;
-		report_dump_add(&dump, record_at(now_ns, alloc(0x1000 * i, 1)));
+		report_dump_add(&dump, record_at(now_ns, alloc("cudaMalloc", 0x1000 * i, 1)));
 	}
 	texts = end_with(&reader);
 	assert_has_not(&texts.md, "e+0");
-	done(&reader, &texts);
+	done_with(&reader, &texts);
 }
 
 /* A call's time is when it began, a block's when it was written. */
@@ -350,14 +295,13 @@ static void test_nothing_is_before_the_beginning(void **state)
 
 	(void)state;
 	begin();
-	report_dump_add(&dump, record_at(BEGIN - MILLISECOND, alloc(0x1000, 300)));
+	report_dump_add(&dump, record_at(BEGIN - MILLISECOND, alloc("cudaMalloc", 0x1000, 300)));
 	report_dump_end(&dump, BEGIN + SECOND);
 	report_dump_read(&dump, &reader);
 	assert_int_equal(report_begin_ns(reader.report.recordings[0]), BEGIN - MILLISECOND);
 	assert_true(reader.report.recordings[0]->devices[0].peak_ts_ns >=
 		    report_begin_ns(reader.report.recordings[0]));
-	report_reader_fini(&reader);
-	report_dump_fini(&dump);
+	done(&reader);
 }
 
 int main(void)

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What a report says of when something was, of what was not recorded, and of what was lost.
+ */
+#include "reported.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "output/report_json.h"
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* Long and short runs: whatever the width of the buckets, nothing is lost or counted twice. */
+static void test_buckets_become_wider(void **state)
+{
+	static const uint64_t steps[] = { 1000, 1000000, 60 * SECOND };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		struct report_reader reader;
+		const struct timeline *timeline;
+		const struct timeline_series *series;
+		uint64_t most = 0, j;
+
+		begin();
+		for (j = 0; j < 1000; j++) {
+			now_ns += steps[i];
+			report_dump_add(&dump, record_at(now_ns,
+							 alloc("cudaMalloc", 4096 * j + 4096, 10)));
+			if (j == 300)
+				report_dump_add(&dump, record_at(now_ns,
+								 alloc("cudaMalloc", 64, 1 << 20)));
+			if (j == 300)
+				report_dump_add(&dump, record_at(now_ns, record_free_begin(64)));
+			if (j == 300)
+				report_dump_add(&dump,
+						record_at(now_ns, record_free("cuMemFree_v2", 64)));
+		}
+		reader = end();
+		timeline = &reader.report.recordings[0]->timeline;
+		series = reader.report.recordings[0]->processes[0].series;
+		assert_in_range(timeline_length(timeline), 2, TIMELINE_BUCKETS);
+		assert_int_equal(sum_of(series->allocs), 1001);
+		assert_int_equal(sum_of(series->frees), 1);
+		for (j = 0; j < timeline_length(timeline); j++)
+			if (series->levels[MS_SPACE_DEVICE]->max[j] > most)
+				most = series->levels[MS_SPACE_DEVICE]->max[j];
+		assert_int_equal(most, 3010 + (1 << 20));
+		assert_int_equal(
+			series->levels[MS_SPACE_DEVICE]->end[timeline_length(timeline) - 1], 10000);
+		done(&reader);
+	}
+}
+
+/* A wait of a second and a half is not one of the moment when it ended. */
+static void test_waiting_is_spread_over_the_time_it_took(void **state)
+{
+	struct report_reader reader;
+	const struct timeline *timeline;
+	const struct timeline_series *series;
+	size_t i, busy = 0;
+
+	(void)state;
+	begin();
+	add(record_taking(1500000000, record_call("cuCtxSynchronize")));
+	now_ns += 1600000000;
+	add(record_call("cuCtxSynchronize"));
+	reader = end();
+	timeline = &reader.report.recordings[0]->timeline;
+	series = reader.report.recordings[0]->processes[0].series;
+	assert_int_equal(sum_of(series->blocked_ns), 1500000000);
+	for (i = 0; i < timeline_length(timeline); i++) {
+		assert_true(series->blocked_ns[i] <= timeline->width_ns);
+		busy += series->blocked_ns[i] > 0;
+	}
+	assert_true(busy > 50);
+	done(&reader);
+}
+
+static void test_what_was_before_only_makes_the_state(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	const struct report_process *process;
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add(alloc("cudaMalloc", 0x2000, 4000));
+	release(0x2000);
+	add(alloc("cudaMalloc", 0x3000, 50)); /* the fifth millisecond */
+	add(alloc("cudaMalloc", 0x4000, 9000));
+	report_dump_end(&dump, now_ns);
+	reader.from = (struct report_time){ .set = true, .relative = true, .ns = 4500000 };
+	reader.until = (struct report_time){ .set = true, .relative = true, .ns = 5500000 };
+	report_dump_read(&dump, &reader);
+	process = &reader.report.recordings[0]->processes[0];
+	assert_int_equal(process->process->spaces[MS_SPACE_DEVICE].live_bytes, 350);
+	assert_int_equal(process->process->spaces[MS_SPACE_DEVICE].peak_bytes, 350);
+	assert_int_equal(process->process->spaces[MS_SPACE_DEVICE].allocs, 1);
+	assert_int_equal(cell_of(process, "cudaMalloc")->allocs, 1);
+	assert_int_equal(cell_of(process, "cudaMalloc")->peak_bytes, 350);
+	assert_int_equal(reader.report.recordings[0]->devices[0].peak_bytes, 350);
+	assert_int_equal(sum_of(process->series->allocs), 1);
+	done(&reader);
+}
+
+static void test_times(void **state)
+{
+	static const struct {
+		const char *text;
+		bool relative;
+		uint64_t ns;
+	} good[] = {
+		{ "+10", true, 10 * SECOND },
+		{ "10", true, 10 * SECOND },
+		{ "1.5s", true, 1500000000 },
+		{ "20ms", true, 20000000 },
+		{ "+2m", true, 120 * SECOND },
+		{ "1h", true, 3600 * SECOND },
+		{ "1970-01-02T00:00:01Z", false, 86401 * SECOND },
+		{ "1970-01-02 00:00:01.25", false, 86401250000000 },
+		{ "1970-01-02T02:30:01+02:30", false, 86401 * SECOND },
+		{ "1970-01-01T22:00:01-02:00", false, 86401 * SECOND },
+	};
+	static const char *const bad[] = { "",
+					   "x",
+					   "+",
+					   "10x",
+					   "-5",
+					   "1e99",
+					   "1970-01-02",
+					   "1970-01-02T00:00",
+					   "2h 5",
+					   "1970-01-02T00:00:01+2",
+					   "1969-01-01T00:00:00Z",
+					   "1970-01-02T00:00:01Zoo" };
+	struct report_time time;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		assert_int_equal(report_time_parse(&time, good[i].text), 0);
+		assert_int_equal(time.relative, good[i].relative);
+		assert_int_equal(time.ns, good[i].ns);
+	}
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (!report_time_parse(&time, bad[i]))
+			fail_msg("%s was taken for a time", bad[i]);
+}
+
+/* The same wherever it is shown, and whatever zone the reader is in. */
+static void test_the_wall_clock_is_that_of_utc(void **state)
+{
+	char text[CLOCK_TEXT_BYTES];
+
+	(void)state;
+	setenv("TZ", "Asia/Tokyo", 1);
+	tzset();
+	assert_string_equal(clock_utc_text(text, 1763737445 * SECOND + 123999999),
+			    "2025-11-21T15:04:05.123Z");
+	unsetenv("TZ");
+	tzset();
+}
+
+static void test_what_was_not_captured_is_not_known(void **state)
+{
+	struct report_reader reader;
+	const struct report_recording *recording;
+	struct string json = { 0 };
+
+	(void)state;
+	begin_as("alloc,free,memory,context", NULL, NULL);
+	add(alloc("cudaMalloc", 0x1000, 300));
+	reader = end();
+	recording = reader.report.recordings[0];
+	assert_int_equal(recording->coverage.captured_ops, 1u << MS_OP_ALLOC | 1u << MS_OP_FREE |
+								   1u << MS_OP_MEMORY |
+								   1u << MS_OP_CONTEXT);
+	report_json(&json, &reader.report);
+	assert_true(has(&json, "\"launches\":null"));
+	assert_true(has(&json, "\"copies\":null"));
+	assert_true(has(&json, "\"not_captured\":[\"copy\",\"memset\",\"launch\",\"sync\"]"));
+	string_fini(&json);
+	done(&reader);
+}
+
+/* Sums do not have streams: whether the host waited says the function. */
+static void test_only_what_is_waited_for_has_a_speed(void **state)
+{
+	static const struct {
+		const char *symbol;
+		uint64_t timed_bytes;
+	} cases[] = { { "cuMemcpyHtoD_v2", 1000 }, { "cuMemcpyHtoDAsync_v2", 0 } };
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		const struct timeline_copies *copies;
+		struct report_reader reader;
+		uint64_t timed = 0;
+
+		begin();
+		add(record_summed(4, record_taking(10000, record_copy(cases[i].symbol, 1000,
+								      MS_DIRECTION_HTOD))));
+		reader = end();
+		copies =
+			reader.report.recordings[0]->processes[0].series->copies[MS_DIRECTION_HTOD];
+		assert_non_null(copies);
+		for (j = 0; j < TIMELINE_BUCKETS; j++)
+			timed += copies->timed_bytes[j];
+		assert_int_equal(timed, cases[i].timed_bytes);
+		done(&reader);
+	}
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+static void test_losses_are_counted_where_they_were(void **state)
+{
+	struct report_reader reader;
+	const struct report_recording *recording;
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add(record_account(MS_OP_LAUNCH, 10, 4));
+	report_dump_flush(&dump, now_ns);
+	now_ns += 100000000;
+	add(alloc("cudaMalloc", 0x2000, 300));
+	reader = end();
+	recording = reader.report.recordings[0];
+	assert_int_equal(report_lost(&recording->coverage), 4);
+	assert_false(report_is_inexact(recording));
+	assert_int_equal(sum_of(recording->timeline.lost), 4);
+	assert_int_equal(recording->timeline.lost[0] + recording->timeline.lost[1] +
+				 recording->timeline.lost[2],
+			 4);
+	done(&reader);
+}
+
+/* After a gap, levels are those of the next anchor, and the report says so. */
+static void test_a_gap_is_told(void **state)
+{
+	struct report_reader reader;
+	const struct report_recording *recording;
+	const struct timeline *timeline;
+	const struct timeline_level *level;
+	uint64_t anchor_ns;
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add_elsewhere(alloc("cudaMalloc", 0x2000, 4000));
+	add(alloc("cudaMalloc", 0x3000, 20)); /* of no use: it is after the gap, before an anchor */
+	report_dump_segment(&dump, now_ns);
+	anchor_ns = now_ns;
+	now_ns += 50000000;
+	/* Nothing more of the first one: what it holds is what the anchor says, and from then on. */
+	add(record_of(77, RECORD_START_NS, alloc("cudaMalloc", 0x4000, 1)));
+	reader = end();
+	recording = reader.report.recordings[0];
+	timeline = &recording->timeline;
+	assert_int_equal(recording->coverage.account.missing_blocks, 1);
+	assert_true(report_is_inexact(recording));
+	assert_int_equal(recording->devices[0].live_bytes, 4321);
+	level = recording->processes[0].series->levels[MS_SPACE_DEVICE];
+	assert_int_equal(level->end[timeline_length(timeline) - 1], 4320);
+	assert_int_equal(level->end[(anchor_ns + 10000000 - BEGIN) / timeline->width_ns], 4320);
+	assert_int_equal(level->end[0], 0);
+	done(&reader);
+}
+
+/* What was held at most before it is not forgotten. */
+static void test_a_peak_outlives_a_gap(void **state)
+{
+	struct report_reader reader;
+	const struct report_device *device;
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 9000));
+	release(0x1000);
+	add_elsewhere(alloc("cudaMalloc", 0x2000, 4000));
+	report_dump_segment(&dump, now_ns);
+	add(alloc("cudaMalloc", 0x3000, 20));
+	reader = end();
+	device = &reader.report.recordings[0]->devices[0];
+	assert_int_equal(device->live_bytes, 4020);
+	assert_int_equal(device->peak_bytes, 9000);
+	assert_int_equal(device->peak_ts_ns, BEGIN + 1000000);
+	done(&reader);
+}
+
+/* As a flight recorder leaves it: what is live is known from the anchor alone. */
+static void test_what_an_anchor_holds_is_a_peak(void **state)
+{
+	static const size_t files[] = { 2 };
+	struct report_reader reader;
+	const struct report_device *device;
+
+	(void)state;
+	begin();
+	dump.files = 2;
+	report_dump_segment(&dump, now_ns);
+	add(alloc("cudaMalloc", 0x1000, 64 << 20));
+	report_dump_flush(&dump, now_ns);
+	dump.files = 4;
+	report_dump_segment(&dump, now_ns);
+	add(record_call("cuCtxSynchronize"));
+	report_dump_end(&dump, now_ns);
+	reader = read_files(files, 1);
+	device = &reader.report.recordings[0]->devices[0];
+	assert_int_equal(device->live_bytes, 64 << 20);
+	assert_int_equal(device->peak_bytes, 64 << 20);
+	assert_true(device->peak_ts_ns > 0);
+	done(&reader);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_buckets_become_wider),
+		cmocka_unit_test(test_waiting_is_spread_over_the_time_it_took),
+		cmocka_unit_test(test_what_was_before_only_makes_the_state),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_the_wall_clock_is_that_of_utc),
+		cmocka_unit_test(test_what_was_not_captured_is_not_known),
+		cmocka_unit_test(test_only_what_is_waited_for_has_a_speed),
+		cmocka_unit_test(test_losses_are_counted_where_they_were),
+		cmocka_unit_test(test_a_gap_is_told),
+		cmocka_unit_test(test_a_peak_outlives_a_gap),
+		cmocka_unit_test(test_what_an_anchor_holds_is_a_peak),
+	};
+
+	return unit_run("report: time and losses", tests);
+}

@@ -5,6 +5,10 @@
  */
 #include "reported.h"
 
+#include <stdlib.h>
+
+#include "output/report_md.h"
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Device memory from two functions: the peak is 300 + 70, then less, then other blocks. */
@@ -126,6 +130,63 @@ static void test_growth_is_what_came_after_the_beginning(void **state)
 	done(&reader);
 }
 
+/* ---- the largest blocks ---------------------------------------------------------------------- */
+
+/* Whether the table has the blocks at those addresses, in that order, and no others. */
+static void assert_largest(struct report_reader *reader, size_t top, const uint64_t *addrs,
+			   size_t count)
+{
+	struct string md = { 0 };
+	const char *row, *addr;
+	size_t i;
+
+	reader->report.options.top = top;
+	report_md(&md, &reader->report, false);
+	string_append(&md, "", 1);
+	assert_false(md.failed);
+	row = strstr(md.bytes, "\n| Size | Process |");
+	assert_int_equal(row != NULL, count > 0);
+	for (i = 0; row && i <= count; i++) {
+		row = strchr(row + 1, '\n');
+		addr = strstr(row, "| 0x");
+		if (i) /* behind the line under the head */
+			assert_int_equal(strtoull(addr + 2, NULL, 16), addrs[i - 1]);
+	}
+	assert_true(!row || strchr(row + 1, '\n')[1] != '|');
+	string_fini(&md);
+}
+
+static void add_of(uint32_t pid, uint64_t addr, uint64_t size)
+{
+	add(record_of(pid, RECORD_START_NS, alloc("cudaMalloc", addr, size)));
+}
+
+/* Each process has a list of its own; of two of one size the older one is first. */
+static void test_the_largest_are_those_of_all_processes(void **state)
+{
+	static const uint64_t expected[] = { 0x2050, 0x1050, 0x4045, 0x3040,
+					     0x1030, 0x2020, 0x2010, 0x1010 };
+	struct report_reader reader;
+	size_t top;
+
+	(void)state;
+	begin();
+	add_of(1, 0x1030, 30 * MIB);
+	add_of(2, 0x2050, 50 * MIB);
+	add_of(2, 0x2020, 20 * MIB);
+	add_of(1, 0x1050, 50 * MIB);
+	add_of(2, 0x2010, 10 * MIB);
+	add_of(1, 0x1010, 10 * MIB);
+	add_of(3, 0x3040, 40 * MIB);
+	add_of(4, 0x4045, 45 * MIB);
+	add(record_of(4, RECORD_START_NS, record_exit(0)));
+	add(record_of(5, RECORD_START_NS, record_call("cuCtxSynchronize")));
+	reader = end();
+	for (top = 1; top <= 10; top++)
+		assert_largest(&reader, top, expected, top < 8 ? top : 8);
+	done(&reader);
+}
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 static void test_a_pid_that_is_used_again_is_another_process(void **state)
@@ -241,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_used_is_compared_with_what_was_live_then),
 		cmocka_unit_test(test_one_device_alone),
 		cmocka_unit_test(test_growth_is_what_came_after_the_beginning),
+		cmocka_unit_test(test_the_largest_are_those_of_all_processes),
 		cmocka_unit_test(test_a_pid_that_is_used_again_is_another_process),
 		cmocka_unit_test(test_processes_that_are_not_listed_are_summed_up),
 		cmocka_unit_test(test_one_process_alone),

@@ -12,11 +12,14 @@ load helpers
 	assert_equal "$(wc -l < "$ROOT/tests/simcuda/driver_names.txt")" 637
 }
 
-@test "the driver and the runtime, shared, static and per-thread, pass their selftests" {
-	local flavour
+@test "the driver, by subject, and the runtime, shared, static and per-thread, pass their selftests" {
+	local selftest passed=0
+
 	unset SIMCUDA_LOG
 	cd "$ROOT"
-	for flavour in driver shared static ptds; do
-		"$BUILT/simcuda/selftest-$flavour"
+	for selftest in "$BUILT"/simcuda/selftest-*; do
+		"$selftest"
+		passed=$((passed + 1))
 	done
+	[ $passed -ge 10 ]
 }

@@ -122,13 +122,14 @@ simcuda-check-exports: $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA_OUT)/libcudart.so.1
 
 # The selftest: of the driver, one program per subject, and the runtime: shared, static, per-thread
 # streams.
-SIMCUDA_DRIVER_SELFTESTS := driver memory batch vmm graph capture
+SIMCUDA_DRIVER_SELFTESTS := driver memory batch vmm import graph capture
 SIMCUDA_SELFTESTS := $(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS) shared \
 	static ptds)
 
 $(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS)): $(SIMCUDA_OUT)/selftest-%: \
 	$(SIMCUDA)/selftest-%.c $(SIMCUDA)/selftest-driver.h
 $(addprefix $(SIMCUDA_OUT)/selftest-,graph capture): $(SIMCUDA)/selftest-graph.h
+$(addprefix $(SIMCUDA_OUT)/selftest-,vmm import): $(SIMCUDA)/selftest-vmm.h
 $(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS)): SIMCUDA_SELFTEST_LIBS = -lcuda
 $(addprefix $(SIMCUDA_OUT)/selftest-,shared static ptds): $(SIMCUDA)/selftest-runtime.c \
 	$(SIMCUDA)/selftest-runtime-memory.c $(SIMCUDA)/selftest-runtime.h

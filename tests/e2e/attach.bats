@@ -48,19 +48,6 @@ load helpers
 		.unknown_frees == 0 and .pre_attach_frees <= 1 and .spaces[0].live_allocations <= 1')" true
 }
 
-@test "attached and detached 20 times while the process allocates: it never notices" {
-	puppet_start
-	puppet load
-	puppet init
-	echo "spin 5000" >&8
-	for _ in $(seq 20); do
-		trace -q -c -o /dev/null -d 0.05 -p "$PUPPET_PID"
-	done
-	read -r -t 60 answer <&9
-	assert_equal "$answer" ok
-	wait_for nothing_left
-}
-
 @test "each strategy attaches, sees the same, and leaves nothing behind" {
 	local without
 	for without in none uprobe_session uprobe_session,uprobe_multi; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What every bats file loads: where things are, the tool, the puppet, and comparisons.
+# What every bats file loads: where things are, the tool, the puppet, the flood, and comparisons.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILT=$ROOT/${BUILD:-build}
@@ -36,13 +36,13 @@ setup() {
 	export SIMCUDA_LOG=$BATS_TEST_TMPDIR/oracle.log
 }
 
+# Whatever a test has started and not waited for.
 teardown() {
-	if [ -n "${PUPPET_PID:-}" ]; then
-		kill -9 "$PUPPET_PID" 2> /dev/null || true
-	fi
-	if [ -n "${TRACE_PID:-}" ]; then
-		kill -9 "$TRACE_PID" 2> /dev/null || true
-	fi
+	local pid
+
+	for pid in ${PUPPET_PID:-} ${FLOOD_PID:-} ${TRACE_PID:-} ${RECORD_PID:-} ${OTHER_PID:-}; do
+		kill -9 "$pid" 2> /dev/null || true
+	done
 }
 
 fail() {
@@ -96,15 +96,64 @@ puppet_end() {
 	PUPPET_PID=
 }
 
+# ---- the flood: a program that calls in threads, as fast as it can
+
+# Starts it with that many threads, until its standard input, descriptor 7, ends; sets FLOOD_PID.
+flood_start() {
+	# Nobody reads the simulator's log of it, which would fill the disk.
+	unset SIMCUDA_LOG
+	rm -f flood.in
+	mkfifo flood.in
+	"$WORKLOADS/flood" "$1" < flood.in > flood.out 2> flood.calls 3>&- 7>&- &
+	FLOOD_PID=$!
+	exec 7> flood.in
+	wait_for 'grep -q libcuda "/proc/$FLOOD_PID/maps"'
+}
+
+# Ends it: it must have done what it does when nobody watches.
+flood_end() {
+	exec 7>&-
+	flood_wait
+}
+
+flood_wait() {
+	local code=0
+
+	wait "$FLOOD_PID" || code=$?
+	FLOOD_PID=
+	assert_equal "$code" 42
+	assert_equal "$(cat flood.out)" intact
+}
+
 # ---- the tool in the background
 
-# Starts it with the arguments, JSON lines to events.jsonl, and waits until it is attached.
-trace_start() {
-	rm -f trace.err
+# $1: its command, $2: the variable for its process, then arguments. Attached when it returns; its
+# messages are in COMMAND.err.
+tool_start() {
+	local command=$1
+	local -n tool_pid=$2
+
+	shift 2
+	rm -f "$command.err"
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" trace $MASK --json -e all -o events.jsonl -v "$@" 2> trace.err 3>&- 8>&- 9<&- &
-	TRACE_PID=$!
-	wait_for 'grep -q "debug: tracing" trace.err' || fail "did not start: $(cat trace.err)"
+	"$MEMSCOPE" "$command" $MASK -v "$@" 2> "$command.err" 3>&- 7>&- 8>&- 9<&- &
+	tool_pid=$!
+	wait_for "grep -q 'debug: tracing' $command.err" || fail "did not start: $(cat "$command.err")"
+}
+
+# $1: its command, $2: the variable, $3: the exit code that it should have (default: 0).
+tool_wait() {
+	local code=0
+	local -n tool_pid=$2
+
+	wait "$tool_pid" || code=$?
+	tool_pid=
+	[ "$code" -eq "${3:-0}" ] || fail "exit code $code: $(cat "$1.err")"
+}
+
+# JSON lines to events.jsonl.
+trace_start() {
+	tool_start trace TRACE_PID --json -e all -o events.jsonl "$@"
 }
 
 # Ends it as Ctrl-C does, and checks that all is well.
@@ -114,11 +163,27 @@ trace_stop() {
 }
 
 trace_wait() {
-	local code=0
+	tool_wait trace TRACE_PID "$@"
+}
 
-	wait "$TRACE_PID" || code=$?
-	TRACE_PID=
-	[ "$code" -eq "${1:-0}" ] || fail "exit code $code: $(cat trace.err)"
+record_start() {
+	tool_start record RECORD_PID "$@"
+}
+
+record_wait() {
+	tool_wait record RECORD_PID "$@"
+}
+
+record_stop() {
+	kill -INT "$RECORD_PID"
+	record_wait "$@"
+}
+
+# Without asking it.
+record_kill() {
+	kill -9 "$RECORD_PID"
+	wait "$RECORD_PID" || true
+	RECORD_PID=
 }
 
 # Until the command succeeds, at most 20 s.
@@ -143,8 +208,9 @@ events() {
 	jq -r "$@" events.jsonl
 }
 
+# Of one line among many, which jq would all read.
 summary() {
-	jq -c "select(.type == \"summary\") | $1" "${2:-events.jsonl}"
+	grep '"type": *"summary"' "${2:-events.jsonl}" | jq -c "$1"
 }
 
 assert_equal() {

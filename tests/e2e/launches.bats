@@ -4,6 +4,13 @@
 
 load helpers.bash
 
+# The workloads print what they expect themselves.
+eval "with_log_$(declare -f setup)"
+setup() {
+	with_log_setup
+	unset SIMCUDA_LOG
+}
+
 # The summary's kernels, as the workload prints them.
 kernels() {
 	jq -r 'select(.type == "summary") | .processes[].kernels[] | "\(.launches) \(.kernel)"' \

@@ -46,16 +46,11 @@ PYTHON
 }
 
 @test "the numbers are those that a trace of the same run has" {
-	local recorder
-
 	puppet_start
 	puppet load
-	trace_start -p "$PUPPET_PID"
-	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record -v $MASK -o run.mscope -p "$PUPPET_PID" 2> record.err 3>&- 8>&- 9<&- &
-	recorder=$!
 	# Both see the same calls if both are attached: until then, there are none.
-	wait_for 'grep -q "debug: tracing" record.err'
+	trace_start -p "$PUPPET_PID"
+	record_start -o run.mscope -p "$PUPPET_PID"
 	puppet init
 	puppet alloc 100000
 	puppet alloc 3000
@@ -65,7 +60,7 @@ PYTHON
 	puppet alloc 777
 	puppet exit 3 || true
 	trace_wait
-	wait $recorder
+	record_wait
 	report_json run.mscope
 	assert_equal "$(in_report '.recordings[0].processes[0].spaces | map(
 			[.space, .live_bytes, .live_allocations, .peak_bytes, .allocs,
@@ -131,14 +126,14 @@ PYTHON
 @test "--fail-on: 8 for what was found, 0 for what was not" {
 	puppet_start
 	puppet load
-	record -o run.mscope -p "$PUPPET_PID" 3>&- 8>&- 9<&- &
-	local recorder=$!
-	sleep 1
+	record_start -o run.mscope -p "$PUPPET_PID"
 	puppet init
-	puppet spin 400
+	# Nothing is live when a tenth of the time is over, from where growth counts.
+	sleep 0.4
+	puppet churn 100
 	puppet alloc 1000000
 	puppet exit 0 || true
-	wait $recorder
+	record_wait
 	report --fail-on oom,loss,growth=1000001 run.mscope > /dev/null
 	run report --fail-on growth=1000000 run.mscope
 	assert_equal "$status" 8
@@ -237,14 +232,12 @@ PYTHON
 @test "what could not be looked for is said" {
 	puppet_start
 	puppet load
-	record -o run.mscope -p "$PUPPET_PID" 3>&- 8>&- 9<&- &
-	local recorder=$!
-	sleep 1
+	record_start -o run.mscope -p "$PUPPET_PID"
 	puppet init
 	puppet alloc 1000
 	puppet copy 1000
 	puppet exit 0 || true
-	wait $recorder
+	record_wait
 	report_json run.mscope
 	valid report.json
 	assert_equal "$(in_report '[.recordings[0].not_looked_for[] | select(.rule == "redundant-copies") | .why]')" \

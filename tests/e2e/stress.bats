@@ -6,7 +6,7 @@
 
 load helpers
 
-# Nobody reads the simulator's log here, and floods would fill the disk with it.
+# Nobody reads the simulator's log here.
 eval "with_log_$(declare -f setup)"
 setup() {
 	with_log_setup
@@ -28,27 +28,6 @@ distribution() {
 	sort -n | awk '{ v[NR] = $1 } END {
 		printf "p50 %s, p90 %s, p99 %s, max %s (of %d)", v[int((NR + 1) / 2)],
 			v[int(NR * 0.9 + 0.999)], v[int(NR * 0.99 + 0.999)], v[NR], NR }'
-}
-
-# A program that calls in 4 threads until its standard input, descriptor 7, ends.
-flood_start() {
-	rm -f flood.in
-	mkfifo flood.in
-	"$WORKLOADS/flood" 4 < flood.in > flood.out 2> flood.calls 3>&- 7>&- &
-	FLOOD_PID=$!
-	exec 7> flood.in
-	wait_for 'grep -q libcuda "/proc/$FLOOD_PID/maps"'
-}
-
-# Ends it: it must have done what it does when nobody watches.
-flood_end() {
-	local code=0
-
-	exec 7>&-
-	wait "$FLOOD_PID" || code=$?
-	FLOOD_PID=
-	assert_equal "$code" 42
-	assert_equal "$(cat flood.out)" intact
 }
 
 # ---- what the tool and its helpers hold
@@ -83,12 +62,6 @@ map_entries() {
 		bpftool -j map show id "$id" | grep -qE '"type":"((lru_)?percpu_|lru_)?hash"' &&
 			bpftool -j map dump id "$id" | jq length
 	done | awk '{ sum += $1 } END { print sum }'
-}
-
-teardown() {
-	[ -z "${FLOOD_PID:-}" ] || kill -9 "$FLOOD_PID" 2> /dev/null || true
-	[ -z "${TRACE_PID:-}" ] || kill -9 "$TRACE_PID" 2> /dev/null || true
-	[ -z "${OTHER_PID:-}" ] || kill -9 "$OTHER_PID" 2> /dev/null || true
 }
 
 # Kills the tool in a moment of this kind, and waits until nothing is left of it.
@@ -126,7 +99,7 @@ was_in_the_middle() {
 	for ((i = 0; i < $(times 100 8); i++)); do
 		# Each mode gets each moment.
 		moment=${moments[(i + i / 4) % 4]}
-		flood_start
+		flood_start 4
 		# shellcheck disable=SC2086 # several words
 		"$MEMSCOPE" trace $MASK -v ${modes[i % 4]} -o out -p "$FLOOD_PID" 2> trace.err 3>&- 7>&- &
 		TRACE_PID=$!
@@ -204,7 +177,7 @@ shell_run() {
 	needs_links
 	local i maps
 
-	flood_start
+	flood_start 4
 	trace -q -c -o /dev/null -d 0.05 -p "$FLOOD_PID" 7>&-
 	maps=$(wc -l < "/proc/$FLOOD_PID/maps")
 	for ((i = 0; i < $(times 1000 20); i++)); do
@@ -212,6 +185,7 @@ shell_run() {
 	done
 	"$WORKLOADS/residue" "$FLOOD_PID" "$BUILT/simcuda/libcuda.so.1"
 	assert_equal "$(wc -l < "/proc/$FLOOD_PID/maps")" "$maps"
+	wait_for nothing_left
 	flood_end
 }
 
@@ -331,15 +305,6 @@ trace_flood() {
 	"$MEMSCOPE" trace $MASK -v -e all "$@" -p "$FLOOD_PID" 2> trace.err 3>&- &
 	TRACE_PID=$!
 	wait_for 'grep -q "debug: tracing" trace.err'
-}
-
-flood_wait() {
-	local code=0
-
-	wait "$FLOOD_PID" || code=$?
-	FLOOD_PID=
-	assert_equal "$code" 42
-	assert_equal "$(cat flood.out)" intact
 }
 
 # What the summary in a file says: seen, shown, filtered, lost.

@@ -5,7 +5,7 @@
 load helpers
 
 @test "8 threads at full speed: live set, peak and totals equal the simulator's log" {
-	trace -c --json -e all -o events.jsonl -- "$WORKLOADS/threads" 8 100000
+	trace -c --json -e all -o events.jsonl -- "$WORKLOADS/threads" 8 40000
 	"$COMPARE" --summary-only events.jsonl oracle.log
 	assert_equal "$(summary '.events | .seen == .shown and .lost == 0')" true
 	assert_equal "$(summary '.processes[0].spaces[0].exit_allocations')" 24

@@ -3,7 +3,8 @@
  * A dump as `memscope-bpf trace --json` would have shown it: the same events, then the summary, and a
  * last line that says what the dump is and what is wrong with it. Sums are lines of type "sum".
  *
- * usage: dumpcat FILE...    one after the other, as if they were one
+ * usage: dumpcat [-s] FILE...    one after the other, as if they were one; -s: without calls, which
+ *                                may be many
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct cat {
 	struct sink sink; /* first */
 	struct sink *json;
 	struct writer writer;
+	bool without_calls;
 };
 
 static int show_sum(struct writer *writer, const struct event *event)
@@ -40,6 +42,8 @@ static int show(struct sink *sink, const struct event *event, const struct chang
 
 	if (event->header->type == MS_TYPE_CALLS)
 		return show_sum(&cat->writer, event);
+	if (cat->without_calls && event->call)
+		return 0;
 	return cat->json->event(cat->json, event, change);
 }
 
@@ -103,11 +107,12 @@ int main(int argc, char **argv)
 	struct summary summary = { .captured_ops = UINT32_MAX };
 	int i, err = 0;
 
-	if (argc < 2 || !replay)
+	cat.without_calls = argc > 1 && !strcmp(argv[1], "-s");
+	if (argc < 2 + cat.without_calls || !replay)
 		return 2;
 	writer_init_stdout(&cat.writer);
 	cat.json = json_sink_new(&cat.writer, true);
-	for (i = 1; !err && i < argc; i++)
+	for (i = 1 + cat.without_calls; !err && i < argc; i++)
 		err = read_file(replay, argv[i]);
 	summary.counters = pipeline.recorded;
 	if (!err)

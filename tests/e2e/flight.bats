@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf record` as a flight recorder: what is kept, and the bundles that are written when
+# something happens.
+
+load recordings
+
+# Bytes in the ring's directory.
+ring_bytes() {
+	find run.mscope.ring -type f -printf '%s\n' 2> /dev/null | paste -sd+ | bc
+}
+
+@test "--ring: within its size, each file begins with an anchor; in the end it is the dump" {
+	local i file most=0 bytes
+
+	flood_start 2
+	record_start --ring 1M --copies=all --launches=all -o run.mscope -p $FLOOD_PID
+	wait_for '[ -e run.mscope.ring/000030.mscope ]'
+	for ((i = 0; i < 200; i++)); do
+		bytes=$(ring_bytes)
+		[ "${bytes:-0}" -le $most ] || most=$bytes
+	done
+	[ $most -gt 500000 ]
+	[ $most -le 1048576 ] || fail "$most bytes"
+	[ ! -e run.mscope.ring/000001.mscope ]
+	kill -STOP "$RECORD_PID"
+	for file in run.mscope.ring/*; do
+		assert_equal "$(dump_line "$file" '[.segments, .anchors_used, .damaged_bytes, .refused]')" \
+			'[1,1,0,0]'
+	done
+	kill -CONT "$RECORD_PID"
+	record_stop
+	flood_end
+	[ ! -e run.mscope.ring ]
+	assert_whole run.mscope
+	[ "$(stat -c %s run.mscope)" -le 1048576 ]
+	assert_equal "$(dump_line run.mscope '[.has_end, .reason, .segments >= 2]')" '[true,"signal",true]'
+	# While it was stopped, the buffers have run over, on most machines.
+	grep -q ', 0 lost' record.err || return 0
+	# Four threads, each of which holds a block at a time, and may have freed one while probes were set.
+	assert_equal "$(dump_summary run.mscope '.processes[0] | [.unknown_frees, .missed_frees <= 4,
+		.spaces[0].live_allocations <= 4]')" '[0,true,true]'
+}
+
+@test "a killed flight recorder leaves its directory, which is a dump" {
+	flood_start 2
+	record_start --ring 1M --copies=all -o run.mscope -p $FLOOD_PID
+	wait_for '[ -e run.mscope.ring/000010.mscope ]'
+	record_kill
+	assert_equal "$("$DUMPCAT" -s run.mscope.ring/* | tail -n 1 |
+		jq -c '[.missing_blocks, .damaged_bytes, .refused, .anchors_used, .has_end]')" '[0,0,0,1,false]'
+	# And it is in the way of the next one.
+	run record --ring 1M -o run.mscope -p $FLOOD_PID
+	assert_equal "$status" 1
+	[[ "$output" == *"run.mscope.ring: cannot create: File exists; a recording that was interrupted"* ]]
+	flood_end
+}
+
+# In a puppet with 4 segments and more in its ring; $1: where.
+fill_ring() {
+	puppet_start
+	puppet load
+	puppet init
+	record_start --ring 1M --segment 4K -o "$1" -p "$PUPPET_PID"
+	while [ ! -e "$1.ring/000004.mscope" ]; do
+		puppet churn 500
+		sleep 0.2
+	done
+}
+
+@test "ring files that are removed: the newest is made anew, the others are kept" {
+	local last i
+
+	fill_ring run.mscope
+	puppet alloc 1000
+	sleep 0.4
+	last=$(printf '%s\n' run.mscope.ring/* | tail -n 1)
+	rm "$last" run.mscope.ring/000002.mscope
+	wait_for '[ -e "$last" ]'
+	wait_for 'grep -q "run.mscope.ring: somebody has removed 1 segments" record.err'
+	puppet alloc 2000
+	puppet_end
+	record_wait
+	[ ! -e run.mscope.ring ]
+	"$DUMPCAT" run.mscope > dump.jsonl
+	assert_equal "$(jq -c 'select(.op == "alloc" and .live_bytes) | .size_bytes' dump.jsonl | tail -n 2 | xargs)" "1000 2000"
+	assert_equal "$(dump_line run.mscope '[.damaged_bytes, .refused, .has_end, .missing_blocks > 0, .segments >= 3]')" \
+		'[0,0,true,true,true]'
+}
+
+@test "a ring whose directory is removed, and the one above it for a while: nothing of the newest is lost" {
+	mkdir sub
+	fill_ring sub/run.mscope
+	mv sub away
+	rm -r away
+	puppet alloc 1000
+	wait_for 'grep -q "cannot be made anew" record.err'
+	mkdir sub
+	wait_for '[ -d sub/run.mscope.ring ]'
+	wait_for '[ -n "$(ls sub/run.mscope.ring)" ]'
+	puppet alloc 2000
+	puppet_end
+	record_wait
+	! grep -q "not be written" record.err
+	assert_whole sub/run.mscope
+	assert_equal "$("$DUMPCAT" sub/run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | tail -n 2 | xargs)" "1000 2000"
+}
+
+@test "a ring file that is cut: its bundle has the rest" {
+	fill_ring run.mscope
+	truncate -s 2500 run.mscope.ring/000002.mscope
+	puppet_end
+	record_wait
+	grep -q "000002.mscope: somebody has cut it: 2500 of" record.err
+	assert_equal "$(dump_line run.mscope '[.refused, .has_end, .segments >= 3]')" '[0,true,true]'
+}
+
+@test "a disk without room for another name: the oldest give way" {
+	mkdir small
+	mount -t tmpfs -o size=1M,nr_inodes=6 tmpfs small
+	fill_ring small/run.mscope
+	wait_for 'puppet churn 500; sleep 0.2; [ -e small/run.mscope.ring/000008.mscope ]'
+	record_kill
+	! grep -q "cannot write" record.err
+	puppet_end
+}
+
+@test "--on-exit, and nothing if nothing happens" {
+	record --on-exit -o run.mscope -- $(ffmpeg_command 2) 2> record.err
+	assert_equal "$(echo run*)" run.exit.mscope
+	assert_whole run.exit.mscope
+	assert_equal "$(dump_line run.exit.mscope '[.has_end, .reason]')" '[true,"targets-gone"]'
+	rm run.exit.mscope
+	record --on-oom -o run.mscope -- $(ffmpeg_command 2) 2> record.err
+	assert_equal "$(echo run*)" 'run*'
+	grep -q "nothing was to be kept" record.err
+}
+
+@test "--on-signal: a bundle each time, five at most; the recording goes on" {
+	local i
+
+	puppet_start
+	puppet load
+	puppet init
+	record_start --on-signal USR1 -o run.mscope -p "$PUPPET_PID"
+	for i in 1 2 3 4 5; do
+		puppet alloc ${i}000
+		kill -USR1 "$RECORD_PID"
+		wait_for "[ -e run.signal-$i.mscope ]"
+		assert_whole run.signal-$i.mscope
+		assert_equal "$(dump_line run.signal-$i.mscope '[.has_end, .reason]')" '[true,"asked-for"]'
+		assert_equal "$("$DUMPCAT" run.signal-$i.mscope | jq -c 'select(.op == "alloc") | .size_bytes' |
+			xargs)" "$(seq -f %g000 $i | xargs)"
+	done
+	kill -USR1 "$RECORD_PID"
+	wait_for 'grep -q "5 bundles because of signal: no more" record.err'
+	kill -USR1 "$RECORD_PID"
+	puppet_end
+	record_wait
+	assert_equal "$(grep -c "no more are written" record.err)" 1
+	assert_equal "$(ls | grep -c mscope)" 5
+}
+
+# Whether the process handles SIGUSR1, $1 is its pid.
+handles_signal() {
+	local caught
+
+	caught=$(awk '/^SigCgt/ { print $2 }' "/proc/$1/status")
+	[ $((0x${caught:-0} & 0x200)) -ne 0 ]
+}
+
+# But for 32 and 33, which belong to the C library.
+own_signals() {
+	local name mask
+
+	while read -r name mask; do
+		printf '%s %x\n' "$name" $((0x$mask & ~0x180000000))
+	done < "$1"
+}
+
+@test "--on-signal: a signal while it starts or ends is no end, and the command inherits nothing" {
+	local i
+
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record $MASK -v --on-signal USR1 -o run.mscope -- \
+		grep -E '^Sig(Blk|Ign)' /proc/self/status > signals 2> record.err 3>&- &
+	RECORD_PID=$!
+	for ((i = 0; i < 2000; i++)); do
+		! handles_signal "$RECORD_PID" || break
+	done
+	[ "$i" -lt 2000 ]
+	while kill -USR1 "$RECORD_PID" 2> /dev/null; do
+		sleep 0.005
+	done
+	record_wait
+	# What is started with an & ignores SIGINT and SIGQUIT, and what the tests were started with.
+	grep -E '^Sig(Blk|Ign)' /proc/self/status > want &
+	wait $!
+	assert_equal "$(own_signals signals)" "$(own_signals want)"
+}
+
+# In a puppet with 1 MiB of device memory.
+exhaust() {
+	puppet load
+	puppet init
+	record_start --on-oom -o run.mscope "$@" -p "$PUPPET_PID"
+	puppet alloc 700000
+	echo "alloc 600000" >&8
+}
+
+@test "--on-oom: the failing call and who held the memory; at most one bundle in two seconds" {
+	local answer i
+
+	export SIMCUDA_MEMORY=1M
+	puppet_start
+	exhaust
+	read -r -t 20 answer <&9
+	assert_equal "$answer" 2
+	wait_for '[ -e run.oom-1.mscope ]'
+	assert_whole run.oom-1.mscope
+	"$DUMPCAT" run.oom-1.mscope > dump.jsonl
+	assert_equal "$(jq -c 'select(.op == "alloc") | [.size_bytes, .result, .live_bytes]' dump.jsonl | xargs)" \
+		"[700000,0,700000] [600000,2,700000]"
+	assert_equal "$(tail -n 1 dump.jsonl | jq -c '[.has_end, .reason]')" '[true,"oom"]'
+	for ((i = 0; i < 10; i++)); do
+		echo "alloc 600000" >&8
+		read -r -t 20 answer <&9
+		sleep 0.05
+	done
+	assert_equal "$(ls | grep -c oom)" 1
+	puppet_end
+	record_wait
+	# What came meanwhile has a bundle in the end: it may be what the program died of.
+	assert_equal "$(ls | grep -c mscope)" 2
+	assert_equal "$("$DUMPCAT" run.oom-2.mscope | jq -s 'map(select(.op == "alloc" and .result == 2)) | length')" 11
+	grep -qE 'recorded [0-9]+ events in .*, 0 lost; the last bundle: run.oom-2.mscope' record.err
+}
+
+@test "--on-oom: what comes too soon after a bundle has one when the pause is over" {
+	local answer
+
+	export SIMCUDA_MEMORY=1M
+	puppet_start
+	exhaust
+	read -r -t 20 answer <&9
+	wait_for '[ -e run.oom-1.mscope ]'
+	echo "alloc 500000" >&8
+	read -r -t 20 answer <&9
+	wait_for '[ -e run.oom-2.mscope ]'
+	assert_equal "$("$DUMPCAT" run.oom-2.mscope | jq -c 'select(.op == "alloc" and .result == 2) | .size_bytes' |
+		xargs)" "600000 500000"
+	puppet_end
+	record_wait
+	assert_equal "$(ls | grep -c mscope)" 2
+}
+
+@test "a bundle that cannot be written: the ring stays, and the exit code says so" {
+	local answer
+
+	export SIMCUDA_MEMORY=1M
+	small_disk 4K
+	puppet_start
+	exhaust -o small/run.mscope
+	read -r -t 20 answer <&9
+	puppet_end
+	record_wait 1
+	grep -q "cannot write the bundle: No space left" record.err
+	grep -q "warning: small/run.mscope.ring: the ring stays there" record.err
+	grep -qE 'recorded [0-9]+ events in .*; the newest, .*, are in small/run.mscope.ring' record.err
+	! grep -q "nothing" record.err
+	assert_equal "$("$DUMPCAT" small/run.mscope.ring/* | jq -c 'select(.op == "alloc" and .result == 2) | .size_bytes')" 600000
+	rm -r small/run.mscope.ring puppet.in puppet.out
+	puppet_start
+	puppet load
+	puppet init
+	record_start --on-exit -o small/run.mscope -p "$PUPPET_PID"
+	puppet alloc 1000
+	puppet_end
+	record_wait 1
+	grep -q "the ring stays there" record.err
+	! grep -q "nothing" record.err
+	assert_equal "$("$DUMPCAT" small/run.mscope.ring/* | jq -c 'select(.op == "alloc") | .size_bytes')" 1000
+}
+
+@test "a bundle whose name is taken meanwhile: the ring stays, and nothing else is said to be it" {
+	puppet_start
+	record_start --on-exit -o run.mscope -p "$PUPPET_PID"
+	echo precious > run.exit.mscope
+	puppet_end
+	record_wait 1
+	grep -q "run.exit.mscope: cannot write the bundle: File exists" record.err
+	grep -qE 'recorded 0 events in .*; the newest, .*, are in run.mscope.ring' record.err
+	assert_equal "$(cat run.exit.mscope)" precious
+}
+
+@test "a bundle that cannot be written is tried again" {
+	local answer
+
+	export SIMCUDA_MEMORY=1M
+	small_disk 64K
+	cat /dev/zero > small/rest 2> /dev/null || true
+	truncate -s -4K small/rest
+	puppet_start
+	exhaust -o small/run.mscope
+	read -r -t 20 answer <&9
+	wait_for 'grep -q "cannot write the bundle: No space left" record.err'
+	rm small/rest
+	wait_for '[ -e small/run.oom-1.mscope ]'
+	puppet_end
+	record_wait
+	assert_whole small/run.oom-1.mscope
+	assert_equal "$(echo small/*)" small/run.oom-1.mscope
+}
+
+@test "--on-oom: the bundle is there although the process was killed at once" {
+	local begin answer
+
+	export SIMCUDA_MEMORY=1M
+	puppet_start
+	exhaust
+	read -r -t 20 answer <&9
+	kill -9 "$PUPPET_PID"
+	begin=$EPOCHREALTIME
+	wait_for '[ -e run.oom-1.mscope ]'
+	echo "# after $(echo "($EPOCHREALTIME - $begin) * 1000 / 1" | bc) ms" > took
+	PUPPET_PID=
+	record_wait
+	assert_equal "$("$DUMPCAT" run.oom-1.mscope | jq -c 'select(.op == "alloc" and .result == 2) | .size_bytes')" 600000
+}
+
+@test "ffmpeg at growing sizes until memory runs out: a bundle says who held it" {
+	local width code=0
+
+	export SIMCUDA_MEMORY=1M
+	for width in 160 320 640 960 1280; do
+		rm -f run*
+		code=0
+		record -q --on-oom -o run.mscope -- ffmpeg -nostdin -hide_banner -loglevel error \
+			-init_hw_device cuda=cu:0 -f lavfi -i testsrc=size=${width}x480:rate=25 \
+			-vf format=nv12,hwupload_cuda,scale_cuda=320:240,hwdownload,format=nv12 \
+			-frames:v 3 -f null - 2> /dev/null || code=$?
+		[ ! -e run.oom-1.mscope ] || break
+		assert_equal "$code" 0
+	done
+	[ "$width" -gt 160 ]
+	[ "$code" -ne 0 ]
+	assert_whole run.oom-1.mscope
+	assert_equal "$("$DUMPCAT" run.oom-1.mscope | jq -s 'map(select(.op == "alloc" and .result == 2)) |
+		length > 0 and .[0].size_bytes + .[0].live_bytes > 1048576 - 262144')" true
+}

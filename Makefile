@@ -207,18 +207,21 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
-E2E_TESTS := $(wildcard tests/e2e/*.bats)
+# They must not run beside each other, but for the one that keeps to files of its own.
+E2E_TESTS := $(filter-out %/single.bats,$(wildcard tests/e2e/*.bats)) -- tests/e2e/single.bats
 
 E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/shim.so \
 	$(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/bench/dumps simcuda-varied
 
-check-e2e: memscope-bpf docs $(E2E_DEPS)
+check-e2e-deps: memscope-bpf docs $(E2E_DEPS)
+
+check-e2e: check-e2e-deps
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)
 
 # `make check` has a short form of it.
 stress: memscope-bpf $(E2E_DEPS)
-	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats tests/e2e/record.bats
+	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats tests/e2e/record.bats tests/e2e/flight.bats
 
 # ---- everything, on a fresh machine too
 
@@ -226,11 +229,10 @@ check check-fuzz demo: export BUILD := $(BUILD)
 
 check:
 	$(Q)tools/install-deps test
-	$(Q)$(MAKE) --no-print-directory -j$$(nproc) check-deps
-	$(Q)tests/lint begin
-	$(Q)tests/run $(UNIT_TESTS) tests/fuzz/replay $(E2E_TESTS) tests/lint
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) check-e2e-deps
+	$(Q)tests/run $(E2E_TESTS) -- make:check-deps $(UNIT_TESTS) tests/fuzz/replay make:lint
 
-check-deps: memscope-bpf docs $(UNIT_TESTS) $(FUZZ_TARGETS) $(E2E_DEPS)
+check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
 demo:
 	$(Q)tools/install-deps demo
@@ -240,7 +242,7 @@ demo:
 # ---- lint
 
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-SHELL_FILES = .ci/run tests/run tests/lint tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report \
+SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report \
 	tools/check-layers tools/demo tools/terminal-picture \
 	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
 	list-proc-versions)
@@ -361,7 +363,7 @@ install: memscope-bpf docs
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf
 
-.PHONY: all clean check check-deps check-unit check-fuzz check-e2e demo fuzz lint docs schema install bench stress bench-ledger bench-report
+.PHONY: all clean check check-deps check-unit check-fuzz check-e2e check-e2e-deps demo fuzz lint docs schema install bench stress bench-ledger bench-report
 .DELETE_ON_ERROR:
 .SECONDARY: $(UNIT_OBJECTS) $(FUZZ_OBJECTS)
 

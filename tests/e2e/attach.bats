@@ -48,22 +48,13 @@ load helpers
 		.unknown_frees == 0 and .pre_attach_frees <= 1 and .spaces[0].live_allocations <= 1')" true
 }
 
-@test "each strategy attaches, sees the same, and leaves nothing behind" {
+@test "links of each kind attach, see the same, and leave nothing behind" {
 	local without
-	for without in none uprobe_session uprobe_session,uprobe_multi; do
+
+	# single.bats has the third kind.
+	for without in mmap_events uprobe_session; do
 		rm -f events.jsonl puppet.in puppet.out oracle.log
-		puppet_start
-		puppet load
-		puppet init
-		if [ $without = none ]; then trace_start -p "$PUPPET_PID"; else
-			trace_start --without=$without -p "$PUPPET_PID"; fi
-		puppet alloc 4096
-		puppet thread
-		puppet free
-		echo "exit 0" >&8
-		trace_wait
-		assert_equal "$(summary '[.processes[0].spaces[0] | .allocs, .frees]')" '[2,2]'
-		wait_for nothing_left
+		two_threads_of_a_puppet --without=$without
 	done
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A real, unmodified program, call by call against what the simulated driver logged.
+# A real, unmodified program, call by call against what the simulated driver logged. (single.bats does
+# it with single uprobes.)
 
 load helpers
 
@@ -16,11 +17,6 @@ load helpers
 
 @test "the same with multi links" {
 	trace --without=uprobe_session --json -e all -o events.jsonl -- $(ffmpeg_command)
-	"$COMPARE" events.jsonl oracle.log
-}
-
-@test "the same with single uprobes" {
-	trace --without=uprobe_session,uprobe_multi --json -e all -o events.jsonl -- $(ffmpeg_command 3)
 	"$COMPARE" events.jsonl oracle.log
 }
 

@@ -238,3 +238,18 @@ nothing_left() {
 		grep -qsx "prog_id:[[:space:]]*$id" /proc/[0-9]*/fdinfo/* || return 1
 	done
 }
+
+# What a puppet does in two threads is seen by a trace with these options, and then nothing is left.
+two_threads_of_a_puppet() {
+	puppet_start
+	puppet load
+	puppet init
+	trace_start "$@" -p "$PUPPET_PID"
+	puppet alloc 4096
+	puppet thread
+	puppet free
+	echo "exit 0" >&8
+	trace_wait
+	assert_equal "$(summary '[.processes[0].spaces[0] | .allocs, .frees]')" '[2,2]'
+	wait_for nothing_left
+}

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A reader of recordings that was written from docs/dump-format.md, to see that it says enough.
 
---events FILE            every record, one a line
---blocks FILE            where each block begins and ends, and its type
+--events FILE...         every record, one a line, of each recording whose blocks are in the files
+--ends FILE...           of each recording: blocks, blocks that are missing, and why it ended
+--blocks FILE            where each block begins and ends, its type and its number
 --index FILE             fails unless the last block is an index that is right
 --split DIRECTORY FILE   each segment as a file, as a flight recorder keeps them
 --version N OUT FILE     the same blocks, said to be of major version N
@@ -63,6 +64,40 @@ def blocks_of(path):
         block = Block(data, offset)
         yield block
         offset = block.end
+
+
+# ---- recordings, from several files
+
+
+def is_closing(block):
+    return block.type in (END, INDEX)
+
+
+def of_file(path):
+    """The blocks of each recording in a file, without those that come again."""
+    recordings = {}
+    number = {}
+    for block in blocks_of(path):
+        if not is_closing(block):
+            if block.sequence < number.get(block.recording, 0):
+                continue
+            number[block.recording] = block.sequence + 1
+        recordings.setdefault(block.recording, []).append(block)
+    return recordings
+
+
+def recordings_of(paths):
+    """The blocks of each recording, by number; one that only closes a file gives way."""
+    merged = {}
+    for path in paths:
+        for recording, blocks in of_file(path).items():
+            merged.setdefault(recording, {})
+            for block in blocks:
+                there = merged[recording].get(block.sequence)
+                if there is None or is_closing(there) and not is_closing(block):
+                    merged[recording][block.sequence] = block
+    for blocks in merged.values():
+        yield [blocks[number] for number in sorted(blocks)]
 
 
 # ---- packed records
@@ -187,16 +222,28 @@ def describe(record, rows):
     return f"anchor {kind} {record[32:].hex()}"
 
 
-def print_events(path):
-    rows = []
-    for block in blocks_of(path):
-        if block.type == ROWS:
-            rows = [symbol.decode() for _, symbol in texts_of(block.payload())]
-        elif block.type in (ANCHOR, EVENTS):
-            for record in records_of(block):
-                ts_ns, start_ns, pid, tid, _, size = struct.unpack_from("<QQIIHH", record)
-                assert size == len(record)
-                print(ts_ns, f"{pid}/{tid}", start_ns, describe(record, rows))
+def print_events(*paths):
+    for blocks in recordings_of(paths):
+        rows = []
+        for block in blocks:
+            if block.type == ROWS:
+                rows = [symbol.decode() for _, symbol in texts_of(block.payload())]
+            elif block.type in (ANCHOR, EVENTS):
+                for record in records_of(block):
+                    ts_ns, start_ns, pid, tid, _, size = struct.unpack_from("<QQIIHH", record)
+                    assert size == len(record)
+                    print(ts_ns, f"{pid}/{tid}", start_ns, describe(record, rows))
+
+
+def print_ends(*paths):
+    for blocks in recordings_of(paths):
+        numbers = [block.sequence for block in blocks if not is_closing(block)]
+        missing = numbers[-1] + 1 - numbers[0] - len(numbers)
+        reason = "no end"
+        for block in blocks:
+            if block.type == END and block.sequence > numbers[-1]:
+                reason = dict(texts_of(block.payload()))[b"reason"].decode()
+        print(f"{len(numbers)} blocks, {missing} missing, {reason}")
 
 
 def check_index(path):
@@ -227,9 +274,11 @@ def main(arguments):
     what, rest = arguments[0], arguments[1:]
     if what == "--events":
         print_events(*rest)
+    elif what == "--ends":
+        print_ends(*rest)
     elif what == "--blocks":
         for block in blocks_of(*rest):
-            print(block.offset, block.end, block.type)
+            print(block.offset, block.end, block.type, block.sequence)
     elif what == "--index":
         check_index(*rest)
     elif what == "--split":

@@ -56,13 +56,16 @@ ring_bytes() {
 	flood_end
 }
 
-# In a puppet with 4 segments and more in its ring; $1: where.
+# In a puppet with 4 segments and more in its ring; $1: where, then options.
 fill_ring() {
+	local where=$1
+
+	shift
 	puppet_start
 	puppet load
 	puppet init
-	record_start --ring 1M --segment 4K -o "$1" -p "$PUPPET_PID"
-	while [ ! -e "$1.ring/000004.mscope" ]; do
+	record_start --ring 1M --segment 4K -o "$where" "$@" -p "$PUPPET_PID"
+	while [ ! -e "$where.ring/000004.mscope" ]; do
 		puppet churn 500
 		sleep 0.2
 	done
@@ -159,6 +162,56 @@ fill_ring() {
 	record_wait
 	assert_equal "$(grep -c "no more are written" record.err)" 1
 	assert_equal "$(ls | grep -c mscope)" 5
+}
+
+# The first one's END has the number of the block that came next, which is in the later one.
+@test "a bundle and a later one of the same ring are one recording, to an independent reader, too" {
+	# An END that was read before what came next counts as a block.
+	local end files file same='del(.recordings[].files, .recordings[].blocks)'
+
+	fill_ring run.mscope --on-signal USR1
+	kill -USR1 "$RECORD_PID"
+	wait_for '[ -e run.signal-1.mscope ]'
+	puppet alloc 7000
+	wait_for 'puppet churn 500; sleep 0.2; [ -e run.mscope.ring/000008.mscope ]'
+	kill -USR1 "$RECORD_PID"
+	wait_for '[ -e run.signal-2.mscope ]'
+	puppet_end
+	record_wait
+	# Without its oldest segments, which the first one has.
+	mkdir segments
+	dump_reader --split segments run.signal-2.mscope
+	rm segments/00000[01].mscope
+	cat segments/*.mscope > later.mscope
+	end=$(dump_reader --blocks run.signal-1.mscope | awk '$3 == 5 { print $4 }')
+	dump_reader --blocks later.mscope | awk -v end="$end" '$4 == end { found = $3 < 5 } END { exit !found }'
+	dump_reader --events run.signal-2.mscope > want.txt
+	"$MEMSCOPE" report -f json run.signal-2.mscope > want.json
+	cat run.signal-1.mscope later.mscope > both.mscope
+	for files in "run.signal-1.mscope later.mscope" "later.mscope run.signal-1.mscope" both.mscope; do
+		# shellcheck disable=SC2086 # two words
+		dump_reader --events $files > got.txt
+		cmp want.txt got.txt
+		# shellcheck disable=SC2086 # two words
+		assert_equal "$(dump_reader --ends $files)" "$(dump_reader --ends run.signal-2.mscope)"
+		# shellcheck disable=SC2086 # two words
+		"$MEMSCOPE" report -f json $files > got.json
+		diff -u <(jq "$same" want.json) <(jq "$same" got.json)
+	done
+	[[ "$(dump_reader --ends later.mscope run.signal-1.mscope)" == *" blocks, 0 missing, asked-for" ]]
+	# It goes on behind the END of the first one, whose number nothing else has, and then is cut off.
+	for file in segments/*; do
+		! dump_reader --blocks "$file" | grep -q " $end\$" || rm "$file"
+	done
+	rm "$(printf '%s\n' segments/* | tail -n 1)"
+	cat segments/*.mscope > cut.mscope
+	dump_reader --blocks cut.mscope | awk -v end="$end" '$4 > end { found = 1 } END { exit !found }'
+	[[ "$(dump_reader --ends run.signal-1.mscope cut.mscope)" =~ \ blocks,\ [1-9][0-9]*\ missing,\ no\ end$ ]]
+	assert_equal "$("$MEMSCOPE" report -f json run.signal-1.mscope cut.mscope |
+		jq .recordings[0].lost.ended_properly)" false
+	# The records are those that the tool reads.
+	assert_equal "$(grep -c "call cuMemAlloc_v2" got.txt)" \
+		"$(jq '.recordings[0].processes[0].spaces[0].allocs' got.json)"
 }
 
 # Whether the process handles SIGUSR1, $1 is its pid.

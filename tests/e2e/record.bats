@@ -124,7 +124,7 @@ trace_and_record() {
 	grep -qE "warning: [0-9,]+ records could not be written" record.err
 	assert_equal "$(dump_line small/run.mscope '[.damaged_bytes, .refused, .anchors_used, .has_end,
 		.missing_blocks > 0]')" '[0,0,2,true,true]'
-	python3 "$ROOT/tests/e2e/dump_reader.py" --index small/run.mscope
+	dump_reader --index small/run.mscope
 	# With the block whose record was not written, and without those whose frees were not.
 	assert_equal "$(dump_summary small/run.mscope '.processes[0].spaces[0] |
 		[.allocs, .exit_allocations, .exit_bytes]')" '[20003,3,6000]'
@@ -156,7 +156,7 @@ trace_and_record() {
 	puppet_end
 	record_wait 1
 	assert_equal "$(dump_line small/run.mscope '[.damaged_bytes, .refused, .anchors_used, .has_end]')" '[0,0,2,true]'
-	python3 "$ROOT/tests/e2e/dump_reader.py" --index small/run.mscope
+	dump_reader --index small/run.mscope
 }
 
 @test "a disk that stays full: what was written before is there, the exit code is 1" {

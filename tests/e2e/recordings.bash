@@ -30,6 +30,11 @@ dump_summary() {
 	"$DUMPCAT" -s "$1" | jq -c "select(.type == \"summary\") | $2"
 }
 
+# The reader that was written from docs/dump-format.md.
+dump_reader() {
+	/usr/bin/python3 "$ROOT/tests/e2e/dump_reader.py" "$@"
+}
+
 # Nothing is damaged, and from the first anchor on nothing is missing.
 assert_whole() {
 	assert_equal "$(dump_line "$1" '[.missing_blocks, .damaged_bytes, .refused, .unknown, .anchors_used]')" \

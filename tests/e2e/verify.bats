@@ -3,8 +3,7 @@
 # The verify command, on the recording that is kept for its format (tests/golden/), whole and not.
 # It needs no root: what needs none must not ask for it.
 
-load helpers
-bats_require_minimum_version 1.5.0
+load recordings
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || exit 1
@@ -32,7 +31,7 @@ END
 
 # Where the n-th block begins, and where the one after it.
 block() {
-	/usr/bin/python3 "$ROOT/tests/e2e/dump_reader.py" --blocks "$1" | sed -n "$(($2 + 1))p"
+	dump_reader --blocks "$1" | sed -n "$(($2 + 1))p"
 }
 
 @test "a whole recording" {
@@ -137,7 +136,7 @@ END
 	assert_equal "$(said good.mscope '.gaps[0].first_block')" 8
 	assert_equal "$(said good.mscope .events)" "$(said run.mscope .events)"
 	# With an index of its own, in its last block.
-	/usr/bin/python3 "$ROOT/tests/e2e/dump_reader.py" --index good.mscope
+	dump_reader --index good.mscope
 	run -1 "$MEMSCOPE" verify --repair good.mscope run.mscope
 	[[ $output == *"File exists"* ]]
 }
@@ -168,7 +167,7 @@ END
 
 @test "a directory is one recording" {
 	mkdir ring
-	/usr/bin/python3 "$ROOT/tests/e2e/dump_reader.py" --split ring run.mscope
+	dump_reader --split ring run.mscope
 	run -0 --separate-stderr "$MEMSCOPE" verify ring
 	assert_equal "${lines[0]}" "ring: whole"
 	assert_equal "$(said ring '.files | length')" 8
@@ -199,13 +198,13 @@ END
 }
 
 @test "a newer major version is refused with what it needs" {
-	/usr/bin/python3 "$ROOT/tests/e2e/dump_reader.py" --version 2 newer.mscope run.mscope
+	dump_reader --version 2 newer.mscope run.mscope
 	run -7 "$MEMSCOPE" verify newer.mscope
 	assert_equal "${lines[0]}" "newer.mscope: too new"
 	[[ $output == *"reads version 2 of the format; this one reads version 1"* ]]
 }
 
 @test "docs/dump-format.md is enough to read a recording" {
-	/usr/bin/python3 "$ROOT/tests/e2e/dump_reader.py" --events run.mscope > events.txt
+	dump_reader --events run.mscope > events.txt
 	diff -u "$ROOT/tests/golden/dump-1.0.events.txt" events.txt
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A real, unmodified program, call by call against what the simulated driver logged. (single.bats does
-# it with single uprobes.)
+# A real, unmodified program, call by call against what the simulated driver logged. (single.bats
+# does it with single uprobes.)
 
 load helpers
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Programs that waste time: churn, and what bounds them; and such as run short of memory. Each with the
- * findings that it must have, and no others.
+ * Programs that waste time: churn, and what bounds them; and such as run short of memory. Each with
+ * the findings that it must have, and no others.
  */
 #include "analysed.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Dumps by newer versions, which must be readable as far as they are known, and files in which blocks
- * come again or another recording follows.
+ * Dumps by newer versions, which must be readable as far as they are known, and files in which
+ * blocks come again or another recording follows.
  */
 #include "forger.h"
 

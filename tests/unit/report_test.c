@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a report says of memory and of processes, as the model has it: from records through a dump and
- * back.
+ * What a report says of memory and of processes, as the model has it: from records through a dump
+ * and back.
  */
 #include "reported.h"
 

@@ -227,8 +227,8 @@ tool_processes() {
 	done
 }
 
-# No process of the tool is left, and no program of ours in the kernel that no process holds; links and
-# maps do not outlive their programs.
+# No process of the tool is left, and no program of ours in the kernel that no process holds; links
+# and maps do not outlive their programs.
 nothing_left() {
 	local id
 

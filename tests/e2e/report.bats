@@ -219,9 +219,9 @@ PYTHON
 	cp run.mscope before.mscope
 	ln run.mscope link.mscope
 	ln -s run.mscope symlink.mscope
-	assert_refused 2 "the report would replace it" -o run.mscope run.mscope
-	assert_refused 2 "the report would replace it" -o link.mscope run.mscope
-	assert_refused 2 "the report would replace it" -o symlink.mscope .
+	assert_refused 2 "the output would replace it" -o run.mscope run.mscope
+	assert_refused 2 "the output would replace it" -o link.mscope run.mscope
+	assert_refused 2 "the output would replace it" -o symlink.mscope .
 	cmp run.mscope before.mscope
 	# Something else may be.
 	echo old > report.md

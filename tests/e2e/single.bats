@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Single uprobes, for kernels without links for many. They take a tenth of a second each to go, all of
-# it waiting, so these tests run beside the others (tests/run). The driver is a copy: no probe of
+# Single uprobes, for kernels without links for many. They take a tenth of a second each to go, all
+# of it waiting, so these tests run beside the others (tests/run). The driver is a copy: no probe of
 # another test is in the same file.
 
 load helpers

@@ -102,7 +102,8 @@ UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symb
 UNIT_LIBS := -l:libz.a -l:libzstd.a
 UNIT_OBJECTS := $(UNIT_LAYERS:%.c=$(BUILD)/unit/%.o) $(BUILD)/html/assets.o
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
-UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(UNIT_SANITIZE) -Iuser -Ibpf -Itests/unit
+UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(UNIT_SANITIZE) -Iuser -Ibpf -Itests/unit \
+	-DMEMSCOPE_VERSION='"$(VERSION)"'
 
 $(BUILD)/unit/user/%.o: user/%.c
 	$(call say,CC,$@)
@@ -122,7 +123,7 @@ check-unit: $(UNIT_TESTS)
 # something, with what. In all other files watching comparisons only halves the speed.
 FUZZ_COVERAGE = -fsanitize=fuzzer $(if $(findstring user/symbols,$@),,-fno-sanitize-coverage=trace-cmp)
 FUZZ_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(UNIT_SANITIZE) $(FUZZ_COVERAGE) -Iuser \
-	-Ibpf -Itests/fuzz -Itests/unit
+	-Ibpf -Itests/fuzz -Itests/unit -DMEMSCOPE_VERSION='"$(VERSION)"'
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(UNIT_LAYERS) \
 	$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c))) $(BUILD)/html/assets.o
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))

@@ -147,14 +147,16 @@ class Icicle {
 
 	bar(owner, level, x, width, above) {
 		const path = owner.path.join(' › ') || this.title;
-		const text = `${path}: ${size(owner.bytes)}, ${percent(owner.bytes, this.root.bytes)}`;
+		const within = owner.path.slice(0, -1).join(', ');
+		const text = `${owner.name} ${size(owner.bytes)}, ${percent(owner.bytes, this.root.bytes)} of all` +
+			`${within ? `, in ${within}` : ''}`;
 		const node = element('button', { type: 'button', tabindex: -1, 'aria-label': text,
 			class: `bar c${this.colour(owner)}${above ? ' above' : ''}`,
 			onclick: () => this.choose(owner),
 			onpointermove: (event) => tooltip.show([path, size(owner.bytes),
 				`${percent(owner.bytes, this.root.bytes)} of all`], event.clientX, event.clientY) });
 
-		node.append(element('span', { text: width > 36 ? `${owner.name}  ${size(owner.bytes)}` : '' }));
+		node.append(element('span', { text: width > 36 ? `${owner.name} ${size(owner.bytes)}` : '' }));
 		node.style.left = `${x}px`;
 		node.style.top = `${level * LEVEL_HEIGHT}px`;
 		node.style.width = `${Math.max(1, width - 1)}px`;

@@ -70,7 +70,7 @@ function viewTools(view) {
 		button('−', 'Zoom out', () => view.zoom(2)),
 		button('◂', 'Earlier', () => view.pan(-view.span / 4)),
 		button('▸', 'Later', () => view.pan(view.span / 4)),
-		button('All', 'Show the whole time', () => view.reset()), told);
+		button('All', 'All of the time', () => view.reset()), told);
 	const tell = () => {
 		told.textContent = view.whole ? `all of ${duration(view.length)}` :
 			`${moment(view.from, view.span / 100)} to ${moment(view.to, view.span / 100)}`;

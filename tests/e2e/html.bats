@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf report -f html`: the page's numbers are those of the JSON, it is inert whatever names
+# there are, and somebody with mouse or keyboard can use it in a real browser.
+
+load helpers
+
+PYTHON=/usr/bin/python3
+HERE=$ROOT/tests/e2e
+
+setup_file() {
+	[ "$(id -u)" -eq 0 ] || return 0
+	export LD_LIBRARY_PATH=$BUILT/simcuda
+	cd "$BATS_FILE_TMPDIR" || exit 1
+	# A program that leaks until there is no memory left.
+	SIMCUDA_MEMORY=160M "$MEMSCOPE" record -q $MASK --launches=all --copies=all -o run.mscope -- \
+		"$HERE/gpu_program" 400 || true
+	make_page run run.mscope
+}
+
+# Both reports on some files: NAME.html and NAME.json.
+make_page() {
+	local name=$1
+	shift
+
+	"$MEMSCOPE" report -q -f html -o "$name.html" "$@"
+	"$MEMSCOPE" report -q -f json -o "$name.json" "$@"
+}
+
+run_page() {
+	echo "$BATS_FILE_TMPDIR/run.html"
+}
+
+needs_browser() {
+	command -v chromedriver > /dev/null && "$PYTHON" -c 'import selenium' 2> /dev/null ||
+		skip "no Chromium, chromedriver or python3-selenium"
+}
+
+browse() {
+	"$PYTHON" "$HERE/browse" "$@"
+}
+
+@test "numbers, links, policy and data of the page" {
+	"$PYTHON" "$HERE/check_page" "$BATS_FILE_TMPDIR/run.html" "$BATS_FILE_TMPDIR/run.json"
+	# It has what it is about.
+	grep -q '<h1 id="verdict-h">Out of memory' "$BATS_FILE_TMPDIR/run.html"
+	[ "$(jq '.recordings[0].findings | length' "$BATS_FILE_TMPDIR/run.json")" -ge 2 ]
+	# Small, but for the data.
+	[ "$("$MEMSCOPE" report -f html "$ROOT/tests/golden/dump-1.0.mscope" | wc -c)" -lt 400000 ]
+}
+
+@test "old recordings, lost and damaged ones, many and none" {
+	cp "$ROOT/tests/golden/dump-1.0.mscope" golden.mscope
+	make_page golden golden.mscope
+	"$PYTHON" "$HERE/check_page" golden.html golden.json
+	grep -q 'class="lost some"' golden.html
+	make_page fleet golden.mscope "$BATS_FILE_TMPDIR/run.mscope"
+	"$PYTHON" "$HERE/check_page" fleet.html fleet.json
+	"$MEMSCOPE" record -q $MASK -o empty.mscope -- true
+	make_page empty empty.mscope
+	"$PYTHON" "$HERE/check_page" empty.html empty.json
+	grep -q "Nothing wrong found" empty.html
+	needs_browser
+	browse fleet.html fleet
+}
+
+@test "mouse and keys: tables, charts, lanes, owners, addresses; the Tab key reaches everything" {
+	needs_browser
+	browse "$(run_page)" tables charts lanes owners tabs
+}
+
+@test "light, dark, narrow, on paper, without scripts" {
+	needs_browser
+	browse "$(run_page)" colours scripts_off
+}
+
+@test "hostile names are inert" {
+	"$MEMSCOPE" record -q $MASK --launches=all -o hostile.mscope -- "$HERE/gpu_program" 20 hostile \
+		'</script><img src=x onerror=window.owned=1>' $'\u202e\x1b[2J\xff' "$(printf '%010240d' 0)"
+	make_page hostile hostile.mscope
+	grep -q 'script>' hostile.json
+	"$PYTHON" "$HERE/check_page" hostile.html hostile.json
+	needs_browser
+	browse hostile.html hostile
+}
+
+@test "100,000 spans" {
+	needs_browser
+	browse "$(run_page)" many >&3
+}
+
+@test "axe-core finds nothing" {
+	needs_browser
+	local package=$BUILT/axe-core.tgz
+
+	# From the npm registry, if that can be reached.
+	[ -s "$package" ] || { mkdir -p axe && cd axe && timeout 60 npm pack axe-core@4 > /dev/null 2>&1 &&
+		cp axe-core-*.tgz "$package" && cd ..; } || skip "axe-core cannot be had here"
+	tar -xzf "$package" package/axe.min.js
+	browse "$(run_page)" axe=package/axe.min.js
+}

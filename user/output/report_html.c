@@ -383,6 +383,19 @@ static void append_lanes(struct html *html)
 	json_close(&json, ']');
 }
 
+/* The functions that do something of a kind. */
+static void put_functions(struct json *json, uint32_t op)
+{
+	uint32_t row;
+
+	json_name(json, probe_op_name(op));
+	json_open(json, '[');
+	for (row = 0; row < probe_count(); row++)
+		if (probe_at(row)->spec.op == op)
+			json_text(json, probe_at(row)->symbol, strlen(probe_at(row)->symbol));
+	json_close(json, ']');
+}
+
 /* What the script has to know of the program's own vocabulary. */
 static void append_words(struct html *html)
 {
@@ -396,10 +409,10 @@ static void append_words(struct html *html)
 		if (usage_is_on_device(i))
 			json_text(&json, probe_space_name(i), strlen(probe_space_name(i)));
 	json_close(&json, ']');
-	json_name(&json, "ops");
+	json_name(&json, "functions");
 	json_open(&json, '{');
-	for (i = 0; i < probe_count(); i++)
-		json_put_text(&json, probe_at(i)->symbol, probe_op_name(probe_at(i)->spec.op));
+	for (i = 0; i < MS_OPS_COUNT; i++)
+		put_functions(&json, i);
 	json_close(&json, '}');
 	json_close(&json, '}');
 }

@@ -114,6 +114,14 @@ class Lane {
 	}
 }
 
+// What is no function of the probe table is a kernel.
+const opOf = (() => {
+	const places = new Map();
+
+	OPS.forEach((op, place) => (words.functions[op] || []).forEach((name) => places.set(name, place)));
+	return (name) => (places.has(name) ? places.get(name) : OPS.indexOf('launch'));
+})();
+
 // All lanes of a recording; null: there are none.
 function spansOf(recording) {
 	const made = recording.lanes;
@@ -121,9 +129,7 @@ function spansOf(recording) {
 	if (!made || !made.lanes.length)
 		return null;
 	const offset = made.begin_ns - recording.begin;
-	// What is no function of the probe table is a kernel.
-	const names = made.names.map((name) => ({ text: safe(name),
-		op: Math.max(0, OPS.indexOf(words.ops[name] || 'launch')) }));
+	const names = made.names.map((name) => ({ text: safe(name), op: opOf(name) }));
 
 	return { names, dropped: made.dropped_lanes || 0, droppedCalls: made.dropped_calls || 0,
 		lanes: made.lanes.map((lane) => new Lane(lane, names, offset)) };

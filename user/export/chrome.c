@@ -24,27 +24,33 @@ struct chrome {
 static void put_us(struct json *json, const char *name, int64_t ns)
 {
 	const uint64_t size_ns = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+	const unsigned int rest = size_ns % 1000;
+	const char decimals[] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+				  (char)('0' + rest % 10) };
 
 	json_name(json, name);
 	if (ns < 0)
 		string_append_char(json->out, '-');
 	string_append_u64(json->out, size_ns / 1000);
-	string_append_char(json->out, '.');
-	string_append_char(json->out, (char)('0' + size_ns % 1000 / 100));
-	string_append_char(json->out, (char)('0' + size_ns % 100 / 10));
-	string_append_char(json->out, (char)('0' + size_ns % 10));
+	string_append(json->out, decimals, sizeof(decimals));
 	json->comma = true;
 }
 
-static struct json *begin_event(struct chrome *export, const char *phase,
+/* Most of what is written begins like this: piece by piece it would take a tenth of the time. */
+static struct json *begin_event(struct chrome *export, char phase,
 				const struct traces_process *process, uint64_t tid)
 {
+	const char head[] = { '{', '"', 'p', 'h', '"', ':', '"', phase, '"' };
 	struct json *json = &export->json;
 
-	json_open(json, '{');
-	json_put_text(json, "ph", phase);
-	json_put_u64(json, "pid", process ? process->viewer_pid : 0);
-	json_put_u64(json, "tid", tid);
+	if (json->comma)
+		string_append_char(json->out, ',');
+	string_append(json->out, head, sizeof(head));
+	string_append(json->out, ",\"pid\":", 7);
+	string_append_u64(json->out, process ? process->viewer_pid : 0);
+	string_append(json->out, ",\"tid\":", 7);
+	string_append_u64(json->out, tid);
+	json->comma = true;
 	return json;
 }
 
@@ -72,7 +78,7 @@ static void put_safe(struct chrome *export, const char *name, const char *text, 
 
 static void put_whole(struct chrome *export)
 {
-	struct json *json = begin_event(export, "M", NULL, 0);
+	struct json *json = begin_event(export, 'M', NULL, 0);
 
 	json_put_text(json, "name", "process_name");
 	json_name(json, "args");
@@ -94,7 +100,7 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 {
 	struct chrome *export = (struct chrome *)traces;
 	const char *host = traces->recording->coverage.host;
-	struct json *json = begin_event(export, "M", process, process->pid);
+	struct json *json = begin_event(export, 'M', process, process->pid);
 
 	json_put_text(json, "name", "process_name");
 	json_name(json, "args");
@@ -109,7 +115,7 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 	end_event(export);
 	if (!host)
 		return;
-	json = begin_event(export, "M", process, process->pid);
+	json = begin_event(export, 'M', process, process->pid);
 	json_put_text(json, "name", "process_labels");
 	json_name(json, "args");
 	json_open(json, '{');
@@ -127,7 +133,7 @@ static uint64_t tid_of(const struct traces_thread *thread)
 static void put_thread(struct traces *traces, const struct traces_thread *thread)
 {
 	struct chrome *export = (struct chrome *)traces;
-	struct json *json = begin_event(export, "M", thread->process, tid_of(thread));
+	struct json *json = begin_event(export, 'M', thread->process, tid_of(thread));
 
 	json_put_text(json, "name", "thread_name");
 	json_name(json, "args");
@@ -146,7 +152,7 @@ static void put_counter(struct traces *traces, const struct traces_counter *coun
 {
 	struct chrome *export = (struct chrome *)traces;
 	const char *host = traces->recording->coverage.host;
-	struct json *json = begin_event(export, "C", counter->process, 0);
+	struct json *json = begin_event(export, 'C', counter->process, 0);
 
 	string_clear(&export->safe);
 	if (!counter->process && traces->recordings > 1 && host) {
@@ -181,7 +187,7 @@ static void put_flow(struct chrome *export, const struct traces_thread *thread,
 		     const struct traces_slice *slice)
 {
 	struct json *json =
-		begin_event(export, slice->ends_flow ? "f" : "s", thread->process, tid_of(thread));
+		begin_event(export, slice->ends_flow ? 'f' : 's', thread->process, tid_of(thread));
 
 	json_put_text(json, "name", "allocation");
 	json_put_text(json, "cat", "allocation");
@@ -198,7 +204,7 @@ static void put_slice(struct traces *traces, const struct traces_thread *thread,
 {
 	struct chrome *export = (struct chrome *)traces;
 	const struct probe *probe = slice->source.event->probe;
-	struct json *json = begin_event(export, "X", thread->process, tid_of(thread));
+	struct json *json = begin_event(export, 'X', thread->process, tid_of(thread));
 	const uint64_t dur_ns = slice->end_ns - slice->begin_ns;
 
 	json_put_text(json, "name", probe->symbol);
@@ -225,7 +231,7 @@ static void end_slice(struct traces *traces, const struct traces_thread *thread,
 static void put_instant(struct traces *traces, const struct traces_instant *instant)
 {
 	struct chrome *export = (struct chrome *)traces;
-	struct json *json = begin_event(export, "i", instant->process,
+	struct json *json = begin_event(export, 'i', instant->process,
 					instant->thread ? tid_of(instant->thread) : 0);
 
 	json_put_text(json, "s", instant->thread ? "t" : instant->process ? "p" : "g");

@@ -48,6 +48,7 @@ extern const struct exporter export_perfetto;
 extern const struct exporter export_chrome;
 extern const struct exporter export_pprof;
 extern const struct exporter export_folded;
+extern const struct exporter export_memory_viz;
 
 const struct exporter *exporter_find(const char *name);
 

@@ -11,6 +11,7 @@ const struct exporter *const exporters[] = {
 	&export_chrome,
 	&export_pprof,
 	&export_folded,
+	&export_memory_viz,
 	NULL,
 	/* clang-format on */
 };

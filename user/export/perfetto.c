@@ -394,12 +394,14 @@ static void put_words(struct perfetto *export, struct string *out, enum field_ki
 		      struct field_value value)
 {
 	struct string *safe = &export->safe;
+	size_t i;
 
 	string_clear(safe);
-	if (kind == FIELD_DIMS)
-		string_append_format(safe, "%u x %u x %u", value.dims[0], value.dims[1],
-				     value.dims[2]);
-	else
+	for (i = 0; kind == FIELD_DIMS && i < 3; i++) {
+		string_append(safe, " x ", i ? 3 : 0);
+		string_append_u64(safe, value.dims[i]);
+	}
+	if (kind != FIELD_DIMS)
 		field_append_amounts(safe, value.amounts, "", true);
 	protobuf_put_bytes(out, ANNOTATION_STRING, safe->bytes, safe->length);
 }

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# export -f memory_viz: Python reads the snapshot without any class, with no opcode that the viewer does
+# not know, and goes through it as the viewer does. Some of it needs no root.
+
+load helpers
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit 1
+	cp "$ROOT/tests/golden/dump-1.0.mscope" golden.mscope
+	chmod 644 golden.mscope
+	export LD_LIBRARY_PATH=$BUILT/simcuda SIMCUDA_LOG=$PWD/oracle.log
+}
+
+record() {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK "$@"
+}
+
+# Exports and compares with the report; arguments as for both.
+same() {
+	"$MEMSCOPE" report -f json -o report.json "$@"
+	"$MEMSCOPE" export -f memory_viz -o out.pickle "$@"
+	"$MEMSCOPE" export -f ndjson -o events.jsonl "$@"
+	"$ROOT/tests/e2e/export_reader.py" memory_viz out.pickle report.json events.jsonl
+}
+
+@test "the golden recording: three devices, one of them unknown" {
+	run -0 same golden.mscope
+	assert_equal "$output" "36 entries 0 segments 3 devices"
+	# At many moments: what is live then is in segments, device by device.
+	local ms live=0
+	for ms in $(seq 5 3 80); do
+		run -0 same --to "+0.0$(printf %02d "$ms")" golden.mscope
+		[[ $output == *" 0 segments "* ]] || live=$((live + 1))
+	done
+	[ "$live" -gt 10 ]
+}
+
+@test "a part of it: what was live before begins as allocated" {
+	run -0 same --from +0.02 --to +0.06 golden.mscope
+	run -0 same --pid 5000 golden.mscope
+	assert_equal "$output" "5 entries 0 segments 1 devices"
+	same --pid 4242 --from +0.03 golden.mscope
+}
+
+@test "all that a driver can do: pools, graphs, physical memory, arrays" {
+	local at
+
+	SIMCUDA_DEVICES=2 record -o rows.mscope -- "$WORKLOADS/rows_driver" > /dev/null
+	same rows.mscope
+	SIMCUDA_DEVICES=2 record -o runtime.mscope -- "$WORKLOADS/rows_runtime-shared" > /dev/null
+	same runtime.mscope
+	for at in 0.05 0.1 0.2 0.3; do
+		run same --from "+$at" rows.mscope
+		[ "$status" -eq 0 ] || [[ $output == *"had ended by then"* ]]
+	done
+}
+
+@test "threads that free what others have, and what is live in the end" {
+	local recorder
+
+	record -o threads.mscope -- "$WORKLOADS/threads" 4 500
+	same threads.mscope
+	puppet_start
+	puppet load
+	"$MEMSCOPE" record -v -o live.mscope -p "$PUPPET_PID" 2> record.err 3>&- 8>&- 9<&- &
+	recorder=$!
+	wait_for 'grep -q "debug: tracing" record.err'
+	puppet init
+	puppet alloc 100000
+	puppet churn 50
+	puppet alloc 3000
+	kill -INT $recorder
+	wait $recorder
+	puppet_end
+	run -0 same live.mscope
+	[[ $output == *" 2 segments 1 devices" ]]
+	# The same process name and addresses twice: blocks of two recordings do not meet.
+	same live.mscope threads.mscope golden.mscope
+}
+
+@test "out of memory, gaps, and a recording that was cut" {
+	local size place
+
+	# shellcheck disable=SC2046 # words
+	SIMCUDA_MEMORY=512K run record -o oom.mscope -- $(ffmpeg_command)
+	[ "$status" -ne 0 ]
+	same oom.mscope
+	python3 -c 'import pickle; print([entry["size"] > 0 for entry in
+		pickle.load(open("out.pickle", "rb"))["device_traces"][0] if entry["action"] == "oom"])' |
+		grep -q "^\[True"
+	record -o run.mscope --segment 4K -- "$WORKLOADS/calls" 2000
+	size=$(stat -c %s run.mscope)
+	for place in 5 3 2; do
+		cp run.mscope damaged.mscope
+		printf '\xff\x00\xff\x00' |
+			dd of=damaged.mscope bs=1 seek=$((size * (place - 1) / place)) conv=notrunc status=none
+		same damaged.mscope
+		head -c $((size * (place - 1) / place)) run.mscope > cut.mscope
+		same cut.mscope
+	done
+}
+
+@test "a recording of nothing is a snapshot" {
+	record -o run.mscope -- true
+	run -0 same run.mscope
+	assert_equal "$output" "0 entries 0 segments 0 devices"
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A PyTorch memory snapshot as a pickle that is written as it comes; a part of -f memory_viz, which
+ * decides what is in it.
+ *
+ * Traces of several devices are lists in one pickle, but their entries come mixed. So each list is
+ * remembered when it is made; for some entries of a device it is put into the snapshot again, and so
+ * becomes the end of the stack, which they are appended to. In the end all are put where they belong.
+ */
+#ifndef MEMSCOPE_EXPORT_SNAPSHOT_H
+#define MEMSCOPE_EXPORT_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/string.h"
+#include "output/writer.h"
+
+#define SNAPSHOT_DEVICES 128              /* that are told apart */
+#define SNAPSHOT_UNKNOWN SNAPSHOT_DEVICES /* any other: listed after those that are known */
+
+enum snapshot_action {
+	SNAPSHOT_ALLOC,
+	SNAPSHOT_FREE_REQUESTED,
+	SNAPSHOT_FREE_COMPLETED,
+	SNAPSHOT_SEGMENT_ALLOC,
+	SNAPSHOT_SEGMENT_FREE,
+	SNAPSHOT_OOM,
+	SNAPSHOT_ACTIONS,
+};
+
+/* Where it was allocated, as two stack frames; once made, a number that stands for them. */
+struct snapshot_frames {
+	uint32_t number;                   /* 0: to be made */
+	const char *api, *space, *process; /* of no effect if there is a number; UTF-8 */
+};
+
+struct snapshot_block {
+	uint32_t device; /* up to SNAPSHOT_UNKNOWN */
+	uint64_t addr;   /* of no other block; what the viewer goes by */
+	uint64_t cuda_addr;
+	uint64_t size_bytes;
+	uint64_t stream;
+};
+
+struct snapshot {
+	struct writer *writer;
+	uint64_t constants;   /* bit set: texts that can be recalled */
+	uint32_t next_number; /* to remember something under */
+	uint32_t lists[SNAPSHOT_DEVICES + 1];
+	uint32_t open; /* device, + 1, that entries can be appended for; 0: none */
+	uint32_t entries;
+	uint32_t used; /* devices from 0, without the unknown one */
+	bool has_segments;
+};
+
+void snapshot_begin(struct snapshot *snapshot, struct writer *writer);
+
+/* An entry of a device's trace. `free_bytes`: of the device, only with SNAPSHOT_OOM. */
+void snapshot_entry(struct snapshot *snapshot, enum snapshot_action action,
+		    const struct snapshot_block *block, uint64_t time_us, uint64_t free_bytes,
+		    struct snapshot_frames *frames);
+
+/* After all entries: what is live in the end, each in a segment of its own. */
+void snapshot_segment(struct snapshot *snapshot, const struct snapshot_block *block,
+		      struct snapshot_frames *frames);
+
+/* After all segments: a text about the whole. */
+void snapshot_remark(struct snapshot *snapshot, const char *text, bool first);
+void snapshot_end(struct snapshot *snapshot, bool has_remarks);
+
+#endif /* MEMSCOPE_EXPORT_SNAPSHOT_H */

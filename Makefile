@@ -27,7 +27,7 @@ USER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(SANITIZE) \
 	-DMEMSCOPE_VERSION='"$(VERSION)"' -DMEMSCOPE_DATE='"$(DATE)"' -Iuser -Ibpf -isystem $(BUILD)/bpf
 USER_LDFLAGS = $(LDFLAGS) $(SANITIZE)
 # One file that runs wherever glibc does.
-USER_LIBS := -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a -lpthread
+USER_LIBS := -l:libbpf.a -l:libelf.a -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm -lpthread
 
 USER_SOURCES := $(wildcard user/*.c user/*/*.c)
 USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o
@@ -99,7 +99,7 @@ memscope-bpf: $(BUILD)/memscope-bpf
 UNIT_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
 	user/export/*.c) user/pipeline.c
-UNIT_LIBS := -l:libz.a -l:libzstd.a
+UNIT_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm
 UNIT_OBJECTS := $(UNIT_LAYERS:%.c=$(BUILD)/unit/%.o) $(BUILD)/html/assets.o
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(UNIT_SANITIZE) -Iuser -Ibpf -Itests/unit \

@@ -49,6 +49,7 @@ extern const struct exporter export_chrome;
 extern const struct exporter export_pprof;
 extern const struct exporter export_folded;
 extern const struct exporter export_memory_viz;
+extern const struct exporter export_sqlite;
 
 const struct exporter *exporter_find(const char *name);
 

@@ -12,6 +12,7 @@ const struct exporter *const exporters[] = {
 	&export_pprof,
 	&export_folded,
 	&export_memory_viz,
+	&export_sqlite,
 	NULL,
 	/* clang-format on */
 };

@@ -277,6 +277,18 @@ static int run_alloc(struct state *state, struct process *process, const struct 
 	return blocks_add(state, process, MS_KEY_POINTER, &allocation);
 }
 
+int graphs_each_addr(const struct process *process, uint64_t executable,
+		     int (*take)(void *context, uint64_t addr), void *context)
+{
+	const struct graph *graph = graph_at(&process->executables, executable);
+	size_t i;
+	int err = 0;
+
+	for (i = 0; graph && !err && i < graph->count; i++)
+		err = take(context, graph->nodes[i].addr);
+	return err;
+}
+
 int graphs_launch(struct state *state, struct process *process, const struct event *event,
 		  struct change *change)
 {

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "export/database.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define ROWS_PER_TRANSACTION 100000
+
+/* Nobody else sees the file before it is whole, and one that is not is thrown away. */
+static const char pragmas[] = "PRAGMA journal_mode = OFF;"
+			      "PRAGMA synchronous = OFF;"
+			      "PRAGMA locking_mode = EXCLUSIVE;"
+			      "PRAGMA page_size = 16384;"
+			      "PRAGMA cache_size = -32768;" /* KiB */
+			      "BEGIN";
+
+static int fail(struct database *database)
+{
+	int code = database->handle ? sqlite3_errcode(database->handle) : SQLITE_NOMEM;
+
+	if (database->err)
+		return database->err;
+	log_error("the database cannot be written: %s",
+		  database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code));
+	database->err = code == SQLITE_FULL ? -ENOSPC : code == SQLITE_NOMEM ? -ENOMEM : -EIO;
+	return database->err;
+}
+
+static int fail_memory(struct database *database)
+{
+	if (!database->err)
+		log_error("not enough memory");
+	database->err = -ENOMEM;
+	return database->err;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+int database_run(struct database *database, const char *sql)
+{
+	if (database->err)
+		return database->err;
+	return sqlite3_exec(database->handle, sql, NULL, NULL, NULL) ? fail(database) : 0;
+}
+
+int database_prepare(struct database *database, size_t statement, const char *sql)
+{
+	if (database->err)
+		return database->err;
+	return sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+				  &database->statements[statement], NULL) ?
+		       fail(database) :
+		       0;
+}
+
+int database_open(struct database *database, const char *path)
+{
+	int err;
+
+	*database = (struct database){ 0 };
+	if (sqlite3_open_v2(path, &database->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			    NULL))
+		return fail(database);
+	err = database_run(database, pragmas);
+	if (!err)
+		err = database_run(database, "CREATE TABLE StringIds"
+					     " (id INTEGER PRIMARY KEY, value TEXT NOT NULL)");
+	if (!err && sqlite3_prepare_v3(database->handle, "INSERT INTO StringIds VALUES (?, ?)", -1,
+				       SQLITE_PREPARE_PERSISTENT, &database->insert_string, NULL))
+		err = fail(database);
+	return err;
+}
+
+int database_close(struct database *database)
+{
+	size_t i;
+	int err = database->handle ? database_run(database, "COMMIT") : 0;
+
+	for (i = 0; i < DATABASE_STATEMENTS; i++)
+		sqlite3_finalize(database->statements[i]);
+	sqlite3_finalize(database->insert_string);
+	if (database->handle && sqlite3_close(database->handle) && !err)
+		err = fail(database);
+	database->handle = NULL;
+	memset(database->statements, 0, sizeof(database->statements));
+	database->insert_string = NULL;
+	string_table_fini(&database->strings);
+	map_fini(&database->string_ids);
+	return err;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+struct cell cell_text(const char *text)
+{
+	if (!text)
+		return cell_null();
+	return (struct cell){ .kind = CELL_TEXT, .text = text, .length = strlen(text) };
+}
+
+/* SQLite believes that text is UTF-8, and functions of it stop at a NUL. */
+static void append_clean(struct string *out, const char *text, size_t length)
+{
+	const char *const end = text + length;
+
+	while (text < end) {
+		size_t step = *text ? string_utf8_length(text, end - text) : 0;
+
+		if (step)
+			string_append(out, text, step);
+		else
+			string_append_text(out, "\xef\xbf\xbd");
+		text += step ? step : 1;
+	}
+}
+
+static int bind_text(struct database *database, struct sqlite3_stmt *statement, int place,
+		     const struct cell *cell)
+{
+	struct string clean = { 0 };
+	int code;
+
+	append_clean(&clean, cell->text, cell->length);
+	if (clean.failed) {
+		string_fini(&clean);
+		return fail_memory(database);
+	}
+	code = sqlite3_bind_text(statement, place, clean.bytes ? clean.bytes : "",
+				 (int)clean.length, SQLITE_TRANSIENT);
+	string_fini(&clean);
+	return code ? fail(database) : 0;
+}
+
+static int bind(struct database *database, struct sqlite3_stmt *statement, const struct cell *cells,
+		size_t count)
+{
+	size_t i;
+	int err = database->err;
+
+	for (i = 0; !err && i < count; i++) {
+		if (cells[i].kind == CELL_TEXT)
+			err = bind_text(database, statement, (int)i + 1, &cells[i]);
+		else if (cells[i].kind == CELL_NULL ?
+				 sqlite3_bind_null(statement, (int)i + 1) :
+				 sqlite3_bind_int64(statement, (int)i + 1, cells[i].number))
+			err = fail(database);
+	}
+	return err;
+}
+
+static int step(struct database *database, struct sqlite3_stmt *statement)
+{
+	int code = sqlite3_step(statement), err = 0;
+
+	if (code != SQLITE_DONE)
+		err = fail(database);
+	sqlite3_reset(statement);
+	if (err || ++database->rows < ROWS_PER_TRANSACTION)
+		return err;
+	database->rows = 0;
+	return database_run(database, "COMMIT; BEGIN");
+}
+
+int database_put(struct database *database, size_t statement, const struct cell *cells,
+		 size_t count)
+{
+	struct sqlite3_stmt *prepared = database->statements[statement];
+	int err = bind(database, prepared, cells, count);
+
+	return err ? err : step(database, prepared);
+}
+
+int database_changed(const struct database *database)
+{
+	return sqlite3_changes(database->handle);
+}
+
+int database_each(struct database *database, size_t statement, const struct cell *cells,
+		  size_t count, int (*take)(void *context, const int64_t columns[DATABASE_COLUMNS]),
+		  void *context)
+{
+	struct sqlite3_stmt *prepared = database->statements[statement];
+	int err = bind(database, prepared, cells, count), code = SQLITE_DONE, i;
+
+	while (!err && (code = sqlite3_step(prepared)) == SQLITE_ROW) {
+		int64_t columns[DATABASE_COLUMNS] = { 0 };
+
+		for (i = 0; i < DATABASE_COLUMNS && i < sqlite3_column_count(prepared); i++)
+			columns[i] = sqlite3_column_int64(prepared, i);
+		err = take(context, columns);
+	}
+	if (!err && code != SQLITE_DONE)
+		err = fail(database);
+	sqlite3_reset(prepared);
+	return err;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+struct cell database_name(struct database *database, const char *text, size_t length)
+{
+	const char *name = text ? string_intern(&database->strings, text, length) : NULL;
+	const uint64_t *known;
+	struct cell cells[2];
+
+	if (!text || database->err)
+		return cell_null();
+	known = name ? map_get(&database->string_ids, (uintptr_t)name) : NULL;
+	if (known)
+		return cell_number(*known);
+	cells[0] = cell_number(database->strings.count);
+	cells[1] = (struct cell){ .kind = CELL_TEXT, .text = text, .length = length };
+	if (!name || map_set(&database->string_ids, (uintptr_t)name, (uint64_t)cells[0].number)) {
+		fail_memory(database);
+		return cell_null();
+	}
+	if (bind(database, database->insert_string, cells, 2) ||
+	    step(database, database->insert_string))
+		return cell_null();
+	return cells[0];
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Allocations in the SQLite export: memscope_allocations has a row for each, which is changed when it
+ * ends, and CUDA_GPU_MEMORY_USAGE_EVENTS one for each beginning and end, as nsys has it. Not every end is a
+ * call: where the state says that something has gone, the rows that are still live are compared with it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "export/sqlite.h"
+#include "model/graphs.h"
+
+/* As in ENUM_CUDA_MEM_KIND. */
+enum { KIND_PINNED = 1, KIND_DEVICE, KIND_ARRAY, KIND_MANAGED, KIND_NONE = -1 };
+
+/* nsys has memory, not addresses, and none that graphs allocate for themselves. */
+static int kind_of(uint8_t space)
+{
+	switch (space) {
+	case MS_SPACE_DEVICE:
+	case MS_SPACE_POOL:
+	case MS_SPACE_PHYSICAL:
+		return KIND_DEVICE;
+	case MS_SPACE_MANAGED:
+		return KIND_MANAGED;
+	case MS_SPACE_ARRAY:
+		return KIND_ARRAY;
+	case MS_SPACE_PINNED:
+		return KIND_PINNED;
+	}
+	return KIND_NONE;
+}
+
+static uint64_t row_id(const struct sqlite_export *export, const struct allocation *allocation)
+{
+	return export->first_id + allocation->id;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* What made or ended an allocation: a call, or something else at that time. */
+struct cause {
+	const struct process *process;
+	uint64_t process_id;
+	uint64_t ts_ns;
+	uint64_t call;            /* 0: none */
+	const struct ms_call *of; /* NULL: none */
+	const char *why;          /* of an end */
+};
+
+static int put_usage(struct sqlite_export *export, const struct cause *cause,
+		     const struct allocation *allocation, bool ends)
+{
+	const struct ms_call *call = cause->of;
+	const int kind = kind_of(allocation->space);
+	const bool pool = call && allocation->space == MS_SPACE_POOL && !ends;
+
+	if (kind == KIND_NONE)
+		return 0;
+	return DATABASE_PUT(&export->database, SQLITE_USAGE, sqlite_time(export, cause->ts_ns),
+			    cell_number(sqlite_global_pid(export, cause->process->pid)),
+			    cell_if(allocation->device >= 0, (uint64_t)allocation->device),
+			    cell_number(allocation->context), cell_number(allocation->addr),
+			    cell_number(allocation->size_bytes), cell_number((uint64_t)kind),
+			    cell_number(ends), cell_if(cause->call, cause->call),
+			    cell_if(call && call->known & MS_KNOWN_STREAM, call ? call->stream : 0),
+			    cell_if(pool && call->known & MS_KNOWN_SRC, pool ? call->src : 0));
+}
+
+static int begin_allocation(struct sqlite_export *export, const struct cause *cause,
+			    const struct allocation *allocation)
+{
+	const uint64_t id = row_id(export, allocation);
+	struct cause then = *cause;
+	int err;
+
+	if (id > export->last_id)
+		export->last_id = id;
+	err = DATABASE_PUT(&export->database, SQLITE_ALLOCATION, cell_number(id),
+			   cell_number(cause->process_id), cell_number(allocation->addr),
+			   cell_if(allocation->size_known, allocation->size_bytes),
+			   sqlite_space(export, allocation->space),
+			   cell_if(allocation->device >= 0, (uint64_t)allocation->device),
+			   cell_if(allocation->context, allocation->context),
+			   cell_number(allocation->tid),
+			   sqlite_name(export, probe_at(allocation->row)->symbol),
+			   sqlite_time(export, allocation->ts_ns));
+	if (err || !database_changed(&export->database))
+		return err;
+	then.ts_ns = allocation->ts_ns;
+	return put_usage(export, &then, allocation, false);
+}
+
+static int end_allocation(struct sqlite_export *export, const struct cause *cause,
+			  const struct allocation *allocation)
+{
+	int err = DATABASE_PUT(&export->database, SQLITE_ALLOCATION_END,
+			       cell_number(row_id(export, allocation)),
+			       sqlite_time(export, cause->ts_ns), cell_text(cause->why));
+
+	if (err || !database_changed(&export->database))
+		return err;
+	return put_usage(export, cause, allocation, true);
+}
+
+/* ---- comparing rows with the state ----------------------------------------------------------- */
+
+struct comparison {
+	struct sqlite_export *export;
+	const struct process *process;
+	struct allocation *gone;
+	size_t count, capacity;
+};
+
+static bool is_live(const struct process *process, uint64_t addr, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++) {
+		/* Memory without a handle is known by its id. */
+		const struct allocation *found =
+			ledger_find(&process->ledgers[i], i == LEDGER_RELEASED ? id : addr);
+
+		if (found && found->id == id)
+			return true;
+	}
+	return false;
+}
+
+static uint8_t space_of(struct sqlite_export *export, int64_t name)
+{
+	uint8_t space;
+
+	for (space = MS_SPACES_COUNT - 1; space > MS_SPACE_NONE; space--)
+		if (sqlite_space(export, space).number == name)
+			break;
+	return space;
+}
+
+static int compare_row(void *context, const int64_t columns[DATABASE_COLUMNS])
+{
+	struct comparison *comparison = context;
+	const uint64_t id = (uint64_t)columns[0] - comparison->export->first_id;
+	const uint64_t addr = (uint64_t)columns[1];
+
+	if (is_live(comparison->process, addr, id))
+		return 0;
+	if (memory_grow(&comparison->gone, &comparison->capacity, comparison->count + 1,
+			sizeof(*comparison->gone)))
+		return -ENOMEM;
+	comparison->gone[comparison->count++] = (struct allocation){
+		.id = id,
+		.addr = addr,
+		.size_bytes = (uint64_t)columns[2],
+		.space = space_of(comparison->export, columns[3]),
+		.device = (int32_t)columns[4],
+		.context = (uint64_t)columns[5],
+	};
+	return 0;
+}
+
+/* Rows whose allocations are not in the state end now. */
+static int compare(struct sqlite_export *export, const struct cause *cause, size_t statement,
+		   const struct cell *cells, size_t count)
+{
+	struct comparison comparison = { .export = export, .process = cause->process };
+	int err =
+		database_each(&export->database, statement, cells, count, compare_row, &comparison);
+	size_t i;
+
+	for (i = 0; !err && i < comparison.count; i++)
+		err = end_allocation(export, cause, &comparison.gone[i]);
+	free(comparison.gone);
+	return err;
+}
+
+static int compare_process(struct sqlite_export *export, const struct cause *cause)
+{
+	const struct cell cells[] = { cell_number(cause->process_id) };
+
+	return compare(export, cause, SQLITE_LIVE_OF_PROCESS, cells, 1);
+}
+
+static int compare_range(struct sqlite_export *export, const struct cause *cause, uint64_t first,
+			 uint64_t last)
+{
+	const struct cell cells[] = { cell_number(cause->process_id), cell_number(first),
+				      cell_number(last) };
+
+	return compare(export, cause, SQLITE_LIVE_IN_RANGE, cells, 3);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* Whether anything began or ended that is not what the call itself names. */
+static bool changes_others(const struct change *change)
+{
+	uint8_t space;
+
+	for (space = MS_SPACE_NONE + 1; space < MS_SPACES_COUNT; space++)
+		if (change->implicit[space].count || change->made[space].count)
+			return true;
+	return false;
+}
+
+struct launch {
+	struct sqlite_export *export;
+	const struct cause *cause;
+};
+
+/* A graph's node has allocated or freed there. */
+static int take_node(void *context, uint64_t addr)
+{
+	const struct launch *launch = context;
+	const struct process *process = launch->cause->process;
+	const struct allocation *made = ledger_find(&process->ledgers[MS_KEY_POINTER], addr);
+	struct allocation allocation;
+	int err = compare_range(launch->export, launch->cause, addr, addr);
+
+	if (err || !made)
+		return err;
+	allocation = *made;
+	return begin_allocation(launch->export, launch->cause, &allocation);
+}
+
+static int take_others(struct sqlite_export *export, const struct event *event,
+		       const struct cause *cause)
+{
+	struct launch launch = { .export = export, .cause = cause };
+
+	if (event->probe->spec.op != MS_OP_LAUNCH)
+		return compare_process(export, cause);
+	return graphs_each_addr(cause->process, event->call->addr, take_node, &launch);
+}
+
+/* An address that is handed out again cannot be in use: rows of what was there have to end first. */
+static int end_displaced(struct sqlite_export *export, const struct cause *cause,
+			 const struct change *change)
+{
+	const struct process *process = cause->process;
+	const uint64_t key = event_process_key(process->pid, process->start_ns);
+	const uint64_t *missed = map_get(&export->missed, key);
+	struct cause displaced = *cause;
+	const uint64_t addr = change->allocation.addr;
+
+	if (process->missed_frees == (missed ? *missed : 0))
+		return 0;
+	if (map_set(&export->missed, key, process->missed_frees))
+		return -ENOMEM;
+	displaced.why = "displaced";
+	displaced.ts_ns = change->allocation.ts_ns;
+	return change->has_allocation ? compare_range(export, &displaced, addr, addr) : 0;
+}
+
+static int take_free(struct sqlite_export *export, const struct cause *cause,
+		     const struct change *change)
+{
+	const struct allocation *freed = &change->allocation;
+	uint64_t last = freed->addr + freed->size_bytes - 1;
+	int err;
+
+	/* It may have been made before its rows were kept, or by a graph. */
+	err = begin_allocation(export, cause, freed);
+	if (!err)
+		err = end_allocation(export, cause, freed);
+	/* One call unmaps all that is mapped in a range. */
+	if (!err && freed->space == MS_SPACE_MAPPED && freed->size_bytes && last > freed->addr)
+		err = compare_range(export, cause, freed->addr, last);
+	return err;
+}
+
+int sqlite_memory_call(struct sqlite_export *export, const struct event *event,
+		       const struct change *change, uint64_t call)
+{
+	const enum ms_op op = event->probe->spec.op;
+	struct cause cause = { .process = change->process,
+			       .ts_ns = event->header->ts_ns,
+			       .call = call,
+			       .of = event->call };
+	int err = 0;
+
+	/* What a call is made of is told again with the call. */
+	if (event->call->flags & MS_CALL_PART || !event_succeeded(event->call))
+		return 0;
+	if (op != MS_OP_ALLOC && op != MS_OP_FREE && !changes_others(change))
+		return 0;
+	cause.process_id = sqlite_process_id(export, change->process);
+	if (!cause.process_id)
+		return export->database.err;
+	cause.why = op == MS_OP_CONTEXT ? "context" : op == MS_OP_LAUNCH ? "graph" : "free";
+	if (op == MS_OP_ALLOC && change->has_allocation && !change->captured) {
+		err = end_displaced(export, &cause, change);
+		if (!err)
+			err = begin_allocation(export, &cause, &change->allocation);
+	} else if (op == MS_OP_FREE && change->free == FREE_KNOWN) {
+		err = take_free(export, &cause, change);
+	}
+	if (!err && changes_others(change))
+		err = take_others(export, event, &cause);
+	return err;
+}
+
+/*
+ * nsys has no rows for what is still there when a process ends, and whoever looks for what was never
+ * freed looks for allocations without such a row.
+ */
+int sqlite_memory_exit(struct sqlite_export *export, const struct event *event,
+		       const struct change *change)
+{
+	const uint64_t process = sqlite_process_id(export, change->process);
+
+	if (!process)
+		return export->database.err;
+	return DATABASE_PUT(&export->database, SQLITE_EXIT, cell_number(process),
+			    sqlite_time(export, event->header->ts_ns),
+			    cell_text(event->header->type == MS_TYPE_EXIT ? "exit" : "exec"));
+}
+
+/* ---- all processes --------------------------------------------------------------------------- */
+
+static int settle(struct sqlite_export *export, struct cause *cause)
+{
+	const struct process *process = cause->process;
+	size_t i, j;
+	int err;
+
+	cause->process_id = sqlite_process_id(export, process);
+	if (!cause->process_id)
+		return export->database.err;
+	if (map_set(&export->missed, event_process_key(process->pid, process->start_ns),
+		    process->missed_frees))
+		return -ENOMEM;
+	err = compare_process(export, cause);
+	for (i = 0; !err && i < LEDGERS_COUNT; i++) {
+		const struct ledger *ledger = &process->ledgers[i];
+
+		for (j = 0; !err && j < ledger->count; j++) {
+			struct allocation allocation = ledger->entries[j];
+
+			err = begin_allocation(export, cause, &allocation);
+		}
+	}
+	return err;
+}
+
+int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const char *why)
+{
+	const struct state *state = export->recording->state;
+	const uint32_t pid = export->recording->options.pid;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < state->processes_count; i++) {
+		struct cause cause = { .process = state->processes[i], .ts_ns = ts_ns, .why = why };
+
+		if (!cause.process->exited && (!pid || cause.process->pid == pid))
+			err = settle(export, &cause);
+	}
+	return err;
+}

@@ -178,7 +178,9 @@ shell_run() {
 	local i maps
 
 	flood_start 4
-	trace -q -c -o /dev/null -d 0.05 -p "$FLOOD_PID" 7>&-
+	# Until a call has needed the page that the kernel maps for returns, which stays.
+	wait_for 'trace -q -c -o /dev/null -d 0.05 -p "$FLOOD_PID" 7>&-
+		grep -qF "[uprobes]" "/proc/$FLOOD_PID/maps"'
 	maps=$(wc -l < "/proc/$FLOOD_PID/maps")
 	for ((i = 0; i < $(times 1000 20); i++)); do
 		trace -q -c -o /dev/null -d 0.01 -p "$FLOOD_PID" 7>&-

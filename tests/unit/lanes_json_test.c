@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Lanes and address maps of dumps, as JSON: what is in it, that names cannot break out of a <script>
- * element, and what happens without memory.
+ * Lanes and address maps of dumps, as JSON: what is in it, that names cannot break out of a
+ * <script> element, and what happens without memory.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "failing.h"
 #include "json_check.h"
 #include "model/lanes.h"
@@ -169,7 +170,7 @@ static void test_hostile_names(void **state)
 /* ---- several recordings ---------------------------------------------------------------------- */
 
 #define RECORDINGS 5
-#define CALLS 30000
+#define CALLS 60000
 
 /* All of them share what there is room for. */
 static void test_several_recordings(void **state)
@@ -260,6 +261,7 @@ static void test_every_allocation(void **state)
 	uint64_t i;
 
 	(void)state;
+	log_set_level(LOG_ERROR);
 	begin_dump(&scarce);
 	for (i = 0; i < 40; i++) {
 		add_at(&scarce, 10 * i, record_by(1 + i % 20, record_call("cuCtxSynchronize")));

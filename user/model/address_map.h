@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What lies where in the processes' addresses of each device, or, as far as that is kept
- * (PROCESS_LARGEST), what lay there when a process exited. Memory that has an address: not arrays and
- * physical memory, which have handles, not host memory, and not reserved addresses, which are no
- * memory; what is mapped into them is.
+ * (PROCESS_LARGEST), what lay there when a process exited. Memory that has an address: not arrays
+ * and physical memory, which have handles, not host memory, and not reserved addresses, which are
+ * no memory; what is mapped into them is.
  */
 #ifndef MEMSCOPE_MODEL_ADDRESS_MAP_H
 #define MEMSCOPE_MODEL_ADDRESS_MAP_H
@@ -48,8 +48,8 @@ struct address_maps {
 };
 
 /*
- * Of the processes and the device that the options ask for, as they are; it is `now_ns`. `spans` get
- * the names. Returns 0 or -ENOMEM; fini in any case.
+ * Of the processes and the device that the options ask for, as they are; it is `now_ns`. `spans`
+ * get the names. Returns 0 or -ENOMEM; fini in any case.
  */
 int address_maps_make(struct address_maps *maps, const struct state *state,
 		      const struct report_options *options, uint64_t now_ns, struct spans *spans);

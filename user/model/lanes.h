@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the pictures of a report are made from and the report itself does not have: the calls of each
- * recording as spans in lanes, and what lay where at its end. A follower of the reading.
+ * What the pictures of a report are made from and the report itself does not have: the calls of
+ * each recording as spans in lanes, and what lay where at its end. A follower of the reading.
  */
 #ifndef MEMSCOPE_MODEL_LANES_H
 #define MEMSCOPE_MODEL_LANES_H
@@ -28,8 +28,8 @@ struct lanes {
 };
 
 /*
- * A zeroed struct lanes becomes one that follows; as many recordings as there are have SPANS_MAX spans
- * together, but two for each of their lanes.
+ * A zeroed struct lanes becomes one that follows; as many recordings as there are have SPANS_MAX
+ * spans together, but two for each of their lanes.
  */
 void lanes_init(struct lanes *lanes);
 void lanes_fini(struct lanes *lanes);

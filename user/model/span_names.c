@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-#define PLACES_MAX (4 * SPAN_NAMES_KERNELS) /* that are remembered; others are looked for again */
+#define PLACES_MAX (4ul * SPAN_NAMES_KERNELS) /* that are remembered; others are looked for again */
 
 static const char failed_suffix[] = " (failed)";
 static const char other_kernels[] = "other kernels";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What spans are called: a function of the probe table, or the kernel that was launched. Small
- * numbers, so that a span can hold several; a bounded number of names, in bounded memory. Kernels that
- * find no room are "other kernels".
+ * numbers, so that a span can hold several; a bounded number of names, in bounded memory. Kernels
+ * that find no room are "other kernels".
  */
 #ifndef MEMSCOPE_MODEL_SPAN_NAMES_H
 #define MEMSCOPE_MODEL_SPAN_NAMES_H

@@ -10,9 +10,9 @@
 #include "model/span_names.h"
 
 #define NONE UINT32_MAX
-#define LANES_LIMIT (2 * SPANS_LANES_MAX) /* while events come: a new one can still become busy */
-#define LANE_NONE UINT16_MAX              /* of a span that is free */
-#define FIRST_SHIFT 10                    /* of the lane's resolution */
+#define LANES_LIMIT (2ul * SPANS_LANES_MAX) /* while events come: a new one can still become busy */
+#define LANE_NONE UINT16_MAX                /* of a span that is free */
+#define FIRST_SHIFT 10                      /* of the lane's resolution */
 #define LAST_SHIFT 63
 
 /* A recorder counts at least as often, and is not later than that by as much again (ns). */
@@ -79,79 +79,7 @@ size_t spans_bytes(const struct spans *spans)
 	       map_bytes(&spans->by_identity) + span_names_bytes(&spans->names);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------ */
-
-static uint64_t add_up(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
-
-/*
- * Misra and Gries: what has more than one part in SPANS_VOTES + 1 of all votes is among those that are
- * left, and what has more than half of them has most of what is left.
- */
-static void vote(struct span *span, uint16_t name, float votes)
-{
-	size_t i, least = 0;
-	float taken;
-
-	for (i = 0; i < SPANS_VOTES; i++) {
-		if (span->votes[i] > 0 && span->names[i] == name) {
-			span->votes[i] += votes;
-			return;
-		}
-		if (span->votes[i] < span->votes[least])
-			least = i;
-	}
-	taken = span->votes[least] < votes ? span->votes[least] : votes;
-	for (i = 0; taken > 0 && i < SPANS_VOTES; i++)
-		span->votes[i] -= taken;
-	if (votes <= taken)
-		return;
-	span->names[least] = name;
-	span->votes[least] = votes - taken;
-}
-
-static void absorb(struct span *into, const struct span *span)
-{
-	size_t i;
-
-	if (span->begin_ns < into->begin_ns)
-		into->begin_ns = span->begin_ns;
-	if (span->end_ns > into->end_ns)
-		into->end_ns = span->end_ns;
-	into->count = add_up(into->count, span->count);
-	into->bytes = add_up(into->bytes, span->bytes);
-	for (i = 0; i < SPANS_VOTES; i++)
-		if (span->votes[i] > 0)
-			vote(into, span->names[i], span->votes[i]);
-}
-
 /* ---- resolution ------------------------------------------------------------------------------ */
-
-static bool is_short(const struct span *span, uint8_t shift)
-{
-	return span->is_several || !((span->end_ns - span->begin_ns) >> shift);
-}
-
-/* Of one lane. */
-static bool is_too_close(const struct span *a, const struct span *b, uint8_t shift)
-{
-	return shift && a->is_nested == b->is_nested &&
-	       a->begin_ns >> shift == b->begin_ns >> shift && is_short(a, shift) &&
-	       is_short(b, shift);
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
-	if (x->is_nested != y->is_nested)
-		return x->is_nested ? 1 : -1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
 
 /* The list is sorted, and stays so. */
 static void put_together(struct spans *spans)
@@ -162,8 +90,8 @@ static void put_together(struct spans *spans)
 		struct span *span = &spans->list[i], *last = &spans->list[kept ? kept - 1 : 0];
 
 		if (kept && last->lane == span->lane &&
-		    is_too_close(last, span, spans->slots[span->lane].shift)) {
-			absorb(last, span);
+		    span_is_too_close(last, span, spans->slots[span->lane].shift)) {
+			span_absorb(last, span);
 			last->is_several = true;
 		} else {
 			spans->list[kept++] = *span;
@@ -219,7 +147,7 @@ static void chain(struct spans *spans)
 static void coarsen(struct spans *spans, size_t max)
 {
 	if (spans->count)
-		qsort(spans->list, spans->count, sizeof(*spans->list), by_place);
+		qsort(spans->list, spans->count, sizeof(*spans->list), span_by_place);
 	while (spans->count && spans->list[spans->count - 1].lane == LANE_NONE)
 		spans->count--;
 	count_spans(spans);
@@ -268,7 +196,7 @@ static void lane_drop(struct spans *spans, struct slot *slot)
 		spans->free = place;
 	}
 	spans->dropped.lanes++;
-	spans->dropped.calls = add_up(spans->dropped.calls, slot->lane.calls);
+	spans->dropped.calls = span_add_up(spans->dropped.calls, slot->lane.calls);
 	spans->lanes_count--;
 	slot->used = false;
 }
@@ -276,8 +204,8 @@ static void lane_drop(struct spans *spans, struct slot *slot)
 static int by_business(const void *a, const void *b)
 {
 	const struct slot *x = *(struct slot *const *)a, *y = *(struct slot *const *)b;
-	uint64_t busy_x = add_up(x->lane.busy_ns, x->lane.calls);
-	uint64_t busy_y = add_up(y->lane.busy_ns, y->lane.calls);
+	uint64_t busy_x = span_add_up(x->lane.busy_ns, x->lane.calls);
+	uint64_t busy_y = span_add_up(y->lane.busy_ns, y->lane.calls);
 
 	if (busy_x != busy_y)
 		return busy_x < busy_y ? 1 : -1;
@@ -368,8 +296,8 @@ static struct span *span_new(struct spans *spans, struct slot *slot)
 
 static void lane_count(struct slot *slot, const struct event *event, const struct change *change)
 {
-	slot->lane.calls = add_up(slot->lane.calls, event->count);
-	slot->lane.busy_ns = add_up(slot->lane.busy_ns, event->call->duration_ns);
+	slot->lane.calls = span_add_up(slot->lane.calls, event->count);
+	slot->lane.busy_ns = span_add_up(slot->lane.busy_ns, event->call->duration_ns);
 	if (slot->lane.kind == SPANS_STREAM && slot->lane.device < 0)
 		slot->lane.device = change->device;
 }
@@ -377,11 +305,11 @@ static void lane_count(struct slot *slot, const struct event *event, const struc
 static int lane_add(struct spans *spans, struct slot *slot, const struct span *call)
 {
 	uint32_t *last = &slot->last[call->is_nested], next;
-	struct span *span = *last != NONE ? &spans->list[*last] : NULL;
+	struct span *span;
 
-	if (span && is_too_close(span, call, slot->shift)) {
-		absorb(span, call);
-		span->is_several = true;
+	if (*last != NONE && span_is_too_close(&spans->list[*last], call, slot->shift)) {
+		span_absorb(&spans->list[*last], call);
+		spans->list[*last].is_several = true;
 		return 0;
 	}
 	span = span_new(spans, slot);
@@ -395,22 +323,29 @@ static int lane_add(struct spans *spans, struct slot *slot, const struct span *c
 	return 0;
 }
 
-/* In the lane's last span, if it began little before; else in one of its own, which begins later. */
+/* In the lane's last span, if it began little before. */
+static bool is_counted_with(const struct span *last, const struct span *call)
+{
+	return call->end_ns >= last->begin_ns &&
+	       call->end_ns - last->begin_ns <= COUNTED_NS + COUNTED_LATE_NS;
+}
+
+/* Else in one of its own, after that one. */
 static int counted_add(struct spans *spans, struct slot *slot, struct span *call)
 {
-	struct span *last = slot->last[0] != NONE ? &spans->list[slot->last[0]] : NULL;
+	const uint32_t last = slot->last[0];
+	uint64_t after_ns = spans->begin_ns;
 
-	if (last && call->end_ns >= last->begin_ns &&
-	    call->end_ns - last->begin_ns <= COUNTED_NS + COUNTED_LATE_NS) {
-		call->begin_ns = last->begin_ns;
-		absorb(last, call);
+	if (last != NONE && is_counted_with(&spans->list[last], call)) {
+		call->begin_ns = spans->list[last].begin_ns;
+		span_absorb(&spans->list[last], call);
 		return 0;
 	}
+	if (last != NONE && spans->list[last].end_ns > after_ns)
+		after_ns = spans->list[last].end_ns;
 	call->begin_ns = call->end_ns > COUNTED_NS ? call->end_ns - COUNTED_NS : 0;
-	if (call->begin_ns < spans->begin_ns && spans->begin_ns <= call->end_ns)
-		call->begin_ns = spans->begin_ns;
-	if (last && last->end_ns <= call->end_ns && last->end_ns > call->begin_ns)
-		call->begin_ns = last->end_ns;
+	if (call->begin_ns < after_ns && after_ns <= call->end_ns)
+		call->begin_ns = after_ns;
 	return lane_add(spans, slot, call);
 }
 
@@ -516,7 +451,7 @@ int spans_event(struct spans *spans, const struct event *event, const struct cha
 	if (name < 0)
 		return name;
 	call.begin_ns = until_end_of_time(event->header->ts_ns);
-	call.end_ns = until_end_of_time(add_up(call.begin_ns, event->call->duration_ns));
+	call.end_ns = until_end_of_time(span_add_up(call.begin_ns, event->call->duration_ns));
 	call.bytes = bytes_of(event, change);
 	call.is_nested = event->call->flags & MS_CALL_NESTED;
 	call.names[0] = (uint16_t)name;
@@ -529,19 +464,6 @@ int spans_event(struct spans *spans, const struct event *event, const struct cha
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return (int)x->is_nested - (int)y->is_nested;
-}
 
 /* Free slots last. */
 static int by_process(const void *a, const void *b)
@@ -576,16 +498,6 @@ static void sort_lanes(struct spans *spans)
 			spans->list[place].lane = (uint16_t)i;
 }
 
-static void name_it(struct span *span)
-{
-	size_t i, most = 0;
-
-	for (i = 1; i < SPANS_VOTES; i++)
-		if (span->votes[i] > span->votes[most])
-			most = i;
-	span->name = span->names[most];
-}
-
 static void finish_lanes(struct spans *spans)
 {
 	size_t first = 0, i;
@@ -612,10 +524,10 @@ int spans_finish(struct spans *spans, size_t max)
 	sort_lanes(spans);
 	coarsen(spans, max);
 	if (spans->count)
-		qsort(spans->list, spans->count, sizeof(*spans->list), by_begin);
+		qsort(spans->list, spans->count, sizeof(*spans->list), span_by_begin);
 	chain(spans);
 	for (i = 0; i < spans->count; i++)
-		name_it(&spans->list[i]);
+		span_name(&spans->list[i]);
 	finish_lanes(spans);
 	return 0;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When each thread was in which call, and what was given to each stream: lanes of spans for a picture,
- * in bounded memory, however many events come.
+ * When each thread was in which call, and what was given to each stream: lanes of spans for a
+ * picture, in bounded memory, however many events come.
  *
  * A call is a span of its thread's lane, and of the lane of the stream that it names, if any (there
  * it is when the call was made, not when the device did the work). Calls that were only counted
- * (MS_TYPE_CALLS) have no thread and no time of their own: for each process and op there is a lane of
- * them. Its spans say when they were counted: a recorder looks every second and at times in between,
- * so a call that a span counts took place in it or up to a second before.
+ * (MS_TYPE_CALLS) have no thread and no time of their own: for each process and op there is a lane
+ * of them. Its spans say when they were counted: a recorder looks every second and at times in
+ * between, so a call that a span counts took place in it or up to a second before.
  *
- * When there is no more room, the resolution of the lanes with most spans doubles: a power of two ns
- * into which time is cut, as model/timeline does it. Spans that are shorter and begin in the same
- * piece are put together; longer ones stay as they are. So nothing is lost but when exactly, and in a
- * lane with little in it not even that.
+ * When there is no more room, the resolution of the lanes with most spans doubles: a power of two
+ * ns into which time is cut, as model/timeline does it. Spans that are shorter and begin in the
+ * same piece are put together; longer ones stay as they are. So nothing is lost but when exactly,
+ * and in a lane with little in it not even that.
  *
  * Calls that another call made (MS_CALL_NESTED) lie in its span, and are only put together with
  * others of that kind. What a lane has put together can so overlap its neighbours, by less than two
@@ -26,33 +26,16 @@
 #include <stdint.h>
 
 #include "model/event.h"
+#include "model/span.h"
 #include "model/state.h"
 
 #define SPANS_MAX 100000    /* in all lanes together */
 #define SPANS_LANES_MAX 512 /* that are left in the end: those with the most time in calls */
-#define SPANS_VOTES 3
 
 enum spans_kind {
 	SPANS_THREAD,
 	SPANS_STREAM,
 	SPANS_COUNTED,
-};
-
-struct span {
-	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
-	uint64_t count;            /* of calls */
-	uint64_t
-		bytes; /* that successful ones allocated, freed, copied or set; parts of others not */
-	uint16_t name;   /* after spans_finish(): what takes most of the time in it, if that is more
-			  * than half of it; else one of those that take much */
-	uint16_t lane;   /* its position */
-	bool is_nested;  /* calls that other calls made */
-	bool is_several; /* put together because they were closer than the resolution */
-
-	/* While events come: what takes how much of the time (Misra and Gries), and the lane's next. */
-	uint16_t names[SPANS_VOTES];
-	float votes[SPANS_VOTES];
-	uint32_t next;
 };
 
 struct spans_lane {
@@ -88,8 +71,8 @@ int spans_event(struct spans *spans, const struct event *event, const struct cha
 void spans_gap(struct spans *spans);
 
 /*
- * After the last event: leaves at most `max` spans, but two for each lane. May be called again, with
- * less. Returns 0 or -ENOMEM.
+ * After the last event: leaves at most `max` spans, but two for each lane. May be called again,
+ * with less. Returns 0 or -ENOMEM.
  */
 int spans_finish(struct spans *spans, size_t max);
 

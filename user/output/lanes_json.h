@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lanes and address maps as JSON, for the page that draws them: long lists are flat arrays of numbers.
+ * Lanes and address maps as JSON, for the page that draws them: long lists are flat arrays of
+ * numbers.
  *
- *   begin_ns       CLOCK_MONOTONIC of time 0, to which all other times are relative; what was before
- *                  is negative
+ *   begin_ns       CLOCK_MONOTONIC of time 0, to which all other times are relative; what was
+ *                  before is negative
  *   names, spaces  texts, which others mean by their position
- *   lanes          kind "thread" or "stream"; pid, comm; tid: null of a stream that threads share, and
- *                  of calls that were only counted; stream (in hexadecimal; "0x0" is the legacy
+ *   lanes          kind "thread" or "stream"; pid, comm; tid: null of a stream that threads share,
+ *                  and of calls that were only counted; stream (in hexadecimal; "0x0" is the legacy
  *                  default stream, "0x2" a thread's own) and device, or null; counted: the op of
  *                  calls that were only counted, else null; resolution_ns, 0: every call is there;
  *                  spans: begin, duration, name, count, bytes of each, by their begin (nested ones

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What is found in a run. The first byte of the input chooses thresholds (as they are, or so low that
- * everything is a finding) and where the recording has gaps, the rest is a list of steps.
+ * What is found in a run. The first byte of the input chooses thresholds (as they are, or so low
+ * that everything is a finding) and where the recording has gaps, the rest is a list of steps. And
+ * what the pictures of a report are made from.
  */
 #include "fuzz.h"
 
+#include "model/address_map.h"
 #include "model/analysis.h"
+#include "model/spans.h"
 #include "pipeline.h"
 #include "steps.h"
 
@@ -19,11 +22,22 @@ enum choice {
 struct analysing {
 	struct sink sink;
 	struct analysis *analysis;
+	struct spans *spans;
+	uint64_t calls; /* in all lanes */
+	bool many;      /* more than 64 bits can count */
 };
 
 static int analyse(struct sink *sink, const struct event *event, const struct change *change)
 {
-	return analysis_event(((struct analysing *)sink)->analysis, event, change);
+	struct analysing *analysing = (struct analysing *)sink;
+	uint64_t calls = event->call ? event->count : 0;
+
+	if (event->call && event->header->type != MS_TYPE_CALLS &&
+	    event->call->known & MS_KNOWN_STREAM)
+		calls *= 2;
+	analysing->many |= __builtin_add_overflow(analysing->calls, calls, &analysing->calls);
+	fuzz_check(!spans_event(analysing->spans, event, change));
+	return analysis_event(analysing->analysis, event, change);
 }
 
 static struct analysis_options options_of(uint8_t choice)
@@ -70,6 +84,58 @@ static void check_findings(const struct analysis *analysis)
 	}
 }
 
+/* Returns the calls in it. */
+static uint64_t check_lane(const struct spans *spans, const struct spans_lane *lane)
+{
+	const struct span *span = spans_of(spans, lane);
+	uint64_t calls = 0;
+	size_t i;
+
+	for (i = 0; i < lane->count; i++) {
+		fuzz_check(span[i].begin_ns <= span[i].end_ns);
+		fuzz_check(!i || span[i - 1].begin_ns <= span[i].begin_ns);
+		fuzz_check(span[i].name < spans_names_count(spans));
+		fuzz_check(span[i].count > 0);
+		calls += span[i].count;
+	}
+	return calls;
+}
+
+static void check_spans(struct analysing *analysing, size_t max)
+{
+	const struct spans_lane *lanes;
+	size_t count, found = 0, i;
+	uint64_t calls;
+
+	fuzz_check(!spans_finish(analysing->spans, max));
+	lanes = spans_lanes(analysing->spans, &count);
+	fuzz_check(count <= SPANS_LANES_MAX);
+	calls = spans_dropped(analysing->spans).calls;
+	for (i = 0; i < count; i++) {
+		calls += check_lane(analysing->spans, &lanes[i]);
+		found += lanes[i].count;
+	}
+	fuzz_check(found <= max || found <= 2 * count);
+	fuzz_check(analysing->many || calls == analysing->calls);
+}
+
+static void check_maps(struct analysing *analysing, const struct state *state, uint64_t now_ns)
+{
+	const struct report_options options = { .device = -1 };
+	struct address_maps maps;
+	size_t i, j;
+
+	fuzz_check(!address_maps_make(&maps, state, &options, now_ns, analysing->spans));
+	for (i = 0; i < maps.count; i++)
+		for (j = 0; j < maps.maps[i].count; j++) {
+			const struct address_block *block = &maps.maps[i].blocks[j];
+
+			fuzz_check(!j || block[-1].addr <= block->addr);
+			fuzz_check(block->name < spans_names_count(analysing->spans));
+		}
+	address_maps_fini(&maps);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct analysing analysing = { .sink = { .event = analyse } };
@@ -85,12 +151,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		return 0;
 	options = options_of(bytes[0]);
 	analysing.analysis = analysis_new(&pipeline.state, &options);
-	fuzz_check(analysing.analysis);
-	while (steps_feed(&steps, &pipeline))
-		if (bytes[0] & CHOICE_GAPS && ++records % 16 == 0)
+	analysing.spans = spans_new(steps.now_ns);
+	fuzz_check(analysing.analysis && analysing.spans);
+	while (steps_feed(&steps, &pipeline)) {
+		if (bytes[0] & CHOICE_GAPS && ++records % 16 == 0) {
 			analysis_gap(analysing.analysis);
+			spans_gap(analysing.spans);
+		}
+	}
 	fuzz_check(!analysis_finish(analysing.analysis, steps.now_ns, NULL));
 	check_findings(analysing.analysis);
+	check_spans(&analysing, SPANS_MAX);
+	check_spans(&analysing, 16);
+	check_maps(&analysing, &pipeline.state, steps.now_ns);
+	spans_free(analysing.spans);
 	analysis_free(analysing.analysis);
 	state_fini(&pipeline.state);
 	return 0;

@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "failing.h"
 #include "json_check.h"
+#include "model/lanes.h"
+#include "output/report_html.h"
 #include "output/report_json.h"
 #include "output/report_md.h"
 #include "report_dump.h"
@@ -52,57 +54,76 @@ static int make_report(struct report_reader *reader)
 	return err;
 }
 
+struct outputs {
+	struct string md, json, html;
+};
+
+static void outputs_fini(struct outputs *outputs)
+{
+	string_fini(&outputs->md);
+	string_fini(&outputs->json);
+	string_fini(&outputs->html);
+}
+
+static bool differs(const struct string *one, const struct string *other)
+{
+	return one->length != other->length || memcmp(one->bytes, other->bytes, one->length) != 0;
+}
+
 /* Returns whether the report is there and says nothing of being incomplete. */
-static bool attempt(long nth, struct string *md, struct string *json)
+static bool attempt(long nth, struct outputs *outputs)
 {
 	struct report_reader reader = report_dump_reader();
+	struct lanes lanes = { 0 };
 	bool complete;
 	int err;
 
 	until_failure = nth;
+	lanes_init(&lanes);
+	reader.follower = &lanes.follower;
 	err = make_report(&reader);
 	complete = !err && reader.report.count == 1 && !reader.report.recordings[0]->incomplete &&
 		   !reader.report.refused;
 	if (complete) {
-		report_md(md, &reader.report, false);
-		report_json(json, &reader.report);
-		complete = !md->failed && !json->failed;
+		report_md(&outputs->md, &reader.report, false);
+		report_json(&outputs->json, &reader.report);
+		report_html(&outputs->html, &reader.report, &lanes);
+		complete = !outputs->md.failed && !outputs->json.failed && !outputs->html.failed;
 	}
+	lanes_fini(&lanes);
 	report_reader_fini(&reader);
 	return complete;
 }
 
 static void test_every_allocation(void **state)
 {
-	struct string md = { 0 }, json = { 0 };
+	struct outputs whole = { 0 };
 	long nth, complete = 0;
 
 	(void)state;
 	log_set_level(LOG_ERROR);
 	make_dump();
-	assert_true(attempt(-1, &md, &json));
+	assert_true(attempt(-1, &whole));
 	for (nth = 0; nth < FAILING_ATTEMPTS; nth++) {
-		struct string other_md = { 0 }, other_json = { 0 };
-		bool is_complete = attempt(nth, &other_md, &other_json);
+		struct outputs outputs = { 0 };
+		bool is_complete = attempt(nth, &outputs);
 		bool happened = stop_failing();
 
-		if (is_complete && (other_md.length != md.length ||
-				    memcmp(other_md.bytes, md.bytes, md.length) != 0))
+		if (is_complete && differs(&outputs.md, &whole.md))
 			fail_msg("allocation %ld: something is missing, and nothing says so", nth);
-		if (is_complete && (other_json.length != json.length ||
-				    memcmp(other_json.bytes, json.bytes, json.length) != 0))
+		if (is_complete && differs(&outputs.json, &whole.json))
 			fail_msg("allocation %ld: the JSON lacks something", nth);
+		if (is_complete && differs(&outputs.html, &whole.html))
+			fail_msg("allocation %ld: the page lacks something", nth);
 		complete += is_complete && happened;
-		string_fini(&other_md);
-		string_fini(&other_json);
+		outputs_fini(&outputs);
 		if (!happened)
 			break;
 	}
 	assert_in_range(nth, 100, FAILING_ATTEMPTS - 1);
 	/* Nothing that is allocated is of no use. */
 	assert_in_range(complete, 0, nth / 20);
-	string_fini(&md);
-	string_fini(&json);
+	outputs_fini(&whole);
 	report_dump_fini(&dump);
 }
 
@@ -178,9 +199,12 @@ static void test_nonsense(void **state)
 	(void)state;
 	for (round = 0; round < 30; round++) {
 		struct report_reader reader = report_dump_reader();
-		struct string md = { 0 }, json = { 0 };
+		struct string md = { 0 }, json = { 0 }, html = { 0 };
+		struct lanes lanes = { 0 };
 		struct pipeline scratch = { 0 };
 
+		lanes_init(&lanes);
+		reader.follower = &lanes.follower;
 		report_dump_init(&dump, 7, "host");
 		report_dump_segment(&dump, 1000000000);
 		for (i = 0; i < 600; i++) {
@@ -203,9 +227,12 @@ static void test_nonsense(void **state)
 		report_md(&md, &reader.report, false);
 		report_json(&json, &reader.report);
 		assert_true(json_check(json.bytes, json.length));
-		assert_false(md.failed || json.failed);
+		report_html(&html, &reader.report, &lanes);
+		assert_false(md.failed || json.failed || html.failed);
 		string_fini(&md);
 		string_fini(&json);
+		string_fini(&html);
+		lanes_fini(&lanes);
 		state_fini(&scratch.state);
 		report_reader_fini(&reader);
 		report_dump_fini(&dump);

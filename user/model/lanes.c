@@ -55,7 +55,7 @@ static int take_event(struct follower *follower, const struct event *event,
 	struct lanes_recording *current = &lanes->current;
 	int err = spans_event(current->spans, event, change);
 
-	if (err || current->oom_ns || !is_out_of_memory(event))
+	if (err || current->oom_maps.maps || !is_out_of_memory(event))
 		return err;
 	current->oom_ns = event_end_ns(event);
 	return make_maps(lanes, &current->oom_maps, current->oom_ns);

@@ -5,6 +5,8 @@
  */
 #include "output/report_html.h"
 
+#include <stdio.h>
+
 #include "output/report_notes.h"
 #include "output/report_words.h"
 
@@ -158,14 +160,10 @@ static void append_oom_row(void *context, const struct report_row *row)
 static void open_table(struct html *html, const char *name, size_t place, const char *caption,
 		       const struct html_column *columns)
 {
-	string_append_format(&html->scratch, "oom-%zu-%s%c", place, name, '\0');
-	if (!html->scratch.failed) {
-		struct string id = html->scratch;
+	char id[STRING_NUMBER_BYTES + 16];
 
-		html->scratch = (struct string){ 0 };
-		html_table(html, id.bytes, caption, columns);
-		string_fini(&id);
-	}
+	snprintf(id, sizeof(id), "oom-%zu-%s", place, name);
+	html_table(html, id, caption, columns);
 }
 
 static void append_holders(struct html *html, const struct analysis_oom *oom, size_t place)
@@ -246,7 +244,8 @@ static void append_oom(struct html *html, const struct analysis_oom *oom, size_t
 	append_request(html, oom, place);
 	string_append_text(html->out, "<div class=\"cards\">\n");
 	open_table(html, "state", place, "What there was", columns);
-	report_oom_rows(html->recording, oom, append_oom_row, html);
+	if (!report_oom_rows(html->recording, oom, append_oom_row, html))
+		html->out->failed = true;
 	html_table_end(html);
 	append_holders(html, oom, place);
 	append_blocks(html, oom, "largest", place, "Largest blocks then", oom->largest,
@@ -275,6 +274,7 @@ static void append_not_looked_for(struct html *html)
 		html_list(html, &lines, "");
 		string_append_text(html->out, "</div>\n");
 	}
+	html->out->failed |= lines.failed;
 	string_fini(&lines);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "output/report_html.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "output/report_notes.h"
@@ -70,13 +71,8 @@ static void append_processes(struct html *html)
 	for (i = 0; i < html->recording->processes_count; i++)
 		append_spaces(html, html->recording->processes[i].process, NULL);
 	if (report_has_more(html->recording)) {
-		string_count(name, state->more_count);
-		string_append_text(&html->scratch, name);
-		string_append_text(&html->scratch, " more");
-		string_append_char(&html->scratch, '\0');
-		if (!html->scratch.failed)
-			append_spaces(html, state->more, html->scratch.bytes);
-		string_clear(&html->scratch);
+		snprintf(name, sizeof(name), "%s more", REPORT_COUNT(state->more_count));
+		append_spaces(html, state->more, name);
 	}
 	html_table_end(html);
 }
@@ -235,22 +231,16 @@ static void append_device(struct html *html, const struct report_device *device,
 	static const struct html_column columns[] = {
 		{ "What", false }, { "Bytes", true }, { "Note", false }, { 0 }
 	};
-	char name[STRING_NUMBER_BYTES + 16] = "device-", caption[STRING_NUMBER_BYTES + 64];
+	char name[STRING_NUMBER_BYTES + 16], caption[STRING_NUMBER_BYTES + 16];
 
-	string_count(name + 7, place);
-	string_append_text(&html->scratch, "Device ");
-	if (device->device >= 0)
-		string_append_i64(&html->scratch, device->device);
-	else
-		string_append_text(&html->scratch, "? (the context of these calls was not seen)");
-	string_append_char(&html->scratch, '\0');
-	*caption = '\0';
-	if (!html->scratch.failed && html->scratch.length <= sizeof(caption))
-		for (size_t i = 0; i < html->scratch.length; i++)
-			caption[i] = html->scratch.bytes[i];
-	string_clear(&html->scratch);
-	html_table(html, name, caption, columns);
-	report_device_rows(html->recording, device, append_device_row, html);
+	snprintf(name, sizeof(name), "device-%zu", place);
+	snprintf(caption, sizeof(caption), "Device %d", device->device);
+	html_table(html, name,
+		   device->device >= 0 ? caption :
+					 "Device ? (the context of these calls was not seen)",
+		   columns);
+	if (!report_device_rows(html->recording, device, append_device_row, html))
+		html->out->failed = true;
 	html_table_end(html);
 }
 

@@ -102,7 +102,8 @@ static void append_oom_row(void *context, const struct report_row *row)
 static void append_state_of(struct md *md, const struct analysis_oom *oom)
 {
 	string_append_text(md->out, "| At that moment | Bytes | Blocks |\n|---|--:|--:|\n");
-	report_oom_rows(md->recording, oom, append_oom_row, md);
+	if (!report_oom_rows(md->recording, oom, append_oom_row, md))
+		md->out->failed = true;
 }
 
 static void append_owners(struct md *md, const struct analysis_oom *oom)

@@ -27,7 +27,8 @@ static void append_device(struct md *md, const struct report_device *device)
 					    "** (the context of these calls was not seen)\n" :
 					    "**\n");
 	string_append_text(md->out, "\n| | Bytes | |\n|---|--:|---|\n");
-	report_device_rows(md->recording, device, append_rung, md);
+	if (!report_device_rows(md->recording, device, append_rung, md))
+		md->out->failed = true;
 }
 
 static void append_pools(struct md *md)

@@ -152,6 +152,7 @@ void report_append_not_looked_for(struct string *out, const struct report_record
 struct rows {
 	const struct report_recording *recording;
 	struct string what, why;
+	bool failed;
 	report_row_fn take;
 	void *context;
 };
@@ -162,6 +163,7 @@ static void send(struct rows *rows, struct report_row row)
 	string_append_char(&rows->why, '\0');
 	row.what = rows->what.failed ? "" : rows->what.bytes;
 	row.why = rows->why.failed ? "" : rows->why.bytes;
+	rows->failed |= rows->what.failed || rows->why.failed;
 	rows->take(rows->context, &row);
 	string_clear(&rows->what);
 	string_clear(&rows->why);
@@ -190,10 +192,12 @@ static void send_amount(struct rows *rows, const char *what, const struct amount
 					.count = amount->count });
 }
 
-static void rows_fini(struct rows *rows)
+/* Returns whether nothing is missing. */
+static bool rows_fini(struct rows *rows)
 {
 	string_fini(&rows->what);
 	string_fini(&rows->why);
+	return !rows->failed;
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -241,7 +245,7 @@ static void send_told(struct rows *rows, const struct report_device *device)
 			     " process");
 }
 
-void report_device_rows(const struct report_recording *recording,
+bool report_device_rows(const struct report_recording *recording,
 			const struct report_device *device, report_row_fn take, void *context)
 {
 	struct rows rows = { .recording = recording, .take = take, .context = context };
@@ -254,7 +258,7 @@ void report_device_rows(const struct report_recording *recording,
 	if (device->was_running)
 		send_unknown(&rows, "held before recording began", "nobody saw it allocated");
 	send_told(&rows, device);
-	rows_fini(&rows);
+	return rows_fini(&rows);
 }
 
 /* ---- failed allocations ---------------------------------------------------------------------- */
@@ -295,7 +299,7 @@ static void send_room(struct rows *rows, const struct analysis_oom *oom)
 	send_amount(rows, "", &(struct amount){ .bytes = oom->holes_bytes, .count = oom->holes });
 }
 
-void report_oom_rows(const struct report_recording *recording, const struct analysis_oom *oom,
+bool report_oom_rows(const struct report_recording *recording, const struct analysis_oom *oom,
 		     report_row_fn take, void *context)
 {
 	struct rows rows = { .recording = recording, .take = take, .context = context };
@@ -307,7 +311,7 @@ void report_oom_rows(const struct report_recording *recording, const struct anal
 		send_amount(&rows, "besides, managed (may be on the host)", &oom->managed);
 	send_view(&rows, oom);
 	send_room(&rows, oom);
-	rows_fini(&rows);
+	return rows_fini(&rows);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */

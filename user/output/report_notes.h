@@ -33,12 +33,12 @@ struct report_row {
 
 typedef void (*report_row_fn)(void *context, const struct report_row *row);
 
-/* From what is explained by allocations to what is not. */
-void report_device_rows(const struct report_recording *recording,
+/* From what is explained by allocations to what is not. False: there was no memory for all of it. */
+bool report_device_rows(const struct report_recording *recording,
 			const struct report_device *device, report_row_fn take, void *context);
 
-/* Who held what when an allocation failed, and what room there was. */
-void report_oom_rows(const struct report_recording *recording, const struct analysis_oom *oom,
+/* Who held what when an allocation failed, and what room there was. Likewise. */
+bool report_oom_rows(const struct report_recording *recording, const struct analysis_oom *oom,
 		     report_row_fn take, void *context);
 
 /* "still running at the end", "killed by signal 9", "exited with 1". */

@@ -50,8 +50,17 @@ struct viz {
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static void free_process(struct viz *export, struct viz_process *process)
+static void free_process(struct viz_process *process)
 {
+	ledger_fini(&process->live);
+	map_fini(&process->frames);
+	free(process->name);
+	free(process);
+}
+
+static void remove_process(struct viz *export, struct viz_process *process)
+{
+	map_remove(&export->processes, process->key);
 	if (process->before)
 		process->before->after = process->after;
 	else
@@ -60,10 +69,7 @@ static void free_process(struct viz *export, struct viz_process *process)
 		process->after->before = process->before;
 	if (export->last == process)
 		export->last = NULL;
-	ledger_fini(&process->live);
-	map_fini(&process->frames);
-	free(process->name);
-	free(process);
+	free_process(process);
 }
 
 static char *name_of(const struct process *process)
@@ -383,10 +389,8 @@ static int take_event(struct follower *follower, const struct event *event,
 		take_call(export, process, event, change);
 	if (count_in(change->process) - process->live.count != process->surplus)
 		compare(export, process, change->process, ts_ns);
-	if (event->header->type == MS_TYPE_EXIT) {
-		map_remove(&export->processes, process->key);
-		free_process(export, process);
-	}
+	if (event->header->type == MS_TYPE_EXIT)
+		remove_process(export, process);
 	return finish_step(export);
 }
 
@@ -438,9 +442,12 @@ static int finish_viz(struct follower *follower, const struct report *report)
 static void free_viz(struct follower *follower)
 {
 	struct viz *export = (struct viz *)follower;
+	struct viz_process *process, *after;
 
-	while (export->first)
-		free_process(export, export->first);
+	for (process = export->first; process; process = after) {
+		after = process->after;
+		free_process(process);
+	}
 	map_fini(&export->processes);
 	free(export);
 }

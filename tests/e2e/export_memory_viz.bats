@@ -46,6 +46,15 @@ same() {
 	same --pid 4242 --from +0.03 golden.mscope
 }
 
+@test "names that somebody chose to do harm; many blocks" {
+	"$WORKLOADS/hostile_dump" hostile.mscope > names
+	same hostile.mscope
+	"$BUILT/bench/dumps" 20000 many.mscope > /dev/null
+	same many.mscope
+	same --to +0.02 many.mscope
+	same hostile.mscope many.mscope
+}
+
 @test "all that a driver can do: pools, graphs, physical memory, arrays" {
 	local at
 

@@ -47,6 +47,13 @@ same_totals() {
 	zcat out.pb.gz | grep -q "the recording has no proper end"
 }
 
+@test "names that somebody chose to do harm" {
+	"$WORKLOADS/hostile_dump" hostile.mscope > names
+	same_totals hostile.mscope
+	grep -q '^a,b\\x3bc\\x09d ([0-9]*);' out.folded
+	same_totals hostile.mscope golden.mscope
+}
+
 @test "pprof is nothing for a terminal, and folded goes through a pipe" {
 	run script -qec "'$MEMSCOPE' export -f pprof golden.mscope" /dev/null
 	assert_equal "$status" 2

@@ -31,6 +31,13 @@ def same(got, expected, what):
               expected.get(key), "in the report")
 
 
+def harmless(*texts):
+    """Names as programs chose them must not reach a terminal or a page as they are."""
+    for text in texts:
+        check(text.isascii() and (text.isprintable() or not text), "name", repr(text))
+    return texts[0] if texts else None
+
+
 # ---- the report
 
 
@@ -116,6 +123,7 @@ def pprof(path, report):
         for name, value in decode("profile.proto", "Profile", file.read()):
             profile[name].append(value)
     strings = profile["string_table"]
+    harmless(*strings)
     check(strings[0] == "" and len(set(strings)) == len(strings), "string table", strings)
 
     def string(message, field):
@@ -144,9 +152,8 @@ def pprof(path, report):
         stack = [locations[location] for location in sample["location"]]
         check(len(sample["value"]) == 4 and any(sample["value"]), "values", sample["value"])
         check(stack[0] == labels["api"] and stack[1] == labels["space"], "stack", stack)
-        check(stack[3] == f"{labels['comm']} ({labels['pid']})", "stack", stack)
+        check(stack[3] == f"{labels['comm'] or 'process'} ({labels['pid']})", "stack", stack)
         check("device" not in labels or labels["device"] >= 0, "device")
-        check(all(frame.isascii() and frame.isprintable() for frame in stack), "frame", stack)
         check(len(stack) == 4 if len(report["recordings"]) == 1 else
               len(stack) == 5 and stack[4] == labels["host"], "stack", stack)
         key = labels["pid"], labels["space"], labels["api"], labels.get("device")
@@ -365,7 +372,7 @@ class Perfetto:
             for kind, entries in interned.items():
                 for entry in entries:
                     check(entry["iid"][0] not in self.interned[kind], "iid twice", entry)
-                    self.interned[kind][entry["iid"][0]] = entry["text"][0]
+                    self.interned[kind][entry["iid"][0]] = harmless(entry["text"][0])
         if packet["snapshot"]:
             clocks = {clock["id"][0]: clock["timestamp"][0]
                       for clock in packet["snapshot"][0]["clocks"]}
@@ -374,6 +381,8 @@ class Perfetto:
         for track in packet["track"]:
             check(not track["parent"] or track["parent"][0] in self.tracks, "no parent", track)
             self.tracks[track["uuid"][0]] = track
+            harmless(*track["name"], *(name for process in track["process"]
+                                       for name in process["name"] + process["labels"]))
         for event in packet["event"]:
             check(flags & 2 and self.interned is not None, "state that is not valid")
             ts_ns = packet["timestamp"][0] + self.offsets[packet["clock_id"][0]]
@@ -583,6 +592,7 @@ class Memory:
 
 def owner_of(frames):
     check(len(frames) == 2 and all(isinstance(frame["line"], int) for frame in frames), "frames")
+    harmless(*(text for frame in frames for text in (frame["name"], frame["filename"])))
     pid = re.search(r" \((\d+)\)$", frames[1]["name"])
     return int(pid[1]), frames[0]["filename"]
 

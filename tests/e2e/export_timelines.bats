@@ -63,6 +63,16 @@ in_trace() {
 	same --from +0.02 --to +0.06 golden.mscope
 }
 
+@test "names that somebody chose to do harm, of processes and kernels" {
+	"$WORKLOADS/hostile_dump" hostile.mscope > names
+	same hostile.mscope
+	# In JSON they are as they were; in an answer to nobody's question, nothing follows from them.
+	assert_equal "$(in_trace 'select(.args.kernel == "</script><b>") | .name' | jq -c unique)" \
+		'["cuLaunchKernel"]'
+	run -1 grep -cP '[\x00-\x09\x0b-\x1f\x7f]' out.chrome
+	same hostile.mscope golden.mscope
+}
+
 @test "a program with threads, and all that a driver can do" {
 	record --launches=all --copies=all -o threads.mscope -- "$WORKLOADS/threads" 4 200
 	run -0 same threads.mscope

@@ -20,6 +20,7 @@ import sys
 class Totals:
     def __init__(self):
         self.blocks = collections.Counter()  # (pid, space, what)
+        self.levels = collections.Counter()  # (pid, space, live or peak)
         self.calls = collections.Counter()  # (pid, op, detail, what)
 
     def wanted(self):
@@ -156,6 +157,47 @@ def of_sqlite(path, _schema=None):
     return totals
 
 
+def of_openmetrics(path, _schema=None):
+    """Made with --label pid."""
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+    blocks = {"allocations": "allocs", "allocated_bytes": "alloc_bytes", "frees": "frees", "freed_bytes": "free_bytes"}
+    calls = {
+        "copies": ("copy", "count"),
+        "copied_bytes": ("copy", "bytes"),
+        "memsets": ("memset", "count"),
+        "syncs": ("sync", "count"),
+        "sync_seconds": ("sync", "duration_ns"),
+        "kernel_launches": ("launch", "count"),
+        "graph_launches": ("graph", "count"),
+    }
+    totals = Totals()
+    for family in text_string_to_metric_families(open(path, encoding="utf-8", newline="").read()):
+        name = family.name.removeprefix("memscope_")
+        for sample in family.samples:
+            pid = int(sample.labels.get("pid", 0))
+            if name in blocks:
+                totals.blocks[pid, sample.labels["kind"], blocks[name]] += int(sample.value)
+            elif name in calls:
+                op, what = calls[name]
+                scale = 10**9 if name == "sync_seconds" else 1
+                totals.calls[pid, op, sample.labels.get("direction"), what] += round(sample.value * scale)
+            elif name in ("process_gpu_memory_peak_bytes", "process_gpu_memory_live_bytes"):
+                totals.levels[pid, sample.labels["kind"], name.split("_")[3]] += int(sample.value)
+    return totals
+
+
+def check_openmetrics(totals, report_path):
+    wanted = collections.Counter()
+    for recording in json.load(open(report_path))["recordings"]:
+        for process in recording["processes"]:
+            for space in process["spaces"]:
+                for what in "live", "peak":
+                    wanted[process["pid"], space["space"], what] += space[what + "_bytes"] or 0
+    if +totals.levels != +wanted:
+        sys.exit(f"levels: {+totals.levels}\nin the report: {+wanted}")
+
+
 def rows_of(database, sql):
     return sorted(tuple(row) for row in database.execute(sql))
 
@@ -204,7 +246,9 @@ def check_sqlite(path, report_path, lossy):
 def main():
     form, path, report_path, *rest = sys.argv[1:]
     lossy = rest[-1:] == ["lossy"]
-    found = {"ndjson": of_ndjson, "csv": of_csv, "sqlite": of_sqlite}[form](path, *rest[: len(rest) - lossy]).wanted()
+    readers = {"ndjson": of_ndjson, "csv": of_csv, "sqlite": of_sqlite, "openmetrics": of_openmetrics}
+    totals = readers[form](path, *rest[: len(rest) - lossy])
+    found = totals.wanted()
     wanted = of_report(report_path).wanted()
     wrong = []
     for key in sorted(set(found) | set(wanted), key=str):
@@ -215,6 +259,8 @@ def main():
             wrong.append(f"{key}: {have} in the export, {want} in the report")
     if form == "sqlite":
         check_sqlite(path, report_path, lossy)
+    if form == "openmetrics":
+        check_openmetrics(totals, report_path)
     if wrong or not found:
         sys.exit("\n".join(wrong) or "nothing was found")
     print(f"{len(found)} totals are equal")

@@ -58,7 +58,7 @@ wanted = {
     for space in process["spaces"]
     if space["space"] == "managed"
 }
-assert peak == wanted and len(peak) == 19, peak
+assert peak == wanted and len(peak) == 20, peak
 PYTHON
 }
 
@@ -77,7 +77,7 @@ PYTHON
 	query "SELECT s.value, COUNT(*), SUM(r.end - r.start) AS total
 		FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId
 		GROUP BY s.value ORDER BY total DESC LIMIT 1" > top
-	assert_equal "$(cat top)" "cuMemFree_v2|19|9500"
+	assert_equal "$(cat top)" "cuMemFree_v2|20|10000"
 }
 
 @test "allocations by kind, with the labels of the enumerations" {
@@ -87,9 +87,9 @@ PYTHON
 		JOIN ENUM_CUDA_DEV_MEM_EVENT_OPER o ON o.id = e.memoryOperationType
 		GROUP BY 1, 2 ORDER BY 1, 2" > kinds
 	diff kinds - <<- END
-		Device|Allocation|19|778240
-		Device|Deallocation|19|778240
-		Managed|Allocation|19|19922944
+		Device|Allocation|20|860160
+		Device|Deallocation|20|860160
+		Managed|Allocation|20|20971520
 	END
 }
 
@@ -132,7 +132,7 @@ for process in report["processes"]:
     assert comms[process["pid"]] == process["comm"], (comms[process["pid"]], process["comm"])
 assert connection.execute("SELECT host FROM memscope_recordings").fetchall() == [(report["host"],)]
 for view in "events", "live", "peak", "by_api", "counted_calls":
-    assert connection.execute(f"SELECT count(*) FROM memscope_{view}").fetchone()[0] >= 19, view
+    assert connection.execute(f"SELECT count(*) FROM memscope_{view}").fetchone()[0] >= 20, view
 rules = [row[0] for row in connection.execute("SELECT rule FROM memscope_findings ORDER BY id")]
 assert rules == [finding["rule"] for finding in report["findings"]]
 PYTHON

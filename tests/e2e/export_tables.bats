@@ -7,7 +7,7 @@ load helpers
 bats_require_minimum_version 1.5.0
 
 # Those with totals that export_check.py can add up.
-FORMATS="ndjson csv sqlite"
+FORMATS="ndjson csv sqlite openmetrics"
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || exit 1
@@ -29,7 +29,7 @@ check_all() {
 	[ $# -eq 0 ] || shift
 	"$MEMSCOPE" report "$@" -f json -o report.json "${dumps[@]}"
 	for format in $FORMATS; do
-		"$MEMSCOPE" export "$@" -f "$format" -o "out.$format" "${dumps[@]}"
+		"$MEMSCOPE" export "$@" --label pid -f "$format" -o "out.$format" "${dumps[@]}"
 		check "$format" "out.$format" report.json "$ROOT/docs/event.schema.json" $LOSSY ||
 			fail "$format $*"
 	done
@@ -116,4 +116,33 @@ for row in csv.DictReader(open("out.csv", encoding="utf-8", newline=""), strict=
 assert wanted | {"x" * 7999} <= found, wanted - found
 PYTHON
 	assert_equal "$(grep -c $'[^\r]$' out.csv || true)" 0
+}
+
+@test "openmetrics: what Prometheus makes of it" {
+	"$WORKLOADS/hostile_dump" hostile.mscope > names
+	"$MEMSCOPE" export -f openmetrics -o out.txt hostile.mscope
+	assert_equal "$(tail -n 1 out.txt)" "# EOF"
+	promtool tsdb create-blocks-from openmetrics out.txt blocks > /dev/null
+	mkdir blocks/wal
+	promtool tsdb dump blocks > dumped
+	assert_equal "$(wc -l < dumped)" "$(grep -vc '^#' out.txt)"
+	# Checks know the older text format only, in which metadata of counters has their whole name.
+	awk '/^# TYPE/ && $4 == "counter" { counters[$3] } $3 in counters { $3 = $3 "_total" } { print }' \
+		out.txt > older.txt
+	promtool check metrics < older.txt
+	# A series for each name, not for each process, unless asked for.
+	grep -q 'pid="' out.txt && fail "there are PIDs"
+	"$MEMSCOPE" export -f openmetrics --label pid hostile.mscope | grep -q ',pid="1003",kind="managed"'
+	run -2 "$MEMSCOPE" export -f openmetrics --label comm hostile.mscope
+}
+
+@test "openmetrics: processes of one name are one series: their sum, and the highest of their peaks" {
+	"$WORKLOADS/hostile_dump" hostile.mscope > names
+	"$MEMSCOPE" report -f json -o report.json hostile.mscope
+	"$MEMSCOPE" export -f openmetrics hostile.mscope | grep 'comm="plain",kind="device"} ' |
+		sed -n 's/^memscope_\(allocated\|process_gpu_memory_peak\)_bytes.*} \([0-9]*\) .*/\1 \2/p' > found
+	jq -r '[.recordings[].processes[] | select(.comm == "plain").spaces[] | select(.space == "device")]
+		| "process_gpu_memory_peak \(map(.peak_bytes) | max)", "allocated \(map(.alloc_bytes) | add)"' \
+		report.json > wanted
+	diff <(sort found) <(sort wanted)
 }

@@ -33,6 +33,7 @@ static const char *const names[] = {
 	"a{b=\"c\"} 1\n# EOF",
 	"'; DROP TABLE",
 	"%s%n%p",
+	"plain", /* there may be two of a name */
 };
 
 #define NAMES (sizeof(names) / sizeof(*names))

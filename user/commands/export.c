@@ -20,6 +20,7 @@ struct settings {
 	const struct exporter *exporter;
 	const char *output;
 	enum export_metric metric;
+	bool label_pid;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -71,6 +72,16 @@ static int parse_metric(const struct option_row *row, const char *value, void *c
 	return -EINVAL;
 }
 
+static int parse_label(const struct option_row *row, const char *value, void *context)
+{
+	if (!strcmp(value, "pid")) {
+		((struct settings *)context)->label_pid = true;
+		return 0;
+	}
+	log_error("--%s: pid, please, not \"%s\"", row->name, value);
+	return -EINVAL;
+}
+
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
@@ -87,6 +98,9 @@ static const struct option_row rows[] = {
 	  "What to show of each owner, in formats that show one number: what is live at the end"
 	  " (default), all that was allocated, or what was live at the high-water mark.",
 	  parse_metric, 0 },
+	{ 0, "label", "pid",
+	  "In openmetrics, a series for each process, not for all processes of the same name.",
+	  parse_label, 0 },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },
@@ -144,7 +158,9 @@ static int write_through(struct settings *settings, struct dump_set *set,
 			 const struct whole_file *file)
 {
 	struct writer writer;
-	const struct export_options options = { .writer = &writer, .metric = settings->metric };
+	const struct export_options options = { .writer = &writer,
+						.metric = settings->metric,
+						.label_pid = settings->label_pid };
 	int code = open_writer(settings, &writer, file), err;
 
 	if (code != EXIT_OK) {
@@ -160,7 +176,8 @@ static int write_to_path(struct settings *settings, struct dump_set *set,
 			 const struct whole_file *file)
 {
 	const struct export_options options = { .path = whole_file_part(file),
-						.metric = settings->metric };
+						.metric = settings->metric,
+						.label_pid = settings->label_pid };
 
 	if (file->part)
 		return write_all(settings, set, &options);

@@ -44,7 +44,7 @@ static void put_text(struct string *out, const char *text, size_t length)
 	const char *const end = text + length;
 
 	string_append_char(out, '"');
-	if (length && memchr("=+-@\t\r\n'", *text, 8))
+	if (length && *text && strchr("=+-@\t\r\n'", *text))
 		string_append_char(out, '\'');
 	while (text < end) {
 		size_t step = string_utf8_length(text, end - text);

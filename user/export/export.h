@@ -24,6 +24,7 @@ struct export_options {
 	struct writer *writer; /* for all but `to_path` */
 	const char *path;      /* for `to_path`: where the file shall be */
 	enum export_metric metric;
+	bool label_pid; /* where processes are told apart by name only, do so by PID too */
 };
 
 struct exporter {
@@ -50,6 +51,7 @@ extern const struct exporter export_pprof;
 extern const struct exporter export_folded;
 extern const struct exporter export_memory_viz;
 extern const struct exporter export_sqlite;
+extern const struct exporter export_openmetrics;
 
 const struct exporter *exporter_find(const char *name);
 

@@ -13,6 +13,7 @@ const struct exporter *const exporters[] = {
 	&export_folded,
 	&export_memory_viz,
 	&export_sqlite,
+	&export_openmetrics,
 	NULL,
 	/* clang-format on */
 };

@@ -196,7 +196,7 @@ static int compare_range(struct sqlite_export *export, const struct cause *cause
 /* Whether anything began or ended that is not what the call itself names. */
 static bool changes_others(const struct change *change)
 {
-	uint8_t space;
+	uint32_t space;
 
 	for (space = MS_SPACE_NONE + 1; space < MS_SPACES_COUNT; space++)
 		if (change->implicit[space].count || change->made[space].count)

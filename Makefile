@@ -243,7 +243,7 @@ demo:
 # ---- lint
 
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report \
+SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report tools/bench/export \
 	tools/check-layers tools/demo tools/terminal-picture \
 	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
 	list-proc-versions)
@@ -310,6 +310,10 @@ $(BUILD)/bench/dumps: tools/bench/dumps.c $(BENCH_DUMP_LAYERS)
 bench-report: memscope-bpf $(BUILD)/bench/dumps
 	$(Q)tools/bench/report $(BUILD)/bench ./memscope-bpf $(DUMP_EVENTS)
 
+# The largest that is promised: DUMP_EVENTS="1000000 10000000 100000000". It takes much room on the disk.
+bench-export: memscope-bpf $(BUILD)/bench/dumps
+	$(Q)tools/bench/export $(BUILD)/bench ./memscope-bpf $(DUMP_EVENTS)
+
 bench-ledger: $(BUILD)/bench/ledger
 	$(Q)$<
 
@@ -364,7 +368,7 @@ install: memscope-bpf docs
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf
 
-.PHONY: all clean check check-deps check-unit check-fuzz check-e2e check-e2e-deps demo fuzz lint docs schema install bench stress bench-ledger bench-report
+.PHONY: all clean check check-deps check-unit check-fuzz check-e2e check-e2e-deps demo fuzz lint docs schema install bench stress bench-ledger bench-report bench-export
 .DELETE_ON_ERROR:
 .SECONDARY: $(UNIT_OBJECTS) $(FUZZ_OBJECTS)
 

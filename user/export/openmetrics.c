@@ -299,8 +299,7 @@ static void add_device(struct openmetrics *export, const struct report_device *d
 	put_device(export, device->device);
 	highest(export, FAMILY_GPU_TOTAL, told->total_bytes);
 	put_device(export, device->device);
-	highest(export, FAMILY_GPU_USED,
-		told->total_bytes > told->free_bytes ? told->total_bytes - told->free_bytes : 0);
+	highest(export, FAMILY_GPU_USED, report_told_used(told));
 }
 
 static void add_lost(struct openmetrics *export, const char *stage, uint64_t count)
@@ -313,11 +312,11 @@ static void add_coverage(struct openmetrics *export, const struct report_coverag
 {
 	char number[STRING_NUMBER_BYTES + 2];
 
-	snprintf(number, sizeof(number), "0x%llx", (unsigned long long)coverage->recording);
-	add(export, FAMILY_RECORDING_EVENTS, coverage->events);
+	snprintf(number, sizeof(number), "0x%llx", (unsigned long long)coverage->account.recording);
+	add(export, FAMILY_RECORDING_EVENTS, coverage->account.calls);
 	add_lost(export, "ring", report_lost(coverage));
 	add_lost(export, "disk", coverage->unwritten_records);
-	add_lost(export, "decode", coverage->refused + coverage->unknown_records);
+	add_lost(export, "decode", coverage->account.refused + coverage->account.unknown_records);
 	put_label(export, "recording", number);
 	put_label(export, "kernel", coverage->kernel);
 	put_label(export, "version", coverage->version);

@@ -5,6 +5,7 @@
  */
 #include "export/sqlite.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +62,11 @@ static struct cell amounts_cell(struct string *text, const struct amount amounts
 
 static struct cell dims_cell(struct string *text, const uint32_t dims[3])
 {
-	string_append_format(text, "%u %u %u", dims[0], dims[1], dims[2]);
+	string_append_u64(text, dims[0]);
+	string_append_char(text, ' ');
+	string_append_u64(text, dims[1]);
+	string_append_char(text, ' ');
+	string_append_u64(text, dims[2]);
 	return (struct cell){ .kind = CELL_TEXT, .text = text->bytes, .length = text->length };
 }
 
@@ -86,30 +91,30 @@ static struct cell cell_of(struct sqlite_export *export, const struct field *fie
 	}
 }
 
-#define COLUMNS_MAX 64
-
 static int put_fields(struct sqlite_export *export, const struct event *event,
 		      const struct change *change, uint64_t process)
 {
 	const struct field_source source = { .event = event,
 					     .change = change,
 					     .scratch = &export->scratch };
-	struct cell cells[COLUMNS_MAX] = { cell_number(export->calls), cell_number(process) };
-	size_t count = 2, texts = 0, i;
+	struct cell cells[SQLITE_COLUMNS_MAX + 2];
+	size_t texts = 0, i;
 
-	for (i = 0; i < fields_count && count < COLUMNS_MAX; i++) {
-		struct field_value value = { .known = false };
-		struct string *text = &export->texts[texts];
+	cells[0] = cell_number(export->calls);
+	cells[1] = cell_number(process);
+	for (i = 0; i < export->columns_count; i++) {
+		const struct field *field = export->columns[i];
+		struct field_value value;
 
-		if (!sqlite_schema_has(&fields[i]))
+		cells[i + 2] = cell_null();
+		if (!(field->ops >> event->probe->spec.op & 1))
 			continue;
 		string_clear(&export->scratch);
-		if (fields[i].ops >> event->probe->spec.op & 1)
-			value = fields[i].get(&source);
-		cells[count] = cell_of(export, &fields[i], &value, text);
-		texts += cells[count++].kind == CELL_TEXT && texts < SQLITE_TEXTS - 1;
+		value = field->get(&source);
+		cells[i + 2] = cell_of(export, field, &value, &export->texts[texts]);
+		texts += cells[i + 2].kind == CELL_TEXT && texts < SQLITE_TEXTS - 1;
 	}
-	return database_put(&export->database, SQLITE_CALL, cells, count);
+	return database_put(&export->database, SQLITE_CALL, cells, export->columns_count + 2);
 }
 
 static int take_call(struct sqlite_export *export, const struct event *event,
@@ -275,6 +280,18 @@ static void free_sqlite(struct follower *follower)
 	free(export);
 }
 
+static void choose_columns(struct sqlite_export *export)
+{
+	size_t i;
+
+	for (i = 0; i < fields_count; i++) {
+		if (!sqlite_schema_has(&fields[i]))
+			continue;
+		assert(export->columns_count < SQLITE_COLUMNS_MAX);
+		export->columns[export->columns_count++] = &fields[i];
+	}
+}
+
 static struct follower *begin_sqlite(const struct export_options *options)
 {
 	struct sqlite_export *export = calloc(1, sizeof(*export));
@@ -288,6 +305,7 @@ static struct follower *begin_sqlite(const struct export_options *options)
 					      .gap = take_gap,
 					      .lost = take_lost,
 					      .end = take_end };
+	choose_columns(export);
 	if (!database_open(&export->database, options->path) &&
 	    !sqlite_schema_create(&export->database))
 		return &export->follower;

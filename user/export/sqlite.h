@@ -43,10 +43,13 @@ enum sqlite_statement {
 
 /* Fields of one call whose cells have text of their own. */
 #define SQLITE_TEXTS 4
+#define SQLITE_COLUMNS_MAX 64
 
 struct sqlite_export {
 	struct follower follower;
 	struct database database;
+	const struct field *columns[SQLITE_COLUMNS_MAX]; /* of memscope_calls */
+	size_t columns_count;
 	struct string scratch;
 	struct string texts[SQLITE_TEXTS];
 

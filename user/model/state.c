@@ -108,6 +108,7 @@ struct process *state_add(struct state *state, const struct ms_event *event)
 		return NULL;
 	process->pid = event->pid;
 	process->start_ns = event->start_ns;
+	process->first_ts_ns = event->ts_ns;
 	if (state->usage)
 		process->usage = usage_new(state->usage);
 	if ((state->usage && !process->usage) ||

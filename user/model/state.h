@@ -89,7 +89,8 @@ struct view {
 
 struct process {
 	uint32_t pid;
-	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	uint64_t start_ns;    /* CLOCK_BOOTTIME */
+	uint64_t first_ts_ns; /* of its first record, or of the anchor that has it */
 	char comm[MS_COMM_BYTES];
 	bool was_running;  /* when tracing began: it may hold memory that nobody saw allocated */
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */

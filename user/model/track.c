@@ -140,16 +140,11 @@ bool track_counts(const struct allocation *allocation)
 	return allocation->space != MS_SPACE_RESERVED && allocation->space != MS_SPACE_MAPPED;
 }
 
-static unsigned int size_class_of(const struct allocation *allocation)
-{
-	return allocation->size_bytes ? 63 - __builtin_clzll(allocation->size_bytes) : 0;
-}
-
 /* Rows of dumps are translated to those of this program, so they mean the same. */
 static uint64_t key_of(const struct allocation *allocation)
 {
 	return (uint64_t)allocation->row << 16 | (uint64_t)allocation->space << 8 |
-	       size_class_of(allocation);
+	       usage_size_class(allocation->size_bytes);
 }
 
 struct group *track_find_group(struct track *track, const struct allocation *allocation)
@@ -182,7 +177,7 @@ struct group *track_group(struct track *track, const struct allocation *allocati
 	track->last_place = track->groups_count++;
 	memset(group, 0, sizeof(*group));
 	group->space = allocation->space;
-	group->size_class = size_class_of(allocation);
+	group->size_class = usage_size_class(allocation->size_bytes);
 	group->row = allocation->row;
 	group->device = -1;
 	group->newest = track->bucket;

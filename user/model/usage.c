@@ -22,6 +22,11 @@ bool usage_is_on_device(uint8_t space)
 	return false;
 }
 
+uint8_t usage_size_class(uint64_t size_bytes)
+{
+	return size_bytes ? 63 - __builtin_clzll(size_bytes) : 0;
+}
+
 struct usage *usage_new(struct usage_totals *totals)
 {
 	struct usage *usage = calloc(1, sizeof(*usage));
@@ -35,6 +40,8 @@ void usage_free(struct usage *usage)
 {
 	if (!usage)
 		return;
+	while (usage->count)
+		free(usage->cells[--usage->count].sizes);
 	free(usage->cells);
 	map_fini(&usage->places);
 	free(usage);
@@ -167,6 +174,25 @@ static struct usage_cell *cell_of(struct usage *usage, const struct allocation *
 	return place ? &usage->cells[*place] : cell_new(usage, &unknown, key);
 }
 
+/* NULL without memory. */
+static struct usage_size *size_of(struct usage *usage, struct usage_cell *cell, uint64_t size_bytes)
+{
+	const uint8_t size_class = usage_size_class(size_bytes);
+	size_t before = cell->sizes_capacity;
+
+	if (cell->size_places[size_class])
+		return &cell->sizes[cell->size_places[size_class] - 1];
+	if (memory_grow(&cell->sizes, &cell->sizes_capacity, cell->sizes_count + 1,
+			sizeof(*cell->sizes))) {
+		usage->totals->incomplete = true;
+		return NULL;
+	}
+	usage->sizes_bytes += (cell->sizes_capacity - before) * sizeof(*cell->sizes);
+	cell->sizes[cell->sizes_count] = (struct usage_size){ .size_class = size_class };
+	cell->size_places[size_class] = ++cell->sizes_count;
+	return &cell->sizes[cell->sizes_count - 1];
+}
+
 static void copy_peak(struct usage *usage, uint8_t space)
 {
 	size_t i;
@@ -187,10 +213,17 @@ static void copy_peak(struct usage *usage, uint8_t space)
 static void live_add(struct usage *usage, const struct allocation *allocation)
 {
 	struct usage_cell *cell = cell_of(usage, allocation);
+	struct usage_size *size = cell ? size_of(usage, cell, allocation->size_bytes) : NULL;
 
 	if (cell) {
 		cell->live_bytes += allocation->size_bytes;
 		cell->live_count++;
+	}
+	if (size) {
+		size->live_bytes += allocation->size_bytes;
+		size->live_count++;
+		if (size->live_bytes > size->most_bytes)
+			size->most_bytes = size->live_bytes;
 	}
 	usage->spaces[allocation->space].live_bytes += allocation->size_bytes;
 }
@@ -223,6 +256,7 @@ void usage_load(struct usage *usage, const struct allocation *allocation)
 void usage_remove(struct usage *usage, const struct allocation *allocation)
 {
 	struct usage_cell *cell;
+	struct usage_size *size;
 
 	if (!usage)
 		return;
@@ -232,6 +266,11 @@ void usage_remove(struct usage *usage, const struct allocation *allocation)
 		cell->live_bytes -= allocation->size_bytes;
 		cell->live_count--;
 	}
+	size = cell ? size_of(usage, cell, allocation->size_bytes) : NULL;
+	if (size) {
+		size->live_bytes -= allocation->size_bytes;
+		size->live_count--;
+	}
 	usage->spaces[allocation->space].live_bytes -= allocation->size_bytes;
 	device_remove(usage->totals, allocation->space, allocation->device, allocation->size_bytes);
 }
@@ -239,21 +278,34 @@ void usage_remove(struct usage *usage, const struct allocation *allocation)
 void usage_count_alloc(struct usage *usage, const struct allocation *allocation, int by)
 {
 	struct usage_cell *cell = usage ? cell_of(usage, allocation) : NULL;
+	uint64_t bytes = by < 0 ? -allocation->size_bytes : allocation->size_bytes;
+	struct usage_size *size;
 
 	if (!cell)
 		return;
 	cell->allocs += by;
-	cell->alloc_bytes += by < 0 ? -allocation->size_bytes : allocation->size_bytes;
+	cell->alloc_bytes += bytes;
+	size = size_of(usage, cell, allocation->size_bytes);
+	if (!size)
+		return;
+	size->allocs += by;
+	size->alloc_bytes += bytes;
 }
 
 void usage_count_free(struct usage *usage, const struct allocation *allocation)
 {
 	struct usage_cell *cell = usage ? cell_of(usage, allocation) : NULL;
+	struct usage_size *size;
 
 	if (!cell)
 		return;
 	cell->frees++;
 	cell->free_bytes += allocation->size_bytes;
+	size = size_of(usage, cell, allocation->size_bytes);
+	if (size) {
+		size->frees++;
+		size->free_bytes += allocation->size_bytes;
+	}
 	if (usage->totals->now_ns > allocation->ts_ns)
 		cell->lifetime_ns += usage->totals->now_ns - allocation->ts_ns;
 }
@@ -283,13 +335,19 @@ void usage_settle(struct usage *usage)
 void usage_restart(struct usage *usage)
 {
 	uint32_t space;
-	size_t i;
+	size_t i, j;
 
 	for (i = 0; usage && i < usage->count; i++) {
 		struct usage_cell *cell = &usage->cells[i];
 
 		cell->allocs = cell->alloc_bytes = cell->frees = cell->free_bytes = 0;
 		cell->lifetime_ns = 0;
+		for (j = 0; j < cell->sizes_count; j++) {
+			struct usage_size *size = &cell->sizes[j];
+
+			size->allocs = size->alloc_bytes = size->frees = size->free_bytes = 0;
+			size->most_bytes = size->live_bytes;
+		}
 	}
 	for (space = 0; usage && space < MS_SPACES_COUNT; space++) {
 		usage->spaces[space].peak_bytes = usage->spaces[space].live_bytes;
@@ -300,6 +358,6 @@ void usage_restart(struct usage *usage)
 size_t usage_bytes(const struct usage *usage)
 {
 	return usage ? sizeof(*usage) + usage->capacity * sizeof(*usage->cells) +
-			       map_bytes(&usage->places) :
+			       map_bytes(&usage->places) + usage->sizes_bytes :
 		       0;
 }

@@ -15,6 +15,17 @@
 #include "base/map.h"
 #include "model/ledger.h"
 
+#define USAGE_CLASSES 64
+
+/* Of a cell, those whose sizes have the same power of two. */
+struct usage_size {
+	uint8_t size_class; /* sizes from 2^size_class, to below twice that; 0: unknown ones too */
+	uint64_t live_bytes, live_count;
+	uint64_t allocs, alloc_bytes;
+	uint64_t frees, free_bytes; /* by calls */
+	uint64_t most_bytes;        /* that were live at a time */
+};
+
 /* Allocations by the same function in the same space on the same device. */
 struct usage_cell {
 	uint16_t row;
@@ -25,6 +36,10 @@ struct usage_cell {
 	uint64_t frees, free_bytes;      /* by calls */
 	uint64_t lifetime_ns;            /* of those, in all */
 	uint64_t peak_bytes, peak_count; /* when the space was at its high-water mark */
+
+	struct usage_size *sizes; /* in the order in which they were first seen; the usage's */
+	size_t sizes_count, sizes_capacity;
+	uint8_t size_places[USAGE_CLASSES]; /* class -> position in `sizes`, + 1; 0: none */
 };
 
 /* Memory on a device that its allocations account for, of all processes. */
@@ -46,7 +61,8 @@ struct usage {
 	struct usage_totals *totals; /* of all processes; the state's */
 	struct usage_cell *cells;
 	size_t count, capacity;
-	struct map places; /* row, space and device -> position in `cells` */
+	struct map places;  /* row, space and device -> position in `cells` */
+	size_t sizes_bytes; /* of memory, of all cells' sizes */
 
 	/* By space: */
 	struct {
@@ -58,6 +74,9 @@ struct usage {
 
 /* Whether an allocation there takes memory of a device for certain, and of no other allocation. */
 bool usage_is_on_device(uint8_t space);
+
+/* The power of two of a size. */
+uint8_t usage_size_class(uint64_t size_bytes);
 
 /* NULL without memory. */
 struct usage *usage_new(struct usage_totals *totals);

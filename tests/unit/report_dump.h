@@ -28,7 +28,7 @@ struct report_dump {
 	const char *ops;
 	const char *copies, *launches; /* as `record` describes itself; NULL: not at all */
 	uint64_t unwritten;            /* records, as its end has it */
-	const char *host;
+	const char *host, *targets;
 	bool opened[REPORT_DUMP_FILES];
 };
 
@@ -61,7 +61,7 @@ static inline void report_dump_describe(void *context, struct texts *texts)
 	/* The first second is 12:34:56 of a day long ago, in UTC. */
 	texts_put_u64(texts, "realtime_offset_ns", (12 * 3600 + 34 * 60 + 55) * 1000000000ull);
 	texts_put(texts, "ops", dump->ops);
-	texts_put(texts, "targets", "command run|me");
+	texts_put(texts, "targets", dump->targets);
 	if (dump->copies)
 		texts_put(texts, "copies", dump->copies);
 	if (dump->launches)
@@ -76,7 +76,10 @@ static inline void report_dump_init(struct report_dump *dump, uint64_t recording
 						     .context = dump };
 	size_t i;
 
-	*dump = (struct report_dump){ .files = 1, .ops = REPORT_DUMP_OPS, .host = host };
+	*dump = (struct report_dump){ .files = 1,
+				      .ops = REPORT_DUMP_OPS,
+				      .host = host,
+				      .targets = "command run|me" };
 	for (i = 0; i < REPORT_DUMP_FILES; i++)
 		dump->fds[i] = memfd_create("report_dump", 0);
 	dump->writer = dump_writer_new(&options);

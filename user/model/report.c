@@ -406,8 +406,7 @@ struct report_unknown report_unknown(const struct report_recording *recording)
 	return sum;
 }
 
-/* Whether a part of the recording is not there, or cannot be read. */
-static bool lacks_parts(const struct report_coverage *coverage)
+bool report_lacks_parts(const struct report_coverage *coverage)
 {
 	const struct recording_account *account = &coverage->account;
 
@@ -420,19 +419,25 @@ bool report_has_losses(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
 
-	return report_lost(coverage) || lacks_parts(coverage) || !coverage->account.has_end ||
-	       recording->incomplete;
+	return report_lost(coverage) || report_lacks_parts(coverage) ||
+	       !coverage->account.has_end || recording->incomplete;
+}
+
+bool report_lacks_memory(const struct report_coverage *coverage)
+{
+	const struct ms_counters *counters = &coverage->counters;
+
+	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
+	       counters->lost[MS_OP_CONTEXT] || counters->lost[MS_KIND_FREE_BEGIN] ||
+	       counters->lost[MS_KIND_PROCESS];
 }
 
 bool report_is_inexact(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
-	const struct ms_counters *counters = &coverage->counters;
 	const struct report_unknown unknown = report_unknown(recording);
 
-	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
-	       counters->lost[MS_OP_CONTEXT] || counters->lost[MS_KIND_FREE_BEGIN] ||
-	       counters->lost[MS_KIND_PROCESS] || lacks_parts(coverage) ||
+	return report_lacks_memory(coverage) || report_lacks_parts(coverage) ||
 	       !coverage->has_beginning || recording->incomplete || unknown.was_running ||
 	       unknown.entries_only || unknown.unknown_allocs || unknown.unknown_sizes ||
 	       unknown.missed_frees || unknown.unclear_ends || unknown.dropped_nodes;

@@ -182,6 +182,12 @@ struct report_unknown {
 
 struct report_unknown report_unknown(const struct report_recording *recording);
 
+/* Whether a part of the recording is not there, or cannot be read. */
+bool report_lacks_parts(const struct report_coverage *coverage);
+
+/* Whether records were lost that what is live depends on. */
+bool report_lacks_memory(const struct report_coverage *coverage);
+
 /* Whether anything of the recording is missing, or cannot be read. */
 bool report_has_losses(const struct report_recording *recording);
 

@@ -1,0 +1,777 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What is different between two recordings, as the model has it.
+ */
+#include "diffs.h"
+
+#include <stdlib.h>
+
+static struct diffs diffs;
+
+static const struct diff_row *row_at(enum diff_dimension dimension, size_t nth)
+{
+	size_t i;
+
+	for (i = 0; i < diffs.diff->rows_count; i++)
+		if (diffs.diff->rows[i].dimension == dimension && !nth--)
+			return &diffs.diff->rows[i];
+	return NULL;
+}
+
+static size_t count_rows(enum diff_dimension dimension)
+{
+	size_t count = 0;
+
+	while (row_at(dimension, count))
+		count++;
+	return count;
+}
+
+#define assert_values(row, metric, in_a, in_b) \
+	do { \
+		assert_true((row)->known >> DIFF_##metric & 1); \
+		assert_int_equal((row)->a[DIFF_##metric], in_a); \
+		assert_int_equal((row)->b[DIFF_##metric], in_b); \
+	} while (0)
+
+/* A program that uses a bit of everything, `more` times. */
+static void add_program(struct side *side, uint32_t pid, const char *comm, int more)
+{
+	uint64_t addr;
+	int i;
+
+	add_process(side, pid, comm);
+	add_of(side, pid, record_name(0x11, "gemm"));
+	add_alloc(side, pid, "cuMemAlloc_v2", 64 * MIB);
+	add_alloc(side, pid, "cudaMallocHost", 8 * MIB);
+	for (i = 0; i < 20 * more; i++) {
+		addr = add_alloc(side, pid, "cuMemAlloc_v2", 4 * MIB);
+		add_of(side, pid, record_copy("cuMemcpyHtoD_v2", MIB, MS_DIRECTION_HTOD));
+		add_of(side, pid, record_launch("cuLaunchKernel", 0x11));
+		add_of(side, pid, record_call("cuCtxSynchronize"));
+		add_free(side, pid, addr);
+	}
+}
+
+/* ---- nothing --------------------------------------------------------------------------------- */
+
+static void assert_nothing(void)
+{
+	assert_int_equal(diffs.diff->rows_count, 0);
+	assert_int_equal(diffs.diff->findings_count, 0);
+	assert_int_equal(diffs.diff->below_noise, 0);
+	assert_int_equal(diff_growth(diffs.diff).bytes, 0);
+}
+
+static void test_a_recording_and_itself(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	diffs.options = (struct diff_options){ 0 };
+	add_program(&diffs.a, 10, "train", 3);
+	side_read(&diffs.a);
+	side_read(&diffs.b);
+	diffs.diff = diff_new(&diffs.a.reader.report, &diffs.a.reader.report, &diffs.options);
+	assert_non_null(diffs.diff);
+	assert_int_equal(diffs.diff->pairs_count, 1);
+	assert_int_equal(diffs.diff->pairs[0].match, DIFF_MATCH_IDENTITY);
+	assert_nothing();
+	diffs_done(&diffs);
+}
+
+/* Another machine, other pids, other addresses, another time. */
+static void test_the_same_again(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	diffs.options = (struct diff_options){ 0 };
+	diffs.b.now_ns += 500 * BEGIN;
+	diffs.b.next += 1ull << 40;
+	add_program(&diffs.a, 10, "train", 3);
+	add_exit(&diffs.a, 10, "train");
+	add_program(&diffs.b, 99, "train", 3);
+	add_exit(&diffs.b, 99, "train");
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->pairs_count, 1);
+	assert_int_equal(diffs.diff->pairs[0].match, DIFF_MATCH_TARGETS);
+	assert_int_equal(diffs.diff->pairs[0].basis, DIFF_PER_RUN);
+	assert_nothing();
+	diffs_done(&diffs);
+}
+
+static void test_two_empty_ones(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->pairs_count, 0);
+	assert_nothing();
+	diffs_done(&diffs);
+}
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+/* B keeps three blocks of 5 MiB that A does not. */
+static void test_a_leak_has_an_owner(void **state)
+{
+	const struct diff_row *row;
+	struct diff_growth growth;
+	int i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_program(&diffs.a, 10, "train", 1);
+	add_program(&diffs.b, 99, "train", 1);
+	for (i = 0; i < 3; i++)
+		add_alloc(&diffs.b, 99, "cudaMalloc", 5 * MIB + 1);
+	diffs_end(&diffs);
+	assert_int_equal(count_rows(DIFF_SPACE), 1);
+	row = row_at(DIFF_SPACE, 0);
+	assert_int_equal(row->space, MS_SPACE_DEVICE);
+	assert_int_equal(row->presence, DIFF_IN_BOTH);
+	assert_false(row->uncertain);
+	assert_values(row, LIVE_BYTES, 64 * MIB, 79 * MIB + 3);
+	assert_values(row, LIVE_COUNT, 1, 4);
+	assert_values(row, PEAK_BYTES, 68 * MIB, 79 * MIB + 3);
+	assert_int_equal(diff_change(row, DIFF_LIVE_BYTES), 15 * MIB + 3);
+	assert_int_equal(count_rows(DIFF_API), 2);
+	row = row_at(DIFF_API, 0);
+	assert_string_equal(probe_at(row->row)->symbol, "cudaMalloc");
+	assert_int_equal(row->presence, DIFF_NEW);
+	assert_int_equal(row->device, 0);
+	assert_values(row, LIVE_BYTES, 0, 15 * MIB + 3);
+	/* Of the other one, less is in the peak. */
+	row = row_at(DIFF_API, 1);
+	assert_string_equal(probe_at(row->row)->symbol, "cuMemAlloc_v2");
+	assert_int_equal(row->beyond, 1u << DIFF_PEAK_BYTES);
+	assert_values(row, PEAK_BYTES, 68 * MIB, 64 * MIB);
+	assert_int_equal(count_rows(DIFF_SIZE), 1);
+	row = row_at(DIFF_SIZE, 0);
+	assert_string_equal(probe_at(row->row)->symbol, "cudaMalloc");
+	assert_int_equal(row->size_class, 22);
+	assert_values(row, LIVE_BYTES, 0, 15 * MIB + 3);
+	assert_values(row, LIVE_COUNT, 0, 3);
+	row = row_at(DIFF_DEVICE, 0);
+	assert_int_equal(row->device, 0);
+	assert_values(row, LIVE_BYTES, 64 * MIB, 79 * MIB + 3);
+	assert_values(row, PEAK_BYTES, 68 * MIB, 79 * MIB + 3);
+	growth = diff_growth(diffs.diff);
+	assert_int_equal(growth.bytes, 15 * MIB + 3);
+	assert_ptr_equal(growth.pair, &diffs.diff->pairs[0]);
+	assert_false(growth.peak);
+	row = row_at(DIFF_SPACE, 0);
+	assert_ptr_equal(diff_part(diffs.diff, row, DIFF_API, DIFF_LIVE_BYTES),
+			 row_at(DIFF_API, 0));
+	assert_ptr_equal(diff_part(diffs.diff, row, DIFF_SIZE, DIFF_LIVE_BYTES),
+			 row_at(DIFF_SIZE, 0));
+	assert_true(diffs.diff->pairs[0].differs);
+	diffs_done(&diffs);
+}
+
+/* 50 ms with 1 MiB, 50 ms with 5 MiB; before, it was 1 MiB all the time. */
+static void test_since_when(void **state)
+{
+	const struct diff_row *row;
+	uint64_t grown_ns = 0;
+	int i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	for (i = 0; i < 2; i++) {
+		struct side *side = i ? &diffs.b : &diffs.a;
+		int step;
+
+		add_process(side, 10, "train");
+		add_alloc(side, 10, "cuMemAlloc_v2", MIB);
+		for (step = 0; step < 100; step++) {
+			if (step == 50 && i) {
+				add_alloc(side, 10, "cuMemAlloc_v2", 4 * MIB);
+				grown_ns = side->now_ns;
+			}
+			add_of(side, 10, record_call("cuCtxSynchronize"));
+		}
+		add_exit(side, 10, "train");
+	}
+	diffs_end(&diffs);
+	row = row_at(DIFF_SPACE, 0);
+	assert_values(row, LIVE_BYTES, MIB, 5 * MIB);
+	assert_in_range(diff_since_ns(row), grown_ns - 2500000, grown_ns);
+	diffs_done(&diffs);
+}
+
+/* What is held at the end is the same, but once it was more. */
+static void test_a_peak_alone(void **state)
+{
+	const struct diff_row *row;
+	struct diff_growth growth;
+	uint64_t addr;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	add_alloc(&diffs.a, 10, "cuMemAlloc_v2", 2 * MIB);
+	addr = add_alloc(&diffs.b, 10, "cuMemAllocManaged", 30 * MIB);
+	add_free(&diffs.b, 10, addr);
+	add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 2 * MIB);
+	diffs_end(&diffs);
+	row = row_at(DIFF_SPACE, 0);
+	assert_int_equal(row->space, MS_SPACE_MANAGED);
+	assert_int_equal(row->presence, DIFF_NEW);
+	assert_values(row, LIVE_BYTES, 0, 0);
+	assert_values(row, PEAK_BYTES, 0, 30 * MIB);
+	assert_true(diff_since_ns(row) > BEGIN);
+	growth = diff_growth(diffs.diff);
+	assert_true(growth.peak);
+	assert_int_equal(growth.space, MS_SPACE_MANAGED);
+	assert_int_equal(growth.bytes, 30 * MIB);
+	/* Managed memory is of no device for certain. */
+	assert_int_equal(count_rows(DIFF_DEVICE), 0);
+	diffs_done(&diffs);
+}
+
+/* Memory of the host is shown, and is no growth of device memory. */
+static void test_host_memory_is_no_growth(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	add_alloc(&diffs.b, 10, "cudaMallocHost", 30 * MIB);
+	diffs_end(&diffs);
+	assert_int_equal(row_at(DIFF_SPACE, 0)->space, MS_SPACE_PINNED);
+	assert_int_equal(diff_growth(diffs.diff).bytes, 0);
+	diffs_done(&diffs);
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+static void add_work(struct side *side, const char *kernel, int times, bool whole)
+{
+	int i;
+
+	add_process(side, 10, "train");
+	add_of(side, 10, record_name(0x11, kernel));
+	add_of(side, 10, record_name(0x22, "both"));
+	for (i = 0; i < times; i++) {
+		add_of(side, 10, record_launch("cuLaunchKernel", 0x11));
+		add_of(side, 10, record_launch("cuLaunchKernel", 0x22));
+		add_of(side, 10, record_copy("cuMemcpyDtoH_v2", MIB, MS_DIRECTION_DTOH));
+		add_of(side, 10, record_alloc("cuMemsetD8_v2", 0x1000, MIB));
+		add_of(side, 10, record_call("cuCtxSynchronize"));
+		add_free(side, 10, add_alloc(side, 10, "cuMemAlloc_v2", MIB));
+	}
+	add_of(side, 10, record_failed(1, record_call("cuCtxSynchronize")));
+	if (whole)
+		add_exit(side, 10, "train");
+}
+
+static void test_twice_the_work(void **state)
+{
+	const struct diff_row *row;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_work(&diffs.a, "old", 20, true);
+	add_work(&diffs.b, "new", 40, true);
+	diffs_end(&diffs);
+	assert_int_equal(count_rows(DIFF_KERNEL), 3);
+	row = row_at(DIFF_KERNEL, 0);
+	assert_string_equal(row->kernel, "new");
+	assert_int_equal(row->presence, DIFF_NEW);
+	assert_values(row, CALLS, 0, 40);
+	row = row_at(DIFF_KERNEL, 1);
+	assert_true(!strcmp(row->kernel, "both") || !strcmp(row->kernel, "old"));
+	assert_int_equal(abs((int)diff_change(row, DIFF_CALLS)), 20);
+	row = row_at(DIFF_COPY, 0);
+	assert_int_equal(row->direction, MS_DIRECTION_DTOH);
+	assert_values(row, CALLS, 20, 40);
+	assert_values(row, CALL_BYTES, 20 * MIB, 40 * MIB);
+	assert_int_equal(count_rows(DIFF_CALL), 2);
+	assert_int_equal(row_at(DIFF_CALL, 0)->call, DIFF_CALL_MEMSETS);
+	assert_values(row_at(DIFF_CALL, 0), CALL_BYTES, 20 * MIB, 40 * MIB);
+	assert_int_equal(row_at(DIFF_CALL, 1)->call, DIFF_CALL_SYNCS);
+	row = row_at(DIFF_SPACE, 0);
+	assert_values(row, ALLOCS, 20, 40);
+	assert_values(row, FREES, 20, 40);
+	assert_values(row, ALLOC_BYTES, 20 * MIB, 40 * MIB);
+	assert_int_equal(row->beyond & 1u << DIFF_LIVE_BYTES, 0);
+	diffs_done(&diffs);
+}
+
+/* Of parts of runs, what was done depends on how long was looked. */
+static void test_parts_of_runs(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_work(&diffs.a, "same", 20, false);
+	add_work(&diffs.b, "same", 40, false);
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->pairs[0].basis, DIFF_PER_SECOND);
+	assert_int_equal(diffs.diff->rows_count, 0);
+	assert_true(diffs.diff->below_noise > 0);
+	diff_free(diffs.diff);
+	/* For each launch, the same is done. */
+	diffs.options.basis = DIFF_PER_LAUNCH;
+	diffs_compare(&diffs);
+	assert_int_equal(diffs.diff->pairs[0].basis, DIFF_PER_LAUNCH);
+	assert_int_equal(diffs.diff->rows_count, 0);
+	diff_free(diffs.diff);
+	diffs.options.basis = DIFF_PER_RUN;
+	diffs_compare(&diffs);
+	assert_true(diffs.diff->rows_count > 5);
+	diffs_done(&diffs);
+}
+
+/* As often launched, and 30 copies of 1 MiB more. */
+static void test_more_for_each_launch(void **state)
+{
+	int i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	diffs.options.basis = DIFF_PER_LAUNCH;
+	add_work(&diffs.a, "same", 20, false);
+	add_work(&diffs.b, "same", 40, false);
+	for (i = 0; i < 30; i++)
+		add_of(&diffs.b, 10, record_copy("cuMemcpyDtoH_v2", MIB, MS_DIRECTION_DTOH));
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->rows_count, 1);
+	assert_values(row_at(DIFF_COPY, 0), CALLS, 20, 70);
+	diffs_done(&diffs);
+}
+
+static void test_failures(void **state)
+{
+	const struct diff_row *row;
+	int i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	for (i = 0; i < 12; i++) {
+		add_of(&diffs.a, 10, record_failed(700, record_call("cuCtxSynchronize")));
+		add_of(&diffs.b, 10, record_failed(719, record_call("cuCtxSynchronize")));
+	}
+	diffs_end(&diffs);
+	assert_int_equal(count_rows(DIFF_FAILURE), 2);
+	row = row_at(DIFF_FAILURE, 0);
+	assert_int_equal(row->result, 700);
+	assert_int_equal(row->presence, DIFF_GONE);
+	assert_values(row, CALLS, 12, 0);
+	row = row_at(DIFF_FAILURE, 1);
+	assert_int_equal(row->result, 719);
+	assert_int_equal(row->presence, DIFF_NEW);
+	diffs_done(&diffs);
+}
+
+/* ---- noise ----------------------------------------------------------------------------------- */
+
+static void test_noise(void **state)
+{
+	struct diff_options options = diff_defaults();
+
+	(void)state;
+	assert_false(diff_is_beyond(&options, FINDING_BYTES, 5, 5));
+	assert_false(diff_is_beyond(&options, FINDING_BYTES, 0, MIB - 1));
+	assert_true(diff_is_beyond(&options, FINDING_BYTES, 0, MIB));
+	assert_true(diff_is_beyond(&options, FINDING_BYTES, MIB, 0));
+	assert_true(diff_is_beyond(&options, FINDING_BYTES, 99 * MIB, 100 * MIB));
+	assert_false(diff_is_beyond(&options, FINDING_BYTES, 100 * MIB, 101 * MIB));
+	assert_true(diff_is_beyond(&options, FINDING_BYTES, 0, UINT64_MAX));
+	assert_false(diff_is_beyond(&options, FINDING_COUNT, 0, 9));
+	assert_true(diff_is_beyond(&options, FINDING_COUNT, 0, 10));
+	assert_false(diff_is_beyond(&options, FINDING_COUNT, 1000, 1010));
+	options = (struct diff_options){ 0 };
+	assert_false(diff_is_beyond(&options, FINDING_COUNT, 7, 7));
+	assert_true(diff_is_beyond(&options, FINDING_COUNT, 1000000, 1000001));
+}
+
+static void test_what_is_below_is_counted(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_program(&diffs.a, 10, "train", 1);
+	add_program(&diffs.b, 10, "train", 1);
+	add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 1000);
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->rows_count, 0);
+	/* The device, the space, the function, its size. */
+	assert_int_equal(diffs.diff->below_noise, 4);
+	assert_int_equal(diff_growth(diffs.diff).bytes, 1000);
+	assert_false(diffs.diff->pairs[0].differs);
+	diffs_done(&diffs);
+}
+
+/* ---- who is who ------------------------------------------------------------------------------ */
+
+static const struct diff_pair *pair_of(uint32_t in_a, uint32_t in_b)
+{
+	size_t i;
+
+	for (i = 0; i < diffs.diff->pairs_count; i++) {
+		const struct diff_pair *pair = &diffs.diff->pairs[i];
+
+		if ((pair->a.process ? pair->a.process->pid : 0) == in_a &&
+		    (pair->b.process ? pair->b.process->pid : 0) == in_b)
+			return pair;
+	}
+	fail_msg("%u is not %u", in_a, in_b);
+	return NULL;
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "load");
+	add_process(&diffs.a, 11, "train");
+	add_process(&diffs.a, 12, "train");
+	add_process(&diffs.a, 13, "old");
+	add_process(&diffs.b, 50, "train");
+	add_process(&diffs.b, 51, "new");
+	add_process(&diffs.b, 52, "load");
+	add_process(&diffs.b, 53, "train");
+	add_process(&diffs.b, 54, "train");
+	add_alloc(&diffs.a, 13, "cuMemAlloc_v2", 9 * MIB);
+	add_alloc(&diffs.b, 51, "cuMemAlloc_v2", 8 * MIB);
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->pairs_count, 6);
+	assert_int_equal(pair_of(10, 52)->alike_a, 1);
+	assert_int_equal(pair_of(11, 50)->alike_a, 2);
+	assert_int_equal(pair_of(12, 53)->alike_b, 3);
+	assert_int_equal(pair_of(0, 54)->presence, DIFF_NEW);
+	assert_int_equal(pair_of(13, 0)->presence, DIFF_GONE);
+	assert_int_equal(pair_of(0, 51)->presence, DIFF_NEW);
+	/* Who did nothing makes no difference. */
+	assert_true(pair_of(0, 51)->differs);
+	assert_true(pair_of(13, 0)->differs);
+	assert_false(pair_of(0, 54)->differs);
+	assert_int_equal(row_at(DIFF_SPACE, 0)->presence, DIFF_GONE);
+	assert_int_equal(diff_growth(diffs.diff).bytes, 8 * MIB);
+	diffs_done(&diffs);
+}
+
+/* Two recordings on each side: the host tells them apart, the command even more so. */
+static void test_hosts_and_targets(void **state)
+{
+	static const char *const hosts[2][2] = { { "north", "south" }, { "south", "north" } };
+	static struct side second[2];
+	struct side *sides[2][2] = { { &diffs.a, &second[0] }, { &diffs.b, &second[1] } };
+	int use_targets, i, j;
+
+	(void)state;
+	for (use_targets = 0; use_targets < 2; use_targets++) {
+		diffs = (struct diffs){ .options = diff_defaults() };
+		for (i = 0; i < 2; i++) {
+			struct dump_set set = { 0 };
+
+			for (j = 0; j < 2; j++) {
+				side_begin(sides[i][j], 2 * i + j + 1, hosts[i][j]);
+				if (use_targets)
+					sides[i][j]->dump.targets = i == j ? "x" : "y";
+				side_segment(sides[i][j]);
+				add_process(sides[i][j], 10 * (2 * i + j + 1), "train");
+				report_dump_end(&sides[i][j]->dump, sides[i][j]->now_ns);
+				report_dump_use(&sides[i][j]->dump, 0, &set);
+			}
+			assert_int_equal(report_reader_read(&sides[i][0]->reader, &set), 0);
+			dump_set_fini(&set);
+		}
+		diffs_compare(&diffs);
+		assert_int_equal(diffs.diff->pairs_count, 2);
+		/* 10 is north x, 20 south y, 30 south y, 40 north x. */
+		pair_of(10, 40);
+		assert_int_equal(pair_of(20, 30)->match, DIFF_MATCH_HOST_AND_TARGETS);
+		assert_true(diffs.diff->devices_skipped);
+		diffs_done(&diffs);
+		side_done(&second[0]);
+		side_done(&second[1]);
+	}
+}
+
+static void test_targets_before_hosts(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 20, "train");
+	diffs_end(&diffs);
+	assert_int_equal(pair_of(10, 20)->match, DIFF_MATCH_TARGETS);
+	diffs_done(&diffs);
+	side_begin(&diffs.a, 1, "here");
+	side_begin(&diffs.b, 2, "here");
+	diffs.a.dump.targets = "command train --old";
+	side_segment(&diffs.a);
+	side_segment(&diffs.b);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 20, "train");
+	diffs_end(&diffs);
+	assert_int_equal(pair_of(10, 20)->match, DIFF_MATCH_HOST);
+	diffs_done(&diffs);
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static void add_oom(struct side *side, int times)
+{
+	while (times--) {
+		add_of(side, 10,
+		       record_on(0, record_failed(2, record_without(MS_KNOWN_ADDR,
+								    record_alloc("cudaMalloc", 0,
+										 8 << 20)))));
+		side->now_ns += 5 * BEGIN;
+	}
+}
+
+static void test_new_and_gone_findings(void **state)
+{
+	const struct diff_finding *finding;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_program(&diffs.a, 10, "train", 1);
+	add_program(&diffs.b, 10, "train", 1);
+	add_oom(&diffs.b, 2);
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->findings_count, 1);
+	finding = &diffs.diff->findings[0];
+	assert_int_equal(finding->presence, DIFF_NEW);
+	assert_int_equal(finding->b->rule, FINDING_OOM);
+	assert_int_equal(finding->count_a, 0);
+	assert_int_equal(finding->count_b, 2);
+	assert_true(finding->beyond);
+	assert_ptr_equal(finding->pair, &diffs.diff->pairs[0]);
+	diff_free(diffs.diff);
+	diffs.diff = diff_new(&diffs.b.reader.report, &diffs.a.reader.report, &diffs.options);
+	assert_non_null(diffs.diff);
+	assert_int_equal(diffs.diff->findings[0].presence, DIFF_GONE);
+	diffs_done(&diffs);
+}
+
+static void test_the_same_finding_is_none(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_program(&diffs.a, 10, "train", 1);
+	add_program(&diffs.b, 20, "train", 1);
+	add_oom(&diffs.a, 1);
+	diffs.b.now_ns += 3 * BEGIN;
+	add_of(&diffs.b, 20,
+	       record_on(0,
+			 record_failed(2, record_without(MS_KNOWN_ADDR,
+							 record_alloc("cudaMalloc", 0, 8 << 20)))));
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->findings_count, 0);
+	diffs_done(&diffs);
+}
+
+/* ---- what is not known ----------------------------------------------------------------------- */
+
+static void test_losses_make_rows_uncertain(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_work(&diffs.a, "same", 20, true);
+	add_work(&diffs.b, "same", 40, true);
+	add(&diffs.b, record_account(MS_OP_COPY, 50, 10));
+	diffs_end(&diffs);
+	assert_true(row_at(DIFF_COPY, 0)->uncertain);
+	assert_false(row_at(DIFF_KERNEL, 0)->uncertain);
+	assert_false(row_at(DIFF_SPACE, 0)->uncertain);
+	assert_true(diffs.diff->pairs[0].uncertain);
+	assert_true(diff_has_losses(diffs.diff->b));
+	assert_false(diff_has_losses(diffs.diff->a));
+	diffs_done(&diffs);
+}
+
+static void test_a_process_that_ran_before(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_of(&diffs.b, 10, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING));
+	add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 2 * MIB);
+	diffs_end(&diffs);
+	assert_true(row_at(DIFF_SPACE, 0)->uncertain);
+	assert_true(row_at(DIFF_API, 0)->uncertain);
+	assert_true(row_at(DIFF_DEVICE, 0)->uncertain);
+	assert_true(diff_growth(diffs.diff).uncertain);
+	assert_true(diff_is_inexact(diffs.diff->b));
+	diffs_done(&diffs);
+}
+
+static void test_what_was_not_captured_is_not_compared(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	side_done(&diffs.b);
+	side_begin(&diffs.b, 8, "host-b");
+	diffs.b.dump.ops = "alloc,launch,sync";
+	side_segment(&diffs.b);
+	add_work(&diffs.a, "same", 20, true);
+	add_work(&diffs.b, "same", 40, true);
+	diffs_end(&diffs);
+	assert_int_equal(count_rows(DIFF_COPY), 0);
+	assert_int_equal(count_rows(DIFF_KERNEL), 2);
+	assert_int_equal(count_rows(DIFF_CALL), 1);
+	assert_true(diffs.diff->pairs[0].not_compared & 1u << MS_OP_COPY);
+	/* Without frees, nobody knows what is live. */
+	assert_true(diffs.diff->pairs[0].no_levels);
+	assert_false(row_at(DIFF_SPACE, 0)->known & 1u << DIFF_LIVE_BYTES);
+	assert_false(row_at(DIFF_SPACE, 0)->known & 1u << DIFF_FREES);
+	assert_values(row_at(DIFF_SPACE, 0), ALLOCS, 20, 40);
+	assert_int_equal(diff_growth(diffs.diff).bytes, 0);
+	diffs_done(&diffs);
+}
+
+/* ---- anything -------------------------------------------------------------------------------- */
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t below(uint64_t bound)
+{
+	random_state = unit_random(random_state);
+	return (random_state >> 11) % bound;
+}
+
+static void add_anything(struct side *side)
+{
+	static const char *const comms[] = { "train", "serve", "train", "load" };
+	static const char *const kernels[] = { "k1", "k2", "k3", "k4" };
+	static const char *const symbols[] = { "cuMemAlloc_v2", "cudaMalloc", "cudaMallocHost",
+					       "cuMemAllocManaged", "cudaMallocAsync" };
+	uint64_t addrs[64] = { 0 }, i;
+
+	for (i = 0; i < 4; i++)
+		if (below(5))
+			add_process(side, 10 + i, comms[i]);
+	for (i = 0; i < 400; i++) {
+		uint32_t pid = 10 + below(4);
+		uint64_t *addr = &addrs[below(16) * 4 + pid - 10];
+
+		switch (below(7)) {
+		case 0:
+			if (*addr)
+				add_free(side, pid, *addr);
+			*addr = 0;
+			break;
+		case 1:
+			add_of(side, pid,
+			       record_copy("cuMemcpyHtoD_v2", below(9 * MIB), 1 + below(3)));
+			break;
+		case 2:
+			add_of(side, pid, record_name(0x10 + below(5), kernels[below(4)]));
+			break;
+		case 3:
+			add_of(side, pid, record_launch("cuLaunchKernel", 0x10 + below(5)));
+			break;
+		case 4:
+			add_of(side, pid,
+			       record_failed(700 + below(3), record_call("cuCtxSynchronize")));
+			break;
+		default:
+			if (!*addr)
+				*addr = add_alloc(side, pid, symbols[below(5)],
+						  below(1ull << below(28)));
+			break;
+		}
+	}
+}
+
+static bool is_reverse(const struct diff_row *row, const struct diff_row *other)
+{
+	static const enum diff_presence reverse[] = {
+		[DIFF_IN_BOTH] = DIFF_IN_BOTH, [DIFF_GONE] = DIFF_NEW, [DIFF_NEW] = DIFF_GONE
+	};
+
+	if (row->dimension != other->dimension || row->row != other->row ||
+	    row->space != other->space || row->size_class != other->size_class ||
+	    row->device != other->device || row->result != other->result ||
+	    row->direction != other->direction || row->call != other->call ||
+	    !row->pair != !other->pair)
+		return false;
+	if (row->pair && (row->pair->a.process != other->pair->b.process ||
+			  row->pair->b.process != other->pair->a.process))
+		return false;
+	if (!row->kernel != !other->kernel || (row->kernel && strcmp(row->kernel, other->kernel)))
+		return false;
+	assert_int_equal(row->presence, reverse[other->presence]);
+	assert_int_equal(row->known, other->known);
+	assert_int_equal(row->beyond, other->beyond);
+	assert_int_equal(row->uncertain, other->uncertain);
+	assert_memory_equal(row->a, other->b, sizeof(row->a));
+	assert_memory_equal(row->b, other->a, sizeof(row->a));
+	return true;
+}
+
+/* B and A is A and B the other way round; a side and itself is nothing. */
+static void test_anything(void **state)
+{
+	size_t round, rows = 0, i, j;
+
+	(void)state;
+	for (round = 0; round < 60; round++) {
+		struct diff *back, *same;
+
+		diffs_begin(&diffs);
+		if (below(2))
+			diffs.options = (struct diff_options){ 0 };
+		diffs.options.basis = below(4);
+		add_anything(&diffs.a);
+		add_anything(&diffs.b);
+		diffs_end(&diffs);
+		back = diff_new(&diffs.b.reader.report, &diffs.a.reader.report, &diffs.options);
+		assert_non_null(back);
+		assert_int_equal(back->rows_count, diffs.diff->rows_count);
+		assert_int_equal(back->below_noise, diffs.diff->below_noise);
+		assert_int_equal(back->pairs_count, diffs.diff->pairs_count);
+		assert_int_equal(back->findings_count, diffs.diff->findings_count);
+		rows += back->rows_count;
+		for (i = 0; i < back->rows_count; i++) {
+			for (j = 0; j < back->rows_count; j++)
+				if (is_reverse(&diffs.diff->rows[i], &back->rows[j]))
+					break;
+			assert_true(j < back->rows_count);
+		}
+		same = diff_new(&diffs.b.reader.report, &diffs.b.reader.report,
+				&(struct diff_options){ 0 });
+		assert_non_null(same);
+		assert_int_equal(same->rows_count + same->below_noise + same->findings_count, 0);
+		diff_free(back);
+		diff_free(same);
+		diffs_done(&diffs);
+	}
+	assert_true(rows > 60 * 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_recording_and_itself),
+		cmocka_unit_test(test_the_same_again),
+		cmocka_unit_test(test_two_empty_ones),
+		cmocka_unit_test(test_a_leak_has_an_owner),
+		cmocka_unit_test(test_since_when),
+		cmocka_unit_test(test_a_peak_alone),
+		cmocka_unit_test(test_host_memory_is_no_growth),
+		cmocka_unit_test(test_twice_the_work),
+		cmocka_unit_test(test_parts_of_runs),
+		cmocka_unit_test(test_more_for_each_launch),
+		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_what_is_below_is_counted),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_hosts_and_targets),
+		cmocka_unit_test(test_targets_before_hosts),
+		cmocka_unit_test(test_new_and_gone_findings),
+		cmocka_unit_test(test_the_same_finding_is_none),
+		cmocka_unit_test(test_losses_make_rows_uncertain),
+		cmocka_unit_test(test_a_process_that_ran_before),
+		cmocka_unit_test(test_what_was_not_captured_is_not_compared),
+		cmocka_unit_test(test_anything),
+	};
+
+	return unit_run("diff", tests);
+}

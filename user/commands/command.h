@@ -67,6 +67,7 @@ extern const struct command trace_command;
 extern const struct command record_command;
 extern const struct command check_command;
 extern const struct command report_command;
+extern const struct command diff_command;
 extern const struct command export_command;
 extern const struct command verify_command;
 

@@ -9,6 +9,7 @@ const struct command *const commands[] = {
 	&trace_command,
 	&record_command,
 	&report_command,
+	&diff_command,
 	&check_command,
 	&export_command,
 	&verify_command,

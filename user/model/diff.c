@@ -433,24 +433,31 @@ static void take_growth(struct diff_growth *largest, struct diff_growth growth)
 static void take_pair_growth(struct diff_growth *largest, const struct diff_pair *pair)
 {
 	const struct process *a = pair->a.process, *b = pair->b.process;
-	struct diff_growth held = { .pair = pair, .device = -1, .uncertain = pair->uncertain };
-	struct diff_growth peak = held;
+	const bool uncertain = diff_pair_lacks_memory(pair);
+	struct diff_growth held = { .pair = pair, .device = -1, .uncertain = uncertain };
 	uint32_t space;
 
 	if (pair->no_levels || pair->not_compared >> MS_OP_ALLOC & 1)
 		return;
-	peak.peak = true;
 	for (space = 0; space < MS_SPACES_COUNT; space++) {
 		if (!diff_is_device_memory(space))
 			continue;
 		held.a += a ? report_held(a, space).bytes : 0;
 		held.b += b ? report_held(b, space).bytes : 0;
-		peak.space = space;
-		peak.a = a ? a->spaces[space].peak_bytes : 0;
-		peak.b = b ? b->spaces[space].peak_bytes : 0;
-		take_growth(largest, peak);
 	}
+	/* Of what is equal, the first is kept: the end says more than a peak. */
 	take_growth(largest, held);
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (diff_is_device_memory(space))
+			take_growth(largest, (struct diff_growth){
+						     .pair = pair,
+						     .device = -1,
+						     .peak = true,
+						     .space = space,
+						     .a = a ? a->spaces[space].peak_bytes : 0,
+						     .b = b ? b->spaces[space].peak_bytes : 0,
+						     .uncertain = uncertain,
+					     });
 }
 
 static void take_device_growth(struct diff_growth *largest, const struct diff *diff,

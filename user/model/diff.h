@@ -236,6 +236,33 @@ const struct diff_row *diff_part(const struct diff *diff, const struct diff_row 
 bool diff_has_losses(const struct report *side);
 bool diff_is_inexact(const struct report *side);
 
+/* ---- rates and times: shown, but no differences ---------------------------------------------- */
+
+/* clang-format off */
+#define DIFF_RATES(X) \
+	X(ALLOCS,     "allocs_per_second",      "Allocations", PER_SECOND) \
+	X(LAUNCHES,   "launches_per_second",    "Launches",    PER_SECOND) \
+	X(COPY_BYTES, "copy_bytes_per_second",  "Copied",      BYTES_PER_SECOND) \
+	X(COPY_NS,    "copy_ns",                "In copies",   NS) \
+	X(SYNC_NS,    "sync_ns",                "In synchronisations", NS)
+/* clang-format on */
+
+enum diff_rate {
+#define X(rate, name, title, unit) DIFF_RATE_##rate,
+	DIFF_RATES(X)
+#undef X
+		DIFF_RATES_COUNT,
+};
+
+/* Of a process that there is; per second of the time that it was seen. Times are the host's. */
+uint64_t diff_rate_of(const struct diff_process *side, enum diff_rate rate);
+const char *diff_rate_name(enum diff_rate rate);
+const char *diff_rate_title(enum diff_rate rate);
+enum finding_unit diff_rate_unit(enum diff_rate rate);
+
+/* Whether it is in both, and any of them is not the same. */
+bool diff_rates_differ(const struct diff_pair *pair);
+
 /* ---- for its parts (model/diff_*.c) ---------------------------------------------------------- */
 
 /* Fills in the pairs: who is who. Returns 0 or -ENOMEM. */
@@ -251,7 +278,9 @@ const struct report_device *diff_device(const struct report_recording *recording
 /* Keeps it if it differs by more than noise. Returns 0 or -ENOMEM. */
 int diff_add_row(struct diff *diff, struct diff_row *row);
 
+/* Whether anything of it may be wrong; whether what it holds may be. */
 bool diff_pair_is_uncertain(const struct diff_pair *pair);
+bool diff_pair_lacks_memory(const struct diff_pair *pair);
 
 /* Returns 0 or -ENOMEM. */
 int diff_compare_findings(struct diff *diff);

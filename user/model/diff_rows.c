@@ -512,6 +512,11 @@ bool diff_pair_is_uncertain(const struct diff_pair *pair)
 	return false;
 }
 
+bool diff_pair_lacks_memory(const struct diff_pair *pair)
+{
+	return lacks_memory(pair);
+}
+
 int diff_compare_pair(struct diff *diff, const struct diff_pair *pair)
 {
 	int err = 0;

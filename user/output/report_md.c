@@ -38,7 +38,7 @@ static bool is_active(const char *text, size_t length, size_t i)
 	return false;
 }
 
-static void append_escaped(struct string *out, const char *text, size_t length)
+void md_escaped(struct string *out, const char *text, size_t length)
 {
 	size_t i;
 
@@ -51,7 +51,7 @@ static void append_escaped(struct string *out, const char *text, size_t length)
 
 static void flush_scratch(struct md *md)
 {
-	append_escaped(md->out, md->scratch.bytes, md->scratch.length);
+	md_escaped(md->out, md->scratch.bytes, md->scratch.length);
 	md->out->failed |= md->scratch.failed;
 	string_clear(&md->scratch);
 }
@@ -98,7 +98,7 @@ static void append_verdict(struct md *md)
 
 	report_verdict_make(&verdict, md->report);
 	for (i = 0; i < verdict.count; i++) {
-		append_escaped(md->out, verdict.sentences[i].bytes, verdict.sentences[i].length);
+		md_escaped(md->out, verdict.sentences[i].bytes, verdict.sentences[i].length);
 		string_append_text(md->out, i + 1 < verdict.count ? " " : "\n");
 		md->out->failed |= verdict.sentences[i].failed;
 	}

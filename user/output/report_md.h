@@ -30,6 +30,7 @@ struct md {
 
 /* Text that is not ours: nothing in it is special to Markdown, a table or a terminal. */
 void md_text(struct md *md, const char *text, size_t length);
+void md_escaped(struct string *out, const char *text, size_t length); /* is safe for terminals */
 void md_process(struct md *md, uint32_t pid, const char comm[MS_COMM_BYTES]);
 void md_time(struct md *md, uint64_t ts_ns);
 void md_device(struct md *md, int32_t device);

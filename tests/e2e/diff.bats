@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf diff`: real recordings of real programs, before and after something was changed.
+
+load helpers
+bats_require_minimum_version 1.5.0
+
+record() {
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK "$@"
+}
+
+diff_json() {
+	"$MEMSCOPE" diff -f json -o diff.json "$@"
+}
+
+in_diff() {
+	jq -c "$1" diff.json
+}
+
+# Everything that differs, however little.
+ALL="--min-bytes 0 --min-count 0 --min-share 0"
+
+# The puppet does what the arguments say, in FILE.
+record_puppet() {
+	local file=$1
+	shift
+
+	printf '%s\n' load init "$@" 'exit 0' > script
+	record -o "$file" -- "$WORKLOADS/puppet" < script > answers
+	[ "$(sort -u answers)" = ok ]
+}
+
+valid() {
+	/usr/bin/python3 - "$ROOT/docs/diff.schema.json" "$@" <<'PYTHON'
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+validator = jsonschema.Draft202012Validator(schema)
+for path in sys.argv[2:]:
+    for error in validator.iter_errors(json.load(open(path))):
+        sys.exit(f"{path}: {error.json_path}: {error.message[:200]}")
+PYTHON
+}
+
+@test "a seeded regression is found, with its owner and its bytes" {
+	record_puppet a.mscope "alloc 3000000" "churn 40" "copy 1000000"
+	record_puppet b.mscope "alloc 3000000" "churn 40" "copy 1000000" \
+		"alloc 5000001" "alloc 5000001" "alloc 5000001"
+	diff_json a.mscope b.mscope
+	valid diff.json
+	assert_equal "$(in_diff '.processes | map([.change, .a.comm, .b.comm, .compared_per, .a.pid == .b.pid])')" \
+		'[["changed","puppet","puppet","run",false]]'
+	assert_equal "$(in_diff '.growth | [.process, .of, .a, .b, .bytes, .uncertain]')" \
+		'[0,"live",3000000,18000003,15000003,false]'
+	assert_equal "$(in_diff '[.rows[] | select(.dimension == "space") | .space, .metrics.live_bytes.change,
+		.metrics.live_allocations.change, .uncertain]')" '["device",15000003,3,false]'
+	assert_equal "$(in_diff '[.rows[] | select(.dimension == "api") | .api, .space, .device,
+		.metrics.live_bytes.change, .change]')" '["cuMemAlloc_v2","device",0,15000003,"changed"]'
+	# In its size class there was nothing before.
+	assert_equal "$(in_diff '[.rows[] | select(.dimension == "size") | .api, .size_class_bytes,
+		.metrics.live_bytes.a, .metrics.live_bytes.b, .change]')" \
+		'["cuMemAlloc_v2",4194304,0,15000003,"new"]'
+	# Nothing else: neither copies nor the other allocations.
+	assert_equal "$(in_diff '[.rows[].dimension] | unique')" '["api","device","size","space"]'
+	# And the other way round it has gone.
+	diff_json b.mscope a.mscope
+	assert_equal "$(in_diff '[.growth, (.rows[] | select(.dimension == "space") | .metrics.live_bytes.change)]')" \
+		'[null,-15000003]'
+	"$MEMSCOPE" diff a.mscope b.mscope > diff.md
+	grep -q "^puppet (.*) holds 14.3 MiB more device memory at the end: 2.86 MiB before, 17.2 MiB now.*by cuMemAlloc_v2 on device 0 .* in 3 blocks more).*the numbers are exact" diff.md
+}
+
+@test "two runs of the same program do not differ" {
+	record_puppet a.mscope "alloc 3000000" "churn 500" "copy 1000000" free
+	record_puppet b.mscope "alloc 3000000" "churn 500" "copy 1000000" free
+	# shellcheck disable=SC2086 # several options
+	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss a.mscope b.mscope
+	valid diff.json
+	assert_equal "$(in_diff '[.rows, .findings, .numbers_below_noise, .growth]')" '[[],[],0,null]'
+	record -o c.mscope -- $(ffmpeg_command)
+	record -o d.mscope -- $(ffmpeg_command)
+	# shellcheck disable=SC2086
+	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss c.mscope d.mscope
+	assert_equal "$(in_diff '[.rows, .findings, .numbers_below_noise, .growth]')" '[[],[],0,null]'
+	assert_equal "$(in_diff .verdict[0])" '"Nothing differs."'
+	# Twice as many frames are twice as many launches and copies, and no more memory.
+	record -o e.mscope -- $(ffmpeg_command 40)
+	diff_json c.mscope e.mscope
+	valid diff.json
+	assert_equal "$(in_diff '[.rows[] | [.dimension, .kernel, .metrics.calls.a, .metrics.calls.b]] |
+		map(select(.[0] == "kernel") | .[2:]) | unique')" '[[20,40]]'
+	assert_equal "$(in_diff '[.growth, ([.rows[].dimension] | unique)]')" '[null,["call","copy","kernel"]]'
+}
+
+@test "the same recording has no rows, whatever is lost in it" {
+	record_puppet a.mscope "alloc 3000000" "churn 100"
+	head -c $(($(stat -c %s a.mscope) - 10)) a.mscope > cut.mscope
+	for file in a.mscope cut.mscope "$ROOT/tests/golden/dump-1.0.mscope"; do
+		# shellcheck disable=SC2086
+		diff_json $ALL --fail-on growth=1,leak,oom,new,any "$file" "$file"
+		valid diff.json
+		assert_equal "$(in_diff '[.rows, .findings, .numbers_below_noise, .growth]')" '[[],[],0,null]'
+	done
+}
+
+@test "--fail-on: 8 exactly when it is asked for and found, and it says what" {
+	record_puppet a.mscope "alloc 3000000" free
+	record_puppet b.mscope "alloc 3000000" free "alloc 1000000"
+	record_puppet c.mscope "alloc 9000000" free
+	run -0 --separate-stderr "$MEMSCOPE" diff a.mscope b.mscope
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on growth=1000001,leak,oom,loss a.mscope b.mscope
+	[ -z "$stderr" ]
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on growth=1000000 a.mscope b.mscope
+	[[ $stderr == *"puppet ("*"holds 977 KiB more device memory at the end (0 B before, 977 KiB now)"* ]]
+	[[ $output == "# GPU memory: what changed"* ]]
+	# Only the peak.
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on growth=1M -o out.md a.mscope c.mscope
+	[[ $stderr == *"its peak of device memory is 5.72 MiB higher (2.86 MiB before, 8.58 MiB now)"* ]]
+	grep -q "^# GPU memory: what changed" out.md
+	# Less is no growth.
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on growth=1 c.mscope a.mscope
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on any c.mscope a.mscope
+	[[ $stderr == *"something differs by more than noise"* ]]
+	# A kind of memory that was not there.
+	record -o d.mscope -- $(ffmpeg_command 10)
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on new a.mscope d.mscope
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on leak,oom,loss a.mscope d.mscope
+	# What is missing.
+	head -c $(($(stat -c %s b.mscope) - 10)) b.mscope > cut.mscope
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on loss a.mscope cut.mscope
+	[[ $output == *"B lacks something"* ]]
+	SIMCUDA_MEMORY=512K run record -o oom.mscope -- $(ffmpeg_command 10)
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on oom d.mscope oom.mscope
+	[[ $stderr == *"--fail-on oom: "* ]]
+	[[ $output == *"New: oom in ffmpeg"* ]]
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on oom oom.mscope d.mscope
+	[[ $output == *"Gone: oom in ffmpeg"* ]]
+}
+
+@test "a process that is new, and one that is gone" {
+	record_puppet a.mscope "alloc 3000000"
+	record -o b.mscope -- $(ffmpeg_command 5)
+	diff_json a.mscope b.mscope
+	valid diff.json
+	assert_equal "$(in_diff '[.processes[] | [.change, .a.comm, .b.comm]] | sort')" \
+		'[["gone","puppet",null],["new",null,"ffmpeg"]]'
+	"$MEMSCOPE" diff a.mscope b.mscope > diff.md
+	grep -q "ffmpeg ([0-9]*) is new. puppet ([0-9]*) is not there any more." diff.md
+}
+
+@test "of parts of a run, what was done is compared per launch, and not per second" {
+	local recorder
+
+	puppet_start
+	puppet load
+	puppet init
+	for part in a b; do
+		rm -f record.err
+		# shellcheck disable=SC2086 # may be empty
+		"$MEMSCOPE" record -v $MASK -o $part.mscope -p "$PUPPET_PID" 2> record.err 3>&- 8>&- 9<&- &
+		recorder=$!
+		wait_for 'grep -q "debug: tracing" record.err'
+		puppet churn 100
+		[ $part = a ] || puppet churn 200
+		[ $part = a ] || puppet alloc 2000000
+		kill -INT $recorder
+		wait $recorder
+	done
+	diff_json a.mscope b.mscope
+	valid diff.json
+	# It is the same process, of which nobody knows what it held before.
+	assert_equal "$(in_diff '[.processes[0] | .compared_per, .uncertain, .a.pid == .b.pid]')" '["second",true,true]'
+	assert_equal "$(in_diff '[.rows[] | select(.dimension == "space") | .uncertain, .metrics.live_bytes.change,
+		.metrics.allocs.change, .metrics.allocs.beyond_noise]')" '[true,2000000,201,false]'
+	diff_json --per run a.mscope b.mscope
+	assert_equal "$(in_diff '[.rows[] | select(.dimension == "space") | .metrics.allocs.beyond_noise]')" '[true]'
+	puppet_end
+}
+
+@test "neither root nor a GPU nor BPF is needed" {
+	local place
+
+	record_puppet a.mscope "alloc 3000000"
+	place=$(mktemp -d)
+	cp "$MEMSCOPE" a.mscope "$place"
+	chmod 755 "$place" "$place"/*
+	cd "$place"
+	run setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs ./memscope-bpf diff a.mscope a.mscope
+	cd /
+	rm -r "$place"
+	assert_equal "$status" 0
+	[[ $output == *"Nothing differs."* ]]
+}
+
+@test "a directory is a side" {
+	mkdir before after
+	record_puppet before/1.mscope "alloc 3000000"
+	record -o before/2.mscope -- $(ffmpeg_command 5)
+	record_puppet after/1.mscope "alloc 3000000"
+	record -o after/2.mscope -- $(ffmpeg_command 5)
+	# shellcheck disable=SC2086
+	diff_json $ALL before after
+	valid diff.json
+	assert_equal "$(in_diff '[(.a.recordings | length), .rows, .devices_are_compared]')" '[2,[],false]'
+	assert_equal "$(in_diff '[.processes[].b.comm] | sort')" '["ffmpeg","puppet"]'
+}
+
+@test "wrong arguments, and files that are no recordings" {
+	record_puppet a.mscope "alloc 3000000"
+	: > empty.mscope
+	local refused
+
+	refused() {
+		local status=$1 message=$2
+		shift 2
+
+		run "-$status" --separate-stderr "$MEMSCOPE" diff "$@"
+		[[ $stderr == *$message* ]] || fail "expected: $message" "got:      $stderr"
+		[ -z "$output" ]
+	}
+	refused 2 "two recordings"
+	refused 2 "two recordings" a.mscope
+	refused 2 "two recordings" a.mscope a.mscope a.mscope
+	refused 2 "md or json" -f xml a.mscope a.mscope
+	refused 2 "a number from 1 to 10000" --top 0 a.mscope a.mscope
+	refused 2 "a number from 0 to 100" --min-share 101 a.mscope a.mscope
+	refused 2 "is not a size" --min-bytes x a.mscope a.mscope
+	refused 2 "auto, run, second or launch" --per step a.mscope a.mscope
+	refused 2 "growth=SIZE, leak" --fail-on growth a.mscope a.mscope
+	refused 2 "growth=SIZE, leak" --fail-on growth=x a.mscope a.mscope
+	refused 2 "growth=SIZE, leak" --fail-on leak=1 a.mscope a.mscope
+	refused 2 "growth=SIZE, leak" --fail-on fire a.mscope a.mscope
+	refused 2 "growth=SIZE, leak" --fail-on l a.mscope a.mscope
+	refused 2 "had ended by then" --from 2h a.mscope a.mscope
+	refused 7 "empty.mscope: empty" a.mscope empty.mscope
+	refused 1 "absent.mscope: cannot open" absent.mscope a.mscope
+	cp a.mscope before.mscope
+	refused 2 "the output would replace it" -o a.mscope before.mscope a.mscope
+	refused 2 "the output would replace it" -o a.mscope a.mscope before.mscope
+	cmp a.mscope before.mscope
+}

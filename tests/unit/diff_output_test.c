@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What a diff looks like: compared with tests/golden/, and names that would rather be something else.
+ */
+#include "diffs.h"
+
+#include "golden.h"
+#include "json_check.h"
+#include "output/diff_json.h"
+#include "output/diff_md.h"
+#include "output/diff_words.h"
+
+#define TOP 10
+
+static struct diffs diffs;
+
+static bool has(const struct string *string, const char *text)
+{
+	return memmem(string->bytes, string->length, text, strlen(text));
+}
+
+static void assert_is_golden(const char *path, struct string *string)
+{
+	static struct text out;
+
+	assert_false(string->failed);
+	assert_true(string->length < OUTPUT_MAX);
+	memcpy(out.bytes, string->bytes, string->length);
+	out.bytes[string->length] = '\0';
+	out.length = string->length;
+	string_fini(string);
+	assert_golden(path, &out);
+}
+
+/* ---- golden files ---------------------------------------------------------------------------- */
+
+static void add_steps(struct side *side, uint32_t pid, const char *kernel, int steps)
+{
+	int i;
+
+	add_of(side, pid, record_name(0x11, kernel));
+	for (i = 0; i < steps; i++) {
+		uint64_t addr = add_alloc(side, pid, "cuMemAlloc_v2", 2 * MIB);
+
+		add_of(side, pid,
+		       record_taking(100000,
+				     record_copy("cuMemcpyHtoD_v2", MIB, MS_DIRECTION_HTOD)));
+		add_of(side, pid, record_launch("cuLaunchKernel", 0x11));
+		add_of(side, pid, record_launch("cuLaunchKernel", 0x22));
+		add_of(side, pid, record_taking(50000, record_call("cuCtxSynchronize")));
+		add_of(side, pid, record_alloc("cuMemsetD8_v2", 0x1000, 64));
+		add_free(side, pid, addr);
+	}
+}
+
+static void add_oom(struct side *side, uint32_t pid)
+{
+	add_of(side, pid,
+	       record_on(0, record_failed(
+				    2, record_without(MS_KNOWN_ADDR,
+						      record_alloc("cudaMalloc", 0, 8ull << 30)))));
+}
+
+static void add_before(struct side *side)
+{
+	add_process(side, 10, "train");
+	add_alloc(side, 10, "cudaMalloc", 64 * MIB);
+	add_alloc(side, 10, "cudaMallocHost", 16 * MIB);
+	add_steps(side, 10, "gemm", 20);
+	add_exit(side, 10, "train");
+	add_process(side, 11, "load");
+	add_alloc(side, 11, "cuMemAlloc_v2", 24 * MIB);
+	add_process(side, 12, "worker");
+	add_process(side, 13, "worker");
+	add_alloc(side, 13, "cuMemAlloc_v2", 4 * MIB);
+}
+
+/* Blocks that stay, another kernel, half as many copies, a program more and one less. */
+static void add_after(struct side *side)
+{
+	int i;
+
+	add_process(side, 50, "train");
+	add_alloc(side, 50, "cudaMalloc", 64 * MIB);
+	for (i = 0; i < 3; i++)
+		add_alloc(side, 50, "cudaMalloc", 5 * MIB + 1);
+	add_steps(side, 50, "gemm_v2", 40);
+	add_oom(side, 50);
+	add_exit(side, 50, "train");
+	add_process(side, 51, "serve");
+	add_alloc(side, 51, "cuMemAllocManaged", 7 * MIB);
+	add_of(side, 52, record_process(MS_TYPE_ATTACH, "worker", MS_ATTACH_RUNNING));
+	add_alloc(side, 52, "cuMemAlloc_v2", 2 * MIB);
+	add_process(side, 53, "worker");
+	add_alloc(side, 53, "cuMemAlloc_v2", 4 * MIB);
+	add(side, record_account(MS_OP_COPY, 1000, 12));
+}
+
+static void make_example(void)
+{
+	diffs_begin(&diffs);
+	add_before(&diffs.a);
+	add_after(&diffs.b);
+	side_read(&diffs.a);
+	side_read(&diffs.b);
+	strcpy(diffs.a.reader.report.recordings[0]->coverage.files[0], "before.mscope");
+	strcpy(diffs.b.reader.report.recordings[0]->coverage.files[0], "after.mscope");
+	diffs_compare(&diffs);
+}
+
+static void test_markdown(void **state)
+{
+	struct string md = { 0 };
+
+	(void)state;
+	make_example();
+	diff_md(&md, diffs.diff, TOP);
+	assert_is_golden(GOLDEN "diff.md", &md);
+	diffs_done(&diffs);
+}
+
+static void test_json(void **state)
+{
+	struct string json = { 0 };
+
+	(void)state;
+	make_example();
+	diff_json(&json, diffs.diff);
+	assert_true(json_check(json.bytes, json.length));
+	assert_is_golden(GOLDEN "diff.json", &json);
+	diffs_done(&diffs);
+}
+
+static size_t count_lines_with(const struct string *string, const char *text)
+{
+	size_t count = 0;
+	const char *at = string->bytes;
+
+	while ((at = memmem(at, string->bytes + string->length - at, text, strlen(text)))) {
+		count++;
+		at += strlen(text);
+	}
+	return count;
+}
+
+static void test_only_so_many(void **state)
+{
+	struct string md = { 0 };
+
+	(void)state;
+	make_example();
+	diff_md(&md, diffs.diff, 1);
+	assert_true(has(&md, " more.\n"));
+	/* It is the first in the tables of processes, kernels, copies, calls and rates. */
+	assert_int_equal(count_lines_with(&md, "\n| train"), 5);
+	assert_int_equal(count_lines_with(&md, "\n| load"), 3);
+	string_fini(&md);
+	diffs_done(&diffs);
+}
+
+/* ---- what is said ---------------------------------------------------------------------------- */
+
+static void say(struct string *out)
+{
+	struct diff_verdict verdict;
+	size_t i;
+
+	diff_verdict_make(&verdict, diffs.diff);
+	for (i = 0; i < verdict.count; i++) {
+		string_append(out, verdict.sentences[i].bytes, verdict.sentences[i].length);
+		string_append_char(out, '\n');
+	}
+	diff_verdict_fini(&verdict);
+}
+
+static void test_what_shrank(void **state)
+{
+	struct string said = { 0 };
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	add_alloc(&diffs.a, 10, "cudaMalloc", 3 * MIB);
+	add_alloc(&diffs.a, 10, "cudaMalloc", 3 * MIB);
+	add_alloc(&diffs.b, 10, "cudaMalloc", 3 * MIB);
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said,
+			"train (10) holds 3 MiB less device memory at the end: 6 MiB before,"
+			" 3 MiB now; most of it by cudaMalloc on device 0 (-3 MiB), in blocks"
+			" of 2 MiB to 4 MiB (-3 MiB in 1 block less).\n"));
+	assert_true(has(&said, "Nothing was lost on either side: the numbers are exact.\n"));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
+static void test_other_differences(void **state)
+{
+	struct string said = { 0 };
+	int i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	for (i = 0; i < 20; i++)
+		add_of(&diffs.b, 10, record_launch("cuLaunchKernel", 0x77));
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "No process holds more or less beyond noise; 1 other number differs:"
+			       " Kernels.\n"));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
+static void test_growth_in_words(void **state)
+{
+	struct diff_growth growth;
+	struct string said = { 0 };
+
+	(void)state;
+	make_example();
+	growth = diff_growth(diffs.diff);
+	diff_append_growth(&said, &growth);
+	assert_true(has(&said, "train (10, now 50) holds 15.0 MiB more device memory at the end"
+			       " (64 MiB before, 79.0 MiB now)"));
+	string_clear(&said);
+	growth.peak = true;
+	growth.space = MS_SPACE_DEVICE;
+	diff_append_growth(&said, &growth);
+	assert_true(has(&said, "train (10, now 50): its peak of device memory is 15.0 MiB higher"));
+	string_clear(&said);
+	growth.pair = NULL;
+	growth.device = 3;
+	diff_append_growth(&said, &growth);
+	assert_true(has(&said, "device 3: the peak of what is held on it is 15.0 MiB higher"));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
+static void test_classes_in_words(void **state)
+{
+	struct string said = { 0 };
+
+	(void)state;
+	diff_append_class(&said, 0);
+	string_append_char(&said, '|');
+	diff_append_class(&said, 20);
+	string_append_char(&said, '|');
+	diff_append_class(&said, 62);
+	string_append_char(&said, '|');
+	diff_append_class(&said, 63);
+	assert_true(has(&said, "1 B or unknown|1 MiB to 2 MiB|4 EiB to 8 EiB|8 EiB or more"));
+	string_fini(&said);
+}
+
+/* ---- names of programs, hosts and kernels ---------------------------------------------------- */
+
+static void render(const char *name, struct string *md, struct string *json)
+{
+	int i;
+
+	diffs = (struct diffs){ .options = diff_defaults() };
+	side_begin(&diffs.a, 7, name);
+	side_begin(&diffs.b, 8, name);
+	diffs.a.dump.targets = name;
+	side_segment(&diffs.a);
+	side_segment(&diffs.b);
+	add_process(&diffs.b, 50, name);
+	add_of(&diffs.b, 50, record_name(0x11, name));
+	for (i = 0; i < 20; i++)
+		add_of(&diffs.b, 50, record_launch("cuLaunchKernel", 0x11));
+	add_alloc(&diffs.b, 50, "cudaMalloc", 9 * MIB);
+	add_oom(&diffs.b, 50);
+	diffs_end(&diffs);
+	diff_md(md, diffs.diff, TOP);
+	diff_json(json, diffs.diff);
+	diffs_done(&diffs);
+}
+
+static void test_hostile_names(void **state)
+{
+	static const struct {
+		const char *name, *never, *instead;
+	} cases[] = {
+		{ "a|b", "a|b", "a\\|b" },
+		{ "a\nb", "a\nb", "a\\\\x0ab" },
+		{ "\033[2J", "\033", "x1b\\[2J" },
+		{ "</script>", " </script", "\\</script\\>" },
+		{ "*a*", " *a*", "\\*a\\*" },
+		{ "[a](b)", " [a]", "\\[a\\](b)" },
+		{ "![a](b)", "![", "\\!\\[a\\](b)" },
+		{ "http://a.b", "http://", "http\\://a.b" },
+		{ "\xe2\x80\xae", "\xe2\x80\xae", "\\\\x" },
+		{ "\xff", "\xff", "\\\\xff" },
+		{ "\"", NULL, "\"" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct string md = { 0 }, json = { 0 };
+
+		render(cases[i].name, &md, &json);
+		if (cases[i].never && has(&md, cases[i].never))
+			fail_msg("case %zu: \"%s\" is in the Markdown", i, cases[i].never);
+		if (!has(&md, cases[i].instead))
+			fail_msg("case %zu: \"%s\" is not", i, cases[i].instead);
+		assert_true(json_check(json.bytes, json.length));
+		string_fini(&md);
+		string_fini(&json);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_markdown),          cmocka_unit_test(test_json),
+		cmocka_unit_test(test_only_so_many),      cmocka_unit_test(test_what_shrank),
+		cmocka_unit_test(test_other_differences), cmocka_unit_test(test_growth_in_words),
+		cmocka_unit_test(test_classes_in_words),  cmocka_unit_test(test_hostile_names),
+	};
+
+	return unit_run("diff_output", tests);
+}

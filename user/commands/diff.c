@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `memscope-bpf diff`: what changed between two recordings.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/string.h"
+#include "commands/command.h"
+#include "commands/options.h"
+#include "commands/reading.h"
+#include "commands/requirements.h"
+#include "model/diff.h"
+#include "output/diff_json.h"
+#include "output/diff_md.h"
+#include "output/diff_words.h"
+#include "output/writer.h"
+
+#define DEFAULT_TOP 10
+#define MAX_TOP 10000
+
+/* In the order of the messages. */
+enum fail_on {
+	FAIL_ON_GROWTH,
+	FAIL_ON_LEAK,
+	FAIL_ON_OOM,
+	FAIL_ON_NEW,
+	FAIL_ON_ANY,
+	FAIL_ON_LOSS,
+	FAIL_ONS_COUNT,
+};
+
+static const char *const fail_on_names[FAIL_ONS_COUNT] = {
+	[FAIL_ON_GROWTH] = "growth", [FAIL_ON_LEAK] = "leak", [FAIL_ON_OOM] = "oom",
+	[FAIL_ON_NEW] = "new",       [FAIL_ON_ANY] = "any",   [FAIL_ON_LOSS] = "loss",
+};
+
+struct format;
+
+struct settings {
+	struct report_time from, until;
+	struct diff_options options;
+	const char *output;
+	const struct format *format;
+	uint64_t top;
+	uint32_t fail_on; /* bit set of enum fail_on */
+	uint64_t growth_bytes;
+};
+
+/* ---- formats --------------------------------------------------------------------------------- */
+
+struct format {
+	const char *name;
+	void (*write)(struct writer *writer, const struct diff *diff,
+		      const struct settings *settings);
+};
+
+static void write_md(struct writer *writer, const struct diff *diff,
+		     const struct settings *settings)
+{
+	diff_md(&writer->text, diff, settings->top);
+}
+
+static void write_json(struct writer *writer, const struct diff *diff,
+		       const struct settings *settings)
+{
+	(void)settings;
+	diff_json(&writer->text, diff);
+}
+
+static const struct format formats[] = {
+	{ "md", write_md },
+	{ "json", write_json },
+};
+
+#define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
+#define FORMATS "md or json"
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int parse_format(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+	size_t i;
+
+	for (i = 0; i < FORMATS_COUNT; i++) {
+		if (strcmp(formats[i].name, value) != 0)
+			continue;
+		settings->format = &formats[i];
+		return 0;
+	}
+	log_error("--%s: " FORMATS ", please, not \"%s\"", row->name, value);
+	return -EINVAL;
+}
+
+/* Into the uint64_t at the row's place. */
+static int parse_number(const struct option_row *row, const char *value, void *context,
+			uint64_t min, uint64_t max)
+{
+	uint64_t *number = (uint64_t *)((char *)context + row->offset);
+	int err = string_parse_u64(value, min, max, number);
+
+	if (err)
+		log_error("--%s: a number from %llu to %llu, please, not \"%s\"", row->name,
+			  (unsigned long long)min, (unsigned long long)max, value);
+	return err;
+}
+
+static int parse_top(const struct option_row *row, const char *value, void *context)
+{
+	return parse_number(row, value, context, 1, MAX_TOP);
+}
+
+static int parse_count(const struct option_row *row, const char *value, void *context)
+{
+	return parse_number(row, value, context, 0, UINT64_MAX);
+}
+
+static int parse_share(const struct option_row *row, const char *value, void *context)
+{
+	return parse_number(row, value, context, 0, 100);
+}
+
+static int parse_per(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+	enum diff_basis basis;
+
+	for (basis = DIFF_PER_AUTO; basis <= DIFF_PER_LAUNCH; basis++) {
+		if (strcmp(diff_basis_name(basis), value) != 0)
+			continue;
+		settings->options.basis = basis;
+		return 0;
+	}
+	log_error("--%s: auto, run, second or launch, please, not \"%s\"", row->name, value);
+	return -EINVAL;
+}
+
+static int take_fail_on(const struct option_row *row, char *part, size_t place, void *context)
+{
+	struct settings *settings = context;
+	char *value = strchr(part, '=');
+	uint32_t i;
+
+	(void)place;
+	for (i = 0; i < FAIL_ONS_COUNT; i++)
+		if (strlen(fail_on_names[i]) == strcspn(part, "=") &&
+		    !strncmp(part, fail_on_names[i], strcspn(part, "=")))
+			break;
+	/* Only growth has a value, and it must have one. */
+	if (i < FAIL_ONS_COUNT && !value == (i != FAIL_ON_GROWTH) &&
+	    (!value || !string_parse_size(value + 1, &settings->growth_bytes))) {
+		settings->fail_on |= 1u << i;
+		return 0;
+	}
+	log_error("--%s: growth=SIZE, leak, oom, new, any or loss, please, not \"%s\"", row->name,
+		  part);
+	return -EINVAL;
+}
+
+static int parse_fail_on(const struct option_row *row, const char *value, void *context)
+{
+	return reading_list(row, value, context, take_fail_on);
+}
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct option_row rows[] = {
+	{ 'f', "format", "md|json",
+	  "Markdown (default), or one JSON object (docs/diff.schema.json).", parse_format, 0 },
+	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
+	  AT(output) },
+	{ 0, "from", "TIME",
+	  "Of both sides, only what happened since: +10 or 1.5s or 3m after the recording began, or"
+	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
+	  reading_time, AT(from) },
+	{ 0, "to", "TIME", "Of both sides, only what happened until then.", reading_time,
+	  AT(until) },
+	{ 0, "top", "K", "List up to K of everything (default 10); in JSON everything is.",
+	  parse_top, AT(top) },
+	{ 0, "min-bytes", "SIZE", "Bytes that differ by less are noise (default 1M).", option_size,
+	  AT(options.min_bytes) },
+	{ 0, "min-count", "N",
+	  "Numbers of calls and of blocks that differ by less are noise"
+	  " (default 10).",
+	  parse_count, AT(options.min_count) },
+	{ 0, "min-share", "PERCENT",
+	  "What differs by less of the larger of both sides is noise (default 1).", parse_share,
+	  AT(options.min_share) },
+	{ 0, "per", "auto|run|second|launch",
+	  "How to compare what adds up over time (allocations, copies, launches): per run; per"
+	  " launch of a kernel; per second, which is shown but is never a difference. auto (default):"
+	  " per run if both sides have the process from its start to its end, else per second.",
+	  parse_per, 0 },
+	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss",
+	  "Exit with 8 if a process holds SIZE more device memory at the end, or its peak of one"
+	  " kind of it or that of a device is SIZE higher; a leak was found, or an allocation failed"
+	  " for want of memory, that was not there before; a process, function, kernel or the like is"
+	  " new; anything differs beyond noise; anything was lost on either side.",
+	  parse_fail_on, 0 },
+	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 0 },
+};
+
+/* ---- findings that are asked for ------------------------------------------------------------- */
+
+static bool check_growth(const struct diff *diff, uint64_t bytes)
+{
+	const struct diff_growth growth = diff_growth(diff);
+	struct string text = { 0 };
+
+	if (!growth.bytes || growth.bytes < bytes)
+		return false;
+	diff_append_growth(&text, &growth);
+	log_warning("--fail-on growth: %.*s", (int)text.length, text.length ? text.bytes : "");
+	string_fini(&text);
+	return true;
+}
+
+static bool has_new_finding(const struct diff *diff, enum finding_topic topic)
+{
+	size_t i;
+
+	for (i = 0; i < diff->findings_count; i++)
+		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW &&
+		    finding_topic_of(diff->findings[i].b->rule) == topic)
+			return true;
+	return false;
+}
+
+static bool has_new(const struct diff *diff)
+{
+	size_t i;
+
+	/* A block that is a little larger may be of a new size class. */
+	for (i = 0; i < diff->rows_count; i++)
+		if (diff->rows[i].presence == DIFF_NEW && diff->rows[i].dimension != DIFF_SIZE)
+			return true;
+	for (i = 0; i < diff->findings_count; i++)
+		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW)
+			return true;
+	return false;
+}
+
+static bool has_any(const struct diff *diff)
+{
+	size_t i;
+
+	for (i = 0; i < diff->findings_count; i++)
+		if (diff->findings[i].beyond)
+			return true;
+	return diff->rows_count;
+}
+
+/* Whether it is there; if so, and unless it has been said already, `*what` says what. */
+static bool is_found(const struct settings *settings, const struct diff *diff, enum fail_on which,
+		     const char **what)
+{
+	switch (which) {
+	case FAIL_ON_GROWTH:
+		return check_growth(diff, settings->growth_bytes);
+	case FAIL_ON_LEAK:
+		*what = "a leak that was not there before";
+		return has_new_finding(diff, FINDING_TOPIC_LEAK);
+	case FAIL_ON_OOM:
+		*what = "an allocation failed for want of memory, which none did before";
+		return has_new_finding(diff, FINDING_TOPIC_OOM);
+	case FAIL_ON_NEW:
+		*what = "there is something that was not there before";
+		return has_new(diff);
+	case FAIL_ON_ANY:
+		*what = "something differs by more than noise";
+		return has_any(diff);
+	case FAIL_ON_LOSS:
+		*what = "a recording lacks something";
+		return diff_has_losses(diff->a) || diff_has_losses(diff->b);
+	case FAIL_ONS_COUNT:
+		break;
+	}
+	return false;
+}
+
+static int check_findings(const struct settings *settings, const struct diff *diff)
+{
+	enum fail_on which;
+	int code = EXIT_OK;
+
+	for (which = 0; which < FAIL_ONS_COUNT; which++) {
+		const char *what = NULL;
+
+		if (!(settings->fail_on >> which & 1) || !is_found(settings, diff, which, &what))
+			continue;
+		if (what)
+			log_warning("--fail-on %s: %s", fail_on_names[which], what);
+		code = EXIT_FINDING;
+	}
+	return code;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static int write_diff(const struct settings *settings, const struct diff *diff)
+{
+	struct writer writer;
+	int err = 0;
+
+	if (settings->output)
+		err = writer_open(&writer, settings->output);
+	else
+		writer_init_stdout(&writer);
+	if (err)
+		return err;
+	settings->format->write(&writer, diff, settings);
+	return writer_close(&writer);
+}
+
+static int compare(const struct settings *settings, const struct report *a, const struct report *b)
+{
+	struct diff *diff = diff_new(a, b, &settings->options);
+	int code;
+
+	if (!diff) {
+		log_error("no memory to compare them");
+		return EXIT_FAILED;
+	}
+	code = exit_code_of(write_diff(settings, diff));
+	if (code == EXIT_OK)
+		code = check_findings(settings, diff);
+	diff_free(diff);
+	return code;
+}
+
+static int read_side(const struct settings *settings, struct report_reader *reader, char *file)
+{
+	char *files[] = { file, NULL };
+	struct dump_set set;
+	int code;
+
+	*reader = (struct report_reader){ .from = settings->from,
+					  .until = settings->until,
+					  .thresholds = analysis_defaults(),
+					  .report.options = { .device = -1, .top = 1 } };
+	code = reading_find(&set, files, settings->output);
+	return code == EXIT_OK ? reading_read(reader, &set) : code;
+}
+
+static int run(const struct settings *settings, char **files)
+{
+	struct report_reader a = { 0 }, b = { 0 };
+	int code = read_side(settings, &a, files[0]);
+
+	if (code == EXIT_OK)
+		code = read_side(settings, &b, files[1]);
+	if (code == EXIT_OK)
+		code = compare(settings, &a.report, &b.report);
+	report_reader_fini(&a);
+	report_reader_fini(&b);
+	return code;
+}
+
+static int diff(int argc, char **argv)
+{
+	struct settings settings = { .options = diff_defaults(),
+				     .format = &formats[0],
+				     .top = DEFAULT_TOP };
+	int first, code = EXIT_OK;
+
+	first = options_parse(&diff_command, argc, argv, &settings, &code);
+	if (first < 0)
+		return code;
+	if (argc - first != 2) {
+		log_error("diff needs two recordings, A from before and B from after; see"
+			  " `memscope-bpf diff --help`");
+		return EXIT_USAGE;
+	}
+	return run(&settings, argv + first);
+}
+
+const struct command diff_command = {
+	.name = "diff",
+	.summary = "Say what changed between two recordings",
+	.synopsis = "[OPTIONS] A B",
+	.description =
+		"Compares two recordings, A from before and B from after: what each process holds at"
+		" the end and at most, by kind of memory, function, device and size; how much was"
+		" allocated and copied; which kernels were launched how often; which leaks and failed"
+		" allocations are new and which are gone. Needs no root, no GPU and no BPF.\n"
+		"\n"
+		"A and B are each a dump, a directory or a bundle, as for `memscope-bpf report`.\n"
+		"\n"
+		"Processes are matched by their names, whatever their hosts and process IDs; of"
+		" several with the same name, by the command that was recorded, then by host, then by"
+		" the order in which they started. The first sentences say what grew most. What"
+		" differs by less than noise is only counted, and two recordings that are the same"
+		" have no rows at all. What was done (allocations, copies, launches) is compared only"
+		" where that means something: see --per. Rates and times are shown, and are never a"
+		" difference by themselves.\n"
+		"\n"
+		"Where one of the sides lost something, or does not know what was held before it"
+		" began, the rows that this may have changed are marked.",
+	.examples =
+		"memscope-bpf diff before.mscope after.mscope\n"
+		"# in CI: fail if the program holds 10 MiB more than with the last release, or"
+		" leaks anew\n"
+		"memscope-bpf diff --fail-on growth=10M,leak,oom release.mscope run.mscope\n"
+		"# everything that differs, however little\n"
+		"memscope-bpf diff --min-bytes 0 --min-count 0 --min-share 0 a.mscope b.mscope\n"
+		"# two parts of the same service's time: per launch of a kernel\n"
+		"memscope-bpf diff --per launch monday/ tuesday/\n",
+	.options = rows,
+	.run = diff,
+};

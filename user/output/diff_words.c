@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output/diff_words.h"
+
+#include <string.h>
+
+#include "output/field.h"
+#include "output/report_words.h"
+
+#define SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
+#define COUNT(count) string_count((char[STRING_NUMBER_BYTES]){ 0 }, (count))
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+void diff_append_pair(struct string *out, const struct diff_pair *pair)
+{
+	const struct diff_process *side = pair->b.process ? &pair->b : &pair->a;
+
+	if (!side->shown) {
+		string_append_text(out, "processes that ended earlier and held less");
+		return;
+	}
+	if (!pair->a.process || !pair->b.process || pair->a.process->pid == pair->b.process->pid) {
+		report_append_process(out, side->process->pid, side->process->comm);
+		return;
+	}
+	report_append_process(out, pair->a.process->pid, side->process->comm);
+	out->length -= out->length != 0; /* the bracket */
+	string_append_format(out, ", now %u)", pair->b.process->pid);
+}
+
+void diff_append_change(struct string *out, enum finding_unit unit, uint64_t a, uint64_t b)
+{
+	uint64_t apart = a > b ? a - b : b - a;
+
+	if (apart)
+		string_append_char(out, a > b ? '-' : '+');
+	string_append_text(out, unit == FINDING_BYTES ? SIZE(apart) : COUNT(apart));
+}
+
+void diff_append_class(struct string *out, uint8_t size_class)
+{
+	if (!size_class)
+		string_append_text(out, "1 B or unknown");
+	else if (size_class < 63)
+		string_append_format(out, "%s to %s", SIZE(1ull << size_class),
+				     SIZE(2ull << size_class));
+	else
+		string_append_format(out, "%s or more", SIZE(1ull << size_class));
+}
+
+const char *diff_direction(const struct diff_row *row)
+{
+	return row->direction < MS_DIRECTIONS_COUNT ? probe_direction_name(row->direction) : NULL;
+}
+
+const char *diff_title(enum diff_dimension dimension)
+{
+	static const char *const titles[] = {
+		[DIFF_DEVICE] = "Devices",   [DIFF_SPACE] = "Memory by kind",
+		[DIFF_API] = "By function",  [DIFF_SIZE] = "By function and size",
+		[DIFF_KERNEL] = "Kernels",   [DIFF_COPY] = "Copies",
+		[DIFF_CALL] = "Other calls", [DIFF_FAILURE] = "Calls that failed",
+	};
+
+	return titles[dimension];
+}
+
+/* ---- growth ---------------------------------------------------------------------------------- */
+
+static void append_from_to(struct string *out, enum finding_unit unit, uint64_t a, uint64_t b)
+{
+	if (unit == FINDING_BYTES)
+		string_append_format(out, "%s before, %s now", SIZE(a), SIZE(b));
+	else
+		string_append_format(out, "%s before, %s now", COUNT(a), COUNT(b));
+}
+
+void diff_append_growth(struct string *out, const struct diff_growth *growth)
+{
+	if (growth->pair)
+		diff_append_pair(out, growth->pair);
+	else if (growth->device >= 0)
+		string_append_format(out, "device %d", growth->device);
+	else
+		string_append_text(out, "a device that is not known");
+	if (growth->peak && growth->pair)
+		string_append_format(out, ": its peak of %s memory is %s higher",
+				     probe_space_name(growth->space), SIZE(growth->bytes));
+	else if (growth->peak)
+		string_append_format(out, ": the peak of what is held on it is %s higher",
+				     SIZE(growth->bytes));
+	else
+		string_append_format(out, " holds %s more device memory at the end",
+				     SIZE(growth->bytes));
+	string_append_text(out, " (");
+	append_from_to(out, FINDING_BYTES, growth->a, growth->b);
+	string_append_text(out, growth->uncertain ? "; not exact)" : ")");
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static struct string *sentence(struct diff_verdict *verdict)
+{
+	return &verdict->sentences[verdict->count++];
+}
+
+static bool is_beyond(const struct diff_row *row, enum diff_metric metric)
+{
+	return row->beyond >> metric & 1;
+}
+
+/* Of the rows of spaces that are memory, the one whose number has grown (or shrunk) most. */
+static const struct diff_row *most_changed(const struct diff *diff, enum diff_metric metric,
+					   bool grown)
+{
+	const struct diff_row *most = NULL;
+	size_t i;
+
+	for (i = 0; i < diff->rows_count; i++) {
+		const struct diff_row *row = &diff->rows[i];
+		int64_t change = diff_change(row, metric);
+
+		if (row->dimension != DIFF_SPACE || !diff_is_memory(row->space) ||
+		    !is_beyond(row, metric) || grown != (change > 0))
+			continue;
+		if (!most || (grown ? change > diff_change(most, metric) :
+				      change < diff_change(most, metric)))
+			most = row;
+	}
+	return most;
+}
+
+/* ": most of it by cudaMalloc on device 0 (+15 MiB), in sizes of 4 MiB to 8 MiB (+15 MiB)" */
+static void append_parts(struct string *out, const struct diff *diff, const struct diff_row *row,
+			 enum diff_metric metric)
+{
+	const struct diff_row *api = diff_part(diff, row, DIFF_API, metric);
+	const struct diff_row *size = diff_part(diff, row, DIFF_SIZE, metric);
+
+	if (!api)
+		return;
+	string_append_format(out, "; most of it by %s", probe_at(api->row)->symbol);
+	if (api->device >= 0)
+		string_append_format(out, " on device %d", api->device);
+	string_append_text(out, " (");
+	diff_append_change(out, FINDING_BYTES, api->a[metric], api->b[metric]);
+	string_append_char(out, ')');
+	/* A size of another function would mislead. */
+	if (!size || size->row != api->row || size->device != api->device)
+		return;
+	string_append_text(out, ", in blocks of ");
+	diff_append_class(out, size->size_class);
+	string_append_text(out, " (");
+	diff_append_change(out, FINDING_BYTES, size->a[metric], size->b[metric]);
+	if (size->known >> DIFF_LIVE_COUNT & 1 && metric == DIFF_LIVE_BYTES &&
+	    diff_change(size, DIFF_LIVE_COUNT)) {
+		uint64_t blocks = size->b[DIFF_LIVE_COUNT] > size->a[DIFF_LIVE_COUNT] ?
+					  size->b[DIFF_LIVE_COUNT] - size->a[DIFF_LIVE_COUNT] :
+					  size->a[DIFF_LIVE_COUNT] - size->b[DIFF_LIVE_COUNT];
+
+		string_append_format(out, " in %s block%s %s", COUNT(blocks),
+				     blocks == 1 ? "" : "s",
+				     diff_change(size, DIFF_LIVE_COUNT) > 0 ? "more" : "less");
+	}
+	string_append_char(out, ')');
+}
+
+static void append_memory(struct string *out, const struct diff *diff, const struct diff_row *row,
+			  enum diff_metric metric)
+{
+	const char *more = diff_change(row, metric) > 0 ? "more" : "less";
+	uint64_t a = row->a[metric], b = row->b[metric], since_ns = diff_since_ns(row);
+
+	diff_append_pair(out, row->pair);
+	if (metric == DIFF_LIVE_BYTES)
+		string_append_format(
+			out, " holds %s %s %s memory at the end: ", SIZE(a > b ? a - b : b - a),
+			more, probe_space_name(row->space));
+	else
+		string_append_format(out, " held at most %s %s %s memory than before: ",
+				     SIZE(a > b ? a - b : b - a), more,
+				     probe_space_name(row->space));
+	append_from_to(out, FINDING_BYTES, a, b);
+	if (since_ns) {
+		string_append_text(out, metric == DIFF_LIVE_BYTES ? ", and more than before since" :
+								    ", first at");
+		string_append_char(out, ' ');
+		report_append_time(out, row->pair->b.recording, since_ns);
+	}
+	append_parts(out, diff, row, metric);
+	string_append_text(out, row->uncertain ? ". That is not exact." : ".");
+}
+
+static void append_other(struct string *out, const struct diff *diff)
+{
+	size_t i;
+
+	string_append_format(out, "No process holds more or less beyond noise; %zu other number%s",
+			     diff->rows_count, diff->rows_count == 1 ? " differs" : "s differ");
+	for (i = 0; i < diff->rows_count; i++) {
+		if (i && diff->rows[i].dimension == diff->rows[i - 1].dimension)
+			continue;
+		string_append_text(out, i ? ", " : ": ");
+		string_append_format(out, "%s", diff_title(diff->rows[i].dimension));
+	}
+	string_append_char(out, '.');
+}
+
+static void append_no_difference(struct string *out, const struct diff *diff)
+{
+	if (diff->below_noise)
+		string_append_format(out,
+				     "Nothing differs by more than noise; %s number%s by less.",
+				     COUNT(diff->below_noise),
+				     diff->below_noise == 1 ? " differs" : "s differ");
+	else
+		string_append_text(out, "Nothing differs.");
+}
+
+static void say_memory(struct diff_verdict *verdict, const struct diff *diff)
+{
+	static const struct {
+		enum diff_metric metric;
+		bool grown;
+	} order[] = { { DIFF_LIVE_BYTES, true },
+		      { DIFF_PEAK_BYTES, true },
+		      { DIFF_LIVE_BYTES, false },
+		      { DIFF_PEAK_BYTES, false } };
+	struct string *out = sentence(verdict);
+	size_t i;
+
+	for (i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		const struct diff_row *row = most_changed(diff, order[i].metric, order[i].grown);
+
+		if (!row)
+			continue;
+		append_memory(out, diff, row, order[i].metric);
+		return;
+	}
+	if (diff->rows_count)
+		append_other(out, diff);
+	else
+		append_no_difference(out, diff);
+}
+
+/* The first few that are new, or that are gone. */
+static void append_findings(struct string *out, const struct diff *diff,
+			    enum diff_presence presence)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < diff->findings_count; i++) {
+		const struct diff_finding *one = &diff->findings[i];
+		const struct finding *finding = one->b ? one->b : one->a;
+
+		if (one->presence != presence || !one->beyond || count++ > 2)
+			continue;
+		string_append_text(out,
+				   count == 1 ? (presence == DIFF_NEW ? "New: " : "Gone: ") : ", ");
+		string_append_format(out, "%s in ", finding_rule_name(finding->rule));
+		report_append_process(out, finding->pid, finding->comm);
+		if (finding->row != MS_NO_ROW)
+			string_append_format(out, " by %s", probe_at(finding->row)->symbol);
+		if (finding->bytes)
+			string_append_format(out, " (%s)",
+					     SIZE(one->b ? one->bytes_b : one->bytes_a));
+	}
+	if (count > 3)
+		string_append_format(out, " and %zu more", count - 3);
+	if (count)
+		string_append_char(out, '.');
+}
+
+static void say_findings(struct diff_verdict *verdict, const struct diff *diff)
+{
+	struct string *out = sentence(verdict);
+	size_t length;
+
+	append_findings(out, diff, DIFF_NEW);
+	length = out->length;
+	if (length)
+		string_append_char(out, ' ');
+	append_findings(out, diff, DIFF_GONE);
+	if (out->length == length + 1)
+		out->length = length;
+	verdict->count -= !out->length && !out->failed;
+}
+
+static size_t count_processes(const struct diff *diff, enum diff_presence presence)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < diff->pairs_count; i++)
+		count += diff->pairs[i].presence == presence && diff->pairs[i].differs;
+	return count;
+}
+
+static void append_processes(struct string *out, const struct diff *diff,
+			     enum diff_presence presence, const char *what)
+{
+	size_t count = count_processes(diff, presence), i = 0;
+
+	if (!count)
+		return;
+	if (out->length)
+		string_append_char(out, ' ');
+	while (diff->pairs[i].presence != presence || !diff->pairs[i].differs)
+		i++;
+	diff_append_pair(out, &diff->pairs[i]);
+	if (count > 1)
+		string_append_format(out, " and %zu more processes", count - 1);
+	string_append_format(out, " %s %s.", count > 1 ? "are" : "is", what);
+}
+
+static void say_processes(struct diff_verdict *verdict, const struct diff *diff)
+{
+	struct string *out = sentence(verdict);
+
+	append_processes(out, diff, DIFF_NEW, "new");
+	append_processes(out, diff, DIFF_GONE, "not there any more");
+	verdict->count -= !out->length && !out->failed;
+}
+
+static void say_losses(struct diff_verdict *verdict, const struct diff *diff)
+{
+	bool lost_a = diff_has_losses(diff->a), lost_b = diff_has_losses(diff->b);
+	bool inexact_a = diff_is_inexact(diff->a), inexact_b = diff_is_inexact(diff->b);
+	struct string *out = sentence(verdict);
+
+	if (lost_a || lost_b)
+		string_append_format(out, "%s something",
+				     lost_a && lost_b ? "Both sides lack" :
+				     lost_a           ? "A lacks" :
+							"B lacks");
+	else
+		string_append_text(out, "Nothing was lost on either side");
+	if (inexact_a || inexact_b)
+		string_append_format(out, "%s what is live and the peaks are not exact %s.",
+				     lost_a || lost_b ? ", and" : ", but",
+				     inexact_a && inexact_b ? "in either" :
+				     inexact_a              ? "in A" :
+							      "in B");
+	else
+		string_append_text(out,
+				   lost_a || lost_b ?
+					   ", but no allocation or free is known to be missing." :
+					   ": the numbers are exact.");
+}
+
+void diff_verdict_make(struct diff_verdict *verdict, const struct diff *diff)
+{
+	*verdict = (struct diff_verdict){ 0 };
+	say_memory(verdict, diff);
+	say_findings(verdict, diff);
+	say_processes(verdict, diff);
+	say_losses(verdict, diff);
+}
+
+void diff_verdict_fini(struct diff_verdict *verdict)
+{
+	size_t i;
+
+	for (i = 0; i < DIFF_VERDICT_MAX; i++)
+		string_fini(&verdict->sentences[i]);
+}

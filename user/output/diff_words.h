@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the formats of a diff say alike: the verdict, how processes and rows are called.
+ */
+#ifndef MEMSCOPE_OUTPUT_DIFF_WORDS_H
+#define MEMSCOPE_OUTPUT_DIFF_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/string.h"
+#include "model/diff.h"
+
+#define DIFF_VERDICT_MAX 4
+
+struct diff_verdict {
+	struct string sentences[DIFF_VERDICT_MAX];
+	size_t count;
+};
+
+/*
+ * What a person should know first. Names in it are as the traced programs have them, but for what
+ * could confuse a terminal; the format has to escape what is special to it.
+ */
+void diff_verdict_make(struct diff_verdict *verdict, const struct diff *diff);
+void diff_verdict_fini(struct diff_verdict *verdict);
+
+/* Appends "train (10, now 99)"; safe for terminals. */
+void diff_append_pair(struct string *out, const struct diff_pair *pair);
+
+/* Appends the difference with its sign: "+15 MiB". */
+void diff_append_change(struct string *out, enum finding_unit unit, uint64_t a, uint64_t b);
+
+/* Appends "4 MiB to 8 MiB". */
+void diff_append_class(struct string *out, uint8_t size_class);
+
+/* Appends "12 MiB more device memory at the end (...)": what --fail-on growth says. */
+void diff_append_growth(struct string *out, const struct diff_growth *growth);
+
+/* Of a copy: "HtoD"; NULL: not known. */
+const char *diff_direction(const struct diff_row *row);
+
+/* The first table that has rows of that dimension is called so. */
+const char *diff_title(enum diff_dimension dimension);
+
+#endif /* MEMSCOPE_OUTPUT_DIFF_WORDS_H */

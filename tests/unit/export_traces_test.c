@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What is told to a format of timelines, and in which order: a format that notes it down.
+ */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/traces.h"
+#include "report_dump.h"
+
+#define BASE 1000000000ull
+#define PID 77
+#define TID 78
+
+/* ---- the format ------------------------------------------------------------------------------ */
+
+struct noted {
+	struct traces traces;
+	struct writer writer;
+	struct string log;
+	size_t depth;
+	uint64_t begun, ended, lanes;
+	char kernel[64];
+};
+
+static unsigned long long after(uint64_t ts_ns)
+{
+	return ts_ns - BASE;
+}
+
+static void note_begin(struct traces *traces)
+{
+	(void)traces;
+}
+
+static void note_process(struct traces *traces, const struct traces_process *process)
+{
+	struct noted *noted = (struct noted *)traces;
+
+	string_append_format(&noted->log, "process %u %s%s\n", process->pid, process->comm,
+			     process->viewer_pid == process->pid ? "" : " again");
+}
+
+static void note_thread(struct traces *traces, const struct traces_thread *thread)
+{
+	struct noted *noted = (struct noted *)traces;
+
+	if (noted->lanes < thread->lane)
+		noted->lanes = thread->lane;
+	string_append_format(&noted->log, "thread %u lane %u\n", thread->tid, thread->lane);
+}
+
+static void note_counter(struct traces *traces, const struct traces_counter *counter,
+			 uint64_t ts_ns, uint64_t value)
+{
+	struct noted *noted = (struct noted *)traces;
+
+	if (counter->process)
+		string_append_format(&noted->log, "%s %llu: %llu\n", counter->name, after(ts_ns),
+				     (unsigned long long)value);
+}
+
+static void note_slice(struct traces *traces, const struct traces_thread *thread,
+		       const struct traces_slice *slice)
+{
+	struct noted *noted = (struct noted *)traces;
+	const char *kernel = slice->source.change->kernel;
+
+	string_append_format(&noted->log, "%.*s%u> %s %llu-%llu%s\n", (int)(noted->depth * 2),
+			     "                                                  ", thread->lane,
+			     slice->source.event->probe->symbol, after(slice->begin_ns),
+			     after(slice->end_ns),
+			     !slice->flow     ? "" :
+			     slice->ends_flow ? " ends" :
+						" begins");
+	if (kernel)
+		snprintf(noted->kernel, sizeof(noted->kernel), "%s", kernel);
+	noted->depth++;
+	noted->begun++;
+}
+
+static void note_slice_end(struct traces *traces, const struct traces_thread *thread,
+			   uint64_t end_ns)
+{
+	struct noted *noted = (struct noted *)traces;
+
+	(void)thread;
+	(void)end_ns;
+	assert_true(noted->depth > 0);
+	noted->depth--;
+	noted->ended++;
+}
+
+static void note_instant(struct traces *traces, const struct traces_instant *instant)
+{
+	struct noted *noted = (struct noted *)traces;
+
+	string_append_format(&noted->log, "! %s %llu\n", instant->name, after(instant->ts_ns));
+}
+
+static void note_lost(struct traces *traces)
+{
+	string_append_text(&((struct noted *)traces)->log, "lost\n");
+}
+
+static const struct traces_format format = {
+	.begin = note_begin,
+	.process = note_process,
+	.thread = note_thread,
+	.counter = note_counter,
+	.slice_begin = note_slice,
+	.slice_end = note_slice_end,
+	.instant = note_instant,
+	.lost = note_lost,
+};
+
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+static union record at(uint64_t begin, uint64_t end, union record record)
+{
+	return record_at(BASE + begin,
+			 record_by(TID, record_of(PID, 5 * MS_START_NS,
+						  record_taking(end - begin, record))));
+}
+
+static union record begin_at(uint64_t ts, uint64_t addr)
+{
+	return record_at(BASE + ts,
+			 record_by(TID, record_of(PID, 5 * MS_START_NS,
+						  record_begin_of("cuMemFree_v2", addr, 0))));
+}
+
+static union record sync_at(uint64_t begin, uint64_t end)
+{
+	return at(begin, end, record_call("cuCtxSynchronize"));
+}
+
+static union record inner(union record record)
+{
+	return record_flagged(MS_CALL_NESTED, record);
+}
+
+static void begin(struct report_dump *dump)
+{
+	report_dump_init(dump, 1, "host");
+	report_dump_segment(dump, BASE);
+	report_dump_add(dump,
+			record_at(BASE + 1, record_of(PID, 5 * MS_START_NS,
+						      record_process(MS_TYPE_ATTACH, "a", 0))));
+}
+
+static void read_dump(struct report_dump *dump, struct noted *noted)
+{
+	struct report_reader reader = report_dump_reader();
+
+	report_dump_end(dump, BASE + 1000000);
+	memset(noted, 0, sizeof(*noted));
+	noted->writer.fd = -1;
+	traces_init(&noted->traces, &format, &noted->writer);
+	reader.follower = &noted->traces.follower;
+	report_dump_read(dump, &reader);
+	assert_int_equal(noted->depth, 0);
+	assert_int_equal(noted->begun, noted->ended);
+	traces_fini(&noted->traces);
+	report_reader_fini(&reader);
+	report_dump_fini(dump);
+}
+
+/* All that was told, but for how it begins. */
+static void assert_told(struct report_dump *dump, const char *expected)
+{
+	static const char head[] = "process 77 a\n! tracing begins 1\n";
+	struct noted noted;
+
+	read_dump(dump, &noted);
+	string_append_char(&noted.log, '\0');
+	assert_memory_equal(noted.log.bytes, head, strlen(head));
+	assert_string_equal(noted.log.bytes + strlen(head), expected);
+	string_fini(&noted.log);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void test_calls_inside_calls(void **state)
+{
+	struct report_dump dump;
+
+	(void)state;
+	begin(&dump);
+	report_dump_add(&dump, inner(at(120, 130, record_call("cuStreamSynchronize"))));
+	report_dump_add(&dump, inner(sync_at(110, 140)));
+	report_dump_add(&dump, inner(sync_at(140, 150)));
+	report_dump_add(&dump, at(100, 200, record_call("cudaDeviceSynchronize")));
+	report_dump_add(&dump, sync_at(200, 210));
+	assert_told(&dump, "thread 78 lane 0\n"
+			   "0> cudaDeviceSynchronize 100-200\n"
+			   "  0> cuCtxSynchronize 110-140\n"
+			   "    0> cuStreamSynchronize 120-130\n"
+			   "  0> cuCtxSynchronize 140-150\n"
+			   "0> cuCtxSynchronize 200-210\n");
+}
+
+/* The last one to return is the outermost. */
+static void test_equal_times(void **state)
+{
+	struct report_dump dump;
+
+	(void)state;
+	begin(&dump);
+	report_dump_add(&dump, inner(at(100, 200, record_call("cuStreamSynchronize"))));
+	report_dump_add(&dump, inner(sync_at(100, 200)));
+	report_dump_add(&dump, at(100, 200, record_call("cudaDeviceSynchronize")));
+	assert_told(&dump, "thread 78 lane 0\n"
+			   "0> cudaDeviceSynchronize 100-200\n"
+			   "  0> cuCtxSynchronize 100-200\n"
+			   "    0> cuStreamSynchronize 100-200\n");
+}
+
+/* As nobody records them, but somebody may have written them into a file. */
+static void test_impossible_times(void **state)
+{
+	struct report_dump dump;
+
+	(void)state;
+	begin(&dump);
+	report_dump_add(&dump, inner(at(150, 250, record_call("cuStreamSynchronize"))));
+	report_dump_add(&dump, at(100, 200, record_call("cudaDeviceSynchronize")));
+	report_dump_add(&dump, sync_at(180, 300));
+	report_dump_add(&dump, sync_at(190, 195));
+	report_dump_add(&dump, sync_at(300, 310));
+	assert_told(&dump, "thread 78 lane 0\n"
+			   "0> cudaDeviceSynchronize 100-200\n"
+			   "  0> cuStreamSynchronize 150-200\n"
+			   "thread 78 lane 1\n"
+			   "1> cuCtxSynchronize 180-300\n"
+			   "thread 78 lane 2\n"
+			   "2> cuCtxSynchronize 190-195\n"
+			   "0> cuCtxSynchronize 300-310\n");
+}
+
+static void test_no_call_is_forgotten(void **state)
+{
+	struct report_dump dump;
+	struct noted noted;
+	uint64_t i;
+
+	(void)state;
+	begin(&dump);
+	for (i = 0; i < 1000; i++)
+		report_dump_add(&dump, inner(sync_at(1000 + 10 * i, 1005 + 10 * i)));
+	report_dump_add(&dump, at(100, 20000, record_call("cudaDeviceSynchronize")));
+	/* What is around this one was lost. */
+	report_dump_add(&dump, inner(sync_at(30000, 30001)));
+	read_dump(&dump, &noted);
+	assert_int_equal(noted.begun, 1002);
+	assert_int_equal(noted.lanes, 1);
+	string_fini(&noted.log);
+}
+
+static void test_an_end_tells_what_was_kept(void **state)
+{
+	struct report_dump dump;
+	const union record other = record_process(MS_TYPE_ATTACH, "b", 0);
+
+	(void)state;
+	begin(&dump);
+	report_dump_add(&dump, inner(sync_at(100, 110)));
+	report_dump_add(&dump,
+			record_at(BASE + 120, record_of(PID, 5 * MS_START_NS, record_exit(0))));
+	report_dump_add(&dump, record_at(BASE + 130, record_of(PID, 6 * MS_START_NS, other)));
+	assert_told(&dump, "thread 78 lane 0\n"
+			   "0> cuCtxSynchronize 100-110\n"
+			   "! exit 120\n"
+			   "process 77 b again\n"
+			   "! tracing begins 130\n");
+}
+
+static void test_counters_and_flows(void **state)
+{
+	struct report_dump dump;
+
+	(void)state;
+	begin(&dump);
+	report_dump_add(&dump, at(100, 110, record_alloc("cuMemAlloc_v2", 0x1000, 100)));
+	report_dump_add(&dump, at(120, 130, record_alloc("cuMemAlloc_v2", 0x2000, 7)));
+	report_dump_add(&dump, at(140, 150, record_failed(2, record_alloc("cuMemAlloc_v2", 0, 9))));
+	report_dump_add(&dump, begin_at(160, 0x1000));
+	report_dump_add(&dump, at(160, 170, record_free("cuMemFree_v2", 0x1000)));
+	report_dump_add(&dump, at(180, 180, record_launches("cuLaunchKernel", 0x6000, 500)));
+	report_dump_add(&dump, at(190, 190, record_launches("cuLaunchKernel", 0x6000, 3)));
+	assert_told(&dump, "thread 78 lane 0\n"
+			   "0> cuMemAlloc_v2 100-110 begins\n"
+			   "live device 110: 100\n"
+			   "0> cuMemAlloc_v2 120-130 begins\n"
+			   "live device 130: 107\n"
+			   "0> cuMemAlloc_v2 140-150\n"
+			   "! out of memory 150\n"
+			   "0> cuMemFree_v2 160-170 ends\n"
+			   "live device 170: 7\n"
+			   "calls only counted: launch 180: 500\n"
+			   "calls only counted: launch 190: 503\n");
+}
+
+/* The state, and with it the names, is another one after the gap. */
+static void test_a_gap(void **state)
+{
+	struct report_dump dump;
+	struct noted noted;
+
+	(void)state;
+	begin(&dump);
+	report_dump_add(&dump, record_at(BASE + 90, record_of(PID, 5 * MS_START_NS,
+							      record_name(0x6000, "kernel"))));
+	report_dump_add(&dump, at(91, 92, record_alloc("cuMemAlloc_v2", 0x1000, 100)));
+	report_dump_add(&dump, inner(at(100, 110, record_launch("cuLaunchKernel", 0x6000))));
+	report_dump_flush(&dump, BASE + 120);
+	dump.files = 0;
+	report_dump_add(&dump, at(200, 210, record_alloc("cuMemAlloc_v2", 0x2000, 7)));
+	report_dump_flush(&dump, BASE + 300);
+	dump.files = 1;
+	report_dump_segment(&dump, BASE + 400);
+	report_dump_add(&dump, begin_at(500, 0x2000));
+	report_dump_add(&dump, at(500, 510, record_free("cuMemFree_v2", 0x2000)));
+	read_dump(&dump, &noted);
+	string_append_char(&noted.log, '\0');
+	assert_string_equal(noted.kernel, "kernel");
+	assert_string_equal(strstr(noted.log.bytes, "0> cuLaunchKernel"),
+			    "0> cuLaunchKernel 100-110\n"
+			    "lost\n"
+			    "! gap in the recording 400\n"
+			    "live device 400: 107\n"
+			    "0> cuMemFree_v2 500-510\n"
+			    "live device 510: 100\n");
+	string_fini(&noted.log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls_inside_calls),
+		cmocka_unit_test(test_equal_times),
+		cmocka_unit_test(test_impossible_times),
+		cmocka_unit_test(test_no_call_is_forgotten),
+		cmocka_unit_test(test_an_end_tells_what_was_kept),
+		cmocka_unit_test(test_counters_and_flows),
+		cmocka_unit_test(test_a_gap),
+	};
+
+	return unit_run("export_traces", tests);
+}

@@ -28,9 +28,9 @@ same_totals() {
 @test "the golden recording: totals are the report's" {
 	run same_totals golden.mscope
 	assert_equal "$status" 0
-	assert_equal "${lines[0]}" "17 samples"
-	assert_equal "${lines[1]}" "8 stacks"
-	assert_equal "${lines[2]}" "13 stacks"
+	assert_equal "${lines[0]}" "15 samples"
+	assert_equal "${lines[1]}" "7 stacks"
+	assert_equal "${lines[2]}" "11 stacks"
 }
 
 @test "a part of it: one process, a part of the time" {
@@ -86,8 +86,30 @@ same_totals() {
 			profile.sample.length,
 			profile.sample.reduce((sum, sample) => sum + BigInt(sample.value[3]), 0n).toString(),
 			text(profile.defaultSampleType), profile.comment.map(text).join("; "));'
-	assert_equal "$output" "alloc_objects,alloc_space,inuse_objects,inuse_space 17 $("$MEMSCOPE" export \
+	assert_equal "$output" "alloc_objects,alloc_space,inuse_objects,inuse_space 15 $("$MEMSCOPE" export \
 		-f folded golden.mscope | awk '!/^#/ { sum += $NF } END { print sum }') inuse_space $(
 		)GPU memory, recorded by memscope-bpf 0.1.0; 3 events were lost while recording; $(
 		)what is live is not exact"
+}
+
+@test "npm's speedscope shows them, and a trace for Chrome" {
+	local file opened
+
+	command -v chromium npm > /dev/null || skip "npm's speedscope cannot be had here: no npm, or no Chromium"
+	timeout 60 npm install --silent --no-audit --no-fund speedscope@1.25.0 > /dev/null 2>&1 ||
+		skip "npm's speedscope cannot be had here"
+	"$MEMSCOPE" export -f pprof -o run.pb.gz golden.mscope
+	"$MEMSCOPE" export -f folded -o run.folded golden.mscope
+	"$MEMSCOPE" export -f chrome -o run.json golden.mscope
+	echo nothing > run.bad
+	for file in run.pb.gz run.folded run.json run.bad; do
+		# As its command line hands files over.
+		printf 'speedscope.loadFileFromBase64("%s", "%s")' $file "$(base64 -w0 $file)" > $file.js
+		# What it cannot read, it says in a box that nobody closes.
+		timeout $([ $file = run.bad ] && echo 15 || echo 60) chromium --headless=new --no-sandbox --disable-gpu --virtual-time-budget=8000 --dump-dom \
+			"file://$PWD/node_modules/speedscope/dist/release/index.html#localProfilePath=$PWD/$file.js" \
+			> $file.html 2> /dev/null || [ $file = run.bad ]
+		opened=$(grep -c "Left Heavy" $file.html || true)
+		assert_equal "$file $((opened > 0))" "$file $([ $file = run.bad ] && echo 0 || echo 1)"
+	done
 }

@@ -50,7 +50,9 @@ def processes(report):
 def cells(report):
     for recording, process in processes(report):
         for cell in process["by_api"] or []:
-            yield recording, process, cell
+            # Addresses are no memory.
+            if cell["space"] not in ("reserved", "mapped"):
+                yield recording, process, cell
 
 
 def has_losses(report):

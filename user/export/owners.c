@@ -7,6 +7,12 @@
 #include "output/field.h"
 #include "output/report_words.h"
 
+/* Addresses are none: in one sum with memory, they would drown it. */
+static bool is_memory(uint8_t space)
+{
+	return space != MS_SPACE_RESERVED && space != MS_SPACE_MAPPED;
+}
+
 int owners_visit(const struct report *report,
 		 int (*visit)(void *context, const struct owner *owner), void *context)
 {
@@ -24,7 +30,7 @@ int owners_visit(const struct report *report,
 							     &shown->cells[k] };
 
 				/* Which of its allocations are live, nobody knows. */
-				if (!shown->process->entries_only)
+				if (!shown->process->entries_only && is_memory(owner.cell->space))
 					err = visit(context, &owner);
 			}
 		}
@@ -42,12 +48,10 @@ static void append_host(struct string *out, const struct report_recording *recor
 		string_append_text(out, "unknown host");
 }
 
-/* Address space is no memory, and pinned memory is none of a device. */
+/* Pinned memory is none of a device. */
 static void append_place(struct string *out, const struct usage_cell *cell)
 {
-	if (cell->space == MS_SPACE_RESERVED || cell->space == MS_SPACE_MAPPED)
-		string_append_text(out, "addresses");
-	else if (cell->space == MS_SPACE_PINNED || cell->space == MS_SPACE_REGISTERED)
+	if (cell->space == MS_SPACE_PINNED || cell->space == MS_SPACE_REGISTERED)
 		string_append_text(out, "host");
 	else if (cell->device < 0)
 		string_append_text(out, "device unknown");

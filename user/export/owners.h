@@ -13,7 +13,7 @@
 enum owner_frame {
 	OWNER_HOST,
 	OWNER_PROCESS, /* "train (4242)" */
-	OWNER_PLACE,   /* "device 0", "host", "addresses" */
+	OWNER_PLACE,   /* "device 0", "device unknown", "host" */
 	OWNER_SPACE,
 	OWNER_API,
 	OWNER_FRAMES,
@@ -25,7 +25,10 @@ struct owner {
 	const struct usage_cell *cell;
 };
 
-/* All cells of all processes whose allocations are known. Ends when `visit` returns other than 0. */
+/*
+ * All cells of memory (reserved and mapped addresses are none) of all processes whose allocations are
+ * known. Ends when `visit` returns other than 0.
+ */
 int owners_visit(const struct report *report,
 		 int (*visit)(void *context, const struct owner *owner), void *context);
 

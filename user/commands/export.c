@@ -240,9 +240,20 @@ const struct command export_command = {
 	.name = "export",
 	.summary = "Write a recording in the format of another program",
 	.synopsis = "-f FORMAT [OPTIONS] FILE...",
-	.description = "Reads what `memscope-bpf record` wrote, as `memscope-bpf report` does, and"
-		       " writes it for the viewers and scripts that people already have.",
-	.examples = "memscope-bpf export -f ndjson run.mscope | jq -c 'select(.op == \"alloc\")'\n",
+	.description =
+		"Reads what `memscope-bpf record` wrote, as `memscope-bpf report` does, and"
+		" writes it for the viewers and scripts that people already have. Totals are"
+		" the report's in every format.\n\n"
+		"A file is written beside its place and named once it is whole: after an error"
+		" or a signal, what was there before still is. Pipes are written to as they are."
+		" A terminal shows how far it is.",
+	.examples =
+		"memscope-bpf export -f ndjson run.mscope | jq -c 'select(.op == \"alloc\")'\n"
+		"# queries for nsys' exports, and views of our own\n"
+		"memscope-bpf export -f sqlite -o run.sqlite run.mscope\n"
+		"sqlite3 -box run.sqlite 'SELECT * FROM memscope_peak'\n"
+		"# one process, one minute of it\n"
+		"memscope-bpf export -f csv --pid 4242 --from 1m --to 2m -o run.csv run.mscope\n",
 	.options = rows,
 	.choice = &formats,
 	.run = export,

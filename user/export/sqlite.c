@@ -209,7 +209,7 @@ static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
 	struct sqlite_export *export = (struct sqlite_export *)follower;
 	int err = put_mark(export, 0, ts_ns, first ? "begin" : "gap", 0);
 
-	return err ? err : sqlite_memory_settle(export, ts_ns, "gap");
+	return err ? err : sqlite_memory_settle(export, ts_ns, "gap", false);
 }
 
 static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
@@ -241,6 +241,7 @@ static int take_begin(struct follower *follower, const struct report_recording *
 	export->first_id = export->last_id;
 	map_fini(&export->process_ids);
 	map_fini(&export->missed);
+	map_fini(&export->spare_ids);
 	if (!export->recordings++) {
 		export->epoch_ns = wall_ns + report_begin_ns(recording);
 		err = put_session(export);
@@ -259,7 +260,7 @@ static int take_begin(struct follower *follower, const struct report_recording *
 static int take_end(struct follower *follower)
 {
 	struct sqlite_export *export = (struct sqlite_export *)follower;
-	int err = sqlite_memory_settle(export, report_end_ns(export->recording), "unseen");
+	int err = sqlite_memory_settle(export, report_end_ns(export->recording), "unseen", true);
 
 	return err ? err : sqlite_report_recording(export);
 }
@@ -277,6 +278,7 @@ static void free_sqlite(struct follower *follower)
 	string_fini(&export->scratch);
 	map_fini(&export->process_ids);
 	map_fini(&export->missed);
+	map_fini(&export->spare_ids);
 	free(export);
 }
 

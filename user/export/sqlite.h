@@ -25,6 +25,7 @@ enum sqlite_statement {
 	SQLITE_COUNTED,
 	SQLITE_USAGE,
 	SQLITE_ALLOCATION,
+	SQLITE_ALLOCATION_GET,
 	SQLITE_ALLOCATION_END,
 	SQLITE_LIVE_OF_PROCESS,
 	SQLITE_LIVE_IN_RANGE,
@@ -60,6 +61,8 @@ struct sqlite_export {
 	uint64_t first_id, last_id; /* of allocations: of the recording's, and of all */
 	uint64_t calls, processes;  /* so far: their ids */
 	struct map process_ids;     /* of the recording: event_process_key() -> id */
+	struct map spare_ids;       /* of the recording: allocations that have other rows */
+	uint64_t spares;            /* so far, of all recordings */
 	struct map missed;          /* the same -> missed frees that were looked after */
 };
 
@@ -104,8 +107,8 @@ int sqlite_memory_call(struct sqlite_export *export, const struct event *event,
 int sqlite_memory_exit(struct sqlite_export *export, const struct event *event,
 		       const struct change *change);
 
-/* What is live is as the state has it from now on, whatever the rows said. */
-int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const char *why);
+/* What is live is as the state has it from now on, whatever the rows said. `final`: at the end. */
+int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const char *why, bool final);
 
 /* ---- what the report says (export/sqlite_report.c) ------------------------------------------- */
 

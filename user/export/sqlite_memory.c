@@ -11,6 +11,8 @@
 #include "export/sqlite.h"
 #include "model/graphs.h"
 
+#define SPARE_IDS (1ull << 62)
+
 /* As in ENUM_CUDA_MEM_KIND. */
 enum { KIND_PINNED = 1, KIND_DEVICE, KIND_ARRAY, KIND_MANAGED, KIND_NONE = -1 };
 
@@ -32,9 +34,15 @@ static int kind_of(uint8_t space)
 	return KIND_NONE;
 }
 
+/*
+ * Where something is missing, what follows may have numbers that are given to other allocations after the
+ * next anchor: those get rows elsewhere.
+ */
 static uint64_t row_id(const struct sqlite_export *export, const struct allocation *allocation)
 {
-	return export->first_id + allocation->id;
+	const uint64_t *spare = map_get(&export->spare_ids, allocation->id);
+
+	return spare ? *spare : export->first_id + allocation->id;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -47,6 +55,7 @@ struct cause {
 	uint64_t call;            /* 0: none */
 	const struct ms_call *of; /* NULL: none */
 	const char *why;          /* of an end */
+	bool final;
 };
 
 static int put_usage(struct sqlite_export *export, const struct cause *cause,
@@ -68,35 +77,71 @@ static int put_usage(struct sqlite_export *export, const struct cause *cause,
 			    cell_if(pool && call->known & MS_KNOWN_SRC, pool ? call->src : 0));
 }
 
+/* Memory without a handle goes by its number: its row has the handle that it had. */
+static bool is_released(const struct allocation *allocation)
+{
+	return allocation->addr == allocation->id;
+}
+
+static int is_foreign(void *context, const int64_t columns[DATABASE_COLUMNS])
+{
+	const int64_t *wanted = context;
+
+	return columns[0] != wanted[0] || (columns[1] != wanted[1] && !wanted[2]);
+}
+
+/* Whether the row is another allocation's, or -errno. */
+static int has_foreign_row(struct sqlite_export *export, const struct cause *cause,
+			   const struct allocation *allocation)
+{
+	const struct cell id = cell_number(row_id(export, allocation));
+	int64_t wanted[] = { (int64_t)cause->process_id, (int64_t)allocation->addr,
+			     is_released(allocation) };
+
+	return database_each(&export->database, SQLITE_ALLOCATION_GET, &id, 1, is_foreign, wanted);
+}
+
+static int put_allocation(struct sqlite_export *export, const struct cause *cause,
+			  const struct allocation *allocation)
+{
+	return DATABASE_PUT(
+		&export->database, SQLITE_ALLOCATION, cell_number(row_id(export, allocation)),
+		cell_number(cause->process_id), cell_number(allocation->addr),
+		cell_if(allocation->size_known, allocation->size_bytes),
+		sqlite_space(export, allocation->space),
+		cell_if(allocation->device >= 0, (uint64_t)allocation->device),
+		cell_if(allocation->context, allocation->context), cell_number(allocation->tid),
+		sqlite_name(export, probe_at(allocation->row)->symbol),
+		sqlite_time(export, allocation->ts_ns), cell_number(is_released(allocation)));
+}
+
+/* Whatever there was to say of it, it is live. */
 static int begin_allocation(struct sqlite_export *export, const struct cause *cause,
 			    const struct allocation *allocation)
 {
-	const uint64_t id = row_id(export, allocation);
 	struct cause then = *cause;
-	int err;
+	int err = put_allocation(export, cause, allocation);
 
-	if (id > export->last_id)
-		export->last_id = id;
-	err = DATABASE_PUT(&export->database, SQLITE_ALLOCATION, cell_number(id),
-			   cell_number(cause->process_id), cell_number(allocation->addr),
-			   cell_if(allocation->size_known, allocation->size_bytes),
-			   sqlite_space(export, allocation->space),
-			   cell_if(allocation->device >= 0, (uint64_t)allocation->device),
-			   cell_if(allocation->context, allocation->context),
-			   cell_number(allocation->tid),
-			   sqlite_name(export, probe_at(allocation->row)->symbol),
-			   sqlite_time(export, allocation->ts_ns));
-	if (err || !database_changed(&export->database))
+	if (export->first_id + allocation->id > export->last_id)
+		export->last_id = export->first_id + allocation->id;
+	if (!err && !database_changed(&export->database)) {
+		err = has_foreign_row(export, cause, allocation);
+		if (err <= 0)
+			return err;
+		if (map_set(&export->spare_ids, allocation->id, SPARE_IDS + export->spares++))
+			return -ENOMEM;
+		err = put_allocation(export, cause, allocation);
+	}
+	if (err)
 		return err;
 	then.ts_ns = allocation->ts_ns;
 	return put_usage(export, &then, allocation, false);
 }
 
-static int end_allocation(struct sqlite_export *export, const struct cause *cause,
-			  const struct allocation *allocation)
+static int end_row(struct sqlite_export *export, const struct cause *cause, uint64_t row,
+		   const struct allocation *allocation)
 {
-	int err = DATABASE_PUT(&export->database, SQLITE_ALLOCATION_END,
-			       cell_number(row_id(export, allocation)),
+	int err = DATABASE_PUT(&export->database, SQLITE_ALLOCATION_END, cell_number(row),
 			       sqlite_time(export, cause->ts_ns), cell_text(cause->why));
 
 	if (err || !database_changed(&export->database))
@@ -104,27 +149,50 @@ static int end_allocation(struct sqlite_export *export, const struct cause *caus
 	return put_usage(export, cause, allocation, true);
 }
 
+static int end_allocation(struct sqlite_export *export, const struct cause *cause,
+			  const struct allocation *allocation)
+{
+	return end_row(export, cause, row_id(export, allocation), allocation);
+}
+
 /* ---- comparing rows with the state ----------------------------------------------------------- */
 
 struct comparison {
 	struct sqlite_export *export;
 	const struct process *process;
-	struct allocation *gone;
+	bool final;              /* it is known what is live: nothing else follows */
+	struct allocation *gone; /* `id` is the row's */
 	size_t count, capacity;
 };
 
-static bool is_live(const struct process *process, uint64_t addr, uint64_t id)
+/* A free that has been entered may still fail. */
+static bool is_being_freed(const struct comparison *comparison, uint64_t row)
 {
+	const struct process *process = comparison->process;
 	size_t i;
 
-	for (i = 0; i < LEDGERS_COUNT; i++) {
-		/* Memory without a handle is known by its id. */
-		const struct allocation *found =
-			ledger_find(&process->ledgers[i], i == LEDGER_RELEASED ? id : addr);
+	for (i = 0; i < process->pending_count; i++)
+		if (row_id(comparison->export, &process->pending[i].allocation) == row)
+			return true;
+	return false;
+}
 
-		if (found && found->id == id)
+static bool is_live(const struct comparison *comparison, uint64_t addr, uint64_t row)
+{
+	const struct process *process = comparison->process;
+	/* This one is not by address. */
+	const struct ledger *released = &process->ledgers[LEDGER_RELEASED];
+	const struct allocation *found;
+	size_t i;
+
+	for (i = 0; i < MS_KEYS_COUNT; i++) {
+		found = ledger_find(&process->ledgers[i], addr);
+		if (found && row_id(comparison->export, found) == row)
 			return true;
 	}
+	for (i = 0; i < released->count; i++)
+		if (row_id(comparison->export, &released->entries[i]) == row)
+			return true;
 	return false;
 }
 
@@ -141,16 +209,17 @@ static uint8_t space_of(struct sqlite_export *export, int64_t name)
 static int compare_row(void *context, const int64_t columns[DATABASE_COLUMNS])
 {
 	struct comparison *comparison = context;
-	const uint64_t id = (uint64_t)columns[0] - comparison->export->first_id;
+	const uint64_t row = (uint64_t)columns[0];
 	const uint64_t addr = (uint64_t)columns[1];
 
-	if (is_live(comparison->process, addr, id))
+	if (is_live(comparison, addr, row) ||
+	    (!comparison->final && is_being_freed(comparison, row)))
 		return 0;
 	if (memory_grow(&comparison->gone, &comparison->capacity, comparison->count + 1,
 			sizeof(*comparison->gone)))
 		return -ENOMEM;
 	comparison->gone[comparison->count++] = (struct allocation){
-		.id = id,
+		.id = row,
 		.addr = addr,
 		.size_bytes = (uint64_t)columns[2],
 		.space = space_of(comparison->export, columns[3]),
@@ -164,13 +233,15 @@ static int compare_row(void *context, const int64_t columns[DATABASE_COLUMNS])
 static int compare(struct sqlite_export *export, const struct cause *cause, size_t statement,
 		   const struct cell *cells, size_t count)
 {
-	struct comparison comparison = { .export = export, .process = cause->process };
+	struct comparison comparison = { .export = export,
+					 .process = cause->process,
+					 .final = cause->final };
 	int err =
 		database_each(&export->database, statement, cells, count, compare_row, &comparison);
 	size_t i;
 
 	for (i = 0; !err && i < comparison.count; i++)
-		err = end_allocation(export, cause, &comparison.gone[i]);
+		err = end_row(export, cause, comparison.gone[i].id, &comparison.gone[i]);
 	free(comparison.gone);
 	return err;
 }
@@ -260,7 +331,7 @@ static int take_free(struct sqlite_export *export, const struct cause *cause,
 	uint64_t last = freed->addr + freed->size_bytes - 1;
 	int err;
 
-	/* It may have been made before its rows were kept, or by a graph. */
+	/* It may be one that nobody saw begin. */
 	err = begin_allocation(export, cause, freed);
 	if (!err)
 		err = end_allocation(export, cause, freed);
@@ -344,15 +415,47 @@ static int settle(struct sqlite_export *export, struct cause *cause)
 	return err;
 }
 
-int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const char *why)
+static int end_rows(struct sqlite_export *export, uint64_t process, uint64_t ts_ns, const char *why)
+{
+	return DATABASE_PUT(&export->database, SQLITE_EXIT, cell_number(process),
+			    sqlite_time(export, ts_ns), cell_text(why));
+}
+
+/* Processes that ended while nobody looked, and of which perhaps nothing is known any more. */
+static int settle_ended(struct sqlite_export *export, uint64_t ts_ns)
+{
+	const struct state *state = export->recording->state;
+	const struct map *ids = &export->process_ids;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < ids->capacity; i++) {
+		const uint64_t key = ids->slots[i].key;
+		const struct process *process;
+
+		if (!ids->slots[i].used)
+			continue;
+		process = state_find(state, key & ((1u << MS_PID_BITS) - 1),
+				     (key >> MS_PID_BITS) * MS_START_NS);
+		if (!process)
+			err = end_rows(export, ids->slots[i].value, ts_ns, "gap");
+		else if (process->exited)
+			err = end_rows(export, ids->slots[i].value, process->exit_ts_ns, "exit");
+	}
+	return err;
+}
+
+int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const char *why, bool final)
 {
 	const struct state *state = export->recording->state;
 	const uint32_t pid = export->recording->options.pid;
 	size_t i;
-	int err = 0;
+	int err = final ? 0 : settle_ended(export, ts_ns);
 
 	for (i = 0; !err && i < state->processes_count; i++) {
-		struct cause cause = { .process = state->processes[i], .ts_ns = ts_ns, .why = why };
+		struct cause cause = {
+			.process = state->processes[i], .ts_ns = ts_ns, .why = why, .final = final
+		};
 
 		if (!cause.process->exited && (!pid || cause.process->pid == pid))
 			err = settle(export, &cause);

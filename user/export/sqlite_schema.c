@@ -128,8 +128,12 @@ static const struct {
 	{ SQLITE_USAGE, "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS (start, globalPid, deviceId,"
 	  " contextId, address, bytes, memKind, memoryOperationType, correlationId, streamId,"
 	  " localMemoryPoolAddress) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
-	{ SQLITE_ALLOCATION, "INSERT OR IGNORE INTO memscope_allocations (id, process, address, bytes,"
-	  " space, device, context, tid, api, start) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	{ SQLITE_ALLOCATION, "INSERT INTO memscope_allocations (id, process, address, bytes,"
+	  " space, device, context, tid, api, start) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	  " ON CONFLICT (id) DO UPDATE SET end = NULL, ended_by = NULL WHERE end IS NOT NULL"
+	  " AND process = excluded.process AND (address = excluded.address OR ?11)" },
+	{ SQLITE_ALLOCATION_GET, "SELECT process, address FROM memscope_allocations"
+	  " WHERE id = ?" },
 	{ SQLITE_ALLOCATION_END, "UPDATE memscope_allocations SET end = ?2, ended_by = ?3"
 	  " WHERE id = ?1 AND end IS NULL" },
 	{ SQLITE_LIVE_OF_PROCESS, "SELECT id, address, bytes, space,"

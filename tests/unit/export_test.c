@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * All formats of `export`, of records that make sense and of any, with parts of them missing, and with
+ * allocations that fail: nothing crashes or leaks, and nothing is missing without an error. What the
+ * formats say is looked at by the end-to-end tests, with other programs.
+ */
+#include "example.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include "any_records.h"
+#include "base/log.h"
+#include "export/export.h"
+#include "failing.h"
+#include "report_dump.h"
+
+#define FILES 4
+#define ANY_RECORDS 4000
+
+static struct report_dump dump;
+static char path[] = "/tmp/export_test.XXXXXX";
+
+/* Over four files, each with an anchor at its beginning. */
+static void add_record(size_t i, size_t count, union record record)
+{
+	const size_t each = count / FILES + 1;
+
+	if (i % each == 0) {
+		dump.files = 1u << i / each;
+		report_dump_segment(&dump, record.event.ts_ns);
+	}
+	report_dump_add(&dump, record);
+}
+
+static void make_example(void)
+{
+	struct example example;
+	size_t i;
+
+	example_init(&example);
+	report_dump_init(&dump, 7, "host");
+	for (i = 0; i < example.count; i++)
+		add_record(i, example.count, example.records[i]);
+	report_dump_end(&dump, example.records[i - 1].event.ts_ns);
+}
+
+static void make_any(void)
+{
+	size_t i;
+
+	report_dump_init(&dump, 7, "host");
+	for (i = 0; i < ANY_RECORDS; i++)
+		add_record(i, ANY_RECORDS, any_record(i));
+	report_dump_end(&dump, EXAMPLE_SECOND * 100);
+}
+
+static int read_files(struct report_reader *reader, uint32_t files)
+{
+	struct dump_set set = { 0 };
+	char name[32];
+	int err = 0, i;
+
+	for (i = 0; !err && i < FILES; i++) {
+		if (!(files >> i & 1))
+			continue;
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", dump.fds[i]);
+		err = dump_set_add(&set, name);
+	}
+	if (!err)
+		err = report_reader_read(reader, &set);
+	dump_set_fini(&set);
+	return err;
+}
+
+/* Into the file at `path`. Returns 0, or what went wrong. */
+static int export_files(const struct exporter *exporter, uint32_t files,
+			struct report_reader *reader)
+{
+	struct writer writer = { .fd = -1 };
+	const struct export_options options = { .writer = &writer, .path = path };
+	struct follower *follower;
+	int err = truncate(path, 0);
+
+	*reader = report_dump_reader();
+	if (!err && !exporter->to_path)
+		err = writer_open(&writer, path);
+	follower = err ? NULL : exporter->begin(&options);
+	if (!follower) {
+		writer_close(&writer);
+		return -ENOMEM;
+	}
+	reader->follower = follower;
+	err = read_files(reader, files);
+	if (!err)
+		err = reader->report.count ? exporter->finish(follower, &reader->report) : -ENODATA;
+	exporter->free(follower);
+	if (!exporter->to_path && writer_close(&writer) && !err)
+		err = -EIO;
+	return err;
+}
+
+static size_t file_size(void)
+{
+	FILE *file = fopen(path, "re");
+	long size;
+
+	assert_non_null(file);
+	assert_int_equal(fseek(file, 0, SEEK_END), 0);
+	size = ftell(file);
+	fclose(file);
+	return (size_t)size;
+}
+
+/* ---- what is live in a database is what is live ---------------------------------------------- */
+
+static uint64_t count_rows(const char *sql)
+{
+	sqlite3 *database;
+	sqlite3_stmt *statement;
+	uint64_t count;
+
+	assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+	count = (uint64_t)sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	sqlite3_close(database);
+	return count;
+}
+
+static void check_live(const struct report *report)
+{
+	const struct state *state = report->recordings[0]->state;
+	uint64_t count = 0;
+	size_t i, j;
+
+	for (i = 0; i < state->processes_count; i++)
+		for (j = 0; j < LEDGERS_COUNT; j++)
+			if (!state->processes[i]->exited)
+				count += state->processes[i]->ledgers[j].count;
+	assert_int_equal(count_rows("SELECT count(*) FROM memscope_allocations a"
+				    " JOIN memscope_processes p ON p.id = a.process"
+				    " WHERE a.end IS NULL AND NOT coalesce(p.exited, 0)"),
+			 count);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void export_everything(void)
+{
+	/* All of it, and without one or two of the files. */
+	static const uint32_t choices[] = { 0xf, 0xb, 0xd, 0x9, 0xe };
+	const struct exporter *const *exporter;
+	struct report_reader reader;
+	size_t i;
+
+	for (exporter = exporters; *exporter; exporter++) {
+		for (i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+			assert_int_equal(export_files(*exporter, choices[i], &reader), 0);
+			assert_true(file_size() > 0);
+			if (!strcmp((*exporter)->name, "sqlite"))
+				check_live(&reader.report);
+			report_reader_fini(&reader);
+		}
+	}
+	report_dump_fini(&dump);
+}
+
+static void test_example(void **state)
+{
+	(void)state;
+	make_example();
+	export_everything();
+}
+
+static void test_any_records(void **state)
+{
+	int round;
+
+	(void)state;
+	for (round = 0; round < 5; round++) {
+		make_any();
+		export_everything();
+	}
+}
+
+/* Formats of text whose size says whether something is missing. */
+static bool has_size(const struct exporter *exporter)
+{
+	return !strcmp(exporter->name, "ndjson") || !strcmp(exporter->name, "csv") ||
+	       !strcmp(exporter->name, "openmetrics");
+}
+
+/* Every allocation fails once; of formats with very many, every so many. */
+static void test_every_allocation(void **state)
+{
+	const struct exporter *const *exporter;
+	struct report_reader reader;
+
+	(void)state;
+	make_example();
+	log_set_level(LOG_ERROR);
+	for (exporter = exporters; *exporter; exporter++) {
+		const long step = (*exporter)->to_path ? 17 : 3;
+		size_t whole;
+		bool happened = true;
+		long nth;
+
+		assert_int_equal(export_files(*exporter, 0xf, &reader), 0);
+		report_reader_fini(&reader);
+		whole = file_size();
+		for (nth = 0; happened; nth += step) {
+			int err;
+
+			until_failure = nth;
+			err = export_files(*exporter, 0xf, &reader);
+			happened = stop_failing();
+			/* A report can say that it lacks something. */
+			if (!err && has_size(*exporter) &&
+			    !reader.report.recordings[0]->incomplete && !reader.report.refused)
+				if (file_size() != whole)
+					fail_msg("%s, allocation %ld: %zu bytes of %zu",
+						 (*exporter)->name, nth, file_size(), whole);
+			report_reader_fini(&reader);
+		}
+	}
+	report_dump_fini(&dump);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_example),
+		cmocka_unit_test(test_any_records),
+		cmocka_unit_test(test_every_allocation),
+	};
+	int fd = mkstemp(path), failed;
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	failed = unit_run("export", tests);
+	unlink(path);
+	return failed;
+}

@@ -248,11 +248,14 @@ static void append_oom(struct html *html, const struct analysis_oom *oom, size_t
 		html->out->failed = true;
 	html_table_end(html);
 	append_holders(html, oom, place);
+	string_append_text(html->out,
+			   "</div>\n<details><summary>The largest and the newest blocks then"
+			   "</summary>\n<div class=\"cards\">\n");
 	append_blocks(html, oom, "largest", place, "Largest blocks then", oom->largest,
 		      oom->largest_count);
 	append_blocks(html, oom, "newest", place, "Newest blocks then", oom->newest,
 		      oom->newest_count);
-	string_append_text(html->out, "</div>\n</article>\n");
+	string_append_text(html->out, "</div>\n</details>\n</article>\n");
 }
 
 /* ---- the section ----------------------------------------------------------------------------- */

@@ -82,11 +82,14 @@ class LanesChart {
 		let y = 0;
 
 		this.shown = this.spans.lanes.filter((lane) => this.kind === 'all' || lane.kind === this.kind);
-		for (const lane of this.shown) {
+		this.shown.forEach((lane, place) => {
+			// Above its first lane, a process has a line for its name.
+			lane.heads = !place || this.shown[place - 1].process !== lane.process;
+			y += lane.heads ? ROW_HEIGHT + LANE_GAP : 0;
 			lane.y = y;
 			lane.height = lane.rows * ROW_HEIGHT;
 			y += lane.height + LANE_GAP;
-		}
+		});
 		this.total = y;
 		this.place = { lane: 0, span: -1 };
 		this.surface.resize(Math.min(this.total, LANES_HEIGHT) + AXIS_HEIGHT);
@@ -102,14 +105,8 @@ class LanesChart {
 
 	// ---- drawing
 
-	frame() {
-		const width = this.surface.width || 600;
-
-		return { left: width < 700 ? 110 : 250, right: width - 12 };
-	}
-
 	draw(context, width, height) {
-		const { left, right } = this.frame();
+		const { left, right } = this.view.frame(width);
 		const bottom = height - AXIS_HEIGHT;
 		const top = this.scroller.scrollTop;
 
@@ -121,9 +118,9 @@ class LanesChart {
 		this.shown.forEach((lane, place) => {
 			const y = lane.y - top;
 
-			if (y + lane.height < 0 || y > bottom)
+			if (y + lane.height < 0 || y - 2 * ROW_HEIGHT > bottom)
 				return;
-			this.drawName(context, lane, place, y, left);
+			this.drawName(context, lane, place, y, left, width);
 			for (let row = 0; row < lane.rows; row++)
 				this.drawRow(context, lane, row, y + row * ROW_HEIGHT, left, right);
 		});
@@ -135,17 +132,22 @@ class LanesChart {
 		context.restore();
 	}
 
-	drawName(context, lane, place, y, left) {
+	drawName(context, lane, place, y, left, width) {
 		const focused = place === this.place.lane && document.activeElement === this.surface.canvas;
-		const text = this.surface.width < 700 ? lane.own : lane.name;
 
 		context.textAlign = 'left';
+		context.fillStyle = palette.ink;
+		if (lane.heads) {
+			context.font = 'bold 12px system-ui, sans-serif';
+			context.fillText(fitText(context, lane.process, width), 6, y - ROW_HEIGHT / 2 - 2);
+			context.font = '12px system-ui, sans-serif';
+		}
 		context.fillStyle = focused ? palette.focus : palette.ink;
-		context.fillText(fitText(context, text, left - 8), 2, y + ROW_HEIGHT / 2);
+		context.fillText(fitText(context, lane.own, left - 22), 14, y + ROW_HEIGHT / 2);
 		context.strokeStyle = palette.line;
 		context.beginPath();
-		context.moveTo(0, y + lane.height + LANE_GAP / 2);
-		context.lineTo(this.surface.width, y + lane.height + LANE_GAP / 2);
+		context.moveTo(0, Math.round(y + lane.height + LANE_GAP / 2) + 0.5);
+		context.lineTo(width, Math.round(y + lane.height + LANE_GAP / 2) + 0.5);
 		context.stroke();
 	}
 
@@ -234,7 +236,7 @@ class LanesChart {
 	listen() {
 		const { canvas } = this.surface;
 
-		this.dragging = new Dragging(canvas, this.view, () => this.frame(), () => this.surface.request());
+		this.dragging = new Dragging(this.surface, this.view);
 		canvas.addEventListener('pointermove', (event) => this.look(event));
 		canvas.addEventListener('pointerleave', () => tooltip.hide());
 		canvas.addEventListener('click', (event) => this.pick(event));
@@ -248,7 +250,7 @@ class LanesChart {
 		const box = this.surface.canvas.getBoundingClientRect();
 		const y = event.clientY - box.top + this.scroller.scrollTop;
 		const place = this.shown.findIndex((lane) => y >= lane.y && y < lane.y + lane.height + LANE_GAP);
-		const { left, right } = this.frame();
+		const { left, right } = this.view.frame(box.width);
 
 		if (place < 0 || event.clientX - box.left < left)
 			return { place, found: [] };

@@ -4,6 +4,7 @@
 
 const SERIES_MOST = 7; // the others are put together
 const MEMORY_HEIGHT = 260;
+const HINT = 'Drag to zoom in, double-click to show all; arrow keys move the cursor, + and - zoom.';
 
 class MemoryChart {
 	constructor(recording, view) {
@@ -134,15 +135,14 @@ class MemoryChart {
 		this.surface = new Surface(this.mount, { tabindex: 0, role: 'slider', 'aria-valuemin': 0,
 			'aria-valuemax': this.timeline.buckets - 1, 'aria-valuenow': 0 }, MEMORY_HEIGHT,
 		(context, width, height) => this.draw(context, width, height));
-		this.mount.append(this.told, this.key, element('p', { class: 'hint',
-			text: 'Drag to zoom in, double-click to show all; arrow keys move the cursor, + and - zoom.' }));
+		this.mount.append(this.told, this.key);
 		this.listen();
 	}
 
 	listen() {
 		const { canvas } = this.surface;
 
-		this.dragging = new Dragging(canvas, this.view, () => this.frame(), () => this.surface.request());
+		this.dragging = new Dragging(this.surface, this.view);
 		canvas.addEventListener('pointermove', (event) => {
 			this.moveTo(Math.floor((this.dragging.time(event) - this.offset) / this.timeline.bucket_ns));
 			tooltip.show(this.lookAt(this.cursor, 12), event.clientX, event.clientY);
@@ -209,15 +209,11 @@ class MemoryChart {
 		this.key.replaceChildren(legend(this.drawn.map((line, i) =>
 			[`c${i}`, `${line.name}${line.space ? `, ${line.space}` : ''}, up to ${size(line.peak)}`])),
 		element('p', { class: 'hint', text: this.stacked && this.drawn.length > 1 ?
-			'Stacked: what is live at the end of each part of the time.' :
-			'The most in each part of the time.' }));
+			`Stacked: what is live at the end of each ${duration(this.timeline.bucket_ns)}. ${HINT}` :
+			`The most in each ${duration(this.timeline.bucket_ns)}. ${HINT}` }));
 	}
 
 	// ---- drawing
-
-	frame() {
-		return { left: 72, right: (this.surface.width || 600) - 12 };
-	}
 
 	highest() {
 		const heights = this.levels[0] ? this.levels[0].map((_, i) => (this.stacked ?
@@ -228,7 +224,7 @@ class MemoryChart {
 	}
 
 	draw(context, width, height) {
-		const { left, right } = this.frame();
+		const { left, right } = this.view.frame(width);
 		const [top, bottom] = [18, height - 24];
 		const most = this.highest();
 		const x = (ns) => left + (ns - this.view.from) / this.view.span * (right - left);
@@ -258,22 +254,21 @@ class MemoryChart {
 
 		this.levels.forEach((level, place) => {
 			const colour = palette.series[place];
-			const path = new Path2D();
+			const [path, area] = [new Path2D(), new Path2D()];
 			const base = this.stacked ? below.slice() : below;
 
 			for (let i = 0; i < level.length; i++) {
 				const [from, to] = this.edges(i);
 
+				if (!level[i])
+					continue;
+				if (!i || !level[i - 1])
+					path.moveTo(x(from), y(base[i]));
 				path.lineTo(x(from), y(base[i] + level[i]));
 				path.lineTo(x(to), y(base[i] + level[i]));
-			}
-			const area = new Path2D(path);
-
-			for (let i = level.length - 1; i >= 0; i--) {
-				const [from, to] = this.edges(i);
-
-				area.lineTo(x(to), y(base[i]));
-				area.lineTo(x(from), y(base[i]));
+				if (!level[i + 1])
+					path.lineTo(x(to), y(base[i]));
+				area.rect(x(from), y(base[i] + level[i]), x(to) - x(from), y(base[i]) - y(base[i] + level[i]));
 			}
 			context.fillStyle = context.strokeStyle = colour;
 			context.globalAlpha = this.stacked ? 0.55 : 0.12;

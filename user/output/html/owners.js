@@ -114,6 +114,7 @@ class Icicle {
 		this.head.textContent = `${this.title}: ${size(root.bytes)}` +
 			`${unknown ? ` (${plural(unknown, 'owner')} not known)` : ''}`;
 		this.width = 0;
+		this.box.hidden = !root.bytes;
 		this.draw(true);
 	}
 

@@ -9,7 +9,13 @@ class View {
 		this.length = length;
 		this.from = 0;
 		this.to = length;
+		this.pointed = null; // the moment under the mouse, in whichever chart
 		this.listeners = [];
+	}
+
+	// Charts that are one below the other have the same time at the same place.
+	frame(width) {
+		return { left: width < 700 ? 96 : 190, right: width - 12 };
 	}
 
 	get span() {
@@ -24,6 +30,18 @@ class View {
 		this.listeners.push(listener);
 	}
 
+	point(ns) {
+		if (this.pointed === ns)
+			return;
+		this.pointed = ns;
+		this.tell();
+	}
+
+	tell() {
+		for (const listener of this.listeners)
+			listener();
+	}
+
 	set(from, to) {
 		let span = Math.min(Math.max(to - from, Math.min(SHORTEST, this.length)), this.length);
 
@@ -31,8 +49,7 @@ class View {
 			span = this.length;
 		this.from = Math.min(Math.max((from + to - span) / 2, 0), this.length - span);
 		this.to = this.from + span;
-		for (const listener of this.listeners)
-			listener();
+		this.tell();
 	}
 
 	reset() {
@@ -100,23 +117,27 @@ function viewKey(view, event) {
 	return true;
 }
 
-// Wheel and mouse on a canvas whose time lies between `left()` and `right()`. Plain dragging chooses a
-// part, with Shift it moves; the wheel zooms where the canvas has the focus, else with Ctrl, so that
-// the page can be scrolled past it.
+// Wheel and mouse on a canvas. Plain dragging chooses a part, with Shift it moves; the wheel zooms where
+// the canvas has the focus, else with Ctrl, so that the page can be scrolled past it.
 class Dragging {
-	constructor(canvas, view, frame, changed) {
-		this.canvas = canvas;
+	constructor(surface, view) {
+		this.canvas = surface.canvas;
 		this.view = view;
-		this.frame = frame;
-		this.changed = changed;
+		this.frame = () => view.frame(surface.width || 600);
+		this.changed = () => surface.request();
 		this.begin = null;
 		this.end = null;
+		this.listen(this.canvas);
+	}
+
+	listen(canvas) {
 		canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
 		canvas.addEventListener('pointerdown', (event) => this.down(event));
 		canvas.addEventListener('pointermove', (event) => this.move(event));
 		canvas.addEventListener('pointerup', (event) => this.up(event));
 		canvas.addEventListener('pointercancel', () => this.drop());
-		canvas.addEventListener('dblclick', () => view.reset());
+		canvas.addEventListener('dblclick', () => this.view.reset());
+		canvas.addEventListener('pointerleave', () => this.view.point(null));
 	}
 
 	time(event) {
@@ -146,6 +167,7 @@ class Dragging {
 	}
 
 	move(event) {
+		this.view.point(this.time(event));
 		if (this.begin === null)
 			return;
 		if (this.moving) {
@@ -171,11 +193,15 @@ class Dragging {
 		this.changed();
 	}
 
-	// What is being chosen.
+	// What is being chosen, and what is pointed at.
 	draw(context, top, bottom) {
 		const { left, right } = this.frame();
 		const x = (ns) => left + (ns - this.view.from) / this.view.span * (right - left);
 
+		if (this.view.pointed !== null) {
+			context.fillStyle = palette.dim;
+			context.fillRect(Math.round(x(this.view.pointed)), top, 1, bottom - top);
+		}
 		if (this.begin === null || this.begin === this.end)
 			return;
 		context.globalAlpha = 0.15;

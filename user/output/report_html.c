@@ -134,6 +134,39 @@ static size_t count_findings(const struct report *report, bool oom_alone)
 	return count;
 }
 
+#define JUMPS_MAX 12
+
+/* Out of memory first, as they are listed below. */
+static size_t append_jumps_of(struct html *html, const struct report_recording *recording, bool oom,
+			      size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count && count < JUMPS_MAX; i++) {
+		const struct report_finding *finding = &recording->findings[i];
+
+		if ((finding->finding->rule == FINDING_OOM) != oom)
+			continue;
+		string_append_format(html->out, "%s<a href=\"#F%zu\">F%zu %s</a>",
+				     count++ ? " " : "<p class=\"jumps\">", finding->number,
+				     finding->number, finding_rule_name(finding->finding->rule));
+	}
+	return count;
+}
+
+/* The way to the findings. */
+static void append_jumps(struct html *html)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < html->report->count; i++)
+		count = append_jumps_of(html, html->report->recordings[i], true, count);
+	for (i = 0; i < html->report->count; i++)
+		count = append_jumps_of(html, html->report->recordings[i], false, count);
+	if (count)
+		string_append_text(html->out, "</p>\n");
+}
+
 static void append_verdict(struct html *html)
 {
 	const size_t findings = count_findings(html->report, false);
@@ -162,6 +195,7 @@ static void append_verdict(struct html *html)
 		html->out->failed |= verdict.sentences[i].failed;
 	}
 	report_verdict_fini(&verdict);
+	append_jumps(html);
 	string_append_text(html->out, "</section>\n");
 }
 

@@ -16,12 +16,12 @@ class MemoryChart {
 		this.stacked = true;
 		this.cursor = null; // a bucket
 		this.mount = recording.mount('timeline');
-		if (!this.timeline.buckets) {
-			this.mount.append(element('p', { text: 'Nothing happened.' }));
+		this.lines = this.timeline.buckets ? this.allLines() : [];
+		if (!this.lines.length) {
+			this.mount.append(element('p', { text: 'No memory was held.' }));
 			return;
 		}
 		this.offset = recording.relative(this.timeline.begin_ts_ns);
-		this.lines = this.allLines();
 		this.build();
 		this.choose();
 		view.onChange(() => this.surface.request());

@@ -221,7 +221,7 @@ static void append_fleet_row(struct html *html, const struct report_process *sho
 static void append_fleet_rows(struct html *html)
 {
 	const struct report_recording *recording = html->recording;
-	uint8_t space;
+	uint32_t space;
 	size_t i;
 
 	for (i = 0; i < recording->processes_count; i++)

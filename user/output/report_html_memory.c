@@ -39,7 +39,7 @@ static void append_space(struct html *html, const struct process *process, uint8
 
 static void append_spaces(struct html *html, const struct process *process, const char *name)
 {
-	uint8_t space;
+	uint32_t space;
 
 	for (space = 0; space < MS_SPACES_COUNT; space++)
 		if (report_has_space(process, space))

@@ -70,14 +70,12 @@ function setScheme(scheme) {
 
 function addSchemeSwitch() {
 	let now = 0;
-	const change = button('', 'Colours', () => {
+	const change = element('button', { type: 'button', text: 'Colours: auto', onclick: () => {
 		now = (now + 1) % schemes.length;
 		setScheme(schemes[now]);
 		change.textContent = `Colours: ${schemes[now]}`;
-	});
+	} });
 
-	change.textContent = 'Colours: auto';
-	change.removeAttribute('aria-label');
 	document.getElementById('tools').append(change);
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => repaint());
 }

@@ -71,12 +71,12 @@ class Table {
 	// Of a long table, the first rows, until more are asked for.
 	addLimit() {
 		this.limit = LONG;
-		this.more = button('', 'Show all rows', () => {
-			this.limit = Infinity;
-			this.more.remove();
-			this.show();
-		});
-		this.more.textContent = `Show all ${count(this.rows.length)}`;
+		this.more = element('button', { type: 'button', text: `Show all ${count(this.rows.length)} rows`,
+			onclick: () => {
+				this.limit = Infinity;
+				this.more.remove();
+				this.show();
+			} });
 		this.table.parentNode.after(this.more);
 		this.show();
 	}

@@ -207,6 +207,30 @@ PYTHON
 	assert_equal "$(in_diff '[.processes[].b.comm] | sort')" '["ffmpeg","puppet"]'
 }
 
+@test "html: the tables in a browser, with names that would rather be something else" {
+	local program="$ROOT/tests/e2e/gpu_program"
+
+	record --launches=all -o a.mscope -- "$program" 60
+	record --launches=all -o b.mscope -- "$program" 90 hostile '</script><img src=x onerror=window.owned=1>'
+	"$MEMSCOPE" diff -f html -o page.html a.mscope b.mscope
+	# The same numbers as in the JSON.
+	diff_json a.mscope b.mscope
+	valid diff.json
+	/usr/bin/python3 - << 'PYTHON'
+import json, re
+page = open("page.html", encoding="utf-8").read()
+table = page[page.index('id="r0-kernel-table"'):]
+table = table[:table.index("</table>")]
+shown = [[int(value) for value in re.findall(r'data-v="(-?[0-9]+)"', row)] for row in table.split("<tr>")[2:]]
+rows = [row["metrics"]["calls"] for row in json.load(open("diff.json"))["rows"] if row["dimension"] == "kernel"]
+assert shown == [[row["b"], row["change"]] for row in rows] and len(rows) > 5, (shown, rows)
+assert "<img" not in page and page.count("<script") == 4
+PYTHON
+	command -v chromedriver > /dev/null && /usr/bin/python3 -c 'import selenium' 2> /dev/null ||
+		skip "no Chromium, chromedriver or python3-selenium"
+	/usr/bin/python3 "$ROOT/tests/e2e/browse" page.html changes
+}
+
 @test "wrong arguments, and files that are no recordings" {
 	record_puppet a.mscope "alloc 3000000"
 	: > empty.mscope
@@ -223,7 +247,7 @@ PYTHON
 	refused 2 "two recordings"
 	refused 2 "two recordings" a.mscope
 	refused 2 "two recordings" a.mscope a.mscope a.mscope
-	refused 2 "md or json" -f xml a.mscope a.mscope
+	refused 2 "md, json, html" -f xml a.mscope a.mscope
 	refused 2 "a number from 1 to 10000" --top 0 a.mscope a.mscope
 	refused 2 "a number from 0 to 100" --min-share 101 a.mscope a.mscope
 	refused 2 "is not a size" --min-bytes x a.mscope a.mscope

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "failing.h"
+#include "output/diff_html.h"
 #include "output/diff_json.h"
 #include "output/diff_md.h"
 
@@ -39,7 +40,7 @@ static void make_sides(void)
 }
 
 /* Returns whether it is there and nothing of it is missing, as far as it says. */
-static bool attempt(long nth, struct string *md, struct string *json)
+static bool attempt(long nth, struct string *md, struct string *json, struct string *html)
 {
 	struct diff *diff;
 
@@ -49,8 +50,9 @@ static bool attempt(long nth, struct string *md, struct string *json)
 		return false;
 	diff_md(md, diff, 10);
 	diff_json(json, diff);
+	diff_html(html, diff, 10);
 	diff_free(diff);
-	return !md->failed && !json->failed;
+	return !md->failed && !json->failed && !html->failed;
 }
 
 static bool is_same(const struct string *a, const struct string *b)
@@ -60,22 +62,24 @@ static bool is_same(const struct string *a, const struct string *b)
 
 static void test_every_allocation(void **state)
 {
-	struct string md = { 0 }, json = { 0 };
+	struct string md = { 0 }, json = { 0 }, html = { 0 };
 	long nth, complete = 0;
 
 	(void)state;
 	make_sides();
-	assert_true(attempt(-1, &md, &json));
+	assert_true(attempt(-1, &md, &json, &html));
 	for (nth = 0; nth < FAILING_ATTEMPTS; nth++) {
-		struct string other_md = { 0 }, other_json = { 0 };
-		bool is_complete = attempt(nth, &other_md, &other_json);
+		struct string other_md = { 0 }, other_json = { 0 }, other_html = { 0 };
+		bool is_complete = attempt(nth, &other_md, &other_json, &other_html);
 		bool happened = stop_failing();
 
-		if (is_complete && (!is_same(&md, &other_md) || !is_same(&json, &other_json)))
+		if (is_complete && (!is_same(&md, &other_md) || !is_same(&json, &other_json) ||
+				    !is_same(&html, &other_html)))
 			fail_msg("allocation %ld: something is missing, and nothing says so", nth);
 		complete += is_complete && happened;
 		string_fini(&other_md);
 		string_fini(&other_json);
+		string_fini(&other_html);
 		if (!happened)
 			break;
 	}
@@ -84,6 +88,7 @@ static void test_every_allocation(void **state)
 	assert_int_equal(complete, 0);
 	string_fini(&md);
 	string_fini(&json);
+	string_fini(&html);
 	side_done(&diffs.a);
 	side_done(&diffs.b);
 }

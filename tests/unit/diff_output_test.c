@@ -6,6 +6,7 @@
 
 #include "golden.h"
 #include "json_check.h"
+#include "output/diff_html.h"
 #include "output/diff_json.h"
 #include "output/diff_md.h"
 #include "output/diff_words.h"
@@ -128,6 +129,27 @@ static void test_json(void **state)
 	diff_json(&json, diffs.diff);
 	assert_true(json_check(json.bytes, json.length));
 	assert_is_golden(GOLDEN "diff.json", &json);
+	diffs_done(&diffs);
+}
+
+/* It has every row, every number in full, and nothing that is said of noise alone. */
+static void test_html(void **state)
+{
+	struct string html = { 0 };
+
+	(void)state;
+	make_example();
+	diff_html(&html, diffs.diff, TOP);
+	assert_false(html.failed);
+	assert_true(has(&html, "<h1 id=\"verdict-h\">Something new is wrong</h1>"));
+	assert_true(has(&html, "<td class=\"n\" data-v=\"15728643\" title=\"15,728,643 bytes\">"
+			       "<strong>+15.0 MiB</strong></td>"));
+	assert_true(has(&html, "<td class=\"n\" data-v=\"-16777216\" title=\"16,777,216 bytes\">"
+			       "<strong>-16 MiB</strong></td>"));
+	assert_true(has(&html, "<td>gemm_v2</td><td class=\"n\" data-v=\"40\">40</td>"));
+	assert_true(has(&html, "default-src &#39;none&#39;") || has(&html, "default-src 'none'"));
+	assert_false(has(&html, "{{"));
+	string_fini(&html);
 	diffs_done(&diffs);
 }
 
@@ -257,7 +279,7 @@ static void test_classes_in_words(void **state)
 
 /* ---- names of programs, hosts and kernels ---------------------------------------------------- */
 
-static void render(const char *name, struct string *md, struct string *json)
+static void render(const char *name, struct string *md, struct string *json, struct string *html)
 {
 	int i;
 
@@ -276,6 +298,7 @@ static void render(const char *name, struct string *md, struct string *json)
 	diffs_end(&diffs);
 	diff_md(md, diffs.diff, TOP);
 	diff_json(json, diffs.diff);
+	diff_html(html, diffs.diff, TOP);
 	diffs_done(&diffs);
 }
 
@@ -300,9 +323,18 @@ static void test_hostile_names(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct string md = { 0 }, json = { 0 };
+		struct string md = { 0 }, json = { 0 }, html = { 0 };
+		size_t plain;
 
-		render(cases[i].name, &md, &json);
+		render("plain", &md, &json, &html);
+		plain = count_lines_with(&html, "<");
+		string_clear(&md);
+		string_clear(&json);
+		string_clear(&html);
+		render(cases[i].name, &md, &json, &html);
+		/* No element more than with a name that is none. */
+		assert_int_equal(count_lines_with(&html, "<"), plain);
+		string_fini(&html);
 		if (cases[i].never && has(&md, cases[i].never))
 			fail_msg("case %zu: \"%s\" is in the Markdown", i, cases[i].never);
 		if (!has(&md, cases[i].instead))
@@ -316,10 +348,15 @@ static void test_hostile_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_markdown),          cmocka_unit_test(test_json),
-		cmocka_unit_test(test_only_so_many),      cmocka_unit_test(test_what_shrank),
-		cmocka_unit_test(test_other_differences), cmocka_unit_test(test_growth_in_words),
-		cmocka_unit_test(test_classes_in_words),  cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_html),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_only_so_many),
+		cmocka_unit_test(test_what_shrank),
+		cmocka_unit_test(test_other_differences),
+		cmocka_unit_test(test_growth_in_words),
+		cmocka_unit_test(test_classes_in_words),
+		cmocka_unit_test(test_hostile_names),
 	};
 
 	return unit_run("diff_output", tests);

@@ -76,10 +76,9 @@ static inline void report_dump_init(struct report_dump *dump, uint64_t recording
 						     .context = dump };
 	size_t i;
 
-	*dump = (struct report_dump){ .files = 1,
-				      .ops = REPORT_DUMP_OPS,
-				      .host = host,
-				      .targets = "command run|me" };
+	*dump = (struct report_dump){
+		.files = 1, .ops = REPORT_DUMP_OPS, .host = host, .targets = "command run|me"
+	};
 	for (i = 0; i < REPORT_DUMP_FILES; i++)
 		dump->fds[i] = memfd_create("report_dump", 0);
 	dump->writer = dump_writer_new(&options);

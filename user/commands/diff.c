@@ -12,6 +12,7 @@
 #include "commands/reading.h"
 #include "commands/requirements.h"
 #include "model/diff.h"
+#include "output/diff_html.h"
 #include "output/diff_json.h"
 #include "output/diff_md.h"
 #include "output/diff_words.h"
@@ -43,7 +44,7 @@ struct settings {
 	struct diff_options options;
 	const char *output;
 	const struct format *format;
-	uint64_t top;
+	uint64_t top;     /* 0: as the format has it */
 	uint32_t fail_on; /* bit set of enum fail_on */
 	uint64_t growth_bytes;
 };
@@ -59,7 +60,7 @@ struct format {
 static void write_md(struct writer *writer, const struct diff *diff,
 		     const struct settings *settings)
 {
-	diff_md(&writer->text, diff, settings->top);
+	diff_md(&writer->text, diff, settings->top ? settings->top : DEFAULT_TOP);
 }
 
 static void write_json(struct writer *writer, const struct diff *diff,
@@ -69,13 +70,28 @@ static void write_json(struct writer *writer, const struct diff *diff,
 	diff_json(&writer->text, diff);
 }
 
+/* The page lets its reader filter, and shows the first of many rows. */
+static void write_html(struct writer *writer, const struct diff *diff,
+		       const struct settings *settings)
+{
+	diff_html(&writer->text, diff, settings->top ? settings->top : MAX_TOP);
+}
+
+/* clang-format off */
+
+/* The first one is the default. */
+#define FORMATS(X, OR) X(md) OR X(json) OR X(html)
+
+/* clang-format on */
+
 static const struct format formats[] = {
-	{ "md", write_md },
-	{ "json", write_json },
+#define X(name) { #name, write_##name },
+	FORMATS(X, )
+#undef X
 };
 
 #define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
-#define FORMATS "md or json"
+#define FORMAT_NAME(name) #name
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -90,7 +106,7 @@ static int parse_format(const struct option_row *row, const char *value, void *c
 		settings->format = &formats[i];
 		return 0;
 	}
-	log_error("--%s: " FORMATS ", please, not \"%s\"", row->name, value);
+	log_error("--%s: " FORMATS(FORMAT_NAME, ", ") ", please, not \"%s\"", row->name, value);
 	return -EINVAL;
 }
 
@@ -167,8 +183,10 @@ static int parse_fail_on(const struct option_row *row, const char *value, void *
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
-	{ 'f', "format", "md|json",
-	  "Markdown (default), or one JSON object (docs/diff.schema.json).", parse_format, 0 },
+	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
+	  "Markdown (default), one JSON object (docs/diff.schema.json), or one HTML file for a"
+	  " browser that needs no network.",
+	  parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
 	  AT(output) },
 	{ 0, "from", "TIME",
@@ -177,8 +195,9 @@ static const struct option_row rows[] = {
 	  reading_time, AT(from) },
 	{ 0, "to", "TIME", "Of both sides, only what happened until then.", reading_time,
 	  AT(until) },
-	{ 0, "top", "K", "List up to K of everything (default 10); in JSON everything is.",
-	  parse_top, AT(top) },
+	{ 0, "top", "K",
+	  "List up to K of everything (default 10; HTML 10000; in JSON everything is).", parse_top,
+	  AT(top) },
 	{ 0, "min-bytes", "SIZE", "Bytes that differ by less are noise (default 1M).", option_size,
 	  AT(options.min_bytes) },
 	{ 0, "min-count", "N",
@@ -362,9 +381,7 @@ static int run(const struct settings *settings, char **files)
 
 static int diff(int argc, char **argv)
 {
-	struct settings settings = { .options = diff_defaults(),
-				     .format = &formats[0],
-				     .top = DEFAULT_TOP };
+	struct settings settings = { .options = diff_defaults(), .format = &formats[0] };
 	int first, code = EXIT_OK;
 
 	first = options_parse(&diff_command, argc, argv, &settings, &code);

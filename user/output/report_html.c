@@ -3,15 +3,11 @@
 
 #include <string.h>
 
-#include "model/probe.h"
 #include "output/json_writer.h"
 #include "output/lanes_json.h"
 #include "output/report_json.h"
 #include "output/report_notes.h"
 #include "output/report_words.h"
-
-/* The page's parts (output/html/assets.S), each ending with a zero byte. */
-extern const char html_page[], html_style[], html_script[], html_policy[];
 
 /* ---- what it covers -------------------------------------------------------------------------- */
 
@@ -365,21 +361,6 @@ static void append_title(struct html *html)
 		html_text_or(html, host, "unknown host");
 }
 
-static void append_policy(struct html *html)
-{
-	string_append_text(html->out, html_policy);
-}
-
-static void append_style(struct html *html)
-{
-	string_append_text(html->out, html_style);
-}
-
-static void append_script(struct html *html)
-{
-	string_append_text(html->out, html_script);
-}
-
 /* ---- data for the script --------------------------------------------------------------------- */
 
 static void append_report(struct html *html)
@@ -417,69 +398,14 @@ static void append_lanes(struct html *html)
 	json_close(&json, ']');
 }
 
-/* The functions that do something of a kind. */
-static void put_functions(struct json *json, uint32_t op)
-{
-	uint32_t row;
-
-	json_name(json, probe_op_name(op));
-	json_open(json, '[');
-	for (row = 0; row < probe_count(); row++)
-		if (probe_at(row)->spec.op == op)
-			json_text(json, probe_at(row)->symbol, strlen(probe_at(row)->symbol));
-	json_close(json, ']');
-}
-
-/* What the script has to know of the program's own vocabulary. */
-static void append_words(struct html *html)
-{
-	struct json json = { .out = html->out, .escapes_html = true };
-	uint32_t i;
-
-	json_open(&json, '{');
-	json_name(&json, "on_device");
-	json_open(&json, '[');
-	for (i = 0; i < MS_SPACES_COUNT; i++)
-		if (usage_is_on_device(i))
-			json_text(&json, probe_space_name(i), strlen(probe_space_name(i)));
-	json_close(&json, ']');
-	json_name(&json, "functions");
-	json_open(&json, '{');
-	for (i = 0; i < MS_OPS_COUNT; i++)
-		put_functions(&json, i);
-	json_close(&json, '}');
-	json_close(&json, '}');
-}
-
-static const struct {
-	const char *name;
-	void (*append)(struct html *html);
-} parts[] = {
-	{ "policy", append_policy },       { "title", append_title }, { "style", append_style },
-	{ "contents", append_recordings }, { "body", append_body },   { "report", append_report },
-	{ "lanes", append_lanes },         { "words", append_words }, { "script", append_script },
-};
-
-static void append_part(struct html *html, const char *name, size_t length)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (strlen(parts[i].name) == length && !memcmp(parts[i].name, name, length))
-			parts[i].append(html);
-}
-
 void report_html(struct string *out, const struct report *report, const struct lanes *lanes)
 {
+	static const struct html_page page = { .title = append_title,
+					       .contents = append_recordings,
+					       .body = append_body,
+					       .report = append_report,
+					       .lanes = append_lanes };
 	struct html html = { .out = out, .report = report, .lanes = lanes };
-	const char *place = html_page, *begin, *end;
 
-	while ((begin = strstr(place, "{{")) && (end = strstr(begin, "}}"))) {
-		string_append(out, place, begin - place);
-		append_part(&html, begin + 2, end - begin - 2);
-		place = end + 2;
-	}
-	string_append_text(out, place);
-	out->failed |= html.scratch.failed;
-	string_fini(&html.scratch);
+	html_page_write(&html, &page);
 }

@@ -29,6 +29,18 @@ struct html {
 	size_t columns, rows; /* of the table that is open */
 };
 
+/* What one kind of page has in the frame that all have (output/html/page.html). */
+struct html_page {
+	void (*title)(struct html *html);
+	void (*contents)(struct html *html); /* at the top, beside the name */
+	void (*body)(struct html *html);
+	void (*report)(struct html *html); /* JSON for the script: what charts show */
+	void (*lanes)(struct html *html);  /* JSON: single calls and blocks, by recording */
+};
+
+/* Frees what is in `html`. */
+void html_page_write(struct html *html, const struct html_page *page);
+
 /* Text of any origin: nothing in it is special to HTML or to a reader's eyes. */
 void html_text(struct html *html, const char *text, size_t length);
 void html_text_or(struct html *html, const char *text, const char *otherwise);

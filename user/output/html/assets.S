@@ -12,7 +12,7 @@
 	.endm
 
 	.section .rodata
-	asset html_page, "page.html"
+	asset html_frame, "page.html"
 	asset html_style, "report.css"
 	asset html_script, "report.js"
 	asset html_policy, "policy"

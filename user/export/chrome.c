@@ -66,12 +66,19 @@ static void end_event(struct chrome *export)
 	string_append_char(export->json.out, '\n');
 }
 
+/* What has been made in `safe`, which may be nothing. */
+static void put_made(struct chrome *export)
+{
+	json_text(&export->json, export->safe.length ? export->safe.bytes : "",
+		  export->safe.length);
+}
+
 static void put_safe(struct chrome *export, const char *name, const char *text, size_t length)
 {
 	string_clear(&export->safe);
 	field_append_safe(&export->safe, text, length);
 	json_name(&export->json, name);
-	json_text(&export->json, export->safe.bytes, export->safe.length);
+	put_made(export);
 }
 
 /* ---- traces ---------------------------------------------------------------------------------- */
@@ -107,10 +114,12 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 	json_open(json, '{');
 	string_clear(&export->safe);
 	field_append_safe(&export->safe, process->comm, strnlen(process->comm, MS_COMM_BYTES));
+	if (!*process->comm)
+		string_append_text(&export->safe, "process");
 	if (process->viewer_pid != process->pid)
 		string_append_format(&export->safe, " (%u)", process->pid);
 	json_name(json, "name");
-	json_text(json, export->safe.bytes, export->safe.length);
+	put_made(export);
 	json_close(json, '}');
 	end_event(export);
 	if (!host)
@@ -142,7 +151,7 @@ static void put_thread(struct traces *traces, const struct traces_thread *thread
 	string_append_format(&export->safe, "thread %u%s", thread->tid,
 			     thread->lane ? ", overlapping" : "");
 	json_name(json, "name");
-	json_text(json, export->safe.bytes, export->safe.length);
+	put_made(export);
 	json_close(json, '}');
 	end_event(export);
 }
@@ -161,7 +170,7 @@ static void put_counter(struct traces *traces, const struct traces_counter *coun
 	}
 	string_append_text(&export->safe, counter->name);
 	json_name(json, "name");
-	json_text(json, export->safe.bytes, export->safe.length);
+	put_made(export);
 	put_time(export, ts_ns);
 	json_name(json, "args");
 	json_open(json, '{');

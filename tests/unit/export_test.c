@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * All formats of `export`, of records that make sense and of any, with parts of them missing, and with
- * allocations that fail: nothing crashes or leaks, and nothing is missing without an error. What the
- * formats say is looked at by the end-to-end tests, with other programs.
+ * All formats of `export`, of records that make sense and of any, with parts of them missing, and
+ * with allocations that fail: nothing crashes or leaks, and nothing is missing without an error.
+ * What the formats say is looked at by the end-to-end tests, with other programs.
  */
 #include "example.h"
 

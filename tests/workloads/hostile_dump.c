@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Makes a dump in which everything that a program can name has a name that somebody might choose who
- * wants to break what reads it: a process and a kernel for each.
+ * Makes a dump in which everything that a program can name has a name that somebody might choose
+ * who wants to break what reads it: a process and a kernel for each.
  *
  * usage: hostile_dump FILE      prints the names, each ended by a NUL
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Comma-separated values as RFC 4180 has them, a row per event. Its columns are all fields of all calls
- * (output/fields.def), so that every row has the same.
+ * Comma-separated values as RFC 4180 has them, a row per event. Its columns are all fields of all
+ * calls (output/fields.def), so that every row has the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static void put_byte(struct string *out, unsigned char byte)
 }
 
 /*
- * Text from programs, always in quotes. What a spreadsheet would take for a formula gets an apostrophe
- * before it, as does what begins with one: whoever wants the text takes one away.
+ * Text from programs, always in quotes. What a spreadsheet would take for a formula gets an
+ * apostrophe before it, as does what begins with one: whoever wants the text takes one away.
  */
 static void put_text(struct string *out, const char *text, size_t length)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A new SQLite file: rows go in by prepared statements, names once. Its memory does not grow with the
- * rows. Whatever fails is logged once; after that, everything fails.
+ * A new SQLite file: rows go in by prepared statements, names once. Its memory does not grow with
+ * the rows. Whatever fails is logged once; after that, everything fails.
  */
 #ifndef MEMSCOPE_EXPORT_DATABASE_H
 #define MEMSCOPE_EXPORT_DATABASE_H
@@ -80,8 +80,8 @@ int database_changed(const struct database *database);
 struct cell database_name(struct database *database, const char *text, size_t length);
 
 /*
- * Runs a prepared statement, and gives the first columns, as numbers, of each row to `take`, which must not
- * touch the table. Returns 0, or what `take` returned, or -errno.
+ * Runs a prepared statement, and gives the first columns, as numbers, of each row to `take`, which
+ * must not touch the table. Returns 0, or what `take` returned, or -errno.
  */
 int database_each(struct database *database, size_t statement, const struct cell *cells,
 		  size_t count, int (*take)(void *context, const int64_t columns[DATABASE_COLUMNS]),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One JSON object per line and event, as `trace --json` writes them, and lines for what a recording has
- * besides (docs/event.schema.json).
+ * One JSON object per line and event, as `trace --json` writes them, and lines for what a recording
+ * has besides (docs/event.schema.json).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -113,7 +113,9 @@ static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
 
 /* ---- the summary ----------------------------------------------------------------------------- */
 
-/* Of the processes that are reported: a state of nothing but those. Shares all with the real one. */
+/*
+ * Of the processes that are reported: a state of nothing but those. Shares all with the real one.
+ */
 static int select_processes(const struct report_recording *recording, struct state *selected)
 {
 	const struct state *state = recording->state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The totals of the report as OpenMetrics 1.0 text, of the moment when each recording ended. Labels that
- * DCGM's exporter has too are called the same (gpu). Series of processes with the same name are one,
- * unless their PIDs are asked for: nobody wants a series for each run of a program.
+ * The totals of the report as OpenMetrics 1.0 text, of the moment when each recording ended. Labels
+ * that DCGM's exporter has too are called the same (gpu). Series of processes with the same name
+ * are one, unless their PIDs are asked for: nobody wants a series for each run of a program.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A SQLite database: the tables that `nsys export --type sqlite` would have for what is known, so that
- * queries for those run, and what is known besides in tables and views of its own (docs/exports.md).
+ * A SQLite database: the tables that `nsys export --type sqlite` would have for what is known, so
+ * that queries for those run, and what is known besides in tables and views of its own
+ * (docs/exports.md).
  */
 #include "export/sqlite.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the parts of the SQLite export share. Tables that have names of nsys are for the queries that
- * people have for its exports; what begins with memscope_ is ours.
+ * What the parts of the SQLite export share. Tables that have names of nsys are for the queries
+ * that people have for its exports; what begins with memscope_ is ours.
  */
 #ifndef MEMSCOPE_EXPORT_SQLITE_H
 #define MEMSCOPE_EXPORT_SQLITE_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Allocations in the SQLite export: memscope_allocations has a row for each, which is changed when it
- * ends, and CUDA_GPU_MEMORY_USAGE_EVENTS one for each beginning and end, as nsys has it. Not every end is a
- * call: where the state says that something has gone, the rows that are still live are compared with it.
+ * Allocations in the SQLite export: memscope_allocations has a row for each, which is changed when
+ * it ends, and CUDA_GPU_MEMORY_USAGE_EVENTS one for each beginning and end, as nsys has it. Not
+ * every end is a call: where the state says that something has gone, the rows that are still live
+ * are compared with it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static int kind_of(uint8_t space)
 }
 
 /*
- * Where something is missing, what follows may have numbers that are given to other allocations after the
- * next anchor: those get rows elsewhere.
+ * Where something is missing, what follows may have numbers that are given to other allocations
+ * after the next anchor: those get rows elsewhere.
  */
 static uint64_t row_id(const struct sqlite_export *export, const struct allocation *allocation)
 {
@@ -305,7 +306,9 @@ static int take_others(struct sqlite_export *export, const struct event *event,
 	return graphs_each_addr(cause->process, event->call->addr, take_node, &launch);
 }
 
-/* An address that is handed out again cannot be in use: rows of what was there have to end first. */
+/*
+ * An address that is handed out again cannot be in use: rows of what was there have to end first.
+ */
 static int end_displaced(struct sqlite_export *export, const struct cause *cause,
 			 const struct change *change)
 {
@@ -373,8 +376,8 @@ int sqlite_memory_call(struct sqlite_export *export, const struct event *event,
 }
 
 /*
- * nsys has no rows for what is still there when a process ends, and whoever looks for what was never
- * freed looks for allocations without such a row.
+ * nsys has no rows for what is still there when a process ends, and whoever looks for what was
+ * never freed looks for allocations without such a row.
  */
 int sqlite_memory_exit(struct sqlite_export *export, const struct event *event,
 		       const struct change *change)

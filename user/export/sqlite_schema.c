@@ -2,8 +2,9 @@
 /*
  * The tables of the SQLite export, the statements that fill them, and views for people.
  *
- * Names, columns and numbers of nsys' tables are those of `nsys export --type sqlite` (2021 to 2026):
- * memory kinds, operations and event classes are as its ENUM_ tables have them, not as CUPTI's header.
+ * Names, columns and numbers of nsys' tables are those of `nsys export --type sqlite` (2021 to
+ * 2026): memory kinds, operations and event classes are as its ENUM_ tables have them, not as
+ * CUPTI's header.
  */
 #include "export/sqlite.h"
 

@@ -11,13 +11,13 @@
 /* A zeroed one is none. */
 struct whole_file {
 	char *path; /* where it shall be */
-	char *part; /* what is to be written, beside it; NULL: `path` itself, which is no plain file */
+	char *part; /* what is to be written, beside it; NULL: `path` itself, no plain file */
 };
 
 /*
  * Creates the file that is to be written: as `path` is if that exists, else readable by its owner
- * alone. A pipe, a device or a descriptor (/dev/stdout) is written to as it is. Returns 0 or -errno,
- * logged.
+ * alone. A pipe, a device or a descriptor (/dev/stdout) is written to as it is. Returns 0 or
+ * -errno, logged.
  */
 int whole_file_begin(struct whole_file *file, const char *path);
 

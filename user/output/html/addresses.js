@@ -18,10 +18,10 @@ class AddressMap {
 		this.layOut();
 		this.cursor = -1;
 		mount.append(element('h4', { text: `${this.title}: ${plural(this.blocks.length, 'block')}, ` +
-			`${size(this.blocks.reduce((sum, block) => sum + block.size, 0))}; ${this.holes}` +
-			`${made.exited ? `; as it exited at ${moment(this.at)}` : ''}` +
-			`${made.more_blocks ? `; ${plural(made.more_blocks, 'smaller one')} with ` +
-				`${size(made.more_bytes)} not listed` : ''}` }));
+			`${size(this.blocks.reduce((sum, block) => sum + block.size, 0))}; ` +
+			`${made.more_blocks ? `${plural(made.more_blocks, 'smaller one')} with ` +
+				`${size(made.more_bytes)} not listed, so holes may be full` : this.holes}` +
+			`${made.exited ? `; as it exited at ${moment(this.at)}` : ''}` }));
 		this.surface = new Surface(mount, { tabindex: 0, role: 'slider', 'aria-valuemin': 0,
 			'aria-valuemax': this.blocks.length - 1, 'aria-valuenow': 0,
 			'aria-valuetext': 'no block chosen',

@@ -57,13 +57,15 @@ class Lane {
 		this.busy += spans[place + 1];
 	}
 
-	// Calls within others are drawn below them.
+	// Calls within others are drawn below them. What only overlaps does not lie in another one: calls of
+	// several threads on a stream, or calls that were put together.
 	stack() {
 		const open = [];
 		let rows = 1;
 
 		for (let i = 0; i < this.length; i++) {
-			while (open.length && open[open.length - 1] <= this.begins[i])
+			while (open.length && (open[open.length - 1] <= this.begins[i] ||
+					open[open.length - 1] < this.ends[i]))
 				open.pop();
 			this.depths[i] = Math.min(open.length, DEPTH_MOST - 1);
 			rows = Math.max(rows, this.depths[i] + 1);

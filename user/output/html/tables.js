@@ -3,7 +3,7 @@
 // Tables are written without the script's help; here they learn to be sorted and filtered.
 
 const FILTER_FROM = 8; // rows
-const LONG = 60;
+const LONG = 25; // of more, the first ones are shown
 
 class Table {
 	constructor(table) {

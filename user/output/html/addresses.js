@@ -173,7 +173,8 @@ class AddressMap {
 class AddressesChart {
 	constructor(recording) {
 		const made = recording.lanes;
-		const filled = (maps) => (maps || []).filter((map) => map.blocks.length);
+		// Blocks of unknown size are nowhere.
+		const filled = (maps) => (maps || []).filter((map) => map.blocks.some((value, i) => i % 5 === 1 && value > 0));
 
 		this.recording = recording;
 		this.mount = recording.mount('addresses');

@@ -84,12 +84,21 @@ function niceStep(rough, bytes) {
 	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough * 0.999);
 }
 
+// However large the numbers are, there is an end to them.
+function ticks(from, to, step) {
+	const found = [];
+
+	for (let i = Math.ceil(from / step); i * step <= to && found.length < 100; i++)
+		found.push(i * step);
+	return found;
+}
+
 function drawTimeAxis(context, view, left, right, y, height) {
 	const step = niceStep(view.span / Math.max(2, (right - left) / 110));
 	const scale = (right - left) / view.span;
 
 	context.textAlign = 'center';
-	for (let tick = Math.ceil(view.from / step) * step; tick <= view.to; tick += step) {
+	for (const tick of ticks(view.from, view.to, step)) {
 		const x = Math.round(left + (tick - view.from) * scale) + 0.5;
 
 		context.strokeStyle = palette.line;
@@ -113,7 +122,7 @@ function drawByteAxis(context, most, left, right, top, bottom) {
 	const step = niceStep(most / Math.max(1, (bottom - top) / 40), true);
 
 	context.textAlign = 'right';
-	for (let tick = 0; tick <= most * 1.001; tick += step) {
+	for (const tick of ticks(0, most * 1.001, step)) {
 		const y = Math.round(bottom - tick / most * (bottom - top)) + 0.5;
 
 		context.strokeStyle = palette.line;

@@ -308,7 +308,7 @@ class MemoryChart {
 	}
 
 	drawMarks(context, x, y, top, bottom, right) {
-		for (const mark of this.marks) {
+		this.marks.forEach((mark, i) => {
 			const place = Math.round(x(mark.at)) + 0.5;
 			const colour = mark.oom ? palette.bad : palette.ink;
 
@@ -331,9 +331,13 @@ class MemoryChart {
 			context.fill();
 			const text = mark.oom ? 'OOM' : size(mark.bytes);
 			const leftwards = place + 80 > right;
+			const near = (other) => Math.abs(x(other.at) - place) < 60 && !other.oom === !mark.oom;
 
+			// One of many at one place is told of in words alone.
+			if (this.marks.slice(0, i).some(near))
+				return;
 			context.textAlign = leftwards ? 'right' : 'left';
 			context.fillText(text, place + (leftwards ? -9 : 9), mark.oom ? top - 7 : y(mark.bytes) - 7);
-		}
+		});
 	}
 }

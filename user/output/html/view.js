@@ -2,7 +2,8 @@
 //
 // The part of the time that is shown. All charts of a recording have the same one.
 
-const SHORTEST = 1000; // ns
+const SHORTEST = 1000; // ns, if numbers can tell so much apart
+const CLOSEST = 1e-9;  // of the whole
 
 class View {
 	constructor(length) {
@@ -43,7 +44,8 @@ class View {
 	}
 
 	set(from, to) {
-		let span = Math.min(Math.max(to - from, Math.min(SHORTEST, this.length)), this.length);
+		let span = Math.min(Math.max(to - from, Math.min(Math.max(SHORTEST, this.length * CLOSEST), this.length)),
+			this.length);
 
 		if (span > this.length * 0.999)
 			span = this.length;

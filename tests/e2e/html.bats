@@ -54,12 +54,12 @@ browse() {
 	make_page golden golden.mscope
 	"$PYTHON" "$HERE/check_page" golden.html golden.json
 	grep -q 'class="lost some"' golden.html
-	make_page fleet golden.mscope "$BATS_FILE_TMPDIR/run.mscope"
-	"$PYTHON" "$HERE/check_page" fleet.html fleet.json
 	"$MEMSCOPE" record -q $MASK -o empty.mscope -- true
 	make_page empty empty.mscope
 	"$PYTHON" "$HERE/check_page" empty.html empty.json
 	grep -q "Nothing wrong found" empty.html
+	make_page fleet empty.mscope "$BATS_FILE_TMPDIR/run.mscope" golden.mscope
+	"$PYTHON" "$HERE/check_page" fleet.html fleet.json
 	needs_browser
 	browse fleet.html fleet
 }

@@ -384,8 +384,14 @@ const struct command report_command = {
 		" escaped, so that they can harm neither a terminal nor the Markdown. Whose file it"
 		" is does not matter: the reader takes nothing in it for granted.\n"
 		"\n"
-		"Each finding has a confidence and its evidence, numbered, which suggestions cite.",
+		"Each finding has a confidence and its evidence, numbered, which suggestions cite.\n"
+		"\n"
+		"The HTML page also draws what the other formats only sum up: calls by thread and"
+		" stream, and where blocks lie. It is one file that loads nothing and opens in any"
+		" browser of today; without scripts it has all the text and tables.",
 	.examples = "memscope-bpf report run.mscope\n"
+		    "# to look at in a browser\n"
+		    "memscope-bpf report -f html -o report.html run.mscope\n"
 		    "# for a script\n"
 		    "memscope-bpf report -f json -o report.json run.mscope\n"
 		    "# in CI: fail if the program leaks or holds 64 MiB more than after its start\n"

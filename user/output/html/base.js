@@ -10,7 +10,7 @@ const report = parse('report');
 const words = parse('words');
 const onDevice = new Set(words.on_device);
 
-// By recording, as docs/report-html.md has it; null: nothing is known of single calls.
+// By recording, as user/output/lanes_json.h has it; null: nothing is known of single calls.
 const lanesOf = (() => {
 	const all = parse('lanes');
 

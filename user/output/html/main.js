@@ -4,6 +4,14 @@
 
 const shown = new Map(); // number of a recording -> its view
 
+// The recording with what people are called for, else the first one.
+function gravest() {
+	const jump = document.querySelector('.jumps a');
+	const section = jump && document.getElementById(jump.hash.slice(1)).closest('.recording');
+
+	return section ? Number(section.dataset.recording) + 1 : 1;
+}
+
 // A recording's charts are made when it is first looked at.
 function showRecording(number) {
 	for (const section of document.querySelectorAll('.recording'))
@@ -111,7 +119,7 @@ function begin() {
 	addSchemeSwitch();
 	enhanceTables();
 	if (report.recordings.length)
-		showRecording(1);
+		showRecording(gravest());
 	window.addEventListener('hashchange', follow);
 	window.addEventListener('beforeprint', prepareForPaper);
 	window.addEventListener('keydown', (event) => event.key === 'Escape' && tooltip.hide());

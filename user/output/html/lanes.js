@@ -143,7 +143,7 @@ class LanesChart {
 			context.font = '12px system-ui, sans-serif';
 		}
 		context.fillStyle = focused ? palette.focus : palette.ink;
-		context.fillText(fitText(context, lane.own, left - 22), 14, y + ROW_HEIGHT / 2);
+		context.fillText(fitText(context, lane.brief, left - 14), 10, y + ROW_HEIGHT / 2);
 		context.strokeStyle = palette.line;
 		context.beginPath();
 		context.moveTo(0, Math.round(y + lane.height + LANE_GAP / 2) + 0.5);

@@ -86,6 +86,11 @@ class Lane {
 			`${this.device === null ? '' : `, device ${this.device}`}`;
 	}
 
+	// For little room: handles differ at their ends.
+	get brief() {
+		return this.own.replace(/0x[0-9a-f]+(?=[0-9a-f]{4})/, '…');
+	}
+
 	get name() {
 		return `${this.process} ${this.own}`;
 	}

@@ -16,7 +16,7 @@ class View {
 
 	// Charts that are one below the other have the same time at the same place.
 	frame(width) {
-		return { left: width < 700 ? 96 : 190, right: width - 12 };
+		return { left: width < 700 ? 100 : 190, right: width - 12 };
 	}
 
 	get span() {

@@ -11,7 +11,7 @@
 
 #define OPEN_MAX 64
 
-extern const char html_page[], html_style[], html_script[], html_policy[];
+extern const char html_frame[], html_style[], html_script[], html_policy[];
 
 static bool has(const struct string *string, const char *text)
 {
@@ -230,8 +230,8 @@ static void test_parts(void **state)
 	assert_null(strstr(html_style, "@import"));
 	assert_null(strstr(html_script, "innerHTML"));
 	assert_null(strstr(html_script, "{{"));
-	assert_non_null(strstr(html_page, "{{body}}"));
-	assert_true(strlen(html_page) + strlen(html_style) + strlen(html_script) < 400000);
+	assert_non_null(strstr(html_frame, "{{body}}"));
+	assert_true(strlen(html_frame) + strlen(html_style) + strlen(html_script) < 400000);
 }
 
 int main(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What exports for viewers write. The first byte of the input chooses the format and whether there are
- * gaps, the rest is a list of steps. Whatever they are, the file can be read: JSON is JSON, packets and
- * slices are whole, and a pickle leaves one value.
+ * What exports for viewers write. The first byte of the input chooses the format and whether there
+ * are gaps, the rest is a list of steps. Whatever they are, the file can be read: JSON is JSON,
+ * packets and slices are whole, and a pickle leaves one value.
  */
 #include "fuzz.h"
 

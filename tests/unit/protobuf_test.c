@@ -15,7 +15,7 @@ static void assert_bytes(struct string *out, const char *expected, size_t length
 
 #define ASSERT_BYTES(out, expected) assert_bytes(out, expected, sizeof(expected) - 1)
 
-/* ---- examples from protobuf.dev, and the edges ------------------------------------------------- */
+/* ---- examples from protobuf.dev, and the edges ----------------------------------------------- */
 
 static void test_numbers(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Folded stacks: a line per owner, "train (4242);device 0;pool;cudaMallocAsync 1048576". Bytes; which
- * of them, --metric says. Lines that begin with '#' say what is missing.
+ * Folded stacks: a line per owner, "train (4242);device 0;pool;cudaMallocAsync 1048576". Bytes;
+ * which of them, --metric says. Lines that begin with '#' say what is missing.
  */
 #include <errno.h>
 #include <stdlib.h>

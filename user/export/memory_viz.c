@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A memory snapshot for PyTorch's viewer (pytorch.org/memory_viz) with all device memory, whoever
- * allocated it: each allocation is a segment with one block. Addresses are made up, since the viewer
- * tells blocks apart by them, and processes on one device use the same ones; CUDA's are in `cuda_addr`.
+ * allocated it: each allocation is a segment with one block. Addresses are made up, since the
+ * viewer tells blocks apart by them, and processes on one device use the same ones; CUDA's are in
+ * `cuda_addr`.
  *
- * What is live is kept by the number of the allocation, and compared with the state whenever the two do
- * not hold as many: so it follows what ends without a call of its own (with a context, in a graph, in
- * a gap of the recording).
+ * What is live is kept by the number of the allocation, and compared with the state whenever the
+ * two do not hold as many: so it follows what ends without a call of its own (with a context, in a
+ * graph, in a gap of the recording).
  */
 #include <errno.h>
 #include <stdlib.h>

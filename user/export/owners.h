@@ -26,8 +26,8 @@ struct owner {
 };
 
 /*
- * All cells of memory (reserved and mapped addresses are none) of all processes whose allocations are
- * known. Ends when `visit` returns other than 0.
+ * All cells of memory (reserved and mapped addresses are none) of all processes whose allocations
+ * are known. Ends when `visit` returns other than 0.
  */
 int owners_visit(const struct report *report,
 		 int (*visit)(void *context, const struct owner *owner), void *context);

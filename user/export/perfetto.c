@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A trace for Perfetto (google/perfetto, protos/perfetto/trace): what export/traces.h tells, as packets
- * of one sequence, written as they come. Times are CLOCK_MONOTONIC, those of further recordings
- * CLOCK_REALTIME; readers convert by the clock snapshot.
+ * A trace for Perfetto (google/perfetto, protos/perfetto/trace): what export/traces.h tells, as
+ * packets of one sequence, written as they come. Times are CLOCK_MONOTONIC, those of further
+ * recordings CLOCK_REALTIME; readers convert by the clock snapshot.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "model/oom.h"
 
-/* Of calls within one; the kernel side keeps track of fewer. With more, they are told as they came. */
+/* Of calls within one; the kernel side keeps track of fewer. Of more, the first are told early. */
 #define INNER_MAX 64
 #define LANES_MAX 16
 

@@ -4,8 +4,9 @@
  * decides what is in it.
  *
  * Traces of several devices are lists in one pickle, but their entries come mixed. So each list is
- * remembered when it is made; for some entries of a device it is put into the snapshot again, and so
- * becomes the end of the stack, which they are appended to. In the end all are put where they belong.
+ * remembered when it is made; for some entries of a device it is put into the snapshot again, and
+ * so becomes the end of the stack, which they are appended to. In the end all are put where they
+ * belong.
  */
 #ifndef MEMSCOPE_EXPORT_SNAPSHOT_H
 #define MEMSCOPE_EXPORT_SNAPSHOT_H

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "export/slices.h"
 
-/* Of one process, of which something is still to be told; more can only be those of a hostile file. */
+/* Of one process at a time: with more, all are told and forgotten. */
 #define THREADS_MAX 65536
 
 struct traces_device {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recording as tracks over time, for the formats of timeline viewers: processes, their threads with
- * calls as slices, counters. It decides what there is and in which order it is told; a format only
- * says how it is written, so that all show the same.
+ * A recording as tracks over time, for the formats of timeline viewers: processes, their threads
+ * with calls as slices, counters. It decides what there is and in which order it is told; a format
+ * only says how it is written, so that all show the same.
  *
- * Slices of one thread nest. Calls are recorded as they return, inner ones first: those are kept until
- * the call around them comes, so that a thread's slices are told from the outside in. Between threads,
- * times go back and forth. Calls that nevertheless overlap (a program that switches stacks, a damaged
- * recording) come into further lanes of their thread.
+ * Slices of one thread nest. Calls are recorded as they return, inner ones first: those are kept
+ * until the call around them comes, so that a thread's slices are told from the outside in. Between
+ * threads, times go back and forth. Calls that nevertheless overlap (a program that switches
+ * stacks, a damaged recording) come into further lanes of their thread.
  */
 #ifndef MEMSCOPE_EXPORT_TRACES_H
 #define MEMSCOPE_EXPORT_TRACES_H
@@ -107,9 +107,8 @@ struct traces {
 	const struct traces_format *format;
 	struct writer *writer;
 	const struct report_recording *recording;
-	size_t recordings; /* begun so far */
-	uint64_t
-		first_wall_offset_ns; /* of the first recording; all later ones are put in its time */
+	size_t recordings;             /* begun so far */
+	uint64_t first_wall_offset_ns; /* of the first recording: the later ones get its times */
 	bool first_wall_known;
 
 	uint64_t next_id;
@@ -134,8 +133,8 @@ void traces_init(struct traces *traces, const struct traces_format *format, stru
 void traces_fini(struct traces *traces);
 
 /*
- * Calls `put` for each field of the call that is worth showing beside its name, place and time. Texts
- * that are not in the scratch string stay where they are until traces_fini().
+ * Calls `put` for each field of the call that is worth showing beside its name, place and time.
+ * Texts that are not in the scratch string stay where they are until traces_fini().
  */
 void traces_fields(struct traces *traces, const struct traces_slice *slice,
 		   void (*put)(void *context, size_t field, struct field_value value),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes Python's pickle format (Lib/pickletools.py describes it) into a string, with the opcodes that
- * PyTorch's viewer of memory snapshots knows, and no others (torch/utils/viz/MemoryViz.js).
+ * Writes Python's pickle format (Lib/pickletools.py describes it) into a string, with the opcodes
+ * that PyTorch's viewer of memory snapshots knows, and no others (torch/utils/viz/MemoryViz.js).
  *
- * A value that is written is on a stack. What is put between a mark and pickle_append_all() goes into
- * the list that was there before the mark, and pairs between a mark and pickle_set_all() into the
- * dictionary.
+ * A value that is written is on a stack. What is put between a mark and pickle_append_all() goes
+ * into the list that was there before the mark, and pairs between a mark and pickle_set_all() into
+ * the dictionary.
  */
 #ifndef MEMSCOPE_OUTPUT_PICKLE_H
 #define MEMSCOPE_OUTPUT_PICKLE_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a diff looks like: compared with tests/golden/, and names that would rather be something else.
+ * What a diff looks like: compared with tests/golden/, and names that would rather be something
+ * else.
  */
 #include "diffs.h"
 

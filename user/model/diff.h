@@ -27,8 +27,8 @@
 	X(FAILURE, "failure")   /* calls that failed, by function and result */
 
 /*
- * Its numbers. Levels are what was there at a moment; the others add up over the time, and so depend
- * on its length.
+ * Its numbers. Levels are what was there at a moment; the others add up over the time, and so
+ * depend on its length.
  */
 #define DIFF_METRICS(X) \
 	X(LIVE_BYTES,  "live_bytes",       BYTES, true) \
@@ -222,8 +222,8 @@ struct diff_growth {
 struct diff_growth diff_growth(const struct diff *diff);
 
 /*
- * Of a row of a space that has grown: since when, in B, the process held more than it did at the end
- * of A (or, if only the peak has grown, more than A's peak). CLOCK_MONOTONIC of B's host, with the
+ * Of a row of a space that has grown: since when, in B, the process held more than it did at the
+ * end of A (or, if only the peak has grown, more than A's peak). CLOCK_MONOTONIC of B's host, with the
  * precision of the report's timeline; 0: not known.
  */
 uint64_t diff_since_ns(const struct diff_row *row);

@@ -179,10 +179,10 @@ static void take_part(uint64_t values[DIFF_METRICS_COUNT], const struct part *pa
 	values[DIFF_FREE_BYTES] = size ? size->free_bytes : cell->free_bytes;
 }
 
-static int compare_part(struct diff *diff, const struct diff_pair *pair, const struct part *a,
-			const struct part *b)
+/* `one` is one that there is. */
+static int compare_part(struct diff *diff, const struct diff_pair *pair, const struct part *one,
+			const struct part *a, const struct part *b)
 {
-	const struct part *one = a ? a : b;
 	struct diff_row row = { .dimension = one->size ? DIFF_SIZE : DIFF_API,
 				.pair = pair,
 				.row = one->cell->row,
@@ -213,8 +213,8 @@ static int compare_apis(struct diff *diff, const struct diff_pair *pair)
 			    j == b.count ? -1 :
 					   compare_parts(&a.list[i], &b.list[j]);
 
-		err = compare_part(diff, pair, order <= 0 ? &a.list[i] : NULL,
-				   order >= 0 ? &b.list[j] : NULL);
+		err = compare_part(diff, pair, order <= 0 ? &a.list[i] : &b.list[j],
+				   order <= 0 ? &a.list[i] : NULL, order >= 0 ? &b.list[j] : NULL);
 		i += order <= 0;
 		j += order >= 0;
 	}
@@ -400,10 +400,11 @@ static int collect_failures(struct failures *failures, const struct process *pro
 	return 0;
 }
 
-static int compare_failure(struct diff *diff, const struct diff_pair *pair, const struct failure *a,
+/* `one` is one that there is. */
+static int compare_failure(struct diff *diff, const struct diff_pair *pair,
+			   const struct failure *one, const struct failure *a,
 			   const struct failure *b)
 {
-	const struct failure *one = a ? a : b;
 	const enum ms_op op = probe_at(one->row)->spec.op;
 	struct diff_row row = { .dimension = DIFF_FAILURE,
 				.pair = pair,
@@ -431,7 +432,8 @@ static int compare_failures(struct diff *diff, const struct diff_pair *pair)
 			    j == b.count ? -1 :
 					   by_failure(&a.list[i], &b.list[j]);
 
-		err = compare_failure(diff, pair, order <= 0 ? &a.list[i] : NULL,
+		err = compare_failure(diff, pair, order <= 0 ? &a.list[i] : &b.list[j],
+				      order <= 0 ? &a.list[i] : NULL,
 				      order >= 0 ? &b.list[j] : NULL);
 		i += order <= 0;
 		j += order >= 0;

@@ -18,7 +18,7 @@ struct walk {
 	size_t rows;        /* of the table that is open, also those that are not drawn */
 };
 
-/* How the rows of a dimension are shown: what they are about, then numbers, each with its change. */
+/* How rows of a dimension are shown: what they are about, then numbers, each with its change. */
 static const struct layout {
 	struct diff_column keys[KEYS + 1];
 	struct {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "output/diff_words.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "output/field.h"
@@ -13,19 +14,18 @@
 
 void diff_append_pair(struct string *out, const struct diff_pair *pair)
 {
-	const struct diff_process *side = pair->b.process ? &pair->b : &pair->a;
+	const struct process *a = pair->a.process, *b = pair->b.process, *last = b ? b : a;
 
-	if (!side->shown) {
+	assert(last);
+	if (!(b ? &pair->b : &pair->a)->shown) {
 		string_append_text(out, "processes that ended earlier and held less");
 		return;
 	}
-	if (!pair->a.process || !pair->b.process || pair->a.process->pid == pair->b.process->pid) {
-		report_append_process(out, side->process->pid, side->process->comm);
+	report_append_process(out, a ? a->pid : last->pid, last->comm);
+	if (!a || !b || a->pid == b->pid)
 		return;
-	}
-	report_append_process(out, pair->a.process->pid, side->process->comm);
 	out->length -= out->length != 0; /* the bracket */
-	string_append_format(out, ", now %u)", pair->b.process->pid);
+	string_append_format(out, ", now %u)", b->pid);
 }
 
 void diff_append_change(struct string *out, enum finding_unit unit, uint64_t a, uint64_t b)

@@ -602,6 +602,40 @@ static void test_a_process_that_ran_before(void **state)
 	diffs_done(&diffs);
 }
 
+/* B begins with an anchor: what was there before is known, but not of what its peak was made. */
+static void test_a_peak_that_nobody_saw(void **state)
+{
+	uint64_t addr;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_alloc(&diffs.a, 10, "cuMemAlloc_v2", 30 * MIB);
+	add_process(&diffs.b, 10, "train");
+	addr = add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 20 * MIB);
+	add_free(&diffs.b, 10, addr);
+	add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 2 * MIB);
+	diffs.b.dump.files = 2;
+	side_segment(&diffs.b);
+	add_of(&diffs.b, 10, record_call("cuCtxSynchronize"));
+	report_dump_end(&diffs.b.dump, diffs.b.now_ns + 1000000);
+	side_read(&diffs.a);
+	{
+		struct dump_set set = { 0 };
+
+		report_dump_use(&diffs.b.dump, 1, &set);
+		assert_int_equal(report_reader_read(&diffs.b.reader, &set), 0);
+		dump_set_fini(&set);
+	}
+	diffs_compare(&diffs);
+	assert_values(row_at(DIFF_SPACE, 0), PEAK_BYTES, 30 * MIB, 20 * MIB);
+	assert_values(row_at(DIFF_API, 0), LIVE_BYTES, 30 * MIB, 2 * MIB);
+	assert_false(row_at(DIFF_API, 0)->known & 1u << DIFF_PEAK_BYTES);
+	assert_true(row_at(DIFF_API, 0)->uncertain);
+	assert_false(row_at(DIFF_SPACE, 0)->uncertain);
+	diffs_done(&diffs);
+}
+
 static void test_what_was_not_captured_is_not_compared(void **state)
 {
 	(void)state;
@@ -769,6 +803,7 @@ int main(void)
 		cmocka_unit_test(test_the_same_finding_is_none),
 		cmocka_unit_test(test_losses_make_rows_uncertain),
 		cmocka_unit_test(test_a_process_that_ran_before),
+		cmocka_unit_test(test_a_peak_that_nobody_saw),
 		cmocka_unit_test(test_what_was_not_captured_is_not_compared),
 		cmocka_unit_test(test_anything),
 	};

@@ -85,6 +85,14 @@ static void compress_out(struct pprof *export, int flush)
 		export->err = writer_flush_large(export->writer);
 }
 
+/* Empties a text that is put together anew. That it lacked something is kept in `err`. */
+static void restart(struct pprof *export, struct string *text)
+{
+	if (text->failed)
+		export->err = -ENOMEM;
+	string_clear(text);
+}
+
 /* ---- strings, functions ---------------------------------------------------------------------- */
 
 /* Position in the string table; 0, which is "", without memory. */
@@ -170,7 +178,7 @@ static void put_labels(struct pprof *export, const struct owner *owner)
 	const char *api = probe_at(owner->cell->row)->symbol;
 
 	put_number_label(export, "pid", owner->process->pid);
-	string_clear(&export->text);
+	restart(export, &export->text);
 	field_append_safe(&export->text, comm, strnlen(comm, MS_COMM_BYTES));
 	put_text_label(export, "comm", export->text.bytes, export->text.length);
 	put_text_label(export, "space", space, strlen(space));
@@ -179,7 +187,7 @@ static void put_labels(struct pprof *export, const struct owner *owner)
 	put_text_label(export, "api", api, strlen(api));
 	if (!owner->recording->coverage.host)
 		return;
-	string_clear(&export->text);
+	restart(export, &export->text);
 	owner_append_frame(&export->text, owner, OWNER_HOST);
 	put_text_label(export, "host", export->text.bytes, export->text.length);
 }
@@ -196,11 +204,11 @@ static int put_sample(void *context, const struct owner *owner)
 	if (!cell->allocs && !cell->alloc_bytes && !cell->live_count && !cell->live_bytes)
 		return 0;
 	for (frame = OWNER_FRAMES - 1; frame >= root; frame--) {
-		string_clear(&export->text);
+		restart(export, &export->text);
 		owner_append_frame(&export->text, owner, frame);
 		locations[count++] = function_of(export, export->text.bytes, export->text.length);
 	}
-	string_clear(&export->scratch);
+	restart(export, &export->scratch);
 	put_labels(export, owner);
 
 	sample = protobuf_begin(&export->out, PROFILE_SAMPLE);
@@ -216,8 +224,6 @@ static int put_sample(void *context, const struct owner *owner)
 	protobuf_end(&export->out, packed);
 	string_append(&export->out, export->scratch.bytes, export->scratch.length);
 	protobuf_end(&export->out, sample);
-	if (export->text.failed || export->scratch.failed)
-		export->err = -ENOMEM;
 	compress_out(export, Z_NO_FLUSH);
 	return export->err;
 }
@@ -289,6 +295,8 @@ static void put_profile(struct pprof *export, const struct report *report)
 		export->err = owners_remarks(report, put_comment, export);
 	if (!export->err)
 		export->err = owners_visit(report, put_sample, export);
+	restart(export, &export->text);
+	restart(export, &export->scratch);
 	compress_out(export, Z_FINISH);
 }
 

@@ -168,10 +168,11 @@ static void append_body(struct html *html)
 	append_verdict(html);
 	string_append_text(html->out,
 			   "<noscript><p class=\"note\">Sorting and filtering need JavaScript;"
-			   " everything is below.</p></noscript>\n");
+			   " everything is below.</p></noscript>\n<div class=\"changes\">\n");
 	heading(&drawing.drawing, "compared", "What is compared");
 	diff_tables(&drawing.drawing, diff_of(html));
 	close_section(&drawing);
+	string_append_text(html->out, "</div>\n");
 	html->out->failed |= drawing.drawing.failed;
 }
 

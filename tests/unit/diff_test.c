@@ -512,6 +512,37 @@ static void test_targets_before_hosts(void **state)
 	diffs_done(&diffs);
 }
 
+/* Of very many that ended, most are known as a sum. */
+static void test_sums_of_processes(void **state)
+{
+	const struct diff_row *row = NULL;
+	uint32_t pid;
+	size_t i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	for (pid = 10; pid < 110; pid++) {
+		add_process(&diffs.a, pid, "worker");
+		add_process(&diffs.b, pid + 300, "worker");
+		add_alloc(&diffs.a, pid, "cuMemAlloc_v2", MIB);
+		/* Those that end first and hold least. */
+		add_alloc(&diffs.b, pid + 300, "cuMemAlloc_v2", pid < 20 ? MIB / 2 : MIB);
+		add_exit(&diffs.a, pid, "worker");
+		add_exit(&diffs.b, pid + 300, "worker");
+	}
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->pairs_count, 66);
+	for (i = 0; i < diffs.diff->rows_count; i++)
+		if (!diffs.diff->rows[i].pair->a.shown)
+			row = &diffs.diff->rows[i];
+	assert_non_null(row);
+	assert_int_equal(row->dimension, DIFF_SPACE);
+	assert_null(row->pair->b.shown);
+	assert_values(row, ALLOC_BYTES, 35 * MIB, 30 * MIB);
+	assert_int_equal(diffs.diff->rows_count, 1);
+	diffs_done(&diffs);
+}
+
 /* ---- findings -------------------------------------------------------------------------------- */
 
 static void add_oom(struct side *side, int times)
@@ -799,6 +830,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_hosts_and_targets),
 		cmocka_unit_test(test_targets_before_hosts),
+		cmocka_unit_test(test_sums_of_processes),
 		cmocka_unit_test(test_new_and_gone_findings),
 		cmocka_unit_test(test_the_same_finding_is_none),
 		cmocka_unit_test(test_losses_make_rows_uncertain),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A diff with every single allocation failing once: nothing may crash or leak, and nothing may be
- * missing without an error.
+ * missing without an error. And one of records that make no sense.
  */
 #include "diffs.h"
 
 #include <stdlib.h>
 
 #include "failing.h"
+#include "json_check.h"
 #include "output/diff_html.h"
 #include "output/diff_json.h"
 #include "output/diff_md.h"
@@ -93,10 +94,98 @@ static void test_every_allocation(void **state)
 	side_done(&diffs.b);
 }
 
+/* ---- nonsense -------------------------------------------------------------------------------- */
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t below(uint64_t bound)
+{
+	random_state = unit_random(random_state);
+	return (random_state >> 11) % bound;
+}
+
+/* Of any magnitude; small numbers come again and again. */
+static uint64_t anything(void)
+{
+	return below(4) ? below(8) << 12 : (below(1ull << 53) << 11 | below(1 << 11)) >> below(64);
+}
+
+static union record any_record(void)
+{
+	const struct probe *probe = probe_at((uint32_t)below(probe_count()));
+	union record record = record_call(probe->symbol);
+
+	if (below(16) == 0)
+		record = below(2) ? record_exit((uint32_t)anything()) : record_attach_running();
+	else if (below(16) == 0)
+		record = record_account((uint16_t)below(MS_OPS_COUNT), anything(), anything());
+	else if (probe->spec.op == MS_OP_FREE && below(2))
+		record = record_begin_of(probe->symbol, anything(), anything());
+	else
+		record = record_failed(
+			below(8) ? 0 : (int32_t)anything(),
+			record_on((int32_t)anything(),
+				  record_from(anything(), record_alloc(probe->symbol, anything(),
+								       anything()))));
+	record = record_of((uint32_t)below(100), MS_START_NS * below(3), record);
+	return record_at(below(3) ? BEGIN + below(1ull << 34) : anything(), record);
+}
+
+static void add_nonsense(struct side *side)
+{
+	struct pipeline scratch = { 0 };
+	int i;
+
+	side_segment(side);
+	for (i = 0; i < 600; i++) {
+		union record record = any_record();
+
+		/* Only what the recorder's own pipeline takes. */
+		pipeline_feed(&scratch, &record, record.event.size);
+		if (!scratch.refused)
+			report_dump_add(&side->dump, record);
+		scratch.refused = 0;
+	}
+	report_dump_end(&side->dump, anything());
+	report_dump_read(&side->dump, &side->reader);
+	state_fini(&scratch.state);
+}
+
+/* Whatever the records say, there is a diff of them, and no sanitizer has anything to say. */
+static void test_nonsense(void **state)
+{
+	size_t round, rows = 0;
+
+	(void)state;
+	for (round = 0; round < 30; round++) {
+		struct string md = { 0 }, json = { 0 }, html = { 0 };
+
+		diffs = (struct diffs){ .options = diff_defaults() };
+		diffs.options.basis = below(4);
+		side_begin(&diffs.a, 7, "a");
+		side_begin(&diffs.b, 8, "b");
+		add_nonsense(&diffs.a);
+		add_nonsense(&diffs.b);
+		diffs_compare(&diffs);
+		diff_md(&md, diffs.diff, 10);
+		diff_json(&json, diffs.diff);
+		diff_html(&html, diffs.diff, 10);
+		assert_false(md.failed || json.failed || html.failed);
+		assert_true(json_check(json.bytes, json.length));
+		rows += diffs.diff->rows_count;
+		string_fini(&md);
+		string_fini(&json);
+		string_fini(&html);
+		diffs_done(&diffs);
+	}
+	assert_true(rows > 30 * 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_allocation),
+		cmocka_unit_test(test_nonsense),
 	};
 
 	return unit_run("diff_failure", tests);

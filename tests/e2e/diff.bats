@@ -133,10 +133,14 @@ PYTHON
 	[[ $output == *"B lacks something"* ]]
 	SIMCUDA_MEMORY=512K run record -o oom.mscope -- $(ffmpeg_command 10)
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on oom d.mscope oom.mscope
-	[[ $stderr == *"--fail-on oom: "* ]]
+	[[ $stderr == *"--fail-on oom: oom in ffmpeg ("*") by cuMemAlloc_v2 ("*"), which was not there before"* ]]
 	[[ $output == *"New: oom in ffmpeg"* ]]
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on oom oom.mscope d.mscope
 	[[ $output == *"Gone: oom in ffmpeg"* ]]
+	record -o leak.mscope -- "$ROOT/tests/e2e/gpu_program" 100
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on leak a.mscope leak.mscope
+	[[ $stderr == *"--fail-on leak: leak-growth in python3 ("*") by cuMemAlloc_v2 ("*"), which was not there before"* ]]
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on leak leak.mscope leak.mscope
 }
 
 @test "a process that is new, and one that is gone" {

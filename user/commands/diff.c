@@ -238,15 +238,23 @@ static bool check_growth(const struct diff *diff, uint64_t bytes)
 	return true;
 }
 
-static bool has_new_finding(const struct diff *diff, enum finding_topic topic)
+/* Says what is new; there may be more. */
+static bool check_topic(const struct diff *diff, enum finding_topic topic, enum fail_on which)
 {
+	struct string text = { 0 };
 	size_t i;
 
 	for (i = 0; i < diff->findings_count; i++)
 		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW &&
 		    finding_topic_of(diff->findings[i].b->rule) == topic)
-			return true;
-	return false;
+			break;
+	if (i == diff->findings_count)
+		return false;
+	diff_append_finding(&text, &diff->findings[i]);
+	log_warning("--fail-on %s: %.*s, which was not there before", fail_on_names[which],
+		    (int)text.length, text.length ? text.bytes : "");
+	string_fini(&text);
+	return true;
 }
 
 static bool has_new(const struct diff *diff)
@@ -281,11 +289,9 @@ static bool is_found(const struct settings *settings, const struct diff *diff, e
 	case FAIL_ON_GROWTH:
 		return check_growth(diff, settings->growth_bytes);
 	case FAIL_ON_LEAK:
-		*what = "a leak that was not there before";
-		return has_new_finding(diff, FINDING_TOPIC_LEAK);
+		return check_topic(diff, FINDING_TOPIC_LEAK, which);
 	case FAIL_ON_OOM:
-		*what = "an allocation failed for want of memory, which none did before";
-		return has_new_finding(diff, FINDING_TOPIC_OOM);
+		return check_topic(diff, FINDING_TOPIC_OOM, which);
 	case FAIL_ON_NEW:
 		*what = "there is something that was not there before";
 		return has_new(diff);

@@ -97,6 +97,18 @@ void diff_append_growth(struct string *out, const struct diff_growth *growth)
 	string_append_text(out, growth->uncertain ? "; not exact)" : ")");
 }
 
+void diff_append_finding(struct string *out, const struct diff_finding *one)
+{
+	const struct finding *finding = one->b ? one->b : one->a;
+
+	string_append_format(out, "%s in ", finding_rule_name(finding->rule));
+	report_append_process(out, finding->pid, finding->comm);
+	if (finding->row != MS_NO_ROW)
+		string_append_format(out, " by %s", probe_at(finding->row)->symbol);
+	if (finding->bytes)
+		string_append_format(out, " (%s)", SIZE(one->b ? one->bytes_b : one->bytes_a));
+}
+
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 static struct string *sentence(struct diff_verdict *verdict)
@@ -251,19 +263,12 @@ static void append_findings(struct string *out, const struct diff *diff,
 
 	for (i = 0; i < diff->findings_count; i++) {
 		const struct diff_finding *one = &diff->findings[i];
-		const struct finding *finding = one->b ? one->b : one->a;
 
 		if (one->presence != presence || !one->beyond || count++ > 2)
 			continue;
 		string_append_text(out,
 				   count == 1 ? (presence == DIFF_NEW ? "New: " : "Gone: ") : ", ");
-		string_append_format(out, "%s in ", finding_rule_name(finding->rule));
-		report_append_process(out, finding->pid, finding->comm);
-		if (finding->row != MS_NO_ROW)
-			string_append_format(out, " by %s", probe_at(finding->row)->symbol);
-		if (finding->bytes)
-			string_append_format(out, " (%s)",
-					     SIZE(one->b ? one->bytes_b : one->bytes_a));
+		diff_append_finding(out, one);
 	}
 	if (count > 3)
 		string_append_format(out, " and %zu more", count - 3);

@@ -223,8 +223,8 @@ struct diff_growth diff_growth(const struct diff *diff);
 
 /*
  * Of a row of a space that has grown: since when, in B, the process held more than it did at the
- * end of A (or, if only the peak has grown, more than A's peak). CLOCK_MONOTONIC of B's host, with the
- * precision of the report's timeline; 0: not known.
+ * end of A (or, if only the peak has grown, more than A's peak). CLOCK_MONOTONIC of B's host, as
+ * precise as the report's timeline; 0: not known.
  */
 uint64_t diff_since_ns(const struct diff_row *row);
 

@@ -368,7 +368,7 @@ flood_in_mode() {
 }
 
 @test "a flood of a program that is stopped and continued" {
-	stopped_flood "$(times 10 1)"
+	stopped_flood "$(times 10 3)" # longer than the loop, also on a busy machine
 	trace_flood -o out -c --json
 	for _ in $(seq "$(times 50 5)"); do
 		kill -CONT "$FLOOD_PID"

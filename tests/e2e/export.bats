@@ -94,8 +94,14 @@ formats() {
 	cmp through events
 	[ -p fifo ]
 	# Whoever reads has had enough.
-	run -0 --separate-stderr bash -o pipefail -c "'$MEMSCOPE' export -f ndjson run.mscope | head -1"
-	assert_equal "$stderr" ""
+	exec 5> >(:)
+	wait $!
+	for format in ndjson pprof; do
+		env --default-signal=PIPE "$MEMSCOPE" export -f "$format" run.mscope >&5 2> said
+		assert_equal "$(cat said)" ""
+	done
+	env --default-signal=PIPE "$MEMSCOPE" report -f html run.mscope >&5
+	exec 5>&-
 }
 
 @test "progress is for terminals" {
@@ -108,4 +114,15 @@ formats() {
 	assert_equal "$(cat shown)" ""
 	"$MEMSCOPE" export -f ndjson -o out large.mscope 2> shown
 	assert_equal "$(cat shown)" ""
+}
+
+@test "a recording is named as verify names it" {
+	local id
+
+	id=0x$("$MEMSCOPE" verify --json run.mscope | jq -r '.dumps[0].recording | ltrimstr("0x")' | sed 's/^0*//')
+	[[ "$id" =~ ^0x[0-9a-f]+$ ]]
+	assert_equal "$("$MEMSCOPE" export -f ndjson run.mscope | jq -r 'select(.type == "recording") | .recording')" "$id"
+	assert_equal "$("$MEMSCOPE" export -f csv run.mscope | sed 1d | cut -d, -f1 | sort -u)" "$id"
+	"$MEMSCOPE" export -f sqlite -o run.sqlite run.mscope
+	assert_equal "$(sqlite3 run.sqlite 'SELECT recording FROM memscope_recordings')" "$id"
 }

@@ -229,6 +229,17 @@ PYTHON
 	grep -q "^# GPU memory report" report.md
 }
 
+@test "what was there stays if the report cannot be written whole" {
+	record -o run.mscope -- true
+	mkdir small
+	mount -t tmpfs -o size=16K tmpfs small
+	echo precious > small/page.html
+	assert_refused 1 "No space left on device" -f html -o small/page.html run.mscope
+	assert_equal "$(cat small/page.html)" precious
+	assert_equal "$(ls -A small)" page.html
+	umount small
+}
+
 @test "what could not be looked for is said" {
 	puppet_start
 	puppet load
@@ -286,6 +297,10 @@ PYTHON
 		report damaged.mscope > report.md
 		grep -q "damaged place" report.md
 		grep -q "The recording lacks something" report.md
+		# Nobody is told that all is well.
+		report -f html damaged.mscope > page.html
+		grep -q 'class="verdict \(warn\|bad\)"' page.html
+		assert_equal "$(grep -c "Nothing wrong found" page.html)" 0
 	done
 	# Cut anywhere, it is still a report on what there is.
 	for place in 90 50 20; do

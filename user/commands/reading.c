@@ -2,6 +2,7 @@
 #include "commands/reading.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "commands/interrupt.h"
 #include "commands/progress.h"
 #include "commands/requirements.h"
+#include "output/whole_file.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -176,6 +178,7 @@ int reading_find(struct dump_set *set, char **files, const char *output)
 	size_t i;
 	int err = 0, code;
 
+	signal(SIGPIPE, SIG_IGN);
 	*set = (struct dump_set){ 0 };
 	for (i = 0; !err && files[i]; i++)
 		err = dump_set_add(set, files[i]);
@@ -190,6 +193,32 @@ int reading_find(struct dump_set *set, char **files, const char *output)
 	return code;
 }
 
+int reading_write(const char *output, void (*put)(struct writer *writer, const void *context),
+		  const void *context)
+{
+	struct whole_file file = { 0 };
+	struct writer writer;
+	int err = 0, ended;
+
+	if (output)
+		err = whole_file_begin(&file, output);
+	if (err)
+		return err;
+	if (file.part)
+		interrupt_hold();
+	if (output)
+		err = writer_open(&writer, whole_file_part(&file));
+	else
+		writer_init_stdout(&writer);
+	if (!err) {
+		put(&writer, context);
+		err = writer_close(&writer);
+	}
+	ended = whole_file_end(&file, !err && !interrupt_came());
+	interrupt_let();
+	return err ? err : ended;
+}
+
 static int take_progress(void *context, uint64_t bytes)
 {
 	progress_show(context, bytes);
@@ -199,18 +228,19 @@ static int take_progress(void *context, uint64_t bytes)
 int reading_read(struct report_reader *reader, struct dump_set *set)
 {
 	struct progress progress;
-	int code;
+	int err;
 
 	progress_begin(&progress, set);
 	if (!reader->progress) {
 		reader->progress = take_progress;
 		reader->progress_context = &progress;
 	}
-	code = exit_code_of(report_reader_read(reader, set));
+	err = report_reader_read(reader, set);
 	progress_end();
 	dump_set_fini(set);
-	if (code != EXIT_OK)
-		return code;
+	/* A follower whose pipe was closed has had enough: that is no failure. */
+	if (err)
+		return exit_code_of(err);
 	if (reader->report.count)
 		return check_asked(&reader->report);
 	log_error("there is nothing in it that can be used");

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "commands/command.h"
+#include "output/writer.h"
 #include "store/dump_set.h"
 #include "store/report_reader.h"
 
@@ -26,9 +27,17 @@ int reading_list(const struct option_row *row, const char *value, void *settings
 			     void *settings));
 
 /*
+ * Writes what `put` says to the file `output`, which is a whole one afterwards or what it was before,
+ * or to standard output (NULL). Returns 0 or -errno, logged but for a closed pipe.
+ */
+int reading_write(const char *output, void (*put)(struct writer *writer, const void *context),
+		  const void *context);
+
+/*
  * Looks for the recordings in `files` (ends with NULL: dumps and directories). `output`, where the
  * command will write (NULL: standard output), must not be one of them. Returns an exit code; unless it
- * is EXIT_OK, the error has been logged, and there is no set to free.
+ * is EXIT_OK, the error has been logged, and there is no set to free. From now on a closed pipe is an
+ * error of whoever writes to it, and does not end the program.
  */
 int reading_find(struct dump_set *set, char **files, const char *output);
 

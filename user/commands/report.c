@@ -308,19 +308,11 @@ static int check_findings(const struct settings *settings)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static int write_report(const struct settings *settings)
+static void put_report(struct writer *writer, const void *context)
 {
-	struct writer writer;
-	int err = 0;
+	const struct settings *settings = context;
 
-	if (settings->output)
-		err = writer_open(&writer, settings->output);
-	else
-		writer_init_stdout(&writer);
-	if (err)
-		return err;
-	settings->format->write(&writer, settings);
-	return writer_close(&writer);
+	settings->format->write(writer, settings);
 }
 
 static int run(struct settings *settings, char **files)
@@ -335,7 +327,7 @@ static int run(struct settings *settings, char **files)
 	if (code == EXIT_OK)
 		code = reading_read(&settings->reader, &set);
 	if (code == EXIT_OK)
-		code = exit_code_of(write_report(settings));
+		code = exit_code_of(reading_write(settings->output, put_report, settings));
 	return code == EXIT_OK ? check_findings(settings) : code;
 }
 

@@ -163,10 +163,27 @@ static void append_jumps(struct html *html)
 		string_append_text(html->out, "</p>\n");
 }
 
+/* Why it is not said that all is well although nothing was found; NULL: it is. */
+static const char *doubt_of(const struct report *report)
+{
+	uint64_t calls = 0;
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		if (report_has_losses(report->recordings[i]))
+			return "Nothing wrong in what there is, but something is missing";
+		calls += report->recordings[i]->coverage.account.calls;
+	}
+	if (report->refused)
+		return "Nothing wrong in the files that could be read";
+	return calls ? NULL : "No call was recorded";
+}
+
 static void append_verdict(struct html *html)
 {
 	const size_t findings = count_findings(html->report, false);
 	const bool oom = count_findings(html->report, true);
+	const char *doubt = doubt_of(html->report);
 	struct report_verdict verdict;
 	size_t i;
 
@@ -174,15 +191,15 @@ static void append_verdict(struct html *html)
 	string_append_format(html->out,
 			     "<section class=\"verdict %s\" id=\"verdict\""
 			     " aria-labelledby=\"verdict-h\">\n<h1 id=\"verdict-h\">",
-			     oom      ? "bad" :
-			     findings ? "warn" :
-					"good");
+			     oom               ? "bad" :
+			     findings || doubt ? "warn" :
+						 "good");
 	if (oom)
 		string_append_text(html->out, "Out of memory");
 	else if (findings)
 		string_append_format(html->out, "%zu finding%s", findings, findings > 1 ? "s" : "");
 	else
-		string_append_text(html->out, "Nothing wrong found");
+		string_append_text(html->out, doubt ? doubt : "Nothing wrong found");
 	string_append_text(html->out, "</h1>\n");
 	for (i = 0; i < verdict.count; i++) {
 		string_append_text(html->out, i ? "<p>" : "<p class=\"lead\">");

@@ -53,10 +53,12 @@ static struct totals totals_of(const struct report_recording *recording)
 }
 
 /* The number is left out if what it counts was not captured. */
+/* `op`: what must have been recorded for it to be known; MS_OPS_COUNT: it is known in any case. */
 static void append_tile(struct html *html, const char *name, enum ms_op op, uint64_t value,
 			const char *shown, const char *more)
 {
-	const bool known = html->recording->coverage.captured_ops >> op & 1;
+	const bool known =
+		op == MS_OPS_COUNT || !report_not_captured(&html->recording->coverage, op);
 
 	string_append_format(html->out, "<div><dt>%s</dt><dd data-v=\"%llu\">%s", name, (ull)value,
 			     known ? shown : "?");
@@ -105,9 +107,9 @@ void html_overview(struct html *html)
 		    "");
 	append_tile(html, "In synchronisation", MS_OP_SYNC, totals.sync_ns,
 		    REPORT_DURATION(totals.sync_ns), "threads added up");
-	append_tile(html, "Failed calls", MS_OP_ALLOC, totals.failures,
+	append_tile(html, "Failed calls", MS_OPS_COUNT, totals.failures,
 		    REPORT_COUNT(totals.failures), "");
-	append_tile(html, "Records lost", MS_OP_ALLOC, report_lost(&html->recording->coverage),
+	append_tile(html, "Records lost", MS_OPS_COUNT, report_lost(&html->recording->coverage),
 		    REPORT_COUNT(report_lost(&html->recording->coverage)), "");
 	string_append_text(html->out, "</dl>\n");
 	html_section_end(html);

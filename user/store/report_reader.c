@@ -163,7 +163,7 @@ static int describe(const struct report_run *run, struct report_coverage *covera
 	coverage->captured_ops = ops_of(run);
 	coverage->copies_summed = is_summed(run, "copies");
 	coverage->launches_summed = is_summed(run, "launches");
-	coverage->account.first_ts_ns = replay_account(run->replay)->first_ts_ns;
+	coverage->account = *replay_account(run->replay);
 	coverage->from_ns = moment_of(&run->reader->from, coverage);
 	coverage->until_ns = moment_of(&run->reader->until, coverage);
 	return err;

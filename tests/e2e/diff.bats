@@ -143,6 +143,38 @@ PYTHON
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on leak leak.mscope leak.mscope
 }
 
+@test "one new kernel, one new failure: no threshold hides what is new" {
+	cat > launch.py << 'PYTHON'
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+context, module = ctypes.c_void_p(), ctypes.c_void_p()
+assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+assert cuda.cuModuleLoadData(ctypes.byref(module), b"any kernel" + bytes(54)) == 0
+for name in sys.argv[1:]:
+    kernel = ctypes.c_void_p()
+    assert cuda.cuModuleGetFunction(ctypes.byref(kernel), module, name.encode()) == 0
+    assert cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, None, None) == 0
+PYTHON
+	record --launches=all -o a.mscope -- /usr/bin/python3 launch.py old old
+	record --launches=all -o b.mscope -- /usr/bin/python3 launch.py old old old
+	record --launches=all -o c.mscope -- /usr/bin/python3 launch.py old old new
+	SIMCUDA_FAIL='cuMemFree_v2:1=700' record -o d.mscope -- $(ffmpeg_command 10)
+	record -o e.mscope -- $(ffmpeg_command 10)
+	# Once more of what is there already.
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on new,any a.mscope b.mscope
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on new a.mscope c.mscope
+	diff_json a.mscope c.mscope
+	assert_equal "$(in_diff '[.rows[] | .dimension, .change, .kernel, .metrics.calls.b]')" '["kernel","new","new",1]'
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on any c.mscope a.mscope
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on new e.mscope d.mscope
+	diff_json e.mscope d.mscope
+	valid diff.json
+	assert_equal "$(in_diff '[.rows[] | select(.dimension == "failure") | .change, .api, .result, .metrics.calls.b]')" \
+		'["new","cuMemFree_v2",700,1]'
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on new d.mscope e.mscope
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on any d.mscope e.mscope
+}
+
 @test "a process that is new, and one that is gone" {
 	record_puppet a.mscope "alloc 3000000"
 	record -o b.mscope -- $(ffmpeg_command 5)

@@ -174,8 +174,8 @@ static void test_only_so_many(void **state)
 	make_example();
 	diff_md(&md, diffs.diff, 1);
 	assert_true(has(&md, " more.\n"));
-	/* It is the first in the tables of processes, kernels, copies, calls and rates. */
-	assert_int_equal(count_lines_with(&md, "\n| train"), 5);
+	/* It is the first in the tables of processes, kernels, copies, calls, failures and rates. */
+	assert_int_equal(count_lines_with(&md, "\n| train"), 6);
 	assert_int_equal(count_lines_with(&md, "\n| load"), 3);
 	string_fini(&md);
 	diffs_done(&diffs);

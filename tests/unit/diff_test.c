@@ -404,6 +404,56 @@ static void test_what_is_below_is_counted(void **state)
 	diffs_done(&diffs);
 }
 
+/* A kernel, a copy, a kind of memory and a failure, each of them once: nothing is too little. */
+static void test_what_is_new_is_no_noise(void **state)
+{
+	static const enum diff_dimension dimensions[] = { DIFF_SPACE, DIFF_API, DIFF_KERNEL,
+							  DIFF_COPY, DIFF_FAILURE };
+	struct diff *back;
+	size_t i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_program(&diffs.a, 10, "train", 1);
+	add_program(&diffs.b, 10, "train", 1);
+	add_of(&diffs.b, 10, record_launch("cuLaunchKernel", 0x99));
+	add_of(&diffs.b, 10, record_copy("cuMemcpyDtoD_v2", 1, MS_DIRECTION_DTOD));
+	add_of(&diffs.b, 10, record_failed(700, record_call("cuCtxSynchronize")));
+	add_alloc(&diffs.b, 10, "cuMemAllocManaged", 1);
+	diffs_end(&diffs);
+	/* In parts of runs, too. */
+	assert_int_equal(diffs.diff->pairs[0].basis, DIFF_PER_SECOND);
+	assert_int_equal(diffs.diff->rows_count, sizeof(dimensions) / sizeof(*dimensions));
+	back = diff_new(&diffs.b.reader.report, &diffs.a.reader.report, &diffs.options);
+	assert_non_null(back);
+	for (i = 0; i < diffs.diff->rows_count; i++) {
+		assert_int_equal(count_rows(dimensions[i]), 1);
+		assert_int_equal(row_at(dimensions[i], 0)->presence, DIFF_NEW);
+		assert_int_equal(back->rows[i].presence, DIFF_GONE);
+	}
+	assert_int_equal(row_at(DIFF_FAILURE, 0)->result, 700);
+	assert_values(row_at(DIFF_FAILURE, 0), CALLS, 0, 1);
+	/* What is there already has to be more than noise, and so has a size. */
+	assert_int_equal(count_rows(DIFF_SIZE), 0);
+	assert_true(diffs.diff->below_noise > 0);
+	diff_free(back);
+	diffs_done(&diffs);
+}
+
+/* Who did only a little is new all the same. */
+static void test_a_small_process_is_new(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.b, 10, "probe");
+	add_of(&diffs.b, 10, record_launch("cuLaunchKernel", 0x99));
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->rows_count, 1);
+	assert_int_equal(diffs.diff->pairs[0].presence, DIFF_NEW);
+	assert_true(diffs.diff->pairs[0].differs);
+	diffs_done(&diffs);
+}
+
 /* ---- who is who ------------------------------------------------------------------------------ */
 
 static const struct diff_pair *pair_of(uint32_t in_a, uint32_t in_b)
@@ -827,6 +877,8 @@ int main(void)
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_what_is_below_is_counted),
+		cmocka_unit_test(test_what_is_new_is_no_noise),
+		cmocka_unit_test(test_a_small_process_is_new),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_hosts_and_targets),
 		cmocka_unit_test(test_targets_before_hosts),

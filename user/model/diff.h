@@ -145,7 +145,7 @@ struct diff_row {
 	const char *kernel; /* NULL: those of which only the handles are known */
 
 	uint32_t known;  /* bit set of metrics: what both sides know */
-	uint32_t beyond; /* of these: what differs by more than noise */
+	uint32_t beyond; /* of these: what differs by more than noise, or is on one side only */
 	uint64_t a[DIFF_METRICS_COUNT], b[DIFF_METRICS_COUNT];
 	bool uncertain; /* something of it was lost, or never seen, on one of the sides */
 };
@@ -168,7 +168,7 @@ struct diff {
 
 	struct diff_pair *pairs; /* what differs most first */
 	size_t pairs_count;
-	/* By dimension, then by what differs most: only what differs by more than noise. */
+	/* By dimension, then by what differs most; without what differs by less than noise. */
 	struct diff_row *rows;
 	size_t rows_count, rows_capacity;
 	struct diff_finding *findings; /* as in reports */
@@ -275,7 +275,7 @@ int diff_compare_devices(struct diff *diff);
 /* NULL: there is none of that number. */
 const struct report_device *diff_device(const struct report_recording *recording, int32_t number);
 
-/* Keeps it if it differs by more than noise. Returns 0 or -ENOMEM. */
+/* Keeps it if it differs by more than noise or is on one side only. Returns 0 or -ENOMEM. */
 int diff_add_row(struct diff *diff, struct diff_row *row);
 
 /* Whether anything of it may be wrong; whether what it holds may be. */

@@ -103,6 +103,9 @@ PYTHON
 		valid diff.json
 		assert_equal "$(in_diff '[.rows, .findings, .numbers_below_noise, .growth]')" '[[],[],0,null]'
 	done
+	# Which is good news only of whole ones.
+	"$MEMSCOPE" diff -f html a.mscope a.mscope | grep -q '<section class="verdict good"'
+	"$MEMSCOPE" diff -f html cut.mscope cut.mscope | grep -q '<section class="verdict warn"'
 }
 
 @test "--fail-on: 8 exactly when it is asked for and found, and it says what" {

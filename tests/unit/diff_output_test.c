@@ -154,6 +154,82 @@ static void test_html(void **state)
 	diffs_done(&diffs);
 }
 
+/* Of the page: its colour and what is above everything else. */
+static void assert_grade(const char *class, const char *title)
+{
+	struct string html = { 0 }, expected = { 0 };
+
+	diff_html(&html, diffs.diff, TOP);
+	assert_false(html.failed);
+	string_append_format(&expected, "<section class=\"verdict %s\" id=\"verdict\"", class);
+	string_append_char(&expected, '\0');
+	if (!has(&html, expected.bytes))
+		fail_msg("it is not %s", class);
+	string_clear(&expected);
+	string_append_format(&expected, ">%s</h1>", title);
+	string_append_char(&expected, '\0');
+	if (!has(&html, expected.bytes))
+		fail_msg("it is not called %s", title);
+	string_fini(&html);
+	string_fini(&expected);
+}
+
+static void begin_alike(void)
+{
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+}
+
+static void test_nothing_is_good_only_if_nothing_is_missing(void **state)
+{
+	(void)state;
+	begin_alike();
+	diffs_end(&diffs);
+	assert_grade("good", "Nothing changed beyond noise");
+	diffs_done(&diffs);
+	begin_alike();
+	add(&diffs.a, record_account(MS_OP_COPY, 50, 10));
+	diffs_end(&diffs);
+	assert_grade("warn", "No change beyond noise in what was recorded");
+	diffs_done(&diffs);
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_of(&diffs.b, 10, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING));
+	diffs_end(&diffs);
+	assert_grade("warn", "No change beyond noise, but not all is exact");
+	diffs_done(&diffs);
+}
+
+static void test_the_grade_of_what_came_and_went(void **state)
+{
+	struct diff *forth;
+	size_t rows;
+
+	(void)state;
+	begin_alike();
+	add_of(&diffs.b, 10, record_failed(700, record_call("cuCtxSynchronize")));
+	diffs_end(&diffs);
+	assert_grade("bad", "Something new is wrong");
+	diffs_done(&diffs);
+	begin_alike();
+	add_oom(&diffs.b, 10);
+	diffs_end(&diffs);
+	assert_grade("bad", "Something new is wrong");
+	/* Gone, and nothing else is different. */
+	forth = diffs.diff;
+	diffs.diff = diff_new(&diffs.b.reader.report, &diffs.a.reader.report, &diffs.options);
+	assert_non_null(diffs.diff);
+	rows = diffs.diff->rows_count;
+	assert_int_equal(diffs.diff->findings_count, 1);
+	assert_grade("warn", "What changed");
+	diffs.diff->rows_count = 0;
+	assert_grade("warn", "What changed");
+	diffs.diff->rows_count = rows;
+	diff_free(forth);
+	diffs_done(&diffs);
+}
+
 static size_t count_lines_with(const struct string *string, const char *text)
 {
 	size_t count = 0;
@@ -352,6 +428,8 @@ int main(void)
 		cmocka_unit_test(test_markdown),
 		cmocka_unit_test(test_html),
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_nothing_is_good_only_if_nothing_is_missing),
+		cmocka_unit_test(test_the_grade_of_what_came_and_went),
 		cmocka_unit_test(test_only_so_many),
 		cmocka_unit_test(test_what_shrank),
 		cmocka_unit_test(test_other_differences),

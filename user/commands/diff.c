@@ -265,20 +265,7 @@ static bool has_new(const struct diff *diff)
 	for (i = 0; i < diff->rows_count; i++)
 		if (diff->rows[i].presence == DIFF_NEW && diff->rows[i].dimension != DIFF_SIZE)
 			return true;
-	for (i = 0; i < diff->findings_count; i++)
-		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW)
-			return true;
-	return false;
-}
-
-static bool has_any(const struct diff *diff)
-{
-	size_t i;
-
-	for (i = 0; i < diff->findings_count; i++)
-		if (diff->findings[i].beyond)
-			return true;
-	return diff->rows_count;
+	return diff_has_new_finding(diff);
 }
 
 /* Whether it is there; if so, and unless it has been said already, `*what` says what. */
@@ -297,7 +284,7 @@ static bool is_found(const struct settings *settings, const struct diff *diff, e
 		return has_new(diff);
 	case FAIL_ON_ANY:
 		*what = "something differs by more than noise";
-		return has_any(diff);
+		return diff_differs(diff);
 	case FAIL_ON_LOSS:
 		*what = "a recording lacks something";
 		return diff_has_losses(diff->a) || diff_has_losses(diff->b);

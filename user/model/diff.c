@@ -263,13 +263,6 @@ static int compare_weights(const struct diff_row *a, const struct diff_row *b)
 	return 0;
 }
 
-static int compare_kernels(const char *a, const char *b)
-{
-	if (!a || !b)
-		return !!a - !!b;
-	return strcmp(a, b);
-}
-
 static int compare_keys(const struct diff_row *a, const struct diff_row *b)
 {
 #define ORDER(member) \
@@ -284,7 +277,7 @@ static int compare_keys(const struct diff_row *a, const struct diff_row *b)
 	ORDER(call);
 	ORDER(pair);
 #undef ORDER
-	return compare_kernels(a->kernel, b->kernel);
+	return diff_compare_names(a->kernel, b->kernel);
 }
 
 static int by_weight(const void *a, const void *b)

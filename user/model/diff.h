@@ -232,7 +232,16 @@ uint64_t diff_since_ns(const struct diff_row *row);
 const struct diff_row *diff_part(const struct diff *diff, const struct diff_row *row,
 				 enum diff_dimension dimension, enum diff_metric metric);
 
-/* Of either side. */
+/* Whether B has a finding that A has not, which does not rest on time. */
+bool diff_has_new_finding(const struct diff *diff);
+
+/* Whether anything differs by more than noise: a row, or a finding that is new, gone or larger. */
+bool diff_differs(const struct diff *diff);
+
+/* Whether something went wrong in B that did not in A: a finding, or a call that failed. */
+bool diff_is_worse(const struct diff *diff);
+
+/* Of one side. */
 bool diff_has_losses(const struct report *side);
 bool diff_is_inexact(const struct report *side);
 
@@ -271,6 +280,9 @@ int diff_match(struct diff *diff);
 /* Rows of one pair, and of devices. Return 0 or -ENOMEM. */
 int diff_compare_pair(struct diff *diff, const struct diff_pair *pair);
 int diff_compare_devices(struct diff *diff);
+
+/* The order of names of kernels: those that are not known (NULL) first. */
+int diff_compare_names(const char *a, const char *b);
 
 /* NULL: there is none of that number. */
 const struct report_device *diff_device(const struct report_recording *recording, int32_t number);

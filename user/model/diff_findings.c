@@ -214,6 +214,36 @@ static int merge(struct diff *diff, const struct items *a, const struct items *b
 	return err;
 }
 
+bool diff_has_new_finding(const struct diff *diff)
+{
+	size_t i;
+
+	for (i = 0; i < diff->findings_count; i++)
+		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW)
+			return true;
+	return false;
+}
+
+bool diff_differs(const struct diff *diff)
+{
+	size_t i;
+
+	for (i = 0; i < diff->findings_count; i++)
+		if (diff->findings[i].beyond)
+			return true;
+	return diff->rows_count;
+}
+
+bool diff_is_worse(const struct diff *diff)
+{
+	size_t i;
+
+	for (i = 0; i < diff->rows_count; i++)
+		if (diff->rows[i].dimension == DIFF_FAILURE && diff->rows[i].presence == DIFF_NEW)
+			return true;
+	return diff_has_new_finding(diff);
+}
+
 int diff_compare_findings(struct diff *diff)
 {
 	struct items a = { 0 }, b = { 0 };

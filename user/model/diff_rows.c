@@ -230,7 +230,7 @@ struct kernels {
 	size_t count;
 };
 
-static int compare_names(const char *a, const char *b)
+int diff_compare_names(const char *a, const char *b)
 {
 	if (!a || !b)
 		return !!a - !!b;
@@ -239,7 +239,8 @@ static int compare_names(const char *a, const char *b)
 
 static int by_name(const void *a, const void *b)
 {
-	return compare_names(((const struct kernel *)a)->name, ((const struct kernel *)b)->name);
+	return diff_compare_names(((const struct kernel *)a)->name,
+				  ((const struct kernel *)b)->name);
 }
 
 static int collect_kernels(struct kernels *kernels, const struct process *process)

@@ -114,20 +114,29 @@ static const struct diff *diff_of(const struct html *html)
 	return ((const struct page *)html)->diff;
 }
 
-static bool has_new_finding(const struct diff *diff)
-{
-	size_t i;
+/* The colour of the verdict, and its heading. */
+struct grade {
+	const char *class, *title;
+};
 
-	for (i = 0; i < diff->findings_count; i++)
-		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW)
-			return true;
-	return false;
+/* No difference is no good news if what would show one may be missing. */
+static struct grade grade_of(const struct diff *diff)
+{
+	if (diff_is_worse(diff))
+		return (struct grade){ "bad", "Something new is wrong" };
+	if (diff_differs(diff))
+		return (struct grade){ "warn", "What changed" };
+	if (diff_has_losses(diff->a) || diff_has_losses(diff->b))
+		return (struct grade){ "warn", "No change beyond noise in what was recorded" };
+	if (diff_is_inexact(diff->a) || diff_is_inexact(diff->b))
+		return (struct grade){ "warn", "No change beyond noise, but not all is exact" };
+	return (struct grade){ "good", "Nothing changed beyond noise" };
 }
 
 static void append_verdict(struct html *html)
 {
 	const struct diff *diff = diff_of(html);
-	const bool bad = has_new_finding(diff);
+	const struct grade grade = grade_of(diff);
 	struct diff_verdict verdict;
 	size_t i;
 
@@ -135,12 +144,7 @@ static void append_verdict(struct html *html)
 	string_append_format(html->out,
 			     "<section class=\"verdict %s\" id=\"verdict\""
 			     " aria-labelledby=\"verdict-h\">\n<h1 id=\"verdict-h\">%s</h1>\n",
-			     bad              ? "bad" :
-			     diff->rows_count ? "warn" :
-						"good",
-			     bad              ? "Something new is wrong" :
-			     diff->rows_count ? "What changed" :
-						"Nothing changed beyond noise");
+			     grade.class, grade.title);
 	for (i = 0; i < verdict.count; i++) {
 		string_append_text(html->out, i ? "<p>" : "<p class=\"lead\">");
 		html_escape(html, verdict.sentences[i].bytes, verdict.sentences[i].length);

@@ -313,6 +313,42 @@ static void test_other_differences(void **state)
 	diffs_done(&diffs);
 }
 
+/* A service without a name in B, as the recording began while it ran: A may know it. */
+static void test_the_name_of_either_side(void **state)
+{
+	static const char *const comms[][3] = {
+		{ "ffmpeg", "ffmpeg", "ffmpeg (10, now 20)" },
+		{ "ffmpeg", "", "ffmpeg (10, now 20)" },
+		{ "", "ffmpeg", "ffmpeg (10, now 20)" },
+		{ "old", "new", "new (10, now 20)" },
+		{ "", "", "process (10, now 20)" },
+	};
+	struct process a = { .pid = 10 }, b = { .pid = 20 };
+	struct report_process shown = { 0 };
+	struct finding finding = { .pid = 20, .rule = FINDING_OOM, .row = MS_NO_ROW };
+	struct diff_pair pair = { .a = { .process = &a, .shown = &shown },
+				  .b = { .process = &b, .shown = &shown } };
+	struct diff_finding one = { .pair = &pair, .b = &finding };
+	struct string said = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(comms) / sizeof(*comms); i++) {
+		strcpy(a.comm, comms[i][0]);
+		strcpy(b.comm, comms[i][1]);
+		strcpy(finding.comm, comms[i][1]);
+		string_clear(&said);
+		diff_append_pair(&said, &pair);
+		assert_int_equal(said.length, strlen(comms[i][2]));
+		assert_true(has(&said, comms[i][2]));
+	}
+	string_clear(&said);
+	strcpy(a.comm, "ffmpeg");
+	diff_append_finding(&said, &one);
+	assert_true(has(&said, "oom in ffmpeg (20)"));
+	string_fini(&said);
+}
+
 static void test_growth_in_words(void **state)
 {
 	struct diff_growth growth;
@@ -433,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_only_so_many),
 		cmocka_unit_test(test_what_shrank),
 		cmocka_unit_test(test_other_differences),
+		cmocka_unit_test(test_the_name_of_either_side),
 		cmocka_unit_test(test_growth_in_words),
 		cmocka_unit_test(test_classes_in_words),
 		cmocka_unit_test(test_hostile_names),

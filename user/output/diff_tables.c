@@ -463,7 +463,7 @@ static void draw_finding(struct walk *walk, const struct diff_finding *one)
 	if (!row(walk))
 		return;
 	cell_words(walk, diff_presence_name(one->presence));
-	report_append_process(&walk->text, finding->pid, finding->comm);
+	diff_append_finding_process(&walk->text, one);
 	cell(walk);
 	cell_words(walk, finding_rule_name(finding->rule));
 	cell_words(walk, finding->row == MS_NO_ROW ? "" : probe_at(finding->row)->symbol);

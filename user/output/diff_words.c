@@ -12,20 +12,28 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* The last one that is known. */
+static const char *comm_of(const struct diff_pair *pair)
+{
+	const struct process *a = pair->a.process, *b = pair->b.process;
+
+	return b && (*b->comm || !a) ? b->comm : a->comm;
+}
+
 void diff_append_pair(struct string *out, const struct diff_pair *pair)
 {
-	const struct process *a = pair->a.process, *b = pair->b.process, *last = b ? b : a;
+	const struct process *a = pair->a.process, *b = pair->b.process;
 
-	assert(last);
+	assert(a || b);
 	if (!(b ? &pair->b : &pair->a)->shown) {
 		string_append_text(out, "processes that ended earlier and held less");
 		return;
 	}
-	report_append_process(out, a ? a->pid : last->pid, last->comm);
-	if (!a || !b || a->pid == b->pid)
-		return;
-	out->length -= out->length != 0; /* the bracket */
-	string_append_format(out, ", now %u)", b->pid);
+	report_append_comm(out, comm_of(pair));
+	if (a && b && a->pid != b->pid)
+		string_append_format(out, " (%u, now %u)", a->pid, b->pid);
+	else
+		string_append_format(out, " (%u)", (a ? a : b)->pid);
 }
 
 void diff_append_change(struct string *out, enum finding_unit unit, uint64_t a, uint64_t b)
@@ -97,12 +105,20 @@ void diff_append_growth(struct string *out, const struct diff_growth *growth)
 	string_append_text(out, growth->uncertain ? "; not exact)" : ")");
 }
 
+void diff_append_finding_process(struct string *out, const struct diff_finding *one)
+{
+	const struct finding *finding = one->b ? one->b : one->a;
+
+	report_append_process(out, finding->pid,
+			      *finding->comm || !one->pair ? finding->comm : comm_of(one->pair));
+}
+
 void diff_append_finding(struct string *out, const struct diff_finding *one)
 {
 	const struct finding *finding = one->b ? one->b : one->a;
 
 	string_append_format(out, "%s in ", finding_rule_name(finding->rule));
-	report_append_process(out, finding->pid, finding->comm);
+	diff_append_finding_process(out, one);
 	if (finding->row != MS_NO_ROW)
 		string_append_format(out, " by %s", probe_at(finding->row)->symbol);
 	if (finding->bytes)

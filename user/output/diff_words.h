@@ -37,6 +37,9 @@ void diff_append_class(struct string *out, uint8_t size_class);
 /* Appends "12 MiB more device memory at the end (...)": what --fail-on growth says. */
 void diff_append_growth(struct string *out, const struct diff_growth *growth);
 
+/* Appends "train (99)". */
+void diff_append_finding_process(struct string *out, const struct diff_finding *one);
+
 /* Appends "leak-growth in train (99) by cudaMalloc (15 MiB)". */
 void diff_append_finding(struct string *out, const struct diff_finding *one);
 

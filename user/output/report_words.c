@@ -80,12 +80,17 @@ void report_append_time(struct string *out, const struct report_recording *recor
 		string_append_format(out, "+%.3f s", (ts_ns - coverage->account.first_ts_ns) / 1e9);
 }
 
-void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES])
+void report_append_comm(struct string *out, const char comm[MS_COMM_BYTES])
 {
 	if (*comm)
 		field_append_safe(out, comm, strnlen(comm, MS_COMM_BYTES));
 	else
 		string_append_text(out, "process");
+}
+
+void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES])
+{
+	report_append_comm(out, comm);
 	string_append_format(out, " (%u)", pid);
 }
 

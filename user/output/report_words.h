@@ -34,6 +34,9 @@ void report_verdict_fini(struct report_verdict *verdict);
 void report_append_time(struct string *out, const struct report_recording *recording,
 			uint64_t ts_ns);
 
+/* Appends "train", or "process" if it is not known; safe for terminals. */
+void report_append_comm(struct string *out, const char comm[MS_COMM_BYTES]);
+
 /* Appends "train (4242)"; the name is safe for terminals. */
 void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES]);
 

@@ -307,8 +307,52 @@ static void test_other_differences(void **state)
 		add_of(&diffs.b, 10, record_launch("cuLaunchKernel", 0x77));
 	diffs_end(&diffs);
 	say(&said);
-	assert_true(has(&said, "No process holds more or less beyond noise; 1 other number differs:"
-			       " Kernels.\n"));
+	assert_true(has(&said,
+			"No process holds more or less beyond noise; other numbers differ, in"
+			" 1 row: Kernels.\n"));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
+static bool begins(const struct string *string, const char *text)
+{
+	return string->length >= strlen(text) && !memcmp(string->bytes, text, strlen(text));
+}
+
+/* Before what grew; and a failure for want of memory is said once. */
+static void test_what_is_wrong_comes_first(void **state)
+{
+	struct string said = { 0 };
+	int i;
+
+	(void)state;
+	begin_alike();
+	add_oom(&diffs.b, 10);
+	add_of(&diffs.b, 10, record_failed(700, record_call("cuCtxSynchronize")));
+	add_alloc(&diffs.b, 10, "cudaMalloc", 9 * MIB);
+	for (i = 0; i < 20; i++)
+		add_of(&diffs.b, 10, record_launch("cuLaunchKernel", 0x77));
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(begins(&said,
+			   "New: oom in train (10) by cudaMalloc (8 GiB)."
+			   " Also new: cuCtxSynchronize failed with CUDA_ERROR_ILLEGAL_ADDRESS"
+			   " (700) in train (10).\ntrain (10) holds 9 MiB more"));
+	diff_free(diffs.diff);
+	/* That it is gone comes after. */
+	diffs.diff = diff_new(&diffs.b.reader.report, &diffs.a.reader.report, &diffs.options);
+	assert_non_null(diffs.diff);
+	string_clear(&said);
+	say(&said);
+	assert_true(begins(&said, "train (10) holds 9 MiB less"));
+	assert_true(has(&said, "\nGone: oom in train (10) by cudaMalloc (8 GiB).\n"));
+	/* Findings alone. */
+	diffs.diff->rows_count = 0;
+	diffs.diff->below_noise = 2;
+	string_clear(&said);
+	say(&said);
+	assert_true(begins(&said, "Apart from findings, nothing differs by more than noise; 2 rows"
+				  " differ by less.\nGone: oom"));
 	string_fini(&said);
 	diffs_done(&diffs);
 }
@@ -469,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_only_so_many),
 		cmocka_unit_test(test_what_shrank),
 		cmocka_unit_test(test_other_differences),
+		cmocka_unit_test(test_what_is_wrong_comes_first),
 		cmocka_unit_test(test_the_name_of_either_side),
 		cmocka_unit_test(test_growth_in_words),
 		cmocka_unit_test(test_classes_in_words),

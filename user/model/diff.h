@@ -173,7 +173,7 @@ struct diff {
 	size_t rows_count, rows_capacity;
 	struct diff_finding *findings; /* as in reports */
 	size_t findings_count, findings_capacity;
-	size_t below_noise; /* rows that differ by less */
+	size_t below_noise; /* rows and findings that differ by less */
 	bool devices_skipped; /* several recordings: which device is which is not known; or no levels */
 };
 

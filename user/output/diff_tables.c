@@ -222,14 +222,15 @@ static void draw_noise(struct walk *walk)
 	const struct diff *diff = walk->diff;
 	const struct diff_options *options = &diff->options;
 
-	string_append_format(&walk->text,
-			     "A difference is more than noise if it is at least %s or %s calls or"
-			     " blocks, and %llu %% of the larger side (--min-bytes, --min-count,"
-			     " --min-share). %s number%s by less.",
-			     REPORT_SIZE(options->min_bytes), REPORT_COUNT(options->min_count),
-			     (unsigned long long)options->min_share,
-			     REPORT_COUNT(diff->below_noise),
-			     diff->below_noise == 1 ? " differs" : "s differ");
+	string_append_format(
+		&walk->text,
+		"A difference is more than noise if it is at least %s or %s calls or"
+		" blocks, and %llu %% of the larger side (--min-bytes, --min-count,"
+		" --min-share); what is on one side only is one in any case. %s row%s by"
+		" less.",
+		REPORT_SIZE(options->min_bytes), REPORT_COUNT(options->min_count),
+		(unsigned long long)options->min_share, REPORT_COUNT(diff->below_noise),
+		diff->below_noise == 1 ? " differs" : "s differ");
 	if (diff->rows_count)
 		string_append_text(&walk->text, " Changes beyond it are bold.");
 	if (diff->devices_skipped)

@@ -125,6 +125,16 @@ void diff_append_finding(struct string *out, const struct diff_finding *one)
 		string_append_format(out, " (%s)", SIZE(one->b ? one->bytes_b : one->bytes_a));
 }
 
+void diff_append_failure(struct string *out, const struct diff_row *row)
+{
+	const struct probe *probe = probe_at(row->row);
+	const char *name = probe_result_name(probe->layer, row->result);
+
+	string_append_format(out, "%s failed with %s (%d) in ", probe->symbol,
+			     name ? name : "an unknown result", row->result);
+	diff_append_pair(out, row->pair);
+}
+
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 static struct string *sentence(struct diff_verdict *verdict)
@@ -223,8 +233,10 @@ static void append_other(struct string *out, const struct diff *diff)
 {
 	size_t i;
 
-	string_append_format(out, "No process holds more or less beyond noise; %zu other number%s",
-			     diff->rows_count, diff->rows_count == 1 ? " differs" : "s differ");
+	string_append_format(
+		out,
+		"No process holds more or less beyond noise; other numbers differ, in %s row%s",
+		COUNT(diff->rows_count), diff->rows_count == 1 ? "" : "s");
 	for (i = 0; i < diff->rows_count; i++) {
 		if (i && diff->rows[i].dimension == diff->rows[i - 1].dimension)
 			continue;
@@ -236,13 +248,16 @@ static void append_other(struct string *out, const struct diff *diff)
 
 static void append_no_difference(struct string *out, const struct diff *diff)
 {
-	if (diff->below_noise)
-		string_append_format(out,
-				     "Nothing differs by more than noise; %s number%s by less.",
-				     COUNT(diff->below_noise),
-				     diff->below_noise == 1 ? " differs" : "s differ");
+	if (diff_differs(diff))
+		string_append_text(out, "Apart from findings, nothing differs by more than noise");
+	else if (diff->below_noise)
+		string_append_text(out, "Nothing differs by more than noise");
 	else
-		string_append_text(out, "Nothing differs.");
+		string_append_text(out, "Nothing differs");
+	if (diff->below_noise)
+		string_append_format(out, "; %s row%s by less", COUNT(diff->below_noise),
+				     diff->below_noise == 1 ? " differs" : "s differ");
+	string_append_char(out, '.');
 }
 
 static void say_memory(struct diff_verdict *verdict, const struct diff *diff)
@@ -282,9 +297,48 @@ static void append_findings(struct string *out, const struct diff *diff,
 
 		if (one->presence != presence || !one->beyond || count++ > 2)
 			continue;
-		string_append_text(out,
-				   count == 1 ? (presence == DIFF_NEW ? "New: " : "Gone: ") : ", ");
+		if (count > 1)
+			string_append_text(out, ", ");
+		else
+			string_append_format(out, "%s%s: ", out->length ? " " : "",
+					     presence == DIFF_NEW ? "New" : "Gone");
 		diff_append_finding(out, one);
+	}
+	if (count > 3)
+		string_append_format(out, " and %zu more", count - 3);
+	if (count)
+		string_append_char(out, '.');
+}
+
+/* Whether a new finding is about the same: an allocation that failed for want of memory is one. */
+static bool is_in_findings(const struct diff *diff, const struct diff_row *failure)
+{
+	size_t i;
+
+	for (i = 0; i < diff->findings_count; i++) {
+		const struct diff_finding *one = &diff->findings[i];
+
+		if (one->beyond && one->presence == DIFF_NEW && one->pair == failure->pair &&
+		    one->b->row == failure->row &&
+		    finding_topic_of(one->b->rule) == FINDING_TOPIC_OOM)
+			return true;
+	}
+	return false;
+}
+
+/* The first few calls that fail, and did not. */
+static void append_failures(struct string *out, const struct diff *diff)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < diff->rows_count; i++) {
+		const struct diff_row *row = &diff->rows[i];
+
+		if (row->dimension != DIFF_FAILURE || row->presence != DIFF_NEW ||
+		    is_in_findings(diff, row) || count++ > 2)
+			continue;
+		string_append_text(out, count > 1 ? ", " : out->length ? " Also new: " : "New: ");
+		diff_append_failure(out, row);
 	}
 	if (count > 3)
 		string_append_format(out, " and %zu more", count - 3);
@@ -295,15 +349,10 @@ static void append_findings(struct string *out, const struct diff *diff,
 static void say_findings(struct diff_verdict *verdict, const struct diff *diff)
 {
 	struct string *out = sentence(verdict);
-	size_t length;
 
 	append_findings(out, diff, DIFF_NEW);
-	length = out->length;
-	if (length)
-		string_append_char(out, ' ');
+	append_failures(out, diff);
 	append_findings(out, diff, DIFF_GONE);
-	if (out->length == length + 1)
-		out->length = length;
 	verdict->count -= !out->length && !out->failed;
 }
 
@@ -371,8 +420,14 @@ static void say_losses(struct diff_verdict *verdict, const struct diff *diff)
 void diff_verdict_make(struct diff_verdict *verdict, const struct diff *diff)
 {
 	*verdict = (struct diff_verdict){ 0 };
-	say_memory(verdict, diff);
-	say_findings(verdict, diff);
+	/* What is wrong now comes first; that something is not wrong any more can wait. */
+	if (diff_is_worse(diff)) {
+		say_findings(verdict, diff);
+		say_memory(verdict, diff);
+	} else {
+		say_memory(verdict, diff);
+		say_findings(verdict, diff);
+	}
 	say_processes(verdict, diff);
 	say_losses(verdict, diff);
 }

@@ -43,6 +43,9 @@ void diff_append_finding_process(struct string *out, const struct diff_finding *
 /* Appends "leak-growth in train (99) by cudaMalloc (15 MiB)". */
 void diff_append_finding(struct string *out, const struct diff_finding *one);
 
+/* Appends "cuCtxSynchronize failed with CUDA_ERROR_ILLEGAL_ADDRESS (700) in train (99)". */
+void diff_append_failure(struct string *out, const struct diff_row *row);
+
 /* Of a copy: "HtoD"; NULL: not known. */
 const char *diff_direction(const struct diff_row *row);
 

@@ -230,6 +230,34 @@ static void test_the_grade_of_what_came_and_went(void **state)
 	diffs_done(&diffs);
 }
 
+/* Small blocks that come and go: only numbers without a column differ. */
+static void test_every_row_says_why(void **state)
+{
+	struct string md = { 0 }, html = { 0 };
+	int i;
+
+	(void)state;
+	begin_alike();
+	add_free(&diffs.a, 10, add_alloc(&diffs.a, 10, "cuMemAlloc_v2", 4096));
+	for (i = 0; i < 21; i++)
+		add_free(&diffs.b, 10, add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 4096));
+	add_exit(&diffs.a, 10, "train");
+	add_exit(&diffs.b, 10, "train");
+	diffs_end(&diffs);
+	diff_md(&md, diffs.diff, TOP);
+	assert_true(has(&md, "| train (10) | device | 0 B | 0 B | 4 KiB | 0 B | 84 KiB | +80 KiB |"
+			     " **allocations +20, frees +20** |\n"));
+	assert_true(has(&md, "| train (10) | cuMemAlloc_v2 | device | 0 | 0 B | 0 B | 4 KiB | 0 B |"
+			     " 84 KiB | +80 KiB | **allocations +20, frees +20** |\n"));
+	/* Where there is a column, it is enough. */
+	assert_true(has(&md, "| 21 | **+20** |  |\n"));
+	diff_html(&html, diffs.diff, TOP);
+	assert_true(has(&html, "<td><strong>allocations +20, frees +20</strong></td>"));
+	string_fini(&md);
+	string_fini(&html);
+	diffs_done(&diffs);
+}
+
 static size_t count_lines_with(const struct string *string, const char *text)
 {
 	size_t count = 0;
@@ -510,6 +538,7 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_nothing_is_good_only_if_nothing_is_missing),
 		cmocka_unit_test(test_the_grade_of_what_came_and_went),
+		cmocka_unit_test(test_every_row_says_why),
 		cmocka_unit_test(test_only_so_many),
 		cmocka_unit_test(test_what_shrank),
 		cmocka_unit_test(test_other_differences),

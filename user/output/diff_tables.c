@@ -391,9 +391,29 @@ static void draw_keys(struct walk *walk, const struct diff_row *of)
 	}
 }
 
+/* If the row is there only for numbers that have no column, the note has them: `shown` is a set. */
+static void draw_note(struct walk *walk, const struct diff_row *of, uint32_t shown)
+{
+	const bool hidden = !(of->beyond & shown);
+	enum diff_metric metric;
+
+	if (of->presence != DIFF_IN_BOTH)
+		string_append_text(&walk->text, diff_presence_name(of->presence));
+	for (metric = 0; hidden && metric < DIFF_METRICS_COUNT; metric++) {
+		if (!(of->beyond >> metric & 1))
+			continue;
+		string_append_text(&walk->text, walk->text.length ? ", " : "");
+		diff_append_metric(&walk->text, of, metric);
+	}
+	if (of->uncertain)
+		string_append_format(&walk->text, "%snot exact", walk->text.length ? ", " : "");
+	draw(walk, (struct diff_cell){ .strong = hidden });
+}
+
 static void draw_row(struct walk *walk, const struct diff_row *of)
 {
 	const struct layout *layout = &layouts[of->dimension];
+	uint32_t shown = 0;
 	size_t i;
 
 	if (!row(walk))
@@ -410,12 +430,9 @@ static void draw_row(struct walk *walk, const struct diff_row *of)
 		cell_value(walk, diff_metric_unit(metric), of->b[metric]);
 		cell_change(walk, diff_metric_unit(metric), of->a[metric], of->b[metric],
 			    of->beyond >> metric & 1);
+		shown |= 1u << metric;
 	}
-	if (of->presence != DIFF_IN_BOTH)
-		string_append_text(&walk->text, diff_presence_name(of->presence));
-	if (of->uncertain)
-		string_append_format(&walk->text, "%snot exact", walk->text.length ? ", " : "");
-	cell(walk);
+	draw_note(walk, of, shown);
 	row_end(walk);
 }
 

@@ -45,6 +45,20 @@ void diff_append_change(struct string *out, enum finding_unit unit, uint64_t a, 
 	string_append_text(out, unit == FINDING_BYTES ? SIZE(apart) : COUNT(apart));
 }
 
+void diff_append_metric(struct string *out, const struct diff_row *row, enum diff_metric metric)
+{
+	static const char *const words[DIFF_METRICS_COUNT] = {
+		[DIFF_LIVE_BYTES] = "held",       [DIFF_LIVE_COUNT] = "blocks",
+		[DIFF_PEAK_BYTES] = "peak",       [DIFF_ALLOCS] = "allocations",
+		[DIFF_ALLOC_BYTES] = "allocated", [DIFF_FREES] = "frees",
+		[DIFF_FREE_BYTES] = "freed",      [DIFF_CALLS] = "calls",
+		[DIFF_CALL_BYTES] = "bytes",
+	};
+
+	string_append_format(out, "%s ", words[metric]);
+	diff_append_change(out, diff_metric_unit(metric), row->a[metric], row->b[metric]);
+}
+
 void diff_append_class(struct string *out, uint8_t size_class)
 {
 	if (!size_class)

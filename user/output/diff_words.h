@@ -31,6 +31,9 @@ void diff_append_pair(struct string *out, const struct diff_pair *pair);
 /* Appends the difference with its sign: "+15 MiB". */
 void diff_append_change(struct string *out, enum finding_unit unit, uint64_t a, uint64_t b);
 
+/* Appends a number's change: "allocations +20". */
+void diff_append_metric(struct string *out, const struct diff_row *row, enum diff_metric metric);
+
 /* Appends "4 MiB to 8 MiB". */
 void diff_append_class(struct string *out, uint8_t size_class);
 

@@ -402,7 +402,8 @@ const struct command diff_command = {
 		"\n"
 		"Processes are matched by their names, whatever their hosts and process IDs; of"
 		" several with the same name, by the command that was recorded, then by host, then by"
-		" the order in which they started. The first sentences say what grew most. What"
+		" the order in which they started. The first sentences say what is wrong that was"
+		" not, and what grew most. What is on one side only is listed in any case. What else"
 		" differs by less than noise is only counted, and two recordings that are the same"
 		" have no rows at all. What was done (allocations, copies, launches) is compared only"
 		" where that means something: see --per. Rates and times are shown, and are never a"
@@ -412,9 +413,9 @@ const struct command diff_command = {
 		" began, the rows that this may have changed are marked.",
 	.examples =
 		"memscope-bpf diff before.mscope after.mscope\n"
-		"# in CI: fail if the program holds 10 MiB more than with the last release, or"
-		" leaks anew\n"
-		"memscope-bpf diff --fail-on growth=10M,leak,oom release.mscope run.mscope\n"
+		"# in CI: fail if it holds 10 MiB more than the last release did, leaks anew, or"
+		" anything was lost\n"
+		"memscope-bpf diff --fail-on growth=10M,leak,oom,loss release.mscope run.mscope\n"
 		"# everything that differs, however little\n"
 		"memscope-bpf diff --min-bytes 0 --min-count 0 --min-share 0 a.mscope b.mscope\n"
 		"# two parts of the same service's time: per launch of a kernel\n"

@@ -17,6 +17,7 @@
 
 #define FILES 4
 #define ANY_RECORDS 4000
+#define MAPPINGS 20000
 
 static struct report_dump dump;
 static char path[] = "/tmp/export_test.XXXXXX";
@@ -185,6 +186,56 @@ static void test_any_records(void **state)
 	}
 }
 
+/*
+ * Memory whose handles are given back while it is mapped, as it is used: an end is found without a
+ * look at all that is live, or else this takes minutes.
+ */
+static void test_many_mappings(void **state)
+{
+	const uint64_t size = 2 << 20, base = 1ull << 40, node = 1ull << 50;
+	uint64_t now_ns = EXAMPLE_SECOND, i;
+	struct report_reader reader;
+
+	(void)state;
+	report_dump_init(&dump, 7, "host");
+	report_dump_segment(&dump, now_ns);
+	report_dump_add(&dump, record_at(now_ns++, record_node(0x77, node, 4096)));
+	report_dump_add(&dump, record_at(now_ns++, record_node(0x77, node, 0)));
+	report_dump_add(&dump, record_at(now_ns++, record_node(0x77, node + 4096, 512)));
+	report_dump_add(&dump, record_at(now_ns++,
+					 record_memory("cuGraphInstantiateWithFlags", 0x88, 0x77)));
+	for (i = 1; i <= MAPPINGS; i++) {
+		report_dump_add(&dump, record_at(now_ns++, record_alloc("cuMemCreate", i, size)));
+		report_dump_add(&dump, record_at(now_ns++, record_map(base + i * size, size, i)));
+		report_dump_add(&dump, record_at(now_ns++, record_free("cuMemRelease", i)));
+	}
+	for (i = 1; i <= MAPPINGS; i++) {
+		report_dump_add(&dump, record_at(now_ns++, record_launch("cuGraphLaunch", 0x88)));
+		report_dump_add(&dump,
+				record_at(now_ns++, record_free("cuMemFree_v2", node + 4096)));
+		report_dump_add(&dump, record_at(now_ns++, record_unmap(base + i * size, size)));
+	}
+	report_dump_end(&dump, now_ns);
+
+	assert_int_equal(export_files(&export_sqlite, 1, &reader), 0);
+	check_live(&reader.report);
+	assert_int_equal(count_rows("SELECT count(*) FROM memscope_allocations"), 3 * MAPPINGS);
+	assert_int_equal(count_rows("SELECT count(*) FROM memscope_allocations p"
+				    " JOIN memscope_allocations m ON m.id = p.id + 1"
+				    " WHERE m.address = (1 << 40) + (p.address << 21)"
+				    " AND p.end - p.start = 60002 AND m.end = p.end"
+				    " AND p.ended_by = 'free' AND m.ended_by = 'free'"),
+			 MAPPINGS);
+	assert_int_equal(count_rows("SELECT count(*) FROM memscope_allocations"
+				    " WHERE address = (1 << 50) + 4096 AND end - start = 1"),
+			 MAPPINGS);
+	report_reader_fini(&reader);
+	assert_int_equal(export_files(&export_memory_viz, 1, &reader), 0);
+	assert_true(file_size() > 0);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
 /* Every allocation fails once; of formats with very many, every so many. */
 static void test_every_allocation(void **state)
 {
@@ -226,6 +277,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_example),
 		cmocka_unit_test(test_any_records),
+		cmocka_unit_test(test_many_mappings),
 		cmocka_unit_test(test_every_allocation),
 	};
 	int fd = mkstemp(path), failed;

@@ -17,6 +17,7 @@
 #include "export/export.h"
 #include "export/owners.h"
 #include "export/snapshot.h"
+#include "model/graphs.h"
 #include "model/oom.h"
 #include "output/field.h"
 #include "output/report_words.h"
@@ -359,14 +360,35 @@ static void take_failure(struct viz *export, struct viz_process *process, const 
 		keep_frames(export, process, event->call->row, space, &frames);
 }
 
+struct launch {
+	struct viz *export;
+	struct viz_process *process;
+	const struct process *state;
+	uint64_t ts_ns;
+};
+
+/* Whether the launch's graph has allocated there. */
+static int take_node(void *context, uint64_t addr)
+{
+	const struct launch *launch = context;
+	const struct allocation *made = ledger_find(&launch->state->ledgers[MS_KEY_POINTER], addr);
+
+	if (made && made->ts_ns == launch->ts_ns && !ledger_find(&launch->process->live, made->id))
+		add(launch->export, launch->process, made, 0, launch->ts_ns);
+	return launch->export->err;
+}
+
 static void take_call(struct viz *export, struct viz_process *process, const struct event *event,
 		      const struct change *change)
 {
 	const struct allocation *allocation = &change->allocation;
 	const uint64_t ts_ns = event_end_ns(event);
+	struct launch launch = { export, process, change->process, ts_ns };
 
 	if (event->probe->spec.op == MS_OP_ALLOC)
 		take_failure(export, process, event, change);
+	if (change->made[MS_SPACE_GRAPH].count)
+		graphs_each_addr(change->process, event->call->addr, take_node, &launch);
 	if (!change->has_allocation || !usage_is_on_device(allocation->space) || change->captured ||
 	    change->process->exited)
 		return;
@@ -383,9 +405,12 @@ static int take_event(struct follower *follower, const struct event *event,
 	struct viz *export = (struct viz *)follower;
 	struct viz_process *process = process_of(export, change->process);
 	const uint64_t ts_ns = event_end_ns(event);
+	size_t i;
 
 	if (!process)
 		return export->err;
+	for (i = 0; i < change->ended_count; i++)
+		end(export, process, change->ended[i], ts_ns);
 	if (event->call)
 		take_call(export, process, event, change);
 	if (count_in(change->process) - process->live.count != process->surplus)

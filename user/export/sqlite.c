@@ -243,6 +243,7 @@ static int take_begin(struct follower *follower, const struct report_recording *
 	map_fini(&export->process_ids);
 	map_fini(&export->missed);
 	map_fini(&export->spare_ids);
+	map_fini(&export->spare_rows);
 	if (!export->recordings++) {
 		export->epoch_ns = wall_ns + report_begin_ns(recording);
 		err = put_session(export);
@@ -280,6 +281,7 @@ static void free_sqlite(struct follower *follower)
 	map_fini(&export->process_ids);
 	map_fini(&export->missed);
 	map_fini(&export->spare_ids);
+	map_fini(&export->spare_rows);
 	free(export);
 }
 

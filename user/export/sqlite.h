@@ -29,6 +29,7 @@ enum sqlite_statement {
 	SQLITE_ALLOCATION_END,
 	SQLITE_LIVE_OF_PROCESS,
 	SQLITE_LIVE_IN_RANGE,
+	SQLITE_LIVE_BY_ID,
 	SQLITE_EXIT,
 	SQLITE_EVENT,
 	SQLITE_SPACE,
@@ -62,6 +63,7 @@ struct sqlite_export {
 	uint64_t calls, processes;  /* so far: their ids */
 	struct map process_ids;     /* of the recording: event_process_key() -> id */
 	struct map spare_ids;       /* of the recording: allocations that have other rows */
+	struct map spare_rows;      /* the other way round */
 	uint64_t spares;            /* so far, of all recordings */
 	struct map missed;          /* the same -> missed frees that were looked after */
 };

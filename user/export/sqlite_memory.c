@@ -2,8 +2,8 @@
 /*
  * Allocations in the SQLite export: memscope_allocations has a row for each, which is changed when
  * it ends, and CUDA_GPU_MEMORY_USAGE_EVENTS one for each beginning and end, as nsys has it. Not
- * every end is a call: where the state says that something has gone, the rows that are still live
- * are compared with it.
+ * every end is a call: a change names the others. Where the state does not follow from the calls,
+ * after a gap, all rows that are still live are compared with it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,11 +39,33 @@ static int kind_of(uint8_t space)
  * Where something is missing, what follows may have numbers that are given to other allocations
  * after the next anchor: those get rows elsewhere.
  */
+static uint64_t row_of(const struct sqlite_export *export, uint64_t id)
+{
+	const uint64_t *spare = map_get(&export->spare_ids, id);
+
+	return spare ? *spare : export->first_id + id;
+}
+
 static uint64_t row_id(const struct sqlite_export *export, const struct allocation *allocation)
 {
-	const uint64_t *spare = map_get(&export->spare_ids, allocation->id);
+	return row_of(export, allocation->id);
+}
 
-	return spare ? *spare : export->first_id + allocation->id;
+/* And back. */
+static uint64_t id_of(const struct sqlite_export *export, uint64_t row)
+{
+	const uint64_t *id = map_get(&export->spare_rows, row);
+
+	return id ? *id : row - export->first_id;
+}
+
+static int use_spare_row(struct sqlite_export *export, uint64_t id)
+{
+	const uint64_t row = SPARE_IDS + export->spares++;
+
+	if (map_set(&export->spare_ids, id, row))
+		return -ENOMEM;
+	return map_set(&export->spare_rows, row, id);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -129,9 +151,9 @@ static int begin_allocation(struct sqlite_export *export, const struct cause *ca
 		err = has_foreign_row(export, cause, allocation);
 		if (err <= 0)
 			return err;
-		if (map_set(&export->spare_ids, allocation->id, SPARE_IDS + export->spares++))
-			return -ENOMEM;
-		err = put_allocation(export, cause, allocation);
+		err = use_spare_row(export, allocation->id);
+		if (!err)
+			err = put_allocation(export, cause, allocation);
 	}
 	if (err)
 		return err;
@@ -181,8 +203,6 @@ static bool is_being_freed(const struct comparison *comparison, uint64_t row)
 static bool is_live(const struct comparison *comparison, uint64_t addr, uint64_t row)
 {
 	const struct process *process = comparison->process;
-	/* This one is not by address. */
-	const struct ledger *released = &process->ledgers[LEDGER_RELEASED];
 	const struct allocation *found;
 	size_t i;
 
@@ -191,10 +211,9 @@ static bool is_live(const struct comparison *comparison, uint64_t addr, uint64_t
 		if (found && row_id(comparison->export, found) == row)
 			return true;
 	}
-	for (i = 0; i < released->count; i++)
-		if (row_id(comparison->export, &released->entries[i]) == row)
-			return true;
-	return false;
+	/* This one is not by address. */
+	found = ledger_find(&process->ledgers[LEDGER_RELEASED], id_of(comparison->export, row));
+	return found && row_id(comparison->export, found) == row;
 }
 
 static uint8_t space_of(struct sqlite_export *export, int64_t name)
@@ -207,27 +226,45 @@ static uint8_t space_of(struct sqlite_export *export, int64_t name)
 	return space;
 }
 
-static int compare_row(void *context, const int64_t columns[DATABASE_COLUMNS])
+static int take_row(void *context, const int64_t columns[DATABASE_COLUMNS])
 {
 	struct comparison *comparison = context;
-	const uint64_t row = (uint64_t)columns[0];
-	const uint64_t addr = (uint64_t)columns[1];
 
-	if (is_live(comparison, addr, row) ||
-	    (!comparison->final && is_being_freed(comparison, row)))
-		return 0;
 	if (memory_grow(&comparison->gone, &comparison->capacity, comparison->count + 1,
 			sizeof(*comparison->gone)))
 		return -ENOMEM;
 	comparison->gone[comparison->count++] = (struct allocation){
-		.id = row,
-		.addr = addr,
+		.id = (uint64_t)columns[0],
+		.addr = (uint64_t)columns[1],
 		.size_bytes = (uint64_t)columns[2],
 		.space = space_of(comparison->export, columns[3]),
 		.device = (int32_t)columns[4],
 		.context = (uint64_t)columns[5],
 	};
 	return 0;
+}
+
+static int compare_row(void *context, const int64_t columns[DATABASE_COLUMNS])
+{
+	struct comparison *comparison = context;
+	const uint64_t row = (uint64_t)columns[0];
+
+	if (is_live(comparison, (uint64_t)columns[1], row) ||
+	    (!comparison->final && is_being_freed(comparison, row)))
+		return 0;
+	return take_row(context, columns);
+}
+
+static int end_gone(struct comparison *comparison, const struct cause *cause)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < comparison->count; i++)
+		err = end_row(comparison->export, cause, comparison->gone[i].id,
+			      &comparison->gone[i]);
+	comparison->count = 0;
+	return err;
 }
 
 /* Rows whose allocations are not in the state end now. */
@@ -239,10 +276,33 @@ static int compare(struct sqlite_export *export, const struct cause *cause, size
 					 .final = cause->final };
 	int err =
 		database_each(&export->database, statement, cells, count, compare_row, &comparison);
-	size_t i;
 
-	for (i = 0; !err && i < comparison.count; i++)
-		err = end_row(export, cause, comparison.gone[i].id, &comparison.gone[i]);
+	if (!err)
+		err = end_gone(&comparison, cause);
+	free(comparison.gone);
+	return err;
+}
+
+/*
+ * What has ended without a call that names it. Its row says what it was: memory whose handle was
+ * given back is known by its handle there.
+ */
+static int end_others(struct sqlite_export *export, const struct cause *cause,
+		      const struct change *change)
+{
+	struct comparison comparison = { .export = export, .process = cause->process };
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < change->ended_count; i++) {
+		const struct cell cells[] = { cell_number(row_of(export, change->ended[i])),
+					      cell_number(cause->process_id) };
+
+		err = database_each(&export->database, SQLITE_LIVE_BY_ID, cells, 2, take_row,
+				    &comparison);
+		if (!err)
+			err = end_gone(&comparison, cause);
+	}
 	free(comparison.gone);
 	return err;
 }
@@ -265,44 +325,33 @@ static int compare_range(struct sqlite_export *export, const struct cause *cause
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Whether anything began or ended that is not what the call itself names. */
-static bool changes_others(const struct change *change)
-{
-	uint32_t space;
-
-	for (space = MS_SPACE_NONE + 1; space < MS_SPACES_COUNT; space++)
-		if (change->implicit[space].count || change->made[space].count)
-			return true;
-	return false;
-}
-
 struct launch {
 	struct sqlite_export *export;
 	const struct cause *cause;
+	uint64_t end_ns;
 };
 
-/* A graph's node has allocated or freed there. */
+/* Whether the launch's graph has allocated there. */
 static int take_node(void *context, uint64_t addr)
 {
 	const struct launch *launch = context;
 	const struct process *process = launch->cause->process;
 	const struct allocation *made = ledger_find(&process->ledgers[MS_KEY_POINTER], addr);
 	struct allocation allocation;
-	int err = compare_range(launch->export, launch->cause, addr, addr);
 
-	if (err || !made)
-		return err;
+	if (!made || made->ts_ns != launch->end_ns)
+		return 0;
 	allocation = *made;
 	return begin_allocation(launch->export, launch->cause, &allocation);
 }
 
-static int take_others(struct sqlite_export *export, const struct event *event,
-		       const struct cause *cause)
+static int take_made(struct sqlite_export *export, const struct event *event,
+		     const struct cause *cause, const struct change *change)
 {
-	struct launch launch = { .export = export, .cause = cause };
+	struct launch launch = { .export = export, .cause = cause, .end_ns = event_end_ns(event) };
 
-	if (event->probe->spec.op != MS_OP_LAUNCH)
-		return compare_process(export, cause);
+	if (!change->made[MS_SPACE_GRAPH].count)
+		return 0;
 	return graphs_each_addr(cause->process, event->call->addr, take_node, &launch);
 }
 
@@ -327,21 +376,30 @@ static int end_displaced(struct sqlite_export *export, const struct cause *cause
 	return change->has_allocation ? compare_range(export, &displaced, addr, addr) : 0;
 }
 
+/* It may be one that nobody saw begin. */
 static int take_free(struct sqlite_export *export, const struct cause *cause,
-		     const struct change *change)
+		     const struct allocation *freed)
 {
-	const struct allocation *freed = &change->allocation;
-	uint64_t last = freed->addr + freed->size_bytes - 1;
+	int err = begin_allocation(export, cause, freed);
+
+	return err ? err : end_allocation(export, cause, freed);
+}
+
+/* What the call itself names; what a call is made of is told again with the call. */
+static int take_named(struct sqlite_export *export, const struct event *event,
+		      const struct cause *cause, const struct change *change)
+{
+	const enum ms_op op = event->probe->spec.op;
 	int err;
 
-	/* It may be one that nobody saw begin. */
-	err = begin_allocation(export, cause, freed);
-	if (!err)
-		err = end_allocation(export, cause, freed);
-	/* One call unmaps all that is mapped in a range. */
-	if (!err && freed->space == MS_SPACE_MAPPED && freed->size_bytes && last > freed->addr)
-		err = compare_range(export, cause, freed->addr, last);
-	return err;
+	if (event->call->flags & MS_CALL_PART || !event_succeeded(event->call))
+		return 0;
+	if (op == MS_OP_FREE && change->free == FREE_KNOWN)
+		return take_free(export, cause, &change->allocation);
+	if (op != MS_OP_ALLOC || !change->has_allocation || change->captured)
+		return 0;
+	err = end_displaced(export, cause, change);
+	return err ? err : begin_allocation(export, cause, &change->allocation);
 }
 
 int sqlite_memory_call(struct sqlite_export *export, const struct event *event,
@@ -352,27 +410,19 @@ int sqlite_memory_call(struct sqlite_export *export, const struct event *event,
 			       .ts_ns = event->header->ts_ns,
 			       .call = call,
 			       .of = event->call };
-	int err = 0;
+	int err;
 
-	/* What a call is made of is told again with the call. */
-	if (event->call->flags & MS_CALL_PART || !event_succeeded(event->call))
-		return 0;
-	if (op != MS_OP_ALLOC && op != MS_OP_FREE && !changes_others(change))
+	if (op != MS_OP_ALLOC && op != MS_OP_FREE && !change->ended_count &&
+	    !change->made[MS_SPACE_GRAPH].count)
 		return 0;
 	cause.process_id = sqlite_process_id(export, change->process);
 	if (!cause.process_id)
 		return export->database.err;
 	cause.why = op == MS_OP_CONTEXT ? "context" : op == MS_OP_LAUNCH ? "graph" : "free";
-	if (op == MS_OP_ALLOC && change->has_allocation && !change->captured) {
-		err = end_displaced(export, &cause, change);
-		if (!err)
-			err = begin_allocation(export, &cause, &change->allocation);
-	} else if (op == MS_OP_FREE && change->free == FREE_KNOWN) {
-		err = take_free(export, &cause, change);
-	}
-	if (!err && changes_others(change))
-		err = take_others(export, event, &cause);
-	return err;
+	err = end_others(export, &cause, change);
+	if (!err)
+		err = take_named(export, event, &cause, change);
+	return err ? err : take_made(export, event, &cause, change);
 }
 
 /*
@@ -383,9 +433,18 @@ int sqlite_memory_exit(struct sqlite_export *export, const struct event *event,
 		       const struct change *change)
 {
 	const uint64_t process = sqlite_process_id(export, change->process);
+	const struct cause cause = { .process = change->process,
+				     .process_id = process,
+				     .ts_ns = event->header->ts_ns,
+				     .why = "free" };
+	int err;
 
 	if (!process)
 		return export->database.err;
+	/* Of an exec, those are all. */
+	err = event->header->type == MS_TYPE_EXIT ? end_others(export, &cause, change) : 0;
+	if (err)
+		return err;
 	return DATABASE_PUT(&export->database, SQLITE_EXIT, cell_number(process),
 			    sqlite_time(export, event->header->ts_ns),
 			    cell_text(event->header->type == MS_TYPE_EXIT ? "exit" : "exec"));

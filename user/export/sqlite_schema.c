@@ -143,6 +143,9 @@ static const struct {
 	{ SQLITE_LIVE_IN_RANGE, "SELECT id, address, bytes, space,"
 	  " ifnull(device, -1), context FROM memscope_allocations"
 	  " WHERE process = ? AND end IS NULL AND address >= ? AND address <= ?" },
+	{ SQLITE_LIVE_BY_ID, "SELECT id, address, bytes, space,"
+	  " ifnull(device, -1), context FROM memscope_allocations"
+	  " WHERE id = ? AND end IS NULL AND process = ?" },
 	{ SQLITE_EXIT, "UPDATE memscope_allocations SET end = ?2, ended_by = ?3"
 	  " WHERE process = ?1 AND end IS NULL" },
 	{ SQLITE_EVENT, "INSERT INTO memscope_marks VALUES (?, ?, ?, ?, ?)" },

@@ -265,6 +265,8 @@ static void pending_expire(struct process *process, uint32_t tid, enum ms_key ke
 		pending_remove(process, i);
 		memset(&unused, 0, sizeof(unused));
 		free_finish(process, expired.key, &expired.allocation, &unused);
+		if (unused.free != FREE_KEPT)
+			usage_end(process->usage, &expired.allocation);
 	}
 }
 
@@ -370,6 +372,7 @@ static int restore(struct process *process, const struct event *event,
 		return physical_release_undo(process, event->call->addr, allocation);
 	if (ledger_find(ledger, allocation->addr)) {
 		process->missed_frees++; /* somebody else did free it, or nobody could have it now */
+		usage_end(process->usage, allocation);
 		if (key_of(event) == MS_KEY_MAPPING)
 			physical_unmap(process, allocation, change);
 		return 0;
@@ -443,6 +446,7 @@ static void free_rest(struct process *process, const struct event *event, struct
 	while (key_of(event) == MS_KEY_MAPPING && pending_take(process, event, &allocation)) {
 		shown->size_bytes += allocation.size_bytes;
 		free_finish(process, MS_KEY_MAPPING, &allocation, change);
+		usage_end(process->usage, &allocation);
 	}
 }
 
@@ -529,6 +533,7 @@ static void ledger_end(struct process *process, struct ledger *ledger, uint64_t 
 		/* The last entry moves into this place: look at it again. */
 		ledger_remove(ledger, allocation.addr, &allocation);
 		blocks_uncount(process, &allocation);
+		usage_end(process->usage, &allocation);
 		space->implicit_frees++;
 		space->implicit_bytes += allocation.size_bytes;
 		change->implicit[allocation.space].count++;

@@ -259,6 +259,7 @@ static void run_free(struct process *process, uint64_t addr, struct change *chan
 	process->spaces[freed.space].frees++;
 	process->spaces[freed.space].free_bytes += freed.size_bytes;
 	usage_count_free(process->usage, &freed);
+	usage_end(process->usage, &freed);
 	add(&change->implicit[freed.space], freed.size_bytes);
 }
 

@@ -74,6 +74,7 @@ void physical_unmap(struct process *process, const struct allocation *mapping,
 		return;
 	process->spaces[ended.space].frees++;
 	usage_count_free(process->usage, &ended);
+	usage_end(process->usage, &ended);
 	process->spaces[ended.space].free_bytes += ended.size_bytes;
 	change->implicit[ended.space].count++;
 	change->implicit[ended.space].bytes += ended.size_bytes;

@@ -457,17 +457,9 @@ static int apply_call(struct state *state, struct process *process, const struct
 	return 0;
 }
 
-int state_apply(struct state *state, const struct event *event, struct change *change)
+static int apply_event(struct state *state, struct process *process, const struct event *event,
+		       struct change *change)
 {
-	struct process *process = process_of(state, event->header);
-
-	memset(change, 0, sizeof(*change));
-	change->device = -1;
-	if (!process)
-		return -ENOMEM;
-	change->process = process;
-	if (state->usage)
-		state->usage->now_ns = event->header->ts_ns;
 	switch (event->header->type) {
 	case MS_TYPE_CALL:
 	case MS_TYPE_LAUNCH:
@@ -488,4 +480,35 @@ int state_apply(struct state *state, const struct event *event, struct change *c
 		return 0;
 	}
 	return 0;
+}
+
+/* Beginnings of frees and names are told to nobody: what they ended comes with the next event. */
+static void tell_ended(struct process *process, const struct event *event, struct change *change)
+{
+	struct usage *usage = process->usage;
+
+	if (!usage)
+		return;
+	change->ended = usage->ended;
+	change->ended_count = usage->ended_count;
+	usage->ended_told = event->call || event->process;
+}
+
+int state_apply(struct state *state, const struct event *event, struct change *change)
+{
+	struct process *process = process_of(state, event->header);
+	int err;
+
+	memset(change, 0, sizeof(*change));
+	change->device = -1;
+	if (!process)
+		return -ENOMEM;
+	change->process = process;
+	if (state->usage)
+		state->usage->now_ns = event->header->ts_ns;
+	if (process->usage && process->usage->ended_told)
+		process->usage->ended_count = 0;
+	err = apply_event(state, process, event, change);
+	tell_ended(process, event, change);
+	return err;
 }

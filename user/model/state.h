@@ -189,6 +189,13 @@ struct change {
 	struct amount made[MS_SPACES_COUNT]; /* by space: what a graph allocated */
 	/* By space: what ended together with the process, its program, a context or a mapping. */
 	struct amount implicit[MS_SPACES_COUNT];
+	/*
+	 * Ids of allocations of the process that have ended and are not `allocation`, if the state
+	 * follows usage: those of `implicit`, but for an exit's, and those whose end was only found
+	 * out now.
+	 */
+	const uint64_t *ended;
+	size_t ended_count;
 };
 
 /* A zeroed struct state is empty and ready. */

@@ -44,6 +44,7 @@ void usage_free(struct usage *usage)
 		free(usage->cells[--usage->count].sizes);
 	free(usage->cells);
 	map_fini(&usage->places);
+	free(usage->ended);
 	free(usage);
 }
 
@@ -312,6 +313,17 @@ void usage_count_free(struct usage *usage, const struct allocation *allocation)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+void usage_end(struct usage *usage, const struct allocation *allocation)
+{
+	if (!usage)
+		return;
+	if (memory_grow(&usage->ended, &usage->ended_capacity, usage->ended_count + 1,
+			sizeof(*usage->ended)))
+		usage->totals->incomplete = true;
+	else
+		usage->ended[usage->ended_count++] = allocation->id;
+}
+
 void usage_exit(struct usage *usage)
 {
 	size_t i;
@@ -358,6 +370,7 @@ void usage_restart(struct usage *usage)
 size_t usage_bytes(const struct usage *usage)
 {
 	return usage ? sizeof(*usage) + usage->capacity * sizeof(*usage->cells) +
-			       map_bytes(&usage->places) + usage->sizes_bytes :
+			       map_bytes(&usage->places) + usage->sizes_bytes +
+			       usage->ended_capacity * sizeof(*usage->ended) :
 		       0;
 }

@@ -70,6 +70,11 @@ struct usage {
 		bool at_peak; /* the cells hold what is there at the peak; not yet copied */
 		bool known;   /* the peak was seen, so that what it was made of is known */
 	} spaces[MS_SPACES_COUNT];
+
+	/* Ids of allocations that ended though no call named them; some may have begun just then. */
+	uint64_t *ended;
+	size_t ended_count, ended_capacity;
+	bool ended_told; /* a change has had them */
 };
 
 /* Whether an allocation there takes memory of a device for certain, and of no other allocation. */
@@ -93,6 +98,9 @@ void usage_load(struct usage *usage, const struct allocation *allocation);
 /* Counts an allocation: `by` is 1, or -1 to take that back. */
 void usage_count_alloc(struct usage *usage, const struct allocation *allocation, int by);
 void usage_count_free(struct usage *usage, const struct allocation *allocation);
+
+/* No call named it, but it has ended. */
+void usage_end(struct usage *usage, const struct allocation *allocation);
 
 /* The process has ended: what the cells say is live was so then. */
 void usage_exit(struct usage *usage);

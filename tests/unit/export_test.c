@@ -236,6 +236,57 @@ static void test_many_mappings(void **state)
 	report_dump_fini(&dump);
 }
 
+/* ---- two recordings of one host, one after the other, in which a PID is used again ------------ */
+
+static void add_recording(struct report_dump *to, uint64_t number, uint64_t second, uint64_t size)
+{
+	const uint64_t now_ns = second * EXAMPLE_SECOND;
+
+	report_dump_init(to, number, "a");
+	report_dump_segment(to, now_ns);
+	report_dump_add(to, record_at(now_ns, record_process(MS_TYPE_ATTACH, "train", 0)));
+	report_dump_add(to, record_at(now_ns + 1,
+				      record_on(0, record_alloc("cuMemAlloc_v2", 4096, size))));
+	report_dump_end(to, now_ns + 2);
+}
+
+static void make_two(struct report_dump *other)
+{
+	add_recording(&dump, 7, 1, 1000);
+	add_recording(other, 8, 100, 300);
+	assert_int_equal(dup2(other->fds[0], dump.fds[1]), dump.fds[1]);
+}
+
+static void test_one_pid_twice(void **state)
+{
+	static const char *const views[] = { "memscope_peak", "memscope_live", "memscope_by_api" };
+	struct report_reader reader;
+	struct report_dump other;
+	char sql[512];
+	size_t i;
+
+	(void)state;
+	make_two(&other);
+	assert_int_equal(export_files(&export_sqlite, 3, &reader), 0);
+	for (i = 0; i < sizeof(views) / sizeof(*views); i++) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT count(DISTINCT process_id || ' ' || recording) FROM %s"
+			 " WHERE pid = 100 AND host = 'a'",
+			 views[i]);
+		assert_int_equal(count_rows(sql), 2);
+	}
+	/* As docs/exports.md has it. */
+	assert_int_equal(
+		count_rows("SELECT sum(a.bytes) FROM memscope_allocations a JOIN memscope_peak k"
+			   " ON k.process_id = a.process AND k.space = 'device'"
+			   " WHERE k.pid = 100 AND a.start <= k.peak_start"
+			   " AND (a.end IS NULL OR a.end > k.peak_start)"),
+		1300);
+	report_reader_fini(&reader);
+	report_dump_fini(&other);
+	report_dump_fini(&dump);
+}
+
 /* Every allocation fails once; of formats with very many, every so many. */
 static void test_every_allocation(void **state)
 {
@@ -275,9 +326,8 @@ static void test_every_allocation(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_example),
-		cmocka_unit_test(test_any_records),
-		cmocka_unit_test(test_many_mappings),
+		cmocka_unit_test(test_example),          cmocka_unit_test(test_any_records),
+		cmocka_unit_test(test_many_mappings),    cmocka_unit_test(test_one_pid_twice),
 		cmocka_unit_test(test_every_allocation),
 	};
 	int fd = mkstemp(path), failed;

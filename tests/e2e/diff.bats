@@ -78,12 +78,12 @@ PYTHON
 	# shellcheck disable=SC2086 # several options
 	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss a.mscope b.mscope
 	valid diff.json
-	assert_equal "$(in_diff '[.rows, .findings, .numbers_below_noise, .growth]')" '[[],[],0,null]'
+	assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
 	record -o c.mscope -- $(ffmpeg_command)
 	record -o d.mscope -- $(ffmpeg_command)
 	# shellcheck disable=SC2086
 	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss c.mscope d.mscope
-	assert_equal "$(in_diff '[.rows, .findings, .numbers_below_noise, .growth]')" '[[],[],0,null]'
+	assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
 	assert_equal "$(in_diff .verdict[0])" '"Nothing differs."'
 	# Twice as many frames are twice as many launches and copies, and no more memory.
 	record -o e.mscope -- $(ffmpeg_command 40)
@@ -101,7 +101,7 @@ PYTHON
 		# shellcheck disable=SC2086
 		diff_json $ALL --fail-on growth=1,leak,oom,new,any "$file" "$file"
 		valid diff.json
-		assert_equal "$(in_diff '[.rows, .findings, .numbers_below_noise, .growth]')" '[[],[],0,null]'
+		assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
 	done
 	# Which is good news only of whole ones.
 	"$MEMSCOPE" diff -f html a.mscope a.mscope | grep -q '<section class="verdict good"'

@@ -313,31 +313,30 @@ static int check_findings(const struct settings *settings, const struct diff *di
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static int write_diff(const struct settings *settings, const struct diff *diff)
-{
-	struct writer writer;
-	int err = 0;
+/* What is written, and how. */
+struct shown {
+	const struct settings *settings;
+	const struct diff *diff;
+};
 
-	if (settings->output)
-		err = writer_open(&writer, settings->output);
-	else
-		writer_init_stdout(&writer);
-	if (err)
-		return err;
-	settings->format->write(&writer, diff, settings);
-	return writer_close(&writer);
+static void put_diff(struct writer *writer, const void *context)
+{
+	const struct shown *shown = context;
+
+	shown->settings->format->write(writer, shown->diff, shown->settings);
 }
 
 static int compare(const struct settings *settings, const struct report *a, const struct report *b)
 {
 	struct diff *diff = diff_new(a, b, &settings->options);
+	const struct shown shown = { settings, diff };
 	int code;
 
 	if (!diff) {
 		log_error("no memory to compare them");
 		return EXIT_FAILED;
 	}
-	code = exit_code_of(write_diff(settings, diff));
+	code = exit_code_of(reading_write(settings->output, put_diff, &shown));
 	if (code == EXIT_OK)
 		code = check_findings(settings, diff);
 	diff_free(diff);

@@ -268,7 +268,7 @@ static void put_rows(struct json *json, const struct diff *diff)
 {
 	size_t i;
 
-	json_put_u64(json, "numbers_below_noise", diff->below_noise);
+	json_put_u64(json, "rows_below_noise", diff->below_noise);
 	json_put_bool(json, "devices_are_compared", !diff->devices_skipped);
 	json_name(json, "rows");
 	json_open(json, '[');

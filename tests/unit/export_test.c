@@ -287,6 +287,41 @@ static void test_one_pid_twice(void **state)
 	report_dump_fini(&dump);
 }
 
+static bool has_line(const char *wanted)
+{
+	FILE *file = fopen(path, "re");
+	char line[4096];
+	bool found = false;
+
+	assert_non_null(file);
+	while (!found && fgets(line, sizeof(line), file))
+		found = !strncmp(line, wanted, strlen(wanted));
+	fclose(file);
+	return found;
+}
+
+/* What is counted is the sum; what was never there at the same time is not. */
+static void test_gauges_one_after_the_other(void **state)
+{
+	struct report_reader reader;
+	struct report_dump other;
+
+	(void)state;
+	make_two(&other);
+	assert_int_equal(export_files(&export_openmetrics, 3, &reader), 0);
+	assert_true(has_line("memscope_allocated_bytes_total{Hostname=\"a\",comm=\"train\","
+			     "kind=\"device\"} 1300 "));
+	assert_true(
+		has_line("memscope_process_gpu_memory_live_bytes{Hostname=\"a\","
+			 "comm=\"train\",gpu=\"0\",kind=\"device\",api=\"cuMemAlloc_v2\"} 300 "));
+	assert_true(has_line("memscope_process_gpu_memory_peak_bytes{Hostname=\"a\","
+			     "comm=\"train\",kind=\"device\"} 300 "));
+	assert_true(has_line("memscope_gpu_memory_explained_bytes{Hostname=\"a\",gpu=\"0\"} 300 "));
+	report_reader_fini(&reader);
+	report_dump_fini(&other);
+	report_dump_fini(&dump);
+}
+
 /* Every allocation fails once; of formats with very many, every so many. */
 static void test_every_allocation(void **state)
 {
@@ -326,8 +361,11 @@ static void test_every_allocation(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_example),          cmocka_unit_test(test_any_records),
-		cmocka_unit_test(test_many_mappings),    cmocka_unit_test(test_one_pid_twice),
+		cmocka_unit_test(test_example),
+		cmocka_unit_test(test_any_records),
+		cmocka_unit_test(test_many_mappings),
+		cmocka_unit_test(test_one_pid_twice),
+		cmocka_unit_test(test_gauges_one_after_the_other),
 		cmocka_unit_test(test_every_allocation),
 	};
 	int fd = mkstemp(path), failed;

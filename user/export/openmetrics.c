@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The totals of the report as OpenMetrics 1.0 text, of the moment when each recording ended. Labels
- * that DCGM's exporter has too are called the same (gpu). Series of processes with the same name
- * are one, unless their PIDs are asked for: nobody wants a series for each run of a program.
+ * that DCGM's exporter has too are called the same (Hostname, gpu). Series of processes with the
+ * same name are one, unless their PIDs are asked for: nobody wants a series for each run of a
+ * program. Of several recordings, counters are sums, and gauges are those of the last one that has
+ * them: what was held at different times was never held together.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -63,6 +65,7 @@ static const struct {
 struct series {
 	const char *labels; /* as they are written; interned */
 	uint64_t value, ts_ns;
+	const struct report_recording *recording; /* the last one that it is of */
 };
 
 struct openmetrics {
@@ -152,27 +155,36 @@ static struct series *find_series(struct openmetrics *export, enum family family
 	return &export->families[family].series[count];
 }
 
-static void add(struct openmetrics *export, enum family family, uint64_t value)
+/* NULL: none, or a gauge of which a later recording has said something. */
+static struct series *begin_value(struct openmetrics *export, enum family family)
 {
 	struct series *series = find_series(export, family);
+	const bool is_gauge = !strcmp(families[family].type, "gauge");
 
-	if (!series)
-		return;
-	series->value += value;
+	if (!series || (is_gauge && export->ts_ns < series->ts_ns))
+		return NULL;
+	if (is_gauge && series->recording != export->recording)
+		series->value = 0;
+	series->recording = export->recording;
 	if (export->ts_ns > series->ts_ns)
 		series->ts_ns = export->ts_ns;
+	return series;
+}
+
+static void add(struct openmetrics *export, enum family family, uint64_t value)
+{
+	struct series *series = begin_value(export, family);
+
+	if (series)
+		series->value += value;
 }
 
 static void highest(struct openmetrics *export, enum family family, uint64_t value)
 {
-	struct series *series = find_series(export, family);
+	struct series *series = begin_value(export, family);
 
-	if (!series)
-		return;
-	if (value > series->value)
+	if (series && value > series->value)
 		series->value = value;
-	if (export->ts_ns > series->ts_ns)
-		series->ts_ns = export->ts_ns;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -252,7 +264,7 @@ static void begin_labels(struct openmetrics *export, const char *comm, uint32_t 
 	char name[MS_COMM_BYTES + 1] = "";
 
 	string_clear(&export->labels);
-	put_label(export, "hostname", export->recording->coverage.host);
+	put_label(export, "Hostname", export->recording->coverage.host);
 	if (comm)
 		memcpy(name, comm, strnlen(comm, MS_COMM_BYTES));
 	put_label(export, "comm", name);

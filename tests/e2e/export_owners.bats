@@ -113,3 +113,14 @@ same_totals() {
 		assert_equal "$file $((opened > 0))" "$file $([ $file = run.bad ] && echo 0 || echo 1)"
 	done
 }
+
+@test "nothing to show is said, and options that a format does not have are refused" {
+	"$MEMSCOPE" export -f folded --metric inuse --pid 6000 -o out.folded \
+		"$ROOT/tests/golden/dump-1.0.mscope"
+	grep -qx '# nothing is live at the end, nor was when a process exited' out.folded
+	run -2 --separate-stderr "$MEMSCOPE" export -f csv --metric peak "$ROOT/tests/golden/dump-1.0.mscope"
+	[[ $stderr == *"--metric is nothing for -f csv, only for -f folded"* ]]
+	run -2 --separate-stderr "$MEMSCOPE" export -f pprof --label pid -o out "$ROOT/tests/golden/dump-1.0.mscope"
+	[[ $stderr == *"--label is nothing for -f pprof, only for -f openmetrics"* ]]
+	[ ! -e out ]
+}

@@ -20,7 +20,7 @@ struct settings {
 	const struct exporter *exporter;
 	const char *output;
 	enum export_metric metric;
-	bool label_pid;
+	bool has_metric, label_pid;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -66,6 +66,7 @@ static int parse_metric(const struct option_row *row, const char *value, void *c
 		if (strcmp(names[i], value) != 0)
 			continue;
 		settings->metric = (enum export_metric)i;
+		settings->has_metric = true;
 		return 0;
 	}
 	log_error("--%s: inuse, alloc or peak, please, not \"%s\"", row->name, value);
@@ -95,7 +96,7 @@ static const struct option_row rows[] = {
 	  reading_time, AT(reader.from) },
 	{ 0, "to", "TIME", "Only what happened until then.", reading_time, AT(reader.until) },
 	{ 0, "metric", "inuse|alloc|peak",
-	  "What to show of each owner, in formats that show one number: what is live at the end"
+	  "In folded, what to show of each owner: what is live at the end"
 	  " (default), all that was allocated, or what was live at the high-water mark.",
 	  parse_metric, 0 },
 	{ 0, "label", "pid",
@@ -187,6 +188,43 @@ static int write_to_path(struct settings *settings, struct dump_set *set,
 	return EXIT_USAGE;
 }
 
+static bool takes_metric(const struct exporter *exporter)
+{
+	return exporter->takes_metric;
+}
+
+static bool takes_label(const struct exporter *exporter)
+{
+	return exporter->takes_label;
+}
+
+static int refuse_option(const struct settings *settings, const char *option,
+			 bool (*takes)(const struct exporter *exporter))
+{
+	struct string names = { 0 };
+	size_t i;
+
+	if (takes(settings->exporter))
+		return EXIT_OK;
+	for (i = 0; exporters[i]; i++)
+		if (takes(exporters[i]))
+			string_append_format(&names, "%s-f %s", names.length ? ", " : "",
+					     exporters[i]->name);
+	log_error("--%s is nothing for -f %s, only for %.*s", option, settings->exporter->name,
+		  (int)names.length, names.bytes);
+	string_fini(&names);
+	return EXIT_USAGE;
+}
+
+static int check_options(const struct settings *settings)
+{
+	int code = settings->has_metric ? refuse_option(settings, "metric", takes_metric) : EXIT_OK;
+
+	return code == EXIT_OK && settings->label_pid ?
+		       refuse_option(settings, "label", takes_label) :
+		       code;
+}
+
 static int run(struct settings *settings, char **files)
 {
 	struct whole_file file = { 0 };
@@ -230,6 +268,9 @@ static int export(int argc, char **argv)
 					  "export needs a format: -f FORMAT");
 		return EXIT_USAGE;
 	}
+	code = check_options(&settings);
+	if (code != EXIT_OK)
+		return code;
 	code = run(&settings, argv + first);
 	report_reader_fini(&settings.reader);
 	interrupt_let();

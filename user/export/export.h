@@ -28,10 +28,11 @@ struct export_options {
 };
 
 struct exporter {
-	const char *name;    /* as after --format */
-	const char *summary; /* what reads it: for the man page */
-	bool binary;         /* nothing for a terminal */
-	bool to_path;        /* writes a file of its own, not through a writer */
+	const char *name;               /* as after --format */
+	const char *summary;            /* what reads it: for the man page */
+	bool binary;                    /* nothing for a terminal */
+	bool to_path;                   /* writes a file of its own, not through a writer */
+	bool takes_metric, takes_label; /* uses these of the options */
 
 	/* NULL: it cannot be begun, logged. What it needs of the options must outlive it. */
 	struct follower *(*begin)(const struct export_options *options);

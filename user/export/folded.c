@@ -15,6 +15,7 @@ struct folded {
 	struct writer *writer;
 	struct string frame;
 	enum export_metric metric;
+	uint64_t lines; /* of owners, so far */
 	bool has_hosts;
 };
 
@@ -61,6 +62,7 @@ static int put_owner(void *context, const struct owner *owner)
 	}
 	string_append_char(out, ' ');
 	string_append_u64(out, bytes);
+	export->lines++;
 	return writer_end_line(export->writer);
 }
 
@@ -76,12 +78,19 @@ static int put_remark(void *context, const char *text)
 static int finish_folded(struct follower *follower, const struct report *report)
 {
 	struct folded *export = (struct folded *)follower;
+	static const char *const nothing[] = {
+		[EXPORT_INUSE] = "nothing is live at the end, nor was when a process exited",
+		[EXPORT_ALLOC] = "nothing was allocated",
+		[EXPORT_PEAK] = "nothing was live at a high-water mark",
+	};
 	int err;
 
 	export->has_hosts = report->count > 1;
 	err = owners_remarks(report, put_remark, export);
 	if (!err)
 		err = owners_visit(report, put_owner, export);
+	if (!err && !export->lines)
+		err = put_remark(export, nothing[export->metric]);
 	if (err == -ENOMEM)
 		log_error("not enough memory");
 	return err;
@@ -111,6 +120,7 @@ static struct follower *begin_folded(const struct export_options *options)
 const struct exporter export_folded = {
 	.name = "folded",
 	.summary = "folded stacks, bytes by owner (--metric), for flamegraph.pl and speedscope",
+	.takes_metric = true,
 	.begin = begin_folded,
 	.finish = finish_folded,
 	.free = free_folded,

@@ -464,6 +464,7 @@ const struct exporter export_openmetrics = {
 	.name = "openmetrics",
 	.summary =
 		"the report's totals as OpenMetrics text, to be loaded into Prometheus and its kin",
+	.takes_label = true,
 	.begin = begin_openmetrics,
 	.finish = finish_openmetrics,
 	.free = free_openmetrics,

@@ -57,6 +57,7 @@ struct pprof {
 	struct string_table strings;
 	struct map places;    /* interned string -> position in the string table */
 	struct map functions; /* likewise -> id of the function, and of its location */
+	uint64_t samples;     /* so far */
 	bool has_hosts;
 	int err;
 };
@@ -211,6 +212,7 @@ static int put_sample(void *context, const struct owner *owner)
 	restart(export, &export->scratch);
 	put_labels(export, owner);
 
+	export->samples++;
 	sample = protobuf_begin(&export->out, PROFILE_SAMPLE);
 	packed = protobuf_begin(&export->out, SAMPLE_LOCATION_ID);
 	for (frame = 0; frame < (int)count; frame++)
@@ -295,6 +297,8 @@ static void put_profile(struct pprof *export, const struct report *report)
 		export->err = owners_remarks(report, put_comment, export);
 	if (!export->err)
 		export->err = owners_visit(report, put_sample, export);
+	if (!export->err && !export->samples)
+		put_comment(export, "nothing was live or allocated");
 	restart(export, &export->text);
 	restart(export, &export->scratch);
 	compress_out(export, Z_FINISH);

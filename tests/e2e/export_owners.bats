@@ -124,3 +124,20 @@ same_totals() {
 	[[ $stderr == *"--label is nothing for -f pprof, only for -f openmetrics"* ]]
 	[ ! -e out ]
 }
+
+@test "errors name the file that was asked for; a mount is refused before the work" {
+	local format
+	for format in ndjson sqlite; do
+		run ! --separate-stderr bash -c "ulimit -f 1; trap '' XFSZ
+			\"$MEMSCOPE\" export -f $format -o out.$format golden.mscope"
+		[[ $stderr == *"error: out.$format: cannot write: "*"; nothing was written"* ]]
+		[ "$(find . -name '*out*' -o -name '.memscope*')" = "" ]
+	done
+	[ "$(id -u)" -eq 0 ] || skip "needs root to mount"
+	echo before > file
+	touch mounted
+	run ! --separate-stderr unshare -m bash -c "mount --bind file mounted &&
+		\"$MEMSCOPE\" export -f csv -o mounted golden.mscope"
+	[[ $stderr == *"mounted: cannot create: "*"a mount cannot be replaced"* ]]
+	assert_equal "$(cat file)" before
+}

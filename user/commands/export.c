@@ -143,6 +143,8 @@ static int open_writer(struct settings *settings, struct writer *writer,
 
 	if (settings->output)
 		code = exit_code_of(writer_open(writer, whole_file_part(file)));
+	if (code == EXIT_OK && file->part)
+		writer_is_part_of(writer, settings->output);
 	else
 		writer_init_stdout(writer);
 	if (code != EXIT_OK || !writer->terminal)
@@ -177,6 +179,7 @@ static int write_to_path(struct settings *settings, struct dump_set *set,
 			 const struct whole_file *file)
 {
 	const struct export_options options = { .path = whole_file_part(file),
+						.name = settings->output,
 						.metric = settings->metric,
 						.label_pid = settings->label_pid };
 

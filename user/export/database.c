@@ -24,7 +24,7 @@ static int fail(struct database *database)
 
 	if (database->err)
 		return database->err;
-	log_error("the database cannot be written: %s",
+	log_error("%s: cannot write: %s; nothing was written", database->name,
 		  database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code));
 	database->err = code == SQLITE_FULL ? -ENOSPC : code == SQLITE_NOMEM ? -ENOMEM : -EIO;
 	return database->err;
@@ -57,11 +57,11 @@ int database_prepare(struct database *database, size_t statement, const char *sq
 		       0;
 }
 
-int database_open(struct database *database, const char *path)
+int database_open(struct database *database, const char *path, const char *name)
 {
 	int err;
 
-	*database = (struct database){ 0 };
+	*database = (struct database){ .name = name ?: path };
 	if (sqlite3_open_v2(path, &database->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 			    NULL))
 		return fail(database);

@@ -26,6 +26,7 @@ struct database {
 	struct string_table strings;
 	struct map string_ids; /* interned text -> its id */
 	uint64_t rows;         /* in the transaction */
+	const char *name;      /* for messages */
 	int err;
 };
 
@@ -55,8 +56,11 @@ static inline struct cell cell_if(bool known, uint64_t number)
 /* May hold anything. NULL: NULL. */
 struct cell cell_text(const char *text);
 
-/* `path` exists and is empty. Returns 0 or -errno. */
-int database_open(struct database *database, const char *path);
+/*
+ * `path` exists and is empty; messages call it `name`, which has to stay (NULL: `path`). Returns 0
+ * or -errno.
+ */
+int database_open(struct database *database, const char *path, const char *name);
 /* Returns 0, or -errno if the file is not whole. */
 int database_close(struct database *database);
 

@@ -23,6 +23,7 @@ enum export_metric {
 struct export_options {
 	struct writer *writer; /* for all but `to_path` */
 	const char *path;      /* for `to_path`: where the file shall be */
+	const char *name;      /* of that for messages */
 	enum export_metric metric;
 	bool label_pid; /* where processes are told apart by name only, do so by PID too */
 };

@@ -311,7 +311,7 @@ static struct follower *begin_sqlite(const struct export_options *options)
 					      .lost = take_lost,
 					      .end = take_end };
 	choose_columns(export);
-	if (!database_open(&export->database, options->path) &&
+	if (!database_open(&export->database, options->path, options->name) &&
 	    !sqlite_schema_create(&export->database))
 		return &export->follower;
 	free_sqlite(&export->follower);

@@ -13,7 +13,8 @@
 
 static int complain(const char *path, int err)
 {
-	log_error("%s: cannot create: %s", path, strerror(-err));
+	log_error("%s: cannot create: %s%s", path, strerror(-err),
+		  err == -EBUSY ? " (a mount cannot be replaced: mount its directory)" : "");
 	return err;
 }
 
@@ -58,6 +59,15 @@ static int create_part(struct whole_file *file, const struct stat *old)
 	return err;
 }
 
+/* A file that something is mounted on, as containers have it, cannot be replaced. */
+static bool is_mount(const char *path)
+{
+	struct statx stat;
+
+	return !statx(AT_FDCWD, path, 0, 0, &stat) &&
+	       stat.stx_attributes & stat.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT;
+}
+
 static int begin(struct whole_file *file, const char *path)
 {
 	struct stat old;
@@ -67,6 +77,8 @@ static int begin(struct whole_file *file, const char *path)
 		return 0;
 	if (exists && access(path, W_OK))
 		return -errno;
+	if (exists && is_mount(path))
+		return -EBUSY;
 	/* A link stays one: what it points to is replaced. */
 	if (!exists && !lstat(path, &old))
 		return 0;

@@ -16,7 +16,7 @@ struct whole_file {
 
 /*
  * Creates the file that is to be written: as `path` is if that exists, else readable by its owner
- * alone. A pipe, a device or a descriptor (/dev/stdout) is written to as it is. Returns 0 or
+ * alone. A file that is a mount is refused: -EBUSY. A pipe, a device or a descriptor (/dev/stdout) is written to as it is. Returns 0 or
  * -errno, logged.
  */
 int whole_file_begin(struct whole_file *file, const char *path);

@@ -44,13 +44,19 @@ int writer_open(struct writer *writer, const char *path)
 	return 0;
 }
 
+void writer_is_part_of(struct writer *writer, const char *path)
+{
+	writer->is_part = true;
+	snprintf(writer->name, sizeof(writer->name), "%s", path);
+}
+
 static int fail(struct writer *writer, int err)
 {
 	writer->err = err;
 	/* `| head` has what it wanted; that is not worth a message. */
 	if (err != -EPIPE)
-		log_error("%s: cannot write: %s; the output ends here", writer->name,
-			  strerror(-err));
+		log_error("%s: cannot write: %s; %s", writer->name, strerror(-err),
+			  writer->is_part ? "nothing was written" : "the output ends here");
 	return err;
 }
 

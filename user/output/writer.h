@@ -15,6 +15,7 @@ struct writer {
 	bool terminal; /* somebody is watching: colour allowed, flush early */
 	bool colour;
 	int err;       /* the first failure, -errno; nothing is written after it */
+	bool is_part;  /* of no use to anybody before it is whole */
 	char name[64]; /* for messages */
 };
 
@@ -26,6 +27,9 @@ void writer_init_stdout(struct writer *writer);
  * logged.
  */
 int writer_open(struct writer *writer, const char *path);
+
+/* What is open gets the name `path` once it is whole, and is removed if that fails. */
+void writer_is_part_of(struct writer *writer, const char *path);
 
 /* After a line: sends the buffer when it is large. Returns 0 or -errno. */
 int writer_end_line(struct writer *writer);

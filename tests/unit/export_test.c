@@ -236,7 +236,7 @@ static void test_many_mappings(void **state)
 	report_dump_fini(&dump);
 }
 
-/* ---- two recordings of one host, one after the other, in which a PID is used again ------------ */
+/* ---- two recordings of one host, one after the other, in which a PID is used again ----------- */
 
 static void add_recording(struct report_dump *to, uint64_t number, uint64_t second, uint64_t size)
 {

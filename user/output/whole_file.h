@@ -16,8 +16,8 @@ struct whole_file {
 
 /*
  * Creates the file that is to be written: as `path` is if that exists, else readable by its owner
- * alone. A file that is a mount is refused: -EBUSY. A pipe, a device or a descriptor (/dev/stdout) is written to as it is. Returns 0 or
- * -errno, logged.
+ * alone. A pipe, a device or a descriptor (/dev/stdout) is written to as it is; a file that is a
+ * mount is refused. Returns 0 or -errno, logged.
  */
 int whole_file_begin(struct whole_file *file, const char *path);
 

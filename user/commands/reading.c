@@ -210,6 +210,8 @@ int reading_write(const char *output, void (*put)(struct writer *writer, const v
 		err = writer_open(&writer, whole_file_part(&file));
 	else
 		writer_init_stdout(&writer);
+	if (!err && file.part)
+		writer_is_part_of(&writer, output);
 	if (!err) {
 		put(&writer, context);
 		err = writer_close(&writer);

@@ -143,10 +143,10 @@ static int open_writer(struct settings *settings, struct writer *writer,
 
 	if (settings->output)
 		code = exit_code_of(writer_open(writer, whole_file_part(file)));
-	if (code == EXIT_OK && file->part)
-		writer_is_part_of(writer, settings->output);
 	else
 		writer_init_stdout(writer);
+	if (code == EXIT_OK && file->part)
+		writer_is_part_of(writer, settings->output);
 	if (code != EXIT_OK || !writer->terminal)
 		return code;
 	if (settings->exporter->binary) {

@@ -227,6 +227,13 @@ PYTHON
 	echo old > report.md
 	report -o report.md run.mscope
 	grep -q "^# GPU memory report" report.md
+	# What is no plain file is written to as it is.
+	mkfifo fifo
+	cat fifo > through &
+	report -o fifo run.mscope
+	wait $!
+	cmp through report.md
+	[ -p fifo ]
 }
 
 @test "what was there stays if the report cannot be written whole" {

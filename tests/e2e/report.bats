@@ -320,7 +320,7 @@ PYTHON
 
 @test "wrong options" {
 	: > x.mscope
-	assert_refused 2 "md, json, html" -f yaml x.mscope
+	assert_refused 2 "md, json or html" -f yaml x.mscope
 	assert_refused 2 "not a process ID" --pid 0 x.mscope
 	assert_refused 2 "not the number of a device" --device -1 x.mscope
 	assert_refused 2 "not a time" --from yesterday x.mscope

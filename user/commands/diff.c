@@ -90,67 +90,43 @@ static const struct format formats[] = {
 #undef X
 };
 
-#define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
 #define FORMAT_NAME(name) #name
 
 /* ---- options --------------------------------------------------------------------------------- */
 
 static int parse_format(const struct option_row *row, const char *value, void *context)
 {
-	struct settings *settings = context;
-	size_t i;
+	int which = option_which(row, value);
 
-	for (i = 0; i < FORMATS_COUNT; i++) {
-		if (strcmp(formats[i].name, value) != 0)
-			continue;
-		settings->format = &formats[i];
-		return 0;
-	}
-	log_error("--%s: " FORMATS(FORMAT_NAME, ", ") ", please, not \"%s\"", row->name, value);
-	return -EINVAL;
-}
-
-/* Into the uint64_t at the row's place. */
-static int parse_number(const struct option_row *row, const char *value, void *context,
-			uint64_t min, uint64_t max)
-{
-	uint64_t *number = (uint64_t *)((char *)context + row->offset);
-	int err = string_parse_u64(value, min, max, number);
-
-	if (err)
-		log_error("--%s: a number from %llu to %llu, please, not \"%s\"", row->name,
-			  (unsigned long long)min, (unsigned long long)max, value);
-	return err;
+	if (which < 0)
+		return which;
+	((struct settings *)context)->format = &formats[which];
+	return 0;
 }
 
 static int parse_top(const struct option_row *row, const char *value, void *context)
 {
-	return parse_number(row, value, context, 1, MAX_TOP);
+	return option_number(row, value, context, 1, MAX_TOP);
 }
 
 static int parse_count(const struct option_row *row, const char *value, void *context)
 {
-	return parse_number(row, value, context, 0, UINT64_MAX);
+	return option_number(row, value, context, 0, UINT64_MAX);
 }
 
 static int parse_share(const struct option_row *row, const char *value, void *context)
 {
-	return parse_number(row, value, context, 0, 100);
+	return option_number(row, value, context, 0, 100);
 }
 
 static int parse_per(const struct option_row *row, const char *value, void *context)
 {
-	struct settings *settings = context;
-	enum diff_basis basis;
+	int which = option_which(row, value);
 
-	for (basis = DIFF_PER_AUTO; basis <= DIFF_PER_LAUNCH; basis++) {
-		if (strcmp(diff_basis_name(basis), value) != 0)
-			continue;
-		settings->options.basis = basis;
-		return 0;
-	}
-	log_error("--%s: auto, run, second or launch, please, not \"%s\"", row->name, value);
-	return -EINVAL;
+	if (which < 0)
+		return which;
+	((struct settings *)context)->options.basis = (enum diff_basis)(DIFF_PER_AUTO + which);
+	return 0;
 }
 
 static int take_fail_on(const struct option_row *row, char *part, size_t place, void *context)

@@ -13,7 +13,6 @@
 #include "commands/reading.h"
 #include "commands/requirements.h"
 #include "export/export.h"
-#include "output/whole_file.h"
 
 struct settings {
 	struct report_reader reader;
@@ -58,29 +57,22 @@ static int parse_format(const struct option_row *row, const char *value, void *c
 
 static int parse_metric(const struct option_row *row, const char *value, void *context)
 {
-	static const char *const names[] = { "inuse", "alloc", "peak" };
 	struct settings *settings = context;
-	size_t i;
+	int which = option_which(row, value);
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(names[i], value) != 0)
-			continue;
-		settings->metric = (enum export_metric)i;
-		settings->has_metric = true;
-		return 0;
-	}
-	log_error("--%s: inuse, alloc or peak, please, not \"%s\"", row->name, value);
-	return -EINVAL;
+	if (which < 0)
+		return which;
+	settings->metric = (enum export_metric)which;
+	settings->has_metric = true;
+	return 0;
 }
 
 static int parse_label(const struct option_row *row, const char *value, void *context)
 {
-	if (!strcmp(value, "pid")) {
-		((struct settings *)context)->label_pid = true;
-		return 0;
-	}
-	log_error("--%s: pid, please, not \"%s\"", row->name, value);
-	return -EINVAL;
+	int which = option_which(row, value);
+
+	((struct settings *)context)->label_pid = !which;
+	return which;
 }
 
 #define AT(member) offsetof(struct settings, member)
@@ -139,14 +131,8 @@ static int show_no_progress(void *context, uint64_t bytes)
 static int open_writer(struct settings *settings, struct writer *writer,
 		       const struct whole_file *file)
 {
-	int code = EXIT_OK;
+	int code = exit_code_of(writer_open_whole(writer, file));
 
-	if (settings->output)
-		code = exit_code_of(writer_open(writer, whole_file_part(file)));
-	else
-		writer_init_stdout(writer);
-	if (code == EXIT_OK && file->part)
-		writer_is_part_of(writer, settings->output);
 	if (code != EXIT_OK || !writer->terminal)
 		return code;
 	if (settings->exporter->binary) {

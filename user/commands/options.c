@@ -215,6 +215,40 @@ int option_size(const struct option_row *row, const char *value, void *settings)
 	return err;
 }
 
+int option_number(const struct option_row *row, const char *value, void *settings, uint64_t min,
+		  uint64_t max)
+{
+	int err = string_parse_u64(value, min, max, place(row, settings));
+
+	if (err)
+		log_error("--%s: a number from %llu to %llu, please, not \"%s\"", row->name,
+			  (unsigned long long)min, (unsigned long long)max, value);
+	return err;
+}
+
+int option_which(const struct option_row *row, const char *value)
+{
+	struct string words = { 0 };
+	const char *word = row->argument;
+	int which;
+
+	for (which = 0; *word; which++) {
+		const size_t length = strcspn(word, "|");
+
+		if (strlen(value) == length && !strncmp(word, value, length)) {
+			string_fini(&words);
+			return which;
+		}
+		string_append(&words, word, length);
+		word += length + (word[length] == '|');
+		string_append_text(&words, !*word ? "" : strchr(word, '|') ? ", " : " or ");
+	}
+	log_error("--%s: %.*s, please, not \"%s\"", row->name, (int)words.length,
+		  words.length ? words.bytes : "", value);
+	string_fini(&words);
+	return -EINVAL;
+}
+
 /* Of a ring buffer. */
 int option_buffer(const struct option_row *row, const char *value, void *settings)
 {

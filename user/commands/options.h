@@ -29,6 +29,16 @@ int option_seconds(const struct option_row *row, const char *value, void *settin
 int option_quiet(const struct option_row *row, const char *value, void *settings);   /* log level */
 int option_verbose(const struct option_row *row, const char *value, void *settings);
 
+/* A number from `min` to `max`, into the uint64_t at the row's place. */
+int option_number(const struct option_row *row, const char *value, void *settings, uint64_t min,
+		  uint64_t max);
+
+/*
+ * Which of the words in row->argument ("all|summary|off") the value is, counted from 0, or -EINVAL,
+ * logged.
+ */
+int option_which(const struct option_row *row, const char *value);
+
 /* --without: struct features */
 int option_without(const struct option_row *row, const char *value, void *settings);
 

@@ -12,7 +12,6 @@
 #include "commands/interrupt.h"
 #include "commands/progress.h"
 #include "commands/requirements.h"
-#include "output/whole_file.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -206,12 +205,7 @@ int reading_write(const char *output, void (*put)(struct writer *writer, const v
 		return err;
 	if (file.part)
 		interrupt_hold();
-	if (output)
-		err = writer_open(&writer, whole_file_part(&file));
-	else
-		writer_init_stdout(&writer);
-	if (!err && file.part)
-		writer_is_part_of(&writer, output);
+	err = writer_open_whole(&writer, &file);
 	if (!err) {
 		put(&writer, context);
 		err = writer_close(&writer);

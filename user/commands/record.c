@@ -34,22 +34,14 @@ struct settings {
 
 static int parse_detail(const struct option_row *row, const char *value, void *settings)
 {
-	static const struct {
-		const char *name;
-		enum recording_detail detail;
-	} names[] = { { "all", RECORDING_ALL },
-		      { "summary", RECORDING_SUMMARY },
-		      { "off", RECORDING_OFF } };
-	size_t i;
+	static const enum recording_detail details[] = { RECORDING_ALL, RECORDING_SUMMARY,
+							 RECORDING_OFF };
+	int which = option_which(row, value);
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(value, names[i].name) != 0)
-			continue;
-		*(enum recording_detail *)((char *)settings + row->offset) = names[i].detail;
-		return 0;
-	}
-	log_error("--%s: \"%s\" is none of %s", row->name, value, row->argument);
-	return -EINVAL;
+	if (which < 0)
+		return which;
+	*(enum recording_detail *)((char *)settings + row->offset) = details[which];
+	return 0;
 }
 
 static int parse_signal(const struct option_row *row, const char *value, void *settings)

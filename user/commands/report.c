@@ -86,38 +86,23 @@ static const struct format formats[] = {
 #undef X
 };
 
-#define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
 #define FORMAT_NAME(name, draws) #name
 
 /* ---- options --------------------------------------------------------------------------------- */
 
 static int parse_format(const struct option_row *row, const char *value, void *context)
 {
-	struct settings *settings = context;
-	size_t i;
+	int which = option_which(row, value);
 
-	for (i = 0; i < FORMATS_COUNT; i++) {
-		if (strcmp(formats[i].name, value) != 0)
-			continue;
-		settings->format = &formats[i];
-		return 0;
-	}
-	log_error("--%s: " FORMATS(FORMAT_NAME, ", ") ", please, not \"%s\"", row->name, value);
-	return -EINVAL;
+	if (which < 0)
+		return which;
+	((struct settings *)context)->format = &formats[which];
+	return 0;
 }
 
 static int parse_top(const struct option_row *row, const char *value, void *context)
 {
-	struct settings *settings = context;
-	uint64_t top;
-	int err = string_parse_u64(value, 1, MAX_TOP, &top);
-
-	if (err)
-		log_error("--%s: a number from 1 to %d, please, not \"%s\"", row->name, MAX_TOP,
-			  value);
-	else
-		settings->reader.report.options.top = top;
-	return err;
+	return option_number(row, value, context, 1, MAX_TOP);
 }
 
 static int take_window(const struct option_row *row, char *part, size_t place, void *context)
@@ -233,7 +218,8 @@ static const struct option_row rows[] = {
 	  reading_time, AT(reader.from) },
 	{ 0, "to", "TIME", "Only what happened until then; the report is of that moment.",
 	  reading_time, AT(reader.until) },
-	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top, 0 },
+	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
+	  AT(reader.report.options.top) },
 	{ 0, "fail-on", "leak,oom,loss,growth=SIZE",
 	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
 	  " lost or is not whole, or a process holds SIZE more device memory at its end than after its"

@@ -44,10 +44,19 @@ int writer_open(struct writer *writer, const char *path)
 	return 0;
 }
 
-void writer_is_part_of(struct writer *writer, const char *path)
+int writer_open_whole(struct writer *writer, const struct whole_file *file)
 {
+	int err = 0;
+
+	if (file->path)
+		err = writer_open(writer, whole_file_part(file));
+	else
+		writer_init_stdout(writer);
+	if (err || !file->part)
+		return err;
 	writer->is_part = true;
-	snprintf(writer->name, sizeof(writer->name), "%s", path);
+	snprintf(writer->name, sizeof(writer->name), "%s", file->path);
+	return 0;
 }
 
 static int fail(struct writer *writer, int err)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/string.h"
+#include "output/whole_file.h"
 
 struct writer {
 	struct string text; /* sinks append here; writer_end() sends it off */
@@ -28,8 +29,11 @@ void writer_init_stdout(struct writer *writer);
  */
 int writer_open(struct writer *writer, const char *path);
 
-/* What is open gets the name `path` once it is whole, and is removed if that fails. */
-void writer_is_part_of(struct writer *writer, const char *path);
+/*
+ * Opens what is to be written of a file that is there once it is whole; of none (a zeroed one),
+ * standard output. Returns 0 or -errno, logged.
+ */
+int writer_open_whole(struct writer *writer, const struct whole_file *file);
 
 /* After a line: sends the buffer when it is large. Returns 0 or -errno. */
 int writer_end_line(struct writer *writer);

@@ -82,6 +82,28 @@ static void test_grows_with_what_is_appended(void **state)
 	string_fini(&string);
 }
 
+/* A text that lacks something must not pass for a whole one only because it was begun anew. */
+static void test_restarting_keeps_what_was_missing(void **state)
+{
+	struct string string = { 0 };
+	int err = 0;
+
+	(void)state;
+	string_append_text(&string, "whole");
+	string_restart(&string, &err);
+	assert_int_equal(err, 0);
+	assert_holds(&string, "");
+
+	string.failed = true;
+	string_restart(&string, &err);
+	assert_int_equal(err, -ENOMEM);
+	string_append_text(&string, "whole again");
+	assert_holds(&string, "whole again");
+	string_restart(&string, &err);
+	assert_int_equal(err, -ENOMEM);
+	string_fini(&string);
+}
+
 static void test_unsigned_numbers(void **state)
 {
 	static const struct {
@@ -428,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_pieces_follow_one_another),
 		cmocka_unit_test(test_nothing_can_be_appended),
 		cmocka_unit_test(test_any_byte_can_be_appended),
+		cmocka_unit_test(test_restarting_keeps_what_was_missing),
 		cmocka_unit_test(test_grows_with_what_is_appended),
 		cmocka_unit_test(test_unsigned_numbers),
 		cmocka_unit_test(test_signed_numbers),

@@ -24,6 +24,13 @@ void string_clear(struct string *string)
 	string->failed = false;
 }
 
+void string_restart(struct string *string, int *err)
+{
+	if (string->failed)
+		*err = -ENOMEM;
+	string_clear(string);
+}
+
 static inline char *reserve(struct string *string, size_t length)
 {
 	if (string->length + length > string->capacity &&

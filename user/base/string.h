@@ -22,6 +22,12 @@ struct string {
 
 void string_fini(struct string *string);
 void string_clear(struct string *string);
+
+/*
+ * The same for a text that is put together time and again: if something of it was missing, `*err` is
+ * -ENOMEM from now on.
+ */
+void string_restart(struct string *string, int *err);
 void string_append(struct string *string, const char *bytes, size_t length);
 void string_append_text(struct string *string, const char *text);
 void string_append_char(struct string *string, char c);

@@ -75,7 +75,7 @@ static void put_made(struct chrome *export)
 
 static void put_safe(struct chrome *export, const char *name, const char *text, size_t length)
 {
-	traces_restart(&export->traces, &export->safe);
+	string_restart(&export->safe, &export->traces.err);
 	field_append_safe(&export->safe, text, length);
 	json_name(&export->json, name);
 	put_made(export);
@@ -112,7 +112,7 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 	json_put_text(json, "name", "process_name");
 	json_name(json, "args");
 	json_open(json, '{');
-	traces_restart(&export->traces, &export->safe);
+	string_restart(&export->safe, &export->traces.err);
 	field_append_safe(&export->safe, process->comm, strnlen(process->comm, MS_COMM_BYTES));
 	if (!*process->comm)
 		string_append_text(&export->safe, "process");
@@ -147,7 +147,7 @@ static void put_thread(struct traces *traces, const struct traces_thread *thread
 	json_put_text(json, "name", "thread_name");
 	json_name(json, "args");
 	json_open(json, '{');
-	traces_restart(&export->traces, &export->safe);
+	string_restart(&export->safe, &export->traces.err);
 	string_append_format(&export->safe, "thread %u%s", thread->tid,
 			     thread->lane ? ", overlapping" : "");
 	json_name(json, "name");
@@ -163,7 +163,7 @@ static void put_counter(struct traces *traces, const struct traces_counter *coun
 	const char *host = traces->recording->coverage.host;
 	struct json *json = begin_event(export, 'C', counter->process, 0);
 
-	traces_restart(&export->traces, &export->safe);
+	string_restart(&export->safe, &export->traces.err);
 	if (!counter->process && traces->recordings > 1 && host) {
 		field_append_safe(&export->safe, host, strlen(host));
 		string_append_text(&export->safe, ": ");
@@ -320,8 +320,8 @@ static int finish_chrome(struct follower *follower, const struct report *report)
 	json_close(json, '}');
 	json_close(json, '}');
 	string_append_char(json->out, '\n');
-	traces_restart(&export->traces, &export->safe);
-	traces_restart(&export->traces, &export->traces.scratch);
+	string_restart(&export->safe, &export->traces.err);
+	string_restart(&export->traces.scratch, &export->traces.err);
 	err = err ? err : export->traces.err;
 	if (err == -ENOMEM)
 		log_error("not enough memory");

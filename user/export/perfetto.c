@@ -163,7 +163,7 @@ static uint64_t intern(struct perfetto *export, struct map *numbers, uint32_t fi
 		return *found;
 	if (map_set(numbers, (uintptr_t)text, number))
 		export->traces.err = -ENOMEM;
-	traces_restart(&export->traces, &export->safe);
+	string_restart(&export->safe, &export->traces.err);
 	field_append_safe(&export->safe, text, length);
 	packet = begin_packet(export);
 	data = protobuf_begin(out, PACKET_INTERNED_DATA);
@@ -266,7 +266,7 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 	size_t descriptor = protobuf_begin(out, TRACK_PROCESS);
 
 	protobuf_put_u64(out, PROCESS_PID, pid_of(export, process));
-	traces_restart(&export->traces, safe);
+	string_restart(safe, &export->traces.err);
 	field_append_safe(safe, process->comm, strnlen(process->comm, MS_COMM_BYTES));
 	if (!*process->comm)
 		string_append_text(safe, "process");
@@ -276,7 +276,7 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 	if (start_of(export, process))
 		protobuf_put_u64(out, PROCESS_START, start_of(export, process));
 	if (host) {
-		traces_restart(&export->traces, safe);
+		string_restart(safe, &export->traces.err);
 		string_append_text(safe, "host ");
 		field_append_safe(safe, host, strlen(host));
 		protobuf_put_bytes(out, PROCESS_LABELS, safe->bytes, safe->length);
@@ -295,7 +295,7 @@ static void put_thread(struct traces *traces, const struct traces_thread *thread
 
 	protobuf_put_u64(out, TRACK_PARENT, thread->process->id);
 	if (thread->lane) {
-		traces_restart(&export->traces, &export->safe);
+		string_restart(&export->safe, &export->traces.err);
 		string_append_format(&export->safe, "thread %u, overlapping", thread->tid);
 		protobuf_put_bytes(out, TRACK_NAME, export->safe.bytes, export->safe.length);
 		protobuf_end(out, track);
@@ -316,7 +316,7 @@ static void put_counter_track(struct perfetto *export, const struct traces_count
 	struct string *out = out_of(export), *safe = &export->safe;
 	size_t packet, track = begin_track(export, &packet, counter->id), descriptor;
 
-	traces_restart(&export->traces, safe);
+	string_restart(safe, &export->traces.err);
 	if (!counter->process && export->traces.recordings > 1 && host) {
 		field_append_safe(safe, host, strlen(host));
 		string_append_text(safe, ": ");
@@ -381,7 +381,7 @@ static bool is_scratch(const struct perfetto *export, const char *text)
 static void put_text_value(struct perfetto *export, struct string *out, struct field_value value)
 {
 	if (is_scratch(export, value.text)) {
-		traces_restart(&export->traces, &export->safe);
+		string_restart(&export->safe, &export->traces.err);
 		field_append_safe(&export->safe, value.text, value.length);
 		protobuf_put_bytes(out, ANNOTATION_STRING, export->safe.bytes, export->safe.length);
 		return;
@@ -398,7 +398,7 @@ static void put_words(struct perfetto *export, struct string *out, enum field_ki
 	struct string *safe = &export->safe;
 	size_t i;
 
-	traces_restart(&export->traces, safe);
+	string_restart(safe, &export->traces.err);
 	for (i = 0; kind == FIELD_DIMS && i < 3; i++) {
 		string_append(safe, " x ", i ? 3 : 0);
 		string_append_u64(safe, value.dims[i]);
@@ -445,7 +445,7 @@ static void put_field(void *context, size_t field, struct field_value value)
 
 static void make_annotations(struct perfetto *export, const struct traces_slice *slice)
 {
-	traces_restart(&export->traces, &export->annotations);
+	string_restart(&export->annotations, &export->traces.err);
 	traces_fields(&export->traces, slice, put_field, export);
 	if (export->annotations.failed)
 		export->traces.err = -ENOMEM;
@@ -512,7 +512,7 @@ static void put_instant(struct traces *traces, const struct traces_instant *inst
 	const uint64_t track = track_of(export, instant);
 	size_t packet, event, annotation;
 
-	traces_restart(&export->traces, &export->annotations);
+	string_restart(&export->annotations, &export->traces.err);
 	if (instant->slice)
 		make_annotations(export, instant->slice);
 	event = begin_event(export, &packet, instant->ts_ns, TYPE_INSTANT, track);
@@ -579,8 +579,8 @@ static int finish_perfetto(struct follower *follower, const struct report *repor
 	struct perfetto *export = (struct perfetto *)follower;
 	int err = report->count ? owners_remarks(report, put_remark, export) : 0;
 
-	traces_restart(&export->traces, &export->safe);
-	traces_restart(&export->traces, &export->traces.scratch);
+	string_restart(&export->safe, &export->traces.err);
+	string_restart(&export->traces.scratch, &export->traces.err);
 	err = err ? err : export->traces.err;
 	if (err == -ENOMEM)
 		log_error("not enough memory");

@@ -86,14 +86,6 @@ static void compress_out(struct pprof *export, int flush)
 		export->err = writer_flush_large(export->writer);
 }
 
-/* Empties a text that is put together anew. That it lacked something is kept in `err`. */
-static void restart(struct pprof *export, struct string *text)
-{
-	if (text->failed)
-		export->err = -ENOMEM;
-	string_clear(text);
-}
-
 /* ---- strings, functions ---------------------------------------------------------------------- */
 
 /* Position in the string table; 0, which is "", without memory. */
@@ -179,7 +171,7 @@ static void put_labels(struct pprof *export, const struct owner *owner)
 	const char *api = probe_at(owner->cell->row)->symbol;
 
 	put_number_label(export, "pid", owner->process->pid);
-	restart(export, &export->text);
+	string_restart(&export->text, &export->err);
 	field_append_safe(&export->text, comm, strnlen(comm, MS_COMM_BYTES));
 	put_text_label(export, "comm", export->text.bytes, export->text.length);
 	put_text_label(export, "space", space, strlen(space));
@@ -188,7 +180,7 @@ static void put_labels(struct pprof *export, const struct owner *owner)
 	put_text_label(export, "api", api, strlen(api));
 	if (!owner->recording->coverage.host)
 		return;
-	restart(export, &export->text);
+	string_restart(&export->text, &export->err);
 	owner_append_frame(&export->text, owner, OWNER_HOST);
 	put_text_label(export, "host", export->text.bytes, export->text.length);
 }
@@ -205,11 +197,11 @@ static int put_sample(void *context, const struct owner *owner)
 	if (!cell->allocs && !cell->alloc_bytes && !cell->live_count && !cell->live_bytes)
 		return 0;
 	for (frame = OWNER_FRAMES - 1; frame >= root; frame--) {
-		restart(export, &export->text);
+		string_restart(&export->text, &export->err);
 		owner_append_frame(&export->text, owner, frame);
 		locations[count++] = function_of(export, export->text.bytes, export->text.length);
 	}
-	restart(export, &export->scratch);
+	string_restart(&export->scratch, &export->err);
 	put_labels(export, owner);
 
 	export->samples++;
@@ -299,8 +291,8 @@ static void put_profile(struct pprof *export, const struct report *report)
 		export->err = owners_visit(report, put_sample, export);
 	if (!export->err && !export->samples)
 		put_comment(export, "nothing was live or allocated");
-	restart(export, &export->text);
-	restart(export, &export->scratch);
+	string_restart(&export->text, &export->err);
+	string_restart(&export->scratch, &export->err);
 	compress_out(export, Z_FINISH);
 }
 

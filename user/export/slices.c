@@ -273,7 +273,7 @@ void traces_fields(struct traces *traces, const struct traces_slice *slice,
 	const uint32_t op = event->probe->spec.op;
 	size_t i;
 
-	traces_restart(traces, &traces->scratch);
+	string_restart(&traces->scratch, &traces->err);
 	for (i = 0; i < fields_count && i < TRACES_FIELDS_MAX; i++) {
 		struct field_value value;
 

@@ -187,7 +187,7 @@ static struct traces_device *device_of(struct traces *traces, int32_t number)
 	}
 	device->id = traces->next_id;
 	traces->next_id += 2;
-	traces_restart(traces, &traces->scratch);
+	string_restart(&traces->scratch, &traces->err);
 	if (number < 0)
 		string_append_text(&traces->scratch, "device unknown");
 	else
@@ -496,13 +496,6 @@ static int take_event(struct follower *follower, const struct event *event,
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
-
-void traces_restart(struct traces *traces, struct string *text)
-{
-	if (text->failed)
-		traces->err = -ENOMEM;
-	string_clear(text);
-}
 
 int64_t traces_shift_ns(const struct traces *traces)
 {

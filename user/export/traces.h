@@ -140,9 +140,6 @@ void traces_fields(struct traces *traces, const struct traces_slice *slice,
 		   void (*put)(void *context, size_t field, struct field_value value),
 		   void *context);
 
-/* Empties a text that is put together time and again, and does not forget that it lacked something. */
-void traces_restart(struct traces *traces, struct string *text);
-
 /* Nanoseconds to be added to a time of this recording for that of the first one. */
 int64_t traces_shift_ns(const struct traces *traces);
 

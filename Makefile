@@ -59,7 +59,7 @@ $(BUILD)/bpf/memscope.skel.h: $(BUILD)/bpf/memscope.bpf.o
 $(BUILD)/user/%.o: user/%.c | $(BUILD)/bpf/memscope.skel.h
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(USER_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(USER_CFLAGS) -MD -MP -c $< -o $@
 
 # ---- the HTML report's parts, put together and into the program
 
@@ -108,11 +108,11 @@ UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(UNIT_SANITIZE) -Ius
 $(BUILD)/unit/user/%.o: user/%.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(UNIT_CFLAGS) -MD -MP -c $< -o $@
 
 $(BUILD)/unit/%_test: tests/unit/%_test.c $(UNIT_OBJECTS)
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(UNIT_CFLAGS) -MMD -MP $(filter %.c %.o,$^) -lcmocka $(UNIT_LIBS) -o $@
+	$(Q)$(CC) $(UNIT_CFLAGS) -MD -MP $(filter %.c %.o,$^) -lcmocka $(UNIT_LIBS) -o $@
 
 check-unit: $(UNIT_TESTS)
 	$(Q)tests/run $(UNIT_TESTS)
@@ -133,7 +133,7 @@ $(BUILD)/fuzz/tests/%.o: FUZZ_COVERAGE =
 $(BUILD)/fuzz/%.o: %.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MD -MP -c $< -o $@
 
 # A library, so that a target has only what it uses: the fuzzer looks at all counters after each input.
 $(BUILD)/fuzz/targets.a: $(FUZZ_OBJECTS)
@@ -141,7 +141,7 @@ $(BUILD)/fuzz/targets.a: $(FUZZ_OBJECTS)
 
 $(BUILD)/fuzz/%_fuzz: tests/fuzz/%_fuzz.c $(BUILD)/fuzz/targets.a
 	$(call say,FUZZER,$@)
-	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP $(filter %.c %.a,$^) $(UNIT_LIBS) -o $@
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MD -MP $(filter %.c %.a,$^) $(UNIT_LIBS) -o $@
 
 FUZZ_SECONDS ?= 60
 

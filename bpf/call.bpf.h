@@ -125,66 +125,68 @@ static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 
 #define FILL(bit, member) \
 	do { \
-		if (!value_get(frame, spec->member, &value)) { \
+		if (!value_get(input, spec->member, &value)) { \
 			call->member = value; \
 			call->known |= bit; \
 		} \
 	} while (0)
 
-static __always_inline void launch_fill(struct ms_frame *frame, const struct ms_spec *spec)
+/*
+ * Everything the row says about the call, once it is over (or at entry if the end is not seen). Of a
+ * launch:
+ */
+static __always_inline void launch_fill(struct ms_launch *launch, const struct ms_input *input,
+					const struct ms_spec *spec)
 {
-	struct ms_launch *launch = &frame->record;
-	__u64 value;
-
-	if (!value_dims(frame, spec->dims, launch))
-		launch->call.known |= MS_KNOWN_DIMS;
-	if (!value_get(frame, spec->shared, &value)) {
-		launch->shared_bytes = value;
-		launch->call.known |= MS_KNOWN_SHARED;
-	}
-}
-
-/* Everything the row says about the call, once it is over (or at entry if the end is not seen). */
-static __always_inline void call_fill(struct ms_frame *frame, const struct ms_spec *spec)
-{
-	struct ms_call *call = &frame->record.call;
+	struct ms_call *call = &launch->call;
 	__u64 value;
 
 	FILL(MS_KNOWN_ADDR, addr);
 	if (is_counted(spec))
 		return;
 	FILL(MS_KNOWN_STREAM, stream);
-	if (frame->op == MS_OP_LAUNCH) {
-		launch_fill(frame, spec);
-		return;
+	if (!value_dims(input, spec->dims, launch))
+		call->known |= MS_KNOWN_DIMS;
+	if (!value_get(input, spec->shared, &value)) {
+		launch->shared_bytes = value;
+		call->known |= MS_KNOWN_SHARED;
 	}
+}
+
+/* Of any other call. */
+static __always_inline void call_fill(struct ms_call *call, const struct ms_input *input,
+				      const struct ms_spec *spec)
+{
+	__u64 value;
+
+	FILL(MS_KNOWN_ADDR, addr);
+	FILL(MS_KNOWN_STREAM, stream);
 	FILL(MS_KNOWN_SRC, src);
 	FILL(MS_KNOWN_DEVICE, device);
-	if (!value_direction(frame, spec->direction, &value)) {
+	if (!value_direction(input, spec->direction, &value)) {
 		call->direction = value;
 		call->known |= MS_KNOWN_DIRECTION;
 	}
-	if (!value_size(frame, spec, &value)) {
+	if (!value_size(input, spec, &value)) {
 		call->size = value;
 		call->known |= MS_KNOWN_SIZE;
 	}
 }
 
-static __always_inline void call_init(struct ms_frame *frame, __u32 row, __u64 start_ns,
-				      bool nested)
+static __always_inline void launch_init(struct ms_launch *launch, __u32 row, __u64 start_ns)
 {
-	struct ms_call *call = &frame->record.call;
+	__builtin_memset(launch, 0, sizeof(*launch));
+	event_init(&launch->call.event, MS_TYPE_LAUNCH, sizeof(*launch), start_ns);
+	launch->call.row = row;
+	launch->call.driver_row = MS_NO_ROW;
+}
 
-	__builtin_memset(&frame->record, 0, sizeof(frame->record));
-	if (frame->op == MS_OP_LAUNCH)
-		event_init(&call->event, MS_TYPE_LAUNCH, sizeof(struct ms_launch), start_ns);
-	else
-		event_init(&call->event, MS_TYPE_CALL, sizeof(struct ms_call), start_ns);
+static __always_inline void call_init(struct ms_call *call, __u32 row, __u64 start_ns)
+{
+	__builtin_memset(call, 0, sizeof(*call));
+	event_init(&call->event, MS_TYPE_CALL, sizeof(*call), start_ns);
 	call->row = row;
 	call->driver_row = MS_NO_ROW;
-	call->flags = nested ? MS_CALL_NESTED : 0;
-	frame->holds = 0;
-	frame->begun = 0;
 }
 
 static __always_inline void name_report(struct ms_thread *thread, struct ms_frame *frame,
@@ -203,7 +205,7 @@ static __always_inline void name_report(struct ms_thread *thread, struct ms_fram
 	name->string = 0;
 	name->reserved = 0;
 	if (spec->name.kind == MS_FROM_STRING) {
-		name->string = value_arg(frame, spec->name.arg);
+		name->string = value_arg(&frame->input, spec->name.arg);
 		length = bpf_probe_read_user_str(name->name, MS_NAME_BYTES,
 						 (const void *)name->string);
 	}
@@ -335,7 +337,7 @@ static __always_inline void free_begin(struct ms_frame *frame, const struct ms_f
 	struct ms_free begin = {};
 	__u64 addr;
 
-	if (value_get(frame, spec->addr, &addr) || !addr)
+	if (value_get(&frame->input, spec->addr, &addr) || !addr)
 		return;
 	call->addr = addr;
 	frame->begun = 1;
@@ -345,24 +347,67 @@ static __always_inline void free_begin(struct ms_frame *frame, const struct ms_f
 	begin.event.type = MS_TYPE_FREE_BEGIN;
 	begin.event.size = sizeof(begin);
 	begin.addr = addr;
-	value_get(frame, spec->size, &begin.size);
-	value_get(frame, spec->stream, &begin.stream);
+	value_get(&frame->input, spec->size, &begin.size);
+	value_get(&frame->input, spec->stream, &begin.stream);
 	begin.row = call->row;
 	emit(MS_KIND_FREE_BEGIN, &begin, sizeof(begin));
 }
 
-/* All that there will be of a call whose end is not watched; it is taken to succeed. */
-static __always_inline void call_report_entry(struct ms_thread *thread, struct ms_frame *frame,
-					      const struct ms_spec *spec)
+/* `lowered`: by how many bytes the stack pointer is lower than where the function begins. */
+static __always_inline void input_read(struct ms_input *input, struct pt_regs *ctx,
+				       const struct ms_spec *spec, __u32 lowered)
 {
-	struct ms_call *call = &frame->record.call;
+	regs_args(ctx, input->args);
+	if (spec->flags & MS_ROW_STACK_ARGS && !is_counted(spec))
+		bpf_probe_read_user(&input->args[MS_REG_ARGS], MS_STACK_ARGS * sizeof(__u64),
+				    (const void *)(regs_stack_args(ctx) + lowered));
+	else
+		__builtin_memset(&input->args[MS_REG_ARGS], 0, MS_STACK_ARGS * sizeof(__u64));
+	input->result = -1;
+}
 
-	call->result = -1; /* so that nothing is read that the call has yet to write */
-	call_fill(frame, spec);
-	call->result = 0;
-	current_follow(thread, spec, call);
-	current_note(thread, call);
-	call_report(frame->op, &frame->record);
+static __always_inline void launch_report_entry(const struct ms_input *input,
+						const struct ms_spec *spec, __u32 row,
+						__u64 start_ns)
+{
+	struct ms_launch counted, *launch;
+
+	if (is_counted(spec)) {
+		launch_init(&counted, row, start_ns);
+		launch_fill(&counted, input, spec);
+		call_report(MS_OP_LAUNCH, &counted);
+		return;
+	}
+	launch = emit_begin(MS_OP_LAUNCH, sizeof(*launch));
+	if (!launch)
+		return;
+	launch_init(launch, row, start_ns);
+	launch_fill(launch, input, spec);
+	emit_end(launch);
+}
+
+/*
+ * All that there will be of a call whose end is not watched; it is taken to succeed. Nothing is
+ * remembered of the thread: neither what it is in the middle of, nor its context.
+ */
+static __always_inline void call_report_entry(struct pt_regs *ctx, __u32 row, __u32 lowered)
+{
+	const struct ms_spec *spec = spec_of(row);
+	__u64 start_ns = start_of(bpf_get_current_task_btf()->group_leader);
+	struct ms_input input;
+	struct ms_call *call;
+
+	input_read(&input, ctx, spec, lowered);
+	if (spec->op == MS_OP_LAUNCH) {
+		launch_report_entry(&input, spec, row, start_ns);
+		return;
+	}
+	call = emit_begin(spec->op, sizeof(*call));
+	if (!call)
+		return;
+	call_init(call, row, start_ns);
+	call_fill(call, &input, spec);
+	emit_end(call);
 }
 
 static __always_inline void call_refuse(__u32 op)
@@ -379,11 +424,16 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 {
 	__u32 row = MS_COOKIE_ROW(cookie), lowered = MS_COOKIE_STACK_BYTES(cookie);
 	const struct ms_spec *spec = spec_of(row);
-	struct ms_thread *thread = thread_get(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct ms_frame *frame, *outer = NULL;
 	__u64 sp = regs_entry_sp(ctx) + lowered;
+	struct ms_thread *thread;
 	__u32 depth;
 
+	if (!(settings.return_ops >> (spec->op & 31) & 1)) {
+		call_report_entry(ctx, row, lowered);
+		return false;
+	}
+	thread = thread_get(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
 		call_refuse(spec->op);
 		return false;
@@ -399,18 +449,18 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 		return false;
 	}
 	frame = frame_at(thread, depth);
-	if (depth)
-		outer = frame_at(thread, depth - 1);
 	frame->sp = sp;
 	frame->op = spec->op;
-	regs_args(ctx, frame->args);
-	if (spec->flags & MS_ROW_STACK_ARGS && !is_counted(spec))
-		bpf_probe_read_user(&frame->args[MS_REG_ARGS], MS_STACK_ARGS * sizeof(__u64),
-				    (const void *)(regs_stack_args(ctx) + lowered));
-	call_init(frame, row, thread->start_ns, depth);
-	if (!(settings.return_ops >> (spec->op & 31) & 1)) {
-		call_report_entry(thread, frame, spec);
-		return false;
+	frame->holds = 0;
+	frame->begun = 0;
+	input_read(&frame->input, ctx, spec, lowered);
+	if (spec->op == MS_OP_LAUNCH)
+		launch_init(&frame->record, row, thread->start_ns);
+	else
+		call_init(&frame->record.call, row, thread->start_ns);
+	if (depth) {
+		outer = frame_at(thread, depth - 1);
+		frame->record.call.flags = MS_CALL_NESTED;
 	}
 	if (spec->op == MS_OP_FREE)
 		free_begin(frame, outer, spec);
@@ -443,7 +493,11 @@ static __always_inline void call_leave(struct pt_regs *ctx)
 		call->result = (__s32)regs_result(ctx);
 		call->known |= MS_KNOWN_RESULT;
 	}
-	call_fill(frame, spec);
+	frame->input.result = call->result;
+	if (spec->op == MS_OP_LAUNCH)
+		launch_fill(&frame->record, &frame->input, spec);
+	else
+		call_fill(&frame->record.call, &frame->input, spec);
 	if (frame->op == MS_OP_NAME) {
 		name_report(thread, frame, spec);
 		return;

@@ -47,6 +47,11 @@ static __always_inline void count_abandoned(void)
 static const __u32 bulk_ops = 0 MS_OPS(X);
 #undef X
 
+static __always_inline bool is_bulk(__u32 kind)
+{
+	return kind < MS_OPS_COUNT && bulk_ops >> kind & 1;
+}
+
 /* User space has to do something about forks and executions, at once: the process is woken. */
 static __always_inline void emit(__u32 kind, const void *record, __u64 size)
 {
@@ -54,7 +59,7 @@ static __always_inline void emit(__u32 kind, const void *record, __u64 size)
 	long err;
 
 	count_seen(kind);
-	if (kind < MS_OPS_COUNT && bulk_ops >> kind & 1)
+	if (is_bulk(kind))
 		err = bpf_ringbuf_output(&ms_bulk, (void *)record, size, BPF_RB_NO_WAKEUP);
 	else
 		err = bpf_ringbuf_output(&ms_critical, (void *)record, size, flags);
@@ -62,15 +67,38 @@ static __always_inline void emit(__u32 kind, const void *record, __u64 size)
 		count_lost(kind);
 }
 
+/*
+ * Room for a call's record, of a size that is known when the program is loaded: what is made in the
+ * ring itself need not be copied there. Whoever gets it submits it.
+ */
+static __always_inline void *emit_begin(__u32 op, __u64 size)
+{
+	void *record;
+
+	count_seen(op);
+	if (is_bulk(op))
+		record = bpf_ringbuf_reserve(&ms_bulk, size, 0);
+	else
+		record = bpf_ringbuf_reserve(&ms_critical, size, 0);
+	if (!record)
+		count_lost(op);
+	return record;
+}
+
+static __always_inline void emit_end(void *record)
+{
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
 static __always_inline void event_init(struct ms_event *event, __u16 type, __u16 size,
 				       __u64 start_ns)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	struct task_struct *task = bpf_get_current_task_btf();
 
 	event->ts_ns = bpf_ktime_get_ns();
 	event->start_ns = start_ns;
-	event->pid = id >> 32;
-	event->tid = (__u32)id;
+	event->pid = task->tgid;
+	event->tid = task->pid;
 	event->type = type;
 	event->size = size;
 	event->epoch = epoch;

@@ -99,10 +99,16 @@ struct {
 
 /* ---- per thread ------------------------------------------------------------------------------ */
 
+/* What a call's values are read from. */
+struct ms_input {
+	__u64 args[MS_ARGS];
+	__s64 result; /* -1 until it is known: the call may have yet to write what it writes */
+};
+
 /* A call that has been entered. */
 struct ms_frame {
 	__u64 sp; /* identifies the call: see regs_entry_sp() */
-	__u64 args[MS_ARGS];
+	struct ms_input input;
 	struct ms_launch record;
 	struct ms_launch inner; /* of a finished inner call of the same kind, not yet reported */
 	__u8 op;

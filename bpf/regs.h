@@ -10,7 +10,7 @@
  * Arguments kept per call: those in registers, then some words of the caller's stack. Few, because
  * up to 63 bytes are copied by a loop, more by an instruction that takes long to get going.
  */
-#define MS_ARGS 16 /* a power of two: indices are masked with it */
+#define MS_ARGS (MS_REG_ARGS + MS_STACK_ARGS)
 
 #if defined(__TARGET_ARCH_x86) || (!defined(__TARGET_ARCH_arm64) && defined(__x86_64__))
 
@@ -40,8 +40,6 @@
 #else
 #error "bpf/regs.h does not know this architecture's calling convention"
 #endif
-
-_Static_assert(MS_REG_ARGS + MS_STACK_ARGS <= MS_ARGS, "arguments do not fit");
 
 #ifdef __bpf__
 

@@ -6,10 +6,11 @@
 #ifndef MS_VALUE_BPF_H
 #define MS_VALUE_BPF_H
 
-static __always_inline __u64 value_arg(const struct ms_frame *frame, __u32 arg)
+/* barrier_var() keeps clang from dropping the bounds check that the verifier looks for. */
+static __always_inline __u64 value_arg(const struct ms_input *input, __u32 arg)
 {
 	barrier_var(arg);
-	return frame->args[arg & (MS_ARGS - 1)];
+	return arg < MS_ARGS ? input->args[arg] : 0;
 }
 
 static __always_inline int read_u64(__u64 *value, __u64 addr)
@@ -111,8 +112,8 @@ static __always_inline int read_location(__u64 *device, __u64 addr)
 	return type == CU_MEM_LOCATION_TYPE_DEVICE ? read_u32(device, addr + 4) : 0;
 }
 
-#define MS_SUM_CHUNK 32   /* read at a time */
-#define MS_SUM_CHUNKS 128 /* more than 4096 numbers stay unread: their sum is unknown */
+#define MS_SUM_CHUNK 16   /* read at a time */
+#define MS_SUM_CHUNKS 256 /* more than 4096 numbers stay unread: their sum is unknown */
 
 static __always_inline int add_chunk(__u64 *sum, __u64 addr, __u32 count)
 {
@@ -215,27 +216,27 @@ static __always_inline int read_node(__u64 *value, __u64 addr, bool size)
 }
 
 /* Reads the value that `packed` (a struct ms_source) describes; 0, or negative if it is unknown. */
-__noinline int ms_value_read(const struct ms_frame *frame, __u32 packed, __u64 *value)
+__noinline int ms_value_read(const struct ms_input *input, __u32 packed, __u64 *value)
 {
 	struct ms_source source;
 	__u64 arg;
 
-	if (!frame || !value)
+	if (!input || !value)
 		return -1;
 	__builtin_memcpy(&source, &packed, sizeof(source));
-	arg = value_arg(frame, source.arg);
+	arg = value_arg(input, source.arg);
 	switch (source.kind) {
 	case MS_FROM_CONST:
 		*value = source.offset;
 		return 0;
 	case MS_FROM_OUT64:
-		if (frame->record.call.result != MS_CUDA_SUCCESS)
+		if (input->result != MS_CUDA_SUCCESS)
 			return -1;
 		/* fallthrough */
 	case MS_FROM_MEM64:
 		return read_u64(value, arg + source.offset);
 	case MS_FROM_OUT32:
-		if (frame->record.call.result != MS_CUDA_SUCCESS)
+		if (input->result != MS_CUDA_SUCCESS)
 			return -1;
 		/* fallthrough */
 	case MS_FROM_MEM32:
@@ -253,25 +254,25 @@ __noinline int ms_value_read(const struct ms_frame *frame, __u32 packed, __u64 *
 	case MS_FROM_LOCATION:
 		return read_location(value, arg + source.offset);
 	case MS_FROM_SUM:
-		return ms_read_sum(value, arg, value_arg(frame, source.offset));
+		return ms_read_sum(value, arg, value_arg(input, source.offset));
 	case MS_FROM_FORMAT:
 		return read_format(value, arg + source.offset);
 	case MS_FROM_CHANNELS:
 		return read_channels(value, arg);
 	case MS_FROM_POOL_VALUE:
-		if (frame->record.call.result != MS_CUDA_SUCCESS)
+		if (input->result != MS_CUDA_SUCCESS)
 			return -1;
-		return read_pool_value(value, arg, value_arg(frame, source.offset));
+		return read_pool_value(value, arg, value_arg(input, source.offset));
 	case MS_FROM_NODE_ADDR:
 	case MS_FROM_NODE_SIZE:
-		if (frame->record.call.result != MS_CUDA_SUCCESS)
+		if (input->result != MS_CUDA_SUCCESS)
 			return -1;
 		return read_node(value, arg, source.kind == MS_FROM_NODE_SIZE);
 	}
 	return -1;
 }
 
-static __always_inline int value_get(const struct ms_frame *frame, struct ms_source source,
+static __always_inline int value_get(const struct ms_input *input, struct ms_source source,
 				     __u64 *value)
 {
 	__u32 packed;
@@ -281,21 +282,21 @@ static __always_inline int value_get(const struct ms_frame *frame, struct ms_sou
 		return -1;
 	if (source.kind == MS_FROM_ARG || source.kind == MS_FROM_ARG32) {
 		/* Most are: they are spared the call of ms_value_read(). */
-		*value = value_arg(frame, source.arg);
+		*value = value_arg(input, source.arg);
 		if (source.kind == MS_FROM_ARG32)
 			*value = (__u32)*value;
 		return 0;
 	}
 	__builtin_memcpy(&packed, &source, sizeof(packed));
-	return ms_value_read(frame, packed, value);
+	return ms_value_read(input, packed, value);
 }
 
 /* A factor that the row does not have is 1. */
-static __always_inline int value_factor(const struct ms_frame *frame, struct ms_source source,
+static __always_inline int value_factor(const struct ms_input *input, struct ms_source source,
 					__u64 *factor)
 {
 	*factor = 1;
-	return source.kind == MS_FROM_NOWHERE ? 0 : value_get(frame, source, factor);
+	return source.kind == MS_FROM_NOWHERE ? 0 : value_get(input, source, factor);
 }
 
 #define MS_MAX_LEVELS 32
@@ -324,25 +325,25 @@ __noinline __u64 ms_extent_bytes(__u64 width, __u64 height, __u64 depth, __u64 l
  * bytes = size x height x depth x element, over all levels; a failed call is described by what it
  * asked for.
  */
-static __always_inline int value_size(const struct ms_frame *frame, const struct ms_spec *spec,
+static __always_inline int value_size(const struct ms_input *input, const struct ms_spec *spec,
 				      __u64 *bytes)
 {
-	bool failed = frame->record.call.result != MS_CUDA_SUCCESS;
+	bool failed = input->result != MS_CUDA_SUCCESS;
 	bool is_extent = spec->flags & MS_ROW_EXTENT;
 	__u64 height, depth, element, levels, flags;
 
 	if (failed && !is_extent && spec->request.kind != MS_FROM_NOWHERE) {
-		if (value_get(frame, spec->request, bytes))
+		if (value_get(input, spec->request, bytes))
 			return -1;
-	} else if (value_get(frame, spec->size, bytes)) {
+	} else if (value_get(input, spec->size, bytes)) {
 		return -1;
 	}
-	if (value_factor(frame, spec->height, &height) ||
-	    value_factor(frame, spec->depth, &depth) ||
-	    value_factor(frame, spec->element, &element) ||
-	    value_factor(frame, spec->levels, &levels))
+	if (value_factor(input, spec->height, &height) ||
+	    value_factor(input, spec->depth, &depth) ||
+	    value_factor(input, spec->element, &element) ||
+	    value_factor(input, spec->levels, &levels))
 		return -1;
-	if (is_extent && depth && !value_get(frame, spec->request, &flags) && flags & MS_LAYERS) {
+	if (is_extent && depth && !value_get(input, spec->request, &flags) && flags & MS_LAYERS) {
 		element *= depth;
 		depth = 0;
 	}
@@ -354,42 +355,48 @@ static __always_inline int value_size(const struct ms_frame *frame, const struct
 }
 
 /* A direction that the program passed is a cudaMemcpyKind, if it is one at all. */
-static __always_inline int value_direction(const struct ms_frame *frame, struct ms_source source,
+static __always_inline int value_direction(const struct ms_input *input, struct ms_source source,
 					   __u64 *direction)
 {
 	bool passed = source.kind == MS_FROM_ARG32 || source.kind == MS_FROM_MEM32;
 
-	if (value_get(frame, source, direction))
+	if (value_get(input, source, direction))
 		return -1;
 	return passed && *direction > MS_DIRECTION_DEFAULT ? -1 : 0;
 }
 
 /* Grid and block; 0, or negative if they are unknown. */
-static __always_inline int value_dims(const struct ms_frame *frame, struct ms_source source,
+static __always_inline int value_dims(const struct ms_input *input, struct ms_source source,
 				      struct ms_launch *launch)
 {
-	__u32 *dims = launch->grid; /* block follows */
+	__u32 first = source.arg;
+	const __u64 *args;
 
+	barrier_var(first);
+	if (first > MS_ARGS - 6)
+		return -1;
+	args = &input->args[first];
 	switch (source.kind) {
 	case MS_FROM_ARGS6:
 #pragma unroll
 		for (__u32 i = 0; i < 3; i++) {
-			launch->grid[i] = (__u32)value_arg(frame, source.arg + i);
-			launch->block[i] = (__u32)value_arg(frame, source.arg + 3 + i);
+			launch->grid[i] = (__u32)args[i];
+			launch->block[i] = (__u32)args[3 + i];
 		}
 		return 0;
 	case MS_FROM_DIM3S:
-		launch->grid[0] = (__u32)value_arg(frame, source.arg);
-		launch->grid[1] = value_arg(frame, source.arg) >> 32;
-		launch->grid[2] = (__u32)value_arg(frame, source.arg + 1);
-		launch->block[0] = (__u32)value_arg(frame, source.arg + 2);
-		launch->block[1] = value_arg(frame, source.arg + 2) >> 32;
-		launch->block[2] = (__u32)value_arg(frame, source.arg + 3);
+		launch->grid[0] = (__u32)args[0];
+		launch->grid[1] = args[0] >> 32;
+		launch->grid[2] = (__u32)args[1];
+		launch->block[0] = (__u32)args[2];
+		launch->block[1] = args[2] >> 32;
+		launch->block[2] = (__u32)args[3];
 		return 0;
 	case MS_FROM_MEM6:
-		return bpf_probe_read_user(dims, sizeof(launch->grid) + sizeof(launch->block),
-					   (const void *)value_arg(frame, source.arg) +
-						   source.offset);
+		/* The block follows the grid in the record, too. */
+		return bpf_probe_read_user(launch->grid,
+					   sizeof(launch->grid) + sizeof(launch->block),
+					   (const void *)args[0] + source.offset);
 	}
 	return -1;
 }

@@ -27,6 +27,8 @@ int ring_open(struct ring *ring, int map_fd, size_t size_bytes)
 		munmap(writable, page);
 		return err;
 	}
+	/* Of no use to helpers and commands, which would copy and later drop a page table entry per page. */
+	madvise(readable, page + 2 * size_bytes, MADV_DONTFORK);
 	*ring = (struct ring){
 		.consumer = writable,
 		.producer = readable,

@@ -289,15 +289,15 @@ static void test_only_so_many(void **state)
 
 static void say(struct string *out)
 {
-	struct diff_verdict verdict;
+	struct verdict verdict;
 	size_t i;
 
-	diff_verdict_make(&verdict, diffs.diff);
+	diff_verdict(&verdict, diffs.diff);
 	for (i = 0; i < verdict.count; i++) {
 		string_append(out, verdict.sentences[i].bytes, verdict.sentences[i].length);
 		string_append_char(out, '\n');
 	}
-	diff_verdict_fini(&verdict);
+	verdict_fini(&verdict);
 }
 
 static void test_what_shrank(void **state)

@@ -137,21 +137,11 @@ static void append_verdict(struct html *html)
 {
 	const struct diff *diff = diff_of(html);
 	const struct grade grade = grade_of(diff);
-	struct diff_verdict verdict;
-	size_t i;
+	struct verdict verdict;
 
-	diff_verdict_make(&verdict, diff);
-	string_append_format(html->out,
-			     "<section class=\"verdict %s\" id=\"verdict\""
-			     " aria-labelledby=\"verdict-h\">\n<h1 id=\"verdict-h\">%s</h1>\n",
-			     grade.class, grade.title);
-	for (i = 0; i < verdict.count; i++) {
-		string_append_text(html->out, i ? "<p>" : "<p class=\"lead\">");
-		html_escape(html, verdict.sentences[i].bytes, verdict.sentences[i].length);
-		string_append_text(html->out, "</p>\n");
-		html->out->failed |= verdict.sentences[i].failed;
-	}
-	diff_verdict_fini(&verdict);
+	diff_verdict(&verdict, diff);
+	verdict_html(html, grade.class, grade.title, &verdict);
+	verdict_fini(&verdict);
 	string_append_text(html->out, "</section>\n");
 }
 

@@ -31,18 +31,11 @@ static void put_time(struct json *json, const char *name, const struct report_re
 
 static void put_verdict(struct json *json, const struct diff *diff)
 {
-	struct diff_verdict verdict;
-	size_t i;
+	struct verdict verdict;
 
-	diff_verdict_make(&verdict, diff);
-	json_name(json, "verdict");
-	json_open(json, '[');
-	for (i = 0; i < verdict.count; i++) {
-		json_text(json, verdict.sentences[i].bytes, verdict.sentences[i].length);
-		json->out->failed |= verdict.sentences[i].failed;
-	}
-	json_close(json, ']');
-	diff_verdict_fini(&verdict);
+	diff_verdict(&verdict, diff);
+	verdict_json(json, &verdict);
+	verdict_fini(&verdict);
 }
 
 static void put_options(struct json *json, const struct diff *diff)

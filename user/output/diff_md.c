@@ -83,17 +83,12 @@ void diff_md(struct string *out, const struct diff *diff, size_t top)
 			     .top = top },
 		.out = out,
 	};
-	struct diff_verdict verdict;
-	size_t i;
+	struct verdict verdict;
 
 	string_append_text(out, "# GPU memory: what changed\n\n");
-	diff_verdict_make(&verdict, diff);
-	for (i = 0; i < verdict.count; i++) {
-		md_escaped(out, verdict.sentences[i].bytes, verdict.sentences[i].length);
-		string_append_text(out, i + 1 < verdict.count ? " " : "\n");
-		out->failed |= verdict.sentences[i].failed;
-	}
-	diff_verdict_fini(&verdict);
+	diff_verdict(&verdict, diff);
+	verdict_md(out, &verdict);
+	verdict_fini(&verdict);
 	diff_tables(&page.drawing, diff);
 	out->failed |= page.drawing.failed;
 }

@@ -151,11 +151,6 @@ void diff_append_failure(struct string *out, const struct diff_row *row)
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-static struct string *sentence(struct diff_verdict *verdict)
-{
-	return &verdict->sentences[verdict->count++];
-}
-
 static bool is_beyond(const struct diff_row *row, enum diff_metric metric)
 {
 	return row->beyond >> metric & 1;
@@ -274,7 +269,7 @@ static void append_no_difference(struct string *out, const struct diff *diff)
 	string_append_char(out, '.');
 }
 
-static void say_memory(struct diff_verdict *verdict, const struct diff *diff)
+static void say_memory(struct verdict *verdict, const struct diff *diff)
 {
 	static const struct {
 		enum diff_metric metric;
@@ -283,7 +278,7 @@ static void say_memory(struct diff_verdict *verdict, const struct diff *diff)
 		      { DIFF_PEAK_BYTES, true },
 		      { DIFF_LIVE_BYTES, false },
 		      { DIFF_PEAK_BYTES, false } };
-	struct string *out = sentence(verdict);
+	struct string *out = verdict_sentence(verdict);
 	size_t i;
 
 	for (i = 0; i < sizeof(order) / sizeof(*order); i++) {
@@ -360,9 +355,9 @@ static void append_failures(struct string *out, const struct diff *diff)
 		string_append_char(out, '.');
 }
 
-static void say_findings(struct diff_verdict *verdict, const struct diff *diff)
+static void say_findings(struct verdict *verdict, const struct diff *diff)
 {
-	struct string *out = sentence(verdict);
+	struct string *out = verdict_sentence(verdict);
 
 	append_findings(out, diff, DIFF_NEW);
 	append_failures(out, diff);
@@ -396,20 +391,20 @@ static void append_processes(struct string *out, const struct diff *diff,
 	string_append_format(out, " %s %s.", count > 1 ? "are" : "is", what);
 }
 
-static void say_processes(struct diff_verdict *verdict, const struct diff *diff)
+static void say_processes(struct verdict *verdict, const struct diff *diff)
 {
-	struct string *out = sentence(verdict);
+	struct string *out = verdict_sentence(verdict);
 
 	append_processes(out, diff, DIFF_NEW, "new");
 	append_processes(out, diff, DIFF_GONE, "not there any more");
 	verdict->count -= !out->length && !out->failed;
 }
 
-static void say_losses(struct diff_verdict *verdict, const struct diff *diff)
+static void say_losses(struct verdict *verdict, const struct diff *diff)
 {
 	bool lost_a = diff_has_losses(diff->a), lost_b = diff_has_losses(diff->b);
 	bool inexact_a = diff_is_inexact(diff->a), inexact_b = diff_is_inexact(diff->b);
-	struct string *out = sentence(verdict);
+	struct string *out = verdict_sentence(verdict);
 
 	if (lost_a || lost_b)
 		string_append_format(out, "%s something",
@@ -431,9 +426,9 @@ static void say_losses(struct diff_verdict *verdict, const struct diff *diff)
 					   ": the numbers are exact.");
 }
 
-void diff_verdict_make(struct diff_verdict *verdict, const struct diff *diff)
+void diff_verdict(struct verdict *verdict, const struct diff *diff)
 {
-	*verdict = (struct diff_verdict){ 0 };
+	*verdict = (struct verdict){ 0 };
 	/* What is wrong now comes first; that something is not wrong any more can wait. */
 	if (diff_is_worse(diff)) {
 		say_findings(verdict, diff);
@@ -444,12 +439,4 @@ void diff_verdict_make(struct diff_verdict *verdict, const struct diff *diff)
 	}
 	say_processes(verdict, diff);
 	say_losses(verdict, diff);
-}
-
-void diff_verdict_fini(struct diff_verdict *verdict)
-{
-	size_t i;
-
-	for (i = 0; i < DIFF_VERDICT_MAX; i++)
-		string_fini(&verdict->sentences[i]);
 }

@@ -10,20 +10,9 @@
 
 #include "base/string.h"
 #include "model/diff.h"
+#include "output/verdict.h"
 
-#define DIFF_VERDICT_MAX 4
-
-struct diff_verdict {
-	struct string sentences[DIFF_VERDICT_MAX];
-	size_t count;
-};
-
-/*
- * What a person should know first. Names in it are as the traced programs have them, but for what
- * could confuse a terminal; the format has to escape what is special to it.
- */
-void diff_verdict_make(struct diff_verdict *verdict, const struct diff *diff);
-void diff_verdict_fini(struct diff_verdict *verdict);
+void diff_verdict(struct verdict *verdict, const struct diff *diff);
 
 /* Appends "train (10, now 99)"; safe for terminals. */
 void diff_append_pair(struct string *out, const struct diff_pair *pair);

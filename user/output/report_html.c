@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "output/report_html.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "output/json_writer.h"
@@ -184,30 +185,19 @@ static void append_verdict(struct html *html)
 	const size_t findings = count_findings(html->report, false);
 	const bool oom = count_findings(html->report, true);
 	const char *doubt = doubt_of(html->report);
-	struct report_verdict verdict;
-	size_t i;
+	const char *grade = oom ? "bad" : findings || doubt ? "warn" : "good";
+	struct verdict verdict;
+	char title[80];
 
-	report_verdict_make(&verdict, html->report);
-	string_append_format(html->out,
-			     "<section class=\"verdict %s\" id=\"verdict\""
-			     " aria-labelledby=\"verdict-h\">\n<h1 id=\"verdict-h\">",
-			     oom               ? "bad" :
-			     findings || doubt ? "warn" :
-						 "good");
 	if (oom)
-		string_append_text(html->out, "Out of memory");
+		snprintf(title, sizeof(title), "Out of memory");
 	else if (findings)
-		string_append_format(html->out, "%zu finding%s", findings, findings > 1 ? "s" : "");
+		snprintf(title, sizeof(title), "%zu finding%s", findings, findings > 1 ? "s" : "");
 	else
-		string_append_text(html->out, doubt ? doubt : "Nothing wrong found");
-	string_append_text(html->out, "</h1>\n");
-	for (i = 0; i < verdict.count; i++) {
-		string_append_text(html->out, i ? "<p>" : "<p class=\"lead\">");
-		html_escape(html, verdict.sentences[i].bytes, verdict.sentences[i].length);
-		string_append_text(html->out, "</p>\n");
-		html->out->failed |= verdict.sentences[i].failed;
-	}
-	report_verdict_fini(&verdict);
+		snprintf(title, sizeof(title), "%s", doubt ? doubt : "Nothing wrong found");
+	report_verdict(&verdict, html->report);
+	verdict_html(html, grade, title, &verdict);
+	verdict_fini(&verdict);
 	append_jumps(html);
 	string_append_text(html->out, "</section>\n");
 }

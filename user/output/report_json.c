@@ -156,18 +156,11 @@ void report_json_coverage(struct json *json, const struct report_recording *reco
 
 static void put_verdict(struct json *json, const struct report *report)
 {
-	struct report_verdict verdict;
-	size_t i;
+	struct verdict verdict;
 
-	report_verdict_make(&verdict, report);
-	json_name(json, "verdict");
-	json_open(json, '[');
-	for (i = 0; i < verdict.count; i++) {
-		json_text(json, verdict.sentences[i].bytes, verdict.sentences[i].length);
-		json->out->failed |= verdict.sentences[i].failed;
-	}
-	json_close(json, ']');
-	report_verdict_fini(&verdict);
+	report_verdict(&verdict, report);
+	verdict_json(json, &verdict);
+	verdict_fini(&verdict);
 }
 
 static void put_options(struct json *json, const struct report *report)

@@ -93,16 +93,11 @@ void md_device(struct md *md, int32_t device)
 
 static void append_verdict(struct md *md)
 {
-	struct report_verdict verdict;
-	size_t i;
+	struct verdict verdict;
 
-	report_verdict_make(&verdict, md->report);
-	for (i = 0; i < verdict.count; i++) {
-		md_escaped(md->out, verdict.sentences[i].bytes, verdict.sentences[i].length);
-		string_append_text(md->out, i + 1 < verdict.count ? " " : "\n");
-		md->out->failed |= verdict.sentences[i].failed;
-	}
-	report_verdict_fini(&verdict);
+	report_verdict(&verdict, md->report);
+	verdict_md(md->out, &verdict);
+	verdict_fini(&verdict);
 }
 
 static void append_span(struct md *md)

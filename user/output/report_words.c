@@ -129,11 +129,6 @@ void report_append_value(struct string *out, const struct report_recording *reco
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-static struct string *sentence(struct report_verdict *verdict)
-{
-	return &verdict->sentences[verdict->count++];
-}
-
 static void append_place(struct string *out, const struct report *report,
 			 const struct report_recording *recording)
 {
@@ -294,11 +289,11 @@ static const struct analysis_oom *oom_of(const struct report_recording *recordin
 	return finding->rule == FINDING_OOM && finding->oom < count ? &ooms[finding->oom] : NULL;
 }
 
-static void say_findings(struct report_verdict *verdict, const struct report *report)
+static void say_findings(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
 	const struct finding *finding = gravest(report, &where);
-	struct string *out = sentence(verdict);
+	struct string *out = verdict_sentence(verdict);
 	size_t count = count_findings(report);
 	const struct analysis_oom *oom;
 
@@ -338,12 +333,12 @@ static const struct report_device *fullest(const struct report *report,
 }
 
 /* Of one process alone, what its device held at most is somebody else's, too. */
-static void say_own_peak(struct report_verdict *verdict, const struct report *report)
+static void say_own_peak(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
 	const struct space_total *most = NULL;
 	const struct process *process = NULL;
-	struct string *out = sentence(verdict);
+	struct string *out = verdict_sentence(verdict);
 	uint8_t kind = MS_SPACE_NONE, space;
 	size_t i;
 
@@ -377,11 +372,11 @@ static void say_own_peak(struct report_verdict *verdict, const struct report *re
 					 report_held(process, kind).bytes));
 }
 
-static void say_peak(struct report_verdict *verdict, const struct report *report)
+static void say_peak(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
 	const struct report_device *device = fullest(report, &where);
-	struct string *out = sentence(verdict);
+	struct string *out = verdict_sentence(verdict);
 	char peak[STRING_NUMBER_BYTES], live[STRING_NUMBER_BYTES];
 
 	if (!device || (!device->peak_bytes && !device->live_bytes)) {
@@ -455,10 +450,10 @@ static void append_counts(struct string *out, const struct report *report,
 				     losses->interrupted == 1 ? "was" : "were");
 }
 
-static void say_losses(struct report_verdict *verdict, const struct report *report)
+static void say_losses(struct verdict *verdict, const struct report *report)
 {
 	const struct losses losses = losses_of(report);
-	struct string *out = sentence(verdict);
+	struct string *out = verdict_sentence(verdict);
 	size_t begin;
 
 	if (!losses.lacking && !report->refused) {
@@ -481,21 +476,13 @@ static void say_losses(struct report_verdict *verdict, const struct report *repo
 					" but no allocation or free is known to be missing.");
 }
 
-void report_verdict_make(struct report_verdict *verdict, const struct report *report)
+void report_verdict(struct verdict *verdict, const struct report *report)
 {
-	*verdict = (struct report_verdict){ 0 };
+	*verdict = (struct verdict){ 0 };
 	say_findings(verdict, report);
 	if (report->options.pid)
 		say_own_peak(verdict, report);
 	else
 		say_peak(verdict, report);
 	say_losses(verdict, report);
-}
-
-void report_verdict_fini(struct report_verdict *verdict)
-{
-	size_t i;
-
-	for (i = 0; i < REPORT_VERDICT_MAX; i++)
-		string_fini(&verdict->sentences[i]);
 }

@@ -10,25 +10,14 @@
 
 #include "base/string.h"
 #include "model/report.h"
+#include "output/verdict.h"
 
 /* Numbers as text that lives to the end of the block. */
 #define REPORT_SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
 #define REPORT_COUNT(count) string_count((char[STRING_NUMBER_BYTES]){ 0 }, (count))
 #define REPORT_DURATION(ns) string_duration((char[STRING_NUMBER_BYTES]){ 0 }, (ns))
 
-#define REPORT_VERDICT_MAX 3
-
-struct report_verdict {
-	struct string sentences[REPORT_VERDICT_MAX];
-	size_t count;
-};
-
-/*
- * What a person should know first. Names in it are as the traced programs have them, but for what
- * could confuse a terminal; the format has to escape what is special to it.
- */
-void report_verdict_make(struct report_verdict *verdict, const struct report *report);
-void report_verdict_fini(struct report_verdict *verdict);
+void report_verdict(struct verdict *verdict, const struct report *report);
 
 /* "2026-11-21T15:04:05.123Z", or seconds since the recording began if the wall clock is unknown. */
 void report_append_time(struct string *out, const struct report_recording *recording,

@@ -2,13 +2,7 @@
 #
 # `memscope-bpf diff`: real recordings of real programs, before and after something was changed.
 
-load helpers
-bats_require_minimum_version 1.5.0
-
-record() {
-	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record -q $MASK "$@"
-}
+load reading
 
 diff_json() {
 	"$MEMSCOPE" diff -f json -o diff.json "$@"
@@ -31,25 +25,12 @@ record_puppet() {
 	[ "$(sort -u answers)" = ok ]
 }
 
-valid() {
-	/usr/bin/python3 - "$ROOT/docs/diff.schema.json" "$@" <<'PYTHON'
-import json, sys
-import jsonschema
-schema = json.load(open(sys.argv[1]))
-jsonschema.Draft202012Validator.check_schema(schema)
-validator = jsonschema.Draft202012Validator(schema)
-for path in sys.argv[2:]:
-    for error in validator.iter_errors(json.load(open(path))):
-        sys.exit(f"{path}: {error.json_path}: {error.message[:200]}")
-PYTHON
-}
-
 @test "a seeded regression is found, with its owner and its bytes" {
 	record_puppet a.mscope "alloc 3000000" "churn 40" "copy 1000000"
 	record_puppet b.mscope "alloc 3000000" "churn 40" "copy 1000000" \
 		"alloc 5000001" "alloc 5000001" "alloc 5000001"
 	diff_json a.mscope b.mscope
-	valid diff.json
+	valid diff diff.json
 	assert_equal "$(in_diff '.processes | map([.change, .a.comm, .b.comm, .compared_per, .a.pid == .b.pid])')" \
 		'[["changed","puppet","puppet","run",false]]'
 	assert_equal "$(in_diff '.growth | [.process, .of, .a, .b, .bytes, .uncertain]')" \
@@ -77,7 +58,7 @@ PYTHON
 	record_puppet b.mscope "alloc 3000000" "churn 500" "copy 1000000" free
 	# shellcheck disable=SC2086 # several options
 	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss a.mscope b.mscope
-	valid diff.json
+	valid diff diff.json
 	assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
 	record -o c.mscope -- $(ffmpeg_command)
 	record -o d.mscope -- $(ffmpeg_command)
@@ -88,7 +69,7 @@ PYTHON
 	# Twice as many frames are twice as many launches and copies, and no more memory.
 	record -o e.mscope -- $(ffmpeg_command 40)
 	diff_json c.mscope e.mscope
-	valid diff.json
+	valid diff diff.json
 	assert_equal "$(in_diff '[.rows[] | [.dimension, .kernel, .metrics.calls.a, .metrics.calls.b]] |
 		map(select(.[0] == "kernel") | .[2:]) | unique')" '[[20,40]]'
 	assert_equal "$(in_diff '[.growth, ([.rows[].dimension] | unique)]')" '[null,["call","copy","kernel"]]'
@@ -100,7 +81,7 @@ PYTHON
 	for file in a.mscope cut.mscope "$ROOT/tests/golden/dump-1.0.mscope"; do
 		# shellcheck disable=SC2086
 		diff_json $ALL --fail-on growth=1,leak,oom,new,any "$file" "$file"
-		valid diff.json
+		valid diff diff.json
 		assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
 	done
 	# Which is good news only of whole ones.
@@ -171,7 +152,7 @@ PYTHON
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on any c.mscope a.mscope
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on new e.mscope d.mscope
 	diff_json e.mscope d.mscope
-	valid diff.json
+	valid diff diff.json
 	assert_equal "$(in_diff '[.rows[] | select(.dimension == "failure") | .change, .api, .result, .metrics.calls.b]')" \
 		'["new","cuMemFree_v2",700,1]'
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on new d.mscope e.mscope
@@ -182,7 +163,7 @@ PYTHON
 	record_puppet a.mscope "alloc 3000000"
 	record -o b.mscope -- $(ffmpeg_command 5)
 	diff_json a.mscope b.mscope
-	valid diff.json
+	valid diff diff.json
 	assert_equal "$(in_diff '[.processes[] | [.change, .a.comm, .b.comm]] | sort')" \
 		'[["gone","puppet",null],["new",null,"ffmpeg"]]'
 	"$MEMSCOPE" diff a.mscope b.mscope > diff.md
@@ -208,7 +189,7 @@ PYTHON
 		wait $recorder
 	done
 	diff_json a.mscope b.mscope
-	valid diff.json
+	valid diff diff.json
 	# It is the same process, of which nobody knows what it held before.
 	assert_equal "$(in_diff '[.processes[0] | .compared_per, .uncertain, .a.pid == .b.pid]')" '["second",true,true]'
 	assert_equal "$(in_diff '[.rows[] | select(.dimension == "space") | .uncertain, .metrics.live_bytes.change,
@@ -241,7 +222,7 @@ PYTHON
 	record -o after/2.mscope -- $(ffmpeg_command 5)
 	# shellcheck disable=SC2086
 	diff_json $ALL before after
-	valid diff.json
+	valid diff diff.json
 	assert_equal "$(in_diff '[(.a.recordings | length), .rows, .devices_are_compared]')" '[2,[],false]'
 	assert_equal "$(in_diff '[.processes[].b.comm] | sort')" '["ffmpeg","puppet"]'
 }
@@ -254,7 +235,7 @@ PYTHON
 	"$MEMSCOPE" diff -f html -o page.html a.mscope b.mscope
 	# The same numbers as in the JSON.
 	diff_json a.mscope b.mscope
-	valid diff.json
+	valid diff diff.json
 	/usr/bin/python3 - << 'PYTHON'
 import json, re
 page = open("page.html", encoding="utf-8").read()

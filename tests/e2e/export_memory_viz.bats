@@ -3,20 +3,10 @@
 # export -f memory_viz: Python reads the snapshot without any class, with no opcode that the viewer does
 # not know, and goes through it as the viewer does. Some of it needs no root.
 
-load helpers
-bats_require_minimum_version 1.5.0
+load reading
 
 setup() {
-	cd "$BATS_TEST_TMPDIR" || exit 1
-	cp "$ROOT/tests/golden/dump-1.0.mscope" golden.mscope
-	chmod 644 golden.mscope
-	export LD_LIBRARY_PATH=$BUILT/simcuda SIMCUDA_LOG=$PWD/oracle.log
-}
-
-record() {
-	[ "$(id -u)" -eq 0 ] || skip "needs root"
-	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record -q $MASK "$@"
+	golden_setup
 }
 
 # Exports and compares with the report; arguments as for both.
@@ -92,7 +82,7 @@ same() {
 }
 
 @test "out of memory, gaps, and a recording that was cut" {
-	local size place
+	local place
 
 	# shellcheck disable=SC2046 # words
 	SIMCUDA_MEMORY=512K run record -o oom.mscope -- $(ffmpeg_command)
@@ -102,13 +92,10 @@ same() {
 		pickle.load(open("out.pickle", "rb"))["device_traces"][0] if entry["action"] == "oom"])' |
 		grep -q "^\[True"
 	record -o run.mscope --segment 4K -- "$WORKLOADS/calls" 2000
-	size=$(stat -c %s run.mscope)
 	for place in 5 3 2; do
-		cp run.mscope damaged.mscope
-		printf '\xff\x00\xff\x00' |
-			dd of=damaged.mscope bs=1 seek=$((size * (place - 1) / place)) conv=notrunc status=none
+		damage run.mscope "$place"
 		same damaged.mscope
-		head -c $((size * (place - 1) / place)) run.mscope > cut.mscope
+		cut_short run.mscope $((100 * (place - 1) / place))
 		same cut.mscope
 	done
 }

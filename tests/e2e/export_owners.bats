@@ -3,13 +3,10 @@
 # export -f pprof and -f folded: decoded by others (protoc, npm's pprof-format), and the same totals as
 # the report. Most of it needs no root.
 
-load helpers
-bats_require_minimum_version 1.5.0
+load reading
 
 setup() {
-	cd "$BATS_TEST_TMPDIR" || exit 1
-	cp "$ROOT/tests/golden/dump-1.0.mscope" golden.mscope
-	chmod 644 golden.mscope
+	golden_setup
 }
 
 # Exports in both formats and compares with the report; arguments as for both.

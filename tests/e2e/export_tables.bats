@@ -3,16 +3,13 @@
 # The exports that are tables, opened by readers that have nothing to do with the program: their totals
 # are the report's.
 
-load helpers
-bats_require_minimum_version 1.5.0
+load reading
 
 # Those with totals that export_check.py can add up.
 FORMATS="ndjson csv sqlite openmetrics"
 
 setup() {
-	cd "$BATS_TEST_TMPDIR" || exit 1
-	cp "$ROOT/tests/golden/dump-1.0.mscope" golden.mscope
-	chmod 644 golden.mscope
+	golden_setup
 }
 
 check() {

@@ -3,20 +3,10 @@
 # export -f perfetto and -f chrome: decoded by protoc and Python's json, they show the calls of the
 # ndjson, one by one, and counters that end where the report does. Some of it needs no root.
 
-load helpers
-bats_require_minimum_version 1.5.0
+load reading
 
 setup() {
-	cd "$BATS_TEST_TMPDIR" || exit 1
-	cp "$ROOT/tests/golden/dump-1.0.mscope" golden.mscope
-	chmod 644 golden.mscope
-	export LD_LIBRARY_PATH=$BUILT/simcuda SIMCUDA_LOG=$PWD/oracle.log
-}
-
-record() {
-	[ "$(id -u)" -eq 0 ] || skip "needs root"
-	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record -q $MASK "$@"
+	golden_setup
 }
 
 # Exports in both formats and compares with the report and the ndjson; arguments as for all.
@@ -110,21 +100,18 @@ in_trace() {
 }
 
 @test "gaps: what is missing is marked, and the counters go on" {
-	local size place
+	local place
 
 	# shellcheck disable=SC2046 # words
 	record -o run.mscope --segment 4K -- $(ffmpeg_command 200)
-	size=$(stat -c %s run.mscope)
 	for place in 5 3 2; do
-		cp run.mscope damaged.mscope
-		printf '\xff\x00\xff\x00' |
-			dd of=damaged.mscope bs=1 seek=$((size * (place - 1) / place)) conv=notrunc status=none
+		damage run.mscope "$place"
 		same damaged.mscope
 		[ "$(in_trace 'select(.name == "gap in the recording")' | jq length)" -gt 0 ] ||
 			jq -e '.otherData.remarks | length > 0' out.chrome
 	done
 	for place in 90 50 20; do
-		head -c $((size * place / 100)) run.mscope > cut.mscope
+		cut_short run.mscope "$place"
 		same cut.mscope
 		jq -e '.otherData.remarks | index("the recording has no proper end") != null' out.chrome
 	done

@@ -213,6 +213,20 @@ summary() {
 	grep '"type": *"summary"' "${2:-events.jsonl}" | jq -c "$1"
 }
 
+# valid NAME FILE...: each is a JSON object as docs/NAME.schema.json has it
+valid() {
+	/usr/bin/python3 - "$ROOT/docs/$1.schema.json" "${@:2}" <<'PYTHON'
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+validator = jsonschema.Draft202012Validator(schema)
+for path in sys.argv[2:]:
+    for error in validator.iter_errors(json.load(open(path))):
+        sys.exit(f"{path}: {error.json_path}: {error.message[:200]}")
+PYTHON
+}
+
 assert_equal() {
 	[ "$1" = "$2" ] || fail "expected: $2" "got:      $1"
 }

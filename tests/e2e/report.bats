@@ -2,12 +2,7 @@
 #
 # `memscope-bpf report`: real recordings of real programs, and what may have become of them.
 
-load helpers
-
-record() {
-	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record -q $MASK "$@"
-}
+load reading
 
 report() {
 	"$MEMSCOPE" report "$@"
@@ -30,19 +25,6 @@ assert_refused() {
 	run report "$@"
 	assert_equal "$status" "$expected"
 	[[ $output == *$message* ]] || fail "expected: $message" "got:      $output"
-}
-
-valid() {
-	/usr/bin/python3 - "$ROOT/docs/report.schema.json" "$@" <<'PYTHON'
-import json, sys
-import jsonschema
-schema = json.load(open(sys.argv[1]))
-jsonschema.Draft202012Validator.check_schema(schema)
-validator = jsonschema.Draft202012Validator(schema)
-for path in sys.argv[2:]:
-    for error in validator.iter_errors(json.load(open(path))):
-        sys.exit(f"{path}: {error.json_path}: {error.message[:200]}")
-PYTHON
 }
 
 @test "the numbers are those that a trace of the same run has" {
@@ -85,7 +67,7 @@ PYTHON
 @test "ffmpeg: what the program did, in every section, and valid by the schema" {
 	record -o run.mscope -- $(ffmpeg_command)
 	report_json run.mscope
-	valid report.json
+	valid report report.json
 	assert_equal "$(in_report '.recordings[0].processes[0] | [.comm, .exit_code, .launches,
 		(.spaces[] | .space, .allocs, .frees, .live_bytes)]')" '["ffmpeg",0,40,"device",3,3,0]'
 	assert_equal "$(in_report '.recordings[0].processes[0].by_api | map([.api, .allocs, .frees])')" \
@@ -152,7 +134,7 @@ PYTHON
 	[ "$status" -ne 0 ]
 	run report --fail-on oom -f json -o report.json run.mscope
 	assert_equal "$status" 8
-	valid report.json
+	valid report report.json
 	assert_equal "$(in_report '.recordings[0].out_of_memory[0] | [.comm, .api, .space, .processes[0].comm]')" \
 		'["ffmpeg","cuMemAlloc_v2","device","ffmpeg"]'
 	assert_equal "$(in_report '.recordings[0].out_of_memory[0] | .live.bytes == .own.bytes and
@@ -167,7 +149,7 @@ PYTHON
 	record -o b.mscope -- "$WORKLOADS/calls" 4
 	record -o c.mscope -- $(ffmpeg_command 2)
 	report_json a.mscope b.mscope c.mscope
-	valid report.json
+	valid report report.json
 	assert_equal "$(in_report '[.recordings[] | .processes[0] | .comm, .spaces[0].allocs]')" \
 		'["calls",3,"calls",4,"ffmpeg",3]'
 	report a.mscope b.mscope c.mscope > report.md
@@ -257,7 +239,7 @@ PYTHON
 	puppet exit 0 || true
 	record_wait
 	report_json run.mscope
-	valid report.json
+	valid report report.json
 	assert_equal "$(in_report '[.recordings[0].not_looked_for[] | select(.rule == "redundant-copies") | .why]')" \
 		'["copies were summed up: record with --copies=all"]'
 }
@@ -265,7 +247,7 @@ PYTHON
 @test "a recording of nothing" {
 	record -o run.mscope -- true
 	report_json run.mscope
-	valid report.json
+	valid report report.json
 	assert_equal "$(in_report '[.recordings[0].findings, .recordings[0].devices]')" '[[],[]]'
 	report run.mscope > report.md
 	grep -q "No allocation on a device was recorded" report.md
@@ -290,16 +272,13 @@ PYTHON
 }
 
 @test "a damaged dump is reported, with its damage first" {
-	local size place
+	local place
 
 	record -o run.mscope --segment 4K -- $(ffmpeg_command 200)
-	size=$(stat -c %s run.mscope)
 	for place in 5 3 2; do
-		cp run.mscope damaged.mscope
-		printf '\xff\x00\xff\x00' |
-			dd of=damaged.mscope bs=1 seek=$((size * (place - 1) / place)) conv=notrunc status=none
+		damage run.mscope "$place"
 		report_json damaged.mscope
-		valid report.json
+		valid report report.json
 		assert_equal "$(in_report '.recordings[0].lost | .damaged_places + .missing_blocks > 0')" true
 		report damaged.mscope > report.md
 		grep -q "damaged place" report.md
@@ -311,9 +290,9 @@ PYTHON
 	done
 	# Cut anywhere, it is still a report on what there is.
 	for place in 90 50 20; do
-		head -c $((size * place / 100)) run.mscope > cut.mscope
+		cut_short run.mscope "$place"
 		report_json cut.mscope
-		valid report.json
+		valid report report.json
 		assert_equal "$(in_report .recordings[0].lost.ended_properly)" false
 	done
 }

@@ -372,13 +372,12 @@ static void test_shares_are_of_the_time(void **state)
 static void test_thresholds(void **state)
 {
 	struct analysis_options options = analysis_defaults();
-	const struct analysis_threshold *threshold, *other;
+	const struct threshold *threshold, *other;
 	size_t i, j;
 
 	(void)state;
 	for (i = 0; (threshold = analysis_threshold_at(i)); i++) {
-		assert_int_equal(*(uint64_t *)((char *)&options + threshold->offset),
-				 threshold->value);
+		assert_int_equal(threshold_of(threshold, &options), threshold->value);
 		assert_true(threshold->value > 0);
 		for (j = 0; j < i; j++) {
 			other = analysis_threshold_at(j);
@@ -392,7 +391,7 @@ static void test_thresholds(void **state)
 /* Every rule has its part in docs/rules.md, and every threshold is named there. */
 static void test_documented(void **state)
 {
-	const struct analysis_threshold *threshold;
+	const struct threshold *threshold;
 	static char text[64 << 10];
 	FILE *file = fopen("docs/rules.md", "re");
 	char name[64];

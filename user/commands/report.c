@@ -172,7 +172,7 @@ static int take_threshold(const struct option_row *row, char *part, size_t place
 {
 	struct settings *settings = context;
 	char *name = strsep(&part, "=");
-	const struct analysis_threshold *threshold;
+	const struct threshold *threshold;
 	size_t i;
 
 	(void)place;
@@ -184,9 +184,8 @@ static int take_threshold(const struct option_row *row, char *part, size_t place
 			  row->name, name);
 		return -EINVAL;
 	}
-	if (part && !parse_threshold_value(
-			    part, threshold->unit,
-			    (uint64_t *)((char *)&settings->reader.thresholds + threshold->offset)))
+	if (part && !parse_threshold_value(part, threshold->unit,
+					   threshold_in(threshold, &settings->reader.thresholds)))
 		return 0;
 	log_error("--%s: \"%s\" is no value for %s", row->name, part ? part : "", name);
 	return -EINVAL;

@@ -27,14 +27,14 @@ struct analysis {
 
 /* ---- thresholds ------------------------------------------------------------------------------ */
 
-static const struct analysis_threshold thresholds[] = {
+static const struct threshold thresholds[] = {
 #define X(member, name, value, unit, help) \
 	{ name, FINDING_##unit, value, help, offsetof(struct analysis_options, member) },
 	ANALYSIS_THRESHOLDS(X)
 #undef X
 };
 
-const struct analysis_threshold *analysis_threshold_at(size_t i)
+const struct threshold *analysis_threshold_at(size_t i)
 {
 	return i < sizeof(thresholds) / sizeof(*thresholds) ? &thresholds[i] : NULL;
 }

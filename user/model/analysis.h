@@ -15,6 +15,7 @@
 #include "model/event.h"
 #include "model/finding.h"
 #include "model/state.h"
+#include "model/threshold.h"
 
 /* ---- thresholds ------------------------------------------------------------------------------ */
 
@@ -63,17 +64,8 @@ struct analysis_options {
 	uint32_t captured_ops; /* bit set of enum ms_op, as in struct summary */
 };
 
-/* With its value in some options: to print, and to set. */
-struct analysis_threshold {
-	const char *name;
-	enum finding_unit unit;
-	uint64_t value; /* the default */
-	const char *help;
-	size_t offset; /* of the uint64_t in struct analysis_options */
-};
-
-/* NULL: there are no more. */
-const struct analysis_threshold *analysis_threshold_at(size_t i);
+/* Of struct analysis_options. NULL: there are no more. */
+const struct threshold *analysis_threshold_at(size_t i);
 
 /* Every threshold at its default, no window, everything captured. */
 struct analysis_options analysis_defaults(void);

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-static const struct diff_threshold thresholds[] = {
+static const struct threshold thresholds[] = {
 #define X(member, name, value, unit, help) \
 	{ name, FINDING_##unit, value, help, offsetof(struct diff_options, member) },
 	DIFF_THRESHOLDS(X)
@@ -16,7 +16,7 @@ static const struct diff_threshold thresholds[] = {
 
 #define THRESHOLDS_COUNT (sizeof(thresholds) / sizeof(*thresholds))
 
-const struct diff_threshold *diff_threshold_at(size_t i)
+const struct threshold *diff_threshold_at(size_t i)
 {
 	return i < THRESHOLDS_COUNT ? &thresholds[i] : NULL;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "model/report.h"
+#include "model/threshold.h"
 
 /* clang-format off */
 
@@ -84,14 +85,6 @@ struct diff_options {
 	DIFF_THRESHOLDS(X)
 #undef X
 	enum diff_basis basis;
-};
-
-struct diff_threshold {
-	const char *name;
-	enum finding_unit unit;
-	uint64_t value; /* the default */
-	const char *help;
-	size_t offset; /* of the uint64_t in struct diff_options */
 };
 
 enum diff_presence {
@@ -178,9 +171,9 @@ struct diff {
 };
 
 struct diff_options diff_defaults(void);
-
-/* NULL: there are no more. */
-const struct diff_threshold *diff_threshold_at(size_t i);
+/* Of struct diff_options. NULL: there are no more. */
+/* Of struct diff_options. NULL: there are no more. */
+const struct threshold *diff_threshold_at(size_t i);
 
 /* Both reports must outlive it. NULL without memory. */
 struct diff *diff_new(const struct report *a, const struct report *b,

@@ -40,25 +40,8 @@ static void put_verdict(struct json *json, const struct diff *diff)
 
 static void put_options(struct json *json, const struct diff *diff)
 {
-	const struct diff_threshold *threshold;
-	size_t i;
-
 	json_put_text(json, "per", diff_basis_name(diff->options.basis));
-	json_name(json, "thresholds");
-	json_open(json, '[');
-	for (i = 0; (threshold = diff_threshold_at(i)); i++) {
-		uint64_t value;
-
-		memcpy(&value, (const char *)&diff->options + threshold->offset, sizeof(value));
-		json_open(json, '{');
-		json_put_text(json, "name", threshold->name);
-		json_put_text(json, "unit", report_unit_name(threshold->unit));
-		json_put_u64(json, "value", value);
-		json_put_u64(json, "default", threshold->value);
-		json_put_text(json, "what", threshold->help);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
+	report_json_thresholds(json, diff_threshold_at, &diff->options);
 }
 
 /* ---- sides ----------------------------------------------------------------------------------- */

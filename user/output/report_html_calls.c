@@ -385,7 +385,7 @@ void html_thresholds(struct html *html)
 						      { "What it is", false },
 						      { 0 } };
 	const struct analysis_options *options = &html->report->recordings[0]->thresholds;
-	const struct analysis_threshold *threshold;
+	const struct threshold *threshold;
 	size_t i;
 
 	html_section(html, "thresholds", "Thresholds");
@@ -393,9 +393,8 @@ void html_thresholds(struct html *html)
 				      " them</summary>\n");
 	html_table(html, "rules", "Thresholds of the rules", columns);
 	for (i = 0; (threshold = analysis_threshold_at(i)); i++) {
-		uint64_t value;
+		const uint64_t value = threshold_of(threshold, options);
 
-		memcpy(&value, (const char *)options + threshold->offset, sizeof(value));
 		html_row(html);
 		html_cell_text(html, threshold->name);
 		append_value(html, threshold->unit, value);

@@ -176,22 +176,19 @@ static void put_options(struct json *json, const struct report *report)
 	json_close(json, '}');
 }
 
-static void put_thresholds(struct json *json, const struct report *report)
+void report_json_thresholds(struct json *json, const struct threshold *(*at)(size_t i),
+			    const void *options)
 {
-	const struct analysis_options *options = &report->recordings[0]->thresholds;
-	const struct analysis_threshold *threshold;
+	const struct threshold *threshold;
 	size_t i;
 
 	json_name(json, "thresholds");
 	json_open(json, '[');
-	for (i = 0; (threshold = analysis_threshold_at(i)); i++) {
-		uint64_t value;
-
-		memcpy(&value, (const char *)options + threshold->offset, sizeof(value));
+	for (i = 0; (threshold = at(i)); i++) {
 		json_open(json, '{');
 		json_put_text(json, "name", threshold->name);
 		json_put_text(json, "unit", report_unit_name(threshold->unit));
-		json_put_u64(json, "value", value);
+		json_put_u64(json, "value", threshold_of(threshold, options));
 		json_put_u64(json, "default", threshold->value);
 		json_put_text(json, "what", threshold->help);
 		json_close(json, '}');
@@ -219,7 +216,7 @@ void report_json_object(struct json *json, const struct report *report)
 		json_close(json, '}');
 	}
 	json_close(json, ']');
-	put_thresholds(json, report);
+	report_json_thresholds(json, analysis_threshold_at, &report->recordings[0]->thresholds);
 	json_close(json, '}');
 }
 

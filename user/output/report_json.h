@@ -7,6 +7,7 @@
 
 #include "base/string.h"
 #include "model/report.h"
+#include "model/threshold.h"
 #include "output/json_writer.h"
 
 #define JSON_REPORT_SCHEMA "memscope-bpf/report/1"
@@ -18,6 +19,9 @@ void report_json_object(struct json *json, const struct report *report);
 
 /* ---- for its parts (output/report_json_*.c) -------------------------------------------------- */
 
+/* Those that `at` knows, NULL behind the last one, with their values in `options`. */
+void report_json_thresholds(struct json *json, const struct threshold *(*at)(size_t i),
+			    const void *options);
 void report_json_device(struct json *json, int32_t device);
 void report_json_comm(struct json *json, const char comm[MS_COMM_BYTES]);
 void report_json_allocation(struct json *json, const struct allocation *allocation,

@@ -281,16 +281,15 @@ static void append_suggestions(struct md *md)
 static void append_thresholds(struct md *md)
 {
 	const struct analysis_options *options = &md->report->recordings[0]->thresholds;
-	const struct analysis_threshold *threshold;
+	const struct threshold *threshold;
 	size_t i;
 
 	string_append_text(md->out, "\n## Thresholds\n\n| Name | Value | Default | What it is |\n"
 				    "|---|--:|--:|---|\n");
 	md->recording = md->report->recordings[0];
 	for (i = 0; (threshold = analysis_threshold_at(i)); i++) {
-		uint64_t value;
+		const uint64_t value = threshold_of(threshold, options);
 
-		memcpy(&value, (const char *)options + threshold->offset, sizeof(value));
 		string_append_format(md->out, "| %s | ", threshold->name);
 		report_append_value(md->out, md->recording, threshold->unit, value);
 		string_append_text(md->out, " | ");

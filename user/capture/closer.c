@@ -95,6 +95,8 @@ static void hand_over(struct closer *closer, bool wait)
 
 void closer_add(struct closer *closer, const int *fds, size_t count)
 {
+	if (!count)
+		return;
 	if (closer && !keep(closer, fds, count))
 		hand_over(closer, false);
 	else

@@ -183,19 +183,6 @@ static int put_other(const struct csv *export, const struct other *other)
 	return end_row(export);
 }
 
-static const char *process_type(uint16_t type)
-{
-	switch (type) {
-	case MS_TYPE_EXEC:
-		return "exec";
-	case MS_TYPE_FORK:
-		return "fork";
-	case MS_TYPE_EXIT:
-		return "exit";
-	}
-	return "attach";
-}
-
 /* ---- what it is told ------------------------------------------------------------------------- */
 
 static int take_begin(struct follower *follower, const struct report_recording *recording)
@@ -215,7 +202,7 @@ static int take_event(struct follower *follower, const struct event *event,
 		put_call(export, event, change);
 		return end_row(export);
 	}
-	other.type = process_type(type);
+	other.type = event_process_type(type);
 	if (type == MS_TYPE_EXEC || type == MS_TYPE_EXIT)
 		other.live = change->implicit;
 	return put_other(export, &other);

@@ -177,17 +177,13 @@ static int put_mark(struct sqlite_export *export, uint64_t process, uint64_t ts_
 static int take_process(struct sqlite_export *export, const struct event *event,
 			const struct change *change)
 {
-	static const char *const names[] = { [MS_TYPE_ATTACH] = "attach",
-					     [MS_TYPE_EXEC] = "exec",
-					     [MS_TYPE_FORK] = "fork",
-					     [MS_TYPE_EXIT] = "exit" };
 	const uint16_t type = event->header->type;
 	const uint64_t process = sqlite_process_id(export, change->process);
 	int err;
 
 	if (!process)
 		return export->database.err;
-	err = put_mark(export, process, event->header->ts_ns, names[type], 0);
+	err = put_mark(export, process, event->header->ts_ns, event_process_type(type), 0);
 	if (!err && (type == MS_TYPE_EXIT || type == MS_TYPE_EXEC))
 		err = sqlite_memory_exit(export, event, change);
 	return err;

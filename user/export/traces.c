@@ -440,15 +440,7 @@ static void take_call(struct traces *traces, struct traces_process *shown,
 
 static const char *happening(uint16_t type)
 {
-	switch (type) {
-	case MS_TYPE_EXEC:
-		return "exec";
-	case MS_TYPE_FORK:
-		return "fork";
-	case MS_TYPE_EXIT:
-		return "exit";
-	}
-	return "tracing begins";
+	return type == MS_TYPE_ATTACH ? "tracing begins" : event_process_type(type);
 }
 
 static void take_process(struct traces *traces, struct traces_process *shown,

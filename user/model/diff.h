@@ -171,7 +171,7 @@ struct diff {
 };
 
 struct diff_options diff_defaults(void);
-/* Of struct diff_options. NULL: there are no more. */
+
 /* Of struct diff_options. NULL: there are no more. */
 const struct threshold *diff_threshold_at(size_t i);
 

@@ -50,6 +50,19 @@ static int decode_calls(const struct ms_calls *calls, struct event *event)
 	return event->count ? decode_call(&calls->call, event) : -EINVAL;
 }
 
+const char *event_process_type(uint16_t type)
+{
+	switch (type) {
+	case MS_TYPE_EXEC:
+		return "exec";
+	case MS_TYPE_FORK:
+		return "fork";
+	case MS_TYPE_EXIT:
+		return "exit";
+	}
+	return "attach";
+}
+
 int event_account_kind(uint16_t op)
 {
 	if (op < MS_OPS_COUNT)

@@ -55,6 +55,9 @@ static inline uint64_t event_process_key(uint32_t pid, uint64_t start_ns)
 	return start_ns / MS_START_NS << MS_PID_BITS | pid;
 }
 
+/* What happens to a process: "attach", "exec", "fork" or "exit". */
+const char *event_process_type(uint16_t type);
+
 /* Where struct ms_counters has what an account of that op says, or -1; and back. */
 int event_account_kind(uint16_t op);
 uint16_t event_account_op(uint32_t kind);

@@ -97,24 +97,11 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 	}
 }
 
-static const char *type_name(uint16_t type)
-{
-	switch (type) {
-	case MS_TYPE_EXEC:
-		return "exec";
-	case MS_TYPE_FORK:
-		return "fork";
-	case MS_TYPE_EXIT:
-		return "exit";
-	}
-	return "attach";
-}
-
 static void put_process(struct json *json, const struct event *event, const struct change *change)
 {
 	const struct process *process = change->process;
 
-	json_put_text(json, "type", type_name(event->header->type));
+	json_put_text(json, "type", event_process_type(event->header->type));
 	json_put_u64(json, "ts_ns", event->header->ts_ns);
 	json_put_u64(json, "pid", event->header->pid);
 	json_put_text(json, "comm", process->comm);

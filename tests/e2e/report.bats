@@ -269,6 +269,8 @@ assert_refused() {
 	run report run.mscope noise.mscope
 	assert_equal "$status" 0
 	[[ $output == *"1 of the files could not be used"* ]]
+	report -q -f html run.mscope noise.mscope > page.html
+	grep -q '<h1 id="verdict-h">Nothing wrong in the files that could be read</h1>' page.html
 }
 
 @test "a damaged dump is reported, with its damage first" {
@@ -294,6 +296,8 @@ assert_refused() {
 		report_json cut.mscope
 		valid report report.json
 		assert_equal "$(in_report .recordings[0].lost.ended_properly)" false
+		report -f html cut.mscope > page.html
+		grep -q '<h1 id="verdict-h">Nothing wrong in what there is, but something is missing</h1>' page.html
 	done
 }
 

@@ -107,7 +107,9 @@ static const char *destination(const char *text)
 {
 	const char *comma = strrchr(text, ','), *space = strrchr(text, ' ');
 
-	return comma && comma > space ? comma + 1 : space + 1;
+	if (comma && comma > space)
+		return comma + 1;
+	return space ? space + 1 : text;
 }
 
 static bool is_argument(const char *operand)

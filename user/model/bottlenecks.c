@@ -220,6 +220,12 @@ static uint64_t time_in(const struct track *track, const struct activity *activi
 	return 0;
 }
 
+/* Of a damaged recording the times may be any. */
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a < UINT64_MAX - b ? a + b : UINT64_MAX;
+}
+
 static void bound_add(struct bound *bound, const struct track *track, unsigned int i,
 		      uint64_t time_ns, uint64_t length_ns)
 {
@@ -229,8 +235,8 @@ static void bound_add(struct bound *bound, const struct track *track, unsigned i
 	if (!bound->windows++)
 		bound->first_ns = begin_ns;
 	bound->last_ns = begin_ns + track_bucket_length(track, i);
-	bound->time_ns += time_ns;
-	bound->length_ns += length_ns;
+	bound->time_ns = add(bound->time_ns, time_ns);
+	bound->length_ns = add(bound->length_ns, length_ns);
 	bound->sum.syncs += activity->syncs;
 	bound->sum.copies += activity->copies;
 	bound->sum.async_copies += activity->async_copies;

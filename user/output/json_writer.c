@@ -117,7 +117,8 @@ static size_t plain_length(const unsigned char *text, const unsigned char *end)
 
 void json_text(struct json *json, const char *text, size_t length)
 {
-	const unsigned char *place = (const unsigned char *)text;
+	/* An empty text may be nowhere, where not even 0 can be added. */
+	const unsigned char *place = (const unsigned char *)(length ? text : "");
 	const unsigned char *end = place + length;
 
 	separate(json);

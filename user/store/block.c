@@ -85,7 +85,8 @@ static size_t compress_parts(struct block_coder *coder, const uint8_t *raw, cons
 		if (ZSTD_isError(bytes)) /* without memory, for one */
 			return 0;
 		done += bytes;
-		raw += parts[i];
+		if (parts[i]) /* an empty one may be nowhere, where not even 0 can be added */
+			raw += parts[i];
 	}
 	return done;
 }

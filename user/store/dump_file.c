@@ -83,7 +83,8 @@ static int write_all(int fd, struct iovec parts[2])
 			size_t done = (size_t)length < parts[i].iov_len ? (size_t)length :
 									  parts[i].iov_len;
 
-			parts[i].iov_base = (char *)parts[i].iov_base + done;
+			if (done)
+				parts[i].iov_base = (char *)parts[i].iov_base + done;
 			parts[i].iov_len -= done;
 			length -= (ssize_t)done;
 		}

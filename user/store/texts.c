@@ -30,7 +30,8 @@ static const char *text_end(const char *at, const char *end)
 
 const char *texts_find(const char *bytes, size_t length, const char *name)
 {
-	const char *at = bytes, *const end = bytes + length, *value, *value_end, *name_end;
+	const char *at = bytes, *const end = length ? bytes + length : bytes;
+	const char *value, *value_end, *name_end;
 
 	while ((name_end = text_end(at, end))) {
 		value = name_end + 1;

@@ -94,54 +94,53 @@ $(BUILD)/memscope-bpf: $(USER_OBJECTS)
 memscope-bpf: $(BUILD)/memscope-bpf
 	$(Q)cp -f $< $@
 
-# ---- unit tests: the pure layers, always with sanitizers, no privileges needed
+# ---- the pure layers with sanitizers: for unit tests and fuzzing, no privileges needed
 
-UNIT_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
-UNIT_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
+SAN_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
 	user/export/*.c) user/pipeline.c
-UNIT_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm
-UNIT_OBJECTS := $(UNIT_LAYERS:%.c=$(BUILD)/unit/%.o) $(BUILD)/html/assets.o
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
-UNIT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(UNIT_SANITIZE) -Iuser -Ibpf -Itests/unit \
-	-DMEMSCOPE_VERSION='"$(VERSION)"'
+SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
+SAN_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm
+# What libFuzzer watches: which branches are taken, and, where bytes of the input are compared with
+# something, with what. In all other files watching comparisons only halves the speed.
+SAN_COVERAGE = -fsanitize=fuzzer-no-link $(if $(findstring user/symbols,$@),,-fno-sanitize-coverage=trace-cmp)
+SAN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -gline-tables-only $(WARNINGS) -fsanitize=address,undefined \
+	-fno-sanitize-recover=all -Iuser -Ibpf -Itests/fuzz -Itests/unit -DMEMSCOPE_VERSION='"$(VERSION)"'
 
-$(BUILD)/unit/user/%.o: user/%.c
+$(BUILD)/sanitized/%.o: %.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(UNIT_CFLAGS) -MD -MP -c $< -o $@
+	$(Q)$(CLANG) $(SAN_CFLAGS) $(SAN_COVERAGE) -MD -MP -c $< -o $@
 
-$(BUILD)/unit/%_test: tests/unit/%_test.c $(UNIT_OBJECTS)
+# A library, so that a program has only what it uses: the fuzzer looks at all counters after each input.
+$(BUILD)/sanitized/layers.a: $(SAN_OBJECTS)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# ---- unit tests
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
+
+$(BUILD)/unit/%_test: tests/unit/%_test.c $(BUILD)/sanitized/layers.a
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(UNIT_CFLAGS) -MD -MP $(filter %.c %.o,$^) -lcmocka $(UNIT_LIBS) -o $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(SAN_CFLAGS) -fsanitize=fuzzer-no-link -MD -MP $(filter %.c %.a,$^) -lcmocka $(SAN_LIBS) -o $@
 
 check-unit: $(UNIT_TESTS)
 	$(Q)tests/run $(UNIT_TESTS)
 
 # ---- fuzzing: each tests/fuzz/NAME_fuzz.c is a target; docs/fuzzing.md
 
-# What libFuzzer watches: which branches are taken, and, where bytes of the input are compared with
-# something, with what. In all other files watching comparisons only halves the speed.
-FUZZ_COVERAGE = -fsanitize=fuzzer $(if $(findstring user/symbols,$@),,-fno-sanitize-coverage=trace-cmp)
-FUZZ_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) $(UNIT_SANITIZE) $(FUZZ_COVERAGE) -Iuser \
-	-Ibpf -Itests/fuzz -Itests/unit -DMEMSCOPE_VERSION='"$(VERSION)"'
-FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(UNIT_LAYERS) \
-	$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c))) $(BUILD)/html/assets.o
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/sanitized/%.o,$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c)))
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-$(BUILD)/fuzz/tests/%.o: FUZZ_COVERAGE =
+$(BUILD)/sanitized/tests/%.o: SAN_COVERAGE =
 
-$(BUILD)/fuzz/%.o: %.c
-	$(call say,CC,$@)
+$(BUILD)/fuzz/helpers.a: $(FUZZ_OBJECTS)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MD -MP -c $< -o $@
-
-# A library, so that a target has only what it uses: the fuzzer looks at all counters after each input.
-$(BUILD)/fuzz/targets.a: $(FUZZ_OBJECTS)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/fuzz/%_fuzz: tests/fuzz/%_fuzz.c $(BUILD)/fuzz/targets.a
+$(BUILD)/fuzz/%_fuzz: tests/fuzz/%_fuzz.c $(BUILD)/fuzz/helpers.a $(BUILD)/sanitized/layers.a
 	$(call say,FUZZER,$@)
-	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MD -MP $(filter %.c %.a,$^) $(UNIT_LIBS) -o $@
+	$(Q)$(CLANG) $(SAN_CFLAGS) $(SAN_COVERAGE) -fsanitize=fuzzer -MD -MP $(filter %.c %.a,$^) $(SAN_LIBS) -o $@
 
 FUZZ_SECONDS ?= 60
 
@@ -374,7 +373,7 @@ clean:
 
 .PHONY: all clean check check-deps check-unit check-fuzz check-e2e check-e2e-deps demo fuzz lint docs schema install bench stress bench-ledger bench-report bench-export
 .DELETE_ON_ERROR:
-.SECONDARY: $(UNIT_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/fuzz/targets.a
+.SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
--include $(USER_OBJECTS:.o=.d) $(UNIT_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) \
+-include $(USER_OBJECTS:.o=.d) $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) \
 	$(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

@@ -211,8 +211,12 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
-# They must not run beside each other, but for the one that keeps to files of its own.
-E2E_TESTS := $(filter-out %/single.bats,$(wildcard tests/e2e/*.bats)) -- tests/e2e/single.bats
+# They must not run beside each other, but for the one that keeps to files of its own, and those that
+# read recordings of their own.
+E2E_FILES := $(wildcard tests/e2e/*.bats)
+E2E_SINGLE := tests/e2e/single.bats
+E2E_READING := $(filter tests/e2e/export% %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
+E2E_TESTS := $(filter-out $(E2E_SINGLE) $(E2E_READING),$(E2E_FILES)) -- $(E2E_SINGLE) -- $(E2E_READING)
 
 E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/shim.so \
 	$(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \

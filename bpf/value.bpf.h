@@ -6,7 +6,6 @@
 #ifndef MS_VALUE_BPF_H
 #define MS_VALUE_BPF_H
 
-/* barrier_var() keeps clang from dropping the bounds check that the verifier looks for. */
 static __always_inline __u64 value_arg(const struct ms_input *input, __u32 arg)
 {
 	barrier_var(arg);
@@ -112,7 +111,7 @@ static __always_inline int read_location(__u64 *device, __u64 addr)
 	return type == CU_MEM_LOCATION_TYPE_DEVICE ? read_u32(device, addr + 4) : 0;
 }
 
-#define MS_SUM_CHUNK 16   /* read at a time */
+#define MS_SUM_CHUNK 16   /* read at a time; the 512 bytes of stack hold no more */
 #define MS_SUM_CHUNKS 256 /* more than 4096 numbers stay unread: their sum is unknown */
 
 static __always_inline int add_chunk(__u64 *sum, __u64 addr, __u32 count)

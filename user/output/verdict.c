@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "output/json_writer.h"
+#include "output/report_html.h"
 #include "output/report_md.h"
 
 struct string *verdict_sentence(struct verdict *verdict)

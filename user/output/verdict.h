@@ -11,8 +11,9 @@
 #include <stddef.h>
 
 #include "base/string.h"
-#include "output/json_writer.h"
-#include "output/report_html.h"
+
+struct html;
+struct json;
 
 #define VERDICT_MAX 4
 

@@ -3,6 +3,7 @@
 # make            builds ./memscope-bpf
 # make check      all tests; `make lint`, `make bench`, `make demo`, `make install`: as they say
 # make fuzz       random inputs for the parsers, FUZZ_SECONDS=60 for each
+# make analyze    clang's static analyser, as far as it goes; `make lint` stops sooner
 # make stress     kills, floods, thousands of processes: what `make check` does in short
 # V=1 shows the commands, DEBUG=1 builds without optimisation, SAN=1 with sanitizers.
 
@@ -255,15 +256,24 @@ SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-d
 	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
 	list-proc-versions)
 
+# $1: flags for clang. How many states of a function are looked at is a matter of minutes.
+define tidy
+	$(call say,LINT,clang-tidy)
+	$(Q)printf '%s\n' $(USER_SOURCES) | \
+		xargs -P $$(nproc) -I {} clang-tidy --quiet {} -- $(USER_CFLAGS) $1
+endef
+
 lint: $(BUILD)/bpf/memscope.skel.h
 	$(call say,LINT,clang-format)
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(call say,LINT,shellcheck)
 	$(Q)shellcheck $(SHELL_FILES)
-	$(call say,LINT,clang-tidy)
-	$(Q)printf '%s\n' $(USER_SOURCES) | xargs -P $$(nproc) -I {} clang-tidy --quiet {} -- $(USER_CFLAGS)
+	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=20000)
 	$(call say,LINT,layers)
 	$(Q)tools/check-layers
+
+analyze: $(BUILD)/bpf/memscope.skel.h
+	$(call tidy)
 
 # ---- benchmark
 
@@ -375,7 +385,7 @@ install: memscope-bpf docs
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf
 
-.PHONY: all clean check check-deps check-unit check-fuzz check-e2e check-e2e-deps demo fuzz lint docs schema install bench stress bench-ledger bench-report bench-export
+.PHONY: all analyze clean check check-deps check-unit check-fuzz check-e2e check-e2e-deps demo fuzz lint docs schema install bench stress bench-ledger bench-report bench-export
 .DELETE_ON_ERROR:
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 

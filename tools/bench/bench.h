@@ -45,6 +45,15 @@ void targets_end(struct bench *bench);
 /* Median nanoseconds per call of some batches of `calls`, after a warm-up. */
 double target_measure(struct target *target, enum bench_call call, uint64_t calls);
 
+/* Nanoseconds per call of each batch, and of the calls of BENCH_REF that followed it. */
+struct costs {
+	double ns[BENCH_BATCHES], unit_ns[BENCH_BATCHES];
+};
+
+/* After a warm-up, `calls` of each in turn. */
+void target_measure_both(struct target *target, enum bench_call call, uint64_t calls,
+			 struct costs *costs);
+
 /* One call every `pace_ns` for `duration_ns`; target_wait() returns when it is over. */
 void target_pace(struct target *target, enum bench_call call, uint64_t pace_ns,
 		 uint64_t duration_ns);

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What tracing adds to a call. All costs are ratios to REF, which is measured again right before
- * each: an empty BPF program on a perf-event uprobe on a `push`, what the kernel charges for being
- * there at all. Absolute numbers depend on the machine, ratios hardly do.
+ * What tracing adds to a call. All costs are ratios to REF: an empty BPF program on a perf-event uprobe
+ * on a `push`, what the kernel charges for being there at all. It is measured in turn with each, half a
+ * millisecond of the one and half a millisecond of the other, since the speed of a machine that others
+ * use too changes that fast. Absolute numbers depend on the machine, ratios hardly do.
  */
 #include <stdio.h>
 
 #include "quantile.h"
 #include "tracers.h"
 
-#define CALLS 3000
 #define UNTRACED_CALLS 300000 /* they take a hundredth of the time */
 #define OP(name) (1u << MS_OP_##name)
 #define DRIVER (1u << MS_LAYER_DRIVER)
 #define RUNTIME (1u << MS_LAYER_RUNTIME)
 
 /* clang-format off */
-static const struct row reference = {
-	.name = "REF: empty program, perf-event uprobe", .call = BENCH_REF,
-	.tracer = &tracer_reference,
-};
-
 static const struct row rows[] = {
 	{ .name = "launch, entry alone (--no-return)", .call = BENCH_LAUNCH,
 	  .tracer = &tracer_memscope,
@@ -34,6 +29,8 @@ static const struct row rows[] = {
 	{ .name = "launch with result and duration", .call = BENCH_LAUNCH,
 	  .tracer = &tracer_memscope,
 	  .options = { STRATEGY_SESSION, OP(LAUNCH), ~0u, DRIVER } },
+	{ .name = "allocation, entry alone", .call = BENCH_ALLOC, .tracer = &tracer_memscope,
+	  .options = { STRATEGY_MULTI, OP(ALLOC), 0, DRIVER } },
 	{ .name = "launch, entry alone, beginning with endbr64", .call = BENCH_LAUNCH_ENDBR,
 	  .tracer = &tracer_memscope,
 	  .options = { STRATEGY_MULTI, OP(LAUNCH), 0, DRIVER } },
@@ -87,37 +84,9 @@ static const struct row rows[] = {
 
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-static double added_ns(struct bench *bench, const struct row *row)
-{
-	struct target *first = &bench->targets[TARGET_FIRST];
-	double bare, traced;
-
-	target_await_peace(first, row->call);
-	bare = target_measure(first, row->call, CALLS);
-	if (row->tracer->start)
-		row->tracer->start(bench, row);
-	traced = target_measure(row->preloaded ? &bench->targets[TARGET_PRELOADED] : first,
-				row->call, CALLS);
-	if (row->tracer->stop)
-		row->tracer->stop(bench, row);
-	return traced - bare;
-}
-
-static void print_unit(const char *name, double *ns, int count)
-{
-	printf("| %s | %.1f | 1 |\n", name, quantile(ns, count, 0.5));
-}
-
-static void print(const char *name, double *ns, double *ratio, int count)
-{
-	printf("| %s | %.1f | %.2f [%.2f, %.2f] |\n", name, quantile(ns, count, 0.5),
-	       quantile(ratio, count, 0.5), quantile(ratio, count, 0.1),
-	       quantile(ratio, count, 0.9));
-}
-
 void bench_calls(struct bench *bench)
 {
-	static double ns[ROWS][MAX_ROUNDS], ratio[ROWS][MAX_ROUNDS];
+	static double ratio[ROWS][MAX_ROUNDS];
 	static double reference_ns[ROWS * MAX_ROUNDS];
 	const char *missing[ROWS];
 	int references = 0;
@@ -131,22 +100,27 @@ void bench_calls(struct bench *bench)
 		for (i = 0; i < ROWS; i++) {
 			/* Rounds begin at different rows: none always comes after the same. */
 			size_t row = (i + round) % ROWS;
-			double unit;
+			struct added added;
 
 			if (missing[row])
 				continue;
-			unit = reference_ns[references++] = added_ns(bench, &reference);
-			ns[row][round] = added_ns(bench, &rows[row]);
-			ratio[row][round] = ns[row][round] / unit;
+			added = row_measure(bench, &rows[row]);
+			reference_ns[references++] = added.unit_ns;
+			ratio[row][round] = added.ratio;
 		}
 	}
-	printf("| added per call | ns, median | x REF, median [p10, p90] |\n|---|---|---|\n");
-	print_unit(reference.name, reference_ns, references);
+	printf("REF, an empty program on a perf-event uprobe: %.0f ns [%.0f, %.0f]\n\n",
+	       quantile(reference_ns, references, 0.5), quantile(reference_ns, references, 0.1),
+	       quantile(reference_ns, references, 0.9));
+	printf("| added per call | x REF, median [p10, p90] |\n|---|---|\n");
 	for (i = 0; i < ROWS; i++)
 		if (missing[i])
-			printf("| %s | - | %s |\n", rows[i].name, missing[i]);
+			printf("| %s | %s |\n", rows[i].name, missing[i]);
 		else
-			print(rows[i].name, ns[i], ratio[i], bench->rounds);
+			printf("| %s | %.2f [%.2f, %.2f] |\n", rows[i].name,
+			       quantile(ratio[i], bench->rounds, 0.5),
+			       quantile(ratio[i], bench->rounds, 0.1),
+			       quantile(ratio[i], bench->rounds, 0.9));
 }
 
 /* Of untraced calls, which take so little that what else the core does is most of it. */
@@ -180,6 +154,8 @@ void bench_bystander(struct bench *bench)
 	}
 	printf("\n| a process that is not the target | ns per call, median | x, median [p10, p90] |\n"
 	       "|---|---|---|\n");
-	print_unit("nothing is traced", bare, bench->rounds);
-	print("another process is traced (-p)", beside, ratio, bench->rounds);
+	printf("| nothing is traced | %.1f | 1 |\n", quantile(bare, bench->rounds, 0.5));
+	printf("| another process is traced (-p) | %.1f | %.2f [%.2f, %.2f] |\n",
+	       quantile(beside, bench->rounds, 0.5), quantile(ratio, bench->rounds, 0.5),
+	       quantile(ratio, bench->rounds, 0.1), quantile(ratio, bench->rounds, 0.9));
 }

@@ -64,8 +64,14 @@ static void peer_start(struct bench *bench, const struct row *row, const char *c
 
 static void peer_stop(struct bench *bench, const struct row *row)
 {
-	kill(peer, SIGINT);
-	waitpid(peer, NULL, 0);
+	int tries;
+
+	/* One that comes at the wrong moment is ignored. */
+	for (tries = 0; waitpid(peer, NULL, WNOHANG) == 0; tries++) {
+		if (tries % 100 == 0)
+			kill(peer, SIGINT);
+		usleep(10000);
+	}
 	target_await_peace(&bench->targets[TARGET_FIRST], row->call);
 }
 

@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench.h"
 #include "quantile.h"
+#include "tracers.h"
 
-#define CALLS 3000
 #define PACED_NS 10000000000ull
 
 static char file[4096];
@@ -25,20 +24,12 @@ static const char *const mode_all[] = {
 
 /* ---- of the program -------------------------------------------------------------------------- */
 
-static double added_ns(struct bench *bench, enum bench_call call, const char *const *mode)
+static double added(struct bench *bench, enum bench_call call, const char *const *mode)
 {
-	struct target *target = &bench->targets[TARGET_FIRST];
-	double bare, traced;
-	pid_t tool;
+	const struct row row = { .call = call, .tracer = &tracer_command, .mode = mode };
 
-	target_await_peace(target, BENCH_LAUNCH);
-	bare = target_measure(target, call, CALLS);
 	unlink(file);
-	tool = tool_start(bench, mode, 1);
-	traced = target_measure(target, call, CALLS);
-	if (tool_end(tool))
-		bench_die("memscope-bpf failed (trace.err says why)", EIO);
-	return traced - bare;
+	return row_measure(bench, &row).ratio;
 }
 
 static void print_added(struct bench *bench, const char *name, enum bench_call call,
@@ -48,9 +39,9 @@ static void print_added(struct bench *bench, const char *name, enum bench_call c
 	int round;
 
 	for (round = 0; round < bench->rounds; round++) {
-		double unit = added_ns(bench, call, mode_trace);
+		double unit = added(bench, call, mode_trace);
 
-		ratio[round] = added_ns(bench, call, mode) / unit;
+		ratio[round] = added(bench, call, mode) / unit;
 	}
 	printf("| %s | %.3f [%.3f, %.3f] |\n", name, quantile(ratio, bench->rounds, 0.5),
 	       quantile(ratio, bench->rounds, 0.1), quantile(ratio, bench->rounds, 0.9));

@@ -66,16 +66,24 @@ static uint64_t cpu_ns(void)
 	return used.tv_sec * 1000000000ull + used.tv_nsec;
 }
 
+/* Returns nanoseconds per call. */
+static double run_batch(enum bench_call what, uint64_t calls)
+{
+	uint64_t i, start = cpu_ns();
+
+	for (i = 0; i < calls; i++)
+		call(what);
+	return (double)(cpu_ns() - start) / calls;
+}
+
 static void run_batches(struct bench_order *order)
 {
-	uint64_t i, start;
 	int batch;
 
 	for (batch = 0; batch < BENCH_BATCHES; batch++) {
-		start = cpu_ns();
-		for (i = 0; i < order->calls; i++)
-			call(order->call);
-		order->ns[batch] = (double)(cpu_ns() - start) / order->calls;
+		order->ns[batch] = run_batch(order->call, order->calls);
+		if (order->unit_calls)
+			order->unit_ns[batch] = run_batch(BENCH_REF, order->unit_calls);
 	}
 }
 

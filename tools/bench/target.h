@@ -22,19 +22,21 @@ enum bench_call {
 	BENCH_CALLS,
 };
 
-#define BENCH_BATCHES 7
+#define BENCH_BATCHES 31
 
 struct bench_order {
 	_Atomic uint32_t sequence; /* raised by the benchmark: a new order */
 	_Atomic uint32_t done;     /* = sequence: carried out */
 	enum bench_call call;
-	uint64_t calls;               /* per batch */
-	uint64_t pace_ns;             /* one call every so many; 0: as fast as possible */
-	uint64_t duration_ns;         /* if paced: for how long */
-	double ns[BENCH_BATCHES];     /* result: CPU time per call */
-	uint64_t made;                /* result: calls, if paced ... */
-	uint64_t elapsed_ns;          /* ... and how long they took */
-	uint64_t places[BENCH_CALLS]; /* result: where in the target the functions begin */
+	uint64_t calls;                /* per batch */
+	uint64_t pace_ns;              /* one call every so many; 0: as fast as possible */
+	uint64_t duration_ns;          /* if paced: for how long */
+	uint64_t unit_calls;           /* of BENCH_REF, after each batch */
+	double ns[BENCH_BATCHES];      /* result: CPU time per call ... */
+	double unit_ns[BENCH_BATCHES]; /* ... and per call of BENCH_REF */
+	uint64_t made;                 /* result: calls, if paced ... */
+	uint64_t elapsed_ns;           /* ... and how long they took */
+	uint64_t places[BENCH_CALLS];  /* result: where in the target the functions begin */
 };
 
 #endif /* MEMSCOPE_BENCH_TARGET_H */

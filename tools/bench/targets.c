@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -81,15 +82,30 @@ void target_wait(struct target *target)
 	}
 }
 
-double target_measure(struct target *target, enum bench_call call, uint64_t calls)
+static void measure(struct target *target, enum bench_call call, uint64_t calls,
+		    uint64_t unit_calls)
 {
 	target->order->pace_ns = 0;
 	target->order->calls = calls;
+	target->order->unit_calls = unit_calls;
 	order(target, call);
 	target_wait(target);
 	order(target, call);
 	target_wait(target);
+}
+
+double target_measure(struct target *target, enum bench_call call, uint64_t calls)
+{
+	measure(target, call, calls, 0);
 	return quantile(target->order->ns, BENCH_BATCHES, 0.5);
+}
+
+void target_measure_both(struct target *target, enum bench_call call, uint64_t calls,
+			 struct costs *costs)
+{
+	measure(target, call, calls, calls);
+	memcpy(costs->ns, target->order->ns, sizeof(costs->ns));
+	memcpy(costs->unit_ns, target->order->unit_ns, sizeof(costs->unit_ns));
 }
 
 bool target_has_probe(const struct target *target, enum bench_call call)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The reference, memscope-bpf itself, and the interposer.
+ * The reference, memscope-bpf itself, and the interposer; and what a tracer adds to a call.
  */
 #include "tracers.h"
 
@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #include "capture/link.h"
+#include "quantile.h"
 #include "reference.skel.h"
 #include "symbols/elf_symbols.h"
+
+#define CALLS 500 /* in turn with as many of the reference */
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
@@ -36,10 +39,9 @@ static void reference_start(struct bench *bench, const struct row *row)
 					.offsets = &offset,
 					.cookies = &cookie,
 					.count = 1,
-					.pid = bench->targets[TARGET_FIRST].pid };
+					.pid = row_target(bench, row)->pid };
 	int fd = open(bench->library_path, O_RDONLY | O_CLOEXEC);
 
-	(void)row;
 	if (fd < 0 || elf_each_function(fd, find_reference, &offset, NULL) != 1)
 		bench_die(bench->library_path, ENOEXEC);
 	close(fd);
@@ -57,6 +59,11 @@ static void reference_stop(struct bench *bench, const struct row *row)
 {
 	(void)bench, (void)row;
 	close(reference_fd);
+}
+
+struct target *row_target(struct bench *bench, const struct row *row)
+{
+	return &bench->targets[row->preloaded ? TARGET_PRELOADED : TARGET_FIRST];
 }
 
 const struct tracer tracer_reference = { .start = reference_start, .stop = reference_stop };
@@ -98,3 +105,56 @@ const struct tracer tracer_memscope = {
 /* ---- the interposer: it is always there, in a target of its own ------------------------------ */
 
 const struct tracer tracer_interposer = { 0 };
+
+/* ---- memscope-bpf as a command --------------------------------------------------------------- */
+
+static pid_t command;
+
+static void command_start(struct bench *bench, const struct row *row)
+{
+	command = tool_start(bench, row->mode, 1);
+}
+
+static void command_stop(struct bench *bench, const struct row *row)
+{
+	(void)bench, (void)row;
+	if (tool_end(command))
+		bench_die("memscope-bpf failed (trace.err says why)", EIO);
+}
+
+const struct tracer tracer_command = { .start = command_start, .stop = command_stop };
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+static void subtract(double *ns, double less)
+{
+	int i;
+
+	for (i = 0; i < BENCH_BATCHES; i++)
+		ns[i] -= less;
+}
+
+struct added row_measure(struct bench *bench, const struct row *row)
+{
+	static struct costs bare, traced;
+	struct target *target = row_target(bench, row);
+	double ratio[BENCH_BATCHES];
+	int i;
+
+	target_await_peace(target, row->call);
+	target_measure_both(&bench->targets[TARGET_FIRST], row->call, CALLS, &bare);
+	tracer_reference.start(bench, row);
+	if (row->tracer->start)
+		row->tracer->start(bench, row);
+	target_measure_both(target, row->call, CALLS, &traced);
+	if (row->tracer->stop)
+		row->tracer->stop(bench, row);
+	tracer_reference.stop(bench, row);
+
+	subtract(traced.ns, quantile(bare.ns, BENCH_BATCHES, 0.5));
+	subtract(traced.unit_ns, quantile(bare.unit_ns, BENCH_BATCHES, 0.5));
+	for (i = 0; i < BENCH_BATCHES; i++)
+		ratio[i] = traced.ns[i] / traced.unit_ns[i];
+	return (struct added){ .unit_ns = quantile(traced.unit_ns, BENCH_BATCHES, 0.5),
+			       .ratio = quantile(ratio, BENCH_BATCHES, 0.5) };
+}

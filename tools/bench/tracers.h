@@ -25,14 +25,28 @@ struct row {
 	bool preloaded; /* what is measured is the target with the interposer */
 	/* Of memscope-bpf: */
 	struct programs_options options;
+	/* Of memscope-bpf as a command, from its name on; ends with NULL: */
+	const char *const *mode;
 	/* Of a peer: what it is told to do, %s is the library's path. */
 	const char *script;
 };
 
+/* The target in which it is measured. */
+struct target *row_target(struct bench *bench, const struct row *row);
+
 extern const struct tracer tracer_reference; /* an empty program: the unit of the table */
 extern const struct tracer tracer_memscope;
+extern const struct tracer tracer_command;
 extern const struct tracer tracer_interposer;
 extern const struct tracer tracer_bpftrace;
 extern const struct tracer tracer_perf;
+
+struct added {
+	double unit_ns; /* nanoseconds that the reference adds to a call */
+	double ratio;   /* what the row's tracer adds, by that */
+};
+
+/* Medians of batches. */
+struct added row_measure(struct bench *bench, const struct row *row);
 
 #endif /* MEMSCOPE_BENCH_TRACERS_H */

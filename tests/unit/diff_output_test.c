@@ -278,7 +278,7 @@ static void test_only_so_many(void **state)
 	make_example();
 	diff_md(&md, diffs.diff, 1);
 	assert_true(has(&md, " more.\n"));
-	/* It is the first in the tables of processes, kernels, copies, calls, failures and rates. */
+	/* First in the tables of processes, kernels, copies, calls, failures and rates. */
 	assert_int_equal(count_lines_with(&md, "\n| train"), 6);
 	assert_int_equal(count_lines_with(&md, "\n| load"), 3);
 	string_fini(&md);
@@ -345,6 +345,24 @@ static void test_other_differences(void **state)
 static bool begins(const struct string *string, const char *text)
 {
 	return string->length >= strlen(text) && !memcmp(string->bytes, text, strlen(text));
+}
+
+/* That a function fails for want of memory is no reason to keep quiet about why else it fails. */
+static void test_another_failure_of_what_ran_out_of_memory(void **state)
+{
+	struct string said = { 0 };
+
+	(void)state;
+	begin_alike();
+	add_oom(&diffs.b, 10);
+	add_of(&diffs.b, 10, record_failed(700, record_call("cudaMalloc")));
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(begins(&said,
+			   "New: oom in train (10) by cudaMalloc (8 GiB)."
+			   " Also new: cudaMalloc failed with cudaErrorIllegalAddress (700)"));
+	diffs_done(&diffs);
+	string_fini(&said);
 }
 
 /* Before what grew; and a failure for want of memory is said once. */
@@ -542,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_only_so_many),
 		cmocka_unit_test(test_what_shrank),
 		cmocka_unit_test(test_other_differences),
+		cmocka_unit_test(test_another_failure_of_what_ran_out_of_memory),
 		cmocka_unit_test(test_what_is_wrong_comes_first),
 		cmocka_unit_test(test_the_name_of_either_side),
 		cmocka_unit_test(test_growth_in_words),

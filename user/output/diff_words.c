@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "model/oom.h"
 #include "output/field.h"
 #include "output/report_words.h"
 
@@ -327,8 +328,8 @@ static bool is_in_findings(const struct diff *diff, const struct diff_row *failu
 	for (i = 0; i < diff->findings_count; i++) {
 		const struct diff_finding *one = &diff->findings[i];
 
-		if (one->beyond && one->presence == DIFF_NEW && one->pair == failure->pair &&
-		    one->b->row == failure->row &&
+		if (failure->result == OOM_RESULT && one->beyond && one->presence == DIFF_NEW &&
+		    one->pair == failure->pair && one->b->row == failure->row &&
 		    finding_topic_of(one->b->rule) == FINDING_TOPIC_OOM)
 			return true;
 	}

@@ -212,8 +212,8 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
-# They must not run beside each other, but for the one that keeps to files of its own, and those that
-# read recordings of their own.
+# They would see each other's processes and probes, and are timed. Beside them runs the one that keeps
+# to files of its own, and those that record only what they start.
 E2E_FILES := $(wildcard tests/e2e/*.bats)
 E2E_SINGLE := tests/e2e/single.bats
 E2E_READING := $(filter tests/e2e/export% %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
@@ -341,7 +341,7 @@ BENCH_DEPS := memscope-bpf $(addprefix $(BUILD)/bench/,bench target libinterpose
 # `tools/install-deps bench`; without it, rows are left out.
 bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger)
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
-		$(ROUNDS) $(if $(ROUNDS),$(TABLES))
+		$(or $(ROUNDS),15) $(TABLES)
 
 # ---- man pages, completion and the JSON Schema, made from the tables
 

@@ -56,6 +56,16 @@ static const struct {
 };
 
 /* All of them if none is named. */
+static bool is_table(const char *name)
+{
+	size_t table;
+
+	for (table = 0; table < sizeof(tables) / sizeof(*tables); table++)
+		if (!strcmp(name, tables[table].name))
+			return true;
+	return false;
+}
+
 static void print_tables(struct bench *bench, char **names, int count)
 {
 	size_t table;
@@ -72,9 +82,16 @@ static void print_tables(struct bench *bench, char **names, int count)
 int main(int argc, char **argv)
 {
 	struct bench bench = { .rounds = argc > 4 ? atoi(argv[4]) : 15 };
+	int i;
 
 	if (argc < 4 || bench.rounds < 1 || bench.rounds > MAX_ROUNDS) {
 		fprintf(stderr, "usage: bench DIRECTORY MEMSCOPE LIBCUDA [ROUNDS [TABLE ...]]\n");
+		return 2;
+	}
+	for (i = 5; i < argc; i++) {
+		if (is_table(argv[i]))
+			continue;
+		fprintf(stderr, "bench: there is no table \"%s\"\n", argv[i]);
 		return 2;
 	}
 	log_set_level(LOG_WARNING);

@@ -31,6 +31,12 @@ static int find_reference(const struct elf_function *function, void *context)
 	return 1;
 }
 
+/* The target in which it is measured. */
+static struct target *row_target(struct bench *bench, const struct row *row)
+{
+	return &bench->targets[row->preloaded ? TARGET_PRELOADED : TARGET_FIRST];
+}
+
 static void reference_start(struct bench *bench, const struct row *row)
 {
 	const uint64_t cookie = 0;
@@ -55,18 +61,10 @@ static void reference_start(struct bench *bench, const struct row *row)
 		bench_die("attaching the reference program", reference_fd);
 }
 
-static void reference_stop(struct bench *bench, const struct row *row)
+static void reference_stop(void)
 {
-	(void)bench, (void)row;
 	close(reference_fd);
 }
-
-struct target *row_target(struct bench *bench, const struct row *row)
-{
-	return &bench->targets[row->preloaded ? TARGET_PRELOADED : TARGET_FIRST];
-}
-
-const struct tracer tracer_reference = { .start = reference_start, .stop = reference_stop };
 
 /* ---- memscope-bpf ---------------------------------------------------------------------------- */
 
@@ -137,19 +135,19 @@ static void subtract(double *ns, double less)
 struct added row_measure(struct bench *bench, const struct row *row)
 {
 	static struct costs bare, traced;
-	struct target *target = row_target(bench, row);
+	struct target *first = &bench->targets[TARGET_FIRST];
 	double ratio[BENCH_BATCHES];
 	int i;
 
-	target_await_peace(target, row->call);
-	target_measure_both(&bench->targets[TARGET_FIRST], row->call, CALLS, &bare);
-	tracer_reference.start(bench, row);
+	target_await_peace(first, row->call);
+	target_measure_both(first, row->call, CALLS, &bare);
+	reference_start(bench, row);
 	if (row->tracer->start)
 		row->tracer->start(bench, row);
-	target_measure_both(target, row->call, CALLS, &traced);
+	target_measure_both(row_target(bench, row), row->call, CALLS, &traced);
 	if (row->tracer->stop)
 		row->tracer->stop(bench, row);
-	tracer_reference.stop(bench, row);
+	reference_stop();
 
 	subtract(traced.ns, quantile(bare.ns, BENCH_BATCHES, 0.5));
 	subtract(traced.unit_ns, quantile(bare.unit_ns, BENCH_BATCHES, 0.5));

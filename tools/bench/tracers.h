@@ -31,10 +31,6 @@ struct row {
 	const char *script;
 };
 
-/* The target in which it is measured. */
-struct target *row_target(struct bench *bench, const struct row *row);
-
-extern const struct tracer tracer_reference; /* an empty program: the unit of the table */
 extern const struct tracer tracer_memscope;
 extern const struct tracer tracer_command;
 extern const struct tracer tracer_interposer;

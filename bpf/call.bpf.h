@@ -131,10 +131,7 @@ static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 		} \
 	} while (0)
 
-/*
- * Everything the row says about the call, once it is over (or at entry if the end is not seen). Of a
- * launch:
- */
+/* All that the row says of a launch, once it is over (or at entry, if the end is not watched). */
 static __always_inline void launch_fill(struct ms_launch *launch, const struct ms_input *input,
 					const struct ms_spec *spec)
 {
@@ -153,7 +150,7 @@ static __always_inline void launch_fill(struct ms_launch *launch, const struct m
 	}
 }
 
-/* Of any other call. */
+/* All that the row says of any other call. */
 static __always_inline void call_fill(struct ms_call *call, const struct ms_input *input,
 				      const struct ms_spec *spec)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Two recordings: which processes and findings of theirs are the same, and what is not known of them.
+ * Two recordings: which processes and findings of theirs are the same, and what is not known.
  */
 #include "compared.h"
 

@@ -24,8 +24,8 @@ void string_fini(struct string *string);
 void string_clear(struct string *string);
 
 /*
- * The same for a text that is put together time and again: if something of it was missing, `*err` is
- * -ENOMEM from now on.
+ * The same for a text that is put together time and again: if something of it was missing, `*err`
+ * is -ENOMEM from now on.
  */
 void string_restart(struct string *string, int *err);
 void string_append(struct string *string, const char *bytes, size_t length);

@@ -27,7 +27,7 @@ int ring_open(struct ring *ring, int map_fd, size_t size_bytes)
 		munmap(writable, page);
 		return err;
 	}
-	/* Of no use to helpers and commands, which would copy and later drop a page table entry per page. */
+	/* Of no use to children, which would copy and later drop an entry for each page. */
 	madvise(readable, page + 2 * size_bytes, MADV_DONTFORK);
 	*ring = (struct ring){
 		.consumer = writable,

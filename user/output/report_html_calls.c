@@ -52,8 +52,10 @@ static struct totals totals_of(const struct report_recording *recording)
 	return totals;
 }
 
-/* The number is left out if what it counts was not captured. */
-/* `op`: what must have been recorded for it to be known; MS_OPS_COUNT: it is known in any case. */
+/*
+ * `op`: what must have been captured for the value to be known, or it is left out; MS_OPS_COUNT: it is
+ * known in any case.
+ */
 static void append_tile(struct html *html, const char *name, enum ms_op op, uint64_t value,
 			const char *shown, const char *more)
 {

@@ -58,12 +58,9 @@ same_totals() {
 }
 
 @test "real programs, several recordings at once" {
-	[ "$(id -u)" -eq 0 ] || skip "needs root"
-	export LD_LIBRARY_PATH=$BUILT/simcuda SIMCUDA_LOG=$PWD/oracle.log
-	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record -q $MASK -o a.mscope -- "$WORKLOADS/calls" 20
-	# shellcheck disable=SC2086,SC2046 # may be empty; words
-	"$MEMSCOPE" record -q $MASK -o b.mscope -- $(ffmpeg_command 5)
+	record -o a.mscope -- "$WORKLOADS/calls" 20
+	# shellcheck disable=SC2046 # words
+	record -o b.mscope -- $(ffmpeg_command 5)
 	same_totals a.mscope
 	same_totals b.mscope
 	same_totals a.mscope b.mscope golden.mscope

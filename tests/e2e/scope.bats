@@ -8,17 +8,24 @@ load helpers
 SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
 export SIMCUDA_DELAY
 
-# The processes named "calls" in the summary, and what each of them was seen to do.
+# A copy under a name that nobody has who runs beside.
+eval "helpers_$(declare -f setup)"
+setup() {
+	helpers_setup
+	cp "$WORKLOADS/calls" scoped
+}
+
+# The processes of that name in the summary, and what each of them was seen to do.
 seen() {
-	summary '[.processes[] | select(.comm == "calls") | .spaces[0] | [.allocs, .frees, .live_bytes]]'
+	summary '[.processes[] | select(.comm == "scoped") | .spaces[0] | [.allocs, .frees, .live_bytes]]'
 }
 
 @test "-a: processes that run already, and those that start later" {
-	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms "$WORKLOADS/calls" 7 3>&- 8>&- 9<&- &
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms ./scoped 7 3>&- 8>&- 9<&- &
 	sleep 0.2
 	trace_start -a
-	"$WORKLOADS/calls" 9
-	"$WORKLOADS/calls" 9
+	./scoped 9
+	./scoped 9
 	wait %1
 	sleep 0.3
 	trace_stop
@@ -28,7 +35,7 @@ seen() {
 
 @test "-a without notice of mappings: looks once a second" {
 	trace_start -a --without=mmap_events
-	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms "$WORKLOADS/calls" 9
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms ./scoped 9
 	sleep 0.3
 	trace_stop
 	assert_equal "$(seen)" "[[9,9,0]]"
@@ -41,9 +48,9 @@ seen() {
 	group=$hierarchy/memscope-test-$$
 	mkdir -p "$group/below" || skip "cgroups cannot be made here"
 	trace_start --cgroup "$group"
-	"$WORKLOADS/calls" 5
-	sh -c "echo \$\$ > $group/cgroup.procs; exec '$WORKLOADS/calls' 6"
-	sh -c "echo \$\$ > $group/below/cgroup.procs; exec '$WORKLOADS/calls' 7"
+	./scoped 5
+	sh -c "echo \$\$ > $group/cgroup.procs; exec '$PWD/scoped' 6"
+	sh -c "echo \$\$ > $group/below/cgroup.procs; exec '$PWD/scoped' 7"
 	sleep 0.3
 	trace_stop
 	rmdir "$group/below" "$group"
@@ -56,9 +63,9 @@ seen() {
 	cp "$BUILT"/simcuda/libcuda.so.1 .
 	unshare --mount --pid --fork --mount-proc sh -c "mount -t tmpfs none /mnt
 		cp $PWD/libcuda.so.1 /mnt/; export LD_LIBRARY_PATH=/mnt:$BUILT/simcuda
-		'$WORKLOADS/calls' 1 ; : > ready; SIMCUDA_DELAY=cuInit=$(time_to_attach 2000)ms '$WORKLOADS/calls' 11" 3>&- 8>&- 9<&- &
+		'$PWD/scoped' 1 ; : > ready; SIMCUDA_DELAY=cuInit=$(time_to_attach 2000)ms '$PWD/scoped' 11" 3>&- 8>&- 9<&- &
 	wait_for '[ -e ready ]'
-	wait_for 'pid=$(pgrep -nx calls) && grep -q /mnt/libcuda /proc/$pid/maps'
+	wait_for 'pid=$(pgrep -nx scoped) && grep -q /mnt/libcuda /proc/$pid/maps'
 	nsenter --target "$pid" --mount rm /mnt/libcuda.so.1
 	grep -q '/mnt/libcuda.so.1 (deleted)' "/proc/$pid/maps"
 	trace_start -p "$pid"

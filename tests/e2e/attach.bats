@@ -51,6 +51,8 @@ load helpers
 	# Frees are watched before allocations: those of blocks that nobody saw lie at the beginning.
 	assert_equal "$(jq -nc '[inputs | select(.op == "alloc" or .op == "free") | .freed == "pre_attach"]
 		| (index(false) // 0) as $first | .[$first:] | any' events.jsonl)" false
+	assert_equal "$(summary '.processes[0].pre_attach_frees')" \
+		"$(jq -nc '[inputs | select(.freed == "pre_attach")] | length' events.jsonl)"
 }
 
 @test "links of each kind attach, see the same, and leave nothing behind" {

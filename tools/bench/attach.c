@@ -10,8 +10,9 @@
 
 static void print(const char *name, double *ms, int rounds)
 {
-	printf("| %s | %.1f [%.1f, %.1f] |\n", name, quantile(ms, rounds, 0.5),
-	       quantile(ms, rounds, 0.1), quantile(ms, rounds, 0.9));
+	printf("| %s | ", name);
+	quantile_print(ms, rounds, 1);
+	printf(" |\n");
 }
 
 void bench_attach(struct bench *bench)

@@ -109,18 +109,17 @@ void bench_calls(struct bench *bench)
 			ratio[row][round] = added.ratio;
 		}
 	}
-	printf("REF, an empty program on a perf-event uprobe: %.0f ns [%.0f, %.0f]\n\n",
-	       quantile(reference_ns, references, 0.5), quantile(reference_ns, references, 0.1),
-	       quantile(reference_ns, references, 0.9));
-	printf("| added per call | x REF, median [p10, p90] |\n|---|---|\n");
-	for (i = 0; i < ROWS; i++)
+	printf("REF, an empty program on a perf-event uprobe, ns: ");
+	quantile_print(reference_ns, references, 0);
+	printf("\n\n| added per call | x REF, median [p10, p90] |\n|---|---|\n");
+	for (i = 0; i < ROWS; i++) {
+		printf("| %s | ", rows[i].name);
 		if (missing[i])
-			printf("| %s | %s |\n", rows[i].name, missing[i]);
+			printf("%s", missing[i]);
 		else
-			printf("| %s | %.2f [%.2f, %.2f] |\n", rows[i].name,
-			       quantile(ratio[i], bench->rounds, 0.5),
-			       quantile(ratio[i], bench->rounds, 0.1),
-			       quantile(ratio[i], bench->rounds, 0.9));
+			quantile_print(ratio[i], bench->rounds, 2);
+		printf(" |\n");
+	}
 }
 
 /* Of untraced calls, which take so little that what else the core does is most of it. */
@@ -155,7 +154,7 @@ void bench_bystander(struct bench *bench)
 	printf("\n| a process that is not the target | ns per call, median | x, median [p10, p90] |\n"
 	       "|---|---|---|\n");
 	printf("| nothing is traced | %.1f | 1 |\n", quantile(bare, bench->rounds, 0.5));
-	printf("| another process is traced (-p) | %.1f | %.2f [%.2f, %.2f] |\n",
-	       quantile(beside, bench->rounds, 0.5), quantile(ratio, bench->rounds, 0.5),
-	       quantile(ratio, bench->rounds, 0.1), quantile(ratio, bench->rounds, 0.9));
+	printf("| another process is traced (-p) | %.1f | ", quantile(beside, bench->rounds, 0.5));
+	quantile_print(ratio, bench->rounds, 2);
+	printf(" |\n");
 }

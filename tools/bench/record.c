@@ -43,8 +43,9 @@ static void print_added(struct bench *bench, const char *name, enum bench_call c
 
 		ratio[round] = added(bench, call, mode) / unit;
 	}
-	printf("| %s | %.3f [%.3f, %.3f] |\n", name, quantile(ratio, bench->rounds, 0.5),
-	       quantile(ratio, bench->rounds, 0.1), quantile(ratio, bench->rounds, 0.9));
+	printf("| %s | ", name);
+	quantile_print(ratio, bench->rounds, 3);
+	printf(" |\n");
 }
 
 /* ---- of the tool ----------------------------------------------------------------------------- */

@@ -233,17 +233,6 @@ static bool check_topic(const struct diff *diff, enum finding_topic topic, enum 
 	return true;
 }
 
-static bool has_new(const struct diff *diff)
-{
-	size_t i;
-
-	/* A block that is a little larger may be of a new size class. */
-	for (i = 0; i < diff->rows_count; i++)
-		if (diff->rows[i].presence == DIFF_NEW && diff->rows[i].dimension != DIFF_SIZE)
-			return true;
-	return diff_has_new_finding(diff);
-}
-
 /* Whether it is there; if so, and unless it has been said already, `*what` says what. */
 static bool is_found(const struct settings *settings, const struct diff *diff, enum fail_on which,
 		     const char **what)
@@ -257,7 +246,7 @@ static bool is_found(const struct settings *settings, const struct diff *diff, e
 		return check_topic(diff, FINDING_TOPIC_OOM, which);
 	case FAIL_ON_NEW:
 		*what = "there is something that was not there before";
-		return has_new(diff);
+		return diff_has_new(diff);
 	case FAIL_ON_ANY:
 		*what = "something differs by more than noise";
 		return diff_differs(diff);

@@ -363,17 +363,14 @@ static void take_failure(struct viz *export, struct viz_process *process, const 
 struct launch {
 	struct viz *export;
 	struct viz_process *process;
-	const struct process *state;
 	uint64_t ts_ns;
 };
 
-/* Whether the launch's graph has allocated there. */
-static int take_node(void *context, uint64_t addr)
+static int take_made(void *context, const struct allocation *made)
 {
 	const struct launch *launch = context;
-	const struct allocation *made = ledger_find(&launch->state->ledgers[MS_KEY_POINTER], addr);
 
-	if (made && made->ts_ns == launch->ts_ns && !ledger_find(&launch->process->live, made->id))
+	if (!ledger_find(&launch->process->live, made->id))
 		add(launch->export, launch->process, made, 0, launch->ts_ns);
 	return launch->export->err;
 }
@@ -383,12 +380,12 @@ static void take_call(struct viz *export, struct viz_process *process, const str
 {
 	const struct allocation *allocation = &change->allocation;
 	const uint64_t ts_ns = event_end_ns(event);
-	struct launch launch = { export, process, change->process, ts_ns };
+	struct launch launch = { export, process, ts_ns };
 
 	if (event->probe->spec.op == MS_OP_ALLOC)
 		take_failure(export, process, event, change);
 	if (change->made[MS_SPACE_GRAPH].count)
-		graphs_each_addr(change->process, event->call->addr, take_node, &launch);
+		graphs_each_made(change->process, event, take_made, &launch);
 	if (!change->has_allocation || !usage_is_on_device(allocation->space) || change->captured ||
 	    change->process->exited)
 		return;

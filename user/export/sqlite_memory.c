@@ -328,31 +328,23 @@ static int compare_range(struct sqlite_export *export, const struct cause *cause
 struct launch {
 	struct sqlite_export *export;
 	const struct cause *cause;
-	uint64_t end_ns;
 };
 
-/* Whether the launch's graph has allocated there. */
-static int take_node(void *context, uint64_t addr)
+static int take_made(void *context, const struct allocation *made)
 {
 	const struct launch *launch = context;
-	const struct process *process = launch->cause->process;
-	const struct allocation *made = ledger_find(&process->ledgers[MS_KEY_POINTER], addr);
-	struct allocation allocation;
 
-	if (!made || made->ts_ns != launch->end_ns)
-		return 0;
-	allocation = *made;
-	return begin_allocation(launch->export, launch->cause, &allocation);
+	return begin_allocation(launch->export, launch->cause, made);
 }
 
-static int take_made(struct sqlite_export *export, const struct event *event,
-		     const struct cause *cause, const struct change *change)
+static int take_launch(struct sqlite_export *export, const struct event *event,
+		       const struct cause *cause, const struct change *change)
 {
-	struct launch launch = { .export = export, .cause = cause, .end_ns = event_end_ns(event) };
+	struct launch launch = { .export = export, .cause = cause };
 
 	if (!change->made[MS_SPACE_GRAPH].count)
 		return 0;
-	return graphs_each_addr(cause->process, event->call->addr, take_node, &launch);
+	return graphs_each_made(cause->process, event, take_made, &launch);
 }
 
 /*
@@ -422,7 +414,7 @@ int sqlite_memory_call(struct sqlite_export *export, const struct event *event,
 	err = end_others(export, &cause, change);
 	if (!err)
 		err = take_named(export, event, &cause, change);
-	return err ? err : take_made(export, event, &cause, change);
+	return err ? err : take_launch(export, event, &cause, change);
 }
 
 /*
@@ -468,11 +460,8 @@ static int settle(struct sqlite_export *export, struct cause *cause)
 	for (i = 0; !err && i < LEDGERS_COUNT; i++) {
 		const struct ledger *ledger = &process->ledgers[i];
 
-		for (j = 0; !err && j < ledger->count; j++) {
-			struct allocation allocation = ledger->entries[j];
-
-			err = begin_allocation(export, cause, &allocation);
-		}
+		for (j = 0; !err && j < ledger->count; j++)
+			err = begin_allocation(export, cause, &ledger->entries[j]);
 	}
 	return err;
 }

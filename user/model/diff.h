@@ -225,8 +225,11 @@ uint64_t diff_since_ns(const struct diff_row *row);
 const struct diff_row *diff_part(const struct diff *diff, const struct diff_row *row,
 				 enum diff_dimension dimension, enum diff_metric metric);
 
-/* Whether B has a finding that A has not, which does not rest on time. */
-bool diff_has_new_finding(const struct diff *diff);
+/*
+ * Whether B has a row that A has not (but for size classes: a block that is a little larger may be of
+ * a new one), or a finding, which does not rest on time.
+ */
+bool diff_has_new(const struct diff *diff);
 
 /* Whether anything differs by more than noise: a row, or a finding that is new, gone or larger. */
 bool diff_differs(const struct diff *diff);

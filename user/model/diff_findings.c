@@ -214,7 +214,7 @@ static int merge(struct diff *diff, const struct items *a, const struct items *b
 	return err;
 }
 
-bool diff_has_new_finding(const struct diff *diff)
+static bool has_new_finding(const struct diff *diff)
 {
 	size_t i;
 
@@ -222,6 +222,16 @@ bool diff_has_new_finding(const struct diff *diff)
 		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW)
 			return true;
 	return false;
+}
+
+bool diff_has_new(const struct diff *diff)
+{
+	size_t i;
+
+	for (i = 0; i < diff->rows_count; i++)
+		if (diff->rows[i].presence == DIFF_NEW && diff->rows[i].dimension != DIFF_SIZE)
+			return true;
+	return has_new_finding(diff);
 }
 
 bool diff_differs(const struct diff *diff)
@@ -241,7 +251,7 @@ bool diff_is_worse(const struct diff *diff)
 	for (i = 0; i < diff->rows_count; i++)
 		if (diff->rows[i].dimension == DIFF_FAILURE && diff->rows[i].presence == DIFF_NEW)
 			return true;
-	return diff_has_new_finding(diff);
+	return has_new_finding(diff);
 }
 
 int diff_compare_findings(struct diff *diff)

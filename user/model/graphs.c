@@ -278,15 +278,22 @@ static int run_alloc(struct state *state, struct process *process, const struct 
 	return blocks_add(state, process, MS_KEY_POINTER, &allocation);
 }
 
-int graphs_each_addr(const struct process *process, uint64_t executable,
-		     int (*take)(void *context, uint64_t addr), void *context)
+int graphs_each_made(const struct process *process, const struct event *launch,
+		     int (*take)(void *context, const struct allocation *made), void *context)
 {
-	const struct graph *graph = graph_at(&process->executables, executable);
+	const struct graph *graph = graph_at(&process->executables, launch->call->addr);
+	const uint64_t ts_ns = event_end_ns(launch);
 	size_t i;
 	int err = 0;
 
-	for (i = 0; graph && !err && i < graph->count; i++)
-		err = take(context, graph->nodes[i].addr);
+	for (i = 0; graph && !err && i < graph->count; i++) {
+		const struct allocation *made =
+			ledger_find(&process->ledgers[MS_KEY_POINTER], graph->nodes[i].addr);
+
+		/* What an earlier launch has made may still be live. */
+		if (made && made->ts_ns == ts_ns)
+			err = take(context, made);
+	}
 	return err;
 }
 

@@ -22,11 +22,9 @@ void graphs_failed(struct process *process, const struct event *event);
 int graphs_launch(struct state *state, struct process *process, const struct event *event,
 		  struct change *change);
 
-/*
- * Where the nodes of an executable graph allocate or free, until `take` returns an error: that, or 0.
- */
-int graphs_each_addr(const struct process *process, uint64_t executable,
-		     int (*take)(void *context, uint64_t addr), void *context);
+/* What a launch that has been applied allocated, until `take` returns an error: that, or 0. */
+int graphs_each_made(const struct process *process, const struct event *launch,
+		     int (*take)(void *context, const struct allocation *made), void *context);
 
 /* Whether what the row does in `stream` is only noted down. */
 bool graphs_captures(const struct process *process, const struct probe *probe, uint64_t stream);

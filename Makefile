@@ -239,7 +239,7 @@ check check-fuzz demo: export BUILD := $(BUILD)
 check:
 	$(Q)tools/install-deps test
 	$(Q)$(MAKE) --no-print-directory -j$$(nproc) check-e2e-deps
-	$(Q)tests/run $(E2E_TESTS) -- make:check-deps $(UNIT_TESTS) tests/fuzz/replay -- make:lint
+	$(Q)tests/run $(E2E_TESTS) -- make:check-deps $(UNIT_TESTS) tests/bpf-stack tests/fuzz/replay -- make:lint
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 

@@ -115,7 +115,7 @@ static __always_inline void current_note(struct ms_thread *thread, struct ms_cal
 static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 {
 	if (op == MS_OP_LAUNCH && is_counted(spec_of(record->call.row)) &&
-	    launch_count(&record->call))
+	    ms_launch_count(&record->call))
 		return;
 	if (op == MS_OP_LAUNCH)
 		emit(op, record, sizeof(struct ms_launch));

@@ -22,11 +22,11 @@ static __always_inline void handle_launched(const struct ms_call *call, __u64 ha
 	bpf_map_update_elem(&ms_named, &key, &nameless, BPF_NOEXIST);
 }
 
-/* Returns false if there is no room for one more kind of launch. */
-static __always_inline bool launch_count(const struct ms_call *call)
+static __always_inline struct ms_launch_key launch_key(const struct ms_call *call)
 {
 	const __u16 common = MS_KNOWN_ADDR | MS_KNOWN_SRC | MS_KNOWN_RESULT;
-	struct ms_launch_key key = {
+
+	return (struct ms_launch_key){
 		.start_ns = call->event.start_ns,
 		.addr = call->addr,
 		.src = call->src,
@@ -39,8 +39,21 @@ static __always_inline bool launch_count(const struct ms_call *call)
 		.known = call->known & common,
 		.flags = call->flags,
 	};
-	__u64 *count = bpf_map_lookup_elem(&ms_launch_counts, &key), none = 0;
+}
 
+/*
+ * Returns 0 if there is no room for one more kind of launch. Not inline: before Linux 6.13 a program
+ * and all that it calls share 512 bytes of stack, and those in here are then free for others.
+ */
+__noinline int ms_launch_count(const struct ms_call *call)
+{
+	struct ms_launch_key key;
+	__u64 *count, none = 0;
+
+	if (!call)
+		return 0;
+	key = launch_key(call);
+	count = bpf_map_lookup_elem(&ms_launch_counts, &key);
 	if (!count) {
 		handle_launched(call, call->addr);
 		handle_launched(call, call->src);
@@ -49,10 +62,10 @@ static __always_inline bool launch_count(const struct ms_call *call)
 		count = bpf_map_lookup_elem(&ms_launch_counts, &key);
 	}
 	if (!count)
-		return false;
+		return 0;
 	__sync_fetch_and_add(count, 1);
 	count_seen(MS_OP_LAUNCH);
-	return true;
+	return 1;
 }
 
 #define MS_NAME_WORDS (MS_NAME_BYTES / 8)

@@ -111,8 +111,8 @@ static __always_inline int read_location(__u64 *device, __u64 addr)
 	return type == CU_MEM_LOCATION_TYPE_DEVICE ? read_u32(device, addr + 4) : 0;
 }
 
-#define MS_SUM_CHUNK 16   /* read at a time; the 512 bytes of stack hold no more */
-#define MS_SUM_CHUNKS 256 /* more than 4096 numbers stay unread: their sum is unknown */
+#define MS_SUM_CHUNK 8    /* read at a time; the 512 bytes of stack hold no more */
+#define MS_SUM_CHUNKS 512 /* more than 4096 numbers stay unread: their sum is unknown */
 
 static __always_inline int add_chunk(__u64 *sum, __u64 addr, __u32 count)
 {

@@ -181,13 +181,14 @@ static int probe_uprobe_single(void)
 
 /*
  * The system call that a nop of five bytes becomes came together with the emulation of the others
- * (Linux 6.18). Called by anybody but the kernel's own trampoline, it says so: ENXIO.
+ * (Linux 6.18). Called by anybody but the kernel's own trampoline, it says so: ENXIO, or, in later
+ * kernels, EPROTO.
  */
 static int probe_uprobe_nops(void)
 {
 #ifdef __x86_64__
 	syscall(UPROBE_SYSCALL);
-	return errno == ENXIO ? 0 : -errno;
+	return errno == ENXIO || errno == EPROTO ? 0 : -errno;
 #else
 	return -EOPNOTSUPP;
 #endif
@@ -258,7 +259,7 @@ const struct feature_info feature_infos[FEATURES_COUNT] = {
 	},
 	[FEATURE_UPROBE_SINGLE] = {
 		.name = "uprobe_single",
-		.what = "uprobes as perf events (Linux 4.17)",
+		.what = "links on perf-event uprobes (Linux 5.15)",
 		.without = "no fallback for kernels without uprobe_multi",
 		.probe = probe_uprobe_single,
 	},

@@ -367,8 +367,10 @@ static int open_programs(struct live *live)
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
 
-	if (strategy < 0)
+	if (strategy < 0) {
+		log_error("this kernel cannot attach uprobes; `memscope-bpf check` says more");
 		return -ENOTSUP;
+	}
 	options.strategy = strategy;
 	log_debug("attach strategy: %s", strategy_name(strategy));
 	err = programs_open(&live->programs, &options);

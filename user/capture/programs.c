@@ -50,18 +50,17 @@ int strategy_choose(struct features *features, bool entries_only)
 		{ STRATEGY_SESSION, STRATEGY_MULTI, STRATEGY_SINGLE },
 		{ STRATEGY_MULTI, STRATEGY_SESSION, STRATEGY_SINGLE },
 	};
-	int i, err = 0;
+	int i;
 
 	for (i = 0; i < STRATEGIES_COUNT; i++) {
 		enum strategy strategy = orders[entries_only][i];
 
-		err = feature_test(features, strategies[strategy].feature);
+		int err = feature_test(features, strategies[strategy].feature);
+
 		if (!err)
 			return strategy;
 		log_debug("%s does not work here: %s", strategies[strategy].name, strerror(-err));
 	}
-	log_error("this kernel cannot attach uprobes: %s; `memscope-bpf check` says more",
-		  strerror(-err));
 	return -1;
 }
 
@@ -108,11 +107,8 @@ static int open_rings(struct programs *programs, const uint64_t bytes[RINGS_COUN
 	return err;
 }
 
-static int load(struct programs *programs, const struct programs_options *options)
+static int load(struct memscope_bpf *skeleton, const struct programs_options *options)
 {
-	struct memscope_bpf *skeleton = programs->skeleton;
-	int err;
-
 	choose_programs(skeleton, options->strategy);
 	skeleton->rodata->settings.return_ops = options->return_ops;
 	skeleton->rodata->settings.count_launches = options->count_launches;
@@ -122,13 +118,24 @@ static int load(struct programs *programs, const struct programs_options *option
 	}
 	bpf_map__set_max_entries(skeleton->maps.ms_critical, options->ring_bytes[RING_CRITICAL]);
 	bpf_map__set_max_entries(skeleton->maps.ms_bulk, options->ring_bytes[RING_BULK]);
-	err = memscope_bpf__load(skeleton);
-	if (!err)
-		err = memscope_bpf__attach(skeleton);
-	if (err)
-		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"
-			  " machine lacks, -v shows the kernel's answer",
-			  strerror(-err));
+	return memscope_bpf__load(skeleton);
+}
+
+int programs_try(enum strategy strategy)
+{
+	const uint64_t page = sysconf(_SC_PAGESIZE);
+	const struct programs_options options = { .strategy = strategy,
+						  .count_launches = true,
+						  .ring_bytes = { page, page } };
+	struct memscope_bpf *skeleton;
+	int err;
+
+	libbpf_set_print(print_libbpf);
+	skeleton = memscope_bpf__open();
+	if (!skeleton)
+		return -errno;
+	err = load(skeleton, &options);
+	memscope_bpf__destroy(skeleton);
 	return err;
 }
 
@@ -150,9 +157,15 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		log_error("cannot open the BPF programs: %s", strerror(-err));
 		goto fail;
 	}
-	err = load(programs, options);
-	if (err)
+	err = load(programs->skeleton, options);
+	if (!err)
+		err = memscope_bpf__attach(programs->skeleton);
+	if (err) {
+		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"
+			  " machine lacks, -v shows the kernel's answer",
+			  strerror(-err));
 		goto fail;
+	}
 	programs->attacher = attacher_open();
 	err = open_rings(programs, options->ring_bytes);
 	if (err)

@@ -25,7 +25,7 @@ enum strategy {
 
 const char *strategy_name(enum strategy strategy); /* "uprobe_session" */
 
-/* The cheapest strategy that works here, or -1: none does (logged). */
+/* The cheapest strategy that works here, or -1: none does. */
 int strategy_choose(struct features *features, bool entries_only);
 
 enum { RING_CRITICAL, RING_BULK, RINGS_COUNT };
@@ -38,6 +38,12 @@ struct programs_options {
 	bool count_launches; /* of kernels, instead of recording each */
 	uint64_t ring_bytes[RINGS_COUNT];
 };
+
+/*
+ * Whether the kernel's verifier takes the programs, which differs between kernels. Returns 0 or -errno;
+ * the kernel's answer is logged for debugging.
+ */
+int programs_try(enum strategy strategy);
 
 struct programs;
 

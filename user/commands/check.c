@@ -96,6 +96,21 @@ static void check_features(struct check *check, struct check_item *items, struct
 	check->features_count = FEATURES_COUNT;
 }
 
+/* That all is there that programs need does not mean that this kernel's verifier understands them. */
+static void check_programs(struct check *check, enum strategy strategy)
+{
+	int err = programs_try(strategy);
+
+	check->features[check->features_count++] = (struct check_item){
+		.name = "programs",
+		.what = "the BPF programs of memscope-bpf, which the kernel verifies",
+		.without = "nothing can be traced; please report it, with what -v says",
+		.required = true,
+		.err = err,
+		.untried = err && !is_privileged(check),
+	};
+}
+
 static bool is_able(const struct check *check)
 {
 	bool able = check->strategy && is_privileged(check);
@@ -129,7 +144,7 @@ static int exit_code(const struct check *check)
 
 static int run_check(struct settings *settings)
 {
-	struct check_item privilege_items[8], feature_items[FEATURES_COUNT];
+	struct check_item privilege_items[8], feature_items[FEATURES_COUNT + 1];
 	struct inspection inspection = { 0 };
 	struct check check = { 0 };
 	struct utsname kernel;
@@ -140,7 +155,10 @@ static int run_check(struct settings *settings)
 	check_privileges(&check, privilege_items);
 	check_features(&check, feature_items, &settings->features);
 	strategy = strategy_choose(&settings->features, false);
-	check.strategy = strategy < 0 ? NULL : strategy_name(strategy);
+	if (strategy >= 0) {
+		check.strategy = strategy_name(strategy);
+		check_programs(&check, strategy);
+	}
 	check.able = is_able(&check);
 	if (settings->pid) {
 		err = inspection_run(&inspection, settings->pid, &settings->features);

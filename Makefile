@@ -232,6 +232,14 @@ check-e2e: check-e2e-deps
 stress: memscope-bpf $(E2E_DEPS)
 	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats tests/e2e/record.bats tests/e2e/flight.bats
 
+# Other kernels than this machine's, emulated. Beginnings of versions, or "newest".
+export KERNELS ?= 5.10 6.1 6.12 6.17 newest
+
+check-kernels:
+	$(Q)tools/install-deps kernels
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) check-e2e-deps
+	$(Q)BUILD=$(BUILD) tests/run tests/kernels/run
+
 # ---- everything, on a fresh machine too
 
 check check-fuzz demo: export BUILD := $(BUILD)
@@ -251,7 +259,7 @@ demo:
 # ---- lint
 
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-SHELL_FILES = .ci/run tests/run tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report tools/bench/export \
+SHELL_FILES = .ci/run tests/run tests/kernels/run tests/kernels/init tests/kernels/guest tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report tools/bench/export \
 	tools/check-layers tools/demo tools/terminal-picture \
 	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
 	list-proc-versions)
@@ -385,7 +393,7 @@ install: memscope-bpf docs
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf
 
-.PHONY: all analyze clean check check-deps check-unit check-fuzz check-e2e check-e2e-deps demo fuzz lint docs schema install bench stress bench-ledger bench-report bench-export
+.PHONY: all analyze clean check check-deps check-unit check-kernels check-fuzz check-e2e check-e2e-deps demo fuzz lint docs schema install bench stress bench-ledger bench-report bench-export
 .DELETE_ON_ERROR:
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 

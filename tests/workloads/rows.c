@@ -24,7 +24,9 @@ _Noreturn void rows_die(const char *what, const char *why)
 
 void rows_wait_for_tracer(void)
 {
-	usleep(200000);
+	const char *wait_ms = getenv("ROWS_WAIT_MS");
+
+	usleep(1000 * (wait_ms ? atoi(wait_ms) : 200));
 }
 
 void rows_check(const char *api, int wanted, int result)

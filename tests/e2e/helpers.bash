@@ -244,10 +244,11 @@ tool_processes() {
 # No process of the tool is left, and no program of ours in the kernel that no process holds; links
 # and maps do not outlive their programs.
 nothing_left() {
-	local id
+	local id programs
 
 	[ -z "$(tool_processes)" ] || return 1
-	for id in $(bpftool -j prog | jq '.[] | select((.name // "") |
+	programs=$(bpftool -j prog) && [ -n "$programs" ] || return 1
+	for id in $(jq <<< "$programs" '.[] | select((.name // "") |
 			test("^ms_(session|entry|return|exec|exit|fork)$")) | .id'); do
 		grep -qsx "prog_id:[[:space:]]*$id" /proc/[0-9]*/fdinfo/* || return 1
 	done

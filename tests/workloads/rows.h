@@ -26,7 +26,7 @@
 
 _Noreturn void rows_die(const char *what, const char *why);
 
-/* In a forked child: a tracer that follows takes $ROWS_WAIT_MS to attach to it. */
+/* In a forked child: a tracer that follows takes $ROWS_WAIT_MS (200) to attach to it. */
 void rows_wait_for_tracer(void);
 
 /* Ends the program unless the call did what the expectation relies on. */

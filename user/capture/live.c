@@ -368,7 +368,8 @@ static int open_programs(struct live *live)
 	int strategy = strategy_choose(live->options.features, entries_only), err;
 
 	if (strategy < 0) {
-		log_error("this kernel cannot attach uprobes; `memscope-bpf check` says more");
+		log_error("this kernel cannot attach uprobes: %s; `memscope-bpf check` says more",
+			  strerror(-strategy));
 		return -ENOTSUP;
 	}
 	options.strategy = strategy;

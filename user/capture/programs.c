@@ -50,18 +50,17 @@ int strategy_choose(struct features *features, bool entries_only)
 		{ STRATEGY_SESSION, STRATEGY_MULTI, STRATEGY_SINGLE },
 		{ STRATEGY_MULTI, STRATEGY_SESSION, STRATEGY_SINGLE },
 	};
-	int i;
+	int i, err = 0;
 
 	for (i = 0; i < STRATEGIES_COUNT; i++) {
 		enum strategy strategy = orders[entries_only][i];
 
-		int err = feature_test(features, strategies[strategy].feature);
-
+		err = feature_test(features, strategies[strategy].feature);
 		if (!err)
 			return strategy;
 		log_debug("%s does not work here: %s", strategies[strategy].name, strerror(-err));
 	}
-	return -1;
+	return err;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -124,7 +123,9 @@ static int load(struct memscope_bpf *skeleton, const struct programs_options *op
 int programs_try(enum strategy strategy)
 {
 	const uint64_t page = sysconf(_SC_PAGESIZE);
+	/* What the settings rule out, the verifier does not look at. */
 	const struct programs_options options = { .strategy = strategy,
+						  .return_ops = UINT32_MAX,
 						  .count_launches = true,
 						  .ring_bytes = { page, page } };
 	struct memscope_bpf *skeleton;

@@ -25,7 +25,7 @@ enum strategy {
 
 const char *strategy_name(enum strategy strategy); /* "uprobe_session" */
 
-/* The cheapest strategy that works here, or -1: none does. */
+/* The cheapest strategy that works here, or -errno: none does, the last one for this reason. */
 int strategy_choose(struct features *features, bool entries_only);
 
 enum { RING_CRITICAL, RING_BULK, RINGS_COUNT };

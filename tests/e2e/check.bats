@@ -2,6 +2,7 @@
 #
 # `memscope-bpf check`: what works here, and what would be invisible.
 
+bats_require_minimum_version 1.5.0
 load helpers
 
 @test "every feature and privilege is listed with what is lost without it" {
@@ -28,6 +29,16 @@ load helpers
 	[[ "$output" == *"Tracing does not work here."* ]]
 }
 
+@test "programs that the kernel refuses: exit code 4, though nothing else is missing" {
+	local refused=(env LACKING=verifier LD_PRELOAD="$WORKLOADS/lacking.so" ASAN_OPTIONS=verify_asan_link_order=0)
+
+	run -4 "${refused[@]}" "$MEMSCOPE" check
+	assert_equal "$(grep MISSING <<< "$output" | awk '{ print $2 }')" programs
+	[[ $output == *"Tracing does not work here."* ]]
+	run -4 "${refused[@]}" "$MEMSCOPE" trace -- true
+	[[ $output == *"cannot load the BPF programs: Permission denied; "* ]]
+}
+
 @test "a process: its libraries, the functions found, what would be invisible" {
 	puppet_start
 	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
@@ -37,7 +48,7 @@ load helpers
 	grep -qE "libcuda.so.1: ([0-9]+) of \1 driver functions" out.txt
 	grep -q "What tracing it would not see" out.txt
 	grep -q "Memory that the process holds already" out.txt
-	! grep -q "runtime" <(sed -n '/What tracing/,$p' out.txt) || true
+	assert_equal "$(sed '1,/What tracing/d' out.txt | grep -c "runtime")" 0
 }
 
 @test "a library that lacks functions: they are named" {

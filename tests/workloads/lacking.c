@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A library to be preloaded into the tool, which lacks what LACKING names, as on a machine that has
- * no more of it:
+ * none of it, or no more:
  *
+ *   verifier      the kernel refuses one of the BPF programs
  *   fork          no process can be started
  *   descriptors   memscope-attach cannot send the first one
  *   files         memscope-attach has no room for those that it is sent
@@ -10,11 +11,14 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define API __attribute__((visibility("default")))
@@ -32,6 +36,28 @@ static bool is_attacher(void)
 
 	prctl(PR_GET_NAME, name);
 	return !strcmp(name, "memscope-attach");
+}
+
+API long syscall(long number, ...)
+{
+	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	const union bpf_attr *attr;
+	long arguments[6];
+	va_list list;
+	size_t i;
+
+	va_start(list, number);
+	for (i = 0; i < sizeof(arguments) / sizeof(*arguments); i++)
+		arguments[i] = va_arg(list, long);
+	va_end(list);
+	attr = (const union bpf_attr *)arguments[1];
+	if (lacks("verifier") && number == SYS_bpf && arguments[0] == BPF_PROG_LOAD &&
+	    !strcmp(attr->prog_name, "ms_exec")) {
+		errno = EACCES;
+		return -1;
+	}
+	return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+		    arguments[5]);
 }
 
 API pid_t fork(void)

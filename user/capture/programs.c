@@ -140,6 +140,12 @@ int programs_try(enum strategy strategy)
 	return err;
 }
 
+/* Whether that is what a verifier says: what needs privileges has been asked before. */
+static bool is_refusal(int err)
+{
+	return err == -EACCES || err == -EINVAL || err == -E2BIG;
+}
+
 int programs_open(struct programs **result, const struct programs_options *options)
 {
 	struct programs *programs = calloc(1, sizeof(*programs));
@@ -165,6 +171,7 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"
 			  " machine lacks, -v shows the kernel's answer",
 			  strerror(-err));
+		err = is_refusal(err) ? -ENOTSUP : err;
 		goto fail;
 	}
 	programs->attacher = attacher_open();

@@ -40,14 +40,14 @@ struct programs_options {
 };
 
 /*
- * Whether the kernel's verifier takes the programs, which differs between kernels. Returns 0 or -errno;
- * the kernel's answer is logged for debugging.
+ * Whether the kernel's verifier takes the programs, which differs between kernels. Returns 0 or
+ * -errno; the kernel's answer is logged for debugging.
  */
 int programs_try(enum strategy strategy);
 
 struct programs;
 
-/* Returns 0 or -errno, logged. */
+/* Returns 0 or -errno, logged; -ENOTSUP if the kernel's verifier refuses the programs. */
 int programs_open(struct programs **programs, const struct programs_options *options);
 void programs_close(struct programs *programs);
 

@@ -85,6 +85,7 @@ load helpers
 	puppet init
 	trace_start -p "$PUPPET_PID"
 	puppet alloc 4096
+	[ -n "$(our_programs)" ]
 	kill -9 "$TRACE_PID"
 	wait "$TRACE_PID" || true
 	TRACE_PID=

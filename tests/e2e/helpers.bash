@@ -241,15 +241,23 @@ tool_processes() {
 	done
 }
 
+# The identifiers of our programs in the kernel, of any instance. Fails if bpftool does.
+our_programs() {
+	local programs
+
+	programs=$(bpftool -j prog) && [ -n "$programs" ] || return 1
+	jq <<< "$programs" '.[] | select((.name // "") |
+		test("^ms_(session|entry|return|exec|exit|fork)$")) | .id'
+}
+
 # No process of the tool is left, and no program of ours in the kernel that no process holds; links
 # and maps do not outlive their programs.
 nothing_left() {
 	local id programs
 
 	[ -z "$(tool_processes)" ] || return 1
-	programs=$(bpftool -j prog) && [ -n "$programs" ] || return 1
-	for id in $(jq <<< "$programs" '.[] | select((.name // "") |
-			test("^ms_(session|entry|return|exec|exit|fork)$")) | .id'); do
+	programs=$(our_programs) || return 1
+	for id in $programs; do
 		grep -qsx "prog_id:[[:space:]]*$id" /proc/[0-9]*/fdinfo/* || return 1
 	done
 }

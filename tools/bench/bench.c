@@ -55,7 +55,6 @@ static const struct {
 	{ "rates", bench_rates },   { "record", bench_record },
 };
 
-/* All of them if none is named. */
 static bool is_table(const char *name)
 {
 	size_t table;
@@ -66,6 +65,7 @@ static bool is_table(const char *name)
 	return false;
 }
 
+/* All of them if none is named. */
 static void print_tables(struct bench *bench, char **names, int count)
 {
 	size_t table;

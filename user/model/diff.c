@@ -123,11 +123,7 @@ static uint64_t scaled(uint64_t value, uint64_t launches, uint64_t more)
 	return product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
 }
 
-/*
- * What came or went is a difference however small: one failure may be the one. A block that is a
- * little larger may be of a new size class, so these have to be beyond noise.
- */
-static bool differs_by_presence(const struct diff_row *row)
+bool diff_is_by_presence(const struct diff_row *row)
 {
 	return row->presence != DIFF_IN_BOTH && row->dimension != DIFF_SIZE;
 }
@@ -138,7 +134,7 @@ static bool metric_is_beyond(const struct diff *diff, const struct diff_row *row
 	const struct diff_pair *pair = row->pair;
 	uint64_t a = row->a[metric], b = row->b[metric];
 
-	if (differs_by_presence(row))
+	if (diff_is_by_presence(row))
 		return a != b;
 	/* What is only on one side is not a matter of how long either was. */
 	if (!pair || metrics[metric].level || pair->basis == DIFF_PER_RUN ||

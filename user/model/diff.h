@@ -226,9 +226,13 @@ const struct diff_row *diff_part(const struct diff *diff, const struct diff_row 
 				 enum diff_dimension dimension, enum diff_metric metric);
 
 /*
- * Whether B has a row that A has not (but for size classes: a block that is a little larger may be of
- * a new one), or a finding, which does not rest on time.
+ * Whether the row differs by being on one side only. What came or went is a difference however
+ * small: one failure may be the one. Not so size classes: a block that is a little larger may be of
+ * a new one, so these have to be beyond noise.
  */
+bool diff_is_by_presence(const struct diff_row *row);
+
+/* Whether B has a row (by presence) or a finding that A has not, which does not rest on time. */
 bool diff_has_new(const struct diff *diff);
 
 /* Whether anything differs by more than noise: a row, or a finding that is new, gone or larger. */

@@ -259,10 +259,17 @@ demo:
 # ---- lint
 
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-SHELL_FILES = .ci/run tests/run tests/kernels/run tests/kernels/init tests/kernels/guest tests/fuzz/run tests/fuzz/replay tools/install-deps tools/bench/mapping tools/bench/report tools/bench/export \
-	tools/check-layers tools/demo tools/terminal-picture \
-	vmlinux/generate $(addprefix tests/simcuda/,check-exports gen-exports list-driver-names \
-	list-proc-versions)
+SHELL_FILES = .ci/run vmlinux/generate tests/run \
+	$(addprefix tests/,$(addprefix kernels/,run init guest version) fuzz/run fuzz/replay) \
+	$(addprefix tests/simcuda/,check-exports gen-exports list-driver-names list-proc-versions) \
+	$(addprefix tools/,install-deps check-layers demo terminal-picture) \
+	$(addprefix tools/bench/,mapping report export)
+
+# clang-format breaks code after 100 columns, but no comments.
+define long_comments
+awk '/^\t* ?(\/\*|\*|\/\/)/ { gsub("\t", "        "); \
+	if (length > 100) { print FILENAME ":" FNR ": " length " columns"; bad = 1 } } END { exit bad }'
+endef
 
 # $1: flags for clang. How many states of a function are looked at is a matter of minutes.
 define tidy
@@ -274,6 +281,8 @@ endef
 lint: $(BUILD)/bpf/memscope.skel.h
 	$(call say,LINT,clang-format)
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
+	$(call say,LINT,comments)
+	$(Q)$(long_comments) $(C_FILES)
 	$(call say,LINT,shellcheck)
 	$(Q)shellcheck $(SHELL_FILES)
 	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=20000)

@@ -391,8 +391,8 @@ enum ms_account_other {
 };
 
 /*
- * What struct ms_counters says more than it did when it was looked at last: a recording has no other
- * way to know what it lacks, and since when.
+ * What struct ms_counters says more than it did when it was looked at last: a recording has no
+ * other way to know what it lacks, and since when.
  */
 struct ms_account {
 	struct ms_event event; /* the time of this look; no process */

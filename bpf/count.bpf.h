@@ -42,8 +42,8 @@ static __always_inline struct ms_launch_key launch_key(const struct ms_call *cal
 }
 
 /*
- * Returns 0 if there is no room for one more kind of launch. Not inline: before Linux 6.13 a program
- * and all that it calls share 512 bytes of stack; what is used in here is given back at the return.
+ * Returns 0 if there is no room for one more kind of launch. Not inline, so that its stack is given
+ * back: before Linux 6.13 a program and all that it calls share 512 bytes.
  */
 __noinline int ms_launch_count(const struct ms_call *call)
 {

@@ -54,8 +54,8 @@ static __always_inline int read_pitched_end(__u64 *value, __u64 addr)
 }
 
 /*
- * cudaMemcpy3DParms and cudaMemcpy3DPeerParms begin with two halves that are alike, one of the source
- * and one of the destination, each with its array first; the extent follows.
+ * cudaMemcpy3DParms and cudaMemcpy3DPeerParms begin with two halves that are alike, one of the
+ * source and one of the destination, each with its array first; the extent follows.
  */
 static __always_inline int read_pitched_width(__u64 *value, __u64 params, __u32 offset)
 {
@@ -147,7 +147,9 @@ __noinline int ms_read_sum(__u64 *sum, __u64 addr, __u64 count)
 
 #define WHOLE 0x80 /* bytes of the whole element; the others are of a channel */
 
-/* By CUarray_format; 0: unknown, or (planar and compressed formats) not the same for each element. */
+/*
+ * By CUarray_format; 0: unknown, or (planar and compressed formats) not the same for each element.
+ */
 const __u8 ms_format_bytes[256] = {
 	[0x01] = 1,         [0x02] = 2,         [0x03] = 4,         [0x08] = 1,
 	[0x09] = 2,         [0x0a] = 4,         [0x10] = 2,         [0x20] = 4,

@@ -97,7 +97,7 @@ void anchors_make(const uint8_t bytes[ANCHORS_STEP_BYTES], union anchors_record 
 		make_allocation(&step, record);
 }
 
-/* ---- comparing -------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* Who a record is about is in it; in which order they come is not. */
 static int add_hash(void *context, const void *record, size_t length)

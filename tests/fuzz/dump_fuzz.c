@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Dumps, read and replayed. Of random bytes no checksum is ever right, so the input is a script that
- * writes a dump: segments, anchors and events of a run, as record would write them; anchors and
- * payloads that nobody would; damage. The first byte says whether only the honest parts are done:
- * then what is read must be what was written.
+ * Dumps, read and replayed. Of random bytes no checksum is ever right, so the input is a script
+ * that writes a dump: segments, anchors and events of a run, as record would write them; anchors
+ * and payloads that nobody would; damage. The first byte says whether only the honest parts are
+ * done: then what is read must be what was written.
  */
 #include "fuzz.h"
 
@@ -89,7 +89,7 @@ static const uint8_t *take_bytes(struct script *script, size_t *length)
 	return bytes;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static void append(struct script *script, const void *bytes, size_t length)
 {
@@ -179,7 +179,7 @@ static void put_rows(struct script *script)
 	put_block(script, BLOCK_ROWS, rows.bytes.bytes, rows.bytes.length, 0);
 }
 
-/* ---- what record would do ----------------------------------------------------------------------- */
+/* ---- what record would do -------------------------------------------------------------------- */
 
 static void do_segment(struct script *script)
 {
@@ -221,7 +221,7 @@ static void do_index(struct script *script)
 	script->index.count = 0;
 }
 
-/* ---- what nobody would ------------------------------------------------------------------------- */
+/* ---- what nobody would ----------------------------------------------------------------------- */
 
 static void do_anchor(struct script *script)
 {
@@ -314,7 +314,7 @@ static void do_action(struct script *script, enum action action)
 	}
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* All of the file is something, once. */
 static void replay_all(struct replay *replay, struct dump_reader *reader)

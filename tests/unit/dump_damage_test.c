@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Damaged dumps: cut short anywhere, any bit turned over. Whatever is read of one is what was written;
- * what is not read is told; and after the next anchor all is as if nothing had happened.
+ * Damaged dumps: cut short anywhere, any bit turned over. Whatever is read of one is what was
+ * written; what is not read is told; and after the next anchor all is as if nothing had happened.
  */
 #include "any_records.h"
 #include "dumps.h"

@@ -21,7 +21,7 @@
 #define PER_SEGMENT 300
 #define PER_BLOCK 50
 
-/* ---- calls that fail -------------------------------------------------------------------------- */
+/* ---- calls that fail ------------------------------------------------------------------------- */
 
 static long until_write_fails = -1, until_read_fails = -1; /* calls; -1: none does */
 static size_t most_bytes = SIZE_MAX;                       /* of one call */
@@ -58,7 +58,7 @@ static void no_more_failures(void)
 	most_bytes = SIZE_MAX;
 }
 
-/* ---- a recording ------------------------------------------------------------------------------ */
+/* ---- a recording ----------------------------------------------------------------------------- */
 
 struct written {
 	uint64_t failed; /* calls */
@@ -95,7 +95,7 @@ static struct written write_records(const struct dump_writer_options *options)
 	return written;
 }
 
-/* ---- blocks that cannot be handed on ----------------------------------------------------------- */
+/* ---- blocks that cannot be handed on --------------------------------------------------------- */
 
 struct refusing {
 	struct dump dump;
@@ -133,7 +133,9 @@ static void check_refused(const struct refusing *refusing, const struct written 
 			 STEPS);
 	if (account->unanchored)
 		assert_true(refused->sequence < 3);
-	/* A segment whose beginning cannot be written is given up: more than one block is missing. */
+	/*
+	 * A segment whose beginning cannot be written is given up: more than one block is missing.
+	 */
 	if (in_between && refused->type == BLOCK_EVENTS)
 		assert_int_equal(account->missing_blocks, 1);
 	else if (in_between)
@@ -167,7 +169,7 @@ static void test_every_block_that_cannot_be_written(void **state)
 	fail_msg("it never succeeds");
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static char path[] = "/tmp/memscope-dump-fault-XXXXXX/x.mscope";
 static char *const directory_end = path + sizeof(path) - sizeof("/x.mscope");

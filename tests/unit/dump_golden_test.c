@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A recording of each version of the format is kept, and must stay readable: with the same events, and
- * the same summary, from its beginning and from each of its segments on.
+ * A recording of each version of the format is kept, and must stay readable: with the same events,
+ * and the same summary, from its beginning and from each of its segments on.
  *
- *   build/unit/dump_golden_test FILE     writes the recording of this version (when there is a new one);
+ *   build/unit/dump_golden_test FILE                writes this version's, when there is a new one
  *   UPDATE_GOLDEN=1 build/unit/dump_golden_test     writes what is said of each
  *
  * It is example.h's run, with what that lacks, so that there is a record of every type. How well it
@@ -24,7 +24,7 @@
 
 static const char *const versions[] = { "1.0" };
 
-/* ---- the recording ---------------------------------------------------------------------------- */
+/* ---- the recording --------------------------------------------------------------------------- */
 
 static void add_what_the_example_lacks(struct example *example)
 {
@@ -86,7 +86,7 @@ static int write_golden(const char *path)
 	return err || dump_file_close(&file);
 }
 
-/* ---- reading it ------------------------------------------------------------------------------- */
+/* ---- reading it ------------------------------------------------------------------------------ */
 
 /* Appends what the text output says. */
 static void append_replay(struct writer *writer, struct dump_reader *reader, bool lines)
@@ -130,7 +130,7 @@ static struct dump_reader *open_golden(const char *version)
 	return reader;
 }
 
-/* ---- its records, one a line ------------------------------------------------------------------- */
+/* ---- its records, one a line ----------------------------------------------------------------- */
 
 static void append_bytes(struct string *out, const void *bytes, size_t length)
 {

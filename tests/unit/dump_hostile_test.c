@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <zstd.h>
 
-/* ---- anchors that no state makes ---------------------------------------------------------------- */
+/* ---- anchors that no state makes ------------------------------------------------------------- */
 
 /* Loads an anchor of which records were changed. Returns whether it was refused. */
 static bool is_refused(const struct state *from,
@@ -98,7 +98,7 @@ static void test_anchors_that_contradict_themselves(void **state)
 	state_fini(&live.state);
 }
 
-/* ---- more than a file of its length can say ------------------------------------------------------ */
+/* ---- more than a file of its length can say -------------------------------------------------- */
 
 static void test_payloads_that_expand_too_much(void **state)
 {

@@ -5,7 +5,7 @@
  */
 #include "forger.h"
 
-/* ---- newer versions --------------------------------------------------------------------------- */
+/* ---- newer versions -------------------------------------------------------------------------- */
 
 static void test_blocks_that_are_not_known(void **state)
 {
@@ -162,7 +162,7 @@ static void test_a_newer_major_version(void **state)
 	state_fini(&result.pipeline.state);
 }
 
-/* ---- several recordings ------------------------------------------------------------------------ */
+/* ---- several recordings ---------------------------------------------------------------------- */
 
 static void test_blocks_that_come_again(void **state)
 {

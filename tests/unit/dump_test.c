@@ -13,7 +13,7 @@
 #define PER_BLOCK 130
 #define SEGMENTS (STEPS / PER_SEGMENT)
 
-/* ---- dumps ------------------------------------------------------------------------------------ */
+/* ---- dumps ----------------------------------------------------------------------------------- */
 
 /* The live pipeline's state is that after all records. */
 static void write_dump(struct dump *dump, struct pipeline *live)

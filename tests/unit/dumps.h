@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Dumps in memory: written block by block, read back into a pipeline, and the states that come of it
- * compared.
+ * Dumps in memory: written block by block, read back into a pipeline, and the states that come of
+ * it compared.
  */
 #ifndef MEMSCOPE_TESTS_DUMPS_H
 #define MEMSCOPE_TESTS_DUMPS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A small ELF file, put together by hand: two segments, a dynamic and a full symbol table, a dynamic
- * section. Tests damage it and let the readers loose on it.
+ * A small ELF file, put together by hand: two segments, a dynamic and a full symbol table, a
+ * dynamic section. Tests damage it and let the readers loose on it.
  */
 #ifndef MEMSCOPE_TESTS_ELF_IMAGE_H
 #define MEMSCOPE_TESTS_ELF_IMAGE_H

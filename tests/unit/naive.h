@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A model of a process's memory that has no index, no counter to be kept right, and no ledger: a few
- * places of each kind, all of them looked through whenever something is asked.
+ * A model of a process's memory that has no index, no counter to be kept right, and no ledger: a
+ * few places of each kind, all of them looked through whenever something is asked.
  */
 #ifndef MEMSCOPE_TESTS_NAIVE_H
 #define MEMSCOPE_TESTS_NAIVE_H

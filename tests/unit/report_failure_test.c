@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A report with every single allocation failing once: nothing may crash or leak, and nothing may be
- * missing without an error, or the report itself saying so. And reports of records that make no sense.
+ * missing without an error, or the report itself saying so. And reports of records that make no
+ * sense.
  */
 #include "example.h"
 

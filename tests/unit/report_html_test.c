@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The HTML report: elements that are closed as they were opened, data that cannot end their element,
- * and names that would rather be something else. What it looks like is for tests/e2e/html.bats.
+ * The HTML report: elements that are closed as they were opened, data that cannot end their
+ * element, and names that would rather be something else. What it looks like is for
+ * tests/e2e/html.bats.
  */
 #include "golden.h"
 #include "json_check.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a report looks like: the example run through a dump and back, compared with tests/golden/, and
- * names that would rather be something else.
+ * What a report looks like: the example run through a dump and back, compared with tests/golden/,
+ * and names that would rather be something else.
  */
 #include "example.h"
 

@@ -258,7 +258,9 @@ static void test_a_gap_is_told(void **state)
 	report_dump_segment(&dump, now_ns);
 	anchor_ns = now_ns;
 	now_ns += 50000000;
-	/* Nothing more of the first one: what it holds is what the anchor says, and from then on. */
+	/*
+	 * Nothing more of the first one: what it holds is what the anchor says, and from then on.
+	 */
 	add(record_of(77, RECORD_START_NS, alloc("cudaMalloc", 0x4000, 1)));
 	reader = end();
 	recording = reader.report.recordings[0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Physical memory and its mappings: which of them end when, and what is made of calls that fail or go
- * missing.
+ * Physical memory and its mappings: which of them end when, and what is made of calls that fail or
+ * go missing.
  */
 #include "physical.h"
 

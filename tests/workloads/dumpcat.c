@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A dump as `memscope-bpf trace --json` would have shown it: the same events, then the summary, and a
- * last line that says what the dump is and what is wrong with it. Sums are lines of type "sum".
+ * A dump as `memscope-bpf trace --json` would have shown it: the same events, then the summary, and
+ * a last line that says what the dump is and what is wrong with it. Sums are lines of type "sum".
  *
  * usage: dumpcat [-s] FILE...    one after the other, as if they were one; -s: without calls, which
  *                                may be many

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Does what it is told, line by line on standard input, and answers "ok" or the result: so that a
- * test decides when a library is mapped, a context made or a block freed. Driver API, loaded by name
- * like most programs do.
+ * test decides when a library is mapped, a context made or a block freed. Driver API, loaded by
+ * name like most programs do.
  *
  *   load           dlopen libcuda.so.1
  *   init           cuInit, a context on device 0

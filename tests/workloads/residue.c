@@ -6,8 +6,8 @@
  * Prints how many milliseconds that took. (Other instances may be running on the machine, in other
  * directories.)
  *
- * Told so, it first kills the tool: while that attaches, when the first byte of the target's code has
- * changed; or it lets the tool end, and kills it when the first byte has changed back.
+ * Told so, it first kills the tool: while that attaches, when the first byte of the target's code
+ * has changed; or it lets the tool end, and kills it when the first byte has changed back.
  *
  * usage: residue TARGET_PID FILE [attaching|detaching TOOL_PID]   (the target has FILE mapped)
  */
@@ -52,7 +52,9 @@ static bool file_begins(const char *path, const char *wanted)
 	return length > 0 && !strncmp(text, wanted, strlen(wanted));
 }
 
-/* One of the tool's: by its name, and by the directory that it was started in, which is this one. */
+/*
+ * One of the tool's: by its name, and by the directory that it was started in, which is this one.
+ */
 static bool is_tool(const char *pid)
 {
 	char path[PATH_MAX];

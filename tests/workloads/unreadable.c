@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Passes pointers that lead nowhere: structures the tool would like to read and cannot. Functions of
- * our own with the driver's names take the place of the driver, which would crash.
+ * Passes pointers that lead nowhere: structures the tool would like to read and cannot. Functions
+ * of our own with the driver's names take the place of the driver, which would crash.
  */
 #include <stdint.h>
 

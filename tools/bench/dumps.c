@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Makes a dump of so many events, as `record` would have: a training loop's mix of launches, copies,
- * allocations, frees and synchronisations, of several threads.
+ * Makes a dump of so many events, as `record` would have: a training loop's mix of launches,
+ * copies, allocations, frees and synchronisations, of several threads.
  *
  * usage: dumps EVENTS FILE
  *        dumps time COMMAND...    runs it; prints seconds of CPU time and the largest RSS in KiB

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What keeping the account costs: `make bench-ledger`. Operations per second of CPU time while so
- * many allocations are live, and what each takes of memory; of the ledger alone, of the whole way of
- * a record as it lies in a ring buffer, and of that with the analysis behind it. Needs neither root
- * nor CUDA.
+ * many allocations are live, and what each takes of memory; of the ledger alone, of the whole way
+ * of a record as it lies in a ring buffer, and of that with the analysis behind it. Needs neither
+ * root nor CUDA.
  *
  * An operation is an allocation or a free (which is two records). Freed addresses are handed out
  * again after a while, as allocators do. What is to be done is written down before the clock runs.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What `memscope-bpf record` takes: of the traced program, next to `trace -c`; of a CPU, of memory and
- * of the disk, at given rates of calls.
+ * What `memscope-bpf record` takes: of the traced program, next to `trace -c`; of a CPU, of memory
+ * and of the disk, at given rates of calls.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 uint64_t clock_monotonic_ns(void);
 
 /*
- * What to add to a CLOCK_MONOTONIC time to get CLOCK_REALTIME, nanoseconds, as of now. A step of the
- * wall clock during a run does not change times already converted.
+ * What to add to a CLOCK_MONOTONIC time to get CLOCK_REALTIME, nanoseconds, as of now. A step of
+ * the wall clock during a run does not change times already converted.
  */
 uint64_t clock_realtime_offset_ns(void);
 

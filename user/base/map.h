@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hash map from 64-bit keys to 64-bit values: handles, addresses, interned pointers. Open addressing
- * with linear probing; removal shifts the cluster back, so that there are no tombstones.
+ * Hash map from 64-bit keys to 64-bit values: handles, addresses, interned pointers. Open
+ * addressing with linear probing; removal shifts the cluster back, so that there are no tombstones.
  */
 #ifndef MEMSCOPE_BASE_MAP_H
 #define MEMSCOPE_BASE_MAP_H

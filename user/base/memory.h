@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Growing arrays. Every allocation of the program can fail and every caller says so upwards; nothing
- * here aborts.
+ * Growing arrays. Every allocation of the program can fail and every caller says so upwards;
+ * nothing here aborts.
  */
 #ifndef MEMSCOPE_BASE_MEMORY_H
 #define MEMSCOPE_BASE_MEMORY_H

@@ -58,7 +58,9 @@ static int create_as_asked(const struct request *request, int file)
 	return create(request->program_fd, request->attach_type, &site, request->on_return);
 }
 
-/* Returns 0 or -errno. A link that cannot be handed over is closed again, and the answer says why. */
+/*
+ * Returns 0 or -errno. A link that cannot be handed over is closed again, and the answer says why.
+ */
 static int answer_link(int fd, int32_t link)
 {
 	int32_t result = helper_send(fd, &link, sizeof(link), &link, 1, true);
@@ -87,7 +89,7 @@ static void serve(int fd)
 
 	/* Little work, but calls are missed until it is done. */
 	setpriority(PRIO_PROCESS, 0, -20);
-	/* Who waits for an answer that cannot be sent sees that this end is closed, and does it itself. */
+	/* Who waits for an answer that cannot be sent sees this end closed, and does it itself. */
 	for (; !err && request && helper_receive(fd, request, room, &file, &count) > 0; count = 1) {
 		err = answer(fd, request, count ? file : -1);
 		if (count)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The files of a process that may hold functions to probe: the code it has mapped and the code it is
- * expected to map, each opened as the very file that it is, in whichever mount namespace and even if
- * it was deleted.
+ * The files of a process that may hold functions to probe: the code it has mapped and the code it
+ * is expected to map, each opened as the very file that it is, in whichever mount namespace and
+ * even if it was deleted.
  */
 #ifndef MEMSCOPE_CAPTURE_FILES_H
 #define MEMSCOPE_CAPTURE_FILES_H
@@ -26,9 +26,9 @@ int file_open_mapping(pid_t pid, const struct proc_mapping *mapping, bool map_fi
 
 /*
  * Calls `visit` for every file of the process; if it is about to execute `program` (else NULL), for
- * that one and what it is linked with, too. A file can come more than once; its descriptor is closed
- * after the call. Returns the first non-zero result of `visit`, 0, or -errno: -ESRCH if the process
- * is gone.
+ * that one and what it is linked with, too. A file can come more than once; its descriptor is
+ * closed after the call. Returns the first non-zero result of `visit`, 0, or -errno: -ESRCH if the
+ * process is gone.
  */
 int file_each(pid_t pid, bool map_files, const char *program,
 	      int (*visit)(const struct file *file, void *context), void *context);

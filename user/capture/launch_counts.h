@@ -31,9 +31,9 @@ int launch_counts_before(struct launch_counts *counts, const struct ms_event *ev
 			 launch_counts_feed feed, void *context);
 
 /*
- * In two steps, what has come so far: looks at the counts; and, when all records from before the look
- * have been fed (they say what the handles mean), feeds what was seen. That may be nothing, if those
- * records made it look again. Each returns as above.
+ * In two steps, what has come so far: looks at the counts; and, when all records from before the
+ * look have been fed (they say what the handles mean), feeds what was seen. That may be nothing, if
+ * those records made it look again. Each returns as above.
  */
 int launch_counts_look(struct launch_counts *counts, launch_counts_feed feed, void *context);
 int launch_counts_seen(struct launch_counts *counts, launch_counts_feed feed, void *context);

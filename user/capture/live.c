@@ -226,8 +226,8 @@ int live_stop(struct live *live)
 		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
 					       live->options.context);
 	/*
-	 * Nobody reads signals any more: from now on they do what they do to any program. But a closed
-	 * pipe stays an error of write(), and the command has been started already.
+	 * Nobody reads signals any more: from now on they do what they do to any program. But a
+	 * closed pipe stays an error of write(), and the command has been started already.
 	 */
 	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &live->original_mask, NULL);
@@ -283,7 +283,9 @@ static int open_signals(struct live *live)
 	/* Whoever asks for one may have held it back until now; the command shall have it. */
 	if (live->options.signal)
 		sigdelset(&live->original_mask, live->options.signal);
-	/* Blocked, a closed pipe is an error of write(); ignored, the command would inherit that. */
+	/*
+	 * Blocked, a closed pipe is an error of write(); ignored, the command would inherit that.
+	 */
 	sigprocmask(SIG_BLOCK, &pipe, NULL);
 	live->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return live->signal_fd < 0 ? -errno : live_watch(live, live->signal_fd, SOURCE_SIGNAL, 0);

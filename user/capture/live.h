@@ -46,8 +46,8 @@ struct live;
 int live_open(struct live **live, const struct live_options *options);
 
 /*
- * Captures until the end. Returns 0, or -errno, logged unless it came from the callbacks: -ECHILD if
- * the command could not be executed (live_wait_command() gives the exit code for that).
+ * Captures until the end. Returns 0, or -errno, logged unless it came from the callbacks: -ECHILD
+ * if the command could not be executed (live_wait_command() gives the exit code for that).
  */
 int live_run(struct live *live);
 

@@ -20,8 +20,9 @@ struct record_name {
 };
 
 /*
- * The name, whole: what BPF could not read, because its page was not in memory, or not to its end is
- * read from here, unless the program has put something else in its place since. Returns `name`, or `&whole->name`; its event.size is its length.
+ * The name, whole: what BPF could not read, because its page was not in memory, or not to its end
+ * is read from here, unless the program has put something else in its place since. Returns `name`,
+ * or `&whole->name`; its event.size is its length.
  */
 const struct ms_name *record_name(const struct ms_name *name, struct record_name *whole);
 

@@ -30,8 +30,8 @@ struct capturing {
 struct live_options capturing_options(struct capturing *capturing, bool entries_only);
 
 /*
- * What to exit with after the capture has ended with `err`: the command's code (-1: there was none) if
- * all went well.
+ * What to exit with after the capture has ended with `err`: the command's code (-1: there was none)
+ * if all went well.
  */
 int capturing_exit_code(const struct capturing *capturing, int err, uint64_t lost,
 			int command_code);

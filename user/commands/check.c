@@ -96,7 +96,9 @@ static void check_features(struct check *check, struct check_item *items, struct
 	check->features_count = FEATURES_COUNT;
 }
 
-/* That all is there that programs need does not mean that this kernel's verifier understands them. */
+/*
+ * That all is there that programs need does not mean that this kernel's verifier understands them.
+ */
 static void check_programs(struct check *check, enum strategy strategy)
 {
 	int err = programs_try(strategy);

@@ -34,7 +34,7 @@ struct option_row {
 	const char *name;
 	const char *argument; /* as in the help: "PID[,PID...]"; NULL: takes none */
 	const char *help;     /* one sentence or two */
-	/* Puts the value into the command's settings at `offset`; 0, or -errno after an error message. */
+	/* Puts the value into the command's settings at `offset`; 0, or -errno, logged. */
 	int (*parse)(const struct option_row *row, const char *value, void *settings);
 	size_t offset;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looks at a process as tracing would, without attaching anything: which libraries, which functions,
- * and what would be invisible.
+ * Looks at a process as tracing would, without attaching anything: which libraries, which
+ * functions, and what would be invisible.
  */
 #ifndef MEMSCOPE_COMMANDS_INSPECTION_H
 #define MEMSCOPE_COMMANDS_INSPECTION_H

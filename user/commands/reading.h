@@ -27,23 +27,23 @@ int reading_list(const struct option_row *row, const char *value, void *settings
 			     void *settings));
 
 /*
- * Writes what `put` says to the file `output`, which is a whole one afterwards or what it was before,
- * or to standard output (NULL). Returns 0 or -errno, logged but for a closed pipe.
+ * Writes what `put` says to the file `output`, which is a whole one afterwards or what it was
+ * before, or to standard output (NULL). Returns 0 or -errno, logged but for a closed pipe.
  */
 int reading_write(const char *output, void (*put)(struct writer *writer, const void *context),
 		  const void *context);
 
 /*
  * Looks for the recordings in `files` (ends with NULL: dumps and directories). `output`, where the
- * command will write (NULL: standard output), must not be one of them. Returns an exit code; unless it
- * is EXIT_OK, the error has been logged, and there is no set to free. From now on a closed pipe is an
- * error of whoever writes to it, and does not end the program.
+ * command will write (NULL: standard output), must not be one of them. Returns an exit code; unless
+ * it is EXIT_OK, the error has been logged, and there is no set to free. From now on a closed pipe
+ * is an error of whoever writes to it, and does not end the program.
  */
 int reading_find(struct dump_set *set, char **files, const char *output);
 
 /*
- * Reads them, until a signal comes (commands/interrupt.h). What the reader's options ask for must be in
- * there. As above. Frees the set. Shows its progress unless somebody else is told of it.
+ * Reads them, until a signal comes (commands/interrupt.h). What the reader's options ask for must
+ * be in there. As above. Frees the set. Shows its progress unless somebody else is told of it.
  */
 int reading_read(struct report_reader *reader, struct dump_set *set);
 

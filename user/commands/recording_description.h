@@ -5,9 +5,9 @@
  *   tool, version
  *   host, kernel, machine     as uname(2) has them; machine is the hardware, "x86_64"
  *   boot_id                   tells this run of the kernel from all others
- *   monotonic_ns              CLOCK_MONOTONIC when the segment began; what to add to such a time for
- *   realtime_offset_ns        CLOCK_REALTIME, and
- *   boottime_offset_ns        CLOCK_BOOTTIME, as of that moment
+ *   monotonic_ns              CLOCK_MONOTONIC when the segment began; what to add to such a time
+ *   realtime_offset_ns        for CLOCK_REALTIME, and
+ *   boottime_offset_ns        for CLOCK_BOOTTIME, as of that moment
  *   start_ns                  CLOCK_MONOTONIC when the recording began
  *   ops                       what is captured: words as in trace --events, with commas
  *   layers                    driver, runtime

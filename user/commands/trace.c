@@ -78,10 +78,10 @@ static const struct option_row rows[] = {
 	  " runtime alone misses those, but has the names that programs use.",
 	  selection_parse_layer, AT(capturing.selection) },
 	{ 0, "no-return", NULL,
-	  "Probe only where functions begin: less than two thirds of the cost, and no return address"
-	  " is touched, which programs that switch stacks by themselves need. Results, durations, the addresses of"
-	  " allocations, kernel names and contexts are then unknown, and so is what is live. With"
-	  " --layer=auto, the driver's functions alone.",
+	  "Probe only where functions begin: less than two thirds of the cost, and no return"
+	  " address is touched, which programs that switch stacks by themselves need. Results,"
+	  " durations, the addresses of allocations, kernel names and contexts are then unknown,"
+	  " and so is what is live. With --layer=auto, the driver's functions alone.",
 	  option_flag, AT(no_return) },
 	{ 0, "without", "FEATURE[,FEATURE...]",
 	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,

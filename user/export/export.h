@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Recordings in the formats of other programs. A format is a follower of the reading and a row in
- * exporters[]: of single events it can tell what it is told, of all of them what the report says, so
- * that its totals are the report's.
+ * exporters[]: of single events it can tell what it is told, of all of them what the report says,
+ * so that its totals are the report's.
  */
 #ifndef MEMSCOPE_EXPORT_EXPORT_H
 #define MEMSCOPE_EXPORT_EXPORT_H

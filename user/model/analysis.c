@@ -111,9 +111,9 @@ static bool made_by_graph(const struct change *change)
 }
 
 /*
- * Most changes of the live set are told block by block. Of others the whole set is read again: at once
- * if the state is another one, or if much ended with a context; else when a bucket is over, so that
- * it does not happen often.
+ * Most changes of the live set are told block by block. Of others the whole set is read again: at
+ * once if the state is another one, or if much ended with a context; else when a bucket is over, so
+ * that it does not happen often.
  */
 static int sync_live(const struct analysis *analysis, struct track *track,
 		     const struct process *process, bool at_once, bool *scanned)

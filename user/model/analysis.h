@@ -2,8 +2,8 @@
 /*
  * What a run shows to be wrong, found by fixed rules from its events: leaks, failed allocations,
  * churn, copies that need not be, what the host waits for. docs/rules.md says what each rule looks
- * at. Pure; its memory depends on live processes, kinds of allocations and pinned blocks, not on how
- * many events there were.
+ * at. Pure; its memory depends on live processes, kinds of allocations and pinned blocks, not on
+ * how many events there were.
  */
 #ifndef MEMSCOPE_MODEL_ANALYSIS_H
 #define MEMSCOPE_MODEL_ANALYSIS_H
@@ -59,7 +59,7 @@ struct analysis_options {
 #define X(member, name, value, unit, help) uint64_t member;
 	ANALYSIS_THRESHOLDS(X)
 #undef X
-	/* What was allocated in [a, b] and is alive at c has leaked; CLOCK_MONOTONIC. c 0: not asked. */
+	/* What was allocated in [a, b] and is alive at c (0: not asked) leaked; CLOCK_MONOTONIC. */
 	uint64_t window_a_ns, window_b_ns, window_c_ns;
 	uint32_t captured_ops; /* bit set of enum ms_op, as in struct summary */
 };
@@ -113,7 +113,9 @@ struct oom_block {
 	struct allocation allocation;
 };
 
-/* One failed allocation, and who held what when it failed. Unknown numbers have a flag beside them. */
+/*
+ * One failed allocation, and who held what when it failed. Unknown numbers have a flag beside them.
+ */
 struct analysis_oom {
 	uint64_t ts_ns, last_ts_ns; /* first and last of a thread's failures in a row */
 	uint64_t failures;          /* so many */
@@ -150,9 +152,11 @@ struct analysis_oom {
 	bool pools_known;
 	uint64_t pooled_bytes, pools_ts_ns;
 
-	/* Between live blocks of the process, by their addresses: what lies beyond them, and how the
-	 * driver maps addresses to memory, cannot be seen. Holes larger than what the process has
-	 * ever freed at once are left out: nothing was there. */
+	/*
+	 * Between live blocks of the process, by their addresses: what lies beyond them, and how
+	 * the driver maps addresses to memory, cannot be seen. Holes larger than what the process
+	 * has ever freed at once are left out: nothing was there.
+	 */
 	bool holes_known;
 	uint64_t holes, holes_bytes, largest_hole_bytes;
 
@@ -174,8 +178,8 @@ void analysis_free(struct analysis *analysis);
 size_t analysis_bytes(const struct analysis *analysis);
 
 /*
- * What a sink of the pipeline gets, of all ops and processes, sums included (shows_sums). Returns 0 or
- * -ENOMEM: then findings may be missing.
+ * What a sink of the pipeline gets, of all ops and processes, sums included (shows_sums). Returns 0
+ * or -ENOMEM: then findings may be missing.
  */
 int analysis_event(struct analysis *analysis, const struct event *event,
 		   const struct change *change);
@@ -184,8 +188,9 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 void analysis_gap(struct analysis *analysis);
 
 /*
- * After the last event; `end_ns` is when the run ended (0: with its last event), `counters` says what
- * was lost, pipeline.recorded or those of a live capture (NULL: nothing). Returns 0 or -ENOMEM.
+ * After the last event; `end_ns` is when the run ended (0: with its last event), `counters` says
+ * what was lost, pipeline.recorded or those of a live capture (NULL: nothing). Returns 0 or
+ * -ENOMEM.
  */
 int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_counters *counters);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state as records, and back: what lets a recording be read from its middle. The records are part
- * of the dump format (docs/dump-format.md); members are only ever added at their ends.
+ * The state as records, and back: what lets a recording be read from its middle. The records are
+ * part of the dump format (docs/dump-format.md); members are only ever added at their ends.
  */
 #ifndef MEMSCOPE_MODEL_ANCHOR_H
 #define MEMSCOPE_MODEL_ANCHOR_H

@@ -82,8 +82,8 @@ static void settle(struct process *process, struct ledger *ledger, const struct 
 }
 
 /*
- * All of a process has been loaded. What memory is mapped how often must be right, or it would never
- * end; mappings that are of unknown functions were skipped.
+ * All of a process has been loaded. What memory is mapped how often must be right, or it would
+ * never end; mappings that are of unknown functions were skipped.
  */
 static int end_process(struct anchor *anchor)
 {

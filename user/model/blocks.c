@@ -55,7 +55,9 @@ static void change_allocation(struct change *change, const struct allocation *al
 
 /* ---- allocations ----------------------------------------------------------------------------- */
 
-/* Whether the allocation was made inside this call, by a part of it that has an event of its own. */
+/*
+ * Whether the allocation was made inside this call, by a part of it that has an event of its own.
+ */
 static bool is_part_of(const struct allocation *allocation, const struct event *event)
 {
 	return allocation->tid == event->header->tid && allocation->ts_ns >= event->header->ts_ns;

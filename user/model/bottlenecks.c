@@ -78,8 +78,8 @@ static bool is_synchronous(const struct event *event)
 }
 
 /*
- * That nothing was called says nothing of the device. It was idle if all that had been given to it was
- * done when the gap began (the last call had waited for it), or if, when the gap was over, a
+ * That nothing was called says nothing of the device. It was idle if all that had been given to it
+ * was done when the gap began (the last call had waited for it), or if, when the gap was over, a
  * synchronisation had nothing to wait for.
  */
 static void note_gap(struct track *track, const struct event *event, uint64_t end_ns)
@@ -152,7 +152,7 @@ void bottlenecks_event(struct track *track, const struct event *event)
 	if (call->flags & MS_CALL_PART)
 		return;
 	if (event->header->type == MS_TYPE_CALLS) {
-		/* When they were is not known, nor by how many threads: just before they were counted. */
+		/* Neither when nor by how many threads is known: just before they were counted. */
 		track->summed = true;
 		if (call->duration_ns)
 			spend(track, event->probe->spec.op,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rules about allocating too often: blocks that are freed before the thread has allocated anything
- * else, and bursts of allocations and frees. A part of the analysis.
+ * The rules about allocating too often: blocks that are freed before the thread has allocated
+ * anything else, and bursts of allocations and frees. A part of the analysis.
  */
 #ifndef MEMSCOPE_MODEL_CHURN_H
 #define MEMSCOPE_MODEL_CHURN_H

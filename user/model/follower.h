@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Somebody who is told what a report is made from while it is read, so that what is written of single
- * events and what the report says of all of them are from one reading.
+ * Somebody who is told what a report is made from while it is read, so that what is written of
+ * single events and what the report says of all of them are from one reading.
  */
 #ifndef MEMSCOPE_MODEL_FOLLOWER_H
 #define MEMSCOPE_MODEL_FOLLOWER_H
@@ -13,9 +13,9 @@
 #include "model/report.h"
 
 /*
- * Members may be NULL. All return 0 or -errno, which ends the reading. Pointers are valid during the
- * call, but for `recording`, which lives until the next begin() and, after its end(), as long as the
- * report.
+ * Members may be NULL. All return 0 or -errno, which ends the reading. Pointers are valid during
+ * the call, but for `recording`, which lives until the next begin() and, after its end(), as long
+ * as the report.
  */
 struct follower {
 	/*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Graphs with nodes that allocate and free memory: what is noted when they are built takes place each
- * time they are launched. The same goes for what is submitted to a stream that is being captured
- * into a graph. (A stream that joins a capture by waiting for an event is not recognised.) A part of
- * state_apply().
+ * Graphs with nodes that allocate and free memory: what is noted when they are built takes place
+ * each time they are launched. The same goes for what is submitted to a stream that is being
+ * captured into a graph. (A stream that joins a capture by waiting for an event is not recognised.)
+ * A part of state_apply().
  */
 #ifndef MEMSCOPE_MODEL_GRAPHS_H
 #define MEMSCOPE_MODEL_GRAPHS_H

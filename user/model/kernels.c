@@ -24,7 +24,7 @@ int kernels_name(struct state *state, struct process *process, const struct ms_n
 
 	map_fini(&process->launch_places); /* the next launches look up their names anew */
 	if (name->alias) {
-		/* The other handle's name, if that is known; else the one it had is better than none. */
+		/* The other handle's name, if it is known; else better the one it had than none. */
 		if (name_of(process, name->alias))
 			map_remove(&process->names, name->handle);
 		return map_set(&process->aliases, name->handle, name->alias);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process's kernels: what its function handles are called, and how often each was launched. A part
- * of state_apply().
+ * A process's kernels: what its function handles are called, and how often each was launched. A
+ * part of state_apply().
  */
 #ifndef MEMSCOPE_MODEL_KERNELS_H
 #define MEMSCOPE_MODEL_KERNELS_H

@@ -65,7 +65,9 @@ static bool grows_since(const struct track *track, const struct group *group, un
 	windows_fill(track, group, first, &windows);
 	*growth = (struct growth){ .last_ns = track->now_ns };
 	for (w = 0; w < LEAKS_WINDOWS; w++) {
-		/* The last window's are young; but where nothing is ever freed, they stay as well. */
+		/*
+		 * The last window's are young; but where nothing is ever freed, they stay as well.
+		 */
 		if (w == LEAKS_WINDOWS - 1 && group->frees)
 			break;
 		growth->left.count += windows.left[w].count;
@@ -103,8 +105,8 @@ bool leaks_grows(const struct track *track, struct group *group,
 	track_group_advance(track, group);
 	first = track_bucket_at(track, group->first_ts_ns);
 	/*
-	 * A leak may have begun long after the first allocation. Where frees occur, a later beginning
-	 * is not looked for: anything that comes and goes grows for a while.
+	 * A leak may have begun long after the first allocation. Where frees occur, a later
+	 * beginning is not looked for: anything that comes and goes grows for a while.
 	 */
 	for (; is_long(track, first, options); first += (track->bucket + 1 - first) / 2) {
 		if (grows_since(track, group, first, options, growth))

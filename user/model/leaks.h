@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rules about memory that is not given back. A part of the analysis; docs/rules.md explains them.
+ * The rules about memory that is not given back. A part of the analysis; docs/rules.md explains
+ * them.
  */
 #ifndef MEMSCOPE_MODEL_LEAKS_H
 #define MEMSCOPE_MODEL_LEAKS_H

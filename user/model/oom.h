@@ -21,8 +21,8 @@ struct ooms {
 void ooms_fini(struct ooms *ooms);
 
 /*
- * An allocation that failed for want of memory; `tracks` are those of all processes, and up to date.
- * Returns 0 or -ENOMEM.
+ * An allocation that failed for want of memory; `tracks` are those of all processes, and up to
+ * date. Returns 0 or -ENOMEM.
  */
 int ooms_event(struct ooms *ooms, const struct state *state, struct track **tracks,
 	       size_t tracks_count, const struct event *event, const struct change *change,

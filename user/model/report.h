@@ -124,7 +124,9 @@ struct report_recording *report_recording_new(struct state *state,
 					      const struct analysis_options *thresholds);
 void report_recording_free(struct report_recording *recording);
 
-/* About how much memory it takes, but for the state. Its cost grows with the number of processes. */
+/*
+ * About how much memory it takes, but for the state. Its cost grows with the number of processes.
+ */
 size_t report_recording_bytes(const struct report_recording *recording);
 
 /* What a sink gets. Returns 0 or -ENOMEM: then the report lacks something and says so. */
@@ -163,9 +165,9 @@ bool report_has_more(const struct report_recording *recording);
 struct amount report_held(const struct process *process, uint8_t space);
 
 /*
- * By how much the device memory that a process holds at the end of the time, or held when it exited,
- * exceeds what it held after its initialisation (the threshold init-share of the time); 0: it does
- * not.
+ * By how much the device memory that a process holds at the end of the time, or held when it
+ * exited, exceeds what it held after its initialisation (the threshold init-share of the time); 0:
+ * it does not.
  */
 uint64_t report_growth(const struct report_recording *recording,
 		       const struct report_process *shown);
@@ -200,7 +202,8 @@ const char *report_blind(const struct report_recording *recording, enum finding_
 /* ---- suggestions ----------------------------------------------------------------------------- */
 
 /*
- * What to do about what was found by a rule: the first, the second and so on; NULL: there are no more.
+ * What to do about what was found by a rule: the first, the second and so on; NULL: there are no
+ * more.
  */
 const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
 			      size_t i);

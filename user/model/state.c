@@ -197,7 +197,7 @@ void state_restart(struct state *state, uint64_t now_ns)
 	}
 }
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t process_bytes(const struct process *process)
 {

@@ -221,8 +221,10 @@ void state_restart(struct state *state, uint64_t now_ns);
 /* The allocation that an address lies in, or the array whose handle it is; NULL: none is known. */
 const struct allocation *state_containing(struct process *process, uint64_t addr);
 
-/* For anchors: a process as of its first event, and the sum of those that are no longer listed. NULL
- * without memory. */
+/*
+ * For anchors: a process as of its first event, and the sum of those that are no longer listed.
+ * NULL without memory.
+ */
 struct process *state_add(struct state *state, const struct ms_event *event);
 struct process *state_add_more(struct state *state);
 

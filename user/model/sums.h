@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Copies and memsets that are summed up instead of recorded, for want of anybody who would look at
- * each: those that differ in nothing but when, how much and how long. What is left of where they went
- * is the blocks, so that a sum must be taken before the state forgets one of its blocks.
+ * each: those that differ in nothing but when, how much and how long. What is left of where they
+ * went is the blocks, so that a sum must be taken before the state forgets one of its blocks.
  */
 #ifndef MEMSCOPE_MODEL_SUMS_H
 #define MEMSCOPE_MODEL_SUMS_H
@@ -30,9 +30,9 @@ void sums_free(struct sums *sums);
 bool sums_is_about(const struct event *event);
 
 /*
- * One of those, after it has been applied. Returns 0, an error of `take`, or 1: it is not to be summed
- * up. That is so for what is only noted down as a node of a graph: alone it would mean something
- * else.
+ * One of those, after it has been applied. Returns 0, an error of `take`, or 1: it is not to be
+ * summed up. That is so for what is only noted down as a node of a graph: alone it would mean
+ * something else.
  */
 int sums_add(struct sums *sums, const struct event *event, const struct change *change,
 	     uint64_t now_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What happened when, in a bounded number of buckets: they begin short, and whenever the run is longer
- * than all of them, two become one and each is twice as long.
+ * What happened when, in a bounded number of buckets: they begin short, and whenever the run is
+ * longer than all of them, two become one and each is twice as long.
  */
 #ifndef MEMSCOPE_MODEL_TIMELINE_H
 #define MEMSCOPE_MODEL_TIMELINE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the analysis notes down of a process that is running: its time, cut into at most TRACK_BUCKETS
- * pieces of equal length that double when they no longer suffice, and what happened in each. A part
- * of the analysis.
+ * What the analysis notes down of a process that is running: its time, cut into at most
+ * TRACK_BUCKETS pieces of equal length that double when they no longer suffice, and what happened
+ * in each. A part of the analysis.
  */
 #ifndef MEMSCOPE_MODEL_TRACK_H
 #define MEMSCOPE_MODEL_TRACK_H

@@ -6,8 +6,8 @@
 enum side { SIDE_HOST, SIDE_DEVICE, SIDE_ARRAY, SIDE_UNKNOWN };
 
 /*
- * Where an address lies. One that no allocation contains is pageable host memory, unless there may be
- * allocations that were not seen.
+ * Where an address lies. One that no allocation contains is pageable host memory, unless there may
+ * be allocations that were not seen.
  */
 static enum side side_of(struct process *process, uint64_t addr)
 {

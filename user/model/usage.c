@@ -5,7 +5,9 @@
 
 #include "base/memory.h"
 
-/* A hostile file could name billions of devices. What comes after these counts as of unknown ones. */
+/*
+ * A hostile file could name billions of devices. What comes after these counts as of unknown ones.
+ */
 #define CELLS_MAX 4096
 #define DEVICES_MAX 256
 

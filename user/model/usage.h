@@ -71,7 +71,9 @@ struct usage {
 		bool known;   /* the peak was seen, so that what it was made of is known */
 	} spaces[MS_SPACES_COUNT];
 
-	/* Ids of allocations that ended though no call named them; some may have begun just then. */
+	/*
+	 * Ids of allocations that ended though no call named them; some may have begun just then.
+	 */
 	uint64_t *ended;
 	size_t ended_count, ended_capacity;
 	bool ended_told; /* a change has had them */
@@ -112,8 +114,8 @@ void usage_restart(struct usage *usage);
 void usage_settle(struct usage *usage);
 
 /*
- * After all that was live has been loaded: `before` (NULL: nothing) is what was known until then. Peaks
- * that were seen stay; of others, nothing is known but that they were not lower than this.
+ * After all that was live has been loaded: `before` (NULL: nothing) is what was known until then.
+ * Peaks that were seen stay; of others, nothing is known but that they were not lower than this.
  */
 void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *before,
 			uint64_t ts_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON lines: one object per event, the last one the summary. docs/event.schema.json describes them.
+ * JSON lines: one object per event, the last one the summary. docs/event.schema.json describes
+ * them.
  */
 #ifndef MEMSCOPE_OUTPUT_JSON_H
 #define MEMSCOPE_OUTPUT_JSON_H

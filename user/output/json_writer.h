@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes JSON into a string: commas, escapes, nesting. What is written out of order comes out wrong;
- * the tests parse it.
+ * Writes JSON into a string: commas, escapes, nesting. What is written out of order comes out
+ * wrong; the tests parse it.
  */
 #ifndef MEMSCOPE_OUTPUT_JSON_WRITER_H
 #define MEMSCOPE_OUTPUT_JSON_WRITER_H

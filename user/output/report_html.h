@@ -2,8 +2,9 @@
 /*
  * A report as one HTML file that needs nothing else: for a browser, also without a network.
  *
- * What can be read without the page's script is written here: the verdict, the findings, all tables.
- * Charts are drawn by the script (output/html/), from the same JSON that report_json() writes.
+ * What can be read without the page's script is written here: the verdict, the findings, all
+ * tables. Charts are drawn by the script (output/html/), from the same JSON that report_json()
+ * writes.
  */
 #ifndef MEMSCOPE_OUTPUT_REPORT_HTML_H
 #define MEMSCOPE_OUTPUT_REPORT_HTML_H

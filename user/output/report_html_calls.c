@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What was called how often, as HTML: the overview, kernels, copies, failures, the timeline's numbers,
- * thresholds.
+ * What was called how often, as HTML: the overview, kernels, copies, failures, the timeline's
+ * numbers, thresholds.
  */
 #include "output/report_html.h"
 
@@ -53,8 +53,8 @@ static struct totals totals_of(const struct report_recording *recording)
 }
 
 /*
- * `op`: what must have been captured for the value to be known, or it is left out; MS_OPS_COUNT: it is
- * known in any case.
+ * `op`: what must have been captured for the value to be known, or it is left out; MS_OPS_COUNT: it
+ * is known in any case.
  */
 static void append_tile(struct html *html, const char *name, enum ms_op op, uint64_t value,
 			const char *shown, const char *more)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What was found, as HTML: each finding with its evidence and what to do about it, and who held what
- * when an allocation failed.
+ * What was found, as HTML: each finding with its evidence and what to do about it, and who held
+ * what when an allocation failed.
  */
 #include "output/report_html.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the HTML report is made of: escaped text, sections, and tables whose cells say in `data-v` what
- * the script sorts them by.
+ * What the HTML report is made of: escaped text, sections, and tables whose cells say in `data-v`
+ * what the script sorts them by.
  */
 #include "output/report_html.h"
 

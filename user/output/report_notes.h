@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the Markdown and the HTML report list alike: what was lost, what is not known, what is known of
- * a device, and of the moment an allocation failed.
+ * What the Markdown and the HTML report list alike: what was lost, what is not known, what is known
+ * of a device, and of the moment an allocation failed.
  */
 #ifndef MEMSCOPE_OUTPUT_REPORT_NOTES_H
 #define MEMSCOPE_OUTPUT_REPORT_NOTES_H
@@ -33,7 +33,9 @@ struct report_row {
 
 typedef void (*report_row_fn)(void *context, const struct report_row *row);
 
-/* From what is explained by allocations to what is not. False: there was no memory for all of it. */
+/*
+ * From what is explained by allocations to what is not. False: there was no memory for all of it.
+ */
 bool report_device_rows(const struct report_recording *recording,
 			const struct report_device *device, report_row_fn take, void *context);
 

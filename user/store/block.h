@@ -58,8 +58,8 @@ struct block_header {
 _Static_assert(sizeof(struct block_header) == 64, "file layout");
 
 /*
- * Whether the block only closes a file. A bundle's has the number of the block that came next in the
- * recording: if that is there too, the recording did not end there.
+ * Whether the block only closes a file. A bundle's has the number of the block that came next in
+ * the recording: if that is there too, the recording did not end there.
  */
 static inline bool block_is_closing(const struct block_header *header)
 {
@@ -89,8 +89,9 @@ enum block_check {
 };
 
 /*
- * Whether a block begins at `data`; if so, it takes sizeof(struct block_header) + stored_bytes of the
- * `length` bytes there. `*header` is set in any case but BLOCK_NONE; zeroed if it is cut short itself.
+ * Whether a block begins at `data`; if so, it takes sizeof(struct block_header) + stored_bytes of
+ * the `length` bytes there. `*header` is set in any case but BLOCK_NONE; zeroed if it is cut short
+ * itself.
  */
 enum block_check block_check(const void *data, size_t length, struct block_header *header);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A bundle: what the flight recorder has at a moment, in one dump, which is there as a whole or not at
- * all.
+ * A bundle: what the flight recorder has at a moment, in one dump, which is there as a whole or not
+ * at all.
  */
 #ifndef MEMSCOPE_STORE_BUNDLE_H
 #define MEMSCOPE_STORE_BUNDLE_H
@@ -24,8 +24,8 @@ struct bundle {
 };
 
 /*
- * Writes it. Nothing is overwritten. Returns 0, with its name (and a byte 0) in `*name` and its size
- * in `*bytes`; or -errno, logged.
+ * Writes it. Nothing is overwritten. Returns 0, with its name (and a byte 0) in `*name` and its
+ * size in `*bytes`; or -errno, logged.
  */
 int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *bytes);
 

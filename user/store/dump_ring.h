@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The flight recorder's files: each segment is a file in a directory, and the oldest give way to new
- * ones, so that what is kept is the newest that fits. A segment stands alone, so put one behind the
- * other they are a dump: a bundle.
+ * The flight recorder's files: each segment is a file in a directory, and the oldest give way to
+ * new ones, so that what is kept is the newest that fits. A segment stands alone, so put one behind
+ * the other they are a dump: a bundle.
  */
 #ifndef MEMSCOPE_STORE_DUMP_RING_H
 #define MEMSCOPE_STORE_DUMP_RING_H
@@ -32,8 +32,8 @@ struct dump_ring {
 int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_bytes);
 
 /*
- * Appends a block; one of type BLOCK_SEGMENT begins a file. First the oldest files are removed, until
- * it fits or only one of those that are complete is left. Returns 0 or -errno, not logged.
+ * Appends a block; one of type BLOCK_SEGMENT begins a file. First the oldest files are removed,
+ * until it fits or only one of those that are complete is left. Returns 0 or -errno, not logged.
  */
 int dump_ring_write(struct dump_ring *ring, const struct block_header *header, const void *stored);
 
@@ -42,7 +42,8 @@ void dump_ring_cut(struct dump_ring *ring, uint64_t bytes);
 
 /*
  * To be called now and then: if somebody has removed files, those that were complete are forgotten,
- * and the one that is being written is made anew, with all that was in it, as dump_file_check() does.
+ * and the one that is being written is made anew, with all that was in it, as dump_file_check()
+ * does.
  */
 void dump_ring_check(struct dump_ring *ring);
 

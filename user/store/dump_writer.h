@@ -55,9 +55,10 @@ int dump_writer_flush(struct dump_writer *writer, uint64_t now_ns);
 int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns);
 
 /*
- * The same for a copy of what has been handed on so far, to which `write` appends: for this recording
- * it is no end, and the block's number is used again. So of two blocks with the same number a reader
- * that has both takes the one that is no END; without the recording's other blocks, none is missing.
+ * The same for a copy of what has been handed on so far, to which `write` appends: for this
+ * recording it is no end, and the block's number is used again. So of two blocks with the same
+ * number a reader that has both takes the one that is no END; without the recording's other blocks,
+ * none is missing.
  */
 int dump_writer_end_copy(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns,
 			 int (*write)(void *context, const struct block_header *header,

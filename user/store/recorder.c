@@ -171,8 +171,8 @@ static bool is_long_enough(const struct recorder *recorder)
 }
 
 /*
- * Where somebody has removed the directory, a new file cannot be created, and the one that is written
- * is all that there is of it, as long as it is open.
+ * Where somebody has removed the directory, a new file cannot be created, and the one that is
+ * written is all that there is of it, as long as it is open.
  */
 static bool must_wait(struct recorder *recorder)
 {

@@ -34,8 +34,8 @@ struct recorder_options {
 struct recorder;
 
 /*
- * Creates what it writes to, and the first segment's beginning. The pipeline stays the caller's; its
- * sink becomes the recorder. Returns 0 or -errno, logged.
+ * Creates what it writes to, and the first segment's beginning. The pipeline stays the caller's;
+ * its sink becomes the recorder. Returns 0 or -errno, logged.
  */
 int recorder_open(struct recorder **recorder, struct pipeline *pipeline,
 		  const struct recorder_options *options);
@@ -50,8 +50,8 @@ int recorder_tick(struct recorder *recorder);
 void recorder_signal(struct recorder *recorder);
 
 /*
- * After the last record: ends the dump. Returns 0, or -errno, logged, if what is to stay could not be
- * written.
+ * After the last record: ends the dump. Returns 0, or -errno, logged, if what is to stay could not
+ * be written.
  */
 int recorder_end(struct recorder *recorder, const char *reason);
 

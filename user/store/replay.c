@@ -258,7 +258,9 @@ static int take_record(struct replay *replay, bool anchor, size_t length)
 	return anchor ? load(replay, length) : feed(replay);
 }
 
-/* To be called after each record; it costs something for each process, so it does so now and then. */
+/*
+ * To be called after each record; it costs something for each process, so it does so now and then.
+ */
 static int check_memory(struct replay *replay)
 {
 	uint64_t bytes;

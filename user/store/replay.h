@@ -24,9 +24,10 @@ struct replay *replay_new(struct pipeline *pipeline);
 void replay_free(struct replay *replay);
 
 /*
- * Takes what the reader gave, in its order. Returns 0, -ENOMEM, an error of the pipeline's sinks, or
- * -E2BIG if the state and what the sinks make of it take more memory than that of any real recording of that length could:
- * REPLAY_BYTES, and REPLAY_BYTES_PER_BYTE for each byte of the blocks so far.
+ * Takes what the reader gave, in its order. Returns 0, -ENOMEM, an error of the pipeline's sinks,
+ * or -E2BIG if the state and what the sinks make of it take more memory than that of any real
+ * recording of that length could: REPLAY_BYTES, and REPLAY_BYTES_PER_BYTE for each byte of the
+ * blocks so far.
  */
 int replay_item(struct replay *replay, const struct dump_item *item);
 

@@ -43,7 +43,10 @@ struct report_reader {
 	uint64_t bytes;  /* read so far */
 };
 
-/* Reads all recordings of the set. Returns 0 or -errno, logged; what has nothing usable is left out. */
+/*
+ * Reads all recordings of the set. Returns 0 or -errno, logged; what has nothing usable is left
+ * out.
+ */
 int report_reader_read(struct report_reader *reader, struct dump_set *set);
 void report_reader_fini(struct report_reader *reader);
 

@@ -58,8 +58,8 @@ bool triggers_take(struct triggers *triggers, enum trigger_kind which, uint64_t 
 const char *triggers_reason(enum trigger_kind which);
 
 /*
- * Writes a bundle; its suffix and number are set here. If that fails, it is due again after a while.
- * Returns 0 or -errno, logged.
+ * Writes a bundle; its suffix and number are set here. If that fails, it is due again after a
+ * while. Returns 0 or -errno, logged.
  */
 int triggers_write(struct triggers *triggers, enum trigger_kind which, struct bundle *bundle);
 

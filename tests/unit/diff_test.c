@@ -373,6 +373,27 @@ static void test_what_is_new_is_no_noise(void **state)
 	diffs_done(&diffs);
 }
 
+/* A hundredth larger, which is noise, but beyond a power of two. */
+static void test_a_new_size_class_is_nothing_new(void **state)
+{
+	int i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	for (i = 0; i < 20; i++) {
+		add_alloc(&diffs.a, 10, "cuMemAlloc_v2", 4 * MIB - MIB / 50);
+		add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 4 * MIB + MIB / 50);
+	}
+	diffs_end(&diffs);
+	assert_int_equal(diffs.diff->rows_count, 2);
+	assert_int_equal(count_rows(DIFF_SIZE), 2);
+	assert_true(diff_differs(diffs.diff));
+	assert_false(diff_has_new(diffs.diff));
+	diffs_done(&diffs);
+}
+
 /* Who did only a little is new all the same. */
 static void test_a_small_process_is_new(void **state)
 {
@@ -524,6 +545,7 @@ int main(void)
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_what_is_below_is_counted),
 		cmocka_unit_test(test_what_is_new_is_no_noise),
+		cmocka_unit_test(test_a_new_size_class_is_nothing_new),
 		cmocka_unit_test(test_a_small_process_is_new),
 		cmocka_unit_test(test_anything),
 	};

@@ -2,6 +2,7 @@
 /*
  * Graphs that allocate and free memory, built node by node or captured from a stream.
  */
+#include "model/graphs.h"
 #include "scenario.h"
 
 #define A 0x7f0000001000
@@ -138,6 +139,45 @@ static void test_launched_while_its_memory_is_live(void **state)
 	assert_ran(&s, 0, 0, 0, 0);
 	assert_live(&s, MS_SPACE_GRAPH, 1, 100);
 	assert_int_equal(space_of(&s, MS_SPACE_GRAPH)->allocs, 1);
+	state_fini(&s.state);
+}
+
+static int sum_bytes(void *context, const struct allocation *made)
+{
+	uint64_t *bytes = context;
+
+	*bytes += made->size_bytes;
+	return 0;
+}
+
+static uint64_t bytes_made_by(const struct scenario *s, union record launched)
+{
+	struct event event;
+	uint64_t bytes = 0;
+
+	assert_int_equal(event_decode(&launched, launched.event.size, &event), 0);
+	assert_int_equal(graphs_each_made(first_process(s), &event, sum_bytes, &bytes), 0);
+	return bytes;
+}
+
+/* What this launch made, and not what an earlier one did, whose free was missed. */
+static void test_what_a_launch_made(void **state)
+{
+	const union record first = record_at(10000, record_launch("cuGraphLaunch", EXECUTABLE));
+	const union record again = record_at(20000, record_launch("cuGraphLaunch", EXECUTABLE));
+	struct scenario s = { 0 };
+
+	(void)state;
+	node(&s, GRAPH, A, 100);
+	node(&s, GRAPH, B, 50);
+	instantiate(&s, EXECUTABLE, GRAPH, 0);
+	apply(&s, first);
+	assert_int_equal(bytes_made_by(&s, first), 150);
+	pool_free(&s, STREAM, B);
+	apply(&s, again);
+	assert_ran(&s, 1, 50, 0, 0);
+	assert_int_equal(bytes_made_by(&s, again), 50);
+	assert_int_equal(bytes_made_by(&s, first), 100);
 	state_fini(&s.state);
 }
 
@@ -511,6 +551,7 @@ int main(void)
 		cmocka_unit_test(test_nodes_take_effect_at_each_launch),
 		cmocka_unit_test(test_launches_that_do_nothing),
 		cmocka_unit_test(test_launched_while_its_memory_is_live),
+		cmocka_unit_test(test_what_a_launch_made),
 		cmocka_unit_test(test_auto_free),
 		cmocka_unit_test(test_later_nodes_are_not_in_an_executable),
 		cmocka_unit_test(test_clones_and_child_graphs),

@@ -437,8 +437,9 @@ enum ms_kind {
  */
 struct ms_counters {
 	__u64 seen[MS_KINDS_COUNT];
-	__u64 lost[MS_KINDS_COUNT]; /* no room in the ring, in the thread's stack, or no memory */
-	__u64 abandoned;            /* calls that never returned (longjmp, exceptions) */
+	__u64 lost[MS_KINDS_COUNT]; /* there was no room in the ring, or the call was untracked */
+	__u64 untracked; /* of those lost: no memory for the thread, or too many calls in it */
+	__u64 abandoned; /* calls that never returned (longjmp, exceptions) */
 };
 
 /* What the targets map says of a process. */

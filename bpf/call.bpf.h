@@ -411,6 +411,7 @@ static __always_inline void call_refuse(__u32 op)
 {
 	count_seen(op);
 	count_lost(op);
+	count_untracked();
 }
 
 /*

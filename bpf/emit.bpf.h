@@ -33,6 +33,14 @@ static __always_inline void count_lost(__u32 kind)
 		__sync_fetch_and_add(&count->lost[kind], 1);
 }
 
+static __always_inline void count_untracked(void)
+{
+	struct ms_counters *count = counters();
+
+	if (count)
+		__sync_fetch_and_add(&count->untracked, 1);
+}
+
 static __always_inline void count_abandoned(void)
 {
 	struct ms_counters *count = counters();

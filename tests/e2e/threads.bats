@@ -21,9 +21,25 @@ load helpers
 	trace -c --json -e all --buffer 64K -o events.jsonl -- "$WORKLOADS/threads" 4 50000
 	assert_equal "$(summary '.events | .lost > 0 and .seen == .shown + .filtered + .lost')" true
 	assert_equal "$(summary '.events | .lost == (.lost_by_op | del(.name) | add)')" true
+	assert_equal "$(summary .events.lost_untracked)" 0
 	trace -c --buffer 64K -o out.txt -- "$WORKLOADS/threads" 4 50000
 	grep -q "Allocations or frees were lost" out.txt
 	grep -qE "lost: [0-9]+ of [0-9]+ alloc events" out.txt
+	grep -q "A ring buffer was full: a larger --buffer would help" out.txt
+}
+
+@test "more calls in one another than are tracked: counted as lost, and it is said why" {
+	# cuMemFree_v2(N), which calls cuMemFree_v2(N - 1).
+	printf 'int cuMemFree_v2(unsigned long n) { return n ? cuMemFree_v2(n - 1) : 0; }\n' |
+		cc -O0 -shared -fPIC -o libcuda.so.1 -x c -
+	printf 'int cuMemFree_v2(unsigned long); int main(void) { return cuMemFree_v2(11); }\n' |
+		cc -o deep -x c - -x none libcuda.so.1 -Wl,-rpath,"$PWD"
+	unset LD_LIBRARY_PATH
+	trace --json -e all -o events.jsonl -- ./deep
+	assert_equal "$(summary '.events | [.seen, .shown, .lost, .lost_untracked]')" '[12,8,4,4]'
+	trace -o out.txt -- ./deep
+	grep -q "  4 of those lost found no memory for their thread, or too many other calls in it" out.txt
+	assert_equal "$(grep -c "A ring buffer was full" out.txt)" 0
 }
 
 @test "what is not shown is counted as filtered, and the ledger has it all the same" {

@@ -207,6 +207,7 @@ static inline struct summary example_summary(const struct example *example)
 		summary.counters.lost[i] = i == MS_OP_NAME ? 0 : i + 1;
 		summary.counters.seen[i] += summary.counters.lost[i];
 	}
+	summary.counters.untracked = 3;
 	summary.counters.abandoned = 2;
 	summary.cost = (struct summary_cost){ .cpu_ns = 690000,
 					      .bpf_runs = 2000,

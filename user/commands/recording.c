@@ -26,7 +26,7 @@ struct run {
 	struct recorder *recorder;
 	uint64_t start_ns, end_ns;
 	uint64_t progress_ns; /* when that was shown */
-	uint64_t seen, lost, lost_records, abandoned;
+	uint64_t seen, lost, lost_records, untracked, abandoned;
 };
 
 /* ---- what the dump says of itself ------------------------------------------------------------ */
@@ -46,6 +46,7 @@ static void count(struct run *run)
 	if (live_counters(run->live, &counters))
 		return;
 	run->seen = run->lost = run->lost_records = 0;
+	run->untracked = counters.untracked;
 	run->abandoned = counters.abandoned;
 	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
 		if (kind < MS_OPS_COUNT && kind != MS_OP_NAME) {
@@ -70,6 +71,7 @@ static void describe_end(void *context, const char *reason, struct texts *texts)
 	texts_put_u64(texts, "seen", run->seen);
 	texts_put_u64(texts, "lost", run->lost);
 	texts_put_u64(texts, "lost_records", run->lost_records);
+	texts_put_u64(texts, "untracked", run->untracked);
 	texts_put_u64(texts, "abandoned", run->abandoned);
 	texts_put_u64(texts, "unwritten_blocks", counts.unwritten_blocks);
 	texts_put_u64(texts, "unwritten_records", counts.unwritten_records);

@@ -282,6 +282,25 @@ static void append_notes(const struct page *page, const struct process *process)
 
 /* ---- the account of events ------------------------------------------------------------------- */
 
+/* Why something was lost, and what would help; of a recording, nobody knows. */
+static void append_reasons(const struct page *page)
+{
+	const struct summary *summary = page->summary;
+	const uint64_t untracked = summary->counters.untracked;
+
+	if (!summary->cost.ring_bytes)
+		return;
+	if (summary->lost + summary->lost_records > untracked)
+		string_append_text(page->out,
+				   "  A ring buffer was full: a larger --buffer would help, or"
+				   " capturing less (-e)\n");
+	if (untracked)
+		string_append_format(page->out,
+				     "  %llu of those lost found no memory for their thread, or too"
+				     " many other calls in it\n",
+				     (ull)untracked);
+}
+
 static void append_losses(const struct page *page)
 {
 	const struct ms_counters *counters = &page->summary->counters;
@@ -296,6 +315,7 @@ static void append_losses(const struct page *page)
 		string_append_format(page->out, "  lost: %llu other records (%s)\n",
 				     (ull)page->summary->lost_records,
 				     "kernel names, beginnings of frees, lives of processes");
+	append_reasons(page);
 	if (counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
 	    counters->lost[MS_KIND_FREE_BEGIN] || counters->lost[MS_KIND_PROCESS])
 		string_append_text(page->out,

@@ -84,8 +84,15 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 }
 
 @test "a process without CUDA: it says so and waits for it" {
-	sleep 0.5 3>&- 8>&- 9<&- &
-	expect 0 "has no CUDA library mapped yet: waiting for one" "$MEMSCOPE" trace -p $!
+	local pid tool
+
+	sleep 100 3>&- 8>&- 9<&- &
+	pid=$!
+	"$MEMSCOPE" trace -p $pid > out.txt 2> err.txt 3>&- 8>&- 9<&- &
+	tool=$!
+	wait_for 'grep -q "has no CUDA library mapped yet: waiting for one" err.txt'
+	kill $pid
+	wait $tool
 }
 
 @test "no privilege: the missing capabilities are named" {

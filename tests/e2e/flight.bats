@@ -5,9 +5,12 @@
 
 load recordings
 
-# Bytes in the ring's directory.
+# Bytes in the ring's directory, at one moment.
 ring_bytes() {
-	find run.mscope.ring -type f -printf '%s\n' 2> /dev/null | paste -sd+ | bc
+	kill -STOP "$RECORD_PID"
+	wait_for '[ "$(cut -d" " -f3 "/proc/$RECORD_PID/stat")" = T ]'
+	find run.mscope.ring -type f -printf '%s\n' | paste -sd+ | bc
+	kill -CONT "$RECORD_PID"
 }
 
 @test "--ring: within its size, each file begins with an anchor; in the end it is the dump" {

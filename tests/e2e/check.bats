@@ -30,13 +30,19 @@ load helpers
 }
 
 @test "programs that the kernel refuses: exit code 4, though nothing else is missing" {
-	local refused=(env LACKING=verifier LD_PRELOAD="$WORKLOADS/lacking.so" ASAN_OPTIONS=verify_asan_link_order=0)
+	local refused=(LACKING=verifier LD_PRELOAD="$WORKLOADS/lacking.so" ASAN_OPTIONS=verify_asan_link_order=0) refusal
 
-	run -4 "${refused[@]}" "$MEMSCOPE" check
-	assert_equal "$(grep MISSING <<< "$output" | awk '{ print $2 }')" programs
-	[[ $output == *"Tracing does not work here."* ]]
-	run -4 "${refused[@]}" "$MEMSCOPE" trace -- true
-	[[ $output == *"cannot load the BPF programs: Permission denied; "* ]]
+	# EACCES, ESRCH, E2BIG, EFAULT, EINVAL, ENOSPC, ENOTSUPP
+	for refusal in 13 3 7 14 22 28 524; do
+		run -4 env "${refused[@]}" REFUSAL=$refusal "$MEMSCOPE" check
+		assert_equal "$(grep MISSING <<< "$output" | awk '{ print $2 }')" programs
+		[[ $output == *"Tracing does not work here."* ]]
+		run -4 env "${refused[@]}" REFUSAL=$refusal "$MEMSCOPE" trace -- true
+		[[ $output == *"cannot load the BPF programs: "* ]]
+	done
+	run -4 env "${refused[@]}" REFUSAL=22 "$MEMSCOPE" record -o run.mscope -- true
+	# ENOMEM
+	run -1 env "${refused[@]}" REFUSAL=12 "$MEMSCOPE" trace -- true
 }
 
 @test "a process: its libraries, the functions found, what would be invisible" {

@@ -3,7 +3,7 @@
  * A library to be preloaded into the tool, which lacks what LACKING names, as on a machine that has
  * none of it, or no more:
  *
- *   verifier      the kernel refuses one of the BPF programs
+ *   verifier      the kernel refuses one of the BPF programs, with the number in REFUSAL
  *   fork          no process can be started
  *   descriptors   memscope-attach cannot send the first one
  *   files         memscope-attach has no room for those that it is sent
@@ -53,7 +53,7 @@ API long syscall(long number, ...)
 	attr = (const union bpf_attr *)arguments[1];
 	if (lacks("verifier") && number == SYS_bpf && arguments[0] == BPF_PROG_LOAD &&
 	    !strcmp(attr->prog_name, "ms_exec")) {
-		errno = EACCES;
+		errno = atoi(getenv("REFUSAL"));
 		return -1;
 	}
 	return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],

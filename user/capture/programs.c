@@ -140,10 +140,13 @@ int programs_try(enum strategy strategy)
 	return err;
 }
 
-/* Whether that is what a verifier says: what needs privileges has been asked before. */
-static bool is_refusal(int err)
+/*
+ * Whether that is for want of resources or of a permission. All else is what a verifier, or libbpf
+ * in its place, answers if a kernel cannot take the programs: EACCES, EINVAL, E2BIG, ESRCH, ...
+ */
+static bool is_for_want(int err)
 {
-	return err == -EACCES || err == -EINVAL || err == -E2BIG;
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EPERM;
 }
 
 int programs_open(struct programs **result, const struct programs_options *options)
@@ -165,13 +168,17 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		goto fail;
 	}
 	err = load(programs->skeleton, options);
-	if (!err)
-		err = memscope_bpf__attach(programs->skeleton);
 	if (err) {
 		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"
 			  " machine lacks, -v shows the kernel's answer",
 			  strerror(-err));
-		err = is_refusal(err) ? -ENOTSUP : err;
+		err = is_for_want(err) ? err : -ENOTSUP;
+		goto fail;
+	}
+	err = memscope_bpf__attach(programs->skeleton);
+	if (err) {
+		log_error("cannot watch processes start, execute and exit: %s; -v shows why",
+			  strerror(-err));
 		goto fail;
 	}
 	programs->attacher = attacher_open();

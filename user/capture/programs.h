@@ -47,7 +47,7 @@ int programs_try(enum strategy strategy);
 
 struct programs;
 
-/* Returns 0 or -errno, logged; -ENOTSUP if the kernel's verifier refuses the programs. */
+/* Returns 0 or -errno, logged; -ENOTSUP if this kernel cannot take the programs. */
 int programs_open(struct programs **programs, const struct programs_options *options);
 void programs_close(struct programs *programs);
 

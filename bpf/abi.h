@@ -154,13 +154,13 @@ enum ms_source_kind {
 	MS_FROM_PITCHED_END, /* one end of a cudaMemcpy3DParms: the pointer at argument + offset, or
 				* the array that stands MS_PITCHED_ARRAY before it */
 	MS_FROM_PITCHED_WIDTH, /* its width at argument + offset, if both ends are pointers */
-	MS_FROM_LOCATION, /* CUmemLocation at argument + offset: the device, -1 if it is no device */
+	MS_FROM_LOCATION, /* CUmemLocation at argument + offset: the device, -1 if it is none */
 	MS_FROM_SUM,      /* sum of an array of 64-bit numbers at argument; `offset`: which argument
 			   * counts them */
-	MS_FROM_FORMAT, /* bytes of an array element: CUarray_format, channels at argument + offset */
-	MS_FROM_CHANNELS, /* the same from a cudaChannelFormatDesc */
-	MS_FROM_NODE_ADDR, /* CUgraphNodeParams at argument: address that the node allocates or frees,
-			    * or child graph */
+	MS_FROM_FORMAT, /* bytes of an array element: CUarray_format, channels, argument + offset */
+	MS_FROM_CHANNELS,   /* the same from a cudaChannelFormatDesc */
+	MS_FROM_NODE_ADDR,  /* CUgraphNodeParams at argument: address that the node allocates or
+			    * frees, or child graph */
 	MS_FROM_NODE_SIZE,  /* ... and how many bytes it allocates */
 	MS_FROM_POOL_VALUE, /* attribute of a pool, at argument; `offset`: which argument says which
 			     * attribute; only read after the call succeeded */
@@ -388,6 +388,8 @@ struct ms_process {
 enum ms_account_other {
 	MS_ACCOUNT_FREE_BEGIN = 64, /* MS_KIND_FREE_BEGIN */
 	MS_ACCOUNT_PROCESS,         /* MS_KIND_PROCESS */
+	MS_ACCOUNT_UNTRACKED,       /* in `lost`, which says it of others a second time */
+	MS_ACCOUNT_ABANDONED,       /* in `seen` */
 };
 
 /*
@@ -422,6 +424,9 @@ struct ms_settings {
 	__u32 count_launches; /* of kernels, instead of recording each */
 };
 
+/* Traced calls that can be in progress in a thread at a time; further ones are untracked. */
+#define MS_DEPTH 8
+
 /* Different launches that can be counted; what finds no room is recorded. */
 #define MS_LAUNCH_KEYS 16384
 
@@ -432,13 +437,11 @@ enum ms_kind {
 	MS_KINDS_COUNT,
 };
 
-/*
- * Counted on every CPU. seen = what user space received + lost, for every kind and exactly.
- */
+/* Counted on every CPU. seen = what user space received + lost, for every kind and exactly. */
 struct ms_counters {
 	__u64 seen[MS_KINDS_COUNT];
 	__u64 lost[MS_KINDS_COUNT]; /* there was no room in the ring, or the call was untracked */
-	__u64 untracked; /* of those lost: no memory for the thread, or too many calls in it */
+	__u64 untracked; /* of all those lost: no memory for the thread, or MS_DEPTH calls in it */
 	__u64 abandoned; /* calls that never returned (longjmp, exceptions) */
 };
 

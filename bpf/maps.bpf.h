@@ -116,7 +116,6 @@ struct ms_frame {
 	__u8 begun; /* free: its MS_TYPE_FREE_BEGIN is out, or an outer call's */
 };
 
-#define MS_DEPTH 8     /* probed functions on one thread's stack at a time */
 #define MS_TRAMPOLINE_BYTES 4096 /* the page that the return trampoline is in */
 #define MS_CONTEXTS 4  /* current contexts on one thread's stack */
 

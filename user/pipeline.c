@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "model/losses.h"
+
 static void remember_error(struct pipeline *pipeline, int err)
 {
 	if (err && !pipeline->err)
@@ -31,14 +33,6 @@ static void begin_time(struct pipeline *pipeline)
 			remember_error(pipeline, pipeline->sinks[i]->begin(pipeline->sinks[i]));
 }
 
-static void account_add(struct pipeline *pipeline, const struct ms_account *account)
-{
-	int kind = event_account_kind(account->op);
-
-	pipeline->recorded.seen[kind] += account->seen;
-	pipeline->recorded.lost[kind] += account->lost;
-}
-
 /* Whether the record is of the time that is asked for, or at least has a part in how it began. */
 static bool is_in_time(struct pipeline *pipeline, const struct ms_event *header)
 {
@@ -56,7 +50,7 @@ int pipeline_apply(struct pipeline *pipeline, const struct event *event)
 	if (!is_in_time(pipeline, event->header))
 		return pipeline->err;
 	if (event->account) {
-		account_add(pipeline, event->account);
+		losses_add_account(&pipeline->recorded, event->account);
 		return pipeline->err;
 	}
 	remember_error(pipeline, state_apply(&pipeline->state, event, &change));
@@ -113,19 +107,15 @@ int pipeline_flush(struct pipeline *pipeline)
 
 static void count_up(struct summary *summary)
 {
-	const struct ms_counters *counters = &summary->counters;
-	uint32_t kind;
+	const struct losses losses = losses_of(&summary->counters);
+	uint32_t op;
 
-	for (kind = 0; kind < MS_OPS_COUNT; kind++)
-		summary->filtered += summary->filtered_by_op[kind];
-	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
-		if (kind < MS_OPS_COUNT && kind != MS_OP_NAME) {
-			summary->seen += counters->seen[kind];
-			summary->lost += counters->lost[kind];
-		} else {
-			summary->lost_records += counters->lost[kind];
-		}
-	}
+	summary->seen = losses.seen;
+	summary->lost = losses.calls;
+	summary->lost_records = losses.others;
+	summary->filtered = 0;
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		summary->filtered += summary->filtered_by_op[op];
 }
 
 int pipeline_finish(struct pipeline *pipeline, struct summary *summary)
@@ -136,7 +126,6 @@ int pipeline_finish(struct pipeline *pipeline, struct summary *summary)
 	summary->shown = pipeline->shown;
 	memcpy(summary->filtered_by_op, pipeline->filtered, sizeof(summary->filtered_by_op));
 	summary->refused = pipeline->refused;
-	summary->seen = summary->filtered = summary->lost = summary->lost_records = 0;
 	count_up(summary);
 	for (i = 0; i < pipeline->sinks_count; i++)
 		if (pipeline->sinks[i]->finish)

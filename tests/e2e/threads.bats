@@ -2,6 +2,7 @@
 #
 # The account under load: exact, and where something is lost, exactly that much.
 
+bats_require_minimum_version 1.5.0
 load helpers
 
 @test "8 threads at full speed: live set, peak and totals equal the simulator's log" {
@@ -25,7 +26,11 @@ load helpers
 	trace -c --buffer 64K -o out.txt -- "$WORKLOADS/threads" 4 50000
 	grep -q "Allocations or frees were lost" out.txt
 	grep -qE "lost: [0-9]+ of [0-9]+ alloc events" out.txt
+	grep -q "A ring buffer was full: a larger --buffer, or capturing less (-e), would help" out.txt
+	# Whatever is chosen, allocations and frees are captured.
+	run -6 --separate-stderr trace -c --buffer 4K -e alloc --max-loss 10 -o out.txt -- "$WORKLOADS/threads" 4 50000
 	grep -q "A ring buffer was full: a larger --buffer would help" out.txt
+	[[ $stderr == *" other records lost, more than --max-loss; a larger --buffer would help" ]]
 }
 
 @test "more calls in one another than are tracked: counted as lost, and it is said why" {
@@ -37,9 +42,18 @@ load helpers
 	unset LD_LIBRARY_PATH
 	trace --json -e all -o events.jsonl -- ./deep
 	assert_equal "$(summary '.events | [.seen, .shown, .lost, .lost_untracked]')" '[12,8,4,4]'
-	trace -o out.txt -- ./deep
-	grep -q "  4 of those lost found no memory for their thread, or too many other calls in it" out.txt
+	run -6 --separate-stderr trace --max-loss 3 -o out.txt -- ./deep
+	[[ $stderr == *"error: 4 events lost, more than --max-loss; 4 of them were not followed: more than 8 traced calls"* ]]
+	grep -q "^  4 of them were not followed: more than 8 traced calls inside one another" out.txt
 	assert_equal "$(grep -c "A ring buffer was full" out.txt)" 0
+
+	"$MEMSCOPE" record -q -o run.mscope -- ./deep
+	"$MEMSCOPE" export -f ndjson run.mscope > run.jsonl
+	assert_equal "$(tail -n 1 run.jsonl | jq -c '.events | [.seen, .lost, .lost_untracked]')" '[12,4,4]'
+	"$MEMSCOPE" verify run.mscope | grep -A1 "lost  *4 events while recording" | grep -q "4 of them were not followed"
+	assert_equal "$("$MEMSCOPE" verify --json run.mscope | jq -c '.dumps[0] | [.lost, .untracked]')" '[4,4]'
+	"$MEMSCOPE" report -f md run.mscope | grep -q "4 of them were not followed"
+	assert_equal "$("$MEMSCOPE" report -f json run.mscope | jq '.recordings[0].lost.untracked')" 4
 }
 
 @test "what is not shown is counted as filtered, and the ledger has it all the same" {

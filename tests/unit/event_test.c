@@ -299,7 +299,8 @@ static void test_accounts_are_of_something(void **state)
 	(void)state;
 	for (op = 0; op < 256; op++) {
 		record.account.op = op;
-		if (op < MS_OPS_COUNT || op == MS_ACCOUNT_FREE_BEGIN || op == MS_ACCOUNT_PROCESS)
+		if (op < MS_OPS_COUNT ||
+		    (op >= MS_ACCOUNT_FREE_BEGIN && op <= MS_ACCOUNT_ABANDONED))
 			assert_accepted(&record);
 		else
 			assert_refused(&record);

@@ -4,7 +4,9 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "base/string.h"
 #include "commands/requirements.h"
+#include "output/losses_words.h"
 
 struct live_options capturing_options(struct capturing *capturing, bool entries_only)
 {
@@ -25,14 +27,30 @@ struct live_options capturing_options(struct capturing *capturing, bool entries_
 	};
 }
 
-int capturing_exit_code(const struct capturing *capturing, int err, uint64_t lost, int command_code)
+static void say_what_was_lost(const struct capturing *capturing, const struct losses *losses)
+{
+	struct string message = { 0 };
+
+	losses_append_amount(&message, losses);
+	string_append_text(&message, " lost, more than --max-loss; ");
+	if (!losses_overran(losses))
+		losses_append_untracked(&message, losses->untracked);
+	else if (losses->bulk)
+		string_append_format(&message, "a larger --buffer, or %s, would help",
+				     capturing->fewer);
+	else
+		string_append_text(&message, "a larger --buffer would help");
+	log_error("%.*s", (int)message.length, message.length ? message.bytes : "");
+	string_fini(&message);
+}
+
+int capturing_exit_code(const struct capturing *capturing, int err, const struct losses *losses,
+			int command_code)
 {
 	int code = exit_code_of(err);
 
-	if (code == EXIT_OK && lost > capturing->max_loss) {
-		log_error("%llu events were lost, more than --max-loss; a larger --buffer, or %s,"
-			  " would help",
-			  (unsigned long long)lost, capturing->fewer);
+	if (code == EXIT_OK && losses_count(losses) > capturing->max_loss) {
+		say_what_was_lost(capturing, losses);
 		return EXIT_LOST;
 	}
 	return command_code >= 0 && (code == EXIT_OK || err == -ECHILD) ? command_code : code;

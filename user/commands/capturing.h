@@ -11,6 +11,7 @@
 #include "capture/features.h"
 #include "capture/live.h"
 #include "commands/selection.h"
+#include "model/losses.h"
 
 struct capturing {
 	struct selection selection;
@@ -18,7 +19,8 @@ struct capturing {
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
 	uint64_t max_loss;
-	const char *fewer; /* what else helps against losses */
+	const char
+		*fewer; /* what else helps if the ring of copies, launches and the like was full */
 };
 
 /* clang-format off */
@@ -33,7 +35,7 @@ struct live_options capturing_options(struct capturing *capturing, bool entries_
  * What to exit with after the capture has ended with `err`: the command's code (-1: there was none)
  * if all went well.
  */
-int capturing_exit_code(const struct capturing *capturing, int err, uint64_t lost,
+int capturing_exit_code(const struct capturing *capturing, int err, const struct losses *losses,
 			int command_code);
 
 #endif /* MEMSCOPE_COMMANDS_CAPTURING_H */

@@ -96,9 +96,7 @@ static void check_features(struct check *check, struct check_item *items, struct
 	check->features_count = FEATURES_COUNT;
 }
 
-/*
- * That all is there that programs need does not mean that this kernel's verifier understands them.
- */
+/* That all is there that programs need does not mean that the verifier understands them. */
 static void check_programs(struct check *check, enum strategy strategy)
 {
 	int err = programs_try(strategy);

@@ -26,7 +26,8 @@ struct run {
 	struct recorder *recorder;
 	uint64_t start_ns, end_ns;
 	uint64_t progress_ns; /* when that was shown */
-	uint64_t seen, lost, lost_records, untracked, abandoned;
+	struct losses losses;
+	uint64_t abandoned;
 };
 
 /* ---- what the dump says of itself ------------------------------------------------------------ */
@@ -41,21 +42,11 @@ static void describe(void *context, struct texts *texts)
 static void count(struct run *run)
 {
 	struct ms_counters counters;
-	uint32_t kind;
 
 	if (live_counters(run->live, &counters))
 		return;
-	run->seen = run->lost = run->lost_records = 0;
-	run->untracked = counters.untracked;
+	run->losses = losses_of(&counters);
 	run->abandoned = counters.abandoned;
-	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
-		if (kind < MS_OPS_COUNT && kind != MS_OP_NAME) {
-			run->seen += counters.seen[kind];
-			run->lost += counters.lost[kind];
-		} else {
-			run->lost_records += counters.lost[kind];
-		}
-	}
 }
 
 static void describe_end(void *context, const char *reason, struct texts *texts)
@@ -68,10 +59,9 @@ static void describe_end(void *context, const char *reason, struct texts *texts)
 	live_cost(run->live, &cost);
 	texts_put(texts, "reason", reason);
 	texts_put_u64(texts, "end_ns", run->end_ns ? run->end_ns : clock_monotonic_ns());
-	texts_put_u64(texts, "seen", run->seen);
-	texts_put_u64(texts, "lost", run->lost);
-	texts_put_u64(texts, "lost_records", run->lost_records);
-	texts_put_u64(texts, "untracked", run->untracked);
+	texts_put_u64(texts, "seen", run->losses.seen);
+	texts_put_u64(texts, "lost", run->losses.calls);
+	texts_put_u64(texts, "lost_records", run->losses.others);
 	texts_put_u64(texts, "abandoned", run->abandoned);
 	texts_put_u64(texts, "unwritten_blocks", counts.unwritten_blocks);
 	texts_put_u64(texts, "unwritten_records", counts.unwritten_records);
@@ -105,10 +95,11 @@ static void show_progress(struct run *run, uint64_t now_ns)
 	run->progress_ns = now_ns;
 	count(run);
 	snprintf(line, sizeof(line), "%s: %s events, %s written, %s of device memory live, %s lost",
-		 string_duration(took, now_ns - run->start_ns), string_count(seen, run->seen),
+		 string_duration(took, now_ns - run->start_ns),
+		 string_count(seen, run->losses.seen - run->losses.calls),
 		 string_size(size, recorder_counts(run->recorder).bytes),
 		 string_size(live, live_bytes(&run->pipeline.state)),
-		 string_count(lost, run->lost));
+		 string_count(lost, losses_count(&run->losses)));
 	log_progress(line);
 }
 
@@ -133,10 +124,10 @@ static void tell_result(const struct run *run)
 	if (counts.unwritten_records)
 		log_warning("%s records could not be written",
 			    string_count(seen, counts.unwritten_records));
-	string_count(seen, run->seen);
+	string_count(seen, run->losses.seen - run->losses.calls);
 	string_duration(took, run->end_ns - run->start_ns);
 	string_size(size, counts.bytes);
-	string_count(lost, run->lost + run->lost_records);
+	string_count(lost, losses_count(&run->losses));
 	not_written(unwritten, counts.unwritten_records);
 	/* What a ring or a bundle holds is not all that was seen. */
 	if (ring)
@@ -283,6 +274,5 @@ int recording_run(struct recording_settings *settings)
 	recorder_close(run.recorder);
 	string_fini(&path);
 	state_fini(&run.pipeline.state);
-	return capturing_exit_code(&settings->capturing, err, run.lost + run.lost_records,
-				   command_code);
+	return capturing_exit_code(&settings->capturing, err, &run.losses, command_code);
 }

@@ -99,7 +99,7 @@ struct run {
 	struct sink *sink;
 	struct pipeline pipeline;
 	struct live *live;
-	uint64_t lost; /* records, once the capture is over */
+	struct losses losses; /* once the capture is over */
 };
 
 static int open_output(struct run *run)
@@ -178,7 +178,7 @@ static int capture(struct run *run)
 	live_cost(run->live, &summary.cost);
 	if (!finish_err)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
-	run->lost = summary.lost + summary.lost_records;
+	run->losses = losses_of(&summary.counters);
 	return err ? err : finish_err;
 }
 
@@ -195,7 +195,7 @@ static int run_all(struct run *run)
 	}
 	live_close(run->live);
 	close_output(run, &err);
-	return capturing_exit_code(&run->settings.capturing, err, run->lost, command_code);
+	return capturing_exit_code(&run->settings.capturing, err, &run->losses, command_code);
 }
 
 static int trace(int argc, char **argv)

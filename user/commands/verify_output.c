@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "output/field.h"
+#include "output/losses_words.h"
 
 /* Counts of a dump's account that are only of interest if there are any. */
 static const struct {
@@ -51,15 +52,9 @@ static struct recording_account account_of(const struct verification *verificati
 	return *replay_account(verification->replay);
 }
 
-static uint64_t lost_of(const struct verification *verification)
+static struct losses losses_in(const struct verification *verification)
 {
-	const struct ms_counters *counters = &verification->pipeline.recorded;
-	uint64_t lost = 0;
-	size_t kind;
-
-	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
-		lost += counters->lost[kind];
-	return lost;
+	return losses_of(&verification->pipeline.recorded);
 }
 
 static uint64_t bytes_of(const struct verification *verification)
@@ -255,6 +250,7 @@ void verify_output_text(struct string *out, const char *path,
 			const struct verification *verification)
 {
 	const struct recording_account account = account_of(verification);
+	const struct losses losses = losses_in(verification);
 	const enum verification_status status = verification_status(verification);
 
 	append_text(out, path);
@@ -272,8 +268,13 @@ void verify_output_text(struct string *out, const char *path,
 	append_amount(out, account.segments, account.blocks, account.calls, bytes_of(verification));
 	append_files(out, verification);
 	append_label(out, "lost");
-	append_count(out, lost_of(verification), "event");
-	string_append_text(out, " while recording, for want of room in the buffers\n");
+	losses_append_amount(out, &losses);
+	string_append_text(out, " while recording\n");
+	if (losses.untracked) {
+		append_label(out, "");
+		losses_append_untracked(out, losses.untracked);
+		string_append_char(out, '\n');
+	}
 	append_unwritten(out, verification);
 	append_end(out, verification);
 	append_damages(out, verification);
@@ -370,6 +371,7 @@ void verify_output_json(struct json *json, const char *path,
 			const struct verification *verification)
 {
 	const struct recording_account account = account_of(verification);
+	const struct losses losses = losses_in(verification);
 	size_t i;
 
 	json_open(json, '{');
@@ -380,7 +382,8 @@ void verify_output_json(struct json *json, const char *path,
 	json_put_u64(json, "blocks", account.blocks);
 	json_put_u64(json, "events", account.calls);
 	json_put_u64(json, "bytes", bytes_of(verification));
-	json_put_u64(json, "lost", lost_of(verification));
+	json_put_u64(json, "lost", losses_count(&losses));
+	json_put_u64(json, "untracked", losses.untracked);
 	json_put_u64(json, "unwritten_blocks",
 		     replay_end_number(verification->replay, "unwritten_blocks", 0));
 	json_put_bool(json, "ended", account.has_end);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "export/export.h"
+#include "model/losses.h"
 #include "output/json.h"
 #include "output/report_json.h"
 
@@ -113,9 +114,7 @@ static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
 
 /* ---- the summary ----------------------------------------------------------------------------- */
 
-/*
- * Of the processes that are reported: a state of nothing but those. Shares all with the real one.
- */
+/* A state of nothing but the processes that are reported. Shares all with the real one. */
 static int select_processes(const struct report_recording *recording, struct state *selected)
 {
 	const struct state *state = recording->state;
@@ -138,11 +137,7 @@ static int select_processes(const struct report_recording *recording, struct sta
 /* Calls of other processes are not counted anywhere: what is seen is what is shown or lost. */
 static void count_calls(const struct ndjson *export, struct summary *summary)
 {
-	uint32_t op;
-
-	for (op = 0; op < MS_OPS_COUNT; op++)
-		if (op != MS_OP_NAME)
-			summary->lost += summary->counters.lost[op];
+	summary->lost = losses_of(&summary->counters).calls;
 	summary->shown = export->shown;
 	summary->seen = summary->shown + summary->lost;
 }

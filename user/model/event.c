@@ -80,6 +80,8 @@ uint16_t event_account_op(uint32_t kind)
 static int decode_account(const struct ms_account *account, struct event *event)
 {
 	event->account = account;
+	if (account->op == MS_ACCOUNT_UNTRACKED || account->op == MS_ACCOUNT_ABANDONED)
+		return 0;
 	return event_account_kind(account->op) < 0 ? -EINVAL : 0;
 }
 

@@ -58,7 +58,7 @@ static inline uint64_t event_process_key(uint32_t pid, uint64_t start_ns)
 /* What happens to a process: "attach", "exec", "fork" or "exit". */
 const char *event_process_type(uint16_t type);
 
-/* Where struct ms_counters has what an account of that op says, or -1; and back. */
+/* Which enum ms_kind an account of that op is about, or -1; and back. */
 int event_account_kind(uint16_t op);
 uint16_t event_account_op(uint32_t kind);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/losses.h"
 #include "model/report_devices.h"
 
 struct report_recording *report_recording_new(struct state *state,
@@ -373,12 +374,9 @@ bool report_not_captured(const struct report_coverage *coverage, enum ms_op op)
 
 uint64_t report_lost(const struct report_coverage *coverage)
 {
-	uint64_t lost = 0;
-	size_t kind;
+	const struct losses losses = losses_of(&coverage->counters);
 
-	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
-		lost += coverage->counters.lost[kind];
-	return lost;
+	return losses_count(&losses);
 }
 
 static void add_unknown(struct report_unknown *sum, const struct process *process)

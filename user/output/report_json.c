@@ -104,6 +104,7 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_close(json, '}');
 	json_put_u64(json, "free_begins", counters->lost[MS_KIND_FREE_BEGIN]);
 	json_put_u64(json, "process_records", counters->lost[MS_KIND_PROCESS]);
+	json_put_u64(json, "untracked", counters->untracked);
 	json_put_u64(json, "missing_blocks", account->missing_blocks);
 	json_put_if(json, "first_missing_ts_ns", account->first_missing_ts_ns,
 		    account->first_missing_ts_ns);

@@ -3,6 +3,7 @@
 
 #include <sys/wait.h>
 
+#include "output/losses_words.h"
 #include "output/report_words.h"
 
 /* ---- what was lost, what is not known -------------------------------------------------------- */
@@ -28,6 +29,10 @@ static void append_lost_calls(struct string *out, const struct report_recording 
 	     "beginnings of frees were lost");
 	note(out, counters->lost[MS_KIND_PROCESS], "record of a process's life was lost",
 	     "records of processes' lives were lost");
+	if (!counters->untracked)
+		return;
+	losses_append_untracked(out, counters->untracked);
+	string_append_char(out, '\n');
 }
 
 static void append_missing(struct string *out, const struct report_recording *recording)

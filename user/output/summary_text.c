@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "output/field.h"
+#include "output/losses_words.h"
 
 #define KERNELS_SHOWN 20
 
@@ -282,23 +283,20 @@ static void append_notes(const struct page *page, const struct process *process)
 
 /* ---- the account of events ------------------------------------------------------------------- */
 
-/* Why something was lost, and what would help; of a recording, nobody knows. */
+/* Why something was lost, and what would help. */
 static void append_reasons(const struct page *page)
 {
-	const struct summary *summary = page->summary;
-	const uint64_t untracked = summary->counters.untracked;
+	const struct losses losses = losses_of(&page->summary->counters);
 
-	if (!summary->cost.ring_bytes)
+	if (losses_overran(&losses))
+		string_append_format(page->out, "  A ring buffer was full: a larger --buffer%s\n",
+				     losses.bulk ? ", or capturing less (-e), would help" :
+						   " would help");
+	if (!losses.untracked)
 		return;
-	if (summary->lost + summary->lost_records > untracked)
-		string_append_text(page->out,
-				   "  A ring buffer was full: a larger --buffer would help, or"
-				   " capturing less (-e)\n");
-	if (untracked)
-		string_append_format(page->out,
-				     "  %llu of those lost found no memory for their thread, or too"
-				     " many other calls in it\n",
-				     (ull)untracked);
+	string_append_text(page->out, "  ");
+	losses_append_untracked(page->out, losses.untracked);
+	string_append_char(page->out, '\n');
 }
 
 static void append_losses(const struct page *page)

@@ -227,16 +227,19 @@ int recorder_feed(struct recorder *recorder, void *record, size_t length)
 
 /* ---- what was lost --------------------------------------------------------------------------- */
 
-static void add_account(struct recorder *recorder, uint64_t now_ns, uint32_t kind, uint64_t seen,
+/* Unless nothing was counted. */
+static void add_account(struct recorder *recorder, uint64_t now_ns, uint16_t op, uint64_t seen,
 			uint64_t lost)
 {
 	struct ms_account account = {
 		.event = { .ts_ns = now_ns, .type = MS_TYPE_ACCOUNT, .size = sizeof(account) },
-		.op = event_account_op(kind),
+		.op = op,
 		.seen = seen,
 		.lost = lost,
 	};
 
+	if (!seen && !lost)
+		return;
 	add(recorder, &account);
 	pipeline_feed(recorder->pipeline, &account, sizeof(account));
 }
@@ -249,9 +252,11 @@ static void account_for(struct recorder *recorder, uint64_t now_ns)
 	if (recorder->options.counters(recorder->options.context, &now))
 		return;
 	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
-		if (now.seen[kind] != before->seen[kind] || now.lost[kind] != before->lost[kind])
-			add_account(recorder, now_ns, kind, now.seen[kind] - before->seen[kind],
-				    now.lost[kind] - before->lost[kind]);
+		add_account(recorder, now_ns, event_account_op(kind),
+			    now.seen[kind] - before->seen[kind],
+			    now.lost[kind] - before->lost[kind]);
+	add_account(recorder, now_ns, MS_ACCOUNT_UNTRACKED, 0, now.untracked - before->untracked);
+	add_account(recorder, now_ns, MS_ACCOUNT_ABANDONED, now.abandoned - before->abandoned, 0);
 	*before = now;
 }
 

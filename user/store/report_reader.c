@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/string.h"
+#include "model/losses.h"
 #include "pipeline.h"
 #include "store/replay.h"
 
@@ -220,11 +221,9 @@ static int take_anchor(struct report_run *run, uint64_t ts_ns)
 static int take_losses(struct report_run *run, uint64_t ts_ns)
 {
 	struct follower *follower = run->reader->follower;
-	uint64_t lost = 0, before = run->lost;
-	size_t kind;
+	const struct losses losses = losses_of(&run->pipeline.recorded);
+	const uint64_t lost = losses_count(&losses), before = run->lost;
 
-	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
-		lost += run->pipeline.recorded.lost[kind];
 	run->lost = lost;
 	if (lost <= before || (run->pipeline.from_ns && !run->pipeline.begun))
 		return 0;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What was lost of what was seen: the kernel side's counters (of a capture, or what a recording says
+ * of them), summed up.
+ */
+#ifndef MEMSCOPE_MODEL_LOSSES_H
+#define MEMSCOPE_MODEL_LOSSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+struct losses {
+	uint64_t seen;      /* calls */
+	uint64_t calls;     /* that were lost */
+	uint64_t others;    /* lost, too: kernel names, beginnings of frees, lives of processes */
+	uint64_t untracked; /* of all those: as in struct ms_counters */
+	uint64_t bulk;      /* of `calls`: those that the account of memory does not need */
+};
+
+struct losses losses_of(const struct ms_counters *counters);
+
+/* Calls and others. */
+uint64_t losses_count(const struct losses *losses);
+
+/* Whether a ring buffer was full. */
+bool losses_overran(const struct losses *losses);
+
+/* Adds what was counted. Its op is known: event_decode() refuses the others. */
+void losses_add_account(struct ms_counters *counters, const struct ms_account *account);
+
+#endif /* MEMSCOPE_MODEL_LOSSES_H */

@@ -147,9 +147,7 @@ __noinline int ms_read_sum(__u64 *sum, __u64 addr, __u64 count)
 
 #define WHOLE 0x80 /* bytes of the whole element; the others are of a channel */
 
-/*
- * By CUarray_format; 0: unknown, or (planar and compressed formats) not the same for each element.
- */
+/* By CUarray_format; 0: unknown, or (planar and compressed) not the same for each element. */
 const __u8 ms_format_bytes[256] = {
 	[0x01] = 1,         [0x02] = 2,         [0x03] = 4,         [0x08] = 1,
 	[0x09] = 2,         [0x0a] = 4,         [0x10] = 2,         [0x20] = 4,

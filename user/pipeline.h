@@ -51,9 +51,7 @@ int pipeline_feed(void *context, void *record, size_t length);
 /* The same for one that has been decoded. What cannot be, is to be fed: it is counted there. */
 int pipeline_apply(struct pipeline *pipeline, const struct event *event);
 
-/*
- * About how much memory the state and the sinks take. Its cost grows with the number of processes.
- */
+/* About how much memory the state and the sinks take. Costs more with more processes. */
 size_t pipeline_bytes(const struct pipeline *pipeline);
 
 /* After a batch of records. */

@@ -37,9 +37,7 @@ static void run_leak_among_others(struct run *run)
 	}
 }
 
-/*
- * Requests come at random times, after a long while without any, and some leave something behind.
- */
+/* Requests come at random times, after long with none, and some leave something behind. */
 static void run_request_leak(struct run *run)
 {
 	uint64_t random = 42;
@@ -309,9 +307,7 @@ static void test_order(void **state)
 	run_end(&run);
 }
 
-/*
- * What the state held when the analysis began, as from an anchor, was set up by the program, too.
- */
+/* What the state held when the analysis began, as from an anchor, is set up as well. */
 static void test_what_was_there_before(void **state)
 {
 	struct run run = { 0 };

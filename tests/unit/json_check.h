@@ -48,9 +48,7 @@ static inline void json_check_space(struct json_check *check)
 	}
 }
 
-/*
- * One character beyond ASCII: decoded, then every code point that must not be written so refused.
- */
+/* One character beyond ASCII: decoded, unless it is a code point that must not be written so. */
 static inline bool json_check_utf8(struct json_check *check)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -192,9 +192,7 @@ static void test_utf8_is_passed_on(void **state)
 
 #define BAD "\\ufffd"
 
-/*
- * Each byte that cannot be part of a character is replaced by itself; the next ones are looked at.
- */
+/* A byte that cannot be part of a character is replaced by itself; the next is looked at. */
 static void test_what_is_not_utf8_is_replaced(void **state)
 {
 	/* clang-format off */

@@ -52,9 +52,7 @@ static bool file_begins(const char *path, const char *wanted)
 	return length > 0 && !strncmp(text, wanted, strlen(wanted));
 }
 
-/*
- * One of the tool's: by its name, and by the directory that it was started in, which is this one.
- */
+/* One of the tool's: by its name, and by its working directory, which is this one. */
 static bool is_tool(const char *pid)
 {
 	char path[PATH_MAX];

@@ -14,9 +14,7 @@ void log_set_level(enum log_level level)
 	current_level = level;
 }
 
-/*
- * Names of processes and files are chosen by others: they must not reach the terminal as they are.
- */
+/* Names of processes and files are chosen by others: not to reach the terminal as they are. */
 static void escape(const char *from, char *to, size_t to_bytes)
 {
 	char *end = to + to_bytes - sizeof("\\x00");

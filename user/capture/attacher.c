@@ -58,9 +58,7 @@ static int create_as_asked(const struct request *request, int file)
 	return create(request->program_fd, request->attach_type, &site, request->on_return);
 }
 
-/*
- * Returns 0 or -errno. A link that cannot be handed over is closed again, and the answer says why.
- */
+/* Returns 0 or -errno. A link that cannot be handed over is closed; the answer says why. */
 static int answer_link(int fd, int32_t link)
 {
 	int32_t result = helper_send(fd, &link, sizeof(link), &link, 1, true);

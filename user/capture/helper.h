@@ -25,9 +25,7 @@ struct helper {
  */
 int helper_start(struct helper *helper, const char *name, bool keeps_fds, void (*serve)(int fd));
 
-/*
- * Says that there is none, and what is lost by that: its caller goes on and does the work itself.
- */
+/* Says that there is none, and what that costs: its caller goes on and does the work itself. */
 void helper_warn_missing(const char *name, int err);
 
 /* Returns when it has done everything and ended. May be called twice. */

@@ -283,9 +283,7 @@ static int open_signals(struct live *live)
 	/* Whoever asks for one may have held it back until now; the command shall have it. */
 	if (live->options.signal)
 		sigdelset(&live->original_mask, live->options.signal);
-	/*
-	 * Blocked, a closed pipe is an error of write(); ignored, the command would inherit that.
-	 */
+	/* Blocked, it makes write() fail; ignored, the command would inherit that. */
 	sigprocmask(SIG_BLOCK, &pipe, NULL);
 	live->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return live->signal_fd < 0 ? -errno : live_watch(live, live->signal_fd, SOURCE_SIGNAL, 0);

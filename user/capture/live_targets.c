@@ -191,9 +191,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 		target->exit_seen = true;
 	if (process->event.type != MS_TYPE_EXEC)
 		return;
-	/*
-	 * What is attached is attached to the first thread; if another one executes, that is gone.
-	 */
+	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	if (process->value)
 		target_detach(&live->targets, target);
 	target_attach(&live->targets, target, NULL);

@@ -113,9 +113,7 @@ struct oom_block {
 	struct allocation allocation;
 };
 
-/*
- * One failed allocation, and who held what when it failed. Unknown numbers have a flag beside them.
- */
+/* One failed allocation, and who held what then. Unknown numbers have a flag beside them. */
 struct analysis_oom {
 	uint64_t ts_ns, last_ts_ns; /* first and last of a thread's failures in a row */
 	uint64_t failures;          /* so many */

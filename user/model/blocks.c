@@ -55,9 +55,7 @@ static void change_allocation(struct change *change, const struct allocation *al
 
 /* ---- allocations ----------------------------------------------------------------------------- */
 
-/*
- * Whether the allocation was made inside this call, by a part of it that has an event of its own.
- */
+/* Whether it was made inside this call, by a part of it that has an event of its own. */
 static bool is_part_of(const struct allocation *allocation, const struct event *event)
 {
 	return allocation->tid == event->header->tid && allocation->ts_ns >= event->header->ts_ns;
@@ -373,7 +371,7 @@ static int restore(struct process *process, const struct event *event,
 	if (key_of(event) == MS_KEY_HANDLE)
 		return physical_release_undo(process, event->call->addr, allocation);
 	if (ledger_find(ledger, allocation->addr)) {
-		process->missed_frees++; /* somebody else did free it, or nobody could have it now */
+		process->missed_frees++; /* somebody else freed it, or nobody could have it now */
 		usage_end(process->usage, allocation);
 		if (key_of(event) == MS_KEY_MAPPING)
 			physical_unmap(process, allocation, change);

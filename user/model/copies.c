@@ -123,9 +123,7 @@ static void tally_add(struct tally *tally, const struct event *event)
 	tally->duration_ns += event->call->duration_ns;
 }
 
-/*
- * What the slot holds was the same: the same block, place and size, and the device has not changed.
- */
+/* Again or back, if the slot holds the same block, place and size, and the device is unchanged. */
 static void compare(struct copies *copies, const struct slot *before, const struct slot *now,
 		    const struct event *event)
 {

@@ -123,7 +123,7 @@ static uint64_t scaled(uint64_t value, uint64_t launches, uint64_t more)
 	return product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
 }
 
-bool diff_is_by_presence(const struct diff_row *row)
+bool diff_is_one_sided(const struct diff_row *row)
 {
 	return row->presence != DIFF_IN_BOTH && row->dimension != DIFF_SIZE;
 }
@@ -134,7 +134,7 @@ static bool metric_is_beyond(const struct diff *diff, const struct diff_row *row
 	const struct diff_pair *pair = row->pair;
 	uint64_t a = row->a[metric], b = row->b[metric];
 
-	if (diff_is_by_presence(row))
+	if (diff_is_one_sided(row))
 		return a != b;
 	/* What is only on one side is not a matter of how long either was. */
 	if (!pair || metrics[metric].level || pair->basis == DIFF_PER_RUN ||

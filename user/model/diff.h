@@ -166,8 +166,8 @@ struct diff {
 	size_t rows_count, rows_capacity;
 	struct diff_finding *findings; /* as in reports */
 	size_t findings_count, findings_capacity;
-	size_t below_noise; /* rows and findings that differ by less */
-	bool devices_skipped; /* several recordings: which device is which is not known; or no levels */
+	size_t below_noise;   /* rows and findings that differ by less */
+	bool devices_skipped; /* several recordings: which is which is not known; or no levels */
 };
 
 struct diff_options diff_defaults(void);
@@ -230,9 +230,9 @@ const struct diff_row *diff_part(const struct diff *diff, const struct diff_row 
  * small: one failure may be the one. Not so size classes: a block that is a little larger may be of
  * a new one, so these have to be beyond noise.
  */
-bool diff_is_by_presence(const struct diff_row *row);
+bool diff_is_one_sided(const struct diff_row *row);
 
-/* Whether B has a row (by presence) or a finding that A has not, which does not rest on time. */
+/* Whether B has a row (of those) or a finding that A has not. Neither is a matter of time. */
 bool diff_has_new(const struct diff *diff);
 
 /* Whether anything differs by more than noise: a row, or a finding that is new, gone or larger. */

@@ -229,7 +229,7 @@ bool diff_has_new(const struct diff *diff)
 	size_t i;
 
 	for (i = 0; i < diff->rows_count; i++)
-		if (diff->rows[i].presence == DIFF_NEW && diff_is_by_presence(&diff->rows[i]))
+		if (diff->rows[i].presence == DIFF_NEW && diff_is_one_sided(&diff->rows[i]))
 			return true;
 	return has_new_finding(diff);
 }

@@ -124,9 +124,7 @@ struct report_recording *report_recording_new(struct state *state,
 					      const struct analysis_options *thresholds);
 void report_recording_free(struct report_recording *recording);
 
-/*
- * About how much memory it takes, but for the state. Its cost grows with the number of processes.
- */
+/* About how much memory it takes, without the state. Costs more with more processes. */
 size_t report_recording_bytes(const struct report_recording *recording);
 
 /* What a sink gets. Returns 0 or -ENOMEM: then the report lacks something and says so. */

@@ -207,9 +207,7 @@ void state_fini(struct state *state);
  */
 int state_apply(struct state *state, const struct event *event, struct change *change);
 
-/*
- * From now on (of an empty state), keeps in addition what model/usage.h says. Returns 0 or -ENOMEM.
- */
+/* From now on (of an empty state), also keeps what model/usage.h says. Returns 0 or -ENOMEM. */
 int state_follow_usage(struct state *state);
 
 /*

@@ -5,9 +5,7 @@
 
 #include "base/memory.h"
 
-/*
- * A hostile file could name billions of devices. What comes after these counts as of unknown ones.
- */
+/* A hostile file could name billions of devices: what comes after these is of unknown ones. */
 #define CELLS_MAX 4096
 #define DEVICES_MAX 256
 

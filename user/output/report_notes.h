@@ -33,9 +33,7 @@ struct report_row {
 
 typedef void (*report_row_fn)(void *context, const struct report_row *row);
 
-/*
- * From what is explained by allocations to what is not. False: there was no memory for all of it.
- */
+/* From what allocations explain to what they do not. False: there was no memory for it. */
 bool report_device_rows(const struct report_recording *recording,
 			const struct report_device *device, report_row_fn take, void *context);
 

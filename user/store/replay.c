@@ -258,9 +258,7 @@ static int take_record(struct replay *replay, bool anchor, size_t length)
 	return anchor ? load(replay, length) : feed(replay);
 }
 
-/*
- * To be called after each record; it costs something for each process, so it does so now and then.
- */
+/* To be called after each record; does so only now and then: it costs more with more processes. */
 static int check_memory(struct replay *replay)
 {
 	uint64_t bytes;

@@ -17,8 +17,8 @@
 /* From the best to the worst; a dump is the worst that applies. */
 enum verification_status {
 	VERIFICATION_WHOLE,
-	VERIFICATION_CUT_SHORT, /* its end is missing, and the last block may not be whole */
-	VERIFICATION_INCOMPLETE, /* all blocks are whole, but some that were before others are missing */
+	VERIFICATION_CUT_SHORT,  /* its end is missing, and the last block may not be whole */
+	VERIFICATION_INCOMPLETE, /* all blocks are whole, but some before others are missing */
 	VERIFICATION_DAMAGED,
 	VERIFICATION_TOO_NEW, /* of a major version that is not known */
 	VERIFICATION_NO_DUMP, /* there is no whole block in it */

@@ -89,9 +89,7 @@ static bool may_write(uint8_t number)
 	return number == RAX || number == RBX || number > R9;
 }
 
-/*
- * Opcodes with a ModRM byte. Those of 8-bit registers are not here if they write one: which is it?
- */
+/* Opcodes with a ModRM byte. Not here: those that write an 8-bit register (which is it?). */
 static const struct {
 	uint16_t opcode; /* 0x0f..: of two bytes */
 	int8_t digit;    /* the reg field is part of the opcode: this value; -1: it is not */
@@ -305,9 +303,7 @@ static struct instruction decode(const uint8_t *code, size_t length)
 
 /* ---- rule 2: what jumps where ---------------------------------------------------------------- */
 
-/*
- * By first byte: how long a direct branch is. Of those with two opcode bytes, not all are branches.
- */
+/* By first byte: how long a direct branch is. With two opcode bytes, not all are branches. */
 static const uint8_t branch_lengths[256] = {
 	[0x0f] = 6, [0x70 ... 0x7f] = 2, [0xe0 ... 0xe3] = 2, [0xe8] = 5, [0xe9] = 5, [0xeb] = 2,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was lost of what was seen: the kernel side's counters (of a capture, or what a recording says
- * of them), summed up.
+ * What was lost of what was seen: the kernel side's counters (of a capture, or what a recording
+ * says of them), summed up.
  */
 #ifndef MEMSCOPE_MODEL_LOSSES_H
 #define MEMSCOPE_MODEL_LOSSES_H

@@ -267,8 +267,8 @@ SHELL_FILES = .ci/run vmlinux/generate tests/run \
 
 # clang-format breaks code after 100 columns, but no comments: lines of theirs, and those behind code.
 define long_comments
-awk '/clang-format off/ { table = 1 } /clang-format on/ { table = 0 } \
-	!table && (/^[ \t]*(\/\*|\*|\/\/)/ || /\/\*.*\*\/$$/) { gsub("\t", "        "); \
+awk 'FNR == 1 || /clang-format on/ { table = 0 } /clang-format off/ { table = 1 } \
+	!table && (/^[ \t]*(\*|\/\/)/ || /^[^"]*\/\*/) { gsub("\t", "        "); \
 		if (length > 100) { print FILENAME ":" FNR ": " length " columns"; bad = 1 } } \
 	END { exit bad }'
 endef

@@ -38,6 +38,13 @@ enum ms_op {
 	MS_OPS_COUNT,
 };
 
+/* A bit set. */
+#define MS_RING_CRITICAL 0
+#define MS_RING_BULK 1
+#define X(op, name, ring) | (MS_RING_##ring << MS_OP_##op)
+enum { MS_BULK_OPS = 0 MS_OPS(X) };
+#undef X
+
 /* What kind of memory an allocation is. Sizes of different spaces are never added up. */
 #define MS_SPACES(X) \
 	X(NONE,       "") \
@@ -388,8 +395,8 @@ struct ms_process {
 enum ms_account_other {
 	MS_ACCOUNT_FREE_BEGIN = 64, /* MS_KIND_FREE_BEGIN */
 	MS_ACCOUNT_PROCESS,         /* MS_KIND_PROCESS */
-	MS_ACCOUNT_UNTRACKED,       /* in `lost`, which says it of others a second time */
-	MS_ACCOUNT_ABANDONED,       /* in `seen` */
+	MS_ACCOUNT_UNTRACKED,       /* `lost`: of what the others say was lost */
+	MS_ACCOUNT_ABANDONED,       /* `seen` */
 };
 
 /*
@@ -424,7 +431,7 @@ struct ms_settings {
 	__u32 count_launches; /* of kernels, instead of recording each */
 };
 
-/* Traced calls that can be in progress in a thread at a time; further ones are untracked. */
+/* Traced calls in progress in a thread; further ones are not tracked. A power of two: a mask. */
 #define MS_DEPTH 8
 
 /* Different launches that can be counted; what finds no room is recorded. */

@@ -49,15 +49,9 @@ static __always_inline void count_abandoned(void)
 		__sync_fetch_and_add(&count->abandoned, 1);
 }
 
-#define X(op, name, ring) | (MS_RING_##ring << MS_OP_##op)
-#define MS_RING_CRITICAL 0
-#define MS_RING_BULK 1
-static const __u32 bulk_ops = 0 MS_OPS(X);
-#undef X
-
 static __always_inline bool is_bulk(__u32 kind)
 {
-	return kind < MS_OPS_COUNT && bulk_ops >> kind & 1;
+	return kind < MS_OPS_COUNT && MS_BULK_OPS >> kind & 1;
 }
 
 /* User space has to do something about forks and executions, at once: the process is woken. */

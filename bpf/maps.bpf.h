@@ -36,6 +36,7 @@ const struct ms_spec ms_specs[MS_SPECS] = {
 #include "probes.def"
 #undef MS_ROW
 };
+/* clang-format on */
 
 /* barrier_var() keeps clang from dropping the bounds check that the verifier looks for. */
 static __always_inline const struct ms_spec *spec_of(__u32 row)
@@ -117,7 +118,7 @@ struct ms_frame {
 };
 
 #define MS_TRAMPOLINE_BYTES 4096 /* the page that the return trampoline is in */
-#define MS_CONTEXTS 4  /* current contexts on one thread's stack */
+#define MS_CONTEXTS 4            /* current contexts on one thread's stack */
 
 struct ms_current {
 	__u64 context; /* 0: unknown */

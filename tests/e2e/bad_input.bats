@@ -84,15 +84,13 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 }
 
 @test "a process without CUDA: it says so and waits for it" {
-	local pid tool
-
 	sleep 100 3>&- 8>&- 9<&- &
-	pid=$!
-	"$MEMSCOPE" trace -p $pid > out.txt 2> err.txt 3>&- 8>&- 9<&- &
-	tool=$!
+	PUPPET_PID=$!
+	"$MEMSCOPE" trace -p $PUPPET_PID > out.txt 2> err.txt 3>&- 8>&- 9<&- &
+	TRACE_PID=$!
 	wait_for 'grep -q "has no CUDA library mapped yet: waiting for one" err.txt'
-	kill $pid
-	wait $tool
+	kill $PUPPET_PID
+	wait $TRACE_PID
 }
 
 @test "no privilege: the missing capabilities are named" {

@@ -40,6 +40,11 @@ five_times() {
 		# The last one's frame is where the later calls' callers are: it may still be alive.
 		assert_equal "$(summary .events.abandoned)" 2
 	done
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK -o run.mscope -- "$WORKLOADS/calls" jump
+	assert_equal "$("$MEMSCOPE" export -f ndjson run.mscope | tail -n 1 | jq .events.abandoned)" 2
+	"$MEMSCOPE" report -f md run.mscope > report.md
+	grep -q "2 calls that never returned" report.md
 }
 
 @test "threads that end inside of a call" {

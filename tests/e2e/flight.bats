@@ -8,7 +8,7 @@ load recordings
 # Bytes in the ring's directory, at one moment.
 ring_bytes() {
 	kill -STOP "$RECORD_PID"
-	wait_for '[ "$(cut -d" " -f3 "/proc/$RECORD_PID/stat")" = T ]'
+	wait_for '[ "$(cut -d" " -f3 "/proc/$RECORD_PID/stat")" = T ]' || return
 	find run.mscope.ring -type f -printf '%s\n' | paste -sd+ | bc
 	kill -CONT "$RECORD_PID"
 }

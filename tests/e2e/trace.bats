@@ -189,7 +189,7 @@ called() {
 	trace --buffer 4K --max-loss 5 -c --json -o events.jsonl -- "$WORKLOADS/threads" 4 20000 2> err.txt ||
 		code=$?
 	assert_equal "$code" 6
-	grep -q "lost, more than --max-loss; a larger --buffer" err.txt
+	grep -q "lost, more than --max-loss: a ring buffer was full; a larger --buffer" err.txt
 	assert_equal "$(summary '.cost.highest_critical_bytes > 2000')" true
 	trace --buffer 64M --max-loss 0 -c --json -o events.jsonl -- "$WORKLOADS/threads" 4 20000
 	assert_equal "$(summary '.cost | .cpu_ns > 0 and .ring_bytes == 67108864 and

@@ -196,7 +196,7 @@ static void make_account(const struct steps *steps, const struct step *step,
 			 union step_record *record)
 {
 	make_event(steps, step, record, MS_TYPE_ACCOUNT, sizeof(record->account));
-	record->account.op = step->flags % (MS_ACCOUNT_PROCESS + 2);
+	record->account.op = step->flags % (MS_ACCOUNT_ABANDONED + 2);
 	record->account.seen = value_of(step->size);
 	record->account.lost = value_of(step->addr);
 }

@@ -29,6 +29,7 @@ static void test_records_that_are_not_known(void **state)
 		struct ms_event event;
 		uint64_t words[8000];
 	} longest;
+	union record account;
 	struct forger *forger = begun_forger();
 	struct result result;
 
@@ -40,10 +41,12 @@ static void test_records_that_are_not_known(void **state)
 	longest.event.type = 255;
 	longest.event.size = 37;
 	pack(forger, &longest);
+	account = record_account(MS_ACCOUNT_ABANDONED + 1, 2, 1);
+	pack(forger, &account);
 	put_alloc(forger, 0x2000);
 	put_records(forger, BLOCK_EVENTS);
 	result = read_forged(forger);
-	assert_int_equal(result.account.unknown_records, 2);
+	assert_int_equal(result.account.unknown_records, 3);
 	assert_int_equal(result.account.events, 2);
 	assert_int_equal(result.account.refused, 0);
 	assert_live(&result, 2);

@@ -44,18 +44,36 @@ static void test_untracked(void **state)
 	struct losses losses;
 
 	(void)state;
-	losses = losses_of(&counters);
-	assert_false(losses_overran(&losses));
 	add(&counters, MS_OP_COPY, 4, 4);
-	losses = losses_of(&counters);
-	assert_true(losses_overran(&losses));
 	add(&counters, MS_ACCOUNT_UNTRACKED, 0, 3);
 	losses = losses_of(&counters);
 	assert_int_equal(losses_count(&losses), 4);
-	assert_true(losses_overran(&losses));
-	add(&counters, MS_ACCOUNT_UNTRACKED, 0, 1);
+	assert_int_equal(losses.untracked, 3);
+	/* Looked at a moment later than what it is a part of. */
+	add(&counters, MS_ACCOUNT_UNTRACKED, 0, 2);
 	losses = losses_of(&counters);
-	assert_false(losses_overran(&losses));
+	assert_int_equal(losses.untracked, 4);
+	assert_int_equal(losses_kept(&losses), 0);
+}
+
+static void test_of_memory(void **state)
+{
+	static const uint16_t of_memory[] = { MS_OP_ALLOC, MS_OP_FREE, MS_OP_CONTEXT,
+					      MS_ACCOUNT_FREE_BEGIN, MS_ACCOUNT_PROCESS };
+	struct ms_counters counters = { 0 };
+	size_t i;
+
+	(void)state;
+	add(&counters, MS_OP_COPY, 1, 1);
+	add(&counters, MS_OP_NAME, 1, 1);
+	assert_false(losses_are_of_memory(&counters));
+	for (i = 0; i < sizeof(of_memory) / sizeof(*of_memory); i++) {
+		counters = (struct ms_counters){ 0 };
+		add(&counters, of_memory[i], 1, 0);
+		assert_false(losses_are_of_memory(&counters));
+		add(&counters, of_memory[i], 1, 1);
+		assert_true(losses_are_of_memory(&counters));
+	}
 }
 
 #define assert_amount(in_calls, in_others, expected) \
@@ -78,12 +96,50 @@ static void test_amounts(void **state)
 	assert_amount(0, 2, "0 events and 2 other records");
 }
 
+#define FULL "a ring buffer was full; a larger --buffer"
+#define UNTRACKED "more than 8 traced calls inside one another, or no kernel memory for the thread"
+
+static void test_reasons(void **state)
+{
+	static const struct {
+		struct losses losses;
+		const char *fewer, *expected;
+	} cases[] = {
+		{ { 0 }, "less", "" },
+		{ { .calls = 5 }, "less", FULL " would help" },
+		{ { .others = 5 }, "less", FULL " would help" },
+		{ { .calls = 5, .bulk = 2 }, "less", FULL ", or less, would help" },
+		{ { .calls = 5, .bulk = 2 }, NULL, FULL " would help" },
+		{ { .calls = 5, .untracked = 5 },
+		  "less",
+		  "5 of the lost events were not tracked: " UNTRACKED },
+		/* Those of the bulk may be those that were not tracked. */
+		{ { .calls = 5, .bulk = 1, .untracked = 1 },
+		  "less",
+		  FULL " would help; 1 of the lost events was not tracked: " UNTRACKED },
+		{ { .calls = 5, .bulk = 2, .untracked = 1 },
+		  "less",
+		  FULL ", or less, would help; 1 of the lost events was not tracked: " UNTRACKED },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct string out = { 0 };
+
+		losses_append_reasons(&out, &cases[i].losses, cases[i].fewer);
+		string_append_char(&out, '\0');
+		assert_string_equal(out.bytes, cases[i].expected);
+		string_fini(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_untracked),
-		cmocka_unit_test(test_amounts),
+		cmocka_unit_test(test_sums),      cmocka_unit_test(test_untracked),
+		cmocka_unit_test(test_of_memory), cmocka_unit_test(test_amounts),
+		cmocka_unit_test(test_reasons),
 	};
 
 	return unit_run("losses", tests);

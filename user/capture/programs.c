@@ -146,7 +146,8 @@ int programs_try(enum strategy strategy)
  */
 static bool is_for_want(int err)
 {
-	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EPERM;
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EAGAIN ||
+	       err == -EINTR || err == -EPERM;
 }
 
 int programs_open(struct programs **result, const struct programs_options *options)
@@ -179,6 +180,7 @@ int programs_open(struct programs **result, const struct programs_options *optio
 	if (err) {
 		log_error("cannot watch processes start, execute and exit: %s; -v shows why",
 			  strerror(-err));
+		err = is_for_want(err) ? err : -ENOTSUP;
 		goto fail;
 	}
 	programs->attacher = attacher_open();

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/string.h"
 #include "commands/requirements.h"
-#include "output/losses_words.h"
 
 struct live_options capturing_options(struct capturing *capturing, bool entries_only)
 {
@@ -32,14 +31,8 @@ static void say_what_was_lost(const struct capturing *capturing, const struct lo
 	struct string message = { 0 };
 
 	losses_append_amount(&message, losses);
-	string_append_text(&message, " lost, more than --max-loss; ");
-	if (!losses_overran(losses))
-		losses_append_untracked(&message, losses->untracked);
-	else if (losses->bulk)
-		string_append_format(&message, "a larger --buffer, or %s, would help",
-				     capturing->fewer);
-	else
-		string_append_text(&message, "a larger --buffer would help");
+	string_append_text(&message, " lost, more than --max-loss: ");
+	losses_append_reasons(&message, losses, capturing->fewer);
 	log_error("%.*s", (int)message.length, message.length ? message.bytes : "");
 	string_fini(&message);
 }

@@ -11,7 +11,7 @@
 #include "capture/features.h"
 #include "capture/live.h"
 #include "commands/selection.h"
-#include "model/losses.h"
+#include "output/losses_words.h"
 
 struct capturing {
 	struct selection selection;
@@ -19,13 +19,12 @@ struct capturing {
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
 	uint64_t max_loss;
-	const char
-		*fewer; /* what else helps if the ring of copies, launches and the like was full */
+	const char *fewer; /* for losses_append_reasons() */
 };
 
 /* clang-format off */
 #define CAPTURING_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX, \
-			     .fewer = "fewer events (-e)" }
+			     .fewer = LOSSES_FEWER_EVENTS }
 /* clang-format on */
 
 /* Everything but the callbacks, and `count_launches`. */

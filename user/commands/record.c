@@ -114,7 +114,8 @@ static const struct option_row rows[] = {
 	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
 	  " and counted.",
 	  option_buffer, OF_CAPTURE(buffer_bytes) },
-	{ 0, "max-loss", "N", "Exit with 6 if more than N events were lost (default: only say so).",
+	{ 0, "max-loss", "N",
+	  "Exit with 6 if more than N events and other records were lost (default: only say so).",
 	  option_events, OF_CAPTURE(max_loss) },
 	{ 0, "layer", "auto|runtime|driver",
 	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both: see"

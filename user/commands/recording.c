@@ -96,7 +96,7 @@ static void show_progress(struct run *run, uint64_t now_ns)
 	count(run);
 	snprintf(line, sizeof(line), "%s: %s events, %s written, %s of device memory live, %s lost",
 		 string_duration(took, now_ns - run->start_ns),
-		 string_count(seen, run->losses.seen - run->losses.calls),
+		 string_count(seen, losses_kept(&run->losses)),
 		 string_size(size, recorder_counts(run->recorder).bytes),
 		 string_size(live, live_bytes(&run->pipeline.state)),
 		 string_count(lost, losses_count(&run->losses)));
@@ -124,7 +124,7 @@ static void tell_result(const struct run *run)
 	if (counts.unwritten_records)
 		log_warning("%s records could not be written",
 			    string_count(seen, counts.unwritten_records));
-	string_count(seen, run->losses.seen - run->losses.calls);
+	string_count(seen, losses_kept(&run->losses));
 	string_duration(took, run->end_ns - run->start_ns);
 	string_size(size, counts.bytes);
 	string_count(lost, losses_count(&run->losses));

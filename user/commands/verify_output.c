@@ -269,12 +269,11 @@ void verify_output_text(struct string *out, const char *path,
 	append_files(out, verification);
 	append_label(out, "lost");
 	losses_append_amount(out, &losses);
-	string_append_text(out, " while recording\n");
-	if (losses.untracked) {
-		append_label(out, "");
-		losses_append_untracked(out, losses.untracked);
-		string_append_char(out, '\n');
-	}
+	string_append_text(out, " while recording");
+	if (losses_count(&losses))
+		string_append_text(out, ": ");
+	losses_append_reasons(out, &losses, NULL);
+	string_append_char(out, '\n');
 	append_unwritten(out, verification);
 	append_end(out, verification);
 	append_damages(out, verification);

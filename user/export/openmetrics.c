@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "export/export.h"
+#include "model/losses.h"
 #include "output/report_words.h"
 
 /* clang-format off */
@@ -322,11 +323,13 @@ static void add_lost(struct openmetrics *export, const char *stage, uint64_t cou
 
 static void add_coverage(struct openmetrics *export, const struct report_coverage *coverage)
 {
+	const struct losses losses = losses_of(&coverage->counters);
 	char number[STRING_NUMBER_BYTES + 2];
 
 	snprintf(number, sizeof(number), "0x%llx", (unsigned long long)coverage->account.recording);
 	add(export, FAMILY_RECORDING_EVENTS, coverage->account.calls);
-	add_lost(export, "ring", report_lost(coverage));
+	add_lost(export, "ring", losses_count(&losses) - losses.untracked);
+	add_lost(export, "untracked", losses.untracked);
 	add_lost(export, "disk", coverage->unwritten_records);
 	add_lost(export, "decode", coverage->account.refused + coverage->account.unknown_records);
 	put_label(export, "recording", number);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/field.h"
+#include "output/losses_words.h"
 #include "output/report_words.h"
 
 /* Addresses are none: in one sum with memory, they would drown it. */
@@ -87,14 +88,15 @@ void owner_append_frame(struct string *out, const struct owner *owner, enum owne
 static void append_remarks(struct string *out, const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
-	const uint64_t lost = report_lost(coverage);
+	const struct losses losses = losses_of(&coverage->counters);
 	size_t unwatched = 0, i;
 
 	for (i = 0; i < recording->processes_count; i++)
 		unwatched += recording->processes[i].process->entries_only;
-	if (lost)
-		string_append_format(out, "%llu events were lost while recording\n",
-				     (unsigned long long)lost);
+	if (losses_count(&losses)) {
+		losses_append_amount(out, &losses);
+		string_append_text(out, " were lost while recording\n");
+	}
 	if (coverage->account.missing_blocks || coverage->account.damaged_places)
 		string_append_format(out,
 				     "%llu blocks of the recording are missing, %llu places in it"

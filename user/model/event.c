@@ -77,12 +77,16 @@ uint16_t event_account_op(uint32_t kind)
 	return kind < MS_OPS_COUNT ? kind : MS_ACCOUNT_FREE_BEGIN + (kind - MS_KIND_FREE_BEGIN);
 }
 
+bool event_account_is_known(uint16_t op)
+{
+	return event_account_kind(op) >= 0 || op == MS_ACCOUNT_UNTRACKED ||
+	       op == MS_ACCOUNT_ABANDONED;
+}
+
 static int decode_account(const struct ms_account *account, struct event *event)
 {
 	event->account = account;
-	if (account->op == MS_ACCOUNT_UNTRACKED || account->op == MS_ACCOUNT_ABANDONED)
-		return 0;
-	return event_account_kind(account->op) < 0 ? -EINVAL : 0;
+	return event_account_is_known(account->op) ? 0 : -EINVAL;
 }
 
 static int decode_name(const struct ms_name *name, size_t length)

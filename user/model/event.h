@@ -61,6 +61,7 @@ const char *event_process_type(uint16_t type);
 /* Which enum ms_kind an account of that op is about, or -1; and back. */
 int event_account_kind(uint16_t op);
 uint16_t event_account_op(uint32_t kind);
+bool event_account_is_known(uint16_t op);
 
 /* When a call began and ended. Of those that were summed up: just before that, taken as one. */
 static inline uint64_t event_begin_ns(const struct event *event)

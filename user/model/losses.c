@@ -3,15 +3,10 @@
 
 #include "model/event.h"
 
-#define X(op, name, ring) | (MS_RING_##ring << MS_OP_##op)
-#define MS_RING_CRITICAL 0u
-#define MS_RING_BULK 1u
-static const uint32_t bulk_ops = 0 MS_OPS(X);
-#undef X
-
 struct losses losses_of(const struct ms_counters *counters)
 {
-	struct losses losses = { .untracked = counters->untracked };
+	struct losses losses = { 0 };
+	uint64_t count;
 	uint32_t kind;
 
 	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
@@ -21,9 +16,12 @@ struct losses losses_of(const struct ms_counters *counters)
 		}
 		losses.seen += counters->seen[kind];
 		losses.calls += counters->lost[kind];
-		if (bulk_ops >> kind & 1)
+		if (MS_BULK_OPS >> kind & 1)
 			losses.bulk += counters->lost[kind];
 	}
+	/* While they are looked at, they go on, one after the other. */
+	count = losses_count(&losses);
+	losses.untracked = counters->untracked < count ? counters->untracked : count;
 	return losses;
 }
 
@@ -32,9 +30,16 @@ uint64_t losses_count(const struct losses *losses)
 	return losses->calls + losses->others;
 }
 
-bool losses_overran(const struct losses *losses)
+uint64_t losses_kept(const struct losses *losses)
 {
-	return losses_count(losses) > losses->untracked;
+	return losses->seen > losses->calls ? losses->seen - losses->calls : 0;
+}
+
+bool losses_are_of_memory(const struct ms_counters *counters)
+{
+	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
+	       counters->lost[MS_OP_CONTEXT] || counters->lost[MS_KIND_FREE_BEGIN] ||
+	       counters->lost[MS_KIND_PROCESS];
 }
 
 void losses_add_account(struct ms_counters *counters, const struct ms_account *account)

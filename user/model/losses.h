@@ -15,7 +15,7 @@ struct losses {
 	uint64_t seen;      /* calls */
 	uint64_t calls;     /* that were lost */
 	uint64_t others;    /* lost, too: kernel names, beginnings of frees, lives of processes */
-	uint64_t untracked; /* of all those: as in struct ms_counters */
+	uint64_t untracked; /* of all those: as in struct ms_counters; the others found no room */
 	uint64_t bulk;      /* of `calls`: those that the account of memory does not need */
 };
 
@@ -24,8 +24,11 @@ struct losses losses_of(const struct ms_counters *counters);
 /* Calls and others. */
 uint64_t losses_count(const struct losses *losses);
 
-/* Whether a ring buffer was full. */
-bool losses_overran(const struct losses *losses);
+/* Calls that were seen and not lost. */
+uint64_t losses_kept(const struct losses *losses);
+
+/* Whether something was lost on which what is live, the peaks and the totals depend. */
+bool losses_are_of_memory(const struct ms_counters *counters);
 
 /* Adds what was counted. Its op is known: event_decode() refuses the others. */
 void losses_add_account(struct ms_counters *counters, const struct ms_account *account);

@@ -423,11 +423,7 @@ bool report_has_losses(const struct report_recording *recording)
 
 bool report_lacks_memory(const struct report_coverage *coverage)
 {
-	const struct ms_counters *counters = &coverage->counters;
-
-	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
-	       counters->lost[MS_OP_CONTEXT] || counters->lost[MS_KIND_FREE_BEGIN] ||
-	       counters->lost[MS_KIND_PROCESS];
+	return losses_are_of_memory(&coverage->counters);
 }
 
 bool report_is_inexact(const struct report_recording *recording)

@@ -8,10 +8,16 @@
 #include "base/string.h"
 #include "model/losses.h"
 
+/* What is lost less of if less is captured by `trace`. */
+#define LOSSES_FEWER_EVENTS "fewer events (-e)"
+
 /* "12 events and 3 other records" */
 void losses_append_amount(struct string *out, const struct losses *losses);
 
-/* "4 of them were not followed: ...", of `untracked` calls that were mentioned before. */
-void losses_append_untracked(struct string *out, uint64_t untracked);
+/*
+ * "a ring buffer was full; a larger --buffer, or `fewer`, would help; 4 of them were not tracked: ..."
+ * `fewer` NULL: nothing is captured any more. Nothing if nothing was lost.
+ */
+void losses_append_reasons(struct string *out, const struct losses *losses, const char *fewer);
 
 #endif /* MEMSCOPE_OUTPUT_LOSSES_WORDS_H */

@@ -17,21 +17,24 @@ static void note(struct string *out, uint64_t count, const char *one, const char
 static void append_lost_calls(struct string *out, const struct report_recording *recording)
 {
 	const struct ms_counters *counters = &recording->coverage.counters;
+	const struct losses losses = losses_of(counters);
 	uint32_t op;
 
 	for (op = 0; op < MS_OPS_COUNT; op++)
-		if (counters->lost[op])
+		if (counters->lost[op] && op != MS_OP_NAME)
 			string_append_format(out, "%s of %s %s event%s lost\n",
 					     REPORT_COUNT(counters->lost[op]),
 					     REPORT_COUNT(counters->seen[op]), probe_op_name(op),
 					     counters->seen[op] == 1 ? " was" : "s were");
+	note(out, counters->lost[MS_OP_NAME], "name of a kernel was lost",
+	     "names of kernels were lost");
 	note(out, counters->lost[MS_KIND_FREE_BEGIN], "beginning of a free was lost",
 	     "beginnings of frees were lost");
 	note(out, counters->lost[MS_KIND_PROCESS], "record of a process's life was lost",
 	     "records of processes' lives were lost");
-	if (!counters->untracked)
+	if (!losses_count(&losses))
 		return;
-	losses_append_untracked(out, counters->untracked);
+	losses_append_reasons(out, &losses, NULL);
 	string_append_char(out, '\n');
 }
 
@@ -106,6 +109,9 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 	if (sum.entries_only)
 		string_append_text(out, "whether calls succeeded, and so what is live: only"
 					" the beginnings of calls were recorded\n");
+	note(out, recording->coverage.counters.abandoned,
+	     "call that never returned (longjmp or an exception)",
+	     "calls that never returned (longjmp or an exception)");
 	note(out, sum.pre_attach_frees, "free of memory allocated before recording began",
 	     "frees of memory allocated before recording began");
 	note(out, sum.unknown_frees, "free of memory that nobody saw allocated",

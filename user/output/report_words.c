@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "output/field.h"
+#include "output/losses_words.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
@@ -400,78 +401,82 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 }
 
 /* What a reader must know before trusting the numbers, over all recordings. */
-struct losses {
-	uint64_t lost, missing, damaged;
+struct lacks {
+	struct losses lost; /* only its sums */
+	uint64_t missing, damaged;
 	size_t interrupted, lacking, inexact, held_before;
 };
 
-static struct losses losses_of(const struct report *report)
+static struct lacks lacks_of(const struct report *report)
 {
-	struct losses losses = { 0 };
+	struct lacks lacks = { 0 };
 	size_t i;
 
 	for (i = 0; i < report->count; i++) {
 		const struct report_recording *recording = report->recordings[i];
+		const struct losses lost = losses_of(&recording->coverage.counters);
 
-		losses.lost += report_lost(&recording->coverage);
-		losses.missing += recording->coverage.account.missing_blocks;
-		losses.damaged += recording->coverage.account.damaged_places;
-		losses.interrupted += !recording->coverage.account.has_end;
-		losses.lacking += report_has_losses(recording);
-		losses.inexact += report_is_inexact(recording);
-		losses.held_before += report_unknown(recording).was_running;
+		lacks.lost.calls += lost.calls;
+		lacks.lost.others += lost.others;
+		lacks.missing += recording->coverage.account.missing_blocks;
+		lacks.damaged += recording->coverage.account.damaged_places;
+		lacks.interrupted += !recording->coverage.account.has_end;
+		lacks.lacking += report_has_losses(recording);
+		lacks.inexact += report_is_inexact(recording);
+		lacks.held_before += report_unknown(recording).was_running;
 	}
-	return losses;
+	return lacks;
 }
 
 static void append_counts(struct string *out, const struct report *report,
-			  const struct losses *losses)
+			  const struct lacks *lacks)
 {
-	char count[STRING_NUMBER_BYTES];
-
 	if (report->refused)
 		string_append_format(out, " %zu file%s could not be used,", report->refused,
 				     report->refused == 1 ? "" : "s");
-	if (losses->lost)
-		string_append_format(out, " %s record%s lost,", string_count(count, losses->lost),
-				     losses->lost == 1 ? " was" : "s were");
-	if (losses->missing || losses->damaged)
+	if (losses_count(&lacks->lost)) {
+		string_append_char(out, ' ');
+		losses_append_amount(out, &lacks->lost);
+		string_append_text(out,
+				   losses_count(&lacks->lost) == 1 ? " was lost," : " were lost,");
+	}
+	if (lacks->missing || lacks->damaged)
 		string_append_format(out, " %llu block%s missing and %llu place%s damaged,",
-				     (ull)losses->missing, losses->missing == 1 ? " is" : "s are",
-				     (ull)losses->damaged, losses->damaged == 1 ? "" : "s");
-	if (losses->interrupted && report->count == 1)
+				     (ull)lacks->missing, lacks->missing == 1 ? " is" : "s are",
+				     (ull)lacks->damaged, lacks->damaged == 1 ? "" : "s");
+	if (lacks->interrupted && report->count == 1)
 		string_append_text(out, " it was not ended properly, so the last moments are"
 					" missing,");
-	else if (losses->interrupted)
+	else if (lacks->interrupted)
 		string_append_format(out,
 				     " %zu of %zu recordings %s not ended properly, so their last"
 				     " moments are missing,",
-				     losses->interrupted, report->count,
-				     losses->interrupted == 1 ? "was" : "were");
+				     lacks->interrupted, report->count,
+				     lacks->interrupted == 1 ? "was" : "were");
 }
 
 static void say_losses(struct verdict *verdict, const struct report *report)
 {
-	const struct losses losses = losses_of(report);
+	const struct lacks lacks = lacks_of(report);
 	struct string *out = verdict_sentence(verdict);
 	size_t begin;
 
-	if (!losses.lacking && !report->refused) {
+	if (!lacks.lacking && !report->refused) {
 		string_append_text(
-			out, losses.held_before ?
+			out, lacks.held_before ?
 				     "Nothing was lost; what processes held that ran before"
 				     " recording began is not known." :
-			     losses.inexact ? "Nothing was lost, but what is live and the peaks are"
-					      " not exact: see what is unknown." :
-					      "Nothing was lost: the numbers are exact.");
+			     lacks.inexact ? "Nothing was lost, but what is live and the peaks are"
+					     " not exact: see what is unknown." :
+					     "Nothing was lost: the numbers are exact.");
 		return;
 	}
 	string_append_text(out, "The recording lacks something:");
 	begin = out->length;
-	append_counts(out, report, &losses);
+	append_counts(out, report, &lacks);
 	if (out->length == begin)
 		string_append_text(out, " see what was lost,");
-	string_append_text(out, losses.inexact ?
+	string_append_text(out, lacks.inexact ?
 					" and what is live and the peaks are not exact." :
 					" but no allocation or free is known to be missing.");
 }

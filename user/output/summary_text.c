@@ -283,19 +283,14 @@ static void append_notes(const struct page *page, const struct process *process)
 
 /* ---- the account of events ------------------------------------------------------------------- */
 
-/* Why something was lost, and what would help. */
 static void append_reasons(const struct page *page)
 {
 	const struct losses losses = losses_of(&page->summary->counters);
 
-	if (losses_overran(&losses))
-		string_append_format(page->out, "  A ring buffer was full: a larger --buffer%s\n",
-				     losses.bulk ? ", or capturing less (-e), would help" :
-						   " would help");
-	if (!losses.untracked)
+	if (!losses_count(&losses))
 		return;
-	string_append_text(page->out, "  ");
-	losses_append_untracked(page->out, losses.untracked);
+	string_append_text(page->out, "  why: ");
+	losses_append_reasons(page->out, &losses, LOSSES_FEWER_EVENTS);
 	string_append_char(page->out, '\n');
 }
 
@@ -314,11 +309,11 @@ static void append_losses(const struct page *page)
 				     (ull)page->summary->lost_records,
 				     "kernel names, beginnings of frees, lives of processes");
 	append_reasons(page);
-	if (counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
-	    counters->lost[MS_KIND_FREE_BEGIN] || counters->lost[MS_KIND_PROCESS])
-		string_append_text(page->out,
-				   "  Allocations or frees were lost: live bytes, peaks and totals"
-				   " above are not exact.\n");
+	if (losses_are_of_memory(counters))
+		string_append_text(
+			page->out,
+			"  Allocations, frees or contexts were lost: live bytes, peaks and totals"
+			" above are not exact.\n");
 }
 
 static void append_filtered(const struct page *page)

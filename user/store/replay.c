@@ -218,12 +218,21 @@ static uint64_t calls_of(const struct ms_event *event)
 	return 0;
 }
 
+/* Whether a newer version has it, or at least something of it. */
+static bool is_newer(const struct ms_event *event)
+{
+	const struct ms_account *account = (const struct ms_account *)event;
+
+	return !event_size(event->type) ||
+	       (event->type == MS_TYPE_ACCOUNT && !event_account_is_known(account->op));
+}
+
 static int feed(struct replay *replay)
 {
 	struct ms_event *event = (struct ms_event *)replay->record;
 	const size_t known = event_size(event->type);
 
-	if (!known) {
+	if (is_newer(event)) {
 		replay->account.unknown_records++;
 		return 0;
 	}

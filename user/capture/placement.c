@@ -189,6 +189,41 @@ static void place(struct placement *placement, const struct placement_wants *wan
 	placement->cookies[placement->count++] = MS_COOKIE(function->row, point->stack_bytes);
 }
 
+/* How unlikely it is that a program is just calling it. */
+static int coldness(uint64_t cookie)
+{
+	switch (probe_at(MS_COOKIE_ROW(cookie))->spec.action) {
+	case MS_ACTION_RESET:
+		return 2;
+	case MS_ACTION_DESTROY:
+		return 1;
+	}
+	return 0;
+}
+
+static void move_to_front(uint64_t *values, size_t from)
+{
+	uint64_t value = values[from];
+
+	memmove(values + 1, values, from * sizeof(*values));
+	*values = value;
+}
+
+static void begin_with_coldest(struct placement *placement)
+{
+	size_t coldest, i;
+
+	if (!placement->count)
+		return;
+	/* If none is known to be: what frees and allocates nothing is at the end. */
+	coldest = placement->count - 1;
+	for (i = 0; i < placement->count; i++)
+		if (coldness(placement->cookies[i]) > coldness(placement->cookies[coldest]))
+			coldest = i;
+	move_to_front(placement->offsets, coldest);
+	move_to_front(placement->cookies, coldest);
+}
+
 int placement_init(struct placement *placement, const struct placement_wants *wants,
 		   const struct library *library, pid_t pid)
 {
@@ -216,6 +251,7 @@ int placement_init(struct placement *placement, const struct placement_wants *wa
 		else if (!placement->changed++)
 			placement->changed_row = library->points[i].row;
 	}
+	begin_with_coldest(placement);
 	free(changed);
 	return 0;
 }

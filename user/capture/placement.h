@@ -26,7 +26,8 @@ const struct prologue_point *placement_point(const struct placement_wants *wants
 					     const struct library_point *function);
 
 struct placement {
-	uint64_t *offsets; /* in the file, in the order of the library's points */
+	uint64_t
+		*offsets; /* in the file, in the order of the library's points, but for the first */
 	uint64_t *cookies; /* MS_COOKIE() */
 	size_t count;
 	size_t changed;       /* functions left out: their code is not the file's any more */
@@ -38,6 +39,12 @@ struct placement {
  * has at the place of a probe: in a function that an inline hook has patched in memory that would
  * undo the hook, so it gets none. What cannot be looked at (no permission, not mapped yet) counts
  * as unchanged.
+ *
+ * The first one is of a function that is hardly ever called: it is to be the last one to be
+ * detached, once the kernel has waited for the others. A thread that a probe has trapped just
+ * before it was removed is only known to be one of these as long as its process has any probe; else
+ * it gets SIGTRAP (kernel/events/uprobes.c, uprobe_pre_sstep_notifier()). docs/cost-and-safety.md
+ * says where that was seen.
  */
 int placement_init(struct placement *placement, const struct placement_wants *wants,
 		   const struct library *library, pid_t pid);

@@ -409,21 +409,47 @@ static int attach_each(struct attachment *attachment, const struct programs *pro
 	return attachment->functions ? 0 : err;
 }
 
+static int attach_at_once(struct attachment *attachment, const struct programs *programs,
+			  const struct link_site *site)
+{
+	int err = attach(attachment, programs, site);
+
+	if (!err || err == -ESRCH)
+		return err;
+	log_debug("%s: cannot attach to all functions at once: %s", attachment->library->name,
+		  strerror(-err));
+	return attach_each(attachment, programs, site);
+}
+
+/*
+ * The first one has a link of its own, which is closed last (closer.c goes backwards): see
+ * placement_init().
+ */
 static int attach_all(struct attachment *attachment, const struct programs *programs,
 		      const struct link_site *site)
 {
+	const struct link_site last_to_go = { .path = site->path,
+					      .offsets = site->offsets,
+					      .cookies = site->cookies,
+					      .count = 1,
+					      .pid = site->pid };
+	const struct link_site others = { .path = site->path,
+					  .offsets = site->offsets + 1,
+					  .cookies = site->cookies + 1,
+					  .count = site->count - 1,
+					  .pid = site->pid };
 	int err;
 
 	if (!site->count)
 		return 0;
 	if (programs->strategy == STRATEGY_SINGLE)
 		return attach_each(attachment, programs, site);
-	err = attach(attachment, programs, site);
-	if (!err || err == -ESRCH || site->count == 1)
-		return err;
-	log_debug("%s: cannot attach to all functions at once: %s", attachment->library->name,
-		  strerror(-err));
-	return attach_each(attachment, programs, site);
+	log_debug("%s: probes %s apart, to be the last to go", attachment->library->name,
+		  probe_at(MS_COOKIE_ROW(*site->cookies))->symbol);
+	err = attach_at_once(attachment, programs, &last_to_go);
+	if (err != -ESRCH && others.count)
+		err = attach_at_once(attachment, programs, &others);
+	return err != -ESRCH && attachment->functions ? 0 : err;
 }
 
 static void warn_changed(const struct placement *placement, const struct library *library,

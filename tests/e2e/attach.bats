@@ -97,36 +97,8 @@ load helpers
 	puppet free
 }
 
-# The identifiers of links with uprobes whose programs are in $1, a list; bpftool may have no name for
-# their type.
-uprobe_links() {
-	bpftool -j link | jq -c --argjson programs "$1" '[.[] | select(.type == 12 or .type == "uprobe_multi") |
-		select(.prog_id | IN($programs[])) | .id] | sort'
-}
-
 @test "the last probe to go is one that nobody calls" {
-	local before programs links first seen=0
-
-	case $MASK in
-	*uprobe_multi*) skip "single uprobes are not what bpftool shows" ;;
-	esac
-	before=$(our_programs)
-	puppet_start
-	puppet load
-	puppet init
-	trace_start -p "$PUPPET_PID"
-	programs=$(our_programs | grep -vxF "${before:-none}" | jq -sc .)
-	links=$(uprobe_links "$programs")
-	first=$(jq '.[0]' <<< "$links")
-	[ "$(jq length <<< "$links")" -ge 2 ]
-	grep -q "probes cuDevicePrimaryCtxReset.* apart" trace.err
-	kill -INT "$TRACE_PID"
-	while links=$(uprobe_links "$programs") && [ "$links" != '[]' ]; do
-		assert_equal "$(jq '.[0]' <<< "$links")" "$first"
-		seen=$((seen + 1))
-	done
-	[ $seen -gt 0 ]
-	trace_wait
+	detaches_in_order
 }
 
 @test "Ctrl-C ends with the summary, and so does the end of the target" {

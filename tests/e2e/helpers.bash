@@ -262,6 +262,37 @@ nothing_left() {
 	done
 }
 
+# The identifiers of links to functions whose programs are in $1, a list, oldest first; bpftool may have
+# no name for a type.
+function_links() {
+	bpftool -j link | jq -c --argjson programs "$1" '[.[] | select(.type | IN(12, "uprobe_multi", "perf_event")) |
+		select(.prog_id | IN($programs[])) | .id] | sort'
+}
+
+# A trace with these options keeps the link of a function that is hardly ever called until all others
+# are gone.
+detaches_in_order() {
+	local before programs links first seen=0
+
+	before=$(our_programs)
+	puppet_start
+	puppet load
+	puppet init
+	trace_start "$@" -p "$PUPPET_PID"
+	programs=$(our_programs | grep -vxF "${before:-none}" | jq -sc .)
+	links=$(function_links "$programs")
+	first=$(jq '.[0]' <<< "$links")
+	[ "$(jq length <<< "$links")" -ge 2 ]
+	grep -q "debug: attach strategy: uprobe_single\|probes cuDevicePrimaryCtxReset.* apart" trace.err
+	kill -INT "$TRACE_PID"
+	while links=$(function_links "$programs") && [ "$links" != '[]' ]; do
+		assert_equal "$(jq '.[0]' <<< "$links")" "$first"
+		seen=$((seen + 1))
+	done
+	[ $seen -gt 0 ]
+	trace_wait
+}
+
 # What a puppet does in two threads is seen by a trace with these options, and then nothing is left.
 two_threads_of_a_puppet() {
 	puppet_start

@@ -24,3 +24,7 @@ setup() {
 @test "single uprobes attach, see the same, and leave nothing behind" {
 	two_threads_of_a_puppet $WITHOUT_LINKS
 }
+
+@test "the last of hundreds of single uprobes to go is one that nobody calls" {
+	detaches_in_order $WITHOUT_LINKS
+}

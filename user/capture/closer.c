@@ -33,8 +33,10 @@ static int keep(struct closer *closer, const int *fds, size_t count)
 
 static void close_all(const int *fds, size_t count)
 {
-	while (count)
-		close(fds[--count]);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		close(fds[i]);
 }
 
 /*
@@ -73,20 +75,20 @@ struct closer *closer_open(void)
 	return NULL;
 }
 
-/* As many as there is room for, or all. */
+/* As many as there is room for, or all; in their order. */
 static void hand_over(struct closer *closer, bool wait)
 {
 	const char wanted = 0;
 
 	while (closer->count) {
 		size_t part = closer->count < HELPER_FDS ? closer->count : HELPER_FDS;
-		const int *fds = closer->fds + closer->count - part;
 
 		/* Should there be no helper any more, the last copy is closed here. */
-		if (helper_send(closer->helper.fd, &wanted, 1, fds, part, wait) == -EAGAIN)
+		if (helper_send(closer->helper.fd, &wanted, 1, closer->fds, part, wait) == -EAGAIN)
 			return;
-		close_all(fds, part);
+		close_all(closer->fds, part);
 		closer->count -= part;
+		memmove(closer->fds, closer->fds + part, closer->count * sizeof(*closer->fds));
 		closer->owes = true;
 	}
 	if (closer->owes)

@@ -14,7 +14,10 @@ struct closer;
 /* Returns NULL, logged, if there can be none. */
 struct closer *closer_open(void);
 
-/* Takes the descriptors. `closer` may be NULL: then they are closed at once. */
+/*
+ * Takes the descriptors, to close them in this order, after those of earlier calls. `closer` may be
+ * NULL: then they are closed at once.
+ */
 void closer_add(struct closer *closer, const int *fds, size_t count);
 
 /* Hands over what the helper had no room for when it was added. To be called now and then. */

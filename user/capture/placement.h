@@ -26,8 +26,7 @@ const struct prologue_point *placement_point(const struct placement_wants *wants
 					     const struct library_point *function);
 
 struct placement {
-	uint64_t
-		*offsets; /* in the file, in the order of the library's points, but for the first */
+	uint64_t *offsets; /* in the file; the library's points in order, but for the first */
 	uint64_t *cookies; /* MS_COOKIE() */
 	size_t count;
 	size_t changed;       /* functions left out: their code is not the file's any more */

@@ -383,6 +383,16 @@ static int attach(struct attachment *attachment, const struct programs *programs
 	return err;
 }
 
+static struct link_site part_of(const struct link_site *site, uint32_t first, uint32_t count)
+{
+	struct link_site part = *site;
+
+	part.offsets += first;
+	part.cookies += first;
+	part.count = count;
+	return part;
+}
+
 /* One by one: the way of single uprobes, and how to find out which function is in the way. */
 static int attach_each(struct attachment *attachment, const struct programs *programs,
 		       const struct link_site *site)
@@ -391,11 +401,7 @@ static int attach_each(struct attachment *attachment, const struct programs *pro
 	uint32_t i;
 
 	for (i = 0; i < site->count; i++) {
-		struct link_site one = { .path = site->path,
-					 .offsets = &site->offsets[i],
-					 .cookies = &site->cookies[i],
-					 .count = 1,
-					 .pid = site->pid };
+		const struct link_site one = part_of(site, i, 1);
 
 		err = attach(attachment, programs, &one);
 		if (err == -ESRCH)
@@ -421,29 +427,19 @@ static int attach_at_once(struct attachment *attachment, const struct programs *
 	return attach_each(attachment, programs, site);
 }
 
-/*
- * The first one has a link of its own, which is closed last (closer.c goes backwards): see
- * placement_init().
- */
+/* The first one has a link of its own, which is closed last: see placement_init(). */
 static int attach_all(struct attachment *attachment, const struct programs *programs,
 		      const struct link_site *site)
 {
-	const struct link_site last_to_go = { .path = site->path,
-					      .offsets = site->offsets,
-					      .cookies = site->cookies,
-					      .count = 1,
-					      .pid = site->pid };
-	const struct link_site others = { .path = site->path,
-					  .offsets = site->offsets + 1,
-					  .cookies = site->cookies + 1,
-					  .count = site->count - 1,
-					  .pid = site->pid };
+	struct link_site last_to_go, others;
 	int err;
 
 	if (!site->count)
 		return 0;
 	if (programs->strategy == STRATEGY_SINGLE)
 		return attach_each(attachment, programs, site);
+	last_to_go = part_of(site, 0, 1);
+	others = part_of(site, 1, site->count - 1);
 	log_debug("%s: probes %s apart, to be the last to go", attachment->library->name,
 		  probe_at(MS_COOKIE_ROW(*site->cookies))->symbol);
 	err = attach_at_once(attachment, programs, &last_to_go);
@@ -496,8 +492,17 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 	return err;
 }
 
+/* What was attached first goes last. */
 void attachment_close(struct attachment *attachment, struct closer *closer)
 {
+	size_t i;
+
+	for (i = 0; i < attachment->count / 2; i++) {
+		int *mirrored = &attachment->fds[attachment->count - 1 - i], fd = *mirrored;
+
+		*mirrored = attachment->fds[i];
+		attachment->fds[i] = fd;
+	}
 	closer_add(closer, attachment->fds, attachment->count);
 	free(attachment->fds);
 	*attachment = (struct attachment){ 0 };

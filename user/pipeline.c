@@ -107,12 +107,9 @@ int pipeline_flush(struct pipeline *pipeline)
 
 static void count_up(struct summary *summary)
 {
-	const struct losses losses = losses_of(&summary->counters);
 	uint32_t op;
 
-	summary->seen = losses.seen;
-	summary->lost = losses.calls;
-	summary->lost_records = losses.others;
+	summary->losses = losses_of(&summary->counters);
 	summary->filtered = 0;
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		summary->filtered += summary->filtered_by_op[op];

@@ -61,7 +61,7 @@ static struct summary summary_of(const struct pipeline *pipeline, uint8_t choice
 	summary.end_ns = choice & CHOICE_NO_TIME ? 0 : 1000000;
 	if (choice & CHOICE_LOSSES) {
 		memset(&summary.counters, choice, sizeof(summary.counters));
-		summary.lost_records = choice;
+		summary.losses = losses_of(&summary.counters);
 		summary.captured_ops = choice;
 	}
 	return summary;

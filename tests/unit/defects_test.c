@@ -219,7 +219,7 @@ static void render(const union record *records, size_t count, bool exact, bool j
 	string_fini(out);
 	string_append(out, writer.text.bytes, writer.text.length);
 	if (!json) {
-		summary.lost_records = counters->lost[MS_OP_NAME];
+		summary.losses = losses_of(counters);
 		text_append_summary(out, &summary, &options);
 	}
 	string_append(out, "", 1);

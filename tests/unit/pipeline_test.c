@@ -288,9 +288,8 @@ static void test_the_summary_adds_up(void **state)
 	struct fixture *fixture = *state;
 	struct summary summary = { .start_ns = 1000,
 				   .end_ns = 2000,
-				   .seen = 999, /* whatever was there before */
-				   .lost = 999,
-				   .lost_records = 999 };
+				   /* whatever was there before */
+				   .losses = { 999, 999, 999, 999, 999 } };
 	union record bad = record_exit(0);
 	__u64 *seen = summary.counters.seen, *lost = summary.counters.lost;
 	int kind;
@@ -311,9 +310,9 @@ static void test_the_summary_adds_up(void **state)
 	assert_int_equal(summary.filtered, 2);
 	assert_int_equal(summary.refused, 1);
 	/* Calls are the operations but names; the rest are other records. */
-	assert_int_equal(summary.lost, 0x11111111);
-	assert_int_equal(summary.seen, 1000ull * 0x11111111);
-	assert_int_equal(summary.lost_records, 0x11100000000);
+	assert_int_equal(summary.losses.calls, 0x11111111);
+	assert_int_equal(summary.losses.seen, 1000ull * 0x11111111);
+	assert_int_equal(summary.losses.others, 0x11100000000);
 	assert_int_equal(summary.start_ns, 1000);
 	assert_int_equal(summary.end_ns, 2000);
 }

@@ -106,8 +106,15 @@ static int open_rings(struct programs *programs, const uint64_t bytes[RINGS_COUN
 	return err;
 }
 
-static int load(struct memscope_bpf *skeleton, const struct programs_options *options)
+/* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */
+static int load(struct memscope_bpf **result, const struct programs_options *options)
 {
+	struct memscope_bpf *skeleton;
+
+	libbpf_set_print(print_libbpf);
+	skeleton = *result = memscope_bpf__open();
+	if (!skeleton)
+		return -errno;
 	choose_programs(skeleton, options->strategy);
 	skeleton->rodata->settings.return_ops = options->return_ops;
 	skeleton->rodata->settings.count_launches = options->count_launches;
@@ -131,11 +138,7 @@ int programs_try(enum strategy strategy)
 	struct memscope_bpf *skeleton;
 	int err;
 
-	libbpf_set_print(print_libbpf);
-	skeleton = memscope_bpf__open();
-	if (!skeleton)
-		return -errno;
-	err = load(skeleton, &options);
+	err = load(&skeleton, &options);
 	memscope_bpf__destroy(skeleton);
 	return err;
 }
@@ -157,18 +160,11 @@ int programs_open(struct programs **result, const struct programs_options *optio
 
 	if (!programs)
 		return -ENOMEM;
-	libbpf_set_print(print_libbpf);
 	programs->strategy = options->strategy;
 	programs->wants = (struct placement_wants){ .ops = options->ops,
 						    .return_ops = options->return_ops,
 						    .layers = options->layers };
-	programs->skeleton = memscope_bpf__open();
-	if (!programs->skeleton) {
-		err = -errno;
-		log_error("cannot open the BPF programs: %s", strerror(-err));
-		goto fail;
-	}
-	err = load(programs->skeleton, options);
+	err = load(&programs->skeleton, options);
 	if (err) {
 		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"
 			  " machine lacks, -v shows the kernel's answer",

@@ -137,9 +137,9 @@ static int select_processes(const struct report_recording *recording, struct sta
 /* Calls of other processes are not counted anywhere: what is seen is what is shown or lost. */
 static void count_calls(const struct ndjson *export, struct summary *summary)
 {
-	summary->lost = losses_of(&summary->counters).calls;
+	summary->losses = losses_of(&summary->counters);
 	summary->shown = export->shown;
-	summary->seen = summary->shown + summary->lost;
+	summary->losses.seen = summary->shown + summary->losses.calls;
 }
 
 static int take_end(struct follower *follower)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "model/losses.h"
 #include "model/state.h"
 
 /* What the tool itself took. */
@@ -27,14 +28,11 @@ struct summary {
 	struct summary_cost cost;
 	uint32_t captured_ops; /* bit set of enum ms_op: of the others nothing is known */
 
-	/* Calls; seen = shown + filtered + lost. */
-	uint64_t seen;
+	/* Calls: losses.seen = shown + filtered + losses.calls. */
+	struct losses losses;
 	uint64_t shown;
 	uint64_t filtered;
-	uint64_t lost;
 	uint64_t filtered_by_op[MS_OPS_COUNT];
-	/* Other records (names, lives of processes, beginnings of frees) that were lost. */
-	uint64_t lost_records;
 	uint64_t refused; /* records that could not be decoded: a defect */
 };
 

@@ -258,10 +258,10 @@ void json_summary(struct json *json, const struct summary *summary)
 	json_put_u64(json, "end_ns", summary->end_ns);
 	json_name(json, "events");
 	json_open(json, '{');
-	json_put_u64(json, "seen", summary->seen);
+	json_put_u64(json, "seen", summary->losses.seen);
 	json_put_u64(json, "shown", summary->shown);
 	json_put_u64(json, "filtered", summary->filtered);
-	json_put_u64(json, "lost", summary->lost);
+	json_put_u64(json, "lost", summary->losses.calls);
 	put_lost(json, summary);
 	json_put_u64(json, "abandoned", summary->counters.abandoned);
 	json_put_u64(json, "refused", summary->refused);

@@ -285,12 +285,12 @@ static void append_notes(const struct page *page, const struct process *process)
 
 static void append_reasons(const struct page *page)
 {
-	const struct losses losses = losses_of(&page->summary->counters);
+	const struct losses *losses = &page->summary->losses;
 
-	if (!losses_count(&losses))
+	if (!losses_count(losses))
 		return;
 	string_append_text(page->out, "  why: ");
-	losses_append_reasons(page->out, &losses, LOSSES_FEWER_EVENTS);
+	losses_append_reasons(page->out, losses, LOSSES_FEWER_EVENTS);
 	string_append_char(page->out, '\n');
 }
 
@@ -304,9 +304,9 @@ static void append_losses(const struct page *page)
 			string_append_format(page->out, "  lost: %llu of %llu %s events\n",
 					     (ull)counters->lost[op], (ull)counters->seen[op],
 					     probe_op_name(op));
-	if (page->summary->lost_records)
+	if (page->summary->losses.others)
 		string_append_format(page->out, "  lost: %llu other records (%s)\n",
-				     (ull)page->summary->lost_records,
+				     (ull)page->summary->losses.others,
 				     "kernel names, beginnings of frees, lives of processes");
 	append_reasons(page);
 	if (losses_are_of_memory(counters))
@@ -373,9 +373,9 @@ static void append_account(const struct page *page)
 
 	string_append_format(page->out,
 			     "\n%llu events seen = %llu %s + %llu filtered + %llu lost, in %s\n",
-			     (ull)summary->seen, (ull)summary->shown,
+			     (ull)summary->losses.seen, (ull)summary->shown,
 			     page->lines ? "shown" : "counted", (ull)summary->filtered,
-			     (ull)summary->lost,
+			     (ull)summary->losses.calls,
 			     string_duration(duration, summary->end_ns - summary->start_ns));
 	append_filtered(page);
 	append_losses(page);

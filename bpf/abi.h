@@ -38,9 +38,9 @@ enum ms_op {
 	MS_OPS_COUNT,
 };
 
-/* A bit set. */
 #define MS_RING_CRITICAL 0
 #define MS_RING_BULK 1
+/* The ops whose records are in the bulk ring: a bit set. */
 #define X(op, name, ring) | (MS_RING_##ring << MS_OP_##op)
 enum { MS_BULK_OPS = 0 MS_OPS(X) };
 #undef X

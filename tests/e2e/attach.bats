@@ -98,7 +98,11 @@ load helpers
 }
 
 @test "the last probe to go is one that nobody calls" {
-	detaches_in_order
+	last_probe_is_cold 2
+}
+
+@test "the last probe to go is one that nobody calls, also if the tool is killed" {
+	last_probe_is_cold 9
 }
 
 @test "Ctrl-C ends with the summary, and so does the end of the target" {

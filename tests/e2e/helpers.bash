@@ -262,35 +262,22 @@ nothing_left() {
 	done
 }
 
-# The identifiers of links to functions whose programs are in $1, a list, oldest first; bpftool may have
-# no name for a type.
-function_links() {
-	bpftool -j link | jq -c --argjson programs "$1" '[.[] | select(.type | IN(12, "uprobe_multi", "perf_event")) |
-		select(.prog_id | IN($programs[])) | .id] | sort'
-}
+# When a trace with options $2... ends by signal $1, the probe of a function that is hardly ever called
+# is there until all others are gone.
+last_probe_is_cold() {
+	local signal=$1
 
-# A trace with these options keeps the link of a function that is hardly ever called until all others
-# are gone.
-detaches_in_order() {
-	local before programs links first seen=0
-
-	before=$(our_programs)
+	shift
 	puppet_start
 	puppet load
 	puppet init
 	trace_start "$@" -p "$PUPPET_PID"
-	programs=$(our_programs | grep -vxF "${before:-none}" | jq -sc .)
-	links=$(function_links "$programs")
-	first=$(jq '.[0]' <<< "$links")
-	[ "$(jq length <<< "$links")" -ge 2 ]
-	grep -q "debug: attach strategy: uprobe_single\|probes cuDevicePrimaryCtxReset.* apart" trace.err
-	kill -INT "$TRACE_PID"
-	while links=$(function_links "$programs") && [ "$links" != '[]' ]; do
-		assert_equal "$(jq '.[0]' <<< "$links")" "$first"
-		seen=$((seen + 1))
-	done
-	[ $seen -gt 0 ]
-	trace_wait
+	grep -q "debug: libcuda.*probes cuDevicePrimaryCtxReset first" trace.err
+	"$ROOT/tests/e2e/last_probe" "$TRACE_PID" "$signal" "$PUPPET_PID" "$LD_LIBRARY_PATH/libcuda.so.1" > last
+	assert_equal "$(grep -ow cuDevicePrimaryCtxReset last)" cuDevicePrimaryCtxReset
+	wait "$TRACE_PID" || true
+	TRACE_PID=
+	puppet alloc 4096
 }
 
 # What a puppet does in two threads is seen by a trace with these options, and then nothing is left.

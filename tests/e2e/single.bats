@@ -26,5 +26,9 @@ setup() {
 }
 
 @test "the last of hundreds of single uprobes to go is one that nobody calls" {
-	detaches_in_order $WITHOUT_LINKS
+	last_probe_is_cold 2 $WITHOUT_LINKS
+}
+
+@test "the last of hundreds of single uprobes to go is one that nobody calls, also if the tool is killed" {
+	last_probe_is_cold 9 $WITHOUT_LINKS
 }

@@ -5,7 +5,7 @@
  *
  *   verifier      the kernel refuses one of the BPF programs, with the number in REFUSAL
  *   fork          no process can be started
- *   descriptors   memscope-attach cannot send the first one
+ *   descriptors   memscope-attach cannot send the second one
  *   files         memscope-attach has no room for those that it is sent
  *   answers       memscope-attach cannot send anything
  */
@@ -75,11 +75,12 @@ API ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	ssize_t (*real)(int, const struct msghdr *, int) =
 		(ssize_t(*)(int, const struct msghdr *, int))dlsym(RTLD_NEXT, "sendmsg");
 	static int sent;
-	bool fails = lacks("answers") || (lacks("descriptors") && message->msg_controllen && !sent);
+	bool fails =
+		is_attacher() && (lacks("answers") ||
+				  (lacks("descriptors") && message->msg_controllen && ++sent == 2));
 
-	if (!fails || !is_attacher())
+	if (!fails)
 		return real(fd, message, flags);
-	sent++;
 	errno = ETOOMANYREFS;
 	return -1;
 }

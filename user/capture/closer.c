@@ -51,16 +51,20 @@ static void serve(int fd)
 	char wanted;
 
 	for (; helper_receive(fd, &wanted, 1, fds, &count) > 0; count = HELPER_FDS) {
-		if (count && keep(&held, fds, count))
-			close_all(fds, count);
-		if (count)
+		if (count && !keep(&held, fds, count))
 			continue;
 		close_all(held.fds, held.count);
 		held.count = 0;
+		if (count) {
+			close_all(fds, count);
+			continue;
+		}
 		/* Who waits for an answer that cannot be sent must not wait for ever. */
 		if (wanted && helper_send(fd, &wanted, 1, NULL, 0, true))
 			return;
 	}
+	/* The kernel would close them in its own order. */
+	close_all(held.fds, held.count);
 }
 
 struct closer *closer_open(void)

@@ -15,8 +15,8 @@ struct closer;
 struct closer *closer_open(void);
 
 /*
- * Takes the descriptors, to close them in this order, after those of earlier calls. `closer` may be
- * NULL: then they are closed at once.
+ * Takes the descriptors, to close them in this order, after those of earlier calls. Without memory,
+ * or a closer (which may be NULL), they are closed at once.
  */
 void closer_add(struct closer *closer, const int *fds, size_t count);
 

@@ -192,11 +192,20 @@ static void place(struct placement *placement, const struct placement_wants *wan
 /* How unlikely it is that a program is just calling it. */
 static int coldness(uint64_t cookie)
 {
-	switch (probe_at(MS_COOKIE_ROW(cookie))->spec.action) {
-	case MS_ACTION_RESET:
-		return 2;
-	case MS_ACTION_DESTROY:
+	const struct ms_spec *spec = &probe_at(MS_COOKIE_ROW(cookie))->spec;
+
+	if (spec->op == MS_OP_NAME)
 		return 1;
+	if (spec->op != MS_OP_CONTEXT)
+		return 0;
+	switch (spec->action) {
+	case MS_ACTION_RESET:
+		return 4;
+	case MS_ACTION_DESTROY:
+	case MS_ACTION_RELEASE:
+		return 3;
+	case MS_ACTION_NONE: /* the runtime's reset, for one */
+		return 2;
 	}
 	return 0;
 }
@@ -211,12 +220,8 @@ static void move_to_front(uint64_t *values, size_t from)
 
 static void begin_with_coldest(struct placement *placement)
 {
-	size_t coldest, i;
+	size_t coldest = 0, i;
 
-	if (!placement->count)
-		return;
-	/* If none is known to be: what frees and allocates nothing is at the end. */
-	coldest = placement->count - 1;
 	for (i = 0; i < placement->count; i++)
 		if (coldness(placement->cookies[i]) > coldness(placement->cookies[coldest]))
 			coldest = i;

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -423,6 +424,19 @@ static int attach_at_once(struct attachment *attachment, const struct programs *
 	return attach_each(attachment, programs, site);
 }
 
+/*
+ * When this program is killed, the kernel closes the highest descriptors first, and then gives up
+ * the perf events behind their links in the opposite order. So the link that is to go last has to
+ * be the first of these: it is open a second time.
+ */
+static int keep_first_again(struct attachment *attachment)
+{
+	int highest = attachment->fds[attachment->count - 1];
+	int again = fcntl(attachment->fds[0], F_DUPFD_CLOEXEC, highest + 1);
+
+	return again < 0 ? 0 : keep(attachment, again);
+}
+
 /* The first one has a link of its own, which is closed last: see placement_init(). */
 static int attach_all(struct attachment *attachment, const struct programs *programs,
 		      const struct link_site *site)
@@ -432,16 +446,18 @@ static int attach_all(struct attachment *attachment, const struct programs *prog
 
 	if (!site->count)
 		return 0;
-	if (programs->strategy == STRATEGY_SINGLE)
-		return attach_each(attachment, programs, site);
+	log_debug("%s: probes %s first, to be the last to go", attachment->library->name,
+		  probe_at(MS_COOKIE_ROW(*site->cookies))->symbol);
+	if (programs->strategy == STRATEGY_SINGLE) {
+		err = attach_each(attachment, programs, site);
+		return err ? err : keep_first_again(attachment);
+	}
 	last_to_go = part_of(site, 0, 1);
 	others = part_of(site, 1, site->count - 1);
-	log_debug("%s: probes %s apart, to be the last to go", attachment->library->name,
-		  probe_at(MS_COOKIE_ROW(*site->cookies))->symbol);
-	err = attach_at_once(attachment, programs, &last_to_go);
+	err = attach_each(attachment, programs, &last_to_go);
 	if (err != -ESRCH && others.count)
 		err = attach_at_once(attachment, programs, &others);
-	return err != -ESRCH && attachment->functions ? 0 : err;
+	return err;
 }
 
 static void warn_changed(const struct placement *placement, const struct library *library,

@@ -258,7 +258,7 @@ check_lives() {
 			else . end) | [.exits, .wrong, .seen] | @csv' events.jsonl > lives
 	report "$1: processes with the same pid, errors, allocations seen: $(cat lives)"
 	assert_equal "$(cut -d, -f 2 lives)" 0
-	# How many are seen depends on how fast this machine is.
+	# Three of four wait until they are traced, if that does not take too long.
 	[ "$(cut -d, -f 3 lives)" -gt $(($(times 1000 40) / 2)) ] || fail "only $(cut -d, -f 3 lives) seen"
 }
 

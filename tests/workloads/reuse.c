@@ -4,12 +4,14 @@
  * even, and exits with n modulo 200. No two begin within 10 ms: /proc does not tell their starts
  * apart then (and no kernel reuses a pid so soon by itself).
  *
- * usage: reuse COUNT    as fast as they come
+ * usage: reuse COUNT    three of four when they are traced, or after a second, the others at once
  *        reuse          each when told by a line of standard input, another line for it to
  *                       allocate; says "ready" when it could, and "done" when it has ended
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <link.h>
 #include <linux/sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +25,9 @@
 #include "simcuda.h"
 
 #define START_STEP_US 11000
+#define PATIENCE_MS 1000
+
+#define CODE_BYTES 64 /* of a function: the probe is in its prologue */
 
 static bool told;
 
@@ -59,6 +64,47 @@ static void *function(void *driver, const char *name)
 	return found;
 }
 
+struct place {
+	uintptr_t address;
+	long offset; /* in the file */
+};
+
+static int find_place(struct dl_phdr_info *object, size_t size, void *wanted)
+{
+	struct place *place = wanted;
+	uint16_t i;
+
+	(void)size;
+	for (i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		uintptr_t into = place->address - object->dlpi_addr - segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || into >= segment->p_filesz)
+			continue;
+		place->offset = segment->p_offset + into;
+		return 1;
+	}
+	return 0;
+}
+
+/* Until the function's code is not that of the file any more: there is a probe in it. */
+static void wait_for_probe(void *driver, void *function)
+{
+	struct place place = { .address = (uintptr_t)function };
+	unsigned char code[CODE_BYTES];
+	struct link_map *library;
+	int file, i;
+
+	if (dlinfo(driver, RTLD_DI_LINKMAP, &library) || !dl_iterate_phdr(find_place, &place))
+		die("no code");
+	file = open(library->l_name, O_RDONLY);
+	if (pread(file, code, sizeof(code), place.offset) != sizeof(code))
+		die(library->l_name);
+	close(file);
+	for (i = 0; i < PATIENCE_MS && !memcmp(code, function, sizeof(code)); i++)
+		usleep(1000);
+}
+
 static void live(unsigned int number)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -75,6 +121,8 @@ static void live(unsigned int number)
 	if (told) {
 		say("ready\n");
 		wait_for_line();
+	} else if (number % 4) {
+		wait_for_probe(driver, allocate);
 	}
 	if (allocate(&block, number * (size_t)1024) || (number % 2 == 0 && release(block)))
 		die("no memory");

@@ -43,6 +43,7 @@ five_times() {
 	# shellcheck disable=SC2086 # may be empty
 	"$MEMSCOPE" record -q $MASK -o run.mscope -- "$WORKLOADS/calls" jump
 	assert_equal "$("$MEMSCOPE" export -f ndjson run.mscope | tail -n 1 | jq .events.abandoned)" 2
+	assert_equal "$("$MEMSCOPE" report -f json run.mscope | jq '.recordings[].abandoned')" 2
 	"$MEMSCOPE" report -f md run.mscope > report.md
 	grep -q "2 calls that never returned" report.md
 }

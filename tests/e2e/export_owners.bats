@@ -54,7 +54,7 @@ same_totals() {
 @test "pprof is nothing for a terminal, and folded goes through a pipe" {
 	run script -qec "'$MEMSCOPE' export -f pprof golden.mscope" /dev/null
 	assert_equal "$status" 2
-	"$MEMSCOPE" export -f folded golden.mscope | head -n 1 | grep -q "^# 3 events were lost"
+	"$MEMSCOPE" export -f folded golden.mscope | head -n 1 | grep -q "^# 3 events lost"
 }
 
 @test "real programs, several recordings at once" {
@@ -82,7 +82,7 @@ same_totals() {
 			text(profile.defaultSampleType), profile.comment.map(text).join("; "));'
 	assert_equal "$output" "alloc_objects,alloc_space,inuse_objects,inuse_space 15 $("$MEMSCOPE" export \
 		-f folded golden.mscope | awk '!/^#/ { sum += $NF } END { print sum }') inuse_space $(
-		)GPU memory, recorded by memscope-bpf 0.1.0; 3 events were lost while recording; $(
+		)GPU memory, recorded by memscope-bpf 0.1.0; 3 events lost while recording; $(
 		)what is live is not exact"
 }
 

@@ -24,7 +24,7 @@ load helpers
 	assert_equal "$(summary '.events | .lost == (.lost_by_op | del(.name) | add)')" true
 	assert_equal "$(summary .events.lost_untracked)" 0
 	trace -c --buffer 64K -o out.txt -- "$WORKLOADS/threads" 4 50000
-	grep -q "Allocations, frees or contexts were lost" out.txt
+	grep -q "Records of memory or contexts were lost" out.txt
 	grep -qE "lost: [0-9]+ of [0-9]+ alloc events" out.txt
 	grep -q "^  why: a ring buffer was full; a larger --buffer, or fewer events (-e), would help$" out.txt
 	# Whatever is chosen, allocations and frees are captured.
@@ -59,6 +59,9 @@ load helpers
 	grep -qx "[*] $why" out.md
 	"$MEMSCOPE" report -f json run.mscope > out.json
 	assert_equal "$(jq '.recordings[0].lost.untracked' out.json)" 4
+	"$MEMSCOPE" export -f openmetrics run.mscope > out.om
+	grep -q '^memscope_events_lost_total{.*stage="ring".*} 0 ' out.om
+	grep -q '^memscope_events_lost_total{.*stage="untracked".*} 4 ' out.om
 }
 
 @test "what is not shown is counted as filtered, and the ledger has it all the same" {

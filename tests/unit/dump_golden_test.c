@@ -22,23 +22,22 @@
 
 #define PER_SEGMENT 12
 
-static const char *const versions[] = { "1.0" };
+static const char *const versions[] = { "1.0", "1.1" };
 
 /* ---- the recording --------------------------------------------------------------------------- */
 
 static void add_what_the_example_lacks(struct example *example)
 {
-	union record account = record_event(MS_TYPE_ACCOUNT, sizeof(struct ms_account));
+	static const uint16_t since_1_1[] = { MS_ACCOUNT_UNTRACKED, MS_ACCOUNT_ABANDONED };
+	size_t i;
 
-	account.account.op = MS_OP_LAUNCH;
-	account.account.seen = 1000;
-	account.account.lost = 3;
-	account.event.pid = 0;
 	example_add_to_other(example, record_process(MS_TYPE_ATTACH, "late", 1));
 	example_add_to_other(example, record_name(0x1000, "gemm"));
 	example_add_to_other(example, record_alias(0x1008, 0x1000));
 	example_add_to_other(example, record_launches("cuLaunchKernel", 0x1008, 500));
-	example_add_to_other(example, account);
+	example_add_to_other(example, record_account(MS_OP_LAUNCH, 1000, 3));
+	for (i = 0; i < sizeof(since_1_1) / sizeof(*since_1_1); i++)
+		example_add_to_other(example, record_account(since_1_1[i], 2, 2));
 	example_add_to_other(example, record_node(0x6a, 0x10000, 4096));
 	example_add_to_other(example, record_alloc("cuMemAlloc_v2", 0x20000, 8192));
 	example_add_to_other(example, record_free_begin(0x20000));

@@ -216,8 +216,9 @@ static void test_losses_that_make_totals_inexact_say_so(void **state)
 	for (kind = 0; kind < MS_KINDS_COUNT; kind++) {
 		struct summary summary = { .end_ns = 1, .captured_ops = ~0u };
 		struct string out = { 0 };
-		bool matters = kind == MS_OP_ALLOC || kind == MS_OP_FREE || kind == MS_OP_CONTEXT ||
-			       kind == MS_KIND_FREE_BEGIN || kind == MS_KIND_PROCESS;
+		bool matters = kind == MS_OP_ALLOC || kind == MS_OP_FREE || kind == MS_OP_MEMORY ||
+			       kind == MS_OP_CONTEXT || kind == MS_KIND_FREE_BEGIN ||
+			       kind == MS_KIND_PROCESS;
 
 		summary.counters.lost[kind] = 1;
 		summarize(NULL, 0, &summary, &out);

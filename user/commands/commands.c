@@ -24,7 +24,7 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_PERMISSION, "A privilege is missing." },
 	{ EXIT_UNSUPPORTED, "The kernel lacks something that is needed." },
 	{ EXIT_NO_TARGET, "There is no such process, or it ended before it could be attached to." },
-	{ EXIT_LOST, "More events were lost than --max-loss allows." },
+	{ EXIT_LOST, "More was lost than --max-loss allows." },
 	{ EXIT_CORRUPT, "A recording is damaged, not one at all, or of a newer version." },
 	{ EXIT_FINDING, "Something was found that --fail-on asks for." },
 	{ 126,

@@ -27,7 +27,6 @@ struct run {
 	uint64_t start_ns, end_ns;
 	uint64_t progress_ns; /* when that was shown */
 	struct losses losses;
-	uint64_t abandoned;
 };
 
 /* ---- what the dump says of itself ------------------------------------------------------------ */
@@ -43,10 +42,8 @@ static void count(struct run *run)
 {
 	struct ms_counters counters;
 
-	if (live_counters(run->live, &counters))
-		return;
-	run->losses = losses_of(&counters);
-	run->abandoned = counters.abandoned;
+	if (!live_counters(run->live, &counters))
+		run->losses = losses_of(&counters);
 }
 
 static void describe_end(void *context, const char *reason, struct texts *texts)
@@ -62,7 +59,6 @@ static void describe_end(void *context, const char *reason, struct texts *texts)
 	texts_put_u64(texts, "seen", run->losses.seen);
 	texts_put_u64(texts, "lost", run->losses.calls);
 	texts_put_u64(texts, "lost_records", run->losses.others);
-	texts_put_u64(texts, "abandoned", run->abandoned);
 	texts_put_u64(texts, "unwritten_blocks", counts.unwritten_blocks);
 	texts_put_u64(texts, "unwritten_records", counts.unwritten_records);
 	texts_put_u64(texts, "cpu_ns", cost.cpu_ns);

@@ -8,7 +8,6 @@
  *   end_ns                    CLOCK_MONOTONIC
  *   seen, lost                calls
  *   lost_records              others: names, lives of processes, beginnings of frees
- *   abandoned                 calls that never returned
  *   unwritten_blocks, unwritten_records
  *   cpu_ns                    that the tool took
  */

@@ -179,7 +179,7 @@ static int capture(struct run *run)
 	live_cost(run->live, &summary.cost);
 	if (!finish_err)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
-	run->losses = losses_of(&summary.counters);
+	run->losses = summary.losses;
 	return err ? err : finish_err;
 }
 

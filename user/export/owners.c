@@ -95,7 +95,7 @@ static void append_remarks(struct string *out, const struct report_recording *re
 		unwatched += recording->processes[i].process->entries_only;
 	if (losses_count(&losses)) {
 		losses_append_amount(out, &losses);
-		string_append_text(out, " were lost while recording\n");
+		string_append_text(out, " lost while recording\n");
 	}
 	if (coverage->account.missing_blocks || coverage->account.damaged_places)
 		string_append_format(out,

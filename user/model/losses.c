@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "model/losses.h"
 
+#include <assert.h>
+
 #include "model/event.h"
 
 struct losses losses_of(const struct ms_counters *counters)
@@ -19,7 +21,7 @@ struct losses losses_of(const struct ms_counters *counters)
 		if (MS_BULK_OPS >> kind & 1)
 			losses.bulk += counters->lost[kind];
 	}
-	/* While they are looked at, they go on, one after the other. */
+	/* They are still counting when they are read, and not all at one moment. */
 	count = losses_count(&losses);
 	losses.untracked = counters->untracked < count ? counters->untracked : count;
 	return losses;
@@ -38,8 +40,8 @@ uint64_t losses_kept(const struct losses *losses)
 bool losses_are_of_memory(const struct ms_counters *counters)
 {
 	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
-	       counters->lost[MS_OP_CONTEXT] || counters->lost[MS_KIND_FREE_BEGIN] ||
-	       counters->lost[MS_KIND_PROCESS];
+	       counters->lost[MS_OP_MEMORY] || counters->lost[MS_OP_CONTEXT] ||
+	       counters->lost[MS_KIND_FREE_BEGIN] || counters->lost[MS_KIND_PROCESS];
 }
 
 void losses_add_account(struct ms_counters *counters, const struct ms_account *account)
@@ -50,7 +52,8 @@ void losses_add_account(struct ms_counters *counters, const struct ms_account *a
 		counters->untracked += account->lost;
 	} else if (account->op == MS_ACCOUNT_ABANDONED) {
 		counters->abandoned += account->seen;
-	} else if (kind >= 0) {
+	} else {
+		assert(kind >= 0);
 		counters->seen[kind] += account->seen;
 		counters->lost[kind] += account->lost;
 	}

@@ -15,8 +15,8 @@
 void losses_append_amount(struct string *out, const struct losses *losses);
 
 /*
- * "a ring buffer was full; a larger --buffer, or `fewer`, would help; 4 of them were not tracked:
- * ..." `fewer` NULL: nothing is captured any more. Nothing if nothing was lost.
+ * "a ring buffer was full; a larger --buffer, or `fewer`, would help; 4 of the lost events were not
+ * tracked: ..." `fewer` NULL: nothing is captured any more. Nothing if nothing was lost.
  */
 void losses_append_reasons(struct string *out, const struct losses *losses, const char *fewer);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/losses.h"
 #include "output/json_process.h"
 #include "output/report_words.h"
 
@@ -92,6 +93,7 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	const struct report_coverage *coverage = &recording->coverage;
 	const struct recording_account *account = &coverage->account;
 	const struct ms_counters *counters = &coverage->counters;
+	const struct losses losses = losses_of(counters);
 	uint32_t op;
 
 	json_name(json, "lost");
@@ -104,7 +106,7 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_close(json, '}');
 	json_put_u64(json, "free_begins", counters->lost[MS_KIND_FREE_BEGIN]);
 	json_put_u64(json, "process_records", counters->lost[MS_KIND_PROCESS]);
-	json_put_u64(json, "untracked", counters->untracked);
+	json_put_u64(json, "untracked", losses.untracked);
 	json_put_u64(json, "missing_blocks", account->missing_blocks);
 	json_put_if(json, "first_missing_ts_ns", account->first_missing_ts_ns,
 		    account->first_missing_ts_ns);
@@ -146,6 +148,7 @@ void report_json_coverage(struct json *json, const struct report_recording *reco
 	json_put_u64(json, "end_ts_ns", report_end_ns(recording));
 	json_put_if(json, "wall_offset_ns", coverage->wall_known, coverage->wall_offset_ns);
 	json_put_u64(json, "events", coverage->account.calls);
+	json_put_u64(json, "abandoned", coverage->counters.abandoned);
 	json_put_u64(json, "blocks", coverage->account.blocks);
 	json_put_u64(json, "segments", coverage->account.segments);
 	put_not_captured(json, coverage);

@@ -228,7 +228,7 @@ static void put_lost(struct json *json, const struct summary *summary)
 	json_close(json, '}');
 	json_put_u64(json, "lost_free_begins", summary->counters.lost[MS_KIND_FREE_BEGIN]);
 	json_put_u64(json, "lost_process_records", summary->counters.lost[MS_KIND_PROCESS]);
-	json_put_u64(json, "lost_untracked", summary->counters.untracked);
+	json_put_u64(json, "lost_untracked", summary->losses.untracked);
 }
 
 static void put_cost(struct json *json, const struct summary_cost *cost)

@@ -312,7 +312,7 @@ static void append_losses(const struct page *page)
 	if (losses_are_of_memory(counters))
 		string_append_text(
 			page->out,
-			"  Allocations, frees or contexts were lost: live bytes, peaks and totals"
+			"  Records of memory or contexts were lost: live bytes, peaks and totals"
 			" above are not exact.\n");
 }
 

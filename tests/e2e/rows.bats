@@ -105,7 +105,7 @@ all_fired() {
 }
 
 @test "driver, by uprobe multi links" {
-	WITHOUT=--without=uprobe_session matches rows_driver
+	MASK=--without=uprobe_session matches rows_driver
 }
 
 @test "driver, without returns: the same from both flavours of prologues" {
@@ -123,7 +123,7 @@ all_fired() {
 
 @test "driver, functions that begin in other ways, by uprobe multi links, nops single-stepped" {
 	varied
-	WITHOUT=--without=uprobe_session,uprobe_nops matches rows_driver
+	MASK=--without=uprobe_session,uprobe_nops matches rows_driver
 }
 
 @test "runtime, shared, functions that begin in other ways" {

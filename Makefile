@@ -95,10 +95,10 @@ $(BUILD)/memscope-bpf: $(USER_OBJECTS)
 memscope-bpf: $(BUILD)/memscope-bpf
 	$(Q)cp -f $< $@
 
-# ---- the pure layers with sanitizers: for unit tests and fuzzing, no privileges needed
+# ---- the pure layers (and of the others what needs no privileges) with sanitizers: for unit tests and fuzzing
 
 SAN_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
-	user/export/*.c) user/pipeline.c
+	user/export/*.c) user/pipeline.c user/capture/closer.c user/capture/helper.c
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
 SAN_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm
 # What libFuzzer watches: which branches are taken, and, where bytes of the input are compared with

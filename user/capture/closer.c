@@ -2,6 +2,7 @@
 #include "capture/closer.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,14 @@
 
 #define NAME "memscope-close"
 
+/*
+ * What closing a link takes is almost all waiting for the kernel, and many can wait for the same.
+ * So many sets of descriptors are closed at a time.
+ */
+#define CREW 16
+
+#define END (-1) /* of what closer_add() was given at a time */
+
 struct closer {
 	struct helper helper;
 	int *fds; /* not handed over yet */
@@ -19,16 +28,34 @@ struct closer {
 	bool owes; /* the message that the helper is the only one to have what it was given */
 };
 
-static int keep(struct closer *closer, const int *fds, size_t count)
+/* A message brings descriptors, or says that nobody else has those any more that came before. */
+struct message {
+	bool ends;   /* the descriptors of one closer_add() */
+	bool wanted; /* an answer, when all are closed */
+};
+
+static int keep(struct closer *closer, const int *fds, size_t count, bool ends)
 {
-	int err = memory_grow(&closer->fds, &closer->capacity, closer->count + count,
+	int err = memory_grow(&closer->fds, &closer->capacity, closer->count + count + ends,
 			      sizeof(*closer->fds));
 
 	if (err)
 		return err;
 	memcpy(closer->fds + closer->count, fds, count * sizeof(*fds));
 	closer->count += count;
+	if (ends)
+		closer->fds[closer->count++] = END;
 	return 0;
+}
+
+/* How many there are before the end of a set. */
+static size_t set_length(const int *fds, size_t count)
+{
+	size_t length = 0;
+
+	while (length < count && fds[length] != END)
+		length++;
+	return length;
 }
 
 static void close_all(const int *fds, size_t count)
@@ -39,33 +66,110 @@ static void close_all(const int *fds, size_t count)
 		close(fds[i]);
 }
 
-/*
- * A message brings descriptors, or says that nobody else has those any more that came before:
- * whoever closes the last copy is the one who waits. Its byte says whether an answer is wanted.
- */
+/* ---- the helper ------------------------------------------------------------------------------ */
+
+struct crew {
+	pthread_mutex_t lock;
+	pthread_cond_t less;
+	size_t busy; /* threads */
+};
+
+struct job {
+	struct crew *crew;
+	size_t count;
+	int fds[];
+};
+
+static void count_busy(struct crew *crew, int change)
+{
+	pthread_mutex_lock(&crew->lock);
+	crew->busy += change;
+	pthread_cond_signal(&crew->less);
+	pthread_mutex_unlock(&crew->lock);
+}
+
+static void wait_for_crew(struct crew *crew, size_t busy)
+{
+	pthread_mutex_lock(&crew->lock);
+	while (crew->busy > busy)
+		pthread_cond_wait(&crew->less, &crew->lock);
+	pthread_mutex_unlock(&crew->lock);
+}
+
+static void *run_job(void *argument)
+{
+	struct job *job = argument;
+	struct crew *crew = job->crew;
+
+	close_all(job->fds, job->count);
+	free(job);
+	count_busy(crew, -1);
+	return NULL;
+}
+
+static int start_job(struct crew *crew, const int *fds, size_t count)
+{
+	struct job *job = malloc(sizeof(*job) + count * sizeof(*fds));
+	pthread_t thread;
+	int err;
+
+	if (!job)
+		return -ENOMEM;
+	*job = (struct job){ .crew = crew, .count = count };
+	memcpy(job->fds, fds, count * sizeof(*fds));
+	wait_for_crew(crew, CREW - 1);
+	count_busy(crew, 1);
+	err = -pthread_create(&thread, NULL, run_job, job);
+	if (!err) {
+		pthread_detach(thread);
+	} else {
+		count_busy(crew, -1);
+		free(job);
+	}
+	return err;
+}
+
+static void close_held(struct crew *crew, struct closer *held)
+{
+	size_t begin, length;
+
+	for (begin = 0; begin < held->count; begin += length + 1) {
+		const int *fds = held->fds + begin;
+
+		length = set_length(fds, held->count - begin);
+		if (length && start_job(crew, fds, length))
+			close_all(fds, length);
+	}
+	held->count = 0;
+}
+
+/* Whoever closes the last copy is the one who waits. */
 static void serve(int fd)
 {
+	struct crew crew = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
 	struct closer held = { 0 };
+	struct message message;
 	int fds[HELPER_FDS];
 	size_t count = HELPER_FDS;
-	char wanted;
 
-	for (; helper_receive(fd, &wanted, 1, fds, &count) > 0; count = HELPER_FDS) {
-		if (count && !keep(&held, fds, count))
+	for (; helper_receive(fd, &message, sizeof(message), fds, &count) > 0; count = HELPER_FDS) {
+		if (count && !keep(&held, fds, count, message.ends))
 			continue;
-		close_all(held.fds, held.count);
-		held.count = 0;
-		if (count) {
-			close_all(fds, count);
+		close_held(&crew, &held);
+		if (!count && !message.wanted)
 			continue;
-		}
+		wait_for_crew(&crew, 0);
+		close_all(fds, count);
 		/* Who waits for an answer that cannot be sent must not wait for ever. */
-		if (wanted && helper_send(fd, &wanted, 1, NULL, 0, true))
-			return;
+		if (message.wanted && helper_send(fd, &message, sizeof(message), NULL, 0, true))
+			break;
 	}
 	/* The kernel would close them in its own order. */
-	close_all(held.fds, held.count);
+	close_held(&crew, &held);
+	wait_for_crew(&crew, 0);
 }
+
+/* ---- its client ------------------------------------------------------------------------------ */
 
 struct closer *closer_open(void)
 {
@@ -82,28 +186,33 @@ struct closer *closer_open(void)
 /* As many as there is room for, or all; in their order. */
 static void hand_over(struct closer *closer, bool wait)
 {
-	const char wanted = 0;
+	const struct message nobody_else = { 0 };
 
 	while (closer->count) {
-		size_t part = closer->count < HELPER_FDS ? closer->count : HELPER_FDS;
+		size_t length = set_length(closer->fds, closer->count);
+		const struct message message = { .ends = length <= HELPER_FDS };
+		size_t part = message.ends ? length : HELPER_FDS;
 
 		/* Should there be no helper any more, the last copy is closed here. */
-		if (helper_send(closer->helper.fd, &wanted, 1, closer->fds, part, wait) == -EAGAIN)
+		if (helper_send(closer->helper.fd, &message, sizeof(message), closer->fds, part,
+				wait) == -EAGAIN)
 			return;
 		close_all(closer->fds, part);
+		part += message.ends;
 		closer->count -= part;
 		memmove(closer->fds, closer->fds + part, closer->count * sizeof(*closer->fds));
 		closer->owes = true;
 	}
 	if (closer->owes)
-		closer->owes = helper_send(closer->helper.fd, &wanted, 1, NULL, 0, wait) == -EAGAIN;
+		closer->owes = helper_send(closer->helper.fd, &nobody_else, sizeof(nobody_else),
+					   NULL, 0, wait) == -EAGAIN;
 }
 
 void closer_add(struct closer *closer, const int *fds, size_t count)
 {
 	if (!count)
 		return;
-	if (closer && !keep(closer, fds, count))
+	if (closer && !keep(closer, fds, count, true))
 		hand_over(closer, false);
 	else
 		close_all(fds, count);
@@ -117,14 +226,14 @@ void closer_flush(struct closer *closer)
 
 void closer_wait(struct closer *closer)
 {
-	char wanted = 1;
+	struct message message = { .wanted = true };
 	size_t none = 0;
 
 	if (!closer)
 		return;
 	hand_over(closer, true);
-	if (!helper_send(closer->helper.fd, &wanted, 1, NULL, 0, true))
-		helper_receive(closer->helper.fd, &wanted, 1, NULL, &none);
+	if (!helper_send(closer->helper.fd, &message, sizeof(message), NULL, 0, true))
+		helper_receive(closer->helper.fd, &message, sizeof(message), NULL, &none);
 }
 
 void closer_close(struct closer *closer)

@@ -15,8 +15,8 @@ struct closer;
 struct closer *closer_open(void);
 
 /*
- * Takes the descriptors, to close them in this order, after those of earlier calls. Without memory,
- * or a closer (which may be NULL), they are closed at once.
+ * Takes the descriptors, to close them in this order; those of several calls are closed at the same
+ * time. Without memory, or a closer (which may be NULL), they are closed at once.
  */
 void closer_add(struct closer *closer, const int *fds, size_t count);
 

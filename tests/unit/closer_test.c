@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Closing descriptors in another process. (In which order: tests/e2e/attach.bats.)
+ */
+#include "capture/closer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "capture/helper.h"
+#include "unit.h"
+
+#define MANY (2 * HELPER_FDS + 50)
+
+/* Copies of a pipe's end for writing, which is closed: the other end is at its end without them. */
+static int open_copies(int *fds, size_t count)
+{
+	int ends[2];
+	size_t i;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	for (i = 0; i < count; i++) {
+		fds[i] = fcntl(ends[1], F_DUPFD_CLOEXEC, 0);
+		assert_true(fds[i] >= 0);
+	}
+	close(ends[1]);
+	return ends[0];
+}
+
+static bool is_open(int end)
+{
+	char byte;
+	ssize_t length = read(end, &byte, 1);
+
+	assert_true(length == 0 || (length < 0 && errno == EAGAIN));
+	return length < 0;
+}
+
+static void add_some(struct closer *closer, size_t count, size_t times, int *ends)
+{
+	int fds[MANY];
+	size_t i;
+
+	for (i = 0; i < times; i++) {
+		ends[i] = open_copies(fds, count);
+		assert_true(is_open(ends[i]));
+		closer_add(closer, fds, count);
+	}
+}
+
+static void assert_closed(int *ends, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		assert_false(is_open(ends[i]));
+		close(ends[i]);
+	}
+}
+
+static void test_all_are_closed(void **state)
+{
+	static const size_t counts[] = { 1, 3, HELPER_FDS, HELPER_FDS + 1, MANY };
+	struct closer *closer = closer_open();
+	int ends[50];
+	size_t i;
+
+	(void)state;
+	assert_non_null(closer);
+	closer_add(closer, NULL, 0);
+	closer_wait(closer);
+	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		add_some(closer, counts[i], 1, ends);
+		closer_wait(closer);
+		assert_closed(ends, 1);
+	}
+	/* More sets than are closed at a time. */
+	add_some(closer, 2, 50, ends);
+	closer_flush(closer);
+	closer_wait(closer);
+	assert_closed(ends, 50);
+	/* It ends when it has done all it was asked to. */
+	add_some(closer, MANY, 2, ends);
+	closer_close(closer);
+	assert_closed(ends, 2);
+}
+
+static void test_without_one_they_are_closed_at_once(void **state)
+{
+	int end;
+
+	(void)state;
+	add_some(NULL, 3, 1, &end);
+	assert_closed(&end, 1);
+	closer_flush(NULL);
+	closer_wait(NULL);
+	closer_close(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_are_closed),
+		cmocka_unit_test(test_without_one_they_are_closed_at_once),
+	};
+
+	return unit_run("closer", tests);
+}

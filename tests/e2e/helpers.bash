@@ -275,8 +275,7 @@ last_probe_is_cold() {
 	grep -q "debug: libcuda.*probes cuDevicePrimaryCtxReset first" trace.err
 	"$ROOT/tests/e2e/last_probe" "$TRACE_PID" "$signal" "$PUPPET_PID" "$LD_LIBRARY_PATH/libcuda.so.1" > last
 	assert_equal "$(grep -ow cuDevicePrimaryCtxReset last)" cuDevicePrimaryCtxReset
-	wait "$TRACE_PID" || true
-	TRACE_PID=
+	if [ "$signal" -eq 9 ]; then trace_wait 137; else trace_wait; fi
 	puppet alloc 4096
 }
 

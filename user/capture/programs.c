@@ -145,8 +145,9 @@ int programs_try(enum strategy strategy)
 }
 
 /*
- * Whether that is for want of resources or of a permission. All else is what a verifier, or libbpf
- * in its place, answers if a kernel cannot take the programs: EACCES, EINVAL, E2BIG, ESRCH, ...
+ * Whether programs could not be loaded or attached for want of resources or of a permission. All
+ * else is what a verifier, or libbpf in its place, answers if a kernel cannot take them: EACCES,
+ * EINVAL, E2BIG, ESRCH, ...
  */
 static bool is_for_want(int err)
 {

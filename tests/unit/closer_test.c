@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Closing descriptors in another process. (In which order: tests/e2e/attach.bats.)
+ * Closing descriptors in another process.
  */
 #include "capture/closer.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "capture/helper.h"
@@ -86,6 +89,61 @@ static void test_all_are_closed(void **state)
 	assert_closed(ends, 2);
 }
 
+/* A socket whose close() waits for its peer, which reads nothing. */
+static int open_slow(int *peer)
+{
+	const struct linger linger = { .l_onoff = 1, .l_linger = 60 };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(address);
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int slow = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char bytes[4096] = { 0 };
+
+	assert_int_equal(bind(listening, (struct sockaddr *)&address, length), 0);
+	assert_int_equal(listen(listening, 1), 0);
+	assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &length), 0);
+	assert_int_equal(connect(slow, (struct sockaddr *)&address, length), 0);
+	*peer = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(*peer >= 0);
+	close(listening);
+	assert_int_equal(setsockopt(slow, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	while (send(slow, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	return slow;
+}
+
+static void wait_until_closed(int end)
+{
+	struct pollfd polled = { .fd = end };
+
+	assert_int_equal(poll(&polled, 1, 20000), 1);
+	assert_false(is_open(end));
+}
+
+static void test_one_set_does_not_wait_for_another_and_keeps_its_order(void **state)
+{
+	struct closer *closer = closer_open();
+	int set[3], peer, before, behind, other;
+
+	(void)state;
+	before = open_copies(&set[0], 1);
+	set[1] = open_slow(&peer);
+	behind = open_copies(&set[2], 1);
+	closer_add(closer, set, 3);
+	add_some(closer, 1, 1, &other);
+	wait_until_closed(before);
+	wait_until_closed(other);
+	assert_true(is_open(behind));
+	close(peer);
+	closer_wait(closer);
+	assert_false(is_open(behind));
+	close(before);
+	close(behind);
+	close(other);
+	closer_close(closer);
+}
+
 static void test_without_one_they_are_closed_at_once(void **state)
 {
 	int end;
@@ -102,6 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_are_closed),
+		cmocka_unit_test(test_one_set_does_not_wait_for_another_and_keeps_its_order),
 		cmocka_unit_test(test_without_one_they_are_closed_at_once),
 	};
 

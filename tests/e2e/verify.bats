@@ -214,6 +214,10 @@ END
 }
 
 @test "docs/dump-format.md is enough to read a recording" {
-	dump_reader --events run.mscope > events.txt
-	diff -u "$ROOT/tests/golden/dump-1.0.events.txt" events.txt
+	local recording
+
+	for recording in "$ROOT"/tests/golden/dump-*.mscope; do
+		dump_reader --events "$recording" > events.txt
+		diff -u "${recording%.mscope}.events.txt" events.txt
+	done
 }

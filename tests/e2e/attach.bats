@@ -105,6 +105,18 @@ load helpers
 	last_probe_is_cold 9
 }
 
+@test "without a function that is called rarely, no allocation is probed before its free" {
+	printf 'int cuMemAlloc_v2(void **p, unsigned long n) { *p = p; return n == 0; }
+		int cuMemFree_v2(void *p) { return p == 0; }\n' | cc -shared -fPIC -o libcuda.so.1 -x c -
+	printf 'int cuMemAlloc_v2(void **, unsigned long), cuMemFree_v2(void *);
+		int main(void) { void *p; return cuMemAlloc_v2(&p, 1) || cuMemFree_v2(p); }\n' |
+		cc -o small -x c - -x none libcuda.so.1 -Wl,-rpath,"$PWD"
+	unset LD_LIBRARY_PATH
+	trace -v --json -o events.jsonl -- ./small 2> trace.err
+	grep -q "debug: libcuda.so.1: probes cuMemFree_v2 first" trace.err
+	assert_equal "$(summary '.processes[0].spaces[0] | [.allocs, .frees]')" '[1,1]'
+}
+
 @test "Ctrl-C ends with the summary, and so does the end of the target" {
 	puppet_start
 	puppet load

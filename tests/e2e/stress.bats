@@ -138,7 +138,7 @@ shell_run() {
 
 @test "short-lived processes: nothing grows with their number, and none is missing in the sum" {
 	needs_links
-	local count before_files before_memory before_entries growth seen warm=100
+	local count before_files before_memory before_entries growth ends seen warm=100
 
 	count=$(times 10000 200)
 	# AddressSanitizer keeps what is freed for a while: with SAN=1 that would be growth.
@@ -160,7 +160,9 @@ shell_run() {
 	report "memory: $before_memory KiB, after $count processes $growth KiB more"
 	# Less than a tenth of what a process took before it became a part of a sum.
 	[ $growth -lt $((128 + count / 4)) ] || fail "$before_memory KiB grew by $growth KiB"
+	ends=${EPOCHREALTIME/./}
 	trace_stop
+	report "the trace ended within $(((${EPOCHREALTIME/./} - ends) / 1000)) ms"
 	wait_for nothing_left
 	# How many of their allocations are seen depends on how fast this machine is.
 	seen=$(events 'select(.op == "alloc") | .op' | wc -l)

@@ -431,6 +431,13 @@ struct ms_settings {
 	__u32 count_launches; /* of kernels, instead of recording each */
 };
 
+/* What the end of a capture has come to. */
+enum ms_stop {
+	MS_STOP_NOT,
+	MS_STOP_ENTRIES, /* no call is entered any more; those in progress are still recorded */
+	MS_STOP_ALL,
+};
+
 /* Traced calls in progress in a thread; further ones are not tracked. A power of two: a mask. */
 #define MS_DEPTH 8
 

@@ -8,10 +8,10 @@
 const volatile struct ms_settings settings = {};
 
 /*
- * Set when a capture ends, before the probes are removed one after the other: in between, frees
- * would be missed whose allocations were seen.
+ * An enum ms_stop, set when a capture ends, before the probes are removed one after the other: in
+ * between, frees would be missed whose allocations were seen.
  */
-__u32 stopped = 0;
+__u32 stopped = MS_STOP_NOT;
 
 /* See struct ms_launch_key. */
 __u32 epoch = 0;

@@ -32,7 +32,8 @@ SEC("kprobe")
 int ms_session(struct pt_regs *ctx)
 {
 	if (PT_REGS_IP(ctx) != bpf_get_func_ip(ctx)) {
-		call_leave(ctx);
+		if (stopped != MS_STOP_ALL)
+			call_leave(ctx);
 		return 0;
 	}
 	return stopped || !call_enter(ctx, bpf_get_attach_cookie(ctx));
@@ -49,7 +50,8 @@ int ms_entry(struct pt_regs *ctx)
 SEC("kprobe")
 int ms_return(struct pt_regs *ctx)
 {
-	call_leave(ctx);
+	if (stopped != MS_STOP_ALL)
+		call_leave(ctx);
 	return 0;
 }
 

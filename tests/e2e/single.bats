@@ -25,6 +25,21 @@ setup() {
 	two_threads_of_a_puppet $WITHOUT_LINKS
 }
 
+@test "the account is there before single uprobes are gone; who does not wait leaves them to the helper" {
+	MASK=$WITHOUT_LINKS
+	flood_start 2
+	trace_start -c -e launch --no-return -p "$FLOOD_PID"
+	sleep 0.5
+	kill -INT "$TRACE_PID"
+	wait_for "[ -s events.jsonl ] && grep -q detaching trace.err"
+	assert_equal "$(summary '.events | .seen == .shown + .filtered + .lost and .seen > 0')" true
+	kill "$TRACE_PID"
+	trace_wait 143
+	[ -n "$(tool_processes)" ]
+	flood_end
+	wait_for nothing_left
+}
+
 @test "the last of hundreds of single uprobes to go is one that nobody calls" {
 	last_probe_is_cold 2 $WITHOUT_LINKS
 }

@@ -62,6 +62,11 @@ static void assert_closed(int *ends, size_t count)
 	}
 }
 
+static void wait_for_all(struct closer *closer)
+{
+	assert_true(closer_wait(closer, 20000));
+}
+
 static void test_all_are_closed(void **state)
 {
 	static const size_t counts[] = { 1, 3, HELPER_FDS, HELPER_FDS + 1, MANY };
@@ -72,16 +77,16 @@ static void test_all_are_closed(void **state)
 	(void)state;
 	assert_non_null(closer);
 	closer_add(closer, NULL, 0);
-	closer_wait(closer);
+	wait_for_all(closer);
 	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
 		add_some(closer, counts[i], 1, ends);
-		closer_wait(closer);
+		wait_for_all(closer);
 		assert_closed(ends, 1);
 	}
 	/* More sets than are closed at a time. */
 	add_some(closer, 2, 50, ends);
 	closer_flush(closer);
-	closer_wait(closer);
+	wait_for_all(closer);
 	assert_closed(ends, 50);
 	/* It ends when it has done all it was asked to. */
 	add_some(closer, MANY, 2, ends);
@@ -135,8 +140,11 @@ static void test_one_set_does_not_wait_for_another_and_keeps_its_order(void **st
 	wait_until_closed(before);
 	wait_until_closed(other);
 	assert_true(is_open(behind));
+	assert_false(closer_wait(closer, 0));
+	assert_false(closer_wait(closer, 10));
+	assert_false(closer_wait(closer, 10));
 	close(peer);
-	closer_wait(closer);
+	wait_for_all(closer);
 	assert_false(is_open(behind));
 	close(before);
 	close(behind);
@@ -152,7 +160,7 @@ static void test_without_one_they_are_closed_at_once(void **state)
 	add_some(NULL, 3, 1, &end);
 	assert_closed(&end, 1);
 	closer_flush(NULL);
-	closer_wait(NULL);
+	assert_true(closer_wait(NULL, 0));
 	closer_close(NULL);
 }
 

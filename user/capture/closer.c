@@ -2,12 +2,14 @@
 #include "capture/closer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "capture/helper.h"
 
@@ -26,6 +28,7 @@ struct closer {
 	int *fds; /* not handed over yet */
 	size_t count, capacity;
 	bool owes; /* the message that the helper is the only one to have what it was given */
+	size_t unanswered;
 };
 
 /* A message brings descriptors, or says that nobody else has those any more that came before. */
@@ -224,16 +227,54 @@ void closer_flush(struct closer *closer)
 		hand_over(closer, false);
 }
 
-void closer_wait(struct closer *closer)
+/* Returns 0 or -errno; -EAGAIN: there is no room yet for all there is to say. */
+static int ask(struct closer *closer)
 {
-	struct message message = { .wanted = true };
+	const struct message question = { .wanted = true };
+	int err;
+
+	hand_over(closer, false);
+	if (closer->count || closer->owes)
+		return -EAGAIN;
+	err = helper_send(closer->helper.fd, &question, sizeof(question), NULL, 0, false);
+	if (!err)
+		closer->unanswered++;
+	return err;
+}
+
+/* Returns whether there is one, or nobody any more who could give one. */
+static bool take_answer(struct closer *closer)
+{
+	struct message answer;
 	size_t none = 0;
 
+	if (helper_receive(closer->helper.fd, &answer, sizeof(answer), NULL, &none) <= 0)
+		return true;
+	return --closer->unanswered == 0;
+}
+
+bool closer_wait(struct closer *closer, int timeout_ms)
+{
+	const uint64_t end_ns = clock_monotonic_ns() + timeout_ms * 1000000ull;
+	int err = -EAGAIN;
+	uint64_t now_ns;
+
 	if (!closer)
-		return;
-	hand_over(closer, true);
-	if (!helper_send(closer->helper.fd, &message, sizeof(message), NULL, 0, true))
-		helper_receive(closer->helper.fd, &message, sizeof(message), NULL, &none);
+		return true;
+	while ((now_ns = clock_monotonic_ns()) < end_ns) {
+		struct pollfd polled = { .fd = closer->helper.fd, .events = POLLIN };
+
+		if (err == -EAGAIN)
+			err = ask(closer);
+		if (err == -EAGAIN)
+			polled.events |= POLLOUT;
+		else if (err)
+			return true; /* there is no helper any more: all have been closed here */
+		if (poll(&polled, 1, (end_ns - now_ns) / 1000000 + 1) > 0 &&
+		    polled.revents & ~POLLOUT && take_answer(closer))
+			return true;
+	}
+	return false;
 }
 
 void closer_close(struct closer *closer)

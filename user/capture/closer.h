@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_CAPTURE_CLOSER_H
 #define MEMSCOPE_CAPTURE_CLOSER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,10 @@ void closer_add(struct closer *closer, const int *fds, size_t count);
 /* Hands over what the helper had no room for when it was added. To be called now and then. */
 void closer_flush(struct closer *closer);
 
+/* Waits until all are closed, but not longer than that. Returns whether they are. */
+bool closer_wait(struct closer *closer, int timeout_ms);
+
 /* Returns when all are closed. */
-void closer_wait(struct closer *closer);
 void closer_close(struct closer *closer);
 
 uint64_t closer_cpu_ns(const struct closer *closer);

@@ -20,6 +20,12 @@
 #define DRAIN_IDLE_NS 100000000 /* while none do */
 #define SEARCH_NS 1000000000    /* without notice of mappings */
 
+/*
+ * In the end detaching is waited for that long; a kernel that takes longer (uprobe_single) must not
+ * keep the account back.
+ */
+#define DETACH_MS 500
+
 int live_watch(struct live *live, int fd, enum source source, pid_t pid)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)pid << 32 | source };
@@ -220,7 +226,10 @@ int live_stop(struct live *live)
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
-	closer_wait(live->targets.closer);
+	if (!closer_wait(live->targets.closer, DETACH_MS)) {
+		live->detaching = true;
+		programs_silence(live->programs);
+	}
 	drain(live, UINT64_MAX);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
@@ -438,6 +447,9 @@ void live_close(struct live *live)
 		return;
 	spawn_abort(&live->spawn);
 	targets_fini(&live->targets);
+	if (live->detaching)
+		log_info("detaching; this kernel takes a while for each function. Ctrl-C leaves"
+			 " the rest to memscope-close");
 	closer_close(live->targets.closer);
 	mappings_close(live->mappings);
 	launch_counts_close(live->launch_counts);

@@ -66,7 +66,10 @@ pid_t live_first_pid(const struct live *live);
 /* When the capture ended, CLOCK_MONOTONIC: detaching afterwards can take long. */
 uint64_t live_end_ns(const struct live *live);
 
-/* Detaches, and feeds what is still in the rings. Returns 0 or -errno. */
+/*
+ * Detaches, and feeds what is still in the rings. Returns 0 or -errno. Where detaching takes longer
+ * it goes on; nothing is recorded any more.
+ */
 int live_stop(struct live *live);
 
 /* After live_stop(): exact. Returns 0 or -errno. */
@@ -81,6 +84,10 @@ void live_cost(const struct live *live, struct summary_cost *cost);
  */
 int live_wait_command(struct live *live);
 
+/*
+ * Waits for what is not detached yet, half a minute and more on some kernels: a user may end this
+ * program meanwhile, so the caller has nothing left to lose.
+ */
 void live_close(struct live *live);
 
 #endif /* MEMSCOPE_CAPTURE_LIVE_H */

@@ -42,6 +42,7 @@ struct live {
 	struct rlimit original_files;
 	uint64_t counted_ns; /* when counted launches were last looked at */
 	bool stopping;
+	bool detaching; /* still, when the capture is over */
 	enum live_reason reason;
 	uint64_t start_cpu_ns;
 	uint64_t end_ns;  /* when the end began: detaching may take long */

@@ -289,8 +289,42 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 
 void programs_stop(struct programs *programs)
 {
-	programs->skeleton->bss->stopped = 1;
+	programs->skeleton->bss->stopped = MS_STOP_ENTRIES;
 	attacher_wait(programs->attacher);
+}
+
+/*
+ * Whoever changes a map within a map is kept until no program can be using what was there before;
+ * which map that is does not matter (Linux, maybe_wait_bpf_programs()).
+ */
+static int wait_for_running_programs(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+	int inner, outer, err;
+	__u32 key = 0;
+
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ms_inner", sizeof(key), 8, 1, NULL);
+	if (inner < 0)
+		return inner;
+	options.inner_map_fd = inner;
+	outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "ms_outer", sizeof(key), sizeof(inner),
+			       1, &options);
+	err = outer < 0 ? outer : bpf_map_update_elem(outer, &key, &inner, BPF_ANY);
+	if (outer >= 0)
+		close(outer);
+	close(inner);
+	return err;
+}
+
+void programs_silence(struct programs *programs)
+{
+	int err;
+
+	programs->skeleton->bss->stopped = MS_STOP_ALL;
+	err = wait_for_running_programs();
+	if (err)
+		log_warning("cannot wait for calls that end just now: %s; a few can be missing",
+			    strerror(-err));
 }
 
 uint64_t programs_cpu_ns(const struct programs *programs)

@@ -266,8 +266,8 @@ int recording_run(struct recording_settings *settings)
 	/* Unlike a trace, a dump that has no end is not what was asked for. */
 	if (err == -EPIPE)
 		err = -EIO;
-	live_close(run.live);
 	recorder_close(run.recorder);
+	live_close(run.live);
 	string_fini(&path);
 	state_fini(&run.pipeline.state);
 	return capturing_exit_code(&settings->capturing, err, &run.losses, command_code);

@@ -195,8 +195,8 @@ static int run_all(struct run *run)
 		err = capture(run);
 		command_code = live_wait_command(run->live);
 	}
-	live_close(run->live);
 	close_output(run, &err);
+	live_close(run->live);
 	return capturing_exit_code(&run->settings.capturing, err, &run->losses, command_code);
 }
 

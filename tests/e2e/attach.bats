@@ -117,6 +117,21 @@ load helpers
 	assert_equal "$(summary '.processes[0].spaces[0] | [.allocs, .frees]')" '[1,1]'
 }
 
+@test "who asks for the end twice gets the summary, too" {
+	puppet_start
+	puppet load
+	puppet init
+	trace_start -p "$PUPPET_PID"
+	puppet alloc 4096
+	# The second one waits until the first one has been done.
+	kill -STOP "$TRACE_PID"
+	kill -INT "$TRACE_PID"
+	kill -TERM "$TRACE_PID"
+	kill -CONT "$TRACE_PID"
+	trace_wait
+	assert_equal "$(summary '.processes[0].spaces[0].allocs')" 1
+}
+
 @test "Ctrl-C ends with the summary, and so does the end of the target" {
 	puppet_start
 	puppet load

@@ -220,6 +220,14 @@ pid_t live_first_pid(const struct live *live)
 	return live->options.pids_count ? live->options.pids[0] : 0;
 }
 
+static void forget_signals(struct live *live)
+{
+	struct signalfd_siginfo info;
+
+	while (read(live->signal_fd, &info, sizeof(info)) == sizeof(info))
+		;
+}
+
 int live_stop(struct live *live)
 {
 	end(live, LIVE_TARGETS_GONE);
@@ -235,10 +243,12 @@ int live_stop(struct live *live)
 		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
 					       live->options.context);
 	/*
-	 * Nobody reads signals any more: from now on they do what they do to any program. But a
-	 * closed pipe stays an error of write(), and the command has been started already.
+	 * Nobody reads signals any more: from now on they do what they do to any program, but those
+	 * that have come meanwhile asked for nothing new. A closed pipe stays an error of write(),
+	 * and the command has been started already.
 	 */
 	signal(SIGPIPE, SIG_IGN);
+	forget_signals(live);
 	sigprocmask(SIG_SETMASK, &live->original_mask, NULL);
 	return live->err;
 }

@@ -2,6 +2,10 @@
 /*
  * Counts every record, then puts it into its ring. Nothing waits here, and calls wake nobody: user
  * space drains the rings on a timer. A record that finds no room is counted as lost.
+ *
+ * A ring is written from its beginning to its end and over again, so that a large one is never in a
+ * processor's cache. The small one in front of it is, and has room for what happens between two
+ * looks of user space as a rule. User space merges what is in both by time.
  */
 #ifndef MS_EMIT_BPF_H
 #define MS_EMIT_BPF_H
@@ -62,9 +66,11 @@ static __always_inline void emit(__u32 kind, const void *record, __u64 size)
 
 	count_seen(kind);
 	if (is_bulk(kind))
-		err = bpf_ringbuf_output(&ms_bulk, (void *)record, size, BPF_RB_NO_WAKEUP);
+		err = bpf_ringbuf_output(&ms_bulk_front, (void *)record, size, flags) &&
+		      bpf_ringbuf_output(&ms_bulk, (void *)record, size, flags);
 	else
-		err = bpf_ringbuf_output(&ms_critical, (void *)record, size, flags);
+		err = bpf_ringbuf_output(&ms_crit_front, (void *)record, size, flags) &&
+		      bpf_ringbuf_output(&ms_critical, (void *)record, size, flags);
 	if (err)
 		count_lost(kind);
 }
@@ -78,6 +84,12 @@ static __always_inline void *emit_begin(__u32 op, __u64 size)
 	void *record;
 
 	count_seen(op);
+	if (is_bulk(op))
+		record = bpf_ringbuf_reserve(&ms_bulk_front, size, 0);
+	else
+		record = bpf_ringbuf_reserve(&ms_crit_front, size, 0);
+	if (record)
+		return record;
 	if (is_bulk(op))
 		record = bpf_ringbuf_reserve(&ms_bulk, size, 0);
 	else

@@ -56,6 +56,17 @@ struct {
 	__uint(max_entries, 4096);
 } ms_bulk SEC(".maps");
 
+/* In front of those: as long as there is room in these small ones, they are used. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ms_crit_front SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ms_bulk_front SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

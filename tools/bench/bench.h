@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_BENCH_BENCH_H
 #define MEMSCOPE_BENCH_BENCH_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -70,11 +71,17 @@ void target_await_peace(const struct target *target, enum bench_call call);
 struct tool {
 	struct programs *programs;
 	struct attachment attachment;
+	pthread_t reader; /* of the rings */
+	_Atomic bool ending;
 };
 
 const struct library *tool_library(struct bench *bench, const char *path);
 
-/* Attaches to a library's functions in the first target; the rings' sizes are set here. */
+/*
+ * Attaches to a library's functions in the first target; the rings' sizes are set here. What is in
+ * them is thrown away every millisecond, about as many records as the command finds every ten at a
+ * tenth of the speed.
+ */
 void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 		 const struct programs_options *options);
 void tool_detach(struct tool *tool);

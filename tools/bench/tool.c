@@ -11,6 +11,7 @@
 
 #define MODE_WORDS 8
 #define RING_BYTES (16 << 20)
+#define READ_US 1000
 
 const struct library *tool_library(struct bench *bench, const char *path)
 {
@@ -26,13 +27,31 @@ const struct library *tool_library(struct bench *bench, const char *path)
 	return library;
 }
 
+static int throw_away(void *context, void *record, size_t length)
+{
+	(void)context, (void)record, (void)length;
+	return 0;
+}
+
+static void *read_rings(void *context)
+{
+	struct tool *tool = context;
+
+	while (!tool->ending) {
+		rings_drain(programs_rings(tool->programs), RINGS_COUNT, UINT64_MAX, throw_away,
+			    NULL);
+		usleep(READ_US);
+	}
+	return NULL;
+}
+
 void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 		 const struct programs_options *options)
 {
 	struct programs_options sized = *options;
 	int err;
 
-	sized.ring_bytes[RING_CRITICAL] = sized.ring_bytes[RING_BULK] = RING_BYTES;
+	sized.ring_bytes = RING_BYTES;
 	err = programs_open(&tool->programs, &sized);
 	if (err)
 		bench_die("loading the BPF programs", err);
@@ -40,10 +59,16 @@ void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 			      bench->targets[TARGET_FIRST].pid);
 	if (err)
 		bench_die("attaching", err);
+	tool->ending = false;
+	err = pthread_create(&tool->reader, NULL, read_rings, tool);
+	if (err)
+		bench_die("starting a thread", err);
 }
 
 void tool_detach(struct tool *tool)
 {
+	tool->ending = true;
+	pthread_join(tool->reader, NULL);
 	attachment_close(&tool->attachment, NULL);
 	programs_close(tool->programs);
 }

@@ -258,6 +258,14 @@ int live_counters(const struct live *live, struct ms_counters *counters)
 	return programs_counters(live->programs, counters);
 }
 
+/* Of a ring and the one in front of it, which is behind it here. */
+static uint64_t highest_bytes(const struct ring *ring)
+{
+	uint64_t bytes = ring[0].highest_bytes + ring[1].highest_bytes;
+
+	return bytes < ring->size_bytes ? bytes : ring->size_bytes;
+}
+
 void live_cost(const struct live *live, struct summary_cost *cost)
 {
 	struct ring *rings = programs_rings(live->programs);
@@ -265,8 +273,8 @@ void live_cost(const struct live *live, struct summary_cost *cost)
 	*cost = (struct summary_cost){
 		.cpu_ns = used_cpu_ns(live) - live->start_cpu_ns,
 		.ring_bytes = rings[RING_CRITICAL].size_bytes,
-		.highest_critical = rings[RING_CRITICAL].highest_bytes,
-		.highest_bulk = rings[RING_BULK].highest_bytes,
+		.highest_critical = highest_bytes(&rings[RING_CRITICAL]),
+		.highest_bulk = highest_bytes(&rings[RING_BULK]),
 	};
 	programs_run_time(live->programs, &cost->bpf_runs, &cost->bpf_ns);
 }
@@ -335,9 +343,14 @@ static int open_mappings(struct live *live)
 static int watch_forks(struct live *live)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = SOURCE_FORKS };
-	int fd = programs_ring_fd(live->programs, RING_CRITICAL);
+	static const int rings[] = { RING_CRITICAL, RING_CRITICAL_FRONT };
+	size_t i;
 
-	return epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+	for (i = 0; i < sizeof(rings) / sizeof(*rings); i++)
+		if (epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD,
+			      programs_ring_fd(live->programs, rings[i]), &event))
+			return -errno;
+	return 0;
 }
 
 static int open_loop(struct live *live)
@@ -374,7 +387,6 @@ static uint64_t ring_size(uint64_t bytes)
 
 static int open_programs(struct live *live)
 {
-	uint64_t ring_bytes = ring_size(live->options.ring_bytes);
 	bool entries_only = live->options.entries_only;
 	struct programs_options options = {
 		/* A handle is only known when the call that names it has returned. */
@@ -382,7 +394,7 @@ static int open_programs(struct live *live)
 		.return_ops = entries_only ? 0 : live->options.ops,
 		.layers = live->options.layers,
 		.count_launches = live->options.count_launches,
-		.ring_bytes = { [RING_CRITICAL] = ring_bytes, [RING_BULK] = ring_bytes },
+		.ring_bytes = ring_size(live->options.ring_bytes),
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
 

@@ -27,6 +27,12 @@ struct programs {
 	struct ring rings[RINGS_COUNT];
 };
 
+/*
+ * Two of them stay in a core's second-level cache, and hold 1,900 records each: the kernel side is
+ * faster by a sixth of a trap than where each record is in memory that nobody has touched lately.
+ */
+#define FRONT_RING_BYTES (256 << 10)
+
 /* ---- strategies ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -92,19 +98,40 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_return, type);
 }
 
-static int open_rings(struct programs *programs, const uint64_t bytes[RINGS_COUNT])
+static struct bpf_map *ring_map(const struct memscope_bpf *skeleton, int ring)
 {
-	const struct bpf_map *maps[RINGS_COUNT] = {
-		[RING_CRITICAL] = programs->skeleton->maps.ms_critical,
-		[RING_BULK] = programs->skeleton->maps.ms_bulk,
+	struct bpf_map *const maps[RINGS_COUNT] = {
+		[RING_CRITICAL] = skeleton->maps.ms_critical,
+		[RING_CRITICAL_FRONT] = skeleton->maps.ms_crit_front,
+		[RING_BULK] = skeleton->maps.ms_bulk,
+		[RING_BULK_FRONT] = skeleton->maps.ms_bulk_front,
 	};
+
+	return maps[ring];
+}
+
+static int open_rings(struct programs *programs)
+{
 	int i, err = 0;
 
-	for (i = 0; !err && i < RINGS_COUNT; i++)
-		err = ring_open(&programs->rings[i], bpf_map__fd(maps[i]), bytes[i]);
+	for (i = 0; !err && i < RINGS_COUNT; i++) {
+		const struct bpf_map *map = ring_map(programs->skeleton, i);
+
+		err = ring_open(&programs->rings[i], bpf_map__fd(map), bpf_map__max_entries(map));
+	}
 	if (err)
 		log_error("cannot map the ring buffers: %s", strerror(-err));
 	return err;
+}
+
+static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes)
+{
+	uint64_t front = bytes < FRONT_RING_BYTES ? bytes : FRONT_RING_BYTES;
+
+	bpf_map__set_max_entries(ring_map(skeleton, RING_CRITICAL), bytes);
+	bpf_map__set_max_entries(ring_map(skeleton, RING_CRITICAL_FRONT), front);
+	bpf_map__set_max_entries(ring_map(skeleton, RING_BULK), bytes);
+	bpf_map__set_max_entries(ring_map(skeleton, RING_BULK_FRONT), front);
 }
 
 /* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */
@@ -123,19 +150,17 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
 		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
 	}
-	bpf_map__set_max_entries(skeleton->maps.ms_critical, options->ring_bytes[RING_CRITICAL]);
-	bpf_map__set_max_entries(skeleton->maps.ms_bulk, options->ring_bytes[RING_BULK]);
+	size_rings(skeleton, options->ring_bytes);
 	return memscope_bpf__load(skeleton);
 }
 
 int programs_try(enum strategy strategy)
 {
-	const uint64_t page = sysconf(_SC_PAGESIZE);
 	/* What the settings rule out, the verifier does not look at. */
 	const struct programs_options options = { .strategy = strategy,
 						  .return_ops = UINT32_MAX,
 						  .count_launches = true,
-						  .ring_bytes = { page, page } };
+						  .ring_bytes = sysconf(_SC_PAGESIZE) };
 	struct memscope_bpf *skeleton;
 	int err;
 
@@ -182,7 +207,7 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		goto fail;
 	}
 	programs->attacher = attacher_open();
-	err = open_rings(programs, options->ring_bytes);
+	err = open_rings(programs);
 	if (err)
 		goto fail;
 	*result = programs;
@@ -212,8 +237,7 @@ struct ring *programs_rings(struct programs *programs)
 
 int programs_ring_fd(const struct programs *programs, int ring)
 {
-	return bpf_map__fd(ring == RING_BULK ? programs->skeleton->maps.ms_bulk :
-					       programs->skeleton->maps.ms_critical);
+	return bpf_map__fd(ring_map(programs->skeleton, ring));
 }
 
 int programs_launch_counts_fd(const struct programs *programs)

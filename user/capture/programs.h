@@ -28,7 +28,8 @@ const char *strategy_name(enum strategy strategy); /* "uprobe_session" */
 /* The cheapest strategy that works here, or -errno: none does, the last one for this reason. */
 int strategy_choose(struct features *features, bool entries_only);
 
-enum { RING_CRITICAL, RING_BULK, RINGS_COUNT };
+/* The small ones are filled first (bpf/emit.bpf.h). */
+enum { RING_CRITICAL, RING_CRITICAL_FRONT, RING_BULK, RING_BULK_FRONT, RINGS_COUNT };
 
 struct programs_options {
 	enum strategy strategy;
@@ -36,7 +37,7 @@ struct programs_options {
 	uint32_t return_ops; /* those whose results and durations are wanted: a trap more */
 	uint32_t layers;     /* bit set of enum ms_layer: functions that get probes */
 	bool count_launches; /* of kernels, instead of recording each */
-	uint64_t ring_bytes[RINGS_COUNT];
+	uint64_t ring_bytes; /* of each of the two large ring buffers: a power of two, in pages */
 };
 
 /*
@@ -51,7 +52,7 @@ struct programs;
 int programs_open(struct programs **programs, const struct programs_options *options);
 void programs_close(struct programs *programs);
 
-/* The two rings, mapped; they live as long as the programs. */
+/* All of them, mapped; they live as long as the programs. */
 struct ring *programs_rings(struct programs *programs);
 
 /*

@@ -242,15 +242,16 @@ static int ask(struct closer *closer)
 	return err;
 }
 
-/* Returns whether there is one, or nobody any more who could give one. */
-static bool take_answer(struct closer *closer)
+/* Returns how many are still to come, or -errno: nobody is left to answer. */
+static ssize_t take_answer(struct closer *closer)
 {
 	struct message answer;
 	size_t none = 0;
+	ssize_t bytes = helper_receive(closer->helper.fd, &answer, sizeof(answer), NULL, &none);
 
-	if (helper_receive(closer->helper.fd, &answer, sizeof(answer), NULL, &none) <= 0)
-		return true;
-	return --closer->unanswered == 0;
+	if (bytes <= 0)
+		return bytes ? bytes : -EPIPE;
+	return --closer->unanswered;
 }
 
 bool closer_wait(struct closer *closer, int timeout_ms)
@@ -263,16 +264,19 @@ bool closer_wait(struct closer *closer, int timeout_ms)
 		return true;
 	while ((now_ns = clock_monotonic_ns()) < end_ns) {
 		struct pollfd polled = { .fd = closer->helper.fd, .events = POLLIN };
+		ssize_t unanswered = 1;
 
 		if (err == -EAGAIN)
 			err = ask(closer);
 		if (err == -EAGAIN)
 			polled.events |= POLLOUT;
 		else if (err)
-			return true; /* there is no helper any more: all have been closed here */
+			return false;
 		if (poll(&polled, 1, (end_ns - now_ns) / 1000000 + 1) > 0 &&
-		    polled.revents & ~POLLOUT && take_answer(closer))
-			return true;
+		    polled.revents & ~POLLOUT)
+			unanswered = take_answer(closer);
+		if (unanswered <= 0)
+			return !unanswered;
 	}
 	return false;
 }

@@ -24,7 +24,7 @@ void closer_add(struct closer *closer, const int *fds, size_t count);
 /* Hands over what the helper had no room for when it was added. To be called now and then. */
 void closer_flush(struct closer *closer);
 
-/* Waits until all are closed, but not longer than that. Returns whether they are. */
+/* Waits until all are closed, but not longer than that. Returns whether it knows that they are. */
 bool closer_wait(struct closer *closer, int timeout_ms);
 
 /* Returns when all are closed. */

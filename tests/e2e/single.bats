@@ -25,18 +25,39 @@ setup() {
 	two_threads_of_a_puppet $WITHOUT_LINKS
 }
 
+# What the programs of the tool have counted.
+counted() {
+	local id
+
+	for id in $(sed -n 's/^map_id:[[:space:]]*//p' "/proc/$TRACE_PID"/fdinfo/* | sort -u); do
+		! bpftool -j map show id "$id" | grep -q '"name":"ms_counts"' ||
+			bpftool -j map dump id "$id" | jq -c '[.[].formatted.values[].value.seen[]] | add'
+	done
+}
+
 @test "the account is there before single uprobes are gone; who does not wait leaves them to the helper" {
+	local answer counted
+
 	MASK=$WITHOUT_LINKS
-	flood_start 2
-	trace_start -c -e launch --no-return -p "$FLOOD_PID"
-	sleep 0.5
+	SIMCUDA_DELAY=cuMemAlloc_v2=2000ms puppet_start
+	puppet load
+	puppet init
+	trace_start -e alloc -p "$PUPPET_PID"
+	puppet alloc 4096
+	echo alloc 4096 >&8
+	sleep 0.3
 	kill -INT "$TRACE_PID"
 	wait_for "[ -s events.jsonl ] && grep -q detaching trace.err"
-	assert_equal "$(summary '.events | .seen == .shown + .filtered + .lost and .seen > 0')" true
+	assert_equal "$(summary '[(.events | .seen == .shown + .filtered + .lost), .processes[0].spaces[0].allocs]')" '[true,1]'
+	# A call that returns now has no part in it any more.
+	counted=$(counted)
+	[ "$counted" -gt 0 ]
+	read -r -t 20 answer <&9
+	assert_equal "$answer" ok
+	assert_equal "$(counted)" "$counted"
 	kill "$TRACE_PID"
 	trace_wait 143
 	[ -n "$(tool_processes)" ]
-	flood_end
 	wait_for nothing_left
 }
 

@@ -119,6 +119,10 @@ static int open_rings(struct programs *programs)
 
 		err = ring_open(&programs->rings[i], bpf_map__fd(map), bpf_map__max_entries(map));
 	}
+	programs->rings[RING_CRITICAL].partner = &programs->rings[RING_CRITICAL_FRONT];
+	programs->rings[RING_CRITICAL_FRONT].partner = &programs->rings[RING_CRITICAL];
+	programs->rings[RING_BULK].partner = &programs->rings[RING_BULK_FRONT];
+	programs->rings[RING_BULK_FRONT].partner = &programs->rings[RING_BULK];
 	if (err)
 		log_error("cannot map the ring buffers: %s", strerror(-err));
 	return err;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -56,8 +57,8 @@ static size_t record_bytes(uint32_t header)
 	return (length + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
 }
 
-/* The oldest record, if it is complete. */
-static const struct ms_event *ring_peek(struct ring *ring, uint32_t *length)
+/* The oldest record, if it is complete; `*busy`: there is one that is not. */
+static const struct ms_event *ring_peek(struct ring *ring, uint32_t *length, bool *busy)
 {
 	uint64_t produced = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 
@@ -67,8 +68,10 @@ static const struct ms_event *ring_peek(struct ring *ring, uint32_t *length)
 		const char *record = ring->data + (*ring->consumer & (ring->size_bytes - 1));
 		uint32_t header = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
 
-		if (header & BPF_RINGBUF_BUSY_BIT)
+		if (header & BPF_RINGBUF_BUSY_BIT) {
+			*busy = true;
 			return NULL;
+		}
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
 			*length = header;
 			return (const struct ms_event *)(record + BPF_RINGBUF_HDR_SZ);
@@ -92,6 +95,17 @@ static uint64_t written_ns(const struct ms_event *event)
 	return event->ts_ns;
 }
 
+/* Whether the oldest record of the ring's partner is still being written. */
+static bool must_wait(const struct ring *ring)
+{
+	bool busy = false;
+	uint32_t length;
+
+	if (ring->partner)
+		ring_peek(ring->partner, &length, &busy);
+	return busy;
+}
+
 /* The ring whose oldest record is the oldest of all, or NULL. */
 static struct ring *oldest(struct ring *rings, size_t count, uint64_t until_ns,
 			   const struct ms_event **event, uint32_t *length)
@@ -100,10 +114,11 @@ static struct ring *oldest(struct ring *rings, size_t count, uint64_t until_ns,
 	size_t i;
 
 	for (i = 0; i < count; i++) {
+		bool busy = false;
 		uint32_t bytes;
-		const struct ms_event *head = ring_peek(&rings[i], &bytes);
+		const struct ms_event *head = ring_peek(&rings[i], &bytes, &busy);
 
-		if (!head || written_ns(head) >= until_ns)
+		if (!head || written_ns(head) >= until_ns || must_wait(&rings[i]))
 			continue;
 		until_ns = written_ns(head);
 		*event = head;

@@ -16,6 +16,11 @@ struct ring {
 	const char *data;
 	size_t size_bytes;      /* a power of two */
 	uint64_t highest_bytes; /* the most that was ever waiting: high-water mark */
+	/*
+	 * Written to when there is no room in this one, or the other way round; NULL: none. Nothing
+	 * may be read from either that comes behind what is still being written to the other.
+	 */
+	struct ring *partner;
 };
 
 /* Maps the ring of a BPF_MAP_TYPE_RINGBUF. Returns 0 or -errno. */

@@ -254,7 +254,7 @@ enum ms_type {
 
 /* Begins every record. A process is (pid, start_ns), never a pid alone. */
 struct ms_event {
-	__u64 ts_ns;    /* CLOCK_MONOTONIC; of a call: when it was entered */
+	__u64 ts_ns; /* CLOCK_MONOTONIC; of a call: when it began, of a name: when it was given */
 	__u64 start_ns; /* of the process: CLOCK_BOOTTIME, a multiple of MS_START_NS */
 	__u32 pid;      /* of the process (thread group) */
 	__u32 tid;

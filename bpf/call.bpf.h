@@ -170,18 +170,19 @@ static __always_inline void call_fill(struct ms_call *call, const struct ms_inpu
 	}
 }
 
-static __always_inline void launch_init(struct ms_launch *launch, __u32 row, __u64 start_ns)
+static __always_inline void launch_init(struct ms_launch *launch, __u32 row, __u64 start_ns,
+					__u64 ts_ns)
 {
 	__builtin_memset(launch, 0, sizeof(*launch));
-	event_init(&launch->call.event, MS_TYPE_LAUNCH, sizeof(*launch), start_ns);
+	event_init(&launch->call.event, MS_TYPE_LAUNCH, sizeof(*launch), start_ns, ts_ns);
 	launch->call.row = row;
 	launch->call.driver_row = MS_NO_ROW;
 }
 
-static __always_inline void call_init(struct ms_call *call, __u32 row, __u64 start_ns)
+static __always_inline void call_init(struct ms_call *call, __u32 row, __u64 start_ns, __u64 ts_ns)
 {
 	__builtin_memset(call, 0, sizeof(*call));
-	event_init(&call->event, MS_TYPE_CALL, sizeof(*call), start_ns);
+	event_init(&call->event, MS_TYPE_CALL, sizeof(*call), start_ns, ts_ns);
 	call->row = row;
 	call->driver_row = MS_NO_ROW;
 }
@@ -197,6 +198,7 @@ static __always_inline void name_report(struct ms_thread *thread, struct ms_fram
 		return; /* the call failed: nothing was named */
 	name->event = call->event;
 	name->event.type = MS_TYPE_NAME;
+	name->event.ts_ns += call->duration_ns; /* its epoch is of now, and so is its place */
 	name->handle = call->addr;
 	name->alias = call->src;
 	name->string = 0;
@@ -368,9 +370,10 @@ static __always_inline void launch_report_entry(const struct ms_input *input,
 						__u64 start_ns)
 {
 	struct ms_launch counted, *launch;
+	__u64 ts_ns = bpf_ktime_get_ns();
 
 	if (is_counted(spec)) {
-		launch_init(&counted, row, start_ns);
+		launch_init(&counted, row, start_ns, ts_ns);
 		launch_fill(&counted, input, spec);
 		call_report(MS_OP_LAUNCH, &counted);
 		return;
@@ -378,7 +381,7 @@ static __always_inline void launch_report_entry(const struct ms_input *input,
 	launch = emit_begin(MS_OP_LAUNCH, sizeof(*launch));
 	if (!launch)
 		return;
-	launch_init(launch, row, start_ns);
+	launch_init(launch, row, start_ns, ts_ns);
 	launch_fill(launch, input, spec);
 	emit_end(launch);
 }
@@ -393,16 +396,18 @@ static __always_inline void call_report_entry(struct pt_regs *ctx, __u32 row, __
 	__u64 start_ns = start_of(bpf_get_current_task_btf()->group_leader);
 	struct ms_input input;
 	struct ms_call *call;
+	__u64 ts_ns;
 
 	input_read(&input, ctx, spec, lowered);
 	if (spec->op == MS_OP_LAUNCH) {
 		launch_report_entry(&input, spec, row, start_ns);
 		return;
 	}
+	ts_ns = bpf_ktime_get_ns();
 	call = emit_begin(spec->op, sizeof(*call));
 	if (!call)
 		return;
-	call_init(call, row, start_ns);
+	call_init(call, row, start_ns, ts_ns);
 	call_fill(call, &input, spec);
 	emit_end(call);
 }
@@ -453,9 +458,9 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	frame->begun = 0;
 	input_read(&frame->input, ctx, spec, lowered);
 	if (spec->op == MS_OP_LAUNCH)
-		launch_init(&frame->record, row, thread->start_ns);
+		launch_init(&frame->record, row, thread->start_ns, bpf_ktime_get_ns());
 	else
-		call_init(&frame->record.call, row, thread->start_ns);
+		call_init(&frame->record.call, row, thread->start_ns, bpf_ktime_get_ns());
 	if (depth) {
 		outer = frame_at(thread, depth - 1);
 		frame->record.call.flags = MS_CALL_NESTED;

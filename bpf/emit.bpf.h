@@ -77,7 +77,9 @@ static __always_inline void emit(__u32 kind, const void *record, __u64 size)
 
 /*
  * Room for a call's record, of a size that is known when the program is loaded: what is made in the
- * ring itself need not be copied there. Whoever gets it submits it.
+ * ring itself need not be copied there. Whoever gets it submits it. Its time must have been taken
+ * before: user space merges rings on the assumption that what comes behind a record is not older
+ * than that had to be (docs/design.md, "A small ring in front of each").
  */
 static __always_inline void *emit_begin(__u32 op, __u64 size)
 {
@@ -105,11 +107,11 @@ static __always_inline void emit_end(void *record)
 }
 
 static __always_inline void event_init(struct ms_event *event, __u16 type, __u16 size,
-				       __u64 start_ns)
+				       __u64 start_ns, __u64 ts_ns)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	event->ts_ns = bpf_ktime_get_ns();
+	event->ts_ns = ts_ns;
 	event->start_ns = start_ns;
 	event->pid = task->tgid;
 	event->tid = task->pid;

@@ -16,7 +16,8 @@ static __always_inline __u32 target_flags(__u32 pid)
 static __always_inline void process_report(__u16 type, struct task_struct *task,
 					   struct ms_process *record)
 {
-	event_init(&record->event, type, sizeof(*record), start_of(task->group_leader));
+	event_init(&record->event, type, sizeof(*record), start_of(task->group_leader),
+		   bpf_ktime_get_ns());
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
 	emit(MS_KIND_PROCESS, record, sizeof(*record));
 }

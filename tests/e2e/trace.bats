@@ -192,7 +192,7 @@ called() {
 	grep -q "lost, more than --max-loss: a ring buffer was full; a larger --buffer" err.txt
 	assert_equal "$(summary '.cost.highest_critical_bytes > 2000')" true
 	trace --buffer 64M --max-loss 0 -c --json -o events.jsonl -- "$WORKLOADS/threads" 4 20000
-	assert_equal "$(summary '.cost | .cpu_ns > 0 and .ring_bytes == 67371008 and
+	assert_equal "$(summary '.cost | .cpu_ns > 0 and .ring_bytes == 67108864 and
 		.highest_bulk_bytes > 4096 and .bpf_runs == null')" true
 }
 

@@ -258,18 +258,23 @@ int live_counters(const struct live *live, struct ms_counters *counters)
 	return programs_counters(live->programs, counters);
 }
 
+/* Of a ring and its partner, at most the size of the ring, which is what users have asked for. */
+static uint64_t highest_bytes(const struct ring *ring)
+{
+	uint64_t bytes = ring->highest_bytes + ring->partner->highest_bytes;
+
+	return bytes < ring->size_bytes ? bytes : ring->size_bytes;
+}
+
 void live_cost(const struct live *live, struct summary_cost *cost)
 {
 	struct ring *rings = programs_rings(live->programs);
 
 	*cost = (struct summary_cost){
 		.cpu_ns = used_cpu_ns(live) - live->start_cpu_ns,
-		.ring_bytes =
-			rings[RING_CRITICAL].size_bytes + rings[RING_CRITICAL_FRONT].size_bytes,
-		.highest_critical = rings[RING_CRITICAL].highest_bytes +
-				    rings[RING_CRITICAL_FRONT].highest_bytes,
-		.highest_bulk =
-			rings[RING_BULK].highest_bytes + rings[RING_BULK_FRONT].highest_bytes,
+		.ring_bytes = rings[RING_CRITICAL].size_bytes,
+		.highest_critical = highest_bytes(&rings[RING_CRITICAL]),
+		.highest_bulk = highest_bytes(&rings[RING_BULK]),
 	};
 	programs_run_time(live->programs, &cost->bpf_runs, &cost->bpf_ns);
 }

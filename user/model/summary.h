@@ -17,7 +17,7 @@ struct summary_cost {
 	uint64_t cpu_ns;     /* of this program, all threads, since the capture began */
 	uint64_t bpf_runs;   /* 0: the kernel does not count (kernel.bpf_stats_enabled) */
 	uint64_t bpf_ns;     /* in the traced programs' threads, without the traps */
-	uint64_t ring_bytes; /* of each ring buffer, with the one in front; 0: there was none */
+	uint64_t ring_bytes; /* of each ring buffer; 0: there was none */
 	uint64_t highest_critical, highest_bulk; /* the most that was ever waiting there, bytes */
 };
 

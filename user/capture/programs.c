@@ -414,13 +414,30 @@ static int attach_returns(struct attachment *attachment, const struct programs *
 	return err;
 }
 
+static struct link_site part_of(const struct link_site *site, uint32_t first, uint32_t count)
+{
+	struct link_site part = *site;
+
+	part.offsets += first;
+	part.cookies += first;
+	part.count = count;
+	return part;
+}
+
+/*
+ * Returns before entries: an entry without its return would be a call that never ends. The return
+ * of the first function has a link of its own: see attach_all().
+ */
 static int attach_pair(struct attachment *attachment, const struct programs *programs,
 		       const struct link_site *site)
 {
+	const struct link_site first = part_of(site, 0, 1);
+	const struct link_site others = part_of(site, 1, site->count - 1);
 	int entry = bpf_program__fd(programs->skeleton->progs.ms_entry);
-	/* Returns first: an entry without its return would be a call that never ends. */
-	int err = attach_returns(attachment, programs, site);
+	int err = attach_returns(attachment, programs, &first);
 
+	if (!err && others.count)
+		err = attach_returns(attachment, programs, &others);
 	return err ? err : keep(attachment, create_link(programs, entry, site, false));
 }
 
@@ -442,16 +459,6 @@ static int attach(struct attachment *attachment, const struct programs *programs
 	if (!err)
 		attachment->functions += site->count;
 	return err;
-}
-
-static struct link_site part_of(const struct link_site *site, uint32_t first, uint32_t count)
-{
-	struct link_site part = *site;
-
-	part.offsets += first;
-	part.cookies += first;
-	part.count = count;
-	return part;
 }
 
 /* One by one: the way of single uprobes, and how to find out which function is in the way. */
@@ -501,7 +508,11 @@ static int keep_first_again(struct attachment *attachment)
 	return again < 0 ? 0 : keep(attachment, again);
 }
 
-/* The first one has a link of its own, which is closed last: see placement_init(). */
+/*
+ * The first function is the last to go (see placement_init()): its link is closed when all others
+ * are. For each link that is closed the kernel takes the time of another grace period, so that a
+ * link of its return, as attach_pair() makes, has to do if there is one.
+ */
 static int attach_all(struct attachment *attachment, const struct programs *programs,
 		      const struct link_site *site)
 {
@@ -516,6 +527,9 @@ static int attach_all(struct attachment *attachment, const struct programs *prog
 		err = attach_each(attachment, programs, site);
 		return err ? err : keep_first_again(attachment);
 	}
+	if (programs->strategy == STRATEGY_MULTI &&
+	    placement_wants_return(&programs->wants, MS_COOKIE_ROW(*site->cookies)))
+		return attach_at_once(attachment, programs, site);
 	last_to_go = part_of(site, 0, 1);
 	others = part_of(site, 1, site->count - 1);
 	err = attach_each(attachment, programs, &last_to_go);

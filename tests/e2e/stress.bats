@@ -116,6 +116,42 @@ was_in_the_middle() {
 	report "killed $(sort hits | uniq -c | xargs)"
 }
 
+# Processes that have the driver mapped, and do nothing.
+idle_start() {
+	local i fd
+
+	OTHER_PID=
+	for ((i = 0; i < $1; i++)); do
+		mkfifo "idle.$i"
+		exec {fd}<> "idle.$i"
+		echo load >&"$fd"
+		"$WORKLOADS/puppet" <&"$fd" > "idle.out.$i" 3>&- &
+		OTHER_PID+=" $!"
+		exec {fd}>&-
+	done
+	for ((i = 0; i < $1; i++)); do
+		wait_for "grep -q ok idle.out.$i"
+	done
+}
+
+@test "SIGKILL of the tool while it traces many processes: nothing is left in any" {
+	local count pid residue=("$WORKLOADS/residue") driver="$BUILT/simcuda/libcuda.so.1"
+
+	needs_links
+	count=$(times 50 5)
+	idle_start "$count"
+	"$MEMSCOPE" trace $MASK -v -a -c -o out 2> trace.err 3>&- &
+	TRACE_PID=$!
+	wait_for '[ "$(grep -c "libcuda.*attached to" trace.err)" -ge '"$count"' ]'
+	kill -9 "$TRACE_PID"
+	for pid in $OTHER_PID; do
+		"${residue[@]}" "$pid" "$driver"
+	done > gone
+	report "gone after a kill (of $count processes), ms: $(head -n 1 gone)"
+	wait "$TRACE_PID" || true
+	TRACE_PID=
+}
+
 # ---- many
 
 # A shell that starts programs as often as it is told; descriptors 8 and 9 lead to it and back.

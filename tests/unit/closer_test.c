@@ -8,7 +8,11 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "capture/helper.h"
@@ -40,15 +44,23 @@ static bool is_open(int end)
 	return length < 0;
 }
 
-static void add_some(struct closer *closer, size_t count, size_t times, int *ends)
+/* Held by the closer, and open here, too. */
+static uint32_t hold_copies(struct closer *closer, int *fds, size_t count, int *end)
+{
+	*end = open_copies(fds, count);
+	assert_true(is_open(*end));
+	return closer_hold(closer, fds, count);
+}
+
+static void release_some(struct closer *closer, size_t count, size_t times, int *ends)
 {
 	int fds[MANY];
 	size_t i;
 
 	for (i = 0; i < times; i++) {
-		ends[i] = open_copies(fds, count);
-		assert_true(is_open(ends[i]));
-		closer_add(closer, fds, count);
+		uint32_t set = hold_copies(closer, fds, count, &ends[i]);
+
+		closer_release(closer, set, fds, count);
 	}
 }
 
@@ -71,27 +83,50 @@ static void test_all_are_closed(void **state)
 {
 	static const size_t counts[] = { 1, 3, HELPER_FDS, HELPER_FDS + 1, MANY };
 	struct closer *closer = closer_open();
-	int ends[50];
+	int ends[150];
 	size_t i;
 
 	(void)state;
 	assert_non_null(closer);
-	closer_add(closer, NULL, 0);
+	assert_int_equal(closer_hold(closer, NULL, 0), 0);
+	closer_release(closer, 0, NULL, 0);
 	wait_for_all(closer);
 	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		add_some(closer, counts[i], 1, ends);
+		release_some(closer, counts[i], 1, ends);
 		wait_for_all(closer);
 		assert_closed(ends, 1);
 	}
 	/* More sets than are closed at a time. */
-	add_some(closer, 2, 50, ends);
+	release_some(closer, 2, 150, ends);
 	closer_flush(closer);
 	wait_for_all(closer);
-	assert_closed(ends, 50);
+	assert_closed(ends, 150);
 	/* It ends when it has done all it was asked to. */
-	add_some(closer, MANY, 2, ends);
+	release_some(closer, MANY, 2, ends);
 	closer_close(closer);
 	assert_closed(ends, 2);
+}
+
+static void test_what_is_held_stays_open(void **state)
+{
+	struct closer *closer = closer_open();
+	int first[2], second[2], ends[2];
+	uint32_t sets[2];
+
+	(void)state;
+	sets[0] = hold_copies(closer, first, 2, &ends[0]);
+	sets[1] = hold_copies(closer, second, 2, &ends[1]);
+	closer_release(closer, sets[1], second, 2);
+	wait_for_all(closer);
+	assert_false(is_open(ends[1]));
+	close(first[0]);
+	close(first[1]);
+	wait_for_all(closer);
+	assert_true(is_open(ends[0]));
+	closer_release(closer, sets[0], NULL, 0);
+	wait_for_all(closer);
+	assert_closed(ends, 2);
+	closer_close(closer);
 }
 
 /* A socket whose close() waits for its peer, which reads nothing. */
@@ -126,29 +161,120 @@ static void wait_until_closed(int end)
 	assert_false(is_open(end));
 }
 
+/* A set: one that goes last, the one at `slow` that takes long to close, and the rest. */
+static uint32_t hold_slow(struct closer *closer, int *fds, size_t count, size_t slow, int *first,
+			  int *peer, int *rest)
+{
+	size_t i;
+
+	*rest = open_copies(fds, count);
+	for (i = 0; i <= slow; i += slow)
+		close(fds[i]);
+	*first = open_copies(&fds[0], 1);
+	fds[slow] = open_slow(peer);
+	return closer_hold(closer, fds, count);
+}
+
 static void test_one_set_does_not_wait_for_another_and_keeps_its_order(void **state)
 {
+	/* One whose others are closed at the same time, and one that is closed in its order. */
+	static const size_t counts[] = { 3, 10 }, slow[] = { 2, 1 };
 	struct closer *closer = closer_open();
-	int set[3], peer, before, behind, other;
+	int set[10], peers[2], first[2], rest[2], other;
+	size_t i;
 
 	(void)state;
-	before = open_copies(&set[0], 1);
-	set[1] = open_slow(&peer);
-	behind = open_copies(&set[2], 1);
-	closer_add(closer, set, 3);
-	add_some(closer, 1, 1, &other);
-	wait_until_closed(before);
+	for (i = 0; i < 2; i++) {
+		uint32_t held =
+			hold_slow(closer, set, counts[i], slow[i], &first[i], &peers[i], &rest[i]);
+
+		closer_release(closer, held, set, counts[i]);
+	}
+	release_some(closer, 1, 1, &other);
+	wait_until_closed(rest[0]);
+	wait_until_closed(rest[1]);
 	wait_until_closed(other);
-	assert_true(is_open(behind));
 	assert_false(closer_wait(closer, 0));
 	assert_false(closer_wait(closer, 10));
 	assert_false(closer_wait(closer, 10));
-	close(peer);
+	for (i = 0; i < 2; i++) {
+		assert_true(is_open(first[i]));
+		close(peers[i]);
+		wait_until_closed(first[i]);
+	}
 	wait_for_all(closer);
-	assert_false(is_open(behind));
-	close(before);
-	close(behind);
+	assert_closed(first, 2);
+	assert_closed(rest, 2);
 	close(other);
+	closer_close(closer);
+}
+
+/* A process that has a closer hold two sets, one of which takes long to close, and is killed. */
+static void be_killed(const int *slow, size_t count, const int *quick)
+{
+	struct closer *closer = closer_open();
+
+	if (closer && closer_hold(closer, quick, 1) && closer_hold(closer, slow, count))
+		kill(getpid(), SIGKILL);
+	_exit(1);
+}
+
+static void test_they_are_closed_in_their_order_when_the_process_is_killed(void **state)
+{
+	int fds[3], status, peer, first, rest, quick, quick_end;
+	struct pollfd polled = { 0 };
+	pid_t child;
+	size_t i;
+
+	(void)state;
+	quick_end = open_copies(&quick, 1);
+	hold_slow(NULL, fds, 3, 2, &first, &peer, &rest);
+	child = fork();
+	if (child == 0) {
+		close(peer);
+		be_killed(fds, 3, &quick);
+	}
+	for (i = 0; i < 3; i++)
+		close(fds[i]);
+	close(quick);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	wait_until_closed(rest);
+	wait_until_closed(quick_end);
+	/* The kernel, which closes what a process had that has ended, would not wait for it. */
+	polled.fd = first;
+	assert_int_equal(poll(&polled, 1, 100), 0);
+	close(peer);
+	wait_until_closed(first);
+	close(first);
+	close(rest);
+	close(quick_end);
+}
+
+static void test_what_it_has_no_room_for_is_closed_at_once(void **state)
+{
+	struct rlimit files, few = { .rlim_cur = HELPER_FDS + 40 };
+	struct closer *closer;
+	int fds[MANY], ends[2];
+	uint32_t set;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &files);
+	few.rlim_max = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &few);
+	closer = closer_open();
+	setrlimit(RLIMIT_NOFILE, &files);
+	set = hold_copies(closer, fds, MANY, &ends[0]);
+	wait_for_all(closer);
+	closer_release(closer, set, fds, MANY);
+	assert_false(is_open(ends[0]));
+	/* And what it had of those is gone. */
+	set = hold_copies(closer, fds, 30, &ends[1]);
+	closer_release(closer, set, NULL, 0);
+	wait_for_all(closer);
+	assert_true(is_open(ends[1]));
+	closer_release(closer, 0, fds, 30);
+	assert_closed(ends, 2);
 	closer_close(closer);
 }
 
@@ -157,19 +283,55 @@ static void test_without_one_they_are_closed_at_once(void **state)
 	int end;
 
 	(void)state;
-	add_some(NULL, 3, 1, &end);
+	release_some(NULL, 3, 1, &end);
 	assert_closed(&end, 1);
 	closer_flush(NULL);
 	assert_true(closer_wait(NULL, 0));
 	closer_close(NULL);
 }
 
+/* The only child of this process. */
+static pid_t only_child(void)
+{
+	FILE *children = fopen("/proc/thread-self/children", "re");
+	int pid = -1;
+
+	assert_non_null(children);
+	assert_int_equal(fscanf(children, "%d", &pid), 1);
+	fclose(children);
+	return pid;
+}
+
+static void test_when_it_has_gone_they_are_closed_at_once(void **state)
+{
+	struct closer *closer = closer_open();
+	int before[2], after[2], ends[2];
+	siginfo_t info;
+	uint32_t set;
+
+	(void)state;
+	set = hold_copies(closer, before, 2, &ends[0]);
+	kill(only_child(), SIGKILL);
+	assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+	assert_true(is_open(ends[0]));
+	closer_release(closer, set, before, 2);
+	assert_int_equal(hold_copies(closer, after, 2, &ends[1]), 0);
+	closer_release(closer, 0, after, 2);
+	assert_closed(ends, 2);
+	assert_false(closer_wait(closer, 20000));
+	closer_close(closer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_are_closed),
+		cmocka_unit_test(test_what_is_held_stays_open),
 		cmocka_unit_test(test_one_set_does_not_wait_for_another_and_keeps_its_order),
+		cmocka_unit_test(test_they_are_closed_in_their_order_when_the_process_is_killed),
+		cmocka_unit_test(test_what_it_has_no_room_for_is_closed_at_once),
 		cmocka_unit_test(test_without_one_they_are_closed_at_once),
+		cmocka_unit_test(test_when_it_has_gone_they_are_closed_at_once),
 	};
 
 	return unit_run("closer", tests);

@@ -37,7 +37,7 @@ void bench_attach(struct bench *bench)
 		detach_ms[round] = (clock_monotonic_ns() - start) / 1e6;
 		start = clock_monotonic_ns();
 		err = attachment_open(&tool.attachment, tool.programs, bench->libcuda_path, library,
-				      bench->targets[TARGET_FIRST].pid);
+				      bench->targets[TARGET_FIRST].pid, NULL);
 		attached = clock_monotonic_ns();
 		if (err)
 			bench_die("attaching", err);

@@ -56,7 +56,7 @@ void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 	if (err)
 		bench_die("loading the BPF programs", err);
 	err = attachment_open(&tool->attachment, tool->programs, path, tool_library(bench, path),
-			      bench->targets[TARGET_FIRST].pid);
+			      bench->targets[TARGET_FIRST].pid, NULL);
 	if (err)
 		bench_die("attaching", err);
 	tool->ending = false;

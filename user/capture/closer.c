@@ -19,54 +19,36 @@
  * What closing a link takes is almost all waiting for the kernel, and many can wait for the same.
  * So many sets of descriptors are closed at a time.
  */
-#define CREW 16
+#define CREW 64
 
-#define END (-1) /* of what closer_add() was given at a time */
+/* And of one set as many. Of single uprobes the kernel removes one at a time whatever we do. */
+#define SET_AT_ONCE 4
 
 struct closer {
 	struct helper helper;
-	int *fds; /* not handed over yet */
+	uint32_t last_set;  /* the number of the one held last */
+	uint32_t *released; /* sets that the helper has yet to be told of */
 	size_t count, capacity;
-	bool owes; /* the message that the helper is the only one to have what it was given */
 	size_t unanswered;
 };
 
-/* A message brings descriptors, or says that nobody else has those any more that came before. */
-struct message {
-	bool ends;   /* the descriptors of one closer_add() */
-	bool wanted; /* an answer, when all are closed */
+enum action {
+	ACTION_HOLD,    /* these descriptors are of the set, or more of it */
+	ACTION_RELEASE, /* close the set */
+	ACTION_WAIT,    /* answer when all sets are closed that were released */
 };
 
-static int keep(struct closer *closer, const int *fds, size_t count, bool ends)
-{
-	int err = memory_grow(&closer->fds, &closer->capacity, closer->count + count + ends,
-			      sizeof(*closer->fds));
+struct message {
+	enum action action;
+	uint32_t set;
+	size_t count; /* of the descriptors that come with it, if they can be received */
+};
 
-	if (err)
-		return err;
-	memcpy(closer->fds + closer->count, fds, count * sizeof(*fds));
-	closer->count += count;
-	if (ends)
-		closer->fds[closer->count++] = END;
-	return 0;
-}
-
-/* How many there are before the end of a set. */
-static size_t set_length(const int *fds, size_t count)
-{
-	size_t length = 0;
-
-	while (length < count && fds[length] != END)
-		length++;
-	return length;
-}
-
+/* What was opened first goes last. */
 static void close_all(const int *fds, size_t count)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		close(fds[i]);
+	while (count)
+		close(fds[--count]);
 }
 
 /* ---- the helper ------------------------------------------------------------------------------ */
@@ -77,10 +59,13 @@ struct crew {
 	size_t busy; /* threads */
 };
 
-struct job {
+struct set {
+	struct set *next;
 	struct crew *crew;
-	size_t count;
-	int fds[];
+	uint32_t number;
+	bool refused; /* not all of it came: it is closed where there are other copies */
+	int *fds;
+	size_t count, capacity;
 };
 
 static void count_busy(struct crew *crew, int change)
@@ -99,76 +84,143 @@ static void wait_for_crew(struct crew *crew, size_t busy)
 	pthread_mutex_unlock(&crew->lock);
 }
 
-static void *run_job(void *argument)
+static void *close_one(void *fd)
 {
-	struct job *job = argument;
-	struct crew *crew = job->crew;
+	close(*(int *)fd);
+	return NULL;
+}
 
-	close_all(job->fds, job->count);
-	free(job);
+static void set_free(struct set *set)
+{
+	free(set->fds);
+	free(set);
+}
+
+/* The first one when all others are closed. */
+static void close_set(struct set *set)
+{
+	pthread_t threads[SET_AT_ONCE];
+	size_t others = set->count - 1, started = 0;
+
+	while (set->count <= SET_AT_ONCE && others > 1 &&
+	       !pthread_create(&threads[started], NULL, close_one, &set->fds[others])) {
+		started++;
+		others--;
+	}
+	close_all(set->fds + 1, others);
+	while (started)
+		pthread_join(threads[--started], NULL);
+	close(set->fds[0]);
+	set_free(set);
+}
+
+static void *run_set(void *argument)
+{
+	struct set *set = argument;
+	struct crew *crew = set->crew;
+
+	close_set(set);
 	count_busy(crew, -1);
 	return NULL;
 }
 
-static int start_job(struct crew *crew, const int *fds, size_t count)
+static int start_set(struct set *set)
 {
-	struct job *job = malloc(sizeof(*job) + count * sizeof(*fds));
 	pthread_t thread;
 	int err;
 
-	if (!job)
-		return -ENOMEM;
-	*job = (struct job){ .crew = crew, .count = count };
-	memcpy(job->fds, fds, count * sizeof(*fds));
-	wait_for_crew(crew, CREW - 1);
-	count_busy(crew, 1);
-	err = -pthread_create(&thread, NULL, run_job, job);
-	if (!err) {
+	wait_for_crew(set->crew, CREW - 1);
+	count_busy(set->crew, 1);
+	err = -pthread_create(&thread, NULL, run_set, set);
+	if (!err)
 		pthread_detach(thread);
-	} else {
-		count_busy(crew, -1);
-		free(job);
-	}
+	else
+		count_busy(set->crew, -1);
 	return err;
 }
 
-static void close_held(struct crew *crew, struct closer *held)
+/* Where the set is in the list, or would be added. */
+static struct set **find(struct set **sets, uint32_t number)
 {
-	size_t begin, length;
-
-	for (begin = 0; begin < held->count; begin += length + 1) {
-		const int *fds = held->fds + begin;
-
-		length = set_length(fds, held->count - begin);
-		if (length && start_job(crew, fds, length))
-			close_all(fds, length);
-	}
-	held->count = 0;
+	while (*sets && (*sets)->number != number)
+		sets = &(*sets)->next;
+	return sets;
 }
 
-/* Whoever closes the last copy is the one who waits. */
+static void refuse(struct set *set)
+{
+	close_all(set->fds, set->count);
+	set->count = 0;
+	set->refused = true;
+}
+
+static struct set *get(struct set **sets, struct crew *crew, uint32_t number)
+{
+	struct set **place = find(sets, number);
+
+	if (*place)
+		return *place;
+	*place = calloc(1, sizeof(**place));
+	if (*place) {
+		(*place)->crew = crew;
+		(*place)->number = number;
+	}
+	return *place;
+}
+
+static void hold(struct set *set, const struct message *message, const int *fds, size_t count)
+{
+	if (set && !set->refused && count == message->count &&
+	    !memory_grow(&set->fds, &set->capacity, set->count + count, sizeof(*fds))) {
+		memcpy(set->fds + set->count, fds, count * sizeof(*fds));
+		set->count += count;
+		return;
+	}
+	close_all(fds, count);
+	if (set)
+		refuse(set);
+}
+
+static void release(struct set **place)
+{
+	struct set *set = *place;
+
+	if (!set)
+		return;
+	*place = set->next;
+	if (!set->count)
+		set_free(set);
+	else if (start_set(set))
+		close_set(set);
+}
+
 static void serve(int fd)
 {
 	struct crew crew = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
-	struct closer held = { 0 };
+	struct set *sets = NULL;
 	struct message message;
-	int fds[HELPER_FDS];
+	int fds[HELPER_FDS], err = 0;
 	size_t count = HELPER_FDS;
 
-	for (; helper_receive(fd, &message, sizeof(message), fds, &count) > 0; count = HELPER_FDS) {
-		if (count && !keep(&held, fds, count, message.ends))
-			continue;
-		close_held(&crew, &held);
-		if (!count && !message.wanted)
-			continue;
-		wait_for_crew(&crew, 0);
-		close_all(fds, count);
-		/* Who waits for an answer that cannot be sent must not wait for ever. */
-		if (message.wanted && helper_send(fd, &message, sizeof(message), NULL, 0, true))
+	/* Who waits for an answer that cannot be sent must not wait for ever. */
+	for (; !err && helper_receive(fd, &message, sizeof(message), fds, &count) > 0;
+	     count = HELPER_FDS) {
+		switch (message.action) {
+		case ACTION_HOLD:
+			hold(get(&sets, &crew, message.set), &message, fds, count);
 			break;
+		case ACTION_RELEASE:
+			release(find(&sets, message.set));
+			break;
+		case ACTION_WAIT:
+			wait_for_crew(&crew, 0);
+			err = helper_send(fd, &message, sizeof(message), NULL, 0, true);
+			break;
+		}
 	}
-	/* The kernel would close them in its own order. */
-	close_held(&crew, &held);
+	/* Whoever had them, too, may have been killed. */
+	while (sets)
+		release(&sets);
 	wait_for_crew(&crew, 0);
 }
 
@@ -186,57 +238,78 @@ struct closer *closer_open(void)
 	return NULL;
 }
 
-/* As many as there is room for, or all; in their order. */
-static void hand_over(struct closer *closer, bool wait)
+static int say(const struct closer *closer, enum action action, uint32_t set, bool wait)
 {
-	const struct message nobody_else = { 0 };
+	const struct message message = { .action = action, .set = set };
 
-	while (closer->count) {
-		size_t length = set_length(closer->fds, closer->count);
-		const struct message message = { .ends = length <= HELPER_FDS };
-		size_t part = message.ends ? length : HELPER_FDS;
-
-		/* Should there be no helper any more, the last copy is closed here. */
-		if (helper_send(closer->helper.fd, &message, sizeof(message), closer->fds, part,
-				wait) == -EAGAIN)
-			return;
-		close_all(closer->fds, part);
-		part += message.ends;
-		closer->count -= part;
-		memmove(closer->fds, closer->fds + part, closer->count * sizeof(*closer->fds));
-		closer->owes = true;
-	}
-	if (closer->owes)
-		closer->owes = helper_send(closer->helper.fd, &nobody_else, sizeof(nobody_else),
-					   NULL, 0, wait) == -EAGAIN;
+	return helper_send(closer->helper.fd, &message, sizeof(message), NULL, 0, wait);
 }
 
-void closer_add(struct closer *closer, const int *fds, size_t count)
+/* As many as there is room for, or all. Should there be no helper any more, it holds nothing. */
+static void say_released(struct closer *closer, bool wait)
 {
-	if (!count)
+	while (closer->count) {
+		if (say(closer, ACTION_RELEASE, closer->released[closer->count - 1], wait) ==
+		    -EAGAIN)
+			return;
+		closer->count--;
+	}
+}
+
+static void release_later(struct closer *closer, uint32_t set)
+{
+	if (memory_grow(&closer->released, &closer->capacity, closer->count + 1,
+			sizeof(*closer->released))) {
+		say(closer, ACTION_RELEASE, set, true);
 		return;
-	if (closer && !keep(closer, fds, count, true))
-		hand_over(closer, false);
-	else
-		close_all(fds, count);
+	}
+	closer->released[closer->count++] = set;
+	say_released(closer, false);
+}
+
+uint32_t closer_hold(struct closer *closer, const int *fds, size_t count)
+{
+	struct message message = { .action = ACTION_HOLD };
+	size_t sent;
+
+	if (!closer || !count)
+		return 0;
+	closer->last_set += closer->last_set == UINT32_MAX ? 2 : 1;
+	message.set = closer->last_set;
+	for (sent = 0; sent < count; sent += message.count) {
+		message.count = count - sent < HELPER_FDS ? count - sent : HELPER_FDS;
+		if (helper_send(closer->helper.fd, &message, sizeof(message), fds + sent,
+				message.count, false)) {
+			release_later(closer, message.set);
+			return 0;
+		}
+	}
+	return message.set;
+}
+
+/* Whoever closes the last copy is the one who waits: the helper, if it has them. */
+void closer_release(struct closer *closer, uint32_t set, const int *fds, size_t count)
+{
+	close_all(fds, count);
+	if (set)
+		release_later(closer, set);
 }
 
 void closer_flush(struct closer *closer)
 {
 	if (closer)
-		hand_over(closer, false);
+		say_released(closer, false);
 }
 
 /* Returns 0 or -errno; -EAGAIN: there is no room yet for all there is to say. */
 static int ask(struct closer *closer)
 {
-	const struct message question = { .wanted = true };
 	int err;
 
-	hand_over(closer, false);
-	if (closer->count || closer->owes)
+	say_released(closer, false);
+	if (closer->count)
 		return -EAGAIN;
-	err = helper_send(closer->helper.fd, &question, sizeof(question), NULL, 0, false);
+	err = say(closer, ACTION_WAIT, 0, false);
 	if (!err)
 		closer->unanswered++;
 	return err;
@@ -285,9 +358,9 @@ void closer_close(struct closer *closer)
 {
 	if (!closer)
 		return;
-	hand_over(closer, true);
+	say_released(closer, true);
 	helper_end(&closer->helper);
-	free(closer->fds);
+	free(closer->released);
 	free(closer);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Closes links. The kernel takes tens of milliseconds for each, in which the capture must not stand
- * still: the next process may have begun. And it must not be killed half-way (capture/helper.h).
+ * still: the next process may have begun. And it must not be killed half-way (capture/helper.h). So
+ * another process has copies of all links, from the beginning: the last copies, when this process
+ * has closed its own or has been killed, and closes many at a time.
  */
 #ifndef MEMSCOPE_CAPTURE_CLOSER_H
 #define MEMSCOPE_CAPTURE_CLOSER_H
@@ -16,12 +18,16 @@ struct closer;
 struct closer *closer_open(void);
 
 /*
- * Takes the descriptors, to close them in this order; those of several calls are closed at the same
- * time. Without memory, or a closer (which may be NULL), they are closed at once.
+ * Gives it copies of descriptors that are to be closed together, the first one when all others are.
+ * Returns the number that closer_release() wants; 0: it has none of them, as without memory, or
+ * without a closer (which may be NULL).
  */
-void closer_add(struct closer *closer, const int *fds, size_t count);
+uint32_t closer_hold(struct closer *closer, const int *fds, size_t count);
 
-/* Hands over what the helper had no room for when it was added. To be called now and then. */
+/* Has them closed, and closes those of this process: at once, and slowly if there are no copies. */
+void closer_release(struct closer *closer, uint32_t set, const int *fds, size_t count);
+
+/* Says again what there was no room for when it was said. To be called now and then. */
 void closer_flush(struct closer *closer);
 
 /* Waits until all are closed, but not longer than that. Returns whether it knows that they are. */

@@ -556,7 +556,7 @@ static void warn_go(const struct library *library, pid_t pid)
 }
 
 int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
-		    const struct library *library, pid_t pid)
+		    const struct library *library, pid_t pid, struct closer *closer)
 {
 	struct placement placement;
 	int err = placement_init(&placement, &programs->wants, library, pid);
@@ -574,26 +574,19 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 	if (!err && library->go && attachment->functions && programs->wants.return_ops)
 		warn_go(library, pid);
 	placement_fini(&placement);
-	if (err) {
-		if (err != -ESRCH)
-			log_error("%s: cannot attach: %s", library->name, strerror(-err));
-		attachment_close(attachment, NULL);
+	if (!err) {
+		attachment->held = closer_hold(closer, attachment->fds, attachment->count);
+		return 0;
 	}
+	if (err != -ESRCH)
+		log_error("%s: cannot attach: %s", library->name, strerror(-err));
+	attachment_close(attachment, NULL);
 	return err;
 }
 
-/* What was attached first goes last. */
 void attachment_close(struct attachment *attachment, struct closer *closer)
 {
-	size_t i;
-
-	for (i = 0; i < attachment->count / 2; i++) {
-		int *mirrored = &attachment->fds[attachment->count - 1 - i], fd = *mirrored;
-
-		*mirrored = attachment->fds[i];
-		attachment->fds[i] = fd;
-	}
-	closer_add(closer, attachment->fds, attachment->count);
+	closer_release(closer, attachment->held, attachment->fds, attachment->count);
 	free(attachment->fds);
 	*attachment = (struct attachment){ 0 };
 }

@@ -95,18 +95,20 @@ struct attachment {
 	int *fds;
 	size_t count, capacity;
 	size_t functions; /* that have a probe */
+	uint32_t held;    /* by the closer: see closer_hold() */
 };
 
 /*
  * Attaches to the library's functions, in one process. `path` must lead to the library's file.
  * Returns 0 if at least one function got its probe, or none was to get one: none is wanted, or the
  * process has changed them all; those that could not are logged. -ESRCH if the process is gone. On
- * failure nothing stays attached.
+ * failure nothing stays attached. The closer, which may be NULL, is to detach, whatever happens to
+ * this process.
  */
 int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
-		    const struct library *library, pid_t pid);
+		    const struct library *library, pid_t pid, struct closer *closer);
 
-/* Detaches, later: closer_wait(). `closer` may be NULL: then at once. */
+/* Detaches, later: closer_wait(). If there is no closer (NULL): at once. */
 void attachment_close(struct attachment *attachment, struct closer *closer);
 
 #endif /* MEMSCOPE_CAPTURE_PROGRAMS_H */

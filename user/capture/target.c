@@ -153,7 +153,7 @@ static int attach_library(struct targets *targets, struct target *target,
 	/* The open file itself, whatever its name leads to by now and in whichever namespace. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	err = attachment_open(&target->attachments[target->count], targets->programs, path, library,
-			      target->pid);
+			      target->pid, targets->closer);
 	if (err)
 		return err;
 	log_debug("%s: attached to %zu functions in process %d", library->path,

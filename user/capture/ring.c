@@ -57,36 +57,6 @@ static size_t record_bytes(uint32_t header)
 	return (length + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
 }
 
-/* The oldest record, if it is complete; `*busy`: there is one that is not. */
-static const struct ms_event *ring_peek(struct ring *ring, uint32_t *length, bool *busy)
-{
-	uint64_t produced = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
-
-	if (produced - *ring->consumer > ring->highest_bytes)
-		ring->highest_bytes = produced - *ring->consumer;
-	while (*ring->consumer < produced) {
-		const char *record = ring->data + (*ring->consumer & (ring->size_bytes - 1));
-		uint32_t header = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
-
-		if (header & BPF_RINGBUF_BUSY_BIT) {
-			*busy = true;
-			return NULL;
-		}
-		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
-			*length = header;
-			return (const struct ms_event *)(record + BPF_RINGBUF_HDR_SZ);
-		}
-		__atomic_store_n(ring->consumer, *ring->consumer + record_bytes(header),
-				 __ATOMIC_RELEASE);
-	}
-	return NULL;
-}
-
-static void ring_advance(struct ring *ring, uint32_t length)
-{
-	__atomic_store_n(ring->consumer, *ring->consumer + record_bytes(length), __ATOMIC_RELEASE);
-}
-
 /* When the record was written: a call's at its return. */
 static uint64_t written_ns(const struct ms_event *event)
 {
@@ -95,53 +65,76 @@ static uint64_t written_ns(const struct ms_event *event)
 	return event->ts_ns;
 }
 
-/* Whether the oldest record of the ring's partner is still being written. */
-static bool must_wait(const struct ring *ring)
+static void ring_advance(struct ring *ring, uint32_t length)
 {
-	bool busy = false;
-	uint32_t length;
+	__atomic_store_n(ring->consumer, *ring->consumer + record_bytes(length), __ATOMIC_RELEASE);
+}
 
-	if (ring->partner)
-		ring_peek(ring->partner, &length, &busy);
-	return busy;
+/* Looks for the oldest record. */
+static void ring_peek(struct ring *ring)
+{
+	uint64_t produced = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+
+	ring->oldest = NULL;
+	ring->busy = false;
+	if (produced - *ring->consumer > ring->highest_bytes)
+		ring->highest_bytes = produced - *ring->consumer;
+	while (*ring->consumer < produced) {
+		const char *record = ring->data + (*ring->consumer & (ring->size_bytes - 1));
+		uint32_t header = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
+
+		if (header & BPF_RINGBUF_BUSY_BIT) {
+			ring->busy = true;
+			return;
+		}
+		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
+			ring->oldest = (const struct ms_event *)(record + BPF_RINGBUF_HDR_SZ);
+			ring->oldest_ns = written_ns(ring->oldest);
+			ring->length = header;
+			return;
+		}
+		ring_advance(ring, header);
+	}
 }
 
 /* The ring whose oldest record is the oldest of all, or NULL. */
-static struct ring *oldest(struct ring *rings, size_t count, uint64_t until_ns,
-			   const struct ms_event **event, uint32_t *length)
+static struct ring *find_oldest(struct ring *rings, size_t count, uint64_t until_ns)
 {
 	struct ring *found = NULL;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		bool busy = false;
-		uint32_t bytes;
-		const struct ms_event *head = ring_peek(&rings[i], &bytes, &busy);
+		struct ring *ring = &rings[i];
 
-		if (!head || written_ns(head) >= until_ns || must_wait(&rings[i]))
+		if (!ring->oldest || ring->oldest_ns >= until_ns ||
+		    (ring->partner && ring->partner->busy))
 			continue;
-		until_ns = written_ns(head);
-		*event = head;
-		*length = bytes;
-		found = &rings[i];
+		until_ns = ring->oldest_ns;
+		found = ring;
 	}
 	return found;
 }
 
+/*
+ * Each ring is looked at once, and again when a record has been taken from it. That is enough: what
+ * has to come before a record that is older than `until_ns` was there before that time.
+ */
 long rings_drain(struct ring *rings, size_t count, uint64_t until_ns,
 		 int (*feed)(void *context, void *record, size_t length), void *context)
 {
-	const struct ms_event *event;
 	struct ring *ring;
-	uint32_t length;
 	long drained = 0;
+	size_t i;
 
-	while ((ring = oldest(rings, count, until_ns, &event, &length))) {
-		int result = feed(context, (void *)event, length);
+	for (i = 0; i < count; i++)
+		ring_peek(&rings[i]);
+	while ((ring = find_oldest(rings, count, until_ns))) {
+		int result = feed(context, (void *)ring->oldest, ring->length);
 
-		ring_advance(ring, length);
+		ring_advance(ring, ring->length);
 		if (result)
 			return result;
+		ring_peek(ring);
 		drained++;
 	}
 	return drained;

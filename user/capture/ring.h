@@ -7,8 +7,11 @@
 #ifndef MEMSCOPE_CAPTURE_RING_H
 #define MEMSCOPE_CAPTURE_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct ms_event;
 
 struct ring {
 	uint64_t *consumer; /* positions: bytes since the beginning, mapped from the kernel */
@@ -21,6 +24,11 @@ struct ring {
 	 * may be read from either that comes behind what is still being written to the other.
 	 */
 	struct ring *partner;
+	/* For rings_drain(), when it looked last: */
+	const struct ms_event *oldest; /* record, or NULL: there is none that is complete */
+	uint64_t oldest_ns;            /* when it was written */
+	uint32_t length;
+	bool busy; /* the next record is still being written */
 };
 
 /* Maps the ring of a BPF_MAP_TYPE_RINGBUF. Returns 0 or -errno. */

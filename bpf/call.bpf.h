@@ -370,14 +370,18 @@ static __always_inline void launch_report_entry(const struct ms_input *input,
 						__u64 start_ns)
 {
 	struct ms_launch counted, *launch;
-	__u64 ts_ns = bpf_ktime_get_ns();
+	__u64 ts_ns;
 
 	if (is_counted(spec)) {
-		launch_init(&counted, row, start_ns, ts_ns);
+		launch_init(&counted, row, start_ns, 0);
 		launch_fill(&counted, input, spec);
-		call_report(MS_OP_LAUNCH, &counted);
+		if (ms_launch_count(&counted.call))
+			return;
+		counted.call.event.ts_ns = bpf_ktime_get_ns();
+		emit(MS_OP_LAUNCH, &counted, sizeof(counted));
 		return;
 	}
+	ts_ns = bpf_ktime_get_ns();
 	launch = emit_begin(MS_OP_LAUNCH, sizeof(*launch));
 	if (!launch)
 		return;

@@ -56,6 +56,12 @@ assert_account() {
 	diff <(sort out) <(kernels)
 	[ "$(counted .cost.highest_bulk_bytes)" -gt 0 ]
 	assert_account
+	# Without results, kernels have no names.
+	trace -q -c --no-return --json -o counted.jsonl -- "$WORKLOADS/launches" many 17000 > out
+	assert_equal "$(counted '.processes[0].kernels | length, all(.launches == 2)' | xargs)" \
+		"$(wc -l < out) true"
+	[ "$(counted .cost.highest_bulk_bytes)" -gt 0 ]
+	assert_account
 }
 
 @test "what is over takes no room: handles renamed, programs executed" {

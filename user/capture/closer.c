@@ -2,11 +2,13 @@
 #include "capture/closer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,7 +23,11 @@
  */
 #define CREW 64
 
-/* And of one set as many. Of single uprobes the kernel removes one at a time whatever we do. */
+/*
+ * A set of up to so many is closed at once, but for its first. A larger one is of single uprobes,
+ * of which the kernel removes one at a time: one after the other, and one such set at a time,
+ * because whoever attaches waits for the same lock.
+ */
 #define SET_AT_ONCE 4
 
 struct closer {
@@ -33,7 +39,7 @@ struct closer {
 };
 
 enum action {
-	ACTION_HOLD,    /* these descriptors are of the set, or more of it */
+	ACTION_HOLD,    /* these descriptors are of the set, from `begin` on */
 	ACTION_RELEASE, /* close the set */
 	ACTION_WAIT,    /* answer when all sets are closed that were released */
 };
@@ -41,7 +47,7 @@ enum action {
 struct message {
 	enum action action;
 	uint32_t set;
-	size_t count; /* of the descriptors that come with it, if they can be received */
+	size_t begin, count; /* of the descriptors that come with it, if they can be received */
 };
 
 /* What was opened first goes last. */
@@ -53,33 +59,27 @@ static void close_all(const int *fds, size_t count)
 
 /* ---- the helper ------------------------------------------------------------------------------ */
 
-struct crew {
-	pthread_mutex_t lock;
-	pthread_cond_t less;
-	size_t busy; /* threads */
-};
-
 struct set {
 	struct set *next;
-	struct crew *crew;
 	uint32_t number;
-	bool refused; /* not all of it came: it is closed where there are other copies */
+	bool refused;  /* not all of it came: it is closed where there are other copies */
+	pid_t process; /* that ends with it */
 	int *fds;
 	size_t count, capacity;
 };
 
-static void count_busy(struct crew *crew, int change)
-{
-	pthread_mutex_lock(&crew->lock);
-	crew->busy += change;
-	pthread_cond_signal(&crew->less);
-	pthread_mutex_unlock(&crew->lock);
-}
+struct crew {
+	pthread_mutex_t lock;
+	pthread_cond_t less;
+	size_t busy;         /* threads */
+	struct set *waiting; /* for one of them */
+	pthread_mutex_t large;
+};
 
-static void wait_for_crew(struct crew *crew, size_t busy)
+static void wait_for_crew(struct crew *crew)
 {
 	pthread_mutex_lock(&crew->lock);
-	while (crew->busy > busy)
+	while (crew->busy)
 		pthread_cond_wait(&crew->less, &crew->lock);
 	pthread_mutex_unlock(&crew->lock);
 }
@@ -97,12 +97,12 @@ static void set_free(struct set *set)
 }
 
 /* The first one when all others are closed. */
-static void close_set(struct set *set)
+static void close_small(struct set *set)
 {
 	pthread_t threads[SET_AT_ONCE];
 	size_t others = set->count - 1, started = 0;
 
-	while (set->count <= SET_AT_ONCE && others > 1 &&
+	while (others > 1 &&
 	       !pthread_create(&threads[started], NULL, close_one, &set->fds[others])) {
 		started++;
 		others--;
@@ -111,32 +111,36 @@ static void close_set(struct set *set)
 	while (started)
 		pthread_join(threads[--started], NULL);
 	close(set->fds[0]);
+}
+
+static void close_set(struct crew *crew, struct set *set)
+{
+	if (set->count > SET_AT_ONCE) {
+		pthread_mutex_lock(&crew->large);
+		close_all(set->fds, set->count);
+		pthread_mutex_unlock(&crew->large);
+	} else if (set->count) {
+		close_small(set);
+	}
 	set_free(set);
 }
 
-static void *run_set(void *argument)
+static void *work(void *argument)
 {
-	struct set *set = argument;
-	struct crew *crew = set->crew;
+	struct crew *crew = argument;
+	struct set *set;
 
-	close_set(set);
-	count_busy(crew, -1);
+	pthread_mutex_lock(&crew->lock);
+	while ((set = crew->waiting)) {
+		crew->waiting = set->next;
+		pthread_mutex_unlock(&crew->lock);
+		close_set(crew, set);
+		pthread_mutex_lock(&crew->lock);
+	}
+	crew->busy--;
+	pthread_cond_signal(&crew->less);
+	pthread_mutex_unlock(&crew->lock);
 	return NULL;
-}
-
-static int start_set(struct set *set)
-{
-	pthread_t thread;
-	int err;
-
-	wait_for_crew(set->crew, CREW - 1);
-	count_busy(set->crew, 1);
-	err = -pthread_create(&thread, NULL, run_set, set);
-	if (!err)
-		pthread_detach(thread);
-	else
-		count_busy(set->crew, -1);
-	return err;
 }
 
 /* Where the set is in the list, or would be added. */
@@ -154,23 +158,20 @@ static void refuse(struct set *set)
 	set->refused = true;
 }
 
-static struct set *get(struct set **sets, struct crew *crew, uint32_t number)
+static struct set *get(struct set **sets, uint32_t number)
 {
 	struct set **place = find(sets, number);
 
+	if (!*place)
+		*place = calloc(1, sizeof(**place));
 	if (*place)
-		return *place;
-	*place = calloc(1, sizeof(**place));
-	if (*place) {
-		(*place)->crew = crew;
 		(*place)->number = number;
-	}
 	return *place;
 }
 
 static void hold(struct set *set, const struct message *message, const int *fds, size_t count)
 {
-	if (set && !set->refused && count == message->count &&
+	if (set && !set->refused && count == message->count && set->count == message->begin &&
 	    !memory_grow(&set->fds, &set->capacity, set->count + count, sizeof(*fds))) {
 		memcpy(set->fds + set->count, fds, count * sizeof(*fds));
 		set->count += count;
@@ -181,47 +182,122 @@ static void hold(struct set *set, const struct message *message, const int *fds,
 		refuse(set);
 }
 
-static void release(struct set **place)
+static void release(struct crew *crew, struct set **place)
 {
-	struct set *set = *place;
+	struct set *set = *place, **last = &crew->waiting;
+	bool start = false;
+	pthread_t thread;
 
 	if (!set)
 		return;
 	*place = set->next;
-	if (!set->count)
-		set_free(set);
-	else if (start_set(set))
-		close_set(set);
+	set->next = NULL;
+	pthread_mutex_lock(&crew->lock);
+	while (*last)
+		last = &(*last)->next;
+	*last = set;
+	start = crew->busy < CREW;
+	crew->busy += start;
+	pthread_mutex_unlock(&crew->lock);
+	if (start && !pthread_create(&thread, NULL, work, crew))
+		pthread_detach(thread);
+	else if (start)
+		work(crew);
+}
+
+/* ---- when the tool has been killed ----------------------------------------------------------- */
+
+static void wait_for_byte(int fd, char *byte)
+{
+	while (read(fd, byte, 1) < 0 && errno == EINTR)
+		;
+}
+
+/*
+ * A process for a set: told to, it gives up all copies but the set's, and ends when all others have
+ * done so, too. The set's numbers are the highest then, in their order, since the kernel closes the
+ * highest first when a process ends.
+ */
+static void end_with(const struct set *set, const int *begin, const int *ready, int highest)
+{
+	char told = 0;
+	int last;
+	size_t i;
+
+	close(begin[1]);
+	wait_for_byte(begin[0], &told);
+	for (i = 0; i < set->count && told; i++)
+		if (fcntl(set->fds[i], F_DUPFD_CLOEXEC, highest + 1) < 0)
+			told = 0;
+	if (!told)
+		_exit(1);
+	last = dup2(ready[0], STDERR_FILENO + 1);
+	syscall(SYS_close_range, last + 1, highest, 0);
+	wait_for_byte(last, &told);
+	_exit(0);
+}
+
+/*
+ * What has killed the tool may be about to kill this process, too, as at the end of a container. A
+ * process that is killed while it closes a link leaves breakpoints; what the kernel closes when a
+ * process ends cannot be cut short. So processes end, one with each set. Nobody closes anything
+ * before there are all of them: who is killed until then has not got the last copy.
+ */
+static void close_by_ending(struct set *sets, int highest)
+{
+	int begin[2], ready[2], i;
+	struct set *set;
+
+	if (!sets || pipe2(begin, O_CLOEXEC) || pipe2(ready, O_CLOEXEC))
+		return;
+	for (i = 0; i < 2; i++) {
+		highest = begin[i] > highest ? begin[i] : highest;
+		highest = ready[i] > highest ? ready[i] : highest;
+	}
+	for (set = sets; set; set = set->next) {
+		set->process = fork();
+		if (set->process == 0)
+			end_with(set, begin, ready, highest);
+	}
+	/* What there is no process for is closed when this one ends. */
+	for (set = sets; set; set = set->next)
+		if (set->process > 0 && write(begin[1], "!", 1) == 1)
+			close_all(set->fds, set->count);
+	close(begin[1]);
+	close(ready[1]);
 }
 
 static void serve(int fd)
 {
-	struct crew crew = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
+	struct crew crew = { .lock = PTHREAD_MUTEX_INITIALIZER,
+			     .less = PTHREAD_COND_INITIALIZER,
+			     .large = PTHREAD_MUTEX_INITIALIZER };
 	struct set *sets = NULL;
 	struct message message;
-	int fds[HELPER_FDS], err = 0;
-	size_t count = HELPER_FDS;
+	int fds[HELPER_FDS], highest = fd, err = 0;
+	size_t count = HELPER_FDS, i;
 
 	/* Who waits for an answer that cannot be sent must not wait for ever. */
 	for (; !err && helper_receive(fd, &message, sizeof(message), fds, &count) > 0;
 	     count = HELPER_FDS) {
+		for (i = 0; i < count; i++)
+			if (fds[i] > highest)
+				highest = fds[i];
 		switch (message.action) {
 		case ACTION_HOLD:
-			hold(get(&sets, &crew, message.set), &message, fds, count);
+			hold(get(&sets, message.set), &message, fds, count);
 			break;
 		case ACTION_RELEASE:
-			release(find(&sets, message.set));
+			release(&crew, find(&sets, message.set));
 			break;
 		case ACTION_WAIT:
-			wait_for_crew(&crew, 0);
+			wait_for_crew(&crew);
 			err = helper_send(fd, &message, sizeof(message), NULL, 0, true);
 			break;
 		}
 	}
-	/* Whoever had them, too, may have been killed. */
-	while (sets)
-		release(&sets);
-	wait_for_crew(&crew, 0);
+	close_by_ending(sets, highest);
+	wait_for_crew(&crew);
 }
 
 /* ---- its client ------------------------------------------------------------------------------ */
@@ -277,6 +353,7 @@ uint32_t closer_hold(struct closer *closer, const int *fds, size_t count)
 	closer->last_set += closer->last_set == UINT32_MAX ? 2 : 1;
 	message.set = closer->last_set;
 	for (sent = 0; sent < count; sent += message.count) {
+		message.begin = sent;
 		message.count = count - sent < HELPER_FDS ? count - sent : HELPER_FDS;
 		if (helper_send(closer->helper.fd, &message, sizeof(message), fds + sent,
 				message.count, false)) {
@@ -290,8 +367,10 @@ uint32_t closer_hold(struct closer *closer, const int *fds, size_t count)
 /* Whoever closes the last copy is the one who waits: the helper, if it has them. */
 void closer_release(struct closer *closer, uint32_t set, const int *fds, size_t count)
 {
+	if (!set)
+		set = closer_hold(closer, fds, count);
 	close_all(fds, count);
-	if (set)
+	if (closer && set)
 		release_later(closer, set);
 }
 

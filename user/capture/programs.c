@@ -496,9 +496,9 @@ static int attach_at_once(struct attachment *attachment, const struct programs *
 }
 
 /*
- * When this program is killed, the kernel closes the highest descriptors first, and then gives up
- * the perf events behind their links in the opposite order. So the link that is to go last has to
- * be the first of these: it is open a second time.
+ * When a process ends that has them, the kernel closes the highest descriptors first, and then
+ * gives up the perf events behind their links in the opposite order. So the link that is to go last
+ * has to be the first of these: it is open a second time.
  */
 static int keep_first_again(struct attachment *attachment)
 {

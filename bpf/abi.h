@@ -38,8 +38,12 @@ enum ms_op {
 	MS_OPS_COUNT,
 };
 
-#define MS_RING_CRITICAL 0
-#define MS_RING_BULK 1
+enum ms_ring {
+	MS_RING_CRITICAL,
+	MS_RING_BULK,
+	MS_RINGS_COUNT,
+};
+
 /* The ops whose records are in the bulk ring: a bit set. */
 #define X(op, name, ring) | (MS_RING_##ring << MS_OP_##op)
 enum { MS_BULK_OPS = 0 MS_OPS(X) };
@@ -429,7 +433,31 @@ _Static_assert(sizeof(struct ms_process) == 64, "wire layout");
 struct ms_settings {
 	__u32 return_ops;     /* bit set of enum ms_op: calls followed to their return */
 	__u32 count_launches; /* of kernels, instead of recording each */
+	__u32 front_slots;    /* of each struct ms_front: a power of two */
+	__u32 reserved;
 };
+
+/*
+ * In front of each ring buffer every CPU has a ring of its own, with a slot for each record: two
+ * plain memory operations instead of a lock that all CPUs share, in memory that stays in the CPU's
+ * cache. Position p, counted from the beginning, is slot p modulo their number.
+ */
+struct ms_slot {
+	__u64 turn; /* p + 1: the record of position p is complete */
+	__u64 record[sizeof(struct ms_launch) / 8];
+};
+
+struct ms_front {
+	__u64 head;     /* the next position to be written: whoever raises it writes the slot */
+	__u64 seen;     /* a value that `tail` had, maybe not its latest */
+	__u64 start_ns; /* of the process that used it last: saves a division */
+	__u64 apart[5];
+	__u64 tail; /* the next position to be read; in a cache line that only user space writes */
+	__u64 apart_too[7];
+	struct ms_slot slots[];
+};
+
+#define MS_FRONT(cpu, ring) ((cpu)*MS_RINGS_COUNT + (ring)) /* its index in the map */
 
 /* What the end of a capture has come to. */
 enum ms_stop {

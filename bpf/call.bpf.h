@@ -8,12 +8,6 @@
 #ifndef MS_CALL_BPF_H
 #define MS_CALL_BPF_H
 
-/* Never 0: the first processes start later than one tick after boot. */
-static __always_inline __u64 start_of(struct task_struct *leader)
-{
-	return leader->start_boottime / MS_START_NS * MS_START_NS;
-}
-
 static __always_inline struct ms_thread *thread_get(__u64 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -213,7 +207,7 @@ static __always_inline void name_report(struct ms_thread *thread, struct ms_fram
 	name->length = length;
 	epoch_note(name);
 	name->event.size = sizeof(*name) + length;
-	emit(MS_OP_NAME, name, sizeof(*name) + length);
+	emit_to_ring(MS_OP_NAME, name, sizeof(*name) + length, BPF_RB_NO_WAKEUP);
 }
 
 /* ---- an inner call of the same kind ---------------------------------------------------------- */
@@ -366,14 +360,14 @@ static __always_inline void input_read(struct ms_input *input, struct pt_regs *c
 }
 
 static __always_inline void launch_report_entry(const struct ms_input *input,
-						const struct ms_spec *spec, __u32 row,
-						__u64 start_ns)
+						const struct ms_spec *spec, __u32 row)
 {
-	struct ms_launch counted, *launch;
+	struct ms_launch counted;
+	struct ms_room room;
 	__u64 ts_ns;
 
 	if (is_counted(spec)) {
-		launch_init(&counted, row, start_ns, 0);
+		launch_init(&counted, row, start_of(bpf_get_current_task_btf()->group_leader), 0);
 		launch_fill(&counted, input, spec);
 		if (ms_launch_count(&counted.call))
 			return;
@@ -382,12 +376,11 @@ static __always_inline void launch_report_entry(const struct ms_input *input,
 		return;
 	}
 	ts_ns = bpf_ktime_get_ns();
-	launch = emit_begin(MS_OP_LAUNCH, sizeof(*launch));
-	if (!launch)
+	if (!emit_begin(MS_OP_LAUNCH, sizeof(struct ms_launch), &room))
 		return;
-	launch_init(launch, row, start_ns, ts_ns);
-	launch_fill(launch, input, spec);
-	emit_end(launch);
+	launch_init(room.record, row, room.start_ns, ts_ns);
+	launch_fill(room.record, input, spec);
+	emit_end(&room);
 }
 
 /*
@@ -397,23 +390,21 @@ static __always_inline void launch_report_entry(const struct ms_input *input,
 static __always_inline void call_report_entry(struct pt_regs *ctx, __u32 row, __u32 lowered)
 {
 	const struct ms_spec *spec = spec_of(row);
-	__u64 start_ns = start_of(bpf_get_current_task_btf()->group_leader);
 	struct ms_input input;
-	struct ms_call *call;
+	struct ms_room room;
 	__u64 ts_ns;
 
 	input_read(&input, ctx, spec, lowered);
 	if (spec->op == MS_OP_LAUNCH) {
-		launch_report_entry(&input, spec, row, start_ns);
+		launch_report_entry(&input, spec, row);
 		return;
 	}
 	ts_ns = bpf_ktime_get_ns();
-	call = emit_begin(spec->op, sizeof(*call));
-	if (!call)
+	if (!emit_begin(spec->op, sizeof(struct ms_call), &room))
 		return;
-	call_init(call, row, start_ns, ts_ns);
-	call_fill(call, &input, spec);
-	emit_end(call);
+	call_init(room.record, row, room.start_ns, ts_ns);
+	call_fill(room.record, &input, spec);
+	emit_end(&room);
 }
 
 static __always_inline void call_refuse(__u32 op)

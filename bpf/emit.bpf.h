@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counts every record, then puts it into its ring. Nothing waits here, and calls wake nobody: user
- * space drains the rings on a timer. A record that finds no room is counted as lost.
+ * Counts every record, then puts it where user space finds it: into a slot of this CPU's, or into
+ * the ring buffer behind if there is none free. Nothing waits here, and calls wake nobody: user
+ * space looks on a timer. A record that finds no room in either is counted as lost.
  *
  * A ring is written from its beginning to its end and over again, so that a large one is never in a
- * processor's cache. The small one in front of it is, and has room for what happens between two
- * looks of user space as a rule. User space merges what is in both by time.
+ * processor's cache. Slots are, and are enough for what happens between two looks as a rule. User
+ * space merges what is in all of them by time.
  */
 #ifndef MS_EMIT_BPF_H
 #define MS_EMIT_BPF_H
+
+/* Never 0: the first processes start later than one tick after boot. */
+static __always_inline __u64 start_of(struct task_struct *leader)
+{
+	return leader->start_boottime / MS_START_NS * MS_START_NS;
+}
 
 static __always_inline struct ms_counters *counters(void)
 {
@@ -58,52 +65,135 @@ static __always_inline bool is_bulk(__u32 kind)
 	return kind < MS_OPS_COUNT && MS_BULK_OPS >> kind & 1;
 }
 
-/* User space has to do something about forks and executions, at once: the process is woken. */
-static __always_inline void emit(__u32 kind, const void *record, __u64 size)
-{
-	__u64 flags = kind == MS_KIND_PROCESS ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
-	long err;
+/* ---- slots ----------------------------------------------------------------------------------- */
 
-	count_seen(kind);
-	if (is_bulk(kind))
-		err = bpf_ringbuf_output(&ms_bulk_front, (void *)record, size, flags) &&
-		      bpf_ringbuf_output(&ms_bulk, (void *)record, size, flags);
-	else
-		err = bpf_ringbuf_output(&ms_crit_front, (void *)record, size, flags) &&
-		      bpf_ringbuf_output(&ms_critical, (void *)record, size, flags);
-	if (err)
-		count_lost(kind);
+static __always_inline struct ms_front *front_of(bool bulk)
+{
+	__u32 key = MS_FRONT(bpf_get_smp_processor_id(), bulk ? MS_RING_BULK : MS_RING_CRITICAL);
+
+	return bpf_map_lookup_elem(&ms_fronts, &key);
+}
+
+/* start_of(), which is the same as long as one process uses the CPU. */
+static __always_inline __u64 front_start(struct ms_front *front, struct task_struct *leader)
+{
+	__u64 start_ns = front ? *(volatile __u64 *)&front->start_ns : 0;
+
+	if (leader->start_boottime - start_ns < MS_START_NS)
+		return start_ns;
+	start_ns = start_of(leader);
+	if (front)
+		front->start_ns = start_ns;
+	return start_ns;
 }
 
 /*
- * Room for a call's record, of a size that is known when the program is loaded: what is made in the
- * ring itself need not be copied there. Whoever gets it submits it. Its time must have been taken
- * before: user space merges rings on the assumption that what comes behind a record is not older
- * than that had to be (docs/design.md, "A small ring in front of each").
+ * A slot of this CPU's for the caller alone to fill, or NULL: all are taken, or another thread came
+ * in between. `*turn` is what says that it is complete. Nothing depends on staying on the CPU, and
+ * a thread that is preempted on the way keeps nobody from going on.
  */
-static __always_inline void *emit_begin(__u32 op, __u64 size)
+static __always_inline struct ms_slot *slot_claim(struct ms_front *front, __u64 *turn)
 {
-	void *record;
+	__u64 head, index;
 
-	count_seen(op);
-	if (is_bulk(op))
-		record = bpf_ringbuf_reserve(&ms_bulk_front, size, 0);
-	else
-		record = bpf_ringbuf_reserve(&ms_crit_front, size, 0);
-	if (record)
-		return record;
-	if (is_bulk(op))
-		record = bpf_ringbuf_reserve(&ms_bulk, size, 0);
-	else
-		record = bpf_ringbuf_reserve(&ms_critical, size, 0);
-	if (!record)
-		count_lost(op);
-	return record;
+	if (!front)
+		return NULL;
+	head = *(volatile __u64 *)&front->head;
+	if (head - *(volatile __u64 *)&front->seen >= settings.front_slots) {
+		__u64 tail = *(volatile __u64 *)&front->tail;
+
+		*(volatile __u64 *)&front->seen = tail;
+		if (head - tail >= settings.front_slots)
+			return NULL;
+	}
+	if (__sync_val_compare_and_swap(&front->head, head, head + 1) != head)
+		return NULL;
+	*turn = head + 1;
+	index = head;
+	barrier_var(index);
+	return &front->slots[index & (settings.front_slots - 1)];
 }
 
-static __always_inline void emit_end(void *record)
+static __always_inline void slot_publish(struct ms_slot *slot, __u64 turn)
 {
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	publish(&slot->turn, turn);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static __always_inline long ring_output(bool bulk, const void *record, __u64 size, __u64 flags)
+{
+	if (bulk)
+		return bpf_ringbuf_output(&ms_bulk, (void *)record, size, flags);
+	return bpf_ringbuf_output(&ms_critical, (void *)record, size, flags);
+}
+
+/* `size`: known when the program is compiled, at most a slot's, in words. */
+static __always_inline void emit(__u32 kind, const void *record, __u64 size)
+{
+	struct ms_slot *slot;
+	__u64 turn;
+
+	count_seen(kind);
+	slot = slot_claim(front_of(is_bulk(kind)), &turn);
+	if (slot) {
+#pragma unroll
+		for (__u64 i = 0; i < size / 8; i++)
+			slot->record[i] = ((const __u64 *)record)[i];
+		slot_publish(slot, turn);
+	} else if (ring_output(is_bulk(kind), record, size, BPF_RB_NO_WAKEUP)) {
+		count_lost(kind);
+	}
+}
+
+/* For what is larger than a slot, or has to wake user space (BPF_RB_FORCE_WAKEUP). */
+static __always_inline void emit_to_ring(__u32 kind, const void *record, __u64 size, __u64 flags)
+{
+	count_seen(kind);
+	if (ring_output(is_bulk(kind), record, size, flags))
+		count_lost(kind);
+}
+
+/* Room for a record: in a slot, or in a ring buffer. */
+struct ms_room {
+	void *record;
+	struct ms_slot *slot; /* NULL: in a ring buffer */
+	__u64 turn;
+	__u64 start_ns; /* of the calling process */
+};
+
+/*
+ * Room for a call's record, of a size that is known when the program is compiled: what is made in
+ * its place need not be copied there. Whoever gets it submits it. Its time must have been taken
+ * before: user space merges on the assumption that what comes behind a record is not older than
+ * that had to be (docs/design.md, "Slots in front of each ring").
+ */
+static __always_inline bool emit_begin(__u32 op, __u64 size, struct ms_room *room)
+{
+	struct ms_front *front = front_of(is_bulk(op));
+
+	count_seen(op);
+	room->start_ns = front_start(front, bpf_get_current_task_btf()->group_leader);
+	room->slot = slot_claim(front, &room->turn);
+	if (room->slot) {
+		room->record = room->slot->record;
+		return true;
+	}
+	if (is_bulk(op))
+		room->record = bpf_ringbuf_reserve(&ms_bulk, size, 0);
+	else
+		room->record = bpf_ringbuf_reserve(&ms_critical, size, 0);
+	if (!room->record)
+		count_lost(op);
+	return room->record;
+}
+
+static __always_inline void emit_end(const struct ms_room *room)
+{
+	if (room->slot)
+		slot_publish(room->slot, room->turn);
+	else
+		bpf_ringbuf_submit(room->record, BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline void event_init(struct ms_event *event, __u16 type, __u16 size,

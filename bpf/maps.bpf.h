@@ -56,16 +56,14 @@ struct {
 	__uint(max_entries, 4096);
 } ms_bulk SEC(".maps");
 
-/* In front of those: as long as there is room in these small ones, they are used. */
+/* In front of those: MS_FRONT() -> struct ms_front. User space maps it. */
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} ms_crit_front SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} ms_bulk_front SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct ms_front));
+} ms_fronts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -19,7 +19,8 @@ static __always_inline void process_report(__u16 type, struct task_struct *task,
 	event_init(&record->event, type, sizeof(*record), start_of(task->group_leader),
 		   bpf_ktime_get_ns());
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
-	emit(MS_KIND_PROCESS, record, sizeof(*record));
+	/* User space has to do something about forks and executions, at once. */
+	emit_to_ring(MS_KIND_PROCESS, record, sizeof(*record), BPF_RB_FORCE_WAKEUP);
 }
 
 /*

@@ -66,6 +66,13 @@ static __always_inline __u64 regs_result(struct pt_regs *ctx)
 	return ctx->ax;
 }
 
+/* Whoever reads this value finds all that was written before it. x86 keeps stores in order. */
+static __always_inline void publish(__u64 *to, __u64 value)
+{
+	barrier();
+	*(volatile __u64 *)to = value;
+}
+
 static __always_inline void regs_args(struct pt_regs *ctx, __u64 *args)
 {
 	args[0] = ctx->di;
@@ -96,6 +103,12 @@ static __always_inline __u64 regs_stack_args(struct pt_regs *ctx)
 static __always_inline __u64 regs_result(struct pt_regs *ctx)
 {
 	return PT_REGS_RC(ctx);
+}
+
+/* Whoever reads this value finds all that was written before it: an exchange is ordered so. */
+static __always_inline void publish(__u64 *to, __u64 value)
+{
+	__sync_lock_test_and_set(to, value);
 }
 
 static __always_inline void regs_args(struct pt_regs *ctx, __u64 *args)

@@ -38,8 +38,7 @@ static void *read_rings(void *context)
 	struct tool *tool = context;
 
 	while (!tool->ending) {
-		rings_drain(programs_rings(tool->programs), RINGS_COUNT, UINT64_MAX, throw_away,
-			    NULL);
+		inlets_drain(programs_inlets(tool->programs), UINT64_MAX, throw_away, NULL);
 		usleep(READ_US);
 	}
 	return NULL;

@@ -63,8 +63,7 @@ static int set_timer(int fd, uint64_t period_ns, bool repeat)
 
 static void drain(struct live *live, uint64_t until_ns)
 {
-	long drained =
-		rings_drain(programs_rings(live->programs), RINGS_COUNT, until_ns, live_take, live);
+	long drained = inlets_drain(programs_inlets(live->programs), until_ns, live_take, live);
 	uint64_t period_ns = drained ? DRAIN_NS : DRAIN_IDLE_NS;
 
 	closer_flush(live->targets.closer);
@@ -258,23 +257,21 @@ int live_counters(const struct live *live, struct ms_counters *counters)
 	return programs_counters(live->programs, counters);
 }
 
-/* Of a ring and its partner, at most the size of the ring, which is what users have asked for. */
-static uint64_t highest_bytes(const struct ring *ring)
+/* With what was in front of the ring, at most its size, which is what users have asked for. */
+static uint64_t highest_bytes(const struct live *live, enum ms_ring ring)
 {
-	uint64_t bytes = ring->highest_bytes + ring->partner->highest_bytes;
+	uint64_t bytes = programs_inlets(live->programs)->highest_bytes[ring];
 
-	return bytes < ring->size_bytes ? bytes : ring->size_bytes;
+	return bytes < live->options.ring_bytes ? bytes : live->options.ring_bytes;
 }
 
 void live_cost(const struct live *live, struct summary_cost *cost)
 {
-	struct ring *rings = programs_rings(live->programs);
-
 	*cost = (struct summary_cost){
 		.cpu_ns = used_cpu_ns(live) - live->start_cpu_ns,
-		.ring_bytes = rings[RING_CRITICAL].size_bytes,
-		.highest_critical = highest_bytes(&rings[RING_CRITICAL]),
-		.highest_bulk = highest_bytes(&rings[RING_BULK]),
+		.ring_bytes = live->options.ring_bytes,
+		.highest_critical = highest_bytes(live, MS_RING_CRITICAL),
+		.highest_bulk = highest_bytes(live, MS_RING_BULK),
 	};
 	programs_run_time(live->programs, &cost->bpf_runs, &cost->bpf_ns);
 }
@@ -343,14 +340,11 @@ static int open_mappings(struct live *live)
 static int watch_forks(struct live *live)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = SOURCE_FORKS };
-	static const int rings[] = { RING_CRITICAL, RING_CRITICAL_FRONT };
-	size_t i;
 
-	for (i = 0; i < sizeof(rings) / sizeof(*rings); i++)
-		if (epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD,
-			      programs_ring_fd(live->programs, rings[i]), &event))
-			return -errno;
-	return 0;
+	return epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD, programs_wakeup_fd(live->programs),
+			 &event) ?
+		       -errno :
+		       0;
 }
 
 static int open_loop(struct live *live)
@@ -394,7 +388,7 @@ static int open_programs(struct live *live)
 		.return_ops = entries_only ? 0 : live->options.ops,
 		.layers = live->options.layers,
 		.count_launches = live->options.count_launches,
-		.ring_bytes = ring_size(live->options.ring_bytes),
+		.ring_bytes = live->options.ring_bytes,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
 
@@ -438,6 +432,7 @@ int live_open(struct live **result, const struct live_options *options)
 	if (!live)
 		return -ENOMEM;
 	live->options = *options;
+	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();
 	live->epoll_fd = live->drain_fd = live->signal_fd = live->search_fd = live->end_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "capture/attacher.h"
+#include "capture/intake.h"
 #include "capture/link.h"
 #include "capture/placement.h"
 #include "memscope.skel.h"
@@ -24,15 +25,8 @@ struct programs {
 	struct attacher *attacher;
 	enum strategy strategy;
 	struct placement_wants wants;
-	struct ring rings[RINGS_COUNT];
+	struct intake intake;
 };
-
-/*
- * Two of them stay in a core's second-level cache, and hold 1,900 launches or 2,500 calls each: the
- * kernel side is faster by a tenth of a trap than where each record is in memory that nobody has
- * touched lately.
- */
-#define FRONT_RING_BYTES (256 << 10)
 
 /* ---- strategies ------------------------------------------------------------------------------ */
 
@@ -99,55 +93,29 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_return, type);
 }
 
-static struct bpf_map *ring_map(const struct memscope_bpf *skeleton, int ring)
+static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
 {
-	struct bpf_map *const maps[RINGS_COUNT] = {
-		[RING_CRITICAL] = skeleton->maps.ms_critical,
-		[RING_CRITICAL_FRONT] = skeleton->maps.ms_crit_front,
-		[RING_BULK] = skeleton->maps.ms_bulk,
-		[RING_BULK_FRONT] = skeleton->maps.ms_bulk_front,
-	};
+	uint32_t slots = fronts_choose_slots(bytes, cpus);
 
-	return maps[ring];
-}
-
-static int open_rings(struct programs *programs)
-{
-	int i, err = 0;
-
-	for (i = 0; !err && i < RINGS_COUNT; i++) {
-		const struct bpf_map *map = ring_map(programs->skeleton, i);
-
-		err = ring_open(&programs->rings[i], bpf_map__fd(map), bpf_map__max_entries(map));
-	}
-	programs->rings[RING_CRITICAL].partner = &programs->rings[RING_CRITICAL_FRONT];
-	programs->rings[RING_CRITICAL_FRONT].partner = &programs->rings[RING_CRITICAL];
-	programs->rings[RING_BULK].partner = &programs->rings[RING_BULK_FRONT];
-	programs->rings[RING_BULK_FRONT].partner = &programs->rings[RING_BULK];
-	if (err)
-		log_error("cannot map the ring buffers: %s", strerror(-err));
-	return err;
-}
-
-static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes)
-{
-	uint64_t front = bytes < FRONT_RING_BYTES ? bytes : FRONT_RING_BYTES;
-
-	bpf_map__set_max_entries(ring_map(skeleton, RING_CRITICAL), bytes);
-	bpf_map__set_max_entries(ring_map(skeleton, RING_CRITICAL_FRONT), front);
-	bpf_map__set_max_entries(ring_map(skeleton, RING_BULK), bytes);
-	bpf_map__set_max_entries(ring_map(skeleton, RING_BULK_FRONT), front);
+	bpf_map__set_max_entries(skeleton->maps.ms_critical, bytes);
+	bpf_map__set_max_entries(skeleton->maps.ms_bulk, bytes);
+	bpf_map__set_value_size(skeleton->maps.ms_fronts, fronts_value_bytes(slots));
+	bpf_map__set_max_entries(skeleton->maps.ms_fronts, MS_FRONT(cpus, 0));
+	skeleton->rodata->settings.front_slots = slots;
 }
 
 /* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */
 static int load(struct memscope_bpf **result, const struct programs_options *options)
 {
+	int cpus = libbpf_num_possible_cpus();
 	struct memscope_bpf *skeleton;
 
 	libbpf_set_print(print_libbpf);
 	skeleton = *result = memscope_bpf__open();
 	if (!skeleton)
 		return -errno;
+	if (cpus < 0)
+		return cpus;
 	choose_programs(skeleton, options->strategy);
 	skeleton->rodata->settings.return_ops = options->return_ops;
 	skeleton->rodata->settings.count_launches = options->count_launches;
@@ -155,7 +123,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
 		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
 	}
-	size_rings(skeleton, options->ring_bytes);
+	size_rings(skeleton, options->ring_bytes, cpus);
 	return memscope_bpf__load(skeleton);
 }
 
@@ -171,6 +139,25 @@ int programs_try(enum strategy strategy)
 
 	err = load(&skeleton, &options);
 	memscope_bpf__destroy(skeleton);
+	return err;
+}
+
+static int open_intake(struct programs *programs)
+{
+	const struct memscope_bpf *skeleton = programs->skeleton;
+	const struct bpf_map *fronts = skeleton->maps.ms_fronts;
+	const struct intake_maps maps = {
+		.rings = { [MS_RING_CRITICAL] = bpf_map__fd(skeleton->maps.ms_critical),
+			   [MS_RING_BULK] = bpf_map__fd(skeleton->maps.ms_bulk) },
+		.fronts = bpf_map__fd(fronts),
+		.ring_bytes = bpf_map__max_entries(skeleton->maps.ms_critical),
+		.cpus = bpf_map__max_entries(fronts) / MS_RINGS_COUNT,
+		.slots = skeleton->rodata->settings.front_slots,
+	};
+	int err = intake_open(&programs->intake, &maps);
+
+	if (err)
+		log_error("cannot map the ring buffers: %s", strerror(-err));
 	return err;
 }
 
@@ -212,7 +199,7 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		goto fail;
 	}
 	programs->attacher = attacher_open();
-	err = open_rings(programs);
+	err = open_intake(programs);
 	if (err)
 		goto fail;
 	*result = programs;
@@ -224,25 +211,22 @@ fail:
 
 void programs_close(struct programs *programs)
 {
-	int i;
-
 	if (!programs)
 		return;
 	attacher_close(programs->attacher);
-	for (i = 0; i < RINGS_COUNT; i++)
-		ring_close(&programs->rings[i]);
+	intake_close(&programs->intake);
 	memscope_bpf__destroy(programs->skeleton);
 	free(programs);
 }
 
-struct ring *programs_rings(struct programs *programs)
+struct inlets *programs_inlets(struct programs *programs)
 {
-	return programs->rings;
+	return &programs->intake.inlets;
 }
 
-int programs_ring_fd(const struct programs *programs, int ring)
+int programs_wakeup_fd(const struct programs *programs)
 {
-	return bpf_map__fd(ring_map(programs->skeleton, ring));
+	return bpf_map__fd(programs->skeleton->maps.ms_critical);
 }
 
 int programs_launch_counts_fd(const struct programs *programs)

@@ -13,8 +13,8 @@
 #include "abi.h"
 #include "capture/closer.h"
 #include "capture/features.h"
+#include "capture/inlet.h"
 #include "capture/library.h"
-#include "capture/ring.h"
 
 enum strategy {
 	STRATEGY_SESSION, /* one link per library and process */
@@ -28,16 +28,13 @@ const char *strategy_name(enum strategy strategy); /* "uprobe_session" */
 /* The cheapest strategy that works here, or -errno: none does, the last one for this reason. */
 int strategy_choose(struct features *features, bool entries_only);
 
-/* The small ones are filled first (bpf/emit.bpf.h). */
-enum { RING_CRITICAL, RING_CRITICAL_FRONT, RING_BULK, RING_BULK_FRONT, RINGS_COUNT };
-
 struct programs_options {
 	enum strategy strategy;
 	uint32_t ops;        /* bit set of enum ms_op: functions that get probes */
 	uint32_t return_ops; /* those whose results and durations are wanted: a trap more */
 	uint32_t layers;     /* bit set of enum ms_layer: functions that get probes */
 	bool count_launches; /* of kernels, instead of recording each */
-	uint64_t ring_bytes; /* of each of the two large ring buffers: a power of two, in pages */
+	uint64_t ring_bytes; /* of each of the two ring buffers: a power of two, in pages */
 };
 
 /*
@@ -52,8 +49,8 @@ struct programs;
 int programs_open(struct programs **programs, const struct programs_options *options);
 void programs_close(struct programs *programs);
 
-/* All of them, mapped; they live as long as the programs. */
-struct ring *programs_rings(struct programs *programs);
+/* All that records come from; they live as long as the programs. */
+struct inlets *programs_inlets(struct programs *programs);
 
 /*
  * The map with struct ms_launch_key and counts, one for each possible CPU; and where it is counted
@@ -62,8 +59,8 @@ struct ring *programs_rings(struct programs *programs);
 int programs_launch_counts_fd(const struct programs *programs);
 const __u64 *programs_launch_keys(const struct programs *programs);
 
-/* Becomes readable, edge-triggered, when a process record is in the ring. */
-int programs_ring_fd(const struct programs *programs, int ring);
+/* Becomes readable, edge-triggered, when there is a process record. */
+int programs_wakeup_fd(const struct programs *programs);
 
 /* The sums over all CPUs. Returns 0 or -errno. */
 int programs_counters(const struct programs *programs, struct ms_counters *counters);

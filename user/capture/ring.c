@@ -7,13 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "abi.h"
-
 /*
  * Layout: Documentation/bpf/ringbuf.rst. One page with the consumer's position, writable; one with
  * the producer's; then the data, mapped twice in a row so that records never wrap.
  */
-int ring_open(struct ring *ring, int map_fd, size_t size_bytes)
+int ring_open(struct ring *ring, enum ms_ring which, int map_fd, size_t size_bytes)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *writable, *readable;
@@ -36,6 +34,7 @@ int ring_open(struct ring *ring, int map_fd, size_t size_bytes)
 		.data = (const char *)readable + page,
 		.size_bytes = size_bytes,
 	};
+	ring_init_inlet(ring, which);
 	return 0;
 }
 
@@ -50,92 +49,63 @@ void ring_close(struct ring *ring)
 	*ring = (struct ring){ 0 };
 }
 
-static size_t record_bytes(uint32_t header)
-{
-	size_t length = header & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+/* ---- as an inlet ----------------------------------------------------------------------------- */
 
-	return (length + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
+static size_t length_of(uint32_t header)
+{
+	return header & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 }
 
-/* When the record was written: a call's at its return. */
-static uint64_t written_ns(const struct ms_event *event)
+static void advance(struct ring *ring, size_t length)
 {
-	if (event->type == MS_TYPE_CALL || event->type == MS_TYPE_LAUNCH)
-		return event->ts_ns + ((const struct ms_call *)event)->duration_ns;
-	return event->ts_ns;
+	uint64_t bytes = (length + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;
+
+	__atomic_store_n(ring->consumer, *ring->consumer + bytes, __ATOMIC_RELEASE);
 }
 
-static void ring_advance(struct ring *ring, uint32_t length)
+static uint32_t read_header(const char *record)
 {
-	__atomic_store_n(ring->consumer, *ring->consumer + record_bytes(length), __ATOMIC_RELEASE);
+	uint32_t header;
+	int looks = 0;
+
+	do {
+		header = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
+	} while (header & BPF_RINGBUF_BUSY_BIT && ++looks < INLET_LOOKS);
+	return header;
 }
 
-/* Looks for the oldest record. */
-static void ring_peek(struct ring *ring)
+static void look(struct inlet *inlet)
 {
+	struct ring *ring = (struct ring *)inlet;
 	uint64_t produced = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 
-	ring->oldest = NULL;
-	ring->busy = false;
-	if (produced - *ring->consumer > ring->highest_bytes)
-		ring->highest_bytes = produced - *ring->consumer;
+	inlet->next = NULL;
+	inlet->busy = false;
+	inlet->waiting_bytes = produced - *ring->consumer;
 	while (*ring->consumer < produced) {
 		const char *record = ring->data + (*ring->consumer & (ring->size_bytes - 1));
-		uint32_t header = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
+		uint32_t header = read_header(record);
 
 		if (header & BPF_RINGBUF_BUSY_BIT) {
-			ring->busy = true;
+			inlet->busy = true;
 			return;
 		}
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
-			ring->oldest = (const struct ms_event *)(record + BPF_RINGBUF_HDR_SZ);
-			ring->oldest_ns = written_ns(ring->oldest);
-			ring->length = header;
+			inlet->next = (const struct ms_event *)(record + BPF_RINGBUF_HDR_SZ);
+			inlet->length = length_of(header);
+			inlet->written_ns = inlet_written_ns(inlet->next);
 			return;
 		}
-		ring_advance(ring, header);
+		advance(ring, length_of(header));
 	}
 }
 
-/* The ring whose oldest record is the oldest of all, or NULL. */
-static struct ring *find_oldest(struct ring *rings, size_t count, uint64_t until_ns)
+static void take(struct inlet *inlet)
 {
-	struct ring *found = NULL;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		struct ring *ring = &rings[i];
-
-		if (!ring->oldest || ring->oldest_ns >= until_ns ||
-		    (ring->partner && ring->partner->busy))
-			continue;
-		until_ns = ring->oldest_ns;
-		found = ring;
-	}
-	return found;
+	advance((struct ring *)inlet, inlet->length);
 }
 
-/*
- * Each ring is looked at once, and again when a record has been taken from it. That is enough: what
- * has to come before a record that is older than `until_ns` was there before that time.
- */
-long rings_drain(struct ring *rings, size_t count, uint64_t until_ns,
-		 int (*feed)(void *context, void *record, size_t length), void *context)
+void ring_init_inlet(struct ring *ring, enum ms_ring which)
 {
-	struct ring *ring;
-	long drained = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		ring_peek(&rings[i]);
-	while ((ring = find_oldest(rings, count, until_ns))) {
-		int result = feed(context, (void *)ring->oldest, ring->length);
-
-		ring_advance(ring, ring->length);
-		if (result)
-			return result;
-		ring_peek(ring);
-		drained++;
-	}
-	return drained;
+	ring->inlet = (struct inlet){ .ring = which, .look = look, .take = take };
 }

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * In which order records come out of the ring buffers and the slots in front of them. What writes
+ * to them here does what the kernel side does (bpf/emit.bpf.h).
+ */
+#include "capture/inlet.h"
+
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/front.h"
+#include "capture/ring.h"
+#include "unit.h"
+
+#define BYTES 8192
+#define SLOTS 16
+#define CPUS 2
+#define FRONTS (CPUS * MS_RINGS_COUNT)
+#define COUNT (MS_RINGS_COUNT + FRONTS)
+
+/* As the kernel has it, but for its end, which is not reached here. */
+struct memory {
+	uint64_t consumer, producer;
+	_Alignas(8) char data[BYTES];
+};
+
+union slots {
+	struct ms_front front;
+	char bytes[sizeof(struct ms_front) + SLOTS * sizeof(struct ms_slot)];
+};
+
+static struct memory memories[MS_RINGS_COUNT];
+static union slots shared[FRONTS];
+static struct ring rings[MS_RINGS_COUNT];
+static struct front fronts[FRONTS];
+static struct inlet *all[COUNT];
+static struct inlets inlets;
+
+static int open_inlets(void **state)
+{
+	size_t i;
+
+	(void)state;
+	memset(memories, 0, sizeof(memories));
+	memset(shared, 0, sizeof(shared));
+	inlets = (struct inlets){ .all = all };
+	for (i = 0; i < MS_RINGS_COUNT; i++) {
+		rings[i] = (struct ring){ .consumer = &memories[i].consumer,
+					  .producer = &memories[i].producer,
+					  .data = memories[i].data,
+					  .size_bytes = BYTES };
+		ring_init_inlet(&rings[i], i);
+		all[inlets.count++] = &rings[i].inlet;
+	}
+	for (i = 0; i < FRONTS; i++) {
+		front_init(&fronts[i], i % MS_RINGS_COUNT, &shared[i].front, SLOTS);
+		all[inlets.count++] = &fronts[i].inlet;
+	}
+	return 0;
+}
+
+static struct ms_process record_of(uint64_t ts_ns)
+{
+	return (struct ms_process){
+		.event = { .ts_ns = ts_ns, .type = MS_TYPE_EXIT, .size = sizeof(struct ms_process) }
+	};
+}
+
+/* A record of that time in a ring; `flags`: of its header, which is returned. */
+static uint32_t *put(enum ms_ring ring, uint64_t ts_ns, uint32_t flags)
+{
+	struct memory *memory = &memories[ring];
+	uint32_t *header = (uint32_t *)(memory->data + memory->producer);
+	struct ms_process record = record_of(ts_ns);
+
+	*header = sizeof(record) | flags;
+	memcpy(memory->data + memory->producer + BPF_RINGBUF_HDR_SZ, &record, sizeof(record));
+	memory->producer += BPF_RINGBUF_HDR_SZ + sizeof(record);
+	return header;
+}
+
+/* Room in a front, or NULL. */
+static struct ms_slot *claim(size_t front, uint64_t *turn)
+{
+	struct ms_front *to = &shared[front].front;
+
+	if (to->head - to->tail >= SLOTS)
+		return NULL;
+	*turn = to->head + 1;
+	return &to->slots[to->head++ % SLOTS];
+}
+
+static bool put_in_front(size_t front, uint64_t ts_ns)
+{
+	struct ms_process record = record_of(ts_ns);
+	uint64_t turn;
+	struct ms_slot *slot = claim(front, &turn);
+
+	if (!slot)
+		return false;
+	memcpy(slot->record, &record, sizeof(record));
+	slot->turn = turn;
+	return true;
+}
+
+#define SEEN 4096
+
+struct seen {
+	uint64_t ts_ns[SEEN];
+	size_t count;
+};
+
+static int see(void *context, void *record, size_t length)
+{
+	struct seen *seen = context;
+
+	assert_int_equal(length, sizeof(struct ms_process));
+	assert_true(seen->count < SEEN);
+	seen->ts_ns[seen->count++] = ((const struct ms_event *)record)->ts_ns;
+	return 0;
+}
+
+/* What comes out, as the digits of a number. */
+static uint64_t drain(uint64_t until_ns)
+{
+	struct seen seen = { 0 };
+	uint64_t digits = 0;
+	size_t i;
+
+	assert_int_equal(inlets_drain(&inlets, until_ns, see, &seen), seen.count);
+	for (i = 0; i < seen.count; i++)
+		digits = digits * 10 + seen.ts_ns[i];
+	return digits;
+}
+
+static void test_the_oldest_comes_first_wherever_it_is(void **state)
+{
+	(void)state;
+	put(MS_RING_CRITICAL, 1, 0);
+	put(MS_RING_CRITICAL, 4, 0);
+	put_in_front(MS_FRONT(1, MS_RING_CRITICAL), 2);
+	put_in_front(MS_FRONT(0, MS_RING_BULK), 3);
+	put(MS_RING_BULK, 5, 0);
+	put(MS_RING_BULK, 6, BPF_RINGBUF_DISCARD_BIT);
+	put(MS_RING_BULK, 8, 0);
+	put_in_front(MS_FRONT(1, MS_RING_BULK), 7);
+	assert_int_equal(drain(5), 1234);
+	assert_int_equal(drain(UINT64_MAX), 578);
+	assert_int_equal(drain(UINT64_MAX), 0);
+	assert_int_equal(inlets.highest_bytes[MS_RING_BULK],
+			 memories[MS_RING_BULK].producer + 2 * sizeof(struct ms_slot));
+	assert_int_equal(inlets.highest_bytes[MS_RING_CRITICAL],
+			 memories[MS_RING_CRITICAL].producer + sizeof(struct ms_slot));
+}
+
+/* 3 comes behind what is being written, 4 is in front of the same ring, 5, 6: of the other. */
+static void put_around(void (*put_one)(size_t cpu, uint64_t ts_ns), size_t cpu)
+{
+	put_one(cpu, 3);
+	put_in_front(MS_FRONT(!cpu, MS_RING_CRITICAL), 4);
+	put_in_front(MS_FRONT(0, MS_RING_BULK), 5);
+	put(MS_RING_BULK, 6, 0);
+}
+
+static void put_in_ring(size_t cpu, uint64_t ts_ns)
+{
+	(void)cpu;
+	put(MS_RING_CRITICAL, ts_ns, 0);
+}
+
+static void put_in_slot(size_t cpu, uint64_t ts_ns)
+{
+	put_in_front(MS_FRONT(cpu, MS_RING_CRITICAL), ts_ns);
+}
+
+static void test_what_is_being_written_in_a_ring_holds_up_what_is_in_front_of_it_too(void **state)
+{
+	uint32_t *header;
+
+	(void)state;
+	put(MS_RING_CRITICAL, 1, 0);
+	header = put(MS_RING_CRITICAL, 2, BPF_RINGBUF_BUSY_BIT);
+	put_around(put_in_ring, 0);
+	assert_int_equal(drain(UINT64_MAX), 156);
+	assert_int_equal(drain(UINT64_MAX), 0);
+	*header &= ~BPF_RINGBUF_BUSY_BIT;
+	assert_int_equal(drain(UINT64_MAX), 234);
+}
+
+static void test_what_is_being_written_in_a_slot_holds_up_the_ring_and_other_cpus(void **state)
+{
+	struct ms_process record = record_of(2);
+	size_t cpu;
+
+	for (cpu = 0; cpu < CPUS; cpu++) {
+		struct ms_slot *slot;
+		uint64_t turn;
+
+		open_inlets(state);
+		put_in_slot(cpu, 1);
+		slot = claim(MS_FRONT(cpu, MS_RING_CRITICAL), &turn);
+		put_around(put_in_slot, cpu);
+		put(MS_RING_CRITICAL, 7, 0);
+		assert_int_equal(drain(UINT64_MAX), 156);
+		assert_int_equal(drain(UINT64_MAX), 0);
+		memcpy(slot->record, &record, sizeof(record));
+		slot->turn = turn;
+		assert_int_equal(drain(UINT64_MAX), 2347);
+	}
+}
+
+/* A slot is written to again when its record has been taken, and not before. */
+static void test_slots_are_used_again_and_again(void **state)
+{
+	uint64_t written = 0, read = 0;
+	struct seen seen;
+	size_t i;
+
+	(void)state;
+	while (read < 10 * SLOTS) {
+		while (put_in_front(0, written + 1))
+			written++;
+		assert_int_equal(written - read, SLOTS);
+		seen.count = 0;
+		/* A part of them. */
+		assert_int_equal(inlets_drain(&inlets, read + 12, see, &seen), 11);
+		for (i = 0; i < seen.count; i++)
+			assert_int_equal(seen.ts_ns[i], ++read);
+	}
+}
+
+/* Wherever each of many records is, and however many are taken at a time. */
+static void test_many_records_come_in_the_order_of_their_times(void **state)
+{
+	uint64_t now = 0;
+	int round;
+
+	srand(20261122);
+	for (round = 0; round < 200; round++) {
+		struct seen seen = { 0 };
+		uint64_t first = now + 1;
+		size_t i, expected;
+
+		open_inlets(state);
+		for (i = 0; i < 80; i++) {
+			size_t place = rand() % COUNT;
+
+			now++;
+			if (place >= FRONTS || !put_in_front(place, now))
+				put(place % MS_RINGS_COUNT, now, 0);
+		}
+		expected = rand() % 81;
+		inlets_drain(&inlets, first + expected, see, &seen);
+		assert_int_equal(seen.count, expected);
+		inlets_drain(&inlets, UINT64_MAX, see, &seen);
+		assert_int_equal(seen.count, 80);
+		for (i = 0; i < seen.count; i++)
+			assert_int_equal(seen.ts_ns[i], first + i);
+	}
+}
+
+static int refuse(void *context, void *record, size_t length)
+{
+	see(context, record, length);
+	return -7;
+}
+
+static void test_a_refused_record_is_not_given_again(void **state)
+{
+	struct seen seen = { 0 };
+
+	(void)state;
+	put_in_front(0, 1);
+	put(MS_RING_CRITICAL, 2, 0);
+	assert_int_equal(inlets_drain(&inlets, UINT64_MAX, refuse, &seen), -7);
+	assert_int_equal(inlets_drain(&inlets, UINT64_MAX, refuse, &seen), -7);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(seen.ts_ns[1], 2);
+	assert_int_equal(drain(UINT64_MAX), 0);
+}
+
+static void test_all_slots_take_a_quarter_of_a_ring_at_most(void **state)
+{
+	static const int cpus[] = { 1, 2, 16, 192, 1024 };
+	static const uint64_t bytes[] = { 4096, 1 << 20, 8 << 20, 64 << 20 };
+	size_t i, j;
+
+	(void)state;
+	assert_int_equal(fronts_choose_slots(64 << 20, 2), 1024);
+	assert_int_equal(fronts_choose_slots(4096, 2), 16);
+	for (i = 0; i < sizeof(cpus) / sizeof(*cpus); i++) {
+		for (j = 0; j < sizeof(bytes) / sizeof(*bytes); j++) {
+			uint32_t slots = fronts_choose_slots(bytes[j], cpus[i]);
+
+			assert_int_equal(slots & (slots - 1), 0);
+			assert_int_equal(fronts_value_bytes(slots) % 64, 0);
+			assert_true(slots == 16 ||
+				    cpus[i] * fronts_value_bytes(slots) <= bytes[j] / 4);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_the_oldest_comes_first_wherever_it_is, open_inlets),
+		cmocka_unit_test_setup(
+			test_what_is_being_written_in_a_ring_holds_up_what_is_in_front_of_it_too,
+			open_inlets),
+		cmocka_unit_test_setup(
+			test_what_is_being_written_in_a_slot_holds_up_the_ring_and_other_cpus,
+			open_inlets),
+		cmocka_unit_test_setup(test_slots_are_used_again_and_again, open_inlets),
+		cmocka_unit_test_setup(test_many_records_come_in_the_order_of_their_times,
+				       open_inlets),
+		cmocka_unit_test_setup(test_a_refused_record_is_not_given_again, open_inlets),
+		cmocka_unit_test(test_all_slots_take_a_quarter_of_a_ring_at_most),
+	};
+
+	return unit_run("inlet", tests);
+}

@@ -145,9 +145,9 @@ kill_among() {
 	"$MEMSCOPE" trace $MASK -v -c -o out "${processes[@]}" 2> trace.err 3>&- &
 	TRACE_PID=$!
 	wait_for 'grep -q "debug: tracing" trace.err' || return 1
-	helper=$(pgrep -P "$TRACE_PID" memscope-close)
+	wait_for 'helper=$(pgrep -P "$TRACE_PID" memscope-close)' || return 1
 	# It has all links: of each library one that goes last, and one or two more.
-	[ "$(cat "/proc/$helper/fdinfo"/* | grep -c ^link_id)" -ge "${#processes[@]}" ] || return 1
+	wait_for '[ "$(cat "/proc/$helper/fdinfo"/* | grep -c ^link_id)" -ge "${#processes[@]}" ]' || return 1
 	kill -9 "$TRACE_PID"
 	if [ "$1" != never ]; then
 		sleep "$1"

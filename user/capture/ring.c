@@ -4,37 +4,83 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 /*
  * Layout: Documentation/bpf/ringbuf.rst. One page with the consumer's position, writable; one with
- * the producer's; then the data, mapped twice in a row so that records never wrap.
+ * the producer's; then the data, twice in a row so that records never wrap. Of the second time no
+ * more is wanted than a record can take.
  */
+#define RECORD_BYTES 65536
+
+/*
+ * Data is mapped when it is about to be read for the first time: as a rule, little of a ring ever
+ * is, and what is mapped counts as memory of this process, and takes time to be given up when it is
+ * killed.
+ */
+#define WINDOW_BYTES (1 << 20)
+
+static void *map(const struct ring *ring, void *at, size_t offset, size_t bytes, int protection)
+{
+	void *mapped = mmap(at, bytes, protection, MAP_SHARED | (at ? MAP_FIXED : 0), ring->map_fd,
+			    offset);
+
+	/* Of no use to children, which would copy and later drop an entry for each page. */
+	if (mapped != MAP_FAILED)
+		madvise(mapped, bytes, MADV_DONTFORK);
+	return mapped;
+}
+
+static size_t longest_record(const struct ring *ring)
+{
+	return ring->size_bytes < RECORD_BYTES ? ring->size_bytes : RECORD_BYTES;
+}
+
+static size_t data_bytes(const struct ring *ring)
+{
+	return ring->size_bytes + longest_record(ring);
+}
+
+static bool map_next_window(struct ring *ring)
+{
+	size_t page = sysconf(_SC_PAGESIZE), rest = data_bytes(ring) - ring->mapped_bytes;
+	size_t bytes = rest < WINDOW_BYTES ? rest : WINDOW_BYTES;
+
+	if (map(ring, (char *)ring->data + ring->mapped_bytes, 2 * page + ring->mapped_bytes, bytes,
+		PROT_READ) == MAP_FAILED) {
+		if (!ring->unreadable)
+			log_error("cannot map more of a ring buffer: %s; events are missing",
+				  strerror(errno));
+		ring->unreadable = true;
+		return false;
+	}
+	ring->mapped_bytes += bytes;
+	return true;
+}
+
 int ring_open(struct ring *ring, enum ms_ring which, int map_fd, size_t size_bytes)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	void *writable, *readable;
-	int err;
+	void *consumer, *producer, *data;
 
-	writable = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
-	if (writable == MAP_FAILED)
-		return -errno;
-	readable = mmap(NULL, page + 2 * size_bytes, PROT_READ, MAP_SHARED, map_fd, page);
-	if (readable == MAP_FAILED) {
-		err = -errno;
-		munmap(writable, page);
-		return err;
-	}
-	/* Of no use to children, which would copy and later drop an entry for each page. */
-	madvise(readable, page + 2 * size_bytes, MADV_DONTFORK);
-	*ring = (struct ring){
-		.consumer = writable,
-		.producer = readable,
-		.data = (const char *)readable + page,
-		.size_bytes = size_bytes,
-	};
+	*ring = (struct ring){ .map_fd = map_fd, .size_bytes = size_bytes };
 	ring_init_inlet(ring, which);
+	consumer = map(ring, NULL, 0, page, PROT_READ | PROT_WRITE);
+	if (consumer == MAP_FAILED)
+		return -errno;
+	ring->consumer = consumer;
+	producer = map(ring, NULL, page, page, PROT_READ);
+	if (producer == MAP_FAILED)
+		return -errno;
+	ring->producer = producer;
+	data = mmap(NULL, data_bytes(ring), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (data == MAP_FAILED)
+		return -errno;
+	ring->data = data;
 	return 0;
 }
 
@@ -42,10 +88,12 @@ void ring_close(struct ring *ring)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 
-	if (!ring->consumer)
-		return;
-	munmap(ring->consumer, page);
-	munmap((void *)ring->producer, page + 2 * ring->size_bytes);
+	if (ring->data)
+		munmap((void *)ring->data, data_bytes(ring));
+	if (ring->producer)
+		munmap((void *)ring->producer, page);
+	if (ring->consumer)
+		munmap(ring->consumer, page);
 	*ring = (struct ring){ 0 };
 }
 
@@ -83,9 +131,12 @@ static void look(struct inlet *inlet)
 	inlet->busy = false;
 	inlet->waiting_bytes = produced - *ring->consumer;
 	while (*ring->consumer < produced) {
-		const char *record = ring->data + (*ring->consumer & (ring->size_bytes - 1));
-		uint32_t header = read_header(record);
+		size_t at = *ring->consumer & (ring->size_bytes - 1);
+		const char *record = ring->data + at;
+		uint32_t header = BPF_RINGBUF_BUSY_BIT;
 
+		if (at + longest_record(ring) <= ring->mapped_bytes || map_next_window(ring))
+			header = read_header(record);
 		if (header & BPF_RINGBUF_BUSY_BIT) {
 			inlet->busy = true;
 			return;

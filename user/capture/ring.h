@@ -5,6 +5,7 @@
 #ifndef MEMSCOPE_CAPTURE_RING_H
 #define MEMSCOPE_CAPTURE_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,10 +16,16 @@ struct ring {
 	uint64_t *consumer; /* positions: bytes since the beginning, mapped from the kernel */
 	const uint64_t *producer;
 	const char *data;
-	size_t size_bytes; /* a power of two */
+	size_t size_bytes;   /* a power of two */
+	size_t mapped_bytes; /* of the data, from its beginning */
+	int map_fd;
+	bool unreadable; /* that was logged */
 };
 
-/* Maps the ring of a BPF_MAP_TYPE_RINGBUF. Returns 0 or -errno. */
+/*
+ * Maps the ring of a BPF_MAP_TYPE_RINGBUF, whose descriptor must stay open. Returns 0 or -errno;
+ * close it in any case.
+ */
 int ring_open(struct ring *ring, enum ms_ring which, int map_fd, size_t size_bytes);
 void ring_close(struct ring *ring);
 

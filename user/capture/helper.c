@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,6 +36,8 @@ static void run(int fd, const char *name, bool keeps_fds, void (*serve)(int fd))
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	prctl(PR_SET_NAME, name);
+	/* While it holds the kernel's locks for uprobes, no process on the machine can fork. */
+	setpriority(PRIO_PROCESS, 0, -20);
 	let_go();
 	if (!keeps_fds) {
 		fd = dup2(fd, STDERR_FILENO + 1);

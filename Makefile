@@ -98,7 +98,7 @@ memscope-bpf: $(BUILD)/memscope-bpf
 # ---- the pure layers (and of the others what needs no privileges) with sanitizers: for unit tests and fuzzing
 
 SAN_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
-	user/export/*.c) user/pipeline.c user/capture/closer.c user/capture/helper.c \
+	user/export/*.c) user/pipeline.c user/capture/closer.c user/capture/ending.c user/capture/helper.c \
 	user/capture/inlet.c user/capture/ring.c user/capture/front.c
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
 SAN_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm

@@ -11,8 +11,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,7 +79,7 @@ static void assert_closed(int *ends, size_t count)
 
 static void wait_for_all(struct closer *closer)
 {
-	assert_true(closer_wait(closer, 20000));
+	assert_int_equal(closer_wait(closer, 20000), 0);
 }
 
 static void test_all_are_closed(void **state)
@@ -195,9 +197,9 @@ static void test_one_set_does_not_wait_for_another_and_keeps_its_order(void **st
 	wait_until_closed(rest[0]);
 	wait_until_closed(rest[1]);
 	wait_until_closed(other);
-	assert_false(closer_wait(closer, 0));
-	assert_false(closer_wait(closer, 10));
-	assert_false(closer_wait(closer, 10));
+	assert_int_equal(closer_wait(closer, 0), -ETIMEDOUT);
+	assert_int_equal(closer_wait(closer, 10), -ETIMEDOUT);
+	assert_int_equal(closer_wait(closer, 10), -ETIMEDOUT);
 	for (i = 0; i < 2; i++) {
 		assert_true(is_open(first[i]));
 		close(peers[i]);
@@ -239,6 +241,119 @@ static void test_they_are_closed_when_the_process_is_killed(void **state)
 	assert_closed(ends, 3);
 }
 
+#define SETS 9
+#define FILES 4
+#define ANYBODY 54321 /* a user without other processes */
+
+/* Files of the set in the current directory, "SET.PLACE". */
+static uint32_t hold_files(struct closer *closer, int set, int *fds)
+{
+	char name[32];
+	int i;
+
+	for (i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "%d.%d", set, i);
+		fds[i] = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		if (fds[i] < 0)
+			_exit(2);
+	}
+	return closer_hold(closer, fds, FILES);
+}
+
+/* Of a user that cannot have more processes than it has. */
+static void forbid_forks(void)
+{
+	const struct rlimit none = { 0 };
+	FILE *children;
+	int helper;
+
+	children = fopen("/proc/thread-self/children", "r");
+	if (!children || fscanf(children, "%d", &helper) != 1 ||
+	    prlimit(helper, RLIMIT_NPROC, &none, NULL))
+		_exit(3);
+	fclose(children);
+}
+
+/*
+ * Holds sets, of which some are released at once, so that the helper's numbers have gaps, and is
+ * killed.
+ */
+static void hold_and_die(bool forks)
+{
+	struct closer *closer;
+	uint32_t held[SETS];
+	int fds[SETS][FILES], i;
+
+	if (!forks && geteuid() == 0 && setresuid(ANYBODY, ANYBODY, ANYBODY))
+		_exit(1);
+	closer = closer_open();
+	for (i = 0; i < SETS; i++)
+		held[i] = hold_files(closer, i, fds[i]);
+	for (i = 0; i < SETS; i += 3)
+		closer_release(closer, held[i], fds[i], FILES);
+	if (closer_wait(closer, 20000))
+		_exit(4);
+	for (i = 0; i < SETS; i += 3)
+		hold_files(closer, i, fds[i]);
+	if (closer_wait(closer, 20000))
+		_exit(5);
+	if (!forks)
+		forbid_forks();
+	kill(getpid(), SIGKILL);
+}
+
+/* Reads the names of files as the last copies of their descriptors are closed. */
+static void expect_the_first_to_go_last(int watch, int files)
+{
+	char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	int gone[SETS] = { 0 };
+
+	while (files > 0) {
+		struct pollfd polled = { .fd = watch, .events = POLLIN };
+		ssize_t length, at = 0;
+
+		assert_int_equal(poll(&polled, 1, 20000), 1);
+		length = read(watch, buffer, sizeof(buffer));
+		assert_true(length > 0);
+		while (at < length) {
+			const struct inotify_event *event = (const void *)(buffer + at);
+			int set = event->name[0] - '0', place = event->name[2] - '0';
+
+			assert_int_equal(place == 0, ++gone[set] % FILES == 0);
+			at += sizeof(*event) + event->len;
+			files--;
+		}
+	}
+}
+
+static void test_the_first_of_a_set_goes_last_when_the_process_is_killed(void **state)
+{
+	char directory[] = "/tmp/closer.XXXXXX", command[64];
+	int watch, status, forks;
+	pid_t child;
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(chmod(directory, 0777), 0);
+	for (forks = 0; forks < 2; forks++) {
+		watch = inotify_init1(IN_CLOEXEC);
+		assert_true(inotify_add_watch(watch, directory, IN_CLOSE_WRITE) >= 0);
+		child = fork();
+		if (child == 0) {
+			if (chdir(directory))
+				_exit(1);
+			hold_and_die(forks);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		expect_the_first_to_go_last(watch, (SETS + SETS / 3) * FILES);
+		close(watch);
+		snprintf(command, sizeof(command), "rm -f %s/*", directory);
+		assert_int_equal(system(command), 0);
+	}
+	rmdir(directory);
+}
+
 static void test_what_it_has_no_room_for_is_closed_at_once(void **state)
 {
 	struct rlimit files, few = { .rlim_cur = HELPER_FDS + 40 };
@@ -275,7 +390,7 @@ static void test_without_one_they_are_closed_at_once(void **state)
 	release_some(NULL, 3, 1, &end);
 	assert_closed(&end, 1);
 	closer_flush(NULL);
-	assert_true(closer_wait(NULL, 0));
+	assert_int_equal(closer_wait(NULL, 0), 0);
 	closer_close(NULL);
 }
 
@@ -305,7 +420,7 @@ static void test_what_there_was_no_room_to_say_is_said_later(void **state)
 	assert_false(is_open(ends[598]));
 	assert_false(is_open(ends[599]));
 	assert_true(is_open(kept_end));
-	assert_false(closer_wait(closer, 0));
+	assert_int_equal(closer_wait(closer, 0), -ETIMEDOUT);
 	signal_helper("CONT");
 	wait_for_all(closer);
 	assert_false(is_open(kept_end));
@@ -330,7 +445,7 @@ static void test_when_it_has_gone_they_are_closed_at_once(void **state)
 	assert_int_equal(hold_copies(closer, after, 2, &ends[1]), 0);
 	closer_release(closer, 0, after, 2);
 	assert_closed(ends, 2);
-	assert_false(closer_wait(closer, 20000));
+	assert_int_equal(closer_wait(closer, 20000), -EPIPE);
 	closer_close(closer);
 }
 
@@ -341,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_held_stays_open),
 		cmocka_unit_test(test_one_set_does_not_wait_for_another_and_keeps_its_order),
 		cmocka_unit_test(test_they_are_closed_when_the_process_is_killed),
+		cmocka_unit_test(test_the_first_of_a_set_goes_last_when_the_process_is_killed),
 		cmocka_unit_test(test_what_it_has_no_room_for_is_closed_at_once),
 		cmocka_unit_test(test_without_one_they_are_closed_at_once),
 		cmocka_unit_test(test_what_there_was_no_room_to_say_is_said_later),

@@ -33,7 +33,7 @@ void bench_attach(struct bench *bench)
 		uint64_t start = clock_monotonic_ns(), attached;
 		int err;
 
-		attachment_close(&tool.attachment, NULL);
+		attachment_close(&tool.attachment);
 		detach_ms[round] = (clock_monotonic_ns() - start) / 1e6;
 		start = clock_monotonic_ns();
 		err = attachment_open(&tool.attachment, tool.programs, bench->libcuda_path, library,

@@ -68,7 +68,7 @@ void tool_detach(struct tool *tool)
 {
 	tool->ending = true;
 	pthread_join(tool->reader, NULL);
-	attachment_close(&tool->attachment, NULL);
+	attachment_close(&tool->attachment);
 	programs_close(tool->programs);
 }
 

@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "capture/ending.h"
 #include "capture/helper.h"
 
 #define NAME "memscope-close"
@@ -24,9 +25,9 @@
 #define CREW 64
 
 /*
- * A set of up to so many is closed at once, but for its first. A larger one is of single uprobes,
- * of which the kernel removes one at a time: one after the other, and one such set at a time,
- * because whoever attaches waits for the same lock.
+ * A set of up to so many is closed at once, but for its first. A larger one is of single uprobes as
+ * a rule, of which the kernel removes one at a time: one after the other, and one such set at a
+ * time, because whoever attaches waits for the same lock.
  */
 #define SET_AT_ONCE 4
 
@@ -36,6 +37,7 @@ struct closer {
 	uint32_t *released; /* sets that the helper has yet to be told of */
 	size_t count, capacity;
 	size_t unanswered;
+	bool gone; /* that was logged */
 };
 
 enum action {
@@ -62,8 +64,7 @@ static void close_all(const int *fds, size_t count)
 struct set {
 	struct set *next;
 	uint32_t number;
-	bool refused;  /* not all of it came: it is closed where there are other copies */
-	pid_t process; /* that ends with it */
+	bool refused; /* not all of it came: it is closed where there are other copies */
 	int *fds;
 	size_t count, capacity;
 };
@@ -73,6 +74,8 @@ struct crew {
 	pthread_cond_t less;
 	size_t busy;         /* threads */
 	struct set *waiting; /* for one of them */
+	struct set *left;    /* by them, when they were told to stop */
+	bool stopping;
 	pthread_mutex_t large;
 };
 
@@ -111,18 +114,25 @@ static void close_small(struct set *set)
 	while (started)
 		pthread_join(threads[--started], NULL);
 	close(set->fds[0]);
+	set->count = 0;
 }
 
-static void close_set(struct crew *crew, struct set *set)
+static bool is_stopping(struct crew *crew)
 {
-	if (set->count > SET_AT_ONCE) {
-		pthread_mutex_lock(&crew->large);
-		close_all(set->fds, set->count);
-		pthread_mutex_unlock(&crew->large);
-	} else if (set->count) {
-		close_small(set);
-	}
-	set_free(set);
+	bool stopping;
+
+	pthread_mutex_lock(&crew->lock);
+	stopping = crew->stopping;
+	pthread_mutex_unlock(&crew->lock);
+	return stopping;
+}
+
+static void close_large(struct crew *crew, struct set *set)
+{
+	pthread_mutex_lock(&crew->large);
+	while (set->count && !is_stopping(crew))
+		close(set->fds[--set->count]);
+	pthread_mutex_unlock(&crew->large);
 }
 
 static void *work(void *argument)
@@ -134,8 +144,17 @@ static void *work(void *argument)
 	while ((set = crew->waiting)) {
 		crew->waiting = set->next;
 		pthread_mutex_unlock(&crew->lock);
-		close_set(crew, set);
+		if (set->count > SET_AT_ONCE)
+			close_large(crew, set);
+		else if (set->count)
+			close_small(set);
 		pthread_mutex_lock(&crew->lock);
+		if (set->count) {
+			set->next = crew->left;
+			crew->left = set;
+		} else {
+			set_free(set);
+		}
 	}
 	crew->busy--;
 	pthread_cond_signal(&crew->less);
@@ -207,64 +226,47 @@ static void release(struct crew *crew, struct set **place)
 
 /* ---- when the tool has been killed ----------------------------------------------------------- */
 
-static void wait_for_byte(int fd, char *byte)
+static void take_all(struct set **from, struct set **to)
 {
-	while (read(fd, byte, 1) < 0 && errno == EINTR)
-		;
+	while (*to)
+		to = &(*to)->next;
+	*to = *from;
+	*from = NULL;
+}
+
+/* What is not being closed yet gets back into the list. */
+static void stop_crew(struct crew *crew, struct set **sets)
+{
+	pthread_mutex_lock(&crew->lock);
+	crew->stopping = true;
+	take_all(&crew->waiting, sets);
+	pthread_mutex_unlock(&crew->lock);
+	wait_for_crew(crew);
+	take_all(&crew->left, sets);
 }
 
 /*
- * A process for a set: told to, it gives up all copies but the set's, and ends when all others have
- * done so, too. The set's numbers are the highest then, in their order, since the kernel closes the
- * highest first when a process ends.
+ * What has killed the tool may be about to kill this process, too, as at the end of a container:
+ * nothing is closed from here on but by processes that end. This one is the first.
  */
-static void end_with(const struct set *set, const int *begin, const int *ready, int highest)
+static void close_by_ending(const struct set *sets, int highest)
 {
-	char told = 0;
-	int last;
-	size_t i;
+	struct ending_set *ending;
+	const struct set *set;
+	size_t count = 0;
 
-	close(begin[1]);
-	wait_for_byte(begin[0], &told);
-	for (i = 0; i < set->count && told; i++)
-		if (fcntl(set->fds[i], F_DUPFD_CLOEXEC, highest + 1) < 0)
-			told = 0;
-	if (!told)
-		_exit(1);
-	last = dup2(ready[0], STDERR_FILENO + 1);
-	syscall(SYS_close_range, last + 1, highest, 0);
-	wait_for_byte(last, &told);
-	_exit(0);
-}
-
-/*
- * What has killed the tool may be about to kill this process, too, as at the end of a container. A
- * process that is killed while it closes a link leaves breakpoints; what the kernel closes when a
- * process ends cannot be cut short. So processes end, one with each set. Nobody closes anything
- * before there are all of them: who is killed until then has not got the last copy.
- */
-static void close_by_ending(struct set *sets, int highest)
-{
-	int begin[2], ready[2], i;
-	struct set *set;
-
-	if (!sets || pipe2(begin, O_CLOEXEC) || pipe2(ready, O_CLOEXEC))
+	if (!sets)
 		return;
-	for (i = 0; i < 2; i++) {
-		highest = begin[i] > highest ? begin[i] : highest;
-		highest = ready[i] > highest ? ready[i] : highest;
-	}
-	for (set = sets; set; set = set->next) {
-		set->process = fork();
-		if (set->process == 0)
-			end_with(set, begin, ready, highest);
-	}
-	/* What there is no process for is closed when this one ends. */
 	for (set = sets; set; set = set->next)
-		if (set->process > 0 && write(begin[1], "!", 1) == 1)
-			close_all(set->fds, set->count);
-	close(begin[1]);
-	close(ready[1]);
+		count++;
+	ending = calloc(count, sizeof(*ending));
+	if (!ending)
+		return;
+	for (count = 0, set = sets; set; set = set->next)
+		if (set->count)
+			ending[count++] = (struct ending_set){ set->fds, set->count };
+	ending_prepare(ending, count, highest);
+	free(ending);
 }
 
 static void serve(int fd)
@@ -296,8 +298,8 @@ static void serve(int fd)
 			break;
 		}
 	}
+	stop_crew(&crew, &sets);
 	close_by_ending(sets, highest);
-	wait_for_crew(&crew);
 }
 
 /* ---- its client ------------------------------------------------------------------------------ */
@@ -314,19 +316,34 @@ struct closer *closer_open(void)
 	return NULL;
 }
 
-static int say(const struct closer *closer, enum action action, uint32_t set, bool wait)
+static bool is_gone(int err)
 {
-	const struct message message = { .action = action, .set = set };
+	return err == -EPIPE || err == -ECONNRESET;
+}
 
-	return helper_send(closer->helper.fd, &message, sizeof(message), NULL, 0, wait);
+/* Returns 0 or -errno, as helper_send() does. */
+static int say(struct closer *closer, const struct message *message, const int *fds, bool wait)
+{
+	int err = helper_send(closer->helper.fd, message, sizeof(*message), fds,
+			      fds ? message->count : 0, wait);
+
+	if (is_gone(err) && !closer->gone) {
+		log_warning("the helper process " NAME
+			    " has been killed; detaching without it takes longer");
+		closer->gone = true;
+	}
+	return err;
 }
 
 /* As many as there is room for, or all. Should there be no helper any more, it holds nothing. */
 static void say_released(struct closer *closer, bool wait)
 {
 	while (closer->count) {
-		if (say(closer, ACTION_RELEASE, closer->released[closer->count - 1], wait) ==
-		    -EAGAIN)
+		const struct message message = { .action = ACTION_RELEASE,
+						 .set = closer->released[closer->count - 1] };
+		int err = say(closer, &message, NULL, wait);
+
+		if (err && !is_gone(err))
 			return;
 		closer->count--;
 	}
@@ -334,9 +351,11 @@ static void say_released(struct closer *closer, bool wait)
 
 static void release_later(struct closer *closer, uint32_t set)
 {
+	const struct message message = { .action = ACTION_RELEASE, .set = set };
+
 	if (memory_grow(&closer->released, &closer->capacity, closer->count + 1,
 			sizeof(*closer->released))) {
-		say(closer, ACTION_RELEASE, set, true);
+		say(closer, &message, NULL, true);
 		return;
 	}
 	closer->released[closer->count++] = set;
@@ -355,8 +374,7 @@ uint32_t closer_hold(struct closer *closer, const int *fds, size_t count)
 	for (sent = 0; sent < count; sent += message.count) {
 		message.begin = sent;
 		message.count = count - sent < HELPER_FDS ? count - sent : HELPER_FDS;
-		if (helper_send(closer->helper.fd, &message, sizeof(message), fds + sent,
-				message.count, false)) {
+		if (say(closer, &message, fds + sent, false)) {
 			release_later(closer, message.set);
 			return 0;
 		}
@@ -383,12 +401,13 @@ void closer_flush(struct closer *closer)
 /* Returns 0 or -errno; -EAGAIN: there is no room yet for all there is to say. */
 static int ask(struct closer *closer)
 {
+	const struct message message = { .action = ACTION_WAIT };
 	int err;
 
 	say_released(closer, false);
 	if (closer->count)
 		return -EAGAIN;
-	err = say(closer, ACTION_WAIT, 0, false);
+	err = say(closer, &message, NULL, false);
 	if (!err)
 		closer->unanswered++;
 	return err;
@@ -406,14 +425,14 @@ static ssize_t take_answer(struct closer *closer)
 	return --closer->unanswered;
 }
 
-bool closer_wait(struct closer *closer, int timeout_ms)
+int closer_wait(struct closer *closer, int timeout_ms)
 {
 	const uint64_t end_ns = clock_monotonic_ns() + timeout_ms * 1000000ull;
 	int err = -EAGAIN;
 	uint64_t now_ns;
 
 	if (!closer)
-		return true;
+		return 0;
 	while ((now_ns = clock_monotonic_ns()) < end_ns) {
 		struct pollfd polled = { .fd = closer->helper.fd, .events = POLLIN };
 		ssize_t unanswered = 1;
@@ -423,14 +442,14 @@ bool closer_wait(struct closer *closer, int timeout_ms)
 		if (err == -EAGAIN)
 			polled.events |= POLLOUT;
 		else if (err)
-			return false;
+			return err;
 		if (poll(&polled, 1, (end_ns - now_ns) / 1000000 + 1) > 0 &&
 		    polled.revents & ~POLLOUT)
 			unanswered = take_answer(closer);
 		if (unanswered <= 0)
-			return !unanswered;
+			return unanswered;
 	}
-	return false;
+	return -ETIMEDOUT;
 }
 
 void closer_close(struct closer *closer)

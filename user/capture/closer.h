@@ -18,7 +18,8 @@ struct closer;
 struct closer *closer_open(void);
 
 /*
- * Gives it copies of descriptors that are to be closed together, the first one when all others are.
+ * Gives it copies of descriptors that are to be closed together, the first one when all others are
+ * (placement_init() says why).
  * Returns the number that closer_release() wants; 0: it has none of them, as without memory, or
  * without a closer (which may be NULL).
  */
@@ -30,8 +31,11 @@ void closer_release(struct closer *closer, uint32_t set, const int *fds, size_t 
 /* Says again what there was no room for when it was said. To be called now and then. */
 void closer_flush(struct closer *closer);
 
-/* Waits until all are closed, but not longer than that. Returns whether it knows that they are. */
-bool closer_wait(struct closer *closer, int timeout_ms);
+/*
+ * Waits until all are closed, but not longer than that. Returns 0, -ETIMEDOUT, or another -errno if
+ * the other process has been killed: then the kernel closes what it had.
+ */
+int closer_wait(struct closer *closer, int timeout_ms);
 
 /* Returns when all are closed. */
 void closer_close(struct closer *closer);

@@ -229,14 +229,16 @@ static void forget_signals(struct live *live)
 
 int live_stop(struct live *live)
 {
+	int err;
+
 	end(live, LIVE_TARGETS_GONE);
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
-	if (!closer_wait(live->targets.closer, DETACH_MS)) {
-		live->detaching = true;
+	err = closer_wait(live->targets.closer, DETACH_MS);
+	live->detaching = err == -ETIMEDOUT;
+	if (err)
 		programs_silence(live->programs);
-	}
 	drain(live, UINT64_MAX);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_rest(live->launch_counts, live->options.feed,

@@ -193,7 +193,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 		return;
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	if (process->value)
-		target_detach(&live->targets, target);
+		target_detach(target);
 	target_attach(&live->targets, target, NULL);
 }
 

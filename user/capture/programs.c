@@ -438,10 +438,13 @@ static int attach(struct attachment *attachment, const struct programs *programs
 	} else {
 		err = attach_pair(attachment, programs, site);
 	}
-	while (err && attachment->count > before)
-		close(attachment->fds[--attachment->count]);
-	if (!err)
+	if (!err) {
 		attachment->functions += site->count;
+	} else {
+		closer_release(attachment->closer, 0, attachment->fds + before,
+			       attachment->count - before);
+		attachment->count = before;
+	}
 	return err;
 }
 
@@ -550,7 +553,7 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 					.count = placement.count,
 					.pid = pid };
 
-	*attachment = (struct attachment){ .library = library };
+	*attachment = (struct attachment){ .library = library, .closer = closer };
 	if (!err)
 		err = attach_all(attachment, programs, &site);
 	if (!err)
@@ -564,13 +567,13 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 	}
 	if (err != -ESRCH)
 		log_error("%s: cannot attach: %s", library->name, strerror(-err));
-	attachment_close(attachment, NULL);
+	attachment_close(attachment);
 	return err;
 }
 
-void attachment_close(struct attachment *attachment, struct closer *closer)
+void attachment_close(struct attachment *attachment)
 {
-	closer_release(closer, attachment->held, attachment->fds, attachment->count);
+	closer_release(attachment->closer, attachment->held, attachment->fds, attachment->count);
 	free(attachment->fds);
 	*attachment = (struct attachment){ 0 };
 }

@@ -17,8 +17,8 @@
 #include "capture/library.h"
 
 enum strategy {
-	STRATEGY_SESSION, /* one link per library and process */
-	STRATEGY_MULTI,   /* two: entries, returns (or entries alone) */
+	STRATEGY_SESSION, /* two links per library and process: the last to go, all others */
+	STRATEGY_MULTI,   /* up to three: of returns, of entries */
 	STRATEGY_SINGLE,  /* two per function */
 	STRATEGIES_COUNT,
 };
@@ -91,21 +91,21 @@ struct attachment {
 	const struct library *library;
 	int *fds;
 	size_t count, capacity;
-	size_t functions; /* that have a probe */
-	uint32_t held;    /* by the closer: see closer_hold() */
+	size_t functions;      /* that have a probe */
+	struct closer *closer; /* is to detach, whatever happens to this process; may be NULL */
+	uint32_t held;         /* by the closer: see closer_hold() */
 };
 
 /*
  * Attaches to the library's functions, in one process. `path` must lead to the library's file.
  * Returns 0 if at least one function got its probe, or none was to get one: none is wanted, or the
  * process has changed them all; those that could not are logged. -ESRCH if the process is gone. On
- * failure nothing stays attached. The closer, which may be NULL, is to detach, whatever happens to
- * this process.
+ * failure nothing stays attached.
  */
 int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
 		    const struct library *library, pid_t pid, struct closer *closer);
 
 /* Detaches, later: closer_wait(). If there is no closer (NULL): at once. */
-void attachment_close(struct attachment *attachment, struct closer *closer);
+void attachment_close(struct attachment *attachment);
 
 #endif /* MEMSCOPE_CAPTURE_PROGRAMS_H */

@@ -14,15 +14,15 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-void target_detach(struct targets *targets, struct target *target)
+void target_detach(struct target *target)
 {
 	while (target->count)
-		attachment_close(&target->attachments[--target->count], targets->closer);
+		attachment_close(&target->attachments[--target->count]);
 }
 
-static void target_free(struct targets *targets, struct target *target)
+static void target_free(struct target *target)
 {
-	target_detach(targets, target);
+	target_detach(target);
 	free(target->attachments);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -32,7 +32,7 @@ static void target_free(struct targets *targets, struct target *target)
 void targets_fini(struct targets *targets)
 {
 	while (targets->count)
-		target_free(targets, targets->targets[--targets->count]);
+		target_free(targets->targets[--targets->count]);
 	free(targets->targets);
 	library_cache_fini(&targets->cache);
 	targets->targets = NULL;
@@ -107,7 +107,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 		err = memory_grow(&targets->targets, &targets->capacity, targets->count + 1,
 				  sizeof(*targets->targets));
 	if (err) {
-		target_free(targets, target);
+		target_free(target);
 		return err;
 	}
 	target->pid = pid;
@@ -125,7 +125,7 @@ void targets_remove(struct targets *targets, struct target *target)
 	for (i = 0; targets->targets[i] != target; i++)
 		;
 	targets->targets[i] = targets->targets[--targets->count];
-	target_free(targets, target);
+	target_free(target);
 }
 
 /* ---- attaching to one file ------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ bool target_is_gone(const struct target *target);
 int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct target **target);
 
 /* Forgets all probes, which do nothing any more; target_attach() looks for everything anew. */
-void target_detach(struct targets *targets, struct target *target);
+void target_detach(struct target *target);
 
 /* Detaches from the process, without waiting for it to be done, and forgets it. */
 void targets_remove(struct targets *targets, struct target *target);

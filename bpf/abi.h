@@ -438,9 +438,9 @@ struct ms_settings {
 };
 
 /*
- * In front of each ring buffer every CPU has a ring of its own, with a slot for each record: two
- * plain memory operations instead of a lock that all CPUs share, in memory that stays in the CPU's
- * cache. Position p, counted from the beginning, is slot p modulo their number.
+ * In front of each ring buffer every CPU has a ring of its own, with a slot for each record: no
+ * lock that all CPUs share, and memory that stays in the CPU's cache. Position p, counted from the
+ * beginning, is slot p modulo their number.
  */
 struct ms_slot {
 	__u64 turn; /* p + 1: the record of position p is complete */
@@ -463,7 +463,7 @@ struct ms_front {
 enum ms_stop {
 	MS_STOP_NOT,
 	MS_STOP_ENTRIES, /* no call is entered any more; those in progress are still recorded */
-	MS_STOP_ALL,
+	MS_STOP_ALL,     /* nothing is recorded any more */
 };
 
 /* Traced calls in progress in a thread; further ones are not tracked. A power of two: a mask. */

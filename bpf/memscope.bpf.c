@@ -58,20 +58,23 @@ int ms_return(struct pt_regs *ctx)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(ms_exec, struct task_struct *task, pid_t old_pid)
 {
-	process_exec(task, old_pid);
+	if (stopped != MS_STOP_ALL)
+		process_exec(task, old_pid);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(ms_fork, struct task_struct *parent, struct task_struct *child)
 {
-	process_fork(parent, child);
+	if (stopped != MS_STOP_ALL)
+		process_fork(parent, child);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(ms_exit, struct task_struct *task)
 {
-	process_exit(task);
+	if (stopped != MS_STOP_ALL)
+		process_exit(task);
 	return 0;
 }

@@ -7,6 +7,8 @@
 
 #include <linux/bpf.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "capture/front.h"
 #include "capture/ring.h"
@@ -126,9 +128,10 @@ static uint64_t drain(uint64_t until_ns)
 {
 	struct seen seen = { 0 };
 	uint64_t digits = 0;
+	long drained = inlets_drain(&inlets, until_ns, see, &seen);
 	size_t i;
 
-	assert_int_equal(inlets_drain(&inlets, until_ns, see, &seen), seen.count);
+	assert_int_equal(drained, seen.count);
 	for (i = 0; i < seen.count; i++)
 		digits = digits * 10 + seen.ts_ns[i];
 	return digits;
@@ -154,60 +157,101 @@ static void test_the_oldest_comes_first_wherever_it_is(void **state)
 			 memories[MS_RING_CRITICAL].producer + sizeof(struct ms_slot));
 }
 
-/* 3 comes behind what is being written, 4 is in front of the same ring, 5, 6: of the other. */
-static void put_around(void (*put_one)(size_t cpu, uint64_t ts_ns), size_t cpu)
+/* Behind what is being written in a ring or a slot of the CPU, and everywhere else. */
+static void put_around(size_t cpu)
 {
-	put_one(cpu, 3);
-	put_in_front(MS_FRONT(!cpu, MS_RING_CRITICAL), 4);
-	put_in_front(MS_FRONT(0, MS_RING_BULK), 5);
-	put(MS_RING_BULK, 6, 0);
+	put(MS_RING_CRITICAL, 3, 0);
+	put_in_front(MS_FRONT(cpu, MS_RING_CRITICAL), 4);
+	put_in_front(MS_FRONT(!cpu, MS_RING_CRITICAL), 5);
+	put_in_front(MS_FRONT(cpu, MS_RING_BULK), 6);
+	put(MS_RING_BULK, 7, 0);
 }
 
-static void put_in_ring(size_t cpu, uint64_t ts_ns)
+static void expect_to_be_held_up(void)
 {
-	(void)cpu;
-	put(MS_RING_CRITICAL, ts_ns, 0);
+	assert_int_equal(drain(UINT64_MAX), 1);
+	assert_true(inlets.held);
+	assert_int_equal(drain(UINT64_MAX), 0);
+	assert_true(inlets.held);
 }
 
-static void put_in_slot(size_t cpu, uint64_t ts_ns)
+static void expect_the_rest(void)
 {
-	put_in_front(MS_FRONT(cpu, MS_RING_CRITICAL), ts_ns);
+	assert_int_equal(drain(UINT64_MAX), 234567);
+	assert_false(inlets.held);
 }
 
-static void test_what_is_being_written_in_a_ring_holds_up_what_is_in_front_of_it_too(void **state)
+static void test_what_is_being_written_in_a_ring_holds_up_all(void **state)
 {
 	uint32_t *header;
 
 	(void)state;
 	put(MS_RING_CRITICAL, 1, 0);
 	header = put(MS_RING_CRITICAL, 2, BPF_RINGBUF_BUSY_BIT);
-	put_around(put_in_ring, 0);
-	assert_int_equal(drain(UINT64_MAX), 156);
-	assert_int_equal(drain(UINT64_MAX), 0);
+	put_around(0);
+	expect_to_be_held_up();
 	*header &= ~BPF_RINGBUF_BUSY_BIT;
-	assert_int_equal(drain(UINT64_MAX), 234);
+	expect_the_rest();
 }
 
-static void test_what_is_being_written_in_a_slot_holds_up_the_ring_and_other_cpus(void **state)
+/* In the first lap, and where there is an older record in the slot. */
+static void test_what_is_being_written_in_a_slot_holds_up_all(void **state)
 {
 	struct ms_process record = record_of(2);
-	size_t cpu;
+	size_t cpu, before, i;
 
 	for (cpu = 0; cpu < CPUS; cpu++) {
-		struct ms_slot *slot;
-		uint64_t turn;
+		for (before = 0; before < 3 * SLOTS; before += SLOTS) {
+			struct ms_slot *slot;
+			uint64_t turn;
 
-		open_inlets(state);
-		put_in_slot(cpu, 1);
-		slot = claim(MS_FRONT(cpu, MS_RING_CRITICAL), &turn);
-		put_around(put_in_slot, cpu);
-		put(MS_RING_CRITICAL, 7, 0);
-		assert_int_equal(drain(UINT64_MAX), 156);
-		assert_int_equal(drain(UINT64_MAX), 0);
-		memcpy(slot->record, &record, sizeof(record));
-		slot->turn = turn;
-		assert_int_equal(drain(UINT64_MAX), 2347);
+			open_inlets(state);
+			for (i = 0; i < before; i++) {
+				put_in_front(MS_FRONT(cpu, MS_RING_CRITICAL), 1);
+				assert_int_equal(drain(UINT64_MAX), 1);
+			}
+			put_in_front(MS_FRONT(cpu, MS_RING_CRITICAL), 1);
+			slot = claim(MS_FRONT(cpu, MS_RING_CRITICAL), &turn);
+			put_around(cpu);
+			expect_to_be_held_up();
+			memcpy(slot->record, &record, sizeof(record));
+			slot->turn = turn;
+			expect_the_rest();
+		}
 	}
+}
+
+static int see_call(void *context, void *record, size_t length)
+{
+	struct seen *seen = context;
+
+	assert_int_equal(length, sizeof(struct ms_call));
+	seen->ts_ns[seen->count++] = ((const struct ms_event *)record)->ts_ns;
+	return 0;
+}
+
+static void test_a_call_counts_from_its_end(void **state)
+{
+	static const uint64_t begins[] = { 10, 20, 30 }, durations[] = { 25, 0, 1 };
+	static const uint64_t expected[] = { 20, 30, 10 };
+	struct seen seen = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct ms_call call = {
+			.event = { .ts_ns = begins[i], .type = MS_TYPE_CALL, .size = sizeof(call) },
+			.duration_ns = durations[i]
+		};
+		uint64_t turn;
+		struct ms_slot *slot = claim(i, &turn);
+
+		memcpy(slot->record, &call, sizeof(call));
+		slot->turn = turn;
+	}
+	assert_int_equal(inlets_drain(&inlets, 35, see_call, &seen), 2);
+	assert_int_equal(inlets_drain(&inlets, 36, see_call, &seen), 1);
+	assert_memory_equal(seen.ts_ns, expected, sizeof(expected));
 }
 
 /* A slot is written to again when its record has been taken, and not before. */
@@ -227,6 +271,9 @@ static void test_slots_are_used_again_and_again(void **state)
 		assert_int_equal(inlets_drain(&inlets, read + 12, see, &seen), 11);
 		for (i = 0; i < seen.count; i++)
 			assert_int_equal(seen.ts_ns[i], ++read);
+		assert_int_equal(inlets.highest_bytes[MS_RING_CRITICAL],
+				 SLOTS * sizeof(struct ms_slot));
+		inlets.highest_bytes[MS_RING_CRITICAL] = 0;
 	}
 }
 
@@ -294,6 +341,9 @@ static void test_all_slots_take_a_quarter_of_a_ring_at_most(void **state)
 			uint32_t slots = fronts_choose_slots(bytes[j], cpus[i]);
 
 			assert_int_equal(slots & (slots - 1), 0);
+			/* And not much less, if they can have it. */
+			assert_true(slots == 1024 ||
+				    2 * cpus[i] * fronts_value_bytes(slots) > bytes[j] / 4);
 			assert_int_equal(fronts_value_bytes(slots) % 64, 0);
 			assert_true(slots == 16 ||
 				    cpus[i] * fronts_value_bytes(slots) <= bytes[j] / 4);
@@ -301,21 +351,81 @@ static void test_all_slots_take_a_quarter_of_a_ring_at_most(void **state)
 	}
 }
 
+/* ---- a ring that is mapped ------------------------------------------------------------------- */
+
+#define RING_BYTES (4 << 20)
+
+/* Where the kernel has it, but that it has the data a second time, which a file has not. */
+static void write_record(int fd, uint64_t position, uint64_t ts_ns)
+{
+	size_t page = sysconf(_SC_PAGESIZE), at = position % RING_BYTES;
+	struct {
+		uint32_t header[2];
+		struct ms_process record;
+	} whole = { { sizeof(whole.record) }, record_of(ts_ns) };
+
+	assert_int_equal(pwrite(fd, &whole, sizeof(whole), 2 * page + at), sizeof(whole));
+	if (at + sizeof(whole) > RING_BYTES)
+		assert_true(pwrite(fd, (char *)&whole + (RING_BYTES - at),
+				   at + sizeof(whole) - RING_BYTES, 2 * page) > 0);
+	else
+		assert_int_equal(pwrite(fd, &whole, sizeof(whole), 2 * page + at + RING_BYTES),
+				 sizeof(whole));
+}
+
+static size_t resident_windows(const struct ring *ring)
+{
+	return ring->mapped_bytes / (1 << 20);
+}
+
+static void test_of_a_ring_only_what_is_read_is_mapped(void **state)
+{
+	const size_t page = sysconf(_SC_PAGESIZE), bytes = 8 + sizeof(struct ms_process);
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+	struct inlet *only[1];
+	struct inlets one = { .all = only, .count = 1 };
+	uint64_t produced = 0, read = 0;
+	struct ring ring;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 2 * page + 2 * RING_BYTES), 0);
+	assert_int_equal(ring_open(&ring, MS_RING_BULK, fd, RING_BYTES), 0);
+	only[0] = &ring.inlet;
+	assert_int_equal(resident_windows(&ring), 0);
+	while (read < 3 * RING_BYTES / bytes) {
+		struct seen seen = { 0 };
+		size_t i;
+
+		for (i = 0; i < 1000; i++, produced += bytes)
+			write_record(fd, produced, produced / bytes + 1);
+		assert_int_equal(pwrite(fd, &produced, sizeof(produced), page), sizeof(produced));
+		assert_int_equal(inlets_drain(&one, UINT64_MAX, see, &seen), 1000);
+		for (i = 0; i < seen.count; i++)
+			assert_int_equal(seen.ts_ns[i], ++read);
+		if (produced < RING_BYTES)
+			assert_in_range(resident_windows(&ring), produced >> 20,
+					(produced >> 20) + 2);
+	}
+	assert_int_equal(resident_windows(&ring), RING_BYTES >> 20);
+	ring_close(&ring);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_the_oldest_comes_first_wherever_it_is, open_inlets),
-		cmocka_unit_test_setup(
-			test_what_is_being_written_in_a_ring_holds_up_what_is_in_front_of_it_too,
-			open_inlets),
-		cmocka_unit_test_setup(
-			test_what_is_being_written_in_a_slot_holds_up_the_ring_and_other_cpus,
-			open_inlets),
+		cmocka_unit_test_setup(test_what_is_being_written_in_a_ring_holds_up_all,
+				       open_inlets),
+		cmocka_unit_test_setup(test_what_is_being_written_in_a_slot_holds_up_all,
+				       open_inlets),
+		cmocka_unit_test_setup(test_a_call_counts_from_its_end, open_inlets),
 		cmocka_unit_test_setup(test_slots_are_used_again_and_again, open_inlets),
 		cmocka_unit_test_setup(test_many_records_come_in_the_order_of_their_times,
 				       open_inlets),
 		cmocka_unit_test_setup(test_a_refused_record_is_not_given_again, open_inlets),
 		cmocka_unit_test(test_all_slots_take_a_quarter_of_a_ring_at_most),
+		cmocka_unit_test(test_of_a_ring_only_what_is_read_is_mapped),
 	};
 
 	return unit_run("inlet", tests);

@@ -29,14 +29,14 @@ size_t fronts_value_bytes(uint32_t slots)
 
 /* ---- as an inlet ----------------------------------------------------------------------------- */
 
-static void look(struct inlet *inlet)
+static void look(struct inlet *inlet, bool measured)
 {
 	struct front *front = (struct front *)inlet;
 	const struct ms_slot *slot = &front->shared->slots[front->position & (front->slots - 1)];
 	int looks = 0;
 
 	/* The CPU writes to it for each record: not to be looked at for each. */
-	if (front->position == front->head)
+	if (measured || front->position == front->head)
 		front->head = __atomic_load_n(&front->shared->head, __ATOMIC_ACQUIRE);
 	inlet->waiting_bytes = (front->head - front->position) * sizeof(*slot);
 	inlet->next = NULL;

@@ -36,7 +36,7 @@ static void sink(struct inlet **heap, size_t count, size_t at)
 /* ---- draining -------------------------------------------------------------------------------- */
 
 /* Looks at all, and makes a heap of those that have a record. Returns how many these are. */
-static size_t look_at_all(struct inlets *inlets, bool *busy)
+static size_t look_at_all(struct inlets *inlets)
 {
 	uint64_t waiting[MS_RINGS_COUNT] = { 0 };
 	size_t count = 0, i;
@@ -44,8 +44,8 @@ static size_t look_at_all(struct inlets *inlets, bool *busy)
 	for (i = 0; i < inlets->count; i++) {
 		struct inlet *inlet = inlets->all[i];
 
-		inlet->look(inlet);
-		busy[inlet->ring] |= inlet->busy;
+		inlet->look(inlet, true);
+		inlets->held |= inlet->busy;
 		waiting[inlet->ring] += inlet->waiting_bytes;
 		if (inlet->next)
 			swap(&inlets->all[i], &inlets->all[count++]);
@@ -65,21 +65,22 @@ static size_t look_at_all(struct inlets *inlets, bool *busy)
 long inlets_drain(struct inlets *inlets, uint64_t until_ns,
 		  int (*feed)(void *context, void *record, size_t length), void *context)
 {
-	bool busy[MS_RINGS_COUNT] = { false };
-	size_t count = look_at_all(inlets, busy);
 	long drained = 0;
+	size_t count;
 
-	while (count) {
+	inlets->held = false;
+	count = look_at_all(inlets);
+	while (count && !inlets->held) {
 		struct inlet *oldest = inlets->all[0];
 
-		if (oldest->next && oldest->written_ns < until_ns && !busy[oldest->ring]) {
+		if (oldest->next && oldest->written_ns < until_ns) {
 			int result = feed(context, (void *)oldest->next, oldest->length);
 
 			oldest->take(oldest);
 			if (result)
 				return result;
-			oldest->look(oldest);
-			busy[oldest->ring] |= oldest->busy;
+			oldest->look(oldest, false);
+			inlets->held = oldest->busy;
 			drained++;
 		} else {
 			swap(&inlets->all[0], &inlets->all[--count]);

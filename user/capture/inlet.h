@@ -16,8 +16,8 @@
 
 struct inlet {
 	enum ms_ring ring; /* it is this one, or in front of it */
-	/* Finds the next record, and sets what follows. */
-	void (*look)(struct inlet *inlet);
+	/* Finds the next record, and sets what follows; the last of it only if it is `measured`. */
+	void (*look)(struct inlet *inlet, bool measured);
 	/* The next record has been read: its room can be written to again. */
 	void (*take)(struct inlet *inlet);
 
@@ -41,14 +41,15 @@ struct inlets {
 	struct inlet **all; /* reordered by each drain */
 	size_t count;
 	uint64_t highest_bytes[MS_RINGS_COUNT]; /* the most that was ever found waiting */
+	bool held; /* the last drain left something because a record was still being written */
 };
 
 /*
  * Hands all records that ended before `until_ns` (CLOCK_MONOTONIC) to `feed`, oldest first, as long
  * as it returns 0. Returns how many there were, or the first result of `feed` that was not 0.
  *
- * Nothing is read from a ring, or from what is in front of it, as long as any of these is busy:
- * behind what is being written there may be what has to come before the others' records.
+ * Nothing is read from any as long as one is busy: behind what is being written there may be what
+ * has to come before the others' records.
  */
 long inlets_drain(struct inlets *inlets, uint64_t until_ns,
 		  int (*feed)(void *context, void *record, size_t length), void *context);

@@ -26,6 +26,10 @@
  */
 #define DETACH_MS 500
 
+/* Who is writing a record is waiting for a CPU, if it takes that long. */
+#define HELD_US 1000
+#define HELD_TRIES 200
+
 int live_watch(struct live *live, int fd, enum source source, pid_t pid)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)pid << 32 | source };
@@ -92,11 +96,28 @@ static void look_at_counts(struct live *live)
 		launch_counts_look(live->launch_counts, live->options.feed, live->options.context);
 }
 
-/* Everything that has happened so far. */
 void live_drain(struct live *live)
 {
 	look_at_counts(live);
 	drain(live, clock_monotonic_ns());
+}
+
+/* Also what is held up by a record that is still being written; but not for ever. */
+static void drain_all(struct live *live, uint64_t until_ns)
+{
+	int tries = HELD_TRIES;
+
+	drain(live, until_ns);
+	while (programs_inlets(live->programs)->held && !live->err && --tries) {
+		usleep(HELD_US);
+		drain(live, until_ns);
+	}
+}
+
+void live_drain_all(struct live *live)
+{
+	look_at_counts(live);
+	drain_all(live, clock_monotonic_ns());
 }
 
 static void handle_signal(struct live *live)
@@ -126,7 +147,7 @@ static void handle_exit(struct live *live, pid_t pid)
 	const int *status = NULL;
 
 	/* Its last records are in the rings: they come before its end. */
-	live_drain(live);
+	live_drain_all(live);
 	if (live->spawned && pid == live->spawn.pid &&
 	    waitpid(pid, &live->command_status, 0) == pid) {
 		live->command_done = true;
@@ -237,9 +258,8 @@ int live_stop(struct live *live)
 		targets_remove(&live->targets, live->targets.targets[0]);
 	err = closer_wait(live->targets.closer, DETACH_MS);
 	live->detaching = err == -ETIMEDOUT;
-	if (err)
-		programs_silence(live->programs);
-	drain(live, UINT64_MAX);
+	programs_silence(live->programs);
+	drain_all(live, UINT64_MAX);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
 					       live->options.context);

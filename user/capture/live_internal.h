@@ -53,7 +53,10 @@ struct live {
 /* live.c */
 int live_watch(struct live *live, int fd, enum source source, pid_t pid);
 int live_feed(struct live *live, void *record, size_t length);
+
+/* Hands over everything that has happened so far; live_drain(): unless it is held up. */
 void live_drain(struct live *live);
+void live_drain_all(struct live *live);
 
 /* live_targets.c. Each returns 0, or -errno, logged. */
 int live_open_targets(struct live *live);

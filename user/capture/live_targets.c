@@ -143,7 +143,7 @@ static struct target *living_now(struct live *live, pid_t pid)
 	struct target *target = targets_find(&live->targets, pid);
 
 	if (target && target_is_gone(target))
-		live_drain(live);
+		live_drain_all(live);
 	return living(live, pid);
 }
 
@@ -257,7 +257,7 @@ void live_search(struct live *live)
 {
 	size_t i;
 
-	live_drain(live);
+	live_drain_all(live);
 	for (i = live->targets.count; i > 0; i--)
 		living(live, live->targets.targets[i - 1]->pid);
 	for (i = 0; i < live->targets.count; i++)

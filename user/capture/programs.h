@@ -80,7 +80,7 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
  */
 void programs_stop(struct programs *programs);
 
-/* From now on those are not recorded, either. Returns when no program is doing so any more. */
+/* From now on nothing is recorded. Returns when no program is doing so any more. */
 void programs_silence(struct programs *programs);
 
 /* What attaching has used so far, elsewhere than in this process. */

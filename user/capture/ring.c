@@ -56,6 +56,9 @@ static bool map_next_window(struct ring *ring)
 			log_error("cannot map more of a ring buffer: %s; events are missing",
 				  strerror(errno));
 		ring->unreadable = true;
+		/* What was reserved there may be gone, and must not become anybody else's. */
+		(void)mmap((char *)ring->data + ring->mapped_bytes, bytes, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		return false;
 	}
 	ring->mapped_bytes += bytes;
@@ -122,14 +125,15 @@ static uint32_t read_header(const char *record)
 	return header;
 }
 
-static void look(struct inlet *inlet)
+static void look(struct inlet *inlet, bool measured)
 {
 	struct ring *ring = (struct ring *)inlet;
 	uint64_t produced = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 
 	inlet->next = NULL;
 	inlet->busy = false;
-	inlet->waiting_bytes = produced - *ring->consumer;
+	if (measured)
+		inlet->waiting_bytes = produced - *ring->consumer;
 	while (*ring->consumer < produced) {
 		size_t at = *ring->consumer & (ring->size_bytes - 1);
 		const char *record = ring->data + at;

@@ -8,12 +8,15 @@
  *   descriptors   memscope-attach cannot send the second one
  *   files         memscope-attach has no room for those that it is sent
  *   answers       memscope-attach cannot send anything
+ *   function      the kernel has no probe in the 16 bytes of a file from REFUSED on
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -38,6 +41,42 @@ static bool is_attacher(void)
 	return !strcmp(name, "memscope-attach");
 }
 
+/* The beginning of union bpf_attr's link_create with its uprobe_multi arm, as of Linux 6.6. */
+struct multi_attr {
+	uint32_t program_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t count;
+};
+
+static bool is_refused(uint64_t offset)
+{
+	return offset - strtoull(getenv("REFUSED"), NULL, 0) < 16;
+}
+
+/* Only of links on uprobes. */
+static bool has_refused(const struct multi_attr *attr)
+{
+	const uint64_t *offsets = (const uint64_t *)(uintptr_t)attr->offsets;
+	uint32_t i;
+
+	if (attr->attach_type < 48 /* BPF_TRACE_UPROBE_MULTI */)
+		return false;
+	for (i = 0; i < attr->count; i++)
+		if (is_refused(offsets[i]))
+			return true;
+	return false;
+}
+
+static bool refuses(long number, const long *arguments)
+{
+	const struct perf_event_attr *event = (const struct perf_event_attr *)arguments[0];
+
+	if (number == SYS_bpf && arguments[0] == BPF_LINK_CREATE)
+		return has_refused((const struct multi_attr *)arguments[1]);
+	return number == SYS_perf_event_open && event->type != PERF_TYPE_SOFTWARE &&
+	       is_refused(event->probe_offset);
+}
+
 API long syscall(long number, ...)
 {
 	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
@@ -54,6 +93,10 @@ API long syscall(long number, ...)
 	if (lacks("verifier") && number == SYS_bpf && arguments[0] == BPF_PROG_LOAD &&
 	    !strcmp(attr->prog_name, "ms_exec")) {
 		errno = atoi(getenv("REFUSAL"));
+		return -1;
+	}
+	if (lacks("function") && refuses(number, arguments)) {
+		errno = EINVAL;
 		return -1;
 	}
 	return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],

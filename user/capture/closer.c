@@ -25,11 +25,12 @@
 #define CREW 64
 
 /*
- * A set of up to so many is closed at once, but for its first. A larger one is of single uprobes as
- * a rule, of which the kernel removes one at a time: one after the other, and one such set at a
- * time, because whoever attaches waits for the same lock.
+ * A set of up to so many is closed at once, but for its first: two or three, or some more if the
+ * kernel did not let a function be probed. A larger one is of single uprobes, of which the kernel
+ * removes one at a time: one after the other, and one such set at a time, because whoever attaches
+ * waits for the same lock.
  */
-#define SET_AT_ONCE 4
+#define SET_AT_ONCE 32
 
 struct closer {
 	struct helper helper;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loaded BPF programs: loading them for an attach strategy, attaching them to the functions of
- * a library, and reading their counters.
+ * The loaded BPF programs: loading them for an attach strategy, and reading their counters.
+ * capture/attachment.h attaches them.
  */
 #ifndef MEMSCOPE_CAPTURE_PROGRAMS_H
 #define MEMSCOPE_CAPTURE_PROGRAMS_H
@@ -11,10 +11,8 @@
 #include <sys/types.h>
 
 #include "abi.h"
-#include "capture/closer.h"
 #include "capture/features.h"
 #include "capture/inlet.h"
-#include "capture/library.h"
 
 enum strategy {
 	STRATEGY_SESSION, /* two links per library and process: the last to go, all others */
@@ -85,27 +83,5 @@ void programs_silence(struct programs *programs);
 
 /* What attaching has used so far, elsewhere than in this process. */
 uint64_t programs_cpu_ns(const struct programs *programs);
-
-/* What is attached to one library in one process. */
-struct attachment {
-	const struct library *library;
-	int *fds;
-	size_t count, capacity;
-	size_t functions;      /* that have a probe */
-	struct closer *closer; /* is to detach, whatever happens to this process; may be NULL */
-	uint32_t held;         /* by the closer: see closer_hold() */
-};
-
-/*
- * Attaches to the library's functions, in one process. `path` must lead to the library's file.
- * Returns 0 if at least one function got its probe, or none was to get one: none is wanted, or the
- * process has changed them all; those that could not are logged. -ESRCH if the process is gone. On
- * failure nothing stays attached.
- */
-int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
-		    const struct library *library, pid_t pid, struct closer *closer);
-
-/* Detaches, later: closer_wait(). If there is no closer (NULL): at once. */
-void attachment_close(struct attachment *attachment);
 
 #endif /* MEMSCOPE_CAPTURE_PROGRAMS_H */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/log.h"
-#include "capture/programs.h"
+#include "capture/attachment.h"
 #include "host/proc.h"
 
 struct target {

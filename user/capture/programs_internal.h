@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What programs.c (what is loaded) and attachment.c (what is attached) share.
+ */
+#ifndef MEMSCOPE_CAPTURE_PROGRAMS_INTERNAL_H
+#define MEMSCOPE_CAPTURE_PROGRAMS_INTERNAL_H
+
+#include "capture/attacher.h"
+#include "capture/intake.h"
+#include "capture/placement.h"
+#include "capture/programs.h"
+
+struct memscope_bpf; /* memscope.skel.h */
+
+struct programs {
+	struct memscope_bpf *skeleton;
+	struct attacher *attacher;
+	enum strategy strategy;
+	struct placement_wants wants;
+	struct intake intake;
+};
+
+/* That its programs are loaded with, and its links are created with; 0: not on multi links. */
+uint32_t strategy_attach_type(enum strategy strategy);
+
+#endif /* MEMSCOPE_CAPTURE_PROGRAMS_INTERNAL_H */

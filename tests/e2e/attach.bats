@@ -39,7 +39,7 @@ load helpers
 	puppet_start
 	puppet load
 	puppet init
-	echo "spin 3000" >&8
+	echo "spin $(time_to_attach 3000)" >&8
 	trace_start -p "$PUPPET_PID"
 	sleep 0.3
 	trace_stop
@@ -136,14 +136,10 @@ load helpers
 	puppet_start
 	puppet load
 	puppet init
-	"$MEMSCOPE" trace -q -p "$PUPPET_PID" > out.txt 3>&- 8>&- 9<&- &
-	TRACE_PID=$!
-	sleep 1
+	tool_start trace TRACE_PID -p "$PUPPET_PID" > out.txt
 	puppet alloc 12345
 	sleep 0.3
-	kill -INT "$TRACE_PID"
-	wait "$TRACE_PID"
-	TRACE_PID=
+	trace_stop
 	grep -q "events seen = " out.txt
 	grep -q "LARGEST LIVE" out.txt
 }
@@ -235,10 +231,10 @@ load helpers
 	puppet_start
 	puppet load
 	puppet init
-	"$MEMSCOPE" trace -q --json -o other.jsonl -p "$PUPPET_PID" 3>&- 8>&- 9<&- &
+	"$MEMSCOPE" trace $MASK -v --json -o other.jsonl -p "$PUPPET_PID" 2> other.err 3>&- 8>&- 9<&- &
 	other=$!
 	trace_start -p "$PUPPET_PID"
-	sleep 0.5
+	wait_for 'grep -q "debug: tracing" other.err'
 	puppet churn 100
 	trace_stop
 	kill -INT $other

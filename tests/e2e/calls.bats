@@ -122,6 +122,7 @@ export SIMCUDA_DELAY
 	"$MEMSCOPE" trace -q -c -d 0.3 -o /dev/null -- sh -c 'echo $$ > command.pid; exec sleep 30' \
 		3>&- 8>&- 9<&- &
 	TRACE_PID=$!
+	wait_for '[ -s command.pid ]'
 	sleep 1.5
 	start=$SECONDS
 	kill -TERM $TRACE_PID

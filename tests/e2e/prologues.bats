@@ -132,6 +132,19 @@ memory() {
 	assert_equal "$(events 'select(.type == "call").api' | xargs)" "cuMemcpyHtoD_v2 cuMemFree_v2"
 }
 
+@test "who runs a copy of a probed instruction dies of it, and it is said why" {
+	[ "$(uname -m)" = x86_64 ] || skip "the copy is of x86-64"
+	puppet_start
+	puppet load
+	puppet init
+	puppet hook
+	trace_start -p "$PUPPET_PID"
+	echo hook >&8
+	trace_wait
+	grep -q "warning: process $PUPPET_PID has died of SIGTRAP: .* inline hooks" trace.err
+	assert_equal "$(events 'select(.type == "exit") | .signal')" 5
+}
+
 @test "a function that is changed behind the probe with result, before that of the entry alone" {
 	puppet_varied
 	check_puppet
@@ -156,8 +169,9 @@ memory() {
 
 	puppet_varied
 	check_puppet
-	"$MEMSCOPE" trace -q --json -o other.jsonl -p "$PUPPET_PID" 3>&- 8>&- 9<&- &
+	"$MEMSCOPE" trace $MASK -v --json -o other.jsonl -p "$PUPPET_PID" 2> other.err 3>&- 8>&- 9<&- &
 	other=$!
+	wait_for 'grep -q "debug: tracing" other.err'
 	wait_for 'memory cuMemcpyHtoD_v2 | grep -q ^f30f1efacc'
 	puppet churn 10
 	if "$MEMSCOPE" check | grep -q "ok *uprobe_nops"; then

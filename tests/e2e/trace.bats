@@ -104,9 +104,10 @@ PYTHON
 }
 
 @test "SIGTERM is passed on to the command, which ends the trace" {
-	"$MEMSCOPE" trace -q -o out.txt -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.1; done' 3>&- 8>&- 9<&- &
+	"$MEMSCOPE" trace -q -o out.txt -- sh -c 'trap "exit 9" TERM; : > ready; while :; do sleep 0.1; done' \
+		3>&- 8>&- 9<&- &
 	local tracer=$! code=0
-	sleep 1
+	wait_for '[ -e ready ]'
 	kill -TERM $tracer
 	wait $tracer || code=$?
 	assert_equal "$code" 9

@@ -17,6 +17,8 @@
  *   exec           the program anew
  *   thread         `churn 1` in a new thread
  *   map PATH       the file's first page, to execute
+ *   hook           cuMemGetInfo_v2, by a copy of its first byte (a push) and a jump to the second,
+ *                  as whoever has hooked it does (x86-64)
  *   exit CODE
  */
 #include <dlfcn.h>
@@ -46,6 +48,7 @@ static char source[1 << 20];
 typedef CUresult alloc_function(CUdeviceptr *address, size_t size_bytes);
 typedef CUresult free_function(CUdeviceptr address);
 typedef CUresult copy_function(CUdeviceptr to, const void *from, size_t size_bytes);
+typedef CUresult info_function(size_t *free_bytes, size_t *total_bytes);
 typedef CUresult create_function(CUcontext *context, unsigned int flags, CUdevice device);
 typedef CUresult destroy_function(CUcontext context);
 
@@ -175,6 +178,24 @@ static int map_file(const char *path)
 	return code == MAP_FAILED ? -1 : 0;
 }
 
+static int call_copied(void)
+{
+	const unsigned char *function = dlsym(driver, "cuMemGetInfo_v2");
+	const unsigned char *next = function + 1;
+	size_t free_bytes, total_bytes;
+	unsigned char *code;
+
+	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+	if (!function || code == MAP_FAILED)
+		return -1;
+	code[0] = *function;
+	memcpy(code + 1, "\x48\xb8", 2); /* mov $next,%rax */
+	memcpy(code + 3, &next, sizeof(next));
+	memcpy(code + 11, "\xff\xe0", 2); /* jmp *%rax */
+	return ((info_function *)code)(&free_bytes, &total_bytes);
+}
+
 static int obey(char **argv, const char *word, const char *rest)
 {
 	long number = atol(rest);
@@ -203,6 +224,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		return in_thread();
 	if (!strcmp(word, "map"))
 		return map_file(rest);
+	if (!strcmp(word, "hook"))
+		return call_copied();
 	if (!strcmp(word, "exit"))
 		exit(number);
 	return -1;

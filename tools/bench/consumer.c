@@ -38,13 +38,15 @@ void bench_consumer(struct bench *bench)
 {
 	static const struct {
 		const char *name;
-		uint64_t rate;
+		uint64_t rate; /* of calls, or of pairs of them */
 		enum bench_call call;
 		const char *const *mode;
 	} loads[] = {
 		{ "-c, 50,000 launches/s", 50000, BENCH_LAUNCH, mode_summary },
 		{ "-c, 500,000 launches/s", 500000, BENCH_LAUNCH, mode_summary },
 		{ "-c, 50,000 alloc+free pairs/s", 50000, BENCH_ALLOC_FREE, mode_summary },
+		{ "-c, 50,000 calls/s of training steps", 50000, BENCH_STEP, mode_summary },
+		{ "-c, 500,000 calls/s of training steps", 500000, BENCH_STEP, mode_summary },
 		{ "--json, 50,000 launches/s", 50000, BENCH_LAUNCH, mode_json },
 		{ "--json, 300,000 launches/s", 300000, BENCH_LAUNCH, mode_json },
 	};
@@ -54,15 +56,17 @@ void bench_consumer(struct bench *bench)
 	printf("\n| consumer: `trace` | calls/s reached | CPU ns/call | %% of a core |\n"
 	       "|---|---|---|---|\n");
 	for (i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
-		double used[ROUNDS], median;
+		const int calls = loads[i].call == BENCH_STEP ? BENCH_STEP_CALLS : 1;
+		const uint64_t pace_ns = 1000000000 / loads[i].rate * calls;
+		double used[ROUNDS], median, made;
 		int round;
 
 		for (round = 0; round < ROUNDS; round++)
-			used[round] = consume(bench, loads[i].call, 1000000000 / loads[i].rate,
-					      loads[i].mode);
+			used[round] = consume(bench, loads[i].call, pace_ns, loads[i].mode);
 		median = quantile(used, ROUNDS, 0.5);
+		made = (double)order->made * calls;
 		printf("| %s | %.0f | %.0f | %.2f |\n", loads[i].name,
-		       order->made / (order->elapsed_ns / 1e9), median / order->made,
+		       made / (order->elapsed_ns / 1e9), median / made,
 		       100 * median / order->elapsed_ns);
 	}
 	printf("| -c, nothing happens | 0 | - | %.2f |\n",

@@ -21,6 +21,24 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
+static void launch(void)
+{
+	cuLaunchKernel((void *)0x1000, 1, 2, 3, 4, 5, 6, 7, NULL, NULL, NULL);
+}
+
+static void step(void)
+{
+	uint64_t address = 0;
+	int i;
+
+	cuMemAlloc_v2(&address, 512);
+	for (i = 0; i < BENCH_STEP_COPIES; i++)
+		cuMemcpyHtoDAsync_v2(address, &address, sizeof(address), NULL);
+	for (i = 0; i < BENCH_STEP_LAUNCHES; i++)
+		launch();
+	cuMemFree_v2(address);
+}
+
 static void call(enum bench_call what)
 {
 	uint64_t address = 0;
@@ -30,7 +48,10 @@ static void call(enum bench_call what)
 		bench_reference();
 		break;
 	case BENCH_LAUNCH:
-		cuLaunchKernel((void *)0x1000, 1, 2, 3, 4, 5, 6, 7, NULL, NULL, NULL);
+		launch();
+		break;
+	case BENCH_STEP:
+		step();
 		break;
 	case BENCH_LAUNCH_ENDBR:
 		cuLaunchKernel_ptsz((void *)0x1000, 1, 2, 3, 4, 5, 6, 7, NULL, NULL, NULL);
@@ -114,6 +135,7 @@ static void tell_places(struct bench_order *order, const char *path)
 		[BENCH_ALLOC] = "cuMemAlloc_v2",
 		[BENCH_ALLOC_FREE] = "cuMemAlloc_v2",
 		[BENCH_RUNTIME_ALLOC] = "cudaMalloc",
+		[BENCH_STEP] = "cuLaunchKernel",
 	};
 	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
 	int i;

@@ -17,12 +17,17 @@ enum bench_call {
 	BENCH_ALLOC,
 	BENCH_ALLOC_FREE,
 	BENCH_RUNTIME_ALLOC,
+	BENCH_STEP, /* BENCH_STEP_CALLS calls, in the proportions of a training step */
 	BENCH_IDLE,
 	BENCH_EXIT,
 	BENCH_CALLS,
 };
 
 #define BENCH_BATCHES 31
+
+#define BENCH_STEP_LAUNCHES 44
+#define BENCH_STEP_COPIES 4
+#define BENCH_STEP_CALLS (BENCH_STEP_LAUNCHES + BENCH_STEP_COPIES + 2) /* and one block */
 
 struct bench_order {
 	_Atomic uint32_t sequence; /* raised by the benchmark: a new order */

@@ -15,6 +15,7 @@ __typeof__(cuLaunchKernel) cuLaunchKernel_ptsz, cuLaunchCooperativeKernel,
 	cuLaunchCooperativeKernel_ptsz;
 int cuMemAlloc_v2(uint64_t *address, size_t size_bytes);
 int cuMemFree_v2(uint64_t address);
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size_bytes, void *stream);
 int cudaMalloc(uint64_t *address, size_t size_bytes); /* calls the driver's */
 int bench_reference(void);
 

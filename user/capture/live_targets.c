@@ -3,8 +3,10 @@
  * Who is traced, and what becomes of it when processes fork, execute programs, map files and exit.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -177,10 +179,25 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 			    strerror(-err));
 }
 
+/* How that comes about: docs/cost-and-safety.md, "What can break". */
+static void warn_trapped(const struct ms_process *exit)
+{
+	int status = exit->value;
+
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
+		log_warning(
+			"process %u has died of SIGTRAP: of its own accord, or because it has"
+			" copied the code of a probed function and run the copy, as inline hooks"
+			" do; let them be installed before tracing begins (-p)",
+			exit->event.pid);
+}
+
 static void process_changed(struct live *live, const struct ms_process *process)
 {
 	struct target *target = targets_find(&live->targets, process->event.pid);
 
+	if (process->event.type == MS_TYPE_EXIT)
+		warn_trapped(process);
 	if (live->stopping)
 		return;
 	if (process->event.type == MS_TYPE_FORK)

@@ -266,11 +266,12 @@ exhaust() {
 }
 
 @test "--on-oom: the failing call and who held the memory; at most one bundle in two seconds" {
-	local answer i
+	local answer begin i
 
 	export SIMCUDA_MEMORY=1M
 	puppet_start
 	exhaust
+	begin=$SECONDS
 	read -r -t 20 answer <&9
 	assert_equal "$answer" 2
 	wait_for '[ -e run.oom-1.mscope ]'
@@ -284,7 +285,8 @@ exhaust() {
 		read -r -t 20 answer <&9
 		sleep 0.05
 	done
-	assert_equal "$(ls | grep -c oom)" 1
+	# A slow machine may have needed more than two seconds for this.
+	[ "$(ls | grep -c oom)" -le $((1 + (SECONDS - begin) / 2)) ] || fail "$(ls)"
 	puppet_end
 	record_wait
 	# What came meanwhile has a bundle in the end: it may be what the program died of.

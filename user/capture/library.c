@@ -212,14 +212,30 @@ static int distrust_targets(struct library *library, int fd)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Allocations of a kind follow right after the frees of that kind; all else comes last. */
+/*
+ * Allocations of a kind follow right after the frees of that kind. What programs call most often
+ * comes first, because it is the first to go, too: as long as a process runs into breakpoints, the
+ * kernel waits for its mmap_lock with each other one that it removes.
+ */
 static int turn_of(const struct library_point *point)
 {
 	const struct ms_spec *spec = &probe_at(point->row)->spec;
 
-	if (spec->op == MS_OP_FREE)
-		return 2 * spec->key;
-	return spec->op == MS_OP_ALLOC ? 2 * spec->key + 1 : 2 * MS_KEYS_COUNT;
+	switch (spec->op) {
+	case MS_OP_LAUNCH:
+		return 0;
+	case MS_OP_SYNC:
+		return 1;
+	case MS_OP_COPY:
+	case MS_OP_MEMSET:
+		return 2;
+	case MS_OP_FREE:
+		return 3 + 2 * spec->key;
+	case MS_OP_ALLOC:
+		return 4 + 2 * spec->key;
+	default:
+		return 4 + 2 * MS_KEYS_COUNT;
+	}
 }
 
 static int by_order(const void *a, const void *b)

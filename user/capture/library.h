@@ -28,9 +28,9 @@ struct library {
 	char *name; /* last component of the path under which it was met first */
 	char *path;
 	/*
-	 * No row twice, frees before what they free: probes are installed in this order (but for one
-	 * that is no allocation: placement_init()), and an allocation must not be seen as long as
-	 * its free is not. They are removed in this order, too: what is called most often first.
+	 * No row twice, frees before what they free: probes are installed in this order (but for
+	 * one that is no allocation: placement_init()), and an allocation must not be seen as long
+	 * as its free is not. They are removed in this order, too: what is called most often first.
 	 */
 	struct library_point *points;
 	size_t points_count, points_capacity;

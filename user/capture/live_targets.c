@@ -196,7 +196,8 @@ static void process_changed(struct live *live, const struct ms_process *process)
 {
 	struct target *target = targets_find(&live->targets, process->event.pid);
 
-	if (process->event.type == MS_TYPE_EXIT)
+	if (process->event.type == MS_TYPE_EXIT && target && target->count &&
+	    target->start_ns == process->event.start_ns)
 		warn_trapped(process);
 	if (live->stopping)
 		return;

@@ -85,7 +85,7 @@ static void wait_for_all(struct closer *closer)
 static void test_all_are_closed(void **state)
 {
 	static const size_t counts[] = { 1, 3, HELPER_FDS, HELPER_FDS + 1, MANY };
-	struct closer *closer = closer_open();
+	struct closer *closer = closer_open(CLOSER_AT_ONCE);
 	int ends[150];
 	size_t i;
 
@@ -112,7 +112,7 @@ static void test_all_are_closed(void **state)
 
 static void test_what_is_held_stays_open(void **state)
 {
-	struct closer *closer = closer_open();
+	struct closer *closer = closer_open(CLOSER_AT_ONCE);
 	int first[2], second[2], ends[2];
 	uint32_t sets[2];
 
@@ -178,36 +178,62 @@ static uint32_t hold_slow(struct closer *closer, int *fds, size_t count, size_t 
 	return closer_hold(closer, fds, count);
 }
 
-static void test_one_set_does_not_wait_for_another_and_keeps_its_order(void **state)
+static void test_one_set_does_not_wait_for_another(void **state)
 {
-	/* One whose others are closed at the same time, and one that is closed in its order. */
-	static const size_t counts[] = { 3, 10 }, slow[] = { 2, 1 };
-	struct closer *closer = closer_open();
-	int set[10], peers[2], first[2], rest[2], other;
+	/* The last one has more than are closed at a time. */
+	static const size_t counts[] = { 3, 10, 40 }, slow[] = { 2, 1, 1 };
+	enum { SLOW_SETS = sizeof(counts) / sizeof(*counts) };
+	struct closer *closer = closer_open(CLOSER_AT_ONCE);
+	int set[40], peers[SLOW_SETS], first[SLOW_SETS], rest[SLOW_SETS], other;
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < SLOW_SETS; i++) {
 		uint32_t held =
 			hold_slow(closer, set, counts[i], slow[i], &first[i], &peers[i], &rest[i]);
 
 		closer_release(closer, held, set, counts[i]);
 	}
 	release_some(closer, 1, 1, &other);
-	wait_until_closed(rest[0]);
-	wait_until_closed(rest[1]);
+	for (i = 0; i < SLOW_SETS; i++)
+		wait_until_closed(rest[i]);
 	wait_until_closed(other);
 	assert_int_equal(closer_wait(closer, 0), -ETIMEDOUT);
 	assert_int_equal(closer_wait(closer, 10), -ETIMEDOUT);
 	assert_int_equal(closer_wait(closer, 10), -ETIMEDOUT);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < SLOW_SETS; i++) {
 		assert_true(is_open(first[i]));
 		close(peers[i]);
 		wait_until_closed(first[i]);
 	}
 	wait_for_all(closer);
-	assert_closed(first, 2);
-	assert_closed(rest, 2);
+	assert_closed(first, SLOW_SETS);
+	assert_closed(rest, SLOW_SETS);
+	close(other);
+	closer_close(closer);
+}
+
+/* From the last descriptor to the first, and nothing of another set meanwhile. */
+static void test_in_turn_one_waits_for_another(void **state)
+{
+	struct closer *closer = closer_open(CLOSER_IN_TURN);
+	int set[10], peer, first, rest, other;
+	uint32_t held;
+
+	(void)state;
+	held = hold_slow(closer, set, 10, 1, &first, &peer, &rest);
+	closer_release(closer, held, set, 10);
+	wait_until_closed(rest);
+	release_some(closer, 1, 1, &other);
+	assert_int_equal(closer_wait(closer, 50), -ETIMEDOUT);
+	assert_true(is_open(first));
+	assert_true(is_open(other));
+	close(peer);
+	wait_until_closed(first);
+	wait_until_closed(other);
+	wait_for_all(closer);
+	close(first);
+	close(rest);
 	close(other);
 	closer_close(closer);
 }
@@ -224,7 +250,7 @@ static void test_they_are_closed_when_the_process_is_killed(void **state)
 		ends[i] = open_copies(fds[i], counts[i]);
 	child = fork();
 	if (child == 0) {
-		struct closer *closer = closer_open();
+		struct closer *closer = closer_open(CLOSER_AT_ONCE);
 
 		for (i = 0; i < 3; i++)
 			if (!closer_hold(closer, fds[i], counts[i]))
@@ -286,7 +312,7 @@ static void hold_and_die(bool forks)
 
 	if (!forks && geteuid() == 0 && setresuid(ANYBODY, ANYBODY, ANYBODY))
 		_exit(1);
-	closer = closer_open();
+	closer = closer_open(CLOSER_AT_ONCE);
 	for (i = 0; i < SETS; i++)
 		held[i] = hold_files(closer, i, fds[i]);
 	for (i = 0; i < SETS; i += 3)
@@ -365,7 +391,7 @@ static void test_what_it_has_no_room_for_is_closed_at_once(void **state)
 	getrlimit(RLIMIT_NOFILE, &files);
 	few.rlim_max = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &few);
-	closer = closer_open();
+	closer = closer_open(CLOSER_AT_ONCE);
 	setrlimit(RLIMIT_NOFILE, &files);
 	set = hold_copies(closer, fds, MANY, &ends[0]);
 	wait_for_all(closer);
@@ -405,7 +431,7 @@ static void signal_helper(const char *name)
 
 static void test_what_there_was_no_room_to_say_is_said_later(void **state)
 {
-	struct closer *closer = closer_open();
+	struct closer *closer = closer_open(CLOSER_AT_ONCE);
 	int ends[600], kept[MANY], kept_end;
 	uint32_t set;
 
@@ -431,7 +457,7 @@ static void test_what_there_was_no_room_to_say_is_said_later(void **state)
 
 static void test_when_it_has_gone_they_are_closed_at_once(void **state)
 {
-	struct closer *closer = closer_open();
+	struct closer *closer = closer_open(CLOSER_AT_ONCE);
 	int before[2], after[2], ends[2];
 	siginfo_t info;
 	uint32_t set;
@@ -454,7 +480,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_are_closed),
 		cmocka_unit_test(test_what_is_held_stays_open),
-		cmocka_unit_test(test_one_set_does_not_wait_for_another_and_keeps_its_order),
+		cmocka_unit_test(test_one_set_does_not_wait_for_another),
+		cmocka_unit_test(test_in_turn_one_waits_for_another),
 		cmocka_unit_test(test_they_are_closed_when_the_process_is_killed),
 		cmocka_unit_test(test_the_first_of_a_set_goes_last_when_the_process_is_killed),
 		cmocka_unit_test(test_what_it_has_no_room_for_is_closed_at_once),

@@ -96,7 +96,7 @@ API long syscall(long number, ...)
 		return -1;
 	}
 	if (lacks("function") && refuses(number, arguments)) {
-		errno = EINVAL;
+		errno = 524; /* the kernel's ENOTSUPP: of instructions that it refuses */
 		return -1;
 	}
 	return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],

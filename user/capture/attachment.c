@@ -80,16 +80,19 @@ static struct link_site part_of(const struct link_site *site, uint32_t first, ui
 
 /*
  * Returns before entries: an entry without its return would be a call that never ends. The return
- * of the first function has a link of its own: see attach_all().
+ * of the first function of all has a link of its own: see attach_all().
  */
 static int attach_pair(struct attachment *attachment, const struct programs *programs,
 		       const struct link_site *site)
 {
-	const struct link_site first = part_of(site, 0, 1);
-	const struct link_site others = part_of(site, 1, site->count - 1);
+	const uint32_t alone = attachment->count ? 0 : 1;
+	const struct link_site first = part_of(site, 0, alone);
+	const struct link_site others = part_of(site, alone, site->count - alone);
 	int entry = bpf_program__fd(programs->skeleton->progs.ms_entry);
-	int err = attach_returns(attachment, programs, &first);
+	int err = 0;
 
+	if (first.count)
+		err = attach_returns(attachment, programs, &first);
 	if (!err && others.count)
 		err = attach_returns(attachment, programs, &others);
 	return err ? err : keep(attachment, create_link(programs, entry, site, false));
@@ -118,36 +121,21 @@ static int attach(struct attachment *attachment, const struct programs *programs
 	return err;
 }
 
+/* The kernel's own ENOTSUPP, of instructions that uprobes refuse; user space has no name for it. */
+#define KERNEL_ENOTSUPP 524
+
 static void warn_refused(const struct attachment *attachment, uint64_t cookie, int err)
 {
 	log_warning("%s: cannot attach to %s: %s; its calls will not be seen",
 		    attachment->library->name, probe_at(MS_COOKIE_ROW(cookie))->symbol,
-		    strerror(-err));
-}
-
-/* One by one: the way of single uprobes. */
-static int attach_each(struct attachment *attachment, const struct programs *programs,
-		       const struct link_site *site)
-{
-	int err = 0;
-	uint32_t i;
-
-	for (i = 0; i < site->count; i++) {
-		const struct link_site one = part_of(site, i, 1);
-
-		err = attach(attachment, programs, &one);
-		if (err == -ESRCH)
-			return err;
-		if (err)
-			warn_refused(attachment, site->cookies[i], err);
-	}
-	return attachment->functions ? 0 : err;
+		    err == -KERNEL_ENOTSUPP ? "the kernel does not probe such code" :
+					      strerror(-err));
 }
 
 /*
  * If not all at once, then in halves, and these in halves, in order, until it is known which
- * functions are in the way: with few links, since each takes its time to be closed. Returns 0 if at
- * least one function got its probe.
+ * functions are in the way: with few links, since each takes its time to be closed. Returns 0 or
+ * -errno: some are not attached to, which is logged, or, -ESRCH, the process is gone.
  */
 static int attach_halves(struct attachment *attachment, const struct programs *programs,
 			 const struct link_site *site)
@@ -170,7 +158,23 @@ static int attach_halves(struct attachment *attachment, const struct programs *p
 	if (err == -ESRCH)
 		return err;
 	second_err = attach_halves(attachment, programs, &second);
-	return second_err == -ESRCH || err ? second_err : 0;
+	return second_err ? second_err : err;
+}
+
+/* One by one: the way of single uprobes. Returns as attach_halves() does. */
+static int attach_each(struct attachment *attachment, const struct programs *programs,
+		       const struct link_site *site)
+{
+	int err = 0, one_err;
+	uint32_t i;
+
+	for (i = 0; i < site->count && err != -ESRCH; i++) {
+		const struct link_site one = part_of(site, i, 1);
+
+		one_err = attach_halves(attachment, programs, &one);
+		err = one_err ? one_err : err;
+	}
+	return err;
 }
 
 /*
@@ -189,31 +193,41 @@ static int keep_first_again(struct attachment *attachment)
 /*
  * The first function is the last to go (see placement_init()): its link is closed when all others
  * are. For each link that is closed the kernel takes the time of another grace period, so that a
- * link of its return, as attach_pair() makes, has to do if there is one.
+ * link of its return, as attach_pair() makes, has to do if there is one. Returns as attach_halves()
+ * does.
  */
+static int attach_in_order(struct attachment *attachment, const struct programs *programs,
+			   const struct link_site *site)
+{
+	const struct link_site last_to_go = part_of(site, 0, 1);
+	const struct link_site others = part_of(site, 1, site->count - 1);
+	int err, others_err = 0;
+
+	if (programs->strategy == STRATEGY_SINGLE)
+		return attach_each(attachment, programs, site);
+	if (programs->strategy == STRATEGY_MULTI &&
+	    placement_wants_return(&programs->wants, MS_COOKIE_ROW(*site->cookies)))
+		return attach_halves(attachment, programs, site);
+	err = attach_halves(attachment, programs, &last_to_go);
+	if (err != -ESRCH && others.count)
+		others_err = attach_halves(attachment, programs, &others);
+	return others_err ? others_err : err;
+}
+
+/* Returns 0 if any function got its probe, or none was to get one. */
 static int attach_all(struct attachment *attachment, const struct programs *programs,
 		      const struct link_site *site)
 {
-	struct link_site last_to_go, others;
 	int err;
 
 	if (!site->count)
 		return 0;
 	log_debug("%s: probes %s first, to be the last to go", attachment->library->name,
 		  probe_at(MS_COOKIE_ROW(*site->cookies))->symbol);
-	if (programs->strategy == STRATEGY_SINGLE) {
-		err = attach_each(attachment, programs, site);
-		return err ? err : keep_first_again(attachment);
-	}
-	if (programs->strategy == STRATEGY_MULTI &&
-	    placement_wants_return(&programs->wants, MS_COOKIE_ROW(*site->cookies)))
-		return attach_halves(attachment, programs, site);
-	last_to_go = part_of(site, 0, 1);
-	others = part_of(site, 1, site->count - 1);
-	err = attach_halves(attachment, programs, &last_to_go);
-	if (err != -ESRCH && others.count)
-		err = attach_halves(attachment, programs, &others);
-	return attachment->functions && err != -ESRCH ? 0 : err;
+	err = attach_in_order(attachment, programs, site);
+	if (err == -ESRCH || !attachment->functions)
+		return err;
+	return programs->strategy == STRATEGY_SINGLE ? keep_first_again(attachment) : 0;
 }
 
 static void warn_changed(const struct placement *placement, const struct library *library,

@@ -24,16 +24,12 @@
  */
 #define CREW 64
 
-/*
- * A set of up to so many is closed at once, but for its first: two or three, or some more if the
- * kernel did not let a function be probed. A larger one is of single uprobes, of which the kernel
- * removes one at a time: one after the other, and one such set at a time, because whoever attaches
- * waits for the same lock.
- */
+/* So many of a set are closed at a time. */
 #define SET_AT_ONCE 32
 
 struct closer {
 	struct helper helper;
+	enum closer_way way;
 	uint32_t last_set;  /* the number of the one held last */
 	uint32_t *released; /* sets that the helper has yet to be told of */
 	size_t count, capacity;
@@ -49,6 +45,7 @@ enum action {
 
 struct message {
 	enum action action;
+	enum closer_way way;
 	uint32_t set;
 	size_t begin, count; /* of the descriptors that come with it, if they can be received */
 };
@@ -65,6 +62,7 @@ static void close_all(const int *fds, size_t count)
 struct set {
 	struct set *next;
 	uint32_t number;
+	enum closer_way way;
 	bool refused; /* not all of it came: it is closed where there are other copies */
 	int *fds;
 	size_t count, capacity;
@@ -77,7 +75,7 @@ struct crew {
 	struct set *waiting; /* for one of them */
 	struct set *left;    /* by them, when they were told to stop */
 	bool stopping;
-	pthread_mutex_t large;
+	pthread_mutex_t in_turn;
 };
 
 static void wait_for_crew(struct crew *crew)
@@ -101,12 +99,12 @@ static void set_free(struct set *set)
 }
 
 /* The first one when all others are closed. */
-static void close_small(struct set *set)
+static void close_at_once(struct set *set)
 {
 	pthread_t threads[SET_AT_ONCE];
 	size_t others = set->count - 1, started = 0;
 
-	while (others > 1 &&
+	while (others > 1 && started < SET_AT_ONCE &&
 	       !pthread_create(&threads[started], NULL, close_one, &set->fds[others])) {
 		started++;
 		others--;
@@ -128,12 +126,13 @@ static bool is_stopping(struct crew *crew)
 	return stopping;
 }
 
-static void close_large(struct crew *crew, struct set *set)
+/* And one such set at a time. */
+static void close_in_turn(struct crew *crew, struct set *set)
 {
-	pthread_mutex_lock(&crew->large);
+	pthread_mutex_lock(&crew->in_turn);
 	while (set->count && !is_stopping(crew))
 		close(set->fds[--set->count]);
-	pthread_mutex_unlock(&crew->large);
+	pthread_mutex_unlock(&crew->in_turn);
 }
 
 static void *work(void *argument)
@@ -145,10 +144,10 @@ static void *work(void *argument)
 	while ((set = crew->waiting)) {
 		crew->waiting = set->next;
 		pthread_mutex_unlock(&crew->lock);
-		if (set->count > SET_AT_ONCE)
-			close_large(crew, set);
+		if (set->way == CLOSER_IN_TURN)
+			close_in_turn(crew, set);
 		else if (set->count)
-			close_small(set);
+			close_at_once(set);
 		pthread_mutex_lock(&crew->lock);
 		if (set->count) {
 			set->next = crew->left;
@@ -195,6 +194,7 @@ static void hold(struct set *set, const struct message *message, const int *fds,
 	    !memory_grow(&set->fds, &set->capacity, set->count + count, sizeof(*fds))) {
 		memcpy(set->fds + set->count, fds, count * sizeof(*fds));
 		set->count += count;
+		set->way = message->way;
 		return;
 	}
 	close_all(fds, count);
@@ -274,7 +274,7 @@ static void serve(int fd)
 {
 	struct crew crew = { .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .less = PTHREAD_COND_INITIALIZER,
-			     .large = PTHREAD_MUTEX_INITIALIZER };
+			     .in_turn = PTHREAD_MUTEX_INITIALIZER };
 	struct set *sets = NULL;
 	struct message message;
 	int fds[HELPER_FDS], highest = fd, err = 0;
@@ -305,13 +305,15 @@ static void serve(int fd)
 
 /* ---- its client ------------------------------------------------------------------------------ */
 
-struct closer *closer_open(void)
+struct closer *closer_open(enum closer_way way)
 {
 	struct closer *closer = calloc(1, sizeof(*closer));
 	int err = closer ? helper_start(&closer->helper, NAME, false, serve) : -ENOMEM;
 
-	if (!err)
+	if (!err) {
+		closer->way = way;
 		return closer;
+	}
 	helper_warn_missing(NAME, err);
 	free(closer);
 	return NULL;
@@ -370,6 +372,7 @@ uint32_t closer_hold(struct closer *closer, const int *fds, size_t count)
 
 	if (!closer || !count)
 		return 0;
+	message.way = closer->way;
 	closer->last_set += closer->last_set == UINT32_MAX ? 2 : 1;
 	message.set = closer->last_set;
 	for (sent = 0; sent < count; sent += message.count) {

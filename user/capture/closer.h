@@ -14,8 +14,18 @@
 
 struct closer;
 
+/* How the descriptors of a set are closed. */
+enum closer_way {
+	CLOSER_AT_ONCE, /* they wait for the same grace periods */
+	/*
+	 * One after the other, and one set at a time: single uprobes. The kernel removes one at a
+	 * time anyway, and whoever attaches waits for the same lock.
+	 */
+	CLOSER_IN_TURN,
+};
+
 /* Returns NULL, logged, if there can be none. */
-struct closer *closer_open(void);
+struct closer *closer_open(enum closer_way way);
 
 /*
  * Gives it copies of descriptors that are to be closed together, the first one when all others are

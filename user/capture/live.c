@@ -463,7 +463,7 @@ int live_open(struct live **result, const struct live_options *options)
 	if (!err)
 		err = open_loop(live);
 	if (!err) {
-		live->targets.closer = closer_open();
+		live->targets.closer = closer_open(programs_closing(live->programs));
 		err = live_open_targets(live);
 	}
 	if (err) {

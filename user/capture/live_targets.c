@@ -180,34 +180,28 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 }
 
 /* How that comes about: docs/cost-and-safety.md, "What can break". */
-static void warn_trapped(const struct ms_process *exit)
+static void warn_trapped(const struct target *target, int status)
 {
-	int status = exit->value;
-
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
-		log_warning(
-			"process %u has died of SIGTRAP: of its own accord, or because it has"
-			" copied the code of a probed function and run the copy, as inline hooks"
-			" do; let them be installed before tracing begins (-p)",
-			exit->event.pid);
+	if (target->count && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
+		log_warning("process %d has died of SIGTRAP: of its own accord, or because it has"
+			    " copied the code of a probed function and run the copy, as inline"
+			    " hooks do; let them be installed before tracing begins (-p)",
+			    target->pid);
 }
 
 static void process_changed(struct live *live, const struct ms_process *process)
 {
 	struct target *target = targets_find(&live->targets, process->event.pid);
 
-	if (process->event.type == MS_TYPE_EXIT && target && target->count &&
-	    target->start_ns == process->event.start_ns)
-		warn_trapped(process);
-	if (live->stopping)
-		return;
-	if (process->event.type == MS_TYPE_FORK)
+	if (process->event.type == MS_TYPE_FORK && !live->stopping)
 		follow_child(live, process->child_pid, process->child_start_ns);
 	if (!target || target->start_ns != process->event.start_ns)
 		return;
-	if (process->event.type == MS_TYPE_EXIT)
+	if (process->event.type == MS_TYPE_EXIT) {
 		target->exit_seen = true;
-	if (process->event.type != MS_TYPE_EXEC)
+		warn_trapped(target, process->value);
+	}
+	if (process->event.type != MS_TYPE_EXEC || live->stopping)
 		return;
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	if (process->value)

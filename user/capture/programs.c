@@ -210,6 +210,11 @@ void programs_close(struct programs *programs)
 	free(programs);
 }
 
+enum closer_way programs_closing(const struct programs *programs)
+{
+	return programs->strategy == STRATEGY_SINGLE ? CLOSER_IN_TURN : CLOSER_AT_ONCE;
+}
+
 struct inlets *programs_inlets(struct programs *programs)
 {
 	return &programs->intake.inlets;

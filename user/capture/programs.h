@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "capture/closer.h"
 #include "capture/features.h"
 #include "capture/inlet.h"
 
@@ -46,6 +47,9 @@ struct programs;
 /* Returns 0 or -errno, logged; -ENOTSUP if this kernel cannot take the programs. */
 int programs_open(struct programs **programs, const struct programs_options *options);
 void programs_close(struct programs *programs);
+
+/* How what is attached is to be closed. */
+enum closer_way programs_closing(const struct programs *programs);
 
 /* All that records come from; they live as long as the programs. */
 struct inlets *programs_inlets(struct programs *programs);

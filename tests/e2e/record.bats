@@ -325,11 +325,16 @@ trace_and_record() {
 }
 
 @test "a line of progress on a terminal, and the result in any case" {
+	local lines=2
+
+	# Single uprobes take so long to go that it is said.
+	case $MASK in
+	*uprobe_multi*) lines=3 ;;
+	esac
 	script -qec "'$MEMSCOPE' record -o run.mscope -- sh -c 'sleep 2.5'" /dev/null > out
 	grep -q $'\r\033\\[K1\\.[0-9]* s: 0 events, .* written, 0 B of device memory live, 0 lost' out
 	grep -qE 'run.mscope: 0 events in 2\.[0-9]+ s, .*, 0 lost' out
 	record -o again.mscope -- sh -c 'sleep 1.5' 2> record.err
-	# Single uprobes take so long to go that it is said.
-	assert_equal "$(grep -vc "detaching; this kernel takes a while" record.err)" 2
+	assert_equal "$(wc -l < record.err)" $lines
 	! grep -q $'\r' record.err
 }

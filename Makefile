@@ -99,7 +99,7 @@ memscope-bpf: $(BUILD)/memscope-bpf
 
 SAN_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
 	user/export/*.c) user/pipeline.c user/capture/closer.c user/capture/ending.c user/capture/helper.c \
-	user/capture/inlet.c user/capture/ring.c user/capture/front.c
+	user/capture/inlet.c user/capture/ring.c user/capture/front.c user/capture/library.c
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
 SAN_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm
 # What libFuzzer watches: which branches are taken, and, where bytes of the input are compared with

@@ -26,7 +26,7 @@ void rows_wait_for_tracer(void)
 {
 	const char *wait_ms = getenv("ROWS_WAIT_MS");
 
-	usleep(1000 * (wait_ms ? atoi(wait_ms) : 200));
+	usleep(1000 * (wait_ms ? atoi(wait_ms) : 1000));
 }
 
 void rows_check(const char *api, int wanted, int result)

@@ -115,3 +115,24 @@ assert_account() {
 		"2 4 6 8 10"
 	assert_account
 }
+
+lengths() {
+	events 'select(.kernel).kernel | length' | xargs
+}
+
+# BPF reads 511 bytes of a name, as far as they are in memory; the tool reads the rest, to 8191.
+@test "long names are whole as long as their process has them" {
+	local length known=
+
+	puppet_start
+	puppet load
+	puppet init
+	trace_start -p "$PUPPET_PID"
+	for length in 510 511 512 3000 8190 8191 9000; do
+		puppet launch "$length"
+		known+=${known:+ }$((length < 8191 ? length : 8191))
+		wait_for "[ \"\$(lengths)\" = '$known' ]" || fail "not $known: $(lengths)"
+	done
+	trace_stop
+	puppet_end
+}

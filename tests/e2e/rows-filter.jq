@@ -7,7 +7,8 @@
 #
 # addr is the destination of a copy and the handle of a launch, sync or context; live is only shown
 # of memory that is apart from addresses, or not our own; made and ended are
-# space:allocations:bytes of each space; "-" is null or absent.
+# space:allocations:bytes of each space; "-" is null or absent. Of a kernel's name it is what BPF
+# reads: whether the tool finds the rest of it in the process depends on who is faster.
 def amounts:
   map("\(.space):\(.allocations):\(.bytes)") | join(",") | if . == "" then null else . end;
 
@@ -17,7 +18,7 @@ select(.type == "call")
   else . end
 | [ .op, .api, .driver_api, .result, .device, .context,
     (if has("handle") then .handle else .addr end), .size_bytes, .src, .stream, .direction,
-    .space, (if .kernel then .kernel | @uri else null end),
+    .space, (if .kernel then .kernel[:511] | @uri else null end),
     (.grid, .block | if . then map(tostring) | join(",") else null end),
     .shared_bytes, .nested,
     (if .space | IN("physical", "mapped", "reserved", "imported") then .live_bytes else null end),

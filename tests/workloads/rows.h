@@ -26,7 +26,7 @@
 
 _Noreturn void rows_die(const char *what, const char *why);
 
-/* In a forked child: a tracer that follows takes $ROWS_WAIT_MS (200) to attach to it. */
+/* In a forked child: a tracer that follows takes $ROWS_WAIT_MS (1000) to attach to it. */
 void rows_wait_for_tracer(void);
 
 /* Ends the program unless the call did what the expectation relies on. */
@@ -93,7 +93,7 @@ void rows_at(const void *context, int device);
 #define ROWS_ODD_NAME_SHOWN \
 	"odd \"name\"\\<%>&\t\n\r\b\x01\x7f\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xef\xbf\xbd"
 
-#define ROWS_NAME_KEPT 511 /* bytes of a name that a record holds */
+#define ROWS_NAME_KEPT 511 /* bytes of a name that BPF reads */
 
 /* A name of that length, to be freed. */
 char *rows_long_name(size_t length);

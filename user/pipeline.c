@@ -45,7 +45,7 @@ static bool is_in_time(struct pipeline *pipeline, const struct ms_event *header)
 
 int pipeline_apply(struct pipeline *pipeline, const struct event *event)
 {
-	struct change change;
+	const struct change *change = &pipeline->state.change;
 
 	if (!is_in_time(pipeline, event->header))
 		return pipeline->err;
@@ -53,22 +53,22 @@ int pipeline_apply(struct pipeline *pipeline, const struct event *event)
 		losses_add_account(&pipeline->recorded, event->account);
 		return pipeline->err;
 	}
-	remember_error(pipeline, state_apply(&pipeline->state, event, &change));
-	if (!change.process)
+	remember_error(pipeline, state_apply(&pipeline->state, event));
+	if (!change->process)
 		return pipeline->err; /* no memory for it: nothing can be said of the event */
 	if (pipeline->from_ns && !pipeline->begun)
 		return pipeline->err;
-	if (event->call && !filter_accepts(&pipeline->filter, event, &change)) {
+	if (event->call && !filter_accepts(&pipeline->filter, event, change)) {
 		pipeline->filtered[event->probe->spec.op] += event->count;
 	} else if (event->header->type == MS_TYPE_CALLS) {
 		pipeline->shown += event->count;
 		if (pipeline->shows_sums)
-			show(pipeline, event, &change);
+			show(pipeline, event, change);
 	} else if (event->call) {
 		pipeline->shown++;
-		show(pipeline, event, &change);
-	} else if (event->process && !change.repeated) {
-		show(pipeline, event, &change);
+		show(pipeline, event, change);
+	} else if (event->process && !change->repeated) {
+		show(pipeline, event, change);
 	}
 	return pipeline->err;
 }

@@ -53,6 +53,23 @@ static void change_allocation(struct change *change, const struct allocation *al
 	change->live_bytes = change->process->spaces[allocation->space].live_bytes;
 }
 
+static void note(struct change *change, struct amount *amount, uint64_t count, uint64_t bytes)
+{
+	amount->count += count;
+	amount->bytes += bytes;
+	change->has_amounts = true;
+}
+
+void blocks_note_made(struct change *change, uint8_t space, uint64_t count, uint64_t bytes)
+{
+	note(change, &change->made[space], count, bytes);
+}
+
+void blocks_note_implicit(struct change *change, uint8_t space, uint64_t count, uint64_t bytes)
+{
+	note(change, &change->implicit[space], count, bytes);
+}
+
 /* ---- allocations ----------------------------------------------------------------------------- */
 
 /* Whether it was made inside this call, by a part of it that has an event of its own. */
@@ -536,8 +553,7 @@ static void ledger_end(struct process *process, struct ledger *ledger, uint64_t 
 		usage_end(process->usage, &allocation);
 		space->implicit_frees++;
 		space->implicit_bytes += allocation.size_bytes;
-		change->implicit[allocation.space].count++;
-		change->implicit[allocation.space].bytes += allocation.size_bytes;
+		blocks_note_implicit(change, allocation.space, 1, allocation.size_bytes);
 	}
 }
 

@@ -20,6 +20,10 @@ int blocks_add(struct state *state, struct process *process, enum ms_key key,
 /* Takes one that has left the ledger out of what is live. */
 void blocks_uncount(struct process *process, const struct allocation *allocation);
 
+/* Allocations that the event made, or ended, without being told of each. */
+void blocks_note_made(struct change *change, uint8_t space, uint64_t count, uint64_t bytes);
+void blocks_note_implicit(struct change *change, uint8_t space, uint64_t count, uint64_t bytes);
+
 /* Each returns 0 or -ENOMEM. */
 int blocks_alloc(struct state *state, struct process *process, const struct event *event,
 		 struct change *change);

@@ -243,12 +243,6 @@ int graphs_note(struct process *process, uint64_t stream, uint64_t addr, uint64_
 
 /* ---- launching ------------------------------------------------------------------------------- */
 
-static void add(struct amount *amount, uint64_t bytes)
-{
-	amount->count++;
-	amount->bytes += bytes;
-}
-
 static void run_free(struct process *process, uint64_t addr, struct change *change)
 {
 	struct allocation freed;
@@ -260,7 +254,7 @@ static void run_free(struct process *process, uint64_t addr, struct change *chan
 	process->spaces[freed.space].free_bytes += freed.size_bytes;
 	usage_count_free(process->usage, &freed);
 	usage_end(process->usage, &freed);
-	add(&change->implicit[freed.space], freed.size_bytes);
+	blocks_note_implicit(change, freed.space, 1, freed.size_bytes);
 }
 
 static int run_alloc(struct state *state, struct process *process, const struct event *event,
@@ -274,7 +268,7 @@ static int run_alloc(struct state *state, struct process *process, const struct 
 	allocation.space = MS_SPACE_GRAPH;
 	if (ledger_find(&process->ledgers[MS_KEY_POINTER], node->addr))
 		return 0; /* it is there still: what should have freed it was not seen */
-	add(&change->made[MS_SPACE_GRAPH], node->size_bytes);
+	blocks_note_made(change, MS_SPACE_GRAPH, 1, node->size_bytes);
 	return blocks_add(state, process, MS_KEY_POINTER, &allocation);
 }
 

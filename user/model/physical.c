@@ -76,8 +76,7 @@ void physical_unmap(struct process *process, const struct allocation *mapping,
 	usage_count_free(process->usage, &ended);
 	usage_end(process->usage, &ended);
 	process->spaces[ended.space].free_bytes += ended.size_bytes;
-	change->implicit[ended.space].count++;
-	change->implicit[ended.space].bytes += ended.size_bytes;
+	blocks_note_implicit(change, ended.space, 1, ended.size_bytes);
 }
 
 int physical_refer(struct process *process, const struct ms_call *call)

@@ -391,8 +391,7 @@ static void apply_exit(struct state *state, struct process *process, const struc
 
 		total->exit_count = total->live_count;
 		total->exit_bytes = total->live_bytes;
-		change->implicit[space].count = total->live_count;
-		change->implicit[space].bytes = total->live_bytes;
+		blocks_note_implicit(change, space, total->live_count, total->live_bytes);
 		total->live_count = total->live_bytes = 0;
 	}
 	process_forget(process);
@@ -494,13 +493,23 @@ static void tell_ended(struct process *process, const struct event *event, struc
 	usage->ended_told = event->call || event->process;
 }
 
-int state_apply(struct state *state, const struct event *event, struct change *change)
+/* Few events have amounts: to clear these each time took a quarter of the time for an event. */
+static void clear(struct change *change)
+{
+	if (change->has_amounts)
+		memset(change, 0, sizeof(*change));
+	memset(change, 0, offsetof(struct change, allocation));
+	change->allocation = (struct allocation){ 0 };
+	change->device = -1;
+}
+
+int state_apply(struct state *state, const struct event *event)
 {
 	struct process *process = process_of(state, event->header);
+	struct change *change = &state->change;
 	int err;
 
-	memset(change, 0, sizeof(*change));
-	change->device = -1;
+	clear(change);
 	if (!process)
 		return -ENOMEM;
 	change->process = process;

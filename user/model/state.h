@@ -149,19 +149,6 @@ struct process {
 	struct usage *usage; /* NULL: nobody asked for it */
 };
 
-struct state {
-	struct process **processes; /* in the order in which they were first seen */
-	size_t processes_count, processes_capacity;
-	struct process *more; /* the sum of those that are no longer there: model/ended.h */
-	uint64_t more_count;
-	uint64_t exits;         /* of processes, so far */
-	struct map by_identity; /* event_process_key() -> process */
-	struct process *last;
-	struct string_table strings;
-	uint64_t allocations;       /* so far; the newest allocation's id */
-	struct usage_totals *usage; /* NULL: nobody asked for it */
-};
-
 enum free_kind {
 	FREE_NONE,       /* not a successful free */
 	FREE_KNOWN,      /* `allocation` is what it freed */
@@ -176,8 +163,7 @@ enum free_kind {
 /* What an event meant. Valid until the next state_apply(). */
 struct change {
 	const struct process *process;
-	bool repeated;                /* says nothing new: the process had exited already */
-	struct allocation allocation; /* made by an alloc, ended by a free */
+	bool repeated; /* says nothing new: the process had exited already */
 	bool has_allocation;
 	enum free_kind free;
 	bool has_live;
@@ -186,9 +172,6 @@ struct change {
 	const char *kernel;  /* of a launch; NULL: unknown */
 	enum ms_direction direction; /* of a copy: if known at all, better than the call says */
 	bool captured; /* an allocation that is only noted down as a node of a graph */
-	struct amount made[MS_SPACES_COUNT]; /* by space: what a graph allocated */
-	/* By space: what ended together with the process, its program, a context or a mapping. */
-	struct amount implicit[MS_SPACES_COUNT];
 	/*
 	 * Ids of allocations of the process that have ended and are not `allocation`, if the state
 	 * follows usage: those of `implicit`, but for an exit's, and those whose end was only found
@@ -196,16 +179,35 @@ struct change {
 	 */
 	const uint64_t *ended;
 	size_t ended_count;
+	struct allocation allocation;        /* made by an alloc, ended by a free */
+	bool has_amounts;                    /* in what follows; else all of that is zero */
+	struct amount made[MS_SPACES_COUNT]; /* by space: what a graph allocated */
+	/* By space: what ended together with the process, its program, a context or a mapping. */
+	struct amount implicit[MS_SPACES_COUNT];
+};
+
+struct state {
+	struct process **processes; /* in the order in which they were first seen */
+	size_t processes_count, processes_capacity;
+	struct process *more; /* the sum of those that are no longer there: model/ended.h */
+	uint64_t more_count;
+	uint64_t exits;         /* of processes, so far */
+	struct map by_identity; /* event_process_key() -> process */
+	struct process *last;
+	struct string_table strings;
+	uint64_t allocations;       /* so far; the newest allocation's id */
+	struct usage_totals *usage; /* NULL: nobody asked for it */
+	struct change change;       /* what the last event meant */
 };
 
 /* A zeroed struct state is empty and ready. */
 void state_fini(struct state *state);
 
 /*
- * Applies one event and says in `*change` what it meant. Returns 0, or -ENOMEM if the state could
- * not hold it all: then it is still consistent, but incomplete.
+ * Applies one event; `state->change` is what it meant. Returns 0, or -ENOMEM if the state could not
+ * hold it all: then it is still consistent, but incomplete.
  */
-int state_apply(struct state *state, const struct event *event, struct change *change);
+int state_apply(struct state *state, const struct event *event);
 
 /* From now on (of an empty state), also keeps what model/usage.h says. Returns 0 or -ENOMEM. */
 int state_follow_usage(struct state *state);

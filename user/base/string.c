@@ -41,6 +41,15 @@ static inline char *reserve(struct string *string, size_t length)
 	return string->bytes + string->length;
 }
 
+char *string_extend(struct string *string, size_t length)
+{
+	char *place = reserve(string, length);
+
+	if (place)
+		string->length += length;
+	return place;
+}
+
 void string_append(struct string *string, const char *bytes, size_t length)
 {
 	char *place = length ? reserve(string, length) : NULL;

@@ -28,6 +28,9 @@ void string_clear(struct string *string);
  * is -ENOMEM from now on.
  */
 void string_restart(struct string *string, int *err);
+
+/* Where to write `length` bytes that the text now ends with, or NULL. */
+char *string_extend(struct string *string, size_t length);
 void string_append(struct string *string, const char *bytes, size_t length);
 void string_append_text(struct string *string, const char *text);
 void string_append_char(struct string *string, char c);

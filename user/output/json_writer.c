@@ -23,13 +23,26 @@ void json_close(struct json *json, char bracket)
 	json->comma = true;
 }
 
+/* In one piece: there are dozens in an event. */
+static void append_quoted(struct json *json, const char *text, size_t length, bool is_name)
+{
+	char *place = string_extend(json->out, json->comma + length + 2 + is_name);
+
+	if (!place)
+		return;
+	if (json->comma)
+		*place++ = ',';
+	*place++ = '"';
+	memcpy(place, text, length);
+	place[length] = '"';
+	if (is_name)
+		place[length + 1] = ':';
+	json->comma = !is_name;
+}
+
 void json_name(struct json *json, const char *name)
 {
-	separate(json);
-	string_append_char(json->out, '"');
-	string_append_text(json->out, name);
-	string_append(json->out, "\":", 2);
-	json->comma = false;
+	append_quoted(json, name, strlen(name), true);
 }
 
 void json_null(struct json *json)
@@ -121,6 +134,10 @@ void json_text(struct json *json, const char *text, size_t length)
 	const unsigned char *place = (const unsigned char *)(length ? text : "");
 	const unsigned char *end = place + length;
 
+	if (plain_length(place, end) == length) {
+		append_quoted(json, (const char *)place, length, false);
+		return;
+	}
 	separate(json);
 	string_append_char(json->out, '"');
 	while (place < end) {

@@ -157,7 +157,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable calls flood residue reuse mapped \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood residue reuse mapped \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -168,6 +168,7 @@ $(WORKLOADS)/puppet: tests/workloads/puppet.c
 $(WORKLOADS)/threads: tests/workloads/threads.c
 $(WORKLOADS)/launches: tests/workloads/launches.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
+$(WORKLOADS)/unprobed: tests/workloads/unprobed.c
 $(WORKLOADS)/calls: tests/workloads/calls.c
 $(WORKLOADS)/flood: tests/workloads/flood.c
 $(WORKLOADS)/residue: tests/workloads/residue.c

@@ -149,6 +149,7 @@ tool_wait() {
 	wait "$tool_pid" || code=$?
 	tool_pid=
 	[ "$code" -eq "${3:-0}" ] || fail "exit code $code: $(cat "$1.err")"
+	[ -n "${UNPROBED:-}" ] || ! grep "no probe into" "$1.err"
 }
 
 # JSON lines to events.jsonl.

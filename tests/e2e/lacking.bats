@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A machine that has no more of what the tool's helper processes need.
+# A machine that has no more of what the tool's helper processes need, or does not let functions be
+# probed.
 
 load helpers
 
@@ -79,4 +80,57 @@ links() {
 		;;
 	esac
 	sees_everything
+}
+
+# What the debug messages of functions that are not named anymore end with, too.
+REFUSAL="the kernel does not probe such code; its calls will not be seen"
+
+@test "a driver that the kernel does not let be probed at all: five functions are named, the others counted" {
+	REFUSED=0 REFUSED_BYTES=0x10000000 trace_lacking function
+	assert_equal "$(grep -c "warning: .*cannot attach to cu.*: $REFUSAL" trace.err)" 5
+	assert_equal "$(grep -c "debug: .*cannot attach to cu.*: $REFUSAL" trace.err)" \
+		"$(sed -n 's/.*warning: .*cannot attach to \([0-9]*\) functions more$/\1/p' trace.err)"
+	grep -q "error: libcuda.so.1: cannot attach: " trace.err
+	! grep "no CUDA library mapped" trace.err
+	puppet churn 10
+	trace_stop
+	puppet_end
+	assert_equal "$(summary .events.seen)" 0
+	wait_for nothing_left
+}
+
+# The kernel refuses it by itself.
+is_refused_here() {
+	[ "$(uname -m)" = x86_64 ] || skip "the workload's instruction is one of x86-64"
+	mkfifo unprobed.in
+}
+
+@test "a function that the kernel refuses when the file is mapped, of which it says nothing" {
+	is_refused_here
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" trace $MASK --json -e all -o events.jsonl -- "$WORKLOADS/unprobed" \
+		< unprobed.in > unprobed.out 2> trace.err 3>&- 7>&- &
+	TRACE_PID=$!
+	exec 7> unprobed.in
+	wait_for 'grep -q "warning: unprobed: .* no probe into 1 functions .*(cuMemGetInfo_v2," trace.err'
+	printf '\n\n' >&7
+	exec 7>&-
+	UNPROBED=expected trace_wait
+	assert_equal "$(grep -c "no probe into" trace.err)" 1
+	assert_equal "$(events 'select(.type == "call").api' | xargs)" "cuMemAlloc_v2 cuMemAlloc_v2"
+	assert_equal "$(wc -l < unprobed.out)" 2
+}
+
+@test "a function that the kernel refuses in a running process" {
+	is_refused_here
+	"$WORKLOADS/unprobed" < unprobed.in > unprobed.out 3>&- 7>&- &
+	PUPPET_PID=$!
+	exec 7> unprobed.in
+	trace_start -p "$PUPPET_PID"
+	assert_equal "$(grep -c "warning: .*cannot attach to cuMemGetInfo_v2: $REFUSAL" trace.err)" 1
+	printf '\n\n' >&7
+	exec 7>&-
+	trace_wait
+	! grep "no probe into" trace.err
+	assert_equal "$(events 'select(.type == "call").api' | xargs)" "cuMemAlloc_v2 cuMemAlloc_v2"
 }

@@ -449,69 +449,6 @@ static void test_far_branches_are_all_found_by_the_faster_way(void **state)
 	assert_true(found > 1000);
 }
 
-/* ---- the same code in memory ----------------------------------------------------------------- */
-
-#define ADDRESS 0x7f0000001000
-#define TRAMPOLINE 0x7f0000001104 /* ADDRESS + 4 + 5 + 0xfb */
-
-static bool is_trampoline(uint64_t address, const void *context)
-{
-	(void)context;
-	return address == TRAMPOLINE;
-}
-
-static void assert_compared(enum prologue_change change, const uint8_t *memory, size_t length)
-{
-	static const uint8_t code[] = { ENDBR, NOP5, PUSH_RBX };
-
-	assert_int_equal(length, sizeof(code));
-	assert_int_equal(prologue_compare(code, memory, length, ADDRESS, is_trampoline, NULL),
-			 change);
-}
-
-static void test_uprobes_are_no_change(void **state)
-{
-	(void)state;
-	assert_compared(PROLOGUE_SAME, CODE(ENDBR, NOP5, PUSH_RBX));
-	assert_compared(PROLOGUE_SAME, CODE(0xcc, 0x0f, 0x1e, 0xfa, NOP5, PUSH_RBX));
-	assert_compared(PROLOGUE_SAME, CODE(ENDBR, 0xcc, 0x1f, 0x44, 0, 0, PUSH_RBX));
-	assert_compared(PROLOGUE_SAME, CODE(ENDBR, NOP5, 0xcc));
-	assert_compared(PROLOGUE_SAME, CODE(0xcc, 0x0f, 0x1e, 0xfa, NOP5, 0xcc));
-	assert_compared(PROLOGUE_SAME, CODE(ENDBR, 0xe8, 0xfb, 0, 0, 0, PUSH_RBX));
-}
-
-static void test_hooks_are_changes(void **state)
-{
-	(void)state;
-	assert_compared(PROLOGUE_CHANGED, CODE(0xe9, 1, 2, 3, 4, 0x1f, 0x44, 0, 0, PUSH_RBX));
-	assert_compared(PROLOGUE_CHANGED, CODE(ENDBR, 0xe9, 1, 2, 3, 4, PUSH_RBX));
-	assert_compared(PROLOGUE_CHANGED, CODE(ENDBR, 0xe8, 1, 2, 3, 4, PUSH_RBX)); /* not ours */
-	assert_compared(PROLOGUE_CHANGED, CODE(ENDBR, NOP5, 0x90));
-	/* A breakpoint where no instruction begins, and one over something else. */
-	assert_compared(PROLOGUE_CHANGED, CODE(0xf3, 0xcc, 0x1e, 0xfa, NOP5, PUSH_RBX));
-	assert_compared(PROLOGUE_CHANGED, CODE(0xcc, 0x0f, 0x1e, 0xfb, NOP5, PUSH_RBX));
-	/* Only a nop becomes a call. */
-	assert_int_equal(prologue_compare((uint8_t[]){ 0xb8, 1, 0, 0, 0 },
-					  (uint8_t[]){ 0xe8, 0xff, 0, 0, 0 }, 5, ADDRESS,
-					  is_trampoline, NULL),
-			 PROLOGUE_CHANGED);
-}
-
-static void test_unknown_instructions_are_compared_too(void **state)
-{
-	static const uint8_t code[] = { 0xc5, 0xf8 };
-
-	(void)state;
-	assert_int_equal(prologue_compare(code, code, 2, ADDRESS, is_trampoline, NULL),
-			 PROLOGUE_SAME);
-	assert_int_equal(prologue_compare(code, (uint8_t[]){ 0xcc, 0xf8 }, 2, ADDRESS,
-					  is_trampoline, NULL),
-			 PROLOGUE_SAME);
-	assert_int_equal(prologue_compare(code, (uint8_t[]){ 0xff, 0x25 }, 2, ADDRESS,
-					  is_trampoline, NULL),
-			 PROLOGUE_CHANGED);
-}
-
 /* ---- any bytes at all ------------------------------------------------------------------------ */
 
 static void test_no_random_bytes_do_harm(void **state)
@@ -563,9 +500,6 @@ int main(void)
 		cmocka_unit_test(test_the_lowering_does_not_wrap_around),
 		cmocka_unit_test(test_branches_are_found_wherever_they_begin),
 		cmocka_unit_test(test_far_branches_are_all_found_by_the_faster_way),
-		cmocka_unit_test(test_uprobes_are_no_change),
-		cmocka_unit_test(test_hooks_are_changes),
-		cmocka_unit_test(test_unknown_instructions_are_compared_too),
 		cmocka_unit_test(test_no_random_bytes_do_harm),
 	};
 

@@ -8,10 +8,12 @@
  *   descriptors   memscope-attach cannot send the second one
  *   files         memscope-attach has no room for those that it is sent
  *   answers       memscope-attach cannot send anything
- *   function      the kernel has no probe in the 16 bytes of a file from REFUSED on
+ *   function      the kernel has no probe in the driver's bytes from REFUSED on, which are 16 or
+ *                 REFUSED_BYTES
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
@@ -48,9 +50,21 @@ struct multi_attr {
 	uint32_t count;
 };
 
+/* `path` leads to the file that functions are to be probed in. */
+static bool is_driver(uint64_t path)
+{
+	char file[PATH_MAX] = "";
+
+	return readlink((const char *)(uintptr_t)path, file, sizeof(file) - 1) > 0 &&
+	       strstr(file, "/libcuda.so");
+}
+
 static bool is_refused(uint64_t offset)
 {
-	return offset - strtoull(getenv("REFUSED"), NULL, 0) < 16;
+	const char *bytes = getenv("REFUSED_BYTES");
+
+	return offset - strtoull(getenv("REFUSED"), NULL, 0) <
+	       (bytes ? strtoull(bytes, NULL, 0) : 16);
 }
 
 /* Only of links on uprobes. */
@@ -59,7 +73,7 @@ static bool has_refused(const struct multi_attr *attr)
 	const uint64_t *offsets = (const uint64_t *)(uintptr_t)attr->offsets;
 	uint32_t i;
 
-	if (attr->attach_type < 48 /* BPF_TRACE_UPROBE_MULTI */)
+	if (attr->attach_type < 48 /* BPF_TRACE_UPROBE_MULTI */ || !is_driver(attr->path))
 		return false;
 	for (i = 0; i < attr->count; i++)
 		if (is_refused(offsets[i]))
@@ -74,7 +88,7 @@ static bool refuses(long number, const long *arguments)
 	if (number == SYS_bpf && arguments[0] == BPF_LINK_CREATE)
 		return has_refused((const struct multi_attr *)arguments[1]);
 	return number == SYS_perf_event_open && event->type != PERF_TYPE_SOFTWARE &&
-	       is_refused(event->probe_offset);
+	       is_driver(event->uprobe_path) && is_refused(event->probe_offset);
 }
 
 API long syscall(long number, ...)

@@ -124,9 +124,13 @@ static int attach(struct attachment *attachment, const struct programs *programs
 /* The kernel's own ENOTSUPP, of instructions that uprobes refuse; user space has no name for it. */
 #define KERNEL_ENOTSUPP 524
 
-static void warn_refused(const struct attachment *attachment, uint64_t cookie, int err)
+#define REFUSED_NAMED 5 /* of functions that cannot be probed; of more it is said how many */
+
+static void note_refused(struct attachment *attachment, uint64_t cookie, int err)
 {
-	log_warning("%s: cannot attach to %s: %s; its calls will not be seen",
+	attachment->refused++;
+	log_message(attachment->refused > REFUSED_NAMED ? LOG_DEBUG : LOG_WARNING,
+		    "%s: cannot attach to %s: %s; its calls will not be seen",
 		    attachment->library->name, probe_at(MS_COOKIE_ROW(cookie))->symbol,
 		    err == -KERNEL_ENOTSUPP ? "the kernel does not probe such code" :
 					      strerror(-err));
@@ -149,7 +153,7 @@ static int attach_halves(struct attachment *attachment, const struct programs *p
 	if (!err || err == -ESRCH)
 		return err;
 	if (site->count == 1) {
-		warn_refused(attachment, *site->cookies, err);
+		note_refused(attachment, *site->cookies, err);
 		return err;
 	}
 	log_debug("%s: cannot attach to %u functions at once: %s", attachment->library->name,
@@ -230,6 +234,13 @@ static int attach_all(struct attachment *attachment, const struct programs *prog
 	return programs->strategy == STRATEGY_SINGLE ? keep_first_again(attachment) : 0;
 }
 
+static void warn_refused(const struct attachment *attachment)
+{
+	if (attachment->refused > REFUSED_NAMED)
+		log_warning("%s: cannot attach to %zu functions more", attachment->library->name,
+			    attachment->refused - REFUSED_NAMED);
+}
+
 static void warn_changed(const struct placement *placement, const struct library *library,
 			 pid_t pid)
 {
@@ -261,6 +272,7 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 	*attachment = (struct attachment){ .library = library, .closer = closer };
 	if (!err)
 		err = attach_all(attachment, programs, &site);
+	warn_refused(attachment);
 	if (!err)
 		warn_changed(&placement, library, pid);
 	if (!err && library->go && attachment->functions && programs->wants.return_ops)
@@ -273,7 +285,30 @@ int attachment_open(struct attachment *attachment, struct programs *programs, co
 	if (err != -ESRCH)
 		log_error("%s: cannot attach: %s", library->name, strerror(-err));
 	attachment_close(attachment);
+	*attachment = (struct attachment){ .library = library, .seen = true };
 	return err;
+}
+
+void attachment_mapped(struct attachment *attachment, const struct programs *programs, pid_t pid)
+{
+	const struct library *library = attachment->library;
+	enum placement_code *code;
+	size_t plain = 0, i;
+	uint32_t row = 0;
+
+	if (attachment->seen || attachment->refused)
+		return;
+	code = calloc(library->points_count, sizeof(*code));
+	if (code && !placement_look(&programs->wants, library, pid, code))
+		attachment->seen = true;
+	for (i = 0; attachment->seen && i < library->points_count; i++)
+		if (code[i] == PLACEMENT_PLAIN && !plain++)
+			row = library->points[i].row;
+	if (plain)
+		log_warning("%s: the kernel has put no probe into %zu functions of process %d (%s,"
+			    " for one); their calls will not be seen",
+			    library->name, plain, pid, probe_at(row)->symbol);
+	free(code);
 }
 
 void attachment_close(struct attachment *attachment)

@@ -179,10 +179,20 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 			    strerror(-err));
 }
 
+static bool has_probes(const struct target *target)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (target->attachments[i].functions)
+			return true;
+	return false;
+}
+
 /* How that comes about: docs/cost-and-safety.md, "What can break". */
 static void warn_trapped(const struct target *target, int status)
 {
-	if (target->count && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
+	if (has_probes(target) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
 		log_warning("process %d has died of SIGTRAP: of its own accord, or because it has"
 			    " copied the code of a probed function and run the copy, as inline"
 			    " hooks do; let them be installed before tracing begins (-p)",

@@ -47,7 +47,7 @@ struct search {
 	size_t mappings_count, mappings_capacity;
 	struct range *trampolines;
 	size_t trampolines_count, trampolines_capacity;
-	bool *changed;
+	enum placement_code *code;
 };
 
 /* On some file systems (btrfs, overlayfs) /proc/PID/maps has another device than stat(). */
@@ -128,6 +128,21 @@ static size_t list_places(const struct search *search, const struct proc_mapping
 	return count;
 }
 
+static enum placement_code code_at(const struct search *search,
+				   const struct library_point *function,
+				   const struct proc_place *place, const uint8_t *memory)
+{
+	const struct prologue_point *point = placement_point(search->wants, function);
+
+	if (prologue_compare(function->code, memory, place->bytes, place->addr, is_trampoline,
+			     search) == PROLOGUE_CHANGED)
+		return PLACEMENT_CHANGED;
+	if (prologue_is_probed(point, memory + point->offset, place->addr + point->offset,
+			       is_trampoline, search))
+		return PLACEMENT_PROBED;
+	return PLACEMENT_PLAIN;
+}
+
 static void compare_places(const struct search *search, const struct proc_place *places,
 			   const size_t *indices, size_t count, const uint8_t *memory)
 {
@@ -135,10 +150,10 @@ static void compare_places(const struct search *search, const struct proc_place 
 
 	for (i = 0; i < count; i++) {
 		const struct library_point *function = &search->library->points[indices[i]];
+		enum placement_code code = code_at(search, function, &places[i], memory);
 
-		if (prologue_compare(function->code, memory, places[i].bytes, places[i].addr,
-				     is_trampoline, search) == PROLOGUE_CHANGED)
-			search->changed[indices[i]] = true;
+		if (code > search->code[indices[i]])
+			search->code[indices[i]] = code;
 		memory += places[i].bytes;
 	}
 }
@@ -165,10 +180,10 @@ static int compare_mappings(const struct search *search, pid_t pid)
 	return err;
 }
 
-int placement_find_changed(const struct placement_wants *wants, const struct library *library,
-			   pid_t pid, bool *changed)
+int placement_look(const struct placement_wants *wants, const struct library *library, pid_t pid,
+		   enum placement_code *code)
 {
-	struct search search = { .wants = wants, .library = library, .changed = changed };
+	struct search search = { .wants = wants, .library = library, .code = code };
 	int err = proc_each_mapping(pid, note_mapping, &search);
 
 	if (!err)
@@ -232,7 +247,7 @@ static void begin_with_coldest(struct placement *placement)
 int placement_init(struct placement *placement, const struct placement_wants *wants,
 		   const struct library *library, pid_t pid)
 {
-	bool *changed = calloc(library->points_count, sizeof(*changed));
+	enum placement_code *code = calloc(library->points_count, sizeof(*code));
 	size_t i;
 	int err;
 
@@ -240,24 +255,24 @@ int placement_init(struct placement *placement, const struct placement_wants *wa
 		.offsets = calloc(library->points_count, sizeof(*placement->offsets)),
 		.cookies = calloc(library->points_count, sizeof(*placement->cookies)),
 	};
-	if (!changed || !placement->offsets || !placement->cookies) {
-		free(changed);
+	if (!code || !placement->offsets || !placement->cookies) {
+		free(code);
 		return -ENOMEM;
 	}
-	err = placement_find_changed(wants, library, pid, changed);
+	err = placement_look(wants, library, pid, code);
 	if (err)
 		log_debug("%s: cannot compare it with the memory of process %d: %s", library->name,
 			  pid, strerror(-err));
 	for (i = 0; i < library->points_count; i++) {
 		if (!is_wanted(wants, library->points[i].row))
 			continue;
-		if (!changed[i])
+		if (code[i] != PLACEMENT_CHANGED)
 			place(placement, wants, &library->points[i]);
 		else if (!placement->changed++)
 			placement->changed_row = library->points[i].row;
 	}
 	begin_with_coldest(placement);
-	free(changed);
+	free(code);
 	return 0;
 }
 

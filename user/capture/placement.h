@@ -49,11 +49,19 @@ int placement_init(struct placement *placement, const struct placement_wants *wa
 		   const struct library *library, pid_t pid);
 void placement_fini(struct placement *placement);
 
+/* What a process has of a function's code, up to the point that would be chosen. */
+enum placement_code {
+	PLACEMENT_UNKNOWN, /* not mapped, or not wanted */
+	PLACEMENT_PROBED,  /* the point has a probe, whoever's; the rest is the file's */
+	PLACEMENT_PLAIN,   /* the file's */
+	PLACEMENT_CHANGED, /* not the file's */
+};
+
 /*
- * Marks those of the library's functions whose code, up to the points that `wants` would choose,
- * the process has changed: `changed[i]` for `library->points[i]`. Returns 0 or -errno.
+ * Says so of all of the library's functions: `code[i]` for `library->points[i]`, and of several
+ * mappings what comes last above. Returns 0 or -errno.
  */
-int placement_find_changed(const struct placement_wants *wants, const struct library *library,
-			   pid_t pid, bool *changed);
+int placement_look(const struct placement_wants *wants, const struct library *library, pid_t pid,
+		   enum placement_code *code);
 
 #endif /* MEMSCOPE_CAPTURE_PLACEMENT_H */

@@ -130,14 +130,15 @@ void targets_remove(struct targets *targets, struct target *target)
 
 /* ---- attaching to one file ------------------------------------------------------------------- */
 
-static bool is_attached(const struct target *target, const struct library *library)
+static struct attachment *find_attachment(const struct target *target,
+					  const struct library *library)
 {
 	size_t i;
 
 	for (i = 0; i < target->count; i++)
 		if (target->attachments[i].library == library)
-			return true;
-	return false;
+			return &target->attachments[i];
+	return NULL;
 }
 
 /* `fd` is the library's file. */
@@ -154,18 +155,20 @@ static int attach_library(struct targets *targets, struct target *target,
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	err = attachment_open(&target->attachments[target->count], targets->programs, path, library,
 			      target->pid, targets->closer);
-	if (err)
+	if (err == -ESRCH)
 		return err;
-	log_debug("%s: attached to %zu functions in process %d", library->path,
-		  target->attachments[target->count].functions, target->pid);
-	target->count++;
-	return 0;
+	if (!err)
+		log_debug("%s: attached to %zu functions in process %d", library->path,
+			  target->attachments[target->count].functions, target->pid);
+	target->count++; /* If it failed, too: it would again, and was logged. */
+	return err;
 }
 
 /* Returns whether the file has functions of the table; -ESRCH if the process is gone. */
 static int attach_file(struct targets *targets, struct target *target, const struct file *file)
 {
 	const struct library *library;
+	struct attachment *attachment;
 	int err = library_load(&targets->cache, file->fd, file->path, &library);
 
 	if (err == -ENODEV)
@@ -177,11 +180,14 @@ static int attach_file(struct targets *targets, struct target *target, const str
 	}
 	if (!library->points_count)
 		return 0;
-	if (!is_attached(target, library))
+	target->mapped |= file->mapped;
+	attachment = find_attachment(target, library);
+	if (!attachment)
 		err = attach_library(targets, target, library, file->fd);
+	else if (file->mapped)
+		attachment_mapped(attachment, targets->programs, target->pid);
 	if (err)
 		return err == -ESRCH ? err : 0;
-	target->mapped |= file->mapped;
 	return 1;
 }
 

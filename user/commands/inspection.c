@@ -12,34 +12,34 @@
 #include "capture/files.h"
 #include "capture/placement.h"
 
-/* Functions whose code the process has changed, by the library's points. */
-struct changes {
-	bool *result; /* up to the point of a probe with result, as `trace` would have it */
-	bool *entry;  /* ... of the entry alone: with --no-return */
+/* What the process has of the functions' code, by the library's points. */
+struct looks {
+	enum placement_code *result; /* up to the point of a probe with result, as `trace` has it */
+	enum placement_code *entry;  /* ... of the entry alone: with --no-return */
 };
 
-static int changes_init(struct changes *changes, const struct library *library, pid_t pid)
+static int looks_init(struct looks *looks, const struct library *library, pid_t pid)
 {
 	const struct placement_wants result = { .ops = ~0u, .return_ops = ~0u, .layers = ~0u };
 	const struct placement_wants entry = { .ops = ~0u, .layers = ~0u };
 
-	changes->result = calloc(library->points_count, sizeof(*changes->result));
-	changes->entry = calloc(library->points_count, sizeof(*changes->entry));
-	if (!changes->result || !changes->entry)
+	looks->result = calloc(library->points_count, sizeof(*looks->result));
+	looks->entry = calloc(library->points_count, sizeof(*looks->entry));
+	if (!looks->result || !looks->entry)
 		return -ENOMEM;
-	placement_find_changed(&result, library, pid, changes->result);
-	placement_find_changed(&entry, library, pid, changes->entry);
+	placement_look(&result, library, pid, looks->result);
+	placement_look(&entry, library, pid, looks->entry);
 	return 0;
 }
 
-static void changes_fini(struct changes *changes)
+static void looks_fini(struct looks *looks)
 {
-	free(changes->result);
-	free(changes->entry);
+	free(looks->result);
+	free(looks->entry);
 }
 
 static void add_functions(struct check_library *added, const struct library *library,
-			  const struct changes *changes)
+			  const struct looks *looks)
 {
 	size_t i;
 
@@ -48,8 +48,8 @@ static void add_functions(struct check_library *added, const struct library *lib
 
 		added->rows[row] = (struct check_function){
 			.found = true,
-			.result_changed = changes->result[i],
-			.entry_changed = changes->entry[i],
+			.result_changed = looks->result[i] == PLACEMENT_CHANGED,
+			.entry_changed = looks->entry[i] == PLACEMENT_CHANGED,
 			.file_offset = library->points[i].file_offset,
 			.prologue = library->points[i].prologue,
 		};
@@ -62,7 +62,7 @@ static struct check_library *add_library(struct check_process *process,
 					 const struct library *library, bool mapped)
 {
 	struct check_library *added;
-	struct changes changes;
+	struct looks looks;
 	int err;
 
 	if (memory_grow(&process->libraries, &process->libraries_capacity,
@@ -73,10 +73,10 @@ static struct check_library *add_library(struct check_process *process,
 					 .mapped = mapped,
 					 .go = library->go };
 	added->rows = calloc(probe_count(), sizeof(*added->rows));
-	err = changes_init(&changes, library, process->pid);
+	err = looks_init(&looks, library, process->pid);
 	if (added->rows && !err)
-		add_functions(added, library, &changes);
-	changes_fini(&changes);
+		add_functions(added, library, &looks);
+	looks_fini(&looks);
 	if (!added->rows || err) {
 		free(added->rows);
 		return NULL;

@@ -524,6 +524,14 @@ enum prologue_change prologue_compare(const uint8_t *code, const uint8_t *memory
 	return PROLOGUE_SAME;
 }
 
+bool prologue_is_probed(const struct prologue_point *point, const uint8_t *memory, uint64_t address,
+			bool (*is_trampoline)(uint64_t address, const void *context),
+			const void *context)
+{
+	return memory[0] == 0xcc || (point->form == PROLOGUE_NOP5 &&
+				     is_uprobe_call(memory, address, is_trampoline, context));
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 const char *prologue_form_name(enum prologue_form form)

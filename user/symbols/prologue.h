@@ -137,6 +137,11 @@ enum prologue_change prologue_compare(const uint8_t *code, const uint8_t *memory
 				      bool (*is_trampoline)(uint64_t address, const void *context),
 				      const void *context);
 
+/* Whether a probe has been put at a point: its memory is what is said above of uprobes. */
+bool prologue_is_probed(const struct prologue_point *point, const uint8_t *memory, uint64_t address,
+			bool (*is_trampoline)(uint64_t address, const void *context),
+			const void *context);
+
 const char *prologue_form_name(enum prologue_form form);    /* "push" */
 const char *prologue_price_name(enum prologue_price price); /* "emulated" */
 

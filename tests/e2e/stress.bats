@@ -138,11 +138,11 @@ idle_start() {
 	done
 }
 
-# Traces those processes, is killed, and so are its helpers that many seconds later, in an order
-# ("starter": of the processes that end with the links, who started them goes first); says how long
-# (ms) something was left in the first.
+# Traces those processes, is killed, and so are that many seconds later its helper with the links
+# and the processes that are to end with them; who goes first: the helper, who starts these, or they
+# do. Says how long (ms) something was left in the first.
 kill_among() {
-	local pid helper ending i=0 processes=() residue=("$WORKLOADS/residue")
+	local pid helper starter ending i=0 processes=() residue=("$WORKLOADS/residue")
 
 	for pid in $OTHER_PID; do
 		processes+=(-p "$pid")
@@ -151,15 +151,18 @@ kill_among() {
 	TRACE_PID=$!
 	wait_for 'grep -q "debug: tracing" trace.err' || return 1
 	wait_for 'helper=$(pgrep -P "$TRACE_PID" memscope-close)' || return 1
+	wait_for 'starter=$(pgrep -P "$helper" memscope-end)' || return 1
 	# It has all links: of each library one that goes last, and one or two more.
 	wait_for '[ "$(cat "/proc/$helper/fdinfo"/* | grep -c ^link_id)" -ge "${#processes[@]}" ]' || return 1
 	kill -9 "$TRACE_PID"
 	if [ "$1" != never ]; then
 		sleep "$1"
-		ending=$(cat "/proc/$helper/task/$helper/children" 2> kill.err || true)
-		[ "$2" = starter ] || kill -9 $ending 2> kill.err || true
-		kill -9 "$helper" 2> kill.err || true
-		[ "$2" != starter ] || kill -9 $ending 2> kill.err || true
+		ending=$(cat "/proc/$starter/task/$starter/children" 2> kill.err || true)
+		case $2 in
+		helper) kill -9 "$helper" "$starter" $ending ;;
+		starter) kill -9 "$starter" $ending "$helper" ;;
+		others) kill -9 $ending "$starter" "$helper" ;;
+		esac 2> kill.err || true
 	fi
 	for pid in $OTHER_PID; do
 		"${residue[@]}" "$pid" "$PWD/lib.$((i++))/libcuda.so.1" || return 1
@@ -178,7 +181,7 @@ kill_among() {
 	kill_among never > gone.after || fail "the tool killed alone"
 	report "gone after a kill (of $count processes), ms: $(< gone.after)"
 	for after in 0 0.001 0.003 0.005 0.008 0.012 0.02 0.05; do
-		for order in starter processes; do
+		for order in helper starter others; do
 			kill_among "$after" "$order" > gone.after ||
 				fail "helpers killed $after s after the tool, $order first"
 		done

@@ -286,18 +286,27 @@ static uint32_t hold_files(struct closer *closer, int set, int *fds)
 	return closer_hold(closer, fds, FILES);
 }
 
-/* Of a user that cannot have more processes than it has. */
+static pid_t only_child(pid_t process)
+{
+	char path[64];
+	FILE *children;
+	pid_t child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)process, (int)process);
+	children = fopen(path, "r");
+	if (!children || fscanf(children, "%d", &child) != 1)
+		_exit(3);
+	fclose(children);
+	return child;
+}
+
+/* Of the helper's, which starts processes; a user that cannot have more of them than it has. */
 static void forbid_forks(void)
 {
 	const struct rlimit none = { 0 };
-	FILE *children;
-	int helper;
 
-	children = fopen("/proc/thread-self/children", "r");
-	if (!children || fscanf(children, "%d", &helper) != 1 ||
-	    prlimit(helper, RLIMIT_NPROC, &none, NULL))
+	if (prlimit(only_child(only_child(getpid())), RLIMIT_NPROC, &none, NULL))
 		_exit(3);
-	fclose(children);
 }
 
 /*

@@ -250,14 +250,12 @@ static void stop_crew(struct crew *crew, struct set **sets)
  * What has killed the tool may be about to kill this process, too, as at the end of a container:
  * nothing is closed from here on but by processes that end. This one is the first.
  */
-static void close_by_ending(const struct set *sets, int highest)
+static void close_by_ending(const struct helper *starter, const struct set *sets)
 {
 	struct ending_set *ending;
 	const struct set *set;
 	size_t count = 0;
 
-	if (!sets)
-		return;
 	for (set = sets; set; set = set->next)
 		count++;
 	ending = calloc(count, sizeof(*ending));
@@ -266,7 +264,7 @@ static void close_by_ending(const struct set *sets, int highest)
 	for (count = 0, set = sets; set; set = set->next)
 		if (set->count)
 			ending[count++] = (struct ending_set){ set->fds, set->count };
-	ending_prepare(ending, count, highest);
+	ending_prepare(starter, ending, count);
 	free(ending);
 }
 
@@ -277,15 +275,14 @@ static void serve(int fd)
 			     .in_turn = PTHREAD_MUTEX_INITIALIZER };
 	struct set *sets = NULL;
 	struct message message;
-	int fds[HELPER_FDS], highest = fd, err = 0;
-	size_t count = HELPER_FDS, i;
+	struct helper starter;
+	size_t count = HELPER_FDS;
+	int fds[HELPER_FDS], err = 0;
 
+	ending_open(&starter);
 	/* Who waits for an answer that cannot be sent must not wait for ever. */
 	for (; !err && helper_receive(fd, &message, sizeof(message), fds, &count) > 0;
 	     count = HELPER_FDS) {
-		for (i = 0; i < count; i++)
-			if (fds[i] > highest)
-				highest = fds[i];
 		switch (message.action) {
 		case ACTION_HOLD:
 			hold(get(&sets, message.set), &message, fds, count);
@@ -300,7 +297,10 @@ static void serve(int fd)
 		}
 	}
 	stop_crew(&crew, &sets);
-	close_by_ending(sets, highest);
+	if (sets)
+		close_by_ending(&starter, sets);
+	else
+		helper_end(&starter);
 }
 
 /* ---- its client ------------------------------------------------------------------------------ */

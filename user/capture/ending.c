@@ -3,139 +3,142 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <sys/syscall.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-/*
- * How they agree. All copies are dropped but the last ones, and nobody ends with a last one before
- * there is nobody left who could still drop it otherwise.
- */
-struct pipes {
-	int begin[2]; /* a byte for each process: all have been started */
-	int ready[2]; /* at its end: each process has only its own set */
-	int ended[2]; /* at its end: who started them has ended, and has none of theirs */
-};
+#include "capture/helper.h"
 
-/* Returns whether there was a byte, and not the end of the pipe. */
-static bool await(int fd)
+#define NAME "memscope-end"
+
+/*
+ * How none of them drops a last copy otherwise. The caller keeps what it has until it ends. The
+ * others are not its children, for these would have copies of everything, and would have to drop
+ * what is not theirs: a process without any, the starter, starts them, and they are sent theirs.
+ *
+ * And how they end at the same time. When a process ends, the kernel closes its descriptors from
+ * the highest number to the lowest. So the starter's socket is the last that the caller closes; the
+ * starter then closes a pipe, and that they wait for.
+ */
+#define LAST STDIN_FILENO
+
+/* ---- the starter, and who it starts ---------------------------------------------------------- */
+
+/* Only ends of pipes and sockets without anything in them are closed here. */
+static void end_with_what_comes(int socket, int all)
 {
-	ssize_t length;
+	int fds[HELPER_FDS];
+	size_t count = HELPER_FDS;
 	char byte;
 
-	do {
-		length = read(fd, &byte, 1);
-	} while (length < 0 && errno == EINTR);
-	return length > 0;
+	while (helper_receive(socket, &byte, 1, fds, &count) > 0)
+		count = HELPER_FDS;
+	while (read(all, &byte, 1) < 0 && errno == EINTR)
+		;
+	helper_exit();
 }
 
 /*
- * A copy of the descriptor, with a number above `*highest`, which is raised to it; -1: there can be
- * none. When a process ends, the kernel closes what it has the last copy of from the highest number
- * to the lowest.
+ * The kernel removes one breakpoint at a time, and its lock for that goes to who has waited: to
+ * wake that one up on another CPU each time takes a third of the time.
  */
-static int raise_fd(int fd, int *highest)
+static void stay_on_this_cpu(void)
 {
-	int raised = fcntl(fd, F_DUPFD_CLOEXEC, *highest + 1);
+	cpu_set_t this;
 
-	if (raised >= 0)
-		*highest = raised;
-	return raised;
+	CPU_ZERO(&this);
+	CPU_SET(sched_getcpu(), &this);
+	sched_setaffinity(0, sizeof(this), &this);
 }
 
-static bool raise_set(const struct ending_set *set, int *highest)
+/* A message with a socket is for a process to be started, one without is to be answered. */
+static void serve(int fd)
 {
-	size_t i;
+	int all[2], socket;
+	size_t count = 1;
+	char byte;
 
-	for (i = 0; i < set->count; i++)
-		if (raise_fd(set->fds[i], highest) < 0)
-			return false;
-	return true;
-}
-
-/*
- * A process for one set. Should anything fail, it ends with copies of all sets: others have them,
- * too.
- */
-static void end_with(const struct ending_set *set, const struct pipes *pipes, int highest)
-{
-	int raised = highest, ready, ended;
-
-	close(pipes->begin[1]);
-	close(pipes->ended[1]);
-	if (!await(pipes->begin[0]) || !raise_set(set, &raised))
+	if (pipe2(all, O_CLOEXEC))
 		return;
-	ready = raise_fd(pipes->ready[1], &raised);
-	ended = raise_fd(pipes->ended[0], &raised);
-	if (ready < 0 || ended < 0 || syscall(SYS_close_range, STDERR_FILENO + 1, highest, 0))
-		return;
-	close(ready);
-	await(ended);
-}
-
-static bool open_pipes(struct pipes *pipes, int *highest)
-{
-	int *const ends[] = { pipes->begin, pipes->ready, pipes->ended };
-	size_t i;
-
-	for (i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		if (pipe2(ends[i], O_CLOEXEC))
-			return false;
-		*highest = ends[i][0] > *highest ? ends[i][0] : *highest;
-		*highest = ends[i][1] > *highest ? ends[i][1] : *highest;
-	}
-	return true;
-}
-
-static void tell(int fd, size_t processes)
-{
-	static const char bytes[512];
-
-	while (processes) {
-		ssize_t told =
-			write(fd, bytes, processes < sizeof(bytes) ? processes : sizeof(bytes));
-
-		if (told > 0)
-			processes -= told;
-		else if (errno != EINTR)
-			return;
-	}
-}
-
-/* Starts a process for each set but the first, as long as there can be more. Returns how many. */
-static size_t start(const struct ending_set *sets, size_t count, const struct pipes *pipes,
-		    int highest)
-{
-	size_t started = 0;
-	pid_t process;
-
-	while (started + 1 < count && (process = fork()) >= 0) {
-		if (process == 0) {
-			end_with(&sets[started + 1], pipes, highest);
-			_exit(0);
+	for (; helper_receive(fd, &byte, 1, &socket, &count) > 0; count = 1) {
+		if (!count) {
+			helper_send(fd, &byte, 1, NULL, 0, true);
+			continue;
 		}
-		started++;
+		stay_on_this_cpu();
+		if (fork() == 0) {
+			close(fd);
+			close(all[1]);
+			end_with_what_comes(socket, all[0]);
+		}
+		close(socket);
 	}
-	return started;
+	close(all[1]);
+	/* Nobody else may: in a container, the first process need not care about others. */
+	while (wait(NULL) >= 0 || errno == EINTR)
+		;
 }
 
-/*
- * The calling process keeps the sets that there is no process for. It drops no copy before it ends:
- * as long as it has them all, nobody else's is the last. Of what it ends with, the end of `ended`
- * is closed first.
- */
-void ending_prepare(const struct ending_set *sets, size_t count, int highest)
-{
-	struct pipes pipes;
-	size_t started;
+/* ---- the caller ------------------------------------------------------------------------------ */
 
-	if (count < 2 || !open_pipes(&pipes, &highest))
+void ending_open(struct helper *starter)
+{
+	if (helper_start(starter, NAME, false, serve))
 		return;
-	started = start(sets, count, &pipes, highest);
-	raise_fd(pipes.ended[1], &highest);
-	close(pipes.ended[1]);
-	close(pipes.ready[1]);
-	tell(pipes.begin[1], started);
-	close(pipes.begin[1]);
-	await(pipes.ready[0]);
+	dup2(starter->fd, LAST);
+	close(starter->fd);
+	starter->fd = LAST;
+}
+
+/* Returns the socket to a process that will have been started, or -errno. */
+static int start(const struct helper *starter)
+{
+	int ends[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	err = helper_send(starter->fd, "", 1, &ends[1], 1, true);
+	close(ends[1]);
+	if (!err)
+		return ends[0];
+	close(ends[0]);
+	return err;
+}
+
+/* When it returns, all have been started, or there is no starter any more. */
+static void wait_for(const struct helper *starter)
+{
+	size_t none = 0;
+	char byte;
+
+	if (!helper_send(starter->fd, "", 1, NULL, 0, true))
+		helper_receive(starter->fd, &byte, 1, NULL, &none);
+}
+
+/* To a process that is gone, or was not started, nothing can be sent. */
+static void send_set(int socket, const struct ending_set *set)
+{
+	size_t sent, part;
+	int err = 0;
+
+	for (sent = 0; sent < set->count && !err; sent += part) {
+		part = set->count - sent < HELPER_FDS ? set->count - sent : HELPER_FDS;
+		err = helper_send(socket, "", 1, set->fds + sent, part, true);
+	}
+}
+
+void ending_prepare(const struct helper *starter, const struct ending_set *sets, size_t count)
+{
+	int *sockets = count > 1 ? calloc(count, sizeof(*sockets)) : NULL;
+	size_t started = 0, i;
+
+	while (sockets && started < count && (sockets[started] = start(starter)) >= 0)
+		started++;
+	if (started)
+		wait_for(starter);
+	for (i = 0; i < started; i++)
+		send_set(sockets[i], &sets[i]);
+	free(sockets);
 }

@@ -9,16 +9,25 @@
 
 #include <stddef.h>
 
+#include "capture/helper.h"
+
 struct ending_set {
-	const int *fds; /* in ascending order; the first one is to be closed when all others are */
+	const int *fds; /* the first one is to be closed when all others are */
 	size_t count;
 };
 
 /*
- * The calling process has the only copies of these sets' descriptors, none above `highest` and none
- * in use by another thread, and must end (_exit) as soon as this returns: then all are closed, at
- * the same time. Whichever of the processes is killed meanwhile, nothing is left behind.
+ * Gets ready, before the calling process, a helper, has any such descriptor: starts a process that
+ * will start the others, with standard input as the socket to it. (If there can be none, all sets
+ * will end with the calling process.) When there is nothing to end with: helper_end().
  */
-void ending_prepare(const struct ending_set *sets, size_t count, int highest);
+void ending_open(struct helper *starter);
+
+/*
+ * Gives copies of each set to a process of its own. The calling process must end (helper_exit) as
+ * soon as this returns; then they all end, at the same time. What there can be no process for ends
+ * with the calling one. Whichever of them is killed meanwhile, nothing is left behind.
+ */
+void ending_prepare(const struct helper *starter, const struct ending_set *sets, size_t count);
 
 #endif /* MEMSCOPE_CAPTURE_ENDING_H */

@@ -44,7 +44,7 @@ static void run(int fd, const char *name, bool keeps_fds, void (*serve)(int fd))
 		syscall(SYS_close_range, STDERR_FILENO + 2, ~0u, 0);
 	}
 	serve(fd);
-	_exit(0);
+	helper_exit();
 }
 
 int helper_start(struct helper *helper, const char *name, bool keeps_fds, void (*serve)(int fd))
@@ -66,6 +66,16 @@ int helper_start(struct helper *helper, const char *name, bool keeps_fds, void (
 	else
 		helper->fd = ends[0];
 	return err;
+}
+
+/*
+ * After a SIGKILL that comes while _exit() has only begun, the kernel takes the whole end of the
+ * process for cut short. One that comes while the process dies of another it drops.
+ */
+void helper_exit(void)
+{
+	kill(getpid(), SIGKILL);
+	_exit(0);
 }
 
 void helper_warn_missing(const char *name, int err)

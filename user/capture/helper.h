@@ -25,6 +25,9 @@ struct helper {
  */
 int helper_start(struct helper *helper, const char *name, bool keeps_fds, void (*serve)(int fd));
 
+/* Ends the calling one, in a way that cannot be cut short. It does so when `serve` returns. */
+_Noreturn void helper_exit(void);
+
 /* Says that there is none, and what that costs: its caller goes on and does the work itself. */
 void helper_warn_missing(const char *name, int err);
 

@@ -289,6 +289,7 @@ lint: $(BUILD)/bpf/memscope.skel.h
 	$(Q)$(long_comments) $(C_FILES)
 	$(call say,LINT,shellcheck)
 	$(Q)shellcheck $(SHELL_FILES)
+	$(Q)shellcheck --shell=bats --include=SC2314,SC2315 tests/*/*.bats
 	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=20000)
 	$(call say,LINT,layers)
 	$(Q)tools/check-layers

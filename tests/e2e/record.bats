@@ -336,5 +336,5 @@ trace_and_record() {
 	grep -qE 'run.mscope: 0 events in 2\.[0-9]+ s, .*, 0 lost' out
 	record -o again.mscope -- sh -c 'sleep 1.5' 2> record.err
 	assert_equal "$(wc -l < record.err)" $lines
-	! grep -q $'\r' record.err
+	! grep -q $'\r' record.err || false
 }

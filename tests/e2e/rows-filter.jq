@@ -8,7 +8,8 @@
 # addr is the destination of a copy and the handle of a launch, sync or context; live is only shown
 # of memory that is apart from addresses, or not our own; made and ended are
 # space:allocations:bytes of each space; "-" is null or absent. Of a kernel's name it is what BPF
-# reads: whether the tool finds the rest of it in the process depends on who is faster.
+# reads (names here are ASCII): whether the tool finds the rest of it in the process depends on who
+# is faster.
 def amounts:
   map("\(.space):\(.allocations):\(.bytes)") | join(",") | if . == "" then null else . end;
 

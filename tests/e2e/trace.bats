@@ -120,7 +120,7 @@ PYTHON
 	grep -qE '^[0-9:.]{15} +[0-9]+ cuMemAlloc_v2 +192 KiB +0x[0-9a-f]+ +0 .* 192 KiB' out.txt
 	grep -qE 'cuMemFree_v2 +192 KiB .* old$' out.txt
 	grep -qE 'cuLaunchKernel .* Subsample_Bicubic_nv12_nv12<<<\(10,15,1\),\(32,16,1\),0>>>$' out.txt
-	! grep -q $'\033' out.txt
+	! grep -q $'\033' out.txt || false
 	trace --bytes -o out.txt -- $(ffmpeg_command 1)
 	grep -qE 'cuMemAlloc_v2 +196608 ' out.txt
 }

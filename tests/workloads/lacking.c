@@ -9,7 +9,7 @@
  *   files         memscope-attach has no room for those that it is sent
  *   answers       memscope-attach cannot send anything
  *   function      the kernel has no probe in the driver's bytes from REFUSED on, which are 16 or
- *                 REFUSED_BYTES
+ *                 REFUSED_BYTES; with a REFUSAL only as long as there is a file "refused"
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,6 +50,14 @@ struct multi_attr {
 	uint32_t count;
 };
 
+/* By default, the kernel's ENOTSUPP: of instructions that it refuses. */
+static int refusal(void)
+{
+	const char *number = getenv("REFUSAL");
+
+	return number ? atoi(number) : 524;
+}
+
 /* `path` leads to the file that functions are to be probed in. */
 static bool is_driver(uint64_t path)
 {
@@ -63,6 +71,8 @@ static bool is_refused(uint64_t offset)
 {
 	const char *bytes = getenv("REFUSED_BYTES");
 
+	if (getenv("REFUSAL") && access("refused", F_OK))
+		return false;
 	return offset - strtoull(getenv("REFUSED"), NULL, 0) <
 	       (bytes ? strtoull(bytes, NULL, 0) : 16);
 }
@@ -106,11 +116,11 @@ API long syscall(long number, ...)
 	attr = (const union bpf_attr *)arguments[1];
 	if (lacks("verifier") && number == SYS_bpf && arguments[0] == BPF_PROG_LOAD &&
 	    !strcmp(attr->prog_name, "ms_exec")) {
-		errno = atoi(getenv("REFUSAL"));
+		errno = refusal();
 		return -1;
 	}
 	if (lacks("function") && refuses(number, arguments)) {
-		errno = 524; /* the kernel's ENOTSUPP: of instructions that it refuses */
+		errno = refusal();
 		return -1;
 	}
 	return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],

@@ -18,6 +18,7 @@
  *   exec           the program anew
  *   thread         `churn 1` in a new thread
  *   map PATH       the file's first page, to execute
+ *   share PATH     all of the file, to execute, in a mapping that others could write to
  *   hook           cuMemGetInfo_v2, by a copy of its first byte (a push) and a jump to the second,
  *                  as whoever has hooked it does (x86-64)
  *   exit CODE
@@ -196,10 +197,11 @@ static int in_thread(void)
 }
 
 /* It stays mapped. */
-static int map_file(const char *path)
+static int map_file(const char *path, int flags)
 {
 	int fd = open(path, O_RDONLY);
-	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	size_t bytes = flags == MAP_SHARED ? lseek(fd, 0, SEEK_END) : 4096;
+	void *code = mmap(NULL, bytes, PROT_READ | PROT_EXEC, flags, fd, 0);
 
 	close(fd);
 	return code == MAP_FAILED ? -1 : 0;
@@ -252,7 +254,9 @@ static int obey(char **argv, const char *word, const char *rest)
 	if (!strcmp(word, "thread"))
 		return in_thread();
 	if (!strcmp(word, "map"))
-		return map_file(rest);
+		return map_file(rest, MAP_PRIVATE);
+	if (!strcmp(word, "share"))
+		return map_file(rest, MAP_SHARED);
 	if (!strcmp(word, "hook"))
 		return call_copied();
 	if (!strcmp(word, "exit"))

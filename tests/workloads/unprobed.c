@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Has two functions of the driver, one of which begins with an instruction that the kernel does not
- * let be probed (x86-64: one with a ds prefix), and calls both, once for each line that it reads.
+ * let be probed (x86-64: one with a ds prefix). Says that it has begun, and calls both, once for
+ * each line that it reads; at an "x" another thread than the first executes it anew.
  */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 int cuMemAlloc_v2(uint64_t *address, size_t size_bytes);
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes);
@@ -34,15 +37,36 @@ int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 }
 #endif
 
-int main(void)
+static void *execute(void *argv)
+{
+	execv("/proc/self/exe", argv);
+	return NULL;
+}
+
+static int call_both(void)
 {
 	size_t free_bytes, total_bytes;
 	uint64_t address;
 
-	while (getchar() == '\n') {
-		if (cuMemAlloc_v2(&address, 4096) || cuMemGetInfo_v2(&free_bytes, &total_bytes))
+	if (cuMemAlloc_v2(&address, 4096) || cuMemGetInfo_v2(&free_bytes, &total_bytes))
+		return 1;
+	printf("%#llx\n", (unsigned long long)address);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	int c;
+
+	(void)argc;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	puts("begun");
+	while ((c = getchar()) == '\n' || c == 'x') {
+		if (c == '\n' ? call_both() : pthread_create(&thread, NULL, execute, argv))
 			return 1;
-		printf("%#llx\n", (unsigned long long)address);
+		if (c == 'x')
+			pause();
 	}
 	return 0;
 }

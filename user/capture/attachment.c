@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "capture/link.h"
@@ -128,18 +129,26 @@ static int attach(struct attachment *attachment, const struct programs *programs
 
 static void note_refused(struct attachment *attachment, uint64_t cookie, int err)
 {
-	attachment->refused++;
-	log_message(attachment->refused > REFUSED_NAMED ? LOG_DEBUG : LOG_WARNING,
+	if (!memory_grow(&attachment->refused, &attachment->refused_capacity,
+			 attachment->refused_count + 1, sizeof(*attachment->refused)))
+		attachment->refused[attachment->refused_count++] = MS_COOKIE_ROW(cookie);
+	log_message(attachment->refused_count > REFUSED_NAMED ? LOG_DEBUG : LOG_WARNING,
 		    "%s: cannot attach to %s: %s; its calls will not be seen",
 		    attachment->library->name, probe_at(MS_COOKIE_ROW(cookie))->symbol,
 		    err == -KERNEL_ENOTSUPP ? "the kernel does not probe such code" :
 					      strerror(-err));
 }
 
+/* Whether what has failed would fail for each function. */
+static bool fails_for_each(int err)
+{
+	return err == -ESRCH || err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
 /*
  * If not all at once, then in halves, and these in halves, in order, until it is known which
  * functions are in the way: with few links, since each takes its time to be closed. Returns 0 or
- * -errno: some are not attached to, which is logged, or, -ESRCH, the process is gone.
+ * -errno: some are not attached to, which is logged, or it fails for each.
  */
 static int attach_halves(struct attachment *attachment, const struct programs *programs,
 			 const struct link_site *site)
@@ -150,7 +159,7 @@ static int attach_halves(struct attachment *attachment, const struct programs *p
 	int err = attach(attachment, programs, site);
 	int second_err;
 
-	if (!err || err == -ESRCH)
+	if (!err || fails_for_each(err))
 		return err;
 	if (site->count == 1) {
 		note_refused(attachment, *site->cookies, err);
@@ -159,7 +168,7 @@ static int attach_halves(struct attachment *attachment, const struct programs *p
 	log_debug("%s: cannot attach to %u functions at once: %s", attachment->library->name,
 		  site->count, strerror(-err));
 	err = attach_halves(attachment, programs, &first);
-	if (err == -ESRCH)
+	if (fails_for_each(err))
 		return err;
 	second_err = attach_halves(attachment, programs, &second);
 	return second_err ? second_err : err;
@@ -172,7 +181,7 @@ static int attach_each(struct attachment *attachment, const struct programs *pro
 	int err = 0, one_err;
 	uint32_t i;
 
-	for (i = 0; i < site->count && err != -ESRCH; i++) {
+	for (i = 0; i < site->count && !fails_for_each(err); i++) {
 		const struct link_site one = part_of(site, i, 1);
 
 		one_err = attach_halves(attachment, programs, &one);
@@ -213,7 +222,7 @@ static int attach_in_order(struct attachment *attachment, const struct programs 
 	    placement_wants_return(&programs->wants, MS_COOKIE_ROW(*site->cookies)))
 		return attach_halves(attachment, programs, site);
 	err = attach_halves(attachment, programs, &last_to_go);
-	if (err != -ESRCH && others.count)
+	if (!fails_for_each(err) && others.count)
 		others_err = attach_halves(attachment, programs, &others);
 	return others_err ? others_err : err;
 }
@@ -229,16 +238,16 @@ static int attach_all(struct attachment *attachment, const struct programs *prog
 	log_debug("%s: probes %s first, to be the last to go", attachment->library->name,
 		  probe_at(MS_COOKIE_ROW(*site->cookies))->symbol);
 	err = attach_in_order(attachment, programs, site);
-	if (err == -ESRCH || !attachment->functions)
+	if (fails_for_each(err) || !attachment->functions)
 		return err;
 	return programs->strategy == STRATEGY_SINGLE ? keep_first_again(attachment) : 0;
 }
 
 static void warn_refused(const struct attachment *attachment)
 {
-	if (attachment->refused > REFUSED_NAMED)
+	if (attachment->refused_count > REFUSED_NAMED)
 		log_warning("%s: cannot attach to %zu functions more", attachment->library->name,
-			    attachment->refused - REFUSED_NAMED);
+			    attachment->refused_count - REFUSED_NAMED);
 }
 
 static void warn_changed(const struct placement *placement, const struct library *library,
@@ -258,62 +267,102 @@ static void warn_go(const struct library *library, pid_t pid)
 	log_warning("%s: process %d is " ELF_CODE_GO_WARNING, library->name, pid);
 }
 
-int attachment_open(struct attachment *attachment, struct programs *programs, const char *path,
-		    const struct library *library, pid_t pid, struct closer *closer)
+/* What may be better the next time; a kernel that refuses code will refuse it then, too. */
+static bool may_pass(int err)
 {
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EAGAIN ||
+	       err == -EINTR || err == -ETOOMANYREFS;
+}
+
+int attachment_open(struct attachment *attachment, struct programs *programs,
+		    const struct attachment_site *site, struct closer *closer)
+{
+	const struct library *library = site->library;
 	struct placement placement;
-	int err = placement_init(&placement, &programs->wants, library, pid);
-	const struct link_site site = { .path = path,
-					.offsets = placement.offsets,
-					.cookies = placement.cookies,
-					.count = placement.count,
-					.pid = pid };
+	int err = placement_init(&placement, &programs->wants, library, site->pid);
+	const struct link_site link_site = { .path = site->path,
+					     .offsets = placement.offsets,
+					     .cookies = placement.cookies,
+					     .count = placement.count,
+					     .pid = site->pid };
 
 	*attachment = (struct attachment){ .library = library, .closer = closer };
 	if (!err)
-		err = attach_all(attachment, programs, &site);
+		err = attach_all(attachment, programs, &link_site);
 	warn_refused(attachment);
 	if (!err)
-		warn_changed(&placement, library, pid);
+		warn_changed(&placement, library, site->pid);
 	if (!err && library->go && attachment->functions && programs->wants.return_ops)
-		warn_go(library, pid);
+		warn_go(library, site->pid);
 	placement_fini(&placement);
 	if (!err) {
 		attachment->held = closer_hold(closer, attachment->fds, attachment->count);
 		return 0;
 	}
 	if (err != -ESRCH)
-		log_error("%s: cannot attach: %s", library->name, strerror(-err));
+		log_message(site->again ? LOG_DEBUG : LOG_ERROR, "%s: cannot attach: %s",
+			    library->name, strerror(-err));
 	attachment_close(attachment);
-	*attachment = (struct attachment){ .library = library, .seen = true };
+	*attachment = (struct attachment){ .library = library, .may_pass = may_pass(err) };
 	return err;
+}
+
+static bool is_refused(const struct attachment *attachment, uint32_t row)
+{
+	size_t i;
+
+	for (i = 0; i < attachment->refused_count; i++)
+		if (attachment->refused[i] == row)
+			return true;
+	return false;
+}
+
+static void note_seen(struct attachment *attachment, uint32_t row, enum placement_code code)
+{
+	attachment->seen |= code != PLACEMENT_UNKNOWN;
+	if (code == PLACEMENT_PLAIN && !is_refused(attachment, row)) {
+		attachment->plain++;
+		attachment->plain_row = row;
+	}
 }
 
 void attachment_mapped(struct attachment *attachment, const struct programs *programs, pid_t pid)
 {
 	const struct library *library = attachment->library;
 	enum placement_code *code;
-	size_t plain = 0, i;
-	uint32_t row = 0;
+	size_t i = library->points_count;
 
-	if (attachment->seen || attachment->refused)
+	if (attachment->seen || !attachment->functions)
 		return;
+	attachment->seen_ns = clock_monotonic_ns();
 	code = calloc(library->points_count, sizeof(*code));
 	if (code && !placement_look(&programs->wants, library, pid, code))
-		attachment->seen = true;
-	for (i = 0; attachment->seen && i < library->points_count; i++)
-		if (code[i] == PLACEMENT_PLAIN && !plain++)
-			row = library->points[i].row;
-	if (plain)
-		log_warning("%s: the kernel has put no probe into %zu functions of process %d (%s,"
-			    " for one); their calls will not be seen",
-			    library->name, plain, pid, probe_at(row)->symbol);
+		while (i--)
+			note_seen(attachment, library->points[i].row, code[i]);
 	free(code);
+}
+
+void attachment_report(struct attachment *attachment, pid_t pid, uint64_t until_ns)
+{
+	if (!attachment->plain || attachment->seen_ns > until_ns)
+		return;
+	log_warning("%s: the kernel has put no probe into %zu functions of process %d (%s, for"
+		    " one); their calls will not be seen",
+		    attachment->library->name, attachment->plain, pid,
+		    probe_at(attachment->plain_row)->symbol);
+	attachment->plain = 0;
+}
+
+void attachment_executed(struct attachment *attachment)
+{
+	attachment->seen = false;
+	attachment->plain = 0;
 }
 
 void attachment_close(struct attachment *attachment)
 {
 	closer_release(attachment->closer, attachment->held, attachment->fds, attachment->count);
 	free(attachment->fds);
+	free(attachment->refused);
 	*attachment = (struct attachment){ 0 };
 }

@@ -26,6 +26,9 @@
  */
 #define DETACH_MS 500
 
+/* Until then the record of a program that was executed has been read. */
+#define REPORT_NS 100000000
+
 /* Who is writing a record is waiting for a CPU, if it takes that long. */
 #define HELD_US 1000
 #define HELD_TRIES 200
@@ -165,6 +168,7 @@ static void handle(struct live *live, uint64_t data)
 	case SOURCE_DRAIN:
 		if (read(live->drain_fd, &expirations, sizeof(expirations)) > 0)
 			live_drain(live);
+		targets_report(&live->targets, clock_monotonic_ns() - REPORT_NS);
 		break;
 	case SOURCE_SIGNAL:
 		handle_signal(live);

@@ -214,8 +214,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	if (process->event.type != MS_TYPE_EXEC || live->stopping)
 		return;
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
-	if (process->value)
-		target_detach(target);
+	target_executed(target, !process->value);
 	target_attach(&live->targets, target, NULL);
 }
 

@@ -52,8 +52,8 @@ void placement_fini(struct placement *placement);
 /* What a process has of a function's code, up to the point that would be chosen. */
 enum placement_code {
 	PLACEMENT_UNKNOWN, /* not mapped, or not wanted */
+	PLACEMENT_PLAIN,   /* the file's; the kernel probes no shared mapping, for one */
 	PLACEMENT_PROBED,  /* the point has a probe, whoever's; the rest is the file's */
-	PLACEMENT_PLAIN,   /* the file's */
 	PLACEMENT_CHANGED, /* not the file's */
 };
 

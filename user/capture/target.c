@@ -14,15 +14,34 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-void target_detach(struct target *target)
+void target_executed(struct target *target, bool by_first_thread)
 {
-	while (target->count)
-		attachment_close(&target->attachments[--target->count]);
+	size_t i = target->count;
+
+	while (i--) {
+		struct attachment *attachment = &target->attachments[i];
+
+		attachment_executed(attachment);
+		if (by_first_thread && attachment->functions)
+			continue;
+		attachment_close(attachment);
+		*attachment = target->attachments[--target->count];
+	}
+}
+
+static void report(struct target *target, uint64_t until_ns)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		attachment_report(&target->attachments[i], target->pid, until_ns);
 }
 
 static void target_free(struct target *target)
 {
-	target_detach(target);
+	report(target, UINT64_MAX);
+	while (target->count)
+		attachment_close(&target->attachments[--target->count]);
 	free(target->attachments);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -37,6 +56,14 @@ void targets_fini(struct targets *targets)
 	library_cache_fini(&targets->cache);
 	targets->targets = NULL;
 	targets->capacity = 0;
+}
+
+void targets_report(struct targets *targets, uint64_t until_ns)
+{
+	size_t i;
+
+	for (i = 0; i < targets->count; i++)
+		report(targets->targets[i], until_ns);
 }
 
 struct target *targets_find(const struct targets *targets, pid_t pid)
@@ -141,26 +168,41 @@ static struct attachment *find_attachment(const struct target *target,
 	return NULL;
 }
 
-/* `fd` is the library's file. */
+/* The first time, or again, after an attachment that failed. `fd` is the library's file. */
 static int attach_library(struct targets *targets, struct target *target,
-			  const struct library *library, int fd)
+			  struct attachment *attachment, const struct library *library, int fd)
 {
 	char path[64];
+	const struct attachment_site site = {
+		.path = path, .library = library, .pid = target->pid, .again = attachment->library
+	};
+	int err;
+
+	/* The open file itself, whatever its name leads to by now and in whichever namespace. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = attachment_open(attachment, targets->programs, &site, targets->closer);
+	if (!err)
+		log_message(site.again ? LOG_INFO : LOG_DEBUG,
+			    "%s: attached to %zu functions in process %d", library->path,
+			    attachment->functions, target->pid);
+	return err;
+}
+
+/* What could not be attached to is remembered, too: it is not to be logged each time. */
+static int attach_new(struct targets *targets, struct target *target, const struct library *library,
+		      int fd)
+{
+	struct attachment *attachment;
 	int err = memory_grow(&target->attachments, &target->capacity, target->count + 1,
 			      sizeof(*target->attachments));
 
 	if (err)
 		return err;
-	/* The open file itself, whatever its name leads to by now and in whichever namespace. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = attachment_open(&target->attachments[target->count], targets->programs, path, library,
-			      target->pid, targets->closer);
-	if (err == -ESRCH)
-		return err;
-	if (!err)
-		log_debug("%s: attached to %zu functions in process %d", library->path,
-			  target->attachments[target->count].functions, target->pid);
-	target->count++; /* If it failed, too: it would again, and was logged. */
+	attachment = &target->attachments[target->count];
+	*attachment = (struct attachment){ 0 };
+	err = attach_library(targets, target, attachment, library, fd);
+	if (err != -ESRCH)
+		target->count++;
 	return err;
 }
 
@@ -183,7 +225,9 @@ static int attach_file(struct targets *targets, struct target *target, const str
 	target->mapped |= file->mapped;
 	attachment = find_attachment(target, library);
 	if (!attachment)
-		err = attach_library(targets, target, library, file->fd);
+		err = attach_new(targets, target, library, file->fd);
+	else if (attachment->may_pass)
+		err = attach_library(targets, target, attachment, library, file->fd);
 	else if (file->mapped)
 		attachment_mapped(attachment, targets->programs, target->pid);
 	if (err)

@@ -48,8 +48,15 @@ bool target_is_gone(const struct target *target);
  */
 int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct target **target);
 
-/* Forgets all probes, which do nothing any more; target_attach() looks for everything anew. */
-void target_detach(struct target *target);
+/*
+ * The process has executed a program: forgets what could not be attached to; and if it was not its
+ * first thread that did, all probes, which do nothing any more. target_attach() looks for
+ * everything anew.
+ */
+void target_executed(struct target *target, bool by_first_thread);
+
+/* Says what was found until then not to have been probed: attachment_mapped(). */
+void targets_report(struct targets *targets, uint64_t until_ns);
 
 /* Detaches from the process, without waiting for it to be done, and forgets it. */
 void targets_remove(struct targets *targets, struct target *target);

@@ -300,12 +300,18 @@ static pid_t only_child(pid_t process)
 	return child;
 }
 
-/* Of the helper's, which starts processes; a user that cannot have more of them than it has. */
-static void forbid_forks(void)
+/* What the process that starts others for the helper is like. */
+enum starter { STARTER_FORBIDDEN, STARTER_KILLED, STARTER_WELL, STARTERS };
+
+/* Forbidden: its user cannot have more processes than it has. */
+static void treat(enum starter treatment)
 {
 	const struct rlimit none = { 0 };
+	pid_t starter = only_child(only_child(getpid()));
 
-	if (prlimit(only_child(only_child(getpid())), RLIMIT_NPROC, &none, NULL))
+	if (treatment == STARTER_FORBIDDEN && prlimit(starter, RLIMIT_NPROC, &none, NULL))
+		_exit(3);
+	if (treatment == STARTER_KILLED && kill(starter, SIGKILL))
 		_exit(3);
 }
 
@@ -313,13 +319,13 @@ static void forbid_forks(void)
  * Holds sets, of which some are released at once, so that the helper's numbers have gaps, and is
  * killed.
  */
-static void hold_and_die(bool forks)
+static void hold_and_die(enum starter starter)
 {
 	struct closer *closer;
 	uint32_t held[SETS];
 	int fds[SETS][FILES], i;
 
-	if (!forks && geteuid() == 0 && setresuid(ANYBODY, ANYBODY, ANYBODY))
+	if (starter == STARTER_FORBIDDEN && geteuid() == 0 && setresuid(ANYBODY, ANYBODY, ANYBODY))
 		_exit(1);
 	closer = closer_open(CLOSER_AT_ONCE);
 	for (i = 0; i < SETS; i++)
@@ -332,8 +338,7 @@ static void hold_and_die(bool forks)
 		hold_files(closer, i, fds[i]);
 	if (closer_wait(closer, 20000))
 		_exit(5);
-	if (!forks)
-		forbid_forks();
+	treat(starter);
 	kill(getpid(), SIGKILL);
 }
 
@@ -364,20 +369,21 @@ static void expect_the_first_to_go_last(int watch, int files)
 static void test_the_first_of_a_set_goes_last_when_the_process_is_killed(void **state)
 {
 	char directory[] = "/tmp/closer.XXXXXX", command[64];
-	int watch, status, forks;
+	enum starter starter;
+	int watch, status;
 	pid_t child;
 
 	(void)state;
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(chmod(directory, 0777), 0);
-	for (forks = 0; forks < 2; forks++) {
+	for (starter = 0; starter < STARTERS; starter++) {
 		watch = inotify_init1(IN_CLOEXEC);
 		assert_true(inotify_add_watch(watch, directory, IN_CLOSE_WRITE) >= 0);
 		child = fork();
 		if (child == 0) {
 			if (chdir(directory))
 				_exit(1);
-			hold_and_die(forks);
+			hold_and_die(starter);
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);

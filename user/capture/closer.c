@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -26,6 +28,9 @@
 
 /* So many of a set are closed at a time. */
 #define SET_AT_ONCE 32
+
+/* How often it is looked whether the tool has been killed while it waited. */
+#define HANGUP_NS 10000000
 
 struct closer {
 	struct helper helper;
@@ -84,6 +89,35 @@ static void wait_for_crew(struct crew *crew)
 	while (crew->busy)
 		pthread_cond_wait(&crew->less, &crew->lock);
 	pthread_mutex_unlock(&crew->lock);
+}
+
+/* Whether nobody is left to ask for anything; then nothing is closed any more but by ending. */
+static bool is_hung_up(int fd)
+{
+	struct pollfd polled = { .fd = fd };
+
+	return poll(&polled, 1, 0) > 0 && polled.revents & POLLHUP;
+}
+
+/* Returns whether the crew has closed everything. */
+static bool wait_for_crew_or_hangup(struct crew *crew, int fd)
+{
+	size_t busy;
+
+	do {
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += HANGUP_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_mutex_lock(&crew->lock);
+		if (crew->busy)
+			pthread_cond_timedwait(&crew->less, &crew->lock, &until);
+		busy = crew->busy;
+		pthread_mutex_unlock(&crew->lock);
+	} while (busy && !is_hung_up(fd));
+	return !busy;
 }
 
 static void *close_one(void *fd)
@@ -188,10 +222,26 @@ static struct set *get(struct set **sets, uint32_t number)
 	return *place;
 }
 
-static void hold(struct set *set, const struct message *message, const int *fds, size_t count)
+/* As ending.h wants them. What is closed here is not the last copy. */
+static void put_in_order(int *fds, size_t count, int highest)
+{
+	size_t i;
+
+	for (i = 0; i < count; highest = fds[i++]) {
+		int higher = fds[i] < highest ? fcntl(fds[i], F_DUPFD_CLOEXEC, highest + 1) : -1;
+
+		if (higher < 0)
+			continue;
+		close(fds[i]);
+		fds[i] = higher;
+	}
+}
+
+static void hold(struct set *set, const struct message *message, int *fds, size_t count)
 {
 	if (set && !set->refused && count == message->count && set->count == message->begin &&
 	    !memory_grow(&set->fds, &set->capacity, set->count + count, sizeof(*fds))) {
+		put_in_order(fds, count, set->count ? set->fds[set->count - 1] : 0);
 		memcpy(set->fds + set->count, fds, count * sizeof(*fds));
 		set->count += count;
 		set->way = message->way;
@@ -247,6 +297,18 @@ static void stop_crew(struct crew *crew, struct set **sets)
 }
 
 /*
+ * Until all other threads have ended, and not only done their work: a SIGKILL of the process makes
+ * one that is just ending close its descriptors as if cut short, if it is the last that has them.
+ */
+static void wait_for_threads(void)
+{
+	struct stat threads;
+
+	while (!stat("/proc/self/task", &threads) && threads.st_nlink > 3)
+		usleep(100);
+}
+
+/*
  * What has killed the tool may be about to kill this process, too, as at the end of a container:
  * nothing is closed from here on but by processes that end. This one is the first.
  */
@@ -263,7 +325,8 @@ static void close_by_ending(const struct helper *starter, const struct set *sets
 		return;
 	for (count = 0, set = sets; set; set = set->next)
 		if (set->count)
-			ending[count++] = (struct ending_set){ set->fds, set->count };
+			ending[count++] = (struct ending_set){ set->fds, set->count,
+							       set->way == CLOSER_AT_ONCE };
 	ending_prepare(starter, ending, count);
 	free(ending);
 }
@@ -288,15 +351,17 @@ static void serve(int fd)
 			hold(get(&sets, message.set), &message, fds, count);
 			break;
 		case ACTION_RELEASE:
-			release(&crew, find(&sets, message.set));
+			if (!is_hung_up(fd))
+				release(&crew, find(&sets, message.set));
 			break;
 		case ACTION_WAIT:
-			wait_for_crew(&crew);
-			err = helper_send(fd, &message, sizeof(message), NULL, 0, true);
+			if (wait_for_crew_or_hangup(&crew, fd))
+				err = helper_send(fd, &message, sizeof(message), NULL, 0, true);
 			break;
 		}
 	}
 	stop_crew(&crew, &sets);
+	wait_for_threads();
 	if (sets)
 		close_by_ending(&starter, sets);
 	else
@@ -461,6 +526,8 @@ void closer_close(struct closer *closer)
 	if (!closer)
 		return;
 	say_released(closer, true);
+	while (closer_wait(closer, 60000) == -ETIMEDOUT)
+		;
 	helper_end(&closer->helper);
 	free(closer->released);
 	free(closer);

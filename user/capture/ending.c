@@ -2,8 +2,8 @@
 #include "capture/ending.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -18,16 +18,19 @@
  * others are not its children, for these would have copies of everything, and would have to drop
  * what is not theirs: a process without any, the starter, starts them, and they are sent theirs.
  *
- * And how they end at the same time. When a process ends, the kernel closes its descriptors from
- * the highest number to the lowest. So the starter's socket is the last that the caller closes; the
- * starter then closes a pipe, and that they wait for.
+ * And how they end at the same time: each waits for the end of its socket. What the caller ends
+ * with is closed in two steps: the kernel drops all its copies first, and then closes those that
+ * were the last ones, such as the other ends of these sockets.
  */
-#define LAST STDIN_FILENO
+
+enum request {
+	REQUEST_START, /* a process with the socket that comes along */
+	REQUEST_ANSWER,
+};
 
 /* ---- the starter, and who it starts ---------------------------------------------------------- */
 
-/* Only ends of pipes and sockets without anything in them are closed here. */
-static void end_with_what_comes(int socket, int all)
+static void end_with_what_comes(int socket)
 {
 	int fds[HELPER_FDS];
 	size_t count = HELPER_FDS;
@@ -35,8 +38,6 @@ static void end_with_what_comes(int socket, int all)
 
 	while (helper_receive(socket, &byte, 1, fds, &count) > 0)
 		count = HELPER_FDS;
-	while (read(all, &byte, 1) < 0 && errno == EINTR)
-		;
 	helper_exit();
 }
 
@@ -53,29 +54,31 @@ static void stay_on_this_cpu(void)
 	sched_setaffinity(0, sizeof(this), &this);
 }
 
-/* A message with a socket is for a process to be started, one without is to be answered. */
+static void start_here(int fd, int socket)
+{
+	if (fork() == 0) {
+		close(fd);
+		end_with_what_comes(socket);
+	}
+	close(socket);
+}
+
 static void serve(int fd)
 {
-	int all[2], socket;
+	bool started = false;
+	enum request request;
 	size_t count = 1;
-	char byte;
+	int socket;
 
-	if (pipe2(all, O_CLOEXEC))
-		return;
-	for (; helper_receive(fd, &byte, 1, &socket, &count) > 0; count = 1) {
-		if (!count) {
-			helper_send(fd, &byte, 1, NULL, 0, true);
-			continue;
-		}
-		stay_on_this_cpu();
-		if (fork() == 0) {
-			close(fd);
-			close(all[1]);
-			end_with_what_comes(socket, all[0]);
-		}
-		close(socket);
+	for (; helper_receive(fd, &request, sizeof(request), &socket, &count) > 0; count = 1) {
+		if (request == REQUEST_ANSWER)
+			helper_send(fd, &request, sizeof(request), NULL, 0, true);
+		if (!started)
+			stay_on_this_cpu();
+		started = true;
+		if (count)
+			start_here(fd, socket);
 	}
-	close(all[1]);
 	/* Nobody else may: in a container, the first process need not care about others. */
 	while (wait(NULL) >= 0 || errno == EINTR)
 		;
@@ -85,21 +88,18 @@ static void serve(int fd)
 
 void ending_open(struct helper *starter)
 {
-	if (helper_start(starter, NAME, false, serve))
-		return;
-	dup2(starter->fd, LAST);
-	close(starter->fd);
-	starter->fd = LAST;
+	helper_start(starter, NAME, false, serve);
 }
 
 /* Returns the socket to a process that will have been started, or -errno. */
 static int start(const struct helper *starter)
 {
+	const enum request request = REQUEST_START;
 	int ends[2], err;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	err = helper_send(starter->fd, "", 1, &ends[1], 1, true);
+	err = helper_send(starter->fd, &request, sizeof(request), &ends[1], 1, true);
 	close(ends[1]);
 	if (!err)
 		return ends[0];
@@ -107,24 +107,27 @@ static int start(const struct helper *starter)
 	return err;
 }
 
-/* When it returns, all have been started, or there is no starter any more. */
-static void wait_for(const struct helper *starter)
+/*
+ * Whether all have been started. If the starter was killed before, some of their sockets may still
+ * be on the way to it, to be closed by whoever else has a copy of its own: nothing may be in them.
+ */
+static bool have_started(const struct helper *starter)
 {
+	enum request request = REQUEST_ANSWER;
 	size_t none = 0;
-	char byte;
 
-	if (!helper_send(starter->fd, "", 1, NULL, 0, true))
-		helper_receive(starter->fd, &byte, 1, NULL, &none);
+	return !helper_send(starter->fd, &request, sizeof(request), NULL, 0, true) &&
+	       helper_receive(starter->fd, &request, sizeof(request), NULL, &none) > 0;
 }
 
 /* To a process that is gone, or was not started, nothing can be sent. */
 static void send_set(int socket, const struct ending_set *set)
 {
-	size_t sent, part;
+	size_t sent, part = set->first_apart ? 1 : HELPER_FDS;
 	int err = 0;
 
-	for (sent = 0; sent < set->count && !err; sent += part) {
-		part = set->count - sent < HELPER_FDS ? set->count - sent : HELPER_FDS;
+	for (sent = 0; sent < set->count && !err; sent += part, part = HELPER_FDS) {
+		part = set->count - sent < part ? set->count - sent : part;
 		err = helper_send(socket, "", 1, set->fds + sent, part, true);
 	}
 }
@@ -136,9 +139,8 @@ void ending_prepare(const struct helper *starter, const struct ending_set *sets,
 
 	while (sockets && started < count && (sockets[started] = start(starter)) >= 0)
 		started++;
-	if (started)
-		wait_for(starter);
-	for (i = 0; i < started; i++)
-		send_set(sockets[i], &sets[i]);
+	if (started && have_started(starter))
+		for (i = 0; i < started; i++)
+			send_set(sockets[i], &sets[i]);
 	free(sockets);
 }

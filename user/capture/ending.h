@@ -7,19 +7,27 @@
 #ifndef MEMSCOPE_CAPTURE_ENDING_H
 #define MEMSCOPE_CAPTURE_ENDING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "capture/helper.h"
 
+/*
+ * The first descriptor is to be closed when all others are. When a process ends, the kernel closes
+ * what it has from the highest number to the lowest, so they must be in ascending order. What is
+ * still on its way to a process that is killed is closed message by message: `first_apart`, and
+ * each in turn. (Perf events behind links are given up in the opposite order: not for those.)
+ */
 struct ending_set {
-	const int *fds; /* the first one is to be closed when all others are */
+	const int *fds;
 	size_t count;
+	bool first_apart;
 };
 
 /*
  * Gets ready, before the calling process, a helper, has any such descriptor: starts a process that
- * will start the others, with standard input as the socket to it. (If there can be none, all sets
- * will end with the calling process.) When there is nothing to end with: helper_end().
+ * will start the others. (If there can be none, all sets will end with the calling process.) When
+ * there is nothing to end with: helper_end().
  */
 void ending_open(struct helper *starter);
 

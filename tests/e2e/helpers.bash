@@ -251,12 +251,22 @@ our_programs() {
 		test("^ms_(session|entry|return|exec|exit|fork)$")) | .id'
 }
 
+# Whether a process is ending, of any instance: it has no directory any more, but it may have probes.
+is_ending() {
+	local pid
+
+	for pid in $(pgrep '^memscope-'); do
+		[ -e "/proc/$pid/cwd" ] || ! grep -qs '^State:.[^XZ]' "/proc/$pid/status" || return 0
+	done
+	return 1
+}
+
 # No process of the tool is left, and no program of ours in the kernel that no process holds; links
 # and maps do not outlive their programs.
 nothing_left() {
 	local id programs
 
-	[ -z "$(tool_processes)" ] || return 1
+	[ -z "$(tool_processes)" ] && ! is_ending || return 1
 	programs=$(our_programs) || return 1
 	for id in $programs; do
 		grep -qsx "prog_id:[[:space:]]*$id" /proc/[0-9]*/fdinfo/* || return 1

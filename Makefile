@@ -398,7 +398,7 @@ schema: $(BUILD)/event.schema.json
 # ---- installation
 
 install: memscope-bpf docs
-	install -D -m 755 memscope-bpf $(DESTDIR)$(PREFIX)/sbin/memscope-bpf
+	install -D -m 755 memscope-bpf $(DESTDIR)$(PREFIX)/bin/memscope-bpf
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(MAN_PAGES) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -D -m 644 $(BUILD)/memscope-bpf.bash \

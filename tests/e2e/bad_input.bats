@@ -185,3 +185,16 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 	grep -q "^  untried ring_buffer" out.txt
 	! grep -q "^  MISSING ring_buffer" out.txt || false
 }
+
+@test "a trace that never began leaves what its output file had" {
+	echo old > old.txt
+	expect 5 "there is no process 99999" "$MEMSCOPE" trace -o old.txt -p 99999
+	assert_equal "$(< old.txt)" old
+	"$MEMSCOPE" trace $MASK -q -o old.txt -- true
+	! grep -q old old.txt || false
+}
+
+@test "a cgroup that is nowhere: it is said" {
+	expect 0 "warning: --cgroup: there is no cgroup /nowhere/at/all below /sys/fs/cgroup" \
+		"$MEMSCOPE" trace $MASK -d 0.1 --cgroup /nowhere/at/all
+}

@@ -182,8 +182,9 @@ int inspection_run(struct inspection *inspection, pid_t pid, struct features *fe
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	length = readlink(link, inspection->program, sizeof(inspection->program) - 1);
 	if (length < 0 && errno == EACCES) {
-		log_error("process %d (%s) belongs to somebody else: looking into it takes"
-			  " CAP_SYS_PTRACE (run with sudo)",
+		log_error("cannot look into process %d (%s): that takes CAP_SYS_PTRACE (run with"
+			  " sudo); with it, the process is protected (a security module, or a user"
+			  " namespace that is not ours)",
 			  pid, info->comm);
 		return -EACCES;
 	}

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands/selection.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,6 +51,28 @@ int selection_parse_pids(const struct option_row *row, const char *value, void *
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
+static bool is_below(const char *root, const char *hierarchy, const char *cgroup)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s%s", root, hierarchy, cgroup);
+	return !access(path, F_OK);
+}
+
+/* Of version 2, or of version 1 in any hierarchy. */
+static bool is_below_root(const char *cgroup)
+{
+	DIR *hierarchies = opendir(CGROUP_ROOT);
+	bool found = !hierarchies;
+	struct dirent *hierarchy;
+
+	while (!found && (hierarchy = readdir(hierarchies)))
+		found = is_below(CGROUP_ROOT, hierarchy->d_name, cgroup);
+	if (hierarchies)
+		closedir(hierarchies);
+	return found;
+}
+
 /* As a directory, "/sys/fs/cgroup/a/b", or as /proc/PID/cgroup has it, "/a/b". */
 int selection_parse_cgroup(const struct option_row *row, const char *value, void *settings)
 {
@@ -77,6 +102,10 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 	}
 	free(selection->cgroup);
 	selection->cgroup = strndup(path, length);
+	if (selection->cgroup && !is_below_root(selection->cgroup))
+		log_warning("--%s: there is no cgroup %s below " CGROUP_ROOT "; waiting for"
+			    " processes that have it in /proc/PID/cgroup",
+			    row->name, selection->cgroup);
 	return selection->cgroup ? 0 : -ENOMEM;
 }
 

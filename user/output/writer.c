@@ -33,7 +33,7 @@ void writer_init_stdout(struct writer *writer)
 
 int writer_open(struct writer *writer, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600), err;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600), err;
 
 	if (fd < 0) {
 		err = -errno;
@@ -41,7 +41,16 @@ int writer_open(struct writer *writer, const char *path)
 		return err;
 	}
 	init(writer, fd, path);
+	writer->is_old = true;
 	return 0;
+}
+
+/* Pipes and devices have nothing to be truncated. */
+static void truncate_old(struct writer *writer)
+{
+	if (writer->is_old && ftruncate(writer->fd, 0) && errno != EINVAL)
+		log_warning("%s: cannot truncate: %s", writer->name, strerror(errno));
+	writer->is_old = false;
 }
 
 int writer_open_whole(struct writer *writer, const struct whole_file *file)
@@ -54,6 +63,7 @@ int writer_open_whole(struct writer *writer, const struct whole_file *file)
 		writer_init_stdout(writer);
 	if (err || !file->part)
 		return err;
+	truncate_old(writer);
 	writer->is_part = true;
 	snprintf(writer->name, sizeof(writer->name), "%s", file->path);
 	return 0;
@@ -77,6 +87,8 @@ int writer_flush(struct writer *writer)
 		return writer->err;
 	if (writer->text.failed)
 		return fail(writer, -ENOMEM);
+	if (writer->text.length)
+		truncate_old(writer);
 	while (sent < writer->text.length) {
 		ssize_t length =
 			write(writer->fd, writer->text.bytes + sent, writer->text.length - sent);

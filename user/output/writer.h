@@ -15,6 +15,7 @@ struct writer {
 	int fd;
 	bool terminal; /* somebody is watching: colour allowed, flush early */
 	bool colour;
+	bool is_old;   /* what the file had before is still in it */
 	int err;       /* the first failure, -errno; nothing is written after it */
 	bool is_part;  /* of no use to anybody before it is whole */
 	char name[64]; /* for messages */
@@ -24,8 +25,8 @@ struct writer {
 void writer_init_stdout(struct writer *writer);
 
 /*
- * Creates `path` (or truncates it: as with strace -o, the user named it). Returns 0 or -errno,
- * logged.
+ * Creates `path`, or truncates it (as with strace -o, the user named it), but not before there is
+ * something to write. Returns 0 or -errno, logged.
  */
 int writer_open(struct writer *writer, const char *path);
 

@@ -142,7 +142,7 @@ static void note_refused(struct attachment *attachment, uint64_t cookie, int err
 /* Whether what has failed would fail for each function. */
 static bool fails_for_each(int err)
 {
-	return err == -ESRCH || err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+	return err == -ESRCH || programs_is_for_want(err);
 }
 
 /*
@@ -267,13 +267,6 @@ static void warn_go(const struct library *library, pid_t pid)
 	log_warning("%s: process %d is " ELF_CODE_GO_WARNING, library->name, pid);
 }
 
-/* What may be better the next time; a kernel that refuses code will refuse it then, too. */
-static bool may_pass(int err)
-{
-	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EAGAIN ||
-	       err == -EINTR || err == -ETOOMANYREFS;
-}
-
 int attachment_open(struct attachment *attachment, struct programs *programs,
 		    const struct attachment_site *site, struct closer *closer)
 {
@@ -303,7 +296,8 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 		log_message(site->again ? LOG_DEBUG : LOG_ERROR, "%s: cannot attach: %s",
 			    library->name, strerror(-err));
 	attachment_close(attachment);
-	*attachment = (struct attachment){ .library = library, .may_pass = may_pass(err) };
+	*attachment =
+		(struct attachment){ .library = library, .may_pass = programs_is_for_want(err) };
 	return err;
 }
 

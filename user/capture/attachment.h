@@ -19,10 +19,10 @@ struct attachment {
 	const struct library *library;
 	int *fds;
 	size_t count, capacity;
-	size_t functions;  /* that have a probe; 0: none could be attached to, which was logged */
+	size_t functions;  /* that have a probe */
 	uint32_t *refused; /* rows of those that the kernel did not let have one */
 	size_t refused_count, refused_capacity;
-	bool may_pass;         /* why none could be attached to */
+	bool may_pass;         /* nothing is attached, but the next attempt may succeed */
 	bool seen;             /* by attachment_mapped() */
 	size_t plain;          /* of what was seen, functions without a probe; see there */
 	uint32_t plain_row;    /* one of them */

@@ -152,12 +152,7 @@ static int open_intake(struct programs *programs)
 	return err;
 }
 
-/*
- * Whether programs could not be loaded or attached for want of resources or of a permission. All
- * else is what a verifier, or libbpf in its place, answers if a kernel cannot take them: EACCES,
- * EINVAL, E2BIG, ESRCH, ...
- */
-static bool is_for_want(int err)
+bool programs_is_for_want(int err)
 {
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EAGAIN ||
 	       err == -EINTR || err == -EPERM;
@@ -179,14 +174,14 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"
 			  " machine lacks, -v shows the kernel's answer",
 			  strerror(-err));
-		err = is_for_want(err) ? err : -ENOTSUP;
+		err = programs_is_for_want(err) ? err : -ENOTSUP;
 		goto fail;
 	}
 	err = memscope_bpf__attach(programs->skeleton);
 	if (err) {
 		log_error("cannot watch processes start, execute and exit: %s; -v shows why",
 			  strerror(-err));
-		err = is_for_want(err) ? err : -ENOTSUP;
+		err = programs_is_for_want(err) ? err : -ENOTSUP;
 		goto fail;
 	}
 	programs->attacher = attacher_open();

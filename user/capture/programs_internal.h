@@ -5,6 +5,8 @@
 #ifndef MEMSCOPE_CAPTURE_PROGRAMS_INTERNAL_H
 #define MEMSCOPE_CAPTURE_PROGRAMS_INTERNAL_H
 
+#include <stdbool.h>
+
 #include "capture/attacher.h"
 #include "capture/intake.h"
 #include "capture/placement.h"
@@ -22,5 +24,12 @@ struct programs {
 
 /* That its programs are loaded with, and its links are created with; 0: not on multi links. */
 uint32_t strategy_attach_type(enum strategy strategy);
+
+/*
+ * Whether programs could not be loaded or attached for want of resources or of a permission. All
+ * else is what a verifier, or libbpf in its place, answers if a kernel cannot take them: EACCES,
+ * EINVAL, E2BIG, ESRCH, ...
+ */
+bool programs_is_for_want(int err);
 
 #endif /* MEMSCOPE_CAPTURE_PROGRAMS_INTERNAL_H */

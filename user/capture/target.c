@@ -21,9 +21,10 @@ void target_executed(struct target *target, bool by_first_thread)
 	while (i--) {
 		struct attachment *attachment = &target->attachments[i];
 
-		attachment_executed(attachment);
-		if (by_first_thread && attachment->functions)
+		if (by_first_thread && attachment->functions) {
+			attachment_executed(attachment);
 			continue;
+		}
 		attachment_close(attachment);
 		*attachment = target->attachments[--target->count];
 	}

@@ -83,14 +83,6 @@ struct crew {
 	pthread_mutex_t in_turn;
 };
 
-static void wait_for_crew(struct crew *crew)
-{
-	pthread_mutex_lock(&crew->lock);
-	while (crew->busy)
-		pthread_cond_wait(&crew->less, &crew->lock);
-	pthread_mutex_unlock(&crew->lock);
-}
-
 /* Whether nobody is left to ask for anything; then nothing is closed any more but by ending. */
 static bool is_hung_up(int fd)
 {
@@ -99,8 +91,8 @@ static bool is_hung_up(int fd)
 	return poll(&polled, 1, 0) > 0 && polled.revents & POLLHUP;
 }
 
-/* Returns whether the crew has closed everything. */
-static bool wait_for_crew_or_hangup(struct crew *crew, int fd)
+/* Returns whether the crew has closed everything; `fd` -1: it must. */
+static bool wait_for_crew(struct crew *crew, int fd)
 {
 	size_t busy;
 
@@ -292,7 +284,7 @@ static void stop_crew(struct crew *crew, struct set **sets)
 	crew->stopping = true;
 	take_all(&crew->waiting, sets);
 	pthread_mutex_unlock(&crew->lock);
-	wait_for_crew(crew);
+	wait_for_crew(crew, -1);
 	take_all(&crew->left, sets);
 }
 
@@ -355,7 +347,7 @@ static void serve(int fd)
 				release(&crew, find(&sets, message.set));
 			break;
 		case ACTION_WAIT:
-			if (wait_for_crew_or_hangup(&crew, fd))
+			if (wait_for_crew(&crew, fd))
 				err = helper_send(fd, &message, sizeof(message), NULL, 0, true);
 			break;
 		}

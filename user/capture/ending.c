@@ -56,6 +56,7 @@ static void stay_on_this_cpu(void)
 
 static void start_here(int fd, int socket)
 {
+	stay_on_this_cpu();
 	if (fork() == 0) {
 		close(fd);
 		end_with_what_comes(socket);
@@ -65,7 +66,6 @@ static void start_here(int fd, int socket)
 
 static void serve(int fd)
 {
-	bool started = false;
 	enum request request;
 	size_t count = 1;
 	int socket;
@@ -73,9 +73,6 @@ static void serve(int fd)
 	for (; helper_receive(fd, &request, sizeof(request), &socket, &count) > 0; count = 1) {
 		if (request == REQUEST_ANSWER)
 			helper_send(fd, &request, sizeof(request), NULL, 0, true);
-		if (!started)
-			stay_on_this_cpu();
-		started = true;
 		if (count)
 			start_here(fd, socket);
 	}

@@ -51,23 +51,23 @@ int selection_parse_pids(const struct option_row *row, const char *value, void *
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
-static bool is_below(const char *root, const char *hierarchy, const char *cgroup)
+static bool is_in(const char *hierarchy, const char *cgroup)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s%s", root, hierarchy, cgroup);
+	snprintf(path, sizeof(path), CGROUP_ROOT "/%s%s", hierarchy, cgroup);
 	return !access(path, F_OK);
 }
 
-/* Of version 2, or of version 1 in any hierarchy. */
-static bool is_below_root(const char *cgroup)
+/* Version 2 has one, the root itself ("."). */
+static bool is_in_any(const char *cgroup)
 {
 	DIR *hierarchies = opendir(CGROUP_ROOT);
 	bool found = !hierarchies;
 	struct dirent *hierarchy;
 
 	while (!found && (hierarchy = readdir(hierarchies)))
-		found = is_below(CGROUP_ROOT, hierarchy->d_name, cgroup);
+		found = is_in(hierarchy->d_name, cgroup);
 	if (hierarchies)
 		closedir(hierarchies);
 	return found;
@@ -102,7 +102,7 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 	}
 	free(selection->cgroup);
 	selection->cgroup = strndup(path, length);
-	if (selection->cgroup && !is_below_root(selection->cgroup))
+	if (selection->cgroup && !is_in_any(selection->cgroup))
 		log_warning("--%s: there is no cgroup %s below " CGROUP_ROOT "; waiting for"
 			    " processes that have it in /proc/PID/cgroup",
 			    row->name, selection->cgroup);

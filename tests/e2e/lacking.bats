@@ -125,13 +125,18 @@ is_refused_here() {
 	assert_equal "$(grep -c ^0x unprobed.out)" 2
 }
 
-@test "a function that the kernel refuses in a running process" {
+# When it runs already.
+trace_unprobed() {
 	is_refused_here
 	"$WORKLOADS/unprobed" < unprobed.in > unprobed.out 3>&- 7>&- &
 	PUPPET_PID=$!
 	exec 7> unprobed.in
 	wait_for 'grep -q begun unprobed.out'
 	trace_start -p "$PUPPET_PID"
+}
+
+@test "a function that the kernel refuses in a running process" {
+	trace_unprobed
 	assert_equal "$(grep -c "warning: .*cannot attach to cuMemGetInfo_v2: $REFUSAL" trace.err)" 1
 	printf '\n\n' >&7
 	exec 7>&-
@@ -140,12 +145,7 @@ is_refused_here() {
 }
 
 @test "a thread other than the first executes a program: its functions are not taken for refused ones" {
-	is_refused_here
-	"$WORKLOADS/unprobed" < unprobed.in > unprobed.out 3>&- 7>&- &
-	PUPPET_PID=$!
-	exec 7> unprobed.in
-	wait_for 'grep -q begun unprobed.out'
-	trace_start -p "$PUPPET_PID"
+	trace_unprobed
 	printf x >&7
 	wait_for '[ "$(grep -c "cannot attach to cuMemGetInfo_v2" trace.err)" -eq 2 ]'
 	printf '\n' >&7
@@ -176,7 +176,7 @@ is_refused_here() {
 	trace_start -p "$PUPPET_PID"
 	puppet share "$LD_LIBRARY_PATH/libcuda.so.1"
 	puppet churn 10
-	sleep 0.2
+	sleep 0.2 # it has been looked at by then
 	trace_stop
 	puppet_end
 	assert_equal "$(summary '.processes[0].spaces[0] | [.allocs, .frees]')" '[10,10]'

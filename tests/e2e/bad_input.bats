@@ -187,9 +187,9 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 }
 
 @test "a trace that never began leaves what its output file had" {
-	echo old > old.txt
+	{ yes padding | head -n 1000; echo old; } > old.txt
 	expect 5 "there is no process 99999" "$MEMSCOPE" trace -o old.txt -p 99999
-	assert_equal "$(< old.txt)" old
+	assert_equal "$(wc -l < old.txt) $(tail -n 1 old.txt)" "1001 old"
 	"$MEMSCOPE" trace $MASK -q -o old.txt -- true
 	! grep -q old old.txt || false
 }

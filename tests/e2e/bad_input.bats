@@ -35,6 +35,7 @@ expect() {
 	expect 2 "what shall be traced?" "$MEMSCOPE" trace
 	expect 2 "not several" "$MEMSCOPE" trace -p 1 -- true
 	expect 2 "is not a cgroup" "$MEMSCOPE" trace --cgroup x
+	expect 2 "for all processes, -a" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup
 	expect 2 "there is no cgroup" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup/nothing/here
 	expect 2 'check takes no argument "x"' "$MEMSCOPE" check x
 }
@@ -184,6 +185,14 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 	grep -q "CAP_SYS_PTRACE (run with sudo)" err.txt
 	grep -q "^  untried ring_buffer" out.txt
 	! grep -q "^  MISSING ring_buffer" out.txt || false
+}
+
+@test "a trace that saw no CUDA library: it is said, after the summary" {
+	local seen="warning: nothing that was traced has mapped a CUDA library, so no call could be seen"
+
+	expect 0 "$seen; -f traces what it starts, too" "$MEMSCOPE" trace $MASK -c -- true
+	expect 0 "$seen" "$MEMSCOPE" trace $MASK -f -- true
+	! "$MEMSCOPE" trace $MASK -f -- sh -c "'$WORKLOADS/calls' 1" 2>&1 | grep "$seen" || false
 }
 
 @test "a trace that never began leaves what its output file had" {

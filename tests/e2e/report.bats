@@ -129,6 +129,19 @@ assert_refused() {
 	grep -q "the last block is not whole" out.md
 }
 
+@test "a recording without a call: it is said, and --fail-on empty finds it" {
+	"$MEMSCOPE" record $MASK -q -o run.mscope -- true 2> record.err
+	grep -q "mapped a CUDA library, so no call could be seen; -f traces" record.err
+	run -0 --separate-stderr report --fail-on leak,oom,loss,growth=1 run.mscope
+	[[ $output == *"No call was recorded, so nothing wrong could be found."* ]]
+	[[ $stderr == *"--fail-on: no call was recorded"* ]]
+	run -8 report --fail-on empty run.mscope
+	# One call is enough.
+	record -o calls.mscope -- "$WORKLOADS/calls" 3
+	run -0 --separate-stderr report --fail-on empty calls.mscope run.mscope
+	[[ $output != *"No call was recorded"* && -z $stderr ]]
+}
+
 @test "an allocation that failed is in the report, and --fail-on oom says so" {
 	SIMCUDA_MEMORY=512K run record -o run.mscope -- $(ffmpeg_command)
 	[ "$status" -ne 0 ]

@@ -244,6 +244,11 @@ pid_t live_first_pid(const struct live *live)
 	return live->options.pids_count ? live->options.pids[0] : 0;
 }
 
+bool live_saw_library(const struct live *live)
+{
+	return live->targets.mapped;
+}
+
 static void forget_signals(struct live *live)
 {
 	struct signalfd_siginfo info;

@@ -63,6 +63,9 @@ enum live_reason live_reason(const struct live *live);
 /* The first of the processes that were asked for by themselves; 0: none was. */
 pid_t live_first_pid(const struct live *live);
 
+/* Whether a target has mapped a file with functions to trace: without one, no call can be seen. */
+bool live_saw_library(const struct live *live);
+
 /* When the capture ended, CLOCK_MONOTONIC: detaching afterwards can take long. */
 uint64_t live_end_ns(const struct live *live);
 

@@ -224,6 +224,7 @@ static int attach_file(struct targets *targets, struct target *target, const str
 	if (!library->points_count)
 		return 0;
 	target->mapped |= file->mapped;
+	targets->mapped |= file->mapped;
 	attachment = find_attachment(target, library);
 	if (!attachment)
 		err = attach_new(targets, target, library, file->fd);

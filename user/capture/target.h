@@ -29,6 +29,7 @@ struct target {
 struct targets {
 	struct target **targets;
 	size_t count, capacity;
+	bool mapped; /* one of them has had a file mapped that has functions of the table */
 	struct library_cache cache;
 	struct programs *programs;
 	bool map_files;        /* FEATURE_MAP_FILES */

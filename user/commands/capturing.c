@@ -26,6 +26,17 @@ struct live_options capturing_options(struct capturing *capturing, bool entries_
 	};
 }
 
+void capturing_tell_blindness(const struct capturing *capturing, const struct live *live)
+{
+	const struct selection *selection = &capturing->selection;
+	bool named = selection->pids_count || selection->command;
+
+	if (!live_saw_library(live))
+		log_warning("nothing that was traced has mapped a CUDA library, so no call could be"
+			    " seen%s",
+			    named && !selection->follow ? "; -f traces what it starts, too" : "");
+}
+
 static void say_what_was_lost(const struct capturing *capturing, const struct losses *losses)
 {
 	struct string message = { 0 };

@@ -30,6 +30,9 @@ struct capturing {
 /* Everything but the callbacks, and `count_launches`. */
 struct live_options capturing_options(struct capturing *capturing, bool entries_only);
 
+/* If no call could be seen, says why: else what was captured looks like any other result. */
+void capturing_tell_blindness(const struct capturing *capturing, const struct live *live);
+
 /*
  * What to exit with after the capture has ended with `err`: the command's code (-1: there was none)
  * if all went well.

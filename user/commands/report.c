@@ -28,6 +28,7 @@ enum fail_on {
 	FAIL_ON_OOM = 1 << 1,
 	FAIL_ON_LOSS = 1 << 2,
 	FAIL_ON_GROWTH = 1 << 3,
+	FAIL_ON_EMPTY = 1 << 4,
 };
 
 struct settings;
@@ -137,12 +138,14 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 		settings->fail_on |= FAIL_ON_OOM;
 	else if (!strcmp(part, "loss"))
 		settings->fail_on |= FAIL_ON_LOSS;
+	else if (!strcmp(part, "empty"))
+		settings->fail_on |= FAIL_ON_EMPTY;
 	else if (!strncmp(part, growth, strlen(growth)) &&
 		 !string_parse_size(part + strlen(growth), &settings->growth_bytes))
 		settings->fail_on |= FAIL_ON_GROWTH;
 	else {
-		log_error("--%s: leak, oom, loss or growth=SIZE, please, not \"%s\"", row->name,
-			  part);
+		log_error("--%s: leak, oom, loss, growth=SIZE or empty, please, not \"%s\"",
+			  row->name, part);
 		return -EINVAL;
 	}
 	return 0;
@@ -219,10 +222,10 @@ static const struct option_row rows[] = {
 	  reading_time, AT(reader.until) },
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
 	  AT(reader.report.options.top) },
-	{ 0, "fail-on", "leak,oom,loss,growth=SIZE",
+	{ 0, "fail-on", "leak,oom,loss,growth=SIZE,empty",
 	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
-	  " lost or is not whole, or a process holds SIZE more device memory at its end than after its"
-	  " initialisation.",
+	  " lost or is not whole, a process holds SIZE more device memory at its end than after its"
+	  " initialisation, or no call was recorded at all.",
 	  parse_fail_on, 0 },
 	{ 0, "leak-window", "A,B,C",
 	  "Three times: what was allocated between A and B and is alive at C is a leak.",
@@ -285,6 +288,10 @@ static int check_findings(const struct settings *settings)
 		found |= found_in(settings, report->recordings[i]);
 	if (report->refused)
 		found |= FAIL_ON_LOSS & settings->fail_on;
+	if (report_is_empty(report) && settings->fail_on)
+		log_warning("--fail-on: no call was recorded, so nothing else could be found");
+	if (report_is_empty(report))
+		found |= FAIL_ON_EMPTY & settings->fail_on;
 	for (i = 0; i < sizeof(what) / sizeof(*what); i++)
 		if (found >> i & 1)
 			log_warning("--fail-on: %s", what[i]);

@@ -77,19 +77,20 @@ static bool is_in_any(const char *cgroup)
 int selection_parse_cgroup(const struct option_row *row, const char *value, void *settings)
 {
 	struct selection *selection = place(row, settings);
+	const size_t root = strlen(CGROUP_ROOT);
 	const char *path = value;
 	struct stat status;
 	size_t length;
 
-	if (!strncmp(path, CGROUP_ROOT "/", strlen(CGROUP_ROOT "/"))) {
+	if (!strncmp(path, CGROUP_ROOT, root) && (!path[root] || path[root] == '/')) {
 		if (stat(path, &status)) {
 			log_error("--%s: there is no cgroup %s", row->name, value);
 			return -ENOENT;
 		}
-		path += strlen(CGROUP_ROOT);
+		path += root;
 		/* Of cgroup v1, the hierarchy comes first. */
-		if (access(CGROUP_ROOT "/cgroup.controllers", F_OK))
-			path = strchr(path + 1, '/') ? strchr(path + 1, '/') : "/";
+		if (*path && access(CGROUP_ROOT "/cgroup.controllers", F_OK))
+			path += 1 + strcspn(path + 1, "/");
 	}
 	length = strlen(path);
 	while (length > 1 && path[length - 1] == '/')

@@ -291,6 +291,16 @@ void report_number(struct report *report)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
+bool report_is_empty(const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		if (report->recordings[i]->first_event_ns)
+			return false;
+	return true;
+}
+
 uint64_t report_begin_ns(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;

@@ -182,6 +182,9 @@ struct report_unknown {
 
 struct report_unknown report_unknown(const struct report_recording *recording);
 
+/* Whether no call was recorded in the time that is reported: then nothing wrong can be found. */
+bool report_is_empty(const struct report *report);
+
 /* Whether a part of the recording is not there, or cannot be read. */
 bool report_lacks_parts(const struct report_coverage *coverage);
 

@@ -264,6 +264,10 @@ static void append_nothing(struct string *out, const struct report *report)
 	enum finding_topic topic;
 	enum finding_rule rule;
 
+	if (report_is_empty(report)) {
+		string_append_text(out, "No call was recorded, so nothing wrong could be found.");
+		return;
+	}
 	string_append_text(out, "Nothing wrong was found");
 	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
 		if (!was_looked_for(report, topic))

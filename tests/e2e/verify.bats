@@ -45,12 +45,13 @@ block() {
 
 @test "the JSON is what its schema says, whatever the recording is" {
 	head -c 10000 run.mscope > cut.mscope
+	head -c 1000 run.mscope > useless.mscope
 	echo hello > text.mscope
 	cp run.mscope damaged.mscope
 	damage damaged.mscope 5000
-	run -7 --separate-stderr "$MEMSCOPE" verify --json run.mscope cut.mscope text.mscope damaged.mscope
+	run -7 --separate-stderr "$MEMSCOPE" verify --json run.mscope cut.mscope text.mscope damaged.mscope useless.mscope
 	echo "$output" > out.json
-	assert_equal "$(jq -r '[.dumps[].status] | join(",")' out.json)" "whole,cut short,not a dump,damaged"
+	assert_equal "$(jq -r '[.dumps[].status] | join(",")' out.json)" "whole,cut short,not a dump,damaged,unusable"
 	/usr/bin/python3 - "$ROOT/docs/verify.schema.json" out.json << 'END'
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
@@ -65,10 +66,14 @@ END
 	cp "$MEMSCOPE" ./tool
 	mkdir -m 755 "/tmp/memscope-verify-$$"
 	cp tool run.mscope "/tmp/memscope-verify-$$"
+	install -m 600 run.mscope "/tmp/memscope-verify-$$/closed.mscope"
 	run setpriv --reuid=65534 --regid=65534 --clear-groups \
 		"/tmp/memscope-verify-$$/tool" verify "/tmp/memscope-verify-$$/run.mscope"
-	rm -r "/tmp/memscope-verify-$$"
 	assert_equal "$status" 0
+	run setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"/tmp/memscope-verify-$$/tool" verify "/tmp/memscope-verify-$$/closed.mscope"
+	rm -r "/tmp/memscope-verify-$$"
+	assert_equal "$status" 3
 }
 
 @test "a recording without its end: 0, with a warning" {
@@ -102,12 +107,24 @@ END
 	assert_equal "$(said ring '.damages | map(.at_end) | join(",")')" "true,true"
 }
 
+@test "a recording cut within its first segment is unusable, as report says" {
+	read -r _ begin _ < <(block run.mscope 0)
+	head -c $((begin + 10)) run.mscope > cut.mscope
+	run -7 --separate-stderr "$MEMSCOPE" verify cut.mscope
+	assert_equal "${lines[0]}" "cut.mscope: unusable"
+	[[ $stderr == *"cut.mscope: no segment in it has a whole beginning"* ]]
+	run -7 --separate-stderr "$MEMSCOPE" report cut.mscope
+	[[ $stderr == *"cut.mscope: no segment in it has a whole beginning"* ]]
+	run -7 "$MEMSCOPE" verify -q --repair out.mscope cut.mscope
+	[ ! -e out.mscope ]
+}
+
 @test "--repair leaves nothing behind that is not repaired" {
 	run -1 "$MEMSCOPE" verify --repair out.mscope nothing.mscope
 	[ ! -e out.mscope ]
 	echo hello > text.mscope
 	run -7 --separate-stderr "$MEMSCOPE" verify --repair out.mscope text.mscope
-	[[ $stderr == *"out.mscope: not written: nothing is whole"* ]]
+	[[ $stderr == *"out.mscope: not written: there is nothing that can be used"* ]]
 	[ ! -e out.mscope ]
 	# A full disk: no file may have more than 8 KiB.
 	run -1 --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' - \
@@ -127,7 +144,9 @@ END
 	assert_equal "${lines[0]}" "run.mscope: damaged"
 	[[ $output == *"$((end - begin)) bytes at byte $begin are no whole block"* ]]
 	[[ $output == *"missing     1 block, from number 8 on"* ]]
-	run -0 "$MEMSCOPE" verify --repair good.mscope run.mscope || [ "$status" -eq 7 ]
+	run -0 --separate-stderr "$MEMSCOPE" verify --repair good.mscope run.mscope
+	assert_equal "${lines[0]}" "run.mscope: damaged"
+	[[ $stderr == *"good.mscope: written, with all 32 whole blocks"* ]]
 	assert_equal "$(stat -c %a good.mscope)" 600
 	run -0 --separate-stderr "$MEMSCOPE" verify good.mscope
 	assert_equal "${lines[0]}" "good.mscope: incomplete"

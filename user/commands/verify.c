@@ -3,12 +3,14 @@
  * `memscope-bpf verify`: whether recordings are whole, and what of them can be used.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "commands/command.h"
 #include "commands/options.h"
+#include "commands/requirements.h"
 #include "commands/verify_output.h"
 #include "output/writer.h"
 #include "store/dump_directory.h"
@@ -26,7 +28,8 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 0, "repair", "OUT",
 	  "Copy every whole block of the recording to OUT, which must not exist yet. What is missing"
-	  " stays missing, and is told of OUT too. If OUT cannot be written, it is removed.",
+	  " stays missing, and is told of OUT too. If OUT cannot be written, it is removed; if it"
+	  " is, the exit code is 0.",
 	  option_text, AT(repair) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
@@ -62,8 +65,13 @@ struct run {
 static void note_code(struct run *run, int code)
 {
 	/* What could not be read at all is worse than what is damaged. */
-	if (run->code == EXIT_OK || code == EXIT_FAILED)
+	if (run->code == EXIT_OK || code != EXIT_CORRUPT)
 		run->code = code;
+}
+
+static int code_of(int err)
+{
+	return err == -E2BIG || err == -ENODATA ? EXIT_CORRUPT : exit_code_of(err);
 }
 
 static void tell(struct run *run, const char *path, const struct verification *verification)
@@ -78,8 +86,21 @@ static void tell(struct run *run, const char *path, const struct verification *v
 		log_warning("%s: whole, but for its end", path);
 	if (status == VERIFICATION_INCOMPLETE)
 		log_warning("%s: parts of the recording are missing", path);
-	if (status >= VERIFICATION_DAMAGED)
+	if (status == VERIFICATION_UNUSABLE)
+		log_error("%s: no segment in it has a whole beginning: nothing can be said", path);
+	if (status >= VERIFICATION_DAMAGED && !run->settings.repair)
 		note_code(run, EXIT_CORRUPT);
+}
+
+static int repair(struct verification *verification)
+{
+	uint64_t blocks = replay_account(verification->replay)->blocks;
+	int err = verification_finish(verification);
+
+	if (!err)
+		log_info("%s: written, with all %" PRIu64 " whole blocks", verification->copy_path,
+			 blocks);
+	return err;
 }
 
 static void verify_one(struct run *run, const char *path)
@@ -91,13 +112,13 @@ static void verify_one(struct run *run, const char *path)
 	if (!err)
 		err = add(&verification, path);
 	if (!err)
-		err = verification_finish(&verification);
+		tell(run, path, &verification);
+	if (!err && run->settings.repair)
+		err = repair(&verification);
 	if (err == -ENOMEM)
 		log_error("%s: not enough memory", path);
-	if (!err)
-		tell(run, path, &verification);
-	else
-		note_code(run, err == -E2BIG || err == -ENODATA ? EXIT_CORRUPT : EXIT_FAILED);
+	if (err)
+		note_code(run, code_of(err));
 	verification_fini(&verification);
 }
 
@@ -154,8 +175,10 @@ const struct command verify_command = {
 		"A recording is whole; cut short (all of it is whole, but perhaps the last block, and"
 		" whoever recorded did not end it: it was killed, or is at work still); incomplete"
 		" (blocks are missing between others, because they could not be written or were taken"
-		" out); damaged; too new for this program; or not a dump. Of the first three the exit code is 0, with a warning"
-		" for the second and third; of the others it is 7.\n"
+		" out); damaged; unusable (blocks are whole, but none of those that a segment begins"
+		" with, and that all else depends on); too new for this program; or not a dump. Of the"
+		" first three the exit code is 0, with a warning for the second and third; of the"
+		" others it is 7.\n"
 		"\n"
 		"Damage costs the blocks that it lies in, which are 250 ms or less each. Events before"
 		" it are exact, and so are those after it; what is live is exact again from the next"

@@ -14,7 +14,8 @@ const char *verification_name(enum verification_status status)
 	static const char *const names[] = {
 		[VERIFICATION_WHOLE] = "whole",           [VERIFICATION_CUT_SHORT] = "cut short",
 		[VERIFICATION_INCOMPLETE] = "incomplete", [VERIFICATION_DAMAGED] = "damaged",
-		[VERIFICATION_TOO_NEW] = "too new",       [VERIFICATION_NO_DUMP] = "not a dump",
+		[VERIFICATION_UNUSABLE] = "unusable",     [VERIFICATION_TOO_NEW] = "too new",
+		[VERIFICATION_NO_DUMP] = "not a dump",
 	};
 
 	return names[status];
@@ -230,11 +231,11 @@ int verification_finish(struct verification *verification)
 {
 	int err;
 
-	if (!verification->copy_path)
-		return 0;
-	if (verification->copy.fd < 0) {
-		log_error("%s: not written: nothing is whole", verification->copy_path);
-		return 0;
+	if (!replay_account(verification->replay)->anchors_used) {
+		log_error("%s: not written: there is nothing that can be used",
+			  verification->copy_path);
+		copy_remove(verification);
+		return -ENODATA;
 	}
 	err = copy_index(verification);
 	if (err)
@@ -253,6 +254,8 @@ enum verification_status verification_status(const struct verification *verifica
 		return VERIFICATION_TOO_NEW;
 	if (!account->blocks)
 		return VERIFICATION_NO_DUMP;
+	if (!account->anchors_used)
+		return VERIFICATION_UNUSABLE;
 	if (account->damaged_places || verification->cut_within || account->late_blocks ||
 	    account->refused || verification->pipeline.refused)
 		return VERIFICATION_DAMAGED;

@@ -20,8 +20,9 @@ enum verification_status {
 	VERIFICATION_CUT_SHORT,  /* its end is missing, and the last block may not be whole */
 	VERIFICATION_INCOMPLETE, /* all blocks are whole, but some before others are missing */
 	VERIFICATION_DAMAGED,
-	VERIFICATION_TOO_NEW, /* of a major version that is not known */
-	VERIFICATION_NO_DUMP, /* there is no whole block in it */
+	VERIFICATION_UNUSABLE, /* no segment in it has a whole beginning: nothing can be said */
+	VERIFICATION_TOO_NEW,  /* of a major version that is not known */
+	VERIFICATION_NO_DUMP,  /* there is no whole block in it */
 };
 
 const char *verification_name(enum verification_status status);
@@ -83,7 +84,10 @@ void verification_fini(struct verification *verification);
  */
 int verification_add(struct verification *verification, const char *path);
 
-/* After the last file: finishes the copy, if there is one. Returns 0, or -errno, logged. */
+/*
+ * After the last file: finishes the copy that was asked for. Returns 0, or -errno, logged:
+ * -ENODATA, and no copy, if there is nothing in it that can be used.
+ */
 int verification_finish(struct verification *verification);
 
 enum verification_status verification_status(const struct verification *verification);

@@ -264,7 +264,7 @@ C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
 SHELL_FILES = .ci/run vmlinux/generate tests/run \
 	$(addprefix tests/,$(addprefix kernels/,run init guest version) fuzz/run fuzz/replay) \
 	$(addprefix tests/simcuda/,check-exports gen-exports list-driver-names list-proc-versions) \
-	$(addprefix tools/,install-deps check-layers demo terminal-picture) \
+	$(addprefix tools/,install-deps check-layers completion.bash demo terminal-picture) \
 	$(addprefix tools/bench/,mapping report export)
 
 # clang-format breaks code after 100 columns, but no comments: lines of theirs, and those behind code.
@@ -382,8 +382,8 @@ $(BUILD)/man/memscope-bpf-%.1: $(BUILD)/mkdocs
 	$(Q)mkdir -p $(@D)
 	$(Q)$< man $* > $@
 
-$(BUILD)/memscope-bpf.bash: $(BUILD)/mkdocs
-	$(Q)$< completion > $@
+$(BUILD)/memscope-bpf.bash: $(BUILD)/mkdocs tools/completion.bash
+	$(Q)($< completion && cat tools/completion.bash) > $@
 
 docs: $(MAN_PAGES) $(BUILD)/memscope-bpf.bash
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Writes what documents the program and is made from its tables: man pages and shell completion
- * from the option rows, the JSON Schema of events from the output fields.
+ * Writes what documents the program and is made from its tables: man pages and what the shell
+ * completes from the option rows, the JSON Schema of events from the output fields.
  *
  * usage: mkdocs man [COMMAND] | completion | schema
  */
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/features.h"
 #include "commands/command.h"
 #include "output/field.h"
 #include "output/json.h"
@@ -191,52 +192,77 @@ static void put_main_page(void)
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-/* In the shell: the names that follow the option, if it is this command's. */
-static void put_choice_words(const struct command *command)
+/* "a|b|c" is all that there is; of "a,b=SIZE,..." what is not a placeholder, in capitals. */
+static void put_words(const char *argument)
+{
+	bool all = strchr(argument, '|');
+	const char *space = "";
+	size_t length;
+
+	for (; *argument; argument += length + (argument[length] != '\0')) {
+		length = strcspn(argument, "|,");
+		if (!all && !islower((unsigned char)*argument))
+			continue;
+		/* Of growth=SIZE, the value is the user's. */
+		printf("%s%.*s%s", space, (int)strcspn(argument, "|,="), argument,
+		       strcspn(argument, "=") < length ? "=" : "");
+		space = " ";
+	}
+}
+
+static void put_values(const struct command *command, const struct option_row *row)
 {
 	const struct command_choice *choice = command->choice;
-	const struct option_row *row;
 	const char *name, *meaning;
 	size_t i;
 
-	for (row = command->options; row->name; row++)
-		if (!strcmp(row->name, choice->option))
-			printf("\t%s:-%c | %s:--%s) words='", command->name, row->letter,
-			       command->name, row->name);
-	for (i = 0; (name = choice->name(i, &meaning)); i++)
-		printf("%s%s", i ? " " : "", name);
-	printf("' ;;\n");
+	if (row->letter == 'p')
+		printf("PID");
+	else if (!strncmp(row->argument, "FEATURE", strlen("FEATURE")))
+		for (i = 0; i < FEATURES_COUNT; i++)
+			printf("%s%s", i ? " " : "", feature_infos[i].name);
+	else if (choice && !strcmp(row->name, choice->option))
+		for (i = 0; (name = choice->name(i, &meaning)); i++)
+			printf("%s%s", i ? " " : "", name);
+	else
+		put_words(row->argument);
 }
 
+/* Tables of the shell, for tools/completion.bash. */
 static void put_completion(void)
 {
 	const struct command *const *command;
 	const struct option_row *row;
 
-	printf("# bash completion of memscope-bpf; made by tools/mkdocs\n"
-	       "_memscope_bpf()\n{\n"
-	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=\n"
-	       "\tcase $before in\n"
-	       "\t-p | --pid) words=$(command ps -eo pid=) ;;\n"
-	       "\t-o | --output) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-	       "\tesac\n"
-	       "\tcase ${COMP_WORDS[1]}:$before in\n");
-	for (command = commands; *command; command++)
-		if ((*command)->choice)
-			put_choice_words(*command);
-	printf("\tesac\n"
-	       "\tif [ -z \"$words\" ] && [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords='help");
-	for (command = commands; *command; command++)
-		printf(" %s", (*command)->name);
-	printf("'\n\telif [ -z \"$words\" ]; then\n\t\tcase ${COMP_WORDS[1]} in\n");
+	printf("# bash completion of memscope-bpf, made by tools/mkdocs\n"
+	       "declare -gA _memscope_bpf_options=(\n");
 	for (command = commands; *command; command++) {
-		printf("\t\t%s) words='--help", (*command)->name);
+		printf("\t[%s]='--help", (*command)->name);
 		for (row = (*command)->options; row->name; row++)
 			printf(" --%s", row->name);
-		printf("' ;;\n");
+		printf("'\n");
 	}
-	printf("\t\tesac\n\tfi\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
-	       "complete -o default -F _memscope_bpf memscope-bpf\n");
+	printf(")\n# Of options with a value: PID, the words that it can be, or nothing.\n"
+	       "declare -gA _memscope_bpf_values=(\n");
+	for (command = commands; *command; command++) {
+		for (row = (*command)->options; row->name; row++) {
+			if (!row->argument)
+				continue;
+			printf("\t['%s --%s']='", (*command)->name, row->name);
+			put_values(*command, row);
+			printf("'\n");
+			if (row->letter) {
+				printf("\t['%s -%c']='", (*command)->name, row->letter);
+				put_values(*command, row);
+				printf("'\n");
+			}
+		}
+	}
+	printf(")\n# Those that start a command.\n_memscope_bpf_commands='");
+	for (command = commands; *command; command++)
+		if (strstr((*command)->synopsis, "COMMAND"))
+			printf("%s ", (*command)->name);
+	printf("'\n\n");
 }
 
 /* ---- JSON Schema ----------------------------------------------------------------------------- */

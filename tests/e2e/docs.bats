@@ -41,15 +41,44 @@ commands() {
 	diff -u "$ROOT/docs/event.schema.json" "$BUILT/event.schema.json"
 }
 
+# What is offered for a command line, in whose last word the cursor is.
+completes() {
+	local expected=$1
+	shift
+
+	COMP_WORDS=(memscope-bpf "$@") COMP_CWORD=$#
+	_memscope_bpf
+	assert_equal "${COMPREPLY[*]}" "$expected"
+}
+
 @test "completion completes" {
 	# shellcheck disable=SC1091
 	. "$BUILT/memscope-bpf.bash"
-	COMP_WORDS=(memscope-bpf trace --js) COMP_CWORD=2
-	_memscope_bpf
-	assert_equal "${COMPREPLY[*]}" --json
-	COMP_WORDS=(memscope-bpf ch) COMP_CWORD=1
-	_memscope_bpf
-	assert_equal "${COMPREPLY[*]}" check
+	completes check ch
+	completes --json trace --js
+	completes --repair verify --json --r
+	# Values, in all the ways in which they are written.
+	completes "auto runtime driver" trace --layer ""
+	completes "auto runtime driver" trace --layer =
+	completes runtime trace --layer = ru
+	completes memory trace -e memo
+	completes "alloc,copy alloc,context" trace -e alloc,co
+	completes "leak,oom" report --fail-on = leak,o
+	completes "growth=" diff --fail-on gr
+	completes "uprobe_session uprobe_single" trace --without uprobe_s
+	completes "$$" trace -p "$$"
+	# Files, which readline completes, and what only the user knows.
+	completes "" report run
+	completes "" report ""
+	completes "" trace -o ""
+	completes "" trace -d ""
+	completes "" verify --repair = out
+	# The command that is to be started, and its arguments.
+	memscope-test-command() { :; }
+	completes memscope-test-command trace -c memscope-test-com
+	completes memscope-test-command record -o run.mscope --copies = off -- memscope-test-com
+	completes "" trace -- memscope-test-command --js
+	completes "" trace memscope-test-command --js
 }
 
 @test "exit codes in the man page are those that the program uses" {

@@ -1,0 +1,71 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # the tables come before
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What bash completes for memscope-bpf; what there is to complete comes from its tables (tools/mkdocs completion).
+# Where nothing is said, readline completes file names.
+
+# Which word the operands begin with; nothing if none has been written yet.
+_memscope_bpf_first_operand()
+{
+	local i
+
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--) echo $((i + 1)) && return ;;
+		=) ;;
+		-*)
+			[ -z "${_memscope_bpf_values[${COMP_WORDS[1]} ${COMP_WORDS[i]}]+set}" ] && continue
+			[ "${COMP_WORDS[i + 1]}" = = ] && i=$((i + 1))
+			i=$((i + 1))
+			;;
+		*) echo "$i" && return ;;
+		esac
+	done
+}
+
+# Those of some words that continue what has been written, the last of a list with commas.
+_memscope_bpf_offer()
+{
+	local begun=$1 before=
+
+	[[ $begun == *,* ]] && before=${begun%,*},
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$2" -- "${begun##*,}")
+	# A value is still to follow.
+	if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then
+		compopt -o nospace 2> /dev/null || true
+	fi
+}
+
+_memscope_bpf()
+{
+	local command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+	local operand takes_command=
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" -eq 1 ] || [ "$before" = help ]; then
+		_memscope_bpf_offer "$word" "help ${!_memscope_bpf_options[*]}"
+		return
+	fi
+	[[ " $_memscope_bpf_commands " == *" $command "* ]] && takes_command=1
+	operand=$(_memscope_bpf_first_operand)
+	# --option=value is three words.
+	[ "$before" = = ] && before=${COMP_WORDS[COMP_CWORD - 2]}
+	[ "$word" = = ] && word=
+	if [ -n "$operand" ]; then
+		[ -n "$takes_command" ] && [ "$COMP_CWORD" -eq "$operand" ] &&
+			mapfile -t COMPREPLY < <(compgen -c -- "$word")
+	elif [ -n "${_memscope_bpf_values[$command $before]+set}" ]; then
+		case ${_memscope_bpf_values[$command $before]} in
+		PID) _memscope_bpf_offer "$word" "$(command ps -eo pid=)" ;;
+		*[![:space:]]*) _memscope_bpf_offer "$word" "${_memscope_bpf_values[$command $before]}" ;;
+		esac
+	elif [[ $word == -* || (-z $word && -n $takes_command) ]]; then
+		_memscope_bpf_offer "$word" "${_memscope_bpf_options[$command]}"
+	elif [ -n "$takes_command" ]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$word")
+	fi
+	return 0
+}
+
+complete -o default -F _memscope_bpf memscope-bpf

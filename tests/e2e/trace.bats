@@ -114,6 +114,22 @@ PYTHON
 	grep -q "exited with 9" out.txt
 }
 
+@test "a command that does not end when told: it is said, and the second time tracing ends without it" {
+	tool_start trace TRACE_PID -o out.txt -- \
+		sh -c 'trap "" INT; : > ready; until [ -e go ]; do sleep 0.1; done; exit 3'
+	wait_for '[ -e ready ]'
+	kill -INT "$TRACE_PID"
+	wait_for 'grep -q "waiting for sh to end; the next signal ends this without it" trace.err'
+	! grep -q "events seen" out.txt || false
+	kill -INT "$TRACE_PID"
+	wait_for 'grep -q "no longer attached to sh, which goes on; waiting for its exit code" trace.err'
+	grep -q "events seen" out.txt
+	: > go
+	tool_wait trace TRACE_PID 3
+	"$MEMSCOPE" trace $MASK -- ./nowhere 2> err.txt || [ $? -eq 127 ]
+	! grep "goes on" err.txt || false
+}
+
 @test "text: aligned columns, exact sizes with --bytes, no colour in a file" {
 	trace -o out.txt -- $(ffmpeg_command 1)
 	head -n 1 out.txt | grep -qE '^TIME +PID/TID CALL +SIZE +ADDRESS DEV +TOOK +LIVE DETAIL$'

@@ -140,6 +140,8 @@ static void handle_signal(struct live *live)
 		/* Ctrl-C reached it already, as a member of the terminal's foreground group. */
 		if (info.ssi_signo != SIGINT || info.ssi_code != SI_KERNEL)
 			kill(live->spawn.pid, info.ssi_signo);
+		log_info("waiting for %s to end; the next signal ends this without it",
+			 live->options.command[0]);
 		return;
 	}
 	end(live, LIVE_SIGNAL);
@@ -311,6 +313,9 @@ int live_wait_command(struct live *live)
 {
 	if (!live->spawned)
 		return -1;
+	if (!live->command_done && live->end_ns)
+		log_info("no longer attached to %s, which goes on; waiting for its exit code",
+			 live->options.command[0]);
 	while (!live->command_done)
 		if (waitpid(live->spawn.pid, &live->command_status, 0) == live->spawn.pid ||
 		    errno != EINTR)

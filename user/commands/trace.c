@@ -250,7 +250,9 @@ const struct command trace_command = {
 		"With -- COMMAND, the command is started and traced from its first instruction, and"
 		" its exit code (or 128 plus the number of the signal that killed it) becomes this"
 		" program's; 127 or 126 if it cannot be found or executed: then nothing was traced,"
-		" and there is no summary. If tracing fails, the codes below take precedence.",
+		" and there is no summary. If tracing fails, the codes below take precedence."
+		" SIGINT (Ctrl-C), SIGTERM and SIGHUP are passed on to it; at the second of them, or"
+		" after -d SECONDS, tracing ends and the command goes on.",
 	.examples =
 		"# a running program, until Ctrl-C\n"
 		"sudo memscope-bpf trace -p 4711\n"

@@ -339,6 +339,15 @@ exhaust() {
 	assert_equal "$("$DUMPCAT" small/run.mscope.ring/* | jq -c 'select(.op == "alloc") | .size_bytes')" 1000
 }
 
+@test "a disk that was full all the time: no bundle is made of an empty ring" {
+	small_disk 4K
+	head -c 4096 /dev/zero > small/full
+	run -1 --separate-stderr "$MEMSCOPE" record $MASK --on-exit -o small/run.mscope -- "$WORKLOADS/calls" 3
+	[[ $stderr == *"cannot write the bundle: nothing could be written into the ring"* ]]
+	[[ $stderr != *"written because of"* ]]
+	assert_equal "$(find small -type f -size +0)" small/full
+}
+
 @test "a bundle whose name is taken meanwhile: the ring stays, and nothing else is said to be it" {
 	puppet_start
 	record_start --on-exit -o run.mscope -p "$PUPPET_PID"

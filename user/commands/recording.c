@@ -106,7 +106,8 @@ static const char *not_written(char text[64], uint64_t records)
 
 	*text = '\0';
 	if (records)
-		snprintf(text, 64, ", %s records not written", string_count(number, records));
+		snprintf(text, 64, ", %s record%s not written", string_count(number, records),
+			 records == 1 ? "" : "s");
 	return text;
 }
 
@@ -118,8 +119,9 @@ static void tell_result(const struct run *run)
 	char lost[STRING_NUMBER_BYTES], unwritten[64];
 
 	if (counts.unwritten_records)
-		log_warning("%s records could not be written",
-			    string_count(seen, counts.unwritten_records));
+		log_warning("%s record%s could not be written",
+			    string_count(seen, counts.unwritten_records),
+			    counts.unwritten_records == 1 ? "" : "s");
 	string_count(seen, losses_kept(&run->losses));
 	string_duration(took, run->end_ns - run->start_ns);
 	string_size(size, counts.bytes);

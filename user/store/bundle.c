@@ -72,6 +72,8 @@ int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *byt
 	err = temporary.failed ? -ENOMEM : dump_file_create(&file, temporary.bytes);
 	if (!err) {
 		err = fill(bundle, &file);
+		if (!err && !file.bytes)
+			err = -ENODATA;
 		*bytes = file.bytes;
 		dump_file_close(&file);
 		if (!err)
@@ -81,7 +83,9 @@ int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *byt
 	}
 	if (err)
 		log_error("%s: cannot write the bundle: %s",
-			  name->length ? name->bytes : bundle->path, strerror(-err));
+			  name->length ? name->bytes : bundle->path,
+			  err == -ENODATA ? "nothing could be written into the ring" :
+					    strerror(-err));
 	string_fini(&temporary);
 	return err;
 }

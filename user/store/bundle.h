@@ -25,7 +25,7 @@ struct bundle {
 
 /*
  * Writes it. Nothing is overwritten. Returns 0, with its name (and a byte 0) in `*name` and its
- * size in `*bytes`; or -errno, logged.
+ * size in `*bytes`; or -errno, logged: -ENODATA if the ring is empty.
  */
 int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *bytes);
 

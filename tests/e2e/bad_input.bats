@@ -21,6 +21,8 @@ expect() {
 	expect 2 "unknown or ambiguous option --frobnicate" "$MEMSCOPE" trace --frobnicate
 	expect 2 "unknown option -x" "$MEMSCOPE" trace -x
 	expect 2 "needs a value" "$MEMSCOPE" trace -p
+	expect 2 "--json takes no value" "$MEMSCOPE" trace --json=1 -p 1
+	expect 2 "--output: an empty name" "$MEMSCOPE" trace -o '' -p 1
 	expect 2 'there are no "frees" events' "$MEMSCOPE" trace -e frees -p 1
 	expect 2 '"1X" is not a size' "$MEMSCOPE" trace --min-size 1X -p 1
 	expect 2 '"soon" is not a number of seconds' "$MEMSCOPE" trace -d soon -p 1
@@ -193,6 +195,11 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 	expect 0 "$seen; -f traces what it starts, too" "$MEMSCOPE" trace $MASK -c -- true
 	expect 0 "$seen" "$MEMSCOPE" trace $MASK -f -- true
 	! "$MEMSCOPE" trace $MASK -f -- sh -c "'$WORKLOADS/calls' 1" 2>&1 | grep "$seen" || false
+}
+
+@test "a directory is no output file" {
+	expect 1 "/tmp: cannot create: Is a directory" "$MEMSCOPE" record $MASK -o /tmp -- true
+	expect 1 "/tmp: cannot create: Is a directory" "$MEMSCOPE" trace $MASK -o /tmp -- true
 }
 
 @test "a trace that never began leaves what its output file had" {

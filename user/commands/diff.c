@@ -163,7 +163,7 @@ static const struct option_row rows[] = {
 	  "Markdown (default), one JSON object (docs/diff.schema.json), or one HTML file for a"
 	  " browser that needs no network.",
 	  parse_format, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
+	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
 	{ 0, "from", "TIME",
 	  "Of both sides, only what happened since: +10 or 1.5s or 3m after the recording began, or"

@@ -79,7 +79,7 @@ static int parse_label(const struct option_row *row, const char *value, void *co
 
 static const struct option_row rows[] = {
 	{ 'f', "format", "FORMAT", "The format, one of those below.", parse_format, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
+	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
 	{ 0, "pid", "PID", "Only this process.", reading_pid, AT(reader.report.options.pid) },
 	{ 0, "from", "TIME",

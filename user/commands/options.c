@@ -69,12 +69,16 @@ static int misused(const struct command *command, int *exit_code)
 
 static void complain(char **argv, int code)
 {
+	const char *word = argv[optind - 1];
+
 	if (code == ':')
-		log_error("%s needs a value", argv[optind - 1]);
+		log_error("%s needs a value", word);
+	else if (optopt && !strncmp(word, "--", 2) && strchr(word, '='))
+		log_error("%.*s takes no value", (int)strcspn(word, "="), word);
 	else if (optopt && optopt < 256)
 		log_error("unknown option -%c", optopt);
 	else
-		log_error("unknown or ambiguous option %s", argv[optind - 1]);
+		log_error("unknown or ambiguous option %s", word);
 }
 
 int options_parse(const struct command *command, int argc, char **argv, void *settings,
@@ -203,6 +207,14 @@ int option_text(const struct option_row *row, const char *value, void *settings)
 {
 	*(const char **)place(row, settings) = value;
 	return 0;
+}
+
+int option_file(const struct option_row *row, const char *value, void *settings)
+{
+	if (*value)
+		return option_text(row, value, settings);
+	log_error("--%s: an empty name", row->name);
+	return -EINVAL;
 }
 
 int option_size(const struct option_row *row, const char *value, void *settings)

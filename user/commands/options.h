@@ -22,6 +22,7 @@ void options_print_help(const struct command *command);
 /* Parsers for rows whose place in the settings has the type: */
 int option_flag(const struct option_row *row, const char *value, void *settings); /* bool */
 int option_text(const struct option_row *row, const char *value, void *settings); /* const char * */
+int option_file(const struct option_row *row, const char *value, void *settings); /* not empty */
 int option_size(const struct option_row *row, const char *value, void *settings); /* uint64_t */
 int option_buffer(const struct option_row *row, const char *value, void *settings);  /* uint64_t */
 int option_events(const struct option_row *row, const char *value, void *settings);  /* uint64_t */

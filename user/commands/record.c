@@ -76,7 +76,7 @@ static const struct option_row rows[] = {
 	  "Write there; it must not exist yet. %h becomes the name of the host, %p the first"
 	  " process recorded (with -a and --cgroup this program), %t the time (UTC,"
 	  " 20261121T155500), %% a percent sign. Default: " DEFAULT_OUTPUT ".",
-	  option_text, AT(recording.output) },
+	  option_file, AT(recording.output) },
 	{ 0, "stdout", NULL, "Write to standard output, which must not be a terminal.", option_flag,
 	  AT(to_stdout) },
 	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds,
@@ -148,8 +148,6 @@ static int check_output(const struct settings *settings)
 	string_fini(&expanded);
 	if (err)
 		log_error("-o %s: after %% there can be h, p, t or another %%", recording->output);
-	else if (recording->output && !*recording->output)
-		log_error("-o: an empty name");
 	else if (settings->to_stdout &&
 		 (recording->output || recording->ring_bytes || recording->triggers))
 		log_error("--stdout goes with none of -o, --ring and the triggers");

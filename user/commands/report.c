@@ -206,7 +206,7 @@ static const struct option_row rows[] = {
 	  "Markdown (default), one JSON object (docs/report.schema.json), or one HTML file for a"
 	  " browser, with charts, that needs no network.",
 	  parse_format, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
+	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
 	{ 0, "pid", "PID", "Only this process.", reading_pid, AT(reader.report.options.pid) },
 	{ 0, "device", "NUMBER",

@@ -56,7 +56,7 @@ static const struct option_row rows[] = {
 	{ 0, "api", "REGEX",
 	  "Show only calls whose function, or the driver function inside it, matches.", option_text,
 	  AT(capturing.selection.api) },
-	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_text,
+	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
 	{ 'j', "json", NULL,
 	  "Write JSON lines: one object per event, the last one the summary"

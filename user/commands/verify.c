@@ -30,7 +30,7 @@ static const struct option_row rows[] = {
 	  "Copy every whole block of the recording to OUT, which must not exist yet. What is missing"
 	  " stays missing, and is told of OUT too. If OUT cannot be written, it is removed; if it"
 	  " is, the exit code is 0.",
-	  option_text, AT(repair) },
+	  option_file, AT(repair) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },

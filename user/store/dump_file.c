@@ -41,7 +41,10 @@ int dump_file_create(struct dump_file *file, const char *path)
 int dump_file_open(struct dump_file *file, const char *path, const char *advice)
 {
 	int err = dump_file_create(file, path);
+	struct stat status;
 
+	if (err == -EEXIST && !stat(path, &status) && S_ISDIR(status.st_mode))
+		err = -EISDIR;
 	if (err)
 		log_error("%s: cannot create: %s%s", path, strerror(-err),
 			  err == -EEXIST ? advice : "");

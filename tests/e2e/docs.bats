@@ -41,6 +41,11 @@ commands() {
 	diff -u "$ROOT/docs/event.schema.json" "$BUILT/event.schema.json"
 }
 
+@test "the event in the README is one by the JSON Schema" {
+	sed -n '/^```json/,/^```/p' "$ROOT/README.md" | sed '/^```/d' > event.json
+	valid event event.json
+}
+
 # What is offered for a command line, in whose last word the cursor is.
 completes() {
 	local expected=$1

@@ -359,6 +359,9 @@ bench-ledger: $(BUILD)/bench/ledger
 BENCH_DEPS := memscope-bpf $(addprefix $(BUILD)/bench/,bench target libinterposer.so) \
 	$(BUILD)/simcuda/libcuda.so.1
 
+# What nobody builds breaks.
+check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/dumps
+
 # ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
 # `tools/install-deps bench`; without it, rows are left out.
 bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger)

@@ -18,7 +18,9 @@ static void print(const char *name, double *ms, int rounds)
 void bench_attach(struct bench *bench)
 {
 	static double attach_ms[MAX_ROUNDS], detach_ms[MAX_ROUNDS];
-	const struct library *library = tool_library(bench, bench->libcuda_path);
+	const struct attachment_site site = { .path = bench->libcuda_path,
+					      .library = tool_library(bench, bench->libcuda_path),
+					      .pid = bench->targets[TARGET_FIRST].pid };
 	const struct programs_options options = {
 		.strategy = strategy_choose(&bench->features, false),
 		.ops = ~0u,
@@ -36,8 +38,7 @@ void bench_attach(struct bench *bench)
 		attachment_close(&tool.attachment);
 		detach_ms[round] = (clock_monotonic_ns() - start) / 1e6;
 		start = clock_monotonic_ns();
-		err = attachment_open(&tool.attachment, tool.programs, bench->libcuda_path, library,
-				      bench->targets[TARGET_FIRST].pid, NULL);
+		err = attachment_open(&tool.attachment, tool.programs, &site, NULL);
 		attached = clock_monotonic_ns();
 		if (err)
 			bench_die("attaching", err);

@@ -47,6 +47,9 @@ static void *read_rings(void *context)
 void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 		 const struct programs_options *options)
 {
+	const struct attachment_site site = { .path = path,
+					      .library = tool_library(bench, path),
+					      .pid = bench->targets[TARGET_FIRST].pid };
 	struct programs_options sized = *options;
 	int err;
 
@@ -54,8 +57,7 @@ void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 	err = programs_open(&tool->programs, &sized);
 	if (err)
 		bench_die("loading the BPF programs", err);
-	err = attachment_open(&tool->attachment, tool->programs, path, tool_library(bench, path),
-			      bench->targets[TARGET_FIRST].pid, NULL);
+	err = attachment_open(&tool->attachment, tool->programs, &site, NULL);
 	if (err)
 		bench_die("attaching", err);
 	tool->ending = false;

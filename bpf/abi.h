@@ -25,7 +25,7 @@
 	X(FREE,    "free",    CRITICAL) \
 	X(COPY,    "copy",    BULK) \
 	X(MEMSET,  "memset",  BULK) \
-	X(LAUNCH,  "launch",  BULK) \
+	X(LAUNCH,  "launch",  BULK) /* of a graph: CRITICAL, see call_kind() */ \
 	X(SYNC,    "sync",    BULK) \
 	X(MEMORY,  "memory",  CRITICAL) /* about memory or graphs, but moves none */ \
 	X(CONTEXT, "context", CRITICAL) \

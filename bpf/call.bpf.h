@@ -106,15 +106,27 @@ static __always_inline void current_note(struct ms_thread *thread, struct ms_cal
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+/* What a call travels and counts as: the ledger rests on launches of graphs, which allocate. */
+static __always_inline __u32 call_kind(const struct ms_spec *spec)
+{
+	__u32 kind = spec->action == MS_ACTION_GRAPH_LAUNCH ? MS_OP_MEMORY : spec->op;
+
+	/* What is checked and what is used afterwards are one value, to the verifier, too. */
+	barrier_var(kind);
+	return kind;
+}
+
 static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 {
-	if (op == MS_OP_LAUNCH && is_counted(spec_of(record->call.row)) &&
-	    ms_launch_count(&record->call))
-		return;
-	if (op == MS_OP_LAUNCH)
-		emit(op, record, sizeof(struct ms_launch));
-	else
+	const struct ms_spec *spec;
+
+	if (op != MS_OP_LAUNCH) {
 		emit(op, record, sizeof(struct ms_call));
+		return;
+	}
+	spec = spec_of(record->call.row);
+	if (!is_counted(spec) || !ms_launch_count(&record->call))
+		emit(call_kind(spec), record, sizeof(struct ms_launch));
 }
 
 #define FILL(bit, member) \
@@ -407,10 +419,10 @@ static __always_inline void call_report_entry(struct pt_regs *ctx, __u32 row, __
 	emit_end(&room);
 }
 
-static __always_inline void call_refuse(__u32 op)
+static __always_inline void call_refuse(__u32 kind)
 {
-	count_seen(op);
-	count_lost(op);
+	count_seen(kind);
+	count_lost(kind);
 	count_untracked();
 }
 
@@ -433,7 +445,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	}
 	thread = thread_get(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
-		call_refuse(spec->op);
+		call_refuse(call_kind(spec));
 		return false;
 	}
 	call_unwind(thread, sp);
@@ -443,7 +455,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 		depth = thread->depth;
 	}
 	if (depth >= MS_DEPTH) {
-		call_refuse(spec->op);
+		call_refuse(call_kind(spec));
 		return false;
 	}
 	frame = frame_at(thread, depth);

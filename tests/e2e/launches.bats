@@ -104,6 +104,43 @@ assert_account() {
 	assert_equal "$(counted '.processes[0].launches')" null
 }
 
+# What a graph allocates, it allocates when it is launched.
+@test "whatever is shown or recorded of launches, the memory of graphs is in the account" {
+	local program graphs='.processes[0] | .graph_launches, (.spaces[] |
+		select(.space == "graph") | .allocs, .frees, .implicit_frees, .peak_bytes, .exit_bytes)'
+
+	export SIMCUDA_DEVICES=2
+	for program in rows_driver rows_runtime-shared; do
+		trace -q -c --json -o counted.jsonl -- "$WORKLOADS/$program" > /dev/null
+		counted "$graphs" > all
+		assert_equal "$(wc -l < all)" 6
+		trace -q -c --json -e alloc,free -o counted.jsonl -- "$WORKLOADS/$program" > /dev/null
+		counted "$graphs" | diff all -
+		assert_account
+		"$MEMSCOPE" record $MASK -q --launches=off -o "$program.mscope" -- "$WORKLOADS/$program" > /dev/null
+		"$MEMSCOPE" report -f json "$program.mscope" | jq '.recordings[0].processes[0].spaces[] |
+			select(.space == "graph") | .allocs, .frees, .implicit_frees, .peak_bytes' |
+			diff <(sed '1d;$d' all) -
+	done
+}
+
+@test "copies for which there is no room take none from the launch of a graph, which allocates" {
+	puppet_start
+	puppet load
+	puppet init
+	puppet alloc 4096
+	trace_start --buffer 4K -p "$PUPPET_PID"
+	kill -STOP "$TRACE_PID"
+	puppet copies 100000
+	puppet graph 70001
+	kill -CONT "$TRACE_PID"
+	puppet_end
+	trace_wait
+	[ "$(summary .events.lost_by_op.copy)" -gt 0 ]
+	assert_equal "$(summary '[.events.lost_by_op.memory, .processes[0].graph_launches]')" "[0,1]"
+	assert_equal "$(events 'select(.api == "cuGraphLaunch") | .made[0].bytes')" 70001
+}
+
 @test "processes that come and go: each one's launches are its own" {
 	# Attaching takes a few milliseconds; a real cuInit takes longer than that.
 	SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms

@@ -11,7 +11,9 @@
  *   churn COUNT    allocate and free 4 KiB so often
  *   spin MS        the same for so many milliseconds
  *   copy BYTES     into the last block
+ *   copies COUNT   of 16 bytes into the last block
  *   launch LENGTH  a kernel with a name of that length, xxx...
+ *   graph BYTES    a graph that allocates so much, launched
  *   destroy        the context
  *   fork           a child, announced by "child PID", that executes this program with "load",
  *                  "init", "alloc 8192", "free" after 0.3 s
@@ -135,6 +137,34 @@ static int copy(size_t size_bytes)
 								   size_bytes);
 }
 
+static int copies(long count)
+{
+	int result = 0;
+
+	while (!result && count-- > 0)
+		result = copy(16);
+	return result;
+}
+
+static int launch_graph(size_t size_bytes)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS params = {
+		.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.poolProps.location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 },
+		.bytesize = size_bytes,
+	};
+	CUgraphNode node;
+	CUgraphExec exec;
+	CUgraph graph;
+	int result = CALL(cuGraphCreate, &graph, 0);
+
+	if (!result)
+		result = CALL(cuGraphAddMemAllocNode, &node, graph, NULL, 0, &params);
+	if (!result)
+		result = CALL(cuGraphInstantiateWithFlags, &exec, graph, 0);
+	return result ? result : (int)CALL(cuGraphLaunch, exec, NULL);
+}
+
 static int launch(size_t length)
 {
 	/* Not PTX: the simulated driver takes any name to be in it. */
@@ -243,6 +273,10 @@ static int obey(char **argv, const char *word, const char *rest)
 		return spin(number);
 	if (!strcmp(word, "copy"))
 		return copy(number);
+	if (!strcmp(word, "copies"))
+		return copies(number);
+	if (!strcmp(word, "graph"))
+		return launch_graph(number);
 	if (!strcmp(word, "launch"))
 		return launch(number);
 	if (!strcmp(word, "destroy"))

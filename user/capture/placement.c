@@ -20,8 +20,12 @@ bool placement_wants_return(const struct placement_wants *wants, uint32_t row)
 static bool is_wanted(const struct placement_wants *wants, uint32_t row)
 {
 	const struct probe *probe = probe_at(row);
+	uint32_t ops = 1u << probe->spec.op;
 
-	return wants->ops >> probe->spec.op & 1 && wants->layers >> probe->layer & 1;
+	/* They allocate. */
+	if (probe->spec.action == MS_ACTION_GRAPH_LAUNCH)
+		ops |= 1u << MS_OP_ALLOC;
+	return wants->ops & ops && wants->layers >> probe->layer & 1;
 }
 
 const struct prologue_point *placement_point(const struct placement_wants *wants,

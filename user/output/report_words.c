@@ -260,12 +260,15 @@ static void append_nothing(struct string *out, const struct report *report)
 		[FINDING_TOPIC_COPIES] = "copy that could be spared or faster",
 		[FINDING_TOPIC_BOTTLENECK] = "bottleneck",
 	};
+	const struct report_coverage *coverage = &report->recordings[0]->coverage;
 	const char *before = ": no ";
 	enum finding_topic topic;
 	enum finding_rule rule;
 
 	if (report_is_empty(report)) {
-		string_append_text(out, "No call was recorded, so nothing wrong could be found.");
+		string_append_format(
+			out, "No call was recorded%s, so nothing wrong could be found.",
+			coverage->from_ns || coverage->until_ns ? " in that time" : "");
 		return;
 	}
 	string_append_text(out, "Nothing wrong was found");

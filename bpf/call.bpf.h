@@ -109,11 +109,7 @@ static __always_inline void current_note(struct ms_thread *thread, struct ms_cal
 /* What a call travels and counts as: the ledger rests on launches of graphs, which allocate. */
 static __always_inline __u32 call_kind(const struct ms_spec *spec)
 {
-	__u32 kind = spec->action == MS_ACTION_GRAPH_LAUNCH ? MS_OP_MEMORY : spec->op;
-
-	/* What is checked and what is used afterwards are one value, to the verifier, too. */
-	barrier_var(kind);
-	return kind;
+	return spec->action == MS_ACTION_GRAPH_LAUNCH ? MS_OP_MEMORY : spec->op;
 }
 
 static __always_inline void call_report(__u8 op, const struct ms_launch *record)

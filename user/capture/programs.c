@@ -58,16 +58,24 @@ int strategy_choose(struct features *features, bool entries_only)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
+#define LIBBPF_MESSAGE 900 /* bytes, of a line of the log */
+
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char message[1024];
-	int length = vsnprintf(message, sizeof(message), format, args);
+	char *message;
+	int length, skipped;
 
 	if (level == LIBBPF_DEBUG)
 		return 0;
-	if (length > 0 && length < (int)sizeof(message) && message[length - 1] == '\n')
-		message[length - 1] = '\0';
-	log_debug("%s", message);
+	length = vasprintf(&message, format, args);
+	if (length < 0)
+		return 0;
+	if (length && message[length - 1] == '\n')
+		message[--length] = '\0';
+	/* The verifier gives its reasons at the end. */
+	skipped = length > LIBBPF_MESSAGE ? length - LIBBPF_MESSAGE : 0;
+	log_debug("%s%s", skipped ? "[...] " : "", message + skipped);
+	free(message);
 	return 0;
 }
 

@@ -335,7 +335,8 @@ static void append_filtered(const struct page *page)
 	for (op = 0; op < MS_OPS_COUNT; op++) {
 		if (summary_captured(summary, op) || op == MS_OP_NAME)
 			continue;
-		string_append_format(page->out, "%s%s", before, probe_op_name(op));
+		string_append_format(page->out, "%s%s%s", before, probe_op_name(op),
+				     op == MS_OP_LAUNCH ? " (but of graphs)" : "");
 		before = ", ";
 	}
 	if (*before == ',')

@@ -21,6 +21,7 @@ expect() {
 	expect 2 "unknown or ambiguous option --frobnicate" "$MEMSCOPE" trace --frobnicate
 	expect 2 "unknown option -x" "$MEMSCOPE" trace -x
 	expect 2 "needs a value" "$MEMSCOPE" trace -p
+	expect 2 "unknown option -X" "$MEMSCOPE" trace --buffer=4K -Xq -p 1
 	expect 2 "--json takes no value" "$MEMSCOPE" trace --json=1 -p 1
 	expect 2 "--output: an empty name" "$MEMSCOPE" trace -o '' -p 1
 	expect 2 'there are no "frees" events' "$MEMSCOPE" trace -e frees -p 1

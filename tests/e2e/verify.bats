@@ -146,7 +146,7 @@ END
 	[[ $output == *"missing     1 block, from number 8 on"* ]]
 	run -0 --separate-stderr "$MEMSCOPE" verify --repair good.mscope run.mscope
 	assert_equal "${lines[0]}" "run.mscope: damaged"
-	[[ $stderr == *"good.mscope: written, with all 32 whole blocks"* ]]
+	[[ $stderr == *"good.mscope: written, with all 31 whole blocks"* ]]
 	assert_equal "$(stat -c %a good.mscope)" 600
 	run -0 --separate-stderr "$MEMSCOPE" verify good.mscope
 	assert_equal "${lines[0]}" "good.mscope: incomplete"

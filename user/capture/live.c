@@ -313,6 +313,9 @@ int live_wait_command(struct live *live)
 {
 	if (!live->spawned)
 		return -1;
+	if (!live->command_done &&
+	    waitpid(live->spawn.pid, &live->command_status, WNOHANG) == live->spawn.pid)
+		live->command_done = true;
 	if (!live->command_done && live->end_ns)
 		log_info("no longer attached to %s, which goes on; waiting for its exit code",
 			 live->options.command[0]);

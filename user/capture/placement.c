@@ -22,8 +22,8 @@ static bool is_wanted(const struct placement_wants *wants, uint32_t row)
 	const struct probe *probe = probe_at(row);
 	uint32_t ops = 1u << probe->spec.op;
 
-	/* They allocate. */
-	if (probe->spec.action == MS_ACTION_GRAPH_LAUNCH)
+	/* They allocate, which can be seen if graphs are followed. */
+	if (probe->spec.action == MS_ACTION_GRAPH_LAUNCH && wants->return_ops)
 		ops |= 1u << MS_OP_ALLOC;
 	return wants->ops & ops && wants->layers >> probe->layer & 1;
 }

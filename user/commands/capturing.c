@@ -26,12 +26,14 @@ struct live_options capturing_options(struct capturing *capturing, bool entries_
 	};
 }
 
-void capturing_tell_blindness(const struct capturing *capturing, const struct live *live)
+void capturing_tell_blindness(const struct capturing *capturing, const struct live *live,
+			      const struct losses *losses)
 {
 	const struct selection *selection = &capturing->selection;
 	bool named = selection->pids_count || selection->command;
 
-	if (!live_saw_library(live))
+	/* Of a program that was gone too soon for its mappings to be looked at, calls were seen. */
+	if (!live_saw_library(live) && !losses->seen)
 		log_warning("nothing that was traced has mapped a CUDA library, so no call could be"
 			    " seen%s",
 			    named && !selection->follow ? "; -f traces what it starts, too" : "");

@@ -31,7 +31,8 @@ struct capturing {
 struct live_options capturing_options(struct capturing *capturing, bool entries_only);
 
 /* If no call could be seen, says why: else what was captured looks like any other result. */
-void capturing_tell_blindness(const struct capturing *capturing, const struct live *live);
+void capturing_tell_blindness(const struct capturing *capturing, const struct live *live,
+			      const struct losses *losses);
 
 /*
  * What to exit with after the capture has ended with `err`: the command's code (-1: there was none)

@@ -73,7 +73,7 @@ static void complain(char **argv, int code)
 
 	if (code == ':')
 		log_error("%s needs a value", word);
-	else if (optopt && !strncmp(word, "--", 2) && strchr(word, '='))
+	else if (optopt >= 256)
 		log_error("%.*s takes no value", (int)strcspn(word, "="), word);
 	else if (optopt && optopt < 256)
 		log_error("unknown option -%c", optopt);

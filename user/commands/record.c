@@ -103,8 +103,7 @@ static const struct option_row rows[] = {
 	  AT(on_exit) },
 	{ 0, "launches", "all|summary|off",
 	  "Record each launch of a kernel, or each second how often each kernel was launched"
-	  " (default), or nothing: then what graphs allocate when they are launched is missing,"
-	  " too.",
+	  " (default), or nothing. Launches of graphs are always recorded: they allocate.",
 	  parse_detail, AT(recording.launches) },
 	{ 0, "copies", "all|summary|off",
 	  "The same of copies and memsets: in the summary those that differ in nothing but time,"

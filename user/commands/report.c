@@ -288,10 +288,12 @@ static int check_findings(const struct settings *settings)
 		found |= found_in(settings, report->recordings[i]);
 	if (report->refused)
 		found |= FAIL_ON_LOSS & settings->fail_on;
-	if (report_is_empty(report) && settings->fail_on)
-		log_warning("--fail-on: no call was recorded, so nothing else could be found");
-	if (report_is_empty(report))
+	if (report_is_empty(report)) {
+		if (settings->fail_on)
+			log_warning("--fail-on: no call was recorded%s",
+				    found ? "" : ", so nothing could be found");
 		found |= FAIL_ON_EMPTY & settings->fail_on;
+	}
 	for (i = 0; i < sizeof(what) / sizeof(*what); i++)
 		if (found >> i & 1)
 			log_warning("--fail-on: %s", what[i]);

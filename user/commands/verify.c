@@ -94,12 +94,11 @@ static void tell(struct run *run, const char *path, const struct verification *v
 
 static int repair(struct verification *verification)
 {
-	uint64_t blocks = replay_account(verification->replay)->blocks;
 	int err = verification_finish(verification);
 
 	if (!err)
 		log_info("%s: written, with all %" PRIu64 " whole blocks", verification->copy_path,
-			 blocks);
+			 verification->copied);
 	return err;
 }
 

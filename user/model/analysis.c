@@ -373,24 +373,30 @@ static int finish_track(struct analysis *analysis, struct track *track, uint64_t
 	return err ? err : report_track(analysis, track);
 }
 
-/* Of each topic, what else must not be missing, and what it means if it is. */
+/*
+ * Of each topic, what else must not be missing, and what it means if it is. Launches of graphs,
+ * which allocate and free, are lost as MS_OP_MEMORY.
+ */
 static const struct {
 	enum finding_topic topic;
 	uint32_t kinds; /* bit set of enum ms_kind */
 	enum finding_confidence confidence;
 	const char *why;
 } losses[] = {
-	{ FINDING_TOPIC_LEAK, 1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN | 1u << MS_OP_CONTEXT,
+	{ FINDING_TOPIC_LEAK,
+	  1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN | 1u << MS_OP_CONTEXT | 1u << MS_OP_MEMORY,
 	  FINDING_LOW, "frees were lost: some of it may have been freed" },
-	{ FINDING_TOPIC_OOM, 1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN,
+	{ FINDING_TOPIC_OOM,
+	  1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN | 1u << MS_OP_MEMORY,
 	  FINDING_LOW, "allocations or frees were lost: the live set may be wrong" },
-	{ FINDING_TOPIC_CHURN, 1u << MS_OP_ALLOC | 1u << MS_OP_FREE, FINDING_MEDIUM,
-	  "allocations or frees were lost" },
-	{ FINDING_TOPIC_COPIES, 1u << MS_OP_ALLOC | 1u << MS_OP_LAUNCH | 1u << MS_OP_MEMSET,
+	{ FINDING_TOPIC_CHURN, 1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_OP_MEMORY,
+	  FINDING_MEDIUM, "allocations or frees were lost" },
+	{ FINDING_TOPIC_COPIES,
+	  1u << MS_OP_ALLOC | 1u << MS_OP_LAUNCH | 1u << MS_OP_MEMSET | 1u << MS_OP_MEMORY,
 	  FINDING_LOW, "allocations or launches were lost" },
 	{ FINDING_TOPIC_BOTTLENECK,
 	  1u << MS_OP_SYNC | 1u << MS_OP_COPY | 1u << MS_OP_LAUNCH | 1u << MS_OP_ALLOC |
-		  1u << MS_OP_FREE,
+		  1u << MS_OP_FREE | 1u << MS_OP_MEMORY,
 	  FINDING_MEDIUM, "calls were lost: their time is missing" },
 };
 

@@ -363,6 +363,9 @@ static int compare_calls(struct diff *diff, const struct diff_pair *pair)
 
 		if (!is_captured(pair, ops[call]))
 			continue;
+		/* They travel with what is about memory; once they were lost as launches. */
+		if (call == DIFF_CALL_GRAPH_LAUNCHES)
+			row.uncertain |= lacks_calls(pair, MS_OP_MEMORY);
 		if (call == DIFF_CALL_MEMSETS)
 			row.known |= BIT(CALL_BYTES);
 		take_call(row.a, pair->a.process, call);

@@ -140,9 +140,12 @@ static void growth_confidence(const struct growth *growth, const struct analysis
 {
 	uint64_t length = growth->last_ns - growth->first_ns;
 
-	if (!growth->launches)
+	bool captured = options->captured_ops >> MS_OP_LAUNCH & 1;
+
+	/* Some, of graphs, are there in any case. */
+	if (!growth->launches || !captured)
 		finding_lower(finding, FINDING_LOW,
-			      options->captured_ops >> MS_OP_LAUNCH & 1 ?
+			      captured ?
 				      "nothing was launched meanwhile: the program may be loading" :
 				      "launches were not recorded: the program may be loading");
 	if (length / SHORT_FACTOR < options->leak_time_ns)

@@ -22,6 +22,8 @@ static int fill(const struct bundle *bundle, struct dump_file *file)
 {
 	int err = dump_ring_copy(bundle->ring, file);
 
+	if (!err && !file->bytes)
+		err = -ENODATA;
 	if (!err && bundle->end)
 		err = dump_writer_end_copy(bundle->writer, bundle->end, bundle->now_ns, write_block,
 					   file);
@@ -72,8 +74,6 @@ int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *byt
 	err = temporary.failed ? -ENOMEM : dump_file_create(&file, temporary.bytes);
 	if (!err) {
 		err = fill(bundle, &file);
-		if (!err && !file.bytes)
-			err = -ENODATA;
 		*bytes = file.bytes;
 		dump_file_close(&file);
 		if (!err)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -34,9 +35,14 @@ bool triggers_asked(const struct triggers *triggers, enum trigger_kind which)
 /* A dangling link is in the way, too. */
 static int check_free(const char *path)
 {
-	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW))
+	struct stat status;
+
+	if (fstatat(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	log_error("%s: exists; remove it, or choose another name with -o", path);
+	if (S_ISDIR(status.st_mode))
+		log_error("%s: is a directory; name a file in it with -o", path);
+	else
+		log_error("%s: exists; remove it, or choose another name with -o", path);
 	return -EEXIST;
 }
 

@@ -115,6 +115,7 @@ static int copy_block(struct verification *verification, const struct dump_item 
 				     "; remove it, or choose another name");
 	if (err)
 		return err;
+	verification->copied++;
 	if (item->header.type == BLOCK_SEGMENT)
 		dump_index_add(&verification->index, verification->copy.bytes, &item->header);
 	return copy_write(verification, &item->header, item->stored);

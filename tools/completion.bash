@@ -37,14 +37,24 @@ _memscope_bpf_offer()
 	fi
 }
 
+# One that is written with its path is a file.
+_memscope_bpf_offer_commands()
+{
+	[[ $1 == */* || $1 == "~"* ]] || mapfile -t COMPREPLY < <(compgen -c -- "$1")
+}
+
 _memscope_bpf()
 {
 	local command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	local operand takes_command=
 
 	COMPREPLY=()
-	if [ "$COMP_CWORD" -eq 1 ] || [ "$before" = help ]; then
+	if [ "$COMP_CWORD" -eq 1 ]; then
 		_memscope_bpf_offer "$word" "help ${!_memscope_bpf_options[*]}"
+		return
+	fi
+	if [ "$command" = help ]; then
+		[ "$COMP_CWORD" -gt 2 ] || _memscope_bpf_offer "$word" "${!_memscope_bpf_options[*]}"
 		return
 	fi
 	[[ " $_memscope_bpf_commands " == *" $command "* ]] && takes_command=1
@@ -54,16 +64,16 @@ _memscope_bpf()
 	[ "$word" = = ] && word=
 	if [ -n "$operand" ]; then
 		[ -n "$takes_command" ] && [ "$COMP_CWORD" -eq "$operand" ] &&
-			mapfile -t COMPREPLY < <(compgen -c -- "$word")
+			_memscope_bpf_offer_commands "$word"
 	elif [ -n "${_memscope_bpf_values[$command $before]+set}" ]; then
 		case ${_memscope_bpf_values[$command $before]} in
-		PID) _memscope_bpf_offer "$word" "$(command ps -eo pid=)" ;;
+		PID) _memscope_bpf_offer "$word" "$(ps -eo pid=)" ;;
 		*[![:space:]]*) _memscope_bpf_offer "$word" "${_memscope_bpf_values[$command $before]}" ;;
 		esac
 	elif [[ $word == -* || (-z $word && -n $takes_command) ]]; then
 		_memscope_bpf_offer "$word" "${_memscope_bpf_options[$command]}"
 	elif [ -n "$takes_command" ]; then
-		mapfile -t COMPREPLY < <(compgen -c -- "$word")
+		_memscope_bpf_offer_commands "$word"
 	fi
 	return 0
 }

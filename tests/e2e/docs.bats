@@ -71,7 +71,8 @@ completes() {
 	completes "leak,oom" report --fail-on = leak,o
 	completes "growth=" diff --fail-on gr
 	completes "uprobe_session uprobe_single" trace --without uprobe_s
-	completes "$$" trace -p "$$"
+	ps() { printf '%s\n' 17 4711 4712; }
+	completes "4711 4712" trace -p 47
 	# Files, which readline completes, and what only the user knows.
 	completes "" report run
 	completes "" report ""
@@ -82,6 +83,10 @@ completes() {
 	memscope-test-command() { :; }
 	completes memscope-test-command trace -c memscope-test-com
 	completes memscope-test-command record -o run.mscope --copies = off -- memscope-test-com
+	completes "" trace ./bui
+	completes "" record -- tests/e2
+	completes verify help ver
+	completes "" trace -- help ver
 	completes "" trace -- memscope-test-command --js
 	completes "" trace memscope-test-command --js
 }

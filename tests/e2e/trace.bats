@@ -122,7 +122,7 @@ PYTHON
 	wait_for 'grep -q "waiting for sh to end; the next signal ends this without it" trace.err'
 	! grep -q "events seen" out.txt || false
 	kill -INT "$TRACE_PID"
-	wait_for 'grep -q "no longer attached to sh, which goes on; waiting for its exit code" trace.err'
+	wait_for 'grep -q "sh is no longer traced and goes on; waiting for its exit code" trace.err'
 	grep -q "events seen" out.txt
 	: > go
 	tool_wait trace TRACE_PID 3

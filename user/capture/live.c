@@ -317,7 +317,7 @@ int live_wait_command(struct live *live)
 	    waitpid(live->spawn.pid, &live->command_status, WNOHANG) == live->spawn.pid)
 		live->command_done = true;
 	if (!live->command_done && live->end_ns)
-		log_info("no longer attached to %s, which goes on; waiting for its exit code",
+		log_info("%s is no longer traced and goes on; waiting for its exit code",
 			 live->options.command[0]);
 	while (!live->command_done)
 		if (waitpid(live->spawn.pid, &live->command_status, 0) == live->spawn.pid ||

@@ -25,7 +25,8 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_UNSUPPORTED, "The kernel lacks something that is needed." },
 	{ EXIT_NO_TARGET, "There is no such process, or it ended before it could be attached to." },
 	{ EXIT_LOST, "More was lost than --max-loss allows." },
-	{ EXIT_CORRUPT, "A recording is damaged, not one at all, or of a newer version." },
+	{ EXIT_CORRUPT,
+	  "A recording is damaged, unusable, not one at all, or of a newer version." },
 	{ EXIT_FINDING, "Something was found that --fail-on asks for." },
 	{ 126,
 	  "trace, record: the command cannot be executed; 127: it cannot be found; otherwise the"

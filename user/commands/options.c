@@ -75,7 +75,7 @@ static void complain(char **argv, int code)
 		log_error("%s needs a value", word);
 	else if (optopt >= 256)
 		log_error("%.*s takes no value", (int)strcspn(word, "="), word);
-	else if (optopt && optopt < 256)
+	else if (optopt)
 		log_error("unknown option -%c", optopt);
 	else
 		log_error("unknown or ambiguous option %s", word);

@@ -139,7 +139,6 @@ static void growth_confidence(const struct growth *growth, const struct analysis
 			      struct finding *finding)
 {
 	uint64_t length = growth->last_ns - growth->first_ns;
-
 	bool captured = options->captured_ops >> MS_OP_LAUNCH & 1;
 
 	/* Some, of graphs, are there in any case. */

@@ -69,6 +69,8 @@ int report_recording_event(struct report_recording *recording, const struct even
 	if (event->call &&
 	    (!recording->first_event_ns || event_begin_ns(event) < recording->first_event_ns))
 		recording->first_event_ns = event_begin_ns(event);
+	recording->called |= event->call && (!recording->options.pid ||
+					     event->header->pid == recording->options.pid);
 	if (event->call && event->probe->spec.action == MS_ACTION_DEVICE_INFO)
 		report_devices_told(recording, event, change);
 	recording->incomplete |= err == -ENOMEM;
@@ -296,7 +298,7 @@ bool report_is_empty(const struct report *report)
 	size_t i;
 
 	for (i = 0; i < report->count; i++)
-		if (report->recordings[i]->first_event_ns)
+		if (report->recordings[i]->called)
 			return false;
 	return true;
 }

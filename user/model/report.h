@@ -106,6 +106,7 @@ struct report_recording {
 	struct report_told *told;
 	size_t told_count, told_capacity;
 	uint64_t first_event_ns; /* the earliest begin of a call; 0: there was none */
+	bool called;             /* by a process that is reported */
 	bool incomplete;         /* there was no memory for something */
 };
 

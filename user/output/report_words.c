@@ -266,9 +266,10 @@ static void append_nothing(struct string *out, const struct report *report)
 	enum finding_rule rule;
 
 	if (report_is_empty(report)) {
-		string_append_format(
-			out, "No call was recorded%s, so nothing wrong could be found.",
-			coverage->from_ns || coverage->until_ns ? " in that time" : "");
+		string_append_text(
+			out, coverage->from_ns || coverage->until_ns ?
+				     "No call was recorded in that time." :
+				     "No call was recorded, so nothing wrong could be found.");
 		return;
 	}
 	string_append_text(out, "Nothing wrong was found");

@@ -25,7 +25,7 @@
 	X(FREE,    "free",    CRITICAL) \
 	X(COPY,    "copy",    BULK) \
 	X(MEMSET,  "memset",  BULK) \
-	X(LAUNCH,  "launch",  BULK) /* of a graph: CRITICAL, see call_kind() */ \
+	X(LAUNCH,  "launch",  BULK) \
 	X(SYNC,    "sync",    BULK) \
 	X(MEMORY,  "memory",  CRITICAL) /* about memory or graphs, but moves none */ \
 	X(CONTEXT, "context", CRITICAL) \
@@ -36,6 +36,18 @@ enum ms_op {
 	MS_OPS(X)
 #undef X
 	MS_OPS_COUNT,
+};
+
+/*
+ * What calls are captured, counted and sorted into rings as: their operation, but for launches of
+ * graphs, which a row calls GRAPH_LAUNCH. To people those are launches; the ledger rests on them.
+ */
+enum ms_row_kind {
+#define X(op, name, ring) MS_ROW_KIND_##op = MS_OP_##op,
+	MS_OPS(X)
+#undef X
+	MS_ROW_KIND_GRAPH_LAUNCH = MS_OP_MEMORY,
+	MS_OP_GRAPH_LAUNCH = MS_OP_LAUNCH,
 };
 
 enum ms_ring {
@@ -202,12 +214,13 @@ enum ms_row_flags {
 
 struct ms_spec {
 	__u8 op;     /* enum ms_op */
+	__u8 kind;   /* enum ms_row_kind */
 	__u8 space;  /* enum ms_space */
 	__u8 action; /* enum ms_action */
 	__u8 flags;  /* enum ms_row_flags */
 	__u8 layer;  /* enum ms_layer */
 	__u8 key;    /* enum ms_key */
-	__u8 reserved[2];
+	__u8 reserved;
 	struct ms_source addr;   /* see struct ms_call for what the fields mean */
 	struct ms_source size;   /* bytes, or the first factor of them */
 	struct ms_source height; /* further factors */

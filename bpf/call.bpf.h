@@ -106,12 +106,6 @@ static __always_inline void current_note(struct ms_thread *thread, struct ms_cal
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* What a call travels and counts as: the ledger rests on launches of graphs, which allocate. */
-static __always_inline __u32 call_kind(const struct ms_spec *spec)
-{
-	return spec->action == MS_ACTION_GRAPH_LAUNCH ? MS_OP_MEMORY : spec->op;
-}
-
 static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 {
 	const struct ms_spec *spec;
@@ -122,7 +116,7 @@ static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 	}
 	spec = spec_of(record->call.row);
 	if (!is_counted(spec) || !ms_launch_count(&record->call))
-		emit(call_kind(spec), record, sizeof(struct ms_launch));
+		emit(spec->kind, record, sizeof(struct ms_launch));
 }
 
 #define FILL(bit, member) \
@@ -384,7 +378,7 @@ static __always_inline void launch_report_entry(const struct ms_input *input,
 		return;
 	}
 	ts_ns = bpf_ktime_get_ns();
-	if (!emit_begin(MS_OP_LAUNCH, sizeof(struct ms_launch), &room))
+	if (!emit_begin(spec->kind, sizeof(struct ms_launch), &room))
 		return;
 	launch_init(room.record, row, room.start_ns, ts_ns);
 	launch_fill(room.record, input, spec);
@@ -408,7 +402,7 @@ static __always_inline void call_report_entry(struct pt_regs *ctx, __u32 row, __
 		return;
 	}
 	ts_ns = bpf_ktime_get_ns();
-	if (!emit_begin(spec->op, sizeof(struct ms_call), &room))
+	if (!emit_begin(spec->kind, sizeof(struct ms_call), &room))
 		return;
 	call_init(room.record, row, room.start_ns, ts_ns);
 	call_fill(room.record, &input, spec);
@@ -435,13 +429,13 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	struct ms_thread *thread;
 	__u32 depth;
 
-	if (!(settings.return_ops >> (spec->op & 31) & 1)) {
+	if (!(settings.return_ops >> (spec->kind & 31) & 1)) {
 		call_report_entry(ctx, row, lowered);
 		return false;
 	}
 	thread = thread_get(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
-		call_refuse(call_kind(spec));
+		call_refuse(spec->kind);
 		return false;
 	}
 	call_unwind(thread, sp);
@@ -451,7 +445,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 		depth = thread->depth;
 	}
 	if (depth >= MS_DEPTH) {
-		call_refuse(call_kind(spec));
+		call_refuse(spec->kind);
 		return false;
 	}
 	frame = frame_at(thread, depth);

@@ -9,8 +9,7 @@
 /* A launch of a graph is more than a number: it allocates and frees. */
 static __always_inline bool is_counted(const struct ms_spec *spec)
 {
-	return settings.count_launches && spec->op == MS_OP_LAUNCH &&
-	       spec->action != MS_ACTION_GRAPH_LAUNCH;
+	return settings.count_launches && spec->kind == MS_OP_LAUNCH;
 }
 
 /* Should the handle be named now, launches so far were of a function without a name. */

@@ -28,28 +28,20 @@ static __always_inline struct ms_counters *counters(void)
  * Atomic although the map is per CPU: uprobe programs can be preempted by one another, and the
  * counts must be exact.
  */
-static __always_inline void count_one(__u64 counts[MS_KINDS_COUNT], __u64 kind)
-{
-	/* What is compared is what is used, in one register: older verifiers see no more. */
-	barrier_var(kind);
-	if (kind < MS_KINDS_COUNT)
-		__sync_fetch_and_add(&counts[kind], 1);
-}
-
 static __always_inline void count_seen(__u32 kind)
 {
 	struct ms_counters *count = counters();
 
-	if (count)
-		count_one(count->seen, kind);
+	if (count && kind < MS_KINDS_COUNT)
+		__sync_fetch_and_add(&count->seen[kind], 1);
 }
 
 static __always_inline void count_lost(__u32 kind)
 {
 	struct ms_counters *count = counters();
 
-	if (count)
-		count_one(count->lost, kind);
+	if (count && kind < MS_KINDS_COUNT)
+		__sync_fetch_and_add(&count->lost[kind], 1);
 }
 
 static __always_inline void count_untracked(void)

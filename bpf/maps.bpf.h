@@ -32,7 +32,8 @@ _Static_assert(MS_ROWS_COUNT <= MS_SPECS, "probe table outgrew its index mask");
 
 const struct ms_spec ms_specs[MS_SPECS] = {
 #define MS_ROW(of_layer, function, operation, ...) \
-	[MS_ROW_##function] = { .op = MS_OP_##operation, .layer = MS_LAYER_##of_layer, ##__VA_ARGS__ },
+	[MS_ROW_##function] = { .op = MS_OP_##operation, .kind = MS_ROW_KIND_##operation, \
+				.layer = MS_LAYER_##of_layer, ##__VA_ARGS__ },
 #include "probes.def"
 #undef MS_ROW
 };

@@ -424,8 +424,7 @@ static int open_programs(struct live *live)
 	struct programs_options options = {
 		/* A handle is only known when the call that names it has returned. */
 		.ops = live->options.ops & ~(entries_only ? 1u << MS_OP_NAME : 0),
-		/* Those of graphs are followed even if launches are not asked for. */
-		.return_ops = entries_only ? 0 : live->options.ops | 1u << MS_OP_LAUNCH,
+		.return_ops = entries_only ? 0 : live->options.ops,
 		.layers = live->options.layers,
 		.count_launches = live->options.count_launches,
 		.ring_bytes = live->options.ring_bytes,

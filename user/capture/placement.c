@@ -14,18 +14,14 @@
 
 bool placement_wants_return(const struct placement_wants *wants, uint32_t row)
 {
-	return wants->return_ops >> probe_at(row)->spec.op & 1;
+	return wants->return_ops >> probe_at(row)->spec.kind & 1;
 }
 
 static bool is_wanted(const struct placement_wants *wants, uint32_t row)
 {
 	const struct probe *probe = probe_at(row);
-	uint32_t ops = 1u << probe->spec.op;
 
-	/* They allocate, which can be seen if graphs are followed. */
-	if (probe->spec.action == MS_ACTION_GRAPH_LAUNCH && wants->return_ops)
-		ops |= 1u << MS_OP_ALLOC;
-	return wants->ops & ops && wants->layers >> probe->layer & 1;
+	return wants->ops >> probe->spec.kind & 1 && wants->layers >> probe->layer & 1;
 }
 
 const struct prologue_point *placement_point(const struct placement_wants *wants,

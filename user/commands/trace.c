@@ -46,9 +46,9 @@ static const struct option_row rows[] = {
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
 	  "Show only these calls (default: all but memory and context, of which only failures are"
 	  " shown). Allocations, frees and those two are captured in any case, so that what is live stays"
-	  " right, and so are launches of graphs, which allocate (not with --no-return); the others only"
-	  " if shown, so that they cost nothing if not: the summary has no numbers for them then. The"
-	  " end of a context that held memory counts as a free.",
+	  " right, and so are launches of graphs, which allocate; the others only if shown, so that they"
+	  " cost nothing if not: the summary has no numbers for them then. The end of a context that held"
+	  " memory counts as a free.",
 	  selection_parse_events, AT(capturing.selection) },
 	{ 0, "min-size", "SIZE",
 	  "Of allocations, frees, copies and memsets, show only those of SIZE or more.",

@@ -12,7 +12,8 @@ static const struct probe probes[] = {
 #define MS_ROW(of_layer, function, operation, ...) \
 	{ .symbol = #function, \
 	  .layer = MS_LAYER_##of_layer, \
-	  .spec = { .op = MS_OP_##operation, .layer = MS_LAYER_##of_layer, ##__VA_ARGS__ } },
+	  .spec = { .op = MS_OP_##operation, .kind = MS_ROW_KIND_##operation, \
+		    .layer = MS_LAYER_##of_layer, ##__VA_ARGS__ } },
 #include "probes.def"
 #undef MS_ROW
 };

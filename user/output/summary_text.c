@@ -319,9 +319,6 @@ static void append_losses(const struct page *page)
 static void append_filtered(const struct page *page)
 {
 	const struct summary *summary = page->summary;
-	const struct state *state = summary->state;
-	/* Those of graphs are followed to their ends, unless nothing is. */
-	bool graphs = state->processes_count && !state->processes[0]->entries_only;
 	const char *before = "  filtered: ";
 	uint32_t op;
 
@@ -339,7 +336,7 @@ static void append_filtered(const struct page *page)
 		if (summary_captured(summary, op) || op == MS_OP_NAME)
 			continue;
 		string_append_format(page->out, "%s%s%s", before, probe_op_name(op),
-				     op == MS_OP_LAUNCH && graphs ? " (but of graphs)" : "");
+				     op == MS_OP_LAUNCH ? " (but of graphs)" : "");
 		before = ", ";
 	}
 	if (*before == ',')

@@ -11,6 +11,7 @@
 
 #include "capture/features.h"
 #include "commands/command.h"
+#include "commands/options.h"
 #include "output/field.h"
 #include "output/json.h"
 
@@ -218,7 +219,7 @@ static void put_values(const struct command *command, const struct option_row *r
 
 	if (row->letter == 'p')
 		printf("PID");
-	else if (!strncmp(row->argument, "FEATURE", strlen("FEATURE")))
+	else if (row->parse == option_without)
 		for (i = 0; i < FEATURES_COUNT; i++)
 			printf("%s%s", i ? " " : "", feature_infos[i].name);
 	else if (choice && !strcmp(row->name, choice->option))

@@ -146,11 +146,12 @@ END
 	[[ $output == *"missing     1 block, from number 8 on"* ]]
 	run -0 --separate-stderr "$MEMSCOPE" verify --repair good.mscope run.mscope
 	assert_equal "${lines[0]}" "run.mscope: damaged"
-	[[ $stderr == *"good.mscope: written, with all 31 whole blocks"* ]]
+	[[ $stderr == *"good.mscope: written, with 32 blocks"* ]]
 	assert_equal "$(stat -c %a good.mscope)" 600
 	run -0 --separate-stderr "$MEMSCOPE" verify good.mscope
 	assert_equal "${lines[0]}" "good.mscope: incomplete"
 	[[ $stderr == *"parts of the recording are missing"* ]]
+	assert_equal "$(said good.mscope .blocks)" 32
 	assert_equal "$(said good.mscope .damaged_bytes)" 0
 	assert_equal "$(said good.mscope '.gaps[0].first_block')" 8
 	assert_equal "$(said good.mscope .events)" "$(said run.mscope .events)"

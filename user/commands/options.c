@@ -26,6 +26,8 @@ static const struct option_row help_row = {
 	.help = "Show this help.",
 };
 
+#define LONG_NAMES 256 /* getopt's codes from here on; letters are below */
+
 struct parser {
 	struct option names[MAX_OPTIONS + 2];
 	char letters[2 * MAX_OPTIONS + 4];
@@ -40,7 +42,7 @@ static void add_row(struct parser *parser, const struct option_row *row)
 	parser->names[parser->count] = (struct option){
 		.name = row->name,
 		.has_arg = row->argument ? required_argument : no_argument,
-		.val = 256 + parser->count,
+		.val = LONG_NAMES + parser->count,
 	};
 	if (row->letter)
 		snprintf(parser->letters + length, sizeof(parser->letters) - length, "%c%s",
@@ -52,8 +54,8 @@ static const struct option_row *chosen(const struct parser *parser, int code)
 {
 	int i;
 
-	if (code >= 256)
-		return parser->rows[code - 256];
+	if (code >= LONG_NAMES)
+		return parser->rows[code - LONG_NAMES];
 	for (i = 0; i < parser->count; i++)
 		if (parser->rows[i]->letter == code)
 			return parser->rows[i];
@@ -73,7 +75,7 @@ static void complain(char **argv, int code)
 
 	if (code == ':')
 		log_error("%s needs a value", word);
-	else if (optopt >= 256)
+	else if (optopt >= LONG_NAMES)
 		log_error("%.*s takes no value", (int)strcspn(word, "="), word);
 	else if (optopt)
 		log_error("unknown option -%c", optopt);

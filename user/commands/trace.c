@@ -251,7 +251,7 @@ const struct command trace_command = {
 		" its exit code (or 128 plus the number of the signal that killed it) becomes this"
 		" program's; 127 or 126 if it cannot be found or executed: then nothing was traced,"
 		" and there is no summary. If tracing fails, the codes below take precedence."
-		" SIGINT (Ctrl-C), SIGTERM and SIGHUP are passed on to it; at the second of them, or"
+		" The first SIGINT (Ctrl-C), SIGTERM or SIGHUP is passed on to it; at the second, or"
 		" after -d SECONDS, tracing ends and the command goes on.",
 	.examples =
 		"# a running program, until Ctrl-C\n"

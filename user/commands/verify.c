@@ -87,7 +87,7 @@ static void tell(struct run *run, const char *path, const struct verification *v
 	if (status == VERIFICATION_INCOMPLETE)
 		log_warning("%s: parts of the recording are missing", path);
 	if (status == VERIFICATION_UNUSABLE)
-		log_error("%s: no segment in it has a whole beginning: nothing can be said", path);
+		log_error("%s: %s", path, replay_unusable(verification->replay));
 	if (status >= VERIFICATION_DAMAGED && !run->settings.repair)
 		note_code(run, EXIT_CORRUPT);
 }
@@ -97,7 +97,7 @@ static int repair(struct verification *verification)
 	int err = verification_finish(verification);
 
 	if (!err)
-		log_info("%s: written, with all %" PRIu64 " whole blocks", verification->copy_path,
+		log_info("%s: written, with %" PRIu64 " blocks", verification->copy_path,
 			 verification->copied);
 	return err;
 }
@@ -177,7 +177,7 @@ const struct command verify_command = {
 		" out); damaged; unusable (blocks are whole, but none of those that a segment begins"
 		" with, and that all else depends on); too new for this program; or not a dump. Of the"
 		" first three the exit code is 0, with a warning for the second and third; of the"
-		" others it is 7.\n"
+		" others it is 7, unless what is whole of it could be written with --repair.\n"
 		"\n"
 		"Damage costs the blocks that it lies in, which are 250 ms or less each. Events before"
 		" it are exact, and so are those after it; what is live is exact again from the next"

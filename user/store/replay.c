@@ -60,6 +60,13 @@ const struct recording_account *replay_account(const struct replay *replay)
 	return &replay->account;
 }
 
+const char *replay_unusable(const struct replay *replay)
+{
+	return replay->account.anchors_used ?
+		       NULL :
+		       "no segment in it has a whole beginning: nothing can be said";
+}
+
 const char *replay_text(const struct replay *replay, const char *name)
 {
 	return texts_find(replay->description.bytes, replay->description.length, name);

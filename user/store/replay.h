@@ -33,6 +33,9 @@ int replay_item(struct replay *replay, const struct dump_item *item);
 
 const struct recording_account *replay_account(const struct replay *replay);
 
+/* Why nothing can be said of all that was taken: a text; NULL: something can. */
+const char *replay_unusable(const struct replay *replay);
+
 /*
  * What the recording says of itself: the newest segment's description, or its end's. NULL: nothing.
  * docs/dump-format.md lists the names. Valid until the next item.

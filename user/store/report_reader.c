@@ -343,8 +343,8 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 	if (err == -E2BIG)
 		why = "what it says takes more memory than a dump of its size can need: it was made"
 		      " by somebody else; it is left out";
-	else if (!err && (!run->recording || !replay_account(run->replay)->anchors_used))
-		why = "no segment in it has a whole beginning: nothing can be said";
+	else if (!err)
+		why = replay_unusable(run->replay);
 	if (why) {
 		refuse(reader, &set->recordings[recording], why);
 		run_free(run);

@@ -100,6 +100,7 @@ static int copy_write(struct verification *verification, const struct block_head
 
 	if (err)
 		log_error("%s: cannot write: %s; removed", verification->copy_path, strerror(-err));
+	verification->copied += !err;
 	return err;
 }
 
@@ -115,7 +116,6 @@ static int copy_block(struct verification *verification, const struct dump_item 
 				     "; remove it, or choose another name");
 	if (err)
 		return err;
-	verification->copied++;
 	if (item->header.type == BLOCK_SEGMENT)
 		dump_index_add(&verification->index, verification->copy.bytes, &item->header);
 	return copy_write(verification, &item->header, item->stored);
@@ -232,7 +232,7 @@ int verification_finish(struct verification *verification)
 {
 	int err;
 
-	if (!replay_account(verification->replay)->anchors_used) {
+	if (replay_unusable(verification->replay)) {
 		log_error("%s: not written: there is nothing that can be used",
 			  verification->copy_path);
 		copy_remove(verification);
@@ -255,7 +255,7 @@ enum verification_status verification_status(const struct verification *verifica
 		return VERIFICATION_TOO_NEW;
 	if (!account->blocks)
 		return VERIFICATION_NO_DUMP;
-	if (!account->anchors_used)
+	if (replay_unusable(verification->replay))
 		return VERIFICATION_UNUSABLE;
 	if (account->damaged_places || verification->cut_within || account->late_blocks ||
 	    account->refused || verification->pipeline.refused)

@@ -70,7 +70,7 @@ struct verification {
 	const char *copy_path;   /* to be set: where whole blocks are copied to, or NULL */
 	struct dump_file copy;   /* from the first one on */
 	struct dump_index index; /* of that */
-	uint64_t copied;         /* blocks, without the index */
+	uint64_t copied;         /* blocks */
 	struct block_header last;
 };
 

@@ -384,6 +384,12 @@ bool report_not_captured(const struct report_coverage *coverage, enum ms_op op)
 	return !(coverage->captured_ops >> op & 1) && op != MS_OP_NAME;
 }
 
+bool report_knows_graph_launches(const struct report_coverage *coverage,
+				 const struct process *process)
+{
+	return !report_not_captured(coverage, MS_OP_LAUNCH) || process->graph_launches;
+}
+
 uint64_t report_lost(const struct report_coverage *coverage)
 {
 	const struct losses losses = losses_of(&coverage->counters);

@@ -44,6 +44,13 @@ struct report_coverage {
 /* Whether nothing is known of such calls, since they were not recorded. */
 bool report_not_captured(const struct report_coverage *coverage, enum ms_op op);
 
+/*
+ * Whether the number of a process's launches of graphs is one. They are captured in any case; in
+ * recordings of versions that did not, there are none where launches were left out.
+ */
+bool report_knows_graph_launches(const struct report_coverage *coverage,
+				 const struct process *process);
+
 void report_coverage_fini(struct report_coverage *coverage);
 
 /* What a program was told about a device (cuMemGetInfo), and what was accounted for then. */

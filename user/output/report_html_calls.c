@@ -233,7 +233,9 @@ static void append_waits(struct html *html)
 		html_row(html);
 		html_cell_process(html, process->pid, process->comm);
 		html_cell_count(html, launches, process->launches);
-		html_cell_count(html, launches, process->graph_launches);
+		html_cell_count(html,
+				report_knows_graph_launches(&html->recording->coverage, process),
+				process->graph_launches);
 		html_cell_count(html, captured >> MS_OP_MEMSET & 1, process->memsets.count);
 		html_cell_count(html, syncs, process->syncs.count);
 		html_cell_duration(html, syncs && !process->entries_only,

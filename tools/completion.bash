@@ -8,16 +8,20 @@
 # Which word the operands begin with; nothing if none has been written yet.
 _memscope_bpf_first_operand()
 {
-	local i
+	local i option
 
 	for ((i = 2; i < COMP_CWORD; i++)); do
-		case ${COMP_WORDS[i]} in
+		option=${COMP_WORDS[i]}
+		case $option in
 		--) echo $((i + 1)) && return ;;
-		=) ;;
 		-*)
-			[ -z "${_memscope_bpf_values[${COMP_WORDS[1]} ${COMP_WORDS[i]}]+set}" ] && continue
+			# Of -cp it is the last that may have a value.
+			[[ $option == --* ]] || option=-${option: -1}
+			[ -z "${_memscope_bpf_values[${COMP_WORDS[1]} $option]+set}" ] && continue
 			[ "${COMP_WORDS[i + 1]}" = = ] && i=$((i + 1))
 			i=$((i + 1))
+			# To bash, 15:04 and growth=64M are three words each.
+			while [[ ${COMP_WORDS[i + 1]} == [=:] ]]; do i=$((i + 2)); done
 			;;
 		*) echo "$i" && return ;;
 		esac

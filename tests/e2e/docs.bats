@@ -19,12 +19,15 @@ commands() {
 
 @test "every option is in the help, the man page and the completion" {
 	local command option
+	# shellcheck disable=SC1091
+	. "$BUILT/memscope-bpf.bash"
 	for command in $(commands); do
 		for option in $("$MEMSCOPE" "$command" --help | grep -oE '^ {2,6}(-., )?--[a-z-]+' | grep -oE '[a-z-]+$'); do
 			option=--${option#--}
 			mandoc -T ascii "$BUILT/man/memscope-bpf-$command.1" | col -b |
 				grep -q -- "$option" || fail "$command $option: not in the man page"
-			grep -q -- "$option" "$BUILT/memscope-bpf.bash" || fail "$command $option: no completion"
+			[[ " ${_memscope_bpf_options[$command]} " == *" $option "* ]] ||
+				fail "$command $option: no completion"
 		done
 	done
 }
@@ -73,6 +76,9 @@ completes() {
 	completes "uprobe_session uprobe_single" trace --without uprobe_s
 	ps() { printf '%s\n' 17 4711 4712; }
 	completes "4711 4712" trace -p 47
+	completes "--to --top --threshold" report --from 2026-11-21T15 : 04 : 00Z --t
+	completes "--to --top --threshold" report --fail-on leak,growth = 64M,oom --t
+	completes --json trace --buffer = 1M -cp 4711 --js
 	# Files, which readline completes, and what only the user knows.
 	completes "" report run
 	completes "" report ""

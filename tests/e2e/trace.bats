@@ -115,6 +115,7 @@ PYTHON
 }
 
 @test "a command that does not end when told: it is said, and the second time tracing ends without it" {
+	local code=0
 	tool_start trace TRACE_PID -o out.txt -- \
 		sh -c 'trap "" INT; : > ready; until [ -e go ]; do sleep 0.1; done; exit 3'
 	wait_for '[ -e ready ]'
@@ -126,7 +127,8 @@ PYTHON
 	grep -q "events seen" out.txt
 	: > go
 	tool_wait trace TRACE_PID 3
-	"$MEMSCOPE" trace $MASK -- ./nowhere 2> err.txt || [ $? -eq 127 ]
+	"$MEMSCOPE" trace $MASK -- ./nowhere 2> err.txt || code=$?
+	assert_equal "$code" 127
 	! grep "goes on" err.txt || false
 }
 

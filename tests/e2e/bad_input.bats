@@ -38,7 +38,7 @@ expect() {
 	expect 2 "what shall be traced?" "$MEMSCOPE" trace
 	expect 2 "not several" "$MEMSCOPE" trace -p 1 -- true
 	expect 2 "is not a cgroup" "$MEMSCOPE" trace --cgroup x
-	expect 2 "for all processes, -a" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup
+	expect 2 "for all processes, -a" "$MEMSCOPE" trace -d 0.1 --cgroup /sys/fs/cgroup
 	expect 2 "there is no cgroup" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup/nothing/here
 	expect 2 'check takes no argument "x"' "$MEMSCOPE" check x
 }

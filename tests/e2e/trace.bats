@@ -117,7 +117,7 @@ PYTHON
 @test "a command that does not end when told: it is said, and the second time tracing ends without it" {
 	local code=0
 	tool_start trace TRACE_PID -o out.txt -- \
-		sh -c 'trap "" INT; : > ready; until [ -e go ]; do sleep 0.1; done; exit 3'
+		sh -c 'trap "" INT; : > ready; while [ -e ready ] && [ ! -e go ]; do sleep 0.1; done; exit 3'
 	wait_for '[ -e ready ]'
 	kill -INT "$TRACE_PID"
 	wait_for 'grep -q "waiting for sh to end; the next signal ends this without it" trace.err'

@@ -198,6 +198,10 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 	"$MEMSCOPE" trace $MASK -f -- sh -c "'$WORKLOADS/calls' 1" > out.txt 2> err.txt
 	grep -q "events seen" out.txt
 	! grep "$seen" err.txt || false
+	# It is gone before its mappings are looked at, but the probes were there.
+	"$MEMSCOPE" trace $MASK --without=mmap_events -- "$WORKLOADS/calls" 1 > out.txt 2> err.txt
+	grep -q "[1-9][0-9]* events seen" out.txt
+	! grep "$seen" err.txt || false
 }
 
 @test "a directory is no output file" {

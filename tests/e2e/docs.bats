@@ -89,8 +89,9 @@ completes() {
 	memscope-test-command() { :; }
 	completes memscope-test-command trace -c memscope-test-com
 	completes memscope-test-command record -o run.mscope --copies = off -- memscope-test-com
-	completes "" trace ./bui
-	completes "" record -- tests/e2
+	mkdir -p directory/below
+	completes "" trace ./direct
+	completes "" record -- directory/bel
 	completes verify help ver
 	completes "" trace -- help ver
 	completes "" trace -- memscope-test-command --js

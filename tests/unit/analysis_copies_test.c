@@ -72,6 +72,13 @@ static void run_back_and_forth_summed(struct run *run)
 	}
 }
 
+/* Nor is it known of launches that were lost; those of graphs are lost as calls about memory. */
+static void run_back_and_forth_with_lost_graphs(struct run *run)
+{
+	run_back_and_forth(run);
+	feed(run, record_account(MS_OP_MEMORY, 100, 1));
+}
+
 static void run_different_places(struct run *run)
 {
 	int i;
@@ -210,6 +217,8 @@ static const struct program programs[] = {
 	{ "in and out", run_in_and_out, {}, 0 },
 	{ "out and in", run_out_and_in, {}, 0 },
 	{ "back and forth, summed", run_back_and_forth_summed, {}, 0 },
+	{ "back and forth, graphs lost", run_back_and_forth_with_lost_graphs,
+	  { { FINDING_REDUNDANT_COPIES, L, 0 } }, 1 },
 	{ "different places", run_different_places, {}, 0 },
 	{ "pageable", run_pageable, { { FINDING_PAGEABLE_COPIES, M, 800 * MIB } }, 1 },
 	{ "pinned", run_pinned, {}, 0 },

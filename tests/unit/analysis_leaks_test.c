@@ -218,6 +218,13 @@ static void run_step_leak_with_losses(struct run *run)
 	feed(run, record_account(MS_OP_FREE, 100, 1));
 }
 
+/* A launch of a graph frees, too, and is lost as a call about memory. */
+static void run_step_leak_with_lost_graphs(struct run *run)
+{
+	run_step_leak(run);
+	feed(run, record_account(MS_OP_MEMORY, 100, 1));
+}
+
 /* Losses of another kind do not matter to it. */
 static void run_step_leak_with_other_losses(struct run *run)
 {
@@ -246,6 +253,7 @@ static const struct program programs[] = {
 	{ "step leak in a context", run_step_leak_with_context, { { FINDING_LEAK_GROWTH, H, 2000 * MIB } }, 1 },
 	{ "step leak, launches summed", run_step_leak_summed, { { FINDING_LEAK_GROWTH, H, 2000 * 64 * KIB } }, 1 },
 	{ "step leak, frees lost", run_step_leak_with_losses, { { FINDING_LEAK_GROWTH, L, 0 } }, 1 },
+	{ "step leak, graphs lost", run_step_leak_with_lost_graphs, { { FINDING_LEAK_GROWTH, L, 0 } }, 1 },
 	{ "step leak, copies lost", run_step_leak_with_other_losses, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	{ "step leak, a gap", run_step_leak_with_gap, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
 	{ "reused pid", run_reused_pid, { { FINDING_LEAK_GROWTH, H, 2000 * MIB } }, 1 },

@@ -270,14 +270,21 @@ static void test_old_view(void **state)
 
 static void test_losses_lower_it(void **state)
 {
-	struct run run = { 0 };
+	/* Launches of graphs are lost as calls about memory. */
+	static const uint16_t kinds[] = { MS_OP_ALLOC, MS_OP_FREE, MS_OP_MEMORY,
+					  MS_ACCOUNT_FREE_BEGIN };
+	size_t i;
 
 	(void)state;
-	assert_true(run_begin(&run));
-	run_full(&run);
-	feed(&run, record_account(MS_ACCOUNT_FREE_BEGIN, 100, 1));
-	expect_findings(&run, { FINDING_OOM, FINDING_LOW, 2 * GIB });
-	run_end(&run);
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct run run = { 0 };
+
+		assert_true(run_begin(&run));
+		run_full(&run);
+		feed(&run, record_account(kinds[i], 100, 1));
+		expect_findings(&run, { FINDING_OOM, FINDING_LOW, 2 * GIB });
+		run_end(&run);
+	}
 }
 
 /* ---- the live set ---------------------------------------------------------------------------- */

@@ -287,6 +287,19 @@ static void run_sync_bound_with_losses(struct run *run)
 	feed(run, record_account(MS_OP_SYNC, 100, 1));
 }
 
+/* Launches of graphs, which the device is busy with, are lost as calls about memory. */
+static void run_sync_bound_with_lost_graphs(struct run *run)
+{
+	run_sync_bound(run);
+	feed(run, record_account(MS_OP_MEMORY, 100, 1));
+}
+
+static void run_storms_with_lost_graphs(struct run *run)
+{
+	run_storms(run);
+	feed(run, record_account(MS_OP_MEMORY, 100, 1));
+}
+
 /* ---- pressure -------------------------------------------------------------------------------- */
 
 static void run_pressure(struct run *run)
@@ -327,6 +340,8 @@ static const struct program programs[] = {
 	{ "device-bound", run_device_bound, { { FINDING_SYNC_BOUND, M, 0 } }, 1 },
 	{ "sync-bound, summed", run_sync_bound_summed, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
 	{ "sync-bound, losses", run_sync_bound_with_losses, { { FINDING_SYNC_BOUND, M, 0 } }, 1 },
+	{ "sync-bound, graphs lost", run_sync_bound_with_lost_graphs, { { FINDING_SYNC_BOUND, M, 0 } }, 1 },
+	{ "storms, graphs lost", run_storms_with_lost_graphs, { { FINDING_STORM, M, 0 } }, 1 },
 	{ "one call", run_one_call, {}, 0 },
 	{ "after exit", run_after_exit, {}, 0 },
 	{ "one waits", run_one_waits, {}, 0 },

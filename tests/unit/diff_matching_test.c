@@ -219,6 +219,31 @@ static void test_losses_make_rows_uncertain(void **state)
 	diffs_done(&diffs);
 }
 
+static void add_graph_launches(struct side *side, uint32_t pid, int count)
+{
+	while (count--)
+		add_of(side, pid, record_launch("cuGraphLaunch", 0x88));
+}
+
+/* They are lost as calls about memory. */
+static void test_lost_launches_of_graphs(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_program(&diffs.a, 10, "train", 1);
+	add_program(&diffs.b, 10, "train", 2);
+	add_graph_launches(&diffs.b, 10, 20);
+	add(&diffs.b, record_account(MS_OP_MEMORY, 50, 10));
+	add_exit(&diffs.a, 10, "train");
+	add_exit(&diffs.b, 10, "train");
+	diffs_end(&diffs);
+	assert_int_equal(count_rows(DIFF_CALL), 2);
+	assert_int_equal(row_at(DIFF_CALL, 0)->call, DIFF_CALL_GRAPH_LAUNCHES);
+	assert_true(row_at(DIFF_CALL, 0)->uncertain);
+	assert_false(row_at(DIFF_CALL, 1)->uncertain);
+	diffs_done(&diffs);
+}
+
 static void test_a_process_that_ran_before(void **state)
 {
 	(void)state;
@@ -293,6 +318,38 @@ static void test_what_was_not_captured_is_not_compared(void **state)
 	diffs_done(&diffs);
 }
 
+/* The process `pid` on both sides, with as many launches of graphs on each; nothing else. */
+static void add_graph_program(uint32_t pid, const char *comm, int in_a, int in_b)
+{
+	add_process(&diffs.a, pid, comm);
+	add_process(&diffs.b, pid, comm);
+	add_graph_launches(&diffs.a, pid, in_a);
+	add_graph_launches(&diffs.b, pid, in_b);
+	add_exit(&diffs.a, pid, comm);
+	add_exit(&diffs.b, pid, comm);
+}
+
+/* They are captured for what they allocate, whatever was asked for. */
+static void test_launches_of_graphs_alone(void **state)
+{
+	(void)state;
+	diffs = (struct diffs){ .options = diff_defaults() };
+	side_begin(&diffs.a, 7, "host-a");
+	side_begin(&diffs.b, 8, "host-b");
+	diffs.a.dump.ops = diffs.b.dump.ops = "alloc,free";
+	side_segment(&diffs.a);
+	side_segment(&diffs.b);
+	add_graph_program(10, "train", 20, 40);
+	/* None may mean that an older version did not record them. */
+	add_graph_program(11, "serve", 20, 0);
+	add_graph_program(12, "infer", 0, 20);
+	diffs_end(&diffs);
+	assert_int_equal(count_rows(DIFF_CALL), 1);
+	assert_int_equal(row_at(DIFF_CALL, 0)->call, DIFF_CALL_GRAPH_LAUNCHES);
+	assert_values(row_at(DIFF_CALL, 0), CALLS, 20, 40);
+	diffs_done(&diffs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,9 +360,11 @@ int main(void)
 		cmocka_unit_test(test_new_and_gone_findings),
 		cmocka_unit_test(test_the_same_finding_is_none),
 		cmocka_unit_test(test_losses_make_rows_uncertain),
+		cmocka_unit_test(test_lost_launches_of_graphs),
 		cmocka_unit_test(test_a_process_that_ran_before),
 		cmocka_unit_test(test_a_peak_that_nobody_saw),
 		cmocka_unit_test(test_what_was_not_captured_is_not_compared),
+		cmocka_unit_test(test_launches_of_graphs_alone),
 	};
 
 	return unit_run("diff: matching", tests);

@@ -184,6 +184,23 @@ load helpers
 	assert_equal "$(summary '[.processes[].pid]')" "[$PUPPET_PID]"
 }
 
+@test "children that end before they can be attached to are counted" {
+	local parent
+
+	# shellcheck disable=SC2016 # expanded there
+	sh -c 'until [ -e go ]; do sleep 0.05; done; "$1" 1; "$1" 1; true' sh "$WORKLOADS/calls" 3>&- &
+	parent=$!
+	trace_start -f -p "$parent"
+	kill -STOP "$TRACE_PID"
+	touch go
+	wait "$parent"
+	kill -CONT "$TRACE_PID"
+	trace_wait
+	assert_equal "$(summary '.events.seen')" 0
+	grep "2 processes with a CUDA library ended before they could be attached to: their calls are missing" trace.err
+	! grep "nothing that was traced has mapped a CUDA library" trace.err || false
+}
+
 @test "exec starts a new account in the same process" {
 	puppet_start
 	puppet load

@@ -28,7 +28,12 @@ seen() {
 	./scoped 9
 	wait %1
 	sleep 0.3
+	kill -STOP "$TRACE_PID"
+	./scoped 9
+	kill -CONT "$TRACE_PID"
+	sleep 0.3
 	trace_stop
+	grep "1 process with a CUDA library ended before it could be attached to: its calls are missing" trace.err
 	assert_equal "$(seen)" "[[7,7,0],[9,9,0],[9,9,0]]"
 	assert_equal "$(summary '.events.lost')" 0
 }

@@ -325,6 +325,19 @@ static struct library *library_new(const struct stat *status, const char *path)
 	return library;
 }
 
+bool library_has_points(const struct library_cache *cache, uint64_t dev, uint64_t inode)
+{
+	size_t i;
+
+	for (i = 0; i < cache->count; i++) {
+		const struct library *library = cache->libraries[i];
+
+		if (library->dev == dev && library->inode == inode && library->points_count)
+			return true;
+	}
+	return false;
+}
+
 int library_load(struct library_cache *cache, int fd, const char *path,
 		 const struct library **result)
 {

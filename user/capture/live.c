@@ -251,6 +251,11 @@ bool live_saw_library(const struct live *live)
 	return live->targets.mapped;
 }
 
+size_t live_missed(const struct live *live)
+{
+	return live->targets.missed;
+}
+
 static void forget_signals(struct live *live)
 {
 	struct signalfd_siginfo info;

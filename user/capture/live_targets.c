@@ -168,8 +168,13 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 	struct proc_info info;
 	int err;
 
-	if (!live->options.follow || living(live, pid) || proc_read(pid, &info) ||
-	    info.start_ns != start_ns)
+	if (!live->options.follow || living(live, pid))
+		return;
+	if (proc_read(pid, &info)) {
+		targets_add_ended(&live->targets, pid);
+		return;
+	}
+	if (info.start_ns != start_ns)
 		return;
 	err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
 	if (!err)
@@ -179,20 +184,10 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 			    strerror(-err));
 }
 
-static bool has_probes(const struct target *target)
-{
-	size_t i;
-
-	for (i = 0; i < target->count; i++)
-		if (target->attachments[i].functions)
-			return true;
-	return false;
-}
-
 /* How that comes about: docs/cost-and-safety.md, "What can break". */
 static void warn_trapped(const struct target *target, int status)
 {
-	if (has_probes(target) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
+	if (target_has_probes(target) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
 		log_warning("process %d has died of SIGTRAP: of its own accord, or because it has"
 			    " copied the code of a probed function and run the copy, as inline"
 			    " hooks do; let them be installed before tracing begins (-p)",
@@ -265,11 +260,15 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
 	struct live *live = context;
 	struct target *target = living_now(live, pid);
 	bool first = target && !target->mapped;
+	bool wanted = !target && scope_is_open(&live->options.scope) &&
+		      scope_wants(&live->options.scope, &live->targets, pid, mapping);
 
-	if (!target && scope_is_open(&live->options.scope) &&
-	    scope_wants(&live->options.scope, &live->targets, pid, mapping))
+	if (wanted)
 		admit(pid, live);
-	if (target && target_mapped(&live->targets, target, mapping) && first)
+	if (!targets_find(&live->targets, pid))
+		targets_mapped_late(&live->targets, pid, wanted || live->options.scope.all,
+				    mapping);
+	else if (target && target_mapped(&live->targets, target, mapping) && first)
 		log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 			  target->comm, mapping->path);
 }

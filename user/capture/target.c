@@ -84,6 +84,16 @@ bool target_is_gone(const struct target *target)
 	return poll(&poll_fd, 1, 0) > 0;
 }
 
+bool target_has_probes(const struct target *target)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (target->attachments[i].functions)
+			return true;
+	return false;
+}
+
 static int check_process(const struct proc_info *info, enum log_level level)
 {
 	if (info->tgid != info->pid)
@@ -134,6 +144,8 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	if (!err)
 		err = memory_grow(&targets->targets, &targets->capacity, targets->count + 1,
 				  sizeof(*targets->targets));
+	if (err == -ESRCH)
+		targets_add_ended(targets, pid);
 	if (err) {
 		target_free(target);
 		return err;
@@ -146,10 +158,53 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	return 0;
 }
 
+static struct target_ended *find_ended(struct targets *targets, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < TARGETS_ENDED; i++)
+		if (targets->ended[i].pid == pid)
+			return &targets->ended[i];
+	return NULL;
+}
+
+static struct target_ended *add_ended(struct targets *targets, pid_t pid, bool missed)
+{
+	struct target_ended *ended = find_ended(targets, pid);
+
+	if (!ended)
+		ended = &targets->ended[targets->ended_count++ % TARGETS_ENDED];
+	*ended = (struct target_ended){ .pid = pid, .missed = missed };
+	return ended;
+}
+
+void targets_add_ended(struct targets *targets, pid_t pid)
+{
+	add_ended(targets, pid, true);
+}
+
+void targets_mapped_late(struct targets *targets, pid_t pid, bool wanted,
+			 const struct proc_mapping *mapping)
+{
+	struct target_ended *ended = find_ended(targets, pid);
+
+	if ((!ended && !wanted) ||
+	    !library_has_points(&targets->cache, mapping->dev, mapping->inode))
+		return;
+	if (!ended)
+		ended = add_ended(targets, pid, true);
+	targets->mapped = true;
+	targets->missed += ended->missed;
+	/* Once for each process, however much it has mapped. */
+	ended->missed = false;
+}
+
 void targets_remove(struct targets *targets, struct target *target)
 {
 	size_t i;
 
+	targets->missed += target->missed;
+	add_ended(targets, target->pid, !target->mapped && !target_has_probes(target));
 	for (i = 0; targets->targets[i] != target; i++)
 		;
 	targets->targets[i] = targets->targets[--targets->count];
@@ -232,6 +287,8 @@ static int attach_file(struct targets *targets, struct target *target, const str
 		err = attach_library(targets, target, attachment, library, file->fd);
 	else if (file->mapped)
 		attachment_mapped(attachment, targets->programs, target->pid);
+	if (err == -ESRCH && file->mapped && !target_has_probes(target))
+		target->missed = true;
 	if (err)
 		return err == -ESRCH ? err : 0;
 	return 1;

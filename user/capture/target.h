@@ -24,12 +24,24 @@ struct target {
 	bool was_running;     /* before it was attached to */
 	uint64_t attached_ns; /* when that began, CLOCK_MONOTONIC */
 	bool mapped;          /* one of them is mapped in the process, not only expected */
+	bool missed;          /* it ended while such a file was being attached to */
 };
+
+/* A process that was a target, or was to be one, and has ended. */
+struct target_ended {
+	pid_t pid;
+	bool missed; /* none of its files with functions of the table was attached to in time */
+};
+
+#define TARGETS_ENDED 64
 
 struct targets {
 	struct target **targets;
 	size_t count, capacity;
-	bool mapped; /* one of them has had a file mapped that has functions of the table */
+	bool mapped;   /* one of them has had a file mapped that has functions of the table */
+	size_t missed; /* so many had, and ended before they were attached to, or while they were */
+	struct target_ended ended[TARGETS_ENDED]; /* the last ones */
+	size_t ended_count;
 	struct library_cache cache;
 	struct programs *programs;
 	bool map_files;        /* FEATURE_MAP_FILES */
@@ -42,6 +54,8 @@ void targets_fini(struct targets *targets);
 struct target *targets_find(const struct targets *targets, pid_t pid);
 
 bool target_is_gone(const struct target *target);
+
+bool target_has_probes(const struct target *target);
 
 /*
  * Adds a process, without attaching anything yet. Returns 0 and the target, or -errno, logged at
@@ -75,5 +89,16 @@ int target_attach(struct targets *targets, struct target *target, const char *pr
  */
 bool target_mapped(struct targets *targets, struct target *target,
 		   const struct proc_mapping *mapping);
+
+/* A process that was to be a target ended before it was one: targets_mapped_late(). */
+void targets_add_ended(struct targets *targets, pid_t pid);
+
+/*
+ * A process that is not a target (any more) had mapped a file. If it was one, or was to be, or is
+ * `wanted`, and the file has functions of the table (known only if it was read before), then the
+ * process is counted in `mapped` and, where nothing was attached to in time, in `missed`.
+ */
+void targets_mapped_late(struct targets *targets, pid_t pid, bool wanted,
+			 const struct proc_mapping *mapping);
 
 #endif /* MEMSCOPE_CAPTURE_TARGET_H */

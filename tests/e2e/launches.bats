@@ -117,6 +117,9 @@ assert_account() {
 		trace -q -c --json -e alloc,free -o counted.jsonl -- "$WORKLOADS/$program" > /dev/null
 		counted "$graphs" | diff all -
 		assert_account
+		# Each launch that allocates is an event, as other allocations are.
+		trace -q --json -e alloc -o shown.jsonl -- "$WORKLOADS/$program" > /dev/null
+		assert_equal "$(jq -s 'map(.made // [] | .[].allocations) | add' shown.jsonl)" "$(sed -n 2p all)"
 		"$MEMSCOPE" record $MASK -q --launches=off -o "$program.mscope" -- "$WORKLOADS/$program" > /dev/null
 		"$MEMSCOPE" report -f json "$program.mscope" | jq ".recordings[0] | ${graphs%, .exit_bytes)})" |
 			diff <(sed '$d' all) -

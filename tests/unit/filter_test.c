@@ -81,10 +81,35 @@ static void test_the_end_of_a_context_is_a_free_if_it_held_memory(void **state)
 	union record destroy = record_context("cuCtxDestroy_v2", 0xc000, 0);
 
 	(void)state;
+	held.has_amounts = true;
 	held.implicit[MS_SPACE_PINNED].count = 1;
 	assert_true(accepts_change(&frees, destroy, &held));
 	assert_false(accepts_change(&frees, destroy, &empty));
 	assert_false(accepts_change(&allocs, destroy, &held));
+}
+
+/* It allocates what its nodes say, and frees. */
+static void test_the_launch_of_a_graph_is_what_it_does(void **state)
+{
+	const struct filter allocs = { .ops = 1u << MS_OP_ALLOC },
+			    frees = { .ops = 1u << MS_OP_FREE },
+			    large = { .ops = 1u << MS_OP_ALLOC, .min_bytes = 301 },
+			    launches = { .ops = 1u << MS_OP_LAUNCH, .min_bytes = 301 };
+	struct change made = { .has_amounts = true }, freed = made, nothing = { 0 };
+	union record launch = record_launch("cuGraphLaunch", 0x88);
+
+	(void)state;
+	made.made[MS_SPACE_GRAPH] = (struct amount){ .count = 3, .bytes = 300 };
+	freed.implicit[MS_SPACE_GRAPH] = (struct amount){ .count = 1, .bytes = 100 };
+	assert_true(accepts_change(&allocs, launch, &made));
+	assert_false(accepts_change(&allocs, launch, &freed));
+	assert_false(accepts_change(&allocs, launch, &nothing));
+	assert_true(accepts_change(&frees, launch, &freed));
+	assert_false(accepts_change(&frees, launch, &made));
+	assert_false(accepts_change(&large, launch, &made));
+	made.made[MS_SPACE_GRAPH].bytes = 301;
+	assert_true(accepts_change(&large, launch, &made));
+	assert_true(accepts_change(&launches, launch, &nothing));
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
@@ -239,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_no_operation_accepts_nothing),
 		cmocka_unit_test(test_failures_of_other_operations_can_be_let_through),
 		cmocka_unit_test(test_the_end_of_a_context_is_a_free_if_it_held_memory),
+		cmocka_unit_test(test_the_launch_of_a_graph_is_what_it_does),
 		cmocka_unit_test(test_smaller_ones_are_left_out),
 		cmocka_unit_test(test_an_unknown_size_is_not_small),
 		cmocka_unit_test(test_what_has_no_size_is_not_small),

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "output/report_json.h"
+#include "output/report_words.h"
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -187,6 +188,41 @@ static void test_what_was_not_captured_is_not_known(void **state)
 	done(&reader);
 }
 
+/* Launches of graphs are, whatever was asked for. Of older recordings nothing is said of them. */
+static void test_launches_of_graphs_are_known(void **state)
+{
+	struct report_reader reader;
+	struct string json = { 0 }, words = { 0 };
+
+	(void)state;
+	begin_as("alloc,free,memory,context", NULL, NULL);
+	add(record_launch("cuGraphLaunch", 0x88));
+	reader = end();
+	report_json(&json, &reader.report);
+	assert_true(has(&json, "\"graph_launches\":1"));
+	assert_true(report_append_not_captured(&words, reader.report.recordings[0], "not: "));
+	assert_true(has(&words, "not: copy, memset, launch (but of graphs), sync"));
+	string_fini(&words);
+	done(&reader);
+
+	begin_as("alloc,free,memory,context", NULL, NULL);
+	add(alloc("cudaMalloc", 0x1000, 300));
+	reader = end();
+	report_append_not_captured(&words, reader.report.recordings[0], "");
+	assert_true(has(&words, "memset, launch, sync"));
+	string_fini(&words);
+	string_fini(&json);
+	done(&reader);
+
+	begin_as("alloc,free,copy,memset,launch,sync,memory,context", NULL, NULL);
+	add(record_launch("cuGraphLaunch", 0x88));
+	reader = end();
+	assert_false(report_append_not_captured(&words, reader.report.recordings[0], "not: "));
+	assert_int_equal(words.length, 0);
+	string_fini(&words);
+	done(&reader);
+}
+
 /* Sums do not have streams: whether the host waited says the function. */
 static void test_only_what_is_waited_for_has_a_speed(void **state)
 {
@@ -330,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_the_wall_clock_is_that_of_utc),
 		cmocka_unit_test(test_what_was_not_captured_is_not_known),
+		cmocka_unit_test(test_launches_of_graphs_are_known),
 		cmocka_unit_test(test_only_what_is_waited_for_has_a_speed),
 		cmocka_unit_test(test_losses_are_counted_where_they_were),
 		cmocka_unit_test(test_a_gap_is_told),

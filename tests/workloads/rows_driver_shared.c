@@ -57,6 +57,7 @@ _Noreturn static void be_child(void)
 	CUdeviceptr addr;
 	CUcontext own;
 
+	close(channel[1]); /* or it would wait for itself if the parent fails */
 	if (read(channel[0], &handle, sizeof(handle)) != sizeof(handle))
 		rows_die("the child", "was told nothing");
 	rows_wait_for_tracer();

@@ -47,8 +47,9 @@ static const struct option_row rows[] = {
 	  "Show only these calls (default: all but memory and context, of which only failures are"
 	  " shown). Allocations, frees and those two are captured in any case, so that what is live stays"
 	  " right, and so are launches of graphs, which allocate; the others only if shown, so that they"
-	  " cost nothing if not: the summary has no numbers for them then. The end of a context that held"
-	  " memory counts as a free.",
+	  " cost nothing if not: the summary has no numbers for them then. Calls that allocate or free"
+	  " besides what they are for, as launches of graphs and the ends of contexts do, are shown as"
+	  " allocations and frees, too.",
 	  selection_parse_events, AT(capturing.selection) },
 	{ 0, "min-size", "SIZE",
 	  "Of allocations, frees, copies and memsets, show only those of SIZE or more.",

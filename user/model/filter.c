@@ -40,21 +40,27 @@ static bool size_accepted(const struct filter *filter, const struct event *event
 	return true;
 }
 
-/* The end of a context that held memory is a free of it. */
-static bool op_accepted(const struct filter *filter, const struct event *event,
-			const struct change *change)
+/* Whether there is any, and as much as a single one would have to be. */
+static bool amounts_accepted(const struct filter *filter,
+			     const struct amount amounts[MS_SPACES_COUNT])
 {
-	enum ms_op op = event->probe->spec.op;
+	uint64_t count = 0, bytes = 0;
 	uint32_t space;
 
-	if (filter->ops >> op & 1 || (filter->failures && !event_succeeded(event->call)))
-		return true;
-	if (op != MS_OP_CONTEXT || !(filter->ops >> MS_OP_FREE & 1))
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		count += amounts[space].count;
+		bytes += amounts[space].bytes;
+	}
+	return count && bytes >= filter->min_bytes;
+}
+
+/* Calls that allocate or free besides what they are for: launches of graphs, ends of contexts. */
+static bool effect_accepted(const struct filter *filter, const struct change *change)
+{
+	if (!change->has_amounts)
 		return false;
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (change->implicit[space].count)
-			return true;
-	return false;
+	return (filter->ops >> MS_OP_ALLOC & 1 && amounts_accepted(filter, change->made)) ||
+	       (filter->ops >> MS_OP_FREE & 1 && amounts_accepted(filter, change->implicit));
 }
 
 bool filter_accepts(const struct filter *filter, const struct event *event,
@@ -62,7 +68,8 @@ bool filter_accepts(const struct filter *filter, const struct event *event,
 {
 	const struct ms_call *call = event->call;
 
-	if (!op_accepted(filter, event, change))
+	if (!(filter->ops >> event->probe->spec.op & 1) &&
+	    !(filter->failures && !event_succeeded(call)) && !effect_accepted(filter, change))
 		return false;
 	if (filter->rows && !filter->rows[call->row] &&
 	    (call->driver_row == MS_NO_ROW || !filter->rows[call->driver_row]))

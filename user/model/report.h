@@ -164,6 +164,9 @@ bool report_has_space(const struct process *process, uint8_t space);
 /* What a pool has reserved and does not use. Returns false if that is not known. */
 bool report_slack(const struct view *pool, uint64_t *bytes);
 
+/* Whether launches were not captured, but for those of graphs, and there were some. */
+bool report_has_only_graph_launches(const struct report_recording *recording);
+
 /* Whether processes that ended are shown as a sum, besides those shown one by one. */
 bool report_has_more(const struct report_recording *recording);
 

@@ -34,16 +34,8 @@ static void append_fact(struct html *html, const char *name, const char *text)
 
 static void append_not_captured(struct html *html)
 {
-	const char *before = "<div><dt>Not captured</dt><dd>";
-	uint32_t op;
-
-	for (op = 0; op < MS_OPS_COUNT; op++) {
-		if (!report_not_captured(&html->recording->coverage, op))
-			continue;
-		string_append_format(html->out, "%s%s", before, probe_op_name(op));
-		before = ", ";
-	}
-	if (*before == ',')
+	if (report_append_not_captured(html->out, html->recording,
+				       "<div><dt>Not captured</dt><dd>"))
 		string_append_text(html->out, "</dd></div>\n");
 }
 

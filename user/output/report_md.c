@@ -120,16 +120,8 @@ static void append_span(struct md *md)
 
 static void append_not_captured(struct md *md)
 {
-	const char *before = "| Not captured, so not in this report | ";
-	uint32_t op;
-
-	for (op = 0; op < MS_OPS_COUNT; op++) {
-		if (!report_not_captured(&md->recording->coverage, op))
-			continue;
-		string_append_format(md->out, "%s%s", before, probe_op_name(op));
-		before = ", ";
-	}
-	if (*before == ',')
+	if (report_append_not_captured(md->out, md->recording,
+				       "| Not captured, so not in this report | "))
 		string_append_text(md->out, " |\n");
 }
 

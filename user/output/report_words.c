@@ -489,6 +489,25 @@ static void say_losses(struct verdict *verdict, const struct report *report)
 					" but no allocation or free is known to be missing.");
 }
 
+bool report_append_not_captured(struct string *out, const struct report_recording *recording,
+				const char *before)
+{
+	bool any = false;
+	enum ms_op op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		if (!report_not_captured(&recording->coverage, op))
+			continue;
+		string_append_format(out, "%s%s%s", any ? ", " : before, probe_op_name(op),
+				     op == MS_OP_LAUNCH &&
+						     report_has_only_graph_launches(recording) ?
+					     " (but of graphs)" :
+					     "");
+		any = true;
+	}
+	return any;
+}
+
 void report_verdict(struct verdict *verdict, const struct report *report)
 {
 	*verdict = (struct verdict){ 0 };

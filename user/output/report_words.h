@@ -33,6 +33,10 @@ void report_append_process(struct string *out, uint32_t pid, const char comm[MS_
 void report_append_value(struct string *out, const struct report_recording *recording,
 			 enum finding_unit unit, uint64_t value);
 
+/* Appends `before` and the kinds of calls that were not captured, if any; returns whether. */
+bool report_append_not_captured(struct string *out, const struct report_recording *recording,
+				const char *before);
+
 const char *report_confidence_name(enum finding_confidence confidence);
 const char *report_unit_name(enum finding_unit unit);
 const char *report_topic_name(enum finding_topic topic);

@@ -26,7 +26,8 @@ struct summary {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: the time that was observed */
 	struct ms_counters counters;
 	struct summary_cost cost;
-	uint32_t captured_ops; /* bit set of enum ms_op: of the others nothing is known */
+	uint64_t missed_processes; /* had a CUDA library, and ended before they were attached to */
+	uint32_t captured_ops;     /* bit set of enum ms_op: of the others nothing is known */
 
 	/* Calls: losses.seen = shown + filtered + losses.calls. */
 	struct losses losses;

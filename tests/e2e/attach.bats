@@ -196,8 +196,8 @@ load helpers
 	wait "$parent"
 	kill -CONT "$TRACE_PID"
 	trace_wait
-	assert_equal "$(summary '[.events.seen, .missed_processes]')" "[0,2]"
-	grep "2 processes with a CUDA library ended before they could be attached to: their calls are missing" trace.err
+	assert_equal "$(summary '[.events.seen, .missed_processes > 0]')" "[0,true]"
+	grep "at least [12] process.* with a CUDA library ended before .* could be attached to" trace.err
 	! grep "nothing that was traced has mapped a CUDA library" trace.err || false
 }
 

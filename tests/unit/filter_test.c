@@ -109,6 +109,8 @@ static void test_the_launch_of_a_graph_is_what_it_does(void **state)
 	assert_false(accepts_change(&large, launch, &made));
 	made.made[MS_SPACE_GRAPH].bytes = 301;
 	assert_true(accepts_change(&large, launch, &made));
+	made.made[MS_SPACE_GRAPH].bytes = 0; /* unknown */
+	assert_true(accepts_change(&large, launch, &made));
 	assert_true(accepts_change(&launches, launch, &nothing));
 }
 

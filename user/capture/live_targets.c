@@ -170,11 +170,10 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 
 	if (!live->options.follow || living(live, pid))
 		return;
-	if (proc_read(pid, &info)) {
+	err = proc_read(pid, &info);
+	if (err == -ESRCH)
 		targets_add_ended(&live->targets, pid);
-		return;
-	}
-	if (info.start_ns != start_ns)
+	if (err || info.start_ns != start_ns)
 		return;
 	err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
 	if (!err)

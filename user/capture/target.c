@@ -158,6 +158,19 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	return 0;
 }
 
+/* All of it: a first thread may end before others. */
+static bool is_gone(pid_t pid)
+{
+	struct pollfd poll_fd = { .fd = syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	bool gone;
+
+	if (poll_fd.fd < 0)
+		return errno == ESRCH;
+	gone = poll(&poll_fd, 1, 0) > 0;
+	close(poll_fd.fd);
+	return gone;
+}
+
 static struct target_ended *find_ended(struct targets *targets, pid_t pid)
 {
 	size_t i;
@@ -189,7 +202,7 @@ void targets_mapped_late(struct targets *targets, pid_t pid, bool wanted,
 	struct target_ended *ended = find_ended(targets, pid);
 
 	if ((!ended && !wanted) ||
-	    !library_has_points(&targets->cache, mapping->dev, mapping->inode))
+	    !library_has_points(&targets->cache, mapping->dev, mapping->inode) || !is_gone(pid))
 		return;
 	if (!ended)
 		ended = add_ended(targets, pid, true);

@@ -38,8 +38,8 @@ struct target_ended {
 struct targets {
 	struct target **targets;
 	size_t count, capacity;
-	bool mapped;   /* one of them has had a file mapped that has functions of the table */
-	size_t missed; /* so many had, and ended before they were attached to, or while they were */
+	bool mapped; /* one of them has had a file mapped that has functions of the table */
+	size_t missed; /* at least so many had, and ended before they were attached to, or meanwhile */
 	struct target_ended ended[TARGETS_ENDED]; /* the last ones */
 	size_t ended_count;
 	struct library_cache cache;
@@ -95,8 +95,8 @@ void targets_add_ended(struct targets *targets, pid_t pid);
 
 /*
  * A process that is not a target (any more) had mapped a file. If it was one, or was to be, or is
- * `wanted`, and the file has functions of the table (known only if it was read before), then the
- * process is counted in `mapped` and, where nothing was attached to in time, in `missed`.
+ * `wanted`, it is gone, and the file has functions of the table (known only if it was read before),
+ * then the process is counted in `mapped` and, where nothing was attached to in time, in `missed`.
  */
 void targets_mapped_late(struct targets *targets, pid_t pid, bool wanted,
 			 const struct proc_mapping *mapping);

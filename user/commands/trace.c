@@ -48,8 +48,8 @@ static const struct option_row rows[] = {
 	  " shown). Allocations, frees and those two are captured in any case, so that what is live stays"
 	  " right, and so are launches of graphs, which allocate; the others only if shown, so that they"
 	  " cost nothing if not: the summary has no numbers for them then. Calls that allocate or free"
-	  " besides what they are for, as launches of graphs and the ends of contexts do, are shown as"
-	  " allocations and frees, too.",
+	  " besides what they are for, as launches of graphs (not with --no-return) and the ends of"
+	  " contexts do, are shown as allocations and frees, too.",
 	  selection_parse_events, AT(capturing.selection) },
 	{ 0, "min-size", "SIZE",
 	  "Of allocations, frees, copies and memsets, show only those of SIZE or more.",

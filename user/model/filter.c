@@ -40,7 +40,7 @@ static bool size_accepted(const struct filter *filter, const struct event *event
 	return true;
 }
 
-/* Whether there is any, and as much as a single one would have to be. */
+/* Whether there is any: together as much as a single one would have to be, or of unknown size. */
 static bool amounts_accepted(const struct filter *filter,
 			     const struct amount amounts[MS_SPACES_COUNT])
 {
@@ -51,7 +51,7 @@ static bool amounts_accepted(const struct filter *filter,
 		count += amounts[space].count;
 		bytes += amounts[space].bytes;
 	}
-	return count && bytes >= filter->min_bytes;
+	return count && (!bytes || bytes >= filter->min_bytes);
 }
 
 /* Calls that allocate or free besides what they are for: launches of graphs, ends of contexts. */

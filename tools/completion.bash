@@ -5,6 +5,22 @@
 # What bash completes for memscope-bpf; what there is to complete comes from its tables (tools/mkdocs completion).
 # Where nothing is said, readline completes file names.
 
+# The option whose value the next word is, if it has one: of -cp that is -p, of -oFILE none.
+_memscope_bpf_option()
+{
+	local command=$1 word=$2 i
+
+	if [[ $word != -[!-]?* ]]; then
+		printf '%s\n' "$word" # echo has an -e of its own
+		return
+	fi
+	for ((i = 1; i < ${#word}; i++)); do
+		[ -z "${_memscope_bpf_values[$command -${word:i:1}]+set}" ] && continue
+		[ $((i + 1)) -eq ${#word} ] && printf '%s\n' "-${word:i:1}"
+		return
+	done
+}
+
 # Which word the operands begin with; nothing if none has been written yet.
 _memscope_bpf_first_operand()
 {
@@ -15,8 +31,7 @@ _memscope_bpf_first_operand()
 		case $option in
 		--) echo $((i + 1)) && return ;;
 		-*)
-			# Of -cp it is the last that may have a value.
-			[[ $option == --* ]] || option=-${option: -1}
+			option=$(_memscope_bpf_option "${COMP_WORDS[1]}" "$option")
 			[ -z "${_memscope_bpf_values[${COMP_WORDS[1]} $option]+set}" ] && continue
 			[ "${COMP_WORDS[i + 1]}" = = ] && i=$((i + 1))
 			i=$((i + 1))
@@ -65,6 +80,7 @@ _memscope_bpf()
 	operand=$(_memscope_bpf_first_operand)
 	# --option=value is three words.
 	[ "$before" = = ] && before=${COMP_WORDS[COMP_CWORD - 2]}
+	before=$(_memscope_bpf_option "$command" "$before")
 	[ "$word" = = ] && word=
 	if [ -n "$operand" ]; then
 		[ -n "$takes_command" ] && [ "$COMP_CWORD" -eq "$operand" ] &&

@@ -79,6 +79,9 @@ completes() {
 	completes "--to --top --threshold" report --from 2026-11-21T15 : 04 : 00Z --t
 	completes "--to --top --threshold" report --fail-on leak,growth = 64M,oom --t
 	completes --json trace --buffer = 1M -cp 4711 --js
+	completes "4711 4712" trace -cp 47
+	completes memory trace -ce memo
+	completes "" trace -ojo memscope-test-command --js
 	# Files, which readline completes, and what only the user knows.
 	completes "" report run
 	completes "" report ""

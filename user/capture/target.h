@@ -38,8 +38,8 @@ struct target_ended {
 struct targets {
 	struct target **targets;
 	size_t count, capacity;
-	bool mapped; /* one of them has had a file mapped that has functions of the table */
-	size_t missed; /* at least so many had, and ended before they were attached to, or meanwhile */
+	bool mapped;   /* one of them has had a file mapped that has functions of the table */
+	size_t missed; /* at least so many of those ended before they were attached to */
 	struct target_ended ended[TARGETS_ENDED]; /* the last ones */
 	size_t ended_count;
 	struct library_cache cache;

@@ -187,12 +187,13 @@ load helpers
 @test "children that end before they can be attached to are counted" {
 	local parent
 
+	mkfifo go
 	# shellcheck disable=SC2016 # expanded there
-	sh -c 'until [ -e go ]; do sleep 0.05; done; "$1" 1; "$1" 1; true' sh "$WORKLOADS/calls" 3>&- &
+	sh -c 'read -r _ < go; "$1" 1; "$1" 1; true' sh "$WORKLOADS/calls" 3>&- &
 	parent=$!
 	trace_start -f -p "$parent"
 	kill -STOP "$TRACE_PID"
-	touch go
+	echo > go
 	wait "$parent"
 	kill -CONT "$TRACE_PID"
 	trace_wait

@@ -286,12 +286,23 @@ struct program {
 	size_t count;
 };
 
-/* The caller ends the run. */
-static inline void run_program(struct run *run, const struct program *program)
+/* One that loses a call in the end. */
+struct lossy_program {
+	struct program program;
+	uint16_t lost; /* as struct ms_account has it: enum ms_op, or MS_ACCOUNT_... */
+};
+
+static inline void begin_program(struct run *run, const struct program *program)
 {
 	assert_true(run_begin(run));
 	print_message("# %s\n", program->name);
 	program->run(run);
+}
+
+/* The caller ends the run. */
+static inline void run_program(struct run *run, const struct program *program)
+{
+	begin_program(run, program);
 	expect(run, program->expected, program->count);
 }
 
@@ -306,6 +317,23 @@ static inline void run_programs(const struct program *programs, size_t count)
 		run_end(&run);
 	}
 }
+
+static inline void run_lossy_programs(const struct lossy_program *programs, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct program *program = &programs[i].program;
+		struct run run = { 0 };
+
+		begin_program(&run, program);
+		feed(&run, record_account(programs[i].lost, 100, 1));
+		expect(&run, program->expected, program->count);
+		run_end(&run);
+	}
+}
+
+#define run_all_lossy(programs) run_lossy_programs(programs, sizeof(programs) / sizeof(*(programs)))
 
 #define run_all(programs) run_programs(programs, sizeof(programs) / sizeof(*(programs)))
 

@@ -55,7 +55,11 @@ void library_cache_fini(struct library_cache *cache);
 int library_load(struct library_cache *cache, int fd, const char *path,
 		 const struct library **library);
 
-/* Whether a file that was read before has functions of the table; false if it was never read. */
+/*
+ * Whether a file that was read before has functions of the table; false if it was never read. The
+ * device is as maps(5) has it, which some file systems (btrfs) do not give to fstat(2): what is
+ * there is not found.
+ */
 bool library_has_points(const struct library_cache *cache, uint64_t dev, uint64_t inode);
 
 #endif /* MEMSCOPE_CAPTURE_LIBRARY_H */

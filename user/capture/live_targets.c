@@ -229,8 +229,8 @@ int live_take(void *context, void *record, size_t length)
 	return err;
 }
 
-/* A process that nobody has named, but that the scope includes. */
-static struct target *admit_quietly(struct live *live, pid_t pid)
+/* A process that nobody has named, but that the scope includes; NULL: it is not traced. */
+static struct target *admit(struct live *live, pid_t pid)
 {
 	struct target *target;
 	int err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
@@ -240,18 +240,28 @@ static struct target *admit_quietly(struct live *live, pid_t pid)
 	return err ? NULL : target;
 }
 
-static void admit(pid_t pid, void *context)
+/* Before the capture begins, which announces all targets. */
+static void admit_first(pid_t pid, void *context)
 {
-	const struct target *target = admit_quietly(context, pid);
+	admit(context, pid);
+}
+
+static void admit_later(pid_t pid, void *context)
+{
+	const struct target *target = admit(context, pid);
 
 	if (target)
 		feed_attach(context, target);
 }
 
-/* Before the capture begins, which announces all targets. */
-static void admit_first(pid_t pid, void *context)
+/* One that has mapped a file, if the scope includes it. Returns whether it is a target now. */
+static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping)
 {
-	admit_quietly(context, pid);
+	const struct scope *scope = &live->options.scope;
+
+	if (scope_is_open(scope) && scope_wants(scope, &live->targets, pid, mapping))
+		admit_later(pid, live);
+	return targets_find(&live->targets, pid);
 }
 
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
@@ -259,17 +269,19 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
 	struct live *live = context;
 	struct target *target = living_now(live, pid);
 	bool first = target && !target->mapped;
-	bool wanted = !target && scope_is_open(&live->options.scope) &&
-		      scope_wants(&live->options.scope, &live->targets, pid, mapping);
 
-	if (wanted)
-		admit(pid, live);
-	if (!targets_find(&live->targets, pid))
-		targets_mapped_late(&live->targets, pid, wanted || live->options.scope.all,
-				    mapping);
-	else if (target && target_mapped(&live->targets, target, mapping) && first)
+	if (!target && !admit_mapped(live, pid, mapping))
+		live_mapped_late(pid, mapping, live);
+	if (target && target_mapped(&live->targets, target, mapping) && first)
 		log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 			  target->comm, mapping->path);
+}
+
+void live_mapped_late(pid_t pid, const struct proc_mapping *mapping, void *context)
+{
+	struct live *live = context;
+
+	targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping);
 }
 
 void live_search(struct live *live)
@@ -282,7 +294,7 @@ void live_search(struct live *live)
 	for (i = 0; i < live->targets.count; i++)
 		target_attach(&live->targets, live->targets.targets[i], NULL);
 	if (scope_is_open(&live->options.scope))
-		scope_search(&live->options.scope, &live->targets, admit, live);
+		scope_search(&live->options.scope, &live->targets, admit_later, live);
 }
 
 /* ---- at the beginning ------------------------------------------------------------------------ */

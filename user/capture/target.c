@@ -77,11 +77,17 @@ struct target *targets_find(const struct targets *targets, pid_t pid)
 	return NULL;
 }
 
-bool target_is_gone(const struct target *target)
+/* All of it: a first thread may end before others. */
+static bool has_ended(int pidfd)
 {
-	struct pollfd poll_fd = { .fd = target->pidfd, .events = POLLIN };
+	struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
 
 	return poll(&poll_fd, 1, 0) > 0;
+}
+
+bool target_is_gone(const struct target *target)
+{
+	return has_ended(target->pidfd);
 }
 
 bool target_has_probes(const struct target *target)
@@ -158,16 +164,15 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	return 0;
 }
 
-/* All of it: a first thread may end before others. */
 static bool is_gone(pid_t pid)
 {
-	struct pollfd poll_fd = { .fd = syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int pidfd = syscall(SYS_pidfd_open, pid, 0);
 	bool gone;
 
-	if (poll_fd.fd < 0)
+	if (pidfd < 0)
 		return errno == ESRCH;
-	gone = poll(&poll_fd, 1, 0) > 0;
-	close(poll_fd.fd);
+	gone = has_ended(pidfd);
+	close(pidfd);
 	return gone;
 }
 
@@ -181,13 +186,13 @@ static struct target_ended *find_ended(struct targets *targets, pid_t pid)
 	return NULL;
 }
 
-static struct target_ended *add_ended(struct targets *targets, pid_t pid, bool missed)
+static struct target_ended *add_ended(struct targets *targets, pid_t pid, bool unattached)
 {
 	struct target_ended *ended = find_ended(targets, pid);
 
 	if (!ended)
 		ended = &targets->ended[targets->ended_count++ % TARGETS_ENDED];
-	*ended = (struct target_ended){ .pid = pid, .missed = missed };
+	*ended = (struct target_ended){ .pid = pid, .unattached = unattached };
 	return ended;
 }
 
@@ -196,20 +201,20 @@ void targets_add_ended(struct targets *targets, pid_t pid)
 	add_ended(targets, pid, true);
 }
 
-void targets_mapped_late(struct targets *targets, pid_t pid, bool wanted,
+void targets_mapped_late(struct targets *targets, pid_t pid, bool all,
 			 const struct proc_mapping *mapping)
 {
 	struct target_ended *ended = find_ended(targets, pid);
 
-	if ((!ended && !wanted) ||
+	if ((!ended && !all) ||
 	    !library_has_points(&targets->cache, mapping->dev, mapping->inode) || !is_gone(pid))
 		return;
 	if (!ended)
 		ended = add_ended(targets, pid, true);
 	targets->mapped = true;
-	targets->missed += ended->missed;
+	targets->missed += ended->unattached;
 	/* Once for each process, however much it has mapped. */
-	ended->missed = false;
+	ended->unattached = false;
 }
 
 void targets_remove(struct targets *targets, struct target *target)

@@ -24,13 +24,16 @@ struct target {
 	bool was_running;     /* before it was attached to */
 	uint64_t attached_ns; /* when that began, CLOCK_MONOTONIC */
 	bool mapped;          /* one of them is mapped in the process, not only expected */
-	bool missed;          /* it ended while such a file was being attached to */
+	bool missed;          /* it ended while the first of them was being attached to */
 };
 
-/* A process that was a target, or was to be one, and has ended. */
+/*
+ * A process that was a target, or was to be one, and has ended. Another one with its pid cannot be
+ * told from it: the pid is all that the kernel says of who has mapped a file.
+ */
 struct target_ended {
 	pid_t pid;
-	bool missed; /* none of its files with functions of the table was attached to in time */
+	bool unattached; /* none of its files with functions of the table was attached to */
 };
 
 #define TARGETS_ENDED 64
@@ -94,11 +97,12 @@ bool target_mapped(struct targets *targets, struct target *target,
 void targets_add_ended(struct targets *targets, pid_t pid);
 
 /*
- * A process that is not a target (any more) had mapped a file. If it was one, or was to be, or is
- * `wanted`, it is gone, and the file has functions of the table (known only if it was read before),
- * then the process is counted in `mapped` and, where nothing was attached to in time, in `missed`.
+ * A process that is not a target (any more) had mapped a file. If it was a target, or was to be
+ * (`all`: every process was), it is gone, and the file has functions of the table (known only if it
+ * was read before), then the process is counted in `mapped` and, where nothing was attached to in
+ * time, in `missed`.
  */
-void targets_mapped_late(struct targets *targets, pid_t pid, bool wanted,
+void targets_mapped_late(struct targets *targets, pid_t pid, bool all,
 			 const struct proc_mapping *mapping);
 
 #endif /* MEMSCOPE_CAPTURE_TARGET_H */

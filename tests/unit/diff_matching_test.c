@@ -5,6 +5,9 @@
 #include "compared.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "output/diff_md.h"
 
 /* ---- who is who ------------------------------------------------------------------------------ */
 
@@ -332,21 +335,41 @@ static void add_graph_program(uint32_t pid, const char *comm, int in_a, int in_b
 /* They are captured for what they allocate, whatever was asked for. */
 static void test_launches_of_graphs_alone(void **state)
 {
+	struct string text = { 0 };
+
 	(void)state;
-	diffs = (struct diffs){ .options = diff_defaults() };
-	side_begin(&diffs.a, 7, "host-a");
-	side_begin(&diffs.b, 8, "host-b");
-	diffs.a.dump.ops = diffs.b.dump.ops = "alloc,free";
-	side_segment(&diffs.a);
-	side_segment(&diffs.b);
+	diffs_begin_as(&diffs, "alloc,free");
 	add_graph_program(10, "train", 20, 40);
-	/* None may mean that an older version did not record them. */
 	add_graph_program(11, "serve", 20, 0);
-	add_graph_program(12, "infer", 0, 20);
+	add_graph_program(12, "infer", 0, 30);
 	diffs_end(&diffs);
-	assert_int_equal(count_rows(DIFF_CALL), 1);
-	assert_int_equal(row_at(DIFF_CALL, 0)->call, DIFF_CALL_GRAPH_LAUNCHES);
-	assert_values(row_at(DIFF_CALL, 0), CALLS, 20, 40);
+	assert_int_equal(count_rows(DIFF_CALL), 3);
+	assert_values(row_at(DIFF_CALL, 0), CALLS, 0, 30);
+	assert_values(row_at(DIFF_CALL, 1), CALLS, 20, 0);
+	assert_values(row_at(DIFF_CALL, 2), CALLS, 20, 40);
+	diff_md(&text, diffs.diff, 10);
+	string_append_char(&text, '\0');
+	assert_non_null(
+		strstr(text.bytes, "not compared: copy, memset, launch (but of graphs), sync"));
+	string_fini(&text);
+	diffs_done(&diffs);
+}
+
+/* Older versions did not: there, none says nothing. */
+static void test_launches_of_graphs_of_an_older_recording(void **state)
+{
+	(void)state;
+	diffs_begin_as(&diffs, "alloc,free");
+	side_done(&diffs.a);
+	side_begin(&diffs.a, 7, "host-a");
+	diffs.a.dump.ops = "alloc,free";
+	diffs.a.dump.graph_launches = NULL;
+	side_segment(&diffs.a);
+	add_graph_program(12, "infer", 0, 30);
+	add_alloc(&diffs.b, 13, "cuMemAlloc_v2", 30 * MIB);
+	diffs_end(&diffs);
+	assert_int_equal(count_rows(DIFF_CALL), 0);
+	assert_true(pair_of(12, 12)->no_graph_launches);
 	diffs_done(&diffs);
 }
 
@@ -365,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_a_peak_that_nobody_saw),
 		cmocka_unit_test(test_what_was_not_captured_is_not_compared),
 		cmocka_unit_test(test_launches_of_graphs_alone),
+		cmocka_unit_test(test_launches_of_graphs_of_an_older_recording),
 	};
 
 	return unit_run("diff: matching", tests);

@@ -37,13 +37,20 @@ static inline void side_segment(struct side *side)
 	report_dump_segment(&side->dump, side->now_ns);
 }
 
-static inline void diffs_begin(struct diffs *diffs)
+/* `ops`: what was recorded. */
+static inline void diffs_begin_as(struct diffs *diffs, const char *ops)
 {
 	*diffs = (struct diffs){ .options = diff_defaults() };
 	side_begin(&diffs->a, 7, "host-a");
 	side_begin(&diffs->b, 8, "host-b");
+	diffs->a.dump.ops = diffs->b.dump.ops = ops;
 	side_segment(&diffs->a);
 	side_segment(&diffs->b);
+}
+
+static inline void diffs_begin(struct diffs *diffs)
+{
+	diffs_begin_as(diffs, REPORT_DUMP_OPS);
 }
 
 /* A millisecond after the one before. */

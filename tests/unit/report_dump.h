@@ -27,6 +27,7 @@ struct report_dump {
 	uint32_t files; /* bit set: where blocks go now */
 	const char *ops;
 	const char *copies, *launches; /* as `record` describes itself; NULL: not at all */
+	const char *graph_launches;    /* the same; "all" to begin with */
 	uint64_t unwritten;            /* records, as its end has it */
 	const char *host, *targets;
 	bool opened[REPORT_DUMP_FILES];
@@ -66,6 +67,8 @@ static inline void report_dump_describe(void *context, struct texts *texts)
 		texts_put(texts, "copies", dump->copies);
 	if (dump->launches)
 		texts_put(texts, "launches", dump->launches);
+	if (dump->graph_launches)
+		texts_put(texts, "graph_launches", dump->graph_launches);
 }
 
 static inline void report_dump_init(struct report_dump *dump, uint64_t recording, const char *host)
@@ -77,7 +80,11 @@ static inline void report_dump_init(struct report_dump *dump, uint64_t recording
 	size_t i;
 
 	*dump = (struct report_dump){
-		.files = 1, .ops = REPORT_DUMP_OPS, .host = host, .targets = "command run|me"
+		.files = 1,
+		.ops = REPORT_DUMP_OPS,
+		.graph_launches = "all",
+		.host = host,
+		.targets = "command run|me",
 	};
 	for (i = 0; i < REPORT_DUMP_FILES; i++)
 		dump->fds[i] = memfd_create("report_dump", 0);

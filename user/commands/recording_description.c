@@ -75,6 +75,7 @@ void recording_description_put(struct texts *texts, const struct recording_setti
 	texts_put_u64(texts, "start_ns", start_ns);
 	put_captured(texts, &settings->capturing.selection);
 	texts_put(texts, "launches", details[settings->launches]);
+	texts_put(texts, "graph_launches", details[RECORDING_ALL]);
 	texts_put(texts, "copies", details[settings->copies]);
 	texts_put_u64(texts, "ring_bytes", settings->ring_bytes);
 	texts_put_u64(texts, "follow", settings->capturing.selection.follow);

@@ -242,7 +242,7 @@ static void add_calls(struct openmetrics *export, const struct process *process)
 		add(export, FAMILY_MEMSETS, process->memsets.count);
 	if (captured >> MS_OP_LAUNCH & 1)
 		add(export, FAMILY_LAUNCHES, process->launches);
-	if (report_knows_graph_launches(&export->recording->coverage, process))
+	if (export->recording->coverage.graph_launches)
 		add(export, FAMILY_GRAPH_LAUNCHES, process->graph_launches);
 	if (captured >> MS_OP_SYNC & 1) {
 		add(export, FAMILY_SYNCS, process->syncs.count);

@@ -215,6 +215,7 @@ static void describe_side(struct diff_pair *pair, const struct diff_process *sid
 	if (!side->process)
 		return;
 	pair->not_compared |= ~side->recording->coverage.captured_ops & ((1u << MS_OPS_COUNT) - 1);
+	pair->no_graph_launches |= !side->recording->coverage.graph_launches;
 	pair->no_levels |= side->process->entries_only;
 }
 

@@ -117,10 +117,11 @@ struct diff_pair {
 	enum diff_match match;
 	size_t alike_a, alike_b; /* that could not be told apart but by the order of their starts */
 	enum diff_basis basis;
-	uint32_t not_compared; /* bit set of enum ms_op: not captured on both sides */
-	bool no_levels;        /* what is live is not known on both sides */
-	bool uncertain;        /* anything of it */
-	bool differs;          /* by more than noise */
+	uint32_t not_compared;  /* bit set of enum ms_op: not captured on both sides */
+	bool no_graph_launches; /* nor those of graphs, which were captured without others */
+	bool no_levels;         /* what is live is not known on both sides */
+	bool uncertain;         /* anything of it */
+	bool differs;           /* by more than noise */
 };
 
 struct diff_row {

@@ -343,13 +343,6 @@ static void take_call(uint64_t values[DIFF_METRICS_COUNT], const struct process 
 	}
 }
 
-/* Of launches of graphs there may be some where others were not captured. */
-static bool knows_graph_launches(const struct diff_process *side)
-{
-	return !side->process ||
-	       report_knows_graph_launches(&side->recording->coverage, side->process);
-}
-
 static int compare_calls(struct diff *diff, const struct diff_pair *pair)
 {
 	static const enum ms_op ops[DIFF_CALLS_COUNT] = {
@@ -368,9 +361,8 @@ static int compare_calls(struct diff *diff, const struct diff_pair *pair)
 					.known = BIT(CALLS),
 					.uncertain = lacks_calls(pair, ops[call]) };
 
-		if (call == DIFF_CALL_GRAPH_LAUNCHES ?
-			    !knows_graph_launches(&pair->a) || !knows_graph_launches(&pair->b) :
-			    !is_captured(pair, ops[call]))
+		if (call == DIFF_CALL_GRAPH_LAUNCHES ? pair->no_graph_launches :
+						       !is_captured(pair, ops[call]))
 			continue;
 		/* They travel with what is about memory; once they were lost as launches. */
 		if (call == DIFF_CALL_GRAPH_LAUNCHES)

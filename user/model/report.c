@@ -384,23 +384,6 @@ bool report_not_captured(const struct report_coverage *coverage, enum ms_op op)
 	return !(coverage->captured_ops >> op & 1) && op != MS_OP_NAME;
 }
 
-bool report_knows_graph_launches(const struct report_coverage *coverage,
-				 const struct process *process)
-{
-	return !report_not_captured(coverage, MS_OP_LAUNCH) || process->graph_launches;
-}
-
-bool report_has_only_graph_launches(const struct report_recording *recording)
-{
-	const struct process *more = recording->state->more;
-	uint64_t launches = more ? more->graph_launches : 0;
-	size_t i;
-
-	for (i = 0; i < recording->processes_count; i++)
-		launches += recording->processes[i].process->graph_launches;
-	return launches && report_not_captured(&recording->coverage, MS_OP_LAUNCH);
-}
-
 uint64_t report_lost(const struct report_coverage *coverage)
 {
 	const struct losses losses = losses_of(&coverage->counters);

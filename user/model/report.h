@@ -35,6 +35,7 @@ struct report_coverage {
 	uint64_t from_ns, until_ns; /* that was asked for; 0: all */
 	uint32_t captured_ops;      /* of the others nothing is known */
 	bool copies_summed, launches_summed; /* some of these were only counted */
+	bool graph_launches;                 /* were captured, if only for what they allocate */
 
 	struct ms_counters counters;                  /* in the time that is reported */
 	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */
@@ -43,13 +44,6 @@ struct report_coverage {
 
 /* Whether nothing is known of such calls, since they were not recorded. */
 bool report_not_captured(const struct report_coverage *coverage, enum ms_op op);
-
-/*
- * Whether the number of a process's launches of graphs is one. They are captured in any case; in
- * recordings of versions that did not, there are none where launches were left out.
- */
-bool report_knows_graph_launches(const struct report_coverage *coverage,
-				 const struct process *process);
 
 void report_coverage_fini(struct report_coverage *coverage);
 
@@ -163,9 +157,6 @@ bool report_has_space(const struct process *process, uint8_t space);
 
 /* What a pool has reserved and does not use. Returns false if that is not known. */
 bool report_slack(const struct view *pool, uint64_t *bytes);
-
-/* Whether launches were not captured, but for those of graphs, and there were some. */
-bool report_has_only_graph_launches(const struct report_recording *recording);
 
 /* Whether processes that ended are shown as a sum, besides those shown one by one. */
 bool report_has_more(const struct report_recording *recording);

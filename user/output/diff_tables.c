@@ -250,7 +250,9 @@ static void append_not_compared(struct string *out, const struct diff_pair *pair
 	for (op = 0; op < MS_OPS_COUNT; op++) {
 		if (!(pair->not_compared >> op & 1))
 			continue;
-		string_append_format(out, "%s%s", before, probe_op_name(op));
+		string_append_format(
+			out, "%s%s%s", before, probe_op_name(op),
+			op == MS_OP_LAUNCH && !pair->no_graph_launches ? " (but of graphs)" : "");
 		before = ", ";
 	}
 	if (pair->no_levels)

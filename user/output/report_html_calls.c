@@ -15,8 +15,8 @@ typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, n
 /* ---- overview -------------------------------------------------------------------------------- */
 
 struct totals {
-	uint64_t allocs, alloc_bytes, frees, copies, copied_bytes, launches, graph_launches, syncs,
-		sync_ns, failures;
+	uint64_t allocs, alloc_bytes, frees, copies, copied_bytes, launches, syncs, sync_ns,
+		failures;
 };
 
 static void add_process(struct totals *totals, const struct process *process)
@@ -35,7 +35,6 @@ static void add_process(struct totals *totals, const struct process *process)
 	for (i = 0; i < process->failures_count; i++)
 		totals->failures += process->failures[i].count;
 	totals->launches += process->launches;
-	totals->graph_launches += process->graph_launches;
 	totals->syncs += process->syncs.count;
 	totals->sync_ns += process->syncs.duration_ns;
 }
@@ -233,8 +232,7 @@ static void append_waits(struct html *html)
 		html_row(html);
 		html_cell_process(html, process->pid, process->comm);
 		html_cell_count(html, launches, process->launches);
-		html_cell_count(html,
-				report_knows_graph_launches(&html->recording->coverage, process),
+		html_cell_count(html, html->recording->coverage.graph_launches,
 				process->graph_launches);
 		html_cell_count(html, captured >> MS_OP_MEMSET & 1, process->memsets.count);
 		html_cell_count(html, syncs, process->syncs.count);

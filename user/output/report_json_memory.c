@@ -200,8 +200,7 @@ static void put_calls(struct json *json, const struct report_recording *recordin
 	json_put_if(json, "sync_duration_ns", captured >> MS_OP_SYNC & 1 && !process->entries_only,
 		    process->syncs.duration_ns);
 	json_put_if(json, "launches", captured >> MS_OP_LAUNCH & 1, process->launches);
-	json_put_if(json, "graph_launches",
-		    report_knows_graph_launches(&recording->coverage, process),
+	json_put_if(json, "graph_launches", recording->coverage.graph_launches,
 		    process->graph_launches);
 }
 

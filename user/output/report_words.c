@@ -499,8 +499,7 @@ bool report_append_not_captured(struct string *out, const struct report_recordin
 		if (!report_not_captured(&recording->coverage, op))
 			continue;
 		string_append_format(out, "%s%s%s", any ? ", " : before, probe_op_name(op),
-				     op == MS_OP_LAUNCH &&
-						     report_has_only_graph_launches(recording) ?
+				     op == MS_OP_LAUNCH && recording->coverage.graph_launches ?
 					     " (but of graphs)" :
 					     "");
 		any = true;

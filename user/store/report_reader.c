@@ -138,11 +138,11 @@ static uint32_t ops_of(const struct report_run *run)
 	return ops;
 }
 
-static bool is_summed(const struct report_run *run, const char *name)
+static bool has_detail(const struct report_run *run, const char *name, const char *detail)
 {
 	const char *text = replay_text(run->replay, name);
 
-	return text && !strcmp(text, "summary");
+	return text && !strcmp(text, detail);
 }
 
 static int describe(const struct report_run *run, struct report_coverage *coverage)
@@ -162,8 +162,10 @@ static int describe(const struct report_run *run, struct report_coverage *covera
 	coverage->boot_known = replay_text(run->replay, "boottime_offset_ns");
 	coverage->boot_offset_ns = replay_number(run->replay, "boottime_offset_ns", 0);
 	coverage->captured_ops = ops_of(run);
-	coverage->copies_summed = is_summed(run, "copies");
-	coverage->launches_summed = is_summed(run, "launches");
+	coverage->copies_summed = has_detail(run, "copies", "summary");
+	coverage->launches_summed = has_detail(run, "launches", "summary");
+	coverage->graph_launches = !report_not_captured(coverage, MS_OP_LAUNCH) ||
+				   has_detail(run, "graph_launches", "all");
 	coverage->account = *replay_account(run->replay);
 	coverage->from_ns = moment_of(&run->reader->from, coverage);
 	coverage->until_ns = moment_of(&run->reader->until, coverage);

@@ -185,22 +185,41 @@ load helpers
 	assert_equal "$(summary '[.processes[].pid]')" "[$PUPPET_PID]"
 }
 
-@test "children that end before they can be attached to are counted" {
-	local parent
+# trace or record and its arguments, of a process that starts two others: they are over before
+# anything can be attached.
+start_too_late() {
+	local parent command=$1
 
+	shift
 	mkfifo go
 	# shellcheck disable=SC2016 # expanded there
 	sh -c 'read -r _ < go; "$1" 1; "$1" 1; true' sh "$WORKLOADS/calls" 3>&- &
 	parent=$!
-	trace_start -f -p "$parent"
+	tool_start "$command" TRACE_PID -f -p "$parent" "$@"
 	kill -STOP "$TRACE_PID"
 	echo > go
 	wait "$parent"
 	kill -CONT "$TRACE_PID"
-	trace_wait
+	tool_wait "$command" TRACE_PID
+}
+
+@test "children that end before they can be attached to are counted" {
+	start_too_late trace --json -o events.jsonl
 	assert_equal "$(summary '[.events.seen, .missed_processes]')" "[0,2]"
 	grep "at least 2 processes with a CUDA library ended before they could be attached to" trace.err
 	! grep "nothing that was traced has mapped a CUDA library" trace.err || false
+}
+
+@test "a recording says that children ended before they could be attached to" {
+	start_too_late record -o a.mscope
+	"$MEMSCOPE" report -f md a.mscope > report.md
+	grep "of at least 2 processes that ended too soon to be attached to, nothing is known" report.md
+	"$MEMSCOPE" report -f html a.mscope > report.html
+	grep -q '<h1 id="verdict-h">Nothing wrong in what there is, but something is missing</h1>' report.html
+	"$MEMSCOPE" report -f json a.mscope > report.json
+	valid report report.json
+	"$MEMSCOPE" export -f ndjson a.mscope > events.jsonl
+	assert_equal "$(summary .missed_processes)" 2
 }
 
 @test "exec starts a new account in the same process" {

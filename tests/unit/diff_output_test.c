@@ -322,6 +322,23 @@ static void test_what_shrank(void **state)
 	diffs_done(&diffs);
 }
 
+static void test_missed_processes(void **state)
+{
+	struct string said = { 0 };
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	diffs.b.dump.missed = 1;
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "Nothing was lost on either side; of processes that ended too soon"
+			       " to be attached to in B, nothing is known.\n"));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
 static void test_other_differences(void **state)
 {
 	struct string said = { 0 };
@@ -559,6 +576,7 @@ int main(void)
 		cmocka_unit_test(test_every_row_says_why),
 		cmocka_unit_test(test_only_so_many),
 		cmocka_unit_test(test_what_shrank),
+		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_other_differences),
 		cmocka_unit_test(test_another_failure_of_what_ran_out_of_memory),
 		cmocka_unit_test(test_what_is_wrong_comes_first),

@@ -209,6 +209,7 @@ static inline struct summary example_summary(const struct example *example)
 	}
 	summary.counters.untracked = 3;
 	summary.counters.abandoned = 2;
+	summary.missed_known = true;
 	summary.cost = (struct summary_cost){ .cpu_ns = 690000,
 					      .bpf_runs = 2000,
 					      .bpf_ns = 600000,

@@ -28,7 +28,7 @@ struct report_dump {
 	const char *ops;
 	const char *copies, *launches; /* as `record` describes itself; NULL: not at all */
 	const char *graph_launches;    /* the same; "all" to begin with */
-	uint64_t unwritten;            /* records, as its end has it */
+	uint64_t unwritten, missed;    /* records, processes, as its end has them */
 	const char *host, *targets;
 	bool opened[REPORT_DUMP_FILES];
 };
@@ -124,6 +124,7 @@ static inline void report_dump_end(struct report_dump *dump, uint64_t now_ns)
 
 	texts_put_u64(&end, "end_ns", now_ns);
 	texts_put(&end, "reason", "exit");
+	texts_put_u64(&end, "missed_processes", dump->missed);
 	texts_put_u64(&end, "unwritten_records", dump->unwritten);
 	assert_int_equal(dump_writer_end(dump->writer, &end, now_ns), 0);
 	texts_fini(&end);

@@ -160,6 +160,61 @@ static void test_unknown_is_not_exact(void **state)
 	done_with(&reader, &texts);
 }
 
+/* It is not lost: nobody could have recorded it. */
+static void test_missed_processes(void **state)
+{
+	static const struct {
+		uint64_t missed;
+		bool was_running;
+		const char *said;
+	} cases[] = {
+		{ 2, false,
+		  "Nothing was lost; of at least 2 processes that ended too soon to be attached"
+		  " to, nothing is known." },
+		{ 1, true,
+		  "Nothing was lost; what processes held that ran before recording began is not"
+		  " known; of at least 1 process that ended too soon" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct report_reader reader = report_dump_reader();
+		struct texts_of texts;
+
+		begin();
+		dump.missed = cases[i].missed;
+		if (cases[i].was_running)
+			add(record_attach_running());
+		add(alloc("cudaMalloc", 0x1000, 300));
+		texts = end_with(&reader);
+		assert_has(&texts.md, cases[i].said);
+		assert_has(&texts.md, cases[i].missed == 1 ?
+					      "* what at least 1 process did: it ended before" :
+					      "* what at least 2 processes did: they ended before");
+		assert_has_not(&texts.md, "The recording lacks something");
+		assert_false(report_has_losses(reader.report.recordings[0]));
+		done_with(&reader, &texts);
+	}
+}
+
+static void test_missed_processes_beside_losses(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	dump.missed = 2;
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add(record_account(MS_OP_COPY, 50, 10));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "at least 2 processes ended too soon to be attached to, but no"
+			      " allocation or free is known to be missing.");
+	assert_has(&texts.json, "\"missed_processes\":2");
+	done_with(&reader, &texts);
+}
+
 static void test_what_was_not_written_is_lost(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -313,6 +368,8 @@ int main(void)
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_what_was_held_before_is_not_exact),
 		cmocka_unit_test(test_unknown_is_not_exact),
+		cmocka_unit_test(test_missed_processes),
+		cmocka_unit_test(test_missed_processes_beside_losses),
 		cmocka_unit_test(test_what_was_not_written_is_lost),
 		cmocka_unit_test(test_without_an_end_something_is_lost),
 		cmocka_unit_test(test_kinds_are_those_of_all_processes),

@@ -59,6 +59,7 @@ static void describe_end(void *context, const char *reason, struct texts *texts)
 	texts_put_u64(texts, "seen", run->losses.seen);
 	texts_put_u64(texts, "lost", run->losses.calls);
 	texts_put_u64(texts, "lost_records", run->losses.others);
+	texts_put_u64(texts, "missed_processes", live_missed(run->live));
 	texts_put_u64(texts, "unwritten_blocks", counts.unwritten_blocks);
 	texts_put_u64(texts, "unwritten_records", counts.unwritten_records);
 	texts_put_u64(texts, "cpu_ns", cost.cpu_ns);

@@ -180,6 +180,7 @@ static int capture(struct run *run)
 		finish_err = live_counters(run->live, &summary.counters);
 	live_cost(run->live, &summary.cost);
 	summary.missed_processes = live_missed(run->live);
+	summary.missed_known = true;
 	if (!finish_err)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
 	run->losses = summary.losses;

@@ -152,6 +152,8 @@ static int take_end(struct follower *follower)
 		.start_ns = report_begin_ns(recording),
 		.end_ns = report_end_ns(recording),
 		.counters = recording->coverage.counters,
+		.missed_processes = recording->coverage.missed_processes,
+		.missed_known = recording->coverage.missed_known,
 		.captured_ops = recording->coverage.captured_ops,
 		.refused = recording->coverage.account.refused,
 	};

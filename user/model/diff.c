@@ -414,6 +414,16 @@ bool diff_is_inexact(const struct report *side)
 	return side->refused;
 }
 
+bool diff_has_missed(const struct report *side)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++)
+		if (side->recordings[i]->coverage.missed_processes)
+			return true;
+	return false;
+}
+
 bool diff_is_memory(uint8_t space)
 {
 	return space != MS_SPACE_NONE && space != MS_SPACE_RESERVED && space != MS_SPACE_MAPPED;

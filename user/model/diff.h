@@ -245,6 +245,7 @@ bool diff_is_worse(const struct diff *diff);
 /* Of one side. */
 bool diff_has_losses(const struct report *side);
 bool diff_is_inexact(const struct report *side);
+bool diff_has_missed(const struct report *side); /* processes */
 
 /* ---- rates and times: shown, but no differences ---------------------------------------------- */
 

@@ -39,7 +39,9 @@ struct report_coverage {
 
 	struct ms_counters counters;                  /* in the time that is reported */
 	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */
-	bool has_beginning;                           /* else it is older than these files */
+	uint64_t missed_processes; /* the recorder says: at least so many ended too soon */
+	bool missed_known;         /* it does */
+	bool has_beginning;        /* else it is older than these files */
 };
 
 /* Whether nothing is known of such calls, since they were not recorded. */

@@ -27,6 +27,7 @@ struct summary {
 	struct ms_counters counters;
 	struct summary_cost cost;
 	uint64_t missed_processes; /* at least so many had a CUDA library and ended too soon */
+	bool missed_known;         /* else nobody counted them */
 	uint32_t captured_ops;     /* bit set of enum ms_op: of the others nothing is known */
 
 	/* Calls: losses.seen = shown + filtered + losses.calls. */

@@ -404,6 +404,7 @@ static void say_processes(struct verdict *verdict, const struct diff *diff)
 static void say_losses(struct verdict *verdict, const struct diff *diff)
 {
 	bool lost_a = diff_has_losses(diff->a), lost_b = diff_has_losses(diff->b);
+	bool missed_a = diff_has_missed(diff->a), missed_b = diff_has_missed(diff->b);
 	bool inexact_a = diff_is_inexact(diff->a), inexact_b = diff_is_inexact(diff->b);
 	struct string *out = verdict_sentence(verdict);
 
@@ -420,6 +421,13 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 				     inexact_a && inexact_b ? "in either" :
 				     inexact_a              ? "in A" :
 							      "in B");
+	else if (missed_a || missed_b)
+		string_append_format(out,
+				     "; of processes that ended too soon to be attached to %s,"
+				     " nothing is known.",
+				     missed_a && missed_b ? "on both" :
+				     missed_a             ? "in A" :
+							    "in B");
 	else
 		string_append_text(out,
 				   lost_a || lost_b ?

@@ -98,6 +98,7 @@ void report_append_lost(struct string *out, const struct report_recording *recor
 void report_append_unknown(struct string *out, const struct report_recording *recording)
 {
 	const struct report_unknown sum = report_unknown(recording);
+	const uint64_t missed = recording->coverage.missed_processes;
 
 	if (!recording->coverage.has_beginning)
 		string_append_text(out, "what happened before these files begin: totals by"
@@ -106,6 +107,12 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 	if (sum.was_running)
 		string_append_text(out, "what processes held that ran before recording"
 					" began\n");
+	if (missed)
+		string_append_format(out,
+				     "what at least %s process%s did: %s ended before %s could be"
+				     " attached to, or meanwhile\n",
+				     REPORT_COUNT(missed), missed == 1 ? "" : "es",
+				     missed == 1 ? "it" : "they", missed == 1 ? "it" : "they");
 	if (sum.entries_only)
 		string_append_text(out, "whether calls succeeded, and so what is live: only"
 					" the beginnings of calls were recorded\n");

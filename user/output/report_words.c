@@ -411,7 +411,7 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 /* What a reader must know before trusting the numbers, over all recordings. */
 struct lacks {
 	struct losses lost; /* only its sums */
-	uint64_t missing, damaged;
+	uint64_t missing, damaged, missed;
 	size_t interrupted, lacking, inexact, held_before;
 };
 
@@ -428,6 +428,7 @@ static struct lacks lacks_of(const struct report *report)
 		lacks.lost.others += lost.others;
 		lacks.missing += recording->coverage.account.missing_blocks;
 		lacks.damaged += recording->coverage.account.damaged_places;
+		lacks.missed += recording->coverage.missed_processes;
 		lacks.interrupted += !recording->coverage.account.has_end;
 		lacks.lacking += report_has_losses(recording);
 		lacks.inexact += report_is_inexact(recording);
@@ -452,6 +453,10 @@ static void append_counts(struct string *out, const struct report *report,
 		string_append_format(out, " %llu block%s missing and %llu place%s damaged,",
 				     (ull)lacks->missing, lacks->missing == 1 ? " is" : "s are",
 				     (ull)lacks->damaged, lacks->damaged == 1 ? "" : "s");
+	if (lacks->missed)
+		string_append_format(out,
+				     " at least %llu process%s ended too soon to be attached to,",
+				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
 	if (lacks->interrupted && report->count == 1)
 		string_append_text(out, " it was not ended properly, so the last moments are"
 					" missing,");
@@ -463,6 +468,26 @@ static void append_counts(struct string *out, const struct report *report,
 				     lacks->interrupted == 1 ? "was" : "were");
 }
 
+/* Of recordings that have all that was captured. */
+static void append_unknown(struct string *out, const struct lacks *lacks)
+{
+	string_append_text(out, "Nothing was lost");
+	if (lacks->held_before)
+		string_append_text(out, "; what processes held that ran before recording began is"
+					" not known");
+	else if (lacks->inexact)
+		string_append_text(out, ", but what is live and the peaks are not exact: see what"
+					" is unknown");
+	if (lacks->missed)
+		string_append_format(out,
+				     "; of at least %llu process%s that ended too soon to be"
+				     " attached to, nothing is known",
+				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
+	if (!lacks->inexact && !lacks->missed)
+		string_append_text(out, ": the numbers are exact");
+	string_append_char(out, '.');
+}
+
 static void say_losses(struct verdict *verdict, const struct report *report)
 {
 	const struct lacks lacks = lacks_of(report);
@@ -470,13 +495,7 @@ static void say_losses(struct verdict *verdict, const struct report *report)
 	size_t begin;
 
 	if (!lacks.lacking && !report->refused) {
-		string_append_text(
-			out, lacks.held_before ?
-				     "Nothing was lost; what processes held that ran before"
-				     " recording began is not known." :
-			     lacks.inexact ? "Nothing was lost, but what is live and the peaks are"
-					     " not exact: see what is unknown." :
-					     "Nothing was lost: the numbers are exact.");
+		append_unknown(out, &lacks);
 		return;
 	}
 	string_append_text(out, "The recording lacks something:");

@@ -267,8 +267,7 @@ void json_summary(struct json *json, const struct summary *summary)
 	json_put_u64(json, "refused", summary->refused);
 	json_close(json, '}');
 	put_cost(json, &summary->cost);
-	/* Of a recording, nobody knows. */
-	json_put_if(json, "missed_processes", summary->cost.cpu_ns, summary->missed_processes);
+	json_put_if(json, "missed_processes", summary->missed_known, summary->missed_processes);
 	json_name(json, "processes");
 	json_open(json, '[');
 	for (i = 0; i < summary->state->processes_count; i++)

@@ -298,6 +298,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 		report_recording_gap(run->recording, report_begin_ns(run->recording), true);
 	coverage->unwritten_blocks = replay_end_number(run->replay, "unwritten_blocks", 0);
 	coverage->unwritten_records = replay_end_number(run->replay, "unwritten_records", 0);
+	coverage->missed_processes = replay_end_number(run->replay, "missed_processes", 0);
+	coverage->missed_known = replay_end_text(run->replay, "missed_processes");
 	if (replay_end_text(run->replay, "reason"))
 		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
 	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;

@@ -425,7 +425,7 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 		string_append_format(out,
 				     "; of processes that ended too soon to be attached to %s,"
 				     " nothing is known.",
-				     missed_a && missed_b ? "on both" :
+				     missed_a && missed_b ? "on both sides" :
 				     missed_a             ? "in A" :
 							    "in B");
 	else

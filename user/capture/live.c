@@ -272,8 +272,6 @@ int live_stop(struct live *live)
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
-	if (live->mappings)
-		mappings_drain(live->mappings, live_mapped_late, live);
 	err = closer_wait(live->targets.closer, DETACH_MS);
 	live->detaching = err == -ETIMEDOUT;
 	programs_silence(live->programs);

@@ -63,9 +63,8 @@ int live_open_targets(struct live *live);
 int live_announce_targets(struct live *live);
 /* What the rings hand over. */
 int live_take(void *context, void *record, size_t length);
-/* A process has mapped a file; live_mapped_late(): and nothing is attached to any more. */
+/* A process has mapped a file. */
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context);
-void live_mapped_late(pid_t pid, const struct proc_mapping *mapping, void *context);
 /* Looks for everything that may have been missed. */
 void live_search(struct live *live);
 /* A target has exited; its status if it is the command, whose record might have been lost. */

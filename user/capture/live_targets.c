@@ -271,17 +271,10 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
 	bool first = target && !target->mapped;
 
 	if (!target && !admit_mapped(live, pid, mapping))
-		live_mapped_late(pid, mapping, live);
+		targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping);
 	if (target && target_mapped(&live->targets, target, mapping) && first)
 		log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 			  target->comm, mapping->path);
-}
-
-void live_mapped_late(pid_t pid, const struct proc_mapping *mapping, void *context)
-{
-	struct live *live = context;
-
-	targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping);
 }
 
 void live_search(struct live *live)

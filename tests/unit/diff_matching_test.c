@@ -366,7 +366,6 @@ static void test_launches_of_graphs_of_an_older_recording(void **state)
 	diffs.a.dump.graph_launches = NULL;
 	side_segment(&diffs.a);
 	add_graph_program(12, "infer", 0, 30);
-	add_alloc(&diffs.b, 13, "cuMemAlloc_v2", 30 * MIB);
 	diffs_end(&diffs);
 	assert_int_equal(count_rows(DIFF_CALL), 0);
 	assert_true(pair_of(12, 12)->no_graph_launches);

@@ -335,6 +335,18 @@ static void test_missed_processes(void **state)
 	say(&said);
 	assert_true(has(&said, "Nothing was lost on either side; of processes that ended too soon"
 			       " to be attached to in B, nothing is known.\n"));
+	diffs_done(&diffs);
+
+	string_fini(&said);
+	diffs_begin(&diffs);
+	add_of(&diffs.a, 10, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING));
+	add_process(&diffs.b, 10, "train");
+	diffs.a.dump.missed = diffs.b.dump.missed = 1;
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "but what is live and the peaks are not exact in A; of processes"
+			       " that ended too soon to be attached to in either, nothing is"
+			       " known.\n"));
 	string_fini(&said);
 	diffs_done(&diffs);
 }

@@ -235,14 +235,18 @@ static void test_what_was_not_written_is_lost(void **state)
 static void test_without_an_end_something_is_lost(void **state)
 {
 	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
 
 	(void)state;
 	begin();
 	add(alloc("cudaMalloc", 0x1000, 300));
 	report_dump_flush(&dump, now_ns);
 	report_dump_read(&dump, &reader);
+	texts = render(&reader);
 	assert_true(report_has_losses(reader.report.recordings[0]));
-	done(&reader);
+	/* Only the end would say how many. */
+	assert_has(&texts.json, "\"missed_processes\":null");
+	done_with(&reader, &texts);
 }
 
 /* ---- who ------------------------------------------------------------------------------------- */

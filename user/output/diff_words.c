@@ -401,6 +401,12 @@ static void say_processes(struct verdict *verdict, const struct diff *diff)
 	verdict->count -= !out->length && !out->failed;
 }
 
+/* Of two sides, of which at least one is meant. */
+static const char *in_which(bool a, bool b)
+{
+	return a && b ? "in either" : a ? "in A" : "in B";
+}
+
 static void say_losses(struct verdict *verdict, const struct diff *diff)
 {
 	bool lost_a = diff_has_losses(diff->a), lost_b = diff_has_losses(diff->b);
@@ -416,23 +422,19 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 	else
 		string_append_text(out, "Nothing was lost on either side");
 	if (inexact_a || inexact_b)
-		string_append_format(out, "%s what is live and the peaks are not exact %s.",
+		string_append_format(out, "%s what is live and the peaks are not exact %s",
 				     lost_a || lost_b ? ", and" : ", but",
-				     inexact_a && inexact_b ? "in either" :
-				     inexact_a              ? "in A" :
-							      "in B");
-	else if (missed_a || missed_b)
+				     in_which(inexact_a, inexact_b));
+	else if (lost_a || lost_b)
+		string_append_text(out, ", but no allocation or free is known to be missing");
+	else if (!missed_a && !missed_b)
+		string_append_text(out, ": the numbers are exact");
+	if (missed_a || missed_b)
 		string_append_format(out,
 				     "; of processes that ended too soon to be attached to %s,"
-				     " nothing is known.",
-				     missed_a && missed_b ? "on both sides" :
-				     missed_a             ? "in A" :
-							    "in B");
-	else
-		string_append_text(out,
-				   lost_a || lost_b ?
-					   ", but no allocation or free is known to be missing." :
-					   ": the numbers are exact.");
+				     " nothing is known",
+				     in_which(missed_a, missed_b));
+	string_append_char(out, '.');
 }
 
 void diff_verdict(struct verdict *verdict, const struct diff *diff)

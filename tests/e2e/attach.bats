@@ -92,7 +92,7 @@ load helpers
 	kill -9 "$TRACE_PID"
 	wait "$TRACE_PID" || true
 	TRACE_PID=
-	wait_for nothing_left
+	leaves_nothing
 	puppet churn 1000
 	puppet free
 }

@@ -27,7 +27,7 @@ sees_everything() {
 	trace_stop
 	puppet_end
 	assert_equal "$(summary '.processes[0].spaces[0] | [.allocs, .frees]')" '[10,10]'
-	wait_for nothing_left
+	leaves_nothing
 }
 
 @test "without helper processes everything is seen, and it is said what may happen" {
@@ -60,7 +60,7 @@ sees_everything() {
 	puppet churn 10
 	trace_stop
 	puppet_end
-	wait_for nothing_left
+	leaves_nothing
 }
 
 # The tool's own links on uprobes.
@@ -102,7 +102,7 @@ REFUSAL="the kernel does not probe such code; its calls will not be seen"
 	trace_stop
 	puppet_end
 	assert_equal "$(summary .events.seen)" 0
-	wait_for nothing_left
+	leaves_nothing
 }
 
 # The kernel refuses it by itself.

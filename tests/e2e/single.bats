@@ -58,7 +58,7 @@ counted() {
 	kill "$TRACE_PID"
 	trace_wait 143
 	[ -n "$(tool_processes)" ]
-	wait_for nothing_left
+	leaves_nothing
 }
 
 @test "the last of hundreds of single uprobes to go is one that nobody calls" {

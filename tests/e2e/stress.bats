@@ -235,7 +235,7 @@ shell_run() {
 	ends=${EPOCHREALTIME/./}
 	trace_stop
 	report "the trace ended within $(((${EPOCHREALTIME/./} - ends) / 1000)) ms"
-	wait_for nothing_left
+	leaves_nothing
 	# How many of their allocations are seen depends on how fast this machine is.
 	seen=$(events 'select(.op == "alloc") | .op' | wc -l)
 	report "allocations seen: $seen of $((3 * (warm + count)))"
@@ -263,7 +263,7 @@ shell_run() {
 	done
 	"$WORKLOADS/residue" "$FLOOD_PID" "$BUILT/simcuda/libcuda.so.1"
 	assert_equal "$(wc -l < "/proc/$FLOOD_PID/maps")" "$maps"
-	wait_for nothing_left
+	leaves_nothing
 	flood_end
 }
 

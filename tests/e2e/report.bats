@@ -281,6 +281,8 @@ assert_refused() {
 	assert_refused 7 "noise.mscope: no dump" noise.mscope
 	assert_refused 7 "short.mscope: no dump" short.mscope
 	assert_refused 1 "absent.mscope: cannot open" absent.mscope
+	assert_refused 1 "standard input: a recording can be read from a regular file only" -
+	assert_refused 1 "/dev/stdin: a recording can be read from a regular file only" /dev/stdin < <(true)
 	mkdir none
 	assert_refused 7 "no file in it ends in .mscope" none
 	assert_refused 2 "needs the files"

@@ -54,6 +54,13 @@ struct dump_reader *dump_reader_of(const void *bytes, size_t length)
 	return reader;
 }
 
+/* A pipe cannot be read back and forth. */
+static void say_needs_file(const char *name)
+{
+	log_error("%s: a recording can be read from a regular file only; store it in one first",
+		  name);
+}
+
 static int open_file(struct dump_reader *reader, const char *path)
 {
 	struct stat status;
@@ -63,12 +70,19 @@ static int open_file(struct dump_reader *reader, const char *path)
 	if (reader->fd < 0 || fstat(reader->fd, &status)) {
 		int err = -errno;
 
-		log_error("%s: cannot open: %s", path, strerror(-err));
+		if (err == -ENOENT && strcmp(path, "-") == 0)
+			say_needs_file("standard input");
+		else
+			log_error("%s: cannot open: %s", path, strerror(-err));
 		return err;
 	}
-	if (!S_ISREG(status.st_mode)) {
+	if (S_ISDIR(status.st_mode)) {
 		log_error("%s: not a file", path);
-		return S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+		return -EISDIR;
+	}
+	if (!S_ISREG(status.st_mode)) {
+		say_needs_file(path);
+		return -EINVAL;
 	}
 	reader->size = status.st_size;
 	return 0;

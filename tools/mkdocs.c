@@ -138,6 +138,24 @@ static void put_title(const char *name)
 	       MEMSCOPE_VERSION);
 }
 
+static void put_synopsis(const struct command *command)
+{
+	const char *ways = command->synopsis;
+
+	printf("\n.SH SYNOPSIS\n");
+	while (*ways) {
+		int length = strcspn(ways, "\n");
+		char way[128];
+
+		snprintf(way, sizeof(way), "%.*s", length, ways);
+		printf(".B memscope\\-bpf %s\n", command->name);
+		put_roff(way);
+		ways += length;
+		ways += *ways == '\n';
+		printf(*ways ? "\n.br\n" : "\n");
+	}
+}
+
 static void put_command_page(const struct command *command)
 {
 	const struct option_row *row;
@@ -149,9 +167,8 @@ static void put_command_page(const struct command *command)
 	put_roff(name);
 	printf(" \\- ");
 	put_roff(command->summary);
-	printf("\n.SH SYNOPSIS\n.B memscope\\-bpf %s\n", command->name);
-	put_roff(command->synopsis);
-	printf("\n.SH DESCRIPTION\n");
+	put_synopsis(command);
+	printf(".SH DESCRIPTION\n");
 	put_paragraphs(command->description);
 	printf(".SH OPTIONS\n");
 	for (row = command->options; row->name; row++)

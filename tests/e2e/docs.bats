@@ -37,6 +37,7 @@ commands() {
 	for command in $(commands); do
 		"$MEMSCOPE" "$command" --help > out.txt
 		diff -u "$ROOT/tests/golden/help-$command.txt" out.txt
+		! grep -E '^.{80}' out.txt || fail "$command: wider than a terminal"
 	done
 }
 

@@ -190,7 +190,7 @@ static int check(int argc, char **argv)
 
 const struct command check_command = {
 	.name = "check",
-	.summary = "Show what works on this machine and for a process, and what would be invisible",
+	.summary = "Show what works here and for a process, and what would be invisible",
 	.synopsis = "[OPTIONS]",
 	.description =
 		"Tries each feature of the kernel that tracing uses and says what is lost without"

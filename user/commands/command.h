@@ -50,7 +50,7 @@ struct command_choice {
 struct command {
 	const char *name;
 	const char *summary;     /* a line for the list of commands */
-	const char *synopsis;    /* what follows the name */
+	const char *synopsis;    /* lines, a way to call it each: what follows the name */
 	const char *description; /* paragraphs of the man page, separated by empty lines */
 	const char *examples;    /* lines of the shell; comments begin with # */
 

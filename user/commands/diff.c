@@ -377,9 +377,8 @@ const struct command diff_command = {
 		" began, the rows that this may have changed are marked.",
 	.examples =
 		"memscope-bpf diff before.mscope after.mscope\n"
-		"# in CI: fail if it holds 10 MiB more than the last release did, leaks anew, or"
-		" anything was lost\n"
-		"memscope-bpf diff --fail-on growth=10M,leak,oom,loss release.mscope run.mscope\n"
+		"# in CI: fail if it holds 10 MiB more than the release before, or leaks anew\n"
+		"memscope-bpf diff --fail-on growth=10M,leak,loss release.mscope run.mscope\n"
 		"# everything that differs, however little\n"
 		"memscope-bpf diff --min-bytes 0 --min-count 0 --min-share 0 a.mscope b.mscope\n"
 		"# two parts of the same service's time: per launch of a kernel\n"

@@ -16,7 +16,7 @@
 #define MIN_BUFFER (4ull << 10)
 #define MAX_BUFFER (1ull << 30)
 #define HELP_COLUMN 26
-#define HELP_WIDTH 92
+#define HELP_WIDTH 79
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
@@ -176,12 +176,26 @@ static void print_choice(const struct command_choice *choice)
 	}
 }
 
+static void print_usage(const struct command *command)
+{
+	const char *ways = command->synopsis, *label = "Usage:";
+
+	while (*ways) {
+		int length = strcspn(ways, "\n");
+
+		printf("%-6s memscope-bpf %s %.*s\n", label, command->name, length, ways);
+		label = "";
+		ways += length;
+		ways += *ways == '\n';
+	}
+}
+
 void options_print_help(const struct command *command)
 {
 	const struct option_row *row;
 
-	printf("Usage: memscope-bpf %s %s\n%s.\n\nOptions:\n", command->name, command->synopsis,
-	       command->summary);
+	print_usage(command);
+	printf("%s.\n\nOptions:\n", command->summary);
 	for (row = command->options; row->name; row++)
 		print_row(row);
 	print_row(&help_row);

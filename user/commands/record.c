@@ -244,7 +244,8 @@ static int record(int argc, char **argv)
 const struct command record_command = {
 	.name = "record",
 	.summary = "Record the GPU memory operations of running programs into a file",
-	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH | [--] COMMAND [ARGUMENT...]",
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
+		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Captures as memscope-bpf-trace(1) does, into a dump that can be looked at later, on"
 		" another machine and without root. Every allocation and free is recorded, and every"

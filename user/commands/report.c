@@ -382,9 +382,8 @@ const struct command report_command = {
 		    "memscope-bpf report -f json -o report.json run.mscope\n"
 		    "# in CI: fail if the program leaks or holds 64 MiB more than after its start\n"
 		    "memscope-bpf report --fail-on leak,growth=64M run.mscope\n"
-		    "# the ten seconds before an incident, of one process\n"
-		    "memscope-bpf report --from 2026-11-21T15:04:00Z --to 2026-11-21T15:04:10Z"
-		    " --pid 4711 ring/\n"
+		    "# what one process did from a moment on\n"
+		    "memscope-bpf report --from 2026-11-21T15:04:00Z --pid 4711 ring/\n"
 		    "# several machines\n"
 		    "memscope-bpf report node*/incident.mscope\n",
 	.options = rows,

@@ -230,7 +230,8 @@ static int trace(int argc, char **argv)
 const struct command trace_command = {
 	.name = "trace",
 	.summary = "Show the GPU memory operations of running programs as they happen",
-	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH | [--] COMMAND [ARGUMENT...]",
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
+		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Attaches to the CUDA runtime and driver libraries that the processes have mapped"
 		" or map later, and shows every allocation, free, copy, memset, launch,"
@@ -256,15 +257,14 @@ const struct command trace_command = {
 		" and there is no summary. If tracing fails, the codes below take precedence."
 		" The first SIGINT (Ctrl-C), SIGTERM or SIGHUP is passed on to it; at the second, or"
 		" after -d SECONDS, tracing ends and the command goes on.",
-	.examples =
-		"# a running program, until Ctrl-C\n"
-		"sudo memscope-bpf trace -p 4711\n"
-		"# a program from its first instruction, allocations and frees of 1 MiB or more\n"
-		"sudo memscope-bpf trace -e alloc,free --min-size 1M -- python3 train.py\n"
-		"# ten seconds of a program and its children, the summary alone\n"
-		"sudo memscope-bpf trace -c -f -d 10 -p 4711\n"
-		"# for a script\n"
-		"sudo memscope-bpf trace --json -o events.jsonl -p 4711\n",
+	.examples = "# a running program, until Ctrl-C\n"
+		    "sudo memscope-bpf trace -p 4711\n"
+		    "# a program from its first instruction: allocations and frees of >= 1 MiB\n"
+		    "sudo memscope-bpf trace -e alloc,free --min-size 1M -- python3 train.py\n"
+		    "# ten seconds of a program and its children, the summary alone\n"
+		    "sudo memscope-bpf trace -c -f -d 10 -p 4711\n"
+		    "# for a script\n"
+		    "sudo memscope-bpf trace --json -o events.jsonl -p 4711\n",
 	.options = rows,
 	.run = trace,
 };

@@ -220,6 +220,17 @@ start_too_late() {
 	valid report report.json
 	"$MEMSCOPE" export -f ndjson a.mscope > events.jsonl
 	assert_equal "$(summary .missed_processes)" 2
+	"$MEMSCOPE" export -f openmetrics a.mscope > out.om
+	grep -q '^memscope_missed_processes_total{.*} 2 ' out.om
+	"$MEMSCOPE" export -f sqlite -o out.sqlite a.mscope
+	assert_equal "$(sqlite3 out.sqlite "SELECT missed_processes FROM memscope_recordings")" 2
+	"$MEMSCOPE" export -f folded a.mscope 2>&1 |
+		grep "processes that ended before they could be attached to are not in it: at least 2"
+	"$MEMSCOPE" diff -f json -o diff.json a.mscope a.mscope
+	valid diff diff.json
+	assert_equal "$(jq -c '[.a, .b | .recordings[].missed_processes]' diff.json)" '[2,2]'
+	"$MEMSCOPE" diff a.mscope a.mscope > diff.md
+	assert_equal "$(grep -c "| nothing; .*; at least 2 processes |" diff.md)" 2
 }
 
 @test "exec starts a new account in the same process" {

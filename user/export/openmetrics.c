@@ -25,6 +25,7 @@
 	X(RECORDING_INFO, "memscope_recording_info", "gauge", "", "What was recorded; always 1") \
 	X(RECORDING_EVENTS, "memscope_recording_events", "counter", "", "Calls in the recording") \
 	X(EVENTS_LOST, "memscope_events_lost", "counter", "", "Events that the recording lacks, by where they were lost") \
+	X(MISSED_PROCESSES, "memscope_missed_processes", "counter", "", "Processes with a CUDA library that ended before they could be attached to, as far as known") \
 	X(GPU_TOTAL, "memscope_gpu_memory_total_bytes", "gauge", "bytes", "Memory of the device, as a program was told last") \
 	X(GPU_USED, "memscope_gpu_memory_used_bytes", "gauge", "bytes", "Memory of the device that is in use by whomever, as a program was told last") \
 	X(GPU_EXPLAINED, "memscope_gpu_memory_explained_bytes", "gauge", "bytes", "Memory of the device that the recorded processes hold") \
@@ -332,6 +333,8 @@ static void add_coverage(struct openmetrics *export, const struct report_coverag
 	add_lost(export, "untracked", losses.untracked);
 	add_lost(export, "disk", coverage->unwritten_records);
 	add_lost(export, "decode", coverage->account.refused + coverage->account.unknown_records);
+	if (coverage->missed_known)
+		add(export, FAMILY_MISSED_PROCESSES, coverage->missed_processes);
 	put_label(export, "recording", number);
 	put_label(export, "kernel", coverage->kernel);
 	put_label(export, "version", coverage->version);

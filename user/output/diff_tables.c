@@ -160,6 +160,7 @@ static void table_end(struct walk *walk)
 static void draw_lost(struct walk *walk, const struct report_recording *recording)
 {
 	const uint64_t lost = report_lost(&recording->coverage);
+	const uint64_t missed = recording->coverage.missed_processes;
 
 	string_append_text(&walk->text, report_has_losses(recording) ? "something" : "nothing");
 	if (lost)
@@ -167,6 +168,9 @@ static void draw_lost(struct walk *walk, const struct report_recording *recordin
 				     lost == 1 ? "" : "s");
 	if (report_is_inexact(recording))
 		string_append_text(&walk->text, "; what is live is not exact");
+	if (missed)
+		string_append_format(&walk->text, "; at least %s process%s", REPORT_COUNT(missed),
+				     missed == 1 ? "" : "es");
 	cell(walk);
 }
 

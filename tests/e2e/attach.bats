@@ -210,6 +210,45 @@ start_too_late() {
 	! grep "nothing that was traced has mapped a CUDA library" trace.err || false
 }
 
+# Records a process whose child becomes a puppet, which allocates; $1: when the child is attached to.
+record_child() {
+	local attached=$1 parent
+
+	mkfifo go run in
+	exec 8<> in
+	# shellcheck disable=SC2016 # expanded there
+	sh -c 'read -r _ < go; (read -r _ < run; exec "$1" < in > out); true' sh "$WORKLOADS/puppet" 3>&- 8>&- &
+	parent=$!
+	tool_start record TRACE_PID -f -o a.mscope -p "$parent"
+	[ "$attached" != late ] || kill -STOP "$TRACE_PID"
+	echo > go
+	[ "$attached" = late ] ||
+		wait_for '[ "$(grep -c "attached to [0-9]* functions in process" record.err)" -eq 2 ]'
+	echo > run
+	printf '%s\n' load init "alloc 4096" >&8
+	wait_for '[ "$(grep -c ok out)" -eq 3 ]'
+	kill -CONT "$TRACE_PID"
+	[ "$attached" != late ] || wait_for 'grep -q "(puppet) had mapped the driver" record.err'
+	echo "exit 0" >&8
+	wait "$parent"
+	tool_wait record TRACE_PID
+	"$MEMSCOPE" report -f json a.mscope > report.json
+}
+
+puppet_was_running() {
+	jq -c '.recordings[0].processes[] | select(.comm == "puppet").unknown.was_running' report.json
+}
+
+@test "a child that allocates before it can be attached to: it is said that more may be held" {
+	record_child late
+	assert_equal "$(puppet_was_running)" true
+}
+
+@test "a child that is attached to before it executes a program is known from its beginning" {
+	record_child early
+	assert_equal "$(puppet_was_running)" false
+}
+
 @test "a recording says that children ended before they could be attached to" {
 	start_too_late record -o a.mscope
 	"$MEMSCOPE" report -f md a.mscope > report.md

@@ -137,9 +137,8 @@ static void test_what_was_held_before_is_not_exact(void **state)
 	add(record_attach_running());
 	add(alloc("cudaMalloc", 0x1000, 300));
 	texts = end_with(&reader);
-	assert_has(&texts.md,
-		   "Nothing was lost; what processes held that ran before recording began"
-		   " is not known.");
+	assert_has(&texts.md, "Nothing was lost; what processes held that ran before they were"
+			      " attached to is not known.");
 	assert_has(&texts.json, "\"live_is_exact\":false");
 	assert_false(report_has_losses(reader.report.recordings[0]));
 	done_with(&reader, &texts);
@@ -172,8 +171,8 @@ static void test_missed_processes(void **state)
 		  "Nothing was lost; of at least 2 processes that ended too soon to be attached"
 		  " to, nothing is known." },
 		{ 1, true,
-		  "Nothing was lost; what processes held that ran before recording began is not"
-		  " known; of at least 1 process that ended too soon" },
+		  "Nothing was lost; what processes held that ran before they were attached to"
+		  " is not known; of at least 1 process that ended too soon" },
 	};
 	size_t i;
 

@@ -19,8 +19,9 @@ struct attachment {
 	const struct library *library;
 	int *fds;
 	size_t count, capacity;
-	size_t functions;  /* that have a probe */
-	uint32_t *refused; /* rows of those that the kernel did not let have one */
+	size_t functions;     /* that have a probe */
+	uint64_t attached_ns; /* when they had got it, CLOCK_MONOTONIC */
+	uint32_t *refused;    /* rows of those that the kernel did not let have one */
 	size_t refused_count, refused_capacity;
 	bool may_pass;         /* nothing is attached, but the next attempt may succeed */
 	bool seen;             /* by attachment_mapped() */

@@ -210,6 +210,13 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, !process->value);
 	target_attach(&live->targets, target, NULL);
+	if (!target_was_late(target, process->event.ts_ns))
+		return;
+	log_debug("process %d (%s) had mapped the driver before it was attached to", target->pid,
+		  target->comm);
+	target->was_running = true;
+	target->attached_ns = clock_monotonic_ns();
+	feed_attach(live, target);
 }
 
 /* What comes out of the rings. */

@@ -9,8 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "capture/files.h"
+#include "model/probe.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
@@ -255,6 +257,7 @@ static int attach_library(struct targets *targets, struct target *target,
 	/* The open file itself, whatever its name leads to by now and in whichever namespace. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	err = attachment_open(attachment, targets->programs, &site, targets->closer);
+	attachment->attached_ns = clock_monotonic_ns();
 	if (!err)
 		log_message(site.again ? LOG_INFO : LOG_DEBUG,
 			    "%s: attached to %zu functions in process %d", library->path,
@@ -330,6 +333,63 @@ bool target_mapped(struct targets *targets, struct target *target,
 	close(file.fd);
 	return result > 0;
 }
+
+/* ---- attached too late ----------------------------------------------------------------------- */
+
+static bool is_driver(const struct attachment *attachment)
+{
+	const struct library *library = attachment->library;
+	size_t i;
+
+	for (i = 0; attachment->functions && i < library->points_count; i++)
+		if (probe_at(library->points[i].row)->spec.layer == MS_LAYER_DRIVER)
+			return true;
+	return false;
+}
+
+/* The driver sees what any runtime does; only without it that matters, too. */
+static bool has_driver(const struct target *target)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (is_driver(&target->attachments[i]))
+			return true;
+	return false;
+}
+
+struct execution {
+	const struct target *target;
+	uint64_t ts_ns;
+	bool has_driver;
+};
+
+static int find_late(const struct proc_mapping *mapping, void *context)
+{
+	const struct execution *execution = context;
+	const struct target *target = execution->target;
+	size_t i;
+
+	for (i = 0; i < target->count; i++) {
+		const struct attachment *attachment = &target->attachments[i];
+
+		if (attachment->library->dev == mapping->dev &&
+		    attachment->library->inode == mapping->inode && attachment->functions &&
+		    attachment->attached_ns > execution->ts_ns &&
+		    (!execution->has_driver || is_driver(attachment)))
+			return 1;
+	}
+	return 0;
+}
+
+bool target_was_late(const struct target *target, uint64_t executed_ns)
+{
+	struct execution execution = { target, executed_ns, has_driver(target) };
+
+	return proc_each_mapping(target->pid, find_late, &execution) > 0;
+}
+
+/* ---- attaching to all of them ---------------------------------------------------------------- */
 
 struct scan {
 	struct targets *targets;

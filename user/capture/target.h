@@ -73,6 +73,12 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
  */
 void target_executed(struct target *target, bool by_first_thread);
 
+/*
+ * Whether the program that the process executed then may have called functions of the driver before
+ * they had their probes: it has mapped a file by now that was attached to afterwards.
+ */
+bool target_was_late(const struct target *target, uint64_t executed_ns);
+
 /* Says what was found until then not to have been probed: attachment_mapped(). */
 void targets_report(struct targets *targets, uint64_t until_ns);
 

@@ -90,8 +90,8 @@ static void append_ends(struct html *html)
 		string_append_text(html->out, ": ");
 		report_append_end(html->out, process);
 		if (process->was_running)
-			string_append_text(html->out, "; it ran before recording began, and what it"
-						      " held then is not in these numbers");
+			string_append_text(html->out, "; it ran before it was attached to, and what"
+						      " it held then is not in these numbers");
 		string_append_text(html->out, "</li>\n");
 	}
 	string_append_text(html->out, "</ul>\n");

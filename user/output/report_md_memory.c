@@ -158,8 +158,8 @@ static void append_process(struct md *md, const struct report_process *shown)
 	string_append_text(md->out, "**, ");
 	report_append_end(md->out, process);
 	if (process->was_running)
-		string_append_text(md->out, "; it ran before recording began, and what it held"
-					    " then is not in these numbers");
+		string_append_text(md->out, "; it ran before it was attached to, and what it"
+					    " held then is not in these numbers");
 	string_append_text(md->out, "\n");
 	append_table(md, process);
 	append_cells(md, shown);

@@ -105,8 +105,8 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 					" kind of memory include it, those by function and the"
 					" timeline do not\n");
 	if (sum.was_running)
-		string_append_text(out, "what processes held that ran before recording"
-					" began\n");
+		string_append_text(out, "what processes held that ran before they were"
+					" attached to\n");
 	if (missed)
 		string_append_format(out,
 				     "what at least %s process%s did: %s ended before %s could be"

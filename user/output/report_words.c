@@ -473,8 +473,8 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 {
 	string_append_text(out, "Nothing was lost");
 	if (lacks->held_before)
-		string_append_text(out, "; what processes held that ran before recording began is"
-					" not known");
+		string_append_text(out, "; what processes held that ran before they were attached"
+					" to is not known");
 	else if (lacks->inexact)
 		string_append_text(out, ", but what is live and the peaks are not exact: see what"
 					" is unknown");

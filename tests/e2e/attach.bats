@@ -210,25 +210,33 @@ start_too_late() {
 	! grep "nothing that was traced has mapped a CUDA library" trace.err || false
 }
 
-# Records a process whose child becomes a puppet, which allocates; $1: when the child is attached to.
+# Records a process whose child becomes a puppet, which allocates. $1: when the child is attached to;
+# "between": before it executes the puppet, of whose own driver that is too early.
 record_child() {
-	local attached=$1 parent
+	local attached=$1 driver=$LD_LIBRARY_PATH parent
 
 	mkfifo go run in
 	exec 8<> in
+	if [ "$attached" = between ]; then
+		mkdir own
+		cp "$driver/libcuda.so.1" own
+		driver=$PWD/own
+	fi
 	# shellcheck disable=SC2016 # expanded there
-	sh -c 'read -r _ < go; (read -r _ < run; exec "$1" < in > out); true' sh "$WORKLOADS/puppet" 3>&- 8>&- &
+	sh -c 'read -r _ < go; (read -r _ < run; LD_LIBRARY_PATH=$2 exec "$1" < in > out); true' sh \
+		"$WORKLOADS/puppet" "$driver" 3>&- 8>&- &
 	parent=$!
 	tool_start record TRACE_PID -f -o a.mscope -p "$parent"
 	[ "$attached" != late ] || kill -STOP "$TRACE_PID"
 	echo > go
 	[ "$attached" = late ] ||
 		wait_for '[ "$(grep -c "attached to [0-9]* functions in process" record.err)" -eq 2 ]'
+	[ "$attached" != between ] || kill -STOP "$TRACE_PID"
 	echo > run
 	printf '%s\n' load init "alloc 4096" >&8
 	wait_for '[ "$(grep -c ok out)" -eq 3 ]'
 	kill -CONT "$TRACE_PID"
-	[ "$attached" != late ] || wait_for 'grep -q "(puppet) had mapped the driver" record.err'
+	[ "$attached" = early ] || wait_for 'grep -q "(puppet) had mapped the driver" record.err'
 	echo "exit 0" >&8
 	wait "$parent"
 	tool_wait record TRACE_PID
@@ -241,6 +249,11 @@ puppet_was_running() {
 
 @test "a child that allocates before it can be attached to: it is said that more may be held" {
 	record_child late
+	assert_equal "$(puppet_was_running)" true
+}
+
+@test "the same of a child that was attached to, and has executed another program since" {
+	record_child between
 	assert_equal "$(puppet_was_running)" true
 }
 

@@ -208,7 +208,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	if (process->event.type != MS_TYPE_EXEC || live->stopping)
 		return;
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
-	target_executed(target, !process->value);
+	target_executed(target, process);
 	target_attach(&live->targets, target, NULL);
 	if (!target_was_late(target, process->event.ts_ns))
 		return;

@@ -16,10 +16,12 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-void target_executed(struct target *target, bool by_first_thread)
+void target_executed(struct target *target, const struct ms_process *execution)
 {
+	const bool by_first_thread = !execution->value;
 	size_t i = target->count;
 
+	memcpy(target->comm, execution->comm, sizeof(target->comm));
 	while (i--) {
 		struct attachment *attachment = &target->attachments[i];
 

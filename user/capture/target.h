@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "abi.h"
 #include "base/log.h"
 #include "capture/attachment.h"
 #include "host/proc.h"
@@ -67,11 +68,11 @@ bool target_has_probes(const struct target *target);
 int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct target **target);
 
 /*
- * The process has executed a program: forgets what could not be attached to; and if it was not its
- * first thread that did, all probes, which do nothing any more. target_attach() looks for
- * everything anew.
+ * The process has executed a program, and has its name now: forgets what could not be attached to;
+ * and if it was not its first thread that did, all probes, which do nothing any more.
+ * target_attach() looks for everything anew.
  */
-void target_executed(struct target *target, bool by_first_thread);
+void target_executed(struct target *target, const struct ms_process *execution);
 
 /*
  * Whether the program that the process executed then may have called functions of the driver before

@@ -215,6 +215,7 @@ start_too_late() {
 record_child() {
 	local attached=$1 driver=$LD_LIBRARY_PATH parent
 
+	needs_links
 	mkfifo go run in
 	exec 8<> in
 	if [ "$attached" = between ]; then

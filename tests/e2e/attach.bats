@@ -210,14 +210,16 @@ start_too_late() {
 	! grep "nothing that was traced has mapped a CUDA library" trace.err || false
 }
 
-# Records a process whose child becomes a puppet, which allocates. $1: when the child is attached to;
-# "between": before it executes the puppet, of whose own driver that is too early.
+# Records a process whose child becomes a puppet, which loads the driver, initialises it and allocates.
+# $1: when the child is attached to; "between": before it executes the puppet, of whose own driver that
+# is too early. $2: how many of the three the puppet has done by the time that it is attached to late.
 record_child() {
-	local attached=$1 driver=$LD_LIBRARY_PATH parent
+	local attached=$1 done=$2 driver=$LD_LIBRARY_PATH parent
 
 	needs_links
 	mkfifo go run in
 	exec 8<> in
+	printf '%s\n' load init "alloc 4096" > calls
 	if [ "$attached" = between ]; then
 		mkdir own
 		cp "$driver/libcuda.so.1" own
@@ -234,10 +236,11 @@ record_child() {
 		wait_for '[ "$(grep -c "attached to [0-9]* functions in process" record.err)" -eq 2 ]'
 	[ "$attached" != between ] || kill -STOP "$TRACE_PID"
 	echo > run
-	printf '%s\n' load init "alloc 4096" >&8
-	wait_for '[ "$(grep -c ok out)" -eq 3 ]'
+	head -n "$done" calls >&8
+	wait_for '[ "$(grep -c ok out)" -eq "$done" ]'
 	kill -CONT "$TRACE_PID"
 	[ "$attached" = early ] || wait_for 'grep -q "(puppet) had mapped the driver" record.err'
+	tail -n +$((done + 1)) calls >&8
 	echo "exit 0" >&8
 	wait "$parent"
 	tool_wait record TRACE_PID
@@ -249,18 +252,24 @@ puppet_was_running() {
 }
 
 @test "a child that allocates before it can be attached to: it is said that more may be held" {
-	record_child late
+	record_child late 3
 	assert_equal "$(puppet_was_running)" true
 }
 
 @test "the same of a child that was attached to, and has executed another program since" {
-	record_child between
+	record_child between 3
 	assert_equal "$(puppet_was_running)" true
 }
 
 @test "a child that is attached to before it executes a program is known from its beginning" {
-	record_child early
+	record_child early 3
 	assert_equal "$(puppet_was_running)" false
+}
+
+@test "a child that is attached to late, but before it makes a context, is known from its beginning" {
+	record_child late 1
+	assert_equal "$(puppet_was_running)" false
+	assert_equal "$(jq '.recordings[0].processes[] | select(.comm == "puppet").spaces[0].allocs' report.json)" 1
 }
 
 @test "a recording says that children ended before they could be attached to" {

@@ -145,6 +145,40 @@ static void test_after_a_gap_the_next_anchor_counts(void **state)
 	state_fini(&live.state);
 }
 
+/* What a program that was attached to late calls first decides what is known of it: state.c. */
+static void test_an_anchor_before_the_first_call_of_a_program(void **state)
+{
+	union record records[] = {
+		record_at(1, record_process(MS_TYPE_EXEC, "train", 0)),
+		record_at(2, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING)),
+		record_at(3, record_context("cuDevicePrimaryCtxRetain", 0xc000, 0)),
+	};
+	struct pipeline live = { 0 }, pipeline = { 0 };
+	struct dump dump = { 0 };
+	struct dump_writer *writer = dump_writer_to(&dump);
+	struct texts end = { 0 };
+	struct replay *replay;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(records) / sizeof(*records); i++) {
+		assert_int_equal(dump_writer_segment(writer, &live.state, i), 0);
+		assert_int_equal(dump_writer_add(writer, &records[i]), 0);
+		assert_int_equal(pipeline_feed(&live, &records[i], records[i].event.size), 0);
+	}
+	assert_int_equal(dump_writer_end(writer, &end, 4), 0);
+	dump_writer_free(writer);
+	replay = dump_read(&pipeline, dump.bytes.bytes + dump.segments[2],
+			   dump.bytes.length - dump.segments[2]);
+	assert_int_equal(pipeline.state.processes_count, 1);
+	assert_false(live.state.processes[0]->was_running);
+	dump_assert_same_state(&live.state, &pipeline.state);
+	replay_free(replay);
+	state_fini(&pipeline.state);
+	string_fini(&dump.bytes);
+	state_fini(&live.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_every_segment_leads_to_the_same_state),
 		cmocka_unit_test(test_a_segment_without_its_beginning_is_left_out),
 		cmocka_unit_test(test_after_a_gap_the_next_anchor_counts),
+		cmocka_unit_test(test_an_anchor_before_the_first_call_of_a_program),
 	};
 
 	return unit_run("dump", tests);

@@ -93,6 +93,62 @@ static void test_exec_in_the_middle_of_a_free(void **state)
 	state_fini(&s.state);
 }
 
+/* ---- attached to late ------------------------------------------------------------------------ */
+
+/* A child that is attached to milliseconds after it has executed its program. */
+static void attach_late(struct scenario *s)
+{
+	apply(s, record_process(MS_TYPE_ATTACH, "sh", MS_ATTACH_RUNNING));
+	apply(s, record_process(MS_TYPE_EXEC, "train", 0));
+	apply(s, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING));
+}
+
+static void test_who_makes_a_context_first_was_not_attached_to_too_late(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	attach_late(&s);
+	assert_true(first_process(&s)->was_running);
+	apply(&s, record_name(0x1234, "kernel"));
+	apply(&s, record_context("cudaSetDevice", 0, 1));
+	assert_true(first_process(&s)->was_running);
+	apply(&s, record_context("cuDevicePrimaryCtxRetain", 0xc000, 1));
+	assert_false(first_process(&s)->was_running);
+	apply_free_of(&s, "cudaFree", A);
+	assert_int_equal(s.change.free, FREE_UNKNOWN);
+	state_fini(&s.state);
+
+	attach_late(&s);
+	apply(&s, record_context("cuCtxCreate_v2", 0xc000, 1));
+	assert_false(first_process(&s)->was_running);
+	state_fini(&s.state);
+}
+
+static void test_who_has_called_anything_else_may_have_been(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	attach_late(&s);
+	apply(&s, record_alloc("cudaMalloc", A, 10));
+	apply(&s, record_context("cuDevicePrimaryCtxRetain", 0xc000, 1));
+	assert_true(first_process(&s)->was_running);
+	state_fini(&s.state);
+}
+
+/* The context may be that of a library, of which another one has made its own long ago. */
+static void test_who_had_been_running_for_long_may_hold_memory(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING));
+	apply(&s, record_context("cuCtxCreate_v2", 0xc000, 1));
+	assert_true(first_process(&s)->was_running);
+	state_fini(&s.state);
+}
+
 /* ---- exit ------------------------------------------------------------------------------------ */
 
 static void test_exit_keeps_what_was_live(void **state)
@@ -339,6 +395,9 @@ int main(void)
 		cmocka_unit_test(test_a_fork_changes_nothing),
 		cmocka_unit_test(test_exec_ends_everything_and_begins_anew),
 		cmocka_unit_test(test_exec_in_the_middle_of_a_free),
+		cmocka_unit_test(test_who_makes_a_context_first_was_not_attached_to_too_late),
+		cmocka_unit_test(test_who_has_called_anything_else_may_have_been),
+		cmocka_unit_test(test_who_had_been_running_for_long_may_hold_memory),
 		cmocka_unit_test(test_exit_keeps_what_was_live),
 		cmocka_unit_test(test_a_second_exit_is_ignored),
 		cmocka_unit_test(test_largest_first_and_of_equals_the_oldest),

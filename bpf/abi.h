@@ -389,7 +389,8 @@ struct ms_name {
 #define MS_COMM_BYTES 16
 
 enum ms_attach_flags {
-	MS_ATTACH_RUNNING = 1, /* it ran before: it may hold memory that nobody saw allocated */
+	MS_ATTACH_RUNNING = 1, /* with the driver: it may hold memory that nobody saw allocated */
+	MS_ATTACH_BEGUN = 2,   /* only just: by its first call one can tell */
 };
 
 /* Of a process whose end nobody saw: no status of wait(2) has so many bits. */

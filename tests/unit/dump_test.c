@@ -150,7 +150,8 @@ static void test_an_anchor_before_the_first_call_of_a_program(void **state)
 {
 	union record records[] = {
 		record_at(1, record_process(MS_TYPE_EXEC, "train", 0)),
-		record_at(2, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING)),
+		record_at(2, record_process(MS_TYPE_ATTACH, "train",
+					    MS_ATTACH_RUNNING | MS_ATTACH_BEGUN)),
 		record_at(3, record_context("cuDevicePrimaryCtxRetain", 0xc000, 0)),
 	};
 	struct pipeline live = { 0 }, pipeline = { 0 };

@@ -100,7 +100,7 @@ static void attach_late(struct scenario *s)
 {
 	apply(s, record_process(MS_TYPE_ATTACH, "sh", MS_ATTACH_RUNNING));
 	apply(s, record_process(MS_TYPE_EXEC, "train", 0));
-	apply(s, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING));
+	apply(s, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING | MS_ATTACH_BEGUN));
 }
 
 static void test_who_makes_a_context_first_was_not_attached_to_too_late(void **state)

@@ -17,6 +17,7 @@
  *   destroy        the context
  *   fork           a child, announced by "child PID", that executes this program with "load",
  *                  "init", "alloc 8192", "free" after 0.3 s
+ *   idle           a child, announced the same way, that does nothing for 0.3 s
  *   exec           the program anew
  *   thread         `churn 1` in a new thread
  *   map PATH       the file's first page, to execute
@@ -193,14 +194,17 @@ static int destroy(void)
 	return ((destroy_function *)dlsym(driver, "cuCtxDestroy_v2"))(context);
 }
 
+/* `argv`: NULL, or of this program, for the child to execute it. */
 static int in_child(char **argv)
 {
-	char *const child_argv[] = { argv[0], "child", NULL };
+	char *const child_argv[] = { argv ? argv[0] : NULL, "child", NULL };
 	pid_t child = fork();
 	int status;
 
 	if (child == 0) {
 		usleep(300000); /* time to be attached to */
+		if (!argv)
+			_exit(0);
 		execv("/proc/self/exe", child_argv);
 		_exit(127);
 	}
@@ -283,6 +287,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		return destroy();
 	if (!strcmp(word, "fork"))
 		return in_child(argv);
+	if (!strcmp(word, "idle"))
+		return in_child(NULL);
 	if (!strcmp(word, "exec"))
 		execv("/proc/self/exe", argv);
 	if (!strcmp(word, "thread"))

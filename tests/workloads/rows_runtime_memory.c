@@ -225,7 +225,7 @@ static void close_handle(void *ptr, const char *freed, cudaError_t wanted)
 	       .live = ok ? "0" : UNKNOWN, .freed = freed);
 }
 
-/* Of a forked process nobody knows what its memory is, unless CUDA has said so since. */
+/* A forked process begins without GPU memory: what nobody saw allocated is the host's. */
 static _Noreturn void import_from(int fd)
 {
 	const cudaIpcMemHandle_t nothing = { { 0 } };
@@ -237,7 +237,7 @@ static _Noreturn void import_from(int fd)
 	rows_wait_for_tracer();
 	block = rows_runtime_first_call(91009);
 	pinned = allocate_pinned();
-	rows_runtime_copy_default(block, host, "Default");
+	rows_runtime_copy_default(block, host, "HtoD");
 	open_handle(&nothing, cudaErrorInvalidResourceHandle);
 	ptr = open_handle(&handle, cudaSuccess);
 	rows_runtime_copy_default(ptr, pinned, "HtoD");

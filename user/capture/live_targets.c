@@ -59,8 +59,11 @@ static void set_comm(struct target *target, const char *program)
 	snprintf(target->comm, sizeof(target->comm), "%s", slash ? slash + 1 : program);
 }
 
-/* `program`: what the process is about to execute, or NULL. Its records have yet to be fed. */
-static int add_target(struct live *live, pid_t pid, bool was_running, enum log_level level,
+/*
+ * `program`: what the process is about to execute, or NULL. `if_late`: what its ATTACH record
+ * (which is fed later) says if the driver was mapped before it had probes (enum ms_attach_flags).
+ */
+static int add_target(struct live *live, pid_t pid, uint32_t if_late, enum log_level level,
 		      const char *program, struct target **result)
 {
 	uint32_t flags = MS_TARGET_TRACED | (live->options.follow ? MS_TARGET_FOLLOW : 0);
@@ -72,7 +75,6 @@ static int add_target(struct live *live, pid_t pid, bool was_running, enum log_l
 	err = programs_set_target(live->programs, pid, flags);
 	if (!err)
 		err = live_watch(live, target->pidfd, SOURCE_EXIT, pid);
-	target->was_running = was_running;
 	target->attached_ns = clock_monotonic_ns();
 	if (program)
 		set_comm(target, program);
@@ -85,6 +87,8 @@ static int add_target(struct live *live, pid_t pid, bool was_running, enum log_l
 		targets_remove(&live->targets, target);
 		return err;
 	}
+	if (target_was_late(target, 0))
+		target->attach_flags = if_late;
 	*result = target;
 	return 0;
 }
@@ -96,7 +100,7 @@ static int attach_to_pid(struct live *live, pid_t pid)
 
 	if (targets_find(&live->targets, pid))
 		return 0;
-	err = add_target(live, pid, true, LOG_ERROR, NULL, &target);
+	err = add_target(live, pid, MS_ATTACH_RUNNING, LOG_ERROR, NULL, &target);
 	if (!err && !target->mapped)
 		log_info("process %d (%s) has no CUDA library mapped yet: waiting for one"
 			 " (Ctrl-C ends)",
@@ -160,7 +164,7 @@ void live_forget(struct live *live, pid_t pid, const int *status)
 
 /*
  * A child of a followed process: it has been running since it was forked, and may be gone before it
- * can be looked at.
+ * can be looked at. It has not got its parent's memory on the GPU.
  */
 static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 {
@@ -175,7 +179,7 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 		targets_add_ended(&live->targets, pid);
 	if (err || info.start_ns != start_ns)
 		return;
-	err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
+	err = add_target(live, pid, MS_ATTACH_BEGUN, LOG_DEBUG, NULL, &target);
 	if (!err)
 		feed_attach(live, target);
 	else if (err != -ESRCH)
@@ -214,7 +218,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 		return;
 	log_debug("process %d (%s) had mapped the driver before it was attached to", target->pid,
 		  target->comm);
-	target->was_running = true;
+	target->attach_flags = MS_ATTACH_RUNNING | MS_ATTACH_BEGUN;
 	target->attached_ns = clock_monotonic_ns();
 	feed_attach(live, target);
 }
@@ -236,11 +240,11 @@ int live_take(void *context, void *record, size_t length)
 	return err;
 }
 
-/* A process that nobody has named, but that the scope includes; NULL: it is not traced. */
-static struct target *admit(struct live *live, pid_t pid)
+/* A process that nobody has named, but that the scope includes. NULL: it is not traced. */
+static struct target *admit(struct live *live, pid_t pid, uint32_t if_late)
 {
 	struct target *target;
-	int err = add_target(live, pid, true, LOG_DEBUG, NULL, &target);
+	int err = add_target(live, pid, if_late, LOG_DEBUG, NULL, &target);
 
 	if (err && err != -ESRCH)
 		log_warning("process %d is not traced: %s", pid, strerror(-err));
@@ -250,12 +254,12 @@ static struct target *admit(struct live *live, pid_t pid)
 /* Before the capture begins, which announces all targets. */
 static void admit_first(pid_t pid, void *context)
 {
-	admit(context, pid);
+	admit(context, pid, MS_ATTACH_RUNNING);
 }
 
 static void admit_later(pid_t pid, void *context)
 {
-	const struct target *target = admit(context, pid);
+	const struct target *target = admit(context, pid, MS_ATTACH_RUNNING);
 
 	if (target)
 		feed_attach(context, target);
@@ -265,10 +269,14 @@ static void admit_later(pid_t pid, void *context)
 static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping)
 {
 	const struct scope *scope = &live->options.scope;
+	const struct target *target;
 
-	if (scope_is_open(scope) && scope_wants(scope, &live->targets, pid, mapping))
-		admit_later(pid, live);
-	return targets_find(&live->targets, pid);
+	if (!scope_is_open(scope) || !scope_wants(scope, &live->targets, pid, mapping))
+		return false;
+	target = admit(live, pid, MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
+	if (target)
+		feed_attach(live, target);
+	return target;
 }
 
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
@@ -329,8 +337,7 @@ int live_open_targets(struct live *live)
 	if (err)
 		return err;
 	live->spawned = true;
-	return add_target(live, live->spawn.pid, false, LOG_ERROR, live->options.command[0],
-			  &target);
+	return add_target(live, live->spawn.pid, 0, LOG_ERROR, live->options.command[0], &target);
 }
 
 int live_announce_targets(struct live *live)

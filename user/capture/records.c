@@ -22,7 +22,7 @@ struct ms_process record_attach(const struct target *target)
 {
 	struct ms_process record = record_of(target, MS_TYPE_ATTACH, target->attached_ns);
 
-	record.value = target->was_running ? MS_ATTACH_RUNNING : 0;
+	record.value = target->attach_flags;
 	memcpy(record.comm, target->comm, sizeof(record.comm));
 	return record;
 }

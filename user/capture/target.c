@@ -376,7 +376,7 @@ static int find_late(const struct proc_mapping *mapping, void *context)
 		const struct attachment *attachment = &target->attachments[i];
 
 		if (attachment->library->dev == mapping->dev &&
-		    attachment->library->inode == mapping->inode && attachment->functions &&
+		    attachment->library->inode == mapping->inode &&
 		    attachment->attached_ns > execution->ts_ns &&
 		    (!execution->has_driver || is_driver(attachment)))
 			return 1;

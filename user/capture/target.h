@@ -22,10 +22,10 @@ struct target {
 	bool exit_seen; /* its record has come: the kernel side has forgotten it */
 	struct attachment *attachments;
 	size_t count, capacity;
-	bool was_running;     /* before it was attached to */
-	uint64_t attached_ns; /* when that began, CLOCK_MONOTONIC */
-	bool mapped;          /* one of them is mapped in the process, not only expected */
-	bool missed;          /* it ended while the first of them was being attached to */
+	uint32_t attach_flags; /* enum ms_attach_flags */
+	uint64_t attached_ns;  /* when that began, CLOCK_MONOTONIC */
+	bool mapped;           /* one of them is mapped in the process, not only expected */
+	bool missed;           /* it ended while the first of them was being attached to */
 };
 
 /*
@@ -75,8 +75,8 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 void target_executed(struct target *target, const struct ms_process *execution);
 
 /*
- * Whether the program that the process executed then may have called functions of the driver before
- * they had their probes: it has mapped a file by now that was attached to afterwards.
+ * Whether the program that the process executed then (0: ever) may have called functions of the
+ * driver before they had their probes: it has mapped a file by now that was attached to afterwards.
  */
 bool target_was_late(const struct target *target, uint64_t executed_ns);
 

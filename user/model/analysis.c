@@ -340,6 +340,7 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 		return -ENOMEM;
 	bucket = track->bucket;
 	track_advance(track, event_end_ns(event));
+	track->was_running = change->process->was_running;
 	if (event->call) {
 		note_unsaid(track, event, change);
 		err = sync_live(analysis, track, change->process,
@@ -347,7 +348,6 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 		return err ? err : apply_call(analysis, track, event, change, scanned);
 	}
 	memcpy(track->comm, change->process->comm, sizeof(track->comm));
-	track->was_running = change->process->was_running;
 	return apply_process(analysis, track, event, change);
 }
 

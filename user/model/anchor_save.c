@@ -72,7 +72,7 @@ static void save_process(struct saver *saver, bool more)
 			 (process->entries_only ? MS_ANCHOR_ENTRIES_ONLY : 0) |
 			 (process->exited ? MS_ANCHOR_EXITED : 0) |
 			 (process->has_globals ? MS_ANCHOR_HAS_GLOBALS : 0) |
-			 (process->no_call_yet ? MS_ANCHOR_NO_CALL_YET : 0) |
+			 (process->only_begun ? MS_ANCHOR_ONLY_BEGUN : 0) |
 			 (more ? MS_ANCHOR_MORE : 0),
 		.exit_status = process->exit_status,
 		.exit_number = process->exit_number,

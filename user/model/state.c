@@ -403,28 +403,30 @@ static void apply_exec(struct process *process, const struct event *event, struc
 	blocks_end(process, 0, change);
 	process_forget(process);
 	/* The new program is traced from its beginning. */
-	process->was_running = process->has_globals = false;
-	process->no_call_yet = true;
+	process->was_running = process->only_begun = process->has_globals = false;
 }
 
 static void apply_attach(struct process *process, const struct event *event)
 {
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
 	process->was_running = event->process->value & MS_ATTACH_RUNNING;
+	process->only_begun = event->process->value & MS_ATTACH_BEGUN;
 }
 
 /*
- * Nothing was missed of a program that was attached to milliseconds late if it begins by making a
- * context: without one it holds no memory. (Choosing a device comes before that.) Of one that had
- * been running for longer, a library may make its own context at any time.
+ * A process that was attached to milliseconds after it had begun holds nothing from before if the
+ * first thing it does is to make a context, without which there is no memory. (Choosing a device
+ * comes before that.) Of one that had been running for longer that says nothing: a library may make
+ * its own context at any time.
  */
-static void first_call(struct process *process, const struct ms_spec *spec)
+static void first_call(struct process *process, const struct event *event)
 {
-	if (spec->action == MS_ACTION_SET_DEVICE)
+	const enum ms_action action = event->probe->spec.action;
+
+	if (!event_succeeded(event->call) || action == MS_ACTION_SET_DEVICE)
 		return;
-	process->no_call_yet = false;
-	if (spec->action == MS_ACTION_CREATE || spec->action == MS_ACTION_RETAIN)
-		process->was_running = false;
+	process->only_begun = false;
+	process->was_running = action != MS_ACTION_CREATE && action != MS_ACTION_RETAIN;
 }
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
@@ -446,8 +448,8 @@ static int apply_call(struct state *state, struct process *process, const struct
 	const struct ms_call *call = event->call;
 	int err = 0;
 
-	if (process->no_call_yet)
-		first_call(process, &event->probe->spec);
+	if (process->only_begun)
+		first_call(process, event);
 	change->device = contexts_device(process, call);
 	process->calls[event->probe->spec.op] += event->count;
 	if (!event_succeeded(call))

@@ -93,7 +93,7 @@ struct process {
 	uint64_t first_ts_ns; /* of its first record, or of the anchor that has it */
 	char comm[MS_COMM_BYTES];
 	bool was_running;  /* when tracing began: it may hold memory that nobody saw allocated */
-	bool no_call_yet;  /* of the program that it was seen to execute */
+	bool only_begun;   /* then: by its first call one can tell */
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
 	bool exited;
 	uint32_t exit_status; /* as wait(2) gives it; MS_EXIT_UNKNOWN */

@@ -165,6 +165,7 @@ static void append_exit(struct string *out, const struct event *event)
 static int show_process(struct text_sink *text, const struct event *event,
 			const struct change *change)
 {
+	bool late = change->process->was_running || change->process->only_begun;
 	struct string *out = &text->writer->text;
 
 	append_time(text, out, event->header->ts_ns);
@@ -182,9 +183,8 @@ static int show_process(struct text_sink *text, const struct event *event,
 		string_append_text(out, "is being executed");
 		break;
 	case MS_TYPE_ATTACH:
-		string_append_text(out, change->process->was_running ?
-						"is traced from now on" :
-						"is traced from its first instruction");
+		string_append_text(out, late ? "is traced from now on" :
+					       "is traced from its first CUDA call");
 		break;
 	}
 	field_append_amounts(out, change->implicit, "; still live: ", text->options.exact);

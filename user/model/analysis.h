@@ -131,7 +131,7 @@ struct analysis_oom {
 	struct amount live;    /* of all processes that were traced */
 	struct amount own;     /* of the one that failed */
 	struct amount managed; /* of all */
-	bool held_before;      /* some of them ran before recording began, and may hold more */
+	bool held_before; /* some of them ran before they were attached to, and may hold more */
 	struct amount growing; /* part of `live` in kinds of allocations that only grow */
 	struct oom_process processes[OOM_TOP];
 	size_t processes_count, more_processes;

@@ -3,7 +3,7 @@
 
 static const char *const NO_VIEW = "the program did not ask how much of the device is free";
 
-static const char *const HELD_BEFORE = "what was held before recording began is not known";
+static const char *const HELD_BEFORE = "what was held before attaching is not known";
 
 /* What is known of the device, and not only of what was traced. */
 struct device {

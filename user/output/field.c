@@ -305,7 +305,7 @@ static void detail_free(source_t *source, struct string *out)
 				     string_duration(age, get_age_ns(source).number));
 		break;
 	case FREE_PRE_ATTACH:
-		string_append_text(out, "allocated before tracing began");
+		string_append_text(out, "allocated before attaching");
 		break;
 	case FREE_UNKNOWN:
 		string_append_text(out, "nobody saw it allocated");

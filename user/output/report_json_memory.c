@@ -56,7 +56,7 @@ static void put_device(struct json *json, const struct report_device *device)
 	put_live(json, device);
 	json_put_u64(json, "peak_bytes", device->peak_bytes);
 	json_put_if(json, "peak_ts_ns", device->peak_bytes, device->peak_ts_ns);
-	/* Before recording began: whoever ran then may hold what nobody saw. */
+	/* Before attaching: whoever ran then may hold what nobody saw. */
 	json_put_if(json, "baseline_bytes", !device->was_running, 0);
 	put_told(json, device);
 	json_close(json, '}');

@@ -119,8 +119,8 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 	note(out, recording->coverage.counters.abandoned,
 	     "call that never returned (longjmp or an exception)",
 	     "calls that never returned (longjmp or an exception)");
-	note(out, sum.pre_attach_frees, "free of memory allocated before recording began",
-	     "frees of memory allocated before recording began");
+	note(out, sum.pre_attach_frees, "free of memory allocated before attaching",
+	     "frees of memory allocated before attaching");
 	note(out, sum.unknown_frees, "free of memory that nobody saw allocated",
 	     "frees of memory that nobody saw allocated");
 	note(out, sum.missed_frees, "free missed: the address was handed out again",
@@ -255,7 +255,7 @@ static void send_told(struct rows *rows, const struct report_device *device)
 		send_bytes(rows, "unexplained then", unexplained,
 			   device->was_running ?
 				   "contexts, code, other processes, and what was held before"
-				   " recording" :
+				   " attaching" :
 				   "contexts, code, slack, processes that were not recorded");
 	else
 		send_unknown(rows, "unexplained then",
@@ -274,7 +274,7 @@ bool report_device_rows(const struct report_recording *recording,
 		report_append_time(&rows.why, recording, device->peak_ts_ns);
 	send_bytes(&rows, "peak of that", device->peak_bytes, "");
 	if (device->was_running)
-		send_unknown(&rows, "held before recording began", "nobody saw it allocated");
+		send_unknown(&rows, "held before attaching", "nobody saw it allocated");
 	send_told(&rows, device);
 	return rows_fini(&rows);
 }

@@ -254,8 +254,7 @@ static void append_notes(const struct page *page, const struct process *process)
 					 string_duration(waited, process->syncs.duration_ns));
 	append_note(page, process->syncs.count, what);
 	append_note(page, process->graph_launches, "launches of graphs");
-	append_note(page, process->pre_attach_frees,
-		    "frees of memory allocated before tracing began");
+	append_note(page, process->pre_attach_frees, "frees of memory allocated before attaching");
 	append_note(page, process->unknown_frees, "frees of memory that nobody saw allocated");
 	append_note(page, process->unwatched_frees, "frees of blocks that are not known");
 	append_note(page, process->null_frees, "frees of address 0, which do nothing");
@@ -275,9 +274,9 @@ static void append_notes(const struct page *page, const struct process *process)
 	if (process->was_running)
 		string_append_text(
 			page->out,
-			page->sum ? "  Some were running when tracing began: memory that they"
+			page->sum ? "  Some ran before they were attached to: memory that they"
 				    " held already is not in the numbers above.\n" :
-				    "  It was running when tracing began: memory that it held"
+				    "  It ran before it was attached to: memory that it held"
 				    " already is not in the numbers above.\n");
 }
 

@@ -198,6 +198,23 @@ load helpers
 		"[[$PUPPET_PID,true],[$PUPPET_CHILD,false]]"
 }
 
+@test "a driver that nobody could foresee, attached to when it had been used: more may be held" {
+	mkdir own
+	cp "$LD_LIBRARY_PATH/libcuda.so.1" own
+	puppet_start
+	trace_start --without=mmap_events -p "$PUPPET_PID"
+	puppet load "$PWD/own/libcuda.so.1"
+	puppet init
+	puppet alloc 1000
+	wait_for 'grep -q "(puppet) had mapped the driver" trace.err'
+	puppet alloc 2000
+	puppet free
+	puppet free
+	trace_stop
+	assert_equal "$(summary '.processes[0] | [.was_running, .pre_attach_frees, .spaces[0].allocs]')" '[true,1,1]'
+	assert_equal "$(events 'select(.type == "attach").was_running' | xargs)" "false true"
+}
+
 # trace or record and its arguments, of a process that starts two others: they are over before
 # anything can be attached.
 start_too_late() {

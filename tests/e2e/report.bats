@@ -136,10 +136,10 @@ assert_refused() {
 	[[ $output == *"No call was recorded, so nothing wrong could be found."* ]]
 	[[ $stderr == *"--fail-on: no call was recorded"* ]]
 	run -8 report --fail-on empty run.mscope
-	run -0 --separate-stderr report --to +0.001 "$ROOT/tests/golden/dump-1.1.mscope"
+	run -0 --separate-stderr report --to +0.001 "$ROOT/tests/golden/dump-1.2.mscope"
 	[[ $output == *"No call was recorded in that time."* ]]
 	# Another process made calls; this one was there.
-	run -8 report --fail-on empty --pid 6000 "$ROOT/tests/golden/dump-1.1.mscope"
+	run -8 report --fail-on empty --pid 6000 "$ROOT/tests/golden/dump-1.2.mscope"
 	# One call is enough.
 	record -o calls.mscope -- "$WORKLOADS/calls" 3
 	run -0 --separate-stderr report --fail-on empty calls.mscope run.mscope

@@ -113,6 +113,20 @@ static void run_exit_leak_of_failed(struct run *run)
 	leave(run, 1 << 8);
 }
 
+/* Attached to late, but before it made a context: it holds nothing from before. */
+static void run_exit_leak_of_new(struct run *run)
+{
+	feed(run, record_process(MS_TYPE_ATTACH, "program", MS_ATTACH_RUNNING | MS_ATTACH_BEGUN));
+	feed(run, record_context("cuCtxCreate_v2", 0xc000, 0));
+	leave(run, 0);
+}
+
+static void run_exit_leak_of_running(struct run *run)
+{
+	feed(run, record_process(MS_TYPE_ATTACH, "program", MS_ATTACH_RUNNING));
+	leave(run, 0);
+}
+
 static void run_killed(struct run *run)
 {
 	leave(run, 9);
@@ -235,6 +249,8 @@ static const struct program programs[] = {
 	{ "step leak, a gap", run_step_leak_with_gap, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
 	{ "reused pid", run_reused_pid, { { FINDING_LEAK_GROWTH, H, 2000 * MIB } }, 1 },
 	{ "leak at exit", run_exit_leak, { { FINDING_LEAK_AT_EXIT, H, 3 * 2 * MIB } }, 1 },
+	{ "leak at exit of a new one", run_exit_leak_of_new, { { FINDING_LEAK_AT_EXIT, H, 3 * 2 * MIB } }, 1 },
+	{ "leak at exit of a running one", run_exit_leak_of_running, { { FINDING_LEAK_AT_EXIT, L, 0 } }, 1 },
 	{ "leak at exit with an error", run_exit_leak_of_failed, { { FINDING_LEAK_AT_EXIT, L, 0 } }, 1 },
 	{ "leak at exit of one kind", run_exit_leak_of_one_kind, { { FINDING_LEAK_AT_EXIT, M, 3 * 2 * MIB } }, 1 },
 	/* clang-format on */

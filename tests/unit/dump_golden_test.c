@@ -22,7 +22,7 @@
 
 #define PER_SEGMENT 12
 
-static const char *const versions[] = { "1.0", "1.1" };
+static const char *const versions[] = { "1.0", "1.1", "1.2" };
 
 /* ---- the recording --------------------------------------------------------------------------- */
 
@@ -38,6 +38,10 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_account(MS_OP_LAUNCH, 1000, 3));
 	for (i = 0; i < sizeof(since_1_1) / sizeof(*since_1_1); i++)
 		example_add_to_other(example, record_account(since_1_1[i], 2, 2));
+	/* Since 1.2. */
+	example_add_to_other(example, record_process(MS_TYPE_ATTACH, "worker",
+						     MS_ATTACH_RUNNING | MS_ATTACH_BEGUN));
+	example_add_to_other(example, record_process(MS_TYPE_ATTACH, "forked", MS_ATTACH_BEGUN));
 	example_add_to_other(example, record_node(0x6a, 0x10000, 4096));
 	example_add_to_other(example, record_alloc("cuMemAlloc_v2", 0x20000, 8192));
 	example_add_to_other(example, record_free_begin(0x20000));

@@ -64,10 +64,34 @@ static void test_functions_are_in_the_order_of_their_probes(void **state)
 	close(fd);
 }
 
+/* On btrfs and overlayfs, maps(5) has another device than fstat(2). */
+static void test_a_mapping_is_known_by_its_name_if_its_device_is_another(void **state)
+{
+	struct library library = {
+		.dev = 1, .inode = 7, .name = "libcuda.so.1", .points_count = 1
+	};
+	struct library *libraries[] = { &library };
+	const struct library_cache cache = { .libraries = libraries, .count = 1 };
+	struct proc_mapping mapping = { .dev = 1, .inode = 7, .path = "/renamed" };
+
+	(void)state;
+	assert_true(library_is_mapped(&library, &mapping));
+	mapping.dev = 2;
+	assert_false(library_is_mapped(&library, &mapping));
+	mapping.path = "/some/where/libcuda.so.1 (deleted)";
+	assert_true(library_is_mapped(&library, &mapping));
+	assert_true(library_has_points(&cache, &mapping));
+	library.points_count = 0;
+	assert_false(library_has_points(&cache, &mapping));
+	mapping.inode = 8;
+	assert_false(library_is_mapped(&library, &mapping));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_in_the_order_of_their_probes),
+		cmocka_unit_test(test_a_mapping_is_known_by_its_name_if_its_device_is_another),
 	};
 
 	return unit_run("library", tests);

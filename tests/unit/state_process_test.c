@@ -137,6 +137,40 @@ static void test_who_has_called_anything_else_may_have_been(void **state)
 	state_fini(&s.state);
 }
 
+static void test_what_fails_tells_nothing(void **state)
+{
+	struct scenario s = { 0 };
+	union record failed = record_context("cuCtxCreate_v2", 0, 1);
+
+	(void)state;
+	attach_late(&s);
+	failed.call.result = 2;
+	apply(&s, failed);
+	assert_true(first_process(&s)->was_running && first_process(&s)->only_begun);
+	apply(&s, record_context("cuCtxCreate_v2", 0xc000, 1));
+	assert_false(state_may_hold_more(first_process(&s)));
+	state_fini(&s.state);
+}
+
+/* It holds nothing of its parent's, and may have allocated before it was attached to. */
+static void test_of_a_forked_child_the_first_call_tells(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_process(MS_TYPE_ATTACH, "worker", MS_ATTACH_BEGUN));
+	assert_false(first_process(&s)->was_running);
+	assert_true(state_may_hold_more(first_process(&s)));
+	apply(&s, record_context("cuCtxCreate_v2", 0xc000, 1));
+	assert_false(state_may_hold_more(first_process(&s)));
+	state_fini(&s.state);
+
+	apply(&s, record_process(MS_TYPE_ATTACH, "worker", MS_ATTACH_BEGUN));
+	apply(&s, record_alloc("cudaMalloc", A, 10));
+	assert_true(first_process(&s)->was_running);
+	state_fini(&s.state);
+}
+
 /* The context may be that of a library, of which another one has made its own long ago. */
 static void test_who_had_been_running_for_long_may_hold_memory(void **state)
 {
@@ -397,6 +431,8 @@ int main(void)
 		cmocka_unit_test(test_exec_in_the_middle_of_a_free),
 		cmocka_unit_test(test_who_makes_a_context_first_was_not_attached_to_too_late),
 		cmocka_unit_test(test_who_has_called_anything_else_may_have_been),
+		cmocka_unit_test(test_what_fails_tells_nothing),
+		cmocka_unit_test(test_of_a_forked_child_the_first_call_tells),
 		cmocka_unit_test(test_who_had_been_running_for_long_may_hold_memory),
 		cmocka_unit_test(test_exit_keeps_what_was_live),
 		cmocka_unit_test(test_a_second_exit_is_ignored),

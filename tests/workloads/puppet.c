@@ -71,9 +71,9 @@ static CUresult release(CUdeviceptr address)
 	return ((free_function *)dlsym(driver, "cuMemFree_v2"))(address);
 }
 
-static int load(void)
+static int load(const char *path)
 {
-	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	driver = dlopen(*path ? path : "libcuda.so.1", RTLD_NOW);
 	return driver ? 0 : -1;
 }
 
@@ -264,7 +264,7 @@ static int obey(char **argv, const char *word, const char *rest)
 	long number = atol(rest);
 
 	if (!strcmp(word, "load"))
-		return load();
+		return load(rest);
 	if (!strcmp(word, "init"))
 		return init();
 	if (!strcmp(word, "alloc"))
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
 	int result;
 
 	if (argc > 1)
-		return load() || init() || alloc_block(8192) || free_block();
+		return load("") || init() || alloc_block(8192) || free_block();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
 		rest[0] = '\0';

@@ -325,16 +325,24 @@ static struct library *library_new(const struct stat *status, const char *path)
 	return library;
 }
 
-bool library_has_points(const struct library_cache *cache, uint64_t dev, uint64_t inode)
+/* On some file systems (btrfs, overlayfs) /proc/PID/maps has another device than stat(). */
+bool library_is_mapped(const struct library *library, const struct proc_mapping *mapping)
+{
+	const char *slash = strrchr(mapping->path, '/');
+
+	return slash && mapping->inode == library->inode &&
+	       (mapping->dev == library->dev ||
+		!strncmp(slash + 1, library->name, strlen(library->name)));
+}
+
+bool library_has_points(const struct library_cache *cache, const struct proc_mapping *mapping)
 {
 	size_t i;
 
-	for (i = 0; i < cache->count; i++) {
-		const struct library *library = cache->libraries[i];
-
-		if (library->dev == dev && library->inode == inode && library->points_count)
+	for (i = 0; i < cache->count; i++)
+		if (cache->libraries[i]->points_count &&
+		    library_is_mapped(cache->libraries[i], mapping))
 			return true;
-	}
 	return false;
 }
 

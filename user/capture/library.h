@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/proc.h"
 #include "symbols/prologue.h"
 
 struct library_point {
@@ -55,11 +56,10 @@ void library_cache_fini(struct library_cache *cache);
 int library_load(struct library_cache *cache, int fd, const char *path,
 		 const struct library **library);
 
-/*
- * Whether a file that was read before has functions of the table; false if it was never read. The
- * device is as maps(5) has it, which some file systems (btrfs) do not give to fstat(2): what is
- * there is not found.
- */
-bool library_has_points(const struct library_cache *cache, uint64_t dev, uint64_t inode);
+/* Whether the mapping is of the library's file. */
+bool library_is_mapped(const struct library *library, const struct proc_mapping *mapping);
+
+/* Whether a file that was read before has functions of the table; false if it was never read. */
+bool library_has_points(const struct library_cache *cache, const struct proc_mapping *mapping);
 
 #endif /* MEMSCOPE_CAPTURE_LIBRARY_H */

@@ -87,7 +87,7 @@ static int add_target(struct live *live, pid_t pid, uint32_t if_late, enum log_l
 		targets_remove(&live->targets, target);
 		return err;
 	}
-	if (target_was_late(target, 0))
+	if (target_was_late(&live->targets, target, 0))
 		target->attach_flags = if_late;
 	*result = target;
 	return 0;
@@ -187,6 +187,23 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 			    strerror(-err));
 }
 
+/*
+ * A target that had mapped a driver before that got its probes, which was after `since_ns`, is
+ * announced once more, as one that may hold more than was seen. `began_ns`: when attaching to it
+ * began; `flags`: as add_target() has it.
+ */
+static void announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
+			     uint64_t began_ns, uint32_t flags)
+{
+	if (!target_was_late(&live->targets, target, since_ns))
+		return;
+	log_debug("process %d (%s) had mapped the driver before it was attached to", target->pid,
+		  target->comm);
+	target->attach_flags = flags;
+	target->attached_ns = began_ns;
+	feed_attach(live, target);
+}
+
 /* How that comes about: docs/cost-and-safety.md, "What can break". */
 static void warn_trapped(const struct target *target, int status)
 {
@@ -200,6 +217,7 @@ static void warn_trapped(const struct target *target, int status)
 static void process_changed(struct live *live, const struct ms_process *process)
 {
 	struct target *target = targets_find(&live->targets, process->event.pid);
+	const uint64_t now_ns = clock_monotonic_ns();
 
 	if (process->event.type == MS_TYPE_FORK && !live->stopping)
 		follow_child(live, process->child_pid, process->child_start_ns);
@@ -214,13 +232,8 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, process);
 	target_attach(&live->targets, target, NULL);
-	if (!target_was_late(target, process->event.ts_ns))
-		return;
-	log_debug("process %d (%s) had mapped the driver before it was attached to", target->pid,
-		  target->comm);
-	target->attach_flags = MS_ATTACH_RUNNING | MS_ATTACH_BEGUN;
-	target->attached_ns = clock_monotonic_ns();
-	feed_attach(live, target);
+	announce_if_late(live, target, process->event.ts_ns, now_ns,
+			 MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
 }
 
 /* What comes out of the rings. */
@@ -241,10 +254,10 @@ int live_take(void *context, void *record, size_t length)
 }
 
 /* A process that nobody has named, but that the scope includes. NULL: it is not traced. */
-static struct target *admit(struct live *live, pid_t pid, uint32_t if_late)
+static struct target *admit(struct live *live, pid_t pid)
 {
 	struct target *target;
-	int err = add_target(live, pid, if_late, LOG_DEBUG, NULL, &target);
+	int err = add_target(live, pid, MS_ATTACH_RUNNING, LOG_DEBUG, NULL, &target);
 
 	if (err && err != -ESRCH)
 		log_warning("process %d is not traced: %s", pid, strerror(-err));
@@ -254,29 +267,45 @@ static struct target *admit(struct live *live, pid_t pid, uint32_t if_late)
 /* Before the capture begins, which announces all targets. */
 static void admit_first(pid_t pid, void *context)
 {
-	admit(context, pid, MS_ATTACH_RUNNING);
+	admit(context, pid);
 }
 
 static void admit_later(pid_t pid, void *context)
 {
-	const struct target *target = admit(context, pid, MS_ATTACH_RUNNING);
+	const struct target *target = admit(context, pid);
 
 	if (target)
 		feed_attach(context, target);
 }
 
-/* One that has mapped a file, if the scope includes it. Returns whether it is a target now. */
+/* How long ago a process may have begun to be new. */
+#define NEW_NS 1000000000ull
+
+static bool is_new(const struct target *target)
+{
+	return clock_monotonic_ns() + clock_boottime_offset_ns() - target->start_ns < NEW_NS;
+}
+
+/*
+ * One that has mapped a file, if the scope includes it. Its first one is that for a process that is
+ * new; another may have inherited its driver, or have been moved into the cgroup, with what it
+ * holds. Returns whether it is a target now.
+ */
 static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping)
 {
 	const struct scope *scope = &live->options.scope;
-	const struct target *target;
+	struct target *target;
 
 	if (!scope_is_open(scope) || !scope_wants(scope, &live->targets, pid, mapping))
 		return false;
-	target = admit(live, pid, MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
-	if (target)
-		feed_attach(live, target);
-	return target;
+	target = admit(live, pid);
+	if (!target)
+		return false;
+	if (target->attach_flags &&
+	    (is_new(target) || target_has_driver_at(&live->targets, target, mapping)))
+		target->attach_flags |= MS_ATTACH_BEGUN;
+	feed_attach(live, target);
+	return true;
 }
 
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
@@ -284,12 +313,16 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
 	struct live *live = context;
 	struct target *target = living_now(live, pid);
 	bool first = target && !target->mapped;
+	const uint64_t now_ns = clock_monotonic_ns();
 
 	if (!target && !admit_mapped(live, pid, mapping))
 		targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping);
-	if (target && target_mapped(&live->targets, target, mapping) && first)
+	if (!target || !target_mapped(&live->targets, target, mapping))
+		return;
+	if (first)
 		log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 			  target->comm, mapping->path);
+	announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
 }
 
 void live_search(struct live *live)
@@ -299,8 +332,13 @@ void live_search(struct live *live)
 	live_drain_all(live);
 	for (i = live->targets.count; i > 0; i--)
 		living(live, live->targets.targets[i - 1]->pid);
-	for (i = 0; i < live->targets.count; i++)
-		target_attach(&live->targets, live->targets.targets[i], NULL);
+	for (i = 0; i < live->targets.count; i++) {
+		struct target *target = live->targets.targets[i];
+		const uint64_t now_ns = clock_monotonic_ns();
+
+		target_attach(&live->targets, target, NULL);
+		announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
+	}
 	if (scope_is_open(&live->options.scope))
 		scope_search(&live->options.scope, &live->targets, admit_later, live);
 }

@@ -24,6 +24,20 @@ static bool is_wanted(const struct placement_wants *wants, uint32_t row)
 	return wants->ops >> probe->spec.kind & 1 && wants->layers >> probe->layer & 1;
 }
 
+bool placement_wants_of(const struct placement_wants *wants, const struct library *library,
+			uint32_t layers)
+{
+	size_t i;
+
+	for (i = 0; i < library->points_count; i++) {
+		uint32_t row = library->points[i].row;
+
+		if (is_wanted(wants, row) && layers >> probe_at(row)->layer & 1)
+			return true;
+	}
+	return false;
+}
+
 const struct prologue_point *placement_point(const struct placement_wants *wants,
 					     const struct library_point *function)
 {
@@ -50,16 +64,6 @@ struct search {
 	enum placement_code *code;
 };
 
-/* On some file systems (btrfs, overlayfs) /proc/PID/maps has another device than stat(). */
-static bool is_of_library(const struct library *library, const struct proc_mapping *mapping)
-{
-	const char *slash = strrchr(mapping->path, '/');
-
-	return slash && mapping->inode == library->inode &&
-	       (mapping->dev == library->dev ||
-		!strncmp(slash + 1, library->name, strlen(library->name)));
-}
-
 static int note_mapping(const struct proc_mapping *mapping, void *context)
 {
 	struct search *search = context;
@@ -75,7 +79,7 @@ static int note_mapping(const struct proc_mapping *mapping, void *context)
 				(struct range){ mapping->start, mapping->end };
 		return err;
 	}
-	if (!is_of_library(search->library, mapping))
+	if (!library_is_mapped(search->library, mapping))
 		return 0;
 	err = memory_grow(&search->mappings, &search->mappings_capacity, search->mappings_count + 1,
 			  sizeof(*search->mappings));

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "capture/files.h"
+#include "capture/programs_internal.h"
 #include "model/probe.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -210,8 +211,7 @@ void targets_mapped_late(struct targets *targets, pid_t pid, bool all,
 {
 	struct target_ended *ended = find_ended(targets, pid);
 
-	if ((!ended && !all) ||
-	    !library_has_points(&targets->cache, mapping->dev, mapping->inode) || !is_gone(pid))
+	if ((!ended && !all) || !library_has_points(&targets->cache, mapping) || !is_gone(pid))
 		return;
 	if (!ended)
 		ended = add_ended(targets, pid, true);
@@ -338,57 +338,68 @@ bool target_mapped(struct targets *targets, struct target *target,
 
 /* ---- attached too late ----------------------------------------------------------------------- */
 
-static bool is_driver(const struct attachment *attachment)
-{
-	const struct library *library = attachment->library;
-	size_t i;
+#define DRIVER (1u << MS_LAYER_DRIVER)
 
-	for (i = 0; attachment->functions && i < library->points_count; i++)
-		if (probe_at(library->points[i].row)->spec.layer == MS_LAYER_DRIVER)
-			return true;
-	return false;
+/* Whether it has functions of these layers that are to be probed, even if that has failed. */
+static bool has_layers(const struct targets *targets, const struct attachment *attachment,
+		       uint32_t layers)
+{
+	return placement_wants_of(&targets->programs->wants, attachment->library, layers);
 }
 
-/* The driver sees what any runtime does; only without it that matters, too. */
-static bool has_driver(const struct target *target)
+struct lateness {
+	const struct targets *targets;
+	const struct target *target;
+	uint64_t since_ns;
+	uint32_t layers; /* the driver sees what any runtime does; only without it that matters */
+};
+
+static bool is_late(const struct lateness *lateness, const struct attachment *attachment)
+{
+	return attachment->attached_ns > lateness->since_ns &&
+	       has_layers(lateness->targets, attachment, lateness->layers);
+}
+
+static int find_late(const struct proc_mapping *mapping, void *context)
+{
+	const struct lateness *lateness = context;
+	const struct target *target = lateness->target;
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (library_is_mapped(target->attachments[i].library, mapping) &&
+		    is_late(lateness, &target->attachments[i]))
+			return 1;
+	return 0;
+}
+
+bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns)
+{
+	struct lateness lateness = { targets, target, since_ns, ~0u };
+	bool any = false;
+	int found;
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (has_layers(targets, &target->attachments[i], DRIVER))
+			lateness.layers = DRIVER;
+	for (i = 0; i < target->count; i++)
+		any |= is_late(&lateness, &target->attachments[i]);
+	if (!any)
+		return false;
+	found = proc_each_mapping(target->pid, find_late, &lateness);
+	return found && found != -ESRCH;
+}
+
+bool target_has_driver_at(const struct targets *targets, const struct target *target,
+			  const struct proc_mapping *mapping)
 {
 	size_t i;
 
 	for (i = 0; i < target->count; i++)
-		if (is_driver(&target->attachments[i]))
-			return true;
+		if (library_is_mapped(target->attachments[i].library, mapping))
+			return has_layers(targets, &target->attachments[i], DRIVER);
 	return false;
-}
-
-struct execution {
-	const struct target *target;
-	uint64_t ts_ns;
-	bool has_driver;
-};
-
-static int find_late(const struct proc_mapping *mapping, void *context)
-{
-	const struct execution *execution = context;
-	const struct target *target = execution->target;
-	size_t i;
-
-	for (i = 0; i < target->count; i++) {
-		const struct attachment *attachment = &target->attachments[i];
-
-		if (attachment->library->dev == mapping->dev &&
-		    attachment->library->inode == mapping->inode &&
-		    attachment->attached_ns > execution->ts_ns &&
-		    (!execution->has_driver || is_driver(attachment)))
-			return 1;
-	}
-	return 0;
-}
-
-bool target_was_late(const struct target *target, uint64_t executed_ns)
-{
-	struct execution execution = { target, executed_ns, has_driver(target) };
-
-	return proc_each_mapping(target->pid, find_late, &execution) > 0;
 }
 
 /* ---- attaching to all of them ---------------------------------------------------------------- */

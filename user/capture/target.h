@@ -75,10 +75,15 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 void target_executed(struct target *target, const struct ms_process *execution);
 
 /*
- * Whether the program that the process executed then (0: ever) may have called functions of the
- * driver before they had their probes: it has mapped a file by now that was attached to afterwards.
+ * Whether the process may have called functions of the driver before they had their probes: it has
+ * mapped a file by now that was attached to after `since_ns`, from which on it may have been mapped
+ * (the process's beginning is 0).
  */
-bool target_was_late(const struct target *target, uint64_t executed_ns);
+bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns);
+
+/* Whether the mapping is of a driver that is probed. */
+bool target_has_driver_at(const struct targets *targets, const struct target *target,
+			  const struct proc_mapping *mapping);
 
 /* Says what was found until then not to have been probed: attachment_mapped(). */
 void targets_report(struct targets *targets, uint64_t until_ns);

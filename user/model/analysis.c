@@ -340,7 +340,6 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 		return -ENOMEM;
 	bucket = track->bucket;
 	track_advance(track, event_end_ns(event));
-	track->was_running = change->process->was_running;
 	if (event->call) {
 		note_unsaid(track, event, change);
 		err = sync_live(analysis, track, change->process,

@@ -242,7 +242,8 @@ static bool agrees(const struct track *track, const struct change *change, uint8
 }
 
 static int report_exit(struct track *track, struct group *group, const struct amount *early,
-		       bool torn, uint32_t status, struct findings *findings)
+		       bool torn, const struct process *process, uint32_t status,
+		       struct findings *findings)
 {
 	struct finding finding = track_finding(track, FINDING_LEAK_AT_EXIT);
 
@@ -257,7 +258,7 @@ static int report_exit(struct track *track, struct group *group, const struct am
 	say_group(&finding, group, "most of this kind at a time", FINDING_COUNT, group->peak_count);
 	if (status)
 		finding_lower(&finding, FINDING_LOW, "the program ended with an error");
-	if (track->was_running)
+	if (process->was_running)
 		finding_lower(&finding, FINDING_LOW,
 			      "it ran before it was watched: what it set up is not known");
 	if (!torn)
@@ -289,7 +290,8 @@ int leaks_at_exit(struct track *track, const struct analysis_options *options,
 		    !agrees(track, change, group->space))
 			continue;
 		if (torn || (early.count < group->live.count && most_freed))
-			err = report_exit(track, group, &early, torn, status, findings);
+			err = report_exit(track, group, &early, torn, change->process, status,
+					  findings);
 	}
 	return err;
 }

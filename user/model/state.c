@@ -413,6 +413,11 @@ static void apply_attach(struct process *process, const struct event *event)
 	process->only_begun = event->process->value & MS_ATTACH_BEGUN;
 }
 
+bool state_may_hold_more(const struct process *process)
+{
+	return process->was_running || process->only_begun;
+}
+
 /*
  * A process that was attached to milliseconds after it had begun holds nothing from before if the
  * first thing it does is to make a context, without which there is no memory. (Choosing a device

@@ -92,7 +92,7 @@ struct process {
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
 	uint64_t first_ts_ns; /* of its first record, or of the anchor that has it */
 	char comm[MS_COMM_BYTES];
-	bool was_running;  /* when tracing began: it may hold memory that nobody saw allocated */
+	bool was_running;  /* when attached to: it may hold memory that nobody saw allocated */
 	bool only_begun;   /* then: by its first call one can tell */
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
 	bool exited;
@@ -108,7 +108,7 @@ struct process {
 	uint64_t graph_launches;
 	uint64_t calls[MS_OPS_COUNT]; /* all, whatever their result */
 
-	uint64_t pre_attach_frees; /* of blocks that existed before tracing began */
+	uint64_t pre_attach_frees; /* of blocks that existed before it was attached to */
 	uint64_t unknown_frees;    /* of blocks nobody saw allocated, though nothing was missed */
 	uint64_t unwatched_frees;  /* of blocks unknown because calls' ends are not watched */
 	uint64_t null_frees;       /* of address 0, which CUDA ignores */
@@ -153,7 +153,7 @@ struct process {
 enum free_kind {
 	FREE_NONE,       /* not a successful free */
 	FREE_KNOWN,      /* `allocation` is what it freed */
-	FREE_PRE_ATTACH, /* of a block that existed before tracing began */
+	FREE_PRE_ATTACH, /* of a block that existed before it was attached to */
 	FREE_UNKNOWN,
 	FREE_UNWATCHED, /* of a block that is not known because calls' ends are not watched */
 	FREE_NULL,
@@ -218,6 +218,9 @@ int state_follow_usage(struct state *state);
  * time from now on.
  */
 void state_restart(struct state *state, uint64_t now_ns);
+
+/* Whether a process that has just been attached to may hold memory that nobody saw allocated. */
+bool state_may_hold_more(const struct process *process);
 
 /* The allocation that an address lies in, or the array whose handle it is; NULL: none is known. */
 const struct allocation *state_containing(struct process *process, uint64_t addr);

@@ -23,7 +23,6 @@ struct track *track_new(const struct process *process, uint64_t ts_ns,
 	track->storm_begin_ns = ts_ns;
 	track->shift = TRACK_FIRST_SHIFT;
 	track->missed_frees = process->missed_frees;
-	track->was_running = process->was_running;
 	memcpy(track->comm, process->comm, sizeof(track->comm));
 	return track;
 }

@@ -57,7 +57,6 @@ struct track {
 	uint32_t pid;
 	uint64_t start_ns;
 	char comm[MS_COMM_BYTES];
-	bool was_running;
 
 	uint64_t base_ns, now_ns; /* CLOCK_MONOTONIC */
 	unsigned int shift;       /* buckets are 2^shift ns long */

@@ -107,7 +107,7 @@ static void put_process(struct json *json, const struct event *event, const stru
 	json_put_text(json, "comm", process->comm);
 	switch (event->header->type) {
 	case MS_TYPE_ATTACH:
-		json_put_bool(json, "was_running", process->was_running);
+		json_put_bool(json, "was_running", state_may_hold_more(process));
 		break;
 	case MS_TYPE_FORK:
 		json_put_u64(json, "child_pid", event->process->child_pid);

@@ -165,7 +165,6 @@ static void append_exit(struct string *out, const struct event *event)
 static int show_process(struct text_sink *text, const struct event *event,
 			const struct change *change)
 {
-	bool late = change->process->was_running || change->process->only_begun;
 	struct string *out = &text->writer->text;
 
 	append_time(text, out, event->header->ts_ns);
@@ -183,8 +182,9 @@ static int show_process(struct text_sink *text, const struct event *event,
 		string_append_text(out, "is being executed");
 		break;
 	case MS_TYPE_ATTACH:
-		string_append_text(out, late ? "is traced from now on" :
-					       "is traced from its first CUDA call");
+		string_append_text(out, state_may_hold_more(change->process) ?
+						"is traced from now on" :
+						"is traced from its first CUDA call");
 		break;
 	}
 	field_append_amounts(out, change->implicit, "; still live: ", text->options.exact);

@@ -215,6 +215,27 @@ load helpers
 	assert_equal "$(events 'select(.type == "attach").was_running' | xargs)" "false true"
 }
 
+@test "the same of one that makes a context again, and of one whose driver is not asked for" {
+	mkdir own
+	cp "$LD_LIBRARY_PATH/libcuda.so.1" own
+	puppet_start
+	trace_start -p "$PUPPET_PID"
+	kill -STOP "$TRACE_PID"
+	puppet load "$PWD/own/libcuda.so.1"
+	puppet init
+	puppet alloc 1000
+	kill -CONT "$TRACE_PID"
+	wait_for 'grep -q "(puppet) had mapped the driver" trace.err'
+	puppet init
+	puppet alloc 2000
+	trace_stop
+	assert_equal "$(summary '.processes[0] | [.was_running, .spaces[0].allocs]')" '[true,1]'
+
+	trace_start --layer=runtime -p "$PUPPET_PID"
+	trace_stop
+	assert_equal "$(summary '.processes[0].was_running')" true
+}
+
 # trace or record and its arguments, of a process that starts two others: they are over before
 # anything can be attached.
 start_too_late() {

@@ -35,8 +35,9 @@ seen() {
 	trace_stop
 	grep "at least 1 process with a CUDA library ended before it could be attached to" trace.err
 	assert_equal "$(seen)" "[[7,7,0],[9,9,0],[9,9,0]]"
-	# Of what has the driver already, nobody knows what it holds.
-	assert_equal "$(summary '[.processes[] | select(.comm == "scoped").was_running]')" "[true,false,false]"
+	# Of what has the driver already, nobody knows what it holds. (The others may map it just before
+	# it has probes.)
+	assert_equal "$(summary '[.processes[] | select(.comm == "scoped").was_running][0]')" true
 	assert_equal "$(summary '.events.lost')" 0
 }
 

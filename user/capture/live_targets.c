@@ -278,34 +278,14 @@ static void admit_later(pid_t pid, void *context)
 		feed_attach(context, target);
 }
 
-/* How long ago a process may have begun to be new. */
-#define NEW_NS 1000000000ull
-
-static bool is_new(const struct target *target)
-{
-	return clock_monotonic_ns() + clock_boottime_offset_ns() - target->start_ns < NEW_NS;
-}
-
-/*
- * One that has mapped a file, if the scope includes it. Its first one is that for a process that is
- * new; another may have inherited its driver, or have been moved into the cgroup, with what it
- * holds. Returns whether it is a target now.
- */
+/* One that has mapped a file, if the scope includes it. Returns whether it is a target now. */
 static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping)
 {
 	const struct scope *scope = &live->options.scope;
-	struct target *target;
 
-	if (!scope_is_open(scope) || !scope_wants(scope, &live->targets, pid, mapping))
-		return false;
-	target = admit(live, pid);
-	if (!target)
-		return false;
-	if (target->attach_flags &&
-	    (is_new(target) || target_has_driver_at(&live->targets, target, mapping)))
-		target->attach_flags |= MS_ATTACH_BEGUN;
-	feed_attach(live, target);
-	return true;
+	if (scope_is_open(scope) && scope_wants(scope, &live->targets, pid, mapping))
+		admit_later(pid, live);
+	return targets_find(&live->targets, pid);
 }
 
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
@@ -322,7 +302,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
 	if (first)
 		log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 			  target->comm, mapping->path);
-	announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
+	announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
 }
 
 void live_search(struct live *live)

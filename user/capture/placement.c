@@ -25,14 +25,14 @@ static bool is_wanted(const struct placement_wants *wants, uint32_t row)
 }
 
 bool placement_wants_of(const struct placement_wants *wants, const struct library *library,
-			uint32_t layers)
+			enum ms_layer layer)
 {
 	size_t i;
 
 	for (i = 0; i < library->points_count; i++) {
 		uint32_t row = library->points[i].row;
 
-		if (is_wanted(wants, row) && layers >> probe_at(row)->layer & 1)
+		if (probe_at(row)->layer == layer && is_wanted(wants, row))
 			return true;
 	}
 	return false;

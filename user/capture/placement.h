@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi.h"
 #include "capture/library.h"
 
 /* Which functions are wanted, as in struct programs_options. */
@@ -21,9 +22,9 @@ struct placement_wants {
 
 bool placement_wants_return(const struct placement_wants *wants, uint32_t row);
 
-/* Any function that the library has of one of these layers (1 << enum ms_layer). */
+/* Any function that the library has of that layer. */
 bool placement_wants_of(const struct placement_wants *wants, const struct library *library,
-			uint32_t layers);
+			enum ms_layer layer);
 
 /* The point of a function that is probed there, whatever the process has made of its code. */
 const struct prologue_point *placement_point(const struct placement_wants *wants,

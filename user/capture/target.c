@@ -338,26 +338,23 @@ bool target_mapped(struct targets *targets, struct target *target,
 
 /* ---- attached too late ----------------------------------------------------------------------- */
 
-#define DRIVER (1u << MS_LAYER_DRIVER)
-
-/* Whether it has functions of these layers that are to be probed, even if that has failed. */
-static bool has_layers(const struct targets *targets, const struct attachment *attachment,
-		       uint32_t layers)
+/* Whether it has functions of the driver that are to be probed, even if that has failed. */
+static bool wants_driver(const struct targets *targets, const struct attachment *attachment)
 {
-	return placement_wants_of(&targets->programs->wants, attachment->library, layers);
+	return placement_wants_of(&targets->programs->wants, attachment->library, MS_LAYER_DRIVER);
 }
 
 struct lateness {
 	const struct targets *targets;
 	const struct target *target;
 	uint64_t since_ns;
-	uint32_t layers; /* the driver sees what any runtime does; only without it that matters */
+	bool sees_driver; /* which sees what any runtime does; only without it that matters */
 };
 
 static bool is_late(const struct lateness *lateness, const struct attachment *attachment)
 {
 	return attachment->attached_ns > lateness->since_ns &&
-	       has_layers(lateness->targets, attachment, lateness->layers);
+	       (!lateness->sees_driver || wants_driver(lateness->targets, attachment));
 }
 
 static int find_late(const struct proc_mapping *mapping, void *context)
@@ -375,31 +372,19 @@ static int find_late(const struct proc_mapping *mapping, void *context)
 
 bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns)
 {
-	struct lateness lateness = { targets, target, since_ns, ~0u };
+	struct lateness lateness = { targets, target, since_ns, false };
 	bool any = false;
 	int found;
 	size_t i;
 
 	for (i = 0; i < target->count; i++)
-		if (has_layers(targets, &target->attachments[i], DRIVER))
-			lateness.layers = DRIVER;
+		lateness.sees_driver |= wants_driver(targets, &target->attachments[i]);
 	for (i = 0; i < target->count; i++)
 		any |= is_late(&lateness, &target->attachments[i]);
 	if (!any)
 		return false;
 	found = proc_each_mapping(target->pid, find_late, &lateness);
 	return found && found != -ESRCH;
-}
-
-bool target_has_driver_at(const struct targets *targets, const struct target *target,
-			  const struct proc_mapping *mapping)
-{
-	size_t i;
-
-	for (i = 0; i < target->count; i++)
-		if (library_is_mapped(target->attachments[i].library, mapping))
-			return has_layers(targets, &target->attachments[i], DRIVER);
-	return false;
 }
 
 /* ---- attaching to all of them ---------------------------------------------------------------- */

@@ -81,10 +81,6 @@ void target_executed(struct target *target, const struct ms_process *execution);
  */
 bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns);
 
-/* Whether the mapping is of a driver that is probed. */
-bool target_has_driver_at(const struct targets *targets, const struct target *target,
-			  const struct proc_mapping *mapping);
-
 /* Says what was found until then not to have been probed: attachment_mapped(). */
 void targets_report(struct targets *targets, uint64_t until_ns);
 

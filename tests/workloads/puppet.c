@@ -4,7 +4,7 @@
  * test decides when a library is mapped, a context made or a block freed. Driver API, loaded by
  * name like most programs do.
  *
- *   load           dlopen libcuda.so.1
+ *   load [PATH]    dlopen libcuda.so.1
  *   init           cuInit, a context on device 0
  *   alloc BYTES    cuMemAlloc_v2
  *   free           the last block allocated and not freed yet

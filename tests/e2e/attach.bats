@@ -36,6 +36,29 @@ load helpers
 	assert_equal "$(events 'select(.op == "free") | .freed' | xargs)" "known pre_attach pre_attach"
 }
 
+@test "who executes another program then: what the one before held is in no peak and no total" {
+	puppet_start
+	puppet load
+	puppet init
+	puppet alloc 100000
+	tool_start record RECORD_PID -o a.mscope -p "$PUPPET_PID"
+	trace_start -p "$PUPPET_PID"
+	echo exec >&8
+	wait_for '! grep -q libcuda "/proc/$PUPPET_PID/maps"'
+	puppet load
+	puppet init
+	puppet alloc 1000
+	puppet free
+	trace_stop
+	assert_equal "$(summary '.processes[0] | [.was_running, .was_running_earlier, .unknown_frees,
+		.spaces[0].allocs, .spaces[0].frees]')" '[false,true,0,1,1]'
+	kill -INT "$RECORD_PID"
+	tool_wait record RECORD_PID
+	"$MEMSCOPE" report -f json a.mscope > report.json
+	assert_equal "$(jq -c '.recordings[0] | [.lost.live_is_exact,
+		.processes[0].unknown.was_running_earlier]' report.json)" '[false,true]'
+}
+
 @test "attached while the process allocates at full speed: the account stays exact" {
 	puppet_start
 	puppet load

@@ -149,6 +149,7 @@ static void test_after_a_gap_the_next_anchor_counts(void **state)
 static void test_an_anchor_before_the_first_call_of_a_program(void **state)
 {
 	union record records[] = {
+		record_at(0, record_process(MS_TYPE_ATTACH, "sh", MS_ATTACH_RUNNING)),
 		record_at(1, record_process(MS_TYPE_EXEC, "train", 0)),
 		record_at(2, record_process(MS_TYPE_ATTACH, "train",
 					    MS_ATTACH_RUNNING | MS_ATTACH_BEGUN)),
@@ -169,10 +170,11 @@ static void test_an_anchor_before_the_first_call_of_a_program(void **state)
 	}
 	assert_int_equal(dump_writer_end(writer, &end, 4), 0);
 	dump_writer_free(writer);
-	replay = dump_read(&pipeline, dump.bytes.bytes + dump.segments[2],
-			   dump.bytes.length - dump.segments[2]);
+	replay = dump_read(&pipeline, dump.bytes.bytes + dump.segments[3],
+			   dump.bytes.length - dump.segments[3]);
 	assert_int_equal(pipeline.state.processes_count, 1);
 	assert_false(live.state.processes[0]->was_running);
+	assert_true(pipeline.state.processes[0]->was_running_earlier);
 	dump_assert_same_state(&live.state, &pipeline.state);
 	replay_free(replay);
 	state_fini(&pipeline.state);

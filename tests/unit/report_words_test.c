@@ -144,6 +144,42 @@ static void test_what_was_held_before_is_not_exact(void **state)
 	done_with(&reader, &texts);
 }
 
+/* What it held is in no peak, though the program that it is now was watched from its beginning. */
+static void test_nor_is_it_when_it_was_another_program(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(record_attach_running());
+	add(record_process(MS_TYPE_EXEC, "train", 0));
+	add(alloc("cudaMalloc", 0x1000, 300));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "Nothing was lost; what processes held that ran before they were"
+			      " attached to is not known.");
+	assert_has(&texts.md, "; the program that it had before this one ran before it was"
+			      " attached to, and what that held then is not in these peaks");
+	assert_has(&texts.json, "\"live_is_exact\":false");
+	assert_has(&texts.json, "\"was_running\":false,\"was_running_earlier\":true");
+	done_with(&reader, &texts);
+}
+
+static void test_nor_are_frees_of_what_nobody_saw(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(record_free("cuMemFree_v2", 0x1000));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "Nothing was lost, but what is live and the peaks are not exact");
+	assert_has(&texts.md, "* 1 free of memory that nobody saw allocated");
+	assert_has(&texts.json, "\"live_is_exact\":false");
+	done_with(&reader, &texts);
+}
+
 static void test_unknown_is_not_exact(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -370,6 +406,8 @@ int main(void)
 		cmocka_unit_test(test_launches_that_were_counted),
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_what_was_held_before_is_not_exact),
+		cmocka_unit_test(test_nor_is_it_when_it_was_another_program),
+		cmocka_unit_test(test_nor_are_frees_of_what_nobody_saw),
 		cmocka_unit_test(test_unknown_is_not_exact),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_missed_processes_beside_losses),

@@ -183,6 +183,29 @@ static void test_who_had_been_running_for_long_may_hold_memory(void **state)
 	state_fini(&s.state);
 }
 
+/* Nobody knows the peak of the first, and the process has one row for both. */
+static void test_an_exec_does_not_make_earlier_numbers_whole(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_process(MS_TYPE_ATTACH, "sh", MS_ATTACH_RUNNING));
+	assert_false(first_process(&s)->was_running_earlier);
+	apply(&s, record_process(MS_TYPE_EXEC, "train", 0));
+	assert_true(first_process(&s)->was_running_earlier);
+	assert_false(first_process(&s)->was_running);
+	apply(&s, record_process(MS_TYPE_EXEC, "other", 0));
+	assert_true(first_process(&s)->was_running_earlier);
+	state_restart(&s.state, 5);
+	assert_false(first_process(&s)->was_running_earlier);
+	state_fini(&s.state);
+
+	apply(&s, record_process(MS_TYPE_ATTACH, "sh", 0));
+	apply(&s, record_process(MS_TYPE_EXEC, "train", 0));
+	assert_false(first_process(&s)->was_running_earlier);
+	state_fini(&s.state);
+}
+
 /* ---- exit ------------------------------------------------------------------------------------ */
 
 static void test_exit_keeps_what_was_live(void **state)
@@ -434,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_what_fails_tells_nothing),
 		cmocka_unit_test(test_of_a_forked_child_the_first_call_tells),
 		cmocka_unit_test(test_who_had_been_running_for_long_may_hold_memory),
+		cmocka_unit_test(test_an_exec_does_not_make_earlier_numbers_whole),
 		cmocka_unit_test(test_exit_keeps_what_was_live),
 		cmocka_unit_test(test_a_second_exit_is_ignored),
 		cmocka_unit_test(test_largest_first_and_of_equals_the_oldest),

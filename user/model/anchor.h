@@ -43,6 +43,7 @@ enum ms_anchor_process_flags {
 	MS_ANCHOR_HAS_GLOBALS = 1 << 3,
 	MS_ANCHOR_MORE = 1 << 4, /* the sum of those that have ended and are not listed */
 	MS_ANCHOR_ONLY_BEGUN = 1 << 5,
+	MS_ANCHOR_WAS_RUNNING_EARLIER = 1 << 6,
 };
 
 struct ms_anchor_process {

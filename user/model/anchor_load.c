@@ -126,6 +126,7 @@ static int load_process(struct anchor *anchor, const void *record)
 	memcpy(process->comm, saved->comm, sizeof(process->comm));
 	process->was_running = saved->flags & MS_ANCHOR_WAS_RUNNING;
 	process->only_begun = saved->flags & MS_ANCHOR_ONLY_BEGUN;
+	process->was_running_earlier = saved->flags & MS_ANCHOR_WAS_RUNNING_EARLIER;
 	process->entries_only = saved->flags & MS_ANCHOR_ENTRIES_ONLY;
 	process->exited = saved->flags & MS_ANCHOR_EXITED;
 	process->has_globals = saved->flags & MS_ANCHOR_HAS_GLOBALS;

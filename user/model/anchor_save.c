@@ -73,6 +73,7 @@ static void save_process(struct saver *saver, bool more)
 			 (process->exited ? MS_ANCHOR_EXITED : 0) |
 			 (process->has_globals ? MS_ANCHOR_HAS_GLOBALS : 0) |
 			 (process->only_begun ? MS_ANCHOR_ONLY_BEGUN : 0) |
+			 (process->was_running_earlier ? MS_ANCHOR_WAS_RUNNING_EARLIER : 0) |
 			 (more ? MS_ANCHOR_MORE : 0),
 		.exit_status = process->exit_status,
 		.exit_number = process->exit_number,

@@ -192,7 +192,8 @@ static bool is_whole_run(const struct diff_process *side)
 {
 	const struct report_coverage *coverage = &side->recording->coverage;
 
-	return side->process->exited && !side->process->was_running && coverage->has_beginning &&
+	return side->process->exited && !side->process->was_running &&
+	       !side->process->was_running_earlier && coverage->has_beginning &&
 	       !coverage->from_ns && !coverage->until_ns;
 }
 

@@ -33,13 +33,9 @@ static bool lacks_calls(const struct diff_pair *pair, enum ms_op op)
 
 static bool side_lacks_memory(const struct diff_process *side)
 {
-	const struct process *process = side->process;
-
-	return process &&
+	return side->process &&
 	       (lacks_blocks(side->recording) || report_lacks_memory(&side->recording->coverage) ||
-		process->was_running || process->entries_only || process->unknown_allocs ||
-		process->unknown_sizes || process->missed_frees || process->unclear_ends ||
-		process->dropped_nodes);
+		report_process_is_inexact(side->process));
 }
 
 static bool lacks_memory(const struct diff_pair *pair)

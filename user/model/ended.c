@@ -122,6 +122,7 @@ int ended_add(struct process *sum, const struct process *process)
 		return -ENOMEM;
 	sum->exited = true;
 	sum->was_running |= process->was_running;
+	sum->was_running_earlier |= process->was_running_earlier;
 	sum->entries_only |= process->entries_only;
 	for (i = 0; i < MS_SPACES_COUNT; i++)
 		add_space(&sum->spaces[i], &process->spaces[i]);

@@ -393,7 +393,7 @@ uint64_t report_lost(const struct report_coverage *coverage)
 
 static void add_unknown(struct report_unknown *sum, const struct process *process)
 {
-	sum->was_running |= process->was_running;
+	sum->was_running |= process->was_running || process->was_running_earlier;
 	sum->entries_only |= process->entries_only;
 	sum->pre_attach_frees += process->pre_attach_frees;
 	sum->unknown_frees += process->unknown_frees;
@@ -438,15 +438,28 @@ bool report_lacks_memory(const struct report_coverage *coverage)
 	return losses_are_of_memory(&coverage->counters);
 }
 
+static bool is_inexact(const struct report_unknown *unknown)
+{
+	return unknown->was_running || unknown->entries_only || unknown->unknown_allocs ||
+	       unknown->unknown_sizes || unknown->unknown_frees || unknown->missed_frees ||
+	       unknown->unclear_ends || unknown->dropped_nodes;
+}
+
+bool report_process_is_inexact(const struct process *process)
+{
+	struct report_unknown unknown = { 0 };
+
+	add_unknown(&unknown, process);
+	return is_inexact(&unknown);
+}
+
 bool report_is_inexact(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
 	const struct report_unknown unknown = report_unknown(recording);
 
 	return report_lacks_memory(coverage) || report_lacks_parts(coverage) ||
-	       !coverage->has_beginning || recording->incomplete || unknown.was_running ||
-	       unknown.entries_only || unknown.unknown_allocs || unknown.unknown_sizes ||
-	       unknown.missed_frees || unknown.unclear_ends || unknown.dropped_nodes;
+	       !coverage->has_beginning || recording->incomplete || is_inexact(&unknown);
 }
 
 bool report_has(const struct report_recording *recording, enum finding_rule rule)

@@ -179,7 +179,8 @@ uint64_t report_lost(const struct report_coverage *coverage);
 
 /* What is not known of processes: the sum of those that are shown. */
 struct report_unknown {
-	bool was_running, entries_only;
+	bool was_running; /* or a program was that they had before an exec */
+	bool entries_only;
 	uint64_t pre_attach_frees, unknown_frees, missed_frees, unknown_allocs, unknown_sizes;
 	uint64_t dropped_nodes, unclear_ends;
 };
@@ -200,6 +201,9 @@ bool report_has_losses(const struct report_recording *recording);
 
 /* Whether allocations or frees may be missing, so that what is live is not exact. */
 bool report_is_inexact(const struct report_recording *recording);
+
+/* The same of a process, for reasons of its own: losses are nobody's. */
+bool report_process_is_inexact(const struct process *process);
 
 /* Why a rule had nothing to go by: a text; NULL: what it is about was looked for. */
 const char *report_blind(const struct report_recording *recording, enum finding_rule rule);

@@ -180,6 +180,7 @@ static void process_restart(struct process *process, uint64_t now_ns)
 	process->failures_count = 0;
 	process->pre_attach_frees = process->unknown_frees = process->unwatched_frees = 0;
 	process->null_frees = process->missed_frees = 0;
+	process->was_running_earlier = false;
 	usage_restart(process->usage);
 }
 
@@ -402,6 +403,7 @@ static void apply_exec(struct process *process, const struct event *event, struc
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
 	blocks_end(process, 0, change);
 	process_forget(process);
+	process->was_running_earlier |= process->was_running;
 	/* The new program is traced from its beginning. */
 	process->was_running = process->only_begun = process->has_globals = false;
 }

@@ -92,8 +92,9 @@ struct process {
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
 	uint64_t first_ts_ns; /* of its first record, or of the anchor that has it */
 	char comm[MS_COMM_BYTES];
-	bool was_running;  /* when attached to: it may hold memory that nobody saw allocated */
-	bool only_begun;   /* then: by its first call one can tell */
+	bool was_running; /* when attached to: it may hold memory that nobody saw allocated */
+	bool only_begun;  /* then: by its first call one can tell */
+	bool was_running_earlier; /* the same of a program before: totals and peaks lack that */
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
 	bool exited;
 	uint32_t exit_status; /* as wait(2) gives it; MS_EXIT_UNKNOWN */

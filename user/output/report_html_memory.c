@@ -89,9 +89,7 @@ static void append_ends(struct html *html)
 		html_process(html, process->pid, process->comm);
 		string_append_text(html->out, ": ");
 		report_append_end(html->out, process);
-		if (process->was_running)
-			string_append_text(html->out, "; it ran before it was attached to, and what"
-						      " it held then is not in these numbers");
+		report_append_held_before(html->out, process);
 		string_append_text(html->out, "</li>\n");
 	}
 	string_append_text(html->out, "</ul>\n");

@@ -157,9 +157,7 @@ static void append_process(struct md *md, const struct report_process *shown)
 	md_process(md, process->pid, process->comm);
 	string_append_text(md->out, "**, ");
 	report_append_end(md->out, process);
-	if (process->was_running)
-		string_append_text(md->out, "; it ran before it was attached to, and what it"
-					    " held then is not in these numbers");
+	report_append_held_before(md->out, process);
 	string_append_text(md->out, "\n");
 	append_table(md, process);
 	append_cells(md, shown);

@@ -345,3 +345,14 @@ void report_append_end(struct string *out, const struct process *process)
 	else
 		string_append_format(out, "exited with %d", WEXITSTATUS(process->exit_status));
 }
+
+void report_append_held_before(struct string *out, const struct process *process)
+{
+	if (process->was_running)
+		string_append_text(out, "; it ran before it was attached to, and what it held then"
+					" is not in these numbers");
+	else if (process->was_running_earlier)
+		string_append_text(out, "; the program that it had before this one ran before it"
+					" was attached to, and what that held then is not in"
+					" these peaks and totals");
+}

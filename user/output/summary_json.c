@@ -170,6 +170,7 @@ static void put_totals(struct json *json, const struct summary *summary,
 	size_t i;
 
 	json_put_bool(json, "was_running", process->was_running);
+	json_put_bool(json, "was_running_earlier", process->was_running_earlier);
 	json_put_bool(json, "entries_only", process->entries_only);
 	put_spaces(json, process);
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {

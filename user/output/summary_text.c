@@ -244,6 +244,23 @@ static void append_note(const struct page *page, uint64_t count, const char *wha
 		string_append_format(page->out, "  %18s  %s\n", string_count(number, count), what);
 }
 
+static void append_held_before(const struct page *page, const struct process *process)
+{
+	const char *who = page->sum ? "Some" : "It";
+
+	if (process->was_running)
+		string_append_format(page->out,
+				     "  %s ran before %s attached to: memory that %s held already"
+				     " is not in the numbers above.\n",
+				     who, page->sum ? "they were" : "it was",
+				     page->sum ? "they" : "it");
+	if (process->was_running_earlier)
+		string_append_format(page->out,
+				     "  %s executed another program afterwards: what the one before"
+				     " held already is not in the peaks and totals above.\n",
+				     who);
+}
+
 static void append_notes(const struct page *page, const struct process *process)
 {
 	char waited[STRING_NUMBER_BYTES], what[80];
@@ -271,13 +288,7 @@ static void append_notes(const struct page *page, const struct process *process)
 		string_append_text(page->out,
 				   "  Calls were not followed to their ends (--no-return): whether"
 				   " they succeeded, and what is live, is not known.\n");
-	if (process->was_running)
-		string_append_text(
-			page->out,
-			page->sum ? "  Some ran before they were attached to: memory that they"
-				    " held already is not in the numbers above.\n" :
-				    "  It ran before it was attached to: memory that it held"
-				    " already is not in the numbers above.\n");
+	append_held_before(page, process);
 }
 
 /* ---- the account of events ------------------------------------------------------------------- */

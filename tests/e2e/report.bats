@@ -129,6 +129,33 @@ assert_refused() {
 	grep -q "the last block is not whole" out.md
 }
 
+@test "--fail-on inexact: what was held before, and what was lost" {
+	puppet_start
+	record_start -o run.mscope -p "$PUPPET_PID"
+	puppet load
+	puppet init
+	puppet alloc 1000
+	record_stop
+	report --fail-on loss,inexact run.mscope > first.md
+	record_start -o late.mscope -p "$PUPPET_PID"
+	puppet alloc 2000
+	record_stop
+	run -8 --separate-stderr report --fail-on loss,inexact late.mscope
+	[[ $stderr == *"--fail-on: the numbers are not exact"* ]]
+	[[ $stderr != *"lacks"* ]]
+	run -0 "$MEMSCOPE" diff --fail-on loss,inexact run.mscope run.mscope
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on loss,inexact run.mscope late.mscope
+	[[ $stderr == *"--fail-on inexact: the numbers are not exact"* ]]
+	"$MEMSCOPE" export -f openmetrics run.mscope > run.txt
+	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 0 ' run.txt
+	"$MEMSCOPE" export -f openmetrics late.mscope > late.txt
+	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 1 ' late.txt
+	head -c $(($(stat -c %s run.mscope) - 10)) run.mscope > cut.mscope
+	run -8 report --fail-on inexact cut.mscope
+	"$MEMSCOPE" export -f openmetrics cut.mscope > cut.txt
+	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 1 ' cut.txt
+}
+
 @test "a recording without a call: it is said, and --fail-on empty finds it" {
 	"$MEMSCOPE" record $MASK -q -o run.mscope -- true 2> record.err
 	grep -q "mapped a CUDA library, so no call could be seen; -f traces" record.err

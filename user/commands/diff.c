@@ -29,12 +29,14 @@ enum fail_on {
 	FAIL_ON_NEW,
 	FAIL_ON_ANY,
 	FAIL_ON_LOSS,
+	FAIL_ON_INEXACT,
 	FAIL_ONS_COUNT,
 };
 
 static const char *const fail_on_names[FAIL_ONS_COUNT] = {
-	[FAIL_ON_GROWTH] = "growth", [FAIL_ON_LEAK] = "leak", [FAIL_ON_OOM] = "oom",
-	[FAIL_ON_NEW] = "new",       [FAIL_ON_ANY] = "any",   [FAIL_ON_LOSS] = "loss",
+	[FAIL_ON_GROWTH] = "growth",   [FAIL_ON_LEAK] = "leak", [FAIL_ON_OOM] = "oom",
+	[FAIL_ON_NEW] = "new",         [FAIL_ON_ANY] = "any",   [FAIL_ON_LOSS] = "loss",
+	[FAIL_ON_INEXACT] = "inexact",
 };
 
 struct format;
@@ -188,11 +190,12 @@ static const struct option_row rows[] = {
 	  " launch of a kernel; per second, which is shown but is never a difference. auto (default):"
 	  " per run if both sides have the process from its start to its end, else per second.",
 	  parse_per, 0 },
-	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss",
+	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss,inexact",
 	  "Exit with 8 if a process holds SIZE more device memory at the end, or its peak of one"
 	  " kind of it or that of a device is SIZE higher; a leak was found, or an allocation failed"
 	  " for want of memory, that was not there before; a process, function, kernel or the like is"
-	  " new; anything differs beyond noise; anything was lost on either side.",
+	  " new; anything differs beyond noise; anything was lost on either side; the numbers of"
+	  " either side are not exact.",
 	  parse_fail_on, 0 },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
@@ -253,6 +256,9 @@ static bool is_found(const struct settings *settings, const struct diff *diff, e
 	case FAIL_ON_LOSS:
 		*what = "a recording lacks something";
 		return diff_has_losses(diff->a) || diff_has_losses(diff->b);
+	case FAIL_ON_INEXACT:
+		*what = "the numbers are not exact";
+		return !report_is_exact(diff->a) || !report_is_exact(diff->b);
 	case FAIL_ONS_COUNT:
 		break;
 	}

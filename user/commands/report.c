@@ -28,7 +28,8 @@ enum fail_on {
 	FAIL_ON_OOM = 1 << 1,
 	FAIL_ON_LOSS = 1 << 2,
 	FAIL_ON_GROWTH = 1 << 3,
-	FAIL_ON_EMPTY = 1 << 4,
+	FAIL_ON_INEXACT = 1 << 4,
+	FAIL_ON_EMPTY = 1 << 5,
 };
 
 struct settings;
@@ -138,14 +139,17 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 		settings->fail_on |= FAIL_ON_OOM;
 	else if (!strcmp(part, "loss"))
 		settings->fail_on |= FAIL_ON_LOSS;
+	else if (!strcmp(part, "inexact"))
+		settings->fail_on |= FAIL_ON_INEXACT;
 	else if (!strcmp(part, "empty"))
 		settings->fail_on |= FAIL_ON_EMPTY;
 	else if (!strncmp(part, growth, strlen(growth)) &&
 		 !string_parse_size(part + strlen(growth), &settings->growth_bytes))
 		settings->fail_on |= FAIL_ON_GROWTH;
 	else {
-		log_error("--%s: leak, oom, loss, growth=SIZE or empty, please, not \"%s\"",
-			  row->name, part);
+		log_error(
+			"--%s: leak, oom, loss, inexact, growth=SIZE or empty, please, not \"%s\"",
+			row->name, part);
 		return -EINVAL;
 	}
 	return 0;
@@ -222,10 +226,11 @@ static const struct option_row rows[] = {
 	  reading_time, AT(reader.until) },
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
 	  AT(reader.report.options.top) },
-	{ 0, "fail-on", "leak,oom,loss,growth=SIZE,empty",
+	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty",
 	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
-	  " lost or is not whole, a process holds SIZE more device memory at its end than after its"
-	  " initialisation, or no call was recorded at all.",
+	  " lost or is not whole, the numbers are not exact (also because of what processes held"
+	  " before they were attached to), a process holds SIZE more device memory at its end than"
+	  " after its initialisation, or no call was recorded at all.",
 	  parse_fail_on, 0 },
 	{ 0, "leak-window", "A,B,C",
 	  "Three times: what was allocated between A and B and is alive at C is a leak.",
@@ -278,8 +283,8 @@ static uint32_t found_in(const struct settings *settings, const struct report_re
 static int check_findings(const struct settings *settings)
 {
 	static const char *const what[] = { "a leak", "an allocation failed for want of memory",
-					    "the recording lacks something",
-					    "a process has grown" };
+					    "the recording lacks something", "a process has grown",
+					    "the numbers are not exact" };
 	const struct report *report = &settings->reader.report;
 	uint32_t found = 0;
 	size_t i;
@@ -288,6 +293,8 @@ static int check_findings(const struct settings *settings)
 		found |= found_in(settings, report->recordings[i]);
 	if (report->refused)
 		found |= FAIL_ON_LOSS & settings->fail_on;
+	if (!report_is_exact(report))
+		found |= FAIL_ON_INEXACT & settings->fail_on;
 	if (report_is_empty(report)) {
 		if (settings->fail_on)
 			log_warning("--fail-on: no call was recorded%s",

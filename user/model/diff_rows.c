@@ -33,9 +33,7 @@ static bool lacks_calls(const struct diff_pair *pair, enum ms_op op)
 
 static bool side_lacks_memory(const struct diff_process *side)
 {
-	return side->process &&
-	       (lacks_blocks(side->recording) || report_lacks_memory(&side->recording->coverage) ||
-		report_process_is_inexact(side->process));
+	return side->process && report_process_is_inexact(side->recording, side->process);
 }
 
 static bool lacks_memory(const struct diff_pair *pair)

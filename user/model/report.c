@@ -445,21 +445,44 @@ static bool is_inexact(const struct report_unknown *unknown)
 	       unknown->unclear_ends || unknown->dropped_nodes;
 }
 
-bool report_process_is_inexact(const struct process *process)
+/* Then nothing is exact: losses are nobody's. */
+static bool lacks_memory(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+
+	return report_lacks_memory(coverage) || report_lacks_parts(coverage) ||
+	       recording->incomplete;
+}
+
+bool report_process_is_inexact(const struct report_recording *recording,
+			       const struct process *process)
 {
 	struct report_unknown unknown = { 0 };
 
 	add_unknown(&unknown, process);
-	return is_inexact(&unknown);
+	return lacks_memory(recording) || is_inexact(&unknown);
 }
 
 bool report_is_inexact(const struct report_recording *recording)
 {
-	const struct report_coverage *coverage = &recording->coverage;
 	const struct report_unknown unknown = report_unknown(recording);
 
-	return report_lacks_memory(coverage) || report_lacks_parts(coverage) ||
-	       !coverage->has_beginning || recording->incomplete || is_inexact(&unknown);
+	return lacks_memory(recording) || !recording->coverage.has_beginning ||
+	       is_inexact(&unknown);
+}
+
+bool report_is_exact(const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+
+		if (report_has_losses(recording) || report_is_inexact(recording) ||
+		    recording->coverage.missed_processes)
+			return false;
+	}
+	return !report->refused;
 }
 
 bool report_has(const struct report_recording *recording, enum finding_rule rule)

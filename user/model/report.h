@@ -202,8 +202,12 @@ bool report_has_losses(const struct report_recording *recording);
 /* Whether allocations or frees may be missing, so that what is live is not exact. */
 bool report_is_inexact(const struct report_recording *recording);
 
-/* The same of a process, for reasons of its own: losses are nobody's. */
-bool report_process_is_inexact(const struct process *process);
+/* The same of one of its processes. */
+bool report_process_is_inexact(const struct report_recording *recording,
+			       const struct process *process);
+
+/* Whether nothing at all is missing or unknown, not even of processes that were missed. */
+bool report_is_exact(const struct report *report);
 
 /* Why a rule had nothing to go by: a text; NULL: what it is about was looked for. */
 const char *report_blind(const struct report_recording *recording, enum finding_rule rule);

@@ -148,6 +148,8 @@ assert_refused() {
 	[[ $stderr == *"--fail-on inexact: the numbers are not exact"* ]]
 	"$MEMSCOPE" export -f openmetrics run.mscope > run.txt
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 0 ' run.txt
+	assert_equal "$("$MEMSCOPE" export -f csv run.mscope | cut -d, -f2,5 | grep attach)" "attach,false"
+	assert_equal "$("$MEMSCOPE" export -f csv late.mscope | cut -d, -f2,5 | grep attach)" "attach,true"
 	"$MEMSCOPE" export -f openmetrics late.mscope > late.txt
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 1 ' late.txt
 	head -c $(($(stat -c %s run.mscope) - 10)) run.mscope > cut.mscope

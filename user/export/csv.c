@@ -19,7 +19,7 @@ struct csv {
 };
 
 /* Before the fields. */
-static const char *const own_columns[] = { "recording", "type", "count", "live" };
+static const char *const own_columns[] = { "recording", "type", "count", "live", "was_running" };
 
 #define OWN_COLUMNS (sizeof(own_columns) / sizeof(*own_columns))
 
@@ -134,6 +134,7 @@ static void put_call(struct csv *export, const struct event *event, const struct
 	size_t i;
 
 	begin_row(export, event->header->type == MS_TYPE_CALLS ? "calls" : "call", event->count);
+	string_append_char(out, ',');
 	for (i = 0; i < fields_count; i++) {
 		struct field_value value;
 
@@ -156,6 +157,7 @@ struct other {
 	uint64_t ts_ns;
 	const struct process *process; /* NULL: none */
 	const struct amount *live;     /* by space; NULL: none */
+	bool is_attach;
 };
 
 static int put_other(const struct csv *export, const struct other *other)
@@ -166,6 +168,9 @@ static int put_other(const struct csv *export, const struct other *other)
 	begin_row(export, other->type, other->count);
 	if (other->live)
 		put_amounts(out, other->live);
+	string_append_char(out, ',');
+	if (other->is_attach)
+		string_append_text(out, state_may_hold_more(other->process) ? "true" : "false");
 	for (i = 0; i < fields_count; i++) {
 		const char *name = fields[i].name;
 
@@ -203,6 +208,7 @@ static int take_event(struct follower *follower, const struct event *event,
 		return end_row(export);
 	}
 	other.type = event_process_type(type);
+	other.is_attach = type == MS_TYPE_ATTACH;
 	if (type == MS_TYPE_EXEC || type == MS_TYPE_EXIT)
 		other.live = change->implicit;
 	return put_other(export, &other);

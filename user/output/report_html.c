@@ -163,11 +163,11 @@ static const char *doubt_of(const struct report *report)
 	size_t i;
 
 	for (i = 0; i < report->count; i++) {
-		const struct report_coverage *coverage = &report->recordings[i]->coverage;
+		const struct report_recording *recording = report->recordings[i];
 
-		if (report_has_losses(report->recordings[i]) || coverage->missed_processes)
+		if (report_has_losses(recording) || report_missed(recording))
 			return "Nothing wrong in what there is, but something is missing";
-		calls += coverage->account.calls;
+		calls += recording->coverage.account.calls;
 	}
 	if (report->refused)
 		return "Nothing wrong in the files that could be read";

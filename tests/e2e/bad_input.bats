@@ -46,6 +46,7 @@ expect() {
 @test "a process that does not exist" {
 	expect 5 "there is no process 4194304" "$MEMSCOPE" trace -p 4194304
 	expect 5 "there is no process 4194304" "$MEMSCOPE" check -p 4194304
+	! grep -q "Tracing works here.$" out.txt || fail "nothing is said of the process"
 }
 
 @test "a zombie, a kernel thread, a thread" {

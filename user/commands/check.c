@@ -165,8 +165,10 @@ static int run_check(struct settings *settings)
 		check.process = &inspection.process;
 	}
 	/* What can be said of the machine is said in any case: it may be the reason. */
-	if (err)
+	if (err) {
 		check.process = NULL;
+		check.failed_pid = settings->pid;
+	}
 	report_err = report(&check, settings->json);
 	inspection_fini(&inspection);
 	if (err)

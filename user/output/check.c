@@ -179,8 +179,10 @@ void check_append_text(struct string *out, const struct check *check)
 		string_append_format(out, "Probes are attached by %s.\n", check->strategy);
 	if (check->process)
 		append_process(out, check->process);
-	string_append_text(out, check->able ? "\nTracing works here.\n" :
-					      "\nTracing does not work here.\n");
+	string_append_format(out, "\nTracing %s here", check->able ? "works" : "does not work");
+	if (check->able && check->failed_pid)
+		string_append_format(out, ", but not of process %u", check->failed_pid);
+	string_append_text(out, ".\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -58,7 +58,8 @@ struct check {
 	size_t privileges_count, features_count;
 	const char *kernel;
 	const char *strategy;                /* NULL: none works */
-	const struct check_process *process; /* NULL: none was asked about */
+	const struct check_process *process; /* NULL: none was asked about, or see below */
+	uint32_t failed_pid;                 /* it was asked about, and cannot be looked into */
 	bool able;                           /* tracing works */
 };
 

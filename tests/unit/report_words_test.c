@@ -250,25 +250,6 @@ static void test_missed_processes_beside_losses(void **state)
 	done_with(&reader, &texts);
 }
 
-/* Whoever asks for one process is not told of others. */
-static void test_missed_processes_are_not_the_one_that_is_asked_for(void **state)
-{
-	struct report_reader reader = report_dump_reader();
-	struct texts_of texts;
-
-	(void)state;
-	begin();
-	dump.missed = 2;
-	add(alloc("cudaMalloc", 0x1000, 300));
-	reader.report.options.pid = RECORD_PID;
-	texts = end_with(&reader);
-	assert_has(&texts.md, "Nothing was lost: the numbers are exact.");
-	assert_has_not(&texts.md, "processes did: they ended before");
-	assert_true(report_is_exact(&reader.report));
-	assert_has(&texts.json, "\"missed_processes\":2");
-	done_with(&reader, &texts);
-}
-
 static void test_what_was_not_written_is_lost(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -430,7 +411,6 @@ int main(void)
 		cmocka_unit_test(test_unknown_is_not_exact),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_missed_processes_beside_losses),
-		cmocka_unit_test(test_missed_processes_are_not_the_one_that_is_asked_for),
 		cmocka_unit_test(test_what_was_not_written_is_lost),
 		cmocka_unit_test(test_without_an_end_something_is_lost),
 		cmocka_unit_test(test_kinds_are_those_of_all_processes),

@@ -107,11 +107,11 @@ static void append_remarks(struct string *out, const struct report_recording *re
 		string_append_text(out, "parts of the recording could not be written\n");
 	if (coverage->account.cut_short || !coverage->account.has_end)
 		string_append_text(out, "the recording has no proper end\n");
-	if (report_missed(recording))
+	if (coverage->missed_processes)
 		string_append_format(out,
 				     "processes that ended before they could be attached to are not"
 				     " in it: at least %llu\n",
-				     (unsigned long long)report_missed(recording));
+				     (unsigned long long)coverage->missed_processes);
 	if (unwatched)
 		string_append_format(
 			out,

@@ -420,7 +420,7 @@ bool diff_has_missed(const struct report *side)
 	size_t i;
 
 	for (i = 0; i < side->count; i++)
-		if (report_missed(side->recordings[i]))
+		if (side->recordings[i]->coverage.missed_processes)
 			return true;
 	return false;
 }

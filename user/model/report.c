@@ -384,11 +384,6 @@ bool report_not_captured(const struct report_coverage *coverage, enum ms_op op)
 	return !(coverage->captured_ops >> op & 1) && op != MS_OP_NAME;
 }
 
-uint64_t report_missed(const struct report_recording *recording)
-{
-	return recording->options.pid ? 0 : recording->coverage.missed_processes;
-}
-
 uint64_t report_lost(const struct report_coverage *coverage)
 {
 	const struct losses losses = losses_of(&coverage->counters);
@@ -484,7 +479,7 @@ bool report_is_exact(const struct report *report)
 		const struct report_recording *recording = report->recordings[i];
 
 		if (report_has_losses(recording) || report_is_inexact(recording) ||
-		    report_missed(recording))
+		    recording->coverage.missed_processes)
 			return false;
 	}
 	return !report->refused;

@@ -174,9 +174,6 @@ struct amount report_held(const struct process *process, uint8_t space);
 uint64_t report_growth(const struct report_recording *recording,
 		       const struct report_process *shown);
 
-/* Processes that could not be attached to, as far as known: none are the one that is asked for. */
-uint64_t report_missed(const struct report_recording *recording);
-
 /* Events that were lost: calls, and other records. */
 uint64_t report_lost(const struct report_coverage *coverage);
 

@@ -160,7 +160,7 @@ static void table_end(struct walk *walk)
 static void draw_lost(struct walk *walk, const struct report_recording *recording)
 {
 	const uint64_t lost = report_lost(&recording->coverage);
-	const uint64_t missed = report_missed(recording);
+	const uint64_t missed = recording->coverage.missed_processes;
 
 	string_append_text(&walk->text, report_has_losses(recording) ? "something" : "nothing");
 	if (lost)

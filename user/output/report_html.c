@@ -163,11 +163,11 @@ static const char *doubt_of(const struct report *report)
 	size_t i;
 
 	for (i = 0; i < report->count; i++) {
-		const struct report_recording *recording = report->recordings[i];
+		const struct report_coverage *coverage = &report->recordings[i]->coverage;
 
-		if (report_has_losses(recording) || report_missed(recording))
+		if (report_has_losses(report->recordings[i]) || coverage->missed_processes)
 			return "Nothing wrong in what there is, but something is missing";
-		calls += recording->coverage.account.calls;
+		calls += coverage->account.calls;
 	}
 	if (report->refused)
 		return "Nothing wrong in the files that could be read";

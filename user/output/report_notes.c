@@ -98,7 +98,7 @@ void report_append_lost(struct string *out, const struct report_recording *recor
 void report_append_unknown(struct string *out, const struct report_recording *recording)
 {
 	const struct report_unknown sum = report_unknown(recording);
-	const uint64_t missed = report_missed(recording);
+	const uint64_t missed = recording->coverage.missed_processes;
 
 	if (!recording->coverage.has_beginning)
 		string_append_text(out, "what happened before these files begin: totals by"

@@ -428,7 +428,7 @@ static struct lacks lacks_of(const struct report *report)
 		lacks.lost.others += lost.others;
 		lacks.missing += recording->coverage.account.missing_blocks;
 		lacks.damaged += recording->coverage.account.damaged_places;
-		lacks.missed += report_missed(recording);
+		lacks.missed += recording->coverage.missed_processes;
 		lacks.interrupted += !recording->coverage.account.has_end;
 		lacks.lacking += report_has_losses(recording);
 		lacks.inexact += report_is_inexact(recording);

@@ -397,18 +397,19 @@ static void test_the_first_of_a_set_goes_last_when_the_process_is_killed(void **
 	rmdir(directory);
 }
 
-/* Which set a file is of, as the name of its descriptor says. */
-static int set_of(int fd)
+/* As the name of its descriptor says. */
+static void find_file(int fd, int *set, int *place)
 {
 	char link[64], name[128] = "";
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	assert_true(readlink(link, name, sizeof(name) - 1) > 0);
-	return strrchr(name, '/')[1] - '0';
+	*set = strrchr(name, '/')[1] - '0';
+	*place = strrchr(name, '/')[3] - '0';
 }
 
-/* Reads who closes the last copies of files' descriptors, the last for each set. */
-static void read_closers(int watch, int files, pid_t *closers)
+/* Reads who closes the last copies of files' descriptors, the last time that there is one. */
+static void read_closers(int watch, int files, pid_t closers[SETS][FILES])
 {
 	char buffer[4096] __attribute__((aligned(__alignof__(struct fanotify_event_metadata))));
 
@@ -416,23 +417,25 @@ static void read_closers(int watch, int files, pid_t *closers)
 		struct pollfd polled = { .fd = watch, .events = POLLIN };
 		const struct fanotify_event_metadata *event = (const void *)buffer;
 		ssize_t length;
+		int set, place;
 
 		assert_int_equal(poll(&polled, 1, 20000), 1);
 		length = read(watch, buffer, sizeof(buffer));
 		assert_true(length > 0);
 		for (; FAN_EVENT_OK(event, length); event = FAN_EVENT_NEXT(event, length)) {
-			closers[set_of(event->fd)] = event->pid;
+			find_file(event->fd, &set, &place);
+			closers[set][place] = event->pid;
 			close(event->fd);
 			files--;
 		}
 	}
 }
 
-static void test_each_set_ends_with_a_process_of_its_own(void **state)
+static void test_each_descriptor_ends_with_a_process_of_its_own(void **state)
 {
 	char directory[] = "/tmp/closer.XXXXXX", command[64];
 	int watch = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC, O_RDONLY | O_CLOEXEC), i, k;
-	pid_t closers[SETS], child;
+	pid_t closers[SETS][FILES], *all = closers[0], child;
 
 	(void)state;
 	if (watch < 0 && errno == EPERM)
@@ -450,9 +453,9 @@ static void test_each_set_ends_with_a_process_of_its_own(void **state)
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	read_closers(watch, (SETS + SETS / 3) * FILES, closers);
-	for (i = 0; i < SETS; i++)
+	for (i = 0; i < SETS * FILES; i++)
 		for (k = 0; k < i; k++)
-			assert_int_not_equal(closers[i], closers[k]);
+			assert_int_not_equal(all[i], all[k]);
 	close(watch);
 	snprintf(command, sizeof(command), "rm -r %s", directory);
 	assert_int_equal(system(command), 0);
@@ -562,7 +565,7 @@ int main(void)
 		cmocka_unit_test(test_in_turn_one_waits_for_another),
 		cmocka_unit_test(test_they_are_closed_when_the_process_is_killed),
 		cmocka_unit_test(test_the_first_of_a_set_goes_last_when_the_process_is_killed),
-		cmocka_unit_test(test_each_set_ends_with_a_process_of_its_own),
+		cmocka_unit_test(test_each_descriptor_ends_with_a_process_of_its_own),
 		cmocka_unit_test(test_what_it_has_no_room_for_is_closed_at_once),
 		cmocka_unit_test(test_without_one_they_are_closed_at_once),
 		cmocka_unit_test(test_what_there_was_no_room_to_say_is_said_later),

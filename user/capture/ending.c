@@ -21,7 +21,15 @@
  * And how they end at the same time: each waits for the end of its socket. What the caller ends
  * with is closed in two steps: the kernel drops all its copies first, and then closes those that
  * were the last ones, such as the other ends of these sockets.
+ *
+ * And how one descriptor of a set goes last although each of the others has a process of its own:
+ * its process has the other ends of their sockets, too. When it is to end it tells them to, waits
+ * until these sockets are closed, and ends then. (Each has its socket under a lower number than
+ * what it ends with, so that it is closed later.)
  */
+
+/* Sets share processes, one each, if there are more descriptors than this in all. */
+#define PROCESSES_MOST 64
 
 enum request {
 	REQUEST_START, /* a process with the socket that comes along */
@@ -30,14 +38,38 @@ enum request {
 
 /* ---- the starter, and who it starts ---------------------------------------------------------- */
 
+enum parcel {
+	PARCEL_OWN,    /* descriptors to end with */
+	PARCEL_OTHERS, /* sockets of processes that are to end before */
+};
+
+/* Each has told nothing and is told nothing but that it is to end. */
+static void end_others(const int *sockets, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		shutdown(sockets[i], SHUT_WR);
+	for (i = 0; i < count; i++) {
+		size_t none = 0;
+		char byte;
+
+		while (helper_receive(sockets[i], &byte, 1, NULL, &none) > 0)
+			;
+	}
+}
+
 static void end_with_what_comes(int socket)
 {
-	int fds[HELPER_FDS];
-	size_t count = HELPER_FDS;
-	char byte;
+	int fds[HELPER_FDS], others[PROCESSES_MOST];
+	size_t count = HELPER_FDS, others_count = 0, i;
+	char parcel;
 
-	while (helper_receive(socket, &byte, 1, fds, &count) > 0)
-		count = HELPER_FDS;
+	for (; helper_receive(socket, &parcel, 1, fds, &count) > 0; count = HELPER_FDS)
+		for (i = 0; parcel == PARCEL_OTHERS && i < count && others_count < PROCESSES_MOST;
+		     i++)
+			others[others_count++] = fds[i];
+	end_others(others, others_count);
 	helper_exit();
 }
 
@@ -54,27 +86,37 @@ static void stay_on_this_cpu(void)
 	sched_setaffinity(0, sizeof(this), &this);
 }
 
-static void start_here(int fd, int socket)
+/* Returns whether it could be started. */
+static bool start_here(int fd, int socket)
 {
+	pid_t child;
+
 	stay_on_this_cpu();
-	if (fork() == 0) {
-		close(fd);
-		end_with_what_comes(socket);
+	child = fork();
+	if (child == 0) {
+		dup2(socket, fd); /* a lower number than anything that comes */
+		close(socket);
+		end_with_what_comes(fd);
 	}
-	close(socket);
+	return child > 0;
 }
 
 static void serve(int fd)
 {
 	enum request request;
-	size_t count = 1;
+	size_t count = 1, started = 0;
+	bool failed = false;
 	int socket;
 
 	for (; helper_receive(fd, &request, sizeof(request), &socket, &count) > 0; count = 1) {
 		if (request == REQUEST_ANSWER)
-			helper_send(fd, &request, sizeof(request), NULL, 0, true);
-		if (count)
-			start_here(fd, socket);
+			helper_send(fd, &started, sizeof(started), NULL, 0, true);
+		if (!count)
+			continue;
+		/* So that who asks knows which of them there are. */
+		failed = failed || !start_here(fd, socket);
+		started += !failed;
+		close(socket);
 	}
 	/* Nobody else may: in a container, the first process need not care about others. */
 	while (wait(NULL) >= 0 || errno == EINTR)
@@ -105,39 +147,80 @@ static int start(const struct helper *starter)
 }
 
 /*
- * Whether all have been started. If the starter was killed before, some of their sockets may still
- * be on the way to it, to be closed by whoever else has a copy of its own: nothing may be in them.
+ * How many of those that were asked for have been started, from the first on. If the starter was
+ * killed before, some of their sockets may still be on the way to it, to be closed by whoever else
+ * has a copy of its own: then it is none, and nothing may be in them.
  */
-static bool have_started(const struct helper *starter)
+static size_t ask_how_many(const struct helper *starter)
 {
-	enum request request = REQUEST_ANSWER;
-	size_t none = 0;
+	const enum request request = REQUEST_ANSWER;
+	size_t none = 0, started;
+	int err = helper_send(starter->fd, &request, sizeof(request), NULL, 0, true);
 
-	return !helper_send(starter->fd, &request, sizeof(request), NULL, 0, true) &&
-	       helper_receive(starter->fd, &request, sizeof(request), NULL, &none) > 0;
+	if (err || helper_receive(starter->fd, &started, sizeof(started), NULL, &none) <= 0)
+		return 0;
+	return started;
 }
 
-/* To a process that is gone, or was not started, nothing can be sent. */
-static void send_set(int socket, const struct ending_set *set)
+/* To a process that is gone, or was not started, nothing can be sent. Returns whether it could. */
+static bool send_parcels(int socket, char parcel, const int *fds, size_t count)
 {
-	size_t sent, part = set->first_apart ? 1 : HELPER_FDS;
+	size_t sent, part;
 	int err = 0;
 
-	for (sent = 0; sent < set->count && !err; sent += part, part = HELPER_FDS) {
-		part = set->count - sent < part ? set->count - sent : part;
-		err = helper_send(socket, "", 1, set->fds + sent, part, true);
+	for (sent = 0; sent < count && !err; sent += part) {
+		part = count - sent < HELPER_FDS ? count - sent : HELPER_FDS;
+		err = helper_send(socket, &parcel, 1, fds + sent, part, true);
 	}
+	return !err;
+}
+
+/* The first socket is that of the process that ends last. */
+static void send_set(const int *sockets, size_t processes, const struct ending_set *set)
+{
+	const size_t apart = set->first_apart ? 1 : 0;
+	size_t i;
+
+	for (i = 1; i < processes; i++)
+		send_parcels(sockets[i], PARCEL_OWN, &set->fds[i], 1);
+	if (processes > 1)
+		send_parcels(sockets[0], PARCEL_OTHERS, sockets + 1, processes - 1);
+	if (send_parcels(sockets[0], PARCEL_OWN, set->fds, apart) && processes == 1)
+		send_parcels(sockets[0], PARCEL_OWN, set->fds + apart, set->count - apart);
+}
+
+/* One for each descriptor, if the first is to go last and there are others that can go together. */
+static size_t processes_for(const struct ending_set *set, bool many)
+{
+	return !many && set->first_apart && set->count > 2 ? set->count : 1;
+}
+
+static size_t processes_for_all(const struct ending_set *sets, size_t count, bool many)
+{
+	size_t all = 0, i;
+
+	for (i = 0; i < count; i++)
+		all += processes_for(&sets[i], many);
+	return all;
 }
 
 void ending_prepare(const struct helper *starter, const struct ending_set *sets, size_t count)
 {
-	int *sockets = count > 1 ? calloc(count, sizeof(*sockets)) : NULL;
-	size_t started = 0, i;
+	const bool many = processes_for_all(sets, count, false) > PROCESSES_MOST;
+	const size_t all = processes_for_all(sets, count, many);
+	int *sockets = all > 1 ? calloc(all, sizeof(*sockets)) : NULL;
+	size_t started = 0, place = 0, i;
 
-	while (sockets && started < count && (sockets[started] = start(starter)) >= 0)
+	while (sockets && started < all && (sockets[started] = start(starter)) >= 0)
 		started++;
-	if (started && have_started(starter))
-		for (i = 0; i < started; i++)
-			send_set(sockets[i], &sets[i]);
+	if (started)
+		started = ask_how_many(starter);
+	for (i = 0; started && i < count; i++) {
+		size_t processes = processes_for(&sets[i], many);
+
+		if (place + processes <= started)
+			send_set(sockets + place, processes, &sets[i]);
+		place += processes;
+	}
 	free(sockets);
 }

@@ -2,7 +2,8 @@
 /*
  * Closes descriptors by ending. A process that is killed (SIGKILL) while it closes the last copy of
  * a link leaves breakpoints behind; what the kernel closes when a process ends cannot be cut short,
- * but it closes one after the other. So a process for each set of descriptors ends with it.
+ * but it closes one after the other. So a process for each set of descriptors ends with it, or
+ * even one for each descriptor.
  */
 #ifndef MEMSCOPE_CAPTURE_ENDING_H
 #define MEMSCOPE_CAPTURE_ENDING_H
@@ -16,7 +17,8 @@
  * The first descriptor is to be closed when all others are. When a process ends, the kernel closes
  * what it has from the highest number to the lowest, so they must be in ascending order. What is
  * still on its way to a process that is killed is closed message by message: `first_apart`, and
- * each in turn. (Perf events behind links are given up in the opposite order: not for those.)
+ * each in turn. (Perf events behind links are given up in the opposite order: not for those.) Then
+ * the others are closed at the same time, too, if there are several and not very many sets.
  */
 struct ending_set {
 	const int *fds;

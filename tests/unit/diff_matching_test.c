@@ -263,6 +263,37 @@ static void test_a_process_that_ran_before(void **state)
 	diffs_done(&diffs);
 }
 
+/* And executes another program, as which it is known from its beginning to its end. */
+static void test_a_process_that_ran_before_as_another_program(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_exit(&diffs.a, 10, "train");
+	add_of(&diffs.b, 10, record_process(MS_TYPE_ATTACH, "sh", MS_ATTACH_RUNNING));
+	add_of(&diffs.b, 10, record_process(MS_TYPE_EXEC, "train", 0));
+	add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 2 * MIB);
+	add_exit(&diffs.b, 10, "train");
+	diffs_end(&diffs);
+	assert_true(row_at(DIFF_SPACE, 0)->uncertain);
+	assert_true(diff_is_inexact(diffs.diff->b));
+	assert_int_equal(diffs.diff->pairs[0].basis, DIFF_PER_SECOND);
+	diffs_done(&diffs);
+}
+
+static void test_a_process_that_freed_what_nobody_saw(void **state)
+{
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 2 * MIB);
+	add_of(&diffs.b, 10, record_free("cuMemFree_v2", 0xdead0000));
+	diffs_end(&diffs);
+	assert_true(row_at(DIFF_SPACE, 0)->uncertain);
+	diffs_done(&diffs);
+}
+
 /* B begins with an anchor: what was there before is known, but not of what its peak was made. */
 static void test_a_peak_that_nobody_saw(void **state)
 {
@@ -384,6 +415,8 @@ int main(void)
 		cmocka_unit_test(test_losses_make_rows_uncertain),
 		cmocka_unit_test(test_lost_launches_of_graphs),
 		cmocka_unit_test(test_a_process_that_ran_before),
+		cmocka_unit_test(test_a_process_that_ran_before_as_another_program),
+		cmocka_unit_test(test_a_process_that_freed_what_nobody_saw),
 		cmocka_unit_test(test_a_peak_that_nobody_saw),
 		cmocka_unit_test(test_what_was_not_captured_is_not_compared),
 		cmocka_unit_test(test_launches_of_graphs_alone),

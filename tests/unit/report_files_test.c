@@ -401,6 +401,8 @@ static void test_what_is_no_dump_is_refused(void **state)
 	report_dump_read_set(&set, &reader);
 	assert_int_equal(reader.report.count, 1);
 	assert_int_equal(reader.report.refused, 2);
+	assert_false(report_is_inexact(reader.report.recordings[0]));
+	assert_false(report_all_is_exact(&reader.report));
 	done(&reader);
 }
 

@@ -90,6 +90,24 @@ static void test_what_is_used_is_compared_with_what_was_live_then(void **state)
 	done(&reader);
 }
 
+/* Its peak lacks what the program before held, and so does what was explained then. */
+static void test_a_device_that_an_earlier_program_used(void **state)
+{
+	struct report_reader reader;
+
+	(void)state;
+	begin();
+	add(record_attach_running());
+	add(record_on(0, record_alloc("cudaMalloc", 0x1000, 300)));
+	add(record_process(MS_TYPE_EXEC, "train", 0));
+	add(record_on(0, record_alloc("cudaMalloc", 0x1000, 50)));
+	reader = end();
+	assert_int_equal(reader.report.recordings[0]->devices_count, 1);
+	assert_int_equal(reader.report.recordings[0]->devices[0].live_bytes, 50);
+	assert_true(reader.report.recordings[0]->devices[0].was_running);
+	done(&reader);
+}
+
 static void test_one_device_alone(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -300,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_a_peak_is_made_of_what_was_live_then),
 		cmocka_unit_test(test_the_peak_may_be_the_end),
 		cmocka_unit_test(test_what_is_used_is_compared_with_what_was_live_then),
+		cmocka_unit_test(test_a_device_that_an_earlier_program_used),
 		cmocka_unit_test(test_one_device_alone),
 		cmocka_unit_test(test_growth_is_what_came_after_the_beginning),
 		cmocka_unit_test(test_the_largest_are_those_of_all_processes),

@@ -123,6 +123,7 @@ static void test_exact(void **state)
 	texts = end_with(&reader);
 	assert_has(&texts.md, "Nothing was lost: the numbers are exact.");
 	assert_has(&texts.json, "\"live_is_exact\":true");
+	assert_true(report_all_is_exact(&reader.report));
 	assert_false(report_has_losses(reader.report.recordings[0]));
 	done_with(&reader, &texts);
 }
@@ -180,6 +181,95 @@ static void test_nor_are_frees_of_what_nobody_saw(void **state)
 	done_with(&reader, &texts);
 }
 
+/* Nobody knows what it did. */
+static void test_nor_is_a_call_that_never_returned(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add(record_account(MS_ACCOUNT_ABANDONED, 3, 0));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "Nothing was lost, but what is live and the peaks are not exact");
+	assert_has(&texts.md, "* 3 calls that never returned");
+	assert_false(report_all_is_exact(&reader.report));
+	done_with(&reader, &texts);
+}
+
+/* The program that it is now was attached to too late, as well: that is said. */
+static void test_what_is_held_matters_more_than_what_was(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(record_attach_running());
+	add(record_process(MS_TYPE_EXEC, "train", 0));
+	add(record_attach_running());
+	add(alloc("cudaMalloc", 0x1000, 300));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "; it ran before it was attached to, and what it held then");
+	assert_has_not(&texts.md, "the program that it had before this one");
+	done_with(&reader, &texts);
+}
+
+static void test_lost_launches_leave_memory_exact(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add(record_account(MS_OP_LAUNCH, 50, 10));
+	texts = end_with(&reader);
+	assert_has(&texts.json, "\"live_is_exact\":true");
+	assert_false(report_all_is_exact(&reader.report));
+	done_with(&reader, &texts);
+}
+
+static void test_of_a_quiet_process_too(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(record_attach_running());
+	add(record_process(MS_TYPE_EXEC, "train", 0));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "No call recorded of: train (100), which may have held memory from"
+			      " before.");
+	done_with(&reader, &texts);
+}
+
+#define OTHERS 80 /* that end; more than are listed */
+
+/* Of a process that is asked for, what others held does not matter, listed or not. */
+static void test_others_do_not_make_it_inexact(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+	uint32_t i;
+
+	(void)state;
+	begin();
+	for (i = 0; i < OTHERS; i++) {
+		add(record_of(1000 + i, 0, record_attach_running()));
+		add(record_of(1000 + i, 0, record_exit(0)));
+	}
+	add(alloc("cudaMalloc", 0x1000, 300));
+	reader.report.options.pid = RECORD_PID;
+	texts = end_with(&reader);
+	assert_non_null(reader.report.recordings[0]->state->more);
+	assert_has(&texts.md, "Nothing was lost: the numbers are exact.");
+	assert_true(report_all_is_exact(&reader.report));
+	done_with(&reader, &texts);
+}
+
 static void test_unknown_is_not_exact(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -228,6 +318,7 @@ static void test_missed_processes(void **state)
 					      "* what at least 1 process did: it ended before" :
 					      "* what at least 2 processes did: they ended before");
 		assert_has_not(&texts.md, "The recording lacks something");
+		assert_false(report_all_is_exact(&reader.report));
 		assert_false(report_has_losses(reader.report.recordings[0]));
 		done_with(&reader, &texts);
 	}
@@ -247,6 +338,8 @@ static void test_missed_processes_beside_losses(void **state)
 	assert_has(&texts.md, "at least 2 processes ended too soon to be attached to, but no"
 			      " allocation or free is known to be missing.");
 	assert_has(&texts.json, "\"missed_processes\":2");
+	assert_false(report_is_inexact(reader.report.recordings[0]));
+	assert_false(report_all_is_exact(&reader.report));
 	done_with(&reader, &texts);
 }
 
@@ -408,6 +501,11 @@ int main(void)
 		cmocka_unit_test(test_what_was_held_before_is_not_exact),
 		cmocka_unit_test(test_nor_is_it_when_it_was_another_program),
 		cmocka_unit_test(test_nor_are_frees_of_what_nobody_saw),
+		cmocka_unit_test(test_nor_is_a_call_that_never_returned),
+		cmocka_unit_test(test_what_is_held_matters_more_than_what_was),
+		cmocka_unit_test(test_lost_launches_leave_memory_exact),
+		cmocka_unit_test(test_of_a_quiet_process_too),
+		cmocka_unit_test(test_others_do_not_make_it_inexact),
 		cmocka_unit_test(test_unknown_is_not_exact),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_missed_processes_beside_losses),

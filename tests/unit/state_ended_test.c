@@ -16,6 +16,10 @@ static void live_and_die(struct scenario *s, uint32_t i)
 {
 	const char *name = i % 2 ? "odd" : "even";
 
+	if (i % 11 == 0) {
+		apply(s, record_of(PID(i), START_NS(i), record_attach_running()));
+		apply(s, record_of(PID(i), START_NS(i), record_process(MS_TYPE_EXEC, "next", 0)));
+	}
 	apply(s,
 	      record_of(PID(i), START_NS(i), record_process(MS_TYPE_ATTACH, "short", i % 7 == 0)));
 	apply(s, record_of(PID(i), START_NS(i), record_alloc("cudaMalloc", A, i)));
@@ -161,7 +165,7 @@ static void test_the_sum_has_names_and_the_highest_peak(void **state)
 	(void)state;
 	run(&s);
 	more = s.state.more;
-	assert_true(more->exited && more->was_running);
+	assert_true(more->exited && more->was_running && more->was_running_earlier);
 	assert_int_equal(more->kernels_count, 3); /* even, odd, and all that have no name */
 	assert_null(more->kernels[1].name);
 	assert_int_equal(more->kernels[1].launches, s.state.more_count);

@@ -257,8 +257,10 @@ static bool is_found(const struct settings *settings, const struct diff *diff, e
 		*what = "a recording lacks something";
 		return diff_has_losses(diff->a) || diff_has_losses(diff->b);
 	case FAIL_ON_INEXACT:
-		*what = "the numbers are not exact";
-		return !report_is_exact(diff->a) || !report_is_exact(diff->b);
+		*what = report_all_is_exact(diff->a) ? "the numbers of B are not exact" :
+			report_all_is_exact(diff->b) ? "the numbers of A are not exact" :
+						       "the numbers of both are not exact";
+		return !report_all_is_exact(diff->a) || !report_all_is_exact(diff->b);
 	case FAIL_ONS_COUNT:
 		break;
 	}

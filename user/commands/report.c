@@ -293,7 +293,7 @@ static int check_findings(const struct settings *settings)
 		found |= found_in(settings, report->recordings[i]);
 	if (report->refused)
 		found |= FAIL_ON_LOSS & settings->fail_on;
-	if (!report_is_exact(report))
+	if (!report_all_is_exact(report))
 		found |= FAIL_ON_INEXACT & settings->fail_on;
 	if (report_is_empty(report)) {
 		if (settings->fail_on)

@@ -14,15 +14,10 @@
 
 /* ---- what may be wrong ----------------------------------------------------------------------- */
 
-static bool lacks_blocks(const struct report_recording *recording)
-{
-	return report_lacks_parts(&recording->coverage) || recording->incomplete;
-}
-
 static bool side_lacks_calls(const struct diff_process *side, enum ms_op op)
 {
-	return side->process &&
-	       (lacks_blocks(side->recording) || side->recording->coverage.counters.lost[op]);
+	return side->process && (report_lacks_blocks(side->recording) ||
+				 side->recording->coverage.counters.lost[op]);
 }
 
 /* Whether calls of that kind may be missing, or were made before anybody watched. */

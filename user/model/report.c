@@ -411,7 +411,7 @@ struct report_unknown report_unknown(const struct report_recording *recording)
 
 	for (i = 0; i < recording->processes_count; i++)
 		add_unknown(&sum, recording->processes[i].process);
-	if (recording->state->more)
+	if (recording->state->more && !recording->options.pid)
 		add_unknown(&sum, recording->state->more);
 	return sum;
 }
@@ -445,13 +445,16 @@ static bool is_inexact(const struct report_unknown *unknown)
 	       unknown->unclear_ends || unknown->dropped_nodes;
 }
 
-/* Then nothing is exact: losses are nobody's. */
-static bool lacks_memory(const struct report_recording *recording)
+bool report_lacks_blocks(const struct report_recording *recording)
 {
-	const struct report_coverage *coverage = &recording->coverage;
+	return report_lacks_parts(&recording->coverage) || recording->incomplete;
+}
 
-	return report_lacks_memory(coverage) || report_lacks_parts(coverage) ||
-	       recording->incomplete;
+/* Whose calls those were, nobody knows. */
+static bool lacks_calls_of_memory(const struct report_recording *recording)
+{
+	return report_lacks_memory(&recording->coverage) || report_lacks_blocks(recording) ||
+	       recording->coverage.counters.abandoned;
 }
 
 bool report_process_is_inexact(const struct report_recording *recording,
@@ -460,18 +463,18 @@ bool report_process_is_inexact(const struct report_recording *recording,
 	struct report_unknown unknown = { 0 };
 
 	add_unknown(&unknown, process);
-	return lacks_memory(recording) || is_inexact(&unknown);
+	return lacks_calls_of_memory(recording) || is_inexact(&unknown);
 }
 
 bool report_is_inexact(const struct report_recording *recording)
 {
 	const struct report_unknown unknown = report_unknown(recording);
 
-	return lacks_memory(recording) || !recording->coverage.has_beginning ||
+	return lacks_calls_of_memory(recording) || !recording->coverage.has_beginning ||
 	       is_inexact(&unknown);
 }
 
-bool report_is_exact(const struct report *report)
+bool report_all_is_exact(const struct report *report)
 {
 	size_t i;
 

@@ -68,7 +68,7 @@ struct report_device {
 	uint64_t live[MS_SPACES_COUNT]; /* at the end */
 	uint64_t live_bytes;            /* of spaces that are memory of the device, summed up */
 	uint64_t peak_bytes, peak_ts_ns;
-	bool was_running; /* a process on it held memory before: not in these numbers */
+	bool was_running; /* a process that used it may have held more before: as for processes */
 	const struct report_told *told; /* the last one; NULL: nobody asked */
 };
 
@@ -193,6 +193,9 @@ bool report_is_empty(const struct report *report);
 /* Whether a part of the recording is not there, or cannot be read. */
 bool report_lacks_parts(const struct report_coverage *coverage);
 
+/* That, or there was not enough memory to take them all in. */
+bool report_lacks_blocks(const struct report_recording *recording);
+
 /* Whether records were lost that what is live depends on. */
 bool report_lacks_memory(const struct report_coverage *coverage);
 
@@ -202,12 +205,18 @@ bool report_has_losses(const struct report_recording *recording);
 /* Whether allocations or frees may be missing, so that what is live is not exact. */
 bool report_is_inexact(const struct report_recording *recording);
 
-/* The same of one of its processes. */
+/*
+ * The same of what is said of one of its processes by kind of memory. (By function, nothing is
+ * known of the time before the recording's beginning.)
+ */
 bool report_process_is_inexact(const struct report_recording *recording,
 			       const struct process *process);
 
-/* Whether nothing at all is missing or unknown, not even of processes that were missed. */
-bool report_is_exact(const struct report *report);
+/*
+ * Whether nothing is missing or unknown: no call of any kind, no file, not even a process that
+ * ended too soon. Then the report says that its numbers are exact.
+ */
+bool report_all_is_exact(const struct report *report);
 
 /* Why a rule had nothing to go by: a text; NULL: what it is about was looked for. */
 const char *report_blind(const struct report_recording *recording, enum finding_rule rule);

@@ -118,14 +118,15 @@ static void device_live(struct report_recording *recording, const struct process
 {
 	size_t i;
 
-	for (i = 0; process->usage && !process->exited && i < process->usage->count; i++) {
+	for (i = 0; process->usage && i < process->usage->count; i++) {
 		const struct usage_cell *cell = &process->usage->cells[i];
 		struct report_device *device = device_of(recording, cell->device);
 
 		if (!device || !is_near_device(cell->space))
 			continue;
-		device->live[cell->space] += cell->live_bytes;
-		device->was_running |= process->was_running;
+		if (!process->exited)
+			device->live[cell->space] += cell->live_bytes;
+		device->was_running |= process->was_running || process->was_running_earlier;
 	}
 }
 

@@ -160,6 +160,7 @@ static void append_jumps(struct html *html)
 static const char *doubt_of(const struct report *report)
 {
 	uint64_t calls = 0;
+	bool inexact = false;
 	size_t i;
 
 	for (i = 0; i < report->count; i++) {
@@ -167,11 +168,14 @@ static const char *doubt_of(const struct report *report)
 
 		if (report_has_losses(report->recordings[i]) || coverage->missed_processes)
 			return "Nothing wrong in what there is, but something is missing";
+		inexact |= report_is_inexact(report->recordings[i]);
 		calls += coverage->account.calls;
 	}
 	if (report->refused)
 		return "Nothing wrong in the files that could be read";
-	return calls ? NULL : "No call was recorded";
+	if (!calls)
+		return "No call was recorded";
+	return inexact ? "Nothing wrong in what is known, but not all is" : NULL;
 }
 
 static void append_verdict(struct html *html)

@@ -191,8 +191,9 @@ static void append_quiet(struct md *md)
 			continue;
 		string_append_text(md->out, count > 1 ? ", " : "\nNo call recorded of: ");
 		md_process(md, process->pid, process->comm);
-		if (process->was_running)
-			string_append_text(md->out, ", which may hold memory from before");
+		if (process->was_running || process->was_running_earlier)
+			string_append_format(md->out, ", which may %s memory from before",
+					     process->was_running ? "hold" : "have held");
 	}
 	if (count > md->report->options.top)
 		string_append_format(md->out, " and %zu more", count - md->report->options.top);

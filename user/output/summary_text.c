@@ -256,8 +256,9 @@ static void append_held_before(const struct page *page, const struct process *pr
 				     page->sum ? "they" : "it");
 	if (process->was_running_earlier)
 		string_append_format(page->out,
-				     "  %s executed another program afterwards: what the one before"
-				     " held already is not in the peaks and totals above.\n",
+				     "  %s executed this program only while being traced: what the"
+				     " one before held when it was attached to is not in the peaks"
+				     " and totals above.\n",
 				     who);
 }
 

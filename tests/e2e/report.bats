@@ -145,11 +145,17 @@ assert_refused() {
 	[[ $stderr != *"lacks"* ]]
 	run -0 "$MEMSCOPE" diff --fail-on loss,inexact run.mscope run.mscope
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on loss,inexact run.mscope late.mscope
-	[[ $stderr == *"--fail-on inexact: the numbers are not exact"* ]]
+	[[ $stderr == *"--fail-on inexact: the numbers of B are not exact"* ]]
 	"$MEMSCOPE" export -f openmetrics run.mscope > run.txt
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 0 ' run.txt
-	assert_equal "$("$MEMSCOPE" export -f csv run.mscope | cut -d, -f2,5 | grep attach)" "attach,false"
-	assert_equal "$("$MEMSCOPE" export -f csv late.mscope | cut -d, -f2,5 | grep attach)" "attach,true"
+	"$MEMSCOPE" export -f csv run.mscope | tr -d '\r' | grep ',attach,.*,false$'
+	"$MEMSCOPE" export -f csv late.mscope | tr -d '\r' | grep ',attach,.*,true$'
+	"$MEMSCOPE" export -f sqlite -o late.sqlite late.mscope
+	assert_equal "$(sqlite3 late.sqlite 'SELECT is_exact FROM memscope_processes')" 0
+	"$MEMSCOPE" export -f sqlite -o run.sqlite run.mscope
+	assert_equal "$(sqlite3 run.sqlite 'SELECT is_exact, (SELECT is_exact FROM memscope_peak) FROM memscope_processes')" '1|1'
+	"$MEMSCOPE" report -f html late.mscope | grep '<section class="verdict warn"'
+	"$MEMSCOPE" report -f html run.mscope | grep '<section class="verdict good"'
 	"$MEMSCOPE" export -f openmetrics late.mscope > late.txt
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 1 ' late.txt
 	head -c $(($(stat -c %s run.mscope) - 10)) run.mscope > cut.mscope
@@ -358,8 +364,8 @@ assert_refused() {
 	assert_refused 2 "not the number of a device" --device -1 x.mscope
 	assert_refused 2 "not a time" --from yesterday x.mscope
 	assert_refused 2 "a number from 1" --top 0 x.mscope
-	assert_refused 2 "leak, oom, loss, growth=SIZE or empty, please" --fail-on fire x.mscope
-	assert_refused 2 "leak, oom, loss, growth=SIZE or empty, please" --fail-on growth=x x.mscope
+	assert_refused 2 "leak, oom, loss, inexact, growth=SIZE or empty, please" --fail-on fire x.mscope
+	assert_refused 2 "leak, oom, loss, inexact, growth=SIZE or empty, please" --fail-on growth=x x.mscope
 	assert_refused 2 "three times" --leak-window 1,2 x.mscope
 	assert_refused 2 "there is no threshold" --threshold speed=1 x.mscope
 	assert_refused 2 "is no value for leak-size" --threshold leak-size=much x.mscope

@@ -18,8 +18,8 @@ struct csv {
 	const struct report_recording *recording;
 };
 
-/* Before the fields. */
-static const char *const own_columns[] = { "recording", "type", "count", "live", "was_running" };
+/* Before the fields; behind them comes one more, `was_running`. */
+static const char *const own_columns[] = { "recording", "type", "count", "live" };
 
 #define OWN_COLUMNS (sizeof(own_columns) / sizeof(*own_columns))
 
@@ -134,7 +134,6 @@ static void put_call(struct csv *export, const struct event *event, const struct
 	size_t i;
 
 	begin_row(export, event->header->type == MS_TYPE_CALLS ? "calls" : "call", event->count);
-	string_append_char(out, ',');
 	for (i = 0; i < fields_count; i++) {
 		struct field_value value;
 
@@ -148,6 +147,7 @@ static void put_call(struct csv *export, const struct event *event, const struct
 		if (value.known)
 			put_value(out, fields[i].kind, &value);
 	}
+	string_append_char(out, ',');
 }
 
 /* What a row that is no call has to say, under the names of a call's fields. */
@@ -168,9 +168,6 @@ static int put_other(const struct csv *export, const struct other *other)
 	begin_row(export, other->type, other->count);
 	if (other->live)
 		put_amounts(out, other->live);
-	string_append_char(out, ',');
-	if (other->is_attach)
-		string_append_text(out, state_may_hold_more(other->process) ? "true" : "false");
 	for (i = 0; i < fields_count; i++) {
 		const char *name = fields[i].name;
 
@@ -185,6 +182,9 @@ static int put_other(const struct csv *export, const struct other *other)
 			put_text(out, other->process->comm,
 				 strnlen(other->process->comm, MS_COMM_BYTES));
 	}
+	string_append_char(out, ',');
+	if (other->is_attach)
+		string_append_text(out, state_may_hold_more(other->process) ? "true" : "false");
 	return end_row(export);
 }
 
@@ -259,6 +259,7 @@ static void put_header(struct csv *export)
 	for (i = 0; i < fields_count; i++)
 		if (fields[i].ops)
 			string_append_format(out, ",%s", fields[i].name);
+	string_append_text(out, ",was_running");
 	end_row(export);
 }
 

@@ -32,7 +32,7 @@
 	X(GPU_PEAK, "memscope_gpu_memory_explained_peak_bytes", "gauge", "bytes", "The most of it at any time") \
 	X(LIVE, "memscope_process_gpu_memory_live_bytes", "gauge", "bytes", "Held at the end, or when the process exited, by the function that allocated it") \
 	X(LIVE_COUNT, "memscope_process_outstanding_allocations", "gauge", "", "How many allocations those are") \
-	X(INEXACT, "memscope_process_gpu_memory_inexact", "gauge", "", "1: it held memory before it was attached to, or not all that it did with memory is known; else 0") \
+	X(INEXACT, "memscope_process_gpu_memory_inexact", "gauge", "", "1: it may have held memory before it was attached to, or not all that it did with memory is known; else 0") \
 	X(PEAK, "memscope_process_gpu_memory_peak_bytes", "gauge", "bytes", "High-water mark; of several processes, the highest") \
 	X(ALLOCS, "memscope_allocations", "counter", "", "Successful allocations") \
 	X(ALLOC_BYTES, "memscope_allocated_bytes", "counter", "bytes", "Bytes of those") \
@@ -277,13 +277,21 @@ static void begin_labels(struct openmetrics *export, const char *comm, uint32_t 
 	export->own_labels = export->labels.length;
 }
 
+/* Of several processes, whether any is. */
+static void add_inexact(struct openmetrics *export, const struct process *process)
+{
+	highest(export, FAMILY_INEXACT,
+		!export->recording->coverage.has_beginning ||
+			report_process_is_inexact(export->recording, process));
+}
+
 static void add_process(struct openmetrics *export, const struct report_process *shown)
 {
 	const struct process *process = shown->process;
 	size_t i;
 
 	begin_labels(export, process->comm, process->pid);
-	highest(export, FAMILY_INEXACT, report_process_is_inexact(export->recording, process));
+	add_inexact(export, process);
 	add_spaces(export, process);
 	add_calls(export, process);
 	for (i = 0; !process->entries_only && i < shown->cells_count; i++) {
@@ -372,8 +380,7 @@ static void add_recording(struct openmetrics *export, const struct report_record
 		add_process(export, &recording->processes[i]);
 	if (state->more_count && !recording->options.pid) {
 		begin_labels(export, "(others)", 0);
-		highest(export, FAMILY_INEXACT,
-			report_process_is_inexact(export->recording, state->more));
+		add_inexact(export, state->more);
 		add_spaces(export, state->more);
 		add_calls(export, state->more);
 	}

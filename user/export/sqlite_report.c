@@ -52,7 +52,8 @@ static int put_names(struct sqlite_export *export, uint64_t id, const struct pro
 	err = DATABASE_PUT(&export->database, SQLITE_PROCESS_END, cell_number(id), name,
 			   cell_number(process->exited),
 			   cell_if(process->exited && process->exit_status != MS_EXIT_UNKNOWN,
-				   process->exit_status));
+				   process->exit_status),
+			   cell_number(!report_process_is_inexact(export->recording, process)));
 	if (!err)
 		err = DATABASE_PUT(&export->database, SQLITE_NSYS_PROCESS, cell_number(global),
 				   cell_number(process->pid), name);

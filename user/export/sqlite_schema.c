@@ -54,7 +54,8 @@ static const char tables[] =
 	" start INTEGER, end INTEGER, lost INTEGER, is_whole INTEGER, is_exact INTEGER,"
 	" missed_processes INTEGER);"
 	"CREATE TABLE memscope_processes (id INTEGER PRIMARY KEY, recording INTEGER, pid INTEGER,"
-	" start_ns INTEGER, name TEXT, globalPid INTEGER, exited INTEGER, exit_status INTEGER);"
+	" start_ns INTEGER, name TEXT, globalPid INTEGER, exited INTEGER, exit_status INTEGER,"
+	" is_exact INTEGER);"
 	"CREATE TABLE memscope_counted (process INTEGER, start INTEGER, count INTEGER,"
 	" op INTEGER, api INTEGER, result INTEGER, size_bytes INTEGER, duration_ns INTEGER,"
 	" direction INTEGER, kernel INTEGER, part INTEGER);"
@@ -94,7 +95,7 @@ static const char views[] =
 	"CREATE VIEW memscope_peak AS SELECT p.recording, r.host,"
 	" p.id AS process_id, p.pid, p.name AS process, s.value AS space,"
 	" t.peak_bytes, t.peak_start, t.live_bytes, t.live_allocations, t.allocs, t.alloc_bytes,"
-	" t.frees, t.free_bytes, t.implicit_frees, t.implicit_free_bytes"
+	" t.frees, t.free_bytes, t.implicit_frees, t.implicit_free_bytes, p.is_exact"
 	" FROM memscope_spaces t JOIN memscope_processes p ON p.id = t.process"
 	" JOIN memscope_recordings r ON r.id = p.recording"
 	" JOIN StringIds s ON s.id = t.space;"
@@ -129,7 +130,7 @@ static const struct {
 	{ SQLITE_PROCESS, "INSERT INTO memscope_processes (id, recording, pid, start_ns, name,"
 	  " globalPid) VALUES (?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_PROCESS_END, "UPDATE memscope_processes SET name = ?2, exited = ?3,"
-	  " exit_status = ?4 WHERE id = ?1" },
+	  " exit_status = ?4, is_exact = ?5 WHERE id = ?1" },
 	{ SQLITE_NSYS_PROCESS, "INSERT INTO PROCESSES VALUES (?, ?, ?)" },
 	{ SQLITE_NSYS_THREAD, "INSERT INTO ThreadNames VALUES (?, 0, ?)" },
 	{ SQLITE_RUNTIME, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?, ?, ?, NULL)" },

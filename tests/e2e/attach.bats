@@ -259,6 +259,70 @@ load helpers
 	assert_equal "$(summary '.processes[0].was_running')" true
 }
 
+# Records a puppet that loads the driver at $1 and allocates, while the recorder is stopped until $2 has
+# been done.
+record_hidden() {
+	puppet_start
+	tool_start record RECORD_PID -o a.mscope -p "$PUPPET_PID"
+	kill -STOP "$RECORD_PID"
+	puppet load $1
+	puppet init
+	puppet alloc 100000
+	$2
+	kill -CONT "$RECORD_PID"
+}
+
+become_another() {
+	echo exec >&8
+	wait_for '! grep -q libcuda "/proc/$PUPPET_PID/maps"'
+}
+
+is_missed() {
+	grep "at least 1 process with a CUDA library ended, or executed another program, before" record.err
+	assert_equal "$("$MEMSCOPE" report -f json a.mscope | jq '.recordings[0].lost.missed_processes')" 1
+	run "$MEMSCOPE" report --fail-on inexact a.mscope
+	assert_equal "$status" 8
+}
+
+@test "a driver that nobody could foresee, of a process that has ended: calls are missing" {
+	mkdir own
+	cp "$LD_LIBRARY_PATH/libcuda.so.1" own
+	record_hidden "$PWD/own/libcuda.so.1" puppet_end
+	tool_wait record RECORD_PID
+	is_missed
+	assert_equal "$("$MEMSCOPE" export -f ndjson a.mscope | jq -s '[.[] | select(.op == "alloc")] | length')" 0
+}
+
+@test "the same of a process that has executed another program, though it loads the driver again" {
+	mkdir own
+	cp "$LD_LIBRARY_PATH/libcuda.so.1" own
+	record_hidden "$PWD/own/libcuda.so.1" become_another
+	puppet load
+	puppet init
+	puppet alloc 400
+	kill -INT "$RECORD_PID"
+	tool_wait record RECORD_PID
+	is_missed
+	assert_equal "$("$MEMSCOPE" report -f json a.mscope | jq '.recordings[0].processes[0].spaces[0].allocs')" 1
+}
+
+@test "a driver that was foreseen: no call is missing, however late its mapping is noticed" {
+	record_hidden "" puppet_end
+	tool_wait record RECORD_PID
+	! grep "calls are missing" record.err || false
+	"$MEMSCOPE" report --fail-on inexact a.mscope > report.md
+	rm a.mscope puppet.in puppet.out
+	record_hidden "" become_another
+	puppet load
+	puppet init
+	puppet alloc 400
+	kill -INT "$RECORD_PID"
+	tool_wait record RECORD_PID
+	! grep "calls are missing" record.err || false
+	"$MEMSCOPE" report --fail-on inexact a.mscope > report.md
+	assert_equal "$("$MEMSCOPE" report -f json a.mscope | jq '.recordings[0].processes[0].spaces[0].allocs')" 2
+}
+
 # trace or record and its arguments, of a process that starts two others: they are over before
 # anything can be attached.
 start_too_late() {
@@ -280,7 +344,7 @@ start_too_late() {
 @test "children that end before they can be attached to are counted" {
 	start_too_late trace --json -o events.jsonl
 	assert_equal "$(summary '[.events.seen, .missed_processes]')" "[0,2]"
-	grep "at least 2 processes with a CUDA library ended before they could be attached to" trace.err
+	grep "at least 2 processes with a CUDA library ended, or executed another program, before they could be attached to" trace.err
 	! grep "nothing that was traced has mapped a CUDA library" trace.err || false
 }
 
@@ -349,7 +413,7 @@ puppet_was_running() {
 @test "a recording says that children ended before they could be attached to" {
 	start_too_late record -o a.mscope
 	"$MEMSCOPE" report -f md a.mscope > report.md
-	grep "of at least 2 processes that ended too soon to be attached to, nothing is known" report.md
+	grep "of at least 2 processes that could not be attached to in time, calls are missing" report.md
 	"$MEMSCOPE" report -f html a.mscope > report.html
 	grep -q '<h1 id="verdict-h">Nothing wrong in what there is, but something is missing</h1>' report.html
 	"$MEMSCOPE" report -f json a.mscope > report.json
@@ -361,7 +425,7 @@ puppet_was_running() {
 	"$MEMSCOPE" export -f sqlite -o out.sqlite a.mscope
 	assert_equal "$(sqlite3 out.sqlite "SELECT missed_processes FROM memscope_recordings")" 2
 	"$MEMSCOPE" export -f folded a.mscope 2>&1 |
-		grep "processes that ended before they could be attached to are not in it: at least 2"
+		grep "calls of processes that could not be attached to in time are not in it: of at least 2"
 	"$MEMSCOPE" diff -f json -o diff.json a.mscope a.mscope
 	valid diff diff.json
 	assert_equal "$(jq -c '[.a, .b | .recordings[].missed_processes]' diff.json)" '[2,2]'

@@ -33,12 +33,26 @@ seen() {
 	kill -CONT "$TRACE_PID"
 	sleep 0.3
 	trace_stop
-	grep "at least 1 process with a CUDA library ended before it could be attached to" trace.err
+	grep "at least 1 process with a CUDA library ended, or executed another program, before it could be attached to" trace.err
 	assert_equal "$(seen)" "[[7,7,0],[9,9,0],[9,9,0]]"
 	# Of what has the driver already, nobody knows what it holds. (The others may map it just before
 	# it has probes.)
 	assert_equal "$(summary '[.processes[] | select(.comm == "scoped").was_running][0]')" true
 	assert_equal "$(summary '.events.lost')" 0
+}
+
+@test "-a: a process that has ended before its driver, which was never read, was looked at" {
+	mkdir own
+	cp "$LD_LIBRARY_PATH/libcuda.so.1" own
+	tool_start record RECORD_PID -a -o a.mscope
+	kill -STOP "$RECORD_PID"
+	LD_LIBRARY_PATH=$PWD/own:$LD_LIBRARY_PATH ./scoped 9
+	kill -CONT "$RECORD_PID"
+	sleep 0.3
+	kill -INT "$RECORD_PID"
+	tool_wait record RECORD_PID
+	grep "at least 1 process with a CUDA library ended" record.err
+	! grep "nothing that was traced has mapped a CUDA library" record.err || false
 }
 
 @test "-a without notice of mappings: looks once a second" {

@@ -333,8 +333,8 @@ static void test_missed_processes(void **state)
 	diffs.b.dump.missed = 1;
 	diffs_end(&diffs);
 	say(&said);
-	assert_true(has(&said, "Nothing was lost on either side; of processes that ended too soon"
-			       " to be attached to in B, nothing is known.\n"));
+	assert_true(has(&said, "Nothing was lost on either side; of processes that could not be"
+			       " attached to in time in B, calls are missing.\n"));
 	diffs_done(&diffs);
 
 	string_fini(&said);
@@ -345,8 +345,8 @@ static void test_missed_processes(void **state)
 	diffs_end(&diffs);
 	say(&said);
 	assert_true(has(&said, "but what is live and the peaks are not exact in A; of processes"
-			       " that ended too soon to be attached to in either, nothing is"
-			       " known.\n"));
+			       " that could not be attached to in time in either, calls are"
+			       " missing.\n"));
 	string_fini(&said);
 	diffs_done(&diffs);
 }

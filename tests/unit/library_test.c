@@ -80,9 +80,9 @@ static void test_a_mapping_is_known_by_its_name_if_its_device_is_another(void **
 	assert_false(library_is_mapped(&library, &mapping));
 	mapping.path = "/some/where/libcuda.so.1 (deleted)";
 	assert_true(library_is_mapped(&library, &mapping));
-	assert_true(library_has_points(&cache, &mapping));
+	assert_non_null(library_find(&cache, &mapping));
 	library.points_count = 0;
-	assert_false(library_has_points(&cache, &mapping));
+	assert_null(library_find(&cache, &mapping));
 	mapping.inode = 8;
 	assert_false(library_is_mapped(&library, &mapping));
 }

@@ -19,13 +19,11 @@ struct walk {
 	void *context;
 };
 
-static int open_by_path(pid_t pid, const struct proc_mapping *mapping)
+static int open_in(const char *root, const struct proc_mapping *mapping)
 {
-	char root[32];
 	struct stat status;
 	int root_fd, fd;
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
@@ -41,8 +39,17 @@ static int open_by_path(pid_t pid, const struct proc_mapping *mapping)
 int file_open_mapping(pid_t pid, const struct proc_mapping *mapping, bool map_files)
 {
 	int fd = map_files ? proc_open_mapping(pid, mapping->start, mapping->end) : -EPERM;
+	char root[32];
 
-	return fd >= 0 ? fd : open_by_path(pid, mapping);
+	if (fd >= 0)
+		return fd;
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	return open_in(root, mapping);
+}
+
+int file_open_here(const struct proc_mapping *mapping)
+{
+	return open_in("/", mapping);
 }
 
 static int visit_mapping(const struct proc_mapping *mapping, void *context)

@@ -24,6 +24,9 @@ struct file {
  */
 int file_open_mapping(pid_t pid, const struct proc_mapping *mapping, bool map_files);
 
+/* The same of a process that is gone: by its path in our own mount namespace. */
+int file_open_here(const struct proc_mapping *mapping);
+
 /*
  * Calls `visit` for every file of the process; if it is about to execute `program` (else NULL), for
  * that one and what it is linked with, too. A file can come more than once; its descriptor is

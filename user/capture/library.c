@@ -335,15 +335,16 @@ bool library_is_mapped(const struct library *library, const struct proc_mapping 
 		!strncmp(slash + 1, library->name, strlen(library->name)));
 }
 
-bool library_has_points(const struct library_cache *cache, const struct proc_mapping *mapping)
+const struct library *library_find(const struct library_cache *cache,
+				   const struct proc_mapping *mapping)
 {
 	size_t i;
 
 	for (i = 0; i < cache->count; i++)
 		if (cache->libraries[i]->points_count &&
 		    library_is_mapped(cache->libraries[i], mapping))
-			return true;
-	return false;
+			return cache->libraries[i];
+	return NULL;
 }
 
 int library_load(struct library_cache *cache, int fd, const char *path,

@@ -59,7 +59,8 @@ int library_load(struct library_cache *cache, int fd, const char *path,
 /* Whether the mapping is of the library's file. */
 bool library_is_mapped(const struct library *library, const struct proc_mapping *mapping);
 
-/* Whether a file that was read before has functions of the table; false if it was never read. */
-bool library_has_points(const struct library_cache *cache, const struct proc_mapping *mapping);
+/* The library that is mapped, if it was read before and has functions of the table; or NULL. */
+const struct library *library_find(const struct library_cache *cache,
+				   const struct proc_mapping *mapping);
 
 #endif /* MEMSCOPE_CAPTURE_LIBRARY_H */

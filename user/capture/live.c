@@ -73,6 +73,7 @@ static void drain(struct live *live, uint64_t until_ns)
 	long drained = inlets_drain(programs_inlets(live->programs), until_ns, live_take, live);
 	uint64_t period_ns = drained ? DRAIN_NS : DRAIN_IDLE_NS;
 
+	live->drained_ns = until_ns;
 	closer_flush(live->targets.closer);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_seen(live->launch_counts, live->options.feed,
@@ -179,9 +180,6 @@ static void handle(struct live *live, uint64_t data)
 		live_drain(live);
 		break;
 	case SOURCE_MAPPINGS:
-		/* The process may be one that has just been forked. */
-		if (live->options.follow)
-			live_drain(live);
 		lost = mappings_drain(live->mappings, live_mapped, live);
 		if (lost)
 			live_search(live);
@@ -269,6 +267,8 @@ int live_stop(struct live *live)
 	int err;
 
 	end(live, LIVE_TARGETS_GONE);
+	if (live->mappings)
+		mappings_drain(live->mappings, live_mapped_last, live);
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);

@@ -66,7 +66,7 @@ pid_t live_first_pid(const struct live *live);
 /* Whether a target has mapped a file with functions to trace: without one, no call can be seen. */
 bool live_saw_library(const struct live *live);
 
-/* At least so many targets with such a file ended before they were attached to, or meanwhile. */
+/* At least so many had such a file, and ended or executed another program before it had probes. */
 size_t live_missed(const struct live *live);
 
 /* When the capture ended, CLOCK_MONOTONIC: detaching afterwards can take long. */

@@ -37,7 +37,8 @@ struct live {
 	bool command_done;
 	int command_status; /* as wait(2) gives it */
 	int epoll_fd, drain_fd, signal_fd, search_fd, end_fd;
-	uint64_t drain_ns; /* current period */
+	uint64_t drain_ns;   /* current period */
+	uint64_t drained_ns; /* all that happened until then has been handed over, or is held up */
 	sigset_t original_mask;
 	struct rlimit original_files;
 	uint64_t counted_ns; /* when counted launches were last looked at */
@@ -64,7 +65,10 @@ int live_announce_targets(struct live *live);
 /* What the rings hand over. */
 int live_take(void *context, void *record, size_t length);
 /* A process has mapped a file. */
-void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context);
+void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, void *context);
+/* The same when nothing is attached to any more. */
+void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns,
+		      void *context);
 /* Looks for everything that may have been missed. */
 void live_search(struct live *live);
 /* A target has exited; its status if it is the command, whose record might have been lost. */

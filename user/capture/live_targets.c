@@ -87,8 +87,10 @@ static int add_target(struct live *live, pid_t pid, uint32_t if_late, enum log_l
 		targets_remove(&live->targets, target);
 		return err;
 	}
-	if (target_was_late(&live->targets, target, 0))
+	if (target_was_late(&live->targets, target, 0)) {
 		target->attach_flags = if_late;
+		target->announced_ns = if_late ? clock_monotonic_ns() : 0;
+	}
 	*result = target;
 	return 0;
 }
@@ -176,7 +178,7 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 		return;
 	err = proc_read(pid, &info);
 	if (err == -ESRCH)
-		targets_add_ended(&live->targets, pid);
+		targets_add_ended(&live->targets, pid, NULL);
 	if (err || info.start_ns != start_ns)
 		return;
 	err = add_target(live, pid, MS_ATTACH_BEGUN, LOG_DEBUG, NULL, &target);
@@ -201,6 +203,7 @@ static void announce_if_late(struct live *live, struct target *target, uint64_t 
 		  target->comm);
 	target->attach_flags = flags;
 	target->attached_ns = began_ns;
+	target->announced_ns = clock_monotonic_ns();
 	feed_attach(live, target);
 }
 
@@ -288,21 +291,43 @@ static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping
 	return targets_find(&live->targets, pid);
 }
 
-void live_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
+void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, void *context)
 {
 	struct live *live = context;
-	struct target *target = living_now(live, pid);
-	bool first = target && !target->mapped;
 	const uint64_t now_ns = clock_monotonic_ns();
+	struct target *target;
+	bool first;
 
+	/* It may be a child whose fork has not been read of. */
+	if (live->options.follow && mapped_ns > live->drained_ns)
+		live_drain(live);
+	target = living_now(live, pid);
+	first = target && !target->mapped;
 	if (!target && !admit_mapped(live, pid, mapping))
-		targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping);
-	if (!target || !target_mapped(&live->targets, target, mapping))
+		targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping,
+				    mapped_ns);
+	if (!target)
 		return;
-	if (first)
-		log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
-			  target->comm, mapping->path);
-	announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
+	if (target_mapped(&live->targets, target, mapping)) {
+		if (first)
+			log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
+				  target->comm, mapping->path);
+		announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
+	}
+	target_mapped_late(&live->targets, target, mapping, mapped_ns, false);
+}
+
+void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns,
+		      void *context)
+{
+	struct live *live = context;
+	struct target *target = targets_find(&live->targets, pid);
+
+	if (target)
+		target_mapped_late(&live->targets, target, mapping, mapped_ns, true);
+	else
+		targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping,
+				    mapped_ns);
 }
 
 void live_search(struct live *live)

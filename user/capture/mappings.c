@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DATA_PAGES 8      /* a power of two */
@@ -34,6 +35,10 @@ static int open_cpu(struct mappings *mappings, int cpu)
 		.config = PERF_COUNT_SW_DUMMY,
 		.mmap = 1,
 		.mmap2 = 1,
+		.sample_id_all = 1,
+		.sample_type = PERF_SAMPLE_TIME,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 		.wakeup_watermark = 1,
 		.exclude_kernel = 1,
@@ -118,8 +123,7 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
-static void visit_record(const struct mmap2_record *record,
-			 void (*visit)(pid_t, const struct proc_mapping *, void *), void *context)
+static void visit_record(const struct mmap2_record *record, mappings_visit_fn *visit, void *context)
 {
 	const struct proc_mapping mapping = {
 		.start = record->addr,
@@ -131,8 +135,13 @@ static void visit_record(const struct mmap2_record *record,
 		.path = record->filename,
 	};
 
+	uint64_t mapped_ns;
+
+	/* What goes with a sample is at the end, which is nothing but the time. */
+	memcpy(&mapped_ns, (const char *)record + record->header.size - sizeof(mapped_ns),
+	       sizeof(mapped_ns));
 	if (mapping.inode && mapping.executable)
-		visit(record->pid, &mapping, context);
+		visit(record->pid, &mapping, mapped_ns, context);
 }
 
 /* The record at `tail`, in one piece. */
@@ -152,8 +161,8 @@ static const struct perf_event_header *record_at(struct mappings *mappings, cons
 	return (const void *)mappings->record;
 }
 
-static int drain_ring(struct mappings *mappings, struct cpu_ring *ring,
-		      void (*visit)(pid_t, const struct proc_mapping *, void *), void *context)
+static int drain_ring(struct mappings *mappings, struct cpu_ring *ring, mappings_visit_fn *visit,
+		      void *context)
 {
 	const char *data = (const char *)ring->page + mappings->page_bytes;
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -175,9 +184,7 @@ static int drain_ring(struct mappings *mappings, struct cpu_ring *ring,
 	return lost;
 }
 
-int mappings_drain(struct mappings *mappings,
-		   void (*visit)(pid_t pid, const struct proc_mapping *mapping, void *context),
-		   void *context)
+int mappings_drain(struct mappings *mappings, mappings_visit_fn *visit, void *context)
 {
 	int lost = 0, result;
 	size_t i;

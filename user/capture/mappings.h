@@ -19,13 +19,15 @@ void mappings_close(struct mappings *mappings);
 /* Adds the descriptors that become readable to an epoll set, each with `data`. 0 or -errno. */
 int mappings_watch(struct mappings *mappings, int epoll_fd, uint64_t data);
 
+/* `mapped_ns`: when it was made, CLOCK_MONOTONIC. */
+typedef void mappings_visit_fn(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns,
+			       void *context);
+
 /*
  * Calls `visit` for every new mapping. Returns how many records the kernel had to drop (then
  * processes must be searched again), or -errno.
  */
-int mappings_drain(struct mappings *mappings,
-		   void (*visit)(pid_t pid, const struct proc_mapping *mapping, void *context),
-		   void *context);
+int mappings_drain(struct mappings *mappings, mappings_visit_fn *visit, void *context);
 
 /* Whether it works here: 0 or -errno. */
 int mappings_probe(void);

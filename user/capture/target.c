@@ -156,7 +156,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 		err = memory_grow(&targets->targets, &targets->capacity, targets->count + 1,
 				  sizeof(*targets->targets));
 	if (err == -ESRCH)
-		targets_add_ended(targets, pid);
+		targets_add_ended(targets, pid, NULL);
 	if (err) {
 		target_free(target);
 		return err;
@@ -169,64 +169,12 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	return 0;
 }
 
-static bool is_gone(pid_t pid)
-{
-	int pidfd = syscall(SYS_pidfd_open, pid, 0);
-	bool gone;
-
-	if (pidfd < 0)
-		return errno == ESRCH;
-	gone = has_ended(pidfd);
-	close(pidfd);
-	return gone;
-}
-
-static struct target_ended *find_ended(struct targets *targets, pid_t pid)
-{
-	size_t i;
-
-	for (i = 0; i < TARGETS_ENDED; i++)
-		if (targets->ended[i].pid == pid)
-			return &targets->ended[i];
-	return NULL;
-}
-
-static struct target_ended *add_ended(struct targets *targets, pid_t pid, bool unattached)
-{
-	struct target_ended *ended = find_ended(targets, pid);
-
-	if (!ended)
-		ended = &targets->ended[targets->ended_count++ % TARGETS_ENDED];
-	*ended = (struct target_ended){ .pid = pid, .unattached = unattached };
-	return ended;
-}
-
-void targets_add_ended(struct targets *targets, pid_t pid)
-{
-	add_ended(targets, pid, true);
-}
-
-void targets_mapped_late(struct targets *targets, pid_t pid, bool all,
-			 const struct proc_mapping *mapping)
-{
-	struct target_ended *ended = find_ended(targets, pid);
-
-	if ((!ended && !all) || !library_has_points(&targets->cache, mapping) || !is_gone(pid))
-		return;
-	if (!ended)
-		ended = add_ended(targets, pid, true);
-	targets->mapped = true;
-	targets->missed += ended->unattached;
-	/* Once for each process, however much it has mapped. */
-	ended->unattached = false;
-}
-
 void targets_remove(struct targets *targets, struct target *target)
 {
 	size_t i;
 
 	targets->missed += target->missed;
-	add_ended(targets, target->pid, !target->mapped && !target_has_probes(target));
+	targets_add_ended(targets, target->pid, target);
 	for (i = 0; targets->targets[i] != target; i++)
 		;
 	targets->targets[i] = targets->targets[--targets->count];
@@ -311,7 +259,7 @@ static int attach_file(struct targets *targets, struct target *target, const str
 	else if (file->mapped)
 		attachment_mapped(attachment, targets->programs, target->pid);
 	if (err == -ESRCH && file->mapped && !target_has_probes(target))
-		target->missed = true;
+		target->missed = true; /* there need be no record of the mapping */
 	if (err)
 		return err == -ESRCH ? err : 0;
 	return 1;

@@ -24,8 +24,24 @@ struct target {
 	size_t count, capacity;
 	uint32_t attach_flags; /* enum ms_attach_flags */
 	uint64_t attached_ns;  /* when that began, CLOCK_MONOTONIC */
+	uint64_t announced_ns; /* when that was found: calls until then may have been missed */
 	bool mapped;           /* one of them is mapped in the process, not only expected */
-	bool missed;           /* it ended while the first of them was being attached to */
+	bool missed;           /* calls were missed, or may have been, and no ATTACH says so */
+};
+
+/* From when on a library had its probes in a process. */
+struct target_probed {
+	const struct library *library;
+	uint64_t since_ns; /* CLOCK_MONOTONIC */
+};
+
+#define TARGET_PROBED_MOST 8 /* more are not remembered */
+
+/* What is to be known of a process when it hears late that it had mapped a file. */
+struct target_probes {
+	struct target_probed probed[TARGET_PROBED_MOST];
+	size_t count;
+	uint64_t announced_ns; /* as in struct target */
 };
 
 /*
@@ -34,7 +50,8 @@ struct target {
  */
 struct target_ended {
 	pid_t pid;
-	bool unattached; /* none of its files with functions of the table was attached to */
+	struct target_probes probes;
+	bool missed; /* it has been counted */
 };
 
 #define TARGETS_ENDED 64
@@ -43,7 +60,7 @@ struct targets {
 	struct target **targets;
 	size_t count, capacity;
 	bool mapped;   /* one of them has had a file mapped that has functions of the table */
-	size_t missed; /* at least so many of those ended before they were attached to */
+	size_t missed; /* at least so many called functions, perhaps, before they had probes */
 	struct target_ended ended[TARGETS_ENDED]; /* the last ones */
 	size_t ended_count;
 	struct library_cache cache;
@@ -101,16 +118,29 @@ int target_attach(struct targets *targets, struct target *target, const char *pr
 bool target_mapped(struct targets *targets, struct target *target,
 		   const struct proc_mapping *mapping);
 
-/* A process that was to be a target ended before it was one: targets_mapped_late(). */
-void targets_add_ended(struct targets *targets, pid_t pid);
+/* ---- whose calls were missed: target_missed.c ---- */
+
+/*
+ * A process has ended. It was a target; or (NULL) it was to be one, and ended before: then nothing
+ * of it had probes.
+ */
+void targets_add_ended(struct targets *targets, pid_t pid, const struct target *target);
+
+/*
+ * A target has mapped a file, before it got probes in it, perhaps. If it may have called functions
+ * until then, and cannot be announced as one that did, since the mapping is gone already (the
+ * process has ended or executed another program), or because tracing ends (`last`): it is missed.
+ */
+void target_mapped_late(struct targets *targets, struct target *target,
+			const struct proc_mapping *mapping, uint64_t mapped_ns, bool last);
 
 /*
  * A process that is not a target (any more) had mapped a file. If it was a target, or was to be
  * (`all`: every process was), it is gone, and the file has functions of the table (known only if it
- * was read before), then the process is counted in `mapped` and, where nothing was attached to in
- * time, in `missed`.
+ * was read before, or can be found by its path), then the process is counted in `mapped` and, if it
+ * may have called functions before they had probes, in `missed`.
  */
 void targets_mapped_late(struct targets *targets, pid_t pid, bool all,
-			 const struct proc_mapping *mapping);
+			 const struct proc_mapping *mapping, uint64_t mapped_ns);
 
 #endif /* MEMSCOPE_CAPTURE_TARGET_H */

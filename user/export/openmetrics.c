@@ -25,7 +25,7 @@
 	X(RECORDING_INFO, "memscope_recording_info", "gauge", "", "What was recorded; always 1") \
 	X(RECORDING_EVENTS, "memscope_recording_events", "counter", "", "Calls in the recording") \
 	X(EVENTS_LOST, "memscope_events_lost", "counter", "", "Events that the recording lacks, by where they were lost") \
-	X(MISSED_PROCESSES, "memscope_missed_processes", "counter", "", "Processes with a CUDA library that ended before they could be attached to, as far as known") \
+	X(MISSED_PROCESSES, "memscope_missed_processes", "counter", "", "Processes with a CUDA library that ended, or executed another program, before they could be attached to, as far as known") \
 	X(GPU_TOTAL, "memscope_gpu_memory_total_bytes", "gauge", "bytes", "Memory of the device, as a program was told last") \
 	X(GPU_USED, "memscope_gpu_memory_used_bytes", "gauge", "bytes", "Memory of the device that is in use by whomever, as a program was told last") \
 	X(GPU_EXPLAINED, "memscope_gpu_memory_explained_bytes", "gauge", "bytes", "Memory of the device that the recorded processes hold") \

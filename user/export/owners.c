@@ -108,10 +108,11 @@ static void append_remarks(struct string *out, const struct report_recording *re
 	if (coverage->account.cut_short || !coverage->account.has_end)
 		string_append_text(out, "the recording has no proper end\n");
 	if (coverage->missed_processes)
-		string_append_format(out,
-				     "processes that ended before they could be attached to are not"
-				     " in it: at least %llu\n",
-				     (unsigned long long)coverage->missed_processes);
+		string_append_format(
+			out,
+			"calls of processes that could not be attached to in time are not"
+			" in it: of at least %llu\n",
+			(unsigned long long)coverage->missed_processes);
 	if (unwatched)
 		string_append_format(
 			out,

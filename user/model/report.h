@@ -39,9 +39,9 @@ struct report_coverage {
 
 	struct ms_counters counters;                  /* in the time that is reported */
 	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */
-	uint64_t missed_processes; /* the recorder says: at least so many ended too soon */
-	bool missed_known;         /* it does */
-	bool has_beginning;        /* else it is older than these files */
+	uint64_t missed_processes;                    /* the recorder says: at least so many */
+	bool missed_known;                            /* it does */
+	bool has_beginning;                           /* else it is older than these files */
 };
 
 /* Whether nothing is known of such calls, since they were not recorded. */
@@ -213,8 +213,8 @@ bool report_process_is_inexact(const struct report_recording *recording,
 			       const struct process *process);
 
 /*
- * Whether nothing is missing or unknown: no call of any kind, no file, not even a process that
- * ended too soon. Then the report says that its numbers are exact.
+ * Whether nothing is missing or unknown: no call of any kind, no file, not even of processes that
+ * were not attached to in time. Then the report says that its numbers are exact.
  */
 bool report_all_is_exact(const struct report *report);
 

@@ -26,7 +26,7 @@ struct summary {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: the time that was observed */
 	struct ms_counters counters;
 	struct summary_cost cost;
-	uint64_t missed_processes; /* at least so many had a CUDA library and ended too soon */
+	uint64_t missed_processes; /* at least so many were not attached to in time */
 	bool missed_known;         /* else nobody counted them */
 	uint32_t captured_ops;     /* bit set of enum ms_op: of the others nothing is known */
 

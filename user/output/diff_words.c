@@ -431,8 +431,8 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 		string_append_text(out, ": the numbers are exact");
 	if (missed_a || missed_b)
 		string_append_format(out,
-				     "; of processes that ended too soon to be attached to %s,"
-				     " nothing is known",
+				     "; of processes that could not be attached to in time %s,"
+				     " calls are missing",
 				     in_which(missed_a, missed_b));
 	string_append_char(out, '.');
 }

@@ -109,8 +109,8 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 					" attached to\n");
 	if (missed)
 		string_append_format(out,
-				     "what at least %s process%s did: %s ended before %s could be"
-				     " attached to, or meanwhile\n",
+				     "what at least %s process%s did: %s ended, or executed another"
+				     " program, before %s could be attached to, or meanwhile\n",
 				     REPORT_COUNT(missed), missed == 1 ? "" : "es",
 				     missed == 1 ? "it" : "they", missed == 1 ? "it" : "they");
 	if (sum.entries_only)

@@ -455,7 +455,7 @@ static void append_counts(struct string *out, const struct report *report,
 				     (ull)lacks->damaged, lacks->damaged == 1 ? "" : "s");
 	if (lacks->missed)
 		string_append_format(out,
-				     " at least %llu process%s ended too soon to be attached to,",
+				     " at least %llu process%s could not be attached to in time,",
 				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
 	if (lacks->interrupted && report->count == 1)
 		string_append_text(out, " it was not ended properly, so the last moments are"
@@ -480,8 +480,8 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 					" is unknown");
 	if (lacks->missed)
 		string_append_format(out,
-				     "; of at least %llu process%s that ended too soon to be"
-				     " attached to, nothing is known",
+				     "; of at least %llu process%s that could not be attached to in"
+				     " time, calls are missing",
 				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
 	if (!lacks->inexact && !lacks->missed)
 		string_append_text(out, ": the numbers are exact");

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Processes that called functions, perhaps, before these had probes, of which nothing else says so:
+ * they had ended, or executed another program, before that was noticed. What tells are the times of
+ * the kernel's records of what they mapped, which come whatever has become of them.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture/files.h"
+#include "capture/programs_internal.h"
+#include "capture/target.h"
+
+static struct target_probes probes_of(const struct target *target)
+{
+	struct target_probes probes = { .announced_ns = target->announced_ns };
+	size_t i;
+
+	for (i = 0; i < target->count && i < TARGET_PROBED_MOST; i++)
+		probes.probed[probes.count++] =
+			(struct target_probed){ target->attachments[i].library,
+						target->attachments[i].attached_ns };
+	return probes;
+}
+
+static bool wants(const struct targets *targets, const struct library *library, enum ms_layer layer)
+{
+	return placement_wants_of(&targets->programs->wants, library, layer);
+}
+
+/* Where the driver has its probes, which sees what any runtime does, no runtime matters. */
+static bool matters(const struct targets *targets, const struct target_probes *probes,
+		    const struct library *library)
+{
+	size_t i;
+
+	if (wants(targets, library, MS_LAYER_DRIVER))
+		return true;
+	for (i = 0; i < probes->count; i++)
+		if (wants(targets, probes->probed[i].library, MS_LAYER_DRIVER))
+			return false;
+	return wants(targets, library, MS_LAYER_RUNTIME);
+}
+
+static bool may_have_called(const struct targets *targets, const struct target_probes *probes,
+			    const struct library *library, uint64_t mapped_ns)
+{
+	size_t i;
+
+	if (mapped_ns <= probes->announced_ns || !matters(targets, probes, library))
+		return false;
+	for (i = 0; i < probes->count; i++)
+		if (probes->probed[i].library == library)
+			return probes->probed[i].since_ns > mapped_ns;
+	return true;
+}
+
+/* Of a process that has it no more. NULL: it has no functions of the table, as far as is known. */
+static const struct library *find_library(struct targets *targets,
+					  const struct proc_mapping *mapping)
+{
+	const struct library *library = library_find(&targets->cache, mapping);
+	int fd;
+
+	if (library || mapping->path[0] != '/')
+		return library;
+	fd = file_open_here(mapping);
+	if (fd < 0)
+		return NULL;
+	if (library_load(&targets->cache, fd, mapping->path, &library) || !library->points_count)
+		library = NULL;
+	close(fd);
+	return library;
+}
+
+/* ---- targets --------------------------------------------------------------------------------- */
+
+struct same {
+	const struct library *library;
+	uint64_t start;
+};
+
+static int is_same(const struct proc_mapping *mapping, void *context)
+{
+	const struct same *same = context;
+
+	return mapping->start == same->start && library_is_mapped(same->library, mapping);
+}
+
+static bool is_still_mapped(pid_t pid, const struct library *library,
+			    const struct proc_mapping *mapping)
+{
+	struct same same = { library, mapping->start };
+
+	return proc_each_mapping(pid, is_same, &same) == 1;
+}
+
+void target_mapped_late(struct targets *targets, struct target *target,
+			const struct proc_mapping *mapping, uint64_t mapped_ns, bool last)
+{
+	const struct library *library = library_find(&targets->cache, mapping);
+	const struct target_probes probes = probes_of(target);
+
+	if (target->missed || (library && !may_have_called(targets, &probes, library, mapped_ns)))
+		return;
+	/* What is still mapped has been read, so that it is known what it has. */
+	if (!library)
+		library = find_library(targets, mapping);
+	if (!library || !may_have_called(targets, &probes, library, mapped_ns))
+		return;
+	if (!last && is_still_mapped(target->pid, library, mapping))
+		return;
+	targets->mapped = true;
+	target->missed = true;
+}
+
+/* ---- processes that have ended --------------------------------------------------------------- */
+
+static bool is_gone(pid_t pid)
+{
+	struct pollfd polled = { .fd = syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	bool gone;
+
+	if (polled.fd < 0)
+		return errno == ESRCH;
+	gone = poll(&polled, 1, 0) > 0;
+	close(polled.fd);
+	return gone;
+}
+
+static struct target_ended *find_ended(struct targets *targets, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < TARGETS_ENDED; i++)
+		if (targets->ended[i].pid == pid)
+			return &targets->ended[i];
+	return NULL;
+}
+
+static struct target_ended *add_ended(struct targets *targets, pid_t pid)
+{
+	struct target_ended *ended = find_ended(targets, pid);
+
+	if (!ended)
+		ended = &targets->ended[targets->ended_count++ % TARGETS_ENDED];
+	*ended = (struct target_ended){ .pid = pid };
+	return ended;
+}
+
+void targets_add_ended(struct targets *targets, pid_t pid, const struct target *target)
+{
+	struct target_ended *ended = add_ended(targets, pid);
+
+	if (!target)
+		return;
+	ended->probes = probes_of(target);
+	ended->missed = target->missed;
+}
+
+void targets_mapped_late(struct targets *targets, pid_t pid, bool all,
+			 const struct proc_mapping *mapping, uint64_t mapped_ns)
+{
+	struct target_ended *ended = find_ended(targets, pid);
+	const struct library *library;
+
+	if ((!ended && !all) || !is_gone(pid))
+		return;
+	library = find_library(targets, mapping);
+	if (!library)
+		return;
+	if (!ended)
+		ended = add_ended(targets, pid);
+	targets->mapped = true;
+	/* Once for each process, however much it has mapped. */
+	if (ended->missed || !may_have_called(targets, &ended->probes, library, mapped_ns))
+		return;
+	ended->missed = true;
+	targets->missed++;
+}

@@ -119,6 +119,8 @@ assert_refused() {
 	report --fail-on oom,loss,growth=1000001 run.mscope > /dev/null
 	run report --fail-on growth=1000000 run.mscope
 	assert_equal "$status" 8
+	run report --fail-on growth=1000000,growth=1G run.mscope
+	assert_equal "$status" 8
 	run report -f json --fail-on oom,growth=1 run.mscope
 	assert_equal "$status" 8
 	[[ $output == *"--fail-on: a process has grown"* ]]
@@ -127,6 +129,14 @@ assert_refused() {
 	run report --fail-on loss -o out.md cut.mscope
 	assert_equal "$status" 8
 	grep -q "the last block is not whole" out.md
+}
+
+@test "--fail-on inexact: only the runtime was recorded" {
+	"$MEMSCOPE" record $MASK -q --layer=runtime -o run.mscope -- "$WORKLOADS/calls" 2
+	run report -f md --fail-on inexact run.mscope
+	assert_equal "$status" 8
+	[[ $output == *"only calls of the runtime were recorded (--layer=runtime)"* ]]
+	report -f json run.mscope | jq -e '.recordings[0] | .runtime_alone and (.lost.live_is_exact | not)'
 }
 
 @test "--fail-on inexact: what was held before, and what was lost" {

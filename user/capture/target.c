@@ -301,6 +301,9 @@ struct lateness {
 
 static bool is_late(const struct lateness *lateness, const struct attachment *attachment)
 {
+	/* What has no functions to probe is attached to anew, in vain, with each program. */
+	if (lateness->since_ns && !attachment->functions)
+		return false;
 	return attachment->attached_ns > lateness->since_ns &&
 	       (!lateness->sees_driver || wants_driver(lateness->targets, attachment));
 }

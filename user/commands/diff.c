@@ -135,6 +135,7 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 {
 	struct settings *settings = context;
 	char *value = strchr(part, '=');
+	uint64_t growth_bytes = 0;
 	uint32_t i;
 
 	(void)place;
@@ -144,12 +145,16 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 			break;
 	/* Only growth has a value, and it must have one. */
 	if (i < FAIL_ONS_COUNT && !value == (i != FAIL_ON_GROWTH) &&
-	    (!value || !string_parse_size(value + 1, &settings->growth_bytes))) {
+	    (!value || !string_parse_size(value + 1, &growth_bytes))) {
+		/* Of several, the strictest. */
+		if (value &&
+		    (!(settings->fail_on >> i & 1) || growth_bytes < settings->growth_bytes))
+			settings->growth_bytes = growth_bytes;
 		settings->fail_on |= 1u << i;
 		return 0;
 	}
-	log_error("--%s: growth=SIZE, leak, oom, new, any or loss, please, not \"%s\"", row->name,
-		  part);
+	log_error("--%s: growth=SIZE, leak, oom, new, any, loss or inexact, please, not \"%s\"",
+		  row->name, part);
 	return -EINVAL;
 }
 

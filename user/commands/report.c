@@ -131,6 +131,7 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 {
 	struct settings *settings = context;
 	static const char growth[] = "growth=";
+	uint64_t growth_bytes;
 
 	(void)place;
 	if (!strcmp(part, "leak"))
@@ -144,9 +145,12 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 	else if (!strcmp(part, "empty"))
 		settings->fail_on |= FAIL_ON_EMPTY;
 	else if (!strncmp(part, growth, strlen(growth)) &&
-		 !string_parse_size(part + strlen(growth), &settings->growth_bytes))
+		 !string_parse_size(part + strlen(growth), &growth_bytes)) {
+		/* Of several, the strictest. */
+		if (!(settings->fail_on & FAIL_ON_GROWTH) || growth_bytes < settings->growth_bytes)
+			settings->growth_bytes = growth_bytes;
 		settings->fail_on |= FAIL_ON_GROWTH;
-	else {
+	} else {
 		log_error(
 			"--%s: leak, oom, loss, inexact, growth=SIZE or empty, please, not \"%s\"",
 			row->name, part);

@@ -454,7 +454,7 @@ bool report_lacks_blocks(const struct report_recording *recording)
 static bool lacks_calls_of_memory(const struct report_recording *recording)
 {
 	return report_lacks_memory(&recording->coverage) || report_lacks_blocks(recording) ||
-	       recording->coverage.counters.abandoned;
+	       recording->coverage.counters.abandoned || recording->coverage.runtime_alone;
 }
 
 bool report_process_is_inexact(const struct report_recording *recording,

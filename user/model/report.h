@@ -36,6 +36,7 @@ struct report_coverage {
 	uint32_t captured_ops;      /* of the others nothing is known */
 	bool copies_summed, launches_summed; /* some of these were only counted */
 	bool graph_launches;                 /* were captured, if only for what they allocate */
+	bool runtime_alone; /* what went to the driver directly is not known (--layer=runtime) */
 
 	struct ms_counters counters;                  /* in the time that is reported */
 	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */

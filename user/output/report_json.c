@@ -153,6 +153,7 @@ void report_json_coverage(struct json *json, const struct report_recording *reco
 	json_put_u64(json, "blocks", coverage->account.blocks);
 	json_put_u64(json, "segments", coverage->account.segments);
 	put_not_captured(json, coverage);
+	json_put_bool(json, "runtime_alone", coverage->runtime_alone);
 	put_not_looked_for(json, recording);
 	put_lost(json, recording);
 }

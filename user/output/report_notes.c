@@ -113,6 +113,9 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 				     " program, before %s could be attached to, or meanwhile\n",
 				     REPORT_COUNT(missed), missed == 1 ? "" : "es",
 				     missed == 1 ? "it" : "they", missed == 1 ? "it" : "they");
+	if (recording->coverage.runtime_alone)
+		string_append_text(out, "what programs asked of the driver directly: only calls of"
+					" the runtime were recorded (--layer=runtime)\n");
 	if (sum.entries_only)
 		string_append_text(out, "whether calls succeeded, and so what is live: only"
 					" the beginnings of calls were recorded\n");

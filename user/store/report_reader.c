@@ -166,6 +166,7 @@ static int describe(const struct report_run *run, struct report_coverage *covera
 	coverage->launches_summed = has_detail(run, "launches", "summary");
 	coverage->graph_launches = !report_not_captured(coverage, MS_OP_LAUNCH) ||
 				   has_detail(run, "graph_launches", "all");
+	coverage->runtime_alone = has_detail(run, "layers", "runtime");
 	coverage->account = *replay_account(run->replay);
 	coverage->from_ns = moment_of(&run->reader->from, coverage);
 	coverage->until_ns = moment_of(&run->reader->until, coverage);

@@ -100,14 +100,9 @@ static bool is_still_mapped(pid_t pid, const struct library *library,
 void target_mapped_late(struct targets *targets, struct target *target,
 			const struct proc_mapping *mapping, uint64_t mapped_ns, bool last)
 {
-	const struct library *library = library_find(&targets->cache, mapping);
+	const struct library *library = target->missed ? NULL : find_library(targets, mapping);
 	const struct target_probes probes = probes_of(target);
 
-	if (target->missed || (library && !may_have_called(targets, &probes, library, mapped_ns)))
-		return;
-	/* What is still mapped has been read, so that it is known what it has. */
-	if (!library)
-		library = find_library(targets, mapping);
 	if (!library || !may_have_called(targets, &probes, library, mapped_ns))
 		return;
 	if (!last && is_still_mapped(target->pid, library, mapping))

@@ -295,7 +295,7 @@ static void test_missed_processes(void **state)
 	} cases[] = {
 		{ 2, false,
 		  "Nothing was lost; of at least 2 processes that could not be attached to in"
-		  " time, calls are missing." },
+		  " time, calls may be missing." },
 		{ 1, true,
 		  "Nothing was lost; what processes held that ran before they were attached to"
 		  " is not known; of at least 1 process that could not be" },

@@ -35,8 +35,8 @@ void capturing_tell_blindness(const struct capturing *capturing, const struct li
 
 	if (missed)
 		log_warning("at least %zu process%s with a CUDA library ended, or executed another"
-			    " program, before %s could be attached to, or meanwhile: calls are"
-			    " missing",
+			    " program, before %s could be attached to, or meanwhile: calls may"
+			    " be missing",
 			    missed, missed == 1 ? "" : "es", missed == 1 ? "it" : "they");
 	/* Of a program that was gone too soon for its mappings to be looked at, calls were seen. */
 	if (!live_saw_library(live) && !losses->seen)

@@ -110,8 +110,8 @@ static void append_remarks(struct string *out, const struct report_recording *re
 	if (coverage->missed_processes)
 		string_append_format(
 			out,
-			"calls of processes that could not be attached to in time are not"
-			" in it: of at least %llu\n",
+			"calls may be missing of processes that could not be attached to"
+			" in time: at least %llu\n",
 			(unsigned long long)coverage->missed_processes);
 	if (unwatched)
 		string_append_format(

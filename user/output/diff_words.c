@@ -432,7 +432,7 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 	if (missed_a || missed_b)
 		string_append_format(out,
 				     "; of processes that could not be attached to in time %s,"
-				     " calls are missing",
+				     " calls may be missing",
 				     in_which(missed_a, missed_b));
 	string_append_char(out, '.');
 }

@@ -481,7 +481,7 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 	if (lacks->missed)
 		string_append_format(out,
 				     "; of at least %llu process%s that could not be attached to in"
-				     " time, calls are missing",
+				     " time, calls may be missing",
 				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
 	if (!lacks->inexact && !lacks->missed)
 		string_append_text(out, ": the numbers are exact");

@@ -82,8 +82,7 @@ struct target *targets_find(const struct targets *targets, pid_t pid)
 	return NULL;
 }
 
-/* All of it: a first thread may end before others. */
-static bool has_ended(int pidfd)
+bool target_pidfd_has_ended(int pidfd)
 {
 	struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
 
@@ -92,7 +91,7 @@ static bool has_ended(int pidfd)
 
 bool target_is_gone(const struct target *target)
 {
-	return has_ended(target->pidfd);
+	return target_pidfd_has_ended(target->pidfd);
 }
 
 bool target_has_probes(const struct target *target)

@@ -74,6 +74,8 @@ void targets_fini(struct targets *targets);
 /* It may be gone, and the pid another process's. */
 struct target *targets_find(const struct targets *targets, pid_t pid);
 
+/* Whether all of the process has ended: a first thread may do so before others. */
+bool target_pidfd_has_ended(int pidfd);
 bool target_is_gone(const struct target *target);
 
 bool target_has_probes(const struct target *target);

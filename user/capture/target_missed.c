@@ -5,7 +5,6 @@
  * the kernel's records of what they mapped, which come whatever has become of them.
  */
 #include <errno.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -115,13 +114,13 @@ void target_mapped_late(struct targets *targets, struct target *target,
 
 static bool is_gone(pid_t pid)
 {
-	struct pollfd polled = { .fd = syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int pidfd = syscall(SYS_pidfd_open, pid, 0);
 	bool gone;
 
-	if (polled.fd < 0)
+	if (pidfd < 0)
 		return errno == ESRCH;
-	gone = poll(&polled, 1, 0) > 0;
-	close(polled.fd);
+	gone = target_pidfd_has_ended(pidfd);
+	close(pidfd);
 	return gone;
 }
 

@@ -259,6 +259,20 @@ load helpers
 	assert_equal "$(summary '.processes[0].was_running')" true
 }
 
+@test "--layer=runtime: a driver without probes, mapped by a program that was executed, was not late" {
+	puppet_start
+	trace_start --layer=runtime -p "$PUPPET_PID"
+	kill -STOP "$TRACE_PID"
+	echo exec >&8
+	wait_for '[ "$(cat "/proc/$PUPPET_PID/comm")" = exe ]'
+	puppet load
+	kill -CONT "$TRACE_PID"
+	wait_for 'grep -q "exec" events.jsonl'
+	sleep 0.2
+	trace_stop
+	assert_equal "$(summary '.processes[0] | [.was_running, .was_running_earlier]')" '[false,false]'
+}
+
 # Records a puppet that loads the driver at $1 and allocates, while the recorder is stopped until $2 has
 # been done.
 record_hidden() {

@@ -63,6 +63,25 @@ static void test_the_peak_may_be_the_end(void **state)
 	done(&reader);
 }
 
+/* Nobody saw it return: its block is as live as the one that nobody wanted to free. */
+static void test_the_end_may_come_in_the_middle_of_a_free(void **state)
+{
+	struct report_reader reader;
+	const struct usage_cell *cell;
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add(alloc("cudaMalloc", 0x2000, 50));
+	add(record_free_begin(0x1000));
+	reader = end();
+	cell = cell_of(&reader.report.recordings[0]->processes[0], "cudaMalloc");
+	assert_int_equal(cell->live_bytes, 350);
+	assert_int_equal(cell->live_count, cell->allocs - cell->frees);
+	assert_int_equal(reader.report.recordings[0]->devices[0].live_bytes, 350);
+	done(&reader);
+}
+
 static void test_what_is_used_is_compared_with_what_was_live_then(void **state)
 {
 	struct report_reader reader;
@@ -317,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_peak_is_made_of_what_was_live_then),
 		cmocka_unit_test(test_the_peak_may_be_the_end),
+		cmocka_unit_test(test_the_end_may_come_in_the_middle_of_a_free),
 		cmocka_unit_test(test_what_is_used_is_compared_with_what_was_live_then),
 		cmocka_unit_test(test_a_device_that_an_earlier_program_used),
 		cmocka_unit_test(test_one_device_alone),

@@ -84,7 +84,8 @@ static void test_exec_in_the_middle_of_a_free(void **state)
 	apply(&s, record_alloc("cudaMalloc", A, 10));
 	apply(&s, record_by(101, record_free_begin(A)));
 	apply(&s, record_process(MS_TYPE_EXEC, "train", 0));
-	assert_int_equal(s.change.implicit[MS_SPACE_DEVICE].count, 0);
+	assert_int_equal(s.change.implicit[MS_SPACE_DEVICE].count, 1);
+	assert_int_equal(s.change.implicit[MS_SPACE_DEVICE].bytes, 10);
 	apply(&s, record_by(101, record_free("cudaFree", A))); /* of the old program's block */
 	assert_int_equal(s.change.free, FREE_UNKNOWN);
 	apply(&s, record_alloc("cudaMalloc", A, 20));
@@ -231,6 +232,34 @@ static void test_exit_keeps_what_was_live(void **state)
 	assert_int_equal(device->exit_bytes, 20);
 	assert_int_equal(device->peak_bytes, 30);
 	assert_int_equal(device->implicit_frees, 0); /* reported as live at exit instead */
+	state_fini(&s.state);
+}
+
+/* Nobody knows how far the frees had got: all of it ended with the process. */
+static void test_exit_in_the_middle_of_frees(void **state)
+{
+	static const enum ms_space spaces[] = { MS_SPACE_DEVICE, MS_SPACE_PHYSICAL,
+						MS_SPACE_MAPPED };
+	struct scenario s = { 0 };
+	size_t i;
+
+	(void)state;
+	apply(&s, record_alloc("cudaMalloc", A, 10));
+	apply(&s, record_alloc("cuMemCreate", 1, 4096));
+	apply(&s, record_map(B, 4096, 1));
+	apply(&s, record_by(101, record_free_begin(A)));
+	apply(&s, record_by(102, record_begin_of("cuMemUnmap", B, 4096)));
+	apply(&s, record_by(103, record_begin_of("cuMemRelease", 1, 0)));
+	apply(&s, record_exit(9));
+	for (i = 0; i < sizeof(spaces) / sizeof(*spaces); i++) {
+		const struct space_total *total = space_of(&s, spaces[i]);
+
+		assert_int_equal(total->exit_count, 1);
+		assert_int_equal(total->exit_bytes, total->alloc_bytes);
+		assert_int_equal(total->frees, 0);
+		assert_int_equal(s.change.implicit[spaces[i]].count, 1);
+	}
+	assert_int_equal(first_process(&s)->exit_largest_count, 2);
 	state_fini(&s.state);
 }
 
@@ -459,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_who_had_been_running_for_long_may_hold_memory),
 		cmocka_unit_test(test_an_exec_does_not_make_earlier_numbers_whole),
 		cmocka_unit_test(test_exit_keeps_what_was_live),
+		cmocka_unit_test(test_exit_in_the_middle_of_frees),
 		cmocka_unit_test(test_a_second_exit_is_ignored),
 		cmocka_unit_test(test_largest_first_and_of_equals_the_oldest),
 		cmocka_unit_test(test_equals_are_in_order_of_age_after_a_free),

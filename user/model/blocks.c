@@ -378,35 +378,47 @@ static bool ledger_take(struct process *process, const struct event *event,
 	return true;
 }
 
-/* A free that failed after all: the block is back, as if nothing had happened. */
-static int restore(struct process *process, const struct event *event,
-		   struct allocation *allocation, struct change *change)
+/* A free that failed after all, or has not come to its end: the block is back. */
+static int restore(struct process *process, const struct pending_free *pending, uint64_t ts_ns,
+		   struct change *change)
 {
-	struct ledger *ledger = ledger_of(process, event);
+	struct ledger *ledger = &process->ledgers[pending->key];
+	const struct allocation *allocation = &pending->allocation;
 	int err;
 
-	if (key_of(event) == MS_KEY_HANDLE)
-		return physical_release_undo(process, event->call->addr, allocation);
+	if (pending->key == MS_KEY_HANDLE)
+		return physical_release_undo(process, pending->addr, allocation);
 	if (ledger_find(ledger, allocation->addr)) {
 		process->missed_frees++; /* somebody else freed it, or nobody could have it now */
 		usage_end(process->usage, allocation);
-		if (key_of(event) == MS_KEY_MAPPING)
+		if (pending->key == MS_KEY_MAPPING)
 			physical_unmap(process, allocation, change);
 		return 0;
 	}
 	err = ledger_insert(ledger, allocation);
 	if (!err)
-		space_add(process, allocation, event->header->ts_ns);
+		space_add(process, allocation, ts_ns);
 	return err;
 }
 
 static int restore_all(struct process *process, const struct event *event, struct change *change)
 {
-	struct allocation allocation;
+	struct pending_free pending = { .tid = event->header->tid,
+					.key = key_of(event),
+					.addr = event->call->addr };
 	int err = 0;
 
-	while (!err && pending_take(process, event, &allocation))
-		err = restore(process, event, &allocation, change);
+	while (!err && pending_take(process, event, &pending.allocation))
+		err = restore(process, &pending, event->header->ts_ns, change);
+	return err;
+}
+
+int blocks_settle(struct process *process, uint64_t ts_ns, struct change *change)
+{
+	int err = 0;
+
+	while (!err && process->pending_count)
+		err = restore(process, &process->pending[--process->pending_count], ts_ns, change);
 	return err;
 }
 

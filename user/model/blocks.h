@@ -30,6 +30,12 @@ int blocks_alloc(struct state *state, struct process *process, const struct even
 int blocks_free_begin(struct process *process, const struct event *event);
 int blocks_free(struct process *process, const struct event *event, struct change *change);
 
+/*
+ * Frees that have been entered and will not be seen to return: the process, its program or the
+ * tracing ends. What they would free counts as live. Returns 0 or -ENOMEM.
+ */
+int blocks_settle(struct process *process, uint64_t ts_ns, struct change *change);
+
 /* Whether an allocation of that context is live; 0: one whose context is not known. */
 bool blocks_any_in(const struct process *process, uint64_t context);
 

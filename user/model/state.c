@@ -371,15 +371,17 @@ size_t state_largest(const struct process *process, struct allocation *out, size
 	return count;
 }
 
-static void apply_exit(struct state *state, struct process *process, const struct event *event,
-		       struct change *change)
+static int apply_exit(struct state *state, struct process *process, const struct event *event,
+		      struct change *change)
 {
 	size_t space;
+	int err;
 
 	if (process->exited) {
 		change->repeated = true;
-		return;
+		return 0;
 	}
+	err = blocks_settle(process, event->header->ts_ns, change);
 	process->exit_largest_count =
 		state_largest(process, process->exit_largest, PROCESS_LARGEST);
 	process->exited = true;
@@ -396,16 +398,20 @@ static void apply_exit(struct state *state, struct process *process, const struc
 		total->live_count = total->live_bytes = 0;
 	}
 	process_forget(process);
+	return err;
 }
 
-static void apply_exec(struct process *process, const struct event *event, struct change *change)
+static int apply_exec(struct process *process, const struct event *event, struct change *change)
 {
+	int err = blocks_settle(process, event->header->ts_ns, change);
+
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
 	blocks_end(process, 0, change);
 	process_forget(process);
 	process->was_running_earlier |= process->was_running;
 	/* The new program is traced from its beginning. */
 	process->was_running = process->only_begun = process->has_globals = false;
+	return err;
 }
 
 static void apply_attach(struct process *process, const struct event *event)
@@ -495,11 +501,9 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_NAME:
 		return kernels_name(state, process, event->name);
 	case MS_TYPE_EXIT:
-		apply_exit(state, process, event, change);
-		return 0;
+		return apply_exit(state, process, event, change);
 	case MS_TYPE_EXEC:
-		apply_exec(process, event, change);
-		return 0;
+		return apply_exec(process, event, change);
 	case MS_TYPE_ATTACH:
 		apply_attach(process, event);
 		return 0;
@@ -545,5 +549,18 @@ int state_apply(struct state *state, const struct event *event)
 		process->usage->ended_count = 0;
 	err = apply_event(state, process, event, change);
 	tell_ended(process, event, change);
+	return err;
+}
+
+int state_settle(struct state *state, uint64_t now_ns)
+{
+	int err = 0, settled;
+	size_t i;
+
+	clear(&state->change);
+	for (i = 0; i < state->processes_count; i++) {
+		settled = blocks_settle(state->processes[i], now_ns, &state->change);
+		err = err ? err : settled;
+	}
 	return err;
 }

@@ -3,6 +3,7 @@
 # Ways into and out of a call that a tracer could stumble over: each workload makes five times the
 # same three calls, and that is what has to be seen.
 
+bats_require_minimum_version 1.5.0
 load helpers
 
 # Five allocations, copies and frees, each with its driver call inside, and nothing odd.
@@ -54,6 +55,39 @@ five_times() {
 	for without in $STRATEGIES; do
 		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" die
 		five_times
+	done
+}
+
+@test "a process that is killed while it frees" {
+	cat > cuda.c <<-'EOF'
+		#include <signal.h>
+		int cuMemAlloc_v2(void **block, unsigned long size)
+		{
+			*block = (void *)(size * 4096);
+			return 0;
+		}
+		int cuMemFree_v2(void *block)
+		{
+			return block ? raise(SIGKILL) : 0;
+		}
+	EOF
+	cat > killed.c <<-'EOF'
+		int cuMemAlloc_v2(void **block, unsigned long size);
+		int cuMemFree_v2(void *block);
+		int main(void)
+		{
+			void *kept, *freed;
+			return cuMemAlloc_v2(&kept, 100) || cuMemAlloc_v2(&freed, 23) || cuMemFree_v2(freed);
+		}
+	EOF
+	cc -shared -fPIC -o libcuda.so.1 cuda.c
+	cc -o killed killed.c libcuda.so.1 -Wl,-rpath,"$PWD"
+	unset LD_LIBRARY_PATH
+	local without
+	for without in $STRATEGIES; do
+		run -137 --separate-stderr trace --without=$without --json -o events.jsonl -- ./killed
+		assert_equal "$(summary '.processes[0].spaces[0] | [.allocs, .frees, .exit_allocations, .exit_bytes]')" \
+			"[2,0,2,123]"
 	done
 }
 

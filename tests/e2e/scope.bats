@@ -97,3 +97,50 @@ seen() {
 	assert_equal "$(events 'select(.api == "cuMemAlloc_v2" or .driver_api == "cuMemAlloc_v2") | .pid' |
 		sort -u)" "$pid"
 }
+
+# Starts a shell, $PARENT, with a child that starts the puppet once it is told to.
+grandparent_start() {
+	mkfifo go
+	mkfifo in
+	exec 8<> in
+	# shellcheck disable=SC2016 # expanded there
+	sh -c 'sh -c "read -r _ < go; \"\$0\" < in > out; true" "$1"; true' sh "$WORKLOADS/puppet" 3>&- 8>&- 9>&- &
+	PARENT=$!
+}
+
+@test "a descendant that is not traced is told of when it maps the driver, and when tracing begins" {
+	grandparent_start
+	tool_start trace TRACE_PID -c -o out.txt -p "$PARENT"
+	echo > go
+	echo load >&8
+	wait_for 'grep -q "has mapped the CUDA driver" trace.err'
+	local puppet
+	puppet=$(pgrep -P "$(pgrep -P "$PARENT")")
+	grep -qx "memscope-bpf: warning: process $puppet (puppet), a descendant of a traced one, has mapped the CUDA driver and is not traced: -f traces what is started, too" trace.err
+	kill -INT "$TRACE_PID"
+	tool_wait trace TRACE_PID
+
+	# -f is for what is started from now on.
+	tool_start trace TRACE_PID -c -f -o out.txt -p "$PARENT"
+	grep -qx "memscope-bpf: warning: 1 descendant of traced processes has the CUDA driver mapped and is not traced; to add it: -p $puppet" trace.err
+	kill -INT "$TRACE_PID"
+	tool_wait trace TRACE_PID
+	tool_start trace TRACE_PID -c -o out.txt -p "$PARENT,$puppet"
+	! grep descendant trace.err || false
+	echo "exit 0" >&8
+	wait "$PARENT"
+	tool_wait trace TRACE_PID
+}
+
+@test "a fork that has the driver from its parent alone is not told of" {
+	puppet_start
+	puppet load
+	echo idle >&8
+	read -r _ PUPPET_CHILD <&9
+	kill -STOP "$PUPPET_CHILD"
+	tool_start trace TRACE_PID -c -o out.txt -p "$PUPPET_PID"
+	kill -CONT "$PUPPET_CHILD"
+	puppet_end
+	tool_wait trace TRACE_PID
+	! grep descendant trace.err || false
+}

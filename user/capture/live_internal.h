@@ -46,9 +46,10 @@ struct live {
 	bool detaching; /* still, when the capture is over */
 	enum live_reason reason;
 	uint64_t start_cpu_ns;
-	uint64_t end_ns;  /* when the end began: detaching may take long */
-	bool interrupted; /* once already */
-	int err;          /* of the callbacks */
+	uint64_t end_ns;       /* when the end began: detaching may take long */
+	bool interrupted;      /* once already */
+	bool told_of_untraced; /* descendants */
+	int err;               /* of the callbacks */
 };
 
 /* live.c */

@@ -10,9 +10,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/string.h"
 #include "capture/live_internal.h"
 #include "capture/records.h"
 #include "capture/scope.h"
+#include "capture/untraced.h"
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -291,6 +293,43 @@ static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping
 	return targets_find(&live->targets, pid);
 }
 
+/* Once is enough: whoever wants to know the others follows the advice. */
+static void warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping)
+{
+	struct proc_info info;
+
+	if (live->told_of_untraced || scope_is_open(&live->options.scope) ||
+	    !untraced_uses_cuda(&live->targets, pid, mapping) || proc_read(pid, &info))
+		return;
+	live->told_of_untraced = true;
+	log_warning("process %d (%s), a descendant of a traced one, has mapped the CUDA driver and"
+		    " is not traced: %s",
+		    pid, info.comm,
+		    live->options.follow ? "name it with -p" : "-f traces what is started, too");
+}
+
+#define NAMED_MOST 8
+
+static void warn_untraced_before(struct live *live)
+{
+	pid_t pids[NAMED_MOST];
+	struct string names = { 0 };
+	size_t count = 0, i;
+
+	if (!scope_is_open(&live->options.scope))
+		count = untraced_find(&live->targets, pids, NAMED_MOST);
+	for (i = 0; i < count && i < NAMED_MOST; i++)
+		string_append_format(&names, "%s%d", i ? "," : "", pids[i]);
+	if (count)
+		log_warning("%zu descendant%s of traced processes %s the CUDA driver mapped and %s"
+			    " not traced; to add %s: -p %.*s%s",
+			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have",
+			    count == 1 ? "is" : "are", count == 1 ? "it" : "them",
+			    (int)names.length, names.length ? names.bytes : "",
+			    count > NAMED_MOST ? ",..." : "");
+	string_fini(&names);
+}
+
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, void *context)
 {
 	struct live *live = context;
@@ -303,9 +342,11 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 		live_drain(live);
 	target = living_now(live, pid);
 	first = target && !target->mapped;
-	if (!target && !admit_mapped(live, pid, mapping))
+	if (!target && !admit_mapped(live, pid, mapping)) {
 		targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping,
 				    mapped_ns);
+		warn_untraced(live, pid, mapping);
+	}
 	if (!target)
 		return;
 	if (target_mapped(&live->targets, target, mapping)) {
@@ -389,5 +430,6 @@ int live_announce_targets(struct live *live)
 
 	for (i = 0; i < live->targets.count; i++)
 		feed_attach(live, live->targets.targets[i]);
+	warn_untraced_before(live);
 	return live->err;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +37,11 @@ static int parse_stat(const char *rest, struct proc_info *info)
 	unsigned int flags;
 	char state;
 
-	/* proc(5): fields 3, 9 and 22 */
+	/* proc(5): fields 3, 4, 9 and 22 */
 	if (sscanf(rest,
-		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
 		   " %llu",
-		   &state, &flags, &start_ticks) != 3)
+		   &state, &info->parent, &flags, &start_ticks) != 4)
 		return -EPROTO;
 	info->zombie = state == 'Z' || state == 'X';
 	info->kernel_thread = flags & KERNEL_THREAD_FLAG;
@@ -92,6 +94,41 @@ int proc_read(pid_t pid, struct proc_info *info)
 	info->pid = pid;
 	err = read_tgid(pid, &info->tgid);
 	return err ? err : read_stat(pid, info);
+}
+
+static int each_child_of(pid_t pid, const char *thread, int (*visit)(pid_t child, void *context),
+			 void *context)
+{
+	char path[64 + NAME_MAX];
+	FILE *file;
+	int child, result = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, thread);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (!result && fscanf(file, "%d", &child) == 1)
+		result = visit(child, context);
+	fclose(file);
+	return result;
+}
+
+int proc_each_child(pid_t pid, int (*visit)(pid_t child, void *context), void *context)
+{
+	struct dirent *entry;
+	DIR *directory;
+	char path[64];
+	int result = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	directory = opendir(path);
+	if (!directory)
+		return gone_or(errno);
+	while (!result && (entry = readdir(directory)))
+		if (entry->d_name[0] != '.')
+			result = each_child_of(pid, entry->d_name, visit, context);
+	closedir(directory);
+	return result;
 }
 
 static int parse_mapping(char *line, struct proc_mapping *mapping)

@@ -16,6 +16,7 @@
 struct proc_info {
 	pid_t pid;
 	pid_t tgid;        /* differs from pid for a thread that is not the first */
+	pid_t parent;      /* 0: none that this PID namespace knows */
 	uint64_t start_ns; /* CLOCK_BOOTTIME, in steps of 10 ms */
 	char comm[PROC_COMM_BYTES];
 	bool zombie;
@@ -39,6 +40,12 @@ struct proc_mapping {
  */
 int proc_each_mapping(pid_t pid, int (*visit)(const struct proc_mapping *mapping, void *context),
 		      void *context);
+
+/*
+ * Calls `visit` for every child of any of the process's threads, until it returns non-zero; returns
+ * that, or 0 (also where the kernel does not say: CONFIG_PROC_CHILDREN), or -ESRCH.
+ */
+int proc_each_child(pid_t pid, int (*visit)(pid_t child, void *context), void *context);
 
 /*
  * Copies the value of an environment variable the process was started with; "" if it has none.

@@ -58,6 +58,12 @@ trace_and_record() {
 	assert_equal "$("$DUMPCAT" off.mscope | jq -r 'select(.op) | .op' | sort -u | xargs)" \
 		"alloc context free sync"
 	assert_equal "$(dump_line off.mscope .ops)" '"alloc,free,sync,memory,context"'
+	# What was not captured is unknown, and not none.
+	"$MEMSCOPE" report -f md off.mscope > report.md
+	sed -n '/^### 3/,/^### 4/p' report.md | grep -qE "^\| \+0\.[0-9]+ s \|[^?]*\| \? \| \? \| \? \| \? \| \? \| [0-9.]+ [num]?s \| 0 \|$"
+	"$MEMSCOPE" report -f json off.mscope > report.json
+	assert_equal "$(jq -c '.recordings[0].timeline.processes[0] | [.launches, .copies, (.blocked_ns | type)]' report.json)" \
+		'[null,null,"array"]'
 	record -q --launches=all --copies=off -o all.mscope -- $(ffmpeg_command 2)
 	assert_equal "$("$DUMPCAT" all.mscope | jq -r 'select(.op == "launch" or .op == "copy") |
 		[.type, .op, .kernel] | @csv' | sort | uniq -c | awk '{ print $1, $2 }' | xargs)" \

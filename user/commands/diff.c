@@ -21,23 +21,29 @@
 #define DEFAULT_TOP 10
 #define MAX_TOP 10000
 
+/* clang-format off */
+
 /* In the order of the messages. */
-enum fail_on {
-	FAIL_ON_GROWTH,
-	FAIL_ON_LEAK,
-	FAIL_ON_OOM,
-	FAIL_ON_NEW,
-	FAIL_ON_ANY,
-	FAIL_ON_LOSS,
-	FAIL_ON_INEXACT,
-	FAIL_ONS_COUNT,
+#define FAIL_ONS(X, OR) \
+	X(GROWTH, "growth", "=SIZE") OR X(LEAK, "leak", "") OR X(OOM, "oom", "") OR \
+	X(NEW, "new", "") OR X(ANY, "any", "") OR X(LOSS, "loss", "") OR X(INEXACT, "inexact", "")
+
+enum fail_on_kind {
+#define X(kind, name, value) FAIL_ON_##kind,
+	FAIL_ONS(X, )
+#undef X
+	FAIL_ONS_COUNT
 };
 
-static const char *const fail_on_names[FAIL_ONS_COUNT] = {
-	[FAIL_ON_GROWTH] = "growth",   [FAIL_ON_LEAK] = "leak", [FAIL_ON_OOM] = "oom",
-	[FAIL_ON_NEW] = "new",         [FAIL_ON_ANY] = "any",   [FAIL_ON_LOSS] = "loss",
-	[FAIL_ON_INEXACT] = "inexact",
+/* clang-format on */
+
+static const char *const fail_on_names[] = {
+#define X(kind, name, value) [FAIL_ON_##kind] = name,
+	FAIL_ONS(X, )
+#undef X
 };
+
+#define FAIL_ON_WORD(kind, name, value) name value
 
 struct format;
 
@@ -46,9 +52,8 @@ struct settings {
 	struct diff_options options;
 	const char *output;
 	const struct format *format;
-	uint64_t top;     /* 0: as the format has it */
-	uint32_t fail_on; /* bit set of enum fail_on */
-	uint64_t growth_bytes;
+	uint64_t top; /* 0: as the format has it */
+	struct fail_on fail_on;
 };
 
 /* ---- formats --------------------------------------------------------------------------------- */
@@ -131,38 +136,6 @@ static int parse_per(const struct option_row *row, const char *value, void *cont
 	return 0;
 }
 
-static int take_fail_on(const struct option_row *row, char *part, size_t place, void *context)
-{
-	struct settings *settings = context;
-	char *value = strchr(part, '=');
-	uint64_t growth_bytes = 0;
-	uint32_t i;
-
-	(void)place;
-	for (i = 0; i < FAIL_ONS_COUNT; i++)
-		if (strlen(fail_on_names[i]) == strcspn(part, "=") &&
-		    !strncmp(part, fail_on_names[i], strcspn(part, "=")))
-			break;
-	/* Only growth has a value, and it must have one. */
-	if (i < FAIL_ONS_COUNT && !value == (i != FAIL_ON_GROWTH) &&
-	    (!value || !string_parse_size(value + 1, &growth_bytes))) {
-		/* Of several, the strictest. */
-		if (value &&
-		    (!(settings->fail_on >> i & 1) || growth_bytes < settings->growth_bytes))
-			settings->growth_bytes = growth_bytes;
-		settings->fail_on |= 1u << i;
-		return 0;
-	}
-	log_error("--%s: growth=SIZE, leak, oom, new, any, loss or inexact, please, not \"%s\"",
-		  row->name, part);
-	return -EINVAL;
-}
-
-static int parse_fail_on(const struct option_row *row, const char *value, void *context)
-{
-	return reading_list(row, value, context, take_fail_on);
-}
-
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
@@ -195,13 +168,13 @@ static const struct option_row rows[] = {
 	  " launch of a kernel; per second, which is shown but is never a difference. auto (default):"
 	  " per run if both sides have the process from its start to its end, else per second.",
 	  parse_per, 0 },
-	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss,inexact",
+	{ 0, "fail-on", FAIL_ONS(FAIL_ON_WORD, ","),
 	  "Exit with 8 if a process holds SIZE more device memory at the end, or its peak of one"
 	  " kind of it or that of a device is SIZE higher; a leak was found, or an allocation failed"
 	  " for want of memory, that was not there before; a process, function, kernel or the like is"
 	  " new; anything differs beyond noise; anything was lost on either side; the numbers of"
 	  " either side are not exact.",
-	  parse_fail_on, 0 },
+	  reading_fail_on, AT(fail_on) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },
@@ -223,7 +196,7 @@ static bool check_growth(const struct diff *diff, uint64_t bytes)
 }
 
 /* Says what is new; there may be more. */
-static bool check_topic(const struct diff *diff, enum finding_topic topic, enum fail_on which)
+static bool check_topic(const struct diff *diff, enum finding_topic topic, enum fail_on_kind which)
 {
 	struct string text = { 0 };
 	size_t i;
@@ -242,12 +215,12 @@ static bool check_topic(const struct diff *diff, enum finding_topic topic, enum 
 }
 
 /* Whether it is there; if so, and unless it has been said already, `*what` says what. */
-static bool is_found(const struct settings *settings, const struct diff *diff, enum fail_on which,
-		     const char **what)
+static bool is_found(const struct settings *settings, const struct diff *diff,
+		     enum fail_on_kind which, const char **what)
 {
 	switch (which) {
 	case FAIL_ON_GROWTH:
-		return check_growth(diff, settings->growth_bytes);
+		return check_growth(diff, settings->fail_on.growth_bytes);
 	case FAIL_ON_LEAK:
 		return check_topic(diff, FINDING_TOPIC_LEAK, which);
 	case FAIL_ON_OOM:
@@ -274,13 +247,14 @@ static bool is_found(const struct settings *settings, const struct diff *diff, e
 
 static int check_findings(const struct settings *settings, const struct diff *diff)
 {
-	enum fail_on which;
+	enum fail_on_kind which;
 	int code = EXIT_OK;
 
 	for (which = 0; which < FAIL_ONS_COUNT; which++) {
 		const char *what = NULL;
 
-		if (!(settings->fail_on >> which & 1) || !is_found(settings, diff, which, &what))
+		if (!(settings->fail_on.asked >> which & 1) ||
+		    !is_found(settings, diff, which, &what))
 			continue;
 		if (what)
 			log_warning("--fail-on %s: %s", fail_on_names[which], what);

@@ -254,22 +254,32 @@ int option_number(const struct option_row *row, const char *value, void *setting
 	return err;
 }
 
+/* Whether the value is the word, or, if that is "name=SIZE", such an assignment. */
+static bool is_word(const char *word, const char *value)
+{
+	const size_t length = strcspn(word, "|,=");
+
+	return strcspn(value, "=") == length && !strncmp(word, value, length) &&
+	       (word[length] == '=') == (value[length] == '=');
+}
+
 int option_which(const struct option_row *row, const char *value)
 {
 	struct string words = { 0 };
-	const char *word = row->argument;
+	const char *word = row->argument, *rest;
 	int which;
 
 	for (which = 0; *word; which++) {
-		const size_t length = strcspn(word, "|");
+		const size_t length = strcspn(word, "|,");
 
-		if (strlen(value) == length && !strncmp(word, value, length)) {
+		if (is_word(word, value)) {
 			string_fini(&words);
 			return which;
 		}
 		string_append(&words, word, length);
-		word += length + (word[length] == '|');
-		string_append_text(&words, !*word ? "" : strchr(word, '|') ? ", " : " or ");
+		word += length + (word[length] != '\0');
+		rest = word + strcspn(word, "|,");
+		string_append_text(&words, !*word ? "" : *rest ? ", " : " or ");
 	}
 	log_error("--%s: %.*s, please, not \"%s\"", row->name, (int)words.length,
 		  words.length ? words.bytes : "", value);

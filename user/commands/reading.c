@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/string.h"
 #include "commands/interrupt.h"
+#include "commands/options.h"
 #include "commands/progress.h"
 #include "commands/requirements.h"
 
@@ -67,6 +68,31 @@ int reading_list(const struct option_row *row, const char *value, void *settings
 		err = take(row, part, place++, settings);
 	free(copy);
 	return err;
+}
+
+static int take_fail_on(const struct option_row *row, char *part, size_t place, void *settings)
+{
+	struct fail_on *fail_on = (struct fail_on *)((char *)settings + row->offset);
+	const char *size = strchr(part, '=');
+	int which = option_which(row, part);
+	uint64_t bytes;
+
+	(void)place;
+	if (which < 0)
+		return which;
+	if (size && string_parse_size(size + 1, &bytes)) {
+		log_error("--%s: \"%s\" has no size; write 4096, 64K, 1.5M or 2G", row->name, part);
+		return -EINVAL;
+	}
+	if (size && (!(fail_on->asked >> which & 1) || bytes < fail_on->growth_bytes))
+		fail_on->growth_bytes = bytes;
+	fail_on->asked |= 1u << which;
+	return 0;
+}
+
+int reading_fail_on(const struct option_row *row, const char *value, void *settings)
+{
+	return reading_list(row, value, settings, take_fail_on);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

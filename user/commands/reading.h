@@ -12,11 +12,19 @@
 #include "store/dump_set.h"
 #include "store/report_reader.h"
 
+/* What a command is asked to fail on. */
+struct fail_on {
+	uint32_t asked;        /* bit set of the places of the words in the row's argument */
+	uint64_t growth_bytes; /* of "growth=SIZE": the smallest of several */
+};
+
 /* Parsers for rows whose place in the settings has the type: */
 int reading_pid(const struct option_row *row, const char *value, void *settings);    /* uint32_t */
 int reading_device(const struct option_row *row, const char *value, void *settings); /* int32_t */
 /* struct report_time */
 int reading_time(const struct option_row *row, const char *value, void *settings);
+/* struct fail_on */
+int reading_fail_on(const struct option_row *row, const char *value, void *settings);
 
 /* The same into `*time`. */
 int reading_moment(const struct option_row *row, const char *value, struct report_time *time);

@@ -23,14 +23,33 @@
 #define DEFAULT_TOP 10
 #define MAX_TOP 10000
 
-enum fail_on {
-	FAIL_ON_LEAK = 1 << 0,
-	FAIL_ON_OOM = 1 << 1,
-	FAIL_ON_LOSS = 1 << 2,
-	FAIL_ON_GROWTH = 1 << 3,
-	FAIL_ON_INEXACT = 1 << 4,
-	FAIL_ON_EMPTY = 1 << 5,
+/* clang-format off */
+
+/* What is said of each, if it is found; of an empty recording, more than that. */
+#define FAIL_ONS(X, OR) \
+	X(LEAK, "leak", "a leak") OR \
+	X(OOM, "oom", "an allocation failed for want of memory") OR \
+	X(LOSS, "loss", "the recording lacks something") OR \
+	X(INEXACT, "inexact", "the numbers are not exact") OR \
+	X(GROWTH, "growth=SIZE", "a process has grown") OR \
+	X(EMPTY, "empty", NULL)
+
+enum fail_on_kind {
+#define X(kind, word, found) FAIL_ON_##kind,
+	FAIL_ONS(X, )
+#undef X
+	FAIL_ONS_COUNT
 };
+
+/* clang-format on */
+
+static const char *const fail_on_found[] = {
+#define X(kind, word, found) [FAIL_ON_##kind] = found,
+	FAIL_ONS(X, )
+#undef X
+};
+
+#define FAIL_ON_WORD(kind, word, found) word
 
 struct settings;
 
@@ -45,8 +64,7 @@ struct settings {
 	struct lanes lanes;
 	const char *output;
 	const struct format *format;
-	uint32_t fail_on;
-	uint64_t growth_bytes;
+	struct fail_on fail_on;
 };
 
 /* ---- formats --------------------------------------------------------------------------------- */
@@ -127,43 +145,6 @@ static int parse_window(const struct option_row *row, const char *value, void *c
 	return -EINVAL;
 }
 
-static int take_fail_on(const struct option_row *row, char *part, size_t place, void *context)
-{
-	struct settings *settings = context;
-	static const char growth[] = "growth=";
-	uint64_t growth_bytes;
-
-	(void)place;
-	if (!strcmp(part, "leak"))
-		settings->fail_on |= FAIL_ON_LEAK;
-	else if (!strcmp(part, "oom"))
-		settings->fail_on |= FAIL_ON_OOM;
-	else if (!strcmp(part, "loss"))
-		settings->fail_on |= FAIL_ON_LOSS;
-	else if (!strcmp(part, "inexact"))
-		settings->fail_on |= FAIL_ON_INEXACT;
-	else if (!strcmp(part, "empty"))
-		settings->fail_on |= FAIL_ON_EMPTY;
-	else if (!strncmp(part, growth, strlen(growth)) &&
-		 !string_parse_size(part + strlen(growth), &growth_bytes)) {
-		/* Of several, the strictest. */
-		if (!(settings->fail_on & FAIL_ON_GROWTH) || growth_bytes < settings->growth_bytes)
-			settings->growth_bytes = growth_bytes;
-		settings->fail_on |= FAIL_ON_GROWTH;
-	} else {
-		log_error(
-			"--%s: leak, oom, loss, inexact, growth=SIZE or empty, please, not \"%s\"",
-			row->name, part);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int parse_fail_on(const struct option_row *row, const char *value, void *context)
-{
-	return reading_list(row, value, context, take_fail_on);
-}
-
 /* Sizes as 64K, times as 1.5s, all others as plain numbers. */
 static int parse_threshold_value(const char *text, enum finding_unit unit, uint64_t *value)
 {
@@ -230,12 +211,12 @@ static const struct option_row rows[] = {
 	  reading_time, AT(reader.until) },
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
 	  AT(reader.report.options.top) },
-	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty",
+	{ 0, "fail-on", FAIL_ONS(FAIL_ON_WORD, ","),
 	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
 	  " lost or is not whole, the numbers are not exact (also because of what processes held"
 	  " before they were attached to), a process holds SIZE more device memory at its end than"
 	  " after its initialisation, or no call was recorded at all.",
-	  parse_fail_on, 0 },
+	  reading_fail_on, AT(fail_on) },
 	{ 0, "leak-window", "A,B,C",
 	  "Three times: what was allocated between A and B and is alive at C is a leak.",
 	  parse_window, 0 },
@@ -273,41 +254,33 @@ static uint32_t found_in(const struct settings *settings, const struct report_re
 {
 	uint32_t found = 0;
 
-	if (has_topic(recording, FINDING_TOPIC_LEAK))
-		found |= FAIL_ON_LEAK;
-	if (has_topic(recording, FINDING_TOPIC_OOM) || recording->ooms_count)
-		found |= FAIL_ON_OOM;
-	if (report_has_losses(recording))
-		found |= FAIL_ON_LOSS;
-	if (has_grown(recording, settings->growth_bytes))
-		found |= FAIL_ON_GROWTH;
-	return found & settings->fail_on;
+	found |= (uint32_t)has_topic(recording, FINDING_TOPIC_LEAK) << FAIL_ON_LEAK;
+	found |= (uint32_t)(has_topic(recording, FINDING_TOPIC_OOM) || recording->ooms_count)
+		 << FAIL_ON_OOM;
+	found |= (uint32_t)report_has_losses(recording) << FAIL_ON_LOSS;
+	found |= (uint32_t)has_grown(recording, settings->fail_on.growth_bytes) << FAIL_ON_GROWTH;
+	return found;
 }
 
 static int check_findings(const struct settings *settings)
 {
-	static const char *const what[] = { "a leak", "an allocation failed for want of memory",
-					    "the recording lacks something", "a process has grown",
-					    "the numbers are not exact" };
 	const struct report *report = &settings->reader.report;
+	const bool is_empty = report_is_empty(report);
 	uint32_t found = 0;
 	size_t i;
 
 	for (i = 0; i < report->count; i++)
 		found |= found_in(settings, report->recordings[i]);
-	if (report->refused)
-		found |= FAIL_ON_LOSS & settings->fail_on;
-	if (!report_all_is_exact(report))
-		found |= FAIL_ON_INEXACT & settings->fail_on;
-	if (report_is_empty(report)) {
-		if (settings->fail_on)
-			log_warning("--fail-on: no call was recorded%s",
-				    found ? "" : ", so nothing could be found");
-		found |= FAIL_ON_EMPTY & settings->fail_on;
-	}
-	for (i = 0; i < sizeof(what) / sizeof(*what); i++)
+	found |= (uint32_t)(report->refused > 0) << FAIL_ON_LOSS;
+	found |= (uint32_t)!report_all_is_exact(report) << FAIL_ON_INEXACT;
+	found &= settings->fail_on.asked;
+	if (is_empty && settings->fail_on.asked)
+		log_warning("--fail-on: no call was recorded%s",
+			    found ? "" : ", so nothing could be found");
+	for (i = 0; i < FAIL_ONS_COUNT; i++)
 		if (found >> i & 1)
-			log_warning("--fail-on: %s", what[i]);
+			log_warning("--fail-on: %s", fail_on_found[i]);
+	found |= (uint32_t)is_empty << FAIL_ON_EMPTY & settings->fail_on.asked;
 	return found ? EXIT_FINDING : EXIT_OK;
 }
 

@@ -559,6 +559,9 @@ int state_settle(struct state *state, uint64_t now_ns)
 
 	clear(&state->change);
 	for (i = 0; i < state->processes_count; i++) {
+		/* What was recorded late of one that has exited is of no account. */
+		if (state->processes[i]->exited)
+			continue;
 		settled = blocks_settle(state->processes[i], now_ns, &state->change);
 		err = err ? err : settled;
 	}

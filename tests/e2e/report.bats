@@ -156,10 +156,16 @@ assert_refused() {
 	run -0 "$MEMSCOPE" diff --fail-on loss,inexact run.mscope run.mscope
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on loss,inexact run.mscope late.mscope
 	[[ $stderr == *"--fail-on inexact: the numbers of B are not exact"* ]]
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on loss,inexact late.mscope run.mscope
+	[[ $stderr == *"--fail-on inexact: the numbers of A are not exact"* ]]
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on loss,inexact late.mscope late.mscope
+	[[ $stderr == *"--fail-on inexact: the numbers of both are not exact"* ]]
 	"$MEMSCOPE" export -f openmetrics run.mscope > run.txt
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 0 ' run.txt
 	"$MEMSCOPE" export -f csv run.mscope | tr -d '\r' | grep ',attach,.*,false$'
-	"$MEMSCOPE" export -f csv late.mscope | tr -d '\r' | grep ',attach,.*,true$'
+	"$MEMSCOPE" export -f csv late.mscope | tr -d '\r' > late.csv
+	head -n 1 late.csv | grep ',was_running$'
+	grep ',attach,.*,true$' late.csv
 	"$MEMSCOPE" export -f sqlite -o late.sqlite late.mscope
 	assert_equal "$(sqlite3 late.sqlite 'SELECT is_exact FROM memscope_processes')" 0
 	"$MEMSCOPE" export -f sqlite -o run.sqlite run.mscope
@@ -170,6 +176,10 @@ assert_refused() {
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 1 ' late.txt
 	head -c $(($(stat -c %s run.mscope) - 10)) run.mscope > cut.mscope
 	run -8 report --fail-on inexact cut.mscope
+	# A file that is no recording, too.
+	head -c 100 cut.mscope > damaged.mscope
+	run -8 --separate-stderr report --fail-on loss run.mscope damaged.mscope
+	[[ $stderr == *"--fail-on: the recording lacks something"* ]]
 	"$MEMSCOPE" export -f openmetrics cut.mscope > cut.txt
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 1 ' cut.txt
 }

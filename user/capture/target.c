@@ -283,60 +283,6 @@ bool target_mapped(struct targets *targets, struct target *target,
 	return result > 0;
 }
 
-/* ---- attached too late ----------------------------------------------------------------------- */
-
-/* Whether it has functions of the driver that are to be probed, even if that has failed. */
-static bool wants_driver(const struct targets *targets, const struct attachment *attachment)
-{
-	return placement_wants_of(&targets->programs->wants, attachment->library, MS_LAYER_DRIVER);
-}
-
-struct lateness {
-	const struct targets *targets;
-	const struct target *target;
-	uint64_t since_ns;
-	bool sees_driver; /* which sees what any runtime does; only without it that matters */
-};
-
-static bool is_late(const struct lateness *lateness, const struct attachment *attachment)
-{
-	/* What has no functions to probe is attached to anew, in vain, with each program. */
-	if (lateness->since_ns && !attachment->functions)
-		return false;
-	return attachment->attached_ns > lateness->since_ns &&
-	       (!lateness->sees_driver || wants_driver(lateness->targets, attachment));
-}
-
-static int find_late(const struct proc_mapping *mapping, void *context)
-{
-	const struct lateness *lateness = context;
-	const struct target *target = lateness->target;
-	size_t i;
-
-	for (i = 0; i < target->count; i++)
-		if (library_is_mapped(target->attachments[i].library, mapping) &&
-		    is_late(lateness, &target->attachments[i]))
-			return 1;
-	return 0;
-}
-
-bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns)
-{
-	struct lateness lateness = { targets, target, since_ns, false };
-	bool any = false;
-	int found;
-	size_t i;
-
-	for (i = 0; i < target->count; i++)
-		lateness.sees_driver |= wants_driver(targets, &target->attachments[i]);
-	for (i = 0; i < target->count; i++)
-		any |= is_late(&lateness, &target->attachments[i]);
-	if (!any)
-		return false;
-	found = proc_each_mapping(target->pid, find_late, &lateness);
-	return found && found != -ESRCH;
-}
-
 /* ---- attaching to all of them ---------------------------------------------------------------- */
 
 struct scan {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Processes that called functions, perhaps, before these had probes, of which nothing else says so:
- * they had ended, or executed another program, before that was noticed. What tells are the times of
- * the kernel's records of what they mapped, which come whatever has become of them.
+ * Who called functions, perhaps, before these had probes. Of what a process has mapped now, that can
+ * be seen. Of processes that had ended, or executed another program, before anything was noticed, it
+ * is told by the times of the kernel's records of what they mapped, which come whatever has become
+ * of them.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -29,18 +30,16 @@ static bool wants(const struct targets *targets, const struct library *library, 
 	return placement_wants_of(&targets->programs->wants, library, layer);
 }
 
-/* Where the driver has its probes, which sees what any runtime does, no runtime matters. */
-static bool matters(const struct targets *targets, const struct target_probes *probes,
-		    const struct library *library)
+/* Whether another library, the driver, has probes, which see all that this one has done. */
+static bool is_seen_below(const struct targets *targets, const struct target_probes *probes,
+			  const struct library *library)
 {
 	size_t i;
 
-	if (wants(targets, library, MS_LAYER_DRIVER))
-		return true;
 	for (i = 0; i < probes->count; i++)
 		if (wants(targets, probes->probed[i].library, MS_LAYER_DRIVER))
-			return false;
-	return wants(targets, library, MS_LAYER_RUNTIME);
+			return !wants(targets, library, MS_LAYER_DRIVER);
+	return false;
 }
 
 static bool may_have_called(const struct targets *targets, const struct target_probes *probes,
@@ -48,7 +47,9 @@ static bool may_have_called(const struct targets *targets, const struct target_p
 {
 	size_t i;
 
-	if (mapped_ns <= probes->announced_ns || !matters(targets, probes, library))
+	if (mapped_ns <= probes->announced_ns || is_seen_below(targets, probes, library))
+		return false;
+	if (!wants(targets, library, MS_LAYER_DRIVER) && !wants(targets, library, MS_LAYER_RUNTIME))
 		return false;
 	for (i = 0; i < probes->count; i++)
 		if (probes->probed[i].library == library)
@@ -74,7 +75,53 @@ static const struct library *find_library(struct targets *targets,
 	return library;
 }
 
-/* ---- targets --------------------------------------------------------------------------------- */
+/* ---- what is mapped now ---------------------------------------------------------------------- */
+
+struct lateness {
+	const struct targets *targets;
+	const struct target *target;
+	struct target_probes probes;
+	uint64_t since_ns;
+};
+
+static bool is_late(const struct lateness *lateness, const struct attachment *attachment)
+{
+	/* What has no functions to probe is attached to anew, in vain, with each program. */
+	if (lateness->since_ns && !attachment->functions)
+		return false;
+	return attachment->attached_ns > lateness->since_ns &&
+	       !is_seen_below(lateness->targets, &lateness->probes, attachment->library);
+}
+
+static int find_late(const struct proc_mapping *mapping, void *context)
+{
+	const struct lateness *lateness = context;
+	const struct target *target = lateness->target;
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (library_is_mapped(target->attachments[i].library, mapping) &&
+		    is_late(lateness, &target->attachments[i]))
+			return 1;
+	return 0;
+}
+
+bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns)
+{
+	struct lateness lateness = { targets, target, probes_of(target), since_ns };
+	bool any = false;
+	int found;
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		any |= is_late(&lateness, &target->attachments[i]);
+	if (!any)
+		return false;
+	found = proc_each_mapping(target->pid, find_late, &lateness);
+	return found && found != -ESRCH;
+}
+
+/* ---- what was mapped by targets --------------------------------------------------------------- */
 
 struct same {
 	const struct library *library;

@@ -119,7 +119,6 @@ int pipeline_finish(struct pipeline *pipeline, struct summary *summary)
 {
 	size_t i;
 
-	remember_error(pipeline, state_settle(&pipeline->state, summary->end_ns));
 	summary->state = &pipeline->state;
 	summary->shown = pipeline->shown;
 	memcpy(summary->filtered_by_op, pipeline->filtered, sizeof(summary->filtered_by_op));

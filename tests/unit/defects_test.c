@@ -35,6 +35,28 @@ static void test_lost_end_then_the_same_thread_frees_the_address_again(void **st
 	state_fini(&s.state);
 }
 
+/* It has returned: only what is inside of a free can come before its end. */
+static void test_lost_end_then_the_same_thread_does_something_else(void **state)
+{
+	struct scenario s = { 0 };
+	union record inside = record_call("cuCtxSynchronize");
+
+	(void)state;
+	apply(&s, record_alloc("cuMemAlloc_v2", A, 10));
+	apply(&s, record_free_begin(A));
+	inside.call.flags |= MS_CALL_NESTED;
+	apply(&s, inside);
+	apply(&s, record_by(OTHER_THREAD, record_call("cuCtxSynchronize")));
+	apply(&s, record_launches("cuLaunchKernel", 0x1008, 5));
+	assert_int_equal(first_process(&s)->pending_count, 1);
+	apply(&s, record_call("cuCtxSynchronize"));
+	assert_int_equal(first_process(&s)->pending_count, 0);
+	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->frees, 1);
+	apply(&s, record_exit(9));
+	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->exit_count, 0);
+	state_fini(&s.state);
+}
+
 static void test_the_peak_is_never_below_what_is_live(void **state)
 {
 	struct scenario s = { 0 };
@@ -458,6 +480,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lost_end_then_the_same_thread_frees_the_address_again),
+		cmocka_unit_test(test_lost_end_then_the_same_thread_does_something_else),
 		cmocka_unit_test(test_the_peak_is_never_below_what_is_live),
 		cmocka_unit_test(test_a_missed_free_of_a_block_of_unknown_size),
 		cmocka_unit_test(test_exec_during_a_free_of_a_block_of_unknown_size),

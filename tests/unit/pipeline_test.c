@@ -226,18 +226,6 @@ static void test_no_sinks_and_sinks_without_functions(void **state)
 	assert_int_equal(summary.shown, 2);
 }
 
-static void test_a_free_that_has_not_returned_at_the_end_is_none(void **state)
-{
-	struct fixture *fixture = *state;
-	struct summary summary = { .end_ns = 9000 };
-
-	feed(fixture, record_alloc("cudaMalloc", A, 100));
-	feed(fixture, record_free_begin(A));
-	assert_int_equal(pipeline_finish(&fixture->pipeline, &summary), 0);
-	assert_int_equal(summary.state->processes[0]->spaces[MS_SPACE_DEVICE].live_bytes, 100);
-	assert_int_equal(summary.state->processes[0]->spaces[MS_SPACE_DEVICE].frees, 0);
-}
-
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 static void test_the_first_error_of_a_sink_sticks(void **state)
@@ -342,7 +330,6 @@ int main(void)
 		test(test_processes_are_not_filtered),
 		test(test_what_cannot_be_decoded_is_refused_and_counted),
 		test(test_no_sinks_and_sinks_without_functions),
-		test(test_a_free_that_has_not_returned_at_the_end_is_none),
 		test(test_the_first_error_of_a_sink_sticks),
 		test(test_other_sinks_go_on),
 		test(test_errors_of_flush_and_finish),

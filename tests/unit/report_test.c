@@ -9,6 +9,8 @@
 
 #include "output/report_md.h"
 
+#define OTHER_THREAD 101
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Device memory from two functions: the peak is 300 + 70, then less, then other blocks. */
@@ -23,7 +25,7 @@ static void test_a_peak_is_made_of_what_was_live_then(void **state)
 	add(alloc("cudaMalloc", 0x2000, 50));
 	add(record_free_begin(0x2000));
 	/* It is gone when the free begins. */
-	add(alloc("cudaMallocPitch", 0x3000, 70));
+	add(record_by(OTHER_THREAD, alloc("cudaMallocPitch", 0x3000, 70)));
 	add(record_free("cuMemFree_v2", 0x2000));
 	release(0x1000);
 	add(alloc("cudaMallocPitch", 0x4000, 200));
@@ -63,22 +65,29 @@ static void test_the_peak_may_be_the_end(void **state)
 	done(&reader);
 }
 
-/* Nobody saw it return: its block is as live as the one that nobody wanted to free. */
-static void test_the_end_may_come_in_the_middle_of_a_free(void **state)
+/* The free of the one never returned, and the other came meanwhile: nobody has seen more live. */
+static void test_the_peak_may_be_the_end_of_a_process(void **state)
 {
 	struct report_reader reader;
-	const struct usage_cell *cell;
+	const struct report_process *process;
+	const struct timeline_level *level;
 
 	(void)state;
 	begin();
 	add(alloc("cudaMalloc", 0x1000, 300));
-	add(alloc("cudaMalloc", 0x2000, 50));
 	add(record_free_begin(0x1000));
+	add(record_by(OTHER_THREAD, alloc("cudaMalloc", 0x2000, 50)));
+	add(record_exit(9));
 	reader = end();
-	cell = cell_of(&reader.report.recordings[0]->processes[0], "cudaMalloc");
-	assert_int_equal(cell->live_bytes, 350);
-	assert_int_equal(cell->live_count, cell->allocs - cell->frees);
-	assert_int_equal(reader.report.recordings[0]->devices[0].live_bytes, 350);
+	process = &reader.report.recordings[0]->processes[0];
+	assert_int_equal(report_held(process->process, MS_SPACE_DEVICE).bytes, 350);
+	assert_int_equal(process->process->spaces[MS_SPACE_DEVICE].peak_bytes, 350);
+	assert_int_equal(process->largest_count, 2);
+	assert_int_equal(cell_of(process, "cudaMalloc")->live_count, 2);
+	level = process->series->levels[MS_SPACE_DEVICE];
+	/* A moment before the recording ends. */
+	assert_int_equal(level->max[level->filled - 2], 350);
+	assert_int_equal(level->end[level->filled - 1], 0);
 	done(&reader);
 }
 
@@ -336,7 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_peak_is_made_of_what_was_live_then),
 		cmocka_unit_test(test_the_peak_may_be_the_end),
-		cmocka_unit_test(test_the_end_may_come_in_the_middle_of_a_free),
+		cmocka_unit_test(test_the_peak_may_be_the_end_of_a_process),
 		cmocka_unit_test(test_what_is_used_is_compared_with_what_was_live_then),
 		cmocka_unit_test(test_a_device_that_an_earlier_program_used),
 		cmocka_unit_test(test_one_device_alone),

@@ -259,9 +259,32 @@ static void free_finish(struct process *process, enum ms_key key, struct allocat
 		physical_unmap(process, allocation, change);
 }
 
+static void pending_finish(struct process *process, size_t place)
+{
+	const enum ms_key key = process->pending[place].key;
+	struct allocation allocation = pending_remove(process, place);
+	struct change unused;
+
+	memset(&unused, 0, sizeof(unused));
+	free_finish(process, key, &allocation, &unused);
+	if (unused.free != FREE_KEPT)
+		usage_end(process->usage, &allocation);
+}
+
+void blocks_returned(struct process *process, uint32_t tid)
+{
+	size_t i = 0;
+
+	while (i < process->pending_count)
+		if (process->pending[i].tid == tid)
+			pending_finish(process, i);
+		else
+			i++;
+}
+
 /*
  * A thread that frees an address anew, or has more frees pending than calls can be nested, has long
- * returned from the earlier ones: their ends were lost. They are taken to have succeeded.
+ * returned from the earlier ones, too.
  */
 static void pending_expire(struct process *process, uint32_t tid, enum ms_key key, uint64_t addr)
 {
@@ -270,20 +293,12 @@ static void pending_expire(struct process *process, uint32_t tid, enum ms_key ke
 	while (i < process->pending_count) {
 		const struct pending_free *pending = &process->pending[i];
 		bool same = pending->key == key && pending->addr == addr;
-		struct change unused;
-		struct pending_free expired;
 
 		own += pending->tid == tid && !same;
-		if (pending->tid != tid || (!same && own < MAX_NESTED)) {
+		if (pending->tid == tid && (same || own >= MAX_NESTED))
+			pending_finish(process, i);
+		else
 			i++;
-			continue;
-		}
-		expired = *pending;
-		pending_remove(process, i);
-		memset(&unused, 0, sizeof(unused));
-		free_finish(process, expired.key, &expired.allocation, &unused);
-		if (unused.free != FREE_KEPT)
-			usage_end(process->usage, &expired.allocation);
 	}
 }
 

@@ -31,8 +31,14 @@ int blocks_free_begin(struct process *process, const struct event *event);
 int blocks_free(struct process *process, const struct event *event, struct change *change);
 
 /*
- * Frees that have been entered and will not be seen to return: the process, its program or the
- * tracing ends. What they would free counts as live. Returns 0 or -ENOMEM.
+ * The thread is in no call: of the frees that it has begun, the ends were lost. They are taken to
+ * have succeeded.
+ */
+void blocks_returned(struct process *process, uint32_t tid);
+
+/*
+ * Of frees that have been entered, no end will be seen: the process or its program ends. What they
+ * would have freed is live. Returns 0 or -ENOMEM.
  */
 int blocks_settle(struct process *process, uint64_t ts_ns, struct change *change);
 

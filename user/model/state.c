@@ -455,8 +455,8 @@ static int apply_launch(struct state *state, struct process *process, const stru
 	return graphs_launch(state, process, event, change);
 }
 
-static int apply_call(struct state *state, struct process *process, const struct event *event,
-		      struct change *change)
+static int apply_op(struct state *state, struct process *process, const struct event *event,
+		    struct change *change)
 {
 	const struct ms_call *call = event->call;
 	int err = 0;
@@ -486,6 +486,18 @@ static int apply_call(struct state *state, struct process *process, const struct
 	}
 	transfers_apply(process, event, change);
 	return 0;
+}
+
+static int apply_call(struct state *state, struct process *process, const struct event *event,
+		      struct change *change)
+{
+	int err = apply_op(state, process, event, change);
+
+	/* A sum is nobody's call. */
+	if (process->pending_count && event->header->type != MS_TYPE_CALLS &&
+	    !(event->call->flags & MS_CALL_NESTED))
+		blocks_returned(process, event->header->tid);
+	return err;
 }
 
 static int apply_event(struct state *state, struct process *process, const struct event *event,
@@ -549,21 +561,5 @@ int state_apply(struct state *state, const struct event *event)
 		process->usage->ended_count = 0;
 	err = apply_event(state, process, event, change);
 	tell_ended(process, event, change);
-	return err;
-}
-
-int state_settle(struct state *state, uint64_t now_ns)
-{
-	int err = 0, settled;
-	size_t i;
-
-	clear(&state->change);
-	for (i = 0; i < state->processes_count; i++) {
-		/* What was recorded late of one that has exited is of no account. */
-		if (state->processes[i]->exited)
-			continue;
-		settled = blocks_settle(state->processes[i], now_ns, &state->change);
-		err = err ? err : settled;
-	}
 	return err;
 }

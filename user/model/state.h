@@ -220,12 +220,6 @@ int state_follow_usage(struct state *state);
  */
 void state_restart(struct state *state, uint64_t now_ns);
 
-/*
- * After the last event: frees that have been entered and were not seen to return count as if they
- * had not been entered. Returns 0, or -ENOMEM as state_apply() does.
- */
-int state_settle(struct state *state, uint64_t now_ns);
-
 /* Whether a process that has just been attached to may hold memory that nobody saw allocated. */
 bool state_may_hold_more(const struct process *process);
 

@@ -200,6 +200,21 @@ static void levels_set(struct timeline *timeline, struct timeline_series *series
 		level_set(timeline, series, space, bucket, process->spaces[space].live_bytes);
 }
 
+/*
+ * What was being freed when a process ended is live in that moment after all: with it, more may be
+ * live than ever before, and a moment later nothing.
+ */
+static void levels_set_peaks(struct timeline *timeline, struct timeline_series *series,
+			     const struct process *process, size_t bucket, uint64_t ts_ns)
+{
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (process->spaces[space].peak_ts_ns == ts_ns)
+			level_set(timeline, series, space, bucket,
+				  process->spaces[space].peak_bytes);
+}
+
 /* ---- processes that are not listed any more -------------------------------------------------- */
 
 static void add_values(uint64_t *sum, const uint64_t *values)
@@ -409,6 +424,7 @@ void timeline_event(struct timeline *timeline, const struct state *state, const 
 	if (!series)
 		return;
 	if (!event->call) {
+		levels_set_peaks(timeline, series, change->process, bucket, event->header->ts_ns);
 		levels_set(timeline, series, change->process, bucket);
 		return;
 	}

@@ -295,8 +295,6 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 		memset(&coverage->counters, 0, sizeof(coverage->counters));
 		err = follow_gap(run, report_end_ns(run->recording));
 	}
-	if (!err)
-		err = state_settle(&run->pipeline.state, report_end_ns(run->recording));
 	if (coverage->from_ns)
 		report_recording_gap(run->recording, report_begin_ns(run->recording), true);
 	coverage->unwritten_blocks = replay_end_number(run->replay, "unwritten_blocks", 0);

@@ -273,7 +273,7 @@ PYTHON
 	refused 2 "is not a size" --min-bytes x a.mscope a.mscope
 	refused 2 "auto, run, second or launch" --per step a.mscope a.mscope
 	refused 2 "growth=SIZE, leak" --fail-on growth a.mscope a.mscope
-	refused 2 '"growth=x" has no size' --fail-on growth=x a.mscope a.mscope
+	refused 2 '"x" is not a size' --fail-on growth=x a.mscope a.mscope
 	refused 2 "growth=SIZE, leak" --fail-on leak=1 a.mscope a.mscope
 	refused 2 "growth=SIZE, leak" --fail-on fire a.mscope a.mscope
 	refused 2 "growth=SIZE, leak" --fail-on l a.mscope a.mscope

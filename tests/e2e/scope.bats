@@ -122,7 +122,7 @@ grandparent_start() {
 
 	# -f is for what is started from now on.
 	tool_start trace TRACE_PID -c -f -o out.txt -p "$PARENT"
-	grep -qx "memscope-bpf: warning: 1 descendant of traced processes has the CUDA driver mapped and is not traced; to add it: -p $puppet" trace.err
+	grep -qx "memscope-bpf: warning: 1 descendant of these processes has the CUDA driver mapped and will not be traced; with it: -p $PARENT,$puppet" trace.err
 	kill -INT "$TRACE_PID"
 	tool_wait trace TRACE_PID
 	tool_start trace TRACE_PID -c -o out.txt -p "$PARENT,$puppet"
@@ -141,6 +141,23 @@ grandparent_start() {
 	tool_start trace TRACE_PID -c -o out.txt -p "$PUPPET_PID"
 	kill -CONT "$PUPPET_CHILD"
 	puppet_end
+	tool_wait trace TRACE_PID
+	! grep descendant trace.err || false
+}
+
+@test "nor is one that has ended by the time it is heard of" {
+	mkfifo go
+	exec 8<> go
+	# shellcheck disable=SC2016 # expanded there
+	sh -c 'read -r _; printf "load\nexit 0\n" | "$0" > out & read -r _; wait' "$WORKLOADS/puppet" <&8 3>&- 8>&- &
+	PARENT=$!
+	tool_start trace TRACE_PID -c -o out.txt -p "$PARENT"
+	kill -STOP "$TRACE_PID"
+	echo >&8
+	wait_for 'grep -q ok out && grep -q "^State:.*Z" "/proc/$(pgrep -P "$PARENT" puppet)/status"'
+	kill -CONT "$TRACE_PID"
+	echo >&8
+	wait "$PARENT"
 	tool_wait trace TRACE_PID
 	! grep descendant trace.err || false
 }

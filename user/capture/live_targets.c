@@ -298,36 +298,15 @@ static void warn_untraced(struct live *live, pid_t pid, const struct proc_mappin
 {
 	struct proc_info info;
 
-	if (live->told_of_untraced || scope_is_open(&live->options.scope) ||
-	    !untraced_uses_cuda(&live->targets, pid, mapping) || proc_read(pid, &info))
+	if (live->told_of_untraced || live->stopping || scope_is_open(&live->options.scope) ||
+	    !untraced_uses_cuda(&live->targets, pid, mapping) || proc_read(pid, &info) ||
+	    info.zombie)
 		return;
 	live->told_of_untraced = true;
 	log_warning("process %d (%s), a descendant of a traced one, has mapped the CUDA driver and"
 		    " is not traced: %s",
 		    pid, info.comm,
 		    live->options.follow ? "name it with -p" : "-f traces what is started, too");
-}
-
-#define NAMED_MOST 8
-
-static void warn_untraced_before(struct live *live)
-{
-	pid_t pids[NAMED_MOST];
-	struct string names = { 0 };
-	size_t count = 0, i;
-
-	if (!scope_is_open(&live->options.scope))
-		count = untraced_find(&live->targets, pids, NAMED_MOST);
-	for (i = 0; i < count && i < NAMED_MOST; i++)
-		string_append_format(&names, "%s%d", i ? "," : "", pids[i]);
-	if (count)
-		log_warning("%zu descendant%s of traced processes %s the CUDA driver mapped and %s"
-			    " not traced; to add %s: -p %.*s%s",
-			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have",
-			    count == 1 ? "is" : "are", count == 1 ? "it" : "them",
-			    (int)names.length, names.length ? names.bytes : "",
-			    count > NAMED_MOST ? ",..." : "");
-	string_fini(&names);
 }
 
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, void *context)
@@ -404,12 +383,36 @@ static int open_scope(struct live *live)
 	return err;
 }
 
+#define UNTRACED_NAMED 8
+
+/* Before anything is attached to: it may take a while, and what will be followed is not there yet. */
+static void warn_untraced_before(const struct live_options *options)
+{
+	pid_t found[UNTRACED_NAMED];
+	size_t count = untraced_find(options->pids, options->pids_count, found, UNTRACED_NAMED), i;
+	struct string names = { 0 };
+
+	for (i = 0; i < options->pids_count; i++)
+		string_append_format(&names, "%d,", options->pids[i]);
+	for (i = 0; i < count && i < UNTRACED_NAMED; i++)
+		string_append_format(&names, "%s%d", i ? "," : "", found[i]);
+	if (count)
+		log_warning("%zu descendant%s of these processes %s the CUDA driver mapped and will"
+			    " not be traced; with %s: -p %.*s%s",
+			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have",
+			    count == 1 ? "it" : "them", (int)names.length,
+			    names.length ? names.bytes : "", count > UNTRACED_NAMED ? ",..." : "");
+	string_fini(&names);
+}
+
 int live_open_targets(struct live *live)
 {
 	struct target *target;
 	int err = 0;
 	size_t i;
 
+	if (!scope_is_open(&live->options.scope))
+		warn_untraced_before(&live->options);
 	for (i = 0; !err && i < live->options.pids_count; i++)
 		err = attach_to_pid(live, live->options.pids[i]);
 	if (!err && scope_is_open(&live->options.scope))
@@ -430,6 +433,5 @@ int live_announce_targets(struct live *live)
 
 	for (i = 0; i < live->targets.count; i++)
 		feed_attach(live, live->targets.targets[i]);
-	warn_untraced_before(live);
 	return live->err;
 }

@@ -3,9 +3,13 @@
 
 #include <string.h>
 
-#define MAX_GENERATIONS 32 /* between a traced process and its descendant */
+#define MAX_GENERATIONS 32   /* between a traced process and its descendant */
+#define MAX_DESCENDANTS 4096 /* that are looked at */
 
-/* Whoever uses CUDA has the driver mapped, whatever its runtime is called. */
+/*
+ * Whoever uses CUDA has the driver mapped, whatever its runtime is called. Its name will do for a
+ * warning: to read every file that anybody maps would not be worth it.
+ */
 static bool is_driver(const struct proc_mapping *mapping)
 {
 	static const char driver[] = "libcuda.so";
@@ -51,40 +55,57 @@ static uint64_t driver_of(pid_t pid)
 }
 
 struct search {
-	const struct targets *targets;
-	pid_t *pids;
+	const pid_t *pids; /* those that will be traced */
+	size_t pids_count;
+	pid_t *found;
 	size_t count, max;
-	uint64_t parents_driver;
+	size_t visited;
+};
+
+struct parent {
+	struct search *search;
+	uint64_t driver;
 	int generation;
 };
 
-static int visit_child(pid_t pid, void *context)
+static bool is_asked_for(const struct search *search, pid_t pid)
 {
-	struct search *search = context, below = *search;
-
-	if (targets_find(search->targets, pid) || search->generation >= MAX_GENERATIONS)
-		return 0;
-	below.generation++;
-	below.parents_driver = driver_of(pid);
-	/* Where it was mapped anew, it lies elsewhere. */
-	if (below.parents_driver && below.parents_driver != search->parents_driver) {
-		if (below.count < below.max)
-			below.pids[below.count] = pid;
-		below.count++;
-	}
-	proc_each_child(pid, visit_child, &below);
-	search->count = below.count;
-	return 0;
-}
-
-size_t untraced_find(const struct targets *targets, pid_t *pids, size_t max)
-{
-	struct search search = { .targets = targets, .pids = pids, .max = max };
 	size_t i;
 
-	for (i = 0; i < targets->count; i++) {
-		search.parents_driver = driver_of(targets->targets[i]->pid);
-		proc_each_child(targets->targets[i]->pid, visit_child, &search);
+	for (i = 0; i < search->pids_count; i++)
+		if (search->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static int visit_child(pid_t pid, void *context)
+{
+	const struct parent *parent = context;
+	struct parent child = { parent->search, 0, parent->generation + 1 };
+	struct search *search = parent->search;
+
+	if (++search->visited > MAX_DESCENDANTS)
+		return 1;
+	if (is_asked_for(search, pid) || child.generation > MAX_GENERATIONS)
+		return 0;
+	child.driver = driver_of(pid);
+	if (child.driver && child.driver != parent->driver) {
+		if (search->count < search->max)
+			search->found[search->count] = pid;
+		search->count++;
+	}
+	return proc_each_child(pid, visit_child, &child) > 0;
+}
+
+size_t untraced_find(const pid_t *pids, size_t count, pid_t *found, size_t max)
+{
+	struct search search = { .pids = pids, .pids_count = count, .found = found, .max = max };
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct parent parent = { &search, driver_of(pids[i]), 0 };
+
+		proc_each_child(pids[i], visit_child, &parent);
 	}
 	return search.count;
 }

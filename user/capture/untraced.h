@@ -17,10 +17,11 @@ bool untraced_uses_cuda(const struct targets *targets, pid_t pid,
 			const struct proc_mapping *mapping);
 
 /*
- * Those that do so already, except forks that have the driver from their parent alone: most of
- * these (a data loader's) never call it. Returns how many there are; `pids` are the first `max` of
- * them. 0 as well where the kernel does not list children (CONFIG_PROC_CHILDREN).
+ * Those that use it already, of processes that are about to be traced. A fork that has the driver
+ * where its parent has it is left out: most of these (a data loader's) have it from there and never
+ * call it. Returns how many there are; `found` are the first `max` of them. 0 as well where the
+ * kernel does not list children (CONFIG_PROC_CHILDREN).
  */
-size_t untraced_find(const struct targets *targets, pid_t *pids, size_t max);
+size_t untraced_find(const pid_t *pids, size_t count, pid_t *found, size_t max);
 
 #endif /* MEMSCOPE_CAPTURE_UNTRACED_H */

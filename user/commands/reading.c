@@ -81,7 +81,8 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 	if (which < 0)
 		return which;
 	if (size && string_parse_size(size + 1, &bytes)) {
-		log_error("--%s: \"%s\" has no size; write 4096, 64K, 1.5M or 2G", row->name, part);
+		log_error("--%s: \"%s\" is not a size; write 4096, 64K, 1.5M or 2G", row->name,
+			  size + 1);
 		return -EINVAL;
 	}
 	if (size && (!(fail_on->asked >> which & 1) || bytes < fail_on->growth_bytes))

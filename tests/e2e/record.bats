@@ -64,6 +64,9 @@ trace_and_record() {
 	"$MEMSCOPE" report -f json off.mscope > report.json
 	assert_equal "$(jq -c '.recordings[0].timeline.processes[0] | [.launches, .copies, (.blocked_ns | type)]' report.json)" \
 		'[null,null,"array"]'
+	"$MEMSCOPE" report -f html off.mscope > report.html
+	sed -n '/On devices at its end/,$p' report.html | tr '\n' ' ' |
+		grep -qE '<td class="n">\?</td><td class="n">\?</td><td class="n" data-v="[0-9]+"[^>]*>[0-9.]+ [num]?s</td>'
 	record -q --launches=all --copies=off -o all.mscope -- $(ffmpeg_command 2)
 	assert_equal "$("$DUMPCAT" all.mscope | jq -r 'select(.op == "launch" or .op == "copy") |
 		[.type, .op, .kernel] | @csv' | sort | uniq -c | awk '{ print $1, $2 }' | xargs)" \

@@ -21,29 +21,20 @@
 #define DEFAULT_TOP 10
 #define MAX_TOP 10000
 
-/* clang-format off */
-
-/* In the order of the messages. */
-#define FAIL_ONS(X, OR) \
-	X(GROWTH, "growth", "=SIZE") OR X(LEAK, "leak", "") OR X(OOM, "oom", "") OR \
-	X(NEW, "new", "") OR X(ANY, "any", "") OR X(LOSS, "loss", "") OR X(INEXACT, "inexact", "")
-
+/* In the order of the words of --fail-on, and of the messages. */
 enum fail_on_kind {
-#define X(kind, name, value) FAIL_ON_##kind,
-	FAIL_ONS(X, )
-#undef X
-	FAIL_ONS_COUNT
+	FAIL_ON_GROWTH,
+	FAIL_ON_LEAK,
+	FAIL_ON_OOM,
+	FAIL_ON_NEW,
+	FAIL_ON_ANY,
+	FAIL_ON_LOSS,
+	FAIL_ON_INEXACT,
+	FAIL_ONS_COUNT,
 };
 
-/* clang-format on */
-
-static const char *const fail_on_names[] = {
-#define X(kind, name, value) [FAIL_ON_##kind] = name,
-	FAIL_ONS(X, )
-#undef X
-};
-
-#define FAIL_ON_WORD(kind, name, value) name value
+static const char *const fail_on_names[] = { "growth", "leak", "oom",    "new",
+					     "any",    "loss", "inexact" };
 
 struct format;
 
@@ -168,7 +159,7 @@ static const struct option_row rows[] = {
 	  " launch of a kernel; per second, which is shown but is never a difference. auto (default):"
 	  " per run if both sides have the process from its start to its end, else per second.",
 	  parse_per, 0 },
-	{ 0, "fail-on", FAIL_ONS(FAIL_ON_WORD, ","),
+	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss,inexact",
 	  "Exit with 8 if a process holds SIZE more device memory at the end, or its peak of one"
 	  " kind of it or that of a device is SIZE higher; a leak was found, or an allocation failed"
 	  " for want of memory, that was not there before; a process, function, kernel or the like is"

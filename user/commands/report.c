@@ -23,33 +23,15 @@
 #define DEFAULT_TOP 10
 #define MAX_TOP 10000
 
-/* clang-format off */
-
-/* What is said of each, if it is found; of an empty recording, more than that. */
-#define FAIL_ONS(X, OR) \
-	X(LEAK, "leak", "a leak") OR \
-	X(OOM, "oom", "an allocation failed for want of memory") OR \
-	X(LOSS, "loss", "the recording lacks something") OR \
-	X(INEXACT, "inexact", "the numbers are not exact") OR \
-	X(GROWTH, "growth=SIZE", "a process has grown") OR \
-	X(EMPTY, "empty", NULL)
-
+/* In the order of the words of --fail-on. */
 enum fail_on_kind {
-#define X(kind, word, found) FAIL_ON_##kind,
-	FAIL_ONS(X, )
-#undef X
-	FAIL_ONS_COUNT
+	FAIL_ON_LEAK,
+	FAIL_ON_OOM,
+	FAIL_ON_LOSS,
+	FAIL_ON_INEXACT,
+	FAIL_ON_GROWTH,
+	FAIL_ON_EMPTY,
 };
-
-/* clang-format on */
-
-static const char *const fail_on_found[] = {
-#define X(kind, word, found) [FAIL_ON_##kind] = found,
-	FAIL_ONS(X, )
-#undef X
-};
-
-#define FAIL_ON_WORD(kind, word, found) word
 
 struct settings;
 
@@ -211,7 +193,7 @@ static const struct option_row rows[] = {
 	  reading_time, AT(reader.until) },
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
 	  AT(reader.report.options.top) },
-	{ 0, "fail-on", FAIL_ONS(FAIL_ON_WORD, ","),
+	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty",
 	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
 	  " lost or is not whole, the numbers are not exact (also because of what processes held"
 	  " before they were attached to), a process holds SIZE more device memory at its end than"
@@ -264,6 +246,13 @@ static uint32_t found_in(const struct settings *settings, const struct report_re
 
 static int check_findings(const struct settings *settings)
 {
+	static const char *const what[] = {
+		[FAIL_ON_LEAK] = "a leak",
+		[FAIL_ON_OOM] = "an allocation failed for want of memory",
+		[FAIL_ON_LOSS] = "the recording lacks something",
+		[FAIL_ON_INEXACT] = "the numbers are not exact",
+		[FAIL_ON_GROWTH] = "a process has grown",
+	};
 	const struct report *report = &settings->reader.report;
 	const bool is_empty = report_is_empty(report);
 	uint32_t found = 0;
@@ -277,9 +266,9 @@ static int check_findings(const struct settings *settings)
 	if (is_empty && settings->fail_on.asked)
 		log_warning("--fail-on: no call was recorded%s",
 			    found ? "" : ", so nothing could be found");
-	for (i = 0; i < FAIL_ONS_COUNT; i++)
+	for (i = 0; i < sizeof(what) / sizeof(*what); i++)
 		if (found >> i & 1)
-			log_warning("--fail-on: %s", fail_on_found[i]);
+			log_warning("--fail-on: %s", what[i]);
 	found |= (uint32_t)is_empty << FAIL_ON_EMPTY & settings->fail_on.asked;
 	return found ? EXIT_FINDING : EXIT_OK;
 }

@@ -324,6 +324,7 @@ static struct bucket bucket_at(const struct report_recording *recording, size_t 
 static void append_bucket(struct html *html, size_t place)
 {
 	const struct timeline *timeline = &html->recording->timeline;
+	const struct report_coverage *coverage = &html->recording->coverage;
 	const struct bucket bucket = bucket_at(html->recording, place);
 	static const struct bucket nothing;
 
@@ -334,9 +335,9 @@ static void append_bucket(struct html *html, size_t place)
 	html_cell_size(html, true, bucket.device_bytes);
 	html_cell_count(html, true, bucket.allocs);
 	html_cell_count(html, true, bucket.frees);
-	html_cell_size(html, true, bucket.copied_bytes);
-	html_cell_count(html, true, bucket.launches);
-	html_cell_duration(html, true, bucket.blocked_ns);
+	html_cell_size(html, !report_not_captured(coverage, MS_OP_COPY), bucket.copied_bytes);
+	html_cell_count(html, !report_not_captured(coverage, MS_OP_LAUNCH), bucket.launches);
+	html_cell_duration(html, !report_not_captured(coverage, MS_OP_SYNC), bucket.blocked_ns);
 	html_cell_count(html, true, bucket.lost);
 	html_row_end(html);
 }

@@ -73,25 +73,22 @@ static void put_copies(struct json *json, const struct timeline_series *series, 
 	json_close(json, ']');
 }
 
-/* `process`: NULL for the sum of those that are not listed. */
 static void put_series(struct json *json, const struct report_recording *recording,
-		       const struct timeline_series *series, const struct process *process)
+		       const struct timeline_series *series, bool is_sum)
 {
 	const struct report_coverage *coverage = &recording->coverage;
-	const struct process *counted = process ? process : recording->state->more;
-	const bool ends_watched = !counted || !counted->entries_only;
 	const size_t length = timeline_length(&recording->timeline);
 
 	json_open(json, '{');
-	json_put_if(json, "pid", process, series->pid);
-	json_put_if(json, "start_ns", process, series->start_ns);
+	json_put_if(json, "pid", !is_sum, series->pid);
+	json_put_if(json, "start_ns", !is_sum, series->start_ns);
 	put_levels(json, series, length);
 	put_values(json, "allocs", series->allocs, length);
 	put_values(json, "alloc_bytes", series->alloc_bytes, length);
 	put_values(json, "frees", series->frees, length);
 	put_known(json, "launches", !report_not_captured(coverage, MS_OP_LAUNCH), series->launches,
 		  length);
-	put_known(json, "blocked_ns", ends_watched && !report_not_captured(coverage, MS_OP_SYNC),
+	put_known(json, "blocked_ns", !report_not_captured(coverage, MS_OP_SYNC),
 		  series->blocked_ns, length);
 	put_copies(json, series, !report_not_captured(coverage, MS_OP_COPY), length);
 	json_close(json, '}');
@@ -113,11 +110,10 @@ void report_json_timeline(struct json *json, const struct report_recording *reco
 	json_open(json, '[');
 	for (i = 0; i < recording->processes_count; i++)
 		if (recording->processes[i].series)
-			put_series(json, recording, recording->processes[i].series,
-				   recording->processes[i].process);
+			put_series(json, recording, recording->processes[i].series, false);
 	/* Those that are not listed one by one. */
 	if (timeline->more && !recording->options.pid)
-		put_series(json, recording, timeline->more, NULL);
+		put_series(json, recording, timeline->more, true);
 	json_close(json, ']');
 	json_close(json, '}');
 }

@@ -156,26 +156,6 @@ static void append_rate(struct md *md, double rate)
 		string_append_format(md->out, " | %s", MD_COUNT((uint64_t)(rate + 0.5)));
 }
 
-/* What was captured: of the rest, nothing is known, which is not the same as nothing. */
-struct known {
-	bool live, copies, launches, blocked;
-};
-
-static struct known known_of(const struct report_recording *recording)
-{
-	const struct report_coverage *coverage = &recording->coverage;
-	struct known known = { .live = true };
-	size_t i;
-
-	for (i = 0; i < recording->processes_count; i++)
-		known.live &= !recording->processes[i].process->entries_only;
-	known.copies = !report_not_captured(coverage, MS_OP_COPY);
-	known.launches = !report_not_captured(coverage, MS_OP_LAUNCH);
-	/* How long a call took is not known either if its end is not watched. */
-	known.blocked = known.live && !report_not_captured(coverage, MS_OP_SYNC);
-	return known;
-}
-
 static void append_copies(struct md *md, const struct row *row, bool known)
 {
 	string_append_format(md->out, " | %s | %s | %s | ", known ? MD_SIZE(row->to_bytes) : "?",
@@ -188,8 +168,10 @@ static void append_copies(struct md *md, const struct row *row, bool known)
 		string_append_text(md->out, known ? "- | " : "? | ");
 }
 
-static void append_row(struct md *md, const struct known *known, size_t begin, size_t end)
+/* Of what was not captured nothing is known, which is not the same as nothing. */
+static void append_row(struct md *md, size_t begin, size_t end)
 {
+	const struct report_coverage *coverage = &md->recording->coverage;
 	const struct timeline *timeline = &md->recording->timeline;
 	const struct row row = make_row(md->recording, begin, end);
 	const double seconds = (double)((end - begin) * timeline->width_ns) / 1e9;
@@ -199,20 +181,20 @@ static void append_row(struct md *md, const struct known *known, size_t begin, s
 		return;
 	string_append_text(md->out, "| ");
 	string_append_format(md->out, "+%.3f s", (double)(begin * timeline->width_ns) / 1e9);
-	string_append_format(md->out, " | %s", known->live ? MD_SIZE(row.device_bytes) : "?");
+	string_append_format(md->out, " | %s", MD_SIZE(row.device_bytes));
 	append_rate(md, row.allocs / seconds);
 	append_rate(md, row.frees / seconds);
-	append_copies(md, &row, known->copies);
-	string_append_format(md->out, "%s | %s | %s |\n",
-			     known->launches ? MD_COUNT(row.launches) : "?",
-			     known->blocked ? MD_DURATION(row.blocked_ns) : "?",
-			     MD_COUNT(row.lost));
+	append_copies(md, &row, !report_not_captured(coverage, MS_OP_COPY));
+	string_append_format(
+		md->out, "%s | %s | %s |\n",
+		report_not_captured(coverage, MS_OP_LAUNCH) ? "?" : MD_COUNT(row.launches),
+		report_not_captured(coverage, MS_OP_SYNC) ? "?" : MD_DURATION(row.blocked_ns),
+		MD_COUNT(row.lost));
 }
 
 void md_timeline(struct md *md)
 {
 	const struct timeline *timeline = &md->recording->timeline;
-	const struct known known = known_of(md->recording);
 	size_t length = timeline_length(timeline), rows, i;
 
 	string_append_text(md->out, "\n### 3. Timeline\n\n");
@@ -233,7 +215,7 @@ void md_timeline(struct md *md)
 		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
 	rows = length < TABLE_ROWS ? length : TABLE_ROWS;
 	for (i = 0; i < rows; i++)
-		append_row(md, &known, i * length / rows, (i + 1) * length / rows);
+		append_row(md, i * length / rows, (i + 1) * length / rows);
 	string_append_text(md->out, "\nBlocked: threads of the host in synchronisation, added up."
 				    " Copies that were given a stream have no speed: nobody saw"
 				    " when they ended. Rows without anything are left out.\n");

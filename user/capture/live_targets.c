@@ -385,7 +385,7 @@ static int open_scope(struct live *live)
 
 #define UNTRACED_NAMED 8
 
-/* Before anything is attached to: it may take a while, and what will be followed is not there yet. */
+/* Before anything is attached to: it takes a while, and what will be followed is not there yet. */
 static void warn_untraced_before(const struct live_options *options)
 {
 	pid_t found[UNTRACED_NAMED];

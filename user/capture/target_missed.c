@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Who called functions, perhaps, before these had probes. Of what a process has mapped now, that can
- * be seen. Of processes that had ended, or executed another program, before anything was noticed, it
- * is told by the times of the kernel's records of what they mapped, which come whatever has become
- * of them.
+ * Who called functions, perhaps, before these had probes. Of what a process has mapped now, that
+ * can be seen. Of processes that had ended, or executed another program, before anything was
+ * noticed, it is told by the times of the kernel's records of what they mapped, which come whatever
+ * has become of them.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -121,7 +121,7 @@ bool target_was_late(const struct targets *targets, const struct target *target,
 	return found && found != -ESRCH;
 }
 
-/* ---- what was mapped by targets --------------------------------------------------------------- */
+/* ---- what was mapped by targets -------------------------------------------------------------- */
 
 struct same {
 	const struct library *library;

@@ -35,8 +35,8 @@ int option_number(const struct option_row *row, const char *value, void *setting
 		  uint64_t max);
 
 /*
- * Which of the words in row->argument ("all|summary|off", or "leak,growth=SIZE" of a list) the value
- * is, counted from 0, or -EINVAL, logged.
+ * Which of the words in row->argument ("all|summary|off", or "leak,growth=SIZE" of a list) the
+ * value is, counted from 0, or -EINVAL, logged.
  */
 int option_which(const struct option_row *row, const char *value);
 

@@ -85,9 +85,10 @@ static void put_examples(const char *lines)
 			put_roff(line + 2);
 			printf(":\n");
 		} else {
-			printf(".B ");
+			/* As text: a macro would take the quotes. */
+			printf(".nf\n\\fB");
 			put_roff(line);
-			putchar('\n');
+			printf("\\fR\n.fi\n");
 		}
 		lines += length;
 		lines += *lines == '\n';

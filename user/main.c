@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ static void print_usage(FILE *out)
 
 static int print_version(void)
 {
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is no failure */
 	printf("memscope-bpf %s\nlibbpf %s\n", MEMSCOPE_VERSION, libbpf_version_string());
 	return EXIT_OK;
 }
@@ -44,6 +46,7 @@ static int help(const char *name)
 {
 	const struct command *command = name ? command_find(name) : NULL;
 
+	signal(SIGPIPE, SIG_IGN);
 	if (command)
 		options_print_help(command);
 	else if (name)

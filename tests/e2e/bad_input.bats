@@ -122,6 +122,7 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 @test "a full disk: it says so, stops with 1, and the command is not harmed" {
 	expect 1 "/dev/full: cannot write: No space left on device" \
 		"$MEMSCOPE" trace -o /dev/full -- $(ffmpeg_command)
+	[[ $stderr != *"no call could be seen"* ]]
 	# The simulator logged every call of ffmpeg: it ran to its end.
 	assert_equal "$(grep -c cuLaunchKernel oracle.log)" 40
 }
@@ -141,6 +142,19 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 	assert_equal "$(cat err.txt)" ""
 	read -r -t 20 answer <&9
 	assert_equal "$answer" ok
+}
+
+@test "the exit code stays what was found out, also if nobody reads the output" {
+	head -c 300 /dev/urandom > damaged.mscope
+	local arguments code
+	for arguments in "verify damaged.mscope" "--version" "help" "help trace" "trace --help" "check -v"; do
+		# shellcheck disable=SC2086,SC2016 # several words; expanded there
+		"$MEMSCOPE" $arguments > out.txt && code=0 || code=$?
+		echo 0 > code
+		# shellcheck disable=SC2086 # several words
+		(sleep 0.1; "$MEMSCOPE" $arguments || echo $? > code) 2> err.txt | true
+		assert_equal "$arguments: $(cat code)" "$arguments: $code"
+	done
 }
 
 @test "a command that cannot be found or executed" {

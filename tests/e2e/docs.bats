@@ -17,6 +17,12 @@ commands() {
 	mandoc -T lint -W warning "$BUILT/man/memscope-bpf.1"
 }
 
+@test "examples are there as they are to be typed" {
+	mandoc -T ascii "$BUILT/man/memscope-bpf-export.1" | col -bx > export.txt
+	grep -qF "jq -c 'select(.op == \"alloc\")'" export.txt
+	grep -qx " *memscope-bpf export -f sqlite -o run.sqlite run.mscope" export.txt
+}
+
 @test "every option is in the help, the man page and the completion" {
 	local command option
 	# shellcheck disable=SC1091

@@ -161,3 +161,21 @@ grandparent_start() {
 	tool_wait trace TRACE_PID
 	! grep descendant trace.err || false
 }
+
+@test "each descendant that is not traced is told of, and once" {
+	mkfifo go end
+	exec 8<> go 9<> end
+	# shellcheck disable=SC2016 # expanded there
+	sh -c 'read -r _; for i in 1 2; do
+			sh -c "(printf \"load\nload\n\"; read -r _; echo exit 0) | \"\$0\" > out.$1" "$0" $i <&9 &
+		done; wait' "$WORKLOADS/puppet" <&8 3>&- 8>&- &
+	PARENT=$!
+	tool_start trace TRACE_PID -c -o out.txt -p "$PARENT"
+	echo >&8
+	wait_for '[ "$(grep -c "has mapped the CUDA driver" trace.err)" -ge 2 ]'
+	printf '\n\n' >&9
+	wait "$PARENT"
+	tool_wait trace TRACE_PID
+	assert_equal "$(grep -o "process [0-9]* (puppet), a descendant" trace.err | sort -u | wc -l)" 2
+	assert_equal "$(grep -c "a descendant" trace.err)" 2
+}

@@ -26,6 +26,8 @@ enum source {
 	SOURCE_EXIT
 };
 
+#define LIVE_UNTRACED 8 /* more are not told of */
+
 struct live {
 	struct live_options options;
 	struct programs *programs;
@@ -46,10 +48,12 @@ struct live {
 	bool detaching; /* still, when the capture is over */
 	enum live_reason reason;
 	uint64_t start_cpu_ns;
-	uint64_t end_ns;       /* when the end began: detaching may take long */
-	bool interrupted;      /* once already */
-	bool told_of_untraced; /* descendants */
-	int err;               /* of the callbacks */
+	uint64_t end_ns;  /* when the end began: detaching may take long */
+	bool interrupted; /* once already */
+	int err;          /* of the callbacks */
+	/* Descendants that use CUDA and are not traced, of which it has been told. */
+	pid_t untraced[LIVE_UNTRACED];
+	size_t untraced_count;
 };
 
 /* live.c */

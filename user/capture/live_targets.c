@@ -293,20 +293,31 @@ static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping
 	return targets_find(&live->targets, pid);
 }
 
-/* Once is enough: whoever wants to know the others follows the advice. */
+/* Each of them once, up to a number at which it is clear that there are many. */
+static bool is_news(const struct live *live, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < live->untraced_count; i++)
+		if (live->untraced[i] == pid)
+			return false;
+	return live->untraced_count < LIVE_UNTRACED;
+}
+
 static void warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping)
 {
 	struct proc_info info;
 
-	if (live->told_of_untraced || live->stopping || scope_is_open(&live->options.scope) ||
+	if (live->stopping || scope_is_open(&live->options.scope) || !is_news(live, pid) ||
 	    !untraced_uses_cuda(&live->targets, pid, mapping) || proc_read(pid, &info) ||
 	    info.zombie)
 		return;
-	live->told_of_untraced = true;
+	live->untraced[live->untraced_count++] = pid;
 	log_warning("process %d (%s), a descendant of a traced one, has mapped the CUDA driver and"
-		    " is not traced: %s",
+		    " is not traced: %s%s",
 		    pid, info.comm,
-		    live->options.follow ? "name it with -p" : "-f traces what is started, too");
+		    live->options.follow ? "name it with -p" : "-f traces what is started, too",
+		    live->untraced_count == LIVE_UNTRACED ? "; others are not told of" : "");
 }
 
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, void *context)
@@ -383,25 +394,23 @@ static int open_scope(struct live *live)
 	return err;
 }
 
-#define UNTRACED_NAMED 8
-
 /* Before anything is attached to: it takes a while, and what will be followed is not there yet. */
 static void warn_untraced_before(const struct live_options *options)
 {
-	pid_t found[UNTRACED_NAMED];
-	size_t count = untraced_find(options->pids, options->pids_count, found, UNTRACED_NAMED), i;
+	pid_t found[LIVE_UNTRACED];
+	size_t count = untraced_find(options->pids, options->pids_count, found, LIVE_UNTRACED), i;
 	struct string names = { 0 };
 
 	for (i = 0; i < options->pids_count; i++)
 		string_append_format(&names, "%d,", options->pids[i]);
-	for (i = 0; i < count && i < UNTRACED_NAMED; i++)
+	for (i = 0; i < count && i < LIVE_UNTRACED; i++)
 		string_append_format(&names, "%s%d", i ? "," : "", found[i]);
 	if (count)
 		log_warning("%zu descendant%s of these processes %s the CUDA driver mapped and will"
 			    " not be traced; with %s: -p %.*s%s",
 			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have",
 			    count == 1 ? "it" : "them", (int)names.length,
-			    names.length ? names.bytes : "", count > UNTRACED_NAMED ? ",..." : "");
+			    names.length ? names.bytes : "", count > LIVE_UNTRACED ? ",..." : "");
 	string_fini(&names);
 }
 

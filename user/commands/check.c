@@ -3,6 +3,7 @@
  * `memscope-bpf check`: what works on this machine and for a process, and what would be invisible.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -183,6 +184,7 @@ static int check(int argc, char **argv)
 
 	if (first < 0)
 		return code;
+	signal(SIGPIPE, SIG_IGN); /* who reads a part of it wants the verdict too */
 	if (first < argc) {
 		log_error("check takes no argument \"%s\"", argv[first]);
 		return EXIT_USAGE;

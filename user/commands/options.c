@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,7 @@ void options_print_help(const struct command *command)
 {
 	const struct option_row *row;
 
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is no failure */
 	print_usage(command);
 	printf("%s.\n\nOptions:\n", command->summary);
 	for (row = command->options; row->name; row++)

@@ -247,7 +247,8 @@ static int capture(struct run *run)
 	log_progress(NULL);
 	end_err = recorder_end(run->recorder, reason_of(run, err));
 	tell_result(run);
-	capturing_tell_blindness(&run->settings->capturing, run->live, &run->losses);
+	if (!err)
+		capturing_tell_blindness(&run->settings->capturing, run->live, &run->losses);
 	if (!err)
 		err = stop_err;
 	return err ? err : end_err;

@@ -184,7 +184,8 @@ static int capture(struct run *run)
 	if (!finish_err)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
 	run->losses = summary.losses;
-	capturing_tell_blindness(&run->settings.capturing, run->live, &run->losses);
+	if (!err)
+		capturing_tell_blindness(&run->settings.capturing, run->live, &run->losses);
 	return err ? err : finish_err;
 }
 

@@ -3,6 +3,7 @@
  * `memscope-bpf verify`: whether recordings are whole, and what of them can be used.
  */
 #include <errno.h>
+#include <signal.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,7 @@ static int verify(int argc, char **argv)
 
 	if (first < 0)
 		return run.code;
+	signal(SIGPIPE, SIG_IGN); /* who reads a part of it wants the verdict too */
 	if (first == argc || (run.settings.repair && argc - first > 1)) {
 		log_error(first == argc ? "which recording? `memscope-bpf verify FILE`" :
 					  "--repair takes one recording at a time");

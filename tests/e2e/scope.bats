@@ -167,12 +167,13 @@ grandparent_start() {
 	exec 8<> go 9<> end
 	# shellcheck disable=SC2016 # expanded there
 	sh -c 'read -r _; for i in 1 2; do
-			sh -c "(printf \"load\nload\n\"; read -r _; echo exit 0) | \"\$0\" > out.$1" "$0" $i <&9 &
-		done; wait' "$WORKLOADS/puppet" <&8 3>&- 8>&- &
+			sh -c "(printf \"load\nmap $1\n\"; read -r _; echo exit 0) | \"\$0\" > out.\$1" "$0" $i <&9 &
+		done; wait' "$WORKLOADS/puppet" "$LD_LIBRARY_PATH/libcuda.so.1" <&8 3>&- 8>&- &
 	PARENT=$!
 	tool_start trace TRACE_PID -c -o out.txt -p "$PARENT"
 	echo >&8
 	wait_for '[ "$(grep -c "has mapped the CUDA driver" trace.err)" -ge 2 ]'
+	wait_for '[ "$(cat out.1 out.2 | grep -c ok)" -eq 4 ]'
 	printf '\n\n' >&9
 	wait "$PARENT"
 	tool_wait trace TRACE_PID

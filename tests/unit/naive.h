@@ -153,4 +153,113 @@ static inline void end_if_unused(struct run *run, uint64_t id)
 	count_free(run, memory->space, memory->size);
 }
 
+/* ---- frees: what they take away, and what becomes of it ------------------------------------- */
+
+static inline void take_mappings(struct run *run, struct flight *flight)
+{
+	size_t i;
+
+	for (i = flight->place; i < flight->place + flight->count; i++) {
+		if (!run->mappings[i].live || run->mappings[i].ts_ns > flight->ts_ns)
+			continue;
+		flight->mappings[i] = run->mappings[i];
+		flight->holds = true;
+		run->mappings[i].live = false;
+	}
+}
+
+static inline void take_memory(struct run *run, struct flight *flight)
+{
+	struct memory *memory = memory_named(run, flight->place);
+
+	if (!memory || memory->ts_ns > flight->ts_ns)
+		return;
+	flight->holds = true;
+	flight->memory = memory->id;
+	memory->named = --memory->references > 0;
+}
+
+static inline void take_block(struct run *run, struct flight *flight)
+{
+	struct block *block = &run->blocks[flight->family][flight->place];
+
+	if (!block->live || block->ts_ns > flight->ts_ns || block->references > 1)
+		return;
+	flight->holds = true;
+	flight->block = *block;
+	block->live = false;
+}
+
+static inline void take(struct run *run, struct flight *flight)
+{
+	if (flight->family == MAPPINGS)
+		take_mappings(run, flight);
+	else if (flight->family == HANDLE_FAMILY)
+		take_memory(run, flight);
+	else
+		take_block(run, flight);
+}
+
+static inline void finish(struct run *run, struct flight *flight)
+{
+	size_t i;
+
+	if (flight->family == HANDLE_FAMILY) {
+		end_if_unused(run, flight->memory);
+		return;
+	}
+	if (flight->family != MAPPINGS) {
+		count_free(run, flight->block.space, flight->block.size);
+		return;
+	}
+	for (i = 0; i < RANGE_PLACES; i++) {
+		if (!flight->mappings[i].live)
+			continue;
+		flight->mappings[i].live = false;
+		count_free(run, MS_SPACE_MAPPED, flight->mappings[i].size);
+		end_if_unused(run, flight->mappings[i].memory);
+	}
+}
+
+static inline void restore_mappings(struct run *run, struct flight *flight)
+{
+	size_t i;
+
+	for (i = 0; i < RANGE_PLACES; i++) {
+		struct mapping *held = &flight->mappings[i];
+
+		if (!held->live)
+			continue;
+		held->live = false;
+		if (run->mappings[i].live) {
+			run->missed_frees++;
+			end_if_unused(run, held->memory);
+		} else {
+			run->mappings[i] = *held;
+			run->mappings[i].live = true;
+		}
+	}
+}
+
+static inline void restore(struct run *run, struct flight *flight)
+{
+	struct memory *memory = memory_of(run, flight->memory);
+
+	if (flight->family == MAPPINGS) {
+		restore_mappings(run, flight);
+	} else if (flight->family == HANDLE_FAMILY) {
+		if (!memory)
+			return;
+		memory->references++;
+		if (!memory->named && !memory_named(run, flight->place)) {
+			memory->named = true;
+			memory->handle = flight->place;
+		}
+	} else if (run->blocks[flight->family][flight->place].live) {
+		run->missed_frees++;
+	} else {
+		run->blocks[flight->family][flight->place] = flight->block;
+	}
+}
+
 #endif /* MEMSCOPE_TESTS_NAIVE_H */

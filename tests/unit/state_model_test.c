@@ -246,51 +246,6 @@ static void make_graphs(struct run *run)
 
 /* ---- frees: their beginnings ----------------------------------------------------------------- */
 
-static void take_mappings(struct run *run, struct flight *flight)
-{
-	size_t i;
-
-	for (i = flight->place; i < flight->place + flight->count; i++) {
-		if (!run->mappings[i].live || run->mappings[i].ts_ns > flight->ts_ns)
-			continue;
-		flight->mappings[i] = run->mappings[i];
-		flight->holds = true;
-		run->mappings[i].live = false;
-	}
-}
-
-static void take_memory(struct run *run, struct flight *flight)
-{
-	struct memory *memory = memory_named(run, flight->place);
-
-	if (!memory || memory->ts_ns > flight->ts_ns)
-		return;
-	flight->holds = true;
-	flight->memory = memory->id;
-	memory->named = --memory->references > 0;
-}
-
-static void take_block(struct run *run, struct flight *flight)
-{
-	struct block *block = &run->blocks[flight->family][flight->place];
-
-	if (!block->live || block->ts_ns > flight->ts_ns || block->references > 1)
-		return;
-	flight->holds = true;
-	flight->block = *block;
-	block->live = false;
-}
-
-static void take(struct run *run, struct flight *flight)
-{
-	if (flight->family == MAPPINGS)
-		take_mappings(run, flight);
-	else if (flight->family == HANDLE_FAMILY)
-		take_memory(run, flight);
-	else
-		take_block(run, flight);
-}
-
 static const char *free_symbol(size_t family)
 {
 	if (family == MAPPINGS)
@@ -333,68 +288,6 @@ static void step_free_begin(struct run *run, size_t thread)
 }
 
 /* ---- frees: their ends ----------------------------------------------------------------------- */
-
-static void finish(struct run *run, struct flight *flight)
-{
-	size_t i;
-
-	if (flight->family == HANDLE_FAMILY) {
-		end_if_unused(run, flight->memory);
-		return;
-	}
-	if (flight->family != MAPPINGS) {
-		count_free(run, flight->block.space, flight->block.size);
-		return;
-	}
-	for (i = 0; i < RANGE_PLACES; i++) {
-		if (!flight->mappings[i].live)
-			continue;
-		flight->mappings[i].live = false;
-		count_free(run, MS_SPACE_MAPPED, flight->mappings[i].size);
-		end_if_unused(run, flight->mappings[i].memory);
-	}
-}
-
-static void restore_mappings(struct run *run, struct flight *flight)
-{
-	size_t i;
-
-	for (i = 0; i < RANGE_PLACES; i++) {
-		struct mapping *held = &flight->mappings[i];
-
-		if (!held->live)
-			continue;
-		held->live = false;
-		if (run->mappings[i].live) {
-			run->missed_frees++;
-			end_if_unused(run, held->memory);
-		} else {
-			run->mappings[i] = *held;
-			run->mappings[i].live = true;
-		}
-	}
-}
-
-static void restore(struct run *run, struct flight *flight)
-{
-	struct memory *memory = memory_of(run, flight->memory);
-
-	if (flight->family == MAPPINGS) {
-		restore_mappings(run, flight);
-	} else if (flight->family == HANDLE_FAMILY) {
-		if (!memory)
-			return;
-		memory->references++;
-		if (!memory->named && !memory_named(run, flight->place)) {
-			memory->named = true;
-			memory->handle = flight->place;
-		}
-	} else if (run->blocks[flight->family][flight->place].live) {
-		run->missed_frees++;
-	} else {
-		run->blocks[flight->family][flight->place] = flight->block;
-	}
-}
 
 /* A failure that leaves memory nobody can name any more would fill up all places. */
 static bool may_fail(struct run *run, const struct flight *flight)

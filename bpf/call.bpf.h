@@ -322,11 +322,27 @@ static __always_inline bool call_was_jumped_into(__u64 sp)
 }
 
 /*
+ * A finished allocation that waits for the call around it is reported before it is freed: it took
+ * effect first, and what is freed before the outer call returns is no part of its result.
+ */
+static __always_inline void call_release_allocation(struct ms_thread *thread, __u64 addr)
+{
+	for (__u32 depth = 0; depth < MS_DEPTH; depth++) {
+		struct ms_frame *frame = frame_at(thread, depth);
+
+		if (depth >= thread->depth)
+			break;
+		if (frame->op == MS_OP_ALLOC && frame->inner.call.addr == addr)
+			call_release(frame, 0);
+	}
+}
+
+/*
  * A free that another free was called for has been announced by that one, unless they free
  * different things.
  */
-static __always_inline void free_begin(struct ms_frame *frame, const struct ms_frame *outer,
-				       const struct ms_spec *spec)
+static __always_inline void free_begin(struct ms_thread *thread, struct ms_frame *frame,
+				       const struct ms_frame *outer, const struct ms_spec *spec)
 {
 	struct ms_call *call = &frame->record.call;
 	struct ms_free begin = {};
@@ -338,6 +354,8 @@ static __always_inline void free_begin(struct ms_frame *frame, const struct ms_f
 	frame->begun = 1;
 	if (outer && outer->begun && outer->record.call.addr == addr)
 		return;
+	if (outer)
+		call_release_allocation(thread, addr);
 	begin.event = call->event;
 	begin.event.type = MS_TYPE_FREE_BEGIN;
 	begin.event.size = sizeof(begin);
@@ -463,7 +481,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 		frame->record.call.flags = MS_CALL_NESTED;
 	}
 	if (spec->op == MS_OP_FREE)
-		free_begin(frame, outer, spec);
+		free_begin(thread, frame, outer, spec);
 	thread->depth = depth + 1;
 	return true;
 }

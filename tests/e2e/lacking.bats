@@ -111,6 +111,40 @@ is_refused_here() {
 	mkfifo unprobed.in
 }
 
+@test "a function that is chosen at run time (IFUNC): it is said that its calls are not seen" {
+	cat > cuda.c <<-'EOF'
+		static int allocate(void **block, unsigned long size)
+		{
+			*block = (void *)(size * 4096);
+			return 0;
+		}
+		static int (*choose(void))(void **, unsigned long)
+		{
+			return allocate;
+		}
+		int cuMemAlloc_v2(void **block, unsigned long size) __attribute__((ifunc("choose")));
+		int cuMemFree_v2(void *block)
+		{
+			return block == (void *)1;
+		}
+	EOF
+	cat > program.c <<-'EOF'
+		int cuMemAlloc_v2(void **block, unsigned long size);
+		int cuMemFree_v2(void *block);
+		int main(void)
+		{
+			void *block;
+			return cuMemAlloc_v2(&block, 100) || cuMemFree_v2(0);
+		}
+	EOF
+	cc -shared -fPIC -o libcuda.so.1 cuda.c
+	cc -o program program.c libcuda.so.1 -Wl,-rpath,"$PWD"
+	unset LD_LIBRARY_PATH
+	trace --json -e all -o events.jsonl -- ./program 2> trace.err
+	assert_equal "$(grep -c "libcuda.so.1: 1 function is chosen at run time (IFUNC; cuMemAlloc_v2," trace.err)" 1
+	assert_equal "$(summary '.processes[0] | [.null_frees, .spaces]')" '[1,[]]'
+}
+
 @test "a function that the kernel refuses when the file is mapped, of which it says nothing" {
 	is_refused_here
 	# shellcheck disable=SC2086 # may be empty

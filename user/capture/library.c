@@ -37,6 +37,7 @@ struct reading {
 	struct library *library;
 	int fd;
 	bool nops;
+	bool *indirect;                  /* by row: the file has the function as an IFUNC */
 	uint8_t code[PROLOGUE_MAX_SIZE]; /* of one function */
 };
 
@@ -61,6 +62,10 @@ static int add_function(const struct elf_function *function, void *context)
 
 	if (row < 0)
 		return 0;
+	if (function->is_indirect) {
+		reading->indirect[row] = true;
+		return 0;
+	}
 	/* .symtab repeats what .dynsym has; two names of one address would be two probes in it. */
 	for (i = 0; i < library->points_count; i++)
 		if (library->points[i].row == (uint32_t)row ||
@@ -247,17 +252,43 @@ static int by_order(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
+/*
+ * Which function an IFUNC stands for is chosen when the program is loaded, by code that it runs, and
+ * the file does not say it.
+ */
+static void warn_indirect(const struct reading *reading)
+{
+	size_t count = 0, i;
+	uint32_t row, first = 0;
+
+	for (i = 0; i < reading->library->points_count; i++)
+		reading->indirect[reading->library->points[i].row] = false;
+	for (row = 0; row < probe_count(); row++)
+		if (reading->indirect[row] && !count++)
+			first = row;
+	if (count)
+		log_warning(
+			"%s: %zu function%s chosen at run time (IFUNC; %s, for one) and cannot be"
+			" probed; calls of %s will not be seen",
+			reading->library->path, count, count > 1 ? "s are" : " is",
+			probe_at(first)->symbol, count > 1 ? "them" : "it");
+}
+
 static int read_points(struct library *library, int fd, bool nops, struct elf_contents *contents)
 {
 	struct reading *reading = calloc(1, sizeof(*reading));
-	int err;
+	int err = -ENOMEM;
 
-	if (!reading)
-		return -ENOMEM;
-	reading->library = library;
-	reading->fd = fd;
-	reading->nops = nops;
-	err = elf_each_function(fd, add_function, reading, contents);
+	if (reading)
+		reading->indirect = calloc(probe_count(), sizeof(*reading->indirect));
+	if (reading && reading->indirect) {
+		reading->library = library;
+		reading->fd = fd;
+		reading->nops = nops;
+		err = elf_each_function(fd, add_function, reading, contents);
+		warn_indirect(reading);
+		free(reading->indirect);
+	}
 	free(reading);
 	return err;
 }

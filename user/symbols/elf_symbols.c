@@ -80,7 +80,10 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 			const struct window *window)
 {
 	const char *name = window->bytes + (symbol->st_name - window->begin);
-	struct elf_function function = { .name = name, .size_bytes = symbol->st_size };
+	struct elf_function function = { .name = name,
+					 .size_bytes = symbol->st_size,
+					 .is_indirect =
+						 ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC };
 	uint64_t rest = window->begin + window->length - symbol->st_name;
 
 	if (!memchr(name, '\0', rest < MAX_NAME_BYTES ? rest : MAX_NAME_BYTES))
@@ -92,7 +95,9 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 /* An undefined one is an import: its offset would be 0. */
 static int is_function(const Elf64_Sym *symbol)
 {
-	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+	const unsigned char type = ELF64_ST_TYPE(symbol->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
 	       symbol->st_value;
 }
 

@@ -12,6 +12,8 @@ struct elf_function {
 	const char *name;     /* without its version; dies with the call */
 	uint64_t file_offset; /* of its first instruction: what uprobes want */
 	uint64_t size_bytes;  /* 0: not stated */
+	/* STT_GNU_IFUNC: the code there only chooses, at run time, what the name stands for. */
+	bool is_indirect;
 };
 
 struct elf_contents {

@@ -498,7 +498,7 @@ struct ms_counters {
 	__u64 seen[MS_KINDS_COUNT];
 	__u64 lost[MS_KINDS_COUNT]; /* there was no room in the ring, or the call was untracked */
 	__u64 untracked; /* of all those lost: no memory for the thread, or MS_DEPTH calls in it */
-	__u64 abandoned; /* calls that never returned (longjmp, exceptions) */
+	__u64 abandoned; /* calls that never returned (longjmp, exceptions, ends of threads) */
 };
 
 /* What the targets map says of a process. */

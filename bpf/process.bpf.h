@@ -23,6 +23,20 @@ static __always_inline void process_report(__u16 type, struct task_struct *task,
 	emit_to_ring(MS_KIND_PROCESS, record, sizeof(*record), BPF_RB_FORCE_WAKEUP);
 }
 
+#define MS_SIGNAL_GROUP_EXIT 4 /* SIGNAL_GROUP_EXIT, include/linux/sched/signal.h */
+
+/*
+ * The thread will not return from the calls that it is in: it ends, or executes another program. What
+ * ends with its whole process is told by the process' exit.
+ */
+static __always_inline void process_abandon(struct task_struct *task)
+{
+	struct ms_thread *thread = bpf_task_storage_get(&ms_threads, task, NULL, 0);
+
+	if (thread)
+		call_unwind(thread, (__u64)-1);
+}
+
 /*
  * Of all threads only the one that executes the program survives, with the leader's pid; `old_pid`
  * is what it had before.
@@ -33,6 +47,7 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_pid
 
 	if (!target_flags(task->tgid))
 		return;
+	process_abandon(task);
 	bpf_task_storage_delete(&ms_threads, task);
 	record.value = (__u32)old_pid != (__u32)task->pid;
 	record.program = task->self_exec_id;
@@ -58,6 +73,8 @@ static __always_inline void process_exit(struct task_struct *task)
 	struct ms_process record = {};
 	__u32 pid = task->tgid;
 
+	if (!(task->signal->flags & MS_SIGNAL_GROUP_EXIT))
+		process_abandon(task);
 	/* The last thread; if several find themselves last, the one that removes the target. */
 	if (task->signal->live.counter || bpf_map_delete_elem(&ms_targets, &pid))
 		return;

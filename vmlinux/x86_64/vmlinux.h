@@ -115,6 +115,7 @@ struct linux_binprm;
 
 struct signal_struct {
 	atomic_t live;
+	unsigned int flags;
 };
 
 struct xol_area {

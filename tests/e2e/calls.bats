@@ -49,12 +49,39 @@ five_times() {
 	grep -q "2 calls that never returned" report.md
 }
 
+@test "memory that is freed inside of the call in which it was allocated" {
+	local without
+
+	for without in $STRATEGIES; do
+		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" inside
+		assert_equal "$(summary '.processes[0].spaces[] | select(.space == "device") |
+			[.allocs, .frees, .live_allocations, .exit_allocations]')" '[14,14,0,0]'
+		assert_equal "$(summary '.processes[0] | [.unknown_frees, .missed_frees]')" '[0,0]'
+		# What was freed inside was no part of what the outer call gave.
+		assert_equal "$(events 'select(.api == "cudaMalloc" and .part) | .size_bytes' | sort | uniq -c |
+			awk '{ print $1, $2 }')" ''
+		assert_equal "$(events 'select(.api == "cudaMallocPitch") | .size_bytes' | sort | uniq -c |
+			awk '{ print $1, $2 }')" '3 12288'
+	done
+}
+
 @test "threads that end inside of a call" {
 	local without
 
 	for without in $STRATEGIES; do
 		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" die
 		five_times
+		# Ten threads, each inside of one call.
+		assert_equal "$(summary .events.abandoned)" 10
+	done
+}
+
+@test "a program that is replaced by another one inside of a call" {
+	local without
+
+	for without in $STRATEGIES; do
+		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" replace /bin/true
+		assert_equal "$(summary .events.abandoned)" 1
 	done
 }
 

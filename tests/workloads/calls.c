@@ -5,12 +5,16 @@
  * usage: calls [N]              allocates, copies and frees N times (default 5)
  *        calls thread PROGRAM   a thread that is not the first one executes PROGRAM
  *        calls jump             longjmp out of three calls, then calls as usual
+ *        calls inside           frees memory inside of the call that it was allocated in, by that
+ *                               call and by a signal handler, then calls as usual
+ *        calls replace PROGRAM  executes PROGRAM inside of a call
  *        calls die              threads that end inside of a call, half of them by the system call
  *                               itself, then calls as usual
  */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,12 +92,61 @@ static void jump(void)
 	call(5);
 }
 
+static void take_and_free(void)
+{
+	void *block;
+
+	if (cudaMalloc(&block, BYTES) || cudaFree(block))
+		die("a call inside of another one");
+}
+
+static void handle(int number)
+{
+	(void)number;
+	take_and_free();
+}
+
+/*
+ * The program's own again: an allocation that takes memory for itself, and is interrupted by a handler
+ * that does so too, before it takes what it gives.
+ */
+__attribute__((noinline, visibility("default"))) cudaError_t
+cudaMallocPitch(void **block, size_t *pitch, size_t width, size_t height)
+{
+	take_and_free();
+	raise(SIGUSR1);
+	*pitch = width;
+	return cudaMalloc(block, width * height);
+}
+
+static void inside(void)
+{
+	size_t pitch;
+	void *block;
+	int times;
+
+	signal(SIGUSR1, handle);
+	for (times = 0; times < 3; times++)
+		if (cudaMallocPitch(&block, &pitch, BYTES, 3) || cudaFree(block))
+			die("cudaMallocPitch");
+	call(5);
+}
+
 static void *synchronize(void *unused)
 {
 	cudaDeviceSynchronize();
 	fprintf(stderr, "calls: it came back\n");
 	exit(1);
 	return unused;
+}
+
+static const char *replacement;
+
+static void leave_by_exec(void)
+{
+	char *const arguments[] = { (char *)replacement, NULL };
+
+	execv(replacement, arguments);
 }
 
 static void die_inside(void)
@@ -117,8 +170,15 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread, NULL, execute, argv[2]))
 			die("pthread_create");
 		pthread_join(thread, NULL);
+	} else if (argc == 3 && !strcmp(argv[1], "replace")) {
+		leave = leave_by_exec;
+		replacement = argv[2];
+		cudaDeviceSynchronize();
+		die("execv");
 	} else if (argc == 2 && !strcmp(argv[1], "jump")) {
 		jump();
+	} else if (argc == 2 && !strcmp(argv[1], "inside")) {
+		inside();
 	} else if (argc == 2 && !strcmp(argv[1], "die")) {
 		die_inside();
 	} else {

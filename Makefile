@@ -232,7 +232,8 @@ check-e2e: check-e2e-deps
 
 # `make check` has a short form of it.
 stress: memscope-bpf $(E2E_DEPS)
-	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats tests/e2e/record.bats tests/e2e/flight.bats
+	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats tests/e2e/record.bats tests/e2e/flight.bats \
+		tests/e2e/scope.bats
 
 # Other kernels than this machine's, emulated. Beginnings of versions, or "newest".
 export KERNELS ?= 5.10 6.1 6.12 6.17 newest

@@ -15,6 +15,15 @@ setup() {
 	cp "$WORKLOADS/calls" scoped
 }
 
+# Makes one of its own, and prints where.
+cgroup_new() {
+	local hierarchy=/sys/fs/cgroup/pids group
+
+	[ -d $hierarchy ] || hierarchy=/sys/fs/cgroup
+	group=$hierarchy/memscope-test-$$-$RANDOM
+	mkdir "$group" && echo "$group"
+}
+
 # The processes of that name in the summary, and what each of them was seen to do.
 seen() {
 	summary '[.processes[] | select(.comm == "scoped") | .spaces[0] | [.allocs, .frees, .live_bytes]]'
@@ -64,11 +73,9 @@ seen() {
 }
 
 @test "--cgroup: those in it and below, and no others" {
-	local hierarchy=/sys/fs/cgroup/pids group
+	local group
 
-	[ -d $hierarchy ] || hierarchy=/sys/fs/cgroup
-	group=$hierarchy/memscope-test-$$
-	mkdir -p "$group/below" || skip "cgroups cannot be made here"
+	group=$(cgroup_new) && mkdir "$group/below" || skip "cgroups cannot be made here"
 	trace_start --cgroup "$group"
 	./scoped 5
 	sh -c "echo \$\$ > $group/cgroup.procs; exec '$PWD/scoped' 6"
@@ -77,6 +84,50 @@ seen() {
 	trace_stop
 	rmdir "$group/below" "$group"
 	assert_equal "$(seen)" "[[6,6,0],[7,7,0]]"
+}
+
+# $1 processes that begin at once in a cgroup of their own, $2...: environment of the tool. Each is seen,
+# or counted as one that was missed.
+starts_at_once() {
+	local group
+
+	group=$(cgroup_new) || skip "cgroups cannot be made here"
+	env "${@:2}" "$MEMSCOPE" trace $MASK -v --json -o events.jsonl --cgroup "$group" 2> trace.err 3>&- &
+	TRACE_PID=$!
+	wait_for 'grep -q "debug: tracing" trace.err'
+	(
+		unset SIMCUDA_LOG
+		echo $BASHPID > "$group/cgroup.procs"
+		for ((i = 0; i < $1; i++)); do
+			SIMCUDA_DELAY=cuInit=2000ms ./scoped 2 3>&- &
+		done
+		wait
+	)
+	sleep 0.3
+	trace_stop
+	rmdir "$group"
+	[ "$(summary '[(.processes | length), .more_processes.count // 0, .missed_processes] | add')" -ge "$1" ]
+}
+
+@test "--cgroup: more processes at once than can be attached to are counted" {
+	needs_links
+	starts_at_once 16 ASAN_OPTIONS=verify_asan_link_order=0 LACKING=speed LD_PRELOAD="$WORKLOADS/lacking.so"
+	[ "$(summary .missed_processes)" -gt 0 ]
+	grep "processes with a CUDA library ended" trace.err
+}
+
+@test "--cgroup: hundreds of processes at once are seen or counted" {
+	local times
+
+	needs_links
+	if [ -z "${STRESS:-}" ]; then
+		starts_at_once 100
+		return
+	fi
+	for ((times = 0; times < 10; times++)); do
+		starts_at_once 300
+		starts_at_once 600
+	done
 }
 
 @test "a process in its own mount and PID namespaces, whose driver has been deleted" {

@@ -8,6 +8,7 @@
  *   descriptors   memscope-attach cannot send the second one
  *   files         memscope-attach has no room for those that it is sent
  *   answers       memscope-attach cannot send anything
+ *   speed         attaching to the driver takes half a second
  *   function      the kernel has no probe in the driver's bytes from REFUSED on, which are 16 or
  *                 REFUSED_BYTES; with a REFUSAL only as long as there is a file "refused"
  */
@@ -119,6 +120,9 @@ API long syscall(long number, ...)
 		errno = refusal();
 		return -1;
 	}
+	if (lacks("speed") && number == SYS_bpf && arguments[0] == BPF_LINK_CREATE &&
+	    is_driver(((const struct multi_attr *)attr)->path))
+		usleep(500000);
 	if (lacks("function") && refuses(number, arguments)) {
 		errno = refusal();
 		return -1;

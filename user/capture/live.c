@@ -162,10 +162,34 @@ static void handle_exit(struct live *live, pid_t pid)
 	live_forget(live, pid, status);
 }
 
+/*
+ * Which processes the dropped records were of cannot be known: those that are still there are
+ * searched for, and that others have been missed is assumed.
+ */
+static void note_dropped(struct live *live, int dropped)
+{
+	if (dropped < 0)
+		log_warning("cannot read the kernel's records of mapped files: %s; processes may be"
+			    " missed",
+			    strerror(-dropped));
+	else if (dropped && !live->dropped_notices++)
+		log_warning("more files are mapped on this machine than can be looked at; processes"
+			    " that live briefly may be missed");
+}
+
+static void drain_mappings(struct live *live)
+{
+	const struct mappings_visitor visitor = { live_note_mapped, live_mapped, live };
+	int dropped = mappings_drain(live->mappings, &visitor, DRAIN_NS);
+
+	note_dropped(live, dropped);
+	if (dropped)
+		live_search(live);
+}
+
 static void handle(struct live *live, uint64_t data)
 {
 	uint64_t expirations;
-	int lost;
 
 	switch ((enum source)(uint32_t)data) {
 	case SOURCE_DRAIN:
@@ -180,9 +204,7 @@ static void handle(struct live *live, uint64_t data)
 		live_drain(live);
 		break;
 	case SOURCE_MAPPINGS:
-		lost = mappings_drain(live->mappings, live_mapped, live);
-		if (lost)
-			live_search(live);
+		drain_mappings(live);
 		break;
 	case SOURCE_SEARCH:
 		if (read(live->search_fd, &expirations, sizeof(expirations)) > 0)
@@ -215,9 +237,13 @@ int live_run(struct live *live)
 	live->start_cpu_ns = used_cpu_ns(live);
 	log_debug("tracing");
 	while (!live->stopping && !live->err) {
-		count = epoll_wait(live->epoll_fd, events, 16, -1);
+		bool more = live->mappings && mappings_wait(live->mappings);
+
+		count = epoll_wait(live->epoll_fd, events, 16, more ? 0 : -1);
 		if (count < 0 && errno != EINTR)
 			return -errno;
+		if (more)
+			drain_mappings(live);
 		for (i = 0; i < count && !live->err; i++)
 			handle(live, events[i].data.u64);
 		/* Whatever it was that noticed the end of the last one. */
@@ -251,7 +277,9 @@ bool live_saw_library(const struct live *live)
 
 size_t live_missed(const struct live *live)
 {
-	return live->targets.missed;
+	size_t missed = live->targets.missed;
+
+	return missed || !live->dropped_notices ? missed : 1;
 }
 
 static void forget_signals(struct live *live)
@@ -264,11 +292,12 @@ static void forget_signals(struct live *live)
 
 int live_stop(struct live *live)
 {
+	const struct mappings_visitor visitor = { live_note_mapped, live_mapped_last, live };
 	int err;
 
 	end(live, LIVE_TARGETS_GONE);
 	if (live->mappings)
-		mappings_drain(live->mappings, live_mapped_last, live);
+		note_dropped(live, mappings_drain(live->mappings, &visitor, 0));
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);

@@ -48,9 +48,10 @@ struct live {
 	bool detaching; /* still, when the capture is over */
 	enum live_reason reason;
 	uint64_t start_cpu_ns;
-	uint64_t end_ns;  /* when the end began: detaching may take long */
-	bool interrupted; /* once already */
-	int err;          /* of the callbacks */
+	uint64_t end_ns;          /* when the end began: detaching may take long */
+	bool interrupted;         /* once already */
+	int err;                  /* of the callbacks */
+	uint64_t dropped_notices; /* how often records of mapped files were dropped */
 	/* Descendants that use CUDA and are not traced, of which it has been told. */
 	pid_t untraced[LIVE_UNTRACED];
 	size_t untraced_count;
@@ -69,11 +70,14 @@ int live_open_targets(struct live *live);
 int live_announce_targets(struct live *live);
 /* What the rings hand over. */
 int live_take(void *context, void *record, size_t length);
-/* A process has mapped a file. */
-void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, void *context);
+/* For struct mappings_visitor: whether the scope is known to include the process. */
+bool live_note_mapped(pid_t pid, const struct proc_mapping *mapping, void *context);
+/* The process has mapped a file; `in_scope`: what live_note_mapped() said of it. */
+void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, bool in_scope,
+		 void *context);
 /* The same when nothing is attached to any more. */
 void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns,
-		      void *context);
+		      bool in_scope, void *context);
 /* Looks for everything that may have been missed. */
 void live_search(struct live *live);
 /* A target has exited; its status if it is the command, whose record might have been lost. */

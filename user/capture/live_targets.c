@@ -16,6 +16,8 @@
 #include "capture/scope.h"
 #include "capture/untraced.h"
 
+#define ADMIT_DRAIN_NS 10000000
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* What was launched before handles changed their meaning. */
@@ -277,10 +279,14 @@ static void admit_first(pid_t pid, void *context)
 
 static void admit_later(pid_t pid, void *context)
 {
-	const struct target *target = admit(context, pid);
+	struct live *live = context;
+	const struct target *target = admit(live, pid);
 
 	if (target)
-		feed_attach(context, target);
+		feed_attach(live, target);
+	/* There may be many, and each takes milliseconds, in which the rings fill. */
+	if (clock_monotonic_ns() - live->drained_ns > ADMIT_DRAIN_NS)
+		live_drain(live);
 }
 
 /* One that has mapped a file, if the scope includes it. Returns whether it is a target now. */
@@ -320,7 +326,16 @@ static void warn_untraced(struct live *live, pid_t pid, const struct proc_mappin
 		    live->untraced_count == LIVE_UNTRACED ? "; others are not told of" : "");
 }
 
-void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, void *context)
+bool live_note_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
+{
+	const struct live *live = context;
+
+	(void)mapping;
+	return scope_includes(&live->options.scope, pid);
+}
+
+void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, bool in_scope,
+		 void *context)
 {
 	struct live *live = context;
 	const uint64_t now_ns = clock_monotonic_ns();
@@ -333,8 +348,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 	target = living_now(live, pid);
 	first = target && !target->mapped;
 	if (!target && !admit_mapped(live, pid, mapping)) {
-		targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping,
-				    mapped_ns);
+		targets_mapped_late(&live->targets, pid, in_scope, mapping, mapped_ns, false);
 		warn_untraced(live, pid, mapping);
 	}
 	if (!target)
@@ -349,7 +363,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 }
 
 void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns,
-		      void *context)
+		      bool in_scope, void *context)
 {
 	struct live *live = context;
 	struct target *target = targets_find(&live->targets, pid);
@@ -357,8 +371,7 @@ void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t ma
 	if (target)
 		target_mapped_late(&live->targets, target, mapping, mapped_ns, true);
 	else
-		targets_mapped_late(&live->targets, pid, live->options.scope.all, mapping,
-				    mapped_ns);
+		targets_mapped_late(&live->targets, pid, in_scope, mapping, mapped_ns, true);
 }
 
 void live_search(struct live *live)

@@ -12,20 +12,59 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DATA_PAGES 8      /* a power of two */
+#include "base/clock.h"
+
+/*
+ * Of a ring: powers of two. 512 KiB are what perf_event_mlock_kb lets each user have for every CPU;
+ * many CPUs share the work.
+ */
+#define DATA_MOST_BYTES (512u << 10)
+#define DATA_LEAST_BYTES (32u << 10)
+#define DATA_ALL_BYTES (8u << 20)
 #define RECORD_BYTES 8192 /* a path and what goes with it; longer ones are impossible */
+#define WAITING_BYTES (8u << 20)
 
 struct cpu_ring {
 	int fd;
+	size_t data_bytes;
 	struct perf_event_mmap_page *page; /* the data follows one page later */
+};
+
+/* A record that has been read. */
+struct notice {
+	struct notice *next;
+	struct proc_mapping mapping;
+	uint64_t mapped_ns;
+	pid_t pid;
+	bool noted;
+	char path[];
 };
 
 struct mappings {
 	struct cpu_ring *rings;
-	size_t count;
+	size_t count, cpus;
 	size_t page_bytes;
+	/* Attaching takes milliseconds, in which more is mapped than a ring holds. */
+	struct notice *first, **last;
+	size_t waiting_bytes;
 	char record[RECORD_BYTES]; /* one that wraps around, put together */
 };
+
+static int map_ring(const struct mappings *mappings, struct cpu_ring *ring)
+{
+	size_t bytes = DATA_MOST_BYTES;
+
+	while (bytes > DATA_LEAST_BYTES && bytes * mappings->cpus > DATA_ALL_BYTES)
+		bytes /= 2;
+	for (; bytes >= DATA_LEAST_BYTES; bytes /= 2) {
+		ring->data_bytes = bytes;
+		ring->page = mmap(NULL, mappings->page_bytes + bytes, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, ring->fd, 0);
+		if (ring->page != MAP_FAILED)
+			return 0;
+	}
+	return -errno;
+}
 
 static int open_cpu(struct mappings *mappings, int cpu)
 {
@@ -44,35 +83,34 @@ static int open_cpu(struct mappings *mappings, int cpu)
 		.exclude_kernel = 1,
 	};
 	struct cpu_ring *ring = &mappings->rings[mappings->count];
-	int fd = syscall(__NR_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	int err;
 
-	if (fd < 0)
+	ring->fd = syscall(__NR_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (ring->fd < 0)
 		return errno == ENODEV ? 0 : -errno; /* that CPU is offline */
-	ring->page = mmap(NULL, (1 + DATA_PAGES) * mappings->page_bytes, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, fd, 0);
-	if (ring->page == MAP_FAILED) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	ring->fd = fd;
-	mappings->count++;
-	return 0;
+	err = map_ring(mappings, ring);
+	if (err)
+		close(ring->fd);
+	else
+		mappings->count++;
+	return err;
 }
 
 int mappings_open(struct mappings **result)
 {
-	int cpus = sysconf(_SC_NPROCESSORS_CONF), cpu, err = 0;
 	struct mappings *mappings = calloc(1, sizeof(*mappings));
+	size_t cpu;
+	int err = 0;
 
 	if (!mappings)
 		return -ENOMEM;
+	mappings->last = &mappings->first;
 	mappings->page_bytes = sysconf(_SC_PAGESIZE);
-	mappings->rings = calloc(cpus, sizeof(*mappings->rings));
+	mappings->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	mappings->rings = calloc(mappings->cpus, sizeof(*mappings->rings));
 	if (!mappings->rings)
 		err = -ENOMEM;
-	for (cpu = 0; !err && cpu < cpus; cpu++)
+	for (cpu = 0; !err && cpu < mappings->cpus; cpu++)
 		err = open_cpu(mappings, cpu);
 	if (err) {
 		mappings_close(mappings);
@@ -82,14 +120,29 @@ int mappings_open(struct mappings **result)
 	return 0;
 }
 
+/* The first one that waits. */
+static void notice_free(struct mappings *mappings)
+{
+	struct notice *notice = mappings->first;
+
+	mappings->first = notice->next;
+	if (!mappings->first)
+		mappings->last = &mappings->first;
+	mappings->waiting_bytes -= sizeof(*notice) + strlen(notice->path) + 1;
+	free(notice);
+}
+
 void mappings_close(struct mappings *mappings)
 {
 	size_t i;
 
 	if (!mappings)
 		return;
+	while (mappings->first)
+		notice_free(mappings);
 	for (i = 0; i < mappings->count; i++) {
-		munmap(mappings->rings[i].page, (1 + DATA_PAGES) * mappings->page_bytes);
+		munmap(mappings->rings[i].page,
+		       mappings->page_bytes + mappings->rings[i].data_bytes);
 		close(mappings->rings[i].fd);
 	}
 	free(mappings->rings);
@@ -123,7 +176,33 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
-static void visit_record(const struct mmap2_record *record, mappings_visit_fn *visit, void *context)
+/* Returns whether there was no room for it. */
+static bool notice_add(struct mappings *mappings, const struct mmap2_record *record,
+		       const struct proc_mapping *mapping, bool noted)
+{
+	const size_t path_bytes = strlen(record->filename) + 1;
+	struct notice *notice = NULL;
+
+	if (mappings->waiting_bytes < WAITING_BYTES)
+		notice = malloc(sizeof(*notice) + path_bytes);
+	if (!notice)
+		return true;
+	*notice = (struct notice){ .mapping = *mapping, .pid = record->pid, .noted = noted };
+	/* What goes with a sample is at the end, which is nothing but the time. */
+	memcpy(&notice->mapped_ns,
+	       (const char *)record + record->header.size - sizeof(notice->mapped_ns),
+	       sizeof(notice->mapped_ns));
+	memcpy(notice->path, record->filename, path_bytes);
+	notice->mapping.path = notice->path;
+	*mappings->last = notice;
+	mappings->last = &notice->next;
+	mappings->waiting_bytes += sizeof(*notice) + path_bytes;
+	return false;
+}
+
+/* Returns whether there was no room for it. */
+static bool read_record(struct mappings *mappings, const struct mmap2_record *record,
+			const struct mappings_visitor *visitor)
 {
 	const struct proc_mapping mapping = {
 		.start = record->addr,
@@ -135,20 +214,17 @@ static void visit_record(const struct mmap2_record *record, mappings_visit_fn *v
 		.path = record->filename,
 	};
 
-	uint64_t mapped_ns;
-
-	/* What goes with a sample is at the end, which is nothing but the time. */
-	memcpy(&mapped_ns, (const char *)record + record->header.size - sizeof(mapped_ns),
-	       sizeof(mapped_ns));
-	if (mapping.inode && mapping.executable)
-		visit(record->pid, &mapping, mapped_ns, context);
+	if (!mapping.inode || !mapping.executable)
+		return false;
+	return notice_add(mappings, record, &mapping,
+			  visitor->note && visitor->note(record->pid, &mapping, visitor->context));
 }
 
 /* The record at `tail`, in one piece. */
 static const struct perf_event_header *record_at(struct mappings *mappings, const char *data,
-						 uint64_t tail)
+						 size_t size, uint64_t tail)
 {
-	size_t size = DATA_PAGES * mappings->page_bytes, at = tail & (size - 1);
+	size_t at = tail & (size - 1);
 	const struct perf_event_header *header = (const void *)(data + at);
 	size_t first = size - at;
 
@@ -161,21 +237,26 @@ static const struct perf_event_header *record_at(struct mappings *mappings, cons
 	return (const void *)mappings->record;
 }
 
-static int drain_ring(struct mappings *mappings, struct cpu_ring *ring, mappings_visit_fn *visit,
-		      void *context)
+/*
+ * The kernel says that it dropped records when there is room for another one, which may be never. So
+ * a ring in which a long one would have found no room counts as having dropped one.
+ */
+static int read_ring(struct mappings *mappings, const struct cpu_ring *ring,
+		     const struct mappings_visitor *visitor)
 {
 	const char *data = (const char *)ring->page + mappings->page_bytes;
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
-	int lost = 0;
+	int lost = head - tail > ring->data_bytes - RECORD_BYTES;
 
 	while (tail < head) {
-		const struct perf_event_header *header = record_at(mappings, data, tail);
+		const struct perf_event_header *header =
+			record_at(mappings, data, ring->data_bytes, tail);
 
 		if (!header || header->size < sizeof(*header))
 			return -EPROTO;
 		if (header->type == PERF_RECORD_MMAP2)
-			visit_record((const void *)header, visit, context);
+			lost += read_record(mappings, (const void *)header, visitor);
 		else if (header->type == PERF_RECORD_LOST)
 			lost += ((const struct lost_record *)header)->lost;
 		tail += header->size;
@@ -184,18 +265,45 @@ static int drain_ring(struct mappings *mappings, struct cpu_ring *ring, mappings
 	return lost;
 }
 
-int mappings_drain(struct mappings *mappings, mappings_visit_fn *visit, void *context)
+static int read_rings(struct mappings *mappings, const struct mappings_visitor *visitor)
 {
 	int lost = 0, result;
 	size_t i;
 
 	for (i = 0; i < mappings->count; i++) {
-		result = drain_ring(mappings, &mappings->rings[i], visit, context);
+		result = read_ring(mappings, &mappings->rings[i], visitor);
 		if (result < 0)
 			return result;
 		lost += result;
 	}
 	return lost;
+}
+
+int mappings_drain(struct mappings *mappings, const struct mappings_visitor *visitor,
+		   uint64_t budget_ns)
+{
+	const uint64_t begin_ns = clock_monotonic_ns();
+	int lost = 0, result;
+
+	for (;;) {
+		const struct notice *notice;
+
+		result = read_rings(mappings, visitor);
+		if (result < 0)
+			return result;
+		lost += result;
+		notice = mappings->first;
+		if (!notice || (budget_ns && clock_monotonic_ns() - begin_ns > budget_ns))
+			return lost;
+		visitor->visit(notice->pid, &notice->mapping, notice->mapped_ns, notice->noted,
+			       visitor->context);
+		notice_free(mappings);
+	}
+}
+
+bool mappings_wait(const struct mappings *mappings)
+{
+	return mappings->first;
 }
 
 int mappings_probe(void)

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_CAPTURE_MAPPINGS_H
 #define MEMSCOPE_CAPTURE_MAPPINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "host/proc.h"
@@ -19,15 +20,29 @@ void mappings_close(struct mappings *mappings);
 /* Adds the descriptors that become readable to an epoll set, each with `data`. 0 or -errno. */
 int mappings_watch(struct mappings *mappings, int epoll_fd, uint64_t data);
 
-/* `mapped_ns`: when it was made, CLOCK_MONOTONIC. */
-typedef void mappings_visit_fn(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns,
-			       void *context);
+/* What is done about a new mapping, by whoever asked for notice. */
+struct mappings_visitor {
+	/*
+	 * Called as soon as the kernel's record is read, while the process is still there if it can
+	 * be: must be quick. What it returns goes to visit(). NULL: 0 does.
+	 */
+	bool (*note)(pid_t pid, const struct proc_mapping *mapping, void *context);
+	/* May take its time. `mapped_ns`: when it was made, CLOCK_MONOTONIC. */
+	void (*visit)(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, bool noted,
+		      void *context);
+	void *context;
+};
 
 /*
- * Calls `visit` for every new mapping. Returns how many records the kernel had to drop (then
- * processes must be searched again), or -errno.
+ * Reads what the kernel has written and visits it in order, for at most about `budget_ns` (0: all of
+ * it). Returns how many records had no room, in the kernel or here (then processes must be searched
+ * again), or -errno.
  */
-int mappings_drain(struct mappings *mappings, mappings_visit_fn *visit, void *context);
+int mappings_drain(struct mappings *mappings, const struct mappings_visitor *visitor,
+		   uint64_t budget_ns);
+
+/* Whether any have been read and not yet visited. */
+bool mappings_wait(const struct mappings *mappings);
 
 /* Whether it works here: 0 or -errno. */
 int mappings_probe(void);

@@ -8,6 +8,11 @@
 #include "base/string.h"
 #include "capture/files.h"
 
+bool scope_includes(const struct scope *scope, pid_t pid)
+{
+	return scope->all || (scope->cgroup && proc_in_cgroup(pid, scope->cgroup));
+}
+
 bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 		 const struct proc_mapping *mapping)
 {
@@ -17,7 +22,7 @@ bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 
 	if (pid == getpid() || !mapping->executable || mapping->path[0] != '/')
 		return false;
-	if (!scope->all && !proc_in_cgroup(pid, scope->cgroup))
+	if (!scope_includes(scope, pid))
 		return false;
 	fd = file_open_mapping(pid, mapping, targets->map_files);
 	if (fd < 0)

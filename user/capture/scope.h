@@ -21,6 +21,9 @@ static inline bool scope_is_open(const struct scope *scope)
 	return scope->all || scope->cgroup;
 }
 
+/* Whether the process, as long as it is there, is in the scope. */
+bool scope_includes(const struct scope *scope, pid_t pid);
+
 /* Whether the process is in the scope and the mapping is of a file with traced functions. */
 bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 		 const struct proc_mapping *mapping);

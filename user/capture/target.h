@@ -54,7 +54,7 @@ struct target_ended {
 	bool missed; /* it has been counted */
 };
 
-#define TARGETS_ENDED 64
+#define TARGETS_ENDED 1024
 
 struct targets {
 	struct target **targets;
@@ -137,12 +137,13 @@ void target_mapped_late(struct targets *targets, struct target *target,
 			const struct proc_mapping *mapping, uint64_t mapped_ns, bool last);
 
 /*
- * A process that is not a target (any more) had mapped a file. If it was a target, or was to be
- * (`all`: every process was), it is gone, and the file has functions of the table (known only if it
- * was read before, or can be found by its path), then the process is counted in `mapped` and, if it
- * may have called functions before they had probes, in `missed`.
+ * A process that is not a target (any more) had mapped a file. If it was a target, or was to be one
+ * (`in_scope`), it is gone, or tracing ends before it could be attached to (`last`), and the file has
+ * functions of the table (known only if it was read before, or can be found by its path), then the
+ * process is counted in `mapped` and, if it may have called functions before they had probes, in
+ * `missed`.
  */
-void targets_mapped_late(struct targets *targets, pid_t pid, bool all,
-			 const struct proc_mapping *mapping, uint64_t mapped_ns);
+void targets_mapped_late(struct targets *targets, pid_t pid, bool in_scope,
+			 const struct proc_mapping *mapping, uint64_t mapped_ns, bool last);
 
 #endif /* MEMSCOPE_CAPTURE_TARGET_H */

@@ -201,13 +201,13 @@ void targets_add_ended(struct targets *targets, pid_t pid, const struct target *
 	ended->missed = target->missed;
 }
 
-void targets_mapped_late(struct targets *targets, pid_t pid, bool all,
-			 const struct proc_mapping *mapping, uint64_t mapped_ns)
+void targets_mapped_late(struct targets *targets, pid_t pid, bool in_scope,
+			 const struct proc_mapping *mapping, uint64_t mapped_ns, bool last)
 {
 	struct target_ended *ended = find_ended(targets, pid);
 	const struct library *library;
 
-	if ((!ended && !all) || !is_gone(pid))
+	if ((!ended && !in_scope) || (!(last && in_scope) && !is_gone(pid)))
 		return;
 	library = find_library(targets, mapping);
 	if (!library)

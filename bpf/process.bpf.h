@@ -26,8 +26,8 @@ static __always_inline void process_report(__u16 type, struct task_struct *task,
 #define MS_SIGNAL_GROUP_EXIT 4 /* SIGNAL_GROUP_EXIT, include/linux/sched/signal.h */
 
 /*
- * The thread will not return from the calls that it is in: it ends, or executes another program. What
- * ends with its whole process is told by the process' exit.
+ * The thread will not return from the calls that it is in: it ends, or executes another program.
+ * What ends with its whole process is told by the process' exit.
  */
 static __always_inline void process_abandon(struct task_struct *task)
 {

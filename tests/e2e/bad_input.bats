@@ -158,8 +158,10 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 }
 
 @test "a command that cannot be found or executed" {
-	expect 127 "cannot execute no-such-program: No such file or directory" \
+	expect 127 'cannot execute "no-such-program": No such file or directory' \
 		"$MEMSCOPE" trace -- no-such-program
+	expect 127 'cannot execute "": No such file' "$MEMSCOPE" trace -- ''
+	expect 127 'cannot execute "./nothing": No such file' "$MEMSCOPE" record -o x.mscope -- ./nothing
 	touch not-executable
 	expect 126 "Permission denied" "$MEMSCOPE" trace -- ./not-executable
 }
@@ -171,6 +173,18 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 		'[1,null,null,null]'
 	assert_equal "$(events 'select(.op == "copy") | [.result, .size_bytes, .src, .direction] | tojson')" \
 		'[1,null,null,null]'
+}
+
+@test "what cannot be traced is told before the kernel is asked for anything" {
+	asks_nothing() {
+		strace -f -e trace=bpf,perf_event_open -o calls.txt "$MEMSCOPE" "$@" 2> err.txt && return 1
+		grep -Eq "there is no process|cannot execute" err.txt || fail "$*: $(cat err.txt)"
+		! grep -E "bpf|perf_event_open" calls.txt || fail "$*: asked the kernel"
+	}
+	asks_nothing trace -- ""
+	asks_nothing record -o x.mscope -- ""
+	asks_nothing trace -p 4194304
+	asks_nothing check -p 4194304
 }
 
 @test "a process ID without -p" {

@@ -107,8 +107,8 @@ static void handle(int number)
 }
 
 /*
- * The program's own again: an allocation that takes memory for itself, and is interrupted by a handler
- * that does so too, before it takes what it gives.
+ * The program's own again: an allocation that takes memory for itself, and is interrupted by a
+ * handler that does so too, before it takes what it gives.
  */
 __attribute__((noinline, visibility("default"))) cudaError_t
 cudaMallocPitch(void **block, size_t *pitch, size_t width, size_t height)

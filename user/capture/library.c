@@ -253,8 +253,8 @@ static int by_order(const void *a, const void *b)
 }
 
 /*
- * Which function an IFUNC stands for is chosen when the program is loaded, by code that it runs, and
- * the file does not say it.
+ * Which function an IFUNC stands for is chosen when the program is loaded, by code that it runs,
+ * and the file does not say it.
  */
 static void warn_indirect(const struct reading *reading)
 {

@@ -238,8 +238,8 @@ static const struct perf_event_header *record_at(struct mappings *mappings, cons
 }
 
 /*
- * The kernel says that it dropped records when there is room for another one, which may be never. So
- * a ring in which a long one would have found no room counts as having dropped one.
+ * The kernel says that it dropped records when there is room for another one, which may be never.
+ * So a ring in which a long one would have found no room counts as having dropped one.
  */
 static int read_ring(struct mappings *mappings, const struct cpu_ring *ring,
 		     const struct mappings_visitor *visitor)

@@ -34,9 +34,9 @@ struct mappings_visitor {
 };
 
 /*
- * Reads what the kernel has written and visits it in order, for at most about `budget_ns` (0: all of
- * it). Returns how many records had no room, in the kernel or here (then processes must be searched
- * again), or -errno.
+ * Reads what the kernel has written and visits it in order, for at most about `budget_ns` (0: all
+ * of it). Returns how many records had no room, in the kernel or here (then processes must be
+ * searched again), or -errno.
  */
 int mappings_drain(struct mappings *mappings, const struct mappings_visitor *visitor,
 		   uint64_t budget_ns);

@@ -3,12 +3,52 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
+
+static bool is_number(const char *name)
+{
+	return *name && !name[strspn(name, "0123456789")];
+}
+
+static int complain(const char *name, int err)
+{
+	log_error("cannot execute \"%s\": %s%s%s", name, strerror(-err),
+		  is_number(name) ? "; a running process is -p " : "", is_number(name) ? name : "");
+	return err;
+}
+
+static bool is_in(const char *directory, size_t length, const char *name)
+{
+	char path[PATH_MAX];
+
+	/* An empty one is the working directory. */
+	if (snprintf(path, sizeof(path), "%.*s%s%s", (int)length, directory, length ? "/" : "",
+		     name) >= (int)sizeof(path))
+		return true; /* execvp() will say what it thinks of it */
+	return !access(path, F_OK) || errno == EACCES;
+}
+
+int spawn_find(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	bool found = *name && (strchr(name, '/') ? is_in("", 0, name) : !path);
+
+	if (!*name || strchr(name, '/'))
+		path = NULL;
+	for (; path && !found; path = *end ? end + 1 : NULL) {
+		end = strchrnul(path, ':');
+		found = is_in(path, end - path, name);
+	}
+	return found ? 0 : complain(name, -ENOENT);
+}
 
 static void close_fd(int *fd)
 {
@@ -72,11 +112,6 @@ fail:
 	return err;
 }
 
-static bool is_number(const char *name)
-{
-	return *name && !name[strspn(name, "0123456789")];
-}
-
 int spawn_release(struct spawn *spawn, const char *name)
 {
 	int err = 0;
@@ -91,9 +126,7 @@ int spawn_release(struct spawn *spawn, const char *name)
 	close_fd(&spawn->error_fd);
 	if (length != sizeof(err))
 		return 0; /* closed by a successful exec */
-	log_error("cannot execute %s: %s%s%s", name, strerror(err),
-		  is_number(name) ? "; a running process is -p " : "", is_number(name) ? name : "");
-	return -err;
+	return complain(name, -err);
 }
 
 void spawn_abort(struct spawn *spawn)

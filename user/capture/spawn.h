@@ -16,6 +16,12 @@ struct spawn {
 };
 
 /*
+ * Whether there is anything that execvp() would try for the name. Returns 0 or -ENOENT, logged: to
+ * be told before probes are attached, which can take long on a busy machine.
+ */
+int spawn_find(const char *name);
+
+/*
  * Forks; the child waits. It gets the signal mask `mask` and the limit of open files `files`.
  * Returns 0 or -errno, logged.
  */

@@ -138,10 +138,10 @@ void target_mapped_late(struct targets *targets, struct target *target,
 
 /*
  * A process that is not a target (any more) had mapped a file. If it was a target, or was to be one
- * (`in_scope`), it is gone, or tracing ends before it could be attached to (`last`), and the file has
- * functions of the table (known only if it was read before, or can be found by its path), then the
- * process is counted in `mapped` and, if it may have called functions before they had probes, in
- * `missed`.
+ * (`in_scope`), it is gone, or tracing ends before it could be attached to (`last`), and the file
+ * has functions of the table (known only if it was read before, or can be found by its path), then
+ * the process is counted in `mapped` and, if it may have called functions before they had probes,
+ * in `missed`.
  */
 void targets_mapped_late(struct targets *targets, pid_t pid, bool in_scope,
 			 const struct proc_mapping *mapping, uint64_t mapped_ns, bool last);

@@ -16,6 +16,7 @@
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "host/privilege.h"
+#include "host/proc.h"
 #include "output/check.h"
 #include "output/writer.h"
 
@@ -150,7 +151,13 @@ static int run_check(struct settings *settings)
 	struct check check = { 0 };
 	struct utsname kernel;
 	int strategy, report_err, err = 0;
+	struct proc_info info;
 
+	/* Trying features can take long on a busy machine. */
+	if (settings->pid && proc_read(settings->pid, &info) == -ESRCH) {
+		log_error("there is no process %llu", (unsigned long long)settings->pid);
+		return EXIT_NO_TARGET;
+	}
 	uname(&kernel);
 	check.kernel = kernel.release;
 	check_privileges(&check, privilege_items);

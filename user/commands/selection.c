@@ -13,6 +13,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/string.h"
+#include "capture/spawn.h"
+#include "host/proc.h"
 #include "model/probe.h"
 
 #define ALL_OPS ((1u << MS_OPS_COUNT) - 1)
@@ -173,6 +175,22 @@ uint32_t selection_layers(const struct selection *selection, bool entries_only)
 			      1u << MS_LAYER_DRIVER | 1u << MS_LAYER_RUNTIME;
 }
 
+/* Looked at before anything is loaded into the kernel, where it may have to wait for others. */
+static int check_targets(const struct selection *selection)
+{
+	struct proc_info info;
+	size_t i;
+
+	for (i = 0; i < selection->pids_count; i++) {
+		if (proc_read(selection->pids[i], &info) != -ESRCH)
+			continue;
+		log_error("there is no process %d", selection->pids[i]);
+		return EXIT_NO_TARGET;
+	}
+	/* As a shell has it. */
+	return selection->command && spawn_find(*selection->command) ? 127 : EXIT_OK;
+}
+
 int selection_check(const struct selection *selection)
 {
 	int ways = (selection->pids_count > 0) + selection->all + (selection->cgroup != NULL) +
@@ -185,7 +203,7 @@ int selection_check(const struct selection *selection)
 	else if (ways > 1)
 		log_error("give one of -p PID, -a, --cgroup PATH and -- COMMAND, not several");
 	else
-		return EXIT_OK;
+		return check_targets(selection);
 	return EXIT_USAGE;
 }
 

@@ -32,7 +32,10 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 int selection_parse_events(const struct option_row *row, const char *value, void *settings);
 int selection_parse_layer(const struct option_row *row, const char *value, void *settings);
 
-/* Returns EXIT_OK, or EXIT_USAGE after a message, if it does not say what to trace. */
+/*
+ * Returns EXIT_OK, or an exit code after a message: it does not say what to trace, or there is no
+ * such process or command.
+ */
 int selection_check(const struct selection *selection);
 
 /* What is shown. Returns EXIT_OK, or an exit code after a message. */

@@ -33,13 +33,6 @@
 #define HELD_US 1000
 #define HELD_TRIES 200
 
-int live_watch(struct live *live, int fd, enum source source, pid_t pid)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)pid << 32 | source };
-
-	return epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
 int live_feed(struct live *live, void *record, size_t length)
 {
 	if (!live->err)
@@ -54,19 +47,10 @@ static void end(struct live *live, enum live_reason reason)
 		live->reason = live->interrupted ? LIVE_SIGNAL : reason;
 	}
 	live->stopping = true;
+	loop_stop(live->loop);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
-
-static int set_timer(int fd, uint64_t period_ns, bool repeat)
-{
-	struct timespec period = { period_ns / 1000000000, period_ns % 1000000000 };
-	struct itimerspec timer = { .it_value = period };
-
-	if (repeat)
-		timer.it_interval = period;
-	return timerfd_settime(fd, 0, &timer, NULL) ? -errno : 0;
-}
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 static void drain(struct live *live, uint64_t until_ns)
 {
@@ -83,7 +67,7 @@ static void drain(struct live *live, uint64_t until_ns)
 	/* Towards idle in steps, so that a pause between two bursts does not cost latency. */
 	if (!drained && live->drain_ns < DRAIN_IDLE_NS)
 		period_ns = live->drain_ns + DRAIN_NS;
-	if (period_ns != live->drain_ns && !set_timer(live->drain_fd, period_ns, true))
+	if (period_ns != live->drain_ns && !loop_set_timer(live->drain_timer, period_ns, period_ns))
 		live->drain_ns = period_ns;
 }
 
@@ -124,32 +108,33 @@ void live_drain_all(struct live *live)
 	drain_all(live, clock_monotonic_ns());
 }
 
-static void handle_signal(struct live *live)
+static int on_signal(void *context, const struct signalfd_siginfo *info)
 {
-	struct signalfd_siginfo info;
+	struct live *live = context;
 
-	if (read(live->signal_fd, &info, sizeof(info)) != sizeof(info))
-		return;
-	if (live->options.signal && info.ssi_signo == (uint32_t)live->options.signal) {
+	if (live->options.signal && info->ssi_signo == (uint32_t)live->options.signal) {
 		live_drain(live); /* what came before it belongs to it */
 		live->options.signalled(live->options.context);
-		return;
+		return live->err;
 	}
 	/* A command that was started here ends the run by ending; asked twice, it is left alone. */
 	if (live->spawned && !live->command_done && !live->interrupted) {
 		live->interrupted = true;
 		/* Ctrl-C reached it already, as a member of the terminal's foreground group. */
-		if (info.ssi_signo != SIGINT || info.ssi_code != SI_KERNEL)
-			kill(live->spawn.pid, info.ssi_signo);
+		if (info->ssi_signo != SIGINT || info->ssi_code != SI_KERNEL)
+			kill(live->spawn.pid, info->ssi_signo);
 		log_info("waiting for %s to end; the next signal ends this without it",
 			 live->options.command[0]);
-		return;
+		return 0;
 	}
 	end(live, LIVE_SIGNAL);
+	return 0;
 }
 
-static void handle_exit(struct live *live, pid_t pid)
+static int on_exit_of(void *context, uint64_t data)
 {
+	struct live *live = context;
+	const pid_t pid = (pid_t)data;
 	const int *status = NULL;
 
 	/* Its last records are in the rings: they come before its end. */
@@ -160,6 +145,13 @@ static void handle_exit(struct live *live, pid_t pid)
 		status = &live->command_status;
 	}
 	live_forget(live, pid, status);
+	return live->err;
+}
+
+int live_watch_exit(struct live *live, struct target *target)
+{
+	return loop_add_fd(live->loop, target->pidfd, EPOLLIN, on_exit_of, live, target->pid,
+			   &target->exit_source);
 }
 
 /*
@@ -177,46 +169,64 @@ static void note_dropped(struct live *live, int dropped)
 			    " that live briefly may be missed");
 }
 
-static void drain_mappings(struct live *live)
+static int on_mappings(void *context, uint64_t data)
 {
+	struct live *live = context;
 	const struct mappings_visitor visitor = { live_note_mapped, live_mapped, live };
 	int dropped = mappings_drain(live->mappings, &visitor, DRAIN_NS);
 
+	(void)data;
 	note_dropped(live, dropped);
 	if (dropped)
 		live_search(live);
+	return live->err;
 }
 
-static void handle(struct live *live, uint64_t data)
+static int on_search(void *context, uint64_t data)
 {
-	uint64_t expirations;
+	struct live *live = context;
 
-	switch ((enum source)(uint32_t)data) {
-	case SOURCE_DRAIN:
-		if (read(live->drain_fd, &expirations, sizeof(expirations)) > 0)
-			live_drain(live);
-		targets_report(&live->targets, clock_monotonic_ns() - REPORT_NS);
-		break;
-	case SOURCE_SIGNAL:
-		handle_signal(live);
-		break;
-	case SOURCE_FORKS:
-		live_drain(live);
-		break;
-	case SOURCE_MAPPINGS:
-		drain_mappings(live);
-		break;
-	case SOURCE_SEARCH:
-		if (read(live->search_fd, &expirations, sizeof(expirations)) > 0)
-			live_search(live);
-		break;
-	case SOURCE_END:
-		end(live, LIVE_DURATION);
-		break;
-	case SOURCE_EXIT:
-		handle_exit(live, data >> 32);
-		break;
-	}
+	(void)data;
+	live_search(live);
+	return live->err;
+}
+
+static int on_drain(void *context, uint64_t data)
+{
+	struct live *live = context;
+
+	(void)data;
+	live_drain(live);
+	targets_report(&live->targets, clock_monotonic_ns() - REPORT_NS);
+	return live->err;
+}
+
+static int on_forks(void *context, uint64_t data)
+{
+	struct live *live = context;
+
+	(void)data;
+	live_drain(live);
+	return live->err;
+}
+
+static int on_duration(void *context, uint64_t data)
+{
+	(void)data;
+	end(context, LIVE_DURATION);
+	return 0;
+}
+
+/* Whatever it was that has happened. */
+static bool check(void *context)
+{
+	struct live *live = context;
+
+	if (live->mappings && mappings_wait(live->mappings))
+		on_mappings(live, 0);
+	if (live->err || (!live->targets.count && !scope_is_open(&live->options.scope)))
+		end(live, LIVE_TARGETS_GONE);
+	return live->mappings && mappings_wait(live->mappings);
 }
 
 /* Of this process and its helpers. */
@@ -228,29 +238,15 @@ static uint64_t used_cpu_ns(const struct live *live)
 
 int live_run(struct live *live)
 {
-	struct epoll_event events[16];
-	int count, i;
+	int err;
 
 	if (live->spawned && spawn_release(&live->spawn, live->options.command[0]))
 		return -ECHILD;
 	live_announce_targets(live);
 	live->start_cpu_ns = used_cpu_ns(live);
 	log_debug("tracing");
-	while (!live->stopping && !live->err) {
-		bool more = live->mappings && mappings_wait(live->mappings);
-
-		count = epoll_wait(live->epoll_fd, events, 16, more ? 0 : -1);
-		if (count < 0 && errno != EINTR)
-			return -errno;
-		if (more)
-			drain_mappings(live);
-		for (i = 0; i < count && !live->err; i++)
-			handle(live, events[i].data.u64);
-		/* Whatever it was that noticed the end of the last one. */
-		if (!live->targets.count && !scope_is_open(&live->options.scope))
-			end(live, LIVE_TARGETS_GONE);
-	}
-	return live->err;
+	err = live->err ? live->err : loop_run(live->loop);
+	return live->err ? live->err : err;
 }
 
 uint64_t live_end_ns(const struct live *live)
@@ -284,9 +280,9 @@ size_t live_missed(const struct live *live)
 
 static void forget_signals(struct live *live)
 {
-	struct signalfd_siginfo info;
+	const struct timespec now = { 0 };
 
-	while (read(live->signal_fd, &info, sizeof(info)) == sizeof(info))
+	while (sigtimedwait(&live->signals, NULL, &now) > 0)
 		;
 }
 
@@ -365,36 +361,24 @@ int live_wait_command(struct live *live)
 
 static int open_signals(struct live *live)
 {
-	sigset_t signals, pipe;
+	sigset_t *signals = &live->signals, pipe;
 
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGHUP);
 	if (live->options.signal)
-		sigaddset(&signals, live->options.signal);
-	if (sigprocmask(SIG_BLOCK, &signals, &live->original_mask))
+		sigaddset(signals, live->options.signal);
+	if (sigprocmask(SIG_BLOCK, signals, &live->original_mask))
 		return -errno;
 	/* Whoever asks for one may have held it back until now; the command shall have it. */
 	if (live->options.signal)
 		sigdelset(&live->original_mask, live->options.signal);
 	/* Blocked, it makes write() fail; ignored, the command would inherit that. */
 	sigprocmask(SIG_BLOCK, &pipe, NULL);
-	live->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return live->signal_fd < 0 ? -errno : live_watch(live, live->signal_fd, SOURCE_SIGNAL, 0);
-}
-
-static int open_timer(struct live *live, int *fd, enum source source, uint64_t period_ns)
-{
-	int err;
-
-	*fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (*fd < 0)
-		return -errno;
-	err = set_timer(*fd, period_ns, source != SOURCE_END);
-	return err ? err : live_watch(live, *fd, source, 0);
+	return loop_add_signals(live->loop, signals, on_signal, live, NULL);
 }
 
 static int open_mappings(struct live *live)
@@ -404,39 +388,38 @@ static int open_mappings(struct live *live)
 	if (!err)
 		err = mappings_open(&live->mappings);
 	if (!err)
-		return mappings_watch(live->mappings, live->epoll_fd, SOURCE_MAPPINGS);
+		return mappings_watch(live->mappings, live->loop, on_mappings, live);
 	log_debug("no notice of new mappings (%s): searching once a second", strerror(-err));
-	return open_timer(live, &live->search_fd, SOURCE_SEARCH, SEARCH_NS);
+	return loop_add_timer(live->loop, SEARCH_NS, SEARCH_NS, on_search, live, 0, NULL);
 }
 
-/* Edge-triggered: woken by the records that wake, not as long as there are any. */
-static int watch_forks(struct live *live)
+static int open_sources(struct live *live)
 {
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = SOURCE_FORKS };
+	int err = open_signals(live);
 
-	return epoll_ctl(live->epoll_fd, EPOLL_CTL_ADD, programs_wakeup_fd(live->programs),
-			 &event) ?
-		       -errno :
-		       0;
+	live->drain_ns = DRAIN_NS;
+	if (!err)
+		err = loop_add_timer(live->loop, DRAIN_NS, DRAIN_NS, on_drain, live, 0,
+				     &live->drain_timer);
+	if (!err && live->options.duration_ns)
+		err = loop_add_timer(live->loop, live->options.duration_ns, 0, on_duration, live, 0,
+				     NULL);
+	/* Edge-triggered: woken by the records that wake, not as long as there are any. */
+	if (!err)
+		err = loop_add_fd(live->loop, programs_wakeup_fd(live->programs), EPOLLIN | EPOLLET,
+				  on_forks, live, 0, NULL);
+	if (!err)
+		err = open_mappings(live);
+	return err ? err : loop_add_check(live->loop, check, live);
 }
 
 static int open_loop(struct live *live)
 {
-	int err;
+	int err = loop_open(&live->loop);
 
-	live->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (live->epoll_fd < 0)
-		return -errno;
-	live->drain_ns = DRAIN_NS;
-	err = open_signals(live);
+	live->targets.loop = live->loop;
 	if (!err)
-		err = open_timer(live, &live->drain_fd, SOURCE_DRAIN, DRAIN_NS);
-	if (!err && live->options.duration_ns)
-		err = open_timer(live, &live->end_fd, SOURCE_END, live->options.duration_ns);
-	if (!err)
-		err = watch_forks(live);
-	if (!err)
-		err = open_mappings(live);
+		err = open_sources(live);
 	if (err)
 		log_error("cannot set up the event loop: %s", strerror(-err));
 	return err;
@@ -507,7 +490,6 @@ int live_open(struct live **result, const struct live_options *options)
 	live->options = *options;
 	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();
-	live->epoll_fd = live->drain_fd = live->signal_fd = live->search_fd = live->end_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
 	raise_file_limit(live);
 	err = open_programs(live);
@@ -525,12 +507,6 @@ int live_open(struct live **result, const struct live_options *options)
 	return 0;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 void live_close(struct live *live)
 {
 	if (!live)
@@ -544,10 +520,6 @@ void live_close(struct live *live)
 	mappings_close(live->mappings);
 	launch_counts_close(live->launch_counts);
 	programs_close(live->programs);
-	close_fd(live->end_fd);
-	close_fd(live->search_fd);
-	close_fd(live->signal_fd);
-	close_fd(live->drain_fd);
-	close_fd(live->epoll_fd);
+	loop_close(live->loop);
 	free(live);
 }

@@ -15,17 +15,6 @@
 #include "capture/spawn.h"
 #include "capture/target.h"
 
-/* What an epoll event is about; a target's pid comes in the upper half. */
-enum source {
-	SOURCE_DRAIN,
-	SOURCE_FORKS,
-	SOURCE_SIGNAL,
-	SOURCE_MAPPINGS,
-	SOURCE_SEARCH,
-	SOURCE_END,
-	SOURCE_EXIT
-};
-
 #define LIVE_UNTRACED 8 /* more are not told of */
 
 struct live {
@@ -38,7 +27,9 @@ struct live {
 	bool spawned;
 	bool command_done;
 	int command_status; /* as wait(2) gives it */
-	int epoll_fd, drain_fd, signal_fd, search_fd, end_fd;
+	struct loop *loop;
+	struct loop_source *drain_timer;
+	sigset_t signals;    /* that the loop handles */
 	uint64_t drain_ns;   /* current period */
 	uint64_t drained_ns; /* all that happened until then has been handed over, or is held up */
 	sigset_t original_mask;
@@ -58,7 +49,7 @@ struct live {
 };
 
 /* live.c */
-int live_watch(struct live *live, int fd, enum source source, pid_t pid);
+int live_watch_exit(struct live *live, struct target *target);
 int live_feed(struct live *live, void *record, size_t length);
 
 /* Hands over everything that has happened so far; live_drain(): unless it is held up. */

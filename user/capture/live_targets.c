@@ -78,7 +78,7 @@ static int add_target(struct live *live, pid_t pid, uint32_t if_late, enum log_l
 		return err;
 	err = programs_set_target(live->programs, pid, flags);
 	if (!err)
-		err = live_watch(live, target->pidfd, SOURCE_EXIT, pid);
+		err = live_watch_exit(live, target);
 	target->attached_ns = clock_monotonic_ns();
 	if (program)
 		set_comm(target, program);

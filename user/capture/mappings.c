@@ -149,15 +149,14 @@ void mappings_close(struct mappings *mappings)
 	free(mappings);
 }
 
-int mappings_watch(struct mappings *mappings, int epoll_fd, uint64_t data)
+int mappings_watch(struct mappings *mappings, struct loop *loop, loop_fn *fn, void *context)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u64 = data };
 	size_t i;
+	int err = 0;
 
-	for (i = 0; i < mappings->count; i++)
-		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, mappings->rings[i].fd, &event))
-			return -errno;
-	return 0;
+	for (i = 0; i < mappings->count && !err; i++)
+		err = loop_add_fd(loop, mappings->rings[i].fd, EPOLLIN, fn, context, 0, NULL);
+	return err;
 }
 
 /* PERF_RECORD_MMAP2 without build id, include/uapi/linux/perf_event.h */

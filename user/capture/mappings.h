@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/loop.h"
 #include "host/proc.h"
 
 struct mappings;
@@ -17,8 +18,8 @@ struct mappings;
 int mappings_open(struct mappings **mappings);
 void mappings_close(struct mappings *mappings);
 
-/* Adds the descriptors that become readable to an epoll set, each with `data`. 0 or -errno. */
-int mappings_watch(struct mappings *mappings, int epoll_fd, uint64_t data);
+/* Calls `fn` when something has been mapped. Returns 0 or -errno. */
+int mappings_watch(struct mappings *mappings, struct loop *loop, loop_fn *fn, void *context);
 
 /* What is done about a new mapping, by whoever asked for notice. */
 struct mappings_visitor {

@@ -43,12 +43,13 @@ static void report(struct target *target, uint64_t until_ns)
 		attachment_report(&target->attachments[i], target->pid, until_ns);
 }
 
-static void target_free(struct target *target)
+static void target_free(struct targets *targets, struct target *target)
 {
 	report(target, UINT64_MAX);
 	while (target->count)
 		attachment_close(&target->attachments[--target->count]);
 	free(target->attachments);
+	loop_remove(targets->loop, target->exit_source);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
 	free(target);
@@ -57,7 +58,7 @@ static void target_free(struct target *target)
 void targets_fini(struct targets *targets)
 {
 	while (targets->count)
-		target_free(targets->targets[--targets->count]);
+		target_free(targets, targets->targets[--targets->count]);
 	free(targets->targets);
 	library_cache_fini(&targets->cache);
 	targets->targets = NULL;
@@ -157,7 +158,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	if (err == -ESRCH)
 		targets_add_ended(targets, pid, NULL);
 	if (err) {
-		target_free(target);
+		target_free(targets, target);
 		return err;
 	}
 	target->pid = pid;
@@ -177,7 +178,7 @@ void targets_remove(struct targets *targets, struct target *target)
 	for (i = 0; targets->targets[i] != target; i++)
 		;
 	targets->targets[i] = targets->targets[--targets->count];
-	target_free(target);
+	target_free(targets, target);
 }
 
 /* ---- attaching to one file ------------------------------------------------------------------- */

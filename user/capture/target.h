@@ -11,6 +11,7 @@
 
 #include "abi.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "capture/attachment.h"
 #include "host/proc.h"
 
@@ -18,8 +19,9 @@ struct target {
 	pid_t pid;
 	uint64_t start_ns;
 	char comm[PROC_COMM_BYTES];
-	int pidfd;      /* readable once the process is gone */
-	bool exit_seen; /* its record has come: the kernel side has forgotten it */
+	int pidfd;                       /* readable once the process is gone */
+	struct loop_source *exit_source; /* NULL: nobody is called then */
+	bool exit_seen;                  /* its record has come: the kernel side has forgotten it */
 	struct attachment *attachments;
 	size_t count, capacity;
 	uint32_t attach_flags; /* enum ms_attach_flags */
@@ -67,6 +69,7 @@ struct targets {
 	struct programs *programs;
 	bool map_files;        /* FEATURE_MAP_FILES */
 	struct closer *closer; /* NULL: probes are removed at once */
+	struct loop *loop;     /* that `exit_source` is of */
 };
 
 void targets_fini(struct targets *targets);

@@ -65,6 +65,30 @@ static void test_device(void)
 	CHECK(value == 1);
 }
 
+/* The machine's third device, by its UUID, and then its first; what is behind -1 does not count. */
+static void test_visible(void)
+{
+	char name[64], id[32];
+	CUdevice device;
+	CUuuid uuid;
+	int count;
+
+	OK(cuInit(0));
+	OK(cuDeviceGetCount(&count));
+	CHECK(count == 2);
+	OK(cuDeviceGetUuid(&uuid, 0));
+	CHECK(uuid.bytes[15] == 2);
+	OK(cuDeviceGetName(name, sizeof(name), 0));
+	CHECK(!strcmp(name, "Simulated GPU 2"));
+	OK(cuDeviceGetPCIBusId(id, sizeof(id), 0));
+	CHECK(!strcmp(id, "0000:03:00.0"));
+	OK(cuDeviceGetByPCIBusId(&device, id));
+	CHECK(device == 0);
+	OK(cuDeviceGetUuid(&uuid, 1));
+	CHECK(uuid.bytes[15] == 0);
+	FAILS(INVALID_DEVICE, cuDeviceGetByPCIBusId(&device, "0000:02:00.0"));
+}
+
 static void test_errors(void)
 {
 	const char *text;
@@ -510,6 +534,25 @@ const struct selftest selftests[] = {
 	{ "init", test_init, { "SIMCUDA_DEVICES=3", "SIMCUDA_MEMORY=96M" }, NULL, 0 },
 	{ "no-device", test_no_device, { "SIMCUDA_DEVICES=0" }, NULL, 0 },
 	{ "device", test_device, { "SIMCUDA_DEVICES=2" }, NULL, 0 },
+	{ "visible",
+	  test_visible,
+	  { "SIMCUDA_DEVICES=3",
+	    "CUDA_VISIBLE_DEVICES=GPU-73696d75-6c61-7465-6420-475055200002,0,-1,1" },
+	  NULL,
+	  0 },
+	{ "none-visible", test_no_device, { "CUDA_VISIBLE_DEVICES=" }, NULL, 0 },
+	{ "no-such-visible", test_no_device, { "CUDA_VISIBLE_DEVICES=1,0" }, NULL, 0 },
+	{ "none-by-number", test_no_device, { "CUDA_VISIBLE_DEVICES=-1" }, NULL, 0 },
+	{ "ambiguous-uuid",
+	  test_no_device,
+	  { "SIMCUDA_DEVICES=2", "CUDA_VISIBLE_DEVICES=GPU-73" },
+	  NULL,
+	  0 },
+	{ "visible-twice",
+	  test_no_device,
+	  { "SIMCUDA_DEVICES=2", "CUDA_VISIBLE_DEVICES=1,1" },
+	  NULL,
+	  0 },
 	{ "errors", test_errors, { NULL }, NULL, 0 },
 	{ "primary-context", test_primary_context, { NULL }, NULL, 0 },
 	{ "contexts", test_contexts, { "SIMCUDA_DEVICES=2" }, NULL, 0 },

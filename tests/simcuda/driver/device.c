@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The devices: how many (SIMCUDA_DEVICES), how large (SIMCUDA_MEMORY), and everything one can ask
- * about them without a context.
+ * The devices: how many the machine has (SIMCUDA_DEVICES), how large they are (SIMCUDA_MEMORY), and
+ * everything one can ask about them without a context. Which of them the program sees: visible.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define DEVICE_GRANULE 512 /* alignment and rounding of device memory */
 #define DEFAULT_MEMORY (8ull << 30)
-#define PCI_BUS 1 /* of device 0; the others follow */
+#define PCI_BUS 1 /* of the machine's first device; the others follow */
 
 static struct device devices[DEVICE_MAX];
 static unsigned int count;
@@ -25,9 +25,12 @@ void device_setup(void)
 {
 	uint64_t memory = env_size_bytes("SIMCUDA_MEMORY", DEFAULT_MEMORY);
 
-	count = env_count("SIMCUDA_DEVICES", 1, DEVICE_MAX);
+	unsigned int physical[DEVICE_MAX];
+
+	count = device_visible(env_count("SIMCUDA_DEVICES", 1, DEVICE_MAX), physical);
 	for (unsigned int i = 0; i < count; i++) {
 		devices[i].ordinal = (int)i;
+		devices[i].physical = physical[i];
 		devices[i].memory = arena_new(memory, DEVICE_GRANULE, true);
 		devices[i].graph_space = graph_memory_space();
 		devices[i].default_pool = pool_new_default(&devices[i]);
@@ -48,7 +51,7 @@ struct device *device_find(CUdevice ordinal)
 int device_attribute(const struct device *device, CUdevice_attribute attribute)
 {
 	if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
-		return PCI_BUS + device->ordinal;
+		return PCI_BUS + (int)device->physical;
 	return attributes[attribute];
 }
 
@@ -78,7 +81,7 @@ CU_DEFINE(INIT, cuDeviceGetName, (char *name, int length, CUdevice device), (nam
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!device_find(device))
 		return CUDA_ERROR_INVALID_DEVICE;
-	snprintf(name, (size_t)length, "Simulated GPU %d", device);
+	snprintf(name, (size_t)length, "Simulated GPU %u", device_find(device)->physical);
 	return CUDA_SUCCESS;
 }
 
@@ -89,8 +92,7 @@ CU_DEFINE_V2(INIT, cuDeviceGetUuid, (CUuuid *uuid, CUdevice device), (uuid, devi
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!device_find(device))
 		return CUDA_ERROR_INVALID_DEVICE;
-	memcpy(uuid->bytes, "simulated GPU \0", sizeof(uuid->bytes));
-	uuid->bytes[15] = (char)device;
+	device_uuid(device_find(device)->physical, uuid);
 	return CUDA_SUCCESS;
 }
 
@@ -168,7 +170,7 @@ CU_DEFINE(INIT, cuDeviceGetPCIBusId, (char *id, int length, CUdevice device), (i
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!device_find(device))
 		return CUDA_ERROR_INVALID_DEVICE;
-	snprintf(id, (size_t)length, "0000:%02x:00.0", PCI_BUS + (unsigned int)device);
+	snprintf(id, (size_t)length, "0000:%02x:00.0", PCI_BUS + device_find(device)->physical);
 	return CUDA_SUCCESS;
 }
 
@@ -176,7 +178,7 @@ CU_DEFINE(INIT, cuDeviceGetPCIBusId, (char *id, int length, CUdevice device), (i
 CU_DEFINE(INIT, cuDeviceGetByPCIBusId, (CUdevice *device, const char *id), (device, id),
 	  STR(name, id), OUT_DEC(ordinal, device))
 {
-	unsigned int domain = 0, bus, slot, ordinal;
+	unsigned int domain = 0, bus, slot;
 
 	if (!device || !id)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -185,11 +187,13 @@ CU_DEFINE(INIT, cuDeviceGetByPCIBusId, (CUdevice *device, const char *id), (devi
 		if (sscanf(id, "%x:%x", &bus, &slot) != 2)
 			return CUDA_ERROR_INVALID_VALUE;
 	}
-	ordinal = bus - PCI_BUS;
-	if (domain || slot || ordinal >= count)
-		return CUDA_ERROR_INVALID_DEVICE;
-	*device = (CUdevice)ordinal;
-	return CUDA_SUCCESS;
+	for (unsigned int i = 0; i < count && !domain && !slot; i++) {
+		if (devices[i].physical != bus - PCI_BUS)
+			continue;
+		*device = (CUdevice)i;
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_DEVICE;
 }
 
 CU_DEFINE(INIT, cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer),

@@ -78,6 +78,7 @@
 
 struct device {
 	int ordinal;
+	unsigned int physical; /* which of the machine's */
 	struct arena *memory;
 	struct arena *graph_space;   /* addresses only; the memory is charged to the one above */
 	uint64_t graph_attribute[4]; /* by CUgraphMem_attribute */
@@ -126,6 +127,11 @@ void device_setup(void);
 unsigned int device_count(void);
 struct device *device_find(CUdevice ordinal); /* NULL: no such device */
 int device_attribute(const struct device *device, CUdevice_attribute attribute);
+
+/* visible.c */
+void device_uuid(unsigned int physical, CUuuid *uuid);
+/* Which of so many devices of the machine the program sees, in order. Returns how many. */
+unsigned int device_visible(unsigned int machine, unsigned int physical[DEVICE_MAX]);
 
 /* space.c */
 void space_setup(void);

@@ -259,25 +259,22 @@ static int apply_call(struct analysis *analysis, struct track *track, const stru
 
 /* ---- the end of a process -------------------------------------------------------------------- */
 
+static rule_fn *const rules[FINDING_RULES_COUNT] = {
+#define RULE(id, name, topic, needs, blind, function, ...) [FINDING_##id] = (function),
+#include "model/rules.def"
+#undef RULE
+};
+
 static int report_track(struct analysis *analysis, struct track *track)
 {
 	const struct analysis_options *options = &analysis->options;
-	struct findings *findings = &analysis->findings;
-	bool alloc_bound;
-	int err;
+	enum finding_rule rule;
+	int err = 0;
 
 	churn_finish(track, options);
-	err = leaks_growth(track, options, findings);
-	if (!err)
-		err = bottlenecks_report(track, options, findings, &alloc_bound);
-	if (!err)
-		err = pressure_report(track, findings);
-	if (!err)
-		err = copies_report(track, options, findings);
-	if (!err)
-		err = churn_report_temporary(track, options, findings);
-	if (!err && !alloc_bound)
-		err = churn_report_storms(track, options, findings);
+	for (rule = 0; rule < FINDING_RULES_COUNT && !err; rule++)
+		if (rules[rule] && !(finding_rule_needs(rule) & ~options->captured_ops))
+			err = rules[rule](track, options, &analysis->findings);
 	return err;
 }
 

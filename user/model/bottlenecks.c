@@ -360,38 +360,61 @@ static int report_idle(const struct track *track, const struct bound *bound,
 	return findings_add(findings, &finding);
 }
 
-int bottlenecks_report(const struct track *track, const struct analysis_options *options,
-		       struct findings *findings, bool *alloc_bound)
+/* ---- the rules ------------------------------------------------------------------------------- */
+
+/* Whether a process is bound by it: then `*bound` says how. */
+static bool find_bound(const struct track *track, const struct analysis_options *options,
+		       enum share share, uint64_t percent, struct bound *bound)
 {
-	const struct {
-		uint64_t percent;
-		int (*report)(const struct track *track, const struct bound *bound,
-			      struct findings *findings);
-		enum share share;
-		uint32_t ops; /* without them nothing can be said */
-	} rules[] = {
-		{ options->sync_share, report_sync, SHARE_SYNC, 1u << MS_OP_SYNC },
-		{ options->copy_share, report_copy, SHARE_COPY, 1u << MS_OP_COPY },
-		{ options->alloc_share, report_alloc, SHARE_ALLOC, 1u << MS_OP_ALLOC },
-		{ options->idle_share, report_idle, SHARE_IDLE,
-		  1u << MS_OP_SYNC | 1u << MS_OP_COPY | 1u << MS_OP_LAUNCH },
-	};
-	size_t i;
-	int err = 0;
-
-	*alloc_bound = false;
 	if (track->now_ns - track->base_ns < options->bound_time_ns)
-		return 0;
-	for (i = 0; !err && i < sizeof(rules) / sizeof(*rules); i++) {
-		struct bound bound;
+		return false;
+	*bound = bound_of(track, share, percent);
+	return is_bound(bound, options);
+}
 
-		if ((options->captured_ops & rules[i].ops) != rules[i].ops)
-			continue;
-		bound = bound_of(track, rules[i].share, rules[i].percent);
-		if (!is_bound(&bound, options))
-			continue;
-		err = rules[i].report(track, &bound, findings);
-		*alloc_bound |= rules[i].share == SHARE_ALLOC;
-	}
-	return err;
+int bottlenecks_report_sync(struct track *track, const struct analysis_options *options,
+			    struct findings *findings)
+{
+	struct bound bound;
+
+	return find_bound(track, options, SHARE_SYNC, options->sync_share, &bound) ?
+		       report_sync(track, &bound, findings) :
+		       0;
+}
+
+int bottlenecks_report_copy(struct track *track, const struct analysis_options *options,
+			    struct findings *findings)
+{
+	struct bound bound;
+
+	return find_bound(track, options, SHARE_COPY, options->copy_share, &bound) ?
+		       report_copy(track, &bound, findings) :
+		       0;
+}
+
+bool bottlenecks_is_alloc_bound(const struct track *track, const struct analysis_options *options)
+{
+	struct bound bound;
+
+	return find_bound(track, options, SHARE_ALLOC, options->alloc_share, &bound);
+}
+
+int bottlenecks_report_alloc(struct track *track, const struct analysis_options *options,
+			     struct findings *findings)
+{
+	struct bound bound;
+
+	return find_bound(track, options, SHARE_ALLOC, options->alloc_share, &bound) ?
+		       report_alloc(track, &bound, findings) :
+		       0;
+}
+
+int bottlenecks_report_host(struct track *track, const struct analysis_options *options,
+			    struct findings *findings)
+{
+	struct bound bound;
+
+	return find_bound(track, options, SHARE_IDLE, options->idle_share, &bound) ?
+		       report_idle(track, &bound, findings) :
+		       0;
 }

@@ -12,8 +12,17 @@
 /* A call of any op, whatever its result; the track's time is up to its end. */
 void bottlenecks_event(struct track *track, const struct event *event);
 
-/* Returns 0 or -ENOMEM. `*alloc_bound` says whether allocations were named. */
-int bottlenecks_report(const struct track *track, const struct analysis_options *options,
-		       struct findings *findings, bool *alloc_bound);
+/* Rules: rule_fn in model/findings.h. */
+int bottlenecks_report_sync(struct track *track, const struct analysis_options *options,
+			    struct findings *findings);
+int bottlenecks_report_copy(struct track *track, const struct analysis_options *options,
+			    struct findings *findings);
+int bottlenecks_report_alloc(struct track *track, const struct analysis_options *options,
+			     struct findings *findings);
+int bottlenecks_report_host(struct track *track, const struct analysis_options *options,
+			    struct findings *findings);
+
+/* Whether allocations and frees are what bounds the process. */
+bool bottlenecks_is_alloc_bound(const struct track *track, const struct analysis_options *options);
 
 #endif /* MEMSCOPE_MODEL_BOTTLENECKS_H */

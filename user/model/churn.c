@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "model/churn.h"
 
+#include "model/bottlenecks.h"
+
 /* ---- storms ---------------------------------------------------------------------------------- */
 
 /* The window is over: was it a storm? */
@@ -45,12 +47,13 @@ void churn_finish(struct track *track, const struct analysis_options *options)
 		window_close(track, options);
 }
 
-int churn_report_storms(const struct track *track, const struct analysis_options *options,
+int churn_report_storms(struct track *track, const struct analysis_options *options,
 			struct findings *findings)
 {
 	struct finding finding = track_finding(track, FINDING_STORM);
 
-	if (!track->storms)
+	/* What takes that much of the time is said by alloc-bound. */
+	if (!track->storms || bottlenecks_is_alloc_bound(track, options))
 		return 0;
 	finding.first_ts_ns = track->storms_first_ns;
 	finding.last_ts_ns = track->storms_last_ns;
@@ -125,7 +128,7 @@ static int report(const struct track *track, const struct group *group, struct f
 	return findings_add(findings, &finding);
 }
 
-int churn_report_temporary(const struct track *track, const struct analysis_options *options,
+int churn_report_temporary(struct track *track, const struct analysis_options *options,
 			   struct findings *findings)
 {
 	size_t i;

@@ -18,11 +18,11 @@ void churn_free(struct track *track, const struct event *event, const struct all
 /* Before the findings. */
 void churn_finish(struct track *track, const struct analysis_options *options);
 
-int churn_report_temporary(const struct track *track, const struct analysis_options *options,
+int churn_report_temporary(struct track *track, const struct analysis_options *options,
 			   struct findings *findings);
 
 /* Storms are only of interest where allocations do not bound the whole run. */
-int churn_report_storms(const struct track *track, const struct analysis_options *options,
+int churn_report_storms(struct track *track, const struct analysis_options *options,
 			struct findings *findings);
 
 #endif /* MEMSCOPE_MODEL_CHURN_H */

@@ -271,26 +271,31 @@ static int report_pageable(const struct track *track, const struct copies *copie
 	return findings_add(findings, &finding);
 }
 
-int copies_report(const struct track *track, const struct analysis_options *options,
-		  struct findings *findings)
+int copies_report_redundant(struct track *track, const struct analysis_options *options,
+			    struct findings *findings)
 {
-	const uint32_t needed = 1u << MS_OP_LAUNCH | 1u << MS_OP_MEMSET;
 	const struct copies *copies = track->copies;
-	uint64_t length = track->now_ns - track->base_ns;
 	int err = 0;
 
-	if (!copies)
+	/* Launches that were only counted may have come between two copies. */
+	if (!copies || track->summed)
 		return 0;
-	/* Launches that were only counted, or not seen at all, may have come between two copies. */
-	if (!track->summed && (options->captured_ops & needed) == needed) {
-		if (is_worth(&copies->back, options))
-			err = report_back(track, &copies->back, findings);
-		if (!err && is_worth(&copies->again, options))
-			err = report_again(track, &copies->again, findings);
-	}
-	if (!err && !copies->unclear && copies->pageable.amount.bytes >= options->pageable_bytes &&
-	    (double)copies->pageable.duration_ns * 100 >=
-		    (double)length * (double)options->pageable_share)
-		err = report_pageable(track, copies, findings);
+	if (is_worth(&copies->back, options))
+		err = report_back(track, &copies->back, findings);
+	if (!err && is_worth(&copies->again, options))
+		err = report_again(track, &copies->again, findings);
 	return err;
+}
+
+int copies_report_pageable(struct track *track, const struct analysis_options *options,
+			   struct findings *findings)
+{
+	const struct copies *copies = track->copies;
+	uint64_t length = track->now_ns - track->base_ns;
+
+	if (!copies || copies->unclear || copies->pageable.amount.bytes < options->pageable_bytes ||
+	    (double)copies->pageable.duration_ns * 100 <
+		    (double)length * (double)options->pageable_share)
+		return 0;
+	return report_pageable(track, copies, findings);
 }

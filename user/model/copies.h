@@ -23,8 +23,10 @@ void copies_device_changed(struct track *track);
 /* A copy that succeeded. Returns 0 or -ENOMEM. */
 int copies_event(struct track *track, const struct event *event, const struct change *change);
 
-/* Returns 0 or -ENOMEM. */
-int copies_report(const struct track *track, const struct analysis_options *options,
-		  struct findings *findings);
+/* Rules: rule_fn in model/findings.h. */
+int copies_report_redundant(struct track *track, const struct analysis_options *options,
+			    struct findings *findings);
+int copies_report_pageable(struct track *track, const struct analysis_options *options,
+			   struct findings *findings);
 
 #endif /* MEMSCOPE_MODEL_COPIES_H */

@@ -29,24 +29,48 @@ uint64_t finding_rate(uint64_t amount, uint64_t length_ns)
 	return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
 }
 
+/* ---- the rules ------------------------------------------------------------------------------- */
+
+#define BIT(op) (1u << MS_OP_##op)
+
+static const struct {
+	const char *name;
+	enum finding_topic topic;
+	uint32_t needs;
+	enum rule_blind blind;
+	const char *suggestion;
+} rules[FINDING_RULES_COUNT] = {
+#define RULE(id, rule, of, needed, blinded, function, ...) \
+	[FINDING_##id] = { .name = (rule), \
+			   .topic = FINDING_TOPIC_##of, \
+			   .needs = (needed), \
+			   .blind = RULE_BLIND_##blinded, \
+			   .suggestion = (__VA_ARGS__) },
+#include "model/rules.def"
+#undef RULE
+};
+
 const char *finding_rule_name(enum finding_rule rule)
 {
-	static const char *const names[] = {
-#define X(rule, name, topic) name,
-		FINDING_RULES(X)
-#undef X
-	};
-
-	return names[rule];
+	return rules[rule].name;
 }
 
 enum finding_topic finding_topic_of(enum finding_rule rule)
 {
-	static const enum finding_topic topics[] = {
-#define X(rule, name, topic) FINDING_TOPIC_##topic,
-		FINDING_RULES(X)
-#undef X
-	};
+	return rules[rule].topic;
+}
 
-	return topics[rule];
+uint32_t finding_rule_needs(enum finding_rule rule)
+{
+	return rules[rule].needs;
+}
+
+enum rule_blind finding_rule_blind(enum finding_rule rule)
+{
+	return rules[rule].blind;
+}
+
+const char *finding_rule_suggestion(enum finding_rule rule)
+{
+	return rules[rule].suggestion;
 }

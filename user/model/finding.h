@@ -11,31 +11,11 @@
 
 #include "abi.h"
 
-/* clang-format off */
-
-/* Name, and what it is about: findings of a topic make a section of the report. */
-#define FINDING_RULES(X) \
-	X(LEAK_GROWTH,      "leak-growth",      LEAK)       /* more and more of one size class and API */ \
-	X(LEAK_AT_EXIT,     "leak-at-exit",     LEAK)       /* not freed when the process ended */ \
-	X(LEAK_WINDOW,      "leak-window",      LEAK)       /* allocated in [A, B], alive after C */ \
-	X(OOM,              "oom",              OOM)        /* an allocation failed for want of memory */ \
-	X(TEMPORARY,        "temporary",        CHURN)      /* freed before anything else was allocated */ \
-	X(STORM,            "storm",            CHURN)      /* so many allocations that they cost time */ \
-	X(REDUNDANT_COPIES, "redundant-copies", COPIES)     /* the same block back and forth */ \
-	X(PAGEABLE_COPIES,  "pageable-copies",  COPIES)     /* synchronous, from pageable memory */ \
-	X(SYNC_BOUND,       "sync-bound",       BOTTLENECK) /* the host waits for the device */ \
-	X(COPY_BOUND,       "copy-bound",       BOTTLENECK) /* copies take most of the time */ \
-	X(ALLOC_BOUND,      "alloc-bound",      BOTTLENECK) /* allocations and frees take it */ \
-	X(HOST_BOUND,       "host-bound",       BOTTLENECK) /* the device has nothing to do */ \
-	X(MEMORY_PRESSURE,  "memory-pressure",  BOTTLENECK) /* little is left of the device */
-
-/* clang-format on */
-
 enum finding_rule {
-#define X(rule, name, topic) FINDING_##rule,
-	FINDING_RULES(X)
-#undef X
-		FINDING_RULES_COUNT,
+#define RULE(id, ...) FINDING_##id,
+#include "model/rules.def"
+#undef RULE
+	FINDING_RULES_COUNT,
 };
 
 enum finding_topic {
@@ -100,7 +80,19 @@ void finding_lower(struct finding *finding, enum finding_confidence confidence, 
 /* So much in so long, per second; at most what fits, and 0 of no time. */
 uint64_t finding_rate(uint64_t amount, uint64_t length_ns);
 
+/* What a rule has to see, besides what it needs to have been captured. */
+enum rule_blind {
+	RULE_BLIND_NOTHING,
+	RULE_BLIND_TO_ORDER,  /* which call came before which */
+	RULE_BLIND_TO_PINNED, /* which host memory is page-locked */
+	RULE_BLIND_FOR_NOW,   /* more than a moment */
+};
+
+/* The columns of model/rules.def. */
 const char *finding_rule_name(enum finding_rule rule);
 enum finding_topic finding_topic_of(enum finding_rule rule);
+uint32_t finding_rule_needs(enum finding_rule rule); /* bit set of enum ms_op */
+enum rule_blind finding_rule_blind(enum finding_rule rule);
+const char *finding_rule_suggestion(enum finding_rule rule); /* NULL: it depends on the cause */
 
 #endif /* MEMSCOPE_MODEL_FINDING_H */

@@ -15,6 +15,16 @@ struct findings {
 	uint64_t dropped;
 };
 
+struct track;
+struct analysis_options;
+
+/*
+ * A rule: judges what is known of a process when it ends, or the recording does, and adds what it
+ * finds. Returns 0 or -ENOMEM.
+ */
+typedef int rule_fn(struct track *track, const struct analysis_options *options,
+		    struct findings *findings);
+
 void findings_fini(struct findings *findings);
 
 /* Returns 0 or -ENOMEM. */

@@ -38,11 +38,13 @@ void pressure_event(struct track *track, const struct event *event, const struct
 	}
 }
 
-int pressure_report(const struct track *track, struct findings *findings)
+int pressure_report(struct track *track, const struct analysis_options *options,
+		    struct findings *findings)
 {
 	struct finding finding = track_finding(track, FINDING_MEMORY_PRESSURE);
 	const uint32_t device = track->pressed_device;
 
+	(void)options;
 	/* Why an allocation failed says more. */
 	if (!track->pressed || track->failures)
 		return 0;

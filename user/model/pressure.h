@@ -12,6 +12,7 @@
 void pressure_event(struct track *track, const struct event *event, const struct change *change);
 
 /* Returns 0 or -ENOMEM. */
-int pressure_report(const struct track *track, struct findings *findings);
+int pressure_report(struct track *track, const struct analysis_options *options,
+		    struct findings *findings);
 
 #endif /* MEMSCOPE_MODEL_PRESSURE_H */

@@ -4,25 +4,6 @@
  */
 #include "model/report.h"
 
-#define BIT(op) (1u << MS_OP_##op)
-
-/* What must have been captured for a rule to find anything. */
-static const uint32_t needs[FINDING_RULES_COUNT] = {
-	[FINDING_LEAK_GROWTH] = BIT(ALLOC) | BIT(FREE),
-	[FINDING_LEAK_AT_EXIT] = BIT(ALLOC) | BIT(FREE),
-	[FINDING_LEAK_WINDOW] = BIT(ALLOC) | BIT(FREE),
-	[FINDING_OOM] = BIT(ALLOC),
-	[FINDING_TEMPORARY] = BIT(ALLOC) | BIT(FREE),
-	[FINDING_STORM] = BIT(ALLOC) | BIT(FREE),
-	[FINDING_REDUNDANT_COPIES] = BIT(COPY) | BIT(MEMSET) | BIT(LAUNCH),
-	[FINDING_PAGEABLE_COPIES] = BIT(COPY),
-	[FINDING_SYNC_BOUND] = BIT(SYNC),
-	[FINDING_COPY_BOUND] = BIT(COPY),
-	[FINDING_ALLOC_BOUND] = BIT(ALLOC),
-	[FINDING_HOST_BOUND] = BIT(SYNC) | BIT(COPY) | BIT(LAUNCH),
-	[FINDING_MEMORY_PRESSURE] = BIT(MEMORY),
-};
-
 static const char *const not_captured[MS_OPS_COUNT] = {
 	[MS_OP_ALLOC] = "allocations were not captured",
 	[MS_OP_FREE] = "frees were not captured",
@@ -78,22 +59,20 @@ static const char *blind_for_now(const struct report_recording *recording)
 
 const char *report_blind(const struct report_recording *recording, enum finding_rule rule)
 {
-	uint32_t missing = needs[rule] & ~recording->coverage.captured_ops, op;
+	uint32_t missing = finding_rule_needs(rule) & ~recording->coverage.captured_ops, op;
 
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		if (missing >> op & 1)
 			return not_captured[op];
-	switch (rule) {
-	case FINDING_REDUNDANT_COPIES:
+	switch (finding_rule_blind(rule)) {
+	case RULE_BLIND_TO_ORDER:
 		return blind_to_order(recording);
-	case FINDING_PAGEABLE_COPIES:
+	case RULE_BLIND_TO_PINNED:
 		return blind_to_pinned(recording);
-	case FINDING_SYNC_BOUND:
-	case FINDING_COPY_BOUND:
-	case FINDING_ALLOC_BOUND:
-	case FINDING_HOST_BOUND:
+	case RULE_BLIND_FOR_NOW:
 		return blind_for_now(recording);
-	default:
+	case RULE_BLIND_NOTHING:
 		return NULL;
 	}
+	return NULL;
 }

@@ -203,6 +203,16 @@ static void put_main_page(void)
 		put_roff((*command)->summary);
 		putchar('\n');
 	}
+	printf(".SH OUTPUT FILES\n");
+	put_roff(
+		"Files belong to the user who runs the program, mode 0600. What report, diff, export"
+		" and bundles write gets its name once it is whole; if it takes the place of a file"
+		" of the same user's, it has the mode and group of that. A symbolic link, as the file"
+		" or in its path, is followed only if that user or root has made it, in a directory"
+		" of theirs in which others can put none in its place. A pipe, or a file that would be"
+		" written in place, is refused where others may have put it. /dev/stdout and"
+		" /dev/fd/N are what is open.");
+	printf("\n");
 	put_exit_status();
 	printf(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\n");
 	put_roff("If set and not empty, nothing is coloured.");

@@ -73,7 +73,7 @@ formats() {
 	"$BUILT/bench/dumps" 1000000 large.mscope > sizes
 	"$MEMSCOPE" export -f ndjson -o large.out large.mscope &
 	pid=$!
-	until compgen -G '.memscope-*'; do
+	until find "/proc/$pid/fd" -lname "$PWD/*(deleted)" | grep -q .; do
 		sleep 0.01
 	done
 	kill -TERM $pid

@@ -6,8 +6,11 @@
  */
 #include "example.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "any_records.h"
 #include "base/log.h"
@@ -79,15 +82,20 @@ static int export_files(const struct exporter *exporter, uint32_t files,
 			struct report_reader *reader)
 {
 	struct writer writer = { .fd = -1 };
-	const struct export_options options = { .writer = &writer, .path = path };
+	const struct export_options options = {
+		.writer = &writer,
+		.fd = open(path, O_RDWR | O_TRUNC | O_CLOEXEC),
+		.name = path,
+	};
 	struct follower *follower;
-	int err = truncate(path, 0);
+	int err = options.fd < 0 ? -errno : 0;
 
 	*reader = report_dump_reader();
-	if (!err && !exporter->to_path)
+	if (!err && !exporter->to_file)
 		err = writer_open(&writer, path);
 	follower = err ? NULL : exporter->begin(&options);
 	if (!follower) {
+		close(options.fd);
 		writer_close(&writer);
 		return -ENOMEM;
 	}
@@ -96,7 +104,8 @@ static int export_files(const struct exporter *exporter, uint32_t files,
 	if (!err)
 		err = reader->report.count ? exporter->finish(follower, &reader->report) : -ENODATA;
 	exporter->free(follower);
-	if (!exporter->to_path && writer_close(&writer) && !err)
+	close(options.fd);
+	if (!exporter->to_file && writer_close(&writer) && !err)
 		err = -EIO;
 	return err;
 }
@@ -332,7 +341,7 @@ static void test_every_allocation(void **state)
 	make_example();
 	log_set_level(LOG_ERROR);
 	for (exporter = exporters; *exporter; exporter++) {
-		const long step = (*exporter)->to_path ? 17 : 3;
+		const long step = (*exporter)->to_file ? 17 : 3;
 		size_t whole;
 		bool happened = true;
 		long nth;
@@ -347,7 +356,7 @@ static void test_every_allocation(void **state)
 			err = export_files(*exporter, 0xf, &reader);
 			happened = stop_failing();
 			/* A report can say that it lacks something. */
-			if (!err && !(*exporter)->to_path &&
+			if (!err && !(*exporter)->to_file &&
 			    !reader.report.recordings[0]->incomplete && !reader.report.refused)
 				if (file_size() != whole)
 					fail_msg("%s, allocation %ld: %zu bytes of %zu",

@@ -161,15 +161,15 @@ static int write_through(struct settings *settings, struct dump_set *set,
 	return code == EXIT_OK ? exit_code_of(err) : code;
 }
 
-static int write_to_path(struct settings *settings, struct dump_set *set,
+static int write_to_file(struct settings *settings, struct dump_set *set,
 			 const struct whole_file *file)
 {
-	const struct export_options options = { .path = whole_file_part(file),
+	const struct export_options options = { .fd = file->part.fd,
 						.name = settings->output,
 						.metric = settings->metric,
 						.label_pid = settings->label_pid };
 
-	if (file->part)
+	if (file->is_part)
 		return write_all(settings, set, &options);
 	log_error("-f %s writes files only, and %s is none", settings->exporter->name,
 		  settings->output);
@@ -220,7 +220,7 @@ static int run(struct settings *settings, char **files)
 	struct dump_set set;
 	int code, err = 0;
 
-	if (settings->exporter->to_path && !settings->output) {
+	if (settings->exporter->to_file && !settings->output) {
 		log_error("-f %s needs a file to write: -o FILE", settings->exporter->name);
 		return EXIT_USAGE;
 	}
@@ -234,9 +234,9 @@ static int run(struct settings *settings, char **files)
 		dump_set_fini(&set);
 		return exit_code_of(err);
 	}
-	if (file.part)
+	if (file.is_part)
 		interrupt_hold();
-	code = settings->exporter->to_path ? write_to_path(settings, &set, &file) :
+	code = settings->exporter->to_file ? write_to_file(settings, &set, &file) :
 					     write_through(settings, &set, &file);
 	err = whole_file_end(&file, code == EXIT_OK && !interrupt_came());
 	return code == EXIT_OK ? exit_code_of(err) : code;
@@ -270,13 +270,12 @@ const struct command export_command = {
 	.name = "export",
 	.summary = "Write a recording in the format of another program",
 	.synopsis = "-f FORMAT [OPTIONS] FILE...",
-	.description =
-		"Reads what `memscope-bpf record` wrote, as `memscope-bpf report` does, and"
-		" writes it for the viewers and scripts that people already have. Totals are"
-		" the report's in every format.\n\n"
-		"A file is written beside its place and named once it is whole: after an error"
-		" or a signal, what was there before still is. Pipes are written to as they are."
-		" A terminal shows how far it is.",
+	.description = "Reads what `memscope-bpf record` wrote, as `memscope-bpf report` does, and"
+		       " writes it for the viewers and scripts that people already have. Totals are"
+		       " the report's in every format.\n\n"
+		       "A file gets its name once it is whole: after an error or a signal, what was"
+		       " there before still is. Pipes are written to as they are."
+		       " A terminal shows how far it is.",
 	.examples =
 		"memscope-bpf export -f ndjson run.mscope | jq -c 'select(.op == \"alloc\")'\n"
 		"# queries for nsys' exports, and views of our own\n"

@@ -230,7 +230,7 @@ int reading_write(const char *output, void (*put)(struct writer *writer, const v
 		err = whole_file_begin(&file, output);
 	if (err)
 		return err;
-	if (file.part)
+	if (file.is_part)
 		interrupt_hold();
 	err = writer_open_whole(&writer, &file);
 	if (!err) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "export/database_file.h"
 
 #define ROWS_PER_TRANSACTION 100000
 
@@ -57,13 +58,17 @@ int database_prepare(struct database *database, size_t statement, const char *sq
 		       0;
 }
 
-int database_open(struct database *database, const char *path, const char *name)
+int database_open(struct database *database, int fd, const char *name)
 {
+	char file[DATABASE_FILE_NAME_BYTES];
+	const char *vfs = database_file_name(file, fd);
 	int err;
 
-	*database = (struct database){ .name = name ?: path };
-	if (sqlite3_open_v2(path, &database->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-			    NULL))
+	*database = (struct database){ .name = name };
+	if (!vfs)
+		return fail_memory(database);
+	if (sqlite3_open_v2(file, &database->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			    vfs))
 		return fail(database);
 	err = database_run(database, pragmas);
 	if (!err)

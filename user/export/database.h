@@ -57,10 +57,10 @@ static inline struct cell cell_if(bool known, uint64_t number)
 struct cell cell_text(const char *text);
 
 /*
- * `path` exists and is empty; messages call it `name`, which has to stay (NULL: `path`). Returns 0
- * or -errno.
+ * The file `fd` is empty, and stays the caller's; messages call it `name`, which has to stay.
+ * Returns 0 or -errno.
  */
-int database_open(struct database *database, const char *path, const char *name);
+int database_open(struct database *database, int fd, const char *name);
 /* Returns 0, or -errno if the file is not whole. */
 int database_close(struct database *database);
 

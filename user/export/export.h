@@ -21,8 +21,8 @@ enum export_metric {
 };
 
 struct export_options {
-	struct writer *writer; /* for all but `to_path` */
-	const char *path;      /* for `to_path`: where the file shall be */
+	struct writer *writer; /* for all but `to_file` */
+	int fd;                /* for `to_file`: an empty one, to be read and written */
 	const char *name;      /* of that for messages */
 	enum export_metric metric;
 	bool label_pid; /* where processes are told apart by name only, do so by PID too */
@@ -32,7 +32,7 @@ struct exporter {
 	const char *name;               /* as after --format */
 	const char *summary;            /* what reads it: for the man page */
 	bool binary;                    /* nothing for a terminal */
-	bool to_path;                   /* writes a file of its own, not through a writer */
+	bool to_file;                   /* writes a file of its own, not through a writer */
 	bool takes_metric, takes_label; /* uses these of the options */
 
 	/* NULL: it cannot be begun, logged. What it needs of the options must outlive it. */

@@ -307,7 +307,7 @@ static struct follower *begin_sqlite(const struct export_options *options)
 					      .lost = take_lost,
 					      .end = take_end };
 	choose_columns(export);
-	if (!database_open(&export->database, options->path, options->name) &&
+	if (!database_open(&export->database, options->fd, options->name) &&
 	    !sqlite_schema_create(&export->database))
 		return &export->follower;
 	free_sqlite(&export->follower);
@@ -330,7 +330,7 @@ const struct exporter export_sqlite = {
 		"a SQLite database with the tables of nsys' exports, so that queries for those run,"
 		" and views to read",
 	.binary = true,
-	.to_path = true,
+	.to_file = true,
 	.begin = begin_sqlite,
 	.finish = finish_sqlite,
 	.free = free_sqlite,

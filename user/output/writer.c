@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/place.h"
 
 #define LARGE_BYTES 65536
 
@@ -33,12 +34,14 @@ void writer_init_stdout(struct writer *writer)
 
 int writer_open(struct writer *writer, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600), err;
+	int fd = place_open(path);
 
 	if (fd < 0) {
-		err = -errno;
-		log_error("%s: cannot create: %s", path, strerror(-err));
-		return err;
+		log_error("%s: cannot create: %s%s", path, place_error(fd),
+			  fd == -EEXIST ? "; another user has made it, or could have: remove it, or"
+					  " choose another name" :
+					  "");
+		return fd;
 	}
 	init(writer, fd, path);
 	writer->is_old = true;
@@ -53,19 +56,28 @@ static void truncate_old(struct writer *writer)
 	writer->is_old = false;
 }
 
+/* The writer closes its own descriptor, and so learns whether all has arrived. */
+static int open_part(struct writer *writer, const struct whole_file *file)
+{
+	int fd = fcntl(file->part.fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), err;
+
+	if (fd < 0) {
+		err = -errno;
+		log_error("%s: cannot write: %s", file->path, strerror(-err));
+		return err;
+	}
+	init(writer, fd, file->path);
+	writer->is_part = true;
+	return 0;
+}
+
 int writer_open_whole(struct writer *writer, const struct whole_file *file)
 {
-	int err = 0;
-
+	if (file->is_part)
+		return open_part(writer, file);
 	if (file->path)
-		err = writer_open(writer, whole_file_part(file));
-	else
-		writer_init_stdout(writer);
-	if (err || !file->part)
-		return err;
-	truncate_old(writer);
-	writer->is_part = true;
-	snprintf(writer->name, sizeof(writer->name), "%s", file->path);
+		return writer_open(writer, file->path);
+	writer_init_stdout(writer);
 	return 0;
 }
 

@@ -26,7 +26,8 @@ void writer_init_stdout(struct writer *writer);
 
 /*
  * Creates `path`, or truncates it (as with strace -o, the user named it), but not before there is
- * something to write. Returns 0 or -errno, logged.
+ * something to write; not what another user has planted (base/place.h). Returns 0 or -errno,
+ * logged.
  */
 int writer_open(struct writer *writer, const char *path);
 

@@ -2,11 +2,10 @@
 #include "store/bundle.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/draft.h"
 #include "base/log.h"
 #include "store/dump_name.h"
 
@@ -30,21 +29,15 @@ static int fill(const struct bundle *bundle, struct dump_file *file)
 	return err;
 }
 
-/* Returns 0, -EEXIST, or another -errno. */
-static int rename_new(const char *from, const char *to)
+/* All its names are in the same directory. */
+static const char *last_part(const char *path)
 {
-	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	/* Not every file system can. */
-	if (link(from, to))
-		return -errno;
-	unlink(from);
-	return 0;
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
-static int name_it(const struct bundle *bundle, const char *from, struct string *name)
+static int name_it(const struct bundle *bundle, struct draft *draft, struct string *name)
 {
 	uint32_t number = bundle->number;
 	char suffix[64];
@@ -58,34 +51,40 @@ static int name_it(const struct bundle *bundle, const char *from, struct string 
 			dump_name_with(name, bundle->path, suffix);
 		else
 			string_append(name, bundle->path, strlen(bundle->path) + 1);
-		err = name->failed ? -ENOMEM : rename_new(from, name->bytes);
+		err = name->failed ? -ENOMEM : draft_name(draft, last_part(name->bytes), false);
 	} while (err == -EEXIST && number && ++number - bundle->number < NUMBERS);
 	return err;
 }
 
+static int write_draft(const struct bundle *bundle, struct draft *draft, struct string *name,
+		       uint64_t *bytes)
+{
+	struct dump_file file = { .fd = draft->fd, .path = (char *)bundle->path };
+	int err = fill(bundle, &file);
+
+	*bytes = file.bytes;
+	return err ? err : name_it(bundle, draft, name);
+}
+
 int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *bytes)
 {
-	struct string temporary = { 0 };
-	struct dump_file file = { .fd = -1 };
-	int err;
+	struct place place;
+	struct draft draft;
+	int err = place_find_name(&place, bundle->path);
 
-	string_append_format(&temporary, "%s.%d.tmp", bundle->path, (int)getpid());
-	string_append_char(&temporary, '\0');
-	err = temporary.failed ? -ENOMEM : dump_file_create(&file, temporary.bytes);
 	if (!err) {
-		err = fill(bundle, &file);
-		*bytes = file.bytes;
-		dump_file_close(&file);
-		if (!err)
-			err = name_it(bundle, temporary.bytes, name);
+		err = draft_open(&draft, &place);
 		if (err)
-			unlink(temporary.bytes);
+			place_close(&place);
+	}
+	if (!err) {
+		err = write_draft(bundle, &draft, name, bytes);
+		draft_close(&draft);
 	}
 	if (err)
 		log_error("%s: cannot write the bundle: %s",
 			  name->length ? name->bytes : bundle->path,
 			  err == -ENODATA ? "nothing could be written into the ring" :
-					    strerror(-err));
-	string_fini(&temporary);
+					    place_error(err));
 	return err;
 }

@@ -2,7 +2,6 @@
 #include "store/dump_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +10,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/place.h"
 
 #define COPY_BYTES (256 << 10)
 
-/* What was written must be readable: should the file be removed, it is all that there is of it. */
-static int create(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
-
-	return fd < 0 ? -errno : fd;
-}
-
+/* What was written is readable: should the file be removed, it is all that there is of it. */
 int dump_file_create(struct dump_file *file, const char *path)
 {
 	int err;
@@ -29,7 +22,7 @@ int dump_file_create(struct dump_file *file, const char *path)
 	*file = (struct dump_file){ .fd = -1, .path = strdup(path) };
 	if (!file->path)
 		return -ENOMEM;
-	file->fd = create(path);
+	file->fd = place_create(path);
 	if (file->fd >= 0)
 		return 0;
 	err = file->fd;
@@ -46,7 +39,7 @@ int dump_file_open(struct dump_file *file, const char *path, const char *advice)
 	if (err == -EEXIST && !stat(path, &status) && S_ISDIR(status.st_mode))
 		err = -EISDIR;
 	if (err)
-		log_error("%s: cannot create: %s%s", path, strerror(-err),
+		log_error("%s: cannot create: %s%s", path, place_error(err),
 			  err == -EEXIST ? advice : "");
 	return err;
 }
@@ -166,13 +159,13 @@ int dump_file_append(struct dump_file *file, int from_fd, uint64_t bytes)
 
 static int make_anew(struct dump_file *file)
 {
-	int fd = create(file->path), err;
+	int fd = place_create(file->path), err;
 
 	if (fd < 0)
 		return fd;
 	err = copy(fd, file->fd, file->bytes);
 	if (err) {
-		unlink(file->path);
+		place_remove(file->path);
 		close(fd);
 		return err;
 	}
@@ -205,7 +198,7 @@ int dump_file_check(struct dump_file *file)
 	else if (!file->is_lost)
 		log_error("%s: somebody has removed it, and it cannot be made anew: %s; recording"
 			  " goes on, and tries again",
-			  file->path, strerror(-err));
+			  file->path, place_error(err));
 	file->is_lost = err != 0;
 	return 0;
 }

@@ -20,9 +20,9 @@ struct dump_file {
 };
 
 /*
- * Creates it; a file that exists is not overwritten, a symbolic link not followed. Nobody but its
- * owner can read it: names of programs and kernels are in it. Returns 0 or -errno, logged, with
- * what to do about a file that exists.
+ * Creates it; a file that exists is not overwritten, a symbolic link by that name not followed (on
+ * the way there, base/place.h says which are). Nobody but its owner can read it: names of programs
+ * and kernels are in it. Returns 0 or -errno, logged, with what to do about a file that exists.
  */
 int dump_file_open(struct dump_file *file, const char *path, const char *advice);
 

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/place.h"
 
 /* "DIRECTORY/000017.mscope", to be freed; NULL without memory. */
 static char *path_of(const struct dump_ring *ring, uint64_t number)
@@ -30,16 +31,16 @@ static char *path_at(const struct dump_ring *ring, size_t i)
 
 int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_bytes)
 {
-	int err = 0;
+	int err;
 
 	*ring = (struct dump_ring){
 		.directory = strdup(directory), .max_bytes = max_bytes, .next = 1, .file.fd = -1
 	};
 	if (!ring->directory)
 		return -ENOMEM;
-	if (mkdir(directory, 0700)) {
-		err = -errno;
-		log_error("%s: cannot create: %s%s", directory, strerror(-err),
+	err = place_make_directory(directory);
+	if (err) {
+		log_error("%s: cannot create: %s%s", directory, place_error(err),
 			  err == -EEXIST ? "; a recording that was interrupted may have left it:"
 					   " remove it, or choose another name with -o" :
 					   "");
@@ -64,7 +65,7 @@ static void drop_oldest(struct dump_ring *ring)
 	char *path = path_at(ring, 0);
 
 	if (path)
-		unlink(path);
+		place_remove(path);
 	free(path);
 	forget(ring, 0);
 }
@@ -91,7 +92,7 @@ static int create_file(struct dump_ring *ring, const char *path)
 {
 	int err = dump_file_create(&ring->file, path);
 
-	if (err == -ENOENT && !mkdir(ring->directory, 0700))
+	if (err == -ENOENT && !place_make_directory(ring->directory))
 		err = dump_file_create(&ring->file, path);
 	/* There may be no room for a name either. The newest that is complete stays. */
 	while (err == -ENOSPC && ring->count > 1) {
@@ -191,14 +192,16 @@ static void forget_gone(struct dump_ring *ring)
 void dump_ring_check(struct dump_ring *ring)
 {
 	struct stat status;
+	int err;
 
 	if (!ring->count)
 		return;
 	forget_gone(ring);
 	if (ring->file.fd < 0 || fstat(ring->file.fd, &status) || status.st_nlink)
 		return;
-	if (mkdir(ring->directory, 0700) && errno != EEXIST)
-		log_debug("%s: cannot create: %s", ring->directory, strerror(errno));
+	err = place_make_directory(ring->directory);
+	if (err && err != -EEXIST)
+		log_debug("%s: cannot create: %s", ring->directory, place_error(err));
 	dump_file_check(&ring->file);
 }
 
@@ -222,13 +225,13 @@ static int copy_segment(const struct dump_ring *ring, size_t i, int fd, struct d
 static int copy_complete(const struct dump_ring *ring, size_t i, struct dump_file *out)
 {
 	char *path = path_at(ring, i);
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1, err = 0;
+	int fd = path ? place_read(path) : -ENOMEM, err = 0;
 
 	/* If somebody has removed it, the others are still worth having. */
 	if (fd >= 0)
 		err = copy_segment(ring, i, fd, out);
 	else
-		log_warning("%s: cannot open: %s", path ? path : "", strerror(errno));
+		log_warning("%s: cannot open: %s", path ? path : ring->directory, place_error(fd));
 	if (fd >= 0)
 		close(fd);
 	free(path);
@@ -251,13 +254,16 @@ int dump_ring_copy(const struct dump_ring *ring, struct dump_file *out)
 
 void dump_ring_close(struct dump_ring *ring, bool keep)
 {
+	int err;
+
 	if (!ring->directory)
 		return;
 	dump_file_close(&ring->file);
 	while (!keep && ring->count)
 		drop_oldest(ring);
-	if (!keep && rmdir(ring->directory))
-		log_warning("%s: cannot remove: %s", ring->directory, strerror(errno));
+	err = keep ? 0 : place_remove_directory(ring->directory);
+	if (err)
+		log_warning("%s: cannot remove: %s", ring->directory, place_error(err));
 	free(ring->segments);
 	free(ring->directory);
 	*ring = (struct dump_ring){ .file.fd = -1 };

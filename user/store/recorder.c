@@ -2,7 +2,6 @@
 #include "store/recorder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -10,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/place.h"
 #include "model/sums.h"
 #include "store/bundle.h"
 #include "store/dump_file.h"
@@ -478,7 +478,7 @@ void recorder_discard(struct recorder *recorder)
 {
 	recorder->is_over = true;
 	if (!recorder->is_ring && !recorder->file.is_stream)
-		unlink(recorder->file.path);
+		place_remove(recorder->file.path);
 }
 
 void recorder_close(struct recorder *recorder)

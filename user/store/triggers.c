@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ bool triggers_asked(const struct triggers *triggers, enum trigger_kind which)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+static int refuse_directory(const char *path)
+{
+	log_error("%s: is a directory; name a file in it with -o", path);
+	return -EISDIR;
+}
+
 /* A dangling link is in the way, too. */
 static int check_free(const char *path)
 {
@@ -40,9 +47,8 @@ static int check_free(const char *path)
 	if (fstatat(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW))
 		return 0;
 	if (S_ISDIR(status.st_mode))
-		log_error("%s: is a directory; name a file in it with -o", path);
-	else
-		log_error("%s: exists; remove it, or choose another name with -o", path);
+		return refuse_directory(path);
+	log_error("%s: exists; remove it, or choose another name with -o", path);
 	return -EEXIST;
 }
 
@@ -52,6 +58,8 @@ int triggers_check_names(const struct triggers *triggers, const char *path)
 	struct string name = { 0 };
 	int err;
 
+	if (*path && path[strlen(path) - 1] == '/')
+		return refuse_directory(path);
 	if (!triggers->asked)
 		return check_free(path);
 	if (!triggers_asked(triggers, TRIGGER_EXIT))

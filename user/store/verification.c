@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/place.h"
 
 const char *verification_name(enum verification_status status)
 {
@@ -32,7 +33,7 @@ static void copy_remove(struct verification *verification)
 {
 	if (verification->copy.fd < 0)
 		return;
-	unlink(verification->copy_path);
+	place_remove(verification->copy_path);
 	dump_file_close(&verification->copy);
 }
 
@@ -243,7 +244,7 @@ int verification_finish(struct verification *verification)
 		return err;
 	err = dump_file_close(&verification->copy);
 	if (err)
-		unlink(verification->copy_path);
+		place_remove(verification->copy_path);
 	return err;
 }
 

@@ -71,6 +71,23 @@ static void occupy_standard_descriptors(void)
 		close(fd);
 }
 
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+/*
+ * A file that becomes larger than it may is a full disk: the write fails, which is told. Ignored,
+ * the command that is started would inherit that.
+ */
+static void outlive_limits(void)
+{
+	struct sigaction action;
+
+	if (!sigaction(SIGXFSZ, NULL, &action) && action.sa_handler == SIG_DFL)
+		signal(SIGXFSZ, do_nothing);
+}
+
 static int run(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -93,6 +110,7 @@ int main(int argc, char **argv)
 	int code;
 
 	occupy_standard_descriptors();
+	outlive_limits();
 	code = run(argc, argv);
 	if (fflush(stdout) && errno != EPIPE && code == EXIT_OK) {
 		log_error("standard output: cannot write: %s", strerror(errno));

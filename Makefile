@@ -157,7 +157,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood residue reuse mapped \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood residue reuse mapped swapper \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -174,6 +174,7 @@ $(WORKLOADS)/flood: tests/workloads/flood.c
 $(WORKLOADS)/residue: tests/workloads/residue.c
 $(WORKLOADS)/reuse: tests/workloads/reuse.c
 $(WORKLOADS)/mapped: tests/workloads/mapped.c
+$(WORKLOADS)/swapper: tests/workloads/swapper.c
 $(WORKLOADS)/rows_driver: $(wildcard tests/workloads/rows_driver*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c

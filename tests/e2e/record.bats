@@ -233,6 +233,15 @@ trace_and_record() {
 	assert_equal "$(dump_line head.mscope '[.missing_blocks, .refused, .anchors_used, .cut_short]')" '[0,0,1,true]'
 }
 
+@test "--stdout: what the command writes does not get into the recording" {
+	record --stdout -- sh -c "echo its own output; exec '$WORKLOADS/calls' 20" > run.mscope 2> said
+	assert_whole run.mscope
+	assert_equal "$(dump_line run.mscope '[.has_end, .events > 0]')" '[true,true]'
+	grep -qx "its own output" said
+	grep -q "sh: what it writes to standard output goes to standard error" said
+	! grep -q "its own output" run.mscope || false
+}
+
 @test "an idle pipe whose reader has gone is noticed" {
 	puppet_start
 	puppet load

@@ -170,6 +170,16 @@ called() {
 	done
 }
 
+@test "JSON lines on standard output are nothing but that" {
+	trace --json -- sh -c "echo its own output; exec '$WORKLOADS/calls' 2" > events.jsonl 2> said
+	events . > /dev/null
+	assert_equal "$(events 'select(.op == "alloc") | .result' | xargs)" "0 0"
+	grep -qx "its own output" said
+	# Else it is the command's own affair.
+	trace --json -o events.jsonl -- echo its own output > through 2> said
+	assert_equal "$(cat through)" "its own output"
+}
+
 @test "kernel names are known although nobody has read their strings before" {
 	local i
 

@@ -22,6 +22,7 @@ struct live_options {
 	size_t pids_count;
 	struct scope scope;   /* others */
 	char *const *command; /* NULL-terminated; NULL: none is started */
+	bool output_is_taken; /* standard output: the command gets standard error for its own */
 	bool follow;          /* children too */
 	uint32_t ops;         /* bit set of enum ms_op: what is probed */
 	uint32_t layers;      /* bit set of enum ms_layer */

@@ -427,9 +427,28 @@ static void warn_untraced_before(const struct live_options *options)
 	string_fini(&names);
 }
 
+static int start_command(struct live *live)
+{
+	const struct live_options *options = &live->options;
+	const struct spawn_options spawn_options = {
+		.mask = &live->original_mask,
+		.files = &live->original_files,
+		.to_stderr = options->output_is_taken,
+	};
+	const char *name = options->command[0];
+	struct target *target;
+	int err = spawn_prepare(&live->spawn, options->command, &spawn_options);
+
+	if (err)
+		return err;
+	if (options->output_is_taken)
+		log_info("%s: what it writes to standard output goes to standard error", name);
+	live->spawned = true;
+	return add_target(live, live->spawn.pid, 0, LOG_ERROR, name, &target);
+}
+
 int live_open_targets(struct live *live)
 {
-	struct target *target;
 	int err = 0;
 	size_t i;
 
@@ -439,14 +458,7 @@ int live_open_targets(struct live *live)
 		err = attach_to_pid(live, live->options.pids[i]);
 	if (!err && scope_is_open(&live->options.scope))
 		err = open_scope(live);
-	if (err || !live->options.command)
-		return err;
-	err = spawn_prepare(&live->spawn, live->options.command, &live->original_mask,
-			    &live->original_files);
-	if (err)
-		return err;
-	live->spawned = true;
-	return add_target(live, live->spawn.pid, 0, LOG_ERROR, live->options.command[0], &target);
+	return err || !live->options.command ? err : start_command(live);
 }
 
 int live_announce_targets(struct live *live)

@@ -58,14 +58,16 @@ static void close_fd(int *fd)
 }
 
 /* In the child: all that happens before execvp() is async-signal-safe. */
-static void run(int wait_fd, int error_fd, char *const *command, const sigset_t *mask,
-		const struct rlimit *files)
+static void run(int wait_fd, int error_fd, char *const *command,
+		const struct spawn_options *options)
 {
 	int err;
 	char byte;
 
-	sigprocmask(SIG_SETMASK, mask, NULL);
-	setrlimit(RLIMIT_NOFILE, files);
+	sigprocmask(SIG_SETMASK, options->mask, NULL);
+	setrlimit(RLIMIT_NOFILE, options->files);
+	if (options->to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		_exit(126);
 	/* A byte: go. End of file: the tracer is gone. */
 	if (read(wait_fd, &byte, 1) != 1)
 		_exit(127);
@@ -76,8 +78,7 @@ static void run(int wait_fd, int error_fd, char *const *command, const sigset_t 
 	_exit(err == ENOENT ? 127 : 126);
 }
 
-int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mask,
-		  const struct rlimit *files)
+int spawn_prepare(struct spawn *spawn, char *const *command, const struct spawn_options *options)
 {
 	int wait_pipe[2], error_pipe[2], err;
 
@@ -94,7 +95,7 @@ int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mas
 	spawn->pid = fork();
 	if (spawn->pid == 0) {
 		close(wait_pipe[1]);
-		run(wait_pipe[0], error_pipe[1], command, mask, files);
+		run(wait_pipe[0], error_pipe[1], command, options);
 	}
 	err = errno;
 	close(wait_pipe[0]);

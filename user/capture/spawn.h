@@ -6,6 +6,7 @@
 #define MEMSCOPE_CAPTURE_SPAWN_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -21,12 +22,15 @@ struct spawn {
  */
 int spawn_find(const char *name);
 
-/*
- * Forks; the child waits. It gets the signal mask `mask` and the limit of open files `files`.
- * Returns 0 or -errno, logged.
- */
-int spawn_prepare(struct spawn *spawn, char *const *command, const sigset_t *mask,
-		  const struct rlimit *files);
+/* What the command gets that is not this program's own. */
+struct spawn_options {
+	const sigset_t *mask;       /* of signals */
+	const struct rlimit *files; /* how many it may have open */
+	bool to_stderr;             /* standard error for its standard output, too */
+};
+
+/* Forks; the child waits. Returns 0 or -errno, logged. */
+int spawn_prepare(struct spawn *spawn, char *const *command, const struct spawn_options *options);
 
 /* Lets the command run. Returns 0, or -errno if it could not be executed, logged. */
 int spawn_release(struct spawn *spawn, const char *name);

@@ -17,6 +17,7 @@ struct live_options capturing_options(struct capturing *capturing, bool entries_
 		.pids_count = selection->pids_count,
 		.scope = { selection->all, selection->cgroup },
 		.command = selection->command,
+		.output_is_taken = capturing->output_is_taken,
 		.follow = selection->follow,
 		.ops = selection_captured_ops(selection),
 		.layers = selection_layers(selection, entries_only),

@@ -19,7 +19,8 @@ struct capturing {
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
 	uint64_t max_loss;
-	const char *fewer; /* for losses_append_reasons() */
+	const char *fewer;    /* for losses_append_reasons() */
+	bool output_is_taken; /* standard output is for data alone: a command gets another one */
 };
 
 /* clang-format off */

@@ -77,8 +77,10 @@ static const struct option_row rows[] = {
 	  " process recorded (with -a and --cgroup this program), %t the time (UTC,"
 	  " 20261121T155500), %% a percent sign. Default: " DEFAULT_OUTPUT ".",
 	  option_file, AT(recording.output) },
-	{ 0, "stdout", NULL, "Write to standard output, which must not be a terminal.", option_flag,
-	  AT(to_stdout) },
+	{ 0, "stdout", NULL,
+	  "Write to standard output, which must not be a terminal. What COMMAND writes to its own"
+	  " goes to standard error then.",
+	  option_flag, AT(to_stdout) },
 	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds,
 	  OF_CAPTURE(duration_ns) },
 	{ 0, "segment", "SIZE",
@@ -177,6 +179,7 @@ static int complete(struct settings *settings)
 	int code;
 
 	recording->triggers = triggers_of(settings);
+	recording->capturing.output_is_taken = settings->to_stdout;
 	if (recording->triggers && !recording->ring_bytes)
 		recording->ring_bytes = DEFAULT_RING;
 	code = check_output(settings);

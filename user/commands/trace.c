@@ -61,7 +61,8 @@ static const struct option_row rows[] = {
 	  AT(output) },
 	{ 'j', "json", NULL,
 	  "Write JSON lines: one object per event, the last one the summary"
-	  " (docs/event.schema.json).",
+	  " (docs/event.schema.json). Without -o, what COMMAND writes to standard output goes to"
+	  " standard error.",
 	  option_flag, AT(json) },
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
 	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds,
@@ -214,6 +215,7 @@ static int trace(int argc, char **argv)
 	first = options_parse(&trace_command, argc, argv, &run.settings, &code);
 	if (first >= 0) {
 		selection->command = first < argc ? argv + first : NULL;
+		run.settings.capturing.output_is_taken = run.settings.json && !run.settings.output;
 		code = selection_check(selection);
 		if (code == EXIT_OK)
 			code = selection_filter(selection, &run.pipeline.filter);

@@ -42,6 +42,13 @@ static int unknown(const char *name)
 	return EXIT_USAGE;
 }
 
+/* Words that mean nothing here may be meant for another command. */
+static int refuse_word(const char *before, const char *word)
+{
+	log_error("%s takes no \"%s\"; see `memscope-bpf help`", before, word);
+	return EXIT_USAGE;
+}
+
 static int help(const char *name)
 {
 	const struct command *command = name ? command_find(name) : NULL;
@@ -98,9 +105,9 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
-		return print_version();
+		return argc > 2 ? refuse_word(name, argv[2]) : print_version();
 	if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
-		return help(argc > 2 ? argv[2] : NULL);
+		return argc > 3 ? refuse_word(name, argv[3]) : help(argc > 2 ? argv[2] : NULL);
 	command = command_find(name);
 	return command ? command->run(argc - 1, argv + 1) : unknown(name);
 }

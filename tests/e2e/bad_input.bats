@@ -41,6 +41,13 @@ expect() {
 	expect 2 "for all processes, -a" "$MEMSCOPE" trace -d 0.1 --cgroup /sys/fs/cgroup
 	expect 2 "there is no cgroup" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup/nothing/here
 	expect 2 'check takes no argument "x"' "$MEMSCOPE" check x
+	expect 2 '--version takes no "trace"' "$MEMSCOPE" --version trace
+	expect 2 '-V takes no "-v"' "$MEMSCOPE" -V -v
+	expect 2 'help takes no "record"' "$MEMSCOPE" help trace record
+	expect 2 '--segment: at least 4K' "$MEMSCOPE" record --segment=0 -- true
+	expect 2 '--ring: at least 1M' "$MEMSCOPE" record --ring=0 -- true
+	expect 2 'growth by 0 is none' "$MEMSCOPE" report --fail-on oom,growth=0 x
+	expect 2 'growth by 0 is none' "$MEMSCOPE" diff --fail-on growth=0 x y
 }
 
 @test "a process that does not exist" {

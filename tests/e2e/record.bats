@@ -330,6 +330,8 @@ trace_and_record() {
 		--ring 100K
 		--ring 1M --segment 512K
 		--segment 1K
+		--segment=0
+		--ring 0
 		--launches some
 		--copies 5
 		--on-signal HUP

@@ -85,6 +85,10 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 			  size + 1);
 		return -EINVAL;
 	}
+	if (size && !bytes) {
+		log_error("--%s: growth by 0 is none; growth=1 is any", row->name);
+		return -EINVAL;
+	}
 	if (size && (!(fail_on->asked >> which & 1) || bytes < fail_on->growth_bytes))
 		fail_on->growth_bytes = bytes;
 	fail_on->asked |= 1u << which;

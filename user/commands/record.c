@@ -44,6 +44,29 @@ static int parse_detail(const struct option_row *row, const char *value, void *s
 	return 0;
 }
 
+/* 0 would mean that there was no such option. */
+static int parse_size_from(const struct option_row *row, const char *value, void *settings,
+			   uint64_t min_bytes, const char *min)
+{
+	const uint64_t *bytes = (const uint64_t *)((char *)settings + row->offset);
+	int err = option_size(row, value, settings);
+
+	if (err || *bytes >= min_bytes)
+		return err;
+	log_error("--%s: at least %s, please", row->name, min);
+	return -ERANGE;
+}
+
+static int parse_segment(const struct option_row *row, const char *value, void *settings)
+{
+	return parse_size_from(row, value, settings, MIN_SEGMENT, "4K");
+}
+
+static int parse_ring(const struct option_row *row, const char *value, void *settings)
+{
+	return parse_size_from(row, value, settings, MIN_RING, "1M");
+}
+
 static int parse_signal(const struct option_row *row, const char *value, void *settings)
 {
 	int *number = (int *)((char *)settings + row->offset);
@@ -86,12 +109,12 @@ static const struct option_row rows[] = {
 	{ 0, "segment", "SIZE",
 	  "After so many bytes, begin a new segment, which can be read without those before it"
 	  " (default 64M, of a ring an eighth).",
-	  option_size, AT(recording.segment_bytes) },
+	  parse_segment, AT(recording.segment_bytes) },
 	{ 0, "ring", "SIZE",
 	  "Flight recorder: keep only the newest segments, in a directory FILE.ring, so that they"
 	  " take at most SIZE (default with a trigger: 64M). In the end they become FILE, unless a"
 	  " trigger says when.",
-	  option_size, AT(recording.ring_bytes) },
+	  parse_ring, AT(recording.ring_bytes) },
 	{ 0, "on-oom", NULL,
 	  "When a call fails for want of memory, write what the ring has into a bundle, FILE with"
 	  " .oom-1 before its extension: at most one in 2 s (and what comes meanwhile has one"
@@ -161,14 +184,9 @@ static int check_output(const struct settings *settings)
 
 static int check_sizes(const struct recording_settings *recording)
 {
-	if (recording->ring_bytes && recording->ring_bytes < MIN_RING)
-		log_error("--ring: at least 1M, please");
-	else if (recording->segment_bytes && recording->segment_bytes < MIN_SEGMENT)
-		log_error("--segment: at least 4K, please");
-	else if (recording->ring_bytes && recording->segment_bytes > recording->ring_bytes / 4)
-		log_error("--segment: at most a quarter of --ring, please");
-	else
+	if (!recording->ring_bytes || recording->segment_bytes <= recording->ring_bytes / 4)
 		return EXIT_OK;
+	log_error("--segment: at most a quarter of --ring, please");
 	return EXIT_USAGE;
 }
 

@@ -104,6 +104,24 @@ formats() {
 	exec 5>&-
 }
 
+@test "one warning that a recording is not whole, whatever the format" {
+	local format size
+
+	size=$(stat -c %s run.mscope)
+	head -c $((size - 100)) run.mscope > cut.mscope
+	head -c $((size / 2)) run.mscope > half
+	(cat half; echo damage; tail -c +$((size / 2 + 8)) run.mscope) > damaged.mscope
+	for format in $(formats); do
+		for file in cut damaged; do
+			"$MEMSCOPE" export -q -f "$format" -o out $file.mscope 2> said
+			assert_equal "$format: $(grep -c "warning: $file.mscope: not whole (" said)" "$format: 1"
+			assert_equal "$(wc -l < said)" 1
+		done
+		"$MEMSCOPE" export -f "$format" -o out run.mscope 2> said
+		assert_equal "$(cat said)" ""
+	done
+}
+
 @test "progress is for terminals" {
 	"$BUILT/bench/dumps" 1000000 large.mscope > sizes
 	script -qec "'$MEMSCOPE' export -f ndjson -o out large.mscope" /dev/null > shown

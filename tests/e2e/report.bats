@@ -377,6 +377,26 @@ assert_refused() {
 	done
 }
 
+@test "standard error says that a recording is not whole, whatever the format" {
+	local format
+
+	record -o run.mscope --segment 4K -- $(ffmpeg_command 200)
+	damage run.mscope 2
+	cut_short run.mscope 50
+	for format in md json html; do
+		run --separate-stderr report -f $format run.mscope
+		assert_equal "$stderr" ""
+		run --separate-stderr report -f $format cut.mscope
+		assert_equal "$stderr" "memscope-bpf: warning: cut.mscope: not whole (no end): what was there is missing in the output"
+		run --separate-stderr report -f $format -o out -q damaged.mscope
+		[[ $stderr =~ ^"memscope-bpf: warning: damaged.mscope: not whole (1 damaged place, 1 missing block): what"[^$'\n']*$ ]] ||
+			fail "$stderr"
+	done
+	run --separate-stderr "$MEMSCOPE" diff run.mscope damaged.mscope
+	assert_equal "$(grep -c "damaged.mscope: not whole" <<< "$stderr")" 1
+	[[ $stderr != *run.mscope* ]]
+}
+
 @test "wrong options" {
 	: > x.mscope
 	assert_refused 2 "md, json or html" -f yaml x.mscope

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "commands/options.h"
 #include "commands/progress.h"
 #include "commands/requirements.h"
+#include "output/report_notes.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -252,9 +254,27 @@ static int take_progress(void *context, uint64_t bytes)
 	return interrupt_came() ? -EINTR : 0;
 }
 
+/* Not every format has a place to say so, and not every reader of one looks there. */
+static void tell_lack(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	struct string lack = { 0 };
+	char others[40] = "";
+
+	report_append_lack(&lack, recording);
+	if (coverage->files_count > 1)
+		snprintf(others, sizeof(others), " and %zu more", coverage->files_count - 1);
+	if (lack.length)
+		log_warning("%s%s: not whole (%.*s): what was there is missing in the output",
+			    coverage->files_count ? coverage->files[0] : "?", others,
+			    (int)lack.length, lack.bytes);
+	string_fini(&lack);
+}
+
 int reading_read(struct report_reader *reader, struct dump_set *set)
 {
 	struct progress progress;
+	size_t i;
 	int err;
 
 	progress_begin(&progress, set);
@@ -268,6 +288,8 @@ int reading_read(struct report_reader *reader, struct dump_set *set)
 	/* A follower whose pipe was closed has had enough: that is no failure. */
 	if (err)
 		return exit_code_of(err);
+	for (i = 0; i < reader->report.count; i++)
+		tell_lack(reader->report.recordings[i]);
 	if (reader->report.count)
 		return check_asked(&reader->report);
 	log_error("there is nothing in it that can be used");

@@ -95,6 +95,36 @@ void report_append_lost(struct string *out, const struct report_recording *recor
 		string_append_text(out, "this report is incomplete for want of memory\n");
 }
 
+/* ", 3 missing blocks" */
+static void append_part(struct string *out, uint64_t count, const char *one, const char *many)
+{
+	if (count)
+		string_append_format(out, "%s%s %s", out->length ? ", " : "", REPORT_COUNT(count),
+				     count == 1 ? one : many);
+}
+
+void report_append_lack(struct string *out, const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	const struct recording_account *account = &coverage->account;
+	struct string parts = { 0 };
+
+	append_part(&parts, account->damaged_places, "damaged place", "damaged places");
+	append_part(&parts, account->missing_blocks, "missing block", "missing blocks");
+	append_part(&parts, coverage->unwritten_records, "record that could not be written",
+		    "records that could not be written");
+	append_part(&parts, account->refused, "record that is not in order",
+		    "records that are not in order");
+	append_part(&parts, account->unknown_calls + account->unknown_blocks,
+		    "call or block that this version does not know",
+		    "calls or blocks that this version does not know");
+	if (account->cut_short || !account->has_end)
+		string_append_format(&parts, "%sno end", parts.length ? ", " : "");
+	string_append(out, parts.bytes, parts.length);
+	out->failed |= parts.failed;
+	string_fini(&parts);
+}
+
 void report_append_unknown(struct string *out, const struct report_recording *recording)
 {
 	const struct report_unknown sum = report_unknown(recording);

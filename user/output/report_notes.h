@@ -17,6 +17,12 @@ void report_append_lost(struct string *out, const struct report_recording *recor
 void report_append_unknown(struct string *out, const struct report_recording *recording);
 
 /*
+ * In one line, without an end: what of the recording is not there or cannot be read. Nothing if it
+ * is whole, whatever was lost when it was made.
+ */
+void report_append_lack(struct string *out, const struct report_recording *recording);
+
+/*
  * "Not looked for: host-bound (no launches were recorded).", without an end of the line: rules that
  * need what was not recorded. Nothing if all were looked for.
  */

@@ -25,7 +25,7 @@ eval "with_files_$(declare -f teardown)"
 teardown() {
 	with_files_teardown
 	echo "$SETTING" > /proc/sys/fs/protected_symlinks || true
-	rm -rf "$OPEN"
+	rm -rf "$OPEN" ${SHM:+"$SHM"}
 }
 
 as_other() {
@@ -151,12 +151,11 @@ attempt() {
 	[ -L real/link ] && [ -s out ]
 
 	# A whole one, or none.
-	where=$(mktemp /dev/shm/memscope.XXXXXX)
-	echo before > "$where"
-	run -1 --separate-stderr bash -c "ulimit -f 1; '$MEMSCOPE' report -f html -o $where run.mscope"
-	[[ $stderr == *"$where: cannot write: File too large; nothing was written"* ]]
-	assert_equal "$(cat "$where")" before
-	rm "$where"
+	SHM=$(mktemp /dev/shm/memscope.XXXXXX)
+	echo before > "$SHM"
+	run -1 --separate-stderr bash -c "ulimit -f 1; '$MEMSCOPE' report -f html -o $SHM run.mscope"
+	[[ $stderr == *"$SHM: cannot write: File too large; nothing was written"* ]]
+	assert_equal "$(cat "$SHM")" before
 }
 
 @test "nothing unfinished stays, whatever ends it" {

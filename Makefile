@@ -30,7 +30,7 @@ USER_LDFLAGS = $(LDFLAGS) $(SANITIZE)
 # One file that runs wherever glibc does.
 USER_LIBS := -l:libbpf.a -l:libelf.a -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm -lpthread
 
-USER_SOURCES := $(wildcard user/*.c user/*/*.c)
+USER_SOURCES := $(wildcard user/*.c user/*/*.c user/*/*/*.c)
 USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o
 
 all: memscope-bpf
@@ -64,7 +64,7 @@ $(BUILD)/user/%.o: user/%.c | $(BUILD)/bpf/memscope.skel.h
 
 # ---- the HTML report's parts, put together and into the program
 
-HTML_PARTS := user/output/html
+HTML_PARTS := user/render/html
 HTML_SCRIPTS := $(addprefix $(HTML_PARTS)/,base.js tables.js canvas.js view.js memory.js spans.js lanes.js \
 	owners.js addresses.js main.js)
 
@@ -97,14 +97,15 @@ memscope-bpf: $(BUILD)/memscope-bpf
 
 # ---- the pure layers (and of the others what needs no privileges) with sanitizers: for unit tests and fuzzing
 
-SAN_LAYERS := $(wildcard user/base/*.c user/model/*.c user/output/*.c user/symbols/*.c user/store/*.c \
-	user/export/*.c) user/pipeline.c user/capture/closer.c user/capture/ending.c user/capture/helper.c \
-	user/capture/inlet.c user/capture/ring.c user/capture/front.c user/capture/library.c
+PURE_ROOMS := base event ledger analysis timeline report
+SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) render elf store export)) user/pipeline.c \
+	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library \
+	records/merge records/ring records/cpu_slots)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
 SAN_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm
 # What libFuzzer watches: which branches are taken, and, where bytes of the input are compared with
 # something, with what. In all other files watching comparisons only halves the speed.
-SAN_COVERAGE = -fsanitize=fuzzer-no-link $(if $(findstring user/symbols,$@),,-fno-sanitize-coverage=trace-cmp)
+SAN_COVERAGE = -fsanitize=fuzzer-no-link $(if $(findstring user/elf,$@),,-fno-sanitize-coverage=trace-cmp)
 SAN_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -gline-tables-only $(WARNINGS) -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -Iuser -Ibpf -Itests/fuzz -Itests/unit -DMEMSCOPE_VERSION='"$(VERSION)"'
 
@@ -330,7 +331,7 @@ $(BUILD)/bench/bench: $(BENCH_SOURCES) $(wildcard tools/bench/*.h) $(BUILD)/benc
 	$(Q)$(CC) $(USER_CFLAGS) -isystem $(BUILD)/bench -Itools/bench $(filter %.c %.o,$^) $(USER_LIBS) -o $@
 
 # The account alone needs neither root nor BPF.
-BENCH_LEDGER_LAYERS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard user/base/*.c user/model/*.c)) \
+BENCH_LEDGER_LAYERS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS)))) \
 	$(BUILD)/user/pipeline.o
 
 $(BUILD)/bench/ledger: tools/bench/ledger.c tools/bench/quantile.h $(BENCH_LEDGER_LAYERS)
@@ -392,7 +393,7 @@ $(BUILD)/memscope-bpf.bash: $(BUILD)/mkdocs tools/completion.bash
 
 docs: $(MAN_PAGES) $(BUILD)/memscope-bpf.bash
 
-# Calls and spaces come from user/output/fields.def and bpf/abi.h, the rest of the schema is written by hand.
+# Calls and spaces come from user/render/fields.def and bpf/abi.h, the rest of the schema is written by hand.
 $(BUILD)/event.schema.json: docs/event.schema.in.json $(BUILD)/mkdocs
 	$(Q)$(BUILD)/mkdocs schema | jq --slurpfile rest $< \
 		'. as $$made | $$rest[0] | .oneOf |= $$made.calls + . | ."$$defs".space.enum = $$made.spaces' > $@

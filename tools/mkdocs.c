@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/features.h"
+#include "capture/attach/features.h"
 #include "commands/command.h"
 #include "commands/options.h"
-#include "output/field.h"
-#include "output/json.h"
+#include "render/field.h"
+#include "render/json.h"
 
 /* ---- man pages ------------------------------------------------------------------------------- */
 

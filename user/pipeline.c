@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/losses.h"
+#include "event/losses.h"
 
 static void remember_error(struct pipeline *pipeline, int err)
 {

@@ -7,10 +7,10 @@
 
 #include <stddef.h>
 
-#include "model/event.h"
-#include "model/filter.h"
-#include "model/state.h"
-#include "model/summary.h"
+#include "event/event.h"
+#include "event/filter.h"
+#include "ledger/state.h"
+#include "ledger/summary.h"
 
 /* A consumer of events. Pointers are valid during the call only; members may be NULL. */
 struct sink {

@@ -6,9 +6,9 @@
  */
 #include "fuzz.h"
 
-#include "model/address_map.h"
-#include "model/analysis.h"
-#include "model/spans.h"
+#include "report/address_map.h"
+#include "analysis/analysis.h"
+#include "timeline/spans.h"
 #include "pipeline.h"
 #include "steps.h"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/anchor.h"
+#include "ledger/checkpoint.h"
 
 #define ANCHORS_STEP_BYTES 24
 

@@ -16,9 +16,9 @@
 #include "steps.h"
 #include "store/dump_index.h"
 #include "store/dump_reader.h"
-#include "store/pack.h"
+#include "store/delta.h"
 #include "store/replay.h"
-#include "store/texts.h"
+#include "store/properties.h"
 
 #define DUMP_MAX (1u << 18)
 #define PAYLOAD_MAX (1u << 15)

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/elf_code.h"
+#include "elf/elf_code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

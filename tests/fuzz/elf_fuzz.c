@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/elf_dynamic.h"
-#include "symbols/elf_symbols.h"
+#include "elf/elf_dynamic.h"
+#include "elf/elf_symbols.h"
 
 struct visit {
 	size_t size, count;

@@ -6,7 +6,7 @@
 #ifndef MEMSCOPE_TESTS_INVARIANTS_H
 #define MEMSCOPE_TESTS_INVARIANTS_H
 
-#include "model/state.h"
+#include "ledger/state.h"
 
 void invariants_check(const struct state *state);
 

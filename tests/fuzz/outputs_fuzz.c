@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "invariants.h"
-#include "output/json.h"
-#include "output/text.h"
+#include "render/json.h"
+#include "render/text.h"
 #include "steps.h"
 
 enum choice {

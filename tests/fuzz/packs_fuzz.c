@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "invariants.h"
-#include "model/anchor.h"
+#include "ledger/checkpoint.h"
 #include "pipeline.h"
-#include "store/pack.h"
+#include "store/delta.h"
 
 #define HEAD_BYTES 3
 #define LENGTHS_BYTES (PACK_STREAMS * sizeof(uint32_t))

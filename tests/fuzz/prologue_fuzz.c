@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/prologue.h"
+#include "elf/prologue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/address_map.h"
+#include "report/address_map.h"
 #include "pipeline.h"
 #include "records.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/analysis.h"
+#include "analysis/analysis.h"
 #include "pipeline.h"
 #include "records.h"
 

@@ -2,8 +2,8 @@
 /*
  * How a process's time is cut into buckets, and what stays of them when two become one.
  */
-#include "model/track.h"
-#include "model/tracks.h"
+#include "analysis/process_activity.h"
+#include "analysis/process_activities.h"
 
 #include "unit.h"
 

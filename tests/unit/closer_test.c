@@ -2,7 +2,7 @@
 /*
  * Closing descriptors in another process.
  */
-#include "capture/closer.h"
+#include "capture/attach/detacher.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/helper.h"
+#include "capture/attach/helper.h"
 #include "unit.h"
 
 #define MANY (2 * HELPER_FDS + 50)

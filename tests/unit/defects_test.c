@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 
 #include "elf_image.h"
-#include "output/json.h"
-#include "output/text.h"
-#include "symbols/elf_symbols.h"
+#include "render/json.h"
+#include "render/text.h"
+#include "elf/elf_symbols.h"
 
 #define A 0x7f0000001000
 #define B 0x7f0000002000

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/diff_md.h"
+#include "render/diff_md.h"
 
 /* ---- who is who ------------------------------------------------------------------------------ */
 

@@ -7,9 +7,9 @@
 
 #include "golden.h"
 #include "json_check.h"
-#include "output/diff_html.h"
-#include "output/diff_json.h"
-#include "output/diff_md.h"
+#include "render/diff_html.h"
+#include "render/diff_json.h"
+#include "render/diff_md.h"
 
 #define TOP 10
 

@@ -4,7 +4,7 @@
  */
 #include "diff_example.h"
 
-#include "output/diff_words.h"
+#include "render/diff_words.h"
 
 static void say(struct string *out)
 {

@@ -5,7 +5,7 @@
 #ifndef MEMSCOPE_TESTS_DIFFS_H
 #define MEMSCOPE_TESTS_DIFFS_H
 
-#include "model/diff.h"
+#include "report/diff.h"
 #include "report_dump.h"
 
 #define BEGIN 1000000000ull

@@ -15,10 +15,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "output/text.h"
-#include "output/writer.h"
+#include "render/text.h"
+#include "base/writer.h"
 #include "store/dump_file.h"
-#include "store/pack.h"
+#include "store/delta.h"
 
 #define PER_SEGMENT 12
 

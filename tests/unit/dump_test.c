@@ -6,7 +6,7 @@
 #include "any_records.h"
 #include "dumps.h"
 
-#include "store/pack.h"
+#include "store/delta.h"
 
 #define STEPS 30000
 #define PER_SEGMENT 1500

@@ -12,7 +12,7 @@
 #include "records.h"
 
 #include "base/string.h"
-#include "model/anchor.h"
+#include "ledger/checkpoint.h"
 #include "store/dump_reader.h"
 #include "store/dump_writer.h"
 #include "store/replay.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "elf_image.h"
-#include "symbols/elf_code.h"
+#include "elf/elf_code.h"
 
 #define CODE_OFFSET 0x1000
 

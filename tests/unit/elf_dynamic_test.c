@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "symbols/elf_dynamic.h"
+#include "elf/elf_dynamic.h"
 
 static int read_image(const struct elf_image *image, struct elf_dynamic *dynamic)
 {

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "symbols/elf_dynamic.h"
-#include "symbols/elf_symbols.h"
+#include "elf/elf_dynamic.h"
+#include "elf/elf_symbols.h"
 
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
-#define MEMORY_LIMIT (40 * MIB) /* as user/symbols/elf_symbols.h promises */
+#define MEMORY_LIMIT (40 * MIB) /* as user/elf/elf_symbols.h promises */
 
 /* ---- how much memory ------------------------------------------------------------------------- */
 
@@ -178,7 +178,7 @@ static void test_more_sections_than_fit_into_the_header(void **state)
 	close(fd);
 }
 
-#define WINDOW (32 * MIB) /* of names; that of user/symbols/elf_symbols.c */
+#define WINDOW (32 * MIB) /* of names; that of user/elf/elf_symbols.c */
 
 /* Names at the beginning, the end and across the borders of the windows are all found. */
 static void test_more_names_than_are_held_at_once(void **state)

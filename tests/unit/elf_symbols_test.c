@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "symbols/elf_symbols.h"
+#include "elf/elf_symbols.h"
 
 #define VISITS_MAX 64
 

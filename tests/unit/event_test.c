@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "model/event.h"
+#include "event/event.h"
 
 #define BLOCK 0x7f0000001000
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An example run, in which every field of output/fields.def has a value somewhere and is unknown
+ * An example run, in which every field of render/fields.def has a value somewhere and is unknown
  * somewhere else. What the sinks make of it is in tests/golden/.
  */
 #ifndef MEMSCOPE_TESTS_EXAMPLE_H

@@ -18,10 +18,10 @@
 #include "elf_image.h"
 #include "dumps.h"
 #include "failing.h"
-#include "output/json.h"
-#include "output/text.h"
-#include "symbols/elf_dynamic.h"
-#include "symbols/elf_symbols.h"
+#include "render/json.h"
+#include "render/text.h"
+#include "elf/elf_dynamic.h"
+#include "elf/elf_symbols.h"
 
 /* Runs `attempt` with the first allocation failing, the second, and so on, until none does. */
 static void with_each_failure(void (*attempt)(long nth))

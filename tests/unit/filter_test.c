@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model/filter.h"
+#include "event/filter.h"
 
 #define EVERY_OP ((1u << MS_OPS_COUNT) - 1)
 

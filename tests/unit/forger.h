@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "store/pack.h"
+#include "store/delta.h"
 
 struct forger {
 	struct string bytes;

@@ -3,15 +3,15 @@
  * In which order records come out of the ring buffers and the slots in front of them. What writes
  * to them here does what the kernel side does (bpf/emit.bpf.h).
  */
-#include "capture/inlet.h"
+#include "capture/records/merge.h"
 
 #include <linux/bpf.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/front.h"
-#include "capture/ring.h"
+#include "capture/records/cpu_slots.h"
+#include "capture/records/ring.h"
 #include "unit.h"
 
 #define BYTES 8192

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "json_check.h"
-#include "output/json_writer.h"
+#include "render/json_writer.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(*(array)))
 

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "failing.h"
 #include "json_check.h"
-#include "model/lanes.h"
-#include "output/lanes_json.h"
+#include "report/lanes.h"
+#include "render/lanes_json.h"
 #include "report_dump.h"
 
 #define SECOND 1000000000ull

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "unit.h"
 
-#include "model/ledger.h"
+#include "ledger/ledger.h"
 
 #define ADDRESSES 4096
 #define STEPS 200000

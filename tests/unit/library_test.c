@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "elf_image.h"
 
-#include "capture/library.h"
-#include "model/probe.h"
+#include "capture/attach/library.h"
+#include "event/probe.h"
 
 /* In the order in which their probes are to be installed and removed. */
 static const char *const in_order[] = {

@@ -2,9 +2,9 @@
 /*
  * What was lost: sums of counters, and the accounts that a recording has of them.
  */
-#include "model/losses.h"
+#include "event/losses.h"
 
-#include "output/losses_words.h"
+#include "render/losses_words.h"
 #include "records.h"
 
 static void add(struct ms_counters *counters, uint16_t op, uint64_t seen, uint64_t lost)

@@ -13,9 +13,9 @@
 
 #include "golden.h"
 #include "json_check.h"
-#include "output/field.h"
-#include "output/json.h"
-#include "output/text.h"
+#include "render/field.h"
+#include "render/json.h"
+#include "render/text.h"
 
 /* So that the first second is 12:34:56 of a day long ago, in UTC. */
 #define CLOCK_NS ((12 * 3600 + 34 * 60 + 55) * EXAMPLE_SECOND)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "model/probe.h"
+#include "event/probe.h"
 #include "regs.h"
 
 /* Where the sources lie in struct ms_spec, which is nothing but them behind four bytes. */

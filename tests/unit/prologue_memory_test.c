@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "symbols/prologue.h"
+#include "elf/prologue.h"
 
 #ifdef __x86_64__
 

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/elf_symbols.h"
-#include "symbols/prologue.h"
+#include "elf/elf_symbols.h"
+#include "elf/prologue.h"
 
 struct line {
 	uint64_t address;

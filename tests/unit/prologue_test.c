@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The reader of function prologues: each rule of symbols/prologue.h by functions made by hand,
+ * The reader of function prologues: each rule of elf/prologue.h by functions made by hand,
  * which the reader would take if it were not for that rule.
  */
 #include "unit.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/prologue.h"
+#include "elf/prologue.h"
 
 #ifdef __x86_64__
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "output/protobuf.h"
+#include "export/protobuf.h"
 
 static void assert_bytes(struct string *out, const char *expected, size_t length)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "abi.h"
-#include "model/probe.h"
+#include "event/probe.h"
 #include "unit.h"
 
 #define RECORD_PID 100

@@ -11,10 +11,10 @@
 #include "base/log.h"
 #include "failing.h"
 #include "json_check.h"
-#include "model/lanes.h"
-#include "output/report_html.h"
-#include "output/report_json.h"
-#include "output/report_md.h"
+#include "report/lanes.h"
+#include "render/report_html.h"
+#include "render/report_json.h"
+#include "render/report_md.h"
 #include "report_dump.h"
 
 #define FILES 3

@@ -9,8 +9,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "model/track.h"
-#include "output/report_json.h"
+#include "analysis/process_activity.h"
+#include "render/report_json.h"
 #include "store/verification.h"
 
 #define SEGMENTS 6

@@ -6,8 +6,8 @@
  */
 #include "golden.h"
 #include "json_check.h"
-#include "model/lanes.h"
-#include "output/report_html.h"
+#include "report/lanes.h"
+#include "render/report_html.h"
 #include "report_dump.h"
 
 #define OPEN_MAX 64

@@ -7,8 +7,8 @@
 
 #include "golden.h"
 #include "json_check.h"
-#include "output/report_json.h"
-#include "output/report_md.h"
+#include "render/report_json.h"
+#include "render/report_md.h"
 #include "report_dump.h"
 
 static void account(struct report_dump *dump, const struct summary *summary, uint64_t ts_ns)

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "output/report_md.h"
+#include "render/report_md.h"
 
 #define OTHER_THREAD 101
 

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "output/report_json.h"
-#include "output/report_words.h"
+#include "render/report_json.h"
+#include "render/report_words.h"
 
 /* ---- time ------------------------------------------------------------------------------------ */
 

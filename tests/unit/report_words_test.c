@@ -4,9 +4,9 @@
  */
 #include "reported.h"
 
-#include "output/report_json.h"
-#include "output/report_md.h"
-#include "output/report_words.h"
+#include "render/report_json.h"
+#include "render/report_md.h"
+#include "render/report_words.h"
 
 static union record failed(uint64_t size)
 {

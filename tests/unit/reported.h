@@ -5,7 +5,7 @@
 #ifndef MEMSCOPE_TESTS_REPORTED_H
 #define MEMSCOPE_TESTS_REPORTED_H
 
-#include "model/usage.h"
+#include "ledger/usage.h"
 #include "report_dump.h"
 
 #define MILLISECOND 1000000ull

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "model/state.h"
+#include "ledger/state.h"
 #include "records.h"
 
 struct scenario {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/spans.h"
+#include "timeline/spans.h"
 #include "records.h"
 
 #define US 1000ull

@@ -4,7 +4,7 @@
  */
 #include "scenario.h"
 
-#include "model/ended.h"
+#include "ledger/ended.h"
 
 #define A 0x7f0000001000
 #define COUNT 1000u

@@ -2,7 +2,7 @@
 /*
  * Graphs that allocate and free memory, built node by node or captured from a stream.
  */
-#include "model/graphs.h"
+#include "ledger/graphs.h"
 #include "scenario.h"
 
 #define A 0x7f0000001000

@@ -4,7 +4,7 @@
  */
 #include "records.h"
 
-#include "model/sums.h"
+#include "ledger/copy_aggregator.h"
 #include "pipeline.h"
 
 #define BLOCK 0x700000000000

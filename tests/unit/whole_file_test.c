@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "../workloads/swap.h"
-#include "output/writer.h"
+#include "base/writer.h"
 
 #define OTHER SWAP_UID
 #define ROUNDS 1000

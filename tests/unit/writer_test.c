@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "output/writer.h"
+#include "base/writer.h"
 
 static int memory_file(void)
 {

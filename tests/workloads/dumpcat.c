@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output/json.h"
-#include "output/writer.h"
+#include "render/json.h"
+#include "base/writer.h"
 #include "store/replay.h"
 
 struct cat {

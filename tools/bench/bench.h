@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "capture/attachment.h"
-#include "capture/features.h"
-#include "capture/library.h"
+#include "capture/attach/attachment.h"
+#include "capture/attach/features.h"
+#include "capture/attach/library.h"
 #include "target.h"
 
 #define MAX_ROUNDS 200

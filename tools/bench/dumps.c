@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "model/probe.h"
+#include "event/probe.h"
 #include "pipeline.h"
 #include "store/dump_file.h"
 #include "store/dump_writer.h"

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "model/analysis.h"
-#include "model/ledger.h"
-#include "model/probe.h"
+#include "analysis/analysis.h"
+#include "ledger/ledger.h"
+#include "event/probe.h"
 #include "pipeline.h"
 #include "quantile.h"
 

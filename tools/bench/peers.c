@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbols/elf_symbols.h"
+#include "elf/elf_symbols.h"
 #include "tracers.h"
 
 #define START_TRIES 1000 /* of 10 ms */

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/link.h"
+#include "capture/attach/link.h"
 #include "quantile.h"
 #include "reference.skel.h"
-#include "symbols/elf_symbols.h"
+#include "elf/elf_symbols.h"
 
 #define CALLS 500 /* in turn with as many of the reference */
 

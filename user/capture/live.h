@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 #include "abi.h"
-#include "capture/features.h"
-#include "capture/scope.h"
-#include "model/summary.h"
+#include "capture/attach/features.h"
+#include "capture/targets/scope.h"
+#include "ledger/summary.h"
 
 struct live_options {
 	struct features *features;

@@ -8,12 +8,12 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "capture/launch_counts.h"
+#include "capture/records/launch_counts.h"
 #include "capture/live.h"
-#include "capture/mappings.h"
-#include "capture/programs.h"
-#include "capture/spawn.h"
-#include "capture/target.h"
+#include "capture/targets/mappings.h"
+#include "capture/attach/programs.h"
+#include "capture/targets/spawn.h"
+#include "capture/targets/target.h"
 
 #define LIVE_UNTRACED 8 /* more are not told of */
 

@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/string.h"
 #include "capture/live_internal.h"
-#include "capture/records.h"
-#include "capture/scope.h"
-#include "capture/untraced.h"
+#include "capture/records/records.h"
+#include "capture/targets/scope.h"
+#include "capture/targets/untraced_children.h"
 
 #define ADMIT_DRAIN_NS 10000000
 

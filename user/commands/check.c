@@ -9,16 +9,16 @@
 
 #include "base/log.h"
 #include "base/string.h"
-#include "capture/features.h"
-#include "capture/programs.h"
+#include "capture/attach/features.h"
+#include "capture/attach/programs.h"
 #include "commands/command.h"
 #include "commands/inspection.h"
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "host/privilege.h"
 #include "host/proc.h"
-#include "output/check.h"
-#include "output/writer.h"
+#include "render/check.h"
+#include "base/writer.h"
 
 struct settings {
 	uint64_t pid; /* 0: none */

@@ -9,14 +9,14 @@
 #include "base/string.h"
 #include "commands/command.h"
 #include "commands/options.h"
-#include "commands/reading.h"
+#include "commands/dump_input.h"
 #include "commands/requirements.h"
-#include "model/diff.h"
-#include "output/diff_html.h"
-#include "output/diff_json.h"
-#include "output/diff_md.h"
-#include "output/diff_words.h"
-#include "output/writer.h"
+#include "report/diff.h"
+#include "render/diff_html.h"
+#include "render/diff_json.h"
+#include "render/diff_md.h"
+#include "render/diff_words.h"
+#include "base/writer.h"
 
 #define DEFAULT_TOP 10
 #define MAX_TOP 10000

@@ -10,7 +10,7 @@
 #include "commands/command.h"
 #include "commands/interrupt.h"
 #include "commands/options.h"
-#include "commands/reading.h"
+#include "commands/dump_input.h"
 #include "commands/requirements.h"
 #include "export/export.h"
 

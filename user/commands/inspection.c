@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "capture/files.h"
-#include "capture/placement.h"
+#include "capture/targets/files.h"
+#include "capture/attach/placement.h"
 
 /* What the process has of the functions' code, by the library's points. */
 struct looks {

@@ -8,10 +8,10 @@
 
 #include <sys/types.h>
 
-#include "capture/features.h"
-#include "capture/library.h"
+#include "capture/attach/features.h"
+#include "capture/attach/library.h"
 #include "host/proc.h"
-#include "output/check.h"
+#include "render/check.h"
 
 struct inspection {
 	struct check_process process; /* the result */

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/string.h"
-#include "capture/features.h"
+#include "capture/attach/features.h"
 
 #define MAX_OPTIONS 32
 #define MIN_BUFFER (4ull << 10)

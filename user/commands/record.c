@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "commands/command.h"
 #include "commands/options.h"
-#include "commands/recording.h"
+#include "commands/record_run.h"
 #include "commands/requirements.h"
 #include "store/dump_name.h"
 #include "store/recorder.h"

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/string.h"
-#include "model/probe.h"
+#include "event/probe.h"
 
 static void append_word(struct string *text, const char *word)
 {

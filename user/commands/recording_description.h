@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording says of itself at the beginning of each segment. Texts (store/texts.h); numbers
- * are decimal:
+ * What a recording says of itself at the beginning of each segment. Texts (store/properties.h);
+ * numbers are decimal:
  *   tool, version
  *   host, kernel, machine     as uname(2) has them; machine is the hardware, "x86_64"
  *   boot_id                   tells this run of the kernel from all others
@@ -19,9 +19,9 @@
 #ifndef MEMSCOPE_COMMANDS_RECORDING_DESCRIPTION_H
 #define MEMSCOPE_COMMANDS_RECORDING_DESCRIPTION_H
 
-#include "commands/recording.h"
+#include "commands/record_run.h"
 #include "host/machine.h"
-#include "store/texts.h"
+#include "store/properties.h"
 
 /* `start_ns`: CLOCK_MONOTONIC when the recording began. */
 void recording_description_put(struct texts *texts, const struct recording_settings *settings,

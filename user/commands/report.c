@@ -12,12 +12,12 @@
 #include "base/string.h"
 #include "commands/command.h"
 #include "commands/options.h"
-#include "commands/reading.h"
+#include "commands/dump_input.h"
 #include "commands/requirements.h"
-#include "output/report_html.h"
-#include "output/report_json.h"
-#include "output/report_md.h"
-#include "output/writer.h"
+#include "render/report_html.h"
+#include "render/report_json.h"
+#include "render/report_md.h"
+#include "base/writer.h"
 #include "store/report_reader.h"
 
 #define DEFAULT_TOP 10

@@ -5,7 +5,7 @@
 #ifndef MEMSCOPE_COMMANDS_REQUIREMENTS_H
 #define MEMSCOPE_COMMANDS_REQUIREMENTS_H
 
-#include "capture/features.h"
+#include "capture/attach/features.h"
 
 /* Returns EXIT_OK, or EXIT_PERMISSION or EXIT_UNSUPPORTED after an error message. */
 int require_tracing(struct features *features);

@@ -13,9 +13,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/string.h"
-#include "capture/spawn.h"
+#include "capture/targets/spawn.h"
 #include "host/proc.h"
-#include "model/probe.h"
+#include "event/probe.h"
 
 #define ALL_OPS ((1u << MS_OPS_COUNT) - 1)
 /* Programs change contexts and ask about memory all the time, and few people want to read that. */

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "commands/command.h"
-#include "model/filter.h"
+#include "event/filter.h"
 
 struct selection {
 	pid_t *pids;

@@ -8,14 +8,14 @@
 #include "base/log.h"
 #include "base/string.h"
 #include "capture/live.h"
-#include "commands/capturing.h"
+#include "commands/capture_options.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "commands/selection.h"
-#include "output/json.h"
-#include "output/text.h"
-#include "output/writer.h"
+#include "render/json.h"
+#include "render/text.h"
+#include "base/writer.h"
 #include "pipeline.h"
 
 struct settings {

@@ -13,7 +13,7 @@
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "commands/verify_output.h"
-#include "output/writer.h"
+#include "base/writer.h"
 #include "store/dump_directory.h"
 #include "store/verification.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "output/field.h"
-#include "output/losses_words.h"
+#include "render/field.h"
+#include "render/losses_words.h"
 
 /* Counts of a dump's account that are only of interest if there are any. */
 static const struct {

@@ -5,7 +5,7 @@
 #ifndef MEMSCOPE_COMMANDS_VERIFY_OUTPUT_H
 #define MEMSCOPE_COMMANDS_VERIFY_OUTPUT_H
 
-#include "output/json_writer.h"
+#include "render/json_writer.h"
 #include "store/verification.h"
 
 void verify_output_text(struct string *out, const char *path,

@@ -11,7 +11,7 @@
 #include "export/export.h"
 #include "export/owners.h"
 #include "export/traces.h"
-#include "output/json.h"
+#include "render/json.h"
 
 struct chrome {
 	struct traces traces;

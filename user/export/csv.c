@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Comma-separated values as RFC 4180 has them, a row per event. Its columns are all fields of all
- * calls (output/fields.def), so that every row has the same.
+ * calls (render/fields.def), so that every row has the same.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "export/export.h"
-#include "output/field.h"
-#include "output/writer.h"
+#include "render/field.h"
+#include "base/writer.h"
 
 struct csv {
 	struct follower follower;

@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-#include "model/follower.h"
-#include "model/report.h"
-#include "output/writer.h"
+#include "report/follower.h"
+#include "report/report.h"
+#include "base/writer.h"
 
 /* What is shown of each owner, where a format shows only one number. */
 enum export_metric {

@@ -17,10 +17,10 @@
 #include "export/export.h"
 #include "export/owners.h"
 #include "export/snapshot.h"
-#include "model/graphs.h"
-#include "model/oom.h"
-#include "output/field.h"
-#include "output/report_words.h"
+#include "ledger/graphs.h"
+#include "analysis/oom.h"
+#include "render/field.h"
+#include "render/report_words.h"
 
 #define BLOCK_ALIGNMENT 512
 #define ADDRS_END (1ull << 53) /* the viewer's numbers are exact up to there */

@@ -8,9 +8,9 @@
 
 #include "base/log.h"
 #include "export/export.h"
-#include "model/losses.h"
-#include "output/json.h"
-#include "output/report_json.h"
+#include "event/losses.h"
+#include "render/json.h"
+#include "render/report_json.h"
 
 struct ndjson {
 	struct follower follower;

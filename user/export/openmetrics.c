@@ -15,8 +15,8 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "export/export.h"
-#include "model/losses.h"
-#include "output/report_words.h"
+#include "event/losses.h"
+#include "render/report_words.h"
 
 /* clang-format off */
 

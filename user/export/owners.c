@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "output/field.h"
-#include "output/losses_words.h"
-#include "output/report_words.h"
+#include "render/field.h"
+#include "render/losses_words.h"
+#include "render/report_words.h"
 
 /* Addresses are none: in one sum with memory, they would drown it. */
 static bool is_memory(uint8_t space)

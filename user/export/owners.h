@@ -7,7 +7,7 @@
 #define MEMSCOPE_EXPORT_OWNERS_H
 
 #include "base/string.h"
-#include "model/report.h"
+#include "report/report.h"
 
 /* From the root; without OWNER_HOST if all recordings are one. */
 enum owner_frame {

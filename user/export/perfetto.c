@@ -12,8 +12,8 @@
 #include "export/export.h"
 #include "export/owners.h"
 #include "export/traces.h"
-#include "output/protobuf.h"
-#include "output/report_words.h"
+#include "export/protobuf.h"
+#include "render/report_words.h"
 
 enum {
 	TRACE_PACKET = 1,

@@ -12,8 +12,8 @@
 #include "base/map.h"
 #include "export/export.h"
 #include "export/owners.h"
-#include "output/field.h"
-#include "output/protobuf.h"
+#include "render/field.h"
+#include "export/protobuf.h"
 
 enum {
 	PROFILE_SAMPLE_TYPE = 1,

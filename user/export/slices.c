@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/oom.h"
+#include "analysis/oom.h"
 
 /* Of calls within one; the kernel side keeps track of fewer. Of more, the first are told early. */
 #define INNER_MAX 64

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "output/pickle.h"
+#include "export/pickle.h"
 
 /* That are appended at once: the viewer passes them as arguments of a function. */
 #define BATCH 500

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/string.h"
-#include "output/writer.h"
+#include "base/writer.h"
 
 #define SNAPSHOT_DEVICES 128              /* that are told apart */
 #define SNAPSHOT_UNKNOWN SNAPSHOT_DEVICES /* any other: listed after those that are known */

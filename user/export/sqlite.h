@@ -10,7 +10,7 @@
 
 #include "export/database.h"
 #include "export/export.h"
-#include "output/field.h"
+#include "render/field.h"
 
 /* One prepared statement each: export/sqlite_schema.c. */
 enum sqlite_statement {

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "export/sqlite.h"
-#include "model/graphs.h"
+#include "ledger/graphs.h"
 
 #define SPARE_IDS (1ull << 62)
 

@@ -3,7 +3,7 @@
  * What the report says of each recording, as rows of the SQLite export.
  */
 #include "export/sqlite.h"
-#include "output/report_words.h"
+#include "render/report_words.h"
 
 /* ---- processes ------------------------------------------------------------------------------- */
 

@@ -17,9 +17,9 @@
 
 #include "base/map.h"
 #include "base/string.h"
-#include "model/follower.h"
-#include "output/field.h"
-#include "output/writer.h"
+#include "report/follower.h"
+#include "render/field.h"
+#include "base/writer.h"
 
 /* A process has this many ids: its own, and one for each of its counters. */
 #define TRACES_OF_LIVE 1

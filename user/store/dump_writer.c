@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/anchor.h"
+#include "ledger/checkpoint.h"
 #include "store/dump_index.h"
-#include "store/pack.h"
+#include "store/delta.h"
 
 struct dump_writer {
 	struct dump_writer_options options;

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/state.h"
+#include "ledger/state.h"
 #include "store/block.h"
-#include "store/texts.h"
+#include "store/properties.h"
 
 struct dump_writer_options {
 	uint64_t recording; /* not 0: tells this recording from all others */

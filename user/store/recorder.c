@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/place.h"
-#include "model/sums.h"
+#include "ledger/copy_aggregator.h"
 #include "store/bundle.h"
 #include "store/dump_file.h"
 #include "store/dump_name.h"

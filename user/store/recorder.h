@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "pipeline.h"
-#include "store/texts.h"
+#include "store/properties.h"
 #include "store/triggers.h"
 
 struct recorder_options {
@@ -21,7 +21,7 @@ struct recorder_options {
 	uint64_t ring_bytes;    /* 0: everything is kept */
 	uint32_t triggers;      /* of a ring: bit set of enum trigger_kind; none: it becomes `path`
 				 * in the end */
-	bool sum_copies;        /* copies and memsets are summed up, model/sums.h */
+	bool sum_copies;        /* copies and memsets are summed up, ledger/copy_aggregator.h */
 
 	/* What the segments' descriptions and the end say; `reason` why the latter is written. */
 	void (*describe)(void *context, struct texts *texts);

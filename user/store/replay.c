@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/anchor.h"
-#include "store/pack.h"
-#include "store/texts.h"
+#include "ledger/checkpoint.h"
+#include "store/delta.h"
+#include "store/properties.h"
 
 #define ROWS_MAX 4096
 #define RECORDS_PER_CHECK 1024 /* of the memory that the state takes */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/recording_account.h"
+#include "report/recording_account.h"
 #include "pipeline.h"
 #include "store/dump_reader.h"
 

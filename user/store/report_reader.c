@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/string.h"
-#include "model/losses.h"
+#include "event/losses.h"
 #include "pipeline.h"
 #include "store/replay.h"
 

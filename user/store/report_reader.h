@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "model/follower.h"
-#include "model/report.h"
+#include "report/follower.h"
+#include "report/report.h"
 #include "store/dump_set.h"
 
 /* A moment, as people say it. */

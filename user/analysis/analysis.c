@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/bottlenecks.h"
+#include "analysis/churn.h"
+#include "analysis/copies.h"
+#include "analysis/leaks.h"
+#include "analysis/oom.h"
+#include "analysis/pressure.h"
+#include "analysis/process_activities.h"
+
+struct analysis {
+	const struct state *state;
+	struct analysis_options options;
+	struct analysis_account account;
+	struct findings findings;
+	struct ooms ooms;
+	uint64_t generation; /* counts gaps */
+	uint64_t gaps;
+
+	struct tracks tracks;
+};
+
+/* ---- thresholds ------------------------------------------------------------------------------ */
+
+static const struct threshold thresholds[] = {
+#define X(member, name, value, unit, help) \
+	{ name, FINDING_##unit, value, help, offsetof(struct analysis_options, member) },
+	ANALYSIS_THRESHOLDS(X)
+#undef X
+};
+
+const struct threshold *analysis_threshold_at(size_t i)
+{
+	return i < sizeof(thresholds) / sizeof(*thresholds) ? &thresholds[i] : NULL;
+}
+
+struct analysis_options analysis_defaults(void)
+{
+	return (struct analysis_options){
+#define X(member, name, value, unit, help) .member = value,
+		ANALYSIS_THRESHOLDS(X)
+#undef X
+			.captured_ops = (1u << MS_OPS_COUNT) - 1,
+	};
+}
+
+const char *analysis_oom_cause_name(enum oom_cause cause)
+{
+	static const char *const names[] = {
+#define X(cause, name) name,
+		OOM_CAUSES(X)
+#undef X
+	};
+
+	return names[cause];
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+struct analysis *analysis_new(const struct state *state, const struct analysis_options *options)
+{
+	struct analysis *analysis = calloc(1, sizeof(*analysis));
+
+	if (!analysis)
+		return NULL;
+	analysis->state = state;
+	analysis->options = *options;
+	return analysis;
+}
+
+void analysis_free(struct analysis *analysis)
+{
+	if (!analysis)
+		return;
+	tracks_fini(&analysis->tracks);
+	findings_fini(&analysis->findings);
+	ooms_fini(&analysis->ooms);
+	free(analysis);
+}
+
+size_t analysis_bytes(const struct analysis *analysis)
+{
+	return tracks_bytes(&analysis->tracks);
+}
+
+/* ---- what is live ---------------------------------------------------------------------------- */
+
+static bool ends_memory(const struct change *change)
+{
+	size_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (change->implicit[space].count)
+			return true;
+	return false;
+}
+
+static bool made_by_graph(const struct change *change)
+{
+	size_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (change->made[space].count)
+			return true;
+	return false;
+}
+
+/*
+ * Most changes of the live set are told block by block. Of others the whole set is read again: at
+ * once if the state is another one, or if much ended with a context; else when a bucket is over, so
+ * that it does not happen often.
+ */
+static int sync_live(const struct analysis *analysis, struct track *track,
+		     const struct process *process, bool at_once, bool *scanned)
+{
+	/* What is live when a process is first heard of is read before anything else. */
+	*scanned = at_once || !track->scanned || track->generation != analysis->generation;
+	if (!*scanned)
+		return 0;
+	track->generation = analysis->generation;
+	return track_scan(track, process);
+}
+
+static void note_unsaid(struct track *track, const struct event *event, const struct change *change)
+{
+	const struct ms_spec *spec = &event->probe->spec;
+
+	/* Lost frees come to light when an address is handed out again. */
+	track->dirty |= track->missed_frees != change->process->missed_frees;
+	/* With its last mapping, memory may end. */
+	if (spec->key == MS_KEY_MAPPING)
+		track->dirty |= ends_memory(change);
+	else if (spec->action == MS_ACTION_GRAPH_LAUNCH)
+		track->dirty |= ends_memory(change) || made_by_graph(change);
+}
+
+static int apply_alloc(struct track *track, const struct event *event, const struct change *change,
+		       bool scanned)
+{
+	const struct allocation *allocation = &change->allocation;
+	struct group *group = NULL;
+	int err = 0;
+
+	if (track_counts(allocation)) {
+		group = track_group(track, allocation);
+		if (!group)
+			return -ENOMEM;
+	}
+	/* One that was opened again is no further allocation. */
+	if (group && !scanned && allocation->ts_ns >= event->header->ts_ns) {
+		track_live_add(track, group, allocation);
+		err = copies_alloc(track, allocation);
+	}
+	if (group)
+		track->allocs[track->bucket]++;
+	churn_alloc(track, event, allocation, group);
+	return err;
+}
+
+static void apply_free(struct track *track, const struct event *event, const struct change *change,
+		       bool scanned)
+{
+	const struct allocation *allocation = &change->allocation;
+	struct group *group = track_counts(allocation) ? track_find_group(track, allocation) : NULL;
+
+	if (group && !scanned)
+		track_live_remove(track, group, allocation);
+	copies_end(track, allocation);
+	copies_device_changed(track);
+	churn_free(track, event, allocation, group);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void advance_all(struct analysis *analysis, uint64_t ts_ns)
+{
+	size_t i;
+
+	for (i = 0; i < analysis->tracks.count; i++)
+		track_advance(analysis->tracks.list[i], ts_ns);
+}
+
+static int apply_failure(struct analysis *analysis, struct track *track, const struct event *event,
+			 const struct change *change)
+{
+	track->failures++;
+	advance_all(analysis, track->now_ns);
+	return ooms_event(&analysis->ooms, analysis->state, analysis->tracks.list,
+			  analysis->tracks.count, event, change, &analysis->options);
+}
+
+static int apply_memory_call(struct analysis *analysis, struct track *track,
+			     const struct event *event, const struct change *change, bool scanned)
+{
+	const struct ms_call *call = event->call;
+	int err = 0;
+
+	/* The same will be said by the outer call. */
+	if (call->flags & MS_CALL_PART)
+		return 0;
+	if (event->probe->spec.op == MS_OP_ALLOC && call->known & MS_KNOWN_RESULT &&
+	    call->result == OOM_RESULT)
+		return apply_failure(analysis, track, event, change);
+	if (!change->has_allocation)
+		return 0;
+	if (event->probe->spec.op == MS_OP_ALLOC)
+		err = apply_alloc(track, event, change, scanned);
+	else if (change->free == FREE_KNOWN)
+		apply_free(track, event, change, scanned);
+	pressure_event(track, event, change);
+	return err;
+}
+
+/* What ends with a context is judged as it was before. */
+static int apply_context(struct analysis *analysis, struct track *track,
+			 const struct change *change)
+{
+	bool scanned;
+	int err;
+
+	if (!ends_memory(change))
+		return 0;
+	err = leaks_growth(track, &analysis->options, &analysis->findings);
+	return err ? err : sync_live(analysis, track, change->process, true, &scanned);
+}
+
+static int apply_call(struct analysis *analysis, struct track *track, const struct event *event,
+		      const struct change *change, bool scanned)
+{
+	const struct ms_call *call = event->call;
+
+	bottlenecks_event(track, event);
+	switch (event->probe->spec.op) {
+	case MS_OP_ALLOC:
+	case MS_OP_FREE:
+		return apply_memory_call(analysis, track, event, change, scanned);
+	case MS_OP_CONTEXT:
+		return apply_context(analysis, track, change);
+	case MS_OP_MEMORY:
+		if (event_succeeded(call))
+			pressure_event(track, event, change);
+		return 0;
+	case MS_OP_LAUNCH:
+	case MS_OP_MEMSET:
+		copies_device_changed(track);
+		return 0;
+	case MS_OP_COPY:
+		if (event_succeeded(call) && !(call->flags & MS_CALL_PART))
+			return copies_event(track, event, change);
+		return 0;
+	}
+	return 0;
+}
+
+/* ---- the end of a process -------------------------------------------------------------------- */
+
+static rule_fn *const rules[FINDING_RULES_COUNT] = {
+#define RULE(id, name, topic, needs, blind, function, ...) [FINDING_##id] = (function),
+#include "analysis/rules.def"
+#undef RULE
+};
+
+static int report_track(struct analysis *analysis, struct track *track)
+{
+	const struct analysis_options *options = &analysis->options;
+	enum finding_rule rule;
+	int err = 0;
+
+	churn_finish(track, options);
+	for (rule = 0; rule < FINDING_RULES_COUNT && !err; rule++)
+		if (rules[rule] && !(finding_rule_needs(rule) & ~options->captured_ops))
+			err = rules[rule](track, options, &analysis->findings);
+	return err;
+}
+
+static int apply_exit(struct analysis *analysis, struct track *track, const struct event *event,
+		      const struct change *change)
+{
+	int err = report_track(analysis, track);
+
+	if (!err)
+		err = leaks_at_exit(track, &analysis->options, change, event->process->value,
+				    &analysis->findings);
+	tracks_remove(&analysis->tracks, track);
+	return err;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Before what the event changed is taken into account. */
+static int reach_window(struct analysis *analysis, uint64_t ts_ns)
+{
+	size_t i;
+	int err = 0;
+
+	if (!analysis->options.window_c_ns || analysis->account.window_reached ||
+	    ts_ns <= analysis->options.window_c_ns)
+		return 0;
+	analysis->account.window_reached = true;
+	for (i = 0; !err && i < analysis->tracks.count; i++)
+		err = leaks_window(analysis->tracks.list[i], &analysis->options,
+				   &analysis->findings);
+	return err;
+}
+
+static int apply_process(struct analysis *analysis, struct track *track, const struct event *event,
+			 const struct change *change)
+{
+	switch (event->header->type) {
+	case MS_TYPE_EXIT:
+		return apply_exit(analysis, track, event, change);
+	case MS_TYPE_EXEC:
+		return apply_context(analysis, track, change);
+	}
+	return 0;
+}
+
+int analysis_event(struct analysis *analysis, const struct event *event,
+		   const struct change *change)
+{
+	const uint64_t ts_ns = event->header->ts_ns;
+	struct track *track;
+	unsigned int bucket;
+	bool scanned = false;
+	int err = reach_window(analysis, ts_ns);
+
+	/* Late records of one that has ended say nothing new. */
+	if (err || (change->process->exited && event->header->type != MS_TYPE_EXIT))
+		return err;
+	track = tracks_of(&analysis->tracks, change->process, ts_ns, &analysis->options);
+	if (!track)
+		return -ENOMEM;
+	bucket = track->bucket;
+	track_advance(track, event_end_ns(event));
+	if (event->call) {
+		note_unsaid(track, event, change);
+		err = sync_live(analysis, track, change->process,
+				track->dirty && bucket != track->bucket, &scanned);
+		return err ? err : apply_call(analysis, track, event, change, scanned);
+	}
+	memcpy(track->comm, change->process->comm, sizeof(track->comm));
+	return apply_process(analysis, track, event, change);
+}
+
+void analysis_gap(struct analysis *analysis)
+{
+	/* The first anchor is where a recording begins. */
+	analysis->gaps += analysis->tracks.count > 0;
+	analysis->generation++;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static int finish_track(struct analysis *analysis, struct track *track, uint64_t end_ns)
+{
+	const struct process *process = state_find(analysis->state, track->pid, track->start_ns);
+	bool scanned;
+	int err = 0;
+
+	track_advance(track, end_ns);
+	/* One whose end nobody saw is judged by what was seen of it. */
+	if (process && !process->exited)
+		err = sync_live(analysis, track, process, track->dirty, &scanned);
+	return err ? err : report_track(analysis, track);
+}
+
+/*
+ * Of each topic, what else must not be missing, and what it means if it is. Launches of graphs,
+ * which allocate and free, are lost as MS_OP_MEMORY.
+ */
+static const struct {
+	enum finding_topic topic;
+	uint32_t kinds; /* bit set of enum ms_kind */
+	enum finding_confidence confidence;
+	const char *why;
+} losses[] = {
+	{ FINDING_TOPIC_LEAK,
+	  1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN | 1u << MS_OP_CONTEXT | 1u << MS_OP_MEMORY,
+	  FINDING_LOW, "frees were lost: some of it may have been freed" },
+	{ FINDING_TOPIC_OOM,
+	  1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN | 1u << MS_OP_MEMORY,
+	  FINDING_LOW, "allocations or frees were lost: the live set may be wrong" },
+	{ FINDING_TOPIC_CHURN, 1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_OP_MEMORY,
+	  FINDING_MEDIUM, "allocations or frees were lost" },
+	{ FINDING_TOPIC_COPIES,
+	  1u << MS_OP_ALLOC | 1u << MS_OP_LAUNCH | 1u << MS_OP_MEMSET | 1u << MS_OP_MEMORY,
+	  FINDING_LOW, "allocations or launches were lost" },
+	{ FINDING_TOPIC_BOTTLENECK,
+	  1u << MS_OP_SYNC | 1u << MS_OP_COPY | 1u << MS_OP_LAUNCH | 1u << MS_OP_ALLOC |
+		  1u << MS_OP_FREE | 1u << MS_OP_MEMORY,
+	  FINDING_MEDIUM, "calls were lost: their time is missing" },
+};
+
+static bool is_lost(const struct ms_counters *counters, uint32_t kinds)
+{
+	uint32_t kind;
+
+	for (kind = 0; counters && kind < MS_KINDS_COUNT; kind++)
+		if (kinds >> kind & 1 && counters->lost[kind])
+			return true;
+	return false;
+}
+
+static void lower(struct analysis *analysis, const struct ms_counters *counters)
+{
+	size_t i, j;
+
+	for (i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+		bool lost = is_lost(counters, losses[i].kinds);
+
+		for (j = 0; j < analysis->findings.count; j++) {
+			struct finding *finding = &analysis->findings.list[j];
+
+			if (finding_topic_of(finding->rule) != losses[i].topic)
+				continue;
+			if (lost)
+				finding_lower(finding, losses[i].confidence, losses[i].why);
+			if (analysis->gaps)
+				finding_lower(finding, FINDING_MEDIUM,
+					      "a part of the recording is missing");
+		}
+	}
+}
+
+int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_counters *counters)
+{
+	size_t i;
+	int err = reach_window(analysis, end_ns);
+
+	for (i = 0; !err && i < analysis->tracks.count; i++)
+		err = finish_track(analysis, analysis->tracks.list[i], end_ns);
+	if (!err)
+		err = ooms_report(&analysis->ooms, &analysis->findings);
+	lower(analysis, counters);
+	findings_sort(&analysis->findings);
+	analysis->account.oom_failures = analysis->ooms.failures;
+	analysis->account.oom_not_listed = analysis->ooms.not_listed;
+	analysis->account.findings_dropped = analysis->findings.dropped;
+	return err;
+}
+
+const struct finding *analysis_findings(const struct analysis *analysis, size_t *count)
+{
+	*count = analysis->findings.count;
+	return analysis->findings.list;
+}
+
+const struct analysis_oom *analysis_ooms(const struct analysis *analysis, size_t *count)
+{
+	*count = analysis->ooms.count;
+	return analysis->ooms.list;
+}
+
+const struct analysis_account *analysis_account(const struct analysis *analysis)
+{
+	return &analysis->account;
+}

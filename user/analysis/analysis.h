@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a run shows to be wrong, found by fixed rules from its events: leaks, failed allocations,
+ * churn, copies that need not be, what the host waits for. docs/rules.md says what each rule looks
+ * at. Pure; its memory depends on live processes, kinds of allocations and pinned blocks, not on
+ * how many events there were.
+ */
+#ifndef MEMSCOPE_ANALYSIS_ANALYSIS_H
+#define MEMSCOPE_ANALYSIS_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/event.h"
+#include "analysis/finding.h"
+#include "ledger/state.h"
+#include "analysis/threshold.h"
+
+/* ---- thresholds ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+
+/* Member, name, default, unit, what it is. Each is an option of the report, and printed with it. */
+#define ANALYSIS_THRESHOLDS(X) \
+	X(leak_bytes,        "leak-size",         1 << 20,     BYTES,   "less than this is no leak") \
+	X(leak_count,        "leak-count",        4,           COUNT,   "growth of fewer allocations is no leak") \
+	X(leak_windows,      "leak-windows",      6,           COUNT,   "of the first 7 of 8 equal windows, so many must have left allocations behind") \
+	X(leak_time_ns,      "leak-time",         1000000000,  NS,      "growth over less time is no leak") \
+	X(leak_share,        "leak-share",        25,          PERCENT, "growth over a smaller part of the time a process was seen is no leak") \
+	X(init_share,        "init-share",        12,          PERCENT, "so much of a process's time, from its beginning, counts as initialisation") \
+	X(oom_share,         "oom-share",         50,          PERCENT, "holds this much of what is in use: it is the cause of a failed allocation") \
+	X(oom_retry_ns,      "oom-retry",         2000000000,  NS,      "a thread's failures closer than this are one") \
+	X(oom_view_ns,       "oom-view-age",      10000000000, NS,      "what a program was told about free memory is worth nothing after that") \
+	X(temporary_count,   "temporary-count",   1000,        COUNT,   "fewer temporary allocations are not reported") \
+	X(temporary_share,   "temporary-share",   50,          PERCENT, "of the allocations of a kind, so many must be temporary") \
+	X(temporary_time,    "temporary-time",    1,           PERCENT, "of a process's time, so much must go into such a kind") \
+	X(storm_window_ns,   "storm-window",      100000000,   NS,      "the length of a window in which allocations and frees are counted") \
+	X(storm_rate,        "storm-rate",        1000,        PER_SECOND, "fewer allocations and frees are no storm") \
+	X(storm_share,       "storm-share",       20,          PERCENT, "of a window's time, so much must go into them") \
+	X(redundant_count,   "redundant-count",   10,          COUNT,   "fewer redundant copies are not reported") \
+	X(redundant_bytes,   "redundant-size",    1 << 20,     BYTES,   "fewer bytes of them are not reported") \
+	X(pageable_bytes,    "pageable-size",     16 << 20,    BYTES,   "fewer bytes from or to pageable memory are not reported") \
+	X(pageable_share,    "pageable-time",     5,           PERCENT, "of a process's time, so much must go into such copies") \
+	X(bound_time_ns,     "bound-time",        1000000000,  NS,      "no bottleneck is named for a process seen for less") \
+	X(bound_windows,     "bound-windows",     50,          PERCENT, "of the windows with any call, so many must be bound by the same") \
+	X(sync_share,        "sync-time",         50,          PERCENT, "of a window, in synchronisation") \
+	X(copy_share,        "copy-time",         20,          PERCENT, "of a window, in copies") \
+	X(alloc_share,       "alloc-time",        10,          PERCENT, "of a window, in allocations and frees") \
+	X(idle_share,        "idle-time",         10,          PERCENT, "of a window, in gaps between calls with the device known to be idle") \
+	X(gap_ns,            "gap",               1000000,     NS,      "shorter gaps between calls are not counted") \
+	X(gap_max_ns,        "gap-max",           100000000,   NS,      "longer gaps are taken for a lack of work") \
+	X(short_sync_ns,     "short-sync",        100000,      NS,      "a synchronisation that returns sooner found the device idle") \
+	X(pressure_free,     "pressure-free",     5,           PERCENT, "of a device; less free memory is pressure")
+
+/* clang-format on */
+
+struct analysis_options {
+#define X(member, name, value, unit, help) uint64_t member;
+	ANALYSIS_THRESHOLDS(X)
+#undef X
+	/* What was allocated in [a, b] and is alive at c (0: not asked) leaked; CLOCK_MONOTONIC. */
+	uint64_t window_a_ns, window_b_ns, window_c_ns;
+	uint32_t captured_ops; /* bit set of enum ms_op, as in struct summary */
+};
+
+/* Of struct analysis_options. NULL: there are no more. */
+const struct threshold *analysis_threshold_at(size_t i);
+
+/* Every threshold at its default, no window, everything captured. */
+struct analysis_options analysis_defaults(void);
+
+/* ---- failed allocations ---------------------------------------------------------------------- */
+
+/* clang-format off */
+#define OOM_CAUSES(X) \
+	X(UNKNOWN,       "unknown") \
+	X(LEAK,          "leak")          /* what has leaked holds most of what is in use */ \
+	X(FRAGMENTATION, "fragmentation") /* enough is free, but not in one piece */ \
+	X(POOLED,        "pooled")        /* what pools hold and do not use would have sufficed */ \
+	X(CO_TENANT,     "co-tenant")     /* other processes hold most of what is in use */ \
+	X(FULL,          "full")          /* the program itself needs more than there is */
+/* clang-format on */
+
+enum oom_cause {
+#define X(cause, name) OOM_##cause,
+	OOM_CAUSES(X)
+#undef X
+		OOM_CAUSES_COUNT,
+};
+
+const char *analysis_oom_cause_name(enum oom_cause cause);
+
+#define OOM_TOP 10 /* holders of each kind that are listed */
+#define OOM_MAX 16 /* failures that are described; the others are counted */
+
+struct oom_process {
+	uint32_t pid;
+	uint64_t start_ns;
+	char comm[MS_COMM_BYTES];
+	struct amount live; /* on the device */
+};
+
+struct oom_kind {
+	uint8_t space;
+	uint16_t row;
+	struct amount live;
+};
+
+struct oom_block {
+	uint32_t pid;
+	uint64_t start_ns; /* with the pid, the process */
+	struct allocation allocation;
+};
+
+/* One failed allocation, and who held what then. Unknown numbers have a flag beside them. */
+struct analysis_oom {
+	uint64_t ts_ns, last_ts_ns; /* first and last of a thread's failures in a row */
+	uint64_t failures;          /* so many */
+	uint32_t pid, tid;
+	uint64_t start_ns;
+	char comm[MS_COMM_BYTES];
+	uint16_t row;
+	uint8_t space;  /* that was asked for: of host memory, the rest is about host memory too */
+	int32_t device; /* -1: unknown, then all devices are meant */
+	bool requested_known;
+	uint64_t requested_bytes;
+
+	/* The live set: sorted by bytes, largest first. Managed memory is in `kinds` and the blocks
+	 * only: it may be anywhere. */
+	struct amount live;    /* of all processes that were traced */
+	struct amount own;     /* of the one that failed */
+	struct amount managed; /* of all */
+	bool held_before; /* some of them ran before they were attached to, and may hold more */
+	struct amount growing; /* part of `live` in kinds of allocations that only grow */
+	struct oom_process processes[OOM_TOP];
+	size_t processes_count, more_processes;
+	struct oom_kind kinds[OOM_TOP];
+	size_t kinds_count;
+	struct oom_block largest[OOM_TOP], newest[OOM_TOP];
+	size_t largest_count, newest_count;
+
+	/* What a program was told last about the device: by cuMemGetInfo. */
+	bool view_known;
+	uint64_t view_total_bytes, view_free_bytes, view_ts_ns;
+	bool view_fresh;            /* younger than oom_view_ns */
+	uint64_t taken_since_bytes; /* live, and allocated after that; of all if there is no view */
+
+	/* What pools held and did not use, as cuMemPoolGetAttribute said last. */
+	bool pools_known;
+	uint64_t pooled_bytes, pools_ts_ns;
+
+	/*
+	 * Between live blocks of the process, by their addresses: what lies beyond them, and how
+	 * the driver maps addresses to memory, cannot be seen. Holes larger than what the process
+	 * has ever freed at once are left out: nothing was there.
+	 */
+	bool holes_known;
+	uint64_t holes, holes_bytes, largest_hole_bytes;
+
+	enum oom_cause cause;
+	enum finding_confidence confidence;
+	const char *lowered_by; /* NULL: it is high */
+};
+
+/* ---- the analysis ---------------------------------------------------------------------------- */
+
+struct analysis;
+
+/* `state` is the pipeline's, and must outlive the analysis; its contents may be replaced. NULL
+ * without memory. */
+struct analysis *analysis_new(const struct state *state, const struct analysis_options *options);
+void analysis_free(struct analysis *analysis);
+
+/* About how much memory it takes. Its cost grows with the number of processes. */
+size_t analysis_bytes(const struct analysis *analysis);
+
+/*
+ * What a sink of the pipeline gets, of all ops and processes, sums included (shows_sums). Returns 0
+ * or -ENOMEM: then findings may be missing.
+ */
+int analysis_event(struct analysis *analysis, const struct event *event,
+		   const struct change *change);
+
+/* The state has been replaced by that of an anchor: what happened in between is not known. */
+void analysis_gap(struct analysis *analysis);
+
+/*
+ * After the last event; `end_ns` is when the run ended (0: with its last event), `counters` says
+ * what was lost, pipeline.recorded or those of a live capture (NULL: nothing). Returns 0 or
+ * -ENOMEM.
+ */
+int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_counters *counters);
+
+/* After analysis_finish(): by topic, then by bytes, then by time, the greatest first. */
+const struct finding *analysis_findings(const struct analysis *analysis, size_t *count);
+
+/* In order of time; findings of FINDING_OOM name them by position. */
+const struct analysis_oom *analysis_ooms(const struct analysis *analysis, size_t *count);
+
+struct analysis_account {
+	uint64_t oom_failures;     /* all */
+	uint64_t oom_not_listed;   /* that are in none of analysis_ooms() */
+	uint64_t findings_dropped; /* lesser ones than all that are listed */
+	bool window_reached;       /* there were events after window_c_ns */
+};
+
+const struct analysis_account *analysis_account(const struct analysis *analysis);
+
+#endif /* MEMSCOPE_ANALYSIS_ANALYSIS_H */

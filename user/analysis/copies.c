@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/copies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SLOTS 256 /* device addresses that are remembered; others displace them */
+
+/* The last copy from or to a device address. */
+struct slot {
+	uint64_t device_addr, host_addr, size;
+	uint64_t device_changes; /* as many as there had been */
+	uint64_t host_changes;   /* of what is page-locked */
+	uint8_t direction;
+	bool pageable; /* as of `host_changes` */
+	bool used;
+};
+
+/* Copies that are told together. */
+struct tally {
+	struct amount amount;
+	uint64_t duration_ns, first_ns, last_ns;
+};
+
+struct copies {
+	struct ledger pinned; /* host memory that is page-locked, or managed */
+	uint64_t host_changes, device_changes;
+	struct slot slots[SLOTS];
+	struct tally back;  /* read back what had just been written */
+	struct tally again; /* the same in the same direction */
+
+	bool unclear;          /* host memory may be page-locked although nobody saw it */
+	struct tally pageable; /* the synchronous ones; `first_ns` and `last_ns` are of all */
+	struct amount pageable_async;
+};
+
+void copies_free(struct copies *copies)
+{
+	if (!copies)
+		return;
+	ledger_fini(&copies->pinned);
+	free(copies);
+}
+
+size_t copies_bytes(const struct copies *copies)
+{
+	return copies ? sizeof(*copies) + ledger_bytes(&copies->pinned) : 0;
+}
+
+static struct copies *copies_of(struct track *track)
+{
+	if (!track->copies)
+		track->copies = calloc(1, sizeof(*track->copies));
+	return track->copies;
+}
+
+/* ---- what is page-locked --------------------------------------------------------------------- */
+
+static bool is_pinned(const struct allocation *allocation)
+{
+	return allocation->space == MS_SPACE_PINNED || allocation->space == MS_SPACE_REGISTERED ||
+	       allocation->space == MS_SPACE_MANAGED;
+}
+
+int copies_alloc(struct track *track, const struct allocation *allocation)
+{
+	struct copies *copies;
+	struct allocation stale;
+
+	if (!is_pinned(allocation))
+		return 0;
+	copies = copies_of(track);
+	if (!copies)
+		return -ENOMEM;
+	copies->host_changes++;
+	ledger_remove(&copies->pinned, allocation->addr, &stale);
+	return ledger_insert(&copies->pinned, allocation);
+}
+
+void copies_end(struct track *track, const struct allocation *allocation)
+{
+	struct allocation ended;
+
+	if (!track->copies || !is_pinned(allocation))
+		return;
+	track->copies->host_changes++;
+	ledger_remove(&track->copies->pinned, allocation->addr, &ended);
+}
+
+void copies_forget_pinned(struct track *track)
+{
+	if (!track->copies)
+		return;
+	track->copies->host_changes++;
+	ledger_fini(&track->copies->pinned);
+}
+
+void copies_device_changed(struct track *track)
+{
+	if (track->copies)
+		track->copies->device_changes++;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static void amount_add(struct amount *amount, const struct event *event)
+{
+	amount->count += event->count;
+	amount->bytes += event->call->size;
+}
+
+static void tally_extend(struct tally *tally, const struct event *event)
+{
+	if (!tally->first_ns)
+		tally->first_ns = event_begin_ns(event);
+	tally->last_ns = event_end_ns(event);
+}
+
+static void tally_add(struct tally *tally, const struct event *event)
+{
+	tally_extend(tally, event);
+	amount_add(&tally->amount, event);
+	tally->duration_ns += event->call->duration_ns;
+}
+
+/* Again or back, if the slot holds the same block, place and size, and the device is unchanged. */
+static void compare(struct copies *copies, const struct slot *before, const struct slot *now,
+		    const struct event *event)
+{
+	if (!before->used || before->device_addr != now->device_addr ||
+	    before->host_addr != now->host_addr || before->size != now->size ||
+	    before->device_changes != now->device_changes)
+		return;
+	if (before->direction == now->direction)
+		tally_add(&copies->again, event);
+	else if (before->direction == MS_DIRECTION_HTOD)
+		tally_add(&copies->back, event);
+	/* The other way round, the host may have changed in between what it writes back. */
+}
+
+static bool is_pageable(struct copies *copies, const struct slot *before, const struct slot *now)
+{
+	if (before->used && before->host_addr == now->host_addr &&
+	    before->host_changes == now->host_changes)
+		return before->pageable;
+	return !ledger_containing(&copies->pinned, now->host_addr);
+}
+
+static void pageable_add(struct copies *copies, const struct event *event)
+{
+	if (event_is_synchronous(event)) {
+		tally_add(&copies->pageable, event);
+		return;
+	}
+	tally_extend(&copies->pageable, event);
+	amount_add(&copies->pageable_async, event);
+}
+
+/* Whether page-locked memory may be unknown: as side_of() of the state has it. */
+static bool is_unclear(const struct process *process)
+{
+	return process->was_running || process->entries_only || process->unknown_allocs ||
+	       process->unknown_sizes;
+}
+
+/*
+ * Copies that were summed up have their blocks in common, and are told before one of these ends: so
+ * whether their host memory is page-locked can still be found out. In which order they were cannot.
+ */
+static void sum_event(struct copies *copies, const struct event *event, uint64_t host_addr)
+{
+	copies->device_changes++;
+	if (!ledger_containing(&copies->pinned, host_addr))
+		pageable_add(copies, event);
+}
+
+int copies_event(struct track *track, const struct event *event, const struct change *change)
+{
+	const struct ms_call *call = event->call;
+	const uint16_t needed = MS_KNOWN_ADDR | MS_KNOWN_SRC | MS_KNOWN_SIZE;
+	const bool down = change->direction == MS_DIRECTION_HTOD;
+	struct copies *copies = copies_of(track);
+	struct slot now, *slot;
+
+	if (!copies)
+		return -ENOMEM;
+	if ((!down && change->direction != MS_DIRECTION_DTOH) || (call->known & needed) != needed) {
+		copies->device_changes++;
+		return 0;
+	}
+	copies->unclear |= is_unclear(change->process);
+	if (event->header->type == MS_TYPE_CALLS) {
+		sum_event(copies, event, down ? call->src : call->addr);
+		return 0;
+	}
+	now = (struct slot){
+		.device_addr = down ? call->addr : call->src,
+		.host_addr = down ? call->src : call->addr,
+		.size = call->size,
+		.device_changes = copies->device_changes,
+		.host_changes = copies->host_changes,
+		.direction = change->direction,
+		.used = true,
+	};
+	slot = &copies->slots[map_hash(now.device_addr) % SLOTS];
+	compare(copies, slot, &now, event);
+	now.pageable = is_pageable(copies, slot, &now);
+	if (now.pageable)
+		pageable_add(copies, event);
+	*slot = now;
+	return 0;
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static struct finding finding_of(const struct track *track, enum finding_rule rule,
+				 const struct tally *tally, const char *what)
+{
+	struct finding finding = track_finding(track, rule);
+
+	finding.first_ts_ns = tally->first_ns;
+	finding.last_ts_ns = tally->last_ns;
+	finding.bytes = tally->amount.bytes;
+	finding.duration_ns = tally->duration_ns;
+	finding_say(&finding, what, FINDING_COUNT, tally->amount.count);
+	finding_say(&finding, "bytes copied by them", FINDING_BYTES, tally->amount.bytes);
+	finding_say(&finding, "time in these calls", FINDING_NS, tally->duration_ns);
+	return finding;
+}
+
+static int report_back(const struct track *track, const struct tally *tally,
+		       struct findings *findings)
+{
+	struct finding finding =
+		finding_of(track, FINDING_REDUNDANT_COPIES, tally,
+			   "copies back of what had just been copied to the device");
+
+	return findings_add(findings, &finding);
+}
+
+static int report_again(const struct track *track, const struct tally *tally,
+			struct findings *findings)
+{
+	struct finding finding =
+		finding_of(track, FINDING_REDUNDANT_COPIES, tally,
+			   "copies of the same block, place and direction as before");
+
+	finding_lower(&finding, FINDING_LOW,
+		      "what the host, or a kernel still running, writes is not seen");
+	return findings_add(findings, &finding);
+}
+
+static bool is_worth(const struct tally *redundant, const struct analysis_options *options)
+{
+	return redundant->amount.count >= options->redundant_count &&
+	       redundant->amount.bytes >= options->redundant_bytes;
+}
+
+static int report_pageable(const struct track *track, const struct copies *copies,
+			   struct findings *findings)
+{
+	struct finding finding = finding_of(track, FINDING_PAGEABLE_COPIES, &copies->pageable,
+					    "synchronous copies from or to pageable memory");
+
+	finding_say(&finding, "asynchronous ones beside them", FINDING_COUNT,
+		    copies->pageable_async.count);
+	finding_say(&finding, "bytes copied by those", FINDING_BYTES, copies->pageable_async.bytes);
+	if (track->launches)
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "a synchronous copy also waits for kernels launched before it");
+	return findings_add(findings, &finding);
+}
+
+int copies_report_redundant(struct track *track, const struct analysis_options *options,
+			    struct findings *findings)
+{
+	const struct copies *copies = track->copies;
+	int err = 0;
+
+	/* Launches that were only counted may have come between two copies. */
+	if (!copies || track->summed)
+		return 0;
+	if (is_worth(&copies->back, options))
+		err = report_back(track, &copies->back, findings);
+	if (!err && is_worth(&copies->again, options))
+		err = report_again(track, &copies->again, findings);
+	return err;
+}
+
+int copies_report_pageable(struct track *track, const struct analysis_options *options,
+			   struct findings *findings)
+{
+	const struct copies *copies = track->copies;
+	uint64_t length = track->now_ns - track->base_ns;
+
+	if (!copies || copies->unclear || copies->pageable.amount.bytes < options->pageable_bytes ||
+	    (double)copies->pageable.duration_ns * 100 <
+		    (double)length * (double)options->pageable_share)
+		return 0;
+	return report_pageable(track, copies, findings);
+}

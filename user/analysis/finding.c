@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/finding.h"
+
+void finding_say(struct finding *finding, const char *what, enum finding_unit unit, uint64_t value)
+{
+	if (finding->evidence_count < FINDING_EVIDENCE_MAX)
+		finding->evidence[finding->evidence_count++] = (struct finding_evidence){
+			.what = what,
+			.unit = unit,
+			.value = value,
+		};
+}
+
+void finding_lower(struct finding *finding, enum finding_confidence confidence, const char *why)
+{
+	if (finding->confidence <= confidence)
+		return;
+	finding->confidence = confidence;
+	finding->lowered_by = why;
+}
+
+uint64_t finding_rate(uint64_t amount, uint64_t length_ns)
+{
+	unsigned __int128 rate = (unsigned __int128)amount * 1000000000;
+
+	if (!length_ns)
+		return 0;
+	rate /= length_ns;
+	return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
+}
+
+/* ---- the rules ------------------------------------------------------------------------------- */
+
+#define BIT(op) (1u << MS_OP_##op)
+
+static const struct {
+	const char *name;
+	enum finding_topic topic;
+	uint32_t needs;
+	enum rule_blind blind;
+	const char *suggestion;
+} rules[FINDING_RULES_COUNT] = {
+#define RULE(id, rule, of, needed, blinded, function, ...) \
+	[FINDING_##id] = { .name = (rule), \
+			   .topic = FINDING_TOPIC_##of, \
+			   .needs = (needed), \
+			   .blind = RULE_BLIND_##blinded, \
+			   .suggestion = (__VA_ARGS__) },
+#include "analysis/rules.def"
+#undef RULE
+};
+
+const char *finding_rule_name(enum finding_rule rule)
+{
+	return rules[rule].name;
+}
+
+enum finding_topic finding_topic_of(enum finding_rule rule)
+{
+	return rules[rule].topic;
+}
+
+uint32_t finding_rule_needs(enum finding_rule rule)
+{
+	return rules[rule].needs;
+}
+
+enum rule_blind finding_rule_blind(enum finding_rule rule)
+{
+	return rules[rule].blind;
+}
+
+const char *finding_rule_suggestion(enum finding_rule rule)
+{
+	return rules[rule].suggestion;
+}

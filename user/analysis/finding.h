@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One thing that the analysis of a run has found, with the numbers that it rests on: what reports
+ * show, and --fail-on asks for.
+ */
+#ifndef MEMSCOPE_ANALYSIS_FINDING_H
+#define MEMSCOPE_ANALYSIS_FINDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+enum finding_rule {
+#define RULE(id, ...) FINDING_##id,
+#include "analysis/rules.def"
+#undef RULE
+	FINDING_RULES_COUNT,
+};
+
+enum finding_topic {
+	FINDING_TOPIC_LEAK,
+	FINDING_TOPIC_OOM,
+	FINDING_TOPIC_CHURN,
+	FINDING_TOPIC_COPIES,
+	FINDING_TOPIC_BOTTLENECK,
+	FINDING_TOPICS_COUNT,
+};
+
+enum finding_confidence {
+	FINDING_LOW,
+	FINDING_MEDIUM,
+	FINDING_HIGH,
+};
+
+enum finding_unit {
+	FINDING_COUNT,
+	FINDING_BYTES,
+	FINDING_NS,
+	FINDING_PERCENT,
+	FINDING_BYTES_PER_SECOND,
+	FINDING_PER_SECOND,
+	FINDING_TIME, /* CLOCK_MONOTONIC, nanoseconds */
+	FINDING_ADDRESS,
+};
+
+/* A number, and in words what it is: "allocations not freed". The words are constants. */
+struct finding_evidence {
+	const char *what;
+	enum finding_unit unit;
+	uint64_t value;
+};
+
+#define FINDING_EVIDENCE_MAX 12
+
+struct finding {
+	enum finding_rule rule;
+	enum finding_confidence confidence;
+	uint32_t pid;
+	uint64_t start_ns; /* with the pid, the process */
+	char comm[MS_COMM_BYTES];
+	int32_t device; /* -1: none, or unknown */
+	uint8_t space;  /* enum ms_space; MS_SPACE_NONE: it is about none */
+	uint16_t row;   /* of the probe table; MS_NO_ROW: it is about no function */
+	uint64_t first_ts_ns, last_ts_ns; /* what it covers, CLOCK_MONOTONIC */
+	uint64_t bytes;       /* that it is about: what findings of a topic are sorted by, */
+	uint64_t duration_ns; /* and of equal ones, by the time that it took */
+	uint32_t oom;         /* of FINDING_OOM: position in analysis_ooms() */
+	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
+	size_t evidence_count;
+	const char *lowered_by; /* why the confidence is not higher; NULL: it is high */
+};
+
+/* What is more than a finding has room for is left out. */
+void finding_say(struct finding *finding, const char *what, enum finding_unit unit, uint64_t value);
+
+/* Lowers the confidence to `confidence` if it is higher, and says why. */
+void finding_lower(struct finding *finding, enum finding_confidence confidence, const char *why);
+
+/* So much in so long, per second; at most what fits, and 0 of no time. */
+uint64_t finding_rate(uint64_t amount, uint64_t length_ns);
+
+/* What a rule has to see, besides what it needs to have been captured. */
+enum rule_blind {
+	RULE_BLIND_NOTHING,
+	RULE_BLIND_TO_ORDER,  /* which call came before which */
+	RULE_BLIND_TO_PINNED, /* which host memory is page-locked */
+	RULE_BLIND_FOR_NOW,   /* more than a moment */
+};
+
+/* The columns of analysis/rules.def. */
+const char *finding_rule_name(enum finding_rule rule);
+enum finding_topic finding_topic_of(enum finding_rule rule);
+uint32_t finding_rule_needs(enum finding_rule rule); /* bit set of enum ms_op */
+enum rule_blind finding_rule_blind(enum finding_rule rule);
+const char *finding_rule_suggestion(enum finding_rule rule); /* NULL: it depends on the cause */
+
+#endif /* MEMSCOPE_ANALYSIS_FINDING_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The list of what was found: bounded, the lesser findings go first. A part of the analysis.
+ */
+#ifndef MEMSCOPE_ANALYSIS_FINDINGS_H
+#define MEMSCOPE_ANALYSIS_FINDINGS_H
+
+#include "analysis/finding.h"
+
+#define FINDINGS_MAX 256
+
+struct findings {
+	struct finding *list;
+	size_t count, capacity;
+	uint64_t dropped;
+};
+
+struct track;
+struct analysis_options;
+
+/*
+ * A rule: judges what is known of a process when it ends, or the recording does, and adds what it
+ * finds. Returns 0 or -ENOMEM.
+ */
+typedef int rule_fn(struct track *track, const struct analysis_options *options,
+		    struct findings *findings);
+
+void findings_fini(struct findings *findings);
+
+/* Returns 0 or -ENOMEM. */
+int findings_add(struct findings *findings, const struct finding *finding);
+
+/* By topic, then by bytes, then by time. */
+void findings_sort(struct findings *findings);
+
+#endif /* MEMSCOPE_ANALYSIS_FINDINGS_H */

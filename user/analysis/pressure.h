@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rule about a device that is nearly full. A part of the analysis.
+ */
+#ifndef MEMSCOPE_ANALYSIS_PRESSURE_H
+#define MEMSCOPE_ANALYSIS_PRESSURE_H
+
+#include "analysis/findings.h"
+#include "analysis/process_activity.h"
+
+/* The program was told how much of a device is free, or its live set has changed. */
+void pressure_event(struct track *track, const struct event *event, const struct change *change);
+
+/* Returns 0 or -ENOMEM. */
+int pressure_report(struct track *track, const struct analysis_options *options,
+		    struct findings *findings);
+
+#endif /* MEMSCOPE_ANALYSIS_PRESSURE_H */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the analysis notes down of a process that is running: its time, cut into at most
+ * TRACK_BUCKETS pieces of equal length that double when they no longer suffice, and what happened
+ * in each. A part of the analysis.
+ */
+#ifndef MEMSCOPE_ANALYSIS_PROCESS_ACTIVITY_H
+#define MEMSCOPE_ANALYSIS_PROCESS_ACTIVITY_H
+
+#include "analysis/analysis.h"
+
+#define TRACK_BUCKETS 64
+#define TRACK_THREADS 64     /* slots; two threads in one make rules see less, never more */
+#define TRACK_DEVICES 16     /* whose live bytes are followed */
+#define TRACK_FIRST_SHIFT 20 /* the first buckets are 2^20 ns long */
+
+/* Allocations of a process that are alike: space, function and power of two of the size. */
+struct group {
+	uint8_t space;
+	uint8_t size_class;
+	uint16_t row;
+	int32_t device; /* -1: unknown, or several */
+	bool has_device;
+	bool reported;          /* as a leak: once is enough */
+	uint64_t first_ts_ns;   /* of the first allocation */
+	uint64_t allocs, frees; /* explicit ones */
+	uint64_t temporary, temporary_bytes;
+	uint64_t call_ns; /* spent in its allocations and frees */
+	struct amount live;
+	struct amount window; /* those that were allocated in [A, B]: struct analysis_options */
+	uint64_t peak_count;
+	struct amount born[TRACK_BUCKETS]; /* of those that live: when they were made */
+	uint64_t lowest[TRACK_BUCKETS];    /* of live.count; valid up to `newest` */
+	unsigned int newest;
+};
+
+/* What a process did in a piece of its time. */
+struct activity {
+	uint64_t sync_ns, copy_ns, alloc_ns, other_ns; /* in calls, of all threads */
+	uint64_t idle_ns;                              /* between calls, the device idle too */
+	uint64_t pause_ns;                             /* longer than a program that has work */
+	uint64_t syncs, copies, async_copies, allocs, launches;
+	uint64_t short_syncs;
+	uint64_t copy_bytes;
+	uint64_t threads; /* a set of slots */
+};
+
+struct thread {
+	uint32_t tid;
+	uint64_t last_id; /* of the allocation it made last, if nothing was allocated since */
+};
+
+struct copies;
+
+struct track {
+	const struct analysis_options *options;
+	uint32_t pid;
+	uint64_t start_ns;
+	char comm[MS_COMM_BYTES];
+
+	uint64_t base_ns, now_ns; /* CLOCK_MONOTONIC */
+	unsigned int shift;       /* buckets are 2^shift ns long */
+	unsigned int bucket;      /* that `now_ns` is in */
+	uint64_t generation;      /* of the state that the live sets were read from */
+	bool scanned;             /* at least once */
+	bool dirty;               /* something ended, and it is not known what */
+	uint64_t missed_frees;
+	bool summed; /* some calls were only counted */
+
+	struct group *groups;
+	size_t groups_count, groups_capacity;
+	struct map group_places;         /* what they have in common -> position */
+	uint64_t live_count, peak_count; /* allocations of all kinds */
+	uint64_t last_key;
+	size_t last_place;
+	uint64_t device_live[TRACK_DEVICES];
+	uint64_t allocs[TRACK_BUCKETS]; /* made */
+	uint64_t launches;
+
+	struct activity activity[TRACK_BUCKETS];
+	struct thread threads[TRACK_THREADS];
+
+	/* The last call that ended, and the gaps between calls. */
+	uint64_t last_end_ns, last_gap_end_ns, pending_gap_ns;
+	bool drained; /* it had waited for the device */
+
+	/* Allocations and frees, window by window. */
+	uint64_t storm_begin_ns, storm_calls, storm_frees, storm_ns;
+	uint64_t storms, storms_calls, storms_ns, storms_peak; /* windows that were storms */
+	uint64_t storms_first_ns, storms_last_ns;
+
+	/* When least of a device was free. */
+	bool pressed;
+	int32_t pressed_device;
+	uint64_t pressed_free, pressed_total, pressed_ts_ns, pressed_first_ns, pressed_times;
+	uint64_t total_bytes[TRACK_DEVICES]; /* 0: the program was not told */
+
+	uint64_t failures; /* of allocations, for want of memory */
+	struct copies *copies;
+};
+
+/* A track that begins at `ts_ns`. NULL without memory. */
+struct track *track_new(const struct process *process, uint64_t ts_ns,
+			const struct analysis_options *options);
+void track_free(struct track *track);
+size_t track_bytes(const struct track *track);
+
+/* Time goes on; it never goes back. */
+void track_advance(struct track *track, uint64_t ts_ns);
+
+/* The bucket of a time, the nearest one if it has none. */
+unsigned int track_bucket_at(const struct track *track, uint64_t ts_ns);
+uint64_t track_bucket_begin(const struct track *track, unsigned int bucket);
+/* Not longer than until now. */
+uint64_t track_bucket_length(const struct track *track, unsigned int bucket);
+
+/* Whether it is memory that a leak can be made of. */
+bool track_counts(const struct allocation *allocation);
+
+/* NULL: there was none like it. */
+struct group *track_find_group(struct track *track, const struct allocation *allocation);
+
+/* NULL without memory. */
+struct group *track_group(struct track *track, const struct allocation *allocation);
+
+void track_live_add(struct track *track, struct group *group, const struct allocation *allocation);
+void track_live_remove(struct track *track, struct group *group,
+		       const struct allocation *allocation);
+
+/* Fills in what lies between the last change of a group and now. */
+void track_group_advance(const struct track *track, struct group *group);
+
+/* Reads what is live anew. Returns 0 or -ENOMEM. */
+int track_scan(struct track *track, const struct process *process);
+
+/* What every finding of the process begins with. */
+struct finding track_finding(const struct track *track, enum finding_rule rule);
+
+struct thread *track_thread(struct track *track, uint32_t tid);
+
+#endif /* MEMSCOPE_ANALYSIS_PROCESS_ACTIVITY_H */

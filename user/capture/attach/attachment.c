@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/attach/attachment.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "capture/attach/link.h"
+#include "capture/attach/placement.h"
+#include "capture/attach/programs_internal.h"
+#include "memscope.skel.h"
+#include "event/probe.h"
+#include "elf/elf_code.h"
+
+static int keep(struct attachment *attachment, int fd)
+{
+	if (fd < 0)
+		return fd;
+	if (memory_grow(&attachment->fds, &attachment->capacity, attachment->count + 1,
+			sizeof(*attachment->fds))) {
+		close(fd);
+		return -ENOMEM;
+	}
+	attachment->fds[attachment->count++] = fd;
+	return 0;
+}
+
+static int create_link(const struct programs *programs, int program, const struct link_site *site,
+		       bool on_return)
+{
+	return attacher_create(programs->attacher, program,
+			       strategy_attach_type(programs->strategy), site, on_return);
+}
+
+/*
+ * At the points that were chosen for it alone: where the stack pointer has moved, the kernel would
+ * put its return address into the function's own data.
+ */
+static int attach_returns(struct attachment *attachment, const struct programs *programs,
+			  const struct link_site *site)
+{
+	int program = bpf_program__fd(programs->skeleton->progs.ms_return);
+	uint64_t *offsets = calloc(site->count, 2 * sizeof(*offsets));
+	uint64_t *cookies = offsets + site->count;
+	struct link_site wanted = *site;
+	uint32_t i;
+	int err = 0;
+
+	if (!offsets)
+		return -ENOMEM;
+	wanted.offsets = offsets;
+	wanted.cookies = cookies;
+	wanted.count = 0;
+	for (i = 0; i < site->count; i++) {
+		if (!placement_wants_return(&programs->wants, MS_COOKIE_ROW(site->cookies[i])))
+			continue;
+		offsets[wanted.count] = site->offsets[i];
+		cookies[wanted.count++] = site->cookies[i];
+	}
+	if (wanted.count)
+		err = keep(attachment, create_link(programs, program, &wanted, true));
+	free(offsets);
+	return err;
+}
+
+static struct link_site part_of(const struct link_site *site, uint32_t first, uint32_t count)
+{
+	struct link_site part = *site;
+
+	part.offsets += first;
+	part.cookies += first;
+	part.count = count;
+	return part;
+}
+
+/*
+ * Returns before entries: an entry without its return would be a call that never ends. The return
+ * of the first function of all has a link of its own: see attach_all().
+ */
+static int attach_pair(struct attachment *attachment, const struct programs *programs,
+		       const struct link_site *site)
+{
+	const uint32_t alone = attachment->count ? 0 : 1;
+	const struct link_site first = part_of(site, 0, alone);
+	const struct link_site others = part_of(site, alone, site->count - alone);
+	int entry = bpf_program__fd(programs->skeleton->progs.ms_entry);
+	int err = 0;
+
+	if (first.count)
+		err = attach_returns(attachment, programs, &first);
+	if (!err && others.count)
+		err = attach_returns(attachment, programs, &others);
+	return err ? err : keep(attachment, create_link(programs, entry, site, false));
+}
+
+static int attach(struct attachment *attachment, const struct programs *programs,
+		  const struct link_site *site)
+{
+	size_t before = attachment->count;
+	int err;
+
+	if (programs->strategy == STRATEGY_SESSION) {
+		int session = bpf_program__fd(programs->skeleton->progs.ms_session);
+
+		err = keep(attachment, create_link(programs, session, site, false));
+	} else {
+		err = attach_pair(attachment, programs, site);
+	}
+	if (!err) {
+		attachment->functions += site->count;
+	} else {
+		closer_release(attachment->closer, 0, attachment->fds + before,
+			       attachment->count - before);
+		attachment->count = before;
+	}
+	return err;
+}
+
+/* The kernel's own ENOTSUPP, of instructions that uprobes refuse; user space has no name for it. */
+#define KERNEL_ENOTSUPP 524
+
+#define REFUSED_NAMED 5 /* of functions that cannot be probed; of more it is said how many */
+
+static void note_refused(struct attachment *attachment, uint64_t cookie, int err)
+{
+	if (!memory_grow(&attachment->refused, &attachment->refused_capacity,
+			 attachment->refused_count + 1, sizeof(*attachment->refused)))
+		attachment->refused[attachment->refused_count++] = MS_COOKIE_ROW(cookie);
+	log_message(attachment->refused_count > REFUSED_NAMED ? LOG_DEBUG : LOG_WARNING,
+		    "%s: cannot attach to %s: %s; its calls will not be seen",
+		    attachment->library->name, probe_at(MS_COOKIE_ROW(cookie))->symbol,
+		    err == -KERNEL_ENOTSUPP ? "the kernel does not probe such code" :
+					      strerror(-err));
+}
+
+/* Whether what has failed would fail for each function. */
+static bool fails_for_each(int err)
+{
+	return err == -ESRCH || programs_is_for_want(err);
+}
+
+/*
+ * If not all at once, then in halves, and these in halves, in order, until it is known which
+ * functions are in the way: with few links, since each takes its time to be closed. Returns 0 or
+ * -errno: some are not attached to, which is logged, or it fails for each.
+ */
+static int attach_halves(struct attachment *attachment, const struct programs *programs,
+			 const struct link_site *site)
+{
+	const uint32_t half = site->count / 2;
+	const struct link_site first = part_of(site, 0, half);
+	const struct link_site second = part_of(site, half, site->count - half);
+	int err = attach(attachment, programs, site);
+	int second_err;
+
+	if (!err || fails_for_each(err))
+		return err;
+	if (site->count == 1) {
+		note_refused(attachment, *site->cookies, err);
+		return err;
+	}
+	log_debug("%s: cannot attach to %u functions at once: %s", attachment->library->name,
+		  site->count, strerror(-err));
+	err = attach_halves(attachment, programs, &first);
+	if (fails_for_each(err))
+		return err;
+	second_err = attach_halves(attachment, programs, &second);
+	return second_err ? second_err : err;
+}
+
+/* One by one: the way of single uprobes. Returns as attach_halves() does. */
+static int attach_each(struct attachment *attachment, const struct programs *programs,
+		       const struct link_site *site)
+{
+	int err = 0, one_err;
+	uint32_t i;
+
+	for (i = 0; i < site->count && !fails_for_each(err); i++) {
+		const struct link_site one = part_of(site, i, 1);
+
+		one_err = attach_halves(attachment, programs, &one);
+		err = one_err ? one_err : err;
+	}
+	return err;
+}
+
+/*
+ * When a process ends that has them, the kernel closes the highest descriptors first, and then
+ * gives up the perf events behind their links in the opposite order. So the link that is to go last
+ * has to be the first of these: it is open a second time.
+ */
+static int keep_first_again(struct attachment *attachment)
+{
+	int highest = attachment->fds[attachment->count - 1];
+	int again = fcntl(attachment->fds[0], F_DUPFD_CLOEXEC, highest + 1);
+
+	return again < 0 ? 0 : keep(attachment, again);
+}
+
+/*
+ * The first function is the last to go (see placement_init()): its link is closed when all others
+ * are. For each link that is closed the kernel takes the time of another grace period, so that a
+ * link of its return, as attach_pair() makes, has to do if there is one. Returns as attach_halves()
+ * does.
+ */
+static int attach_in_order(struct attachment *attachment, const struct programs *programs,
+			   const struct link_site *site)
+{
+	const struct link_site last_to_go = part_of(site, 0, 1);
+	const struct link_site others = part_of(site, 1, site->count - 1);
+	int err, others_err = 0;
+
+	if (programs->strategy == STRATEGY_SINGLE)
+		return attach_each(attachment, programs, site);
+	if (programs->strategy == STRATEGY_MULTI &&
+	    placement_wants_return(&programs->wants, MS_COOKIE_ROW(*site->cookies)))
+		return attach_halves(attachment, programs, site);
+	err = attach_halves(attachment, programs, &last_to_go);
+	if (!fails_for_each(err) && others.count)
+		others_err = attach_halves(attachment, programs, &others);
+	return others_err ? others_err : err;
+}
+
+/* Returns 0 if any function got its probe, or none was to get one. */
+static int attach_all(struct attachment *attachment, const struct programs *programs,
+		      const struct link_site *site)
+{
+	int err;
+
+	if (!site->count)
+		return 0;
+	log_debug("%s: probes %s first, to be the last to go", attachment->library->name,
+		  probe_at(MS_COOKIE_ROW(*site->cookies))->symbol);
+	err = attach_in_order(attachment, programs, site);
+	if (fails_for_each(err) || !attachment->functions)
+		return err;
+	return programs->strategy == STRATEGY_SINGLE ? keep_first_again(attachment) : 0;
+}
+
+static void warn_refused(const struct attachment *attachment)
+{
+	if (attachment->refused_count > REFUSED_NAMED)
+		log_warning("%s: cannot attach to %zu functions more", attachment->library->name,
+			    attachment->refused_count - REFUSED_NAMED);
+}
+
+static void warn_changed(const struct placement *placement, const struct library *library,
+			 pid_t pid)
+{
+	if (placement->changed)
+		log_warning(
+			"%s: process %d has changed the code of %zu functions (of %s, for one), as"
+			" hooks do; they are not probed, their calls will not be seen",
+			library->name, pid, placement->changed,
+			probe_at(placement->changed_row)->symbol);
+}
+
+/* Why: elf/elf_code.h. */
+static void warn_go(const struct library *library, pid_t pid)
+{
+	log_warning("%s: process %d is " ELF_CODE_GO_WARNING, library->name, pid);
+}
+
+int attachment_open(struct attachment *attachment, struct programs *programs,
+		    const struct attachment_site *site, struct closer *closer)
+{
+	const struct library *library = site->library;
+	struct placement placement;
+	int err = placement_init(&placement, &programs->wants, library, site->pid);
+	const struct link_site link_site = { .path = site->path,
+					     .offsets = placement.offsets,
+					     .cookies = placement.cookies,
+					     .count = placement.count,
+					     .pid = site->pid };
+
+	*attachment = (struct attachment){ .library = library, .closer = closer };
+	if (!err)
+		err = attach_all(attachment, programs, &link_site);
+	warn_refused(attachment);
+	if (!err)
+		warn_changed(&placement, library, site->pid);
+	if (!err && library->go && attachment->functions && programs->wants.return_ops)
+		warn_go(library, site->pid);
+	placement_fini(&placement);
+	if (!err) {
+		attachment->held = closer_hold(closer, attachment->fds, attachment->count);
+		return 0;
+	}
+	if (err != -ESRCH)
+		log_message(site->again ? LOG_DEBUG : LOG_ERROR, "%s: cannot attach: %s",
+			    library->name, strerror(-err));
+	attachment_close(attachment);
+	*attachment =
+		(struct attachment){ .library = library, .may_pass = programs_is_for_want(err) };
+	return err;
+}
+
+static bool is_refused(const struct attachment *attachment, uint32_t row)
+{
+	size_t i;
+
+	for (i = 0; i < attachment->refused_count; i++)
+		if (attachment->refused[i] == row)
+			return true;
+	return false;
+}
+
+static void note_seen(struct attachment *attachment, uint32_t row, enum placement_code code)
+{
+	attachment->seen |= code != PLACEMENT_UNKNOWN;
+	if (code == PLACEMENT_PLAIN && !is_refused(attachment, row)) {
+		attachment->plain++;
+		attachment->plain_row = row;
+	}
+}
+
+void attachment_mapped(struct attachment *attachment, const struct programs *programs, pid_t pid)
+{
+	const struct library *library = attachment->library;
+	enum placement_code *code;
+	size_t i = library->points_count;
+
+	if (attachment->seen || !attachment->functions)
+		return;
+	attachment->seen_ns = clock_monotonic_ns();
+	code = calloc(library->points_count, sizeof(*code));
+	if (code && !placement_look(&programs->wants, library, pid, code))
+		while (i--)
+			note_seen(attachment, library->points[i].row, code[i]);
+	free(code);
+}
+
+void attachment_report(struct attachment *attachment, pid_t pid, uint64_t until_ns)
+{
+	if (!attachment->plain || attachment->seen_ns > until_ns)
+		return;
+	log_warning("%s: the kernel has put no probe into %zu functions of process %d (%s, for"
+		    " one); their calls will not be seen",
+		    attachment->library->name, attachment->plain, pid,
+		    probe_at(attachment->plain_row)->symbol);
+	attachment->plain = 0;
+}
+
+void attachment_executed(struct attachment *attachment)
+{
+	attachment->seen = false;
+	attachment->plain = 0;
+}
+
+void attachment_close(struct attachment *attachment)
+{
+	closer_release(attachment->closer, attachment->held, attachment->fds, attachment->count);
+	free(attachment->fds);
+	free(attachment->refused);
+	*attachment = (struct attachment){ 0 };
+}

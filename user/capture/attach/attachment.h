@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Attaches the BPF programs to the functions of a library, in one process.
+ */
+#ifndef MEMSCOPE_CAPTURE_ATTACH_ATTACHMENT_H
+#define MEMSCOPE_CAPTURE_ATTACH_ATTACHMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture/attach/detacher.h"
+#include "capture/attach/library.h"
+#include "capture/attach/programs.h"
+
+/* What is attached to one library in one process. */
+struct attachment {
+	const struct library *library;
+	int *fds;
+	size_t count, capacity;
+	size_t functions;     /* that have a probe */
+	uint64_t attached_ns; /* when they had got it, CLOCK_MONOTONIC */
+	uint32_t *refused;    /* rows of those that the kernel did not let have one */
+	size_t refused_count, refused_capacity;
+	bool may_pass;         /* nothing is attached, but the next attempt may succeed */
+	bool seen;             /* by attachment_mapped() */
+	size_t plain;          /* of what was seen, functions without a probe; see there */
+	uint32_t plain_row;    /* one of them */
+	uint64_t seen_ns;      /* CLOCK_MONOTONIC */
+	struct closer *closer; /* is to detach, whatever happens to this process; may be NULL */
+	uint32_t held;         /* by the closer: see closer_hold() */
+};
+
+/* Of what attachment_open() is to attach to. */
+struct attachment_site {
+	const char *path; /* must lead to the library's file */
+	const struct library *library;
+	pid_t pid;
+	bool again; /* it was tried before, and what is in the way was logged */
+};
+
+/*
+ * Attaches to the library's functions, in one process. Returns 0 if at least one function got its
+ * probe, or none was to get one: none is wanted, or the process has changed them all; those that
+ * could not are logged. -ESRCH if the process is gone. On failure nothing stays attached, and there
+ * is nothing to close.
+ */
+int attachment_open(struct attachment *attachment, struct programs *programs,
+		    const struct attachment_site *site, struct closer *closer);
+
+/*
+ * The process has the library mapped. If it had not when this was attached, the kernel has put the
+ * probes in meanwhile, and has said nothing of those that it could not: this looks for them, once.
+ * (For want of a record that is still to be read, it may be a program that another thread than the
+ * first has executed, which has no probes at all yet: so it is reported later.)
+ */
+void attachment_mapped(struct attachment *attachment, const struct programs *programs, pid_t pid);
+
+/* Says what was missing that was looked for until then. */
+void attachment_report(struct attachment *attachment, pid_t pid, uint64_t until_ns);
+
+/* The process has executed a program, and has its probes. */
+void attachment_executed(struct attachment *attachment);
+
+/* Detaches, later: closer_wait(). If there is no closer (NULL): at once. */
+void attachment_close(struct attachment *attachment);
+
+#endif /* MEMSCOPE_CAPTURE_ATTACH_ATTACHMENT_H */

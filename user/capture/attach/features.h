@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this kernel can do, found by trying and not by version; each feature once, when somebody
+ * asks. --without=NAME makes the program do as if one were missing.
+ */
+#ifndef MEMSCOPE_CAPTURE_ATTACH_FEATURES_H
+#define MEMSCOPE_CAPTURE_ATTACH_FEATURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum feature {
+	FEATURE_PID_NAMESPACE,
+	FEATURE_BTF,
+	FEATURE_RING_BUFFER,
+	FEATURE_TASK_STORAGE,
+	FEATURE_ATTACH_COOKIE,
+	FEATURE_UPROBE_SESSION,
+	FEATURE_UPROBE_MULTI,
+	FEATURE_UPROBE_SINGLE,
+	FEATURE_UPROBE_NOPS,
+	FEATURE_MAP_FILES,
+	FEATURE_MMAP_EVENTS,
+	FEATURES_COUNT,
+};
+
+struct feature_info {
+	const char *name;    /* for --without and check */
+	const char *what;    /* it is, and since which kernel */
+	const char *without; /* what is lost if it is missing */
+	bool required;
+	int (*probe)(void); /* 0: works; -errno: why not */
+};
+
+extern const struct feature_info feature_infos[FEATURES_COUNT];
+
+struct features {
+	uint32_t masked; /* bit set of enum feature */
+	uint32_t probed;
+	int results[FEATURES_COUNT]; /* of those probed: 0 or -errno */
+};
+
+/* The feature of that name, or -1. */
+int feature_find(const char *name);
+
+/* Returns 0 if the feature works here, -ENOTSUP if it is masked, or -errno: why it does not. */
+int feature_test(struct features *features, enum feature feature);
+
+#endif /* MEMSCOPE_CAPTURE_ATTACH_FEATURES_H */

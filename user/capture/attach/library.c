@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/attach/library.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "event/probe.h"
+#include "elf/elf_code.h"
+#include "elf/elf_symbols.h"
+
+static void library_free(struct library *library)
+{
+	free(library->points);
+	free(library->path);
+	free(library->name);
+	free(library);
+}
+
+void library_cache_fini(struct library_cache *cache)
+{
+	size_t i;
+
+	for (i = 0; i < cache->count; i++)
+		library_free(cache->libraries[i]);
+	free(cache->libraries);
+	*cache = (struct library_cache){ 0 };
+}
+
+/* ---- functions of the table ------------------------------------------------------------------ */
+
+struct reading {
+	struct library *library;
+	int fd;
+	bool nops;
+	bool *indirect;                  /* by row: the file has the function as an IFUNC */
+	uint8_t code[PROLOGUE_MAX_SIZE]; /* of one function */
+};
+
+static void read_code(struct reading *reading, struct library_point *point, uint64_t size)
+{
+	size_t wanted = size && size < sizeof(reading->code) ? size : sizeof(reading->code);
+	ssize_t got = pread(reading->fd, reading->code, wanted, point->file_offset);
+	size_t length = got > 0 ? got : 0;
+
+	prologue_read(&point->prologue, reading->code, length, size, reading->nops);
+	point->code_bytes = length < sizeof(point->code) ? length : sizeof(point->code);
+	memcpy(point->code, reading->code, point->code_bytes);
+}
+
+static int add_function(const struct elf_function *function, void *context)
+{
+	struct reading *reading = context;
+	struct library *library = reading->library;
+	int row = probe_find(function->name), err;
+	struct library_point *point;
+	size_t i;
+
+	if (row < 0)
+		return 0;
+	if (function->is_indirect) {
+		reading->indirect[row] = true;
+		return 0;
+	}
+	/* .symtab repeats what .dynsym has; two names of one address would be two probes in it. */
+	for (i = 0; i < library->points_count; i++)
+		if (library->points[i].row == (uint32_t)row ||
+		    library->points[i].file_offset == function->file_offset)
+			return 0;
+	err = memory_grow(&library->points, &library->points_capacity, library->points_count + 1,
+			  sizeof(*library->points));
+	if (err)
+		return err;
+	point = &library->points[library->points_count++];
+	*point = (struct library_point){ .row = row, .file_offset = function->file_offset };
+	read_code(reading, point, function->size_bytes);
+	return 0;
+}
+
+/* ---- what jumps into them from elsewhere ----------------------------------------------------- */
+
+#define GRANULE_BYTES 64
+#define GRANULES 65536 /* a power of two */
+
+_Static_assert(PROLOGUE_REACH < GRANULE_BYTES,
+	       "a function and its point are in two granules at most");
+
+/* The points that are not their function's first byte, by place. */
+struct moved {
+	struct library_point **points;
+	size_t count;
+	uint64_t piece_offset; /* of the code that is being looked at */
+	/*
+	 * What bytes could be branches is a tenth of all; few of them lead to where a point is.
+	 * Granules of the file (modulo GRANULES) that have a part of a function up to its point.
+	 */
+	bool near[GRANULES];
+};
+
+static bool *granule_of(struct moved *moved, uint64_t place)
+{
+	return &moved->near[place / GRANULE_BYTES % GRANULES];
+}
+
+static void moved_add(struct moved *moved, struct library_point *point)
+{
+	moved->points[moved->count++] = point;
+	*granule_of(moved, point->file_offset) = true;
+	*granule_of(moved, point->file_offset + point->prologue.entry.offset) = true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct library_point *const *x = a, *const *y = b;
+
+	return (*x)->file_offset < (*y)->file_offset ? -1 : (*x)->file_offset > (*y)->file_offset;
+}
+
+/* Somebody enters the file's code at `place`: no function may be entered before its point. */
+static void note_target(struct moved *moved, uint64_t place)
+{
+	size_t low = 0, high = moved->count, middle;
+	struct library_point *point;
+
+	if (!*granule_of(moved, place))
+		return;
+	while (low < high) { /* the last function that begins before `place` */
+		middle = (low + high) / 2;
+		if (moved->points[middle]->file_offset < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return;
+	point = moved->points[low - 1];
+	if (place - point->file_offset <= point->prologue.entry.offset)
+		prologue_distrust(&point->prologue);
+}
+
+static int note_function(const struct elf_function *function, void *context)
+{
+	note_target(context, function->file_offset);
+	return 0;
+}
+
+static void note_branch(size_t place, int64_t target, void *context)
+{
+	struct moved *moved = context;
+
+	(void)place;
+	note_target(moved, moved->piece_offset + target);
+}
+
+/* Branches of two bytes around one of the points, as far as they are in the piece. */
+static void note_near(struct moved *moved, const struct library_point *point, const uint8_t *code,
+		      uint64_t piece_offset, size_t length)
+{
+	uint64_t begin = point->file_offset, end = begin + PROLOGUE_REACH + PROLOGUE_NEAR_BYTES;
+
+	begin = begin > PROLOGUE_NEAR_BYTES ? begin - PROLOGUE_NEAR_BYTES : 0;
+	if (begin < piece_offset)
+		begin = piece_offset;
+	if (end > piece_offset + length)
+		end = piece_offset + length;
+	if (begin >= end)
+		return;
+	moved->piece_offset = begin;
+	prologue_find_branches(code + (begin - piece_offset), end - begin, note_branch, moved);
+}
+
+static void note_piece(uint64_t file_offset, const uint8_t *code, size_t length, void *context)
+{
+	struct moved *moved = context;
+	size_t i;
+
+	moved->piece_offset = file_offset;
+	prologue_find_far_branches(code, length, note_branch, moved);
+	for (i = 0; i < moved->count; i++)
+		note_near(moved, moved->points[i], code, file_offset, length);
+}
+
+/*
+ * Other functions that begin between a function's entry and its point, and branches from anywhere
+ * in the file: parts of the function that the compiler has moved away, and code written by hand.
+ */
+static int distrust_targets(struct library *library, int fd)
+{
+	struct moved *moved = calloc(1, sizeof(*moved));
+	size_t i;
+	int err = 0;
+
+	if (moved)
+		moved->points = calloc(library->points_count, sizeof(*moved->points));
+	if (!moved || !moved->points) {
+		free(moved);
+		return -ENOMEM;
+	}
+	for (i = 0; i < library->points_count; i++)
+		if (library->points[i].prologue.entry.offset)
+			moved_add(moved, &library->points[i]);
+	qsort(moved->points, moved->count, sizeof(*moved->points), by_place);
+	if (moved->count)
+		err = elf_each_function(fd, note_function, moved, NULL);
+	if (!err && moved->count)
+		err = elf_code_each(fd, note_piece, moved);
+	for (i = 0; err && i < moved->count; i++)
+		prologue_distrust(&moved->points[i]->prologue);
+	free(moved->points);
+	free(moved);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/*
+ * Allocations of a kind follow right after the frees of that kind. What programs call most often
+ * comes first, because it is the first to go, too: as long as a process runs into breakpoints, the
+ * kernel waits for its mmap_lock with each other one that it removes.
+ */
+static int turn_of(const struct library_point *point)
+{
+	const struct ms_spec *spec = &probe_at(point->row)->spec;
+
+	switch (spec->op) {
+	case MS_OP_LAUNCH:
+		return 0;
+	case MS_OP_SYNC:
+		return 1;
+	case MS_OP_COPY:
+	case MS_OP_MEMSET:
+		return 2;
+	case MS_OP_FREE:
+		return 3 + 2 * spec->key;
+	case MS_OP_ALLOC:
+		return 4 + 2 * spec->key;
+	default:
+		return 4 + 2 * MS_KEYS_COUNT;
+	}
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct library_point *x = a, *y = b;
+
+	if (turn_of(x) != turn_of(y))
+		return turn_of(x) - turn_of(y);
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/*
+ * Which function an IFUNC stands for is chosen when the program is loaded, by code that it runs,
+ * and the file does not say it.
+ */
+static void warn_indirect(const struct reading *reading)
+{
+	size_t count = 0, i;
+	uint32_t row, first = 0;
+
+	for (i = 0; i < reading->library->points_count; i++)
+		reading->indirect[reading->library->points[i].row] = false;
+	for (row = 0; row < probe_count(); row++)
+		if (reading->indirect[row] && !count++)
+			first = row;
+	if (count)
+		log_warning(
+			"%s: %zu function%s chosen at run time (IFUNC; %s, for one) and cannot be"
+			" probed; calls of %s will not be seen",
+			reading->library->path, count, count > 1 ? "s are" : " is",
+			probe_at(first)->symbol, count > 1 ? "them" : "it");
+}
+
+static int read_points(struct library *library, int fd, bool nops, struct elf_contents *contents)
+{
+	struct reading *reading = calloc(1, sizeof(*reading));
+	int err = -ENOMEM;
+
+	if (reading)
+		reading->indirect = calloc(probe_count(), sizeof(*reading->indirect));
+	if (reading && reading->indirect) {
+		reading->library = library;
+		reading->fd = fd;
+		reading->nops = nops;
+		err = elf_each_function(fd, add_function, reading, contents);
+		warn_indirect(reading);
+		free(reading->indirect);
+	}
+	free(reading);
+	return err;
+}
+
+static int read_functions(struct library *library, int fd, bool nops)
+{
+	struct elf_contents contents = { 0 };
+	int err = read_points(library, fd, nops, &contents), distrust_err;
+
+	library->has_symbols = contents.has_symbols;
+	library->readable = !err;
+	library->go = library->readable && elf_code_is_go(fd);
+	if (library->points_count) {
+		distrust_err = distrust_targets(library, fd);
+		if (distrust_err)
+			return distrust_err;
+		qsort(library->points, library->points_count, sizeof(*library->points), by_order);
+	}
+	if (err == -ENOEXEC)
+		return 0;
+	/* Nothing says that it has any that matter, but if so, their calls are missing. */
+	if (err == -EBADMSG || err == -EFBIG) {
+		log_warning("%s: %s; of its functions, %zu will be traced", library->path,
+			    err == -EFBIG ? "this ELF file has larger tables than can be read" :
+					    "this ELF file is damaged",
+			    library->points_count);
+		return 0;
+	}
+	return err;
+}
+
+static struct library *find(const struct library_cache *cache, const struct stat *status)
+{
+	int64_t modified_ns = status->st_mtim.tv_sec * 1000000000ll + status->st_mtim.tv_nsec;
+	size_t i;
+
+	for (i = 0; i < cache->count; i++) {
+		struct library *library = cache->libraries[i];
+
+		if (library->dev == status->st_dev && library->inode == status->st_ino &&
+		    library->size_bytes == (uint64_t)status->st_size &&
+		    library->modified_ns == modified_ns)
+			return library;
+	}
+	return NULL;
+}
+
+static struct library *library_new(const struct stat *status, const char *path)
+{
+	struct library *library = calloc(1, sizeof(*library));
+	const char *slash = strrchr(path, '/');
+
+	if (!library)
+		return NULL;
+	library->dev = status->st_dev;
+	library->inode = status->st_ino;
+	library->size_bytes = status->st_size;
+	library->modified_ns = status->st_mtim.tv_sec * 1000000000ll + status->st_mtim.tv_nsec;
+	library->path = strdup(path);
+	library->name = strdup(slash ? slash + 1 : path);
+	if (!library->path || !library->name) {
+		library_free(library);
+		return NULL;
+	}
+	return library;
+}
+
+/* On some file systems (btrfs, overlayfs) /proc/PID/maps has another device than stat(). */
+bool library_is_mapped(const struct library *library, const struct proc_mapping *mapping)
+{
+	const char *slash = strrchr(mapping->path, '/');
+
+	return slash && mapping->inode == library->inode &&
+	       (mapping->dev == library->dev ||
+		!strncmp(slash + 1, library->name, strlen(library->name)));
+}
+
+const struct library *library_find(const struct library_cache *cache,
+				   const struct proc_mapping *mapping)
+{
+	size_t i;
+
+	for (i = 0; i < cache->count; i++)
+		if (cache->libraries[i]->points_count &&
+		    library_is_mapped(cache->libraries[i], mapping))
+			return cache->libraries[i];
+	return NULL;
+}
+
+int library_load(struct library_cache *cache, int fd, const char *path,
+		 const struct library **result)
+{
+	struct library *library;
+	struct stat status;
+	int err;
+
+	if (fstat(fd, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -ENODEV;
+	library = find(cache, &status);
+	if (library) {
+		*result = library;
+		return 0;
+	}
+	err = memory_grow(&cache->libraries, &cache->capacity, cache->count + 1,
+			  sizeof(*cache->libraries));
+	if (err)
+		return err;
+	library = library_new(&status, path);
+	if (!library)
+		return -ENOMEM;
+	err = read_functions(library, fd, cache->nops);
+	if (err) {
+		library_free(library);
+		return err;
+	}
+	cache->libraries[cache->count++] = library;
+	*result = library;
+	return 0;
+}

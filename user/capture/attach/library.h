@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Files that define functions of the probe table. What a file is called does not matter: a pip
+ * wheel's libcudart, a static runtime inside an executable and a renamed driver are all found by
+ * their symbols. Each file is read once, however many processes map it.
+ */
+#ifndef MEMSCOPE_CAPTURE_ATTACH_LIBRARY_H
+#define MEMSCOPE_CAPTURE_ATTACH_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/proc.h"
+#include "elf/prologue.h"
+
+struct library_point {
+	uint32_t row;         /* of the probe table */
+	uint64_t file_offset; /* of the function's first byte */
+	struct prologue prologue;
+	uint8_t code[PROLOGUE_BYTES]; /* of the function, in the file */
+	uint8_t code_bytes;           /* fewer, if it is shorter */
+};
+
+struct library {
+	uint64_t dev, inode;
+	uint64_t size_bytes;
+	int64_t modified_ns;
+	char *name; /* last component of the path under which it was met first */
+	char *path;
+	/*
+	 * No row twice, frees before what they free: probes are installed in this order (but for
+	 * one that is no allocation: placement_init()), and an allocation must not be seen as long
+	 * as its free is not. They are removed in this order, too: what is called most often first.
+	 */
+	struct library_point *points;
+	size_t points_count, points_capacity;
+	bool has_symbols; /* not stripped: a static runtime would have been found */
+	bool readable;    /* a 64-bit ELF file for this machine */
+	bool go;          /* made by the Go toolchain */
+};
+
+struct library_cache {
+	struct library **libraries;
+	size_t count, capacity;
+	bool nops; /* this kernel emulates nops of several bytes (FEATURE_UPROBE_NOPS) */
+};
+
+void library_cache_fini(struct library_cache *cache);
+
+/*
+ * The library behind an open file, read now if it is new. `path` is for messages. Returns 0 or
+ * -errno (-ENODEV: no regular file); `*library` belongs to the cache. A file without any function
+ * of the table, or that is no ELF file, is a library with no points.
+ */
+int library_load(struct library_cache *cache, int fd, const char *path,
+		 const struct library **library);
+
+/* Whether the mapping is of the library's file. */
+bool library_is_mapped(const struct library *library, const struct proc_mapping *mapping);
+
+/* The library that is mapped, if it was read before and has functions of the table; or NULL. */
+const struct library *library_find(const struct library_cache *cache,
+				   const struct proc_mapping *mapping);
+
+#endif /* MEMSCOPE_CAPTURE_ATTACH_LIBRARY_H */

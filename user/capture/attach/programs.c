@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/attach/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "capture/attach/link.h"
+#include "capture/attach/programs_internal.h"
+#include "memscope.skel.h"
+
+/* ---- strategies ------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	enum feature feature;
+	uint32_t attach_type; /* that the programs are loaded with */
+} strategies[STRATEGIES_COUNT] = {
+	[STRATEGY_SESSION] = { "uprobe_session", FEATURE_UPROBE_SESSION, LINK_UPROBE_SESSION },
+	[STRATEGY_MULTI] = { "uprobe_multi", FEATURE_UPROBE_MULTI, LINK_UPROBE_MULTI },
+	[STRATEGY_SINGLE] = { "uprobe_single", FEATURE_UPROBE_SINGLE, 0 },
+};
+
+const char *strategy_name(enum strategy strategy)
+{
+	return strategies[strategy].name;
+}
+
+uint32_t strategy_attach_type(enum strategy strategy)
+{
+	return strategies[strategy].attach_type;
+}
+
+int strategy_choose(struct features *features, bool entries_only)
+{
+	/* A session costs less than two links, and more than one. */
+	static const enum strategy orders[2][STRATEGIES_COUNT] = {
+		{ STRATEGY_SESSION, STRATEGY_MULTI, STRATEGY_SINGLE },
+		{ STRATEGY_MULTI, STRATEGY_SESSION, STRATEGY_SINGLE },
+	};
+	int i, err = 0;
+
+	for (i = 0; i < STRATEGIES_COUNT; i++) {
+		enum strategy strategy = orders[entries_only][i];
+
+		err = feature_test(features, strategies[strategy].feature);
+		if (!err)
+			return strategy;
+		log_debug("%s does not work here: %s", strategies[strategy].name, strerror(-err));
+	}
+	return err;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+#define LIBBPF_MESSAGE 900 /* bytes, of a line of the log */
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char *message;
+	int length, skipped;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	length = vasprintf(&message, format, args);
+	if (length < 0)
+		return 0;
+	if (length && message[length - 1] == '\n')
+		message[--length] = '\0';
+	/* The verifier gives its reasons at the end. */
+	skipped = length > LIBBPF_MESSAGE ? length - LIBBPF_MESSAGE : 0;
+	log_debug("%s%s", skipped ? "[...] " : "", message + skipped);
+	free(message);
+	return 0;
+}
+
+static void choose_programs(struct memscope_bpf *skeleton, enum strategy strategy)
+{
+	bool session = strategy == STRATEGY_SESSION;
+	uint32_t type = strategies[strategy].attach_type;
+
+	bpf_program__set_autoload(skeleton->progs.ms_session, session);
+	bpf_program__set_autoload(skeleton->progs.ms_entry, !session);
+	bpf_program__set_autoload(skeleton->progs.ms_return, !session);
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_session, type);
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_entry, type);
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_return, type);
+}
+
+static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
+{
+	uint32_t slots = fronts_choose_slots(bytes, cpus);
+
+	bpf_map__set_max_entries(skeleton->maps.ms_critical, bytes);
+	bpf_map__set_max_entries(skeleton->maps.ms_bulk, bytes);
+	bpf_map__set_value_size(skeleton->maps.ms_fronts, fronts_value_bytes(slots));
+	bpf_map__set_max_entries(skeleton->maps.ms_fronts, MS_FRONT(cpus, 0));
+	skeleton->rodata->settings.front_slots = slots;
+}
+
+/* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */
+static int load(struct memscope_bpf **result, const struct programs_options *options)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct memscope_bpf *skeleton;
+
+	libbpf_set_print(print_libbpf);
+	skeleton = *result = memscope_bpf__open();
+	if (!skeleton)
+		return -errno;
+	if (cpus < 0)
+		return cpus;
+	choose_programs(skeleton, options->strategy);
+	skeleton->rodata->settings.return_ops = options->return_ops;
+	skeleton->rodata->settings.count_launches = options->count_launches;
+	if (options->count_launches) {
+		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
+		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
+	}
+	size_rings(skeleton, options->ring_bytes, cpus);
+	return memscope_bpf__load(skeleton);
+}
+
+int programs_try(enum strategy strategy)
+{
+	/* What the settings rule out, the verifier does not look at. */
+	const struct programs_options options = { .strategy = strategy,
+						  .return_ops = UINT32_MAX,
+						  .count_launches = true,
+						  .ring_bytes = sysconf(_SC_PAGESIZE) };
+	struct memscope_bpf *skeleton;
+	int err;
+
+	err = load(&skeleton, &options);
+	memscope_bpf__destroy(skeleton);
+	return err;
+}
+
+static int open_intake(struct programs *programs)
+{
+	const struct memscope_bpf *skeleton = programs->skeleton;
+	const struct bpf_map *fronts = skeleton->maps.ms_fronts;
+	const struct intake_maps maps = {
+		.rings = { [MS_RING_CRITICAL] = bpf_map__fd(skeleton->maps.ms_critical),
+			   [MS_RING_BULK] = bpf_map__fd(skeleton->maps.ms_bulk) },
+		.fronts = bpf_map__fd(fronts),
+		.ring_bytes = bpf_map__max_entries(skeleton->maps.ms_critical),
+		.cpus = bpf_map__max_entries(fronts) / MS_RINGS_COUNT,
+		.slots = skeleton->rodata->settings.front_slots,
+	};
+	int err = intake_open(&programs->intake, &maps);
+
+	if (err)
+		log_error("cannot map the ring buffers: %s", strerror(-err));
+	return err;
+}
+
+bool programs_is_for_want(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE || err == -EAGAIN ||
+	       err == -EINTR || err == -EPERM;
+}
+
+int programs_open(struct programs **result, const struct programs_options *options)
+{
+	struct programs *programs = calloc(1, sizeof(*programs));
+	int err;
+
+	if (!programs)
+		return -ENOMEM;
+	programs->strategy = options->strategy;
+	programs->wants = (struct placement_wants){ .ops = options->ops,
+						    .return_ops = options->return_ops,
+						    .layers = options->layers };
+	err = load(&programs->skeleton, options);
+	if (err) {
+		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"
+			  " machine lacks, -v shows the kernel's answer",
+			  strerror(-err));
+		err = programs_is_for_want(err) ? err : -ENOTSUP;
+		goto fail;
+	}
+	err = memscope_bpf__attach(programs->skeleton);
+	if (err) {
+		log_error("cannot watch processes start, execute and exit: %s; -v shows why",
+			  strerror(-err));
+		err = programs_is_for_want(err) ? err : -ENOTSUP;
+		goto fail;
+	}
+	programs->attacher = attacher_open();
+	err = open_intake(programs);
+	if (err)
+		goto fail;
+	*result = programs;
+	return 0;
+fail:
+	programs_close(programs);
+	return err;
+}
+
+void programs_close(struct programs *programs)
+{
+	if (!programs)
+		return;
+	attacher_close(programs->attacher);
+	intake_close(&programs->intake);
+	memscope_bpf__destroy(programs->skeleton);
+	free(programs);
+}
+
+enum closer_way programs_closing(const struct programs *programs)
+{
+	return programs->strategy == STRATEGY_SINGLE ? CLOSER_IN_TURN : CLOSER_AT_ONCE;
+}
+
+struct inlets *programs_inlets(struct programs *programs)
+{
+	return &programs->intake.inlets;
+}
+
+int programs_wakeup_fd(const struct programs *programs)
+{
+	return bpf_map__fd(programs->skeleton->maps.ms_critical);
+}
+
+int programs_launch_counts_fd(const struct programs *programs)
+{
+	return bpf_map__fd(programs->skeleton->maps.ms_launch_counts);
+}
+
+const __u64 *programs_launch_keys(const struct programs *programs)
+{
+	return &programs->skeleton->bss->launch_keys;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+/* struct ms_counters is nothing but counts. */
+static void add_counters(struct ms_counters *sum, const struct ms_counters *cpu)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)cpu;
+	size_t i;
+
+	for (i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+int programs_counters(const struct programs *programs, struct ms_counters *counters)
+{
+	int cpus = libbpf_num_possible_cpus(), cpu, err = 0;
+	struct ms_counters *values;
+	uint32_t key = 0;
+
+	if (cpus < 0)
+		return cpus;
+	values = calloc(cpus, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	memset(counters, 0, sizeof(*counters));
+	if (bpf_map_lookup_elem(bpf_map__fd(programs->skeleton->maps.ms_counts), &key, values))
+		err = -errno;
+	for (cpu = 0; !err && cpu < cpus; cpu++)
+		add_counters(counters, &values[cpu]);
+	free(values);
+	return err;
+}
+
+void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t *ns)
+{
+	struct bpf_program *program;
+
+	*runs = *ns = 0;
+	bpf_object__for_each_program(program, programs->skeleton->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t bytes = sizeof(info);
+		int fd = bpf_program__fd(program);
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes))
+			continue;
+		*runs += info.run_cnt;
+		*ns += info.run_time_ns;
+	}
+}
+
+int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
+{
+	int map = bpf_map__fd(programs->skeleton->maps.ms_targets);
+	uint32_t key = pid;
+	int err = flags ? bpf_map_update_elem(map, &key, &flags, BPF_ANY) :
+			  bpf_map_delete_elem(map, &key);
+
+	return err ? -errno : 0;
+}
+
+void programs_stop(struct programs *programs)
+{
+	programs->skeleton->bss->stopped = MS_STOP_ENTRIES;
+	attacher_wait(programs->attacher);
+}
+
+/*
+ * Whoever changes a map within a map is kept until no program can be using what was there before;
+ * which map that is does not matter (Linux, maybe_wait_bpf_programs()).
+ */
+static int wait_for_running_programs(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+	int inner, outer, err;
+	__u32 key = 0;
+
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ms_inner", sizeof(key), 8, 1, NULL);
+	if (inner < 0)
+		return inner;
+	options.inner_map_fd = inner;
+	outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "ms_outer", sizeof(key), sizeof(inner),
+			       1, &options);
+	err = outer < 0 ? outer : bpf_map_update_elem(outer, &key, &inner, BPF_ANY);
+	if (outer >= 0)
+		close(outer);
+	close(inner);
+	return err;
+}
+
+void programs_silence(struct programs *programs)
+{
+	int err;
+
+	programs->skeleton->bss->stopped = MS_STOP_ALL;
+	err = wait_for_running_programs();
+	if (err)
+		log_warning("cannot wait for calls that end just now: %s; a few can be missing",
+			    strerror(-err));
+}
+
+uint64_t programs_cpu_ns(const struct programs *programs)
+{
+	return attacher_cpu_ns(programs->attacher);
+}

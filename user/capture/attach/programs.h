@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The loaded BPF programs: loading them for an attach strategy, and reading their counters.
+ * capture/attach/attachment.h attaches them.
+ */
+#ifndef MEMSCOPE_CAPTURE_ATTACH_PROGRAMS_H
+#define MEMSCOPE_CAPTURE_ATTACH_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "capture/attach/detacher.h"
+#include "capture/attach/features.h"
+#include "capture/records/merge.h"
+
+enum strategy {
+	STRATEGY_SESSION, /* two links per library and process: the last to go, all others */
+	STRATEGY_MULTI,   /* up to three: of returns, of entries */
+	STRATEGY_SINGLE,  /* two per function */
+	STRATEGIES_COUNT,
+};
+
+const char *strategy_name(enum strategy strategy); /* "uprobe_session" */
+
+/* The cheapest strategy that works here, or -errno: none does, the last one for this reason. */
+int strategy_choose(struct features *features, bool entries_only);
+
+struct programs_options {
+	enum strategy strategy;
+	uint32_t ops;        /* bit set of enum ms_op: functions that get probes */
+	uint32_t return_ops; /* those whose results and durations are wanted: a trap more */
+	uint32_t layers;     /* bit set of enum ms_layer: functions that get probes */
+	bool count_launches; /* of kernels, instead of recording each */
+	uint64_t ring_bytes; /* of each of the two ring buffers: a power of two, in pages */
+};
+
+/*
+ * Whether the kernel's verifier takes the programs, which differs between kernels. Returns 0 or
+ * -errno; the kernel's answer is logged for debugging.
+ */
+int programs_try(enum strategy strategy);
+
+struct programs;
+
+/* Returns 0 or -errno, logged; -ENOTSUP if this kernel cannot take the programs. */
+int programs_open(struct programs **programs, const struct programs_options *options);
+void programs_close(struct programs *programs);
+
+/* How what is attached is to be closed. */
+enum closer_way programs_closing(const struct programs *programs);
+
+/* All that records come from; they live as long as the programs. */
+struct inlets *programs_inlets(struct programs *programs);
+
+/*
+ * The map with struct ms_launch_key and counts, one for each possible CPU; and where it is counted
+ * how often a key was new.
+ */
+int programs_launch_counts_fd(const struct programs *programs);
+const __u64 *programs_launch_keys(const struct programs *programs);
+
+/* Becomes readable, edge-triggered, when there is a process record. */
+int programs_wakeup_fd(const struct programs *programs);
+
+/* The sums over all CPUs. Returns 0 or -errno. */
+int programs_counters(const struct programs *programs, struct ms_counters *counters);
+
+/* How often the programs ran and for how long; 0 unless the kernel counts that. */
+void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t *ns);
+
+/*
+ * Records of the process's life are wanted (enum ms_target), or not any more (0). Returns 0 or
+ * -errno; -ENOENT: they were not.
+ */
+int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
+
+/*
+ * From now on no call that is entered is recorded; those in progress still are at their return.
+ * There must be no attaching after it.
+ */
+void programs_stop(struct programs *programs);
+
+/* From now on nothing is recorded. Returns when no program is doing so any more. */
+void programs_silence(struct programs *programs);
+
+/* What attaching has used so far, elsewhere than in this process. */
+uint64_t programs_cpu_ns(const struct programs *programs);
+
+#endif /* MEMSCOPE_CAPTURE_ATTACH_PROGRAMS_H */

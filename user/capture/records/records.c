@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/records/records.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "host/proc.h"
+
+static struct ms_process record_of(const struct target *target, enum ms_type type, uint64_t ts_ns)
+{
+	return (struct ms_process){
+		.event = { .ts_ns = ts_ns,
+			   .start_ns = target->start_ns,
+			   .pid = target->pid,
+			   .tid = target->pid,
+			   .type = type,
+			   .size = sizeof(struct ms_process) },
+	};
+}
+
+struct ms_process record_attach(const struct target *target)
+{
+	struct ms_process record = record_of(target, MS_TYPE_ATTACH, target->attached_ns);
+
+	record.value = target->attach_flags;
+	memcpy(record.comm, target->comm, sizeof(record.comm));
+	return record;
+}
+
+struct ms_process record_exit(const struct target *target, int status)
+{
+	struct ms_process record = record_of(target, MS_TYPE_EXIT, clock_monotonic_ns());
+
+	record.value = status;
+	return record;
+}
+
+const struct ms_name *record_name(const struct ms_name *name, struct record_name *whole)
+{
+	ssize_t got;
+
+	if ((name->length && name->length < MS_NAME_BYTES) || !name->string)
+		return name;
+	got = proc_read_string(name->event.pid, name->string, whole->bytes, sizeof(whole->bytes));
+	if (got <= 0 || (name->length && strncmp(whole->bytes, name->name, name->length - 1) != 0))
+		return name;
+	whole->name = *name;
+	whole->name.length = got;
+	whole->name.event.size = sizeof(whole->name) + got;
+	return &whole->name;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records that are not made by the BPF programs, but stand in the stream like theirs.
+ */
+#ifndef MEMSCOPE_CAPTURE_RECORDS_RECORDS_H
+#define MEMSCOPE_CAPTURE_RECORDS_RECORDS_H
+
+#include "abi.h"
+#include "capture/targets/target.h"
+
+/* With which a process enters the stream. */
+struct ms_process record_attach(const struct target *target);
+
+/* Of an exit with this status, as wait(2) gives it, that has just been noticed. */
+struct ms_process record_exit(const struct target *target, int status);
+
+struct record_name {
+	struct ms_name name;
+	char bytes[MS_NAME_MAX];
+};
+
+/*
+ * The name, whole: what BPF could not read, because its page was not in memory, or not to its end
+ * is read from here, unless the program has put something else in its place since. Returns `name`,
+ * or `&whole->name`; its event.size is its length.
+ */
+const struct ms_name *record_name(const struct ms_name *name, struct record_name *whole);
+
+#endif /* MEMSCOPE_CAPTURE_RECORDS_RECORDS_H */

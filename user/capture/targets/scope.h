@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which processes are traced that nobody has named: all of the machine, or those in a cgroup, as
+ * far as they have functions of the probe table mapped.
+ */
+#ifndef MEMSCOPE_CAPTURE_TARGETS_SCOPE_H
+#define MEMSCOPE_CAPTURE_TARGETS_SCOPE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "capture/targets/target.h"
+
+struct scope {
+	bool all;
+	const char *cgroup; /* its path in the hierarchy, "/a/b"; NULL: none */
+};
+
+static inline bool scope_is_open(const struct scope *scope)
+{
+	return scope->all || scope->cgroup;
+}
+
+/* Whether the process, as long as it is there, is in the scope. */
+bool scope_includes(const struct scope *scope, pid_t pid);
+
+/* Whether the process is in the scope and the mapping is of a file with traced functions. */
+bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
+		 const struct proc_mapping *mapping);
+
+/*
+ * Calls `found` for each process in the scope that has such a file mapped. Returns 0, or -errno if
+ * /proc cannot be read.
+ */
+int scope_search(const struct scope *scope, struct targets *targets,
+		 void (*found)(pid_t pid, void *context), void *context);
+
+#endif /* MEMSCOPE_CAPTURE_TARGETS_SCOPE_H */

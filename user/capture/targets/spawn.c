@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/targets/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static bool is_number(const char *name)
+{
+	return *name && !name[strspn(name, "0123456789")];
+}
+
+static int complain(const char *name, int err)
+{
+	log_error("cannot execute \"%s\": %s%s%s", name, strerror(-err),
+		  is_number(name) ? "; a running process is -p " : "", is_number(name) ? name : "");
+	return err;
+}
+
+static bool is_in(const char *directory, size_t length, const char *name)
+{
+	char path[PATH_MAX];
+
+	/* An empty one is the working directory. */
+	if (snprintf(path, sizeof(path), "%.*s%s%s", (int)length, directory, length ? "/" : "",
+		     name) >= (int)sizeof(path))
+		return true; /* execvp() will say what it thinks of it */
+	return !access(path, F_OK) || errno == EACCES;
+}
+
+int spawn_find(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	bool found = *name && (strchr(name, '/') ? is_in("", 0, name) : !path);
+
+	if (!*name || strchr(name, '/'))
+		path = NULL;
+	for (; path && !found; path = *end ? end + 1 : NULL) {
+		end = strchrnul(path, ':');
+		found = is_in(path, end - path, name);
+	}
+	return found ? 0 : complain(name, -ENOENT);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* In the child: all that happens before execvp() is async-signal-safe. */
+static void run(int wait_fd, int error_fd, char *const *command,
+		const struct spawn_options *options)
+{
+	int err;
+	char byte;
+
+	sigprocmask(SIG_SETMASK, options->mask, NULL);
+	setrlimit(RLIMIT_NOFILE, options->files);
+	if (options->to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		_exit(126);
+	/* A byte: go. End of file: the tracer is gone. */
+	if (read(wait_fd, &byte, 1) != 1)
+		_exit(127);
+	execvp(command[0], command);
+	err = errno;
+	if (write(error_fd, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+int spawn_prepare(struct spawn *spawn, char *const *command, const struct spawn_options *options)
+{
+	int wait_pipe[2], error_pipe[2], err;
+
+	*spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
+	if (pipe2(wait_pipe, O_CLOEXEC))
+		goto fail;
+	if (pipe2(error_pipe, O_CLOEXEC)) {
+		err = errno;
+		close(wait_pipe[0]);
+		close(wait_pipe[1]);
+		errno = err;
+		goto fail;
+	}
+	spawn->pid = fork();
+	if (spawn->pid == 0) {
+		close(wait_pipe[1]);
+		run(wait_pipe[0], error_pipe[1], command, options);
+	}
+	err = errno;
+	close(wait_pipe[0]);
+	close(error_pipe[1]);
+	spawn->release_fd = wait_pipe[1];
+	spawn->error_fd = error_pipe[0];
+	if (spawn->pid > 0)
+		return 0;
+	close_fd(&spawn->release_fd);
+	close_fd(&spawn->error_fd);
+	errno = err;
+fail:
+	err = -errno;
+	log_error("cannot start %s: %s", command[0], strerror(-err));
+	return err;
+}
+
+int spawn_release(struct spawn *spawn, const char *name)
+{
+	int err = 0;
+	ssize_t length;
+
+	if (write(spawn->release_fd, "", 1) != 1)
+		return -errno;
+	close_fd(&spawn->release_fd);
+	do
+		length = read(spawn->error_fd, &err, sizeof(err));
+	while (length < 0 && errno == EINTR);
+	close_fd(&spawn->error_fd);
+	if (length != sizeof(err))
+		return 0; /* closed by a successful exec */
+	return complain(name, -err);
+}
+
+void spawn_abort(struct spawn *spawn)
+{
+	if (spawn->release_fd < 0)
+		return;
+	kill(spawn->pid, SIGKILL);
+	waitpid(spawn->pid, NULL, 0);
+	close_fd(&spawn->release_fd);
+	close_fd(&spawn->error_fd);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/targets/target.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "capture/targets/files.h"
+#include "capture/attach/programs_internal.h"
+#include "event/probe.h"
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+void target_executed(struct target *target, const struct ms_process *execution)
+{
+	const bool by_first_thread = !execution->value;
+	size_t i = target->count;
+
+	memcpy(target->comm, execution->comm, sizeof(target->comm));
+	while (i--) {
+		struct attachment *attachment = &target->attachments[i];
+
+		if (by_first_thread && attachment->functions) {
+			attachment_executed(attachment);
+			continue;
+		}
+		attachment_close(attachment);
+		*attachment = target->attachments[--target->count];
+	}
+}
+
+static void report(struct target *target, uint64_t until_ns)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		attachment_report(&target->attachments[i], target->pid, until_ns);
+}
+
+static void target_free(struct targets *targets, struct target *target)
+{
+	report(target, UINT64_MAX);
+	while (target->count)
+		attachment_close(&target->attachments[--target->count]);
+	free(target->attachments);
+	loop_remove(targets->loop, target->exit_source);
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	free(target);
+}
+
+void targets_fini(struct targets *targets)
+{
+	while (targets->count)
+		target_free(targets, targets->targets[--targets->count]);
+	free(targets->targets);
+	library_cache_fini(&targets->cache);
+	targets->targets = NULL;
+	targets->capacity = 0;
+}
+
+void targets_report(struct targets *targets, uint64_t until_ns)
+{
+	size_t i;
+
+	for (i = 0; i < targets->count; i++)
+		report(targets->targets[i], until_ns);
+}
+
+struct target *targets_find(const struct targets *targets, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < targets->count; i++)
+		if (targets->targets[i]->pid == pid)
+			return targets->targets[i];
+	return NULL;
+}
+
+bool target_pidfd_has_ended(int pidfd)
+{
+	struct pollfd poll_fd = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
+bool target_is_gone(const struct target *target)
+{
+	return target_pidfd_has_ended(target->pidfd);
+}
+
+bool target_has_probes(const struct target *target)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (target->attachments[i].functions)
+			return true;
+	return false;
+}
+
+static int check_process(const struct proc_info *info, enum log_level level)
+{
+	if (info->tgid != info->pid)
+		log_message(level, "%d is a thread of process %d: use -p %d", info->pid, info->tgid,
+			    info->tgid);
+	else if (info->kernel_thread)
+		log_message(level, "process %d (%s) is a kernel thread: it runs no CUDA code",
+			    info->pid, info->comm);
+	else if (info->zombie)
+		log_message(level, "process %d (%s) has exited already (it is a zombie)", info->pid,
+			    info->comm);
+	else
+		return 0;
+	return -ESRCH;
+}
+
+/* First a handle on the process, then its description: so the two are of one process. */
+static int open_process(pid_t pid, enum log_level level, struct proc_info *info)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0), open_err = errno;
+	int err = proc_read(pid, info);
+
+	if (err == -ESRCH)
+		log_message(level, "there is no process %d", pid);
+	else if (err)
+		log_message(level, "cannot read /proc/%d: %s", pid, strerror(-err));
+	else
+		err = check_process(info, level);
+	if (!err && pidfd < 0) {
+		err = -open_err;
+		log_message(level, "cannot watch process %d: %s", pid, strerror(open_err));
+	}
+	if (err && pidfd >= 0)
+		close(pidfd);
+	return err ? err : pidfd;
+}
+
+int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct target **result)
+{
+	struct target *target = calloc(1, sizeof(*target));
+	struct proc_info info;
+	int err;
+
+	if (!target)
+		return -ENOMEM;
+	target->pidfd = open_process(pid, level, &info);
+	err = target->pidfd < 0 ? target->pidfd : 0;
+	if (!err)
+		err = memory_grow(&targets->targets, &targets->capacity, targets->count + 1,
+				  sizeof(*targets->targets));
+	if (err == -ESRCH)
+		targets_add_ended(targets, pid, NULL);
+	if (err) {
+		target_free(targets, target);
+		return err;
+	}
+	target->pid = pid;
+	target->start_ns = info.start_ns;
+	memcpy(target->comm, info.comm, sizeof(target->comm));
+	targets->targets[targets->count++] = target;
+	*result = target;
+	return 0;
+}
+
+void targets_remove(struct targets *targets, struct target *target)
+{
+	size_t i;
+
+	targets->missed += target->missed;
+	targets_add_ended(targets, target->pid, target);
+	for (i = 0; targets->targets[i] != target; i++)
+		;
+	targets->targets[i] = targets->targets[--targets->count];
+	target_free(targets, target);
+}
+
+/* ---- attaching to one file ------------------------------------------------------------------- */
+
+static struct attachment *find_attachment(const struct target *target,
+					  const struct library *library)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (target->attachments[i].library == library)
+			return &target->attachments[i];
+	return NULL;
+}
+
+/* The first time, or again, after an attachment that failed. `fd` is the library's file. */
+static int attach_library(struct targets *targets, struct target *target,
+			  struct attachment *attachment, const struct library *library, int fd)
+{
+	char path[64];
+	const struct attachment_site site = {
+		.path = path, .library = library, .pid = target->pid, .again = attachment->library
+	};
+	int err;
+
+	/* The open file itself, whatever its name leads to by now and in whichever namespace. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = attachment_open(attachment, targets->programs, &site, targets->closer);
+	attachment->attached_ns = clock_monotonic_ns();
+	if (!err)
+		log_message(site.again ? LOG_INFO : LOG_DEBUG,
+			    "%s: attached to %zu functions in process %d", library->path,
+			    attachment->functions, target->pid);
+	return err;
+}
+
+/* What could not be attached to is remembered, too: it is not to be logged each time. */
+static int attach_new(struct targets *targets, struct target *target, const struct library *library,
+		      int fd)
+{
+	struct attachment *attachment;
+	int err = memory_grow(&target->attachments, &target->capacity, target->count + 1,
+			      sizeof(*target->attachments));
+
+	if (err)
+		return err;
+	attachment = &target->attachments[target->count];
+	*attachment = (struct attachment){ 0 };
+	err = attach_library(targets, target, attachment, library, fd);
+	if (err != -ESRCH)
+		target->count++;
+	return err;
+}
+
+/* Returns whether the file has functions of the table; -ESRCH if the process is gone. */
+static int attach_file(struct targets *targets, struct target *target, const struct file *file)
+{
+	const struct library *library;
+	struct attachment *attachment;
+	int err = library_load(&targets->cache, file->fd, file->path, &library);
+
+	if (err == -ENODEV)
+		return 0; /* /dev/zero and the like */
+	if (err) {
+		log_warning("%s: cannot look for functions to trace: %s", file->path,
+			    strerror(-err));
+		return 0;
+	}
+	if (!library->points_count)
+		return 0;
+	target->mapped |= file->mapped;
+	targets->mapped |= file->mapped;
+	attachment = find_attachment(target, library);
+	if (!attachment)
+		err = attach_new(targets, target, library, file->fd);
+	else if (attachment->may_pass)
+		err = attach_library(targets, target, attachment, library, file->fd);
+	else if (file->mapped)
+		attachment_mapped(attachment, targets->programs, target->pid);
+	if (err == -ESRCH && file->mapped && !target_has_probes(target))
+		target->missed = true; /* there need be no record of the mapping */
+	if (err)
+		return err == -ESRCH ? err : 0;
+	return 1;
+}
+
+bool target_mapped(struct targets *targets, struct target *target,
+		   const struct proc_mapping *mapping)
+{
+	struct file file = { .path = mapping->path, .mapped = true };
+	int result;
+
+	if (mapping->path[0] != '/')
+		return false;
+	file.fd = file_open_mapping(target->pid, mapping, targets->map_files);
+	if (file.fd < 0) {
+		log_debug("%s: cannot open in process %d: %s", mapping->path, target->pid,
+			  strerror(-file.fd));
+		return false;
+	}
+	result = attach_file(targets, target, &file);
+	close(file.fd);
+	return result > 0;
+}
+
+/* ---- attaching to all of them ---------------------------------------------------------------- */
+
+struct scan {
+	struct targets *targets;
+	struct target *target;
+};
+
+static int scan_file(const struct file *file, void *context)
+{
+	struct scan *scan = context;
+	int result = attach_file(scan->targets, scan->target, file);
+
+	return result < 0 ? result : 0;
+}
+
+int target_attach(struct targets *targets, struct target *target, const char *program)
+{
+	struct scan scan = { .targets = targets, .target = target };
+	int err = file_each(target->pid, targets->map_files, program, scan_file, &scan);
+
+	if (err && err != -ESRCH)
+		log_error("cannot read the mappings of process %d: %s%s", target->pid,
+			  strerror(-err),
+			  err == -EACCES ? "; it is protected from inspection (a security module,"
+					   " or a user namespace that is not ours)" :
+					   "");
+	return err;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/capture_options.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/string.h"
+#include "commands/requirements.h"
+
+struct live_options capturing_options(struct capturing *capturing, bool entries_only)
+{
+	const struct selection *selection = &capturing->selection;
+
+	return (struct live_options){
+		.features = &capturing->features,
+		.pids = selection->pids,
+		.pids_count = selection->pids_count,
+		.scope = { selection->all, selection->cgroup },
+		.command = selection->command,
+		.output_is_taken = capturing->output_is_taken,
+		.follow = selection->follow,
+		.ops = selection_captured_ops(selection),
+		.layers = selection_layers(selection, entries_only),
+		.entries_only = entries_only,
+		.duration_ns = capturing->duration_ns,
+		.ring_bytes = capturing->buffer_bytes,
+	};
+}
+
+void capturing_tell_blindness(const struct capturing *capturing, const struct live *live,
+			      const struct losses *losses)
+{
+	const struct selection *selection = &capturing->selection;
+	bool named = selection->pids_count || selection->command;
+	size_t missed = live_missed(live);
+
+	if (missed)
+		log_warning("at least %zu process%s with a CUDA library ended, or executed another"
+			    " program, before %s could be attached to, or meanwhile: calls may"
+			    " be missing",
+			    missed, missed == 1 ? "" : "es", missed == 1 ? "it" : "they");
+	/* Of a program that was gone too soon for its mappings to be looked at, calls were seen. */
+	if (!live_saw_library(live) && !losses->seen)
+		log_warning("nothing that was traced has mapped a CUDA library, so no call could be"
+			    " seen%s",
+			    named && !selection->follow ? "; -f traces what it starts, too" : "");
+}
+
+static void say_what_was_lost(const struct capturing *capturing, const struct losses *losses)
+{
+	struct string message = { 0 };
+
+	losses_append_amount(&message, losses);
+	string_append_text(&message, " lost, more than --max-loss: ");
+	losses_append_reasons(&message, losses, capturing->fewer);
+	log_error("%.*s", (int)message.length, message.length ? message.bytes : "");
+	string_fini(&message);
+}
+
+int capturing_exit_code(const struct capturing *capturing, int err, const struct losses *losses,
+			int command_code)
+{
+	int code = exit_code_of(err);
+
+	if (code == EXIT_OK && losses_count(losses) > capturing->max_loss) {
+		say_what_was_lost(capturing, losses);
+		return EXIT_LOST;
+	}
+	return command_code >= 0 && (code == EXIT_OK || err == -ECHILD) ? command_code : code;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/dump_input.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/string.h"
+#include "commands/interrupt.h"
+#include "commands/options.h"
+#include "commands/progress.h"
+#include "commands/requirements.h"
+#include "render/report_notes.h"
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+int reading_pid(const struct option_row *row, const char *value, void *settings)
+{
+	uint64_t pid;
+	int err = string_parse_u64(value, 1, UINT32_MAX, &pid);
+
+	if (err)
+		log_error("--%s: \"%s\" is not a process ID", row->name, value);
+	else
+		*(uint32_t *)((char *)settings + row->offset) = pid;
+	return err;
+}
+
+int reading_device(const struct option_row *row, const char *value, void *settings)
+{
+	uint64_t device;
+	int err = string_parse_u64(value, 0, INT32_MAX, &device);
+
+	if (err)
+		log_error("--%s: \"%s\" is not the number of a device", row->name, value);
+	else
+		*(int32_t *)((char *)settings + row->offset) = (int32_t)device;
+	return err;
+}
+
+int reading_moment(const struct option_row *row, const char *value, struct report_time *time)
+{
+	int err = report_time_parse(time, value);
+
+	if (err)
+		log_error("--%s: \"%s\" is not a time; write +10, 1.5s or 3m after the beginning,"
+			  " or 2026-11-21T15:04:05Z",
+			  row->name, value);
+	return err;
+}
+
+int reading_time(const struct option_row *row, const char *value, void *settings)
+{
+	return reading_moment(row, value, (struct report_time *)((char *)settings + row->offset));
+}
+
+int reading_list(const struct option_row *row, const char *value, void *settings,
+		 int (*take)(const struct option_row *row, char *part, size_t place,
+			     void *settings))
+{
+	char *copy = strdup(value), *rest = copy, *part;
+	int err = copy ? 0 : -ENOMEM;
+	size_t place = 0;
+
+	while (!err && (part = strsep(&rest, ",")))
+		err = take(row, part, place++, settings);
+	free(copy);
+	return err;
+}
+
+static int take_fail_on(const struct option_row *row, char *part, size_t place, void *settings)
+{
+	struct fail_on *fail_on = (struct fail_on *)((char *)settings + row->offset);
+	const char *size = strchr(part, '=');
+	int which = option_which(row, part);
+	uint64_t bytes;
+
+	(void)place;
+	if (which < 0)
+		return which;
+	if (size && string_parse_size(size + 1, &bytes)) {
+		log_error("--%s: \"%s\" is not a size; write 4096, 64K, 1.5M or 2G", row->name,
+			  size + 1);
+		return -EINVAL;
+	}
+	if (size && !bytes) {
+		log_error("--%s: growth by 0 is none; growth=1 is any", row->name);
+		return -EINVAL;
+	}
+	if (size && (!(fail_on->asked >> which & 1) || bytes < fail_on->growth_bytes))
+		fail_on->growth_bytes = bytes;
+	fail_on->asked |= 1u << which;
+	return 0;
+}
+
+int reading_fail_on(const struct option_row *row, const char *value, void *settings)
+{
+	return reading_list(row, value, settings, take_fail_on);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Whether the output would be written over that file. */
+static bool is_same_file(const struct stat *output, const char *path)
+{
+	struct stat input;
+
+	return !stat(path, &input) && input.st_dev == output->st_dev &&
+	       input.st_ino == output->st_ino;
+}
+
+static bool is_input(const struct dump_set *set, char **files, const char *path)
+{
+	struct stat output;
+	size_t i, j;
+
+	if (!path || stat(path, &output) || !S_ISREG(output.st_mode))
+		return false;
+	for (i = 0; i < set->count; i++)
+		for (j = 0; j < set->recordings[i].count; j++)
+			if (is_same_file(&output, set->recordings[i].files[j].path))
+				return true;
+	/* Also those that cannot be used. */
+	for (; *files; files++)
+		if (is_same_file(&output, *files))
+			return true;
+	return false;
+}
+
+/* What was asked for must be possible: a typo shall not look like a program without faults. */
+static int check_times(const struct report *report)
+{
+	size_t earlier = 0, later = 0, i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_coverage *coverage = &report->recordings[i]->coverage;
+
+		if (coverage->until_ns && coverage->until_ns < coverage->account.first_ts_ns)
+			earlier++;
+		else if (coverage->from_ns > coverage->account.last_ts_ns)
+			later++;
+		else if (coverage->until_ns && coverage->from_ns >= coverage->until_ns)
+			break;
+	}
+	if (i < report->count)
+		log_error("--to is not later than --from: there is nothing in between");
+	else if (earlier == report->count)
+		log_error("--to: the recording began later");
+	else if (later == report->count)
+		log_error("--from: the recording had ended by then");
+	else
+		return EXIT_OK;
+	return EXIT_USAGE;
+}
+
+static int check_window(const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct analysis_options *window = &report->recordings[i]->thresholds;
+
+		if (!window->window_c_ns || (window->window_a_ns <= window->window_b_ns &&
+					     window->window_b_ns <= window->window_c_ns))
+			continue;
+		log_error("--leak-window: the three times are not in their order");
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}
+
+/* Of processes and devices. */
+static int check_selected(const struct report *report)
+{
+	size_t processes = 0, devices = 0, i;
+	uint64_t unlisted = 0;
+
+	for (i = 0; i < report->count; i++) {
+		processes += report->recordings[i]->processes_count;
+		devices += report->recordings[i]->devices_count;
+		unlisted += report->recordings[i]->state->more_count;
+	}
+	if (report->options.pid && !processes)
+		log_error("process %u is not in the recording%s", report->options.pid,
+			  unlisted ? ", or one of those that held so little that only their sum"
+				     " is known" :
+				     "");
+	else if (report->options.device >= 0 && !devices)
+		log_error("device %d is not in the recording", report->options.device);
+	else
+		return EXIT_OK;
+	return EXIT_NO_TARGET;
+}
+
+static int check_asked(const struct report *report)
+{
+	int code = check_times(report);
+
+	if (code == EXIT_OK)
+		code = check_window(report);
+	return code == EXIT_OK ? check_selected(report) : code;
+}
+
+int reading_find(struct dump_set *set, char **files, const char *output)
+{
+	size_t i;
+	int err = 0, code;
+
+	signal(SIGPIPE, SIG_IGN);
+	*set = (struct dump_set){ 0 };
+	for (i = 0; !err && files[i]; i++)
+		err = dump_set_add(set, files[i]);
+	code = exit_code_of(err);
+	if (code == EXIT_OK && is_input(set, files, output)) {
+		log_error("%s: it is one of the files to read: the output would replace it",
+			  output);
+		code = EXIT_USAGE;
+	}
+	if (code != EXIT_OK)
+		dump_set_fini(set);
+	return code;
+}
+
+int reading_write(const char *output, void (*put)(struct writer *writer, const void *context),
+		  const void *context)
+{
+	struct whole_file file = { 0 };
+	struct writer writer;
+	int err = 0, ended;
+
+	if (output)
+		err = whole_file_begin(&file, output);
+	if (err)
+		return err;
+	if (file.is_part)
+		interrupt_hold();
+	err = writer_open_whole(&writer, &file);
+	if (!err) {
+		put(&writer, context);
+		err = writer_close(&writer);
+	}
+	ended = whole_file_end(&file, !err && !interrupt_came());
+	interrupt_let();
+	return err ? err : ended;
+}
+
+static int take_progress(void *context, uint64_t bytes)
+{
+	progress_show(context, bytes);
+	return interrupt_came() ? -EINTR : 0;
+}
+
+/* Not every format has a place to say so, and not every reader of one looks there. */
+static void tell_lack(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	struct string lack = { 0 };
+	char others[40] = "";
+
+	report_append_lack(&lack, recording);
+	if (coverage->files_count > 1)
+		snprintf(others, sizeof(others), " and %zu more", coverage->files_count - 1);
+	if (lack.length)
+		log_warning("%s%s: not whole (%.*s): what was there is missing in the output",
+			    coverage->files_count ? coverage->files[0] : "?", others,
+			    (int)lack.length, lack.bytes);
+	string_fini(&lack);
+}
+
+int reading_read(struct report_reader *reader, struct dump_set *set)
+{
+	struct progress progress;
+	size_t i;
+	int err;
+
+	progress_begin(&progress, set);
+	if (!reader->progress) {
+		reader->progress = take_progress;
+		reader->progress_context = &progress;
+	}
+	err = report_reader_read(reader, set);
+	progress_end();
+	dump_set_fini(set);
+	/* A follower whose pipe was closed has had enough: that is no failure. */
+	if (err)
+		return exit_code_of(err);
+	for (i = 0; i < reader->report.count; i++)
+		tell_lack(reader->report.recordings[i]);
+	if (reader->report.count)
+		return check_asked(&reader->report);
+	log_error("there is nothing in it that can be used");
+	return EXIT_CORRUPT;
+}

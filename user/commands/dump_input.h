@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What all commands that make something of recordings do alike.
+ */
+#ifndef MEMSCOPE_COMMANDS_DUMP_INPUT_H
+#define MEMSCOPE_COMMANDS_DUMP_INPUT_H
+
+#include <stddef.h>
+
+#include "commands/command.h"
+#include "base/writer.h"
+#include "store/dump_set.h"
+#include "store/report_reader.h"
+
+/* What a command is asked to fail on. */
+struct fail_on {
+	uint32_t asked;        /* bit set of the places of the words in the row's argument */
+	uint64_t growth_bytes; /* of "growth=SIZE": the smallest of several */
+};
+
+/* Parsers for rows whose place in the settings has the type: */
+int reading_pid(const struct option_row *row, const char *value, void *settings);    /* uint32_t */
+int reading_device(const struct option_row *row, const char *value, void *settings); /* int32_t */
+/* struct report_time */
+int reading_time(const struct option_row *row, const char *value, void *settings);
+/* struct fail_on */
+int reading_fail_on(const struct option_row *row, const char *value, void *settings);
+
+/* The same into `*time`. */
+int reading_moment(const struct option_row *row, const char *value, struct report_time *time);
+
+/* Calls `take` for each part between commas, until it fails. Returns that error, -ENOMEM or 0. */
+int reading_list(const struct option_row *row, const char *value, void *settings,
+		 int (*take)(const struct option_row *row, char *part, size_t place,
+			     void *settings));
+
+/*
+ * Writes what `put` says to the file `output`, which is a whole one afterwards or what it was
+ * before, or to standard output (NULL). Returns 0 or -errno, logged but for a closed pipe.
+ */
+int reading_write(const char *output, void (*put)(struct writer *writer, const void *context),
+		  const void *context);
+
+/*
+ * Looks for the recordings in `files` (ends with NULL: dumps and directories). `output`, where the
+ * command will write (NULL: standard output), must not be one of them. Returns an exit code; unless
+ * it is EXIT_OK, the error has been logged, and there is no set to free. From now on a closed pipe
+ * is an error of whoever writes to it, and does not end the program.
+ */
+int reading_find(struct dump_set *set, char **files, const char *output);
+
+/*
+ * Reads them, until a signal comes (commands/interrupt.h). What the reader's options ask for must
+ * be in there. As above. Frees the set. Shows its progress unless somebody else is told of it.
+ */
+int reading_read(struct report_reader *reader, struct dump_set *set);
+
+#endif /* MEMSCOPE_COMMANDS_DUMP_INPUT_H */

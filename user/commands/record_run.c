@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/record_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/string.h"
+#include "commands/command.h"
+#include "commands/recording_description.h"
+#include "host/machine.h"
+#include "pipeline.h"
+#include "store/dump_name.h"
+#include "store/recorder.h"
+
+#define COUNT_NS 1000000000 /* between two looks at counted launches */
+#define PROGRESS_NS 1000000000
+
+struct run {
+	struct recording_settings *settings;
+	struct machine machine;
+	struct pipeline pipeline;
+	struct live *live;
+	struct recorder *recorder;
+	uint64_t start_ns, end_ns;
+	uint64_t progress_ns; /* when that was shown */
+	struct losses losses;
+};
+
+/* ---- what the dump says of itself ------------------------------------------------------------ */
+
+static void describe(void *context, struct texts *texts)
+{
+	const struct run *run = context;
+
+	recording_description_put(texts, run->settings, &run->machine, run->start_ns);
+}
+
+static void count(struct run *run)
+{
+	struct ms_counters counters;
+
+	if (!live_counters(run->live, &counters))
+		run->losses = losses_of(&counters);
+}
+
+static void describe_end(void *context, const char *reason, struct texts *texts)
+{
+	struct run *run = context;
+	struct recorder_counts counts = recorder_counts(run->recorder);
+	struct summary_cost cost;
+
+	count(run);
+	live_cost(run->live, &cost);
+	texts_put(texts, "reason", reason);
+	texts_put_u64(texts, "end_ns", run->end_ns ? run->end_ns : clock_monotonic_ns());
+	texts_put_u64(texts, "seen", run->losses.seen);
+	texts_put_u64(texts, "lost", run->losses.calls);
+	texts_put_u64(texts, "lost_records", run->losses.others);
+	texts_put_u64(texts, "missed_processes", live_missed(run->live));
+	texts_put_u64(texts, "unwritten_blocks", counts.unwritten_blocks);
+	texts_put_u64(texts, "unwritten_records", counts.unwritten_records);
+	texts_put_u64(texts, "cpu_ns", cost.cpu_ns);
+}
+
+static int read_counters(void *context, struct ms_counters *counters)
+{
+	struct run *run = context;
+
+	return live_counters(run->live, counters);
+}
+
+/* ---- what people see ------------------------------------------------------------------------- */
+
+static uint64_t live_bytes(const struct state *state)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		bytes += state->processes[i]->spaces[MS_SPACE_DEVICE].live_bytes;
+	return bytes;
+}
+
+static void show_progress(struct run *run, uint64_t now_ns)
+{
+	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+	char live[STRING_NUMBER_BYTES], lost[STRING_NUMBER_BYTES], line[200];
+
+	run->progress_ns = now_ns;
+	count(run);
+	snprintf(line, sizeof(line), "%s: %s events, %s written, %s of device memory live, %s lost",
+		 string_duration(took, now_ns - run->start_ns),
+		 string_count(seen, losses_kept(&run->losses)),
+		 string_size(size, recorder_counts(run->recorder).bytes),
+		 string_size(live, live_bytes(&run->pipeline.state)),
+		 string_count(lost, losses_count(&run->losses)));
+	log_progress(line);
+}
+
+/* ", 5 records not written" */
+static const char *not_written(char text[64], uint64_t records)
+{
+	char number[STRING_NUMBER_BYTES];
+
+	*text = '\0';
+	if (records)
+		snprintf(text, 64, ", %s record%s not written", string_count(number, records),
+			 records == 1 ? "" : "s");
+	return text;
+}
+
+static void tell_result(const struct run *run)
+{
+	const struct recorder_counts counts = recorder_counts(run->recorder);
+	const char *result = recorder_result(run->recorder), *ring = recorder_ring(run->recorder);
+	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+	char lost[STRING_NUMBER_BYTES], unwritten[64];
+
+	if (counts.unwritten_records)
+		log_warning("%s record%s could not be written",
+			    string_count(seen, counts.unwritten_records),
+			    counts.unwritten_records == 1 ? "" : "s");
+	string_count(seen, losses_kept(&run->losses));
+	string_duration(took, run->end_ns - run->start_ns);
+	string_size(size, counts.bytes);
+	string_count(lost, losses_count(&run->losses));
+	not_written(unwritten, counts.unwritten_records);
+	/* What a ring or a bundle holds is not all that was seen. */
+	if (ring)
+		log_info("recorded %s events in %s, %s lost%s; the newest, %s, are in %s", seen,
+			 took, lost, unwritten, size, ring);
+	else if (run->settings->triggers)
+		log_info("recorded %s events in %s, %s lost%s; %s%s", seen, took, lost, unwritten,
+			 result ? "the last bundle: " :
+				  "nothing was to be kept, as nothing triggered a bundle",
+			 result ? result : "");
+	else if (run->settings->ring_bytes)
+		log_info("recorded %s events in %s, %s lost%s; the newest, %s, are in %s", seen,
+			 took, lost, unwritten, size, result);
+	else
+		log_info("%s: %s events in %s, %s, %s lost%s", result, seen, took, size, lost,
+			 unwritten);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static int feed(void *context, void *record, size_t length)
+{
+	struct run *run = context;
+
+	return recorder_feed(run->recorder, record, length);
+}
+
+static int flush(void *context)
+{
+	struct run *run = context;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns - run->progress_ns >= PROGRESS_NS && isatty(STDERR_FILENO))
+		show_progress(run, now_ns);
+	return recorder_tick(run->recorder);
+}
+
+static void signalled(void *context)
+{
+	struct run *run = context;
+
+	recorder_signal(run->recorder);
+	recorder_tick(run->recorder);
+}
+
+static int open_capture(struct run *run)
+{
+	struct recording_settings *settings = run->settings;
+	struct live_options options = capturing_options(&settings->capturing, false);
+
+	options.count_launches = settings->launches == RECORDING_SUMMARY;
+	options.count_ns = COUNT_NS;
+	options.feed = feed;
+	options.flush = flush;
+	options.signalled = signalled;
+	options.signal = settings->signal;
+	options.context = run;
+	return live_open(&run->live, &options);
+}
+
+static int expand_output(const struct run *run, struct string *path)
+{
+	const pid_t first = live_first_pid(run->live);
+	const struct dump_name name = {
+		.host = run->machine.host,
+		.pid = first ? first : getpid(),
+		.realtime_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
+	};
+
+	return dump_name_expand(path, run->settings->output, &name);
+}
+
+static int open_recorder(struct run *run, struct string *path)
+{
+	const struct recording_settings *settings = run->settings;
+	struct recorder_options options = {
+		.segment_bytes = settings->segment_bytes,
+		.ring_bytes = settings->ring_bytes,
+		.triggers = settings->triggers,
+		.sum_copies = settings->copies == RECORDING_SUMMARY,
+		.describe = describe,
+		.describe_end = describe_end,
+		.counters = read_counters,
+		.context = run,
+	};
+	int err = settings->output ? expand_output(run, path) : 0;
+
+	if (err || path->failed)
+		return err ? err : -ENOMEM;
+	options.path = settings->output ? path->bytes : NULL;
+	run->start_ns = run->progress_ns = clock_monotonic_ns();
+	return recorder_open(&run->recorder, &run->pipeline, &options);
+}
+
+static const char *reason_of(const struct run *run, int err)
+{
+	static const char *const reasons[] = {
+		[LIVE_TARGETS_GONE] = "targets-gone",
+		[LIVE_DURATION] = "duration",
+		[LIVE_SIGNAL] = "signal",
+	};
+
+	return err ? "error" : reasons[live_reason(run->live)];
+}
+
+static int capture(struct run *run)
+{
+	int err, stop_err, end_err;
+
+	log_info("recording; Ctrl-C ends");
+	err = live_run(run->live);
+	if (err == -ECHILD) {
+		recorder_discard(run->recorder);
+		return err;
+	}
+	run->end_ns = live_end_ns(run->live);
+	stop_err = live_stop(run->live);
+	log_progress(NULL);
+	end_err = recorder_end(run->recorder, reason_of(run, err));
+	tell_result(run);
+	if (!err)
+		capturing_tell_blindness(&run->settings->capturing, run->live, &run->losses);
+	if (!err)
+		err = stop_err;
+	return err ? err : end_err;
+}
+
+int recording_run(struct recording_settings *settings)
+{
+	struct run run = { .settings = settings };
+	struct string path = { 0 };
+	int err, command_code = -1;
+
+	machine_read(&run.machine);
+	err = open_capture(&run);
+	if (!err)
+		err = open_recorder(&run, &path);
+	if (!err) {
+		err = capture(&run);
+		command_code = live_wait_command(run.live);
+	}
+	/* Unlike a trace, a dump that has no end is not what was asked for. */
+	if (err == -EPIPE)
+		err = -EIO;
+	recorder_close(run.recorder);
+	live_close(run.live);
+	string_fini(&path);
+	state_fini(&run.pipeline.state);
+	return capturing_exit_code(&settings->capturing, err, &run.losses, command_code);
+}

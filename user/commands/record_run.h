@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recording: a live capture into a recorder, and what it says of itself in the dump.
+ *
+ * What it says of itself in the beginning is in commands/recording_description.h; and in the end:
+ *   reason                    targets-gone, duration, signal or error; of a bundle, after which the
+ *                             recording goes on: oom, or asked-for (by a signal)
+ *   end_ns                    CLOCK_MONOTONIC
+ *   seen, lost                calls
+ *   lost_records              others: names, lives of processes, beginnings of frees
+ *   unwritten_blocks, unwritten_records
+ *   cpu_ns                    that the tool took
+ */
+#ifndef MEMSCOPE_COMMANDS_RECORD_RUN_H
+#define MEMSCOPE_COMMANDS_RECORD_RUN_H
+
+#include "commands/capture_options.h"
+
+enum recording_detail {
+	RECORDING_SUMMARY,
+	RECORDING_ALL,
+	RECORDING_OFF,
+};
+
+struct recording_settings {
+	struct capturing capturing;
+	const char *output; /* a template, store/dump_name.h; NULL: standard output */
+	uint64_t segment_bytes;
+	uint64_t ring_bytes; /* 0: none */
+	uint32_t triggers;   /* bit set of enum trigger_kind */
+	int signal;          /* that pulls TRIGGER_SIGNAL; 0: none */
+	enum recording_detail launches, copies;
+};
+
+/* Records until the end. Returns the exit code; all has been told. */
+int recording_run(struct recording_settings *settings);
+
+#endif /* MEMSCOPE_COMMANDS_RECORD_RUN_H */

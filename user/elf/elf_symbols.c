@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "elf/elf_symbols.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/elf_file.h"
+
+#define MAX_SEGMENTS 64 /* a linker makes four */
+
+/*
+ * The largest real tables, those of browsers and compilers with all their static symbols, have some
+ * three million symbols and 300 MB of names. What is larger is refused; up to there, the names are
+ * held a window at a time, and the symbols are gone through once for each.
+ */
+#define MAX_SYMBOLS_BYTES (96u << 20)
+#define MAX_STRINGS_BYTES (512u << 20)
+#define WINDOW_BYTES (32u << 20)
+#define MAX_WALK_BYTES (512u << 20) /* of symbols, for all windows: about a second */
+#define MAX_NAME_BYTES 4096         /* longer ones are left out: mangled monsters */
+
+struct walk {
+	struct elf_file file;
+	Elf64_Phdr segments[MAX_SEGMENTS]; /* those that are loaded */
+	size_t segments_count;
+	int (*visit)(const struct elf_function *function, void *context);
+	void *context;
+};
+
+/* Names from `begin` on, up to `end`; what of the last one is behind that is there, too. */
+struct window {
+	char *bytes;
+	uint64_t begin, end, length;
+};
+
+static int read_segments(struct walk *walk)
+{
+	const Elf64_Ehdr *header = &walk->file.header;
+	const Elf64_Phdr *segment;
+	struct elf_items headers;
+
+	if (!header->e_phnum)
+		return 0;
+	if (header->e_phentsize != sizeof(*segment))
+		return -EBADMSG;
+	elf_items_init(&headers, &walk->file, header->e_phoff, header->e_phnum, sizeof(*segment));
+	while ((segment = elf_items_next(&headers))) {
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (walk->segments_count == MAX_SEGMENTS)
+			return -EFBIG;
+		walk->segments[walk->segments_count++] = *segment;
+	}
+	return headers.err;
+}
+
+/* Where in the file the byte lies that is loaded to `address`; 0: nowhere. */
+static uint64_t file_offset(const struct walk *walk, uint64_t address)
+{
+	uint64_t offset;
+	size_t i;
+
+	for (i = 0; i < walk->segments_count; i++) {
+		const Elf64_Phdr *segment = &walk->segments[i];
+
+		if (address < segment->p_vaddr || address - segment->p_vaddr >= segment->p_filesz)
+			continue;
+		if (__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset,
+					   &offset) ||
+		    offset >= walk->file.size_bytes)
+			return 0;
+		return offset;
+	}
+	return 0;
+}
+
+static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
+			const struct window *window)
+{
+	const char *name = window->bytes + (symbol->st_name - window->begin);
+	struct elf_function function = { .name = name,
+					 .size_bytes = symbol->st_size,
+					 .is_indirect =
+						 ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC };
+	uint64_t rest = window->begin + window->length - symbol->st_name;
+
+	if (!memchr(name, '\0', rest < MAX_NAME_BYTES ? rest : MAX_NAME_BYTES))
+		return 0;
+	function.file_offset = file_offset(walk, symbol->st_value);
+	return function.file_offset ? walk->visit(&function, walk->context) : 0;
+}
+
+/* An undefined one is an import: its offset would be 0. */
+static int is_function(const Elf64_Sym *symbol)
+{
+	const unsigned char type = ELF64_ST_TYPE(symbol->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
+	       symbol->st_value;
+}
+
+/* The symbols whose names begin in the window. */
+static int visit_window(const struct walk *walk, const Elf64_Shdr *table,
+			const struct window *window)
+{
+	const Elf64_Sym *symbol;
+	struct elf_items symbols;
+	int result = 0;
+
+	elf_items_init(&symbols, &walk->file, table->sh_offset, table->sh_size / sizeof(*symbol),
+		       sizeof(*symbol));
+	while (!result && (symbol = elf_items_next(&symbols)))
+		if (is_function(symbol) && symbol->st_name >= window->begin &&
+		    symbol->st_name < window->end)
+			result = visit_symbol(walk, symbol, window);
+	return result ? result : symbols.err;
+}
+
+static uint64_t at_most(uint64_t value, uint64_t limit)
+{
+	return value < limit ? value : limit;
+}
+
+static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
+			 const Elf64_Shdr *strings)
+{
+	const uint64_t size = strings->sh_size;
+	struct window window = { 0 };
+	int result = 0;
+
+	if (!size)
+		return 0;
+	window.bytes = malloc(at_most(size, WINDOW_BYTES + MAX_NAME_BYTES));
+	if (!window.bytes)
+		return -ENOMEM;
+	for (; !result && window.begin < size; window.begin = window.end) {
+		window.end = at_most(size, window.begin + WINDOW_BYTES);
+		window.length = at_most(size, window.end + MAX_NAME_BYTES) - window.begin;
+		result = elf_file_read(&walk->file, strings->sh_offset + window.begin, window.bytes,
+				       window.length);
+		if (!result)
+			result = visit_window(walk, table, &window);
+	}
+	free(window.bytes);
+	return result;
+}
+
+static bool is_too_large(const Elf64_Shdr *table, const Elf64_Shdr *strings)
+{
+	return table->sh_size > MAX_SYMBOLS_BYTES || strings->sh_size > MAX_STRINGS_BYTES ||
+	       table->sh_size * (1 + strings->sh_size / WINDOW_BYTES) > MAX_WALK_BYTES;
+}
+
+static int visit_table(const struct walk *walk, uint32_t type)
+{
+	Elf64_Shdr table, strings;
+	int result = elf_file_section(&walk->file, type, &table);
+
+	if (result <= 0 || !table.sh_size)
+		return result < 0 ? result : 0;
+	if (table.sh_entsize != sizeof(Elf64_Sym))
+		return -EBADMSG;
+	result = elf_file_strings(&walk->file, table.sh_link, &strings);
+	if (result)
+		return result;
+	if (table.sh_size > walk->file.size_bytes)
+		return -EBADMSG;
+	if (is_too_large(&table, &strings))
+		return -EFBIG;
+	return visit_windows(walk, &table, &strings);
+}
+
+int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
+		      void *context, struct elf_contents *contents)
+{
+	struct walk walk = { .visit = visit, .context = context };
+	int result = elf_file_init(&walk.file, fd), other;
+	Elf64_Shdr section;
+
+	if (contents)
+		contents->has_symbols =
+			!result && elf_file_section(&walk.file, SHT_SYMTAB, &section) > 0;
+	if (!result)
+		result = read_segments(&walk);
+	if (result)
+		return result;
+	result = visit_table(&walk, SHT_DYNSYM);
+	if (result > 0)
+		return result;
+	/* What is wrong with one table says nothing about the other. */
+	other = visit_table(&walk, SHT_SYMTAB);
+	return other > 0 || !result ? other : result;
+}

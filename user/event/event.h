@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The door: a record from a ring buffer, a dump or a fuzzer becomes a struct event or is refused.
+ * Past it the members are in range and the sizes are right; nobody checks again.
+ */
+#ifndef MEMSCOPE_EVENT_EVENT_H
+#define MEMSCOPE_EVENT_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "event/probe.h"
+
+/* Points into the record, and lives as long as that does. */
+struct event {
+	const struct ms_event *header;
+	/* By header->type; the others are NULL. A recorded launch has both `call` and `launch`. */
+	const struct ms_call *call;
+	const struct ms_launch *launch;
+	const struct ms_free *free;
+	const struct ms_name *name;
+	const struct ms_process *process;
+	const struct ms_account *account; /* of all processes */
+	uint64_t count;                   /* of such calls: 1, unless they were only counted */
+	const struct probe *probe;        /* of a call, and the beginning of a free: its row */
+	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */
+};
+
+/* Returns 0, or -EINVAL if the record is not one that the BPF programs could have written. */
+int event_decode(const void *record, size_t length, struct event *event);
+
+/* Whether the call ended well; a call whose end was not watched is believed to have. */
+static inline int event_succeeded(const struct ms_call *call)
+{
+	return !(call->known & MS_KNOWN_RESULT) || call->result == MS_CUDA_SUCCESS;
+}
+
+/* Whether the host waits for it: what is given a stream returns before it is done, as a rule. */
+static inline bool event_is_synchronous(const struct event *event)
+{
+	return event->probe->spec.stream.kind == MS_FROM_NOWHERE;
+}
+
+/* Whether a record can be of such a process. */
+static inline bool event_is_process(const struct ms_event *header)
+{
+	return !(header->pid >> MS_PID_BITS) && !(header->start_ns % MS_START_NS);
+}
+
+/* (pid, start) as one number, which no other process has. */
+static inline uint64_t event_process_key(uint32_t pid, uint64_t start_ns)
+{
+	return start_ns / MS_START_NS << MS_PID_BITS | pid;
+}
+
+/* What happens to a process: "attach", "exec", "fork" or "exit". */
+const char *event_process_type(uint16_t type);
+
+/* Which enum ms_kind an account of that op is about, or -1; and back. */
+int event_account_kind(uint16_t op);
+uint16_t event_account_op(uint32_t kind);
+bool event_account_is_known(uint16_t op);
+
+/* When a call began and ended. Of those that were summed up: just before that, taken as one. */
+static inline uint64_t event_begin_ns(const struct event *event)
+{
+	const uint64_t ts_ns = event->header->ts_ns;
+
+	if (!event->call || event->header->type != MS_TYPE_CALLS)
+		return ts_ns;
+	return ts_ns > event->call->duration_ns ? ts_ns - event->call->duration_ns : 0;
+}
+
+static inline uint64_t event_end_ns(const struct event *event)
+{
+	const uint64_t ts_ns = event->header->ts_ns;
+
+	return event->call && event->header->type != MS_TYPE_CALLS ?
+		       ts_ns + event->call->duration_ns :
+		       ts_ns;
+}
+
+/* How long records of that type are; names have their text besides. 0: no type that is known. */
+size_t event_size(uint16_t type);
+
+#endif /* MEMSCOPE_EVENT_EVENT_H */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "event/filter.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+
+int filter_set_api(struct filter *filter, const char *regex, char *reason, size_t reason_bytes)
+{
+	regex_t compiled;
+	uint32_t row;
+	int err;
+
+	err = regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB);
+	if (err) {
+		regerror(err, &compiled, reason, reason_bytes);
+		return -EINVAL;
+	}
+	free(filter->rows);
+	filter->rows = calloc(probe_count(), sizeof(*filter->rows));
+	for (row = 0; filter->rows && row < probe_count(); row++)
+		filter->rows[row] = !regexec(&compiled, probe_at(row)->symbol, 0, NULL, 0);
+	regfree(&compiled);
+	return filter->rows ? 0 : -ENOMEM;
+}
+
+static bool size_accepted(const struct filter *filter, const struct event *event,
+			  const struct change *change)
+{
+	switch (event->probe->spec.op) {
+	case MS_OP_FREE:
+		return !change->has_allocation || !change->allocation.size_known ||
+		       change->allocation.size_bytes >= filter->min_bytes;
+	case MS_OP_ALLOC:
+	case MS_OP_COPY:
+	case MS_OP_MEMSET:
+		return !(event->call->known & MS_KNOWN_SIZE) ||
+		       event->call->size >= filter->min_bytes;
+	}
+	return true;
+}
+
+/* Whether there is any: together as much as a single one would have to be, or of unknown size. */
+static bool amounts_accepted(const struct filter *filter,
+			     const struct amount amounts[MS_SPACES_COUNT])
+{
+	uint64_t count = 0, bytes = 0;
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		count += amounts[space].count;
+		bytes += amounts[space].bytes;
+	}
+	return count && (!bytes || bytes >= filter->min_bytes);
+}
+
+/* Calls that allocate or free besides what they are for: launches of graphs, ends of contexts. */
+static bool effect_accepted(const struct filter *filter, const struct change *change)
+{
+	if (!change->has_amounts)
+		return false;
+	return (filter->ops >> MS_OP_ALLOC & 1 && amounts_accepted(filter, change->made)) ||
+	       (filter->ops >> MS_OP_FREE & 1 && amounts_accepted(filter, change->implicit));
+}
+
+bool filter_accepts(const struct filter *filter, const struct event *event,
+		    const struct change *change)
+{
+	const struct ms_call *call = event->call;
+
+	if (!(filter->ops >> event->probe->spec.op & 1) &&
+	    !(filter->failures && !event_succeeded(call)) && !effect_accepted(filter, change))
+		return false;
+	if (filter->rows && !filter->rows[call->row] &&
+	    (call->driver_row == MS_NO_ROW || !filter->rows[call->driver_row]))
+		return false;
+	return size_accepted(filter, event, change);
+}
+
+void filter_fini(struct filter *filter)
+{
+	free(filter->rows);
+	filter->rows = NULL;
+}

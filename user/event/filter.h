@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which calls are shown. What is not shown is still in the ledger, and counted as filtered.
+ */
+#ifndef MEMSCOPE_EVENT_FILTER_H
+#define MEMSCOPE_EVENT_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ledger/state.h"
+
+struct filter {
+	uint32_t ops;       /* bit set of enum ms_op */
+	bool failures;      /* also failed calls of the other ops */
+	uint64_t min_bytes; /* of allocations, frees, copies and memsets whose size is known */
+	bool *rows;         /* by row of the probe table; NULL: all of them */
+};
+
+/*
+ * Keeps only calls one of whose functions matches the POSIX extended regular expression. Returns 0,
+ * -ENOMEM, or -EINVAL with the reason in `reason`.
+ */
+int filter_set_api(struct filter *filter, const char *regex, char *reason, size_t reason_bytes);
+
+bool filter_accepts(const struct filter *filter, const struct event *event,
+		    const struct change *change);
+
+void filter_fini(struct filter *filter);
+
+#endif /* MEMSCOPE_EVENT_FILTER_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What was lost of what was seen: the kernel side's counters (of a capture, or what a recording
+ * says of them), summed up.
+ */
+#ifndef MEMSCOPE_EVENT_LOSSES_H
+#define MEMSCOPE_EVENT_LOSSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+struct losses {
+	uint64_t seen;      /* calls */
+	uint64_t calls;     /* that were lost */
+	uint64_t others;    /* lost, too: kernel names, beginnings of frees, lives of processes */
+	uint64_t untracked; /* of all those: as in struct ms_counters; the others found no room */
+	uint64_t bulk;      /* of `calls`: those that came by the bulk ring */
+};
+
+struct losses losses_of(const struct ms_counters *counters);
+
+/* Calls and others. */
+uint64_t losses_count(const struct losses *losses);
+
+/* Calls that were seen and not lost. */
+uint64_t losses_kept(const struct losses *losses);
+
+/*
+ * Whether something was lost on which what is live, the peaks and the totals depend. (They depend
+ * on launches, too, if these are of graphs that allocate, which nobody knows of a lost one.)
+ */
+bool losses_are_of_memory(const struct ms_counters *counters);
+
+/* Adds what was counted. Its op is known: event_decode() refuses the others. */
+void losses_add_account(struct ms_counters *counters, const struct ms_account *account);
+
+#endif /* MEMSCOPE_EVENT_LOSSES_H */

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/checkpoint.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "ledger/allocations.h"
+#include "ledger/graphs.h"
+#include "ledger/kernels.h"
+
+void anchor_init(struct anchor *anchor, struct state *state)
+{
+	*anchor = (struct anchor){ .state = state };
+}
+
+static int load_state(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_state *saved = record;
+	struct state *state = anchor->state;
+
+	/* Numbers that go on counting must not come round. */
+	if (state->processes_count || state->more || anchor->begun ||
+	    saved->allocations > UINT64_MAX / 2 || saved->exits > UINT64_MAX / 2 ||
+	    saved->more_count > saved->exits)
+		return -EINVAL;
+	anchor->begun = true;
+	state->allocations = saved->allocations;
+	state->exits = saved->exits;
+	state->more_count = saved->more_count;
+	return 0;
+}
+
+/* Memory is needed by its mappings, which are counted, and by a free that is not over. */
+static int add_need(struct map *needs, uint64_t id, uint64_t mappings)
+{
+	uint64_t *count = map_get(needs, id);
+
+	if (!count)
+		return map_set(needs, id, mappings);
+	*count += mappings;
+	return 0;
+}
+
+static int count_needs(const struct process *process, struct map *needs)
+{
+	const struct ledger *ledger = &process->ledgers[MS_KEY_MAPPING];
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < ledger->count; i++)
+		err = add_need(needs, ledger->entries[i].owner, 1);
+	for (i = 0; !err && i < process->pending_count; i++) {
+		const struct pending_free *pending = &process->pending[i];
+
+		if (pending->key == MS_KEY_MAPPING)
+			err = add_need(needs, pending->allocation.owner, 1);
+		else if (pending->key == MS_KEY_HANDLE)
+			err = add_need(needs, pending->allocation.id, 0);
+	}
+	return err;
+}
+
+/* Takes away what nothing needs, if it has no handle. */
+static void settle(struct process *process, struct ledger *ledger, const struct map *needs)
+{
+	size_t i = 0;
+
+	while (i < ledger->count) {
+		struct allocation *entry = &ledger->entries[i], unused;
+		const uint64_t *mappings = map_get(needs, entry->id);
+
+		entry->mappings = mappings ? *mappings : 0;
+		if (mappings || entry->references) {
+			i++;
+			continue;
+		}
+		/* The last entry moves into this place: look at it again. */
+		ledger_remove(ledger, entry->addr, &unused);
+		blocks_uncount(process, &unused);
+	}
+}
+
+/*
+ * All of a process has been loaded. What memory is mapped how often must be right, or it would
+ * never end; mappings that are of unknown functions were skipped.
+ */
+static int end_process(struct anchor *anchor)
+{
+	struct process *process = anchor->process;
+	struct map needs = { 0 };
+	int err;
+
+	if (!process ||
+	    (!process->ledgers[MS_KEY_HANDLE].count && !process->ledgers[LEDGER_RELEASED].count))
+		return 0;
+	err = count_needs(process, &needs);
+	if (!err) {
+		settle(process, &process->ledgers[MS_KEY_HANDLE], &needs);
+		settle(process, &process->ledgers[LEDGER_RELEASED], &needs);
+	}
+	map_fini(&needs);
+	return err;
+}
+
+static int load_process(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_process *saved = record;
+	bool more = saved->flags & MS_ANCHOR_MORE;
+	struct process *process;
+	int err;
+
+	if (saved->comm[MS_COMM_BYTES - 1] || !event_is_process(&saved->event) ||
+	    (more ? anchor->state->more != NULL :
+		    state_find(anchor->state, saved->event.pid, saved->event.start_ns) != NULL) ||
+	    saved->exit_number > anchor->state->exits)
+		return -EINVAL;
+	err = end_process(anchor);
+	if (err)
+		return err;
+	process = more ? state_add_more(anchor->state) : state_add(anchor->state, &saved->event);
+	if (!process)
+		return -ENOMEM;
+	anchor->process = process;
+	anchor->graphs = NULL;
+	memcpy(process->comm, saved->comm, sizeof(process->comm));
+	process->was_running = saved->flags & MS_ANCHOR_WAS_RUNNING;
+	process->only_begun = saved->flags & MS_ANCHOR_ONLY_BEGUN;
+	process->was_running_earlier = saved->flags & MS_ANCHOR_WAS_RUNNING_EARLIER;
+	process->entries_only = saved->flags & MS_ANCHOR_ENTRIES_ONLY;
+	process->exited = saved->flags & MS_ANCHOR_EXITED;
+	process->has_globals = saved->flags & MS_ANCHOR_HAS_GLOBALS;
+	process->exit_status = saved->exit_status;
+	process->exit_number = saved->exit_number;
+	process->exit_ts_ns = saved->exit_ts_ns;
+	process->launches = saved->launches;
+	process->graph_launches = saved->graph_launches;
+	process->pre_attach_frees = saved->pre_attach_frees;
+	process->unknown_frees = saved->unknown_frees;
+	process->unwatched_frees = saved->unwatched_frees;
+	process->null_frees = saved->null_frees;
+	process->missed_frees = saved->missed_frees;
+	process->unknown_allocs = saved->unknown_allocs;
+	/* Of one that lives, all are those of its allocations. */
+	process->unknown_sizes = process->exited ? saved->unknown_sizes : 0;
+	process->dropped_nodes = saved->dropped_nodes;
+	process->unclear_ends = saved->unclear_ends;
+	process->part_ts_ns = saved->part_ts_ns;
+	return 0;
+}
+
+static int load_calls(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_calls *saved = record;
+
+	if (saved->op >= MS_OPS_COUNT)
+		return 1;
+	anchor->process->calls[saved->op] = saved->count;
+	return 0;
+}
+
+static int load_space(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_space *saved = record;
+	struct space_total *space;
+
+	if (saved->space >= MS_SPACES_COUNT)
+		return 1;
+	space = &anchor->process->spaces[saved->space];
+	space->peak_bytes = saved->peak_bytes;
+	space->peak_ts_ns = saved->peak_ts_ns;
+	space->allocs = saved->allocs;
+	space->alloc_bytes = saved->alloc_bytes;
+	space->frees = saved->frees;
+	space->free_bytes = saved->free_bytes;
+	space->implicit_frees = saved->implicit_frees;
+	space->implicit_bytes = saved->implicit_bytes;
+	space->exit_count = saved->exit_count;
+	space->exit_bytes = saved->exit_bytes;
+	return 0;
+}
+
+static struct call_total *total_of(struct process *process, uint64_t of)
+{
+	switch (of) {
+	case MS_ANCHOR_OF_UNKNOWN:
+		return &process->copies[MS_DIRECTIONS_COUNT];
+	case MS_ANCHOR_OF_MEMSETS:
+		return &process->memsets;
+	case MS_ANCHOR_OF_SYNCS:
+		return &process->syncs;
+	}
+	return of < MS_DIRECTIONS_COUNT ? &process->copies[of] : NULL;
+}
+
+static int load_total(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_total *saved = record;
+	struct call_total *total = total_of(anchor->process, saved->of);
+
+	if (!total)
+		return 1;
+	*total = (struct call_total){
+		.count = saved->count,
+		.bytes = saved->bytes,
+		.unknown_bytes = saved->unknown_bytes,
+		.duration_ns = saved->duration_ns,
+	};
+	return 0;
+}
+
+/* Returns 0, -ENOMEM, or -EINVAL if it is no name. */
+static int intern(struct anchor *anchor, const char *text, size_t length, const char **name)
+{
+	if (length > MS_NAME_MAX || memchr(text, '\0', length))
+		return -EINVAL;
+	*name = string_intern(&anchor->state->strings, text, length);
+	return *name ? 0 : -ENOMEM;
+}
+
+static int load_name(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_name *saved = record;
+	const char *name;
+	int err;
+
+	if (saved->alias)
+		return map_set(&anchor->process->aliases, saved->handle, saved->alias);
+	err = intern(anchor, saved->name, saved->event.size - sizeof(*saved), &name);
+	return err ? err : map_set(&anchor->process->names, saved->handle, (uintptr_t)name);
+}
+
+static int load_kernel(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_kernel *saved = record;
+	struct kernel kernel = { .handle = saved->handle, .launches = saved->launches };
+	int err = 0;
+
+	if (saved->is_named)
+		err = intern(anchor, saved->name, saved->event.size - sizeof(*saved), &kernel.name);
+	return err ? err : kernels_add(anchor->process, &kernel);
+}
+
+static int load_failure(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_failure *saved = record;
+	struct process *process = anchor->process;
+	int err;
+
+	if (saved->row >= probe_count())
+		return -EINVAL;
+	err = memory_grow(&process->failures, &process->failures_capacity,
+			  process->failures_count + 1, sizeof(*process->failures));
+	if (!err)
+		process->failures[process->failures_count++] = (struct failure){
+			.row = saved->row, .result = saved->result, .count = saved->count
+		};
+	return err;
+}
+
+static int load_context(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_context *saved = record;
+	struct process *process = anchor->process;
+	int err;
+
+	err = memory_grow(&process->contexts, &process->contexts_capacity,
+			  process->contexts_count + 1, sizeof(*process->contexts));
+	if (!err)
+		process->contexts[process->contexts_count++] =
+			(struct context){ .handle = saved->handle,
+					  .device = saved->device,
+					  .primary = saved->primary,
+					  .references = saved->references };
+	return err;
+}
+
+static int load_view(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_view *saved = record;
+	struct process *process = anchor->process;
+	int err;
+
+	err = memory_grow(&process->views, &process->views_capacity, process->views_count + 1,
+			  sizeof(*process->views));
+	if (!err)
+		process->views[process->views_count++] =
+			(struct view){ .handle = saved->handle,
+				       .is_pool = saved->is_pool,
+				       .total_bytes = saved->total_bytes,
+				       .free_bytes = saved->free_bytes,
+				       .ts_ns = saved->ts_ns,
+				       /* Of a pool, 0 is more likely what nobody asked for. */
+				       .has_total = !saved->is_pool || saved->total_bytes,
+				       .has_free = !saved->is_pool || saved->free_bytes };
+	return err;
+}
+
+static int load_graph(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_graph *saved = record;
+	struct process *process = anchor->process;
+	struct map *const kinds[] = {
+		[MS_ANCHOR_GRAPH_PLAIN] = &process->graphs,
+		[MS_ANCHOR_GRAPH_EXECUTABLE] = &process->executables,
+		[MS_ANCHOR_GRAPH_CAPTURE] = &process->captures,
+	};
+
+	anchor->graphs = NULL;
+	if (saved->kind >= MS_ANCHOR_GRAPH_KINDS)
+		return 1;
+	if (map_get(kinds[saved->kind], saved->handle))
+		return -EINVAL;
+	anchor->graphs = kinds[saved->kind];
+	anchor->graph = saved->handle;
+	return graphs_load(anchor->graphs, saved->handle, saved->auto_free);
+}
+
+static int load_node(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_node *saved = record;
+
+	if (!anchor->graphs)
+		return 1; /* of a graph that was skipped */
+	return graphs_load_node(anchor->process, anchor->graphs, anchor->graph, saved->addr,
+				saved->size_bytes);
+}
+
+static bool is_known(const struct ms_anchor_allocation *saved)
+{
+	return saved->space < MS_SPACES_COUNT && saved->role < MS_ANCHOR_ROLES &&
+	       saved->key < MS_KEYS_COUNT;
+}
+
+/* Rows are this program's; ids are found only once, and the next allocation's is a new one. */
+static bool is_valid(const struct anchor *anchor, const struct ms_anchor_allocation *saved)
+{
+	return saved->row < probe_count() &&
+	       (saved->driver_row == MS_NO_ROW || saved->driver_row < probe_count()) &&
+	       saved->id <= anchor->state->allocations;
+}
+
+/* Memory with a handle is found by its id, and kept by it when the handle has been given back. */
+static bool may_live(const struct process *process, size_t key, const struct allocation *allocation)
+{
+	const struct ledger *nameless = &process->ledgers[LEDGER_RELEASED];
+
+	if (ledger_find(&process->ledgers[key], allocation->addr))
+		return false;
+	if (key == LEDGER_RELEASED)
+		return allocation->addr == allocation->id &&
+		       !map_get(&process->handles, allocation->id);
+	return key != MS_KEY_HANDLE ||
+	       (allocation->references && !map_get(&process->handles, allocation->id) &&
+		!ledger_find(nameless, allocation->id));
+}
+
+static int load_live(struct process *process, size_t key, const struct allocation *allocation)
+{
+	struct space_total *space = &process->spaces[allocation->space];
+	int err;
+
+	if (!may_live(process, key, allocation))
+		return -EINVAL;
+	err = ledger_insert(&process->ledgers[key], allocation);
+	if (!err && key == MS_KEY_HANDLE)
+		err = map_set(&process->handles, allocation->id, allocation->addr);
+	if (err)
+		return err;
+	usage_load(process->usage, allocation);
+	space->live_bytes += allocation->size_bytes;
+	space->live_count++;
+	process->unknown_sizes += !allocation->size_known;
+	return 0;
+}
+
+static int load_pending(struct process *process, const struct pending_free *pending)
+{
+	int err = memory_grow(&process->pending, &process->pending_capacity,
+			      process->pending_count + 1, sizeof(*process->pending));
+
+	if (!err)
+		process->pending[process->pending_count++] = *pending;
+	return err;
+}
+
+static int load_allocation(struct anchor *anchor, const void *record)
+{
+	const struct ms_anchor_allocation *saved = record;
+	struct process *process = anchor->process;
+	const struct pending_free freed = {
+		.tid = saved->freed_by,
+		.key = saved->key,
+		.addr = saved->freed_addr,
+		.allocation = { .addr = saved->addr,
+				.size_bytes = saved->size_bytes,
+				.ts_ns = saved->ts_ns,
+				.id = saved->id,
+				.context = saved->context,
+				.device = saved->device,
+				.tid = saved->tid,
+				.row = saved->row,
+				.driver_row = saved->driver_row,
+				.space = saved->space,
+				.size_known = saved->size_known,
+				.owner = saved->owner },
+	};
+
+	if (!is_known(saved))
+		return 1;
+	if (!is_valid(anchor, saved))
+		return -EINVAL;
+	switch ((enum ms_anchor_role)saved->role) {
+	case MS_ANCHOR_LIVE:
+		return load_live(process, saved->key, &freed.allocation);
+	case MS_ANCHOR_RELEASED:
+		return load_live(process, LEDGER_RELEASED, &freed.allocation);
+	case MS_ANCHOR_PENDING:
+		return load_pending(process, &freed);
+	case MS_ANCHOR_PART:
+		process->part = freed;
+		return 0;
+	case MS_ANCHOR_LARGEST:
+		if (process->exit_largest_count >= PROCESS_LARGEST)
+			return -EINVAL;
+		process->exit_largest[process->exit_largest_count++] = freed.allocation;
+		return 0;
+	case MS_ANCHOR_ROLES:
+		break;
+	}
+	return -EINVAL;
+}
+
+int anchor_load(struct anchor *anchor, const void *record, size_t length)
+{
+	static const struct {
+		int (*load)(struct anchor *anchor, const void *record);
+		size_t size; /* the least; whoever writes a newer format may write more */
+	} types[] = {
+#define TYPE(type, function, structure) \
+	[MS_ANCHOR_##type - MS_ANCHOR_STATE] = { function, sizeof(struct structure) }
+		TYPE(STATE, load_state, ms_anchor_state),
+		TYPE(PROCESS, load_process, ms_anchor_process),
+		TYPE(CALLS, load_calls, ms_anchor_calls),
+		TYPE(SPACE, load_space, ms_anchor_space),
+		TYPE(TOTAL, load_total, ms_anchor_total),
+		TYPE(NAME, load_name, ms_anchor_name),
+		TYPE(KERNEL, load_kernel, ms_anchor_kernel),
+		TYPE(FAILURE, load_failure, ms_anchor_failure),
+		TYPE(CONTEXT, load_context, ms_anchor_context),
+		TYPE(VIEW, load_view, ms_anchor_view),
+		TYPE(GRAPH, load_graph, ms_anchor_graph),
+		TYPE(NODE, load_node, ms_anchor_node),
+		TYPE(ALLOCATION, load_allocation, ms_anchor_allocation),
+#undef TYPE
+	};
+	const struct ms_event *event = record;
+	size_t type;
+
+	if (length < sizeof(*event) || event->size != length || event->type < MS_ANCHOR_STATE ||
+	    anchor->complete)
+		return -EINVAL;
+	type = event->type - MS_ANCHOR_STATE;
+	if (event->type == MS_ANCHOR_END) {
+		anchor->complete = anchor->begun;
+		return anchor->begun ? end_process(anchor) : -EINVAL;
+	}
+	if (type >= sizeof(types) / sizeof(*types))
+		return 1;
+	if (length < types[type].size || (!anchor->begun && event->type != MS_ANCHOR_STATE) ||
+	    (!anchor->process && event->type > MS_ANCHOR_PROCESS))
+		return -EINVAL;
+	return types[type].load(anchor, record);
+}

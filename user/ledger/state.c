@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "ledger/allocations.h"
+#include "ledger/contexts.h"
+#include "ledger/ended.h"
+#include "ledger/graphs.h"
+#include "ledger/kernels.h"
+#include "ledger/physical.h"
+#include "ledger/transfers.h"
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void process_forget(struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++)
+		ledger_fini(&process->ledgers[i]);
+	graphs_fini(process);
+	map_fini(&process->handles);
+	map_fini(&process->names);
+	map_fini(&process->aliases);
+	map_fini(&process->launch_places);
+	free(process->contexts);
+	free(process->pending);
+	process->contexts = NULL;
+	process->contexts_count = process->contexts_capacity = 0;
+	process->pending = NULL;
+	process->pending_count = process->pending_capacity = 0;
+}
+
+static void process_free(struct process *process)
+{
+	process_forget(process);
+	map_fini(&process->kernel_places);
+	free(process->kernels);
+	free(process->failures);
+	free(process->views);
+	usage_free(process->usage);
+	free(process);
+}
+
+void state_fini(struct state *state)
+{
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		process_free(state->processes[i]);
+	if (state->more)
+		process_free(state->more);
+	free(state->processes);
+	map_fini(&state->by_identity);
+	string_table_fini(&state->strings);
+	usage_totals_free(state->usage);
+	*state = (struct state){ 0 };
+}
+
+const struct process *state_find(const struct state *state, uint32_t pid, uint64_t start_ns)
+{
+	const uint64_t *place = map_get(&state->by_identity, event_process_key(pid, start_ns));
+
+	return place ? (const struct process *)(uintptr_t)*place : NULL;
+}
+
+struct process *state_add_more(struct state *state)
+{
+	if (!state->more)
+		state->more = calloc(1, sizeof(*state->more));
+	return state->more;
+}
+
+/* One that has ended becomes a part of the sum, if there are too many. */
+static void process_retire(struct state *state)
+{
+	long chosen = ended_choose(state);
+	struct process *process;
+
+	if (chosen < 0)
+		return;
+	process = state->processes[chosen];
+	if (!state_add_more(state) || ended_add(state->more, process))
+		return; /* later, perhaps */
+	state->more_count++;
+	map_remove(&state->by_identity, event_process_key(process->pid, process->start_ns));
+	if (state->last == process)
+		state->last = NULL;
+	process_free(process);
+	state->processes_count--;
+	memmove(&state->processes[chosen], &state->processes[chosen + 1],
+		(state->processes_count - chosen) * sizeof(*state->processes));
+}
+
+struct process *state_add(struct state *state, const struct ms_event *event)
+{
+	struct process *process;
+
+	if (memory_grow(&state->processes, &state->processes_capacity, state->processes_count + 1,
+			sizeof(*state->processes)))
+		return NULL;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = event->pid;
+	process->start_ns = event->start_ns;
+	process->first_ts_ns = event->ts_ns;
+	if (state->usage)
+		process->usage = usage_new(state->usage);
+	if ((state->usage && !process->usage) ||
+	    map_set(&state->by_identity, event_process_key(event->pid, event->start_ns),
+		    (uintptr_t)process)) {
+		usage_free(process->usage);
+		free(process);
+		return NULL;
+	}
+	state->processes[state->processes_count++] = process;
+	return process;
+}
+
+static struct process *process_of(struct state *state, const struct ms_event *event)
+{
+	struct process *process = state->last;
+
+	if (process && process->pid == event->pid && process->start_ns == event->start_ns)
+		return process;
+	process = (struct process *)state_find(state, event->pid, event->start_ns);
+	if (!process) {
+		process_retire(state);
+		process = state_add(state, event);
+	}
+	state->last = process;
+	return process;
+}
+
+const struct allocation *state_containing(struct process *process, uint64_t addr)
+{
+	const struct allocation *found = ledger_find(&process->ledgers[MS_KEY_ARRAY], addr);
+
+	if (!found)
+		found = ledger_containing(&process->ledgers[MS_KEY_POINTER], addr);
+	return found ? found : ledger_containing(&process->ledgers[MS_KEY_MAPPING], addr);
+}
+
+/* ---- beginning anew -------------------------------------------------------------------------- */
+
+int state_follow_usage(struct state *state)
+{
+	if (!state->usage)
+		state->usage = calloc(1, sizeof(*state->usage));
+	return state->usage ? 0 : -ENOMEM;
+}
+
+static void space_restart(struct space_total *space, uint64_t now_ns)
+{
+	*space = (struct space_total){ .live_bytes = space->live_bytes,
+				       .live_count = space->live_count,
+				       .peak_bytes = space->live_bytes,
+				       .peak_ts_ns = now_ns,
+				       .exit_count = space->exit_count,
+				       .exit_bytes = space->exit_bytes };
+}
+
+static void process_restart(struct process *process, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		space_restart(&process->spaces[i], now_ns);
+	memset(process->copies, 0, sizeof(process->copies));
+	process->memsets = process->syncs = (struct call_total){ 0 };
+	memset(process->calls, 0, sizeof(process->calls));
+	process->launches = process->graph_launches = 0;
+	for (i = 0; i < process->kernels_count; i++)
+		process->kernels[i].launches = 0;
+	process->failures_count = 0;
+	process->pre_attach_frees = process->unknown_frees = process->unwatched_frees = 0;
+	process->null_frees = process->missed_frees = 0;
+	process->was_running_earlier = false;
+	usage_restart(process->usage);
+}
+
+void state_restart(struct state *state, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		process_restart(state->processes[i], now_ns);
+	if (state->more)
+		process_restart(state->more, now_ns);
+	for (i = 0; state->usage && i < state->usage->count; i++) {
+		state->usage->devices[i].peak_bytes = state->usage->devices[i].live_bytes;
+		state->usage->devices[i].peak_ts_ns = now_ns;
+	}
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static size_t process_bytes(const struct process *process)
+{
+	size_t bytes = sizeof(*process), i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++)
+		bytes += ledger_bytes(&process->ledgers[i]);
+	return bytes + usage_bytes(process->usage) + graphs_bytes(process) +
+	       map_bytes(&process->handles) + map_bytes(&process->names) +
+	       map_bytes(&process->aliases) + map_bytes(&process->kernel_places) +
+	       map_bytes(&process->launch_places) +
+	       process->kernels_capacity * sizeof(*process->kernels) +
+	       process->failures_capacity * sizeof(*process->failures) +
+	       process->contexts_capacity * sizeof(*process->contexts) +
+	       process->pending_capacity * sizeof(*process->pending) +
+	       process->views_capacity * sizeof(*process->views);
+}
+
+size_t state_bytes(const struct state *state)
+{
+	size_t bytes = state->strings.bytes + map_bytes(&state->by_identity) +
+		       state->processes_capacity * sizeof(struct process *),
+	       i;
+
+	for (i = 0; i < state->processes_count; i++)
+		bytes += process_bytes(state->processes[i]);
+	return bytes + (state->more ? process_bytes(state->more) : 0);
+}
+
+/* ---- calls that failed ----------------------------------------------------------------------- */
+
+static int failure_add(struct process *process, const struct ms_call *call, uint64_t count)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < process->failures_count; i++) {
+		struct failure *failure = &process->failures[i];
+
+		if (failure->row == call->row && failure->result == call->result) {
+			failure->count += count;
+			return 0;
+		}
+	}
+	err = memory_grow(&process->failures, &process->failures_capacity,
+			  process->failures_count + 1, sizeof(*process->failures));
+	if (err)
+		return err;
+	process->failures[process->failures_count++] =
+		(struct failure){ .row = call->row, .result = call->result, .count = count };
+	return 0;
+}
+
+/* ---- calls about memory ---------------------------------------------------------------------- */
+
+static struct view *view_of(struct process *process, bool is_pool, uint64_t handle)
+{
+	size_t i;
+
+	for (i = 0; i < process->views_count; i++)
+		if (process->views[i].is_pool == is_pool && process->views[i].handle == handle)
+			return &process->views[i];
+	if (memory_grow(&process->views, &process->views_capacity, process->views_count + 1,
+			sizeof(*process->views)))
+		return NULL;
+	process->views[process->views_count] =
+		(struct view){ .handle = handle, .is_pool = is_pool };
+	return &process->views[process->views_count++];
+}
+
+static int apply_device_info(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+	struct view *view;
+
+	if (!(call->known & MS_KNOWN_SIZE) || !(call->known & MS_KNOWN_SRC))
+		return 0;
+	view = view_of(process, false, (uint64_t)(int64_t)contexts_device(process, call));
+	if (!view)
+		return -ENOMEM;
+	view->total_bytes = call->size;
+	view->free_bytes = call->src;
+	view->has_total = view->has_free = true;
+	view->ts_ns = event->header->ts_ns + call->duration_ns;
+	return 0;
+}
+
+/* CUmemPool_attribute, and the same numbers in cudaMemPoolAttr. */
+#define POOL_ATTRIBUTE_RESERVED 5
+#define POOL_ATTRIBUTE_USED 7
+
+static int apply_pool_info(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+	struct view *view;
+
+	if (!(call->known & MS_KNOWN_SIZE) ||
+	    (call->src != POOL_ATTRIBUTE_RESERVED && call->src != POOL_ATTRIBUTE_USED))
+		return 0;
+	view = view_of(process, true, call->addr);
+	if (!view)
+		return -ENOMEM;
+	if (call->src == POOL_ATTRIBUTE_RESERVED)
+		view->total_bytes = call->size;
+	else
+		view->free_bytes = call->size;
+	view->has_total |= call->src == POOL_ATTRIBUTE_RESERVED;
+	view->has_free |= call->src == POOL_ATTRIBUTE_USED;
+	view->ts_ns = event->header->ts_ns + call->duration_ns;
+	return 0;
+}
+
+static int apply_memory(struct process *process, const struct event *event)
+{
+	switch (event->probe->spec.action) {
+	case MS_ACTION_REFER:
+		return physical_refer(process, event->call);
+	case MS_ACTION_GLOBAL:
+		process->has_globals = true;
+		return 0;
+	case MS_ACTION_DEVICE_INFO:
+		return apply_device_info(process, event);
+	case MS_ACTION_POOL_INFO:
+		return apply_pool_info(process, event);
+	}
+	return graphs_apply(process, event);
+}
+
+/* ---- life and death -------------------------------------------------------------------------- */
+
+/* Sinks into the sorted list; equal sizes stay in order of age. Returns the list's new length. */
+static size_t largest_add(struct allocation *out, size_t count, size_t max,
+			  const struct allocation *allocation)
+{
+	size_t place = count < max ? count : max, length = count < max ? count + 1 : max;
+
+	for (; place > 0; place--) {
+		const struct allocation *above = &out[place - 1];
+
+		if (above->size_bytes > allocation->size_bytes ||
+		    (above->size_bytes == allocation->size_bytes && above->id < allocation->id))
+			break;
+		if (place < max)
+			out[place] = *above;
+	}
+	if (place < max)
+		out[place] = *allocation;
+	return length;
+}
+
+/* Reserved addresses are none, and mapped ones are those of memory that has its own entry. */
+static bool is_memory(const struct allocation *allocation)
+{
+	return allocation->space != MS_SPACE_RESERVED && allocation->space != MS_SPACE_MAPPED;
+}
+
+size_t state_largest(const struct process *process, struct allocation *out, size_t max)
+{
+	size_t count = 0, key, i;
+
+	for (i = 0; process->exited && i < process->exit_largest_count; i++)
+		count = largest_add(out, count, max, &process->exit_largest[i]);
+	for (key = 0; !process->exited && key < LEDGERS_COUNT; key++) {
+		const struct ledger *ledger = &process->ledgers[key];
+
+		for (i = 0; i < ledger->count; i++)
+			if (is_memory(&ledger->entries[i]))
+				count = largest_add(out, count, max, &ledger->entries[i]);
+	}
+	return count;
+}
+
+static int apply_exit(struct state *state, struct process *process, const struct event *event,
+		      struct change *change)
+{
+	size_t space;
+	int err;
+
+	if (process->exited) {
+		change->repeated = true;
+		return 0;
+	}
+	err = blocks_settle(process, event->header->ts_ns, change);
+	process->exit_largest_count =
+		state_largest(process, process->exit_largest, PROCESS_LARGEST);
+	process->exited = true;
+	process->exit_number = ++state->exits;
+	process->exit_status = event->process->value;
+	process->exit_ts_ns = event->header->ts_ns;
+	usage_exit(process->usage);
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		struct space_total *total = &process->spaces[space];
+
+		total->exit_count = total->live_count;
+		total->exit_bytes = total->live_bytes;
+		blocks_note_implicit(change, space, total->live_count, total->live_bytes);
+		total->live_count = total->live_bytes = 0;
+	}
+	process_forget(process);
+	return err;
+}
+
+static int apply_exec(struct process *process, const struct event *event, struct change *change)
+{
+	int err = blocks_settle(process, event->header->ts_ns, change);
+
+	memcpy(process->comm, event->process->comm, sizeof(process->comm));
+	blocks_end(process, 0, change);
+	process_forget(process);
+	process->was_running_earlier |= process->was_running;
+	/* The new program is traced from its beginning. */
+	process->was_running = process->only_begun = process->has_globals = false;
+	return err;
+}
+
+static void apply_attach(struct process *process, const struct event *event)
+{
+	memcpy(process->comm, event->process->comm, sizeof(process->comm));
+	process->was_running = event->process->value & MS_ATTACH_RUNNING;
+	process->only_begun = event->process->value & MS_ATTACH_BEGUN;
+}
+
+bool state_may_hold_more(const struct process *process)
+{
+	return process->was_running || process->only_begun;
+}
+
+/*
+ * A process that was attached to milliseconds after it had begun holds nothing from before if the
+ * first thing it does is to make a context, without which there is no memory. (Choosing a device
+ * comes before that.) Of one that had been running for longer that says nothing: a library may make
+ * its own context at any time.
+ */
+static void first_call(struct process *process, const struct event *event)
+{
+	const enum ms_action action = event->probe->spec.action;
+
+	if (!event_succeeded(event->call) || action == MS_ACTION_SET_DEVICE)
+		return;
+	process->only_begun = false;
+	process->was_running = action != MS_ACTION_CREATE && action != MS_ACTION_RETAIN;
+}
+
+/* ---- dispatch -------------------------------------------------------------------------------- */
+
+static int apply_launch(struct state *state, struct process *process, const struct event *event,
+			struct change *change)
+{
+	if (event->probe->spec.action != MS_ACTION_GRAPH_LAUNCH)
+		return kernels_launch(process, event, change);
+	if (!event_succeeded(event->call) || event->call->flags & MS_CALL_PART)
+		return 0;
+	process->graph_launches++;
+	return graphs_launch(state, process, event, change);
+}
+
+static int apply_op(struct state *state, struct process *process, const struct event *event,
+		    struct change *change)
+{
+	const struct ms_call *call = event->call;
+	int err = 0;
+
+	if (process->only_begun)
+		first_call(process, event);
+	change->device = contexts_device(process, call);
+	process->calls[event->probe->spec.op] += event->count;
+	if (!event_succeeded(call))
+		err = failure_add(process, call, event->count);
+	if (err)
+		return err;
+	switch (event->probe->spec.op) {
+	case MS_OP_ALLOC:
+		return blocks_alloc(state, process, event, change);
+	case MS_OP_FREE:
+		return blocks_free(process, event, change);
+	case MS_OP_LAUNCH:
+		return apply_launch(state, process, event, change);
+	case MS_OP_MEMORY:
+		if (event_succeeded(call))
+			return apply_memory(process, event);
+		graphs_failed(process, event);
+		return 0;
+	case MS_OP_CONTEXT:
+		return contexts_apply(process, event, change);
+	}
+	transfers_apply(process, event, change);
+	return 0;
+}
+
+static int apply_call(struct state *state, struct process *process, const struct event *event,
+		      struct change *change)
+{
+	int err = apply_op(state, process, event, change);
+
+	/* A sum is nobody's call. */
+	if (process->pending_count && event->header->type != MS_TYPE_CALLS &&
+	    !(event->call->flags & MS_CALL_NESTED))
+		blocks_returned(process, event->header->tid);
+	return err;
+}
+
+static int apply_event(struct state *state, struct process *process, const struct event *event,
+		       struct change *change)
+{
+	switch (event->header->type) {
+	case MS_TYPE_CALL:
+	case MS_TYPE_LAUNCH:
+	case MS_TYPE_CALLS:
+		return apply_call(state, process, event, change);
+	case MS_TYPE_FREE_BEGIN:
+		return blocks_free_begin(process, event);
+	case MS_TYPE_NAME:
+		return kernels_name(state, process, event->name);
+	case MS_TYPE_EXIT:
+		return apply_exit(state, process, event, change);
+	case MS_TYPE_EXEC:
+		return apply_exec(process, event, change);
+	case MS_TYPE_ATTACH:
+		apply_attach(process, event);
+		return 0;
+	}
+	return 0;
+}
+
+/* Beginnings of frees and names are told to nobody: what they ended comes with the next event. */
+static void tell_ended(struct process *process, const struct event *event, struct change *change)
+{
+	struct usage *usage = process->usage;
+
+	if (!usage)
+		return;
+	change->ended = usage->ended;
+	change->ended_count = usage->ended_count;
+	usage->ended_told = event->call || event->process;
+}
+
+/* Few events have amounts: to clear these each time took a quarter of the time for an event. */
+static void clear(struct change *change)
+{
+	if (change->has_amounts)
+		memset(change, 0, sizeof(*change));
+	memset(change, 0, offsetof(struct change, allocation));
+	change->allocation = (struct allocation){ 0 };
+	change->device = -1;
+}
+
+int state_apply(struct state *state, const struct event *event)
+{
+	struct process *process = process_of(state, event->header);
+	struct change *change = &state->change;
+	int err;
+
+	clear(change);
+	if (!process)
+		return -ENOMEM;
+	change->process = process;
+	if (state->usage)
+		state->usage->now_ns = event->header->ts_ns;
+	if (process->usage && process->usage->ended_told)
+		process->usage->ended_count = 0;
+	err = apply_event(state, process, event, change);
+	tell_ended(process, event, change);
+	return err;
+}

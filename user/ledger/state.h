@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is known of the traced processes: their live allocations, contexts, kernel names and totals.
+ * state_apply() is the only way to change it, live and from a dump alike; it does no I/O and reads
+ * no clock.
+ */
+#ifndef MEMSCOPE_LEDGER_STATE_H
+#define MEMSCOPE_LEDGER_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/string.h"
+#include "event/event.h"
+#include "ledger/ledger.h"
+#include "ledger/usage.h"
+
+struct space_total {
+	uint64_t live_bytes;
+	uint64_t live_count;
+	uint64_t peak_bytes; /* high-water mark of live_bytes */
+	uint64_t peak_ts_ns; /* when it was reached first */
+	uint64_t allocs;     /* successful ones */
+	uint64_t alloc_bytes;
+	uint64_t frees; /* successful ones of known blocks */
+	uint64_t free_bytes;
+	uint64_t implicit_frees; /* by the end of a context or an exec */
+	uint64_t implicit_bytes;
+	uint64_t exit_count; /* still live when the process exited */
+	uint64_t exit_bytes;
+};
+
+struct amount {
+	uint64_t count;
+	uint64_t bytes;
+};
+
+/* Successful calls; those that another call of the same kind was made of are not counted twice. */
+struct call_total {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t unknown_bytes; /* how many of `count` are not in `bytes` */
+	uint64_t duration_ns;
+};
+
+struct kernel {
+	const char *name; /* NULL: only the handle is known */
+	uint64_t handle;
+	uint64_t launches;
+};
+
+struct failure {
+	uint16_t row;
+	int32_t result;
+	uint64_t count;
+};
+
+struct context {
+	uint64_t handle;
+	int32_t device;
+	bool primary;
+	uint32_t references; /* of a primary context */
+};
+
+/* A free that has been entered and not yet returned. */
+struct pending_free {
+	uint32_t tid;
+	uint8_t key;   /* enum ms_key */
+	uint64_t addr; /* that the call was given: a range may have several allocations */
+	struct allocation allocation;
+};
+
+/* Ledgers are one for each enum ms_key, and one more: of memory without a handle, by id. */
+enum { LEDGER_RELEASED = MS_KEYS_COUNT, LEDGERS_COUNT };
+
+/* What the program itself was told last about the memory of a device or pool. */
+struct view {
+	uint64_t handle; /* of the pool; of a device: its ordinal, all ones if unknown */
+	bool is_pool;
+	uint64_t total_bytes; /* device: of it; pool: that it has reserved */
+	uint64_t free_bytes;  /* device: of it; pool: that it has in use */
+	uint64_t ts_ns;
+	bool has_total, has_free; /* else 0 stands for "was not asked for" */
+};
+
+#define PROCESS_LARGEST 10
+
+struct process {
+	uint32_t pid;
+	uint64_t start_ns;    /* CLOCK_BOOTTIME */
+	uint64_t first_ts_ns; /* of its first record, or of the anchor that has it */
+	char comm[MS_COMM_BYTES];
+	bool was_running; /* when attached to: it may hold memory that nobody saw allocated */
+	bool only_begun;  /* then: by its first call one can tell */
+	bool was_running_earlier; /* the same of a program before: totals and peaks lack that */
+	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
+	bool exited;
+	uint32_t exit_status; /* as wait(2) gives it; MS_EXIT_UNKNOWN */
+	uint64_t exit_number; /* how many had exited then, with this one */
+
+	struct ledger ledgers[LEDGERS_COUNT];
+	struct space_total spaces[MS_SPACES_COUNT];
+	struct call_total copies[MS_DIRECTIONS_COUNT + 1]; /* the last one: direction unknown */
+	struct call_total memsets;
+	struct call_total syncs;
+	uint64_t launches; /* of kernels */
+	uint64_t graph_launches;
+	uint64_t calls[MS_OPS_COUNT]; /* all, whatever their result */
+
+	uint64_t pre_attach_frees; /* of blocks that existed before it was attached to */
+	uint64_t unknown_frees;    /* of blocks nobody saw allocated, though nothing was missed */
+	uint64_t unwatched_frees;  /* of blocks unknown because calls' ends are not watched */
+	uint64_t null_frees;       /* of address 0, which CUDA ignores */
+	uint64_t missed_frees;     /* an address was handed out again while still in the ledger */
+	uint64_t unknown_allocs;   /* succeeded, but the address could not be read */
+	uint64_t unknown_sizes;    /* in the ledger with an unknown size */
+	uint64_t dropped_nodes;    /* of graphs with too many: what they would do is not seen */
+	uint64_t unclear_ends; /* of contexts, while blocks were live whose context is unknown */
+
+	struct kernel *kernels;
+	size_t kernels_count, kernels_capacity;
+	struct failure *failures;
+	size_t failures_count, failures_capacity;
+	struct context *contexts;
+	size_t contexts_count, contexts_capacity;
+	struct pending_free *pending;
+	size_t pending_count, pending_capacity;
+	struct pending_free part; /* the last free that was a part of another one, finished */
+	uint64_t part_ts_ns;      /* when it began */
+
+	struct view *views;
+	size_t views_count, views_capacity;
+	bool has_globals; /* the program knows addresses of variables of its modules */
+
+	struct map handles; /* id of physical or imported memory -> its handle */
+	struct map graphs, executables, captures; /* handle or stream -> struct graph */
+	size_t graph_nodes;                       /* in all of them */
+
+	struct map names;         /* function handle -> interned name */
+	struct map aliases;       /* function handle -> handle with the same name */
+	struct map kernel_places; /* interned name or handle -> position in `kernels` */
+	struct map launch_places; /* function handle -> the same, until a name is learnt */
+
+	/* Of an exited process, whose ledger is gone: its largest allocations at the end. */
+	struct allocation exit_largest[PROCESS_LARGEST];
+	size_t exit_largest_count;
+	uint64_t exit_ts_ns;
+
+	struct usage *usage; /* NULL: nobody asked for it */
+};
+
+enum free_kind {
+	FREE_NONE,       /* not a successful free */
+	FREE_KNOWN,      /* `allocation` is what it freed */
+	FREE_PRE_ATTACH, /* of a block that existed before it was attached to */
+	FREE_UNKNOWN,
+	FREE_UNWATCHED, /* of a block that is not known because calls' ends are not watched */
+	FREE_NULL,
+	FREE_KEPT,     /* a reference to `allocation`, which lives on */
+	FREE_CAPTURED, /* noted down as a node of a graph */
+};
+
+/* What an event meant. Valid until the next state_apply(). */
+struct change {
+	const struct process *process;
+	bool repeated; /* says nothing new: the process had exited already */
+	bool has_allocation;
+	enum free_kind free;
+	bool has_live;
+	uint64_t live_bytes; /* of the process, in the space of `allocation`, after the event */
+	int32_t device;      /* -1: unknown */
+	const char *kernel;  /* of a launch; NULL: unknown */
+	enum ms_direction direction; /* of a copy: if known at all, better than the call says */
+	bool captured; /* an allocation that is only noted down as a node of a graph */
+	/*
+	 * Ids of allocations of the process that have ended and are not `allocation`, if the state
+	 * follows usage: those of `implicit`, but for an exit's, and those whose end was only found
+	 * out now.
+	 */
+	const uint64_t *ended;
+	size_t ended_count;
+	struct allocation allocation;        /* made by an alloc, ended by a free */
+	bool has_amounts;                    /* in what follows; else all of that is zero */
+	struct amount made[MS_SPACES_COUNT]; /* by space: what a graph allocated */
+	/* By space: what ended together with the process, its program, a context or a mapping. */
+	struct amount implicit[MS_SPACES_COUNT];
+};
+
+struct state {
+	struct process **processes; /* in the order in which they were first seen */
+	size_t processes_count, processes_capacity;
+	struct process *more; /* the sum of those that are no longer there: ledger/ended.h */
+	uint64_t more_count;
+	uint64_t exits;         /* of processes, so far */
+	struct map by_identity; /* event_process_key() -> process */
+	struct process *last;
+	struct string_table strings;
+	uint64_t allocations;       /* so far; the newest allocation's id */
+	struct usage_totals *usage; /* NULL: nobody asked for it */
+	struct change change;       /* what the last event meant */
+};
+
+/* A zeroed struct state is empty and ready. */
+void state_fini(struct state *state);
+
+/*
+ * Applies one event; `state->change` is what it meant. Returns 0, or -ENOMEM if the state could not
+ * hold it all: then it is still consistent, but incomplete.
+ */
+int state_apply(struct state *state, const struct event *event);
+
+/* From now on (of an empty state), also keeps what ledger/usage.h says. Returns 0 or -ENOMEM. */
+int state_follow_usage(struct state *state);
+
+/*
+ * Forgets all that has been counted and keeps what is live: totals and peaks are then those of the
+ * time from now on.
+ */
+void state_restart(struct state *state, uint64_t now_ns);
+
+/* Whether a process that has just been attached to may hold memory that nobody saw allocated. */
+bool state_may_hold_more(const struct process *process);
+
+/* The allocation that an address lies in, or the array whose handle it is; NULL: none is known. */
+const struct allocation *state_containing(struct process *process, uint64_t addr);
+
+/*
+ * For anchors: a process as of its first event, and the sum of those that are no longer listed.
+ * NULL without memory.
+ */
+struct process *state_add(struct state *state, const struct ms_event *event);
+struct process *state_add_more(struct state *state);
+
+/* A process that is listed, or NULL. */
+const struct process *state_find(const struct state *state, uint32_t pid, uint64_t start_ns);
+
+/* About how much memory it takes. Its cost grows with the number of processes. */
+size_t state_bytes(const struct state *state);
+
+/* The largest allocations of a process, largest first: how many of `max` were put into `out`. */
+size_t state_largest(const struct process *process, struct allocation *out, size_t max);
+
+#endif /* MEMSCOPE_LEDGER_STATE_H */

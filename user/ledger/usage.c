@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/usage.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+/* A hostile file could name billions of devices: what comes after these is of unknown ones. */
+#define CELLS_MAX 4096
+#define DEVICES_MAX 256
+
+bool usage_is_on_device(uint8_t space)
+{
+	switch (space) {
+	case MS_SPACE_DEVICE:
+	case MS_SPACE_POOL:
+	case MS_SPACE_ARRAY:
+	case MS_SPACE_GRAPH:
+	case MS_SPACE_PHYSICAL:
+		return true;
+	}
+	return false;
+}
+
+uint8_t usage_size_class(uint64_t size_bytes)
+{
+	return size_bytes ? 63 - __builtin_clzll(size_bytes) : 0;
+}
+
+struct usage *usage_new(struct usage_totals *totals)
+{
+	struct usage *usage = calloc(1, sizeof(*usage));
+
+	if (usage)
+		usage->totals = totals;
+	return usage;
+}
+
+void usage_free(struct usage *usage)
+{
+	if (!usage)
+		return;
+	while (usage->count)
+		free(usage->cells[--usage->count].sizes);
+	free(usage->cells);
+	map_fini(&usage->places);
+	free(usage->ended);
+	free(usage);
+}
+
+void usage_totals_free(struct usage_totals *totals)
+{
+	if (!totals)
+		return;
+	free(totals->devices);
+	free(totals);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+struct usage_device *usage_device_find(const struct usage_totals *totals, int32_t device)
+{
+	size_t i;
+
+	for (i = 0; i < totals->count; i++)
+		if (totals->devices[i].device == device)
+			return &totals->devices[i];
+	return NULL;
+}
+
+static struct usage_device *device_of(struct usage_totals *totals, int32_t device)
+{
+	struct usage_device *found;
+
+	found = usage_device_find(totals, device);
+	if (!found && totals->count >= DEVICES_MAX)
+		found = usage_device_find(totals, -1);
+	if (found)
+		return found;
+	if (memory_grow(&totals->devices, &totals->capacity, totals->count + 1,
+			sizeof(*totals->devices))) {
+		totals->incomplete = true;
+		return NULL;
+	}
+	/* The last place is kept for the unknown one. */
+	totals->devices[totals->count] =
+		(struct usage_device){ .device = totals->count + 1 < DEVICES_MAX ? device : -1 };
+	return &totals->devices[totals->count++];
+}
+
+/* ts_ns 0: it was there before, and makes no new peak. */
+static void device_add(struct usage_totals *totals, const struct allocation *allocation,
+		       uint64_t ts_ns)
+{
+	struct usage_device *device;
+
+	if (!usage_is_on_device(allocation->space))
+		return;
+	device = device_of(totals, allocation->device);
+	if (!device)
+		return;
+	device->live_bytes += allocation->size_bytes;
+	if (!ts_ns || device->live_bytes <= device->peak_bytes)
+		return;
+	device->peak_bytes = device->live_bytes;
+	device->peak_ts_ns = ts_ns;
+}
+
+void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *before,
+			uint64_t ts_ns)
+{
+	size_t i;
+
+	for (i = 0; before && i < before->count; i++) {
+		const struct usage_device *old = &before->devices[i];
+		struct usage_device *device = device_of(totals, old->device);
+
+		if (!device || device->peak_bytes >= old->peak_bytes)
+			continue;
+		device->peak_bytes = old->peak_bytes;
+		device->peak_ts_ns = old->peak_ts_ns;
+	}
+	for (i = 0; i < totals->count; i++) {
+		struct usage_device *device = &totals->devices[i];
+
+		if (device->live_bytes <= device->peak_bytes)
+			continue;
+		device->peak_bytes = device->live_bytes;
+		device->peak_ts_ns = ts_ns;
+	}
+}
+
+static void device_remove(struct usage_totals *totals, uint8_t space, int32_t device,
+			  uint64_t bytes)
+{
+	struct usage_device *found = usage_is_on_device(space) ? device_of(totals, device) : NULL;
+
+	if (found)
+		found->live_bytes -= bytes < found->live_bytes ? bytes : found->live_bytes;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static struct usage_cell *cell_new(struct usage *usage, const struct allocation *allocation,
+				   uint64_t key)
+{
+	const struct usage_cell cell = { .row = allocation->row,
+					 .space = allocation->space,
+					 .device = allocation->device };
+
+	if (memory_grow(&usage->cells, &usage->capacity, usage->count + 1, sizeof(*usage->cells)) ||
+	    map_set(&usage->places, key, usage->count)) {
+		usage->totals->incomplete = true;
+		return NULL;
+	}
+	usage->cells[usage->count] = cell;
+	return &usage->cells[usage->count++];
+}
+
+static struct usage_cell *cell_of(struct usage *usage, const struct allocation *allocation)
+{
+	uint64_t kind = (uint64_t)allocation->row << 40 | (uint64_t)allocation->space << 32;
+	uint64_t key = kind | (uint32_t)allocation->device;
+	const uint64_t *place = map_get(&usage->places, key);
+	struct allocation unknown;
+
+	if (place)
+		return &usage->cells[*place];
+	if (usage->count < CELLS_MAX)
+		return cell_new(usage, allocation, key);
+	unknown = *allocation;
+	unknown.device = -1;
+	key = kind | UINT32_MAX;
+	place = map_get(&usage->places, key);
+	return place ? &usage->cells[*place] : cell_new(usage, &unknown, key);
+}
+
+/* NULL without memory. */
+static struct usage_size *size_of(struct usage *usage, struct usage_cell *cell, uint64_t size_bytes)
+{
+	const uint8_t size_class = usage_size_class(size_bytes);
+	size_t before = cell->sizes_capacity;
+
+	if (cell->size_places[size_class])
+		return &cell->sizes[cell->size_places[size_class] - 1];
+	if (memory_grow(&cell->sizes, &cell->sizes_capacity, cell->sizes_count + 1,
+			sizeof(*cell->sizes))) {
+		usage->totals->incomplete = true;
+		return NULL;
+	}
+	usage->sizes_bytes += (cell->sizes_capacity - before) * sizeof(*cell->sizes);
+	cell->sizes[cell->sizes_count] = (struct usage_size){ .size_class = size_class };
+	cell->size_places[size_class] = ++cell->sizes_count;
+	return &cell->sizes[cell->sizes_count - 1];
+}
+
+static void copy_peak(struct usage *usage, uint8_t space)
+{
+	size_t i;
+
+	if (!usage->spaces[space].at_peak)
+		return;
+	usage->spaces[space].at_peak = false;
+	for (i = 0; i < usage->count; i++) {
+		struct usage_cell *cell = &usage->cells[i];
+
+		if (cell->space != space)
+			continue;
+		cell->peak_bytes = cell->live_bytes;
+		cell->peak_count = cell->live_count;
+	}
+}
+
+static void live_add(struct usage *usage, const struct allocation *allocation)
+{
+	struct usage_cell *cell = cell_of(usage, allocation);
+	struct usage_size *size = cell ? size_of(usage, cell, allocation->size_bytes) : NULL;
+
+	if (cell) {
+		cell->live_bytes += allocation->size_bytes;
+		cell->live_count++;
+	}
+	if (size) {
+		size->live_bytes += allocation->size_bytes;
+		size->live_count++;
+		if (size->live_bytes > size->most_bytes)
+			size->most_bytes = size->live_bytes;
+	}
+	usage->spaces[allocation->space].live_bytes += allocation->size_bytes;
+}
+
+void usage_add(struct usage *usage, const struct allocation *allocation, uint64_t ts_ns)
+{
+	const uint8_t space = allocation->space;
+
+	if (!usage)
+		return;
+	/* One of no size may come on top of the peak: it is no part of it. */
+	if (!allocation->size_bytes)
+		copy_peak(usage, space);
+	live_add(usage, allocation);
+	device_add(usage->totals, allocation, ts_ns);
+	if (usage->spaces[space].live_bytes <= usage->spaces[space].peak_bytes)
+		return;
+	usage->spaces[space].peak_bytes = usage->spaces[space].live_bytes;
+	usage->spaces[space].at_peak = usage->spaces[space].known = true;
+}
+
+void usage_load(struct usage *usage, const struct allocation *allocation)
+{
+	if (!usage)
+		return;
+	live_add(usage, allocation);
+	device_add(usage->totals, allocation, 0);
+}
+
+void usage_remove(struct usage *usage, const struct allocation *allocation)
+{
+	struct usage_cell *cell;
+	struct usage_size *size;
+
+	if (!usage)
+		return;
+	copy_peak(usage, allocation->space);
+	cell = cell_of(usage, allocation);
+	if (cell) {
+		cell->live_bytes -= allocation->size_bytes;
+		cell->live_count--;
+	}
+	size = cell ? size_of(usage, cell, allocation->size_bytes) : NULL;
+	if (size) {
+		size->live_bytes -= allocation->size_bytes;
+		size->live_count--;
+	}
+	usage->spaces[allocation->space].live_bytes -= allocation->size_bytes;
+	device_remove(usage->totals, allocation->space, allocation->device, allocation->size_bytes);
+}
+
+void usage_count_alloc(struct usage *usage, const struct allocation *allocation, int by)
+{
+	struct usage_cell *cell = usage ? cell_of(usage, allocation) : NULL;
+	uint64_t bytes = by < 0 ? -allocation->size_bytes : allocation->size_bytes;
+	struct usage_size *size;
+
+	if (!cell)
+		return;
+	cell->allocs += by;
+	cell->alloc_bytes += bytes;
+	size = size_of(usage, cell, allocation->size_bytes);
+	if (!size)
+		return;
+	size->allocs += by;
+	size->alloc_bytes += bytes;
+}
+
+void usage_count_free(struct usage *usage, const struct allocation *allocation)
+{
+	struct usage_cell *cell = usage ? cell_of(usage, allocation) : NULL;
+	struct usage_size *size;
+
+	if (!cell)
+		return;
+	cell->frees++;
+	cell->free_bytes += allocation->size_bytes;
+	size = size_of(usage, cell, allocation->size_bytes);
+	if (size) {
+		size->frees++;
+		size->free_bytes += allocation->size_bytes;
+	}
+	if (usage->totals->now_ns > allocation->ts_ns)
+		cell->lifetime_ns += usage->totals->now_ns - allocation->ts_ns;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+void usage_end(struct usage *usage, const struct allocation *allocation)
+{
+	if (!usage)
+		return;
+	if (memory_grow(&usage->ended, &usage->ended_capacity, usage->ended_count + 1,
+			sizeof(*usage->ended)))
+		usage->totals->incomplete = true;
+	else
+		usage->ended[usage->ended_count++] = allocation->id;
+}
+
+void usage_exit(struct usage *usage)
+{
+	size_t i;
+
+	if (!usage)
+		return;
+	usage_settle(usage);
+	for (i = 0; i < usage->count; i++)
+		device_remove(usage->totals, usage->cells[i].space, usage->cells[i].device,
+			      usage->cells[i].live_bytes);
+}
+
+void usage_settle(struct usage *usage)
+{
+	uint32_t space;
+
+	for (space = 0; usage && space < MS_SPACES_COUNT; space++)
+		copy_peak(usage, space);
+}
+
+void usage_restart(struct usage *usage)
+{
+	uint32_t space;
+	size_t i, j;
+
+	for (i = 0; usage && i < usage->count; i++) {
+		struct usage_cell *cell = &usage->cells[i];
+
+		cell->allocs = cell->alloc_bytes = cell->frees = cell->free_bytes = 0;
+		cell->lifetime_ns = 0;
+		for (j = 0; j < cell->sizes_count; j++) {
+			struct usage_size *size = &cell->sizes[j];
+
+			size->allocs = size->alloc_bytes = size->frees = size->free_bytes = 0;
+			size->most_bytes = size->live_bytes;
+		}
+	}
+	for (space = 0; usage && space < MS_SPACES_COUNT; space++) {
+		usage->spaces[space].peak_bytes = usage->spaces[space].live_bytes;
+		usage->spaces[space].at_peak = usage->spaces[space].known = true;
+	}
+}
+
+size_t usage_bytes(const struct usage *usage)
+{
+	return usage ? sizeof(*usage) + usage->capacity * sizeof(*usage->cells) +
+			       map_bytes(&usage->places) + usage->sizes_bytes +
+			       usage->ended_capacity * sizeof(*usage->ended) :
+		       0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who holds memory: live bytes of a process by what allocated it and where, what they were when a
+ * space was at its high-water mark, and what is held on each device by all processes together. Kept
+ * only if somebody asks for it (state_follow_usage()), since it costs a look-up per allocation.
+ */
+#ifndef MEMSCOPE_LEDGER_USAGE_H
+#define MEMSCOPE_LEDGER_USAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "base/map.h"
+#include "ledger/ledger.h"
+
+#define USAGE_CLASSES 64
+
+/* Of a cell, those whose sizes have the same power of two. */
+struct usage_size {
+	uint8_t size_class; /* sizes from 2^size_class, to below twice that; 0: unknown ones too */
+	uint64_t live_bytes, live_count;
+	uint64_t allocs, alloc_bytes;
+	uint64_t frees, free_bytes; /* by calls */
+	uint64_t most_bytes;        /* that were live at a time */
+};
+
+/* Allocations by the same function in the same space on the same device. */
+struct usage_cell {
+	uint16_t row;
+	uint8_t space;
+	int32_t device; /* -1: unknown, or none */
+	uint64_t live_bytes, live_count;
+	uint64_t allocs, alloc_bytes;
+	uint64_t frees, free_bytes;      /* by calls */
+	uint64_t lifetime_ns;            /* of those, in all */
+	uint64_t peak_bytes, peak_count; /* when the space was at its high-water mark */
+
+	struct usage_size *sizes; /* in the order in which they were first seen; the usage's */
+	size_t sizes_count, sizes_capacity;
+	uint8_t size_places[USAGE_CLASSES]; /* class -> position in `sizes`, + 1; 0: none */
+};
+
+/* Memory on a device that its allocations account for, of all processes. */
+struct usage_device {
+	int32_t device; /* as the processes see it; -1: unknown */
+	uint64_t live_bytes;
+	uint64_t peak_bytes;
+	uint64_t peak_ts_ns;
+};
+
+struct usage_totals {
+	struct usage_device *devices;
+	size_t count, capacity;
+	uint64_t now_ns; /* of the event that is applied */
+	bool incomplete; /* there was no memory to count something */
+};
+
+struct usage {
+	struct usage_totals *totals; /* of all processes; the state's */
+	struct usage_cell *cells;
+	size_t count, capacity;
+	struct map places;  /* row, space and device -> position in `cells` */
+	size_t sizes_bytes; /* of memory, of all cells' sizes */
+
+	/* By space: */
+	struct {
+		uint64_t live_bytes, peak_bytes;
+		bool at_peak; /* the cells hold what is there at the peak; not yet copied */
+		bool known;   /* the peak was seen, so that what it was made of is known */
+	} spaces[MS_SPACES_COUNT];
+
+	/*
+	 * Ids of allocations that ended though no call named them; some may have begun just then.
+	 */
+	uint64_t *ended;
+	size_t ended_count, ended_capacity;
+	bool ended_told; /* a change has had them */
+};
+
+/* Whether an allocation there takes memory of a device for certain, and of no other allocation. */
+bool usage_is_on_device(uint8_t space);
+
+/* The power of two of a size. */
+uint8_t usage_size_class(uint64_t size_bytes);
+
+/* NULL without memory. */
+struct usage *usage_new(struct usage_totals *totals);
+void usage_free(struct usage *usage);
+void usage_totals_free(struct usage_totals *totals);
+
+/* All of them do nothing if `usage` is NULL. The block is live from now on, or not any more. */
+void usage_add(struct usage *usage, const struct allocation *allocation, uint64_t ts_ns);
+void usage_remove(struct usage *usage, const struct allocation *allocation);
+
+/* It was live before: it does not make a new peak. */
+void usage_load(struct usage *usage, const struct allocation *allocation);
+
+/* Counts an allocation: `by` is 1, or -1 to take that back. */
+void usage_count_alloc(struct usage *usage, const struct allocation *allocation, int by);
+void usage_count_free(struct usage *usage, const struct allocation *allocation);
+
+/* No call named it, but it has ended. */
+void usage_end(struct usage *usage, const struct allocation *allocation);
+
+/* The process has ended: what the cells say is live was so then. */
+void usage_exit(struct usage *usage);
+
+/* Forgets what has been counted, but for what is live: peaks begin with that. */
+void usage_restart(struct usage *usage);
+
+/* Before peaks are looked at. */
+void usage_settle(struct usage *usage);
+
+/*
+ * After all that was live has been loaded: `before` (NULL: nothing) is what was known until then.
+ * Peaks that were seen stay; of others, nothing is known but that they were not lower than this.
+ */
+void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *before,
+			uint64_t ts_ns);
+
+/* Of memory that it takes. */
+size_t usage_bytes(const struct usage *usage);
+
+/* NULL: nothing was ever allocated there. */
+struct usage_device *usage_device_find(const struct usage_totals *totals, int32_t device);
+
+#endif /* MEMSCOPE_LEDGER_USAGE_H */

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/json_process.h"
+
+struct json_sink {
+	struct sink sink;
+	struct writer *writer;
+	struct string scratch;
+	bool lines;
+};
+
+static void put_dims(struct json *json, const uint32_t *dims)
+{
+	size_t i;
+
+	json_open(json, '[');
+	for (i = 0; i < 3; i++)
+		json_u64(json, dims[i]);
+	json_close(json, ']');
+}
+
+void json_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT])
+{
+	uint32_t space;
+
+	json_open(json, '[');
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		if (!amounts[space].count)
+			continue;
+		json_open(json, '{');
+		json_put_text(json, "space", probe_space_name(space));
+		json_put_u64(json, "allocations", amounts[space].count);
+		json_put_u64(json, "bytes", amounts[space].bytes);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+void json_put_field(struct json *json, const struct field *field, struct field_value value)
+{
+	json_name(json, field->name);
+	if (!value.known) {
+		json_null(json);
+		return;
+	}
+	switch (field->kind) {
+	case FIELD_TIME:
+	case FIELD_COUNT:
+	case FIELD_SIZE:
+	case FIELD_DURATION:
+		json_u64(json, value.number);
+		break;
+	case FIELD_SIGNED:
+		json_i64(json, value.signed_number);
+		break;
+	case FIELD_ADDRESS:
+		json_hex(json, value.number);
+		break;
+	case FIELD_TEXT:
+		json_text(json, value.text, value.length);
+		break;
+	case FIELD_FLAG:
+		json_bool(json, value.number);
+		break;
+	case FIELD_DIMS:
+		put_dims(json, value.dims);
+		break;
+	case FIELD_AMOUNTS:
+		json_amounts(json, value.amounts);
+		break;
+	}
+}
+
+static void put_call(struct json_sink *sink, struct json *json, const struct event *event,
+		     const struct change *change)
+{
+	struct field_source source = { .event = event,
+				       .change = change,
+				       .scratch = &sink->scratch };
+	size_t i;
+
+	if (event->header->type == MS_TYPE_CALLS) {
+		json_put_text(json, "type", "calls");
+		json_put_u64(json, "count", event->count);
+	} else {
+		json_put_text(json, "type", "call");
+	}
+	for (i = 0; i < fields_count; i++) {
+		if (!(fields[i].ops >> event->probe->spec.op & 1))
+			continue;
+		string_clear(&sink->scratch);
+		json_put_field(json, &fields[i], fields[i].get(&source));
+	}
+}
+
+static void put_process(struct json *json, const struct event *event, const struct change *change)
+{
+	const struct process *process = change->process;
+
+	json_put_text(json, "type", event_process_type(event->header->type));
+	json_put_u64(json, "ts_ns", event->header->ts_ns);
+	json_put_u64(json, "pid", event->header->pid);
+	json_put_text(json, "comm", process->comm);
+	switch (event->header->type) {
+	case MS_TYPE_ATTACH:
+		json_put_bool(json, "was_running", state_may_hold_more(process));
+		break;
+	case MS_TYPE_FORK:
+		json_put_u64(json, "child_pid", event->process->child_pid);
+		break;
+	case MS_TYPE_EXIT:
+		json_process_exit(json, event->process->value);
+		/* fallthrough */
+	case MS_TYPE_EXEC:
+		json_name(json, "live");
+		json_amounts(json, change->implicit);
+	}
+}
+
+static int json_event(struct sink *base, const struct event *event, const struct change *change)
+{
+	struct json_sink *sink = (struct json_sink *)base;
+	struct json json = { .out = &sink->writer->text };
+
+	if (!sink->lines)
+		return 0;
+	json_open(&json, '{');
+	json_put_text(&json, "schema", JSON_EVENT_SCHEMA);
+	if (event->call)
+		put_call(sink, &json, event, change);
+	else
+		put_process(&json, event, change);
+	json_close(&json, '}');
+	return writer_end_line(sink->writer);
+}
+
+static int json_flush(struct sink *base)
+{
+	return writer_flush(((struct json_sink *)base)->writer);
+}
+
+static int json_finish(struct sink *base, const struct summary *summary)
+{
+	struct json_sink *sink = (struct json_sink *)base;
+	struct json json = { .out = &sink->writer->text };
+
+	json_open(&json, '{');
+	json_put_text(&json, "schema", JSON_EVENT_SCHEMA);
+	json_put_text(&json, "type", "summary");
+	json_summary(&json, summary);
+	json_close(&json, '}');
+	writer_end_line(sink->writer);
+	return writer_flush(sink->writer);
+}
+
+struct sink *json_sink_new(struct writer *writer, bool lines)
+{
+	struct json_sink *sink = calloc(1, sizeof(*sink));
+
+	if (!sink)
+		return NULL;
+	sink->sink =
+		(struct sink){ .event = json_event, .flush = json_flush, .finish = json_finish };
+	sink->writer = writer;
+	sink->lines = lines;
+	return &sink->sink;
+}
+
+void json_sink_free(struct sink *base)
+{
+	struct json_sink *sink = (struct json_sink *)base;
+
+	if (!sink)
+		return;
+	string_fini(&sink->scratch);
+	free(sink);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/json_process.h"
+
+#include <sys/wait.h>
+
+void json_process_exit(struct json *json, uint32_t status)
+{
+	const bool known = status != MS_EXIT_UNKNOWN, killed = known && WIFSIGNALED(status);
+
+	json_put_if(json, "exit_code", known && !killed, WEXITSTATUS(status));
+	json_put_if(json, "signal", killed, WTERMSIG(status));
+}
+
+void json_process_space_totals(struct json *json, const struct space_total *total, bool known)
+{
+	json_put_u64(json, "allocs", total->allocs);
+	json_put_u64(json, "alloc_bytes", total->alloc_bytes);
+	json_put_if(json, "frees", known, total->frees);
+	json_put_if(json, "free_bytes", known, total->free_bytes);
+	json_put_if(json, "implicit_frees", known, total->implicit_frees);
+	json_put_if(json, "implicit_free_bytes", known, total->implicit_bytes);
+}
+
+void json_process_allocation(struct json *json, const struct allocation *allocation)
+{
+	json_put_u64(json, "alloc_id", allocation->id);
+	json_name(json, "addr");
+	json_hex(json, allocation->addr);
+	json_put_if(json, "size_bytes", allocation->size_known, allocation->size_bytes);
+	json_put_text(json, "space", probe_space_name(allocation->space));
+	json_put_if(json, "device", allocation->device >= 0, (uint64_t)allocation->device);
+}
+
+void json_process_failures(struct json *json, const struct process *process)
+{
+	size_t i;
+
+	json_name(json, "failures");
+	json_open(json, '[');
+	for (i = 0; i < process->failures_count; i++) {
+		const struct failure *failure = &process->failures[i];
+		const struct probe *probe = probe_at(failure->row);
+
+		json_open(json, '{');
+		json_put_text(json, "api", probe->symbol);
+		json_name(json, "result");
+		json_i64(json, failure->result);
+		json_put_text(json, "result_name",
+			      probe_result_name(probe->layer, failure->result));
+		json_put_u64(json, "count", failure->count);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+void json_process_unknown(struct json *json, const struct process *process)
+{
+	json_put_u64(json, "missed_frees", process->missed_frees);
+	json_put_u64(json, "unknown_allocs", process->unknown_allocs);
+	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
+	json_put_u64(json, "dropped_graph_nodes", process->dropped_nodes);
+	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
+}

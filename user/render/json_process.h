@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the summary, the report and the events say of a process in the same words: members of an
+ * object that the caller has opened.
+ */
+#ifndef MEMSCOPE_RENDER_JSON_PROCESS_H
+#define MEMSCOPE_RENDER_JSON_PROCESS_H
+
+#include "ledger/state.h"
+#include "render/json_writer.h"
+
+/* How it ended: a wait status, or MS_EXIT_UNKNOWN. */
+void json_process_exit(struct json *json, uint32_t status);
+
+/* What was allocated and freed in a space; `known`: frees can be told. */
+void json_process_space_totals(struct json *json, const struct space_total *total, bool known);
+
+/* Which allocation it is: not when it was made, nor by whom. */
+void json_process_allocation(struct json *json, const struct allocation *allocation);
+
+void json_process_failures(struct json *json, const struct process *process);
+
+/* What makes its numbers inexact, but for frees without an allocation. */
+void json_process_unknown(struct json *json, const struct process *process);
+
+#endif /* MEMSCOPE_RENDER_JSON_PROCESS_H */

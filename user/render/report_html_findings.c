@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What was found, as HTML: each finding with its evidence and what to do about it, and who held
+ * what when an allocation failed.
+ */
+#include "render/report_html.h"
+
+#include <stdio.h>
+
+#include "render/report_notes.h"
+#include "render/report_words.h"
+
+typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static void append_about(struct html *html, const struct finding *finding)
+{
+	html_process(html, finding->pid, finding->comm);
+	if (finding->row != MS_NO_ROW)
+		string_append_format(html->out, ", <code>%s</code>",
+				     probe_at(finding->row)->symbol);
+	if (finding->space != MS_SPACE_NONE)
+		string_append_format(html->out, ", %s memory", probe_space_name(finding->space));
+	if (finding->device >= 0)
+		string_append_format(html->out, ", device %d", finding->device);
+	if (finding->bytes)
+		string_append_format(html->out, ", <strong>%s</strong>",
+				     REPORT_SIZE(finding->bytes));
+}
+
+static void append_confidence(struct html *html, enum finding_confidence confidence,
+			      const char *lowered_by)
+{
+	string_append_format(html->out, "confidence %s", report_confidence_name(confidence));
+	if (!lowered_by)
+		return;
+	string_append_text(html->out, " (");
+	html_words(html, lowered_by);
+	string_append_char(html->out, ')');
+}
+
+static void append_evidence(struct html *html, const struct report_finding *numbered)
+{
+	const struct finding *finding = numbered->finding;
+	size_t i;
+
+	string_append_text(html->out, "<dl class=\"evidence\">\n");
+	for (i = 0; i < finding->evidence_count; i++) {
+		const struct finding_evidence *evidence = &finding->evidence[i];
+
+		string_append_format(html->out,
+				     "<div id=\"E%zu\"><dt><span class=\"id\">E%zu</span> ",
+				     numbered->first_evidence + i, numbered->first_evidence + i);
+		html_words(html, evidence->what);
+		string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)evidence->value);
+		html_value(html, evidence->unit, evidence->value);
+		string_append_text(html->out, "</dd></div>\n");
+	}
+	string_append_text(html->out, "</dl>\n");
+}
+
+static void append_suggestions(struct html *html, const struct report_finding *numbered)
+{
+	const enum finding_rule rule = numbered->finding->rule;
+	const char *text;
+	size_t i;
+
+	for (i = 0; (text = report_suggestion(html->recording, rule, i)); i++) {
+		string_append_text(html->out, i ? "<li>" : "<ul class=\"todo\">\n<li>");
+		html_words(html, text);
+		if (numbered->finding->evidence_count)
+			string_append_format(
+				html->out,
+				" (<a href=\"#E%zu\">E%zu</a> to <a href=\"#E%zu\">E%zu</a>)",
+				numbered->first_evidence, numbered->first_evidence,
+				numbered->first_evidence + numbered->finding->evidence_count - 1,
+				numbered->first_evidence + numbered->finding->evidence_count - 1);
+		string_append_text(html->out, "</li>\n");
+	}
+	if (i)
+		string_append_text(html->out, "</ul>\n");
+}
+
+static const char *grade_of(const struct finding *finding)
+{
+	return finding->rule == FINDING_OOM ? "bad" : "warn";
+}
+
+static void append_finding(struct html *html, const struct report_finding *numbered)
+{
+	const struct finding *finding = numbered->finding;
+
+	string_append_format(html->out,
+			     "<article class=\"finding %s\" id=\"F%zu\" data-from=\"%llu\""
+			     " data-to=\"%llu\" aria-labelledby=\"F%zu-h\">\n"
+			     "<h4 id=\"F%zu-h\"><span class=\"id\">F%zu</span> %s</h4>\n<p>",
+			     grade_of(finding), numbered->number, (ull)finding->first_ts_ns,
+			     (ull)finding->last_ts_ns, numbered->number, numbered->number,
+			     numbered->number, finding_rule_name(finding->rule));
+	append_about(html, finding);
+	string_append_text(html->out, "</p>\n<p class=\"when\">From ");
+	html_time(html, finding->first_ts_ns);
+	string_append_text(html->out, " to ");
+	html_time(html, finding->last_ts_ns);
+	string_append_text(html->out, "; ");
+	append_confidence(html, finding->confidence, finding->lowered_by);
+	string_append_text(html->out, "</p>\n");
+	append_suggestions(html, numbered);
+	append_evidence(html, numbered);
+	string_append_text(html->out, "</article>\n");
+}
+
+/* ---- failed allocations ---------------------------------------------------------------------- */
+
+static void append_request(struct html *html, const struct analysis_oom *oom, size_t place)
+{
+	string_append_format(html->out,
+			     "<article class=\"oom\" id=\"r%zu-oom-%zu\" data-from=\"%llu\""
+			     " data-to=\"%llu\">\n<h4>Failure %zu at ",
+			     html->number, place, (ull)oom->ts_ns, (ull)oom->last_ts_ns, place);
+	html_time(html, oom->ts_ns);
+	string_append_text(html->out, "</h4>\n<p>");
+	html_process(html, oom->pid, oom->comm);
+	string_append_format(html->out,
+			     ", thread %u, asked <code>%s</code> for <strong>%s</strong> of %s"
+			     " memory on device ",
+			     oom->tid, probe_at(oom->row)->symbol,
+			     oom->requested_known ? REPORT_SIZE(oom->requested_bytes) :
+						    "an unknown number of bytes",
+			     probe_space_name(oom->space));
+	if (oom->device >= 0)
+		string_append_i64(html->out, oom->device);
+	else
+		string_append_char(html->out, '?');
+	if (oom->failures > 1)
+		string_append_format(html->out, ", %s times", REPORT_COUNT(oom->failures));
+	string_append_format(html->out, ". Cause: <strong>%s</strong>, ",
+			     analysis_oom_cause_name(oom->cause));
+	append_confidence(html, oom->confidence, oom->lowered_by);
+	string_append_text(html->out, ".</p>\n");
+}
+
+static void append_oom_row(void *context, const struct report_row *row)
+{
+	struct html *html = context;
+
+	html_row(html);
+	string_append_text(html->out, "<td>");
+	html_words(html, row->what);
+	string_append_text(html->out, "</td>");
+	html_cell_size(html, row->bytes_known, row->bytes);
+	if (row->has_count)
+		html_cell_count(html, true, row->count);
+	else
+		string_append_text(html->out, "<td class=\"n\"></td>");
+	html_row_end(html);
+}
+
+static void open_table(struct html *html, const char *name, size_t place, const char *caption,
+		       const struct html_column *columns)
+{
+	char id[STRING_NUMBER_BYTES + 16];
+
+	snprintf(id, sizeof(id), "oom-%zu-%s", place, name);
+	html_table(html, id, caption, columns);
+}
+
+static void append_holders(struct html *html, const struct analysis_oom *oom, size_t place)
+{
+	static const struct html_column processes[] = {
+		{ "Process", false }, { "Held", true }, { "Blocks", true }, { 0 }
+	};
+	static const struct html_column kinds[] = { { "Allocated by", false },
+						    { "Space", false },
+						    { "Held", true },
+						    { "Blocks", true },
+						    { 0 } };
+	size_t i;
+
+	open_table(html, "processes", place, "Who held it", processes);
+	for (i = 0; i < oom->processes_count; i++) {
+		html_row(html);
+		html_cell_process(html, oom->processes[i].pid, oom->processes[i].comm);
+		html_cell_size(html, true, oom->processes[i].live.bytes);
+		html_cell_count(html, true, oom->processes[i].live.count);
+		html_row_end(html);
+	}
+	html_table_end(html);
+	open_table(html, "apis", place, "By function that allocated", kinds);
+	for (i = 0; i < oom->kinds_count; i++) {
+		html_row(html);
+		html_cell_text(html, probe_at(oom->kinds[i].row)->symbol);
+		html_cell_text(html, probe_space_name(oom->kinds[i].space));
+		html_cell_size(html, true, oom->kinds[i].live.bytes);
+		html_cell_count(html, true, oom->kinds[i].live.count);
+		html_row_end(html);
+	}
+	html_table_end(html);
+}
+
+static void append_blocks(struct html *html, const struct analysis_oom *oom, const char *name,
+			  size_t place, const char *caption, const struct oom_block *blocks,
+			  size_t count)
+{
+	static const struct html_column columns[] = {
+		{ "Size", true },
+		{ "PID", true },
+		{ "Allocated by", false },
+		{ "Space", false },
+		{ "Address", true },
+		{ "Age", true },
+		{ 0 },
+	};
+	size_t i;
+
+	if (!count)
+		return;
+	open_table(html, name, place, caption, columns);
+	for (i = 0; i < count && i < html->report->options.top; i++) {
+		const struct allocation *allocation = &blocks[i].allocation;
+
+		html_row(html);
+		html_cell_size(html, allocation->size_known, allocation->size_bytes);
+		string_append_format(html->out, "<td class=\"n\" data-v=\"%u\">%u</td>",
+				     blocks[i].pid, blocks[i].pid);
+		html_cell_text(html, probe_at(allocation->row)->symbol);
+		html_cell_text(html, probe_space_name(allocation->space));
+		string_append_text(html->out, "<td class=\"n a\">");
+		string_append_hex(html->out, allocation->addr);
+		string_append_text(html->out, "</td>");
+		html_cell_duration(html, true, report_age_ns(allocation, oom->ts_ns));
+		html_row_end(html);
+	}
+	html_table_end(html);
+}
+
+static void append_oom(struct html *html, const struct analysis_oom *oom, size_t place)
+{
+	static const struct html_column columns[] = {
+		{ "At that moment", false }, { "Bytes", true }, { "Blocks", true }, { 0 }
+	};
+
+	append_request(html, oom, place);
+	string_append_text(html->out, "<div class=\"cards\">\n");
+	open_table(html, "state", place, "What there was", columns);
+	if (!report_oom_rows(html->recording, oom, append_oom_row, html))
+		html->out->failed = true;
+	html_table_end(html);
+	append_holders(html, oom, place);
+	string_append_text(html->out,
+			   "</div>\n<details><summary>The largest and the newest blocks then"
+			   "</summary>\n<div class=\"cards\">\n");
+	append_blocks(html, oom, "largest", place, "Largest blocks then", oom->largest,
+		      oom->largest_count);
+	append_blocks(html, oom, "newest", place, "Newest blocks then", oom->newest,
+		      oom->newest_count);
+	string_append_text(html->out, "</div>\n</details>\n</article>\n");
+}
+
+/* ---- the section ----------------------------------------------------------------------------- */
+
+static void append_not_looked_for(struct html *html)
+{
+	enum finding_topic topic;
+	struct string lines = { 0 };
+
+	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
+		size_t begin = lines.length;
+
+		report_append_not_looked_for(&lines, html->recording, topic);
+		if (lines.length > begin)
+			string_append_char(&lines, '\n');
+	}
+	if (lines.length) {
+		string_append_text(html->out, "<div class=\"note\">\n");
+		html_list(html, &lines, "");
+		string_append_text(html->out, "</div>\n");
+	}
+	html->out->failed |= lines.failed;
+	string_fini(&lines);
+}
+
+/* Out of memory is what people call for: with who held what then, it comes first. */
+static void append_all(struct html *html)
+{
+	const struct report_recording *recording = html->recording;
+	const struct analysis_account *account = analysis_account(recording->analysis);
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++)
+		if (recording->findings[i].finding->rule == FINDING_OOM)
+			append_finding(html, &recording->findings[i]);
+	for (i = 0; i < recording->ooms_count; i++)
+		append_oom(html, recording->ooms[i], i + 1);
+	if (account->oom_not_listed)
+		string_append_format(
+			html->out, "<p>%s more failures of allocations are not listed here.</p>\n",
+			REPORT_COUNT(account->oom_not_listed));
+	for (i = 0; i < recording->findings_count; i++)
+		if (recording->findings[i].finding->rule != FINDING_OOM)
+			append_finding(html, &recording->findings[i]);
+	if (account->findings_dropped)
+		string_append_format(html->out, "<p>%s lesser finding%s not listed.</p>\n",
+				     REPORT_COUNT(account->findings_dropped),
+				     account->findings_dropped == 1 ? " is" : "s are");
+}
+
+void html_findings(struct html *html)
+{
+	html_section(html, "findings", "Findings");
+	append_all(html);
+	if (!html->recording->findings_count)
+		string_append_text(html->out, "<p>None found.</p>\n");
+	append_not_looked_for(html);
+	html_section_end(html);
+}

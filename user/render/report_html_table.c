@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the HTML report is made of: escaped text, sections, and tables whose cells say in `data-v`
+ * what the script sorts them by.
+ */
+#include "render/report_html.h"
+
+#include <string.h>
+
+#include "render/field.h"
+#include "render/report_words.h"
+
+typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+void html_escape(struct html *html, const char *text, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++) {
+		switch (text[i]) {
+		case '&':
+			string_append_text(html->out, "&amp;");
+			break;
+		case '<':
+			string_append_text(html->out, "&lt;");
+			break;
+		case '>':
+			string_append_text(html->out, "&gt;");
+			break;
+		case '"':
+			string_append_text(html->out, "&quot;");
+			break;
+		case '\'':
+			string_append_text(html->out, "&#39;");
+			break;
+		default:
+			string_append_char(html->out, text[i]);
+		}
+	}
+}
+
+void html_words(struct html *html, const char *text)
+{
+	html_escape(html, text, strlen(text));
+}
+
+void html_flush(struct html *html)
+{
+	html_escape(html, html->scratch.bytes, html->scratch.length);
+	html->out->failed |= html->scratch.failed;
+	string_clear(&html->scratch);
+}
+
+void html_text(struct html *html, const char *text, size_t length)
+{
+	field_append_safe(&html->scratch, text, length);
+	html_flush(html);
+}
+
+void html_text_or(struct html *html, const char *text, const char *otherwise)
+{
+	if (text)
+		html_text(html, text, strlen(text));
+	else
+		html_words(html, otherwise);
+}
+
+void html_process(struct html *html, uint32_t pid, const char comm[MS_COMM_BYTES])
+{
+	report_append_process(&html->scratch, pid, comm);
+	html_flush(html);
+}
+
+/* The time of day as a title, unless nobody knows it. */
+static void append_title(struct html *html, uint64_t ts_ns)
+{
+	if (!html->recording->coverage.wall_known)
+		return;
+	string_append_text(html->out, " title=\"");
+	report_append_time(html->out, html->recording, ts_ns);
+	string_append_char(html->out, '"');
+}
+
+static void append_offset(struct html *html, uint64_t ts_ns)
+{
+	const uint64_t begin_ns = report_begin_ns(html->recording);
+
+	if (ts_ns < begin_ns)
+		string_append_format(html->out, "-%.3f s", (double)(begin_ns - ts_ns) / 1e9);
+	else
+		string_append_format(html->out, "+%.3f s", (double)(ts_ns - begin_ns) / 1e9);
+}
+
+void html_time(struct html *html, uint64_t ts_ns)
+{
+	string_append_text(html->out, "<span class=\"t\"");
+	append_title(html, ts_ns);
+	string_append_char(html->out, '>');
+	append_offset(html, ts_ns);
+	string_append_text(html->out, "</span>");
+}
+
+void html_value(struct html *html, enum finding_unit unit, uint64_t value)
+{
+	if (unit == FINDING_TIME) {
+		html_time(html, value);
+		return;
+	}
+	report_append_value(&html->scratch, html->recording, unit, value);
+	html_flush(html);
+}
+
+/* ---- sections -------------------------------------------------------------------------------- */
+
+void html_section(struct html *html, const char *name, const char *heading)
+{
+	const char *level = html->number ? "h3" : "h2"; /* of a recording, or of the whole */
+
+	string_append_format(html->out,
+			     "<section class=\"%s\" id=\"r%zu-%s\" aria-labelledby=\"r%zu-%s-h\">\n"
+			     "<%s id=\"r%zu-%s-h\">%s</%s>\n",
+			     name, html->number, name, html->number, name, level, html->number,
+			     name, heading, level);
+}
+
+void html_section_end(struct html *html)
+{
+	string_append_text(html->out, "</section>\n");
+}
+
+void html_list(struct html *html, const struct string *lines, const char *otherwise)
+{
+	const char *place, *end;
+
+	string_append_text(html->out, "<ul>\n");
+	for (place = lines->bytes; place && place < lines->bytes + lines->length; place = end + 1) {
+		end = memchr(place, '\n', lines->bytes + lines->length - place);
+		if (!end)
+			break;
+		string_append_text(html->out, "<li>");
+		html_escape(html, place, end - place);
+		string_append_text(html->out, "</li>\n");
+	}
+	if (!lines->length)
+		string_append_format(html->out, "<li>%s</li>\n", otherwise);
+	string_append_text(html->out, "</ul>\n");
+	html->out->failed |= lines->failed;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+void html_table(struct html *html, const char *name, const char *caption,
+		const struct html_column *columns)
+{
+	string_append_format(html->out, "<div class=\"table\">\n<table id=\"r%zu-%s\">\n<caption>",
+			     html->number, name);
+	html_words(html, caption);
+	string_append_text(html->out, "</caption>\n<thead><tr>");
+	html->columns = html->rows = 0;
+	for (; columns->name; columns++, html->columns++)
+		string_append_format(html->out, "<th scope=\"col\"%s>%s</th>",
+				     columns->number ? " class=\"n\"" : "", columns->name);
+	string_append_text(html->out, "</tr></thead>\n<tbody>\n");
+}
+
+void html_table_end(struct html *html)
+{
+	if (!html->rows)
+		string_append_format(html->out,
+				     "<tr><td class=\"none\" colspan=\"%zu\">none</td></tr>\n",
+				     html->columns);
+	string_append_text(html->out, "</tbody>\n</table>\n</div>\n");
+}
+
+void html_row(struct html *html)
+{
+	html->rows++;
+	string_append_text(html->out, "<tr>");
+}
+
+void html_row_end(struct html *html)
+{
+	string_append_text(html->out, "</tr>\n");
+}
+
+void html_cell_text(struct html *html, const char *text)
+{
+	string_append_text(html->out, "<td>");
+	html_text_or(html, text, "?");
+	string_append_text(html->out, "</td>");
+}
+
+void html_cell_process(struct html *html, uint32_t pid, const char comm[MS_COMM_BYTES])
+{
+	string_append_text(html->out, "<td>");
+	html_process(html, pid, comm);
+	string_append_text(html->out, "</td>");
+}
+
+static void append_unknown(struct html *html)
+{
+	string_append_text(html->out, "<td class=\"n\">?</td>");
+}
+
+void html_cell_none(struct html *html)
+{
+	string_append_text(html->out, "<td class=\"n\">-</td>");
+}
+
+static void append_number(struct html *html, uint64_t value, const char *shown)
+{
+	string_append_format(html->out, "<td class=\"n\" data-v=\"%llu\">%s</td>", (ull)value,
+			     shown);
+}
+
+void html_cell_device(struct html *html, int32_t device)
+{
+	if (device < 0)
+		append_unknown(html);
+	else
+		append_number(html, (uint64_t)device, REPORT_COUNT((uint64_t)device));
+}
+
+void html_cell_size(struct html *html, bool known, uint64_t bytes)
+{
+	if (!known)
+		append_unknown(html);
+	else
+		string_append_format(html->out,
+				     "<td class=\"n\" data-v=\"%llu\" title=\"%s bytes\">%s</td>",
+				     (ull)bytes, REPORT_COUNT(bytes), REPORT_SIZE(bytes));
+}
+
+void html_cell_count(struct html *html, bool known, uint64_t count)
+{
+	if (known)
+		append_number(html, count, REPORT_COUNT(count));
+	else
+		append_unknown(html);
+}
+
+void html_cell_duration(struct html *html, bool known, uint64_t ns)
+{
+	if (known)
+		append_number(html, ns, REPORT_DURATION(ns));
+	else
+		append_unknown(html);
+}
+
+void html_cell_time(struct html *html, bool known, uint64_t ts_ns)
+{
+	if (!known) {
+		append_unknown(html);
+		return;
+	}
+	string_append_format(html->out, "<td class=\"n\" data-v=\"%llu\"", (ull)ts_ns);
+	append_title(html, ts_ns);
+	string_append_char(html->out, '>');
+	append_offset(html, ts_ns);
+	string_append_text(html->out, "</td>");
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What was found, as JSON.
+ */
+#include "render/report_json.h"
+
+#include <string.h>
+
+#include "render/report_words.h"
+
+static void put_id(struct json *json, char letter, size_t number)
+{
+	struct string id = { 0 };
+
+	string_append_char(&id, letter);
+	string_append_u64(&id, number);
+	json_text(json, id.bytes, id.length);
+	json->out->failed |= id.failed;
+	string_fini(&id);
+}
+
+static void put_api(struct json *json, uint16_t row)
+{
+	json_put_text(json, "api", row == MS_NO_ROW ? NULL : probe_at(row)->symbol);
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static void put_evidence(struct json *json, const struct report_finding *numbered)
+{
+	const struct finding *finding = numbered->finding;
+	size_t i;
+
+	json_name(json, "evidence");
+	json_open(json, '[');
+	for (i = 0; i < finding->evidence_count; i++) {
+		json_open(json, '{');
+		json_name(json, "id");
+		put_id(json, 'E', numbered->first_evidence + i);
+		json_put_text(json, "what", finding->evidence[i].what);
+		json_put_text(json, "unit", report_unit_name(finding->evidence[i].unit));
+		json_put_u64(json, "value", finding->evidence[i].value);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_finding(struct json *json, const struct report_finding *numbered)
+{
+	const struct finding *finding = numbered->finding;
+
+	json_open(json, '{');
+	json_name(json, "id");
+	put_id(json, 'F', numbered->number);
+	json_put_text(json, "rule", finding_rule_name(finding->rule));
+	json_put_text(json, "topic", report_topic_name(finding_topic_of(finding->rule)));
+	json_put_text(json, "confidence", report_confidence_name(finding->confidence));
+	json_put_text(json, "lowered_by", finding->lowered_by);
+	json_put_u64(json, "pid", finding->pid);
+	json_put_u64(json, "start_ns", finding->start_ns);
+	report_json_comm(json, finding->comm);
+	report_json_device(json, finding->device);
+	json_put_text(json, "space",
+		      finding->space == MS_SPACE_NONE ? NULL : probe_space_name(finding->space));
+	put_api(json, finding->row);
+	json_put_u64(json, "bytes", finding->bytes);
+	json_put_u64(json, "first_ts_ns", finding->first_ts_ns);
+	json_put_u64(json, "last_ts_ns", finding->last_ts_ns);
+	put_evidence(json, numbered);
+	json_close(json, '}');
+}
+
+/* ---- failed allocations ---------------------------------------------------------------------- */
+
+static void put_amount(struct json *json, const char *name, const struct amount *amount)
+{
+	json_name(json, name);
+	json_open(json, '{');
+	json_put_u64(json, "bytes", amount->bytes);
+	json_put_u64(json, "allocations", amount->count);
+	json_close(json, '}');
+}
+
+static void put_blocks(struct json *json, const char *name, const struct analysis_oom *oom,
+		       const struct oom_block *blocks, size_t count)
+{
+	size_t i;
+
+	json_name(json, name);
+	json_open(json, '[');
+	for (i = 0; i < count; i++) {
+		json_open(json, '{');
+		json_put_u64(json, "pid", blocks[i].pid);
+		json_put_u64(json, "start_ns", blocks[i].start_ns);
+		report_json_allocation(json, &blocks[i].allocation, oom->ts_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_holders(struct json *json, const struct analysis_oom *oom)
+{
+	size_t i;
+
+	json_name(json, "processes");
+	json_open(json, '[');
+	for (i = 0; i < oom->processes_count; i++) {
+		json_open(json, '{');
+		json_put_u64(json, "pid", oom->processes[i].pid);
+		json_put_u64(json, "start_ns", oom->processes[i].start_ns);
+		report_json_comm(json, oom->processes[i].comm);
+		put_amount(json, "live", &oom->processes[i].live);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_put_u64(json, "more_processes", oom->more_processes);
+	json_name(json, "by_api");
+	json_open(json, '[');
+	for (i = 0; i < oom->kinds_count; i++) {
+		json_open(json, '{');
+		put_api(json, oom->kinds[i].row);
+		json_put_text(json, "space", probe_space_name(oom->kinds[i].space));
+		put_amount(json, "live", &oom->kinds[i].live);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	put_blocks(json, "largest", oom, oom->largest, oom->largest_count);
+	put_blocks(json, "newest", oom, oom->newest, oom->newest_count);
+}
+
+/* What is known of the rest of the device. */
+static void put_room(struct json *json, const struct analysis_oom *oom)
+{
+	json_name(json, "told");
+	if (oom->view_known) {
+		json_open(json, '{');
+		json_put_u64(json, "ts_ns", oom->view_ts_ns);
+		json_put_u64(json, "total_bytes", oom->view_total_bytes);
+		json_put_u64(json, "free_bytes", oom->view_free_bytes);
+		json_put_bool(json, "fresh", oom->view_fresh);
+		json_close(json, '}');
+	} else {
+		json_null(json);
+	}
+	json_put_u64(json, "taken_since_bytes", oom->taken_since_bytes);
+	json_put_if(json, "pooled_bytes", oom->pools_known, oom->pooled_bytes);
+	json_name(json, "pooled_would_suffice");
+	if (oom->pools_known && oom->requested_known)
+		json_bool(json, oom->pooled_bytes >= oom->requested_bytes);
+	else
+		json_null(json);
+	json_put_if(json, "holes", oom->holes_known, oom->holes);
+	json_put_if(json, "holes_bytes", oom->holes_known, oom->holes_bytes);
+	json_put_if(json, "largest_hole_bytes", oom->holes_known, oom->largest_hole_bytes);
+}
+
+static void put_oom(struct json *json, const struct analysis_oom *oom)
+{
+	json_open(json, '{');
+	json_put_u64(json, "ts_ns", oom->ts_ns);
+	json_put_u64(json, "last_ts_ns", oom->last_ts_ns);
+	json_put_u64(json, "failures", oom->failures);
+	json_put_u64(json, "pid", oom->pid);
+	json_put_u64(json, "start_ns", oom->start_ns);
+	json_put_u64(json, "tid", oom->tid);
+	report_json_comm(json, oom->comm);
+	put_api(json, oom->row);
+	json_put_text(json, "space", probe_space_name(oom->space));
+	report_json_device(json, oom->device);
+	json_put_if(json, "requested_bytes", oom->requested_known, oom->requested_bytes);
+	json_put_text(json, "cause", analysis_oom_cause_name(oom->cause));
+	json_put_text(json, "confidence", report_confidence_name(oom->confidence));
+	json_put_text(json, "lowered_by", oom->lowered_by);
+	put_amount(json, "live", &oom->live);
+	put_amount(json, "own", &oom->own);
+	put_amount(json, "growing", &oom->growing);
+	put_amount(json, "managed", &oom->managed);
+	put_room(json, oom);
+	put_holders(json, oom);
+	json_close(json, '}');
+}
+
+/* ---- suggestions ----------------------------------------------------------------------------- */
+
+static void put_suggestion(struct json *json, const struct report_recording *recording,
+			   enum finding_rule rule, const char *text)
+{
+	size_t i, j;
+
+	json_open(json, '{');
+	json_put_text(json, "rule", finding_rule_name(rule));
+	json_put_text(json, "text", text);
+	json_name(json, "evidence");
+	json_open(json, '[');
+	for (i = 0; i < recording->findings_count; i++)
+		for (j = 0; recording->findings[i].finding->rule == rule &&
+			    j < recording->findings[i].finding->evidence_count;
+		     j++)
+			put_id(json, 'E', recording->findings[i].first_evidence + j);
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
+void report_json_findings(struct json *json, const struct report_recording *recording)
+{
+	const struct analysis_account *account = analysis_account(recording->analysis);
+	enum finding_rule rule;
+	const char *text;
+	size_t i;
+
+	json_name(json, "findings");
+	json_open(json, '[');
+	for (i = 0; i < recording->findings_count; i++)
+		put_finding(json, &recording->findings[i]);
+	json_close(json, ']');
+	json_put_u64(json, "findings_dropped", account->findings_dropped);
+	json_name(json, "out_of_memory");
+	json_open(json, '[');
+	for (i = 0; i < recording->ooms_count; i++)
+		put_oom(json, recording->ooms[i]);
+	json_close(json, ']');
+	json_put_u64(json, "out_of_memory_not_listed", account->oom_not_listed);
+	json_name(json, "suggestions");
+	json_open(json, '[');
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+		for (i = 0; (text = report_suggestion(recording, rule, i)); i++)
+			put_suggestion(json, recording, rule, text);
+	json_close(json, ']');
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who holds memory, as JSON.
+ */
+#include "render/report_json.h"
+
+#include "render/json_process.h"
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void put_live(struct json *json, const struct report_device *device)
+{
+	uint32_t space;
+
+	json_name(json, "live_by_space");
+	json_open(json, '[');
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		if (!device->live[space])
+			continue;
+		json_open(json, '{');
+		json_put_text(json, "space", probe_space_name(space));
+		json_put_u64(json, "bytes", device->live[space]);
+		json_put_bool(json, "in_explained", usage_is_on_device(space));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_told(struct json *json, const struct report_device *device)
+{
+	const struct report_told *told = device->told;
+	uint64_t unexplained;
+	bool known;
+
+	json_name(json, "told");
+	if (!told) {
+		json_null(json);
+		return;
+	}
+	known = report_told_unexplained(told, &unexplained);
+	json_open(json, '{');
+	json_put_u64(json, "ts_ns", told->ts_ns);
+	json_put_u64(json, "pid", told->pid);
+	json_put_u64(json, "total_bytes", told->total_bytes);
+	json_put_u64(json, "used_bytes", report_told_used(told));
+	json_put_u64(json, "explained_bytes", told->explained_bytes);
+	json_put_if(json, "unexplained_bytes", known, unexplained);
+	json_close(json, '}');
+}
+
+static void put_device(struct json *json, const struct report_device *device)
+{
+	json_open(json, '{');
+	report_json_device(json, device->device);
+	json_put_u64(json, "explained_bytes", device->live_bytes);
+	put_live(json, device);
+	json_put_u64(json, "peak_bytes", device->peak_bytes);
+	json_put_if(json, "peak_ts_ns", device->peak_bytes, device->peak_ts_ns);
+	/* Before attaching: whoever ran then may hold what nobody saw. */
+	json_put_if(json, "baseline_bytes", !device->was_running, 0);
+	put_told(json, device);
+	json_close(json, '}');
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void put_space(struct json *json, const struct process *process, uint8_t space)
+{
+	const struct space_total *total = &process->spaces[space];
+	const struct amount held = report_held(process, space);
+	const bool known = !process->entries_only;
+
+	json_open(json, '{');
+	json_put_text(json, "space", probe_space_name(space));
+	json_put_if(json, "live_bytes", known, held.bytes);
+	json_put_if(json, "live_allocations", known, held.count);
+	json_put_if(json, "peak_bytes", known, total->peak_bytes);
+	json_put_if(json, "peak_ts_ns", known && total->peak_bytes, total->peak_ts_ns);
+	json_process_space_totals(json, total, known);
+	json_close(json, '}');
+}
+
+static void put_spaces(struct json *json, const struct process *process)
+{
+	uint32_t space;
+
+	json_name(json, "spaces");
+	json_open(json, '[');
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (report_has_space(process, space))
+			put_space(json, process, space);
+	json_close(json, ']');
+}
+
+static void put_cells(struct json *json, const struct report_process *shown)
+{
+	size_t i;
+
+	json_name(json, "by_api");
+	if (shown->process->entries_only) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '[');
+	for (i = 0; i < shown->cells_count; i++) {
+		const struct usage_cell *cell = &shown->cells[i];
+		bool known = shown->process->usage->spaces[cell->space].known;
+
+		json_open(json, '{');
+		json_put_text(json, "api", probe_at(cell->row)->symbol);
+		json_put_text(json, "space", probe_space_name(cell->space));
+		report_json_device(json, cell->device);
+		json_put_u64(json, "live_bytes", cell->live_bytes);
+		json_put_u64(json, "live_allocations", cell->live_count);
+		json_put_if(json, "bytes_in_peak", known, cell->peak_bytes);
+		json_put_if(json, "allocations_in_peak", known, cell->peak_count);
+		json_put_u64(json, "allocs", cell->allocs);
+		json_put_u64(json, "alloc_bytes", cell->alloc_bytes);
+		json_put_u64(json, "frees", cell->frees);
+		json_put_u64(json, "free_bytes", cell->free_bytes);
+		json_put_if(json, "mean_lifetime_ns", cell->frees,
+			    cell->frees ? cell->lifetime_ns / cell->frees : 0);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_largest(struct json *json, const struct report_recording *recording,
+			const struct report_process *shown)
+{
+	const uint64_t now_ns = report_held_ns(recording, shown->process);
+	size_t i;
+
+	json_name(json, "largest");
+	json_open(json, '[');
+	for (i = 0; i < shown->largest_count; i++) {
+		json_open(json, '{');
+		report_json_allocation(json, &shown->largest[i], now_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_pools(struct json *json, const struct process *process)
+{
+	size_t i;
+
+	json_name(json, "pools");
+	json_open(json, '[');
+	for (i = 0; i < process->views_count; i++) {
+		const struct view *view = &process->views[i];
+		uint64_t slack;
+		bool known = report_slack(view, &slack);
+
+		if (!view->is_pool)
+			continue;
+		json_open(json, '{');
+		json_name(json, "pool");
+		json_hex(json, view->handle);
+		json_put_u64(json, "ts_ns", view->ts_ns);
+		json_put_if(json, "reserved_bytes", view->has_total, view->total_bytes);
+		json_put_if(json, "used_bytes", view->has_free, view->free_bytes);
+		json_put_if(json, "slack_bytes", known, slack);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_total(struct json *json, const char *direction, const struct call_total *total)
+{
+	json_open(json, '{');
+	json_put_text(json, "direction", direction);
+	json_put_u64(json, "count", total->count);
+	json_put_u64(json, "bytes", total->bytes);
+	json_put_u64(json, "unknown_sizes", total->unknown_bytes);
+	json_put_u64(json, "duration_ns", total->duration_ns);
+	json_close(json, '}');
+}
+
+static void put_calls(struct json *json, const struct report_recording *recording,
+		      const struct process *process)
+{
+	const uint32_t captured = recording->coverage.captured_ops;
+	uint32_t i;
+
+	json_name(json, "copies");
+	if (captured >> MS_OP_COPY & 1) {
+		json_open(json, '[');
+		for (i = 0; i <= MS_DIRECTIONS_COUNT; i++)
+			if (process->copies[i].count)
+				put_total(json,
+					  i < MS_DIRECTIONS_COUNT ? probe_direction_name(i) : NULL,
+					  &process->copies[i]);
+		json_close(json, ']');
+	} else {
+		json_null(json);
+	}
+	json_put_if(json, "memsets", captured >> MS_OP_MEMSET & 1, process->memsets.count);
+	json_put_if(json, "syncs", captured >> MS_OP_SYNC & 1, process->syncs.count);
+	json_put_if(json, "sync_duration_ns", captured >> MS_OP_SYNC & 1 && !process->entries_only,
+		    process->syncs.duration_ns);
+	json_put_if(json, "launches", captured >> MS_OP_LAUNCH & 1, process->launches);
+	json_put_if(json, "graph_launches", recording->coverage.graph_launches,
+		    process->graph_launches);
+}
+
+static void put_unknown(struct json *json, const struct process *process)
+{
+	json_name(json, "unknown");
+	json_open(json, '{');
+	json_put_bool(json, "was_running", process->was_running);
+	json_put_bool(json, "was_running_earlier", process->was_running_earlier);
+	json_put_bool(json, "entries_only", process->entries_only);
+	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
+	json_put_u64(json, "unknown_frees", process->unknown_frees);
+	json_process_unknown(json, process);
+	json_close(json, '}');
+}
+
+static void put_totals(struct json *json, const struct report_recording *recording,
+		       const struct process *process)
+{
+	put_spaces(json, process);
+	put_calls(json, recording, process);
+	json_process_failures(json, process);
+	put_unknown(json, process);
+}
+
+static void put_process(struct json *json, const struct report_recording *recording,
+			const struct report_process *shown)
+{
+	const struct process *process = shown->process;
+
+	json_open(json, '{');
+	json_put_u64(json, "pid", process->pid);
+	json_put_u64(json, "start_ns", process->start_ns);
+	report_json_comm(json, process->comm);
+	json_put_bool(json, "exited", process->exited);
+	json_process_exit(json, process->exited ? process->exit_status : MS_EXIT_UNKNOWN);
+	put_totals(json, recording, process);
+	put_cells(json, shown);
+	put_pools(json, process);
+	put_largest(json, recording, shown);
+	json_put_u64(json, "findings", shown->findings);
+	json_close(json, '}');
+}
+
+void report_json_memory(struct json *json, const struct report_recording *recording)
+{
+	const struct state *state = recording->state;
+	size_t i;
+
+	json_name(json, "devices");
+	json_open(json, '[');
+	for (i = 0; i < recording->devices_count; i++)
+		put_device(json, &recording->devices[i]);
+	json_close(json, ']');
+	json_name(json, "processes");
+	json_open(json, '[');
+	for (i = 0; i < recording->processes_count; i++)
+		put_process(json, recording, &recording->processes[i]);
+	json_close(json, ']');
+	json_name(json, "more_processes");
+	if (!report_has_more(recording)) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "count", state->more_count);
+	put_totals(json, recording, state->more);
+	json_close(json, '}');
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/report_notes.h"
+
+#include <sys/wait.h>
+
+#include "render/losses_words.h"
+#include "render/report_words.h"
+
+/* ---- what was lost, what is not known -------------------------------------------------------- */
+
+static void note(struct string *out, uint64_t count, const char *one, const char *many)
+{
+	if (count)
+		string_append_format(out, "%s %s\n", REPORT_COUNT(count), count == 1 ? one : many);
+}
+
+static void append_lost_calls(struct string *out, const struct report_recording *recording)
+{
+	const struct ms_counters *counters = &recording->coverage.counters;
+	const struct losses losses = losses_of(counters);
+	uint32_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (counters->lost[op] && op != MS_OP_NAME)
+			string_append_format(out, "%s of %s %s event%s lost\n",
+					     REPORT_COUNT(counters->lost[op]),
+					     REPORT_COUNT(counters->seen[op]), probe_op_name(op),
+					     counters->seen[op] == 1 ? " was" : "s were");
+	note(out, counters->lost[MS_OP_NAME], "name of a kernel was lost",
+	     "names of kernels were lost");
+	note(out, counters->lost[MS_KIND_FREE_BEGIN], "beginning of a free was lost",
+	     "beginnings of frees were lost");
+	note(out, counters->lost[MS_KIND_PROCESS], "record of a process's life was lost",
+	     "records of processes' lives were lost");
+	if (!losses_count(&losses))
+		return;
+	losses_append_reasons(out, &losses, NULL);
+	string_append_char(out, '\n');
+}
+
+static void append_missing(struct string *out, const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	const struct recording_account *account = &coverage->account;
+
+	if (account->missing_blocks) {
+		string_append_format(out, "%s block%s missing (%s in all), the first at ",
+				     REPORT_COUNT(account->missing_blocks),
+				     account->missing_blocks == 1 ? " is" : "s are",
+				     REPORT_DURATION(account->missing_ns));
+		report_append_time(out, recording,
+				   account->first_missing_ts_ns ? account->first_missing_ts_ns :
+								  account->first_ts_ns);
+		string_append_text(out, ": totals and what is live go on from the next anchor;"
+					" what happened in between is not known\n");
+	}
+	if (account->damaged_places)
+		string_append_format(out, "%s damaged place%s, %s in all, skipped\n",
+				     REPORT_COUNT(account->damaged_places),
+				     account->damaged_places == 1 ? "" : "s",
+				     REPORT_SIZE(account->damaged_bytes));
+	note(out, coverage->unwritten_blocks, "block could not be written when it was recorded",
+	     "blocks could not be written when it was recorded");
+	note(out, coverage->unwritten_records, "record could not be written when it was recorded",
+	     "records could not be written when it was recorded");
+}
+
+void report_append_lost(struct string *out, const struct report_recording *recording)
+{
+	const struct recording_account *account = &recording->coverage.account;
+
+	append_lost_calls(out, recording);
+	append_missing(out, recording);
+	note(out, account->refused, "record was not in order and left out",
+	     "records were not in order and left out");
+	note(out, account->unknown_calls, "call of a function that this version does not know",
+	     "calls of functions that this version does not know");
+	note(out, account->unknown_records, "record of a kind that this version does not know",
+	     "records of kinds that this version does not know");
+	note(out, account->unknown_blocks, "block of a kind that this version does not know",
+	     "blocks of kinds that this version does not know");
+	note(out, account->unanchored,
+	     "record from before the first segment that is whole: it cannot be used",
+	     "records from before the first segment that is whole: they cannot be used");
+	note(out, account->uncertain,
+	     "record between a gap and the next segment: what is live is uncertain there",
+	     "records between a gap and the next segment: what is live is uncertain there");
+	if (account->cut_short)
+		string_append_text(out, "the last block is not whole: whoever wrote it was"
+					" interrupted\n");
+	if (!account->has_end)
+		string_append_text(out, "the recording was not ended properly: what happened"
+					" after its last block is not in it\n");
+	if (recording->incomplete)
+		string_append_text(out, "this report is incomplete for want of memory\n");
+}
+
+/* ", 3 missing blocks" */
+static void append_part(struct string *out, uint64_t count, const char *one, const char *many)
+{
+	if (count)
+		string_append_format(out, "%s%s %s", out->length ? ", " : "", REPORT_COUNT(count),
+				     count == 1 ? one : many);
+}
+
+void report_append_lack(struct string *out, const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	const struct recording_account *account = &coverage->account;
+	struct string parts = { 0 };
+
+	append_part(&parts, account->damaged_places, "damaged place", "damaged places");
+	append_part(&parts, account->missing_blocks, "missing block", "missing blocks");
+	append_part(&parts, coverage->unwritten_records, "record that could not be written",
+		    "records that could not be written");
+	append_part(&parts, account->refused, "record that is not in order",
+		    "records that are not in order");
+	append_part(&parts, account->unknown_calls + account->unknown_blocks,
+		    "call or block that this version does not know",
+		    "calls or blocks that this version does not know");
+	if (account->cut_short || !account->has_end)
+		string_append_format(&parts, "%sno end", parts.length ? ", " : "");
+	string_append(out, parts.bytes, parts.length);
+	out->failed |= parts.failed;
+	string_fini(&parts);
+}
+
+void report_append_unknown(struct string *out, const struct report_recording *recording)
+{
+	const struct report_unknown sum = report_unknown(recording);
+	const uint64_t missed = recording->coverage.missed_processes;
+
+	if (!recording->coverage.has_beginning)
+		string_append_text(out, "what happened before these files begin: totals by"
+					" kind of memory include it, those by function and the"
+					" timeline do not\n");
+	if (sum.was_running)
+		string_append_text(out, "what processes held that ran before they were"
+					" attached to\n");
+	if (missed)
+		string_append_format(out,
+				     "what at least %s process%s did: %s ended, or executed another"
+				     " program, before %s could be attached to, or meanwhile\n",
+				     REPORT_COUNT(missed), missed == 1 ? "" : "es",
+				     missed == 1 ? "it" : "they", missed == 1 ? "it" : "they");
+	if (recording->coverage.runtime_alone)
+		string_append_text(out, "what programs asked of the driver directly: only calls of"
+					" the runtime were recorded (--layer=runtime)\n");
+	if (sum.entries_only)
+		string_append_text(out, "whether calls succeeded, and so what is live: only"
+					" the beginnings of calls were recorded\n");
+	note(out, recording->coverage.counters.abandoned,
+	     "call that never returned (longjmp or an exception)",
+	     "calls that never returned (longjmp or an exception)");
+	note(out, sum.pre_attach_frees, "free of memory allocated before attaching",
+	     "frees of memory allocated before attaching");
+	note(out, sum.unknown_frees, "free of memory that nobody saw allocated",
+	     "frees of memory that nobody saw allocated");
+	note(out, sum.missed_frees, "free missed: the address was handed out again",
+	     "frees missed: the address was handed out again");
+	note(out, sum.unknown_allocs, "allocation whose address could not be read: not counted",
+	     "allocations whose address could not be read: not counted");
+	note(out, sum.unknown_sizes, "live allocation of unknown size: counted as 0 bytes",
+	     "live allocations of unknown size: counted as 0 bytes");
+	note(out, sum.dropped_nodes, "node of a graph too many to follow",
+	     "nodes of graphs too many to follow");
+	note(out, sum.unclear_ends, "context ended while blocks of unknown context were live",
+	     "contexts ended while blocks of unknown context were live");
+	if (!recording->coverage.wall_known)
+		string_append_text(out, "the time of day: times are seconds from the"
+					" beginning\n");
+}
+
+void report_append_not_looked_for(struct string *out, const struct report_recording *recording,
+				  enum finding_topic topic)
+{
+	const char *last = NULL;
+	enum finding_rule rule;
+
+	/* Rules of one reason are together. */
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
+		const char *why =
+			finding_topic_of(rule) == topic ? report_blind(recording, rule) : NULL;
+
+		if (!why || (rule == FINDING_LEAK_WINDOW && !recording->thresholds.window_c_ns))
+			continue;
+		if (last && last != why)
+			string_append_format(out, " (%s)", last);
+		string_append_format(out, "%s%s",
+				     !last       ? "Not looked for: " :
+				     last == why ? ", " :
+						   "; ",
+				     finding_rule_name(rule));
+		last = why;
+	}
+	if (last)
+		string_append_format(out, " (%s).", last);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* Rows that are being made: two texts, and who gets them. */
+struct rows {
+	const struct report_recording *recording;
+	struct string what, why;
+	bool failed;
+	report_row_fn take;
+	void *context;
+};
+
+static void send(struct rows *rows, struct report_row row)
+{
+	string_append_char(&rows->what, '\0');
+	string_append_char(&rows->why, '\0');
+	row.what = rows->what.failed ? "" : rows->what.bytes;
+	row.why = rows->why.failed ? "" : rows->why.bytes;
+	rows->failed |= rows->what.failed || rows->why.failed;
+	rows->take(rows->context, &row);
+	string_clear(&rows->what);
+	string_clear(&rows->why);
+}
+
+static void send_bytes(struct rows *rows, const char *what, uint64_t bytes, const char *why)
+{
+	string_append_text(&rows->what, what);
+	string_append_text(&rows->why, why);
+	send(rows, (struct report_row){ .bytes_known = true, .bytes = bytes });
+}
+
+static void send_unknown(struct rows *rows, const char *what, const char *why)
+{
+	string_append_text(&rows->what, what);
+	string_append_text(&rows->why, why);
+	send(rows, (struct report_row){ 0 });
+}
+
+static void send_amount(struct rows *rows, const char *what, const struct amount *amount)
+{
+	string_append_text(&rows->what, what);
+	send(rows, (struct report_row){ .bytes_known = true,
+					.bytes = amount->bytes,
+					.has_count = true,
+					.count = amount->count });
+}
+
+/* Returns whether nothing is missing. */
+static bool rows_fini(struct rows *rows)
+{
+	string_fini(&rows->what);
+	string_fini(&rows->why);
+	return !rows->failed;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void send_spaces(struct rows *rows, const struct report_device *device)
+{
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++) {
+		if (!device->live[space])
+			continue;
+		string_append_text(&rows->what,
+				   usage_is_on_device(space) ? "- of it " : "besides, ");
+		send_bytes(rows, probe_space_name(space), device->live[space],
+			   space == MS_SPACE_MANAGED  ? "may be on the host" :
+			   space == MS_SPACE_IMPORTED ? "owned by somebody else" :
+							"");
+	}
+}
+
+static void send_told(struct rows *rows, const struct report_device *device)
+{
+	const struct report_told *told = device->told;
+	uint64_t unexplained;
+
+	if (!told) {
+		send_unknown(rows, "used, as the driver counts", "no program asked");
+		send_unknown(rows, "unexplained", "only known when a program asks");
+		return;
+	}
+	string_append_format(&rows->why, "of %s, as process %u was told at ",
+			     REPORT_SIZE(told->total_bytes), told->pid);
+	report_append_time(&rows->why, rows->recording, told->ts_ns);
+	send_bytes(rows, "used, as the driver counts", report_told_used(told), "");
+	send_bytes(rows, "explained by allocations then", told->explained_bytes, "");
+	if (report_told_unexplained(told, &unexplained))
+		send_bytes(rows, "unexplained then", unexplained,
+			   device->was_running ?
+				   "contexts, code, other processes, and what was held before"
+				   " attaching" :
+				   "contexts, code, slack, processes that were not recorded");
+	else
+		send_unknown(rows, "unexplained then",
+			     "more is explained than used: device numbers are those of each"
+			     " process");
+}
+
+bool report_device_rows(const struct report_recording *recording,
+			const struct report_device *device, report_row_fn take, void *context)
+{
+	struct rows rows = { .recording = recording, .take = take, .context = context };
+
+	send_bytes(&rows, "explained by allocations", device->live_bytes, "at the end");
+	send_spaces(&rows, device);
+	if (device->peak_bytes)
+		report_append_time(&rows.why, recording, device->peak_ts_ns);
+	send_bytes(&rows, "peak of that", device->peak_bytes, "");
+	if (device->was_running)
+		send_unknown(&rows, "held before attaching", "nobody saw it allocated");
+	send_told(&rows, device);
+	return rows_fini(&rows);
+}
+
+/* ---- failed allocations ---------------------------------------------------------------------- */
+
+static void send_view(struct rows *rows, const struct analysis_oom *oom)
+{
+	if (!oom->view_known) {
+		send_unknown(rows, "free on the device", "");
+		return;
+	}
+	string_append_text(&rows->what, "free on the device, as told at ");
+	report_append_time(&rows->what, rows->recording, oom->view_ts_ns);
+	string_append_format(&rows->what, "%s, of %s",
+			     oom->view_fresh ? "" : " (too long ago to go by)",
+			     REPORT_SIZE(oom->view_total_bytes));
+	send_bytes(rows, "", oom->view_free_bytes, "");
+}
+
+static void send_room(struct rows *rows, const struct analysis_oom *oom)
+{
+	string_append_format(&rows->what, "allocated %s and still live",
+			     oom->view_known ? "since then" : "in the time that is recorded");
+	send_bytes(rows, "", oom->taken_since_bytes, "");
+	if (!oom->pools_known) {
+		send_unknown(rows, "held by pools and not used", "");
+	} else {
+		bool suffices = !oom->requested_known || oom->pooled_bytes >= oom->requested_bytes;
+
+		string_append_format(&rows->what,
+				     "held by pools and not used, which would %shave sufficed",
+				     suffices ? "" : "not ");
+		send_bytes(rows, "", oom->pooled_bytes, "");
+	}
+	if (!oom->holes_known)
+		return;
+	string_append_format(&rows->what, "holes between its blocks; the largest %s",
+			     REPORT_SIZE(oom->largest_hole_bytes));
+	send_amount(rows, "", &(struct amount){ .bytes = oom->holes_bytes, .count = oom->holes });
+}
+
+bool report_oom_rows(const struct report_recording *recording, const struct analysis_oom *oom,
+		     report_row_fn take, void *context)
+{
+	struct rows rows = { .recording = recording, .take = take, .context = context };
+
+	send_amount(&rows, "live, of all recorded processes", &oom->live);
+	send_amount(&rows, "- of it in the process that failed", &oom->own);
+	send_amount(&rows, "- of it in kinds that only grow", &oom->growing);
+	if (oom->managed.count)
+		send_amount(&rows, "besides, managed (may be on the host)", &oom->managed);
+	send_view(&rows, oom);
+	send_room(&rows, oom);
+	return rows_fini(&rows);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+void report_append_end(struct string *out, const struct process *process)
+{
+	if (!process->exited)
+		string_append_text(out, "still running at the end");
+	else if (process->exit_status == MS_EXIT_UNKNOWN)
+		string_append_text(out, "ended");
+	else if (WIFSIGNALED(process->exit_status))
+		string_append_format(out, "killed by signal %d", WTERMSIG(process->exit_status));
+	else
+		string_append_format(out, "exited with %d", WEXITSTATUS(process->exit_status));
+}
+
+void report_append_held_before(struct string *out, const struct process *process)
+{
+	if (process->was_running)
+		string_append_text(out, "; it ran before it was attached to, and what it held then"
+					" is not in these numbers");
+	else if (process->was_running_earlier)
+		string_append_text(out, "; the program that it had before this one ran before it"
+					" was attached to, and what that held then is not in"
+					" these peaks and totals");
+}

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/report_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "render/field.h"
+#include "render/losses_words.h"
+
+typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
+
+const char *report_confidence_name(enum finding_confidence confidence)
+{
+	switch (confidence) {
+	case FINDING_LOW:
+		return "low";
+	case FINDING_MEDIUM:
+		return "medium";
+	case FINDING_HIGH:
+		return "high";
+	}
+	return "low";
+}
+
+const char *report_unit_name(enum finding_unit unit)
+{
+	switch (unit) {
+	case FINDING_COUNT:
+		return "count";
+	case FINDING_BYTES:
+		return "bytes";
+	case FINDING_NS:
+		return "ns";
+	case FINDING_PERCENT:
+		return "percent";
+	case FINDING_BYTES_PER_SECOND:
+		return "bytes_per_second";
+	case FINDING_PER_SECOND:
+		return "per_second";
+	case FINDING_TIME:
+		return "ts_ns";
+	case FINDING_ADDRESS:
+		return "address";
+	}
+	return "count";
+}
+
+const char *report_topic_name(enum finding_topic topic)
+{
+	switch (topic) {
+	case FINDING_TOPIC_LEAK:
+		return "leak";
+	case FINDING_TOPIC_OOM:
+		return "out-of-memory";
+	case FINDING_TOPIC_CHURN:
+		return "churn";
+	case FINDING_TOPIC_COPIES:
+		return "copies";
+	case FINDING_TOPIC_BOTTLENECK:
+		return "bottleneck";
+	case FINDING_TOPICS_COUNT:
+		break;
+	}
+	return "";
+}
+
+void report_append_time(struct string *out, const struct report_recording *recording,
+			uint64_t ts_ns)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	char text[CLOCK_TEXT_BYTES];
+
+	if (coverage->wall_known) {
+		string_append_text(out, clock_utc_text(text, ts_ns + coverage->wall_offset_ns));
+		return;
+	}
+	if (ts_ns < coverage->account.first_ts_ns)
+		string_append_format(out, "-%.3f s", (coverage->account.first_ts_ns - ts_ns) / 1e9);
+	else
+		string_append_format(out, "+%.3f s", (ts_ns - coverage->account.first_ts_ns) / 1e9);
+}
+
+void report_append_comm(struct string *out, const char comm[MS_COMM_BYTES])
+{
+	if (*comm)
+		field_append_safe(out, comm, strnlen(comm, MS_COMM_BYTES));
+	else
+		string_append_text(out, "process");
+}
+
+void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES])
+{
+	report_append_comm(out, comm);
+	string_append_format(out, " (%u)", pid);
+}
+
+void report_append_value(struct string *out, const struct report_recording *recording,
+			 enum finding_unit unit, uint64_t value)
+{
+	char text[STRING_NUMBER_BYTES];
+
+	switch (unit) {
+	case FINDING_COUNT:
+		string_append_text(out, string_count(text, value));
+		break;
+	case FINDING_BYTES:
+		string_append_text(out, string_size(text, value));
+		break;
+	case FINDING_NS:
+		string_append_text(out, string_duration(text, value));
+		break;
+	case FINDING_PERCENT:
+		string_append_format(out, "%llu %%", (ull)value);
+		break;
+	case FINDING_BYTES_PER_SECOND:
+		string_append_format(out, "%s/s", string_size(text, value));
+		break;
+	case FINDING_PER_SECOND:
+		string_append_format(out, "%s/s", string_count(text, value));
+		break;
+	case FINDING_TIME:
+		report_append_time(out, recording, value);
+		break;
+	case FINDING_ADDRESS:
+		string_append_hex(out, value);
+		break;
+	}
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static void append_place(struct string *out, const struct report *report,
+			 const struct report_recording *recording)
+{
+	const char *host = recording->coverage.host;
+
+	if (report->count < 2)
+		return;
+	string_append_text(out, " on ");
+	if (host)
+		field_append_safe(out, host, strlen(host));
+	else
+		string_append_text(out, "an unknown host");
+}
+
+/* Out of memory is what people call for; then in the order of the rules. */
+static int rank_of(const struct finding *finding)
+{
+	return finding->rule == FINDING_OOM ? -1 : (int)finding->rule;
+}
+
+static bool is_graver(const struct finding *a, const struct finding *b)
+{
+	if (rank_of(a) != rank_of(b))
+		return rank_of(a) < rank_of(b);
+	if (a->confidence != b->confidence)
+		return a->confidence > b->confidence;
+	return a->bytes > b->bytes;
+}
+
+static const struct finding *gravest(const struct report *report,
+				     const struct report_recording **where)
+{
+	const struct finding *found = NULL;
+	size_t i, j;
+
+	for (i = 0; i < report->count; i++) {
+		for (j = 0; j < report->recordings[i]->findings_count; j++) {
+			const struct finding *finding = report->recordings[i]->findings[j].finding;
+
+			if (found && !is_graver(finding, found))
+				continue;
+			found = finding;
+			*where = report->recordings[i];
+		}
+	}
+	return found;
+}
+
+static size_t count_findings(const struct report *report)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < report->count; i++)
+		count += report->recordings[i]->findings_count;
+	return count;
+}
+
+static void append_oom(struct string *out, const struct report_recording *recording,
+		       const struct analysis_oom *oom)
+{
+	char size[STRING_NUMBER_BYTES];
+
+	string_append_format(out, "%s of ",
+			     oom->requested_known ? string_size(size, oom->requested_bytes) :
+						    "An allocation");
+	report_append_process(out, oom->pid, oom->comm);
+	string_append_text(out, " could not be had at ");
+	report_append_time(out, recording, oom->ts_ns);
+	if (!oom->processes_count)
+		return;
+	string_append_text(out, ", when ");
+	report_append_process(out, oom->processes[0].pid, oom->processes[0].comm);
+	string_append_format(out, " held %s", string_size(size, oom->processes[0].live.bytes));
+	/* Kinds are those of all processes. */
+	if (oom->kinds_count)
+		string_append_format(out,
+				     oom->processes_count > 1 ?
+					     "; most of what all recorded processes held came"
+					     " from %s" :
+					     ", most of all from %s",
+				     probe_at(oom->kinds[0].row)->symbol);
+}
+
+static void append_finding(struct string *out, const struct finding *finding)
+{
+	bool leaks = finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK;
+	char size[STRING_NUMBER_BYTES];
+
+	report_append_process(out, finding->pid, finding->comm);
+	if (leaks)
+		string_append_format(out, " leaves %s behind", string_size(size, finding->bytes));
+	string_append_format(out, "%s%s", leaks ? " (" : ": ", finding_rule_name(finding->rule));
+	if (finding->row != MS_NO_ROW)
+		string_append_format(out, ", %s", probe_at(finding->row)->symbol);
+	if (!leaks && finding->bytes)
+		string_append_format(out, ", %s", string_size(size, finding->bytes));
+	string_append_format(out, "%s%s confidence%s", leaks ? "; " : ", with ",
+			     report_confidence_name(finding->confidence), leaks ? ")" : "");
+}
+
+static bool is_blind(const struct report *report, enum finding_rule rule)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		if (report_blind(report->recordings[i], rule))
+			return true;
+	return false;
+}
+
+/* Whether every recording had what all rules of a topic go by. */
+static bool was_looked_for(const struct report *report, enum finding_topic topic)
+{
+	enum finding_rule rule;
+
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+		if (finding_topic_of(rule) == topic && is_blind(report, rule))
+			return false;
+	return true;
+}
+
+static void append_nothing(struct string *out, const struct report *report)
+{
+	static const char *const no[FINDING_TOPICS_COUNT] = {
+		[FINDING_TOPIC_LEAK] = "leak",
+		[FINDING_TOPIC_OOM] = "allocation that failed for want of memory",
+		[FINDING_TOPIC_CHURN] = "churn",
+		[FINDING_TOPIC_COPIES] = "copy that could be spared or faster",
+		[FINDING_TOPIC_BOTTLENECK] = "bottleneck",
+	};
+	const struct report_coverage *coverage = &report->recordings[0]->coverage;
+	const char *before = ": no ";
+	enum finding_topic topic;
+	enum finding_rule rule;
+
+	if (report_is_empty(report)) {
+		string_append_text(
+			out, coverage->from_ns || coverage->until_ns ?
+				     "No call was recorded in that time." :
+				     "No call was recorded, so nothing wrong could be found.");
+		return;
+	}
+	string_append_text(out, "Nothing wrong was found");
+	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
+		if (!was_looked_for(report, topic))
+			continue;
+		string_append_format(out, "%s%s", before, no[topic]);
+		before = ", no ";
+	}
+	before = ". Not looked for: ";
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
+		if (rule == FINDING_LEAK_WINDOW || !is_blind(report, rule))
+			continue;
+		string_append_format(out, "%s%s", before, finding_rule_name(rule));
+		before = ", ";
+	}
+	string_append_char(out, '.');
+}
+
+static const struct analysis_oom *oom_of(const struct report_recording *recording,
+					 const struct finding *finding)
+{
+	size_t count;
+	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
+
+	return finding->rule == FINDING_OOM && finding->oom < count ? &ooms[finding->oom] : NULL;
+}
+
+static void say_findings(struct verdict *verdict, const struct report *report)
+{
+	const struct report_recording *where = NULL;
+	const struct finding *finding = gravest(report, &where);
+	struct string *out = verdict_sentence(verdict);
+	size_t count = count_findings(report);
+	const struct analysis_oom *oom;
+
+	if (!finding) {
+		append_nothing(out, report);
+		return;
+	}
+	oom = oom_of(where, finding);
+	if (oom)
+		append_oom(out, where, oom);
+	else
+		append_finding(out, finding);
+	append_place(out, report, where);
+	if (count > 1)
+		string_append_format(out, "; %zu more finding%s below", count - 1,
+				     count > 2 ? "s" : "");
+	string_append_char(out, '.');
+}
+
+static const struct report_device *fullest(const struct report *report,
+					   const struct report_recording **where)
+{
+	const struct report_device *found = NULL;
+	size_t i, j;
+
+	for (i = 0; i < report->count; i++) {
+		for (j = 0; j < report->recordings[i]->devices_count; j++) {
+			const struct report_device *device = &report->recordings[i]->devices[j];
+
+			if (found && found->peak_bytes >= device->peak_bytes)
+				continue;
+			found = device;
+			*where = report->recordings[i];
+		}
+	}
+	return found;
+}
+
+/* Of one process alone, what its device held at most is somebody else's, too. */
+static void say_own_peak(struct verdict *verdict, const struct report *report)
+{
+	const struct report_recording *where = NULL;
+	const struct space_total *most = NULL;
+	const struct process *process = NULL;
+	struct string *out = verdict_sentence(verdict);
+	uint8_t kind = MS_SPACE_NONE, space;
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+
+		for (space = 0; recording->processes_count && space < MS_SPACES_COUNT; space++) {
+			const struct process *one = recording->processes[0].process;
+
+			if (!usage_is_on_device(space) || !one->spaces[space].peak_bytes ||
+			    (most && most->peak_bytes >= one->spaces[space].peak_bytes))
+				continue;
+			most = &one->spaces[space];
+			process = one;
+			where = recording;
+			kind = space;
+		}
+	}
+	if (!most) {
+		string_append_text(out, "No allocation of it on a device was recorded.");
+		return;
+	}
+	report_append_process(out, process->pid, process->comm);
+	append_place(out, report, where);
+	string_append_format(out, " held at most %s of %s memory at ",
+			     string_size((char[STRING_NUMBER_BYTES]){ 0 }, most->peak_bytes),
+			     probe_space_name(kind));
+	report_append_time(out, where, most->peak_ts_ns);
+	string_append_format(out, "; at the end it was %s.",
+			     string_size((char[STRING_NUMBER_BYTES]){ 0 },
+					 report_held(process, kind).bytes));
+}
+
+static void say_peak(struct verdict *verdict, const struct report *report)
+{
+	const struct report_recording *where = NULL;
+	const struct report_device *device = fullest(report, &where);
+	struct string *out = verdict_sentence(verdict);
+	char peak[STRING_NUMBER_BYTES], live[STRING_NUMBER_BYTES];
+
+	if (!device || (!device->peak_bytes && !device->live_bytes)) {
+		string_append_text(out, "No allocation on a device was recorded.");
+		return;
+	}
+	if (device->device >= 0)
+		string_append_format(out, "Most was held on device %d", device->device);
+	else
+		string_append_text(out, "Most was held on a device that is not known");
+	append_place(out, report, where);
+	string_append_format(out, ": %s at ", string_size(peak, device->peak_bytes));
+	report_append_time(out, where, device->peak_ts_ns);
+	string_append_format(out, "; at the end it was %s", string_size(live, device->live_bytes));
+	if (where->processes_count) {
+		string_append_text(out, "; the process with the highest peak is ");
+		report_append_process(out, where->processes[0].process->pid,
+				      where->processes[0].process->comm);
+	}
+	string_append_char(out, '.');
+}
+
+/* What a reader must know before trusting the numbers, over all recordings. */
+struct lacks {
+	struct losses lost; /* only its sums */
+	uint64_t missing, damaged, missed;
+	size_t interrupted, lacking, inexact, held_before;
+};
+
+static struct lacks lacks_of(const struct report *report)
+{
+	struct lacks lacks = { 0 };
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+		const struct losses lost = losses_of(&recording->coverage.counters);
+
+		lacks.lost.calls += lost.calls;
+		lacks.lost.others += lost.others;
+		lacks.missing += recording->coverage.account.missing_blocks;
+		lacks.damaged += recording->coverage.account.damaged_places;
+		lacks.missed += recording->coverage.missed_processes;
+		lacks.interrupted += !recording->coverage.account.has_end;
+		lacks.lacking += report_has_losses(recording);
+		lacks.inexact += report_is_inexact(recording);
+		lacks.held_before += report_unknown(recording).was_running;
+	}
+	return lacks;
+}
+
+static void append_counts(struct string *out, const struct report *report,
+			  const struct lacks *lacks)
+{
+	if (report->refused)
+		string_append_format(out, " %zu file%s could not be used,", report->refused,
+				     report->refused == 1 ? "" : "s");
+	if (losses_count(&lacks->lost)) {
+		string_append_char(out, ' ');
+		losses_append_amount(out, &lacks->lost);
+		string_append_text(out,
+				   losses_count(&lacks->lost) == 1 ? " was lost," : " were lost,");
+	}
+	if (lacks->missing || lacks->damaged)
+		string_append_format(out, " %llu block%s missing and %llu place%s damaged,",
+				     (ull)lacks->missing, lacks->missing == 1 ? " is" : "s are",
+				     (ull)lacks->damaged, lacks->damaged == 1 ? "" : "s");
+	if (lacks->missed)
+		string_append_format(out,
+				     " at least %llu process%s could not be attached to in time,",
+				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
+	if (lacks->interrupted && report->count == 1)
+		string_append_text(out, " it was not ended properly, so the last moments are"
+					" missing,");
+	else if (lacks->interrupted)
+		string_append_format(out,
+				     " %zu of %zu recordings %s not ended properly, so their last"
+				     " moments are missing,",
+				     lacks->interrupted, report->count,
+				     lacks->interrupted == 1 ? "was" : "were");
+}
+
+/* Of recordings that have all that was captured. */
+static void append_unknown(struct string *out, const struct lacks *lacks)
+{
+	string_append_text(out, "Nothing was lost");
+	if (lacks->held_before)
+		string_append_text(out, "; what processes held that ran before they were attached"
+					" to is not known");
+	else if (lacks->inexact)
+		string_append_text(out, ", but what is live and the peaks are not exact: see what"
+					" is unknown");
+	if (lacks->missed)
+		string_append_format(out,
+				     "; of at least %llu process%s that could not be attached to in"
+				     " time, calls may be missing",
+				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
+	if (!lacks->inexact && !lacks->missed)
+		string_append_text(out, ": the numbers are exact");
+	string_append_char(out, '.');
+}
+
+static void say_losses(struct verdict *verdict, const struct report *report)
+{
+	const struct lacks lacks = lacks_of(report);
+	struct string *out = verdict_sentence(verdict);
+	size_t begin;
+
+	if (!lacks.lacking && !report->refused) {
+		append_unknown(out, &lacks);
+		return;
+	}
+	string_append_text(out, "The recording lacks something:");
+	begin = out->length;
+	append_counts(out, report, &lacks);
+	if (out->length == begin)
+		string_append_text(out, " see what was lost,");
+	string_append_text(out, lacks.inexact ?
+					" and what is live and the peaks are not exact." :
+					" but no allocation or free is known to be missing.");
+}
+
+bool report_append_not_captured(struct string *out, const struct report_recording *recording,
+				const char *before)
+{
+	bool any = false;
+	enum ms_op op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		if (!report_not_captured(&recording->coverage, op))
+			continue;
+		string_append_format(out, "%s%s%s", any ? ", " : before, probe_op_name(op),
+				     op == MS_OP_LAUNCH && recording->coverage.graph_launches ?
+					     " (but of graphs)" :
+					     "");
+		any = true;
+	}
+	return any;
+}
+
+void report_verdict(struct verdict *verdict, const struct report *report)
+{
+	*verdict = (struct verdict){ 0 };
+	say_findings(verdict, report);
+	if (report->options.pid)
+		say_own_peak(verdict, report);
+	else
+		say_peak(verdict, report);
+	say_losses(verdict, report);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the formats of a report say alike: the verdict, how findings are called, times.
+ */
+#ifndef MEMSCOPE_RENDER_REPORT_WORDS_H
+#define MEMSCOPE_RENDER_REPORT_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/string.h"
+#include "report/report.h"
+#include "render/verdict.h"
+
+/* Numbers as text that lives to the end of the block. */
+#define REPORT_SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
+#define REPORT_COUNT(count) string_count((char[STRING_NUMBER_BYTES]){ 0 }, (count))
+#define REPORT_DURATION(ns) string_duration((char[STRING_NUMBER_BYTES]){ 0 }, (ns))
+
+void report_verdict(struct verdict *verdict, const struct report *report);
+
+/* "2026-11-21T15:04:05.123Z", or seconds since the recording began if the wall clock is unknown. */
+void report_append_time(struct string *out, const struct report_recording *recording,
+			uint64_t ts_ns);
+
+/* Appends "train", or "process" if it is not known; safe for terminals. */
+void report_append_comm(struct string *out, const char comm[MS_COMM_BYTES]);
+
+/* Appends "train (4242)"; the name is safe for terminals. */
+void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES]);
+
+/* Appends a number in its unit, as people read it. */
+void report_append_value(struct string *out, const struct report_recording *recording,
+			 enum finding_unit unit, uint64_t value);
+
+/* Appends `before` and the kinds of calls that were not captured, if any; returns whether. */
+bool report_append_not_captured(struct string *out, const struct report_recording *recording,
+				const char *before);
+
+const char *report_confidence_name(enum finding_confidence confidence);
+const char *report_unit_name(enum finding_unit unit);
+const char *report_topic_name(enum finding_topic topic);
+
+#endif /* MEMSCOPE_RENDER_REPORT_WORDS_H */

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "render/field.h"
+
+#define RED "\033[31m"
+#define DIM "\033[2m"
+#define PLAIN "\033[0m"
+
+struct text_sink {
+	struct sink sink;
+	struct writer *writer;
+	struct text_options options;
+	struct string scratch;
+	struct string cell;
+	bool headed;
+};
+
+static void append_time(struct text_sink *text, struct string *out, uint64_t ts_ns)
+{
+	uint64_t wall_ns = ts_ns + text->options.clock_ns;
+	time_t seconds = wall_ns / 1000000000;
+	struct tm local;
+
+	localtime_r(&seconds, &local);
+	string_append_format(out, "%02d:%02d:%02d.%06u", local.tm_hour, local.tm_min, local.tm_sec,
+			     (unsigned int)(wall_ns % 1000000000 / 1000));
+}
+
+static void append_value(struct text_sink *text, struct string *out, const struct field *field,
+			 struct field_value value)
+{
+	char number[STRING_NUMBER_BYTES];
+
+	if (!value.known) {
+		string_append_char(out, '-');
+		return;
+	}
+	switch (field->kind) {
+	case FIELD_TIME:
+		append_time(text, out, value.number);
+		break;
+	case FIELD_SIZE:
+		if (text->options.exact)
+			string_append_u64(out, value.number);
+		else
+			string_append_text(out, string_size(number, value.number));
+		break;
+	case FIELD_DURATION:
+		string_append_text(out, string_duration(number, value.number));
+		break;
+	case FIELD_ADDRESS:
+		string_append_hex(out, value.number);
+		break;
+	case FIELD_SIGNED:
+		string_append_i64(out, value.signed_number);
+		break;
+	case FIELD_TEXT:
+		string_append(out, value.text, value.length);
+		break;
+	default:
+		string_append_u64(out, value.number);
+	}
+}
+
+/* A cell of `width` columns, negative: flush left. A wider value pushes the rest to the right. */
+static void append_cell(struct string *out, const struct string *cell, int width)
+{
+	size_t columns = abs(width);
+
+	if (width > 0)
+		string_pad(out, out->length + columns -
+					(cell->length < columns ? cell->length : columns));
+	string_append(out, cell->bytes, cell->length);
+	out->failed |= cell->failed;
+	if (width < -1)
+		string_pad(out, out->length + columns -
+					(cell->length < columns ? cell->length : columns));
+}
+
+static int cell_width(const struct text_sink *text, const struct field *field)
+{
+	/* A number of bytes needs more room than "1.50 GiB". */
+	return text->options.exact && field->kind == FIELD_SIZE ? 14 : field->width;
+}
+
+static void trim(struct string *out)
+{
+	while (out->length && out->bytes[out->length - 1] == ' ')
+		out->length--;
+}
+
+static void append_heading(struct text_sink *text)
+{
+	struct string *out = &text->writer->text;
+	size_t i;
+
+	if (text->writer->colour)
+		string_append_text(out, DIM);
+	for (i = 0; i < fields_count; i++) {
+		if (!fields[i].heading)
+			continue;
+		string_clear(&text->cell);
+		string_append_text(&text->cell, fields[i].heading);
+		append_cell(out, &text->cell, cell_width(text, &fields[i]));
+		string_append_char(out, ' ');
+	}
+	trim(out);
+	if (text->writer->colour)
+		string_append_text(out, PLAIN);
+	writer_end_line(text->writer);
+	text->headed = true;
+}
+
+static int show_call(struct text_sink *text, const struct event *event, const struct change *change)
+{
+	struct field_source source = { .event = event,
+				       .change = change,
+				       .scratch = &text->scratch,
+				       .exact = text->options.exact };
+	struct string *out = &text->writer->text;
+	bool alarming = text->writer->colour && !event_succeeded(event->call);
+	size_t i;
+
+	if (alarming)
+		string_append_text(out, RED);
+	for (i = 0; i < fields_count; i++) {
+		const struct field *field = &fields[i];
+		bool applies = !field->ops || field->ops >> event->probe->spec.op & 1;
+
+		if (!field->heading)
+			continue;
+		string_clear(&text->scratch);
+		string_clear(&text->cell);
+		if (applies)
+			append_value(text, &text->cell, field, field->get(&source));
+		append_cell(out, &text->cell, cell_width(text, field));
+		string_append_char(out, ' ');
+		out->failed |= text->scratch.failed;
+	}
+	trim(out);
+	if (alarming)
+		string_append_text(out, PLAIN);
+	return writer_end_line(text->writer);
+}
+
+static void append_exit(struct string *out, const struct event *event)
+{
+	uint32_t status = event->process->value;
+
+	if (status == MS_EXIT_UNKNOWN)
+		string_append_text(out, "ended");
+	else if (WIFSIGNALED(status))
+		string_append_format(out, "killed by signal %d (%s)", WTERMSIG(status),
+				     strsignal(WTERMSIG(status)));
+	else
+		string_append_format(out, "exited with %d", WEXITSTATUS(status));
+}
+
+static int show_process(struct text_sink *text, const struct event *event,
+			const struct change *change)
+{
+	struct string *out = &text->writer->text;
+
+	append_time(text, out, event->header->ts_ns);
+	string_append_format(out, " +++ %u (", event->header->pid);
+	field_append_safe(out, change->process->comm, strlen(change->process->comm));
+	string_append_text(out, ") ");
+	switch (event->header->type) {
+	case MS_TYPE_EXIT:
+		append_exit(out, event);
+		break;
+	case MS_TYPE_FORK:
+		string_append_format(out, "forked %u", event->process->child_pid);
+		break;
+	case MS_TYPE_EXEC:
+		string_append_text(out, "is being executed");
+		break;
+	case MS_TYPE_ATTACH:
+		string_append_text(out, state_may_hold_more(change->process) ?
+						"is traced from now on" :
+						"is traced from its first CUDA call");
+		break;
+	}
+	field_append_amounts(out, change->implicit, "; still live: ", text->options.exact);
+	return writer_end_line(text->writer);
+}
+
+static int text_event(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct text_sink *text = (struct text_sink *)sink;
+
+	if (!text->options.lines)
+		return 0;
+	if (!text->headed)
+		append_heading(text);
+	return event->call ? show_call(text, event, change) : show_process(text, event, change);
+}
+
+static int text_flush(struct sink *sink)
+{
+	return writer_flush(((struct text_sink *)sink)->writer);
+}
+
+static int text_finish(struct sink *sink, const struct summary *summary)
+{
+	struct text_sink *text = (struct text_sink *)sink;
+
+	text_append_summary(&text->writer->text, summary, &text->options);
+	return writer_flush(text->writer);
+}
+
+struct sink *text_sink_new(struct writer *writer, const struct text_options *options)
+{
+	struct text_sink *text = calloc(1, sizeof(*text));
+
+	if (!text)
+		return NULL;
+	text->sink =
+		(struct sink){ .event = text_event, .flush = text_flush, .finish = text_finish };
+	text->writer = writer;
+	text->options = *options;
+	return &text->sink;
+}
+
+void text_sink_free(struct sink *sink)
+{
+	struct text_sink *text = (struct text_sink *)sink;
+
+	if (!text)
+		return;
+	string_fini(&text->scratch);
+	string_fini(&text->cell);
+	free(text);
+}

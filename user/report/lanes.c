@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report/lanes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "analysis/oom.h"
+
+static void recording_fini(struct lanes_recording *recording)
+{
+	spans_free(recording->spans);
+	address_maps_fini(&recording->maps);
+	address_maps_fini(&recording->oom_maps);
+	*recording = (struct lanes_recording){ 0 };
+}
+
+void lanes_fini(struct lanes *lanes)
+{
+	recording_fini(&lanes->current);
+	while (lanes->count)
+		recording_fini(&lanes->recordings[--lanes->count]);
+	free(lanes->recordings);
+	*lanes = (struct lanes){ 0 };
+}
+
+static int begin(struct follower *follower, const struct report_recording *recording)
+{
+	struct lanes *lanes = (struct lanes *)follower;
+
+	recording_fini(&lanes->current);
+	lanes->current.recording = recording;
+	lanes->current.spans = spans_new(report_begin_ns(recording));
+	return lanes->current.spans ? 0 : -ENOMEM;
+}
+
+static int make_maps(const struct lanes *lanes, struct address_maps *maps, uint64_t now_ns)
+{
+	const struct report_recording *recording = lanes->current.recording;
+
+	return address_maps_make(maps, recording->state, &recording->options, now_ns,
+				 lanes->current.spans);
+}
+
+static bool is_out_of_memory(const struct event *event)
+{
+	return event->call && event->probe->spec.op == MS_OP_ALLOC &&
+	       event->call->known & MS_KNOWN_RESULT && event->call->result == OOM_RESULT;
+}
+
+static int take_event(struct follower *follower, const struct event *event,
+		      const struct change *change)
+{
+	struct lanes *lanes = (struct lanes *)follower;
+	struct lanes_recording *current = &lanes->current;
+	int err = spans_event(current->spans, event, change);
+
+	if (err || current->oom_maps.maps || !is_out_of_memory(event))
+		return err;
+	current->oom_ns = event_end_ns(event);
+	return make_maps(lanes, &current->oom_maps, current->oom_ns);
+}
+
+static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+{
+	(void)ts_ns;
+	(void)first;
+	spans_gap(((struct lanes *)follower)->current.spans);
+	return 0;
+}
+
+/* Their parts become smaller whenever there are twice as many: each is made smaller a few times. */
+static int share(struct lanes *lanes)
+{
+	size_t shares = 1, i;
+	int err = 0;
+
+	while (shares < lanes->count)
+		shares *= 2;
+	i = lanes->count - 1 == shares / 2 ? 0 : lanes->count - 1;
+	for (; !err && i < lanes->count; i++)
+		err = spans_finish(lanes->recordings[i].spans, SPANS_MAX / shares);
+	return err;
+}
+
+static int end(struct follower *follower)
+{
+	struct lanes *lanes = (struct lanes *)follower;
+	int err = make_maps(lanes, &lanes->current.maps, report_end_ns(lanes->current.recording));
+
+	if (!err)
+		err = memory_grow(&lanes->recordings, &lanes->capacity, lanes->count + 1,
+				  sizeof(*lanes->recordings));
+	if (err)
+		return err;
+	lanes->recordings[lanes->count++] = lanes->current;
+	lanes->current = (struct lanes_recording){ 0 };
+	return share(lanes);
+}
+
+void lanes_init(struct lanes *lanes)
+{
+	lanes->follower = (struct follower){
+		.begin = begin, .event = take_event, .gap = take_gap, .end = end
+	};
+}

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/losses.h"
+#include "report/report_devices.h"
+
+struct report_recording *report_recording_new(struct state *state,
+					      const struct report_options *options,
+					      const struct analysis_options *thresholds)
+{
+	struct report_recording *recording = calloc(1, sizeof(*recording));
+
+	if (!recording)
+		return NULL;
+	recording->state = state;
+	recording->options = *options;
+	recording->thresholds = *thresholds;
+	recording->analysis = analysis_new(state, thresholds);
+	if (recording->analysis && !state_follow_usage(state))
+		return recording;
+	report_recording_free(recording);
+	return NULL;
+}
+
+void report_coverage_fini(struct report_coverage *coverage)
+{
+	while (coverage->files_count)
+		free(coverage->files[--coverage->files_count]);
+	free(coverage->files);
+	free(coverage->host);
+	free(coverage->kernel);
+	free(coverage->machine);
+	free(coverage->version);
+	free(coverage->targets);
+	free(coverage->reason);
+}
+
+void report_recording_free(struct report_recording *recording)
+{
+	if (!recording)
+		return;
+	report_coverage_fini(&recording->coverage);
+	timeline_fini(&recording->timeline);
+	analysis_free(recording->analysis);
+	while (recording->processes_count) {
+		free(recording->processes[--recording->processes_count].largest);
+		free(recording->processes[recording->processes_count].cells);
+	}
+	free(recording->processes);
+	free(recording->devices);
+	free(recording->findings);
+	free(recording->ooms);
+	free(recording->told);
+	free(recording);
+}
+
+/* ---- while it is replayed -------------------------------------------------------------------- */
+
+int report_recording_event(struct report_recording *recording, const struct event *event,
+			   const struct change *change)
+{
+	int err = analysis_event(recording->analysis, event, change);
+
+	timeline_event(&recording->timeline, recording->state, event, change);
+	if (event->call &&
+	    (!recording->first_event_ns || event_begin_ns(event) < recording->first_event_ns))
+		recording->first_event_ns = event_begin_ns(event);
+	recording->called |= event->call && (!recording->options.pid ||
+					     event->header->pid == recording->options.pid);
+	if (event->call && event->probe->spec.action == MS_ACTION_DEVICE_INFO)
+		report_devices_told(recording, event, change);
+	recording->incomplete |= err == -ENOMEM;
+	return 0;
+}
+
+size_t report_recording_bytes(const struct report_recording *recording)
+{
+	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis);
+}
+
+void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bool first)
+{
+	timeline_begin(&recording->timeline, ts_ns);
+	timeline_state(&recording->timeline, recording->state, ts_ns);
+	if (!first)
+		analysis_gap(recording->analysis);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static int by_amount(const void *a, const void *b)
+{
+	const struct usage_cell *x = a, *y = b;
+
+	if (x->live_bytes != y->live_bytes)
+		return x->live_bytes < y->live_bytes ? 1 : -1;
+	if (x->peak_bytes != y->peak_bytes)
+		return x->peak_bytes < y->peak_bytes ? 1 : -1;
+	if (x->alloc_bytes != y->alloc_bytes)
+		return x->alloc_bytes < y->alloc_bytes ? 1 : -1;
+	return x->row != y->row ? (x->row > y->row ? 1 : -1) : x->device - y->device;
+}
+
+static int take_cells(const struct report_recording *recording, struct report_process *process)
+{
+	struct usage *usage = process->process->usage;
+	size_t i;
+
+	if (!usage || !usage->count)
+		return 0;
+	usage_settle(usage);
+	process->cells = calloc(usage->count, sizeof(*process->cells));
+	if (!process->cells)
+		return -ENOMEM;
+	for (i = 0; i < usage->count; i++)
+		if (report_devices_asked(recording, usage->cells[i].device))
+			process->cells[process->cells_count++] = usage->cells[i];
+	qsort(process->cells, process->cells_count, sizeof(*process->cells), by_amount);
+	return 0;
+}
+
+/* An exited process has only its PROCESS_LARGEST largest. */
+static int take_largest(const struct report_recording *recording, struct report_process *process)
+{
+	const size_t top = recording->options.top;
+	/* Those on other devices are left out afterwards. */
+	size_t max = recording->options.device < 0 ? top : SIZE_MAX, held = 0, kept = 0, i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++)
+		held += process->process->ledgers[i].count;
+	held = process->process->exited ? PROCESS_LARGEST : held;
+	max = max < held ? max : held;
+	process->largest = calloc(max + 1, sizeof(*process->largest));
+	if (!process->largest)
+		return -ENOMEM;
+	held = state_largest(process->process, process->largest, max);
+	for (i = 0; i < held && kept < top; i++)
+		if (report_devices_asked(recording, process->largest[i].device))
+			process->largest[kept++] = process->largest[i];
+	process->largest_count = kept;
+	return 0;
+}
+
+static uint64_t highest_peak(const struct process *process)
+{
+	uint64_t peak = 0;
+	size_t i;
+
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		if (i != MS_SPACE_RESERVED && i != MS_SPACE_MAPPED &&
+		    process->spaces[i].peak_bytes > peak)
+			peak = process->spaces[i].peak_bytes;
+	return peak;
+}
+
+static int by_peak(const void *a, const void *b)
+{
+	const struct report_process *x = a, *y = b;
+	uint64_t peak_x = highest_peak(x->process), peak_y = highest_peak(y->process);
+
+	if (peak_x != peak_y)
+		return peak_x < peak_y ? 1 : -1;
+	if (x->process->pid != y->process->pid)
+		return x->process->pid < y->process->pid ? -1 : 1;
+	return x->process->start_ns < y->process->start_ns ? -1 : 1;
+}
+
+static int finish_processes(struct report_recording *recording)
+{
+	const struct state *state = recording->state;
+	size_t i;
+	int err = 0;
+
+	recording->processes = calloc(state->processes_count + 1, sizeof(*recording->processes));
+	if (!recording->processes)
+		return -ENOMEM;
+	for (i = 0; !err && i < state->processes_count; i++) {
+		const struct process *process = state->processes[i];
+		struct report_process *shown = &recording->processes[recording->processes_count];
+
+		if (recording->options.pid && process->pid != recording->options.pid)
+			continue;
+		recording->processes_count++;
+		shown->process = process;
+		shown->series =
+			timeline_find(&recording->timeline, process->pid, process->start_ns);
+		err = take_cells(recording, shown);
+		if (!err)
+			err = take_largest(recording, shown);
+	}
+	qsort(recording->processes, recording->processes_count, sizeof(*recording->processes),
+	      by_peak);
+	return err;
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+/* Whether the report is about it: what is about no device is about each. */
+static bool is_about(const struct report_recording *recording, uint32_t pid, int32_t device)
+{
+	return (!recording->options.pid || recording->options.pid == pid) &&
+	       (device < 0 || report_devices_asked(recording, device));
+}
+
+static void count_finding(struct report_recording *recording, const struct finding *finding)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const struct process *process = recording->processes[i].process;
+
+		if (process->pid == finding->pid && process->start_ns == finding->start_ns)
+			recording->processes[i].findings++;
+	}
+}
+
+static int finish_findings(struct report_recording *recording)
+{
+	size_t count, i;
+	const struct finding *findings = analysis_findings(recording->analysis, &count);
+
+	recording->findings = calloc(count + 1, sizeof(*recording->findings));
+	if (!recording->findings)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		if (!is_about(recording, findings[i].pid, findings[i].device))
+			continue;
+		recording->findings[recording->findings_count++].finding = &findings[i];
+		count_finding(recording, &findings[i]);
+	}
+	return 0;
+}
+
+static int finish_ooms(struct report_recording *recording)
+{
+	size_t count, i;
+	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
+
+	recording->ooms = calloc(count + 1, sizeof(*recording->ooms));
+	if (!recording->ooms)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		if (!is_about(recording, ooms[i].pid, ooms[i].device))
+			continue;
+		recording->ooms[recording->ooms_count++] = &ooms[i];
+	}
+	return 0;
+}
+
+int report_recording_finish(struct report_recording *recording)
+{
+	uint64_t end_ns = report_end_ns(recording);
+	int err;
+
+	/* A call that was recorded first may have begun before. */
+	if (!recording->coverage.from_ns && recording->first_event_ns &&
+	    recording->first_event_ns < recording->coverage.account.first_ts_ns)
+		recording->coverage.account.first_ts_ns = recording->first_event_ns;
+	timeline_finish(&recording->timeline, recording->state, end_ns);
+	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
+	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
+				 recording->state->usage->incomplete;
+	err = report_devices_finish(recording);
+	if (!err)
+		err = finish_processes(recording);
+	if (!err)
+		err = finish_findings(recording);
+	if (!err)
+		err = finish_ooms(recording);
+	return err;
+}
+
+void report_number(struct report *report)
+{
+	size_t number = 1, evidence = 1, i, j;
+
+	for (i = 0; i < report->count; i++) {
+		struct report_recording *recording = report->recordings[i];
+
+		for (j = 0; j < recording->findings_count; j++) {
+			struct report_finding *finding = &recording->findings[j];
+
+			finding->number = number++;
+			finding->first_evidence = evidence;
+			evidence += finding->finding->evidence_count;
+		}
+	}
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+bool report_is_empty(const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		if (report->recordings[i]->called)
+			return false;
+	return true;
+}
+
+uint64_t report_begin_ns(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+
+	return coverage->from_ns > coverage->account.first_ts_ns ? coverage->from_ns :
+								   coverage->account.first_ts_ns;
+}
+
+uint64_t report_end_ns(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	uint64_t end_ns = coverage->until_ns && coverage->until_ns < coverage->account.last_ts_ns ?
+				  coverage->until_ns :
+				  coverage->account.last_ts_ns;
+	uint64_t begin_ns = report_begin_ns(recording);
+
+	return end_ns > begin_ns ? end_ns : begin_ns;
+}
+
+struct amount report_held(const struct process *process, uint8_t space)
+{
+	const struct space_total *total = &process->spaces[space];
+
+	return process->exited ?
+		       (struct amount){ .count = total->exit_count, .bytes = total->exit_bytes } :
+		       (struct amount){ .count = total->live_count, .bytes = total->live_bytes };
+}
+
+uint64_t report_growth(const struct report_recording *recording, const struct report_process *shown)
+{
+	size_t length = timeline_length(&recording->timeline), bucket, space;
+	uint64_t before = 0, after = 0;
+
+	bucket = length * recording->thresholds.init_share / 100;
+	bucket = bucket < length ? bucket : length - 1;
+	for (space = 0; shown->series && length && space < MS_SPACES_COUNT; space++) {
+		const struct timeline_level *level = shown->series->levels[space];
+
+		if (!usage_is_on_device(space) && space != MS_SPACE_MANAGED)
+			continue;
+		before += level ? level->end[bucket] : 0;
+		after += report_held(shown->process, space).bytes;
+	}
+	return after > before ? after - before : 0;
+}
+
+uint64_t report_held_ns(const struct report_recording *recording, const struct process *process)
+{
+	return process->exited ? process->exit_ts_ns : report_end_ns(recording);
+}
+
+uint64_t report_age_ns(const struct allocation *allocation, uint64_t now_ns)
+{
+	return now_ns > allocation->ts_ns ? now_ns - allocation->ts_ns : 0;
+}
+
+bool report_has_space(const struct process *process, uint8_t space)
+{
+	const struct space_total *total = &process->spaces[space];
+
+	return total->allocs || total->peak_bytes || total->live_count || total->exit_count;
+}
+
+/* The program may have asked for one of the two alone, or for both at different times. */
+bool report_slack(const struct view *pool, uint64_t *bytes)
+{
+	*bytes = pool->total_bytes - pool->free_bytes;
+	return pool->has_total && pool->has_free && pool->total_bytes >= pool->free_bytes;
+}
+
+bool report_has_more(const struct report_recording *recording)
+{
+	return recording->state->more_count && !recording->options.pid;
+}
+
+/* Names are not calls: nobody asks for them. */
+bool report_not_captured(const struct report_coverage *coverage, enum ms_op op)
+{
+	return !(coverage->captured_ops >> op & 1) && op != MS_OP_NAME;
+}
+
+uint64_t report_lost(const struct report_coverage *coverage)
+{
+	const struct losses losses = losses_of(&coverage->counters);
+
+	return losses_count(&losses);
+}
+
+static void add_unknown(struct report_unknown *sum, const struct process *process)
+{
+	sum->was_running |= process->was_running || process->was_running_earlier;
+	sum->entries_only |= process->entries_only;
+	sum->pre_attach_frees += process->pre_attach_frees;
+	sum->unknown_frees += process->unknown_frees;
+	sum->missed_frees += process->missed_frees;
+	sum->unknown_allocs += process->unknown_allocs;
+	sum->unknown_sizes += process->unknown_sizes;
+	sum->dropped_nodes += process->dropped_nodes;
+	sum->unclear_ends += process->unclear_ends;
+}
+
+struct report_unknown report_unknown(const struct report_recording *recording)
+{
+	struct report_unknown sum = { 0 };
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		add_unknown(&sum, recording->processes[i].process);
+	if (recording->state->more && !recording->options.pid)
+		add_unknown(&sum, recording->state->more);
+	return sum;
+}
+
+bool report_lacks_parts(const struct report_coverage *coverage)
+{
+	const struct recording_account *account = &coverage->account;
+
+	return account->missing_blocks || account->damaged_places || account->refused ||
+	       account->cut_short || account->unknown_calls || account->unknown_blocks ||
+	       coverage->unwritten_blocks || coverage->unwritten_records;
+}
+
+bool report_has_losses(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+
+	return report_lost(coverage) || report_lacks_parts(coverage) ||
+	       !coverage->account.has_end || recording->incomplete;
+}
+
+bool report_lacks_memory(const struct report_coverage *coverage)
+{
+	return losses_are_of_memory(&coverage->counters);
+}
+
+static bool is_inexact(const struct report_unknown *unknown)
+{
+	return unknown->was_running || unknown->entries_only || unknown->unknown_allocs ||
+	       unknown->unknown_sizes || unknown->unknown_frees || unknown->missed_frees ||
+	       unknown->unclear_ends || unknown->dropped_nodes;
+}
+
+bool report_lacks_blocks(const struct report_recording *recording)
+{
+	return report_lacks_parts(&recording->coverage) || recording->incomplete;
+}
+
+/* Whose calls those were, nobody knows. */
+static bool lacks_calls_of_memory(const struct report_recording *recording)
+{
+	return report_lacks_memory(&recording->coverage) || report_lacks_blocks(recording) ||
+	       recording->coverage.counters.abandoned || recording->coverage.runtime_alone;
+}
+
+bool report_process_is_inexact(const struct report_recording *recording,
+			       const struct process *process)
+{
+	struct report_unknown unknown = { 0 };
+
+	add_unknown(&unknown, process);
+	return lacks_calls_of_memory(recording) || is_inexact(&unknown);
+}
+
+bool report_is_inexact(const struct report_recording *recording)
+{
+	const struct report_unknown unknown = report_unknown(recording);
+
+	return lacks_calls_of_memory(recording) || !recording->coverage.has_beginning ||
+	       is_inexact(&unknown);
+}
+
+bool report_all_is_exact(const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+
+		if (report_has_losses(recording) || report_is_inexact(recording) ||
+		    recording->coverage.missed_processes)
+			return false;
+	}
+	return !report->refused;
+}
+
+bool report_has(const struct report_recording *recording, enum finding_rule rule)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++)
+		if (recording->findings[i].finding->rule == rule)
+			return true;
+	return false;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a report says, whatever it looks like: filled while a recording is replayed, and then only
+ * read. All formats show the same numbers because they read this.
+ */
+#ifndef MEMSCOPE_REPORT_REPORT_H
+#define MEMSCOPE_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+#include "report/recording_account.h"
+#include "ledger/state.h"
+#include "timeline/timeline.h"
+
+struct report_options {
+	uint32_t pid;   /* 0: all processes */
+	int32_t device; /* -1: all devices */
+	size_t top;     /* of the largest allocations and the like, so many */
+};
+
+/* What a recording says of itself and how much of it there is. Texts are NULL if not known. */
+struct report_coverage {
+	struct recording_account account; /* in `refused` also records that the pipeline refused */
+	char **files;
+	size_t files_count;
+	char *host, *kernel, *machine, *version, *targets;
+	char *reason;               /* why it ended */
+	bool wall_known;            /* of the wall clock: */
+	uint64_t wall_offset_ns;    /* CLOCK_REALTIME - CLOCK_MONOTONIC when it was begun */
+	bool boot_known;            /* and of CLOCK_BOOTTIME: */
+	uint64_t boot_offset_ns;    /* the same for it */
+	uint64_t from_ns, until_ns; /* that was asked for; 0: all */
+	uint32_t captured_ops;      /* of the others nothing is known */
+	bool copies_summed, launches_summed; /* some of these were only counted */
+	bool graph_launches;                 /* were captured, if only for what they allocate */
+	bool runtime_alone; /* what went to the driver directly is not known (--layer=runtime) */
+
+	struct ms_counters counters;                  /* in the time that is reported */
+	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */
+	uint64_t missed_processes;                    /* the recorder says: at least so many */
+	bool missed_known;                            /* it does */
+	bool has_beginning;                           /* else it is older than these files */
+};
+
+/* Whether nothing is known of such calls, since they were not recorded. */
+bool report_not_captured(const struct report_coverage *coverage, enum ms_op op);
+
+void report_coverage_fini(struct report_coverage *coverage);
+
+/* What a program was told about a device (cuMemGetInfo), and what was accounted for then. */
+struct report_told {
+	uint32_t pid;
+	uint64_t start_ns;
+	int32_t device;
+	uint64_t total_bytes, free_bytes, ts_ns;
+	uint64_t explained_bytes; /* of all recorded processes */
+};
+
+/* Of that, what was used; and what of this nobody accounts for: false if more is explained. */
+uint64_t report_told_used(const struct report_told *told);
+bool report_told_unexplained(const struct report_told *told, uint64_t *bytes);
+
+/* All memory of a device that is accounted for, and what is known of the rest. */
+struct report_device {
+	int32_t device;                 /* as the processes see it; -1: not known which */
+	uint64_t live[MS_SPACES_COUNT]; /* at the end */
+	uint64_t live_bytes;            /* of spaces that are memory of the device, summed up */
+	uint64_t peak_bytes, peak_ts_ns;
+	bool was_running; /* a process that used it may have held more before: as for processes */
+	const struct report_told *told; /* the last one; NULL: nobody asked */
+};
+
+struct report_process {
+	const struct process *process;        /* the state's, at the end */
+	const struct timeline_series *series; /* NULL: none */
+	struct allocation *largest;           /* live at the end, or when it exited */
+	size_t largest_count;
+	struct usage_cell *cells; /* by live bytes, then by peak, then by bytes allocated */
+	size_t cells_count;
+	size_t findings; /* about it */
+};
+
+/* Evidence is numbered over the whole report. */
+struct report_finding {
+	const struct finding *finding;
+	size_t number;         /* from 1 */
+	size_t first_evidence; /* number of the first line, from 1 */
+};
+
+struct report_recording {
+	struct report_coverage coverage;
+	const struct state *state;
+	struct timeline timeline;
+	struct analysis *analysis;
+	struct report_options options;
+	struct analysis_options thresholds;
+
+	struct report_device *devices;
+	size_t devices_count;
+	struct report_process *processes; /* by what they held at most */
+	size_t processes_count;
+	struct report_finding *findings; /* by topic, the gravest first */
+	size_t findings_count;
+	const struct analysis_oom **ooms;
+	size_t ooms_count;
+
+	struct report_told *told;
+	size_t told_count, told_capacity;
+	uint64_t first_event_ns; /* the earliest begin of a call; 0: there was none */
+	bool called;             /* by a process that is reported */
+	bool incomplete;         /* there was no memory for something */
+};
+
+struct report {
+	struct report_options options;
+	struct report_recording **recordings;
+	size_t count;
+	size_t refused; /* files that could not be used */
+};
+
+/*
+ * `state` is the pipeline's, still empty; it must outlive the recording. NULL without memory.
+ */
+struct report_recording *report_recording_new(struct state *state,
+					      const struct report_options *options,
+					      const struct analysis_options *thresholds);
+void report_recording_free(struct report_recording *recording);
+
+/* About how much memory it takes, without the state. Costs more with more processes. */
+size_t report_recording_bytes(const struct report_recording *recording);
+
+/* What a sink gets. Returns 0 or -ENOMEM: then the report lacks something and says so. */
+int report_recording_event(struct report_recording *recording, const struct event *event,
+			   const struct change *change);
+
+/* The state has been replaced by an anchor's. */
+void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bool first);
+
+/* After the last event, with `coverage` filled in. Returns 0 or -ENOMEM. */
+int report_recording_finish(struct report_recording *recording);
+
+/* Numbers findings and their evidence; once all recordings are finished. */
+void report_number(struct report *report);
+
+/* The time that is reported. */
+uint64_t report_begin_ns(const struct report_recording *recording);
+uint64_t report_end_ns(const struct report_recording *recording);
+
+/* When what the process holds is told of: at the end, or when it exited. */
+uint64_t report_held_ns(const struct report_recording *recording, const struct process *process);
+
+/* How old an allocation was then; 0 if it was not there yet. */
+uint64_t report_age_ns(const struct allocation *allocation, uint64_t now_ns);
+
+/* Whether the process ever had memory of that space. */
+bool report_has_space(const struct process *process, uint8_t space);
+
+/* What a pool has reserved and does not use. Returns false if that is not known. */
+bool report_slack(const struct view *pool, uint64_t *bytes);
+
+/* Whether processes that ended are shown as a sum, besides those shown one by one. */
+bool report_has_more(const struct report_recording *recording);
+
+/* What the process held at the end, or when it exited. */
+struct amount report_held(const struct process *process, uint8_t space);
+
+/*
+ * By how much the device memory that a process holds at the end of the time, or held when it
+ * exited, exceeds what it held after its initialisation (the threshold init-share of the time); 0:
+ * it does not.
+ */
+uint64_t report_growth(const struct report_recording *recording,
+		       const struct report_process *shown);
+
+/* Events that were lost: calls, and other records. */
+uint64_t report_lost(const struct report_coverage *coverage);
+
+/* What is not known of processes: the sum of those that are shown. */
+struct report_unknown {
+	bool was_running; /* or a program was that they had before an exec */
+	bool entries_only;
+	uint64_t pre_attach_frees, unknown_frees, missed_frees, unknown_allocs, unknown_sizes;
+	uint64_t dropped_nodes, unclear_ends;
+};
+
+struct report_unknown report_unknown(const struct report_recording *recording);
+
+/* Whether no call was recorded in the time that is reported: then nothing wrong can be found. */
+bool report_is_empty(const struct report *report);
+
+/* Whether a part of the recording is not there, or cannot be read. */
+bool report_lacks_parts(const struct report_coverage *coverage);
+
+/* That, or there was not enough memory to take them all in. */
+bool report_lacks_blocks(const struct report_recording *recording);
+
+/* Whether records were lost that what is live depends on. */
+bool report_lacks_memory(const struct report_coverage *coverage);
+
+/* Whether anything of the recording is missing, or cannot be read. */
+bool report_has_losses(const struct report_recording *recording);
+
+/* Whether allocations or frees may be missing, so that what is live is not exact. */
+bool report_is_inexact(const struct report_recording *recording);
+
+/*
+ * The same of what is said of one of its processes by kind of memory. (By function, nothing is
+ * known of the time before the recording's beginning.)
+ */
+bool report_process_is_inexact(const struct report_recording *recording,
+			       const struct process *process);
+
+/*
+ * Whether nothing is missing or unknown: no call of any kind, no file, not even of processes that
+ * were not attached to in time. Then the report says that its numbers are exact.
+ */
+bool report_all_is_exact(const struct report *report);
+
+/* Why a rule had nothing to go by: a text; NULL: what it is about was looked for. */
+const char *report_blind(const struct report_recording *recording, enum finding_rule rule);
+
+/* ---- suggestions ----------------------------------------------------------------------------- */
+
+/*
+ * What to do about what was found by a rule: the first, the second and so on; NULL: there are no
+ * more.
+ */
+const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
+			      size_t i);
+
+/* Whether the recording has a finding of that rule. */
+bool report_has(const struct report_recording *recording, enum finding_rule rule);
+
+#endif /* MEMSCOPE_REPORT_REPORT_H */

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report/report_devices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+/* A process and device each; more would only be there to take up memory. */
+#define TOLD_MAX 1024
+
+/* ---- what programs were told ----------------------------------------------------------------- */
+
+static struct report_told *told_of(struct report_recording *recording,
+				   const struct process *process, int32_t device)
+{
+	size_t i;
+
+	for (i = 0; i < recording->told_count; i++) {
+		struct report_told *told = &recording->told[i];
+
+		if (told->pid == process->pid && told->start_ns == process->start_ns &&
+		    told->device == device)
+			return told;
+	}
+	if (i == TOLD_MAX || memory_grow(&recording->told, &recording->told_capacity, i + 1,
+					 sizeof(*recording->told)))
+		return NULL;
+	recording->told_count++;
+	recording->told[i] = (struct report_told){ .pid = process->pid,
+						   .start_ns = process->start_ns,
+						   .device = device };
+	return &recording->told[i];
+}
+
+/* What is used and not accounted for can only be told for the same moment. */
+void report_devices_told(struct report_recording *recording, const struct event *event,
+			 const struct change *change)
+{
+	const struct ms_call *call = event->call;
+	const struct usage_device *device;
+	struct report_told *told;
+
+	if (!event_succeeded(call) || !(call->known & MS_KNOWN_SIZE) ||
+	    !(call->known & MS_KNOWN_SRC))
+		return;
+	told = told_of(recording, change->process, change->device);
+	recording->incomplete |= !told;
+	if (!told)
+		return;
+	told->total_bytes = call->size;
+	told->free_bytes = call->src;
+	told->ts_ns = event->header->ts_ns + call->duration_ns;
+	device = usage_device_find(recording->state->usage, change->device);
+	told->explained_bytes = device ? device->live_bytes : 0;
+}
+
+uint64_t report_told_used(const struct report_told *told)
+{
+	return told->total_bytes > told->free_bytes ? told->total_bytes - told->free_bytes : 0;
+}
+
+bool report_told_unexplained(const struct report_told *told, uint64_t *bytes)
+{
+	const uint64_t used = report_told_used(told);
+
+	*bytes = used - told->explained_bytes;
+	return used >= told->explained_bytes;
+}
+
+/* ---- what is accounted for ------------------------------------------------------------------- */
+
+bool report_devices_asked(const struct report_recording *recording, int32_t device)
+{
+	return recording->options.device < 0 || recording->options.device == device;
+}
+
+static struct report_device *device_of(struct report_recording *recording, int32_t number)
+{
+	size_t i;
+
+	for (i = 0; i < recording->devices_count; i++)
+		if (recording->devices[i].device == number)
+			return &recording->devices[i];
+	return NULL;
+}
+
+static int by_device(const void *a, const void *b)
+{
+	const struct report_device *x = a, *y = b;
+
+	return (uint32_t)x->device < (uint32_t)y->device ? -1 : x->device != y->device;
+}
+
+static void device_add(struct report_recording *recording, int32_t number)
+{
+	const struct usage_device *usage = usage_device_find(recording->state->usage, number);
+	struct report_device *device;
+
+	if (!report_devices_asked(recording, number) || device_of(recording, number))
+		return;
+	device = &recording->devices[recording->devices_count++];
+	device->device = number;
+	if (!usage)
+		return;
+	device->live_bytes = usage->live_bytes;
+	device->peak_bytes = usage->peak_bytes;
+	device->peak_ts_ns = usage->peak_ts_ns;
+}
+
+/* Host memory has no device; address ranges are no memory. */
+static bool is_near_device(uint8_t space)
+{
+	return usage_is_on_device(space) || space == MS_SPACE_MANAGED || space == MS_SPACE_IMPORTED;
+}
+
+static void device_live(struct report_recording *recording, const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; process->usage && i < process->usage->count; i++) {
+		const struct usage_cell *cell = &process->usage->cells[i];
+		struct report_device *device = device_of(recording, cell->device);
+
+		if (!device || !is_near_device(cell->space))
+			continue;
+		if (!process->exited)
+			device->live[cell->space] += cell->live_bytes;
+		device->was_running |= process->was_running || process->was_running_earlier;
+	}
+}
+
+int report_devices_finish(struct report_recording *recording)
+{
+	const struct usage_totals *usage = recording->state->usage;
+	size_t i;
+
+	recording->devices =
+		calloc(usage->count + recording->told_count + 1, sizeof(*recording->devices));
+	if (!recording->devices)
+		return -ENOMEM;
+	for (i = 0; i < usage->count; i++)
+		device_add(recording, usage->devices[i].device);
+	for (i = 0; i < recording->told_count; i++)
+		device_add(recording, recording->told[i].device);
+	for (i = 0; i < recording->state->processes_count; i++)
+		device_live(recording, recording->state->processes[i]);
+	for (i = 0; i < recording->told_count; i++) {
+		const struct report_told *told = &recording->told[i];
+		struct report_device *device = device_of(recording, told->device);
+
+		if (device && (!device->told || device->told->ts_ns < told->ts_ns))
+			device->told = told;
+	}
+	qsort(recording->devices, recording->devices_count, sizeof(*recording->devices), by_device);
+	return 0;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What to do about what was found, in words.
+ */
+#include "report/report.h"
+
+static bool has_cause(const struct report_recording *recording, enum oom_cause cause)
+{
+	size_t i;
+
+	for (i = 0; i < recording->ooms_count; i++)
+		if (recording->ooms[i]->cause == cause)
+			return true;
+	return false;
+}
+
+/* One for each cause that there is. */
+static const char *oom_suggestion(const struct report_recording *recording, size_t i)
+{
+	static const char *const texts[OOM_CAUSES_COUNT] = {
+		[OOM_UNKNOWN] =
+			"See \"Out of memory\" for who held what when the allocation failed, and begin"
+			" with the largest holder.",
+		[OOM_LEAK] = "What grows all the time holds most of the memory: stop the growth"
+			     " first; a larger device would only fail later.",
+		[OOM_FRAGMENTATION] =
+			"Enough was free, but not in one piece: allocate large blocks first and keep"
+			" them, or map memory into reserved addresses (cuMemMap, PyTorch's"
+			" expandable_segments).",
+		[OOM_POOLED] =
+			"Pools held enough that they did not use: trim them (cudaMemPoolTrimTo) or"
+			" lower their release threshold.",
+		[OOM_CO_TENANT] =
+			"Other processes hold most of the device: move one of them to another device,"
+			" or limit what they may take.",
+		[OOM_FULL] =
+			"The program itself needs more than there is: make batches or buffers"
+			" smaller, free earlier, or use more devices; the table of holders says"
+			" where to begin.",
+	};
+	enum oom_cause cause;
+
+	for (cause = 0; cause < OOM_CAUSES_COUNT; cause++)
+		if (has_cause(recording, cause) && !i--)
+			return texts[cause];
+	return NULL;
+}
+
+const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
+			      size_t i)
+{
+	if (!report_has(recording, rule))
+		return NULL;
+	if (rule == FINDING_OOM)
+		return oom_suggestion(recording, i);
+	return i ? NULL : finding_rule_suggestion(rule);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names and values in a block that says something about the recording: each is a name, a byte 0, a
+ * value and a byte 0. Whoever reads them takes what it knows.
+ */
+#ifndef MEMSCOPE_STORE_PROPERTIES_H
+#define MEMSCOPE_STORE_PROPERTIES_H
+
+#include <stdint.h>
+
+#include "base/string.h"
+
+struct texts {
+	struct string bytes;
+};
+
+void texts_fini(struct texts *texts);
+
+/* A value that has a byte 0 in it ends there. Without memory, `bytes.failed` is set. */
+void texts_put(struct texts *texts, const char *name, const char *value);
+void texts_put_u64(struct texts *texts, const char *name, uint64_t value);
+
+/* Finds a value, terminated, valid as long as the bytes; NULL: there is none. */
+const char *texts_find(const char *bytes, size_t length, const char *name);
+
+/* The same for a number; `otherwise` if there is none. */
+uint64_t texts_find_u64(const char *bytes, size_t length, const char *name, uint64_t otherwise);
+
+#endif /* MEMSCOPE_STORE_PROPERTIES_H */

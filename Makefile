@@ -233,9 +233,9 @@ check-e2e: check-e2e-deps
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)
 
 # `make check` has a short form of it.
-stress: memscope-bpf $(E2E_DEPS)
+stress: memscope-bpf $(E2E_DEPS) $(BUILD)/unit/repair_test
 	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats tests/e2e/record.bats tests/e2e/flight.bats \
-		tests/e2e/scope.bats
+		tests/e2e/scope.bats $(BUILD)/unit/repair_test
 
 # Other kernels than this machine's, emulated. Beginnings of versions, or "newest".
 export KERNELS ?= 5.10 6.1 6.12 6.17 newest

@@ -219,6 +219,47 @@ END
 	[[ $output == *"ring: no file in it ends in .mscope"* ]]
 }
 
+@test "a ring whose files have each other's names is read as report reads it, and repaired whole" {
+	mkdir ring
+	dump_reader --split ring run.mscope
+	"$MEMSCOPE" report -q -f json run.mscope | jq '.recordings[0] | del(.files)' > want.json
+	mv ring/000002.mscope other
+	mv ring/000005.mscope ring/000002.mscope
+	mv other ring/000005.mscope
+	run -0 --separate-stderr "$MEMSCOPE" verify --repair good.mscope ring
+	assert_equal "${lines[0]}" "ring: whole"
+	assert_equal "$(said ring .events)" 556
+	"$MEMSCOPE" report -q -f json good.mscope | jq '.recordings[0] | del(.files)' | diff -u want.json -
+}
+
+@test "a repaired recording is not said to be better than it was" {
+	local begin end
+
+	# The last events and the end are gone, and only the number of the index says so.
+	read -r begin _ < <(block run.mscope 27)
+	read -r end _ < <(block run.mscope 32)
+	(head -c "$begin" run.mscope && tail -c +$((end + 1)) run.mscope) > removed.mscope
+	# Cut within a block; and one damaged block at the end: no number says so.
+	head -c $((begin + 100)) run.mscope > cut.mscope
+	cp cut.mscope noise.mscope
+	head -c 400 /dev/zero >> noise.mscope
+	# Of the index alone.
+	cp run.mscope index.mscope
+	damage index.mscope $((end + 70))
+	for file in removed cut noise index; do
+		"$MEMSCOPE" verify -q --repair good.$file.mscope $file.mscope > /dev/null
+		for which in $file good.$file; do
+			"$MEMSCOPE" report -q -f json $which.mscope | jq -c '.recordings[0].lost |
+				[.live_is_exact, .ended_properly]' > $which.lost
+		done
+		diff -u $file.lost good.$file.lost
+	done
+	assert_equal "$(said removed.mscope .missing_blocks) $(said good.removed.mscope .missing_blocks)" "5 5"
+	for file in cut noise index; do
+		assert_equal "$file $(said $file.mscope .missing_blocks) $(said good.$file.mscope .missing_blocks)" "$file 0 1"
+	done
+}
+
 @test "a newer major version is refused with what it needs" {
 	dump_reader --version 2 newer.mscope run.mscope
 	run -7 "$MEMSCOPE" verify newer.mscope

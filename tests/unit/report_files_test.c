@@ -172,7 +172,7 @@ static void test_a_bundle_is_no_end(void **state)
 	report_dump_fini(&dump);
 }
 
-/* Of two files, in that order. */
+/* Of two files, added in that order. */
 static struct verification verify(size_t first, size_t second)
 {
 	const int fds[] = { dump.fds[first], dump.fds[second] };
@@ -185,6 +185,7 @@ static struct verification verify(size_t first, size_t second)
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[i]);
 		assert_int_equal(verification_add(&verification, path), 0);
 	}
+	assert_int_equal(verification_read(&verification), 0);
 	return verification;
 }
 
@@ -207,9 +208,16 @@ static void test_verification_follows_the_same_rule(void **state)
 		verification_fini(&verification);
 	}
 	report_dump_fini(&dump);
-	/* What comes too late is left out, which is not whole. */
+	/* The order of the names is not that of the recording. */
 	make_ring();
 	verification = verify(6, 5);
+	assert_int_equal(replay_account(verification.replay)->calls, 80);
+	assert_int_equal(verification_status(&verification), VERIFICATION_WHOLE);
+	verification_fini(&verification);
+	/* What comes too late within a file is left out, which is not whole. */
+	append_file(6, 5);
+	verification = verify(6, 6);
+	assert_int_equal(replay_account(verification.replay)->calls, 40);
 	assert_int_equal(verification_status(&verification), VERIFICATION_DAMAGED);
 	verification_fini(&verification);
 	report_dump_fini(&dump);

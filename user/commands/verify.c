@@ -14,7 +14,6 @@
 #include "commands/requirements.h"
 #include "commands/verify_output.h"
 #include "base/writer.h"
-#include "store/dump_directory.h"
 #include "store/verification.h"
 
 struct settings {
@@ -36,23 +35,6 @@ static const struct option_row rows[] = {
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },
 };
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static int add_entry(void *context, const char *path)
-{
-	return verification_add(context, path);
-}
-
-/* A file, or the segments of a flight recorder. */
-static int add(struct verification *verification, const char *path)
-{
-	int count = dump_directory_each(path, add_entry, verification);
-
-	if (count == -ENOTDIR)
-		return verification_add(verification, path);
-	return count ? (count < 0 ? count : 0) : -ENODATA;
-}
 
 /* ---- running --------------------------------------------------------------------------------- */
 
@@ -110,7 +92,9 @@ static void verify_one(struct run *run, const char *path)
 
 	verification.copy_path = run->settings.repair;
 	if (!err)
-		err = add(&verification, path);
+		err = verification_add(&verification, path);
+	if (!err)
+		err = verification_read(&verification);
 	if (!err)
 		tell(run, path, &verification);
 	if (!err && run->settings.repair)
@@ -169,9 +153,10 @@ const struct command verify_command = {
 	.synopsis = "[OPTIONS] FILE...",
 	.description =
 		"Reads recordings from end to end and says of each of what host and time it is, how"
-		" much is in it, and whether it is whole. A directory is one recording: its *.mscope"
-		" files, by name, as a flight recorder leaves them. It takes no privileges, no GPU and"
-		" no BPF, and works on any machine.\n"
+		" much is in it, and whether it is whole. A directory is one recording, as a flight"
+		" recorder leaves it: its *.mscope files, in the order of the blocks in them, whatever"
+		" they are called. It takes no privileges, no GPU and no BPF, and works on any"
+		" machine.\n"
 		"\n"
 		"A recording is whole; cut short (all of it is whole, but perhaps the last block, and"
 		" whoever recorded did not end it: it was killed, or is at work still); incomplete"

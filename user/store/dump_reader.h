@@ -23,6 +23,7 @@ enum dump_kind {
 /* What comes next in the file. */
 struct dump_item {
 	enum dump_kind kind;
+	size_t file;                /* of a dump_set: which of its files it is in */
 	uint64_t offset;            /* where it begins */
 	uint64_t bytes;             /* that it takes */
 	struct block_header header; /* of a block, and of one that is too new */

@@ -62,6 +62,7 @@ static int block_add(struct dump_set *set, const char *path, const struct block_
 {
 	struct dump_set_recording *recording = recording_of(set, header->recording);
 	const struct dump_set_file file = { .path = (char *)path,
+					    .number = set->files,
 					    .first_sequence = header->sequence };
 
 	return recording ? file_add(recording, &file) : -ENOMEM;
@@ -71,6 +72,8 @@ static int refuse(struct dump_set *set, const char *path, const struct dump_item
 		  const struct dump_reader *reader)
 {
 	set->refused++;
+	if (set->quiet)
+		return 0;
 	if (last->kind == DUMP_TOO_NEW)
 		log_error(
 			"%s: of format version %u; this program reads version %u: use a newer one",
@@ -96,6 +99,7 @@ static int add_file(struct dump_set *set, const char *path)
 	if (!err)
 		err = item.kind == DUMP_BLOCK ? block_add(set, path, &item.header) :
 						refuse(set, path, &item, reader);
+	set->files += !err;
 	dump_reader_close(reader);
 	return err;
 }
@@ -124,8 +128,9 @@ struct other {
 
 struct source {
 	struct dump_reader *reader;
-	const char *path;      /* the set's */
-	uint64_t begin, end;   /* as in struct dump_set_file */
+	const char *path; /* the set's */
+	size_t number;    /* and these: as in struct dump_set_file */
+	uint64_t begin, end;
 	struct dump_item item; /* the next one; a block of the recording, or the end */
 
 	struct other *others;
@@ -152,6 +157,7 @@ static int other_add(struct source *source, const struct dump_item *item)
 	struct other other = {
 		.recording = item->header.recording,
 		.file = { .path = (char *)source->path,
+			  .number = source->number,
 			  .first_sequence = item->header.sequence,
 			  .begin = item->offset,
 			  .end = item->offset + item->bytes },
@@ -214,6 +220,7 @@ static int advance(struct merge *merge, struct source *source)
 		const uint64_t number = merge->set->recordings[merge->recording].recording;
 		int err = dump_reader_next(source->reader, &source->item);
 
+		source->item.file = source->number;
 		if (!err && source->end && source->item.offset >= source->end)
 			source->item.kind = DUMP_END;
 		if (err || source->item.kind == DUMP_END)
@@ -239,7 +246,9 @@ static int open_next(struct merge *merge)
 {
 	const struct dump_set_file *file =
 		&merge->set->recordings[merge->recording].files[merge->opened];
-	struct source source = { .path = file->path, .begin = file->begin, .end = file->end };
+	struct source source = {
+		.path = file->path, .number = file->number, .begin = file->begin, .end = file->end
+	};
 	int err;
 
 	if (memory_grow(&merge->sources, &merge->capacity, merge->count + 1,
@@ -328,7 +337,7 @@ static int take_next(struct merge *merge)
 	struct source *next = lowest(merge);
 	int err = 0;
 
-	if (take_number(merge, &next->item.header))
+	if (take_number(merge, &next->item.header) || merge->set->repeats)
 		err = merge->take(merge->context, &next->item);
 	return err ? err : advance(merge, next);
 }

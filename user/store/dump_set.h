@@ -18,6 +18,7 @@
 
 struct dump_set_file {
 	char *path;
+	size_t number;           /* files are counted as they are added, from 0 */
 	uint64_t first_sequence; /* of its first block of the recording that is whole */
 	uint64_t begin, end;     /* bytes, where all of the recording is; 0: anywhere */
 };
@@ -33,7 +34,10 @@ struct dump_set {
 	struct dump_set_recording *recordings; /* in the order in which their files were added */
 	size_t count, capacity;
 	struct map by_number; /* of the recording -> place in the array */
-	size_t refused; /* files that are no dumps, or too new, or have nothing whole in them */
+	size_t files;         /* added so far */
+	size_t refused;       /* of these: no dumps, or too new, or have nothing whole in them */
+	bool quiet;           /* to be set: they are not told */
+	bool repeats;         /* to be set: blocks that come again are given, too */
 };
 
 /*

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/place.h"
+#include "store/dump_directory.h"
 
 const char *verification_name(enum verification_status status)
 {
@@ -24,7 +26,10 @@ const char *verification_name(enum verification_status status)
 
 int verification_init(struct verification *verification)
 {
-	*verification = (struct verification){ .copy.fd = -1 };
+	*verification = (struct verification){
+		.copy.fd = -1,
+		.set = { .quiet = true, .repeats = true },
+	};
 	verification->replay = replay_new(&verification->pipeline);
 	return verification->replay ? 0 : -ENOMEM;
 }
@@ -45,7 +50,8 @@ void verification_fini(struct verification *verification)
 	free(verification->damages);
 	free(verification->gaps);
 	copy_remove(verification);
-	dump_index_fini(&verification->index);
+	dump_index_fini(&verification->recording.segments);
+	dump_set_fini(&verification->set);
 	replay_free(verification->replay);
 	state_fini(&verification->pipeline.state);
 	*verification = (struct verification){ .copy.fd = -1 };
@@ -53,7 +59,7 @@ void verification_fini(struct verification *verification)
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
 
-static int note_damage(struct verification *verification, const struct dump_item *item)
+static int list_damage(struct verification *verification, const struct dump_item *item)
 {
 	int err;
 
@@ -63,11 +69,28 @@ static int note_damage(struct verification *verification, const struct dump_item
 			  verification->damages_count + 1, sizeof(*verification->damages));
 	if (!err)
 		verification->damages[verification->damages_count++] =
-			(struct verification_damage){ .file = verification->files_count - 1,
+			(struct verification_damage){ .file = item->file,
 						      .offset = item->offset,
 						      .bytes = item->bytes,
 						      .at_end = item->kind == DUMP_CUT_SHORT };
 	return err;
+}
+
+/* A file with several recordings comes once for each, and what is damaged in it each time. */
+static int note_damage(struct verification *verification, const struct dump_item *item)
+{
+	struct verification_file *file = &verification->files[item->file];
+	int err;
+
+	verification->recording.damaged = true;
+	if (item->offset < file->damage_seen)
+		return 0;
+	file->damage_seen = item->offset + item->bytes;
+	file->is_cut |= item->kind == DUMP_CUT_SHORT;
+	if (item->kind == DUMP_TOO_NEW)
+		verification->major = item->header.major;
+	err = item->kind == DUMP_TOO_NEW ? 0 : list_damage(verification, item);
+	return err ? err : replay_item(verification->replay, item);
 }
 
 /* `before`: what was known before the block with this header. */
@@ -105,7 +128,7 @@ static int copy_write(struct verification *verification, const struct block_head
 	return err;
 }
 
-/* Blocks that come again are not copied, and neither are indexes, which would be wrong. */
+/* Indexes would be wrong there. */
 static int copy_block(struct verification *verification, const struct dump_item *item)
 {
 	int err = 0;
@@ -118,16 +141,19 @@ static int copy_block(struct verification *verification, const struct dump_item 
 	if (err)
 		return err;
 	if (item->header.type == BLOCK_SEGMENT)
-		dump_index_add(&verification->index, verification->copy.bytes, &item->header);
+		dump_index_add(&verification->recording.segments, verification->copy.bytes,
+			       &item->header);
 	return copy_write(verification, &item->header, item->stored);
 }
 
-static void count_block(struct verification_file *file, const struct block_header *header)
+static void count_block(struct verification_file *file, const struct block_header *header,
+			uint64_t events)
 {
 	if (!file->blocks)
 		file->first_ts_ns = header->first_ts_ns;
 	file->blocks++;
 	file->segments += header->type == BLOCK_SEGMENT;
+	file->events += events;
 	if (header->last_ts_ns > file->last_ts_ns)
 		file->last_ts_ns = header->last_ts_ns;
 }
@@ -139,89 +165,65 @@ static int take_block(struct verification *verification, const struct dump_item 
 	const struct recording_account before = *account;
 	int err = replay_item(verification->replay, item);
 
-	count_block(&verification->files[verification->files_count - 1], header);
+	/* What ends within a block is the end of its file. */
+	verification->cut_within |= before.cut_short;
+	count_block(&verification->files[item->file], header, account->calls - before.calls);
 	if (err || account->repeated_blocks > before.repeated_blocks)
 		return err;
 	err = note_gap(verification, &before, header);
-	if (header->type != BLOCK_INDEX)
-		verification->last = *header;
+	if (header->type == BLOCK_INDEX)
+		verification->recording.index = *header;
+	else
+		verification->recording.last = *header;
 	return err ? err : copy_block(verification, item);
 }
 
-static int take_item(struct verification *verification, const struct dump_item *item)
+static int take_item(void *context, const struct dump_item *item)
 {
-	int err = 0;
+	struct verification *verification = context;
 
-	if (item->kind == DUMP_BLOCK)
-		return take_block(verification, item);
-	if (item->kind == DUMP_DAMAGE || item->kind == DUMP_CUT_SHORT)
-		err = note_damage(verification, item);
-	else if (item->kind == DUMP_TOO_NEW)
-		verification->major = item->header.major;
-	return err ? err : replay_item(verification->replay, item);
+	return item->kind == DUMP_BLOCK ? take_block(verification, item) :
+					  note_damage(verification, item);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- the end of a copy ----------------------------------------------------------------------- */
 
-static int read_all(struct verification *verification, struct dump_reader *reader, const char *path)
+/*
+ * What the index of a copy has for a header. By its number a reader sees which blocks are missing
+ * before it: those that were missing where an index was, and one if something could not be read and
+ * no number tells of that.
+ */
+static struct block_header index_header(const struct verification *verification)
 {
+	const struct verification_recording *recording = &verification->recording;
 	const struct recording_account *account = replay_account(verification->replay);
-	struct verification_file *file = &verification->files[verification->files_count - 1];
-	const uint64_t events = account->calls;
-	struct dump_item item;
-	int err;
+	struct block_header header = recording->last;
 
-	do {
-		err = dump_reader_next(reader, &item);
-		if (!err)
-			err = take_item(verification, &item);
-	} while (!err && item.kind != DUMP_END);
-	file->bytes = dump_reader_size(reader);
-	file->events = account->calls - events;
-	if (err == -E2BIG)
-		log_error("%s: what it says is alive takes more memory than a recording of its"
-			  " length can need; it was made up",
-			  path);
-	return err;
-}
-
-int verification_add(struct verification *verification, const char *path)
-{
-	struct dump_reader *reader;
-	int err = dump_reader_open(&reader, path);
-
-	if (err)
-		return err;
-	err = memory_grow(&verification->files, &verification->files_capacity,
-			  verification->files_count + 1, sizeof(*verification->files));
-	if (!err) {
-		verification->files[verification->files_count++] =
-			(struct verification_file){ .path = strdup(path) };
-		err = verification->files[verification->files_count - 1].path ? 0 : -ENOMEM;
-	}
-	verification->cut_within |= replay_account(verification->replay)->cut_short;
-	if (!err)
-		err = read_all(verification, reader, path);
-	dump_reader_close(reader);
-	return err;
+	header.sequence++;
+	header.first_ts_ns = header.last_ts_ns;
+	if (recording->index.type && recording->index.sequence >= header.sequence)
+		header = recording->index;
+	if (account->missing_blocks == recording->missing_before &&
+	    (recording->damaged || verification->set.refused))
+		header.sequence++;
+	return header;
 }
 
 static int copy_index(struct verification *verification)
 {
-	struct block_header header = verification->last;
+	struct block_header header = index_header(verification);
 	struct block_coder *coder;
 	const void *raw, *stored;
 	size_t bytes;
 	int err;
 
-	if (!verification->index.count)
+	if (!verification->recording.segments.count)
 		return 0;
 	coder = block_coder_new();
 	if (!coder)
 		return -ENOMEM;
-	raw = dump_index_payload(&verification->index, verification->copy.bytes, &header);
-	header.sequence++;
-	header.first_ts_ns = header.last_ts_ns;
+	raw = dump_index_payload(&verification->recording.segments, verification->copy.bytes,
+				 &header);
 	bytes = header.raw_bytes;
 	stored = block_encode(coder, &header, raw, &bytes, 1);
 	err = copy_write(verification, &header, stored);
@@ -239,13 +241,105 @@ int verification_finish(struct verification *verification)
 		copy_remove(verification);
 		return -ENODATA;
 	}
-	err = copy_index(verification);
-	if (err)
-		return err;
 	err = dump_file_close(&verification->copy);
 	if (err)
 		place_remove(verification->copy_path);
 	return err;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int add_file(void *context, const char *path)
+{
+	struct verification *verification = context;
+	const size_t refused = verification->set.refused;
+	struct verification_file *file;
+	struct stat status;
+	int err = memory_grow(&verification->files, &verification->files_capacity,
+			      verification->files_count + 1, sizeof(*verification->files));
+
+	if (!err)
+		err = dump_set_add(&verification->set, path);
+	if (err)
+		return err;
+	file = &verification->files[verification->files_count++];
+	*file = (struct verification_file){ .path = strdup(path),
+					    .refused = verification->set.refused > refused };
+	if (!stat(path, &status))
+		file->bytes = status.st_size;
+	return file->path ? 0 : -ENOMEM;
+}
+
+int verification_add(struct verification *verification, const char *path)
+{
+	int count = dump_directory_each(path, add_file, verification);
+
+	if (count == -ENOTDIR)
+		return add_file(verification, path);
+	return count ? (count < 0 ? count : 0) : -ENODATA;
+}
+
+static int read_recording(struct verification *verification, size_t which)
+{
+	const struct recording_account *account = replay_account(verification->replay);
+	int err;
+
+	dump_index_fini(&verification->recording.segments);
+	verification->recording =
+		(struct verification_recording){ .missing_before = account->missing_blocks };
+	err = dump_set_read(&verification->set, which, take_item, verification);
+	if (err == -E2BIG)
+		log_error("%s: what it says is alive takes more memory than a recording of its"
+			  " length can need; it was made up",
+			  verification->set.recordings[which].files[0].path);
+	return err ? err : copy_index(verification);
+}
+
+/* In which there is nothing but damage, or blocks that are too new. */
+static int read_refused(struct verification *verification, size_t number)
+{
+	struct dump_reader *reader;
+	struct dump_item item;
+	int err = dump_reader_open(&reader, verification->files[number].path);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	do {
+		err = dump_reader_next(reader, &item);
+		item.file = number;
+		if (!err && item.kind != DUMP_END && item.kind != DUMP_BLOCK)
+			err = note_damage(verification, &item);
+	} while (!err && item.kind != DUMP_END);
+	dump_reader_close(reader);
+	return err;
+}
+
+static int read_all_refused(struct verification *verification)
+{
+	bool cut = false;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < verification->files_count; i++) {
+		const struct verification_file *file = &verification->files[i];
+
+		if (file->refused)
+			err = read_refused(verification, i);
+		cut |= file->refused && file->is_cut;
+		verification->cut_within |= cut && !file->refused;
+	}
+	return err;
+}
+
+int verification_read(struct verification *verification)
+{
+	size_t i;
+	int err = 0;
+
+	/* More recordings may be found while they are read. */
+	for (i = 0; !err && i < verification->set.count; i++)
+		err = read_recording(verification, i);
+	return err ? err : read_all_refused(verification);
 }
 
 enum verification_status verification_status(const struct verification *verification)

@@ -12,6 +12,7 @@
 #include "pipeline.h"
 #include "store/dump_file.h"
 #include "store/dump_index.h"
+#include "store/dump_set.h"
 #include "store/replay.h"
 
 /* From the best to the worst; a dump is the worst that applies. */
@@ -44,11 +45,23 @@ struct verification_gap {
 
 struct verification_file {
 	char *path;
+	bool refused;         /* there is no block of a recording in it */
+	bool is_cut;          /* it ends within a block */
+	uint64_t damage_seen; /* damage before that byte has been noted */
 	uint64_t bytes;
 	uint64_t blocks;
 	uint64_t segments;
 	uint64_t events;
 	uint64_t first_ts_ns, last_ts_ns; /* 0: no block */
+};
+
+/* Of a recording, as far as it has been read. */
+struct verification_recording {
+	struct block_header last;   /* of its blocks but for indexes; type 0: there was none */
+	struct block_header index;  /* of its last index, likewise */
+	bool damaged;               /* something in its files cannot be read */
+	uint64_t missing_before;    /* blocks, of recordings before it */
+	struct dump_index segments; /* in the copy */
 };
 
 /* Damages and gaps that are listed; of the others, only the numbers are known. */
@@ -67,11 +80,12 @@ struct verification {
 
 	bool cut_within; /* a file that others follow ends within a block */
 
-	const char *copy_path;   /* to be set: where whole blocks are copied to, or NULL */
-	struct dump_file copy;   /* from the first one on */
-	struct dump_index index; /* of that */
-	uint64_t copied;         /* blocks */
-	struct block_header last;
+	struct dump_set set;
+	struct verification_recording recording; /* that is being read */
+
+	const char *copy_path; /* to be set: where whole blocks are copied to, or NULL */
+	struct dump_file copy; /* from the first one on */
+	uint64_t copied;       /* blocks */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -80,13 +94,20 @@ int verification_init(struct verification *verification);
 void verification_fini(struct verification *verification);
 
 /*
- * Goes through the next file of the dump. Returns 0, or -errno, logged: it cannot be read, or the
- * copy not be written.
+ * Adds a file, or those of a directory whose names end in .mscope. Returns 0, -ENODATA if there are
+ * none, or -errno, logged.
  */
 int verification_add(struct verification *verification, const char *path);
 
 /*
- * After the last file: finishes the copy that was asked for. Returns 0, or -errno, logged:
+ * Goes through all files that were added: each recording's blocks by their numbers, whatever the
+ * files are called, as reports do. Returns 0, or -errno, logged: a file cannot be read, or the copy
+ * not be written; -E2BIG if what is in them was made up.
+ */
+int verification_read(struct verification *verification);
+
+/*
+ * After that: finishes the copy that was asked for. Returns 0, or -errno, logged:
  * -ENODATA, and no copy, if there is nothing in it that can be used.
  */
 int verification_finish(struct verification *verification);

@@ -327,6 +327,47 @@ static void test_without_an_end_something_is_lost(void **state)
 	done_with(&reader, &texts);
 }
 
+/* Whom it was attached to, and what they held then, was still to be written. */
+static void test_a_recording_that_breaks_off_before_its_first_event(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	report_dump_read(&dump, &reader);
+	texts = render(&reader);
+	assert_has(&texts.md, "and what is live and the peaks are not exact.");
+	assert_has_not(&texts.md, "no allocation or free is known to be missing");
+	assert_has(&texts.md, "* what processes held: it breaks off before it names any");
+	assert_has(&texts.json, "\"live_is_exact\":false");
+	report_reader_fini(&reader);
+	string_fini(&texts.md);
+	string_fini(&texts.json);
+	/* One that was attached to held nothing before. */
+	reader = report_dump_reader();
+	add(record_process(MS_TYPE_ATTACH, "train", 0));
+	report_dump_flush(&dump, now_ns);
+	report_dump_read(&dump, &reader);
+	texts = render(&reader);
+	assert_has(&texts.json, "\"live_is_exact\":true");
+	done_with(&reader, &texts);
+}
+
+/* It was ended, so that there was nothing to attach to. */
+static void test_a_recording_of_nothing(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	texts = end_with(&reader);
+	assert_has(&texts.md, "Nothing was lost: the numbers are exact.");
+	assert_has(&texts.json, "\"live_is_exact\":true");
+	done_with(&reader, &texts);
+}
+
 /* ---- who ------------------------------------------------------------------------------------- */
 
 static void test_kinds_are_those_of_all_processes(void **state)
@@ -456,6 +497,8 @@ int main(void)
 		cmocka_unit_test(test_missed_processes_beside_losses),
 		cmocka_unit_test(test_what_was_not_written_is_lost),
 		cmocka_unit_test(test_without_an_end_something_is_lost),
+		cmocka_unit_test(test_a_recording_that_breaks_off_before_its_first_event),
+		cmocka_unit_test(test_a_recording_of_nothing),
 		cmocka_unit_test(test_kinds_are_those_of_all_processes),
 		cmocka_unit_test(test_one_process_has_its_own_peak),
 		cmocka_unit_test(test_the_gravest_is_not_just_the_first),

@@ -134,6 +134,9 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 		string_append_text(out, "what happened before these files begin: totals by"
 					" kind of memory include it, those by function and the"
 					" timeline do not\n");
+	if (report_names_no_process(recording))
+		string_append_text(out, "what processes held: it breaks off before it names any"
+					" that it was attached to\n");
 	if (sum.was_running)
 		string_append_text(out, "what processes held that ran before they were"
 					" attached to\n");

@@ -450,6 +450,12 @@ bool report_lacks_blocks(const struct report_recording *recording)
 	return report_lacks_parts(&recording->coverage) || recording->incomplete;
 }
 
+bool report_names_no_process(const struct report_recording *recording)
+{
+	return !recording->coverage.account.has_end && !recording->state->processes_count &&
+	       !recording->state->more;
+}
+
 /* Whose calls those were, nobody knows. */
 static bool lacks_calls_of_memory(const struct report_recording *recording)
 {
@@ -471,7 +477,7 @@ bool report_is_inexact(const struct report_recording *recording)
 	const struct report_unknown unknown = report_unknown(recording);
 
 	return lacks_calls_of_memory(recording) || !recording->coverage.has_beginning ||
-	       is_inexact(&unknown);
+	       report_names_no_process(recording) || is_inexact(&unknown);
 }
 
 bool report_all_is_exact(const struct report *report)

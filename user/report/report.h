@@ -200,6 +200,12 @@ bool report_lacks_blocks(const struct report_recording *recording);
 /* Whether records were lost that what is live depends on. */
 bool report_lacks_memory(const struct report_coverage *coverage);
 
+/*
+ * Whether it breaks off before it says whom it was attached to: what those held is not known, then.
+ * One that was ended has told of all of them.
+ */
+bool report_names_no_process(const struct report_recording *recording);
+
 /* Whether anything of the recording is missing, or cannot be read. */
 bool report_has_losses(const struct report_recording *recording);
 

@@ -216,6 +216,25 @@ trace_and_record() {
 	assert_equal "$(grep -c "cannot be made anew" record.err)" 1
 }
 
+# ---- a limit of a file's size
+
+@test "a file that may not grow any more is a disk that is full" {
+	flood_start 2
+	record_limited 1024 --copies=all --launches=all -o run.mscope -p $FLOOD_PID
+	wait_for 'grep -q "run.mscope: cannot write: File too large; recording goes on" record.err'
+	sleep 1.2
+	record_stop 1
+	flood_end
+	grep -qE "warning: [0-9,]+ records could not be written$" record.err
+	[ "$(stat -c %s run.mscope)" -le 1048576 ]
+	assert_equal "$(dump_line run.mscope '[.damaged_bytes, .refused, .events > 1000]')" '[0,0,true]'
+}
+
+@test "a command gets SIGXFSZ as it would without the recorder" {
+	run record -q -o run.mscope -- sh -c 'kill -XFSZ $$'
+	assert_equal "$status" 153
+}
+
 @test "--stdout: into a pipe, and a pipe whose reader goes ends it cleanly" {
 	record --stdout -- $(ffmpeg_command 2) 2> record.err > >(cat > run.mscope)
 	wait_for 'dump_line run.mscope .has_end | grep -qx true'

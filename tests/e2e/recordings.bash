@@ -46,3 +46,14 @@ small_disk() {
 	mkdir small
 	mount -t tmpfs -o "size=$1" tmpfs small
 }
+
+# The recorder with a limit of $1 KiB for each file, which its target has not got.
+record_limited() {
+	local kib=$1
+
+	shift
+	# shellcheck disable=SC2086 # may be empty
+	bash -c 'ulimit -f "$0"; exec "$@"' "$kib" "$MEMSCOPE" record $MASK -v "$@" 2> record.err 3>&- 7>&- &
+	RECORD_PID=$!
+	wait_for 'grep -q "debug: tracing" record.err'
+}

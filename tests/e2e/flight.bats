@@ -14,7 +14,7 @@ ring_bytes() {
 }
 
 @test "--ring: within its size, each file begins with an anchor; in the end it is the dump" {
-	local i file most=0 bytes
+	local i file files most=0 bytes
 
 	flood_start 2
 	record_start --ring 1M --copies=all --launches=all -o run.mscope -p $FLOOD_PID
@@ -26,8 +26,10 @@ ring_bytes() {
 	[ $most -gt 500000 ]
 	[ $most -le 1048576 ] || fail "$most bytes"
 	[ ! -e run.mscope.ring/000001.mscope ]
-	kill -STOP "$RECORD_PID"
-	for file in run.mscope.ring/*; do
+	recorder_stopped
+	# The newest may have been created just now.
+	files=(run.mscope.ring/*)
+	for file in "${files[@]::${#files[@]}-1}"; do
 		assert_equal "$(dump_line "$file" '[.segments, .anchors_used, .damaged_bytes, .refused]')" \
 			'[1,1,0,0]'
 	done
@@ -110,6 +112,82 @@ fill_ring() {
 	! grep -q "not be written" record.err || false
 	assert_whole sub/run.mscope
 	assert_equal "$("$DUMPCAT" sub/run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | tail -n 2 | xargs)" "1000 2000"
+}
+
+@test "the newest ring file is truncated: a new segment is begun in it, and what is gone counted" {
+	local last
+
+	fill_ring run.mscope
+	puppet alloc 1000
+	sleep 0.4
+	recorder_stopped
+	last=$(printf '%s\n' run.mscope.ring/* | tail -n 1)
+	: > "$last"
+	kill -CONT "$RECORD_PID"
+	puppet alloc 2000
+	wait_for '[ "$(dump_line "$last" "[.segments, .anchors_used, .damaged_bytes, .refused]")" = "[1,1,0,0]" ]'
+	puppet alloc 3000
+	puppet_end
+	record_wait 1
+	assert_equal "$(grep -c "run.mscope.ring: it was truncated, or written over" record.err)" 1
+	assert_equal "$(dump_line run.mscope '[.damaged_bytes, .refused, .has_end, .missing_blocks > 0]')" '[0,0,true,true]'
+	assert_equal "$(dump_summary run.mscope '.processes[0].spaces[0] | [.exit_allocations, .exit_bytes]')" '[3,6000]'
+	"$MEMSCOPE" report -q -f json run.mscope | jq -e '.recordings[0].lost |
+		.unwritten_records > 0 and .live_is_exact == false'
+}
+
+@test "a ring that is renamed goes on in a new directory; what it had stays in the old one" {
+	fill_ring run.mscope
+	puppet alloc 1000
+	sleep 0.4
+	recorder_stopped
+	mv run.mscope.ring old
+	kill -CONT "$RECORD_PID"
+	puppet alloc 2000
+	wait_for '[ -n "$(ls run.mscope.ring)" ]'
+	puppet alloc 3000
+	puppet_end
+	record_wait
+	assert_whole run.mscope
+	assert_equal "$(dump_summary run.mscope '.processes[0].spaces[0] | [.exit_allocations, .exit_bytes]')" '[3,6000]'
+	assert_equal "$("$DUMPCAT" old/* run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | tail -n 3 | xargs)" \
+		"1000 2000 3000"
+	assert_equal "$("$DUMPCAT" -s old/* run.mscope | jq -c 'select(.type == "dump") | .missing_blocks')" 0
+}
+
+@test "a ring whose file system is unmounted: nothing of the newest segment is lost" {
+	small_disk 2M
+	fill_ring small/run.mscope
+	puppet alloc 1000
+	sleep 0.4
+	cp "$(printf '%s\n' small/run.mscope.ring/* | tail -n 1)" newest.mscope
+	umount -l small
+	puppet alloc 2000
+	wait_for 'grep -q "cannot be reached any more, .*; it has been made anew" record.err'
+	puppet alloc 3000
+	puppet_end
+	record_wait
+	assert_whole small/run.mscope
+	"$DUMPCAT" newest.mscope | jq -c 'select(.op == "alloc") | .size_bytes' > want
+	printf '2000\n3000\n' >> want
+	"$DUMPCAT" small/run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | diff -u want -
+	assert_equal "$(dump_summary small/run.mscope '.processes[0].spaces[0].exit_bytes')" 6000
+}
+
+@test "ring files that may not grow any more: the next segment begins at once, and none gives way" {
+	local file
+
+	flood_start 2
+	record_limited 1024 --ring 64M --copies=all --launches=all -o run.mscope -p $FLOOD_PID
+	wait_for '[ -e run.mscope.ring/000006.mscope ]'
+	record_stop 1
+	flood_end
+	# The bundle would be larger than that.
+	grep -q "run.mscope: cannot write the bundle: File too large" record.err
+	[ -e run.mscope.ring/000001.mscope ]
+	for file in run.mscope.ring/*; do
+		assert_equal "$(dump_line "$file" '[.segments, .anchors_used, .damaged_bytes, .refused]')" '[1,1,0,0]'
+	done
 }
 
 @test "a ring file that is cut: its bundle has the rest" {

@@ -216,6 +216,200 @@ trace_and_record() {
 	assert_equal "$(grep -c "cannot be made anew" record.err)" 1
 }
 
+# ---- what others do to the file meanwhile
+
+# Sizes of allocations in the files, in their order.
+allocations() {
+	"$DUMPCAT" "$@" | jq -c 'select(.op == "alloc") | .size_bytes' | xargs
+}
+
+# A recording with an allocation of 1000 bytes written, and the recorder stopped. $1: where, then
+# options.
+record_and_stop() {
+	local where=$1
+
+	shift
+	puppet_start
+	puppet load
+	puppet init
+	record_start -o "$where" "$@" -p "$PUPPET_PID"
+	puppet alloc 1000
+	wait_for "have 1000 $where"
+	recorder_stopped
+}
+
+# Goes on with an allocation of 2000 bytes that is the first thing to be read, and with one of 3000 as
+# soon as the command $1 succeeds, until the end. $2: the exit code.
+go_on() {
+	puppet alloc 2000
+	kill -CONT "$RECORD_PID"
+	wait_for "$1" || fail "$(cat record.err)"
+	puppet alloc 3000
+	puppet_end
+	record_wait "${@:2}"
+}
+
+# Whether the files have these allocations; $1: those that are expected.
+have() {
+	[ "$(allocations "${@:2}" 2> /dev/null)" = "$1" ]
+}
+
+# Whether a segment has been begun, in a file that had none any more.
+is_begun() {
+	dump_line run.mscope .anchors_used 2> /dev/null | grep -qx 1
+}
+
+# The file can be read by itself, says that something is missing, and what is live in spite of that.
+assert_begun_anew() {
+	assert_equal "$(dump_line run.mscope '[.damaged_bytes, .refused, .unknown, .anchors_used, .has_end]')" \
+		'[0,0,0,1,true]'
+	assert_equal "$(dump_summary run.mscope '.processes[0].spaces[0] | [.allocs, .exit_allocations, .exit_bytes]')" \
+		'[3,3,6000]'
+	dump_reader --index run.mscope
+	"$MEMSCOPE" report -q -f json run.mscope > report.json
+	assert_equal "$(jq -c '.recordings[0].lost | [.live_is_exact, .unwritten_blocks > 0,
+		.unwritten_records > 0]' report.json)" '[false,true,true]'
+	assert_equal "$(grep -c "it was truncated, or written over" record.err)" 1
+	grep -qE "warning: [0-9]+ records could not be written, or are not in the file any more" record.err
+}
+
+@test "a file that is truncated: a new segment is begun in it at the next block" {
+	record_and_stop run.mscope
+	: > run.mscope
+	go_on is_begun 1
+	assert_begun_anew
+	# What came before the new segment is in the sums alone.
+	assert_equal "$(allocations run.mscope)" 3000
+}
+
+@test "a file that is truncated and has as many bytes again, of a hole or of something else" {
+	local size file
+
+	for file in /dev/zero "$ROOT/tests/golden/dump-1.0.mscope"; do
+		record_and_stop run.mscope
+		size=$(stat -c %s run.mscope)
+		head -c "$size" "$file" > over
+		cp over run.mscope
+		truncate -s "$size" run.mscope
+		go_on is_begun 1
+		assert_begun_anew
+		rm run.mscope puppet.in puppet.out
+	done
+}
+
+@test "a file that is copied and truncated: the two together lack one block" {
+	record_and_stop run.mscope
+	cp run.mscope old.mscope
+	: > run.mscope
+	go_on is_begun 1
+	assert_begun_anew
+	assert_equal "$(allocations old.mscope run.mscope)" "1000 3000"
+	assert_equal "$("$DUMPCAT" -s old.mscope run.mscope | jq -c 'select(.type == "dump") | .missing_blocks')" 1
+	"$MEMSCOPE" report -q -f json old.mscope run.mscope > report.json
+	assert_equal "$(jq -c '.recordings[0].lost | [.live_is_exact, .has_beginning, .missing_blocks]' report.json)" \
+		'[false,true,1]'
+}
+
+@test "a file that is truncated within a block keeps those before it" {
+	local size
+
+	record_and_stop run.mscope
+	size=$(stat -c %s run.mscope)
+	truncate -s $((size - 10)) run.mscope
+	go_on 'dump_line run.mscope .segments | grep -qx 2' 1
+	assert_equal "$(dump_line run.mscope '[.damaged_bytes, .refused, .anchors_used, .segments, .has_end,
+		.missing_blocks > 0]')" '[0,0,2,2,true,true]'
+	assert_equal "$(dump_summary run.mscope '.processes[0].spaces[0] | [.allocs, .exit_bytes]')" '[3,6000]'
+	dump_reader --index run.mscope
+}
+
+@test "standard output that is truncated: the same" {
+	puppet_start
+	puppet load
+	puppet init
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record $MASK -v --stdout -p "$PUPPET_PID" > run.mscope 2> record.err 3>&- 8>&- 9<&- &
+	RECORD_PID=$!
+	wait_for 'grep -q "debug: tracing" record.err'
+	puppet alloc 1000
+	wait_for 'have 1000 run.mscope'
+	recorder_stopped
+	: > run.mscope
+	go_on is_begun 1
+	assert_begun_anew
+}
+
+@test "a file that is renamed: a new one goes on where it ends, and nothing is missing" {
+	local how
+
+	for how in true "install -m 600 /dev/null run.mscope"; do
+		record_and_stop run.mscope
+		mv run.mscope old.mscope
+		$how
+		go_on is_begun
+		grep -q "it was renamed, to .*old.mscope; recording goes on in a new file" record.err
+		assert_equal "$(stat -c %a run.mscope)" 600
+		assert_equal "$(allocations run.mscope)" 3000
+		assert_equal "$(allocations old.mscope run.mscope)" "1000 2000 3000"
+		assert_whole run.mscope
+		dump_reader --index run.mscope
+		"$MEMSCOPE" report -q -f json old.mscope run.mscope > report.json
+		assert_equal "$(jq -c '.recordings[0].lost | [.missing_blocks, .unwritten_records, .ended_properly]' report.json)" \
+			'[0,0,true]'
+		rm ./*.mscope puppet.in puppet.out
+	done
+}
+
+@test "a file that is renamed and whose name is taken: it goes on, and what is there is left alone" {
+	local mode
+
+	for mode in 600 644; do
+		record_and_stop run.mscope
+		mv run.mscope old.mscope
+		install -m $mode /dev/null run.mscope
+		[ $mode = 644 ] || echo precious > run.mscope
+		go_on 'have "1000 2000" old.mscope'
+		assert_equal "$(grep -c "it was renamed, and cannot be made anew: File exists; recording goes on in .*old.mscope" record.err)" 1
+		assert_equal "$(cat run.mscope)" "$([ $mode = 644 ] || echo precious)"
+		assert_whole old.mscope
+		assert_equal "$(allocations old.mscope)" "1000 2000 3000"
+		rm ./*.mscope puppet.in puppet.out
+	done
+}
+
+@test "a file whose directory is renamed goes on there" {
+	mkdir sub
+	record_and_stop sub/run.mscope
+	mv sub other
+	go_on 'have "1000 2000" other/run.mscope'
+	grep -q "cannot be made anew: No such file or directory; recording goes on in .*other/run.mscope" record.err
+	assert_whole other/run.mscope
+	assert_equal "$(allocations other/run.mscope)" "1000 2000 3000"
+}
+
+@test "a file whose file system is unmounted is made anew, with all that was in it" {
+	small_disk 1M
+	record_and_stop small/run.mscope
+	umount -l small
+	go_on 'have "1000 2000" small/run.mscope'
+	grep -q "cannot be reached any more, .*; it has been made anew, with all that was in it" record.err
+	assert_whole small/run.mscope
+	assert_equal "$(allocations small/run.mscope)" "1000 2000 3000"
+	assert_equal "$(stat -c %a small/run.mscope)" 600
+}
+
+@test "a file whose file system is unmounted, and that cannot be made anew: told, and exit code 1" {
+	mkdir sub
+	small_disk 1M
+	mount --move small sub 2> /dev/null || mount --bind small sub
+	record_and_stop sub/run.mscope
+	umount -l sub
+	echo precious > sub/run.mscope
+	go_on 'grep -q "cannot be reached any more" record.err' 1
+	assert_equal "$(grep -c "cannot be reached any more, .*, and it cannot be made anew: File exists" record.err)" 1
+	assert_equal "$(cat sub/run.mscope)" precious
+}
+
 # ---- a limit of a file's size
 
 @test "a file that may not grow any more is a disk that is full" {

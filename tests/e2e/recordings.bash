@@ -47,6 +47,12 @@ small_disk() {
 	mount -t tmpfs -o "size=$1" tmpfs small
 }
 
+# Stops the recorder: what is done to its files now is done between two blocks.
+recorder_stopped() {
+	kill -STOP "$RECORD_PID"
+	wait_for '[ "$(cut -d" " -f3 "/proc/$RECORD_PID/stat")" = T ]'
+}
+
 # The recorder with a limit of $1 KiB for each file, which its target has not got.
 record_limited() {
 	local kib=$1

@@ -120,9 +120,10 @@ static void tell_result(const struct run *run)
 	char lost[STRING_NUMBER_BYTES], unwritten[64];
 
 	if (counts.unwritten_records)
-		log_warning("%s record%s could not be written",
+		log_warning("%s record%s could not be written%s",
 			    string_count(seen, counts.unwritten_records),
-			    counts.unwritten_records == 1 ? "" : "s");
+			    counts.unwritten_records == 1 ? "" : "s",
+			    counts.gone_records ? ", or are not in the file any more" : "");
 	string_count(seen, losses_kept(&run->losses));
 	string_duration(took, run->end_ns - run->start_ns);
 	string_size(size, counts.bytes);

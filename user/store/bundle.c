@@ -21,7 +21,7 @@ static int fill(const struct bundle *bundle, struct dump_file *file)
 {
 	int err = dump_ring_copy(bundle->ring, file);
 
-	if (!err && !file->bytes)
+	if (!err && !file->has.bytes)
 		err = -ENODATA;
 	if (!err && bundle->end)
 		err = dump_writer_end_copy(bundle->writer, bundle->end, bundle->now_ns, write_block,
@@ -62,7 +62,7 @@ static int write_draft(const struct bundle *bundle, struct draft *draft, struct 
 	struct dump_file file = { .fd = draft->fd, .path = (char *)bundle->path };
 	int err = fill(bundle, &file);
 
-	*bytes = file.bytes;
+	*bytes = file.has.bytes;
 	return err ? err : name_it(bundle, draft, name);
 }
 

@@ -11,12 +11,20 @@
 
 #include "store/block.h"
 
+/* So much of a dump: whole blocks, and the records of events in them. */
+struct dump_extent {
+	uint64_t bytes, blocks, records;
+};
+
 struct dump_file {
 	int fd;
 	char *path;
 	bool is_stream; /* it is not ours: nothing that was written can be taken back */
-	uint64_t bytes; /* of whole blocks */
-	bool is_lost;   /* it was removed, and could not be made anew; told once */
+	struct dump_extent has;
+	struct block_header first; /* that it begins with, if it has anything */
+	bool is_lost;              /* it was removed, and could not be made anew; told once */
+	bool is_elsewhere;         /* it was renamed, and its name is another's; told once */
+	uint64_t retry_ns;         /* to make it anew, not before */
 };
 
 /*
@@ -38,15 +46,30 @@ int dump_file_open_stdout(struct dump_file *file);
  */
 int dump_file_write(struct dump_file *file, const struct block_header *header, const void *stored);
 
-/* Takes back what is behind the first `bytes`, if that is possible. */
-void dump_file_cut(struct dump_file *file, uint64_t bytes);
+/* Takes back what is behind the first `to`, if that is possible. */
+void dump_file_cut(struct dump_file *file, const struct dump_extent *to);
+
+enum dump_file_state {
+	DUMP_FILE_THERE,
+	DUMP_FILE_CUT,       /* it was truncated, or written over */
+	DUMP_FILE_ELSEWHERE, /* its path leads elsewhere, but another does to it: it was renamed */
+};
 
 /*
- * To be called now and then: if somebody has removed the file, it is made anew under the same name,
- * with all that had been written; if nobody reads the stream any more, returns -EPIPE; else 0. What
- * cannot be done is told once, and tried again the next time.
+ * To be called before a block is written, and now and then: what others have done to the file. If
+ * it was removed, or its file system unmounted, it is made anew under the same name, with all that
+ * had been written (DUMP_FILE_THERE); what cannot be done is told once, and tried again after a
+ * second. Of one that was truncated the blocks that are whole are kept, and `*lost` is what is
+ * gone: a new segment is to be begun. Returns enum dump_file_state, -EPIPE if nobody reads the
+ * stream any more, or another -errno, not logged: nothing may be written.
  */
-int dump_file_check(struct dump_file *file);
+int dump_file_check(struct dump_file *file, struct dump_extent *lost);
+
+/*
+ * Of one that is elsewhere: goes on in a new file under its old name. Returns 0, told, or -errno,
+ * told once: then it goes on where it is.
+ */
+int dump_file_move(struct dump_file *file);
 
 /* Appends what is in another file from its beginning, `bytes` of it. Returns 0 or -errno. */
 int dump_file_append(struct dump_file *file, int from_fd, uint64_t bytes);

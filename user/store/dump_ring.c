@@ -87,6 +87,12 @@ static void make_room(struct dump_ring *ring, uint64_t bytes)
 		    ring->directory);
 }
 
+/* Not -EFBIG: a file may not be larger, whatever becomes of the others. */
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
 /* Somebody may have removed the directory, and those above it for a while. */
 static int create_file(struct dump_ring *ring, const char *path)
 {
@@ -95,7 +101,7 @@ static int create_file(struct dump_ring *ring, const char *path)
 	if (err == -ENOENT && !place_make_directory(ring->directory))
 		err = dump_file_create(&ring->file, path);
 	/* There may be no room for a name either. The newest that is complete stays. */
-	while (err == -ENOSPC && ring->count > 1) {
+	while (is_full(err) && ring->count > 1) {
 		drop_oldest(ring);
 		err = dump_file_create(&ring->file, path);
 	}
@@ -129,7 +135,7 @@ static int write_block(struct dump_ring *ring, const struct block_header *header
 	int err = dump_file_write(&ring->file, header, stored);
 
 	/* Others may have filled the disk: rather the newest than the oldest. */
-	while (err == -ENOSPC && can_drop(ring)) {
+	while (is_full(err) && can_drop(ring)) {
 		drop_oldest(ring);
 		err = dump_file_write(&ring->file, header, stored);
 	}
@@ -156,13 +162,13 @@ int dump_ring_write(struct dump_ring *ring, const struct block_header *header, c
 	return 0;
 }
 
-void dump_ring_cut(struct dump_ring *ring, uint64_t bytes)
+void dump_ring_cut(struct dump_ring *ring)
 {
 	if (ring->file.fd < 0 || !ring->count)
 		return;
-	dump_file_cut(&ring->file, bytes);
-	ring->bytes -= ring->segments[ring->count - 1].bytes - ring->file.bytes;
-	ring->segments[ring->count - 1].bytes = ring->file.bytes;
+	dump_file_cut(&ring->file, &(struct dump_extent){ 0 });
+	ring->bytes -= ring->segments[ring->count - 1].bytes - ring->file.has.bytes;
+	ring->segments[ring->count - 1].bytes = ring->file.has.bytes;
 }
 
 static bool is_gone(const struct dump_ring *ring, size_t i)
@@ -191,18 +197,25 @@ static void forget_gone(struct dump_ring *ring)
 
 void dump_ring_check(struct dump_ring *ring)
 {
-	struct stat status;
-	int err;
+	if (ring->count)
+		forget_gone(ring);
+}
 
-	if (!ring->count)
-		return;
-	forget_gone(ring);
-	if (ring->file.fd < 0 || fstat(ring->file.fd, &status) || status.st_nlink)
-		return;
+int dump_ring_check_file(struct dump_ring *ring, struct dump_extent *lost)
+{
+	int state, err;
+
+	if (ring->file.fd < 0 || !ring->count)
+		return DUMP_FILE_THERE;
 	err = place_make_directory(ring->directory);
 	if (err && err != -EEXIST)
 		log_debug("%s: cannot create: %s", ring->directory, place_error(err));
-	dump_file_check(&ring->file);
+	state = dump_file_check(&ring->file, lost);
+	if (state == DUMP_FILE_CUT) {
+		ring->segments[ring->count - 1].bytes -= lost->bytes;
+		ring->bytes -= lost->bytes;
+	}
+	return state;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

@@ -37,15 +37,20 @@ int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_b
  */
 int dump_ring_write(struct dump_ring *ring, const struct block_header *header, const void *stored);
 
-/* The segment's first `bytes` are kept. */
-void dump_ring_cut(struct dump_ring *ring, uint64_t bytes);
+/* Takes back the segment that is being written, all of it. */
+void dump_ring_cut(struct dump_ring *ring);
 
 /*
- * To be called now and then: if somebody has removed files, those that were complete are forgotten,
- * and the one that is being written is made anew, with all that was in it, as dump_file_check()
- * does.
+ * To be called now and then: if somebody has removed files that were complete, they are forgotten,
+ * and that is told.
  */
 void dump_ring_check(struct dump_ring *ring);
+
+/*
+ * Before a block is written, and now and then: the same as dump_file_check() of the file that is
+ * being written. One that is elsewhere may stay there: the next segment has another file.
+ */
+int dump_ring_check_file(struct dump_ring *ring, struct dump_extent *lost);
 
 /* Appends all that is still there to a file. Returns 0 or -errno. */
 int dump_ring_copy(const struct dump_ring *ring, struct dump_file *out);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/place.h"
+#include "base/string.h"
 #include "ledger/copy_aggregator.h"
 #include "store/bundle.h"
 #include "store/dump_file.h"
@@ -45,10 +46,12 @@ struct recorder {
 
 	/* Blocks are missing: nothing is worth being written but a new segment. */
 	bool broken;
-	bool beginning;    /* one */
-	uint64_t retry_ns; /* not before */
-	uint64_t told_ns;  /* when that was told; 0: never */
-	bool is_told;      /* and that it is over was not */
+	bool beginning;          /* one */
+	uint64_t retry_ns;       /* not before */
+	struct dump_extent gone; /* that was written, and taken out of the file since */
+	bool elsewhere;          /* the file has been renamed: the next segment is another's */
+	uint64_t told_ns;        /* when that was told; 0: never */
+	bool is_told;            /* and that it is over was not */
 
 	int err;                      /* that ends the recording */
 	struct ms_counters accounted; /* what the dump says already */
@@ -75,8 +78,11 @@ static void note_failure(struct recorder *recorder, int err)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
+	/* Of a ring, the next segment has a file of its own, which may become as large. */
+	recorder->retry_ns =
+		err == -EFBIG && recorder->is_ring && !recorder->beginning ? 0 : now_ns + SECOND_NS;
 	recorder->broken = true;
-	recorder->retry_ns = now_ns + SECOND_NS;
+	recorder->beginning = false;
 	if (err == -EPIPE) {
 		end_by_reader(recorder);
 		return;
@@ -89,6 +95,40 @@ static void note_failure(struct recorder *recorder, int err)
 	}
 }
 
+/* The next segment begins at once: it says what is live, which is all that can be saved. */
+static int note_gone(struct recorder *recorder, const struct dump_extent *lost)
+{
+	char blocks[STRING_NUMBER_BYTES], records[STRING_NUMBER_BYTES];
+
+	recorder->gone.blocks += lost->blocks;
+	recorder->gone.records += lost->records;
+	dump_writer_cut(recorder->writer,
+			dump_writer_counts(recorder->writer)->bytes - lost->bytes);
+	recorder->broken = true;
+	recorder->retry_ns = 0;
+	log_warning("%s: it was truncated, or written over: %s block%s with %s record%s are gone"
+		    " from it; a new segment is begun",
+		    output_name(recorder), string_count(blocks, lost->blocks),
+		    lost->blocks == 1 ? "" : "s", string_count(records, lost->records),
+		    lost->records == 1 ? "" : "s");
+	return -ESTALE;
+}
+
+/* What others have done to the output. Returns 0, or -errno if no block may follow. */
+static int check_output(struct recorder *recorder)
+{
+	struct dump_extent lost = { 0 };
+	int state = recorder->is_ring ? dump_ring_check_file(&recorder->ring, &lost) :
+					dump_file_check(&recorder->file, &lost);
+
+	recorder->elsewhere |= state == DUMP_FILE_ELSEWHERE;
+	if (state == DUMP_FILE_CUT)
+		return note_gone(recorder, &lost);
+	if (state < 0)
+		note_failure(recorder, state);
+	return state < 0 ? state : 0;
+}
+
 static int write_block(void *context, const struct block_header *header, const void *stored)
 {
 	struct recorder *recorder = context;
@@ -97,6 +137,10 @@ static int write_block(void *context, const struct block_header *header, const v
 	/* Without an anchor after what is missing, nobody could make anything of it. */
 	if (recorder->broken && !recorder->beginning)
 		return -EIO;
+	/* A segment's beginning is one: what happens meanwhile is noticed at the next block. */
+	err = recorder->beginning ? 0 : check_output(recorder);
+	if (err)
+		return err;
 	err = recorder->is_ring ? dump_ring_write(&recorder->ring, header, stored) :
 				  dump_file_write(&recorder->file, header, stored);
 	if (err)
@@ -124,42 +168,60 @@ static void flush_sums(struct recorder *recorder, uint64_t now_ns)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* A segment that failed; `bytes` were handed on before. */
-static void cut(struct recorder *recorder, uint64_t bytes)
+/* A segment that failed; `bytes` were handed on before it, and the file was as `before`. */
+static void take_back(struct recorder *recorder, const struct dump_extent *before, uint64_t bytes)
 {
-	const uint64_t before = recorder->is_ring ? 0 : bytes;
-	const struct dump_file *file = recorder->is_ring ? &recorder->ring.file : &recorder->file;
+	struct dump_file *file = &recorder->file;
 
-	if (recorder->is_ring)
-		dump_ring_cut(&recorder->ring, 0);
-	else
-		dump_file_cut(&recorder->file, bytes);
+	if (recorder->is_ring) {
+		dump_ring_cut(&recorder->ring);
+		if (!recorder->ring.file.has.bytes)
+			dump_writer_cut(recorder->writer, bytes);
+		return;
+	}
+	dump_file_cut(file, before);
 	/* Of a stream nothing can be taken back. */
-	if (file->bytes == before)
-		dump_writer_cut(recorder->writer, bytes);
+	dump_writer_cut(recorder->writer, file->has.bytes);
 }
 
 /* All of its beginning or nothing: it would only take room. */
 static void begin_segment(struct recorder *recorder, uint64_t now_ns)
 {
+	struct dump_extent before;
 	uint64_t bytes;
 	int err;
 
 	flush_sums(recorder, now_ns);
 	dump_writer_flush(recorder->writer, now_ns);
+	check_output(recorder);
+	before = recorder->file.has;
 	bytes = dump_writer_counts(recorder->writer)->bytes;
 	recorder->beginning = true;
 	err = dump_writer_segment(recorder->writer, &recorder->pipeline->state, now_ns);
 	recorder->beginning = false;
 	recorder->anchor_bytes = dump_writer_counts(recorder->writer)->segment_bytes;
 	if (err && err != -EPIPE)
-		cut(recorder, bytes);
+		take_back(recorder, &before, bytes);
 	if (err)
 		return;
 	recorder->broken = false;
 	if (recorder->is_told)
 		log_warning("%s: can be written again", output_name(recorder));
 	recorder->is_told = false;
+}
+
+/* What was written stays where the file is now. Returns whether a new segment is to be begun. */
+static bool move(struct recorder *recorder)
+{
+	if (!recorder->elsewhere)
+		return false;
+	recorder->elsewhere = false;
+	if (recorder->is_ring)
+		return true;
+	if (dump_file_move(&recorder->file))
+		return false;
+	dump_writer_cut(recorder->writer, 0);
+	return true;
 }
 
 /* If what is live takes much, a segment is at least as much again. */
@@ -179,9 +241,9 @@ static bool must_wait(struct recorder *recorder)
 	if (!recorder->is_ring)
 		return false;
 	if (!recorder->ring.file.is_lost)
-		dump_ring_check(&recorder->ring);
+		check_output(recorder);
 	return recorder->ring.file.is_lost &&
-	       recorder->ring.file.bytes < recorder->options.ring_bytes / 2;
+	       recorder->ring.file.has.bytes < recorder->options.ring_bytes / 2;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -264,7 +326,7 @@ static void flush(struct recorder *recorder, uint64_t now_ns)
 {
 	account_for(recorder, now_ns);
 	dump_writer_flush(recorder->writer, now_ns);
-	if (recorder->broken && now_ns >= recorder->retry_ns)
+	if (move(recorder) || (recorder->broken && now_ns >= recorder->retry_ns))
 		begin_segment(recorder, now_ns);
 	recorder->dirty_ns = 0;
 	recorder->added = false;
@@ -316,18 +378,12 @@ void recorder_signal(struct recorder *recorder)
 
 static void do_once_a_second(struct recorder *recorder, uint64_t now_ns)
 {
-	int err;
-
 	recorder->second_ns = now_ns;
 	flush_sums(recorder, now_ns);
 	account_for(recorder, now_ns); /* it may be that all was lost */
-	if (recorder->is_ring) {
+	if (recorder->is_ring)
 		dump_ring_check(&recorder->ring);
-		return;
-	}
-	err = dump_file_check(&recorder->file);
-	if (err)
-		end_by_reader(recorder);
+	check_output(recorder);
 }
 
 int recorder_tick(struct recorder *recorder)
@@ -336,7 +392,7 @@ int recorder_tick(struct recorder *recorder)
 
 	if (now_ns - recorder->second_ns >= SECOND_NS)
 		do_once_a_second(recorder, now_ns);
-	if (!recorder->dirty_ns && (recorder->added || recorder->broken))
+	if (!recorder->dirty_ns && (recorder->added || recorder->broken || recorder->elsewhere))
 		recorder->dirty_ns = now_ns;
 	if (recorder->dirty_ns && now_ns - recorder->dirty_ns >= FLUSH_NS)
 		flush(recorder, now_ns);
@@ -464,12 +520,15 @@ int recorder_end(struct recorder *recorder, const char *reason)
 	if (recorder->is_ring)
 		dump_ring_check(&recorder->ring);
 	write_bundles(recorder, now_ns, true);
+	check_output(recorder);
 	err = end_dump(recorder, reason, now_ns);
 	if (recorder->is_ring)
 		err = end_ring(recorder, now_ns);
-	else if (dump_file_check(&recorder->file) == 0 && recorder->file.is_lost)
+	else if (!err && !recorder->file.is_stream) /* its reader has all of it, and may go */
+		err = check_output(recorder);
+	if (recorder->file.is_lost)
 		err = -ENOENT;
-	if (!err && dump_writer_counts(recorder->writer)->unwritten_records)
+	if (!err && recorder_counts(recorder).unwritten_records)
 		err = -EIO;
 	return recorder->err ? recorder->err : err;
 }
@@ -498,9 +557,10 @@ struct recorder_counts recorder_counts(const struct recorder *recorder)
 	const struct dump_writer_counts *counts = dump_writer_counts(recorder->writer);
 
 	return (struct recorder_counts){
-		.bytes = recorder->is_ring ? recorder->ring.bytes : recorder->file.bytes,
-		.unwritten_blocks = counts->unwritten_blocks,
-		.unwritten_records = counts->unwritten_records,
+		.bytes = recorder->is_ring ? recorder->ring.bytes : recorder->file.has.bytes,
+		.unwritten_blocks = counts->unwritten_blocks + recorder->gone.blocks,
+		.unwritten_records = counts->unwritten_records + recorder->gone.records,
+		.gone_records = recorder->gone.records,
 	};
 }
 

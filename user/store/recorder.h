@@ -61,9 +61,10 @@ void recorder_discard(struct recorder *recorder);
 void recorder_close(struct recorder *recorder);
 
 struct recorder_counts {
-	uint64_t bytes; /* of the dump, or in the ring; of bundles not */
-	uint64_t unwritten_blocks;
+	uint64_t bytes;             /* of the dump, or in the ring; of bundles not */
+	uint64_t unwritten_blocks;  /* and those that others have taken out of the file */
 	uint64_t unwritten_records; /* in those */
+	uint64_t gone_records;      /* of these, those that had been written */
 };
 
 struct recorder_counts recorder_counts(const struct recorder *recorder);

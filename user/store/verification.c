@@ -141,7 +141,7 @@ static int copy_block(struct verification *verification, const struct dump_item 
 	if (err)
 		return err;
 	if (item->header.type == BLOCK_SEGMENT)
-		dump_index_add(&verification->recording.segments, verification->copy.bytes,
+		dump_index_add(&verification->recording.segments, verification->copy.has.bytes,
 			       &item->header);
 	return copy_write(verification, &item->header, item->stored);
 }
@@ -222,7 +222,7 @@ static int copy_index(struct verification *verification)
 	coder = block_coder_new();
 	if (!coder)
 		return -ENOMEM;
-	raw = dump_index_payload(&verification->recording.segments, verification->copy.bytes,
+	raw = dump_index_payload(&verification->recording.segments, verification->copy.has.bytes,
 				 &header);
 	bytes = header.raw_bytes;
 	stored = block_encode(coder, &header, raw, &bytes, 1);

@@ -239,6 +239,9 @@ def print_ends(*paths):
     for blocks in recordings_of(paths):
         numbers = [block.sequence for block in blocks if not is_closing(block)]
         missing = numbers[-1] + 1 - numbers[0] - len(numbers)
+        behind = [block.sequence for block in blocks if block.sequence > numbers[-1]]
+        if behind:
+            missing += behind[-1] - numbers[-1] - len(behind)
         reason = "no end"
         for block in blocks:
             if block.type == END and block.sequence > numbers[-1]:

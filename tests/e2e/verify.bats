@@ -257,7 +257,10 @@ END
 	assert_equal "$(said removed.mscope .missing_blocks) $(said good.removed.mscope .missing_blocks)" "5 5"
 	for file in cut noise index; do
 		assert_equal "$file $(said $file.mscope .missing_blocks) $(said good.$file.mscope .missing_blocks)" "$file 0 1"
+		[[ "$(dump_reader --ends good.$file.mscope)" == *" blocks, 1 missing, "* ]]
 	done
+	# Another reader, by the documentation.
+	[[ "$(dump_reader --ends good.removed.mscope)" == *" blocks, 5 missing, no end" ]]
 }
 
 @test "a newer major version is refused with what it needs" {

@@ -43,6 +43,30 @@ static bool is_in_time(struct pipeline *pipeline, const struct ms_event *header)
 	return true;
 }
 
+struct filter_effect pipeline_effect(const struct change *change)
+{
+	struct filter_effect effect = {
+		.freed_known = change->has_allocation && change->allocation.size_known,
+		.freed_bytes = change->allocation.size_bytes,
+	};
+	uint32_t space;
+
+	for (space = 0; change->has_amounts && space < MS_SPACES_COUNT; space++) {
+		effect.made_count += change->made[space].count;
+		effect.made_bytes += change->made[space].bytes;
+		effect.ended_count += change->implicit[space].count;
+		effect.ended_bytes += change->implicit[space].bytes;
+	}
+	return effect;
+}
+
+static bool is_shown(const struct pipeline *pipeline, const struct event *event)
+{
+	const struct filter_effect effect = pipeline_effect(&pipeline->state.change);
+
+	return filter_accepts(&pipeline->filter, event, &effect);
+}
+
 int pipeline_apply(struct pipeline *pipeline, const struct event *event)
 {
 	const struct change *change = &pipeline->state.change;
@@ -58,7 +82,7 @@ int pipeline_apply(struct pipeline *pipeline, const struct event *event)
 		return pipeline->err; /* no memory for it: nothing can be said of the event */
 	if (pipeline->from_ns && !pipeline->begun)
 		return pipeline->err;
-	if (event->call && !filter_accepts(&pipeline->filter, event, change)) {
+	if (event->call && !is_shown(pipeline, event)) {
 		pipeline->filtered[event->probe->spec.op] += event->count;
 	} else if (event->header->type == MS_TYPE_CALLS) {
 		pipeline->shown += event->count;

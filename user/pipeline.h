@@ -51,6 +51,9 @@ int pipeline_feed(void *context, void *record, size_t length);
 /* The same for one that has been decoded. What cannot be, is to be fed: it is counted there. */
 int pipeline_apply(struct pipeline *pipeline, const struct event *event);
 
+/* What the filter has to know of what an event did. */
+struct filter_effect pipeline_effect(const struct change *change);
+
 /* About how much memory the state and the sinks take. Costs more with more processes. */
 size_t pipeline_bytes(const struct pipeline *pipeline);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "pipeline.h"
 #include "records.h"
 
 #include <errno.h>
@@ -11,10 +12,11 @@
 static bool accepts_change(const struct filter *filter, union record record,
 			   const struct change *change)
 {
+	const struct filter_effect effect = pipeline_effect(change);
 	struct event event;
 
 	assert_int_equal(event_decode(&record, record.event.size, &event), 0);
-	return filter_accepts(filter, &event, change);
+	return filter_accepts(filter, &event, &effect);
 }
 
 static bool accepts(const struct filter *filter, union record record)

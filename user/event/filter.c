@@ -25,12 +25,11 @@ int filter_set_api(struct filter *filter, const char *regex, char *reason, size_
 }
 
 static bool size_accepted(const struct filter *filter, const struct event *event,
-			  const struct change *change)
+			  const struct filter_effect *effect)
 {
 	switch (event->probe->spec.op) {
 	case MS_OP_FREE:
-		return !change->has_allocation || !change->allocation.size_known ||
-		       change->allocation.size_bytes >= filter->min_bytes;
+		return !effect->freed_known || effect->freed_bytes >= filter->min_bytes;
 	case MS_OP_ALLOC:
 	case MS_OP_COPY:
 	case MS_OP_MEMSET:
@@ -41,40 +40,31 @@ static bool size_accepted(const struct filter *filter, const struct event *event
 }
 
 /* Whether there is any: together as much as a single one would have to be, or of unknown size. */
-static bool amounts_accepted(const struct filter *filter,
-			     const struct amount amounts[MS_SPACES_COUNT])
+static bool amount_accepted(const struct filter *filter, uint64_t count, uint64_t bytes)
 {
-	uint64_t count = 0, bytes = 0;
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++) {
-		count += amounts[space].count;
-		bytes += amounts[space].bytes;
-	}
 	return count && (!bytes || bytes >= filter->min_bytes);
 }
 
-/* Calls that allocate or free besides what they are for: launches of graphs, ends of contexts. */
-static bool effect_accepted(const struct filter *filter, const struct change *change)
+static bool effect_accepted(const struct filter *filter, const struct filter_effect *effect)
 {
-	if (!change->has_amounts)
-		return false;
-	return (filter->ops >> MS_OP_ALLOC & 1 && amounts_accepted(filter, change->made)) ||
-	       (filter->ops >> MS_OP_FREE & 1 && amounts_accepted(filter, change->implicit));
+	return (filter->ops >> MS_OP_ALLOC & 1 &&
+		amount_accepted(filter, effect->made_count, effect->made_bytes)) ||
+	       (filter->ops >> MS_OP_FREE & 1 &&
+		amount_accepted(filter, effect->ended_count, effect->ended_bytes));
 }
 
 bool filter_accepts(const struct filter *filter, const struct event *event,
-		    const struct change *change)
+		    const struct filter_effect *effect)
 {
 	const struct ms_call *call = event->call;
 
 	if (!(filter->ops >> event->probe->spec.op & 1) &&
-	    !(filter->failures && !event_succeeded(call)) && !effect_accepted(filter, change))
+	    !(filter->failures && !event_succeeded(call)) && !effect_accepted(filter, effect))
 		return false;
 	if (filter->rows && !filter->rows[call->row] &&
 	    (call->driver_row == MS_NO_ROW || !filter->rows[call->driver_row]))
 		return false;
-	return size_accepted(filter, event, change);
+	return size_accepted(filter, event, effect);
 }
 
 void filter_fini(struct filter *filter)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ledger/state.h"
+#include "event/event.h"
 
 struct filter {
 	uint32_t ops;       /* bit set of enum ms_op */
@@ -18,13 +18,24 @@ struct filter {
 };
 
 /*
+ * What a call did to the ledger, besides what it is for: launches of graphs allocate and free, ends
+ * of contexts free. And of a free: what it freed.
+ */
+struct filter_effect {
+	uint64_t made_count, made_bytes;
+	uint64_t ended_count, ended_bytes;
+	bool freed_known;
+	uint64_t freed_bytes;
+};
+
+/*
  * Keeps only calls one of whose functions matches the POSIX extended regular expression. Returns 0,
  * -ENOMEM, or -EINVAL with the reason in `reason`.
  */
 int filter_set_api(struct filter *filter, const char *regex, char *reason, size_t reason_bytes);
 
 bool filter_accepts(const struct filter *filter, const struct event *event,
-		    const struct change *change);
+		    const struct filter_effect *effect);
 
 void filter_fini(struct filter *filter);
 

@@ -447,7 +447,7 @@ _Static_assert(sizeof(struct ms_process) == 64, "wire layout");
 struct ms_settings {
 	__u32 return_ops;     /* bit set of enum ms_op: calls followed to their return */
 	__u32 count_launches; /* of kernels, instead of recording each */
-	__u32 front_slots;    /* of each struct ms_front: a power of two */
+	__u32 cpu_slots;      /* of each struct ms_cpu_slots: a power of two */
 	__u32 reserved;
 };
 
@@ -461,7 +461,7 @@ struct ms_slot {
 	__u64 record[sizeof(struct ms_launch) / 8];
 };
 
-struct ms_front {
+struct ms_cpu_slots {
 	__u64 head;     /* the next position to be written: whoever raises it writes the slot */
 	__u64 seen;     /* a value that `tail` had, maybe not its latest */
 	__u64 start_ns; /* of the process that used it last: saves a division */
@@ -471,7 +471,7 @@ struct ms_front {
 	struct ms_slot slots[];
 };
 
-#define MS_FRONT(cpu, ring) ((cpu)*MS_RINGS_COUNT + (ring)) /* its index in the map */
+#define MS_CPU_SLOTS(cpu, ring) ((cpu)*MS_RINGS_COUNT + (ring)) /* its index in the map */
 
 /* What the end of a capture has come to. */
 enum ms_stop {

@@ -67,15 +67,16 @@ static __always_inline bool is_bulk(__u32 kind)
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-static __always_inline struct ms_front *front_of(bool bulk)
+static __always_inline struct ms_cpu_slots *cpu_slots_of(bool bulk)
 {
-	__u32 key = MS_FRONT(bpf_get_smp_processor_id(), bulk ? MS_RING_BULK : MS_RING_CRITICAL);
+	__u32 key =
+		MS_CPU_SLOTS(bpf_get_smp_processor_id(), bulk ? MS_RING_BULK : MS_RING_CRITICAL);
 
-	return bpf_map_lookup_elem(&ms_fronts, &key);
+	return bpf_map_lookup_elem(&ms_cpu_slots, &key);
 }
 
 /* start_of(), which is the same as long as one process uses the CPU. */
-static __always_inline __u64 front_start(struct ms_front *front, struct task_struct *leader)
+static __always_inline __u64 cpu_slots_start(struct ms_cpu_slots *front, struct task_struct *leader)
 {
 	__u64 start_ns = front ? *(volatile __u64 *)&front->start_ns : 0;
 
@@ -92,18 +93,18 @@ static __always_inline __u64 front_start(struct ms_front *front, struct task_str
  * in between. `*turn` is what says that it is complete. Nothing depends on staying on the CPU, and
  * a thread that is preempted on the way keeps nobody from going on.
  */
-static __always_inline struct ms_slot *slot_claim(struct ms_front *front, __u64 *turn)
+static __always_inline struct ms_slot *slot_claim(struct ms_cpu_slots *front, __u64 *turn)
 {
 	__u64 head, index;
 
 	if (!front)
 		return NULL;
 	head = *(volatile __u64 *)&front->head;
-	if (head - *(volatile __u64 *)&front->seen >= settings.front_slots) {
+	if (head - *(volatile __u64 *)&front->seen >= settings.cpu_slots) {
 		__u64 tail = *(volatile __u64 *)&front->tail;
 
 		*(volatile __u64 *)&front->seen = tail;
-		if (head - tail >= settings.front_slots)
+		if (head - tail >= settings.cpu_slots)
 			return NULL;
 	}
 	if (__sync_val_compare_and_swap(&front->head, head, head + 1) != head)
@@ -111,7 +112,7 @@ static __always_inline struct ms_slot *slot_claim(struct ms_front *front, __u64 
 	*turn = head + 1;
 	index = head;
 	barrier_var(index);
-	return &front->slots[index & (settings.front_slots - 1)];
+	return &front->slots[index & (settings.cpu_slots - 1)];
 }
 
 static __always_inline void slot_publish(struct ms_slot *slot, __u64 turn)
@@ -135,7 +136,7 @@ static __always_inline void emit(__u32 kind, const void *record, __u64 size)
 	__u64 turn;
 
 	count_seen(kind);
-	slot = slot_claim(front_of(is_bulk(kind)), &turn);
+	slot = slot_claim(cpu_slots_of(is_bulk(kind)), &turn);
 	if (slot) {
 #pragma unroll
 		for (__u64 i = 0; i < size / 8; i++)
@@ -170,10 +171,10 @@ struct ms_room {
  */
 static __always_inline bool emit_begin(__u32 op, __u64 size, struct ms_room *room)
 {
-	struct ms_front *front = front_of(is_bulk(op));
+	struct ms_cpu_slots *front = cpu_slots_of(is_bulk(op));
 
 	count_seen(op);
-	room->start_ns = front_start(front, bpf_get_current_task_btf()->group_leader);
+	room->start_ns = cpu_slots_start(front, bpf_get_current_task_btf()->group_leader);
 	room->slot = slot_claim(front, &room->turn);
 	if (room->slot) {
 		room->record = room->slot->record;

@@ -57,14 +57,14 @@ struct {
 	__uint(max_entries, 4096);
 } ms_bulk SEC(".maps");
 
-/* In front of those: MS_FRONT() -> struct ms_front. User space maps it. */
+/* In front of those: MS_CPU_SLOTS() -> struct ms_cpu_slots. User space maps it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct ms_front));
-} ms_fronts SEC(".maps");
+	__uint(value_size, sizeof(struct ms_cpu_slots));
+} ms_cpu_slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -34,7 +34,7 @@ sees_everything() {
 	local name
 
 	trace_lacking fork
-	for name in memscope-attach memscope-close; do
+	for name in memscope-attach memscope-detach; do
 		assert_equal "$(grep -c "warning: .* $name: Resource temporarily unavailable" trace.err)" 1
 	done
 	sees_everything

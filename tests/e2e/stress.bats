@@ -150,7 +150,7 @@ kill_among() {
 	"$MEMSCOPE" trace $MASK -v -c -o out "${processes[@]}" 2> trace.err 3>&- &
 	TRACE_PID=$!
 	wait_for 'grep -q "debug: tracing" trace.err' || return 1
-	wait_for 'helper=$(pgrep -P "$TRACE_PID" memscope-close)' || return 1
+	wait_for 'helper=$(pgrep -P "$TRACE_PID" memscope-detach)' || return 1
 	wait_for 'starter=$(pgrep -P "$helper" memscope-end)' || return 1
 	# It has all links: of each library one that goes last, and one or two more.
 	wait_for '[ "$(cat "/proc/$helper/fdinfo"/* | grep -c ^link_id)" -ge "${#processes[@]}" ]' || return 1

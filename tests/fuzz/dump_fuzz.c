@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "anchors.h"
+#include "checkpoints.h"
 #include "invariants.h"
 #include "steps.h"
 #include "store/dump_index.h"
@@ -63,7 +63,7 @@ struct script {
 	uint64_t closings;        /* ends and indices since the last other block */
 	uint64_t events;          /* in blocks; as the live pipeline was fed */
 
-	struct pack_writer pack;
+	struct delta_writer pack;
 	uint32_t records;
 };
 
@@ -144,11 +144,11 @@ static void put_block(struct script *script, uint8_t type, const void *raw, size
 static void put_records(struct script *script, uint8_t type)
 {
 	static uint8_t payload[BLOCK_MAX_BYTES];
-	size_t parts[PACK_STREAMS];
+	size_t parts[DELTA_STREAMS];
 
-	pack_end(&script->pack, payload, parts);
+	delta_end(&script->pack, payload, parts);
 	put_block(script, type, payload, script->pack.bytes, script->records);
-	pack_begin(&script->pack);
+	delta_begin(&script->pack);
 	script->records = 0;
 }
 
@@ -156,9 +156,9 @@ static void pack(struct script *script, uint8_t type, const void *record)
 {
 	const struct ms_event *event = record;
 
-	if (script->pack.bytes + PACK_MAX(event->size) > PAYLOAD_MAX)
+	if (script->pack.bytes + DELTA_MAX(event->size) > PAYLOAD_MAX)
 		put_records(script, type);
-	pack_add(&script->pack, record);
+	delta_add(&script->pack, record);
 	script->records++;
 }
 
@@ -171,11 +171,12 @@ static int put_anchor_record(void *context, const void *record, size_t length)
 
 static void put_rows(struct script *script)
 {
-	static struct texts rows;
+	static struct properties rows;
 	uint32_t row = rows.bytes.length ? probe_count() : 0;
 
 	for (; row < probe_count(); row++)
-		texts_put(&rows, probe_layer_name(probe_at(row)->layer), probe_at(row)->symbol);
+		properties_put(&rows, probe_layer_name(probe_at(row)->layer),
+			       probe_at(row)->symbol);
 	put_block(script, BLOCK_ROWS, rows.bytes.bytes, rows.bytes.length, 0);
 }
 
@@ -187,7 +188,7 @@ static void do_segment(struct script *script)
 	script->events_before = script->events;
 	put_block(script, BLOCK_SEGMENT, "host\0example", sizeof("host\0example"), 0);
 	put_rows(script);
-	anchor_save(&script->live.state, script->steps.now_ns, put_anchor_record, script);
+	checkpoint_save(&script->live.state, script->steps.now_ns, put_anchor_record, script);
 	put_records(script, BLOCK_ANCHOR);
 	script->next.segment++;
 }
@@ -226,13 +227,13 @@ static void do_index(struct script *script)
 static void do_anchor(struct script *script)
 {
 	unsigned int count = take_byte(script) % 32 + 1;
-	union anchors_record record;
+	union checkpoints_record record;
 
 	put_block(script, BLOCK_SEGMENT, "", 0, 0);
-	while (count-- && script->steps.size >= ANCHORS_STEP_BYTES) {
-		anchors_make(script->steps.bytes, &record);
-		script->steps.bytes += ANCHORS_STEP_BYTES;
-		script->steps.size -= ANCHORS_STEP_BYTES;
+	while (count-- && script->steps.size >= CHECKPOINTS_STEP_BYTES) {
+		checkpoints_make(script->steps.bytes, &record);
+		script->steps.bytes += CHECKPOINTS_STEP_BYTES;
+		script->steps.size -= CHECKPOINTS_STEP_BYTES;
 		pack(script, BLOCK_ANCHOR, &record);
 	}
 	put_records(script, BLOCK_ANCHOR);
@@ -342,7 +343,7 @@ static void check_honest(const struct script *script, const struct recording_acc
 	fuzz_check(!account->unknown_records && !account->unknown_calls && !account->unanchored);
 	fuzz_check(!account->repeated_blocks && !account->cut_short && !pipeline->refused);
 	fuzz_check(account->events == events);
-	fuzz_check(anchors_hash(&pipeline->state) == anchors_hash(&script->live.state));
+	fuzz_check(checkpoints_hash(&pipeline->state) == checkpoints_hash(&script->live.state));
 }
 
 static void check(const struct script *script, size_t first, uint64_t events)
@@ -359,7 +360,7 @@ static void check(const struct script *script, size_t first, uint64_t events)
 	fuzz_check(reader);
 	replay_all(replay, reader);
 	invariants_check(&pipeline.state);
-	anchors_check(&pipeline.state);
+	checkpoints_check(&pipeline.state);
 	if (script->options & OPTION_HONEST)
 		check_honest(script, replay_account(replay), &pipeline, events);
 	replay_free(replay);
@@ -385,7 +386,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	script.options = bytes[0];
 	script.dump = dump;
 	script.length = script.records = script.events = 0;
-	pack_begin(&script.pack);
+	delta_begin(&script.pack);
 	script.next = (struct block_header){ .major = BLOCK_MAJOR, .recording = 1 };
 	do_segment(&script);
 	while (script.steps.size && script.length < DUMP_MAX / 2)

@@ -6,12 +6,12 @@
 #include "fuzz.h"
 #include "json_check.h"
 
-struct sums {
+struct copy_aggregator {
 	uint64_t count[MS_SPACES_COUNT], bytes[MS_SPACES_COUNT];
 	uint64_t unknown_sizes;
 };
 
-static void add_up(const struct ledger *ledger, struct sums *sums)
+static void add_up(const struct ledger *ledger, struct copy_aggregator *sums)
 {
 	size_t i;
 
@@ -32,7 +32,7 @@ static void add_up(const struct ledger *ledger, struct sums *sums)
  */
 static void check_totals(const struct process *process)
 {
-	struct sums sums = { 0 };
+	struct copy_aggregator sums = { 0 };
 	size_t i;
 
 	for (i = 0; i < LEDGERS_COUNT; i++)

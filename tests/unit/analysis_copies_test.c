@@ -131,7 +131,7 @@ static void run_pageable_unknown(struct run *run)
 }
 
 /* As `record` sums copies up: by block, of each second. */
-static void sums_from(struct run *run, const char *symbol, uint64_t host)
+static void copy_aggregator_from(struct run *run, const char *symbol, uint64_t host)
 {
 	int i;
 
@@ -151,24 +151,24 @@ static void sums_from(struct run *run, const char *symbol, uint64_t host)
 
 static void run_pageable_summed(struct run *run)
 {
-	sums_from(run, "cuMemcpyHtoD_v2", HOST_ADDR);
+	copy_aggregator_from(run, "cuMemcpyHtoD_v2", HOST_ADDR);
 }
 
 static void run_pinned_summed(struct run *run)
 {
 	pin(run, 64 * MIB);
-	sums_from(run, "cuMemcpyHtoD_v2", PINNED_ADDR);
+	copy_aggregator_from(run, "cuMemcpyHtoD_v2", PINNED_ADDR);
 }
 
 static void run_pageable_summed_async(struct run *run)
 {
-	sums_from(run, "cuMemcpyHtoDAsync_v2", HOST_ADDR);
+	copy_aggregator_from(run, "cuMemcpyHtoDAsync_v2", HOST_ADDR);
 }
 
 static void run_pageable_summed_unknown(struct run *run)
 {
 	feed(run, record_attach_running());
-	sums_from(run, "cuMemcpyHtoD_v2", HOST_ADDR);
+	copy_aggregator_from(run, "cuMemcpyHtoD_v2", HOST_ADDR);
 }
 
 static void run_pageable_fast(struct run *run)

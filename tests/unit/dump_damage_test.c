@@ -50,7 +50,7 @@ static int write_whole(void **state)
 {
 	struct sink *sink = &all.sink;
 	struct dump_writer *writer = dump_writer_to(&whole);
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	uint64_t step;
 
 	(void)state;

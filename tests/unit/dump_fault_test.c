@@ -70,7 +70,7 @@ static struct written write_records(const struct dump_writer_options *options)
 {
 	struct pipeline live = { 0 };
 	struct dump_writer *writer = dump_writer_new(options);
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	struct written written = { 0 };
 	uint64_t step;
 
@@ -210,17 +210,17 @@ static struct written write_file(void)
 	return written;
 }
 
-struct reading {
+struct dump_input {
 	int err;
 	uint64_t blocks, bytes, damaged;
 	struct recording_account account;
 };
 
-static struct reading read_file(void)
+static struct dump_input read_file(void)
 {
 	struct pipeline pipeline = { 0 };
 	struct replay *replay = replay_new(&pipeline);
-	struct reading reading = { 0 };
+	struct dump_input reading = { 0 };
 	struct dump_reader *reader;
 	struct dump_item item = { 0 };
 
@@ -248,7 +248,7 @@ static struct reading read_file(void)
 static bool fail_write(long nth, size_t most)
 {
 	struct written written;
-	struct reading reading;
+	struct dump_input reading;
 	bool failed;
 
 	until_write_fails = nth;
@@ -284,7 +284,7 @@ static void test_every_write_that_fails(void **state)
 
 static void test_every_read_that_fails(void **state)
 {
-	struct reading reading;
+	struct dump_input reading;
 	long nth;
 
 	(void)state;

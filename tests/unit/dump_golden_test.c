@@ -63,7 +63,7 @@ static int write_golden(const char *path)
 		.recording = 0x1, .write = to_file, .describe = dump_describe, .context = &file
 	};
 	struct dump_writer *writer = dump_writer_new(&options);
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	size_t i;
 	int err = 0;
 
@@ -80,12 +80,12 @@ static int write_golden(const char *path)
 			err = dump_writer_add(writer, &record);
 		pipeline_feed(&live, &record, record.event.size);
 	}
-	texts_put(&end, "reason", "signal");
+	properties_put(&end, "reason", "signal");
 	if (!err)
 		err = dump_writer_segment(writer, &live.state, 2 * EXAMPLE_SECOND);
 	if (!err)
 		err = dump_writer_end(writer, &end, 2 * EXAMPLE_SECOND);
-	texts_fini(&end);
+	properties_fini(&end);
 	dump_writer_free(writer);
 	state_fini(&live.state);
 	return err || dump_file_close(&file);
@@ -152,7 +152,7 @@ static void append_call(struct string *out, const char *kind, const struct ms_ca
 			     (unsigned long long)call->size, call->result);
 }
 
-static void append_allocation(struct string *out, const struct ms_anchor_allocation *saved)
+static void append_allocation(struct string *out, const struct ms_checkpoint_allocation *saved)
 {
 	string_append_format(out, "anchor allocation %s addr=0x%llx size=%llu id=%llu ts=%llu",
 			     probe_at(saved->row)->symbol, (unsigned long long)saved->addr,
@@ -164,21 +164,21 @@ static void append_allocation(struct string *out, const struct ms_anchor_allocat
 
 static void append_anchor(struct string *out, const struct ms_event *event)
 {
-	const struct ms_anchor_process *process = (const void *)event;
-	const struct ms_anchor_state *whole = (const void *)event;
+	const struct ms_checkpoint_process *process = (const void *)event;
+	const struct ms_checkpoint_state *whole = (const void *)event;
 
 	switch (event->type) {
-	case MS_ANCHOR_STATE:
+	case MS_CHECKPOINT_STATE:
 		string_append_format(out, "anchor allocations=%u exits=%u more=%u",
 				     (unsigned int)whole->allocations, (unsigned int)whole->exits,
 				     (unsigned int)whole->more_count);
 		return;
-	case MS_ANCHOR_PROCESS:
+	case MS_CHECKPOINT_PROCESS:
 		string_append_text(out, "anchor process comm=");
 		append_bytes(out, process->comm, sizeof(process->comm));
 		string_append_format(out, " flags=%u", process->flags);
 		return;
-	case MS_ANCHOR_ALLOCATION:
+	case MS_CHECKPOINT_ALLOCATION:
 		append_allocation(out, (const void *)event);
 		return;
 	}
@@ -246,7 +246,7 @@ static void append_record(struct string *out, const union record *record)
 /* The probe table of this version may be another one: then this is to go by the dump's rows. */
 static void append_records(struct string *out, struct dump_reader *reader)
 {
-	static struct pack_reader pack;
+	static struct delta_reader pack;
 	static union {
 		union record record;
 		uint64_t words[UINT16_MAX / 8 + 1];
@@ -258,8 +258,8 @@ static void append_records(struct string *out, struct dump_reader *reader)
 		if (item.kind != DUMP_BLOCK ||
 		    (item.header.type != BLOCK_ANCHOR && item.header.type != BLOCK_EVENTS))
 			continue;
-		assert_true(pack_open(&pack, item.raw, item.header.raw_bytes));
-		while (pack_read(&pack, &record, sizeof(record)))
+		assert_true(delta_open(&pack, item.raw, item.header.raw_bytes));
+		while (delta_read(&pack, &record, sizeof(record)))
 			append_record(out, &record.record);
 	} while (item.kind != DUMP_END);
 	assert_false(out->failed);
@@ -337,23 +337,23 @@ static void test_its_records_are_what_they_were(void **state)
 /* Of one block, whatever it is. */
 static void note_types(const struct dump_item *item, bool *types)
 {
-	static struct pack_reader pack;
+	static struct delta_reader pack;
 	static uint64_t record[UINT16_MAX / 8 + 1];
 
 	if (item->kind != DUMP_BLOCK ||
 	    (item->header.type != BLOCK_ANCHOR && item->header.type != BLOCK_EVENTS))
 		return;
-	assert_true(pack_open(&pack, item->raw, item->header.raw_bytes));
-	while (pack_read(&pack, record, sizeof(record)))
+	assert_true(delta_open(&pack, item->raw, item->header.raw_bytes));
+	while (delta_read(&pack, record, sizeof(record)))
 		types[((const struct ms_event *)record)->type] = true;
-	assert_true(pack_done(&pack));
+	assert_true(delta_done(&pack));
 }
 
 static void test_there_is_a_record_of_every_type(void **state)
 {
 	struct dump_reader *reader =
 		open_golden(versions[sizeof(versions) / sizeof(*versions) - 1]);
-	bool types[MS_ANCHOR_END + 1] = { 0 }, blocks[BLOCK_INDEX + 1] = { 0 };
+	bool types[MS_CHECKPOINT_END + 1] = { 0 }, blocks[BLOCK_INDEX + 1] = { 0 };
 	struct dump_item item;
 	size_t i;
 
@@ -367,7 +367,7 @@ static void test_there_is_a_record_of_every_type(void **state)
 	dump_reader_close(reader);
 	for (i = 0; i < MS_TYPES_COUNT; i++)
 		assert_true(types[i]);
-	for (i = MS_ANCHOR_STATE; i <= MS_ANCHOR_END; i++)
+	for (i = MS_CHECKPOINT_STATE; i <= MS_CHECKPOINT_END; i++)
 		assert_true(types[i]);
 	for (i = BLOCK_SEGMENT; i <= BLOCK_INDEX; i++)
 		assert_true(blocks[i]);

@@ -18,7 +18,7 @@ static bool is_refused(const struct state *from,
 
 	put_plain(forger, BLOCK_SEGMENT, "", 0);
 	put_rows(forger);
-	assert_int_equal(anchor_save(from, 1, put, forger), 0);
+	assert_int_equal(checkpoint_save(from, 1, put, forger), 0);
 	put_records(forger, BLOCK_ANCHOR);
 	result = read_forged(forger);
 	state_fini(&result.pipeline.state);
@@ -38,17 +38,17 @@ static int process_twice(void *context, const void *record, size_t length)
 {
 	(void)length;
 	pack(context, record);
-	if (((const struct ms_event *)record)->type == MS_ANCHOR_PROCESS)
+	if (((const struct ms_event *)record)->type == MS_CHECKPOINT_PROCESS)
 		pack(context, record);
 	return 0;
 }
 
-static struct ms_anchor_allocation changed; /* what the next function writes of one */
+static struct ms_checkpoint_allocation changed; /* what the next function writes of one */
 
 static int put_changed(void *context, const void *record, size_t length)
 {
 	(void)length;
-	if (((const struct ms_event *)record)->type != MS_ANCHOR_ALLOCATION) {
+	if (((const struct ms_event *)record)->type != MS_CHECKPOINT_ALLOCATION) {
 		pack(context, record);
 		return 0;
 	}
@@ -63,7 +63,7 @@ static int put_changed(void *context, const void *record, size_t length)
 static int no_state(void *context, const void *record, size_t length)
 {
 	(void)length;
-	if (((const struct ms_event *)record)->type != MS_ANCHOR_STATE)
+	if (((const struct ms_event *)record)->type != MS_CHECKPOINT_STATE)
 		pack(context, record);
 	return 0;
 }
@@ -76,24 +76,24 @@ static void test_anchors_that_contradict_themselves(void **state)
 	(void)state;
 	pipeline_feed(&live, &record, record.event.size);
 	live.state.allocations = 5;
-	assert_false(is_refused(&live.state, pack_record_of));
+	assert_false(is_refused(&live.state, delta_record_of));
 	assert_true(is_refused(&live.state, all_twice));
 	assert_true(is_refused(&live.state, process_twice));
 	assert_true(is_refused(&live.state, no_state));
-	changed = (struct ms_anchor_allocation){ .addr = 0x77,
-						 .id = 1,
-						 .row = record_row("cuMemCreate"),
-						 .driver_row = MS_NO_ROW,
-						 .space = MS_SPACE_PHYSICAL,
-						 .key = MS_KEY_HANDLE,
-						 .owner = 1 };
+	changed = (struct ms_checkpoint_allocation){ .addr = 0x77,
+						     .id = 1,
+						     .row = record_row("cuMemCreate"),
+						     .driver_row = MS_NO_ROW,
+						     .space = MS_SPACE_PHYSICAL,
+						     .key = MS_KEY_HANDLE,
+						     .owner = 1 };
 	assert_true(is_refused(&live.state, put_changed)); /* two with one id */
 	changed.key = MS_KEY_POINTER;
 	assert_false(is_refused(&live.state, put_changed)); /* they are found by their addresses */
 	changed.id = 6;
 	assert_true(is_refused(&live.state, put_changed)); /* one that is still to come */
 	changed.id = 1;
-	changed.role = MS_ANCHOR_RELEASED;
+	changed.role = MS_CHECKPOINT_RELEASED;
 	assert_true(is_refused(&live.state, put_changed));
 	state_fini(&live.state);
 }
@@ -140,7 +140,7 @@ static void test_states_that_take_too_much_memory(void **state)
 	for (pid = 1; pid < PIDS; pid++) {
 		union record record = record_of(pid, 0, record_process(MS_TYPE_ATTACH, "x", 0));
 
-		if (forger->pack.bytes + PACK_MAX(record.event.size) > BLOCK_MAX_BYTES)
+		if (forger->pack.bytes + DELTA_MAX(record.event.size) > BLOCK_MAX_BYTES)
 			put_records(forger, BLOCK_EVENTS);
 		pack(forger, &record);
 	}

@@ -93,25 +93,25 @@ static void test_functions_that_are_not_known(void **state)
 }
 
 /* Appends to every record of an anchor, and puts unknown ones between them. */
-static int pack_longer(void *context, const void *record, size_t length)
+static int delta_longer(void *context, const void *record, size_t length)
 {
 	union {
 		struct ms_event event;
-		struct ms_anchor_calls calls;
+		struct ms_checkpoint_calls calls;
 		uint8_t bytes[1024];
 		uint64_t words[128];
 	} longer = { 0 };
 
 	memcpy(&longer, record, length);
 	/* Those that end with a text cannot become longer. */
-	if (longer.event.type != MS_ANCHOR_NAME && longer.event.type != MS_ANCHOR_KERNEL)
+	if (longer.event.type != MS_CHECKPOINT_NAME && longer.event.type != MS_CHECKPOINT_KERNEL)
 		longer.event.size += 16;
 	pack(context, &longer);
-	if (longer.event.type == MS_ANCHOR_STATE || longer.event.type == MS_ANCHOR_END)
+	if (longer.event.type == MS_CHECKPOINT_STATE || longer.event.type == MS_CHECKPOINT_END)
 		return 0;
-	longer.event.type = MS_ANCHOR_END + 1;
+	longer.event.type = MS_CHECKPOINT_END + 1;
 	pack(context, &longer);
-	longer.event.type = MS_ANCHOR_CALLS;
+	longer.event.type = MS_CHECKPOINT_CALLS;
 	longer.event.size = sizeof(longer.calls);
 	longer.calls.op = 1000;
 	pack(context, &longer);
@@ -133,7 +133,7 @@ static void test_anchors_that_say_more(void **state)
 	}
 	put_plain(forger, BLOCK_SEGMENT, "", 0);
 	put_rows(forger);
-	assert_int_equal(anchor_save(&live.state, 1, pack_longer, forger), 0);
+	assert_int_equal(checkpoint_save(&live.state, 1, delta_longer, forger), 0);
 	put_records(forger, BLOCK_ANCHOR);
 	result = read_forged(forger);
 	assert_int_equal(result.account.anchors_used, 1);

@@ -19,7 +19,7 @@
 static void write_dump(struct dump *dump, struct pipeline *live)
 {
 	struct dump_writer *writer = dump_writer_to(dump);
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	uint64_t step;
 
 	for (step = 0; step < STEPS; step++) {
@@ -34,9 +34,9 @@ static void write_dump(struct dump *dump, struct pipeline *live)
 		assert_int_equal(pipeline_feed(live, &record, record.event.size), 0);
 	}
 	assert_int_equal(live->refused, 0);
-	texts_put(&end, "reason", "done");
+	properties_put(&end, "reason", "done");
 	assert_int_equal(dump_writer_end(writer, &end, 2000000000), 0);
-	texts_fini(&end);
+	properties_fini(&end);
 	dump_writer_free(writer);
 }
 
@@ -44,35 +44,35 @@ static void write_dump(struct dump *dump, struct pipeline *live)
 
 static void test_packed_records_come_back(void **state)
 {
-	static struct pack_writer writer;
-	static struct pack_reader reader;
+	static struct delta_writer writer;
+	static struct delta_reader reader;
 	static uint8_t payload[BLOCK_MAX_BYTES];
 	uint64_t step = 0, seed = any_state, raw = 0, count, i;
-	size_t parts[PACK_STREAMS];
+	size_t parts[DELTA_STREAMS];
 
 	(void)state;
-	pack_begin(&writer);
-	while (writer.bytes + PACK_MAX(sizeof(union record)) <= BLOCK_MAX_BYTES) {
+	delta_begin(&writer);
+	while (writer.bytes + DELTA_MAX(sizeof(union record)) <= BLOCK_MAX_BYTES) {
 		union record record = any_record(step++);
 
-		pack_add(&writer, &record);
+		delta_add(&writer, &record);
 		raw += record.event.size;
 	}
-	pack_end(&writer, payload, parts);
+	delta_end(&writer, payload, parts);
 	assert_int_equal(parts[0] + parts[1] + parts[2], writer.bytes);
 	assert_true(writer.bytes * 4 < raw);
 	any_state = seed;
 	count = step;
-	assert_true(pack_open(&reader, payload, writer.bytes));
+	assert_true(delta_open(&reader, payload, writer.bytes));
 	for (i = 0; i < count; i++) {
 		union record record = any_record(i), read;
 
-		assert_false(pack_done(&reader));
-		assert_int_equal(pack_read(&reader, &read, sizeof(read)), record.event.size);
+		assert_false(delta_done(&reader));
+		assert_int_equal(delta_read(&reader, &read, sizeof(read)), record.event.size);
 		assert_memory_equal(&read, &record, record.event.size);
 	}
-	assert_true(pack_done(&reader));
-	assert_int_equal(pack_read(&reader, payload, sizeof(payload)), 0);
+	assert_true(delta_done(&reader));
+	assert_int_equal(delta_read(&reader, payload, sizeof(payload)), 0);
 }
 
 static void test_every_segment_leads_to_the_same_state(void **state)
@@ -158,7 +158,7 @@ static void test_an_anchor_before_the_first_call_of_a_program(void **state)
 	struct pipeline live = { 0 }, pipeline = { 0 };
 	struct dump dump = { 0 };
 	struct dump_writer *writer = dump_writer_to(&dump);
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	struct replay *replay;
 	size_t i;
 

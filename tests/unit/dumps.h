@@ -42,10 +42,10 @@ static inline int dump_write_block(void *context, const struct block_header *hea
 	return 0;
 }
 
-static inline void dump_describe(void *context, struct texts *texts)
+static inline void dump_describe(void *context, struct properties *properties)
 {
 	(void)context;
-	texts_put(texts, "host", "example");
+	properties_put(properties, "host", "example");
 }
 
 static inline struct dump_writer *dump_writer_to(struct dump *dump)
@@ -106,7 +106,7 @@ static inline struct dump_lines dump_lines_of(const struct state *state)
 {
 	struct dump_lines lines = { 0 };
 
-	assert_int_equal(anchor_save(state, 0, dump_put_line, &lines), 0);
+	assert_int_equal(checkpoint_save(state, 0, dump_put_line, &lines), 0);
 	qsort(lines.lines, lines.count, sizeof(*lines.lines), dump_by_text);
 	return lines;
 }

@@ -368,7 +368,7 @@ static int record_example(struct dump *dump, long nth)
 						     .describe = dump_describe,
 						     .context = dump };
 	struct pipeline live = { 0 };
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	struct dump_writer *writer;
 	struct example example;
 	int err = 0, step_err;

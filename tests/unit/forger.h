@@ -15,7 +15,7 @@
 struct forger {
 	struct string bytes;
 	struct block_header next; /* number and version of the next block */
-	struct pack_writer pack;
+	struct delta_writer pack;
 	uint32_t records;
 };
 
@@ -26,7 +26,7 @@ static inline struct forger *forger_new(void)
 	assert_non_null(forger);
 	forger->next.major = BLOCK_MAJOR;
 	forger->next.recording = 1;
-	pack_begin(&forger->pack);
+	delta_begin(&forger->pack);
 	return forger;
 }
 
@@ -67,32 +67,33 @@ static inline void put_plain(struct forger *forger, uint8_t type, const void *ra
 static inline void put_records(struct forger *forger, uint8_t type)
 {
 	static uint8_t payload[BLOCK_MAX_BYTES];
-	size_t parts[PACK_STREAMS];
+	size_t parts[DELTA_STREAMS];
 
-	pack_end(&forger->pack, payload, parts);
+	delta_end(&forger->pack, payload, parts);
 	put_plain(forger, type, payload, forger->pack.bytes);
-	pack_begin(&forger->pack);
+	delta_begin(&forger->pack);
 	forger->records = 0;
 }
 
 static inline void pack(struct forger *forger, const void *record)
 {
-	pack_add(&forger->pack, record);
+	delta_add(&forger->pack, record);
 	forger->records++;
 }
 
 static inline void put_rows(struct forger *forger)
 {
-	struct texts rows = { 0 };
+	struct properties rows = { 0 };
 	uint32_t row;
 
 	for (row = 0; row < probe_count(); row++)
-		texts_put(&rows, probe_layer_name(probe_at(row)->layer), probe_at(row)->symbol);
+		properties_put(&rows, probe_layer_name(probe_at(row)->layer),
+			       probe_at(row)->symbol);
 	put_plain(forger, BLOCK_ROWS, rows.bytes.bytes, rows.bytes.length);
-	texts_fini(&rows);
+	properties_fini(&rows);
 }
 
-static inline int pack_record_of(void *context, const void *record, size_t length)
+static inline int delta_record_of(void *context, const void *record, size_t length)
 {
 	(void)length;
 	pack(context, record);
@@ -104,7 +105,7 @@ static inline void put_segment(struct forger *forger, const struct state *state)
 {
 	put_plain(forger, BLOCK_SEGMENT, "", 0);
 	put_rows(forger);
-	assert_int_equal(anchor_save(state, 1, pack_record_of, forger), 0);
+	assert_int_equal(checkpoint_save(state, 1, delta_record_of, forger), 0);
 	put_records(forger, BLOCK_ANCHOR);
 }
 

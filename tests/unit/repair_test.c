@@ -56,11 +56,11 @@ static int write_block(void *context, const struct block_header *header, const v
 	return 0;
 }
 
-static void describe(void *context, struct texts *texts)
+static void describe(void *context, struct properties *properties)
 {
 	(void)context;
-	texts_put(texts, "host", "example");
-	texts_put(texts, "ops", "alloc,free,copy,memset,launch,sync,memory,context");
+	properties_put(properties, "host", "example");
+	properties_put(properties, "ops", "alloc,free,copy,memset,launch,sync,memory,context");
 }
 
 struct sample {
@@ -97,16 +97,16 @@ static union record record_of_step(uint64_t step)
 static void add_bundle(struct dump_writer *writer, struct files *files, uint64_t now_ns)
 {
 	struct writing bundle = { .files = files };
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	struct string all = { 0 };
 	size_t i;
 
 	for (i = 0; i < files->count; i++)
 		string_append(&all, files->bytes[i].bytes, files->bytes[i].length);
 	files->bytes[files->count++] = all;
-	texts_put(&end, "reason", "asked-for");
+	properties_put(&end, "reason", "asked-for");
 	assert_int_equal(dump_writer_end_copy(writer, &end, now_ns, write_block, &bundle), 0);
-	texts_fini(&end);
+	properties_fini(&end);
 }
 
 static void write_sample(const struct sample *sample, struct files *files)
@@ -118,7 +118,7 @@ static void write_sample(const struct sample *sample, struct files *files)
 						     .context = &writing };
 	struct dump_writer *writer = dump_writer_new(&options);
 	struct pipeline live = { 0 };
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	uint64_t step, now_ns = 0;
 
 	for (step = 0; step < STEPS; step++) {
@@ -135,10 +135,10 @@ static void write_sample(const struct sample *sample, struct files *files)
 		assert_int_equal(pipeline_feed(&live, &record, record.event.size), 0);
 	}
 	assert_int_equal(dump_writer_flush(writer, now_ns), 0);
-	texts_put(&end, "reason", "exit");
+	properties_put(&end, "reason", "exit");
 	if (!sample->is_killed)
 		assert_int_equal(dump_writer_end(writer, &end, now_ns), 0);
-	texts_fini(&end);
+	properties_fini(&end);
 	dump_writer_free(writer);
 	state_fini(&live.state);
 }

@@ -49,26 +49,27 @@ static inline int report_dump_write(void *context, const struct block_header *he
 	return 0;
 }
 
-static inline void report_dump_describe(void *context, struct texts *texts)
+static inline void report_dump_describe(void *context, struct properties *properties)
 {
 	struct report_dump *dump = context;
 
-	texts_put(texts, "tool", "memscope-bpf");
-	texts_put(texts, "version", "0.0.0");
-	texts_put(texts, "host", dump->host);
-	texts_put(texts, "kernel", "6.0.0");
-	texts_put(texts, "machine", "x86_64");
-	texts_put_u64(texts, "monotonic_ns", 1000);
+	properties_put(properties, "tool", "memscope-bpf");
+	properties_put(properties, "version", "0.0.0");
+	properties_put(properties, "host", dump->host);
+	properties_put(properties, "kernel", "6.0.0");
+	properties_put(properties, "machine", "x86_64");
+	properties_put_u64(properties, "monotonic_ns", 1000);
 	/* The first second is 12:34:56 of a day long ago, in UTC. */
-	texts_put_u64(texts, "realtime_offset_ns", (12 * 3600 + 34 * 60 + 55) * 1000000000ull);
-	texts_put(texts, "ops", dump->ops);
-	texts_put(texts, "targets", dump->targets);
+	properties_put_u64(properties, "realtime_offset_ns",
+			   (12 * 3600 + 34 * 60 + 55) * 1000000000ull);
+	properties_put(properties, "ops", dump->ops);
+	properties_put(properties, "targets", dump->targets);
 	if (dump->copies)
-		texts_put(texts, "copies", dump->copies);
+		properties_put(properties, "copies", dump->copies);
 	if (dump->launches)
-		texts_put(texts, "launches", dump->launches);
+		properties_put(properties, "launches", dump->launches);
 	if (dump->graph_launches)
-		texts_put(texts, "graph_launches", dump->graph_launches);
+		properties_put(properties, "graph_launches", dump->graph_launches);
 }
 
 static inline void report_dump_init(struct report_dump *dump, uint64_t recording, const char *host)
@@ -120,14 +121,14 @@ static inline void report_dump_flush(struct report_dump *dump, uint64_t now_ns)
 
 static inline void report_dump_end(struct report_dump *dump, uint64_t now_ns)
 {
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 
-	texts_put_u64(&end, "end_ns", now_ns);
-	texts_put(&end, "reason", "exit");
-	texts_put_u64(&end, "missed_processes", dump->missed);
-	texts_put_u64(&end, "unwritten_records", dump->unwritten);
+	properties_put_u64(&end, "end_ns", now_ns);
+	properties_put(&end, "reason", "exit");
+	properties_put_u64(&end, "missed_processes", dump->missed);
+	properties_put_u64(&end, "unwritten_records", dump->unwritten);
 	assert_int_equal(dump_writer_end(dump->writer, &end, now_ns), 0);
-	texts_fini(&end);
+	properties_fini(&end);
 }
 
 static inline void report_dump_use(const struct report_dump *dump, size_t file,

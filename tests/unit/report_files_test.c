@@ -95,14 +95,14 @@ static void test_a_bundle_fills_a_gap(void **state)
 static void end_copy(uint32_t files)
 {
 	const uint32_t others = dump.files;
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 
-	texts_put(&end, "reason", "asked-for");
+	properties_put(&end, "reason", "asked-for");
 	dump.files = files;
 	assert_int_equal(dump_writer_end_copy(dump.writer, &end, now_ns, report_dump_write, &dump),
 			 0);
 	dump.files = others;
-	texts_fini(&end);
+	properties_fini(&end);
 }
 
 /* File 0: all. 1, 2: bundles of all so far, at two times. 3, 4: the two behind each other. */
@@ -307,7 +307,7 @@ static void test_what_the_report_notes_down_counts_as_memory(void **state)
 	assert_int_equal(reader.report.count, 1);
 	assert_int_equal(reader.report.recordings[0]->coverage.account.recording, 7);
 	assert_true(report_recording_bytes(reader.report.recordings[0]) >
-		    500 * (sizeof(struct timeline_series) + sizeof(struct track)));
+		    500 * (sizeof(struct timeline_series) + sizeof(struct process_activity)));
 	report_dump_fini(&large);
 	done(&reader);
 }

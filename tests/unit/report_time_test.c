@@ -293,7 +293,7 @@ static void test_a_gap_is_told(void **state)
 	const struct report_recording *recording;
 	const struct timeline *timeline;
 	const struct timeline_level *level;
-	uint64_t anchor_ns;
+	uint64_t checkpoint_ns;
 
 	(void)state;
 	begin();
@@ -301,7 +301,7 @@ static void test_a_gap_is_told(void **state)
 	add_elsewhere(alloc("cudaMalloc", 0x2000, 4000));
 	add(alloc("cudaMalloc", 0x3000, 20)); /* of no use: it is after the gap, before an anchor */
 	report_dump_segment(&dump, now_ns);
-	anchor_ns = now_ns;
+	checkpoint_ns = now_ns;
 	now_ns += 50000000;
 	/*
 	 * Nothing more of the first one: what it holds is what the anchor says, and from then on.
@@ -315,7 +315,7 @@ static void test_a_gap_is_told(void **state)
 	assert_int_equal(recording->devices[0].live_bytes, 4321);
 	level = recording->processes[0].series->levels[MS_SPACE_DEVICE];
 	assert_int_equal(level->end[timeline_length(timeline) - 1], 4320);
-	assert_int_equal(level->end[(anchor_ns + 10000000 - BEGIN) / timeline->width_ns], 4320);
+	assert_int_equal(level->end[(checkpoint_ns + 10000000 - BEGIN) / timeline->width_ns], 4320);
 	assert_int_equal(level->end[0], 0);
 	done(&reader);
 }

@@ -56,14 +56,14 @@ static int write_block(void *context, const struct block_header *header, const v
 	return dump_file_write(&((struct maker *)context)->file, header, stored);
 }
 
-static void describe(void *context, struct texts *texts)
+static void describe(void *context, struct properties *properties)
 {
 	(void)context;
-	texts_put(texts, "tool", "memscope-bpf");
-	texts_put(texts, "version", "bench");
-	texts_put(texts, "host", "bench");
-	texts_put_u64(texts, "monotonic_ns", 1);
-	texts_put_u64(texts, "realtime_offset_ns", 1700000000ull * 1000000000);
+	properties_put(properties, "tool", "memscope-bpf");
+	properties_put(properties, "version", "bench");
+	properties_put(properties, "host", "bench");
+	properties_put_u64(properties, "monotonic_ns", 1);
+	properties_put_u64(properties, "realtime_offset_ns", 1700000000ull * 1000000000);
 }
 
 static void add(struct maker *maker, void *record)
@@ -209,7 +209,7 @@ static void make_process(struct maker *maker, uint16_t type)
 
 static int make(struct maker *maker, uint64_t events)
 {
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	int err;
 
 	maker->alloc = probe_find("cudaMalloc");
@@ -226,9 +226,9 @@ static int make(struct maker *maker, uint64_t events)
 	while (!maker->err && maker->events + 1 < events)
 		make_event(maker);
 	make_process(maker, MS_TYPE_EXIT);
-	texts_put_u64(&end, "end_ns", maker->ts_ns);
+	properties_put_u64(&end, "end_ns", maker->ts_ns);
 	err = dump_writer_end(maker->writer, &end, maker->ts_ns);
-	texts_fini(&end);
+	properties_fini(&end);
 	return maker->err ? maker->err : err;
 }
 

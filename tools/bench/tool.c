@@ -38,7 +38,7 @@ static void *read_rings(void *context)
 	struct tool *tool = context;
 
 	while (!tool->ending) {
-		inlets_drain(programs_inlets(tool->programs), UINT64_MAX, throw_away, NULL);
+		merge_drain(programs_merge(tool->programs), UINT64_MAX, throw_away, NULL);
 		usleep(READ_US);
 	}
 	return NULL;

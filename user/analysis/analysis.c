@@ -22,7 +22,7 @@ struct analysis {
 	uint64_t generation; /* counts gaps */
 	uint64_t gaps;
 
-	struct tracks tracks;
+	struct process_activities activities;
 };
 
 /* ---- thresholds ------------------------------------------------------------------------------ */
@@ -77,7 +77,7 @@ void analysis_free(struct analysis *analysis)
 {
 	if (!analysis)
 		return;
-	tracks_fini(&analysis->tracks);
+	process_activities_fini(&analysis->activities);
 	findings_fini(&analysis->findings);
 	ooms_fini(&analysis->ooms);
 	free(analysis);
@@ -85,7 +85,7 @@ void analysis_free(struct analysis *analysis)
 
 size_t analysis_bytes(const struct analysis *analysis)
 {
-	return tracks_bytes(&analysis->tracks);
+	return process_activities_bytes(&analysis->activities);
 }
 
 /* ---- what is live ---------------------------------------------------------------------------- */
@@ -115,64 +115,67 @@ static bool made_by_graph(const struct change *change)
  * once if the state is another one, or if much ended with a context; else when a bucket is over, so
  * that it does not happen often.
  */
-static int sync_live(const struct analysis *analysis, struct track *track,
+static int sync_live(const struct analysis *analysis, struct process_activity *activity,
 		     const struct process *process, bool at_once, bool *scanned)
 {
 	/* What is live when a process is first heard of is read before anything else. */
-	*scanned = at_once || !track->scanned || track->generation != analysis->generation;
+	*scanned = at_once || !activity->scanned || activity->generation != analysis->generation;
 	if (!*scanned)
 		return 0;
-	track->generation = analysis->generation;
-	return track_scan(track, process);
+	activity->generation = analysis->generation;
+	return process_activity_scan(activity, process);
 }
 
-static void note_unsaid(struct track *track, const struct event *event, const struct change *change)
+static void note_unsaid(struct process_activity *activity, const struct event *event,
+			const struct change *change)
 {
 	const struct ms_spec *spec = &event->probe->spec;
 
 	/* Lost frees come to light when an address is handed out again. */
-	track->dirty |= track->missed_frees != change->process->missed_frees;
+	activity->dirty |= activity->missed_frees != change->process->missed_frees;
 	/* With its last mapping, memory may end. */
 	if (spec->key == MS_KEY_MAPPING)
-		track->dirty |= ends_memory(change);
+		activity->dirty |= ends_memory(change);
 	else if (spec->action == MS_ACTION_GRAPH_LAUNCH)
-		track->dirty |= ends_memory(change) || made_by_graph(change);
+		activity->dirty |= ends_memory(change) || made_by_graph(change);
 }
 
-static int apply_alloc(struct track *track, const struct event *event, const struct change *change,
-		       bool scanned)
+static int apply_alloc(struct process_activity *activity, const struct event *event,
+		       const struct change *change, bool scanned)
 {
 	const struct allocation *allocation = &change->allocation;
 	struct group *group = NULL;
 	int err = 0;
 
-	if (track_counts(allocation)) {
-		group = track_group(track, allocation);
+	if (process_activity_counts(allocation)) {
+		group = process_activity_group(activity, allocation);
 		if (!group)
 			return -ENOMEM;
 	}
 	/* One that was opened again is no further allocation. */
 	if (group && !scanned && allocation->ts_ns >= event->header->ts_ns) {
-		track_live_add(track, group, allocation);
-		err = copies_alloc(track, allocation);
+		process_activity_live_add(activity, group, allocation);
+		err = copies_alloc(activity, allocation);
 	}
 	if (group)
-		track->allocs[track->bucket]++;
-	churn_alloc(track, event, allocation, group);
+		activity->allocs[activity->bucket]++;
+	churn_alloc(activity, event, allocation, group);
 	return err;
 }
 
-static void apply_free(struct track *track, const struct event *event, const struct change *change,
-		       bool scanned)
+static void apply_free(struct process_activity *activity, const struct event *event,
+		       const struct change *change, bool scanned)
 {
 	const struct allocation *allocation = &change->allocation;
-	struct group *group = track_counts(allocation) ? track_find_group(track, allocation) : NULL;
+	struct group *group = process_activity_counts(allocation) ?
+				      process_activity_find_group(activity, allocation) :
+				      NULL;
 
 	if (group && !scanned)
-		track_live_remove(track, group, allocation);
-	copies_end(track, allocation);
-	copies_device_changed(track);
-	churn_free(track, event, allocation, group);
+		process_activity_live_remove(activity, group, allocation);
+	copies_end(activity, allocation);
+	copies_device_changed(activity);
+	churn_free(activity, event, allocation, group);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -181,20 +184,20 @@ static void advance_all(struct analysis *analysis, uint64_t ts_ns)
 {
 	size_t i;
 
-	for (i = 0; i < analysis->tracks.count; i++)
-		track_advance(analysis->tracks.list[i], ts_ns);
+	for (i = 0; i < analysis->activities.count; i++)
+		process_activity_advance(analysis->activities.list[i], ts_ns);
 }
 
-static int apply_failure(struct analysis *analysis, struct track *track, const struct event *event,
-			 const struct change *change)
+static int apply_failure(struct analysis *analysis, struct process_activity *activity,
+			 const struct event *event, const struct change *change)
 {
-	track->failures++;
-	advance_all(analysis, track->now_ns);
-	return ooms_event(&analysis->ooms, analysis->state, analysis->tracks.list,
-			  analysis->tracks.count, event, change, &analysis->options);
+	activity->failures++;
+	advance_all(analysis, activity->now_ns);
+	return ooms_event(&analysis->ooms, analysis->state, analysis->activities.list,
+			  analysis->activities.count, event, change, &analysis->options);
 }
 
-static int apply_memory_call(struct analysis *analysis, struct track *track,
+static int apply_memory_call(struct analysis *analysis, struct process_activity *activity,
 			     const struct event *event, const struct change *change, bool scanned)
 {
 	const struct ms_call *call = event->call;
@@ -205,19 +208,19 @@ static int apply_memory_call(struct analysis *analysis, struct track *track,
 		return 0;
 	if (event->probe->spec.op == MS_OP_ALLOC && call->known & MS_KNOWN_RESULT &&
 	    call->result == OOM_RESULT)
-		return apply_failure(analysis, track, event, change);
+		return apply_failure(analysis, activity, event, change);
 	if (!change->has_allocation)
 		return 0;
 	if (event->probe->spec.op == MS_OP_ALLOC)
-		err = apply_alloc(track, event, change, scanned);
+		err = apply_alloc(activity, event, change, scanned);
 	else if (change->free == FREE_KNOWN)
-		apply_free(track, event, change, scanned);
-	pressure_event(track, event, change);
+		apply_free(activity, event, change, scanned);
+	pressure_event(activity, event, change);
 	return err;
 }
 
 /* What ends with a context is judged as it was before. */
-static int apply_context(struct analysis *analysis, struct track *track,
+static int apply_context(struct analysis *analysis, struct process_activity *activity,
 			 const struct change *change)
 {
 	bool scanned;
@@ -225,33 +228,33 @@ static int apply_context(struct analysis *analysis, struct track *track,
 
 	if (!ends_memory(change))
 		return 0;
-	err = leaks_growth(track, &analysis->options, &analysis->findings);
-	return err ? err : sync_live(analysis, track, change->process, true, &scanned);
+	err = leaks_growth(activity, &analysis->options, &analysis->findings);
+	return err ? err : sync_live(analysis, activity, change->process, true, &scanned);
 }
 
-static int apply_call(struct analysis *analysis, struct track *track, const struct event *event,
-		      const struct change *change, bool scanned)
+static int apply_call(struct analysis *analysis, struct process_activity *activity,
+		      const struct event *event, const struct change *change, bool scanned)
 {
 	const struct ms_call *call = event->call;
 
-	bottlenecks_event(track, event);
+	bottlenecks_event(activity, event);
 	switch (event->probe->spec.op) {
 	case MS_OP_ALLOC:
 	case MS_OP_FREE:
-		return apply_memory_call(analysis, track, event, change, scanned);
+		return apply_memory_call(analysis, activity, event, change, scanned);
 	case MS_OP_CONTEXT:
-		return apply_context(analysis, track, change);
+		return apply_context(analysis, activity, change);
 	case MS_OP_MEMORY:
 		if (event_succeeded(call))
-			pressure_event(track, event, change);
+			pressure_event(activity, event, change);
 		return 0;
 	case MS_OP_LAUNCH:
 	case MS_OP_MEMSET:
-		copies_device_changed(track);
+		copies_device_changed(activity);
 		return 0;
 	case MS_OP_COPY:
 		if (event_succeeded(call) && !(call->flags & MS_CALL_PART))
-			return copies_event(track, event, change);
+			return copies_event(activity, event, change);
 		return 0;
 	}
 	return 0;
@@ -265,28 +268,28 @@ static rule_fn *const rules[FINDING_RULES_COUNT] = {
 #undef RULE
 };
 
-static int report_track(struct analysis *analysis, struct track *track)
+static int report_activity(struct analysis *analysis, struct process_activity *activity)
 {
 	const struct analysis_options *options = &analysis->options;
 	enum finding_rule rule;
 	int err = 0;
 
-	churn_finish(track, options);
+	churn_finish(activity, options);
 	for (rule = 0; rule < FINDING_RULES_COUNT && !err; rule++)
 		if (rules[rule] && !(finding_rule_needs(rule) & ~options->captured_ops))
-			err = rules[rule](track, options, &analysis->findings);
+			err = rules[rule](activity, options, &analysis->findings);
 	return err;
 }
 
-static int apply_exit(struct analysis *analysis, struct track *track, const struct event *event,
-		      const struct change *change)
+static int apply_exit(struct analysis *analysis, struct process_activity *activity,
+		      const struct event *event, const struct change *change)
 {
-	int err = report_track(analysis, track);
+	int err = report_activity(analysis, activity);
 
 	if (!err)
-		err = leaks_at_exit(track, &analysis->options, change, event->process->value,
+		err = leaks_at_exit(activity, &analysis->options, change, event->process->value,
 				    &analysis->findings);
-	tracks_remove(&analysis->tracks, track);
+	process_activities_remove(&analysis->activities, activity);
 	return err;
 }
 
@@ -302,20 +305,20 @@ static int reach_window(struct analysis *analysis, uint64_t ts_ns)
 	    ts_ns <= analysis->options.window_c_ns)
 		return 0;
 	analysis->account.window_reached = true;
-	for (i = 0; !err && i < analysis->tracks.count; i++)
-		err = leaks_window(analysis->tracks.list[i], &analysis->options,
+	for (i = 0; !err && i < analysis->activities.count; i++)
+		err = leaks_window(analysis->activities.list[i], &analysis->options,
 				   &analysis->findings);
 	return err;
 }
 
-static int apply_process(struct analysis *analysis, struct track *track, const struct event *event,
-			 const struct change *change)
+static int apply_process(struct analysis *analysis, struct process_activity *activity,
+			 const struct event *event, const struct change *change)
 {
 	switch (event->header->type) {
 	case MS_TYPE_EXIT:
-		return apply_exit(analysis, track, event, change);
+		return apply_exit(analysis, activity, event, change);
 	case MS_TYPE_EXEC:
-		return apply_context(analysis, track, change);
+		return apply_context(analysis, activity, change);
 	}
 	return 0;
 }
@@ -324,7 +327,7 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 		   const struct change *change)
 {
 	const uint64_t ts_ns = event->header->ts_ns;
-	struct track *track;
+	struct process_activity *activity;
 	unsigned int bucket;
 	bool scanned = false;
 	int err = reach_window(analysis, ts_ns);
@@ -332,41 +335,44 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 	/* Late records of one that has ended say nothing new. */
 	if (err || (change->process->exited && event->header->type != MS_TYPE_EXIT))
 		return err;
-	track = tracks_of(&analysis->tracks, change->process, ts_ns, &analysis->options);
-	if (!track)
+	activity = process_activities_of(&analysis->activities, change->process, ts_ns,
+					 &analysis->options);
+	if (!activity)
 		return -ENOMEM;
-	bucket = track->bucket;
-	track_advance(track, event_end_ns(event));
+	bucket = activity->bucket;
+	process_activity_advance(activity, event_end_ns(event));
 	if (event->call) {
-		note_unsaid(track, event, change);
-		err = sync_live(analysis, track, change->process,
-				track->dirty && bucket != track->bucket, &scanned);
-		return err ? err : apply_call(analysis, track, event, change, scanned);
+		note_unsaid(activity, event, change);
+		err = sync_live(analysis, activity, change->process,
+				activity->dirty && bucket != activity->bucket, &scanned);
+		return err ? err : apply_call(analysis, activity, event, change, scanned);
 	}
-	memcpy(track->comm, change->process->comm, sizeof(track->comm));
-	return apply_process(analysis, track, event, change);
+	memcpy(activity->comm, change->process->comm, sizeof(activity->comm));
+	return apply_process(analysis, activity, event, change);
 }
 
 void analysis_gap(struct analysis *analysis)
 {
 	/* The first anchor is where a recording begins. */
-	analysis->gaps += analysis->tracks.count > 0;
+	analysis->gaps += analysis->activities.count > 0;
 	analysis->generation++;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static int finish_track(struct analysis *analysis, struct track *track, uint64_t end_ns)
+static int finish_activity(struct analysis *analysis, struct process_activity *activity,
+			   uint64_t end_ns)
 {
-	const struct process *process = state_find(analysis->state, track->pid, track->start_ns);
+	const struct process *process =
+		state_find(analysis->state, activity->pid, activity->start_ns);
 	bool scanned;
 	int err = 0;
 
-	track_advance(track, end_ns);
+	process_activity_advance(activity, end_ns);
 	/* One whose end nobody saw is judged by what was seen of it. */
 	if (process && !process->exited)
-		err = sync_live(analysis, track, process, track->dirty, &scanned);
-	return err ? err : report_track(analysis, track);
+		err = sync_live(analysis, activity, process, activity->dirty, &scanned);
+	return err ? err : report_activity(analysis, activity);
 }
 
 /*
@@ -432,8 +438,8 @@ int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_
 	size_t i;
 	int err = reach_window(analysis, end_ns);
 
-	for (i = 0; !err && i < analysis->tracks.count; i++)
-		err = finish_track(analysis, analysis->tracks.list[i], end_ns);
+	for (i = 0; !err && i < analysis->activities.count; i++)
+		err = finish_activity(analysis, analysis->activities.list[i], end_ns);
 	if (!err)
 		err = ooms_report(&analysis->ooms, &analysis->findings);
 	lower(analysis, counters);

@@ -5,25 +5,26 @@
 
 /* ---- noting down ----------------------------------------------------------------------------- */
 
-static uint64_t *time_of(struct activity *activity, uint8_t op)
+static uint64_t *time_of(struct activity_slice *slice, uint8_t op)
 {
 	switch (op) {
 	case MS_OP_SYNC:
-		return &activity->sync_ns;
+		return &slice->sync_ns;
 	case MS_OP_COPY:
-		return &activity->copy_ns;
+		return &slice->copy_ns;
 	case MS_OP_ALLOC:
 	case MS_OP_FREE:
-		return &activity->alloc_ns;
+		return &slice->alloc_ns;
 	}
-	return &activity->other_ns;
+	return &slice->other_ns;
 }
 
 /* What part of a stretch of time lies in a bucket. */
-static uint64_t overlap(const struct track *track, unsigned int bucket, uint64_t begin_ns,
-			uint64_t end_ns)
+static uint64_t overlap(const struct process_activity *activity, unsigned int bucket,
+			uint64_t begin_ns, uint64_t end_ns)
 {
-	uint64_t from = track_bucket_begin(track, bucket), to = from + (1ull << track->shift);
+	uint64_t from = process_activity_bucket_begin(activity, bucket),
+		 to = from + (1ull << activity->shift);
 
 	if (from < begin_ns)
 		from = begin_ns;
@@ -32,42 +33,43 @@ static uint64_t overlap(const struct track *track, unsigned int bucket, uint64_t
 	return from < to ? to - from : 0;
 }
 
-static void spend(struct track *track, uint8_t op, uint64_t begin_ns, uint64_t end_ns,
+static void spend(struct process_activity *activity, uint8_t op, uint64_t begin_ns, uint64_t end_ns,
 		  uint64_t thread)
 {
-	unsigned int i, first = track_bucket_at(track, begin_ns);
-	unsigned int last = track_bucket_at(track, end_ns);
+	unsigned int i, first = process_activity_bucket_at(activity, begin_ns);
+	unsigned int last = process_activity_bucket_at(activity, end_ns);
 
-	if (begin_ns < track->base_ns)
-		begin_ns = track->base_ns;
+	if (begin_ns < activity->base_ns)
+		begin_ns = activity->base_ns;
 	for (i = first; i <= last; i++) {
-		track->activity[i].threads |= thread;
-		*time_of(&track->activity[i], op) += overlap(track, i, begin_ns, end_ns);
+		activity->slices[i].threads |= thread;
+		*time_of(&activity->slices[i], op) += overlap(activity, i, begin_ns, end_ns);
 	}
 }
 
-static void spend_idle(struct track *track, uint64_t begin_ns, uint64_t end_ns, bool pause)
+static void spend_idle(struct process_activity *activity, uint64_t begin_ns, uint64_t end_ns,
+		       bool pause)
 {
-	unsigned int i, last = track_bucket_at(track, end_ns);
+	unsigned int i, last = process_activity_bucket_at(activity, end_ns);
 
-	for (i = track_bucket_at(track, begin_ns); i <= last; i++) {
-		uint64_t *ns = pause ? &track->activity[i].pause_ns : &track->activity[i].idle_ns;
+	for (i = process_activity_bucket_at(activity, begin_ns); i <= last; i++) {
+		uint64_t *ns = pause ? &activity->slices[i].pause_ns : &activity->slices[i].idle_ns;
 
-		*ns += overlap(track, i, begin_ns, end_ns);
+		*ns += overlap(activity, i, begin_ns, end_ns);
 	}
 }
 
 /* A call of another thread lasted all through what looked like a gap. */
-static void take_back_idle(struct track *track, uint64_t begin_ns, uint64_t end_ns)
+static void take_back_idle(struct process_activity *activity, uint64_t begin_ns, uint64_t end_ns)
 {
-	unsigned int i, last = track_bucket_at(track, end_ns);
+	unsigned int i, last = process_activity_bucket_at(activity, end_ns);
 
-	for (i = track_bucket_at(track, begin_ns); i <= last; i++) {
-		struct activity *activity = &track->activity[i];
-		uint64_t ns = overlap(track, i, begin_ns, end_ns);
+	for (i = process_activity_bucket_at(activity, begin_ns); i <= last; i++) {
+		struct activity_slice *slice = &activity->slices[i];
+		uint64_t ns = overlap(activity, i, begin_ns, end_ns);
 
-		activity->idle_ns -= ns < activity->idle_ns ? ns : activity->idle_ns;
-		activity->pause_ns -= ns < activity->pause_ns ? ns : activity->pause_ns;
+		slice->idle_ns -= ns < slice->idle_ns ? ns : slice->idle_ns;
+		slice->pause_ns -= ns < slice->pause_ns ? ns : slice->pause_ns;
 	}
 }
 
@@ -82,69 +84,69 @@ static bool is_synchronous(const struct event *event)
  * was done when the gap began (the last call had waited for it), or if, when the gap was over, a
  * synchronisation had nothing to wait for.
  */
-static void note_gap(struct track *track, const struct event *event, uint64_t end_ns)
+static void note_gap(struct process_activity *activity, const struct event *event, uint64_t end_ns)
 {
-	const struct analysis_options *options = track->options;
+	const struct analysis_options *options = activity->options;
 	const uint64_t begin_ns = event->header->ts_ns, duration_ns = event->call->duration_ns;
 	const uint8_t op = event->probe->spec.op;
 
-	if (begin_ns < track->last_gap_end_ns && duration_ns >= options->gap_ns)
-		take_back_idle(track, begin_ns, end_ns);
-	if (track->pending_gap_ns) {
+	if (begin_ns < activity->last_gap_end_ns && duration_ns >= options->gap_ns)
+		take_back_idle(activity, begin_ns, end_ns);
+	if (activity->pending_gap_ns) {
 		if (op == MS_OP_SYNC && duration_ns < options->short_sync_ns)
-			spend_idle(track, track->last_gap_end_ns - track->pending_gap_ns,
-				   track->last_gap_end_ns, false);
+			spend_idle(activity, activity->last_gap_end_ns - activity->pending_gap_ns,
+				   activity->last_gap_end_ns, false);
 		if (op == MS_OP_SYNC || op == MS_OP_LAUNCH || op == MS_OP_COPY)
-			track->pending_gap_ns = 0;
+			activity->pending_gap_ns = 0;
 	}
-	if (track->last_end_ns && begin_ns > track->last_end_ns &&
-	    begin_ns - track->last_end_ns >= options->gap_ns && track->launches) {
-		uint64_t gap_ns = begin_ns - track->last_end_ns;
+	if (activity->last_end_ns && begin_ns > activity->last_end_ns &&
+	    begin_ns - activity->last_end_ns >= options->gap_ns && activity->launches) {
+		uint64_t gap_ns = begin_ns - activity->last_end_ns;
 
-		track->last_gap_end_ns = begin_ns;
+		activity->last_gap_end_ns = begin_ns;
 		if (gap_ns > options->gap_max_ns)
-			spend_idle(track, track->last_end_ns, begin_ns, true);
-		else if (track->drained ||
+			spend_idle(activity, activity->last_end_ns, begin_ns, true);
+		else if (activity->drained ||
 			 (op == MS_OP_SYNC && duration_ns < options->short_sync_ns))
-			spend_idle(track, track->last_end_ns, begin_ns, false);
+			spend_idle(activity, activity->last_end_ns, begin_ns, false);
 		else if (op != MS_OP_SYNC && op != MS_OP_LAUNCH && op != MS_OP_COPY)
-			track->pending_gap_ns = gap_ns;
+			activity->pending_gap_ns = gap_ns;
 	}
-	if (end_ns < track->last_end_ns)
+	if (end_ns < activity->last_end_ns)
 		return;
-	track->last_end_ns = end_ns;
-	track->drained = is_synchronous(event) && event_succeeded(event->call);
+	activity->last_end_ns = end_ns;
+	activity->drained = is_synchronous(event) && event_succeeded(event->call);
 }
 
-static void count(struct track *track, const struct event *event)
+static void count(struct process_activity *activity, const struct event *event)
 {
-	struct activity *activity = &track->activity[track->bucket];
+	struct activity_slice *slice = &activity->slices[activity->bucket];
 	const struct ms_call *call = event->call;
 
 	switch (event->probe->spec.op) {
 	case MS_OP_SYNC:
-		activity->syncs += event->count;
-		if (call->duration_ns / event->count < track->options->short_sync_ns)
-			activity->short_syncs += event->count;
+		slice->syncs += event->count;
+		if (call->duration_ns / event->count < activity->options->short_sync_ns)
+			slice->short_syncs += event->count;
 		break;
 	case MS_OP_COPY:
-		activity->copies += event->count;
+		slice->copies += event->count;
 		if (!is_synchronous(event))
-			activity->async_copies += event->count;
-		activity->copy_bytes += call->size;
+			slice->async_copies += event->count;
+		slice->copy_bytes += call->size;
 		break;
 	case MS_OP_ALLOC:
 	case MS_OP_FREE:
-		activity->allocs++;
+		slice->allocs++;
 		break;
 	case MS_OP_LAUNCH:
+		slice->launches += event->count;
 		activity->launches += event->count;
-		track->launches += event->count;
 		break;
 	}
 }
 
-void bottlenecks_event(struct track *track, const struct event *event)
+void bottlenecks_event(struct process_activity *activity, const struct event *event)
 {
 	const struct ms_call *call = event->call;
 	const uint64_t begin_ns = event->header->ts_ns, end_ns = begin_ns + call->duration_ns;
@@ -153,20 +155,20 @@ void bottlenecks_event(struct track *track, const struct event *event)
 		return;
 	if (event->header->type == MS_TYPE_CALLS) {
 		/* Neither when nor by how many threads is known: just before they were counted. */
-		track->summed = true;
+		activity->summed = true;
 		if (call->duration_ns)
-			spend(track, event->probe->spec.op,
+			spend(activity, event->probe->spec.op,
 			      begin_ns > call->duration_ns ? begin_ns - call->duration_ns : 0,
 			      begin_ns, 0);
 	} else {
-		uint64_t thread = 1ull << event->header->tid % TRACK_THREADS;
+		uint64_t thread = 1ull << event->header->tid % ACTIVITY_THREADS;
 
-		note_gap(track, event, end_ns);
+		note_gap(activity, event, end_ns);
 		/* The outer call's time is its inner calls' too. */
 		if (!(call->flags & MS_CALL_NESTED))
-			spend(track, event->probe->spec.op, begin_ns, end_ns, thread);
+			spend(activity, event->probe->spec.op, begin_ns, end_ns, thread);
 	}
-	count(track, event);
+	count(activity, event);
 }
 
 /* ---- what bounds it -------------------------------------------------------------------------- */
@@ -176,46 +178,45 @@ struct bound {
 	uint64_t windows, active;
 	uint64_t time_ns, length_ns; /* of the calls, and of the windows and their threads */
 	uint64_t first_ns, last_ns;
-	struct activity sum;
+	struct activity_slice sum;
 };
 
 enum share { SHARE_SYNC, SHARE_COPY, SHARE_ALLOC, SHARE_IDLE };
 
-static bool is_active(const struct activity *activity)
+static bool is_active(const struct activity_slice *slice)
 {
-	return activity->syncs || activity->copies || activity->allocs || activity->launches ||
-	       activity->sync_ns || activity->copy_ns || activity->alloc_ns;
+	return slice->syncs || slice->copies || slice->allocs || slice->launches ||
+	       slice->sync_ns || slice->copy_ns || slice->alloc_ns;
 }
 
 /*
  * Where calls were only counted, gaps cannot be seen: what is left of the time is idle at most, and
  * the device had nothing to do if synchronisations were short.
  */
-static uint64_t idle_of(const struct track *track, const struct activity *activity, uint64_t length)
+static uint64_t idle_of(const struct process_activity *activity, const struct activity_slice *slice,
+			uint64_t length)
 {
-	uint64_t busy =
-		activity->sync_ns + activity->copy_ns + activity->alloc_ns + activity->other_ns;
+	uint64_t busy = slice->sync_ns + slice->copy_ns + slice->alloc_ns + slice->other_ns;
 
-	if (!track->summed)
-		return activity->launches || activity->idle_ns ? activity->idle_ns : 0;
-	if (!activity->launches || !activity->syncs || activity->short_syncs < activity->syncs ||
-	    busy > length)
+	if (!activity->summed)
+		return slice->launches || slice->idle_ns ? slice->idle_ns : 0;
+	if (!slice->launches || !slice->syncs || slice->short_syncs < slice->syncs || busy > length)
 		return 0;
 	return length - busy;
 }
 
-static uint64_t time_in(const struct track *track, const struct activity *activity,
+static uint64_t time_in(const struct process_activity *activity, const struct activity_slice *slice,
 			enum share share, uint64_t length)
 {
 	switch (share) {
 	case SHARE_SYNC:
-		return activity->sync_ns;
+		return slice->sync_ns;
 	case SHARE_COPY:
-		return activity->copy_ns;
+		return slice->copy_ns;
 	case SHARE_ALLOC:
-		return activity->alloc_ns;
+		return slice->alloc_ns;
 	case SHARE_IDLE:
-		return idle_of(track, activity, length);
+		return idle_of(activity, slice, length);
 	}
 	return 0;
 }
@@ -226,48 +227,49 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return a < UINT64_MAX - b ? a + b : UINT64_MAX;
 }
 
-static void bound_add(struct bound *bound, const struct track *track, unsigned int i,
+static void bound_add(struct bound *bound, const struct process_activity *activity, unsigned int i,
 		      uint64_t time_ns, uint64_t length_ns)
 {
-	const struct activity *activity = &track->activity[i];
-	uint64_t begin_ns = track_bucket_begin(track, i);
+	const struct activity_slice *slice = &activity->slices[i];
+	uint64_t begin_ns = process_activity_bucket_begin(activity, i);
 
 	if (!bound->windows++)
 		bound->first_ns = begin_ns;
-	bound->last_ns = begin_ns + track_bucket_length(track, i);
+	bound->last_ns = begin_ns + process_activity_bucket_length(activity, i);
 	bound->time_ns = add(bound->time_ns, time_ns);
 	bound->length_ns = add(bound->length_ns, length_ns);
-	bound->sum.syncs += activity->syncs;
-	bound->sum.copies += activity->copies;
-	bound->sum.async_copies += activity->async_copies;
-	bound->sum.copy_bytes += activity->copy_bytes;
-	bound->sum.allocs += activity->allocs;
-	bound->sum.launches += activity->launches;
-	bound->sum.short_syncs += activity->short_syncs;
+	bound->sum.syncs += slice->syncs;
+	bound->sum.copies += slice->copies;
+	bound->sum.async_copies += slice->async_copies;
+	bound->sum.copy_bytes += slice->copy_bytes;
+	bound->sum.allocs += slice->allocs;
+	bound->sum.launches += slice->launches;
+	bound->sum.short_syncs += slice->short_syncs;
 }
 
-static struct bound bound_of(const struct track *track, enum share share, uint64_t percent)
+static struct bound bound_of(const struct process_activity *activity, enum share share,
+			     uint64_t percent)
 {
 	struct bound bound = { 0 };
 	unsigned int i;
 
-	for (i = 0; i <= track->bucket; i++) {
-		const struct activity *activity = &track->activity[i];
-		uint64_t length = track_bucket_length(track, i), time_ns;
-		uint64_t threads = __builtin_popcountll(activity->threads);
+	for (i = 0; i <= activity->bucket; i++) {
+		const struct activity_slice *slice = &activity->slices[i];
+		uint64_t length = process_activity_bucket_length(activity, i), time_ns;
+		uint64_t threads = __builtin_popcountll(slice->threads);
 
 		/* Time without work is no part of it. */
-		length -= activity->pause_ns < length ? activity->pause_ns : length;
-		if (!is_active(activity) && !activity->idle_ns)
+		length -= slice->pause_ns < length ? slice->pause_ns : length;
+		if (!is_active(slice) && !slice->idle_ns)
 			continue;
 		bound.active++;
 		/* The threads' times add up; a gap is one for all of them. */
 		length *= threads && share != SHARE_IDLE ? threads : 1;
-		time_ns = time_in(track, activity, share, length);
+		time_ns = time_in(activity, slice, share, length);
 		if (time_ns > length)
 			time_ns = length;
 		if (length && (double)time_ns * 100 >= (double)length * (double)percent)
-			bound_add(&bound, track, i, time_ns, length);
+			bound_add(&bound, activity, i, time_ns, length);
 	}
 	return bound;
 }
@@ -278,10 +280,11 @@ static bool is_bound(const struct bound *bound, const struct analysis_options *o
 	       bound->windows * 100 >= bound->active * options->bound_windows;
 }
 
-static struct finding bound_finding(const struct track *track, const struct bound *bound,
-				    enum finding_rule rule, const char *what)
+static struct finding bound_finding(const struct process_activity *activity,
+				    const struct bound *bound, enum finding_rule rule,
+				    const char *what)
 {
-	struct finding finding = track_finding(track, rule);
+	struct finding finding = process_activity_finding(activity, rule);
 
 	finding.first_ts_ns = bound->first_ns;
 	finding.last_ts_ns = bound->last_ns;
@@ -294,10 +297,10 @@ static struct finding bound_finding(const struct track *track, const struct boun
 	return finding;
 }
 
-static int report_sync(const struct track *track, const struct bound *bound,
+static int report_sync(const struct process_activity *activity, const struct bound *bound,
 		       struct findings *findings)
 {
-	struct finding finding = bound_finding(track, bound, FINDING_SYNC_BOUND,
+	struct finding finding = bound_finding(activity, bound, FINDING_SYNC_BOUND,
 					       "of the host's time, in synchronisation");
 
 	finding_say(&finding, "synchronisations", FINDING_COUNT, bound->sum.syncs);
@@ -310,11 +313,11 @@ static int report_sync(const struct track *track, const struct bound *bound,
 	return findings_add(findings, &finding);
 }
 
-static int report_copy(const struct track *track, const struct bound *bound,
+static int report_copy(const struct process_activity *activity, const struct bound *bound,
 		       struct findings *findings)
 {
 	struct finding finding =
-		bound_finding(track, bound, FINDING_COPY_BOUND, "of the host's time, in copies");
+		bound_finding(activity, bound, FINDING_COPY_BOUND, "of the host's time, in copies");
 
 	finding.bytes = bound->sum.copy_bytes;
 	finding_say(&finding, "copies", FINDING_COUNT, bound->sum.copies);
@@ -329,10 +332,10 @@ static int report_copy(const struct track *track, const struct bound *bound,
 	return findings_add(findings, &finding);
 }
 
-static int report_alloc(const struct track *track, const struct bound *bound,
+static int report_alloc(const struct process_activity *activity, const struct bound *bound,
 			struct findings *findings)
 {
-	struct finding finding = bound_finding(track, bound, FINDING_ALLOC_BOUND,
+	struct finding finding = bound_finding(activity, bound, FINDING_ALLOC_BOUND,
 					       "of the host's time, in allocations and frees");
 
 	finding_say(&finding, "allocations and frees", FINDING_COUNT, bound->sum.allocs);
@@ -342,17 +345,17 @@ static int report_alloc(const struct track *track, const struct bound *bound,
 	return findings_add(findings, &finding);
 }
 
-static int report_idle(const struct track *track, const struct bound *bound,
+static int report_idle(const struct process_activity *activity, const struct bound *bound,
 		       struct findings *findings)
 {
-	struct finding finding = bound_finding(track, bound, FINDING_HOST_BOUND,
+	struct finding finding = bound_finding(activity, bound, FINDING_HOST_BOUND,
 					       "of the time, nothing called and the device idle");
 
 	finding_say(&finding, "launches", FINDING_COUNT, bound->sum.launches);
 	finding_say(&finding, "synchronisations", FINDING_COUNT, bound->sum.syncs);
 	finding_say(&finding, "of them with nothing to wait for", FINDING_COUNT,
 		    bound->sum.short_syncs);
-	if (track->summed)
+	if (activity->summed)
 		finding_lower(&finding, FINDING_LOW,
 			      "calls were only counted: when they were is not known");
 	finding_lower(&finding, FINDING_MEDIUM,
@@ -363,58 +366,60 @@ static int report_idle(const struct track *track, const struct bound *bound,
 /* ---- the rules ------------------------------------------------------------------------------- */
 
 /* Whether a process is bound by it: then `*bound` says how. */
-static bool find_bound(const struct track *track, const struct analysis_options *options,
-		       enum share share, uint64_t percent, struct bound *bound)
+static bool find_bound(const struct process_activity *activity,
+		       const struct analysis_options *options, enum share share, uint64_t percent,
+		       struct bound *bound)
 {
-	if (track->now_ns - track->base_ns < options->bound_time_ns)
+	if (activity->now_ns - activity->base_ns < options->bound_time_ns)
 		return false;
-	*bound = bound_of(track, share, percent);
+	*bound = bound_of(activity, share, percent);
 	return is_bound(bound, options);
 }
 
-int bottlenecks_report_sync(struct track *track, const struct analysis_options *options,
-			    struct findings *findings)
+int bottlenecks_report_sync(struct process_activity *activity,
+			    const struct analysis_options *options, struct findings *findings)
 {
 	struct bound bound;
 
-	return find_bound(track, options, SHARE_SYNC, options->sync_share, &bound) ?
-		       report_sync(track, &bound, findings) :
+	return find_bound(activity, options, SHARE_SYNC, options->sync_share, &bound) ?
+		       report_sync(activity, &bound, findings) :
 		       0;
 }
 
-int bottlenecks_report_copy(struct track *track, const struct analysis_options *options,
-			    struct findings *findings)
+int bottlenecks_report_copy(struct process_activity *activity,
+			    const struct analysis_options *options, struct findings *findings)
 {
 	struct bound bound;
 
-	return find_bound(track, options, SHARE_COPY, options->copy_share, &bound) ?
-		       report_copy(track, &bound, findings) :
+	return find_bound(activity, options, SHARE_COPY, options->copy_share, &bound) ?
+		       report_copy(activity, &bound, findings) :
 		       0;
 }
 
-bool bottlenecks_is_alloc_bound(const struct track *track, const struct analysis_options *options)
+bool bottlenecks_is_alloc_bound(const struct process_activity *activity,
+				const struct analysis_options *options)
 {
 	struct bound bound;
 
-	return find_bound(track, options, SHARE_ALLOC, options->alloc_share, &bound);
+	return find_bound(activity, options, SHARE_ALLOC, options->alloc_share, &bound);
 }
 
-int bottlenecks_report_alloc(struct track *track, const struct analysis_options *options,
-			     struct findings *findings)
+int bottlenecks_report_alloc(struct process_activity *activity,
+			     const struct analysis_options *options, struct findings *findings)
 {
 	struct bound bound;
 
-	return find_bound(track, options, SHARE_ALLOC, options->alloc_share, &bound) ?
-		       report_alloc(track, &bound, findings) :
+	return find_bound(activity, options, SHARE_ALLOC, options->alloc_share, &bound) ?
+		       report_alloc(activity, &bound, findings) :
 		       0;
 }
 
-int bottlenecks_report_host(struct track *track, const struct analysis_options *options,
-			    struct findings *findings)
+int bottlenecks_report_host(struct process_activity *activity,
+			    const struct analysis_options *options, struct findings *findings)
 {
 	struct bound bound;
 
-	return find_bound(track, options, SHARE_IDLE, options->idle_share, &bound) ?
-		       report_idle(track, &bound, findings) :
+	return find_bound(activity, options, SHARE_IDLE, options->idle_share, &bound) ?
+		       report_idle(activity, &bound, findings) :
 		       0;
 }

@@ -9,20 +9,21 @@
 #include "analysis/findings.h"
 #include "analysis/process_activity.h"
 
-/* A call of any op, whatever its result; the track's time is up to its end. */
-void bottlenecks_event(struct track *track, const struct event *event);
+/* A call of any op, whatever its result; the activity's time is up to its end. */
+void bottlenecks_event(struct process_activity *activity, const struct event *event);
 
 /* Rules: rule_fn in analysis/findings.h. */
-int bottlenecks_report_sync(struct track *track, const struct analysis_options *options,
-			    struct findings *findings);
-int bottlenecks_report_copy(struct track *track, const struct analysis_options *options,
-			    struct findings *findings);
-int bottlenecks_report_alloc(struct track *track, const struct analysis_options *options,
-			     struct findings *findings);
-int bottlenecks_report_host(struct track *track, const struct analysis_options *options,
-			    struct findings *findings);
+int bottlenecks_report_sync(struct process_activity *activity,
+			    const struct analysis_options *options, struct findings *findings);
+int bottlenecks_report_copy(struct process_activity *activity,
+			    const struct analysis_options *options, struct findings *findings);
+int bottlenecks_report_alloc(struct process_activity *activity,
+			     const struct analysis_options *options, struct findings *findings);
+int bottlenecks_report_host(struct process_activity *activity,
+			    const struct analysis_options *options, struct findings *findings);
 
 /* Whether allocations and frees are what bounds the process. */
-bool bottlenecks_is_alloc_bound(const struct track *track, const struct analysis_options *options);
+bool bottlenecks_is_alloc_bound(const struct process_activity *activity,
+				const struct analysis_options *options);
 
 #endif /* MEMSCOPE_ANALYSIS_BOTTLENECKS_H */

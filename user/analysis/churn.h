@@ -10,19 +10,19 @@
 #include "analysis/process_activity.h"
 
 /* A successful allocation or free; the group may be NULL. */
-void churn_alloc(struct track *track, const struct event *event,
+void churn_alloc(struct process_activity *activity, const struct event *event,
 		 const struct allocation *allocation, struct group *group);
-void churn_free(struct track *track, const struct event *event, const struct allocation *allocation,
-		struct group *group);
+void churn_free(struct process_activity *activity, const struct event *event,
+		const struct allocation *allocation, struct group *group);
 
 /* Before the findings. */
-void churn_finish(struct track *track, const struct analysis_options *options);
+void churn_finish(struct process_activity *activity, const struct analysis_options *options);
 
-int churn_report_temporary(struct track *track, const struct analysis_options *options,
-			   struct findings *findings);
+int churn_report_temporary(struct process_activity *activity,
+			   const struct analysis_options *options, struct findings *findings);
 
 /* Storms are only of interest where allocations do not bound the whole run. */
-int churn_report_storms(struct track *track, const struct analysis_options *options,
+int churn_report_storms(struct process_activity *activity, const struct analysis_options *options,
 			struct findings *findings);
 
 #endif /* MEMSCOPE_ANALYSIS_CHURN_H */

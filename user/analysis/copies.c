@@ -47,11 +47,11 @@ size_t copies_bytes(const struct copies *copies)
 	return copies ? sizeof(*copies) + ledger_bytes(&copies->pinned) : 0;
 }
 
-static struct copies *copies_of(struct track *track)
+static struct copies *copies_of(struct process_activity *activity)
 {
-	if (!track->copies)
-		track->copies = calloc(1, sizeof(*track->copies));
-	return track->copies;
+	if (!activity->copies)
+		activity->copies = calloc(1, sizeof(*activity->copies));
+	return activity->copies;
 }
 
 /* ---- what is page-locked --------------------------------------------------------------------- */
@@ -62,14 +62,14 @@ static bool is_pinned(const struct allocation *allocation)
 	       allocation->space == MS_SPACE_MANAGED;
 }
 
-int copies_alloc(struct track *track, const struct allocation *allocation)
+int copies_alloc(struct process_activity *activity, const struct allocation *allocation)
 {
 	struct copies *copies;
 	struct allocation stale;
 
 	if (!is_pinned(allocation))
 		return 0;
-	copies = copies_of(track);
+	copies = copies_of(activity);
 	if (!copies)
 		return -ENOMEM;
 	copies->host_changes++;
@@ -77,28 +77,28 @@ int copies_alloc(struct track *track, const struct allocation *allocation)
 	return ledger_insert(&copies->pinned, allocation);
 }
 
-void copies_end(struct track *track, const struct allocation *allocation)
+void copies_end(struct process_activity *activity, const struct allocation *allocation)
 {
 	struct allocation ended;
 
-	if (!track->copies || !is_pinned(allocation))
+	if (!activity->copies || !is_pinned(allocation))
 		return;
-	track->copies->host_changes++;
-	ledger_remove(&track->copies->pinned, allocation->addr, &ended);
+	activity->copies->host_changes++;
+	ledger_remove(&activity->copies->pinned, allocation->addr, &ended);
 }
 
-void copies_forget_pinned(struct track *track)
+void copies_forget_pinned(struct process_activity *activity)
 {
-	if (!track->copies)
+	if (!activity->copies)
 		return;
-	track->copies->host_changes++;
-	ledger_fini(&track->copies->pinned);
+	activity->copies->host_changes++;
+	ledger_fini(&activity->copies->pinned);
 }
 
-void copies_device_changed(struct track *track)
+void copies_device_changed(struct process_activity *activity)
 {
-	if (track->copies)
-		track->copies->device_changes++;
+	if (activity->copies)
+		activity->copies->device_changes++;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -174,12 +174,13 @@ static void sum_event(struct copies *copies, const struct event *event, uint64_t
 		pageable_add(copies, event);
 }
 
-int copies_event(struct track *track, const struct event *event, const struct change *change)
+int copies_event(struct process_activity *activity, const struct event *event,
+		 const struct change *change)
 {
 	const struct ms_call *call = event->call;
 	const uint16_t needed = MS_KNOWN_ADDR | MS_KNOWN_SRC | MS_KNOWN_SIZE;
 	const bool down = change->direction == MS_DIRECTION_HTOD;
-	struct copies *copies = copies_of(track);
+	struct copies *copies = copies_of(activity);
 	struct slot now, *slot;
 
 	if (!copies)
@@ -213,10 +214,10 @@ int copies_event(struct track *track, const struct event *event, const struct ch
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static struct finding finding_of(const struct track *track, enum finding_rule rule,
+static struct finding finding_of(const struct process_activity *activity, enum finding_rule rule,
 				 const struct tally *tally, const char *what)
 {
-	struct finding finding = track_finding(track, rule);
+	struct finding finding = process_activity_finding(activity, rule);
 
 	finding.first_ts_ns = tally->first_ns;
 	finding.last_ts_ns = tally->last_ns;
@@ -228,21 +229,21 @@ static struct finding finding_of(const struct track *track, enum finding_rule ru
 	return finding;
 }
 
-static int report_back(const struct track *track, const struct tally *tally,
+static int report_back(const struct process_activity *activity, const struct tally *tally,
 		       struct findings *findings)
 {
 	struct finding finding =
-		finding_of(track, FINDING_REDUNDANT_COPIES, tally,
+		finding_of(activity, FINDING_REDUNDANT_COPIES, tally,
 			   "copies back of what had just been copied to the device");
 
 	return findings_add(findings, &finding);
 }
 
-static int report_again(const struct track *track, const struct tally *tally,
+static int report_again(const struct process_activity *activity, const struct tally *tally,
 			struct findings *findings)
 {
 	struct finding finding =
-		finding_of(track, FINDING_REDUNDANT_COPIES, tally,
+		finding_of(activity, FINDING_REDUNDANT_COPIES, tally,
 			   "copies of the same block, place and direction as before");
 
 	finding_lower(&finding, FINDING_LOW,
@@ -256,46 +257,46 @@ static bool is_worth(const struct tally *redundant, const struct analysis_option
 	       redundant->amount.bytes >= options->redundant_bytes;
 }
 
-static int report_pageable(const struct track *track, const struct copies *copies,
+static int report_pageable(const struct process_activity *activity, const struct copies *copies,
 			   struct findings *findings)
 {
-	struct finding finding = finding_of(track, FINDING_PAGEABLE_COPIES, &copies->pageable,
+	struct finding finding = finding_of(activity, FINDING_PAGEABLE_COPIES, &copies->pageable,
 					    "synchronous copies from or to pageable memory");
 
 	finding_say(&finding, "asynchronous ones beside them", FINDING_COUNT,
 		    copies->pageable_async.count);
 	finding_say(&finding, "bytes copied by those", FINDING_BYTES, copies->pageable_async.bytes);
-	if (track->launches)
+	if (activity->launches)
 		finding_lower(&finding, FINDING_MEDIUM,
 			      "a synchronous copy also waits for kernels launched before it");
 	return findings_add(findings, &finding);
 }
 
-int copies_report_redundant(struct track *track, const struct analysis_options *options,
-			    struct findings *findings)
+int copies_report_redundant(struct process_activity *activity,
+			    const struct analysis_options *options, struct findings *findings)
 {
-	const struct copies *copies = track->copies;
+	const struct copies *copies = activity->copies;
 	int err = 0;
 
 	/* Launches that were only counted may have come between two copies. */
-	if (!copies || track->summed)
+	if (!copies || activity->summed)
 		return 0;
 	if (is_worth(&copies->back, options))
-		err = report_back(track, &copies->back, findings);
+		err = report_back(activity, &copies->back, findings);
 	if (!err && is_worth(&copies->again, options))
-		err = report_again(track, &copies->again, findings);
+		err = report_again(activity, &copies->again, findings);
 	return err;
 }
 
-int copies_report_pageable(struct track *track, const struct analysis_options *options,
-			   struct findings *findings)
+int copies_report_pageable(struct process_activity *activity,
+			   const struct analysis_options *options, struct findings *findings)
 {
-	const struct copies *copies = track->copies;
-	uint64_t length = track->now_ns - track->base_ns;
+	const struct copies *copies = activity->copies;
+	uint64_t length = activity->now_ns - activity->base_ns;
 
 	if (!copies || copies->unclear || copies->pageable.amount.bytes < options->pageable_bytes ||
 	    (double)copies->pageable.duration_ns * 100 <
 		    (double)length * (double)options->pageable_share)
 		return 0;
-	return report_pageable(track, copies, findings);
+	return report_pageable(activity, copies, findings);
 }

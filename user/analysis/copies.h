@@ -13,20 +13,21 @@ void copies_free(struct copies *copies);
 size_t copies_bytes(const struct copies *copies);
 
 /* Memory that the driver can copy from and to at once. Returns 0 or -ENOMEM. */
-int copies_alloc(struct track *track, const struct allocation *allocation);
-void copies_end(struct track *track, const struct allocation *allocation);
-void copies_forget_pinned(struct track *track);
+int copies_alloc(struct process_activity *activity, const struct allocation *allocation);
+void copies_end(struct process_activity *activity, const struct allocation *allocation);
+void copies_forget_pinned(struct process_activity *activity);
 
 /* Something may have written to the device's memory. */
-void copies_device_changed(struct track *track);
+void copies_device_changed(struct process_activity *activity);
 
 /* A copy that succeeded. Returns 0 or -ENOMEM. */
-int copies_event(struct track *track, const struct event *event, const struct change *change);
+int copies_event(struct process_activity *activity, const struct event *event,
+		 const struct change *change);
 
 /* Rules: rule_fn in analysis/findings.h. */
-int copies_report_redundant(struct track *track, const struct analysis_options *options,
-			    struct findings *findings);
-int copies_report_pageable(struct track *track, const struct analysis_options *options,
-			   struct findings *findings);
+int copies_report_redundant(struct process_activity *activity,
+			    const struct analysis_options *options, struct findings *findings);
+int copies_report_pageable(struct process_activity *activity,
+			   const struct analysis_options *options, struct findings *findings);
 
 #endif /* MEMSCOPE_ANALYSIS_COPIES_H */

@@ -15,14 +15,14 @@ struct findings {
 	uint64_t dropped;
 };
 
-struct track;
+struct process_activity;
 struct analysis_options;
 
 /*
  * A rule: judges what is known of a process when it ends, or the recording does, and adds what it
  * finds. Returns 0 or -ENOMEM.
  */
-typedef int rule_fn(struct track *track, const struct analysis_options *options,
+typedef int rule_fn(struct process_activity *activity, const struct analysis_options *options,
 		    struct findings *findings);
 
 void findings_fini(struct findings *findings);

@@ -13,17 +13,17 @@ struct windows {
 	uint64_t lowest[LEAKS_WINDOWS];    /* number of live allocations in it */
 };
 
-static void windows_fill(const struct track *track, const struct group *group, unsigned int first,
-			 struct windows *windows)
+static void windows_fill(const struct process_activity *activity, const struct group *group,
+			 unsigned int first, struct windows *windows)
 {
-	const unsigned int span = track->bucket + 1 - first;
+	const unsigned int span = activity->bucket + 1 - first;
 	unsigned int i, w;
 
 	for (w = 0; w < LEAKS_WINDOWS; w++) {
 		windows->left[w] = (struct amount){ 0 };
 		windows->lowest[w] = UINT64_MAX;
 	}
-	for (i = first; i <= track->bucket; i++) {
+	for (i = first; i <= activity->bucket; i++) {
 		w = (i - first) * LEAKS_WINDOWS / span;
 		windows->left[w].count += group->born[i].count;
 		windows->left[w].bytes += group->born[i].bytes;
@@ -46,24 +46,25 @@ static bool grew_since(const struct windows *windows, unsigned int from)
 	return lowest > windows->lowest[from] && (lowest - windows->lowest[from]) * 2 >= left;
 }
 
-static uint64_t launches_since(const struct track *track, unsigned int first)
+static uint64_t launches_since(const struct process_activity *activity, unsigned int first)
 {
 	uint64_t launches = 0;
 	unsigned int i;
 
-	for (i = first; i <= track->bucket; i++)
-		launches += track->activity[i].launches;
+	for (i = first; i <= activity->bucket; i++)
+		launches += activity->slices[i].launches;
 	return launches;
 }
 
-static bool grows_since(const struct track *track, const struct group *group, unsigned int first,
-			const struct analysis_options *options, struct growth *growth)
+static bool grows_since(const struct process_activity *activity, const struct group *group,
+			unsigned int first, const struct analysis_options *options,
+			struct growth *growth)
 {
 	struct windows windows;
 	unsigned int w;
 
-	windows_fill(track, group, first, &windows);
-	*growth = (struct growth){ .last_ns = track->now_ns };
+	windows_fill(activity, group, first, &windows);
+	*growth = (struct growth){ .last_ns = activity->now_ns };
 	for (w = 0; w < LEAKS_WINDOWS; w++) {
 		/*
 		 * The last window's are young; but where nothing is ever freed, they stay as well.
@@ -74,10 +75,10 @@ static bool grows_since(const struct track *track, const struct group *group, un
 		growth->left.bytes += windows.left[w].bytes;
 		growth->windows += w < LEAKS_WINDOWS - 1 && windows.left[w].count > 0;
 	}
-	growth->first_ns = track_bucket_begin(track, first);
+	growth->first_ns = process_activity_bucket_begin(activity, first);
 	if (growth->first_ns < group->first_ts_ns)
 		growth->first_ns = group->first_ts_ns;
-	growth->launches = launches_since(track, first);
+	growth->launches = launches_since(activity, first);
 	return growth->windows >= options->leak_windows &&
 	       growth->left.count >= options->leak_count &&
 	       growth->left.bytes >= options->leak_bytes && grew_since(&windows, 1) &&
@@ -85,31 +86,31 @@ static bool grows_since(const struct track *track, const struct group *group, un
 }
 
 /* Whether so much time is enough to speak of growth. */
-static bool is_long(const struct track *track, unsigned int first,
+static bool is_long(const struct process_activity *activity, unsigned int first,
 		    const struct analysis_options *options)
 {
-	uint64_t length = track->now_ns - track_bucket_begin(track, first);
-	uint64_t buckets = track->bucket + 1 - first, all = track->bucket + 1;
+	uint64_t length = activity->now_ns - process_activity_bucket_begin(activity, first);
+	uint64_t buckets = activity->bucket + 1 - first, all = activity->bucket + 1;
 
 	return buckets >= LEAKS_WINDOWS && length >= options->leak_time_ns &&
 	       buckets * 100 >= all * options->leak_share;
 }
 
-bool leaks_grows(const struct track *track, struct group *group,
+bool leaks_grows(const struct process_activity *activity, struct group *group,
 		 const struct analysis_options *options, struct growth *growth)
 {
 	unsigned int first;
 
 	if (group->live.count < options->leak_count || group->live.bytes < options->leak_bytes)
 		return false;
-	track_group_advance(track, group);
-	first = track_bucket_at(track, group->first_ts_ns);
+	process_activity_group_advance(activity, group);
+	first = process_activity_bucket_at(activity, group->first_ts_ns);
 	/*
 	 * A leak may have begun long after the first allocation. Where frees occur, a later
 	 * beginning is not looked for: anything that comes and goes grows for a while.
 	 */
-	for (; is_long(track, first, options); first += (track->bucket + 1 - first) / 2) {
-		if (grows_since(track, group, first, options, growth))
+	for (; is_long(activity, first, options); first += (activity->bucket + 1 - first) / 2) {
+		if (grows_since(activity, group, first, options, growth))
 			return true;
 		if (group->frees)
 			return false;
@@ -154,10 +155,11 @@ static void growth_confidence(const struct growth *growth, const struct analysis
 		finding_lower(finding, FINDING_MEDIUM, "it did not grow all the time");
 }
 
-static int report_growth(struct track *track, struct group *group, const struct growth *growth,
-			 const struct analysis_options *options, struct findings *findings)
+static int report_growth(struct process_activity *activity, struct group *group,
+			 const struct growth *growth, const struct analysis_options *options,
+			 struct findings *findings)
 {
-	struct finding finding = track_finding(track, FINDING_LEAK_GROWTH);
+	struct finding finding = process_activity_finding(activity, FINDING_LEAK_GROWTH);
 	uint64_t length = growth->last_ns - growth->first_ns;
 
 	about_group(&finding, group);
@@ -177,18 +179,18 @@ static int report_growth(struct track *track, struct group *group, const struct 
 	return findings_add(findings, &finding);
 }
 
-int leaks_growth(struct track *track, const struct analysis_options *options,
+int leaks_growth(struct process_activity *activity, const struct analysis_options *options,
 		 struct findings *findings)
 {
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < track->groups_count; i++) {
-		struct group *group = &track->groups[i];
+	for (i = 0; !err && i < activity->groups_count; i++) {
+		struct group *group = &activity->groups[i];
 		struct growth growth;
 
-		if (!group->reported && leaks_grows(track, group, options, &growth))
-			err = report_growth(track, group, &growth, options, findings);
+		if (!group->reported && leaks_grows(activity, group, options, &growth))
+			err = report_growth(activity, group, &growth, options, findings);
 	}
 	return err;
 }
@@ -196,9 +198,10 @@ int leaks_growth(struct track *track, const struct analysis_options *options,
 /* ---- at the end of a process ----------------------------------------------------------------- */
 
 /* The buckets of a process's time in which it is taken to have set itself up. */
-static unsigned int init_buckets(const struct track *track, const struct analysis_options *options)
+static unsigned int init_buckets(const struct process_activity *activity,
+				 const struct analysis_options *options)
 {
-	return (unsigned int)(((track->bucket + 1ull) * options->init_share + 99) / 100);
+	return (unsigned int)(((activity->bucket + 1ull) * options->init_share + 99) / 100);
 }
 
 static struct amount born_before(const struct group *group, unsigned int bucket)
@@ -206,7 +209,7 @@ static struct amount born_before(const struct group *group, unsigned int bucket)
 	struct amount born = { 0 };
 	unsigned int i;
 
-	for (i = 0; i < bucket && i < TRACK_BUCKETS; i++) {
+	for (i = 0; i < bucket && i < ACTIVITY_BUCKETS; i++) {
 		born.count += group->born[i].count;
 		born.bytes += group->born[i].bytes;
 	}
@@ -217,35 +220,36 @@ static struct amount born_before(const struct group *group, unsigned int bucket)
  * Whether it freed most of what it had set up, and has little left: then that, it has forgotten. A
  * program that once emptied a cache has filled it again.
  */
-static bool tears_down(const struct track *track, unsigned int init)
+static bool tears_down(const struct process_activity *activity, unsigned int init)
 {
 	uint64_t made = 0, left = 0;
 	size_t i;
 
-	for (i = 0; i < init && i < TRACK_BUCKETS; i++)
-		made += track->allocs[i];
-	for (i = 0; i < track->groups_count; i++)
-		left += born_before(&track->groups[i], init).count;
-	return made > 0 && left * 2 <= made && track->live_count * 2 <= track->peak_count;
+	for (i = 0; i < init && i < ACTIVITY_BUCKETS; i++)
+		made += activity->allocs[i];
+	for (i = 0; i < activity->groups_count; i++)
+		left += born_before(&activity->groups[i], init).count;
+	return made > 0 && left * 2 <= made && activity->live_count * 2 <= activity->peak_count;
 }
 
 /* Whether what was followed of that space is what the state says was live. */
-static bool agrees(const struct track *track, const struct change *change, uint8_t space)
+static bool agrees(const struct process_activity *activity, const struct change *change,
+		   uint8_t space)
 {
 	uint64_t count = 0;
 	size_t i;
 
-	for (i = 0; i < track->groups_count; i++)
-		if (track->groups[i].space == space)
-			count += track->groups[i].live.count;
+	for (i = 0; i < activity->groups_count; i++)
+		if (activity->groups[i].space == space)
+			count += activity->groups[i].live.count;
 	return count == change->implicit[space].count;
 }
 
-static int report_exit(struct track *track, struct group *group, const struct amount *early,
-		       bool torn, const struct process *process, uint32_t status,
-		       struct findings *findings)
+static int report_exit(struct process_activity *activity, struct group *group,
+		       const struct amount *early, bool torn, const struct process *process,
+		       uint32_t status, struct findings *findings)
 {
-	struct finding finding = track_finding(track, FINDING_LEAK_AT_EXIT);
+	struct finding finding = process_activity_finding(activity, FINDING_LEAK_AT_EXIT);
 
 	about_group(&finding, group);
 	group->reported = true;
@@ -270,27 +274,27 @@ static int report_exit(struct track *track, struct group *group, const struct am
 	return findings_add(findings, &finding);
 }
 
-int leaks_at_exit(struct track *track, const struct analysis_options *options,
+int leaks_at_exit(struct process_activity *activity, const struct analysis_options *options,
 		  const struct change *change, uint32_t status, struct findings *findings)
 {
-	unsigned int init = init_buckets(track, options);
-	bool torn = tears_down(track, init);
+	unsigned int init = init_buckets(activity, options);
+	bool torn = tears_down(activity, init);
 	size_t i;
 	int err = 0;
 
 	/* One that was killed could not free anything. */
 	if (status == MS_EXIT_UNKNOWN || !WIFEXITED(status))
 		return 0;
-	for (i = 0; !err && i < track->groups_count; i++) {
-		struct group *group = &track->groups[i];
+	for (i = 0; !err && i < activity->groups_count; i++) {
+		struct group *group = &activity->groups[i];
 		struct amount early = born_before(group, init);
 		bool most_freed = group->frees && group->live.count * 2 <= group->peak_count;
 
 		if (group->reported || group->live.bytes < options->leak_bytes ||
-		    !agrees(track, change, group->space))
+		    !agrees(activity, change, group->space))
 			continue;
 		if (torn || (early.count < group->live.count && most_freed))
-			err = report_exit(track, group, &early, torn, change->process, status,
+			err = report_exit(activity, group, &early, torn, change->process, status,
 					  findings);
 	}
 	return err;
@@ -298,10 +302,10 @@ int leaks_at_exit(struct track *track, const struct analysis_options *options,
 
 /* ---- the A-B-C window ------------------------------------------------------------------------ */
 
-static int report_window(struct track *track, const struct group *group,
+static int report_window(struct process_activity *activity, const struct group *group,
 			 const struct analysis_options *options, struct findings *findings)
 {
-	struct finding finding = track_finding(track, FINDING_LEAK_WINDOW);
+	struct finding finding = process_activity_finding(activity, FINDING_LEAK_WINDOW);
 
 	about_group(&finding, group);
 	finding.first_ts_ns = options->window_a_ns;
@@ -315,14 +319,14 @@ static int report_window(struct track *track, const struct group *group,
 	return findings_add(findings, &finding);
 }
 
-int leaks_window(struct track *track, const struct analysis_options *options,
+int leaks_window(struct process_activity *activity, const struct analysis_options *options,
 		 struct findings *findings)
 {
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < track->groups_count; i++)
-		if (track->groups[i].window.count)
-			err = report_window(track, &track->groups[i], options, findings);
+	for (i = 0; !err && i < activity->groups_count; i++)
+		if (activity->groups[i].window.count)
+			err = report_window(activity, &activity->groups[i], options, findings);
 	return err;
 }

@@ -20,19 +20,19 @@ struct growth {
 #define LEAKS_WINDOWS 8
 
 /* Whether the allocations of that kind only become more. */
-bool leaks_grows(const struct track *track, struct group *group,
+bool leaks_grows(const struct process_activity *activity, struct group *group,
 		 const struct analysis_options *options, struct growth *growth);
 
 /* Each returns 0 or -ENOMEM. */
-int leaks_growth(struct track *track, const struct analysis_options *options,
+int leaks_growth(struct process_activity *activity, const struct analysis_options *options,
 		 struct findings *findings);
 
 /* The process has ended: `change` says what was live then, its exit `status` how. */
-int leaks_at_exit(struct track *track, const struct analysis_options *options,
+int leaks_at_exit(struct process_activity *activity, const struct analysis_options *options,
 		  const struct change *change, uint32_t status, struct findings *findings);
 
 /* Time C has come: what was allocated in [A, B] and is live. */
-int leaks_window(struct track *track, const struct analysis_options *options,
+int leaks_window(struct process_activity *activity, const struct analysis_options *options,
 		 struct findings *findings);
 
 #endif /* MEMSCOPE_ANALYSIS_LEAKS_H */

@@ -313,19 +313,19 @@ static int find_holes(struct analysis_oom *oom, const struct process *process)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void find_growth(struct analysis_oom *oom, struct track **tracks, size_t tracks_count,
-			const struct analysis_options *options)
+static void find_growth(struct analysis_oom *oom, struct process_activity **activities,
+			size_t tracks_count, const struct analysis_options *options)
 {
 	struct growth growth;
 	size_t i, j;
 
 	for (i = 0; i < tracks_count; i++)
-		for (j = 0; j < tracks[i]->groups_count; j++) {
-			struct group *group = &tracks[i]->groups[j];
+		for (j = 0; j < activities[i]->groups_count; j++) {
+			struct group *group = &activities[i]->groups[j];
 			struct allocation like = { .space = group->space, .device = group->device };
 
 			if (group->space == MS_SPACE_MANAGED || !concerns(oom, &like) ||
-			    !leaks_grows(tracks[i], group, options, &growth))
+			    !leaks_grows(activities[i], group, options, &growth))
 				continue;
 			oom->growing.count += growth.left.count;
 			oom->growing.bytes += growth.left.bytes;
@@ -373,7 +373,7 @@ static void oom_init(struct analysis_oom *oom, const struct event *event,
 	memcpy(oom->comm, change->process->comm, sizeof(oom->comm));
 }
 
-int ooms_event(struct ooms *ooms, const struct state *state, struct track **tracks,
+int ooms_event(struct ooms *ooms, const struct state *state, struct process_activity **activities,
 	       size_t tracks_count, const struct event *event, const struct change *change,
 	       const struct analysis_options *options)
 {
@@ -400,7 +400,7 @@ int ooms_event(struct ooms *ooms, const struct state *state, struct track **trac
 	err = gather(oom, state);
 	if (!err)
 		err = find_holes(oom, change->process);
-	find_growth(oom, tracks, tracks_count, options);
+	find_growth(oom, activities, tracks_count, options);
 	oom_cause_find(oom, options);
 	return err;
 }

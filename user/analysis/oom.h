@@ -21,10 +21,10 @@ struct ooms {
 void ooms_fini(struct ooms *ooms);
 
 /*
- * An allocation that failed for want of memory; `tracks` are those of all processes, and up to
+ * An allocation that failed for want of memory; `activities` are those of all processes, and up to
  * date. Returns 0 or -ENOMEM.
  */
-int ooms_event(struct ooms *ooms, const struct state *state, struct track **tracks,
+int ooms_event(struct ooms *ooms, const struct state *state, struct process_activity **activities,
 	       size_t tracks_count, const struct event *event, const struct change *change,
 	       const struct analysis_options *options);
 

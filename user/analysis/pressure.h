@@ -9,10 +9,11 @@
 #include "analysis/process_activity.h"
 
 /* The program was told how much of a device is free, or its live set has changed. */
-void pressure_event(struct track *track, const struct event *event, const struct change *change);
+void pressure_event(struct process_activity *activity, const struct event *event,
+		    const struct change *change);
 
 /* Returns 0 or -ENOMEM. */
-int pressure_report(struct track *track, const struct analysis_options *options,
+int pressure_report(struct process_activity *activity, const struct analysis_options *options,
 		    struct findings *findings);
 
 #endif /* MEMSCOPE_ANALYSIS_PRESSURE_H */

@@ -5,72 +5,79 @@
 
 #include "base/memory.h"
 
-void tracks_fini(struct tracks *tracks)
+void process_activities_fini(struct process_activities *activities)
 {
 	size_t i;
 
-	for (i = 0; i < tracks->count; i++)
-		track_free(tracks->list[i]);
-	free(tracks->list);
-	map_fini(&tracks->by_identity);
-	*tracks = (struct tracks){ 0 };
+	for (i = 0; i < activities->count; i++)
+		process_activity_free(activities->list[i]);
+	free(activities->list);
+	map_fini(&activities->by_identity);
+	*activities = (struct process_activities){ 0 };
 }
 
-static uint64_t key_of(const struct track *track)
+static uint64_t key_of(const struct process_activity *activity)
 {
-	return event_process_key(track->pid, track->start_ns);
+	return event_process_key(activity->pid, activity->start_ns);
 }
 
-static struct track *add(struct tracks *tracks, const struct process *process, uint64_t ts_ns,
-			 const struct analysis_options *options)
+static struct process_activity *add(struct process_activities *activities,
+				    const struct process *process, uint64_t ts_ns,
+				    const struct analysis_options *options)
 {
-	struct track *track;
+	struct process_activity *activity;
 
-	if (memory_grow(&tracks->list, &tracks->capacity, tracks->count + 1, sizeof(*tracks->list)))
+	if (memory_grow(&activities->list, &activities->capacity, activities->count + 1,
+			sizeof(*activities->list)))
 		return NULL;
-	track = track_new(process, ts_ns, options);
-	if (!track)
+	activity = process_activity_new(process, ts_ns, options);
+	if (!activity)
 		return NULL;
-	if (map_set(&tracks->by_identity, key_of(track), (uintptr_t)track)) {
-		track_free(track);
+	if (map_set(&activities->by_identity, key_of(activity), (uintptr_t)activity)) {
+		process_activity_free(activity);
 		return NULL;
 	}
-	tracks->list[tracks->count++] = track;
-	return track;
+	activities->list[activities->count++] = activity;
+	return activity;
 }
 
-struct track *tracks_of(struct tracks *tracks, const struct process *process, uint64_t ts_ns,
-			const struct analysis_options *options)
+struct process_activity *process_activities_of(struct process_activities *activities,
+					       const struct process *process, uint64_t ts_ns,
+					       const struct analysis_options *options)
 {
-	struct track *track = tracks->last;
+	struct process_activity *activity = activities->last;
 	const uint64_t *place;
 
-	if (track && track->pid == process->pid && track->start_ns == process->start_ns)
-		return track;
-	place = map_get(&tracks->by_identity, event_process_key(process->pid, process->start_ns));
-	track = place ? (struct track *)(uintptr_t)*place : add(tracks, process, ts_ns, options);
-	tracks->last = track;
-	return track;
+	if (activity && activity->pid == process->pid && activity->start_ns == process->start_ns)
+		return activity;
+	place = map_get(&activities->by_identity,
+			event_process_key(process->pid, process->start_ns));
+	activity = place ? (struct process_activity *)(uintptr_t)*place :
+			   add(activities, process, ts_ns, options);
+	activities->last = activity;
+	return activity;
 }
 
-size_t tracks_bytes(const struct tracks *tracks)
+size_t process_activities_bytes(const struct process_activities *activities)
 {
-	size_t bytes = map_bytes(&tracks->by_identity) + tracks->capacity * sizeof(*tracks->list),
+	size_t bytes = map_bytes(&activities->by_identity) +
+		       activities->capacity * sizeof(*activities->list),
 	       i;
 
-	for (i = 0; i < tracks->count; i++)
-		bytes += track_bytes(tracks->list[i]);
+	for (i = 0; i < activities->count; i++)
+		bytes += process_activity_bytes(activities->list[i]);
 	return bytes;
 }
 
-void tracks_remove(struct tracks *tracks, struct track *track)
+void process_activities_remove(struct process_activities *activities,
+			       struct process_activity *activity)
 {
 	size_t i = 0;
 
-	map_remove(&tracks->by_identity, key_of(track));
-	while (tracks->list[i] != track)
+	map_remove(&activities->by_identity, key_of(activity));
+	while (activities->list[i] != activity)
 		i++;
-	tracks->list[i] = tracks->list[--tracks->count];
-	tracks->last = NULL;
-	track_free(track);
+	activities->list[i] = activities->list[--activities->count];
+	activities->last = NULL;
+	process_activity_free(activity);
 }

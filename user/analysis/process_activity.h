@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the analysis notes down of a process that is running: its time, cut into at most
- * TRACK_BUCKETS pieces of equal length that double when they no longer suffice, and what happened
- * in each. A part of the analysis.
+ * ACTIVITY_BUCKETS pieces of equal length that double when they no longer suffice, and what
+ * happened in each. A part of the analysis.
  */
 #ifndef MEMSCOPE_ANALYSIS_PROCESS_ACTIVITY_H
 #define MEMSCOPE_ANALYSIS_PROCESS_ACTIVITY_H
 
 #include "analysis/analysis.h"
 
-#define TRACK_BUCKETS 64
-#define TRACK_THREADS 64     /* slots; two threads in one make rules see less, never more */
-#define TRACK_DEVICES 16     /* whose live bytes are followed */
-#define TRACK_FIRST_SHIFT 20 /* the first buckets are 2^20 ns long */
+#define ACTIVITY_BUCKETS 64
+#define ACTIVITY_THREADS 64     /* slots; two threads in one make rules see less, never more */
+#define ACTIVITY_DEVICES 16     /* whose live bytes are followed */
+#define ACTIVITY_FIRST_SHIFT 20 /* the first buckets are 2^20 ns long */
 
 /* Allocations of a process that are alike: space, function and power of two of the size. */
 struct group {
@@ -29,13 +29,13 @@ struct group {
 	struct amount live;
 	struct amount window; /* those that were allocated in [A, B]: struct analysis_options */
 	uint64_t peak_count;
-	struct amount born[TRACK_BUCKETS]; /* of those that live: when they were made */
-	uint64_t lowest[TRACK_BUCKETS];    /* of live.count; valid up to `newest` */
+	struct amount born[ACTIVITY_BUCKETS]; /* of those that live: when they were made */
+	uint64_t lowest[ACTIVITY_BUCKETS];    /* of live.count; valid up to `newest` */
 	unsigned int newest;
 };
 
 /* What a process did in a piece of its time. */
-struct activity {
+struct activity_slice {
 	uint64_t sync_ns, copy_ns, alloc_ns, other_ns; /* in calls, of all threads */
 	uint64_t idle_ns;                              /* between calls, the device idle too */
 	uint64_t pause_ns;                             /* longer than a program that has work */
@@ -52,7 +52,7 @@ struct thread {
 
 struct copies;
 
-struct track {
+struct process_activity {
 	const struct analysis_options *options;
 	uint32_t pid;
 	uint64_t start_ns;
@@ -73,12 +73,12 @@ struct track {
 	uint64_t live_count, peak_count; /* allocations of all kinds */
 	uint64_t last_key;
 	size_t last_place;
-	uint64_t device_live[TRACK_DEVICES];
-	uint64_t allocs[TRACK_BUCKETS]; /* made */
+	uint64_t device_live[ACTIVITY_DEVICES];
+	uint64_t allocs[ACTIVITY_BUCKETS]; /* made */
 	uint64_t launches;
 
-	struct activity activity[TRACK_BUCKETS];
-	struct thread threads[TRACK_THREADS];
+	struct activity_slice slices[ACTIVITY_BUCKETS];
+	struct thread threads[ACTIVITY_THREADS];
 
 	/* The last call that ended, and the gaps between calls. */
 	uint64_t last_end_ns, last_gap_end_ns, pending_gap_ns;
@@ -93,49 +93,55 @@ struct track {
 	bool pressed;
 	int32_t pressed_device;
 	uint64_t pressed_free, pressed_total, pressed_ts_ns, pressed_first_ns, pressed_times;
-	uint64_t total_bytes[TRACK_DEVICES]; /* 0: the program was not told */
+	uint64_t total_bytes[ACTIVITY_DEVICES]; /* 0: the program was not told */
 
 	uint64_t failures; /* of allocations, for want of memory */
 	struct copies *copies;
 };
 
-/* A track that begins at `ts_ns`. NULL without memory. */
-struct track *track_new(const struct process *process, uint64_t ts_ns,
-			const struct analysis_options *options);
-void track_free(struct track *track);
-size_t track_bytes(const struct track *track);
+/* One that begins at `ts_ns`. NULL without memory. */
+struct process_activity *process_activity_new(const struct process *process, uint64_t ts_ns,
+					      const struct analysis_options *options);
+void process_activity_free(struct process_activity *activity);
+size_t process_activity_bytes(const struct process_activity *activity);
 
 /* Time goes on; it never goes back. */
-void track_advance(struct track *track, uint64_t ts_ns);
+void process_activity_advance(struct process_activity *activity, uint64_t ts_ns);
 
 /* The bucket of a time, the nearest one if it has none. */
-unsigned int track_bucket_at(const struct track *track, uint64_t ts_ns);
-uint64_t track_bucket_begin(const struct track *track, unsigned int bucket);
+unsigned int process_activity_bucket_at(const struct process_activity *activity, uint64_t ts_ns);
+uint64_t process_activity_bucket_begin(const struct process_activity *activity,
+				       unsigned int bucket);
 /* Not longer than until now. */
-uint64_t track_bucket_length(const struct track *track, unsigned int bucket);
+uint64_t process_activity_bucket_length(const struct process_activity *activity,
+					unsigned int bucket);
 
 /* Whether it is memory that a leak can be made of. */
-bool track_counts(const struct allocation *allocation);
+bool process_activity_counts(const struct allocation *allocation);
 
 /* NULL: there was none like it. */
-struct group *track_find_group(struct track *track, const struct allocation *allocation);
+struct group *process_activity_find_group(struct process_activity *activity,
+					  const struct allocation *allocation);
 
 /* NULL without memory. */
-struct group *track_group(struct track *track, const struct allocation *allocation);
+struct group *process_activity_group(struct process_activity *activity,
+				     const struct allocation *allocation);
 
-void track_live_add(struct track *track, struct group *group, const struct allocation *allocation);
-void track_live_remove(struct track *track, struct group *group,
-		       const struct allocation *allocation);
+void process_activity_live_add(struct process_activity *activity, struct group *group,
+			       const struct allocation *allocation);
+void process_activity_live_remove(struct process_activity *activity, struct group *group,
+				  const struct allocation *allocation);
 
 /* Fills in what lies between the last change of a group and now. */
-void track_group_advance(const struct track *track, struct group *group);
+void process_activity_group_advance(const struct process_activity *activity, struct group *group);
 
 /* Reads what is live anew. Returns 0 or -ENOMEM. */
-int track_scan(struct track *track, const struct process *process);
+int process_activity_scan(struct process_activity *activity, const struct process *process);
 
 /* What every finding of the process begins with. */
-struct finding track_finding(const struct track *track, enum finding_rule rule);
+struct finding process_activity_finding(const struct process_activity *activity,
+					enum finding_rule rule);
 
-struct thread *track_thread(struct track *track, uint32_t tid);
+struct thread *process_activity_thread(struct process_activity *activity, uint32_t tid);
 
 #endif /* MEMSCOPE_ANALYSIS_PROCESS_ACTIVITY_H */

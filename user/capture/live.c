@@ -54,11 +54,11 @@ static void end(struct live *live, enum live_reason reason)
 
 static void drain(struct live *live, uint64_t until_ns)
 {
-	long drained = inlets_drain(programs_inlets(live->programs), until_ns, live_take, live);
+	long drained = merge_drain(programs_merge(live->programs), until_ns, live_take, live);
 	uint64_t period_ns = drained ? DRAIN_NS : DRAIN_IDLE_NS;
 
 	live->drained_ns = until_ns;
-	closer_flush(live->targets.closer);
+	detacher_flush(live->targets.detacher);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_seen(live->launch_counts, live->options.feed,
 					       live->options.context);
@@ -96,7 +96,7 @@ static void drain_all(struct live *live, uint64_t until_ns)
 	int tries = HELD_TRIES;
 
 	drain(live, until_ns);
-	while (programs_inlets(live->programs)->held && !live->err && --tries) {
+	while (programs_merge(live->programs)->held && !live->err && --tries) {
 		usleep(HELD_US);
 		drain(live, until_ns);
 	}
@@ -233,7 +233,7 @@ static bool check(void *context)
 static uint64_t used_cpu_ns(const struct live *live)
 {
 	return clock_cpu_ns() + programs_cpu_ns(live->programs) +
-	       closer_cpu_ns(live->targets.closer);
+	       detacher_cpu_ns(live->targets.detacher);
 }
 
 int live_run(struct live *live)
@@ -297,7 +297,7 @@ int live_stop(struct live *live)
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
-	err = closer_wait(live->targets.closer, DETACH_MS);
+	err = detacher_wait(live->targets.detacher, DETACH_MS);
 	live->detaching = err == -ETIMEDOUT;
 	programs_silence(live->programs);
 	drain_all(live, UINT64_MAX);
@@ -323,7 +323,7 @@ int live_counters(const struct live *live, struct ms_counters *counters)
 /* With what was in front of the ring, at most its size, which is what users have asked for. */
 static uint64_t highest_bytes(const struct live *live, enum ms_ring ring)
 {
-	uint64_t bytes = programs_inlets(live->programs)->highest_bytes[ring];
+	uint64_t bytes = programs_merge(live->programs)->highest_bytes[ring];
 
 	return bytes < live->options.ring_bytes ? bytes : live->options.ring_bytes;
 }
@@ -496,7 +496,7 @@ int live_open(struct live **result, const struct live_options *options)
 	if (!err)
 		err = open_loop(live);
 	if (!err) {
-		live->targets.closer = closer_open(programs_closing(live->programs));
+		live->targets.detacher = detacher_open(programs_detacher_way(live->programs));
 		err = live_open_targets(live);
 	}
 	if (err) {
@@ -515,8 +515,8 @@ void live_close(struct live *live)
 	targets_fini(&live->targets);
 	if (live->detaching)
 		log_info("detaching; this kernel takes a while for each function. Ctrl-C leaves"
-			 " the rest to memscope-close");
-	closer_close(live->targets.closer);
+			 " the rest to memscope-detach");
+	detacher_close(live->targets.detacher);
 	mappings_close(live->mappings);
 	launch_counts_close(live->launch_counts);
 	programs_close(live->programs);

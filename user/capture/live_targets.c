@@ -315,7 +315,7 @@ static void warn_untraced(struct live *live, pid_t pid, const struct proc_mappin
 	struct proc_info info;
 
 	if (live->stopping || scope_is_open(&live->options.scope) || !is_news(live, pid) ||
-	    !untraced_uses_cuda(&live->targets, pid, mapping) || proc_read(pid, &info) ||
+	    !untraced_children_uses_cuda(&live->targets, pid, mapping) || proc_read(pid, &info) ||
 	    info.zombie)
 		return;
 	live->untraced[live->untraced_count++] = pid;
@@ -411,7 +411,9 @@ static int open_scope(struct live *live)
 static void warn_untraced_before(const struct live_options *options)
 {
 	pid_t found[LIVE_UNTRACED];
-	size_t count = untraced_find(options->pids, options->pids_count, found, LIVE_UNTRACED), i;
+	size_t count = untraced_children_find(options->pids, options->pids_count, found,
+					      LIVE_UNTRACED),
+	       i;
 	struct string names = { 0 };
 
 	for (i = 0; i < options->pids_count; i++)

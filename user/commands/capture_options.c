@@ -7,30 +7,30 @@
 #include "base/string.h"
 #include "commands/requirements.h"
 
-struct live_options capturing_options(struct capturing *capturing, bool entries_only)
+struct live_options capture_options_live(struct capture_options *capture, bool entries_only)
 {
-	const struct selection *selection = &capturing->selection;
+	const struct selection *selection = &capture->selection;
 
 	return (struct live_options){
-		.features = &capturing->features,
+		.features = &capture->features,
 		.pids = selection->pids,
 		.pids_count = selection->pids_count,
 		.scope = { selection->all, selection->cgroup },
 		.command = selection->command,
-		.output_is_taken = capturing->output_is_taken,
+		.output_is_taken = capture->output_is_taken,
 		.follow = selection->follow,
 		.ops = selection_captured_ops(selection),
 		.layers = selection_layers(selection, entries_only),
 		.entries_only = entries_only,
-		.duration_ns = capturing->duration_ns,
-		.ring_bytes = capturing->buffer_bytes,
+		.duration_ns = capture->duration_ns,
+		.ring_bytes = capture->buffer_bytes,
 	};
 }
 
-void capturing_tell_blindness(const struct capturing *capturing, const struct live *live,
-			      const struct losses *losses)
+void capture_options_tell_blindness(const struct capture_options *capture, const struct live *live,
+				    const struct losses *losses)
 {
-	const struct selection *selection = &capturing->selection;
+	const struct selection *selection = &capture->selection;
 	bool named = selection->pids_count || selection->command;
 	size_t missed = live_missed(live);
 
@@ -46,24 +46,24 @@ void capturing_tell_blindness(const struct capturing *capturing, const struct li
 			    named && !selection->follow ? "; -f traces what it starts, too" : "");
 }
 
-static void say_what_was_lost(const struct capturing *capturing, const struct losses *losses)
+static void say_what_was_lost(const struct capture_options *capture, const struct losses *losses)
 {
 	struct string message = { 0 };
 
 	losses_append_amount(&message, losses);
 	string_append_text(&message, " lost, more than --max-loss: ");
-	losses_append_reasons(&message, losses, capturing->fewer);
+	losses_append_reasons(&message, losses, capture->fewer);
 	log_error("%.*s", (int)message.length, message.length ? message.bytes : "");
 	string_fini(&message);
 }
 
-int capturing_exit_code(const struct capturing *capturing, int err, const struct losses *losses,
-			int command_code)
+int capture_options_exit_code(const struct capture_options *capture, int err,
+			      const struct losses *losses, int command_code)
 {
 	int code = exit_code_of(err);
 
-	if (code == EXIT_OK && losses_count(losses) > capturing->max_loss) {
-		say_what_was_lost(capturing, losses);
+	if (code == EXIT_OK && losses_count(losses) > capture->max_loss) {
+		say_what_was_lost(capture, losses);
 		return EXIT_LOST;
 	}
 	return command_code >= 0 && (code == EXIT_OK || err == -ECHILD) ? command_code : code;

@@ -13,7 +13,7 @@
 #include "commands/selection.h"
 #include "render/losses_words.h"
 
-struct capturing {
+struct capture_options {
 	struct selection selection;
 	struct features features;
 	uint64_t duration_ns;
@@ -24,22 +24,22 @@ struct capturing {
 };
 
 /* clang-format off */
-#define CAPTURING_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX, \
+#define CAPTURE_OPTIONS_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX, \
 			     .fewer = LOSSES_FEWER_EVENTS }
 /* clang-format on */
 
 /* Everything but the callbacks, and `count_launches`. */
-struct live_options capturing_options(struct capturing *capturing, bool entries_only);
+struct live_options capture_options_live(struct capture_options *capture, bool entries_only);
 
 /* If no call could be seen, says why: else what was captured looks like any other result. */
-void capturing_tell_blindness(const struct capturing *capturing, const struct live *live,
-			      const struct losses *losses);
+void capture_options_tell_blindness(const struct capture_options *capture, const struct live *live,
+				    const struct losses *losses);
 
 /*
  * What to exit with after the capture has ended with `err`: the command's code (-1: there was none)
  * if all went well.
  */
-int capturing_exit_code(const struct capturing *capturing, int err, const struct losses *losses,
-			int command_code);
+int capture_options_exit_code(const struct capture_options *capture, int err,
+			      const struct losses *losses, int command_code);
 
 #endif /* MEMSCOPE_COMMANDS_CAPTURE_OPTIONS_H */

@@ -139,8 +139,8 @@ static const struct option_row rows[] = {
 	{ 0, "from", "TIME",
 	  "Of both sides, only what happened since: +10 or 1.5s or 3m after the recording began, or"
 	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
-	  reading_time, AT(from) },
-	{ 0, "to", "TIME", "Of both sides, only what happened until then.", reading_time,
+	  dump_input_time, AT(from) },
+	{ 0, "to", "TIME", "Of both sides, only what happened until then.", dump_input_time,
 	  AT(until) },
 	{ 0, "top", "K",
 	  "List up to K of everything (default 10; HTML 10000; in JSON everything is).", parse_top,
@@ -165,7 +165,7 @@ static const struct option_row rows[] = {
 	  " for want of memory, that was not there before; a process, function, kernel or the like is"
 	  " new; anything differs beyond noise; anything was lost on either side; the numbers of"
 	  " either side are not exact.",
-	  reading_fail_on, AT(fail_on) },
+	  dump_input_fail_on, AT(fail_on) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },
@@ -279,7 +279,7 @@ static int compare(const struct settings *settings, const struct report *a, cons
 		log_error("no memory to compare them");
 		return EXIT_FAILED;
 	}
-	code = exit_code_of(reading_write(settings->output, put_diff, &shown));
+	code = exit_code_of(dump_input_write(settings->output, put_diff, &shown));
 	if (code == EXIT_OK)
 		code = check_findings(settings, diff);
 	diff_free(diff);
@@ -296,8 +296,8 @@ static int read_side(const struct settings *settings, struct report_reader *read
 					  .until = settings->until,
 					  .thresholds = analysis_defaults(),
 					  .report.options = { .device = -1, .top = 1 } };
-	code = reading_find(&set, files, settings->output);
-	return code == EXIT_OK ? reading_read(reader, &set) : code;
+	code = dump_input_find(&set, files, settings->output);
+	return code == EXIT_OK ? dump_input_read(reader, &set) : code;
 }
 
 static int run(const struct settings *settings, char **files)

@@ -18,7 +18,7 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-int reading_pid(const struct option_row *row, const char *value, void *settings)
+int dump_input_pid(const struct option_row *row, const char *value, void *settings)
 {
 	uint64_t pid;
 	int err = string_parse_u64(value, 1, UINT32_MAX, &pid);
@@ -30,7 +30,7 @@ int reading_pid(const struct option_row *row, const char *value, void *settings)
 	return err;
 }
 
-int reading_device(const struct option_row *row, const char *value, void *settings)
+int dump_input_device(const struct option_row *row, const char *value, void *settings)
 {
 	uint64_t device;
 	int err = string_parse_u64(value, 0, INT32_MAX, &device);
@@ -42,7 +42,7 @@ int reading_device(const struct option_row *row, const char *value, void *settin
 	return err;
 }
 
-int reading_moment(const struct option_row *row, const char *value, struct report_time *time)
+int dump_input_moment(const struct option_row *row, const char *value, struct report_time *time)
 {
 	int err = report_time_parse(time, value);
 
@@ -53,14 +53,15 @@ int reading_moment(const struct option_row *row, const char *value, struct repor
 	return err;
 }
 
-int reading_time(const struct option_row *row, const char *value, void *settings)
+int dump_input_time(const struct option_row *row, const char *value, void *settings)
 {
-	return reading_moment(row, value, (struct report_time *)((char *)settings + row->offset));
+	return dump_input_moment(row, value,
+				 (struct report_time *)((char *)settings + row->offset));
 }
 
-int reading_list(const struct option_row *row, const char *value, void *settings,
-		 int (*take)(const struct option_row *row, char *part, size_t place,
-			     void *settings))
+int dump_input_list(const struct option_row *row, const char *value, void *settings,
+		    int (*take)(const struct option_row *row, char *part, size_t place,
+				void *settings))
 {
 	char *copy = strdup(value), *rest = copy, *part;
 	int err = copy ? 0 : -ENOMEM;
@@ -97,9 +98,9 @@ static int take_fail_on(const struct option_row *row, char *part, size_t place, 
 	return 0;
 }
 
-int reading_fail_on(const struct option_row *row, const char *value, void *settings)
+int dump_input_fail_on(const struct option_row *row, const char *value, void *settings)
 {
-	return reading_list(row, value, settings, take_fail_on);
+	return dump_input_list(row, value, settings, take_fail_on);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -205,7 +206,7 @@ static int check_asked(const struct report *report)
 	return code == EXIT_OK ? check_selected(report) : code;
 }
 
-int reading_find(struct dump_set *set, char **files, const char *output)
+int dump_input_find(struct dump_set *set, char **files, const char *output)
 {
 	size_t i;
 	int err = 0, code;
@@ -225,8 +226,8 @@ int reading_find(struct dump_set *set, char **files, const char *output)
 	return code;
 }
 
-int reading_write(const char *output, void (*put)(struct writer *writer, const void *context),
-		  const void *context)
+int dump_input_write(const char *output, void (*put)(struct writer *writer, const void *context),
+		     const void *context)
 {
 	struct whole_file file = { 0 };
 	struct writer writer;
@@ -271,7 +272,7 @@ static void tell_lack(const struct report_recording *recording)
 	string_fini(&lack);
 }
 
-int reading_read(struct report_reader *reader, struct dump_set *set)
+int dump_input_read(struct report_reader *reader, struct dump_set *set)
 {
 	struct progress progress;
 	size_t i;

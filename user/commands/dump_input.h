@@ -19,27 +19,28 @@ struct fail_on {
 };
 
 /* Parsers for rows whose place in the settings has the type: */
-int reading_pid(const struct option_row *row, const char *value, void *settings);    /* uint32_t */
-int reading_device(const struct option_row *row, const char *value, void *settings); /* int32_t */
+int dump_input_pid(const struct option_row *row, const char *value, void *settings); /* uint32_t */
+int dump_input_device(const struct option_row *row, const char *value,
+		      void *settings); /* int32_t */
 /* struct report_time */
-int reading_time(const struct option_row *row, const char *value, void *settings);
+int dump_input_time(const struct option_row *row, const char *value, void *settings);
 /* struct fail_on */
-int reading_fail_on(const struct option_row *row, const char *value, void *settings);
+int dump_input_fail_on(const struct option_row *row, const char *value, void *settings);
 
 /* The same into `*time`. */
-int reading_moment(const struct option_row *row, const char *value, struct report_time *time);
+int dump_input_moment(const struct option_row *row, const char *value, struct report_time *time);
 
 /* Calls `take` for each part between commas, until it fails. Returns that error, -ENOMEM or 0. */
-int reading_list(const struct option_row *row, const char *value, void *settings,
-		 int (*take)(const struct option_row *row, char *part, size_t place,
-			     void *settings));
+int dump_input_list(const struct option_row *row, const char *value, void *settings,
+		    int (*take)(const struct option_row *row, char *part, size_t place,
+				void *settings));
 
 /*
  * Writes what `put` says to the file `output`, which is a whole one afterwards or what it was
  * before, or to standard output (NULL). Returns 0 or -errno, logged but for a closed pipe.
  */
-int reading_write(const char *output, void (*put)(struct writer *writer, const void *context),
-		  const void *context);
+int dump_input_write(const char *output, void (*put)(struct writer *writer, const void *context),
+		     const void *context);
 
 /*
  * Looks for the recordings in `files` (ends with NULL: dumps and directories). `output`, where the
@@ -47,12 +48,12 @@ int reading_write(const char *output, void (*put)(struct writer *writer, const v
  * it is EXIT_OK, the error has been logged, and there is no set to free. From now on a closed pipe
  * is an error of whoever writes to it, and does not end the program.
  */
-int reading_find(struct dump_set *set, char **files, const char *output);
+int dump_input_find(struct dump_set *set, char **files, const char *output);
 
 /*
  * Reads them, until a signal comes (commands/interrupt.h). What the reader's options ask for must
  * be in there. As above. Frees the set. Shows its progress unless somebody else is told of it.
  */
-int reading_read(struct report_reader *reader, struct dump_set *set);
+int dump_input_read(struct report_reader *reader, struct dump_set *set);
 
 #endif /* MEMSCOPE_COMMANDS_DUMP_INPUT_H */

@@ -81,12 +81,12 @@ static const struct option_row rows[] = {
 	{ 'f', "format", "FORMAT", "The format, one of those below.", parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
-	{ 0, "pid", "PID", "Only this process.", reading_pid, AT(reader.report.options.pid) },
+	{ 0, "pid", "PID", "Only this process.", dump_input_pid, AT(reader.report.options.pid) },
 	{ 0, "from", "TIME",
 	  "Only what happened since: +10 or 1.5s or 3m after the recording began, or"
 	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
-	  reading_time, AT(reader.from) },
-	{ 0, "to", "TIME", "Only what happened until then.", reading_time, AT(reader.until) },
+	  dump_input_time, AT(reader.from) },
+	{ 0, "to", "TIME", "Only what happened until then.", dump_input_time, AT(reader.until) },
 	{ 0, "metric", "inuse|alloc|peak",
 	  "In folded, what to show of each owner: what is live at the end"
 	  " (default), all that was allocated, or what was live at the high-water mark.",
@@ -113,7 +113,7 @@ static int write_all(struct settings *settings, struct dump_set *set,
 		return EXIT_FAILED;
 	}
 	settings->reader.follower = follower;
-	code = reading_read(&settings->reader, set);
+	code = dump_input_read(&settings->reader, set);
 	if (code == EXIT_OK && !(options->writer && options->writer->err))
 		code = exit_code_of(exporter->finish(follower, &settings->reader.report));
 	exporter->free(follower);
@@ -225,7 +225,7 @@ static int run(struct settings *settings, char **files)
 		return EXIT_USAGE;
 	}
 	/* Nothing is created before it is known that there is something to write. */
-	code = reading_find(&set, files, settings->output);
+	code = dump_input_find(&set, files, settings->output);
 	if (code != EXIT_OK)
 		return code;
 	if (settings->output)

@@ -117,7 +117,7 @@ static int inspect_file(const struct file *file, void *context)
 		return -ENOMEM;
 	for (layer = 0; layer < MS_LAYERS_COUNT; layer++)
 		inspection->mapped[layer] |= file->mapped && listed->functions[layer];
-	inspection->expected_driver |= listed->functions[MS_LAYER_DRIVER];
+	inspection->load_prediction_driver |= listed->functions[MS_LAYER_DRIVER];
 	return 0;
 }
 
@@ -144,18 +144,18 @@ static int add_notes(struct inspection *inspection)
 			" is in the account. Frees of older blocks are counted." },
 		{ true, "Memory that the driver takes for itself: contexts, code, local memory of"
 			" kernels." },
-		{ !driver && inspection->expected_driver,
+		{ !driver && inspection->load_prediction_driver,
 		  "Nothing of what follows, should the process load another copy of the driver than"
 		  " the one listed; a new copy is noticed when it is mapped, and calls in the first"
 		  " milliseconds after that can be missed." },
-		{ !driver && !inspection->expected_driver,
+		{ !driver && !inspection->load_prediction_driver,
 		  "Calls in the first milliseconds after the process maps a CUDA library, none of"
 		  " which is mapped or found in its search path now." },
 		{ driver && !runtime && inspection->program_stripped,
 		  "Names of runtime functions (cudaMalloc and so on), if the runtime is linked"
 		  " statically into the program, which is stripped: the driver calls underneath are"
 		  " shown instead, complete." },
-		{ runtime && !driver && !inspection->expected_driver,
+		{ runtime && !driver && !inspection->load_prediction_driver,
 		  "Calls of libraries that use the driver directly." },
 	};
 	size_t i;

@@ -21,7 +21,7 @@ struct inspection {
 	char program[4096]; /* path of the executable */
 	bool program_stripped;
 	bool mapped[MS_LAYERS_COUNT]; /* by layer: some of its functions are in a mapped file */
-	bool expected_driver;
+	bool load_prediction_driver;
 };
 
 /* Fills a zeroed inspection. Returns 0 or -errno, logged: -ESRCH if there is no such process. */

@@ -25,7 +25,7 @@
 #define SEGMENTS_OF_RING 8       /* that much of the oldest goes at once */
 
 struct settings {
-	struct recording_settings recording;
+	struct record_run_settings recording;
 	bool to_stdout;
 	bool on_oom, on_exit;
 };
@@ -81,7 +81,7 @@ static int parse_signal(const struct option_row *row, const char *value, void *s
 }
 
 #define AT(member) offsetof(struct settings, member)
-#define OF_CAPTURE(member) offsetof(struct settings, recording.capturing.member)
+#define OF_CAPTURE(member) offsetof(struct settings, recording.capture.member)
 
 static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Record running processes.", selection_parse_pids,
@@ -164,7 +164,7 @@ static uint32_t triggers_of(const struct settings *settings)
 
 static int check_output(const struct settings *settings)
 {
-	const struct recording_settings *recording = &settings->recording;
+	const struct record_run_settings *recording = &settings->recording;
 	const struct dump_name any = { .host = "" };
 	struct string expanded = { 0 };
 	int err = recording->output ? dump_name_expand(&expanded, recording->output, &any) : 0;
@@ -182,7 +182,7 @@ static int check_output(const struct settings *settings)
 	return EXIT_USAGE;
 }
 
-static int check_sizes(const struct recording_settings *recording)
+static int check_sizes(const struct record_run_settings *recording)
 {
 	if (!recording->ring_bytes || recording->segment_bytes <= recording->ring_bytes / 4)
 		return EXIT_OK;
@@ -192,12 +192,12 @@ static int check_sizes(const struct recording_settings *recording)
 
 static int complete(struct settings *settings)
 {
-	struct recording_settings *recording = &settings->recording;
-	uint32_t *ops = &recording->capturing.selection.ops;
+	struct record_run_settings *recording = &settings->recording;
+	uint32_t *ops = &recording->capture.selection.ops;
 	int code;
 
 	recording->triggers = triggers_of(settings);
-	recording->capturing.output_is_taken = settings->to_stdout;
+	recording->capture.output_is_taken = settings->to_stdout;
 	if (recording->triggers && !recording->ring_bytes)
 		recording->ring_bytes = DEFAULT_RING;
 	code = check_output(settings);
@@ -240,25 +240,25 @@ static void hold_signal(int number)
 
 static int record(int argc, char **argv)
 {
-	struct settings settings = { .recording.capturing = CAPTURING_DEFAULTS };
-	struct capturing *capturing = &settings.recording.capturing;
+	struct settings settings = { .recording.capture = CAPTURE_OPTIONS_DEFAULTS };
+	struct capture_options *capture = &settings.recording.capture;
 	int first, code = EXIT_OK;
 
-	capturing->buffer_bytes = DEFAULT_BUFFER;
-	capturing->fewer = "less detail (--launches, --copies)";
+	capture->buffer_bytes = DEFAULT_BUFFER;
+	capture->fewer = "less detail (--launches, --copies)";
 	first = options_parse(&record_command, argc, argv, &settings, &code);
 	hold_signal(settings.recording.signal);
 	if (first >= 0) {
-		capturing->selection.command = first < argc ? argv + first : NULL;
-		code = selection_check(&capturing->selection);
+		capture->selection.command = first < argc ? argv + first : NULL;
+		code = selection_check(&capture->selection);
 		if (code == EXIT_OK)
 			code = complete(&settings);
 		if (code == EXIT_OK)
-			code = require_tracing(&capturing->features);
+			code = require_tracing(&capture->features);
 		if (code == EXIT_OK)
-			code = recording_run(&settings.recording);
+			code = record_run_run(&settings.recording);
 	}
-	selection_fini(&capturing->selection);
+	selection_fini(&capture->selection);
 	return code;
 }
 

@@ -19,7 +19,7 @@
 #define PROGRESS_NS 1000000000
 
 struct run {
-	struct recording_settings *settings;
+	struct record_run_settings *settings;
 	struct machine machine;
 	struct pipeline pipeline;
 	struct live *live;
@@ -31,11 +31,11 @@ struct run {
 
 /* ---- what the dump says of itself ------------------------------------------------------------ */
 
-static void describe(void *context, struct texts *texts)
+static void describe(void *context, struct properties *properties)
 {
 	const struct run *run = context;
 
-	recording_description_put(texts, run->settings, &run->machine, run->start_ns);
+	recording_description_put(properties, run->settings, &run->machine, run->start_ns);
 }
 
 static void count(struct run *run)
@@ -46,7 +46,7 @@ static void count(struct run *run)
 		run->losses = losses_of(&counters);
 }
 
-static void describe_end(void *context, const char *reason, struct texts *texts)
+static void describe_end(void *context, const char *reason, struct properties *properties)
 {
 	struct run *run = context;
 	struct recorder_counts counts = recorder_counts(run->recorder);
@@ -54,15 +54,15 @@ static void describe_end(void *context, const char *reason, struct texts *texts)
 
 	count(run);
 	live_cost(run->live, &cost);
-	texts_put(texts, "reason", reason);
-	texts_put_u64(texts, "end_ns", run->end_ns ? run->end_ns : clock_monotonic_ns());
-	texts_put_u64(texts, "seen", run->losses.seen);
-	texts_put_u64(texts, "lost", run->losses.calls);
-	texts_put_u64(texts, "lost_records", run->losses.others);
-	texts_put_u64(texts, "missed_processes", live_missed(run->live));
-	texts_put_u64(texts, "unwritten_blocks", counts.unwritten_blocks);
-	texts_put_u64(texts, "unwritten_records", counts.unwritten_records);
-	texts_put_u64(texts, "cpu_ns", cost.cpu_ns);
+	properties_put(properties, "reason", reason);
+	properties_put_u64(properties, "end_ns", run->end_ns ? run->end_ns : clock_monotonic_ns());
+	properties_put_u64(properties, "seen", run->losses.seen);
+	properties_put_u64(properties, "lost", run->losses.calls);
+	properties_put_u64(properties, "lost_records", run->losses.others);
+	properties_put_u64(properties, "missed_processes", live_missed(run->live));
+	properties_put_u64(properties, "unwritten_blocks", counts.unwritten_blocks);
+	properties_put_u64(properties, "unwritten_records", counts.unwritten_records);
+	properties_put_u64(properties, "cpu_ns", cost.cpu_ns);
 }
 
 static int read_counters(void *context, struct ms_counters *counters)
@@ -175,8 +175,8 @@ static void signalled(void *context)
 
 static int open_capture(struct run *run)
 {
-	struct recording_settings *settings = run->settings;
-	struct live_options options = capturing_options(&settings->capturing, false);
+	struct record_run_settings *settings = run->settings;
+	struct live_options options = capture_options_live(&settings->capture, false);
 
 	options.count_launches = settings->launches == RECORDING_SUMMARY;
 	options.count_ns = COUNT_NS;
@@ -202,7 +202,7 @@ static int expand_output(const struct run *run, struct string *path)
 
 static int open_recorder(struct run *run, struct string *path)
 {
-	const struct recording_settings *settings = run->settings;
+	const struct record_run_settings *settings = run->settings;
 	struct recorder_options options = {
 		.segment_bytes = settings->segment_bytes,
 		.ring_bytes = settings->ring_bytes,
@@ -249,13 +249,13 @@ static int capture(struct run *run)
 	end_err = recorder_end(run->recorder, reason_of(run, err));
 	tell_result(run);
 	if (!err)
-		capturing_tell_blindness(&run->settings->capturing, run->live, &run->losses);
+		capture_options_tell_blindness(&run->settings->capture, run->live, &run->losses);
 	if (!err)
 		err = stop_err;
 	return err ? err : end_err;
 }
 
-int recording_run(struct recording_settings *settings)
+int record_run_run(struct record_run_settings *settings)
 {
 	struct run run = { .settings = settings };
 	struct string path = { 0 };
@@ -276,5 +276,5 @@ int recording_run(struct recording_settings *settings)
 	live_close(run.live);
 	string_fini(&path);
 	state_fini(&run.pipeline.state);
-	return capturing_exit_code(&settings->capturing, err, &run.losses, command_code);
+	return capture_options_exit_code(&settings->capture, err, &run.losses, command_code);
 }

@@ -22,8 +22,8 @@ enum recording_detail {
 	RECORDING_OFF,
 };
 
-struct recording_settings {
-	struct capturing capturing;
+struct record_run_settings {
+	struct capture_options capture;
 	const char *output; /* a template, store/dump_name.h; NULL: standard output */
 	uint64_t segment_bytes;
 	uint64_t ring_bytes; /* 0: none */
@@ -33,6 +33,6 @@ struct recording_settings {
 };
 
 /* Records until the end. Returns the exit code; all has been told. */
-int recording_run(struct recording_settings *settings);
+int record_run_run(struct record_run_settings *settings);
 
 #endif /* MEMSCOPE_COMMANDS_RECORD_RUN_H */

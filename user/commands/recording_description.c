@@ -12,15 +12,15 @@ static void append_word(struct string *text, const char *word)
 	string_append_text(text, word);
 }
 
-static void put_string(struct texts *texts, const char *name, struct string *value)
+static void put_string(struct properties *properties, const char *name, struct string *value)
 {
 	string_append_char(value, '\0');
 	if (!value->failed)
-		texts_put(texts, name, value->bytes);
+		properties_put(properties, name, value->bytes);
 	string_fini(value);
 }
 
-static void put_captured(struct texts *texts, const struct selection *selection)
+static void put_captured(struct properties *properties, const struct selection *selection)
 {
 	uint32_t captured = selection_captured_ops(selection), i;
 	uint32_t layer_set = selection_layers(selection, false);
@@ -32,11 +32,11 @@ static void put_captured(struct texts *texts, const struct selection *selection)
 	for (i = 0; i < MS_LAYERS_COUNT; i++)
 		if (layer_set >> i & 1)
 			append_word(&layers, probe_layer_name(i));
-	put_string(texts, "ops", &ops);
-	put_string(texts, "layers", &layers);
+	put_string(properties, "ops", &ops);
+	put_string(properties, "layers", &layers);
 }
 
-static void put_targets(struct texts *texts, const struct selection *selection)
+static void put_targets(struct properties *properties, const struct selection *selection)
 {
 	struct string text = { 0 };
 	size_t i;
@@ -51,10 +51,11 @@ static void put_targets(struct texts *texts, const struct selection *selection)
 		string_append_text(&text, "command");
 	for (i = 0; selection->command && selection->command[i] && text.length < 4096; i++)
 		string_append_format(&text, " %s", selection->command[i]);
-	put_string(texts, "targets", &text);
+	put_string(properties, "targets", &text);
 }
 
-void recording_description_put(struct texts *texts, const struct recording_settings *settings,
+void recording_description_put(struct properties *properties,
+			       const struct record_run_settings *settings,
 			       const struct machine *machine, uint64_t start_ns)
 {
 	static const char *const details[] = {
@@ -63,21 +64,21 @@ void recording_description_put(struct texts *texts, const struct recording_setti
 		[RECORDING_OFF] = "off",
 	};
 
-	texts_put(texts, "tool", "memscope-bpf");
-	texts_put(texts, "version", MEMSCOPE_VERSION);
-	texts_put(texts, "host", machine->host);
-	texts_put(texts, "kernel", machine->kernel);
-	texts_put(texts, "machine", machine->hardware);
-	texts_put(texts, "boot_id", machine->boot_id);
-	texts_put_u64(texts, "monotonic_ns", clock_monotonic_ns());
-	texts_put_u64(texts, "realtime_offset_ns", clock_realtime_offset_ns());
-	texts_put_u64(texts, "boottime_offset_ns", clock_boottime_offset_ns());
-	texts_put_u64(texts, "start_ns", start_ns);
-	put_captured(texts, &settings->capturing.selection);
-	texts_put(texts, "launches", details[settings->launches]);
-	texts_put(texts, "graph_launches", details[RECORDING_ALL]);
-	texts_put(texts, "copies", details[settings->copies]);
-	texts_put_u64(texts, "ring_bytes", settings->ring_bytes);
-	texts_put_u64(texts, "follow", settings->capturing.selection.follow);
-	put_targets(texts, &settings->capturing.selection);
+	properties_put(properties, "tool", "memscope-bpf");
+	properties_put(properties, "version", MEMSCOPE_VERSION);
+	properties_put(properties, "host", machine->host);
+	properties_put(properties, "kernel", machine->kernel);
+	properties_put(properties, "machine", machine->hardware);
+	properties_put(properties, "boot_id", machine->boot_id);
+	properties_put_u64(properties, "monotonic_ns", clock_monotonic_ns());
+	properties_put_u64(properties, "realtime_offset_ns", clock_realtime_offset_ns());
+	properties_put_u64(properties, "boottime_offset_ns", clock_boottime_offset_ns());
+	properties_put_u64(properties, "start_ns", start_ns);
+	put_captured(properties, &settings->capture.selection);
+	properties_put(properties, "launches", details[settings->launches]);
+	properties_put(properties, "graph_launches", details[RECORDING_ALL]);
+	properties_put(properties, "copies", details[settings->copies]);
+	properties_put_u64(properties, "ring_bytes", settings->ring_bytes);
+	properties_put_u64(properties, "follow", settings->capture.selection.follow);
+	put_targets(properties, &settings->capture.selection);
 }

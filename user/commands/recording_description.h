@@ -24,7 +24,8 @@
 #include "store/properties.h"
 
 /* `start_ns`: CLOCK_MONOTONIC when the recording began. */
-void recording_description_put(struct texts *texts, const struct recording_settings *settings,
+void recording_description_put(struct properties *properties,
+			       const struct record_run_settings *settings,
 			       const struct machine *machine, uint64_t start_ns);
 
 #endif /* MEMSCOPE_COMMANDS_RECORDING_DESCRIPTION_H */

@@ -111,7 +111,7 @@ static int take_window(const struct option_row *row, char *part, size_t place, v
 {
 	struct settings *settings = context;
 	if (place < 3)
-		return reading_moment(row, part, &settings->reader.window[place]);
+		return dump_input_moment(row, part, &settings->reader.window[place]);
 	log_error("--%s: three times, please", row->name);
 	return -EINVAL;
 }
@@ -119,7 +119,7 @@ static int take_window(const struct option_row *row, char *part, size_t place, v
 static int parse_window(const struct option_row *row, const char *value, void *context)
 {
 	struct settings *settings = context;
-	int err = reading_list(row, value, context, take_window);
+	int err = dump_input_list(row, value, context, take_window);
 
 	if (err || settings->reader.window[2].set)
 		return err;
@@ -167,7 +167,7 @@ static int take_threshold(const struct option_row *row, char *part, size_t place
 
 static int parse_thresholds(const struct option_row *row, const char *value, void *context)
 {
-	return reading_list(row, value, context, take_threshold);
+	return dump_input_list(row, value, context, take_threshold);
 }
 
 #define AT(member) offsetof(struct settings, member)
@@ -179,18 +179,18 @@ static const struct option_row rows[] = {
 	  parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
-	{ 0, "pid", "PID", "Only this process.", reading_pid, AT(reader.report.options.pid) },
+	{ 0, "pid", "PID", "Only this process.", dump_input_pid, AT(reader.report.options.pid) },
 	{ 0, "device", "NUMBER",
 	  "Only this device, as the processes number it: its ladder, its allocations by function,"
 	  " the largest ones, findings about it or about none. Totals by kind of memory and the"
 	  " timeline stay those of all devices.",
-	  reading_device, AT(reader.report.options.device) },
+	  dump_input_device, AT(reader.report.options.device) },
 	{ 0, "from", "TIME",
 	  "Only what happened since: +10 or 1.5s or 3m after the recording began, or"
 	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
-	  reading_time, AT(reader.from) },
+	  dump_input_time, AT(reader.from) },
 	{ 0, "to", "TIME", "Only what happened until then; the report is of that moment.",
-	  reading_time, AT(reader.until) },
+	  dump_input_time, AT(reader.until) },
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
 	  AT(reader.report.options.top) },
 	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty",
@@ -198,7 +198,7 @@ static const struct option_row rows[] = {
 	  " lost or is not whole, the numbers are not exact (also because of what processes held"
 	  " before they were attached to), a process holds SIZE more device memory at its end than"
 	  " after its initialisation, or no call was recorded at all.",
-	  reading_fail_on, AT(fail_on) },
+	  dump_input_fail_on, AT(fail_on) },
 	{ 0, "leak-window", "A,B,C",
 	  "Three times: what was allocated between A and B and is alive at C is a leak.",
 	  parse_window, 0 },
@@ -285,16 +285,16 @@ static void put_report(struct writer *writer, const void *context)
 static int run(struct settings *settings, char **files)
 {
 	struct dump_set set;
-	int code = reading_find(&set, files, settings->output);
+	int code = dump_input_find(&set, files, settings->output);
 
 	if (settings->format->draws) {
 		lanes_init(&settings->lanes);
 		settings->reader.follower = &settings->lanes.follower;
 	}
 	if (code == EXIT_OK)
-		code = reading_read(&settings->reader, &set);
+		code = dump_input_read(&settings->reader, &set);
 	if (code == EXIT_OK)
-		code = exit_code_of(reading_write(settings->output, put_report, settings));
+		code = exit_code_of(dump_input_write(settings->output, put_report, settings));
 	return code == EXIT_OK ? check_findings(settings) : code;
 }
 

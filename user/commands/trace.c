@@ -19,7 +19,7 @@
 #include "pipeline.h"
 
 struct settings {
-	struct capturing capturing;
+	struct capture_options capture;
 	const char *output;
 	bool json;
 	bool summary_only;
@@ -33,16 +33,16 @@ struct settings {
 
 static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Trace running processes.", selection_parse_pids,
-	  AT(capturing.selection) },
+	  AT(capture.selection) },
 	{ 'a', "all", NULL,
 	  "Trace all processes that use CUDA: those that run, and those that start to while tracing"
 	  " goes on.",
-	  option_flag, AT(capturing.selection.all) },
+	  option_flag, AT(capture.selection.all) },
 	{ 0, "cgroup", "PATH",
 	  "Trace the processes that use CUDA in this cgroup and those below it, now and later.",
-	  selection_parse_cgroup, AT(capturing.selection) },
+	  selection_parse_cgroup, AT(capture.selection) },
 	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
-	  AT(capturing.selection.follow) },
+	  AT(capture.selection.follow) },
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
 	  "Show only these calls (default: all but memory and context, of which only failures are"
 	  " shown). Allocations, frees and those two are captured in any case, so that what is live stays"
@@ -50,13 +50,13 @@ static const struct option_row rows[] = {
 	  " cost nothing if not: the summary has no numbers for them then. Calls that allocate or free"
 	  " besides what they are for, as launches of graphs (not with --no-return) and the ends of"
 	  " contexts do, are shown as allocations and frees, too.",
-	  selection_parse_events, AT(capturing.selection) },
+	  selection_parse_events, AT(capture.selection) },
 	{ 0, "min-size", "SIZE",
 	  "Of allocations, frees, copies and memsets, show only those of SIZE or more.",
-	  option_size, AT(capturing.selection.min_bytes) },
+	  option_size, AT(capture.selection.min_bytes) },
 	{ 0, "api", "REGEX",
 	  "Show only calls whose function, or the driver function inside it, matches.", option_text,
-	  AT(capturing.selection.api) },
+	  AT(capture.selection.api) },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
 	{ 'j', "json", NULL,
@@ -66,21 +66,21 @@ static const struct option_row rows[] = {
 	  option_flag, AT(json) },
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
 	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds,
-	  AT(capturing.duration_ns) },
+	  AT(capture.duration_ns) },
 	{ 'b', "bytes", NULL, "Sizes as numbers of bytes.", option_flag, AT(exact) },
 	{ 0, "buffer", "SIZE",
 	  "Size of each of the two ring buffers (default 64M). Events that find no room are lost,"
 	  " and counted.",
-	  option_buffer, AT(capturing.buffer_bytes) },
+	  option_buffer, AT(capture.buffer_bytes) },
 	{ 0, "max-loss", "N",
 	  "Exit with 6 if more than N events and other records were lost (default: only say so).",
-	  option_events, AT(capturing.max_loss) },
+	  option_events, AT(capture.max_loss) },
 	{ 0, "layer", "auto|runtime|driver",
 	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both and show a runtime call"
 	  " and the driver call that it makes as one. The driver alone has the complete account"
 	  " for the least cost: also of what uses no runtime, or one that cannot be found. The"
 	  " runtime alone misses those, but has the names that programs use.",
-	  selection_parse_layer, AT(capturing.selection) },
+	  selection_parse_layer, AT(capture.selection) },
 	{ 0, "no-return", NULL,
 	  "Probe only where functions begin: less than two thirds of the cost, and no return"
 	  " address is touched, which programs that switch stacks by themselves need. Results,"
@@ -89,7 +89,7 @@ static const struct option_row rows[] = {
 	  option_flag, AT(no_return) },
 	{ 0, "without", "FEATURE[,FEATURE...]",
 	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
-	  AT(capturing.features) },
+	  AT(capture.features) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },
@@ -152,7 +152,7 @@ static int flush(void *context)
 static int open_capture(struct run *run)
 {
 	struct settings *settings = &run->settings;
-	struct live_options options = capturing_options(&settings->capturing, settings->no_return);
+	struct live_options options = capture_options_live(&settings->capture, settings->no_return);
 
 	options.count_launches = settings->summary_only;
 	options.feed = feed;
@@ -166,7 +166,7 @@ static int capture(struct run *run)
 {
 	struct summary summary = {
 		.start_ns = clock_monotonic_ns(),
-		.captured_ops = selection_captured_ops(&run->settings.capturing.selection),
+		.captured_ops = selection_captured_ops(&run->settings.capture.selection),
 	};
 	int err, finish_err;
 
@@ -186,7 +186,7 @@ static int capture(struct run *run)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
 	run->losses = summary.losses;
 	if (!err)
-		capturing_tell_blindness(&run->settings.capturing, run->live, &run->losses);
+		capture_options_tell_blindness(&run->settings.capture, run->live, &run->losses);
 	return err ? err : finish_err;
 }
 
@@ -203,24 +203,24 @@ static int run_all(struct run *run)
 	}
 	close_output(run, &err);
 	live_close(run->live);
-	return capturing_exit_code(&run->settings.capturing, err, &run->losses, command_code);
+	return capture_options_exit_code(&run->settings.capture, err, &run->losses, command_code);
 }
 
 static int trace(int argc, char **argv)
 {
-	struct run run = { .writer.fd = -1, .settings.capturing = CAPTURING_DEFAULTS };
-	struct selection *selection = &run.settings.capturing.selection;
+	struct run run = { .writer.fd = -1, .settings.capture = CAPTURE_OPTIONS_DEFAULTS };
+	struct selection *selection = &run.settings.capture.selection;
 	int first, code = EXIT_OK;
 
 	first = options_parse(&trace_command, argc, argv, &run.settings, &code);
 	if (first >= 0) {
 		selection->command = first < argc ? argv + first : NULL;
-		run.settings.capturing.output_is_taken = run.settings.json && !run.settings.output;
+		run.settings.capture.output_is_taken = run.settings.json && !run.settings.output;
 		code = selection_check(selection);
 		if (code == EXIT_OK)
 			code = selection_filter(selection, &run.pipeline.filter);
 		if (code == EXIT_OK)
-			code = require_tracing(&run.settings.capturing.features);
+			code = require_tracing(&run.settings.capture.features);
 		if (code == EXIT_OK)
 			code = run_all(&run);
 	}

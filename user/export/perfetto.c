@@ -495,7 +495,7 @@ static void put_whole_track(struct perfetto *export)
 	protobuf_end(out_of(export), packet);
 }
 
-static uint64_t track_of(struct perfetto *export, const struct traces_instant *instant)
+static uint64_t process_activity_of(struct perfetto *export, const struct traces_instant *instant)
 {
 	if (instant->thread)
 		return instant->thread->id;
@@ -509,7 +509,7 @@ static void put_instant(struct traces *traces, const struct traces_instant *inst
 {
 	struct perfetto *export = (struct perfetto *)traces;
 	struct string *out = out_of(export);
-	const uint64_t track = track_of(export, instant);
+	const uint64_t track = process_activity_of(export, instant);
 	size_t packet, event, annotation;
 
 	string_restart(&export->annotations, &export->traces.err);

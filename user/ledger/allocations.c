@@ -34,7 +34,7 @@ static void space_add(struct process *process, const struct allocation *allocati
 	}
 }
 
-void blocks_uncount(struct process *process, const struct allocation *allocation)
+void allocations_uncount(struct process *process, const struct allocation *allocation)
 {
 	struct space_total *space = &process->spaces[allocation->space];
 
@@ -60,12 +60,12 @@ static void note(struct change *change, struct amount *amount, uint64_t count, u
 	change->has_amounts = true;
 }
 
-void blocks_note_made(struct change *change, uint8_t space, uint64_t count, uint64_t bytes)
+void allocations_note_made(struct change *change, uint8_t space, uint64_t count, uint64_t bytes)
 {
 	note(change, &change->made[space], count, bytes);
 }
 
-void blocks_note_implicit(struct change *change, uint8_t space, uint64_t count, uint64_t bytes)
+void allocations_note_implicit(struct change *change, uint8_t space, uint64_t count, uint64_t bytes)
 {
 	note(change, &change->implicit[space], count, bytes);
 }
@@ -110,7 +110,7 @@ static void alloc_displace(struct state *state, struct process *process, const s
 	}
 	if (!ledger_remove(ledger_of(process, event), event->call->addr, &stale))
 		return;
-	blocks_uncount(process, &stale);
+	allocations_uncount(process, &stale);
 	if (is_part_of(&stale, event))
 		part_forget(state, process, &stale);
 	else
@@ -121,8 +121,8 @@ static void alloc_displace(struct state *state, struct process *process, const s
 		physical_unmap(process, &stale, change);
 }
 
-int blocks_add(struct state *state, struct process *process, enum ms_key key,
-	       struct allocation *allocation)
+int allocations_add(struct state *state, struct process *process, enum ms_key key,
+		    struct allocation *allocation)
 {
 	struct space_total *space = &process->spaces[allocation->space];
 	int err;
@@ -159,7 +159,7 @@ static bool alloc_refer(struct process *process, const struct event *event, stru
 	return true;
 }
 
-struct allocation blocks_made_by(const struct event *event, const struct change *change)
+struct allocation allocations_made_by(const struct event *event, const struct change *change)
 {
 	const struct ms_call *call = event->call;
 
@@ -177,11 +177,11 @@ struct allocation blocks_made_by(const struct event *event, const struct change 
 	};
 }
 
-int blocks_alloc(struct state *state, struct process *process, const struct event *event,
-		 struct change *change)
+int allocations_alloc(struct state *state, struct process *process, const struct event *event,
+		      struct change *change)
 {
 	const struct ms_call *call = event->call;
-	struct allocation allocation = blocks_made_by(event, change);
+	struct allocation allocation = allocations_made_by(event, change);
 	int err;
 
 	process->entries_only |= !(call->known & (MS_KNOWN_RESULT | MS_KNOWN_ADDR));
@@ -206,7 +206,7 @@ int blocks_alloc(struct state *state, struct process *process, const struct even
 		allocation.references = 1;
 	if (key_of(event) == MS_KEY_MAPPING)
 		physical_map(process, &allocation, call->src);
-	err = blocks_add(state, process, key_of(event), &allocation);
+	err = allocations_add(state, process, key_of(event), &allocation);
 	if (!err)
 		change_allocation(change, &allocation);
 	return err;
@@ -271,7 +271,7 @@ static void pending_finish(struct process *process, size_t place)
 		usage_end(process->usage, &allocation);
 }
 
-void blocks_returned(struct process *process, uint32_t tid)
+void allocations_returned(struct process *process, uint32_t tid)
 {
 	size_t i = 0;
 
@@ -325,7 +325,7 @@ static int unmap_begin(struct process *process, const struct event *event, uint6
 		next = end_of(mapping.addr, mapping.size_bytes ? mapping.size_bytes : 1);
 		if (mapping.ts_ns <= event->header->ts_ns) {
 			ledger_remove(ledger, mapping.addr, &mapping);
-			blocks_uncount(process, &mapping);
+			allocations_uncount(process, &mapping);
 			err = pending_add(process, event, addr, &mapping);
 		}
 		if (next >= end)
@@ -334,7 +334,7 @@ static int unmap_begin(struct process *process, const struct event *event, uint6
 	return err;
 }
 
-int blocks_free_begin(struct process *process, const struct event *event)
+int allocations_free_begin(struct process *process, const struct event *event)
 {
 	const struct ms_free *begun = event->free;
 	struct ledger *ledger = ledger_of(process, event);
@@ -354,7 +354,7 @@ int blocks_free_begin(struct process *process, const struct event *event)
 	if (!found || (found->space == MS_SPACE_IMPORTED && found->references > 1))
 		return 0; /* unknown, or it stays: the end of the call says so */
 	ledger_remove(ledger, begun->addr, &allocation);
-	blocks_uncount(process, &allocation);
+	allocations_uncount(process, &allocation);
 	return pending_add(process, event, begun->addr, &allocation);
 }
 
@@ -389,7 +389,7 @@ static bool ledger_take(struct process *process, const struct event *event,
 	if (key_of(event) == MS_KEY_HANDLE)
 		return physical_release_begin(process, event->call->addr, allocation) > 0;
 	ledger_remove(ledger_of(process, event), event->call->addr, allocation);
-	blocks_uncount(process, allocation);
+	allocations_uncount(process, allocation);
 	return true;
 }
 
@@ -428,7 +428,7 @@ static int restore_all(struct process *process, const struct event *event, struc
 	return err;
 }
 
-int blocks_settle(struct process *process, uint64_t ts_ns, struct change *change)
+int allocations_settle(struct process *process, uint64_t ts_ns, struct change *change)
 {
 	int err = 0;
 
@@ -494,7 +494,7 @@ static void free_rest(struct process *process, const struct event *event, struct
 	}
 }
 
-int blocks_free(struct process *process, const struct event *event, struct change *change)
+int allocations_free(struct process *process, const struct event *event, struct change *change)
 {
 	const struct ms_call *call = event->call;
 	struct allocation allocation;
@@ -547,7 +547,7 @@ static const enum ms_key context_keys[] = { MS_KEY_POINTER, MS_KEY_ARRAY, MS_KEY
 
 #define CONTEXT_KEYS (sizeof(context_keys) / sizeof(*context_keys))
 
-bool blocks_any_in(const struct process *process, uint64_t context)
+bool allocations_any_in(const struct process *process, uint64_t context)
 {
 	size_t key, i;
 
@@ -576,15 +576,15 @@ static void ledger_end(struct process *process, struct ledger *ledger, uint64_t 
 		}
 		/* The last entry moves into this place: look at it again. */
 		ledger_remove(ledger, allocation.addr, &allocation);
-		blocks_uncount(process, &allocation);
+		allocations_uncount(process, &allocation);
 		usage_end(process->usage, &allocation);
 		space->implicit_frees++;
 		space->implicit_bytes += allocation.size_bytes;
-		blocks_note_implicit(change, allocation.space, 1, allocation.size_bytes);
+		allocations_note_implicit(change, allocation.space, 1, allocation.size_bytes);
 	}
 }
 
-void blocks_end(struct process *process, uint64_t context, struct change *change)
+void allocations_end(struct process *process, uint64_t context, struct change *change)
 {
 	size_t i;
 

@@ -12,44 +12,44 @@
 #include "ledger/state.h"
 
 /* ms_event.type of these records; each begins with a struct ms_event that says which process. */
-enum ms_anchor_type {
-	MS_ANCHOR_STATE = 256, /* begins an anchor */
-	MS_ANCHOR_PROCESS,     /* begins a process; those that follow are about it */
-	MS_ANCHOR_CALLS,
-	MS_ANCHOR_SPACE,
-	MS_ANCHOR_TOTAL,
-	MS_ANCHOR_NAME,
-	MS_ANCHOR_KERNEL,
-	MS_ANCHOR_FAILURE,
-	MS_ANCHOR_CONTEXT,
-	MS_ANCHOR_VIEW,
-	MS_ANCHOR_GRAPH, /* its nodes follow */
-	MS_ANCHOR_NODE,
-	MS_ANCHOR_ALLOCATION,
-	MS_ANCHOR_END, /* of the anchor: only with it is it whole */
+enum ms_checkpoint_type {
+	MS_CHECKPOINT_STATE = 256, /* begins an anchor */
+	MS_CHECKPOINT_PROCESS,     /* begins a process; those that follow are about it */
+	MS_CHECKPOINT_CALLS,
+	MS_CHECKPOINT_SPACE,
+	MS_CHECKPOINT_TOTAL,
+	MS_CHECKPOINT_NAME,
+	MS_CHECKPOINT_KERNEL,
+	MS_CHECKPOINT_FAILURE,
+	MS_CHECKPOINT_CONTEXT,
+	MS_CHECKPOINT_VIEW,
+	MS_CHECKPOINT_GRAPH, /* its nodes follow */
+	MS_CHECKPOINT_NODE,
+	MS_CHECKPOINT_ALLOCATION,
+	MS_CHECKPOINT_END, /* of the anchor: only with it is it whole */
 };
 
-struct ms_anchor_state {
+struct ms_checkpoint_state {
 	struct ms_event event;
 	uint64_t allocations;
 	uint64_t exits;
 	uint64_t more_count;
 };
 
-enum ms_anchor_process_flags {
-	MS_ANCHOR_WAS_RUNNING = 1 << 0,
-	MS_ANCHOR_ENTRIES_ONLY = 1 << 1,
-	MS_ANCHOR_EXITED = 1 << 2,
-	MS_ANCHOR_HAS_GLOBALS = 1 << 3,
-	MS_ANCHOR_MORE = 1 << 4, /* the sum of those that have ended and are not listed */
-	MS_ANCHOR_ONLY_BEGUN = 1 << 5,
-	MS_ANCHOR_WAS_RUNNING_EARLIER = 1 << 6,
+enum ms_checkpoint_process_flags {
+	MS_CHECKPOINT_WAS_RUNNING = 1 << 0,
+	MS_CHECKPOINT_ENTRIES_ONLY = 1 << 1,
+	MS_CHECKPOINT_EXITED = 1 << 2,
+	MS_CHECKPOINT_HAS_GLOBALS = 1 << 3,
+	MS_CHECKPOINT_MORE = 1 << 4, /* the sum of those that have ended and are not listed */
+	MS_CHECKPOINT_ONLY_BEGUN = 1 << 5,
+	MS_CHECKPOINT_WAS_RUNNING_EARLIER = 1 << 6,
 };
 
-struct ms_anchor_process {
+struct ms_checkpoint_process {
 	struct ms_event event;
 	char comm[MS_COMM_BYTES];
-	uint32_t flags; /* enum ms_anchor_process_flags */
+	uint32_t flags; /* enum ms_checkpoint_process_flags */
 	uint32_t exit_status;
 	uint64_t exit_number;
 	uint64_t exit_ts_ns;
@@ -67,14 +67,14 @@ struct ms_anchor_process {
 	uint64_t part_ts_ns;
 };
 
-struct ms_anchor_calls {
+struct ms_checkpoint_calls {
 	struct ms_event event;
 	uint64_t op; /* enum ms_op */
 	uint64_t count;
 };
 
 /* What is live now follows from the allocations. */
-struct ms_anchor_space {
+struct ms_checkpoint_space {
 	struct ms_event event;
 	uint64_t space; /* enum ms_space */
 	uint64_t peak_bytes;
@@ -89,29 +89,29 @@ struct ms_anchor_space {
 	uint64_t exit_bytes;
 };
 
-enum ms_anchor_total_of { /* else a direction: copies */
-			  MS_ANCHOR_OF_UNKNOWN = 64,
-			  MS_ANCHOR_OF_MEMSETS,
-			  MS_ANCHOR_OF_SYNCS,
+enum ms_checkpoint_total_of { /* else a direction: copies */
+			      MS_CHECKPOINT_OF_UNKNOWN = 64,
+			      MS_CHECKPOINT_OF_MEMSETS,
+			      MS_CHECKPOINT_OF_SYNCS,
 };
 
-struct ms_anchor_total {
+struct ms_checkpoint_total {
 	struct ms_event event;
-	uint64_t of; /* enum ms_direction or enum ms_anchor_total_of */
+	uint64_t of; /* enum ms_direction or enum ms_checkpoint_total_of */
 	uint64_t count;
 	uint64_t bytes;
 	uint64_t unknown_bytes;
 	uint64_t duration_ns;
 };
 
-struct ms_anchor_name {
+struct ms_checkpoint_name {
 	struct ms_event event;
 	uint64_t handle;
 	uint64_t alias; /* whose name is meant, if there is none here */
 	char name[];    /* to the end of the record, not terminated */
 };
 
-struct ms_anchor_kernel {
+struct ms_checkpoint_kernel {
 	struct ms_event event;
 	uint64_t handle;
 	uint64_t launches;
@@ -119,7 +119,7 @@ struct ms_anchor_kernel {
 	char name[];
 };
 
-struct ms_anchor_failure {
+struct ms_checkpoint_failure {
 	struct ms_event event;
 	uint64_t count;
 	int32_t result;
@@ -127,7 +127,7 @@ struct ms_anchor_failure {
 	uint16_t reserved;
 };
 
-struct ms_anchor_context {
+struct ms_checkpoint_context {
 	struct ms_event event;
 	uint64_t handle;
 	int32_t device;
@@ -135,7 +135,7 @@ struct ms_anchor_context {
 	uint64_t primary;
 };
 
-struct ms_anchor_view {
+struct ms_checkpoint_view {
 	struct ms_event event;
 	uint64_t handle;
 	uint64_t is_pool;
@@ -144,36 +144,36 @@ struct ms_anchor_view {
 	uint64_t ts_ns;
 };
 
-enum ms_anchor_graph_kind {
-	MS_ANCHOR_GRAPH_PLAIN,
-	MS_ANCHOR_GRAPH_EXECUTABLE,
-	MS_ANCHOR_GRAPH_CAPTURE, /* the handle is the stream */
-	MS_ANCHOR_GRAPH_KINDS,
+enum ms_checkpoint_graph_kind {
+	MS_CHECKPOINT_GRAPH_PLAIN,
+	MS_CHECKPOINT_GRAPH_EXECUTABLE,
+	MS_CHECKPOINT_GRAPH_CAPTURE, /* the handle is the stream */
+	MS_CHECKPOINT_GRAPH_KINDS,
 };
 
-struct ms_anchor_graph {
+struct ms_checkpoint_graph {
 	struct ms_event event;
 	uint64_t handle;
-	uint32_t kind; /* enum ms_anchor_graph_kind */
+	uint32_t kind; /* enum ms_checkpoint_graph_kind */
 	uint32_t auto_free;
 };
 
-struct ms_anchor_node {
+struct ms_checkpoint_node {
 	struct ms_event event;
 	uint64_t addr;
 	uint64_t size_bytes;
 };
 
-enum ms_anchor_role {
-	MS_ANCHOR_LIVE,     /* `key`: the ledger; MS_KEYS_COUNT is MS_ANCHOR_RELEASED */
-	MS_ANCHOR_PENDING,  /* being freed: by `freed_by`, which was given `freed_addr` */
-	MS_ANCHOR_PART,     /* the last part of a free; likewise */
-	MS_ANCHOR_LARGEST,  /* of an exited process, at its end */
-	MS_ANCHOR_RELEASED, /* live, without a handle; its address is its id */
-	MS_ANCHOR_ROLES,
+enum ms_checkpoint_role {
+	MS_CHECKPOINT_LIVE,     /* `key`: the ledger; MS_KEYS_COUNT is MS_CHECKPOINT_RELEASED */
+	MS_CHECKPOINT_PENDING,  /* being freed: by `freed_by`, which was given `freed_addr` */
+	MS_CHECKPOINT_PART,     /* the last part of a free; likewise */
+	MS_CHECKPOINT_LARGEST,  /* of an exited process, at its end */
+	MS_CHECKPOINT_RELEASED, /* live, without a handle; its address is its id */
+	MS_CHECKPOINT_ROLES,
 };
 
-struct ms_anchor_allocation {
+struct ms_checkpoint_allocation {
 	struct ms_event event;
 	uint64_t addr;
 	uint64_t size_bytes;
@@ -186,7 +186,7 @@ struct ms_anchor_allocation {
 	uint16_t driver_row;
 	uint8_t space;
 	uint8_t size_known;
-	uint8_t role;   /* enum ms_anchor_role */
+	uint8_t role;   /* enum ms_checkpoint_role */
 	uint8_t key;    /* enum ms_key */
 	uint64_t owner; /* and references; as in struct allocation */
 	uint64_t freed_addr;
@@ -194,21 +194,21 @@ struct ms_anchor_allocation {
 	uint32_t reserved;
 };
 
-_Static_assert(sizeof(struct ms_anchor_state) == 56, "wire layout");
-_Static_assert(sizeof(struct ms_anchor_process) == 168, "wire layout");
-_Static_assert(sizeof(struct ms_anchor_space) == 120, "wire layout");
-_Static_assert(sizeof(struct ms_anchor_total) == 72, "wire layout");
-_Static_assert(sizeof(struct ms_anchor_allocation) == 112, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_state) == 56, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_process) == 168, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_space) == 120, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_total) == 72, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_allocation) == 112, "wire layout");
 
 /*
  * Gives the state to `put`, record by record, all with time `ts_ns`. Returns 0, -ENOMEM, or what
  * `put` returned that was not 0.
  */
-int anchor_save(const struct state *state, uint64_t ts_ns,
-		int (*put)(void *context, const void *record, size_t length), void *context);
+int checkpoint_save(const struct state *state, uint64_t ts_ns,
+		    int (*put)(void *context, const void *record, size_t length), void *context);
 
 /* What is being put together from records. */
-struct anchor {
+struct checkpoint {
 	struct state *state;
 	struct process *process; /* the one that the records are about */
 	struct map *graphs;
@@ -217,13 +217,13 @@ struct anchor {
 };
 
 /* Begins with an empty state, which stays the caller's. */
-void anchor_init(struct anchor *anchor, struct state *state);
+void checkpoint_init(struct checkpoint *anchor, struct state *state);
 
 /*
  * Returns 0, 1 if the record was skipped because this version does not know its type or what it is
- * about, -ENOMEM, or -EINVAL for one that anchor_save() could not have written. After an error the
- * state is only good for state_fini().
+ * about, -ENOMEM, or -EINVAL for one that checkpoint_save() could not have written. After an error
+ * the state is only good for state_fini().
  */
-int anchor_load(struct anchor *anchor, const void *record, size_t length);
+int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length);
 
 #endif /* MEMSCOPE_LEDGER_CHECKPOINT_H */

@@ -9,14 +9,14 @@
 #include "ledger/graphs.h"
 #include "ledger/kernels.h"
 
-void anchor_init(struct anchor *anchor, struct state *state)
+void checkpoint_init(struct checkpoint *anchor, struct state *state)
 {
-	*anchor = (struct anchor){ .state = state };
+	*anchor = (struct checkpoint){ .state = state };
 }
 
-static int load_state(struct anchor *anchor, const void *record)
+static int load_state(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_state *saved = record;
+	const struct ms_checkpoint_state *saved = record;
 	struct state *state = anchor->state;
 
 	/* Numbers that go on counting must not come round. */
@@ -77,7 +77,7 @@ static void settle(struct process *process, struct ledger *ledger, const struct 
 		}
 		/* The last entry moves into this place: look at it again. */
 		ledger_remove(ledger, entry->addr, &unused);
-		blocks_uncount(process, &unused);
+		allocations_uncount(process, &unused);
 	}
 }
 
@@ -85,7 +85,7 @@ static void settle(struct process *process, struct ledger *ledger, const struct 
  * All of a process has been loaded. What memory is mapped how often must be right, or it would
  * never end; mappings that are of unknown functions were skipped.
  */
-static int end_process(struct anchor *anchor)
+static int end_process(struct checkpoint *anchor)
 {
 	struct process *process = anchor->process;
 	struct map needs = { 0 };
@@ -103,10 +103,10 @@ static int end_process(struct anchor *anchor)
 	return err;
 }
 
-static int load_process(struct anchor *anchor, const void *record)
+static int load_process(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_process *saved = record;
-	bool more = saved->flags & MS_ANCHOR_MORE;
+	const struct ms_checkpoint_process *saved = record;
+	bool more = saved->flags & MS_CHECKPOINT_MORE;
 	struct process *process;
 	int err;
 
@@ -124,12 +124,12 @@ static int load_process(struct anchor *anchor, const void *record)
 	anchor->process = process;
 	anchor->graphs = NULL;
 	memcpy(process->comm, saved->comm, sizeof(process->comm));
-	process->was_running = saved->flags & MS_ANCHOR_WAS_RUNNING;
-	process->only_begun = saved->flags & MS_ANCHOR_ONLY_BEGUN;
-	process->was_running_earlier = saved->flags & MS_ANCHOR_WAS_RUNNING_EARLIER;
-	process->entries_only = saved->flags & MS_ANCHOR_ENTRIES_ONLY;
-	process->exited = saved->flags & MS_ANCHOR_EXITED;
-	process->has_globals = saved->flags & MS_ANCHOR_HAS_GLOBALS;
+	process->was_running = saved->flags & MS_CHECKPOINT_WAS_RUNNING;
+	process->only_begun = saved->flags & MS_CHECKPOINT_ONLY_BEGUN;
+	process->was_running_earlier = saved->flags & MS_CHECKPOINT_WAS_RUNNING_EARLIER;
+	process->entries_only = saved->flags & MS_CHECKPOINT_ENTRIES_ONLY;
+	process->exited = saved->flags & MS_CHECKPOINT_EXITED;
+	process->has_globals = saved->flags & MS_CHECKPOINT_HAS_GLOBALS;
 	process->exit_status = saved->exit_status;
 	process->exit_number = saved->exit_number;
 	process->exit_ts_ns = saved->exit_ts_ns;
@@ -149,9 +149,9 @@ static int load_process(struct anchor *anchor, const void *record)
 	return 0;
 }
 
-static int load_calls(struct anchor *anchor, const void *record)
+static int load_calls(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_calls *saved = record;
+	const struct ms_checkpoint_calls *saved = record;
 
 	if (saved->op >= MS_OPS_COUNT)
 		return 1;
@@ -159,9 +159,9 @@ static int load_calls(struct anchor *anchor, const void *record)
 	return 0;
 }
 
-static int load_space(struct anchor *anchor, const void *record)
+static int load_space(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_space *saved = record;
+	const struct ms_checkpoint_space *saved = record;
 	struct space_total *space;
 
 	if (saved->space >= MS_SPACES_COUNT)
@@ -183,19 +183,19 @@ static int load_space(struct anchor *anchor, const void *record)
 static struct call_total *total_of(struct process *process, uint64_t of)
 {
 	switch (of) {
-	case MS_ANCHOR_OF_UNKNOWN:
+	case MS_CHECKPOINT_OF_UNKNOWN:
 		return &process->copies[MS_DIRECTIONS_COUNT];
-	case MS_ANCHOR_OF_MEMSETS:
+	case MS_CHECKPOINT_OF_MEMSETS:
 		return &process->memsets;
-	case MS_ANCHOR_OF_SYNCS:
+	case MS_CHECKPOINT_OF_SYNCS:
 		return &process->syncs;
 	}
 	return of < MS_DIRECTIONS_COUNT ? &process->copies[of] : NULL;
 }
 
-static int load_total(struct anchor *anchor, const void *record)
+static int load_total(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_total *saved = record;
+	const struct ms_checkpoint_total *saved = record;
 	struct call_total *total = total_of(anchor->process, saved->of);
 
 	if (!total)
@@ -210,7 +210,7 @@ static int load_total(struct anchor *anchor, const void *record)
 }
 
 /* Returns 0, -ENOMEM, or -EINVAL if it is no name. */
-static int intern(struct anchor *anchor, const char *text, size_t length, const char **name)
+static int intern(struct checkpoint *anchor, const char *text, size_t length, const char **name)
 {
 	if (length > MS_NAME_MAX || memchr(text, '\0', length))
 		return -EINVAL;
@@ -218,9 +218,9 @@ static int intern(struct anchor *anchor, const char *text, size_t length, const 
 	return *name ? 0 : -ENOMEM;
 }
 
-static int load_name(struct anchor *anchor, const void *record)
+static int load_name(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_name *saved = record;
+	const struct ms_checkpoint_name *saved = record;
 	const char *name;
 	int err;
 
@@ -230,9 +230,9 @@ static int load_name(struct anchor *anchor, const void *record)
 	return err ? err : map_set(&anchor->process->names, saved->handle, (uintptr_t)name);
 }
 
-static int load_kernel(struct anchor *anchor, const void *record)
+static int load_kernel(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_kernel *saved = record;
+	const struct ms_checkpoint_kernel *saved = record;
 	struct kernel kernel = { .handle = saved->handle, .launches = saved->launches };
 	int err = 0;
 
@@ -241,9 +241,9 @@ static int load_kernel(struct anchor *anchor, const void *record)
 	return err ? err : kernels_add(anchor->process, &kernel);
 }
 
-static int load_failure(struct anchor *anchor, const void *record)
+static int load_failure(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_failure *saved = record;
+	const struct ms_checkpoint_failure *saved = record;
 	struct process *process = anchor->process;
 	int err;
 
@@ -258,9 +258,9 @@ static int load_failure(struct anchor *anchor, const void *record)
 	return err;
 }
 
-static int load_context(struct anchor *anchor, const void *record)
+static int load_context(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_context *saved = record;
+	const struct ms_checkpoint_context *saved = record;
 	struct process *process = anchor->process;
 	int err;
 
@@ -275,9 +275,9 @@ static int load_context(struct anchor *anchor, const void *record)
 	return err;
 }
 
-static int load_view(struct anchor *anchor, const void *record)
+static int load_view(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_view *saved = record;
+	const struct ms_checkpoint_view *saved = record;
 	struct process *process = anchor->process;
 	int err;
 
@@ -296,18 +296,18 @@ static int load_view(struct anchor *anchor, const void *record)
 	return err;
 }
 
-static int load_graph(struct anchor *anchor, const void *record)
+static int load_graph(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_graph *saved = record;
+	const struct ms_checkpoint_graph *saved = record;
 	struct process *process = anchor->process;
 	struct map *const kinds[] = {
-		[MS_ANCHOR_GRAPH_PLAIN] = &process->graphs,
-		[MS_ANCHOR_GRAPH_EXECUTABLE] = &process->executables,
-		[MS_ANCHOR_GRAPH_CAPTURE] = &process->captures,
+		[MS_CHECKPOINT_GRAPH_PLAIN] = &process->graphs,
+		[MS_CHECKPOINT_GRAPH_EXECUTABLE] = &process->executables,
+		[MS_CHECKPOINT_GRAPH_CAPTURE] = &process->captures,
 	};
 
 	anchor->graphs = NULL;
-	if (saved->kind >= MS_ANCHOR_GRAPH_KINDS)
+	if (saved->kind >= MS_CHECKPOINT_GRAPH_KINDS)
 		return 1;
 	if (map_get(kinds[saved->kind], saved->handle))
 		return -EINVAL;
@@ -316,9 +316,9 @@ static int load_graph(struct anchor *anchor, const void *record)
 	return graphs_load(anchor->graphs, saved->handle, saved->auto_free);
 }
 
-static int load_node(struct anchor *anchor, const void *record)
+static int load_node(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_node *saved = record;
+	const struct ms_checkpoint_node *saved = record;
 
 	if (!anchor->graphs)
 		return 1; /* of a graph that was skipped */
@@ -326,14 +326,14 @@ static int load_node(struct anchor *anchor, const void *record)
 				saved->size_bytes);
 }
 
-static bool is_known(const struct ms_anchor_allocation *saved)
+static bool is_known(const struct ms_checkpoint_allocation *saved)
 {
-	return saved->space < MS_SPACES_COUNT && saved->role < MS_ANCHOR_ROLES &&
+	return saved->space < MS_SPACES_COUNT && saved->role < MS_CHECKPOINT_ROLES &&
 	       saved->key < MS_KEYS_COUNT;
 }
 
 /* Rows are this program's; ids are found only once, and the next allocation's is a new one. */
-static bool is_valid(const struct anchor *anchor, const struct ms_anchor_allocation *saved)
+static bool is_valid(const struct checkpoint *anchor, const struct ms_checkpoint_allocation *saved)
 {
 	return saved->row < probe_count() &&
 	       (saved->driver_row == MS_NO_ROW || saved->driver_row < probe_count()) &&
@@ -384,9 +384,9 @@ static int load_pending(struct process *process, const struct pending_free *pend
 	return err;
 }
 
-static int load_allocation(struct anchor *anchor, const void *record)
+static int load_allocation(struct checkpoint *anchor, const void *record)
 {
-	const struct ms_anchor_allocation *saved = record;
+	const struct ms_checkpoint_allocation *saved = record;
 	struct process *process = anchor->process;
 	const struct pending_free freed = {
 		.tid = saved->freed_by,
@@ -410,65 +410,65 @@ static int load_allocation(struct anchor *anchor, const void *record)
 		return 1;
 	if (!is_valid(anchor, saved))
 		return -EINVAL;
-	switch ((enum ms_anchor_role)saved->role) {
-	case MS_ANCHOR_LIVE:
+	switch ((enum ms_checkpoint_role)saved->role) {
+	case MS_CHECKPOINT_LIVE:
 		return load_live(process, saved->key, &freed.allocation);
-	case MS_ANCHOR_RELEASED:
+	case MS_CHECKPOINT_RELEASED:
 		return load_live(process, LEDGER_RELEASED, &freed.allocation);
-	case MS_ANCHOR_PENDING:
+	case MS_CHECKPOINT_PENDING:
 		return load_pending(process, &freed);
-	case MS_ANCHOR_PART:
+	case MS_CHECKPOINT_PART:
 		process->part = freed;
 		return 0;
-	case MS_ANCHOR_LARGEST:
+	case MS_CHECKPOINT_LARGEST:
 		if (process->exit_largest_count >= PROCESS_LARGEST)
 			return -EINVAL;
 		process->exit_largest[process->exit_largest_count++] = freed.allocation;
 		return 0;
-	case MS_ANCHOR_ROLES:
+	case MS_CHECKPOINT_ROLES:
 		break;
 	}
 	return -EINVAL;
 }
 
-int anchor_load(struct anchor *anchor, const void *record, size_t length)
+int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length)
 {
 	static const struct {
-		int (*load)(struct anchor *anchor, const void *record);
+		int (*load)(struct checkpoint *anchor, const void *record);
 		size_t size; /* the least; whoever writes a newer format may write more */
 	} types[] = {
 #define TYPE(type, function, structure) \
-	[MS_ANCHOR_##type - MS_ANCHOR_STATE] = { function, sizeof(struct structure) }
-		TYPE(STATE, load_state, ms_anchor_state),
-		TYPE(PROCESS, load_process, ms_anchor_process),
-		TYPE(CALLS, load_calls, ms_anchor_calls),
-		TYPE(SPACE, load_space, ms_anchor_space),
-		TYPE(TOTAL, load_total, ms_anchor_total),
-		TYPE(NAME, load_name, ms_anchor_name),
-		TYPE(KERNEL, load_kernel, ms_anchor_kernel),
-		TYPE(FAILURE, load_failure, ms_anchor_failure),
-		TYPE(CONTEXT, load_context, ms_anchor_context),
-		TYPE(VIEW, load_view, ms_anchor_view),
-		TYPE(GRAPH, load_graph, ms_anchor_graph),
-		TYPE(NODE, load_node, ms_anchor_node),
-		TYPE(ALLOCATION, load_allocation, ms_anchor_allocation),
+	[MS_CHECKPOINT_##type - MS_CHECKPOINT_STATE] = { function, sizeof(struct structure) }
+		TYPE(STATE, load_state, ms_checkpoint_state),
+		TYPE(PROCESS, load_process, ms_checkpoint_process),
+		TYPE(CALLS, load_calls, ms_checkpoint_calls),
+		TYPE(SPACE, load_space, ms_checkpoint_space),
+		TYPE(TOTAL, load_total, ms_checkpoint_total),
+		TYPE(NAME, load_name, ms_checkpoint_name),
+		TYPE(KERNEL, load_kernel, ms_checkpoint_kernel),
+		TYPE(FAILURE, load_failure, ms_checkpoint_failure),
+		TYPE(CONTEXT, load_context, ms_checkpoint_context),
+		TYPE(VIEW, load_view, ms_checkpoint_view),
+		TYPE(GRAPH, load_graph, ms_checkpoint_graph),
+		TYPE(NODE, load_node, ms_checkpoint_node),
+		TYPE(ALLOCATION, load_allocation, ms_checkpoint_allocation),
 #undef TYPE
 	};
 	const struct ms_event *event = record;
 	size_t type;
 
-	if (length < sizeof(*event) || event->size != length || event->type < MS_ANCHOR_STATE ||
+	if (length < sizeof(*event) || event->size != length || event->type < MS_CHECKPOINT_STATE ||
 	    anchor->complete)
 		return -EINVAL;
-	type = event->type - MS_ANCHOR_STATE;
-	if (event->type == MS_ANCHOR_END) {
+	type = event->type - MS_CHECKPOINT_STATE;
+	if (event->type == MS_CHECKPOINT_END) {
 		anchor->complete = anchor->begun;
 		return anchor->begun ? end_process(anchor) : -EINVAL;
 	}
 	if (type >= sizeof(types) / sizeof(*types))
 		return 1;
-	if (length < types[type].size || (!anchor->begun && event->type != MS_ANCHOR_STATE) ||
-	    (!anchor->process && event->type > MS_ANCHOR_PROCESS))
+	if (length < types[type].size || (!anchor->begun && event->type != MS_CHECKPOINT_STATE) ||
+	    (!anchor->process && event->type > MS_CHECKPOINT_PROCESS))
 		return -EINVAL;
 	return types[type].load(anchor, record);
 }

@@ -14,7 +14,8 @@ struct saver {
 	int err; /* the first; nothing is put after it */
 };
 
-static struct ms_event header_of(const struct saver *saver, enum ms_anchor_type type, size_t size)
+static struct ms_event header_of(const struct saver *saver, enum ms_checkpoint_type type,
+				 size_t size)
 {
 	const struct process *process = saver->process;
 
@@ -28,7 +29,7 @@ static struct ms_event header_of(const struct saver *saver, enum ms_anchor_type 
 	};
 }
 
-static void put(struct saver *saver, void *record, enum ms_anchor_type type, size_t size)
+static void put(struct saver *saver, void *record, enum ms_checkpoint_type type, size_t size)
 {
 	if (saver->err)
 		return;
@@ -37,8 +38,8 @@ static void put(struct saver *saver, void *record, enum ms_anchor_type type, siz
 }
 
 /* A record with text at its end. */
-static void put_text(struct saver *saver, const void *record, enum ms_anchor_type type, size_t size,
-		     const char *text)
+static void put_text(struct saver *saver, const void *record, enum ms_checkpoint_type type,
+		     size_t size, const char *text)
 {
 	struct string whole = { 0 };
 
@@ -67,14 +68,14 @@ static uint64_t unknown_sizes_of_the_gone(const struct process *process)
 static void save_process(struct saver *saver, bool more)
 {
 	const struct process *process = saver->process;
-	struct ms_anchor_process record = {
-		.flags = (process->was_running ? MS_ANCHOR_WAS_RUNNING : 0) |
-			 (process->entries_only ? MS_ANCHOR_ENTRIES_ONLY : 0) |
-			 (process->exited ? MS_ANCHOR_EXITED : 0) |
-			 (process->has_globals ? MS_ANCHOR_HAS_GLOBALS : 0) |
-			 (process->only_begun ? MS_ANCHOR_ONLY_BEGUN : 0) |
-			 (process->was_running_earlier ? MS_ANCHOR_WAS_RUNNING_EARLIER : 0) |
-			 (more ? MS_ANCHOR_MORE : 0),
+	struct ms_checkpoint_process record = {
+		.flags = (process->was_running ? MS_CHECKPOINT_WAS_RUNNING : 0) |
+			 (process->entries_only ? MS_CHECKPOINT_ENTRIES_ONLY : 0) |
+			 (process->exited ? MS_CHECKPOINT_EXITED : 0) |
+			 (process->has_globals ? MS_CHECKPOINT_HAS_GLOBALS : 0) |
+			 (process->only_begun ? MS_CHECKPOINT_ONLY_BEGUN : 0) |
+			 (process->was_running_earlier ? MS_CHECKPOINT_WAS_RUNNING_EARLIER : 0) |
+			 (more ? MS_CHECKPOINT_MORE : 0),
 		.exit_status = process->exit_status,
 		.exit_number = process->exit_number,
 		.exit_ts_ns = process->exit_ts_ns,
@@ -93,7 +94,7 @@ static void save_process(struct saver *saver, bool more)
 	};
 
 	memcpy(record.comm, process->comm, sizeof(record.comm));
-	put(saver, &record, MS_ANCHOR_PROCESS, sizeof(record));
+	put(saver, &record, MS_CHECKPOINT_PROCESS, sizeof(record));
 }
 
 static void save_spaces(struct saver *saver)
@@ -102,7 +103,7 @@ static void save_spaces(struct saver *saver)
 
 	for (i = 0; i < MS_SPACES_COUNT; i++) {
 		const struct space_total *space = &saver->process->spaces[i];
-		struct ms_anchor_space record = {
+		struct ms_checkpoint_space record = {
 			.space = i,
 			.peak_bytes = space->peak_bytes,
 			.peak_ts_ns = space->peak_ts_ns,
@@ -119,13 +120,13 @@ static void save_spaces(struct saver *saver)
 		/* Of no bytes, an allocation leaves no other trace. */
 		if (space->allocs || space->frees || space->implicit_frees || space->peak_bytes ||
 		    space->exit_count)
-			put(saver, &record, MS_ANCHOR_SPACE, sizeof(record));
+			put(saver, &record, MS_CHECKPOINT_SPACE, sizeof(record));
 	}
 }
 
 static void save_total(struct saver *saver, uint64_t of, const struct call_total *total)
 {
-	struct ms_anchor_total record = {
+	struct ms_checkpoint_total record = {
 		.of = of,
 		.count = total->count,
 		.bytes = total->bytes,
@@ -134,7 +135,7 @@ static void save_total(struct saver *saver, uint64_t of, const struct call_total
 	};
 
 	if (total->count)
-		put(saver, &record, MS_ANCHOR_TOTAL, sizeof(record));
+		put(saver, &record, MS_CHECKPOINT_TOTAL, sizeof(record));
 }
 
 static void save_calls(struct saver *saver)
@@ -143,16 +144,16 @@ static void save_calls(struct saver *saver)
 	uint64_t i;
 
 	for (i = 0; i < MS_OPS_COUNT; i++) {
-		struct ms_anchor_calls record = { .op = i, .count = process->calls[i] };
+		struct ms_checkpoint_calls record = { .op = i, .count = process->calls[i] };
 
 		if (record.count)
-			put(saver, &record, MS_ANCHOR_CALLS, sizeof(record));
+			put(saver, &record, MS_CHECKPOINT_CALLS, sizeof(record));
 	}
 	for (i = 0; i < MS_DIRECTIONS_COUNT; i++)
 		save_total(saver, i, &process->copies[i]);
-	save_total(saver, MS_ANCHOR_OF_UNKNOWN, &process->copies[MS_DIRECTIONS_COUNT]);
-	save_total(saver, MS_ANCHOR_OF_MEMSETS, &process->memsets);
-	save_total(saver, MS_ANCHOR_OF_SYNCS, &process->syncs);
+	save_total(saver, MS_CHECKPOINT_OF_UNKNOWN, &process->copies[MS_DIRECTIONS_COUNT]);
+	save_total(saver, MS_CHECKPOINT_OF_MEMSETS, &process->memsets);
+	save_total(saver, MS_CHECKPOINT_OF_SYNCS, &process->syncs);
 }
 
 static void save_names(struct saver *saver)
@@ -162,18 +163,18 @@ static void save_names(struct saver *saver)
 
 	for (i = 0; i < process->names.capacity; i++) {
 		const struct map_slot *slot = &process->names.slots[i];
-		struct ms_anchor_name record = { .handle = slot->key };
+		struct ms_checkpoint_name record = { .handle = slot->key };
 
 		if (slot->used)
-			put_text(saver, &record, MS_ANCHOR_NAME, sizeof(record),
+			put_text(saver, &record, MS_CHECKPOINT_NAME, sizeof(record),
 				 (const char *)(uintptr_t)slot->value);
 	}
 	for (i = 0; i < process->aliases.capacity; i++) {
 		const struct map_slot *slot = &process->aliases.slots[i];
-		struct ms_anchor_name record = { .handle = slot->key, .alias = slot->value };
+		struct ms_checkpoint_name record = { .handle = slot->key, .alias = slot->value };
 
 		if (slot->used)
-			put(saver, &record, MS_ANCHOR_NAME, sizeof(record));
+			put(saver, &record, MS_CHECKPOINT_NAME, sizeof(record));
 	}
 }
 
@@ -183,11 +184,11 @@ static void save_kernels(struct saver *saver)
 
 	for (i = 0; i < saver->process->kernels_count; i++) {
 		const struct kernel *kernel = &saver->process->kernels[i];
-		struct ms_anchor_kernel record = { .handle = kernel->handle,
-						   .launches = kernel->launches,
-						   .is_named = kernel->name != NULL };
+		struct ms_checkpoint_kernel record = { .handle = kernel->handle,
+						       .launches = kernel->launches,
+						       .is_named = kernel->name != NULL };
 
-		put_text(saver, &record, MS_ANCHOR_KERNEL, sizeof(record), kernel->name);
+		put_text(saver, &record, MS_CHECKPOINT_KERNEL, sizeof(record), kernel->name);
 	}
 }
 
@@ -197,11 +198,11 @@ static void save_failures(struct saver *saver)
 
 	for (i = 0; i < saver->process->failures_count; i++) {
 		const struct failure *failure = &saver->process->failures[i];
-		struct ms_anchor_failure record = { .count = failure->count,
-						    .result = failure->result,
-						    .row = failure->row };
+		struct ms_checkpoint_failure record = { .count = failure->count,
+							.result = failure->result,
+							.row = failure->row };
 
-		put(saver, &record, MS_ANCHOR_FAILURE, sizeof(record));
+		put(saver, &record, MS_CHECKPOINT_FAILURE, sizeof(record));
 	}
 }
 
@@ -211,52 +212,56 @@ static void save_contexts(struct saver *saver)
 
 	for (i = 0; i < saver->process->contexts_count; i++) {
 		const struct context *context = &saver->process->contexts[i];
-		struct ms_anchor_context record = { .handle = context->handle,
-						    .device = context->device,
-						    .references = context->references,
-						    .primary = context->primary };
+		struct ms_checkpoint_context record = { .handle = context->handle,
+							.device = context->device,
+							.references = context->references,
+							.primary = context->primary };
 
-		put(saver, &record, MS_ANCHOR_CONTEXT, sizeof(record));
+		put(saver, &record, MS_CHECKPOINT_CONTEXT, sizeof(record));
 	}
 	for (i = 0; i < saver->process->views_count; i++) {
 		const struct view *view = &saver->process->views[i];
-		struct ms_anchor_view record = { .handle = view->handle,
-						 .is_pool = view->is_pool,
-						 .total_bytes = view->total_bytes,
-						 .free_bytes = view->free_bytes,
-						 .ts_ns = view->ts_ns };
+		struct ms_checkpoint_view record = { .handle = view->handle,
+						     .is_pool = view->is_pool,
+						     .total_bytes = view->total_bytes,
+						     .free_bytes = view->free_bytes,
+						     .ts_ns = view->ts_ns };
 
-		put(saver, &record, MS_ANCHOR_VIEW, sizeof(record));
+		put(saver, &record, MS_CHECKPOINT_VIEW, sizeof(record));
 	}
 }
 
 static void put_graph(void *context, uint64_t handle, uint32_t kind, bool auto_free)
 {
-	struct ms_anchor_graph record = { .handle = handle, .kind = kind, .auto_free = auto_free };
+	struct ms_checkpoint_graph record = { .handle = handle,
+					      .kind = kind,
+					      .auto_free = auto_free };
 
-	put(context, &record, MS_ANCHOR_GRAPH, sizeof(record));
+	put(context, &record, MS_CHECKPOINT_GRAPH, sizeof(record));
 }
 
 static void put_node(void *context, uint64_t addr, uint64_t size_bytes)
 {
-	struct ms_anchor_node record = { .addr = addr, .size_bytes = size_bytes };
+	struct ms_checkpoint_node record = { .addr = addr, .size_bytes = size_bytes };
 
-	put(context, &record, MS_ANCHOR_NODE, sizeof(record));
+	put(context, &record, MS_CHECKPOINT_NODE, sizeof(record));
 }
 
 static void save_graphs(struct saver *saver)
 {
 	const struct process *process = saver->process;
 
-	graphs_visit(&process->graphs, MS_ANCHOR_GRAPH_PLAIN, put_graph, put_node, saver);
-	graphs_visit(&process->executables, MS_ANCHOR_GRAPH_EXECUTABLE, put_graph, put_node, saver);
-	graphs_visit(&process->captures, MS_ANCHOR_GRAPH_CAPTURE, put_graph, put_node, saver);
+	graphs_visit(&process->graphs, MS_CHECKPOINT_GRAPH_PLAIN, put_graph, put_node, saver);
+	graphs_visit(&process->executables, MS_CHECKPOINT_GRAPH_EXECUTABLE, put_graph, put_node,
+		     saver);
+	graphs_visit(&process->captures, MS_CHECKPOINT_GRAPH_CAPTURE, put_graph, put_node, saver);
 }
 
 static void save_allocation(struct saver *saver, const struct allocation *allocation,
-			    enum ms_anchor_role role, uint8_t key, const struct pending_free *freed)
+			    enum ms_checkpoint_role role, uint8_t key,
+			    const struct pending_free *freed)
 {
-	struct ms_anchor_allocation record = {
+	struct ms_checkpoint_allocation record = {
 		.addr = allocation->addr,
 		.size_bytes = allocation->size_bytes,
 		.ts_ns = allocation->ts_ns,
@@ -275,7 +280,7 @@ static void save_allocation(struct saver *saver, const struct allocation *alloca
 		.freed_by = freed ? freed->tid : 0,
 	};
 
-	put(saver, &record, MS_ANCHOR_ALLOCATION, sizeof(record));
+	put(saver, &record, MS_CHECKPOINT_ALLOCATION, sizeof(record));
 }
 
 static void save_allocations(struct saver *saver)
@@ -289,17 +294,17 @@ static void save_allocations(struct saver *saver)
 
 		for (i = 0; i < ledger->count; i++)
 			save_allocation(saver, &ledger->entries[i],
-					released ? MS_ANCHOR_RELEASED : MS_ANCHOR_LIVE,
+					released ? MS_CHECKPOINT_RELEASED : MS_CHECKPOINT_LIVE,
 					released ? 0 : key, NULL);
 	}
 	for (i = 0; i < process->pending_count; i++)
-		save_allocation(saver, &process->pending[i].allocation, MS_ANCHOR_PENDING,
+		save_allocation(saver, &process->pending[i].allocation, MS_CHECKPOINT_PENDING,
 				process->pending[i].key, &process->pending[i]);
 	if (process->part.tid)
-		save_allocation(saver, &process->part.allocation, MS_ANCHOR_PART, process->part.key,
-				&process->part);
+		save_allocation(saver, &process->part.allocation, MS_CHECKPOINT_PART,
+				process->part.key, &process->part);
 	for (i = 0; i < process->exit_largest_count; i++)
-		save_allocation(saver, &process->exit_largest[i], MS_ANCHOR_LARGEST, 0, NULL);
+		save_allocation(saver, &process->exit_largest[i], MS_CHECKPOINT_LARGEST, 0, NULL);
 }
 
 static void save_one(struct saver *saver, const struct process *process, bool more)
@@ -317,21 +322,22 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 	saver->process = NULL;
 }
 
-int anchor_save(const struct state *state, uint64_t ts_ns,
-		int (*put_record)(void *context, const void *record, size_t length), void *context)
+int checkpoint_save(const struct state *state, uint64_t ts_ns,
+		    int (*put_record)(void *context, const void *record, size_t length),
+		    void *context)
 {
 	struct saver saver = { .put = put_record, .context = context, .ts_ns = ts_ns };
-	struct ms_anchor_state record = { .allocations = state->allocations,
-					  .exits = state->exits,
-					  .more_count = state->more_count };
+	struct ms_checkpoint_state record = { .allocations = state->allocations,
+					      .exits = state->exits,
+					      .more_count = state->more_count };
 	struct ms_event end;
 	size_t i;
 
-	put(&saver, &record, MS_ANCHOR_STATE, sizeof(record));
+	put(&saver, &record, MS_CHECKPOINT_STATE, sizeof(record));
 	for (i = 0; !saver.err && i < state->processes_count; i++)
 		save_one(&saver, state->processes[i], false);
 	if (state->more)
 		save_one(&saver, state->more, true);
-	put(&saver, &end, MS_ANCHOR_END, sizeof(end));
+	put(&saver, &end, MS_CHECKPOINT_END, sizeof(end));
 	return saver.err;
 }

@@ -55,8 +55,8 @@ static void context_end(struct process *process, struct context *context, uint64
 		*context = process->contexts[--process->contexts_count];
 	if (!handle)
 		return;
-	process->unclear_ends += blocks_any_in(process, 0);
-	blocks_end(process, handle, change);
+	process->unclear_ends += allocations_any_in(process, 0);
+	allocations_end(process, handle, change);
 }
 
 /* What it holds ends; it stays, and so do the references to it. */
@@ -66,9 +66,9 @@ static void context_reset(struct process *process, const struct context *context
 	/* 0 would be all of them. */
 	bool unclear = context && !context->handle;
 
-	process->unclear_ends += unclear || blocks_any_in(process, 0);
+	process->unclear_ends += unclear || allocations_any_in(process, 0);
 	if (context && !unclear)
-		blocks_end(process, context->handle, change);
+		allocations_end(process, context->handle, change);
 }
 
 int contexts_apply(struct process *process, const struct event *event, struct change *change)

@@ -21,8 +21,8 @@ struct sum {
 	struct end to, from;   /* ... together with the blocks */
 };
 
-struct sums {
-	sums_take take;
+struct copy_aggregator {
+	copy_aggregator_take take;
 	void *context;
 	size_t count;
 	struct map places;  /* hash -> position */
@@ -31,28 +31,28 @@ struct sums {
 	struct sum sums[SUMS_MAX];
 };
 
-struct sums *sums_new(sums_take take, void *context)
+struct copy_aggregator *copy_aggregator_new(copy_aggregator_take take, void *context)
 {
-	struct sums *sums = calloc(1, sizeof(*sums));
+	struct copy_aggregator *aggregator = calloc(1, sizeof(*aggregator));
 
-	if (!sums)
+	if (!aggregator)
 		return NULL;
-	sums->take = take;
-	sums->context = context;
-	sums->low = UINT64_MAX;
-	return sums;
+	aggregator->take = take;
+	aggregator->context = context;
+	aggregator->low = UINT64_MAX;
+	return aggregator;
 }
 
-void sums_free(struct sums *sums)
+void copy_aggregator_free(struct copy_aggregator *aggregator)
 {
-	if (!sums)
+	if (!aggregator)
 		return;
-	map_fini(&sums->places);
-	map_fini(&sums->blocks);
-	free(sums);
+	map_fini(&aggregator->places);
+	map_fini(&aggregator->blocks);
+	free(aggregator);
 }
 
-bool sums_is_about(const struct event *event)
+bool copy_aggregator_is_about(const struct event *event)
 {
 	return event->header->type == MS_TYPE_CALL &&
 	       (event->probe->spec.op == MS_OP_COPY || event->probe->spec.op == MS_OP_MEMSET);
@@ -117,75 +117,77 @@ static bool is_same(const struct sum *a, const struct sum *b)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-static int hand_over(struct sums *sums, struct sum *sum, uint64_t now_ns)
+static int hand_over(struct copy_aggregator *aggregator, struct sum *sum, uint64_t now_ns)
 {
 	sum->calls.call.event.ts_ns = now_ns;
 	sum->calls.call.addr = sum->to.addr;
 	sum->calls.call.src = sum->from.addr;
-	return sums->take(sums->context, &sum->calls);
+	return aggregator->take(aggregator->context, &sum->calls);
 }
 
-static void forget_all(struct sums *sums)
+static void forget_all(struct copy_aggregator *aggregator)
 {
-	map_fini(&sums->places);
-	map_fini(&sums->blocks);
-	sums->count = 0;
-	sums->low = UINT64_MAX;
-	sums->high = 0;
+	map_fini(&aggregator->places);
+	map_fini(&aggregator->blocks);
+	aggregator->count = 0;
+	aggregator->low = UINT64_MAX;
+	aggregator->high = 0;
 }
 
-int sums_flush(struct sums *sums, uint64_t now_ns)
+int copy_aggregator_flush(struct copy_aggregator *aggregator, uint64_t now_ns)
 {
 	int err = 0, next_err;
 	size_t i;
 
-	if (!sums->count)
+	if (!aggregator->count)
 		return 0;
-	for (i = 0; i < sums->count; i++) {
-		next_err = hand_over(sums, &sums->sums[i], now_ns);
+	for (i = 0; i < aggregator->count; i++) {
+		next_err = hand_over(aggregator, &aggregator->sums[i], now_ns);
 		if (!err)
 			err = next_err;
 	}
-	forget_all(sums);
+	forget_all(aggregator);
 	return err;
 }
 
-static void block_uncount(struct sums *sums, uint64_t block)
+static void block_uncount(struct copy_aggregator *aggregator, uint64_t block)
 {
-	uint64_t *count = block ? map_get(&sums->blocks, block) : NULL;
+	uint64_t *count = block ? map_get(&aggregator->blocks, block) : NULL;
 
 	if (count && !--*count)
-		map_remove(&sums->blocks, block);
+		map_remove(&aggregator->blocks, block);
 }
 
-static int take_one(struct sums *sums, size_t place, uint64_t now_ns)
+static int take_one(struct copy_aggregator *aggregator, size_t place, uint64_t now_ns)
 {
-	struct sum *sum = &sums->sums[place], *last = &sums->sums[sums->count - 1];
-	int err = hand_over(sums, sum, now_ns);
+	struct sum *sum = &aggregator->sums[place],
+		   *last = &aggregator->sums[aggregator->count - 1];
+	int err = hand_over(aggregator, sum, now_ns);
 
-	map_remove(&sums->places, hash_of(sum));
-	block_uncount(sums, sum->to.block);
-	block_uncount(sums, sum->from.block);
+	map_remove(&aggregator->places, hash_of(sum));
+	block_uncount(aggregator, sum->to.block);
+	block_uncount(aggregator, sum->from.block);
 	if (sum != last) {
 		*sum = *last;
-		*map_get(&sums->places, hash_of(sum)) = place;
+		*map_get(&aggregator->places, hash_of(sum)) = place;
 	}
-	sums->count--;
+	aggregator->count--;
 	return err;
 }
 
 /* Those that have an end in this block. */
-static int take_block(struct sums *sums, uint64_t block, uint64_t now_ns)
+static int take_block(struct copy_aggregator *aggregator, uint64_t block, uint64_t now_ns)
 {
 	int err = 0, next_err;
 	size_t i;
 
-	if (!block || !map_get(&sums->blocks, block))
+	if (!block || !map_get(&aggregator->blocks, block))
 		return 0;
-	for (i = sums->count; i-- > 0;) {
-		if (sums->sums[i].to.block != block && sums->sums[i].from.block != block)
+	for (i = aggregator->count; i-- > 0;) {
+		if (aggregator->sums[i].to.block != block &&
+		    aggregator->sums[i].from.block != block)
 			continue;
-		next_err = take_one(sums, i, now_ns);
+		next_err = take_one(aggregator, i, now_ns);
 		if (!err)
 			err = next_err;
 	}
@@ -194,35 +196,35 @@ static int take_block(struct sums *sums, uint64_t block, uint64_t now_ns)
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-static int block_count(struct sums *sums, uint64_t block)
+static int block_count(struct copy_aggregator *aggregator, uint64_t block)
 {
-	uint64_t *count = block ? map_get(&sums->blocks, block) : NULL;
+	uint64_t *count = block ? map_get(&aggregator->blocks, block) : NULL;
 
 	if (!block)
 		return 0;
-	return map_set(&sums->blocks, block, count ? *count + 1 : 1);
+	return map_set(&aggregator->blocks, block, count ? *count + 1 : 1);
 }
 
-static void note_outside(struct sums *sums, const struct end *end)
+static void note_outside(struct copy_aggregator *aggregator, const struct end *end)
 {
 	if (end->block || !end->addr)
 		return;
-	if (end->addr < sums->low)
-		sums->low = end->addr;
-	if (end->addr > sums->high)
-		sums->high = end->addr;
+	if (end->addr < aggregator->low)
+		aggregator->low = end->addr;
+	if (end->addr > aggregator->high)
+		aggregator->high = end->addr;
 }
 
 /* Returns NULL without memory: then there are no sums at all. */
-static struct sum *sum_make(struct sums *sums, const struct sum *like)
+static struct sum *sum_make(struct copy_aggregator *aggregator, const struct sum *like)
 {
-	if (map_set(&sums->places, hash_of(like), sums->count) ||
-	    block_count(sums, like->to.block) || block_count(sums, like->from.block))
+	if (map_set(&aggregator->places, hash_of(like), aggregator->count) ||
+	    block_count(aggregator, like->to.block) || block_count(aggregator, like->from.block))
 		return NULL;
-	note_outside(sums, &like->to);
-	note_outside(sums, &like->from);
-	sums->sums[sums->count] = *like;
-	return &sums->sums[sums->count++];
+	note_outside(aggregator, &like->to);
+	note_outside(aggregator, &like->from);
+	aggregator->sums[aggregator->count] = *like;
+	return &aggregator->sums[aggregator->count++];
 }
 
 static void amount_add(struct ms_calls *calls, const struct event *event)
@@ -232,8 +234,8 @@ static void amount_add(struct ms_calls *calls, const struct event *event)
 	calls->call.size += event->call->size;
 }
 
-int sums_add(struct sums *sums, const struct event *event, const struct change *change,
-	     uint64_t now_ns)
+int copy_aggregator_add(struct copy_aggregator *aggregator, const struct event *event,
+			const struct change *change, uint64_t now_ns)
 {
 	struct sum like = sum_of(event, change), *sum;
 	const uint64_t *place;
@@ -241,19 +243,19 @@ int sums_add(struct sums *sums, const struct event *event, const struct change *
 
 	if (graphs_captures(change->process, event->probe, event->call->stream))
 		return 1;
-	place = map_get(&sums->places, hash_of(&like));
-	if (place && !is_same(&sums->sums[*place], &like)) {
-		err = take_one(sums, *place, now_ns);
+	place = map_get(&aggregator->places, hash_of(&like));
+	if (place && !is_same(&aggregator->sums[*place], &like)) {
+		err = take_one(aggregator, *place, now_ns);
 		place = NULL;
 	}
-	if (!place && !err && sums->count == SUMS_MAX)
-		err = sums_flush(sums, now_ns);
+	if (!place && !err && aggregator->count == SUMS_MAX)
+		err = copy_aggregator_flush(aggregator, now_ns);
 	if (err)
 		return err;
-	sum = place ? &sums->sums[*place] : sum_make(sums, &like);
+	sum = place ? &aggregator->sums[*place] : sum_make(aggregator, &like);
 	if (!sum) {
-		err = sums_flush(sums, now_ns);
-		forget_all(sums); /* also what was only half made */
+		err = copy_aggregator_flush(aggregator, now_ns);
+		forget_all(aggregator); /* also what was only half made */
 		return err ? err : 1;
 	}
 	amount_add(&sum->calls, event);
@@ -263,40 +265,42 @@ int sums_add(struct sums *sums, const struct event *event, const struct change *
 /* ---- before things change -------------------------------------------------------------------- */
 
 /* What was outside may be inside of it now, and what was inside of an older one there is not. */
-static int before_alloc(struct sums *sums, const struct ms_call *call, uint64_t now_ns)
+static int before_alloc(struct copy_aggregator *aggregator, const struct ms_call *call,
+			uint64_t now_ns)
 {
 	if (call->known & MS_KNOWN_ADDR && call->known & MS_KNOWN_SIZE &&
-	    call->addr <= sums->high && call->size > 0 &&
-	    call->addr + (call->size - 1) >= sums->low)
-		return sums_flush(sums, now_ns);
-	return take_block(sums, call->addr, now_ns);
+	    call->addr <= aggregator->high && call->size > 0 &&
+	    call->addr + (call->size - 1) >= aggregator->low)
+		return copy_aggregator_flush(aggregator, now_ns);
+	return take_block(aggregator, call->addr, now_ns);
 }
 
-int sums_before(struct sums *sums, const struct event *event, uint64_t now_ns)
+int copy_aggregator_before(struct copy_aggregator *aggregator, const struct event *event,
+			   uint64_t now_ns)
 {
-	if (!sums->count || event->header->type == MS_TYPE_NAME ||
+	if (!aggregator->count || event->header->type == MS_TYPE_NAME ||
 	    event->header->type == MS_TYPE_FORK || event->header->type == MS_TYPE_ACCOUNT ||
 	    event->header->type == MS_TYPE_CALLS)
 		return 0;
 	if (event->free && event->probe->spec.key == MS_KEY_POINTER)
-		return take_block(sums, event->free->addr, now_ns);
+		return take_block(aggregator, event->free->addr, now_ns);
 	if (!event->call)
-		return sums_flush(sums, now_ns);
+		return copy_aggregator_flush(aggregator, now_ns);
 	switch (event->probe->spec.op) {
 	case MS_OP_ALLOC:
-		return before_alloc(sums, event->call, now_ns);
+		return before_alloc(aggregator, event->call, now_ns);
 	case MS_OP_FREE:
 		/* As a rule it has begun before, and there is nothing left to take. */
-		return take_block(sums, event->call->addr, now_ns);
+		return take_block(aggregator, event->call->addr, now_ns);
 	case MS_OP_LAUNCH:
 		return event->launch && event->probe->spec.action == MS_ACTION_GRAPH_LAUNCH ?
-			       sums_flush(sums, now_ns) :
+			       copy_aggregator_flush(aggregator, now_ns) :
 			       0;
 	case MS_OP_CONTEXT:
 		return event->probe->spec.action == MS_ACTION_DESTROY ||
 				       event->probe->spec.action == MS_ACTION_RELEASE ||
 				       event->probe->spec.action == MS_ACTION_RESET ?
-			       sums_flush(sums, now_ns) :
+			       copy_aggregator_flush(aggregator, now_ns) :
 			       0;
 	}
 	return 0;

@@ -17,33 +17,34 @@
 /* So many different ones; what would be one more has all of them taken first. */
 #define SUMS_MAX 1024
 
-struct sums;
+struct copy_aggregator;
 
 /* Takes a sum, a record of type MS_TYPE_CALLS that dies with the call. Returns 0 or -errno. */
-typedef int (*sums_take)(void *context, const struct ms_calls *sum);
+typedef int (*copy_aggregator_take)(void *context, const struct ms_calls *sum);
 
 /* NULL without memory. */
-struct sums *sums_new(sums_take take, void *context);
-void sums_free(struct sums *sums);
+struct copy_aggregator *copy_aggregator_new(copy_aggregator_take take, void *context);
+void copy_aggregator_free(struct copy_aggregator *aggregator);
 
 /* Whether it is a copy or memset. */
-bool sums_is_about(const struct event *event);
+bool copy_aggregator_is_about(const struct event *event);
 
 /*
  * One of those, after it has been applied. Returns 0, an error of `take`, or 1: it is not to be
  * summed up. That is so for what is only noted down as a node of a graph: alone it would mean
  * something else.
  */
-int sums_add(struct sums *sums, const struct event *event, const struct change *change,
-	     uint64_t now_ns);
+int copy_aggregator_add(struct copy_aggregator *aggregator, const struct event *event,
+			const struct change *change, uint64_t now_ns);
 
 /*
  * Before an event of another kind is applied: takes the sums that would mean something else after
  * it. Times of sums are `now_ns`. Returns 0 or -errno.
  */
-int sums_before(struct sums *sums, const struct event *event, uint64_t now_ns);
+int copy_aggregator_before(struct copy_aggregator *aggregator, const struct event *event,
+			   uint64_t now_ns);
 
 /* Takes all. */
-int sums_flush(struct sums *sums, uint64_t now_ns);
+int copy_aggregator_flush(struct copy_aggregator *aggregator, uint64_t now_ns);
 
 #endif /* MEMSCOPE_LEDGER_COPY_AGGREGATOR_H */

@@ -249,18 +249,18 @@ static void run_free(struct process *process, uint64_t addr, struct change *chan
 
 	if (!ledger_remove(&process->ledgers[MS_KEY_POINTER], addr, &freed))
 		return;
-	blocks_uncount(process, &freed);
+	allocations_uncount(process, &freed);
 	process->spaces[freed.space].frees++;
 	process->spaces[freed.space].free_bytes += freed.size_bytes;
 	usage_count_free(process->usage, &freed);
 	usage_end(process->usage, &freed);
-	blocks_note_implicit(change, freed.space, 1, freed.size_bytes);
+	allocations_note_implicit(change, freed.space, 1, freed.size_bytes);
 }
 
 static int run_alloc(struct state *state, struct process *process, const struct event *event,
 		     const struct node *node, struct change *change)
 {
-	struct allocation allocation = blocks_made_by(event, change);
+	struct allocation allocation = allocations_made_by(event, change);
 
 	allocation.addr = node->addr;
 	allocation.size_bytes = node->size_bytes;
@@ -268,8 +268,8 @@ static int run_alloc(struct state *state, struct process *process, const struct 
 	allocation.space = MS_SPACE_GRAPH;
 	if (ledger_find(&process->ledgers[MS_KEY_POINTER], node->addr))
 		return 0; /* it is there still: what should have freed it was not seen */
-	blocks_note_made(change, MS_SPACE_GRAPH, 1, node->size_bytes);
-	return blocks_add(state, process, MS_KEY_POINTER, &allocation);
+	allocations_note_made(change, MS_SPACE_GRAPH, 1, node->size_bytes);
+	return allocations_add(state, process, MS_KEY_POINTER, &allocation);
 }
 
 int graphs_each_made(const struct process *process, const struct event *launch,

@@ -46,7 +46,7 @@ static bool end_if_unused(struct process *process, uint64_t id, struct allocatio
 	if (!physical || physical->references || physical->mappings)
 		return false;
 	ledger_remove(nameless(process), id, ended);
-	blocks_uncount(process, ended);
+	allocations_uncount(process, ended);
 	return true;
 }
 
@@ -76,7 +76,7 @@ void physical_unmap(struct process *process, const struct allocation *mapping,
 	usage_count_free(process->usage, &ended);
 	usage_end(process->usage, &ended);
 	process->spaces[ended.space].free_bytes += ended.size_bytes;
-	blocks_note_implicit(change, ended.space, 1, ended.size_bytes);
+	allocations_note_implicit(change, ended.space, 1, ended.size_bytes);
 }
 
 int physical_refer(struct process *process, const struct ms_call *call)

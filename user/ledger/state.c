@@ -381,7 +381,7 @@ static int apply_exit(struct state *state, struct process *process, const struct
 		change->repeated = true;
 		return 0;
 	}
-	err = blocks_settle(process, event->header->ts_ns, change);
+	err = allocations_settle(process, event->header->ts_ns, change);
 	process->exit_largest_count =
 		state_largest(process, process->exit_largest, PROCESS_LARGEST);
 	process->exited = true;
@@ -394,7 +394,7 @@ static int apply_exit(struct state *state, struct process *process, const struct
 
 		total->exit_count = total->live_count;
 		total->exit_bytes = total->live_bytes;
-		blocks_note_implicit(change, space, total->live_count, total->live_bytes);
+		allocations_note_implicit(change, space, total->live_count, total->live_bytes);
 		total->live_count = total->live_bytes = 0;
 	}
 	process_forget(process);
@@ -403,10 +403,10 @@ static int apply_exit(struct state *state, struct process *process, const struct
 
 static int apply_exec(struct process *process, const struct event *event, struct change *change)
 {
-	int err = blocks_settle(process, event->header->ts_ns, change);
+	int err = allocations_settle(process, event->header->ts_ns, change);
 
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
-	blocks_end(process, 0, change);
+	allocations_end(process, 0, change);
 	process_forget(process);
 	process->was_running_earlier |= process->was_running;
 	/* The new program is traced from its beginning. */
@@ -471,9 +471,9 @@ static int apply_op(struct state *state, struct process *process, const struct e
 		return err;
 	switch (event->probe->spec.op) {
 	case MS_OP_ALLOC:
-		return blocks_alloc(state, process, event, change);
+		return allocations_alloc(state, process, event, change);
 	case MS_OP_FREE:
-		return blocks_free(process, event, change);
+		return allocations_free(process, event, change);
 	case MS_OP_LAUNCH:
 		return apply_launch(state, process, event, change);
 	case MS_OP_MEMORY:
@@ -496,7 +496,7 @@ static int apply_call(struct state *state, struct process *process, const struct
 	/* A sum is nobody's call. */
 	if (process->pending_count && event->header->type != MS_TYPE_CALLS &&
 	    !(event->call->flags & MS_CALL_NESTED))
-		blocks_returned(process, event->header->tid);
+		allocations_returned(process, event->header->tid);
 	return err;
 }
 
@@ -509,7 +509,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_CALLS:
 		return apply_call(state, process, event, change);
 	case MS_TYPE_FREE_BEGIN:
-		return blocks_free_begin(process, event);
+		return allocations_free_begin(process, event);
 	case MS_TYPE_NAME:
 		return kernels_name(state, process, event->name);
 	case MS_TYPE_EXIT:

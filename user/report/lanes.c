@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "analysis/oom.h"
 
-static void recording_fini(struct lanes_recording *recording)
+static void record_run_fini(struct lanes_recording *recording)
 {
 	spans_free(recording->spans);
 	address_maps_fini(&recording->maps);
@@ -17,9 +17,9 @@ static void recording_fini(struct lanes_recording *recording)
 
 void lanes_fini(struct lanes *lanes)
 {
-	recording_fini(&lanes->current);
+	record_run_fini(&lanes->current);
 	while (lanes->count)
-		recording_fini(&lanes->recordings[--lanes->count]);
+		record_run_fini(&lanes->recordings[--lanes->count]);
 	free(lanes->recordings);
 	*lanes = (struct lanes){ 0 };
 }
@@ -28,7 +28,7 @@ static int begin(struct follower *follower, const struct report_recording *recor
 {
 	struct lanes *lanes = (struct lanes *)follower;
 
-	recording_fini(&lanes->current);
+	record_run_fini(&lanes->current);
 	lanes->current.recording = recording;
 	lanes->current.spans = spans_new(report_begin_ns(recording));
 	return lanes->current.spans ? 0 : -ENOMEM;

@@ -19,7 +19,7 @@ struct bundle {
 	uint32_t number;    /* ... and this: "oom-1"; if that exists, the next; 0: none */
 	/* Ends it, if the recording does not end with it; else NULL. */
 	struct dump_writer *writer;
-	const struct texts *end;
+	const struct properties *end;
 	uint64_t now_ns;
 };
 

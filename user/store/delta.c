@@ -16,7 +16,7 @@ typedef uint64_t __attribute__((may_alias)) word_t;
 
 static size_t words_of(size_t size)
 {
-	return size / 8 < PACK_WORDS ? size / 8 : PACK_WORDS;
+	return size / 8 < DELTA_WORDS ? size / 8 : DELTA_WORDS;
 }
 
 /* A part of the format: it must stay as it is, whatever maps do. */
@@ -29,37 +29,37 @@ static uint64_t scatter(uint64_t key)
 
 static unsigned int value_place(uint64_t value)
 {
-	return scatter(value) >> 8 & (PACK_VALUES - 1);
+	return scatter(value) >> 8 & (DELTA_VALUES - 1);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void put(struct pack_writer *writer, enum pack_stream stream, uint8_t byte)
+static void put(struct delta_writer *writer, enum delta_stream stream, uint8_t byte)
 {
 	writer->streams[stream][writer->lengths[stream]++] = byte;
 }
 
-static void put_groups(struct pack_writer *writer, enum pack_stream stream, uint64_t value)
+static void put_groups(struct delta_writer *writer, enum delta_stream stream, uint64_t value)
 {
 	for (; value >> 7; value >>= 7)
 		put(writer, stream, 0x80 | (value & 0x7f));
 	put(writer, stream, value);
 }
 
-static void put_word(struct pack_writer *writer, uint64_t from, uint64_t to)
+static void put_word(struct delta_writer *writer, uint64_t from, uint64_t to)
 {
 	uint64_t step = to - from, difference = step << 1 ^ (step >> 63 ? UINT64_MAX : 0);
 	uint64_t *value = &writer->memory.values[value_place(to)];
 
 	if (difference >> 6 && to >= VALUE_MIN && *value == to) {
-		put(writer, PACK_FIRST, value_place(to) << 1 | 1);
+		put(writer, DELTA_FIRST, value_place(to) << 1 | 1);
 		return;
 	}
 	if (to >= VALUE_MIN)
 		*value = to;
-	put(writer, PACK_FIRST, (difference & 0x3f) << 1 | (difference >> 6 ? 0x80 : 0));
+	put(writer, DELTA_FIRST, (difference & 0x3f) << 1 | (difference >> 6 ? 0x80 : 0));
 	if (difference >> 6)
-		put_groups(writer, PACK_MORE, difference >> 6);
+		put_groups(writer, DELTA_MORE, difference >> 6);
 }
 
 /* Records of one kind and thread are alike. Any choice is right; a good one makes small records. */
@@ -72,17 +72,17 @@ static unsigned int slot_of(const struct ms_event *event)
 	else if (event->type == MS_TYPE_CALL || event->type == MS_TYPE_LAUNCH ||
 		 event->type == MS_TYPE_CALLS)
 		row = ((const struct ms_call *)event)->row;
-	return scatter((uint64_t)event->tid << 32 | row << 8 | event->type) & (PACK_SLOTS - 1);
+	return scatter((uint64_t)event->tid << 32 | row << 8 | event->type) & (DELTA_SLOTS - 1);
 }
 
-void pack_begin(struct pack_writer *writer)
+void delta_begin(struct delta_writer *writer)
 {
 	memset(&writer->memory, 0, sizeof(writer->memory));
 	memset(writer->lengths, 0, sizeof(writer->lengths));
-	writer->bytes = PACK_HEADER_BYTES;
+	writer->bytes = DELTA_HEADER_BYTES;
 }
 
-void pack_add(struct pack_writer *writer, const void *record)
+void delta_add(struct delta_writer *writer, const void *record)
 {
 	const struct ms_event *event = record;
 	const unsigned int slot = slot_of(event);
@@ -95,34 +95,34 @@ void pack_add(struct pack_writer *writer, const void *record)
 	last[0] = writer->memory.ts_ns;
 	for (i = 0; i < count; i++)
 		differ |= (uint32_t)(words[i] != last[i]) << i;
-	put(writer, PACK_WHICH, slot);
-	put_groups(writer, PACK_WHICH, differ);
+	put(writer, DELTA_WHICH, slot);
+	put_groups(writer, DELTA_WHICH, differ);
 	for (; differ; differ &= differ - 1) {
 		i = __builtin_ctz(differ);
 		put_word(writer, last[i], words[i]);
 		last[i] = words[i];
 	}
 	writer->memory.ts_ns = words[0];
-	memcpy(writer->streams[PACK_MORE] + writer->lengths[PACK_MORE], words + count, rest);
-	writer->lengths[PACK_MORE] += rest;
-	writer->bytes = PACK_HEADER_BYTES;
-	for (i = 0; i < PACK_STREAMS; i++)
+	memcpy(writer->streams[DELTA_MORE] + writer->lengths[DELTA_MORE], words + count, rest);
+	writer->lengths[DELTA_MORE] += rest;
+	writer->bytes = DELTA_HEADER_BYTES;
+	for (i = 0; i < DELTA_STREAMS; i++)
 		writer->bytes += writer->lengths[i];
 }
 
-void pack_end(const struct pack_writer *writer, uint8_t *out, size_t parts[PACK_STREAMS])
+void delta_end(const struct delta_writer *writer, uint8_t *out, size_t parts[DELTA_STREAMS])
 {
 	size_t i;
 
-	for (i = 0; i < PACK_STREAMS; i++) {
+	for (i = 0; i < DELTA_STREAMS; i++) {
 		uint32_t length = writer->lengths[i];
 
 		memcpy(out, &length, sizeof(length));
 		out += sizeof(length);
 		parts[i] = length;
 	}
-	parts[0] += PACK_HEADER_BYTES;
-	for (i = 0; i < PACK_STREAMS; i++) {
+	parts[0] += DELTA_HEADER_BYTES;
+	for (i = 0; i < DELTA_STREAMS; i++) {
 		memcpy(out, writer->streams[i], writer->lengths[i]);
 		out += writer->lengths[i];
 	}
@@ -130,10 +130,10 @@ void pack_end(const struct pack_writer *writer, uint8_t *out, size_t parts[PACK_
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-bool pack_open(struct pack_reader *reader, const void *payload, size_t bytes)
+bool delta_open(struct delta_reader *reader, const void *payload, size_t bytes)
 {
 	const uint8_t *at = payload, *const end = at + bytes;
-	uint32_t lengths[PACK_STREAMS];
+	uint32_t lengths[DELTA_STREAMS];
 	size_t i;
 
 	memset(reader, 0, sizeof(*reader));
@@ -141,7 +141,7 @@ bool pack_open(struct pack_reader *reader, const void *payload, size_t bytes)
 		return false;
 	memcpy(lengths, at, sizeof(lengths));
 	at += sizeof(lengths);
-	for (i = 0; i < PACK_STREAMS; i++) {
+	for (i = 0; i < DELTA_STREAMS; i++) {
 		if (lengths[i] > (size_t)(end - at))
 			return false;
 		reader->streams[i].at = at;
@@ -150,18 +150,18 @@ bool pack_open(struct pack_reader *reader, const void *payload, size_t bytes)
 	return at == end;
 }
 
-bool pack_done(const struct pack_reader *reader)
+bool delta_done(const struct delta_reader *reader)
 {
 	size_t i;
 
-	for (i = 0; i < PACK_STREAMS; i++)
+	for (i = 0; i < DELTA_STREAMS; i++)
 		if (reader->streams[i].at != reader->streams[i].end)
 			return false;
 	return true;
 }
 
 /* Returns whether there was one. */
-static bool take(struct pack_reader *reader, enum pack_stream stream, uint8_t *byte)
+static bool take(struct delta_reader *reader, enum delta_stream stream, uint8_t *byte)
 {
 	if (reader->streams[stream].at == reader->streams[stream].end)
 		return false;
@@ -170,7 +170,7 @@ static bool take(struct pack_reader *reader, enum pack_stream stream, uint8_t *b
 }
 
 /* The groups after `shift` bits that are already in `*value`. */
-static bool take_groups(struct pack_reader *reader, enum pack_stream stream, unsigned int shift,
+static bool take_groups(struct delta_reader *reader, enum delta_stream stream, unsigned int shift,
 			uint64_t *value)
 {
 	uint8_t byte;
@@ -183,19 +183,19 @@ static bool take_groups(struct pack_reader *reader, enum pack_stream stream, uns
 	return false;
 }
 
-static bool take_word(struct pack_reader *reader, uint64_t *word)
+static bool take_word(struct delta_reader *reader, uint64_t *word)
 {
 	uint64_t difference;
 	uint8_t first;
 
-	if (!take(reader, PACK_FIRST, &first))
+	if (!take(reader, DELTA_FIRST, &first))
 		return false;
 	if (first & 1) {
-		*word = reader->memory.values[first >> 1 & (PACK_VALUES - 1)];
+		*word = reader->memory.values[first >> 1 & (DELTA_VALUES - 1)];
 		return !(first & 0x80);
 	}
 	difference = first >> 1 & 0x3f;
-	if (first & 0x80 && !take_groups(reader, PACK_MORE, 6, &difference))
+	if (first & 0x80 && !take_groups(reader, DELTA_MORE, 6, &difference))
 		return false;
 	*word += difference >> 1 ^ (difference & 1 ? UINT64_MAX : 0);
 	if (*word >= VALUE_MIN)
@@ -209,13 +209,13 @@ static size_t size_of(const uint64_t *words)
 }
 
 /* Takes the words that differ; returns which those are, as bits, or -1. */
-static int64_t take_words(struct pack_reader *reader, uint64_t *last)
+static int64_t take_words(struct delta_reader *reader, uint64_t *last)
 {
 	uint64_t differ = 0;
 	uint32_t left;
 
 	last[0] = reader->memory.ts_ns;
-	if (!take_groups(reader, PACK_WHICH, 0, &differ) || differ >> PACK_WORDS)
+	if (!take_groups(reader, DELTA_WHICH, 0, &differ) || differ >> DELTA_WORDS)
 		return -1;
 	for (left = differ; left; left &= left - 1)
 		if (!take_word(reader, &last[__builtin_ctz(left)]))
@@ -224,25 +224,25 @@ static int64_t take_words(struct pack_reader *reader, uint64_t *last)
 	return (int64_t)differ;
 }
 
-size_t pack_read(struct pack_reader *reader, void *record, size_t max)
+size_t delta_read(struct delta_reader *reader, void *record, size_t max)
 {
 	size_t size, count, rest, left;
 	uint64_t *last;
 	int64_t differ;
 	uint8_t slot;
 
-	if (!take(reader, PACK_WHICH, &slot) || slot >= PACK_SLOTS)
+	if (!take(reader, DELTA_WHICH, &slot) || slot >= DELTA_SLOTS)
 		return 0;
 	last = reader->memory.slots[slot];
 	differ = take_words(reader, last);
 	size = size_of(last);
 	count = words_of(size);
 	rest = size - count * 8;
-	left = reader->streams[PACK_MORE].end - reader->streams[PACK_MORE].at;
+	left = reader->streams[DELTA_MORE].end - reader->streams[DELTA_MORE].at;
 	if (differ < 0 || size < HEADER_WORDS * 8 || size > max || rest > left || differ >> count)
 		return 0;
 	memcpy(record, last, count * 8);
-	memcpy((char *)record + count * 8, reader->streams[PACK_MORE].at, rest);
-	reader->streams[PACK_MORE].at += rest;
+	memcpy((char *)record + count * 8, reader->streams[DELTA_MORE].at, rest);
+	reader->streams[DELTA_MORE].at += rest;
 	return size;
 }

@@ -19,7 +19,7 @@ struct dump_writer {
 	struct dump_index index;
 
 	/* The open block, of records. */
-	struct pack_writer pack;
+	struct delta_writer pack;
 	uint8_t payload[BLOCK_MAX_BYTES];
 	uint32_t records;
 	uint64_t first_ts_ns; /* of the time that it covers: where the last one ended */
@@ -33,7 +33,7 @@ struct dump_writer *dump_writer_new(const struct dump_writer_options *options)
 	if (!writer)
 		return NULL;
 	writer->options = *options;
-	pack_begin(&writer->pack);
+	delta_begin(&writer->pack);
 	writer->coder = block_coder_new();
 	if (writer->coder)
 		return writer;
@@ -85,24 +85,25 @@ static int write_block(struct dump_writer *writer, enum block_type type, const v
 	return 0;
 }
 
-static int write_texts(struct dump_writer *writer, enum block_type type, const struct texts *texts,
-		       uint64_t now_ns)
+static int write_texts(struct dump_writer *writer, enum block_type type,
+		       const struct properties *properties, uint64_t now_ns)
 {
-	if (texts->bytes.failed || texts->bytes.length > BLOCK_MAX_BYTES)
+	if (properties->bytes.failed || properties->bytes.length > BLOCK_MAX_BYTES)
 		return -ENOMEM;
-	return write_block(writer, type, texts->bytes.bytes, &texts->bytes.length, 1, now_ns);
+	return write_block(writer, type, properties->bytes.bytes, &properties->bytes.length, 1,
+			   now_ns);
 }
 
 static int write_records(struct dump_writer *writer, enum block_type type, uint64_t last_ts_ns)
 {
-	size_t parts[PACK_STREAMS];
+	size_t parts[DELTA_STREAMS];
 	int err = 0;
 
 	if (writer->records) {
-		pack_end(&writer->pack, writer->payload, parts);
-		err = write_block(writer, type, writer->payload, parts, PACK_STREAMS, last_ts_ns);
+		delta_end(&writer->pack, writer->payload, parts);
+		err = write_block(writer, type, writer->payload, parts, DELTA_STREAMS, last_ts_ns);
 	}
-	pack_begin(&writer->pack);
+	delta_begin(&writer->pack);
 	writer->records = 0;
 	return err;
 }
@@ -111,9 +112,9 @@ static int add(struct dump_writer *writer, enum block_type type, const struct ms
 {
 	int err = 0;
 
-	if (writer->pack.bytes + PACK_MAX(event->size) > BLOCK_MAX_BYTES)
+	if (writer->pack.bytes + DELTA_MAX(event->size) > BLOCK_MAX_BYTES)
 		err = write_records(writer, type, writer->last_ts_ns);
-	pack_add(&writer->pack, event);
+	delta_add(&writer->pack, event);
 	writer->records++;
 	/* Calls are recorded when they end, with the time at which they began. */
 	if (event->ts_ns > writer->last_ts_ns)
@@ -135,25 +136,26 @@ int dump_writer_flush(struct dump_writer *writer, uint64_t now_ns)
 
 static int write_description(struct dump_writer *writer, uint64_t now_ns)
 {
-	struct texts texts = { 0 };
+	struct properties properties = { 0 };
 	int err;
 
-	writer->options.describe(writer->options.context, &texts);
-	err = write_texts(writer, BLOCK_SEGMENT, &texts, now_ns);
-	texts_fini(&texts);
+	writer->options.describe(writer->options.context, &properties);
+	err = write_texts(writer, BLOCK_SEGMENT, &properties, now_ns);
+	properties_fini(&properties);
 	return err;
 }
 
 static int write_rows(struct dump_writer *writer, uint64_t now_ns)
 {
-	struct texts texts = { 0 };
+	struct properties properties = { 0 };
 	uint32_t row;
 	int err;
 
 	for (row = 0; row < probe_count(); row++)
-		texts_put(&texts, probe_layer_name(probe_at(row)->layer), probe_at(row)->symbol);
-	err = write_texts(writer, BLOCK_ROWS, &texts, now_ns);
-	texts_fini(&texts);
+		properties_put(&properties, probe_layer_name(probe_at(row)->layer),
+			       probe_at(row)->symbol);
+	err = write_texts(writer, BLOCK_ROWS, &properties, now_ns);
+	properties_fini(&properties);
 	return err;
 }
 
@@ -167,7 +169,7 @@ static int put_anchor(void *context, const void *record, size_t length)
 
 static int write_anchor(struct dump_writer *writer, const struct state *state, uint64_t now_ns)
 {
-	int err = anchor_save(state, now_ns, put_anchor, writer), rest;
+	int err = checkpoint_save(state, now_ns, put_anchor, writer), rest;
 
 	rest = write_records(writer, BLOCK_ANCHOR, now_ns);
 	return err ? err : rest;
@@ -203,18 +205,20 @@ static int write_index(struct dump_writer *writer, uint64_t now_ns)
 	return bytes ? write_block(writer, header.type, raw, &bytes, 1, now_ns) : 0;
 }
 
-int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns)
+int dump_writer_end(struct dump_writer *writer, const struct properties *properties,
+		    uint64_t now_ns)
 {
 	int err = dump_writer_flush(writer, now_ns), end_err, index_err;
 
-	end_err = write_texts(writer, BLOCK_END, texts, now_ns);
+	end_err = write_texts(writer, BLOCK_END, properties, now_ns);
 	index_err = write_index(writer, now_ns);
 	if (!err)
 		err = end_err;
 	return err ? err : index_err;
 }
 
-int dump_writer_end_copy(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns,
+int dump_writer_end_copy(struct dump_writer *writer, const struct properties *properties,
+			 uint64_t now_ns,
 			 int (*write)(void *context, const struct block_header *header,
 				      const void *stored),
 			 void *context)
@@ -226,7 +230,7 @@ int dump_writer_end_copy(struct dump_writer *writer, const struct texts *texts, 
 
 	writer->options.write = write;
 	writer->options.context = context;
-	err = write_texts(writer, BLOCK_END, texts, now_ns);
+	err = write_texts(writer, BLOCK_END, properties, now_ns);
 	writer->options = options;
 	writer->counts = counts;
 	writer->sequence = sequence;

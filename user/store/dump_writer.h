@@ -23,7 +23,7 @@ struct dump_writer_options {
 	 */
 	int (*write)(void *context, const struct block_header *header, const void *stored);
 	/* Appends what a segment's first block says (names that are not known are no error). */
-	void (*describe)(void *context, struct texts *texts);
+	void (*describe)(void *context, struct properties *properties);
 	void *context;
 };
 
@@ -52,7 +52,8 @@ int dump_writer_add(struct dump_writer *writer, const void *record);
 int dump_writer_flush(struct dump_writer *writer, uint64_t now_ns);
 
 /* The last block and the index. Nothing may be added after it. Returns 0 or an error of write(). */
-int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns);
+int dump_writer_end(struct dump_writer *writer, const struct properties *properties,
+		    uint64_t now_ns);
 
 /*
  * The same for a copy of what has been handed on so far, to which `write` appends: for this
@@ -60,7 +61,8 @@ int dump_writer_end(struct dump_writer *writer, const struct texts *texts, uint6
  * number a reader that has both takes the one that is no END; without the recording's other blocks,
  * none is missing.
  */
-int dump_writer_end_copy(struct dump_writer *writer, const struct texts *texts, uint64_t now_ns,
+int dump_writer_end_copy(struct dump_writer *writer, const struct properties *properties,
+			 uint64_t now_ns,
 			 int (*write)(void *context, const struct block_header *header,
 				      const void *stored),
 			 void *context);

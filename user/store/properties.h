@@ -10,20 +10,21 @@
 
 #include "base/string.h"
 
-struct texts {
+struct properties {
 	struct string bytes;
 };
 
-void texts_fini(struct texts *texts);
+void properties_fini(struct properties *properties);
 
 /* A value that has a byte 0 in it ends there. Without memory, `bytes.failed` is set. */
-void texts_put(struct texts *texts, const char *name, const char *value);
-void texts_put_u64(struct texts *texts, const char *name, uint64_t value);
+void properties_put(struct properties *properties, const char *name, const char *value);
+void properties_put_u64(struct properties *properties, const char *name, uint64_t value);
 
 /* Finds a value, terminated, valid as long as the bytes; NULL: there is none. */
-const char *texts_find(const char *bytes, size_t length, const char *name);
+const char *properties_find(const char *bytes, size_t length, const char *name);
 
 /* The same for a number; `otherwise` if there is none. */
-uint64_t texts_find_u64(const char *bytes, size_t length, const char *name, uint64_t otherwise);
+uint64_t properties_find_u64(const char *bytes, size_t length, const char *name,
+			     uint64_t otherwise);
 
 #endif /* MEMSCOPE_STORE_PROPERTIES_H */

@@ -32,7 +32,7 @@ struct recorder {
 	struct recorder_options options;
 	struct pipeline *pipeline;
 	struct dump_writer *writer;
-	struct sums *sums; /* NULL: each copy is recorded */
+	struct copy_aggregator *aggregator; /* NULL: each copy is recorded */
 
 	struct dump_file file; /* or: */
 	struct dump_ring ring;
@@ -41,7 +41,7 @@ struct recorder {
 
 	uint64_t dirty_ns;  /* since when something waits to be handed on; 0: nothing does */
 	uint64_t second_ns; /* when what is done once a second was done */
-	uint64_t anchor_bytes;
+	uint64_t checkpoint_bytes;
 	bool added; /* something, since the last tick */
 
 	/* Blocks are missing: nothing is worth being written but a new segment. */
@@ -162,8 +162,8 @@ static int take_sum(void *context, const struct ms_calls *sum)
 
 static void flush_sums(struct recorder *recorder, uint64_t now_ns)
 {
-	if (recorder->sums)
-		sums_flush(recorder->sums, now_ns);
+	if (recorder->aggregator)
+		copy_aggregator_flush(recorder->aggregator, now_ns);
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static void begin_segment(struct recorder *recorder, uint64_t now_ns)
 	recorder->beginning = true;
 	err = dump_writer_segment(recorder->writer, &recorder->pipeline->state, now_ns);
 	recorder->beginning = false;
-	recorder->anchor_bytes = dump_writer_counts(recorder->writer)->segment_bytes;
+	recorder->checkpoint_bytes = dump_writer_counts(recorder->writer)->segment_bytes;
 	if (err && err != -EPIPE)
 		take_back(recorder, &before, bytes);
 	if (err)
@@ -229,7 +229,7 @@ static bool is_long_enough(const struct recorder *recorder)
 {
 	uint64_t bytes = dump_writer_counts(recorder->writer)->segment_bytes;
 
-	return bytes >= recorder->options.segment_bytes && bytes >= 2 * recorder->anchor_bytes;
+	return bytes >= recorder->options.segment_bytes && bytes >= 2 * recorder->checkpoint_bytes;
 }
 
 /*
@@ -262,8 +262,8 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 		return 0;
 	if (is_out_of_memory(event->call))
 		triggers_pull(&recorder->triggers, TRIGGER_OOM, false);
-	if (recorder->sums && sums_is_about(event) &&
-	    sums_add(recorder->sums, event, change, event->header->ts_ns))
+	if (recorder->aggregator && copy_aggregator_is_about(event) &&
+	    copy_aggregator_add(recorder->aggregator, event, change, event->header->ts_ns))
 		add(recorder, event->header);
 	return 0;
 }
@@ -276,9 +276,9 @@ int recorder_feed(struct recorder *recorder, void *record, size_t length)
 
 	if (event_decode(record, length, &event))
 		return pipeline_feed(recorder->pipeline, record, length); /* counts it */
-	summed = recorder->sums && sums_is_about(&event);
-	if (recorder->sums && !summed)
-		sums_before(recorder->sums, &event, event.header->ts_ns);
+	summed = recorder->aggregator && copy_aggregator_is_about(&event);
+	if (recorder->aggregator && !summed)
+		copy_aggregator_before(recorder->aggregator, &event, event.header->ts_ns);
 	if (!summed)
 		add(recorder, record);
 	err = pipeline_apply(recorder->pipeline, &event);
@@ -337,7 +337,7 @@ static void flush(struct recorder *recorder, uint64_t now_ns)
 static int write_bundle(struct recorder *recorder, enum trigger_kind which, uint64_t now_ns)
 {
 	const char *reason = triggers_reason(which);
-	struct texts end = { 0 };
+	struct properties end = { 0 };
 	struct bundle bundle = {
 		.ring = &recorder->ring,
 		.path = recorder->options.path,
@@ -351,7 +351,7 @@ static int write_bundle(struct recorder *recorder, enum trigger_kind which, uint
 		bundle.end = &end;
 	}
 	err = triggers_write(&recorder->triggers, which, &bundle);
-	texts_fini(&end);
+	properties_fini(&end);
 	return err;
 }
 
@@ -426,11 +426,11 @@ static int open_output(struct recorder *recorder)
 	return err;
 }
 
-static void describe(void *context, struct texts *texts)
+static void describe(void *context, struct properties *properties)
 {
 	const struct recorder *recorder = context;
 
-	recorder->options.describe(recorder->options.context, texts);
+	recorder->options.describe(recorder->options.context, properties);
 }
 
 static int open_writer(struct recorder *recorder)
@@ -444,8 +444,10 @@ static int open_writer(struct recorder *recorder)
 		options.recording = clock_monotonic_ns();
 	recorder->writer = dump_writer_new(&options);
 	if (recorder->options.sum_copies)
-		recorder->sums = sums_new(take_sum, recorder);
-	return !recorder->writer || (recorder->options.sum_copies && !recorder->sums) ? -ENOMEM : 0;
+		recorder->aggregator = copy_aggregator_new(take_sum, recorder);
+	return !recorder->writer || (recorder->options.sum_copies && !recorder->aggregator) ?
+		       -ENOMEM :
+		       0;
 }
 
 int recorder_open(struct recorder **result, struct pipeline *pipeline,
@@ -482,15 +484,15 @@ int recorder_open(struct recorder **result, struct pipeline *pipeline,
 
 static int end_dump(struct recorder *recorder, const char *reason, uint64_t now_ns)
 {
-	struct texts texts = { 0 };
+	struct properties properties = { 0 };
 	int err;
 
 	flush_sums(recorder, now_ns);
 	recorder->retry_ns = 0; /* now or never */
 	flush(recorder, now_ns);
-	recorder->options.describe_end(recorder->options.context, reason, &texts);
-	err = dump_writer_end(recorder->writer, &texts, now_ns);
-	texts_fini(&texts);
+	recorder->options.describe_end(recorder->options.context, reason, &properties);
+	err = dump_writer_end(recorder->writer, &properties, now_ns);
+	properties_fini(&properties);
 	return err;
 }
 
@@ -547,7 +549,7 @@ void recorder_close(struct recorder *recorder)
 	dump_ring_close(&recorder->ring, !recorder->is_over);
 	dump_file_close(&recorder->file);
 	dump_writer_free(recorder->writer);
-	sums_free(recorder->sums);
+	copy_aggregator_free(recorder->aggregator);
 	triggers_fini(&recorder->triggers);
 	free(recorder);
 }

@@ -24,8 +24,8 @@ struct recorder_options {
 	bool sum_copies;        /* copies and memsets are summed up, ledger/copy_aggregator.h */
 
 	/* What the segments' descriptions and the end say; `reason` why the latter is written. */
-	void (*describe)(void *context, struct texts *texts);
-	void (*describe_end)(void *context, const char *reason, struct texts *texts);
+	void (*describe)(void *context, struct properties *properties);
+	void (*describe_end)(void *context, const char *reason, struct properties *properties);
 	/* What the kernel side has counted so far. Returns 0 or -errno. */
 	int (*counters)(void *context, struct ms_counters *counters);
 	void *context;

@@ -18,7 +18,7 @@ struct replay {
 	struct string description, end;
 	uint16_t rows[ROWS_MAX]; /* of the dump -> of this program, or MS_NO_ROW */
 	size_t rows_count;
-	struct pack_reader pack;
+	struct delta_reader pack;
 
 	uint64_t first_sequence;
 	uint64_t next_sequence; /* of what the recording is made of */
@@ -26,7 +26,7 @@ struct replay {
 	bool begun;             /* the state is that of the dump */
 	bool gap;               /* blocks are missing since */
 	bool loading;           /* an anchor, from its first block on */
-	struct anchor anchor;
+	struct checkpoint anchor;
 	struct state loaded;
 
 	uint64_t bytes;     /* of the blocks so far */
@@ -69,23 +69,23 @@ const char *replay_unusable(const struct replay *replay)
 
 const char *replay_text(const struct replay *replay, const char *name)
 {
-	return texts_find(replay->description.bytes, replay->description.length, name);
+	return properties_find(replay->description.bytes, replay->description.length, name);
 }
 
 const char *replay_end_text(const struct replay *replay, const char *name)
 {
-	return texts_find(replay->end.bytes, replay->end.length, name);
+	return properties_find(replay->end.bytes, replay->end.length, name);
 }
 
 uint64_t replay_number(const struct replay *replay, const char *name, uint64_t otherwise)
 {
-	return texts_find_u64(replay->description.bytes, replay->description.length, name,
-			      otherwise);
+	return properties_find_u64(replay->description.bytes, replay->description.length, name,
+				   otherwise);
 }
 
 uint64_t replay_end_number(const struct replay *replay, const char *name, uint64_t otherwise)
 {
-	return texts_find_u64(replay->end.bytes, replay->end.length, name, otherwise);
+	return properties_find_u64(replay->end.bytes, replay->end.length, name, otherwise);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -137,10 +137,10 @@ static bool is_whole(const void *record, size_t length)
 	const struct ms_event *event = record;
 
 	switch (event->type) {
-	case MS_ANCHOR_FAILURE:
-		return length >= sizeof(struct ms_anchor_failure);
-	case MS_ANCHOR_ALLOCATION:
-		return length >= sizeof(struct ms_anchor_allocation);
+	case MS_CHECKPOINT_FAILURE:
+		return length >= sizeof(struct ms_checkpoint_failure);
+	case MS_CHECKPOINT_ALLOCATION:
+		return length >= sizeof(struct ms_checkpoint_allocation);
 	}
 	return length >= event_size(event->type);
 }
@@ -157,10 +157,10 @@ static bool translate_record(struct replay *replay, void *record)
 		return translate_call(replay, record);
 	case MS_TYPE_FREE_BEGIN:
 		return translate(replay, &((struct ms_free *)record)->row);
-	case MS_ANCHOR_FAILURE:
-		return translate(replay, &((struct ms_anchor_failure *)record)->row);
-	case MS_ANCHOR_ALLOCATION: {
-		struct ms_anchor_allocation *allocation = record;
+	case MS_CHECKPOINT_FAILURE:
+		return translate(replay, &((struct ms_checkpoint_failure *)record)->row);
+	case MS_CHECKPOINT_ALLOCATION: {
+		struct ms_checkpoint_allocation *allocation = record;
 
 		if (allocation->driver_row != MS_NO_ROW)
 			translate(replay, &allocation->driver_row);
@@ -172,14 +172,14 @@ static bool translate_record(struct replay *replay, void *record)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static void anchor_end(struct replay *replay)
+static void checkpoint_end(struct replay *replay)
 {
 	state_fini(&replay->loaded);
 	replay->loading = false;
 }
 
 /* The state is that of the dump from here on. */
-static void anchor_use(struct replay *replay)
+static void checkpoint_use(struct replay *replay)
 {
 	if (replay->loaded.usage)
 		usage_totals_begin(replay->loaded.usage,
@@ -200,15 +200,15 @@ static int load(struct replay *replay, size_t length)
 
 	if (!replay->loading)
 		return 0;
-	err = anchor_load(&replay->anchor, replay->record, length);
+	err = checkpoint_load(&replay->anchor, replay->record, length);
 	if (err == -ENOMEM)
 		return err;
 	replay->account.unknown_records += err > 0;
 	if (err < 0) {
 		replay->account.refused++;
-		anchor_end(replay);
+		checkpoint_end(replay);
 	} else if (replay->anchor.complete) {
-		anchor_use(replay);
+		checkpoint_use(replay);
 	}
 	return 0;
 }
@@ -289,31 +289,31 @@ static int check_memory(struct replay *replay)
 static int take_records(struct replay *replay, const struct dump_item *item)
 {
 	const bool anchor = item->header.type == BLOCK_ANCHOR;
-	bool whole = pack_open(&replay->pack, item->raw, item->header.raw_bytes);
+	bool whole = delta_open(&replay->pack, item->raw, item->header.raw_bytes);
 	uint32_t count = 0;
 	size_t length;
 	int err = 0;
 
 	while (!err && whole &&
-	       (length = pack_read(&replay->pack, replay->record, sizeof(replay->record)))) {
+	       (length = delta_read(&replay->pack, replay->record, sizeof(replay->record)))) {
 		err = take_record(replay, anchor, length);
 		count++;
 		if (!err)
 			err = check_memory(replay);
 	}
 	/* More than the header says, or less. */
-	if (!err && (!whole || !pack_done(&replay->pack) || count != item->header.records))
+	if (!err && (!whole || !delta_done(&replay->pack) || count != item->header.records))
 		replay->account.refused++;
 	return err;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static int keep(struct string *texts, const struct dump_item *item)
+static int keep(struct string *properties, const struct dump_item *item)
 {
-	string_clear(texts);
-	string_append(texts, (const char *)item->raw, item->header.raw_bytes);
-	return texts->failed ? -ENOMEM : 0;
+	string_clear(properties);
+	string_append(properties, (const char *)item->raw, item->header.raw_bytes);
+	return properties->failed ? -ENOMEM : 0;
 }
 
 static int begin_segment(struct replay *replay, const struct dump_item *item)
@@ -323,12 +323,12 @@ static int begin_segment(struct replay *replay, const struct dump_item *item)
 	if (err)
 		return err;
 	replay->account.segments++;
-	anchor_end(replay);
+	checkpoint_end(replay);
 	/* Without a gap, the anchor only says what is known already. */
 	if (replay->begun && !replay->gap)
 		return 0;
 	replay->loading = true;
-	anchor_init(&replay->anchor, &replay->loaded);
+	checkpoint_init(&replay->anchor, &replay->loaded);
 	return replay->pipeline->state.usage ? state_follow_usage(&replay->loaded) : 0;
 }
 
@@ -344,7 +344,7 @@ static void note_gap(struct replay *replay, const struct block_header *header, u
 	struct recording_account *account = &replay->account;
 
 	replay->gap = true;
-	anchor_end(replay);
+	checkpoint_end(replay);
 	account->missing_blocks = sum(account->missing_blocks, header->sequence - expected);
 	if (header->first_ts_ns <= account->last_ts_ns)
 		return;
@@ -367,7 +367,7 @@ static void begin_recording(struct replay *replay, const struct block_header *he
 	replay->next_sequence = replay->next_closing = header->sequence;
 	replay->begun = replay->gap = false;
 	replay->rows_count = 0;
-	anchor_end(replay);
+	checkpoint_end(replay);
 	string_clear(&replay->end);
 }
 

@@ -115,8 +115,8 @@ static int attach(struct attachment *attachment, const struct programs *programs
 	if (!err) {
 		attachment->functions += site->count;
 	} else {
-		closer_release(attachment->closer, 0, attachment->fds + before,
-			       attachment->count - before);
+		detacher_release(attachment->detacher, 0, attachment->fds + before,
+				 attachment->count - before);
 		attachment->count = before;
 	}
 	return err;
@@ -268,7 +268,7 @@ static void warn_go(const struct library *library, pid_t pid)
 }
 
 int attachment_open(struct attachment *attachment, struct programs *programs,
-		    const struct attachment_site *site, struct closer *closer)
+		    const struct attachment_site *site, struct detacher *detacher)
 {
 	const struct library *library = site->library;
 	struct placement placement;
@@ -279,7 +279,7 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 					     .count = placement.count,
 					     .pid = site->pid };
 
-	*attachment = (struct attachment){ .library = library, .closer = closer };
+	*attachment = (struct attachment){ .library = library, .detacher = detacher };
 	if (!err)
 		err = attach_all(attachment, programs, &link_site);
 	warn_refused(attachment);
@@ -289,7 +289,7 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 		warn_go(library, site->pid);
 	placement_fini(&placement);
 	if (!err) {
-		attachment->held = closer_hold(closer, attachment->fds, attachment->count);
+		attachment->held = detacher_hold(detacher, attachment->fds, attachment->count);
 		return 0;
 	}
 	if (err != -ESRCH)
@@ -355,7 +355,8 @@ void attachment_executed(struct attachment *attachment)
 
 void attachment_close(struct attachment *attachment)
 {
-	closer_release(attachment->closer, attachment->held, attachment->fds, attachment->count);
+	detacher_release(attachment->detacher, attachment->held, attachment->fds,
+			 attachment->count);
 	free(attachment->fds);
 	free(attachment->refused);
 	*attachment = (struct attachment){ 0 };

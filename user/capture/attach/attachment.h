@@ -23,13 +23,13 @@ struct attachment {
 	uint64_t attached_ns; /* when they had got it, CLOCK_MONOTONIC */
 	uint32_t *refused;    /* rows of those that the kernel did not let have one */
 	size_t refused_count, refused_capacity;
-	bool may_pass;         /* nothing is attached, but the next attempt may succeed */
-	bool seen;             /* by attachment_mapped() */
-	size_t plain;          /* of what was seen, functions without a probe; see there */
-	uint32_t plain_row;    /* one of them */
-	uint64_t seen_ns;      /* CLOCK_MONOTONIC */
-	struct closer *closer; /* is to detach, whatever happens to this process; may be NULL */
-	uint32_t held;         /* by the closer: see closer_hold() */
+	bool may_pass;             /* nothing is attached, but the next attempt may succeed */
+	bool seen;                 /* by attachment_mapped() */
+	size_t plain;              /* of what was seen, functions without a probe; see there */
+	uint32_t plain_row;        /* one of them */
+	uint64_t seen_ns;          /* CLOCK_MONOTONIC */
+	struct detacher *detacher; /* is to detach, whatever happens to this process; may be NULL */
+	uint32_t held;             /* by the detacher: see detacher_hold() */
 };
 
 /* Of what attachment_open() is to attach to. */
@@ -47,7 +47,7 @@ struct attachment_site {
  * is nothing to close.
  */
 int attachment_open(struct attachment *attachment, struct programs *programs,
-		    const struct attachment_site *site, struct closer *closer);
+		    const struct attachment_site *site, struct detacher *detacher);
 
 /*
  * The process has the library mapped. If it had not when this was attached, the kernel has put the
@@ -63,7 +63,7 @@ void attachment_report(struct attachment *attachment, pid_t pid, uint64_t until_
 /* The process has executed a program, and has its probes. */
 void attachment_executed(struct attachment *attachment);
 
-/* Detaches, later: closer_wait(). If there is no closer (NULL): at once. */
+/* Detaches, later: detacher_wait(). If there is no detacher (NULL): at once. */
 void attachment_close(struct attachment *attachment);
 
 #endif /* MEMSCOPE_CAPTURE_ATTACH_ATTACHMENT_H */

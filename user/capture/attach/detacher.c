@@ -18,7 +18,7 @@
 #include "capture/attach/exit_detach.h"
 #include "capture/attach/helper.h"
 
-#define NAME "memscope-close"
+#define NAME "memscope-detach"
 
 /*
  * What closing a link takes is almost all waiting for the kernel, and many can wait for the same.
@@ -32,9 +32,9 @@
 /* How often it is looked whether the tool has been killed while it waited. */
 #define HANGUP_NS 10000000
 
-struct closer {
+struct detacher {
 	struct helper helper;
-	enum closer_way way;
+	enum detacher_way way;
 	uint32_t last_set;  /* the number of the one held last */
 	uint32_t *released; /* sets that the helper has yet to be told of */
 	size_t count, capacity;
@@ -50,7 +50,7 @@ enum action {
 
 struct message {
 	enum action action;
-	enum closer_way way;
+	enum detacher_way way;
 	uint32_t set;
 	size_t begin, count; /* of the descriptors that come with it, if they can be received */
 };
@@ -67,7 +67,7 @@ static void close_all(const int *fds, size_t count)
 struct set {
 	struct set *next;
 	uint32_t number;
-	enum closer_way way;
+	enum detacher_way way;
 	bool refused; /* not all of it came: it is closed where there are other copies */
 	int *fds;
 	size_t count, capacity;
@@ -170,7 +170,7 @@ static void *work(void *argument)
 	while ((set = crew->waiting)) {
 		crew->waiting = set->next;
 		pthread_mutex_unlock(&crew->lock);
-		if (set->way == CLOSER_IN_TURN)
+		if (set->way == DETACHER_IN_TURN)
 			close_in_turn(crew, set);
 		else if (set->count)
 			close_at_once(set);
@@ -306,7 +306,7 @@ static void wait_for_threads(void)
  */
 static void close_by_ending(const struct helper *starter, const struct set *sets)
 {
-	struct ending_set *ending;
+	struct exit_detach_set *ending;
 	const struct set *set;
 	size_t count = 0;
 
@@ -317,9 +317,9 @@ static void close_by_ending(const struct helper *starter, const struct set *sets
 		return;
 	for (count = 0, set = sets; set; set = set->next)
 		if (set->count)
-			ending[count++] = (struct ending_set){ set->fds, set->count,
-							       set->way == CLOSER_AT_ONCE };
-	ending_prepare(starter, ending, count);
+			ending[count++] = (struct exit_detach_set){ set->fds, set->count,
+								    set->way == DETACHER_AT_ONCE };
+	exit_detach_prepare(starter, ending, count);
 	free(ending);
 }
 
@@ -334,7 +334,7 @@ static void serve(int fd)
 	size_t count = HELPER_FDS;
 	int fds[HELPER_FDS], err = 0;
 
-	ending_open(&starter);
+	exit_detach_open(&starter);
 	/* Who waits for an answer that cannot be sent must not wait for ever. */
 	for (; !err && helper_receive(fd, &message, sizeof(message), fds, &count) > 0;
 	     count = HELPER_FDS) {
@@ -362,17 +362,17 @@ static void serve(int fd)
 
 /* ---- its client ------------------------------------------------------------------------------ */
 
-struct closer *closer_open(enum closer_way way)
+struct detacher *detacher_open(enum detacher_way way)
 {
-	struct closer *closer = calloc(1, sizeof(*closer));
-	int err = closer ? helper_start(&closer->helper, NAME, false, serve) : -ENOMEM;
+	struct detacher *detacher = calloc(1, sizeof(*detacher));
+	int err = detacher ? helper_start(&detacher->helper, NAME, false, serve) : -ENOMEM;
 
 	if (!err) {
-		closer->way = way;
-		return closer;
+		detacher->way = way;
+		return detacher;
 	}
 	helper_warn_missing(NAME, err);
-	free(closer);
+	free(detacher);
 	return NULL;
 }
 
@@ -382,61 +382,61 @@ static bool is_gone(int err)
 }
 
 /* Returns 0 or -errno, as helper_send() does. */
-static int say(struct closer *closer, const struct message *message, const int *fds, bool wait)
+static int say(struct detacher *detacher, const struct message *message, const int *fds, bool wait)
 {
-	int err = helper_send(closer->helper.fd, message, sizeof(*message), fds,
+	int err = helper_send(detacher->helper.fd, message, sizeof(*message), fds,
 			      fds ? message->count : 0, wait);
 
-	if (is_gone(err) && !closer->gone) {
+	if (is_gone(err) && !detacher->gone) {
 		log_warning("the helper process " NAME
 			    " has been killed; detaching without it takes longer");
-		closer->gone = true;
+		detacher->gone = true;
 	}
 	return err;
 }
 
 /* As many as there is room for, or all. Should there be no helper any more, it holds nothing. */
-static void say_released(struct closer *closer, bool wait)
+static void say_released(struct detacher *detacher, bool wait)
 {
-	while (closer->count) {
+	while (detacher->count) {
 		const struct message message = { .action = ACTION_RELEASE,
-						 .set = closer->released[closer->count - 1] };
-		int err = say(closer, &message, NULL, wait);
+						 .set = detacher->released[detacher->count - 1] };
+		int err = say(detacher, &message, NULL, wait);
 
 		if (err && !is_gone(err))
 			return;
-		closer->count--;
+		detacher->count--;
 	}
 }
 
-static void release_later(struct closer *closer, uint32_t set)
+static void release_later(struct detacher *detacher, uint32_t set)
 {
 	const struct message message = { .action = ACTION_RELEASE, .set = set };
 
-	if (memory_grow(&closer->released, &closer->capacity, closer->count + 1,
-			sizeof(*closer->released))) {
-		say(closer, &message, NULL, true);
+	if (memory_grow(&detacher->released, &detacher->capacity, detacher->count + 1,
+			sizeof(*detacher->released))) {
+		say(detacher, &message, NULL, true);
 		return;
 	}
-	closer->released[closer->count++] = set;
-	say_released(closer, false);
+	detacher->released[detacher->count++] = set;
+	say_released(detacher, false);
 }
 
-uint32_t closer_hold(struct closer *closer, const int *fds, size_t count)
+uint32_t detacher_hold(struct detacher *detacher, const int *fds, size_t count)
 {
 	struct message message = { .action = ACTION_HOLD };
 	size_t sent;
 
-	if (!closer || !count)
+	if (!detacher || !count)
 		return 0;
-	message.way = closer->way;
-	closer->last_set += closer->last_set == UINT32_MAX ? 2 : 1;
-	message.set = closer->last_set;
+	message.way = detacher->way;
+	detacher->last_set += detacher->last_set == UINT32_MAX ? 2 : 1;
+	message.set = detacher->last_set;
 	for (sent = 0; sent < count; sent += message.count) {
 		message.begin = sent;
 		message.count = count - sent < HELPER_FDS ? count - sent : HELPER_FDS;
-		if (say(closer, &message, fds + sent, false)) {
-			release_later(closer, message.set);
+		if (say(detacher, &message, fds + sent, false)) {
+			release_later(detacher, message.set);
 			return 0;
 		}
 	}
@@ -444,88 +444,88 @@ uint32_t closer_hold(struct closer *closer, const int *fds, size_t count)
 }
 
 /* Whoever closes the last copy is the one who waits: the helper, if it has them. */
-void closer_release(struct closer *closer, uint32_t set, const int *fds, size_t count)
+void detacher_release(struct detacher *detacher, uint32_t set, const int *fds, size_t count)
 {
 	if (!set)
-		set = closer_hold(closer, fds, count);
+		set = detacher_hold(detacher, fds, count);
 	close_all(fds, count);
-	if (closer && set)
-		release_later(closer, set);
+	if (detacher && set)
+		release_later(detacher, set);
 }
 
-void closer_flush(struct closer *closer)
+void detacher_flush(struct detacher *detacher)
 {
-	if (closer)
-		say_released(closer, false);
+	if (detacher)
+		say_released(detacher, false);
 }
 
 /* Returns 0 or -errno; -EAGAIN: there is no room yet for all there is to say. */
-static int ask(struct closer *closer)
+static int ask(struct detacher *detacher)
 {
 	const struct message message = { .action = ACTION_WAIT };
 	int err;
 
-	say_released(closer, false);
-	if (closer->count)
+	say_released(detacher, false);
+	if (detacher->count)
 		return -EAGAIN;
-	err = say(closer, &message, NULL, false);
+	err = say(detacher, &message, NULL, false);
 	if (!err)
-		closer->unanswered++;
+		detacher->unanswered++;
 	return err;
 }
 
 /* Returns how many are still to come, or -errno: nobody is left to answer. */
-static ssize_t take_answer(struct closer *closer)
+static ssize_t take_answer(struct detacher *detacher)
 {
 	struct message answer;
 	size_t none = 0;
-	ssize_t bytes = helper_receive(closer->helper.fd, &answer, sizeof(answer), NULL, &none);
+	ssize_t bytes = helper_receive(detacher->helper.fd, &answer, sizeof(answer), NULL, &none);
 
 	if (bytes <= 0)
 		return bytes ? bytes : -EPIPE;
-	return --closer->unanswered;
+	return --detacher->unanswered;
 }
 
-int closer_wait(struct closer *closer, int timeout_ms)
+int detacher_wait(struct detacher *detacher, int timeout_ms)
 {
 	const uint64_t end_ns = clock_monotonic_ns() + timeout_ms * 1000000ull;
 	int err = -EAGAIN;
 	uint64_t now_ns;
 
-	if (!closer)
+	if (!detacher)
 		return 0;
 	while ((now_ns = clock_monotonic_ns()) < end_ns) {
-		struct pollfd polled = { .fd = closer->helper.fd, .events = POLLIN };
+		struct pollfd polled = { .fd = detacher->helper.fd, .events = POLLIN };
 		ssize_t unanswered = 1;
 
 		if (err == -EAGAIN)
-			err = ask(closer);
+			err = ask(detacher);
 		if (err == -EAGAIN)
 			polled.events |= POLLOUT;
 		else if (err)
 			return err;
 		if (poll(&polled, 1, (end_ns - now_ns) / 1000000 + 1) > 0 &&
 		    polled.revents & ~POLLOUT)
-			unanswered = take_answer(closer);
+			unanswered = take_answer(detacher);
 		if (unanswered <= 0)
 			return unanswered;
 	}
 	return -ETIMEDOUT;
 }
 
-void closer_close(struct closer *closer)
+void detacher_close(struct detacher *detacher)
 {
-	if (!closer)
+	if (!detacher)
 		return;
-	say_released(closer, true);
-	while (closer_wait(closer, 60000) == -ETIMEDOUT)
+	say_released(detacher, true);
+	while (detacher_wait(detacher, 60000) == -ETIMEDOUT)
 		;
-	helper_end(&closer->helper);
-	free(closer->released);
-	free(closer);
+	helper_end(&detacher->helper);
+	free(detacher->released);
+	free(detacher);
 }
 
-uint64_t closer_cpu_ns(const struct closer *closer)
+uint64_t detacher_cpu_ns(const struct detacher *detacher)
 {
-	return closer ? helper_cpu_ns(&closer->helper) : 0;
+	return detacher ? helper_cpu_ns(&detacher->helper) : 0;
 }

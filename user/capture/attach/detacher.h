@@ -12,44 +12,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct closer;
+struct detacher;
 
 /* How the descriptors of a set are closed. */
-enum closer_way {
-	CLOSER_AT_ONCE, /* they wait for the same grace periods */
+enum detacher_way {
+	DETACHER_AT_ONCE, /* they wait for the same grace periods */
 	/*
 	 * One after the other, and one set at a time: single uprobes. The kernel removes one at a
 	 * time anyway, and whoever attaches waits for the same lock.
 	 */
-	CLOSER_IN_TURN,
+	DETACHER_IN_TURN,
 };
 
 /* Returns NULL, logged, if there can be none. */
-struct closer *closer_open(enum closer_way way);
+struct detacher *detacher_open(enum detacher_way way);
 
 /*
  * Gives it copies of descriptors that are to be closed together, the first one when all others are
  * (placement_init() says why).
- * Returns the number that closer_release() wants; 0: it has none of them, as without memory, or
- * without a closer (which may be NULL).
+ * Returns the number that detacher_release() wants; 0: it has none of them, as without memory, or
+ * without a detacher (which may be NULL).
  */
-uint32_t closer_hold(struct closer *closer, const int *fds, size_t count);
+uint32_t detacher_hold(struct detacher *detacher, const int *fds, size_t count);
 
 /* Has them closed, and closes those of this process: at once, and slowly if there are no copies. */
-void closer_release(struct closer *closer, uint32_t set, const int *fds, size_t count);
+void detacher_release(struct detacher *detacher, uint32_t set, const int *fds, size_t count);
 
 /* Says again what there was no room for when it was said. To be called now and then. */
-void closer_flush(struct closer *closer);
+void detacher_flush(struct detacher *detacher);
 
 /*
  * Waits until all are closed, but not longer than that. Returns 0, -ETIMEDOUT, or another -errno if
  * the other process has been killed: then the kernel closes what it had.
  */
-int closer_wait(struct closer *closer, int timeout_ms);
+int detacher_wait(struct detacher *detacher, int timeout_ms);
 
 /* Returns when all are closed. */
-void closer_close(struct closer *closer);
+void detacher_close(struct detacher *detacher);
 
-uint64_t closer_cpu_ns(const struct closer *closer);
+uint64_t detacher_cpu_ns(const struct detacher *detacher);
 
 #endif /* MEMSCOPE_CAPTURE_ATTACH_DETACHER_H */

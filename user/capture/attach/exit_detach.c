@@ -125,7 +125,7 @@ static void serve(int fd)
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-void ending_open(struct helper *starter)
+void exit_detach_open(struct helper *starter)
 {
 	helper_start(starter, NAME, false, serve);
 }
@@ -176,7 +176,7 @@ static bool send_parcels(int socket, char parcel, const int *fds, size_t count)
 }
 
 /* The first socket is that of the process that ends last. */
-static void send_set(const int *sockets, size_t processes, const struct ending_set *set)
+static void send_set(const int *sockets, size_t processes, const struct exit_detach_set *set)
 {
 	const size_t apart = set->first_apart ? 1 : 0;
 	size_t i;
@@ -190,12 +190,12 @@ static void send_set(const int *sockets, size_t processes, const struct ending_s
 }
 
 /* One for each descriptor, if the first is to go last and there are others that can go together. */
-static size_t processes_for(const struct ending_set *set, bool many)
+static size_t processes_for(const struct exit_detach_set *set, bool many)
 {
 	return !many && set->first_apart && set->count > 2 ? set->count : 1;
 }
 
-static size_t processes_for_all(const struct ending_set *sets, size_t count, bool many)
+static size_t processes_for_all(const struct exit_detach_set *sets, size_t count, bool many)
 {
 	size_t all = 0, i;
 
@@ -204,7 +204,8 @@ static size_t processes_for_all(const struct ending_set *sets, size_t count, boo
 	return all;
 }
 
-void ending_prepare(const struct helper *starter, const struct ending_set *sets, size_t count)
+void exit_detach_prepare(const struct helper *starter, const struct exit_detach_set *sets,
+			 size_t count)
 {
 	const bool many = processes_for_all(sets, count, false) > PROCESSES_MOST;
 	const size_t all = processes_for_all(sets, count, many);

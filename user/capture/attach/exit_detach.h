@@ -20,7 +20,7 @@
  * each in turn. (Perf events behind links are given up in the opposite order: not for those.) Then
  * the others are closed at the same time, too, if there are several and not very many sets.
  */
-struct ending_set {
+struct exit_detach_set {
 	const int *fds;
 	size_t count;
 	bool first_apart;
@@ -31,13 +31,14 @@ struct ending_set {
  * will start the others. (If there can be none, all sets will end with the calling process.) When
  * there is nothing to end with: helper_end().
  */
-void ending_open(struct helper *starter);
+void exit_detach_open(struct helper *starter);
 
 /*
  * Gives copies of each set to a process of its own. The calling process must end (helper_exit) as
  * soon as this returns; then they all end, at the same time. What there can be no process for ends
  * with the calling one. Whichever of them is killed meanwhile, nothing is left behind.
  */
-void ending_prepare(const struct helper *starter, const struct ending_set *sets, size_t count);
+void exit_detach_prepare(const struct helper *starter, const struct exit_detach_set *sets,
+			 size_t count);
 
 #endif /* MEMSCOPE_CAPTURE_ATTACH_EXIT_DETACH_H */

@@ -33,7 +33,7 @@ void library_cache_fini(struct library_cache *cache)
 
 /* ---- functions of the table ------------------------------------------------------------------ */
 
-struct reading {
+struct dump_input {
 	struct library *library;
 	int fd;
 	bool nops;
@@ -41,7 +41,7 @@ struct reading {
 	uint8_t code[PROLOGUE_MAX_SIZE]; /* of one function */
 };
 
-static void read_code(struct reading *reading, struct library_point *point, uint64_t size)
+static void read_code(struct dump_input *reading, struct library_point *point, uint64_t size)
 {
 	size_t wanted = size && size < sizeof(reading->code) ? size : sizeof(reading->code);
 	ssize_t got = pread(reading->fd, reading->code, wanted, point->file_offset);
@@ -54,7 +54,7 @@ static void read_code(struct reading *reading, struct library_point *point, uint
 
 static int add_function(const struct elf_function *function, void *context)
 {
-	struct reading *reading = context;
+	struct dump_input *reading = context;
 	struct library *library = reading->library;
 	int row = probe_find(function->name), err;
 	struct library_point *point;
@@ -256,7 +256,7 @@ static int by_order(const void *a, const void *b)
  * Which function an IFUNC stands for is chosen when the program is loaded, by code that it runs,
  * and the file does not say it.
  */
-static void warn_indirect(const struct reading *reading)
+static void warn_indirect(const struct dump_input *reading)
 {
 	size_t count = 0, i;
 	uint32_t row, first = 0;
@@ -276,7 +276,7 @@ static void warn_indirect(const struct reading *reading)
 
 static int read_points(struct library *library, int fd, bool nops, struct elf_contents *contents)
 {
-	struct reading *reading = calloc(1, sizeof(*reading));
+	struct dump_input *reading = calloc(1, sizeof(*reading));
 	int err = -ENOMEM;
 
 	if (reading)

@@ -94,13 +94,13 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 
 static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
 {
-	uint32_t slots = fronts_choose_slots(bytes, cpus);
+	uint32_t slots = cpu_slots_choose(bytes, cpus);
 
 	bpf_map__set_max_entries(skeleton->maps.ms_critical, bytes);
 	bpf_map__set_max_entries(skeleton->maps.ms_bulk, bytes);
-	bpf_map__set_value_size(skeleton->maps.ms_fronts, fronts_value_bytes(slots));
-	bpf_map__set_max_entries(skeleton->maps.ms_fronts, MS_FRONT(cpus, 0));
-	skeleton->rodata->settings.front_slots = slots;
+	bpf_map__set_value_size(skeleton->maps.ms_cpu_slots, cpu_slots_value_bytes(slots));
+	bpf_map__set_max_entries(skeleton->maps.ms_cpu_slots, MS_CPU_SLOTS(cpus, 0));
+	skeleton->rodata->settings.cpu_slots = slots;
 }
 
 /* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */
@@ -144,16 +144,16 @@ int programs_try(enum strategy strategy)
 static int open_intake(struct programs *programs)
 {
 	const struct memscope_bpf *skeleton = programs->skeleton;
-	const struct bpf_map *fronts = skeleton->maps.ms_fronts;
-	const struct intake_maps maps = {
+	const struct bpf_map *cpu_slots = skeleton->maps.ms_cpu_slots;
+	const struct sources_maps maps = {
 		.rings = { [MS_RING_CRITICAL] = bpf_map__fd(skeleton->maps.ms_critical),
 			   [MS_RING_BULK] = bpf_map__fd(skeleton->maps.ms_bulk) },
-		.fronts = bpf_map__fd(fronts),
+		.cpu_slots = bpf_map__fd(cpu_slots),
 		.ring_bytes = bpf_map__max_entries(skeleton->maps.ms_critical),
-		.cpus = bpf_map__max_entries(fronts) / MS_RINGS_COUNT,
-		.slots = skeleton->rodata->settings.front_slots,
+		.cpus = bpf_map__max_entries(cpu_slots) / MS_RINGS_COUNT,
+		.slots = skeleton->rodata->settings.cpu_slots,
 	};
-	int err = intake_open(&programs->intake, &maps);
+	int err = sources_open(&programs->sources, &maps);
 
 	if (err)
 		log_error("cannot map the ring buffers: %s", strerror(-err));
@@ -208,19 +208,19 @@ void programs_close(struct programs *programs)
 	if (!programs)
 		return;
 	attacher_close(programs->attacher);
-	intake_close(&programs->intake);
+	sources_close(&programs->sources);
 	memscope_bpf__destroy(programs->skeleton);
 	free(programs);
 }
 
-enum closer_way programs_closing(const struct programs *programs)
+enum detacher_way programs_detacher_way(const struct programs *programs)
 {
-	return programs->strategy == STRATEGY_SINGLE ? CLOSER_IN_TURN : CLOSER_AT_ONCE;
+	return programs->strategy == STRATEGY_SINGLE ? DETACHER_IN_TURN : DETACHER_AT_ONCE;
 }
 
-struct inlets *programs_inlets(struct programs *programs)
+struct merge *programs_merge(struct programs *programs)
 {
-	return &programs->intake.inlets;
+	return &programs->sources.merge;
 }
 
 int programs_wakeup_fd(const struct programs *programs)

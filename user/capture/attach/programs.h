@@ -49,10 +49,10 @@ int programs_open(struct programs **programs, const struct programs_options *opt
 void programs_close(struct programs *programs);
 
 /* How what is attached is to be closed. */
-enum closer_way programs_closing(const struct programs *programs);
+enum detacher_way programs_detacher_way(const struct programs *programs);
 
 /* All that records come from; they live as long as the programs. */
-struct inlets *programs_inlets(struct programs *programs);
+struct merge *programs_merge(struct programs *programs);
 
 /*
  * The map with struct ms_launch_key and counts, one for each possible CPU; and where it is counted

@@ -19,7 +19,7 @@ struct programs {
 	struct attacher *attacher;
 	enum strategy strategy;
 	struct placement_wants wants;
-	struct intake intake;
+	struct sources sources;
 };
 
 /* That its programs are loaded with, and its links are created with; 0: not on multi links. */

@@ -14,16 +14,16 @@
 
 #include "abi.h"
 
-struct inlet {
+struct merge_source {
 	enum ms_ring ring; /* it is this one, or in front of it */
 	/* Finds the next record, and sets what follows; the last of it only if it is `measured`. */
-	void (*look)(struct inlet *inlet, bool measured);
+	void (*look)(struct merge_source *source, bool measured);
 	/* The next record has been read: its room can be written to again. */
-	void (*take)(struct inlet *inlet);
+	void (*take)(struct merge_source *source);
 
 	const struct ms_event *next; /* NULL: there is none that is complete */
 	size_t length;               /* of the next, bytes */
-	uint64_t written_ns;         /* when the next was written: inlet_written_ns() */
+	uint64_t written_ns;         /* when the next was written: merge_written_ns() */
 	bool busy;                   /* the next is still being written */
 	uint64_t waiting_bytes;      /* of all that is there */
 };
@@ -32,13 +32,13 @@ struct inlet {
  * So often look() looks again at a record that is being written. It takes a tenth of a microsecond
  * to write one; if it is not complete then, whoever writes it has been preempted.
  */
-#define INLET_LOOKS 200
+#define MERGE_LOOKS 200
 
 /* When a record was written: a call's at its return. */
-uint64_t inlet_written_ns(const struct ms_event *event);
+uint64_t merge_written_ns(const struct ms_event *event);
 
-struct inlets {
-	struct inlet **all; /* reordered by each drain */
+struct merge {
+	struct merge_source **all; /* reordered by each drain */
 	size_t count;
 	uint64_t highest_bytes[MS_RINGS_COUNT]; /* the most that was ever found waiting */
 	bool held; /* the last drain left something because a record was still being written */
@@ -51,7 +51,7 @@ struct inlets {
  * Nothing is read from any as long as one is busy: behind what is being written there may be what
  * has to come before the others' records.
  */
-long inlets_drain(struct inlets *inlets, uint64_t until_ns,
-		  int (*feed)(void *context, void *record, size_t length), void *context);
+long merge_drain(struct merge *merge, uint64_t until_ns,
+		 int (*feed)(void *context, void *record, size_t length), void *context);
 
 #endif /* MEMSCOPE_CAPTURE_RECORDS_MERGE_H */

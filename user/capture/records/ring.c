@@ -100,7 +100,7 @@ void ring_close(struct ring *ring)
 	*ring = (struct ring){ 0 };
 }
 
-/* ---- as an inlet ----------------------------------------------------------------------------- */
+/* ---- as a source ----------------------------------------------------------------------------- */
 
 static size_t length_of(uint32_t header)
 {
@@ -121,19 +121,19 @@ static uint32_t read_header(const char *record)
 
 	do {
 		header = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
-	} while (header & BPF_RINGBUF_BUSY_BIT && ++looks < INLET_LOOKS);
+	} while (header & BPF_RINGBUF_BUSY_BIT && ++looks < MERGE_LOOKS);
 	return header;
 }
 
-static void look(struct inlet *inlet, bool measured)
+static void look(struct merge_source *source, bool measured)
 {
-	struct ring *ring = (struct ring *)inlet;
+	struct ring *ring = (struct ring *)source;
 	uint64_t produced = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 
-	inlet->next = NULL;
-	inlet->busy = false;
+	source->next = NULL;
+	source->busy = false;
 	if (measured)
-		inlet->waiting_bytes = produced - *ring->consumer;
+		source->waiting_bytes = produced - *ring->consumer;
 	while (*ring->consumer < produced) {
 		size_t at = *ring->consumer & (ring->size_bytes - 1);
 		const char *record = ring->data + at;
@@ -142,25 +142,25 @@ static void look(struct inlet *inlet, bool measured)
 		if (at + longest_record(ring) <= ring->mapped_bytes || map_next_window(ring))
 			header = read_header(record);
 		if (header & BPF_RINGBUF_BUSY_BIT) {
-			inlet->busy = true;
+			source->busy = true;
 			return;
 		}
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
-			inlet->next = (const struct ms_event *)(record + BPF_RINGBUF_HDR_SZ);
-			inlet->length = length_of(header);
-			inlet->written_ns = inlet_written_ns(inlet->next);
+			source->next = (const struct ms_event *)(record + BPF_RINGBUF_HDR_SZ);
+			source->length = length_of(header);
+			source->written_ns = merge_written_ns(source->next);
 			return;
 		}
 		advance(ring, length_of(header));
 	}
 }
 
-static void take(struct inlet *inlet)
+static void take(struct merge_source *source)
 {
-	advance((struct ring *)inlet, inlet->length);
+	advance((struct ring *)source, source->length);
 }
 
 void ring_init_inlet(struct ring *ring, enum ms_ring which)
 {
-	ring->inlet = (struct inlet){ .ring = which, .look = look, .take = take };
+	ring->source = (struct merge_source){ .ring = which, .look = look, .take = take };
 }

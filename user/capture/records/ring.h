@@ -12,7 +12,7 @@
 #include "capture/records/merge.h"
 
 struct ring {
-	struct inlet inlet;
+	struct merge_source source;
 	uint64_t *consumer; /* positions: bytes since the beginning, mapped from the kernel */
 	const uint64_t *producer;
 	const char *data;
@@ -29,7 +29,7 @@ struct ring {
 int ring_open(struct ring *ring, enum ms_ring which, int map_fd, size_t size_bytes);
 void ring_close(struct ring *ring);
 
-/* Makes it an inlet, when all but that is set. */
+/* Makes it a source, when all but that is set. */
 void ring_init_inlet(struct ring *ring, enum ms_ring which);
 
 #endif /* MEMSCOPE_CAPTURE_RECORDS_RING_H */

@@ -4,42 +4,42 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void add_inlets(struct intake *intake)
+static void add_all(struct sources *sources)
 {
-	struct inlets *inlets = &intake->inlets;
+	struct merge *merge = &sources->merge;
 	size_t i;
 
 	for (i = 0; i < MS_RINGS_COUNT; i++)
-		inlets->all[inlets->count++] = &intake->rings[i].inlet;
-	for (i = 0; i < intake->fronts.count; i++)
-		inlets->all[inlets->count++] = &intake->fronts.fronts[i].inlet;
+		merge->all[merge->count++] = &sources->rings[i].source;
+	for (i = 0; i < sources->cpu_slots.count; i++)
+		merge->all[merge->count++] = &sources->cpu_slots.sources[i].source;
 }
 
-int intake_open(struct intake *intake, const struct intake_maps *maps)
+int sources_open(struct sources *sources, const struct sources_maps *maps)
 {
 	int err, ring;
 
-	*intake = (struct intake){ 0 };
-	err = fronts_open(&intake->fronts, maps->fronts, maps->cpus, maps->slots);
+	*sources = (struct sources){ 0 };
+	err = cpu_slots_open(&sources->cpu_slots, maps->cpu_slots, maps->cpus, maps->slots);
 	for (ring = 0; !err && ring < MS_RINGS_COUNT; ring++)
-		err = ring_open(&intake->rings[ring], ring, maps->rings[ring], maps->ring_bytes);
+		err = ring_open(&sources->rings[ring], ring, maps->rings[ring], maps->ring_bytes);
 	if (err)
 		return err;
-	intake->inlets.all =
-		calloc(MS_RINGS_COUNT + intake->fronts.count, sizeof(*intake->inlets.all));
-	if (!intake->inlets.all)
+	sources->merge.all =
+		calloc(MS_RINGS_COUNT + sources->cpu_slots.count, sizeof(*sources->merge.all));
+	if (!sources->merge.all)
 		return -ENOMEM;
-	add_inlets(intake);
+	add_all(sources);
 	return 0;
 }
 
-void intake_close(struct intake *intake)
+void sources_close(struct sources *sources)
 {
 	int ring;
 
 	for (ring = 0; ring < MS_RINGS_COUNT; ring++)
-		ring_close(&intake->rings[ring]);
-	fronts_close(&intake->fronts);
-	free(intake->inlets.all);
-	*intake = (struct intake){ 0 };
+		ring_close(&sources->rings[ring]);
+	cpu_slots_close(&sources->cpu_slots);
+	free(sources->merge.all);
+	*sources = (struct sources){ 0 };
 }

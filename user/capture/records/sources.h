@@ -12,22 +12,22 @@
 #include "capture/records/merge.h"
 #include "capture/records/ring.h"
 
-struct intake {
+struct sources {
 	struct ring rings[MS_RINGS_COUNT];
-	struct fronts fronts;
-	struct inlets inlets; /* all of those */
+	struct cpu_slots cpu_slots;
+	struct merge merge; /* all of those */
 };
 
 /* The maps: descriptors, and what they were made for. */
-struct intake_maps {
-	int rings[MS_RINGS_COUNT], fronts;
+struct sources_maps {
+	int rings[MS_RINGS_COUNT], cpu_slots;
 	size_t ring_bytes;
 	int cpus;
 	uint32_t slots;
 };
 
 /* Returns 0 or -errno; close it in any case. */
-int intake_open(struct intake *intake, const struct intake_maps *maps);
-void intake_close(struct intake *intake);
+int sources_open(struct sources *sources, const struct sources_maps *maps);
+void sources_close(struct sources *sources);
 
 #endif /* MEMSCOPE_CAPTURE_RECORDS_SOURCES_H */

@@ -85,5 +85,5 @@ int file_each(pid_t pid, bool map_files, const char *program,
 	struct walk walk = { pid, map_files, visit, context };
 	int result = proc_each_mapping(pid, visit_mapping, &walk);
 
-	return result ? result : expected_each(pid, program, visit_expected, &walk);
+	return result ? result : load_prediction_each(pid, program, visit_expected, &walk);
 }

@@ -133,8 +133,8 @@ static int walk_driver(struct walk *walk)
 	return fd < 0 ? 0 : found(walk, fd, path);
 }
 
-int expected_each(pid_t pid, const char *program,
-		  int (*visit)(int fd, const char *path, void *context), void *context)
+int load_prediction_each(pid_t pid, const char *program,
+			 int (*visit)(int fd, const char *path, void *context), void *context)
 {
 	struct walk walk = { .visit = visit, .context = context };
 	char link[32], library_path[4096], directory[PATH_MAX];

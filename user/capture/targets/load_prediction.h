@@ -14,7 +14,7 @@
  * for that file and what it is linked with. `program` is a path in the process's root, or a name to
  * look up in its PATH. Returns the first non-zero result of `visit`, or 0.
  */
-int expected_each(pid_t pid, const char *program,
-		  int (*visit)(int fd, const char *path, void *context), void *context);
+int load_prediction_each(pid_t pid, const char *program,
+			 int (*visit)(int fd, const char *path, void *context), void *context);
 
 #endif /* MEMSCOPE_CAPTURE_TARGETS_LOAD_PREDICTION_H */

@@ -206,7 +206,7 @@ static int attach_library(struct targets *targets, struct target *target,
 
 	/* The open file itself, whatever its name leads to by now and in whichever namespace. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = attachment_open(attachment, targets->programs, &site, targets->closer);
+	err = attachment_open(attachment, targets->programs, &site, targets->detacher);
 	attachment->attached_ns = clock_monotonic_ns();
 	if (!err)
 		log_message(site.again ? LOG_INFO : LOG_DEBUG,

@@ -67,9 +67,9 @@ struct targets {
 	size_t ended_count;
 	struct library_cache cache;
 	struct programs *programs;
-	bool map_files;        /* FEATURE_MAP_FILES */
-	struct closer *closer; /* NULL: probes are removed at once */
-	struct loop *loop;     /* that `exit_source` is of */
+	bool map_files;            /* FEATURE_MAP_FILES */
+	struct detacher *detacher; /* NULL: probes are removed at once */
+	struct loop *loop;         /* that `exit_source` is of */
 };
 
 void targets_fini(struct targets *targets);

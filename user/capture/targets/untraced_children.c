@@ -18,8 +18,8 @@ static bool is_driver(const struct proc_mapping *mapping)
 	return mapping->executable && slash && !strncmp(slash + 1, driver, sizeof(driver) - 1);
 }
 
-bool untraced_uses_cuda(const struct targets *targets, pid_t pid,
-			const struct proc_mapping *mapping)
+bool untraced_children_uses_cuda(const struct targets *targets, pid_t pid,
+				 const struct proc_mapping *mapping)
 {
 	struct proc_info info = { .parent = pid };
 	int generation;
@@ -97,7 +97,7 @@ static int visit_child(pid_t pid, void *context)
 	return proc_each_child(pid, visit_child, &child) > 0;
 }
 
-size_t untraced_find(const pid_t *pids, size_t count, pid_t *found, size_t max)
+size_t untraced_children_find(const pid_t *pids, size_t count, pid_t *found, size_t max)
 {
 	struct search search = { .pids = pids, .pids_count = count, .found = found, .max = max };
 	size_t i;

@@ -13,8 +13,8 @@
 #include "capture/targets/target.h"
 
 /* Whether a process, which is no target, is one now that it has mapped that file. */
-bool untraced_uses_cuda(const struct targets *targets, pid_t pid,
-			const struct proc_mapping *mapping);
+bool untraced_children_uses_cuda(const struct targets *targets, pid_t pid,
+				 const struct proc_mapping *mapping);
 
 /*
  * Those that use it already, of processes that are about to be traced. A fork that has the driver
@@ -22,6 +22,6 @@ bool untraced_uses_cuda(const struct targets *targets, pid_t pid,
  * call it. Returns how many there are; `found` are the first `max` of them. 0 as well where the
  * kernel does not list children (CONFIG_PROC_CHILDREN).
  */
-size_t untraced_find(const pid_t *pids, size_t count, pid_t *found, size_t max);
+size_t untraced_children_find(const pid_t *pids, size_t count, pid_t *found, size_t max);
 
 #endif /* MEMSCOPE_CAPTURE_TARGETS_UNTRACED_CHILDREN_H */

@@ -25,17 +25,17 @@ static int take(void *context, const struct ms_calls *sum)
 }
 
 /* What a recorder does with it. */
-static int feed(struct state *state, struct sums *sums, union record record)
+static int feed(struct state *state, struct copy_aggregator *sums, union record record)
 {
 	struct event event;
 	int left = 0;
 
 	assert_int_equal(event_decode(&record, record.event.size, &event), 0);
-	if (!sums_is_about(&event))
-		assert_int_equal(sums_before(sums, &event, 77), 0);
+	if (!copy_aggregator_is_about(&event))
+		assert_int_equal(copy_aggregator_before(sums, &event, 77), 0);
 	assert_int_equal(state_apply(state, &event), 0);
-	if (sums_is_about(&event))
-		left = sums_add(sums, &event, &state->change, 77);
+	if (copy_aggregator_is_about(&event))
+		left = copy_aggregator_add(sums, &event, &state->change, 77);
 	return left;
 }
 
@@ -48,19 +48,19 @@ static union record copy(uint64_t to, uint64_t from, uint64_t size)
 	return record;
 }
 
-static void begin(struct state *state, struct sums **sums)
+static void begin(struct state *state, struct copy_aggregator **sums)
 {
 	*state = (struct state){ 0 };
 	taken.count = 0;
-	*sums = sums_new(take, &taken);
+	*sums = copy_aggregator_new(take, &taken);
 	assert_non_null(*sums);
 	feed(state, *sums, record_alloc("cuMemAlloc_v2", BLOCK, 0x10000));
 	feed(state, *sums, record_alloc("cuMemAlloc_v2", OTHER, 0x10000));
 }
 
-static void end(struct state *state, struct sums *sums)
+static void end(struct state *state, struct copy_aggregator *sums)
 {
-	sums_free(sums);
+	copy_aggregator_free(sums);
 	state_fini(state);
 }
 
@@ -68,7 +68,7 @@ static void test_places_in_a_block_are_one(void **unused)
 {
 	const struct ms_calls *sum = taken.sums;
 	struct state state;
-	struct sums *sums;
+	struct copy_aggregator *sums;
 
 	(void)unused;
 	begin(&state, &sums);
@@ -76,7 +76,7 @@ static void test_places_in_a_block_are_one(void **unused)
 	assert_int_equal(feed(&state, sums, copy(BLOCK, HOST + 0x5000, 7)), 0);
 	assert_int_equal(feed(&state, sums, copy(BLOCK + 0xffff, HOST + 1, 1)), 0);
 	assert_int_equal(taken.count, 0);
-	assert_int_equal(sums_flush(sums, 99), 0);
+	assert_int_equal(copy_aggregator_flush(sums, 99), 0);
 	assert_int_equal(taken.count, 1);
 	assert_int_equal(sum->count, 3);
 	assert_int_equal(sum->call.size, 13);
@@ -87,7 +87,7 @@ static void test_places_in_a_block_are_one(void **unused)
 	assert_int_equal(sum->call.event.ts_ns, 99);
 	assert_int_equal(sum->call.event.type, MS_TYPE_CALLS);
 	/* Nothing is taken twice. */
-	assert_int_equal(sums_flush(sums, 100), 0);
+	assert_int_equal(copy_aggregator_flush(sums, 100), 0);
 	assert_int_equal(taken.count, 1);
 	end(&state, sums);
 }
@@ -95,7 +95,7 @@ static void test_places_in_a_block_are_one(void **unused)
 static void test_what_differs_is_told_apart(void **unused)
 {
 	struct state state;
-	struct sums *sums;
+	struct copy_aggregator *sums;
 
 	(void)unused;
 	begin(&state, &sums);
@@ -107,7 +107,7 @@ static void test_what_differs_is_told_apart(void **unused)
 	feed(&state, sums, record_without(MS_KNOWN_SIZE, copy(BLOCK, HOST, 0)));
 	feed(&state, sums, record_of(7, MS_START_NS, copy(BLOCK, HOST, 1)));
 	feed(&state, sums, record_to(BLOCK, record_copy("cuMemcpyHtoD_v2", 1, MS_DIRECTION_HTOD)));
-	sums_flush(sums, 99);
+	copy_aggregator_flush(sums, 99);
 	assert_int_equal(taken.count, 8);
 	end(&state, sums);
 }
@@ -115,7 +115,7 @@ static void test_what_differs_is_told_apart(void **unused)
 static void test_a_block_that_is_freed_has_its_sums_taken(void **unused)
 {
 	struct state state;
-	struct sums *sums;
+	struct copy_aggregator *sums;
 
 	(void)unused;
 	begin(&state, &sums);
@@ -127,7 +127,7 @@ static void test_a_block_that_is_freed_has_its_sums_taken(void **unused)
 	assert_int_equal(taken.sums[0].call.size + taken.sums[1].call.size, 5);
 	/* The other one's goes on. */
 	feed(&state, sums, copy(OTHER, HOST, 8));
-	sums_flush(sums, 99);
+	copy_aggregator_flush(sums, 99);
 	assert_int_equal(taken.count, 3);
 	assert_int_equal(taken.sums[2].call.size, 10);
 	end(&state, sums);
@@ -149,7 +149,7 @@ static void test_what_changes_meanings_has_all_taken(void **unused)
 	(void)unused;
 	for (i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 		struct state state;
-		struct sums *sums;
+		struct copy_aggregator *sums;
 
 		begin(&state, &sums);
 		feed(&state, sums, copy(BLOCK, HOST, 1));
@@ -163,7 +163,7 @@ static void test_what_changes_meanings_has_all_taken(void **unused)
 static void test_what_changes_nothing_takes_nothing(void **unused)
 {
 	struct state state;
-	struct sums *sums;
+	struct copy_aggregator *sums;
 
 	(void)unused;
 	begin(&state, &sums);
@@ -180,7 +180,7 @@ static void test_what_changes_nothing_takes_nothing(void **unused)
 static void test_a_capture_is_not_summed_up(void **unused)
 {
 	struct state state;
-	struct sums *sums;
+	struct copy_aggregator *sums;
 
 	(void)unused;
 	begin(&state, &sums);
@@ -194,7 +194,7 @@ static void test_too_many_are_taken(void **unused)
 {
 	uint64_t bytes = 0, i;
 	struct state state;
-	struct sums *sums;
+	struct copy_aggregator *sums;
 	size_t sum;
 
 	(void)unused;
@@ -207,7 +207,7 @@ static void test_too_many_are_taken(void **unused)
 		bytes += i;
 		assert_true(i < SUMS_MAX || taken.count >= SUMS_MAX);
 	}
-	sums_flush(sums, 99);
+	copy_aggregator_flush(sums, 99);
 	assert_int_equal(taken.count, 2 * SUMS_MAX);
 	for (sum = 0; sum < taken.count; sum++)
 		bytes -= taken.sums[sum].call.size;
@@ -219,7 +219,7 @@ static void test_too_many_are_taken(void **unused)
 static void test_the_totals_stay_the_same(void **unused)
 {
 	struct state live, again = { 0 };
-	struct sums *sums;
+	struct copy_aggregator *sums;
 	struct event event;
 	uint64_t i;
 	size_t sum;
@@ -232,7 +232,7 @@ static void test_the_totals_stay_the_same(void **unused)
 
 		feed(&live, sums, i % 7 ? record : record_failed(1, record));
 	}
-	sums_flush(sums, 99);
+	copy_aggregator_flush(sums, 99);
 	assert_true(taken.count < 20);
 	for (sum = 0; sum < taken.count; sum++) {
 		assert_int_equal(event_decode(&taken.sums[sum], sizeof(struct ms_calls), &event),

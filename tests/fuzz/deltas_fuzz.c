@@ -14,7 +14,7 @@
 #include "store/delta.h"
 
 #define HEAD_BYTES 3
-#define LENGTHS_BYTES (PACK_STREAMS * sizeof(uint32_t))
+#define LENGTHS_BYTES (DELTA_STREAMS * sizeof(uint32_t))
 #define RECORDS_MAX 4096
 #define WORDS(bytes) (((bytes) + 7) / 8)
 
@@ -23,7 +23,7 @@ enum options {
 	OPTION_AGAIN = 7 << 1,  /* all of them: what was read is packed, and read as it was */
 };
 
-/* As pack_read() has room for it in a replay. */
+/* As delta_read() has room for it in a replay. */
 union packed {
 	struct ms_event event;
 	uint64_t words[WORDS(UINT16_MAX)];
@@ -32,7 +32,7 @@ union packed {
 struct unpacked {
 	struct pipeline pipeline;
 	struct state state;
-	struct anchor anchor;
+	struct checkpoint anchor;
 	bool is_anchor, failed;
 	uint64_t records[1u << 13]; /* one after the other, for OPTION_AGAIN */
 	size_t words;               /* of them */
@@ -44,7 +44,7 @@ static uint8_t *payload_of(const uint8_t *bytes, size_t size, size_t *length)
 	const size_t rest = size - HEAD_BYTES;
 	const size_t which = bytes[1] < rest ? bytes[1] : rest;
 	const size_t first = bytes[2] < rest - which ? bytes[2] : rest - which;
-	const uint32_t lengths[PACK_STREAMS] = { which, first, rest - which - first };
+	const uint32_t lengths[DELTA_STREAMS] = { which, first, rest - which - first };
 	uint8_t *payload = malloc(LENGTHS_BYTES + rest);
 
 	fuzz_check(payload);
@@ -57,7 +57,7 @@ static uint8_t *payload_of(const uint8_t *bytes, size_t size, size_t *length)
 static void take(struct unpacked *to, union packed *record, size_t length)
 {
 	if (to->is_anchor && !to->failed)
-		to->failed = anchor_load(&to->anchor, record, length) < 0;
+		to->failed = checkpoint_load(&to->anchor, record, length) < 0;
 	else if (!to->is_anchor && length >= sizeof(struct ms_event))
 		fuzz_check(!pipeline_feed(&to->pipeline, record, length));
 	if (length == record->event.size && length <= sizeof(to->records) - to->words * 8) {
@@ -68,33 +68,33 @@ static void take(struct unpacked *to, union packed *record, size_t length)
 
 static void check_again(const struct unpacked *from)
 {
-	static struct pack_writer writer;
-	static struct pack_reader reader;
+	static struct delta_writer writer;
+	static struct delta_reader reader;
 	static uint8_t payload[BLOCK_MAX_BYTES];
-	size_t parts[PACK_STREAMS], at = 0;
+	size_t parts[DELTA_STREAMS], at = 0;
 	union packed record;
 
-	pack_begin(&writer);
+	delta_begin(&writer);
 	while (at < from->words) {
 		const struct ms_event *event = (const struct ms_event *)(from->records + at);
 
-		pack_add(&writer, event);
+		delta_add(&writer, event);
 		at += WORDS(event->size);
 	}
-	pack_end(&writer, payload, parts);
-	fuzz_check(pack_open(&reader, payload, writer.bytes));
+	delta_end(&writer, payload, parts);
+	fuzz_check(delta_open(&reader, payload, writer.bytes));
 	for (at = 0; at < from->words; at += WORDS(record.event.size)) {
-		const size_t length = pack_read(&reader, &record, sizeof(record));
+		const size_t length = delta_read(&reader, &record, sizeof(record));
 
 		fuzz_check(length && length == record.event.size);
 		fuzz_check(!memcmp(&record, from->records + at, length));
 	}
-	fuzz_check(pack_done(&reader));
+	fuzz_check(delta_done(&reader));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static struct pack_reader reader;
+	static struct delta_reader reader;
 	static struct unpacked to;
 	union packed record;
 	uint8_t *payload;
@@ -107,10 +107,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	to.is_anchor = bytes[0] & OPTION_ANCHOR;
 	to.failed = false;
 	to.words = 0;
-	anchor_init(&to.anchor, &to.state);
+	checkpoint_init(&to.anchor, &to.state);
 	payload = payload_of(bytes, size, &length);
-	fuzz_check(pack_open(&reader, payload, length));
-	while (count++ < RECORDS_MAX && (length = pack_read(&reader, &record, sizeof(record))))
+	fuzz_check(delta_open(&reader, payload, length));
+	while (count++ < RECORDS_MAX && (length = delta_read(&reader, &record, sizeof(record))))
 		take(&to, &record, length);
 	invariants_check(&to.pipeline.state);
 	if (to.is_anchor && !to.failed && to.anchor.complete)

@@ -27,16 +27,16 @@ struct memory {
 };
 
 union slots {
-	struct ms_front front;
-	char bytes[sizeof(struct ms_front) + SLOTS * sizeof(struct ms_slot)];
+	struct ms_cpu_slots front;
+	char bytes[sizeof(struct ms_cpu_slots) + SLOTS * sizeof(struct ms_slot)];
 };
 
 static struct memory memories[MS_RINGS_COUNT];
 static union slots shared[FRONTS];
 static struct ring rings[MS_RINGS_COUNT];
-static struct front fronts[FRONTS];
-static struct inlet *all[COUNT];
-static struct inlets inlets;
+static struct cpu_slots_source slots[FRONTS];
+static struct merge_source *all[COUNT];
+static struct merge merge;
 
 static int open_inlets(void **state)
 {
@@ -45,7 +45,7 @@ static int open_inlets(void **state)
 	(void)state;
 	memset(memories, 0, sizeof(memories));
 	memset(shared, 0, sizeof(shared));
-	inlets = (struct inlets){ .all = all };
+	merge = (struct merge){ .all = all };
 	for (i = 0; i < MS_RINGS_COUNT; i++) {
 		rings[i] = (struct ring){ .consumer = &memories[i].consumer,
 					  .producer = &memories[i].producer,
@@ -53,11 +53,11 @@ static int open_inlets(void **state)
 					  .size_bytes = BYTES,
 					  .mapped_bytes = SIZE_MAX };
 		ring_init_inlet(&rings[i], i);
-		all[inlets.count++] = &rings[i].inlet;
+		all[merge.count++] = &rings[i].source;
 	}
 	for (i = 0; i < FRONTS; i++) {
-		front_init(&fronts[i], i % MS_RINGS_COUNT, &shared[i].front, SLOTS);
-		all[inlets.count++] = &fronts[i].inlet;
+		cpu_slots_init_source(&slots[i], i % MS_RINGS_COUNT, &shared[i].front, SLOTS);
+		all[merge.count++] = &slots[i].source;
 	}
 	return 0;
 }
@@ -85,7 +85,7 @@ static uint32_t *put(enum ms_ring ring, uint64_t ts_ns, uint32_t flags)
 /* Room in a front, or NULL. */
 static struct ms_slot *claim(size_t front, uint64_t *turn)
 {
-	struct ms_front *to = &shared[front].front;
+	struct ms_cpu_slots *to = &shared[front].front;
 
 	if (to->head - to->tail >= SLOTS)
 		return NULL;
@@ -128,7 +128,7 @@ static uint64_t drain(uint64_t until_ns)
 {
 	struct seen seen = { 0 };
 	uint64_t digits = 0;
-	long drained = inlets_drain(&inlets, until_ns, see, &seen);
+	long drained = merge_drain(&merge, until_ns, see, &seen);
 	size_t i;
 
 	assert_int_equal(drained, seen.count);
@@ -142,18 +142,18 @@ static void test_the_oldest_comes_first_wherever_it_is(void **state)
 	(void)state;
 	put(MS_RING_CRITICAL, 1, 0);
 	put(MS_RING_CRITICAL, 4, 0);
-	put_in_front(MS_FRONT(1, MS_RING_CRITICAL), 2);
-	put_in_front(MS_FRONT(0, MS_RING_BULK), 3);
+	put_in_front(MS_CPU_SLOTS(1, MS_RING_CRITICAL), 2);
+	put_in_front(MS_CPU_SLOTS(0, MS_RING_BULK), 3);
 	put(MS_RING_BULK, 5, 0);
 	put(MS_RING_BULK, 6, BPF_RINGBUF_DISCARD_BIT);
 	put(MS_RING_BULK, 8, 0);
-	put_in_front(MS_FRONT(1, MS_RING_BULK), 7);
+	put_in_front(MS_CPU_SLOTS(1, MS_RING_BULK), 7);
 	assert_int_equal(drain(5), 1234);
 	assert_int_equal(drain(UINT64_MAX), 578);
 	assert_int_equal(drain(UINT64_MAX), 0);
-	assert_int_equal(inlets.highest_bytes[MS_RING_BULK],
+	assert_int_equal(merge.highest_bytes[MS_RING_BULK],
 			 memories[MS_RING_BULK].producer + 2 * sizeof(struct ms_slot));
-	assert_int_equal(inlets.highest_bytes[MS_RING_CRITICAL],
+	assert_int_equal(merge.highest_bytes[MS_RING_CRITICAL],
 			 memories[MS_RING_CRITICAL].producer + sizeof(struct ms_slot));
 }
 
@@ -161,24 +161,24 @@ static void test_the_oldest_comes_first_wherever_it_is(void **state)
 static void put_around(size_t cpu)
 {
 	put(MS_RING_CRITICAL, 3, 0);
-	put_in_front(MS_FRONT(cpu, MS_RING_CRITICAL), 4);
-	put_in_front(MS_FRONT(!cpu, MS_RING_CRITICAL), 5);
-	put_in_front(MS_FRONT(cpu, MS_RING_BULK), 6);
+	put_in_front(MS_CPU_SLOTS(cpu, MS_RING_CRITICAL), 4);
+	put_in_front(MS_CPU_SLOTS(!cpu, MS_RING_CRITICAL), 5);
+	put_in_front(MS_CPU_SLOTS(cpu, MS_RING_BULK), 6);
 	put(MS_RING_BULK, 7, 0);
 }
 
 static void expect_to_be_held_up(void)
 {
 	assert_int_equal(drain(UINT64_MAX), 1);
-	assert_true(inlets.held);
+	assert_true(merge.held);
 	assert_int_equal(drain(UINT64_MAX), 0);
-	assert_true(inlets.held);
+	assert_true(merge.held);
 }
 
 static void expect_the_rest(void)
 {
 	assert_int_equal(drain(UINT64_MAX), 234567);
-	assert_false(inlets.held);
+	assert_false(merge.held);
 }
 
 static void test_what_is_being_written_in_a_ring_holds_up_all(void **state)
@@ -207,11 +207,11 @@ static void test_what_is_being_written_in_a_slot_holds_up_all(void **state)
 
 			open_inlets(state);
 			for (i = 0; i < before; i++) {
-				put_in_front(MS_FRONT(cpu, MS_RING_CRITICAL), 1);
+				put_in_front(MS_CPU_SLOTS(cpu, MS_RING_CRITICAL), 1);
 				assert_int_equal(drain(UINT64_MAX), 1);
 			}
-			put_in_front(MS_FRONT(cpu, MS_RING_CRITICAL), 1);
-			slot = claim(MS_FRONT(cpu, MS_RING_CRITICAL), &turn);
+			put_in_front(MS_CPU_SLOTS(cpu, MS_RING_CRITICAL), 1);
+			slot = claim(MS_CPU_SLOTS(cpu, MS_RING_CRITICAL), &turn);
 			put_around(cpu);
 			expect_to_be_held_up();
 			memcpy(slot->record, &record, sizeof(record));
@@ -249,8 +249,8 @@ static void test_a_call_counts_from_its_end(void **state)
 		memcpy(slot->record, &call, sizeof(call));
 		slot->turn = turn;
 	}
-	assert_int_equal(inlets_drain(&inlets, 35, see_call, &seen), 2);
-	assert_int_equal(inlets_drain(&inlets, 36, see_call, &seen), 1);
+	assert_int_equal(merge_drain(&merge, 35, see_call, &seen), 2);
+	assert_int_equal(merge_drain(&merge, 36, see_call, &seen), 1);
 	assert_memory_equal(seen.ts_ns, expected, sizeof(expected));
 }
 
@@ -268,12 +268,12 @@ static void test_slots_are_used_again_and_again(void **state)
 		assert_int_equal(written - read, SLOTS);
 		seen.count = 0;
 		/* A part of them. */
-		assert_int_equal(inlets_drain(&inlets, read + 12, see, &seen), 11);
+		assert_int_equal(merge_drain(&merge, read + 12, see, &seen), 11);
 		for (i = 0; i < seen.count; i++)
 			assert_int_equal(seen.ts_ns[i], ++read);
-		assert_int_equal(inlets.highest_bytes[MS_RING_CRITICAL],
+		assert_int_equal(merge.highest_bytes[MS_RING_CRITICAL],
 				 SLOTS * sizeof(struct ms_slot));
-		inlets.highest_bytes[MS_RING_CRITICAL] = 0;
+		merge.highest_bytes[MS_RING_CRITICAL] = 0;
 	}
 }
 
@@ -298,9 +298,9 @@ static void test_many_records_come_in_the_order_of_their_times(void **state)
 				put(place % MS_RINGS_COUNT, now, 0);
 		}
 		expected = (random = unit_random(random)) % 81;
-		inlets_drain(&inlets, first + expected, see, &seen);
+		merge_drain(&merge, first + expected, see, &seen);
 		assert_int_equal(seen.count, expected);
-		inlets_drain(&inlets, UINT64_MAX, see, &seen);
+		merge_drain(&merge, UINT64_MAX, see, &seen);
 		assert_int_equal(seen.count, 80);
 		for (i = 0; i < seen.count; i++)
 			assert_int_equal(seen.ts_ns[i], first + i);
@@ -320,8 +320,8 @@ static void test_a_refused_record_is_not_given_again(void **state)
 	(void)state;
 	put_in_front(0, 1);
 	put(MS_RING_CRITICAL, 2, 0);
-	assert_int_equal(inlets_drain(&inlets, UINT64_MAX, refuse, &seen), -7);
-	assert_int_equal(inlets_drain(&inlets, UINT64_MAX, refuse, &seen), -7);
+	assert_int_equal(merge_drain(&merge, UINT64_MAX, refuse, &seen), -7);
+	assert_int_equal(merge_drain(&merge, UINT64_MAX, refuse, &seen), -7);
 	assert_int_equal(seen.count, 2);
 	assert_int_equal(seen.ts_ns[1], 2);
 	assert_int_equal(drain(UINT64_MAX), 0);
@@ -334,19 +334,19 @@ static void test_all_slots_take_a_quarter_of_a_ring_at_most(void **state)
 	size_t i, j;
 
 	(void)state;
-	assert_int_equal(fronts_choose_slots(64 << 20, 2), 1024);
-	assert_int_equal(fronts_choose_slots(4096, 2), 16);
+	assert_int_equal(cpu_slots_choose(64 << 20, 2), 1024);
+	assert_int_equal(cpu_slots_choose(4096, 2), 16);
 	for (i = 0; i < sizeof(cpus) / sizeof(*cpus); i++) {
 		for (j = 0; j < sizeof(bytes) / sizeof(*bytes); j++) {
-			uint32_t slots = fronts_choose_slots(bytes[j], cpus[i]);
+			uint32_t count = cpu_slots_choose(bytes[j], cpus[i]);
 
-			assert_int_equal(slots & (slots - 1), 0);
+			assert_int_equal(count & (count - 1), 0);
 			/* And not much less, if they can have it. */
-			assert_true(slots == 1024 ||
-				    2 * cpus[i] * fronts_value_bytes(slots) > bytes[j] / 4);
-			assert_int_equal(fronts_value_bytes(slots) % 64, 0);
-			assert_true(slots == 16 ||
-				    cpus[i] * fronts_value_bytes(slots) <= bytes[j] / 4);
+			assert_true(count == 1024 ||
+				    2 * cpus[i] * cpu_slots_value_bytes(count) > bytes[j] / 4);
+			assert_int_equal(cpu_slots_value_bytes(count) % 64, 0);
+			assert_true(count == 16 ||
+				    cpus[i] * cpu_slots_value_bytes(count) <= bytes[j] / 4);
 		}
 	}
 }
@@ -382,15 +382,15 @@ static void test_of_a_ring_only_what_is_read_is_mapped(void **state)
 {
 	const size_t page = sysconf(_SC_PAGESIZE), bytes = 8 + sizeof(struct ms_process);
 	int fd = memfd_create("ring", MFD_CLOEXEC);
-	struct inlet *only[1];
-	struct inlets one = { .all = only, .count = 1 };
+	struct merge_source *only[1];
+	struct merge one = { .all = only, .count = 1 };
 	uint64_t produced = 0, read = 0;
 	struct ring ring;
 
 	(void)state;
 	assert_int_equal(ftruncate(fd, 2 * page + 2 * RING_BYTES), 0);
 	assert_int_equal(ring_open(&ring, MS_RING_BULK, fd, RING_BYTES), 0);
-	only[0] = &ring.inlet;
+	only[0] = &ring.source;
 	assert_int_equal(resident_windows(&ring), 0);
 	while (read < 3 * RING_BYTES / bytes) {
 		struct seen seen = { 0 };
@@ -399,7 +399,7 @@ static void test_of_a_ring_only_what_is_read_is_mapped(void **state)
 		for (i = 0; i < 1000; i++, produced += bytes)
 			write_record(fd, produced, produced / bytes + 1);
 		assert_int_equal(pwrite(fd, &produced, sizeof(produced), page), sizeof(produced));
-		assert_int_equal(inlets_drain(&one, UINT64_MAX, see, &seen), 1000);
+		assert_int_equal(merge_drain(&one, UINT64_MAX, see, &seen), 1000);
 		for (i = 0; i < seen.count; i++)
 			assert_int_equal(seen.ts_ns[i], ++read);
 		if (produced < RING_BYTES)
@@ -428,5 +428,5 @@ int main(void)
 		cmocka_unit_test(test_of_a_ring_only_what_is_read_is_mapped),
 	};
 
-	return unit_run("inlet", tests);
+	return unit_run("source", tests);
 }

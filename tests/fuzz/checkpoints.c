@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "anchors.h"
+#include "checkpoints.h"
 
 #include <string.h>
 
@@ -14,37 +14,37 @@ struct step {
 	uint8_t values[20];
 };
 
-_Static_assert(sizeof(struct step) == ANCHORS_STEP_BYTES, "without holes");
+_Static_assert(sizeof(struct step) == CHECKPOINTS_STEP_BYTES, "without holes");
 
 static size_t size_of(uint16_t type)
 {
 	switch (type) {
-	case MS_ANCHOR_STATE:
-		return sizeof(struct ms_anchor_state);
-	case MS_ANCHOR_PROCESS:
-		return sizeof(struct ms_anchor_process);
-	case MS_ANCHOR_CALLS:
-		return sizeof(struct ms_anchor_calls);
-	case MS_ANCHOR_SPACE:
-		return sizeof(struct ms_anchor_space);
-	case MS_ANCHOR_TOTAL:
-		return sizeof(struct ms_anchor_total);
-	case MS_ANCHOR_NAME:
-		return sizeof(struct ms_anchor_name) + 8;
-	case MS_ANCHOR_KERNEL:
-		return sizeof(struct ms_anchor_kernel) + 8;
-	case MS_ANCHOR_FAILURE:
-		return sizeof(struct ms_anchor_failure);
-	case MS_ANCHOR_CONTEXT:
-		return sizeof(struct ms_anchor_context);
-	case MS_ANCHOR_VIEW:
-		return sizeof(struct ms_anchor_view);
-	case MS_ANCHOR_GRAPH:
-		return sizeof(struct ms_anchor_graph);
-	case MS_ANCHOR_NODE:
-		return sizeof(struct ms_anchor_node);
-	case MS_ANCHOR_ALLOCATION:
-		return sizeof(struct ms_anchor_allocation);
+	case MS_CHECKPOINT_STATE:
+		return sizeof(struct ms_checkpoint_state);
+	case MS_CHECKPOINT_PROCESS:
+		return sizeof(struct ms_checkpoint_process);
+	case MS_CHECKPOINT_CALLS:
+		return sizeof(struct ms_checkpoint_calls);
+	case MS_CHECKPOINT_SPACE:
+		return sizeof(struct ms_checkpoint_space);
+	case MS_CHECKPOINT_TOTAL:
+		return sizeof(struct ms_checkpoint_total);
+	case MS_CHECKPOINT_NAME:
+		return sizeof(struct ms_checkpoint_name) + 8;
+	case MS_CHECKPOINT_KERNEL:
+		return sizeof(struct ms_checkpoint_kernel) + 8;
+	case MS_CHECKPOINT_FAILURE:
+		return sizeof(struct ms_checkpoint_failure);
+	case MS_CHECKPOINT_CONTEXT:
+		return sizeof(struct ms_checkpoint_context);
+	case MS_CHECKPOINT_VIEW:
+		return sizeof(struct ms_checkpoint_view);
+	case MS_CHECKPOINT_GRAPH:
+		return sizeof(struct ms_checkpoint_graph);
+	case MS_CHECKPOINT_NODE:
+		return sizeof(struct ms_checkpoint_node);
+	case MS_CHECKPOINT_ALLOCATION:
+		return sizeof(struct ms_checkpoint_allocation);
 	}
 	return sizeof(struct ms_event);
 }
@@ -59,19 +59,19 @@ static uint64_t value_of(uint8_t byte)
 	return UINT64_MAX - (byte - 0xf0) * 0x100ull;
 }
 
-static void make_allocation(const struct step *step, union anchors_record *record)
+static void make_allocation(const struct step *step, union checkpoints_record *record)
 {
 	record->allocation.row =
 		(uint16_t)((step->row[0] | step->row[1] << 8) % (probe_count() + 1));
 	record->allocation.driver_row = MS_NO_ROW;
 	record->allocation.space = step->values[6] % (MS_SPACES_COUNT + 1);
 	record->allocation.size_known = step->values[7] & 1;
-	record->allocation.role = (step->values[7] >> 1) % (MS_ANCHOR_ROLES + 1);
+	record->allocation.role = (step->values[7] >> 1) % (MS_CHECKPOINT_ROLES + 1);
 	record->allocation.key = step->values[8] % (MS_KEYS_COUNT + 1);
 	record->allocation.owner = step->values[9] | (uint64_t)(step->values[10] & 3) << 32;
 }
 
-void anchors_make(const uint8_t bytes[ANCHORS_STEP_BYTES], union anchors_record *record)
+void checkpoints_make(const uint8_t bytes[CHECKPOINTS_STEP_BYTES], union checkpoints_record *record)
 {
 	struct step step;
 	size_t i;
@@ -80,7 +80,8 @@ void anchors_make(const uint8_t bytes[ANCHORS_STEP_BYTES], union anchors_record 
 	memset(record, 0, sizeof(*record));
 	for (i = sizeof(record->event) / 8; i < sizeof(*record) / 8; i++)
 		record->words[i] = value_of(step.values[i % sizeof(step.values)]);
-	record->event.type = MS_ANCHOR_STATE + step.type % (MS_ANCHOR_END - MS_ANCHOR_STATE + 2);
+	record->event.type =
+		MS_CHECKPOINT_STATE + step.type % (MS_CHECKPOINT_END - MS_CHECKPOINT_STATE + 2);
 	record->event.pid = 1 + (step.who & 3);
 	record->event.tid = 1 + (step.who >> 2 & 1);
 	record->event.start_ns = (step.who >> 3 & 1) * MS_START_NS;
@@ -89,11 +90,11 @@ void anchors_make(const uint8_t bytes[ANCHORS_STEP_BYTES], union anchors_record 
 		record->event.size += 8;
 	if (step.who >> 4 == 14)
 		record->event.size -= record->event.size > sizeof(record->event) ? 8 : 0;
-	if (record->event.type == MS_ANCHOR_PROCESS)
+	if (record->event.type == MS_CHECKPOINT_PROCESS)
 		memcpy(record->process.comm, "process", sizeof("process"));
-	if (record->event.type == MS_ANCHOR_FAILURE)
+	if (record->event.type == MS_CHECKPOINT_FAILURE)
 		record->failure.row = step.row[0];
-	if (record->event.type == MS_ANCHOR_ALLOCATION)
+	if (record->event.type == MS_CHECKPOINT_ALLOCATION)
 		make_allocation(&step, record);
 }
 
@@ -112,29 +113,29 @@ static int add_hash(void *context, const void *record, size_t length)
 	return 0;
 }
 
-uint64_t anchors_hash(const struct state *state)
+uint64_t checkpoints_hash(const struct state *state)
 {
 	uint64_t hash = 0;
 
-	fuzz_check(!anchor_save(state, 0, add_hash, &hash));
+	fuzz_check(!checkpoint_save(state, 0, add_hash, &hash));
 	return hash;
 }
 
 static int load(void *context, const void *record, size_t length)
 {
-	fuzz_check(!anchor_load(context, record, length));
+	fuzz_check(!checkpoint_load(context, record, length));
 	return 0;
 }
 
-void anchors_check(const struct state *state)
+void checkpoints_check(const struct state *state)
 {
 	struct state loaded = { 0 };
-	struct anchor anchor;
+	struct checkpoint anchor;
 
-	anchor_init(&anchor, &loaded);
-	fuzz_check(!anchor_save(state, 0, load, &anchor));
+	checkpoint_init(&anchor, &loaded);
+	fuzz_check(!checkpoint_save(state, 0, load, &anchor));
 	fuzz_check(anchor.complete);
 	invariants_check(&loaded);
-	fuzz_check(anchors_hash(&loaded) == anchors_hash(state));
+	fuzz_check(checkpoints_hash(&loaded) == checkpoints_hash(state));
 	state_fini(&loaded);
 }

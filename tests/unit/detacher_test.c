@@ -49,23 +49,23 @@ static bool is_open(int end)
 	return length < 0;
 }
 
-/* Held by the closer, and open here, too. */
-static uint32_t hold_copies(struct closer *closer, int *fds, size_t count, int *end)
+/* Held by the detacher, and open here, too. */
+static uint32_t hold_copies(struct detacher *detacher, int *fds, size_t count, int *end)
 {
 	*end = open_copies(fds, count);
 	assert_true(is_open(*end));
-	return closer_hold(closer, fds, count);
+	return detacher_hold(detacher, fds, count);
 }
 
-static void release_some(struct closer *closer, size_t count, size_t times, int *ends)
+static void release_some(struct detacher *detacher, size_t count, size_t times, int *ends)
 {
 	int fds[MANY];
 	size_t i;
 
 	for (i = 0; i < times; i++) {
-		uint32_t set = hold_copies(closer, fds, count, &ends[i]);
+		uint32_t set = hold_copies(detacher, fds, count, &ends[i]);
 
-		closer_release(closer, set, fds, count);
+		detacher_release(detacher, set, fds, count);
 	}
 }
 
@@ -79,59 +79,59 @@ static void assert_closed(int *ends, size_t count)
 	}
 }
 
-static void wait_for_all(struct closer *closer)
+static void wait_for_all(struct detacher *detacher)
 {
-	assert_int_equal(closer_wait(closer, 20000), 0);
+	assert_int_equal(detacher_wait(detacher, 20000), 0);
 }
 
 static void test_all_are_closed(void **state)
 {
 	static const size_t counts[] = { 1, 3, HELPER_FDS, HELPER_FDS + 1, MANY };
-	struct closer *closer = closer_open(CLOSER_AT_ONCE);
+	struct detacher *detacher = detacher_open(DETACHER_AT_ONCE);
 	int ends[150];
 	size_t i;
 
 	(void)state;
-	assert_non_null(closer);
-	assert_int_equal(closer_hold(closer, NULL, 0), 0);
-	closer_release(closer, 0, NULL, 0);
-	wait_for_all(closer);
+	assert_non_null(detacher);
+	assert_int_equal(detacher_hold(detacher, NULL, 0), 0);
+	detacher_release(detacher, 0, NULL, 0);
+	wait_for_all(detacher);
 	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		release_some(closer, counts[i], 1, ends);
-		wait_for_all(closer);
+		release_some(detacher, counts[i], 1, ends);
+		wait_for_all(detacher);
 		assert_closed(ends, 1);
 	}
 	/* More sets than are closed at a time. */
-	release_some(closer, 2, 150, ends);
-	closer_flush(closer);
-	wait_for_all(closer);
+	release_some(detacher, 2, 150, ends);
+	detacher_flush(detacher);
+	wait_for_all(detacher);
 	assert_closed(ends, 150);
 	/* It ends when it has done all it was asked to. */
-	release_some(closer, MANY, 2, ends);
-	closer_close(closer);
+	release_some(detacher, MANY, 2, ends);
+	detacher_close(detacher);
 	assert_closed(ends, 2);
 }
 
 static void test_what_is_held_stays_open(void **state)
 {
-	struct closer *closer = closer_open(CLOSER_AT_ONCE);
+	struct detacher *detacher = detacher_open(DETACHER_AT_ONCE);
 	int first[2], second[2], ends[2];
 	uint32_t sets[2];
 
 	(void)state;
-	sets[0] = hold_copies(closer, first, 2, &ends[0]);
-	sets[1] = hold_copies(closer, second, 2, &ends[1]);
-	closer_release(closer, sets[1], second, 2);
-	wait_for_all(closer);
+	sets[0] = hold_copies(detacher, first, 2, &ends[0]);
+	sets[1] = hold_copies(detacher, second, 2, &ends[1]);
+	detacher_release(detacher, sets[1], second, 2);
+	wait_for_all(detacher);
 	assert_false(is_open(ends[1]));
 	close(first[0]);
 	close(first[1]);
-	wait_for_all(closer);
+	wait_for_all(detacher);
 	assert_true(is_open(ends[0]));
-	closer_release(closer, sets[0], NULL, 0);
-	wait_for_all(closer);
+	detacher_release(detacher, sets[0], NULL, 0);
+	wait_for_all(detacher);
 	assert_closed(ends, 2);
-	closer_close(closer);
+	detacher_close(detacher);
 }
 
 /* A socket whose close() waits for its peer, which reads nothing. */
@@ -167,8 +167,8 @@ static void wait_until_closed(int end)
 }
 
 /* A set: one that goes last, the one at `slow` that takes long to close, and the rest. */
-static uint32_t hold_slow(struct closer *closer, int *fds, size_t count, size_t slow, int *first,
-			  int *peer, int *rest)
+static uint32_t hold_slow(struct detacher *detacher, int *fds, size_t count, size_t slow,
+			  int *first, int *peer, int *rest)
 {
 	size_t i;
 
@@ -177,7 +177,7 @@ static uint32_t hold_slow(struct closer *closer, int *fds, size_t count, size_t 
 		close(fds[i]);
 	*first = open_copies(&fds[0], 1);
 	fds[slow] = open_slow(peer);
-	return closer_hold(closer, fds, count);
+	return detacher_hold(detacher, fds, count);
 }
 
 static void test_one_set_does_not_wait_for_another(void **state)
@@ -185,59 +185,59 @@ static void test_one_set_does_not_wait_for_another(void **state)
 	/* The last one has more than are closed at a time. */
 	static const size_t counts[] = { 3, 10, 40 }, slow[] = { 2, 1, 1 };
 	enum { SLOW_SETS = sizeof(counts) / sizeof(*counts) };
-	struct closer *closer = closer_open(CLOSER_AT_ONCE);
+	struct detacher *detacher = detacher_open(DETACHER_AT_ONCE);
 	int set[40], peers[SLOW_SETS], first[SLOW_SETS], rest[SLOW_SETS], other;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < SLOW_SETS; i++) {
-		uint32_t held =
-			hold_slow(closer, set, counts[i], slow[i], &first[i], &peers[i], &rest[i]);
+		uint32_t held = hold_slow(detacher, set, counts[i], slow[i], &first[i], &peers[i],
+					  &rest[i]);
 
-		closer_release(closer, held, set, counts[i]);
+		detacher_release(detacher, held, set, counts[i]);
 	}
-	release_some(closer, 1, 1, &other);
+	release_some(detacher, 1, 1, &other);
 	for (i = 0; i < SLOW_SETS; i++)
 		wait_until_closed(rest[i]);
 	wait_until_closed(other);
-	assert_int_equal(closer_wait(closer, 0), -ETIMEDOUT);
-	assert_int_equal(closer_wait(closer, 10), -ETIMEDOUT);
-	assert_int_equal(closer_wait(closer, 10), -ETIMEDOUT);
+	assert_int_equal(detacher_wait(detacher, 0), -ETIMEDOUT);
+	assert_int_equal(detacher_wait(detacher, 10), -ETIMEDOUT);
+	assert_int_equal(detacher_wait(detacher, 10), -ETIMEDOUT);
 	for (i = 0; i < SLOW_SETS; i++) {
 		assert_true(is_open(first[i]));
 		close(peers[i]);
 		wait_until_closed(first[i]);
 	}
-	wait_for_all(closer);
+	wait_for_all(detacher);
 	assert_closed(first, SLOW_SETS);
 	assert_closed(rest, SLOW_SETS);
 	close(other);
-	closer_close(closer);
+	detacher_close(detacher);
 }
 
 /* From the last descriptor to the first, and nothing of another set meanwhile. */
 static void test_in_turn_one_waits_for_another(void **state)
 {
-	struct closer *closer = closer_open(CLOSER_IN_TURN);
+	struct detacher *detacher = detacher_open(DETACHER_IN_TURN);
 	int set[10], peer, first, rest, other;
 	uint32_t held;
 
 	(void)state;
-	held = hold_slow(closer, set, 10, 1, &first, &peer, &rest);
-	closer_release(closer, held, set, 10);
+	held = hold_slow(detacher, set, 10, 1, &first, &peer, &rest);
+	detacher_release(detacher, held, set, 10);
 	wait_until_closed(rest);
-	release_some(closer, 1, 1, &other);
-	assert_int_equal(closer_wait(closer, 50), -ETIMEDOUT);
+	release_some(detacher, 1, 1, &other);
+	assert_int_equal(detacher_wait(detacher, 50), -ETIMEDOUT);
 	assert_true(is_open(first));
 	assert_true(is_open(other));
 	close(peer);
 	wait_until_closed(first);
 	wait_until_closed(other);
-	wait_for_all(closer);
+	wait_for_all(detacher);
 	close(first);
 	close(rest);
 	close(other);
-	closer_close(closer);
+	detacher_close(detacher);
 }
 
 static void test_they_are_closed_when_the_process_is_killed(void **state)
@@ -252,10 +252,10 @@ static void test_they_are_closed_when_the_process_is_killed(void **state)
 		ends[i] = open_copies(fds[i], counts[i]);
 	child = fork();
 	if (child == 0) {
-		struct closer *closer = closer_open(CLOSER_AT_ONCE);
+		struct detacher *detacher = detacher_open(DETACHER_AT_ONCE);
 
 		for (i = 0; i < 3; i++)
-			if (!closer_hold(closer, fds[i], counts[i]))
+			if (!detacher_hold(detacher, fds[i], counts[i]))
 				_exit(1);
 		kill(getpid(), SIGKILL);
 	}
@@ -274,7 +274,7 @@ static void test_they_are_closed_when_the_process_is_killed(void **state)
 #define ANYBODY 54321 /* a user without other processes */
 
 /* Files of the set in the current directory, "SET.PLACE". */
-static uint32_t hold_files(struct closer *closer, int set, int *fds)
+static uint32_t hold_files(struct detacher *detacher, int set, int *fds)
 {
 	char name[32];
 	int i;
@@ -285,7 +285,7 @@ static uint32_t hold_files(struct closer *closer, int set, int *fds)
 		if (fds[i] < 0)
 			_exit(2);
 	}
-	return closer_hold(closer, fds, FILES);
+	return detacher_hold(detacher, fds, FILES);
 }
 
 static pid_t only_child(pid_t process)
@@ -323,22 +323,22 @@ static void treat(enum starter treatment)
  */
 static void hold_and_die(enum starter starter)
 {
-	struct closer *closer;
+	struct detacher *detacher;
 	uint32_t held[SETS];
 	int fds[SETS][FILES], i;
 
 	if (starter == STARTER_FORBIDDEN && geteuid() == 0 && setresuid(ANYBODY, ANYBODY, ANYBODY))
 		_exit(1);
-	closer = closer_open(CLOSER_AT_ONCE);
+	detacher = detacher_open(DETACHER_AT_ONCE);
 	for (i = 0; i < SETS; i++)
-		held[i] = hold_files(closer, i, fds[i]);
+		held[i] = hold_files(detacher, i, fds[i]);
 	for (i = 0; i < SETS; i += 3)
-		closer_release(closer, held[i], fds[i], FILES);
-	if (closer_wait(closer, 20000))
+		detacher_release(detacher, held[i], fds[i], FILES);
+	if (detacher_wait(detacher, 20000))
 		_exit(4);
 	for (i = 0; i < SETS; i += 3)
-		hold_files(closer, i, fds[i]);
-	if (closer_wait(closer, 20000))
+		hold_files(detacher, i, fds[i]);
+	if (detacher_wait(detacher, 20000))
 		_exit(5);
 	treat(starter);
 	kill(getpid(), SIGKILL);
@@ -370,7 +370,7 @@ static void expect_the_first_to_go_last(int watch, int files)
 
 static void test_the_first_of_a_set_goes_last_when_the_process_is_killed(void **state)
 {
-	char directory[] = "/tmp/closer.XXXXXX", command[64];
+	char directory[] = "/tmp/detacher.XXXXXX", command[64];
 	enum starter starter;
 	int watch, status;
 	pid_t child;
@@ -433,7 +433,7 @@ static void read_closers(int watch, int files, pid_t closers[SETS][FILES])
 
 static void test_each_descriptor_ends_with_a_process_of_its_own(void **state)
 {
-	char directory[] = "/tmp/closer.XXXXXX", command[64];
+	char directory[] = "/tmp/detacher.XXXXXX", command[64];
 	int watch = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC, O_RDONLY | O_CLOEXEC), i, k;
 	pid_t closers[SETS][FILES], *all = closers[0], child;
 
@@ -464,7 +464,7 @@ static void test_each_descriptor_ends_with_a_process_of_its_own(void **state)
 static void test_what_it_has_no_room_for_is_closed_at_once(void **state)
 {
 	struct rlimit files, few = { .rlim_cur = HELPER_FDS + 40 };
-	struct closer *closer;
+	struct detacher *detacher;
 	int fds[MANY], ends[2];
 	uint32_t set;
 
@@ -472,21 +472,21 @@ static void test_what_it_has_no_room_for_is_closed_at_once(void **state)
 	getrlimit(RLIMIT_NOFILE, &files);
 	few.rlim_max = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &few);
-	closer = closer_open(CLOSER_AT_ONCE);
+	detacher = detacher_open(DETACHER_AT_ONCE);
 	setrlimit(RLIMIT_NOFILE, &files);
-	set = hold_copies(closer, fds, MANY, &ends[0]);
-	wait_for_all(closer);
-	closer_release(closer, set, fds, MANY);
+	set = hold_copies(detacher, fds, MANY, &ends[0]);
+	wait_for_all(detacher);
+	detacher_release(detacher, set, fds, MANY);
 	assert_false(is_open(ends[0]));
 	/* And what it had of those is gone. */
-	set = hold_copies(closer, fds, 30, &ends[1]);
-	closer_release(closer, set, NULL, 0);
-	wait_for_all(closer);
+	set = hold_copies(detacher, fds, 30, &ends[1]);
+	detacher_release(detacher, set, NULL, 0);
+	wait_for_all(detacher);
 	assert_true(is_open(ends[1]));
-	closer_release(closer, 0, fds, 30);
-	wait_for_all(closer);
+	detacher_release(detacher, 0, fds, 30);
+	wait_for_all(detacher);
 	assert_closed(ends, 2);
-	closer_close(closer);
+	detacher_close(detacher);
 }
 
 static void test_without_one_they_are_closed_at_once(void **state)
@@ -496,9 +496,9 @@ static void test_without_one_they_are_closed_at_once(void **state)
 	(void)state;
 	release_some(NULL, 3, 1, &end);
 	assert_closed(&end, 1);
-	closer_flush(NULL);
-	assert_int_equal(closer_wait(NULL, 0), 0);
-	closer_close(NULL);
+	detacher_flush(NULL);
+	assert_int_equal(detacher_wait(NULL, 0), 0);
+	detacher_close(NULL);
 }
 
 /* Sends a signal to the helper of this process. */
@@ -506,54 +506,54 @@ static void signal_helper(const char *name)
 {
 	char command[64];
 
-	snprintf(command, sizeof(command), "pkill -%s -P %d memscope-close", name, (int)getpid());
+	snprintf(command, sizeof(command), "pkill -%s -P %d memscope-detach", name, (int)getpid());
 	assert_int_equal(system(command), 0);
 }
 
 static void test_what_there_was_no_room_to_say_is_said_later(void **state)
 {
-	struct closer *closer = closer_open(CLOSER_AT_ONCE);
+	struct detacher *detacher = detacher_open(DETACHER_AT_ONCE);
 	int ends[600], kept[MANY], kept_end;
 	uint32_t set;
 
 	(void)state;
-	set = hold_copies(closer, kept, 2, &kept_end);
+	set = hold_copies(detacher, kept, 2, &kept_end);
 	signal_helper("STOP");
 	/* The last ones are closed at once, since the helper cannot be given copies. */
-	release_some(closer, 1, 599, ends);
-	release_some(closer, MANY, 1, &ends[599]);
-	closer_release(closer, set, kept, 2);
+	release_some(detacher, 1, 599, ends);
+	release_some(detacher, MANY, 1, &ends[599]);
+	detacher_release(detacher, set, kept, 2);
 	assert_true(is_open(ends[0]));
 	assert_false(is_open(ends[598]));
 	assert_false(is_open(ends[599]));
 	assert_true(is_open(kept_end));
-	assert_int_equal(closer_wait(closer, 0), -ETIMEDOUT);
+	assert_int_equal(detacher_wait(detacher, 0), -ETIMEDOUT);
 	signal_helper("CONT");
-	wait_for_all(closer);
+	wait_for_all(detacher);
 	assert_false(is_open(kept_end));
 	assert_closed(ends, 600);
 	close(kept_end);
-	closer_close(closer);
+	detacher_close(detacher);
 }
 
 static void test_when_it_has_gone_they_are_closed_at_once(void **state)
 {
-	struct closer *closer = closer_open(CLOSER_AT_ONCE);
+	struct detacher *detacher = detacher_open(DETACHER_AT_ONCE);
 	int before[2], after[2], ends[2];
 	siginfo_t info;
 	uint32_t set;
 
 	(void)state;
-	set = hold_copies(closer, before, 2, &ends[0]);
+	set = hold_copies(detacher, before, 2, &ends[0]);
 	signal_helper("KILL");
 	assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
 	assert_true(is_open(ends[0]));
-	closer_release(closer, set, before, 2);
-	assert_int_equal(hold_copies(closer, after, 2, &ends[1]), 0);
-	closer_release(closer, 0, after, 2);
+	detacher_release(detacher, set, before, 2);
+	assert_int_equal(hold_copies(detacher, after, 2, &ends[1]), 0);
+	detacher_release(detacher, 0, after, 2);
 	assert_closed(ends, 2);
-	assert_int_equal(closer_wait(closer, 20000), -EPIPE);
-	closer_close(closer);
+	assert_int_equal(detacher_wait(detacher, 20000), -EPIPE);
+	detacher_close(detacher);
 }
 
 int main(void)
@@ -572,5 +572,5 @@ int main(void)
 		cmocka_unit_test(test_when_it_has_gone_they_are_closed_at_once),
 	};
 
-	return unit_run("closer", tests);
+	return unit_run("detacher", tests);
 }

@@ -12,23 +12,24 @@
 
 #include "ledger/checkpoint.h"
 
-#define ANCHORS_STEP_BYTES 24
+#define CHECKPOINTS_STEP_BYTES 24
 
 /* Room for the longest. */
-union anchors_record {
+union checkpoints_record {
 	struct ms_event event;
-	struct ms_anchor_allocation allocation;
-	struct ms_anchor_failure failure;
-	struct ms_anchor_process process;
+	struct ms_checkpoint_allocation allocation;
+	struct ms_checkpoint_failure failure;
+	struct ms_checkpoint_process process;
 	uint64_t words[40];
 };
 
-void anchors_make(const uint8_t bytes[ANCHORS_STEP_BYTES], union anchors_record *record);
+void checkpoints_make(const uint8_t bytes[CHECKPOINTS_STEP_BYTES],
+		      union checkpoints_record *record);
 
 /* Equal for equal states, in whatever order they are in memory. */
-uint64_t anchors_hash(const struct state *state);
+uint64_t checkpoints_hash(const struct state *state);
 
 /* What is saved of the state can be loaded, and is the same. */
-void anchors_check(const struct state *state);
+void checkpoints_check(const struct state *state);
 
 #endif /* MEMSCOPE_TESTS_ANCHORS_H */

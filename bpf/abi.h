@@ -248,18 +248,30 @@ struct ms_spec {
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+/* bpf/records.def has a row for each. */
 enum ms_type {
-	MS_TYPE_CALL,       /* struct ms_call: a call that is over (or whose end is not watched) */
-	MS_TYPE_LAUNCH,     /* struct ms_launch: the same for launches */
-	MS_TYPE_FREE_BEGIN, /* struct ms_free: a free has been entered; its MS_TYPE_CALL follows */
-	MS_TYPE_NAME,       /* struct ms_name */
-	MS_TYPE_EXEC,       /* struct ms_process, and so on */
-	MS_TYPE_FORK,
-	MS_TYPE_EXIT,
-	MS_TYPE_ATTACH,  /* made in user space when tracing of a process begins */
-	MS_TYPE_CALLS,   /* struct ms_calls, made in user space */
-	MS_TYPE_ACCOUNT, /* struct ms_account, made in user space: of no process */
+#define MS_RECORD(type, number, ...) MS_TYPE_##type = (number),
+#include "records.def"
+#undef MS_RECORD
 	MS_TYPES_COUNT,
+};
+
+/* What is counted apart: calls by op, then the other records. */
+enum ms_kind {
+	MS_KIND_FREE_BEGIN = MS_OPS_COUNT,
+	MS_KIND_PROCESS,
+	MS_KINDS_COUNT,
+};
+
+#define MS_BY_OP -1
+#define MS_BY_NONE -2
+
+/* What each is counted as: enum ms_kind. */
+enum ms_counted {
+#define MS_RECORD(type, number, layout, size, subject, shape, kind, name) \
+	MS_COUNTED_##type = (kind),
+#include "records.def"
+#undef MS_RECORD
 };
 
 /*
@@ -429,6 +441,11 @@ struct ms_account {
 	__u64 lost;
 };
 
+/* They are moved about in words of 64 bits. */
+#define MS_RECORD(type, number, layout, ...) \
+	_Static_assert(sizeof(struct layout) % 8 == 0, "records are whole words");
+#include "records.def"
+#undef MS_RECORD
 _Static_assert(sizeof(struct ms_source) == 4, "wire layout");
 _Static_assert(sizeof(struct ms_spec) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_event) == 32, "wire layout");
@@ -485,13 +502,6 @@ enum ms_stop {
 
 /* Different launches that can be counted; what finds no room is recorded. */
 #define MS_LAUNCH_KEYS 16384
-
-/* What is counted apart: calls by op, then the other records. */
-enum ms_kind {
-	MS_KIND_FREE_BEGIN = MS_OPS_COUNT,
-	MS_KIND_PROCESS,
-	MS_KINDS_COUNT,
-};
 
 /* Counted on every CPU. seen = what user space received + lost, for every kind and exactly. */
 struct ms_counters {

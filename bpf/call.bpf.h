@@ -209,7 +209,7 @@ static __always_inline void name_report(struct ms_thread *thread, struct ms_fram
 	name->length = length;
 	epoch_note(name);
 	name->event.size = sizeof(*name) + length;
-	emit_to_ring(MS_OP_NAME, name, sizeof(*name) + length, BPF_RB_NO_WAKEUP);
+	emit_to_ring(MS_COUNTED_NAME, name, sizeof(*name) + length, BPF_RB_NO_WAKEUP);
 }
 
 /* ---- an inner call of the same kind ---------------------------------------------------------- */
@@ -363,7 +363,7 @@ static __always_inline void free_begin(struct ms_thread *thread, struct ms_frame
 	value_get(&frame->input, spec->size, &begin.size);
 	value_get(&frame->input, spec->stream, &begin.stream);
 	begin.row = call->row;
-	emit(MS_KIND_FREE_BEGIN, &begin, sizeof(begin));
+	emit(MS_COUNTED_FREE_BEGIN, &begin, sizeof(begin));
 }
 
 /* `lowered`: by how many bytes the stack pointer is lower than where the function begins. */

@@ -20,7 +20,7 @@ static __always_inline void process_report(__u16 type, struct task_struct *task,
 		   bpf_ktime_get_ns());
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
 	/* User space has to do something about forks and executions, at once. */
-	emit_to_ring(MS_KIND_PROCESS, record, sizeof(*record), BPF_RB_FORCE_WAKEUP);
+	emit_to_ring(MS_COUNTED_EXIT, record, sizeof(*record), BPF_RB_FORCE_WAKEUP);
 }
 
 #define MS_SIGNAL_GROUP_EXIT 4 /* SIGNAL_GROUP_EXIT, include/linux/sched/signal.h */

@@ -129,6 +129,31 @@ static void test_every_type_decodes(void **state)
 		assert_true(seen[i]);
 }
 
+static void test_every_type_has_a_name_of_its_own(void **state)
+{
+	int i, j;
+
+	(void)state;
+	for (i = 0; i < MS_TYPES_COUNT; i++) {
+		assert_non_null(event_type_name(i));
+		for (j = 0; j < i; j++)
+			assert_string_not_equal(event_type_name(i), event_type_name(j));
+	}
+}
+
+static void test_whom_a_record_is_about(void **state)
+{
+	union record account = record_account(MS_OP_COPY, 5, 1), alloc;
+	struct event event;
+
+	(void)state;
+	assert_int_equal(event_decode(&account, account.event.size, &event), 0);
+	assert_int_equal(event.subject, EVENT_OF_MACHINE);
+	alloc = record_alloc("cuMemAlloc_v2", BLOCK, 1);
+	assert_int_equal(event_decode(&alloc, alloc.event.size, &event), 0);
+	assert_int_equal(event.subject, EVENT_OF_PROCESS);
+}
+
 static void test_every_row_decodes(void **state)
 {
 	uint32_t row;
@@ -460,6 +485,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_type_decodes),
+		cmocka_unit_test(test_every_type_has_a_name_of_its_own),
+		cmocka_unit_test(test_whom_a_record_is_about),
 		cmocka_unit_test(test_every_row_decodes),
 		cmocka_unit_test(test_driver_probe_is_the_row_itself_or_the_merged_one),
 		cmocka_unit_test(test_every_other_length_is_refused),

@@ -528,9 +528,25 @@ static void test_alloc_of_an_unread_size(void **state)
 	state_fini(&s.state);
 }
 
+static void test_what_is_of_no_process_makes_none(void **state)
+{
+	union record account = record_account(MS_OP_COPY, 5, 1);
+	struct state empty = { 0 };
+	struct event event;
+
+	(void)state;
+	account.event.pid = 4711;
+	assert_int_equal(event_decode(&account, account.event.size, &event), 0);
+	assert_int_equal(state_apply(&empty, &event), 0);
+	assert_int_equal(empty.processes_count, 0);
+	assert_null(empty.change.process);
+	state_fini(&empty);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_of_no_process_makes_none),
 		cmocka_unit_test(test_alloc_and_free),
 		cmocka_unit_test(test_an_allocation_remembers_how_it_was_made),
 		cmocka_unit_test(test_ids_count_up_over_everything),

@@ -50,17 +50,47 @@ static int decode_calls(const struct ms_calls *calls, struct event *event)
 	return event->count ? decode_call(&calls->call, event) : -EINVAL;
 }
 
-const char *event_process_type(uint16_t type)
+/* ---- the kinds of records -------------------------------------------------------------------- */
+
+enum record_size { SIZE_FIXED, SIZE_TEXT };
+
+enum record_shape { SHAPE_CALL, SHAPE_FREE, SHAPE_NAME, SHAPE_PROCESS, SHAPE_ACCOUNT };
+
+static const struct record_kind {
+	const char *name; /* NULL: there is no such number */
+	uint16_t bytes;
+	uint8_t size;
+	uint8_t subject; /* enum event_subject */
+	uint8_t shape;
+} kinds[MS_TYPES_COUNT] = {
+#define MS_RECORD(type, number, layout, sized, of, shaped, kind, called) \
+	[number] = { .name = (called), \
+		     .bytes = sizeof(struct layout), \
+		     .size = SIZE_##sized, \
+		     .subject = EVENT_OF_##of, \
+		     .shape = SHAPE_##shaped },
+#include "records.def"
+#undef MS_RECORD
+};
+
+const char *event_type_name(enum ms_type type)
 {
-	switch (type) {
-	case MS_TYPE_EXEC:
-		return "exec";
-	case MS_TYPE_FORK:
-		return "fork";
-	case MS_TYPE_EXIT:
-		return "exit";
-	}
-	return "attach";
+	return kinds[type].name;
+}
+
+bool event_is_call(uint16_t type)
+{
+	return event_size(type) && kinds[type].shape == SHAPE_CALL;
+}
+
+size_t event_size(uint16_t type)
+{
+	return type < MS_TYPES_COUNT ? kinds[type].bytes : 0;
+}
+
+bool event_has_text(uint16_t type)
+{
+	return event_size(type) && kinds[type].size == SIZE_TEXT;
 }
 
 int event_account_kind(uint16_t op)
@@ -97,22 +127,29 @@ static int decode_name(const struct ms_name *name, size_t length)
 	return !name->length || strnlen(name->name, name->length) == name->length - 1 ? 0 : -EINVAL;
 }
 
-size_t event_size(uint16_t type)
+static int decode_shape(const void *record, size_t length, struct event *event)
 {
-	static const size_t sizes[MS_TYPES_COUNT] = {
-		[MS_TYPE_CALL] = sizeof(struct ms_call),
-		[MS_TYPE_LAUNCH] = sizeof(struct ms_launch),
-		[MS_TYPE_FREE_BEGIN] = sizeof(struct ms_free),
-		[MS_TYPE_NAME] = sizeof(struct ms_name),
-		[MS_TYPE_EXEC] = sizeof(struct ms_process),
-		[MS_TYPE_FORK] = sizeof(struct ms_process),
-		[MS_TYPE_EXIT] = sizeof(struct ms_process),
-		[MS_TYPE_ATTACH] = sizeof(struct ms_process),
-		[MS_TYPE_CALLS] = sizeof(struct ms_calls),
-		[MS_TYPE_ACCOUNT] = sizeof(struct ms_account),
-	};
-
-	return type < MS_TYPES_COUNT ? sizes[type] : 0;
+	switch ((enum record_shape)kinds[event->header->type].shape) {
+	case SHAPE_CALL:
+		if (event->header->type == MS_TYPE_CALLS)
+			return decode_calls(record, event);
+		if (event->header->type == MS_TYPE_LAUNCH)
+			event->launch = record;
+		return decode_call(record, event);
+	case SHAPE_FREE:
+		event->free = record;
+		event->probe = row_of(event->free->row);
+		return event->probe && event->probe->spec.op == MS_OP_FREE ? 0 : -EINVAL;
+	case SHAPE_NAME:
+		event->name = record;
+		return decode_name(record, length);
+	case SHAPE_PROCESS:
+		event->process = record;
+		return event->process->comm[MS_COMM_BYTES - 1] ? -EINVAL : 0;
+	case SHAPE_ACCOUNT:
+		return decode_account(record, event);
+	}
+	return -EINVAL;
 }
 
 int event_decode(const void *record, size_t length, struct event *event)
@@ -121,32 +158,14 @@ int event_decode(const void *record, size_t length, struct event *event)
 	size_t size;
 
 	memset(event, 0, sizeof(*event));
-	if (length < sizeof(*header) || header->size != length || header->type >= MS_TYPES_COUNT)
+	if (length < sizeof(*header) || header->size != length)
 		return -EINVAL;
 	size = event_size(header->type);
-	if (length < size || (length > size && header->type != MS_TYPE_NAME) ||
+	if (!size || length < size || (length > size && !event_has_text(header->type)) ||
 	    !event_is_process(header))
 		return -EINVAL;
 	event->header = header;
+	event->subject = kinds[header->type].subject;
 	event->count = 1;
-	switch (header->type) {
-	case MS_TYPE_CALLS:
-		return decode_calls(record, event);
-	case MS_TYPE_ACCOUNT:
-		return decode_account(record, event);
-	case MS_TYPE_LAUNCH:
-		event->launch = record;
-		return decode_call(record, event);
-	case MS_TYPE_CALL:
-		return decode_call(record, event);
-	case MS_TYPE_FREE_BEGIN:
-		event->free = record;
-		event->probe = row_of(event->free->row);
-		return event->probe && event->probe->spec.op == MS_OP_FREE ? 0 : -EINVAL;
-	case MS_TYPE_NAME:
-		event->name = record;
-		return decode_name(record, length);
-	}
-	event->process = record;
-	return event->process->comm[MS_COMM_BYTES - 1] ? -EINVAL : 0;
+	return decode_shape(record, length, event);
 }

@@ -13,9 +13,16 @@
 #include "abi.h"
 #include "event/probe.h"
 
+/* Whom a record is about: the column `subject` of bpf/records.def. */
+enum event_subject {
+	EVENT_OF_PROCESS,
+	EVENT_OF_MACHINE,
+};
+
 /* Points into the record, and lives as long as that does. */
 struct event {
 	const struct ms_event *header;
+	enum event_subject subject;
 	/* By header->type; the others are NULL. A recorded launch has both `call` and `launch`. */
 	const struct ms_call *call;
 	const struct ms_launch *launch;
@@ -55,8 +62,20 @@ static inline uint64_t event_process_key(uint32_t pid, uint64_t start_ns)
 	return start_ns / MS_START_NS << MS_PID_BITS | pid;
 }
 
-/* What happens to a process: "attach", "exec", "fork" or "exit". */
-const char *event_process_type(uint16_t type);
+/* As every output has it: "call", "exit" ... */
+const char *event_type_name(enum ms_type type);
+
+/* Whether a record of that type begins with a struct ms_call. */
+bool event_is_call(uint16_t type);
+
+/* Whether text follows a record of that type. */
+bool event_has_text(uint16_t type);
+
+/* The type of a record that was decoded, for a switch that the compiler finds complete. */
+static inline enum ms_type event_type(const struct event *event)
+{
+	return (enum ms_type)event->header->type;
+}
 
 /* Which enum ms_kind an account of that op is about, or -1; and back. */
 int event_account_kind(uint16_t op);

@@ -207,7 +207,7 @@ static int take_event(struct follower *follower, const struct event *event,
 		put_call(export, event, change);
 		return end_row(export);
 	}
-	other.type = event_process_type(type);
+	other.type = event_type_name(type);
 	other.is_attach = type == MS_TYPE_ATTACH;
 	if (type == MS_TYPE_EXEC || type == MS_TYPE_EXIT)
 		other.live = change->implicit;

@@ -183,7 +183,7 @@ static int take_process(struct sqlite_export *export, const struct event *event,
 
 	if (!process)
 		return export->database.err;
-	err = put_mark(export, process, event->header->ts_ns, event_process_type(type), 0);
+	err = put_mark(export, process, event->header->ts_ns, event_type_name(type), 0);
 	if (!err && (type == MS_TYPE_EXIT || type == MS_TYPE_EXEC))
 		err = sqlite_memory_exit(export, event, change);
 	return err;

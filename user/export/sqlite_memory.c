@@ -439,7 +439,7 @@ int sqlite_memory_exit(struct sqlite_export *export, const struct event *event,
 		return err;
 	return DATABASE_PUT(&export->database, SQLITE_EXIT, cell_number(process),
 			    sqlite_time(export, event->header->ts_ns),
-			    cell_text(event_process_type(event->header->type)));
+			    cell_text(event_type_name(event_type(event))));
 }
 
 /* ---- all processes --------------------------------------------------------------------------- */

@@ -438,9 +438,9 @@ static void take_call(struct traces *traces, struct traces_process *shown,
 	look_at_told(traces, event, &change, end_ns);
 }
 
-static const char *happening(uint16_t type)
+static const char *happening(enum ms_type type)
 {
-	return type == MS_TYPE_ATTACH ? "tracing begins" : event_process_type(type);
+	return type == MS_TYPE_ATTACH ? "tracing begins" : event_type_name(type);
 }
 
 static void take_process(struct traces *traces, struct traces_process *shown,
@@ -448,7 +448,7 @@ static void take_process(struct traces *traces, struct traces_process *shown,
 {
 	struct traces_instant instant = { .ts_ns = event->header->ts_ns,
 					  .process = shown,
-					  .name = happening(event->header->type) };
+					  .name = happening(event_type(event)) };
 
 	if (event->header->type == MS_TYPE_FORK) {
 		instant.key = "child_pid";

@@ -503,7 +503,7 @@ static int apply_call(struct state *state, struct process *process, const struct
 static int apply_event(struct state *state, struct process *process, const struct event *event,
 		       struct change *change)
 {
-	switch (event->header->type) {
+	switch (event_type(event)) {
 	case MS_TYPE_CALL:
 	case MS_TYPE_LAUNCH:
 	case MS_TYPE_CALLS:
@@ -518,6 +518,10 @@ static int apply_event(struct state *state, struct process *process, const struc
 		return apply_exec(process, event, change);
 	case MS_TYPE_ATTACH:
 		apply_attach(process, event);
+		return 0;
+	case MS_TYPE_FORK:
+	case MS_TYPE_ACCOUNT: /* of no process */
+	case MS_TYPES_COUNT:
 		return 0;
 	}
 	return 0;
@@ -547,11 +551,14 @@ static void clear(struct change *change)
 
 int state_apply(struct state *state, const struct event *event)
 {
-	struct process *process = process_of(state, event->header);
 	struct change *change = &state->change;
+	struct process *process;
 	int err;
 
 	clear(change);
+	if (event->subject != EVENT_OF_PROCESS)
+		return 0;
+	process = process_of(state, event->header);
 	if (!process)
 		return -ENOMEM;
 	change->process = process;

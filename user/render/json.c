@@ -101,11 +101,11 @@ static void put_process(struct json *json, const struct event *event, const stru
 {
 	const struct process *process = change->process;
 
-	json_put_text(json, "type", event_process_type(event->header->type));
+	json_put_text(json, "type", event_type_name(event_type(event)));
 	json_put_u64(json, "ts_ns", event->header->ts_ns);
 	json_put_u64(json, "pid", event->header->pid);
 	json_put_text(json, "comm", process->comm);
-	switch (event->header->type) {
+	switch (event_type(event)) {
 	case MS_TYPE_ATTACH:
 		json_put_bool(json, "was_running", state_may_hold_more(process));
 		break;
@@ -118,6 +118,15 @@ static void put_process(struct json *json, const struct event *event, const stru
 	case MS_TYPE_EXEC:
 		json_name(json, "live");
 		json_amounts(json, change->implicit);
+		break;
+	case MS_TYPE_CALL:
+	case MS_TYPE_LAUNCH:
+	case MS_TYPE_CALLS:
+	case MS_TYPE_FREE_BEGIN:
+	case MS_TYPE_NAME:
+	case MS_TYPE_ACCOUNT:
+	case MS_TYPES_COUNT:
+		break; /* no lives of processes */
 	}
 }
 

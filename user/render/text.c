@@ -171,7 +171,7 @@ static int show_process(struct text_sink *text, const struct event *event,
 	string_append_format(out, " +++ %u (", event->header->pid);
 	field_append_safe(out, change->process->comm, strlen(change->process->comm));
 	string_append_text(out, ") ");
-	switch (event->header->type) {
+	switch (event_type(event)) {
 	case MS_TYPE_EXIT:
 		append_exit(out, event);
 		break;
@@ -186,6 +186,14 @@ static int show_process(struct text_sink *text, const struct event *event,
 						"is traced from now on" :
 						"is traced from its first CUDA call");
 		break;
+	case MS_TYPE_CALL:
+	case MS_TYPE_LAUNCH:
+	case MS_TYPE_CALLS:
+	case MS_TYPE_FREE_BEGIN:
+	case MS_TYPE_NAME:
+	case MS_TYPE_ACCOUNT:
+	case MS_TYPES_COUNT:
+		break; /* no lives of processes */
 	}
 	field_append_amounts(out, change->implicit, "; still live: ", text->options.exact);
 	return writer_end_line(text->writer);

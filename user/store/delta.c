@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "abi.h"
+#include "event/event.h"
 
 /* Records are looked at as what they are and as words. */
 typedef uint64_t __attribute__((may_alias)) word_t;
@@ -69,8 +69,7 @@ static unsigned int slot_of(const struct ms_event *event)
 
 	if (event->type == MS_TYPE_FREE_BEGIN)
 		row = ((const struct ms_free *)event)->row;
-	else if (event->type == MS_TYPE_CALL || event->type == MS_TYPE_LAUNCH ||
-		 event->type == MS_TYPE_CALLS)
+	else if (event_is_call(event->type))
 		row = ((const struct ms_call *)event)->row;
 	return scatter((uint64_t)event->tid << 32 | row << 8 | event->type) & (DELTA_SLOTS - 1);
 }

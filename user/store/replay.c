@@ -150,11 +150,9 @@ static bool translate_record(struct replay *replay, void *record)
 {
 	struct ms_event *event = record;
 
-	switch (event->type) {
-	case MS_TYPE_CALL:
-	case MS_TYPE_LAUNCH:
-	case MS_TYPE_CALLS:
+	if (event_is_call(event->type))
 		return translate_call(replay, record);
+	switch (event->type) {
 	case MS_TYPE_FREE_BEGIN:
 		return translate(replay, &((struct ms_free *)record)->row);
 	case MS_CHECKPOINT_FAILURE:
@@ -215,14 +213,9 @@ static int load(struct replay *replay, size_t length)
 
 static uint64_t calls_of(const struct ms_event *event)
 {
-	switch (event->type) {
-	case MS_TYPE_CALL:
-	case MS_TYPE_LAUNCH:
-		return 1;
-	case MS_TYPE_CALLS:
+	if (event->type == MS_TYPE_CALLS)
 		return ((const struct ms_calls *)event)->count;
-	}
-	return 0;
+	return event_is_call(event->type);
 }
 
 /* Whether a newer version has it, or at least something of it. */
@@ -248,7 +241,7 @@ static int feed(struct replay *replay)
 		return 0;
 	}
 	/* What a newer version says more, it says at the end. */
-	if (event->size > known && event->type != MS_TYPE_NAME)
+	if (event->size > known && !event_has_text(event->type))
 		event->size = known;
 	replay->account.events++;
 	replay->account.calls += calls_of(event);

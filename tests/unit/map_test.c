@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "unit.h"
 
+#include <stdlib.h>
+
 #include "base/map.h"
 
 #define KEYS 2048
@@ -146,6 +148,61 @@ static void test_removal_in_a_crowded_map(void **state)
 	}
 }
 
+/* ---- keys that were chosen with care --------------------------------------------------------- */
+
+/*
+ * Number i of those that a well-known way to scatter keys (by the golden ratio) puts into one place
+ * of a table of up to 2^24: the way back from such results.
+ */
+static uint64_t chosen_key(uint64_t i)
+{
+	const uint64_t factor = 0x9e3779b97f4a7c15ull;
+	uint64_t inverse = factor, result = i << 24, product;
+	int step;
+
+	for (step = 0; step < 6; step++)
+		inverse *= 2 - factor * inverse;
+	product = (result ^ result >> 29 ^ result >> 58) * inverse;
+	return product ^ product >> 32;
+}
+
+static void test_keys_that_were_chosen_to_collide(void **state)
+{
+	struct map map = { 0 };
+	size_t i, run = 0, longest = 0;
+
+	(void)state;
+	for (i = 0; i < 16384; i++)
+		assert_int_equal(map_set(&map, chosen_key(i), i), 0);
+	for (i = 0; i < map.capacity; i++) {
+		run = map.slots[i].used ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	assert_int_equal(map.count, 16384);
+	assert_true(longest < 1000);
+	map_fini(&map);
+}
+
+static void test_sorted_slots(void **state)
+{
+	struct map map = { 0 };
+	struct map_slot *sorted;
+	uint64_t i;
+
+	(void)state;
+	assert_null(map_sorted(&map));
+	for (i = 0; i < 100; i++)
+		assert_int_equal(map_set(&map, i * 37 % 101, i), 0);
+	sorted = map_sorted(&map);
+	assert_non_null(sorted);
+	for (i = 0; i < 100; i++) {
+		assert_int_equal(sorted[i].value * 37 % 101, sorted[i].key);
+		assert_true(!i || sorted[i].key > sorted[i - 1].key);
+	}
+	free(sorted);
+	map_fini(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +214,8 @@ int main(void)
 		cmocka_unit_test(test_is_never_full),
 		cmocka_unit_test(test_random_operations),
 		cmocka_unit_test(test_removal_in_a_crowded_map),
+		cmocka_unit_test(test_keys_that_were_chosen_to_collide),
+		cmocka_unit_test(test_sorted_slots),
 	};
 
 	return unit_run("map", tests);

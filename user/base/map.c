@@ -3,8 +3,21 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #define FIRST_CAPACITY 16
+
+/* The kernel gives each program that it executes 16 random bytes, for such purposes. */
+uint64_t map_secret(void)
+{
+	const char *bytes = (const char *)getauxval(AT_RANDOM);
+	uint64_t secret = 0x9e3779b97f4a7c15ull;
+
+	if (bytes)
+		memcpy(&secret, bytes, sizeof(secret));
+	return secret | 1;
+}
 
 void map_fini(struct map *map)
 {
@@ -14,7 +27,7 @@ void map_fini(struct map *map)
 
 static struct map_slot *find(const struct map *map, uint64_t key)
 {
-	size_t mask = map->capacity - 1, i = map_hash(key) & mask;
+	size_t mask = map->capacity - 1, i = map_hash(map->secret, key) & mask;
 
 	while (map->slots[i].used && map->slots[i].key != key)
 		i = (i + 1) & mask;
@@ -23,7 +36,8 @@ static struct map_slot *find(const struct map *map, uint64_t key)
 
 static int grow(struct map *map)
 {
-	struct map larger = { .capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY };
+	struct map larger = { .capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY,
+			      .secret = map->capacity ? map->secret : map_secret() };
 	size_t i;
 
 	larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
@@ -72,7 +86,7 @@ bool map_remove(struct map *map, uint64_t key)
 		return false;
 	hole = find(map, key) - map->slots;
 	for (i = (hole + 1) & mask; map->slots[i].used; i = (i + 1) & mask) {
-		size_t home = map_hash(map->slots[i].key) & mask;
+		size_t home = map_hash(map->secret, map->slots[i].key) & mask;
 
 		/* An entry may move into the hole if that does not put it before its home. */
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
@@ -83,4 +97,24 @@ bool map_remove(struct map *map, uint64_t key)
 	map->slots[hole].used = false;
 	map->count--;
 	return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct map_slot *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+struct map_slot *map_sorted(const struct map *map)
+{
+	struct map_slot *sorted = map->count ? malloc(map->count * sizeof(*sorted)) : NULL;
+	size_t count = 0, i;
+
+	for (i = 0; sorted && i < map->capacity; i++)
+		if (map->slots[i].used)
+			sorted[count++] = map->slots[i];
+	if (sorted)
+		qsort(sorted, count, sizeof(*sorted), by_key);
+	return sorted;
 }

@@ -2,6 +2,10 @@
 /*
  * Hash map from 64-bit keys to 64-bit values: handles, addresses, interned pointers. Open
  * addressing with linear probing; removal shifts the cluster back, so that there are no tombstones.
+ *
+ * Keys come from programs and files that may mean harm. So where a key lies depends on a number
+ * that is another one in every run: no keys can be chosen to lie in one place. Whoever walks the
+ * slots finds them in another order each time; what is shown goes by map_sorted().
  */
 #ifndef MEMSCOPE_BASE_MAP_H
 #define MEMSCOPE_BASE_MAP_H
@@ -20,6 +24,7 @@ struct map {
 	struct map_slot *slots;
 	size_t capacity; /* 0 or a power of two */
 	size_t count;
+	uint64_t secret; /* from the first key on */
 };
 
 /* A zeroed struct map is empty and ready. */
@@ -40,12 +45,21 @@ static inline size_t map_bytes(const struct map *map)
 	return map->capacity * sizeof(*map->slots);
 }
 
-/* Scatters keys whose low bits are all alike (aligned addresses, small integers). */
-static inline uint64_t map_hash(uint64_t key)
+/* The slots that are used, by key, in an array to be freed; NULL: there are none, or no memory. */
+struct map_slot *map_sorted(const struct map *map);
+
+/* What the tables of this run are scattered by: odd, and no program that is traced can know it. */
+uint64_t map_secret(void);
+
+/*
+ * Scatters keys whose low bits are all alike (aligned addresses, small integers): both halves of a
+ * product by the secret, so that each bit of the key changes half of those of the result.
+ */
+static inline uint64_t map_hash(uint64_t secret, uint64_t key)
 {
-	key ^= key >> 32;
-	key *= 0x9e3779b97f4a7c15ull;
-	return key ^ key >> 29;
+	unsigned __int128 product = (unsigned __int128)(key ^ secret >> 1) * secret;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 #endif /* MEMSCOPE_BASE_MAP_H */

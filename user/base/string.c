@@ -180,14 +180,18 @@ struct string_node {
 	char text[];
 };
 
-static uint64_t hash_text(const char *text, size_t length)
+uint64_t string_hash(uint64_t secret, const void *bytes, size_t length)
 {
-	uint64_t hash = length;
-	size_t i;
+	const char *at = bytes;
+	uint64_t hash = map_hash(secret, length), word;
 
-	for (i = 0; i < length; i++)
-		hash = map_hash(hash ^ (unsigned char)text[i]);
-	return hash;
+	for (; length >= sizeof(word); length -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = map_hash(secret, hash ^ word);
+	}
+	word = 0;
+	memcpy(&word, at, length);
+	return map_hash(secret, hash ^ word);
 }
 
 static int table_grow(struct string_table *table)
@@ -197,6 +201,8 @@ static int table_grow(struct string_table *table)
 
 	if (!buckets)
 		return -ENOMEM;
+	if (!table->capacity)
+		table->secret = map_secret();
 	for (i = 0; i < table->capacity; i++) {
 		while (table->buckets[i]) {
 			struct string_node *node = table->buckets[i];
@@ -214,11 +220,12 @@ static int table_grow(struct string_table *table)
 
 const char *string_intern(struct string_table *table, const char *text, size_t length)
 {
-	uint64_t hash = hash_text(text, length);
 	struct string_node *node, **bucket;
+	uint64_t hash;
 
 	if (table->count >= table->capacity && table_grow(table))
 		return NULL;
+	hash = string_hash(table->secret, text, length);
 	bucket = &table->buckets[hash & (table->capacity - 1)];
 	for (node = *bucket; node; node = node->next)
 		if (node->hash == hash && node->length == length &&

@@ -48,11 +48,15 @@ size_t string_utf8_length(const void *bytes, size_t length);
 
 /* ---- interned names -------------------------------------------------------------------------- */
 
+/* Of texts that may be chosen to have the same: no such choice is good for another secret. */
+uint64_t string_hash(uint64_t secret, const void *bytes, size_t length);
+
 struct string_table {
 	struct string_node **buckets;
 	size_t capacity;
 	size_t count;
 	size_t bytes; /* of all of it */
+	uint64_t secret;
 };
 
 /*

@@ -291,6 +291,27 @@ static int take_begin(struct follower *follower, const struct report_recording *
 	return 0;
 }
 
+/* Processes that have ended in between. */
+static void look_at_gone(struct viz *export, uint64_t ts_ns)
+{
+	const struct state *state = export->recording->state;
+	struct map_slot *sorted = map_sorted(&export->processes);
+	size_t i;
+
+	if (export->processes.count && !sorted)
+		export->err = -ENOMEM;
+	for (i = 0; sorted && i < export->processes.count; i++) {
+		struct viz_process *shown = (struct viz_process *)(uintptr_t)sorted[i].value;
+		const struct process *process =
+			state_find(state, (uint32_t)(shown->key & ((1u << MS_PID_BITS) - 1)),
+				   (shown->key >> MS_PID_BITS) * MS_START_NS);
+
+		if (shown->live.count && (!process || process->exited))
+			compare(export, shown, NULL, ts_ns);
+	}
+	free(sorted);
+}
+
 static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
 {
 	struct viz *export = (struct viz *)follower;
@@ -310,18 +331,7 @@ static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
 			return export->err;
 		compare(export, shown, process, ts_ns);
 	}
-	for (i = 0; i < export->processes.capacity; i++) {
-		struct viz_process *shown =
-			(struct viz_process *)(uintptr_t) export->processes.slots[i].value;
-		const struct process *process;
-
-		if (!export->processes.slots[i].used || !shown->live.count)
-			continue;
-		process = state_find(state, (uint32_t)(shown->key & ((1u << MS_PID_BITS) - 1)),
-				     (shown->key >> MS_PID_BITS) * MS_START_NS);
-		if (!process || process->exited)
-			compare(export, shown, NULL, ts_ns);
-	}
+	look_at_gone(export, ts_ns);
 	return finish_step(export);
 }
 

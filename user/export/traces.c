@@ -40,15 +40,28 @@ static void free_threads(struct traces_process *process)
 	map_fini(&process->threads);
 }
 
-static void end_threads(struct traces *traces, struct traces_process *process)
+/* Each that the map has, in an order that is the same in every run. */
+static void each(struct traces *traces, const struct map *map,
+		 void (*visit)(struct traces *traces, void *value))
 {
+	struct map_slot *sorted = map_sorted(map);
 	size_t i;
 
-	for (i = 0; i < process->threads.capacity; i++)
-		if (process->threads.slots[i].used)
-			slices_end(
-				traces,
-				(struct traces_thread *)(uintptr_t)process->threads.slots[i].value);
+	if (map->count && !sorted)
+		traces->err = -ENOMEM;
+	for (i = 0; sorted && i < map->count; i++)
+		visit(traces, (void *)(uintptr_t)sorted[i].value);
+	free(sorted);
+}
+
+static void end_thread(struct traces *traces, void *thread)
+{
+	slices_end(traces, thread);
+}
+
+static void end_threads(struct traces *traces, struct traces_process *process)
+{
+	each(traces, &process->threads, end_thread);
 }
 
 static void free_process(struct traces_process *process)
@@ -272,16 +285,15 @@ static void forget_processes(struct traces *traces)
 	traces->last = NULL;
 }
 
+static void end_process(struct traces *traces, void *process)
+{
+	end_threads(traces, process);
+}
+
 /* What is still kept back of all threads. */
 static void end_all_threads(struct traces *traces)
 {
-	size_t i;
-
-	for (i = 0; i < traces->processes.capacity; i++)
-		if (traces->processes.slots[i].used)
-			end_threads(traces,
-				    (struct traces_process *)(uintptr_t)traces->processes.slots[i]
-					    .value);
+	each(traces, &traces->processes, end_process);
 }
 
 static int take_begin(struct follower *follower, const struct report_recording *recording)
@@ -314,24 +326,24 @@ static int take_end(struct follower *follower)
 static void look_at_gone(struct traces *traces, uint64_t ts_ns)
 {
 	static const struct process none;
-	struct map kept = { 0 };
+	struct map_slot *sorted = map_sorted(&traces->processes);
+	const size_t count = traces->processes.count;
 	size_t i;
 
-	for (i = 0; i < traces->processes.capacity; i++) {
-		const struct map_slot *slot = &traces->processes.slots[i];
-		struct traces_process *shown = (struct traces_process *)(uintptr_t)slot->value;
-		const struct process *process;
+	if (count && !sorted)
+		traces->err = -ENOMEM;
+	for (i = 0; sorted && i < count; i++) {
+		struct traces_process *shown = (struct traces_process *)(uintptr_t)sorted[i].value;
+		const struct process *process =
+			state_find(traces->recording->state, shown->pid, shown->start_ns);
 
-		if (!slot->used)
-			continue;
-		process = state_find(traces->recording->state, shown->pid, shown->start_ns);
-		if (process && !process->exited && !map_set(&kept, slot->key, slot->value))
+		if (process && !process->exited)
 			continue;
 		look_at_process(traces, shown, &none, ts_ns);
+		map_remove(&traces->processes, sorted[i].key);
 		free_process(shown);
 	}
-	map_fini(&traces->processes);
-	traces->processes = kept;
+	free(sorted);
 	traces->last = NULL;
 }
 

@@ -27,6 +27,7 @@ struct copy_aggregator {
 	size_t count;
 	struct map places;  /* hash -> position */
 	struct map blocks;  /* of a sum: begin -> of how many sums */
+	uint64_t secret;    /* for map_hash() */
 	uint64_t low, high; /* of ends in no block */
 	struct sum sums[SUMS_MAX];
 };
@@ -40,6 +41,7 @@ struct copy_aggregator *copy_aggregator_new(copy_aggregator_take take, void *con
 	aggregator->take = take;
 	aggregator->context = context;
 	aggregator->low = UINT64_MAX;
+	aggregator->secret = map_secret();
 	return aggregator;
 }
 
@@ -93,16 +95,17 @@ static struct sum sum_of(const struct event *event, const struct change *change)
 	return sum;
 }
 
-static uint64_t hash_of(const struct sum *sum)
+static uint64_t hash_of(const struct copy_aggregator *aggregator, const struct sum *sum)
 {
+	const uint64_t secret = aggregator->secret;
 	const struct ms_call *call = &sum->calls.call;
 	uint64_t kind = (uint64_t)call->row << 48 | (uint64_t)call->driver_row << 32 |
 			(uint64_t)call->known << 16 | call->direction << 8 | call->flags;
-	uint64_t hash = map_hash(call->event.start_ns ^ (uint64_t)call->event.pid << 32);
+	uint64_t hash = map_hash(secret, call->event.start_ns ^ (uint64_t)call->event.pid << 32);
 
-	hash = map_hash(hash ^ kind);
-	hash = map_hash(hash ^ (uint32_t)call->result ^ sum->to.block);
-	return map_hash(hash ^ sum->from.block);
+	hash = map_hash(secret, hash ^ kind);
+	hash = map_hash(secret, hash ^ (uint32_t)call->result ^ sum->to.block);
+	return map_hash(secret, hash ^ sum->from.block);
 }
 
 static bool is_same(const struct sum *a, const struct sum *b)
@@ -164,12 +167,12 @@ static int take_one(struct copy_aggregator *aggregator, size_t place, uint64_t n
 		   *last = &aggregator->sums[aggregator->count - 1];
 	int err = hand_over(aggregator, sum, now_ns);
 
-	map_remove(&aggregator->places, hash_of(sum));
+	map_remove(&aggregator->places, hash_of(aggregator, sum));
 	block_uncount(aggregator, sum->to.block);
 	block_uncount(aggregator, sum->from.block);
 	if (sum != last) {
 		*sum = *last;
-		*map_get(&aggregator->places, hash_of(sum)) = place;
+		*map_get(&aggregator->places, hash_of(aggregator, sum)) = place;
 	}
 	aggregator->count--;
 	return err;
@@ -218,7 +221,7 @@ static void note_outside(struct copy_aggregator *aggregator, const struct end *e
 /* Returns NULL without memory: then there are no sums at all. */
 static struct sum *sum_make(struct copy_aggregator *aggregator, const struct sum *like)
 {
-	if (map_set(&aggregator->places, hash_of(like), aggregator->count) ||
+	if (map_set(&aggregator->places, hash_of(aggregator, like), aggregator->count) ||
 	    block_count(aggregator, like->to.block) || block_count(aggregator, like->from.block))
 		return NULL;
 	note_outside(aggregator, &like->to);
@@ -243,7 +246,7 @@ int copy_aggregator_add(struct copy_aggregator *aggregator, const struct event *
 
 	if (graphs_captures(change->process, event->probe, event->call->stream))
 		return 1;
-	place = map_get(&aggregator->places, hash_of(&like));
+	place = map_get(&aggregator->places, hash_of(aggregator, &like));
 	if (place && !is_same(&aggregator->sums[*place], &like)) {
 		err = take_one(aggregator, *place, now_ns);
 		place = NULL;

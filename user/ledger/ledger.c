@@ -23,15 +23,15 @@ size_t ledger_bytes(const struct ledger *ledger)
 	       ledger->slots_capacity * sizeof(*ledger->slots) + map_bytes(&ledger->starts);
 }
 
-static uint32_t hash_of(uint64_t addr)
+static uint32_t hash_of(const struct ledger *ledger, uint64_t addr)
 {
-	return map_hash(addr);
+	return map_hash(ledger->secret, addr);
 }
 
 /* The slot of the address, or the free one where it would go. */
 static struct ledger_slot *slot_of(const struct ledger *ledger, uint64_t addr)
 {
-	uint32_t hash = hash_of(addr);
+	uint32_t hash = hash_of(ledger, addr);
 	size_t mask = ledger->slots_capacity - 1, i = hash & mask;
 
 	while (ledger->slots[i].position &&
@@ -45,7 +45,7 @@ static struct ledger_slot *slot_of(const struct ledger *ledger, uint64_t addr)
 static struct ledger_slot *slot_at(const struct ledger *ledger, size_t position)
 {
 	size_t mask = ledger->slots_capacity - 1;
-	size_t i = hash_of(ledger->entries[position].addr) & mask;
+	size_t i = hash_of(ledger, ledger->entries[position].addr) & mask;
 
 	while (ledger->slots[i].position != position + 1)
 		i = (i + 1) & mask;
@@ -60,6 +60,8 @@ static int grow_slots(struct ledger *ledger)
 	if (!slots)
 		return -ENOMEM;
 	memory_hint(slots, capacity * sizeof(*slots));
+	if (!ledger->slots)
+		ledger->secret = map_secret();
 	for (i = 0; i < ledger->slots_capacity; i++) {
 		if (!ledger->slots[i].position)
 			continue;
@@ -209,7 +211,7 @@ int ledger_insert(struct ledger *ledger, const struct allocation *allocation)
 	if (err)
 		return err;
 	*slot_of(ledger, allocation->addr) = (struct ledger_slot){
-		.hash = hash_of(allocation->addr),
+		.hash = hash_of(ledger, allocation->addr),
 		.position = ledger->count + 1,
 	};
 	ledger->entries[ledger->count++] = *allocation;

@@ -47,6 +47,7 @@ struct ledger {
 	size_t count;
 	size_t entries_capacity;
 	size_t slots_capacity; /* 0 or a power of two */
+	uint64_t secret;       /* for map_hash() */
 
 	/* For ledger_containing(); made when it is called first. */
 	struct map starts;

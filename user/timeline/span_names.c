@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/string.h"
 
 #define PLACES_MAX (4ul * SPAN_NAMES_KERNELS) /* that are remembered; others are looked for again */
 
@@ -34,22 +35,13 @@ size_t span_names_bytes(const struct span_names *names)
 	       map_bytes(&names->rows) + map_bytes(&names->by_text) + map_bytes(&names->places);
 }
 
-/* FNV-1a, 64 bits (draft-eastlake-fnv). */
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
-	return hash;
-}
-
 /* Of a text that is there; -1: it is not, and would get the key `*key`. */
 static int find(const struct span_names *names, const char *text, uint64_t *key)
 {
 	const uint64_t *number;
 
-	for (*key = hash_of(text); (number = map_get(&names->by_text, *key)); ++*key)
+	for (*key = string_hash(map_secret(), text, strlen(text));
+	     (number = map_get(&names->by_text, *key)); ++*key)
 		if (!strcmp(names->texts[*number], text))
 			return (int)*number;
 	return -1;

@@ -33,6 +33,7 @@ struct slot {
 
 struct spans {
 	uint64_t begin_ns;
+	uint64_t secret; /* for map_hash() */
 	struct span *list;
 	size_t count, capacity; /* with those that are free */
 	uint32_t free;          /* chained */
@@ -54,6 +55,7 @@ struct spans *spans_new(uint64_t begin_ns)
 	if (!spans)
 		return NULL;
 	spans->begin_ns = begin_ns;
+	spans->secret = map_secret();
 	spans->free = NONE;
 	return spans;
 }
@@ -166,12 +168,12 @@ static bool is_same(const struct spans_lane *a, const struct spans_lane *b)
 	       a->start_ns == b->start_ns && a->kind == b->kind && a->context == b->context;
 }
 
-static uint64_t hash_of(const struct spans_lane *lane)
+static uint64_t hash_of(uint64_t secret, const struct spans_lane *lane)
 {
-	uint64_t hash = map_hash(event_process_key(lane->pid, lane->start_ns));
+	uint64_t hash = map_hash(secret, event_process_key(lane->pid, lane->start_ns));
 
-	hash = map_hash(hash ^ (uint64_t)lane->tid << 2 ^ lane->kind);
-	return map_hash(hash ^ lane->handle ^ map_hash(lane->context));
+	hash = map_hash(secret, hash ^ (uint64_t)lane->tid << 2 ^ lane->kind);
+	return map_hash(secret, hash ^ lane->handle ^ map_hash(secret, lane->context));
 }
 
 /* NULL: it is not there, and would get the key `*key`. */
@@ -179,7 +181,8 @@ static struct slot *lane_find(struct spans *spans, const struct spans_lane *lane
 {
 	const uint64_t *place;
 
-	for (*key = hash_of(lane); (place = map_get(&spans->by_identity, *key)); ++*key)
+	for (*key = hash_of(spans->secret, lane); (place = map_get(&spans->by_identity, *key));
+	     ++*key)
 		if (is_same(&spans->slots[*place].lane, lane))
 			return &spans->slots[*place];
 	return NULL;

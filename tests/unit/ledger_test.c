@@ -290,7 +290,7 @@ static void test_the_first_of_a_range(void **state)
 
 /* ---- at random ------------------------------------------------------------------------------- */
 
-#define PLACES 64
+#define PLACES 200
 #define PLACE_BYTES (1ull << 41) /* allocations of two places never touch */
 
 static uint64_t random_size(uint64_t random)
@@ -357,6 +357,58 @@ static void test_random_look_ups(void **state)
 	ledger_fini(&ledger);
 }
 
+#define CONTEXTS 5
+
+/* Each of them ends now and then, as soon as it is asked for. */
+static void end_context(struct ledger *ledger, uint64_t context, uint64_t *contexts, size_t *live)
+{
+	const struct allocation *found;
+	size_t place;
+
+	while ((found = ledger_in(ledger, context))) {
+		assert_int_equal(found->context, context);
+		place = found->addr / 512;
+		assert_int_equal(contexts[place], context + 1);
+		contexts[place] = 0;
+		live[context]--;
+		take_out(ledger, found->addr);
+	}
+	assert_int_equal(live[context], 0);
+}
+
+static void test_random_contexts(void **state)
+{
+	static uint64_t contexts[ADDRESSES]; /* + 1; 0: nothing is there */
+	uint64_t random = 3, context;
+	size_t live[CONTEXTS] = { 0 }, step, place;
+	struct ledger ledger = { 0 };
+
+	(void)state;
+	for (step = 0; step < STEPS; step++) {
+		place = (random = unit_random(random)) % ADDRESSES;
+		context = (random >> 32) % CONTEXTS;
+		if (contexts[place]) {
+			live[contexts[place] - 1]--;
+			contexts[place] = 0;
+			take_out(&ledger, place * 512);
+		} else {
+			struct allocation new = at(place * 512, 512);
+
+			new.context = context;
+			contexts[place] = context + 1;
+			live[context]++;
+			assert_int_equal(ledger_insert(&ledger, &new), 0);
+		}
+		if ((random >> 40) % 5000 == 0)
+			end_context(&ledger, context, contexts, live);
+		assert_int_equal(ledger_in(&ledger, context) != NULL, live[context] > 0);
+	}
+	for (context = 0; context < CONTEXTS; context++)
+		end_context(&ledger, context, contexts, live);
+	assert_int_equal(ledger.count, 0);
+	ledger_fini(&ledger);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_the_younger_one_of_two_that_overlap),
 		cmocka_unit_test(test_the_first_of_a_range),
 		cmocka_unit_test(test_random_look_ups),
+		cmocka_unit_test(test_random_contexts),
 	};
 
 	return unit_run("ledger", tests);

@@ -547,41 +547,45 @@ static const enum ms_key context_keys[] = { MS_KEY_POINTER, MS_KEY_ARRAY, MS_KEY
 
 #define CONTEXT_KEYS (sizeof(context_keys) / sizeof(*context_keys))
 
-bool allocations_any_in(const struct process *process, uint64_t context)
+bool allocations_any_in(struct process *process, uint64_t context)
 {
-	size_t key, i;
+	size_t key;
 
-	for (key = 0; key < CONTEXT_KEYS; key++) {
-		const struct ledger *ledger = &process->ledgers[context_keys[key]];
-
-		for (i = 0; i < ledger->count; i++)
-			if (ledger->entries[i].context == context)
-				return true;
-	}
+	for (key = 0; key < CONTEXT_KEYS; key++)
+		if (ledger_in(&process->ledgers[context_keys[key]], context))
+			return true;
 	return false;
 }
 
-static void ledger_end(struct process *process, struct ledger *ledger, uint64_t context,
-		       struct change *change)
+static void end_one(struct process *process, struct ledger *ledger, uint64_t addr,
+		    struct change *change)
 {
-	size_t i = 0;
+	struct allocation allocation;
+	struct space_total *space;
 
-	while (i < ledger->count) {
-		struct allocation allocation = ledger->entries[i];
-		struct space_total *space = &process->spaces[allocation.space];
+	if (!ledger_remove(ledger, addr, &allocation))
+		return;
+	allocations_uncount(process, &allocation);
+	usage_end(process->usage, &allocation);
+	space = &process->spaces[allocation.space];
+	space->implicit_frees++;
+	space->implicit_bytes += allocation.size_bytes;
+	allocations_note_implicit(change, allocation.space, 1, allocation.size_bytes);
+}
 
-		if (context && allocation.context != context) {
-			i++;
-			continue;
-		}
-		/* The last entry moves into this place: look at it again. */
-		ledger_remove(ledger, allocation.addr, &allocation);
-		allocations_uncount(process, &allocation);
-		usage_end(process->usage, &allocation);
-		space->implicit_frees++;
-		space->implicit_bytes += allocation.size_bytes;
-		allocations_note_implicit(change, allocation.space, 1, allocation.size_bytes);
-	}
+static void end_context(struct process *process, struct ledger *ledger, uint64_t context,
+			struct change *change)
+{
+	const struct allocation *found;
+
+	while ((found = ledger_in(ledger, context)))
+		end_one(process, ledger, found->addr, change);
+}
+
+static void end_all(struct process *process, struct ledger *ledger, struct change *change)
+{
+	while (ledger->count)
+		end_one(process, ledger, ledger->entries[0].addr, change);
 }
 
 void allocations_end(struct process *process, uint64_t context, struct change *change)
@@ -589,7 +593,7 @@ void allocations_end(struct process *process, uint64_t context, struct change *c
 	size_t i;
 
 	for (i = 0; context && i < CONTEXT_KEYS; i++)
-		ledger_end(process, &process->ledgers[context_keys[i]], context, change);
+		end_context(process, &process->ledgers[context_keys[i]], context, change);
 	for (i = 0; !context && i < LEDGERS_COUNT; i++)
-		ledger_end(process, &process->ledgers[i], 0, change);
+		end_all(process, &process->ledgers[i], change);
 }

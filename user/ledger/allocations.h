@@ -44,7 +44,7 @@ void allocations_returned(struct process *process, uint32_t tid);
 int allocations_settle(struct process *process, uint64_t ts_ns, struct change *change);
 
 /* Whether an allocation of that context is live; 0: one whose context is not known. */
-bool allocations_any_in(const struct process *process, uint64_t context);
+bool allocations_any_in(struct process *process, uint64_t context);
 
 /*
  * Ends every allocation of the context, or all of them (0): nobody frees those one by one. Reserved

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/memory.h"
+#include "ledger/ledger_index.h"
 
 #define FIRST_SLOTS 32
 
@@ -13,14 +15,14 @@ void ledger_fini(struct ledger *ledger)
 {
 	free(ledger->entries);
 	free(ledger->slots);
-	map_fini(&ledger->starts);
+	ledger_index_free(ledger->index);
 	*ledger = (struct ledger){ 0 };
 }
 
 size_t ledger_bytes(const struct ledger *ledger)
 {
 	return ledger->entries_capacity * sizeof(*ledger->entries) +
-	       ledger->slots_capacity * sizeof(*ledger->slots) + map_bytes(&ledger->starts);
+	       ledger->slots_capacity * sizeof(*ledger->slots) + ledger_index_bytes(ledger->index);
 }
 
 static uint32_t hash_of(const struct ledger *ledger, uint64_t addr)
@@ -76,119 +78,6 @@ static int grow_slots(struct ledger *ledger)
 	return 0;
 }
 
-/* ---- by any address inside ------------------------------------------------------------------- */
-
-/*
- * An allocation of 2^n to 2^(n+1) - 1 bytes has level n. Of one level at most one can begin in each
- * stretch of 2^n bytes, and it ends no more than two stretches further: three look-ups a level find
- * what an address lies in.
- */
-static unsigned int level_of(uint64_t size_bytes)
-{
-	return 63 - __builtin_clzll(size_bytes);
-}
-
-static uint64_t start_key(uint64_t stretch, unsigned int level)
-{
-	return stretch << 6 | level;
-}
-
-static void starts_add(struct ledger *ledger, const struct allocation *allocation)
-{
-	unsigned int level;
-
-	if (!ledger->has_starts || !allocation->size_bytes)
-		return;
-	level = level_of(allocation->size_bytes);
-	ledger->levels[level]++;
-	/* Without memory for it, there is no index. */
-	if (map_set(&ledger->starts, start_key(allocation->addr >> level, level), allocation->addr))
-		ledger->has_starts = false;
-}
-
-static void starts_remove(struct ledger *ledger, const struct allocation *allocation)
-{
-	unsigned int level;
-	uint64_t key, *start;
-
-	if (!ledger->has_starts || !allocation->size_bytes)
-		return;
-	level = level_of(allocation->size_bytes);
-	key = start_key(allocation->addr >> level, level);
-	start = map_get(&ledger->starts, key);
-	ledger->levels[level]--;
-	if (start && *start == allocation->addr)
-		map_remove(&ledger->starts, key);
-}
-
-static void starts_make(struct ledger *ledger)
-{
-	size_t i;
-
-	map_fini(&ledger->starts);
-	memset(ledger->levels, 0, sizeof(ledger->levels));
-	ledger->has_starts = true;
-	for (i = 0; i < ledger->count && ledger->has_starts; i++)
-		starts_add(ledger, &ledger->entries[i]);
-}
-
-static bool contains(const struct allocation *allocation, uint64_t addr)
-{
-	return allocation && addr - allocation->addr < allocation->size_bytes;
-}
-
-static const struct allocation *starts_find(const struct ledger *ledger, uint64_t addr)
-{
-	unsigned int level, back;
-
-	for (level = 0; level < 64; level++) {
-		if (!ledger->levels[level])
-			continue;
-		for (back = 0; back < 3 && back <= addr >> level; back++) {
-			const uint64_t *start =
-				map_get(&ledger->starts, start_key((addr >> level) - back, level));
-			const struct allocation *found = start ? ledger_find(ledger, *start) : NULL;
-
-			if (contains(found, addr))
-				return found;
-		}
-	}
-	return NULL;
-}
-
-const struct allocation *ledger_containing(struct ledger *ledger, uint64_t addr)
-{
-	const struct allocation *found = ledger_find(ledger, addr);
-	size_t i;
-
-	if (found || !ledger->count)
-		return found;
-	if (!ledger->has_starts)
-		starts_make(ledger);
-	if (ledger->has_starts)
-		return starts_find(ledger, addr);
-	for (i = 0; i < ledger->count; i++)
-		if (contains(&ledger->entries[i], addr))
-			return &ledger->entries[i];
-	return NULL;
-}
-
-const struct allocation *ledger_first(const struct ledger *ledger, uint64_t addr, uint64_t end)
-{
-	const struct allocation *first = ledger_find(ledger, addr);
-	size_t i;
-
-	if (first || !ledger->entries)
-		return first;
-	for (i = 0; i < ledger->count; i++) {
-		const struct allocation *entry = &ledger->entries[i];
-
-		if (entry->addr - addr < end - addr && (!first || entry->addr < first->addr))
-			first = entry;
-	}
-	return first;
-}
-
 /* ---- by address ------------------------------------------------------------------------------ */
 
 struct allocation *ledger_find(const struct ledger *ledger, uint64_t addr)
@@ -215,7 +104,8 @@ int ledger_insert(struct ledger *ledger, const struct allocation *allocation)
 		.position = ledger->count + 1,
 	};
 	ledger->entries[ledger->count++] = *allocation;
-	starts_add(ledger, allocation);
+	if (ledger->index)
+		ledger_index_add(ledger, ledger->count - 1);
 	return 0;
 }
 
@@ -247,13 +137,16 @@ bool ledger_remove(struct ledger *ledger, uint64_t addr, struct allocation *remo
 		return false;
 	position = slot->position - 1;
 	*removed = ledger->entries[position];
+	if (ledger->index)
+		ledger_index_remove(ledger, position);
 	free_slot(ledger, slot - ledger->slots);
-	starts_remove(ledger, removed);
 
 	/* The last entry fills the place. */
 	if (position != ledger->count - 1) {
 		slot_at(ledger, ledger->count - 1)->position = position + 1;
 		ledger->entries[position] = ledger->entries[ledger->count - 1];
+		if (ledger->index)
+			ledger_index_move(ledger, ledger->count - 1, position);
 	}
 	ledger->count--;
 	return true;

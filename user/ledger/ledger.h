@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
-
 struct allocation {
 	uint64_t addr;
 	uint64_t size_bytes;
@@ -46,13 +44,9 @@ struct ledger {
 	struct ledger_slot *slots;
 	size_t count;
 	size_t entries_capacity;
-	size_t slots_capacity; /* 0 or a power of two */
-	uint64_t secret;       /* for map_hash() */
-
-	/* For ledger_containing(); made when it is called first. */
-	struct map starts;
-	uint32_t levels[64]; /* allocations by the logarithm of their size */
-	bool has_starts;
+	size_t slots_capacity;      /* 0 or a power of two */
+	uint64_t secret;            /* for map_hash() */
+	struct ledger_index *index; /* ledger/ledger_index.h; NULL: nobody has asked for it yet */
 };
 
 /* A zeroed struct ledger is empty and ready. */
@@ -71,7 +65,10 @@ struct allocation *ledger_find(const struct ledger *ledger, uint64_t addr);
 const struct allocation *ledger_containing(struct ledger *ledger, uint64_t addr);
 
 /* The one that begins first of those at `addr` and above, below `end`; or NULL. */
-const struct allocation *ledger_first(const struct ledger *ledger, uint64_t addr, uint64_t end);
+const struct allocation *ledger_first(struct ledger *ledger, uint64_t addr, uint64_t end);
+
+/* One of that context (0: of unknown ones), or NULL. */
+const struct allocation *ledger_in(struct ledger *ledger, uint64_t context);
 
 /* There must be none at that address yet. Returns 0 or -ENOMEM (then nothing changed). */
 int ledger_insert(struct ledger *ledger, const struct allocation *allocation);

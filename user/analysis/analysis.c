@@ -180,21 +180,16 @@ static void apply_free(struct process_activity *activity, const struct event *ev
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void advance_all(struct analysis *analysis, uint64_t ts_ns)
-{
-	size_t i;
-
-	for (i = 0; i < analysis->activities.count; i++)
-		process_activity_advance(analysis->activities.list[i], ts_ns);
-}
-
 static int apply_failure(struct analysis *analysis, struct process_activity *activity,
 			 const struct event *event, const struct change *change)
 {
+	const struct oom_around around = { .state = analysis->state,
+					   .activities = analysis->activities.list,
+					   .tracks_count = analysis->activities.count,
+					   .now_ns = activity->now_ns };
+
 	activity->failures++;
-	advance_all(analysis, activity->now_ns);
-	return ooms_event(&analysis->ooms, analysis->state, analysis->activities.list,
-			  analysis->activities.count, event, change, &analysis->options);
+	return ooms_event(&analysis->ooms, &around, event, change, &analysis->options);
 }
 
 static int apply_memory_call(struct analysis *analysis, struct process_activity *activity,
@@ -228,6 +223,10 @@ static int apply_context(struct analysis *analysis, struct process_activity *act
 
 	if (!ends_memory(change))
 		return 0;
+	if (!process_activity_may_walk(activity, change->process)) {
+		activity->dirty = true;
+		return 0;
+	}
 	err = leaks_growth(activity, &analysis->options, &analysis->findings);
 	return err ? err : sync_live(analysis, activity, change->process, true, &scanned);
 }
@@ -340,11 +339,14 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 	if (!activity)
 		return -ENOMEM;
 	bucket = activity->bucket;
+	activity->events++;
 	process_activity_advance(activity, event_end_ns(event));
 	if (event->call) {
 		note_unsaid(activity, event, change);
 		err = sync_live(analysis, activity, change->process,
-				activity->dirty && bucket != activity->bucket, &scanned);
+				activity->dirty && bucket != activity->bucket &&
+					process_activity_may_walk(activity, change->process),
+				&scanned);
 		return err ? err : apply_call(analysis, activity, event, change, scanned);
 	}
 	memcpy(activity->comm, change->process->comm, sizeof(activity->comm));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/leaks.h"
 
+#include <string.h>
 #include <sys/wait.h>
 
 #define SHORT_FACTOR 10 /* growth seen for less than so many times leak_time may be a beginning */
@@ -232,17 +233,14 @@ static bool tears_down(const struct process_activity *activity, unsigned int ini
 	return made > 0 && left * 2 <= made && activity->live_count * 2 <= activity->peak_count;
 }
 
-/* Whether what was followed of that space is what the state says was live. */
-static bool agrees(const struct process_activity *activity, const struct change *change,
-		   uint8_t space)
+/* What was followed, by space: if it is what the state says was live, it is all. */
+static void count_live(const struct process_activity *activity, uint64_t live[MS_SPACES_COUNT])
 {
-	uint64_t count = 0;
 	size_t i;
 
+	memset(live, 0, MS_SPACES_COUNT * sizeof(*live));
 	for (i = 0; i < activity->groups_count; i++)
-		if (activity->groups[i].space == space)
-			count += activity->groups[i].live.count;
-	return count == change->implicit[space].count;
+		live[activity->groups[i].space] += activity->groups[i].live.count;
 }
 
 static int report_exit(struct process_activity *activity, struct group *group,
@@ -279,19 +277,21 @@ int leaks_at_exit(struct process_activity *activity, const struct analysis_optio
 {
 	unsigned int init = init_buckets(activity, options);
 	bool torn = tears_down(activity, init);
+	uint64_t live[MS_SPACES_COUNT];
 	size_t i;
 	int err = 0;
 
 	/* One that was killed could not free anything. */
 	if (status == MS_EXIT_UNKNOWN || !WIFEXITED(status))
 		return 0;
+	count_live(activity, live);
 	for (i = 0; !err && i < activity->groups_count; i++) {
 		struct group *group = &activity->groups[i];
 		struct amount early = born_before(group, init);
 		bool most_freed = group->frees && group->live.count * 2 <= group->peak_count;
 
 		if (group->reported || group->live.bytes < options->leak_bytes ||
-		    !agrees(activity, change, group->space))
+		    live[group->space] != change->implicit[group->space].count)
 			continue;
 		if (torn || (early.count < group->live.count && most_freed))
 			err = report_exit(activity, group, &early, torn, change->process, status,

@@ -313,23 +313,33 @@ static int find_holes(struct analysis_oom *oom, const struct process *process)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void find_growth(struct analysis_oom *oom, struct process_activity **activities,
-			size_t tracks_count, const struct analysis_options *options)
+static void find_growth_of(struct analysis_oom *oom, struct process_activity *activity,
+			   const struct analysis_options *options)
 {
 	struct growth growth;
-	size_t i, j;
+	size_t i;
 
-	for (i = 0; i < tracks_count; i++)
-		for (j = 0; j < activities[i]->groups_count; j++) {
-			struct group *group = &activities[i]->groups[j];
-			struct allocation like = { .space = group->space, .device = group->device };
+	for (i = 0; i < activity->groups_count; i++) {
+		struct group *group = &activity->groups[i];
+		struct allocation like = { .space = group->space, .device = group->device };
 
-			if (group->space == MS_SPACE_MANAGED || !concerns(oom, &like) ||
-			    !leaks_grows(activities[i], group, options, &growth))
-				continue;
-			oom->growing.count += growth.left.count;
-			oom->growing.bytes += growth.left.bytes;
-		}
+		if (group->space == MS_SPACE_MANAGED || !concerns(oom, &like) ||
+		    !leaks_grows(activity, group, options, &growth))
+			continue;
+		oom->growing.count += growth.left.count;
+		oom->growing.bytes += growth.left.bytes;
+	}
+}
+
+static void find_growth(struct analysis_oom *oom, const struct oom_around *around,
+			const struct analysis_options *options)
+{
+	size_t i;
+
+	for (i = 0; i < around->tracks_count; i++) {
+		process_activity_advance(around->activities[i], around->now_ns);
+		find_growth_of(oom, around->activities[i], options);
+	}
 }
 
 /* The same thread tries again, perhaps with less. */
@@ -373,9 +383,8 @@ static void oom_init(struct analysis_oom *oom, const struct event *event,
 	memcpy(oom->comm, change->process->comm, sizeof(oom->comm));
 }
 
-int ooms_event(struct ooms *ooms, const struct state *state, struct process_activity **activities,
-	       size_t tracks_count, const struct event *event, const struct change *change,
-	       const struct analysis_options *options)
+int ooms_event(struct ooms *ooms, const struct oom_around *around, const struct event *event,
+	       const struct change *change, const struct analysis_options *options)
 {
 	struct analysis_oom *oom = find_retried(ooms, event, options);
 	int err;
@@ -396,11 +405,11 @@ int ooms_event(struct ooms *ooms, const struct state *state, struct process_acti
 		return -ENOMEM;
 	oom = &ooms->list[ooms->count++];
 	oom_init(oom, event, change);
-	look_around(oom, state, change->process, options);
-	err = gather(oom, state);
+	look_around(oom, around->state, change->process, options);
+	err = gather(oom, around->state);
 	if (!err)
 		err = find_holes(oom, change->process);
-	find_growth(oom, activities, tracks_count, options);
+	find_growth(oom, around, options);
 	oom_cause_find(oom, options);
 	return err;
 }

@@ -20,13 +20,17 @@ struct ooms {
 
 void ooms_fini(struct ooms *ooms);
 
-/*
- * An allocation that failed for want of memory; `activities` are those of all processes, and up to
- * date. Returns 0 or -ENOMEM.
- */
-int ooms_event(struct ooms *ooms, const struct state *state, struct process_activity **activities,
-	       size_t tracks_count, const struct event *event, const struct change *change,
-	       const struct analysis_options *options);
+/* What there is besides: the activities of all processes. */
+struct oom_around {
+	const struct state *state;
+	struct process_activity **activities;
+	size_t tracks_count;
+	uint64_t now_ns;
+};
+
+/* An allocation that failed for want of memory. Returns 0 or -ENOMEM. */
+int ooms_event(struct ooms *ooms, const struct oom_around *around, const struct event *event,
+	       const struct change *change, const struct analysis_options *options);
 
 /* Returns 0 or -ENOMEM. */
 int ooms_report(const struct ooms *ooms, struct findings *findings);

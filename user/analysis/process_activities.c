@@ -37,6 +37,7 @@ static struct process_activity *add(struct process_activities *activities,
 		process_activity_free(activity);
 		return NULL;
 	}
+	activity->place = activities->count;
 	activities->list[activities->count++] = activity;
 	return activity;
 }
@@ -72,12 +73,11 @@ size_t process_activities_bytes(const struct process_activities *activities)
 void process_activities_remove(struct process_activities *activities,
 			       struct process_activity *activity)
 {
-	size_t i = 0;
+	struct process_activity *last = activities->list[--activities->count];
 
 	map_remove(&activities->by_identity, key_of(activity));
-	while (activities->list[i] != activity)
-		i++;
-	activities->list[i] = activities->list[--activities->count];
+	activities->list[activity->place] = last;
+	last->place = activity->place;
 	activities->last = NULL;
 	process_activity_free(activity);
 }

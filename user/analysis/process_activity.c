@@ -292,10 +292,34 @@ static void forget_live(struct process_activity *activity)
 	}
 }
 
+/* In what an allocation takes; of a group much has to be cleared. */
+#define GROUP_WALK 16
+
+static uint64_t walk_of(const struct process_activity *activity, const struct process *process)
+{
+	uint64_t walk = activity->groups_count * GROUP_WALK;
+	size_t key;
+
+	for (key = 0; key < LEDGERS_COUNT; key++)
+		walk += process->ledgers[key].count;
+	return walk;
+}
+
+#define WALK_ALWAYS (4ull << 20)
+#define WALK_PER_EVENT 8
+
+bool process_activity_may_walk(const struct process_activity *activity,
+			       const struct process *process)
+{
+	return activity->walked + walk_of(activity, process) <=
+	       WALK_ALWAYS + WALK_PER_EVENT * activity->events;
+}
+
 int process_activity_scan(struct process_activity *activity, const struct process *process)
 {
 	size_t key, i;
 
+	activity->walked += walk_of(activity, process);
 	forget_live(activity);
 	copies_forget_pinned(activity);
 	for (key = 0; key < LEDGERS_COUNT; key++) {

@@ -54,6 +54,7 @@ struct copies;
 
 struct process_activity {
 	const struct analysis_options *options;
+	size_t place; /* in struct process_activities */
 	uint32_t pid;
 	uint64_t start_ns;
 	char comm[MS_COMM_BYTES];
@@ -65,7 +66,9 @@ struct process_activity {
 	bool scanned;             /* at least once */
 	bool dirty;               /* something ended, and it is not known what */
 	uint64_t missed_frees;
-	bool summed; /* some calls were only counted */
+	uint64_t events; /* so far */
+	uint64_t walked; /* allocations and groups that were looked at one by one */
+	bool summed;     /* some calls were only counted */
 
 	struct group *groups;
 	size_t groups_count, groups_capacity;
@@ -134,6 +137,13 @@ void process_activity_live_remove(struct process_activity *activity, struct grou
 
 /* Fills in what lies between the last change of a group and now. */
 void process_activity_group_advance(const struct process_activity *activity, struct group *group);
+
+/*
+ * Whether all that is live may be looked at once more. It is a lot, and so it must not happen more
+ * often than goes with what the process has done: then what is asked for comes later.
+ */
+bool process_activity_may_walk(const struct process_activity *activity,
+			       const struct process *process);
 
 /* Reads what is live anew. Returns 0 or -ENOMEM. */
 int process_activity_scan(struct process_activity *activity, const struct process *process);

@@ -53,6 +53,7 @@ void usage_totals_free(struct usage_totals *totals)
 	if (!totals)
 		return;
 	free(totals->devices);
+	map_fini(&totals->places);
 	free(totals);
 }
 
@@ -60,12 +61,9 @@ void usage_totals_free(struct usage_totals *totals)
 
 struct usage_device *usage_device_find(const struct usage_totals *totals, int32_t device)
 {
-	size_t i;
+	const uint64_t *place = map_get(&totals->places, (uint32_t)device);
 
-	for (i = 0; i < totals->count; i++)
-		if (totals->devices[i].device == device)
-			return &totals->devices[i];
-	return NULL;
+	return place ? &totals->devices[*place] : NULL;
 }
 
 static struct usage_device *device_of(struct usage_totals *totals, int32_t device)
@@ -77,14 +75,15 @@ static struct usage_device *device_of(struct usage_totals *totals, int32_t devic
 		found = usage_device_find(totals, -1);
 	if (found)
 		return found;
+	/* The last place is kept for the unknown one. */
+	device = totals->count + 1 < DEVICES_MAX ? device : -1;
 	if (memory_grow(&totals->devices, &totals->capacity, totals->count + 1,
-			sizeof(*totals->devices))) {
+			sizeof(*totals->devices)) ||
+	    map_set(&totals->places, (uint32_t)device, totals->count)) {
 		totals->incomplete = true;
 		return NULL;
 	}
-	/* The last place is kept for the unknown one. */
-	totals->devices[totals->count] =
-		(struct usage_device){ .device = totals->count + 1 < DEVICES_MAX ? device : -1 };
+	totals->devices[totals->count] = (struct usage_device){ .device = device };
 	return &totals->devices[totals->count++];
 }
 
@@ -194,21 +193,19 @@ static struct usage_size *size_of(struct usage *usage, struct usage_cell *cell, 
 	return &cell->sizes[cell->sizes_count - 1];
 }
 
-static void copy_peak(struct usage *usage, uint8_t space)
+/*
+ * Before the cell changes: what it holds is its part of the space's last peak, if it had not
+ * changed by then. So a peak costs nothing but for the cells that change after it.
+ */
+static void copy_peak(const struct usage *usage, struct usage_cell *cell)
 {
-	size_t i;
+	const uint64_t peak = usage->spaces[cell->space].peak;
 
-	if (!usage->spaces[space].at_peak)
+	if (cell->peak == peak)
 		return;
-	usage->spaces[space].at_peak = false;
-	for (i = 0; i < usage->count; i++) {
-		struct usage_cell *cell = &usage->cells[i];
-
-		if (cell->space != space)
-			continue;
-		cell->peak_bytes = cell->live_bytes;
-		cell->peak_count = cell->live_count;
-	}
+	cell->peak = peak;
+	cell->peak_bytes = cell->live_bytes;
+	cell->peak_count = cell->live_count;
 }
 
 static void live_add(struct usage *usage, const struct allocation *allocation)
@@ -217,6 +214,7 @@ static void live_add(struct usage *usage, const struct allocation *allocation)
 	struct usage_size *size = cell ? size_of(usage, cell, allocation->size_bytes) : NULL;
 
 	if (cell) {
+		copy_peak(usage, cell);
 		cell->live_bytes += allocation->size_bytes;
 		cell->live_count++;
 	}
@@ -235,15 +233,13 @@ void usage_add(struct usage *usage, const struct allocation *allocation, uint64_
 
 	if (!usage)
 		return;
-	/* One of no size may come on top of the peak: it is no part of it. */
-	if (!allocation->size_bytes)
-		copy_peak(usage, space);
 	live_add(usage, allocation);
 	device_add(usage->totals, allocation, ts_ns);
 	if (usage->spaces[space].live_bytes <= usage->spaces[space].peak_bytes)
 		return;
 	usage->spaces[space].peak_bytes = usage->spaces[space].live_bytes;
-	usage->spaces[space].at_peak = usage->spaces[space].known = true;
+	usage->spaces[space].peak++;
+	usage->spaces[space].known = true;
 }
 
 void usage_load(struct usage *usage, const struct allocation *allocation)
@@ -261,9 +257,9 @@ void usage_remove(struct usage *usage, const struct allocation *allocation)
 
 	if (!usage)
 		return;
-	copy_peak(usage, allocation->space);
 	cell = cell_of(usage, allocation);
 	if (cell) {
+		copy_peak(usage, cell);
 		cell->live_bytes -= allocation->size_bytes;
 		cell->live_count--;
 	}
@@ -338,10 +334,10 @@ void usage_exit(struct usage *usage)
 
 void usage_settle(struct usage *usage)
 {
-	uint32_t space;
+	size_t i;
 
-	for (space = 0; usage && space < MS_SPACES_COUNT; space++)
-		copy_peak(usage, space);
+	for (i = 0; usage && i < usage->count; i++)
+		copy_peak(usage, &usage->cells[i]);
 }
 
 void usage_restart(struct usage *usage)
@@ -363,7 +359,8 @@ void usage_restart(struct usage *usage)
 	}
 	for (space = 0; usage && space < MS_SPACES_COUNT; space++) {
 		usage->spaces[space].peak_bytes = usage->spaces[space].live_bytes;
-		usage->spaces[space].at_peak = usage->spaces[space].known = true;
+		usage->spaces[space].peak++;
+		usage->spaces[space].known = true;
 	}
 }
 

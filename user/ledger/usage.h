@@ -36,6 +36,7 @@ struct usage_cell {
 	uint64_t frees, free_bytes;      /* by calls */
 	uint64_t lifetime_ns;            /* of those, in all */
 	uint64_t peak_bytes, peak_count; /* when the space was at its high-water mark */
+	uint64_t peak;                   /* which one that was */
 
 	struct usage_size *sizes; /* in the order in which they were first seen; the usage's */
 	size_t sizes_count, sizes_capacity;
@@ -53,8 +54,9 @@ struct usage_device {
 struct usage_totals {
 	struct usage_device *devices;
 	size_t count, capacity;
-	uint64_t now_ns; /* of the event that is applied */
-	bool incomplete; /* there was no memory to count something */
+	struct map places; /* device -> position in `devices` */
+	uint64_t now_ns;   /* of the event that is applied */
+	bool incomplete;   /* there was no memory to count something */
 };
 
 struct usage {
@@ -67,8 +69,8 @@ struct usage {
 	/* By space: */
 	struct {
 		uint64_t live_bytes, peak_bytes;
-		bool at_peak; /* the cells hold what is there at the peak; not yet copied */
-		bool known;   /* the peak was seen, so that what it was made of is known */
+		uint64_t peak; /* counts them: a cell of an earlier one has not changed since */
+		bool known;    /* the peak was seen, so that what it was made of is known */
 	} spaces[MS_SPACES_COUNT];
 
 	/*

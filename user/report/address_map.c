@@ -24,7 +24,6 @@ struct pick {
 
 /* A heap: the smallest is the first. */
 struct picks {
-	int32_t device;
 	struct pick *picks;
 	size_t count, max;
 };
@@ -38,6 +37,7 @@ struct making {
 	struct map places; /* process and device -> position in `maps` */
 	struct picks *devices;
 	size_t devices_count;
+	struct map device_places; /* device -> position in `devices` */
 	int err;
 };
 
@@ -118,12 +118,9 @@ static void more_add(struct address_map *map, const struct pick *pick)
 
 static struct picks *picks_of(const struct making *making, int32_t device)
 {
-	size_t i;
+	const uint64_t *place = map_get(&making->device_places, (uint32_t)device);
 
-	for (i = 0; i < making->devices_count; i++)
-		if (making->devices[i].device == device)
-			return &making->devices[i];
-	return NULL;
+	return place ? &making->devices[*place] : NULL;
 }
 
 /* ---- maps ------------------------------------------------------------------------------------ */
@@ -150,8 +147,11 @@ static int map_add(struct making *making, size_t process, int32_t device)
 	};
 	memcpy(map->comm, of->comm, sizeof(map->comm));
 	maps->count++;
-	if (!picks_of(making, device))
-		making->devices[making->devices_count++].device = device;
+	if (picks_of(making, device))
+		return 0;
+	if (map_set(&making->device_places, (uint32_t)device, making->devices_count))
+		return -ENOMEM;
+	making->devices_count++;
 	return 0;
 }
 
@@ -339,6 +339,7 @@ int address_maps_make(struct address_maps *maps, const struct state *state,
 		free(making.devices[i].picks);
 	free(making.devices);
 	map_fini(&making.places);
+	map_fini(&making.device_places);
 	return making.err;
 }
 

@@ -39,9 +39,9 @@ struct spans {
 	uint32_t free;          /* chained */
 
 	struct slot slots[LANES_LIMIT];
-	size_t lanes_count;
-	struct map by_identity; /* hash -> slot */
-	struct slot *last[2];   /* found last: a thread's, a stream's */
+	size_t lanes_count, first_free; /* before `first_free` all slots are used */
+	struct map by_identity;         /* hash -> slot */
+	struct slot *last[2];           /* found last: a thread's, a stream's */
 
 	struct spans_lane finished[SPANS_LANES_MAX];
 	struct span_names names;
@@ -202,6 +202,8 @@ static void lane_drop(struct spans *spans, struct slot *slot)
 	spans->dropped.calls = span_add_up(spans->dropped.calls, slot->lane.calls);
 	spans->lanes_count--;
 	slot->used = false;
+	if ((size_t)(slot - spans->slots) < spans->first_free)
+		spans->first_free = (size_t)(slot - spans->slots);
 }
 
 static int by_business(const void *a, const void *b)
@@ -242,13 +244,14 @@ static int drop_lanes(struct spans *spans)
 static struct slot *lane_new(struct spans *spans, const struct spans_lane *lane,
 			     const struct change *change)
 {
-	struct slot *slot = spans->slots;
+	struct slot *slot;
 	uint64_t key;
 
 	if (spans->lanes_count == LANES_LIMIT && drop_lanes(spans))
 		return NULL;
-	while (slot->used)
-		slot++;
+	while (spans->slots[spans->first_free].used)
+		spans->first_free++;
+	slot = &spans->slots[spans->first_free];
 	lane_find(spans, lane, &key);
 	if (map_set(&spans->by_identity, key, slot - spans->slots))
 		return NULL;

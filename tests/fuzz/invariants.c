@@ -47,30 +47,38 @@ static void check_totals(const struct process *process)
 	fuzz_check(process->exited || process->unknown_sizes == sums.unknown_sizes);
 }
 
+struct search {
+	uint64_t id;
+	uint64_t mappings, releases;
+};
+
+static void look(void *context, const struct pending_free *freed)
+{
+	struct search *search = context;
+
+	search->mappings += freed->key == MS_KEY_MAPPING && freed->allocation.owner == search->id;
+	search->releases += freed->key == MS_KEY_HANDLE && freed->allocation.id == search->id;
+}
+
 /* How often the memory with that id is mapped: now, or in an unmapping that is not over. */
 static uint64_t mappings_of(const struct process *process, uint64_t id)
 {
 	const struct ledger *mappings = &process->ledgers[MS_KEY_MAPPING];
-	uint64_t count = 0;
+	struct search search = { .id = id };
 	size_t i;
 
 	for (i = 0; i < mappings->count; i++)
-		count += mappings->entries[i].owner == id;
-	for (i = 0; i < process->pending_count; i++)
-		count += process->pending[i].key == MS_KEY_MAPPING &&
-			 process->pending[i].allocation.owner == id;
-	return count;
+		search.mappings += mappings->entries[i].owner == id;
+	pending_visit(&process->pending, look, &search);
+	return search.mappings;
 }
 
 static bool is_pending(const struct process *process, uint64_t id)
 {
-	size_t i;
+	struct search search = { .id = id };
 
-	for (i = 0; i < process->pending_count; i++)
-		if (process->pending[i].key == MS_KEY_HANDLE &&
-		    process->pending[i].allocation.id == id)
-			return true;
-	return false;
+	pending_visit(&process->pending, look, &search);
+	return search.releases;
 }
 
 /* Memory with a handle is found by its id; what has none is there because something needs it. */

@@ -31,7 +31,7 @@ static void test_lost_end_then_the_same_thread_frees_the_address_again(void **st
 	apply(&s, record_alloc("cuMemAlloc_v2", A, 20));
 	apply_free_of(&s, "cuMemFree_v2", A);
 	assert_changed(&s, 2, 20);
-	assert_int_equal(first_process(&s)->pending_count, 0);
+	assert_int_equal(first_process(&s)->pending.count, 0);
 	state_fini(&s.state);
 }
 
@@ -48,9 +48,9 @@ static void test_lost_end_then_the_same_thread_does_something_else(void **state)
 	apply(&s, inside);
 	apply(&s, record_by(OTHER_THREAD, record_call("cuCtxSynchronize")));
 	apply(&s, record_launches("cuLaunchKernel", 0x1008, 5));
-	assert_int_equal(first_process(&s)->pending_count, 1);
+	assert_int_equal(first_process(&s)->pending.count, 1);
 	apply(&s, record_call("cuCtxSynchronize"));
-	assert_int_equal(first_process(&s)->pending_count, 0);
+	assert_int_equal(first_process(&s)->pending.count, 0);
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->frees, 1);
 	apply(&s, record_exit(9));
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->exit_count, 0);

@@ -48,7 +48,7 @@ static inline void assert_clean(const struct scenario *s)
 
 	assert_int_equal(process->missed_frees, 0);
 	assert_int_equal(process->unknown_frees, 0);
-	assert_int_equal(process->pending_count, 0);
+	assert_int_equal(process->pending.count, 0);
 }
 
 #endif /* MEMSCOPE_TESTS_PHYSICAL_H */

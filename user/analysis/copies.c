@@ -168,7 +168,7 @@ static void pageable_add(struct copies *copies, const struct event *event)
 static bool is_unclear(const struct process *process)
 {
 	return process->was_running || process->entries_only || process->unknown_allocs ||
-	       process->unknown_sizes;
+	       process->unknown_sizes || process->others[LIMIT_ALLOCATIONS];
 }
 
 /*

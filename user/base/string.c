@@ -218,19 +218,38 @@ static int table_grow(struct string_table *table)
 	return 0;
 }
 
+static const char *find(const struct string_table *table, const char *text, size_t length,
+			uint64_t hash)
+{
+	const struct string_node *node = table->buckets[hash & (table->capacity - 1)];
+
+	for (; node; node = node->next)
+		if (node->hash == hash && node->length == length &&
+		    !memcmp(node->text, text, length))
+			return node->text;
+	return NULL;
+}
+
+const char *string_find(const struct string_table *table, const char *text, size_t length)
+{
+	return table->capacity ?
+		       find(table, text, length, string_hash(table->secret, text, length)) :
+		       NULL;
+}
+
 const char *string_intern(struct string_table *table, const char *text, size_t length)
 {
 	struct string_node *node, **bucket;
+	const char *found;
 	uint64_t hash;
 
 	if (table->count >= table->capacity && table_grow(table))
 		return NULL;
 	hash = string_hash(table->secret, text, length);
+	found = find(table, text, length, hash);
+	if (found)
+		return found;
 	bucket = &table->buckets[hash & (table->capacity - 1)];
-	for (node = *bucket; node; node = node->next)
-		if (node->hash == hash && node->length == length &&
-		    !memcmp(node->text, text, length))
-			return node->text;
 	node = malloc(sizeof(*node) + length + 1);
 	if (!node)
 		return NULL;

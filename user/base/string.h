@@ -64,6 +64,9 @@ struct string_table {
  * memory. It lives until string_table_fini().
  */
 const char *string_intern(struct string_table *table, const char *text, size_t length);
+
+/* The same, but NULL if it is not there yet. */
+const char *string_find(const struct string_table *table, const char *text, size_t length);
 void string_table_fini(struct string_table *table);
 
 /* ---- numbers for people ---------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "export/snapshot.h"
 #include "ledger/graphs.h"
 #include "analysis/oom.h"
+#include "ledger/views.h"
 #include "render/field.h"
 #include "render/report_words.h"
 
@@ -225,26 +226,28 @@ static void look_at(struct viz *export, struct viz_process *process,
 		add(export, process, allocation, 0, ts_ns);
 }
 
-/* A free that has begun but not ended: its entry comes with its end. Handles may live on. */
-static bool is_pending(const struct pending_free *pending)
-{
-	return pending->key != MS_KEY_HANDLE && usage_is_on_device(pending->allocation.space);
-}
-
 static uint64_t count_in(const struct process *process)
 {
-	uint64_t count = 0;
+	/* A free that has begun but not ended: its entry comes with its end. */
+	uint64_t count = process->pending.on_device;
 	uint32_t space;
-	size_t i;
 
 	if (process->exited)
 		return 0;
 	for (space = 0; space < MS_SPACES_COUNT; space++)
 		if (usage_is_on_device(space))
 			count += process->spaces[space].live_count;
-	for (i = 0; i < process->pending_count; i++)
-		count += is_pending(&process->pending[i]);
 	return count;
+}
+
+/* Handles may live on. */
+static void look_at_pending(void *context, const struct pending_free *freed)
+{
+	struct viz_process *process = context;
+	struct allocation *kept = ledger_find(&process->live, freed->allocation.id);
+
+	if (kept && freed->key != MS_KEY_HANDLE && usage_is_on_device(freed->allocation.space))
+		kept->tid = process->round;
 }
 
 /* `state`: NULL if nothing of the process is live any more. */
@@ -257,13 +260,8 @@ static void compare(struct viz *export, struct viz_process *process, const struc
 	for (key = 0; state && !state->exited && key < LEDGERS_COUNT; key++)
 		for (i = 0; i < state->ledgers[key].count; i++)
 			look_at(export, process, &state->ledgers[key].entries[i], ts_ns);
-	for (i = 0; state && !state->exited && i < state->pending_count; i++) {
-		struct allocation *kept =
-			ledger_find(&process->live, state->pending[i].allocation.id);
-
-		if (kept && is_pending(&state->pending[i]))
-			kept->tid = process->round;
-	}
+	if (state && !state->exited)
+		pending_visit(&state->pending, look_at_pending, process);
 	/* The last one moves into the place of one that ends. */
 	for (i = 0; i < process->live.count;)
 		if (process->live.entries[i].tid == process->round)
@@ -338,15 +336,9 @@ static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
 /* As the program was told last; 0 if it never asked. */
 static uint64_t free_bytes(const struct process *process, int32_t device)
 {
-	size_t i;
+	const struct view *view = device >= 0 ? views_of_device(process, device) : NULL;
 
-	for (i = 0; i < process->views_count; i++) {
-		const struct view *view = &process->views[i];
-
-		if (!view->is_pool && view->has_free && view->handle == (uint32_t)device)
-			return view->free_bytes;
-	}
-	return 0;
+	return view && view->has_free ? view->free_bytes : 0;
 }
 
 static void take_failure(struct viz *export, struct viz_process *process, const struct event *event,

@@ -259,6 +259,10 @@ static void add_calls(struct openmetrics *export, const struct process *process)
 		put_label(export, "error", probe_result_name(probe->layer, failure->result));
 		add(export, FAMILY_FAILURES, failure->count);
 	}
+	if (process->others[LIMIT_FAILURES]) {
+		put_label(export, "api", "(others)");
+		add(export, FAMILY_FAILURES, process->others[LIMIT_FAILURES]);
+	}
 }
 
 /* `comm` NULL: of all processes. */

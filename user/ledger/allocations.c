@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "ledger/effort.h"
 #include "ledger/graphs.h"
 #include "ledger/physical.h"
-
-#define MAX_NESTED 8 /* calls of one thread in one another; the BPF side follows no more */
 
 static enum ms_key key_of(const struct event *event)
 {
@@ -121,6 +119,19 @@ static void alloc_displace(struct state *state, struct process *process, const s
 		physical_unmap(process, &stale, change);
 }
 
+bool blocks_are_many(struct process *process, enum ms_key key, const struct allocation *more)
+{
+	const struct ledger *ledger = &process->ledgers[key];
+
+	/* One that takes the place of another is not one more. */
+	if (ledger->count < limit_most(LIMIT_ALLOCATIONS) || ledger_find(ledger, more->addr))
+		return false;
+	process->others[LIMIT_ALLOCATIONS]++;
+	process->spaces[more->space].allocs++;
+	process->spaces[more->space].alloc_bytes += more->size_bytes;
+	return true;
+}
+
 int allocations_add(struct state *state, struct process *process, enum ms_key key,
 		    struct allocation *allocation)
 {
@@ -199,7 +210,8 @@ int allocations_alloc(struct state *state, struct process *process, const struct
 		change->captured = true;
 		return graphs_note(process, call->stream, call->addr, call->size);
 	}
-	if (alloc_refer(process, event, change))
+	if (alloc_refer(process, event, change) ||
+	    blocks_are_many(process, key_of(event), &allocation))
 		return 0;
 	alloc_displace(state, process, event, change);
 	if (allocation.space == MS_SPACE_PHYSICAL || allocation.space == MS_SPACE_IMPORTED)
@@ -221,30 +233,6 @@ static void free_count(struct process *process, const struct allocation *allocat
 	usage_count_free(process->usage, allocation);
 }
 
-static struct allocation pending_remove(struct process *process, size_t place)
-{
-	struct allocation allocation = process->pending[place].allocation;
-
-	process->pending[place] = process->pending[--process->pending_count];
-	return allocation;
-}
-
-static int pending_add(struct process *process, const struct event *event, uint64_t addr,
-		       const struct allocation *allocation)
-{
-	int err = memory_grow(&process->pending, &process->pending_capacity,
-			      process->pending_count + 1, sizeof(*process->pending));
-
-	if (!err)
-		process->pending[process->pending_count++] = (struct pending_free){
-			.tid = event->header->tid,
-			.key = key_of(event),
-			.addr = addr,
-			.allocation = *allocation,
-		};
-	return err;
-}
-
 /* The end of a free for which memory is live no more, whatever it was. */
 static void free_finish(struct process *process, enum ms_key key, struct allocation *allocation,
 			struct change *change)
@@ -259,47 +247,58 @@ static void free_finish(struct process *process, enum ms_key key, struct allocat
 		physical_unmap(process, allocation, change);
 }
 
-static void pending_finish(struct process *process, size_t place)
+/* One of what a free has taken, of which no end was seen. */
+static void finish_unseen(struct process *process, struct pending_free *freed)
 {
-	const enum ms_key key = process->pending[place].key;
-	struct allocation allocation = pending_remove(process, place);
 	struct change unused;
 
 	memset(&unused, 0, sizeof(unused));
-	free_finish(process, key, &allocation, &unused);
+	free_finish(process, freed->key, &freed->allocation, &unused);
 	if (unused.free != FREE_KEPT)
-		usage_end(process->usage, &allocation);
+		usage_end(process->usage, &freed->allocation);
 }
 
 void allocations_returned(struct process *process, uint32_t tid)
 {
-	size_t i = 0;
+	struct pending_free freed;
 
-	while (i < process->pending_count)
-		if (process->pending[i].tid == tid)
-			pending_finish(process, i);
-		else
-			i++;
+	while (pending_take_any(&process->pending, tid, &freed))
+		finish_unseen(process, &freed);
+}
+
+int blocks_pend(struct process *process, const struct pending_free *freed)
+{
+	struct pending_free before;
+
+	while (process->pending.calls_count >= limit_most(LIMIT_FREES) &&
+	       pending_take_first(&process->pending, &before)) {
+		process->others[LIMIT_FREES]++;
+		finish_unseen(process, &before);
+	}
+	return pending_add(&process->pending, freed);
+}
+
+static int pend(struct process *process, const struct event *event, uint64_t addr,
+		const struct allocation *allocation)
+{
+	return blocks_pend(process, &(struct pending_free){ .tid = event->header->tid,
+							    .key = key_of(event),
+							    .addr = addr,
+							    .allocation = *allocation });
 }
 
 /*
  * A thread that frees an address anew, or has more frees pending than calls can be nested, has long
  * returned from the earlier ones, too.
  */
-static void pending_expire(struct process *process, uint32_t tid, enum ms_key key, uint64_t addr)
+static void expire(struct process *process, uint32_t tid, enum ms_key key, uint64_t addr)
 {
-	size_t i = 0, own = 0;
+	struct pending_free freed = { .key = key };
 
-	while (i < process->pending_count) {
-		const struct pending_free *pending = &process->pending[i];
-		bool same = pending->key == key && pending->addr == addr;
-
-		own += pending->tid == tid && !same;
-		if (pending->tid == tid && (same || own >= MAX_NESTED))
-			pending_finish(process, i);
-		else
-			i++;
-	}
+	while (pending_take(&process->pending, tid, key, addr, &freed.allocation))
+		finish_unseen(process, &freed);
+	while (pending_take_outermost(&process->pending, tid, &freed))
+		finish_unseen(process, &freed);
 }
 
 /* Where a range ends. One that claims to go beyond the last address ends there. */
@@ -319,14 +318,20 @@ static int unmap_begin(struct process *process, const struct event *event, uint6
 	const struct allocation *first;
 	int err = 0;
 
+	effort_advance(process, event->header->ts_ns);
 	while (!err && (first = ledger_first(ledger, next, end))) {
 		struct allocation mapping = *first;
 
+		/* It may have to be put back. */
+		if (!effort_pay(process, 2)) {
+			process->others[LIMIT_UNMAPS]++;
+			break;
+		}
 		next = end_of(mapping.addr, mapping.size_bytes ? mapping.size_bytes : 1);
 		if (mapping.ts_ns <= event->header->ts_ns) {
 			ledger_remove(ledger, mapping.addr, &mapping);
 			allocations_uncount(process, &mapping);
-			err = pending_add(process, event, addr, &mapping);
+			err = pend(process, event, addr, &mapping);
 		}
 		if (next >= end)
 			break;
@@ -340,7 +345,7 @@ int allocations_free_begin(struct process *process, const struct event *event)
 	struct ledger *ledger = ledger_of(process, event);
 	struct allocation allocation, *found;
 
-	pending_expire(process, event->header->tid, key_of(event), begun->addr);
+	expire(process, event->header->tid, key_of(event), begun->addr);
 	if (graphs_captures(process, event->probe, begun->stream))
 		return 0;
 	if (key_of(event) == MS_KEY_MAPPING)
@@ -348,32 +353,22 @@ int allocations_free_begin(struct process *process, const struct event *event)
 	if (key_of(event) == MS_KEY_HANDLE) {
 		int known = physical_release_begin(process, begun->addr, &allocation);
 
-		return known > 0 ? pending_add(process, event, begun->addr, &allocation) : known;
+		return known > 0 ? pend(process, event, begun->addr, &allocation) : known;
 	}
 	found = ledger_find(ledger, begun->addr);
 	if (!found || (found->space == MS_SPACE_IMPORTED && found->references > 1))
 		return 0; /* unknown, or it stays: the end of the call says so */
 	ledger_remove(ledger, begun->addr, &allocation);
 	allocations_uncount(process, &allocation);
-	return pending_add(process, event, begun->addr, &allocation);
+	return pend(process, event, begun->addr, &allocation);
 }
 
 /* What the thread's free has taken out of the ledger when it began. */
-static bool pending_take(struct process *process, const struct event *event,
-			 struct allocation *allocation)
+static bool take_begun(struct process *process, const struct event *event,
+		       struct allocation *allocation)
 {
-	size_t i;
-
-	for (i = 0; i < process->pending_count; i++) {
-		const struct pending_free *pending = &process->pending[i];
-
-		if (pending->tid != event->header->tid || pending->key != key_of(event) ||
-		    pending->addr != event->call->addr)
-			continue;
-		*allocation = pending_remove(process, i);
-		return true;
-	}
-	return false;
+	return pending_take(&process->pending, event->header->tid, key_of(event), event->call->addr,
+			    allocation);
 }
 
 /* ---- frees that are over --------------------------------------------------------------------- */
@@ -423,17 +418,18 @@ static int restore_all(struct process *process, const struct event *event, struc
 					.addr = event->call->addr };
 	int err = 0;
 
-	while (!err && pending_take(process, event, &pending.allocation))
+	while (!err && take_begun(process, event, &pending.allocation))
 		err = restore(process, &pending, event->header->ts_ns, change);
 	return err;
 }
 
 int allocations_settle(struct process *process, uint64_t ts_ns, struct change *change)
 {
+	struct pending_free freed;
 	int err = 0;
 
-	while (!err && process->pending_count)
-		err = restore(process, &process->pending[--process->pending_count], ts_ns, change);
+	while (!err && pending_take_last(&process->pending, &freed))
+		err = restore(process, &freed, ts_ns, change);
 	return err;
 }
 
@@ -487,7 +483,7 @@ static void free_rest(struct process *process, const struct event *event, struct
 {
 	struct allocation allocation;
 
-	while (key_of(event) == MS_KEY_MAPPING && pending_take(process, event, &allocation)) {
+	while (key_of(event) == MS_KEY_MAPPING && take_begun(process, event, &allocation)) {
 		shown->size_bytes += allocation.size_bytes;
 		free_finish(process, MS_KEY_MAPPING, &allocation, change);
 		usage_end(process->usage, &allocation);
@@ -506,13 +502,13 @@ int allocations_free(struct process *process, const struct event *event, struct 
 		change->free = FREE_CAPTURED;
 		return graphs_note(process, call->stream, call->addr, 0);
 	}
-	found = pending_take(process, event, &allocation);
+	found = take_begun(process, event, &allocation);
 	if (!found && key_of(event) == MS_KEY_MAPPING) {
 		int err = unmap_begin(process, event, call->addr, call->size);
 
 		if (err)
 			return err;
-		found = pending_take(process, event, &allocation);
+		found = take_begun(process, event, &allocation);
 	}
 	if (!found && release_import(process, event, change))
 		return 0;

@@ -11,6 +11,12 @@
 struct allocation allocations_made_by(const struct event *event, const struct change *change);
 
 /*
+ * Whether the process has as many allocations of that kind as are followed: then one that would be
+ * one more counts in the totals and is not in what is live.
+ */
+bool blocks_are_many(struct process *process, enum ms_key key, const struct allocation *more);
+
+/*
  * Puts a new allocation into the ledger and the totals; its id is given here. There must be none at
  * its address. Returns 0 or -ENOMEM.
  */
@@ -30,6 +36,9 @@ int allocations_alloc(struct state *state, struct process *process, const struct
 		      struct change *change);
 int allocations_free_begin(struct process *process, const struct event *event);
 int allocations_free(struct process *process, const struct event *event, struct change *change);
+
+/* What a free that has been entered has taken out of the ledger. Returns 0 or -ENOMEM. */
+int blocks_pend(struct process *process, const struct pending_free *freed);
 
 /*
  * The thread is in no call: of the frees that it has begun, the ends were lost. They are taken to

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "ledger/allocations.h"
+#include "ledger/contexts.h"
+#include "ledger/ended.h"
+#include "ledger/failures.h"
 #include "ledger/graphs.h"
 #include "ledger/kernels.h"
+#include "ledger/views.h"
 
 void checkpoint_init(struct checkpoint *anchor, struct state *state)
 {
@@ -42,23 +45,31 @@ static int add_need(struct map *needs, uint64_t id, uint64_t mappings)
 	return 0;
 }
 
-static int count_needs(const struct process *process, struct map *needs)
+struct needs {
+	struct map map;
+	int err;
+};
+
+static void count_pending(void *context, const struct pending_free *freed)
+{
+	struct needs *needs = context;
+
+	if (needs->err)
+		return;
+	if (freed->key == MS_KEY_MAPPING)
+		needs->err = add_need(&needs->map, freed->allocation.owner, 1);
+	else if (freed->key == MS_KEY_HANDLE)
+		needs->err = add_need(&needs->map, freed->allocation.id, 0);
+}
+
+static void count_needs(const struct process *process, struct needs *needs)
 {
 	const struct ledger *ledger = &process->ledgers[MS_KEY_MAPPING];
-	int err = 0;
 	size_t i;
 
-	for (i = 0; !err && i < ledger->count; i++)
-		err = add_need(needs, ledger->entries[i].owner, 1);
-	for (i = 0; !err && i < process->pending_count; i++) {
-		const struct pending_free *pending = &process->pending[i];
-
-		if (pending->key == MS_KEY_MAPPING)
-			err = add_need(needs, pending->allocation.owner, 1);
-		else if (pending->key == MS_KEY_HANDLE)
-			err = add_need(needs, pending->allocation.id, 0);
-	}
-	return err;
+	for (i = 0; !needs->err && i < ledger->count; i++)
+		needs->err = add_need(&needs->map, ledger->entries[i].owner, 1);
+	pending_visit(&process->pending, count_pending, needs);
 }
 
 /* Takes away what nothing needs, if it has no handle. */
@@ -88,19 +99,18 @@ static void settle(struct process *process, struct ledger *ledger, const struct 
 static int end_process(struct checkpoint *anchor)
 {
 	struct process *process = anchor->process;
-	struct map needs = { 0 };
-	int err;
+	struct needs needs = { 0 };
 
 	if (!process ||
 	    (!process->ledgers[MS_KEY_HANDLE].count && !process->ledgers[LEDGER_RELEASED].count))
 		return 0;
-	err = count_needs(process, &needs);
-	if (!err) {
-		settle(process, &process->ledgers[MS_KEY_HANDLE], &needs);
-		settle(process, &process->ledgers[LEDGER_RELEASED], &needs);
+	count_needs(process, &needs);
+	if (!needs.err) {
+		settle(process, &process->ledgers[MS_KEY_HANDLE], &needs.map);
+		settle(process, &process->ledgers[LEDGER_RELEASED], &needs.map);
 	}
-	map_fini(&needs);
-	return err;
+	map_fini(&needs.map);
+	return needs.err;
 }
 
 static int load_process(struct checkpoint *anchor, const void *record)
@@ -214,7 +224,7 @@ static int intern(struct checkpoint *anchor, const char *text, size_t length, co
 {
 	if (length > MS_NAME_MAX || memchr(text, '\0', length))
 		return -EINVAL;
-	*name = string_intern(&anchor->state->strings, text, length);
+	*name = kernels_intern(anchor->state, anchor->process, text, length);
 	return *name ? 0 : -ENOMEM;
 }
 
@@ -225,9 +235,9 @@ static int load_name(struct checkpoint *anchor, const void *record)
 	int err;
 
 	if (saved->alias)
-		return map_set(&anchor->process->aliases, saved->handle, saved->alias);
+		return kernels_set_alias(anchor->process, saved->handle, saved->alias);
 	err = intern(anchor, saved->name, saved->event.size - sizeof(*saved), &name);
-	return err ? err : map_set(&anchor->process->names, saved->handle, (uintptr_t)name);
+	return err ? err : kernels_set_name(anchor->process, saved->handle, name);
 }
 
 static int load_kernel(struct checkpoint *anchor, const void *record)
@@ -244,56 +254,37 @@ static int load_kernel(struct checkpoint *anchor, const void *record)
 static int load_failure(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_failure *saved = record;
-	struct process *process = anchor->process;
-	int err;
 
 	if (saved->row >= probe_count())
 		return -EINVAL;
-	err = memory_grow(&process->failures, &process->failures_capacity,
-			  process->failures_count + 1, sizeof(*process->failures));
-	if (!err)
-		process->failures[process->failures_count++] = (struct failure){
-			.row = saved->row, .result = saved->result, .count = saved->count
-		};
-	return err;
+	return failures_add(anchor->process, &(struct failure){ .row = saved->row,
+								.result = saved->result,
+								.count = saved->count });
 }
 
 static int load_context(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_context *saved = record;
-	struct process *process = anchor->process;
-	int err;
 
-	err = memory_grow(&process->contexts, &process->contexts_capacity,
-			  process->contexts_count + 1, sizeof(*process->contexts));
-	if (!err)
-		process->contexts[process->contexts_count++] =
-			(struct context){ .handle = saved->handle,
-					  .device = saved->device,
-					  .primary = saved->primary,
-					  .references = saved->references };
-	return err;
+	return contexts_load(anchor->process, &(struct context){ .handle = saved->handle,
+								 .device = saved->device,
+								 .primary = saved->primary,
+								 .references = saved->references });
 }
 
 static int load_view(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_view *saved = record;
-	struct process *process = anchor->process;
-	int err;
 
-	err = memory_grow(&process->views, &process->views_capacity, process->views_count + 1,
-			  sizeof(*process->views));
-	if (!err)
-		process->views[process->views_count++] =
-			(struct view){ .handle = saved->handle,
-				       .is_pool = saved->is_pool,
-				       .total_bytes = saved->total_bytes,
-				       .free_bytes = saved->free_bytes,
-				       .ts_ns = saved->ts_ns,
-				       /* Of a pool, 0 is more likely what nobody asked for. */
-				       .has_total = !saved->is_pool || saved->total_bytes,
-				       .has_free = !saved->is_pool || saved->free_bytes };
-	return err;
+	return views_load(anchor->process,
+			  &(struct view){ .handle = saved->handle,
+					  .is_pool = saved->is_pool,
+					  .total_bytes = saved->total_bytes,
+					  .free_bytes = saved->free_bytes,
+					  .ts_ns = saved->ts_ns,
+					  /* Of a pool, 0 is more likely what nobody asked for. */
+					  .has_total = !saved->is_pool || saved->total_bytes,
+					  .has_free = !saved->is_pool || saved->free_bytes });
 }
 
 static int load_graph(struct checkpoint *anchor, const void *record)
@@ -313,7 +304,7 @@ static int load_graph(struct checkpoint *anchor, const void *record)
 		return -EINVAL;
 	anchor->graphs = kinds[saved->kind];
 	anchor->graph = saved->handle;
-	return graphs_load(anchor->graphs, saved->handle, saved->auto_free);
+	return graphs_load(process, anchor->graphs, saved->handle, saved->auto_free);
 }
 
 static int load_node(struct checkpoint *anchor, const void *record)
@@ -374,16 +365,6 @@ static int load_live(struct process *process, size_t key, const struct allocatio
 	return 0;
 }
 
-static int load_pending(struct process *process, const struct pending_free *pending)
-{
-	int err = memory_grow(&process->pending, &process->pending_capacity,
-			      process->pending_count + 1, sizeof(*process->pending));
-
-	if (!err)
-		process->pending[process->pending_count++] = *pending;
-	return err;
-}
-
 static int load_allocation(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_allocation *saved = record;
@@ -416,7 +397,7 @@ static int load_allocation(struct checkpoint *anchor, const void *record)
 	case MS_CHECKPOINT_RELEASED:
 		return load_live(process, LEDGER_RELEASED, &freed.allocation);
 	case MS_CHECKPOINT_PENDING:
-		return load_pending(process, &freed);
+		return blocks_pend(process, &freed);
 	case MS_CHECKPOINT_PART:
 		process->part = freed;
 		return 0;
@@ -429,6 +410,14 @@ static int load_allocation(struct checkpoint *anchor, const void *record)
 		break;
 	}
 	return -EINVAL;
+}
+
+static int load_end(struct checkpoint *anchor)
+{
+	int err = anchor->begun ? end_process(anchor) : -EINVAL;
+
+	anchor->complete = anchor->begun;
+	return err ? err : ended_renew(anchor->state);
 }
 
 int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length)
@@ -461,10 +450,8 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 	    anchor->complete)
 		return -EINVAL;
 	type = event->type - MS_CHECKPOINT_STATE;
-	if (event->type == MS_CHECKPOINT_END) {
-		anchor->complete = anchor->begun;
-		return anchor->begun ? end_process(anchor) : -EINVAL;
-	}
+	if (event->type == MS_CHECKPOINT_END)
+		return load_end(anchor);
 	if (type >= sizeof(types) / sizeof(*types))
 		return 1;
 	if (length < types[type].size || (!anchor->begun && event->type != MS_CHECKPOINT_STATE) ||

@@ -283,6 +283,11 @@ static void save_allocation(struct saver *saver, const struct allocation *alloca
 	put(saver, &record, MS_CHECKPOINT_ALLOCATION, sizeof(record));
 }
 
+static void save_pending(void *context, const struct pending_free *freed)
+{
+	save_allocation(context, &freed->allocation, MS_CHECKPOINT_PENDING, freed->key, freed);
+}
+
 static void save_allocations(struct saver *saver)
 {
 	const struct process *process = saver->process;
@@ -297,9 +302,7 @@ static void save_allocations(struct saver *saver)
 					released ? MS_CHECKPOINT_RELEASED : MS_CHECKPOINT_LIVE,
 					released ? 0 : key, NULL);
 	}
-	for (i = 0; i < process->pending_count; i++)
-		save_allocation(saver, &process->pending[i].allocation, MS_CHECKPOINT_PENDING,
-				process->pending[i].key, &process->pending[i]);
+	pending_visit(&process->pending, save_pending, saver);
 	if (process->part.tid)
 		save_allocation(saver, &process->part.allocation, MS_CHECKPOINT_PART,
 				process->part.key, &process->part);

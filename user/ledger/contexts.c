@@ -1,58 +1,117 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ledger/contexts.h"
 
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "ledger/allocations.h"
 
-static struct context *context_find(const struct process *process, uint64_t handle)
+void contexts_fini(struct process *process)
 {
-	size_t i;
-
-	for (i = 0; i < process->contexts_count; i++)
-		if (process->contexts[i].handle == handle)
-			return &process->contexts[i];
-	return NULL;
+	free(process->contexts);
+	map_fini(&process->context_places);
+	map_fini(&process->primary_places);
+	process->contexts = NULL;
+	process->contexts_count = process->contexts_capacity = 0;
 }
 
-static struct context *context_primary(struct process *process, int32_t device)
+static struct context *context_at(const struct process *process, const uint64_t *place)
 {
-	size_t i;
+	return place ? &process->contexts[*place] : NULL;
+}
 
-	for (i = 0; i < process->contexts_count; i++)
-		if (process->contexts[i].primary && process->contexts[i].device == device)
-			return &process->contexts[i];
-	return NULL;
+static struct context *context_find(const struct process *process, uint64_t handle)
+{
+	return context_at(process, map_get(&process->context_places, handle));
+}
+
+static struct context *context_primary(const struct process *process, int32_t device)
+{
+	return context_at(process, map_get(&process->primary_places, (uint32_t)device));
+}
+
+/* Where to find it; that it is not found there any more. */
+static int places_set(struct process *process, const struct context *context)
+{
+	const uint64_t place = context - process->contexts;
+	int err = 0;
+
+	if (context->handle)
+		err = map_set(&process->context_places, context->handle, place);
+	if (!err && context->primary)
+		err = map_set(&process->primary_places, (uint32_t)context->device, place);
+	return err;
+}
+
+static void places_clear(struct process *process, const struct context *context)
+{
+	if (context->handle && context_find(process, context->handle) == context)
+		map_remove(&process->context_places, context->handle);
+	if (context_primary(process, context->device) == context)
+		map_remove(&process->primary_places, (uint32_t)context->device);
+}
+
+/* The last one takes the place of one that is no more. */
+static void context_remove(struct process *process, struct context *context)
+{
+	struct context *last = &process->contexts[--process->contexts_count];
+
+	places_clear(process, context);
+	if (context == last)
+		return;
+	places_clear(process, last);
+	*context = *last;
+	places_set(process, context); /* there is room: it has just been there */
+}
+
+int contexts_load(struct process *process, const struct context *context)
+{
+	struct context *loaded;
+	int err;
+
+	if (process->contexts_count >= limit_most(LIMIT_CONTEXTS)) {
+		process->others[LIMIT_CONTEXTS]++;
+		return 0;
+	}
+	err = memory_grow(&process->contexts, &process->contexts_capacity,
+			  process->contexts_count + 1, sizeof(*process->contexts));
+	if (err)
+		return err;
+	loaded = &process->contexts[process->contexts_count++];
+	*loaded = *context;
+	err = places_set(process, loaded);
+	if (err)
+		context_remove(process, loaded);
+	return err;
 }
 
 static int context_add(struct process *process, const struct ms_call *call, bool primary)
 {
-	const int32_t device = call->known & MS_KNOWN_DEVICE ? call->device : -1;
-	struct context *context;
+	struct context made = { .handle = call->addr,
+				.device = call->known & MS_KNOWN_DEVICE ? call->device : -1,
+				.primary = primary,
+				.references = primary };
+	struct context *known;
 
 	/* Where the driver wrote its handle could not be read. Of each device's primary, one. */
 	if (!call->addr && !primary)
 		return 0;
-	context = call->addr ? context_find(process, call->addr) : context_primary(process, device);
-	if (!context) {
-		int err = memory_grow(&process->contexts, &process->contexts_capacity,
-				      process->contexts_count + 1, sizeof(*process->contexts));
-
-		if (err)
-			return err;
-		context = &process->contexts[process->contexts_count++];
-		*context = (struct context){ .handle = call->addr };
-	}
-	context->device = device;
-	context->primary = primary;
-	context->references += primary;
-	return 0;
+	known = call->addr ? context_find(process, call->addr) :
+			     context_primary(process, made.device);
+	if (!known)
+		return contexts_load(process, &made);
+	places_clear(process, known);
+	made.handle = known->handle;
+	made.references += known->references;
+	*known = made;
+	return places_set(process, known);
 }
 
 static void context_end(struct process *process, struct context *context, uint64_t handle,
 			struct change *change)
 {
 	if (context)
-		*context = process->contexts[--process->contexts_count];
+		context_remove(process, context);
 	if (!handle)
 		return;
 	process->unclear_ends += allocations_any_in(process, 0);

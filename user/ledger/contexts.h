@@ -8,6 +8,10 @@
 
 #include "ledger/state.h"
 
+/* For anchors: one more. Returns 0 or -ENOMEM. */
+int contexts_load(struct process *process, const struct context *context);
+void contexts_fini(struct process *process);
+
 /* Returns 0 or -ENOMEM. */
 int contexts_apply(struct process *process, const struct event *event, struct change *change);
 

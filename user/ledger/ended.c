@@ -2,8 +2,11 @@
 #include "ledger/ended.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
+#include "ledger/failures.h"
+#include "ledger/kernels.h"
 
 /* The most that it ever held in one kind of memory. */
 static uint64_t size_of(const struct process *process)
@@ -17,25 +20,118 @@ static uint64_t size_of(const struct process *process)
 	return largest;
 }
 
-long ended_choose(const struct state *state)
+/* ---- which ----------------------------------------------------------------------------------- */
+
+/* The smallest is the first; of equal ones that which was seen first. */
+static bool is_before(const struct ended_size *a, const struct ended_size *b)
 {
-	uint64_t smallest = UINT64_MAX;
-	long chosen = -1;
-	size_t i;
+	return a->bytes != b->bytes ? a->bytes < b->bytes : a->process->number < b->process->number;
+}
 
-	if (state->exits - state->more_count <= ENDED_RECENT + ENDED_LARGE)
-		return -1;
-	for (i = 0; i < state->processes_count; i++) {
-		const struct process *process = state->processes[i];
+static void sift_up(struct ended_size *sizes, size_t place)
+{
+	const struct ended_size moved = sizes[place];
 
-		if (!process->exited || process->exit_number + ENDED_RECENT > state->exits ||
-		    size_of(process) >= smallest)
-			continue;
-		smallest = size_of(process);
-		chosen = (long)i;
+	for (; place && is_before(&moved, &sizes[(place - 1) / 2]); place = (place - 1) / 2)
+		sizes[place] = sizes[(place - 1) / 2];
+	sizes[place] = moved;
+}
+
+static void sift_down(struct ended_size *sizes, size_t count)
+{
+	const struct ended_size moved = sizes[0];
+	size_t place = 0, child;
+
+	for (child = 1; child < count; child = 2 * place + 1) {
+		child += child + 1 < count && is_before(&sizes[child + 1], &sizes[child]);
+		if (!is_before(&sizes[child], &moved))
+			break;
+		sizes[place] = sizes[child];
+		place = child;
 	}
+	sizes[place] = moved;
+}
+
+/* Without memory, it stays for ever. */
+static int size_add(struct ended *ended, struct process *process)
+{
+	if (memory_grow(&ended->sizes, &ended->capacity, ended->count + 1, sizeof(*ended->sizes)))
+		return -ENOMEM;
+	ended->sizes[ended->count] =
+		(struct ended_size){ .bytes = size_of(process), .process = process };
+	sift_up(ended->sizes, ended->count++);
+	return 0;
+}
+
+static int note(struct ended *ended, struct process *process)
+{
+	struct process **place = &ended->recent[ended->next++ % ENDED_RECENT];
+	struct process *before = *place;
+
+	*place = process;
+	return before ? size_add(ended, before) : 0;
+}
+
+void ended_note(struct ended *ended, struct process *process)
+{
+	note(ended, process);
+}
+
+bool ended_are_many(const struct state *state)
+{
+	return state->exits - state->more_count > ENDED_RECENT + ENDED_LARGE && state->ended.count;
+}
+
+struct process *ended_choose(struct state *state)
+{
+	struct ended *ended = &state->ended;
+	struct process *chosen = ended->sizes[0].process;
+
+	ended->sizes[0] = ended->sizes[--ended->count];
+	if (ended->count)
+		sift_down(ended->sizes, ended->count);
 	return chosen;
 }
+
+static int by_exit(const void *a, const void *b)
+{
+	const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
+
+	if (x->exit_number != y->exit_number)
+		return x->exit_number < y->exit_number ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int ended_renew(struct state *state)
+{
+	struct process **sorted = calloc(state->processes_count + 1, sizeof(*sorted));
+	size_t count = 0, i;
+	int err = sorted ? 0 : -ENOMEM;
+
+	ended_fini(&state->ended);
+	for (i = 0; !err && i < state->processes_count; i++)
+		if (state->processes[i]->exited)
+			sorted[count++] = state->processes[i];
+	if (!err)
+		qsort(sorted, count, sizeof(*sorted), by_exit);
+	for (i = 0; !err && i < count; i++)
+		err = note(&state->ended, sorted[i]);
+	free(sorted);
+	return err;
+}
+
+void ended_fini(struct ended *ended)
+{
+	free(ended->sizes);
+	*ended = (struct ended){ 0 };
+}
+
+size_t ended_bytes(const struct ended *ended)
+{
+	return ended->capacity * sizeof(*ended->sizes);
+}
+
+/* ---- their sum ------------------------------------------------------------------------------- */
 
 static void add_space(struct space_total *sum, const struct space_total *space)
 {
@@ -81,45 +177,32 @@ static void add_counts(struct process *sum, const struct process *process)
 	sum->unclear_ends += process->unclear_ends;
 }
 
-/* By name; a handle means nothing outside of its process. */
-static void add_kernel(struct process *sum, const struct kernel *kernel)
-{
-	uint64_t key = (uintptr_t)kernel->name, *place = map_get(&sum->kernel_places, key);
-
-	if (place) {
-		sum->kernels[*place].launches += kernel->launches;
-		return;
-	}
-	/* Without memory for its place, the same name has several entries. */
-	map_set(&sum->kernel_places, key, sum->kernels_count);
-	sum->kernels[sum->kernels_count++] =
-		(struct kernel){ .name = kernel->name, .launches = kernel->launches };
-}
-
-static void add_failure(struct process *sum, const struct failure *failure)
+/*
+ * Kernels by name: a handle means nothing outside of its process. Without memory for a place, there
+ * is none.
+ */
+static void add_tables(struct process *sum, const struct process *process)
 {
 	size_t i;
 
-	for (i = 0; i < sum->failures_count; i++) {
-		struct failure *same = &sum->failures[i];
+	for (i = 0; i < LIMITS_COUNT; i++)
+		sum->others[i] += process->others[i];
+	for (i = 0; i < process->kernels_count; i++) {
+		struct kernel kernel = process->kernels[i];
 
-		if (same->row == failure->row && same->result == failure->result) {
-			same->count += failure->count;
-			return;
-		}
+		kernel.handle = 0;
+		if (kernels_add(sum, &kernel))
+			sum->others[LIMIT_KERNELS] += kernel.launches;
 	}
-	sum->failures[sum->failures_count++] = *failure;
+	for (i = 0; i < process->failures_count; i++)
+		if (failures_add(sum, &process->failures[i]))
+			sum->others[LIMIT_FAILURES] += process->failures[i].count;
 }
 
-int ended_add(struct process *sum, const struct process *process)
+void ended_add(struct process *sum, const struct process *process)
 {
 	size_t i;
 
-	if (memory_grow(&sum->kernels, &sum->kernels_capacity,
-			sum->kernels_count + process->kernels_count, sizeof(*sum->kernels)) ||
-	    memory_grow(&sum->failures, &sum->failures_capacity,
-			sum->failures_count + process->failures_count, sizeof(*sum->failures)))
-		return -ENOMEM;
 	sum->exited = true;
 	sum->was_running |= process->was_running;
 	sum->was_running_earlier |= process->was_running_earlier;
@@ -131,9 +214,5 @@ int ended_add(struct process *sum, const struct process *process)
 	add_calls(&sum->memsets, &process->memsets);
 	add_calls(&sum->syncs, &process->syncs);
 	add_counts(sum, process);
-	for (i = 0; i < process->kernels_count; i++)
-		add_kernel(sum, &process->kernels[i]);
-	for (i = 0; i < process->failures_count; i++)
-		add_failure(sum, &process->failures[i]);
-	return 0;
+	add_tables(sum, process);
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "ledger/allocations.h"
+#include "ledger/effort.h"
 
 #define CAPTURE_WRONG_THREAD 908 /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
 #define AUTO_FREE_ON_LAUNCH 1    /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
@@ -17,6 +18,9 @@
  */
 #define MAX_NODES (1u << 16)         /* of one graph */
 #define MAX_PROCESS_NODES (1u << 20) /* of all graphs of a process: 16 MiB */
+
+/* Copying so many takes about as long as one that is launched. */
+#define NODES_COPIED_AT_ONCE 16
 
 struct node {
 	uint64_t addr;
@@ -49,19 +53,32 @@ static void graph_remove(struct process *process, struct map *graphs, uint64_t h
 	free(graph);
 }
 
-/* The graph of that handle, new if there was none; NULL: no memory. */
-static struct graph *graph_make(struct map *graphs, uint64_t handle)
+static bool are_many(const struct process *process)
 {
-	struct graph *graph = graph_at(graphs, handle);
+	return process->graphs.count + process->executables.count + process->captures.count >=
+	       limit_most(LIMIT_GRAPHS);
+}
 
-	if (graph)
-		return graph;
-	graph = calloc(1, sizeof(*graph));
-	if (graph && map_set(graphs, handle, (uintptr_t)graph)) {
-		free(graph);
-		return NULL;
+/*
+ * The graph of that handle, new if there was none; NULL: there is no place for one more, which is
+ * counted. Returns 0 or -ENOMEM.
+ */
+static int graph_make(struct process *process, struct map *graphs, uint64_t handle,
+		      struct graph **graph)
+{
+	*graph = graph_at(graphs, handle);
+	if (*graph)
+		return 0;
+	if (are_many(process)) {
+		process->others[LIMIT_GRAPHS]++;
+		return 0;
 	}
-	return graph;
+	*graph = calloc(1, sizeof(**graph));
+	if (*graph && !map_set(graphs, handle, (uintptr_t)*graph))
+		return 0;
+	free(*graph);
+	*graph = NULL;
+	return -ENOMEM;
 }
 
 /*
@@ -72,11 +89,13 @@ static int graph_append(struct process *process, struct map *graphs, uint64_t ha
 			const struct graph *source)
 {
 	const size_t count = source->count;
-	struct graph *graph = graph_make(graphs, handle);
+	struct graph *graph;
+	int err = graph_make(process, graphs, handle, &graph);
 
-	if (!graph)
-		return -ENOMEM;
-	if (graph->count + count > MAX_NODES || process->graph_nodes + count > MAX_PROCESS_NODES) {
+	if (err || !graph)
+		return err;
+	if (graph->count + count > MAX_NODES || process->graph_nodes + count > MAX_PROCESS_NODES ||
+	    !effort_pay(process, count / NODES_COPIED_AT_ONCE)) {
 		process->dropped_nodes += count;
 		return 0;
 	}
@@ -159,8 +178,10 @@ static int instantiate(struct process *process, const struct ms_call *call)
 
 static int capture_begin(struct process *process, const struct ms_call *call)
 {
+	struct graph *unused;
+
 	graph_remove(process, &process->captures, call->stream);
-	return graph_make(&process->captures, call->stream) ? 0 : -ENOMEM;
+	return graph_make(process, &process->captures, call->stream, &unused);
 }
 
 static int capture_end(struct process *process, const struct ms_call *call)
@@ -193,6 +214,7 @@ int graphs_apply(struct process *process, const struct event *event)
 	const struct ms_call *call = event->call;
 	struct map *graphs = &process->graphs;
 
+	effort_advance(process, event->header->ts_ns);
 	switch (event->probe->spec.action) {
 	case MS_ACTION_GRAPH_NODE:
 		return add_node(process, call);
@@ -268,6 +290,8 @@ static int run_alloc(struct state *state, struct process *process, const struct 
 	allocation.space = MS_SPACE_GRAPH;
 	if (ledger_find(&process->ledgers[MS_KEY_POINTER], node->addr))
 		return 0; /* it is there still: what should have freed it was not seen */
+	if (blocks_are_many(process, MS_KEY_POINTER, &allocation))
+		return 0;
 	allocations_note_made(change, MS_SPACE_GRAPH, 1, node->size_bytes);
 	return allocations_add(state, process, MS_KEY_POINTER, &allocation);
 }
@@ -300,6 +324,11 @@ int graphs_launch(struct state *state, struct process *process, const struct eve
 
 	if (!graph)
 		return 0;
+	effort_advance(process, event->header->ts_ns);
+	if (!effort_pay(process, graph->count)) {
+		process->dropped_nodes += graph->count;
+		return 0;
+	}
 	for (i = 0; graph->auto_free && i < graph->count; i++)
 		if (graph->nodes[i].size_bytes)
 			run_free(process, graph->nodes[i].addr, change);
@@ -333,14 +362,14 @@ void graphs_visit(const struct map *graphs, uint32_t kind,
 	}
 }
 
-int graphs_load(struct map *graphs, uint64_t handle, bool auto_free)
+int graphs_load(struct process *process, struct map *graphs, uint64_t handle, bool auto_free)
 {
-	struct graph *graph = graph_make(graphs, handle);
+	struct graph *graph;
+	int err = graph_make(process, graphs, handle, &graph);
 
-	if (!graph)
-		return -ENOMEM;
-	graph->auto_free = auto_free;
-	return 0;
+	if (graph)
+		graph->auto_free = auto_free;
+	return err;
 }
 
 int graphs_load_node(struct process *process, struct map *graphs, uint64_t handle, uint64_t addr,

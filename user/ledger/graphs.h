@@ -41,7 +41,7 @@ void graphs_visit(const struct map *graphs, uint32_t kind,
 		  void (*node)(void *context, uint64_t addr, uint64_t size_bytes), void *context);
 
 /* And back. Each returns 0 or -ENOMEM. */
-int graphs_load(struct map *graphs, uint64_t handle, bool auto_free);
+int graphs_load(struct process *process, struct map *graphs, uint64_t handle, bool auto_free);
 int graphs_load_node(struct process *process, struct map *graphs, uint64_t handle, uint64_t addr,
 		     uint64_t size_bytes);
 

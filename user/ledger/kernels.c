@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -18,6 +19,52 @@ static const char *name_of(const struct process *process, uint64_t handle)
 	return name ? (const char *)(uintptr_t)*name : NULL;
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+const char *kernels_intern(struct state *state, struct process *process, const char *name,
+			   size_t length)
+{
+	const size_t before = state->strings.bytes;
+	const char *text = string_find(&state->strings, name, length);
+
+	if (text)
+		return text;
+	if (length == strlen(limit_other_kernels) && !memcmp(name, limit_other_kernels, length))
+		return limit_other_kernels;
+	if (process->name_bytes + length > LIMIT_NAME_BYTES ||
+	    before + length > LIMIT_ALL_NAMES_BYTES) {
+		process->others[LIMIT_NAMES]++;
+		return limit_other_kernels;
+	}
+	text = string_intern(&state->strings, name, length);
+	process->name_bytes += state->strings.bytes - before;
+	return text;
+}
+
+/* What a handle is called, or stands for: in a map with so many places. */
+static int set(struct process *process, struct map *map, uint64_t handle, uint64_t value)
+{
+	uint64_t *known = map_get(map, handle);
+
+	if (known)
+		*known = value;
+	else if (map->count >= limit_most(LIMIT_NAMES))
+		process->others[LIMIT_NAMES]++;
+	else
+		return map_set(map, handle, value);
+	return 0;
+}
+
+int kernels_set_name(struct process *process, uint64_t handle, const char *name)
+{
+	return set(process, &process->names, handle, (uintptr_t)name);
+}
+
+int kernels_set_alias(struct process *process, uint64_t handle, uint64_t alias)
+{
+	return set(process, &process->aliases, handle, alias);
+}
+
 int kernels_name(struct state *state, struct process *process, const struct ms_name *name)
 {
 	const char *text;
@@ -27,14 +74,16 @@ int kernels_name(struct state *state, struct process *process, const struct ms_n
 		/* The other handle's name, if it is known; else better the one it had than none. */
 		if (name_of(process, name->alias))
 			map_remove(&process->names, name->handle);
-		return map_set(&process->aliases, name->handle, name->alias);
+		return kernels_set_alias(process, name->handle, name->alias);
 	}
 	if (!name->length)
 		return 0;
 	map_remove(&process->aliases, name->handle);
-	text = string_intern(&state->strings, name->name, name->length - 1);
-	return text ? map_set(&process->names, name->handle, (uintptr_t)text) : -ENOMEM;
+	text = kernels_intern(state, process, name->name, name->length - 1);
+	return text ? kernels_set_name(process, name->handle, text) : -ENOMEM;
 }
+
+/* ---- launches -------------------------------------------------------------------------------- */
 
 /* In `kernel_places`. */
 static uint64_t key_of(const char *name, uint64_t handle)
@@ -42,7 +91,7 @@ static uint64_t key_of(const char *name, uint64_t handle)
 	return name ? (uintptr_t)name : handle;
 }
 
-int kernels_add(struct process *process, const struct kernel *kernel)
+static int kernel_new(struct process *process, const struct kernel *kernel)
 {
 	int err = memory_grow(&process->kernels, &process->kernels_capacity,
 			      process->kernels_count + 1, sizeof(*process->kernels));
@@ -55,16 +104,52 @@ int kernels_add(struct process *process, const struct kernel *kernel)
 	return err;
 }
 
+int kernels_add(struct process *process, const struct kernel *kernel)
+{
+	const struct kernel other = { .name = limit_other_kernels, .launches = kernel->launches };
+	const uint64_t *place =
+		map_get(&process->kernel_places, key_of(kernel->name, kernel->handle));
+
+	/* The last place is kept for those that find none. */
+	if (!place && process->kernels_count + 1 >= limit_most(LIMIT_KERNELS)) {
+		if (kernel->name != limit_other_kernels)
+			process->others[LIMIT_KERNELS] += kernel->launches;
+		kernel = &other;
+		place = map_get(&process->kernel_places, (uintptr_t)limit_other_kernels);
+	}
+	if (!place)
+		return kernel_new(process, kernel);
+	process->kernels[*place].launches += kernel->launches;
+	return 0;
+}
+
+/* Where the kernel of a handle is need not be looked for again. */
+static int remember(struct process *process, uint64_t handle, const struct kernel *kernel)
+{
+	const uint64_t *place =
+		map_get(&process->kernel_places, key_of(kernel->name, kernel->handle));
+
+	if (!place)
+		return 0; /* it has no row of its own */
+	if (process->launch_places.count >= limit_most(LIMIT_NAMES))
+		map_fini(&process->launch_places);
+	return map_set(&process->launch_places, handle, *place);
+}
+
 int kernels_launch(struct process *process, const struct event *event, struct change *change)
 {
 	const struct ms_call *call = event->call;
 	const uint64_t *place = map_get(&process->launch_places, call->addr);
+	struct kernel kernel = { .handle = call->addr, .launches = event->count };
+	int err;
 
 	if (place && event_succeeded(call) && !(call->flags & MS_CALL_PART)) {
 		assert(*place < process->kernels_count && process->kernels);
 		change->kernel = process->kernels[*place].name;
 		process->kernels[*place].launches += event->count;
 		process->launches += event->count;
+		if (change->kernel == limit_other_kernels)
+			process->others[LIMIT_KERNELS] += event->count;
 		return 0;
 	}
 	change->kernel = name_of(process, call->addr);
@@ -73,13 +158,9 @@ int kernels_launch(struct process *process, const struct event *event, struct ch
 	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
 		return 0;
 	process->launches += event->count;
-	place = map_get(&process->kernel_places, key_of(change->kernel, call->addr));
-	if (place) {
-		assert(*place < process->kernels_count && process->kernels);
-		process->kernels[*place].launches += event->count;
-		return map_set(&process->launch_places, call->addr, *place);
-	}
-	return kernels_add(process, &(struct kernel){ .name = change->kernel,
-						      .handle = call->addr,
-						      .launches = event->count });
+	kernel.name = change->kernel;
+	if (kernel.name == limit_other_kernels)
+		process->others[LIMIT_KERNELS] += event->count;
+	err = kernels_add(process, &kernel);
+	return err ? err : remember(process, call->addr, &kernel);
 }

@@ -14,7 +14,22 @@ int kernels_name(struct state *state, struct process *process, const struct ms_n
 /* A launch of a kernel: which, goes into change->kernel. Returns 0 or -ENOMEM. */
 int kernels_launch(struct process *process, const struct event *event, struct change *change);
 
-/* One that the process does not have yet; its name is interned. Returns 0 or -ENOMEM. */
+/*
+ * Of several processes, or an anchor: one with the launches that it has had, of which more may
+ * follow; its name is the state's. What finds no place is one of the other kernels. Returns 0 or
+ * -ENOMEM.
+ */
 int kernels_add(struct process *process, const struct kernel *kernel);
+
+/*
+ * The state's copy of a name, or limit_other_kernels: it is one too many, and counted. NULL without
+ * memory.
+ */
+const char *kernels_intern(struct state *state, struct process *process, const char *name,
+			   size_t length);
+
+/* For anchors. Returns 0 or -ENOMEM. */
+int kernels_set_name(struct process *process, uint64_t handle, const char *name);
+int kernels_set_alias(struct process *process, uint64_t handle, uint64_t alias);
 
 #endif /* MEMSCOPE_LEDGER_KERNELS_H */

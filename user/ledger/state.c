@@ -9,10 +9,12 @@
 #include "ledger/allocations.h"
 #include "ledger/contexts.h"
 #include "ledger/ended.h"
+#include "ledger/failures.h"
 #include "ledger/graphs.h"
 #include "ledger/kernels.h"
 #include "ledger/physical.h"
 #include "ledger/transfers.h"
+#include "ledger/views.h"
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -27,18 +29,17 @@ static void process_forget(struct process *process)
 	map_fini(&process->names);
 	map_fini(&process->aliases);
 	map_fini(&process->launch_places);
-	free(process->contexts);
-	free(process->pending);
-	process->contexts = NULL;
-	process->contexts_count = process->contexts_capacity = 0;
-	process->pending = NULL;
-	process->pending_count = process->pending_capacity = 0;
+	contexts_fini(process);
+	pending_fini(&process->pending);
 }
 
 static void process_free(struct process *process)
 {
 	process_forget(process);
 	map_fini(&process->kernel_places);
+	map_fini(&process->failure_places);
+	map_fini(&process->pool_places);
+	map_fini(&process->device_places);
 	free(process->kernels);
 	free(process->failures);
 	free(process->views);
@@ -55,6 +56,7 @@ void state_fini(struct state *state)
 	if (state->more)
 		process_free(state->more);
 	free(state->processes);
+	ended_fini(&state->ended);
 	map_fini(&state->by_identity);
 	string_table_fini(&state->strings);
 	usage_totals_free(state->usage);
@@ -75,25 +77,43 @@ struct process *state_add_more(struct state *state)
 	return state->more;
 }
 
+/* Where it is in the list, which is sorted by their numbers. */
+static size_t place_of(const struct state *state, const struct process *process)
+{
+	size_t low = 0, high = state->processes_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (state->processes[middle]->number < process->number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* One that has ended becomes a part of the sum, if there are too many. */
 static void process_retire(struct state *state)
 {
-	long chosen = ended_choose(state);
 	struct process *process;
+	uint64_t key;
+	size_t place;
 
-	if (chosen < 0)
-		return;
-	process = state->processes[chosen];
-	if (!state_add_more(state) || ended_add(state->more, process))
+	if (!ended_are_many(state) || !state_add_more(state))
 		return; /* later, perhaps */
-	state->more_count++;
-	map_remove(&state->by_identity, event_process_key(process->pid, process->start_ns));
+	process = ended_choose(state);
+	ended_add(state->more, process);
+	key = event_process_key(process->pid, process->start_ns);
+	state->retired[state->more_count++ % STATE_RETIRED] = key;
+	map_remove(&state->by_identity, key);
 	if (state->last == process)
 		state->last = NULL;
+	place = place_of(state, process);
 	process_free(process);
 	state->processes_count--;
-	memmove(&state->processes[chosen], &state->processes[chosen + 1],
-		(state->processes_count - chosen) * sizeof(*state->processes));
+	memmove(&state->processes[place], &state->processes[place + 1],
+		(state->processes_count - place) * sizeof(*state->processes));
 }
 
 struct process *state_add(struct state *state, const struct ms_event *event)
@@ -108,7 +128,8 @@ struct process *state_add(struct state *state, const struct ms_event *event)
 		return NULL;
 	process->pid = event->pid;
 	process->start_ns = event->start_ns;
-	process->first_ts_ns = event->ts_ns;
+	process->first_ts_ns = process->effort_ts_ns = event->ts_ns;
+	process->effort_of_all = state->effort;
 	if (state->usage)
 		process->usage = usage_new(state->usage);
 	if ((state->usage && !process->usage) ||
@@ -118,6 +139,7 @@ struct process *state_add(struct state *state, const struct ms_event *event)
 		free(process);
 		return NULL;
 	}
+	process->number = ++state->numbers;
 	state->processes[state->processes_count++] = process;
 	return process;
 }
@@ -177,7 +199,8 @@ static void process_restart(struct process *process, uint64_t now_ns)
 	process->launches = process->graph_launches = 0;
 	for (i = 0; i < process->kernels_count; i++)
 		process->kernels[i].launches = 0;
-	process->failures_count = 0;
+	failures_forget(process);
+	process->others[LIMIT_FAILURES] = process->others[LIMIT_KERNELS] = 0;
 	process->pre_attach_frees = process->unknown_frees = process->unwatched_frees = 0;
 	process->null_frees = process->missed_frees = 0;
 	process->was_running_earlier = false;
@@ -192,6 +215,7 @@ void state_restart(struct state *state, uint64_t now_ns)
 		process_restart(state->processes[i], now_ns);
 	if (state->more)
 		process_restart(state->more, now_ns);
+	ended_renew(state); /* without memory, they all stay */
 	for (i = 0; state->usage && i < state->usage->count; i++) {
 		state->usage->devices[i].peak_bytes = state->usage->devices[i].live_bytes;
 		state->usage->devices[i].peak_ts_ns = now_ns;
@@ -209,17 +233,19 @@ static size_t process_bytes(const struct process *process)
 	return bytes + usage_bytes(process->usage) + graphs_bytes(process) +
 	       map_bytes(&process->handles) + map_bytes(&process->names) +
 	       map_bytes(&process->aliases) + map_bytes(&process->kernel_places) +
-	       map_bytes(&process->launch_places) +
+	       map_bytes(&process->launch_places) + map_bytes(&process->failure_places) +
+	       map_bytes(&process->context_places) + map_bytes(&process->primary_places) +
+	       map_bytes(&process->pool_places) + map_bytes(&process->device_places) +
 	       process->kernels_capacity * sizeof(*process->kernels) +
 	       process->failures_capacity * sizeof(*process->failures) +
 	       process->contexts_capacity * sizeof(*process->contexts) +
-	       process->pending_capacity * sizeof(*process->pending) +
-	       process->views_capacity * sizeof(*process->views);
+	       pending_bytes(&process->pending) + process->views_capacity * sizeof(*process->views);
 }
 
 size_t state_bytes(const struct state *state)
 {
 	size_t bytes = state->strings.bytes + map_bytes(&state->by_identity) +
+		       ended_bytes(&state->ended) +
 		       state->processes_capacity * sizeof(struct process *),
 	       i;
 
@@ -228,88 +254,7 @@ size_t state_bytes(const struct state *state)
 	return bytes + (state->more ? process_bytes(state->more) : 0);
 }
 
-/* ---- calls that failed ----------------------------------------------------------------------- */
-
-static int failure_add(struct process *process, const struct ms_call *call, uint64_t count)
-{
-	size_t i;
-	int err;
-
-	for (i = 0; i < process->failures_count; i++) {
-		struct failure *failure = &process->failures[i];
-
-		if (failure->row == call->row && failure->result == call->result) {
-			failure->count += count;
-			return 0;
-		}
-	}
-	err = memory_grow(&process->failures, &process->failures_capacity,
-			  process->failures_count + 1, sizeof(*process->failures));
-	if (err)
-		return err;
-	process->failures[process->failures_count++] =
-		(struct failure){ .row = call->row, .result = call->result, .count = count };
-	return 0;
-}
-
 /* ---- calls about memory ---------------------------------------------------------------------- */
-
-static struct view *view_of(struct process *process, bool is_pool, uint64_t handle)
-{
-	size_t i;
-
-	for (i = 0; i < process->views_count; i++)
-		if (process->views[i].is_pool == is_pool && process->views[i].handle == handle)
-			return &process->views[i];
-	if (memory_grow(&process->views, &process->views_capacity, process->views_count + 1,
-			sizeof(*process->views)))
-		return NULL;
-	process->views[process->views_count] =
-		(struct view){ .handle = handle, .is_pool = is_pool };
-	return &process->views[process->views_count++];
-}
-
-static int apply_device_info(struct process *process, const struct event *event)
-{
-	const struct ms_call *call = event->call;
-	struct view *view;
-
-	if (!(call->known & MS_KNOWN_SIZE) || !(call->known & MS_KNOWN_SRC))
-		return 0;
-	view = view_of(process, false, (uint64_t)(int64_t)contexts_device(process, call));
-	if (!view)
-		return -ENOMEM;
-	view->total_bytes = call->size;
-	view->free_bytes = call->src;
-	view->has_total = view->has_free = true;
-	view->ts_ns = event->header->ts_ns + call->duration_ns;
-	return 0;
-}
-
-/* CUmemPool_attribute, and the same numbers in cudaMemPoolAttr. */
-#define POOL_ATTRIBUTE_RESERVED 5
-#define POOL_ATTRIBUTE_USED 7
-
-static int apply_pool_info(struct process *process, const struct event *event)
-{
-	const struct ms_call *call = event->call;
-	struct view *view;
-
-	if (!(call->known & MS_KNOWN_SIZE) ||
-	    (call->src != POOL_ATTRIBUTE_RESERVED && call->src != POOL_ATTRIBUTE_USED))
-		return 0;
-	view = view_of(process, true, call->addr);
-	if (!view)
-		return -ENOMEM;
-	if (call->src == POOL_ATTRIBUTE_RESERVED)
-		view->total_bytes = call->size;
-	else
-		view->free_bytes = call->size;
-	view->has_total |= call->src == POOL_ATTRIBUTE_RESERVED;
-	view->has_free |= call->src == POOL_ATTRIBUTE_USED;
-	view->ts_ns = event->header->ts_ns + call->duration_ns;
-	return 0;
-}
 
 static int apply_memory(struct process *process, const struct event *event)
 {
@@ -320,9 +265,9 @@ static int apply_memory(struct process *process, const struct event *event)
 		process->has_globals = true;
 		return 0;
 	case MS_ACTION_DEVICE_INFO:
-		return apply_device_info(process, event);
+		return views_device_info(process, event);
 	case MS_ACTION_POOL_INFO:
-		return apply_pool_info(process, event);
+		return views_pool_info(process, event);
 	}
 	return graphs_apply(process, event);
 }
@@ -386,6 +331,7 @@ static int apply_exit(struct state *state, struct process *process, const struct
 		state_largest(process, process->exit_largest, PROCESS_LARGEST);
 	process->exited = true;
 	process->exit_number = ++state->exits;
+	ended_note(&state->ended, process);
 	process->exit_status = event->process->value;
 	process->exit_ts_ns = event->header->ts_ns;
 	usage_exit(process->usage);
@@ -466,7 +412,9 @@ static int apply_op(struct state *state, struct process *process, const struct e
 	change->device = contexts_device(process, call);
 	process->calls[event->probe->spec.op] += event->count;
 	if (!event_succeeded(call))
-		err = failure_add(process, call, event->count);
+		err = failures_add(process, &(struct failure){ .row = call->row,
+							       .result = call->result,
+							       .count = event->count });
 	if (err)
 		return err;
 	switch (event->probe->spec.op) {
@@ -494,7 +442,7 @@ static int apply_call(struct state *state, struct process *process, const struct
 	int err = apply_op(state, process, event, change);
 
 	/* A sum is nobody's call. */
-	if (process->pending_count && event->header->type != MS_TYPE_CALLS &&
+	if (process->pending.count && event->header->type != MS_TYPE_CALLS &&
 	    !(event->call->flags & MS_CALL_NESTED))
 		allocations_returned(process, event->header->tid);
 	return err;

@@ -15,6 +15,8 @@
 #include "base/string.h"
 #include "event/event.h"
 #include "ledger/ledger.h"
+#include "ledger/limits.h"
+#include "ledger/pending.h"
 #include "ledger/usage.h"
 
 struct space_total {
@@ -64,14 +66,6 @@ struct context {
 	uint32_t references; /* of a primary context */
 };
 
-/* A free that has been entered and not yet returned. */
-struct pending_free {
-	uint32_t tid;
-	uint8_t key;   /* enum ms_key */
-	uint64_t addr; /* that the call was given: a range may have several allocations */
-	struct allocation allocation;
-};
-
 /* Ledgers are one for each enum ms_key, and one more: of memory without a handle, by id. */
 enum { LEDGER_RELEASED = MS_KEYS_COUNT, LEDGERS_COUNT };
 
@@ -88,6 +82,7 @@ struct view {
 #define PROCESS_LARGEST 10
 
 struct process {
+	uint64_t number; /* of two, that with the lower one was seen first */
 	uint32_t pid;
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
 	uint64_t first_ts_ns; /* of its first record, or of the anchor that has it */
@@ -118,6 +113,7 @@ struct process {
 	uint64_t unknown_sizes;    /* in the ledger with an unknown size */
 	uint64_t dropped_nodes;    /* of graphs with too many: what they would do is not seen */
 	uint64_t unclear_ends; /* of contexts, while blocks were live whose context is unknown */
+	uint64_t others[LIMITS_COUNT]; /* what found no place in what follows */
 
 	struct kernel *kernels;
 	size_t kernels_count, kernels_capacity;
@@ -125,14 +121,17 @@ struct process {
 	size_t failures_count, failures_capacity;
 	struct context *contexts;
 	size_t contexts_count, contexts_capacity;
-	struct pending_free *pending;
-	size_t pending_count, pending_capacity;
+	struct pending pending;
 	struct pending_free part; /* the last free that was a part of another one, finished */
 	uint64_t part_ts_ns;      /* when it began */
 
 	struct view *views;
 	size_t views_count, views_capacity;
 	bool has_globals; /* the program knows addresses of variables of its modules */
+
+	uint64_t effort;                    /* caused lately: ledger/effort.h */
+	uint64_t effort_ts_ns;              /* since then */
+	struct effort_limit *effort_of_all; /* the state's */
 
 	struct map handles; /* id of physical or imported memory -> its handle */
 	struct map graphs, executables, captures; /* handle or stream -> struct graph */
@@ -142,6 +141,12 @@ struct process {
 	struct map aliases;       /* function handle -> handle with the same name */
 	struct map kernel_places; /* interned name or handle -> position in `kernels` */
 	struct map launch_places; /* function handle -> the same, until a name is learnt */
+	size_t name_bytes;        /* of names that no process had before */
+
+	struct map failure_places;             /* row and result -> position in `failures` */
+	struct map context_places;             /* handle -> position in `contexts` */
+	struct map primary_places;             /* device -> the same of its primary context */
+	struct map pool_places, device_places; /* handle, or ordinal -> position in `views` */
 
 	/* Of an exited process, whose ledger is gone: its largest allocations at the end. */
 	struct allocation exit_largest[PROCESS_LARGEST];
@@ -188,18 +193,44 @@ struct change {
 	struct amount implicit[MS_SPACES_COUNT];
 };
 
+#define STATE_RECENT 32 /* processes: ledger/ended.h */
+
+struct ended_size {
+	uint64_t bytes; /* the most that it ever held */
+	struct process *process;
+};
+
+/* Which of the processes have ended: ledger/ended.h. */
+struct ended {
+	struct process *recent[STATE_RECENT]; /* the last ones, a ring */
+	uint64_t next;
+	struct ended_size *sizes; /* of the others, a heap: the smallest is the first */
+	size_t count, capacity;
+};
+
+#define STATE_RETIRED 64
+
+/* What all processes together may cause: of a recording, so much as goes with its length. */
+struct effort_limit {
+	uint64_t spent, most;
+};
+
 struct state {
 	struct process **processes; /* in the order in which they were first seen */
 	size_t processes_count, processes_capacity;
+	uint64_t numbers; /* of processes */
+	struct ended ended;
 	struct process *more; /* the sum of those that are no longer there: ledger/ended.h */
 	uint64_t more_count;
-	uint64_t exits;         /* of processes, so far */
-	struct map by_identity; /* event_process_key() -> process */
+	uint64_t retired[STATE_RETIRED]; /* the last of those: event_process_key(), a ring */
+	uint64_t exits;                  /* of processes, so far */
+	struct map by_identity;          /* event_process_key() -> process */
 	struct process *last;
 	struct string_table strings;
-	uint64_t allocations;       /* so far; the newest allocation's id */
-	struct usage_totals *usage; /* NULL: nobody asked for it */
-	struct change change;       /* what the last event meant */
+	uint64_t allocations;        /* so far; the newest allocation's id */
+	struct effort_limit *effort; /* somebody else's; NULL: there is none */
+	struct usage_totals *usage;  /* NULL: nobody asked for it */
+	struct change change;        /* what the last event meant */
 };
 
 /* A zeroed struct state is empty and ready. */

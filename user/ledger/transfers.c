@@ -21,7 +21,8 @@ static enum side side_of(struct process *process, uint64_t addr)
 			       SIDE_HOST :
 			       SIDE_DEVICE;
 	return process->was_running || process->entries_only || process->has_globals ||
-			       process->unknown_allocs || process->unknown_sizes ?
+			       process->unknown_allocs || process->unknown_sizes ||
+			       process->others[LIMIT_ALLOCATIONS] ?
 		       SIDE_UNKNOWN :
 		       SIDE_HOST;
 }

@@ -53,6 +53,17 @@ void json_process_failures(struct json *json, const struct process *process)
 	json_close(json, ']');
 }
 
+static void put_others(struct json *json, const struct process *process)
+{
+	enum limit limit;
+
+	json_name(json, "others");
+	json_open(json, '{');
+	for (limit = 0; limit < LIMITS_COUNT; limit++)
+		json_put_u64(json, limit_name(limit), process->others[limit]);
+	json_close(json, '}');
+}
+
 void json_process_unknown(struct json *json, const struct process *process)
 {
 	json_put_u64(json, "missed_frees", process->missed_frees);
@@ -60,4 +71,5 @@ void json_process_unknown(struct json *json, const struct process *process)
 	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
 	json_put_u64(json, "dropped_graph_nodes", process->dropped_nodes);
 	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
+	put_others(json, process);
 }

@@ -129,6 +129,7 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 {
 	const struct report_unknown sum = report_unknown(recording);
 	const uint64_t missed = recording->coverage.missed_processes;
+	enum limit limit;
 
 	if (!recording->coverage.has_beginning)
 		string_append_text(out, "what happened before these files begin: totals by"
@@ -169,6 +170,8 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 	     "nodes of graphs too many to follow");
 	note(out, sum.unclear_ends, "context ended while blocks of unknown context were live",
 	     "contexts ended while blocks of unknown context were live");
+	for (limit = 0; limit < LIMITS_COUNT; limit++)
+		note(out, sum.others[limit], limit_words(limit, 1), limit_words(limit, 2));
 	if (!recording->coverage.wall_known)
 		string_append_text(out, "the time of day: times are seconds from the"
 					" beginning\n");

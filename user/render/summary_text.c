@@ -265,6 +265,7 @@ static void append_held_before(const struct page *page, const struct process *pr
 static void append_notes(const struct page *page, const struct process *process)
 {
 	char waited[STRING_NUMBER_BYTES], what[80];
+	enum limit limit;
 
 	string_append_char(page->out, '\n');
 	snprintf(what, sizeof(what), "synchronisations, in which the host waited %s",
@@ -285,6 +286,9 @@ static void append_notes(const struct page *page, const struct process *process)
 		    "nodes of graphs too many to follow: their memory is not in the numbers above");
 	append_note(page, process->unclear_ends,
 		    "contexts ended while blocks of unknown context were live: some may be gone");
+	for (limit = 0; limit < LIMITS_COUNT; limit++)
+		append_note(page, process->others[limit],
+			    limit_words(limit, process->others[limit]));
 	if (process->entries_only)
 		string_append_text(page->out,
 				   "  Calls were not followed to their ends (--no-return): whether"

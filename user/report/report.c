@@ -55,6 +55,7 @@ void report_recording_free(struct report_recording *recording)
 	free(recording->findings);
 	free(recording->ooms);
 	free(recording->told);
+	map_fini(&recording->told_places);
 	free(recording);
 }
 
@@ -393,6 +394,8 @@ uint64_t report_lost(const struct report_coverage *coverage)
 
 static void add_unknown(struct report_unknown *sum, const struct process *process)
 {
+	size_t i;
+
 	sum->was_running |= process->was_running || process->was_running_earlier;
 	sum->entries_only |= process->entries_only;
 	sum->pre_attach_frees += process->pre_attach_frees;
@@ -402,6 +405,8 @@ static void add_unknown(struct report_unknown *sum, const struct process *proces
 	sum->unknown_sizes += process->unknown_sizes;
 	sum->dropped_nodes += process->dropped_nodes;
 	sum->unclear_ends += process->unclear_ends;
+	for (i = 0; i < LIMITS_COUNT; i++)
+		sum->others[i] += process->others[i];
 }
 
 struct report_unknown report_unknown(const struct report_recording *recording)
@@ -442,7 +447,8 @@ static bool is_inexact(const struct report_unknown *unknown)
 {
 	return unknown->was_running || unknown->entries_only || unknown->unknown_allocs ||
 	       unknown->unknown_sizes || unknown->unknown_frees || unknown->missed_frees ||
-	       unknown->unclear_ends || unknown->dropped_nodes;
+	       unknown->unclear_ends || unknown->dropped_nodes ||
+	       limits_concern_memory(unknown->others);
 }
 
 bool report_lacks_blocks(const struct report_recording *recording)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "analysis/analysis.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
@@ -109,6 +110,7 @@ struct report_recording {
 
 	struct report_told *told;
 	size_t told_count, told_capacity;
+	struct map told_places;  /* hash of process and device -> position */
 	uint64_t first_event_ns; /* the earliest begin of a call; 0: there was none */
 	bool called;             /* by a process that is reported */
 	bool incomplete;         /* there was no memory for something */
@@ -184,6 +186,7 @@ struct report_unknown {
 	bool entries_only;
 	uint64_t pre_attach_frees, unknown_frees, missed_frees, unknown_allocs, unknown_sizes;
 	uint64_t dropped_nodes, unclear_ends;
+	uint64_t others[LIMITS_COUNT];
 };
 
 struct report_unknown report_unknown(const struct report_recording *recording);

@@ -11,26 +11,42 @@
 
 /* ---- what programs were told ----------------------------------------------------------------- */
 
-static struct report_told *told_of(struct report_recording *recording,
-				   const struct process *process, int32_t device)
+/* NULL: it is not there, and would get the key `*key`. */
+static struct report_told *told_find(const struct report_recording *recording,
+				     const struct process *process, int32_t device, uint64_t *key)
 {
-	size_t i;
+	const uint64_t secret = map_secret(), *place;
+	const uint64_t identity = event_process_key(process->pid, process->start_ns);
 
-	for (i = 0; i < recording->told_count; i++) {
-		struct report_told *told = &recording->told[i];
+	*key = map_hash(secret, map_hash(secret, identity) ^ (uint32_t)device);
+	for (; (place = map_get(&recording->told_places, *key)); ++*key) {
+		struct report_told *told = &recording->told[*place];
 
 		if (told->pid == process->pid && told->start_ns == process->start_ns &&
 		    told->device == device)
 			return told;
 	}
-	if (i == TOLD_MAX || memory_grow(&recording->told, &recording->told_capacity, i + 1,
-					 sizeof(*recording->told)))
+	return NULL;
+}
+
+static struct report_told *told_of(struct report_recording *recording,
+				   const struct process *process, int32_t device)
+{
+	const size_t count = recording->told_count;
+	uint64_t key;
+	struct report_told *told = told_find(recording, process, device, &key);
+
+	if (told)
+		return told;
+	if (count == TOLD_MAX ||
+	    memory_grow(&recording->told, &recording->told_capacity, count + 1, sizeof(*told)) ||
+	    map_set(&recording->told_places, key, count))
 		return NULL;
-	recording->told_count++;
-	recording->told[i] = (struct report_told){ .pid = process->pid,
-						   .start_ns = process->start_ns,
-						   .device = device };
-	return &recording->told[i];
+	told = &recording->told[recording->told_count++];
+	*told = (struct report_told){ .pid = process->pid,
+				      .start_ns = process->start_ns,
+				      .device = device };
+	return told;
 }
 
 /* What is used and not accounted for can only be told for the same moment. */
@@ -75,14 +91,13 @@ bool report_devices_asked(const struct report_recording *recording, int32_t devi
 	return recording->options.device < 0 || recording->options.device == device;
 }
 
-static struct report_device *device_of(struct report_recording *recording, int32_t number)
+/* `places`: number -> position. */
+static struct report_device *device_of(struct report_recording *recording, const struct map *places,
+				       int32_t number)
 {
-	size_t i;
+	const uint64_t *place = map_get(places, (uint32_t)number);
 
-	for (i = 0; i < recording->devices_count; i++)
-		if (recording->devices[i].device == number)
-			return &recording->devices[i];
-	return NULL;
+	return place ? &recording->devices[*place] : NULL;
 }
 
 static int by_device(const void *a, const void *b)
@@ -92,20 +107,23 @@ static int by_device(const void *a, const void *b)
 	return (uint32_t)x->device < (uint32_t)y->device ? -1 : x->device != y->device;
 }
 
-static void device_add(struct report_recording *recording, int32_t number)
+static int device_add(struct report_recording *recording, struct map *places, int32_t number)
 {
 	const struct usage_device *usage = usage_device_find(recording->state->usage, number);
 	struct report_device *device;
 
-	if (!report_devices_asked(recording, number) || device_of(recording, number))
-		return;
+	if (!report_devices_asked(recording, number) || device_of(recording, places, number))
+		return 0;
+	if (map_set(places, (uint32_t)number, recording->devices_count))
+		return -ENOMEM;
 	device = &recording->devices[recording->devices_count++];
 	device->device = number;
 	if (!usage)
-		return;
+		return 0;
 	device->live_bytes = usage->live_bytes;
 	device->peak_bytes = usage->peak_bytes;
 	device->peak_ts_ns = usage->peak_ts_ns;
+	return 0;
 }
 
 /* Host memory has no device; address ranges are no memory. */
@@ -114,13 +132,14 @@ static bool is_near_device(uint8_t space)
 	return usage_is_on_device(space) || space == MS_SPACE_MANAGED || space == MS_SPACE_IMPORTED;
 }
 
-static void device_live(struct report_recording *recording, const struct process *process)
+static void device_live(struct report_recording *recording, const struct map *places,
+			const struct process *process)
 {
 	size_t i;
 
 	for (i = 0; process->usage && i < process->usage->count; i++) {
 		const struct usage_cell *cell = &process->usage->cells[i];
-		struct report_device *device = device_of(recording, cell->device);
+		struct report_device *device = device_of(recording, places, cell->device);
 
 		if (!device || !is_near_device(cell->space))
 			continue;
@@ -130,28 +149,39 @@ static void device_live(struct report_recording *recording, const struct process
 	}
 }
 
-int report_devices_finish(struct report_recording *recording)
+static void fill_devices(struct report_recording *recording, const struct map *places)
 {
-	const struct usage_totals *usage = recording->state->usage;
 	size_t i;
 
-	recording->devices =
-		calloc(usage->count + recording->told_count + 1, sizeof(*recording->devices));
-	if (!recording->devices)
-		return -ENOMEM;
-	for (i = 0; i < usage->count; i++)
-		device_add(recording, usage->devices[i].device);
-	for (i = 0; i < recording->told_count; i++)
-		device_add(recording, recording->told[i].device);
 	for (i = 0; i < recording->state->processes_count; i++)
-		device_live(recording, recording->state->processes[i]);
+		device_live(recording, places, recording->state->processes[i]);
 	for (i = 0; i < recording->told_count; i++) {
 		const struct report_told *told = &recording->told[i];
-		struct report_device *device = device_of(recording, told->device);
+		struct report_device *device = device_of(recording, places, told->device);
 
 		if (device && (!device->told || device->told->ts_ns < told->ts_ns))
 			device->told = told;
 	}
 	qsort(recording->devices, recording->devices_count, sizeof(*recording->devices), by_device);
-	return 0;
+}
+
+int report_devices_finish(struct report_recording *recording)
+{
+	const struct usage_totals *usage = recording->state->usage;
+	struct map places = { 0 };
+	size_t i;
+	int err = 0;
+
+	recording->devices =
+		calloc(usage->count + recording->told_count + 1, sizeof(*recording->devices));
+	if (!recording->devices)
+		return -ENOMEM;
+	for (i = 0; !err && i < usage->count; i++)
+		err = device_add(recording, &places, usage->devices[i].device);
+	for (i = 0; !err && i < recording->told_count; i++)
+		err = device_add(recording, &places, recording->told[i].device);
+	if (!err)
+		fill_devices(recording, &places);
+	map_fini(&places);
+	return err;
 }

@@ -275,31 +275,53 @@ static void add_series(struct timeline_series *sum, struct timeline_series *seri
 	add_values(sum->blocked_ns, series->blocked_ns);
 }
 
-/* Those that the state does not list any more become one sum here too. */
-static void retire(struct timeline *timeline, const struct state *state)
+static void series_retire(struct timeline *timeline, struct timeline_series *series)
+{
+	struct timeline_series *last = timeline->series[--timeline->count];
+
+	map_remove(&timeline->by_identity, event_process_key(series->pid, series->start_ns));
+	timeline->series[series->place] = last;
+	last->place = series->place;
+	if (timeline->more) {
+		add_series(timeline->more, series);
+		series_free(timeline, series);
+	} else {
+		timeline->more = series;
+	}
+}
+
+static void retire_unlisted(struct timeline *timeline, const struct state *state)
 {
 	size_t i = 0;
 
-	if (timeline->more_count == state->more_count)
-		return;
-	timeline->more_count = state->more_count;
-	timeline->last = NULL;
 	while (i < timeline->count) {
 		struct timeline_series *series = timeline->series[i];
 
-		if (state_find(state, series->pid, series->start_ns)) {
+		/* The last one comes into this place. */
+		if (state_find(state, series->pid, series->start_ns))
 			i++;
-			continue;
-		}
-		map_remove(&timeline->by_identity,
-			   event_process_key(series->pid, series->start_ns));
-		if (timeline->more) {
-			add_series(timeline->more, series);
-			series_free(timeline, series);
-		} else {
-			timeline->more = series;
-		}
-		timeline->series[i] = timeline->series[--timeline->count];
+		else
+			series_retire(timeline, series);
+	}
+}
+
+/* Those that the state does not list any more become one sum here too. */
+static void retire(struct timeline *timeline, const struct state *state)
+{
+	uint64_t more = state->more_count - timeline->more_count, i;
+
+	timeline->last = more ? NULL : timeline->last;
+	timeline->more_count = state->more_count;
+	if (more > STATE_RETIRED) {
+		retire_unlisted(timeline, state);
+		return;
+	}
+	for (i = state->more_count - more; i < state->more_count; i++) {
+		const uint64_t *series =
+			map_get(&timeline->by_identity, state->retired[i % STATE_RETIRED]);
+
+		if (series)
+			series_retire(timeline, (struct timeline_series *)(uintptr_t)*series);
 	}
 }
 
@@ -323,6 +345,7 @@ static struct timeline_series *series_new(struct timeline *timeline, const struc
 		give_memory(timeline, series, sizeof(*series));
 		return NULL;
 	}
+	series->place = timeline->count;
 	timeline->series[timeline->count++] = series;
 	levels_set(timeline, series, process, bucket);
 	return series;
@@ -445,7 +468,9 @@ void timeline_state(struct timeline *timeline, const struct state *state, uint64
 {
 	size_t bucket = bucket_of(timeline, ts_ns), i;
 
-	retire(timeline, state);
+	timeline->last = NULL;
+	timeline->more_count = state->more_count;
+	retire_unlisted(timeline, state);
 	for (i = 0; i < state->processes_count; i++) {
 		struct timeline_series *series =
 			series_of(timeline, state, state->processes[i], bucket);

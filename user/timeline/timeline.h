@@ -32,6 +32,7 @@ struct timeline_copies {
 
 /* A process's. */
 struct timeline_series {
+	size_t place; /* in the timeline's list */
 	uint32_t pid;
 	uint64_t start_ns;                                       /* with the pid, the process */
 	struct timeline_level *levels[MS_SPACES_COUNT];          /* live bytes; NULL: none ever */

@@ -175,7 +175,7 @@ static void test_keys_that_were_chosen_to_collide(void **state)
 	for (i = 0; i < 16384; i++)
 		assert_int_equal(map_set(&map, chosen_key(i), i), 0);
 	for (i = 0; i < map.capacity; i++) {
-		run = map.slots[i].used ? run + 1 : 0;
+		run = map_is_used(&map, i) ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
 	assert_int_equal(map.count, 16384);
@@ -186,7 +186,7 @@ static void test_keys_that_were_chosen_to_collide(void **state)
 static void test_sorted_slots(void **state)
 {
 	struct map map = { 0 };
-	struct map_slot *sorted;
+	struct map_pair *sorted;
 	uint64_t i;
 
 	(void)state;

@@ -27,9 +27,10 @@ void map_fini(struct map *map)
 
 static struct map_slot *find(const struct map *map, uint64_t key)
 {
+	const uint64_t masked = key ^ map->secret;
 	size_t mask = map->capacity - 1, i = map_hash(map->secret, key) & mask;
 
-	while (map->slots[i].used && map->slots[i].key != key)
+	while (map->slots[i].masked && map->slots[i].masked != masked)
 		i = (i + 1) & mask;
 	return &map->slots[i];
 }
@@ -44,8 +45,8 @@ static int grow(struct map *map)
 	if (!larger.slots)
 		return -ENOMEM;
 	for (i = 0; i < map->capacity; i++)
-		if (map->slots[i].used)
-			*find(&larger, map->slots[i].key) = map->slots[i];
+		if (map_is_used(map, i))
+			*find(&larger, map_key_at(map, i)) = map->slots[i];
 	larger.count = map->count;
 	free(map->slots);
 	*map = larger;
@@ -62,9 +63,11 @@ int map_set(struct map *map, uint64_t key, uint64_t value)
 		if (err)
 			return err;
 	}
+	if (key == map->secret)
+		return -ENOMEM;
 	slot = find(map, key);
-	map->count += !slot->used;
-	*slot = (struct map_slot){ .key = key, .value = value, .used = true };
+	map->count += !slot->masked;
+	*slot = (struct map_slot){ .masked = key ^ map->secret, .value = value };
 	return 0;
 }
 
@@ -75,7 +78,7 @@ uint64_t *map_get(const struct map *map, uint64_t key)
 	if (!map->count)
 		return NULL;
 	slot = find(map, key);
-	return slot->used ? &slot->value : NULL;
+	return slot->masked ? &slot->value : NULL;
 }
 
 bool map_remove(struct map *map, uint64_t key)
@@ -85,8 +88,8 @@ bool map_remove(struct map *map, uint64_t key)
 	if (!map_get(map, key))
 		return false;
 	hole = find(map, key) - map->slots;
-	for (i = (hole + 1) & mask; map->slots[i].used; i = (i + 1) & mask) {
-		size_t home = map_hash(map->secret, map->slots[i].key) & mask;
+	for (i = (hole + 1) & mask; map_is_used(map, i); i = (i + 1) & mask) {
+		size_t home = map_hash(map->secret, map_key_at(map, i)) & mask;
 
 		/* An entry may move into the hole if that does not put it before its home. */
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
@@ -94,26 +97,27 @@ bool map_remove(struct map *map, uint64_t key)
 			hole = i;
 		}
 	}
-	map->slots[hole].used = false;
+	map->slots[hole] = (struct map_slot){ 0 };
 	map->count--;
 	return true;
 }
 
 static int by_key(const void *a, const void *b)
 {
-	const struct map_slot *x = a, *y = b;
+	const struct map_pair *x = a, *y = b;
 
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-struct map_slot *map_sorted(const struct map *map)
+struct map_pair *map_sorted(const struct map *map)
 {
-	struct map_slot *sorted = map->count ? malloc(map->count * sizeof(*sorted)) : NULL;
+	struct map_pair *sorted = map->count ? malloc(map->count * sizeof(*sorted)) : NULL;
 	size_t count = 0, i;
 
 	for (i = 0; sorted && i < map->capacity; i++)
-		if (map->slots[i].used)
-			sorted[count++] = map->slots[i];
+		if (map_is_used(map, i))
+			sorted[count++] =
+				(struct map_pair){ map_key_at(map, i), map->slots[i].value };
 	if (sorted)
 		qsort(sorted, count, sizeof(*sorted), by_key);
 	return sorted;

@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Free if it is masked as 0: no key is but the secret itself, and that one is refused. */
 struct map_slot {
-	uint64_t key;
+	uint64_t masked; /* the key ^ the secret */
 	uint64_t value;
-	bool used;
 };
 
 struct map {
@@ -30,7 +30,7 @@ struct map {
 /* A zeroed struct map is empty and ready. */
 void map_fini(struct map *map);
 
-/* Sets or replaces. Returns 0 or -ENOMEM (then nothing changed). */
+/* Sets or replaces. Returns 0 or -ENOMEM (then nothing changed; also for the secret itself). */
 int map_set(struct map *map, uint64_t key, uint64_t value);
 
 /* The value's place, or NULL. Valid until the map changes. */
@@ -39,14 +39,29 @@ uint64_t *map_get(const struct map *map, uint64_t key);
 /* Returns whether the key was there. */
 bool map_remove(struct map *map, uint64_t key);
 
+/* For walking the slots, from 0 to the capacity. */
+static inline bool map_is_used(const struct map *map, size_t slot)
+{
+	return map->slots[slot].masked;
+}
+
+static inline uint64_t map_key_at(const struct map *map, size_t slot)
+{
+	return map->slots[slot].masked ^ map->secret;
+}
+
 /* Of memory that it takes. */
 static inline size_t map_bytes(const struct map *map)
 {
 	return map->capacity * sizeof(*map->slots);
 }
 
-/* The slots that are used, by key, in an array to be freed; NULL: there are none, or no memory. */
-struct map_slot *map_sorted(const struct map *map);
+struct map_pair {
+	uint64_t key, value;
+};
+
+/* What is there, by key, in an array to be freed; NULL: there is nothing, or no memory. */
+struct map_pair *map_sorted(const struct map *map);
 
 /* What the tables of this run are scattered by: odd, and no program that is traced can know it. */
 uint64_t map_secret(void);

@@ -293,7 +293,7 @@ static int take_begin(struct follower *follower, const struct report_recording *
 static void look_at_gone(struct viz *export, uint64_t ts_ns)
 {
 	const struct state *state = export->recording->state;
-	struct map_slot *sorted = map_sorted(&export->processes);
+	struct map_pair *sorted = map_sorted(&export->processes);
 	size_t i;
 
 	if (export->processes.count && !sorted)

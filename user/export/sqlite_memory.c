@@ -478,10 +478,10 @@ static int settle_ended(struct sqlite_export *export, uint64_t ts_ns)
 	int err = 0;
 
 	for (i = 0; !err && i < ids->capacity; i++) {
-		const uint64_t key = ids->slots[i].key;
+		const uint64_t key = map_key_at(ids, i);
 		const struct process *process;
 
-		if (!ids->slots[i].used)
+		if (!map_is_used(ids, i))
 			continue;
 		process = state_find(state, key & ((1u << MS_PID_BITS) - 1),
 				     (key >> MS_PID_BITS) * MS_START_NS);

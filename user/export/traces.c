@@ -28,7 +28,7 @@ static void free_threads(struct traces_process *process)
 	for (i = 0; i < process->threads.capacity; i++) {
 		struct traces_thread *thread, *next;
 
-		if (!process->threads.slots[i].used)
+		if (!map_is_used(&process->threads, i))
 			continue;
 		thread = (struct traces_thread *)(uintptr_t)process->threads.slots[i].value;
 		free(thread->inner);
@@ -44,7 +44,7 @@ static void free_threads(struct traces_process *process)
 static void each(struct traces *traces, const struct map *map,
 		 void (*visit)(struct traces *traces, void *value))
 {
-	struct map_slot *sorted = map_sorted(map);
+	struct map_pair *sorted = map_sorted(map);
 	size_t i;
 
 	if (map->count && !sorted)
@@ -268,7 +268,7 @@ static void forget_devices(struct traces *traces)
 	size_t i;
 
 	for (i = 0; i < traces->devices.capacity; i++)
-		if (traces->devices.slots[i].used)
+		if (map_is_used(&traces->devices, i))
 			free((void *)(uintptr_t)traces->devices.slots[i].value);
 	map_fini(&traces->devices);
 }
@@ -278,7 +278,7 @@ static void forget_processes(struct traces *traces)
 	size_t i;
 
 	for (i = 0; i < traces->processes.capacity; i++)
-		if (traces->processes.slots[i].used)
+		if (map_is_used(&traces->processes, i))
 			free_process((struct traces_process *)(uintptr_t)traces->processes.slots[i]
 					     .value);
 	map_fini(&traces->processes);
@@ -326,7 +326,7 @@ static int take_end(struct follower *follower)
 static void look_at_gone(struct traces *traces, uint64_t ts_ns)
 {
 	static const struct process none;
-	struct map_slot *sorted = map_sorted(&traces->processes);
+	struct map_pair *sorted = map_sorted(&traces->processes);
 	const size_t count = traces->processes.count;
 	size_t i;
 

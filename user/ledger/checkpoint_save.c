@@ -162,18 +162,17 @@ static void save_names(struct saver *saver)
 	size_t i;
 
 	for (i = 0; i < process->names.capacity; i++) {
-		const struct map_slot *slot = &process->names.slots[i];
-		struct ms_checkpoint_name record = { .handle = slot->key };
+		struct ms_checkpoint_name record = { .handle = map_key_at(&process->names, i) };
 
-		if (slot->used)
+		if (map_is_used(&process->names, i))
 			put_text(saver, &record, MS_CHECKPOINT_NAME, sizeof(record),
-				 (const char *)(uintptr_t)slot->value);
+				 (const char *)(uintptr_t)process->names.slots[i].value);
 	}
 	for (i = 0; i < process->aliases.capacity; i++) {
-		const struct map_slot *slot = &process->aliases.slots[i];
-		struct ms_checkpoint_name record = { .handle = slot->key, .alias = slot->value };
+		struct ms_checkpoint_name record = { .handle = map_key_at(&process->aliases, i),
+						     .alias = process->aliases.slots[i].value };
 
-		if (slot->used)
+		if (map_is_used(&process->aliases, i))
 			put(saver, &record, MS_CHECKPOINT_NAME, sizeof(record));
 	}
 }

@@ -132,7 +132,7 @@ static void graphs_clear(struct map *graphs)
 	for (i = 0; i < graphs->capacity; i++) {
 		struct graph *graph = (struct graph *)(uintptr_t)graphs->slots[i].value;
 
-		if (!graphs->slots[i].used)
+		if (!map_is_used(graphs, i))
 			continue;
 		free(graph->nodes);
 		free(graph);
@@ -353,10 +353,10 @@ void graphs_visit(const struct map *graphs, uint32_t kind,
 	for (i = 0; i < graphs->capacity; i++) {
 		const struct graph *graph;
 
-		if (!graphs->slots[i].used)
+		if (!map_is_used(graphs, i))
 			continue;
 		graph = (const struct graph *)(uintptr_t)graphs->slots[i].value;
-		visit(context, graphs->slots[i].key, kind, graph->auto_free);
+		visit(context, map_key_at(graphs, i), kind, graph->auto_free);
 		for (j = 0; j < graph->count; j++)
 			visit_node(context, graph->nodes[j].addr, graph->nodes[j].size_bytes);
 	}

@@ -343,6 +343,9 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 	process_activity_advance(activity, event_end_ns(event));
 	if (event->call) {
 		note_unsaid(activity, event, change);
+		err = process_activity_begin_activity(activity);
+		if (err)
+			return err;
 		err = sync_live(analysis, activity, change->process,
 				activity->dirty && bucket != activity->bucket &&
 					process_activity_may_walk(activity, change->process),

@@ -9,6 +9,22 @@
 #include "analysis/copies.h"
 #include "analysis/oom.h"
 
+/* There may be very many processes that do nothing. */
+static struct activity_slice no_activity[ACTIVITY_BUCKETS];
+
+int process_activity_begin_activity(struct process_activity *activity)
+{
+	struct activity_slice *own;
+
+	if (activity->slices != no_activity)
+		return 0;
+	own = calloc(ACTIVITY_BUCKETS, sizeof(*own));
+	if (!own)
+		return -ENOMEM;
+	activity->slices = own;
+	return 0;
+}
+
 struct process_activity *process_activity_new(const struct process *process, uint64_t ts_ns,
 					      const struct analysis_options *options)
 {
@@ -17,6 +33,7 @@ struct process_activity *process_activity_new(const struct process *process, uin
 	if (!activity)
 		return NULL;
 	activity->options = options;
+	activity->slices = no_activity;
 	activity->pid = process->pid;
 	activity->start_ns = process->start_ns;
 	activity->base_ns = activity->now_ns = ts_ns;
@@ -31,6 +48,8 @@ void process_activity_free(struct process_activity *activity)
 {
 	if (!activity)
 		return;
+	if (activity->slices != no_activity)
+		free(activity->slices);
 	free(activity->groups);
 	map_fini(&activity->group_places);
 	copies_free(activity->copies);
@@ -39,7 +58,10 @@ void process_activity_free(struct process_activity *activity)
 
 size_t process_activity_bytes(const struct process_activity *activity)
 {
-	return sizeof(*activity) + activity->groups_capacity * sizeof(*activity->groups) +
+	const size_t own = activity->slices != no_activity ? ACTIVITY_BUCKETS : 0;
+
+	return sizeof(*activity) + own * sizeof(*activity->slices) +
+	       activity->groups_capacity * sizeof(*activity->groups) +
 	       map_bytes(&activity->group_places) + copies_bytes(activity->copies);
 }
 
@@ -83,6 +105,19 @@ static void group_fold(struct group *group)
 	group->newest /= 2;
 }
 
+static void fold_activity(struct activity_slice *slices)
+{
+	size_t i;
+
+	for (i = 0; i < ACTIVITY_BUCKETS; i += 2) {
+		struct activity_slice sum = slices[i];
+
+		activity_add(&sum, &slices[i + 1]);
+		slices[i / 2] = sum;
+	}
+	memset(&slices[ACTIVITY_BUCKETS / 2], 0, ACTIVITY_BUCKETS / 2 * sizeof(*slices));
+}
+
 /* Two buckets become one. */
 static void fold(struct process_activity *activity)
 {
@@ -90,14 +125,10 @@ static void fold(struct process_activity *activity)
 
 	for (i = 0; i < activity->groups_count; i++)
 		group_fold(&activity->groups[i]);
-	for (i = 0; i < ACTIVITY_BUCKETS; i += 2) {
-		struct activity_slice sum = activity->slices[i];
-
-		activity_add(&sum, &activity->slices[i + 1]);
-		activity->slices[i / 2] = sum;
+	if (activity->slices != no_activity)
+		fold_activity(activity->slices);
+	for (i = 0; i < ACTIVITY_BUCKETS; i += 2)
 		activity->allocs[i / 2] = activity->allocs[i] + activity->allocs[i + 1];
-	}
-	memset(&activity->slices[ACTIVITY_BUCKETS / 2], 0, sizeof(activity->slices) / 2);
 	memset(&activity->allocs[ACTIVITY_BUCKETS / 2], 0, sizeof(activity->allocs) / 2);
 	activity->shift++;
 }

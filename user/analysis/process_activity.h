@@ -80,7 +80,8 @@ struct process_activity {
 	uint64_t allocs[ACTIVITY_BUCKETS]; /* made */
 	uint64_t launches;
 
-	struct activity_slice slices[ACTIVITY_BUCKETS];
+	/* By bucket; of a process that has called nothing yet, it is not its own. */
+	struct activity_slice *slices;
 	struct thread threads[ACTIVITY_THREADS];
 
 	/* The last call that ended, and the gaps between calls. */
@@ -107,6 +108,9 @@ struct process_activity *process_activity_new(const struct process *process, uin
 					      const struct analysis_options *options);
 void process_activity_free(struct process_activity *activity);
 size_t process_activity_bytes(const struct process_activity *activity);
+
+/* Before the first call is noted down. Returns 0 or -ENOMEM. */
+int process_activity_begin_activity(struct process_activity *activity);
 
 /* Time goes on; it never goes back. */
 void process_activity_advance(struct process_activity *activity, uint64_t ts_ns);

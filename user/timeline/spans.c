@@ -38,12 +38,13 @@ struct spans {
 	size_t count, capacity; /* with those that are free */
 	uint32_t free;          /* chained */
 
-	struct slot slots[LANES_LIMIT];
+	struct slot *slots;
+	size_t slots_count; /* LANES_LIMIT, until it is finished: then those that are used */
 	size_t lanes_count, first_free; /* before `first_free` all slots are used */
 	struct map by_identity;         /* hash -> slot */
 	struct slot *last[2];           /* found last: a thread's, a stream's */
 
-	struct spans_lane finished[SPANS_LANES_MAX];
+	struct spans_lane *finished; /* as many as lanes */
 	struct span_names names;
 	struct spans_dropped dropped;
 };
@@ -54,6 +55,12 @@ struct spans *spans_new(uint64_t begin_ns)
 
 	if (!spans)
 		return NULL;
+	spans->slots = calloc(LANES_LIMIT, sizeof(*spans->slots));
+	if (!spans->slots) {
+		free(spans);
+		return NULL;
+	}
+	spans->slots_count = LANES_LIMIT;
 	spans->begin_ns = begin_ns;
 	spans->secret = map_secret();
 	spans->free = NONE;
@@ -65,6 +72,8 @@ void spans_free(struct spans *spans)
 	if (!spans)
 		return;
 	free(spans->list);
+	free(spans->slots);
+	free(spans->finished);
 	map_fini(&spans->by_identity);
 	span_names_fini(&spans->names);
 	free(spans);
@@ -78,7 +87,8 @@ void spans_gap(struct spans *spans)
 size_t spans_bytes(const struct spans *spans)
 {
 	return sizeof(*spans) + spans->capacity * sizeof(*spans->list) +
-	       map_bytes(&spans->by_identity) + span_names_bytes(&spans->names);
+	       spans->slots_count * sizeof(*spans->slots) + map_bytes(&spans->by_identity) +
+	       span_names_bytes(&spans->names);
 }
 
 /* ---- resolution ------------------------------------------------------------------------------ */
@@ -106,7 +116,7 @@ static void count_spans(struct spans *spans)
 {
 	size_t i;
 
-	for (i = 0; i < LANES_LIMIT; i++)
+	for (i = 0; i < spans->slots_count; i++)
 		spans->slots[i].lane.count = 0;
 	for (i = 0; i < spans->count; i++)
 		spans->slots[spans->list[i].lane].lane.count++;
@@ -119,7 +129,7 @@ static bool double_resolution(struct spans *spans)
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < LANES_LIMIT; i++) {
+	for (i = 0; i < spans->slots_count; i++) {
 		struct slot *slot = &spans->slots[i];
 
 		if (!slot->used || slot->lane.count < average || slot->shift == LAST_SHIFT)
@@ -134,7 +144,7 @@ static void chain(struct spans *spans)
 {
 	size_t i;
 
-	for (i = 0; i < LANES_LIMIT; i++)
+	for (i = 0; i < spans->slots_count; i++)
 		spans->slots[i].head = spans->slots[i].last[0] = spans->slots[i].last[1] = NONE;
 	for (i = 0; i < spans->count; i++) {
 		struct slot *slot = &spans->slots[spans->list[i].lane];
@@ -224,7 +234,7 @@ static int drop_lanes(struct spans *spans)
 	size_t count = 0, i;
 	uint64_t key;
 
-	for (i = 0; i < LANES_LIMIT; i++)
+	for (i = 0; i < spans->slots_count; i++)
 		if (spans->slots[i].used)
 			order[count++] = &spans->slots[i];
 	qsort(order, count, sizeof(*order), by_business);
@@ -498,16 +508,32 @@ static void sort_lanes(struct spans *spans)
 	uint32_t place;
 	size_t i;
 
-	qsort(spans->slots, LANES_LIMIT, sizeof(*spans->slots), by_process);
+	qsort(spans->slots, spans->slots_count, sizeof(*spans->slots), by_process);
 	for (i = 0; i < spans->lanes_count; i++)
 		for (place = spans->slots[i].head; place != NONE; place = spans->list[place].next)
 			spans->list[place].lane = (uint16_t)i;
 }
 
-static void finish_lanes(struct spans *spans)
+/* What is not needed any more is given back: there may be very many recordings. */
+static int finish_lanes(struct spans *spans)
 {
+	const size_t count = spans->lanes_count ? spans->lanes_count : 1;
 	size_t first = 0, i;
+	void *fewer;
 
+	fewer = realloc(spans->slots, count * sizeof(*spans->slots));
+	if (fewer)
+		spans->slots = fewer;
+	spans->slots_count = count;
+	fewer = spans->count ? realloc(spans->list, spans->count * sizeof(*spans->list)) : NULL;
+	if (fewer) {
+		spans->list = fewer;
+		spans->capacity = spans->count;
+	}
+	fewer = realloc(spans->finished, count * sizeof(*spans->finished));
+	if (!fewer)
+		return -ENOMEM;
+	spans->finished = fewer;
 	for (i = 0; i < spans->lanes_count; i++) {
 		const struct slot *slot = &spans->slots[i];
 		struct spans_lane *lane = &spans->finished[i];
@@ -519,6 +545,7 @@ static void finish_lanes(struct spans *spans)
 		lane->first = first;
 		first += lane->count;
 	}
+	return 0;
 }
 
 int spans_finish(struct spans *spans, size_t max)
@@ -534,8 +561,7 @@ int spans_finish(struct spans *spans, size_t max)
 	chain(spans);
 	for (i = 0; i < spans->count; i++)
 		span_name(&spans->list[i]);
-	finish_lanes(spans);
-	return 0;
+	return finish_lanes(spans);
 }
 
 const struct spans_lane *spans_lanes(const struct spans *spans, size_t *count)

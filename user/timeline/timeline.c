@@ -9,6 +9,21 @@
 
 /* ---- series ---------------------------------------------------------------------------------- */
 
+/* There may be very many processes that do nothing, or not all that there is to do. */
+static uint64_t zeros[TIMELINE_BUCKETS];
+
+#define VALUES 5
+
+/* All of its arrays of numbers. */
+static void values_of(struct timeline_series *series, uint64_t **values[VALUES])
+{
+	values[0] = &series->allocs;
+	values[1] = &series->alloc_bytes;
+	values[2] = &series->frees;
+	values[3] = &series->launches;
+	values[4] = &series->blocked_ns;
+}
+
 /* For the timeline's account, too. NULL without memory. */
 static void *take_memory(struct timeline *timeline, size_t bytes)
 {
@@ -27,10 +42,15 @@ static void give_memory(struct timeline *timeline, void *memory, size_t bytes)
 
 static void series_free(struct timeline *timeline, struct timeline_series *series)
 {
+	uint64_t **values[VALUES];
 	size_t i;
 
 	if (!series)
 		return;
+	values_of(series, values);
+	for (i = 0; i < VALUES; i++)
+		if (*values[i] != zeros)
+			give_memory(timeline, *values[i], sizeof(zeros));
 	for (i = 0; i < MS_SPACES_COUNT; i++)
 		give_memory(timeline, series->levels[i], sizeof(*series->levels[i]));
 	for (i = 0; i <= MS_DIRECTIONS_COUNT; i++)
@@ -96,6 +116,7 @@ static void halve_level(struct timeline_level *level)
 
 static void halve_series(struct timeline_series *series)
 {
+	uint64_t **values[VALUES];
 	size_t i;
 
 	for (i = 0; i < MS_SPACES_COUNT; i++)
@@ -109,11 +130,10 @@ static void halve_series(struct timeline_series *series)
 		halve(series->copies[i]->timed_bytes);
 		halve(series->copies[i]->timed_ns);
 	}
-	halve(series->allocs);
-	halve(series->alloc_bytes);
-	halve(series->frees);
-	halve(series->launches);
-	halve(series->blocked_ns);
+	values_of(series, values);
+	for (i = 0; i < VALUES; i++)
+		if (*values[i] != zeros)
+			halve(*values[i]);
 }
 
 static void widen(struct timeline *timeline)
@@ -250,6 +270,7 @@ static void add_copies(struct timeline_copies *sum, const struct timeline_copies
 
 static void add_series(struct timeline_series *sum, struct timeline_series *series)
 {
+	uint64_t **values[VALUES], **other_values[VALUES];
 	size_t i;
 
 	for (i = 0; i < MS_SPACES_COUNT; i++) {
@@ -268,11 +289,17 @@ static void add_series(struct timeline_series *sum, struct timeline_series *seri
 			add_copies(sum->copies[i], series->copies[i]);
 		}
 	}
-	add_values(sum->allocs, series->allocs);
-	add_values(sum->alloc_bytes, series->alloc_bytes);
-	add_values(sum->frees, series->frees);
-	add_values(sum->launches, series->launches);
-	add_values(sum->blocked_ns, series->blocked_ns);
+	values_of(sum, values);
+	values_of(series, other_values);
+	for (i = 0; i < VALUES; i++) {
+		/* What the sum has not got yet, it takes. */
+		if (*values[i] == zeros) {
+			*values[i] = *other_values[i];
+			*other_values[i] = zeros;
+		} else {
+			add_values(*values[i], *other_values[i]);
+		}
+	}
 }
 
 static void series_retire(struct timeline *timeline, struct timeline_series *series)
@@ -331,6 +358,8 @@ static struct timeline_series *series_new(struct timeline *timeline, const struc
 					  size_t bucket)
 {
 	struct timeline_series *series;
+	uint64_t **values[VALUES];
+	size_t i;
 
 	if (memory_grow(&timeline->series, &timeline->capacity, timeline->count + 1,
 			sizeof(*timeline->series)))
@@ -340,6 +369,9 @@ static struct timeline_series *series_new(struct timeline *timeline, const struc
 		return NULL;
 	series->pid = process->pid;
 	series->start_ns = process->start_ns;
+	values_of(series, values);
+	for (i = 0; i < VALUES; i++)
+		*values[i] = zeros;
 	if (map_set(&timeline->by_identity, event_process_key(series->pid, series->start_ns),
 		    (uintptr_t)series)) {
 		give_memory(timeline, series, sizeof(*series));
@@ -388,6 +420,19 @@ static void add_copy(struct timeline *timeline, struct timeline_series *series, 
 	copies->timed_ns[bucket] += call->duration_ns;
 }
 
+static void add_value(struct timeline *timeline, uint64_t **values, size_t bucket, uint64_t value)
+{
+	uint64_t *own;
+
+	if (*values == zeros) {
+		own = take_memory(timeline, sizeof(zeros));
+		if (!own)
+			return;
+		*values = own;
+	}
+	(*values)[bucket] += value;
+}
+
 /* Over all buckets in which the call waited. What was only counted is added where it was. */
 static void add_blocked(struct timeline *timeline, struct timeline_series *series, size_t bucket,
 			const struct event *event)
@@ -395,19 +440,19 @@ static void add_blocked(struct timeline *timeline, struct timeline_series *serie
 	uint64_t rest = event->call->duration_ns, end_ns = event->header->ts_ns + rest, inside;
 
 	if (event->header->type == MS_TYPE_CALLS || end_ns <= timeline->begin_ns) {
-		series->blocked_ns[bucket] += rest;
+		add_value(timeline, &series->blocked_ns, bucket, rest);
 		return;
 	}
 	for (;; bucket--) {
 		inside = end_ns - timeline->begin_ns - bucket * timeline->width_ns;
 		if (!bucket || rest <= inside)
 			break;
-		series->blocked_ns[bucket] += inside;
+		add_value(timeline, &series->blocked_ns, bucket, inside);
 		rest -= inside;
 		end_ns -= inside;
 	}
 	/* What it waited before the beginning is of no bucket. */
-	series->blocked_ns[bucket] += rest < inside ? rest : inside;
+	add_value(timeline, &series->blocked_ns, bucket, rest < inside ? rest : inside);
 }
 
 static void add_call(struct timeline *timeline, struct timeline_series *series, size_t bucket,
@@ -419,11 +464,11 @@ static void add_call(struct timeline *timeline, struct timeline_series *series, 
 		return;
 	switch (event->probe->spec.op) {
 	case MS_OP_ALLOC:
-		series->allocs[bucket]++;
-		series->alloc_bytes[bucket] += call->size;
+		add_value(timeline, &series->allocs, bucket, 1);
+		add_value(timeline, &series->alloc_bytes, bucket, call->size);
 		break;
 	case MS_OP_FREE:
-		series->frees[bucket]++;
+		add_value(timeline, &series->frees, bucket, 1);
 		break;
 	case MS_OP_COPY:
 		add_copy(timeline, series, bucket, event, change);
@@ -432,7 +477,7 @@ static void add_call(struct timeline *timeline, struct timeline_series *series, 
 		add_blocked(timeline, series, bucket, event);
 		break;
 	case MS_OP_LAUNCH:
-		series->launches[bucket] += event->count;
+		add_value(timeline, &series->launches, bucket, event->count);
 		break;
 	}
 }

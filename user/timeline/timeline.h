@@ -37,11 +37,9 @@ struct timeline_series {
 	uint64_t start_ns;                                       /* with the pid, the process */
 	struct timeline_level *levels[MS_SPACES_COUNT];          /* live bytes; NULL: none ever */
 	struct timeline_copies *copies[MS_DIRECTIONS_COUNT + 1]; /* the last: direction unknown */
-	uint64_t allocs[TIMELINE_BUCKETS];
-	uint64_t alloc_bytes[TIMELINE_BUCKETS];
-	uint64_t frees[TIMELINE_BUCKETS];
-	uint64_t launches[TIMELINE_BUCKETS];
-	uint64_t blocked_ns[TIMELINE_BUCKETS]; /* threads in calls that synchronise, added up */
+	/* By bucket; not its own where all are 0. */
+	uint64_t *allocs, *alloc_bytes, *frees, *launches;
+	uint64_t *blocked_ns; /* threads in calls that synchronise, added up */
 };
 
 struct timeline {

@@ -16,7 +16,7 @@ static const char pragmas[] = "PRAGMA journal_mode = OFF;"
 			      "PRAGMA synchronous = OFF;"
 			      "PRAGMA locking_mode = EXCLUSIVE;"
 			      "PRAGMA page_size = 16384;"
-			      "PRAGMA cache_size = -32768;" /* KiB */
+			      "PRAGMA cache_size = -8192;" /* KiB */
 			      "BEGIN";
 
 static int fail(struct database *database)

@@ -352,7 +352,7 @@ static void check(const struct script *script, size_t first, uint64_t events)
 	const size_t length = script->length - first;
 	uint8_t *exact = malloc(length ? length : 1);
 	struct dump_reader *reader;
-	struct replay *replay = replay_new(&pipeline);
+	struct replay *replay = replay_new(&pipeline, NULL);
 
 	fuzz_check(exact && replay);
 	memcpy(exact, script->dump + first, length);

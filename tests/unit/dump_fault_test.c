@@ -219,7 +219,7 @@ struct dump_input {
 static struct dump_input read_file(void)
 {
 	struct pipeline pipeline = { 0 };
-	struct replay *replay = replay_new(&pipeline);
+	struct replay *replay = replay_new(&pipeline, NULL);
 	struct dump_input reading = { 0 };
 	struct dump_reader *reader;
 	struct dump_item item = { 0 };

@@ -101,7 +101,7 @@ static void append_replay(struct writer *writer, struct dump_reader *reader, boo
 	struct pipeline pipeline = {
 		.filter = { .ops = ~0u }, .shows_sums = true, .sinks = &sink, .sinks_count = 1
 	};
-	struct replay *replay = replay_new(&pipeline);
+	struct replay *replay = replay_new(&pipeline, NULL);
 	struct summary summary = { .captured_ops = ~0u };
 	const struct recording_account *account;
 	struct dump_item item;
@@ -376,7 +376,7 @@ static void test_there_is_a_record_of_every_type(void **state)
 /* Replays what comes next, up to the end. */
 static void replay_rest(struct dump_reader *reader, struct pipeline *pipeline)
 {
-	struct replay *replay = replay_new(pipeline);
+	struct replay *replay = replay_new(pipeline, NULL);
 	struct dump_item item;
 
 	assert_non_null(replay);

@@ -128,7 +128,7 @@ static void test_payloads_that_expand_too_much(void **state)
 	block_coder_free(coder);
 }
 
-#define PIDS 300000
+#define PIDS 90000
 
 static void test_states_that_take_too_much_memory(void **state)
 {

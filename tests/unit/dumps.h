@@ -63,7 +63,7 @@ static inline struct dump_writer *dump_writer_to(struct dump *dump)
 static inline struct replay *dump_read(struct pipeline *pipeline, const char *bytes, size_t length)
 {
 	struct dump_reader *reader = dump_reader_of(bytes, length);
-	struct replay *replay = replay_new(pipeline);
+	struct replay *replay = replay_new(pipeline, NULL);
 	struct dump_item item;
 
 	assert_non_null(reader);

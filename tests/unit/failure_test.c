@@ -454,7 +454,7 @@ static void read_with_failure(long nth)
 	init_recorded(&example);
 	until_failure = nth;
 	reader = dump_reader_of(recorded.bytes.bytes, recorded.bytes.length);
-	replay = replay_new(&pipeline);
+	replay = replay_new(&pipeline, NULL);
 	err = reader && replay ? 0 : -ENOMEM;
 	while (!err && item.kind != DUMP_END) {
 		err = dump_reader_next(reader, &item);

@@ -119,7 +119,7 @@ static inline struct result read_forged(struct forger *forger)
 {
 	struct result result = { .pipeline = { .filter = { .ops = ~0u } } };
 	struct dump_reader *reader = dump_reader_of(forger->bytes.bytes, forger->bytes.length);
-	struct replay *replay = replay_new(&result.pipeline);
+	struct replay *replay = replay_new(&result.pipeline, NULL);
 	struct dump_item item;
 
 	assert_non_null(reader);

@@ -71,7 +71,9 @@ static void test_ever_new_contexts(void **state)
 	assert_int_equal(grown->others[LIMIT_CONTEXTS], MORE);
 	assert_int_equal(device_of_one_in(&s, most - 1), (most - 1) % 8);
 	assert_int_equal(device_of_one_in(&s, most), -1);
-	/* The end of one makes room for another; what is in one that is not followed ends with it. */
+	/*
+	 * The end of one makes room for another; what is in one that is not followed ends with it.
+	 */
 	apply(&s, record_context("cuCtxDestroy_v2", BASE, 0));
 	apply(&s, context(most + 1));
 	assert_int_equal(grown->contexts_count, most);

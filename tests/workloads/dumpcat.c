@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	struct pipeline pipeline = {
 		.filter.ops = UINT32_MAX, .sinks = sinks, .sinks_count = 1, .shows_sums = true
 	};
-	struct replay *replay = replay_new(&pipeline);
+	struct replay *replay = replay_new(&pipeline, NULL);
 	struct summary summary = { .captured_ops = UINT32_MAX };
 	int i, err = 0;
 

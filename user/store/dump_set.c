@@ -136,6 +136,7 @@ struct source {
 	struct other *others;
 	size_t count, capacity;
 	struct map by_number; /* of the recording -> place in the array */
+	uint64_t spread;      /* bytes from the first to the last block of each, added up */
 	bool told;            /* that there are too many */
 };
 
@@ -152,6 +153,18 @@ struct merge {
 	uint64_t next_closing;  /* of what only closes a file: those have such numbers too */
 };
 
+/* What lies between the blocks of each is read for each: of real ones that is nothing. */
+#define SPREAD_MAX 4 /* times the length of the file */
+
+static void tell_many(struct source *source)
+{
+	if (!source->told)
+		log_warning("%s: has more than %u recordings, or their blocks are mixed; the others"
+			    " are left out",
+			    source->path, DUMP_SET_OTHERS);
+	source->told = true;
+}
+
 static int other_add(struct source *source, const struct dump_item *item)
 {
 	struct other other = {
@@ -164,12 +177,10 @@ static int other_add(struct source *source, const struct dump_item *item)
 	};
 
 	if (source->count == DUMP_SET_OTHERS) {
-		if (!source->told)
-			log_warning("%s: has more than %u recordings; the others are left out",
-				    source->path, DUMP_SET_OTHERS);
-		source->told = true;
+		tell_many(source);
 		return 0;
 	}
+	source->spread += item->bytes;
 	if (memory_grow(&source->others, &source->capacity, source->count + 1,
 			sizeof(*source->others)) ||
 	    map_set(&source->by_number, other.recording, source->count))
@@ -181,7 +192,8 @@ static int other_add(struct source *source, const struct dump_item *item)
 /* Blocks of other recordings are for later: where the first and the last one of each are. */
 static int note_other(struct source *source, const struct dump_item *item)
 {
-	const uint64_t *place;
+	const uint64_t *place, end = item->offset + item->bytes;
+	struct dump_set_file *file;
 
 	/* They were noted when the recording was read that the file begins with. */
 	if (source->end)
@@ -189,7 +201,13 @@ static int note_other(struct source *source, const struct dump_item *item)
 	place = map_get(&source->by_number, item->header.recording);
 	if (!place)
 		return other_add(source, item);
-	source->others[*place].file.end = item->offset + item->bytes;
+	file = &source->others[*place].file;
+	if (source->spread + (end - file->end) > SPREAD_MAX * dump_reader_size(source->reader)) {
+		tell_many(source);
+		return 0;
+	}
+	source->spread += end - file->end;
+	file->end = end;
 	return 0;
 }
 

@@ -10,10 +10,21 @@
 #include "store/properties.h"
 
 #define ROWS_MAX 4096
-#define RECORDS_PER_CHECK 1024 /* of the memory that the state takes */
+/*
+ * So much may come before the memory that the state takes is looked at: in records of usual length.
+ * To look costs more with more processes.
+ */
+#define CHECK_EVERY 1024
+#define CHECK_PER_PROCESS 4
+#define CHECK_NEW_PROCESS 64
+#define CHECK_BYTES 64 /* of a record */
 
 struct replay {
 	struct pipeline *pipeline;
+	struct replay_limits *limits; /* NULL: there are no others */
+	struct replay_limits always;  /* of it, for this recording */
+	uint64_t bytes, work;         /* so far */
+	struct effort_limit effort_limit;
 	struct recording_account account;
 	struct string description, end;
 	uint16_t rows[ROWS_MAX]; /* of the dump -> of this program, or MS_NO_ROW */
@@ -29,20 +40,62 @@ struct replay {
 	struct checkpoint anchor;
 	struct state loaded;
 
-	uint64_t bytes;     /* of the blocks so far */
-	uint32_t unchecked; /* records since the memory was looked at */
+	uint64_t unchecked; /* since the memory was looked at */
+	uint64_t processes; /* that had been new by then */
+	uint64_t effort;
 
 	/* A record, aligned; those of newer versions may be as long as their size can say. */
 	uint64_t record[(UINT16_MAX + 7) / 8];
 };
 
-struct replay *replay_new(struct pipeline *pipeline)
+/* So many recordings can have all of it. */
+#define LIMITS_OF_MOST 4
+
+struct replay_limits replay_limits_of(size_t files)
+{
+	const uint64_t times = files < LIMITS_OF_MOST ? files : LIMITS_OF_MOST;
+
+	return (struct replay_limits){ .bytes = times * REPLAY_BYTES,
+				       .work = times * REPLAY_WORK,
+				       .effort = times * REPLAY_EFFORT };
+}
+
+struct replay *replay_new(struct pipeline *pipeline, struct replay_limits *limits)
 {
 	struct replay *replay = calloc(1, sizeof(*replay));
 
-	if (replay)
-		replay->pipeline = pipeline;
+	if (!replay)
+		return NULL;
+	replay->pipeline = pipeline;
+	replay->limits = limits;
+	replay->always = limits ? *limits : replay_limits_of(1);
+	if (replay->always.bytes > REPLAY_BYTES)
+		replay->always.bytes = REPLAY_BYTES;
+	if (replay->always.work > REPLAY_WORK)
+		replay->always.work = REPLAY_WORK;
+	if (replay->always.effort > REPLAY_EFFORT)
+		replay->always.effort = REPLAY_EFFORT;
+	pipeline->state.effort = &replay->effort_limit;
 	return replay;
+}
+
+/* Of `*left`, what was not covered by the recording's length. */
+static void use_up(uint64_t *left, uint64_t used, uint64_t covered)
+{
+	const uint64_t more = used > covered ? used - covered : 0;
+
+	*left -= more < *left ? more : *left;
+}
+
+void replay_close(struct replay *replay, uint64_t kept)
+{
+	struct replay_limits *limits = replay->limits;
+
+	if (!limits)
+		return;
+	use_up(&limits->bytes, kept, REPLAY_BYTES_PER_BYTE * replay->bytes);
+	use_up(&limits->work, replay->work, REPLAY_WORK_PER_BYTE * replay->bytes);
+	use_up(&limits->effort, replay->effort_limit.spent, REPLAY_EFFORT_PER_BYTE * replay->bytes);
 }
 
 void replay_free(struct replay *replay)
@@ -173,6 +226,7 @@ static bool translate_record(struct replay *replay, void *record)
 static void checkpoint_end(struct replay *replay)
 {
 	state_fini(&replay->loaded);
+	replay->processes = replay->pipeline->state.numbers;
 	replay->loading = false;
 }
 
@@ -186,6 +240,7 @@ static void checkpoint_use(struct replay *replay)
 	state_fini(&replay->pipeline->state);
 	replay->pipeline->state = replay->loaded;
 	replay->loaded = (struct state){ 0 };
+	replay->processes = replay->pipeline->state.numbers;
 	replay->loading = false;
 	replay->begun = true;
 	replay->gap = false;
@@ -267,16 +322,45 @@ static int take_record(struct replay *replay, bool anchor, size_t length)
 	return anchor ? load(replay, length) : feed(replay);
 }
 
-/* To be called after each record; does so only now and then: it costs more with more processes. */
 static int check_memory(struct replay *replay)
 {
+	const uint64_t listed =
+		replay->pipeline->state.processes_count + replay->loaded.processes_count;
 	uint64_t bytes;
 
-	if (++replay->unchecked < RECORDS_PER_CHECK)
+	if (replay->unchecked < CHECK_EVERY + CHECK_PER_PROCESS * listed)
 		return 0;
 	replay->unchecked = 0;
 	bytes = pipeline_bytes(replay->pipeline) + state_bytes(&replay->loaded);
-	return bytes <= REPLAY_BYTES + REPLAY_BYTES_PER_BYTE * replay->bytes ? 0 : -E2BIG;
+	return bytes <= replay->always.bytes + REPLAY_BYTES_PER_BYTE * replay->bytes ? 0 : -E2BIG;
+}
+
+static uint64_t work_of(const struct replay *replay, bool anchor)
+{
+	const struct ms_call *call = (const struct ms_call *)replay->record;
+
+	if (anchor)
+		return 1;
+	if (call->event.type != MS_TYPE_CALL || call->row >= probe_count())
+		return REPLAY_WORK_EVENT;
+	return probe_at(call->row)->spec.op == MS_OP_COPY ? REPLAY_WORK_COPY : REPLAY_WORK_EVENT;
+}
+
+/* After each record: whether it was one too many. */
+static int check(struct replay *replay, bool anchor, size_t length)
+{
+	const uint64_t processes =
+		replay->pipeline->state.numbers + replay->loaded.numbers - replay->processes;
+	const uint64_t spent = replay->effort_limit.spent;
+
+	replay->work += work_of(replay, anchor) + processes * REPLAY_WORK_PROCESS;
+	replay->unchecked +=
+		1 + length / CHECK_BYTES + processes * CHECK_NEW_PROCESS + spent - replay->effort;
+	replay->processes += processes;
+	replay->effort = spent;
+	if (replay->work > replay->always.work + REPLAY_WORK_PER_BYTE * replay->bytes)
+		return -E2BIG;
+	return check_memory(replay);
 }
 
 static int take_records(struct replay *replay, const struct dump_item *item)
@@ -292,7 +376,7 @@ static int take_records(struct replay *replay, const struct dump_item *item)
 		err = take_record(replay, anchor, length);
 		count++;
 		if (!err)
-			err = check_memory(replay);
+			err = check(replay, anchor, length);
 	}
 	/* More than the header says, or less. */
 	if (!err && (!whole || !delta_done(&replay->pack) || count != item->header.records))
@@ -321,6 +405,7 @@ static int begin_segment(struct replay *replay, const struct dump_item *item)
 	if (replay->begun && !replay->gap)
 		return 0;
 	replay->loading = true;
+	replay->loaded.effort = &replay->effort_limit;
 	checkpoint_init(&replay->anchor, &replay->loaded);
 	return replay->pipeline->state.usage ? state_follow_usage(&replay->loaded) : 0;
 }
@@ -401,6 +486,7 @@ static bool take_header(struct replay *replay, const struct block_header *header
 	struct recording_account *account = &replay->account;
 
 	replay->bytes += sizeof(*header) + header->stored_bytes;
+	replay->effort_limit.most = replay->always.effort + REPLAY_EFFORT_PER_BYTE * replay->bytes;
 	account->blocks++;
 	if (!account->recordings || header->recording != account->recording)
 		begin_recording(replay, header);

@@ -14,20 +14,49 @@
 #include "pipeline.h"
 #include "store/dump_reader.h"
 
-#define REPLAY_BYTES (256ull << 20)
-#define REPLAY_BYTES_PER_BYTE 256
+/*
+ * What a recording may take that was made by somebody who means harm: so much, and so much more for
+ * each byte of its blocks. A real one takes at least two bytes for an event (half a byte, if its
+ * clock is a coarse one), and what is live takes less than 24 bytes of memory for each of them.
+ */
+#define REPLAY_BYTES (24ull << 20)
+#define REPLAY_BYTES_PER_BYTE 24
+#define REPLAY_WORK (2ull << 20) /* that of reading a record of an anchor is 1 */
+#define REPLAY_WORK_PER_BYTE 8
+#define REPLAY_WORK_EVENT 4
+#define REPLAY_WORK_COPY 12 /* where its ends lie may have to be looked for among all sizes */
+#define REPLAY_WORK_PROCESS 64
+#define REPLAY_EFFORT (1ull << 20) /* ledger/effort.h */
+#define REPLAY_EFFORT_PER_BYTE 4
+
+/*
+ * What is left of that which does not go with the length, for recordings that are read one after
+ * the other and kept: a file can have very many short ones.
+ */
+struct replay_limits {
+	uint64_t bytes, work, effort;
+};
+
+/* Of so many files, of which each may be one. */
+struct replay_limits replay_limits_of(size_t files);
 
 struct replay;
 
-/* The pipeline stays the caller's. NULL without memory. */
-struct replay *replay_new(struct pipeline *pipeline);
+/*
+ * The pipeline and the limits stay the caller's; NULL: this is the only one. NULL without memory.
+ */
+struct replay *replay_new(struct pipeline *pipeline, struct replay_limits *limits);
+
+/* All has been read. `kept`: bytes of memory that what was read goes on to take. */
+void replay_close(struct replay *replay, uint64_t kept);
+
+/* Nothing may be fed to the pipeline any more. */
 void replay_free(struct replay *replay);
 
 /*
  * Takes what the reader gave, in its order. Returns 0, -ENOMEM, an error of the pipeline's sinks,
- * or -E2BIG if the state and what the sinks make of it take more memory than that of any real
- * recording of that length could: REPLAY_BYTES, and REPLAY_BYTES_PER_BYTE for each byte of the
- * blocks so far.
+ * or -E2BIG if the state and what the sinks make of it take more memory, or reading it more work,
+ * than any real recording of that length.
  */
 int replay_item(struct replay *replay, const struct dump_item *item);
 

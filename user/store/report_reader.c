@@ -88,7 +88,7 @@ static struct report_run *run_new(struct report_reader *reader)
 	run->pipeline.sinks_count = 1;
 	run->pipeline.filter.ops = ~0u;
 	run->pipeline.shows_sums = true;
-	run->replay = replay_new(&run->pipeline);
+	run->replay = replay_new(&run->pipeline, &reader->limits);
 	if (run->replay && !state_follow_usage(&run->pipeline.state))
 		return run;
 	run_free(run);
@@ -325,6 +325,9 @@ static int keep(struct report_reader *reader, struct report_run *run)
 	reader->report.recordings = recordings;
 	recordings[reader->report.count++] = run->recording;
 	runs[reader->runs_count++] = run;
+	replay_close(run->replay, sizeof(*run) + pipeline_bytes(&run->pipeline));
+	replay_free(run->replay);
+	run->replay = NULL;
 	return 0;
 }
 
@@ -346,11 +349,12 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 	const char *why = NULL;
 
 	if (err == -E2BIG)
-		why = "what it says takes more memory than a dump of its size can need: it was made"
-		      " by somebody else; it is left out";
+		why = "what it says takes more memory or work than a dump of its size can need: it"
+		      " was made by somebody else; it is left out";
 	else if (!err)
 		why = replay_unusable(run->replay);
 	if (why) {
+		replay_close(run->replay, 0);
 		refuse(reader, &set->recordings[recording], why);
 		run_free(run);
 		return 0;
@@ -368,9 +372,12 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 
 int report_reader_read(struct report_reader *reader, struct dump_set *set)
 {
-	size_t i;
+	size_t files = 0, i;
 	int err = 0;
 
+	for (i = 0; i < set->count; i++)
+		files += set->recordings[i].count;
+	reader->limits = replay_limits_of(files);
 	/* More may be found while they are read. */
 	for (i = 0; !err && i < set->count; i++)
 		err = read_one(reader, set, i);

@@ -10,6 +10,7 @@
 #include "report/follower.h"
 #include "report/report.h"
 #include "store/dump_set.h"
+#include "store/replay.h"
 
 /* A moment, as people say it. */
 struct report_time {
@@ -37,6 +38,7 @@ struct report_reader {
 	void *progress_context;
 	struct report report;
 
+	struct replay_limits limits;
 	struct report_run **runs; /* what the recordings of the report rest on */
 	size_t runs_count;
 	size_t unusable; /* recordings of which nothing can be said */

@@ -30,7 +30,7 @@ int verification_init(struct verification *verification)
 		.copy.fd = -1,
 		.set = { .quiet = true, .repeats = true },
 	};
-	verification->replay = replay_new(&verification->pipeline);
+	verification->replay = replay_new(&verification->pipeline, NULL);
 	return verification->replay ? 0 : -ENOMEM;
 }
 
@@ -289,7 +289,7 @@ static int read_recording(struct verification *verification, size_t which)
 		(struct verification_recording){ .missing_before = account->missing_blocks };
 	err = dump_set_read(&verification->set, which, take_item, verification);
 	if (err == -E2BIG)
-		log_error("%s: what it says is alive takes more memory than a recording of its"
+		log_error("%s: what it says takes more memory or work than a recording of its"
 			  " length can need; it was made up",
 			  verification->set.recordings[which].files[0].path);
 	return err ? err : copy_index(verification);

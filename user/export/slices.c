@@ -10,6 +10,10 @@
 
 /* Of calls within one; the kernel side keeps track of fewer. Of more, the first are told early. */
 #define INNER_MAX 64
+/*
+ * Of all threads together. What more there is stands beside the call that it is in, not below it.
+ */
+#define KEPT_MAX 4096
 #define LANES_MAX 16
 
 struct traces_inner {
@@ -153,7 +157,10 @@ void slices_end(struct traces *traces, struct traces_thread *thread)
 	}
 	while (depth)
 		end_slice(traces, lane, open[--depth]);
-	thread->inner_count = 0;
+	traces->kept -= thread->inner_count;
+	free(thread->inner);
+	thread->inner = NULL;
+	thread->inner_count = thread->inner_capacity = 0;
 }
 
 static void keep(struct traces *traces, struct traces_thread *thread, const struct event *event,
@@ -167,6 +174,7 @@ static void keep(struct traces *traces, struct traces_thread *thread, const stru
 		traces->err = -ENOMEM;
 		return;
 	}
+	traces->kept++;
 	inner = &thread->inner[thread->inner_count++];
 	inner->event = *event;
 	inner->change = *change;
@@ -183,7 +191,7 @@ static void keep(struct traces *traces, struct traces_thread *thread, const stru
 void slices_take(struct traces *traces, struct traces_thread *thread, const struct event *event,
 		 const struct change *change)
 {
-	const bool is_inner = event->call->flags & MS_CALL_NESTED;
+	const bool is_inner = event->call->flags & MS_CALL_NESTED && traces->kept < KEPT_MAX;
 	struct traces_thread *lane;
 	struct traces_slice slice;
 

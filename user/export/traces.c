@@ -21,7 +21,7 @@ struct traces_device {
 
 /* ---- processes and threads ------------------------------------------------------------------- */
 
-static void free_threads(struct traces_process *process)
+static void free_threads(struct traces *traces, struct traces_process *process)
 {
 	size_t i;
 
@@ -31,6 +31,7 @@ static void free_threads(struct traces_process *process)
 		if (!map_is_used(&process->threads, i))
 			continue;
 		thread = (struct traces_thread *)(uintptr_t)process->threads.slots[i].value;
+		traces->kept -= thread->inner_count;
 		free(thread->inner);
 		for (; thread; thread = next) {
 			next = thread->overlapping;
@@ -64,9 +65,9 @@ static void end_threads(struct traces *traces, struct traces_process *process)
 	each(traces, &process->threads, end_thread);
 }
 
-static void free_process(struct traces_process *process)
+static void free_process(struct traces *traces, struct traces_process *process)
 {
-	free_threads(process);
+	free_threads(traces, process);
 	free(process);
 }
 
@@ -131,7 +132,7 @@ static struct traces_thread *thread_of(struct traces *traces, struct traces_proc
 		return (struct traces_thread *)(uintptr_t)*found;
 	if (process->threads.count >= THREADS_MAX) {
 		end_threads(traces, process);
-		free_threads(process);
+		free_threads(traces, process);
 	}
 	thread = calloc(1, sizeof(*thread));
 	if (!thread || map_set(&process->threads, tid, (uintptr_t)thread)) {
@@ -279,7 +280,8 @@ static void forget_processes(struct traces *traces)
 
 	for (i = 0; i < traces->processes.capacity; i++)
 		if (map_is_used(&traces->processes, i))
-			free_process((struct traces_process *)(uintptr_t)traces->processes.slots[i]
+			free_process(traces,
+				     (struct traces_process *)(uintptr_t)traces->processes.slots[i]
 					     .value);
 	map_fini(&traces->processes);
 	traces->last = NULL;
@@ -341,7 +343,7 @@ static void look_at_gone(struct traces *traces, uint64_t ts_ns)
 			continue;
 		look_at_process(traces, shown, &none, ts_ns);
 		map_remove(&traces->processes, sorted[i].key);
-		free_process(shown);
+		free_process(traces, shown);
 	}
 	free(sorted);
 	traces->last = NULL;
@@ -478,7 +480,7 @@ static void take_process(struct traces *traces, struct traces_process *shown,
 	if (event->header->type != MS_TYPE_EXIT)
 		return;
 	map_remove(&traces->processes, shown->key);
-	free_process(shown);
+	free_process(traces, shown);
 	traces->last = NULL;
 }
 

@@ -112,6 +112,7 @@ struct traces {
 	bool first_wall_known;
 
 	uint64_t next_id;
+	size_t kept;          /* calls of all threads that wait for the one that they are in */
 	struct map processes; /* event_process_key() -> struct traces_process */
 	struct traces_process *last;
 	struct map pids; /* that viewers have been told -> 1 */

@@ -205,6 +205,14 @@ $(WORKLOADS)/hostile_dump: tests/workloads/hostile_dump.c $(wildcard tests/unit/
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(USER_CFLAGS) -Itests/unit $(USER_LDFLAGS) $(filter %.c %.o,$^) -lcmocka $(USER_LIBS) -o $@
 
+# Makes recordings that are to cost a reader as much as possible.
+$(WORKLOADS)/crafted_dump: $(wildcard tests/workloads/crafted*.c) tests/workloads/crafted.h \
+		$(wildcard tests/unit/*.h) $(filter-out %/main.o,$(USER_OBJECTS))
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) -Wno-missing-field-initializers -Itests/unit -Itests/workloads $(USER_LDFLAGS) \
+		$(filter %.c %.o,$^) -lcmocka $(USER_LIBS) -o $@
+
 # Only if the compiler makes jumps of its calls is it worth anything.
 $(WORKLOADS)/shim.so: tests/workloads/shim.c
 	$(call say,CC,$@)
@@ -220,11 +228,11 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 # to files of its own, and those that record only what they start.
 E2E_FILES := $(wildcard tests/e2e/*.bats)
 E2E_SINGLE := tests/e2e/single.bats
-E2E_READING := $(filter tests/e2e/export% %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
+E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
 E2E_TESTS := $(filter-out $(E2E_SINGLE) $(E2E_READING),$(E2E_FILES)) -- $(E2E_SINGLE) -- $(E2E_READING)
 
-E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/shim.so \
-	$(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
+	$(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)
@@ -235,7 +243,7 @@ check-e2e: check-e2e-deps
 # `make check` has a short form of it.
 stress: memscope-bpf $(E2E_DEPS) $(BUILD)/unit/repair_test
 	$(Q)STRESS=1 BUILD=$(BUILD) tests/run tests/e2e/stress.bats tests/e2e/record.bats tests/e2e/flight.bats \
-		tests/e2e/scope.bats $(BUILD)/unit/repair_test
+		tests/e2e/scope.bats tests/e2e/crafted.bats $(BUILD)/unit/repair_test
 
 # Other kernels than this machine's, emulated. Beginnings of versions, or "newest".
 export KERNELS ?= 5.10 6.1 6.12 6.17 newest

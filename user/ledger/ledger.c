@@ -62,7 +62,7 @@ static int grow_slots(struct ledger *ledger)
 	if (!slots)
 		return -ENOMEM;
 	memory_hint(slots, capacity * sizeof(*slots));
-	if (!ledger->slots)
+	if (!ledger->slots_capacity)
 		ledger->secret = map_secret();
 	for (i = 0; i < ledger->slots_capacity; i++) {
 		if (!ledger->slots[i].position)

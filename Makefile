@@ -233,7 +233,7 @@ E2E_TESTS := $(filter-out $(E2E_SINGLE) $(E2E_READING),$(E2E_FILES)) -- $(E2E_SI
 
 E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
-	$(BUILD)/event.schema.json $(BUILD)/bench/dumps simcuda-varied
+	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)
 
@@ -401,13 +401,12 @@ $(BUILD)/memscope-bpf.bash: $(BUILD)/mkdocs tools/completion.bash
 
 docs: $(MAN_PAGES) $(BUILD)/memscope-bpf.bash
 
-# Calls and spaces come from user/render/fields.def and bpf/abi.h, the rest of the schema is written by hand.
-$(BUILD)/event.schema.json: docs/event.schema.in.json $(BUILD)/mkdocs
-	$(Q)$(BUILD)/mkdocs schema | jq --slurpfile rest $< \
-		'. as $$made | $$rest[0] | .oneOf |= $$made.calls + . | ."$$defs".space.enum = $$made.spaces' > $@
+# Calls, spaces and counters come from tables, the rest of the schemas is written by hand.
+$(BUILD)/%.schema.json: docs/%.schema.in.json tools/schema.jq $(BUILD)/mkdocs
+	$(Q)$(BUILD)/mkdocs schema | jq --slurpfile rest $< --from-file tools/schema.jq > $@
 
-schema: $(BUILD)/event.schema.json
-	$(Q)cp $< docs/event.schema.json
+schema: $(BUILD)/event.schema.json $(BUILD)/report.schema.json
+	$(Q)cp $^ docs
 
 # ---- installation
 

@@ -441,6 +441,17 @@ struct ms_account {
 	__u64 lost;
 };
 
+/*
+ * Records of a process that were lost since the last such record of it. An account says the same of
+ * all processes, and of those that found no place among MS_LOSING_PROCESSES, too.
+ */
+struct ms_loss {
+	struct ms_event event;
+	__u16 op;          /* enum ms_op, MS_ACCOUNT_FREE_BEGIN or MS_ACCOUNT_PROCESS */
+	__u16 reserved[3]; /* 0 */
+	__u64 lost;
+};
+
 /* They are moved about in words of 64 bits. */
 #define MS_RECORD(type, number, layout, ...) \
 	_Static_assert(sizeof(struct layout) % 8 == 0, "records are whole words");
@@ -509,6 +520,19 @@ struct ms_counters {
 	__u64 lost[MS_KINDS_COUNT]; /* there was no room in the ring, or the call was untracked */
 	__u64 untracked; /* of all those lost: no memory for the thread, or MS_DEPTH calls in it */
 	__u64 abandoned; /* calls that never returned (longjmp, exceptions, ends of threads) */
+};
+
+/* Processes whose losses are counted apart. */
+#define MS_LOSING_PROCESSES 1024
+
+struct ms_process_key {
+	__u64 start_ns; /* as in struct ms_event */
+	__u32 pid;
+	__u32 reserved; /* 0 */
+};
+
+struct ms_process_losses {
+	__u64 lost[MS_KINDS_COUNT];
 };
 
 /* What the targets map says of a process. */

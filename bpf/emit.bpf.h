@@ -36,12 +36,34 @@ static __always_inline void count_seen(__u32 kind)
 		__sync_fetch_and_add(&count->seen[kind], 1);
 }
 
+/*
+ * Of the process that is running. A function of its own: losses are rare, and its stack counts
+ * once.
+ */
+__noinline int ms_process_lost(__u32 kind)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ms_process_key key = { .start_ns = start_of(task->group_leader), .pid = task->tgid };
+	struct ms_process_losses *losses = bpf_map_lookup_elem(&ms_losses, &key);
+
+	if (!has_losses)
+		has_losses = 1;
+	if (!losses) {
+		bpf_map_update_elem(&ms_losses, &key, &no_losses, BPF_NOEXIST);
+		losses = bpf_map_lookup_elem(&ms_losses, &key);
+	}
+	if (losses && kind < MS_KINDS_COUNT)
+		__sync_fetch_and_add(&losses->lost[kind], 1);
+	return 0;
+}
+
 static __always_inline void count_lost(__u32 kind)
 {
 	struct ms_counters *count = counters();
 
 	if (count && kind < MS_KINDS_COUNT)
 		__sync_fetch_and_add(&count->lost[kind], 1);
+	ms_process_lost(kind);
 }
 
 static __always_inline void count_untracked(void)

@@ -16,6 +16,9 @@ __u32 stopped = MS_STOP_NOT;
 /* See struct ms_launch_key. */
 __u32 epoch = 0;
 
+/* Whether anything was lost: user space looks at it before it looks at the map. */
+__u32 has_losses = 0;
+
 /* How often a launch was counted that was not like any before. */
 __u64 launch_keys = 0;
 
@@ -72,6 +75,17 @@ struct {
 	__type(key, __u32);
 	__type(value, struct ms_counters);
 } ms_counts SEC(".maps");
+
+/* What was lost, by process. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MS_LOSING_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ms_process_key);
+	__type(value, struct ms_process_losses);
+} ms_losses SEC(".maps");
+
+const struct ms_process_losses no_losses = {};
 
 /* Traced processes: pid -> enum ms_target. */
 struct {

@@ -12,6 +12,7 @@
 #include "capture/attach/features.h"
 #include "commands/command.h"
 #include "commands/options.h"
+#include "ledger/process_counters.h"
 #include "render/field.h"
 #include "render/json.h"
 
@@ -396,7 +397,27 @@ static bool is_counted(unsigned int op)
 	return op == MS_OP_COPY || op == MS_OP_MEMSET || op == MS_OP_LAUNCH || op == MS_OP_SYNC;
 }
 
-/* Calls and spaces: docs/event.schema.in.json has the rest, and the Makefile puts them together. */
+/* A counter of a process that is in the object "others", or of those that are not. */
+static void put_counters(struct json *json, bool of_others)
+{
+	unsigned int i;
+
+	json_name(json, of_others ? "others" : "counters");
+	json_open(json, '{');
+	for (i = 0; i < COUNTERS_COUNT; i++) {
+		if (process_counters[i].is_of_others != of_others)
+			continue;
+		json_name(json, process_counters[i].name);
+		json_open(json, '{');
+		json_put_text(json, "description", process_counters[i].many);
+		json_put_text(json, "type", "integer");
+		json_put_u64(json, "minimum", 0);
+		json_close(json, '}');
+	}
+	json_close(json, '}');
+}
+
+/* What tables have: docs/NAME.schema.in.json has the rest, and the Makefile puts them together. */
 static void put_schema(void)
 {
 	struct string out = { 0 };
@@ -418,6 +439,8 @@ static void put_schema(void)
 	for (space = MS_SPACE_NONE + 1; space < MS_SPACES_COUNT; space++)
 		json_text(&json, probe_space_name(space), strlen(probe_space_name(space)));
 	json_close(&json, ']');
+	put_counters(&json, false);
+	put_counters(&json, true);
 	json_close(&json, '}');
 	printf("%.*s\n", (int)out.length, out.bytes);
 	string_fini(&out);

@@ -47,8 +47,12 @@ commands() {
 	done
 }
 
-@test "the published JSON Schema is the one the tables make" {
-	diff -u "$ROOT/docs/event.schema.json" "$BUILT/event.schema.json"
+@test "the published JSON Schemas are those the tables make" {
+	local name
+
+	for name in event report; do
+		diff -u "$ROOT/docs/$name.schema.json" "$BUILT/$name.schema.json"
+	done
 }
 
 @test "the event in the README is one by the JSON Schema" {

@@ -209,6 +209,9 @@ def describe(record, rows):
     if kind == 9:
         op, seen, lost = struct.unpack_from("<H6xQQ", record, 32)
         return f"account op={op} seen={seen} lost={lost}"
+    if kind == 10:
+        op, lost = struct.unpack_from("<H6xQ", record, 32)
+        return f"loss op={op} lost={lost}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

@@ -33,6 +33,25 @@ load helpers
 	[[ $stderr == *" other records lost, more than --max-loss: a ring buffer was full; a larger --buffer would help" ]]
 }
 
+@test "whose calls were lost is counted for each process" {
+	local SIMCUDA_DELAY
+
+	unset SIMCUDA_LOG
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 1000)ms
+	export SIMCUDA_DELAY
+	trace -c -f --json -e all --buffer 64K -o events.jsonl -- \
+		sh -c '"$0" 2 50000 & "$0" 2 50000; wait' "$WORKLOADS/threads"
+	assert_equal "$(summary '[.processes[] | select(.comm == "threads" and .lost_calls > 0)] | length')" 2
+	assert_equal "$(summary '([.processes[].lost_calls] | add) == .events.lost')" true
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK -f --buffer 64K --launches=all -o run.mscope -- \
+		sh -c '"$0" 2 50000 & "$0" 2 50000; wait' "$WORKLOADS/threads"
+	"$MEMSCOPE" report -f json run.mscope > out.json
+	assert_equal "$(jq '.recordings[0] | ([.processes[].unknown.lost_calls] | add) == (.lost.by_op | del(.name) | add)' out.json)" true
+	"$MEMSCOPE" report -f md run.mscope > out.md
+	assert_equal "$(grep -c "^[*] [0-9,]* of them of threads (" out.md)" 2
+}
+
 @test "more calls in one another than are tracked: counted as lost, and it is said why" {
 	# cuMemFree_v2(N), which calls cuMemFree_v2(N - 1).
 	printf 'int cuMemFree_v2(unsigned long n) { return n ? cuMemFree_v2(n - 1) : 0; }\n' |

@@ -163,7 +163,7 @@ END
 
 @test "a whole recording, repaired, is the same" {
 	# Of this version: the index is made anew.
-	cp "$ROOT/tests/golden/dump-1.3.mscope" run.mscope
+	cp "$ROOT/tests/golden/dump-1.4.mscope" run.mscope
 	"$MEMSCOPE" verify --repair same.mscope run.mscope
 	cmp run.mscope same.mscope
 }

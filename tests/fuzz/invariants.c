@@ -6,12 +6,12 @@
 #include "fuzz.h"
 #include "json_check.h"
 
-struct copy_aggregator {
+struct ledger_sums {
 	uint64_t count[MS_SPACES_COUNT], bytes[MS_SPACES_COUNT];
 	uint64_t unknown_sizes;
 };
 
-static void add_up(const struct ledger *ledger, struct copy_aggregator *sums)
+static void add_up(const struct ledger *ledger, struct ledger_sums *sums)
 {
 	size_t i;
 
@@ -32,7 +32,7 @@ static void add_up(const struct ledger *ledger, struct copy_aggregator *sums)
  */
 static void check_totals(const struct process *process)
 {
-	struct copy_aggregator sums = { 0 };
+	struct ledger_sums sums = { 0 };
 	size_t i;
 
 	for (i = 0; i < LEDGERS_COUNT; i++)
@@ -44,7 +44,8 @@ static void check_totals(const struct process *process)
 		fuzz_check(space->live_bytes == sums.bytes[i]);
 	}
 	/* Of what was live at its exit, an exited process keeps the numbers alone. */
-	fuzz_check(process->exited || process->unknown_sizes == sums.unknown_sizes);
+	fuzz_check(process->exited ||
+		   process->counters[COUNTER_UNKNOWN_SIZES] == sums.unknown_sizes);
 }
 
 struct search {

@@ -78,8 +78,8 @@ static void test_a_missed_free_of_a_block_of_unknown_size(void **state)
 	(void)state;
 	apply(&s, record_without(MS_KNOWN_SIZE, record_alloc("cudaMallocPitch", A, 0)));
 	apply(&s, record_alloc("cudaMalloc", A, 10));
-	assert_int_equal(first_process(&s)->missed_frees, 1);
-	assert_int_equal(first_process(&s)->unknown_sizes, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_SIZES], 0);
 	state_fini(&s.state);
 }
 
@@ -91,7 +91,7 @@ static void test_exec_during_a_free_of_a_block_of_unknown_size(void **state)
 	apply(&s, record_without(MS_KNOWN_SIZE, record_alloc("cudaMallocPitch", A, 0)));
 	apply(&s, record_free_begin(A));
 	apply(&s, record_process(MS_TYPE_EXEC, "train", 0));
-	assert_int_equal(first_process(&s)->unknown_sizes, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_SIZES], 0);
 	state_fini(&s.state);
 }
 
@@ -105,7 +105,7 @@ static void test_a_part_of_an_alloc_is_not_a_second_alloc(void **state)
 						record_alloc("cuMemAlloc_v2", A, 10))));
 	apply(&s, record_at(100, record_alloc("cudaMalloc", A, 10)));
 	assert_live(&s, MS_SPACE_DEVICE, 1, 10);
-	assert_int_equal(first_process(&s)->missed_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 0);
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->allocs, 1);
 	state_fini(&s.state);
 }
@@ -121,7 +121,7 @@ static void test_a_part_of_a_free_is_not_a_second_free(void **state)
 						 record_free("cuMemFree_v2", A))));
 	apply(&s, record_at(1000, record_free("cudaFree", A)));
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->frees, 1);
-	assert_int_equal(first_process(&s)->unknown_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -150,7 +150,7 @@ static void test_every_allocation_is_accounted_for(void **state)
 	apply(&s, record_failed(700, record_free("cuMemFree_v2", A))); /* a sticky error */
 	device = space_of(&s, MS_SPACE_DEVICE);
 	assert_int_equal(device->live_count + device->frees + device->implicit_frees +
-				 first_process(&s)->missed_frees,
+				 first_process(&s)->counters[COUNTER_MISSED_FREES],
 			 device->allocs); /* 1 and 2 */
 	state_fini(&s.state);
 }
@@ -379,7 +379,7 @@ static void test_a_reset_of_an_unread_context_ends_nothing_else(void **state)
 	apply(&s, record_context("cuDevicePrimaryCtxReset_v2", 0, 0));
 	assert_live(&s, MS_SPACE_DEVICE, 1, 10);
 	assert_live(&s, MS_SPACE_MAPPED, 1, 20);
-	assert_int_equal(first_process(&s)->unclear_ends, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNCLEAR_ENDS], 1);
 	/* Nor is it the context of a thread that has none. */
 	apply(&s, record_in(0, record_alloc("cuMemAlloc_v2", 0x7f0000003000, 10)));
 	assert_int_equal(s.change.device, -1);

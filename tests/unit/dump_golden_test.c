@@ -22,7 +22,7 @@
 
 #define PER_SEGMENT 12
 
-static const char *const versions[] = { "1.0", "1.1", "1.2", "1.3" };
+static const char *const versions[] = { "1.0", "1.1", "1.2", "1.3", "1.4" };
 
 /* ---- the recording --------------------------------------------------------------------------- */
 
@@ -47,6 +47,8 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_free_begin(0x20000));
 	/* Since 1.3: what this ends may have held more, which the next anchor says. */
 	example_add_to_other(example, record_process(MS_TYPE_EXEC, "next", 0));
+	/* Since 1.4, which also has a counter of it in the next anchor. */
+	example_add_to_other(example, record_loss(MS_OP_FREE, 7));
 }
 
 static int to_file(void *context, const struct block_header *header, const void *stored)
@@ -231,6 +233,10 @@ static void append_record(struct string *out, const union record *record)
 				     (unsigned long long)record->account.seen,
 				     (unsigned long long)record->account.lost);
 		break;
+	case MS_TYPE_LOSS:
+		string_append_format(out, "loss op=%u lost=%llu", record->loss.op,
+				     (unsigned long long)record->loss.lost);
+		break;
 	case MS_TYPE_EXEC:
 	case MS_TYPE_FORK:
 	case MS_TYPE_EXIT:
@@ -353,7 +359,7 @@ static void test_there_is_a_record_of_every_type(void **state)
 {
 	struct dump_reader *reader =
 		open_golden(versions[sizeof(versions) / sizeof(*versions) - 1]);
-	bool types[MS_CHECKPOINT_END + 1] = { 0 }, blocks[BLOCK_INDEX + 1] = { 0 };
+	bool types[MS_CHECKPOINT_COUNTER + 1] = { 0 }, blocks[BLOCK_INDEX + 1] = { 0 };
 	struct dump_item item;
 	size_t i;
 
@@ -367,7 +373,7 @@ static void test_there_is_a_record_of_every_type(void **state)
 	dump_reader_close(reader);
 	for (i = 0; i < MS_TYPES_COUNT; i++)
 		assert_true(types[i]);
-	for (i = MS_CHECKPOINT_STATE; i <= MS_CHECKPOINT_END; i++)
+	for (i = MS_CHECKPOINT_STATE; i <= MS_CHECKPOINT_COUNTER; i++)
 		assert_true(types[i]);
 	for (i = BLOCK_SEGMENT; i <= BLOCK_INDEX; i++)
 		assert_true(blocks[i]);

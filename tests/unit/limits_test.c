@@ -32,18 +32,18 @@ static union record result(uint64_t i)
 static void test_ever_new_results(void **state)
 {
 	struct scenario s = { 0 };
-	const size_t most = limit_most(LIMIT_FAILURES);
+	const size_t most = LIMIT_FAILURES;
 
 	(void)state;
 	make(&s, result, most);
 	assert_int_equal(grown->failures_count, most);
-	assert_int_equal(grown->others[LIMIT_FAILURES], 0);
+	assert_int_equal(grown->counters[COUNTER_OTHER_FAILURES], 0);
 	make(&s, result, most + MORE); /* the first ones again */
 	assert_int_equal(grown->failures_count, most);
 	assert_int_equal(grown->failures[7].count, 2);
-	assert_int_equal(grown->others[LIMIT_FAILURES], MORE);
+	assert_int_equal(grown->counters[COUNTER_OTHER_FAILURES], MORE);
 	assert_int_equal(grown->calls[MS_OP_FREE], 2 * most + MORE);
-	assert_false(limits_concern_memory(grown->others));
+	assert_false(process_counters_are_inexact(grown->counters));
 	state_fini(&s.state);
 }
 
@@ -63,12 +63,12 @@ static int32_t device_of_one_in(struct scenario *s, uint64_t i)
 static void test_ever_new_contexts(void **state)
 {
 	struct scenario s = { 0 };
-	const size_t most = limit_most(LIMIT_CONTEXTS);
+	const size_t most = LIMIT_CONTEXTS;
 
 	(void)state;
 	make(&s, context, most + MORE);
 	assert_int_equal(grown->contexts_count, most);
-	assert_int_equal(grown->others[LIMIT_CONTEXTS], MORE);
+	assert_int_equal(grown->counters[COUNTER_OTHER_CONTEXTS], MORE);
 	assert_int_equal(device_of_one_in(&s, most - 1), (most - 1) % 8);
 	assert_int_equal(device_of_one_in(&s, most), -1);
 	/*
@@ -132,7 +132,7 @@ static const struct kernel *other_kernels(void)
 static void test_ever_new_kernels(void **state)
 {
 	struct scenario s = { 0 };
-	const size_t most = limit_most(LIMIT_KERNELS);
+	const size_t most = LIMIT_KERNELS;
 	uint64_t launches = 0;
 	size_t i;
 
@@ -143,7 +143,7 @@ static void test_ever_new_kernels(void **state)
 	assert_int_equal(grown->kernels_count, most);
 	assert_non_null(other_kernels());
 	assert_int_equal(other_kernels()->launches, MORE + 1);
-	assert_int_equal(grown->others[LIMIT_KERNELS], MORE + 1);
+	assert_int_equal(grown->counters[COUNTER_OTHER_KERNELS], MORE + 1);
 	for (i = 0; i < grown->kernels_count; i++)
 		launches += grown->kernels[i].launches;
 	assert_int_equal(launches, grown->launches);
@@ -167,16 +167,16 @@ static union record alias(uint64_t i)
 static void test_ever_new_handles_with_names(void **state)
 {
 	struct scenario s = { 0 };
-	const size_t most = limit_most(LIMIT_NAMES);
+	const size_t most = LIMIT_NAMES;
 
 	(void)state;
 	make(&s, name, most + MORE);
 	make(&s, name, 10); /* those that are known can be named anew */
 	assert_int_equal(grown->names.count, most);
-	assert_int_equal(grown->others[LIMIT_NAMES], MORE);
+	assert_int_equal(grown->counters[COUNTER_OTHER_NAMES], MORE);
 	make(&s, alias, most + MORE);
 	assert_int_equal(grown->aliases.count, most);
-	assert_int_equal(grown->others[LIMIT_NAMES], 2 * MORE);
+	assert_int_equal(grown->counters[COUNTER_OTHER_NAMES], 2 * MORE);
 	make(&s, launch, most + MORE);
 	assert_in_range(grown->launch_places.count, 1, most);
 	assert_int_equal(grown->kernels_count, 100 + MORE);
@@ -218,7 +218,7 @@ static void test_ever_longer_names(void **state)
 	for (i = 0; i < count; i++)
 		name_at_length(&s, RECORD_PID, i);
 	grown = first_process(&s);
-	assert_in_range(grown->others[LIMIT_NAMES], count - fit - 16, count - fit);
+	assert_in_range(grown->counters[COUNTER_OTHER_NAMES], count - fit - 16, count - fit);
 	assert_true(s.state.strings.bytes <= LIMIT_NAME_BYTES + MS_NAME_MAX);
 	/* A kernel whose name was one too many is one of the others. */
 	apply(&s, launch(count - 1));
@@ -227,7 +227,7 @@ static void test_ever_longer_names(void **state)
 	assert_int_equal(strlen(s.change.kernel), MS_NAME_MAX - 1);
 	apply(&s, launch(count - 1));
 	assert_int_equal(other_kernels()->launches, 2);
-	assert_int_equal(grown->others[LIMIT_KERNELS], 2);
+	assert_int_equal(grown->counters[COUNTER_OTHER_KERNELS], 2);
 	/* All processes together have several times as much, and no more. */
 	for (process = 1000; process < 1020; process++)
 		for (i = 0; i < fit; i++)
@@ -251,13 +251,13 @@ static union record pool(uint64_t i)
 static void test_ever_new_pools(void **state)
 {
 	struct scenario s = { 0 };
-	const size_t most = limit_most(LIMIT_VIEWS);
+	const size_t most = LIMIT_VIEWS;
 
 	(void)state;
 	make(&s, pool, most + MORE);
 	make(&s, pool, most);
 	assert_int_equal(grown->views_count, most);
-	assert_int_equal(grown->others[LIMIT_VIEWS], MORE);
+	assert_int_equal(grown->counters[COUNTER_OTHER_VIEWS], MORE);
 	state_fini(&s.state);
 }
 
@@ -274,21 +274,21 @@ static union record node(uint64_t i)
 static void test_ever_new_graphs(void **state)
 {
 	struct scenario s = { 0 };
-	const size_t most = limit_most(LIMIT_GRAPHS);
+	const size_t most = LIMIT_GRAPHS;
 
 	(void)state;
 	make(&s, capture, most / 2);
 	make(&s, node, most / 2 + MORE);
 	assert_int_equal(grown->graphs.count + grown->captures.count, most);
-	assert_int_equal(grown->others[LIMIT_GRAPHS], MORE);
-	assert_true(limits_concern_memory(grown->others));
+	assert_int_equal(grown->counters[COUNTER_OTHER_GRAPHS], MORE);
+	assert_true(process_counters_are_inexact(grown->counters));
 	state_fini(&s.state);
 }
 
 static void test_ever_new_frees_that_do_not_return(void **state)
 {
 	struct scenario s = { 0 };
-	const size_t most = limit_most(LIMIT_FREES);
+	const size_t most = LIMIT_FREES;
 	uint64_t i;
 
 	(void)state;
@@ -298,10 +298,10 @@ static void test_ever_new_frees_that_do_not_return(void **state)
 	}
 	grown = first_process(&s);
 	assert_int_equal(grown->pending.calls_count, most);
-	assert_int_equal(grown->others[LIMIT_FREES], MORE);
+	assert_int_equal(grown->counters[COUNTER_OTHER_FREES], MORE);
 	assert_int_equal(grown->spaces[MS_SPACE_DEVICE].frees, MORE);
 	assert_int_equal(grown->spaces[MS_SPACE_DEVICE].live_count, 0);
-	assert_true(limits_concern_memory(grown->others));
+	assert_true(process_counters_are_inexact(grown->counters));
 	state_fini(&s.state);
 }
 
@@ -319,13 +319,13 @@ static void test_launches_that_no_driver_could_do(void **state)
 	grown = first_process(&s);
 	for (i = 0; i < 1000; i++)
 		apply(&s, record_to(9, record_call("cuGraphLaunch")));
-	assert_in_range(grown->dropped_nodes, 900 * nodes, 999 * nodes);
+	assert_in_range(grown->counters[COUNTER_DROPPED_NODES], 900 * nodes, 999 * nodes);
 	/* Given time, any number of them is followed. */
-	launches = grown->dropped_nodes;
+	launches = grown->counters[COUNTER_DROPPED_NODES];
 	for (i = 0; i < 100; i++)
 		apply(&s, record_at(s.now_ns + nodes * 1000,
 				    record_to(9, record_call("cuGraphLaunch"))));
-	assert_int_equal(grown->dropped_nodes, launches);
+	assert_int_equal(grown->counters[COUNTER_DROPPED_NODES], launches);
 	state_fini(&s.state);
 }
 

@@ -46,8 +46,8 @@ static inline void assert_clean(const struct scenario *s)
 {
 	const struct process *process = first_process(s);
 
-	assert_int_equal(process->missed_frees, 0);
-	assert_int_equal(process->unknown_frees, 0);
+	assert_int_equal(process->counters[COUNTER_MISSED_FREES], 0);
+	assert_int_equal(process->counters[COUNTER_UNKNOWN_FREES], 0);
 	assert_int_equal(process->pending.count, 0);
 }
 

@@ -26,6 +26,7 @@ union record {
 	struct ms_name name;
 	struct ms_process process;
 	struct ms_account account;
+	struct ms_loss loss;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
 };
 
@@ -191,6 +192,15 @@ static inline union record record_context(const char *symbol, uint64_t context, 
 }
 
 /* What was counted since the last account; of no process. */
+static inline union record record_loss(uint16_t op, uint64_t lost)
+{
+	union record record = record_event(MS_TYPE_LOSS, sizeof(struct ms_loss));
+
+	record.loss.op = op;
+	record.loss.lost = lost;
+	return record;
+}
+
 static inline union record record_account(uint16_t op, uint64_t seen, uint64_t lost)
 {
 	union record record = { .event = { .type = MS_TYPE_ACCOUNT,

@@ -187,7 +187,7 @@ static void test_what_is_unknown_is_not_exact(void **state)
 		       NOT_EXACT, "* 1 allocation whose address could not be read: not counted",
 		       "exact.\n\n", "\"was_running\":false,\"was_running_earlier\":false");
 	expect_inexact((union record[RECORDS]){ record_free("cuMemFree_v2", 0x1000) }, NOT_EXACT,
-		       "* 1 free of memory that nobody saw allocated", "exact.\n\n",
+		       "* 1 free of memory whose allocation was not seen", "exact.\n\n",
 		       "\"was_running\":false,\"was_running_earlier\":false");
 	expect_inexact((union record[RECORDS]){ alloc("cudaMalloc", 0x1000, 300),
 						record_account(MS_ACCOUNT_ABANDONED, 3, 0) },

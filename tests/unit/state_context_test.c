@@ -111,7 +111,7 @@ static void test_unknown_sizes_end_with_their_context(void **state)
 				 record_in(CONTEXT, record_alloc("cudaMallocPitch", A, 0))));
 	apply(&s, record_context("cuCtxDestroy_v2", CONTEXT, 0));
 	assert_int_equal(s.change.implicit[MS_SPACE_DEVICE].count, 1);
-	assert_int_equal(first_process(&s)->unknown_sizes, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_SIZES], 0);
 	state_fini(&s.state);
 }
 
@@ -308,11 +308,11 @@ static void test_blocks_of_an_unknown_context_outlive_contexts_visibly(void **st
 	(void)state;
 	apply(&s, record_attach_running());
 	apply(&s, record_context("cuCtxDestroy_v2", CONTEXT, 0));
-	assert_int_equal(first_process(&s)->unclear_ends, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNCLEAR_ENDS], 0);
 	apply(&s, record_alloc("cuMemAlloc_v2", 0x7000, 10));
 	apply(&s, record_context("cuCtxDestroy_v2", CONTEXT, 0));
 	assert_live(&s, MS_SPACE_DEVICE, 1, 10);
-	assert_int_equal(first_process(&s)->unclear_ends, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNCLEAR_ENDS], 1);
 	state_fini(&s.state);
 }
 

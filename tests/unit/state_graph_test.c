@@ -99,7 +99,7 @@ static void test_nodes_take_effect_at_each_launch(void **state)
 	assert_int_equal(space_of(&s, MS_SPACE_GRAPH)->implicit_frees, 0);
 	assert_int_equal(first_process(&s)->graph_launches, 2);
 	assert_int_equal(first_process(&s)->launches, 0);
-	assert_int_equal(first_process(&s)->unknown_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -282,11 +282,11 @@ static void test_too_many_nodes_are_dropped_and_counted(void **state)
 	for (i = 0; i < 16; i++)
 		apply(&s, record_memory("cuGraphAddChildGraphNode", GRAPH, GRAPH));
 	assert_int_equal(first_process(&s)->graph_nodes, 1 << 16);
-	assert_int_equal(first_process(&s)->dropped_nodes, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_DROPPED_NODES], 0);
 	apply(&s, record_memory("cuGraphAddChildGraphNode", GRAPH, GRAPH));
 	node(&s, GRAPH, B, 10);
 	assert_int_equal(first_process(&s)->graph_nodes, 1 << 16);
-	assert_int_equal(first_process(&s)->dropped_nodes, (1 << 16) + 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_DROPPED_NODES], (1 << 16) + 1);
 	/* What it has is followed, and other graphs are. */
 	instantiate(&s, EXECUTABLE, GRAPH, 0);
 	launch(&s, EXECUTABLE);
@@ -310,13 +310,13 @@ static void test_too_many_graphs_are_dropped_and_counted(void **state)
 	for (i = 0; i < 100; i++)
 		instantiate(&s, EXECUTABLE + i, GRAPH, 0);
 	assert_int_equal(first_process(&s)->graph_nodes, 1 << 20);
-	assert_int_equal(first_process(&s)->dropped_nodes, 85 << 16);
+	assert_int_equal(first_process(&s)->counters[COUNTER_DROPPED_NODES], 85 << 16);
 	/* Their end makes room. */
 	for (i = 0; i < 100; i++)
 		apply(&s, record_free("cuGraphExecDestroy", EXECUTABLE + i));
 	assert_int_equal(first_process(&s)->graph_nodes, 1 << 16);
 	instantiate(&s, EXECUTABLE, GRAPH, 0);
-	assert_int_equal(first_process(&s)->dropped_nodes, 85 << 16);
+	assert_int_equal(first_process(&s)->counters[COUNTER_DROPPED_NODES], 85 << 16);
 	apply(&s, record_process(MS_TYPE_EXEC, "next", 0));
 	assert_int_equal(first_process(&s)->graph_nodes, 0);
 	state_fini(&s.state);
@@ -409,7 +409,7 @@ static void test_a_capture_takes_effect_when_launched(void **state)
 	pool_alloc(&s, STREAM, A, 8);
 	assert_false(s.change.captured);
 	assert_live(&s, MS_SPACE_POOL, 1, 8);
-	assert_int_equal(first_process(&s)->unknown_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_FREES], 0);
 	state_fini(&s.state);
 }
 

@@ -121,7 +121,7 @@ static void test_imported_memory_is_mapped_and_released(void **state)
 	unmap(&s, VA, MIB);
 	assert_int_equal(s.change.implicit[MS_SPACE_IMPORTED].count, 1);
 	assert_live(&s, MS_SPACE_IMPORTED, 0, 0);
-	assert_int_equal(first_process(&s)->unknown_sizes, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_SIZES], 0);
 	assert_clean(&s);
 	state_fini(&s.state);
 }
@@ -227,11 +227,11 @@ static void test_opened_at_an_address_of_something_else(void **state)
 	(void)state;
 	apply(&s, record_alloc("cuMemAlloc_v2", VA, 10));
 	apply(&s, opened("cuIpcOpenMemHandle_v2", VA));
-	assert_int_equal(first_process(&s)->missed_frees, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 1);
 	assert_live(&s, MS_SPACE_DEVICE, 0, 0);
 	assert_live(&s, MS_SPACE_IMPORTED, 1, 0);
 	apply(&s, record_alloc("cuMemAlloc_v2", VA, 10));
-	assert_int_equal(first_process(&s)->missed_frees, 2);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 2);
 	assert_live(&s, MS_SPACE_IMPORTED, 0, 0);
 	state_fini(&s.state);
 }

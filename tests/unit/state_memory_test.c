@@ -241,7 +241,7 @@ static void test_a_failed_unmap_does_not_replace_the_successor(void **state)
 	apply(&s, record_by(OTHER_THREAD, record_map(VA, 7, H2)));
 	apply(&s, record_failed(1, record_unmap(VA, MIB)));
 	assert_live(&s, MS_SPACE_MAPPED, 1, 7);
-	assert_int_equal(first_process(&s)->missed_frees, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 1);
 	release(&s, H); /* what was mapped there is mapped no more */
 	assert_int_equal(s.change.free, FREE_KNOWN);
 	assert_live(&s, MS_SPACE_PHYSICAL, 1, 7);
@@ -388,7 +388,7 @@ static void test_lost_ends(void **state)
 	assert_live(&s, MS_SPACE_MAPPED, 0, 0);
 	apply(&s, record_map(VA, MIB, H)); /* neither the address nor the handle is in use */
 	create(&s, H, 7);
-	assert_int_equal(first_process(&s)->missed_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 0);
 	/* The thread does both again: the earlier calls must have returned. */
 	apply(&s, record_begin_of("cuMemUnmap", VA, MIB));
 	apply(&s, record_begin_of("cuMemRelease", H, 0));
@@ -411,7 +411,7 @@ static void test_a_displaced_mapping_lets_go_of_its_memory(void **state)
 	apply(&s, record_map(VA, MIB, H));
 	release(&s, H);
 	apply(&s, record_map(VA, MIB, H2));
-	assert_int_equal(first_process(&s)->missed_frees, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 1);
 	assert_int_equal(s.change.implicit[MS_SPACE_PHYSICAL].bytes, MIB);
 	assert_live(&s, MS_SPACE_MAPPED, 1, MIB);
 	assert_live(&s, MS_SPACE_PHYSICAL, 1, MIB);
@@ -429,12 +429,12 @@ static void test_a_displaced_handle_leaves_mapped_memory_alive(void **state)
 	retain(&s, H, VA);
 	apply(&s, record_map(VA, MIB, H));
 	create(&s, H, 7);
-	assert_int_equal(first_process(&s)->missed_frees, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 1);
 	assert_live(&s, MS_SPACE_PHYSICAL, 2, MIB + 7);
 	unmap(&s, VA, MIB);
 	assert_live(&s, MS_SPACE_PHYSICAL, 1, 7);
 	create(&s, H, 9); /* not mapped: gone */
-	assert_int_equal(first_process(&s)->missed_frees, 2);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 2);
 	assert_live(&s, MS_SPACE_PHYSICAL, 1, 9);
 	release(&s, H);
 	assert_changed(&s, 4, 9);

@@ -400,8 +400,8 @@ static void compare(struct run *run)
 		assert_int_equal(total->implicit_frees, expected[i].implicit);
 		assert_int_equal(total->implicit_bytes, expected[i].implicit_bytes);
 	}
-	assert_int_equal(process->missed_frees, run->missed_frees);
-	assert_int_equal(process->unknown_frees, run->unknown_frees);
+	assert_int_equal(process->counters[COUNTER_MISSED_FREES], run->missed_frees);
+	assert_int_equal(process->counters[COUNTER_UNKNOWN_FREES], run->unknown_frees);
 	assert_int_equal(run->scenario.state.allocations, run->ids);
 	compare_places(run);
 }

@@ -401,7 +401,7 @@ static void test_processes_are_kept_apart(void **state)
 	apply(&s, record_of(200, RECORD_START_NS, record_alloc("cudaMalloc", A, 20)));
 	assert_int_equal(s.state.processes_count, 2);
 	assert_int_equal(s.change.live_bytes, 20);
-	assert_int_equal(s.change.process->missed_frees, 0);
+	assert_int_equal(s.change.process->counters[COUNTER_MISSED_FREES], 0);
 	apply_free_of(&s, "cudaFree", A);
 	assert_changed(&s, 1, 10);
 	assert_int_equal(s.state.processes[1]->spaces[MS_SPACE_DEVICE].live_bytes, 20);

@@ -258,8 +258,8 @@ static void compare(const struct run *run)
 		live++;
 	}
 	assert_int_equal(process->ledgers[MS_KEY_POINTER].count, live);
-	assert_int_equal(process->missed_frees, run->model.missed_frees);
-	assert_int_equal(process->unknown_frees, run->model.unknown_frees);
+	assert_int_equal(process->counters[COUNTER_MISSED_FREES], run->model.missed_frees);
+	assert_int_equal(process->counters[COUNTER_UNKNOWN_FREES], run->model.unknown_frees);
 	assert_int_equal(run->scenario.state.allocations, run->model.ids);
 }
 

@@ -164,7 +164,7 @@ static void test_a_failed_alloc_allocates_nothing(void **state)
 	assert_live(&s, MS_SPACE_DEVICE, 1, 10);
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->allocs, 1);
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->peak_bytes, 10);
-	assert_int_equal(first_process(&s)->unknown_allocs, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_ALLOCS], 0);
 	assert_int_equal(first_process(&s)->calls[MS_OP_ALLOC], 2);
 	state_fini(&s.state);
 }
@@ -200,7 +200,7 @@ static void test_a_failed_free_without_a_beginning_changes_nothing(void **state)
 	apply(&s, record_failed(1, record_free("cuMemFree_v2", A)));
 	apply(&s, record_failed(1, record_free("cuMemFree_v2", B)));
 	assert_live(&s, MS_SPACE_DEVICE, 1, 100);
-	assert_int_equal(first_process(&s)->unknown_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -257,7 +257,7 @@ static void test_reused_before_the_free_is_over(void **state)
 	assert_changed(&s, 1, 10);
 	assert_int_equal(s.change.free, FREE_KNOWN);
 	assert_live(&s, MS_SPACE_DEVICE, 1, 20);
-	assert_int_equal(first_process(&s)->missed_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 0);
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->free_bytes, 10);
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->peak_bytes, 20); /* never 30 */
 	state_fini(&s.state);
@@ -274,7 +274,7 @@ static void test_reused_after_the_free_is_over(void **state)
 	assert_changed(&s, 1, 10);
 	apply(&s, record_at(250, record_by(OTHER_THREAD, record_alloc("cuMemAlloc_v2", A, 20))));
 	assert_live(&s, MS_SPACE_DEVICE, 1, 20);
-	assert_int_equal(first_process(&s)->missed_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -372,7 +372,7 @@ static void test_lost_beginning_does_not_free_the_successor(void **state)
 	(void)state;
 	apply(&s, record_at(100, record_alloc("cuMemAlloc_v2", A, 10)));
 	apply(&s, record_at(250, record_by(OTHER_THREAD, record_alloc("cuMemAlloc_v2", A, 20))));
-	assert_int_equal(first_process(&s)->missed_frees, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 1);
 	apply(&s, record_at(200, record_free("cuMemFree_v2", A)));
 	assert_int_equal(s.change.free, FREE_UNKNOWN);
 	assert_live(&s, MS_SPACE_DEVICE, 1, 20);
@@ -388,7 +388,7 @@ static void test_lost_end_of_a_free(void **state)
 	apply(&s, record_free_begin(A));
 	apply(&s, record_alloc("cuMemAlloc_v2", A, 20));
 	assert_live(&s, MS_SPACE_DEVICE, 1, 20);
-	assert_int_equal(first_process(&s)->missed_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -399,7 +399,7 @@ static void test_both_records_of_a_free_lost(void **state)
 	(void)state;
 	apply(&s, record_alloc("cuMemAlloc_v2", A, 10));
 	apply(&s, record_alloc("cuMemAllocManaged", A, 20)); /* handed out again */
-	assert_int_equal(first_process(&s)->missed_frees, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_MISSED_FREES], 1);
 	assert_live(&s, MS_SPACE_DEVICE, 0, 0);
 	assert_live(&s, MS_SPACE_MANAGED, 1, 20);
 	apply_free_of(&s, "cuMemFree_v2", A);
@@ -419,8 +419,8 @@ static void test_free_of_memory_from_before_tracing(void **state)
 	assert_int_equal(s.change.free, FREE_PRE_ATTACH);
 	assert_false(s.change.has_allocation);
 	assert_false(s.change.has_live);
-	assert_int_equal(first_process(&s)->pre_attach_frees, 1);
-	assert_int_equal(first_process(&s)->unknown_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_PRE_ATTACH_FREES], 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_FREES], 0);
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->frees, 0);
 	state_fini(&s.state);
 }
@@ -433,8 +433,8 @@ static void test_free_of_memory_that_nobody_saw_allocated(void **state)
 	apply(&s, record_process(MS_TYPE_ATTACH, "program", 0));
 	apply_free_of(&s, "cuMemFree_v2", A);
 	assert_int_equal(s.change.free, FREE_UNKNOWN);
-	assert_int_equal(first_process(&s)->unknown_frees, 1);
-	assert_int_equal(first_process(&s)->pre_attach_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_FREES], 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_PRE_ATTACH_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -452,12 +452,12 @@ static void test_calls_whose_ends_nobody_watches(void **state)
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->allocs, 1);
 	assert_int_equal(space_of(&s, MS_SPACE_DEVICE)->alloc_bytes, 100);
 	assert_live(&s, MS_SPACE_DEVICE, 0, 0);
-	assert_int_equal(first_process(&s)->unknown_allocs, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_ALLOCS], 0);
 
 	apply(&s, record_without(MS_KNOWN_RESULT, record_free("cuMemFree_v2", A)));
 	assert_int_equal(s.change.free, FREE_UNWATCHED);
-	assert_int_equal(first_process(&s)->unwatched_frees, 1);
-	assert_int_equal(first_process(&s)->unknown_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNWATCHED_FREES], 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -469,8 +469,8 @@ static void test_free_of_nothing(void **state)
 	apply(&s, record_attach_running());
 	apply(&s, record_free("cudaFree", 0));
 	assert_int_equal(s.change.free, FREE_NULL);
-	assert_int_equal(first_process(&s)->null_frees, 1);
-	assert_int_equal(first_process(&s)->pre_attach_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_NULL_FREES], 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_PRE_ATTACH_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -481,7 +481,7 @@ static void test_free_of_an_unread_address_is_not_a_free_of_nothing(void **state
 	(void)state;
 	apply(&s, record_without(MS_KNOWN_ADDR, record_free("cudaFree", 0)));
 	assert_int_equal(s.change.free, FREE_UNKNOWN);
-	assert_int_equal(first_process(&s)->null_frees, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_NULL_FREES], 0);
 	state_fini(&s.state);
 }
 
@@ -495,7 +495,7 @@ static void test_alloc_of_no_bytes(void **state)
 	apply(&s, record_alloc("cudaMalloc", 0, 0)); /* success, and a null pointer */
 	assert_false(s.change.has_allocation);
 	assert_live(&s, MS_SPACE_DEVICE, 0, 0);
-	assert_int_equal(first_process(&s)->unknown_allocs, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_ALLOCS], 0);
 	apply(&s, record_alloc("cudaMalloc", A, 0));
 	assert_live(&s, MS_SPACE_DEVICE, 1, 0);
 	state_fini(&s.state);
@@ -508,7 +508,7 @@ static void test_alloc_at_an_unread_address(void **state)
 	(void)state;
 	apply(&s, record_without(MS_KNOWN_ADDR, record_alloc("cudaMalloc", 0, 100)));
 	assert_false(s.change.has_allocation);
-	assert_int_equal(first_process(&s)->unknown_allocs, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_ALLOCS], 1);
 	assert_live(&s, MS_SPACE_DEVICE, 0, 0);
 	state_fini(&s.state);
 }
@@ -521,10 +521,10 @@ static void test_alloc_of_an_unread_size(void **state)
 	apply(&s, record_without(MS_KNOWN_SIZE, record_alloc("cudaMallocPitch", A, 0)));
 	assert_false(s.change.allocation.size_known);
 	assert_live(&s, MS_SPACE_DEVICE, 1, 0);
-	assert_int_equal(first_process(&s)->unknown_sizes, 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_SIZES], 1);
 	apply_free_of(&s, "cudaFree", A);
 	assert_false(s.change.allocation.size_known);
-	assert_int_equal(first_process(&s)->unknown_sizes, 0);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNKNOWN_SIZES], 0);
 	state_fini(&s.state);
 }
 

@@ -132,7 +132,8 @@ static void note_unsaid(struct process_activity *activity, const struct event *e
 	const struct ms_spec *spec = &event->probe->spec;
 
 	/* Lost frees come to light when an address is handed out again. */
-	activity->dirty |= activity->missed_frees != change->process->missed_frees;
+	activity->dirty |=
+		activity->missed_frees != change->process->counters[COUNTER_MISSED_FREES];
 	/* With its last mapping, memory may end. */
 	if (spec->key == MS_KEY_MAPPING)
 		activity->dirty |= ends_memory(change);

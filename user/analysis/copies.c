@@ -167,8 +167,10 @@ static void pageable_add(struct copies *copies, const struct event *event)
 /* Whether page-locked memory may be unknown: as side_of() of the state has it. */
 static bool is_unclear(const struct process *process)
 {
-	return process->was_running || process->entries_only || process->unknown_allocs ||
-	       process->unknown_sizes || process->others[LIMIT_ALLOCATIONS];
+	return process->was_running || process->entries_only ||
+	       process->counters[COUNTER_UNKNOWN_ALLOCS] ||
+	       process->counters[COUNTER_UNKNOWN_SIZES] ||
+	       process->counters[COUNTER_OTHER_ALLOCATIONS];
 }
 
 /*

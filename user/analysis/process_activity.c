@@ -39,7 +39,7 @@ struct process_activity *process_activity_new(const struct process *process, uin
 	activity->base_ns = activity->now_ns = ts_ns;
 	activity->storm_begin_ns = ts_ns;
 	activity->shift = ACTIVITY_FIRST_SHIFT;
-	activity->missed_frees = process->missed_frees;
+	activity->missed_frees = process->counters[COUNTER_MISSED_FREES];
 	memcpy(activity->comm, process->comm, sizeof(activity->comm));
 	return activity;
 }
@@ -377,7 +377,7 @@ int process_activity_scan(struct process_activity *activity, const struct proces
 	}
 	activity->dirty = false;
 	activity->scanned = true;
-	activity->missed_frees = process->missed_frees;
+	activity->missed_frees = process->counters[COUNTER_MISSED_FREES];
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #define DRAIN_NS 10000000       /* while events come */
 #define DRAIN_IDLE_NS 100000000 /* while none do */
 #define SEARCH_NS 1000000000    /* without notice of mappings */
+#define LOSSES_NS 1000000000    /* between looks at whose records were lost */
 
 /*
  * In the end detaching is waited for that long; a kernel that takes longer (uprobe_single) must not
@@ -52,12 +53,32 @@ static void end(struct live *live, enum live_reason reason)
 
 /* ---- what happens ---------------------------------------------------------------------------- */
 
+static int feed_loss(void *context, void *record, size_t length)
+{
+	return live_feed(context, record, length);
+}
+
+/* They are rare, and nobody waits for them. */
+static void look_at_losses(struct live *live, uint64_t now_ns, bool last)
+{
+	const int map_fd = programs_losses_fd(live->programs);
+	int err;
+
+	if (map_fd < 0 || live->err || (!last && now_ns - live->losses_ns < LOSSES_NS))
+		return;
+	live->losses_ns = now_ns;
+	err = process_losses_feed(&live->losses, map_fd, now_ns, feed_loss, live);
+	if (!live->err)
+		live->err = err;
+}
+
 static void drain(struct live *live, uint64_t until_ns)
 {
 	long drained = merge_drain(programs_merge(live->programs), until_ns, live_take, live);
 	uint64_t period_ns = drained ? DRAIN_NS : DRAIN_IDLE_NS;
 
 	live->drained_ns = until_ns;
+	look_at_losses(live, clock_monotonic_ns(), false);
 	detacher_flush(live->targets.detacher);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_seen(live->launch_counts, live->options.feed,
@@ -301,6 +322,7 @@ int live_stop(struct live *live)
 	live->detaching = err == -ETIMEDOUT;
 	programs_silence(live->programs);
 	drain_all(live, UINT64_MAX);
+	look_at_losses(live, clock_monotonic_ns(), true);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
 					       live->options.context);
@@ -519,6 +541,7 @@ void live_close(struct live *live)
 	detacher_close(live->targets.detacher);
 	mappings_close(live->mappings);
 	launch_counts_close(live->launch_counts);
+	process_losses_fini(&live->losses);
 	programs_close(live->programs);
 	loop_close(live->loop);
 	free(live);

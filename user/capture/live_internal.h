@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "capture/records/launch_counts.h"
+#include "capture/records/process_losses.h"
 #include "capture/live.h"
 #include "capture/targets/mappings.h"
 #include "capture/attach/programs.h"
@@ -22,7 +23,9 @@ struct live {
 	struct programs *programs;
 	struct targets targets;
 	struct launch_counts *launch_counts; /* NULL: each is recorded */
-	struct mappings *mappings;           /* NULL: searched for once a second */
+	struct process_losses losses;
+	uint64_t losses_ns;        /* when they were last looked at */
+	struct mappings *mappings; /* NULL: searched for once a second */
 	struct spawn spawn;
 	bool spawned;
 	bool command_done;

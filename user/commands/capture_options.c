@@ -46,14 +46,19 @@ void capture_options_tell_blindness(const struct capture_options *capture, const
 			    named && !selection->follow ? "; -f traces what it starts, too" : "");
 }
 
-static void say_what_was_lost(const struct capture_options *capture, const struct losses *losses)
+/* A warning, which -q lets through: what was captured does not look any different. */
+static void say_what_was_lost(const struct capture_options *capture, const struct losses *losses,
+			      bool too_much)
 {
 	struct string message = { 0 };
 
 	losses_append_amount(&message, losses);
-	string_append_text(&message, " lost, more than --max-loss: ");
+	string_append_text(&message, too_much ? " lost, more than --max-loss: " : " lost: ");
 	losses_append_reasons(&message, losses, capture->fewer);
-	log_error("%.*s", (int)message.length, message.length ? message.bytes : "");
+	if (too_much)
+		log_error("%.*s", (int)message.length, message.length ? message.bytes : "");
+	else
+		log_warning("%.*s", (int)message.length, message.length ? message.bytes : "");
 	string_fini(&message);
 }
 
@@ -61,10 +66,11 @@ int capture_options_exit_code(const struct capture_options *capture, int err,
 			      const struct losses *losses, int command_code)
 {
 	int code = exit_code_of(err);
+	const bool too_much = code == EXIT_OK && losses_count(losses) > capture->max_loss;
 
-	if (code == EXIT_OK && losses_count(losses) > capture->max_loss) {
-		say_what_was_lost(capture, losses);
+	if (losses_count(losses))
+		say_what_was_lost(capture, losses, too_much);
+	if (too_much)
 		return EXIT_LOST;
-	}
 	return command_code >= 0 && (code == EXIT_OK || err == -ECHILD) ? command_code : code;
 }

@@ -37,7 +37,7 @@ void capture_options_tell_blindness(const struct capture_options *capture, const
 
 /*
  * What to exit with after the capture has ended with `err`: the command's code (-1: there was none)
- * if all went well.
+ * if all went well. Says what was lost.
  */
 int capture_options_exit_code(const struct capture_options *capture, int err,
 			      const struct losses *losses, int command_code);

@@ -54,7 +54,7 @@ static int decode_calls(const struct ms_calls *calls, struct event *event)
 
 enum record_size { SIZE_FIXED, SIZE_TEXT };
 
-enum record_shape { SHAPE_CALL, SHAPE_FREE, SHAPE_NAME, SHAPE_PROCESS, SHAPE_ACCOUNT };
+enum record_shape { SHAPE_CALL, SHAPE_FREE, SHAPE_NAME, SHAPE_PROCESS, SHAPE_ACCOUNT, SHAPE_LOSS };
 
 static const struct record_kind {
 	const char *name; /* NULL: there is no such number */
@@ -148,6 +148,9 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 		return event->process->comm[MS_COMM_BYTES - 1] ? -EINVAL : 0;
 	case SHAPE_ACCOUNT:
 		return decode_account(record, event);
+	case SHAPE_LOSS:
+		event->loss = record;
+		return event_account_kind(event->loss->op) < 0 ? -EINVAL : 0;
 	}
 	return -EINVAL;
 }

@@ -37,11 +37,20 @@ uint64_t losses_kept(const struct losses *losses)
 	return losses->seen > losses->calls ? losses->seen - losses->calls : 0;
 }
 
+bool losses_matter(int kind)
+{
+	return kind == MS_OP_ALLOC || kind == MS_OP_FREE || kind == MS_OP_MEMORY ||
+	       kind == MS_OP_CONTEXT || kind == MS_KIND_FREE_BEGIN || kind == MS_KIND_PROCESS;
+}
+
 bool losses_are_of_memory(const struct ms_counters *counters)
 {
-	return counters->lost[MS_OP_ALLOC] || counters->lost[MS_OP_FREE] ||
-	       counters->lost[MS_OP_MEMORY] || counters->lost[MS_OP_CONTEXT] ||
-	       counters->lost[MS_KIND_FREE_BEGIN] || counters->lost[MS_KIND_PROCESS];
+	int kind;
+
+	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
+		if (counters->lost[kind] && losses_matter(kind))
+			return true;
+	return false;
 }
 
 void losses_add_account(struct ms_counters *counters, const struct ms_account *account)

@@ -27,6 +27,9 @@ uint64_t losses_count(const struct losses *losses);
 /* Calls that were seen and not lost. */
 uint64_t losses_kept(const struct losses *losses);
 
+/* Whether what is live, the peaks and the totals depend on records of that kind (enum ms_kind). */
+bool losses_matter(int kind);
+
 /*
  * Whether something was lost on which what is live, the peaks and the totals depend. (They depend
  * on launches, too, if these are of graphs that allocate, which nobody knows of a lost one.)

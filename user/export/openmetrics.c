@@ -259,9 +259,9 @@ static void add_calls(struct openmetrics *export, const struct process *process)
 		put_label(export, "error", probe_result_name(probe->layer, failure->result));
 		add(export, FAMILY_FAILURES, failure->count);
 	}
-	if (process->others[LIMIT_FAILURES]) {
+	if (process->counters[COUNTER_OTHER_FAILURES]) {
 		put_label(export, "api", "(others)");
-		add(export, FAMILY_FAILURES, process->others[LIMIT_FAILURES]);
+		add(export, FAMILY_FAILURES, process->counters[COUNTER_OTHER_FAILURES]);
 	}
 }
 

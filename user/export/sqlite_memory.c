@@ -356,9 +356,9 @@ static int end_displaced(struct sqlite_export *export, const struct cause *cause
 	struct cause displaced = *cause;
 	const uint64_t addr = change->allocation.addr;
 
-	if (process->missed_frees == (missed ? *missed : 0))
+	if (process->counters[COUNTER_MISSED_FREES] == (missed ? *missed : 0))
 		return 0;
-	if (map_set(&export->missed, key, process->missed_frees))
+	if (map_set(&export->missed, key, process->counters[COUNTER_MISSED_FREES]))
 		return -ENOMEM;
 	displaced.why = "displaced";
 	displaced.ts_ns = change->allocation.ts_ns;
@@ -451,7 +451,7 @@ static int settle(struct sqlite_export *export, struct cause *cause)
 	if (!cause->process_id)
 		return export->database.err;
 	if (map_set(&export->missed, event_process_key(process->pid, process->start_ns),
-		    process->missed_frees))
+		    process->counters[COUNTER_MISSED_FREES]))
 		return -ENOMEM;
 	err = compare_process(export, cause);
 	for (i = 0; !err && i < LEDGERS_COUNT; i++) {

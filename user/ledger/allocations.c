@@ -25,7 +25,7 @@ static void space_add(struct process *process, const struct allocation *allocati
 	usage_add(process->usage, allocation, ts_ns);
 	space->live_bytes += allocation->size_bytes;
 	space->live_count++;
-	process->unknown_sizes += !allocation->size_known;
+	process->counters[COUNTER_UNKNOWN_SIZES] += !allocation->size_known;
 	if (space->live_bytes > space->peak_bytes) {
 		space->peak_bytes = space->live_bytes;
 		space->peak_ts_ns = ts_ns;
@@ -39,7 +39,7 @@ void allocations_uncount(struct process *process, const struct allocation *alloc
 	usage_remove(process->usage, allocation);
 	space->live_bytes -= allocation->size_bytes;
 	space->live_count--;
-	process->unknown_sizes -= !allocation->size_known;
+	process->counters[COUNTER_UNKNOWN_SIZES] -= !allocation->size_known;
 }
 
 static void change_allocation(struct change *change, const struct allocation *allocation)
@@ -89,7 +89,7 @@ static void part_forget(struct state *state, struct process *process, const stru
 static void alloc_unknown(struct process *process, const struct allocation *allocation)
 {
 	if (!process->entries_only) {
-		process->unknown_allocs++;
+		process->counters[COUNTER_UNKNOWN_ALLOCS]++;
 		return;
 	}
 	process->spaces[allocation->space].allocs++;
@@ -103,7 +103,7 @@ static void alloc_displace(struct state *state, struct process *process, const s
 	struct allocation stale;
 
 	if (key_of(event) == MS_KEY_HANDLE && physical_displace(process, event->call->addr)) {
-		process->missed_frees++;
+		process->counters[COUNTER_MISSED_FREES]++;
 		return;
 	}
 	if (!ledger_remove(ledger_of(process, event), event->call->addr, &stale))
@@ -112,7 +112,7 @@ static void alloc_displace(struct state *state, struct process *process, const s
 	if (is_part_of(&stale, event))
 		part_forget(state, process, &stale);
 	else
-		process->missed_frees++;
+		process->counters[COUNTER_MISSED_FREES]++;
 	if (key_of(event) == MS_KEY_HANDLE)
 		map_remove(&process->handles, stale.id);
 	if (key_of(event) == MS_KEY_MAPPING)
@@ -124,9 +124,9 @@ bool blocks_are_many(struct process *process, enum ms_key key, const struct allo
 	const struct ledger *ledger = &process->ledgers[key];
 
 	/* One that takes the place of another is not one more. */
-	if (ledger->count < limit_most(LIMIT_ALLOCATIONS) || ledger_find(ledger, more->addr))
+	if (ledger->count < LIMIT_ALLOCATIONS || ledger_find(ledger, more->addr))
 		return false;
-	process->others[LIMIT_ALLOCATIONS]++;
+	process->counters[COUNTER_OTHER_ALLOCATIONS]++;
 	process->spaces[more->space].allocs++;
 	process->spaces[more->space].alloc_bytes += more->size_bytes;
 	return true;
@@ -270,9 +270,9 @@ int blocks_pend(struct process *process, const struct pending_free *freed)
 {
 	struct pending_free before;
 
-	while (process->pending.calls_count >= limit_most(LIMIT_FREES) &&
+	while (process->pending.calls_count >= LIMIT_FREES &&
 	       pending_take_first(&process->pending, &before)) {
-		process->others[LIMIT_FREES]++;
+		process->counters[COUNTER_OTHER_FREES]++;
 		finish_unseen(process, &before);
 	}
 	return pending_add(&process->pending, freed);
@@ -324,7 +324,7 @@ static int unmap_begin(struct process *process, const struct event *event, uint6
 
 		/* It may have to be put back. */
 		if (!effort_pay(process, 2)) {
-			process->others[LIMIT_UNMAPS]++;
+			process->counters[COUNTER_OTHER_UNMAPS]++;
 			break;
 		}
 		next = end_of(mapping.addr, mapping.size_bytes ? mapping.size_bytes : 1);
@@ -399,7 +399,8 @@ static int restore(struct process *process, const struct pending_free *pending, 
 	if (pending->key == MS_KEY_HANDLE)
 		return physical_release_undo(process, pending->addr, allocation);
 	if (ledger_find(ledger, allocation->addr)) {
-		process->missed_frees++; /* somebody else freed it, or nobody could have it now */
+		/* Another call freed it, or the address could not have been handed out again. */
+		process->counters[COUNTER_MISSED_FREES]++;
 		usage_end(process->usage, allocation);
 		if (pending->key == MS_KEY_MAPPING)
 			physical_unmap(process, allocation, change);
@@ -438,18 +439,18 @@ static enum free_kind free_unmatched(struct process *process, const struct event
 	const struct ms_call *call = event->call;
 
 	if (call->known & MS_KNOWN_ADDR && !call->addr && key_of(event) == MS_KEY_POINTER) {
-		process->null_frees++;
+		process->counters[COUNTER_NULL_FREES]++;
 		return FREE_NULL;
 	}
 	if (process->entries_only) {
-		process->unwatched_frees++;
+		process->counters[COUNTER_UNWATCHED_FREES]++;
 		return FREE_UNWATCHED;
 	}
 	if (process->was_running) {
-		process->pre_attach_frees++;
+		process->counters[COUNTER_PRE_ATTACH_FREES]++;
 		return FREE_PRE_ATTACH;
 	}
-	process->unknown_frees++;
+	process->counters[COUNTER_UNKNOWN_FREES]++;
 	return FREE_UNKNOWN;
 }
 

@@ -27,6 +27,7 @@ enum ms_checkpoint_type {
 	MS_CHECKPOINT_NODE,
 	MS_CHECKPOINT_ALLOCATION,
 	MS_CHECKPOINT_END, /* of the anchor: only with it is it whole */
+	MS_CHECKPOINT_COUNTER,
 };
 
 struct ms_checkpoint_state {
@@ -71,6 +72,15 @@ struct ms_checkpoint_calls {
 	struct ms_event event;
 	uint64_t op; /* enum ms_op */
 	uint64_t count;
+};
+
+/* Lower numbers have members of struct ms_checkpoint_process, as older readers know them. */
+#define MS_CHECKPOINT_COUNTERS 16
+
+struct ms_checkpoint_counter {
+	struct ms_event event;
+	uint64_t number; /* of process_counters.def */
+	uint64_t value;
 };
 
 /* What is live now follows from the allocations. */

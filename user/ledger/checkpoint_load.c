@@ -145,16 +145,16 @@ static int load_process(struct checkpoint *anchor, const void *record)
 	process->exit_ts_ns = saved->exit_ts_ns;
 	process->launches = saved->launches;
 	process->graph_launches = saved->graph_launches;
-	process->pre_attach_frees = saved->pre_attach_frees;
-	process->unknown_frees = saved->unknown_frees;
-	process->unwatched_frees = saved->unwatched_frees;
-	process->null_frees = saved->null_frees;
-	process->missed_frees = saved->missed_frees;
-	process->unknown_allocs = saved->unknown_allocs;
+	process->counters[COUNTER_PRE_ATTACH_FREES] = saved->pre_attach_frees;
+	process->counters[COUNTER_UNKNOWN_FREES] = saved->unknown_frees;
+	process->counters[COUNTER_UNWATCHED_FREES] = saved->unwatched_frees;
+	process->counters[COUNTER_NULL_FREES] = saved->null_frees;
+	process->counters[COUNTER_MISSED_FREES] = saved->missed_frees;
+	process->counters[COUNTER_UNKNOWN_ALLOCS] = saved->unknown_allocs;
 	/* Of one that lives, all are those of its allocations. */
-	process->unknown_sizes = process->exited ? saved->unknown_sizes : 0;
-	process->dropped_nodes = saved->dropped_nodes;
-	process->unclear_ends = saved->unclear_ends;
+	process->counters[COUNTER_UNKNOWN_SIZES] = process->exited ? saved->unknown_sizes : 0;
+	process->counters[COUNTER_DROPPED_NODES] = saved->dropped_nodes;
+	process->counters[COUNTER_UNCLEAR_ENDS] = saved->unclear_ends;
 	process->part_ts_ns = saved->part_ts_ns;
 	return 0;
 }
@@ -166,6 +166,19 @@ static int load_calls(struct checkpoint *anchor, const void *record)
 	if (saved->op >= MS_OPS_COUNT)
 		return 1;
 	anchor->process->calls[saved->op] = saved->count;
+	return 0;
+}
+
+static int load_counter(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_counter *saved = record;
+	int counter = process_counter_find(saved->number);
+
+	if (saved->number < MS_CHECKPOINT_COUNTERS)
+		return -EINVAL;
+	if (counter < 0)
+		return 1;
+	anchor->process->counters[counter] = saved->value;
 	return 0;
 }
 
@@ -361,7 +374,7 @@ static int load_live(struct process *process, size_t key, const struct allocatio
 	usage_load(process->usage, allocation);
 	space->live_bytes += allocation->size_bytes;
 	space->live_count++;
-	process->unknown_sizes += !allocation->size_known;
+	process->counters[COUNTER_UNKNOWN_SIZES] += !allocation->size_known;
 	return 0;
 }
 
@@ -441,6 +454,7 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 		TYPE(GRAPH, load_graph, ms_checkpoint_graph),
 		TYPE(NODE, load_node, ms_checkpoint_node),
 		TYPE(ALLOCATION, load_allocation, ms_checkpoint_allocation),
+		TYPE(COUNTER, load_counter, ms_checkpoint_counter),
 #undef TYPE
 	};
 	const struct ms_event *event = record;

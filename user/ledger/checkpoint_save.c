@@ -56,7 +56,7 @@ static void put_text(struct saver *saver, const void *record, enum ms_checkpoint
 /* What an exited process had is gone, but not this number. */
 static uint64_t unknown_sizes_of_the_gone(const struct process *process)
 {
-	uint64_t count = process->unknown_sizes;
+	uint64_t count = process->counters[COUNTER_UNKNOWN_SIZES];
 	size_t i, key;
 
 	for (key = 0; key < LEDGERS_COUNT; key++)
@@ -81,20 +81,35 @@ static void save_process(struct saver *saver, bool more)
 		.exit_ts_ns = process->exit_ts_ns,
 		.launches = process->launches,
 		.graph_launches = process->graph_launches,
-		.pre_attach_frees = process->pre_attach_frees,
-		.unknown_frees = process->unknown_frees,
-		.unwatched_frees = process->unwatched_frees,
-		.null_frees = process->null_frees,
-		.missed_frees = process->missed_frees,
-		.unknown_allocs = process->unknown_allocs,
+		.pre_attach_frees = process->counters[COUNTER_PRE_ATTACH_FREES],
+		.unknown_frees = process->counters[COUNTER_UNKNOWN_FREES],
+		.unwatched_frees = process->counters[COUNTER_UNWATCHED_FREES],
+		.null_frees = process->counters[COUNTER_NULL_FREES],
+		.missed_frees = process->counters[COUNTER_MISSED_FREES],
+		.unknown_allocs = process->counters[COUNTER_UNKNOWN_ALLOCS],
 		.unknown_sizes = unknown_sizes_of_the_gone(process),
-		.dropped_nodes = process->dropped_nodes,
-		.unclear_ends = process->unclear_ends,
+		.dropped_nodes = process->counters[COUNTER_DROPPED_NODES],
+		.unclear_ends = process->counters[COUNTER_UNCLEAR_ENDS],
 		.part_ts_ns = process->part_ts_ns,
 	};
 
 	memcpy(record.comm, process->comm, sizeof(record.comm));
 	put(saver, &record, MS_CHECKPOINT_PROCESS, sizeof(record));
+}
+
+static void save_counters(struct saver *saver)
+{
+	enum process_counter counter;
+
+	for (counter = 0; counter < COUNTERS_COUNT; counter++) {
+		struct ms_checkpoint_counter record = {
+			.number = process_counters[counter].number,
+			.value = saver->process->counters[counter],
+		};
+
+		if (record.value && record.number >= MS_CHECKPOINT_COUNTERS)
+			put(saver, &record, MS_CHECKPOINT_COUNTER, sizeof(record));
+	}
 }
 
 static void save_spaces(struct saver *saver)
@@ -314,6 +329,7 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 	saver->process = process;
 	save_process(saver, more);
 	save_calls(saver);
+	save_counters(saver);
 	save_spaces(saver);
 	save_names(saver);
 	save_kernels(saver);

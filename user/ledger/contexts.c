@@ -69,8 +69,8 @@ int contexts_load(struct process *process, const struct context *context)
 	struct context *loaded;
 	int err;
 
-	if (process->contexts_count >= limit_most(LIMIT_CONTEXTS)) {
-		process->others[LIMIT_CONTEXTS]++;
+	if (process->contexts_count >= LIMIT_CONTEXTS) {
+		process->counters[COUNTER_OTHER_CONTEXTS]++;
 		return 0;
 	}
 	err = memory_grow(&process->contexts, &process->contexts_capacity,
@@ -114,7 +114,7 @@ static void context_end(struct process *process, struct context *context, uint64
 		context_remove(process, context);
 	if (!handle)
 		return;
-	process->unclear_ends += allocations_any_in(process, 0);
+	process->counters[COUNTER_UNCLEAR_ENDS] += allocations_any_in(process, 0);
 	allocations_end(process, handle, change);
 }
 
@@ -125,7 +125,7 @@ static void context_reset(struct process *process, const struct context *context
 	/* 0 would be all of them. */
 	bool unclear = context && !context->handle;
 
-	process->unclear_ends += unclear || allocations_any_in(process, 0);
+	process->counters[COUNTER_UNCLEAR_ENDS] += unclear || allocations_any_in(process, 0);
 	if (context && !unclear)
 		allocations_end(process, context->handle, change);
 }

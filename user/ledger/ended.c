@@ -166,15 +166,8 @@ static void add_counts(struct process *sum, const struct process *process)
 	sum->graph_launches += process->graph_launches;
 	for (i = 0; i < MS_OPS_COUNT; i++)
 		sum->calls[i] += process->calls[i];
-	sum->pre_attach_frees += process->pre_attach_frees;
-	sum->unknown_frees += process->unknown_frees;
-	sum->unwatched_frees += process->unwatched_frees;
-	sum->null_frees += process->null_frees;
-	sum->missed_frees += process->missed_frees;
-	sum->unknown_allocs += process->unknown_allocs;
-	sum->unknown_sizes += process->unknown_sizes;
-	sum->dropped_nodes += process->dropped_nodes;
-	sum->unclear_ends += process->unclear_ends;
+	for (i = 0; i < COUNTERS_COUNT; i++)
+		sum->counters[i] += process->counters[i];
 }
 
 /*
@@ -185,18 +178,16 @@ static void add_tables(struct process *sum, const struct process *process)
 {
 	size_t i;
 
-	for (i = 0; i < LIMITS_COUNT; i++)
-		sum->others[i] += process->others[i];
 	for (i = 0; i < process->kernels_count; i++) {
 		struct kernel kernel = process->kernels[i];
 
 		kernel.handle = 0;
 		if (kernels_add(sum, &kernel))
-			sum->others[LIMIT_KERNELS] += kernel.launches;
+			sum->counters[COUNTER_OTHER_KERNELS] += kernel.launches;
 	}
 	for (i = 0; i < process->failures_count; i++)
 		if (failures_add(sum, &process->failures[i]))
-			sum->others[LIMIT_FAILURES] += process->failures[i].count;
+			sum->counters[COUNTER_OTHER_FAILURES] += process->failures[i].count;
 }
 
 void ended_add(struct process *sum, const struct process *process)

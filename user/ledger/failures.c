@@ -14,8 +14,8 @@ int failures_add(struct process *process, const struct failure *failure)
 		process->failures[*place].count += failure->count;
 		return 0;
 	}
-	if (process->failures_count >= limit_most(LIMIT_FAILURES)) {
-		process->others[LIMIT_FAILURES] += failure->count;
+	if (process->failures_count >= LIMIT_FAILURES) {
+		process->counters[COUNTER_OTHER_FAILURES] += failure->count;
 		return 0;
 	}
 	if (memory_grow(&process->failures, &process->failures_capacity,

@@ -56,7 +56,7 @@ static void graph_remove(struct process *process, struct map *graphs, uint64_t h
 static bool are_many(const struct process *process)
 {
 	return process->graphs.count + process->executables.count + process->captures.count >=
-	       limit_most(LIMIT_GRAPHS);
+	       LIMIT_GRAPHS;
 }
 
 /*
@@ -70,7 +70,7 @@ static int graph_make(struct process *process, struct map *graphs, uint64_t hand
 	if (*graph)
 		return 0;
 	if (are_many(process)) {
-		process->others[LIMIT_GRAPHS]++;
+		process->counters[COUNTER_OTHER_GRAPHS]++;
 		return 0;
 	}
 	*graph = calloc(1, sizeof(**graph));
@@ -96,7 +96,7 @@ static int graph_append(struct process *process, struct map *graphs, uint64_t ha
 		return err;
 	if (graph->count + count > MAX_NODES || process->graph_nodes + count > MAX_PROCESS_NODES ||
 	    !effort_pay(process, count / NODES_COPIED_AT_ONCE)) {
-		process->dropped_nodes += count;
+		process->counters[COUNTER_DROPPED_NODES] += count;
 		return 0;
 	}
 	if (memory_grow(&graph->nodes, &graph->capacity, graph->count + count,
@@ -326,7 +326,7 @@ int graphs_launch(struct state *state, struct process *process, const struct eve
 		return 0;
 	effort_advance(process, event->header->ts_ns);
 	if (!effort_pay(process, graph->count)) {
-		process->dropped_nodes += graph->count;
+		process->counters[COUNTER_DROPPED_NODES] += graph->count;
 		return 0;
 	}
 	for (i = 0; graph->auto_free && i < graph->count; i++)

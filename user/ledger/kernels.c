@@ -7,6 +7,8 @@
 
 #include "base/memory.h"
 
+const char limit_other_kernels[] = "(other kernels)";
+
 /* Of the handle, or else of the one that it is an alias of; NULL: not known. */
 static const char *name_of(const struct process *process, uint64_t handle)
 {
@@ -33,7 +35,7 @@ const char *kernels_intern(struct state *state, struct process *process, const c
 		return limit_other_kernels;
 	if (process->name_bytes + length > LIMIT_NAME_BYTES ||
 	    before + length > LIMIT_ALL_NAMES_BYTES) {
-		process->others[LIMIT_NAMES]++;
+		process->counters[COUNTER_OTHER_NAMES]++;
 		return limit_other_kernels;
 	}
 	text = string_intern(&state->strings, name, length);
@@ -48,8 +50,8 @@ static int set(struct process *process, struct map *map, uint64_t handle, uint64
 
 	if (known)
 		*known = value;
-	else if (map->count >= limit_most(LIMIT_NAMES))
-		process->others[LIMIT_NAMES]++;
+	else if (map->count >= LIMIT_NAMES)
+		process->counters[COUNTER_OTHER_NAMES]++;
 	else
 		return map_set(map, handle, value);
 	return 0;
@@ -111,9 +113,9 @@ int kernels_add(struct process *process, const struct kernel *kernel)
 		map_get(&process->kernel_places, key_of(kernel->name, kernel->handle));
 
 	/* The last place is kept for those that find none. */
-	if (!place && process->kernels_count + 1 >= limit_most(LIMIT_KERNELS)) {
+	if (!place && process->kernels_count + 1 >= LIMIT_KERNELS) {
 		if (kernel->name != limit_other_kernels)
-			process->others[LIMIT_KERNELS] += kernel->launches;
+			process->counters[COUNTER_OTHER_KERNELS] += kernel->launches;
 		kernel = &other;
 		place = map_get(&process->kernel_places, (uintptr_t)limit_other_kernels);
 	}
@@ -131,7 +133,7 @@ static int remember(struct process *process, uint64_t handle, const struct kerne
 
 	if (!place)
 		return 0; /* it has no row of its own */
-	if (process->launch_places.count >= limit_most(LIMIT_NAMES))
+	if (process->launch_places.count >= LIMIT_NAMES)
 		map_fini(&process->launch_places);
 	return map_set(&process->launch_places, handle, *place);
 }
@@ -149,7 +151,7 @@ int kernels_launch(struct process *process, const struct event *event, struct ch
 		process->kernels[*place].launches += event->count;
 		process->launches += event->count;
 		if (change->kernel == limit_other_kernels)
-			process->others[LIMIT_KERNELS] += event->count;
+			process->counters[COUNTER_OTHER_KERNELS] += event->count;
 		return 0;
 	}
 	change->kernel = name_of(process, call->addr);
@@ -160,7 +162,7 @@ int kernels_launch(struct process *process, const struct event *event, struct ch
 	process->launches += event->count;
 	kernel.name = change->kernel;
 	if (kernel.name == limit_other_kernels)
-		process->others[LIMIT_KERNELS] += event->count;
+		process->counters[COUNTER_OTHER_KERNELS] += event->count;
 	err = kernels_add(process, &kernel);
 	return err ? err : remember(process, call->addr, &kernel);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "event/losses.h"
 #include "ledger/allocations.h"
 #include "ledger/contexts.h"
 #include "ledger/ended.h"
@@ -200,9 +201,9 @@ static void process_restart(struct process *process, uint64_t now_ns)
 	for (i = 0; i < process->kernels_count; i++)
 		process->kernels[i].launches = 0;
 	failures_forget(process);
-	process->others[LIMIT_FAILURES] = process->others[LIMIT_KERNELS] = 0;
-	process->pre_attach_frees = process->unknown_frees = process->unwatched_frees = 0;
-	process->null_frees = process->missed_frees = 0;
+	for (i = 0; i < COUNTERS_COUNT; i++)
+		if (process_counters[i].is_passing)
+			process->counters[i] = 0;
 	process->was_running_earlier = false;
 	usage_restart(process->usage);
 }
@@ -448,6 +449,18 @@ static int apply_call(struct state *state, struct process *process, const struct
 	return err;
 }
 
+static void apply_loss(struct process *process, const struct ms_loss *loss)
+{
+	const int kind = event_account_kind(loss->op);
+
+	if (kind < MS_OPS_COUNT && kind != MS_OP_NAME)
+		process->counters[COUNTER_LOST_CALLS] += loss->lost;
+	else
+		process->counters[COUNTER_LOST_RECORDS] += loss->lost;
+	if (losses_matter(kind))
+		process->counters[COUNTER_LOST_MEMORY] += loss->lost;
+}
+
 static int apply_event(struct state *state, struct process *process, const struct event *event,
 		       struct change *change)
 {
@@ -466,6 +479,9 @@ static int apply_event(struct state *state, struct process *process, const struc
 		return apply_exec(process, event, change);
 	case MS_TYPE_ATTACH:
 		apply_attach(process, event);
+		return 0;
+	case MS_TYPE_LOSS:
+		apply_loss(process, event->loss);
 		return 0;
 	case MS_TYPE_FORK:
 	case MS_TYPE_ACCOUNT: /* of no process */

@@ -16,6 +16,7 @@
 #include "event/event.h"
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
+#include "ledger/process_counters.h"
 #include "ledger/pending.h"
 #include "ledger/usage.h"
 
@@ -104,16 +105,7 @@ struct process {
 	uint64_t graph_launches;
 	uint64_t calls[MS_OPS_COUNT]; /* all, whatever their result */
 
-	uint64_t pre_attach_frees; /* of blocks that existed before it was attached to */
-	uint64_t unknown_frees;    /* of blocks nobody saw allocated, though nothing was missed */
-	uint64_t unwatched_frees;  /* of blocks unknown because calls' ends are not watched */
-	uint64_t null_frees;       /* of address 0, which CUDA ignores */
-	uint64_t missed_frees;     /* an address was handed out again while still in the ledger */
-	uint64_t unknown_allocs;   /* succeeded, but the address could not be read */
-	uint64_t unknown_sizes;    /* in the ledger with an unknown size */
-	uint64_t dropped_nodes;    /* of graphs with too many: what they would do is not seen */
-	uint64_t unclear_ends; /* of contexts, while blocks were live whose context is unknown */
-	uint64_t others[LIMITS_COUNT]; /* what found no place in what follows */
+	uint64_t counters[COUNTERS_COUNT]; /* by enum process_counter */
 
 	struct kernel *kernels;
 	size_t kernels_count, kernels_capacity;

@@ -21,8 +21,9 @@ static enum side side_of(struct process *process, uint64_t addr)
 			       SIDE_HOST :
 			       SIDE_DEVICE;
 	return process->was_running || process->entries_only || process->has_globals ||
-			       process->unknown_allocs || process->unknown_sizes ||
-			       process->others[LIMIT_ALLOCATIONS] ?
+			       process->counters[COUNTER_UNKNOWN_ALLOCS] ||
+			       process->counters[COUNTER_UNKNOWN_SIZES] ||
+			       process->counters[COUNTER_OTHER_ALLOCATIONS] ?
 		       SIDE_UNKNOWN :
 		       SIDE_HOST;
 }

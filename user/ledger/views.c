@@ -18,8 +18,8 @@ static const struct map *places_of(const struct process *process, bool is_pool)
 /* NULL without memory, or if there is no place for one more, which is counted. */
 static struct view *view_add(struct process *process, bool is_pool, uint64_t handle)
 {
-	if (process->views_count >= limit_most(LIMIT_VIEWS)) {
-		process->others[LIMIT_VIEWS]++;
+	if (process->views_count >= LIMIT_VIEWS) {
+		process->counters[COUNTER_OTHER_VIEWS]++;
 		return NULL;
 	}
 	if (memory_grow(&process->views, &process->views_capacity, process->views_count + 1,
@@ -36,10 +36,10 @@ static struct view *view_add(struct process *process, bool is_pool, uint64_t han
 static struct view *view_of(struct process *process, bool is_pool, uint64_t handle, int *err)
 {
 	const uint64_t *place = map_get(places_of(process, is_pool), handle);
-	const uint64_t others = process->others[LIMIT_VIEWS];
+	const uint64_t others = process->counters[COUNTER_OTHER_VIEWS];
 	struct view *view = place ? &process->views[*place] : view_add(process, is_pool, handle);
 
-	*err = view || process->others[LIMIT_VIEWS] != others ? 0 : -ENOMEM;
+	*err = view || process->counters[COUNTER_OTHER_VIEWS] != others ? 0 : -ENOMEM;
 	return view;
 }
 

@@ -125,6 +125,7 @@ static void put_process(struct json *json, const struct event *event, const stru
 	case MS_TYPE_FREE_BEGIN:
 	case MS_TYPE_NAME:
 	case MS_TYPE_ACCOUNT:
+	case MS_TYPE_LOSS:
 	case MS_TYPES_COUNT:
 		break; /* no lives of processes */
 	}

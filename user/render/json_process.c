@@ -53,23 +53,21 @@ void json_process_failures(struct json *json, const struct process *process)
 	json_close(json, ']');
 }
 
-static void put_others(struct json *json, const struct process *process)
+static void put_counters(struct json *json, const struct process *process, bool of_others)
 {
-	enum limit limit;
+	enum process_counter counter;
 
-	json_name(json, "others");
-	json_open(json, '{');
-	for (limit = 0; limit < LIMITS_COUNT; limit++)
-		json_put_u64(json, limit_name(limit), process->others[limit]);
-	json_close(json, '}');
+	for (counter = 0; counter < COUNTERS_COUNT; counter++)
+		if (process_counters[counter].is_of_others == of_others)
+			json_put_u64(json, process_counters[counter].name,
+				     process->counters[counter]);
 }
 
-void json_process_unknown(struct json *json, const struct process *process)
+void json_process_counters(struct json *json, const struct process *process)
 {
-	json_put_u64(json, "missed_frees", process->missed_frees);
-	json_put_u64(json, "unknown_allocs", process->unknown_allocs);
-	json_put_u64(json, "unknown_sizes", process->unknown_sizes);
-	json_put_u64(json, "dropped_graph_nodes", process->dropped_nodes);
-	json_put_u64(json, "unclear_context_ends", process->unclear_ends);
-	put_others(json, process);
+	put_counters(json, process, false);
+	json_name(json, "others");
+	json_open(json, '{');
+	put_counters(json, process, true);
+	json_close(json, '}');
 }

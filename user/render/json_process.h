@@ -20,7 +20,7 @@ void json_process_allocation(struct json *json, const struct allocation *allocat
 
 void json_process_failures(struct json *json, const struct process *process);
 
-/* What makes its numbers inexact, but for frees without an allocation. */
-void json_process_unknown(struct json *json, const struct process *process);
+/* What is counted of it: process_counters.def. */
+void json_process_counters(struct json *json, const struct process *process);
 
 #endif /* MEMSCOPE_RENDER_JSON_PROCESS_H */

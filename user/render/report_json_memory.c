@@ -211,9 +211,7 @@ static void put_unknown(struct json *json, const struct process *process)
 	json_put_bool(json, "was_running", process->was_running);
 	json_put_bool(json, "was_running_earlier", process->was_running_earlier);
 	json_put_bool(json, "entries_only", process->entries_only);
-	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
-	json_put_u64(json, "unknown_frees", process->unknown_frees);
-	json_process_unknown(json, process);
+	json_process_counters(json, process);
 	json_close(json, '}');
 }
 

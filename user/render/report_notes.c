@@ -14,6 +14,30 @@ static void note(struct string *out, uint64_t count, const char *one, const char
 		string_append_format(out, "%s %s\n", REPORT_COUNT(count), count == 1 ? one : many);
 }
 
+#define LOSERS_NAMED 10
+
+/* Whose records they were. */
+static void append_losers(struct string *out, const struct report_recording *recording)
+{
+	const struct state *state = recording->state;
+	size_t named = 0, i;
+
+	for (i = 0; i < state->processes_count; i++) {
+		const struct process *process = state->processes[i];
+		const uint64_t lost = process->counters[COUNTER_LOST_CALLS] +
+				      process->counters[COUNTER_LOST_RECORDS];
+
+		if (!lost || named++ >= LOSERS_NAMED)
+			continue;
+		string_append_format(out, "%s of them of ", REPORT_COUNT(lost));
+		report_append_process(out, process->pid, process->comm);
+		string_append_char(out, '\n');
+	}
+	if (named > LOSERS_NAMED)
+		string_append_format(out, "others of them of %zu more processes\n",
+				     named - LOSERS_NAMED);
+}
+
 static void append_lost_calls(struct string *out, const struct report_recording *recording)
 {
 	const struct ms_counters *counters = &recording->coverage.counters;
@@ -36,6 +60,7 @@ static void append_lost_calls(struct string *out, const struct report_recording 
 		return;
 	losses_append_reasons(out, &losses, NULL);
 	string_append_char(out, '\n');
+	append_losers(out, recording);
 }
 
 static void append_missing(struct string *out, const struct report_recording *recording)
@@ -129,7 +154,7 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 {
 	const struct report_unknown sum = report_unknown(recording);
 	const uint64_t missed = recording->coverage.missed_processes;
-	enum limit limit;
+	enum process_counter counter;
 
 	if (!recording->coverage.has_beginning)
 		string_append_text(out, "what happened before these files begin: totals by"
@@ -156,22 +181,10 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 	note(out, recording->coverage.counters.abandoned,
 	     "call that never returned (longjmp or an exception)",
 	     "calls that never returned (longjmp or an exception)");
-	note(out, sum.pre_attach_frees, "free of memory allocated before attaching",
-	     "frees of memory allocated before attaching");
-	note(out, sum.unknown_frees, "free of memory that nobody saw allocated",
-	     "frees of memory that nobody saw allocated");
-	note(out, sum.missed_frees, "free missed: the address was handed out again",
-	     "frees missed: the address was handed out again");
-	note(out, sum.unknown_allocs, "allocation whose address could not be read: not counted",
-	     "allocations whose address could not be read: not counted");
-	note(out, sum.unknown_sizes, "live allocation of unknown size: counted as 0 bytes",
-	     "live allocations of unknown size: counted as 0 bytes");
-	note(out, sum.dropped_nodes, "node of a graph too many to follow",
-	     "nodes of graphs too many to follow");
-	note(out, sum.unclear_ends, "context ended while blocks of unknown context were live",
-	     "contexts ended while blocks of unknown context were live");
-	for (limit = 0; limit < LIMITS_COUNT; limit++)
-		note(out, sum.others[limit], limit_words(limit, 1), limit_words(limit, 2));
+	for (counter = 0; counter < COUNTERS_COUNT; counter++)
+		if (process_counters[counter].in_report)
+			note(out, sum.counters[counter], process_counters[counter].one,
+			     process_counters[counter].many);
 	if (!recording->coverage.wall_known)
 		string_append_text(out, "the time of day: times are seconds from the"
 					" beginning\n");

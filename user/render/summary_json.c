@@ -182,11 +182,7 @@ static void put_totals(struct json *json, const struct summary *summary,
 	}
 	json_put_u64(json, "graph_launches", process->graph_launches);
 	json_process_failures(json, process);
-	json_put_u64(json, "pre_attach_frees", process->pre_attach_frees);
-	json_put_u64(json, "unknown_frees", process->unknown_frees);
-	json_put_u64(json, "unwatched_frees", process->unwatched_frees);
-	json_put_u64(json, "null_frees", process->null_frees);
-	json_process_unknown(json, process);
+	json_process_counters(json, process);
 }
 
 static void put_process(struct json *json, const struct summary *summary,

@@ -265,7 +265,7 @@ static void append_held_before(const struct page *page, const struct process *pr
 static void append_notes(const struct page *page, const struct process *process)
 {
 	char waited[STRING_NUMBER_BYTES], what[80];
-	enum limit limit;
+	enum process_counter counter;
 
 	string_append_char(page->out, '\n');
 	snprintf(what, sizeof(what), "synchronisations, in which the host waited %s",
@@ -273,22 +273,9 @@ static void append_notes(const struct page *page, const struct process *process)
 					 string_duration(waited, process->syncs.duration_ns));
 	append_note(page, process->syncs.count, what);
 	append_note(page, process->graph_launches, "launches of graphs");
-	append_note(page, process->pre_attach_frees, "frees of memory allocated before attaching");
-	append_note(page, process->unknown_frees, "frees of memory that nobody saw allocated");
-	append_note(page, process->unwatched_frees, "frees of blocks that are not known");
-	append_note(page, process->null_frees, "frees of address 0, which do nothing");
-	append_note(page, process->missed_frees, "frees missed: the address was handed out again");
-	append_note(page, process->unknown_allocs,
-		    "allocations whose address could not be read: not in the numbers above");
-	append_note(page, process->unknown_sizes,
-		    "live allocations of unknown size: counted as 0 bytes");
-	append_note(page, process->dropped_nodes,
-		    "nodes of graphs too many to follow: their memory is not in the numbers above");
-	append_note(page, process->unclear_ends,
-		    "contexts ended while blocks of unknown context were live: some may be gone");
-	for (limit = 0; limit < LIMITS_COUNT; limit++)
-		append_note(page, process->others[limit],
-			    limit_words(limit, process->others[limit]));
+	for (counter = 0; counter < COUNTERS_COUNT; counter++)
+		append_note(page, process->counters[counter],
+			    process_counter_words(counter, process->counters[counter]));
 	if (process->entries_only)
 		string_append_text(page->out,
 				   "  Calls were not followed to their ends (--no-return): whether"

@@ -398,15 +398,8 @@ static void add_unknown(struct report_unknown *sum, const struct process *proces
 
 	sum->was_running |= process->was_running || process->was_running_earlier;
 	sum->entries_only |= process->entries_only;
-	sum->pre_attach_frees += process->pre_attach_frees;
-	sum->unknown_frees += process->unknown_frees;
-	sum->missed_frees += process->missed_frees;
-	sum->unknown_allocs += process->unknown_allocs;
-	sum->unknown_sizes += process->unknown_sizes;
-	sum->dropped_nodes += process->dropped_nodes;
-	sum->unclear_ends += process->unclear_ends;
-	for (i = 0; i < LIMITS_COUNT; i++)
-		sum->others[i] += process->others[i];
+	for (i = 0; i < COUNTERS_COUNT; i++)
+		sum->counters[i] += process->counters[i];
 }
 
 struct report_unknown report_unknown(const struct report_recording *recording)
@@ -445,10 +438,8 @@ bool report_lacks_memory(const struct report_coverage *coverage)
 
 static bool is_inexact(const struct report_unknown *unknown)
 {
-	return unknown->was_running || unknown->entries_only || unknown->unknown_allocs ||
-	       unknown->unknown_sizes || unknown->unknown_frees || unknown->missed_frees ||
-	       unknown->unclear_ends || unknown->dropped_nodes ||
-	       limits_concern_memory(unknown->others);
+	return unknown->was_running || unknown->entries_only ||
+	       process_counters_are_inexact(unknown->counters);
 }
 
 bool report_lacks_blocks(const struct report_recording *recording)

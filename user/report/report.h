@@ -184,9 +184,7 @@ uint64_t report_lost(const struct report_coverage *coverage);
 struct report_unknown {
 	bool was_running; /* or a program was that they had before an exec */
 	bool entries_only;
-	uint64_t pre_attach_frees, unknown_frees, missed_frees, unknown_allocs, unknown_sizes;
-	uint64_t dropped_nodes, unclear_ends;
-	uint64_t others[LIMITS_COUNT];
+	uint64_t counters[COUNTERS_COUNT]; /* by enum process_counter */
 };
 
 struct report_unknown report_unknown(const struct report_recording *recording);

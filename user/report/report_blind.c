@@ -42,8 +42,8 @@ static const char *blind_to_pinned(const struct report_recording *recording)
 
 	if (report_has(recording, FINDING_PAGEABLE_COPIES))
 		return NULL;
-	if (unknown.was_running || unknown.entries_only || unknown.unknown_allocs ||
-	    unknown.unknown_sizes)
+	if (unknown.was_running || unknown.entries_only ||
+	    unknown.counters[COUNTER_UNKNOWN_ALLOCS] || unknown.counters[COUNTER_UNKNOWN_SIZES])
 		return "which host memory is page-locked is not known";
 	return NULL;
 }

@@ -13,7 +13,7 @@
 
 /* Readers refuse another major version. A newer minor one only adds: see docs/dump-format.md. */
 #define BLOCK_MAJOR 1
-#define BLOCK_MINOR 3
+#define BLOCK_MINOR 4
 
 #define BLOCK_MAX_BYTES (256u << 10) /* of payload, before it is compressed */
 #define BLOCK_MAX_PARTS 4

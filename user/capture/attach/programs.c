@@ -271,6 +271,13 @@ int programs_counters(const struct programs *programs, struct ms_counters *count
 	return err;
 }
 
+int programs_losses_fd(const struct programs *programs)
+{
+	return programs->skeleton->bss->has_losses ?
+		       bpf_map__fd(programs->skeleton->maps.ms_losses) :
+		       -1;
+}
+
 void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t *ns)
 {
 	struct bpf_program *program;

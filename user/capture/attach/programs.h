@@ -67,6 +67,9 @@ int programs_wakeup_fd(const struct programs *programs);
 /* The sums over all CPUs. Returns 0 or -errno. */
 int programs_counters(const struct programs *programs, struct ms_counters *counters);
 
+/* The map of what was lost by process, or -1 as long as nothing was. */
+int programs_losses_fd(const struct programs *programs);
+
 /* How often the programs ran and for how long; 0 unless the kernel counts that. */
 void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t *ns);
 

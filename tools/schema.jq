@@ -1,0 +1,20 @@
+# What tables have (mkdocs schema), put into a schema that is otherwise written by hand ($rest).
+. as $made
+| ({
+    description: "what found no place in the tables of a process, which are several times as long as any real program needs",
+    type: "object",
+    properties: $made.others,
+    required: ($made.others | keys_unsorted),
+    additionalProperties: false
+  }) as $others
+| ($made.counters + {others: $others}) as $counters
+| $rest[0]
+| ."$defs".space.enum = $made.spaces
+| if .oneOf then
+    .oneOf |= $made.calls + .
+    | ."$defs".process.properties += $counters
+    | ."$defs".more.properties += ($counters | with_entries(.value = {"$ref": "#/$defs/process/properties/\(.key)"}))
+  else
+    ."$defs".unknown.properties += $counters
+    | ."$defs".unknown.required += ($counters | keys_unsorted)
+  end

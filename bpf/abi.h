@@ -137,6 +137,13 @@ enum ms_action {
 	MS_ACTION_DEVICE_INFO, /* `src` bytes of the device's `size` are free */
 	MS_ACTION_POOL_INFO,   /* attribute `src` of pool `addr` is `size` */
 
+	/* Of a call about a device, which says what `device` is: */
+	MS_ACTION_DEVICE_UUID,  /* its UUID: 16 bytes, in `addr` and `src` */
+	MS_ACTION_DEVICE_PCI,   /* its PCI bus id: text, likewise */
+	MS_ACTION_DEVICE_NAME,  /* text that may go on, in `addr`, `src`, `stream` and `size` */
+	MS_ACTION_DEVICE_TOTAL, /* it has `size` bytes */
+	MS_ACTION_DEVICE_PROPERTIES, /* UUID and bytes, as above */
+
 	/* Of a call about graphs: */
 	MS_ACTION_GRAPH_NODE,   /* a node of graph `src` that will allocate `size` bytes at `addr`,
 			       * or free `addr` if there is no size, or run graph `addr` */
@@ -439,6 +446,18 @@ struct ms_account {
 	__u16 reserved[3];     /* 0 */
 	__u64 seen;
 	__u64 lost;
+};
+
+enum ms_visible_flags {
+	MS_VISIBLE_RENUMBERED = 1, /* by CUDA_VISIBLE_DEVICES */
+};
+
+/* Which devices a program sees: host/device_view.h. */
+struct ms_visible {
+	struct ms_event event;
+	__u64 key;   /* equal for those that see the same in the same order; 0: not known */
+	__u32 flags; /* enum ms_visible_flags */
+	__u32 reserved;
 };
 
 /*

@@ -212,6 +212,9 @@ def describe(record, rows):
     if kind == 10:
         op, lost = struct.unpack_from("<H6xQ", record, 32)
         return f"loss op={op} lost={lost}"
+    if kind == 11:
+        key, flags = struct.unpack_from("<QI", record, 32)
+        return f"visible key=0x{key:x} flags={flags}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

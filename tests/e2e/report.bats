@@ -229,6 +229,69 @@ assert_refused() {
 	assert_equal "$(grep -c "^## Recording " report.md)" 3
 }
 
+# record_visible FILE COMMAND VALUE...: at the same time, for each value, a process with
+# CUDA_VISIBLE_DEVICES set to it ("-": not set), which on its device 0 obeys the puppet's command,
+# if there is one, and then allocates 3,000 bytes.
+record_visible() {
+	local file=$1 command=$2 wait
+
+	wait=$(time_to_attach 1)
+	shift 2
+	cat > visible.sh <<-SCRIPT
+		for value; do
+			case \$value in
+			-) unset CUDA_VISIBLE_DEVICES ;;
+			*) export CUDA_VISIBLE_DEVICES=\$value ;;
+			esac
+			(
+				echo load
+				sleep $wait
+				echo init
+				${command:+echo $command}
+				echo alloc 3000
+				sleep 1
+			) | "$WORKLOADS/puppet" > /dev/null &
+		done
+		wait
+	SCRIPT
+	SIMCUDA_DEVICES=2 record -f -o "$file" -- sh visible.sh "$@"
+}
+
+@test "which device: two numbers 0 are two devices, as far as is known, and one UUID is one" {
+	record_visible apart.mscope "" 0 1
+	report_json apart.mscope
+	valid report report.json
+	assert_equal "$(in_report '[.recordings[0].devices[] | .device, .peak_bytes, .uuid]')" \
+		'[0,3000,null,0,3000,null]'
+	assert_equal "$(in_report .recordings[0].device_numbers_are_own)" true
+	report -f md apart.mscope | grep -q "^Device numbers are each process's own"
+	report -f html apart.mscope | grep -q "Device numbers are each process's own"
+	"$MEMSCOPE" export -f openmetrics apart.mscope > apart.txt
+	assert_equal "$(grep -c '^memscope_gpu_memory_explained_peak_bytes.* 3000 ' apart.txt)" 2
+
+	record_visible known.mscope uuid 0 1
+	report_json known.mscope
+	valid report report.json
+	assert_equal "$(in_report '[.recordings[0].devices[] | .device, .peak_bytes, .uuid] | sort')" \
+		'[0,0,3000,3000,"GPU-73696d75-6c61-7465-6420-475055200000","GPU-73696d75-6c61-7465-6420-475055200001"]'
+	assert_equal "$(in_report .recordings[0].device_numbers_are_own)" false
+	"$MEMSCOPE" export -f openmetrics known.mscope > known.txt
+	assert_equal "$(grep -c '^memscope_gpu_memory_explained_peak_bytes.*uuid="GPU-.* 3000 ' known.txt)" 2
+	"$MEMSCOPE" export -f sqlite -o known.sqlite known.mscope
+	assert_equal "$(/usr/bin/python3 -c "
+import sqlite3
+print(sqlite3.connect('known.sqlite').execute(
+	'SELECT count(DISTINCT uuid), sum(peak_bytes) FROM memscope_devices').fetchone())")" "(2, 6000)"
+
+	# The second one of two devices is the first one of one.
+	record_visible one.mscope uuid 1,0 1
+	report_json one.mscope
+	assert_equal "$(in_report '[.recordings[0].devices[] | .device, .peak_bytes]')" '[0,6000]'
+	record_visible same.mscope "" - -
+	report_json same.mscope
+	assert_equal "$(in_report '[.recordings[0].devices[] | .device, .peak_bytes]')" '[0,6000]'
+}
+
 @test "a directory of files is what is in it" {
 	mkdir ring
 	record -o whole.mscope -- $(ffmpeg_command 5)

@@ -3,7 +3,7 @@
 # The columns in which tests/workloads/rows.h prints what it expects, of every call event:
 #
 #   op api driver_api result device context addr size src stream direction space kernel grid block
-#   shared nested live backing freed captured graph free_bytes attribute made ended
+#   shared nested live backing freed captured graph free_bytes identity attribute made ended
 #
 # addr is the destination of a copy and the handle of a launch, sync or context; live is only shown
 # of memory that is apart from addresses, or not our own; made and ended are
@@ -23,7 +23,8 @@ select(.type == "call")
     (.grid, .block | if . then map(tostring) | join(",") else null end),
     .shared_bytes, .nested,
     (if .space | IN("physical", "mapped", "reserved", "imported") then .live_bytes else null end),
-    .backing, .freed, (if .captured then "captured" else null end), .graph, .free_bytes, .attribute,
+    .backing, .freed, (if .captured then "captured" else null end), .graph, .free_bytes,
+    (if .identity then .identity | @uri else null end), .attribute,
     (.made // [] | amounts), (.ended // [] | amounts) ]
 | map(if . == null then "-" else tostring end)
 | join(" ")

@@ -109,7 +109,7 @@ static int delta_longer(void *context, const void *record, size_t length)
 	pack(context, &longer);
 	if (longer.event.type == MS_CHECKPOINT_STATE || longer.event.type == MS_CHECKPOINT_END)
 		return 0;
-	longer.event.type = MS_CHECKPOINT_COUNTER + 1;
+	longer.event.type = MS_CHECKPOINT_TYPES_END;
 	pack(context, &longer);
 	longer.event.type = MS_CHECKPOINT_CALLS;
 	longer.event.size = sizeof(longer.calls);

@@ -27,10 +27,11 @@ static size_t samples(union record *out)
 	out[count++] = record_launches("cuLaunchKernel", 0x1234, 1000);
 	out[count++] = record_account(MS_OP_ALLOC, 10, 1);
 	out[count++] = record_loss(MS_OP_ALLOC, 3);
+	out[count++] = record_visible(1, 0);
 	return count;
 }
 
-#define SAMPLES_MAX 14
+#define SAMPLES_MAX 15
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -95,6 +96,7 @@ static void assert_promises(const struct event *event, const void *record, size_
 			 type >= MS_TYPE_EXEC && type <= MS_TYPE_ATTACH ? record : NULL);
 	assert_ptr_equal(event->account, type == MS_TYPE_ACCOUNT ? record : NULL);
 	assert_ptr_equal(event->loss, type == MS_TYPE_LOSS ? record : NULL);
+	assert_ptr_equal(event->visible, type == MS_TYPE_VISIBLE ? record : NULL);
 	assert_int_equal(event->count, counted ? ((const struct ms_calls *)record)->count : 1);
 	assert_int_not_equal(event->count, 0);
 	if (called)

@@ -143,6 +143,7 @@ static inline void example_add_memory(struct example *example)
 	example_add(example, record_alloc("cudaMallocArray", 0x780000000000, 262144));
 	example_add(example, record_on(1, record_from(3ull << 30,
 		record_alloc("cudaMemGetInfo", 0, 8ull << 30))));
+	example_add(example, record_device("cuDeviceGetUuid_v2", 1, "its UUID, 16 B.."));
 	example_add(example, record_from(5, record_alloc("cuMemPoolGetAttribute", 0xb0, 1 << 20)));
 	example_add(example, record_from(0x6a,
 		record_alloc("cuGraphAddMemAllocNode", 0x760000000000, 8192)));

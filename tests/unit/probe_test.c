@@ -299,6 +299,17 @@ static void check_memory(const struct probe *probe)
 	case MS_ACTION_CAPTURE_END:
 		require(given(spec->stream) && given(spec->addr), probe, "needs stream and graph");
 		break;
+	case MS_ACTION_DEVICE_UUID:
+	case MS_ACTION_DEVICE_PCI:
+	case MS_ACTION_DEVICE_NAME:
+	case MS_ACTION_DEVICE_PROPERTIES:
+		require(given(spec->device) && given(spec->addr) && given(spec->src), probe,
+			"needs the device and two words");
+		break;
+	case MS_ACTION_DEVICE_TOTAL:
+		require(given(spec->device) && given(spec->size), probe,
+			"needs the device and its size");
+		break;
 	default:
 		require(false, probe, "unknown action");
 	}

@@ -27,6 +27,7 @@ union record {
 	struct ms_process process;
 	struct ms_account account;
 	struct ms_loss loss;
+	struct ms_visible visible;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
 };
 
@@ -198,6 +199,28 @@ static inline union record record_loss(uint16_t op, uint64_t lost)
 
 	record.loss.op = op;
 	record.loss.lost = lost;
+	return record;
+}
+
+static inline union record record_visible(uint64_t key, uint32_t flags)
+{
+	union record record = record_event(MS_TYPE_VISIBLE, sizeof(struct ms_visible));
+
+	record.visible.key = key;
+	record.visible.flags = flags;
+	return record;
+}
+
+/* What a call says of a device, in two words: its UUID, or text. */
+static inline union record record_device(const char *symbol, int32_t device, const void *bytes)
+{
+	union record record = record_call(symbol);
+
+	memcpy(&record.call.addr, bytes, sizeof(record.call.addr));
+	memcpy(&record.call.src, (const char *)bytes + sizeof(record.call.addr),
+	       sizeof(record.call.src));
+	record.call.device = device;
+	record.call.known |= MS_KNOWN_ADDR | MS_KNOWN_SRC | MS_KNOWN_DEVICE;
 	return record;
 }
 

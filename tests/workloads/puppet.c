@@ -6,6 +6,7 @@
  *
  *   load [PATH]    dlopen libcuda.so.1
  *   init           cuInit, a context on device 0
+ *   uuid           cuDeviceGetUuid_v2 of device 0
  *   alloc BYTES    cuMemAlloc_v2
  *   free           the last block allocated and not freed yet
  *   churn COUNT    allocate and free 4 KiB so often
@@ -51,6 +52,7 @@ static char source[1 << 20];
 
 /* By the exported name: the header may map the plain one to a version. */
 typedef CUresult alloc_function(CUdeviceptr *address, size_t size_bytes);
+typedef CUresult uuid_function(CUuuid *uuid, CUdevice device);
 typedef CUresult free_function(CUdeviceptr address);
 typedef CUresult copy_function(CUdeviceptr to, const void *from, size_t size_bytes);
 typedef CUresult info_function(size_t *free_bytes, size_t *total_bytes);
@@ -84,6 +86,13 @@ static int init(void)
 	if (result)
 		return result;
 	return ((create_function *)dlsym(driver, "cuCtxCreate_v2"))(&context, 0, 0);
+}
+
+static int ask_uuid(void)
+{
+	CUuuid uuid;
+
+	return ((uuid_function *)dlsym(driver, "cuDeviceGetUuid_v2"))(&uuid, 0);
 }
 
 static int alloc_block(size_t size_bytes)
@@ -267,6 +276,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		return load(rest);
 	if (!strcmp(word, "init"))
 		return init();
+	if (!strcmp(word, "uuid"))
+		return ask_uuid();
 	if (!strcmp(word, "alloc"))
 		return alloc_block(number);
 	if (!strcmp(word, "free"))

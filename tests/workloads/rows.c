@@ -73,8 +73,8 @@ static void put(const char *value, const char *otherwise)
 	printf(" %s", value ? value : otherwise);
 }
 
-/* Percent-encoded, as jq's @uri does it (versions differ in what they do to !~*'()). */
-static void put_kernel(const char *name)
+/* A name, percent-encoded, as jq's @uri does it (versions differ in what they do to !~*'()). */
+static void put_name(const char *name)
 {
 	putchar(' ');
 	if (!name)
@@ -111,7 +111,7 @@ void rows_expect(const struct row *row)
 	put(row->stream, UNKNOWN);
 	put(row->direction, UNKNOWN);
 	put(row->space, UNKNOWN);
-	put_kernel(row->kernel);
+	put_name(row->kernel);
 	put(row->grid, UNKNOWN);
 	put(row->block, UNKNOWN);
 	put(row->shared, UNKNOWN);
@@ -122,6 +122,7 @@ void rows_expect(const struct row *row)
 	put(row->captured ? "captured" : UNKNOWN, NULL);
 	put(row->graph, UNKNOWN);
 	put(row->free_bytes, UNKNOWN);
+	put_name(row->identity);
 	put(row->attribute, UNKNOWN);
 	put(row->made, UNKNOWN);
 	put(row->ended, UNKNOWN);

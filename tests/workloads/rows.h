@@ -74,6 +74,7 @@ struct row {
 	bool captured;
 	const char *graph;
 	const char *free_bytes;
+	const char *identity; /* of a device */
 	const char *attribute;
 	const char *made; /* AMOUNT() */
 	const char *ended;

@@ -531,6 +531,7 @@ int main(void)
 		NEED(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
 
 	allocations();
+	rows_driver_devices();
 	rows_driver_pools();
 	rows_driver_vmm();
 	rows_driver_arrays();

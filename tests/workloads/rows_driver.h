@@ -50,6 +50,7 @@ void rows_driver_batches(const struct place *place);
 CUarray rows_driver_create_array(const CUDA_ARRAY3D_DESCRIPTOR *shape);
 void rows_driver_destroy_array(CUarray array, uint64_t size);
 
+void rows_driver_devices(void);
 void rows_driver_pools(void);
 void rows_driver_vmm(void);
 void rows_driver_arrays(void);

@@ -281,12 +281,27 @@ static void numbers(void)
 {
 	static const struct api attribute = { API(cudaMemPoolGetAttribute) };
 	static const struct api trim = { API(cudaDeviceGraphMemTrim) };
+	static const struct {
+		struct api api;
+		unsigned int device; /* which argument */
+	} devices[] = {
+		{ { API(cudaGetDeviceProperties) }, 1 },
+		{ { API(cudaDeviceGetPCIBusId) }, 2 },
+	};
+	static const struct api by_pci = { API(cudaDeviceGetByPCIBusId) };
 
 	rows_refused_call_all(&attribute);
 	EXPECT(.op = "memory", .api = attribute.name, .result = REFUSED, .addr = HEX(A(0)),
 	       .attribute = DEC((uint32_t)A(1)));
 	rows_refused_call_with(&trim, 0, DIRTY(3));
 	EXPECT(.op = "memory", .api = trim.name, .result = REFUSED, .device = "3");
+	for (size_t i = 0; i < MANY(devices); i++) {
+		rows_refused_call_with(&devices[i].api, devices[i].device, DIRTY(5));
+		EXPECT(.op = "memory", .api = devices[i].api.name, .result = REFUSED,
+		       .device = "5");
+	}
+	rows_refused_call_with(&by_pci, 1, P("0000:01:00.0\0\0\0"));
+	EXPECT(.op = "memory", .api = by_pci.name, .result = REFUSED);
 }
 
 static void launches(void)

@@ -490,11 +490,36 @@ static void memory_info(void)
 	       .size = DEC(total), .free_bytes = DEC(free_bytes));
 }
 
+/* The driver's calls inside do not do the same, but for the last one. */
+static void device_info(void)
+{
+	static const char uuid[] = "GPU-73696d75-6c61-7465-6420-475055200001";
+	struct cudaDeviceProp properties;
+	char text[32];
+	int device;
+
+	CALL(cudaSuccess, cudaGetDeviceProperties, P(&properties), DIRTY(1));
+	EXPECT(.op = "memory", .api = "cuDeviceGetName", .device = "1",
+	       .identity = "Simulated GPU 1", .nested = true);
+	EXPECT(.op = "memory", .api = "cuDeviceTotalMem_v2", .device = "1",
+	       .size = DEC(properties.totalGlobalMem), .nested = true);
+	EXPECT(.op = "memory", .api = "cudaGetDeviceProperties", .driver_api = "cuDeviceGetUuid_v2",
+	       .device = "1", .size = DEC(properties.totalGlobalMem), .identity = uuid);
+	CALL(cudaSuccess, cudaDeviceGetPCIBusId, P(text), DIRTY(sizeof(text)), DIRTY(1));
+	EXPECT(.op = "memory", .api = "cudaDeviceGetPCIBusId", .driver_api = "cuDeviceGetPCIBusId",
+	       .device = "1", .identity = "00000000:02:00.0");
+	CALL(cudaSuccess, cudaDeviceGetByPCIBusId, P(&device), P("2:0"));
+	EXPECT(.op = "memory", .api = "cudaDeviceGetByPCIBusId",
+	       .driver_api = "cuDeviceGetByPCIBusId", .device = "1",
+	       .identity = "00000000:02:00.0");
+}
+
 void rows_runtime_memory(void)
 {
 	char *managed = allocate_managed();
 
 	memory_info();
+	device_info();
 	directions(managed);
 	externals();
 	prefetches(managed);

@@ -5,6 +5,8 @@
 #include "rows_standin.h"
 #include "simcudart.h"
 
+#include <string.h>
+
 struct cudaMemcpy3DPeerParms {
 	cudaArray_t srcArray;
 	struct cudaPos srcPos;
@@ -72,6 +74,16 @@ cudaError_t cudaMemPoolImportPointer(void **ptr, cudaMemPool_t pool, const void 
 	(void)pool;
 	*ptr = (void *)(uintptr_t)IMPORTED_ADDR;
 	return data ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* Of CUDA 12: cudaGetDeviceProperties of CUDA 13 has the same layout. */
+cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *properties, int device);
+
+cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *properties, int device)
+{
+	memcpy(properties->uuid.bytes, "0123456789abcdef", sizeof(properties->uuid.bytes));
+	properties->totalGlobalMem = (5ull << 32) + (unsigned int)device;
+	return cudaSuccess;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -159,8 +171,19 @@ static void imports(void)
 	       .space = "imported", .live = "0");
 }
 
+static void device_info(void)
+{
+	struct cudaDeviceProp properties = { 0 };
+
+	CALL(cudaGetDeviceProperties_v2, P(&properties), DIRTY(4));
+	EXPECT(.op = "memory", .api = "cudaGetDeviceProperties_v2", .device = "4",
+	       .size = DEC((5ull << 32) + 4),
+	       .identity = "GPU-30313233-3435-3637-3839-616263646566");
+}
+
 void rows_standin_runtime(void)
 {
+	device_info();
 	imports();
 	copies();
 	begin_captures();

@@ -31,6 +31,7 @@ struct gathering {
 	size_t kinds_count, kinds_capacity;
 	struct oom_process *processes;
 	size_t processes_count, processes_capacity;
+	const struct state *state;
 };
 
 static void amount_add(struct amount *amount, uint64_t bytes)
@@ -40,12 +41,23 @@ static void amount_add(struct amount *amount, uint64_t bytes)
 }
 
 /* Of memory whose device is unknown, or if it is not known which one failed: it may be there. */
-static bool concerns(const struct analysis_oom *oom, const struct allocation *allocation)
+static bool concerns(const struct analysis_oom *oom, const struct state *state,
+		     const struct process *process, const struct allocation *allocation)
 {
+	const struct process *own;
+
 	if (is_host_memory(oom->space))
 		return is_host_memory(allocation->space);
-	return (usage_is_on_device(allocation->space) || allocation->space == MS_SPACE_MANAGED) &&
-	       (oom->device < 0 || allocation->device < 0 || oom->device == allocation->device);
+	if (!usage_is_on_device(allocation->space) && allocation->space != MS_SPACE_MANAGED)
+		return false;
+	if (oom->device < 0 || allocation->device < 0)
+		return true;
+	if (process->pid == oom->pid && process->start_ns == oom->start_ns)
+		return oom->device == allocation->device;
+	own = state_find(state, oom->pid, oom->start_ns);
+	return own ? usage_device_is_same(state->usage, &own->devices, oom->device,
+					  &process->devices, allocation->device) :
+		     oom->device == allocation->device;
 }
 
 static int kind_add(struct gathering *gathering, const struct allocation *allocation)
@@ -104,7 +116,7 @@ static int gather_block(struct gathering *gathering, const struct process *proce
 				   .start_ns = process->start_ns,
 				   .allocation = *allocation };
 
-	if (!concerns(oom, allocation))
+	if (!concerns(oom, gathering->state, process, allocation))
 		return 0;
 	if (allocation->space == MS_SPACE_MANAGED)
 		amount_add(&oom->managed, allocation->size_bytes);
@@ -184,7 +196,7 @@ static void list_greatest(const struct gathering *gathering)
 
 static int gather(struct analysis_oom *oom, const struct state *state)
 {
-	struct gathering gathering = { .oom = oom };
+	struct gathering gathering = { .oom = oom, .state = state };
 	size_t i;
 	int err = 0;
 
@@ -301,7 +313,8 @@ static int find_holes(struct analysis_oom *oom, const struct process *process)
 	for (i = 0; i < ledger->count; i++) {
 		const struct allocation *entry = &ledger->entries[i];
 
-		if (entry->space == MS_SPACE_DEVICE && concerns(oom, entry))
+		if (entry->space == MS_SPACE_DEVICE &&
+		    (oom->device < 0 || entry->device < 0 || oom->device == entry->device))
 			extents[count++] =
 				(struct extent){ entry->addr, entry->addr + entry->size_bytes };
 	}
@@ -313,9 +326,11 @@ static int find_holes(struct analysis_oom *oom, const struct process *process)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void find_growth_of(struct analysis_oom *oom, struct process_activity *activity,
+static void find_growth_of(struct analysis_oom *oom, const struct state *state,
+			   struct process_activity *activity,
 			   const struct analysis_options *options)
 {
+	const struct process *process = state_find(state, activity->pid, activity->start_ns);
 	struct growth growth;
 	size_t i;
 
@@ -323,7 +338,8 @@ static void find_growth_of(struct analysis_oom *oom, struct process_activity *ac
 		struct group *group = &activity->groups[i];
 		struct allocation like = { .space = group->space, .device = group->device };
 
-		if (group->space == MS_SPACE_MANAGED || !concerns(oom, &like) ||
+		if (group->space == MS_SPACE_MANAGED || !process ||
+		    !concerns(oom, state, process, &like) ||
 		    !leaks_grows(activity, group, options, &growth))
 			continue;
 		oom->growing.count += growth.left.count;
@@ -338,7 +354,7 @@ static void find_growth(struct analysis_oom *oom, const struct oom_around *aroun
 
 	for (i = 0; i < around->tracks_count; i++) {
 		process_activity_advance(around->activities[i], around->now_ns);
-		find_growth_of(oom, around->activities[i], options);
+		find_growth_of(oom, around->state, around->activities[i], options);
 	}
 }
 

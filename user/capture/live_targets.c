@@ -32,11 +32,19 @@ static int feed_launches(struct live *live, const struct ms_event *event)
 	return live->err;
 }
 
+static int feed_visible(struct live *live, const struct ms_event *after)
+{
+	struct ms_visible record = record_visible((pid_t)after->pid, after->start_ns, after->ts_ns);
+
+	return live_feed(live, &record, sizeof(record));
+}
+
 static int feed_attach(struct live *live, const struct target *target)
 {
 	struct ms_process record = record_attach(target);
+	int err = live_feed(live, &record, sizeof(record));
 
-	return live_feed(live, &record, sizeof(record));
+	return err ? err : feed_visible(live, &record.event);
 }
 
 static int feed_name(struct live *live, const struct ms_name *name)
@@ -236,6 +244,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	}
 	if (process->event.type != MS_TYPE_EXEC || live->stopping)
 		return;
+	feed_visible(live, &process->event);
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, process);
 	target_attach(&live->targets, target, NULL);

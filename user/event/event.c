@@ -54,7 +54,15 @@ static int decode_calls(const struct ms_calls *calls, struct event *event)
 
 enum record_size { SIZE_FIXED, SIZE_TEXT };
 
-enum record_shape { SHAPE_CALL, SHAPE_FREE, SHAPE_NAME, SHAPE_PROCESS, SHAPE_ACCOUNT, SHAPE_LOSS };
+enum record_shape {
+	SHAPE_CALL,
+	SHAPE_FREE,
+	SHAPE_NAME,
+	SHAPE_PROCESS,
+	SHAPE_ACCOUNT,
+	SHAPE_LOSS,
+	SHAPE_VISIBLE,
+};
 
 static const struct record_kind {
 	const char *name; /* NULL: there is no such number */
@@ -151,6 +159,9 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 	case SHAPE_LOSS:
 		event->loss = record;
 		return event_account_kind(event->loss->op) < 0 ? -EINVAL : 0;
+	case SHAPE_VISIBLE:
+		event->visible = record;
+		return 0;
 	}
 	return -EINVAL;
 }

@@ -31,6 +31,7 @@ struct event {
 	const struct ms_process *process;
 	const struct ms_account *account; /* of all processes */
 	const struct ms_loss *loss;
+	const struct ms_visible *visible;
 	uint64_t count;                   /* of such calls: 1, unless they were only counted */
 	const struct probe *probe;        /* of a call, and the beginning of a free: its row */
 	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */

@@ -146,6 +146,7 @@ static void put_call(struct csv *export, const struct event *event, const struct
 		value = fields[i].get(&source);
 		if (value.known)
 			put_value(out, fields[i].kind, &value);
+		out->failed |= export->scratch.failed;
 	}
 	string_append_char(out, ',');
 }

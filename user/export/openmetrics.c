@@ -190,6 +190,41 @@ static void highest(struct openmetrics *export, enum family family, uint64_t val
 		series->value = value;
 }
 
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void put_text(struct openmetrics *export, const char *name, struct string *text)
+{
+	string_append_char(text, '\0');
+	if (text->failed)
+		export->err = -ENOMEM;
+	else
+		put_label(export, name, text->bytes);
+}
+
+/* The UUID, or else what tells it from another device that is called by the same number. */
+static void put_identity(struct openmetrics *export, int32_t ordinal, size_t row)
+{
+	const struct usage_totals *totals = export->recording->state->usage;
+	const struct device_identity *known;
+	struct string text = { 0 };
+
+	put_device(export, ordinal);
+	if (ordinal < 0 || row == SIZE_MAX)
+		return;
+	known = &totals->devices[row].identity;
+	if (known->has_uuid) {
+		device_append_uuid(&text, known);
+		put_text(export, "uuid", &text);
+	} else if (known->pci.known) {
+		device_append_pci(&text, known);
+		put_text(export, "pci_bus_id", &text);
+	} else if (!usage_device_number_is_unique(totals, row)) {
+		string_append_u64(&text, totals->devices[row].pid);
+		put_text(export, "of_pid", &text);
+	}
+	string_fini(&text);
+}
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 static void add_spaces(struct openmetrics *export, const struct process *process)
@@ -291,6 +326,7 @@ static void add_inexact(struct openmetrics *export, const struct process *proces
 
 static void add_process(struct openmetrics *export, const struct report_process *shown)
 {
+	const struct usage_totals *totals = export->recording->state->usage;
 	const struct process *process = shown->process;
 	size_t i;
 
@@ -303,7 +339,8 @@ static void add_process(struct openmetrics *export, const struct report_process 
 		size_t family;
 
 		for (family = FAMILY_LIVE; family <= FAMILY_LIVE_COUNT; family++) {
-			put_device(export, cell->device);
+			put_identity(export, cell->device,
+				     usage_device_place(totals, &process->devices, cell->device));
 			put_label(export, "kind", probe_space_name(cell->space));
 			put_label(export, "api", probe_at(cell->row)->symbol);
 			add(export, (enum family)family,
@@ -318,15 +355,15 @@ static void add_device(struct openmetrics *export, const struct report_device *d
 {
 	const struct report_told *told = device->told;
 
-	put_device(export, device->device);
+	put_identity(export, device->device, device->row);
 	add(export, FAMILY_GPU_EXPLAINED, device->live_bytes);
-	put_device(export, device->device);
+	put_identity(export, device->device, device->row);
 	highest(export, FAMILY_GPU_PEAK, device->peak_bytes);
 	if (!told)
 		return;
-	put_device(export, device->device);
+	put_identity(export, device->device, device->row);
 	highest(export, FAMILY_GPU_TOTAL, told->total_bytes);
-	put_device(export, device->device);
+	put_identity(export, device->device, device->row);
 	highest(export, FAMILY_GPU_USED, report_told_used(told));
 }
 

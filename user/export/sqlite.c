@@ -112,6 +112,8 @@ static int put_fields(struct sqlite_export *export, const struct event *event,
 			continue;
 		string_clear(&export->scratch);
 		value = field->get(&source);
+		if (export->scratch.failed)
+			return -ENOMEM;
 		cells[i + 2] = cell_of(export, field, &value, &export->texts[texts]);
 		texts += cells[i + 2].kind == CELL_TEXT && texts < SQLITE_TEXTS - 1;
 	}

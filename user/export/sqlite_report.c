@@ -3,6 +3,9 @@
  * What the report says of each recording, as rows of the SQLite export.
  */
 #include "export/sqlite.h"
+
+#include <errno.h>
+
 #include "render/report_words.h"
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -79,22 +82,56 @@ static int put_process(struct sqlite_export *export, const struct report_process
 	return err;
 }
 
-static int put_device(struct sqlite_export *export, const struct report_device *device)
+static struct cell cell_of(const struct string *text)
 {
+	return text->length ? (struct cell){ .kind = CELL_TEXT,
+					     .text = text->bytes,
+					     .length = text->length } :
+			      cell_null();
+}
+
+static int put_identified(struct sqlite_export *export, const struct report_device *device,
+			  const struct cell *uuid, const struct cell *pci)
+{
+	const struct usage_device *row = report_device_row(export->recording, device);
 	const struct report_told *told = device->told;
 	const struct cell number = cell_if(device->device >= 0, (uint64_t)device->device);
-	const struct cell total = cell_if(told, told ? told->total_bytes : 0);
+	const struct cell name = *row->identity.name ? cell_text(row->identity.name) : cell_null();
+	const uint64_t total_bytes = told ? told->total_bytes : row->identity.total_bytes;
+	const struct cell total = cell_if(total_bytes, total_bytes);
 	int err;
 
 	err = DATABASE_PUT(&export->database, SQLITE_DEVICE, cell_number(export->recordings),
 			   number, cell_number(device->live_bytes), cell_number(device->peak_bytes),
 			   device->peak_bytes ? sqlite_time(export, device->peak_ts_ns) :
 						cell_null(),
-			   total, cell_if(told, told ? told->free_bytes : 0));
+			   total, cell_if(told, told ? told->free_bytes : 0), *uuid, *pci, name,
+			   cell_if(row->pid, row->pid));
 	if (err || device->device < 0)
 		return err;
 	return DATABASE_PUT(&export->database, SQLITE_NSYS_GPU, cell_number(export->recordings),
-			    number, total);
+			    number, total, name, *pci, *uuid);
+}
+
+static int put_device(struct sqlite_export *export, const struct report_device *device)
+{
+	const struct device_identity *known =
+		&report_device_row(export->recording, device)->identity;
+	struct string uuid = { 0 }, pci = { 0 };
+	struct cell uuid_cell, pci_cell;
+	int err;
+
+	if (known->has_uuid)
+		device_append_uuid(&uuid, known);
+	if (known->pci.known)
+		device_append_pci(&pci, known);
+	uuid_cell = cell_of(&uuid);
+	pci_cell = cell_of(&pci);
+	err = uuid.failed || pci.failed ? -ENOMEM :
+					  put_identified(export, device, &uuid_cell, &pci_cell);
+	string_fini(&uuid);
+	string_fini(&pci);
+	return err;
 }
 
 int sqlite_report_recording(struct sqlite_export *export)

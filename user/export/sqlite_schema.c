@@ -75,7 +75,8 @@ static const char tables[] =
 	" peak_allocations INTEGER, allocs INTEGER, alloc_bytes INTEGER, frees INTEGER,"
 	" free_bytes INTEGER);"
 	"CREATE TABLE memscope_devices (recording INTEGER, device INTEGER, live_bytes INTEGER,"
-	" peak_bytes INTEGER, peak_start INTEGER, total_bytes INTEGER, free_bytes INTEGER);"
+	" peak_bytes INTEGER, peak_start INTEGER, total_bytes INTEGER, free_bytes INTEGER,"
+	" uuid TEXT, pci_bus_id TEXT, name TEXT, first_pid INTEGER);"
 	"CREATE TABLE memscope_finding_rows (id INTEGER PRIMARY KEY, recording INTEGER, rule TEXT,"
 	" topic TEXT, confidence TEXT, lowered_by TEXT, pid INTEGER, name TEXT, device INTEGER,"
 	" space TEXT, api TEXT, bytes INTEGER, start INTEGER, end INTEGER);"
@@ -163,8 +164,9 @@ static const struct {
 	{ SQLITE_FINDING, "INSERT INTO memscope_finding_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
 	  " ?, ?)" },
 	{ SQLITE_EVIDENCE, "INSERT INTO memscope_evidence VALUES (?, ?, ?, ?, ?)" },
-	{ SQLITE_DEVICE, "INSERT INTO memscope_devices VALUES (?, ?, ?, ?, ?, ?, ?)" },
-	{ SQLITE_NSYS_GPU, "INSERT INTO TARGET_INFO_GPU (vmId, id, totalMemory) VALUES (?, ?, ?)" },
+	{ SQLITE_DEVICE, "INSERT INTO memscope_devices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	{ SQLITE_NSYS_GPU, "INSERT INTO TARGET_INFO_GPU (vmId, id, totalMemory, name, busLocation, uuid)"
+	  " VALUES (?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_META, "INSERT INTO META_DATA_EXPORT VALUES (?, ?)" },
 	{ SQLITE_SYSTEM, "INSERT INTO TARGET_INFO_SYSTEM_ENV (globalVid, name, value) VALUES (?, ?, ?)" },
 };

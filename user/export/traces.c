@@ -16,7 +16,7 @@ struct traces_device {
 	uint64_t id; /* the next one is of what programs were told */
 	uint64_t live_bytes;
 	bool shown, told;
-	char name[32];
+	char name[80];
 };
 
 /* ---- processes and threads ------------------------------------------------------------------- */
@@ -186,15 +186,16 @@ static void look_at_process(struct traces *traces, struct traces_process *shown,
 	}
 }
 
-static struct traces_device *device_of(struct traces *traces, int32_t number)
+/* `row`: of the state's usage. */
+static struct traces_device *device_of(struct traces *traces, size_t row)
 {
-	const uint64_t *found = map_get(&traces->devices, (uint32_t)number);
+	const uint64_t *found = map_get(&traces->devices, row);
 	struct traces_device *device;
 
 	if (found)
 		return (struct traces_device *)(uintptr_t)*found;
 	device = calloc(1, sizeof(*device));
-	if (!device || map_set(&traces->devices, (uint32_t)number, (uintptr_t)device)) {
+	if (!device || map_set(&traces->devices, row, (uintptr_t)device)) {
 		free(device);
 		traces->err = -ENOMEM;
 		return NULL;
@@ -202,11 +203,9 @@ static struct traces_device *device_of(struct traces *traces, int32_t number)
 	device->id = traces->next_id;
 	traces->next_id += 2;
 	string_restart(&traces->scratch, &traces->err);
-	if (number < 0)
-		string_append_text(&traces->scratch, "device unknown");
-	else
-		string_append_format(&traces->scratch, "device %d", (int)number);
-	if (!traces->scratch.failed)
+	string_append_text(&traces->scratch, "device ");
+	usage_device_append_label(&traces->scratch, traces->recording->state->usage, row);
+	if (!traces->scratch.failed && traces->scratch.length < sizeof(device->name))
 		memcpy(device->name, traces->scratch.bytes, traces->scratch.length);
 	return device;
 }
@@ -214,13 +213,16 @@ static struct traces_device *device_of(struct traces *traces, int32_t number)
 static void look_at_devices(struct traces *traces, uint64_t ts_ns)
 {
 	const struct usage_totals *usage = traces->recording->state->usage;
-	char name[64];
+	char name[128];
 	size_t i;
 
 	for (i = 0; usage && i < usage->count; i++) {
-		struct traces_device *device = device_of(traces, usage->devices[i].device);
 		struct traces_counter counter = { .name = name, .is_bytes = true };
+		struct traces_device *device;
 
+		if (!usage->devices[i].used)
+			continue;
+		device = device_of(traces, i);
 		if (!device || device->live_bytes == usage->devices[i].live_bytes)
 			continue;
 		device->live_bytes = usage->devices[i].live_bytes;
@@ -239,14 +241,18 @@ static void look_at_told(struct traces *traces, const struct event *event,
 {
 	const uint16_t both = MS_KNOWN_SIZE | MS_KNOWN_SRC;
 	const struct ms_call *call = event->call;
+	const struct usage_device *row;
 	struct traces_device *device;
-	char name[64];
+	char name[128];
 	struct traces_counter counter = { .name = name, .is_bytes = true };
 
 	if (event->probe->spec.action != MS_ACTION_DEVICE_INFO || !event_succeeded(call) ||
 	    (call->known & both) != both || call->src > call->size)
 		return;
-	device = device_of(traces, change->device < 256 ? change->device : -1);
+	row = change->process->usage ? usage_device_of(change->process->usage, change->device) :
+				       NULL;
+	device = row ? device_of(traces, (size_t)(row - traces->recording->state->usage->devices)) :
+		       NULL;
 	if (!device)
 		return;
 	snprintf(name, sizeof(name), "%s used, as the driver said", device->name);

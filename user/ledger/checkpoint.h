@@ -28,6 +28,9 @@ enum ms_checkpoint_type {
 	MS_CHECKPOINT_ALLOCATION,
 	MS_CHECKPOINT_END, /* of the anchor: only with it is it whole */
 	MS_CHECKPOINT_COUNTER,
+	MS_CHECKPOINT_VISIBLE,
+	MS_CHECKPOINT_DEVICE,
+	MS_CHECKPOINT_TYPES_END,
 };
 
 struct ms_checkpoint_state {
@@ -154,6 +157,30 @@ struct ms_checkpoint_view {
 	uint64_t ts_ns;
 };
 
+/* As struct ms_visible has it. */
+struct ms_checkpoint_visible {
+	struct ms_event event;
+	uint64_t key;
+	uint64_t flags;
+};
+
+enum ms_checkpoint_device_flags {
+	MS_CHECKPOINT_HAS_UUID = 1 << 0,
+	MS_CHECKPOINT_HAS_PCI = 1 << 1,
+};
+
+struct ms_checkpoint_device {
+	struct ms_event event;
+	int32_t ordinal;
+	uint32_t flags; /* enum ms_checkpoint_device_flags */
+	uint8_t uuid[16];
+	uint32_t pci_domain;
+	uint8_t pci_bus, pci_device, pci_function;
+	uint8_t reserved;
+	uint64_t total_bytes; /* 0: not known */
+	char name[40];        /* terminated; "": not known */
+};
+
 enum ms_checkpoint_graph_kind {
 	MS_CHECKPOINT_GRAPH_PLAIN,
 	MS_CHECKPOINT_GRAPH_EXECUTABLE,
@@ -209,6 +236,7 @@ _Static_assert(sizeof(struct ms_checkpoint_process) == 168, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_space) == 120, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_total) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_allocation) == 112, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_device) == 112, "wire layout");
 
 /*
  * Gives the state to `put`, record by record, all with time `ts_ns`. Returns 0, -ENOMEM, or what

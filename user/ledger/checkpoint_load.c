@@ -300,6 +300,45 @@ static int load_view(struct checkpoint *anchor, const void *record)
 					  .has_free = !saved->is_pool || saved->free_bytes });
 }
 
+static int load_visible(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_visible *saved = record;
+
+	process_devices_see(&anchor->process->devices,
+			    &(struct ms_visible){ .key = saved->key,
+						  .flags = (uint32_t)saved->flags });
+	return 0;
+}
+
+static int load_device(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_device *saved = record;
+	struct process_device *device;
+
+	if (saved->ordinal < 0 || saved->name[sizeof(saved->name) - 1])
+		return -EINVAL;
+	device = process_devices_of(&anchor->process->devices, saved->ordinal);
+	if (!device && anchor->process->devices.count < LIMIT_DEVICES)
+		return -ENOMEM;
+	if (!device) {
+		anchor->process->counters[COUNTER_OTHER_DEVICES]++;
+		return 0;
+	}
+	device->identity = (struct device_identity){
+		.has_uuid = saved->flags & MS_CHECKPOINT_HAS_UUID,
+		.pci = { .known = saved->flags & MS_CHECKPOINT_HAS_PCI,
+			 .domain = saved->pci_domain,
+			 .bus = saved->pci_bus,
+			 .device = saved->pci_device,
+			 .function = saved->pci_function },
+		.total_bytes = saved->total_bytes,
+	};
+	memcpy(device->identity.uuid, saved->uuid, sizeof(device->identity.uuid));
+	memcpy(device->identity.name, saved->name, DEVICE_NAME_BYTES - 1);
+	usage_device_learnt(anchor->process->usage, device);
+	return 0;
+}
+
 static int load_graph(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_graph *saved = record;
@@ -455,6 +494,8 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 		TYPE(NODE, load_node, ms_checkpoint_node),
 		TYPE(ALLOCATION, load_allocation, ms_checkpoint_allocation),
 		TYPE(COUNTER, load_counter, ms_checkpoint_counter),
+		TYPE(VISIBLE, load_visible, ms_checkpoint_visible),
+		TYPE(DEVICE, load_device, ms_checkpoint_device),
 #undef TYPE
 	};
 	const struct ms_event *event = record;

@@ -245,6 +245,37 @@ static void save_contexts(struct saver *saver)
 	}
 }
 
+static void save_devices(struct saver *saver)
+{
+	const struct process_devices *devices = &saver->process->devices;
+	struct ms_checkpoint_visible visible = {
+		.key = devices->visible,
+		.flags = devices->renumbered ? MS_VISIBLE_RENUMBERED : 0,
+	};
+	size_t i;
+
+	if (devices->visible)
+		put(saver, &visible, MS_CHECKPOINT_VISIBLE, sizeof(visible));
+	for (i = 0; i < devices->count; i++) {
+		const struct process_device *device = &devices->devices[i];
+		const struct device_identity *identity = &device->identity;
+		struct ms_checkpoint_device record = {
+			.ordinal = device->ordinal,
+			.flags = (identity->has_uuid ? MS_CHECKPOINT_HAS_UUID : 0) |
+				 (identity->pci.known ? MS_CHECKPOINT_HAS_PCI : 0),
+			.pci_domain = identity->pci.domain,
+			.pci_bus = identity->pci.bus,
+			.pci_device = identity->pci.device,
+			.pci_function = identity->pci.function,
+			.total_bytes = identity->total_bytes,
+		};
+
+		memcpy(record.uuid, identity->uuid, sizeof(record.uuid));
+		memcpy(record.name, identity->name, DEVICE_NAME_BYTES);
+		put(saver, &record, MS_CHECKPOINT_DEVICE, sizeof(record));
+	}
+}
+
 static void put_graph(void *context, uint64_t handle, uint32_t kind, bool auto_free)
 {
 	struct ms_checkpoint_graph record = { .handle = handle,
@@ -335,6 +366,7 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 	save_kernels(saver);
 	save_failures(saver);
 	save_contexts(saver);
+	save_devices(saver);
 	save_graphs(saver);
 	save_allocations(saver);
 	saver->process = NULL;

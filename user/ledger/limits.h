@@ -12,7 +12,8 @@
 #define LIMIT_KERNELS 65536u /* with launches */
 #define LIMIT_NAMES 131072u  /* of kernels, and as many handles that are others' */
 #define LIMIT_CONTEXTS 4096u
-#define LIMIT_VIEWS 1024u /* devices and pools that it asked about */
+#define LIMIT_DEVICES 256u /* numbers that it calls devices by */
+#define LIMIT_VIEWS 1024u  /* devices and pools that it asked about */
 #define LIMIT_GRAPHS 65536u
 #define LIMIT_FREES 65536u /* in progress */
 #define LIMIT_ALLOCATIONS 4194304u

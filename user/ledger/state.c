@@ -44,6 +44,7 @@ static void process_free(struct process *process)
 	free(process->kernels);
 	free(process->failures);
 	free(process->views);
+	process_devices_fini(&process->devices);
 	usage_free(process->usage);
 	free(process);
 }
@@ -131,8 +132,9 @@ struct process *state_add(struct state *state, const struct ms_event *event)
 	process->start_ns = event->start_ns;
 	process->first_ts_ns = process->effort_ts_ns = event->ts_ns;
 	process->effort_of_all = state->effort;
+	process->devices.pid = event->pid;
 	if (state->usage)
-		process->usage = usage_new(state->usage);
+		process->usage = usage_new(state->usage, &process->devices);
 	if ((state->usage && !process->usage) ||
 	    map_set(&state->by_identity, event_process_key(event->pid, event->start_ns),
 		    (uintptr_t)process)) {
@@ -240,7 +242,8 @@ static size_t process_bytes(const struct process *process)
 	       process->kernels_capacity * sizeof(*process->kernels) +
 	       process->failures_capacity * sizeof(*process->failures) +
 	       process->contexts_capacity * sizeof(*process->contexts) +
-	       pending_bytes(&process->pending) + process->views_capacity * sizeof(*process->views);
+	       pending_bytes(&process->pending) + process_devices_bytes(&process->devices) +
+	       process->views_capacity * sizeof(*process->views);
 }
 
 size_t state_bytes(const struct state *state)
@@ -257,8 +260,32 @@ size_t state_bytes(const struct state *state)
 
 /* ---- calls about memory ---------------------------------------------------------------------- */
 
+/* It says what a device is. */
+static int apply_device(struct process *process, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+	struct device_identity identity;
+	struct process_device *device;
+
+	if (!(call->known & MS_KNOWN_DEVICE) || call->device < 0)
+		return 0;
+	device = process_devices_of(&process->devices, call->device);
+	if (!device && process->devices.count < LIMIT_DEVICES)
+		return -ENOMEM;
+	if (!device) {
+		process->counters[COUNTER_OTHER_DEVICES]++;
+		return 0;
+	}
+	device_identity_of_call(event, &identity);
+	device_identity_add(&device->identity, &identity);
+	usage_device_learnt(process->usage, device);
+	return 0;
+}
+
 static int apply_memory(struct process *process, const struct event *event)
 {
+	if (device_is_identified_by(event->probe->spec.action))
+		return apply_device(process, event);
 	switch (event->probe->spec.action) {
 	case MS_ACTION_REFER:
 		return physical_refer(process, event->call);
@@ -355,6 +382,7 @@ static int apply_exec(struct process *process, const struct event *event, struct
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
 	allocations_end(process, 0, change);
 	process_forget(process);
+	process_devices_forget(&process->devices);
 	process->was_running_earlier |= process->was_running;
 	/* The new program is traced from its beginning. */
 	process->was_running = process->only_begun = process->has_globals = false;
@@ -482,6 +510,9 @@ static int apply_event(struct state *state, struct process *process, const struc
 		return 0;
 	case MS_TYPE_LOSS:
 		apply_loss(process, event->loss);
+		return 0;
+	case MS_TYPE_VISIBLE:
+		process_devices_see(&process->devices, event->visible);
 		return 0;
 	case MS_TYPE_FORK:
 	case MS_TYPE_ACCOUNT: /* of no process */

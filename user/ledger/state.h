@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/string.h"
 #include "event/event.h"
+#include "ledger/devices.h"
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
 #include "ledger/process_counters.h"
@@ -145,6 +146,7 @@ struct process {
 	size_t exit_largest_count;
 	uint64_t exit_ts_ns;
 
+	struct process_devices devices;
 	struct usage *usage; /* NULL: nobody asked for it */
 };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "ledger/usage_devices.h"
 
 /* A hostile file could name billions of devices: what comes after these is of unknown ones. */
 #define CELLS_MAX 4096
-#define DEVICES_MAX 256
 
 bool usage_is_on_device(uint8_t space)
 {
@@ -27,12 +27,14 @@ uint8_t usage_size_class(uint64_t size_bytes)
 	return size_bytes ? 63 - __builtin_clzll(size_bytes) : 0;
 }
 
-struct usage *usage_new(struct usage_totals *totals)
+struct usage *usage_new(struct usage_totals *totals, struct process_devices *devices)
 {
 	struct usage *usage = calloc(1, sizeof(*usage));
 
-	if (usage)
-		usage->totals = totals;
+	if (!usage)
+		return NULL;
+	usage->totals = totals;
+	usage->devices = devices;
 	return usage;
 }
 
@@ -46,96 +48,6 @@ void usage_free(struct usage *usage)
 	map_fini(&usage->places);
 	free(usage->ended);
 	free(usage);
-}
-
-void usage_totals_free(struct usage_totals *totals)
-{
-	if (!totals)
-		return;
-	free(totals->devices);
-	map_fini(&totals->places);
-	free(totals);
-}
-
-/* ---- devices --------------------------------------------------------------------------------- */
-
-struct usage_device *usage_device_find(const struct usage_totals *totals, int32_t device)
-{
-	const uint64_t *place = map_get(&totals->places, (uint32_t)device);
-
-	return place ? &totals->devices[*place] : NULL;
-}
-
-static struct usage_device *device_of(struct usage_totals *totals, int32_t device)
-{
-	struct usage_device *found;
-
-	found = usage_device_find(totals, device);
-	if (!found && totals->count >= DEVICES_MAX)
-		found = usage_device_find(totals, -1);
-	if (found)
-		return found;
-	/* The last place is kept for the unknown one. */
-	device = totals->count + 1 < DEVICES_MAX ? device : -1;
-	if (memory_grow(&totals->devices, &totals->capacity, totals->count + 1,
-			sizeof(*totals->devices)) ||
-	    map_set(&totals->places, (uint32_t)device, totals->count)) {
-		totals->incomplete = true;
-		return NULL;
-	}
-	totals->devices[totals->count] = (struct usage_device){ .device = device };
-	return &totals->devices[totals->count++];
-}
-
-/* ts_ns 0: it was there before, and makes no new peak. */
-static void device_add(struct usage_totals *totals, const struct allocation *allocation,
-		       uint64_t ts_ns)
-{
-	struct usage_device *device;
-
-	if (!usage_is_on_device(allocation->space))
-		return;
-	device = device_of(totals, allocation->device);
-	if (!device)
-		return;
-	device->live_bytes += allocation->size_bytes;
-	if (!ts_ns || device->live_bytes <= device->peak_bytes)
-		return;
-	device->peak_bytes = device->live_bytes;
-	device->peak_ts_ns = ts_ns;
-}
-
-void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *before,
-			uint64_t ts_ns)
-{
-	size_t i;
-
-	for (i = 0; before && i < before->count; i++) {
-		const struct usage_device *old = &before->devices[i];
-		struct usage_device *device = device_of(totals, old->device);
-
-		if (!device || device->peak_bytes >= old->peak_bytes)
-			continue;
-		device->peak_bytes = old->peak_bytes;
-		device->peak_ts_ns = old->peak_ts_ns;
-	}
-	for (i = 0; i < totals->count; i++) {
-		struct usage_device *device = &totals->devices[i];
-
-		if (device->live_bytes <= device->peak_bytes)
-			continue;
-		device->peak_bytes = device->live_bytes;
-		device->peak_ts_ns = ts_ns;
-	}
-}
-
-static void device_remove(struct usage_totals *totals, uint8_t space, int32_t device,
-			  uint64_t bytes)
-{
-	struct usage_device *found = usage_is_on_device(space) ? device_of(totals, device) : NULL;
-
-	if (found)
-		found->live_bytes -= bytes < found->live_bytes ? bytes : found->live_bytes;
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -234,7 +146,7 @@ void usage_add(struct usage *usage, const struct allocation *allocation, uint64_
 	if (!usage)
 		return;
 	live_add(usage, allocation);
-	device_add(usage->totals, allocation, ts_ns);
+	usage_device_add(usage, allocation, ts_ns);
 	if (usage->spaces[space].live_bytes <= usage->spaces[space].peak_bytes)
 		return;
 	usage->spaces[space].peak_bytes = usage->spaces[space].live_bytes;
@@ -247,7 +159,7 @@ void usage_load(struct usage *usage, const struct allocation *allocation)
 	if (!usage)
 		return;
 	live_add(usage, allocation);
-	device_add(usage->totals, allocation, 0);
+	usage_device_add(usage, allocation, 0);
 }
 
 void usage_remove(struct usage *usage, const struct allocation *allocation)
@@ -269,7 +181,7 @@ void usage_remove(struct usage *usage, const struct allocation *allocation)
 		size->live_count--;
 	}
 	usage->spaces[allocation->space].live_bytes -= allocation->size_bytes;
-	device_remove(usage->totals, allocation->space, allocation->device, allocation->size_bytes);
+	usage_device_remove(usage, allocation->space, allocation->device, allocation->size_bytes);
 }
 
 void usage_count_alloc(struct usage *usage, const struct allocation *allocation, int by)
@@ -328,8 +240,8 @@ void usage_exit(struct usage *usage)
 		return;
 	usage_settle(usage);
 	for (i = 0; i < usage->count; i++)
-		device_remove(usage->totals, usage->cells[i].space, usage->cells[i].device,
-			      usage->cells[i].live_bytes);
+		usage_device_remove(usage, usage->cells[i].space, usage->cells[i].device,
+				    usage->cells[i].live_bytes);
 }
 
 void usage_settle(struct usage *usage)

@@ -13,6 +13,7 @@
 
 #include "abi.h"
 #include "base/map.h"
+#include "ledger/devices.h"
 #include "ledger/ledger.h"
 
 #define USAGE_CLASSES 64
@@ -43,24 +44,36 @@ struct usage_cell {
 	uint8_t size_places[USAGE_CLASSES]; /* class -> position in `sizes`, + 1; 0: none */
 };
 
-/* Memory on a device that its allocations account for, of all processes. */
+/*
+ * A device, as far as it is known which processes mean the same one: those for which calls gave the
+ * same UUID or PCI bus id, or those that see the same devices and call it by the same number; and
+ * the memory on it that allocations account for, of all of them.
+ */
 struct usage_device {
-	int32_t device; /* as the processes see it; -1: unknown */
+	int32_t ordinal;  /* by which the first process called it; -1: unknown */
+	uint32_t pid;     /* of that process */
+	uint64_t visible; /* which devices that saw: struct ms_visible, key */
+	struct device_identity identity;
+	size_t same; /* position of the row that has taken this one's place; its own: none has */
 	uint64_t live_bytes;
 	uint64_t peak_bytes;
 	uint64_t peak_ts_ns;
+	bool used;         /* by a process that has allocated on it, or asked for its memory */
+	bool peak_unclear; /* memory was on it before it was known to be on this one */
 };
 
 struct usage_totals {
 	struct usage_device *devices;
 	size_t count, capacity;
-	struct map places; /* device -> position in `devices` */
-	uint64_t now_ns;   /* of the event that is applied */
-	bool incomplete;   /* there was no memory to count something */
+	struct map by_uuid, by_pci; /* hash -> position */
+	struct map by_number;       /* hash of what a process sees, and an ordinal */
+	uint64_t now_ns;            /* of the event that is applied */
+	bool incomplete;            /* there was no memory to count something */
 };
 
 struct usage {
-	struct usage_totals *totals; /* of all processes; the state's */
+	struct usage_totals *totals;     /* of all processes; the state's */
+	struct process_devices *devices; /* the process's */
 	struct usage_cell *cells;
 	size_t count, capacity;
 	struct map places;  /* row, space and device -> position in `cells` */
@@ -88,7 +101,7 @@ bool usage_is_on_device(uint8_t space);
 uint8_t usage_size_class(uint64_t size_bytes);
 
 /* NULL without memory. */
-struct usage *usage_new(struct usage_totals *totals);
+struct usage *usage_new(struct usage_totals *totals, struct process_devices *devices);
 void usage_free(struct usage *usage);
 void usage_totals_free(struct usage_totals *totals);
 
@@ -125,7 +138,33 @@ void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *
 /* Of memory that it takes. */
 size_t usage_bytes(const struct usage *usage);
 
-/* NULL: nothing was ever allocated there. */
-struct usage_device *usage_device_find(const struct usage_totals *totals, int32_t device);
+/* A call has said more of what the device is. */
+void usage_device_learnt(struct usage *usage, struct process_device *device);
+
+/* The row that a process means by its number; makes one. NULL without memory. */
+struct usage_device *usage_device_of(struct usage *usage, int32_t ordinal);
+
+/* The same, if there is one: the position, or SIZE_MAX. */
+size_t usage_device_place(const struct usage_totals *totals, const struct process_devices *devices,
+			  int32_t ordinal);
+
+/*
+ * Whether two processes mean the same device, as far as that is known. Without totals (NULL), all
+ * mean the same by one number.
+ */
+bool usage_device_is_same(const struct usage_totals *totals, const struct process_devices *a,
+			  int32_t a_ordinal, const struct process_devices *b, int32_t b_ordinal);
+
+/* The row that stands for the same device as this one: as a rule, itself. */
+size_t usage_device_root(const struct usage_totals *totals, size_t place);
+
+/* Whether no other device is called by the same number, by the first process of each. */
+bool usage_device_number_is_unique(const struct usage_totals *totals, size_t place);
+
+/*
+ * What people call it: its number, and if processes mean several devices by that, its UUID, PCI bus
+ * id, or the first process that does.
+ */
+void usage_device_append_label(struct string *out, const struct usage_totals *totals, size_t place);
 
 #endif /* MEMSCOPE_LEDGER_USAGE_H */

@@ -46,6 +46,17 @@ static enum ms_op op_of(source_t *source)
 	return source->event->probe->spec.op;
 }
 
+static enum ms_action action_of(source_t *source)
+{
+	return source->event->probe->spec.action;
+}
+
+/* Then what are addresses elsewhere are a UUID or text. */
+static bool says_identity(source_t *source)
+{
+	return device_is_identified_by(action_of(source));
+}
+
 /* ---- getters, in the order of fields.def ----------------------------------------------------- */
 
 static struct field_value get_ts_ns(source_t *source)
@@ -121,14 +132,16 @@ static struct field_value get_size_bytes(source_t *source)
 		return number(source->change->has_allocation && allocation->size_known,
 			      allocation->size_bytes);
 	/* There these are flags. */
-	if (source->event->probe->spec.action == MS_ACTION_GRAPH_INSTANTIATE)
+	if (action_of(source) == MS_ACTION_GRAPH_INSTANTIATE ||
+	    action_of(source) == MS_ACTION_DEVICE_NAME)
 		return UNKNOWN;
 	return number(knows(source, MS_KNOWN_SIZE), call_of(source)->size);
 }
 
 static struct field_value get_addr(source_t *source)
 {
-	return number(knows(source, MS_KNOWN_ADDR), call_of(source)->addr);
+	return number(knows(source, MS_KNOWN_ADDR) && !says_identity(source),
+		      call_of(source)->addr);
 }
 
 static struct field_value get_space(source_t *source)
@@ -152,7 +165,8 @@ static struct field_value get_context(source_t *source)
 
 static struct field_value get_stream(source_t *source)
 {
-	return number(knows(source, MS_KNOWN_STREAM), call_of(source)->stream);
+	return number(knows(source, MS_KNOWN_STREAM) && !says_identity(source),
+		      call_of(source)->stream);
 }
 
 static struct field_value get_duration_ns(source_t *source)
@@ -257,11 +271,6 @@ static struct field_value get_captured(source_t *source)
 	return number(true, source->change->captured || source->change->free == FREE_CAPTURED);
 }
 
-static enum ms_action action_of(source_t *source)
-{
-	return source->event->probe->spec.action;
-}
-
 static struct field_value get_graph(source_t *source)
 {
 	return number(knows(source, MS_KNOWN_SRC) && action_of(source) >= MS_ACTION_GRAPH_NODE,
@@ -272,6 +281,25 @@ static struct field_value get_free_bytes(source_t *source)
 {
 	return number(knows(source, MS_KNOWN_SRC) && action_of(source) == MS_ACTION_DEVICE_INFO,
 		      call_of(source)->src);
+}
+
+static struct field_value get_identity(source_t *source)
+{
+	const size_t start = source->scratch->length;
+	struct device_identity identity;
+
+	if (!says_identity(source) || !event_succeeded(call_of(source)))
+		return UNKNOWN;
+	device_identity_of_call(source->event, &identity);
+	if (identity.has_uuid)
+		device_append_uuid(source->scratch, &identity);
+	else if (identity.pci.known)
+		device_append_pci(source->scratch, &identity);
+	else if (*identity.name)
+		string_append_text(source->scratch, identity.name);
+	else
+		return UNKNOWN;
+	return scratch(source, start);
 }
 
 static struct field_value get_attribute(source_t *source)
@@ -389,6 +417,7 @@ static void detail_memory(source_t *source, struct string *out)
 {
 	char size[STRING_NUMBER_BYTES];
 	struct field_value graph = get_graph(source), free_bytes = get_free_bytes(source);
+	struct device_identity identity;
 
 	if (graph.known) {
 		string_append_text(out, "graph ");
@@ -398,6 +427,14 @@ static void detail_memory(source_t *source, struct string *out)
 		string_append_format(out, "of which %s are free",
 				     source->exact ? string_count(size, free_bytes.number) :
 						     string_size(size, free_bytes.number));
+	if (!says_identity(source) || !event_succeeded(call_of(source)))
+		return;
+	device_identity_of_call(source->event, &identity);
+	if (identity.has_uuid)
+		device_append_uuid(out, &identity);
+	if (identity.pci.known)
+		device_append_pci(out, &identity);
+	field_append_safe(out, identity.name, strlen(identity.name));
 }
 
 static void detail_other(source_t *source, struct string *out)

@@ -11,6 +11,7 @@
 
 #include "base/string.h"
 #include "event/event.h"
+#include "ledger/devices.h"
 #include "ledger/state.h"
 
 enum field_kind {

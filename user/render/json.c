@@ -94,6 +94,7 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 			continue;
 		string_clear(&sink->scratch);
 		json_put_field(json, &fields[i], fields[i].get(&source));
+		json->out->failed |= sink->scratch.failed;
 	}
 }
 
@@ -126,6 +127,7 @@ static void put_process(struct json *json, const struct event *event, const stru
 	case MS_TYPE_NAME:
 	case MS_TYPE_ACCOUNT:
 	case MS_TYPE_LOSS:
+	case MS_TYPE_VISIBLE:
 	case MS_TYPES_COUNT:
 		break; /* no lives of processes */
 	}

@@ -72,7 +72,7 @@ static void append_device(struct html *html, const struct report_device *device)
 {
 	string_append_text(html->out, "<div class=\"device\"><dt>Peak on device ");
 	if (device->device >= 0)
-		string_append_i64(html->out, device->device);
+		report_device_append_label(html->out, html->recording, device);
 	else
 		string_append_char(html->out, '?');
 	string_append_format(html->out, "</dt><dd data-v=\"%llu\">%s", (ull)device->peak_bytes,

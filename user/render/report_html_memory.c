@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "render/report_device_words.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
 
@@ -229,17 +230,32 @@ static void append_device(struct html *html, const struct report_device *device,
 	static const struct html_column columns[] = {
 		{ "What", false }, { "Bytes", true }, { "Note", false }, { 0 }
 	};
-	char name[STRING_NUMBER_BYTES + 16], caption[STRING_NUMBER_BYTES + 16];
+	char name[STRING_NUMBER_BYTES + 16];
+	struct string caption = { 0 }, identity = { 0 };
 
 	snprintf(name, sizeof(name), "device-%zu", place);
-	snprintf(caption, sizeof(caption), "Device %d", device->device);
+	string_append_text(&caption, "Device ");
+	report_device_append_label(&caption, html->recording, device);
+	string_append_char(&caption, '\0');
+	report_append_device_identity(&identity, html->recording, device);
+	if (identity.length)
+		string_append_char(&identity, '\0');
+	html->out->failed |= caption.failed || identity.failed;
 	html_table(html, name,
-		   device->device >= 0 ? caption :
-					 "Device ? (the context of these calls was not seen)",
+		   device->device < 0 || caption.failed ?
+			   "Device ? (the context of these calls was not seen)" :
+			   caption.bytes,
 		   columns);
 	if (!report_device_rows(html->recording, device, append_device_row, html))
 		html->out->failed = true;
 	html_table_end(html);
+	if (identity.length) {
+		string_append_text(html->out, "<p class=\"note\">");
+		html_words(html, identity.bytes);
+		string_append_text(html->out, "</p>\n");
+	}
+	string_fini(&caption);
+	string_fini(&identity);
 }
 
 static void append_pool(struct html *html, const struct process *process, const struct view *view)
@@ -298,10 +314,9 @@ void html_devices(struct html *html)
 	string_append_text(html->out, "</div>\n");
 	if (!html->recording->devices_count)
 		string_append_text(html->out, "<p>No allocation on a device was recorded.</p>\n");
-	if (html->recording->devices_count > 1)
-		string_append_text(html->out, "<p class=\"note\">Device numbers are those that each"
-					      " process sees: with CUDA_VISIBLE_DEVICES, one number"
-					      " can be several devices.</p>\n");
+	if (report_device_numbers_are_own(html->recording))
+		string_append_format(html->out, "<p class=\"note\">%s</p>\n",
+				     report_device_numbers);
 	append_pools(html);
 	html_section_end(html);
 }

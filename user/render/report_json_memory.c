@@ -48,14 +48,52 @@ static void put_told(struct json *json, const struct report_device *device)
 	json_close(json, '}');
 }
 
-static void put_device(struct json *json, const struct report_device *device)
+/* What is known of it, and who calls it what. */
+static void put_identity(struct json *json, const struct report_recording *recording,
+			 const struct report_device *device)
+{
+	const struct device_identity *known = &report_device_row(recording, device)->identity;
+	struct string uuid = { 0 }, pci = { 0 };
+	size_t i;
+
+	device_append_uuid(&uuid, known);
+	string_append_char(&uuid, '\0');
+	device_append_pci(&pci, known);
+	string_append_char(&pci, '\0');
+	json->out->failed |= uuid.failed || pci.failed;
+	json_put_text(json, "uuid", known->has_uuid ? uuid.bytes : NULL);
+	json_put_text(json, "pci_bus_id", known->pci.known ? pci.bytes : NULL);
+	string_fini(&uuid);
+	string_fini(&pci);
+	json_put_text(json, "name", *known->name ? known->name : NULL);
+	json_put_if(json, "total_bytes", known->total_bytes, known->total_bytes);
+	json_name(json, "called");
+	json_open(json, '[');
+	for (i = 0; i < recording->processes_count; i++) {
+		const struct process *process = recording->processes[i].process;
+		const int32_t ordinal = report_device_ordinal(recording, device, process);
+
+		if (ordinal < 0)
+			continue;
+		json_open(json, '{');
+		json_put_u64(json, "pid", process->pid);
+		json_put_u64(json, "device", (uint64_t)ordinal);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_device(struct json *json, const struct report_recording *recording,
+		       const struct report_device *device)
 {
 	json_open(json, '{');
 	report_json_device(json, device->device);
+	put_identity(json, recording, device);
 	json_put_u64(json, "explained_bytes", device->live_bytes);
 	put_live(json, device);
 	json_put_u64(json, "peak_bytes", device->peak_bytes);
 	json_put_if(json, "peak_ts_ns", device->peak_bytes, device->peak_ts_ns);
+	json_put_bool(json, "peak_is_exact", !report_device_row(recording, device)->peak_unclear);
 	/* Before attaching: whoever ran then may hold what nobody saw. */
 	json_put_if(json, "baseline_bytes", !device->was_running, 0);
 	put_told(json, device);
@@ -251,8 +289,9 @@ void report_json_memory(struct json *json, const struct report_recording *record
 	json_name(json, "devices");
 	json_open(json, '[');
 	for (i = 0; i < recording->devices_count; i++)
-		put_device(json, &recording->devices[i]);
+		put_device(json, recording, &recording->devices[i]);
 	json_close(json, ']');
+	json_put_bool(json, "device_numbers_are_own", report_device_numbers_are_own(recording));
 	json_name(json, "processes");
 	json_open(json, '[');
 	for (i = 0; i < recording->processes_count; i++)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "render/field.h"
+#include "render/report_device_words.h"
 #include "render/report_notes.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -21,11 +22,23 @@ static void append_rung(void *context, const struct report_row *row)
 
 static void append_device(struct md *md, const struct report_device *device)
 {
+	size_t start;
+
 	string_append_text(md->out, "\n**Device ");
-	md_device(md, device->device);
+	if (device->device < 0)
+		string_append_char(md->out, '?');
+	else
+		report_device_append_label(md->out, md->recording, device);
 	string_append_text(md->out, device->device < 0 ?
 					    "** (the context of these calls was not seen)\n" :
 					    "**\n");
+	start = md->out->length;
+	string_append_char(md->out, '\n');
+	report_append_device_identity(md->out, md->recording, device);
+	if (md->out->length == start + 1)
+		md->out->length = start;
+	else
+		string_append_char(md->out, '\n');
 	string_append_text(md->out, "\n| | Bytes | |\n|---|--:|---|\n");
 	if (!report_device_rows(md->recording, device, append_rung, md))
 		md->out->failed = true;
@@ -303,11 +316,8 @@ void md_memory(struct md *md)
 	string_append_text(md->out, "\n### 2. Who holds memory\n");
 	for (i = 0; i < md->recording->devices_count; i++)
 		append_device(md, &md->recording->devices[i]);
-	if (md->recording->devices_count > 1)
-		string_append_text(md->out,
-				   "\nDevice numbers are those that each process sees: with"
-				   " CUDA_VISIBLE_DEVICES, one number can be several"
-				   " devices.\n");
+	if (report_device_numbers_are_own(md->recording))
+		string_append_format(md->out, "\n%s\n", report_device_numbers);
 	append_pools(md);
 	append_processes(md);
 	append_largest(md);

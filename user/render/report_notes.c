@@ -311,8 +311,8 @@ static void send_told(struct rows *rows, const struct report_device *device)
 				   "contexts, code, slack, processes that were not recorded");
 	else
 		send_unknown(rows, "unexplained then",
-			     "more is explained than used: device numbers are those of each"
-			     " process");
+			     "more is explained than used: processes may mean several devices by"
+			     " this number");
 }
 
 bool report_device_rows(const struct report_recording *recording,
@@ -324,7 +324,10 @@ bool report_device_rows(const struct report_recording *recording,
 	send_spaces(&rows, device);
 	if (device->peak_bytes)
 		report_append_time(&rows.why, recording, device->peak_ts_ns);
-	send_bytes(&rows, "peak of that", device->peak_bytes, "");
+	send_bytes(&rows, "peak of that", device->peak_bytes,
+		   report_device_row(recording, device)->peak_unclear ?
+			   "; which device part of it was on was only known later" :
+			   "");
 	if (device->was_running)
 		send_unknown(&rows, "held before attaching", "nobody saw it allocated");
 	send_told(&rows, device);

@@ -393,9 +393,11 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 		return;
 	}
 	if (device->device >= 0)
-		string_append_format(out, "Most was held on device %d", device->device);
+		string_append_text(out, "Most was held on device ");
 	else
 		string_append_text(out, "Most was held on a device that is not known");
+	if (device->device >= 0)
+		report_device_append_label(out, where, device);
 	append_place(out, report, where);
 	string_append_format(out, ": %s at ", string_size(peak, device->peak_bytes));
 	report_append_time(out, where, device->peak_ts_ns);

@@ -193,6 +193,7 @@ static int show_process(struct text_sink *text, const struct event *event,
 	case MS_TYPE_NAME:
 	case MS_TYPE_ACCOUNT:
 	case MS_TYPE_LOSS:
+	case MS_TYPE_VISIBLE:
 	case MS_TYPES_COUNT:
 		break; /* no lives of processes */
 	}

@@ -475,7 +475,8 @@ static void take_pair_growth(struct diff_growth *largest, const struct diff_pair
 static void take_device_growth(struct diff_growth *largest, const struct diff *diff,
 			       const struct report_device *b)
 {
-	const struct report_device *a = diff_device(diff->a->recordings[0], b->device);
+	const struct report_device *a =
+		diff_device(diff->a->recordings[0], diff->b->recordings[0], b);
 
 	take_growth(largest,
 		    (struct diff_growth){

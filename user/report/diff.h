@@ -287,7 +287,13 @@ int diff_compare_devices(struct diff *diff);
 int diff_compare_names(const char *a, const char *b);
 
 /* NULL: there is none of that number. */
-const struct report_device *diff_device(const struct report_recording *recording, int32_t number);
+/*
+ * The device of `of` in the other recording: that with the same UUID or PCI bus id, or else the one
+ * that is called by the same number, and is not another one for certain. NULL: it has none.
+ */
+const struct report_device *diff_device(const struct report_recording *in,
+					const struct report_recording *of,
+					const struct report_device *device);
 
 /* Keeps it if it differs by more than noise or is on one side only. Returns 0 or -ENOMEM. */
 int diff_add_row(struct diff *diff, struct diff_row *row);

@@ -439,13 +439,41 @@ static int compare_failures(struct diff *diff, const struct diff_pair *pair)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-const struct report_device *diff_device(const struct report_recording *recording, int32_t number)
+/* How many come before it that are called by the same number. */
+static size_t rank_of(const struct report_recording *recording, const struct report_device *device)
 {
+	size_t rank = 0, i;
+
+	for (i = 0; &recording->devices[i] != device; i++)
+		rank += recording->devices[i].device == device->device;
+	return rank;
+}
+
+static bool is_same_for_certain(const struct device_identity *a, const struct device_identity *b)
+{
+	const bool comparable = (a->has_uuid && b->has_uuid) || (a->pci.known && b->pci.known);
+
+	return comparable && !device_identity_differs(a, b);
+}
+
+const struct report_device *diff_device(const struct report_recording *in,
+					const struct report_recording *of,
+					const struct report_device *device)
+{
+	const struct device_identity *known = &report_device_row(of, device)->identity;
+	const size_t rank = rank_of(of, device);
 	size_t i;
 
-	for (i = 0; i < recording->devices_count; i++)
-		if (recording->devices[i].device == number)
-			return &recording->devices[i];
+	for (i = 0; i < in->devices_count; i++)
+		if (is_same_for_certain(&report_device_row(in, &in->devices[i])->identity, known))
+			return &in->devices[i];
+	for (i = 0; i < in->devices_count; i++) {
+		const struct report_device *other = &in->devices[i];
+
+		if (other->device == device->device && rank_of(in, other) == rank &&
+		    !device_identity_differs(&report_device_row(in, other)->identity, known))
+			return other;
+	}
 	return NULL;
 }
 
@@ -487,9 +515,9 @@ int diff_compare_devices(struct diff *diff)
 		return 0;
 	diff->devices_skipped = false;
 	for (i = 0; !err && i < a->devices_count; i++)
-		err = compare_device(diff, &a->devices[i], diff_device(b, a->devices[i].device));
+		err = compare_device(diff, &a->devices[i], diff_device(b, a, &a->devices[i]));
 	for (i = 0; !err && i < b->devices_count; i++)
-		if (!diff_device(a, b->devices[i].device))
+		if (!diff_device(a, b, &b->devices[i]))
 			err = compare_device(diff, NULL, &b->devices[i]);
 	return err;
 }

@@ -55,7 +55,8 @@ void report_coverage_fini(struct report_coverage *coverage);
 struct report_told {
 	uint32_t pid;
 	uint64_t start_ns;
-	int32_t device;
+	int32_t device; /* as that program calls it */
+	size_t row;     /* of state->usage; SIZE_MAX: there was no memory for one */
 	uint64_t total_bytes, free_bytes, ts_ns;
 	uint64_t explained_bytes; /* of all recorded processes */
 };
@@ -66,13 +67,34 @@ bool report_told_unexplained(const struct report_told *told, uint64_t *bytes);
 
 /* All memory of a device that is accounted for, and what is known of the rest. */
 struct report_device {
-	int32_t device;                 /* as the processes see it; -1: not known which */
+	int32_t device;                 /* as the first process calls it; -1: not known which */
+	size_t row;                     /* of state->usage */
 	uint64_t live[MS_SPACES_COUNT]; /* at the end */
 	uint64_t live_bytes;            /* of spaces that are memory of the device, summed up */
 	uint64_t peak_bytes, peak_ts_ns;
 	bool was_running; /* a process that used it may have held more before: as for processes */
 	const struct report_told *told; /* the last one; NULL: nobody asked */
 };
+
+struct report_recording;
+
+/* Which device of state->usage it is. */
+const struct usage_device *report_device_row(const struct report_recording *recording,
+					     const struct report_device *device);
+
+/* "0", or "0 (GPU-...)" where processes mean several devices by that number. */
+void report_device_append_label(struct string *out, const struct report_recording *recording,
+				const struct report_device *device);
+
+/*
+ * Whether processes may mean several devices by one number, or one by several, for all that is
+ * known: no call has said what one of those that are listed is.
+ */
+bool report_device_numbers_are_own(const struct report_recording *recording);
+
+/* By which number a process calls it; -1: none that is known. */
+int32_t report_device_ordinal(const struct report_recording *recording,
+			      const struct report_device *device, const struct process *process);
 
 struct report_process {
 	const struct process *process;        /* the state's, at the end */

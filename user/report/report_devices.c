@@ -56,6 +56,7 @@ void report_devices_told(struct report_recording *recording, const struct event 
 	const struct ms_call *call = event->call;
 	const struct usage_device *device;
 	struct report_told *told;
+	struct usage *usage = change->process->usage;
 
 	if (!event_succeeded(call) || !(call->known & MS_KNOWN_SIZE) ||
 	    !(call->known & MS_KNOWN_SRC))
@@ -67,7 +68,8 @@ void report_devices_told(struct report_recording *recording, const struct event 
 	told->total_bytes = call->size;
 	told->free_bytes = call->src;
 	told->ts_ns = event->header->ts_ns + call->duration_ns;
-	device = usage_device_find(recording->state->usage, change->device);
+	device = usage ? usage_device_of(usage, change->device) : NULL;
+	told->row = device ? (size_t)(device - recording->state->usage->devices) : SIZE_MAX;
 	told->explained_bytes = device ? device->live_bytes : 0;
 }
 
@@ -91,11 +93,11 @@ bool report_devices_asked(const struct report_recording *recording, int32_t devi
 	return recording->options.device < 0 || recording->options.device == device;
 }
 
-/* `places`: number -> position. */
-static struct report_device *device_of(struct report_recording *recording, const struct map *places,
-				       int32_t number)
+/* `places`: row -> position. */
+static struct report_device *device_at(struct report_recording *recording, const struct map *places,
+				       size_t row)
 {
-	const uint64_t *place = map_get(places, (uint32_t)number);
+	const uint64_t *place = row == SIZE_MAX ? NULL : map_get(places, row);
 
 	return place ? &recording->devices[*place] : NULL;
 }
@@ -104,22 +106,23 @@ static int by_device(const void *a, const void *b)
 {
 	const struct report_device *x = a, *y = b;
 
-	return (uint32_t)x->device < (uint32_t)y->device ? -1 : x->device != y->device;
+	if (x->device != y->device)
+		return (uint32_t)x->device < (uint32_t)y->device ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static int device_add(struct report_recording *recording, struct map *places, int32_t number)
+static int device_add(struct report_recording *recording, struct map *places, size_t row)
 {
-	const struct usage_device *usage = usage_device_find(recording->state->usage, number);
+	const struct usage_device *usage = &recording->state->usage->devices[row];
 	struct report_device *device;
 
-	if (!report_devices_asked(recording, number) || device_of(recording, places, number))
+	if (!usage->used || !report_devices_asked(recording, usage->ordinal))
 		return 0;
-	if (map_set(places, (uint32_t)number, recording->devices_count))
+	if (map_set(places, row, recording->devices_count))
 		return -ENOMEM;
 	device = &recording->devices[recording->devices_count++];
-	device->device = number;
-	if (!usage)
-		return 0;
+	device->device = usage->ordinal;
+	device->row = row;
 	device->live_bytes = usage->live_bytes;
 	device->peak_bytes = usage->peak_bytes;
 	device->peak_ts_ns = usage->peak_ts_ns;
@@ -135,11 +138,13 @@ static bool is_near_device(uint8_t space)
 static void device_live(struct report_recording *recording, const struct map *places,
 			const struct process *process)
 {
+	const struct usage_totals *totals = recording->state->usage;
 	size_t i;
 
 	for (i = 0; process->usage && i < process->usage->count; i++) {
 		const struct usage_cell *cell = &process->usage->cells[i];
-		struct report_device *device = device_of(recording, places, cell->device);
+		const size_t row = usage_device_place(totals, &process->devices, cell->device);
+		struct report_device *device = device_at(recording, places, row);
 
 		if (!device || !is_near_device(cell->space))
 			continue;
@@ -151,14 +156,18 @@ static void device_live(struct report_recording *recording, const struct map *pl
 
 static void fill_devices(struct report_recording *recording, const struct map *places)
 {
+	const struct usage_totals *totals = recording->state->usage;
 	size_t i;
 
 	for (i = 0; i < recording->state->processes_count; i++)
 		device_live(recording, places, recording->state->processes[i]);
 	for (i = 0; i < recording->told_count; i++) {
-		const struct report_told *told = &recording->told[i];
-		struct report_device *device = device_of(recording, places, told->device);
+		struct report_told *told = &recording->told[i];
+		struct report_device *device;
 
+		if (told->row != SIZE_MAX)
+			told->row = usage_device_root(totals, told->row);
+		device = device_at(recording, places, told->row);
 		if (device && (!device->told || device->told->ts_ns < told->ts_ns))
 			device->told = told;
 	}
@@ -172,16 +181,58 @@ int report_devices_finish(struct report_recording *recording)
 	size_t i;
 	int err = 0;
 
-	recording->devices =
-		calloc(usage->count + recording->told_count + 1, sizeof(*recording->devices));
+	recording->devices = calloc(usage->count + 1, sizeof(*recording->devices));
 	if (!recording->devices)
 		return -ENOMEM;
 	for (i = 0; !err && i < usage->count; i++)
-		err = device_add(recording, &places, usage->devices[i].device);
-	for (i = 0; !err && i < recording->told_count; i++)
-		err = device_add(recording, &places, recording->told[i].device);
+		if (usage_device_root(usage, i) == i)
+			err = device_add(recording, &places, i);
 	if (!err)
 		fill_devices(recording, &places);
 	map_fini(&places);
 	return err;
+}
+
+/* ---- what is known of them ------------------------------------------------------------------- */
+
+const struct usage_device *report_device_row(const struct report_recording *recording,
+					     const struct report_device *device)
+{
+	return &recording->state->usage->devices[device->row];
+}
+
+void report_device_append_label(struct string *out, const struct report_recording *recording,
+				const struct report_device *device)
+{
+	usage_device_append_label(out, recording->state->usage, device->row);
+}
+
+bool report_device_numbers_are_own(const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->devices_count; i++) {
+		const struct report_device *device = &recording->devices[i];
+
+		if (device->device >= 0 &&
+		    !device_identity_is_known(&report_device_row(recording, device)->identity))
+			return true;
+	}
+	return false;
+}
+
+int32_t report_device_ordinal(const struct report_recording *recording,
+			      const struct report_device *device, const struct process *process)
+{
+	const struct usage_totals *totals = recording->state->usage;
+	size_t i;
+
+	for (i = 0; i < process->devices.count; i++) {
+		const struct process_device *called = &process->devices.devices[i];
+
+		if (called->row >= 0 &&
+		    usage_device_root(totals, (size_t)called->row) == device->row)
+			return called->ordinal;
+	}
+	return -1;
 }

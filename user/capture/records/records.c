@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "event/event.h"
+#include "host/device_view.h"
 #include "host/proc.h"
 
 static struct ms_process record_of(const struct target *target, enum ms_type type, uint64_t ts_ns)
@@ -24,6 +26,28 @@ struct ms_process record_attach(const struct target *target)
 
 	record.value = target->attach_flags;
 	memcpy(record.comm, target->comm, sizeof(record.comm));
+	return record;
+}
+
+/* Of one that cannot be looked at it is only known that it is not the same for all. */
+struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns)
+{
+	struct ms_visible record = {
+		.event = { .ts_ns = ts_ns,
+			   .start_ns = start_ns,
+			   .pid = (uint32_t)pid,
+			   .tid = (uint32_t)pid,
+			   .type = MS_TYPE_VISIBLE,
+			   .size = sizeof(record) },
+	};
+	struct device_view view;
+
+	if (device_view_read(pid, &view)) {
+		record.key = event_process_key(record.event.pid, start_ns);
+		return record;
+	}
+	record.key = view.key;
+	record.flags = view.renumbered ? MS_VISIBLE_RENUMBERED : 0;
 	return record;
 }
 

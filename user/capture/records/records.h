@@ -11,6 +11,12 @@
 /* With which a process enters the stream. */
 struct ms_process record_attach(const struct target *target);
 
+/*
+ * Which devices it sees, as of its program: what its environment says now. `ts_ns`: of the record
+ * that it comes after.
+ */
+struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns);
+
 /* Of an exit with this status, as wait(2) gives it, that has just been noticed. */
 struct ms_process record_exit(const struct target *target, int status);
 

@@ -154,10 +154,10 @@ static void add_nonsense(struct side *side)
 /* Whatever the records say, there is a diff of them, and no sanitizer has anything to say. */
 static void test_nonsense(void **state)
 {
-	size_t round, rows = 0;
+	size_t round, rounds = 0, rows = 0;
 
 	(void)state;
-	for (round = 0; round < 30; round++) {
+	for (round = 0; round < 30; round += unit_stride(5)) {
 		struct string md = { 0 }, json = { 0 }, html = { 0 };
 
 		diffs = (struct diffs){ .options = diff_defaults() };
@@ -173,12 +173,13 @@ static void test_nonsense(void **state)
 		assert_false(md.failed || json.failed || html.failed);
 		assert_true(json_check(json.bytes, json.length));
 		rows += diffs.diff->rows_count;
+		rounds++;
 		string_fini(&md);
 		string_fini(&json);
 		string_fini(&html);
 		diffs_done(&diffs);
 	}
-	assert_true(rows > 30 * 10);
+	assert_true(rows > rounds * 10);
 }
 
 int main(void)

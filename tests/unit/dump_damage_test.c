@@ -155,7 +155,8 @@ static void test_every_length_it_can_be_cut_to(void **state)
 
 	(void)state;
 	for (block = 0; block < whole.blocks_count; block++)
-		for (length = whole.blocks[block]; length < block_end(block); length++)
+		for (length = whole.blocks[block]; length < block_end(block);
+		     length += unit_stride(13))
 			check_cut(block ? block - 1 : 0, length);
 	for (block = 1; block < whole.blocks_count; block++) {
 		check_replay(whole.bytes.bytes, whole.blocks[block] - 1);
@@ -185,27 +186,24 @@ static void test_every_bit_that_can_turn_over(void **state)
 {
 	char *bytes = malloc(whole.bytes.length);
 	struct block_header header;
-	size_t block, at;
-	int bit;
+	size_t block = 0, place;
 
 	(void)state;
 	assert_non_null(bytes);
 	memcpy(bytes, whole.bytes.bytes, whole.bytes.length);
-	for (block = 0, at = 0; at < whole.bytes.length; at++) {
-		block += at == block_end(block);
-		for (bit = 0; bit < 8; bit++) {
-			bytes[at] = (char)(bytes[at] ^ 1 << bit);
-			assert_int_not_equal(block_check(bytes + whole.blocks[block],
-							 whole.bytes.length - whole.blocks[block],
-							 &header),
-					     BLOCK_OK);
-			if (at - whole.blocks[block] < sizeof(header) ? bit == (int)(at % 8) :
-									(at * 8 + bit) % 61 == 0)
-				check_flip(bytes, block);
-			if ((at * 8 + bit) % 2003 == 0)
-				check_replay(bytes, whole.bytes.length);
-			bytes[at] = (char)(bytes[at] ^ 1 << bit);
-		}
+	for (place = 0; place < whole.bytes.length * 8; place += unit_stride(7)) {
+		const size_t at = place / 8, bit = place % 8;
+
+		block += at >= block_end(block);
+		bytes[at] = (char)(bytes[at] ^ 1 << bit);
+		assert_int_not_equal(block_check(bytes + whole.blocks[block],
+						 whole.bytes.length - whole.blocks[block], &header),
+				     BLOCK_OK);
+		if (at - whole.blocks[block] < sizeof(header) ? bit == at % 8 : place % 61 == 0)
+			check_flip(bytes, block);
+		if (place % 2003 == 0)
+			check_replay(bytes, whole.bytes.length);
+		bytes[at] = (char)(bytes[at] ^ 1 << bit);
 	}
 	free(bytes);
 }
@@ -218,7 +216,7 @@ static void test_stretches_that_are_overwritten(void **state)
 
 	(void)state;
 	assert_non_null(bytes);
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < 200; i += (int)unit_stride(7)) {
 		size_t at = any_below(whole.bytes.length), length = 1 + any_below(20000), j;
 
 		memcpy(bytes, whole.bytes.bytes, whole.bytes.length);
@@ -239,7 +237,7 @@ static void test_the_state_after_the_next_anchor(void **state)
 	(void)state;
 	assert_non_null(bytes);
 	memcpy(bytes, whole.bytes.bytes, whole.bytes.length);
-	for (block = 0; whole.blocks[block] < last; block++) {
+	for (block = 0; whole.blocks[block] < last; block += unit_stride(5)) {
 		struct pipeline pipeline = { 0 };
 		struct replay *replay;
 

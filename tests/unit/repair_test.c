@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Recordings that are damaged in some way, and then repaired: what is repaired never looks better
- * than what was damaged, and has every event that can still be read. STRESS=1 tries all of the
- * damages, else each STRIDEth of them.
+ * than what was damaged, and has every event that can still be read.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@
 #include "store/verification.h"
 
 #define DAMAGES 2500
-#define STRIDE 17 /* of all kinds of recordings some */
 
 #define FILES_MAX 24
 #define BLOCKS_MAX 200
@@ -666,11 +664,10 @@ static void test_names_say_nothing(void **state)
 
 static void test_damages(void **state)
 {
-	const size_t stride = getenv("STRESS") ? 1 : STRIDE;
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < DAMAGES; i += stride) {
+	for (i = 0; i < DAMAGES; i += unit_stride(17)) {
 		struct files files;
 		size_t times;
 

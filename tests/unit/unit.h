@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -19,6 +20,15 @@ static inline uint64_t unit_random(uint64_t seed)
 	seed ^= seed << 13;
 	seed ^= seed >> 7;
 	return seed ^ seed << 17;
+}
+
+/*
+ * From one case to the next in a loop over all of them, of which `make check` tries some and `make
+ * stress` (STRESS=1) every one. What is prime has no period in common with the cases.
+ */
+static inline unsigned int unit_stride(unsigned int prime)
+{
+	return getenv("STRESS") ? 1 : prime;
 }
 
 /* Reports in TAP, which tests/run reads. */

@@ -494,14 +494,12 @@ puppet_was_running() {
 	puppet_start
 	puppet load
 	puppet init
-	"$MEMSCOPE" trace $MASK -v --json -o other.jsonl -p "$PUPPET_PID" 2> other.err 3>&- 8>&- 9<&- &
-	other=$!
+	in_background_tracing other other.err "$MEMSCOPE" trace $MASK -v --json -o other.jsonl -p "$PUPPET_PID"
 	trace_start -p "$PUPPET_PID"
-	wait_for 'grep -q "debug: tracing" other.err'
 	puppet churn 100
 	trace_stop
-	kill -INT $other
-	wait $other
+	kill -INT "$other"
+	wait "$other"
 	assert_equal "$(summary '.processes[0].spaces[0].allocs')" 100
 	assert_equal "$(summary '.processes[0].spaces[0].allocs' other.jsonl)" 100
 }

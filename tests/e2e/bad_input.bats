@@ -98,9 +98,8 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 @test "a process without CUDA: it says so and waits for it" {
 	sleep 100 3>&- 8>&- 9<&- &
 	PUPPET_PID=$!
-	"$MEMSCOPE" trace -p $PUPPET_PID > out.txt 2> err.txt 3>&- 8>&- 9<&- &
-	TRACE_PID=$!
-	wait_for 'grep -q "has no CUDA library mapped yet: waiting for one" err.txt'
+	in_background TRACE_PID err.txt "$MEMSCOPE" trace -p $PUPPET_PID > out.txt
+	wait_for 'grep -qs "has no CUDA library mapped yet: waiting for one" err.txt'
 	kill $PUPPET_PID
 	wait $TRACE_PID
 }

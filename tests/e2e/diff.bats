@@ -177,16 +177,12 @@ PYTHON
 	puppet load
 	puppet init
 	for part in a b; do
-		rm -f record.err
-		# shellcheck disable=SC2086 # may be empty
-		"$MEMSCOPE" record -v $MASK -o $part.mscope -p "$PUPPET_PID" 2> record.err 3>&- 8>&- 9<&- &
-		recorder=$!
-		wait_for 'grep -q "debug: tracing" record.err'
+		tool_start record recorder -o $part.mscope -p "$PUPPET_PID"
 		puppet churn 100
 		[ $part = a ] || puppet churn 200
 		[ $part = a ] || puppet alloc 2000000
-		kill -INT $recorder
-		wait $recorder
+		kill -INT "$recorder"
+		wait "$recorder"
 	done
 	diff_json a.mscope b.mscope
 	valid diff diff.json

@@ -65,15 +65,13 @@ same() {
 	same threads.mscope
 	puppet_start
 	puppet load
-	"$MEMSCOPE" record -v -o live.mscope -p "$PUPPET_PID" 2> record.err 3>&- 8>&- 9<&- &
-	recorder=$!
-	wait_for 'grep -q "debug: tracing" record.err'
+	tool_start record recorder -o live.mscope -p "$PUPPET_PID"
 	puppet init
 	puppet alloc 100000
 	puppet churn 50
 	puppet alloc 3000
-	kill -INT $recorder
-	wait $recorder
+	kill -INT "$recorder"
+	wait "$recorder"
 	puppet_end
 	run -0 same live.mscope
 	[[ $output == *" 2 segments 1 devices" ]]

@@ -127,18 +127,29 @@ flood_wait() {
 
 # ---- the tool in the background
 
+# $1: the variable for its process, $2: the file for its messages, then what is to be run. What another
+# has left in that file is gone before: the shell empties it in the new process, and whoever waits for
+# words in it could read the old ones first.
+in_background() {
+	local -n background_pid=$1
+	local messages=$2
+
+	rm -f "$messages"
+	"${@:3}" 2> "$messages" 3>&- 7>&- 8>&- 9<&- &
+	background_pid=$!
+}
+
+# The same of the tool with -v, which is attached when this returns.
+in_background_tracing() {
+	in_background "$@"
+	wait_for "grep -qs 'debug: tracing' '$2'" || fail "did not start: $(cat "$2")"
+}
+
 # $1: its command, $2: the variable for its process, then arguments. Attached when it returns; its
 # messages are in COMMAND.err.
 tool_start() {
-	local command=$1
-	local -n tool_pid=$2
-
-	shift 2
-	rm -f "$command.err"
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" "$command" $MASK -v "$@" 2> "$command.err" 3>&- 7>&- 8>&- 9<&- &
-	tool_pid=$!
-	wait_for "grep -q 'debug: tracing' $command.err" || fail "did not start: $(cat "$command.err")"
+	in_background_tracing "$2" "$1.err" "$MEMSCOPE" "$1" $MASK -v "${@:3}"
 }
 
 # $1: its command, $2: the variable, $3: the exit code that it should have (default: 0).

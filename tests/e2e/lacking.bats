@@ -16,10 +16,9 @@ trace_lacking() {
 trace_puppet_lacking() {
 	# A build with sanitizers would not like the library.
 	# shellcheck disable=SC2086 # may be empty
-	ASAN_OPTIONS=verify_asan_link_order=0 LACKING=$1 LD_PRELOAD=$WORKLOADS/lacking.so "$MEMSCOPE" trace $MASK \
-		--json -e all -o events.jsonl -v -p "$PUPPET_PID" 2> trace.err 3>&- 8>&- 9<&- &
-	TRACE_PID=$!
-	wait_for 'grep -q "debug: tracing" trace.err || [ ! -e "/proc/$TRACE_PID/fdinfo/0" ]'
+	in_background TRACE_PID trace.err env ASAN_OPTIONS=verify_asan_link_order=0 LACKING="$1" \
+		LD_PRELOAD="$WORKLOADS/lacking.so" "$MEMSCOPE" trace $MASK --json -e all -o events.jsonl -v -p "$PUPPET_PID"
+	wait_for 'grep -qs "debug: tracing" trace.err || [ ! -e "/proc/$TRACE_PID/fdinfo/0" ]'
 }
 
 sees_everything() {

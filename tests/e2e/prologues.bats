@@ -169,9 +169,7 @@ memory() {
 
 	puppet_varied
 	check_puppet
-	"$MEMSCOPE" trace $MASK -v --json -o other.jsonl -p "$PUPPET_PID" 2> other.err 3>&- 8>&- 9<&- &
-	other=$!
-	wait_for 'grep -q "debug: tracing" other.err'
+	in_background_tracing other other.err "$MEMSCOPE" trace $MASK -v --json -o other.jsonl -p "$PUPPET_PID"
 	wait_for 'memory cuMemcpyHtoD_v2 | grep -q ^f30f1efacc'
 	puppet churn 10
 	if "$MEMSCOPE" check | grep -q "ok *uprobe_nops"; then

@@ -328,9 +328,7 @@ assert_begun_anew() {
 	puppet load
 	puppet init
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record $MASK -v --stdout -p "$PUPPET_PID" > run.mscope 2> record.err 3>&- 8>&- 9<&- &
-	RECORD_PID=$!
-	wait_for 'grep -q "debug: tracing" record.err'
+	in_background_tracing RECORD_PID record.err "$MEMSCOPE" record $MASK -v --stdout -p "$PUPPET_PID" > run.mscope
 	puppet alloc 1000
 	wait_for 'have 1000 run.mscope'
 	recorder_stopped

@@ -59,7 +59,6 @@ record_limited() {
 
 	shift
 	# shellcheck disable=SC2086 # may be empty
-	bash -c 'ulimit -f "$0"; exec "$@"' "$kib" "$MEMSCOPE" record $MASK -v "$@" 2> record.err 3>&- 7>&- &
-	RECORD_PID=$!
-	wait_for 'grep -q "debug: tracing" record.err'
+	in_background_tracing RECORD_PID record.err bash -c 'ulimit -f "$0"; exec "$@"' "$kib" \
+		"$MEMSCOPE" record $MASK -v "$@"
 }

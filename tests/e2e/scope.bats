@@ -92,9 +92,9 @@ starts_at_once() {
 	local group
 
 	group=$(cgroup_new) || skip "cgroups cannot be made here"
-	env "${@:2}" "$MEMSCOPE" trace $MASK -v --json -o events.jsonl --cgroup "$group" 2> trace.err 3>&- &
-	TRACE_PID=$!
-	wait_for 'grep -q "debug: tracing" trace.err'
+	# shellcheck disable=SC2086 # may be empty
+	in_background_tracing TRACE_PID trace.err env "${@:2}" "$MEMSCOPE" trace $MASK -v --json -o events.jsonl \
+		--cgroup "$group"
 	(
 		unset SIMCUDA_LOG
 		echo $BASHPID > "$group/cgroup.procs"

@@ -75,7 +75,7 @@ kill_tool() {
 		"${residue[@]}"
 		;;
 	detaching)
-		wait_for 'grep -q "debug: tracing" trace.err' || fail "did not start: $(cat trace.err)"
+		wait_for 'grep -qs "debug: tracing" trace.err' || fail "did not start: $(cat trace.err)"
 		"${residue[@]}" "$when" "$TRACE_PID"
 		;;
 	attaching)
@@ -87,7 +87,7 @@ kill_tool() {
 # Whether the kill came in such a moment indeed; $2: the tool's exit code.
 was_in_the_middle() {
 	[ "$2" -eq 137 ] || return 1
-	[ "$1" != attaching ] || ! grep -q "debug: tracing" trace.err
+	[ "$1" != attaching ] || ! grep -qs "debug: tracing" trace.err
 }
 
 @test "SIGKILL of the tool while it attaches or detaches, or at any time: nothing is left" {
@@ -101,8 +101,7 @@ was_in_the_middle() {
 		moment=${moments[(i + i / 4) % 4]}
 		flood_start 4
 		# shellcheck disable=SC2086 # several words
-		"$MEMSCOPE" trace $MASK -v ${modes[i % 4]} -o out -p "$FLOOD_PID" 2> trace.err 3>&- 7>&- &
-		TRACE_PID=$!
+		in_background TRACE_PID trace.err "$MEMSCOPE" trace $MASK -v ${modes[i % 4]} -o out -p "$FLOOD_PID"
 		kill_tool "$moment"
 		code=0
 		wait "$TRACE_PID" || code=$?
@@ -147,9 +146,7 @@ kill_among() {
 	for pid in $OTHER_PID; do
 		processes+=(-p "$pid")
 	done
-	"$MEMSCOPE" trace $MASK -v -c -o out "${processes[@]}" 2> trace.err 3>&- &
-	TRACE_PID=$!
-	wait_for 'grep -q "debug: tracing" trace.err' || return 1
+	tool_start trace TRACE_PID -c -o out "${processes[@]}" || return 1
 	wait_for 'helper=$(pgrep -P "$TRACE_PID" memscope-detach)' || return 1
 	wait_for 'starter=$(pgrep -P "$helper" memscope-end)' || return 1
 	# It has all links: of each library one that goes last, and one or two more.
@@ -216,9 +213,7 @@ shell_run() {
 	# AddressSanitizer keeps what is freed for a while: with SAN=1 that would be growth.
 	export ASAN_OPTIONS=quarantine_size_mb=0:thread_local_quarantine_size_kb=0
 	SIMCUDA_DELAY=cuInit=20ms shell_start
-	"$MEMSCOPE" trace $MASK -v -f --json -e alloc -o events.jsonl -p "$OTHER_PID" 2> trace.err 3>&- 8>&- 9<&- &
-	TRACE_PID=$!
-	wait_for 'grep -q "debug: tracing" trace.err'
+	tool_start trace TRACE_PID -f --json -e alloc -o events.jsonl -p "$OTHER_PID"
 	shell_run $warm
 	sleep 1
 	before_files=$(open_files)
@@ -380,9 +375,7 @@ stopped_flood() {
 
 # Starts the tool, with these arguments, on it.
 trace_flood() {
-	"$MEMSCOPE" trace $MASK -v -e all "$@" -p "$FLOOD_PID" 2> trace.err 3>&- &
-	TRACE_PID=$!
-	wait_for 'grep -q "debug: tracing" trace.err'
+	tool_start trace TRACE_PID -e all "$@" -p "$FLOOD_PID"
 }
 
 # What the summary in a file says: seen, shown, filtered, lost.
@@ -460,9 +453,7 @@ flood_in_mode() {
 
 @test "a flood that two instances see: each has the whole account" {
 	stopped_flood "$(times 10 1)"
-	"$MEMSCOPE" trace $MASK -v -c --json -e all -o other -p "$FLOOD_PID" 2> other.err 3>&- &
-	OTHER_PID=$!
-	wait_for 'grep -q "debug: tracing" other.err'
+	in_background_tracing OTHER_PID other.err "$MEMSCOPE" trace $MASK -v -c --json -e all -o other -p "$FLOOD_PID"
 	trace_flood -o out -c
 	kill -CONT "$FLOOD_PID"
 	flood_wait

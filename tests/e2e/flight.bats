@@ -96,13 +96,10 @@ fill_ring() {
 		'[0,0,true,true,true]'
 }
 
-@test "a ring whose directory is removed, and the one above it for a while: nothing of the newest is lost" {
-	mkdir sub
-	fill_ring sub/run.mscope
-	mv sub away
-	rm -r away
+# The ring is in `sub`, which is not there any more. What it has is nowhere else.
+assert_comes_back() {
 	puppet alloc 1000
-	wait_for 'grep -q "cannot be made anew" record.err'
+	wait_for 'grep -q "somebody has removed it, and it cannot be made anew" record.err'
 	mkdir sub
 	wait_for '[ -d sub/run.mscope.ring ]'
 	wait_for '[ -n "$(ls sub/run.mscope.ring)" ]'
@@ -112,6 +109,26 @@ fill_ring() {
 	! grep -q "not be written" record.err || false
 	assert_whole sub/run.mscope
 	assert_equal "$("$DUMPCAT" sub/run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | tail -n 2 | xargs)" "1000 2000"
+}
+
+@test "a ring whose directory is removed, and the one above it for a while: nothing of the newest is lost" {
+	mkdir sub
+	fill_ring sub/run.mscope
+	# It would be made anew while it is being removed.
+	recorder_stopped
+	rm -r sub
+	kill -CONT "$RECORD_PID"
+	assert_comes_back
+}
+
+@test "a ring that is renamed where no other can be made goes on in the old one, and may be removed then" {
+	mkdir sub
+	fill_ring sub/run.mscope
+	mv sub away
+	wait_for 'grep -q "run.mscope.ring: it was renamed, and cannot be made anew: No such file" record.err'
+	rm -r away
+	assert_comes_back
+	assert_equal "$(grep -c "it was renamed" record.err)" 1
 }
 
 @test "the newest ring file is truncated: a new segment is begun in it, and what is gone counted" {
@@ -153,6 +170,26 @@ fill_ring() {
 	assert_equal "$("$DUMPCAT" old/* run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | tail -n 3 | xargs)" \
 		"1000 2000 3000"
 	assert_equal "$("$DUMPCAT" -s old/* run.mscope | jq -c 'select(.type == "dump") | .missing_blocks')" 0
+}
+
+@test "a ring that is renamed where no other can be made for a while: the next segment is in the new one" {
+	mkdir sub
+	fill_ring sub/run.mscope
+	puppet alloc 1000
+	mv sub away
+	wait_for 'grep -q "it was renamed, and cannot be made anew" record.err'
+	puppet alloc 2000
+	sleep 0.4
+	mkdir sub
+	wait_for '[ -n "$(ls sub/run.mscope.ring 2> ls.err)" ]'
+	puppet alloc 3000
+	puppet_end
+	record_wait
+	assert_whole sub/run.mscope
+	assert_equal "$("$DUMPCAT" away/run.mscope.ring/* sub/run.mscope |
+		jq -c 'select(.op == "alloc") | .size_bytes' | tail -n 3 | xargs)" "1000 2000 3000"
+	assert_equal "$("$DUMPCAT" -s away/run.mscope.ring/* sub/run.mscope |
+		jq -c 'select(.type == "dump") | .missing_blocks')" 0
 }
 
 @test "a ring whose file system is unmounted: nothing of the newest segment is lost" {

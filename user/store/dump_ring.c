@@ -201,6 +201,18 @@ void dump_ring_check(struct dump_ring *ring)
 		forget_gone(ring);
 }
 
+/* Whether the file, which is elsewhere, goes on there; `err`: of making its directory anew. */
+static bool stays_elsewhere(struct dump_ring *ring, int err)
+{
+	const bool stays = err && err != -EEXIST;
+
+	if (stays && !ring->file.is_elsewhere)
+		log_warning("%s: it was renamed, and cannot be made anew: %s; recording goes on in"
+			    " the old one",
+			    ring->directory, place_error(err));
+	return stays;
+}
+
 int dump_ring_check_file(struct dump_ring *ring, struct dump_extent *lost)
 {
 	int state, err;
@@ -211,6 +223,9 @@ int dump_ring_check_file(struct dump_ring *ring, struct dump_extent *lost)
 	if (err && err != -EEXIST)
 		log_debug("%s: cannot create: %s", ring->directory, place_error(err));
 	state = dump_file_check(&ring->file, lost);
+	ring->file.is_elsewhere = state == DUMP_FILE_ELSEWHERE && stays_elsewhere(ring, err);
+	if (ring->file.is_elsewhere)
+		return DUMP_FILE_THERE;
 	if (state == DUMP_FILE_CUT) {
 		ring->segments[ring->count - 1].bytes -= lost->bytes;
 		ring->bytes -= lost->bytes;

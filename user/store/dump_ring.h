@@ -48,7 +48,8 @@ void dump_ring_check(struct dump_ring *ring);
 
 /*
  * Before a block is written, and now and then: the same as dump_file_check() of the file that is
- * being written. One that is elsewhere may stay there: the next segment has another file.
+ * being written. One that is elsewhere may stay there: the next segment has another file. As long
+ * as that cannot be made, it counts as there, in file.is_elsewhere, and that is told once.
  */
 int dump_ring_check_file(struct dump_ring *ring, struct dump_extent *lost);
 

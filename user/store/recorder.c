@@ -233,17 +233,19 @@ static bool is_long_enough(const struct recorder *recorder)
 }
 
 /*
- * Where somebody has removed the directory, a new file cannot be created, and the one that is
- * written is all that there is of it, as long as it is open.
+ * Where somebody has removed the directory, or renamed one above it, a new file cannot be created,
+ * and the one that is written may be all that there is of it, as long as it is open.
  */
 static bool must_wait(struct recorder *recorder)
 {
+	const struct dump_file *file = &recorder->ring.file;
+
 	if (!recorder->is_ring)
 		return false;
-	if (!recorder->ring.file.is_lost)
+	if (!file->is_lost)
 		check_output(recorder);
-	return recorder->ring.file.is_lost &&
-	       recorder->ring.file.has.bytes < recorder->options.ring_bytes / 2;
+	return (file->is_lost || file->is_elsewhere) &&
+	       file->has.bytes < recorder->options.ring_bytes / 2;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -241,12 +241,12 @@ check-e2e-deps: memscope-bpf docs $(E2E_DEPS)
 check-e2e: check-e2e-deps
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)
 
-# What asks for STRESS, or for a stride, is done in short by `make check`.
-STRESS_E2E := $(shell grep -l STRESS tests/e2e/*.bats)
+# What asks how many or for a stride is done in short by `make check`.
+STRESS_E2E := $(shell grep -lE '(times|stride) [0-9]+' tests/e2e/*.bats)
 STRESS_UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(shell grep -l unit_stride tests/unit/*_test.c))
 
-stress: memscope-bpf $(E2E_DEPS) $(STRESS_UNIT)
-	$(Q)STRESS=1 BUILD=$(BUILD) tests/run $(STRESS_E2E) -- $(STRESS_UNIT)
+stress: memscope-bpf $(E2E_DEPS) $(STRESS_UNIT) $(FUZZ_TARGETS)
+	$(Q)STRESS=1 BUILD=$(BUILD) tests/run $(STRESS_E2E) -- $(STRESS_UNIT) tests/fuzz/replay
 
 # Other kernels than this machine's, emulated. Beginnings of versions, or "newest".
 export KERNELS ?= 5.10 6.1 6.12 6.17 newest

@@ -19,7 +19,7 @@ ring_bytes() {
 	flood_start 2
 	record_start --ring 1M --copies=all --launches=all -o run.mscope -p $FLOOD_PID
 	wait_for '[ -e run.mscope.ring/000030.mscope ]'
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 200; i += $(stride 5))); do
 		bytes=$(ring_bytes)
 		[ "${bytes:-0}" -le $most ] || most=$bytes
 	done

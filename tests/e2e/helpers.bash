@@ -8,6 +8,16 @@ BUILT=$ROOT/${BUILD:-build}
 MEMSCOPE=${MEMSCOPE:-$ROOT/memscope-bpf}
 WORKLOADS=$BUILT/workloads
 COMPARE=$ROOT/tests/e2e/compare
+# How many: in `make stress` (STRESS=1), in `make check`.
+times() {
+	if [ -n "${STRESS:-}" ]; then echo "$1"; else echo "$2"; fi
+}
+
+# From one case to the next in a loop over all of them; a prime, as unit_stride() of the unit tests.
+stride() {
+	times 1 "$1"
+}
+
 # What to pretend the kernel lacks in the whole suite: `make check WITHOUT=uprobe_session`.
 MASK=${WITHOUT:+--without=$WITHOUT}
 

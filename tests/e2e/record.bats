@@ -84,9 +84,9 @@ trace_and_record() {
 }
 
 @test "SIGKILL at any moment: the dump opens, and nothing in it is damaged" {
-	local i kills=8 options=("" "--copies=all --launches=all" "--segment 64K" "--ring 1M") now files
+	local i kills options=("" "--copies=all --launches=all" "--segment 64K" "--ring 1M") now files
 
-	[ -z "${STRESS:-}" ] || kills=1000
+	kills=$(times 1000 8)
 	flood_start 2
 	for ((i = 0; i < kills; i++)); do
 		rm -rf run.mscope*

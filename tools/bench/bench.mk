@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The benchmarks: of the tool's overhead and of its rivals', of the account, of reading recordings. Included
+# by the top-level Makefile, whose objects they use.
+
+BENCH_PROLOGUE := -O2 -fcf-protection=none -fno-shrink-wrap
+
+$(BUILD)/bench/libtarget.so: tools/bench/target_api.c tools/bench/target_api.h
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(BENCH_PROLOGUE) -fPIC -shared $< -o $@
+
+$(BUILD)/bench/libinterposer.so: tools/bench/interposer.c tools/bench/target_api.h
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -shared $< -o $@
+
+$(BUILD)/bench/target: tools/bench/target.c tools/bench/target.h $(BUILD)/bench/libtarget.so
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 $(filter %.c %.so,$^) \
+		-Wl,-rpath,'$$ORIGIN' -o $@
+
+$(BUILD)/bench/reference.skel.h: tools/bench/reference.bpf.c vmlinux/$(ARCH)/vmlinux.h
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/bench/reference.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $(BUILD)/bench/reference.bpf.o > $@
+
+BENCH_SOURCES := $(addprefix tools/bench/,bench.c targets.c tool.c tracers.c peers.c calls.c attach.c \
+	consumer.c rates.c record.c)
+
+$(BUILD)/bench/bench: $(BENCH_SOURCES) $(wildcard tools/bench/*.h) $(BUILD)/bench/reference.skel.h \
+		$(filter-out %/main.o,$(USER_OBJECTS))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_CFLAGS) -isystem $(BUILD)/bench -Itools/bench $(filter %.c %.o,$^) $(USER_LIBS) -o $@
+
+# The account alone needs neither root nor BPF.
+BENCH_LEDGER_LAYERS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS)))) \
+	$(BUILD)/user/pipeline.o
+
+$(BUILD)/bench/ledger: tools/bench/ledger.c tools/bench/quantile.h $(BENCH_LEDGER_LAYERS)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) -Itools/bench $(filter %.c %.o,$^) -o $@
+
+# Dumps of any size, of which `report` is timed: 3 million events/s and more on one core, in the same
+# memory however many there are.
+BENCH_DUMP_LAYERS := $(BENCH_LEDGER_LAYERS) $(patsubst %.c,$(BUILD)/%.o,$(wildcard user/store/*.c))
+DUMP_EVENTS ?= 1000000 10000000
+
+$(BUILD)/bench/dumps: tools/bench/dumps.c $(BENCH_DUMP_LAYERS)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) $(filter %.c %.o,$^) -l:libzstd.a -o $@
+
+bench-report: memscope-bpf $(BUILD)/bench/dumps
+	$(Q)tools/bench/report $(BUILD)/bench ./memscope-bpf $(DUMP_EVENTS)
+
+# The largest that is promised: DUMP_EVENTS="1000000 10000000 100000000". It takes much room on the disk.
+bench-export: memscope-bpf $(BUILD)/bench/dumps
+	$(Q)tools/bench/export $(BUILD)/bench ./memscope-bpf $(DUMP_EVENTS)
+
+bench-ledger: $(BUILD)/bench/ledger
+	$(Q)$<
+
+BENCH_DEPS := memscope-bpf $(addprefix $(BUILD)/bench/,bench target libinterposer.so) \
+	$(BUILD)/simcuda/libcuda.so.1
+
+# What nobody builds breaks.
+check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/dumps
+
+# ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
+# `tools/install-deps bench`; without it, rows are left out.
+bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger)
+	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
+		$(or $(ROUNDS),15) $(TABLES)
+
+.PHONY: bench bench-ledger bench-report bench-export

@@ -4,7 +4,7 @@
 # make check      all tests; `make lint`, `make bench`, `make demo`, `make install`: as they say
 # make fuzz       random inputs for the parsers, FUZZ_SECONDS=60 for each
 # make analyze    clang's static analyser, as far as it goes; `make lint` stops sooner
-# make stress     kills, floods, thousands of processes: what `make check` does in short
+# make stress     kills, floods, all of what has very many cases: what `make check` does in short
 # V=1 shows the commands, DEBUG=1 builds without optimisation, SAN=1 with sanitizers.
 
 VERSION := 0.1.0
@@ -138,7 +138,7 @@ lint: $(BUILD)/bpf/memscope.skel.h
 	$(call say,LINT,shellcheck)
 	$(Q)shellcheck $(SHELL_FILES)
 	$(Q)shellcheck --shell=bats --include=SC2314,SC2315 tests/*/*.bats
-	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=20000)
+	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=5000)
 	$(call say,LINT,layers)
 	$(Q)tools/check-layers
 

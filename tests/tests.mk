@@ -133,12 +133,17 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
-# They would see each other's processes and probes, and are timed. Beside them runs the one that keeps
-# to files of its own, and those that record only what they start.
+# End-to-end tests wait most of the time, so groups of about the same length run beside each other: one
+# waits for single uprobes to go, one reads recordings, one traces what it starts and looks at nothing
+# else. The rest are of all processes, of what is left in the kernel, or of floods, and would see each
+# other.
 E2E_FILES := $(wildcard tests/e2e/*.bats)
 E2E_SINGLE := tests/e2e/single.bats
 E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
-E2E_TESTS := $(filter-out $(E2E_SINGLE) $(E2E_READING),$(E2E_FILES)) -- $(E2E_SINGLE) -- $(E2E_READING)
+E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches rows trace calls prologues bad_input check ffmpeg verify docs \
+	hostile simcuda names)
+E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM),$(E2E_FILES))
+E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
 
 E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
@@ -149,12 +154,14 @@ check-e2e-deps: memscope-bpf docs $(E2E_DEPS)
 check-e2e: check-e2e-deps
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)
 
-# What asks how many or for a stride is done in short by `make check`.
+# What asks how many or for a stride is done in short by `make check`. STRESS=20: of what is random or
+# only done often, a twentieth, but of all cases each, in minutes instead of hours.
 STRESS_E2E := $(shell grep -lE '(times|stride) [0-9]+' tests/e2e/*.bats)
 STRESS_UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(shell grep -l unit_stride tests/unit/*_test.c))
 
 stress: memscope-bpf $(E2E_DEPS) $(STRESS_UNIT) $(FUZZ_TARGETS)
-	$(Q)STRESS=1 BUILD=$(BUILD) tests/run $(STRESS_E2E) -- $(STRESS_UNIT) tests/fuzz/replay
+	$(Q)STRESS=$(or $(STRESS),1) BUILD=$(BUILD) tests/run $(filter-out $(E2E_READING),$(STRESS_E2E)) -- \
+		$(filter $(E2E_READING),$(STRESS_E2E)) -- $(STRESS_UNIT) tests/fuzz/replay
 
 # Other kernels than this machine's, emulated. Beginnings of versions, or "newest".
 export KERNELS ?= 5.10 6.1 6.12 6.17 newest

@@ -20,9 +20,7 @@ load helpers
 }
 
 @test "attached while blocks are live: their frees are counted as pre-attach" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	puppet alloc 1000
 	puppet alloc 2000
 	trace_start -p "$PUPPET_PID"
@@ -37,9 +35,7 @@ load helpers
 }
 
 @test "who executes another program then: what the one before held is in no peak and no total" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	puppet alloc 100000
 	tool_start record RECORD_PID -o a.mscope -p "$PUPPET_PID"
 	trace_start -p "$PUPPET_PID"
@@ -60,9 +56,7 @@ load helpers
 }
 
 @test "attached while the process allocates at full speed: the account stays exact" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	echo "spin $(time_to_attach 3000)" >&8
 	trace_start -p "$PUPPET_PID"
 	sleep 0.3
@@ -93,9 +87,7 @@ load helpers
 	mkdir elsewhere
 	cp "$BUILT/simcuda/libcuda.so.1" elsewhere/
 	LD_LIBRARY_PATH=$PWD/elsewhere
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	rm elsewhere/libcuda.so.1
 	trace_start -p "$PUPPET_PID"
 	puppet alloc 4096
@@ -106,9 +98,7 @@ load helpers
 @test "SIGKILL of the tool: everything is gone from the kernel, the target goes on" {
 	local before
 
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	before=$(our_programs)
 	trace_start -p "$PUPPET_PID"
 	puppet alloc 4096
@@ -142,9 +132,7 @@ load helpers
 }
 
 @test "who asks for the end twice gets the summary, too" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace_start -p "$PUPPET_PID"
 	puppet alloc 4096
 	# The second one waits until the first one has been done.
@@ -157,9 +145,7 @@ load helpers
 }
 
 @test "Ctrl-C ends with the summary, and so does the end of the target" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	tool_start trace TRACE_PID -p "$PUPPET_PID" > out.txt
 	puppet alloc 12345
 	sleep 0.3
@@ -192,9 +178,7 @@ load helpers
 }
 
 @test "children are followed with -f, and not without it" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace_start -f -p "$PUPPET_PID"
 	puppet fork
 	trace_stop
@@ -210,9 +194,7 @@ load helpers
 }
 
 @test "a child without a program of its own has nothing of its parent's, and so nothing unknown" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	puppet alloc 4096
 	trace_start -f -p "$PUPPET_PID"
 	puppet idle
@@ -448,9 +430,7 @@ puppet_was_running() {
 }
 
 @test "exec starts a new account in the same process" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace_start -p "$PUPPET_PID"
 	puppet alloc 4096
 	echo exec >&8
@@ -491,9 +471,7 @@ puppet_was_running() {
 }
 
 @test "two instances on one process both see everything" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	in_background_tracing other other.err "$MEMSCOPE" trace $MASK -v --json -o other.jsonl -p "$PUPPET_PID"
 	trace_start -p "$PUPPET_PID"
 	puppet churn 100

@@ -139,9 +139,7 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 }
 
 @test "a closed pipe ends quietly" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	echo "spin 3000" >&8
 	"$MEMSCOPE" trace -q -p "$PUPPET_PID" 2> err.txt | head -n 3 > out.txt
 	assert_equal "$(wc -l < out.txt)" 3

@@ -173,9 +173,7 @@ PYTHON
 @test "of parts of a run, what was done is compared per launch, and not per second" {
 	local recorder
 
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	for part in a b; do
 		tool_start record recorder -o $part.mscope -p "$PUPPET_PID"
 		puppet churn 100

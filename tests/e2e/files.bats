@@ -176,9 +176,7 @@ attempt() {
 }
 
 @test "a limit of the size of files is a full disk, and the command's own affair" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start -o limited.mscope -p "$PUPPET_PID"
 	prlimit --fsize=8192:8192 --pid "$RECORD_PID"
 	puppet churn 5000

@@ -66,9 +66,7 @@ fill_ring() {
 	local where=$1
 
 	shift
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start --ring 1M --segment 4K -o "$where" "$@" -p "$PUPPET_PID"
 	while [ ! -e "$where.ring/000004.mscope" ]; do
 		puppet churn 500
@@ -260,9 +258,7 @@ assert_comes_back() {
 @test "--on-signal: a bundle each time, five at most; the recording goes on" {
 	local i
 
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start --on-signal USR1 -o run.mscope -p "$PUPPET_PID"
 	for i in 1 2 3 4 5; do
 		puppet alloc ${i}000
@@ -442,9 +438,7 @@ exhaust() {
 	! grep -q "nothing" record.err || false
 	assert_equal "$("$DUMPCAT" small/run.mscope.ring/* | jq -c 'select(.op == "alloc" and .result == 2) | .size_bytes')" 600000
 	rm -r small/run.mscope.ring puppet.in puppet.out
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start --on-exit -o small/run.mscope -p "$PUPPET_PID"
 	puppet alloc 1000
 	puppet_end

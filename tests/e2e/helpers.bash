@@ -8,14 +8,16 @@ BUILT=$ROOT/${BUILD:-build}
 MEMSCOPE=${MEMSCOPE:-$ROOT/memscope-bpf}
 WORKLOADS=$BUILT/workloads
 COMPARE=$ROOT/tests/e2e/compare
-# How many: in `make stress` (STRESS=1), in `make check`.
+# How many: in `make stress` (STRESS=1), in `make check`. STRESS=20: a twentieth, if that is more.
 times() {
-	if [ -n "${STRESS:-}" ]; then echo "$1"; else echo "$2"; fi
+	local count=$(($1 / ${STRESS:-$1}))
+
+	echo $((count > $2 ? count : $2))
 }
 
 # From one case to the next in a loop over all of them; a prime, as unit_stride() of the unit tests.
 stride() {
-	times 1 "$1"
+	if [ -n "${STRESS:-}" ]; then echo 1; else echo "$1"; fi
 }
 
 # What to pretend the kernel lacks in the whole suite: `make check WITHOUT=uprobe_session`.
@@ -82,6 +84,13 @@ puppet_start() {
 	"$WORKLOADS/puppet" < puppet.in > puppet.out 3>&- 8>&- 9<&- &
 	PUPPET_PID=$!
 	exec 8> puppet.in 9< puppet.out
+}
+
+# Starts it, and CUDA in it.
+puppet_with_cuda() {
+	puppet_start
+	puppet load
+	puppet init
 }
 
 # Tells it something and checks that it answers "ok".
@@ -309,9 +318,7 @@ last_probe_is_cold() {
 	case "$MASK $*" in
 	*uprobe_multi*) pause=(0.01) ;;
 	esac
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace_start "$@" -p "$PUPPET_PID"
 	grep -q "debug: libcuda.*probes cuDevicePrimaryCtxReset first" trace.err
 	"$ROOT/tests/e2e/last_probe" "$TRACE_PID" "$signal" "$PUPPET_PID" "$LD_LIBRARY_PATH/libcuda.so.1" \
@@ -323,9 +330,7 @@ last_probe_is_cold() {
 
 # What a puppet does in two threads is seen by a trace with these options, and then nothing is left.
 two_threads_of_a_puppet() {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace_start "$@" -p "$PUPPET_PID"
 	puppet alloc 4096
 	puppet thread

@@ -7,9 +7,7 @@ load helpers
 
 # The tool, with $1 lacking, on the puppet.
 trace_lacking() {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace_puppet_lacking "$1"
 }
 
@@ -205,9 +203,7 @@ trace_unprobed() {
 }
 
 @test "the driver mapped a second time, where the kernel puts no probes: nothing is missing" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace_start -p "$PUPPET_PID"
 	puppet share "$LD_LIBRARY_PATH/libcuda.so.1"
 	puppet churn 10

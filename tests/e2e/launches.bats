@@ -130,9 +130,7 @@ assert_account() {
 }
 
 @test "copies for which there is no room take none from the launch of a graph, which allocates" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	puppet alloc 4096
 	trace_start --buffer 4K -p "$PUPPET_PID"
 	kill -STOP "$TRACE_PID"
@@ -166,9 +164,7 @@ lengths() {
 @test "long names are whole as long as their process has them" {
 	local length known=
 
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace_start -p "$PUPPET_PID"
 	for length in 510 511 512 3000 8190 8191 9000; do
 		puppet launch "$length"

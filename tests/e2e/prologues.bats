@@ -8,9 +8,7 @@ load helpers
 puppet_varied() {
 	[ -e "$BUILT/simcuda-varied/libcuda.so.1" ] || skip "prologues are varied on x86-64 only"
 	LD_LIBRARY_PATH=$BUILT/simcuda-varied
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 }
 
 # check_puppet OPTION...: to check.json
@@ -134,9 +132,7 @@ memory() {
 
 @test "who runs a copy of a probed instruction dies of it, and it is said why" {
 	[ "$(uname -m)" = x86_64 ] || skip "the copy is of x86-64"
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	puppet hook
 	trace_start -p "$PUPPET_PID"
 	echo hook >&8

@@ -113,9 +113,7 @@ trace_and_record() {
 
 @test "a full disk: counted, told once, and exact again as soon as there is room" {
 	small_disk 256K
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start -o small/run.mscope -p "$PUPPET_PID"
 	puppet alloc 1000
 	wait_for '[ "$(dump_line small/run.mscope .events)" -gt 0 ]'
@@ -143,9 +141,7 @@ trace_and_record() {
 	local i answer
 
 	small_disk 256K
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start -o small/run.mscope -p "$PUPPET_PID"
 	for ((i = 1; i <= 1000; i++)); do
 		echo "alloc $((i * 7919 % 100003))"
@@ -184,9 +180,7 @@ trace_and_record() {
 }
 
 @test "a file that is removed is made anew, with all that was in it" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start -o run.mscope -p "$PUPPET_PID"
 	puppet alloc 1000
 	wait_for 'dump_line run.mscope .events | grep -qvx 0'
@@ -204,9 +198,7 @@ trace_and_record() {
 
 @test "a file that cannot be made anew is told once, and the exit code says so" {
 	mkdir sub
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start -o sub/run.mscope -p "$PUPPET_PID"
 	rm -r sub
 	wait_for 'grep -q "cannot be made anew" record.err'
@@ -229,9 +221,7 @@ record_and_stop() {
 	local where=$1
 
 	shift
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	record_start -o "$where" "$@" -p "$PUPPET_PID"
 	puppet alloc 1000
 	wait_for "have 1000 $where"
@@ -324,9 +314,7 @@ assert_begun_anew() {
 }
 
 @test "standard output that is truncated: the same" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	# shellcheck disable=SC2086 # may be empty
 	in_background_tracing RECORD_PID record.err "$MEMSCOPE" record $MASK -v --stdout -p "$PUPPET_PID" > run.mscope
 	puppet alloc 1000

@@ -81,9 +81,7 @@ PYTHON
 }
 
 @test "-d ends after its time; the process goes on" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	trace -q -c -d 0.3 -p "$PUPPET_PID" > out.txt
 	grep -q "still running" out.txt
 	puppet churn 10
@@ -226,9 +224,7 @@ called() {
 }
 
 @test "several processes at once" {
-	puppet_start
-	puppet load
-	puppet init
+	puppet_with_cuda
 	$(ffmpeg_command 500) 3>&- 8>&- 9<&- &
 	local other=$! first=$PUPPET_PID
 	sleep 0.2

@@ -315,11 +315,13 @@ static char *read_text(const char *path)
 
 static void test_each_version_says_what_it_said(void **state)
 {
-	static const char out[] = "/tmp/memscope-dump-golden.txt";
-	char path[128], *expected, *got;
+	char out[] = "/tmp/memscope-dump-golden.XXXXXX", path[128], *expected, *got;
+	int fd = mkstemp(out);
 	size_t i;
 
 	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
 	for (i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
 		struct dump_reader *reader = open_golden(versions[i]);
 		struct writer writer;
@@ -334,10 +336,10 @@ static void test_each_version_says_what_it_said(void **state)
 		expected = read_text(path);
 		got = read_text(out);
 		assert_string_equal(got, expected);
-		assert_int_equal(unlink(out), 0);
 		free(expected);
 		free(got);
 	}
+	assert_int_equal(unlink(out), 0);
 }
 
 static void check_records(const char *version)

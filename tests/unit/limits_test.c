@@ -364,8 +364,8 @@ static double seconds_for(union record (*of)(uint64_t i), uint64_t count)
 }
 
 /*
- * A list that is walked makes it hundreds of times as long; what is left of the factor is for
- * whatever else the machine is doing.
+ * A list that is walked makes it hundreds of times as long, each time; what is left of the factor,
+ * and more than one try, are for whatever else the machine is doing.
  */
 static void test_work_is_in_proportion(void **state)
 {
@@ -377,13 +377,17 @@ static void test_work_is_in_proportion(void **state)
 		      { "streams", stream },   { "threads", thread },   { "pools", pool },
 		      { "captures", capture }, { "graphs", node } };
 	const uint64_t count = 200000 / unit_stride(3);
-	const double plain = seconds_for(allocation, count);
-	size_t i;
+	double plain = seconds_for(allocation, count);
+	size_t i, tries;
 
 	(void)state;
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		double seconds = seconds_for(kinds[i].of, count);
 
+		for (tries = 1; tries < 3 && seconds > 8 * plain + 0.1; tries++) {
+			plain = seconds_for(allocation, count);
+			seconds = seconds_for(kinds[i].of, count);
+		}
 		if (seconds > 8 * plain + 0.1)
 			fail_msg("%s: %.3f s, allocations %.3f s", kinds[i].name, seconds, plain);
 	}

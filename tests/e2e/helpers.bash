@@ -98,7 +98,7 @@ puppet() {
 	local answer
 
 	echo "$*" >&8
-	while read -r -t 20 answer <&9; do
+	while read -r -t 60 answer <&9; do
 		case $answer in
 		child*) PUPPET_CHILD=${answer#child } ;;
 		ok) return 0 ;;
@@ -217,9 +217,9 @@ record_kill() {
 	RECORD_PID=
 }
 
-# Until the command $1 succeeds, at most $2 twentieths of a second.
+# Until the command $1 succeeds, at most $2 twentieths of a second; a minute, which a busy machine may need.
 wait_for() {
-	local i ticks=${2:-400}
+	local i ticks=${2:-1200}
 
 	# Single uprobes take a tenth of a second each to go.
 	case $MASK in

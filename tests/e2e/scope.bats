@@ -29,6 +29,15 @@ seen() {
 	summary '[.processes[] | select(.comm == "scoped") | .spaces[0] | [.allocs, .frees, .live_bytes]]'
 }
 
+# Runs the command while the tool, process $1, is stopped: not longer than needed, or else what all other
+# processes map meanwhile, on a busy machine, leaves no room for the kernel to tell of this one.
+unnoticed() {
+	kill -STOP "$1"
+	env -u SIMCUDA_DELAY "${@:2}"
+	kill -CONT "$1"
+	sleep 1
+}
+
 @test "-a: processes that run already, and those that start later" {
 	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms ./scoped 7 3>&- 8>&- 9<&- &
 	sleep 0.2
@@ -37,10 +46,7 @@ seen() {
 	./scoped 9
 	wait %1
 	sleep 0.3
-	kill -STOP "$TRACE_PID"
-	./scoped 9
-	kill -CONT "$TRACE_PID"
-	sleep 0.3
+	unnoticed "$TRACE_PID" ./scoped 9
 	trace_stop
 	grep "at least 1 process with a CUDA library ended, or executed another program, before it could be attached to" trace.err
 	assert_equal "$(seen)" "[[7,7,0],[9,9,0],[9,9,0]]"
@@ -54,10 +60,7 @@ seen() {
 	mkdir own
 	cp "$LD_LIBRARY_PATH/libcuda.so.1" own
 	tool_start record RECORD_PID -a -o a.mscope
-	kill -STOP "$RECORD_PID"
-	LD_LIBRARY_PATH=$PWD/own:$LD_LIBRARY_PATH ./scoped 9
-	kill -CONT "$RECORD_PID"
-	sleep 0.3
+	LD_LIBRARY_PATH=$PWD/own:$LD_LIBRARY_PATH unnoticed "$RECORD_PID" ./scoped 9
 	kill -INT "$RECORD_PID"
 	tool_wait record RECORD_PID
 	grep "at least 1 process with a CUDA library ended" record.err

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "pipeline.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "event/losses.h"
+
+#define TICK_NS 1000000000ull
 
 static void remember_error(struct pipeline *pipeline, int err)
 {
@@ -11,14 +14,48 @@ static void remember_error(struct pipeline *pipeline, int err)
 		pipeline->err = err;
 }
 
-static void show(struct pipeline *pipeline, const struct event *event, const struct change *change)
+void pipeline_add_sink(struct pipeline *pipeline, struct sink *sink)
+{
+	assert(pipeline->sinks_count < PIPELINE_SINKS);
+	sink->state = &pipeline->state;
+	pipeline->sinks[pipeline->sinks_count++] = sink;
+}
+
+static void show_call(struct pipeline *pipeline, const struct event *event)
 {
 	size_t i;
 
-	for (i = 0; i < pipeline->sinks_count; i++)
-		if (pipeline->sinks[i]->event)
-			remember_error(pipeline, pipeline->sinks[i]->event(pipeline->sinks[i],
-									   event, change));
+	for (i = 0; i < pipeline->sinks_count; i++) {
+		struct sink *sink = pipeline->sinks[i];
+
+		if (sink->call)
+			remember_error(pipeline, sink->call(sink, event, &pipeline->state.change));
+	}
+}
+
+static void show_process(struct pipeline *pipeline, const struct event *event)
+{
+	size_t i;
+
+	for (i = 0; i < pipeline->sinks_count; i++) {
+		struct sink *sink = pipeline->sinks[i];
+
+		if (sink->process)
+			remember_error(pipeline,
+				       sink->process(sink, event, &pipeline->state.change));
+	}
+}
+
+static void show_record(struct pipeline *pipeline, const struct event *event)
+{
+	size_t i;
+
+	for (i = 0; i < pipeline->sinks_count; i++) {
+		struct sink *sink = pipeline->sinks[i];
+
+		if (sink->record)
+			remember_error(pipeline, sink->record(sink, event));
+	}
 }
 
 static void begin_time(struct pipeline *pipeline)
@@ -67,7 +104,7 @@ static bool is_shown(const struct pipeline *pipeline, const struct event *event)
 	return filter_accepts(&pipeline->filter, event, &effect);
 }
 
-int pipeline_apply(struct pipeline *pipeline, const struct event *event)
+static int apply(struct pipeline *pipeline, const struct event *event)
 {
 	const struct change *change = &pipeline->state.change;
 
@@ -87,12 +124,12 @@ int pipeline_apply(struct pipeline *pipeline, const struct event *event)
 	} else if (event->header->type == MS_TYPE_CALLS) {
 		pipeline->shown += event->count;
 		if (pipeline->shows_sums)
-			show(pipeline, event, change);
+			show_call(pipeline, event);
 	} else if (event->call) {
 		pipeline->shown++;
-		show(pipeline, event, change);
+		show_call(pipeline, event);
 	} else if (event->process && !change->repeated) {
-		show(pipeline, event, change);
+		show_process(pipeline, event);
 	}
 	return pipeline->err;
 }
@@ -106,7 +143,8 @@ int pipeline_feed(void *context, void *record, size_t length)
 		pipeline->refused++;
 		return 0;
 	}
-	return pipeline_apply(pipeline, &event);
+	show_record(pipeline, &event);
+	return apply(pipeline, &event);
 }
 
 size_t pipeline_bytes(const struct pipeline *pipeline)
@@ -126,6 +164,22 @@ int pipeline_flush(struct pipeline *pipeline)
 	for (i = 0; i < pipeline->sinks_count; i++)
 		if (pipeline->sinks[i]->flush)
 			remember_error(pipeline, pipeline->sinks[i]->flush(pipeline->sinks[i]));
+	return pipeline->err;
+}
+
+int pipeline_tick(struct pipeline *pipeline, uint64_t now_ns)
+{
+	size_t i;
+
+	if (now_ns - pipeline->ticked_ns < TICK_NS)
+		return pipeline->err;
+	pipeline->ticked_ns = now_ns;
+	for (i = 0; i < pipeline->sinks_count; i++) {
+		struct sink *sink = pipeline->sinks[i];
+
+		if (sink->tick)
+			remember_error(pipeline, sink->tick(sink, now_ns));
+	}
 	return pipeline->err;
 }
 
@@ -149,8 +203,8 @@ int pipeline_finish(struct pipeline *pipeline, struct summary *summary)
 	summary->refused = pipeline->refused;
 	count_up(summary);
 	for (i = 0; i < pipeline->sinks_count; i++)
-		if (pipeline->sinks[i]->finish)
+		if (pipeline->sinks[i]->end)
 			remember_error(pipeline,
-				       pipeline->sinks[i]->finish(pipeline->sinks[i], summary));
+				       pipeline->sinks[i]->end(pipeline->sinks[i], summary));
 	return pipeline->err;
 }

@@ -11,27 +11,17 @@
 #include "event/filter.h"
 #include "ledger/state.h"
 #include "ledger/summary.h"
+#include "sink.h"
 
-/* A consumer of events. Pointers are valid during the call only; members may be NULL. */
-struct sink {
-	/* The time that is asked for (from_ns) begins: the state is what there is by then. */
-	int (*begin)(struct sink *sink);
-	/* A call that the filter accepts, or a process record. Returns 0 or -errno. */
-	int (*event)(struct sink *sink, const struct event *event, const struct change *change);
-	/* After a batch of events: what is buffered should become visible. */
-	int (*flush)(struct sink *sink);
-	/* Once, after the last event. */
-	int (*finish)(struct sink *sink, const struct summary *summary);
-	/* About how much memory it takes because of the events; NULL: none worth counting. */
-	size_t (*bytes)(const struct sink *sink);
-};
+#define PIPELINE_SINKS 8
 
 struct pipeline {
 	struct state state;
 	struct filter filter;
-	struct sink **sinks;
+	struct sink *sinks[PIPELINE_SINKS];
 	size_t sinks_count;
-	uint64_t shown; /* calls */
+	uint64_t ticked_ns; /* when the sinks were told of the time last */
+	uint64_t shown;     /* calls */
 	uint64_t filtered[MS_OPS_COUNT];
 	uint64_t refused;
 	uint64_t from_ns;            /* what was before only makes the state; 0: all */
@@ -42,14 +32,14 @@ struct pipeline {
 	int err;                     /* the first failure of the state or a sink: -errno */
 };
 
+/* One more consumer, which stays the caller's: in all, PIPELINE_SINKS at most. */
+void pipeline_add_sink(struct pipeline *pipeline, struct sink *sink);
+
 /*
  * Feeds one record; `context` is the struct pipeline. This is the ring buffers' callback, and what
  * the dump reader and the fuzzers call. Returns 0, or -errno once a sink has failed.
  */
 int pipeline_feed(void *context, void *record, size_t length);
-
-/* The same for one that has been decoded. What cannot be, is to be fed: it is counted there. */
-int pipeline_apply(struct pipeline *pipeline, const struct event *event);
 
 /* What the filter has to know of what an event did. */
 struct filter_effect pipeline_effect(const struct change *change);
@@ -59,6 +49,9 @@ size_t pipeline_bytes(const struct pipeline *pipeline);
 
 /* After a batch of records. */
 int pipeline_flush(struct pipeline *pipeline);
+
+/* The time is `now_ns`: live, at least ten times a second. Sinks hear of it once per second. */
+int pipeline_tick(struct pipeline *pipeline, uint64_t now_ns);
 
 /*
  * After the last record: fills in what the pipeline knows of `*summary` (counters and times are the

@@ -138,10 +138,10 @@ static void check_maps(struct analysing *analysing, const struct state *state, u
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct analysing analysing = { .sink = { .event = analyse } };
+	struct analysing analysing = { .sink = { .call = analyse, .process = analyse } };
 	struct sink *sink = &analysing.sink;
 	struct pipeline pipeline = {
-		.sinks = &sink, .sinks_count = 1, .filter = { .ops = ~0u }, .shows_sums = true
+		.sinks = { sink }, .sinks_count = 1, .filter = { .ops = ~0u }, .shows_sums = true
 	};
 	struct steps steps = { bytes + 1, size ? size - 1 : 0, 1000 };
 	struct analysis_options options;

@@ -27,7 +27,7 @@ enum choice {
 struct exporting {
 	struct sink sink;
 	struct report_recording *recording;
-	struct follower *follower;
+	struct sink *export;
 	uint64_t now_ns;
 };
 
@@ -37,8 +37,10 @@ static int take(struct sink *sink, const struct event *event, const struct chang
 	int err = report_recording_event(exporting->recording, event, change);
 
 	exporting->now_ns = event->header->ts_ns;
-	if (!err && exporting->follower->event)
-		err = exporting->follower->event(exporting->follower, event, change);
+	if (!err && event->call && exporting->export->call)
+		err = exporting->export->call(exporting->export, event, change);
+	if (!err && event->process && exporting->export->process)
+		err = exporting->export->process(exporting->export, event, change);
 	return err;
 }
 
@@ -46,12 +48,12 @@ static int take(struct sink *sink, const struct event *event, const struct chang
 
 static void gap(struct exporting *exporting, bool first)
 {
-	struct follower *follower = exporting->follower;
+	struct sink *sink = exporting->export;
 
-	if (follower->gap)
-		fuzz_check(!follower->gap(follower, exporting->now_ns, first));
-	if (!first && follower->lost)
-		fuzz_check(!follower->lost(follower, exporting->now_ns, 3));
+	if (sink->gap)
+		fuzz_check(!sink->gap(sink, exporting->now_ns, first));
+	if (!first && sink->lost)
+		fuzz_check(!sink->lost(sink, exporting->now_ns, 3));
 }
 
 static void export_one(struct exporting *exporting, struct pipeline *pipeline, uint8_t choice,
@@ -60,7 +62,7 @@ static void export_one(struct exporting *exporting, struct pipeline *pipeline, u
 	const struct report_options options = { .device = -1, .top = 10 };
 	const struct analysis_options thresholds = analysis_defaults();
 	struct steps steps = { .bytes = bytes, .size = size, .now_ns = 1000 };
-	struct follower *follower = exporting->follower;
+	struct sink *sink = exporting->export;
 	unsigned int step = 0;
 
 	fuzz_check(!state_follow_usage(&pipeline->state));
@@ -68,16 +70,18 @@ static void export_one(struct exporting *exporting, struct pipeline *pipeline, u
 	fuzz_check(exporting->recording);
 	timeline_begin(&exporting->recording->timeline, 1000);
 	exporting->now_ns = 1000;
-	if (follower->begin)
-		fuzz_check(!follower->begin(follower, exporting->recording));
+	sink->recording = exporting->recording;
+	sink->state = &pipeline->state;
+	if (sink->begin)
+		fuzz_check(!sink->begin(sink));
 	gap(exporting, true);
 	while (steps_feed(&steps, pipeline))
 		if (choice & CHOICE_GAPS && ++step % 16 == 0)
 			gap(exporting, false);
 	exporting->recording->coverage.account.last_ts_ns = exporting->now_ns;
 	fuzz_check(!report_recording_finish(exporting->recording));
-	if (follower->end)
-		fuzz_check(!follower->end(follower));
+	if (sink->end)
+		fuzz_check(!sink->end(sink, NULL));
 }
 
 /* ---- what was written ------------------------------------------------------------------------ */
@@ -269,7 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct pipeline pipelines[2] = { { .from_ns = 0 } };
 	struct report_recording *recordings[2];
 	struct report report = { .options = { .device = -1 }, .recordings = recordings };
-	struct exporting exporting = { .sink = { .event = take } };
+	struct exporting exporting = { .sink = { .call = take, .process = take } };
 	struct sink *sink = &exporting.sink;
 	const uint8_t choice = size ? bytes[0] : 0;
 	const struct exporter *exporter = chosen[choice & CHOICE_FORMAT];
@@ -277,17 +281,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	const struct export_options options = { .writer = &writer };
 	size_t i;
 
-	exporting.follower = exporter->begin(&options);
-	fuzz_check(exporting.follower);
+	exporting.export = exporter->begin(&options);
+	fuzz_check(exporting.export);
 	for (i = 0; i <= !!(choice & CHOICE_TWICE); i++) {
 		pipelines[i] = (struct pipeline){
-			.sinks = &sink, .sinks_count = 1, .filter.ops = ~0u, .shows_sums = true
+			.sinks = { sink }, .sinks_count = 1, .filter.ops = ~0u, .shows_sums = true
 		};
 		export_one(&exporting, &pipelines[i], choice, bytes + !!size, size - !!size);
 		recordings[report.count++] = exporting.recording;
 	}
-	fuzz_check(!exporter->finish(exporting.follower, &report));
-	exporter->free(exporting.follower);
+	fuzz_check(!exporter->finish(exporting.export, &report));
+	exporter->free(exporting.export);
 	fuzz_check(!writer_flush(&writer));
 	check_written(exporter, writer.fd);
 	for (i = 0; i < report.count; i++) {

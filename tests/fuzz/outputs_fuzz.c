@@ -27,8 +27,8 @@ static void write_text(struct steps *steps, struct pipeline *pipeline, struct wr
 	const struct text_options options = { .lines = true, .exact = choice & CHOICE_EXACT };
 	struct sink *sink = text_sink_new(writer, &options);
 
-	pipeline->sinks = &sink;
-	pipeline->sinks_count = 1;
+	pipeline->sinks_count = 0;
+	pipeline_add_sink(pipeline, sink);
 	while (steps_feed(steps, pipeline))
 		;
 	text_append_summary(&writer->text, summary, &options);
@@ -42,8 +42,8 @@ static void write_json(struct steps *steps, struct pipeline *pipeline, struct wr
 	struct sink *sink = json_sink_new(writer, true);
 	struct json json = { .out = &writer->text };
 
-	pipeline->sinks = &sink;
-	pipeline->sinks_count = 1;
+	pipeline->sinks_count = 0;
+	pipeline_add_sink(pipeline, sink);
 	while (steps_feed(steps, pipeline))
 		;
 	json_open(&json, '{');

@@ -53,10 +53,8 @@ static inline bool run_begin(struct run *run)
 	run->start_ns = RECORD_START_NS;
 	run->now_ns = 100 * SECOND;
 	run->next_addr = DEVICE_ADDR;
-	run->sink.event = run_event;
-	run->sinks[0] = &run->sink;
-	run->pipeline.sinks = run->sinks;
-	run->pipeline.sinks_count = 1;
+	run->sink.call = run->sink.process = run_event;
+	pipeline_add_sink(&run->pipeline, &run->sink);
 	run->pipeline.shows_sums = true;
 	run->pipeline.filter.ops = (1u << MS_OPS_COUNT) - 1;
 	if (!run->options.captured_ops)

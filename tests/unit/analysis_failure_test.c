@@ -66,7 +66,7 @@ static bool attempt(long nth, size_t undisturbed)
 		return true;
 	}
 	failing_paused = true;
-	run.sink.event = event_while_failing;
+	run.sink.call = run.sink.process = event_while_failing;
 	use_everything(&run);
 	failing_paused = false;
 	err = analysis_finish(run.analysis, run.now_ns, NULL);

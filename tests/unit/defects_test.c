@@ -228,7 +228,7 @@ static void render(const union record *records, size_t count, bool exact, bool j
 	const struct text_options options = { .lines = true, .exact = exact };
 	struct writer writer = { .fd = -1 };
 	struct sink *sink = json ? json_sink_new(&writer, true) : text_sink_new(&writer, &options);
-	struct pipeline pipeline = { .filter = { .ops = -1 }, .sinks = &sink, .sinks_count = 1 };
+	struct pipeline pipeline = { .filter = { .ops = -1 }, .sinks = { sink }, .sinks_count = 1 };
 	struct summary summary = { .counters = *counters };
 	size_t i;
 

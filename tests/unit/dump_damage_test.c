@@ -36,7 +36,7 @@ static int see(struct sink *sink, const struct event *event, const struct change
 
 static void seen_init(struct seen *seen)
 {
-	*seen = (struct seen){ .sink = { .event = see },
+	*seen = (struct seen){ .sink = { .call = see, .process = see },
 			       .events = malloc(STEPS_MAX * sizeof(*seen->events)) };
 	assert_non_null(seen->events);
 }
@@ -48,15 +48,13 @@ static struct seen all;
 
 static int write_whole(void **state)
 {
-	struct sink *sink = &all.sink;
 	struct dump_writer *writer = dump_writer_to(&whole);
 	struct properties end = { 0 };
 	uint64_t step;
 
 	(void)state;
 	seen_init(&all);
-	live.sinks = &sink;
-	live.sinks_count = 1;
+	pipeline_add_sink(&live, &all.sink);
 	for (step = 0; whole.bytes.length < DAMAGE_BYTES; step++) {
 		union record record = any_record(step);
 		uint64_t now_ns = 1000000000 + step * 1000;
@@ -104,7 +102,7 @@ static void check_replay(const char *bytes, size_t length)
 	struct seen seen;
 	struct sink *sink = &seen.sink;
 	struct pipeline pipeline = {
-		.filter = { .ops = ~0u }, .shows_sums = true, .sinks = &sink, .sinks_count = 1
+		.filter = { .ops = ~0u }, .shows_sums = true, .sinks = { sink }, .sinks_count = 1
 	};
 	struct replay *replay;
 	size_t before = 0, after = 0;

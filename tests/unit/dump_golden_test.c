@@ -105,7 +105,7 @@ static void append_replay(struct writer *writer, struct dump_reader *reader, boo
 	const struct text_options options = { .lines = lines, .exact = true };
 	struct sink *sink = text_sink_new(writer, &options);
 	struct pipeline pipeline = {
-		.filter = { .ops = ~0u }, .shows_sums = true, .sinks = &sink, .sinks_count = 1
+		.filter = { .ops = ~0u }, .shows_sums = true, .sinks = { sink }, .sinks_count = 1
 	};
 	struct replay *replay = replay_new(&pipeline, NULL);
 	struct summary summary = { .captured_ops = ~0u };

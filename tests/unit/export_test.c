@@ -87,23 +87,23 @@ static int export_files(const struct exporter *exporter, uint32_t files,
 		.fd = open(path, O_RDWR | O_TRUNC | O_CLOEXEC),
 		.name = path,
 	};
-	struct follower *follower;
+	struct sink *sink;
 	int err = options.fd < 0 ? -errno : 0;
 
 	*reader = report_dump_reader();
 	if (!err && !exporter->to_file)
 		err = writer_open(&writer, path);
-	follower = err ? NULL : exporter->begin(&options);
-	if (!follower) {
+	sink = err ? NULL : exporter->begin(&options);
+	if (!sink) {
 		close(options.fd);
 		writer_close(&writer);
 		return -ENOMEM;
 	}
-	reader->follower = follower;
+	reader->sink = sink;
 	err = read_files(reader, files);
 	if (!err)
-		err = reader->report.count ? exporter->finish(follower, &reader->report) : -ENODATA;
-	exporter->free(follower);
+		err = reader->report.count ? exporter->finish(sink, &reader->report) : -ENODATA;
+	exporter->free(sink);
 	close(options.fd);
 	if (!exporter->to_file && writer_close(&writer) && !err)
 		err = -EIO;

@@ -159,7 +159,7 @@ static void read_dump(struct report_dump *dump, struct noted *noted)
 	memset(noted, 0, sizeof(*noted));
 	noted->writer.fd = -1;
 	traces_init(&noted->traces, &format, &noted->writer);
-	reader.follower = &noted->traces.follower;
+	reader.sink = &noted->traces.sink;
 	report_dump_read(dump, &reader);
 	assert_int_equal(noted->depth, 0);
 	assert_int_equal(noted->begun, noted->ended);

@@ -297,10 +297,10 @@ static int render(const struct format *format, long nth, struct text *out)
 	int err;
 
 	example_init(&example);
-	pipeline.sinks = &sink;
-	pipeline.sinks_count = 1;
 	until_failure = nth;
 	sink = format->make(&writer);
+	if (sink)
+		pipeline_add_sink(&pipeline, sink);
 	err = sink ? example_run(&example, &pipeline) : -ENOMEM;
 	length = pread(writer.fd, out->bytes, sizeof(out->bytes), 0);
 	assert_in_range(length, 0, sizeof(out->bytes) - 1);

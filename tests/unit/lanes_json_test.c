@@ -30,7 +30,7 @@ static void read_dump(struct report_dump *dump, struct read *read)
 
 	*read = (struct read){ .reader = report_dump_reader() };
 	lanes_init(&read->lanes);
-	read->reader.follower = &read->lanes.follower;
+	read->reader.sink = &read->lanes.sink;
 	report_dump_read(dump, &read->reader);
 	assert_int_equal(read->lanes.count, 1);
 	for (i = 0; i < read->lanes.count; i++)
@@ -191,7 +191,7 @@ static void test_several_recordings(void **state)
 		report_dump_use(&dumps[i], 0, &set);
 	}
 	lanes_init(&lanes);
-	reader.follower = &lanes.follower;
+	reader.sink = &lanes.sink;
 	assert_int_equal(report_reader_read(&reader, &set), 0);
 	assert_int_equal(lanes.count, RECORDINGS);
 	for (i = 0; i < RECORDINGS; i++) {
@@ -228,7 +228,7 @@ static bool attempt(long nth)
 	int err;
 
 	lanes_init(&lanes);
-	reader.follower = &lanes.follower;
+	reader.sink = &lanes.sink;
 	failing_paused = true;
 	report_dump_use(&scarce, 0, &set);
 	failing_paused = false;

@@ -22,7 +22,9 @@
 
 static void run_through(struct sink *sink, uint32_t ops)
 {
-	struct pipeline pipeline = { .filter = { .ops = ops }, .sinks = &sink, .sinks_count = 1 };
+	struct pipeline pipeline = { .filter = { .ops = ops },
+				     .sinks = { sink },
+				     .sinks_count = 1 };
 	struct example example;
 
 	assert_non_null(sink);

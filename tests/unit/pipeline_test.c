@@ -48,9 +48,10 @@ static int recorder_finish(struct sink *sink, const struct summary *summary)
 #define RECORDER \
 	{ \
 		.sink = { \
-			.event = recorder_event, \
+			.call = recorder_event, \
+			.process = recorder_event, \
 			.flush = recorder_flush, \
-			.finish = recorder_finish \
+			.end = recorder_finish \
 		} \
 	}
 
@@ -58,7 +59,6 @@ static int recorder_finish(struct sink *sink, const struct summary *summary)
 
 struct fixture {
 	struct recorder first, second;
-	struct sink *sinks[2];
 	struct pipeline pipeline;
 };
 
@@ -67,13 +67,9 @@ static int setup(void **state)
 	static struct fixture fixture;
 
 	fixture = (struct fixture){ .first = RECORDER, .second = RECORDER };
-	fixture.sinks[0] = &fixture.first.sink;
-	fixture.sinks[1] = &fixture.second.sink;
-	fixture.pipeline = (struct pipeline){
-		.filter = { .ops = EVERY_OP },
-		.sinks = fixture.sinks,
-		.sinks_count = 2,
-	};
+	fixture.pipeline = (struct pipeline){ .filter = { .ops = EVERY_OP } };
+	pipeline_add_sink(&fixture.pipeline, &fixture.first.sink);
+	pipeline_add_sink(&fixture.pipeline, &fixture.second.sink);
 	*state = &fixture;
 	return 0;
 }
@@ -211,6 +207,47 @@ static void test_what_cannot_be_decoded_is_refused_and_counted(void **state)
 	assert_int_equal(fixture->pipeline.state.processes_count, 0);
 }
 
+static size_t records_seen, ticks_seen;
+
+static int note_record(struct sink *sink, const struct event *event)
+{
+	assert_non_null(sink->state);
+	/* It has not been applied yet. */
+	assert_int_equal(sink->state->allocations, records_seen);
+	assert_non_null(event->header);
+	records_seen++;
+	return 0;
+}
+
+static int note_tick(struct sink *sink, uint64_t now_ns)
+{
+	(void)sink;
+	(void)now_ns;
+	ticks_seen++;
+	return 0;
+}
+
+static void test_raw_records_and_time(void **state)
+{
+	struct fixture *fixture = *state;
+	union record refused = record_alloc("cudaMalloc", A, 100);
+
+	records_seen = ticks_seen = 0;
+	fixture->second.sink.record = note_record;
+	fixture->second.sink.tick = note_tick;
+	fixture->pipeline.filter.ops = 0;
+	assert_int_equal(feed(fixture, record_alloc("cudaMalloc", A, 100)), 0);
+	assert_int_equal(feed(fixture, record_alloc("cudaMalloc", A + 4096, 100)), 0);
+	refused.event.type = MS_TYPES_COUNT;
+	assert_int_equal(feed(fixture, refused), 0);
+	assert_int_equal(records_seen, 2);
+	assert_int_equal(fixture->second.events, 0);
+	assert_int_equal(pipeline_tick(&fixture->pipeline, 5000000000), 0);
+	assert_int_equal(pipeline_tick(&fixture->pipeline, 5900000000), 0);
+	assert_int_equal(pipeline_tick(&fixture->pipeline, 6000000000), 0);
+	assert_int_equal(ticks_seen, 2);
+}
+
 static void test_no_sinks_and_sinks_without_functions(void **state)
 {
 	struct fixture *fixture = *state;
@@ -329,6 +366,7 @@ int main(void)
 		test(test_what_is_filtered_is_counted_and_in_the_ledger),
 		test(test_processes_are_not_filtered),
 		test(test_what_cannot_be_decoded_is_refused_and_counted),
+		test(test_raw_records_and_time),
 		test(test_no_sinks_and_sinks_without_functions),
 		test(test_the_first_error_of_a_sink_sticks),
 		test(test_other_sinks_go_on),

@@ -390,7 +390,7 @@ struct said {
 #define RECORDINGS 4
 
 struct heard {
-	struct follower follower;
+	struct sink sink;
 	struct said said[RECORDINGS];
 	size_t count;
 	uint64_t events, hash;
@@ -398,19 +398,17 @@ struct heard {
 	size_t refused;
 };
 
-static int hear_begin(struct follower *follower, const struct report_recording *recording)
+static int hear_begin(struct sink *sink)
 {
-	struct heard *heard = (struct heard *)follower;
+	struct heard *heard = (struct heard *)sink;
 
-	(void)recording;
 	heard->events = heard->hash = 0;
 	return 0;
 }
 
-static int hear_event(struct follower *follower, const struct event *event,
-		      const struct change *change)
+static int hear_event(struct sink *sink, const struct event *event, const struct change *change)
 {
-	struct heard *heard = (struct heard *)follower;
+	struct heard *heard = (struct heard *)sink;
 	const uint8_t *bytes = (const uint8_t *)event->header;
 	size_t i;
 
@@ -421,10 +419,11 @@ static int hear_event(struct follower *follower, const struct event *event,
 	return 0;
 }
 
-static int hear_end(struct follower *follower)
+static int hear_end(struct sink *sink, const struct summary *summary)
 {
-	struct heard *heard = (struct heard *)follower;
+	struct heard *heard = (struct heard *)sink;
 
+	(void)summary;
 	assert_true(heard->count < RECORDINGS);
 	heard->said[heard->count].events = heard->events;
 	heard->said[heard->count++].hash = heard->hash;
@@ -458,14 +457,15 @@ static void note(struct said *said, const struct report_recording *recording)
 
 static struct heard hear(const char *path)
 {
-	struct heard heard = {
-		.follower = { .begin = hear_begin, .event = hear_event, .end = hear_end }
-	};
+	struct heard heard = { .sink = { .begin = hear_begin,
+					 .call = hear_event,
+					 .process = hear_event,
+					 .end = hear_end } };
 	struct report_reader reader = report_dump_reader();
 	struct dump_set set = { 0 };
 	size_t i;
 
-	reader.follower = &heard.follower;
+	reader.sink = &heard.sink;
 	assert_int_equal(dump_set_add(&set, path), 0);
 	report_dump_read_set(&set, &reader);
 	assert_int_equal(heard.count, reader.report.count);

@@ -81,7 +81,7 @@ static bool attempt(long nth, struct outputs *outputs)
 
 	until_failure = nth;
 	lanes_init(&lanes);
-	reader.follower = &lanes.follower;
+	reader.sink = &lanes.sink;
 	err = make_report(&reader);
 	complete = !err && reader.report.count == 1 && !reader.report.recordings[0]->incomplete &&
 		   !reader.report.refused;
@@ -206,7 +206,7 @@ static void test_nonsense(void **state)
 		struct pipeline scratch = { 0 };
 
 		lanes_init(&lanes);
-		reader.follower = &lanes.follower;
+		reader.sink = &lanes.sink;
 		report_dump_init(&dump, 7, "host");
 		report_dump_segment(&dump, 1000000000);
 		for (i = 0; i < 600; i++) {

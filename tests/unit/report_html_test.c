@@ -138,7 +138,7 @@ static void render(const char *name, bool lanes_too, struct string *page)
 	report_dump_end(&dump, 1000000006);
 	if (lanes_too) {
 		lanes_init(&lanes);
-		reader.follower = &lanes.follower;
+		reader.sink = &lanes.sink;
 	}
 	report_dump_read(&dump, &reader);
 	report_html(page, &reader.report, lanes_too ? &lanes : NULL);
@@ -206,7 +206,7 @@ static void test_golden_dump(void **state)
 
 	(void)state;
 	lanes_init(&lanes);
-	reader.follower = &lanes.follower;
+	reader.sink = &lanes.sink;
 	assert_int_equal(dump_set_add(&set, GOLDEN "dump-1.0.mscope"), 0);
 	assert_int_equal(report_reader_read(&reader, &set), 0);
 	dump_set_fini(&set);

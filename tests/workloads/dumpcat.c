@@ -44,14 +44,15 @@ static int show(struct sink *sink, const struct event *event, const struct chang
 		return show_sum(&cat->writer, event);
 	if (cat->without_calls && event->call)
 		return 0;
-	return cat->json->event(cat->json, event, change);
+	return event->call ? cat->json->call(cat->json, event, change) :
+			     cat->json->process(cat->json, event, change);
 }
 
 static int finish(struct sink *sink, const struct summary *summary)
 {
 	struct cat *cat = (struct cat *)sink;
 
-	return cat->json->finish(cat->json, summary);
+	return cat->json->end(cat->json, summary);
 }
 
 static int read_file(struct replay *replay, const char *path)
@@ -98,11 +99,11 @@ static void print_account(const struct replay *replay)
 
 int main(int argc, char **argv)
 {
-	struct cat cat = { .sink = { .event = show, .finish = finish } };
-	struct sink *sinks[] = { &cat.sink };
-	struct pipeline pipeline = {
-		.filter.ops = UINT32_MAX, .sinks = sinks, .sinks_count = 1, .shows_sums = true
-	};
+	struct cat cat = { .sink = { .call = show, .process = show, .end = finish } };
+	struct pipeline pipeline = { .filter.ops = UINT32_MAX,
+				     .sinks = { &cat.sink },
+				     .sinks_count = 1,
+				     .shows_sums = true };
 	struct replay *replay = replay_new(&pipeline, NULL);
 	struct summary summary = { .captured_ops = UINT32_MAX };
 	int i, err = 0;

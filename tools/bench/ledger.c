@@ -202,10 +202,8 @@ static void account_begin(struct account *account)
 	if (!account->analysis)
 		die("out of memory");
 	account->pipeline.filter.ops = ~0u;
-	account->sink.event = analyse;
-	account->sinks[0] = &account->sink;
-	account->pipeline.sinks = account->sinks;
-	account->pipeline.sinks_count = 1;
+	account->sink.call = account->sink.process = analyse;
+	pipeline_add_sink(&account->pipeline, &account->sink);
 }
 
 static void account_end(struct account *account)

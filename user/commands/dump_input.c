@@ -286,7 +286,7 @@ int dump_input_read(struct report_reader *reader, struct dump_set *set)
 	err = report_reader_read(reader, set);
 	progress_end();
 	dump_set_fini(set);
-	/* A follower whose pipe was closed has had enough: that is no failure. */
+	/* A sink whose pipe was closed has had enough: that is no failure. */
 	if (err)
 		return exit_code_of(err);
 	for (i = 0; i < reader->report.count; i++)

@@ -105,18 +105,18 @@ static int write_all(struct settings *settings, struct dump_set *set,
 		     const struct export_options *options)
 {
 	const struct exporter *exporter = settings->exporter;
-	struct follower *follower = exporter->begin(options);
+	struct sink *sink = exporter->begin(options);
 	int code;
 
-	if (!follower) {
+	if (!sink) {
 		dump_set_fini(set);
 		return EXIT_FAILED;
 	}
-	settings->reader.follower = follower;
+	settings->reader.sink = sink;
 	code = dump_input_read(&settings->reader, set);
 	if (code == EXIT_OK && !(options->writer && options->writer->err))
-		code = exit_code_of(exporter->finish(follower, &settings->reader.report));
-	exporter->free(follower);
+		code = exit_code_of(exporter->finish(sink, &settings->reader.report));
+	exporter->free(sink);
 	return code;
 }
 

@@ -152,7 +152,7 @@ static int feed(void *context, void *record, size_t length)
 {
 	struct run *run = context;
 
-	return recorder_feed(run->recorder, record, length);
+	return pipeline_feed(&run->pipeline, record, length);
 }
 
 static int flush(void *context)
@@ -219,6 +219,7 @@ static int open_recorder(struct run *run, struct string *path)
 		return err ? err : -ENOMEM;
 	options.path = settings->output ? path->bytes : NULL;
 	run->start_ns = run->progress_ns = clock_monotonic_ns();
+	run->pipeline.filter.ops = UINT32_MAX;
 	return recorder_open(&run->recorder, &run->pipeline, &options);
 }
 

@@ -289,7 +289,7 @@ static int run(struct settings *settings, char **files)
 
 	if (settings->format->draws) {
 		lanes_init(&settings->lanes);
-		settings->reader.follower = &settings->lanes.follower;
+		settings->reader.sink = &settings->lanes.sink;
 	}
 	if (code == EXIT_OK)
 		code = dump_input_read(&settings->reader, &set);

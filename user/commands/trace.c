@@ -122,9 +122,10 @@ static int open_output(struct run *run)
 		return err;
 	run->sink = settings->json ? json_sink_new(&run->writer, !settings->summary_only) :
 				     text_sink_new(&run->writer, &text);
-	run->pipeline.sinks = &run->sink;
-	run->pipeline.sinks_count = 1;
-	return run->sink ? 0 : -ENOMEM;
+	if (!run->sink)
+		return -ENOMEM;
+	pipeline_add_sink(&run->pipeline, run->sink);
+	return 0;
 }
 
 static void close_output(struct run *run, int *err)
@@ -146,7 +147,9 @@ static int feed(void *context, void *record, size_t length)
 
 static int flush(void *context)
 {
-	return pipeline_flush(context);
+	int err = pipeline_flush(context);
+
+	return err ? err : pipeline_tick(context, clock_monotonic_ns());
 }
 
 static int open_capture(struct run *run)

@@ -268,16 +268,16 @@ static const struct traces_format format = {
 	.instant = put_instant,
 };
 
-static void free_chrome(struct follower *follower)
+static void free_chrome(struct sink *sink)
 {
-	struct chrome *export = (struct chrome *)follower;
+	struct chrome *export = (struct chrome *)sink;
 
 	traces_fini(&export->traces);
 	string_fini(&export->safe);
 	free(export);
 }
 
-static struct follower *begin_chrome(const struct export_options *options)
+static struct sink *begin_chrome(const struct export_options *options)
 {
 	struct chrome *export = calloc(1, sizeof(*export));
 
@@ -291,7 +291,7 @@ static struct follower *begin_chrome(const struct export_options *options)
 	json_put_text(&export->json, "displayTimeUnit", "ns");
 	json_name(&export->json, "traceEvents");
 	json_open(&export->json, '[');
-	return &export->traces.follower;
+	return &export->traces.sink;
 }
 
 static int put_remark(void *context, const char *text)
@@ -302,9 +302,9 @@ static int put_remark(void *context, const char *text)
 	return writer_flush_large(export->traces.writer);
 }
 
-static int finish_chrome(struct follower *follower, const struct report *report)
+static int finish_chrome(struct sink *sink, const struct report *report)
 {
-	struct chrome *export = (struct chrome *)follower;
+	struct chrome *export = (struct chrome *)sink;
 	struct json *json = &export->json;
 	int err;
 

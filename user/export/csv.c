@@ -12,7 +12,7 @@
 #include "base/writer.h"
 
 struct csv {
-	struct follower follower;
+	struct sink sink;
 	struct writer *writer;
 	struct string scratch;
 	const struct report_recording *recording;
@@ -191,16 +191,15 @@ static int put_other(const struct csv *export, const struct other *other)
 
 /* ---- what it is told ------------------------------------------------------------------------- */
 
-static int take_begin(struct follower *follower, const struct report_recording *recording)
+static int take_begin(struct sink *sink)
 {
-	((struct csv *)follower)->recording = recording;
+	((struct csv *)sink)->recording = sink->recording;
 	return 0;
 }
 
-static int take_event(struct follower *follower, const struct event *event,
-		      const struct change *change)
+static int take_event(struct sink *sink, const struct event *event, const struct change *change)
 {
-	struct csv *export = (struct csv *)follower;
+	struct csv *export = (struct csv *)sink;
 	const uint16_t type = event->header->type;
 	struct other other = { .ts_ns = event->header->ts_ns, .process = change->process };
 
@@ -215,9 +214,9 @@ static int take_event(struct follower *follower, const struct event *event,
 	return put_other(export, &other);
 }
 
-static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
-	const struct csv *export = (const struct csv *)follower;
+	const struct csv *export = (const struct csv *)sink;
 	const struct state *state = export->recording->state;
 	const uint32_t pid = export->recording->options.pid;
 	struct amount live[MS_SPACES_COUNT];
@@ -241,11 +240,11 @@ static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
 	return err;
 }
 
-static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
+static int take_lost(struct sink *sink, uint64_t ts_ns, uint64_t count)
 {
 	const struct other other = { .type = "lost", .count = count, .ts_ns = ts_ns };
 
-	return put_other((const struct csv *)follower, &other);
+	return put_other((const struct csv *)sink, &other);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -264,7 +263,7 @@ static void put_header(struct csv *export)
 	end_row(export);
 }
 
-static struct follower *begin_csv(const struct export_options *options)
+static struct sink *begin_csv(const struct export_options *options)
 {
 	struct csv *export = calloc(1, sizeof(*export));
 
@@ -273,24 +272,26 @@ static struct follower *begin_csv(const struct export_options *options)
 		return NULL;
 	}
 	export->writer = options->writer;
-	export->follower = (struct follower){
-		.begin = take_begin, .event = take_event, .gap = take_gap, .lost = take_lost
-	};
+	export->sink = (struct sink){ .begin = take_begin,
+				      .call = take_event,
+				      .process = take_event,
+				      .gap = take_gap,
+				      .lost = take_lost };
 	put_header(export);
-	return &export->follower;
+	return &export->sink;
 }
 
-static int finish_csv(struct follower *follower, const struct report *report)
+static int finish_csv(struct sink *sink, const struct report *report)
 {
-	(void)follower;
+	(void)sink;
 	(void)report;
 	return 0;
 }
 
-static void free_csv(struct follower *follower)
+static void free_csv(struct sink *sink)
 {
-	string_fini(&((struct csv *)follower)->scratch);
-	free(follower);
+	string_fini(&((struct csv *)sink)->scratch);
+	free(sink);
 }
 
 const struct exporter export_csv = {

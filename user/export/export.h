@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recordings in the formats of other programs. A format is a follower of the reading and a row in
+ * Recordings in the formats of other programs. A format is a sink of the reading and a row in
  * exporters[]: of single events it can tell what it is told, of all of them what the report says,
  * so that its totals are the report's.
  */
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "report/follower.h"
+#include "sink.h"
 #include "report/report.h"
 #include "base/writer.h"
 
@@ -36,10 +36,10 @@ struct exporter {
 	bool takes_metric, takes_label; /* uses these of the options */
 
 	/* NULL: it cannot be begun, logged. What it needs of the options must outlive it. */
-	struct follower *(*begin)(const struct export_options *options);
+	struct sink *(*begin)(const struct export_options *options);
 	/* After the last recording. Returns 0 or -errno, logged but for -EPIPE. */
-	int (*finish)(struct follower *follower, const struct report *report);
-	void (*free)(struct follower *follower);
+	int (*finish)(struct sink *sink, const struct report *report);
+	void (*free)(struct sink *sink);
 };
 
 /* All of them, ending with NULL. */

@@ -11,7 +11,7 @@
 #include "export/owners.h"
 
 struct folded {
-	struct follower follower;
+	struct sink sink;
 	struct writer *writer;
 	struct string frame;
 	enum export_metric metric;
@@ -75,9 +75,9 @@ static int put_remark(void *context, const char *text)
 	return writer_end_line(export->writer);
 }
 
-static int finish_folded(struct follower *follower, const struct report *report)
+static int finish_folded(struct sink *sink, const struct report *report)
 {
-	struct folded *export = (struct folded *)follower;
+	struct folded *export = (struct folded *)sink;
 	static const char *const nothing[] = {
 		[EXPORT_INUSE] = "nothing is live at the end, nor was when a process exited",
 		[EXPORT_ALLOC] = "nothing was allocated",
@@ -96,15 +96,15 @@ static int finish_folded(struct follower *follower, const struct report *report)
 	return err;
 }
 
-static void free_folded(struct follower *follower)
+static void free_folded(struct sink *sink)
 {
-	struct folded *export = (struct folded *)follower;
+	struct folded *export = (struct folded *)sink;
 
 	string_fini(&export->frame);
 	free(export);
 }
 
-static struct follower *begin_folded(const struct export_options *options)
+static struct sink *begin_folded(const struct export_options *options)
 {
 	struct folded *export = calloc(1, sizeof(*export));
 
@@ -114,7 +114,7 @@ static struct follower *begin_folded(const struct export_options *options)
 	}
 	export->writer = options->writer;
 	export->metric = options->metric;
-	return &export->follower;
+	return &export->sink;
 }
 
 const struct exporter export_folded = {

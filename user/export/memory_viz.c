@@ -41,7 +41,7 @@ struct viz_process {
 };
 
 struct viz {
-	struct follower follower;
+	struct sink sink;
 	struct snapshot snapshot;
 	const struct report_recording *recording;
 	struct map processes; /* of this recording: event_process_key() -> struct viz_process */
@@ -271,7 +271,7 @@ static void compare(struct viz *export, struct viz_process *process, const struc
 	process->surplus = (state ? count_in(state) : 0) - process->live.count;
 }
 
-/* ---- the follower ---------------------------------------------------------------------------- */
+/* ---- the sink -------------------------------------------------------------------------------- */
 
 static int finish_step(struct viz *export)
 {
@@ -279,9 +279,10 @@ static int finish_step(struct viz *export)
 }
 
 /* Those of the one before stay as they were at its end. */
-static int take_begin(struct follower *follower, const struct report_recording *recording)
+static int take_begin(struct sink *sink)
 {
-	struct viz *export = (struct viz *)follower;
+	const struct report_recording *recording = sink->recording;
+	struct viz *export = (struct viz *)sink;
 
 	map_fini(&export->processes);
 	export->last = NULL;
@@ -310,9 +311,9 @@ static void look_at_gone(struct viz *export, uint64_t ts_ns)
 	free(sorted);
 }
 
-static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
-	struct viz *export = (struct viz *)follower;
+	struct viz *export = (struct viz *)sink;
 	const struct state *state = export->recording->state;
 	const uint32_t pid = export->recording->options.pid;
 	size_t i;
@@ -398,10 +399,9 @@ static void take_call(struct viz *export, struct viz_process *process, const str
 		add(export, process, allocation, event->call->stream, ts_ns);
 }
 
-static int take_event(struct follower *follower, const struct event *event,
-		      const struct change *change)
+static int take_event(struct sink *sink, const struct event *event, const struct change *change)
 {
-	struct viz *export = (struct viz *)follower;
+	struct viz *export = (struct viz *)sink;
 	struct viz_process *process = process_of(export, change->process);
 	const uint64_t ts_ns = event_end_ns(event);
 	size_t i;
@@ -451,9 +451,9 @@ static int put_segments(struct viz *export)
 	return err;
 }
 
-static int finish_viz(struct follower *follower, const struct report *report)
+static int finish_viz(struct sink *sink, const struct report *report)
 {
-	struct viz *export = (struct viz *)follower;
+	struct viz *export = (struct viz *)sink;
 	int err = put_segments(export);
 
 	if (!err)
@@ -464,9 +464,9 @@ static int finish_viz(struct follower *follower, const struct report *report)
 	return err;
 }
 
-static void free_viz(struct follower *follower)
+static void free_viz(struct sink *sink)
 {
-	struct viz *export = (struct viz *)follower;
+	struct viz *export = (struct viz *)sink;
 	struct viz_process *process, *after;
 
 	for (process = export->first; process; process = after) {
@@ -477,7 +477,7 @@ static void free_viz(struct follower *follower)
 	free(export);
 }
 
-static struct follower *begin_viz(const struct export_options *options)
+static struct sink *begin_viz(const struct export_options *options)
 {
 	struct viz *export = calloc(1, sizeof(*export));
 
@@ -485,11 +485,12 @@ static struct follower *begin_viz(const struct export_options *options)
 		log_error("not enough memory");
 		return NULL;
 	}
-	export->follower =
-		(struct follower){ .begin = take_begin, .event = take_event, .gap = take_gap };
+	export->sink = (struct sink){
+		.begin = take_begin, .call = take_event, .process = take_event, .gap = take_gap
+	};
 	export->next_addr = BLOCK_ALIGNMENT;
 	snapshot_begin(&export->snapshot, options->writer);
-	return &export->follower;
+	return &export->sink;
 }
 
 const struct exporter export_memory_viz = {

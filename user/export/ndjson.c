@@ -13,8 +13,8 @@
 #include "render/report_json.h"
 
 struct ndjson {
-	struct follower follower;
-	struct sink *sink;
+	struct sink sink;
+	struct sink *json_sink;
 	struct writer *writer;
 	const struct report_recording *recording;
 	uint64_t shown; /* calls */
@@ -38,9 +38,10 @@ static int line_end(const struct ndjson *export, struct json *json)
 	return writer_end_line(export->writer);
 }
 
-static int take_begin(struct follower *follower, const struct report_recording *recording)
+static int take_begin(struct sink *sink)
 {
-	struct ndjson *export = (struct ndjson *)follower;
+	const struct report_recording *recording = sink->recording;
+	struct ndjson *export = (struct ndjson *)sink;
 	const struct report_coverage *coverage = &recording->coverage;
 	struct json json = line_begin(export, "recording");
 
@@ -57,14 +58,19 @@ static int take_begin(struct follower *follower, const struct report_recording *
 	return line_end(export, &json);
 }
 
-static int take_event(struct follower *follower, const struct event *event,
-		      const struct change *change)
+static int take_call(struct sink *sink, const struct event *event, const struct change *change)
 {
-	struct ndjson *export = (struct ndjson *)follower;
+	struct ndjson *export = (struct ndjson *)sink;
 
-	if (event->call)
-		export->shown += event->count;
-	return export->sink->event(export->sink, event, change);
+	export->shown += event->count;
+	return export->json_sink->call(export->json_sink, event, change);
+}
+
+static int take_process(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct ndjson *export = (struct ndjson *)sink;
+
+	return export->json_sink->process(export->json_sink, event, change);
 }
 
 static void put_live(struct json *json, const struct process *process)
@@ -83,9 +89,9 @@ static void put_live(struct json *json, const struct process *process)
 	json_close(json, '}');
 }
 
-static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
-	const struct ndjson *export = (const struct ndjson *)follower;
+	const struct ndjson *export = (const struct ndjson *)sink;
 	const struct state *state = export->recording->state;
 	const uint32_t pid = export->recording->options.pid;
 	struct json json = line_begin(export, "gap");
@@ -102,9 +108,9 @@ static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
 	return line_end(export, &json);
 }
 
-static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
+static int take_lost(struct sink *sink, uint64_t ts_ns, uint64_t count)
 {
-	const struct ndjson *export = (const struct ndjson *)follower;
+	const struct ndjson *export = (const struct ndjson *)sink;
 	struct json json = line_begin(export, "lost");
 
 	json_put_u64(&json, "ts_ns", ts_ns);
@@ -142,9 +148,9 @@ static void count_calls(const struct ndjson *export, struct summary *summary)
 	summary->losses.seen = summary->shown + summary->losses.calls;
 }
 
-static int take_end(struct follower *follower)
+static int take_end(struct sink *sink, const struct summary *none)
 {
-	const struct ndjson *export = (const struct ndjson *)follower;
+	const struct ndjson *export = (const struct ndjson *)sink;
 	const struct report_recording *recording = export->recording;
 	struct state selected;
 	struct summary summary = {
@@ -160,6 +166,7 @@ static int take_end(struct follower *follower)
 	struct json json;
 	int err = select_processes(recording, &selected);
 
+	(void)none;
 	if (err)
 		return err;
 	count_calls(export, &summary);
@@ -175,37 +182,38 @@ static int take_end(struct follower *follower)
 
 /* ---------------------------------------------------------------------------------------------- */
 
-static void free_ndjson(struct follower *follower)
+static void free_ndjson(struct sink *sink)
 {
-	struct ndjson *export = (struct ndjson *)follower;
+	struct ndjson *export = (struct ndjson *)sink;
 
-	json_sink_free(export->sink);
+	json_sink_free(export->json_sink);
 	free(export);
 }
 
-static struct follower *begin_ndjson(const struct export_options *options)
+static struct sink *begin_ndjson(const struct export_options *options)
 {
 	struct ndjson *export = calloc(1, sizeof(*export));
 
 	if (export)
-		export->sink = json_sink_new(options->writer, true);
-	if (export && export->sink) {
+		export->json_sink = json_sink_new(options->writer, true);
+	if (export && export->json_sink) {
 		export->writer = options->writer;
-		export->follower = (struct follower){ .begin = take_begin,
-						      .event = take_event,
-						      .gap = take_gap,
-						      .lost = take_lost,
-						      .end = take_end };
-		return &export->follower;
+		export->sink = (struct sink){ .begin = take_begin,
+					      .call = take_call,
+					      .process = take_process,
+					      .gap = take_gap,
+					      .lost = take_lost,
+					      .end = take_end };
+		return &export->sink;
 	}
 	log_error("not enough memory");
 	free(export);
 	return NULL;
 }
 
-static int finish_ndjson(struct follower *follower, const struct report *report)
+static int finish_ndjson(struct sink *sink, const struct report *report)
 {
-	(void)follower;
+	(void)sink;
 	(void)report;
 	return 0;
 }

@@ -72,7 +72,7 @@ struct series {
 };
 
 struct openmetrics {
-	struct follower follower;
+	struct sink sink;
 	struct writer *writer;
 	bool label_pid;
 	struct {
@@ -472,7 +472,7 @@ static int write_family(struct openmetrics *export, enum family family)
 
 /* ---------------------------------------------------------------------------------------------- */
 
-static struct follower *begin_openmetrics(const struct export_options *options)
+static struct sink *begin_openmetrics(const struct export_options *options)
 {
 	struct openmetrics *export = calloc(1, sizeof(*export));
 
@@ -482,12 +482,12 @@ static struct follower *begin_openmetrics(const struct export_options *options)
 	}
 	export->writer = options->writer;
 	export->label_pid = options->label_pid;
-	return &export->follower;
+	return &export->sink;
 }
 
-static int finish_openmetrics(struct follower *follower, const struct report *report)
+static int finish_openmetrics(struct sink *sink, const struct report *report)
 {
-	struct openmetrics *export = (struct openmetrics *)follower;
+	struct openmetrics *export = (struct openmetrics *)sink;
 	size_t i;
 	int err;
 
@@ -504,9 +504,9 @@ static int finish_openmetrics(struct follower *follower, const struct report *re
 	return writer_end_line(export->writer);
 }
 
-static void free_openmetrics(struct follower *follower)
+static void free_openmetrics(struct sink *sink)
 {
-	struct openmetrics *export = (struct openmetrics *)follower;
+	struct openmetrics *export = (struct openmetrics *)sink;
 	size_t i;
 
 	for (i = 0; i < FAMILIES_COUNT; i++) {

@@ -540,9 +540,9 @@ static const struct traces_format format = {
 	.lost = lost,
 };
 
-static void free_perfetto(struct follower *follower)
+static void free_perfetto(struct sink *sink)
 {
-	struct perfetto *export = (struct perfetto *)follower;
+	struct perfetto *export = (struct perfetto *)sink;
 
 	traces_fini(&export->traces);
 	map_fini(&export->names);
@@ -552,7 +552,7 @@ static void free_perfetto(struct follower *follower)
 	free(export);
 }
 
-static struct follower *begin_perfetto(const struct export_options *options)
+static struct sink *begin_perfetto(const struct export_options *options)
 {
 	struct perfetto *export = calloc(1, sizeof(*export));
 
@@ -561,7 +561,7 @@ static struct follower *begin_perfetto(const struct export_options *options)
 		return NULL;
 	}
 	traces_init(&export->traces, &format, options->writer);
-	return &export->traces.follower;
+	return &export->traces.sink;
 }
 
 static int put_remark(void *context, const char *text)
@@ -574,9 +574,9 @@ static int put_remark(void *context, const char *text)
 	return writer_flush_large(export->traces.writer);
 }
 
-static int finish_perfetto(struct follower *follower, const struct report *report)
+static int finish_perfetto(struct sink *sink, const struct report *report)
 {
-	struct perfetto *export = (struct perfetto *)follower;
+	struct perfetto *export = (struct perfetto *)sink;
 	int err = report->count ? owners_remarks(report, put_remark, export) : 0;
 
 	string_restart(&export->safe, &export->traces.err);

@@ -49,7 +49,7 @@ enum {
 };
 
 struct pprof {
-	struct follower follower;
+	struct sink sink;
 	struct writer *writer;
 	z_stream gzip;
 	struct string out;           /* not yet compressed */
@@ -296,9 +296,9 @@ static void put_profile(struct pprof *export, const struct report *report)
 	compress_out(export, Z_FINISH);
 }
 
-static int finish_pprof(struct follower *follower, const struct report *report)
+static int finish_pprof(struct sink *sink, const struct report *report)
 {
-	struct pprof *export = (struct pprof *)follower;
+	struct pprof *export = (struct pprof *)sink;
 
 	export->has_hosts = report->count > 1;
 	put_profile(export, report);
@@ -307,9 +307,9 @@ static int finish_pprof(struct follower *follower, const struct report *report)
 	return export->err;
 }
 
-static void free_pprof(struct follower *follower)
+static void free_pprof(struct sink *sink)
 {
-	struct pprof *export = (struct pprof *)follower;
+	struct pprof *export = (struct pprof *)sink;
 
 	deflateEnd(&export->gzip);
 	string_fini(&export->out);
@@ -323,7 +323,7 @@ static void free_pprof(struct follower *follower)
 
 #define GZIP (16 + MAX_WBITS) /* zlib's manual, deflateInit2 */
 
-static struct follower *begin_pprof(const struct export_options *options)
+static struct sink *begin_pprof(const struct export_options *options)
 {
 	struct pprof *export = calloc(1, sizeof(*export));
 
@@ -334,7 +334,7 @@ static struct follower *begin_pprof(const struct export_options *options)
 		return NULL;
 	}
 	export->writer = options->writer;
-	return &export->follower;
+	return &export->sink;
 }
 
 const struct exporter export_pprof = {

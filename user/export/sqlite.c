@@ -191,10 +191,9 @@ static int take_process(struct sqlite_export *export, const struct event *event,
 	return err;
 }
 
-static int take_event(struct follower *follower, const struct event *event,
-		      const struct change *change)
+static int take_event(struct sink *sink, const struct event *event, const struct change *change)
 {
-	struct sqlite_export *export = (struct sqlite_export *)follower;
+	struct sqlite_export *export = (struct sqlite_export *)sink;
 
 	if (event->process)
 		return take_process(export, event, change);
@@ -203,17 +202,17 @@ static int take_event(struct follower *follower, const struct event *event,
 	return event->call ? take_call(export, event, change) : 0;
 }
 
-static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
-	struct sqlite_export *export = (struct sqlite_export *)follower;
+	struct sqlite_export *export = (struct sqlite_export *)sink;
 	int err = put_mark(export, 0, ts_ns, first ? "begin" : "gap", 0);
 
 	return err ? err : sqlite_memory_settle(export, ts_ns, "gap", false);
 }
 
-static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
+static int take_lost(struct sink *sink, uint64_t ts_ns, uint64_t count)
 {
-	return put_mark((struct sqlite_export *)follower, 0, ts_ns, "lost", count);
+	return put_mark((struct sqlite_export *)sink, 0, ts_ns, "lost", count);
 }
 
 static int put_session(struct sqlite_export *export)
@@ -228,9 +227,10 @@ static int put_session(struct sqlite_export *export)
 }
 
 /* Time is that of all recordings: it begins with the first one that is told of. */
-static int take_begin(struct follower *follower, const struct report_recording *recording)
+static int take_begin(struct sink *sink)
 {
-	struct sqlite_export *export = (struct sqlite_export *)follower;
+	const struct report_recording *recording = sink->recording;
+	struct sqlite_export *export = (struct sqlite_export *)sink;
 	const struct report_coverage *coverage = &recording->coverage;
 	const uint64_t wall_ns = coverage->wall_known ? coverage->wall_offset_ns : 0;
 	char number[STRING_NUMBER_BYTES];
@@ -257,19 +257,20 @@ static int take_begin(struct follower *follower, const struct report_recording *
 			    cell_number(0 - export->offset_ns));
 }
 
-static int take_end(struct follower *follower)
+static int take_end(struct sink *sink, const struct summary *summary)
 {
-	struct sqlite_export *export = (struct sqlite_export *)follower;
+	struct sqlite_export *export = (struct sqlite_export *)sink;
 	int err = sqlite_memory_settle(export, report_end_ns(export->recording), "unseen", true);
 
+	(void)summary;
 	return err ? err : sqlite_report_recording(export);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
 
-static void free_sqlite(struct follower *follower)
+static void free_sqlite(struct sink *sink)
 {
-	struct sqlite_export *export = (struct sqlite_export *)follower;
+	struct sqlite_export *export = (struct sqlite_export *)sink;
 	size_t i;
 
 	database_close(&export->database);
@@ -295,7 +296,7 @@ static void choose_columns(struct sqlite_export *export)
 	}
 }
 
-static struct follower *begin_sqlite(const struct export_options *options)
+static struct sink *begin_sqlite(const struct export_options *options)
 {
 	struct sqlite_export *export = calloc(1, sizeof(*export));
 
@@ -303,22 +304,23 @@ static struct follower *begin_sqlite(const struct export_options *options)
 		log_error("not enough memory");
 		return NULL;
 	}
-	export->follower = (struct follower){ .begin = take_begin,
-					      .event = take_event,
-					      .gap = take_gap,
-					      .lost = take_lost,
-					      .end = take_end };
+	export->sink = (struct sink){ .begin = take_begin,
+				      .call = take_event,
+				      .process = take_event,
+				      .gap = take_gap,
+				      .lost = take_lost,
+				      .end = take_end };
 	choose_columns(export);
 	if (!database_open(&export->database, options->fd, options->name) &&
 	    !sqlite_schema_create(&export->database))
-		return &export->follower;
-	free_sqlite(&export->follower);
+		return &export->sink;
+	free_sqlite(&export->sink);
 	return NULL;
 }
 
-static int finish_sqlite(struct follower *follower, const struct report *report)
+static int finish_sqlite(struct sink *sink, const struct report *report)
 {
-	struct sqlite_export *export = (struct sqlite_export *)follower;
+	struct sqlite_export *export = (struct sqlite_export *)sink;
 	int err = sqlite_report_finish(export, report);
 
 	if (!err)

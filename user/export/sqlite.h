@@ -48,7 +48,7 @@ enum sqlite_statement {
 #define SQLITE_COLUMNS_MAX 64
 
 struct sqlite_export {
-	struct follower follower;
+	struct sink sink;
 	struct database database;
 	const struct field *columns[SQLITE_COLUMNS_MAX]; /* of memscope_calls */
 	size_t columns_count;

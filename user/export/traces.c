@@ -263,7 +263,7 @@ static void look_at_told(struct traces *traces, const struct event *event,
 	traces->format->counter(traces, &counter, ts_ns, call->size - call->src);
 }
 
-/* ---- the follower ---------------------------------------------------------------------------- */
+/* ---- the sink -------------------------------------------------------------------------------- */
 
 static int finish_step(struct traces *traces)
 {
@@ -304,9 +304,10 @@ static void end_all_threads(struct traces *traces)
 	each(traces, &traces->processes, end_process);
 }
 
-static int take_begin(struct follower *follower, const struct report_recording *recording)
+static int take_begin(struct sink *sink)
 {
-	struct traces *traces = (struct traces *)follower;
+	const struct report_recording *recording = sink->recording;
+	struct traces *traces = (struct traces *)sink;
 
 	/* The one before may have had no end. */
 	end_all_threads(traces);
@@ -322,10 +323,11 @@ static int take_begin(struct follower *follower, const struct report_recording *
 	return finish_step(traces);
 }
 
-static int take_end(struct follower *follower)
+static int take_end(struct sink *sink, const struct summary *summary)
 {
-	struct traces *traces = (struct traces *)follower;
+	struct traces *traces = (struct traces *)sink;
 
+	(void)summary;
 	end_all_threads(traces);
 	return finish_step(traces);
 }
@@ -380,9 +382,9 @@ static void look_at_all(struct traces *traces, uint64_t ts_ns)
 	look_at_devices(traces, ts_ns);
 }
 
-static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
-	struct traces *traces = (struct traces *)follower;
+	struct traces *traces = (struct traces *)sink;
 	const struct traces_instant instant = { .ts_ns = ts_ns, .name = "gap in the recording" };
 
 	end_all_threads(traces);
@@ -397,9 +399,9 @@ static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
 	return finish_step(traces);
 }
 
-static int take_lost(struct follower *follower, uint64_t ts_ns, uint64_t count)
+static int take_lost(struct sink *sink, uint64_t ts_ns, uint64_t count)
 {
-	struct traces *traces = (struct traces *)follower;
+	struct traces *traces = (struct traces *)sink;
 	const struct traces_instant instant = {
 		.ts_ns = ts_ns, .name = "events lost", .key = "count", .value = count
 	};
@@ -490,10 +492,9 @@ static void take_process(struct traces *traces, struct traces_process *shown,
 	traces->last = NULL;
 }
 
-static int take_event(struct follower *follower, const struct event *event,
-		      const struct change *change)
+static int take_event(struct sink *sink, const struct event *event, const struct change *change)
 {
-	struct traces *traces = (struct traces *)follower;
+	struct traces *traces = (struct traces *)sink;
 	struct traces_process *shown = process_of(traces, change->process);
 
 	if (!shown)
@@ -520,11 +521,11 @@ int64_t traces_shift_ns(const struct traces *traces)
 
 void traces_init(struct traces *traces, const struct traces_format *format, struct writer *writer)
 {
-	traces->follower.begin = take_begin;
-	traces->follower.event = take_event;
-	traces->follower.gap = take_gap;
-	traces->follower.lost = take_lost;
-	traces->follower.end = take_end;
+	traces->sink.begin = take_begin;
+	traces->sink.call = traces->sink.process = take_event;
+	traces->sink.gap = take_gap;
+	traces->sink.lost = take_lost;
+	traces->sink.end = take_end;
 	traces->format = format;
 	traces->writer = writer;
 	traces->next_id = 2; /* 1: the recording as a whole */

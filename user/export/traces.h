@@ -17,7 +17,8 @@
 
 #include "base/map.h"
 #include "base/string.h"
-#include "report/follower.h"
+#include "report/report.h"
+#include "sink.h"
 #include "render/field.h"
 #include "base/writer.h"
 
@@ -103,7 +104,7 @@ struct traces_format {
 };
 
 struct traces {
-	struct follower follower;
+	struct sink sink;
 	const struct traces_format *format;
 	struct writer *writer;
 	const struct report_recording *recording;
@@ -129,7 +130,7 @@ struct traces {
 	int err;
 };
 
-/* Sets the follower's members. */
+/* Sets the sink's members. */
 void traces_init(struct traces *traces, const struct traces_format *format, struct writer *writer);
 void traces_fini(struct traces *traces);
 

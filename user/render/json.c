@@ -175,8 +175,9 @@ struct sink *json_sink_new(struct writer *writer, bool lines)
 
 	if (!sink)
 		return NULL;
-	sink->sink =
-		(struct sink){ .event = json_event, .flush = json_flush, .finish = json_finish };
+	sink->sink = (struct sink){
+		.call = json_event, .process = json_event, .flush = json_flush, .end = json_finish
+	};
 	sink->writer = writer;
 	sink->lines = lines;
 	return &sink->sink;

@@ -231,8 +231,9 @@ struct sink *text_sink_new(struct writer *writer, const struct text_options *opt
 
 	if (!text)
 		return NULL;
-	text->sink =
-		(struct sink){ .event = text_event, .flush = text_flush, .finish = text_finish };
+	text->sink = (struct sink){
+		.call = text_event, .process = text_event, .flush = text_flush, .end = text_finish
+	};
 	text->writer = writer;
 	text->options = *options;
 	return &text->sink;

@@ -24,9 +24,10 @@ void lanes_fini(struct lanes *lanes)
 	*lanes = (struct lanes){ 0 };
 }
 
-static int begin(struct follower *follower, const struct report_recording *recording)
+static int begin(struct sink *sink)
 {
-	struct lanes *lanes = (struct lanes *)follower;
+	const struct report_recording *recording = sink->recording;
+	struct lanes *lanes = (struct lanes *)sink;
 
 	record_run_fini(&lanes->current);
 	lanes->current.recording = recording;
@@ -48,10 +49,9 @@ static bool is_out_of_memory(const struct event *event)
 	       event->call->known & MS_KNOWN_RESULT && event->call->result == OOM_RESULT;
 }
 
-static int take_event(struct follower *follower, const struct event *event,
-		      const struct change *change)
+static int take_event(struct sink *sink, const struct event *event, const struct change *change)
 {
-	struct lanes *lanes = (struct lanes *)follower;
+	struct lanes *lanes = (struct lanes *)sink;
 	struct lanes_recording *current = &lanes->current;
 	int err = spans_event(current->spans, event, change);
 
@@ -61,11 +61,11 @@ static int take_event(struct follower *follower, const struct event *event,
 	return make_maps(lanes, &current->oom_maps, current->oom_ns);
 }
 
-static int take_gap(struct follower *follower, uint64_t ts_ns, bool first)
+static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
 	(void)ts_ns;
 	(void)first;
-	spans_gap(((struct lanes *)follower)->current.spans);
+	spans_gap(((struct lanes *)sink)->current.spans);
 	return 0;
 }
 
@@ -83,11 +83,12 @@ static int share(struct lanes *lanes)
 	return err;
 }
 
-static int end(struct follower *follower)
+static int end(struct sink *sink, const struct summary *summary)
 {
-	struct lanes *lanes = (struct lanes *)follower;
+	struct lanes *lanes = (struct lanes *)sink;
 	int err = make_maps(lanes, &lanes->current.maps, report_end_ns(lanes->current.recording));
 
+	(void)summary;
 	if (!err)
 		err = memory_grow(&lanes->recordings, &lanes->capacity, lanes->count + 1,
 				  sizeof(*lanes->recordings));
@@ -100,7 +101,9 @@ static int end(struct follower *follower)
 
 void lanes_init(struct lanes *lanes)
 {
-	lanes->follower = (struct follower){
-		.begin = begin, .event = take_event, .gap = take_gap, .end = end
-	};
+	lanes->sink = (struct sink){ .begin = begin,
+				     .call = take_event,
+				     .process = take_event,
+				     .gap = take_gap,
+				     .end = end };
 }

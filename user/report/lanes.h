@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the pictures of a report are made from and the report itself does not have: the calls of
- * each recording as spans in lanes, and what lay where at its end. A follower of the reading.
+ * each recording as spans in lanes, and what lay where at its end. A sink of the reading.
  */
 #ifndef MEMSCOPE_REPORT_LANES_H
 #define MEMSCOPE_REPORT_LANES_H
@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 #include "report/address_map.h"
-#include "report/follower.h"
+#include "report/report.h"
+#include "sink.h"
 #include "timeline/spans.h"
 
 struct lanes_recording {
@@ -21,7 +22,7 @@ struct lanes_recording {
 };
 
 struct lanes {
-	struct follower follower;           /* first: for struct report_reader */
+	struct sink sink;                   /* first: for struct report_reader */
 	struct lanes_recording *recordings; /* as the report has them */
 	size_t count, capacity;
 	struct lanes_recording current; /* the one that is read */

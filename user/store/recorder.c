@@ -28,7 +28,6 @@
 
 struct recorder {
 	struct sink sink; /* first: the pipeline hands copies over */
-	struct sink *sinks[1];
 	struct recorder_options options;
 	struct pipeline *pipeline;
 	struct dump_writer *writer;
@@ -256,12 +255,10 @@ static bool is_out_of_memory(const struct ms_call *call)
 }
 
 /* What the pipeline says of a call. */
-static int take_event(struct sink *sink, const struct event *event, const struct change *change)
+static int take_call(struct sink *sink, const struct event *event, const struct change *change)
 {
 	struct recorder *recorder = (struct recorder *)sink;
 
-	if (!event->call)
-		return 0;
 	if (is_out_of_memory(event->call))
 		triggers_pull(&recorder->triggers, TRIGGER_OOM, false);
 	if (recorder->aggregator && copy_aggregator_is_about(event) &&
@@ -270,23 +267,20 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 	return 0;
 }
 
-int recorder_feed(struct recorder *recorder, void *record, size_t length)
+/* The state has what came before: that is what a segment begins with. */
+static int take_record(struct sink *sink, const struct event *event)
 {
-	struct event event;
-	bool summed;
-	int err;
+	struct recorder *recorder = (struct recorder *)sink;
+	const bool summed = recorder->aggregator && copy_aggregator_is_about(event);
 
-	if (event_decode(record, length, &event))
-		return pipeline_feed(recorder->pipeline, record, length); /* counts it */
-	summed = recorder->aggregator && copy_aggregator_is_about(&event);
-	if (recorder->aggregator && !summed)
-		copy_aggregator_before(recorder->aggregator, &event, event.header->ts_ns);
-	if (!summed)
-		add(recorder, record);
-	err = pipeline_apply(recorder->pipeline, &event);
-	if (is_long_enough(recorder) && !must_wait(recorder))
+	/* A segment's beginning ends with an account. */
+	if (!event->account && is_long_enough(recorder) && !must_wait(recorder))
 		begin_segment(recorder, clock_monotonic_ns());
-	return recorder->err ? recorder->err : err;
+	if (recorder->aggregator && !summed)
+		copy_aggregator_before(recorder->aggregator, event, event->header->ts_ns);
+	if (!summed)
+		add(recorder, event->header);
+	return recorder->err;
 }
 
 /* ---- what was lost --------------------------------------------------------------------------- */
@@ -304,7 +298,6 @@ static void add_account(struct recorder *recorder, uint64_t now_ns, uint16_t op,
 
 	if (!seen && !lost)
 		return;
-	add(recorder, &account);
 	pipeline_feed(recorder->pipeline, &account, sizeof(account));
 }
 
@@ -460,7 +453,7 @@ int recorder_open(struct recorder **result, struct pipeline *pipeline,
 
 	if (err)
 		return err;
-	*recorder = (struct recorder){ .sink.event = take_event,
+	*recorder = (struct recorder){ .sink = { .record = take_record, .call = take_call },
 				       .options = *options,
 				       .pipeline = pipeline,
 				       .triggers.asked = options->triggers,
@@ -475,10 +468,7 @@ int recorder_open(struct recorder **result, struct pipeline *pipeline,
 		recorder_close(recorder);
 		return err;
 	}
-	recorder->sinks[0] = &recorder->sink;
-	pipeline->sinks = recorder->sinks;
-	pipeline->sinks_count = 1;
-	pipeline->filter.ops = UINT32_MAX;
+	pipeline_add_sink(pipeline, &recorder->sink);
 	begin_segment(recorder, recorder->second_ns);
 	*result = recorder;
 	return 0;

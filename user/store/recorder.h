@@ -34,16 +34,16 @@ struct recorder_options {
 struct recorder;
 
 /*
- * Creates what it writes to, and the first segment's beginning. The pipeline stays the caller's;
- * its sink becomes the recorder. Returns 0 or -errno, logged.
+ * Creates what it writes to, and the first segment's beginning. The recorder becomes a sink of the
+ * pipeline, which stays the caller's and is to show all calls. Returns 0 or -errno, logged.
  */
 int recorder_open(struct recorder **recorder, struct pipeline *pipeline,
 		  const struct recorder_options *options);
 
-/* A record of a capture. Returns 0, -EPIPE (nobody reads it any more), or an error of the state. */
-int recorder_feed(struct recorder *recorder, void *record, size_t length);
-
-/* After a batch of them, at least ten times a second. Returns as above. */
+/*
+ * After a batch of records, at least ten times a second. Returns 0, -EPIPE (nobody reads it any
+ * more), or what recording cannot go on after.
+ */
 int recorder_tick(struct recorder *recorder);
 
 /* Has a bundle written when recorder_tick() is called next, if TRIGGER_SIGNAL is asked for. */

@@ -16,25 +16,24 @@
 
 /* Of one recording; the report points into its state. */
 struct report_run {
-	struct sink sink;
-	struct sink *sinks[1];
+	struct sink sink; /* first: the pipeline hands copies over */
 	struct pipeline pipeline;
 	struct report_recording *recording; /* once its description is known */
 	struct report_reader *reader;
 	struct replay *replay;
 	uint64_t anchors, lost; /* so far */
-	bool followed;          /* the follower was told of the state it begins with */
+	bool followed;          /* the reader's sink was told of the state it begins with */
 };
 
 /* ---- whom the reader tells ------------------------------------------------------------------- */
 
 static int follow_gap(struct report_run *run, uint64_t ts_ns)
 {
-	struct follower *follower = run->reader->follower;
+	struct sink *sink = run->reader->sink;
 	bool first = !run->followed;
 
 	run->followed = true;
-	return follower && follower->gap ? follower->gap(follower, ts_ns, first) : 0;
+	return sink && sink->gap ? sink->gap(sink, ts_ns, first) : 0;
 }
 
 static int take_begin(struct sink *sink)
@@ -44,16 +43,31 @@ static int take_begin(struct sink *sink)
 	return follow_gap(run, run->pipeline.from_ns);
 }
 
-static int take_event(struct sink *sink, const struct event *event, const struct change *change)
+/* Whether the reader's sink is told of it. */
+static bool is_about(const struct report_run *run, const struct event *event)
 {
-	struct report_run *run = (struct report_run *)sink;
-	struct follower *follower = run->reader->follower;
-	uint32_t pid = run->reader->report.options.pid;
+	const uint32_t pid = run->reader->report.options.pid;
+
+	return run->reader->sink && (!pid || event->header->pid == pid);
+}
+
+static int take_call(struct sink *own, const struct event *event, const struct change *change)
+{
+	struct report_run *run = (struct report_run *)own;
+	struct sink *sink = run->reader->sink;
 	int err = report_recording_event(run->recording, event, change);
 
-	if (err || !follower || !follower->event || (pid && event->header->pid != pid))
-		return err;
-	return follower->event(follower, event, change);
+	return err || !is_about(run, event) || !sink->call ? err : sink->call(sink, event, change);
+}
+
+static int take_process(struct sink *own, const struct event *event, const struct change *change)
+{
+	struct report_run *run = (struct report_run *)own;
+	struct sink *sink = run->reader->sink;
+	int err = report_recording_event(run->recording, event, change);
+
+	return err || !is_about(run, event) || !sink->process ? err :
+								sink->process(sink, event, change);
 }
 
 static size_t count_bytes(const struct sink *sink)
@@ -81,11 +95,10 @@ static struct report_run *run_new(struct report_reader *reader)
 		return NULL;
 	run->reader = reader;
 	run->sink.begin = take_begin;
-	run->sink.event = take_event;
+	run->sink.call = take_call;
+	run->sink.process = take_process;
 	run->sink.bytes = count_bytes;
-	run->sinks[0] = &run->sink;
-	run->pipeline.sinks = run->sinks;
-	run->pipeline.sinks_count = 1;
+	pipeline_add_sink(&run->pipeline, &run->sink);
 	run->pipeline.filter.ops = ~0u;
 	run->pipeline.shows_sums = true;
 	run->replay = replay_new(&run->pipeline, &reader->limits);
@@ -197,9 +210,11 @@ static int begin(struct report_run *run, bool has_beginning)
 	run->pipeline.from_ns = coverage.from_ns;
 	run->pipeline.until_ns = coverage.until_ns;
 	timeline_begin(&run->recording->timeline, report_begin_ns(run->recording));
-	if (reader->follower && reader->follower->begin)
-		err = reader->follower->begin(reader->follower, run->recording);
-	return err;
+	if (!reader->sink)
+		return err;
+	reader->sink->recording = run->recording;
+	reader->sink->state = &run->pipeline.state;
+	return reader->sink->begin ? reader->sink->begin(reader->sink) : err;
 }
 
 /* ---- its blocks ------------------------------------------------------------------------------ */
@@ -223,7 +238,7 @@ static int take_anchor(struct report_run *run, uint64_t ts_ns)
 
 static int take_losses(struct report_run *run, uint64_t ts_ns)
 {
-	struct follower *follower = run->reader->follower;
+	struct sink *sink = run->reader->sink;
 	const struct losses losses = losses_of(&run->pipeline.recorded);
 	const uint64_t lost = losses_count(&losses), before = run->lost;
 
@@ -231,7 +246,7 @@ static int take_losses(struct report_run *run, uint64_t ts_ns)
 	if (lost <= before || (run->pipeline.from_ns && !run->pipeline.begun))
 		return 0;
 	timeline_lost(&run->recording->timeline, ts_ns, lost - before);
-	return follower && follower->lost ? follower->lost(follower, ts_ns, lost - before) : 0;
+	return sink && sink->lost ? sink->lost(sink, ts_ns, lost - before) : 0;
 }
 
 static int count_read(struct report_reader *reader, const struct dump_item *item)
@@ -365,8 +380,8 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 		err = keep(reader, run);
 	if (err)
 		run_free(run);
-	else if (reader->follower && reader->follower->end)
-		err = reader->follower->end(reader->follower);
+	else if (reader->sink && reader->sink->end)
+		err = reader->sink->end(reader->sink, NULL);
 	return err;
 }
 

@@ -203,6 +203,7 @@ static void account_begin(struct account *account)
 		die("out of memory");
 	account->pipeline.filter.ops = ~0u;
 	account->sink.call = account->sink.process = analyse;
+	account->pipeline.sinks_count = 0;
 	pipeline_add_sink(&account->pipeline, &account->sink);
 }
 

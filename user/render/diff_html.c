@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "render/diff_tables.h"
+#include "render/diff_document.h"
 #include "render/diff_words.h"
 #include "render/report_html.h"
 
@@ -164,7 +164,7 @@ static void append_body(struct html *html)
 			   "<noscript><p class=\"note\">Sorting and filtering need JavaScript;"
 			   " everything is below.</p></noscript>\n<div class=\"changes\">\n");
 	heading(&drawing.drawing, "compared", "What is compared");
-	diff_tables(&drawing.drawing, diff_of(html));
+	diff_document_tables(&drawing.drawing, diff_of(html));
 	close_section(&drawing);
 	string_append_text(html->out, "</div>\n");
 	html->out->failed |= drawing.drawing.failed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/diff_md.h"
 
-#include "render/diff_tables.h"
+#include "render/diff_document.h"
 #include "render/diff_words.h"
 #include "render/report_md.h"
 
@@ -89,6 +89,6 @@ void diff_md(struct string *out, const struct diff *diff, size_t top)
 	diff_verdict(&verdict, diff);
 	verdict_md(out, &verdict);
 	verdict_fini(&verdict);
-	diff_tables(&page.drawing, diff);
+	diff_document_tables(&page.drawing, diff);
 	out->failed |= page.drawing.failed;
 }

@@ -3,8 +3,8 @@
  * A diff as what people read, without saying how that looks: headings, sentences and tables, one
  * after the other. Formats that are for people draw these.
  */
-#ifndef MEMSCOPE_RENDER_DIFF_TABLES_H
-#define MEMSCOPE_RENDER_DIFF_TABLES_H
+#ifndef MEMSCOPE_RENDER_DIFF_DOCUMENT_H
+#define MEMSCOPE_RENDER_DIFF_DOCUMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +42,6 @@ struct diff_drawing {
 };
 
 /* All of it but the verdict. */
-void diff_tables(struct diff_drawing *drawing, const struct diff *diff);
+void diff_document_tables(struct diff_drawing *drawing, const struct diff *diff);
 
-#endif /* MEMSCOPE_RENDER_DIFF_TABLES_H */
+#endif /* MEMSCOPE_RENDER_DIFF_DOCUMENT_H */

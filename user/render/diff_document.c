@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/diff_tables.h"
+#include "render/diff_document.h"
 
 #include <string.h>
 
@@ -575,7 +575,7 @@ static void draw_rates(struct walk *walk)
 		table_end(walk);
 }
 
-void diff_tables(struct diff_drawing *drawing, const struct diff *diff)
+void diff_document_tables(struct diff_drawing *drawing, const struct diff *diff)
 {
 	struct walk walk = { .drawing = drawing, .diff = diff };
 	enum diff_dimension dimension;

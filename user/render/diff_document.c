@@ -12,147 +12,83 @@
 #define COLUMNS (KEYS + 2 * NUMBERS + 2)
 
 struct walk {
-	struct diff_drawing *drawing;
+	struct document *document;
 	const struct diff *diff;
-	struct string text; /* of the cell or paragraph that is made */
-	size_t rows;        /* of the table that is open, also those that are not drawn */
 };
 
 /* How rows of a dimension are shown: what they are about, then numbers, each with its change. */
 static const struct layout {
-	struct diff_column keys[KEYS + 1];
+	struct document_column keys[KEYS + 1];
 	struct {
 		const char *title;
 		enum diff_metric metric;
 	} numbers[NUMBERS + 1];
 } layouts[DIFF_DIMENSIONS_COUNT] = {
-	[DIFF_DEVICE] = { { { "Device", true } },
+	[DIFF_DEVICE] = { { { "Device", DOCUMENT_NUMBER } },
 			  { { "Explained at the end", DIFF_LIVE_BYTES },
 			    { "Peak", DIFF_PEAK_BYTES } } },
-	[DIFF_SPACE] = { { { "Process", false }, { "Memory", false } },
+	[DIFF_SPACE] = { { { "Process", DOCUMENT_TEXT }, { "Memory", DOCUMENT_TEXT } },
 			 { { "At the end", DIFF_LIVE_BYTES },
 			   { "Peak", DIFF_PEAK_BYTES },
 			   { "Allocated", DIFF_ALLOC_BYTES } } },
-	[DIFF_API] = { { { "Process", false },
-			 { "Allocated by", false },
-			 { "Memory", false },
-			 { "Device", true } },
+	[DIFF_API] = { { { "Process", DOCUMENT_TEXT },
+			 { "Allocated by", DOCUMENT_TEXT },
+			 { "Memory", DOCUMENT_TEXT },
+			 { "Device", DOCUMENT_NUMBER } },
 		       { { "At the end", DIFF_LIVE_BYTES },
 			 { "In the peak", DIFF_PEAK_BYTES },
 			 { "Allocated", DIFF_ALLOC_BYTES } } },
-	[DIFF_SIZE] = { { { "Process", false },
-			  { "Allocated by", false },
-			  { "Memory", false },
-			  { "Device", true },
-			  { "Sizes", false } },
+	[DIFF_SIZE] = { { { "Process", DOCUMENT_TEXT },
+			  { "Allocated by", DOCUMENT_TEXT },
+			  { "Memory", DOCUMENT_TEXT },
+			  { "Device", DOCUMENT_NUMBER },
+			  { "Sizes", DOCUMENT_TEXT } },
 			{ { "At the end", DIFF_LIVE_BYTES },
 			  { "Blocks", DIFF_LIVE_COUNT },
 			  { "Allocations", DIFF_ALLOCS } } },
-	[DIFF_KERNEL] = { { { "Process", false }, { "Kernel", false } },
+	[DIFF_KERNEL] = { { { "Process", DOCUMENT_TEXT }, { "Kernel", DOCUMENT_TEXT } },
 			  { { "Launches", DIFF_CALLS } } },
-	[DIFF_COPY] = { { { "Process", false }, { "Direction", false } },
+	[DIFF_COPY] = { { { "Process", DOCUMENT_TEXT }, { "Direction", DOCUMENT_TEXT } },
 			{ { "Copies", DIFF_CALLS }, { "Bytes", DIFF_CALL_BYTES } } },
-	[DIFF_CALL] = { { { "Process", false }, { "What", false } },
+	[DIFF_CALL] = { { { "Process", DOCUMENT_TEXT }, { "What", DOCUMENT_TEXT } },
 			{ { "Calls", DIFF_CALLS }, { "Bytes", DIFF_CALL_BYTES } } },
-	[DIFF_FAILURE] = { { { "Process", false }, { "Call", false }, { "Result", false } },
+	[DIFF_FAILURE] = { { { "Process", DOCUMENT_TEXT },
+			     { "Call", DOCUMENT_TEXT },
+			     { "Result", DOCUMENT_TEXT } },
 			   { { "Calls", DIFF_CALLS } } },
 };
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-static void draw(struct walk *walk, struct diff_cell cell)
-{
-	cell.text = walk->text.length ? walk->text.bytes : "";
-	cell.length = walk->text.length;
-	walk->drawing->failed |= walk->text.failed;
-	walk->drawing->cell(walk->drawing, &cell);
-	string_clear(&walk->text);
-}
-
-/* What has been written. */
-static void cell(struct walk *walk)
-{
-	draw(walk, (struct diff_cell){ 0 });
-}
-
-/* Text of ours. */
-static void cell_words(struct walk *walk, const char *text)
-{
-	string_append_text(&walk->text, text);
-	cell(walk);
-}
-
-/* Text of any origin. */
-static void cell_text(struct walk *walk, const char *text)
-{
-	if (text)
-		field_append_safe(&walk->text, text, strlen(text));
-	else
-		string_append_char(&walk->text, '?');
-	cell(walk);
-}
-
 static void cell_value(struct walk *walk, enum finding_unit unit, uint64_t value)
 {
-	report_append_value(&walk->text, NULL, unit, value);
-	draw(walk,
-	     (struct diff_cell){ .sorted = true,
-				 .value = (int64_t)value,
-				 .exact = unit == FINDING_BYTES ? REPORT_COUNT(value) : NULL });
+	document_cell_value(walk->document, true, unit, value);
 }
 
 static void cell_change(struct walk *walk, enum finding_unit unit, uint64_t a, uint64_t b,
 			bool strong)
 {
-	diff_append_change(&walk->text, unit, a, b);
-	draw(walk, (struct diff_cell){ .sorted = true,
-				       .strong = strong,
-				       .value = (int64_t)(b - a),
-				       .exact = unit == FINDING_BYTES ?
-							REPORT_COUNT(a > b ? a - b : b - a) :
-							NULL });
+	diff_append_change(&walk->document->text, unit, a, b);
+	document_cell_as(
+		walk->document,
+		(struct document_cell){ .sorted = true,
+					.strong = strong,
+					.value = (int64_t)(b - a),
+					.exact = unit == FINDING_BYTES ?
+							 REPORT_COUNT(a > b ? a - b : b - a) :
+							 NULL });
+}
+
+static void heading(struct walk *walk, const char *name, const char *text)
+{
+	string_append_text(&walk->document->text, text);
+	document_heading(walk->document, 2, name);
 }
 
 static void cell_pair(struct walk *walk, const struct diff_pair *pair)
 {
-	diff_append_pair(&walk->text, pair);
-	cell(walk);
-}
-
-static void paragraph(struct walk *walk)
-{
-	walk->drawing->failed |= walk->text.failed;
-	walk->drawing->paragraph(walk->drawing, walk->text.length ? walk->text.bytes : "",
-				 walk->text.length);
-	string_clear(&walk->text);
-}
-
-static void table(struct walk *walk, const char *name, const char *caption,
-		  const struct diff_column *columns)
-{
-	walk->rows = 0;
-	walk->drawing->table(walk->drawing, name, caption, columns);
-}
-
-/* Whether the next row is drawn: there are not too many. */
-static bool row(struct walk *walk)
-{
-	if (walk->rows++ >= walk->drawing->top)
-		return false;
-	walk->drawing->row(walk->drawing);
-	return true;
-}
-
-static void row_end(struct walk *walk)
-{
-	walk->drawing->row_end(walk->drawing);
-}
-
-static void table_end(struct walk *walk)
-{
-	size_t top = walk->drawing->top;
-
-	walk->drawing->table_end(walk->drawing, walk->rows > top ? walk->rows - top : 0);
+	diff_append_pair(&walk->document->text, pair);
+	document_cell(walk->document);
 }
 
 /* ---- what is compared ------------------------------------------------------------------------ */
@@ -162,16 +98,17 @@ static void draw_lost(struct walk *walk, const struct report_recording *recordin
 	const uint64_t lost = report_lost(&recording->coverage);
 	const uint64_t missed = recording->coverage.missed_processes;
 
-	string_append_text(&walk->text, report_has_losses(recording) ? "something" : "nothing");
+	string_append_text(&walk->document->text,
+			   report_has_losses(recording) ? "something" : "nothing");
 	if (lost)
-		string_append_format(&walk->text, " (%s record%s)", REPORT_COUNT(lost),
+		string_append_format(&walk->document->text, " (%s record%s)", REPORT_COUNT(lost),
 				     lost == 1 ? "" : "s");
 	if (report_is_inexact(recording))
-		string_append_text(&walk->text, "; what is live is not exact");
+		string_append_text(&walk->document->text, "; what is live is not exact");
 	if (missed)
-		string_append_format(&walk->text, "; at least %s process%s", REPORT_COUNT(missed),
-				     missed == 1 ? "" : "es");
-	cell(walk);
+		string_append_format(&walk->document->text, "; at least %s process%s",
+				     REPORT_COUNT(missed), missed == 1 ? "" : "es");
+	document_cell(walk->document);
 }
 
 static void draw_recording(struct walk *walk, const struct report_recording *recording,
@@ -180,44 +117,52 @@ static void draw_recording(struct walk *walk, const struct report_recording *rec
 	const struct report_coverage *coverage = &recording->coverage;
 	const uint64_t begin_ns = report_begin_ns(recording);
 
-	if (!row(walk))
+	if (!document_row(walk->document))
 		return;
-	cell_words(walk, name);
+	document_cell_words(walk->document, name);
 	if (coverage->files_count > 1)
-		string_append_format(&walk->text, "%zu files, the first ", coverage->files_count);
-	cell_text(walk, coverage->files_count ? coverage->files[0] : NULL);
-	cell_text(walk, coverage->host);
-	cell_text(walk, coverage->targets);
-	report_append_time(&walk->text, recording, begin_ns);
-	cell(walk);
+		string_append_format(&walk->document->text, "%zu files, the first ",
+				     coverage->files_count);
+	document_cell_text(walk->document, coverage->files_count ? coverage->files[0] : NULL);
+	document_cell_text(walk->document, coverage->host);
+	document_cell_text(walk->document, coverage->targets);
+	report_append_time(&walk->document->text, recording, begin_ns);
+	document_cell(walk->document);
 	cell_value(walk, FINDING_NS, report_end_ns(recording) - begin_ns);
 	cell_value(walk, FINDING_COUNT, coverage->account.calls);
 	draw_lost(walk, recording);
-	row_end(walk);
+	document_row_end(walk->document);
 }
 
 static void draw_sides(struct walk *walk)
 {
-	static const struct diff_column columns[] = {
-		{ "Side", false },  { "Recording", false }, { "Host", false },
-		{ "Of", false },    { "From", false },      { "Length", true },
-		{ "Events", true }, { "Lost", false },      { 0 },
+	static const struct document_column columns[] = {
+		{ "Side", DOCUMENT_TEXT },
+		{ "Recording", DOCUMENT_TEXT },
+		{ "Host", DOCUMENT_TEXT },
+		{ "Of", DOCUMENT_TEXT },
+		{ "From", DOCUMENT_TEXT },
+		{ "Length", DOCUMENT_NUMBER },
+		{ "Events", DOCUMENT_NUMBER },
+		{ "Lost", DOCUMENT_TEXT },
+		{ 0 },
 	};
 	const struct report *sides[] = { walk->diff->a, walk->diff->b };
 	static const char *const names[] = { "A, before", "B, now" };
 	size_t i, j;
 
-	table(walk, "sides", "Recordings", columns);
+	document_table(walk->document, "sides", "Recordings", columns);
 	for (i = 0; i < 2; i++)
 		for (j = 0; j < sides[i]->count; j++)
 			draw_recording(walk, sides[i]->recordings[j], names[i]);
-	table_end(walk);
+	document_table_end(walk->document);
 	for (i = 0; i < 2; i++) {
 		if (!sides[i]->refused)
 			continue;
-		string_append_format(&walk->text, "%c: %zu of the files could not be used.",
-				     "AB"[i], sides[i] -> refused);
-		paragraph(walk);
+		string_append_format(&walk->document->text,
+				     "%c: %zu of the files could not be used.", "AB"[i],
+				     sides[i] -> refused);
+		document_paragraph(walk->document);
 	}
 }
 
@@ -227,7 +172,7 @@ static void draw_noise(struct walk *walk)
 	const struct diff_options *options = &diff->options;
 
 	string_append_format(
-		&walk->text,
+		&walk->document->text,
 		"A difference is more than noise if it is at least %s or %s calls or"
 		" blocks, and %llu %% of the larger side (--min-bytes, --min-count,"
 		" --min-share); what is on one side only is one in any case. %s row%s by"
@@ -236,12 +181,13 @@ static void draw_noise(struct walk *walk)
 		(unsigned long long)options->min_share, REPORT_COUNT(diff->below_noise),
 		diff->below_noise == 1 ? " differs" : "s differ");
 	if (diff->rows_count)
-		string_append_text(&walk->text, " Changes beyond it are bold.");
+		string_append_format(&walk->document->text, " Changes beyond it are %s.",
+				     walk->document->format->emphasis);
 	if (diff->devices_skipped)
-		string_append_text(&walk->text,
+		string_append_text(&walk->document->text,
 				   " Devices are not compared: there are several recordings, or"
 				   " what is live is not known.");
-	paragraph(walk);
+	document_paragraph(walk->document);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -270,61 +216,64 @@ static void cell_length(struct walk *walk, const struct diff_process *side)
 	if (side->process)
 		cell_value(walk, FINDING_NS, side->length_ns);
 	else
-		cell(walk);
+		document_cell(walk->document);
 }
 
 static void draw_process(struct walk *walk, const struct diff_pair *pair)
 {
 	const char *match = diff_match_name(pair->match);
 
-	if (!row(walk))
+	if (!document_row(walk->document))
 		return;
 	cell_pair(walk, pair);
-	cell_words(walk,
-		   pair->presence == DIFF_IN_BOTH ? "both" : diff_presence_name(pair->presence));
-	string_append_text(&walk->text, match ? match : "");
+	document_cell_words(walk->document, pair->presence == DIFF_IN_BOTH ?
+						    "both" :
+						    diff_presence_name(pair->presence));
+	string_append_text(&walk->document->text, match ? match : "");
 	if (pair->alike_a > 1 || pair->alike_b > 1)
-		string_append_format(&walk->text,
+		string_append_format(&walk->document->text,
 				     "; of %zu and %zu alike, by the order of their starts",
 				     pair->alike_a, pair->alike_b);
-	cell(walk);
+	document_cell(walk->document);
 	cell_length(walk, &pair->a);
 	cell_length(walk, &pair->b);
-	cell_words(walk,
-		   pair->basis == DIFF_PER_SECOND ? "not at all" : diff_basis_name(pair->basis));
-	append_not_compared(&walk->text, pair);
-	cell(walk);
-	row_end(walk);
+	document_cell_words(walk->document, pair->basis == DIFF_PER_SECOND ?
+						    "not at all" :
+						    diff_basis_name(pair->basis));
+	append_not_compared(&walk->document->text, pair);
+	document_cell(walk->document);
+	document_row_end(walk->document);
 }
 
 /* Those that differ; of the others, how many there are. */
 static void draw_processes(struct walk *walk)
 {
-	static const struct diff_column columns[] = {
-		{ "Process", false },    { "In", false },
-		{ "Matched by", false }, { "Seen in A for", true },
-		{ "in B for", true },    { "What was done is compared per", false },
-		{ "Note", false },       { 0 },
+	static const struct document_column columns[] = {
+		{ "Process", DOCUMENT_TEXT },    { "In", DOCUMENT_TEXT },
+		{ "Matched by", DOCUMENT_TEXT }, { "Seen in A for", DOCUMENT_NUMBER },
+		{ "in B for", DOCUMENT_NUMBER }, { "What was done is compared per", DOCUMENT_TEXT },
+		{ "Note", DOCUMENT_TEXT },       { 0 },
 	};
 	const struct diff *diff = walk->diff;
 	size_t differing = 0, i;
 
-	walk->drawing->heading(walk->drawing, "processes", "Processes");
+	heading(walk, "processes", "Processes");
 	for (i = 0; i < diff->pairs_count; i++) {
 		if (!diff->pairs[i].differs)
 			continue;
 		if (!differing++)
-			table(walk, "processes", "Processes that differ", columns);
+			document_table(walk->document, "processes", "Processes that differ",
+				       columns);
 		draw_process(walk, &diff->pairs[i]);
 	}
 	if (differing)
-		table_end(walk);
+		document_table_end(walk->document);
 	if (differing == diff->pairs_count && differing)
 		return;
-	string_append_format(&walk->text, "%zu process%s not differ beyond noise.",
+	string_append_format(&walk->document->text, "%zu process%s not differ beyond noise.",
 			     diff->pairs_count - differing,
 			     diff->pairs_count - differing == 1 ? " does" : "es do");
-	paragraph(walk);
+	document_paragraph(walk->document);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -376,24 +325,25 @@ static void cell_device(struct walk *walk, const struct diff_row *of)
 	if (of->device >= 0)
 		cell_value(walk, FINDING_COUNT, (uint64_t)of->device);
 	else
-		cell_words(walk, !of->pair || usage_is_on_device(of->space) ? "?" : "");
+		document_cell_words(walk->document,
+				    !of->pair || usage_is_on_device(of->space) ? "?" : "");
 }
 
 static void draw_keys(struct walk *walk, const struct diff_row *of)
 {
-	const struct diff_column *key = layouts[of->dimension].keys;
+	const struct document_column *key = layouts[of->dimension].keys;
 	size_t place;
 
 	for (place = 0; key[place].name; place++) {
-		if (key[place].number) {
+		if (key[place].kind & DOCUMENT_NUMBER) {
 			cell_device(walk, of);
 			continue;
 		}
 		if (!place)
-			diff_append_pair(&walk->text, of->pair);
+			diff_append_pair(&walk->document->text, of->pair);
 		else
-			append_key(&walk->text, of, place);
-		cell(walk);
+			append_key(&walk->document->text, of, place);
+		document_cell(walk->document);
 	}
 }
 
@@ -404,16 +354,17 @@ static void draw_note(struct walk *walk, const struct diff_row *of, uint32_t sho
 	enum diff_metric metric;
 
 	if (of->presence != DIFF_IN_BOTH)
-		string_append_text(&walk->text, diff_presence_name(of->presence));
+		string_append_text(&walk->document->text, diff_presence_name(of->presence));
 	for (metric = 0; hidden && metric < DIFF_METRICS_COUNT; metric++) {
 		if (!(of->beyond >> metric & 1))
 			continue;
-		string_append_text(&walk->text, walk->text.length ? ", " : "");
-		diff_append_metric(&walk->text, of, metric);
+		string_append_text(&walk->document->text, walk->document->text.length ? ", " : "");
+		diff_append_metric(&walk->document->text, of, metric);
 	}
 	if (of->uncertain)
-		string_append_format(&walk->text, "%snot exact", walk->text.length ? ", " : "");
-	draw(walk, (struct diff_cell){ .strong = hidden });
+		string_append_format(&walk->document->text, "%snot exact",
+				     walk->document->text.length ? ", " : "");
+	document_cell_as(walk->document, (struct document_cell){ .strong = hidden });
 }
 
 static void draw_row(struct walk *walk, const struct diff_row *of)
@@ -422,15 +373,15 @@ static void draw_row(struct walk *walk, const struct diff_row *of)
 	uint32_t shown = 0;
 	size_t i;
 
-	if (!row(walk))
+	if (!document_row(walk->document))
 		return;
 	draw_keys(walk, of);
 	for (i = 0; layout->numbers[i].title; i++) {
 		const enum diff_metric metric = layout->numbers[i].metric;
 
 		if (!(of->known >> metric & 1)) {
-			cell_words(walk, "?");
-			cell_words(walk, "?");
+			document_cell_words(walk->document, "?");
+			document_cell_words(walk->document, "?");
 			continue;
 		}
 		cell_value(walk, diff_metric_unit(metric), of->b[metric]);
@@ -439,25 +390,25 @@ static void draw_row(struct walk *walk, const struct diff_row *of)
 		shown |= 1u << metric;
 	}
 	draw_note(walk, of, shown);
-	row_end(walk);
+	document_row_end(walk->document);
 }
 
 static void draw_head(struct walk *walk, enum diff_dimension dimension)
 {
 	const struct layout *layout = &layouts[dimension];
-	struct diff_column columns[COLUMNS] = { 0 };
+	struct document_column columns[COLUMNS] = { 0 };
 	size_t count = 0, i;
 
 	for (i = 0; layout->keys[i].name; i++)
 		columns[count++] = layout->keys[i];
 	for (i = 0; layout->numbers[i].title; i++) {
-		columns[count++] = (struct diff_column){ layout->numbers[i].title, true };
-		columns[count++] = (struct diff_column){ "Change", true };
+		columns[count++] = (struct document_column){ layout->numbers[i].title, true };
+		columns[count++] = (struct document_column){ "Change", DOCUMENT_NUMBER };
 	}
-	columns[count] = (struct diff_column){ "Note", false };
-	walk->drawing->heading(walk->drawing, diff_dimension_name(dimension),
-			       diff_title(dimension));
-	table(walk, diff_dimension_name(dimension), "Now, and the change since A", columns);
+	columns[count] = (struct document_column){ "Note", DOCUMENT_TEXT };
+	heading(walk, diff_dimension_name(dimension), diff_title(dimension));
+	document_table(walk->document, diff_dimension_name(dimension),
+		       "Now, and the change since A", columns);
 }
 
 static void draw_rows(struct walk *walk, enum diff_dimension dimension)
@@ -475,7 +426,7 @@ static void draw_rows(struct walk *walk, enum diff_dimension dimension)
 		draw_row(walk, &diff->rows[i]);
 	}
 	if (any)
-		table_end(walk);
+		document_table_end(walk->document);
 }
 
 /* ---- findings, rates ------------------------------------------------------------------------- */
@@ -484,78 +435,85 @@ static void draw_finding(struct walk *walk, const struct diff_finding *one)
 {
 	const struct finding *finding = one->b ? one->b : one->a;
 
-	if (!row(walk))
+	if (!document_row(walk->document))
 		return;
-	cell_words(walk, diff_presence_name(one->presence));
-	diff_append_finding_process(&walk->text, one);
-	cell(walk);
-	cell_words(walk, finding_rule_name(finding->rule));
-	cell_words(walk, finding->row == MS_NO_ROW ? "" : probe_at(finding->row)->symbol);
-	cell_words(walk, finding->space == MS_SPACE_NONE ? "" : probe_space_name(finding->space));
+	document_cell_words(walk->document, diff_presence_name(one->presence));
+	diff_append_finding_process(&walk->document->text, one);
+	document_cell(walk->document);
+	document_cell_words(walk->document, finding_rule_name(finding->rule));
+	document_cell_words(walk->document,
+			    finding->row == MS_NO_ROW ? "" : probe_at(finding->row)->symbol);
+	document_cell_words(walk->document, finding->space == MS_SPACE_NONE ?
+						    "" :
+						    probe_space_name(finding->space));
 	cell_value(walk, FINDING_COUNT, one->count_a);
 	cell_value(walk, FINDING_BYTES, one->bytes_a);
 	cell_value(walk, FINDING_COUNT, one->count_b);
 	cell_value(walk, FINDING_BYTES, one->bytes_b);
-	cell_words(walk, one->timed     ? "rests on how long things took: it may come and go" :
-			 one->uncertain ? "not exact" :
-					  "");
-	row_end(walk);
+	document_cell_words(walk->document,
+			    one->timed     ? "rests on how long things took: it may come and go" :
+			    one->uncertain ? "not exact" :
+					     "");
+	document_row_end(walk->document);
 }
 
 static void draw_findings(struct walk *walk)
 {
-	static const struct diff_column columns[] = {
-		{ "Change", false },
-		{ "Process", false },
-		{ "Rule", false },
-		{ "Call", false },
-		{ "Memory", false },
-		{ "In A", true },
-		{ "Bytes", true },
-		{ "In B", true },
-		{ "Bytes", true },
-		{ "Note", false },
+	static const struct document_column columns[] = {
+		{ "Change", DOCUMENT_TEXT },
+		{ "Process", DOCUMENT_TEXT },
+		{ "Rule", DOCUMENT_TEXT },
+		{ "Call", DOCUMENT_TEXT },
+		{ "Memory", DOCUMENT_TEXT },
+		{ "In A", DOCUMENT_NUMBER },
+		{ "Bytes", DOCUMENT_NUMBER },
+		{ "In B", DOCUMENT_NUMBER },
+		{ "Bytes", DOCUMENT_NUMBER },
+		{ "Note", DOCUMENT_TEXT },
 		{ 0 },
 	};
 	size_t i;
 
 	if (!walk->diff->findings_count)
 		return;
-	walk->drawing->heading(walk->drawing, "findings", "Findings");
-	table(walk, "findings", "Findings that are new, gone or changed", columns);
+	heading(walk, "findings", "Findings");
+	document_table(walk->document, "findings", "Findings that are new, gone or changed",
+		       columns);
 	for (i = 0; i < walk->diff->findings_count; i++)
 		draw_finding(walk, &walk->diff->findings[i]);
-	table_end(walk);
+	document_table_end(walk->document);
 }
 
 static void draw_rates_of(struct walk *walk, const struct diff_pair *pair)
 {
 	enum diff_rate rate;
 
-	if (!row(walk))
+	if (!document_row(walk->document))
 		return;
 	cell_pair(walk, pair);
 	for (rate = 0; rate < DIFF_RATES_COUNT; rate++) {
 		cell_value(walk, diff_rate_unit(rate), diff_rate_of(&pair->a, rate));
 		cell_value(walk, diff_rate_unit(rate), diff_rate_of(&pair->b, rate));
 	}
-	row_end(walk);
+	document_row_end(walk->document);
 }
 
 static void draw_rates_head(struct walk *walk)
 {
-	struct diff_column columns[2 * DIFF_RATES_COUNT + 2] = { { "Process", false } };
+	struct document_column columns[2 * DIFF_RATES_COUNT + 2] = { { "Process", DOCUMENT_TEXT } };
 	enum diff_rate rate;
 
 	for (rate = 0; rate < DIFF_RATES_COUNT; rate++) {
-		columns[2 * rate + 1] = (struct diff_column){ diff_rate_title(rate), true };
-		columns[2 * rate + 2] = (struct diff_column){ "in B", true };
+		columns[2 * rate + 1] =
+			(struct document_column){ diff_rate_title(rate), DOCUMENT_NUMBER };
+		columns[2 * rate + 2] = (struct document_column){ "in B", DOCUMENT_NUMBER };
 	}
-	walk->drawing->heading(walk->drawing, "rates", "Rates and times");
-	string_append_text(&walk->text, "They depend on the machine and its other work, and are"
-					" never a difference.");
-	paragraph(walk);
-	table(walk, "rates", "Rates and times, in A and in B", columns);
+	heading(walk, "rates", "Rates and times");
+	string_append_text(&walk->document->text,
+			   "They depend on the machine and its other work, and are"
+			   " never a difference.");
+	document_paragraph(walk->document);
+	document_table(walk->document, "rates", "Rates and times, in A and in B", columns);
 }
 
 static void draw_rates(struct walk *walk)
@@ -572,12 +530,12 @@ static void draw_rates(struct walk *walk)
 		draw_rates_of(walk, &walk->diff->pairs[i]);
 	}
 	if (any)
-		table_end(walk);
+		document_table_end(walk->document);
 }
 
-void diff_document_tables(struct diff_drawing *drawing, const struct diff *diff)
+void diff_document_tables(struct document *document, const struct diff *diff)
 {
-	struct walk walk = { .drawing = drawing, .diff = diff };
+	struct walk walk = { .document = document, .diff = diff };
 	enum diff_dimension dimension;
 
 	draw_sides(&walk);
@@ -587,5 +545,16 @@ void diff_document_tables(struct diff_drawing *drawing, const struct diff *diff)
 		draw_rows(&walk, dimension);
 	draw_findings(&walk);
 	draw_rates(&walk);
-	string_fini(&walk.text);
+}
+
+void diff_document(struct document *document, const struct diff *diff)
+{
+	struct verdict verdict;
+
+	string_append_text(&document->text, "GPU memory: what changed");
+	document_heading(document, 1, "diff");
+	diff_verdict(&verdict, diff);
+	verdict_document(document, &verdict);
+	verdict_fini(&verdict);
+	diff_document_tables(document, diff);
 }

@@ -1,113 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/diff_html.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "render/diff_document.h"
 #include "render/diff_words.h"
-#include "render/report_html.h"
-
-#define NAME_BYTES 32
+#include "render/document_html.h"
 
 struct page {
 	struct html html; /* first */
 	const struct diff *diff;
 	size_t top;
 };
-
-struct drawing {
-	struct diff_drawing drawing; /* first */
-	struct html *html;
-	const struct diff_column *column; /* of the next cell */
-	struct diff_column columns[16];
-	bool in_section;
-};
-
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-static struct drawing *drawing_of(struct diff_drawing *drawing)
-{
-	return (struct drawing *)drawing;
-}
-
-static void close_section(struct drawing *drawing)
-{
-	if (drawing->in_section)
-		html_section_end(drawing->html);
-	drawing->in_section = false;
-}
-
-static void heading(struct diff_drawing *drawing, const char *name, const char *text)
-{
-	close_section(drawing_of(drawing));
-	html_section(drawing_of(drawing)->html, name, text);
-	drawing_of(drawing)->in_section = true;
-}
-
-static void paragraph(struct diff_drawing *drawing, const char *text, size_t length)
-{
-	struct html *html = drawing_of(drawing)->html;
-
-	string_append_text(html->out, "<p class=\"note\">");
-	html_escape(html, text, length);
-	string_append_text(html->out, "</p>\n");
-}
-
-static void table(struct diff_drawing *drawing, const char *name, const char *caption,
-		  const struct diff_column *columns)
-{
-	struct drawing *of = drawing_of(drawing);
-	struct html_column heads[16] = { 0 };
-	char id[NAME_BYTES];
-	size_t i;
-
-	memset(of->columns, 0, sizeof(of->columns));
-	for (i = 0; columns[i].name && i + 1 < sizeof(heads) / sizeof(*heads); i++) {
-		of->columns[i] = columns[i];
-		heads[i] = (struct html_column){ columns[i].name, columns[i].number };
-	}
-	snprintf(id, sizeof(id), "%s-table", name);
-	html_table(of->html, id, caption, heads);
-}
-
-static void row(struct diff_drawing *drawing)
-{
-	html_row(drawing_of(drawing)->html);
-	drawing_of(drawing)->column = drawing_of(drawing)->columns;
-}
-
-static void cell(struct diff_drawing *drawing, const struct diff_cell *cell)
-{
-	struct drawing *of = drawing_of(drawing);
-	struct html *html = of->html;
-
-	string_append_text(html->out, of->column->number ? "<td class=\"n\"" : "<td");
-	if (cell->sorted)
-		string_append_format(html->out, " data-v=\"%lld\"", (long long)cell->value);
-	if (cell->exact)
-		string_append_format(html->out, " title=\"%s bytes\"", cell->exact);
-	string_append_text(html->out, cell->strong ? "><strong>" : ">");
-	html_escape(html, cell->text, cell->length);
-	string_append_text(html->out, cell->strong ? "</strong></td>" : "</td>");
-	of->column++;
-}
-
-static void row_end(struct diff_drawing *drawing)
-{
-	html_row_end(drawing_of(drawing)->html);
-}
-
-static void table_end(struct diff_drawing *drawing, size_t left_out)
-{
-	struct html *html = drawing_of(drawing)->html;
-
-	html_table_end(html);
-	if (left_out)
-		string_append_format(html->out, "<p class=\"note\">%zu more.</p>\n", left_out);
-}
-
-/* ---- the page -------------------------------------------------------------------------------- */
 
 static const struct diff *diff_of(const struct html *html)
 {
@@ -147,27 +49,18 @@ static void append_verdict(struct html *html)
 
 static void append_body(struct html *html)
 {
-	struct drawing drawing = {
-		.drawing = { .heading = heading,
-			     .paragraph = paragraph,
-			     .table = table,
-			     .row = row,
-			     .cell = cell,
-			     .row_end = row_end,
-			     .table_end = table_end,
-			     .top = ((const struct page *)html)->top },
-		.html = html,
-	};
+	struct document_html of;
 
 	append_verdict(html);
 	string_append_text(html->out,
 			   "<noscript><p class=\"note\">Sorting and filtering need JavaScript;"
 			   " everything is below.</p></noscript>\n<div class=\"changes\">\n");
-	heading(&drawing.drawing, "compared", "What is compared");
-	diff_document_tables(&drawing.drawing, diff_of(html));
-	close_section(&drawing);
+	document_html_init(&of, html, ((const struct page *)html)->top);
+	string_append_text(&of.document.text, "What is compared");
+	document_heading(&of.document, 2, "compared");
+	diff_document_tables(&of.document, diff_of(html));
+	document_html_fini(&of);
 	string_append_text(html->out, "</div>\n");
-	html->out->failed |= drawing.drawing.failed;
 }
 
 static void append_hosts(struct html *html, const struct report *side)

@@ -120,9 +120,11 @@ void html_section(struct html *html, const char *name, const char *heading)
 
 	string_append_format(html->out,
 			     "<section class=\"%s\" id=\"r%zu-%s\" aria-labelledby=\"r%zu-%s-h\">\n"
-			     "<%s id=\"r%zu-%s-h\">%s</%s>\n",
+			     "<%s id=\"r%zu-%s-h\">",
 			     name, html->number, name, html->number, name, level, html->number,
-			     name, heading, level);
+			     name);
+	html_words(html, heading);
+	string_append_format(html->out, "</%s>\n", level);
 }
 
 void html_section_end(struct html *html)

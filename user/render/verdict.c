@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "render/document.h"
 #include "render/json_writer.h"
 #include "render/report_html.h"
 #include "render/report_md.h"
@@ -19,6 +20,20 @@ void verdict_fini(struct verdict *verdict)
 
 	for (i = 0; i < VERDICT_MAX; i++)
 		string_fini(&verdict->sentences[i]);
+}
+
+void verdict_document(struct document *document, const struct verdict *verdict)
+{
+	size_t i;
+
+	for (i = 0; i < verdict->count; i++) {
+		const struct string *sentence = &verdict->sentences[i];
+
+		string_append_text(&document->text, i ? " " : "");
+		string_append(&document->text, sentence->bytes, sentence->length);
+		document->failed |= sentence->failed;
+	}
+	document_paragraph(document);
 }
 
 void verdict_md(struct string *out, const struct verdict *verdict)

@@ -12,6 +12,7 @@
 
 #include "base/string.h"
 
+struct document;
 struct html;
 struct json;
 
@@ -25,6 +26,9 @@ struct verdict {
 /* One more, empty, for the caller to fill. */
 struct string *verdict_sentence(struct verdict *verdict);
 void verdict_fini(struct verdict *verdict);
+
+/* One paragraph. */
+void verdict_document(struct document *document, const struct verdict *verdict);
 
 void verdict_md(struct string *out, const struct verdict *verdict);
 

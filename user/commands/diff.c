@@ -11,10 +11,12 @@
 #include "commands/options.h"
 #include "commands/dump_input.h"
 #include "commands/requirements.h"
+#include "commands/terminal.h"
 #include "report/diff.h"
 #include "render/diff_html.h"
 #include "render/diff_json.h"
 #include "render/diff_md.h"
+#include "render/diff_text.h"
 #include "render/diff_words.h"
 #include "base/writer.h"
 
@@ -42,8 +44,8 @@ struct settings {
 	struct report_time from, until;
 	struct diff_options options;
 	const char *output;
-	const struct format *format;
-	uint64_t top; /* 0: as the format has it */
+	const struct format *format; /* NULL: as it suits the output */
+	uint64_t top;                /* 0: as the format has it */
 	struct fail_on fail_on;
 };
 
@@ -75,10 +77,17 @@ static void write_html(struct writer *writer, const struct diff *diff,
 	diff_html(&writer->text, diff, settings->top ? settings->top : MAX_TOP);
 }
 
+static void write_text(struct writer *writer, const struct diff *diff,
+		       const struct settings *settings)
+{
+	const struct document_text_options options = terminal_options(writer);
+
+	diff_text(&writer->text, diff, settings->top ? settings->top : DEFAULT_TOP, &options);
+}
+
 /* clang-format off */
 
-/* The first one is the default. */
-#define FORMATS(X, OR) X(md) OR X(json) OR X(html)
+#define FORMATS(X, OR) X(md) OR X(text) OR X(json) OR X(html)
 
 /* clang-format on */
 
@@ -89,6 +98,8 @@ static const struct format formats[] = {
 };
 
 #define FORMAT_NAME(name) #name
+
+enum { FORMAT_MD, FORMAT_TEXT }; /* the defaults, in the order of the formats */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -131,8 +142,8 @@ static int parse_per(const struct option_row *row, const char *value, void *cont
 
 static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
-	  "Markdown (default), one JSON object (docs/diff.schema.json), or one HTML file for a"
-	  " browser that needs no network.",
+	  "Markdown, aligned text, one JSON object (docs/diff.schema.json), or one HTML file for a"
+	  " browser that needs no network. Default: text on a terminal, else Markdown.",
 	  parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
@@ -316,7 +327,7 @@ static int run(const struct settings *settings, char **files)
 
 static int diff(int argc, char **argv)
 {
-	struct settings settings = { .options = diff_defaults(), .format = &formats[0] };
+	struct settings settings = { .options = diff_defaults() };
 	int first, code = EXIT_OK;
 
 	first = options_parse(&diff_command, argc, argv, &settings, &code);
@@ -327,6 +338,9 @@ static int diff(int argc, char **argv)
 			  " `memscope-bpf diff --help`");
 		return EXIT_USAGE;
 	}
+	if (!settings.format)
+		settings.format =
+			&formats[terminal_is_output(settings.output) ? FORMAT_TEXT : FORMAT_MD];
 	return run(&settings, argv + first);
 }
 

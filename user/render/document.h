@@ -90,6 +90,7 @@ struct document {
 	const struct document_format *format;
 	size_t top;         /* rows of a table, at most */
 	bool ascii;         /* the reader cannot be shown anything else */
+	size_t width;       /* columns of a line; 0: it may be of any length */
 	bool failed;        /* there was no memory for some of it */
 	struct string text; /* of the cell or block that is made */
 
@@ -111,15 +112,15 @@ void document_paragraph(struct document *document);
 void document_say(struct document *document, const char *text);
 
 /*
- * A paragraph above the table that comes next, which says what its caption says: for formats without
- * captions.
+ * A paragraph above the table that comes next, which says what its caption says: for formats that
+ * have no captions.
  */
 void document_title(struct document *document);
 
 /*
  * Begins a table. It is drawn when it has a row or document_table_open() is called, and else not at
- * all. `name` is its anchor; `caption` says what it is, in formats that have captions. Both must live
- * until its end.
+ * all. `name` is its anchor; `caption` says what it is, in formats that have captions. Both must
+ * live until its end.
  */
 void document_table(struct document *document, const char *name, const char *caption,
 		    const struct document_column *columns);

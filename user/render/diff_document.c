@@ -151,7 +151,7 @@ static void draw_sides(struct walk *walk)
 	static const char *const names[] = { "A, before", "B, now" };
 	size_t i, j;
 
-	document_table(walk->document, "sides", "Recordings", columns);
+	document_table_top(walk->document, "sides", "Recordings", columns);
 	for (i = 0; i < 2; i++)
 		for (j = 0; j < sides[i]->count; j++)
 			draw_recording(walk, sides[i]->recordings[j], names[i]);
@@ -262,7 +262,7 @@ static void draw_processes(struct walk *walk)
 		if (!diff->pairs[i].differs)
 			continue;
 		if (!differing++)
-			document_table(walk->document, "processes", "Processes that differ",
+			document_table_top(walk->document, "processes", "Processes that differ",
 				       columns);
 		draw_process(walk, &diff->pairs[i]);
 	}
@@ -407,7 +407,7 @@ static void draw_head(struct walk *walk, enum diff_dimension dimension)
 	}
 	columns[count] = (struct document_column){ "Note", DOCUMENT_TEXT };
 	heading(walk, diff_dimension_name(dimension), diff_title(dimension));
-	document_table(walk->document, diff_dimension_name(dimension),
+	document_table_top(walk->document, diff_dimension_name(dimension),
 		       "Now, and the change since A", columns);
 }
 
@@ -477,7 +477,7 @@ static void draw_findings(struct walk *walk)
 	if (!walk->diff->findings_count)
 		return;
 	heading(walk, "findings", "Findings");
-	document_table(walk->document, "findings", "Findings that are new, gone or changed",
+	document_table_top(walk->document, "findings", "Findings that are new, gone or changed",
 		       columns);
 	for (i = 0; i < walk->diff->findings_count; i++)
 		draw_finding(walk, &walk->diff->findings[i]);
@@ -513,7 +513,7 @@ static void draw_rates_head(struct walk *walk)
 			   "They depend on the machine and its other work, and are"
 			   " never a difference.");
 	document_paragraph(walk->document);
-	document_table(walk->document, "rates", "Rates and times, in A and in B", columns);
+	document_table_top(walk->document, "rates", "Rates and times, in A and in B", columns);
 }
 
 static void draw_rates(struct walk *walk)

@@ -64,8 +64,16 @@ void document_table(struct document *document, const char *name, const char *cap
 	}
 	document->columns[i].name = NULL;
 	document->table = (struct document_table){ name, caption, document->columns };
+	document->limit = SIZE_MAX;
 	document->open = false;
 	document->rows = 0;
+}
+
+void document_table_top(struct document *document, const char *name, const char *caption,
+			const struct document_column *columns)
+{
+	document_table(document, name, caption, columns);
+	document->limit = document->top;
 }
 
 void document_table_open(struct document *document)
@@ -77,16 +85,16 @@ void document_table_open(struct document *document)
 
 void document_table_end(struct document *document)
 {
-	const size_t rows = document->rows, top = document->top;
+	const size_t rows = document->rows, limit = document->limit;
 
 	if (document->open)
-		document->format->table_end(document, rows > top ? rows - top : 0);
+		document->format->table_end(document, rows > limit ? rows - limit : 0);
 	document->open = false;
 }
 
 bool document_row(struct document *document)
 {
-	if (document->rows++ >= document->top)
+	if (document->rows++ >= document->limit)
 		return false;
 	document_table_open(document);
 	document->format->row(document);

@@ -88,7 +88,7 @@ struct document_format {
 
 struct document {
 	const struct document_format *format;
-	size_t top;         /* rows of a table, at most */
+	size_t top;         /* of what there can be many of */
 	bool ascii;         /* the reader cannot be shown anything else */
 	size_t width;       /* columns of a line; 0: it may be of any length */
 	bool failed;        /* there was no memory for some of it */
@@ -96,8 +96,9 @@ struct document {
 
 	struct document_table table; /* that was begun */
 	struct document_column columns[DOCUMENT_COLUMNS + 1];
-	bool open;   /* it has been drawn */
-	size_t rows; /* of it, also those that are not drawn */
+	size_t limit; /* of its rows */
+	size_t rows;  /* also those that are not drawn */
+	bool open;    /* it has been drawn */
 };
 
 /* Frees what is in it; the format's own is the format's. */
@@ -124,6 +125,8 @@ void document_title(struct document *document);
  */
 void document_table(struct document *document, const char *name, const char *caption,
 		    const struct document_column *columns);
+void document_table_top(struct document *document, const char *name, const char *caption,
+			const struct document_column *columns); /* of `top` rows, at most */
 void document_table_open(struct document *document);
 void document_table_end(struct document *document);
 

@@ -16,7 +16,7 @@ struct wrap_look {
 	bool colour; /* what is strong is bold */
 };
 
-/* Columns that it takes. One for each character: names are ASCII by then, wide ones are not ours. */
+/* Columns that it takes: one for each character. Names are ASCII by then, and bars are narrow. */
 size_t wrap_width(const char *text, size_t length);
 
 /* Columns of the widest word. */
@@ -24,7 +24,7 @@ size_t wrap_word_width(const char *text, size_t length);
 
 /*
  * How many bytes go on a line of `width` columns (at least 1); `*next` is where the next one begins.
- * Lines end at spaces, but for those between marks of code; a word that is too long is broken.
+ * Lines end at spaces, but not at those between marks of code; a word that is too long is broken.
  */
 size_t wrap_line(const char *text, size_t length, size_t width, size_t *next);
 

@@ -14,7 +14,7 @@
 /* `ascii`: for a terminal that cannot show anything else. */
 void report_md(struct string *out, const struct report *report, bool ascii);
 
-/* ---- for its parts (output/report_md_*.c) ---------------------------------------------------- */
+/* ---- for its parts (render/report_document_*.c) ---------------------------------------------------- */
 
 struct md {
 	struct string *out;

@@ -10,6 +10,7 @@
 #include "render/diff_html.h"
 #include "render/diff_json.h"
 #include "render/diff_md.h"
+#include "render/diff_text.h"
 
 #define TOP 10
 
@@ -48,6 +49,17 @@ static void test_json(void **state)
 	diff_json(&json, diffs.diff);
 	assert_true(json_check(json.bytes, json.length));
 	assert_is_golden(GOLDEN "diff.json", &json);
+	diffs_done(&diffs);
+}
+
+static void test_text(void **state)
+{
+	struct string text = { 0 };
+
+	(void)state;
+	make_example();
+	diff_text(&text, diffs.diff, TOP, &(struct document_text_options){ .width = 100 });
+	assert_is_golden(GOLDEN "diff.txt", &text);
 	diffs_done(&diffs);
 }
 
@@ -268,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_html),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_nothing_is_good_only_if_nothing_is_missing),

@@ -86,7 +86,7 @@ static bool attempt(long nth, struct outputs *outputs)
 	complete = !err && reader.report.count == 1 && !reader.report.recordings[0]->incomplete &&
 		   !reader.report.refused;
 	if (complete) {
-		report_md(&outputs->md, &reader.report, false);
+		report_md(&outputs->md, &reader.report, false, true);
 		report_json(&outputs->json, &reader.report);
 		report_html(&outputs->html, &reader.report, &lanes);
 		complete = !outputs->md.failed && !outputs->json.failed && !outputs->html.failed;
@@ -226,7 +226,7 @@ static void test_nonsense(void **state)
 		if (below(2))
 			reader.until = (struct report_time){ true, true, anything() };
 		report_dump_read(&dump, &reader);
-		report_md(&md, &reader.report, false);
+		report_md(&md, &reader.report, false, true);
 		report_json(&json, &reader.report);
 		assert_true(json_check(json.bytes, json.length));
 		report_html(&html, &reader.report, &lanes);

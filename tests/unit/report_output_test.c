@@ -9,6 +9,7 @@
 #include "json_check.h"
 #include "render/report_json.h"
 #include "render/report_md.h"
+#include "render/report_text.h"
 #include "report_dump.h"
 
 static void account(struct report_dump *dump, const struct summary *summary, uint64_t ts_ns)
@@ -65,12 +66,14 @@ static struct string report_as(void (*format)(struct string *out, const struct r
 
 static void in_unicode(struct string *out, const struct report *report)
 {
-	report_md(out, report, false);
+	report_md(out, report, false, true);
 }
 
 static void in_ascii(struct string *out, const struct report *report)
 {
-	report_md(out, report, true);
+	report_md(out, report, true, true);
+	report_text(out, report, true,
+		    &(struct document_text_options){ .width = 80, .look = { .ascii = true } });
 }
 
 static void test_markdown(void **state)
@@ -81,6 +84,21 @@ static void test_markdown(void **state)
 	(void)state;
 	copy(&out, &string);
 	assert_golden(GOLDEN "report.md", &out);
+}
+
+static void in_text(struct string *out, const struct report *report)
+{
+	report_text(out, report, true, &(struct document_text_options){ .width = 100 });
+}
+
+static void test_text(void **state)
+{
+	struct string string = report_as(in_text);
+	static struct text out;
+
+	(void)state;
+	copy(&out, &string);
+	assert_golden(GOLDEN "report.txt", &out);
 }
 
 static void test_json(void **state)
@@ -113,7 +131,23 @@ static bool has(const struct string *string, const char *text)
 	return memmem(string->bytes, string->length, text, strlen(text));
 }
 
-static void render(const char *comm, struct string *md, struct string *json)
+/* Whether it is ASCII, or what bars are made of, and moves nothing. */
+static void assert_inert(const struct string *text)
+{
+	size_t i, length;
+
+	for (i = 0; i < text->length; i += length) {
+		const unsigned char c = text->bytes[i];
+
+		length = string_utf8_length(text->bytes + i, text->length - i);
+		if (length == 3 && !memcmp(text->bytes + i, "\xe2\x96", 2))
+			continue;
+		if (length != 1 || (c != '\n' && (c < 0x20 || c == 0x7f)))
+			fail_msg("byte %zu of the text: %#x", i, c);
+	}
+}
+
+static void render(const char *comm, struct string *md, struct string *json, struct string *text)
 {
 	struct report_reader reader = report_dump_reader();
 	static struct report_dump dump;
@@ -131,8 +165,9 @@ static void render(const char *comm, struct string *md, struct string *json)
 										    1 << 30))))));
 	report_dump_end(&dump, 1000000004);
 	report_dump_read(&dump, &reader);
-	report_md(md, &reader.report, false);
+	report_md(md, &reader.report, false, true);
 	report_json(json, &reader.report);
+	report_text(text, &reader.report, true, &(struct document_text_options){ .width = 100 });
 	report_reader_fini(&reader);
 	report_dump_fini(&dump);
 }
@@ -166,9 +201,12 @@ static void test_hostile_names(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct string md = { 0 }, json = { 0 };
+		struct string md = { 0 }, json = { 0 }, text = { 0 };
 
-		render(cases[i].comm, &md, &json);
+		render(cases[i].comm, &md, &json, &text);
+		assert_false(text.failed);
+		assert_inert(&text);
+		string_fini(&text);
 		if (cases[i].never && has(&md, cases[i].never))
 			fail_msg("case %zu: \"%s\" is in the Markdown", i, cases[i].never);
 		if (!has(&md, cases[i].instead))
@@ -202,7 +240,7 @@ static void test_a_fleet(void **state)
 	report_dump_use(&first, 0, &set);
 	report_dump_use(&second, 0, &set);
 	report_dump_read_set(&set, &reader);
-	report_md(&md, &reader.report, false);
+	report_md(&md, &reader.report, false, true);
 	assert_true(has(&md, "## Fleet: 2 recordings"));
 	assert_true(has(&md, "| node-1 | process (100) | device | 512 B | 512 B | 0 |"));
 	assert_true(has(&md, "| node-2 | process (100) | device | 2 KiB | 2 KiB | 0 |"));
@@ -221,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_a_terminal_that_knows_ascii_only),
 		cmocka_unit_test(test_hostile_names),

@@ -187,7 +187,7 @@ static void assert_largest(struct report_reader *reader, size_t top, const uint6
 	size_t i;
 
 	reader->report.options.top = top;
-	report_md(&md, &reader->report, false);
+	report_md(&md, &reader->report, false, true);
 	string_append(&md, "", 1);
 	assert_false(md.failed);
 	row = strstr(md.bytes, "\n| Size | Process |");

@@ -22,7 +22,7 @@ static struct texts_of render(const struct report_reader *reader)
 {
 	struct texts_of texts = { 0 };
 
-	report_md(&texts.md, &reader->report, false);
+	report_md(&texts.md, &reader->report, false, true);
 	report_json(&texts.json, &reader->report);
 	assert_false(texts.md.failed || texts.json.failed);
 	return texts;

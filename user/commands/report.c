@@ -3,8 +3,6 @@
  * `memscope-bpf report`: dumps into a report.
  */
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +12,11 @@
 #include "commands/options.h"
 #include "commands/dump_input.h"
 #include "commands/requirements.h"
+#include "commands/terminal.h"
 #include "render/report_html.h"
 #include "render/report_json.h"
 #include "render/report_md.h"
+#include "render/report_text.h"
 #include "base/writer.h"
 #include "store/report_reader.h"
 
@@ -45,24 +45,22 @@ struct settings {
 	struct report_reader reader;
 	struct lanes lanes;
 	const char *output;
-	const struct format *format;
+	const struct format *format; /* NULL: as it suits the output */
 	struct fail_on fail_on;
 };
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-/* In files and pipes it is UTF-8, as Markdown is; a terminal may not be able to show that. */
-static bool is_ascii_terminal(const struct writer *writer)
-{
-	if (!writer->terminal)
-		return false;
-	setlocale(LC_CTYPE, "");
-	return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-}
-
 static void write_md(struct writer *writer, const struct settings *settings)
 {
-	report_md(&writer->text, &settings->reader.report, is_ascii_terminal(writer));
+	report_md(&writer->text, &settings->reader.report, terminal_is_ascii(writer), true);
+}
+
+static void write_text(struct writer *writer, const struct settings *settings)
+{
+	const struct document_text_options options = terminal_options(writer);
+
+	report_text(&writer->text, &settings->reader.report, true, &options);
 }
 
 static void write_json(struct writer *writer, const struct settings *settings)
@@ -77,8 +75,7 @@ static void write_html(struct writer *writer, const struct settings *settings)
 
 /* clang-format off */
 
-/* The first one is the default. */
-#define FORMATS(X, OR) X(md, false) OR X(json, false) OR X(html, true)
+#define FORMATS(X, OR) X(md, false) OR X(text, false) OR X(json, false) OR X(html, true)
 
 /* clang-format on */
 
@@ -89,6 +86,8 @@ static const struct format formats[] = {
 };
 
 #define FORMAT_NAME(name, draws) #name
+
+enum { FORMAT_MD, FORMAT_TEXT }; /* the defaults, in the order of the formats */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -174,8 +173,9 @@ static int parse_thresholds(const struct option_row *row, const char *value, voi
 
 static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
-	  "Markdown (default), one JSON object (docs/report.schema.json), or one HTML file for a"
-	  " browser, with charts, that needs no network.",
+	  "Markdown, aligned text, one JSON object (docs/report.schema.json), or one HTML file for"
+	  " a browser, with charts, that needs no network. Default: text on a terminal, else"
+	  " Markdown.",
 	  parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
@@ -300,8 +300,8 @@ static int run(struct settings *settings, char **files)
 
 static int report(int argc, char **argv)
 {
-	struct settings settings = { .reader.report.options = { .device = -1, .top = DEFAULT_TOP },
-				     .format = &formats[0] };
+	struct settings settings = { .reader.report.options = { .device = -1,
+								.top = DEFAULT_TOP } };
 	int first, code = EXIT_OK;
 
 	settings.reader.thresholds = analysis_defaults();
@@ -312,6 +312,9 @@ static int report(int argc, char **argv)
 		log_error("report needs the files to report on; see `memscope-bpf report --help`");
 		return EXIT_USAGE;
 	}
+	if (!settings.format)
+		settings.format =
+			&formats[terminal_is_output(settings.output) ? FORMAT_TEXT : FORMAT_MD];
 	code = run(&settings, argv + first);
 	lanes_fini(&settings.lanes);
 	report_reader_fini(&settings.reader);

@@ -11,7 +11,8 @@
 #define INDENT 2
 #define GAP 2
 #define HEAD_BYTES 64
-#define WORD_MAX 24 /* longer words are broken before a table goes on below */
+#define TEXT_LEAST 20 /* columns that text of any length has */
+#define WORD_MAX 40   /* longer words are broken before a table goes on below */
 #define DIM "\033[2m"
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
@@ -123,30 +124,52 @@ static size_t *widest_text(struct layout *layout, const size_t *least)
 	return found;
 }
 
-/* Narrower where that is possible without breaking words of up to `longest` columns. */
-static void narrow(struct layout *layout, size_t width, size_t longest)
+static bool is_broken(const struct columns *columns, size_t column)
+{
+	return !(columns->heads[column].kind & (DOCUMENT_NUMBER | DOCUMENT_VALUE));
+}
+
+/*
+ * How narrow a column of text may become: half as wide, so that what is short takes about two lines,
+ * and TEXT_LEAST in any case; words of up to `longest` columns stay whole.
+ */
+static size_t least_of(const struct layout *layout, size_t column, size_t longest)
+{
+	const char *head = head_of(layout->columns, column);
+	const size_t natural = layout->widths[column];
+	const size_t word = widest(layout->columns, column, wrap_word_width);
+	size_t least = natural / 2 < TEXT_LEAST ? (natural + 1) / 2 : TEXT_LEAST;
+
+	least = larger(least, word < longest ? word : longest);
+	return larger(least, wrap_word_width(head, strlen(head)));
+}
+
+/* Makes columns of text narrower until all are as wide as that; false: then they are as before. */
+static bool narrow(struct layout *layout, size_t width, size_t longest)
 {
 	const struct columns *columns = layout->columns;
-	size_t least[DOCUMENT_COLUMNS], i, *narrower;
+	size_t least[DOCUMENT_COLUMNS] = { 0 }, before[DOCUMENT_COLUMNS] = { 0 }, i, *narrower;
 
 	for (i = 0; i < columns->count; i++) {
-		const char *head = head_of(columns, i);
-		const size_t word = widest(columns, i, wrap_word_width);
-
-		least[i] = larger(word < longest ? word : longest,
-				  wrap_word_width(head, strlen(head)));
-		if (columns->heads[i].kind & DOCUMENT_NUMBER)
-			least[i] = layout->widths[i];
+		before[i] = layout->widths[i];
+		least[i] = is_broken(columns, i) ? least_of(layout, i, longest) : before[i];
 	}
 	while (width_of(layout, columns->count) > width && (narrower = widest_text(layout, least)))
 		--*narrower;
+	if (width_of(layout, columns->count) <= width)
+		return true;
+	memcpy(layout->widths, before, columns->count * sizeof(*before));
+	return false;
 }
 
-/* As wide as what is in them if there is room for it; else headings are broken first, then text. */
+/*
+ * As wide as what is in them if there is room for it; else headings are broken first, then text. If
+ * that is of no use, the table goes on below, and what text needs is there again.
+ */
 static void choose_widths(struct layout *layout, size_t width)
 {
 	const struct columns *columns = layout->columns;
-	size_t cells[DOCUMENT_COLUMNS], i;
+	size_t cells[DOCUMENT_COLUMNS] = { 0 }, longest, i;
 
 	for (i = 0; i < columns->count; i++) {
 		const char *head = head_of(columns, i);
@@ -159,8 +182,12 @@ static void choose_widths(struct layout *layout, size_t width)
 	if (!width || width_of(layout, columns->count) <= width)
 		return;
 	memcpy(layout->widths, cells, columns->count * sizeof(*cells));
-	narrow(layout, width, SIZE_MAX);
-	narrow(layout, width, WORD_MAX);
+	longest = width / 2 < WORD_MAX ? width / 2 : WORD_MAX;
+	if (narrow(layout, width, SIZE_MAX) || narrow(layout, width, longest))
+		return;
+	for (i = 0; i < columns->count; i++)
+		if (is_broken(columns, i) && layout->widths[i] > (width - INDENT) / 2)
+			layout->widths[i] = (width - INDENT) / 2;
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */

@@ -141,7 +141,7 @@ static void draw_sides(struct walk *walk)
 		{ "Recording", DOCUMENT_TEXT },
 		{ "Host", DOCUMENT_TEXT },
 		{ "Of", DOCUMENT_TEXT },
-		{ "From", DOCUMENT_TEXT },
+		{ "From", DOCUMENT_VALUE },
 		{ "Length", DOCUMENT_NUMBER },
 		{ "Events", DOCUMENT_NUMBER },
 		{ "Lost", DOCUMENT_TEXT },
@@ -263,7 +263,7 @@ static void draw_processes(struct walk *walk)
 			continue;
 		if (!differing++)
 			document_table_top(walk->document, "processes", "Processes that differ",
-				       columns);
+					   columns);
 		draw_process(walk, &diff->pairs[i]);
 	}
 	if (differing)
@@ -408,7 +408,7 @@ static void draw_head(struct walk *walk, enum diff_dimension dimension)
 	columns[count] = (struct document_column){ "Note", DOCUMENT_TEXT };
 	heading(walk, diff_dimension_name(dimension), diff_title(dimension));
 	document_table_top(walk->document, diff_dimension_name(dimension),
-		       "Now, and the change since A", columns);
+			   "Now, and the change since A", columns);
 }
 
 static void draw_rows(struct walk *walk, enum diff_dimension dimension)
@@ -478,7 +478,7 @@ static void draw_findings(struct walk *walk)
 		return;
 	heading(walk, "findings", "Findings");
 	document_table_top(walk->document, "findings", "Findings that are new, gone or changed",
-		       columns);
+			   columns);
 	for (i = 0; i < walk->diff->findings_count; i++)
 		draw_finding(walk, &walk->diff->findings[i]);
 	document_table_end(walk->document);

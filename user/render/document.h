@@ -38,7 +38,8 @@ enum document_kind {
 	DOCUMENT_TEXT = 0,
 	DOCUMENT_NUMBER = 1,  /* aligned to the right */
 	DOCUMENT_ADDRESS = 2, /* of memory */
-	DOCUMENT_OBVIOUS = 4, /* its name goes without saying: it is for who cannot see the table */
+	DOCUMENT_VALUE = 4,   /* not broken although it is text: a time */
+	DOCUMENT_OBVIOUS = 8, /* its name goes without saying: it is for who cannot see the table */
 };
 
 struct document_column {

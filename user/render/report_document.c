@@ -1,328 +1,346 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/report_md.h"
+#include "render/report_document.h"
 
-#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "render/field.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
-/* ---- text that is not ours ------------------------------------------------------------------- */
-
-static bool is_active(const char *text, size_t length, size_t i)
-{
-	switch (text[i]) {
-	case '_': /* inside of a word it is nothing special */
-		return !i || i + 1 == length || !isalnum((unsigned char)text[i - 1]) ||
-		       !isalnum((unsigned char)text[i + 1]);
-	case ':': /* some renderers make links of addresses */
-		return i + 1 < length && text[i + 1] == '/';
-	case '\\':
-	case '`':
-	case '*':
-	case '[':
-	case ']':
-	case '<':
-	case '>':
-	case '|':
-	case '~':
-	case '&':
-	case '!':
-	case '#':
-	case '$':
-		return true;
-	}
-	return false;
-}
-
-void md_escaped(struct string *out, const char *text, size_t length)
-{
-	size_t i;
-
-	for (i = 0; i < length; i++) {
-		if (is_active(text, length, i))
-			string_append_char(out, '\\');
-		string_append_char(out, text[i]);
-	}
-}
-
-static void flush_scratch(struct md *md)
-{
-	md_escaped(md->out, md->scratch.bytes, md->scratch.length);
-	md->out->failed |= md->scratch.failed;
-	string_clear(&md->scratch);
-}
-
-void md_text(struct md *md, const char *text, size_t length)
-{
-	field_append_safe(&md->scratch, text, length);
-	flush_scratch(md);
-}
-
-void md_text_or(struct md *md, const char *text, const char *otherwise)
-{
-	if (text)
-		md_text(md, text, strlen(text));
-	else
-		string_append_text(md->out, otherwise);
-}
-
-void md_process(struct md *md, uint32_t pid, const char comm[MS_COMM_BYTES])
-{
-	report_append_process(&md->scratch, pid, comm);
-	flush_scratch(md);
-}
-
-void md_time(struct md *md, uint64_t ts_ns)
-{
-	report_append_time(md->out, md->recording, ts_ns);
-}
-
-void md_device(struct md *md, int32_t device)
-{
-	if (device >= 0)
-		string_append_i64(md->out, device);
-	else
-		string_append_char(md->out, '?');
-}
-
 /* ---- what it covers -------------------------------------------------------------------------- */
 
-static void append_verdict(struct md *md)
+/* Begins a row; what it says is text that follows. */
+static void begin_fact(struct document *document, const char *name)
 {
-	struct verdict verdict;
-
-	report_verdict(&verdict, md->report);
-	verdict_md(md->out, &verdict);
-	verdict_fini(&verdict);
+	document_row(document);
+	document_cell_words(document, name);
 }
 
-static void append_span(struct md *md)
+static void end_fact(struct document *document)
 {
-	uint64_t begin_ns = report_begin_ns(md->recording), end_ns = report_end_ns(md->recording);
+	document_cell(document);
+	document_row_end(document);
+}
 
-	string_append_text(md->out, "| Time | ");
-	md_time(md, begin_ns);
-	string_append_text(md->out, " to ");
-	md_time(md, end_ns);
-	string_append_format(md->out, " (%s", MD_DURATION(end_ns - begin_ns));
-	if (md->recording->coverage.from_ns || md->recording->coverage.until_ns) {
-		string_append_text(md->out, ", of a recording from ");
-		md_time(md, md->recording->coverage.account.first_ts_ns);
-		string_append_text(md->out, " to ");
-		md_time(md, md->recording->coverage.account.last_ts_ns);
+static void say_span(struct document *document, const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	const uint64_t begin_ns = report_begin_ns(recording), end_ns = report_end_ns(recording);
+	struct string *text = &document->text;
+
+	begin_fact(document, "Time");
+	report_append_time(text, recording, begin_ns);
+	string_append_text(text, " to ");
+	report_append_time(text, recording, end_ns);
+	string_append_format(text, " (%s", REPORT_DURATION(end_ns - begin_ns));
+	if (coverage->from_ns || coverage->until_ns) {
+		string_append_text(text, ", of a recording from ");
+		report_append_time(text, recording, coverage->account.first_ts_ns);
+		string_append_text(text, " to ");
+		report_append_time(text, recording, coverage->account.last_ts_ns);
 	}
-	string_append_text(md->out, ") |\n");
+	string_append_char(text, ')');
+	end_fact(document);
 }
 
-static void append_not_captured(struct md *md)
+static void say_origin(struct document *document, const struct report_coverage *coverage)
 {
-	if (report_append_not_captured(md->out, md->recording,
-				       "| Not captured, so not in this report | "))
-		string_append_text(md->out, " |\n");
-}
-
-static void append_coverage(struct md *md)
-{
-	const struct report_coverage *coverage = &md->recording->coverage;
-	const struct recording_account *account = &coverage->account;
-	size_t i;
-
-	string_append_text(md->out, "\n| | |\n|---|---|\n| Host | ");
-	md_text_or(md, coverage->host, "?");
-	string_append_text(md->out, ", Linux ");
-	md_text_or(md, coverage->kernel, "?");
-	string_append_text(md->out, " |\n");
-	append_span(md);
-	string_append_text(md->out, "| Recorded by | memscope-bpf ");
-	md_text_or(md, coverage->version, "?");
-	string_append_format(md->out, ", recording %016llx", (ull)account->recording);
+	begin_fact(document, "Recorded by");
+	string_append_text(&document->text, "memscope-bpf ");
+	document_append(document, coverage->version, "?");
+	string_append_format(&document->text, ", recording %016llx",
+			     (ull)coverage->account.recording);
 	if (coverage->targets) {
-		string_append_text(md->out, ", of ");
-		md_text_or(md, coverage->targets, "");
+		string_append_text(&document->text, ", of ");
+		document_append(document, coverage->targets, "");
 	}
 	if (coverage->reason) {
-		string_append_text(md->out, "; it ended: ");
-		md_text_or(md, coverage->reason, "");
+		string_append_text(&document->text, "; it ended: ");
+		document_append(document, coverage->reason, "");
 	}
-	string_append_text(md->out, " |\n| Files | ");
-	for (i = 0; i < coverage->files_count && i < md->report->options.top; i++) {
-		string_append_text(md->out, i ? ", " : "");
-		md_text_or(md, coverage->files[i], "?");
-	}
-	if (i < coverage->files_count)
-		string_append_format(md->out, " and %zu more", coverage->files_count - i);
-	string_append_format(
-		md->out, " |\n| Events | %s, in %s block%s and %s segment%s |\n| Processes | %zu",
-		MD_COUNT(account->calls), MD_COUNT(account->blocks),
-		account->blocks == 1 ? "" : "s", MD_COUNT(account->segments),
-		account->segments == 1 ? "" : "s", md->recording->processes_count);
-	if (md->recording->state->more_count)
-		string_append_format(md->out, ", and %s that ended earlier and held less",
-				     MD_COUNT(md->recording->state->more_count));
-	string_append_text(md->out, " |\n");
-	append_not_captured(md);
+	end_fact(document);
 }
 
-static void append_notes(struct md *md, const char *heading,
-			 void (*append)(struct string *out,
-					const struct report_recording *recording))
+static void say_files(struct document *document, const struct report_recording *recording)
 {
-	const char *place, *end;
-	struct string notes = { 0 };
+	const struct report_coverage *coverage = &recording->coverage;
+	size_t i;
 
-	string_append_format(md->out, "\n%s:\n\n", heading);
-	append(&notes, md->recording);
-	md->out->failed |= notes.failed;
+	begin_fact(document, "Files");
+	for (i = 0; i < coverage->files_count && i < recording->options.top; i++) {
+		string_append_text(&document->text, i ? ", " : "");
+		document_append(document, coverage->files[i], "?");
+	}
+	if (i < coverage->files_count)
+		string_append_format(&document->text, " and %zu more", coverage->files_count - i);
+	end_fact(document);
+}
+
+static void say_amounts(struct document *document, const struct report_recording *recording)
+{
+	const struct recording_account *account = &recording->coverage.account;
+	struct string *text = &document->text;
+
+	begin_fact(document, "Events");
+	string_append_format(text, "%s, in %s block%s and %s segment%s",
+			     REPORT_COUNT(account->calls), REPORT_COUNT(account->blocks),
+			     account->blocks == 1 ? "" : "s", REPORT_COUNT(account->segments),
+			     account->segments == 1 ? "" : "s");
+	end_fact(document);
+	begin_fact(document, "Processes");
+	string_append_format(text, "%zu", recording->processes_count);
+	if (recording->state->more_count)
+		string_append_format(text, ", and %s that ended earlier and held less",
+				     REPORT_COUNT(recording->state->more_count));
+	end_fact(document);
+}
+
+static void say_not_captured(struct document *document, const struct report_recording *recording)
+{
+	struct string kinds = { 0 };
+
+	if (report_append_not_captured(&kinds, recording, "")) {
+		begin_fact(document, "Not captured, so not in this report");
+		string_append(&document->text, kinds.bytes, kinds.length);
+		end_fact(document);
+	}
+	document->failed |= kinds.failed;
+	string_fini(&kinds);
+}
+
+static void say_facts(struct document *document, const struct report_recording *recording)
+{
+	static const struct document_column columns[] = { { "What", DOCUMENT_OBVIOUS },
+							  { "Value", DOCUMENT_OBVIOUS },
+							  { 0 } };
+
+	document_table(document, "facts", "What this covers", columns);
+	begin_fact(document, "Host");
+	document_append(document, recording->coverage.host, "?");
+	string_append_text(&document->text, ", Linux ");
+	document_append(document, recording->coverage.kernel, "?");
+	end_fact(document);
+	say_span(document, recording);
+	say_origin(document, &recording->coverage);
+	say_files(document, recording);
+	say_amounts(document, recording);
+	say_not_captured(document, recording);
+	document_table_end(document);
+}
+
+static void list_notes(struct document *document, const char *heading,
+		       void (*append)(struct string *out, const struct report_recording *recording),
+		       const struct report_recording *recording)
+{
+	struct string notes = { 0 };
+	const char *place, *end;
+
+	document_say(document, heading);
+	append(&notes, recording);
+	if (!notes.length)
+		string_append_text(&notes, "nothing\n");
+	document->failed |= notes.failed;
 	for (place = notes.bytes; place && place < notes.bytes + notes.length; place = end + 1) {
 		end = memchr(place, '\n', notes.bytes + notes.length - place);
-		string_append_text(md->out, "* ");
-		string_append(md->out, place, end + 1 - place);
+		if (!end)
+			break;
+		string_append(&document->text, place, end - place);
+		document_block(document, DOCUMENT_ITEM);
 	}
-	if (!notes.length)
-		string_append_text(md->out, "* nothing\n");
 	string_fini(&notes);
 }
 
 /* ---- several recordings ---------------------------------------------------------------------- */
 
-static void append_fleet_process(struct md *md, const struct report_process *shown)
+static void list_fleet_process(struct document *document, const struct report *report, size_t place,
+			       const struct report_process *shown)
 {
 	const struct process *process = shown->process;
-	uint32_t space, headed = 0;
+	const bool known = !process->entries_only;
+	char link[STRING_NUMBER_BYTES];
+	uint32_t space;
 
+	snprintf(link, sizeof(link), "r%zu", place + 1);
 	for (space = 0; space < MS_SPACES_COUNT; space++) {
-		if (!process->spaces[space].allocs && !process->spaces[space].peak_bytes)
+		if (!report_has_space(process, space) || !document_row(document))
 			continue;
-		string_append_text(md->out, "| ");
-		md_text_or(md, md->recording->coverage.host, "?");
-		string_append_text(md->out, " | ");
-		md_process(md, process->pid, process->comm);
-		string_append_format(
-			md->out, " | %s | %s | %s | ", probe_space_name(space),
-			process->entries_only ? "?" : MD_SIZE(report_held(process, space).bytes),
-			process->entries_only ? "?" : MD_SIZE(process->spaces[space].peak_bytes));
-		if (!headed++)
-			string_append_format(md->out, "%zu", shown->findings);
-		string_append_text(md->out, " |\n");
+		document_append(document, report->recordings[place]->coverage.host, "?");
+		document_cell_as(document, (struct document_cell){ .link = link });
+		document_cell_process(document, process->pid, process->comm);
+		document_cell_words(document, probe_space_name(space));
+		document_cell_size(document, known, report_held(process, space).bytes);
+		document_cell_size(document, known, process->spaces[space].peak_bytes);
+		document_cell_count(document, true, shown->findings);
+		document_row_end(document);
 	}
 }
 
-static void append_fleet(struct md *md)
+void report_document_fleet(struct document *document, const struct report *report)
 {
+	static const struct document_column columns[] = {
+		{ "Host", DOCUMENT_TEXT },
+		{ "Process", DOCUMENT_TEXT },
+		{ "Space", DOCUMENT_TEXT },
+		{ "At the end", DOCUMENT_NUMBER },
+		{ "Peak", DOCUMENT_NUMBER },
+		{ "Findings", DOCUMENT_NUMBER },
+		{ 0 },
+	};
 	size_t i, j;
 
-	if (md->report->count < 2)
-		return;
-	string_append_format(md->out,
-			     "\n## Fleet: %zu recordings\n\n"
-			     "| Host | Process | Space | At the end | Peak | Findings |\n"
-			     "|---|---|---|--:|--:|--:|\n",
-			     md->report->count);
-	for (i = 0; i < md->report->count; i++) {
-		md->recording = md->report->recordings[i];
-		for (j = 0; j < md->recording->processes_count; j++)
-			append_fleet_process(md, &md->recording->processes[j]);
-	}
+	document_table(document, "processes", "Processes of all recordings", columns);
+	document_table_open(document);
+	for (i = 0; i < report->count; i++)
+		for (j = 0; j < report->recordings[i]->processes_count; j++)
+			list_fleet_process(document, report, i,
+					   &report->recordings[i]->processes[j]);
+	document_table_end(document);
 }
 
 /* ---- suggestions, thresholds ----------------------------------------------------------------- */
 
 /* The findings behind it, by the numbers of their evidence. */
-static void append_evidence(struct md *md, enum finding_rule rule)
+static void append_evidence(struct document *document, const struct report_recording *recording,
+			    enum finding_rule rule)
 {
+	struct string *text = &document->text;
 	const char *before = " (";
 	size_t i;
 
-	for (i = 0; i < md->recording->findings_count; i++) {
-		const struct report_finding *finding = &md->recording->findings[i];
-		size_t count = finding->finding->evidence_count;
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct report_finding *finding = &recording->findings[i];
+		const size_t first = finding->first_evidence;
+		const size_t count = finding->finding->evidence_count;
 
 		if (finding->finding->rule != rule)
 			continue;
-		string_append_format(md->out, "%sF%zu: [E%zu]", before, finding->number,
-				     finding->first_evidence);
+		string_append_format(text, "%sF%zu: " DOCUMENT_CITE "E%zu" DOCUMENT_CITE, before,
+				     finding->number, first);
 		if (count > 1)
-			string_append_format(md->out, " to [E%zu]",
-					     finding->first_evidence + count - 1);
+			string_append_format(text, " to " DOCUMENT_CITE "E%zu" DOCUMENT_CITE,
+					     first + count - 1);
 		before = "; ";
 	}
-	string_append_text(md->out, ")\n");
+	string_append_char(text, ')');
 }
 
-static void append_suggestions(struct md *md)
+static void list_suggestions(struct document *document, const struct report_recording *recording)
 {
 	enum finding_rule rule;
 	size_t count = 0, i;
 	const char *text;
 
-	string_append_text(md->out, "\n### 8. Suggestions\n\n");
 	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
-		for (i = 0; (text = report_suggestion(md->recording, rule, i)); i++) {
-			string_append_format(md->out, "%zu. %s", ++count, text);
-			append_evidence(md, rule);
+		for (i = 0; (text = report_suggestion(recording, rule, i)); i++, count++) {
+			string_append_text(&document->text, text);
+			append_evidence(document, recording, rule);
+			document_block(document, DOCUMENT_STEP);
 		}
 	}
 	if (!count)
-		string_append_text(md->out, "None.\n");
+		document_say(document, "None.");
 }
 
-static void append_thresholds(struct md *md)
+static bool is_shown(const struct threshold *threshold, const struct report *report, bool all)
 {
-	const struct analysis_options *options = &md->report->recordings[0]->thresholds;
+	return all ||
+	       threshold_of(threshold, &report->recordings[0]->thresholds) != threshold->value;
+}
+
+bool report_document_has_thresholds(const struct report *report, bool all)
+{
 	const struct threshold *threshold;
 	size_t i;
 
-	string_append_text(md->out, "\n## Thresholds\n\n| Name | Value | Default | What it is |\n"
-				    "|---|--:|--:|---|\n");
-	md->recording = md->report->recordings[0];
-	for (i = 0; (threshold = analysis_threshold_at(i)); i++) {
-		const uint64_t value = threshold_of(threshold, options);
-
-		string_append_format(md->out, "| %s | ", threshold->name);
-		report_append_value(md->out, md->recording, threshold->unit, value);
-		string_append_text(md->out, " | ");
-		report_append_value(md->out, md->recording, threshold->unit, threshold->value);
-		string_append_format(md->out, " | %s |\n", threshold->help);
-	}
+	for (i = 0; (threshold = analysis_threshold_at(i)); i++)
+		if (is_shown(threshold, report, all))
+			return true;
+	return false;
 }
 
-static void append_recording(struct md *md, size_t number)
+void report_document_thresholds(struct document *document, const struct report *report, bool all)
 {
-	if (md->report->count > 1) {
-		string_append_format(md->out, "\n## Recording %zu: ", number + 1);
-		md_text_or(md, md->recording->coverage.host, "unknown host");
-		string_append_char(md->out, '\n');
-	}
-	string_append_text(md->out, "\n### 1. What this covers\n");
-	append_coverage(md);
-	append_notes(md, "Lost", report_append_lost);
-	append_notes(md, "Unknown", report_append_unknown);
-	md_memory(md);
-	md_timeline(md);
-	md_findings(md);
-	append_suggestions(md);
-}
-
-void report_md(struct string *out, const struct report *report, bool ascii)
-{
-	struct md md = { .out = out, .report = report, .ascii = ascii };
+	static const struct document_column columns[] = { { "Name", DOCUMENT_TEXT },
+							  { "Value", DOCUMENT_NUMBER },
+							  { "Default", DOCUMENT_NUMBER },
+							  { "What it is", DOCUMENT_TEXT },
+							  { 0 } };
+	const struct analysis_options *options = &report->recordings[0]->thresholds;
+	const struct threshold *threshold;
 	size_t i;
 
-	string_append_text(out, "# GPU memory report\n\n");
-	append_verdict(&md);
-	if (report->refused)
-		string_append_format(out,
-				     "\n%zu of the files could not be used and %s not in here.\n",
-				     report->refused, report->refused > 1 ? "are" : "is");
-	append_fleet(&md);
-	for (i = 0; i < report->count; i++) {
-		md.recording = report->recordings[i];
-		append_recording(&md, i);
+	document_table(document, "rules", "Thresholds of the rules", columns);
+	for (i = 0; (threshold = analysis_threshold_at(i)); i++) {
+		if (!is_shown(threshold, report, all) || !document_row(document))
+			continue;
+		document_cell_words(document, threshold->name);
+		document_cell_value(document, true, threshold->unit,
+				    threshold_of(threshold, options));
+		document_cell_value(document, true, threshold->unit, threshold->value);
+		document_cell_words(document, threshold->help);
+		document_row_end(document);
 	}
-	append_thresholds(&md);
-	string_fini(&md.scratch);
+	document_table_end(document);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void begin_section(struct document *document, int level, const char *name, const char *text)
+{
+	string_append_text(&document->text, text);
+	document_heading(document, level, name);
+}
+
+static void say_recording(struct document *document, const struct report *report, size_t place)
+{
+	const struct report_recording *recording = report->recordings[place];
+
+	if (report->count > 1) {
+		string_append_format(&document->text, "Recording %zu: ", place + 1);
+		document_append(document, recording->coverage.host, "unknown host");
+		document_heading(document, 2, "recording");
+	}
+	begin_section(document, 3, "coverage", "1. What this covers");
+	say_facts(document, recording);
+	list_notes(document, "Lost:", report_append_lost, recording);
+	list_notes(document, "Unknown:", report_append_unknown, recording);
+	begin_section(document, 3, "memory", "2. Who holds memory");
+	report_document_devices(document, recording);
+	report_document_processes(document, recording);
+	report_document_largest(document, recording);
+	begin_section(document, 3, "timeline", "3. Timeline");
+	report_document_timeline(document, recording);
+	report_document_findings(document, recording);
+	begin_section(document, 3, "suggestions", "8. Suggestions");
+	list_suggestions(document, recording);
+}
+
+void report_document(struct document *document, const struct report *report, bool thresholds)
+{
+	struct verdict verdict;
+	size_t i;
+
+	begin_section(document, 1, "report", "GPU memory report");
+	report_verdict(&verdict, report);
+	verdict_document(document, &verdict);
+	verdict_fini(&verdict);
+	if (report->refused) {
+		string_append_format(&document->text,
+				     "%zu of the files could not be used and %s not in here.",
+				     report->refused, report->refused > 1 ? "are" : "is");
+		document_paragraph(document);
+	}
+	if (report->count > 1) {
+		string_append_format(&document->text, "Fleet: %zu recordings", report->count);
+		document_heading(document, 2, "fleet");
+		report_document_fleet(document, report);
+	}
+	for (i = 0; i < report->count; i++)
+		say_recording(document, report, i);
+	if (!report_document_has_thresholds(report, thresholds))
+		return;
+	begin_section(document, 2, "thresholds", "Thresholds");
+	report_document_thresholds(document, report, thresholds);
 }

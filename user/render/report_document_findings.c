@@ -1,66 +1,71 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What was found, as Markdown, with the evidence for it.
+ * What was found, with the evidence for it, and who held what when an allocation failed.
  */
-#include "render/report_md.h"
+#include "render/report_document.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "render/report_notes.h"
 #include "render/report_words.h"
 
+#define NAME_BYTES (STRING_NUMBER_BYTES + 16)
+
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static void append_about(struct md *md, const struct finding *finding)
+static void append_about(struct string *text, const struct finding *finding)
 {
-	md_process(md, finding->pid, finding->comm);
+	report_append_process(text, finding->pid, finding->comm);
 	if (finding->row != MS_NO_ROW)
-		string_append_format(md->out, ", %s", probe_at(finding->row)->symbol);
+		string_append_format(text, ", %s", probe_at(finding->row)->symbol);
 	if (finding->space != MS_SPACE_NONE)
-		string_append_format(md->out, ", %s memory", probe_space_name(finding->space));
+		string_append_format(text, ", %s memory", probe_space_name(finding->space));
 	if (finding->device >= 0)
-		string_append_format(md->out, ", device %d", finding->device);
+		string_append_format(text, ", device %d", finding->device);
 	if (finding->bytes)
-		string_append_format(md->out, ", %s", MD_SIZE(finding->bytes));
+		string_append_format(text, ", %s", REPORT_SIZE(finding->bytes));
 }
 
-static void append_finding(struct md *md, const struct report_finding *numbered)
+static void say_finding(struct document *document, const struct report_recording *recording,
+			const struct report_finding *numbered)
 {
 	const struct finding *finding = numbered->finding;
+	struct string *text = &document->text;
 	size_t i;
 
-	string_append_format(md->out, "\n**F%zu %s**: ", numbered->number,
+	string_append_format(text, DOCUMENT_STRONG "F%zu %s" DOCUMENT_PLAIN ": ", numbered->number,
 			     finding_rule_name(finding->rule));
-	append_about(md, finding);
-	string_append_format(md->out, ". Confidence: %s",
-			     report_confidence_name(finding->confidence));
+	append_about(text, finding);
+	string_append_format(text, ". Confidence: %s", report_confidence_name(finding->confidence));
 	if (finding->lowered_by)
-		string_append_format(md->out, " (%s)", finding->lowered_by);
-	string_append_text(md->out, ". From ");
-	md_time(md, finding->first_ts_ns);
-	string_append_text(md->out, " to ");
-	md_time(md, finding->last_ts_ns);
-	string_append_text(md->out, ".\n\n");
+		string_append_format(text, " (%s)", finding->lowered_by);
+	string_append_text(text, ". From ");
+	report_append_time(text, recording, finding->first_ts_ns);
+	string_append_text(text, " to ");
+	report_append_time(text, recording, finding->last_ts_ns);
+	string_append_char(text, '.');
+	document_paragraph(document);
 	for (i = 0; i < finding->evidence_count; i++) {
-		string_append_format(md->out, "* [E%zu] %s: ", numbered->first_evidence + i,
-				     finding->evidence[i].what);
-		report_append_value(md->out, md->recording, finding->evidence[i].unit,
+		string_append_format(text, DOCUMENT_CITE "E%zu" DOCUMENT_CITE " %s: ",
+				     numbered->first_evidence + i, finding->evidence[i].what);
+		report_append_value(text, recording, finding->evidence[i].unit,
 				    finding->evidence[i].value);
-		string_append_char(md->out, '\n');
+		document_block(document, DOCUMENT_ITEM);
 	}
 }
 
 /* Returns whether there was any. */
-static bool append_topic(struct md *md, enum finding_topic topic)
+static bool say_topic(struct document *document, const struct report_recording *recording,
+		      enum finding_topic topic)
 {
-	size_t i, count = 0;
+	size_t count = 0, i;
 
-	for (i = 0; i < md->recording->findings_count; i++) {
-		const struct report_finding *finding = &md->recording->findings[i];
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct report_finding *finding = &recording->findings[i];
 
 		if (finding_topic_of(finding->finding->rule) != topic)
 			continue;
-		append_finding(md, finding);
+		say_finding(document, recording, finding);
 		count++;
 	}
 	return count;
@@ -68,158 +73,240 @@ static bool append_topic(struct md *md, enum finding_topic topic)
 
 /* ---- failed allocations ---------------------------------------------------------------------- */
 
-static void append_request(struct md *md, const struct analysis_oom *oom, size_t number)
+static void say_request(struct document *document, const struct report_recording *recording,
+			const struct analysis_oom *oom, size_t place)
 {
-	string_append_format(md->out, "\n**Failure %zu** at ", number);
-	md_time(md, oom->ts_ns);
-	string_append_text(md->out, ": ");
-	md_process(md, oom->pid, oom->comm);
-	string_append_format(md->out, ", thread %u, asked %s for %s of %s memory on device ",
-			     oom->tid, probe_at(oom->row)->symbol,
-			     oom->requested_known ? MD_SIZE(oom->requested_bytes) :
+	struct string *text = &document->text;
+
+	string_append_format(text, DOCUMENT_STRONG "Failure %zu" DOCUMENT_PLAIN " at ", place);
+	report_append_time(text, recording, oom->ts_ns);
+	string_append_text(text, ": ");
+	report_append_process(text, oom->pid, oom->comm);
+	string_append_format(text, ", thread %u, asked %s for %s of %s memory on device ", oom->tid,
+			     probe_at(oom->row)->symbol,
+			     oom->requested_known ? REPORT_SIZE(oom->requested_bytes) :
 						    "an unknown number of bytes",
 			     probe_space_name(oom->space));
-	md_device(md, oom->device);
+	document_append_device(document, oom->device);
 	if (oom->failures > 1)
-		string_append_format(md->out, ", %s times", MD_COUNT(oom->failures));
-	string_append_format(md->out, ". Cause: **%s**, confidence %s",
+		string_append_format(text, ", %s times", REPORT_COUNT(oom->failures));
+	string_append_format(text,
+			     ". Cause: " DOCUMENT_STRONG "%s" DOCUMENT_PLAIN ", confidence %s",
 			     analysis_oom_cause_name(oom->cause),
 			     report_confidence_name(oom->confidence));
 	if (oom->lowered_by)
-		string_append_format(md->out, " (%s)", oom->lowered_by);
-	string_append_text(md->out, ".\n\n");
+		string_append_format(text, " (%s)", oom->lowered_by);
+	string_append_char(text, '.');
+	document_paragraph(document);
 }
 
-static void append_oom_row(void *context, const struct report_row *row)
+/* The anchor of a table; returns `out`. */
+static const char *name_of(char out[NAME_BYTES], const char *name, size_t place)
 {
-	struct md *md = context;
-
-	string_append_format(md->out, "| %s | %s | %s%s|\n", row->what,
-			     row->bytes_known ? MD_SIZE(row->bytes) : "?",
-			     row->has_count ? MD_COUNT(row->count) : "", row->has_count ? " " : "");
+	snprintf(out, NAME_BYTES, "oom-%zu-%s", place, name);
+	return out;
 }
 
-static void append_state_of(struct md *md, const struct analysis_oom *oom)
+static void list_row(void *context, const struct report_row *row)
 {
-	string_append_text(md->out, "| At that moment | Bytes | Blocks |\n|---|--:|--:|\n");
-	if (!report_oom_rows(md->recording, oom, append_oom_row, md))
-		md->out->failed = true;
+	struct document *document = context;
+
+	document_row(document);
+	document_cell_words(document, row->what);
+	document_cell_size(document, row->bytes_known, row->bytes);
+	if (row->has_count)
+		document_cell_count(document, true, row->count);
+	else
+		document_cell_absent(document);
+	document_row_end(document);
 }
 
-static void append_owners(struct md *md, const struct analysis_oom *oom)
+static void list_amount(struct document *document, const struct amount *amount)
 {
+	document_cell_size(document, true, amount->bytes);
+	document_cell_count(document, true, amount->count);
+	document_row_end(document);
+}
+
+static void list_processes(struct document *document, const struct analysis_oom *oom, size_t place)
+{
+	static const struct document_column columns[] = { { "Process", DOCUMENT_TEXT },
+							  { "Held", DOCUMENT_NUMBER },
+							  { "Blocks", DOCUMENT_NUMBER },
+							  { 0 } };
+	char name[NAME_BYTES];
 	size_t i;
 
-	if (oom->processes_count)
-		string_append_text(md->out, "\n| Process | Held | Blocks |\n|---|--:|--:|\n");
+	document_table(document, name_of(name, "processes", place), "Who held it", columns);
 	for (i = 0; i < oom->processes_count; i++) {
-		string_append_text(md->out, "| ");
-		md_process(md, oom->processes[i].pid, oom->processes[i].comm);
-		string_append_format(md->out, "%s | %s | %s |\n",
-				     oom->processes[i].pid == oom->pid &&
-						     oom->processes[i].start_ns == oom->start_ns ?
-					     " (it failed)" :
-					     "",
-				     MD_SIZE(oom->processes[i].live.bytes),
-				     MD_COUNT(oom->processes[i].live.count));
+		const bool failed = oom->processes[i].pid == oom->pid &&
+				    oom->processes[i].start_ns == oom->start_ns;
+
+		document_row(document);
+		report_append_process(&document->text, oom->processes[i].pid,
+				      oom->processes[i].comm);
+		document_cell_words(document, failed ? " (it failed)" : "");
+		list_amount(document, &oom->processes[i].live);
 	}
-	if (oom->more_processes)
-		string_append_format(md->out, "\n%zu more processes held less.\n",
+	document_table_end(document);
+	if (oom->more_processes) {
+		string_append_format(&document->text, "%zu more processes held less.",
 				     oom->more_processes);
-	if (oom->kinds_count)
-		string_append_text(
-			md->out, "\n| Allocated by | Space | Held | Blocks |\n|---|---|--:|--:|\n");
-	for (i = 0; i < oom->kinds_count; i++)
-		string_append_format(md->out, "| %s | %s | %s | %s |\n",
-				     probe_at(oom->kinds[i].row)->symbol,
-				     probe_space_name(oom->kinds[i].space),
-				     MD_SIZE(oom->kinds[i].live.bytes),
-				     MD_COUNT(oom->kinds[i].live.count));
+		document_paragraph(document);
+	}
 }
 
-static void append_blocks(struct md *md, const struct analysis_oom *oom, const char *which,
-			  const struct oom_block *blocks, size_t count)
+static void list_kinds(struct document *document, const struct analysis_oom *oom, size_t place)
 {
+	static const struct document_column columns[] = { { "Allocated by", DOCUMENT_TEXT },
+							  { "Space", DOCUMENT_TEXT },
+							  { "Held", DOCUMENT_NUMBER },
+							  { "Blocks", DOCUMENT_NUMBER },
+							  { 0 } };
+	char name[NAME_BYTES];
 	size_t i;
 
-	if (!count)
+	document_table(document, name_of(name, "apis", place), "By function that allocated",
+		       columns);
+	for (i = 0; i < oom->kinds_count; i++) {
+		document_row(document);
+		document_cell_words(document, probe_at(oom->kinds[i].row)->symbol);
+		document_cell_words(document, probe_space_name(oom->kinds[i].space));
+		list_amount(document, &oom->kinds[i].live);
+	}
+	document_table_end(document);
+}
+
+void report_document_oom_holders(struct document *document,
+				 const struct report_recording *recording,
+				 const struct analysis_oom *oom, size_t place)
+{
+	static const struct document_column columns[] = { { "At that moment", DOCUMENT_TEXT },
+							  { "Bytes", DOCUMENT_NUMBER },
+							  { "Blocks", DOCUMENT_NUMBER },
+							  { 0 } };
+	char name[NAME_BYTES];
+
+	document_table(document, name_of(name, "state", place), "What there was", columns);
+	document->failed |= !report_oom_rows(recording, oom, list_row, document);
+	document_table_end(document);
+	list_processes(document, oom, place);
+	list_kinds(document, oom, place);
+}
+
+struct block_list {
+	const char *name, *heading, *caption;
+	const struct oom_block *blocks;
+	size_t count;
+};
+
+static void list_blocks(struct document *document, const struct report_recording *recording,
+			const struct analysis_oom *oom, size_t place, const struct block_list *list)
+{
+	const struct document_column columns[] = {
+		{ list->heading, DOCUMENT_NUMBER },
+		{ "Process", DOCUMENT_NUMBER },
+		{ "Allocated by", DOCUMENT_TEXT },
+		{ "Space", DOCUMENT_TEXT },
+		{ "Address", DOCUMENT_NUMBER | DOCUMENT_ADDRESS },
+		{ "Age", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	char name[NAME_BYTES];
+	size_t i;
+
+	document_table(document, name_of(name, list->name, place), list->caption, columns);
+	for (i = 0; i < list->count && i < recording->options.top; i++) {
+		const struct allocation *allocation = &list->blocks[i].allocation;
+
+		document_row(document);
+		document_cell_size(document, allocation->size_known, allocation->size_bytes);
+		string_append_u64(&document->text, list->blocks[i].pid);
+		document_cell_as(document, (struct document_cell){ .sorted = true,
+								   .value = list->blocks[i].pid });
+		document_cell_words(document, probe_at(allocation->row)->symbol);
+		document_cell_words(document, probe_space_name(allocation->space));
+		document_cell_address(document, allocation->addr);
+		document_cell_duration(document, true, report_age_ns(allocation, oom->ts_ns));
+		document_row_end(document);
+	}
+	document_table_end(document);
+}
+
+void report_document_oom_blocks(struct document *document, const struct report_recording *recording,
+				const struct analysis_oom *oom, size_t place)
+{
+	list_blocks(document, recording, oom, place,
+		    &(struct block_list){ "largest", "Largest", "Largest blocks then", oom->largest,
+					  oom->largest_count });
+	list_blocks(document, recording, oom, place,
+		    &(struct block_list){ "newest", "Newest", "Newest blocks then", oom->newest,
+					  oom->newest_count });
+}
+
+static void say_ooms(struct document *document, const struct report_recording *recording)
+{
+	const struct analysis_account *account = analysis_account(recording->analysis);
+	size_t i;
+
+	for (i = 0; i < recording->ooms_count; i++) {
+		say_request(document, recording, recording->ooms[i], i + 1);
+		report_document_oom_holders(document, recording, recording->ooms[i], i + 1);
+		report_document_oom_blocks(document, recording, recording->ooms[i], i + 1);
+	}
+	if (!account->oom_not_listed)
 		return;
-	string_append_format(md->out,
-			     "\n| %s | Process | Allocated by | Space | Address | Age |\n"
-			     "|--:|--:|---|---|--:|--:|\n",
-			     which);
-	for (i = 0; i < count && i < md->report->options.top; i++) {
-		const struct allocation *allocation = &blocks[i].allocation;
-
-		string_append_format(md->out, "| %s | %u | %s | %s | 0x%llx | %s |\n",
-				     allocation->size_known ? MD_SIZE(allocation->size_bytes) : "?",
-				     blocks[i].pid, probe_at(allocation->row)->symbol,
-				     probe_space_name(allocation->space),
-				     (unsigned long long)allocation->addr,
-				     MD_DURATION(report_age_ns(allocation, oom->ts_ns)));
-	}
-}
-
-static void append_ooms(struct md *md)
-{
-	const struct analysis_account *account = analysis_account(md->recording->analysis);
-	size_t i;
-
-	for (i = 0; i < md->recording->ooms_count; i++) {
-		const struct analysis_oom *oom = md->recording->ooms[i];
-
-		append_request(md, oom, i + 1);
-		append_state_of(md, oom);
-		append_owners(md, oom);
-		append_blocks(md, oom, "Largest", oom->largest, oom->largest_count);
-		append_blocks(md, oom, "Newest", oom->newest, oom->newest_count);
-	}
-	if (account->oom_not_listed)
-		string_append_format(md->out,
-				     "\n%s more failures of allocations are not listed here.\n",
-				     MD_COUNT(account->oom_not_listed));
+	string_append_format(&document->text,
+			     "%s more failures of allocations are not listed here.",
+			     REPORT_COUNT(account->oom_not_listed));
+	document_paragraph(document);
 }
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
-static void append_blind(struct md *md, enum finding_topic topic)
+static void say_blind(struct document *document, const struct report_recording *recording,
+		      enum finding_topic topic)
 {
-	struct string note = { 0 };
-
-	report_append_not_looked_for(&note, md->recording, topic);
-	if (note.length)
-		string_append_format(md->out, "\n%.*s\n", (int)note.length, note.bytes);
-	md->out->failed |= note.failed;
-	string_fini(&note);
+	report_append_not_looked_for(&document->text, recording, topic);
+	if (document->text.length)
+		document_paragraph(document);
 }
 
-static void append_none(struct md *md, bool found)
+static void begin_section(struct document *document, const char *name, const char *text)
+{
+	string_append_text(&document->text, text);
+	document_heading(document, 3, name);
+}
+
+static void say_none(struct document *document, bool found)
 {
 	if (!found)
-		string_append_text(md->out, "\nNone found.\n");
+		document_say(document, "None found.");
 }
 
-void md_findings(struct md *md)
+void report_document_findings(struct document *document, const struct report_recording *recording)
 {
-	const uint64_t dropped = analysis_account(md->recording->analysis)->findings_dropped;
+	const uint64_t dropped = analysis_account(recording->analysis)->findings_dropped;
 	bool found;
 
-	string_append_text(md->out, "\n### 4. Leaks\n");
-	append_none(md, append_topic(md, FINDING_TOPIC_LEAK));
-	append_blind(md, FINDING_TOPIC_LEAK);
-	string_append_text(md->out, "\n### 5. Out of memory\n");
-	append_none(md, append_topic(md, FINDING_TOPIC_OOM));
-	append_ooms(md);
-	append_blind(md, FINDING_TOPIC_OOM);
-	string_append_text(md->out, "\n### 6. Temporary allocations, storms, copies\n");
-	found = append_topic(md, FINDING_TOPIC_CHURN);
-	append_none(md, append_topic(md, FINDING_TOPIC_COPIES) || found);
-	append_blind(md, FINDING_TOPIC_CHURN);
-	append_blind(md, FINDING_TOPIC_COPIES);
-	string_append_text(md->out, "\n### 7. Bottlenecks\n");
-	append_none(md, append_topic(md, FINDING_TOPIC_BOTTLENECK));
-	append_blind(md, FINDING_TOPIC_BOTTLENECK);
-	if (dropped)
-		string_append_format(md->out, "\n%s lesser finding%s not listed.\n",
-				     MD_COUNT(dropped), dropped == 1 ? " is" : "s are");
+	begin_section(document, "leaks", "4. Leaks");
+	say_none(document, say_topic(document, recording, FINDING_TOPIC_LEAK));
+	say_blind(document, recording, FINDING_TOPIC_LEAK);
+	begin_section(document, "oom", "5. Out of memory");
+	say_none(document, say_topic(document, recording, FINDING_TOPIC_OOM));
+	say_ooms(document, recording);
+	say_blind(document, recording, FINDING_TOPIC_OOM);
+	begin_section(document, "churn", "6. Temporary allocations, storms, copies");
+	found = say_topic(document, recording, FINDING_TOPIC_CHURN);
+	say_none(document, say_topic(document, recording, FINDING_TOPIC_COPIES) || found);
+	say_blind(document, recording, FINDING_TOPIC_CHURN);
+	say_blind(document, recording, FINDING_TOPIC_COPIES);
+	begin_section(document, "bottlenecks", "7. Bottlenecks");
+	say_none(document, say_topic(document, recording, FINDING_TOPIC_BOTTLENECK));
+	say_blind(document, recording, FINDING_TOPIC_BOTTLENECK);
+	if (!dropped)
+		return;
+	string_append_format(&document->text, "%s lesser finding%s not listed.",
+			     REPORT_COUNT(dropped), dropped == 1 ? " is" : "s are");
+	document_paragraph(document);
 }

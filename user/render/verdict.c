@@ -6,7 +6,6 @@
 #include "render/document.h"
 #include "render/json_writer.h"
 #include "render/report_html.h"
-#include "render/report_md.h"
 
 struct string *verdict_sentence(struct verdict *verdict)
 {
@@ -34,19 +33,6 @@ void verdict_document(struct document *document, const struct verdict *verdict)
 		document->failed |= sentence->failed;
 	}
 	document_paragraph(document);
-}
-
-void verdict_md(struct string *out, const struct verdict *verdict)
-{
-	size_t i;
-
-	for (i = 0; i < verdict->count; i++) {
-		const struct string *sentence = &verdict->sentences[i];
-
-		md_escaped(out, sentence->bytes, sentence->length);
-		string_append_text(out, i + 1 < verdict->count ? " " : "\n");
-		out->failed |= sentence->failed;
-	}
 }
 
 void verdict_json(struct json *json, const struct verdict *verdict)

@@ -30,8 +30,6 @@ void verdict_fini(struct verdict *verdict);
 /* One paragraph. */
 void verdict_document(struct document *document, const struct verdict *verdict);
 
-void verdict_md(struct string *out, const struct verdict *verdict);
-
 /* A member of the open object. */
 void verdict_json(struct json *json, const struct verdict *verdict);
 

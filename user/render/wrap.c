@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/wrap.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #include "render/document.h"
 
 #define BOLD "\033[1m"
@@ -36,6 +39,26 @@ size_t wrap_width(const char *text, size_t length)
 	return width;
 }
 
+/* Whether a line may end at the space that is there: a number stays with its unit. */
+static bool may_end(const char *text, size_t length, size_t at)
+{
+	static const char *const units[] = { "B",   "KiB", "MiB", "GiB", "TiB", "PiB",
+					     "EiB", "s",   "ms",  "us",  "ns",  "%" };
+	const char *unit = text + at + 1;
+	size_t left = length - at - 1, i;
+
+	if (!at || text[at - 1] < '0' || text[at - 1] > '9')
+		return true;
+	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		const size_t taken = strlen(units[i]);
+
+		if (left >= taken && !memcmp(unit, units[i], taken) &&
+		    (left == taken || !isalnum((unsigned char)unit[taken])))
+			return false;
+	}
+	return true;
+}
+
 size_t wrap_word_width(const char *text, size_t length)
 {
 	size_t widest = 0, begin = 0, i;
@@ -43,7 +66,7 @@ size_t wrap_word_width(const char *text, size_t length)
 	for (i = 0; i <= length; i++) {
 		size_t width;
 
-		if (i < length && text[i] != ' ')
+		if (i < length && (text[i] != ' ' || !may_end(text, length, i)))
 			continue;
 		width = wrap_width(text + begin, i - begin);
 		widest = width > widest ? width : widest;
@@ -61,7 +84,7 @@ size_t wrap_line(const char *text, size_t length, size_t width, size_t *next)
 		const struct character character = character_at(text + at, length - at);
 
 		in_code ^= text[at] == DOCUMENT_MARK_CODE;
-		if (text[at] == ' ' && !in_code)
+		if (text[at] == ' ' && !in_code && may_end(text, length, at))
 			space = at;
 		if (columns + character.width > width && at)
 			break;

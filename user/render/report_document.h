@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A report as a document: what there is in a recording, whatever it looks like. A table that is
+ * added here is in the Markdown, in the text and in the HTML page.
+ */
+#ifndef MEMSCOPE_RENDER_REPORT_DOCUMENT_H
+#define MEMSCOPE_RENDER_REPORT_DOCUMENT_H
+
+#include "render/document.h"
+#include "report/report.h"
+
+/* All of it. `thresholds`: also those that are as they are by default. */
+void report_document(struct document *document, const struct report *report, bool thresholds);
+
+/* ---- its parts, for pages that have an order of their own (render/report_document_*.c) ------- */
+
+/* Processes of all recordings. */
+void report_document_fleet(struct document *document, const struct report *report);
+
+/* Whether there are any to be shown. */
+bool report_document_has_thresholds(const struct report *report, bool all);
+void report_document_thresholds(struct document *document, const struct report *report, bool all);
+
+void report_document_devices(struct document *document, const struct report_recording *recording);
+
+/* In which section tables of processes are, if they are not shown one process after the other. */
+enum report_document_section {
+	REPORT_DOCUMENT_MEMORY,
+	REPORT_DOCUMENT_CALLS,
+};
+
+/* One table of all processes for each thing that is said of them. */
+void report_document_all_processes(struct document *document,
+				   const struct report_recording *recording,
+				   enum report_document_section section);
+/* One process after the other. */
+void report_document_processes(struct document *document, const struct report_recording *recording);
+void report_document_largest(struct document *document, const struct report_recording *recording);
+
+void report_document_timeline(struct document *document, const struct report_recording *recording);
+void report_document_findings(struct document *document, const struct report_recording *recording);
+
+/* Who held what when an allocation failed: the `place`th one, from 1. */
+void report_document_oom_holders(struct document *document,
+				 const struct report_recording *recording,
+				 const struct analysis_oom *oom, size_t place);
+void report_document_oom_blocks(struct document *document, const struct report_recording *recording,
+				const struct analysis_oom *oom, size_t place);
+
+#endif /* MEMSCOPE_RENDER_REPORT_DOCUMENT_H */

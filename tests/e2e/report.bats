@@ -265,7 +265,7 @@ record_visible() {
 		'[0,3000,null,0,3000,null]'
 	assert_equal "$(in_report .recordings[0].device_numbers_are_own)" true
 	report -f md apart.mscope | grep -q "^Device numbers are each process's own"
-	report -f html apart.mscope | grep -q "Device numbers are each process's own"
+	report -f html apart.mscope | grep -q "Device numbers are each process&#39;s own"
 	"$MEMSCOPE" export -f openmetrics apart.mscope > apart.txt
 	assert_equal "$(grep -c '^memscope_gpu_memory_explained_peak_bytes.* 3000 ' apart.txt)" 2
 

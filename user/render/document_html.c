@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/document_html.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#define NAME_BYTES 48
 
 static struct document_html *of(struct document *document)
 {
@@ -117,39 +114,45 @@ static void block(struct document *document, enum document_block kind, const cha
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+static bool is_number(const struct document_column *column)
+{
+	return column->kind & (DOCUMENT_NUMBER | DOCUMENT_VALUE);
+}
+
 static void table(struct document *document, const struct document_table *table)
 {
-	struct html_column columns[DOCUMENT_COLUMNS + 1] = { 0 };
-	char id[NAME_BYTES];
-	size_t i;
+	const struct document_column *column;
+	struct html *html = of(document)->html;
 
 	go_on(document, DOCUMENT_PARAGRAPH);
-	for (i = 0; table->columns[i].name && i < DOCUMENT_COLUMNS; i++)
-		columns[i] = (struct html_column){ table->columns[i].name,
-						   table->columns[i].kind & DOCUMENT_NUMBER };
 	/* The section around it has its name. */
-	snprintf(id, sizeof(id), "%s%s", table->name, of(document)->in_section ? "-table" : "");
-	html_table(of(document)->html, id, table->caption, columns);
+	string_append_format(html->out,
+			     "<div class=\"table\">\n<table id=\"r%zu-%s%s\">\n<caption>",
+			     html->number, table->name, of(document)->in_section ? "-table" : "");
+	append_text(html, table->caption, strlen(table->caption));
+	string_append_text(html->out, "</caption>\n<thead><tr>");
+	for (column = table->columns; column->name; column++)
+		string_append_format(html->out, "<th scope=\"col\"%s>%s</th>",
+				     is_number(column) ? " class=\"n\"" : "", column->name);
+	string_append_text(html->out, "</tr></thead>\n<tbody>\n");
 }
 
 static void row(struct document *document)
 {
-	html_row(of(document)->html);
+	string_append_text(of(document)->html->out, "<tr>");
 	of(document)->column = document->columns;
 }
 
 static void open_cell(struct document *document, const struct document_cell *cell)
 {
-	static const char *const classes[] = {
-		"<td",
-		[DOCUMENT_NUMBER] = "<td class=\"n\"",
-		[DOCUMENT_ADDRESS] = "<td class=\"a\"",
-		[DOCUMENT_NUMBER | DOCUMENT_ADDRESS] = "<td class=\"n a\"",
-	};
 	const struct document_column *column = of(document)->column++;
+	const bool is_address = column->kind & DOCUMENT_ADDRESS;
 	struct html *html = of(document)->html;
 
-	string_append_text(html->out, classes[column->kind & (DOCUMENT_NUMBER | DOCUMENT_ADDRESS)]);
+	string_append_text(html->out, is_number(column) && is_address ? "<td class=\"n a\"" :
+				      is_number(column)               ? "<td class=\"n\"" :
+				      is_address                      ? "<td class=\"a\"" :
+									"<td");
 	if (cell->sorted)
 		string_append_format(html->out, " data-v=\"%lld\"", (long long)cell->value);
 	if (cell->exact)
@@ -180,16 +183,22 @@ static void cell(struct document *document, const struct document_cell *cell)
 
 static void row_end(struct document *document)
 {
-	html_row_end(of(document)->html);
+	string_append_text(of(document)->html->out, "</tr>\n");
 }
 
 static void table_end(struct document *document, size_t left_out)
 {
-	struct html *html = of(document)->html;
+	struct string *out = of(document)->html->out;
+	size_t columns = 0;
 
-	html_table_end(html);
+	while (document->columns[columns].name)
+		columns++;
+	if (!document->rows)
+		string_append_format(out, "<tr><td class=\"none\" colspan=\"%zu\">none</td></tr>\n",
+				     columns);
+	string_append_text(out, "</tbody>\n</table>\n</div>\n");
 	if (left_out)
-		string_append_format(html->out, "<p class=\"note\">%zu more.</p>\n", left_out);
+		string_append_format(out, "<p class=\"note\">%zu more.</p>\n", left_out);
 }
 
 void document_html_init(struct document_html *of, struct html *html, size_t top)

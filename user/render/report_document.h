@@ -23,6 +23,10 @@ void report_document_thresholds(struct document *document, const struct report *
 
 void report_document_devices(struct document *document, const struct report_recording *recording);
 
+/* What goes for all of them: what their numbers mean, and pools. */
+void report_document_all_devices(struct document *document,
+				 const struct report_recording *recording);
+
 /* In which section tables of processes are, if they are not shown one process after the other. */
 enum report_document_section {
 	REPORT_DOCUMENT_MEMORY,

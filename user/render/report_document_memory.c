@@ -119,6 +119,11 @@ void report_document_devices(struct document *document, const struct report_reco
 
 	for (i = 0; i < recording->devices_count; i++)
 		say_device(document, recording, i);
+}
+
+void report_document_all_devices(struct document *document,
+				 const struct report_recording *recording)
+{
 	if (report_device_numbers_are_own(recording))
 		document_say(document, report_device_numbers);
 	list_pools(document, recording);

@@ -106,7 +106,7 @@ static void list_levels(struct document *document, const struct report_process *
 	}
 }
 
-/* ---- a short table ------------------------------------------------------------------------------- */
+/* ---- a short table --------------------------------------------------------------------------- */
 
 /* Buckets in one row of the table, of the processes that are shown. */
 struct row {

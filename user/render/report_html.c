@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "render/document_html.h"
 #include "render/json_writer.h"
 #include "render/lanes_json.h"
+#include "render/report_document.h"
 #include "render/report_json.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
@@ -202,59 +204,17 @@ static void append_verdict(struct html *html)
 
 /* ---- several recordings ---------------------------------------------------------------------- */
 
-static void append_fleet_row(struct html *html, const struct report_process *shown, uint8_t space)
-{
-	const struct process *process = shown->process;
-	const bool known = !process->entries_only;
-
-	html_row(html);
-	string_append_format(html->out, "<td><a href=\"#r%zu\">", html->number);
-	html_text_or(html, html->recording->coverage.host, "?");
-	string_append_text(html->out, "</a></td>");
-	html_cell_process(html, process->pid, process->comm);
-	html_cell_text(html, probe_space_name(space));
-	html_cell_size(html, known, report_held(process, space).bytes);
-	html_cell_size(html, known, process->spaces[space].peak_bytes);
-	html_cell_count(html, true, shown->findings);
-	html_row_end(html);
-}
-
-static void append_fleet_rows(struct html *html)
-{
-	const struct report_recording *recording = html->recording;
-	uint32_t space;
-	size_t i;
-
-	for (i = 0; i < recording->processes_count; i++)
-		for (space = 0; space < MS_SPACES_COUNT; space++)
-			if (report_has_space(recording->processes[i].process, space))
-				append_fleet_row(html, &recording->processes[i], space);
-}
-
 static void append_fleet(struct html *html)
 {
-	static const struct html_column columns[] = {
-		{ "Host", false },
-		{ "Process", false },
-		{ "Space", false },
-		{ "At the end", true },
-		{ "Peak", true },
-		{ "Findings", true },
-		{ 0 },
-	};
-	size_t i;
+	struct document_html of;
 
 	if (html->report->count < 2)
 		return;
 	html->number = 0;
 	html_section(html, "fleet", "Fleet");
-	html_table(html, "processes", "Processes of all recordings", columns);
-	for (i = 0; i < html->report->count; i++) {
-		html->recording = html->report->recordings[i];
-		html->number = i + 1;
-		append_fleet_rows(html);
-	}
-	html_table_end(html);
+	document_html_init(&of, html, SIZE_MAX);
+	report_document_fleet(&of.document, html->report);
+	document_html_fini(&of);
 	html_section_end(html);
 }
 

@@ -26,8 +26,7 @@ struct html {
 	const struct report *report;
 	const struct lanes *lanes;
 	const struct report_recording *recording;
-	size_t number;        /* of the recording, from 1 */
-	size_t columns, rows; /* of the table that is open */
+	size_t number; /* of the recording, from 1 */
 };
 
 /* What one kind of page has in the frame that all have (render/html/page.html). */
@@ -65,28 +64,6 @@ void html_section_end(struct html *html);
 
 /* Lines as from report_append_lost(), as a list. */
 void html_list(struct html *html, const struct string *lines, const char *otherwise);
-
-struct html_column {
-	const char *name;
-	bool number; /* aligned to the right */
-};
-
-/* `columns` end with a name that is NULL. */
-void html_table(struct html *html, const char *name, const char *caption,
-		const struct html_column *columns);
-void html_table_end(struct html *html);
-void html_row(struct html *html);
-void html_row_end(struct html *html);
-
-/* Cells. What is not known is "?", and sorted last. */
-void html_cell_text(struct html *html, const char *text);
-void html_cell_process(struct html *html, uint32_t pid, const char comm[MS_COMM_BYTES]);
-void html_cell_device(struct html *html, int32_t device);
-void html_cell_size(struct html *html, bool known, uint64_t bytes);
-void html_cell_count(struct html *html, bool known, uint64_t count);
-void html_cell_duration(struct html *html, bool known, uint64_t ns);
-void html_cell_none(struct html *html); /* there is no such number */
-void html_cell_time(struct html *html, bool known, uint64_t ts_ns);
 
 void html_overview(struct html *html);
 void html_devices(struct html *html);

@@ -5,8 +5,8 @@
  */
 #include "render/report_html.h"
 
-#include <stdio.h>
-
+#include "render/document_html.h"
+#include "render/report_document.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
 
@@ -141,121 +141,20 @@ static void append_request(struct html *html, const struct analysis_oom *oom, si
 	string_append_text(html->out, ".</p>\n");
 }
 
-static void append_oom_row(void *context, const struct report_row *row)
-{
-	struct html *html = context;
-
-	html_row(html);
-	string_append_text(html->out, "<td>");
-	html_words(html, row->what);
-	string_append_text(html->out, "</td>");
-	html_cell_size(html, row->bytes_known, row->bytes);
-	if (row->has_count)
-		html_cell_count(html, true, row->count);
-	else
-		string_append_text(html->out, "<td class=\"n\"></td>");
-	html_row_end(html);
-}
-
-static void open_table(struct html *html, const char *name, size_t place, const char *caption,
-		       const struct html_column *columns)
-{
-	char id[STRING_NUMBER_BYTES + 16];
-
-	snprintf(id, sizeof(id), "oom-%zu-%s", place, name);
-	html_table(html, id, caption, columns);
-}
-
-static void append_holders(struct html *html, const struct analysis_oom *oom, size_t place)
-{
-	static const struct html_column processes[] = {
-		{ "Process", false }, { "Held", true }, { "Blocks", true }, { 0 }
-	};
-	static const struct html_column kinds[] = { { "Allocated by", false },
-						    { "Space", false },
-						    { "Held", true },
-						    { "Blocks", true },
-						    { 0 } };
-	size_t i;
-
-	open_table(html, "processes", place, "Who held it", processes);
-	for (i = 0; i < oom->processes_count; i++) {
-		html_row(html);
-		html_cell_process(html, oom->processes[i].pid, oom->processes[i].comm);
-		html_cell_size(html, true, oom->processes[i].live.bytes);
-		html_cell_count(html, true, oom->processes[i].live.count);
-		html_row_end(html);
-	}
-	html_table_end(html);
-	open_table(html, "apis", place, "By function that allocated", kinds);
-	for (i = 0; i < oom->kinds_count; i++) {
-		html_row(html);
-		html_cell_text(html, probe_at(oom->kinds[i].row)->symbol);
-		html_cell_text(html, probe_space_name(oom->kinds[i].space));
-		html_cell_size(html, true, oom->kinds[i].live.bytes);
-		html_cell_count(html, true, oom->kinds[i].live.count);
-		html_row_end(html);
-	}
-	html_table_end(html);
-}
-
-static void append_blocks(struct html *html, const struct analysis_oom *oom, const char *name,
-			  size_t place, const char *caption, const struct oom_block *blocks,
-			  size_t count)
-{
-	static const struct html_column columns[] = {
-		{ "Size", true },
-		{ "PID", true },
-		{ "Allocated by", false },
-		{ "Space", false },
-		{ "Address", true },
-		{ "Age", true },
-		{ 0 },
-	};
-	size_t i;
-
-	if (!count)
-		return;
-	open_table(html, name, place, caption, columns);
-	for (i = 0; i < count && i < html->report->options.top; i++) {
-		const struct allocation *allocation = &blocks[i].allocation;
-
-		html_row(html);
-		html_cell_size(html, allocation->size_known, allocation->size_bytes);
-		string_append_format(html->out, "<td class=\"n\" data-v=\"%u\">%u</td>",
-				     blocks[i].pid, blocks[i].pid);
-		html_cell_text(html, probe_at(allocation->row)->symbol);
-		html_cell_text(html, probe_space_name(allocation->space));
-		string_append_text(html->out, "<td class=\"n a\">");
-		string_append_hex(html->out, allocation->addr);
-		string_append_text(html->out, "</td>");
-		html_cell_duration(html, true, report_age_ns(allocation, oom->ts_ns));
-		html_row_end(html);
-	}
-	html_table_end(html);
-}
-
 static void append_oom(struct html *html, const struct analysis_oom *oom, size_t place)
 {
-	static const struct html_column columns[] = {
-		{ "At that moment", false }, { "Bytes", true }, { "Blocks", true }, { 0 }
-	};
+	struct document_html of;
 
+	document_html_init(&of, html, SIZE_MAX);
 	append_request(html, oom, place);
 	string_append_text(html->out, "<div class=\"cards\">\n");
-	open_table(html, "state", place, "What there was", columns);
-	if (!report_oom_rows(html->recording, oom, append_oom_row, html))
-		html->out->failed = true;
-	html_table_end(html);
-	append_holders(html, oom, place);
+	report_document_oom_holders(&of.document, html->recording, oom, place);
 	string_append_text(html->out,
 			   "</div>\n<details><summary>The largest and the newest blocks then"
 			   "</summary>\n<div class=\"cards\">\n");
-	append_blocks(html, oom, "largest", place, "Largest blocks then", oom->largest,
-		      oom->largest_count);
-	append_blocks(html, oom, "newest", place, "Newest blocks then", oom->newest,
-		      oom->newest_count);
+	report_document_oom_blocks(&of.document, html->recording, oom, place);
 	string_append_text(html->out, "</div>\n</details>\n</article>\n");
+	document_html_fini(&of);
 }
 
 /* ---- the section ----------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the HTML report is made of: escaped text, sections, and tables whose cells say in `data-v`
- * what the script sorts them by.
+ * What HTML pages are made of: escaped text, sections, lists.
  */
 #include "render/report_html.h"
 
@@ -9,8 +8,6 @@
 
 #include "render/field.h"
 #include "render/report_words.h"
-
-typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -149,117 +146,4 @@ void html_list(struct html *html, const struct string *lines, const char *otherw
 		string_append_format(html->out, "<li>%s</li>\n", otherwise);
 	string_append_text(html->out, "</ul>\n");
 	html->out->failed |= lines->failed;
-}
-
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-void html_table(struct html *html, const char *name, const char *caption,
-		const struct html_column *columns)
-{
-	string_append_format(html->out, "<div class=\"table\">\n<table id=\"r%zu-%s\">\n<caption>",
-			     html->number, name);
-	html_words(html, caption);
-	string_append_text(html->out, "</caption>\n<thead><tr>");
-	html->columns = html->rows = 0;
-	for (; columns->name; columns++, html->columns++)
-		string_append_format(html->out, "<th scope=\"col\"%s>%s</th>",
-				     columns->number ? " class=\"n\"" : "", columns->name);
-	string_append_text(html->out, "</tr></thead>\n<tbody>\n");
-}
-
-void html_table_end(struct html *html)
-{
-	if (!html->rows)
-		string_append_format(html->out,
-				     "<tr><td class=\"none\" colspan=\"%zu\">none</td></tr>\n",
-				     html->columns);
-	string_append_text(html->out, "</tbody>\n</table>\n</div>\n");
-}
-
-void html_row(struct html *html)
-{
-	html->rows++;
-	string_append_text(html->out, "<tr>");
-}
-
-void html_row_end(struct html *html)
-{
-	string_append_text(html->out, "</tr>\n");
-}
-
-void html_cell_text(struct html *html, const char *text)
-{
-	string_append_text(html->out, "<td>");
-	html_text_or(html, text, "?");
-	string_append_text(html->out, "</td>");
-}
-
-void html_cell_process(struct html *html, uint32_t pid, const char comm[MS_COMM_BYTES])
-{
-	string_append_text(html->out, "<td>");
-	html_process(html, pid, comm);
-	string_append_text(html->out, "</td>");
-}
-
-static void append_unknown(struct html *html)
-{
-	string_append_text(html->out, "<td class=\"n\">?</td>");
-}
-
-void html_cell_none(struct html *html)
-{
-	string_append_text(html->out, "<td class=\"n\">-</td>");
-}
-
-static void append_number(struct html *html, uint64_t value, const char *shown)
-{
-	string_append_format(html->out, "<td class=\"n\" data-v=\"%llu\">%s</td>", (ull)value,
-			     shown);
-}
-
-void html_cell_device(struct html *html, int32_t device)
-{
-	if (device < 0)
-		append_unknown(html);
-	else
-		append_number(html, (uint64_t)device, REPORT_COUNT((uint64_t)device));
-}
-
-void html_cell_size(struct html *html, bool known, uint64_t bytes)
-{
-	if (!known)
-		append_unknown(html);
-	else
-		string_append_format(html->out,
-				     "<td class=\"n\" data-v=\"%llu\" title=\"%s bytes\">%s</td>",
-				     (ull)bytes, REPORT_COUNT(bytes), REPORT_SIZE(bytes));
-}
-
-void html_cell_count(struct html *html, bool known, uint64_t count)
-{
-	if (known)
-		append_number(html, count, REPORT_COUNT(count));
-	else
-		append_unknown(html);
-}
-
-void html_cell_duration(struct html *html, bool known, uint64_t ns)
-{
-	if (known)
-		append_number(html, ns, REPORT_DURATION(ns));
-	else
-		append_unknown(html);
-}
-
-void html_cell_time(struct html *html, bool known, uint64_t ts_ns)
-{
-	if (!known) {
-		append_unknown(html);
-		return;
-	}
-	string_append_format(html->out, "<td class=\"n\" data-v=\"%llu\"", (ull)ts_ns);
-	append_title(html, ts_ns);
-	string_append_char(html->out, '>');
-	append_offset(html, ts_ns);
-	string_append_text(html->out, "</td>");
 }

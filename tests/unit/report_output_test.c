@@ -66,7 +66,7 @@ static struct string report_as(void (*format)(struct string *out, const struct r
 
 static void in_unicode(struct string *out, const struct report *report)
 {
-	report_md(out, report, false, true);
+	report_md(out, report, false, false);
 }
 
 static void in_ascii(struct string *out, const struct report *report)
@@ -88,7 +88,7 @@ static void test_markdown(void **state)
 
 static void in_text(struct string *out, const struct report *report)
 {
-	report_text(out, report, true, &(struct document_text_options){ .width = 100 });
+	report_text(out, report, false, &(struct document_text_options){ .width = 100 });
 }
 
 static void test_text(void **state)
@@ -124,12 +124,38 @@ static void test_a_terminal_that_knows_ascii_only(void **state)
 	string_fini(&string);
 }
 
-/* ---- names of programs and hosts ------------------------------------------------------------- */
-
 static bool has(const struct string *string, const char *text)
 {
 	return memmem(string->bytes, string->length, text, strlen(text));
 }
+
+/* ---- thresholds ------------------------------------------------------------------------------ */
+
+/* Only those that a person set, unless all are asked for. */
+static void test_thresholds(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct string set = { 0 }, all = { 0 };
+	static struct report_dump dump;
+
+	(void)state;
+	reader.thresholds.leak_bytes = 4096;
+	read_example(&dump, &reader, 7);
+	report_md(&set, &reader.report, false, false);
+	report_md(&all, &reader.report, false, true);
+	assert_true(has(&set, "\n## Thresholds\n"));
+	assert_true(has(&set, "\n| leak-size | 4 KiB | 1 MiB | less than this is no leak |\n"));
+	assert_false(has(&set, "\n| leak-count |"));
+	assert_true(has(&all, "\n| leak-size | 4 KiB | 1 MiB | less than this is no leak |\n"));
+	assert_true(has(&all, "\n| leak-count |"));
+	assert_true(has(&all, "\n| pressure-free |"));
+	string_fini(&set);
+	string_fini(&all);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
+/* ---- names of programs and hosts ------------------------------------------------------------- */
 
 /* Whether it is ASCII, or what bars are made of, and moves nothing. */
 static void assert_inert(const struct string *text)
@@ -262,6 +288,7 @@ int main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_a_terminal_that_knows_ascii_only),
+		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_a_fleet),
 	};

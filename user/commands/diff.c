@@ -365,6 +365,9 @@ const struct command diff_command = {
 		" where that means something: see --per. Rates and times are shown, and are never a"
 		" difference by themselves.\n"
 		"\n"
+		"On a terminal, the tables are aligned text, and what differs by more than noise has a"
+		" star there. In a pipe or a file they are Markdown, unless -f says otherwise.\n"
+		"\n"
 		"Where one of the sides lost something, or does not know what was held before it"
 		" began, the rows that this may have changed are marked.",
 	.examples =

@@ -47,20 +47,22 @@ struct settings {
 	const char *output;
 	const struct format *format; /* NULL: as it suits the output */
 	struct fail_on fail_on;
+	bool verbose;
 };
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
 static void write_md(struct writer *writer, const struct settings *settings)
 {
-	report_md(&writer->text, &settings->reader.report, terminal_is_ascii(writer), true);
+	report_md(&writer->text, &settings->reader.report, terminal_is_ascii(writer),
+		  settings->verbose);
 }
 
 static void write_text(struct writer *writer, const struct settings *settings)
 {
 	const struct document_text_options options = terminal_options(writer);
 
-	report_text(&writer->text, &settings->reader.report, true, &options);
+	report_text(&writer->text, &settings->reader.report, settings->verbose, &options);
 }
 
 static void write_json(struct writer *writer, const struct settings *settings)
@@ -153,7 +155,8 @@ static int take_threshold(const struct option_row *row, char *part, size_t place
 		if (!strcmp(threshold->name, name))
 			break;
 	if (!threshold) {
-		log_error("--%s: there is no threshold \"%s\"; the report's last table lists them",
+		log_error("--%s: there is no threshold \"%s\"; with -v, the last table of a report"
+			  " lists them",
 			  row->name, name);
 		return -EINVAL;
 	}
@@ -167,6 +170,12 @@ static int take_threshold(const struct option_row *row, char *part, size_t place
 static int parse_thresholds(const struct option_row *row, const char *value, void *context)
 {
 	return dump_input_list(row, value, context, take_threshold);
+}
+
+static int parse_verbose(const struct option_row *row, const char *value, void *context)
+{
+	((struct settings *)context)->verbose = true;
+	return option_verbose(row, value, context);
 }
 
 #define AT(member) offsetof(struct settings, member)
@@ -203,10 +212,12 @@ static const struct option_row rows[] = {
 	  "Three times: what was allocated between A and B and is alive at C is a leak.",
 	  parse_window, 0 },
 	{ 0, "threshold", "NAME=VALUE[,...]",
-	  "Sets a threshold of the rules; the report ends with a list of them.", parse_thresholds,
-	  0 },
+	  "Sets a threshold of the rules. The report ends with a list of those that are not as they"
+	  " are by default; with -v, of all.",
+	  parse_thresholds, 0 },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 'v', "verbose", NULL, "Say what is going on, and list all thresholds in the report.",
+	  parse_verbose, 0 },
 	{ 0 },
 };
 
@@ -348,10 +359,15 @@ const struct command report_command = {
 		"\n"
 		"Each finding has a confidence and its evidence, numbered, which suggestions cite.\n"
 		"\n"
+		"On a terminal, the report is text in lines as wide as that (or as $COLUMNS says), times"
+		" in its tables are seconds from the recording's beginning, and a table that is too wide"
+		" goes on below. In a pipe or a file it is Markdown, unless -f says otherwise.\n"
+		"\n"
 		"The HTML page also draws what the other formats only sum up: calls by thread and"
 		" stream, and where blocks lie. It is one file that loads nothing and opens in any"
 		" browser of today; without scripts it has all the text and tables.",
 	.examples = "memscope-bpf report run.mscope\n"
+		    "memscope-bpf report -f text run.mscope | less\n"
 		    "# to look at in a browser\n"
 		    "memscope-bpf report -f html -o report.html run.mscope\n"
 		    "# for a script\n"

@@ -53,6 +53,21 @@ record_puppet() {
 	grep -q "^puppet (.*) holds 14.3 MiB more device memory at the end: 2.86 MiB before, 17.2 MiB now.*by cuMemAlloc_v2 on device 0 .* in 3 blocks more).*the numbers are exact" diff.md
 }
 
+@test "aligned text on a terminal, Markdown in a pipe" {
+	export LC_ALL=C.UTF-8 TERM=dumb
+	unset COLUMNS
+
+	record_puppet a.mscope "alloc 3000000"
+	record_puppet b.mscope "alloc 3000000" "alloc 5000001"
+	on_terminal 90 "$MEMSCOPE" diff a.mscope b.mscope > text
+	head -n 1 text | grep -qx "GPU memory: what changed"
+	! grep -nE '^.{91}|\*\*' text || fail "wider than the terminal, or Markdown"
+	# What differs by more than noise has a star.
+	grep -qE '^  puppet .* device +7.63 MiB +\*\+4.77 MiB ' text
+	COLUMNS=90 "$MEMSCOPE" diff -f text a.mscope b.mscope | diff text -
+	"$MEMSCOPE" diff a.mscope b.mscope | grep -q '^| puppet .*| device | 7.63 MiB | \*\*+4.77 MiB\*\* |'
+}
+
 @test "two runs of the same program do not differ" {
 	record_puppet a.mscope "alloc 3000000" "churn 500" "copy 1000000" free
 	record_puppet b.mscope "alloc 3000000" "churn 500" "copy 1000000" free

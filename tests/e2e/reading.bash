@@ -36,3 +36,24 @@ damage() {
 cut_short() {
 	head -c $(($(stat -c %s "$1") * $2 / 100)) "$1" > cut.mscope
 }
+
+# on_terminal COLUMNS COMMAND...: what a terminal of that width is sent; exits as the command does
+on_terminal() {
+	/usr/bin/python3 - "$@" <<'PYTHON'
+import fcntl, os, pty, struct, sys, termios
+pid, terminal = pty.fork()
+if not pid:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
+while True:
+    try:
+        got = os.read(terminal, 65536)
+    except OSError:  # it has been closed
+        break
+    if not got:
+        break
+    sys.stdout.buffer.write(got.replace(b"\r\n", b"\n"))
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PYTHON
+}

@@ -474,8 +474,58 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_refused 2 "is no value for leak-size" --threshold leak-size=much x.mscope
 }
 
+@test "aligned text on a terminal, as wide as that; Markdown in a pipe and in a file" {
+	local columns
+	export LC_ALL=C.UTF-8
+	unset COLUMNS NO_COLOR
+
+	record -o run.mscope -- $(ffmpeg_command)
+	for columns in 60 80 132; do
+		NO_COLOR=1 on_terminal $columns "$MEMSCOPE" report run.mscope > text
+		sed -n '1,2p' text | diff - <(printf '%s\n' "GPU memory report" "=================")
+		! grep -nE "^.{$((columns + 1))}" text || fail "wider than $columns"
+		! grep -n '[|]--\|\*\*\|'$'\033' text || fail "Markdown, or more than text"
+		grep -qE '^  FAILED|^  SPACE +LIVE AT EXIT|^ +LIVE$' text
+		grep -qE '^  device +0 B +0 +1.08 MiB  \+[0-9.]+ s( |$)' text
+	done
+	# As asked for, wherever it goes.
+	COLUMNS=132 "$MEMSCOPE" report -f text run.mscope | diff text -
+	COLUMNS=132 "$MEMSCOPE" report -f text -o file run.mscope
+	diff text file
+	"$MEMSCOPE" report run.mscope > report.md
+	grep -q "^# GPU memory report" report.md
+	on_terminal 80 "$MEMSCOPE" report -f md run.mscope | diff report.md -
+	on_terminal 80 "$MEMSCOPE" report -q -o file run.mscope
+	diff report.md file
+	# Bold where there is colour, and never where there is not.
+	TERM=xterm on_terminal 80 "$MEMSCOPE" report run.mscope > colour
+	grep -q $'^\033\\[1mGPU memory report' colour
+	TERM=dumb on_terminal 80 "$MEMSCOPE" report run.mscope > dumb
+	TERM=xterm NO_COLOR=1 on_terminal 80 "$MEMSCOPE" report run.mscope | diff dumb -
+	sed $'s/\033\\[[0-9]*m//g' colour | diff dumb -
+	# A terminal that can show nothing else.
+	LC_ALL=C TERM=dumb on_terminal 80 "$MEMSCOPE" report run.mscope > ascii
+	! LC_ALL=C grep -n '[^ -~]' ascii || fail "not ASCII"
+}
+
+@test "a name cannot do anything to a terminal" {
+	record --launches=all -o run.mscope -- "$ROOT/tests/e2e/gpu_program" 20 hostile \
+		$'\033[2J\033]0;owned\007' $'\u202e\x9b2J\r' "$(printf '%010240d' 0)"
+	LC_ALL=C.UTF-8 TERM=dumb on_terminal 80 "$MEMSCOPE" report run.mscope > text
+	! LC_ALL=C grep -n $'[\001-\010\013-\037\177]\|\xc2[\x80-\x9f]\|\xe2\x80' text ||
+		fail "it is sent to the terminal"
+	grep -q "2J" text
+}
+
 @test "thresholds are set and printed" {
 	record -o run.mscope -- "$WORKLOADS/calls" 3
+	report run.mscope > report.md
+	! grep "Thresholds" report.md || fail "none was set"
+	report --threshold leak-size=3M run.mscope > report.md
+	assert_equal "$(sed -n '/^## Thresholds/,$p' report.md | tail -n +5)" \
+		"| leak-size | 3 MiB | 1 MiB | less than this is no leak |"
+	report -v -f text run.mscope 2> /dev/null > report.txt
+	[ "$(sed -n '/^Thresholds/,$p' report.txt | grep -c '^  [a-z-]* ')" -gt 20 ]
 	report_json --threshold leak-size=3M,leak-time=1.5s,sync-time=77 run.mscope
 	assert_equal "$(in_report '.thresholds | map(select(.value != .default) | [.name, .value])')" \
 		'[["leak-size",3145728],["leak-time",1500000000],["sync-time",77]]'

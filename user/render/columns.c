@@ -130,7 +130,7 @@ static bool is_broken(const struct columns *columns, size_t column)
 }
 
 /*
- * How narrow a column of text may become: half as wide, so that what is short takes about two lines,
+ * How narrow a column of text may become: half as wide, so that short texts take two lines or so,
  * and TEXT_LEAST in any case; words of up to `longest` columns stay whole.
  */
 static size_t least_of(const struct layout *layout, size_t column, size_t longest)

@@ -3,7 +3,7 @@
  * A report as one HTML file that needs nothing else: for a browser, also without a network.
  *
  * What can be read without the page's script is written here: the verdict, the findings, all
- * tables. Charts are drawn by the script (output/html/), from the same JSON that report_json()
+ * tables. Charts are drawn by the script (render/html/), from the same JSON that report_json()
  * writes.
  */
 #ifndef MEMSCOPE_RENDER_REPORT_HTML_H
@@ -18,7 +18,7 @@
 /* `lanes` has followed the reading; NULL: then the page has neither single calls nor blocks. */
 void report_html(struct string *out, const struct report *report, const struct lanes *lanes);
 
-/* ---- for its parts (output/report_html_*.c) -------------------------------------------------- */
+/* ---- for its parts (render/report_html_*.c) -------------------------------------------------- */
 
 struct html {
 	struct string *out;

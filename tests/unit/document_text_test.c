@@ -192,6 +192,32 @@ static void test_blocks(void **state)
 		   "     do it soon.\n");
 }
 
+/* Tables may be as wide as the terminal, sentences are not. */
+static void test_a_wide_terminal(void **state)
+{
+	struct made made;
+	size_t i;
+
+	(void)state;
+	begin(&made, 200);
+	for (i = 0; i < 30; i++)
+		string_append_text(&made.document->text, "word ");
+	document_paragraph(made.document);
+	document_table(made.document, "t", "", two);
+	assert_true(document_row(made.document));
+	for (i = 0; i < 30; i++)
+		string_append_text(&made.document->text, "cell ");
+	document_cell(made.document);
+	document_cell_words(made.document, "1");
+	document_row_end(made.document);
+	document_table_end(made.document);
+	document_text_fini(&made.text);
+	/* Lines of 20 words, of 10, and of 30. */
+	assert_memory_equal(made.out.bytes + 1 + 99, "\n", 1);
+	assert_non_null(memmem(made.out.bytes, made.out.length, "cell cell       1\n", 17));
+	string_fini(&made.out);
+}
+
 static void test_what_is_strong(void **state)
 {
 	struct made made;
@@ -333,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_a_table_that_is_too_wide_goes_on_below),
 		cmocka_unit_test(test_no_heading_where_it_goes_without_saying),
 		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_a_wide_terminal),
 		cmocka_unit_test(test_what_is_strong),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_the_last_line_of_defence),

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEAST_WIDTH 20 /* a terminal that is narrower breaks lines itself */
+#define LEAST_WIDTH 20  /* a terminal that is narrower breaks lines itself */
+#define PROSE_WIDTH 100 /* longer lines are hard to read; tables may be wider */
 #define MARK_BYTES 16
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
@@ -20,7 +21,7 @@ static struct document_text *of(struct document *document)
 static void append_wrapped(struct document_text *text, const char *mark, const char *bytes,
 			   size_t length)
 {
-	const size_t indent = strlen(mark), width = text->options.width - indent;
+	const size_t indent = strlen(mark), width = text->document.width - indent;
 	size_t next;
 
 	string_append_text(text->out, mark);
@@ -45,7 +46,7 @@ static void heading(struct document *document, int level, const char *name, cons
 
 	(void)name;
 	text->items = 0;
-	width = width < text->options.width ? width : text->options.width;
+	width = width < document->width ? width : document->width;
 	string_append_text(text->out, level > 1 ? "\n" : "");
 	string_append_text(text->out, colour ? BOLD : "");
 	append_wrapped(text, "", bytes, length);
@@ -127,7 +128,8 @@ void document_text_init(struct document_text *text, struct string *out, size_t t
 	text->document.ascii = options->look.ascii;
 	if (text->options.width < LEAST_WIDTH)
 		text->options.width = LEAST_WIDTH;
-	text->document.width = text->options.width;
+	text->document.width =
+		text->options.width < PROSE_WIDTH ? text->options.width : PROSE_WIDTH;
 }
 
 void document_text_fini(struct document_text *text)

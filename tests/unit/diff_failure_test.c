@@ -12,6 +12,7 @@
 #include "render/diff_html.h"
 #include "render/diff_json.h"
 #include "render/diff_md.h"
+#include "render/diff_text.h"
 
 static struct diffs diffs;
 
@@ -50,6 +51,7 @@ static bool attempt(long nth, struct string *md, struct string *json, struct str
 	if (!diff)
 		return false;
 	diff_md(md, diff, 10);
+	diff_text(md, diff, 10, &(struct document_text_options){ .width = 60 });
 	diff_json(json, diff);
 	diff_html(html, diff, 10);
 	diff_free(diff);
@@ -168,6 +170,8 @@ static void test_nonsense(void **state)
 		add_nonsense(&diffs.b);
 		diffs_compare(&diffs);
 		diff_md(&md, diffs.diff, 10);
+		diff_text(&md, diffs.diff, 10,
+			  &(struct document_text_options){ .width = 1 + below(200) });
 		diff_json(&json, diffs.diff);
 		diff_html(&html, diffs.diff, 10);
 		assert_false(md.failed || json.failed || html.failed);

@@ -15,6 +15,7 @@
 #include "render/report_html.h"
 #include "render/report_json.h"
 #include "render/report_md.h"
+#include "render/report_text.h"
 #include "report_dump.h"
 
 #define FILES 3
@@ -56,12 +57,13 @@ static int make_report(struct report_reader *reader)
 }
 
 struct outputs {
-	struct string md, json, html;
+	struct string md, text, json, html;
 };
 
 static void outputs_fini(struct outputs *outputs)
 {
 	string_fini(&outputs->md);
+	string_fini(&outputs->text);
 	string_fini(&outputs->json);
 	string_fini(&outputs->html);
 }
@@ -70,6 +72,9 @@ static bool differs(const struct string *one, const struct string *other)
 {
 	return one->length != other->length || memcmp(one->bytes, other->bytes, one->length) != 0;
 }
+
+/* So narrow that tables go on below. */
+static const struct document_text_options narrow = { .width = 60 };
 
 /* Returns whether the report is there and says nothing of being incomplete. */
 static bool attempt(long nth, struct outputs *outputs)
@@ -87,9 +92,11 @@ static bool attempt(long nth, struct outputs *outputs)
 		   !reader.report.refused;
 	if (complete) {
 		report_md(&outputs->md, &reader.report, false, true);
+		report_text(&outputs->text, &reader.report, true, &narrow);
 		report_json(&outputs->json, &reader.report);
 		report_html(&outputs->html, &reader.report, &lanes);
-		complete = !outputs->md.failed && !outputs->json.failed && !outputs->html.failed;
+		complete = !outputs->md.failed && !outputs->text.failed && !outputs->json.failed &&
+			   !outputs->html.failed;
 	}
 	lanes_fini(&lanes);
 	report_reader_fini(&reader);
@@ -112,6 +119,8 @@ static void test_every_allocation(void **state)
 
 		if (is_complete && differs(&outputs.md, &whole.md))
 			fail_msg("allocation %ld: something is missing, and nothing says so", nth);
+		if (is_complete && differs(&outputs.text, &whole.text))
+			fail_msg("allocation %ld: the text lacks something", nth);
 		if (is_complete && differs(&outputs.json, &whole.json))
 			fail_msg("allocation %ld: the JSON lacks something", nth);
 		if (is_complete && differs(&outputs.html, &whole.html))
@@ -201,7 +210,8 @@ static void test_nonsense(void **state)
 	(void)state;
 	for (round = 0; round < 30; round += unit_stride(5)) {
 		struct report_reader reader = report_dump_reader();
-		struct string md = { 0 }, json = { 0 }, html = { 0 };
+		struct string md = { 0 }, text = { 0 }, json = { 0 }, html = { 0 };
+		const struct document_text_options options = { .width = 1 + below(200) };
 		struct lanes lanes = { 0 };
 		struct pipeline scratch = { 0 };
 
@@ -227,11 +237,13 @@ static void test_nonsense(void **state)
 			reader.until = (struct report_time){ true, true, anything() };
 		report_dump_read(&dump, &reader);
 		report_md(&md, &reader.report, false, true);
+		report_text(&text, &reader.report, true, &options);
 		report_json(&json, &reader.report);
 		assert_true(json_check(json.bytes, json.length));
 		report_html(&html, &reader.report, &lanes);
-		assert_false(md.failed || json.failed || html.failed);
+		assert_false(md.failed || text.failed || json.failed || html.failed);
 		string_fini(&md);
+		string_fini(&text);
 		string_fini(&json);
 		string_fini(&html);
 		lanes_fini(&lanes);

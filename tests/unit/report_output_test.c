@@ -7,6 +7,7 @@
 
 #include "golden.h"
 #include "json_check.h"
+#include "render/report_html.h"
 #include "render/report_json.h"
 #include "render/report_md.h"
 #include "render/report_text.h"
@@ -127,6 +128,70 @@ static void test_a_terminal_that_knows_ascii_only(void **state)
 static bool has(const struct string *string, const char *text)
 {
 	return memmem(string->bytes, string->length, text, strlen(text));
+}
+
+/* ---- all formats ----------------------------------------------------------------------------- */
+
+static bool is_in_page(const struct string *page, const char *name, size_t length)
+{
+	struct string head = { 0 };
+	bool found;
+
+	string_append_char(&head, '>');
+	string_append(&head, name, length);
+	string_append_text(&head, "</th>");
+	found = memmem(page->bytes, page->length, head.bytes, head.length);
+	string_fini(&head);
+	return found;
+}
+
+/* The names in a line "| Name | Value |"; some have none there. */
+static size_t assert_heads_are_in_page(const struct string *page, const char *line, const char *end)
+{
+	static const char when[] = "Live at ";
+	const char *name, *name_end;
+	size_t count = 0;
+
+	for (name = line + 1; name < end; name = name_end + 1) {
+		size_t length;
+
+		name_end = memchr(name, '|', end - name);
+		assert_non_null(name_end);
+		length = name_end - name;
+		if (length < 3)
+			continue;
+		if (length > strlen(when) && !memcmp(name + 1, when, strlen(when)))
+			assert_true(is_in_page(page, "Live", 4));
+		else if (!is_in_page(page, name + 1, length - 2))
+			fail_msg("the page has no column %.*s", (int)length, name);
+		count++;
+	}
+	return count;
+}
+
+static void in_page(struct string *out, const struct report *report)
+{
+	report_html(out, report, NULL);
+}
+
+/* A table that is described is in the page, too; of the timeline, it has a longer one. */
+static void test_the_page_has_every_table(void **state)
+{
+	struct string md = report_as(in_unicode), page = report_as(in_page);
+	const char *line = md.bytes, *end, *rule;
+	size_t heads = 0;
+
+	(void)state;
+	while ((rule = memmem(line, md.bytes + md.length - line, "\n|--", 4))) {
+		for (end = rule, line = end; line[-1] != '\n';)
+			line--;
+		if (memcmp(line, "| From |", 8))
+			heads += assert_heads_are_in_page(&page, line, end);
+		line = rule + 1;
+	}
+	assert_true(heads > 40);
+	string_fini(&md);
+	string_fini(&page);
 }
 
 /* ---- thresholds ------------------------------------------------------------------------------ */
@@ -288,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_a_terminal_that_knows_ascii_only),
+		cmocka_unit_test(test_the_page_has_every_table),
 		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_a_fleet),

@@ -55,8 +55,8 @@ commands() {
 	done
 }
 
-@test "the event in the README is one by the JSON Schema" {
-	sed -n '/^```json/,/^```/p' "$ROOT/README.md" | sed '/^```/d' > event.json
+@test "the event in docs/trace.md is one by the JSON Schema" {
+	sed -n '/^```json/,/^```/p' "$ROOT/docs/trace.md" | sed '/^```/d' > event.json
 	valid event event.json
 }
 

@@ -270,11 +270,11 @@ END
 	[[ $output == *"reads version 2 of the format; this one reads version 1"* ]]
 }
 
-@test "the README shows what it prints" {
+@test "docs/recordings.md shows what it prints" {
 	damage run.mscope 4700
 	run -7 --separate-stderr "$MEMSCOPE" verify run.mscope
-	sed -n '/^\$ memscope-bpf verify run.mscope/,/^```/p' "$ROOT/README.md" | sed '1d;$d' > readme.txt
-	echo "$output" | diff -u readme.txt -
+	sed -n '/^\$ memscope-bpf verify run.mscope/,/^```/p' "$ROOT/docs/recordings.md" | sed '1d;$d' > page.txt
+	echo "$output" | diff -u page.txt -
 }
 
 @test "docs/dump-format.md is enough to read a recording" {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/finding.h"
 #include "capture/attach/features.h"
 #include "commands/command.h"
 #include "commands/options.h"
@@ -422,7 +423,7 @@ static void put_schema(void)
 {
 	struct string out = { 0 };
 	struct json json = { .out = &out };
-	unsigned int op, space;
+	unsigned int op, space, rule;
 
 	json_open(&json, '{');
 	json_name(&json, "calls");
@@ -438,6 +439,11 @@ static void put_schema(void)
 	json_open(&json, '[');
 	for (space = MS_SPACE_NONE + 1; space < MS_SPACES_COUNT; space++)
 		json_text(&json, probe_space_name(space), strlen(probe_space_name(space)));
+	json_close(&json, ']');
+	json_name(&json, "rules");
+	json_open(&json, '[');
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+		json_text(&json, finding_rule_name(rule), strlen(finding_rule_name(rule)));
 	json_close(&json, ']');
 	put_counters(&json, false);
 	put_counters(&json, true);

@@ -15,6 +15,7 @@
     | ."$defs".process.properties += $counters
     | ."$defs".more.properties += ($counters | with_entries(.value = {"$ref": "#/$defs/process/properties/\(.key)"}))
   else
-    ."$defs".unknown.properties += $counters
+    ."$defs".rule.enum = $made.rules
+    | ."$defs".unknown.properties += $counters
     | ."$defs".unknown.required += ($counters | keys_unsorted)
   end

@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 /*
- * In hundredths of REF, an empty program on an emulated instruction. Measured on Linux 6.18 in a
- * nested virtual machine, where single-stepping costs most; least on bare metal, by the kernel's
+ * In hundredths of REF, an empty program on an emulated instruction: what a call took longer with
+ * this program attached, from the lowest to the highest over hosts (docs/cost-and-safety.md). Of an
+ * optimised nop, an empty program's cost and what this program adds on other instructions.
+ * Single-stepping costs most in a nested virtual machine, and least on bare metal, by the kernel's
  * selftests.
  */
 static const struct {
@@ -13,8 +15,8 @@ static const struct {
 		unsigned int low, high;
 	} entry, with_result;
 } prices[PROLOGUE_PRICES_COUNT] = {
-	[PROLOGUE_OPTIMISED] = { { 70, 70 }, { 130, 130 } },
-	[PROLOGUE_EMULATED] = { { 100, 100 }, { 160, 160 } },
+	[PROLOGUE_OPTIMISED] = { { 80, 110 }, { 150, 220 } },
+	[PROLOGUE_EMULATED] = { { 110, 140 }, { 180, 250 } },
 	[PROLOGUE_STEPPED] = { { 200, 1800 }, { 260, 1900 } },
 };
 
@@ -111,16 +113,15 @@ static void append_point(struct string *out, const struct check_function *functi
 	unsigned int low, high;
 
 	if (is_changed(function, use)) {
-		string_append_text(out, "  changed: not probed  ");
+		string_append_text(out, "  changed: not probed   ");
 		return;
 	}
 	price_of(point, use, &low, &high);
 	snprintf(place, sizeof(place), "+%u %s", point->offset, prologue_form_name(point->form));
-	if (low != high)
-		snprintf(price, sizeof(price), "%.1f-%u REF", low / 100.0, high / 100);
-	else if (low)
-		snprintf(price, sizeof(price), "%.1f REF", low / 100.0);
-	string_append_format(out, "  %-10s %-10s", place, price);
+	if (low)
+		snprintf(price, sizeof(price), "%.1f-%.*f REF", low / 100.0, high < 1000,
+			 high / 100.0);
+	string_append_format(out, "  %-10s %-11s", place, price);
 }
 
 static void append_function(struct string *out, const struct check_function *function,
@@ -145,7 +146,7 @@ void check_probes_append_text(struct string *out, const struct check_library *li
 
 	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++)
 		append_counts(out, library, &uses[i]);
-	string_append_format(out, "      %-*s %10s  %-8s  %-21s  %s\n", NAME_WIDTH, "FUNCTION",
+	string_append_format(out, "      %-*s %10s  %-8s  %-22s  %s\n", NAME_WIDTH, "FUNCTION",
 			     "OFFSET", "BEGINS", "WITH RESULT", "ENTRY ALONE");
 	for (row = 0; row < probe_count(); row++)
 		if (library->rows[row].found)

@@ -163,6 +163,10 @@ stress: memscope-bpf $(E2E_DEPS) $(STRESS_UNIT) $(FUZZ_TARGETS)
 	$(Q)STRESS=$(or $(STRESS),1) BUILD=$(BUILD) tests/run $(filter-out $(E2E_READING),$(STRESS_E2E)) -- \
 		$(filter $(E2E_READING),$(STRESS_E2E)) -- $(STRESS_UNIT) tests/fuzz/replay
 
+# Those of the exhaustive loops that take a minute or two, for CI.
+stress-unit: $(STRESS_UNIT) $(FUZZ_TARGETS)
+	$(Q)STRESS=1 BUILD=$(BUILD) tests/run $(STRESS_UNIT) -- tests/fuzz/replay
+
 # Other kernels than this machine's, emulated. Beginnings of versions, or "newest".
 export KERNELS ?= 5.10 6.1 6.12 6.17 newest
 
@@ -182,7 +186,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-unit check-kernels check-fuzz check-e2e check-e2e-deps fuzz stress
+.PHONY: check check-deps check-unit check-kernels check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

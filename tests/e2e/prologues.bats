@@ -73,8 +73,8 @@ memory() {
 			select(.handling == "single-stepped")] | length))]' check.json)" \
 		'[true,true,true,true]'
 	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
-	grep -qE "^ +cuMemcpyHtoD_v2 +0x[0-9a-f]+ +endbr64 +\+4 push +1.6 REF +\+4 push +1.0 REF$" out.txt
-	grep -qE "^ +cuLaunchKernel +0x[0-9a-f]+ +sub +\+0 sub +2.6-19 REF +\+4 jmp +1.0 REF$" out.txt
+	grep -qE "^ +cuMemcpyHtoD_v2 +0x[0-9a-f]+ +endbr64 +\+4 push +1.8-2.5 REF +\+4 push +1.1-1.4 REF$" out.txt
+	grep -qE "^ +cuLaunchKernel +0x[0-9a-f]+ +sub +\+0 sub +2.6-19 REF +\+4 jmp +1.1-1.4 REF$" out.txt
 	grep -qE "^ +with results: $(jq -r '.process.libraries[0].places.with_result |
 		"\(.first) at the first instruction, \(.later) at a later one, \(.single_stepped) single"' \
 		check.json)" out.txt

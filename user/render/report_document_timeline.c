@@ -202,12 +202,14 @@ static struct row make_row(const struct report_recording *recording, size_t begi
 /* Rates of less than that have digits after the point. */
 #define FEW 1000
 
-static void cell_rate(struct document *document, double rate)
+static void cell_rate(struct document *document, uint64_t calls, uint64_t length_ns)
 {
+	const double rate = calls / (length_ns / 1e9);
+
 	if (rate < FEW)
 		string_append_format(&document->text, "%.4g", rate);
 	else
-		string_append_text(&document->text, REPORT_COUNT((uint64_t)(rate + 0.5)));
+		string_append_text(&document->text, REPORT_COUNT(finding_rate(calls, length_ns)));
 	document_cell(document);
 }
 
@@ -218,7 +220,7 @@ static void cells_of_copies(struct document *document, const struct row *row, bo
 	document_cell_size(document, known, row->within_bytes);
 	if (row->timed_ns)
 		document_cell_value(document, true, FINDING_BYTES_PER_SECOND,
-				    (uint64_t)(row->timed_bytes / (row->timed_ns / 1e9)));
+				    finding_rate(row->timed_bytes, row->timed_ns));
 	else
 		document_cell_words(document, known ? "-" : "?");
 }
@@ -230,7 +232,7 @@ static void list_row(struct document *document, const struct report_recording *r
 	const struct report_coverage *coverage = &recording->coverage;
 	const uint64_t width_ns = recording->timeline.width_ns;
 	const struct row row = make_row(recording, begin, end);
-	const double seconds = (double)((end - begin) * width_ns) / 1e9;
+	const uint64_t length_ns = (end - begin) * width_ns;
 	static const struct row nothing;
 
 	if (!memcmp(&row, &nothing, sizeof(row)) || !document_row(document))
@@ -238,8 +240,8 @@ static void list_row(struct document *document, const struct report_recording *r
 	string_append_format(&document->text, "+%.3f s", (double)(begin * width_ns) / 1e9);
 	document_cell(document);
 	document_cell_size(document, true, row.device_bytes);
-	cell_rate(document, row.allocs / seconds);
-	cell_rate(document, row.frees / seconds);
+	cell_rate(document, row.allocs, length_ns);
+	cell_rate(document, row.frees, length_ns);
 	cells_of_copies(document, &row, !report_not_captured(coverage, MS_OP_COPY));
 	document_cell_count(document, !report_not_captured(coverage, MS_OP_LAUNCH), row.launches);
 	document_cell_duration(document, !report_not_captured(coverage, MS_OP_SYNC),

@@ -181,6 +181,48 @@ static void run_pageable_fast(struct run *run)
 	}
 }
 
+/* So small that the call is what takes the time: no memory would make it faster. */
+static void run_pageable_tiny(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 8000; i++) {
+		copy_down(run, DEVICE_ADDR + i * 4 * KIB, HOST_ADDR, 4 * KIB, 100 * US);
+		wait_for(run, 900 * US);
+	}
+}
+
+static void run_pageable_tiny_summed(struct run *run)
+{
+	int i;
+
+	alloc_at(run, DEVICE_ADDR, 8 * MIB);
+	for (i = 0; i < 10; i++) {
+		wait_for(run, SECOND);
+		feed(run, record_summed(
+				  1000,
+				  record_taking(
+					  100 * MS,
+					  record_to(DEVICE_ADDR,
+						    record_from(HOST_ADDR,
+								record_copy("cuMemcpyHtoD_v2",
+									    4000 * KIB,
+									    MS_DIRECTION_HTOD))))));
+	}
+}
+
+/* Beside the large ones, they are not counted. */
+static void run_pageable_mixed(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		copy_down(run, DEVICE_ADDR, HOST_ADDR, MIB, MS);
+		copy_down(run, DEVICE_ADDR + GIB, HOST_ADDR + GIB, KIB, 10 * US);
+		step(run);
+	}
+}
+
 static void run_copy_bound(struct run *run)
 {
 	int i;
@@ -220,6 +262,9 @@ static const struct program programs[] = {
 	{ "pinned, summed", run_pinned_summed, { { FINDING_COPY_BOUND, H, 0 } }, 1 },
 	{ "pageable, summed, asynchronous", run_pageable_summed_async, { { FINDING_COPY_BOUND, M, 0 } }, 1 },
 	{ "pageable, summed, unknown", run_pageable_summed_unknown, { { FINDING_COPY_BOUND, H, 0 } }, 1 },
+	{ "pageable, tiny", run_pageable_tiny, {}, 0 },
+	{ "pageable, tiny, summed", run_pageable_tiny_summed, {}, 0 },
+	{ "pageable, mixed", run_pageable_mixed, { { FINDING_PAGEABLE_COPIES, M, 500 * MIB } }, 1 },
 	{ "pageable, fast", run_pageable_fast, {}, 0 },
 	{ "copy-bound", run_copy_bound, { { FINDING_COPY_BOUND, H, 500 * MIB } }, 1 },
 	{ "copy-bound, launches", run_copy_bound_with_launches, { { FINDING_COPY_BOUND, M, 500 * MIB } }, 1 },

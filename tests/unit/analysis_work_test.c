@@ -281,6 +281,72 @@ static void run_after_exit(struct run *run)
 	run_sync_bound(run);
 }
 
+/* An allocation now and then, and launches that were only counted: each is a pause to look at. */
+static void run_allocs_summed(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		feed(run, record_taking(8 * MS, record_alloc("cuMemAlloc_v2",
+							     DEVICE_ADDR + i * 2 * MIB, 4 * KIB)));
+		wait_for(run, 150 * MS);
+		if (i % 7 == 6)
+			feed(run, record_launches("cuLaunchKernel", 0x1234, 100));
+	}
+}
+
+/* The same with copies that were only counted. */
+static void run_allocs_and_copies_summed(struct run *run)
+{
+	union record copies =
+		record_summed(100, record_taking(100 * US, record_copy("cuMemcpyDtoD_v2", 400 * KIB,
+								       MS_DIRECTION_DTOD)));
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		feed(run, record_taking(60 * US, record_alloc("cuMemAlloc_v2",
+							      DEVICE_ADDR + i * 2 * MIB, 4 * KIB)));
+		wait_for(run, 150 * MS);
+		feed(run, copies);
+	}
+}
+
+/* Half of each busy moment, but of these there are few: a hundredth of the time is 36 s. */
+static void run_rarely_bound(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 60; i++) {
+		launch(run);
+		synchronise(run, 20 * MS);
+		wait_for(run, MINUTE);
+	}
+}
+
+/* As before, and more of it. */
+static void run_often_bound(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 60; i++) {
+		launch(run);
+		synchronise(run, 200 * MS);
+		wait_for(run, 5 * SECOND);
+	}
+}
+
+/* All windows with a call are full of it, but that is next to nothing. */
+static void run_little_time(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		launch(run);
+		synchronise(run, 6 * MS);
+		wait_for(run, 230 * MS);
+	}
+}
+
 /* ---- pressure -------------------------------------------------------------------------------- */
 
 static void run_pressure(struct run *run)
@@ -329,6 +395,11 @@ static const struct program programs[] = {
 	{ "idle server", run_idle_server, {}, 0 },
 	{ "gaps of one thread", run_gaps_of_one_thread, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
 	{ "host-bound, summed", run_host_bound_summed, { { FINDING_HOST_BOUND, L, 0 } }, 1 },
+	{ "allocations, launches summed", run_allocs_summed, {}, 0 },
+	{ "allocations, copies summed", run_allocs_and_copies_summed, {}, 0 },
+	{ "rarely bound", run_rarely_bound, {}, 0 },
+	{ "often bound", run_often_bound, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
+	{ "little time", run_little_time, {}, 0 },
 	{ "too short", run_too_short, {}, 0 },
 	{ "pressure", run_pressure, { { FINDING_MEMORY_PRESSURE, H, 8 * GIB - 100 * MIB } }, 1 },
 	{ "pressure, from the ledger", run_pressure_from_ledger, { { FINDING_MEMORY_PRESSURE, H, 0 } }, 1 },

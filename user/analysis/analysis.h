@@ -41,9 +41,12 @@
 	X(redundant_count,   "redundant-count",   10,          COUNT,   "fewer redundant copies are not reported") \
 	X(redundant_bytes,   "redundant-size",    1 << 20,     BYTES,   "fewer bytes of them are not reported") \
 	X(pageable_bytes,    "pageable-size",     16 << 20,    BYTES,   "fewer bytes from or to pageable memory are not reported") \
+	X(pageable_least,    "pageable-least",    64 << 10,    BYTES,   "a copy of fewer is not among them: what it takes is the call") \
 	X(pageable_share,    "pageable-time",     5,           PERCENT, "of a process's time, so much must go into such copies") \
 	X(bound_time_ns,     "bound-time",        1000000000,  NS,      "no bottleneck is named for a process seen for less") \
 	X(bound_windows,     "bound-windows",     50,          PERCENT, "of the windows with any call, so many must be bound by the same") \
+	X(bound_least_ns,    "bound-least",       50000000,    NS,      "less time than this in all is no bottleneck") \
+	X(bound_share,       "bound-share",       1,           PERCENT, "of the time a process was seen, so much must go into it") \
 	X(sync_share,        "sync-time",         50,          PERCENT, "of a window, in synchronisation") \
 	X(copy_share,        "copy-time",         20,          PERCENT, "of a window, in copies") \
 	X(alloc_share,       "alloc-time",        10,          PERCENT, "of a window, in allocations and frees") \

@@ -118,57 +118,112 @@ static void note_gap(struct process_activity *activity, const struct event *even
 	activity->drained = is_synchronous(event) && event_succeeded(event->call);
 }
 
-static void count(struct process_activity *activity, const struct event *event)
+/* So many of them, with so many bytes. */
+static void count_in(struct activity_slice *slice, const struct event *event,
+		     const struct analysis_options *options, uint64_t count, uint64_t bytes)
 {
-	struct activity_slice *slice = &activity->slices[activity->bucket];
-	const struct ms_call *call = event->call;
-
 	switch (event->probe->spec.op) {
 	case MS_OP_SYNC:
-		slice->syncs += event->count;
-		if (call->duration_ns / event->count < activity->options->short_sync_ns)
-			slice->short_syncs += event->count;
+		slice->syncs += count;
+		if (event->call->duration_ns / event->count < options->short_sync_ns)
+			slice->short_syncs += count;
 		break;
 	case MS_OP_COPY:
-		slice->copies += event->count;
+		slice->copies += count;
 		if (!is_synchronous(event))
-			slice->async_copies += event->count;
-		slice->copy_bytes += call->size;
+			slice->async_copies += count;
+		slice->copy_bytes += bytes;
 		break;
 	case MS_OP_ALLOC:
 	case MS_OP_FREE:
 		slice->allocs++;
 		break;
 	case MS_OP_LAUNCH:
-		slice->launches += event->count;
-		activity->launches += event->count;
+		slice->launches += count;
 		break;
 	}
 }
 
+/* ---- calls that were only counted ------------------------------------------------------------ */
+
+/* Sums that are taken at one time are told one after the other. */
+#define SUMS_TOGETHER_NS 50000000
+
+/* Since when they have been counted: the sums before these, at the latest. */
+static uint64_t counted_since(struct process_activity *activity, const struct event *event)
+{
+	struct activity_sums *sums = &activity->sums[event->probe->spec.op];
+	const uint64_t now_ns = event->header->ts_ns, begin_ns = event_begin_ns(event);
+	uint64_t since_ns;
+
+	if (!sums->last_ns)
+		sums->last_ns = sums->before_ns = activity->base_ns;
+	if (now_ns > sums->last_ns && now_ns - sums->last_ns >= SUMS_TOGETHER_NS)
+		sums->before_ns = sums->last_ns;
+	if (now_ns > sums->last_ns)
+		sums->last_ns = now_ns;
+	since_ns = sums->before_ns < begin_ns ? sums->before_ns : begin_ns;
+	return since_ns > activity->base_ns ? since_ns : activity->base_ns;
+}
+
+/* Of what was spread evenly over some time, that which belongs to the first `passed_ns` of it. */
+static uint64_t portion(uint64_t amount, uint64_t passed_ns, uint64_t length_ns)
+{
+	return length_ns ? (uint64_t)((unsigned __int128)amount * passed_ns / length_ns) : amount;
+}
+
+/* Neither when they were made nor by how many threads is known: evenly, then. */
+static void spread(struct process_activity *activity, const struct event *event)
+{
+	const uint64_t since_ns = counted_since(activity, event), now_ns = event->header->ts_ns,
+		       length_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	const uint64_t amounts[] = { event->call->duration_ns, event->count, event->call->size };
+	const unsigned int last = process_activity_bucket_at(activity, now_ns);
+	uint64_t done[3] = { 0 }, now[3], passed_ns = 0;
+	unsigned int i, j;
+
+	for (i = process_activity_bucket_at(activity, since_ns); i <= last; i++) {
+		struct activity_slice *slice = &activity->slices[i];
+
+		passed_ns += overlap(activity, i, since_ns, now_ns);
+		for (j = 0; j < 3; j++) {
+			now[j] = i == last ? amounts[j] : portion(amounts[j], passed_ns, length_ns);
+			now[j] -= done[j];
+			done[j] += now[j];
+		}
+		*time_of(slice, event->probe->spec.op) += now[0];
+		count_in(slice, event, activity->options, now[1], now[2]);
+	}
+}
+
+/* ---- each call ------------------------------------------------------------------------------- */
+
+static void note_call(struct process_activity *activity, const struct event *event)
+{
+	const uint64_t begin_ns = event->header->ts_ns,
+		       end_ns = begin_ns + event->call->duration_ns,
+		       thread = 1ull << event->header->tid % ACTIVITY_THREADS;
+
+	note_gap(activity, event, end_ns);
+	/* The outer call's time is its inner calls' too. */
+	if (!(event->call->flags & MS_CALL_NESTED))
+		spend(activity, event->probe->spec.op, begin_ns, end_ns, thread);
+	count_in(&activity->slices[activity->bucket], event, activity->options, event->count,
+		 event->call->size);
+}
+
 void bottlenecks_event(struct process_activity *activity, const struct event *event)
 {
-	const struct ms_call *call = event->call;
-	const uint64_t begin_ns = event->header->ts_ns, end_ns = begin_ns + call->duration_ns;
-
-	if (call->flags & MS_CALL_PART)
+	if (event->call->flags & MS_CALL_PART)
 		return;
 	if (event->header->type == MS_TYPE_CALLS) {
-		/* Neither when nor by how many threads is known: just before they were counted. */
 		activity->summed = true;
-		if (call->duration_ns)
-			spend(activity, event->probe->spec.op,
-			      begin_ns > call->duration_ns ? begin_ns - call->duration_ns : 0,
-			      begin_ns, 0);
+		spread(activity, event);
 	} else {
-		uint64_t thread = 1ull << event->header->tid % ACTIVITY_THREADS;
-
-		note_gap(activity, event, end_ns);
-		/* The outer call's time is its inner calls' too. */
-		if (!(call->flags & MS_CALL_NESTED))
-			spend(activity, event->probe->spec.op, begin_ns, end_ns, thread);
+		note_call(activity, event);
 	}
-	count(activity, event);
+	if (event->probe->spec.op == MS_OP_LAUNCH)
+		activity->launches += event->count;
 }
 
 /* ---- what bounds it -------------------------------------------------------------------------- */
@@ -177,6 +232,7 @@ void bottlenecks_event(struct process_activity *activity, const struct event *ev
 struct bound {
 	uint64_t windows, active;
 	uint64_t time_ns, length_ns; /* of the calls, and of the windows and their threads */
+	uint64_t observed_ns;        /* all of the process's time, of its threads */
 	uint64_t first_ns, last_ns;
 	struct activity_slice sum;
 };
@@ -227,6 +283,11 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return a < UINT64_MAX - b ? a + b : UINT64_MAX;
 }
 
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	return a <= UINT64_MAX / b ? a * b : UINT64_MAX;
+}
+
 static void bound_add(struct bound *bound, const struct process_activity *activity, unsigned int i,
 		      uint64_t time_ns, uint64_t length_ns)
 {
@@ -247,6 +308,18 @@ static void bound_add(struct bound *bound, const struct process_activity *activi
 	bound->sum.short_syncs += slice->short_syncs;
 }
 
+/*
+ * Time without work is no part of a window. Where calls were only counted, a gap between the others
+ * may have been full of them.
+ */
+static uint64_t pause_of(const struct process_activity *activity,
+			 const struct activity_slice *slice, uint64_t length)
+{
+	if (activity->summed)
+		return 0;
+	return slice->pause_ns < length ? slice->pause_ns : length;
+}
+
 static struct bound bound_of(const struct process_activity *activity, enum share share,
 			     uint64_t percent)
 {
@@ -258,13 +331,14 @@ static struct bound bound_of(const struct process_activity *activity, enum share
 		uint64_t length = process_activity_bucket_length(activity, i), time_ns;
 		uint64_t threads = __builtin_popcountll(slice->threads);
 
-		/* Time without work is no part of it. */
-		length -= slice->pause_ns < length ? slice->pause_ns : length;
+		/* The threads' times add up; a gap is one for all of them. */
+		threads = threads && share != SHARE_IDLE ? threads : 1;
+		bound.observed_ns = add(bound.observed_ns, times(length, threads));
+		length -= pause_of(activity, slice, length);
 		if (!is_active(slice) && !slice->idle_ns)
 			continue;
 		bound.active++;
-		/* The threads' times add up; a gap is one for all of them. */
-		length *= threads && share != SHARE_IDLE ? threads : 1;
+		length = times(length, threads);
 		time_ns = time_in(activity, slice, share, length);
 		if (time_ns > length)
 			time_ns = length;
@@ -274,10 +348,24 @@ static struct bound bound_of(const struct process_activity *activity, enum share
 	return bound;
 }
 
+/* So little, by itself or of all the time, that nothing would be gained. */
+static bool is_little(const struct bound *bound, const struct analysis_options *options)
+{
+	return bound->time_ns < options->bound_least_ns ||
+	       (double)bound->time_ns * 100 <
+		       (double)bound->observed_ns * (double)options->bound_share;
+}
+
 static bool is_bound(const struct bound *bound, const struct analysis_options *options)
 {
 	return bound->active >= MIN_WINDOWS && bound->windows > 0 &&
-	       bound->windows * 100 >= bound->active * options->bound_windows;
+	       bound->windows * 100 >= bound->active * options->bound_windows &&
+	       !is_little(bound, options);
+}
+
+static uint64_t percent_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((double)part * 100 / (double)whole) : 0;
 }
 
 static struct finding bound_finding(const struct process_activity *activity,
@@ -290,8 +378,10 @@ static struct finding bound_finding(const struct process_activity *activity,
 	finding.last_ts_ns = bound->last_ns;
 	finding.duration_ns = bound->time_ns;
 	finding_say(&finding, what, FINDING_PERCENT,
-		    (uint64_t)((double)bound->time_ns * 100 / (double)bound->length_ns));
+		    percent_of(bound->time_ns, bound->observed_ns));
 	finding_say(&finding, "that is", FINDING_NS, bound->time_ns);
+	finding_say(&finding, "of the time of the windows below", FINDING_PERCENT,
+		    percent_of(bound->time_ns, bound->length_ns));
 	finding_say(&finding, "windows of which this is true", FINDING_COUNT, bound->windows);
 	finding_say(&finding, "windows with any call", FINDING_COUNT, bound->active);
 	return finding;

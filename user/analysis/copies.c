@@ -32,6 +32,7 @@ struct copies {
 	bool unclear;          /* host memory may be page-locked although nobody saw it */
 	struct tally pageable; /* the synchronous ones; `first_ns` and `last_ns` are of all */
 	struct amount pageable_async;
+	struct amount pageable_small; /* such as would be no faster from page-locked memory */
 };
 
 void copies_free(struct copies *copies)
@@ -154,8 +155,13 @@ static bool is_pageable(struct copies *copies, const struct slot *before, const 
 	return !ledger_containing(&copies->pinned, now->host_addr);
 }
 
-static void pageable_add(struct copies *copies, const struct event *event)
+static void pageable_add(struct copies *copies, const struct event *event, uint64_t least)
 {
+	/* The driver takes small ones along with the command; summed up, they are so on average. */
+	if (event->call->size / (event->count ? event->count : 1) < least) {
+		amount_add(&copies->pageable_small, event);
+		return;
+	}
 	if (event_is_synchronous(event)) {
 		tally_add(&copies->pageable, event);
 		return;
@@ -177,11 +183,12 @@ static bool is_unclear(const struct process *process)
  * Copies that were summed up have their blocks in common, and are told before one of these ends: so
  * whether their host memory is page-locked can still be found out. In which order they were cannot.
  */
-static void sum_event(struct copies *copies, const struct event *event, uint64_t host_addr)
+static void sum_event(struct copies *copies, const struct event *event, uint64_t host_addr,
+		      uint64_t least)
 {
 	copies->device_changes++;
 	if (!ledger_containing(&copies->pinned, host_addr))
-		pageable_add(copies, event);
+		pageable_add(copies, event, least);
 }
 
 int copies_event(struct process_activity *activity, const struct event *event,
@@ -201,7 +208,8 @@ int copies_event(struct process_activity *activity, const struct event *event,
 	}
 	copies->unclear |= is_unclear(change->process);
 	if (event->header->type == MS_TYPE_CALLS) {
-		sum_event(copies, event, down ? call->src : call->addr);
+		sum_event(copies, event, down ? call->src : call->addr,
+			  activity->options->pageable_least);
 		return 0;
 	}
 	now = (struct slot){
@@ -217,7 +225,7 @@ int copies_event(struct process_activity *activity, const struct event *event,
 	compare(copies, slot, &now, event);
 	now.pageable = is_pageable(copies, slot, &now);
 	if (now.pageable)
-		pageable_add(copies, event);
+		pageable_add(copies, event, activity->options->pageable_least);
 	*slot = now;
 	return 0;
 }
@@ -276,6 +284,8 @@ static int report_pageable(const struct process_activity *activity, const struct
 	finding_say(&finding, "asynchronous ones beside them", FINDING_COUNT,
 		    copies->pageable_async.count);
 	finding_say(&finding, "bytes copied by those", FINDING_BYTES, copies->pageable_async.bytes);
+	finding_say(&finding, "small ones that are not counted", FINDING_COUNT,
+		    copies->pageable_small.count);
 	if (activity->launches)
 		finding_lower(&finding, FINDING_MEDIUM,
 			      "a synchronous copy also waits for kernels launched before it");

@@ -50,6 +50,11 @@ struct thread {
 	uint64_t last_id; /* of the allocation it made last, if nothing was allocated since */
 };
 
+/* When calls of an op that were only counted were told, CLOCK_MONOTONIC. */
+struct activity_sums {
+	uint64_t last_ns, before_ns;
+};
+
 struct copies;
 
 struct process_activity {
@@ -69,6 +74,7 @@ struct process_activity {
 	uint64_t events; /* so far */
 	uint64_t walked; /* allocations and groups that were looked at one by one */
 	bool summed;     /* some calls were only counted */
+	struct activity_sums sums[MS_OPS_COUNT];
 
 	struct group *groups;
 	size_t groups_count, groups_capacity;

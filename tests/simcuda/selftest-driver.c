@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests of the simulated driver: everything but its memory.
+ * Tests of the simulated driver: devices, contexts, streams, and what all functions have.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -192,73 +192,6 @@ static void test_contexts(void)
 	CHECK(used() == 0);
 }
 
-static const char ptx[] = "// text\n.version 8.0\n.target sm_90\n.address_size 64\n"
-			  ".visible .global .align 4 .u32 counter;\n"
-			  ".const .align 8 .b8 table[48] = {1, 2};\n"
-			  ".visible .entry scale(\n.param .u64 p)\n{ ret; }\n"
-			  ".entry scale_all()\n{ ret; }\n";
-
-static void test_modules(void)
-{
-	CUmodule module, other;
-	CUfunction function, again;
-	CUlibrary library;
-	CUkernel kernels[2];
-	const char *name;
-	unsigned int count;
-	CUdeviceptr ptr;
-	size_t size;
-
-	start();
-	OK(cuModuleLoadData(&module, ptx));
-	OK(cuModuleGetFunction(&function, module, "scale"));
-	OK(cuModuleGetFunction(&again, module, "scale"));
-	CHECK(function == again);
-	FAILS(NOT_FOUND, cuModuleGetFunction(&again, module, "scal"));
-	OK(cuFuncGetName(&name, function));
-	OK(cuFuncGetModule(&other, function));
-	CHECK(!strcmp(name, "scale") && other == module);
-	OK(cuModuleGetGlobal_v2(&ptr, &size, module, "counter"));
-	CHECK(size == 4 && used() == 512);
-	OK(cuModuleGetGlobal_v2(NULL, &size, module, "table"));
-	CHECK(size == 48);
-	FAILS(NOT_FOUND, cuModuleGetGlobal_v2(&ptr, &size, module, "p"));
-	OK(cuModuleUnload(module));
-	FAILS(INVALID_HANDLE, cuModuleUnload(module));
-	FAILS(INVALID_HANDLE, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL));
-	CHECK(used() == 0);
-	FAILS(FILE_NOT_FOUND, cuModuleLoad(&module, "/nonexistent.ptx"));
-
-	OK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
-	OK(cuLibraryGetKernelCount(&count, library));
-	CHECK(count == 2);
-	OK(cuLibraryEnumerateKernels(kernels, 2, library));
-	OK(cuKernelGetName(&name, kernels[1]));
-	CHECK(!strcmp(name, "scale_all"));
-	OK(cuKernelGetFunction(&function, kernels[0]));
-	OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL));
-	OK(cuLibraryUnload(library));
-	FAILS(INVALID_HANDLE, cuKernelGetName(&name, kernels[1]));
-}
-
-static void test_launches(void)
-{
-	CUlaunchConfig config = { 2, 2, 2, 32, 1, 1, 0, NULL, NULL, 0 };
-	CUfunction function;
-	CUmodule module;
-
-	start();
-	OK(cuModuleLoadData(&module, "\177ELF, or so"));
-	OK(cuModuleGetFunction(&function, module, "anything"));
-	OK(cuLaunchKernel(function, 1, 2, 3, 4, 5, 6, 7, CU_STREAM_PER_THREAD, NULL, NULL));
-	OK(cuLaunchKernelEx_ptsz(&config, function, NULL, NULL));
-	OK(cuLaunchCooperativeKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL));
-	FAILS(INVALID_VALUE, cuLaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-	FAILS(INVALID_VALUE, cuLaunchKernel(function, 1, 1, 1, 1024, 2, 1, 0, NULL, NULL, NULL));
-	FAILS(INVALID_HANDLE,
-	      cuLaunchKernel((CUfunction)&module, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-}
-
 static void set_flag(void *flag)
 {
 	*(int *)flag = 1;
@@ -300,6 +233,7 @@ static void test_streams(void)
 	CHECK(milliseconds >= 2);
 	OK(cuEventDestroy_v2(start_event));
 	FAILS(INVALID_HANDLE, cuEventQuery(start_event));
+	FAILS(INVALID_VALUE, cuEventCreate(&start_event, CU_EVENT_INTERPROCESS));
 	OK(cuStreamDestroy_v2(stream));
 	FAILS(INVALID_HANDLE, cuStreamSynchronize(stream));
 	FAILS(INVALID_HANDLE, cuStreamDestroy_v2(stream));
@@ -556,8 +490,6 @@ const struct selftest selftests[] = {
 	{ "errors", test_errors, { NULL }, NULL, 0 },
 	{ "primary-context", test_primary_context, { NULL }, NULL, 0 },
 	{ "contexts", test_contexts, { "SIMCUDA_DEVICES=2" }, NULL, 0 },
-	{ "modules", test_modules, { NULL }, NULL, 0 },
-	{ "launches", test_launches, { NULL }, NULL, 0 },
 	{ "streams", test_streams, { NULL }, NULL, 0 },
 	{ "peers", test_peers, { "SIMCUDA_DEVICES=2" }, NULL, 0 },
 	{ "faults",

@@ -12,6 +12,13 @@
 #define OK(call) CHECK((call) == CUDA_SUCCESS)
 #define FAILS(error, call) CHECK((call) == CUDA_ERROR_##error)
 
+/* Two kernels and two variables. */
+static const char ptx[] = "// text\n.version 8.0\n.target sm_90\n.address_size 64\n"
+			  ".visible .global .align 4 .u32 counter;\n"
+			  ".const .align 8 .b8 table[48] = {1, 2};\n"
+			  ".visible .entry scale(\n.param .u64 p)\n{ ret; }\n"
+			  ".entry scale_all()\n{ ret; }\n";
+
 /* A current context on device 0. */
 static inline CUcontext start(void)
 {

@@ -192,6 +192,63 @@ static void log_ipc(const char *lines)
 	CHECK(selftest_count(lines, " cuIpcCloseMemHandle result=0 addr=0x[0-9a-f]+ ") == 2);
 }
 
+static void open_event_in_other(int channel[2])
+{
+	CUipcEventHandle handle, broken;
+	CUevent event, again;
+	float milliseconds;
+
+	start();
+	hear(channel, &handle, sizeof(handle));
+	OK(cuIpcOpenEventHandle(&event, handle));
+	OK(cuIpcOpenEventHandle(&again, handle));
+	CHECK(event != again);
+	OK(cuEventQuery(event));
+	OK(cuEventSynchronize(event));
+	OK(cuStreamWaitEvent(NULL, event, 0));
+	OK(cuEventRecord(event, NULL));
+	FAILS(INVALID_HANDLE, cuEventElapsedTime(&milliseconds, event, event));
+	OK(cuEventDestroy_v2(event));
+	FAILS(INVALID_HANDLE, cuEventQuery(event));
+	OK(cuEventQuery(again));
+	FAILS(INVALID_VALUE, cuIpcOpenEventHandle(NULL, handle));
+	broken = handle;
+	memset(broken.reserved + 8, 0x7f, 4); /* no such process */
+	FAILS(MAP_FAILED, cuIpcOpenEventHandle(&event, broken));
+	broken = handle;
+	broken.reserved[0] ^= 1;
+	FAILS(INVALID_HANDLE, cuIpcOpenEventHandle(&event, broken));
+	exit(0);
+}
+
+static void test_event(void)
+{
+	CUipcEventHandle handle;
+	CUevent event, own;
+	int channel[2];
+	pid_t pid = other_process(channel);
+
+	if (!pid)
+		open_event_in_other(channel);
+	start();
+	OK(cuEventCreate(&own, CU_EVENT_DISABLE_TIMING));
+	OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS));
+	FAILS(INVALID_HANDLE, cuIpcGetEventHandle(&handle, own));
+	FAILS(INVALID_VALUE, cuIpcGetEventHandle(NULL, event));
+	OK(cuIpcGetEventHandle(&handle, event));
+	FAILS(INVALID_CONTEXT, cuIpcOpenEventHandle(&own, handle));
+	tell(channel, &handle, sizeof(handle));
+	finish(pid);
+	OK(cuEventDestroy_v2(event));
+	FAILS(INVALID_HANDLE, cuIpcGetEventHandle(&handle, event));
+}
+
+static void log_event(const char *lines)
+{
+	CHECK(selftest_count(lines, " cuIpcGetEventHandle result=0 event=0x[0-9a-f]+ ") == 1);
+	CHECK(selftest_count(lines, " cuIpcOpenEventHandle result=0 event=0x[0-9a-f]+ ") == 2);
+}
+
 static void test_external(void)
 {
 	CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = { .type = 1, .size = 10000 };
@@ -251,6 +308,7 @@ static void log_external(const char *lines)
 const struct selftest selftests[] = {
 	{ "export", test_export, { NULL }, log_export, 0 },
 	{ "ipc", test_ipc, { NULL }, log_ipc, 0 },
+	{ "event", test_event, { NULL }, log_event, 0 },
 	{ "external", test_external, { NULL }, log_external, 0 },
 	{ NULL, NULL, { NULL }, NULL, 0 },
 };

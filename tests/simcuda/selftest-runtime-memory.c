@@ -97,8 +97,10 @@ void test_shared(void)
 	};
 	struct cudaExternalMemoryBufferDesc buffer = { .size = 100 };
 	cudaExternalMemory_t memory;
+	cudaIpcEventHandle_t event_handle;
 	cudaIpcMemHandle_t handle;
 	void *ptr, *opened;
+	cudaEvent_t event;
 
 	OK(cudaMalloc(&ptr, 100));
 	OK(cudaIpcGetMemHandle(&handle, ptr));
@@ -108,6 +110,11 @@ void test_shared(void)
 	FAILS(InvalidResourceHandle,
 	      cudaIpcOpenMemHandle(&opened, handle, cudaIpcMemLazyEnablePeerAccess));
 	FAILS(InvalidValue, cudaIpcCloseMemHandle(ptr));
+	OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventInterprocess));
+	OK(cudaIpcGetEventHandle(&event_handle, event));
+	FAILS(DeviceUninitialized, cudaIpcOpenEventHandle(&event, event_handle));
+	memset(&event_handle, 0, sizeof(event_handle));
+	FAILS(InvalidResourceHandle, cudaIpcOpenEventHandle(&event, event_handle));
 	desc.handle.fd = memfd_create("external", 0);
 	CHECK(!ftruncate(desc.handle.fd, 100));
 	OK(cudaImportExternalMemory(&memory, &desc));

@@ -187,6 +187,39 @@ static void test_launches(void)
 	CHECK(attributes.maxThreadsPerBlock == 1024);
 }
 
+static void test_occupancy(void)
+{
+	int blocks;
+
+	OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, (const void *)scale, 512, 0));
+	CHECK(blocks == 4);
+	OK(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, (const void *)add, 64, 0,
+								  1));
+	CHECK(blocks == 32);
+	FAILS(InvalidDeviceFunction,
+	      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, "no stub", 512, 0));
+	FAILS(InvalidValue, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+				    &blocks, (const void *)scale, 512, 0, 2));
+}
+
+static void log_occupancy(const char *lines)
+{
+	CHECK(selftest_count(lines, " cudaOccupancyMaxActiveBlocksPerMultiprocessor result=0 "
+				    "stub=0x[0-9a-f]+ kernel=scale value=4 ") == 1);
+	CHECK(selftest_count(lines,
+			     " cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags result=0 "
+			     "via=cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags .* "
+			     "kernel=add flags=1 value=32 ") == 1);
+}
+
+/* Has no declaration: what it is called with does not matter. */
+cudaError_t cudaUserObjectCreate(void);
+
+static void test_not_supported(void)
+{
+	FAILS(NotSupported, cudaUserObjectCreate());
+}
+
 #define SHAPE " grid=1,2,3 block=4,5,6 shared=7 stream=0x0 "
 
 static void log_launches(const char *lines)
@@ -516,6 +549,8 @@ const struct selftest selftests[] = {
 	{ "pool", test_pool, { NULL }, NULL, 0 },
 	{ "streams", test_streams, { NULL }, NULL, 0 },
 	{ "launches", test_launches, { NULL }, log_launches, 0 },
+	{ "occupancy", test_occupancy, { NULL }, log_occupancy, 0 },
+	{ "not-supported", test_not_supported, { NULL }, NULL, 0 },
 	{ "reach", test_reach, { NULL }, log_reach, 0 },
 	{ "devices", test_devices, { "SIMCUDA_DEVICES=2" }, NULL, 0 },
 	{ "threads", test_threads, { NULL }, log_threads, 0 },

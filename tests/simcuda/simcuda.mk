@@ -122,7 +122,7 @@ simcuda-check-exports: $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA_OUT)/libcudart.so.1
 
 # The selftest: of the driver, one program per subject, and the runtime: shared, static, per-thread
 # streams.
-SIMCUDA_DRIVER_SELFTESTS := driver memory batch vmm import graph capture
+SIMCUDA_DRIVER_SELFTESTS := driver code memory batch vmm import graph capture
 SIMCUDA_SELFTESTS := $(addprefix $(SIMCUDA_OUT)/selftest-,$(SIMCUDA_DRIVER_SELFTESTS) shared \
 	static ptds)
 

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events: the time at which they were recorded, since the stream is never behind.
+ * Events: the time at which they were recorded, since the stream is never behind. So one that
+ * another process opens has nothing to wait for, and all that its handle says is whose it is.
  */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "graph.h"
+
+#define MAGIC 0x746e65766d6973ull /* "simvent" */
+
+/* What an IPC handle really is. */
+struct ticket {
+	uint64_t magic;
+	int pid;
+};
 
 struct CUevent_st {
 	struct object object;
@@ -33,7 +48,8 @@ CU_DEFINE(CONTEXT, cuEventCreate, (CUevent *event, unsigned int flags), (event, 
 {
 	struct CUevent_st new = { .object.owner = context_current(), .flags = flags };
 
-	if (!event || flags & ~7u)
+	if (!event || flags & ~7u ||
+	    (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING)))
 		return CUDA_ERROR_INVALID_VALUE;
 	*event = slab_new(&events, &new);
 	return *event ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -108,4 +124,41 @@ CU_DEFINE_V2(INIT, cuEventElapsedTime, (float *milliseconds, CUevent start, CUev
 		return CUDA_ERROR_INVALID_HANDLE;
 	*milliseconds = (float)((double)(int64_t)(to - from) / 1e6);
 	return CUDA_SUCCESS;
+}
+
+CU_DEFINE(CONTEXT, cuIpcGetEventHandle, (CUipcEventHandle *handle, CUevent event), (handle, event),
+	  HEX(event, event))
+{
+	const struct ticket ticket = { .magic = MAGIC, .pid = getpid() };
+
+	if (!handle)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!event_valid(event) || !(event->flags & CU_EVENT_INTERPROCESS))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*handle = (CUipcEventHandle){ { 0 } };
+	memcpy(handle, &ticket, sizeof(ticket));
+	return CUDA_SUCCESS;
+}
+
+/* The new event is the caller's to destroy. */
+CU_DEFINE(CONTEXT, cuIpcOpenEventHandle, (CUevent *event, CUipcEventHandle handle), (event, handle),
+	  OUT_HEX(event, event))
+{
+	const struct CUevent_st new = {
+		.object.owner = context_current(),
+		.flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING,
+	};
+	struct ticket ticket;
+
+	memcpy(&ticket, &handle, sizeof(ticket));
+	if (!event)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (ticket.magic != MAGIC)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (ticket.pid == getpid())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (kill(ticket.pid, 0) && errno == ESRCH)
+		return CUDA_ERROR_MAP_FAILED;
+	*event = slab_new(&events, &new);
+	return *event ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -184,3 +184,47 @@ CU_DEFINE(CONTEXT, cuLaunchCooperativeKernelMultiDevice,
 				list[i].sharedMemBytes, list[i].hStream);
 	return result;
 }
+
+/* How many blocks of a kernel fit into a multiprocessor at a time, registers left aside. */
+static CUresult occupancy(int *blocks, CUfunction function, int block_size, size_t shared_bytes)
+{
+	unsigned int warp, threads, fit, shared_fit;
+	uint64_t shared_block_bytes;
+
+	if (!blocks || block_size <= 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!module_function_name(function))
+		return CUDA_ERROR_INVALID_HANDLE;
+	warp = limit(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+	threads = ((unsigned int)block_size + warp - 1) / warp * warp;
+	fit = limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / threads;
+	if (fit > limit(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR))
+		fit = limit(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+	shared_block_bytes =
+		shared_bytes + limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+	shared_fit =
+		(unsigned int)(limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) /
+			       shared_block_bytes);
+	if (threads > limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK))
+		fit = 0;
+	*blocks = (int)(fit < shared_fit ? fit : shared_fit);
+	return CUDA_SUCCESS;
+}
+
+CU_DEFINE(CONTEXT, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+	  (int *blocks, CUfunction function, int block_size, size_t shared_bytes),
+	  (blocks, function, block_size, shared_bytes), HEX(handle, function),
+	  STR(kernel, module_function_name(function)), OUT_DEC(value, blocks))
+{
+	return occupancy(blocks, function, block_size, shared_bytes);
+}
+
+CU_DEFINE(CONTEXT, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+	  (int *blocks, CUfunction function, int block_size, size_t shared_bytes,
+	   unsigned int flags),
+	  (blocks, function, block_size, shared_bytes, flags), HEX(handle, function),
+	  STR(kernel, module_function_name(function)), DEC(flags, flags), OUT_DEC(value, blocks))
+{
+	return flags & ~1u ? CUDA_ERROR_INVALID_VALUE :
+			     occupancy(blocks, function, block_size, shared_bytes);
+}

@@ -108,11 +108,15 @@ enum {
 	CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
 	CU_DEVICE_ATTRIBUTE_PCI_BUS_ID = 33,
 	CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID = 34,
+	CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
 	CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
 	CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
 	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
 	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+	CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
 	CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+	CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
+	CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 111,
 	CU_DEVICE_ATTRIBUTE_MAX = 148,
 };
 
@@ -541,6 +545,11 @@ SIMCUDA_PTSZ(cuLaunchCooperativeKernel, CUfunction function, unsigned int grid_x
 	     unsigned int grid_y, unsigned int grid_z, unsigned int block_x, unsigned int block_y,
 	     unsigned int block_z, unsigned int shared_bytes, CUstream stream, void **params);
 SIMCUDA_PTSZ(cuLaunchHostFunc, CUstream stream, CUhostFn fn, void *data);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
+						     int block_size, size_t shared_bytes);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction function,
+							      int block_size, size_t shared_bytes,
+							      unsigned int flags);
 
 /* Streams, events */
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags);

@@ -50,6 +50,10 @@ typedef struct CUipcMemHandle_st {
 } CUipcMemHandle;
 enum { CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1 };
 
+typedef struct CUipcEventHandle_st {
+	char reserved[64];
+} CUipcEventHandle;
+
 typedef enum CUexternalMemoryHandleType {
 	CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD = 1,
 	CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32 = 2,
@@ -165,6 +169,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr);
 SIMCUDA_V2(cuIpcOpenMemHandle, CUdeviceptr *ptr, CUipcMemHandle handle, unsigned int flags);
 CUresult cuIpcCloseMemHandle(CUdeviceptr ptr);
+CUresult cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event);
+CUresult cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle);
 CUresult cuImportExternalMemory(CUexternalMemory *memory,
 				const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc);
 CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *ptr, CUexternalMemory memory,

@@ -90,6 +90,7 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 #define cudaEventDefault 0
 #define cudaEventDisableTiming 2
+#define cudaEventInterprocess 4
 
 enum cudaDeviceAttr { cudaDevAttrMaxThreadsPerBlock = 1 }; /* numbers as CUdevice_attribute's */
 enum cudaDriverEntryPointQueryResult {
@@ -437,6 +438,12 @@ SIMCUDART_PTSZ(cudaLaunchCooperativeKernel, const void *stub, dim3 grid, dim3 bl
 SIMCUDART_PTSZ(cudaLaunchKernelExC, const cudaLaunchConfig_t *config, const void *stub,
 	       void **args);
 cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *stub);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *stub,
+							  int block_size, size_t shared_bytes);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *stub,
+								   int block_size,
+								   size_t shared_bytes,
+								   unsigned int flags);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *stub);
 cudaError_t cudaFuncSetAttribute(const void *stub, enum cudaFuncAttribute attribute, int value);
 

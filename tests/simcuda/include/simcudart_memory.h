@@ -32,6 +32,10 @@ typedef struct cudaIpcMemHandle_st {
 	char reserved[64];
 } cudaIpcMemHandle_t;
 
+typedef struct cudaIpcEventHandle_st {
+	char reserved[64];
+} cudaIpcEventHandle_t;
+
 enum cudaExternalMemoryHandleType { cudaExternalMemoryHandleTypeOpaqueFd = 1 };
 
 struct cudaExternalMemoryHandleDesc {
@@ -150,6 +154,8 @@ SIMCUDART_PTDS(cudaMemcpyArrayToArray, cudaArray_t dst, size_t dst_x, size_t dst
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *ptr);
 cudaError_t cudaIpcOpenMemHandle(void **ptr, cudaIpcMemHandle_t handle, unsigned int flags);
 cudaError_t cudaIpcCloseMemHandle(void *ptr);
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event);
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle);
 cudaError_t cudaImportExternalMemory(cudaExternalMemory_t *memory,
 				     const struct cudaExternalMemoryHandleDesc *desc);
 cudaError_t cudaExternalMemoryGetMappedBuffer(void **ptr, cudaExternalMemory_t memory,

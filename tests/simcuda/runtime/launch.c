@@ -159,6 +159,34 @@ RT_DEFINE(NOTHING, __cudaPopCallConfiguration,
 	return cudaSuccess;
 }
 
+RT_DEFINE(CONTEXT, cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+	  (int *blocks, const void *stub, int block_size, size_t shared_bytes),
+	  (blocks, stub, block_size, shared_bytes), HEX(stub, stub),
+	  STR(kernel, runtime_kernel_name(stub)), OUT_DEC(value, blocks))
+{
+	CUkernel kernel;
+	cudaError_t error = runtime_kernel(cu, stub, &kernel);
+
+	if (error != cudaSuccess)
+		return error;
+	return runtime_error(cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+		blocks, (CUfunction)kernel, block_size, shared_bytes));
+}
+
+RT_DEFINE(CONTEXT, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+	  (int *blocks, const void *stub, int block_size, size_t shared_bytes, unsigned int flags),
+	  (blocks, stub, block_size, shared_bytes, flags), HEX(stub, stub),
+	  STR(kernel, runtime_kernel_name(stub)), DEC(flags, flags), OUT_DEC(value, blocks))
+{
+	CUkernel kernel;
+	cudaError_t error = runtime_kernel(cu, stub, &kernel);
+
+	if (error != cudaSuccess)
+		return error;
+	return runtime_error(cu->cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+		blocks, (CUfunction)kernel, block_size, shared_bytes, flags));
+}
+
 RT_DEFINE(CONTEXT, cudaFuncGetAttributes, (struct cudaFuncAttributes *a, const void *stub),
 	  (a, stub), HEX(stub, stub), STR(kernel, runtime_kernel_name(stub)))
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of other processes and APIs.
+ * Memory and events of other processes and APIs.
  */
 #include "runtime.h"
 
 _Static_assert(sizeof(cudaIpcMemHandle_t) == sizeof(CUipcMemHandle) &&
+		       sizeof(cudaIpcEventHandle_t) == sizeof(CUipcEventHandle) &&
 		       sizeof(struct cudaExternalMemoryHandleDesc) ==
 			       sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) &&
 		       sizeof(struct cudaExternalMemoryBufferDesc) ==
@@ -35,6 +36,18 @@ RT_DEFINE(CONTEXT, cudaIpcOpenMemHandle,
 RT_DEFINE(CONTEXT, cudaIpcCloseMemHandle, (void *ptr), (ptr), HEX(addr, ptr))
 {
 	return runtime_error(cu->cuIpcCloseMemHandle(runtime_ptr(ptr)));
+}
+
+RT_DEFINE(CONTEXT, cudaIpcGetEventHandle, (cudaIpcEventHandle_t *handle, cudaEvent_t event),
+	  (handle, event), HEX(event, event))
+{
+	return runtime_error(cu->cuIpcGetEventHandle((CUipcEventHandle *)handle, event));
+}
+
+RT_DEFINE(CONTEXT, cudaIpcOpenEventHandle, (cudaEvent_t *event, cudaIpcEventHandle_t handle),
+	  (event, handle), OUT_HEX(event, event))
+{
+	return runtime_error(cu->cuIpcOpenEventHandle(event, *(CUipcEventHandle *)&handle));
 }
 
 RT_DEFINE(CONTEXT, cudaImportExternalMemory,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "capture/attach/attachment.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,8 +12,7 @@
 #include "base/memory.h"
 #include "capture/attach/link.h"
 #include "capture/attach/placement.h"
-#include "capture/attach/programs_internal.h"
-#include "memscope.skel.h"
+#include "capture/attach/programs.h"
 #include "event/probe.h"
 #include "elf/elf_code.h"
 
@@ -31,13 +29,6 @@ static int keep(struct attachment *attachment, int fd)
 	return 0;
 }
 
-static int create_link(const struct programs *programs, int program, const struct link_site *site,
-		       bool on_return)
-{
-	return attacher_create(programs->attacher, program,
-			       strategy_attach_type(programs->strategy), site, on_return);
-}
-
 /*
  * At the points that were chosen for it alone: where the stack pointer has moved, the kernel would
  * put its return address into the function's own data.
@@ -45,7 +36,6 @@ static int create_link(const struct programs *programs, int program, const struc
 static int attach_returns(struct attachment *attachment, const struct programs *programs,
 			  const struct link_site *site)
 {
-	int program = bpf_program__fd(programs->skeleton->progs.ms_return);
 	uint64_t *offsets = calloc(site->count, 2 * sizeof(*offsets));
 	uint64_t *cookies = offsets + site->count;
 	struct link_site wanted = *site;
@@ -58,13 +48,14 @@ static int attach_returns(struct attachment *attachment, const struct programs *
 	wanted.cookies = cookies;
 	wanted.count = 0;
 	for (i = 0; i < site->count; i++) {
-		if (!placement_wants_return(&programs->wants, MS_COOKIE_ROW(site->cookies[i])))
+		if (!placement_wants_return(programs_wants(programs),
+					    MS_COOKIE_ROW(site->cookies[i])))
 			continue;
 		offsets[wanted.count] = site->offsets[i];
 		cookies[wanted.count++] = site->cookies[i];
 	}
 	if (wanted.count)
-		err = keep(attachment, create_link(programs, program, &wanted, true));
+		err = keep(attachment, programs_link(programs, PROGRAM_RETURN, &wanted, true));
 	free(offsets);
 	return err;
 }
@@ -89,14 +80,13 @@ static int attach_pair(struct attachment *attachment, const struct programs *pro
 	const uint32_t alone = attachment->count ? 0 : 1;
 	const struct link_site first = part_of(site, 0, alone);
 	const struct link_site others = part_of(site, alone, site->count - alone);
-	int entry = bpf_program__fd(programs->skeleton->progs.ms_entry);
 	int err = 0;
 
 	if (first.count)
 		err = attach_returns(attachment, programs, &first);
 	if (!err && others.count)
 		err = attach_returns(attachment, programs, &others);
-	return err ? err : keep(attachment, create_link(programs, entry, site, false));
+	return err ? err : keep(attachment, programs_link(programs, PROGRAM_ENTRY, site, false));
 }
 
 static int attach(struct attachment *attachment, const struct programs *programs,
@@ -105,10 +95,8 @@ static int attach(struct attachment *attachment, const struct programs *programs
 	size_t before = attachment->count;
 	int err;
 
-	if (programs->strategy == STRATEGY_SESSION) {
-		int session = bpf_program__fd(programs->skeleton->progs.ms_session);
-
-		err = keep(attachment, create_link(programs, session, site, false));
+	if (programs_strategy(programs) == STRATEGY_SESSION) {
+		err = keep(attachment, programs_link(programs, PROGRAM_SESSION, site, false));
 	} else {
 		err = attach_pair(attachment, programs, site);
 	}
@@ -216,10 +204,10 @@ static int attach_in_order(struct attachment *attachment, const struct programs 
 	const struct link_site others = part_of(site, 1, site->count - 1);
 	int err, others_err = 0;
 
-	if (programs->strategy == STRATEGY_SINGLE)
+	if (programs_strategy(programs) == STRATEGY_SINGLE)
 		return attach_each(attachment, programs, site);
-	if (programs->strategy == STRATEGY_MULTI &&
-	    placement_wants_return(&programs->wants, MS_COOKIE_ROW(*site->cookies)))
+	if (programs_strategy(programs) == STRATEGY_MULTI &&
+	    placement_wants_return(programs_wants(programs), MS_COOKIE_ROW(*site->cookies)))
 		return attach_halves(attachment, programs, site);
 	err = attach_halves(attachment, programs, &last_to_go);
 	if (!fails_for_each(err) && others.count)
@@ -240,7 +228,7 @@ static int attach_all(struct attachment *attachment, const struct programs *prog
 	err = attach_in_order(attachment, programs, site);
 	if (fails_for_each(err) || !attachment->functions)
 		return err;
-	return programs->strategy == STRATEGY_SINGLE ? keep_first_again(attachment) : 0;
+	return programs_strategy(programs) == STRATEGY_SINGLE ? keep_first_again(attachment) : 0;
 }
 
 static void warn_refused(const struct attachment *attachment)
@@ -272,7 +260,7 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 {
 	const struct library *library = site->library;
 	struct placement placement;
-	int err = placement_init(&placement, &programs->wants, library, site->pid);
+	int err = placement_init(&placement, programs_wants(programs), library, site->pid);
 	const struct link_site link_site = { .path = site->path,
 					     .offsets = placement.offsets,
 					     .cookies = placement.cookies,
@@ -285,7 +273,7 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 	warn_refused(attachment);
 	if (!err)
 		warn_changed(&placement, library, site->pid);
-	if (!err && library->go && attachment->functions && programs->wants.return_ops)
+	if (!err && library->go && attachment->functions && programs_wants(programs)->return_ops)
 		warn_go(library, site->pid);
 	placement_fini(&placement);
 	if (!err) {
@@ -330,7 +318,7 @@ void attachment_mapped(struct attachment *attachment, const struct programs *pro
 		return;
 	attachment->seen_ns = clock_monotonic_ns();
 	code = calloc(library->points_count, sizeof(*code));
-	if (code && !placement_look(&programs->wants, library, pid, code))
+	if (code && !placement_look(programs_wants(programs), library, pid, code))
 		while (i--)
 			note_seen(attachment, library->points[i].row, code[i]);
 	free(code);

@@ -10,16 +10,24 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "capture/attach/link.h"
-#include "capture/attach/programs_internal.h"
+#include "capture/attach/attacher.h"
+#include "capture/records/sources.h"
 #include "memscope.skel.h"
+
+struct programs {
+	struct memscope_bpf *skeleton;
+	struct attacher *attacher;
+	enum strategy strategy;
+	struct placement_wants wants;
+	struct sources sources;
+};
 
 /* ---- strategies ------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *name;
 	enum feature feature;
-	uint32_t attach_type; /* that the programs are loaded with */
+	uint32_t attach_type; /* of programs and links; 0: not on multi links */
 } strategies[STRATEGIES_COUNT] = {
 	[STRATEGY_SESSION] = { "uprobe_session", FEATURE_UPROBE_SESSION, LINK_UPROBE_SESSION },
 	[STRATEGY_MULTI] = { "uprobe_multi", FEATURE_UPROBE_MULTI, LINK_UPROBE_MULTI },
@@ -29,11 +37,6 @@ static const struct {
 const char *strategy_name(enum strategy strategy)
 {
 	return strategies[strategy].name;
-}
-
-uint32_t strategy_attach_type(enum strategy strategy)
-{
-	return strategies[strategy].attach_type;
 }
 
 int strategy_choose(struct features *features, bool entries_only)
@@ -211,6 +214,30 @@ void programs_close(struct programs *programs)
 	sources_close(&programs->sources);
 	memscope_bpf__destroy(programs->skeleton);
 	free(programs);
+}
+
+enum strategy programs_strategy(const struct programs *programs)
+{
+	return programs->strategy;
+}
+
+const struct placement_wants *programs_wants(const struct programs *programs)
+{
+	return &programs->wants;
+}
+
+int programs_link(const struct programs *programs, enum program program,
+		  const struct link_site *site, bool on_return)
+{
+	const struct memscope_bpf *skeleton = programs->skeleton;
+	const struct bpf_program *const choice[] = {
+		[PROGRAM_ENTRY] = skeleton->progs.ms_entry,
+		[PROGRAM_RETURN] = skeleton->progs.ms_return,
+		[PROGRAM_SESSION] = skeleton->progs.ms_session,
+	};
+
+	return attacher_create(programs->attacher, bpf_program__fd(choice[program]),
+			       strategies[programs->strategy].attach_type, site, on_return);
 }
 
 enum detacher_way programs_detacher_way(const struct programs *programs)

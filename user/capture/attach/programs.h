@@ -13,6 +13,8 @@
 #include "abi.h"
 #include "capture/attach/detacher.h"
 #include "capture/attach/features.h"
+#include "capture/attach/link.h"
+#include "capture/attach/placement.h"
 #include "capture/records/merge.h"
 
 enum strategy {
@@ -48,8 +50,35 @@ struct programs;
 int programs_open(struct programs **programs, const struct programs_options *options);
 void programs_close(struct programs *programs);
 
+/* ---- for attaching them: capture/attach/attachment.h ----------------------------------------- */
+
+/* Those that are attached to functions. */
+enum program {
+	PROGRAM_ENTRY,
+	PROGRAM_RETURN,
+	PROGRAM_SESSION, /* both, with STRATEGY_SESSION */
+};
+
+enum strategy programs_strategy(const struct programs *programs);
+
+/* Which functions get probes. */
+const struct placement_wants *programs_wants(const struct programs *programs);
+
+/* Attaches one. Returns a descriptor, whose closing detaches it, or -errno. */
+int programs_link(const struct programs *programs, enum program program,
+		  const struct link_site *site, bool on_return);
+
+/*
+ * Whether programs could not be loaded or attached because resources or a permission are missing.
+ * All else is what a verifier, or libbpf in its place, answers if a kernel cannot take them:
+ * EACCES, EINVAL, E2BIG, ESRCH, ...
+ */
+bool programs_is_for_want(int err);
+
 /* How what is attached is to be closed. */
 enum detacher_way programs_detacher_way(const struct programs *programs);
+
+/* ---- what they have seen, and whom they look at ---------------------------------------------- */
 
 /* All that records come from; they live as long as the programs. */
 struct merge *programs_merge(struct programs *programs);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "capture/targets/files.h"
-#include "capture/attach/programs_internal.h"
+#include "capture/attach/programs.h"
 #include "event/probe.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "capture/targets/files.h"
-#include "capture/attach/programs_internal.h"
+#include "capture/attach/programs.h"
 #include "capture/targets/target.h"
 
 static struct target_probes probes_of(const struct target *target)
@@ -27,7 +27,7 @@ static struct target_probes probes_of(const struct target *target)
 
 static bool wants(const struct targets *targets, const struct library *library, enum ms_layer layer)
 {
-	return placement_wants_of(&targets->programs->wants, library, layer);
+	return placement_wants_of(programs_wants(targets->programs), library, layer);
 }
 
 /* Whether another library, the driver, has probes, which see all that this one has done. */

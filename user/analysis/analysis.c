@@ -276,7 +276,7 @@ static int report_activity(struct analysis *analysis, struct process_activity *a
 
 	churn_finish(activity, options);
 	for (rule = 0; rule < FINDING_RULES_COUNT && !err; rule++)
-		if (rules[rule] && !(finding_rule_needs(rule) & ~options->captured_ops))
+		if (!(finding_rule_needs(rule) & ~options->captured_ops))
 			err = rules[rule](activity, options, &analysis->findings);
 	return err;
 }

@@ -12,16 +12,6 @@
 /* A call of any op, whatever its result; the activity's time is up to its end. */
 void bottlenecks_event(struct process_activity *activity, const struct event *event);
 
-/* Rules: rule_fn in analysis/findings.h. */
-int bottlenecks_report_sync(struct process_activity *activity,
-			    const struct analysis_options *options, struct findings *findings);
-int bottlenecks_report_copy(struct process_activity *activity,
-			    const struct analysis_options *options, struct findings *findings);
-int bottlenecks_report_alloc(struct process_activity *activity,
-			     const struct analysis_options *options, struct findings *findings);
-int bottlenecks_report_host(struct process_activity *activity,
-			    const struct analysis_options *options, struct findings *findings);
-
 /* Whether allocations and frees are what bounds the process. */
 bool bottlenecks_is_alloc_bound(const struct process_activity *activity,
 				const struct analysis_options *options);

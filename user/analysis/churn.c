@@ -47,6 +47,7 @@ void churn_finish(struct process_activity *activity, const struct analysis_optio
 		window_close(activity, options);
 }
 
+/* Storms are only of interest where allocations do not bound the whole run. */
 int churn_report_storms(struct process_activity *activity, const struct analysis_options *options,
 			struct findings *findings)
 {

@@ -18,11 +18,4 @@ void churn_free(struct process_activity *activity, const struct event *event,
 /* Before the findings. */
 void churn_finish(struct process_activity *activity, const struct analysis_options *options);
 
-int churn_report_temporary(struct process_activity *activity,
-			   const struct analysis_options *options, struct findings *findings);
-
-/* Storms are only of interest where allocations do not bound the whole run. */
-int churn_report_storms(struct process_activity *activity, const struct analysis_options *options,
-			struct findings *findings);
-
 #endif /* MEMSCOPE_ANALYSIS_CHURN_H */

@@ -24,10 +24,4 @@ void copies_device_changed(struct process_activity *activity);
 int copies_event(struct process_activity *activity, const struct event *event,
 		 const struct change *change);
 
-/* Rules: rule_fn in analysis/findings.h. */
-int copies_report_redundant(struct process_activity *activity,
-			    const struct analysis_options *options, struct findings *findings);
-int copies_report_pageable(struct process_activity *activity,
-			   const struct analysis_options *options, struct findings *findings);
-
 #endif /* MEMSCOPE_ANALYSIS_COPIES_H */

@@ -25,6 +25,11 @@ struct analysis_options;
 typedef int rule_fn(struct process_activity *activity, const struct analysis_options *options,
 		    struct findings *findings);
 
+/* The rules: the column `function` of analysis/rules.def. */
+#define RULE(id, name, topic, needs, blind, function, ...) rule_fn function;
+#include "analysis/rules.def"
+#undef RULE
+
 void findings_fini(struct findings *findings);
 
 /* Returns 0 or -ENOMEM. */

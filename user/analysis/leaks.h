@@ -24,8 +24,6 @@ bool leaks_grows(const struct process_activity *activity, struct group *group,
 		 const struct analysis_options *options, struct growth *growth);
 
 /* Each returns 0 or -ENOMEM. */
-int leaks_growth(struct process_activity *activity, const struct analysis_options *options,
-		 struct findings *findings);
 
 /* The process has ended: `change` says what was live then, its exit `status` how. */
 int leaks_at_exit(struct process_activity *activity, const struct analysis_options *options,

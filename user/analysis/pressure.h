@@ -12,8 +12,4 @@
 void pressure_event(struct process_activity *activity, const struct event *event,
 		    const struct change *change);
 
-/* Returns 0 or -ENOMEM. */
-int pressure_report(struct process_activity *activity, const struct analysis_options *options,
-		    struct findings *findings);
-
 #endif /* MEMSCOPE_ANALYSIS_PRESSURE_H */

@@ -16,6 +16,7 @@
 #include "ledger/process_counters.h"
 #include "render/field.h"
 #include "render/json.h"
+#include "render/record_field.h"
 
 /* ---- man pages ------------------------------------------------------------------------------- */
 
@@ -298,7 +299,8 @@ static void put_completion(void)
 
 /* ---- JSON Schema ----------------------------------------------------------------------------- */
 
-static void put_type(struct json *json, enum field_kind kind)
+/* `certain`: it is never unknown. */
+static void put_type(struct json *json, enum field_kind kind, bool certain)
 {
 	static const char *const types[] = {
 		[FIELD_TIME] = "integer",  [FIELD_COUNT] = "integer",    [FIELD_SIGNED] = "integer",
@@ -311,11 +313,15 @@ static void put_type(struct json *json, enum field_kind kind)
 		json_put_text(json, "$ref", "#/$defs/live");
 		return;
 	}
-	json_name(json, "type");
-	json_open(json, '[');
-	json_text(json, types[kind], strlen(types[kind]));
-	json_text(json, "null", 4);
-	json_close(json, ']');
+	if (certain) {
+		json_put_text(json, "type", types[kind]);
+	} else {
+		json_name(json, "type");
+		json_open(json, '[');
+		json_text(json, types[kind], strlen(types[kind]));
+		json_text(json, "null", 4);
+		json_close(json, ']');
+	}
 	if (kind == FIELD_ADDRESS)
 		json_put_text(json, "pattern", "^0x[0-9a-f]+$");
 	if (kind == FIELD_DIMS) {
@@ -374,7 +380,7 @@ static void put_call(struct json *json, unsigned int op, bool counted)
 		json_name(json, fields[i].name);
 		json_open(json, '{');
 		json_put_text(json, "description", fields[i].description);
-		put_type(json, fields[i].kind);
+		put_type(json, fields[i].kind, false);
 		json_close(json, '}');
 	}
 	json_close(json, '}');
@@ -396,6 +402,66 @@ static void put_call(struct json *json, unsigned int op, bool counted)
 static bool is_counted(unsigned int op)
 {
 	return op == MS_OP_COPY || op == MS_OP_MEMSET || op == MS_OP_LAUNCH || op == MS_OP_SYNC;
+}
+
+static void put_plain(struct json *json, const char *name, const char *key, const char *value)
+{
+	json_name(json, name);
+	json_open(json, '{');
+	json_put_text(json, key, value);
+	json_close(json, '}');
+}
+
+static void put_name(struct json *json, const char *name)
+{
+	json_text(json, name, strlen(name));
+}
+
+/* A kind of record that is no call: exactly the fields that it has. */
+static void put_record(struct json *json, const struct record_title *record)
+{
+	const bool of_process = event_subject_of(record->type) == EVENT_OF_PROCESS;
+	const char *name = event_type_name(record->type);
+	char title[256];
+	size_t i;
+
+	snprintf(title, sizeof(title), "%s: %s", name, record->title);
+	json_open(json, '{');
+	json_put_text(json, "title", title);
+	json_name(json, "properties");
+	json_open(json, '{');
+	put_constant(json, "schema", JSON_EVENT_SCHEMA);
+	put_constant(json, "type", name);
+	put_plain(json, "ts_ns", "$ref", "#/$defs/count");
+	if (of_process) {
+		put_plain(json, "pid", "$ref", "#/$defs/count");
+		put_plain(json, "comm", "type", "string");
+	}
+	for (i = 0; i < record_fields_count; i++) {
+		if (record_fields[i].type != record->type)
+			continue;
+		json_name(json, record_fields[i].name);
+		json_open(json, '{');
+		json_put_text(json, "description", record_fields[i].description);
+		put_type(json, record_fields[i].kind, !record_fields[i].can_be_unknown);
+		json_close(json, '}');
+	}
+	json_close(json, '}');
+	json_name(json, "required");
+	json_open(json, '[');
+	put_name(json, "schema");
+	put_name(json, "type");
+	put_name(json, "ts_ns");
+	if (of_process) {
+		put_name(json, "pid");
+		put_name(json, "comm");
+	}
+	for (i = 0; i < record_fields_count; i++)
+		if (record_fields[i].type == record->type)
+			put_name(json, record_fields[i].name);
+	json_close(json, ']');
+	json_put_bool(json, "additionalProperties", false);
+	json_close(json, '}');
 }
 
 /* A counter of a process that is in the object "others", or of those that are not. */
@@ -424,6 +490,7 @@ static void put_schema(void)
 	struct string out = { 0 };
 	struct json json = { .out = &out };
 	unsigned int op, space, rule;
+	size_t record;
 
 	json_open(&json, '{');
 	json_name(&json, "calls");
@@ -434,6 +501,11 @@ static void put_schema(void)
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		if (is_counted(op))
 			put_call(&json, op, true);
+	json_close(&json, ']');
+	json_name(&json, "records");
+	json_open(&json, '[');
+	for (record = 0; record < record_titles_count; record++)
+		put_record(&json, &record_titles[record]);
 	json_close(&json, ']');
 	json_name(&json, "spaces");
 	json_open(&json, '[');

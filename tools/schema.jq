@@ -11,7 +11,7 @@
 | $rest[0]
 | ."$defs".space.enum = $made.spaces
 | if .oneOf then
-    .oneOf |= $made.calls + .
+    .oneOf |= $made.calls + $made.records + .
     | ."$defs".process.properties += $counters
     | ."$defs".more.properties += ($counters | with_entries(.value = {"$ref": "#/$defs/process/properties/\(.key)"}))
   else

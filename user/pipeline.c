@@ -46,6 +46,19 @@ static void show_process(struct pipeline *pipeline, const struct event *event)
 	}
 }
 
+static void show_sample(struct pipeline *pipeline, const struct event *event)
+{
+	size_t i;
+
+	for (i = 0; i < pipeline->sinks_count; i++) {
+		struct sink *sink = pipeline->sinks[i];
+
+		if (sink->sample)
+			remember_error(pipeline,
+				       sink->sample(sink, event, &pipeline->state.change));
+	}
+}
+
 static void show_record(struct pipeline *pipeline, const struct event *event)
 {
 	size_t i;
@@ -115,7 +128,7 @@ static int apply(struct pipeline *pipeline, const struct event *event)
 		return pipeline->err;
 	}
 	remember_error(pipeline, state_apply(&pipeline->state, event));
-	if (!change->process)
+	if (!change->process && event->subject == EVENT_OF_PROCESS)
 		return pipeline->err; /* no memory for it: nothing can be said of the event */
 	if (pipeline->from_ns && !pipeline->begun)
 		return pipeline->err;
@@ -130,6 +143,8 @@ static int apply(struct pipeline *pipeline, const struct event *event)
 		show_call(pipeline, event);
 	} else if (event->process && !change->repeated) {
 		show_process(pipeline, event);
+	} else if (event->sample) {
+		show_sample(pipeline, event);
 	}
 	return pipeline->err;
 }

@@ -34,6 +34,8 @@ struct sink {
 	int (*call)(struct sink *sink, const struct event *event, const struct change *change);
 	/* A process begins to be traced, forks, executes a program or ends. */
 	int (*process)(struct sink *sink, const struct event *event, const struct change *change);
+	/* A sample: of a process or, if the change has none, of the machine. */
+	int (*sample)(struct sink *sink, const struct event *event, const struct change *change);
 	/*
 	 * The state is now that of an anchor, and not what the events led to: at the beginning
 	 * (`first`), after a gap, and where the time that is reported begins.

@@ -62,6 +62,7 @@ enum record_shape {
 	SHAPE_ACCOUNT,
 	SHAPE_LOSS,
 	SHAPE_VISIBLE,
+	SHAPE_SAMPLE,
 };
 
 static const struct record_kind {
@@ -89,6 +90,16 @@ const char *event_type_name(enum ms_type type)
 bool event_is_call(uint16_t type)
 {
 	return event_size(type) && kinds[type].shape == SHAPE_CALL;
+}
+
+bool event_is_sample(uint16_t type)
+{
+	return event_size(type) && kinds[type].shape == SHAPE_SAMPLE;
+}
+
+enum event_subject event_subject_of(uint16_t type)
+{
+	return kinds[type].subject;
 }
 
 size_t event_size(uint16_t type)
@@ -162,6 +173,9 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 	case SHAPE_VISIBLE:
 		event->visible = record;
 		return 0;
+	case SHAPE_SAMPLE:
+		event->sample = record;
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -179,7 +193,7 @@ int event_decode(const void *record, size_t length, struct event *event)
 	    !event_is_process(header))
 		return -EINVAL;
 	event->header = header;
-	event->subject = kinds[header->type].subject;
+	event->subject = event_subject_of(header->type);
 	event->count = 1;
 	return decode_shape(record, length, event);
 }

@@ -32,6 +32,7 @@ struct event {
 	const struct ms_account *account; /* of all processes */
 	const struct ms_loss *loss;
 	const struct ms_visible *visible;
+	const struct ms_event *sample;    /* of a kind that outputs show by its fields */
 	uint64_t count;                   /* of such calls: 1, unless they were only counted */
 	const struct probe *probe;        /* of a call, and the beginning of a free: its row */
 	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */
@@ -69,6 +70,10 @@ const char *event_type_name(enum ms_type type);
 
 /* Whether a record of that type begins with a struct ms_call. */
 bool event_is_call(uint16_t type);
+
+/* Whether a record of that type is a sample; whom it is about, if there is such a type. */
+bool event_is_sample(uint16_t type);
+enum event_subject event_subject_of(uint16_t type);
 
 /* Whether text follows a record of that type. */
 bool event_has_text(uint16_t type);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "export/export.h"
 #include "render/field.h"
+#include "render/record_field.h"
 #include "base/writer.h"
 
 struct csv {
@@ -18,7 +19,7 @@ struct csv {
 	const struct report_recording *recording;
 };
 
-/* Before the fields; behind them comes one more, `was_running`. */
+/* Before the fields; behind them come `was_running` and what samples have. */
 static const char *const own_columns[] = { "recording", "type", "count", "live" };
 
 #define OWN_COLUMNS (sizeof(own_columns) / sizeof(*own_columns))
@@ -119,6 +120,28 @@ static void begin_row(const struct csv *export, const char *type, uint64_t count
 	string_append_char(out, ',');
 }
 
+/* Columns of samples: of a row that is none, `sample` is NULL. */
+static void put_sample(const struct csv *export, const struct event *sample,
+		       const struct change *change)
+{
+	struct string *out = &export->writer->text;
+	size_t i;
+
+	for (i = 0; i < record_fields_count; i++) {
+		const struct record_field *field = &record_fields[i];
+		struct field_value value;
+
+		if (!event_is_sample(field->type))
+			continue;
+		string_append_char(out, ',');
+		if (!sample || sample->header->type != field->type)
+			continue;
+		value = record_field_value(field, sample, change);
+		if (value.known)
+			put_value(out, field->kind, &value);
+	}
+}
+
 static int end_row(const struct csv *export)
 {
 	string_append_char(&export->writer->text, '\r');
@@ -149,6 +172,7 @@ static void put_call(struct csv *export, const struct event *event, const struct
 		out->failed |= export->scratch.failed;
 	}
 	string_append_char(out, ',');
+	put_sample(export, NULL, NULL);
 }
 
 /* What a row that is no call has to say, under the names of a call's fields. */
@@ -159,6 +183,8 @@ struct other {
 	const struct process *process; /* NULL: none */
 	const struct amount *live;     /* by space; NULL: none */
 	bool is_attach;
+	const struct event *sample; /* NULL: it is none */
+	const struct change *change;
 };
 
 static int put_other(const struct csv *export, const struct other *other)
@@ -186,6 +212,7 @@ static int put_other(const struct csv *export, const struct other *other)
 	string_append_char(out, ',');
 	if (other->is_attach)
 		string_append_text(out, state_may_hold_more(other->process) ? "true" : "false");
+	put_sample(export, other->sample, other->change);
 	return end_row(export);
 }
 
@@ -208,6 +235,8 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 		return end_row(export);
 	}
 	other.type = event_type_name(type);
+	other.sample = event->sample ? event : NULL;
+	other.change = change;
 	other.is_attach = type == MS_TYPE_ATTACH;
 	if (type == MS_TYPE_EXEC || type == MS_TYPE_EXIT)
 		other.live = change->implicit;
@@ -260,6 +289,10 @@ static void put_header(struct csv *export)
 		if (fields[i].ops)
 			string_append_format(out, ",%s", fields[i].name);
 	string_append_text(out, ",was_running");
+	for (i = 0; i < record_fields_count; i++)
+		if (event_is_sample(record_fields[i].type))
+			string_append_format(out, ",%s_%s", event_type_name(record_fields[i].type),
+					     record_fields[i].name);
 	end_row(export);
 }
 
@@ -275,6 +308,7 @@ static struct sink *begin_csv(const struct export_options *options)
 	export->sink = (struct sink){ .begin = take_begin,
 				      .call = take_event,
 				      .process = take_event,
+				      .sample = take_event,
 				      .gap = take_gap,
 				      .lost = take_lost };
 	put_header(export);

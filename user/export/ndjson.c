@@ -73,6 +73,13 @@ static int take_process(struct sink *sink, const struct event *event, const stru
 	return export->json_sink->process(export->json_sink, event, change);
 }
 
+static int take_sample(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct ndjson *export = (struct ndjson *)sink;
+
+	return export->json_sink->sample(export->json_sink, event, change);
+}
+
 static void put_live(struct json *json, const struct process *process)
 {
 	struct amount live[MS_SPACES_COUNT];
@@ -201,6 +208,7 @@ static struct sink *begin_ndjson(const struct export_options *options)
 		export->sink = (struct sink){ .begin = take_begin,
 					      .call = take_call,
 					      .process = take_process,
+					      .sample = take_sample,
 					      .gap = take_gap,
 					      .lost = take_lost,
 					      .end = take_end };

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "export/slices.h"
+#include "render/record_field.h"
 
 /* Of one process at a time: with more, all are told and forgotten. */
 #define THREADS_MAX 65536
@@ -492,6 +493,34 @@ static void take_process(struct traces *traces, struct traces_process *shown,
 	traces->last = NULL;
 }
 
+/* Whether an instant can show it. */
+static bool is_number(enum field_kind kind)
+{
+	return kind == FIELD_COUNT || kind == FIELD_SIZE || kind == FIELD_DURATION;
+}
+
+/* An instant, with the first of its numbers. */
+static int take_sample(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct traces *traces = (struct traces *)sink;
+	struct traces_instant instant = { .ts_ns = event->header->ts_ns,
+					  .name = event_type_name(event_type(event)) };
+	size_t i;
+
+	if (change->process)
+		instant.process = process_of(traces, change->process);
+	for (i = 0; i < record_fields_count && !instant.key; i++) {
+		if (record_fields[i].type != event->header->type ||
+		    !is_number(record_fields[i].kind))
+			continue;
+		instant.key = record_fields[i].name;
+		instant.value = record_field_value(&record_fields[i], event, change).number;
+	}
+	if (!traces->err)
+		traces->format->instant(traces, &instant);
+	return finish_step(traces);
+}
+
 static int take_event(struct sink *sink, const struct event *event, const struct change *change)
 {
 	struct traces *traces = (struct traces *)sink;
@@ -523,6 +552,7 @@ void traces_init(struct traces *traces, const struct traces_format *format, stru
 {
 	traces->sink.begin = take_begin;
 	traces->sink.call = traces->sink.process = take_event;
+	traces->sink.sample = take_sample;
 	traces->sink.gap = take_gap;
 	traces->sink.lost = take_lost;
 	traces->sink.end = take_end;

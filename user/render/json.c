@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/json_process.h"
+#include "render/record_field.h"
 
 struct json_sink {
 	struct sink sink;
@@ -40,14 +40,13 @@ void json_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT
 	json_close(json, ']');
 }
 
-void json_put_field(struct json *json, const struct field *field, struct field_value value)
+static void put_value(struct json *json, enum field_kind kind, struct field_value value)
 {
-	json_name(json, field->name);
 	if (!value.known) {
 		json_null(json);
 		return;
 	}
-	switch (field->kind) {
+	switch (kind) {
 	case FIELD_TIME:
 	case FIELD_COUNT:
 	case FIELD_SIZE:
@@ -75,6 +74,12 @@ void json_put_field(struct json *json, const struct field *field, struct field_v
 	}
 }
 
+void json_put_field(struct json *json, const struct field *field, struct field_value value)
+{
+	json_name(json, field->name);
+	put_value(json, field->kind, value);
+}
+
 static void put_call(struct json_sink *sink, struct json *json, const struct event *event,
 		     const struct change *change)
 {
@@ -98,38 +103,23 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 	}
 }
 
-static void put_process(struct json *json, const struct event *event, const struct change *change)
+static void put_record(struct json *json, const struct event *event, const struct change *change)
 {
-	const struct process *process = change->process;
+	size_t i;
 
 	json_put_text(json, "type", event_type_name(event_type(event)));
 	json_put_u64(json, "ts_ns", event->header->ts_ns);
-	json_put_u64(json, "pid", event->header->pid);
-	json_put_text(json, "comm", process->comm);
-	switch (event_type(event)) {
-	case MS_TYPE_ATTACH:
-		json_put_bool(json, "was_running", state_may_hold_more(process));
-		break;
-	case MS_TYPE_FORK:
-		json_put_u64(json, "child_pid", event->process->child_pid);
-		break;
-	case MS_TYPE_EXIT:
-		json_process_exit(json, event->process->value);
-		/* fallthrough */
-	case MS_TYPE_EXEC:
-		json_name(json, "live");
-		json_amounts(json, change->implicit);
-		break;
-	case MS_TYPE_CALL:
-	case MS_TYPE_LAUNCH:
-	case MS_TYPE_CALLS:
-	case MS_TYPE_FREE_BEGIN:
-	case MS_TYPE_NAME:
-	case MS_TYPE_ACCOUNT:
-	case MS_TYPE_LOSS:
-	case MS_TYPE_VISIBLE:
-	case MS_TYPES_COUNT:
-		break; /* no lives of processes */
+	if (change->process) {
+		json_put_u64(json, "pid", event->header->pid);
+		json_put_text(json, "comm", change->process->comm);
+	}
+	for (i = 0; i < record_fields_count; i++) {
+		const struct record_field *field = &record_fields[i];
+
+		if (field->type != event->header->type)
+			continue;
+		json_name(json, field->name);
+		put_value(json, field->kind, record_field_value(field, event, change));
 	}
 }
 
@@ -145,7 +135,7 @@ static int json_event(struct sink *base, const struct event *event, const struct
 	if (event->call)
 		put_call(sink, &json, event, change);
 	else
-		put_process(&json, event, change);
+		put_record(&json, event, change);
 	json_close(&json, '}');
 	return writer_end_line(sink->writer);
 }
@@ -175,9 +165,11 @@ struct sink *json_sink_new(struct writer *writer, bool lines)
 
 	if (!sink)
 		return NULL;
-	sink->sink = (struct sink){
-		.call = json_event, .process = json_event, .flush = json_flush, .end = json_finish
-	};
+	sink->sink = (struct sink){ .call = json_event,
+				    .process = json_event,
+				    .sample = json_event,
+				    .flush = json_flush,
+				    .end = json_finish };
 	sink->writer = writer;
 	sink->lines = lines;
 	return &sink->sink;

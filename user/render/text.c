@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "render/field.h"
+#include "render/record_field.h"
 
 #define RED "\033[31m"
 #define DIM "\033[2m"
@@ -32,7 +33,7 @@ static void append_time(struct text_sink *text, struct string *out, uint64_t ts_
 			     (unsigned int)(wall_ns % 1000000000 / 1000));
 }
 
-static void append_value(struct text_sink *text, struct string *out, const struct field *field,
+static void append_value(struct text_sink *text, struct string *out, enum field_kind kind,
 			 struct field_value value)
 {
 	char number[STRING_NUMBER_BYTES];
@@ -41,7 +42,7 @@ static void append_value(struct text_sink *text, struct string *out, const struc
 		string_append_char(out, '-');
 		return;
 	}
-	switch (field->kind) {
+	switch (kind) {
 	case FIELD_TIME:
 		append_time(text, out, value.number);
 		break;
@@ -138,7 +139,7 @@ static int show_call(struct text_sink *text, const struct event *event, const st
 		string_clear(&text->scratch);
 		string_clear(&text->cell);
 		if (applies)
-			append_value(text, &text->cell, field, field->get(&source));
+			append_value(text, &text->cell, field->kind, field->get(&source));
 		append_cell(out, &text->cell, cell_width(text, field));
 		string_append_char(out, ' ');
 		out->failed |= text->scratch.failed;
@@ -162,15 +163,53 @@ static void append_exit(struct string *out, const struct event *event)
 		string_append_format(out, "exited with %d", WEXITSTATUS(status));
 }
 
-static int show_process(struct text_sink *text, const struct event *event,
-			const struct change *change)
+/* The beginning of a line that is no call. */
+static struct string *begin_line(struct text_sink *text, const struct event *event,
+				 const struct change *change)
 {
 	struct string *out = &text->writer->text;
 
 	append_time(text, out, event->header->ts_ns);
-	string_append_format(out, " +++ %u (", event->header->pid);
-	field_append_safe(out, change->process->comm, strlen(change->process->comm));
-	string_append_text(out, ") ");
+	string_append_text(out, " +++ ");
+	if (change->process) {
+		string_append_format(out, "%u (", event->header->pid);
+		field_append_safe(out, change->process->comm, strlen(change->process->comm));
+		string_append_text(out, ") ");
+	}
+	return out;
+}
+
+/* "clock: hertz 1410000000, device 0" */
+static int show_sample(struct text_sink *text, const struct event *event,
+		       const struct change *change)
+{
+	struct string *out = begin_line(text, event, change);
+	const char *before = ": ";
+	size_t i;
+
+	string_append_text(out, event_type_name(event_type(event)));
+	for (i = 0; i < record_fields_count; i++) {
+		const struct record_field *field = &record_fields[i];
+		struct field_value value;
+
+		if (field->type != event->header->type)
+			continue;
+		string_append_format(out, "%s%s ", before, field->name);
+		value = record_field_value(field, event, change);
+		if (field->kind == FIELD_TEXT)
+			field_append_safe(out, value.text, value.length);
+		else
+			append_value(text, out, field->kind, value);
+		before = ", ";
+	}
+	return writer_end_line(text->writer);
+}
+
+static int show_process(struct text_sink *text, const struct event *event,
+			const struct change *change)
+{
+	struct string *out = begin_line(text, event, change);
+
 	switch (event_type(event)) {
 	case MS_TYPE_EXIT:
 		append_exit(out, event);
@@ -186,16 +225,9 @@ static int show_process(struct text_sink *text, const struct event *event,
 						"is traced from now on" :
 						"is traced from its first CUDA call");
 		break;
-	case MS_TYPE_CALL:
-	case MS_TYPE_LAUNCH:
-	case MS_TYPE_CALLS:
-	case MS_TYPE_FREE_BEGIN:
-	case MS_TYPE_NAME:
-	case MS_TYPE_ACCOUNT:
-	case MS_TYPE_LOSS:
-	case MS_TYPE_VISIBLE:
-	case MS_TYPES_COUNT:
-		break; /* no lives of processes */
+	default:
+		string_append_text(out, event_type_name(event_type(event)));
+		break;
 	}
 	field_append_amounts(out, change->implicit, "; still live: ", text->options.exact);
 	return writer_end_line(text->writer);
@@ -209,7 +241,9 @@ static int text_event(struct sink *sink, const struct event *event, const struct
 		return 0;
 	if (!text->headed)
 		append_heading(text);
-	return event->call ? show_call(text, event, change) : show_process(text, event, change);
+	if (event->call)
+		return show_call(text, event, change);
+	return event->sample ? show_sample(text, event, change) : show_process(text, event, change);
 }
 
 static int text_flush(struct sink *sink)
@@ -231,9 +265,11 @@ struct sink *text_sink_new(struct writer *writer, const struct text_options *opt
 
 	if (!text)
 		return NULL;
-	text->sink = (struct sink){
-		.call = text_event, .process = text_event, .flush = text_flush, .end = text_finish
-	};
+	text->sink = (struct sink){ .call = text_event,
+				    .process = text_event,
+				    .sample = text_event,
+				    .flush = text_flush,
+				    .end = text_finish };
 	text->writer = writer;
 	text->options = *options;
 	return &text->sink;

@@ -48,7 +48,8 @@ static bool is_about(const struct report_run *run, const struct event *event)
 {
 	const uint32_t pid = run->reader->report.options.pid;
 
-	return run->reader->sink && (!pid || event->header->pid == pid);
+	return run->reader->sink &&
+	       (!pid || event->header->pid == pid || event->subject == EVENT_OF_MACHINE);
 }
 
 static int take_call(struct sink *own, const struct event *event, const struct change *change)
@@ -68,6 +69,14 @@ static int take_process(struct sink *own, const struct event *event, const struc
 
 	return err || !is_about(run, event) || !sink->process ? err :
 								sink->process(sink, event, change);
+}
+
+static int take_sample(struct sink *own, const struct event *event, const struct change *change)
+{
+	const struct report_run *run = (const struct report_run *)own;
+	struct sink *sink = run->reader->sink;
+
+	return is_about(run, event) && sink->sample ? sink->sample(sink, event, change) : 0;
 }
 
 static size_t count_bytes(const struct sink *sink)
@@ -97,6 +106,7 @@ static struct report_run *run_new(struct report_reader *reader)
 	run->sink.begin = take_begin;
 	run->sink.call = take_call;
 	run->sink.process = take_process;
+	run->sink.sample = take_sample;
 	run->sink.bytes = count_bytes;
 	pipeline_add_sink(&run->pipeline, &run->sink);
 	run->pipeline.filter.ops = ~0u;

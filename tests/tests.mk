@@ -34,7 +34,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_
 $(BUILD)/unit/%_test: tests/unit/%_test.c $(BUILD)/sanitized/layers.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(SAN_CFLAGS) -O0 -MD -MP $(filter %.c %.a,$^) -lcmocka $(SAN_LIBS) -o $@
+	$(Q)$(CLANG) $(SAN_CFLAGS) -O0 -MD -MP $< $(filter %.a,$^) -lcmocka $(SAN_LIBS) -o $@
 
 check-unit: $(UNIT_TESTS)
 	$(Q)tests/run $(UNIT_TESTS)

@@ -178,6 +178,37 @@ static uint64_t read_number(const uint8_t **at, const uint8_t *end, size_t lengt
 	return value;
 }
 
+/* How long the operand is of an opcode that pushes a value; `*at` is moved to its bytes. */
+static size_t skip_operand(uint8_t opcode, const uint8_t **at, const uint8_t *end)
+{
+	size_t skip;
+
+	switch (opcode) {
+	case 'h':
+	case 'K':
+		return 1;
+	case 'M':
+		return 2;
+	case 'J':
+	case 'j':
+		return 4;
+	case 0x8a:
+	case 0x8c:
+		skip = read_number(at, end, 1);
+		fuzz_check(opcode != 0x8a || skip <= 8);
+		return skip;
+	case 'X':
+		return read_number(at, end, 4);
+	case '}':
+	case ']':
+	case 0x88:
+	case 0x89:
+		return 0;
+	}
+	fuzz_check(false);
+	return 0;
+}
+
 /* How many values lie on the stack after each opcode. */
 static void check_pickle(const uint8_t *at, const uint8_t *end)
 {
@@ -207,38 +238,9 @@ static void check_pickle(const uint8_t *at, const uint8_t *end)
 		case 'r':
 			skip = 4;
 			break;
-		case 'h':
-		case 'K':
-			skip = 1;
-			depth++;
-			break;
-		case 'M':
-			skip = 2;
-			depth++;
-			break;
-		case 'J':
-		case 'j':
-			skip = 4;
-			depth++;
-			break;
-		case 0x8a:
-		case 0x8c:
-			skip = read_number(&at, end, 1);
-			fuzz_check(at[-2] != 0x8a || skip <= 8);
-			depth++;
-			break;
-		case 'X':
-			skip = read_number(&at, end, 4);
-			depth++;
-			break;
-		case '}':
-		case ']':
-		case 0x88:
-		case 0x89:
-			depth++;
-			break;
 		default:
-			fuzz_check(false);
+			skip = skip_operand(at[-1], &at, end);
+			depth++;
 		}
 		fuzz_check(skip <= (size_t)(end - at));
 		at += skip;

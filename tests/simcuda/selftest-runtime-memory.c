@@ -12,6 +12,20 @@
 static const struct cudaChannelFormatDesc two_bytes = { 8, 8, 0, 0, cudaChannelFormatKindUnsigned };
 
 /* Rows of 8 bytes, 4 of them. */
+static void test_mipmaps(const char in[32])
+{
+	cudaMipmappedArray_t mipmap;
+	cudaArray_t level;
+
+	OK(cudaMallocMipmappedArray(&mipmap, &two_bytes, (struct cudaExtent){ 4, 4, 0 }, 3, 0));
+	OK(cudaGetMipmappedArrayLevel(&level, mipmap, 1));
+	OK(cudaMemcpyToArray(level, 0, 0, in, 8, cudaMemcpyHostToDevice));
+	FAILS(InvalidValue, cudaMemcpyToArray(level, 0, 0, in, 9, cudaMemcpyHostToDevice));
+	FAILS(InvalidValue, cudaGetMipmappedArrayLevel(&level, mipmap, 3));
+	OK(cudaFreeMipmappedArray(mipmap));
+	FAILS(InvalidResourceHandle, cudaFreeMipmappedArray(mipmap));
+}
+
 void test_arrays(void)
 {
 	struct cudaChannelFormatDesc odd = { 8, 16, 0, 0, cudaChannelFormatKindUnsigned };
@@ -22,8 +36,7 @@ void test_arrays(void)
 		.extent = { 2, 2, 1 },
 		.kind = cudaMemcpyDefault,
 	};
-	cudaArray_t array, other, level;
-	cudaMipmappedArray_t mipmap;
+	cudaArray_t array, other;
 	void *ptr;
 
 	for (size_t i = 0; i < sizeof(in); i++)
@@ -64,13 +77,7 @@ void test_arrays(void)
 	FAILS(InvalidResourceHandle, cudaFreeArray(array));
 	OK(cudaFreeArray(other));
 	OK(cudaFree(ptr));
-	OK(cudaMallocMipmappedArray(&mipmap, &two_bytes, (struct cudaExtent){ 4, 4, 0 }, 3, 0));
-	OK(cudaGetMipmappedArrayLevel(&level, mipmap, 1));
-	OK(cudaMemcpyToArray(level, 0, 0, in, 8, cudaMemcpyHostToDevice));
-	FAILS(InvalidValue, cudaMemcpyToArray(level, 0, 0, in, 9, cudaMemcpyHostToDevice));
-	FAILS(InvalidValue, cudaGetMipmappedArrayLevel(&level, mipmap, 3));
-	OK(cudaFreeMipmappedArray(mipmap));
-	FAILS(InvalidResourceHandle, cudaFreeMipmappedArray(mipmap));
+	test_mipmaps(in);
 	CHECK(used() == 0);
 }
 

@@ -144,14 +144,32 @@ static void test_mapping(void)
 	OK(cuMemAddressFree(ptr, 6 * GRANULE));
 }
 
+/* Mapped behind the first granule of the range, which is memory of a device. */
+static void test_access_to_host_memory(CUdeviceptr ptr)
+{
+	CUmemAccessDesc desc = { { CU_MEM_LOCATION_TYPE_HOST, 0 },
+				 CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAllocationProp prop = on_device(0);
+	unsigned int type;
+	handle_t handle;
+
+	prop.location.type = CU_MEM_LOCATION_TYPE_HOST;
+	OK(cuMemCreate(&handle, GRANULE, &prop, 0));
+	OK(cuMemMap(ptr + GRANULE, GRANULE, 0, handle, 0));
+	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr + GRANULE));
+	CHECK(type == CU_MEMORYTYPE_HOST);
+	FAILS(INVALID_VALUE, cuMemSetAccess(ptr, 2 * GRANULE, &desc, 1));
+	OK(cuMemSetAccess(ptr + GRANULE, GRANULE, &desc, 1));
+	*(volatile char *)(uintptr_t)(ptr + GRANULE) = 9;
+	CHECK(byte_at(ptr + GRANULE) == 9);
+}
+
 static void test_access(void)
 {
 	CUmemAccessDesc desc = { { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, 3 };
 	CUmemAllocationProp prop = on_device(0);
 	unsigned long long flags;
 	CUdeviceptr ptr, other;
-	unsigned int type;
-	handle_t handle;
 	char byte = 7;
 	CUDA_MEMCPY2D copy = {
 		.srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -194,18 +212,7 @@ static void test_access(void)
 	FAILS(INVALID_VALUE, cuMemsetD8_v2(ptr, 1, 1));
 	allow(ptr, GRANULE, CU_MEM_ACCESS_FLAGS_PROT_NONE);
 	FAILS(INVALID_VALUE, cuMemcpyDtoH_v2(&byte, ptr, 1));
-
-	prop.location.type = CU_MEM_LOCATION_TYPE_HOST;
-	OK(cuMemCreate(&handle, GRANULE, &prop, 0));
-	OK(cuMemMap(ptr + GRANULE, GRANULE, 0, handle, 0));
-	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr + GRANULE));
-	CHECK(type == CU_MEMORYTYPE_HOST);
-	desc.location.type = CU_MEM_LOCATION_TYPE_HOST;
-	desc.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-	FAILS(INVALID_VALUE, cuMemSetAccess(ptr, 2 * GRANULE, &desc, 1));
-	OK(cuMemSetAccess(ptr + GRANULE, GRANULE, &desc, 1));
-	*(volatile char *)(uintptr_t)(ptr + GRANULE) = 9;
-	CHECK(byte_at(ptr + GRANULE) == 9);
+	test_access_to_host_memory(ptr);
 }
 
 /* More handles than a process may have files open. */

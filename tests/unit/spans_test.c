@@ -7,64 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "timeline/spans.h"
-#include "records.h"
-
-#define US 1000ull
-#define MS (1000 * US)
-#define SECOND (1000 * MS)
-#define BEGIN (100 * SECOND)
-
-/* Whom calls are fed to, without a state. */
-struct fed {
-	struct spans *spans;
-	struct process process;
-	struct change change;
-};
-
-static void begin(struct fed *fed)
-{
-	*fed = (struct fed){ .spans = spans_new(BEGIN),
-			     .process = { .pid = RECORD_PID, .comm = "program" } };
-	assert_non_null(fed->spans);
-	fed->change.process = &fed->process;
-	fed->change.device = -1;
-}
-
-static void feed(struct fed *fed, uint64_t ts_ns, union record record)
-{
-	struct event event;
-
-	record.event.ts_ns = ts_ns;
-	assert_int_equal(event_decode(&record, record.event.size, &event), 0);
-	assert_int_equal(spans_event(fed->spans, &event, &fed->change), 0);
-}
-
-static const struct spans_lane *lane_at(const struct fed *fed, size_t place)
-{
-	size_t count;
-	const struct spans_lane *lanes = spans_lanes(fed->spans, &count);
-
-	assert_true(place < count);
-	return &lanes[place];
-}
-
-static size_t lanes_count(const struct fed *fed)
-{
-	size_t count;
-
-	spans_lanes(fed->spans, &count);
-	return count;
-}
-
-static void assert_span(const struct fed *fed, const struct span *span, uint64_t begin_ns,
-			uint64_t duration_ns, const char *name, uint64_t count)
-{
-	assert_int_equal(span->begin_ns, begin_ns);
-	assert_int_equal(span->end_ns - span->begin_ns, duration_ns);
-	assert_string_equal(spans_name(fed->spans, span->name), name);
-	assert_int_equal(span->count, count);
-}
+#include "spans_fed.h"
 
 /* ---- what is where --------------------------------------------------------------------------- */
 
@@ -498,88 +441,6 @@ static void test_more_lanes_than_there_is_room_for(void **state)
 	spans_free(fed.spans);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* Of many calls put together, the name of what takes most of the time, however short each is. */
-static void test_the_name_of_what_takes_most(void **state)
-{
-	static char names[200][16];
-	struct fed fed;
-	size_t count, i;
-
-	(void)state;
-	begin(&fed);
-	for (i = 0; i < 200; i++)
-		snprintf(names[i], sizeof(names[i]), "kernel %zu", i);
-	for (i = 0; i < 3 * SPANS_MAX; i++) {
-		union record record = record_launch("cuLaunchKernel", 0xf00);
-
-		/* 40 % of the time */
-		fed.change.kernel = i % 4 ? names[below(200)] : "most";
-		feed(&fed, BEGIN + i * US, record_taking(i % 4 ? 300 : 600, record));
-	}
-	assert_int_equal(spans_finish(fed.spans, 500), 0);
-	count = lane_at(&fed, 0)->count;
-	for (i = 0; i < count; i++)
-		assert_string_equal(spans_name(fed.spans,
-					       spans_of(fed.spans, lane_at(&fed, 0))[i].name),
-				    "most");
-	spans_free(fed.spans);
-}
-
-static void test_many_kernels(void **state)
-{
-	static char names[6000][16];
-	const struct span *spans;
-	struct fed fed;
-	size_t i;
-
-	(void)state;
-	begin(&fed);
-	for (i = 0; i < 6000; i++) {
-		snprintf(names[i], sizeof(names[i]), "kernel %zu", i);
-		fed.change.kernel = names[i];
-		feed(&fed, BEGIN + i * MS, record_launch("cuLaunchKernel", 0xf00));
-	}
-	/* The same names elsewhere; what was there is something else. */
-	spans_gap(fed.spans);
-	fed.change.kernel = names[1];
-	strcpy(names[1], "kernel 2");
-	feed(&fed, BEGIN + i * MS, record_launch("cuLaunchKernel", 0xf00));
-	assert_int_equal(spans_finish(fed.spans, SPANS_MAX), 0);
-	spans = spans_of(fed.spans, lane_at(&fed, 0));
-	assert_string_equal(spans_name(fed.spans, spans[1].name), "kernel 1");
-	assert_string_equal(spans_name(fed.spans, spans[4999].name), "kernel 4999");
-	assert_string_equal(spans_name(fed.spans, spans[5000].name), "other kernels");
-	assert_string_equal(spans_name(fed.spans, spans[5999].name), "other kernels");
-	assert_int_equal(spans[6000].name, spans[2].name);
-	assert_int_equal(spans_names_count(fed.spans), 5001);
-	spans_free(fed.spans);
-}
-
-/* Names of any length; all of them together are bounded. */
-static void test_long_names(void **state)
-{
-	static char name[8192];
-	struct fed fed;
-	size_t i;
-
-	(void)state;
-	begin(&fed);
-	memset(name, 'x', sizeof(name) - 1);
-	for (i = 0; i < 2000; i++) {
-		snprintf(name, 8, "%zu", i);
-		name[strlen(name)] = 'x';
-		spans_gap(fed.spans);
-		fed.change.kernel = name;
-		feed(&fed, BEGIN + i * MS, record_launch("cuLaunchKernel", 0xf00));
-	}
-	assert_true(spans_names_count(fed.spans) > 500);
-	assert_true(spans_names_count(fed.spans) < 600);
-	assert_true(spans_bytes(fed.spans) < 6 << 20);
-	spans_free(fed.spans);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -592,9 +453,6 @@ int main(void)
 		cmocka_unit_test(test_anything),
 		cmocka_unit_test(test_millions_of_calls),
 		cmocka_unit_test(test_more_lanes_than_there_is_room_for),
-		cmocka_unit_test(test_the_name_of_what_takes_most),
-		cmocka_unit_test(test_many_kernels),
-		cmocka_unit_test(test_long_names),
 	};
 
 	return unit_run("spans", tests);

@@ -409,7 +409,7 @@ puppet_was_running() {
 @test "a recording says that children ended before they could be attached to" {
 	start_too_late record -o a.mscope
 	"$MEMSCOPE" report -f md a.mscope > report.md
-	grep "of at least 2 processes that could not be attached to in time, calls may be missing" report.md
+	grep "calls may be missing, as at least 2 processes could not be attached to in time" report.md
 	"$MEMSCOPE" report -f html a.mscope > report.html
 	grep -q '<h1 id="verdict-h">Nothing wrong in what there is, but something is missing</h1>' report.html
 	"$MEMSCOPE" report -f json a.mscope > report.json

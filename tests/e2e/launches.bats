@@ -126,7 +126,7 @@ assert_account() {
 	done
 	trace -q -c -e alloc,free -o out.txt -- "$WORKLOADS/rows_driver" > /dev/null
 	grep -q "^ *16  launches of graphs" out.txt
-	grep -q "not captured, .* launch (but of graphs)" out.txt
+	grep -q "not captured, .* launch (except graphs)" out.txt
 }
 
 @test "copies for which there is no room take none from the launch of a graph, which allocates" {

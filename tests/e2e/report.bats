@@ -212,7 +212,7 @@ assert_refused() {
 	assert_equal "$(in_report '.recordings[0].out_of_memory[0] | .live.bytes == .own.bytes and
 		.largest[0].size_bytes <= .live.bytes and .requested_bytes > 0')" true
 	report run.mscope > report.md
-	grep -q "could not be had at .*when ffmpeg .* held" report.md
+	grep -q "Out of memory: .* failed at .*when ffmpeg .* held" report.md
 	grep -q "^\*\*Failure 1\*\* at .*: ffmpeg (.*cuMemAlloc" report.md
 }
 

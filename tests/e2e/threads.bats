@@ -49,7 +49,7 @@ load helpers
 	"$MEMSCOPE" report -f json run.mscope > out.json
 	assert_equal "$(jq '.recordings[0] | ([.processes[].unknown.lost_calls] | add) == (.lost.by_op | del(.name) | add)' out.json)" true
 	"$MEMSCOPE" report -f md run.mscope > out.md
-	assert_equal "$(grep -c "^[*] [0-9,]* of them of threads (" out.md)" 2
+	assert_equal "$(grep -c "^[*] [0-9,]* of them from threads (" out.md)" 2
 }
 
 @test "more calls in one another than are tracked: counted as lost, and it is said why" {

@@ -381,7 +381,7 @@ static void test_launches_of_graphs_alone(void **state)
 	diff_md(&text, diffs.diff, 10);
 	string_append_char(&text, '\0');
 	assert_non_null(
-		strstr(text.bytes, "not compared: copy, memset, launch (but of graphs), sync"));
+		strstr(text.bytes, "not compared: copy, memset, launch (except graphs), sync"));
 	string_fini(&text);
 	diffs_done(&diffs);
 }

@@ -262,7 +262,7 @@ static void test_refused_records_are_told(void **state)
 	(void)state;
 	summarize(NULL, 0, &summary, &out);
 	assert_non_null(
-		strstr(out.bytes, "  3 records could not be decoded: please report this\n"));
+		strstr(out.bytes, "  3 records could not be decoded: report this as a bug\n"));
 	string_fini(&out);
 }
 

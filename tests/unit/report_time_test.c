@@ -199,9 +199,9 @@ static void test_launches_of_graphs_are_known(void **state)
 		{ REPORT_DUMP_OPS, "all", 1, "\"graph_launches\":1", "" },
 		{ REPORT_DUMP_OPS, NULL, 1, "\"graph_launches\":1", "" },
 		{ "alloc,copy,memset,sync,memory,context", "all", 1, "\"graph_launches\":1",
-		  "free, launch (but of graphs)" },
+		  "free, launch (except graphs)" },
 		{ "alloc,copy,memset,sync,memory,context", "all", 0, "\"graph_launches\":0",
-		  "free, launch (but of graphs)" },
+		  "free, launch (except graphs)" },
 		{ "alloc,copy,memset,sync,memory,context", NULL, 0, "\"graph_launches\":null",
 		  "free, launch" },
 	};

@@ -86,7 +86,7 @@ static void test_everything_was_looked_for(void **state)
 	now_ns += 2 * SECOND;
 	texts = end_with(&reader);
 	assert_has_not(&texts.md, "Not looked for");
-	assert_has(&texts.md, "no copy that could be spared or faster, no bottleneck.");
+	assert_has(&texts.md, "no copy that could be avoided or made faster, no bottleneck.");
 	assert_has(&texts.json, "\"not_looked_for\":[],");
 	done_with(&reader, &texts);
 }
@@ -130,7 +130,7 @@ static void test_exact(void **state)
 
 #define RECORDS 5
 #define HELD_BEFORE \
-	"Nothing was lost; what processes held that ran before they were attached to is not known."
+	"Nothing was lost; what processes held before they were attached to is not known."
 #define NOT_EXACT "Nothing was lost, but what is live and the peaks are not exact"
 
 /* `said` and `noted` are in the report, `not_said` is not; `flags` of the first process in JSON. */
@@ -162,8 +162,8 @@ static void test_what_was_held_before_is_not_exact(void **state)
 	const union record made = alloc("cudaMalloc", 0x1000, 300);
 	static const char now[] = "; it ran before it was attached to, and what it held then is not"
 				  " in these numbers";
-	static const char then[] = "; the program that it had before this one ran before it was"
-				   " attached to, and what that held then is not in these peaks";
+	static const char then[] = "; it was attached to while it ran an earlier program, and what"
+				   " that held by then is not in these peaks";
 
 	(void)state;
 	expect_inexact((union record[RECORDS]){ running, made }, HELD_BEFORE, now, then,
@@ -243,11 +243,11 @@ static void test_missed_processes(void **state)
 		const char *said;
 	} cases[] = {
 		{ 2, false,
-		  "Nothing was lost; of at least 2 processes that could not be attached to in"
-		  " time, calls may be missing." },
+		  "Nothing was lost; calls may be missing, as at least 2 processes could not be"
+		  " attached to in time." },
 		{ 1, true,
-		  "Nothing was lost; what processes held that ran before they were attached to"
-		  " is not known; of at least 1 process that could not be" },
+		  "Nothing was lost; what processes held before they were attached to is not"
+		  " known; calls may be missing, as at least 1 process could not be" },
 	};
 	size_t i;
 
@@ -265,8 +265,8 @@ static void test_missed_processes(void **state)
 		assert_has(&texts.md, cases[i].said);
 		assert_has(&texts.md,
 			   cases[i].missed == 1 ?
-				   "* what at least 1 process did: it ended, or executed" :
-				   "* what at least 2 processes did: they ended, or");
+				   "* calls of at least 1 process: it ended, or executed" :
+				   "* calls of at least 2 processes: they ended, or");
 		assert_has_not(&texts.md, "The recording lacks something");
 		assert_false(report_all_is_exact(&reader.report));
 		assert_false(report_has_losses(reader.report.recordings[0]));
@@ -339,7 +339,7 @@ static void test_a_recording_that_breaks_off_before_its_first_event(void **state
 	texts = render(&reader);
 	assert_has(&texts.md, "and what is live and the peaks are not exact.");
 	assert_has_not(&texts.md, "no allocation or free is known to be missing");
-	assert_has(&texts.md, "* what processes held: it breaks off before it names any");
+	assert_has(&texts.md, "* what processes held: the recording breaks off before it");
 	assert_has(&texts.json, "\"live_is_exact\":false");
 	report_reader_fini(&reader);
 	string_fini(&texts.md);

@@ -25,36 +25,36 @@
 #define ANALYSIS_THRESHOLDS(X) \
 	X(leak_bytes,        "leak-size",         1 << 20,     BYTES,   "less than this is no leak") \
 	X(leak_count,        "leak-count",        4,           COUNT,   "growth of fewer allocations is no leak") \
-	X(leak_windows,      "leak-windows",      6,           COUNT,   "of the first 7 of 8 equal windows, so many must have left allocations behind") \
+	X(leak_windows,      "leak-windows",      6,           COUNT,   "so many of the first 7 of 8 equal windows must have left allocations behind") \
 	X(leak_time_ns,      "leak-time",         1000000000,  NS,      "growth over less time is no leak") \
 	X(leak_share,        "leak-share",        25,          PERCENT, "growth over a smaller part of the time a process was seen is no leak") \
 	X(init_share,        "init-share",        12,          PERCENT, "so much of a process's time, from its beginning, counts as initialisation") \
 	X(oom_share,         "oom-share",         50,          PERCENT, "holds this much of what is in use: it is the cause of a failed allocation") \
 	X(oom_retry_ns,      "oom-retry",         2000000000,  NS,      "a thread's failures closer than this are one") \
-	X(oom_view_ns,       "oom-view-age",      10000000000, NS,      "what a program was told about free memory is worth nothing after that") \
+	X(oom_view_ns,       "oom-view-age",      10000000000, NS,      "a number of free bytes that is older than this says nothing about a failed allocation") \
 	X(temporary_count,   "temporary-count",   1000,        COUNT,   "fewer temporary allocations are not reported") \
-	X(temporary_share,   "temporary-share",   50,          PERCENT, "of the allocations of a kind, so many must be temporary") \
-	X(temporary_time,    "temporary-time",    1,           PERCENT, "of a process's time, so much must go into such a kind") \
+	X(temporary_share,   "temporary-share",   50,          PERCENT, "so many allocations of a kind must be temporary") \
+	X(temporary_time,    "temporary-time",    1,           PERCENT, "so much of a process's time must go into such a kind") \
 	X(storm_window_ns,   "storm-window",      100000000,   NS,      "the length of a window in which allocations and frees are counted") \
 	X(storm_rate,        "storm-rate",        1000,        PER_SECOND, "fewer allocations and frees are no storm") \
-	X(storm_share,       "storm-share",       20,          PERCENT, "of a window's time, so much must go into them") \
+	X(storm_share,       "storm-share",       20,          PERCENT, "so much of a window's time must go into them") \
 	X(redundant_count,   "redundant-count",   10,          COUNT,   "fewer redundant copies are not reported") \
 	X(redundant_bytes,   "redundant-size",    1 << 20,     BYTES,   "fewer bytes of them are not reported") \
 	X(pageable_bytes,    "pageable-size",     16 << 20,    BYTES,   "fewer bytes from or to pageable memory are not reported") \
-	X(pageable_least,    "pageable-least",    64 << 10,    BYTES,   "a copy of fewer is not among them: what it takes is the call") \
-	X(pageable_share,    "pageable-time",     5,           PERCENT, "of a process's time, so much must go into such copies") \
+	X(pageable_least,    "pageable-least",    64 << 10,    BYTES,   "smaller copies are not among them: they take as long as their calls") \
+	X(pageable_share,    "pageable-time",     5,           PERCENT, "so much of a process's time must go into such copies") \
 	X(bound_time_ns,     "bound-time",        1000000000,  NS,      "no bottleneck is named for a process seen for less") \
-	X(bound_windows,     "bound-windows",     50,          PERCENT, "of the windows with any call, so many must be bound by the same") \
+	X(bound_windows,     "bound-windows",     50,          PERCENT, "so many of the windows with any call must be bound by the same") \
 	X(bound_least_ns,    "bound-least",       50000000,    NS,      "less time than this in all is no bottleneck") \
-	X(bound_share,       "bound-share",       1,           PERCENT, "of the time a process was seen, so much must go into it") \
-	X(sync_share,        "sync-time",         50,          PERCENT, "of a window, in synchronisation") \
-	X(copy_share,        "copy-time",         20,          PERCENT, "of a window, in copies") \
-	X(alloc_share,       "alloc-time",        10,          PERCENT, "of a window, in allocations and frees") \
-	X(idle_share,        "idle-time",         10,          PERCENT, "of a window, in gaps between calls with the device known to be idle") \
+	X(bound_share,       "bound-share",       1,           PERCENT, "so much of the time a process was seen must go into it") \
+	X(sync_share,        "sync-time",         50,          PERCENT, "so much of a window in synchronisation: it is bound by that") \
+	X(copy_share,        "copy-time",         20,          PERCENT, "so much of a window in copies: it is bound by that") \
+	X(alloc_share,       "alloc-time",        10,          PERCENT, "so much of a window in allocations and frees: it is bound by that") \
+	X(idle_share,        "idle-time",         10,          PERCENT, "so much of a window in gaps between calls with the device known to be idle: the host bounds it") \
 	X(gap_ns,            "gap",               1000000,     NS,      "shorter gaps between calls are not counted") \
 	X(gap_max_ns,        "gap-max",           100000000,   NS,      "longer gaps are taken for a lack of work") \
 	X(short_sync_ns,     "short-sync",        100000,      NS,      "a synchronisation that returns sooner found the device idle") \
-	X(pressure_free,     "pressure-free",     5,           PERCENT, "of a device; less free memory is pressure")
+	X(pressure_free,     "pressure-free",     5,           PERCENT, "less of a device free than this is pressure")
 
 /* clang-format on */
 

@@ -379,10 +379,10 @@ static struct finding bound_finding(const struct process_activity *activity,
 	finding.duration_ns = bound->time_ns;
 	finding_say(&finding, what, FINDING_PERCENT,
 		    percent_of(bound->time_ns, bound->observed_ns));
-	finding_say(&finding, "that is", FINDING_NS, bound->time_ns);
-	finding_say(&finding, "of the time of the windows below", FINDING_PERCENT,
+	finding_say(&finding, "as a duration", FINDING_NS, bound->time_ns);
+	finding_say(&finding, "share of the time of the windows below", FINDING_PERCENT,
 		    percent_of(bound->time_ns, bound->length_ns));
-	finding_say(&finding, "windows of which this is true", FINDING_COUNT, bound->windows);
+	finding_say(&finding, "windows bound like this", FINDING_COUNT, bound->windows);
 	finding_say(&finding, "windows with any call", FINDING_COUNT, bound->active);
 	return finding;
 }
@@ -391,7 +391,7 @@ static int report_sync(const struct process_activity *activity, const struct bou
 		       struct findings *findings)
 {
 	struct finding finding = bound_finding(activity, bound, FINDING_SYNC_BOUND,
-					       "of the host's time, in synchronisation");
+					       "share of the host's time in synchronisation");
 
 	finding_say(&finding, "synchronisations", FINDING_COUNT, bound->sum.syncs);
 	finding_say(&finding, "launches", FINDING_COUNT, bound->sum.launches);
@@ -406,16 +406,18 @@ static int report_sync(const struct process_activity *activity, const struct bou
 static int report_copy(const struct process_activity *activity, const struct bound *bound,
 		       struct findings *findings)
 {
-	struct finding finding =
-		bound_finding(activity, bound, FINDING_COPY_BOUND, "of the host's time, in copies");
+	struct finding finding = bound_finding(activity, bound, FINDING_COPY_BOUND,
+					       "share of the host's time in copies");
 
 	finding.bytes = bound->sum.copy_bytes;
 	finding_say(&finding, "copies", FINDING_COUNT, bound->sum.copies);
 	finding_say(&finding, "bytes copied", FINDING_BYTES, bound->sum.copy_bytes);
-	finding_say(&finding, "of them asynchronous", FINDING_COUNT, bound->sum.async_copies);
+	finding_say(&finding, "asynchronous copies among them", FINDING_COUNT,
+		    bound->sum.async_copies);
 	if (bound->sum.async_copies)
-		finding_lower(&finding, FINDING_MEDIUM,
-			      "how long asynchronous copies take is not known, only their calls");
+		finding_lower(
+			&finding, FINDING_MEDIUM,
+			"only the calls of asynchronous copies are known, not how long the copies take");
 	if (bound->sum.launches)
 		finding_lower(&finding, FINDING_MEDIUM,
 			      "a synchronous copy also waits for kernels launched before it");
@@ -426,7 +428,7 @@ static int report_alloc(const struct process_activity *activity, const struct bo
 			struct findings *findings)
 {
 	struct finding finding = bound_finding(activity, bound, FINDING_ALLOC_BOUND,
-					       "of the host's time, in allocations and frees");
+					       "share of the host's time in allocations and frees");
 
 	finding_say(&finding, "allocations and frees", FINDING_COUNT, bound->sum.allocs);
 	if (bound->sum.launches)
@@ -439,11 +441,11 @@ static int report_idle(const struct process_activity *activity, const struct bou
 		       struct findings *findings)
 {
 	struct finding finding = bound_finding(activity, bound, FINDING_HOST_BOUND,
-					       "of the time, nothing called and the device idle");
+					       "share of the time with no call and an idle device");
 
 	finding_say(&finding, "launches", FINDING_COUNT, bound->sum.launches);
 	finding_say(&finding, "synchronisations", FINDING_COUNT, bound->sum.syncs);
-	finding_say(&finding, "of them with nothing to wait for", FINDING_COUNT,
+	finding_say(&finding, "synchronisations with nothing to wait for", FINDING_COUNT,
 		    bound->sum.short_syncs);
 	if (activity->summed)
 		finding_lower(&finding, FINDING_LOW,

@@ -281,10 +281,11 @@ static int report_pageable(const struct process_activity *activity, const struct
 	struct finding finding = finding_of(activity, FINDING_PAGEABLE_COPIES, &copies->pageable,
 					    "synchronous copies from or to pageable memory");
 
-	finding_say(&finding, "asynchronous ones beside them", FINDING_COUNT,
+	finding_say(&finding, "asynchronous copies from or to it", FINDING_COUNT,
 		    copies->pageable_async.count);
-	finding_say(&finding, "bytes copied by those", FINDING_BYTES, copies->pageable_async.bytes);
-	finding_say(&finding, "small ones that are not counted", FINDING_COUNT,
+	finding_say(&finding, "bytes of the asynchronous copies", FINDING_BYTES,
+		    copies->pageable_async.bytes);
+	finding_say(&finding, "small copies that are not counted", FINDING_COUNT,
 		    copies->pageable_small.count);
 	if (activity->launches)
 		finding_lower(&finding, FINDING_MEDIUM,

@@ -255,14 +255,13 @@ static int report_exit(struct process_activity *activity, struct group *group,
 	finding.bytes = group->live.bytes;
 	finding_say(&finding, "allocations not freed", FINDING_COUNT, group->live.count);
 	finding_say(&finding, "bytes not freed", FINDING_BYTES, group->live.bytes);
-	finding_say(&finding, "of them allocated during initialisation", FINDING_COUNT,
-		    early->count);
+	finding_say(&finding, "those allocated during initialisation", FINDING_COUNT, early->count);
 	say_group(&finding, group, "most of this kind at a time", FINDING_COUNT, group->peak_count);
 	if (status)
 		finding_lower(&finding, FINDING_LOW, "the program ended with an error");
 	if (process->was_running)
 		finding_lower(&finding, FINDING_LOW,
-			      "it ran before it was watched: what it set up is not known");
+			      "it ran before it was traced: what it set up is not known");
 	if (!torn)
 		finding_lower(&finding, FINDING_MEDIUM,
 			      "the program does not free what it set up, either");

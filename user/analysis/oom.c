@@ -435,18 +435,20 @@ int ooms_event(struct ooms *ooms, const struct oom_around *around, const struct 
 static void say_live(struct finding *finding, const struct analysis_oom *oom)
 {
 	finding_say(finding, "live bytes of all traced processes", FINDING_BYTES, oom->live.bytes);
-	finding_say(finding, "of this process", FINDING_BYTES, oom->own.bytes);
-	finding_say(finding, "of the others", FINDING_BYTES, oom->live.bytes - oom->own.bytes);
+	finding_say(finding, "live bytes of this process", FINDING_BYTES, oom->own.bytes);
+	finding_say(finding, "live bytes of the others", FINDING_BYTES,
+		    oom->live.bytes - oom->own.bytes);
 	if (oom->growing.bytes)
-		finding_say(finding, "in kinds that only grow", FINDING_BYTES, oom->growing.bytes);
+		finding_say(finding, "live bytes in kinds that only grow", FINDING_BYTES,
+			    oom->growing.bytes);
 }
 
 static void say_known(struct finding *finding, const struct analysis_oom *oom)
 {
 	if (oom->view_known) {
-		finding_say(finding, "free bytes, as the program was told", FINDING_BYTES,
+		finding_say(finding, "free bytes, as the driver reported", FINDING_BYTES,
 			    oom->view_free_bytes);
-		finding_say(finding, "told so long before", FINDING_NS,
+		finding_say(finding, "age of that report", FINDING_NS,
 			    oom->ts_ns > oom->view_ts_ns ? oom->ts_ns - oom->view_ts_ns : 0);
 		finding_say(finding, "bytes of the device", FINDING_BYTES, oom->view_total_bytes);
 	}

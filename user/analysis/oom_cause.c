@@ -75,7 +75,7 @@ static bool is_in_pieces(struct analysis_oom *oom)
 	    oom->holes_bytes < oom->requested_bytes)
 		return false;
 	judge(oom, OOM_FRAGMENTATION, FINDING_LOW,
-	      "what others took of the device meanwhile is not known");
+	      "how much of the device others took meanwhile is not known");
 	return true;
 }
 
@@ -92,8 +92,7 @@ static bool is_co_tenant(struct analysis_oom *oom, const struct device *device,
 	}
 	if (holds_most(device->unseen_bytes, device, options)) {
 		judge(oom, OOM_CO_TENANT, FINDING_MEDIUM,
-		      "who holds most of what is in use was not traced, or it is memory that no call "
-		      "asks for");
+		      "most of the memory in use was not allocated by a call that was traced");
 		return true;
 	}
 	return false;
@@ -103,7 +102,8 @@ static void judge_full(struct analysis_oom *oom, const struct device *device)
 {
 	if (oom->view_known && oom->requested_known && device->free_bytes < oom->requested_bytes)
 		judge(oom, OOM_FULL, oom->view_fresh ? FINDING_HIGH : FINDING_MEDIUM,
-		      oom->view_fresh ? NULL : "what the program was told of the device is old");
+		      oom->view_fresh ? NULL :
+					"the driver's last report on the device's memory is old");
 	else if (is_share_unknown(oom))
 		judge(oom, OOM_UNKNOWN, FINDING_LOW, HELD_BEFORE);
 	else if (oom->own.bytes)
@@ -143,7 +143,7 @@ void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *opt
 	}
 	if (oom->pools_known && oom->requested_known && oom->pooled_bytes >= oom->requested_bytes) {
 		judge(oom, OOM_POOLED, FINDING_MEDIUM,
-		      "what pools held is known from an earlier moment only");
+		      "how much pools held is known from an earlier moment only");
 		return;
 	}
 	if (is_co_tenant(oom, &device, options) || is_in_pieces(oom))

@@ -256,7 +256,7 @@ static void look_at_told(struct traces *traces, const struct event *event,
 		       NULL;
 	if (!device)
 		return;
-	snprintf(name, sizeof(name), "%s used, as the driver said", device->name);
+	snprintf(name, sizeof(name), "%s used, as the driver reported", device->name);
 	counter.id = device->id + 1;
 	counter.share = device->name;
 	counter.is_new = !device->told;

@@ -202,7 +202,7 @@ static void append_not_compared(struct string *out, const struct diff_pair *pair
 			continue;
 		string_append_format(
 			out, "%s%s%s", before, probe_op_name(op),
-			op == MS_OP_LAUNCH && !pair->no_graph_launches ? " (but of graphs)" : "");
+			op == MS_OP_LAUNCH && !pair->no_graph_launches ? " (except graphs)" : "");
 		before = ", ";
 	}
 	if (pair->no_levels)

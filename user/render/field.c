@@ -336,7 +336,7 @@ static void detail_free(source_t *source, struct string *out)
 		string_append_text(out, "allocated before attaching");
 		break;
 	case FREE_UNKNOWN:
-		string_append_text(out, "nobody saw it allocated");
+		string_append_text(out, "its allocation was not seen");
 		break;
 	case FREE_UNWATCHED:
 		string_append_text(out, "block unknown");

@@ -97,12 +97,12 @@ static void list_pools(struct document *document, const struct report_recording 
 		{ "Reserved", DOCUMENT_NUMBER },
 		{ "In use", DOCUMENT_NUMBER },
 		{ "Slack", DOCUMENT_NUMBER },
-		{ "Told at", DOCUMENT_VALUE },
+		{ "Reported at", DOCUMENT_VALUE },
 		{ 0 },
 	};
 	size_t i, j;
 
-	document_table(document, "pools", "Pools, as programs were told", columns);
+	document_table(document, "pools", "Pools, as the driver reported them", columns);
 	for (i = 0; i < recording->processes_count; i++) {
 		const struct process *process = recording->processes[i].process;
 

@@ -354,6 +354,6 @@ void report_document_timeline(struct document *document, const struct report_rec
 		list_levels(document, &recording->processes[i], length, label);
 	list_rows(document, recording, length);
 	document_say(document, "Blocked: threads of the host in synchronisation, added up."
-			       " Copies that were given a stream have no speed: nobody saw"
+			       " Copies that were given a stream have no speed: it is not known"
 			       " when they ended. Rows without anything are left out.");
 }

@@ -29,12 +29,12 @@ static void append_losers(struct string *out, const struct report_recording *rec
 
 		if (!lost || named++ >= LOSERS_NAMED)
 			continue;
-		string_append_format(out, "%s of them of ", REPORT_COUNT(lost));
+		string_append_format(out, "%s of them from ", REPORT_COUNT(lost));
 		report_append_process(out, process->pid, process->comm);
 		string_append_char(out, '\n');
 	}
 	if (named > LOSERS_NAMED)
-		string_append_format(out, "others of them of %zu more processes\n",
+		string_append_format(out, "the others from %zu more processes\n",
 				     named - LOSERS_NAMED);
 }
 
@@ -76,7 +76,7 @@ static void append_missing(struct string *out, const struct report_recording *re
 		report_append_time(out, recording,
 				   account->first_missing_ts_ns ? account->first_missing_ts_ns :
 								  account->first_ts_ns);
-		string_append_text(out, ": totals and what is live go on from the next anchor;"
+		string_append_text(out, ": totals and what is live go on from the next checkpoint;"
 					" what happened in between is not known\n");
 	}
 	if (account->damaged_places)
@@ -111,13 +111,14 @@ void report_append_lost(struct string *out, const struct report_recording *recor
 	     "record between a gap and the next segment: what is live is uncertain there",
 	     "records between a gap and the next segment: what is live is uncertain there");
 	if (account->cut_short)
-		string_append_text(out, "the last block is not whole: whoever wrote it was"
+		string_append_text(out, "the last block is not whole: the recorder was"
 					" interrupted\n");
 	if (!account->has_end)
 		string_append_text(out, "the recording was not ended properly: what happened"
 					" after its last block is not in it\n");
 	if (recording->incomplete)
-		string_append_text(out, "this report is incomplete for want of memory\n");
+		string_append_text(out, "this report is incomplete: there was not enough"
+					" memory for it\n");
 }
 
 /* ", 3 missing blocks" */
@@ -161,20 +162,19 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 					" kind of memory include it, those by function and the"
 					" timeline do not\n");
 	if (report_names_no_process(recording))
-		string_append_text(out, "what processes held: it breaks off before it names any"
-					" that it was attached to\n");
+		string_append_text(out, "what processes held: the recording breaks off before it"
+					" names any process\n");
 	if (sum.was_running)
-		string_append_text(out, "what processes held that ran before they were"
-					" attached to\n");
+		string_append_text(out, "what processes held before they were attached to\n");
 	if (missed)
 		string_append_format(out,
-				     "what at least %s process%s did: %s ended, or executed another"
-				     " program, before %s could be attached to, or meanwhile\n",
+				     "calls of at least %s process%s: %s ended, or executed another"
+				     " program, before or while %s could be attached to\n",
 				     REPORT_COUNT(missed), missed == 1 ? "" : "es",
 				     missed == 1 ? "it" : "they", missed == 1 ? "it" : "they");
 	if (recording->coverage.runtime_alone)
-		string_append_text(out, "what programs asked of the driver directly: only calls of"
-					" the runtime were recorded (--layer=runtime)\n");
+		string_append_text(out, "direct calls of the driver: only calls of the runtime"
+					" were recorded (--layer=runtime)\n");
 	if (sum.entries_only)
 		string_append_text(out, "whether calls succeeded, and so what is live: only"
 					" the beginnings of calls were recorded\n");
@@ -280,10 +280,10 @@ static void send_spaces(struct rows *rows, const struct report_device *device)
 		if (!device->live[space])
 			continue;
 		string_append_text(&rows->what,
-				   usage_is_on_device(space) ? "- of it " : "besides, ");
+				   usage_is_on_device(space) ? "- of it " : "not in it: ");
 		send_bytes(rows, probe_space_name(space), device->live[space],
 			   space == MS_SPACE_MANAGED  ? "may be on the host" :
-			   space == MS_SPACE_IMPORTED ? "owned by somebody else" :
+			   space == MS_SPACE_IMPORTED ? "owned by another process or API" :
 							"");
 	}
 }
@@ -298,7 +298,7 @@ static void send_told(struct rows *rows, const struct report_device *device)
 		send_unknown(rows, "unexplained", "only known when a program asks");
 		return;
 	}
-	string_append_format(&rows->why, "of %s, as process %u was told at ",
+	string_append_format(&rows->why, "of %s, as the driver reported to process %u at ",
 			     REPORT_SIZE(told->total_bytes), told->pid);
 	report_append_time(&rows->why, rows->recording, told->ts_ns);
 	send_bytes(rows, "used, as the driver counts", report_told_used(told), "");
@@ -326,10 +326,10 @@ bool report_device_rows(const struct report_recording *recording,
 		report_append_time(&rows.why, recording, device->peak_ts_ns);
 	send_bytes(&rows, "peak of that", device->peak_bytes,
 		   report_device_row(recording, device)->peak_unclear ?
-			   "; which device part of it was on was only known later" :
+			   "; the device of a part of it was only known later" :
 			   "");
 	if (device->was_running)
-		send_unknown(&rows, "held before attaching", "nobody saw it allocated");
+		send_unknown(&rows, "held before attaching", "its allocation was not recorded");
 	send_told(&rows, device);
 	return rows_fini(&rows);
 }
@@ -342,10 +342,10 @@ static void send_view(struct rows *rows, const struct analysis_oom *oom)
 		send_unknown(rows, "free on the device", "");
 		return;
 	}
-	string_append_text(&rows->what, "free on the device, as told at ");
+	string_append_text(&rows->what, "free on the device, as reported at ");
 	report_append_time(&rows->what, rows->recording, oom->view_ts_ns);
 	string_append_format(&rows->what, "%s, of %s",
-			     oom->view_fresh ? "" : " (too long ago to go by)",
+			     oom->view_fresh ? "" : " (too old to rely on)",
 			     REPORT_SIZE(oom->view_total_bytes));
 	send_bytes(rows, "", oom->view_free_bytes, "");
 }
@@ -381,7 +381,7 @@ bool report_oom_rows(const struct report_recording *recording, const struct anal
 	send_amount(&rows, "- of it in the process that failed", &oom->own);
 	send_amount(&rows, "- of it in kinds that only grow", &oom->growing);
 	if (oom->managed.count)
-		send_amount(&rows, "besides, managed (may be on the host)", &oom->managed);
+		send_amount(&rows, "not in it: managed (may be on the host)", &oom->managed);
 	send_view(&rows, oom);
 	send_room(&rows, oom);
 	return rows_fini(&rows);
@@ -407,7 +407,7 @@ void report_append_held_before(struct string *out, const struct process *process
 		string_append_text(out, "; it ran before it was attached to, and what it held then"
 					" is not in these numbers");
 	else if (process->was_running_earlier)
-		string_append_text(out, "; the program that it had before this one ran before it"
-					" was attached to, and what that held then is not in"
-					" these peaks and totals");
+		string_append_text(out, "; it was attached to while it ran an earlier program, and"
+					" what that held by then is not in these peaks and"
+					" totals");
 }

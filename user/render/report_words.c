@@ -192,11 +192,12 @@ static void append_oom(struct string *out, const struct report_recording *record
 {
 	char size[STRING_NUMBER_BYTES];
 
-	string_append_format(out, "%s of ",
-			     oom->requested_known ? string_size(size, oom->requested_bytes) :
-						    "An allocation");
+	string_append_format(out, "Out of memory: %s", probe_at(oom->row)->symbol);
+	if (oom->requested_known)
+		string_append_format(out, "(%s)", string_size(size, oom->requested_bytes));
+	string_append_text(out, " in ");
 	report_append_process(out, oom->pid, oom->comm);
-	string_append_text(out, " could not be had at ");
+	string_append_text(out, " failed at ");
 	report_append_time(out, recording, oom->ts_ns);
 	if (!oom->processes_count)
 		return;
@@ -255,9 +256,9 @@ static void append_nothing(struct string *out, const struct report *report)
 {
 	static const char *const no[FINDING_TOPICS_COUNT] = {
 		[FINDING_TOPIC_LEAK] = "leak",
-		[FINDING_TOPIC_OOM] = "allocation that failed for want of memory",
+		[FINDING_TOPIC_OOM] = "out-of-memory failure",
 		[FINDING_TOPIC_CHURN] = "churn",
-		[FINDING_TOPIC_COPIES] = "copy that could be spared or faster",
+		[FINDING_TOPIC_COPIES] = "copy that could be avoided or made faster",
 		[FINDING_TOPIC_BOTTLENECK] = "bottleneck",
 	};
 	const struct report_coverage *coverage = &report->recordings[0]->coverage;
@@ -341,7 +342,7 @@ static const struct report_device *fullest(const struct report *report,
 	return found;
 }
 
-/* Of one process alone, what its device held at most is somebody else's, too. */
+/* The peak of a device includes what other processes held, so a process alone has its own. */
 static void say_own_peak(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
@@ -367,7 +368,7 @@ static void say_own_peak(struct verdict *verdict, const struct report *report)
 		}
 	}
 	if (!most) {
-		string_append_text(out, "No allocation of it on a device was recorded.");
+		string_append_text(out, "No allocation of this process on a device was recorded.");
 		return;
 	}
 	report_append_process(out, process->pid, process->comm);
@@ -470,20 +471,20 @@ static void append_counts(struct string *out, const struct report *report,
 				     lacks->interrupted == 1 ? "was" : "were");
 }
 
-/* Of recordings that have all that was captured. */
+/* For recordings that have all that was captured. */
 static void append_unknown(struct string *out, const struct lacks *lacks)
 {
 	string_append_text(out, "Nothing was lost");
 	if (lacks->held_before)
-		string_append_text(out, "; what processes held that ran before they were attached"
-					" to is not known");
+		string_append_text(out, "; what processes held before they were attached to is not"
+					" known");
 	else if (lacks->inexact)
 		string_append_text(out, ", but what is live and the peaks are not exact: see what"
 					" is unknown");
 	if (lacks->missed)
 		string_append_format(out,
-				     "; of at least %llu process%s that could not be attached to in"
-				     " time, calls may be missing",
+				     "; calls may be missing, as at least %llu process%s could not"
+				     " be attached to in time",
 				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
 	if (!lacks->inexact && !lacks->missed)
 		string_append_text(out, ": the numbers are exact");
@@ -521,7 +522,7 @@ bool report_append_not_captured(struct string *out, const struct report_recordin
 			continue;
 		string_append_format(out, "%s%s%s", any ? ", " : before, probe_op_name(op),
 				     op == MS_OP_LAUNCH && recording->coverage.graph_launches ?
-					     " (but of graphs)" :
+					     " (except graphs)" :
 					     "");
 		any = true;
 	}

@@ -231,7 +231,7 @@ static void append_views(const struct page *page, const struct process *process)
 					     (long long)view->handle,
 					     size_text(page, rest, view->free_bytes),
 					     size_text(page, total, view->total_bytes));
-		string_append_format(page->out, ", as the program was told %s before the end\n",
+		string_append_format(page->out, ", as the driver reported %s before the end\n",
 				     string_duration(age, end_ns - view->ts_ns));
 	}
 }
@@ -338,7 +338,7 @@ static void append_filtered(const struct page *page)
 		if (summary_captured(summary, op) || op == MS_OP_NAME)
 			continue;
 		string_append_format(page->out, "%s%s%s", before, probe_op_name(op),
-				     op == MS_OP_LAUNCH ? " (but of graphs)" : "");
+				     op == MS_OP_LAUNCH ? " (except graphs)" : "");
 		before = ", ";
 	}
 	if (*before == ',')
@@ -389,7 +389,7 @@ static void append_account(const struct page *page)
 				     (ull)summary->counters.abandoned);
 	if (summary->refused)
 		string_append_format(page->out,
-				     "  %llu records could not be decoded: please report this\n",
+				     "  %llu records could not be decoded: report this as a bug\n",
 				     (ull)summary->refused);
 }
 

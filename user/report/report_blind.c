@@ -11,7 +11,7 @@ static const char *const not_captured[MS_OPS_COUNT] = {
 	[MS_OP_MEMSET] = "memsets were not captured",
 	[MS_OP_LAUNCH] = "launches were not captured",
 	[MS_OP_SYNC] = "synchronisations were not captured",
-	[MS_OP_MEMORY] = "what programs are told about memory was not captured",
+	[MS_OP_MEMORY] = "the driver's answers about memory were not captured",
 	[MS_OP_CONTEXT] = "contexts were not captured",
 	[MS_OP_NAME] = "names were not captured",
 };

@@ -2,7 +2,6 @@
 /*
  * Finds the command and runs it.
  */
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "capture/attach/features.h"
 #include "commands/command.h"
 #include "commands/options.h"
 
@@ -31,7 +31,7 @@ static void print_usage(FILE *out)
 static int print_version(void)
 {
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is no failure */
-	printf("memscope-bpf %s\nlibbpf %s\n", MEMSCOPE_VERSION, libbpf_version_string());
+	printf("memscope-bpf %s\nlibbpf %s\n", MEMSCOPE_VERSION, features_libbpf_version());
 	return EXIT_OK;
 }
 

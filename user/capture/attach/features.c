@@ -304,3 +304,8 @@ int feature_test(struct features *features, enum feature feature)
 	}
 	return features->results[feature];
 }
+
+const char *features_libbpf_version(void)
+{
+	return libbpf_version_string();
+}

@@ -46,4 +46,7 @@ int feature_find(const char *name);
 /* Returns 0 if the feature works here, -ENOTSUP if it is masked, or -errno: why it does not. */
 int feature_test(struct features *features, enum feature feature);
 
+/* The version of libbpf: "v1.1". */
+const char *features_libbpf_version(void);
+
 #endif /* MEMSCOPE_CAPTURE_ATTACH_FEATURES_H */

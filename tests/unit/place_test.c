@@ -2,6 +2,7 @@
 #include "folder.h"
 
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 
 #include "base/place.h"
 
@@ -261,6 +262,47 @@ static void test_files_of_others(void **state)
 	}
 }
 
+/* ---- access lists ---------------------------------------------------------------------------- */
+
+/* The user OTHER may do that, and root's group nothing but read; include/uapi/linux/posix_acl*.h */
+static int let_other(const char *directory, uint16_t allowed)
+{
+	const struct {
+		uint16_t tag, allowed;
+		uint32_t id;
+	} entries[] = {
+		{ 1, 7, UINT32_MAX },        { 2, allowed, OTHER }, { 4, 5, UINT32_MAX },
+		{ 16, allowed, UINT32_MAX }, { 32, 5, UINT32_MAX },
+	};
+	struct {
+		uint32_t version;
+		uint8_t entries[sizeof(entries)];
+	} list = { .version = 2 };
+
+	memcpy(list.entries, entries, sizeof(entries));
+	return setxattr(directory, "system.posix_acl_access", &list, sizeof(list), 0);
+}
+
+/* A list hides in the mode behind the group, which is the caller's own. */
+static void test_others_by_a_list(void **state)
+{
+	int fd;
+
+	(void)state;
+	folder_need_root();
+	assert_int_equal(mkdir("d", 0755) | mkdir("d/real", 0755) | symlink("real", "d/link"), 0);
+	assert_int_equal(mknod("d/file", S_IFREG | 0666, 0) | chown("d/file", OTHER, OTHER), 0);
+	if (let_other("d", 5))
+		skip();
+	assert_int_equal(found("d/link/file"), 0);
+	fd = place_open("d/file");
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(let_other("d", 7), 0);
+	assert_int_equal(found("d/link/file"), -ELOOP);
+	assert_int_equal(place_open("d/file"), -EEXIST);
+}
+
 static void test_files_that_are_made(void **state)
 {
 	int fd;
@@ -364,6 +406,7 @@ int main(void)
 		folder_test(test_links_of_others),
 		folder_test(test_links_as_another_user),
 		folder_test(test_files_of_others),
+		folder_test(test_others_by_a_list),
 		folder_test(test_files_that_are_made),
 		folder_test(test_descriptors),
 		folder_test(test_devices),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define LINKS_MAX 40 /* as the kernel's */
@@ -33,6 +34,26 @@ static bool others_write(const struct stat *directory)
 {
 	return directory->st_mode & S_IWOTH ||
 	       (directory->st_mode & S_IWGRP && directory->st_gid != getegid());
+}
+
+/* If so, the mode's bits of the group are the most that anyone on the list may do (acl(5)). */
+static bool has_access_list(int directory)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", directory);
+	return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0 ||
+	       (errno != ENODATA && errno != ENOTSUP);
+}
+
+/* With S_IWOTH also if a list lets others write. */
+static int stat_directory(int directory, struct stat *status)
+{
+	if (fstat(directory, status))
+		return -errno;
+	if (status->st_mode & S_IWGRP && has_access_list(directory))
+		status->st_mode |= S_IWOTH;
+	return 0;
 }
 
 /* A user who cannot make such a link can give one that exists a second name, here. */
@@ -133,9 +154,12 @@ static int follow(struct walk *walk, int fd, const struct stat *link)
 {
 	struct stat directory;
 	struct statfs system;
+	int err = stat_directory(walk->place->directory, &directory);
 
-	if (fstat(walk->place->directory, &directory) || fstatfs(fd, &system))
-		return -errno;
+	if (!err && fstatfs(fd, &system))
+		err = -errno;
+	if (err)
+		return err;
 	if (++walk->links > LINKS_MAX)
 		return -EMLINK;
 	if (system.f_type == PROC_SUPER_MAGIC)
@@ -241,9 +265,12 @@ static int open_again(int fd, int flags)
 static int open_trusted(const struct place *place, int fd)
 {
 	struct stat directory, file;
+	int err = stat_directory(place->directory, &directory);
 
-	if (fstat(place->directory, &directory) || fstat(fd, &file))
-		return -errno;
+	if (!err && fstat(fd, &file))
+		err = -errno;
+	if (err)
+		return err;
 	if (S_ISLNK(file.st_mode))
 		return -EAGAIN;
 	if (S_ISDIR(file.st_mode))

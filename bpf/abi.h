@@ -164,6 +164,7 @@ enum ms_layer {
 };
 
 #define MS_CUDA_SUCCESS 0
+#define MS_CUDA_OUT_OF_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation */
 
 /* ---- the probe table's rows (bpf/probes.def) ------------------------------------------------- */
 

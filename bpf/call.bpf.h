@@ -115,7 +115,9 @@ static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 		return;
 	}
 	spec = spec_of(record->call.row);
-	if (!is_counted(spec) || !ms_launch_count(&record->call))
+	/* One that fails because memory has run out is recorded: by whom and when matters. */
+	if (!is_counted(spec) || record->call.result == MS_CUDA_OUT_OF_MEMORY ||
+	    !ms_launch_count(&record->call))
 		emit(spec->kind, record, sizeof(struct ms_launch));
 }
 

@@ -28,6 +28,8 @@ trace_rows() {
 matches() {
 	trace_rows "$1"
 	events -f "$ROOT/tests/e2e/rows-filter.jq" > got
+	# The code that is compiled into a program: the runtime alone knows the libraries' handles.
+	[[ $1 != rows_runtime* ]] || sed -i -E '/^memory cuLibrary(LoadData|Unload) /d' got
 	diff -u want got > difference || fail "$(head -n 80 difference)"
 	account
 }

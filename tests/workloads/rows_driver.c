@@ -44,6 +44,27 @@ static void free_in_vain(const char *api, uint64_t addr, CUresult wanted)
 	EXPECT(.op = "free", .api = api, .result = wanted, .addr = HEX(addr));
 }
 
+/* ---- what has a handle and no size ----------------------------------------------------------- */
+
+/* Functions of (handle to be written, first, second ...). */
+void *rows_driver_make(const char *api, CUresult wanted, uint64_t first, uint64_t second)
+{
+	void *handle = NULL;
+
+	CALL(wanted, api, P(&handle), first, second);
+	EXPECT(.op = "memory", .api = api, .result = wanted,
+	       .addr = wanted == CUDA_SUCCESS ? HEX(handle) : UNKNOWN);
+	return handle;
+}
+
+void rows_driver_end(const char *api, const void *handle, CUresult wanted)
+{
+	CALL(wanted, api, P(handle));
+	EXPECT(.op = "memory", .api = api, .result = wanted, .addr = HEX(handle));
+}
+
+/* ---- blocks of memory ------------------------------------------------------------------------ */
+
 /* Functions of (address to be written, size, flags). */
 struct block rows_driver_allocate(const char *api, const char *space, uint64_t size, uint64_t flags)
 {
@@ -439,7 +460,7 @@ static void launches(void)
 	CUkernel kernel;
 	CUmodule module;
 
-	NEED(cuModuleLoadData(&module, image));
+	module = rows_driver_make("cuModuleLoadData", CUDA_SUCCESS, P(image), 0);
 	function = function_of(module, "by_cuModuleGetFunction");
 	name_in_vain("cuModuleGetFunction", function, "no_module");
 	launch_each(function, "by_cuModuleGetFunction");
@@ -448,7 +469,7 @@ static void launches(void)
 	launch_long(module, ROWS_NAME_KEPT + 1);
 	launch_long(module, 650);
 
-	NEED(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+	library = rows_driver_make("cuLibraryLoadData", CUDA_SUCCESS, P(image), 0);
 	kernel = kernel_of(library, "by_cuLibraryGetKernel");
 	name_in_vain("cuLibraryGetKernel", kernel, "no_library");
 	launch_named((CUfunction)kernel, "by_cuLibraryGetKernel");
@@ -457,8 +478,9 @@ static void launches(void)
 	name_in_vain("cuKernelGetFunction", function, NULL);
 	launch_named(function, "by_cuKernelGetFunction");
 	globals(module, library);
-	NEED(cuLibraryUnload(library));
-	NEED(cuModuleUnload(module));
+	rows_driver_end("cuLibraryUnload", library, CUDA_SUCCESS);
+	rows_driver_end("cuModuleUnload", module, CUDA_SUCCESS);
+	rows_driver_objects(image);
 }
 
 /* ---- synchronisation ------------------------------------------------------------------------- */
@@ -489,9 +511,9 @@ static void syncs(CUcontext peer)
 	sync_stream("cuStreamSynchronize", streams[2], CUDA_SUCCESS);
 	sync_stream("cuStreamSynchronize_ptsz", streams[3], CUDA_SUCCESS);
 	sync_stream("cuStreamSynchronize", (CUstream)&event, CUDA_ERROR_INVALID_HANDLE);
-	NEED(cuEventCreate(&event, CU_EVENT_DEFAULT));
+	event = rows_driver_make("cuEventCreate", CUDA_SUCCESS, DIRTY(CU_EVENT_DEFAULT), 0);
 	sync_event(event, CUDA_SUCCESS);
-	NEED(cuEventDestroy_v2(event));
+	rows_driver_end("cuEventDestroy_v2", event, CUDA_SUCCESS);
 	sync_event(event, CUDA_ERROR_INVALID_HANDLE);
 }
 
@@ -528,7 +550,8 @@ int main(void)
 	there = rows_driver_allocate("cuMemAlloc_v2", "device", PLACE_BYTES, 0);
 	pop("cuCtxPopCurrent_v2", &peer, own, 0);
 	for (size_t i = 0; i < MANY(streams); i++)
-		NEED(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+		streams[i] = rows_driver_make("cuStreamCreate", CUDA_SUCCESS,
+					      DIRTY(CU_STREAM_NON_BLOCKING), 0);
 
 	allocations();
 	rows_driver_devices();

@@ -50,7 +50,12 @@ void rows_driver_batches(const struct place *place);
 CUarray rows_driver_create_array(const CUDA_ARRAY3D_DESCRIPTOR *shape);
 void rows_driver_destroy_array(CUarray array, uint64_t size);
 
+/* Modules, libraries, streams, events, graphs: what has a handle and no size. */
+void *rows_driver_make(const char *api, CUresult wanted, uint64_t first, uint64_t second);
+void rows_driver_end(const char *api, const void *handle, CUresult wanted);
+
 void rows_driver_devices(void);
+void rows_driver_objects(const void *image);
 void rows_driver_pools(void);
 void rows_driver_vmm(void);
 void rows_driver_arrays(void);

@@ -8,10 +8,7 @@ static const CUresult invalid = CUDA_ERROR_INVALID_VALUE;
 
 static CUgraph new_graph(void)
 {
-	CUgraph graph;
-
-	NEED(cuGraphCreate(&graph, 0));
-	return graph;
+	return rows_driver_make("cuGraphCreate", CUDA_SUCCESS, DIRTY(0), 0);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -155,6 +152,15 @@ static void destroy_exec(CUgraphExec exec, CUresult wanted)
 	EXPECT(.op = "memory", .api = "cuGraphExecDestroy", .result = wanted, .addr = HEX(exec));
 }
 
+static void upload(const char *api, CUgraphExec exec, CUresult wanted)
+{
+	CUstream stream = rows_driver_stream();
+
+	CALL(wanted, api, P(exec), P(stream));
+	EXPECT(.op = "memory", .api = api, .result = wanted, .addr = HEX(exec),
+	       .stream = HEX(stream));
+}
+
 static void launch(const char *api, CUgraphExec exec, const char *made, const char *ended)
 {
 	CUstream stream = rows_driver_stream();
@@ -241,6 +247,9 @@ static void launches(CUgraph graph)
 	CUgraphExec exec = instantiate(graph, 0, CUDA_SUCCESS);
 
 	instantiate(graph, 1 << 10, invalid);
+	upload("cuGraphUpload", exec, CUDA_SUCCESS);
+	upload("cuGraphUpload_ptsz", exec, CUDA_SUCCESS);
+	upload("cuGraphUpload", (CUgraphExec)&exec, invalid);
 	launch("cuGraphLaunch", exec, MADE, AMOUNT("graph", 2, FIRST + SECOND));
 	launch_in_vain("cuGraphLaunch", exec);
 	launch_in_vain("cuGraphLaunch_ptsz", exec);

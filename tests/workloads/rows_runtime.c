@@ -492,9 +492,9 @@ static void syncs(void)
 	sync_stream(cudaStreamPerThread, cudaSuccess);
 	sync_stream(streams[3], cudaSuccess);
 	sync_stream((cudaStream_t)&event, cudaErrorInvalidResourceHandle);
-	NEED(cudaEventCreate(&event));
+	event = rows_runtime_make(API(cudaEventCreate), "cuEventCreate", 0, 0);
 	sync_event(event, cudaSuccess);
-	NEED(cudaEventDestroy(event));
+	rows_runtime_end(API(cudaEventDestroy), "cuEventDestroy_v2", event);
 	sync_event(event, cudaErrorInvalidResourceHandle);
 }
 
@@ -522,9 +522,10 @@ int main(void)
 	there = allocate_device(PLACE_BYTES);
 	set_device(0);
 	for (size_t i = 0; i < MANY(streams); i++)
-		NEED(cudaStreamCreate(&streams[i]));
+		streams[i] = rows_runtime_make(API(cudaStreamCreate), "cuStreamCreate", 0, 0);
 
 	allocations();
+	rows_runtime_objects();
 	rows_runtime_pools();
 	rows_runtime_memory();
 	rows_runtime_arrays();

@@ -42,6 +42,14 @@ void *rows_runtime_first_call(size_t size);
 void *rows_runtime_allocate(uint64_t size);
 void rows_runtime_free(void *ptr, uint64_t size, const char *space);
 
+/*
+ * What has a handle and no size: functions of (handle to be written, first, second ...), and of a
+ * handle.
+ */
+void *rows_runtime_make(const char *api, void *function, const char *driver_api, uint64_t first,
+			uint64_t second);
+void rows_runtime_end(const char *api, void *function, const char *driver_api, const void *handle);
+
 /* A copy whose kind is left to the driver; in which direction must be known all the same. */
 void rows_runtime_copy_default(void *dst, void *src, const char *direction);
 
@@ -54,6 +62,7 @@ void rows_runtime_export(void);
 
 /* The parts. All that rows_runtime_copies() does is last: it asks where variables are. */
 void rows_runtime_pools(void);
+void rows_runtime_objects(void);
 void rows_runtime_memory(void);
 void rows_runtime_arrays(void);
 void rows_runtime_graphs(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * rows_runtime: graphs, the memory that they allocate, and captures. Graphs are made of memory
- * alone; cudaGraphCreate and nodes of other kinds have no rows.
+ * alone; nodes of other kinds have no rows.
  */
 #include "rows_runtime.h"
 
@@ -25,10 +25,7 @@ static void expect_failure(const char *api, const char *driver_api, const void *
 
 static cudaGraph_t new_graph(void)
 {
-	cudaGraph_t graph;
-
-	NEED(cudaGraphCreate(&graph, 0));
-	return graph;
+	return rows_runtime_make(API(cudaGraphCreate), "cuGraphCreate", DIRTY(0), 0);
 }
 
 static void destroy(cudaGraph_t graph)
@@ -138,6 +135,15 @@ static cudaGraphExec_t instantiate_with_params(cudaGraph_t graph, uint64_t flags
 	return exec;
 }
 
+static void upload(cudaGraphExec_t exec)
+{
+	cudaStream_t stream = rows_runtime_stream();
+
+	CALL(cudaSuccess, cudaGraphUpload, P(exec), P(stream));
+	EXPECT(.op = "memory", .api = NAME(cudaGraphUpload), .driver_api = PTSZ("cuGraphUpload"),
+	       .addr = HEX(exec), .stream = HEX(stream));
+}
+
 static void launch(cudaGraphExec_t exec, const char *made, const char *ended)
 {
 	cudaStream_t stream = rows_runtime_stream();
@@ -179,6 +185,7 @@ static void freed_by_the_graph(void)
 	add_free(graph, kept);
 	add_any(graph, 66029);
 	exec = instantiate(graph, 0);
+	upload(exec);
 	launch(exec, AMOUNT("graph", 3, bytes), AMOUNT("graph", 3, bytes));
 	launch(exec, AMOUNT("graph", 3, bytes), AMOUNT("graph", 3, bytes));
 	end(exec, graph);

@@ -103,6 +103,7 @@ typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 typedef struct CUmemPoolHandle_st *cudaMemPool_t;
 typedef struct CUkern_st *cudaKernel_t;
+typedef struct CUlib_st *cudaLibrary_t;
 typedef struct cudaArray *cudaArray_t;
 typedef void (*cudaHostFn_t)(void *userData);
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *userData);
@@ -444,6 +445,17 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 								   int block_size,
 								   size_t shared_bytes,
 								   unsigned int flags);
+enum cudaJitOption { cudaJitMaxRegisters };
+enum cudaLibraryOption { cudaLibraryBinaryIsPreserved = 1 };
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
+				enum cudaJitOption *jit_options, void **jit_values,
+				unsigned int jit_count, enum cudaLibraryOption *options,
+				void **values, unsigned int count);
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path,
+				    enum cudaJitOption *jit_options, void **jit_values,
+				    unsigned int jit_count, enum cudaLibraryOption *options,
+				    void **values, unsigned int count);
+cudaError_t cudaLibraryUnload(cudaLibrary_t library);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *stub);
 cudaError_t cudaFuncSetAttribute(const void *stub, enum cudaFuncAttribute attribute, int value);
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * rows_driver: modules, libraries, streams, events and green contexts, which take memory of the
+ * driver's own whose size is not known.
+ */
+#include "rows_driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const CUresult invalid = CUDA_ERROR_INVALID_HANDLE, unsupported = CUDA_ERROR_NOT_SUPPORTED;
+
+/* The same image, in a file. */
+static void modules_of_file(const void *image)
+{
+	char path[] = "/tmp/rows-XXXXXX";
+	int fd = mkstemp(path);
+	void *handle;
+
+	if (fd < 0 || write(fd, image, strlen(image)) < 0)
+		rows_die(path, "cannot be written");
+	close(fd);
+	handle = rows_driver_make("cuModuleLoad", CUDA_SUCCESS, P(path), 0);
+	rows_driver_end("cuModuleUnload", handle, CUDA_SUCCESS);
+	handle = rows_driver_make("cuLibraryLoadFromFile", CUDA_SUCCESS, P(path), 0);
+	rows_driver_end("cuLibraryUnload", handle, CUDA_SUCCESS);
+	unlink(path);
+	rows_driver_make("cuModuleLoad", CUDA_ERROR_FILE_NOT_FOUND, P(path), 0);
+	rows_driver_make("cuLibraryLoadFromFile", CUDA_ERROR_FILE_NOT_FOUND, P(path), 0);
+}
+
+static void modules(const void *image)
+{
+	void *handle = rows_driver_make("cuModuleLoadDataEx", CUDA_SUCCESS, P(image), 0);
+
+	rows_driver_end("cuModuleUnload", handle, CUDA_SUCCESS);
+	rows_driver_end("cuModuleUnload", handle, invalid);
+	handle = rows_driver_make("cuModuleLoadFatBinary", CUDA_SUCCESS, P(image), 0);
+	rows_driver_end("cuModuleUnload", handle, CUDA_SUCCESS);
+	rows_driver_end("cuLibraryUnload", handle, invalid);
+	rows_driver_end("cuFuncLoad", handle, unsupported);
+	modules_of_file(image);
+}
+
+static void streams(void)
+{
+	void *handle = rows_driver_make("cuStreamCreateWithPriority", CUDA_SUCCESS,
+					DIRTY(CU_STREAM_NON_BLOCKING), DIRTY(-1));
+
+	rows_driver_end("cuStreamDestroy_v2", handle, CUDA_SUCCESS);
+	rows_driver_end("cuStreamDestroy_v2", handle, invalid);
+	handle = rows_driver_make("cuStreamCreate", CUDA_SUCCESS, DIRTY(0), 0);
+	rows_driver_end("cuStreamDestroy", handle, CUDA_SUCCESS);
+	rows_driver_make("cuStreamCreate", CUDA_ERROR_INVALID_VALUE, DIRTY(64), 0);
+}
+
+static void events(void)
+{
+	void *handle = rows_driver_make("cuEventCreate", CUDA_SUCCESS, DIRTY(CU_EVENT_DEFAULT), 0);
+
+	rows_driver_end("cuEventDestroy", handle, CUDA_SUCCESS);
+	rows_driver_end("cuEventDestroy", handle, invalid);
+}
+
+static void green(void)
+{
+	CUcontext context = NULL;
+
+	CALL(unsupported, "cuGreenCtxCreate", P(&context), 0, DIRTY(1), DIRTY(1));
+	EXPECT(.op = "memory", .api = "cuGreenCtxCreate", .result = unsupported, .device = "1");
+	rows_driver_make("cuGreenCtxStreamCreate", unsupported, 0x71, DIRTY(1));
+	rows_driver_end("cuGreenCtxDestroy", (void *)0x72, unsupported);
+}
+
+void rows_driver_objects(const void *image)
+{
+	modules(image);
+	streams();
+	events();
+	green();
+}

@@ -62,17 +62,17 @@ static void test_minima_and_births_are_kept(void **state)
 	second = block(2, activity->now_ns);
 	process_activity_live_add(activity, group, &second);
 	process_activity_advance(activity, BASE_NS + 1000 * FIRST_NS);
-	process_activity_group_advance(activity, group);
+	group_advance(group, activity->bucket);
 	/* Buckets are 16 times as long: the second was made in the second one. */
 	assert_int_equal(activity->shift, ACTIVITY_FIRST_SHIFT + 4);
 	assert_int_equal(group->born[0].count, 1);
 	assert_int_equal(group->born[1].count, 1);
-	assert_int_equal(group->lowest[1], 1);
+	assert_int_equal(group->lowest[1].count, 1);
 	for (i = 2; i <= activity->bucket; i++)
-		assert_int_equal(group->lowest[i], 2);
+		assert_int_equal(group->lowest[i].count, 2);
 	process_activity_live_remove(activity, group, &second);
 	assert_int_equal(group->born[1].count, 0);
-	assert_int_equal(group->lowest[activity->bucket], 1);
+	assert_int_equal(group->lowest[activity->bucket].count, 1);
 	assert_int_equal(group->live.bytes, 100);
 	process_activity_free(activity);
 }

@@ -303,7 +303,7 @@ static void test_growth_is_told_in_numbers(void **state)
 	run_end(&run);
 }
 
-/* The larger one first, whichever was there first. */
+/* Of one function: they are one leak. Of several, the larger one comes first. */
 static void test_order(void **state)
 {
 	struct run run = { 0 };
@@ -313,13 +313,35 @@ static void test_order(void **state)
 	assert_true(run_begin(&run));
 	for (i = 0; i < 2000; i++) {
 		alloc_new(&run, 16 * KIB);
+		feed(&run, record_on(0, record_alloc("cuMemAllocManaged",
+						     DEVICE_ADDR + (i + 1) * 100 * GIB, 8 * MIB)));
 		alloc_new(&run, 4 * MIB);
 		alloc_new(&run, 64 * KIB);
 		step(&run);
 	}
-	expect_findings(&run, { FINDING_LEAK_GROWTH, H, 2000 * 4 * MIB },
-			{ FINDING_LEAK_GROWTH, H, 2000 * 64 * KIB },
-			{ FINDING_LEAK_GROWTH, H, 2000 * 16 * KIB });
+	expect_findings(&run, { FINDING_LEAK_GROWTH, H, 2000 * 8 * MIB },
+			{ FINDING_LEAK_GROWTH, H, 2000 * (4 * MIB + 64 * KIB + 16 * KIB) });
+	run_end(&run);
+}
+
+/* The surest one first, however small. */
+static void test_the_surest_leads(void **state)
+{
+	struct run run = { 0 };
+	int i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	for (i = 0; i < 2000; i++) {
+		if (i > 1400)
+			feed(&run, record_on(0, record_alloc("cuMemAllocManaged",
+							     DEVICE_ADDR + (i + 1) * 100 * GIB,
+							     8 * MIB)));
+		alloc_new(&run, 64 * KIB);
+		step(&run);
+	}
+	expect_findings(&run, { FINDING_LEAK_GROWTH, H, 2000 * 64 * KIB },
+			{ FINDING_LEAK_GROWTH, M, 599 * 8 * MIB });
 	run_end(&run);
 }
 
@@ -341,7 +363,7 @@ static void test_what_was_there_before(void **state)
 	for (i = 3; i < 24; i++)
 		free_at(&run, blocks[i]);
 	end_process(&run, 0);
-	expect_findings(&run, { FINDING_LEAK_AT_EXIT, M, 3 * 8 * MIB });
+	expect_findings(&run, { FINDING_KEPT_TO_END, H, 3 * 8 * MIB });
 	run_end(&run);
 }
 
@@ -416,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_losses_lower_what_they_concern),
 		cmocka_unit_test(test_growth_is_told_in_numbers),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_the_surest_leads),
 		cmocka_unit_test(test_what_was_there_before),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_window_and_exit),

@@ -12,6 +12,7 @@
 #include "analysis/oom.h"
 #include "analysis/pressure.h"
 #include "analysis/process_activities.h"
+#include "analysis/unexplained.h"
 
 struct analysis {
 	const struct state *state;
@@ -90,14 +91,19 @@ size_t analysis_bytes(const struct analysis *analysis)
 
 /* ---- what is live ---------------------------------------------------------------------------- */
 
-static bool ends_memory(const struct change *change)
+static uint64_t count_ended(const struct change *change)
 {
+	uint64_t count = 0;
 	size_t space;
 
 	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (change->implicit[space].count)
-			return true;
-	return false;
+		count += change->implicit[space].count;
+	return count;
+}
+
+static bool ends_memory(const struct change *change)
+{
+	return count_ended(change);
 }
 
 static bool made_by_graph(const struct change *change)
@@ -123,7 +129,7 @@ static int sync_live(const struct analysis *analysis, struct process_activity *a
 	if (!*scanned)
 		return 0;
 	activity->generation = analysis->generation;
-	return process_activity_scan(activity, process);
+	return process_activity_scan(activity, process, false);
 }
 
 static void note_unsaid(struct process_activity *activity, const struct event *event,
@@ -158,8 +164,10 @@ static int apply_alloc(struct process_activity *activity, const struct event *ev
 		process_activity_live_add(activity, group, allocation);
 		err = copies_alloc(activity, allocation);
 	}
-	if (group)
+	if (group) {
 		activity->allocs[activity->bucket]++;
+		process_activity_note_work(activity, 1);
+	}
 	churn_alloc(activity, event, allocation, group);
 	return err;
 }
@@ -172,8 +180,11 @@ static void apply_free(struct process_activity *activity, const struct event *ev
 				      process_activity_find_group(activity, allocation) :
 				      NULL;
 
-	if (group && !scanned)
-		process_activity_live_remove(activity, group, allocation);
+	if (group) {
+		process_activity_note_frees(activity, 1);
+		if (!scanned)
+			process_activity_live_remove(activity, group, allocation);
+	}
 	copies_end(activity, allocation);
 	copies_device_changed(activity);
 	churn_free(activity, event, allocation, group);
@@ -219,7 +230,6 @@ static int apply_memory_call(struct analysis *analysis, struct process_activity 
 static int apply_context(struct analysis *analysis, struct process_activity *activity,
 			 const struct change *change)
 {
-	bool scanned;
 	int err;
 
 	if (!ends_memory(change))
@@ -228,8 +238,30 @@ static int apply_context(struct analysis *analysis, struct process_activity *act
 		activity->dirty = true;
 		return 0;
 	}
-	err = leaks_growth(activity, &analysis->options, &analysis->findings);
-	return err ? err : sync_live(analysis, activity, change->process, true, &scanned);
+	err = leaks_before_end(activity, &analysis->options);
+	if (err)
+		return err;
+	process_activity_note_frees(activity, count_ended(change));
+	activity->generation = analysis->generation;
+	return process_activity_scan(activity, change->process, true);
+}
+
+/*
+ * What the device is given to do. Results may be read back, and waited for, at the end as well.
+ * Calls that were only counted came after a free if that was before they began to be.
+ */
+static void note_work(struct process_activity *activity, const struct event *event)
+{
+	const uint8_t op = event->probe->spec.op;
+
+	if (op != MS_OP_LAUNCH && op != MS_OP_MEMSET && op != MS_OP_COPY)
+		return;
+	if (op == MS_OP_COPY && event->call->direction == MS_DIRECTION_DTOH)
+		return;
+	if (event->header->type == MS_TYPE_CALLS &&
+	    activity->sums[op].before_ns < activity->ending.last_ns)
+		return;
+	process_activity_note_work(activity, event->count);
 }
 
 static int apply_call(struct analysis *analysis, struct process_activity *activity,
@@ -238,6 +270,7 @@ static int apply_call(struct analysis *analysis, struct process_activity *activi
 	const struct ms_call *call = event->call;
 
 	bottlenecks_event(activity, event);
+	note_work(activity, event);
 	switch (event->probe->spec.op) {
 	case MS_OP_ALLOC:
 	case MS_OP_FREE:
@@ -245,9 +278,10 @@ static int apply_call(struct analysis *analysis, struct process_activity *activi
 	case MS_OP_CONTEXT:
 		return apply_context(analysis, activity, change);
 	case MS_OP_MEMORY:
-		if (event_succeeded(call))
-			pressure_event(activity, event, change);
-		return 0;
+		if (!event_succeeded(call))
+			return 0;
+		pressure_event(activity, event, change);
+		return unexplained_event(activity, event, change, analysis->state);
 	case MS_OP_LAUNCH:
 	case MS_OP_MEMSET:
 		copies_device_changed(activity);
@@ -408,6 +442,9 @@ static const struct {
 	  FINDING_MEDIUM, "calls were lost: their time is missing" },
 };
 
+/* What unexplained-growth goes by, besides. */
+static const uint32_t accounts = 1u << MS_OP_ALLOC;
+
 static bool is_lost(const struct ms_counters *counters, uint32_t kinds)
 {
 	uint32_t kind;
@@ -432,6 +469,10 @@ static void lower(struct analysis *analysis, const struct ms_counters *counters)
 				continue;
 			if (lost)
 				finding_lower(finding, losses[i].confidence, losses[i].why);
+			if (finding->rule == FINDING_UNEXPLAINED_GROWTH &&
+			    is_lost(counters, accounts))
+				finding_lower(finding, FINDING_LOW,
+					      "allocations were lost, and may explain it");
 			if (analysis->gaps)
 				finding_lower(finding, FINDING_MEDIUM,
 					      "a part of the recording is missing");

@@ -28,6 +28,7 @@
 	X(leak_windows,      "leak-windows",      6,           COUNT,   "so many of the first 7 of 8 equal windows must have left allocations behind") \
 	X(leak_time_ns,      "leak-time",         1000000000,  NS,      "growth over less time is no leak") \
 	X(leak_share,        "leak-share",        25,          PERCENT, "growth over a smaller part of the time a process was seen is no leak") \
+	X(unexplained_bytes, "unexplained-size",  32 << 20,    BYTES,   "less growth that no allocation explains is not reported") \
 	X(init_share,        "init-share",        12,          PERCENT, "so much of a process's time, from its beginning, counts as initialisation") \
 	X(oom_share,         "oom-share",         50,          PERCENT, "holds this much of what is in use: it is the cause of a failed allocation") \
 	X(oom_retry_ns,      "oom-retry",         2000000000,  NS,      "a thread's failures closer than this are one") \
@@ -195,7 +196,7 @@ void analysis_gap(struct analysis *analysis);
  */
 int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_counters *counters);
 
-/* After analysis_finish(): by topic, then by bytes, then by time, the greatest first. */
+/* After analysis_finish(): by topic, the surest first, then the largest, then the longest. */
 const struct finding *analysis_findings(const struct analysis *analysis, size_t *count);
 
 /* In order of time; findings of FINDING_OOM name them by position. */

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_ANALYSIS_FINDING_H
 #define MEMSCOPE_ANALYSIS_FINDING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ enum finding_topic {
 	FINDING_TOPIC_CHURN,
 	FINDING_TOPIC_COPIES,
 	FINDING_TOPIC_BOTTLENECK,
+	FINDING_TOPIC_NOTE, /* nothing wrong, but good to know: it neither leads nor fails */
 	FINDING_TOPICS_COUNT,
 };
 
@@ -51,7 +53,7 @@ struct finding_evidence {
 	uint64_t value;
 };
 
-#define FINDING_EVIDENCE_MAX 12
+#define FINDING_EVIDENCE_MAX 16
 
 struct finding {
 	enum finding_rule rule;
@@ -68,6 +70,8 @@ struct finding {
 	uint32_t oom;         /* of FINDING_OOM: position in analysis_ooms() */
 	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
 	size_t evidence_count;
+	const char *pattern;    /* of growth, what its sizes or times are like; NULL: none */
+	bool freed;             /* of growth: in the end it was given back */
 	const char *lowered_by; /* why the confidence is not higher; NULL: it is high */
 };
 

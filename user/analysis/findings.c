@@ -49,6 +49,8 @@ static int compare(const void *a, const void *b)
 	const struct finding *first = a, *second = b;
 	int order = (int)finding_topic_of(first->rule) - (int)finding_topic_of(second->rule);
 
+	if (!order)
+		order = (int)second->confidence - (int)first->confidence;
 	return order ? order : compare_weight(first, second);
 }
 

@@ -35,7 +35,7 @@ void findings_fini(struct findings *findings);
 /* Returns 0 or -ENOMEM. */
 int findings_add(struct findings *findings, const struct finding *finding);
 
-/* By topic, then by bytes, then by time. */
+/* By topic, the surest first, then by bytes, then by time. */
 void findings_sort(struct findings *findings);
 
 #endif /* MEMSCOPE_ANALYSIS_FINDINGS_H */

@@ -1,208 +1,248 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/leaks.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #define SHORT_FACTOR 10 /* growth seen for less than so many times leak_time may be a beginning */
+#define ENDED_MAX 8     /* of what ended with contexts, so much is remembered */
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-/* A stretch of buckets, as windows. */
-struct windows {
-	struct amount left[LEAKS_WINDOWS]; /* born in it, and alive */
-	uint64_t lowest[LEAKS_WINDOWS];    /* number of live allocations in it */
-};
-
-static void windows_fill(const struct process_activity *activity, const struct group *group,
-			 unsigned int first, struct windows *windows)
+/* Whether it works, and does not only load what it will work with. */
+static void work_confidence(const struct growth *growth, const struct analysis_options *options,
+			    struct finding *finding)
 {
-	const unsigned int span = activity->bucket + 1 - first;
-	unsigned int i, w;
+	const bool captured = options->captured_ops >> MS_OP_LAUNCH & 1;
 
-	for (w = 0; w < LEAKS_WINDOWS; w++) {
-		windows->left[w] = (struct amount){ 0 };
-		windows->lowest[w] = UINT64_MAX;
-	}
-	for (i = first; i <= activity->bucket; i++) {
-		w = (i - first) * LEAKS_WINDOWS / span;
-		windows->left[w].count += group->born[i].count;
-		windows->left[w].bytes += group->born[i].bytes;
-		if (group->lowest[i] < windows->lowest[w])
-			windows->lowest[w] = group->lowest[i];
-	}
-}
-
-/*
- * Whether what is live has grown from window to the last one by what the windows between have left
- * behind, or half of it: where old blocks give way to new ones, the number stays.
- */
-static bool grew_since(const struct windows *windows, unsigned int from)
-{
-	uint64_t left = 0, lowest = windows->lowest[LEAKS_WINDOWS - 1];
-	unsigned int w;
-
-	for (w = from; w < LEAKS_WINDOWS - 1; w++)
-		left += windows->left[w].count;
-	return lowest > windows->lowest[from] && (lowest - windows->lowest[from]) * 2 >= left;
-}
-
-static uint64_t launches_since(const struct process_activity *activity, unsigned int first)
-{
-	uint64_t launches = 0;
-	unsigned int i;
-
-	for (i = first; i <= activity->bucket; i++)
-		launches += activity->slices[i].launches;
-	return launches;
-}
-
-static bool grows_since(const struct process_activity *activity, const struct group *group,
-			unsigned int first, const struct analysis_options *options,
-			struct growth *growth)
-{
-	struct windows windows;
-	unsigned int w;
-
-	windows_fill(activity, group, first, &windows);
-	*growth = (struct growth){ .last_ns = activity->now_ns };
-	for (w = 0; w < LEAKS_WINDOWS; w++) {
-		/*
-		 * The last window's are young; but where nothing is ever freed, they stay as well.
-		 */
-		if (w == LEAKS_WINDOWS - 1 && group->frees)
-			break;
-		growth->left.count += windows.left[w].count;
-		growth->left.bytes += windows.left[w].bytes;
-		growth->windows += w < LEAKS_WINDOWS - 1 && windows.left[w].count > 0;
-	}
-	growth->first_ns = process_activity_bucket_begin(activity, first);
-	if (growth->first_ns < group->first_ts_ns)
-		growth->first_ns = group->first_ts_ns;
-	growth->launches = launches_since(activity, first);
-	return growth->windows >= options->leak_windows &&
-	       growth->left.count >= options->leak_count &&
-	       growth->left.bytes >= options->leak_bytes && grew_since(&windows, 1) &&
-	       grew_since(&windows, LEAKS_WINDOWS / 2);
-}
-
-/* Whether so much time is enough to speak of growth. */
-static bool is_long(const struct process_activity *activity, unsigned int first,
-		    const struct analysis_options *options)
-{
-	uint64_t length = activity->now_ns - process_activity_bucket_begin(activity, first);
-	uint64_t buckets = activity->bucket + 1 - first, all = activity->bucket + 1;
-
-	return buckets >= LEAKS_WINDOWS && length >= options->leak_time_ns &&
-	       buckets * 100 >= all * options->leak_share;
-}
-
-bool leaks_grows(const struct process_activity *activity, struct group *group,
-		 const struct analysis_options *options, struct growth *growth)
-{
-	unsigned int first;
-
-	if (group->live.count < options->leak_count || group->live.bytes < options->leak_bytes)
-		return false;
-	process_activity_group_advance(activity, group);
-	first = process_activity_bucket_at(activity, group->first_ts_ns);
-	/*
-	 * A leak may have begun long after the first allocation. Where frees occur, a later
-	 * beginning is not looked for: anything that comes and goes grows for a while.
-	 */
-	for (; is_long(activity, first, options); first += (activity->bucket + 1 - first) / 2) {
-		if (grows_since(activity, group, first, options, growth))
-			return true;
-		if (group->frees)
-			return false;
-	}
-	return false;
-}
-
-static void about_group(struct finding *finding, const struct group *group)
-{
-	finding->space = group->space;
-	finding->row = group->row;
-	finding->device = group->device;
-}
-
-/* What there was of it altogether; `level` is how much at a time. */
-static void say_group(struct finding *finding, const struct group *group, const char *level,
-		      enum finding_unit unit, uint64_t value)
-{
-	finding_say(finding, "allocations of this kind", FINDING_COUNT, group->allocs);
-	finding_say(finding, "frees of this kind", FINDING_COUNT, group->frees);
-	finding_say(finding, level, unit, value);
-	finding_say(finding, "smallest size of this kind", FINDING_BYTES,
-		    1ull << group->size_class);
+	/* Some, of graphs, are there in any case. */
+	if (growth->launches && captured)
+		return;
+	if (growth->frees >= growth->left.count / 2)
+		finding_lower(finding, FINDING_MEDIUM,
+			      captured ?
+				      "nothing was launched meanwhile, but other memory came and"
+				      " went" :
+				      "launches were not recorded, but other memory came and went");
+	else
+		finding_lower(finding, FINDING_LOW,
+			      captured ?
+				      "nothing was launched meanwhile: the program may be loading" :
+				      "launches were not recorded: the program may be loading");
 }
 
 static void growth_confidence(const struct growth *growth, const struct analysis_options *options,
 			      struct finding *finding)
 {
-	uint64_t length = growth->last_ns - growth->first_ns;
-	bool captured = options->captured_ops >> MS_OP_LAUNCH & 1;
+	const uint64_t length = growth->last_ns - growth->first_ns;
 
-	/* Some, of graphs, are there in any case. */
-	if (!growth->launches || !captured)
-		finding_lower(finding, FINDING_LOW,
-			      captured ?
-				      "nothing was launched meanwhile: the program may be loading" :
-				      "launches were not recorded: the program may be loading");
+	work_confidence(growth, options, finding);
 	if (length / SHORT_FACTOR < options->leak_time_ns)
 		finding_lower(finding, FINDING_MEDIUM,
 			      "it was seen for a short time only: it may level off");
-	if (growth->windows < LEAKS_WINDOWS - 1)
+	if (growth->windows < GROWTH_WINDOWS - 1)
 		finding_lower(finding, FINDING_MEDIUM, "it did not grow all the time");
 }
 
-static int report_growth(struct process_activity *activity, struct group *group,
-			 const struct growth *growth, const struct analysis_options *options,
-			 struct findings *findings)
+static struct finding growth_finding(const struct process_activity *activity,
+				     const struct family *family, const struct growth *growth)
 {
-	struct finding finding = process_activity_finding(activity, FINDING_LEAK_GROWTH);
-	uint64_t length = growth->last_ns - growth->first_ns;
+	struct finding finding = family_finding(activity, family, FINDING_LEAK_GROWTH);
+	const uint64_t length = growth->last_ns - growth->first_ns;
+	uint64_t first, last;
 
-	about_group(&finding, group);
-	group->reported = true;
 	finding.first_ts_ns = growth->first_ns;
+	finding.last_ts_ns = growth->last_ns;
 	finding.bytes = growth->left.bytes;
+	finding.pattern = growth_pattern(growth);
 	finding_say(&finding, "allocations left behind", FINDING_COUNT, growth->left.count);
 	finding_say(&finding, "bytes left behind", FINDING_BYTES, growth->left.bytes);
 	finding_say(&finding, "growth", FINDING_BYTES_PER_SECOND,
 		    finding_rate(growth->left.bytes, length));
 	finding_say(&finding, "seen growing for", FINDING_NS, length);
-	finding_say(&finding, "of 7 windows, left something behind", FINDING_COUNT,
+	finding_say(&finding, "windows, out of 7, that left something behind", FINDING_COUNT,
 		    growth->windows);
-	say_group(&finding, group, "live bytes of this kind", FINDING_BYTES, group->live.bytes);
+	finding_say(&finding, "allocations of this kind", FINDING_COUNT, growth->allocs);
+	finding_say(&finding, "frees of this kind", FINDING_COUNT, growth->freed);
+	finding_say(&finding, "live bytes of this kind", FINDING_BYTES, growth->live.bytes);
+	if (growth_rises(growth, &first, &last)) {
+		finding_say(&finding, "mean size of the first ones", FINDING_BYTES, first);
+		finding_say(&finding, "mean size of the last ones", FINDING_BYTES, last);
+	} else {
+		finding_say(&finding, "smallest of this kind", FINDING_BYTES, growth->smallest);
+		finding_say(&finding, "largest of this kind", FINDING_BYTES, growth->largest);
+	}
 	finding_say(&finding, "launches meanwhile", FINDING_COUNT, growth->launches);
+	return finding;
+}
+
+static void mark_picked(const struct family *family)
+{
+	size_t i;
+
+	for (i = 0; i < family->count; i++)
+		family->members[i]->reported |= family->members[i]->picked;
+}
+
+/* ---- growth that ends with a context --------------------------------------------------------- */
+
+/*
+ * What grew until its context ended. If the program begins again then, and fills it as before, that
+ * is how it frees; else it was a leak.
+ */
+struct ended_growth {
+	struct finding finding;
+	uint64_t allocs; /* of the family until then */
+	uint64_t left;
+	bool again; /* it was so before */
+};
+
+static struct ended_growth *ended_find(const struct process_activity *activity,
+				       const struct family *family)
+{
+	const struct group *group = family->members[0];
+	size_t i;
+
+	for (i = 0; i < activity->ended_count; i++) {
+		const struct finding *finding = &activity->ended[i].finding;
+
+		if (finding->space == group->space && finding->row == group->row &&
+		    finding->device == group->device)
+			return &activity->ended[i];
+	}
+	return NULL;
+}
+
+static int ended_note(struct process_activity *activity, const struct family *family,
+		      const struct growth *growth, const struct analysis_options *options)
+{
+	struct ended_growth *ended = ended_find(activity, family);
+	const bool again = ended;
+
+	if (!activity->ended) {
+		activity->ended = calloc(ENDED_MAX, sizeof(*activity->ended));
+		if (!activity->ended)
+			return -ENOMEM;
+	}
+	if (!ended && activity->ended_count == ENDED_MAX)
+		return 0;
+	if (!ended)
+		ended = &activity->ended[activity->ended_count++];
+	*ended = (struct ended_growth){ .finding = growth_finding(activity, family, growth),
+					.allocs = family_allocs(family),
+					.left = growth->left.count,
+					.again = again };
+	growth_confidence(growth, options, &ended->finding);
+	return 0;
+}
+
+/* Whether it is a leak, all in all. */
+static bool ended_counts(const struct ended_growth *ended, const struct family *family)
+{
+	return !ended->again && (family_allocs(family) - ended->allocs) * 2 < ended->left;
+}
+
+int leaks_before_end(struct process_activity *activity, const struct analysis_options *options)
+{
+	const struct growth_view view = growth_view_now(activity);
+	struct families families;
+	struct family family = { 0 };
+	struct growth growth;
+	int err = families_init(&families, activity);
+
+	while (!err && families_next(&families, &family))
+		if (growth_of(&view, &family, options, &growth))
+			err = ended_note(activity, &family, &growth, options);
+	families_fini(&families);
+	return err;
+}
+
+/* ---- growth at the end ----------------------------------------------------------------------- */
+
+static int report_growth(const struct process_activity *activity, const struct family *family,
+			 const struct growth *growth, bool freed,
+			 const struct analysis_options *options, struct findings *findings)
+{
+	struct finding finding = growth_finding(activity, family, growth);
+
 	growth_confidence(growth, options, &finding);
+	finding.freed = freed;
+	if (freed) {
+		finding_say(&finding, "freed when the program ended", FINDING_BYTES,
+			    activity->ending.last_ns ? growth->live.bytes : 0);
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "it was freed when the program ended, and may be meant to grow");
+	}
+	mark_picked(family);
 	return findings_add(findings, &finding);
+}
+
+/* As it is; else as it was before a context ended, or what looks like a shutdown. */
+static int judge_growth(struct process_activity *activity, const struct family *family,
+			const struct analysis_options *options, struct findings *findings)
+{
+	const struct growth_view now = growth_view_now(activity),
+				 before = growth_view_before_ending(activity);
+	const struct ended_growth *ended = ended_find(activity, family);
+	struct growth growth;
+
+	if (growth_of(&now, family, options, &growth))
+		return report_growth(activity, family, &growth, false, options, findings);
+	if (ended) {
+		if (!ended_counts(ended, family))
+			return 0;
+		family->members[0]->reported = true;
+		return findings_add(findings, &ended->finding);
+	}
+	if (process_activity_has_ended(activity) && growth_of(&before, family, options, &growth))
+		return report_growth(activity, family, &growth, true, options, findings);
+	return 0;
 }
 
 int leaks_growth(struct process_activity *activity, const struct analysis_options *options,
 		 struct findings *findings)
 {
-	size_t i;
-	int err = 0;
+	struct families families;
+	struct family family = { 0 };
+	int err = families_init(&families, activity);
 
-	for (i = 0; !err && i < activity->groups_count; i++) {
-		struct group *group = &activity->groups[i];
-		struct growth growth;
+	while (!err && families_next(&families, &family))
+		err = judge_growth(activity, &family, options, findings);
+	families_fini(&families);
+	return err;
+}
 
-		if (!group->reported && leaks_grows(activity, group, options, &growth))
-			err = report_growth(activity, group, &growth, options, findings);
-	}
+int leaks_each_growth(struct process_activity *activity, const struct analysis_options *options,
+		      leaks_growth_fn *each, void *context)
+{
+	const struct growth_view view = growth_view_now(activity);
+	struct families families;
+	struct family family = { 0 };
+	struct growth growth;
+	int err = families_init(&families, activity);
+
+	while (!err && families_next(&families, &family))
+		if (growth_of(&view, &family, options, &growth))
+			each(context, family.members[0], &growth);
+	families_fini(&families);
 	return err;
 }
 
 /* ---- at the end of a process ----------------------------------------------------------------- */
 
-/* The buckets of a process's time in which it is taken to have set itself up. */
+/*
+ * The buckets of a process's time up to which it is taken to have set itself up: what comes before
+ * the first allocation, importing a library for instance, is no part of what is shared out.
+ */
 static unsigned int init_buckets(const struct process_activity *activity,
 				 const struct analysis_options *options)
 {
-	return (unsigned int)(((activity->bucket + 1ull) * options->init_share + 99) / 100);
+	const unsigned int first = process_activity_bucket_at(activity, activity->first_alloc_ns);
+
+	return first +
+	       (unsigned int)(((activity->bucket + 1ull - first) * options->init_share + 99) / 100);
 }
 
 static struct amount born_before(const struct group *group, unsigned int bucket)
@@ -243,20 +283,55 @@ static void count_live(const struct process_activity *activity, uint64_t live[MS
 		live[activity->groups[i].space] += activity->groups[i].live.count;
 }
 
-static int report_exit(struct process_activity *activity, struct group *group,
-		       const struct amount *early, bool torn, const struct process *process,
+/* Of a family, what was not freed and looks as if it had been forgotten. */
+struct forgotten {
+	struct amount left, early; /* `early`: of it, set up at the beginning */
+	uint64_t allocs, frees, peak_count, first_ts_ns, smallest, largest;
+};
+
+static void forgotten_add(struct forgotten *sum, const struct group *group,
+			  const struct amount *early)
+{
+	if (!sum->left.count || group->first_ts_ns < sum->first_ts_ns)
+		sum->first_ts_ns = group->first_ts_ns;
+	if (!sum->left.count || group->smallest < sum->smallest)
+		sum->smallest = group->smallest;
+	if (group->largest > sum->largest)
+		sum->largest = group->largest;
+	sum->left.count += group->live.count;
+	sum->left.bytes += group->live.bytes;
+	sum->early.count += early->count;
+	sum->early.bytes += early->bytes;
+	sum->allocs += group->allocs;
+	sum->frees += group->frees;
+	sum->peak_count += group->peak_count;
+}
+
+static void say_forgotten(struct finding *finding, const struct forgotten *forgotten)
+{
+	finding->first_ts_ns = forgotten->first_ts_ns;
+	finding->bytes = forgotten->left.bytes;
+	finding_say(finding, "allocations not freed", FINDING_COUNT, forgotten->left.count);
+	finding_say(finding, "bytes not freed", FINDING_BYTES, forgotten->left.bytes);
+	finding_say(finding, "those allocated during initialisation", FINDING_COUNT,
+		    forgotten->early.count);
+	finding_say(finding, "allocations of this kind", FINDING_COUNT, forgotten->allocs);
+	finding_say(finding, "frees of this kind", FINDING_COUNT, forgotten->frees);
+	finding_say(finding, "most of this kind at a time", FINDING_COUNT, forgotten->peak_count);
+	finding_say(finding, "smallest of this kind", FINDING_BYTES, forgotten->smallest);
+	finding_say(finding, "largest of this kind", FINDING_BYTES, forgotten->largest);
+}
+
+static int report_exit(const struct process_activity *activity, const struct family *family,
+		       const struct forgotten *forgotten, bool torn, const struct process *process,
 		       uint32_t status, struct findings *findings)
 {
-	struct finding finding = process_activity_finding(activity, FINDING_LEAK_AT_EXIT);
+	/* What is set up once and stays is forgotten by most programs, and harms none. */
+	const bool kept = forgotten->early.count == forgotten->left.count;
+	struct finding finding =
+		family_finding(activity, family, kept ? FINDING_KEPT_TO_END : FINDING_LEAK_AT_EXIT);
 
-	about_group(&finding, group);
-	group->reported = true;
-	finding.first_ts_ns = group->first_ts_ns;
-	finding.bytes = group->live.bytes;
-	finding_say(&finding, "allocations not freed", FINDING_COUNT, group->live.count);
-	finding_say(&finding, "bytes not freed", FINDING_BYTES, group->live.bytes);
-	finding_say(&finding, "those allocated during initialisation", FINDING_COUNT, early->count);
-	say_group(&finding, group, "most of this kind at a time", FINDING_COUNT, group->peak_count);
+	say_forgotten(&finding, forgotten);
 	if (status)
 		finding_lower(&finding, FINDING_LOW, "the program ended with an error");
 	if (process->was_running)
@@ -265,53 +340,85 @@ static int report_exit(struct process_activity *activity, struct group *group,
 	if (!torn)
 		finding_lower(&finding, FINDING_MEDIUM,
 			      "the program does not free what it set up, either");
-	else if (early->count == group->live.count)
-		finding_lower(&finding, FINDING_MEDIUM,
-			      "all of it was set up at the beginning: it may be meant to stay");
 	return findings_add(findings, &finding);
+}
+
+/* What is looked at when a process ends. */
+struct last_look {
+	unsigned int init;
+	bool torn;
+	uint64_t live[MS_SPACES_COUNT];
+	const struct change *change;
+	uint32_t status;
+};
+
+static int judge_exit(const struct process_activity *activity, const struct family *family,
+		      const struct analysis_options *options, const struct last_look *look,
+		      struct findings *findings)
+{
+	struct forgotten forgotten = { 0 };
+	size_t i;
+
+	for (i = 0; i < family->count; i++) {
+		struct group *group = family->members[i];
+		const struct amount early = born_before(group, look->init);
+		const bool most_freed = group->frees && group->live.count * 2 <= group->peak_count;
+
+		if (group->reported || !group->live.count ||
+		    look->live[group->space] != look->change->implicit[group->space].count)
+			continue;
+		if (look->torn || (early.count < group->live.count && most_freed)) {
+			forgotten_add(&forgotten, group, &early);
+			group->reported = true;
+		}
+	}
+	return forgotten.left.bytes < options->leak_bytes ?
+		       0 :
+		       report_exit(activity, family, &forgotten, look->torn, look->change->process,
+				   look->status, findings);
 }
 
 int leaks_at_exit(struct process_activity *activity, const struct analysis_options *options,
 		  const struct change *change, uint32_t status, struct findings *findings)
 {
-	unsigned int init = init_buckets(activity, options);
-	bool torn = tears_down(activity, init);
-	uint64_t live[MS_SPACES_COUNT];
-	size_t i;
-	int err = 0;
+	struct last_look look = { .init = init_buckets(activity, options),
+				  .change = change,
+				  .status = status };
+	struct families families;
+	struct family family = { 0 };
+	int err;
 
 	/* One that was killed could not free anything. */
 	if (status == MS_EXIT_UNKNOWN || !WIFEXITED(status))
 		return 0;
-	count_live(activity, live);
-	for (i = 0; !err && i < activity->groups_count; i++) {
-		struct group *group = &activity->groups[i];
-		struct amount early = born_before(group, init);
-		bool most_freed = group->frees && group->live.count * 2 <= group->peak_count;
-
-		if (group->reported || group->live.bytes < options->leak_bytes ||
-		    live[group->space] != change->implicit[group->space].count)
-			continue;
-		if (torn || (early.count < group->live.count && most_freed))
-			err = report_exit(activity, group, &early, torn, change->process, status,
-					  findings);
-	}
+	look.torn = tears_down(activity, look.init);
+	count_live(activity, look.live);
+	err = families_init(&families, activity);
+	while (!err && families_next(&families, &family))
+		err = judge_exit(activity, &family, options, &look, findings);
+	families_fini(&families);
 	return err;
 }
 
 /* ---- the A-B-C window ------------------------------------------------------------------------ */
 
-static int report_window(struct process_activity *activity, const struct group *group,
+static int report_window(const struct process_activity *activity, const struct family *family,
 			 const struct analysis_options *options, struct findings *findings)
 {
-	struct finding finding = process_activity_finding(activity, FINDING_LEAK_WINDOW);
+	struct finding finding = family_finding(activity, family, FINDING_LEAK_WINDOW);
+	uint64_t count = 0;
+	size_t i;
 
-	about_group(&finding, group);
+	for (i = 0; i < family->count; i++) {
+		count += family->members[i]->window.count;
+		finding.bytes += family->members[i]->window.bytes;
+	}
+	if (!count)
+		return 0;
 	finding.first_ts_ns = options->window_a_ns;
 	finding.last_ts_ns = options->window_c_ns;
-	finding.bytes = group->window.bytes;
-	finding_say(&finding, "allocations alive after C", FINDING_COUNT, group->window.count);
-	finding_say(&finding, "bytes alive after C", FINDING_BYTES, group->window.bytes);
+	finding_say(&finding, "allocations alive after C", FINDING_COUNT, count);
+	finding_say(&finding, "bytes alive after C", FINDING_BYTES, finding.bytes);
 	finding_say(&finding, "A", FINDING_TIME, options->window_a_ns);
 	finding_say(&finding, "B", FINDING_TIME, options->window_b_ns);
 	finding_say(&finding, "C", FINDING_TIME, options->window_c_ns);
@@ -321,11 +428,12 @@ static int report_window(struct process_activity *activity, const struct group *
 int leaks_window(struct process_activity *activity, const struct analysis_options *options,
 		 struct findings *findings)
 {
-	size_t i;
-	int err = 0;
+	struct families families;
+	struct family family = { 0 };
+	int err = families_init(&families, activity);
 
-	for (i = 0; !err && i < activity->groups_count; i++)
-		if (activity->groups[i].window.count)
-			err = report_window(activity, &activity->groups[i], options, findings);
+	while (!err && families_next(&families, &family))
+		err = report_window(activity, &family, options, findings);
+	families_fini(&families);
 	return err;
 }

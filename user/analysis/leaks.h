@@ -7,21 +7,19 @@
 #define MEMSCOPE_ANALYSIS_LEAKS_H
 
 #include "analysis/findings.h"
-#include "analysis/process_activity.h"
+#include "analysis/growth.h"
 
-/* What a kind of allocations has left behind while it grew. */
-struct growth {
-	struct amount left;
-	unsigned int windows; /* that left something behind, of LEAKS_WINDOWS - 1 */
-	uint64_t first_ns, last_ns;
-	uint64_t launches;
-};
+typedef void leaks_growth_fn(void *context, const struct group *like, const struct growth *growth);
 
-#define LEAKS_WINDOWS 8
+/*
+ * Calls `each` for what grows now, by function and device: `like` is one of its groups. Returns 0
+ * or -ENOMEM.
+ */
+int leaks_each_growth(struct process_activity *activity, const struct analysis_options *options,
+		      leaks_growth_fn *each, void *context);
 
-/* Whether the allocations of that kind only become more. */
-bool leaks_grows(const struct process_activity *activity, struct group *group,
-		 const struct analysis_options *options, struct growth *growth);
+/* Something is about to end together, as with a context: what of it has grown is noted down. */
+int leaks_before_end(struct process_activity *activity, const struct analysis_options *options);
 
 /* Each returns 0 or -ENOMEM. */
 

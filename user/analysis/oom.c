@@ -326,36 +326,44 @@ static int find_holes(struct analysis_oom *oom, const struct process *process)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void find_growth_of(struct analysis_oom *oom, const struct state *state,
-			   struct process_activity *activity,
-			   const struct analysis_options *options)
+/* Whose growth it is, and what failed. */
+struct grown {
+	struct analysis_oom *oom;
+	const struct state *state;
+	const struct process *process;
+};
+
+static void add_growth(void *context, const struct group *like, const struct growth *growth)
 {
-	const struct process *process = state_find(state, activity->pid, activity->start_ns);
-	struct growth growth;
-	size_t i;
+	const struct grown *grown = context;
+	const struct allocation one = { .space = like->space, .device = like->device };
 
-	for (i = 0; i < activity->groups_count; i++) {
-		struct group *group = &activity->groups[i];
-		struct allocation like = { .space = group->space, .device = group->device };
-
-		if (group->space == MS_SPACE_MANAGED || !process ||
-		    !concerns(oom, state, process, &like) ||
-		    !leaks_grows(activity, group, options, &growth))
-			continue;
-		oom->growing.count += growth.left.count;
-		oom->growing.bytes += growth.left.bytes;
-	}
+	if (like->space == MS_SPACE_MANAGED ||
+	    !concerns(grown->oom, grown->state, grown->process, &one))
+		return;
+	grown->oom->growing.count += growth->left.count;
+	grown->oom->growing.bytes += growth->left.bytes;
 }
 
-static void find_growth(struct analysis_oom *oom, const struct oom_around *around,
-			const struct analysis_options *options)
+static int find_growth_of(struct analysis_oom *oom, const struct state *state,
+			  struct process_activity *activity, const struct analysis_options *options)
+{
+	struct grown grown = { oom, state, state_find(state, activity->pid, activity->start_ns) };
+
+	return grown.process ? leaks_each_growth(activity, options, add_growth, &grown) : 0;
+}
+
+static int find_growth(struct analysis_oom *oom, const struct oom_around *around,
+		       const struct analysis_options *options)
 {
 	size_t i;
+	int err = 0;
 
-	for (i = 0; i < around->tracks_count; i++) {
+	for (i = 0; !err && i < around->tracks_count; i++) {
 		process_activity_advance(around->activities[i], around->now_ns);
-		find_growth_of(oom, around->state, around->activities[i], options);
+		err = find_growth_of(oom, around->state, around->activities[i], options);
 	}
+	return err;
 }
 
 /* The same thread tries again, perhaps with less. */
@@ -425,7 +433,8 @@ int ooms_event(struct ooms *ooms, const struct oom_around *around, const struct 
 	err = gather(oom, around->state);
 	if (!err)
 		err = find_holes(oom, change->process);
-	find_growth(oom, around, options);
+	if (!err)
+		err = find_growth(oom, around, options);
 	oom_cause_find(oom, options);
 	return err;
 }

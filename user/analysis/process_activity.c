@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "analysis/copies.h"
-#include "analysis/oom.h"
+#include "analysis/unexplained.h"
 
 /* There may be very many processes that do nothing. */
 static struct activity_slice no_activity[ACTIVITY_BUCKETS];
@@ -46,10 +46,17 @@ struct process_activity *process_activity_new(const struct process *process, uin
 
 void process_activity_free(struct process_activity *activity)
 {
+	size_t i;
+
 	if (!activity)
 		return;
 	if (activity->slices != no_activity)
 		free(activity->slices);
+	for (i = 0; i < activity->groups_count; i++)
+		free(activity->groups[i].freed);
+	for (i = 0; i < ACTIVITY_DEVICES; i++)
+		free(activity->unexplained[i]);
+	free(activity->ended);
 	free(activity->groups);
 	map_fini(&activity->group_places);
 	copies_free(activity->copies);
@@ -62,7 +69,9 @@ size_t process_activity_bytes(const struct process_activity *activity)
 
 	return sizeof(*activity) + own * sizeof(*activity->slices) +
 	       activity->groups_capacity * sizeof(*activity->groups) +
-	       map_bytes(&activity->group_places) + copies_bytes(activity->copies);
+	       activity->freed_groups * sizeof(struct group_freed) +
+	       map_bytes(&activity->group_places) + copies_bytes(activity->copies) +
+	       unexplained_bytes(activity);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -83,26 +92,6 @@ static void activity_add(struct activity_slice *sum, const struct activity_slice
 	sum->short_syncs += slice->short_syncs;
 	sum->copy_bytes += slice->copy_bytes;
 	sum->threads |= slice->threads;
-}
-
-static void group_fold(struct group *group)
-{
-	unsigned int i;
-
-	for (i = 0; i < ACTIVITY_BUCKETS; i += 2) {
-		struct amount born = group->born[i];
-		uint64_t lowest = group->lowest[i];
-
-		born.count += group->born[i + 1].count;
-		born.bytes += group->born[i + 1].bytes;
-		if (i + 1 <= group->newest && group->lowest[i + 1] < lowest)
-			lowest = group->lowest[i + 1];
-		group->born[i / 2] = born;
-		group->lowest[i / 2] = lowest;
-	}
-	memset(&group->born[ACTIVITY_BUCKETS / 2], 0, sizeof(group->born) / 2);
-	memset(&group->lowest[ACTIVITY_BUCKETS / 2], 0, sizeof(group->lowest) / 2);
-	group->newest /= 2;
 }
 
 static void fold_activity(struct activity_slice *slices)
@@ -127,6 +116,9 @@ static void fold(struct process_activity *activity)
 		group_fold(&activity->groups[i]);
 	if (activity->slices != no_activity)
 		fold_activity(activity->slices);
+	for (i = 0; i < ACTIVITY_DEVICES; i++)
+		if (activity->unexplained[i])
+			unexplained_fold(activity->unexplained[i]);
 	for (i = 0; i < ACTIVITY_BUCKETS; i += 2)
 		activity->allocs[i / 2] = activity->allocs[i] + activity->allocs[i + 1];
 	memset(&activity->allocs[ACTIVITY_BUCKETS / 2], 0, sizeof(activity->allocs) / 2);
@@ -173,10 +165,17 @@ bool process_activity_counts(const struct allocation *allocation)
 	return allocation->space != MS_SPACE_RESERVED && allocation->space != MS_SPACE_MAPPED;
 }
 
+/* Any number can be in a recording; of those that no machine has, one is as good as another. */
+static int32_t device_of(const struct allocation *allocation)
+{
+	return (uint32_t)allocation->device < ACTIVITY_DEVICES ? allocation->device : -1;
+}
+
 /* Rows of dumps are translated to those of this program, so they mean the same. */
 static uint64_t key_of(const struct allocation *allocation)
 {
-	return (uint64_t)allocation->row << 16 | (uint64_t)allocation->space << 8 |
+	return (uint64_t)allocation->row << 24 | (uint64_t)allocation->space << 16 |
+	       (uint64_t)(device_of(allocation) + 1) << 8 |
 	       usage_size_class(allocation->size_bytes);
 }
 
@@ -214,15 +213,9 @@ struct group *process_activity_group(struct process_activity *activity,
 	group->space = allocation->space;
 	group->size_class = usage_size_class(allocation->size_bytes);
 	group->row = allocation->row;
-	group->device = -1;
+	group->device = device_of(allocation);
 	group->newest = activity->bucket;
 	return group;
-}
-
-void process_activity_group_advance(const struct process_activity *activity, struct group *group)
-{
-	while (group->newest < activity->bucket)
-		group->lowest[++group->newest] = group->live.count;
 }
 
 static void device_add(struct process_activity *activity, const struct allocation *allocation,
@@ -240,15 +233,6 @@ static void device_add(struct process_activity *activity, const struct allocatio
 		*live -= *live < allocation->size_bytes ? *live : allocation->size_bytes;
 }
 
-static void note_device(struct group *group, int32_t device)
-{
-	if (!group->has_device)
-		group->device = device;
-	else if (group->device != device)
-		group->device = -1;
-	group->has_device = true;
-}
-
 static bool is_in_window(const struct process_activity *activity,
 			 const struct allocation *allocation)
 {
@@ -261,65 +245,95 @@ static bool is_in_window(const struct process_activity *activity,
 void process_activity_live_add(struct process_activity *activity, struct group *group,
 			       const struct allocation *allocation)
 {
-	struct amount *born = &group->born[process_activity_bucket_at(activity, allocation->ts_ns)];
-
-	process_activity_group_advance(activity, group);
+	group_add(group, activity->bucket, process_activity_bucket_at(activity, allocation->ts_ns),
+		  allocation->size_bytes);
 	if (!group->first_ts_ns || allocation->ts_ns < group->first_ts_ns)
 		group->first_ts_ns = allocation->ts_ns;
-	note_device(group, allocation->device);
-	born->count++;
-	born->bytes += allocation->size_bytes;
-	group->live.count++;
-	group->live.bytes += allocation->size_bytes;
+	if (!activity->first_alloc_ns || allocation->ts_ns < activity->first_alloc_ns)
+		activity->first_alloc_ns = allocation->ts_ns;
 	if (++activity->live_count > activity->peak_count)
 		activity->peak_count = activity->live_count;
 	if (is_in_window(activity, allocation)) {
 		group->window.count++;
 		group->window.bytes += allocation->size_bytes;
 	}
-	if (group->live.count > group->peak_count)
-		group->peak_count = group->live.count;
 	device_add(activity, allocation, true);
 }
 
 void process_activity_live_remove(struct process_activity *activity, struct group *group,
 				  const struct allocation *allocation)
 {
-	struct amount *born = &group->born[process_activity_bucket_at(activity, allocation->ts_ns)];
+	const bool had_freed = group->freed;
+	const bool removed = group_remove(group, activity->bucket,
+					  process_activity_bucket_at(activity, allocation->ts_ns),
+					  allocation->size_bytes, activity->ending.number);
 
-	process_activity_group_advance(activity, group);
+	activity->freed_groups += !had_freed && group->freed;
 	/* What was not counted, because part of the recording is missing, cannot be taken back. */
-	if (!born->count || born->bytes < allocation->size_bytes || !group->live.count) {
+	if (!removed) {
 		activity->dirty = true;
 		return;
 	}
-	born->count--;
-	born->bytes -= allocation->size_bytes;
-	group->live.count--;
-	group->live.bytes -= allocation->size_bytes;
 	activity->live_count--;
 	if (is_in_window(activity, allocation)) {
 		group->window.count--;
 		group->window.bytes -= allocation->size_bytes;
 	}
-	if (group->live.count < group->lowest[group->newest])
-		group->lowest[group->newest] = group->live.count;
 	device_add(activity, allocation, false);
+}
+
+/* ---- how it ends ----------------------------------------------------------------------------- */
+
+#define ENDING_WORK 8  /* frees for each call that may still come between them */
+#define ENDING_SHARE 8 /* an ending takes at most this part of the time */
+
+void process_activity_note_frees(struct process_activity *activity, uint64_t count)
+{
+	struct activity_ending *ending = &activity->ending;
+
+	if (!ending->frees) {
+		ending->number++;
+		ending->begin_ns = activity->now_ns;
+		ending->works = 0;
+	}
+	ending->frees += count;
+	ending->last_ns = activity->now_ns;
+}
+
+void process_activity_note_work(struct process_activity *activity, uint64_t count)
+{
+	struct activity_ending *ending = &activity->ending;
+
+	if (!ending->frees)
+		return;
+	ending->works = count < UINT64_MAX - ending->works ? ending->works + count : UINT64_MAX;
+	if (ending->works > ending->frees / ENDING_WORK)
+		ending->frees = 0;
+}
+
+bool process_activity_has_ended(const struct process_activity *activity)
+{
+	const uint64_t length_ns = activity->now_ns - activity->base_ns;
+	uint64_t most_ns = length_ns / ENDING_SHARE;
+
+	if (most_ns < activity->options->leak_time_ns)
+		most_ns = activity->options->leak_time_ns;
+	return activity->ending.frees && activity->now_ns - activity->ending.begin_ns <= most_ns;
 }
 
 /* ---- what is live, read anew ----------------------------------------------------------------- */
 
-static void forget_live(struct process_activity *activity)
+static void forget_live(struct process_activity *activity, uint64_t ending)
 {
 	size_t i;
 
 	activity->live_count = 0;
 	memset(activity->device_live, 0, sizeof(activity->device_live));
 	for (i = 0; i < activity->groups_count; i++) {
-		process_activity_group_advance(activity, &activity->groups[i]);
-		activity->groups[i].live = (struct amount){ 0 };
-		activity->groups[i].window = (struct amount){ 0 };
-		memset(activity->groups[i].born, 0, sizeof(activity->groups[i].born));
+		const bool had_freed = activity->groups[i].freed;
+
+		group_clear(&activity->groups[i], activity->bucket, ending);
+		activity->freed_groups += !had_freed && activity->groups[i].freed;
 	}
 }
 
@@ -346,35 +360,42 @@ bool process_activity_may_walk(const struct process_activity *activity,
 	       WALK_ALWAYS + WALK_PER_EVENT * activity->events;
 }
 
-int process_activity_scan(struct process_activity *activity, const struct process *process)
+/* Of which group it is, live. Returns 0 or -ENOMEM. */
+static int scan_allocation(struct process_activity *activity, const struct allocation *allocation,
+			   uint64_t ending)
 {
+	struct group *group = process_activity_group(activity, allocation);
+
+	if (!group || copies_alloc(activity, allocation))
+		return -ENOMEM;
+	if (ending)
+		group_take_back(group, process_activity_bucket_at(activity, allocation->ts_ns),
+				allocation->size_bytes, ending);
+	process_activity_live_add(activity, group, allocation);
+	activity->allocs[0] += !activity->scanned && allocation->ts_ns < activity->base_ns;
+	return 0;
+}
+
+int process_activity_scan(struct process_activity *activity, const struct process *process,
+			  bool ended)
+{
+	const uint64_t ending = ended ? activity->ending.number : 0;
 	size_t key, i;
 
 	activity->walked += walk_of(activity, process);
-	forget_live(activity);
+	forget_live(activity, ending);
 	copies_forget_pinned(activity);
 	for (key = 0; key < LEDGERS_COUNT; key++) {
 		const struct ledger *ledger = &process->ledgers[key];
 
 		for (i = 0; i < ledger->count; i++) {
-			struct group *group;
-
-			if (!process_activity_counts(&ledger->entries[i]))
-				continue;
-			group = process_activity_group(activity, &ledger->entries[i]);
-			if (!group || copies_alloc(activity, &ledger->entries[i]))
+			if (process_activity_counts(&ledger->entries[i]) &&
+			    scan_allocation(activity, &ledger->entries[i], ending))
 				return -ENOMEM;
-			process_activity_live_add(activity, group, &ledger->entries[i]);
-			activity->allocs[0] +=
-				!activity->scanned && ledger->entries[i].ts_ns < activity->base_ns;
 		}
 	}
-	for (i = 0; i < activity->groups_count; i++) {
-		struct group *group = &activity->groups[i];
-
-		if (group->live.count < group->lowest[group->newest])
-			group->lowest[group->newest] = group->live.count;
-	}
+	for (i = 0; i < activity->groups_count; i++)
+		group_settle(&activity->groups[i]);
 	activity->dirty = false;
 	activity->scanned = true;
 	activity->missed_frees = process->counters[COUNTER_MISSED_FREES];

@@ -8,31 +8,11 @@
 #define MEMSCOPE_ANALYSIS_PROCESS_ACTIVITY_H
 
 #include "analysis/analysis.h"
+#include "analysis/group.h"
 
-#define ACTIVITY_BUCKETS 64
 #define ACTIVITY_THREADS 64     /* slots; two threads in one make rules see less, never more */
 #define ACTIVITY_DEVICES 16     /* whose live bytes are followed */
 #define ACTIVITY_FIRST_SHIFT 20 /* the first buckets are 2^20 ns long */
-
-/* Allocations of a process that are alike: space, function and power of two of the size. */
-struct group {
-	uint8_t space;
-	uint8_t size_class;
-	uint16_t row;
-	int32_t device; /* -1: unknown, or several */
-	bool has_device;
-	bool reported;          /* as a leak: once is enough */
-	uint64_t first_ts_ns;   /* of the first allocation */
-	uint64_t allocs, frees; /* explicit ones */
-	uint64_t temporary, temporary_bytes;
-	uint64_t call_ns; /* spent in its allocations and frees */
-	struct amount live;
-	struct amount window; /* those that were allocated in [A, B]: struct analysis_options */
-	uint64_t peak_count;
-	struct amount born[ACTIVITY_BUCKETS]; /* of those that live: when they were made */
-	uint64_t lowest[ACTIVITY_BUCKETS];    /* of live.count; valid up to `newest` */
-	unsigned int newest;
-};
 
 /* What a process did in a piece of its time. */
 struct activity_slice {
@@ -55,7 +35,20 @@ struct activity_sums {
 	uint64_t last_ns, before_ns;
 };
 
+/*
+ * Frees with no work after them, which may be how the process ends: then what it was before says
+ * more of it than what it is now.
+ */
+struct activity_ending {
+	uint64_t number;            /* counts them from 1 */
+	uint64_t begin_ns, last_ns; /* the first and the last of the frees */
+	uint64_t frees;             /* 0: work came after them */
+	uint64_t works;             /* calls, so few that they do not matter */
+};
+
 struct copies;
+struct ended_growth;
+struct unexplained;
 
 struct process_activity {
 	const struct analysis_options *options;
@@ -78,10 +71,15 @@ struct process_activity {
 
 	struct group *groups;
 	size_t groups_count, groups_capacity;
+	size_t freed_groups;             /* that have noted down what was freed */
 	struct map group_places;         /* what they have in common -> position */
 	uint64_t live_count, peak_count; /* allocations of all kinds */
+	uint64_t first_alloc_ns;         /* 0: there was none */
 	uint64_t last_key;
 	size_t last_place;
+	struct activity_ending ending;
+	struct ended_growth *ended; /* of what ended with contexts; NULL: none */
+	size_t ended_count;
 	uint64_t device_live[ACTIVITY_DEVICES];
 	uint64_t allocs[ACTIVITY_BUCKETS]; /* made */
 	uint64_t launches;
@@ -103,7 +101,8 @@ struct process_activity {
 	bool pressed;
 	int32_t pressed_device;
 	uint64_t pressed_free, pressed_total, pressed_ts_ns, pressed_first_ns, pressed_times;
-	uint64_t total_bytes[ACTIVITY_DEVICES]; /* 0: the program was not told */
+	uint64_t total_bytes[ACTIVITY_DEVICES];            /* 0: the program was not told */
+	struct unexplained *unexplained[ACTIVITY_DEVICES]; /* NULL: the same */
 
 	uint64_t failures; /* of allocations, for want of memory */
 	struct copies *copies;
@@ -145,8 +144,14 @@ void process_activity_live_add(struct process_activity *activity, struct group *
 void process_activity_live_remove(struct process_activity *activity, struct group *group,
 				  const struct allocation *allocation);
 
-/* Fills in what lies between the last change of a group and now. */
-void process_activity_group_advance(const struct process_activity *activity, struct group *group);
+/* So many blocks are being freed. */
+void process_activity_note_frees(struct process_activity *activity, uint64_t count);
+
+/* So many calls gave the device something to do, or allocated. */
+void process_activity_note_work(struct process_activity *activity, uint64_t count);
+
+/* Whether what is noted down of `ending` is how the process, or what was seen of it, ended. */
+bool process_activity_has_ended(const struct process_activity *activity);
 
 /*
  * Whether all that is live may be looked at once more. It is a lot, and so it must not happen more
@@ -155,8 +160,12 @@ void process_activity_group_advance(const struct process_activity *activity, str
 bool process_activity_may_walk(const struct process_activity *activity,
 			       const struct process *process);
 
-/* Reads what is live anew. Returns 0 or -ENOMEM. */
-int process_activity_scan(struct process_activity *activity, const struct process *process);
+/*
+ * Reads what is live anew. `ended`: what is no longer has just ended, as with a context. Returns 0
+ * or -ENOMEM.
+ */
+int process_activity_scan(struct process_activity *activity, const struct process *process,
+			  bool ended);
 
 /* What every finding of the process begins with. */
 struct finding process_activity_finding(const struct process_activity *activity,

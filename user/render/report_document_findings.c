@@ -39,6 +39,8 @@ static void say_finding(struct document *document, const struct report_recording
 	string_append_format(text, ". Confidence: %s", report_confidence_name(finding->confidence));
 	if (finding->lowered_by)
 		string_append_format(text, " (%s)", finding->lowered_by);
+	if (finding->pattern)
+		string_append_format(text, ". Pattern: %s", finding->pattern);
 	string_append_text(text, ". From ");
 	report_append_time(text, recording, finding->first_ts_ns);
 	string_append_text(text, " to ");
@@ -284,6 +286,22 @@ static void say_none(struct document *document, bool found)
 		document_say(document, "None found.");
 }
 
+/* Beside the leaks, since they look like some. */
+static void say_notes(struct document *document, const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding_topic_of(finding->rule) != FINDING_TOPIC_NOTE)
+			continue;
+		document_say(document, "No leak, but to be known:");
+		say_topic(document, recording, FINDING_TOPIC_NOTE);
+		return;
+	}
+}
+
 void report_document_findings(struct document *document, const struct report_recording *recording)
 {
 	const uint64_t dropped = analysis_account(recording->analysis)->findings_dropped;
@@ -291,6 +309,7 @@ void report_document_findings(struct document *document, const struct report_rec
 
 	begin_section(document, "leaks", "4. Leaks");
 	say_none(document, say_topic(document, recording, FINDING_TOPIC_LEAK));
+	say_notes(document, recording);
 	say_blind(document, recording, FINDING_TOPIC_LEAK);
 	begin_section(document, "oom", "5. Out of memory");
 	say_none(document, say_topic(document, recording, FINDING_TOPIC_OOM));

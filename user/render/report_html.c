@@ -114,14 +114,20 @@ void html_coverage(struct html *html)
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
+/* Notes are none. */
 static size_t count_findings(const struct report *report, bool oom_alone)
 {
 	size_t count = 0, i, j;
 
-	for (i = 0; i < report->count; i++)
-		for (j = 0; j < report->recordings[i]->findings_count; j++)
-			count += !oom_alone ||
-				 report->recordings[i]->findings[j].finding->rule == FINDING_OOM;
+	for (i = 0; i < report->count; i++) {
+		for (j = 0; j < report->recordings[i]->findings_count; j++) {
+			const enum finding_rule rule =
+				report->recordings[i]->findings[j].finding->rule;
+
+			count += oom_alone ? rule == FINDING_OOM :
+					     finding_topic_of(rule) != FINDING_TOPIC_NOTE;
+		}
+	}
 	return count;
 }
 

@@ -84,6 +84,8 @@ static void append_suggestions(struct html *html, const struct report_finding *n
 
 static const char *grade_of(const struct finding *finding)
 {
+	if (finding_topic_of(finding->rule) == FINDING_TOPIC_NOTE)
+		return "known";
 	return finding->rule == FINDING_OOM ? "bad" : "warn";
 }
 
@@ -104,6 +106,8 @@ static void append_finding(struct html *html, const struct report_finding *numbe
 	string_append_text(html->out, " to ");
 	html_time(html, finding->last_ts_ns);
 	string_append_text(html->out, "; ");
+	if (finding->pattern)
+		string_append_format(html->out, "%s; ", finding->pattern);
 	append_confidence(html, finding->confidence, finding->lowered_by);
 	string_append_text(html->out, "</p>\n");
 	append_suggestions(html, numbered);

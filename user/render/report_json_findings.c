@@ -56,6 +56,7 @@ static void put_finding(struct json *json, const struct report_finding *numbered
 	json_put_text(json, "topic", report_topic_name(finding_topic_of(finding->rule)));
 	json_put_text(json, "confidence", report_confidence_name(finding->confidence));
 	json_put_text(json, "lowered_by", finding->lowered_by);
+	json_put_text(json, "pattern", finding->pattern);
 	json_put_u64(json, "pid", finding->pid);
 	json_put_u64(json, "start_ns", finding->start_ns);
 	report_json_comm(json, finding->comm);

@@ -59,6 +59,8 @@ const char *report_topic_name(enum finding_topic topic)
 		return "copies";
 	case FINDING_TOPIC_BOTTLENECK:
 		return "bottleneck";
+	case FINDING_TOPIC_NOTE:
+		return "note";
 	case FINDING_TOPICS_COUNT:
 		break;
 	}
@@ -144,22 +146,35 @@ static void append_place(struct string *out, const struct report *report,
 		string_append_text(out, "an unknown host");
 }
 
-/* Out of memory is what people call for; then in the order of the rules. */
+static bool is_note(const struct finding *finding)
+{
+	return finding_topic_of(finding->rule) == FINDING_TOPIC_NOTE;
+}
+
+/* Out of memory is what people call for; what may well be nothing comes after all that is not. */
 static int rank_of(const struct finding *finding)
 {
-	return finding->rule == FINDING_OOM ? -1 : (int)finding->rule;
+	if (finding->rule == FINDING_OOM)
+		return 0;
+	return finding->confidence == FINDING_LOW ? 2 : 1;
 }
 
 static bool is_graver(const struct finding *a, const struct finding *b)
 {
+	const enum finding_topic topic_a = finding_topic_of(a->rule),
+				 topic_b = finding_topic_of(b->rule);
+
 	if (rank_of(a) != rank_of(b))
 		return rank_of(a) < rank_of(b);
+	if (topic_a != topic_b)
+		return topic_a < topic_b;
 	if (a->confidence != b->confidence)
 		return a->confidence > b->confidence;
 	return a->bytes > b->bytes;
 }
 
-static const struct finding *gravest(const struct report *report,
+/* Of the notes, or of what is none. */
+static const struct finding *gravest(const struct report *report, bool notes,
 				     const struct report_recording **where)
 {
 	const struct finding *found = NULL;
@@ -169,7 +184,7 @@ static const struct finding *gravest(const struct report *report,
 		for (j = 0; j < report->recordings[i]->findings_count; j++) {
 			const struct finding *finding = report->recordings[i]->findings[j].finding;
 
-			if (found && !is_graver(finding, found))
+			if (is_note(finding) != notes || (found && !is_graver(finding, found)))
 				continue;
 			found = finding;
 			*where = report->recordings[i];
@@ -180,10 +195,11 @@ static const struct finding *gravest(const struct report *report,
 
 static size_t count_findings(const struct report *report)
 {
-	size_t count = 0, i;
+	size_t count = 0, i, j;
 
 	for (i = 0; i < report->count; i++)
-		count += report->recordings[i]->findings_count;
+		for (j = 0; j < report->recordings[i]->findings_count; j++)
+			count += !is_note(report->recordings[i]->findings[j].finding);
 	return count;
 }
 
@@ -214,6 +230,13 @@ static void append_oom(struct string *out, const struct report_recording *record
 				     probe_at(oom->kinds[0].row)->symbol);
 }
 
+static const char *leak_words(const struct finding *finding)
+{
+	if (finding->rule == FINDING_UNEXPLAINED_GROWTH)
+		return " runs beside %s more in use that no allocation explains";
+	return finding->freed ? " grows by %s until it ends" : " leaves %s behind";
+}
+
 static void append_finding(struct string *out, const struct finding *finding)
 {
 	bool leaks = finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK;
@@ -221,10 +244,12 @@ static void append_finding(struct string *out, const struct finding *finding)
 
 	report_append_process(out, finding->pid, finding->comm);
 	if (leaks)
-		string_append_format(out, " leaves %s behind", string_size(size, finding->bytes));
+		string_append_format(out, leak_words(finding), string_size(size, finding->bytes));
 	string_append_format(out, "%s%s", leaks ? " (" : ": ", finding_rule_name(finding->rule));
 	if (finding->row != MS_NO_ROW)
 		string_append_format(out, ", %s", probe_at(finding->row)->symbol);
+	if (leaks && finding->device >= 0)
+		string_append_format(out, ", device %d", finding->device);
 	if (!leaks && finding->bytes)
 		string_append_format(out, ", %s", string_size(size, finding->bytes));
 	string_append_format(out, "%s%s confidence%s", leaks ? "; " : ", with ",
@@ -275,7 +300,7 @@ static void append_nothing(struct string *out, const struct report *report)
 	}
 	string_append_text(out, "Nothing wrong was found");
 	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
-		if (!was_looked_for(report, topic))
+		if (topic == FINDING_TOPIC_NOTE || !was_looked_for(report, topic))
 			continue;
 		string_append_format(out, "%s%s", before, no[topic]);
 		before = ", no ";
@@ -299,16 +324,34 @@ static const struct analysis_oom *oom_of(const struct report_recording *recordin
 	return finding->rule == FINDING_OOM && finding->oom < count ? &ooms[finding->oom] : NULL;
 }
 
+/* What looks like something wrong to who sees the curve is not passed over. */
+static void append_note(struct string *out, const struct report *report)
+{
+	const struct report_recording *where = NULL;
+	const struct finding *note = gravest(report, true, &where);
+	char size[STRING_NUMBER_BYTES];
+
+	if (!note)
+		return;
+	string_append_text(out, " Not wrong, but to be known: ");
+	report_append_process(out, note->pid, note->comm);
+	string_append_format(out, ", %s, %s", finding_rule_name(note->rule),
+			     string_size(size, note->bytes));
+	append_place(out, report, where);
+	string_append_char(out, '.');
+}
+
 static void say_findings(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
-	const struct finding *finding = gravest(report, &where);
+	const struct finding *finding = gravest(report, false, &where);
 	struct string *out = verdict_sentence(verdict);
 	size_t count = count_findings(report);
 	const struct analysis_oom *oom;
 
 	if (!finding) {
 		append_nothing(out, report);
+		append_note(out, report);
 		return;
 	}
 	oom = oom_of(where, finding);

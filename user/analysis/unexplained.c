@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/unexplained.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/findings.h"
+
+#define WINDOWS 8
+#define NONE UINT64_MAX /* the program did not ask */
+
+/* Of one device, what the program was told. */
+struct unexplained {
+	uint64_t least[ACTIVITY_BUCKETS]; /* bytes that nothing explains, at least; or NONE */
+	uint64_t told;                    /* times */
+	uint64_t first_ns, last_ns;
+	uint64_t free_first, free_last;           /* bytes */
+	uint64_t explained_first, explained_last; /* by allocations */
+	uint64_t perhaps_last;                    /* what may explain as much, besides */
+	bool shared; /* another process was seen on the device, or may be on it */
+};
+
+size_t unexplained_bytes(const struct process_activity *activity)
+{
+	size_t bytes = 0, i;
+
+	for (i = 0; i < ACTIVITY_DEVICES; i++)
+		if (activity->unexplained[i])
+			bytes += sizeof(*activity->unexplained[i]);
+	return bytes;
+}
+
+void unexplained_fold(struct unexplained *unexplained)
+{
+	uint64_t *least = unexplained->least;
+	unsigned int i;
+
+	for (i = 0; i < ACTIVITY_BUCKETS; i += 2)
+		least[i / 2] = least[i] < least[i + 1] ? least[i] : least[i + 1];
+	for (i = ACTIVITY_BUCKETS / 2; i < ACTIVITY_BUCKETS; i++)
+		least[i] = NONE;
+}
+
+static struct unexplained *unexplained_of(struct process_activity *activity, uint32_t device)
+{
+	struct unexplained *unexplained = activity->unexplained[device];
+	size_t i;
+
+	if (unexplained)
+		return unexplained;
+	unexplained = calloc(1, sizeof(*unexplained));
+	if (!unexplained)
+		return NULL;
+	for (i = 0; i < ACTIVITY_BUCKETS; i++)
+		unexplained->least[i] = NONE;
+	activity->unexplained[device] = unexplained;
+	return unexplained;
+}
+
+/* ---- what explains it ------------------------------------------------------------------------ */
+
+/* By allocations, of all processes that are taken to mean the same device. */
+static uint64_t explained(const struct process_activity *activity, const struct process *process,
+			  const struct state *state, int32_t device)
+{
+	const uint64_t own = activity->device_live[device];
+	size_t place = SIZE_MAX;
+
+	if (process->usage && state->usage)
+		place = usage_device_place(state->usage, &process->devices, device);
+	if (place == SIZE_MAX)
+		return own;
+	place = usage_device_root(state->usage, place);
+	return state->usage->devices[place].live_bytes > own ?
+		       state->usage->devices[place].live_bytes :
+		       own;
+}
+
+/* At most: pools keep what has been freed into them, and managed memory may move to the device. */
+static uint64_t perhaps(const struct process *process)
+{
+	const struct space_total *pool = &process->spaces[MS_SPACE_POOL],
+				 *managed = &process->spaces[MS_SPACE_MANAGED];
+	const uint64_t kept =
+		pool->peak_bytes > pool->live_bytes ? pool->peak_bytes - pool->live_bytes : 0;
+
+	return kept < UINT64_MAX - managed->live_bytes ? kept + managed->live_bytes : UINT64_MAX;
+}
+
+static bool has_company(const struct state *state, const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		if (state->processes[i] != process && !state->processes[i]->exited &&
+		    state->processes[i]->calls[MS_OP_CONTEXT] +
+			    state->processes[i]->calls[MS_OP_ALLOC])
+			return true;
+	return false;
+}
+
+int unexplained_event(struct process_activity *activity, const struct event *event,
+		      const struct change *change, const struct state *state)
+{
+	const struct ms_call *call = event->call;
+	const uint16_t needed = MS_KNOWN_SIZE | MS_KNOWN_SRC;
+	struct unexplained *unexplained;
+	uint64_t used, known, *least;
+
+	if (event->probe->spec.action != MS_ACTION_DEVICE_INFO ||
+	    (call->known & needed) != needed || (uint32_t)change->device >= ACTIVITY_DEVICES ||
+	    call->src > call->size)
+		return 0;
+	unexplained = unexplained_of(activity, change->device);
+	if (!unexplained)
+		return -ENOMEM;
+	least = &unexplained->least[activity->bucket];
+	used = call->size - call->src;
+	known = explained(activity, change->process, state, change->device);
+	if (!unexplained->told++) {
+		unexplained->first_ns = activity->now_ns;
+		unexplained->free_first = call->src;
+		unexplained->explained_first = known;
+	}
+	unexplained->last_ns = activity->now_ns;
+	unexplained->free_last = call->src;
+	unexplained->explained_last = known;
+	/* There may be many processes. */
+	if (*least == NONE && !unexplained->shared)
+		unexplained->shared = has_company(state, change->process);
+	used -= known < used ? known : used;
+	unexplained->perhaps_last = perhaps(change->process);
+	if (used < *least)
+		*least = used;
+	return 0;
+}
+
+/* ---- whether it becomes more ----------------------------------------------------------------- */
+
+struct trend {
+	uint64_t least[WINDOWS];
+	unsigned int windows; /* that have any */
+	unsigned int rises;
+	uint64_t rise; /* bytes, from the first to the last */
+};
+
+static bool is_little(const struct trend *trend, const struct unexplained *unexplained,
+		      const struct analysis_options *options)
+{
+	return trend->rise < unexplained->perhaps_last ||
+	       trend->rise - unexplained->perhaps_last < options->unexplained_bytes;
+}
+
+static bool trend_of(const struct process_activity *activity, const struct unexplained *unexplained,
+		     struct trend *trend)
+{
+	const unsigned int first = process_activity_bucket_at(activity, unexplained->first_ns),
+			   last = process_activity_bucket_at(activity, unexplained->last_ns);
+	unsigned int i, w, before = WINDOWS;
+
+	*trend = (struct trend){ 0 };
+	if (last + 1 - first < WINDOWS)
+		return false;
+	memset(trend->least, 0xff, sizeof(trend->least));
+	for (i = first; i <= last; i++) {
+		w = (i - first) * WINDOWS / (last + 1 - first);
+		if (unexplained->least[i] < trend->least[w])
+			trend->least[w] = unexplained->least[i];
+	}
+	for (w = 0; w < WINDOWS; w++) {
+		if (trend->least[w] == NONE)
+			continue;
+		trend->windows++;
+		trend->rises += before < WINDOWS && trend->least[w] > trend->least[before];
+		before = w;
+	}
+	if (trend->windows < WINDOWS - 1 || trend->least[0] == NONE ||
+	    trend->least[before] <= trend->least[0])
+		return false;
+	trend->rise = trend->least[before] - trend->least[0];
+	return true;
+}
+
+/* What grows for a while and then stays is how libraries and modules are loaded. */
+static bool goes_on(const struct trend *trend)
+{
+	const uint64_t middle = trend->least[WINDOWS / 2] == NONE ? trend->least[WINDOWS / 2 - 1] :
+								    trend->least[WINDOWS / 2];
+	const uint64_t last = trend->least[0] + trend->rise;
+
+	return middle != NONE && last > middle && (last - middle) * 4 >= trend->rise;
+}
+
+static bool grows(const struct process_activity *activity, const struct unexplained *unexplained,
+		  const struct analysis_options *options, struct trend *trend)
+{
+	const uint64_t length_ns = unexplained->last_ns - unexplained->first_ns,
+		       all_ns = activity->now_ns - activity->base_ns;
+
+	return length_ns >= options->leak_time_ns &&
+	       (double)length_ns * 100 >= (double)all_ns * (double)options->leak_share &&
+	       trend_of(activity, unexplained, trend) && trend->rises >= options->leak_windows &&
+	       !is_little(trend, unexplained, options) && goes_on(trend);
+}
+
+static int report(const struct process_activity *activity, int32_t device,
+		  const struct unexplained *unexplained, const struct trend *trend,
+		  struct findings *findings)
+{
+	struct finding finding = process_activity_finding(activity, FINDING_UNEXPLAINED_GROWTH);
+	const uint64_t length_ns = unexplained->last_ns - unexplained->first_ns;
+
+	finding.device = device;
+	finding.first_ts_ns = unexplained->first_ns;
+	finding.last_ts_ns = unexplained->last_ns;
+	finding.bytes = trend->rise;
+	finding_say(&finding, "more in use that no allocation explains", FINDING_BYTES,
+		    trend->rise);
+	finding_say(&finding, "growth", FINDING_BYTES_PER_SECOND,
+		    finding_rate(trend->rise, length_ns));
+	finding_say(&finding, "windows, out of 7, that had more than the one before", FINDING_COUNT,
+		    trend->rises);
+	finding_say(&finding, "free bytes when the program asked first", FINDING_BYTES,
+		    unexplained->free_first);
+	finding_say(&finding, "free bytes when it asked last", FINDING_BYTES,
+		    unexplained->free_last);
+	finding_say(&finding, "explained by allocations then, first", FINDING_BYTES,
+		    unexplained->explained_first);
+	finding_say(&finding, "explained by allocations then, last", FINDING_BYTES,
+		    unexplained->explained_last);
+	finding_say(&finding, "times it asked", FINDING_COUNT, unexplained->told);
+	if (unexplained->shared)
+		finding_lower(&finding, FINDING_LOW,
+			      "other processes ran meanwhile, and it may be theirs");
+	finding_lower(&finding, FINDING_MEDIUM, "a process that was not traced may have taken it");
+	return findings_add(findings, &finding);
+}
+
+int unexplained_report(struct process_activity *activity, const struct analysis_options *options,
+		       struct findings *findings)
+{
+	struct trend trend;
+	int32_t device;
+	int err = 0;
+
+	for (device = 0; !err && device < ACTIVITY_DEVICES; device++)
+		if (activity->unexplained[device] &&
+		    grows(activity, activity->unexplained[device], options, &trend))
+			err = report(activity, device, activity->unexplained[device], &trend,
+				     findings);
+	return err;
+}

@@ -184,7 +184,9 @@ enum ms_source_kind {
 	MS_FROM_ENDS_3D,  /* argument + offset, the other MS_COPY2D_DST or _3D_DST further on */
 	MS_FROM_PITCHED_END, /* one end of a cudaMemcpy3DParms: the pointer at argument + offset, or
 				* the array that stands MS_PITCHED_ARRAY before it */
-	MS_FROM_PITCHED_WIDTH, /* its width at argument + offset, if both ends are pointers */
+	MS_FROM_PITCHED_WIDTH,  /* its width at argument + offset, if both ends are pointers */
+	MS_FROM_OPERANDS_WIDTH, /* width of a CUDA_MEMCPY3D_BATCH_OP at argument + offset, if both
+				 * ends are pointers */
 	MS_FROM_LOCATION, /* CUmemLocation at argument + offset: the device, -1 if it is none */
 	MS_FROM_SUM,      /* sum of an array of 64-bit numbers at argument; `offset`: which argument
 			   * counts them */

@@ -98,6 +98,22 @@ static __always_inline int read_copy_ends(__u64 *value, __u64 addr, __u32 distan
 	return *value == MS_DIRECTIONS_COUNT ? -1 : 0;
 }
 
+#define CU_MEMCPY_OPERAND_TYPE_POINTER 1
+#define OPERAND_BYTES 40 /* CUmemcpy3DOperand: the type, and from byte 8 on what it is */
+
+/* CUDA_MEMCPY3D_BATCH_OP begins with both operands; the extent follows. */
+static __always_inline int read_operands_width(__u64 *value, __u64 addr)
+{
+	__u64 source, destination;
+
+	if (read_u32(&source, addr - 2 * OPERAND_BYTES) ||
+	    read_u32(&destination, addr - OPERAND_BYTES) ||
+	    source != CU_MEMCPY_OPERAND_TYPE_POINTER ||
+	    destination != CU_MEMCPY_OPERAND_TYPE_POINTER)
+		return -1;
+	return read_u64(value, addr);
+}
+
 /* CUmemLocation: type, id. */
 #define CU_MEM_LOCATION_TYPE_DEVICE 1
 
@@ -250,6 +266,8 @@ __noinline int ms_value_read(const struct ms_input *input, __u32 packed, __u64 *
 		return read_copy_ends(value, arg + source.offset, MS_COPY2D_DST);
 	case MS_FROM_ENDS_3D:
 		return read_copy_ends(value, arg + source.offset, MS_COPY3D_DST);
+	case MS_FROM_OPERANDS_WIDTH:
+		return read_operands_width(value, arg + source.offset);
 	case MS_FROM_LOCATION:
 		return read_location(value, arg + source.offset);
 	case MS_FROM_SUM:

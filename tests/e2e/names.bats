@@ -8,6 +8,15 @@ rows() {
 		"${CC:-cc}" -E -P -I"$ROOT" -x c - | grep -o '<[^>]*>' | tr -d '<>' | sort
 }
 
+# The names of those lists in user/event/cuda_names.def.
+names() {
+	local list
+
+	for list; do
+		sed -n "s/^$list(\(.*\))$/\1/p" "$ROOT/user/event/cuda_names.def"
+	done
+}
+
 # NAME, without the suffix of its per-thread-default-stream form.
 base() {
 	sed -E 's/_pt[sd][sz]$//'
@@ -18,7 +27,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 	rows | base | sort -u > rows
 	sed 's/#.*//; /^[[:space:]]*$/d' "$ROOT/tests/names-without-row" > reasons
-	cat "$ROOT"/tests/simcuda/{driver,runtime}_names.txt | base | sort -u | comm -23 - rows > rowless
+	names DRIVER RUNTIME | base | sort -u | comm -23 - rows > rowless
 }
 
 # Lines of the file PATTERNS whose first word matches no line of the file NAMES; with -v, lines of
@@ -72,7 +81,7 @@ unmatched() {
 }
 
 @test "every row is of an exported name" {
-	cat "$ROOT"/tests/simcuda/{driver,runtime}_names.txt | sort -u > exported
+	names DRIVER RUNTIME OLDER | sort -u > exported
 	rows | comm -23 - exported > unknown
 	# CUDA 13 has dropped these; older runtimes have them.
 	grep -vx -e cudaThreadSynchronize -e cudaGetDeviceProperties_v2 unknown > surprising || true

@@ -20,7 +20,7 @@ static void test_init(void)
 	CUdevice device;
 
 	OK(cuDriverGetVersion(&version));
-	CHECK(version == 13000);
+	CHECK(version == 13050);
 	FAILS(NOT_INITIALIZED, cuDeviceGetCount(&count));
 	FAILS(NOT_INITIALIZED, cuMemAlloc_v2(&ptr, 1));
 	FAILS(INVALID_VALUE, cuInit(1));
@@ -337,7 +337,7 @@ static void test_proc_address(void)
 	CHECK(!address && status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 	OK(cuGetProcAddress_v2("cuMemAllocAsync", &address, 11010, 0, &status));
 	CHECK(!address && status == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-	FAILS(INVALID_VALUE, cuGetProcAddress_v2("cuInit", &address, 13010, 0, &status));
+	FAILS(INVALID_VALUE, cuGetProcAddress_v2("cuInit", &address, 13060, 0, &status));
 	FAILS(NOT_FOUND, cuGetProcAddress("cuNothing", &address, 13000, 0));
 }
 

@@ -116,8 +116,8 @@ $(SIMCUDA_VARIED)/libcudart.so.13: $(SIMCUDA_VARIED_RUNTIME) $(SIMCUDA_COMMON) \
 		-Wl,--version-script=$(SIMCUDA)/runtime/libcudart.map -o $@ $(filter %.o,$^) -ldl
 
 simcuda-check-exports: $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA_OUT)/libcudart.so.13
-	@$(SIMCUDA)/check-exports $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA)/driver_names.txt \
-		$(SIMCUDA)/interop_names.txt
+	@sed -n 's/^\(DRIVER\|INTEROP\)(\(.*\))$$/\2/p' user/event/cuda_names.def > $(SIMCUDA_OUT)/driver_names
+	@$(SIMCUDA)/check-exports $(SIMCUDA_OUT)/libcuda.so.1 $(SIMCUDA_OUT)/driver_names
 	@$(SIMCUDA)/check-exports $(SIMCUDA_OUT)/libcudart.so.13
 
 # The selftest: of the driver, one program per subject, and the runtime: shared, static, per-thread

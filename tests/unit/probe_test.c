@@ -225,7 +225,7 @@ static void check_copy(const struct probe *probe)
 {
 	struct ms_source direction = probe->spec.direction;
 	bool migrates = direction.kind == MS_FROM_CONST && direction.offset == MS_DIRECTION_MIGRATE;
-	bool batch = strstr(probe->symbol, "3DBatch");
+	bool batch = strstr(probe->symbol, "3DBatch") || strstr(probe->symbol, "FabricCpyBatch");
 
 	require(given(direction), probe, "a copy needs direction");
 	require((given(probe->spec.addr) && given(probe->spec.size)) || batch, probe,

@@ -129,6 +129,81 @@ static void copy_boxes(const char *api, bool v2, CUresult wanted)
 	       .direction = "Default");
 }
 
+/* ---- single copies with attributes ----------------------------------------------------------- */
+
+static void copy_with_attributes(const char *api, uint64_t size, CUresult wanted)
+{
+	const CUmemcpyAttributes attributes = {
+		.srcAccessOrder = wanted == CUDA_SUCCESS ? CU_MEMCPY_SRC_ACCESS_ORDER_STREAM : 0
+	};
+	CUstream stream = rows_driver_stream();
+	CUdeviceptr dst = place.device[0] + size % 64, src = P(host) + size % 32;
+
+	CALL(wanted, api, dst, src, size, P(&attributes), P(stream));
+	EXPECT(.op = "copy", .api = api, .result = wanted, .addr = HEX(dst), .src = HEX(src),
+	       .size = DEC(size), .stream = HEX(stream), .direction = "HtoD");
+}
+
+static void copy_box(const char *api, const CUDA_MEMCPY3D_BATCH_OP *op, uint64_t size,
+		     CUresult wanted)
+{
+	CUstream stream = rows_driver_stream();
+	bool to_array = op->dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
+
+	CALL(wanted, api, P(op), wanted == CUDA_SUCCESS ? 0 : 1, P(stream));
+	EXPECT(.op = "copy", .api = api, .result = wanted,
+	       .addr = to_array ? HEX(op->dst.op.array.array) : HEX(op->dst.op.ptr.ptr),
+	       .src = HEX(op->src.op.ptr.ptr), .size = size ? DEC(size) : UNKNOWN,
+	       .stream = HEX(stream), .direction = to_array ? "HtoA" : "HtoD");
+}
+
+/* If one end is an array, the width is in its elements, and the size not known. */
+static void copy_boxes_with_attributes(const char *api)
+{
+	CUDA_MEMCPY3D_BATCH_OP op = {
+		.src = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr.ptr = P(host) },
+		.dst = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr.ptr = place.device[0] },
+		.extent = { 5, 4, 3 },
+		.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+	};
+
+	copy_box(api, &op, 60, CUDA_SUCCESS);
+	copy_box(api, &op, 60, invalid);
+	op.dst = (CUmemcpy3DOperand){ .type = CU_MEMCPY_OPERAND_TYPE_ARRAY,
+				      .op.array.array = arrays[0] };
+	op.extent = (CUextent3D){ 5, 1, 1 };
+	copy_box(api, &op, 0, CUDA_SUCCESS);
+}
+
+/* Several copies, each between pointers or endpoints of a fabric: not looked at. */
+static void copy_fabric(const char *api, CUresult wanted)
+{
+	const CUDA_FABRIC_COPY_BATCH_OP op = {
+		.src = { .type = CU_FABRIC_COPY_OPERAND_TYPE_POINTER,
+			 .op.ptr.ptr = place.device[1] },
+		.dst = { .type = CU_FABRIC_COPY_OPERAND_TYPE_POINTER,
+			 .op.ptr.ptr = place.device[0] },
+		.size = 77,
+	};
+	CUstream stream = rows_driver_stream();
+
+	CALL(wanted, api, 1, P(&op), wanted == CUDA_SUCCESS ? 0 : 1, P(stream));
+	EXPECT(.op = "copy", .api = api, .result = wanted, .stream = HEX(stream),
+	       .direction = "Default");
+}
+
+static void with_attributes(void)
+{
+	copy_with_attributes("cuMemcpyWithAttributesAsync", 1009, CUDA_SUCCESS);
+	copy_with_attributes("cuMemcpyWithAttributesAsync", 1013, invalid);
+	copy_with_attributes("cuMemcpyWithAttributesAsync_ptsz", 1019, CUDA_SUCCESS);
+	copy_boxes_with_attributes("cuMemcpy3DWithAttributesAsync");
+	copy_boxes_with_attributes("cuMemcpy3DWithAttributesAsync_ptsz");
+	copy_fabric("cuFabricCpyBatchAsync", CUDA_SUCCESS);
+	copy_fabric("cuFabricCpyBatchAsync", invalid);
+	copy_fabric("cuFabricCpyBatchAsync_ptsz", CUDA_SUCCESS);
+}
+
 static void batches(void)
 {
 	static const struct {
@@ -227,6 +302,7 @@ void rows_driver_batches(const struct place *given)
 		copy_array(&copies[i], copies[i].size, CUDA_SUCCESS);
 		copy_array(&copies[i], copies[i].size << 32, invalid);
 	}
+	with_attributes();
 	for (size_t i = 0; i < MANY(arrays); i++)
 		rows_driver_destroy_array(arrays[i], PLACE_BYTES);
 	batches();

@@ -49,57 +49,59 @@ static void add_free(CUgraph graph, CUdeviceptr addr, CUresult wanted)
 	expect_node("cuGraphAddMemFreeNode", wanted, graph, addr, 0);
 }
 
-/* Has an argument more, in front of the number of dependencies. */
-static void add_any(bool v2, CUgraph graph, CUgraphNodeParams *params, CUresult wanted)
+static const char add_node[] = "cuGraphAddNode", add_node_v2[] = "cuGraphAddNode_v2",
+		  add_node_v3[] = "cuGraphAddNode_v3";
+
+/* All but the first have an argument more, in front of the number of dependencies. */
+static void add_any(const char *api, CUgraph graph, CUgraphNodeParams *params, CUresult wanted)
 {
 	CUgraphNode node;
 
-	if (v2)
-		CALL(wanted, "cuGraphAddNode_v2", P(&node), P(graph), 0, 0, 0, P(params));
+	if (api != add_node)
+		CALL(wanted, api, P(&node), P(graph), 0, 0, 0, P(params));
 	else
-		CALL(wanted, "cuGraphAddNode", P(&node), P(graph), 0, 0, P(params));
+		CALL(wanted, api, P(&node), P(graph), 0, 0, P(params));
 }
 
-static CUdeviceptr add_any_alloc(bool v2, CUgraph graph, uint64_t size)
+static CUdeviceptr add_any_alloc(const char *api, CUgraph graph, uint64_t size)
 {
 	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC,
 				     .alloc = alloc_params(size) };
-	const char *api = v2 ? "cuGraphAddNode_v2" : "cuGraphAddNode";
 
 	params.reserved2 = 1;
-	add_any(v2, graph, &params, invalid);
+	add_any(api, graph, &params, invalid);
 	expect_node(api, invalid, graph, 0, 0);
 	params.reserved2 = 0;
-	add_any(v2, graph, &params, CUDA_SUCCESS);
+	add_any(api, graph, &params, CUDA_SUCCESS);
 	expect_node(api, CUDA_SUCCESS, graph, params.alloc.dptr, size);
 	return params.alloc.dptr;
 }
 
-static void add_any_free(bool v2, CUgraph graph, CUdeviceptr addr)
+static void add_any_free(const char *api, CUgraph graph, CUdeviceptr addr)
 {
 	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free.dptr = addr };
 
-	add_any(v2, graph, &params, CUDA_SUCCESS);
-	expect_node(v2 ? "cuGraphAddNode_v2" : "cuGraphAddNode", CUDA_SUCCESS, graph, addr, 0);
+	add_any(api, graph, &params, CUDA_SUCCESS);
+	expect_node(api, CUDA_SUCCESS, graph, addr, 0);
 }
 
 /* Of no memory. */
-static void add_any_empty(bool v2, CUgraph graph)
+static void add_any_empty(const char *api, CUgraph graph)
 {
 	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_EMPTY };
 
-	add_any(v2, graph, &params, CUDA_SUCCESS);
-	expect_node(v2 ? "cuGraphAddNode_v2" : "cuGraphAddNode", CUDA_SUCCESS, graph, 0, 0);
+	add_any(api, graph, &params, CUDA_SUCCESS);
+	expect_node(api, CUDA_SUCCESS, graph, 0, 0);
 }
 
 /* The only way in which graphs with memory become children. */
-static void move_child(bool v2, CUgraph graph, CUgraph child)
+static void move_child(const char *api, CUgraph graph, CUgraph child)
 {
 	CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_GRAPH,
 				     .graph = { child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE } };
 
-	add_any(v2, graph, &params, CUDA_SUCCESS);
-	expect_node(v2 ? "cuGraphAddNode_v2" : "cuGraphAddNode", CUDA_SUCCESS, graph, P(child), 0);
+	add_any(api, graph, &params, CUDA_SUCCESS);
+	expect_node(api, CUDA_SUCCESS, graph, P(child), 0);
 }
 
 static void add_child(CUgraph graph, CUgraph child, CUresult wanted)
@@ -210,21 +212,21 @@ static CUgraph build(void)
 	clone(graph, CUDA_SUCCESS);
 	first = add_alloc(graph, FIRST, CUDA_SUCCESS);
 	add_alloc(graph, (1ull << 41) + 1, CUDA_ERROR_OUT_OF_MEMORY);
-	second = add_any_alloc(false, graph, SECOND);
-	third = add_any_alloc(true, graph, THIRD);
-	add_any_empty(false, graph);
-	add_any_empty(true, graph);
+	second = add_any_alloc(add_node, graph, SECOND);
+	third = add_any_alloc(add_node_v2, graph, THIRD);
+	add_any_empty(add_node, graph);
+	add_any_empty(add_node_v2, graph);
 	add_free(graph, first, CUDA_SUCCESS);
 	add_free(graph, first, invalid);
-	add_any_free(false, graph, second);
+	add_any_free(add_node, graph, second);
 	clone(graph, invalid);
 
 	add_child(graph, child, CUDA_SUCCESS);
 	fourth = add_alloc(child, FOURTH, CUDA_SUCCESS);
 	add_child(graph, child, invalid);
-	move_child(true, graph, child);
-	fifth = add_any_alloc(true, other, FIFTH);
-	move_child(false, graph, other);
+	move_child(add_node_v2, graph, child);
+	fifth = add_any_alloc(add_node_v3, other, FIFTH);
+	move_child(add_node, graph, other);
 	copy = clone((CUgraph)&first, invalid);
 	destroy_graph(copy ? copy : child, invalid);
 	return graph;

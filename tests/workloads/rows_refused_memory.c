@@ -133,6 +133,19 @@ static void batches(void)
 		{ API(cudaMemcpy3DBatchAsync) },
 		{ API(cudaMemcpy3DBatchAsync_ptsz) },
 	};
+	static const struct api single[] = {
+		{ API(cudaMemcpyWithAttributesAsync) },
+		{ API(cudaMemcpyWithAttributesAsync_ptsz) },
+	};
+	static const struct api single_3d[] = {
+		{ API(cudaMemcpy3DWithAttributesAsync) },
+		{ API(cudaMemcpy3DWithAttributesAsync_ptsz) },
+	};
+	const struct cudaMemcpy3DBatchOp op = {
+		.src = { .type = cudaMemcpyOperandTypePointer, .op.ptr.ptr = (void *)0xf00000001 },
+		.dst = { .type = cudaMemcpyOperandTypePointer, .op.ptr.ptr = (void *)0xf10000001 },
+		.extent = { 3ull << 32, 5, 7 },
+	};
 	const uint64_t dsts[] = { 0xd00000001, 1 }, srcs[] = { 0xe00000001, 2 };
 	const uint64_t sizes[] = { 3ull << 32, 1087, 1091 };
 
@@ -143,6 +156,16 @@ static void batches(void)
 		EXPECT(.op = "copy", .api = rows[i].name, .result = REFUSED, .addr = HEX(dsts[0]),
 		       .size = DEC((3ull << 32) + 1087 + (i ? 0 : 1091)), .src = HEX(srcs[0]),
 		       .direction = "HtoH");
+	}
+	for (size_t i = 0; i < MANY(single); i++) {
+		rows_refused_call_all(&single[i]);
+		EXPECT(.op = "copy", .api = single[i].name, .result = REFUSED, .addr = HEX(A(0)),
+		       .size = DEC(A(2)), .src = HEX(A(1)), .stream = HANDLE(4),
+		       .direction = "HtoH");
+		rows_refused_call(&single_3d[i], (const uint64_t[ROWS_ARGS]){ P(&op), A(1), A(2) });
+		EXPECT(.op = "copy", .api = single_3d[i].name, .result = REFUSED,
+		       .addr = HEX(0xf10000001), .size = DEC((3ull << 32) * 35),
+		       .src = HEX(0xf00000001), .stream = HANDLE(2), .direction = "HtoH");
 	}
 	for (size_t i = 0; i < MANY(rows_3d); i++) {
 		rows_refused_call_all(&rows_3d[i]);

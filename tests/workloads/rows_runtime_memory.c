@@ -466,6 +466,38 @@ static void copy_batch_3d(char *dst, unsigned long long flags, cudaError_t wante
 	       .stream = HEX(stream), .direction = "Default");
 }
 
+static void copy_with_attributes(char *dst, cudaError_t wanted)
+{
+	struct cudaMemcpyAttributes attributes = {
+		.srcAccessOrder = wanted == cudaSuccess ? cudaMemcpySrcAccessOrderStream : 0,
+	};
+	cudaStream_t stream = rows_runtime_stream();
+
+	CALL(wanted, cudaMemcpyWithAttributesAsync, P(dst), P(host + 5), 151, P(&attributes),
+	     P(stream));
+	EXPECT(.op = "copy", .api = NAME(cudaMemcpyWithAttributesAsync),
+	       .driver_api = PTSZ("cuMemcpyWithAttributesAsync"), .result = wanted,
+	       .addr = HEX(dst), .size = DEC(151), .src = HEX(host + 5), .stream = HEX(stream),
+	       .direction = "HtoD");
+}
+
+static void copy_3d_with_attributes(char *dst, unsigned long long flags, cudaError_t wanted)
+{
+	struct cudaMemcpy3DBatchOp op = {
+		.src = { .type = cudaMemcpyOperandTypePointer, .op.ptr.ptr = host },
+		.dst = { .type = cudaMemcpyOperandTypePointer, .op.ptr.ptr = dst },
+		.extent = { 7, 5, 3 },
+		.srcAccessOrder = cudaMemcpySrcAccessOrderStream,
+	};
+	cudaStream_t stream = rows_runtime_stream();
+
+	CALL(wanted, cudaMemcpy3DWithAttributesAsync, P(&op), flags, P(stream));
+	EXPECT(.op = "copy", .api = NAME(cudaMemcpy3DWithAttributesAsync),
+	       .driver_api = PTSZ("cuMemcpy3DWithAttributesAsync"), .result = wanted,
+	       .addr = HEX(dst), .size = DEC(105), .src = HEX(host), .stream = HEX(stream),
+	       .direction = "HtoD");
+}
+
 static void batches(void)
 {
 	static const size_t counts[] = { 1, 3, 31, 32, 33, 100, BATCH_MAX - 1, BATCH_MAX };
@@ -476,6 +508,10 @@ static void batches(void)
 	copy_batch_in_vain(device + 2);
 	copy_batch_3d(device, 0, cudaSuccess);
 	copy_batch_3d(device, 1, cudaErrorInvalidValue);
+	copy_with_attributes(device + 3, cudaSuccess);
+	copy_with_attributes(device + 3, cudaErrorInvalidValue);
+	copy_3d_with_attributes(device + 4, 0, cudaSuccess);
+	copy_3d_with_attributes(device + 4, 1, cudaErrorInvalidValue);
 	rows_runtime_free(device, PLACE_BYTES, "device");
 }
 

@@ -171,6 +171,23 @@ static void imports(void)
 	       .space = "imported", .live = "0");
 }
 
+/* CUDA 13.1: execution contexts. */
+cudaError_t cudaExecutionCtxSynchronize(void *context);
+
+cudaError_t cudaExecutionCtxSynchronize(void *context)
+{
+	return context ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static void synchronize(void)
+{
+	CALL(cudaExecutionCtxSynchronize, 0x81);
+	EXPECT(.op = "sync", .api = "cudaExecutionCtxSynchronize");
+	rows_call("cudaExecutionCtxSynchronize", (void *)cudaExecutionCtxSynchronize,
+		  cudaErrorInvalidValue, (const uint64_t[ROWS_ARGS]){ 0 });
+	EXPECT(.op = "sync", .api = "cudaExecutionCtxSynchronize", .result = cudaErrorInvalidValue);
+}
+
 static void device_info(void)
 {
 	struct cudaDeviceProp properties = { 0 };
@@ -187,4 +204,5 @@ void rows_standin_runtime(void)
 	imports();
 	copies();
 	begin_captures();
+	synchronize();
 }

@@ -29,7 +29,7 @@ const char *probe_direction_name(uint32_t direction); /* "HtoD" */
 const char *probe_layer_name(uint32_t layer);         /* "driver" */
 
 /*
- * What a call's result is called in its own API, or NULL for a code that CUDA 13.0 does not know:
+ * What a call's result is called in its own API, or NULL for a code that CUDA 13.5 does not know:
  * 2 is CUDA_ERROR_OUT_OF_MEMORY from the driver and cudaErrorMemoryAllocation from the runtime.
  */
 const char *probe_result_name(enum ms_layer layer, int32_t result);

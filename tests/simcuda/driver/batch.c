@@ -259,3 +259,54 @@ CU_DEFINE_BATCH(cuMemcpy3DBatchAsync_v2,
 
 	return copy_3d(ops, count, &failed, flags, BATCH_STREAM);
 }
+
+CU_DEFINE_BATCH(cuMemcpyWithAttributesAsync,
+		(CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpyAttributes *attributes,
+		 CUstream stream),
+		(dst, src, size, attributes, stream), HEX(dst, dst), HEX(src, src), DEC(size, size),
+		HEX(stream, stream), NOTE_CAPTURE(stream))
+{
+	size_t start = 0, failed;
+
+	if (!attributes_valid(attributes, &start, 1, 1))
+		return CUDA_ERROR_INVALID_VALUE;
+	return copy(&dst, &src, &size, 1, &failed, BATCH_STREAM);
+}
+
+CU_DEFINE_BATCH(cuMemcpy3DWithAttributesAsync,
+		(CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags, CUstream stream),
+		(op, flags, stream), note_3d(line, op, 1), DEC(flags, flags), HEX(stream, stream),
+		NOTE_CAPTURE(stream))
+{
+	size_t failed;
+
+	return copy_3d(op, 1, &failed, flags, BATCH_STREAM);
+}
+
+static bool is_pointer(const CUfabricCpyOperand *operand)
+{
+	return operand->type == CU_FABRIC_COPY_OPERAND_TYPE_POINTER;
+}
+
+static CUresult copy_fabric(const CUDA_FABRIC_COPY_BATCH_OP *ops, size_t count, CUstream stream)
+{
+	CUresult result = batch_check_stream(stream);
+
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++)
+		result = is_pointer(&ops[i].src) && is_pointer(&ops[i].dst) ?
+				 copy_unified(ops[i].dst.op.ptr.ptr, ops[i].src.op.ptr.ptr,
+					      ops[i].size, stream) :
+				 CUDA_ERROR_NOT_SUPPORTED;
+	return result;
+}
+
+/* Between pointers: there are no logical endpoints. */
+CU_DEFINE_BATCH(cuFabricCpyBatchAsync,
+		(size_t count, CUDA_FABRIC_COPY_BATCH_OP *ops, unsigned long long flags,
+		 CUstream stream),
+		(count, ops, flags, stream), DEC(count, count), DEC(flags, flags),
+		HEX(stream, stream), NOTE_CAPTURE(stream))
+{
+	return ops && count && !flags ? copy_fabric(ops, count, BATCH_STREAM) :
+					CUDA_ERROR_INVALID_VALUE;
+}

@@ -377,6 +377,20 @@ CU_DEFINE(CONTEXT, cuGraphAddNode_v2,
 	return add_any(&at, params);
 }
 
+/* For kinds of nodes that are not simulated. */
+CU_DEFINE(CONTEXT, cuGraphAddNode_v3,
+	  (CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+	   const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *params),
+	  (node, graph, dependencies, edges, count, params), NOTE_NODE,
+	  note_any(line, params, result))
+{
+	const struct graph_place at = { node, graph, dependencies, count };
+
+	if (!reserved_zero(params) || !edges_valid(edges, count))
+		return CUDA_ERROR_INVALID_VALUE;
+	return add_any(&at, params);
+}
+
 static bool is_node(CUgraphNode node, CUgraphNodeType type)
 {
 	return graph_node_valid(node) && node->work.type == type;

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define CUDA_VERSION 13000
+#define CUDA_VERSION 13050
 
 typedef unsigned long long CUdeviceptr;
 typedef int CUdevice;

@@ -213,6 +213,8 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNo
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *ptr);
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
 			size_t dependency_count, CUgraphNodeParams *params);
+CUresult cuGraphAddNode_v3(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+			   const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *params);
 CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
 			   const CUgraphEdgeData *edges, size_t dependency_count,
 			   CUgraphNodeParams *params);

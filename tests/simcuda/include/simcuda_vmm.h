@@ -143,6 +143,31 @@ typedef struct CUDA_MEMCPY3D_BATCH_OP_st {
 	unsigned int flags;
 } CUDA_MEMCPY3D_BATCH_OP;
 
+typedef enum CUfabricCpyOperandType {
+	CU_FABRIC_COPY_OPERAND_TYPE_POINTER = 1,
+	CU_FABRIC_COPY_OPERAND_TYPE_LOGICAL_ENDPOINT = 2,
+} CUfabricCpyOperandType;
+
+typedef struct CUfabricCpyOperand_st {
+	CUfabricCpyOperandType type;
+	union {
+		struct {
+			CUdeviceptr ptr;
+			CUmemLocation locHint;
+		} ptr;
+		struct {
+			uint64_t id, offset;
+		} le;
+	} op;
+} CUfabricCpyOperand;
+
+typedef struct CUDA_FABRIC_COPY_BATCH_OP_st {
+	CUfabricCpyOperand src;
+	CUfabricCpyOperand dst;
+	size_t size;
+	unsigned int flags;
+} CUDA_FABRIC_COPY_BATCH_OP;
+
 /* Virtual memory management */
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 				       CUmemAllocationGranularity_flags option);
@@ -202,6 +227,12 @@ SIMCUDA_PTSZ(cuMemcpyBatchAsync_v2, CUdeviceptr *dsts, CUdeviceptr *srcs, size_t
 SIMCUDA_PTSZ(cuMemcpy3DBatchAsync, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
 	     unsigned long long flags, CUstream stream);
 SIMCUDA_PTSZ(cuMemcpy3DBatchAsync_v2, size_t count, CUDA_MEMCPY3D_BATCH_OP *ops,
+	     unsigned long long flags, CUstream stream);
+SIMCUDA_PTSZ(cuMemcpyWithAttributesAsync, CUdeviceptr dst, CUdeviceptr src, size_t size,
+	     CUmemcpyAttributes *attributes, CUstream stream);
+SIMCUDA_PTSZ(cuMemcpy3DWithAttributesAsync, CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags,
+	     CUstream stream);
+SIMCUDA_PTSZ(cuFabricCpyBatchAsync, size_t count, CUDA_FABRIC_COPY_BATCH_OP *ops,
 	     unsigned long long flags, CUstream stream);
 
 #endif

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define CUDART_VERSION 13000
+#define CUDART_VERSION 13050
 
 /* errors.def has the names of all the others. */
 typedef enum cudaError {

@@ -180,6 +180,10 @@ SIMCUDART_PTSZ(cudaMemcpyBatchAsync, void *const *dsts, const void *const *srcs,
 	       size_t *starts, size_t attribute_count, cudaStream_t stream);
 SIMCUDART_PTSZ(cudaMemcpy3DBatchAsync, size_t count, struct cudaMemcpy3DBatchOp *ops,
 	       unsigned long long flags, cudaStream_t stream);
+SIMCUDART_PTSZ(cudaMemcpyWithAttributesAsync, void *dst, const void *src, size_t size,
+	       struct cudaMemcpyAttributes *attributes, cudaStream_t stream);
+SIMCUDART_PTSZ(cudaMemcpy3DWithAttributesAsync, struct cudaMemcpy3DBatchOp *op,
+	       unsigned long long flags, cudaStream_t stream);
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define cudaMemcpy2DToArray cudaMemcpy2DToArray_ptds
@@ -198,6 +202,8 @@ SIMCUDART_PTSZ(cudaMemcpy3DBatchAsync, size_t count, struct cudaMemcpy3DBatchOp 
 #define cudaMemDiscardAndPrefetchBatchAsync cudaMemDiscardAndPrefetchBatchAsync_ptsz
 #define cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz
 #define cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz
+#define cudaMemcpyWithAttributesAsync cudaMemcpyWithAttributesAsync_ptsz
+#define cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz
 #endif
 
 #endif

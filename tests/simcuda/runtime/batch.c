@@ -125,3 +125,22 @@ RT_DEFINE_PTSZ(CONTEXT, cudaMemcpy3DBatchAsync,
 	return runtime_error(
 		cu->cuMemcpy3DBatchAsync(count, (CUDA_MEMCPY3D_BATCH_OP *)ops, flags, stream));
 }
+
+RT_DEFINE_PTSZ(CONTEXT, cudaMemcpyWithAttributesAsync,
+	       (void *dst, const void *src, size_t size, struct cudaMemcpyAttributes *attributes,
+		cudaStream_t stream),
+	       (dst, src, size, attributes, stream), HEX(dst, dst), HEX(src, src), DEC(size, size),
+	       HEX(stream, stream))
+{
+	return runtime_error(cu->cuMemcpyWithAttributesAsync((CUdeviceptr)dst, (CUdeviceptr)src,
+							     size, (CUmemcpyAttributes *)attributes,
+							     stream));
+}
+
+RT_DEFINE_PTSZ(CONTEXT, cudaMemcpy3DWithAttributesAsync,
+	       (struct cudaMemcpy3DBatchOp *op, unsigned long long flags, cudaStream_t stream),
+	       (op, flags, stream), DEC(flags, flags), HEX(stream, stream))
+{
+	return runtime_error(
+		cu->cuMemcpy3DWithAttributesAsync((CUDA_MEMCPY3D_BATCH_OP *)op, flags, stream));
+}

@@ -474,6 +474,19 @@ struct ms_loss {
 	__u64 lost;
 };
 
+#define MS_FUNCTION_BYTES 64
+
+/*
+ * A library that the process maps, or is going to, is newer than this program:
+ * user/event/cuda_names.h.
+ */
+struct ms_newer {
+	struct ms_event event;
+	__u64 functions;                  /* that it exports and that are not known */
+	__u64 memory;                     /* those of them that are about memory, by their names */
+	char function[MS_FUNCTION_BYTES]; /* one of them, about memory if any is; NUL-terminated */
+};
+
 /* They are moved about in words of 64 bits. */
 #define MS_RECORD(type, number, layout, ...) \
 	_Static_assert(sizeof(struct layout) % 8 == 0, "records are whole words");

@@ -90,3 +90,36 @@ unmatched() {
 		return 1
 	}
 }
+
+# A driver of next year: it has the functions of today's, and 30 more, 3 of them about memory.
+newer_driver() {
+	{
+		echo 'int cuMemAlloc_v2(void) { return 100; }'
+		printf 'int cu%s(void) { return 0; }\n' MemFrobnicate FabricCpyTwice ArrayFold
+		seq -f 'int cuCtxFrobnicate%g(void) { return 0; }' 27
+		echo 'static int cuMemHidden(void) { return 1; } int cudnnMemory(void) { return cuMemHidden(); }'
+	} | cc -shared -fPIC -x c - -o libcuda-newer.so
+}
+
+@test "a newer driver: check, the recording and its report say what is not known" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	local built=${BUILT:-$ROOT/${BUILD:-build}} memscope=${MEMSCOPE:-$ROOT/memscope-bpf} pid
+
+	newer_driver
+	LD_PRELOAD=$PWD/libcuda-newer.so sleep 10 &
+	pid=$!
+	"$memscope" check --json -p $pid > check.json
+	kill $pid
+	[ "$(jq -c '.process.libraries[] | select(.path | endswith("newer.so")) | .new_functions |
+		[.count, .memory, (.names | length), (.names[:3] | sort)]' check.json)" = \
+		'[30,3,30,["cuArrayFold","cuFabricCpyTwice","cuMemFrobnicate"]]' ]
+	[ "$(jq -c '[.process.libraries[] | select(.path | endswith("newer.so") | not) | .new_functions.count] | add // 0' \
+		check.json)" = 0 ]
+
+	"$memscope" record -q -o new.mscope -- env LD_PRELOAD="$PWD/libcuda-newer.so" "$(command -v sleep)" 0.2 2> err.txt
+	grep -q "libcuda-newer.so exports 30 functions that this version does not know, among them cu" err.txt
+	"$memscope" report -f md new.mscope > report.md
+	grep -q "3 functions of newer CUDA libraries that are about memory" report.md
+	grep -qE "cuMemFrobnicate|cuFabricCpyTwice|cuArrayFold" report.md
+	[ "$("$memscope" report -f json new.mscope | jq -c '.recordings[0].processes[0].unknown | [.new_functions, .new_memory_functions]')" = '[30,3]' ]
+}

@@ -28,10 +28,11 @@ static size_t samples(union record *out)
 	out[count++] = record_account(MS_OP_ALLOC, 10, 1);
 	out[count++] = record_loss(MS_OP_ALLOC, 3);
 	out[count++] = record_visible(1, 0);
+	out[count++] = record_newer(3, 1, "cuMemNew");
 	return count;
 }
 
-#define SAMPLES_MAX 15
+#define SAMPLES_MAX 16
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -97,6 +98,7 @@ static void assert_promises(const struct event *event, const void *record, size_
 	assert_ptr_equal(event->account, type == MS_TYPE_ACCOUNT ? record : NULL);
 	assert_ptr_equal(event->loss, type == MS_TYPE_LOSS ? record : NULL);
 	assert_ptr_equal(event->visible, type == MS_TYPE_VISIBLE ? record : NULL);
+	assert_ptr_equal(event->newer, type == MS_TYPE_NEWER ? record : NULL);
 	assert_int_equal(event->count, counted ? ((const struct ms_calls *)record)->count : 1);
 	assert_int_not_equal(event->count, 0);
 	if (called)

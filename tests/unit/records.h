@@ -28,6 +28,7 @@ union record {
 	struct ms_account account;
 	struct ms_loss loss;
 	struct ms_visible visible;
+	struct ms_newer newer;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
 };
 
@@ -208,6 +209,16 @@ static inline union record record_visible(uint64_t key, uint32_t flags)
 
 	record.visible.key = key;
 	record.visible.flags = flags;
+	return record;
+}
+
+static inline union record record_newer(uint64_t functions, uint64_t memory, const char *function)
+{
+	union record record = record_event(MS_TYPE_NEWER, sizeof(struct ms_newer));
+
+	record.newer.functions = functions;
+	record.newer.memory = memory;
+	memcpy(record.newer.function, function, strlen(function));
 	return record;
 }
 

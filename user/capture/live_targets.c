@@ -39,12 +39,33 @@ static int feed_visible(struct live *live, const struct ms_event *after)
 	return live_feed(live, &record, sizeof(record));
 }
 
-static int feed_attach(struct live *live, const struct target *target)
+/* Once for each library: that it exports functions that this version does not know. */
+static int feed_newer(struct live *live, struct target *target)
+{
+	struct ms_newer record;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < target->count; i++) {
+		struct attachment *attachment = &target->attachments[i];
+
+		if (attachment->new_said || !attachment->library || !attachment->library->new.count)
+			continue;
+		attachment->new_said = true;
+		record = record_newer(target, &attachment->library->new);
+		err = live_feed(live, &record, sizeof(record));
+	}
+	return err;
+}
+
+static int feed_attach(struct live *live, struct target *target)
 {
 	struct ms_process record = record_attach(target);
 	int err = live_feed(live, &record, sizeof(record));
 
-	return err ? err : feed_visible(live, &record.event);
+	if (!err)
+		err = feed_visible(live, &record.event);
+	return err ? err : feed_newer(live, target);
 }
 
 static int feed_name(struct live *live, const struct ms_name *name)
@@ -289,7 +310,7 @@ static void admit_first(pid_t pid, void *context)
 static void admit_later(pid_t pid, void *context)
 {
 	struct live *live = context;
-	const struct target *target = admit(live, pid);
+	struct target *target = admit(live, pid);
 
 	if (target)
 		feed_attach(live, target);
@@ -367,6 +388,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 			log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 				  target->comm, mapping->path);
 		announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
+		feed_newer(live, target);
 	}
 	target_mapped_late(&live->targets, target, mapping, mapped_ns, false);
 }

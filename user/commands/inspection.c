@@ -71,6 +71,10 @@ static struct check_library *add_library(struct check_process *process,
 	added = &process->libraries[process->libraries_count];
 	*added = (struct check_library){ .path = library->path,
 					 .mapped = mapped,
+					 .new_count = library->new.count,
+					 .new_memory = library->new.memory,
+					 .new_named = library->new.named,
+					 .new_names = (const char *const *)library->new.names,
 					 .go = library->go };
 	added->rows = calloc(probe_count(), sizeof(*added->rows));
 	err = looks_init(&looks, library, process->pid);

@@ -27,6 +27,7 @@ struct walk {
 	size_t segments_count;
 	int (*visit)(const struct elf_function *function, void *context);
 	void *context;
+	bool exported; /* the table that is visited is .dynsym */
 };
 
 /* Names from `begin` on, up to `end`; what of the last one is behind that is there, too. */
@@ -82,6 +83,7 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 	const char *name = window->bytes + (symbol->st_name - window->begin);
 	struct elf_function function = { .name = name,
 					 .size_bytes = symbol->st_size,
+					 .is_exported = walk->exported,
 					 .is_indirect =
 						 ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC };
 	uint64_t rest = window->begin + window->length - symbol->st_name;
@@ -186,7 +188,9 @@ int elf_each_function(int fd, int (*visit)(const struct elf_function *function, 
 		result = read_segments(&walk);
 	if (result)
 		return result;
+	walk.exported = true;
 	result = visit_table(&walk, SHT_DYNSYM);
+	walk.exported = false;
 	if (result > 0)
 		return result;
 	/* What is wrong with one table says nothing about the other. */

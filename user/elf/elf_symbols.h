@@ -14,6 +14,7 @@ struct elf_function {
 	uint64_t size_bytes;  /* 0: not stated */
 	/* STT_GNU_IFUNC: the code there only chooses, at run time, what the name stands for. */
 	bool is_indirect;
+	bool is_exported; /* it stands in .dynsym */
 };
 
 struct elf_contents {

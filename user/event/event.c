@@ -63,6 +63,7 @@ enum record_shape {
 	SHAPE_LOSS,
 	SHAPE_VISIBLE,
 	SHAPE_SAMPLE,
+	SHAPE_NEWER,
 };
 
 static const struct record_kind {
@@ -176,6 +177,9 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 	case SHAPE_SAMPLE:
 		event->sample = record;
 		return 0;
+	case SHAPE_NEWER:
+		event->newer = record;
+		return event->newer->function[MS_FUNCTION_BYTES - 1] ? -EINVAL : 0;
 	}
 	return -EINVAL;
 }

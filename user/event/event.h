@@ -32,7 +32,8 @@ struct event {
 	const struct ms_account *account; /* of all processes */
 	const struct ms_loss *loss;
 	const struct ms_visible *visible;
-	const struct ms_event *sample;    /* of a kind that outputs show by its fields */
+	const struct ms_event *sample; /* of a kind that outputs show by its fields */
+	const struct ms_newer *newer;
 	uint64_t count;                   /* of such calls: 1, unless they were only counted */
 	const struct probe *probe;        /* of a call, and the beginning of a free: its row */
 	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */

@@ -489,6 +489,14 @@ static void apply_loss(struct process *process, const struct ms_loss *loss)
 		process->counters[COUNTER_LOST_MEMORY] += loss->lost;
 }
 
+static void apply_newer(struct state *state, struct process *process, const struct ms_newer *newer)
+{
+	process->counters[COUNTER_NEW_FUNCTIONS] += newer->functions;
+	process->counters[COUNTER_NEW_MEMORY_FUNCTIONS] += newer->memory;
+	if (newer->memory || !state->new_function[0])
+		memcpy(state->new_function, newer->function, sizeof(state->new_function));
+}
+
 static int apply_event(struct state *state, struct process *process, const struct event *event,
 		       struct change *change)
 {
@@ -513,6 +521,9 @@ static int apply_event(struct state *state, struct process *process, const struc
 		return 0;
 	case MS_TYPE_VISIBLE:
 		process_devices_see(&process->devices, event->visible);
+		return 0;
+	case MS_TYPE_NEWER:
+		apply_newer(state, process, event->newer);
 		return 0;
 	case MS_TYPE_FORK:
 	case MS_TYPE_ACCOUNT: /* of no process */

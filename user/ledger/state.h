@@ -223,8 +223,10 @@ struct state {
 	struct string_table strings;
 	uint64_t allocations;        /* so far; the newest allocation's id */
 	struct effort_limit *effort; /* somebody else's; NULL: there is none */
-	struct usage_totals *usage;  /* NULL: nobody asked for it */
-	struct change change;        /* what the last event meant */
+	/* A function of a newer library, about memory if any is; "" if none was seen. */
+	char new_function[MS_FUNCTION_BYTES];
+	struct usage_totals *usage; /* NULL: nobody asked for it */
+	struct change change;       /* what the last event meant */
 };
 
 /* A zeroed struct state is empty and ready. */

@@ -107,6 +107,27 @@ static void append_missing(struct string *out, const struct check_library *libra
 		string_append_char(out, '\n');
 }
 
+/* The library is newer than this program. */
+static void append_new(struct string *out, const struct check_library *library)
+{
+	size_t i, before = out->length;
+
+	if (!library->new_count)
+		return;
+	string_append_format(
+		out, "      exported, but not known to this version (%zu, %zu about memory):",
+		library->new_count, library->new_memory);
+	for (i = 0; i < library->new_named; i++) {
+		if (out->length - before > WIDTH) {
+			string_append_text(out, "\n                 ");
+			before = out->length;
+		}
+		string_append_char(out, ' ');
+		field_append_safe(out, library->new_names[i], strlen(library->new_names[i]));
+	}
+	string_append_text(out, library->new_named < library->new_count ? " ...\n" : "\n");
+}
+
 static void append_library(struct string *out, const struct check_library *library)
 {
 	const char *before = ": ";
@@ -126,6 +147,7 @@ static void append_library(struct string *out, const struct check_library *libra
 	}
 	string_append_char(out, '\n');
 	append_missing(out, library);
+	append_new(out, library);
 	check_probes_append_text(out, library);
 }
 
@@ -223,6 +245,22 @@ static void put_functions(struct json *json, const char *name, const struct chec
 	json_close(json, ']');
 }
 
+static void put_new(struct json *json, const struct check_library *library)
+{
+	size_t i;
+
+	json_name(json, "new_functions");
+	json_open(json, '{');
+	json_put_u64(json, "count", library->new_count);
+	json_put_u64(json, "memory", library->new_memory);
+	json_name(json, "names");
+	json_open(json, '[');
+	for (i = 0; i < library->new_named; i++)
+		json_text(json, library->new_names[i], strlen(library->new_names[i]));
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
 static void put_library(struct json *json, const struct check_library *library)
 {
 	json_open(json, '{');
@@ -233,6 +271,7 @@ static void put_library(struct json *json, const struct check_library *library)
 	json_put_bool(json, "runtime", library->functions[MS_LAYER_RUNTIME]);
 	put_functions(json, "found", library, true);
 	put_functions(json, "missing", library, false);
+	put_new(json, library);
 	check_probes_put_json(json, library);
 	json_close(json, '}');
 }

@@ -36,7 +36,10 @@ struct check_function {
 
 struct check_library {
 	const char *path;
-	bool mapped;                     /* else: expected to be */
+	bool mapped; /* else: expected to be */
+	/* Functions that it exports and that are not known; the names of the first. */
+	size_t new_count, new_memory, new_named;
+	const char *const *new_names;
 	bool go;                         /* made by the Go toolchain, as the functions may be */
 	bool functions[MS_LAYERS_COUNT]; /* whether it defines any of that layer */
 	struct check_function *rows;     /* by row of the probe table */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/report_notes.h"
 
+#include <string.h>
 #include <sys/wait.h>
 
+#include "render/field.h"
 #include "render/losses_words.h"
 #include "render/report_words.h"
 
@@ -185,6 +187,12 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 		if (process_counters[counter].in_report)
 			note(out, sum.counters[counter], process_counters[counter].one,
 			     process_counters[counter].many);
+	if (sum.counters[COUNTER_NEW_MEMORY_FUNCTIONS] && recording->state->new_function[0]) {
+		string_append_text(out, "one of these functions: ");
+		field_append_safe(out, recording->state->new_function,
+				  strlen(recording->state->new_function));
+		string_append_text(out, " (memscope-bpf check -p PID lists them)\n");
+	}
 	if (!recording->coverage.wall_known)
 		string_append_text(out, "the time of day: times are seconds from the"
 					" beginning\n");

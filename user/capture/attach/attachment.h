@@ -23,6 +23,7 @@ struct attachment {
 	uint64_t attached_ns; /* when they had got it, CLOCK_MONOTONIC */
 	uint32_t *refused;    /* rows of those that the kernel did not let have one */
 	size_t refused_count, refused_capacity;
+	bool new_said;             /* its functions that are not known have been reported */
 	bool may_pass;             /* nothing is attached, but the next attempt may succeed */
 	bool seen;                 /* by attachment_mapped() */
 	size_t plain;              /* of what was seen, functions without a probe; see there */

@@ -9,12 +9,23 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "event/cuda_names.h"
 #include "event/probe.h"
 #include "elf/elf_code.h"
 #include "elf/elf_symbols.h"
 
+static void library_new_fini(struct library_new *new)
+{
+	size_t i;
+
+	for (i = 0; i < new->named; i++)
+		free(new->names[i]);
+	*new = (struct library_new){ 0 };
+}
+
 static void library_free(struct library *library)
 {
+	library_new_fini(&library->new);
 	free(library->points);
 	free(library->path);
 	free(library->name);
@@ -79,6 +90,68 @@ static int add_function(const struct elf_function *function, void *context)
 	*point = (struct library_point){ .row = row, .file_offset = function->file_offset };
 	read_code(reading, point, function->size_bytes);
 	return 0;
+}
+
+/* ---- functions that are too new for the table ------------------------------------------------ */
+
+struct new_reading {
+	struct library_new *new;
+	bool layers[MS_LAYERS_COUNT]; /* those that the file has functions of */
+	bool memory;                  /* which of them are looked for */
+};
+
+static int add_new(const struct elf_function *function, void *context)
+{
+	struct new_reading *reading = context;
+	struct library_new *new = reading->new;
+	bool is_new = false;
+	enum ms_layer layer;
+
+	if (!function->is_exported || cuda_name_is_about_memory(function->name) != reading->memory)
+		return 0;
+	for (layer = 0; layer < MS_LAYERS_COUNT; layer++)
+		is_new |= reading->layers[layer] && cuda_name_is_new(function->name, layer);
+	if (!is_new)
+		return 0;
+	new->count++;
+	new->memory += reading->memory;
+	if (new->named == LIBRARY_NEW_NAMED)
+		return 0;
+	new->names[new->named] = strdup(function->name);
+	if (!new->names[new->named])
+		return -ENOMEM;
+	new->named++;
+	return 0;
+}
+
+static void warn_new(const struct library *library)
+{
+	const struct library_new *new = &library->new;
+
+	if (new->memory)
+		log_warning("%s exports %zu function%s that this version does not know, among them"
+			    " %s: what they do to memory will not be seen",
+			    library->path, new->count, new->count > 1 ? "s" : "", new->names[0]);
+	else if (new->count)
+		log_debug("%s exports %zu functions that this version does not know, such as %s",
+			  library->path, new->count, new->names[0]);
+}
+
+/* Returns 0 or -ENOMEM: what else is wrong with the file was found before. */
+static int read_new(struct library *library, int fd)
+{
+	struct new_reading reading = { .new = &library->new, .memory = true };
+	int err;
+	size_t i;
+
+	for (i = 0; i < library->points_count; i++)
+		reading.layers[probe_at(library->points[i].row)->layer] = true;
+	err = elf_each_function(fd, add_new, &reading, NULL);
+	reading.memory = false;
+	if (err != -ENOMEM)
+		err = elf_each_function(fd, add_new, &reading, NULL);
+	warn_new(library);
+	return err == -ENOMEM ? err : 0;
 }
 
 /* ---- what jumps into them from elsewhere ----------------------------------------------------- */
@@ -303,6 +376,8 @@ static int read_functions(struct library *library, int fd, bool nops)
 	library->go = library->readable && elf_code_is_go(fd);
 	if (library->points_count) {
 		distrust_err = distrust_targets(library, fd);
+		if (!distrust_err)
+			distrust_err = read_new(library, fd);
 		if (distrust_err)
 			return distrust_err;
 		qsort(library->points, library->points_count, sizeof(*library->points), by_order);

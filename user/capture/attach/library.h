@@ -14,6 +14,19 @@
 #include "host/proc.h"
 #include "elf/prologue.h"
 
+/*
+ * Functions that the file exports, that are called as CUDA's are, and that this version does not
+ * know: the library is newer.
+ */
+#define LIBRARY_NEW_NAMED 32
+
+struct library_new {
+	size_t count;
+	size_t memory;                  /* how many are about memory, by their names */
+	char *names[LIBRARY_NEW_NAMED]; /* the first ones; those about memory first */
+	size_t named;
+};
+
 struct library_point {
 	uint32_t row;         /* of the probe table */
 	uint64_t file_offset; /* of the function's first byte */
@@ -35,9 +48,10 @@ struct library {
 	 */
 	struct library_point *points;
 	size_t points_count, points_capacity;
-	bool has_symbols; /* not stripped: a static runtime would have been found */
-	bool readable;    /* a 64-bit ELF file for this machine */
-	bool go;          /* made by the Go toolchain */
+	bool has_symbols;       /* not stripped: a static runtime would have been found */
+	bool readable;          /* a 64-bit ELF file for this machine */
+	bool go;                /* made by the Go toolchain */
+	struct library_new new; /* none if it defines no function of the table */
 };
 
 struct library_cache {

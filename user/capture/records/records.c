@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "capture/records/records.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -48,6 +49,24 @@ struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns)
 	}
 	record.key = view.key;
 	record.flags = view.renumbered ? MS_VISIBLE_RENUMBERED : 0;
+	return record;
+}
+
+struct ms_newer record_newer(const struct target *target, const struct library_new *new)
+{
+	struct ms_newer record = {
+		.event = { .ts_ns = clock_monotonic_ns(),
+			   .start_ns = target->start_ns,
+			   .pid = target->pid,
+			   .tid = target->pid,
+			   .type = MS_TYPE_NEWER,
+			   .size = sizeof(record) },
+		.functions = new->count,
+		.memory = new->memory,
+	};
+
+	if (new->named)
+		snprintf(record.function, sizeof(record.function), "%s", new->names[0]);
 	return record;
 }
 

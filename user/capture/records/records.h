@@ -17,6 +17,9 @@ struct ms_process record_attach(const struct target *target);
  */
 struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns);
 
+/* What the library, mapped by the process, has that is not known. */
+struct ms_newer record_newer(const struct target *target, const struct library_new *new);
+
 /* Of an exit with this status, as wait(2) gives it, that has just been noticed. */
 struct ms_process record_exit(const struct target *target, int status);
 

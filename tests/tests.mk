@@ -176,6 +176,10 @@ check-kernels:
 	$(Q)$(MAKE) --no-print-directory -j$$(nproc) check-e2e-deps
 	$(Q)BUILD=$(BUILD) tests/run tests/kernels/run
 
+# CUDA's own headers of several versions against the probe table; skipped if pip cannot install them.
+check-headers:
+	$(Q)BUILD=$(BUILD) tests/headers/run || [ $$? -eq 77 ]
+
 # ---- everything, on a fresh machine too
 
 check check-fuzz: export BUILD := $(BUILD)
@@ -187,7 +191,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-unit check-kernels check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-unit check-headers check-kernels check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

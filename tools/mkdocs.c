@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/finding.h"
+#include "analysis/analysis.h"
 #include "capture/attach/features.h"
 #include "commands/command.h"
 #include "commands/options.h"
@@ -484,6 +484,27 @@ static void put_counters(struct json *json, bool of_others)
 	json_close(json, '}');
 }
 
+static void put_oom_names(struct json *json)
+{
+	int i;
+
+	json_name(json, "oom_causes");
+	json_open(json, '[');
+	for (i = 0; i < OOM_CAUSES_COUNT; i++)
+		json_text(json, analysis_oom_cause_name(i), strlen(analysis_oom_cause_name(i)));
+	json_close(json, ']');
+	json_name(json, "oom_outcomes");
+	json_open(json, '[');
+	for (i = 0; i < OOM_OUTCOMES_COUNT; i++)
+		json_text(json, oom_outcome_name(i), strlen(oom_outcome_name(i)));
+	json_close(json, ']');
+	json_name(json, "oom_remedies");
+	json_open(json, '[');
+	for (i = 0; i < OOM_REMEDIES_COUNT; i++)
+		json_text(json, analysis_oom_remedy_name(i), strlen(analysis_oom_remedy_name(i)));
+	json_close(json, ']');
+}
+
 /* What tables have: docs/NAME.schema.in.json has the rest, and the Makefile puts them together. */
 static void put_schema(void)
 {
@@ -517,6 +538,7 @@ static void put_schema(void)
 	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
 		json_text(&json, finding_rule_name(rule), strlen(finding_rule_name(rule)));
 	json_close(&json, ']');
+	put_oom_names(&json);
 	put_counters(&json, false);
 	put_counters(&json, true);
 	json_close(&json, '}');

@@ -16,6 +16,9 @@
     | ."$defs".more.properties += ($counters | with_entries(.value = {"$ref": "#/$defs/process/properties/\(.key)"}))
   else
     ."$defs".rule.enum = $made.rules
+    | ."$defs".failure.properties.cause.enum = $made.oom_causes
+    | ."$defs".failure.properties.outcome.enum = $made.oom_outcomes
+    | ."$defs".failure.properties.would_have_fit.items.properties.if.enum = $made.oom_remedies
     | ."$defs".unknown.properties += $counters
     | ."$defs".unknown.required += ($counters | keys_unsorted)
   end

@@ -417,9 +417,57 @@ exhaust() {
 	wait_for '[ -e run.oom-2.mscope ]'
 	assert_equal "$("$DUMPCAT" run.oom-2.mscope | jq -c 'select(.op == "alloc" and .result == 2) | .size_bytes' |
 		xargs)" "600000 500000"
+	# It had not got it when it ended: that has a bundle, too.
+	puppet_end
+	record_wait
+	assert_equal "$(ls | grep -c mscope)" 3
+	assert_equal "$(grep -oE 'oom-[0-9].mscope: .*written because of oom .*' record.err |
+		sed -E 's/\.mscope.*\(/ (/' | xargs)" "oom-1 (open) oom-2 (open) oom-3 (fatal)"
+}
+
+@test "--on-oom: a failure that a retry makes good is known to be one, at once" {
+	local answer
+
+	export SIMCUDA_MEMORY=1M
+	puppet_start
+	exhaust
+	read -r -t 20 answer <&9
+	puppet free 0
+	puppet alloc 600000
+	wait_for '[ -e run.oom-1.mscope ]'
+	grep -qE 'run.oom-1.mscope: .*, written because of oom \(recovered\)' record.err
+	"$MEMSCOPE" report -f json run.oom-1.mscope > report.json
+	assert_equal "$(jq -c '.recordings[0].out_of_memory[0] | [.outcome, .requested_bytes, .granted_bytes,
+		.freed_bytes, .own.bytes]' report.json)" '["recovered",600000,600000,700000,700000]'
+	puppet_end
+	record_wait
+	assert_equal "$(ls | grep -c mscope)" 1
+}
+
+@test "--on-oom: at most as many bundles an hour as asked for, half of them for what ended well" {
+	local answer i
+
+	export SIMCUDA_MEMORY=1M
+	puppet_start
+	exhaust --bundles=2/h
+	read -r -t 20 answer <&9
+	puppet free 0
+	puppet alloc 600000
+	wait_for '[ -e run.oom-1.mscope ]'
+	# It has had its share of those that ended well.
+	echo "alloc 700000" >&8
+	read -r -t 20 answer <&9
+	puppet free 0
+	puppet alloc 700000
+	sleep 2.5
+	assert_equal "$(ls | grep -c oom)" 1
+	echo "alloc 800000" >&8
+	read -r -t 20 answer <&9
 	puppet_end
 	record_wait
 	assert_equal "$(ls | grep -c mscope)" 2
+	grep -qE 'run.oom-2.mscope: .*, written because of oom \(fatal\)' record.err
+	grep -q "1 more bundles would have been written" record.err
 }
 
 @test "a bundle that cannot be written: the ring stays, and the exit code says so" {
@@ -484,7 +532,7 @@ exhaust() {
 	puppet_end
 	record_wait
 	assert_whole small/run.oom-1.mscope
-	assert_equal "$(echo small/*)" small/run.oom-1.mscope
+	assert_equal "$(echo small/*)" "small/run.oom-1.mscope small/run.oom-2.mscope"
 }
 
 @test "--on-oom: the bundle is there although the process was killed at once" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Allocations that fail for want of memory: why, as far as it can be told, and who held what.
+ * Calls that fail because memory has run out: why, as far as it can be told, and who held what.
  */
 #include "analysed.h"
 
@@ -79,13 +79,47 @@ static void run_no_fragmentation(struct run *run)
 	fail_alloc(run, 32 * MIB);
 }
 
-static void run_co_tenant(struct run *run)
+/* Both see the same devices: by one number they mean the same. */
+static void with_neighbour(struct run *run, uint64_t key)
 {
 	as_process(run, OTHER_PID);
+	feed(run, record_visible(key, 0));
 	alloc_new(run, 6 * GIB);
 	as_process(run, RECORD_PID);
+	feed(run, record_visible(77, 0));
 	alloc_new(run, GIB);
+}
+
+static void run_co_tenant(struct run *run)
+{
+	with_neighbour(run, 77);
 	told(run, GIB, 8 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+/* For all that is known, it may be on another device. */
+static void run_co_tenant_unproven(struct run *run)
+{
+	with_neighbour(run, 0);
+	fail_alloc(run, 2 * GIB);
+}
+
+/* The neighbour was told: that counts only on the same device. */
+static void run_told_elsewhere(struct run *run)
+{
+	with_neighbour(run, 77);
+	as_process(run, OTHER_PID);
+	told(run, GIB, 8 * GIB);
+	as_process(run, RECORD_PID);
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_told_on_another(struct run *run)
+{
+	with_neighbour(run, 78);
+	as_process(run, OTHER_PID);
+	told(run, GIB, 8 * GIB);
+	as_process(run, RECORD_PID);
 	fail_alloc(run, 2 * GIB);
 }
 
@@ -175,10 +209,7 @@ static void run_leak_late_but_asked(struct run *run)
 static void run_co_tenant_late(struct run *run)
 {
 	feed(run, record_attach_running());
-	as_process(run, OTHER_PID);
-	alloc_new(run, 6 * GIB);
-	as_process(run, RECORD_PID);
-	alloc_new(run, GIB);
+	with_neighbour(run, 77);
 	fail_alloc(run, 2 * GIB);
 }
 
@@ -193,6 +224,7 @@ static void run_pooled(struct run *run)
 	feed(run, record_from(5, record_alloc("cuMemPoolGetAttribute", 0x900, 6 * GIB)));
 	feed(run, record_from(7, record_alloc("cuMemPoolGetAttribute", 0x900, 2 * GIB)));
 	alloc_new(run, GIB);
+	told(run, GIB, 8 * GIB);
 	fail_alloc(run, 2 * GIB);
 }
 
@@ -202,6 +234,54 @@ static void run_pinned(struct run *run)
 	feed(run, record_alloc("cuMemHostAlloc", PINNED_ADDR, GIB));
 	feed(run, record_failed(2, record_without(MS_KNOWN_ADDR,
 						  record_alloc("cuMemHostAlloc", 0, 2 * GIB))));
+}
+
+/* What it was told is all of it is less than the device has. */
+static void run_limited(struct run *run)
+{
+	feed(run, record_on(0, record_alloc("cuDeviceTotalMem_v2", 0, 16 * GIB)));
+	alloc_new(run, 3 * GIB);
+	told(run, GIB, 4 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+static void run_addresses(struct run *run)
+{
+	feed(run, record_failed(2, record_without(MS_KNOWN_ADDR,
+						  record_alloc("cuMemAddressReserve", 0, GIB))));
+}
+
+/* Nothing that was allocated explains it, and the device is known. */
+static void run_unexplained(struct run *run)
+{
+	feed(run, record_on(0, record_alloc("cuDeviceTotalMem_v2", 0, 16 * GIB)));
+	alloc_new(run, MIB);
+	fail_alloc(run, GIB);
+}
+
+static void run_launch(struct run *run)
+{
+	alloc_new(run, 64 * MIB);
+	feed(run, record_failed(2, record_launch("cuLaunchKernel", 0x1234)));
+}
+
+static void run_launch_full(struct run *run)
+{
+	alloc_new(run, 8 * GIB - 20 * MIB);
+	told(run, 20 * MIB, 8 * GIB);
+	feed(run, record_failed(2, record_launch("cuLaunchKernel", 0x1234)));
+}
+
+static void run_module(struct run *run)
+{
+	feed(run, record_failed(2, record_call("cuModuleLoadData")));
+}
+
+static void run_too_large_by_far(struct run *run)
+{
+	feed(run, record_on(0, record_alloc("cuDeviceTotalMem_v2", 0, 16 * GIB)));
+	alloc_new(run, GIB);
+	fail_alloc(run, 17 * GIB);
 }
 
 static const struct {
@@ -216,11 +296,21 @@ static const struct {
 	{ { "co-tenant, attached late", run_co_tenant_late, { { FINDING_OOM, L, 0 } }, 1 }, OOM_UNKNOWN },
 	{ { "did not ask, attached late", run_not_asked_late, { { FINDING_OOM, L, 0 } }, 1 }, OOM_UNKNOWN },
 	{ { "fragmentation", run_fragmentation, { { FINDING_OOM, M, GIB } }, 1 }, OOM_FRAGMENTATION },
-	{ { "fragmentation, did not ask", run_fragmentation_not_asked, { { FINDING_OOM, L, GIB } }, 1 }, OOM_FRAGMENTATION },
-	{ { "no fragmentation", run_no_fragmentation, { { FINDING_OOM, L, 32 * MIB } }, 1 }, OOM_UNKNOWN },
+	{ { "fragmentation, did not ask", run_fragmentation_not_asked, { { FINDING_OOM, L, GIB } }, 1 }, OOM_FULL },
+	{ { "no fragmentation", run_no_fragmentation, { { FINDING_OOM, L, 32 * MIB } }, 1 }, OOM_UNEXPLAINED },
 	{ { "co-tenant", run_co_tenant, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_CO_TENANT },
 	{ { "co-tenant on another device", run_no_co_tenant, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },
-	{ { "co-tenant, unseen", run_co_tenant_unseen, { { FINDING_OOM, M, 2 * GIB } }, 1 }, OOM_CO_TENANT },
+	{ { "co-tenant, unseen", run_co_tenant_unseen, { { FINDING_OOM, M, 2 * GIB } }, 1 }, OOM_UNEXPLAINED },
+	{ { "co-tenant, not proven", run_co_tenant_unproven, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_UNKNOWN },
+	{ { "co-tenant, which was told", run_told_elsewhere, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_CO_TENANT },
+	{ { "another device's free memory", run_told_on_another, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_UNKNOWN },
+	{ { "limit", run_limited, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_LIMIT },
+	{ { "addresses", run_addresses, { { FINDING_OOM, M, GIB } }, 1 }, OOM_ADDRESSES },
+	{ { "unexplained", run_unexplained, { { FINDING_OOM, M, GIB } }, 1 }, OOM_UNEXPLAINED },
+	{ { "launch", run_launch, { { FINDING_OOM, L, 0 } }, 1 }, OOM_UNKNOWN },
+	{ { "launch, full", run_launch_full, { { FINDING_OOM, H, 0 } }, 1 }, OOM_FULL },
+	{ { "module", run_module, { { FINDING_OOM, L, 0 } }, 1 }, OOM_UNKNOWN },
+	{ { "larger than the device", run_too_large_by_far, { { FINDING_OOM, H, 17 * GIB } }, 1 }, OOM_FULL },
 	{ { "full", run_full, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },
 	{ { "full to the brim", run_full_to_the_brim, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },
 	{ { "full since", run_full_since, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },
@@ -296,10 +386,12 @@ static void test_live_set(void **state)
 	assert_true(run_begin(&run));
 	as_process(&run, OTHER_PID);
 	feed(&run, record_process(MS_TYPE_ATTACH, "neighbour", 0));
+	feed(&run, record_visible(77, 0));
 	alloc_new(&run, 3 * MIB);
 	feed(&run, record_on(1, record_alloc("cuMemAlloc_v2", 0x10, GIB)));
 	as_process(&run, RECORD_PID);
 	feed(&run, record_process(MS_TYPE_ATTACH, "trainer", 0));
+	feed(&run, record_visible(77, 0));
 	for (i = 1; i <= 12; i++)
 		alloc_new(&run, i * MIB);
 	feed(&run, record_on(0, record_alloc("cuMemAllocAsync", 0x20, 5 * MIB)));
@@ -430,7 +522,7 @@ static void test_other_errors_are_none(void **state)
 	(void)state;
 	assert_true(run_begin(&run));
 	feed(&run, record_failed(1, record_alloc("cuMemAlloc_v2", 0, GIB)));
-	feed(&run, record_failed(2, record_call("cuCtxSynchronize")));
+	feed(&run, record_failed(700, record_launch("cuLaunchKernel", 0x1234)));
 	expect_none(&run);
 	run_end(&run);
 }

@@ -157,7 +157,7 @@ static void add_oom(struct side *side, int times)
 		       record_on(0, record_failed(2, record_without(MS_KNOWN_ADDR,
 								    record_alloc("cudaMalloc", 0,
 										 8 << 20)))));
-		side->now_ns += 5 * BEGIN;
+		side->now_ns += 40 * BEGIN; /* later than a retry */
 	}
 }
 

@@ -377,6 +377,10 @@ static void test_kinds_are_those_of_all_processes(void **state)
 
 	(void)state;
 	begin();
+	/* They see the same devices, so that by 0 they mean the same. */
+	add(record_visible(77, 0));
+	add(record_of(200, RECORD_START_NS, record_visible(77, 0)));
+	add(record_of(201, RECORD_START_NS, record_visible(77, 0)));
 	add(alloc("cudaMalloc", 0x1000, 5 * MIB));
 	add(record_of(200, RECORD_START_NS,
 		      record_on(0, record_alloc("cudaMallocPitch", 0x1000, 3 * MIB))));

@@ -61,6 +61,17 @@ const char *analysis_oom_cause_name(enum oom_cause cause)
 	return names[cause];
 }
 
+const char *analysis_oom_remedy_name(enum oom_remedy_kind kind)
+{
+	static const char *const names[] = {
+#define X(kind, name) name,
+		OOM_REMEDIES(X)
+#undef X
+	};
+
+	return names[kind];
+}
+
 /* ---- life --------------------------------------------------------------------------------- */
 
 struct analysis *analysis_new(const struct state *state, const struct analysis_options *options)
@@ -192,31 +203,13 @@ static void apply_free(struct process_activity *activity, const struct event *ev
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static int apply_failure(struct analysis *analysis, struct process_activity *activity,
-			 const struct event *event, const struct change *change)
+static int apply_memory_call(struct process_activity *activity, const struct event *event,
+			     const struct change *change, bool scanned)
 {
-	const struct oom_around around = { .state = analysis->state,
-					   .activities = analysis->activities.list,
-					   .tracks_count = analysis->activities.count,
-					   .now_ns = activity->now_ns };
-
-	activity->failures++;
-	return ooms_event(&analysis->ooms, &around, event, change, &analysis->options);
-}
-
-static int apply_memory_call(struct analysis *analysis, struct process_activity *activity,
-			     const struct event *event, const struct change *change, bool scanned)
-{
-	const struct ms_call *call = event->call;
 	int err = 0;
 
-	/* The same will be said by the outer call. */
-	if (call->flags & MS_CALL_PART)
-		return 0;
-	if (event->probe->spec.op == MS_OP_ALLOC && call->known & MS_KNOWN_RESULT &&
-	    call->result == OOM_RESULT)
-		return apply_failure(analysis, activity, event, change);
-	if (!change->has_allocation)
+	/* Of a part, the same will be said by the outer call. */
+	if (event->call->flags & MS_CALL_PART || !change->has_allocation)
 		return 0;
 	if (event->probe->spec.op == MS_OP_ALLOC)
 		err = apply_alloc(activity, event, change, scanned);
@@ -274,7 +267,7 @@ static int apply_call(struct analysis *analysis, struct process_activity *activi
 	switch (event->probe->spec.op) {
 	case MS_OP_ALLOC:
 	case MS_OP_FREE:
-		return apply_memory_call(analysis, activity, event, change, scanned);
+		return apply_memory_call(activity, event, change, scanned);
 	case MS_OP_CONTEXT:
 		return apply_context(analysis, activity, change);
 	case MS_OP_MEMORY:
@@ -325,6 +318,22 @@ static int apply_exit(struct analysis *analysis, struct process_activity *activi
 				    &analysis->findings);
 	process_activities_remove(&analysis->activities, activity);
 	return err;
+}
+
+/* ---- memory that has run out ----------------------------------------------------------------- */
+
+static int apply_ooms(struct analysis *analysis, struct process_activity *activity,
+		      const struct event *event, const struct change *change)
+{
+	const struct oom_around around = { .state = analysis->state,
+					   .activities = analysis->activities.list,
+					   .tracks_count = analysis->activities.count,
+					   .now_ns = activity->now_ns };
+
+	if (!oom_watch_may_matter(&analysis->ooms.watch, event))
+		return 0;
+	activity->failures += oom_watch_is_failure(event);
+	return ooms_event(&analysis->ooms, &around, event, change, &analysis->options);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -385,10 +394,13 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 				activity->dirty && bucket != activity->bucket &&
 					process_activity_may_walk(activity, change->process),
 				&scanned);
-		return err ? err : apply_call(analysis, activity, event, change, scanned);
+		if (!err)
+			err = apply_call(analysis, activity, event, change, scanned);
+		return err ? err : apply_ooms(analysis, activity, event, change);
 	}
 	memcpy(activity->comm, change->process->comm, sizeof(activity->comm));
-	return apply_process(analysis, activity, event, change);
+	err = apply_ooms(analysis, activity, event, change);
+	return err ? err : apply_process(analysis, activity, event, change);
 }
 
 void analysis_gap(struct analysis *analysis)
@@ -488,11 +500,15 @@ int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_
 	for (i = 0; !err && i < analysis->activities.count; i++)
 		err = finish_activity(analysis, analysis->activities.list[i], end_ns);
 	if (!err)
+		err = ooms_finish(&analysis->ooms, &analysis->options, end_ns);
+	if (!err)
 		err = ooms_report(&analysis->ooms, &analysis->findings);
 	lower(analysis, counters);
 	findings_sort(&analysis->findings);
 	analysis->account.oom_failures = analysis->ooms.failures;
 	analysis->account.oom_not_listed = analysis->ooms.not_listed;
+	memcpy(analysis->account.oom_outcomes, analysis->ooms.outcomes,
+	       sizeof(analysis->account.oom_outcomes));
 	analysis->account.findings_dropped = analysis->findings.dropped;
 	return err;
 }

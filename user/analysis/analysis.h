@@ -14,6 +14,7 @@
 
 #include "event/event.h"
 #include "analysis/finding.h"
+#include "analysis/oom_episode.h"
 #include "ledger/state.h"
 #include "analysis/threshold.h"
 
@@ -30,8 +31,8 @@
 	X(leak_share,        "leak-share",        25,          PERCENT, "growth over a smaller part of the time a process was seen is no leak") \
 	X(unexplained_bytes, "unexplained-size",  32 << 20,    BYTES,   "less growth that no allocation explains is not reported") \
 	X(init_share,        "init-share",        12,          PERCENT, "so much of a process's time, from its beginning, counts as initialisation") \
-	X(oom_share,         "oom-share",         50,          PERCENT, "holds this much of what is in use: it is the cause of a failed allocation") \
-	X(oom_retry_ns,      "oom-retry",         2000000000,  NS,      "a thread's failures closer than this are one") \
+	X(oom_share,         "oom-share",         50,          PERCENT, "holds this much of what is in use: it is why memory ran out") \
+	X(oom_retry_ns,      "oom-retry",         30000000000, NS,      "a success after this has nothing to do with a thread's failed call") \
 	X(oom_view_ns,       "oom-view-age",      10000000000, NS,      "a number of free bytes that is older than this says nothing about a failed allocation") \
 	X(temporary_count,   "temporary-count",   1000,        COUNT,   "fewer temporary allocations are not reported") \
 	X(temporary_share,   "temporary-share",   50,          PERCENT, "so many allocations of a kind must be temporary") \
@@ -74,99 +75,6 @@ const struct threshold *analysis_threshold_at(size_t i);
 /* Every threshold at its default, no window, everything captured. */
 struct analysis_options analysis_defaults(void);
 
-/* ---- failed allocations ---------------------------------------------------------------------- */
-
-/* clang-format off */
-#define OOM_CAUSES(X) \
-	X(UNKNOWN,       "unknown") \
-	X(LEAK,          "leak")          /* what has leaked holds most of what is in use */ \
-	X(FRAGMENTATION, "fragmentation") /* enough is free, but not in one piece */ \
-	X(POOLED,        "pooled")        /* what pools hold and do not use would have sufficed */ \
-	X(CO_TENANT,     "co-tenant")     /* other processes hold most of what is in use */ \
-	X(FULL,          "full")          /* the program itself needs more than there is */
-/* clang-format on */
-
-enum oom_cause {
-#define X(cause, name) OOM_##cause,
-	OOM_CAUSES(X)
-#undef X
-		OOM_CAUSES_COUNT,
-};
-
-const char *analysis_oom_cause_name(enum oom_cause cause);
-
-#define OOM_TOP 10 /* holders of each kind that are listed */
-#define OOM_MAX 16 /* failures that are described; the others are counted */
-
-struct oom_process {
-	uint32_t pid;
-	uint64_t start_ns;
-	char comm[MS_COMM_BYTES];
-	struct amount live; /* on the device */
-};
-
-struct oom_kind {
-	uint8_t space;
-	uint16_t row;
-	struct amount live;
-};
-
-struct oom_block {
-	uint32_t pid;
-	uint64_t start_ns; /* with the pid, the process */
-	struct allocation allocation;
-};
-
-/* One failed allocation, and who held what then. Unknown numbers have a flag beside them. */
-struct analysis_oom {
-	uint64_t ts_ns, last_ts_ns; /* first and last of a thread's failures in a row */
-	uint64_t failures;          /* so many */
-	uint32_t pid, tid;
-	uint64_t start_ns;
-	char comm[MS_COMM_BYTES];
-	uint16_t row;
-	uint8_t space;  /* that was asked for: of host memory, the rest is about host memory too */
-	int32_t device; /* -1: unknown, then all devices are meant */
-	bool requested_known;
-	uint64_t requested_bytes;
-
-	/* The live set: sorted by bytes, largest first. Managed memory is in `kinds` and the blocks
-	 * only: it may be anywhere. */
-	struct amount live;    /* of all processes that were traced */
-	struct amount own;     /* of the one that failed */
-	struct amount managed; /* of all */
-	bool held_before; /* some of them ran before they were attached to, and may hold more */
-	struct amount growing; /* part of `live` in kinds of allocations that only grow */
-	struct oom_process processes[OOM_TOP];
-	size_t processes_count, more_processes;
-	struct oom_kind kinds[OOM_TOP];
-	size_t kinds_count;
-	struct oom_block largest[OOM_TOP], newest[OOM_TOP];
-	size_t largest_count, newest_count;
-
-	/* What a program was told last about the device: by cuMemGetInfo. */
-	bool view_known;
-	uint64_t view_total_bytes, view_free_bytes, view_ts_ns;
-	bool view_fresh;            /* younger than oom_view_ns */
-	uint64_t taken_since_bytes; /* live, and allocated after that; of all if there is no view */
-
-	/* What pools held and did not use, as cuMemPoolGetAttribute said last. */
-	bool pools_known;
-	uint64_t pooled_bytes, pools_ts_ns;
-
-	/*
-	 * Between live blocks of the process, by their addresses: what lies beyond them, and how
-	 * the driver maps addresses to memory, cannot be seen. Holes larger than what the process
-	 * has ever freed at once are left out: nothing was there.
-	 */
-	bool holes_known;
-	uint64_t holes, holes_bytes, largest_hole_bytes;
-
-	enum oom_cause cause;
-	enum finding_confidence confidence;
-	const char *lowered_by; /* NULL: it is high */
-};
-
 /* ---- the analysis ---------------------------------------------------------------------------- */
 
 struct analysis;
@@ -203,10 +111,11 @@ const struct finding *analysis_findings(const struct analysis *analysis, size_t 
 const struct analysis_oom *analysis_ooms(const struct analysis *analysis, size_t *count);
 
 struct analysis_account {
-	uint64_t oom_failures;     /* all */
-	uint64_t oom_not_listed;   /* that are in none of analysis_ooms() */
-	uint64_t findings_dropped; /* lesser ones than all that are listed */
-	bool window_reached;       /* there were events after window_c_ns */
+	uint64_t oom_failures;                     /* calls that failed, all */
+	uint64_t oom_not_listed;                   /* that are in none of analysis_ooms() */
+	uint64_t oom_outcomes[OOM_OUTCOMES_COUNT]; /* how often, by enum oom_outcome */
+	uint64_t findings_dropped;                 /* lesser ones than all that are listed */
+	bool window_reached;                       /* there were events after window_c_ns */
 };
 
 const struct analysis_account *analysis_account(const struct analysis *analysis);

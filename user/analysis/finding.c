@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/finding.h"
 
+#include "analysis/oom_watch.h"
+
 void finding_say(struct finding *finding, const char *what, enum finding_unit unit, uint64_t value)
 {
 	if (finding->evidence_count < FINDING_EVIDENCE_MAX)
@@ -17,6 +19,12 @@ void finding_lower(struct finding *finding, enum finding_confidence confidence, 
 		return;
 	finding->confidence = confidence;
 	finding->lowered_by = why;
+}
+
+bool finding_ended_well(const struct finding *finding)
+{
+	return finding->rule == FINDING_OOM &&
+	       (finding->outcome == OOM_RECOVERED || finding->outcome == OOM_BACKED_OFF);
 }
 
 uint64_t finding_rate(uint64_t amount, uint64_t length_ns)

@@ -68,6 +68,7 @@ struct finding {
 	uint64_t bytes;       /* that it is about: what findings of a topic are sorted by, */
 	uint64_t duration_ns; /* and of equal ones, by the time that it took */
 	uint32_t oom;         /* of FINDING_OOM: position in analysis_ooms() */
+	uint8_t outcome;      /* of FINDING_OOM: enum oom_outcome */
 	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
 	size_t evidence_count;
 	const char *pattern;    /* of growth, what its sizes or times are like; NULL: none */
@@ -80,6 +81,12 @@ void finding_say(struct finding *finding, const char *what, enum finding_unit un
 
 /* Lowers the confidence to `confidence` if it is higher, and says why. */
 void finding_lower(struct finding *finding, enum finding_confidence confidence, const char *why);
+
+/*
+ * Whether memory ran out and the program had it in the end: so it is nothing that a report begins
+ * with or fails for.
+ */
+bool finding_ended_well(const struct finding *finding);
 
 /* So much in so long, per second; at most what fits, and 0 of no time. */
 uint64_t finding_rate(uint64_t amount, uint64_t length_ns);

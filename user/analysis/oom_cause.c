@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/oom_cause.h"
 
+#include <string.h>
+
 static const char *const NO_VIEW = "the program did not ask how much of the device is free";
 
 static const char *const HELD_BEFORE = "what was held before attaching is not known";
 
 /* What is known of the device, and not only of what was traced. */
 struct device {
+	uint64_t total_bytes;  /* that the program can have; 0: not known */
 	uint64_t in_use_bytes; /* by whomever */
-	uint64_t free_bytes;   /* if there is a view: at most, unless something was freed since */
+	bool free_known;
+	uint64_t free_bytes;   /* at most, unless something was freed since it was told */
 	uint64_t unseen_bytes; /* in use by nobody that was traced: contexts, other processes */
 };
 
@@ -17,19 +21,42 @@ static uint64_t less(uint64_t from, uint64_t what)
 	return from > what ? from - what : 0;
 }
 
+bool analysis_oom_free(const struct analysis_oom *oom, uint64_t *bytes)
+{
+	const struct oom_request *request = &oom->request;
+
+	*bytes = 0;
+	if (request->told) {
+		*bytes = less(request->told_free_bytes, request->told_freed_bytes);
+		return true;
+	}
+	if (!oom->view.known)
+		return false;
+	*bytes = less(oom->view.free_bytes, oom->taken_since_bytes);
+	return true;
+}
+
 static struct device device_of(const struct analysis_oom *oom)
 {
 	struct device device = { .in_use_bytes = oom->live.bytes };
 	uint64_t used;
 
-	if (!oom->view_known)
+	device.free_known = analysis_oom_free(oom, &device.free_bytes);
+	device.total_bytes = oom->request.told ? oom->request.told_total_bytes :
+			     oom->view.known   ? oom->view.total_bytes :
+						 oom->device_bytes;
+	if (!device.free_known)
 		return device;
-	device.free_bytes = less(oom->view_free_bytes, oom->taken_since_bytes);
-	used = less(oom->view_total_bytes, device.free_bytes);
+	used = less(device.total_bytes, device.free_bytes);
 	if (used > device.in_use_bytes)
 		device.in_use_bytes = used;
 	device.unseen_bytes = less(used, oom->live.bytes);
 	return device;
+}
+
+static bool is_fresh(const struct analysis_oom *oom)
+{
+	return oom->request.told || oom->view_fresh;
 }
 
 static bool holds_most(uint64_t bytes, const struct device *device,
@@ -44,72 +71,157 @@ static void judge(struct analysis_oom *oom, enum oom_cause cause,
 {
 	oom->cause = cause;
 	oom->confidence = confidence;
-	oom->lowered_by = lowered_by;
+	oom->lowered_by = confidence == FINDING_HIGH ? NULL : lowered_by;
+}
+
+/* High if the program was told how much is free. */
+static void judge_by(struct analysis_oom *oom, enum oom_cause cause, const struct device *device)
+{
+	if (!device->free_known)
+		judge(oom, cause, FINDING_MEDIUM, NO_VIEW);
+	else
+		judge(oom, cause, is_fresh(oom) ? FINDING_HIGH : FINDING_MEDIUM,
+		      "the driver's last report on the device's memory is old");
 }
 
 /* Most of what, if neither the program was told, nor all that is in use was seen allocated? */
-static bool is_share_unknown(const struct analysis_oom *oom)
+static bool is_share_unknown(const struct analysis_oom *oom, const struct device *device)
 {
-	return !oom->view_known && oom->held_before;
+	return !device->free_known && oom->held_before;
 }
 
-/* What the program was told speaks against any want of memory. */
+/* More was asked for than there could ever be. */
+static bool is_too_large(struct analysis_oom *oom, const struct device *device)
+{
+	if (!oom->requested_known || !device->total_bytes ||
+	    oom->requested_bytes <= device->total_bytes)
+		return false;
+	judge(oom, OOM_FULL, FINDING_HIGH, NULL);
+	return true;
+}
+
+/* A call that says no size needs little: a twentieth of a device would do. */
 static bool is_enough_free(struct analysis_oom *oom, const struct device *device)
 {
-	if (!oom->view_fresh || !oom->requested_known || device->free_bytes < oom->requested_bytes)
+	const uint64_t needed =
+		oom->requested_known ? oom->requested_bytes : device->total_bytes / 20 + 1;
+
+	if (!device->free_known || !is_fresh(oom) || device->free_bytes < needed)
 		return false;
-	if (oom->holes_known && oom->largest_hole_bytes < oom->requested_bytes)
+	if (oom->requested_known && oom->holes_known && oom->view.known &&
+	    oom->largest_hole_bytes < needed)
 		judge(oom, OOM_FRAGMENTATION, FINDING_MEDIUM,
 		      "addresses show holes, not how the driver maps memory to them");
 	else
-		judge(oom, OOM_UNKNOWN, FINDING_LOW,
+		judge(oom, OOM_UNEXPLAINED, FINDING_LOW,
 		      "enough was free; no holes between blocks are known that would explain it");
 	return true;
 }
 
-/* Without a view: it has held so much more before, and the holes that this left are too small. */
-static bool is_in_pieces(struct analysis_oom *oom)
+static bool is_leak(struct analysis_oom *oom, const struct device *device,
+		    const struct analysis_options *options)
 {
-	if (oom->view_known || !oom->requested_known || !oom->holes_known ||
-	    oom->largest_hole_bytes >= oom->requested_bytes ||
-	    oom->holes_bytes < oom->requested_bytes)
+	if (is_share_unknown(oom, device) || !holds_most(oom->growing.bytes, device, options))
 		return false;
-	judge(oom, OOM_FRAGMENTATION, FINDING_LOW,
-	      "how much of the device others took meanwhile is not known");
+	judge_by(oom, OOM_LEAK, device);
+	return true;
+}
+
+/* What an allocator of its own keeps is given back when the driver has no more, or only then. */
+static bool has_cache(const struct analysis_oom *oom)
+{
+	if (!oom->large_blocks || !oom->few_frees)
+		return false;
+	return oom->request.freed_count || oom->is_torch;
+}
+
+/* It may use a part of the device alone: what it was told is all is less than there is. */
+static bool is_limited(struct analysis_oom *oom, const struct device *device)
+{
+	const bool less_told = oom->device_bytes && device->free_known &&
+			       device->total_bytes < oom->device_bytes - oom->device_bytes / 50;
+
+	if (!oom->evicted &&
+	    !(less_told && oom->live.bytes + oom->requested_bytes <= oom->device_bytes))
+		return false;
+	judge(oom, OOM_LIMIT, oom->evicted || !is_fresh(oom) ? FINDING_MEDIUM : FINDING_HIGH,
+	      oom->evicted ? "an MPS client was terminated (810), which may have another reason" :
+			     "the driver's last report on the device's memory is old");
+	return true;
+}
+
+static bool is_filled(struct analysis_oom *oom, const struct device *device,
+		      const struct analysis_options *options)
+{
+	/* Without what it was told, what it has allocated is all that says how full it is. */
+	const bool must_fail = oom->device_bytes && oom->requested_known &&
+			       oom->live.bytes + oom->requested_bytes > oom->device_bytes;
+	const enum oom_cause cause = has_cache(oom) ? OOM_CACHED : OOM_FULL;
+
+	if (!holds_most(oom->own.bytes, device, options) || is_share_unknown(oom, device))
+		return false;
+	if (!device->free_known && !must_fail &&
+	    (!oom->requested_known || oom->device_bytes || oom->unclear.bytes))
+		return false;
+	if (!device->free_known && !must_fail && cause == OOM_FULL)
+		judge(oom, cause, FINDING_LOW, NO_VIEW);
+	else if (cause == OOM_CACHED)
+		judge(oom, cause, FINDING_MEDIUM,
+		      "what an allocator of the program's own keeps is not seen: large blocks, few"
+		      " of them freed, and freed when memory ran out are its signs");
+	else if (must_fail)
+		judge(oom, cause, FINDING_HIGH, NULL);
+	else
+		judge_by(oom, cause, device);
 	return true;
 }
 
 static bool is_co_tenant(struct analysis_oom *oom, const struct device *device,
 			 const struct analysis_options *options)
 {
-	if (holds_most(oom->live.bytes - oom->own.bytes, device, options)) {
-		if (is_share_unknown(oom))
-			judge(oom, OOM_UNKNOWN, FINDING_LOW, HELD_BEFORE);
-		else
-			judge(oom, OOM_CO_TENANT, oom->view_known ? FINDING_HIGH : FINDING_MEDIUM,
-			      oom->view_known ? NULL : NO_VIEW);
-		return true;
-	}
+	if (!holds_most(oom->live.bytes - oom->own.bytes, device, options) ||
+	    is_share_unknown(oom, device))
+		return false;
+	judge_by(oom, OOM_CO_TENANT, device);
+	return true;
+}
+
+static bool is_pooled(struct analysis_oom *oom)
+{
+	if (!oom->pools_known || !oom->requested_known || oom->pooled_bytes < oom->requested_bytes)
+		return false;
+	judge(oom, OOM_POOLED, FINDING_MEDIUM,
+	      "how much pools held is known from an earlier moment only");
+	return true;
+}
+
+static bool is_unexplained(struct analysis_oom *oom, const struct device *device,
+			   const struct analysis_options *options)
+{
+	const uint64_t seen = oom->live.bytes + oom->unclear.bytes + oom->requested_bytes;
+
 	if (holds_most(device->unseen_bytes, device, options)) {
-		judge(oom, OOM_CO_TENANT, FINDING_MEDIUM,
+		judge(oom, OOM_UNEXPLAINED, FINDING_MEDIUM,
 		      "most of the memory in use was not allocated by a call that was traced");
 		return true;
 	}
-	return false;
+	if (device->free_known || !oom->device_bytes || oom->held_before ||
+	    seen > oom->device_bytes / 2)
+		return false;
+	judge(oom, OOM_UNEXPLAINED, FINDING_MEDIUM, NO_VIEW);
+	return true;
 }
 
-static void judge_full(struct analysis_oom *oom, const struct device *device)
+static void judge_unknown(struct analysis_oom *oom, const struct device *device)
 {
-	if (oom->view_known && oom->requested_known && device->free_bytes < oom->requested_bytes)
-		judge(oom, OOM_FULL, oom->view_fresh ? FINDING_HIGH : FINDING_MEDIUM,
-		      oom->view_fresh ? NULL :
-					"the driver's last report on the device's memory is old");
-	else if (is_share_unknown(oom))
+	if (is_share_unknown(oom, device))
 		judge(oom, OOM_UNKNOWN, FINDING_LOW, HELD_BEFORE);
-	else if (oom->own.bytes)
-		judge(oom, OOM_FULL, FINDING_LOW, NO_VIEW);
+	else if (oom->unclear.bytes)
+		judge(oom, OOM_UNKNOWN, FINDING_LOW,
+		      "whether other processes use the same device is not known");
 	else
-		judge(oom, OOM_UNKNOWN, FINDING_LOW, NO_VIEW);
+		judge(oom, OOM_UNKNOWN, FINDING_LOW,
+		      device->free_known ? "nothing holds most of what is in use" : NO_VIEW);
 }
 
 static void judge_host(struct analysis_oom *oom, const struct device *device,
@@ -121,32 +233,79 @@ static void judge_host(struct analysis_oom *oom, const struct device *device,
 	      "how much memory the host had left is not recorded");
 }
 
+/* ---- what would have helped ------------------------------------------------------------------ */
+
+static struct oom_remedy *add(struct analysis_oom *oom, enum oom_remedy_kind kind, uint64_t bytes)
+{
+	struct oom_remedy *remedy = &oom->remedies[oom->remedies_count++];
+
+	*remedy = (struct oom_remedy){ .kind = kind, .bytes = bytes };
+	return remedy;
+}
+
+/* `short_bytes` more were needed than were free. */
+static void add_all(struct analysis_oom *oom, const struct device *device, uint64_t short_bytes)
+{
+	size_t i;
+
+	if (oom->growing.bytes >= short_bytes)
+		add(oom, OOM_REMEDY_LEAK, oom->growing.bytes);
+	if (oom->request.freed_bytes >= short_bytes && has_cache(oom))
+		add(oom, OOM_REMEDY_CACHE, oom->request.freed_bytes);
+	if (oom->pools_known && oom->pooled_bytes >= short_bytes)
+		add(oom, OOM_REMEDY_POOL, oom->pooled_bytes);
+	for (i = 0; i < oom->processes_count; i++) {
+		const struct oom_process *process = &oom->processes[i];
+		struct oom_remedy *remedy;
+
+		if ((process->pid == oom->pid && process->start_ns == oom->start_ns) ||
+		    process->live.bytes < short_bytes)
+			continue;
+		remedy = add(oom, OOM_REMEDY_PROCESS, short_bytes);
+		remedy->pid = process->pid;
+		memcpy(remedy->comm, process->comm, sizeof(remedy->comm));
+		break;
+	}
+	if (oom->device_bytes > device->total_bytes &&
+	    oom->device_bytes - device->total_bytes >= short_bytes)
+		add(oom, OOM_REMEDY_LIMIT, device->total_bytes + short_bytes);
+	add(oom, OOM_REMEDY_LESS, short_bytes);
+}
+
+static void find_remedies(struct analysis_oom *oom, const struct device *device)
+{
+	uint64_t free_bytes = device->free_known ? device->free_bytes :
+						   less(device->total_bytes, oom->live.bytes);
+
+	oom->remedies_count = 0;
+	if (!oom->requested_known || !device->total_bytes)
+		return;
+	if (oom->requested_bytes > device->total_bytes && !oom->device_bytes)
+		add(oom, OOM_REMEDY_LESS, oom->requested_bytes - device->total_bytes);
+	else if (oom->requested_bytes > free_bytes)
+		add_all(oom, device, oom->requested_bytes - free_bytes);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *options)
 {
-	struct device device = device_of(oom);
+	const struct device device = device_of(oom);
 
 	if (oom->space == MS_SPACE_PINNED || oom->space == MS_SPACE_REGISTERED) {
 		judge_host(oom, &device, options);
 		return;
 	}
-	if (oom->view_known && oom->requested_known &&
-	    oom->requested_bytes > oom->view_total_bytes) {
-		judge(oom, OOM_FULL, FINDING_HIGH, NULL);
+	if (oom->space == MS_SPACE_RESERVED || oom->space == MS_SPACE_MAPPED) {
+		judge(oom, OOM_ADDRESSES, FINDING_MEDIUM,
+		      "how many addresses there are is not known");
 		return;
 	}
-	if (is_enough_free(oom, &device))
+	find_remedies(oom, &device);
+	if (is_too_large(oom, &device) || is_enough_free(oom, &device) ||
+	    is_leak(oom, &device, options) || is_limited(oom, &device) ||
+	    is_filled(oom, &device, options) || is_co_tenant(oom, &device, options) ||
+	    is_pooled(oom) || is_unexplained(oom, &device, options))
 		return;
-	if (!is_share_unknown(oom) && holds_most(oom->growing.bytes, &device, options)) {
-		judge(oom, OOM_LEAK, oom->view_known ? FINDING_HIGH : FINDING_MEDIUM,
-		      oom->view_known ? NULL : NO_VIEW);
-		return;
-	}
-	if (oom->pools_known && oom->requested_known && oom->pooled_bytes >= oom->requested_bytes) {
-		judge(oom, OOM_POOLED, FINDING_MEDIUM,
-		      "how much pools held is known from an earlier moment only");
-		return;
-	}
-	if (is_co_tenant(oom, &device, options) || is_in_pieces(oom))
-		return;
-	judge_full(oom, &device);
+	judge_unknown(oom, &device);
 }

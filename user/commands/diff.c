@@ -205,7 +205,8 @@ static bool check_topic(const struct diff *diff, enum finding_topic topic, enum 
 
 	for (i = 0; i < diff->findings_count; i++)
 		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW &&
-		    finding_topic_of(diff->findings[i].b->rule) == topic)
+		    finding_topic_of(diff->findings[i].b->rule) == topic &&
+		    !finding_ended_well(diff->findings[i].b))
 			break;
 	if (i == diff->findings_count)
 		return false;

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,8 +22,9 @@
 #define DEFAULT_SEGMENT (64 * MIB)
 #define DEFAULT_RING (64 * MIB)
 #define MIN_SEGMENT (4ull << 10) /* twice what begins one */
-#define MIN_RING MIB             /* some blocks must fit, of up to 256 KiB each */
-#define SEGMENTS_OF_RING 8       /* that much of the oldest goes at once */
+#define DEFAULT_BUNDLES 12
+#define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
+#define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
 
 struct settings {
 	struct record_run_settings recording;
@@ -65,6 +67,23 @@ static int parse_segment(const struct option_row *row, const char *value, void *
 static int parse_ring(const struct option_row *row, const char *value, void *settings)
 {
 	return parse_size_from(row, value, settings, MIN_RING, "1M");
+}
+
+/* "12/h" */
+static int parse_bundles(const struct option_row *row, const char *value, void *settings)
+{
+	uint32_t *an_hour = (uint32_t *)((char *)settings + row->offset);
+	char *end;
+	unsigned long number = strtoul(value, &end, 10);
+
+	if (*value >= '0' && *value <= '9' && !strcmp(end, "/h") && number > 0 &&
+	    number <= OOM_BUNDLES_AN_HOUR) {
+		*an_hour = (uint32_t)number;
+		return 0;
+	}
+	log_error("--%s: \"%s\" is not a number of bundles an hour; write 1/h to %d/h", row->name,
+		  value, OOM_BUNDLES_AN_HOUR);
+	return -EINVAL;
 }
 
 static int parse_signal(const struct option_row *row, const char *value, void *settings)
@@ -116,11 +135,17 @@ static const struct option_row rows[] = {
 	  " trigger says when.",
 	  parse_ring, AT(recording.ring_bytes) },
 	{ 0, "on-oom", NULL,
-	  "When a call fails for want of memory, write what the ring has into a bundle, FILE with"
-	  " .oom-1 before its extension: at most one in 2 s (and what comes meanwhile has one"
-	  " then), and five in all. If one cannot be written, it is tried again; in the end the"
-	  " ring stays, and the exit code is 1.",
+	  "When a call fails because memory has run out, write what the ring has into a bundle,"
+	  " FILE with .oom-1 before its extension, once it is known how it ended (the program got"
+	  " it after all, or less, or ended), or 5 s later: at most one in 2 s, and what comes"
+	  " meanwhile has one then. Eight are kept: the next takes the place of the oldest that"
+	  " ended well, or else of the oldest. If one cannot be written, it is tried again; in the"
+	  " end the ring stays, and the exit code is 1.",
 	  option_flag, AT(on_oom) },
+	{ 0, "bundles", "N/h",
+	  "Write at most N bundles an hour because memory has run out (default 12/h, at most"
+	  " 60/h), and at most half of them for failures of one process that ended well.",
+	  parse_bundles, AT(recording.bundles_an_hour) },
 	{ 0, "on-signal", "USR1|USR2",
 	  "The same as .signal-1 when this program is sent that signal: at most five.",
 	  parse_signal, AT(recording.signal) },
@@ -205,6 +230,8 @@ static int complete(struct settings *settings)
 		code = check_sizes(recording);
 	if (!recording->output && !settings->to_stdout)
 		recording->output = DEFAULT_OUTPUT;
+	if (!recording->bundles_an_hour)
+		recording->bundles_an_hour = DEFAULT_BUNDLES;
 	if (!recording->segment_bytes)
 		recording->segment_bytes = recording->ring_bytes ?
 						   recording->ring_bytes / SEGMENTS_OF_RING :

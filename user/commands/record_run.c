@@ -207,6 +207,7 @@ static int open_recorder(struct run *run, struct string *path)
 		.segment_bytes = settings->segment_bytes,
 		.ring_bytes = settings->ring_bytes,
 		.triggers = settings->triggers,
+		.bundles_an_hour = settings->bundles_an_hour,
 		.sum_copies = settings->copies == RECORDING_SUMMARY,
 		.describe = describe,
 		.describe_end = describe_end,

@@ -228,7 +228,8 @@ static bool has_topic(const struct report_recording *recording, enum finding_top
 	size_t i;
 
 	for (i = 0; i < recording->findings_count; i++)
-		if (finding_topic_of(recording->findings[i].finding->rule) == topic)
+		if (finding_topic_of(recording->findings[i].finding->rule) == topic &&
+		    !finding_ended_well(recording->findings[i].finding))
 			return true;
 	return false;
 }
@@ -248,8 +249,7 @@ static uint32_t found_in(const struct settings *settings, const struct report_re
 	uint32_t found = 0;
 
 	found |= (uint32_t)has_topic(recording, FINDING_TOPIC_LEAK) << FAIL_ON_LEAK;
-	found |= (uint32_t)(has_topic(recording, FINDING_TOPIC_OOM) || recording->ooms_count)
-		 << FAIL_ON_OOM;
+	found |= (uint32_t)has_topic(recording, FINDING_TOPIC_OOM) << FAIL_ON_OOM;
 	found |= (uint32_t)report_has_losses(recording) << FAIL_ON_LOSS;
 	found |= (uint32_t)has_grown(recording, settings->fail_on.growth_bytes) << FAIL_ON_GROWTH;
 	return found;
@@ -259,7 +259,7 @@ static int check_findings(const struct settings *settings)
 {
 	static const char *const what[] = {
 		[FAIL_ON_LEAK] = "a leak",
-		[FAIL_ON_OOM] = "an allocation failed for want of memory",
+		[FAIL_ON_OOM] = "memory ran out, and the program did not get it afterwards",
 		[FAIL_ON_LOSS] = "the recording lacks something",
 		[FAIL_ON_INEXACT] = "the numbers are not exact",
 		[FAIL_ON_GROWTH] = "a process has grown",

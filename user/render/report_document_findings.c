@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "render/report_notes.h"
+#include "render/report_oom_words.h"
 #include "render/report_words.h"
 
 #define NAME_BYTES (STRING_NUMBER_BYTES + 16)
@@ -81,17 +82,13 @@ static void say_request(struct document *document, const struct report_recording
 	struct string *text = &document->text;
 
 	string_append_format(text, DOCUMENT_STRONG "Failure %zu" DOCUMENT_PLAIN " at ", place);
-	report_append_time(text, recording, oom->ts_ns);
+	report_append_time(text, recording, oom->last_ts_ns);
 	string_append_text(text, ": ");
-	report_append_process(text, oom->pid, oom->comm);
-	string_append_format(text, ", thread %u, asked %s for %s of %s memory on device ", oom->tid,
-			     probe_at(oom->row)->symbol,
-			     oom->requested_known ? REPORT_SIZE(oom->requested_bytes) :
-						    "an unknown number of bytes",
-			     probe_space_name(oom->space));
+	report_append_oom_request(text, oom);
 	document_append_device(document, oom->device);
-	if (oom->failures > 1)
-		string_append_format(text, ", %s times", REPORT_COUNT(oom->failures));
+	report_append_oom_repeats(text, oom);
+	string_append_text(text, ". How it ended: ");
+	report_append_oom_outcome(text, recording, oom);
 	string_append_format(text,
 			     ". Cause: " DOCUMENT_STRONG "%s" DOCUMENT_PLAIN ", confidence %s",
 			     analysis_oom_cause_name(oom->cause),
@@ -100,6 +97,9 @@ static void say_request(struct document *document, const struct report_recording
 		string_append_format(text, " (%s)", oom->lowered_by);
 	string_append_char(text, '.');
 	document_paragraph(document);
+	report_append_oom_remedies(text, recording, oom);
+	if (text->length)
+		document_paragraph(document);
 }
 
 /* The anchor of a table; returns `out`. */
@@ -229,7 +229,8 @@ static void list_blocks(struct document *document, const struct report_recording
 		document_cell_words(document, probe_at(allocation->row)->symbol);
 		document_cell_words(document, probe_space_name(allocation->space));
 		document_cell_address(document, allocation->addr);
-		document_cell_duration(document, true, report_age_ns(allocation, oom->ts_ns));
+		document_cell_duration(document, true,
+				       report_age_ns(allocation, oom->figures_ts_ns));
 		document_row_end(document);
 	}
 	document_table_end(document);
@@ -259,7 +260,7 @@ static void say_ooms(struct document *document, const struct report_recording *r
 	if (!account->oom_not_listed)
 		return;
 	string_append_format(&document->text,
-			     "%s more failures of allocations are not listed here.",
+			     "Memory ran out %s more times, which are not listed here.",
 			     REPORT_COUNT(account->oom_not_listed));
 	document_paragraph(document);
 }

@@ -114,6 +114,11 @@ void html_coverage(struct html *html)
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
+static bool is_grave(const struct finding *finding)
+{
+	return finding->rule == FINDING_OOM && !finding_ended_well(finding);
+}
+
 /* Notes are none. */
 static size_t count_findings(const struct report *report, bool oom_alone)
 {
@@ -121,11 +126,10 @@ static size_t count_findings(const struct report *report, bool oom_alone)
 
 	for (i = 0; i < report->count; i++) {
 		for (j = 0; j < report->recordings[i]->findings_count; j++) {
-			const enum finding_rule rule =
-				report->recordings[i]->findings[j].finding->rule;
+			const struct finding *finding = report->recordings[i]->findings[j].finding;
 
-			count += oom_alone ? rule == FINDING_OOM :
-					     finding_topic_of(rule) != FINDING_TOPIC_NOTE;
+			count += oom_alone ? is_grave(finding) :
+					     finding_topic_of(finding->rule) != FINDING_TOPIC_NOTE;
 		}
 	}
 	return count;

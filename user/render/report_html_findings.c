@@ -8,6 +8,7 @@
 #include "render/document_html.h"
 #include "render/report_document.h"
 #include "render/report_notes.h"
+#include "render/report_oom_words.h"
 #include "render/report_words.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
@@ -86,7 +87,7 @@ static const char *grade_of(const struct finding *finding)
 {
 	if (finding_topic_of(finding->rule) == FINDING_TOPIC_NOTE)
 		return "known";
-	return finding->rule == FINDING_OOM ? "bad" : "warn";
+	return finding->rule == FINDING_OOM && !finding_ended_well(finding) ? "bad" : "warn";
 }
 
 static void append_finding(struct html *html, const struct report_finding *numbered)
@@ -123,26 +124,24 @@ static void append_request(struct html *html, const struct analysis_oom *oom, si
 			     "<article class=\"oom\" id=\"r%zu-oom-%zu\" data-from=\"%llu\""
 			     " data-to=\"%llu\">\n<h4>Failure %zu at ",
 			     html->number, place, (ull)oom->ts_ns, (ull)oom->last_ts_ns, place);
-	html_time(html, oom->ts_ns);
+	html_time(html, oom->last_ts_ns);
 	string_append_text(html->out, "</h4>\n<p>");
-	html_process(html, oom->pid, oom->comm);
-	string_append_format(html->out,
-			     ", thread %u, asked <code>%s</code> for <strong>%s</strong> of %s"
-			     " memory on device ",
-			     oom->tid, probe_at(oom->row)->symbol,
-			     oom->requested_known ? REPORT_SIZE(oom->requested_bytes) :
-						    "an unknown number of bytes",
-			     probe_space_name(oom->space));
+	report_append_oom_request(&html->scratch, oom);
 	if (oom->device >= 0)
-		string_append_i64(html->out, oom->device);
+		string_append_i64(&html->scratch, oom->device);
 	else
-		string_append_char(html->out, '?');
-	if (oom->failures > 1)
-		string_append_format(html->out, ", %s times", REPORT_COUNT(oom->failures));
+		string_append_char(&html->scratch, '?');
+	report_append_oom_repeats(&html->scratch, oom);
+	string_append_text(&html->scratch, ". How it ended: ");
+	report_append_oom_outcome(&html->scratch, html->recording, oom);
+	html_flush(html);
 	string_append_format(html->out, ". Cause: <strong>%s</strong>, ",
 			     analysis_oom_cause_name(oom->cause));
 	append_confidence(html, oom->confidence, oom->lowered_by);
-	string_append_text(html->out, ".</p>\n");
+	string_append_text(html->out, ". ");
+	report_append_oom_remedies(&html->scratch, html->recording, oom);
+	html_flush(html);
+	string_append_text(html->out, "</p>\n");
 }
 
 static void append_oom(struct html *html, const struct analysis_oom *oom, size_t place)
@@ -198,7 +197,8 @@ static void append_all(struct html *html)
 		append_oom(html, recording->ooms[i], i + 1);
 	if (account->oom_not_listed)
 		string_append_format(
-			html->out, "<p>%s more failures of allocations are not listed here.</p>\n",
+			html->out,
+			"<p>Memory ran out %s more times, which are not listed here.</p>\n",
 			REPORT_COUNT(account->oom_not_listed));
 	for (i = 0; i < recording->findings_count; i++)
 		if (recording->findings[i].finding->rule != FINDING_OOM)

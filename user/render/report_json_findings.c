@@ -93,7 +93,7 @@ static void put_blocks(struct json *json, const char *name, const struct analysi
 		json_open(json, '{');
 		json_put_u64(json, "pid", blocks[i].pid);
 		json_put_u64(json, "start_ns", blocks[i].start_ns);
-		report_json_allocation(json, &blocks[i].allocation, oom->ts_ns);
+		report_json_allocation(json, &blocks[i].allocation, oom->figures_ts_ns);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -129,20 +129,44 @@ static void put_holders(struct json *json, const struct analysis_oom *oom)
 	put_blocks(json, "newest", oom, oom->newest, oom->newest_count);
 }
 
+static void put_told(struct json *json, const struct analysis_oom *oom)
+{
+	json_name(json, "told");
+	if (!oom->view.known) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "pid", oom->view.pid);
+	report_json_comm(json, oom->view.comm);
+	json_put_u64(json, "ts_ns", oom->view.ts_ns);
+	json_put_u64(json, "total_bytes", oom->view.total_bytes);
+	json_put_u64(json, "free_bytes", oom->view.free_bytes);
+	json_put_bool(json, "fresh", oom->view_fresh);
+	json_close(json, '}');
+}
+
+static void put_told_after(struct json *json, const struct oom_request *request)
+{
+	json_name(json, "told_after");
+	if (!request->told) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "ts_ns", request->told_ts_ns);
+	json_put_u64(json, "total_bytes", request->told_total_bytes);
+	json_put_u64(json, "free_bytes", request->told_free_bytes);
+	json_put_u64(json, "freed_before_bytes", request->told_freed_bytes);
+	json_close(json, '}');
+}
+
 /* What is known of the rest of the device. */
 static void put_room(struct json *json, const struct analysis_oom *oom)
 {
-	json_name(json, "told");
-	if (oom->view_known) {
-		json_open(json, '{');
-		json_put_u64(json, "ts_ns", oom->view_ts_ns);
-		json_put_u64(json, "total_bytes", oom->view_total_bytes);
-		json_put_u64(json, "free_bytes", oom->view_free_bytes);
-		json_put_bool(json, "fresh", oom->view_fresh);
-		json_close(json, '}');
-	} else {
-		json_null(json);
-	}
+	put_told(json, oom);
+	put_told_after(json, &oom->request);
+	json_put_if(json, "device_bytes", oom->device_bytes, oom->device_bytes);
 	json_put_u64(json, "taken_since_bytes", oom->taken_since_bytes);
 	json_put_if(json, "pooled_bytes", oom->pools_known, oom->pooled_bytes);
 	json_name(json, "pooled_would_suffice");
@@ -153,6 +177,46 @@ static void put_room(struct json *json, const struct analysis_oom *oom)
 	json_put_if(json, "holes", oom->holes_known, oom->holes);
 	json_put_if(json, "holes_bytes", oom->holes_known, oom->holes_bytes);
 	json_put_if(json, "largest_hole_bytes", oom->holes_known, oom->largest_hole_bytes);
+}
+
+/* What was asked for, and what became of it. */
+static void put_request(struct json *json, const struct analysis_oom *oom)
+{
+	const struct oom_request *request = &oom->request;
+	const bool in_pieces = request->pieces && oom->requested_bytes != request->piece_bytes;
+
+	json_put_if(json, "requested_bytes", oom->requested_known, oom->requested_bytes);
+	json_put_bool(json, "requested_at_least", request->at_least);
+	json_put_if(json, "first_requested_bytes", oom->requested_known, request->first_bytes);
+	json_put_if(json, "piece_bytes", in_pieces, request->piece_bytes);
+	json_put_text(json, "inner_api",
+		      request->inner_row == MS_NO_ROW ? NULL :
+							probe_at(request->inner_row)->symbol);
+	json_put_text(json, "outcome", oom_outcome_name(request->outcome));
+	json_put_if(json, "outcome_ts_ns", request->end_ts_ns, request->end_ts_ns);
+	json_put_if(json, "granted_bytes", request->granted_bytes, request->granted_bytes);
+	json_put_if(json, "exit_status", request->exited && request->exit_status != MS_EXIT_UNKNOWN,
+		    request->exit_status);
+	json_put_u64(json, "freed_bytes", request->freed_bytes);
+	json_put_u64(json, "freed_allocations", request->freed_count);
+}
+
+static void put_remedies(struct json *json, const struct analysis_oom *oom)
+{
+	size_t i;
+
+	json_name(json, "would_have_fit");
+	json_open(json, '[');
+	for (i = 0; i < oom->remedies_count; i++) {
+		const struct oom_remedy *remedy = &oom->remedies[i];
+
+		json_open(json, '{');
+		json_put_text(json, "if", analysis_oom_remedy_name(remedy->kind));
+		json_put_u64(json, "bytes", remedy->bytes);
+		json_put_if(json, "pid", remedy->kind == OOM_REMEDY_PROCESS, remedy->pid);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
 }
 
 static void put_oom(struct json *json, const struct analysis_oom *oom)
@@ -166,9 +230,10 @@ static void put_oom(struct json *json, const struct analysis_oom *oom)
 	json_put_u64(json, "tid", oom->tid);
 	report_json_comm(json, oom->comm);
 	put_api(json, oom->row);
-	json_put_text(json, "space", probe_space_name(oom->space));
+	json_put_text(json, "space",
+		      oom->space == MS_SPACE_NONE ? NULL : probe_space_name(oom->space));
 	report_json_device(json, oom->device);
-	json_put_if(json, "requested_bytes", oom->requested_known, oom->requested_bytes);
+	put_request(json, oom);
 	json_put_text(json, "cause", analysis_oom_cause_name(oom->cause));
 	json_put_text(json, "confidence", report_confidence_name(oom->confidence));
 	json_put_text(json, "lowered_by", oom->lowered_by);
@@ -176,6 +241,9 @@ static void put_oom(struct json *json, const struct analysis_oom *oom)
 	put_amount(json, "own", &oom->own);
 	put_amount(json, "growing", &oom->growing);
 	put_amount(json, "managed", &oom->managed);
+	put_amount(json, "unclear", &oom->unclear);
+	put_amount(json, "first_own", &oom->first_own);
+	put_remedies(json, oom);
 	put_room(json, oom);
 	put_holders(json, oom);
 	json_close(json, '}');

@@ -344,24 +344,47 @@ bool report_device_rows(const struct report_recording *recording,
 
 /* ---- failed allocations ---------------------------------------------------------------------- */
 
+static void append_told(struct rows *rows, const struct analysis_oom *oom, uint32_t pid,
+			const char comm[MS_COMM_BYTES], uint64_t ts_ns)
+{
+	string_append_text(&rows->what, "free on the device, as reported ");
+	if (pid != oom->pid) {
+		string_append_text(&rows->what, "to ");
+		report_append_process(&rows->what, pid, comm);
+		string_append_char(&rows->what, ' ');
+	}
+	string_append_text(&rows->what, "at ");
+	report_append_time(&rows->what, rows->recording, ts_ns);
+}
+
 static void send_view(struct rows *rows, const struct analysis_oom *oom)
 {
-	if (!oom->view_known) {
+	const struct oom_request *request = &oom->request;
+
+	if (!oom->view.known && !request->told)
 		send_unknown(rows, "free on the device", "");
-		return;
+	if (oom->view.known) {
+		append_told(rows, oom, oom->view.pid, oom->view.comm, oom->view.ts_ns);
+		string_append_format(&rows->what, "%s, of %s",
+				     oom->view_fresh ? "" : " (too old to rely on)",
+				     REPORT_SIZE(oom->view.total_bytes));
+		send_bytes(rows, "", oom->view.free_bytes, "");
 	}
-	string_append_text(&rows->what, "free on the device, as reported at ");
-	report_append_time(&rows->what, rows->recording, oom->view_ts_ns);
-	string_append_format(&rows->what, "%s, of %s",
-			     oom->view_fresh ? "" : " (too old to rely on)",
-			     REPORT_SIZE(oom->view_total_bytes));
-	send_bytes(rows, "", oom->view_free_bytes, "");
+	if (request->told) {
+		append_told(rows, oom, oom->pid, oom->comm, request->told_ts_ns);
+		string_append_format(&rows->what, ", after the failure, of %s",
+				     REPORT_SIZE(request->told_total_bytes));
+		send_bytes(rows, "", request->told_free_bytes, "");
+	}
+	if (oom->device_bytes)
+		send_bytes(rows, "bytes of the device", oom->device_bytes, "");
 }
 
 static void send_room(struct rows *rows, const struct analysis_oom *oom)
 {
 	string_append_format(&rows->what, "allocated %s and still live",
-			     oom->view_known ? "since then" : "in the time that is recorded");
+			     oom->view.known ? "since it was reported" :
+					       "in the time that is recorded");
 	send_bytes(rows, "", oom->taken_since_bytes, "");
 	if (!oom->pools_known) {
 		send_unknown(rows, "held by pools and not used", "");
@@ -388,6 +411,12 @@ bool report_oom_rows(const struct report_recording *recording, const struct anal
 	send_amount(&rows, "live, of all recorded processes", &oom->live);
 	send_amount(&rows, "- of it in the process that failed", &oom->own);
 	send_amount(&rows, "- of it in kinds that only grow", &oom->growing);
+	if (oom->unclear.count)
+		send_amount(&rows, "not in it: of others, on a device that may be the same",
+			    &oom->unclear);
+	if (oom->request.failures > 1)
+		send_amount(&rows, "the process that failed, at its first failure",
+			    &oom->first_own);
 	if (oom->managed.count)
 		send_amount(&rows, "not in it: managed (may be on the host)", &oom->managed);
 	send_view(&rows, oom);

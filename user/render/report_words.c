@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "render/field.h"
+#include "render/report_oom_words.h"
 #include "render/losses_words.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
@@ -151,9 +152,14 @@ static bool is_note(const struct finding *finding)
 	return finding_topic_of(finding->rule) == FINDING_TOPIC_NOTE;
 }
 
-/* Out of memory is what people call for; what may well be nothing comes after all that is not. */
+/*
+ * Out of memory is what people call for, unless the program had it in the end; what may well be
+ * nothing comes after all that is not.
+ */
 static int rank_of(const struct finding *finding)
 {
+	if (finding_ended_well(finding))
+		return 3;
 	if (finding->rule == FINDING_OOM)
 		return 0;
 	return finding->confidence == FINDING_LOW ? 2 : 1;
@@ -201,33 +207,6 @@ static size_t count_findings(const struct report *report)
 		for (j = 0; j < report->recordings[i]->findings_count; j++)
 			count += !is_note(report->recordings[i]->findings[j].finding);
 	return count;
-}
-
-static void append_oom(struct string *out, const struct report_recording *recording,
-		       const struct analysis_oom *oom)
-{
-	char size[STRING_NUMBER_BYTES];
-
-	string_append_format(out, "Out of memory: %s", probe_at(oom->row)->symbol);
-	if (oom->requested_known)
-		string_append_format(out, "(%s)", string_size(size, oom->requested_bytes));
-	string_append_text(out, " in ");
-	report_append_process(out, oom->pid, oom->comm);
-	string_append_text(out, " failed at ");
-	report_append_time(out, recording, oom->ts_ns);
-	if (!oom->processes_count)
-		return;
-	string_append_text(out, ", when ");
-	report_append_process(out, oom->processes[0].pid, oom->processes[0].comm);
-	string_append_format(out, " held %s", string_size(size, oom->processes[0].live.bytes));
-	/* Kinds are those of all processes. */
-	if (oom->kinds_count)
-		string_append_format(out,
-				     oom->processes_count > 1 ?
-					     "; most of what all recorded processes held came"
-					     " from %s" :
-					     ", most of all from %s",
-				     probe_at(oom->kinds[0].row)->symbol);
 }
 
 static const char *leak_words(const struct finding *finding)
@@ -356,7 +335,7 @@ static void say_findings(struct verdict *verdict, const struct report *report)
 	}
 	oom = oom_of(where, finding);
 	if (oom)
-		append_oom(out, where, oom);
+		report_append_oom_verdict(out, where, oom);
 	else
 		append_finding(out, finding);
 	append_place(out, report, where);

@@ -19,10 +19,25 @@ static const char *oom_suggestion(const struct report_recording *recording, size
 {
 	static const char *const texts[OOM_CAUSES_COUNT] = {
 		[OOM_UNKNOWN] =
-			"See \"Out of memory\" for who held what when the allocation failed, and begin"
+			"See \"Out of memory\" for who held what when the call failed, and begin"
 			" with the largest holder.",
 		[OOM_LEAK] = "What grows all the time holds most of the memory: stop the growth"
 			     " first; a larger device would only fail later.",
+		[OOM_CACHED] =
+			"The program's own caching allocator holds memory that is free: empty its cache"
+			" (torch.cuda.empty_cache()) before large requests, limit it"
+			" (max_split_size_mb, garbage_collection_threshold), or let it map pieces"
+			" (PyTorch's expandable_segments).",
+		[OOM_ADDRESSES] =
+			"Addresses could not be reserved or mapped: give reserved ranges back, or"
+			" reserve smaller ones.",
+		[OOM_LIMIT] =
+			"The process may use only a part of the device: raise the limit (MPS partition,"
+			" cgroup), or make it need less.",
+		[OOM_UNEXPLAINED] =
+			"Most of what is in use is in no account: look for processes that were not"
+			" recorded (record -a, nvidia-smi), and for contexts, code that is loaded and"
+			" never unloaded, and kernels that need much local memory.",
 		[OOM_FRAGMENTATION] =
 			"Enough was free, but not in one piece: allocate large blocks first and keep"
 			" them, or map memory into reserved addresses (cuMemMap, PyTorch's"

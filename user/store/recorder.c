@@ -17,14 +17,13 @@
 #include "store/dump_name.h"
 #include "store/dump_ring.h"
 #include "store/dump_writer.h"
+#include "store/oom_trigger.h"
 #include "store/triggers.h"
 
 /* What a SIGKILL may cost is this and the time between two ticks, which may be 100 ms. */
 #define FLUSH_NS 150000000
 #define SECOND_NS 1000000000
 #define TELL_NS (60ull * SECOND_NS) /* from one message about a full disk to the next */
-
-#define CUDA_OUT_OF_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation */
 
 struct recorder {
 	struct sink sink; /* first: the pipeline hands copies over */
@@ -56,6 +55,7 @@ struct recorder {
 	struct ms_counters accounted; /* what the dump says already */
 
 	struct triggers triggers;
+	struct oom_trigger oom_trigger;
 };
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -249,9 +249,13 @@ static bool must_wait(struct recorder *recorder)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static bool is_out_of_memory(const struct ms_call *call)
+/* What the pipeline says of a process. */
+static int take_process(struct sink *sink, const struct event *event, const struct change *change)
 {
-	return call->known & MS_KNOWN_RESULT && call->result == CUDA_OUT_OF_MEMORY;
+	struct recorder *recorder = (struct recorder *)sink;
+
+	oom_trigger_event(&recorder->oom_trigger, event, change);
+	return 0;
 }
 
 /* What the pipeline says of a call. */
@@ -259,8 +263,7 @@ static int take_call(struct sink *sink, const struct event *event, const struct 
 {
 	struct recorder *recorder = (struct recorder *)sink;
 
-	if (is_out_of_memory(event->call))
-		triggers_pull(&recorder->triggers, TRIGGER_OOM, false);
+	oom_trigger_event(&recorder->oom_trigger, event, change);
 	if (recorder->aggregator && copy_aggregator_is_about(event) &&
 	    copy_aggregator_add(recorder->aggregator, event, change, event->header->ts_ns))
 		add(recorder, event->header);
@@ -343,6 +346,9 @@ static int write_bundle(struct recorder *recorder, enum trigger_kind which, uint
 
 	if (reason) {
 		recorder->options.describe_end(recorder->options.context, reason, &end);
+		if (which == TRIGGER_OOM)
+			properties_put(&end, "outcome",
+				       oom_outcome_name(recorder->triggers.outcome));
 		bundle.end = &end;
 	}
 	err = triggers_write(&recorder->triggers, which, &bundle);
@@ -391,6 +397,7 @@ int recorder_tick(struct recorder *recorder)
 		recorder->dirty_ns = now_ns;
 	if (recorder->dirty_ns && now_ns - recorder->dirty_ns >= FLUSH_NS)
 		flush(recorder, now_ns);
+	oom_trigger_tick(&recorder->oom_trigger, now_ns);
 	write_bundles(recorder, now_ns, false);
 	return recorder->err;
 }
@@ -453,14 +460,17 @@ int recorder_open(struct recorder **result, struct pipeline *pipeline,
 
 	if (err)
 		return err;
-	*recorder = (struct recorder){ .sink = { .record = take_record, .call = take_call },
-				       .options = *options,
-				       .pipeline = pipeline,
-				       .triggers.asked = options->triggers,
-				       .is_ring = options->ring_bytes > 0,
-				       .second_ns = clock_monotonic_ns(),
-				       .file.fd = -1,
-				       .ring.file.fd = -1 };
+	*recorder = (struct recorder){
+		.sink = { .record = take_record, .call = take_call, .process = take_process },
+		.options = *options,
+		.pipeline = pipeline,
+		.triggers = { .asked = options->triggers, .an_hour = options->bundles_an_hour },
+		.is_ring = options->ring_bytes > 0,
+		.second_ns = clock_monotonic_ns(),
+		.file.fd = -1,
+		.ring.file.fd = -1
+	};
+	oom_trigger_init(&recorder->oom_trigger, &recorder->triggers);
 	err = open_output(recorder);
 	if (!err)
 		err = open_writer(recorder);
@@ -513,6 +523,7 @@ int recorder_end(struct recorder *recorder, const char *reason)
 
 	if (recorder->is_ring)
 		dump_ring_check(&recorder->ring);
+	oom_trigger_end(&recorder->oom_trigger, now_ns);
 	write_bundles(recorder, now_ns, true);
 	check_output(recorder);
 	err = end_dump(recorder, reason, now_ns);

@@ -21,7 +21,8 @@ struct recorder_options {
 	uint64_t ring_bytes;    /* 0: everything is kept */
 	uint32_t triggers;      /* of a ring: bit set of enum trigger_kind; none: it becomes `path`
 				 * in the end */
-	bool sum_copies;        /* copies and memsets are summed up, ledger/copy_aggregator.h */
+	uint32_t bundles_an_hour; /* because memory ran out, at most; 0: as many as there is need */
+	bool sum_copies;          /* copies and memsets are summed up, ledger/copy_aggregator.h */
 
 	/* What the segments' descriptions and the end say; `reason` why the latter is written. */
 	void (*describe)(void *context, struct properties *properties);

@@ -11,8 +11,9 @@
 #include "store/dump_name.h"
 
 #define SECOND_NS 1000000000ull
+#define HOUR_NS (3600 * SECOND_NS)
 #define OOM_PAUSE_NS (2 * SECOND_NS) /* from one bundle to the next */
-#define BUNDLES_MAX 5                /* of a kind: they are as large as the ring */
+#define BUNDLES_MAX 5                /* that somebody asks for: they are as large as the ring */
 #define RETRY_DOUBLINGS 6            /* one that fails is tried again after 1, 2, ... 64 s */
 
 static const char *const names[] = {
@@ -23,6 +24,10 @@ static const char *const names[] = {
 
 void triggers_fini(struct triggers *triggers)
 {
+	size_t i;
+
+	for (i = 0; i < OOM_BUNDLES_KEPT; i++)
+		string_fini(&triggers->kept[i].name);
 	string_fini(&triggers->bundle);
 }
 
@@ -79,17 +84,76 @@ void triggers_pull(struct triggers *triggers, enum trigger_kind which, bool at_o
 		triggers->kinds[which].not_before_ns = 0;
 }
 
+/* How many bundles were written in the last hour: of one process, or (0) of all. */
+static uint32_t count_lately(const struct triggers *triggers, uint32_t pid, uint64_t now_ns)
+{
+	uint32_t count = 0, i;
+
+	for (i = 0; i < OOM_BUNDLES_AN_HOUR; i++)
+		count += triggers->lately[i].ts_ns &&
+			 now_ns - triggers->lately[i].ts_ns < HOUR_NS &&
+			 (!pid || triggers->lately[i].pid == pid);
+	return count;
+}
+
+static int gravity(enum oom_outcome outcome)
+{
+	static const int order[OOM_OUTCOMES_COUNT] = {
+		[OOM_RECOVERED] = 0,
+		[OOM_BACKED_OFF] = 1,
+		[OOM_OPEN] = 2,
+		[OOM_FATAL] = 3,
+	};
+
+	return order[outcome];
+}
+
+void triggers_pull_oom(struct triggers *triggers, uint32_t pid, enum oom_outcome outcome,
+		       uint64_t now_ns)
+{
+	struct trigger *trigger = &triggers->kinds[TRIGGER_OOM];
+
+	if (!triggers_asked(triggers, TRIGGER_OOM))
+		return;
+	/* A program that recovers again and again leaves places for others, and for its end. */
+	if (triggers->an_hour && gravity(outcome) < gravity(OOM_OPEN) &&
+	    count_lately(triggers, pid, now_ns) >= (triggers->an_hour + 1) / 2) {
+		triggers->left_out++;
+		return;
+	}
+	if (!trigger->pulled || gravity(outcome) >= gravity(triggers->outcome)) {
+		triggers->outcome = outcome;
+		triggers->pid = pid;
+	}
+	trigger->pulled = true;
+}
+
 static bool is_too_many(struct triggers *triggers, enum trigger_kind which)
 {
 	struct trigger *trigger = &triggers->kinds[which];
 
-	if (trigger->written < BUNDLES_MAX)
+	if (which != TRIGGER_SIGNAL || trigger->written < BUNDLES_MAX)
 		return false;
 	if (!trigger->told)
 		log_warning("%u bundles because of %s: no more are written", trigger->written,
 			    names[which]);
 	trigger->told = true;
 	triggers->left_out++;
+	return true;
+}
+
+/* There have been enough in this hour: the next waits. */
+static bool must_wait(struct triggers *triggers, enum trigger_kind which, uint64_t now_ns)
+{
+	struct trigger *trigger = &triggers->kinds[which];
+
+	if (which != TRIGGER_OOM || !triggers->an_hour ||
+	    count_lately(triggers, 0, now_ns) < triggers->an_hour)
+		return false;
+	if (!trigger->told)
+		log_warning("%u bundles because of %s within an hour: the next waits",
+			    triggers->an_hour, names[which]);
+	trigger->told = true;
 	return true;
 }
 
@@ -102,6 +166,12 @@ bool triggers_take(struct triggers *triggers, enum trigger_kind which, uint64_t 
 	if (!trigger->pulled || !triggers_asked(triggers, which) ||
 	    (now_ns < trigger->not_before_ns && !now_or_never))
 		return false;
+	if (must_wait(triggers, which, now_ns)) {
+		/* In the end there is no later hour. */
+		triggers->left_out += now_or_never;
+		trigger->pulled = !now_or_never;
+		return false;
+	}
 	trigger->pulled = false;
 	return !is_too_many(triggers, which);
 }
@@ -129,6 +199,66 @@ const char *triggers_reason(enum trigger_kind which)
 	return reasons[which];
 }
 
+/* Unless somebody has put something else in its place. */
+static void remove_bundle(const struct oom_bundle *bundle)
+{
+	struct stat status;
+
+	if (!bundle->name.length || lstat(bundle->name.bytes, &status) ||
+	    status.st_dev != bundle->device || status.st_ino != bundle->inode)
+		return;
+	if (!unlink(bundle->name.bytes))
+		log_info("%s: removed (%s), as there are newer ones", bundle->name.bytes,
+			 oom_outcome_name(bundle->outcome));
+}
+
+/* The oldest of those that matter least. */
+static void make_room(struct triggers *triggers)
+{
+	uint32_t least = 0, i;
+
+	if (triggers->kept_count < OOM_BUNDLES_KEPT)
+		return;
+	for (i = 1; i < triggers->kept_count; i++)
+		if (gravity(triggers->kept[i].outcome) < gravity(triggers->kept[least].outcome))
+			least = i;
+	remove_bundle(&triggers->kept[least]);
+	string_fini(&triggers->kept[least].name);
+	triggers->kept_count--;
+	memmove(&triggers->kept[least], &triggers->kept[least + 1],
+		(triggers->kept_count - least) * sizeof(*triggers->kept));
+	triggers->kept[triggers->kept_count].name = (struct string){ 0 };
+}
+
+static void note_oom(struct triggers *triggers, uint64_t now_ns)
+{
+	struct trigger *trigger = &triggers->kinds[TRIGGER_OOM];
+	struct oom_bundle *kept;
+	struct stat status;
+
+	/* A program that tries again and again says the same each time. */
+	trigger->not_before_ns = now_ns + OOM_PAUSE_NS;
+	trigger->told = false;
+	triggers->lately[triggers->lately_next].ts_ns = now_ns;
+	triggers->lately[triggers->lately_next].pid = triggers->pid;
+	triggers->lately_next = (triggers->lately_next + 1) % OOM_BUNDLES_AN_HOUR;
+	make_room(triggers);
+	kept = &triggers->kept[triggers->kept_count];
+	*kept = (struct oom_bundle){ .outcome = triggers->outcome,
+				     .pid = triggers->pid,
+				     .written_ns = now_ns };
+	if (lstat(triggers->bundle.bytes, &status))
+		return;
+	string_append(&kept->name, triggers->bundle.bytes, triggers->bundle.length);
+	if (kept->name.failed) {
+		string_fini(&kept->name);
+		return;
+	}
+	kept->device = status.st_dev;
+	kept->inode = status.st_ino;
+	triggers->kept_count++;
+}
+
 static void note_written(struct triggers *triggers, enum trigger_kind which, struct string *name,
 			 uint64_t bytes, uint64_t now_ns)
 {
@@ -137,14 +267,19 @@ static void note_written(struct triggers *triggers, enum trigger_kind which, str
 
 	trigger->written++;
 	trigger->failures = 0;
-	/* A program that tries again and again says the same each time. */
-	trigger->not_before_ns = which == TRIGGER_OOM ? now_ns + OOM_PAUSE_NS : 0;
+	trigger->not_before_ns = 0;
 	string_fini(&triggers->bundle);
 	triggers->bundle = *name;
 	*name = (struct string){ 0 };
-	if (triggers->asked)
+	if (which == TRIGGER_OOM)
+		log_info("%s: %s, written because of %s (%s)", triggers->bundle.bytes,
+			 string_size(size, bytes), names[which],
+			 oom_outcome_name(triggers->outcome));
+	else if (triggers->asked)
 		log_info("%s: %s, written because of %s", triggers->bundle.bytes,
 			 string_size(size, bytes), names[which]);
+	if (which == TRIGGER_OOM)
+		note_oom(triggers, now_ns);
 }
 
 /* A large ring takes long to copy, to a full disk too. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What makes a flight recorder write bundles: when each is due, how many there are, and what has
- * become of those that failed.
+ * What makes a flight recorder write bundles: when each is due, how many there are, which make way
+ * for others, and what has become of those that failed.
  */
 #ifndef MEMSCOPE_STORE_TRIGGERS_H
 #define MEMSCOPE_STORE_TRIGGERS_H
@@ -9,15 +9,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/oom_watch.h"
 #include "base/string.h"
 #include "store/bundle.h"
 
 enum trigger_kind {
-	TRIGGER_OOM,    /* a call failed for want of memory */
+	TRIGGER_OOM,    /* memory ran out, and it is known how it ended, or has been waited for */
 	TRIGGER_SIGNAL, /* somebody asks */
 	TRIGGER_EXIT,   /* the recording ends */
 	TRIGGERS_COUNT,
 };
+
+/* A bundle because memory ran out, which may make way for another. */
+struct oom_bundle {
+	struct string name; /* with a byte 0; empty: there is none */
+	uint64_t device, inode;
+	enum oom_outcome outcome;
+	uint32_t pid;
+	uint64_t written_ns;
+};
+
+#define OOM_BUNDLES_KEPT 8     /* each is as large as the ring */
+#define OOM_BUNDLES_AN_HOUR 60 /* that can be asked for at most */
 
 struct trigger {
 	bool pulled; /* until its bundle is written */
@@ -32,6 +45,18 @@ struct triggers {
 	struct trigger kinds[TRIGGERS_COUNT];
 	struct string bundle; /* the last one's name, with a byte 0 */
 	uint64_t left_out;    /* there were too many of that kind already */
+
+	/* Of TRIGGER_OOM: */
+	uint32_t an_hour;                         /* at most; half of them for one process */
+	enum oom_outcome outcome;                 /* the gravest since the last bundle, */
+	uint32_t pid;                             /* and of which process */
+	struct oom_bundle kept[OOM_BUNDLES_KEPT]; /* in the order in which they were written */
+	uint32_t kept_count;
+	struct {
+		uint64_t ts_ns;
+		uint32_t pid;
+	} lately[OOM_BUNDLES_AN_HOUR]; /* a ring of those that were written */
+	uint32_t lately_next;
 };
 
 void triggers_fini(struct triggers *triggers);
@@ -46,6 +71,13 @@ int triggers_check_names(const struct triggers *triggers, const char *path);
 
 /* Something has happened; `at_once`: a failure of before does not make it wait. */
 void triggers_pull(struct triggers *triggers, enum trigger_kind which, bool at_once);
+
+/*
+ * It is known how a request for memory ended that had failed, or it has been waited for long
+ * enough: a bundle is due, unless that process has had its share.
+ */
+void triggers_pull_oom(struct triggers *triggers, uint32_t pid, enum oom_outcome outcome,
+		       uint64_t now_ns);
 
 /*
  * Takes one that is pulled, asked for and due (`now_or_never`: it is): a bundle is to be written.

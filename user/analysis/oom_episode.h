@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is known of calls that failed because memory had run out: who held what then, how it ended,
+ * why, and what would have helped.
+ */
+#ifndef MEMSCOPE_ANALYSIS_OOM_EPISODE_H
+#define MEMSCOPE_ANALYSIS_OOM_EPISODE_H
+
+#include "analysis/finding.h"
+#include "analysis/oom_watch.h"
+#include "ledger/state.h"
+
+/* clang-format off */
+#define OOM_CAUSES(X) \
+	X(UNKNOWN,       "unknown") \
+	X(LEAK,          "leak")          /* what has leaked holds most of what is in use */ \
+	X(CACHED,        "cached")        /* the program's own allocator keeps what it does not use */ \
+	X(FULL,          "full")          /* the program itself needs more than there is */ \
+	X(CO_TENANT,     "co-tenant")     /* other processes hold most of what is in use */ \
+	X(FRAGMENTATION, "fragmentation") /* enough is free, but not in one piece */ \
+	X(POOLED,        "pooled")        /* what pools hold and do not use would have sufficed */ \
+	X(ADDRESSES,     "addresses")     /* addresses could not be reserved or mapped */ \
+	X(LIMIT,         "limit")         /* the process may use only a part of the device */ \
+	X(UNEXPLAINED,   "unexplained")   /* most of what is in use is in no account */
+
+/* What would have had to be different, so that it would have fit. */
+#define OOM_REMEDIES(X) \
+	X(LEAK,     "no-leak")         /* the growth had not been */ \
+	X(CACHE,    "cache-given-back") /* what the program gave back afterwards */ \
+	X(POOL,     "pool-trimmed") \
+	X(PROCESS,  "less-elsewhere")  /* another process had held so much less */ \
+	X(LIMIT,    "higher-limit")    /* of so much */ \
+	X(LESS,     "less")            /* so much less had been asked for, or held */
+/* clang-format on */
+
+enum oom_cause {
+#define X(cause, name) OOM_##cause,
+	OOM_CAUSES(X)
+#undef X
+		OOM_CAUSES_COUNT,
+};
+
+const char *analysis_oom_cause_name(enum oom_cause cause);
+
+enum oom_remedy_kind {
+#define X(kind, name) OOM_REMEDY_##kind,
+	OOM_REMEDIES(X)
+#undef X
+		OOM_REMEDIES_COUNT,
+};
+
+const char *analysis_oom_remedy_name(enum oom_remedy_kind kind);
+
+/* Only where the size of the device is known. */
+struct oom_remedy {
+	enum oom_remedy_kind kind;
+	uint64_t bytes;
+	uint32_t pid; /* of PROCESS: whose */
+	char comm[MS_COMM_BYTES];
+};
+
+#define OOM_TOP 10 /* holders of each kind that are listed */
+#define OOM_MAX 16 /* episodes that are described; the others are counted */
+
+struct oom_process {
+	uint32_t pid;
+	uint64_t start_ns;
+	char comm[MS_COMM_BYTES];
+	struct amount live; /* on the device */
+};
+
+struct oom_kind {
+	uint8_t space;
+	uint16_t row;
+	struct amount live;
+};
+
+struct oom_block {
+	uint32_t pid;
+	uint64_t start_ns; /* with the pid, the process */
+	struct allocation allocation;
+};
+
+/* What a program was told by cuMemGetInfo. */
+struct oom_view {
+	bool known;
+	uint32_t pid; /* who was told: the one that failed, or one on the same device */
+	char comm[MS_COMM_BYTES];
+	uint64_t total_bytes, free_bytes, ts_ns;
+};
+
+/*
+ * A thread's failures that belong together, and who held what at the last one. Unknown numbers have
+ * a flag beside them.
+ */
+struct analysis_oom {
+	uint64_t ts_ns, last_ts_ns; /* first and last failure */
+	uint64_t failures;          /* so many */
+	uint32_t pid, tid;
+	uint64_t start_ns;
+	char comm[MS_COMM_BYTES];
+	uint16_t row;   /* the call that failed last */
+	uint8_t space;  /* that was asked for: of host memory, the rest is about host memory too */
+	int32_t device; /* -1: unknown, then all devices are meant */
+	bool requested_known;
+	uint64_t requested_bytes;   /* the last time */
+	struct oom_request request; /* what was asked, freed and told, and the outcome */
+	struct amount first_own;    /* what the process held at the first failure */
+	uint64_t figures_ts_ns;     /* the failure that what follows is about */
+
+	/* The live set: sorted by bytes, largest first. Managed memory is in `kinds` and the blocks
+	 * only: it may be anywhere. */
+	struct amount live;    /* of all processes that were traced */
+	struct amount own;     /* of the one that failed */
+	struct amount managed; /* of all */
+	struct amount unclear; /* of others, whose device may be the same for all that is known */
+	bool held_before; /* some of them ran before they were attached to, and may hold more */
+	struct amount growing; /* part of `live` in kinds of allocations that only grow */
+	struct oom_process processes[OOM_TOP];
+	size_t processes_count, more_processes;
+	struct oom_kind kinds[OOM_TOP];
+	size_t kinds_count;
+	struct oom_block largest[OOM_TOP], newest[OOM_TOP];
+	size_t largest_count, newest_count;
+
+	/* What a program was told last before that about the device. */
+	struct oom_view view;
+	bool view_fresh;            /* younger than oom_view_ns */
+	uint64_t taken_since_bytes; /* live, and allocated after that; of all if there is no view */
+	uint64_t device_bytes;      /* of the device, whoever may use them; 0: not known */
+
+	/* What pools held and did not use, as cuMemPoolGetAttribute said last. */
+	bool pools_known;
+	uint64_t pooled_bytes, pools_ts_ns;
+	uint64_t reserved_bytes; /* addresses that the process has reserved */
+
+	/*
+	 * Between live blocks of the process, by their addresses: what lies beyond them, and how
+	 * the driver maps addresses to memory, cannot be seen. Holes larger than what the process
+	 * has ever freed at once are left out: nothing was there.
+	 */
+	bool holes_known;
+	uint64_t holes, holes_bytes, largest_hole_bytes;
+
+	/* Signs of an allocator of the program's own: large blocks, few of them freed. */
+	bool large_blocks, few_frees, is_torch;
+	bool evicted; /* a call said that an MPS client was terminated */
+
+	enum oom_cause cause;
+	enum finding_confidence confidence;
+	const char *lowered_by; /* NULL: it is high */
+	struct oom_remedy remedies[OOM_REMEDIES_COUNT];
+	size_t remedies_count;
+};
+
+/* What was free at the last failure, if that is known. */
+bool analysis_oom_free(const struct analysis_oom *oom, uint64_t *bytes);
+
+#endif /* MEMSCOPE_ANALYSIS_OOM_EPISODE_H */

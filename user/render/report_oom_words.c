@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/report_oom_words.h"
+
+#include <sys/wait.h>
+
+#include "render/report_words.h"
+
+/* ---- what was asked for ---------------------------------------------------------------------- */
+
+static void append_size(struct string *out, const struct analysis_oom *oom)
+{
+	const struct oom_request *request = &oom->request;
+
+	if (!oom->requested_known) {
+		string_append_text(out, "an unknown number of bytes");
+		return;
+	}
+	string_append_format(out, "%s%s", request->at_least ? "at least " : "",
+			     REPORT_SIZE(oom->requested_bytes));
+}
+
+void report_append_oom_request(struct string *out, const struct analysis_oom *oom)
+{
+	const struct oom_request *request = &oom->request;
+	const char *symbol = probe_at(oom->row)->symbol;
+
+	report_append_process(out, oom->pid, oom->comm);
+	if (oom->tid)
+		string_append_format(out, ", thread %u,", oom->tid);
+	if (request->op == MS_OP_ALLOC) {
+		string_append_format(out, " asked %s for ", symbol);
+		append_size(out, oom);
+		string_append_format(out, " of %s memory", probe_space_name(oom->space));
+		if (request->pieces && oom->requested_bytes != request->piece_bytes)
+			string_append_format(out, " in pieces of %s",
+					     REPORT_SIZE(request->piece_bytes));
+	} else {
+		string_append_format(out, " called %s", symbol);
+	}
+	if (request->inner_row != MS_NO_ROW)
+		string_append_format(out, " (inside of it, %s failed)",
+				     probe_at(request->inner_row)->symbol);
+	string_append_text(out, " on device ");
+}
+
+void report_append_oom_repeats(struct string *out, const struct analysis_oom *oom)
+{
+	if (oom->failures > 1)
+		string_append_format(out, ", and failed %s times in %s",
+				     REPORT_COUNT(oom->failures),
+				     REPORT_DURATION(oom->last_ts_ns - oom->ts_ns));
+	if (oom->requested_known && oom->request.first_bytes != oom->requested_bytes)
+		string_append_format(out, ", the first time for %s",
+				     REPORT_SIZE(oom->request.first_bytes));
+}
+
+/* ---- how it ended ---------------------------------------------------------------------------- */
+
+static void append_granted(struct string *out, const struct oom_request *request)
+{
+	if (request->granted_bytes)
+		string_append_format(out, "%s was granted", REPORT_SIZE(request->granted_bytes));
+	else
+		string_append_text(out, "the call succeeded");
+	if (request->end_ts_ns > request->last_ts_ns)
+		string_append_format(out, " %s after the last failure",
+				     REPORT_DURATION(request->end_ts_ns - request->last_ts_ns));
+	if (request->freed_count)
+		string_append_format(out, ", when the process had freed %s in %s block%s",
+				     REPORT_SIZE(request->freed_bytes),
+				     REPORT_COUNT(request->freed_count),
+				     request->freed_count == 1 ? "" : "s");
+}
+
+static void append_fate(struct string *out, const struct oom_request *request)
+{
+	const uint32_t status = request->exit_status;
+
+	string_append_text(out, request->op == MS_OP_ALLOC ? "nothing was granted after that; " :
+							     "no such call succeeded after that; ");
+	if (!request->exited)
+		string_append_text(out, "the process went on without it");
+	else if (status == MS_EXIT_UNKNOWN)
+		string_append_text(out, "the process ended");
+	else if (WIFSIGNALED(status))
+		string_append_format(out, "the process was killed by signal %d", WTERMSIG(status));
+	else
+		string_append_format(out, "the process exited with %d", WEXITSTATUS(status));
+	if (request->exited && request->end_ts_ns > request->last_ts_ns)
+		string_append_format(out, ", %s later",
+				     REPORT_DURATION(request->end_ts_ns - request->last_ts_ns));
+}
+
+static void append_end(struct string *out, const struct report_recording *recording,
+		       const struct analysis_oom *oom)
+{
+	const uint64_t end_ns = report_end_ns(recording);
+
+	switch (oom->request.outcome) {
+	case OOM_RECOVERED:
+	case OOM_BACKED_OFF:
+		append_granted(out, &oom->request);
+		break;
+	case OOM_FATAL:
+		append_fate(out, &oom->request);
+		break;
+	case OOM_OPEN:
+	case OOM_OUTCOMES_COUNT:
+		string_append_text(out, "the process was still running when the recording ended");
+		if (end_ns > oom->last_ts_ns)
+			string_append_format(out, ", %s later",
+					     REPORT_DURATION(end_ns - oom->last_ts_ns));
+		break;
+	}
+}
+
+void report_append_oom_outcome(struct string *out, const struct report_recording *recording,
+			       const struct analysis_oom *oom)
+{
+	string_append_format(out, "%s: ", oom_outcome_name(oom->request.outcome));
+	append_end(out, recording, oom);
+}
+
+/* ---- what would have helped ------------------------------------------------------------------ */
+
+/* "F1": the gravest leak of that process. */
+static void append_leak(struct string *out, const struct report_recording *recording,
+			const struct analysis_oom *oom)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding_topic_of(finding->rule) != FINDING_TOPIC_LEAK ||
+		    finding->pid != oom->pid || finding->start_ns != oom->start_ns)
+			continue;
+		string_append_format(out, "without the growth of F%zu",
+				     recording->findings[i].number);
+		return;
+	}
+	string_append_text(out, "without what only grew");
+}
+
+static void append_remedy(struct string *out, const struct report_recording *recording,
+			  const struct analysis_oom *oom, const struct oom_remedy *remedy)
+{
+	switch (remedy->kind) {
+	case OOM_REMEDY_LEAK:
+		append_leak(out, recording, oom);
+		string_append_format(out, " (%s)", REPORT_SIZE(remedy->bytes));
+		break;
+	case OOM_REMEDY_CACHE:
+		string_append_format(out,
+				     "if the process had given back before what it freed afterwards"
+				     " (%s)",
+				     REPORT_SIZE(remedy->bytes));
+		break;
+	case OOM_REMEDY_POOL:
+		string_append_format(out, "if pools had been trimmed (%s)",
+				     REPORT_SIZE(remedy->bytes));
+		break;
+	case OOM_REMEDY_PROCESS:
+		string_append_text(out, "if ");
+		report_append_process(out, remedy->pid, remedy->comm);
+		string_append_format(out, " had held %s less", REPORT_SIZE(remedy->bytes));
+		break;
+	case OOM_REMEDY_LIMIT:
+		string_append_format(out, "with a limit of %s", REPORT_SIZE(remedy->bytes));
+		break;
+	case OOM_REMEDY_LESS:
+	case OOM_REMEDIES_COUNT:
+		string_append_format(out, "if %s less had been asked for or in use",
+				     REPORT_SIZE(remedy->bytes));
+		break;
+	}
+}
+
+void report_append_oom_remedies(struct string *out, const struct report_recording *recording,
+				const struct analysis_oom *oom)
+{
+	size_t i;
+
+	for (i = 0; i < oom->remedies_count; i++) {
+		string_append_text(out, i ? ", or " : "It would have fit ");
+		append_remedy(out, recording, oom, &oom->remedies[i]);
+	}
+	if (oom->remedies_count)
+		string_append_char(out, '.');
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static void append_holder(struct string *out, const struct analysis_oom *oom)
+{
+	if (!oom->processes_count)
+		return;
+	string_append_text(out, ", when ");
+	report_append_process(out, oom->processes[0].pid, oom->processes[0].comm);
+	string_append_format(out, " held %s", REPORT_SIZE(oom->processes[0].live.bytes));
+	/* Kinds are those of all processes. */
+	if (oom->kinds_count)
+		string_append_format(out,
+				     oom->processes_count > 1 ?
+					     "; most of what all recorded processes held came"
+					     " from %s" :
+					     ", most of all from %s",
+				     probe_at(oom->kinds[0].row)->symbol);
+}
+
+void report_append_oom_verdict(struct string *out, const struct report_recording *recording,
+			       const struct analysis_oom *oom)
+{
+	string_append_format(out, "Out of memory: %s", probe_at(oom->row)->symbol);
+	if (oom->requested_known) {
+		string_append_char(out, '(');
+		append_size(out, oom);
+		string_append_char(out, ')');
+	}
+	string_append_text(out, " in ");
+	report_append_process(out, oom->pid, oom->comm);
+	string_append_text(out, " failed at ");
+	report_append_time(out, recording, oom->last_ts_ns);
+	append_holder(out, oom);
+	string_append_text(out, ". It ");
+	switch (oom->request.outcome) {
+	case OOM_RECOVERED:
+		string_append_text(out, "recovered: ");
+		break;
+	case OOM_BACKED_OFF:
+		string_append_text(out, "backed off: ");
+		break;
+	case OOM_FATAL:
+		string_append_text(out, "was fatal: ");
+		break;
+	case OOM_OPEN:
+	case OOM_OUTCOMES_COUNT:
+		string_append_text(out, "has no end yet: ");
+		break;
+	}
+	append_end(out, recording, oom);
+	if (oom->cause != OOM_UNKNOWN)
+		string_append_format(out, ". Cause: %s", analysis_oom_cause_name(oom->cause));
+}

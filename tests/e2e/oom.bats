@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Programs that run out of memory, and what becomes of that: in a recording, its report and its
+# bundle.
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+export SIMCUDA_MEMORY=1G
+
+# exhausted HOW CODE OPTION...: records a program that runs out of memory and exits with CODE; the
+# first request that failed in `failed`, the report's first sentences in `verdict`
+exhausted() {
+	local how=$1 code=$2
+
+	shift 2
+	run -"$code" --separate-stderr "$MEMSCOPE" record $MASK -o run.mscope "$@" -- "$WORKLOADS/exhaust" "$how"
+	[ -e run.mscope ] || return 0
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	jq -c '.recordings[0].out_of_memory[0]' report.json > failed
+	jq -r '.verdict[0]' report.json > verdict
+}
+
+failed() {
+	jq -c "$1" failed
+}
+
+@test "a program that frees what it kept and is granted it: recovered, and no failure" {
+	exhausted evict 0
+	assert_equal "$(failed '[.outcome, .api, .requested_bytes, .granted_bytes, .failures]')" \
+		'["recovered","cuMemAlloc_v2",314572800,314572800,1]'
+	assert_equal "$(failed '[.own.bytes, .freed_bytes, .freed_allocations]')" '[943718400,419430400,4]'
+	assert_equal "$(failed '[.cause, .told, .told_after.free_bytes, .told_after.freed_before_bytes]')" \
+		"[\"cached\",null,$((124 << 20)),0]"
+	assert_equal "$(failed '.would_have_fit | map([.if, .bytes])')" \
+		"[[\"cache-given-back\",419430400],[\"less\",$((176 << 20))]]"
+	"$MEMSCOPE" report --fail-on oom run.mscope > /dev/null
+	"$MEMSCOPE" report -f html run.mscope | grep -q 'recovered: 300 MiB was granted'
+}
+
+@test "a program that asks for less and less: backed off" {
+	exhausted halve 0
+	assert_equal "$(failed '[.outcome, .first_requested_bytes, .requested_bytes, .granted_bytes, .failures]')" \
+		"[\"backed-off\",$((4096 << 20)),$((1024 << 20)),$((512 << 20)),3]"
+	"$MEMSCOPE" report --fail-on oom run.mscope > /dev/null
+	"$MEMSCOPE" report -f text run.mscope | tr -s ' \n' ' ' | grep -q 'It backed off: 512 MiB was granted'
+}
+
+@test "a program that cannot go on: fatal, and --fail-on oom says so" {
+	exhausted stop 3
+	assert_equal "$(failed '[.outcome, .exit_status, .cause, .granted_bytes]')" '["fatal",768,"full",null]'
+	grep -q 'It was fatal: nothing was granted after that; the process exited with 3' verdict
+	run -8 "$MEMSCOPE" report --fail-on oom run.mscope
+	[[ $output == *"How it ended: fatal: nothing was granted after that; the process exited with 3"* ]]
+}
+
+@test "memory that is made in pieces: the request is all of them, and what was held is what was before" {
+	exhausted pieces 0
+	assert_equal "$(failed '[.outcome, .api, .requested_bytes, .requested_at_least, .piece_bytes]')" \
+		"[\"recovered\",\"cuMemCreate\",$((600 << 20)),false,$((20 << 20))]"
+	assert_equal "$(failed '[.own.bytes, .freed_bytes]')" "[$((600 << 20)),$((400 << 20))]"
+}
+
+@test "a launch that fails: out of memory, although launches are only counted" {
+	export SIMCUDA_FAIL=cuLaunchKernel:50=2
+	exhausted launch 4
+	assert_equal "$(failed '[.outcome, .api, .requested_bytes, .space, .own.bytes]')" \
+		"[\"fatal\",\"cuLaunchKernel\",null,null,$((64 << 20))]"
+	assert_equal "$(failed '[.tid > 0, .cause]')" '[true,"unknown"]'
+	run -8 "$MEMSCOPE" report --fail-on oom run.mscope
+	rm run.mscope
+	exhausted launch 4 --on-oom
+	"$MEMSCOPE" report -f json run.oom-1.mscope > report.json
+	assert_equal "$(jq -c '.recordings[0] | [.end_reason, .out_of_memory[0].outcome]' report.json)" \
+		'["oom","fatal"]'
+}

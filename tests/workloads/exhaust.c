@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * exhaust HOW: runs out of memory on a device of 1 GiB (SIMCUDA_MEMORY=1G), and
+ *
+ *   evict    frees buffers that it kept, and is granted what it wanted
+ *   halve    asks for half, until that is granted
+ *   stop     cannot go on, and exits with 3
+ *   pieces   makes physical memory in pieces, gives all back when one fails, frees its cache and
+ *            makes them again
+ *   launch   launches until a launch fails (SIMCUDA_FAIL), and exits with 4
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simcuda.h"
+
+#define MIB (1ull << 20)
+#define BUFFERS 9
+#define PIECES 30
+
+static CUdeviceptr buffers[BUFFERS];
+
+static void need(CUresult result, const char *what)
+{
+	if (result == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "exhaust: %s: %d\n", what, result);
+	exit(1);
+}
+
+/* 900 MiB, which the program keeps. */
+static void fill(void)
+{
+	for (int i = 0; i < BUFFERS; i++)
+		need(cuMemAlloc_v2(&buffers[i], 100 * MIB), "cuMemAlloc_v2");
+}
+
+static void drop(int count)
+{
+	for (int i = 0; i < count; i++)
+		need(cuMemFree_v2(buffers[i]), "cuMemFree_v2");
+}
+
+static int evict(void)
+{
+	size_t free_bytes, total_bytes;
+	CUdeviceptr wanted;
+
+	fill();
+	if (cuMemAlloc_v2(&wanted, 300 * MIB) != CUDA_ERROR_OUT_OF_MEMORY)
+		return 1;
+	need(cuMemGetInfo_v2(&free_bytes, &total_bytes), "cuMemGetInfo_v2");
+	drop(4);
+	need(cuMemAlloc_v2(&wanted, 300 * MIB), "cuMemAlloc_v2");
+	return 0;
+}
+
+static int halve(void)
+{
+	CUdeviceptr wanted;
+
+	need(cuMemAlloc_v2(&buffers[0], 100 * MIB), "cuMemAlloc_v2");
+	for (size_t size = 4096 * MIB; size; size /= 2)
+		if (cuMemAlloc_v2(&wanted, size) == CUDA_SUCCESS)
+			return size == 512 * MIB ? 0 : 1;
+	return 1;
+}
+
+static int stop(void)
+{
+	CUdeviceptr wanted;
+
+	fill();
+	return cuMemAlloc_v2(&wanted, 300 * MIB) == CUDA_ERROR_OUT_OF_MEMORY ? 3 : 1;
+}
+
+/* Returns how many there are. */
+static int make_pieces(CUmemGenericAllocationHandle *pieces)
+{
+	const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					   .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+	int count = 0;
+
+	while (count < PIECES && cuMemCreate(&pieces[count], 20 * MIB, &prop, 0) == CUDA_SUCCESS)
+		count++;
+	return count;
+}
+
+static int in_pieces(void)
+{
+	CUmemGenericAllocationHandle pieces[PIECES];
+	int count;
+
+	fill();
+	drop(3); /* 600 MiB are held */
+	for (int i = 3; i < BUFFERS; i++)
+		buffers[i - 3] = buffers[i];
+	count = make_pieces(pieces);
+	if (count == PIECES)
+		return 1;
+	for (int i = 0; i < count; i++)
+		need(cuMemRelease(pieces[i]), "cuMemRelease");
+	drop(4);
+	if (make_pieces(pieces) != PIECES)
+		return 1;
+	need(cuCtxSynchronize(), "cuCtxSynchronize");
+	return 0;
+}
+
+static int launches(void)
+{
+	static const char image[] = "\177ELF";
+	CUfunction function;
+	CUmodule module;
+	int i;
+
+	need(cuMemAlloc_v2(&buffers[0], 64 * MIB), "cuMemAlloc_v2");
+	for (i = 0; i < 100; i++) {
+		need(cuModuleLoadData(&module, image), "cuModuleLoadData");
+		need(cuModuleGetFunction(&function, module, "step"), "cuModuleGetFunction");
+		if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL))
+			return 4;
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} ways[] = {
+		{ "evict", evict },      { "halve", halve },     { "stop", stop },
+		{ "pieces", in_pieces }, { "launch", launches },
+	};
+	CUcontext context;
+
+	need(cuInit(0), "cuInit");
+	need(cuCtxCreate_v2(&context, 0, 0), "cuCtxCreate_v2");
+	for (size_t i = 0; argc == 2 && i < sizeof(ways) / sizeof(*ways); i++)
+		if (!strcmp(argv[1], ways[i].name))
+			return ways[i].run();
+	fprintf(stderr, "usage: exhaust evict|halve|stop|pieces|launch\n");
+	return 2;
+}

@@ -60,7 +60,8 @@ static inline bool run_begin(struct run *run)
 	if (!run->options.captured_ops)
 		run->options = analysis_defaults();
 	run->analysis = analysis_new(&run->pipeline.state, &run->options);
-	return run->analysis;
+	/* What is on which device is known, as in a report. */
+	return run->analysis && !state_follow_usage(&run->pipeline.state);
 }
 
 static inline void run_end(struct run *run)
@@ -114,6 +115,26 @@ static inline uint64_t alloc_new(struct run *run, uint64_t size)
 	return alloc_at(run, addr, size);
 }
 
+/* The same on a device, and in a context. */
+static inline uint64_t alloc_on(struct run *run, int32_t device, uint64_t size)
+{
+	uint64_t addr = run->next_addr;
+
+	run->next_addr += (size + 2 * MIB - 1) / MIB * MIB;
+	feed(run,
+	     record_taking(20 * US, record_on(device, record_alloc("cuMemAlloc_v2", addr, size))));
+	return addr;
+}
+
+static inline uint64_t alloc_in(struct run *run, uint64_t context, uint64_t size)
+{
+	uint64_t addr = run->next_addr;
+
+	run->next_addr += (size + 2 * MIB - 1) / MIB * MIB;
+	feed(run, record_in(context, record_alloc("cuMemAlloc_v2", addr, size)));
+	return addr;
+}
+
 /* Some blocks for as long as the program runs. */
 static inline void set_up(struct run *run)
 {
@@ -129,9 +150,22 @@ static inline void free_at(struct run *run, uint64_t addr)
 	feed(run, record_taking(20 * US, record_free("cuMemFree_v2", addr)));
 }
 
+static inline void free_all(struct run *run, const uint64_t *blocks, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		free_at(run, blocks[i]);
+}
+
 static inline void launch(struct run *run)
 {
 	feed(run, record_taking(5 * US, record_launch("cuLaunchKernel", 0x1234)));
+}
+
+static inline void destroy_context(struct run *run, uint64_t context)
+{
+	feed(run, record_context("cuCtxDestroy_v2", context, 0));
 }
 
 static inline void synchronise(struct run *run, uint64_t ns)
@@ -269,6 +303,32 @@ static inline void expect(struct run *run, const struct expected *expected, size
 	       sizeof((const struct expected[]){ __VA_ARGS__ }) / sizeof(struct expected))
 
 #define expect_none(run) expect(run, NULL, 0)
+
+/* ---- what the only finding says ---------------------------------------------------------------- */
+
+static inline struct finding only_finding(struct run *run, void (*program)(struct run *run))
+{
+	const struct finding *findings;
+	size_t count;
+
+	assert_true(run_begin(run));
+	program(run);
+	finish(run);
+	findings = analysis_findings(run->analysis, &count);
+	assert_int_equal(count, 1);
+	return findings[0];
+}
+
+static inline void expect_pattern(void (*program)(struct run *run), const char *pattern)
+{
+	struct run run = { 0 };
+	const struct finding finding = only_finding(&run, program);
+
+	assert_non_null(finding.pattern);
+	if (strncmp(finding.pattern, pattern, strlen(pattern)) != 0)
+		fail_msg("%s, not %s", finding.pattern, pattern);
+	run_end(&run);
+}
 
 /* ---- tables of programs ---------------------------------------------------------------------- */
 

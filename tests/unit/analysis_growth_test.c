@@ -1,44 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How programs' memory grows: of any sizes, until they end or again and again, on one device of
- * several, unexplained; and such as only set themselves up. Each with the findings that it must
- * have, and no others.
+ * How programs' memory grows: by blocks of any sizes, until they end, on one device of several. Each
+ * with the findings that it must have, and no others.
  */
 #include "analysed.h"
 
 #define MANY 600
-
-static uint64_t alloc_on(struct run *run, int32_t device, uint64_t size)
-{
-	uint64_t addr = run->next_addr;
-
-	run->next_addr += (size + 2 * MIB - 1) / MIB * MIB;
-	feed(run,
-	     record_taking(20 * US, record_on(device, record_alloc("cuMemAlloc_v2", addr, size))));
-	return addr;
-}
-
-static void destroy_context(struct run *run, uint64_t context)
-{
-	feed(run, record_context("cuCtxDestroy_v2", context, 0));
-}
-
-static uint64_t alloc_in(struct run *run, uint64_t context, uint64_t size)
-{
-	uint64_t addr = run->next_addr;
-
-	run->next_addr += (size + 2 * MIB - 1) / MIB * MIB;
-	feed(run, record_in(context, record_alloc("cuMemAlloc_v2", addr, size)));
-	return addr;
-}
-
-static void free_all(struct run *run, const uint64_t *blocks, int count)
-{
-	int i;
-
-	for (i = 0; i < count; i++)
-		free_at(run, blocks[i]);
-}
 
 /* ---- freed when the program ends ------------------------------------------------------------- */
 
@@ -364,323 +331,6 @@ static void run_no_launches(struct run *run)
 	}
 }
 
-/* ---- again and again ------------------------------------------------------------------------- */
-
-static void teeth(struct run *run, int count, int blocks, int kept)
-{
-	uint64_t batch[MANY];
-	int i, j;
-
-	for (i = 0; i < count; i++) {
-		for (j = 0; j < blocks; j++) {
-			batch[j] = alloc_new(run, j % 3 ? MIB : 3 * MIB);
-			steps(run, 2);
-		}
-		free_all(run, batch, blocks - kept);
-	}
-}
-
-static void run_sawtooth(struct run *run)
-{
-	set_up(run);
-	teeth(run, 6, 100, 0);
-}
-
-static void run_sawtooth_that_leaks(struct run *run)
-{
-	teeth(run, 5, 150, 10);
-}
-
-/* It destroys its context to be rid of everything, and begins anew. */
-static void run_sawtooth_of_contexts(struct run *run)
-{
-	int i, j;
-
-	for (i = 0; i < 4; i++) {
-		feed(run, record_context("cuCtxCreate_v2", 0xc000 + i, 0));
-		for (j = 0; j < 150; j++) {
-			alloc_in(run, 0xc000 + i, MIB);
-			steps(run, 2);
-		}
-		destroy_context(run, 0xc000 + i);
-	}
-	end_process(run, 0);
-}
-
-/* All of it at once, for each job. */
-static void run_device_resets(struct run *run)
-{
-	int i, j;
-
-	for (i = 0; i < 6; i++) {
-		feed(run, record_context("cuCtxCreate_v2", 0xc000 + i, 0));
-		for (j = 0; j < 20; j++)
-			alloc_in(run, 0xc000 + i, 8 * MIB);
-		steps(run, 200);
-		destroy_context(run, 0xc000 + i);
-	}
-	end_process(run, 0);
-}
-
-/* Two pieces for each job. */
-static void run_two_steps(struct run *run)
-{
-	int i;
-
-	for (i = 0; i < 8; i++) {
-		uint64_t one = alloc_new(run, 64 * MIB), two;
-
-		steps(run, 120);
-		two = alloc_new(run, 64 * MIB);
-		steps(run, 30);
-		free_at(run, one);
-		free_at(run, two);
-		steps(run, 10);
-	}
-}
-
-/* A large piece at once, and little more before all of it is given back. */
-static void run_loaded_at_once(struct run *run)
-{
-	uint64_t blocks[41];
-	int i, j;
-
-	for (i = 0; i < 6; i++) {
-		blocks[0] = alloc_new(run, 200 * MIB);
-		for (j = 1; j < 41; j++) {
-			blocks[j] = alloc_new(run, MIB);
-			steps(run, 5);
-		}
-		free_all(run, blocks, 41);
-	}
-}
-
-/* Forward it grows, backward it shrinks: each as long as the other. */
-static void run_training(struct run *run)
-{
-	uint64_t activations[100];
-	int i, j;
-
-	set_up(run);
-	for (i = 0; i < 6; i++) {
-		for (j = 0; j < 100; j++) {
-			activations[j] = alloc_new(run, MIB + j * 10 * KIB);
-			steps(run, 2);
-		}
-		for (j = 99; j >= 0; j--) {
-			free_at(run, activations[j]);
-			steps(run, 2);
-		}
-	}
-}
-
-/* So often that it is only how the program works. */
-static void run_requests(struct run *run)
-{
-	int i;
-
-	for (i = 0; i < 200; i++)
-		teeth(run, 1, 8, 0);
-}
-
-/* ---- what stays ------------------------------------------------------------------------------ */
-
-/* The control: one buffer for all of its life, and much that comes and goes. */
-static void run_churn_with_a_buffer(struct run *run)
-{
-	int i;
-
-	alloc_new(run, 64 * MIB);
-	for (i = 0; i < 400; i++) {
-		uint64_t scratch = alloc_new(run, 3 * MIB), other = alloc_new(run, 40 * MIB);
-
-		steps(run, 3);
-		free_at(run, other);
-		free_at(run, scratch);
-	}
-	end_process(run, 0);
-}
-
-/* It is a while before it allocates anything, as if it had to import a large library. */
-static void run_late_set_up(struct run *run)
-{
-	feed(run, record_call("cuCtxSynchronize"));
-	wait_for(run, 10 * SECOND);
-	run_churn_with_a_buffer(run);
-}
-
-/* What is forgotten later leads. */
-static void run_buffer_and_leak(struct run *run)
-{
-	uint64_t buffers[16];
-	int i;
-
-	alloc_new(run, 64 * MIB);
-	for (i = 0; i < 10; i++)
-		free_at(run, alloc_new(run, 100 * MIB));
-	steps(run, 1000);
-	for (i = 0; i < 16; i++)
-		buffers[i] = alloc_on(run, 1, 2 * MIB);
-	steps(run, 1000);
-	free_all(run, buffers + 3, 13);
-	end_process(run, 0);
-}
-
-static void run_preallocated(struct run *run)
-{
-	told(run, 8 * GIB, 8 * GIB);
-	alloc_new(run, 6 * GIB);
-	steps(run, 1000);
-	end_process(run, 0);
-}
-
-static void run_many_managed(struct run *run)
-{
-	int i;
-
-	for (i = 0; i < 5000; i++)
-		feed(run, record_on(0, record_alloc("cuMemAllocManaged", DEVICE_ADDR + i * MIB,
-						    64 * KIB)));
-	for (i = 0; i < 200; i++) {
-		told(run, 7 * GIB - i * MIB, 8 * GIB);
-		steps(run, 3);
-	}
-	end_process(run, 0);
-}
-
-/* A caching allocator that warms up, with pieces of many sizes, and is emptied in the end. */
-static void run_caching(struct run *run)
-{
-	uint64_t segments[32];
-	int i, count = 0;
-
-	for (i = 0; i < 3000; i++) {
-		if (i < 60 ? i % 3 == 0 : i == 100 || i == 210 || i == 500 || i == 1100)
-			segments[count++] = alloc_new(run, (2 + i * 7 % 40) * MIB);
-		step(run);
-	}
-	free_all(run, segments, count);
-	end_process(run, 0);
-}
-
-/* ---- unexplained ----------------------------------------------------------------------------- */
-
-static void creep(struct run *run, uint64_t per_step)
-{
-	int i;
-
-	alloc_new(run, GIB);
-	for (i = 0; i < 200; i++) {
-		told(run, 6 * GIB - i * per_step, 8 * GIB);
-		steps(run, 5);
-	}
-}
-
-static void run_unexplained(struct run *run)
-{
-	creep(run, 2 * MIB);
-}
-
-static void run_unexplained_little(struct run *run)
-{
-	creep(run, 128 * KIB);
-}
-
-/* Libraries and modules are loaded, and that is it. */
-static void run_unexplained_at_first(struct run *run)
-{
-	int i;
-
-	for (i = 0; i < 200; i++) {
-		told(run, 6 * GIB - (i < 60 ? i : 60) * 5 * MIB, 8 * GIB);
-		steps(run, 5);
-	}
-}
-
-/* It goes up and down with what others do. */
-static void run_unexplained_swinging(struct run *run)
-{
-	int i;
-
-	for (i = 0; i < 200; i++) {
-		told(run, 6 * GIB - i % 50 * 5 * MIB, 8 * GIB);
-		steps(run, 5);
-	}
-}
-
-/* As much as it allocates. */
-static void run_explained(struct run *run)
-{
-	int i;
-
-	for (i = 0; i < 200; i++) {
-		alloc_new(run, 2 * MIB);
-		told(run, 6 * GIB - i * 2 * MIB, 8 * GIB);
-		steps(run, 5);
-	}
-}
-
-/* What was freed into a pool stays with it. */
-static void run_explained_by_pool(struct run *run)
-{
-	uint64_t addr = DEVICE_ADDR + 100 * GIB;
-	int i;
-
-	for (i = 0; i < 200; i++) {
-		feed(run, record_on(0, record_alloc("cuMemAllocAsync", addr, (100 + 2 * i) * MIB)));
-		feed(run, record_begin_of("cuMemFreeAsync", addr, 0));
-		feed(run, record_free("cuMemFreeAsync", addr));
-		told(run, 6 * GIB - i * 2 * MIB, 8 * GIB);
-		steps(run, 5);
-	}
-}
-
-/* It may have moved to the device. */
-static void run_explained_by_managed(struct run *run)
-{
-	feed(run, record_on(0, record_alloc("cuMemAllocManaged", DEVICE_ADDR + 100 * GIB, GIB)));
-	creep(run, 2 * MIB);
-}
-
-/* All but so little of it that it is not worth a word. */
-static void run_explained_by_managed_but_little(struct run *run)
-{
-	feed(run,
-	     record_on(0, record_alloc("cuMemAllocManaged", DEVICE_ADDR + 100 * GIB, 350 * MIB)));
-	creep(run, 2 * MIB);
-}
-
-static void begin_other(struct run *run)
-{
-	as_process(run, 77);
-	feed(run, record_context("cuCtxCreate_v2", 0xd000, 0));
-	alloc_on(run, 0, 64 * MIB);
-	as_process(run, RECORD_PID);
-}
-
-/* Another process is there, and allocates nothing more. */
-static void run_unexplained_in_company(struct run *run)
-{
-	begin_other(run);
-	creep(run, 2 * MIB);
-}
-
-/* The other one allocates it. */
-static void run_explained_by_other(struct run *run)
-{
-	int i;
-
-	begin_other(run);
-	for (i = 0; i < 200; i++) {
-		as_process(run, 77);
-		alloc_on(run, 0, 2 * MIB);
-		launch(run);
-		as_process(run, RECORD_PID);
-		told(run, 6 * GIB - i * 2 * MIB, 8 * GIB);
-		steps(run, 5);
-	}
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct program programs[] = {
@@ -708,80 +358,16 @@ static const struct program programs[] = {
 	{ "one device leaks", run_one_device_leaks, { { FINDING_LEAK_GROWTH, H, MANY * 4 * MIB } }, 1 },
 	{ "both devices leak", run_both_devices_leak, { { FINDING_LEAK_GROWTH, H, MANY * 4 * MIB }, { FINDING_LEAK_GROWTH, H, MANY * 2 * MIB } }, 2 },
 	{ "no launches", run_no_launches, { { FINDING_LEAK_GROWTH, M, 2000 * 64 * KIB } }, 1 },
-	{ "sawtooth", run_sawtooth, { { FINDING_SAWTOOTH, H, 0 } }, 1 },
-	{ "sawtooth that leaks", run_sawtooth_that_leaks, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
-	{ "sawtooth of contexts", run_sawtooth_of_contexts, { { FINDING_SAWTOOTH, H, 0 } }, 1 },
-	{ "device resets", run_device_resets, {}, 0 },
-	{ "two steps", run_two_steps, {}, 0 },
-	{ "loaded at once", run_loaded_at_once, {}, 0 },
-	{ "training", run_training, {}, 0 },
-	{ "requests", run_requests, {}, 0 },
-	{ "churn with a buffer", run_churn_with_a_buffer, { { FINDING_KEPT_TO_END, H, 64 * MIB } }, 1 },
-	{ "late set-up", run_late_set_up, { { FINDING_KEPT_TO_END, H, 64 * MIB } }, 1 },
-	{ "a buffer and a leak", run_buffer_and_leak, { { FINDING_LEAK_AT_EXIT, H, 6 * MIB }, { FINDING_KEPT_TO_END, H, 64 * MIB } }, 2 },
-	{ "preallocated", run_preallocated, {}, 0 },
-	{ "many managed", run_many_managed, {}, 0 },
-	{ "caching", run_caching, {}, 0 },
-	{ "unexplained", run_unexplained, { { FINDING_UNEXPLAINED_GROWTH, M, 0 } }, 1 },
-	{ "unexplained, little", run_unexplained_little, {}, 0 },
-	{ "unexplained at first", run_unexplained_at_first, {}, 0 },
-	{ "unexplained, swinging", run_unexplained_swinging, {}, 0 },
-	{ "explained", run_explained, { { FINDING_LEAK_GROWTH, H, 400 * MIB } }, 1 },
-	{ "explained by a pool", run_explained_by_pool, {}, 0 },
-	{ "explained by managed memory", run_explained_by_managed, {}, 0 },
-	{ "explained by managed memory but for little", run_explained_by_managed_but_little, {}, 0 },
-	{ "unexplained, in company", run_unexplained_in_company, { { FINDING_UNEXPLAINED_GROWTH, L, 0 } }, 1 },
-	{ "explained by another", run_explained_by_other, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	/* clang-format on */
 };
 
-/* Whose memory is on which device is followed, as in a report. */
-static void begin(struct run *run, void (*program)(struct run *run))
-{
-	assert_true(run_begin(run));
-	assert_int_equal(state_follow_usage(&run->pipeline.state), 0);
-	program(run);
-}
-
 static void test_programs(void **state)
 {
-	size_t i;
-
 	(void)state;
-	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		struct run run = { 0 };
-
-		print_message("# %s\n", programs[i].name);
-		begin(&run, programs[i].run);
-		expect(&run, programs[i].expected, programs[i].count);
-		run_end(&run);
-	}
+	run_all(programs);
 }
 
 /* ---- what findings say ----------------------------------------------------------------------- */
-
-static struct finding only_finding(struct run *run, void (*program)(struct run *run))
-{
-	const struct finding *findings;
-	size_t count;
-
-	begin(run, program);
-	finish(run);
-	findings = analysis_findings(run->analysis, &count);
-	assert_int_equal(count, 1);
-	return findings[0];
-}
-
-static void expect_pattern(void (*program)(struct run *run), const char *pattern)
-{
-	struct run run = { 0 };
-	const struct finding finding = only_finding(&run, program);
-
-	assert_non_null(finding.pattern);
-	if (strncmp(finding.pattern, pattern, strlen(pattern)) != 0)
-		fail_msg("%s, not %s", finding.pattern, pattern);
-	run_end(&run);
-}
 
 static void test_patterns(void **state)
 {
@@ -790,8 +376,6 @@ static void test_patterns(void **state)
 	expect_pattern(run_rising, "rising");
 	expect_pattern(run_mixed, "mixed sizes");
 	expect_pattern(run_freed_at_shutdown, "all of one size");
-	expect_pattern(run_sawtooth, "sawtooth: it grows");
-	expect_pattern(run_sawtooth_that_leaks, "sawtooth: each time, more");
 }
 
 static void expect_device(void (*program)(struct run *run), int32_t device, bool freed)
@@ -809,7 +393,6 @@ static void test_devices(void **state)
 	(void)state;
 	expect_device(run_one_device_leaks, 1, false);
 	expect_device(run_freed_at_shutdown, 0, true);
-	expect_device(run_unexplained, 0, false);
 }
 
 int main(void)

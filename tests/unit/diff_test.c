@@ -528,6 +528,34 @@ static void test_anything(void **state)
 	assert_true(rows > 60 * 20);
 }
 
+/* A start-up buffer that stays is only a note, and no reason to look at a run. */
+static void test_notes_are_not_compared(void **state)
+{
+	uint64_t block;
+	int i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	for (i = 0; i < 2; i++) {
+		struct side *side = i ? &diffs.b : &diffs.a;
+
+		add_process(side, 100, "train");
+		block = add_alloc(side, 100, "cuMemAlloc_v2", 64 * MIB);
+		add_free(side, 100, add_alloc(side, 100, "cuMemAlloc_v2", 128 * MIB));
+		side->now_ns += 1000000000;
+		add_free(side, 100, add_alloc(side, 100, "cuMemAlloc_v2", 128 * MIB));
+		if (!i)
+			add_free(side, 100, block);
+		add_exit(side, 100, "train");
+	}
+	diffs_end(&diffs);
+	assert_int_equal(diffs.b.reader.report.recordings[0]->findings_count, 1);
+	assert_int_equal(diffs.b.reader.report.recordings[0]->findings[0].finding->rule,
+			 FINDING_KEPT_TO_END);
+	assert_int_equal(diffs.diff->findings_count, 0);
+	diffs_done(&diffs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_parts_of_runs),
 		cmocka_unit_test(test_more_for_each_launch),
 		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_notes_are_not_compared),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_what_is_below_is_counted),
 		cmocka_unit_test(test_what_is_new_is_no_noise),

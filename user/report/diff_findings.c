@@ -102,6 +102,9 @@ static int collect(struct items *items, const struct diff *diff, const struct re
 		for (j = 0; j < recording->findings_count; j++) {
 			const struct finding *finding = recording->findings[j].finding;
 
+			/* What is not wrong in either is no difference to look at. */
+			if (finding_topic_of(finding->rule) == FINDING_TOPIC_NOTE)
+				continue;
 			items->list[items->count++] =
 				(struct item){ .pair = pair_of(diff, finding, recording),
 					       .finding = finding };

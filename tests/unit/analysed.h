@@ -304,7 +304,7 @@ static inline void expect(struct run *run, const struct expected *expected, size
 
 #define expect_none(run) expect(run, NULL, 0)
 
-/* ---- what the only finding says ---------------------------------------------------------------- */
+/* ---- what the only finding says -------------------------------------------------------------- */
 
 static inline struct finding only_finding(struct run *run, void (*program)(struct run *run))
 {

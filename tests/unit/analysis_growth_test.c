@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How programs' memory grows: by blocks of any sizes, until they end, on one device of several. Each
- * with the findings that it must have, and no others.
+ * How programs' memory grows: by blocks of any sizes, until they end, on one device of several.
+ * Each with the findings that it must have, and no others.
  */
 #include "analysed.h"
 
@@ -243,6 +243,21 @@ static void run_mixed_among_others(struct run *run)
 	}
 }
 
+/* A cache whose pieces become larger, begun long after the rest, which comes and goes all along. */
+static void run_rising_late(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		uint64_t scratch = alloc_new(run, i % 2 ? 2 * MIB : 400 * KIB);
+
+		if (i >= 900 && i % 20 == 0)
+			alloc_new(run, (8 + i / 20) * MIB);
+		step(run);
+		free_at(run, scratch);
+	}
+}
+
 /* One size after the other, but none for good. */
 static void run_moving(struct run *run)
 {
@@ -352,6 +367,7 @@ static const struct program programs[] = {
 	{ "mixed", run_mixed, { { FINDING_LEAK_GROWTH, H, MANY / 5 * (11 * MIB + 320 * KIB) } }, 1 },
 	{ "two classes", run_two_classes, { { FINDING_LEAK_GROWTH, H, MANY / 2 * (4 * MIB + 512 * KIB) } }, 1 },
 	{ "mixed among others", run_mixed_among_others, { { FINDING_LEAK_GROWTH, H, 100 * (MIB + 600 * KIB) } }, 1 },
+	{ "rising, late", run_rising_late, { { FINDING_LEAK_GROWTH, H, (55 * 8 + 55 * (45 + 99) / 2) * MIB } }, 1 },
 	{ "moving", run_moving, {}, 0 },
 	{ "replaced by smaller ones", run_replaced_by_smaller, {}, 0 },
 	{ "two classes at exit", run_exit_leak_of_two_classes, { { FINDING_LEAK_AT_EXIT, H, 2 * (2 * MIB + 600 * KIB) } }, 1 },

@@ -379,30 +379,43 @@ static bool grows_together(const struct growth_view *view, const struct family *
 }
 
 /*
- * Whether the others of the family become fewer, little by little, as this one grows: then it only
- * takes their place. (What was set up and freed once is none of that.)
+ * Whether the others of the family become fewer, little by little, as the picked ones grow: then
+ * these only take their place. (What was set up and freed once is none of that.)
  */
-static bool takes_their_place(const struct growth_view *view, const struct family *family,
-			      const struct group *group)
+static bool take_their_place(const struct growth_view *view, const struct family *family)
 {
-	const unsigned int first = process_activity_bucket_at(view->activity, group->first_ts_ns);
-	struct windows others = { 0 }, own = { 0 }, windows;
+	const unsigned int first =
+		process_activity_bucket_at(view->activity, first_ns_of(family, true));
+	struct windows others = { 0 }, picked = { 0 }, windows;
 	unsigned int w, falls = 0;
 	size_t i;
 
 	for (i = 0; i < family->count; i++) {
 		windows_fill(view, family->members[i], first, &windows);
-		if (family->members[i] == group)
-			own = windows;
-		else
-			windows_add(&others, &windows, true);
+		windows_add(family->members[i]->picked ? &picked : &others, &windows, true);
 	}
 	for (w = 2; w < GROWTH_WINDOWS; w++)
 		falls += others.lowest[w].bytes < others.lowest[w - 1].bytes;
 	return falls >= GROWTH_WINDOWS / 2 &&
 	       others.lowest[1].bytes > others.lowest[GROWTH_WINDOWS - 1].bytes &&
 	       others.lowest[1].bytes - others.lowest[GROWTH_WINDOWS - 1].bytes >=
-		       rise_since(&own, 1) / 2;
+		       rise_since(&picked, 1) / 2;
+}
+
+/* Those of which nothing was ever freed, and that only if there are others. */
+static bool grow_unfreed(const struct growth_view *view, const struct family *family,
+			 const struct analysis_options *options, struct growth *growth)
+{
+	struct group *members[USAGE_CLASSES]; /* a family has one of each at most */
+	struct family unfreed = { .members = members };
+	size_t i;
+
+	for (i = 0; i < family->count; i++)
+		if (!frees_of(view, family->members[i]))
+			members[unfreed.count++] = family->members[i];
+	pick_none(family);
+	return unfreed.count && unfreed.count < family->count &&
+	       grows_together(view, &unfreed, options, growth) && !take_their_place(view, family);
 }
 
 /* What else the function allocates may come and go: then those that grow are found one by one. */
@@ -417,8 +430,8 @@ static bool grow_alone(const struct growth_view *view, const struct family *fami
 		const struct family alone = { .members = &family->members[i], .count = 1 };
 		struct growth one;
 
-		if (!grows_together(view, &alone, options, &one) ||
-		    takes_their_place(view, family, family->members[i]))
+		pick_none(family);
+		if (!grows_together(view, &alone, options, &one) || take_their_place(view, family))
 			continue;
 		growth_add(growth, &one);
 		grows |= 1ull << family->members[i]->size_class;
@@ -432,7 +445,8 @@ bool growth_of(const struct growth_view *view, const struct family *family,
 	       const struct analysis_options *options, struct growth *growth)
 {
 	return grows_together(view, family, options, growth) ||
-	       (family->count > 1 && grow_alone(view, family, options, growth));
+	       (family->count > 1 && (grow_unfreed(view, family, options, growth) ||
+				      grow_alone(view, family, options, growth)));
 }
 
 /* ---- how the sizes change -------------------------------------------------------------------- */

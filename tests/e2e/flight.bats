@@ -470,6 +470,32 @@ exhaust() {
 	grep -q "1 more bundles would have been written" record.err
 }
 
+@test "--on-oom: eight bundles are kept; the oldest that ended well makes way, if it is still there" {
+	local answer i
+
+	export SIMCUDA_MEMORY=1M
+	puppet_start
+	exhaust --bundles=60/h
+	read -r -t 20 answer <&9
+	for ((i = 1; i <= 9; i++)); do
+		puppet free 0
+		puppet alloc 600000
+		wait_for "[ -e run.oom-$i.mscope ]"
+		[ "$i" != 1 ] || mv run.oom-1.mscope precious.mscope
+		[ "$i" != 9 ] || break
+		echo "alloc 600000" >&8
+		read -r -t 20 answer <&9
+	done
+	assert_equal "$(echo run.oom-*)" "$(echo run.oom-{2..9}.mscope)"
+	echo "alloc 600000" >&8
+	read -r -t 20 answer <&9
+	puppet_end
+	record_wait
+	assert_equal "$(echo run.oom-* | tr ' ' '\n' | sort -V | xargs)" "$(echo run.oom-{3..10}.mscope)"
+	grep -q 'run.oom-2.mscope: removed (recovered), as there are newer ones' record.err
+	assert_whole precious.mscope
+}
+
 @test "a bundle that cannot be written: the ring stays, and the exit code says so" {
 	local answer
 

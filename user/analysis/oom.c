@@ -7,9 +7,10 @@
 
 #include "analysis/oom_cause.h"
 
-/* Blocks that may be looked at for figures: these, and some for each event. */
+/* Blocks that may be looked at for figures: these, some for each event, and after a while all. */
 #define WALK_ANYWAY (1ull << 20)
 #define WALK_PER_EVENT 16
+#define WALK_PAUSE_NS 100000000ull
 
 void ooms_fini(struct ooms *ooms)
 {
@@ -97,20 +98,20 @@ static bool may_walk(struct ooms *ooms)
 	for (i = 0; i < state->processes_count; i++)
 		for (key = 0; key < LEDGERS_COUNT; key++)
 			blocks += state->processes[i]->ledgers[key].count;
-	if (ooms->walked + blocks > WALK_ANYWAY + ooms->events * WALK_PER_EVENT)
+	if (ooms->walked + blocks > WALK_ANYWAY + ooms->events * WALK_PER_EVENT &&
+	    ooms->around->now_ns < ooms->looked_ns + WALK_PAUSE_NS)
 		return false;
 	ooms->walked += blocks + 1;
+	ooms->looked_ns = ooms->around->now_ns;
 	return true;
 }
 
-static void look(struct ooms *ooms, struct analysis_oom *oom, const struct change *change,
-		 bool at_once)
+static void look(struct ooms *ooms, struct analysis_oom *oom, const struct change *change)
 {
-	int err;
+	int err = 0;
 
-	if (!at_once && !may_walk(ooms))
-		return;
-	err = oom_figures_take(oom, ooms->around, change->process, ooms->options);
+	if (may_walk(ooms))
+		err = oom_figures_take(oom, ooms->around, change->process, ooms->options);
 	memcpy(oom->comm, change->process->comm, sizeof(oom->comm));
 	if (err)
 		ooms->err = err;
@@ -133,7 +134,7 @@ static void step(void *context, struct oom_request *request, enum oom_step what,
 	if (what == OOM_ENDED)
 		oom_cause_find(oom, ooms->options);
 	else
-		look(ooms, oom, change, what == OOM_BEGAN);
+		look(ooms, oom, change);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

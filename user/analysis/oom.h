@@ -22,6 +22,7 @@ struct ooms {
 
 	/* What is looked at one by one for the figures of failures goes with what happened. */
 	uint64_t events, walked;
+	uint64_t looked_ns; /* when it was done last */
 
 	/* While an event is taken in: */
 	const struct oom_around *around;

@@ -300,7 +300,8 @@ static void look_around(struct analysis_oom *oom, const struct state *state,
 	for (i = 0; !oom->view.known && i < state->processes_count; i++)
 		look_at_views(oom, state, state->processes[i]);
 	oom->view_fresh =
-		oom->view.known && oom->figures_ts_ns - oom->view.ts_ns <= options->oom_view_ns;
+		oom->view.known && (oom->figures_ts_ns <= oom->view.ts_ns ||
+				    oom->figures_ts_ns - oom->view.ts_ns <= options->oom_view_ns);
 	look_at_pools(oom, process);
 	oom->reserved_bytes = process->spaces[MS_SPACE_RESERVED].live_bytes;
 }

@@ -46,9 +46,9 @@ void report_append_oom_request(struct string *out, const struct analysis_oom *oo
 void report_append_oom_repeats(struct string *out, const struct analysis_oom *oom)
 {
 	if (oom->failures > 1)
-		string_append_format(out, ", and failed %s times in %s",
-				     REPORT_COUNT(oom->failures),
-				     REPORT_DURATION(oom->last_ts_ns - oom->ts_ns));
+		string_append_format(out, ", and failed %s times", REPORT_COUNT(oom->failures));
+	if (oom->last_ts_ns > oom->ts_ns)
+		string_append_format(out, " in %s", REPORT_DURATION(oom->last_ts_ns - oom->ts_ns));
 	if (oom->requested_known && oom->request.first_bytes != oom->requested_bytes)
 		string_append_format(out, ", the first time for %s",
 				     REPORT_SIZE(oom->request.first_bytes));

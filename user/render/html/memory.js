@@ -94,9 +94,10 @@ class MemoryChart {
 		}
 		for (const oom of made.out_of_memory)
 			marks.push({ at: this.recording.relative(oom.ts_ns), oom: true,
-				text: `out of memory: ${processName(oom)} asked for ` +
-					`${oom.requested_bytes === null ? '?' : size(oom.requested_bytes)}` +
-					`${oom.failures > 1 ? `, ${count(oom.failures)} times` : ''}` });
+				text: `out of memory: ${processName(oom)} ` +
+					`${oom.requested_bytes === null ? `called ${oom.api}` :
+						`asked for ${size(oom.requested_bytes)}`}` +
+					`${oom.failures > 1 ? `, ${count(oom.failures)} times` : ''} (${oom.outcome})` });
 		return marks;
 	}
 

@@ -322,18 +322,25 @@ static int apply_exit(struct analysis *analysis, struct process_activity *activi
 
 /* ---- memory that has run out ----------------------------------------------------------------- */
 
-static int apply_ooms(struct analysis *analysis, struct process_activity *activity,
-		      const struct event *event, const struct change *change)
+static int take_ooms(struct analysis *analysis, struct process_activity *activity,
+		     const struct event *event, const struct change *change)
 {
 	const struct oom_around around = { .state = analysis->state,
 					   .activities = analysis->activities.list,
 					   .tracks_count = analysis->activities.count,
 					   .now_ns = activity->now_ns };
 
-	if (!oom_watch_may_matter(&analysis->ooms.watch, event))
-		return 0;
 	activity->failures += oom_watch_is_failure(event);
 	return ooms_event(&analysis->ooms, &around, event, change, &analysis->options);
+}
+
+/* Nearly no event says anything of it. */
+static inline int apply_ooms(struct analysis *analysis, struct process_activity *activity,
+			     const struct event *event, const struct change *change)
+{
+	return oom_watch_may_matter(&analysis->ooms.watch, event) ?
+		       take_ooms(analysis, activity, event, change) :
+		       0;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

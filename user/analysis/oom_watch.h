@@ -97,13 +97,12 @@ struct oom_run {
 #define OOM_RUNS 16
 
 struct oom_watch {
-	uint64_t retry_ns; /* what comes later has nothing to do with it */
+	size_t count, runs_count; /* looked at for each event: side by side */
+	uint64_t retry_ns;        /* what comes later has nothing to do with it */
 	oom_step_fn *step;
 	void *context;
 	struct oom_request requests[OOM_WATCHED];
-	size_t count;
 	struct oom_run runs[OOM_RUNS];
-	size_t runs_count;
 };
 
 /* Whether the event is a call that failed because memory had run out, and no part of another. */
@@ -112,7 +111,7 @@ bool oom_watch_is_failure(const struct event *event);
 /* Whether an event may say anything of failures: else it need not be looked at. */
 static inline bool oom_watch_may_matter(const struct oom_watch *watch, const struct event *event)
 {
-	return watch->count || watch->runs_count ||
+	return (watch->count | watch->runs_count) ||
 	       (event->call && (event->call->result == MS_CUDA_OUT_OF_MEMORY ||
 				event->probe->spec.space == MS_SPACE_PHYSICAL));
 }

@@ -303,7 +303,7 @@ static const struct {
 	{ { "co-tenant, unseen", run_co_tenant_unseen, { { FINDING_OOM, M, 2 * GIB } }, 1 }, OOM_UNEXPLAINED },
 	{ { "co-tenant, not proven", run_co_tenant_unproven, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_UNKNOWN },
 	{ { "co-tenant, which was told", run_told_elsewhere, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_CO_TENANT },
-	{ { "another device's free memory", run_told_on_another, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_UNKNOWN },
+	{ { "another device's free memory", run_told_on_another, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_FULL },
 	{ { "limit", run_limited, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_LIMIT },
 	{ { "addresses", run_addresses, { { FINDING_OOM, M, GIB } }, 1 }, OOM_ADDRESSES },
 	{ { "unexplained", run_unexplained, { { FINDING_OOM, M, GIB } }, 1 }, OOM_UNEXPLAINED },

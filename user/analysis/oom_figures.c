@@ -42,6 +42,18 @@ static void amount_add(struct amount *amount, uint64_t bytes)
 	amount->bytes += bytes;
 }
 
+/* Whether something says that they are two devices; not knowing what a process sees does not. */
+static bool is_told_apart(const struct process *own, int32_t device, const struct process *other,
+			  int32_t other_device)
+{
+	const struct process_device *a = process_devices_find(&own->devices, device);
+	const struct process_device *b = process_devices_find(&other->devices, other_device);
+
+	if (a && b && device_identity_differs(&a->identity, &b->identity))
+		return true;
+	return device != other_device || (own->devices.visible && other->devices.visible);
+}
+
 enum relation {
 	RELATION_NONE,
 	RELATION_UNCLEAR, /* it may be on the same device */
@@ -82,7 +94,8 @@ static enum relation relation_of(const struct analysis_oom *oom, const struct st
 		return oom->device == device ? RELATION_UNCLEAR : RELATION_NONE;
 	if (!usage_device_is_same(state->usage, &own->devices, oom->device, &process->devices,
 				  device))
-		return RELATION_NONE;
+		return is_told_apart(own, oom->device, process, device) ? RELATION_NONE :
+									  RELATION_UNCLEAR;
 	return is_proven(state, own, oom->device, process, device) ? RELATION_SAME :
 								     RELATION_UNCLEAR;
 }

@@ -133,9 +133,15 @@ enum ms_action {
 
 	/* Of a call about memory: */
 	MS_ACTION_REFER,  /* one more reference to the handle `addr`, which backs address `src` */
+	MS_ACTION_EXPORT, /* what is at `addr` can be opened by other processes: hash `src` */
 	MS_ACTION_GLOBAL, /* a variable of a module is at `addr` */
-	MS_ACTION_DEVICE_INFO, /* `src` bytes of the device's `size` are free */
-	MS_ACTION_POOL_INFO,   /* attribute `src` of pool `addr` is `size` */
+	MS_ACTION_DEVICE_INFO,  /* `src` bytes of the device's `size` are free */
+	MS_ACTION_POOL_INFO,    /* attribute `src` of pool `addr` is `size` */
+	MS_ACTION_POOL_SETTING, /* and from now on */
+	MS_ACTION_POOL_CURRENT, /* `device` allocates from pool `addr` if none is named */
+	MS_ACTION_POOL_CREATE,  /* pool `addr` */
+	MS_ACTION_POOL_DESTROY,
+	MS_ACTION_POOL_TRIM, /* pool `addr` keeps no more than `size`, but for what is in use */
 
 	/* Of a call about a device, which says what `device` is: */
 	MS_ACTION_DEVICE_UUID,  /* its UUID: 16 bytes, in `addr` and `src` */
@@ -197,6 +203,7 @@ enum ms_source_kind {
 	MS_FROM_NODE_SIZE,  /* ... and how many bytes it allocates */
 	MS_FROM_POOL_VALUE, /* attribute of a pool, at argument; `offset`: which argument says which
 			     * attribute; only read after the call succeeded */
+	MS_FROM_OUT_HANDLE, /* hash of the CUipcMemHandle that the call wrote at argument */
 	MS_FROM_STRING,     /* NUL-terminated string that the argument points to */
 	/* Dimensions of a launch grid and block, six 32-bit numbers: */
 	MS_FROM_ARGS6, /* six arguments, starting with this one */
@@ -210,6 +217,9 @@ struct ms_source {
 	__u16 offset;
 };
 
+/* Of a CUipcMemHandle, and of a cudaIpcMemHandle_t (cuda.h, driver_types.h). */
+#define MS_IPC_HANDLE_BYTES 64
+
 /* Distance between srcMemoryType and dstMemoryType (cuda.h, CUDA_MEMCPY2D_v2 and _3D_v2). */
 #define MS_COPY2D_DST 56
 #define MS_COPY3D_DST 88
@@ -220,6 +230,8 @@ enum ms_row_flags {
 	MS_ROW_STACK_ARGS = 1 << 0, /* takes more arguments than fit into registers */
 	MS_ROW_VOID = 1 << 1,       /* returns nothing: no result */
 	MS_ROW_EXTENT = 1 << 2,     /* sizes are those of an array: 0 stands for 1 */
+	MS_ROW_IPC_HANDLE = 1 << 3, /* the second argument is a CUipcMemHandle by value: its hash
+				     * takes the place of the first argument on the stack */
 };
 
 struct ms_spec {
@@ -330,7 +342,8 @@ struct ms_call {
 			    * sync: the event waited for; context: the context acted on */
 	__u64 size;        /* bytes */
 	__u64 src;         /* copy: source; launch: host-side handle if the runtime launched; alloc:
-			    * the pool, or the handle that is mapped; memory: see enum ms_action */
+			    * the pool, the handle that is mapped, or a hash of the one that is
+			    * opened (0: unknown); memory: see enum ms_action */
 	__u64 stream;
 	__u64 context;    /* current in the thread when the call ended */
 	__s32 device;     /* ordinal as the process sees it */

@@ -378,6 +378,9 @@ static __always_inline void input_read(struct ms_input *input, struct pt_regs *c
 				    (const void *)(regs_stack_args(ctx) + lowered));
 	else
 		__builtin_memset(&input->args[MS_REG_ARGS], 0, MS_STACK_ARGS * sizeof(__u64));
+	/* At the entry: what is passed by value is the function's own, to be written over. */
+	if (spec->flags & MS_ROW_IPC_HANDLE)
+		ms_read_handle(&input->args[MS_REG_ARGS], regs_by_value(ctx, lowered));
 	input->result = -1;
 }
 

@@ -61,6 +61,12 @@ static __always_inline __u64 regs_stack_args(struct pt_regs *ctx)
 	return ctx->sp + 8;
 }
 
+/* Where the second argument is, a structure of more than 16 bytes by value. */
+static __always_inline __u64 regs_by_value(struct pt_regs *ctx, __u32 lowered)
+{
+	return regs_stack_args(ctx) + lowered;
+}
+
 static __always_inline __u64 regs_result(struct pt_regs *ctx)
 {
 	return ctx->ax;
@@ -98,6 +104,13 @@ static __always_inline __u64 regs_return_sp(struct pt_regs *ctx)
 static __always_inline __u64 regs_stack_args(struct pt_regs *ctx)
 {
 	return PT_REGS_SP(ctx);
+}
+
+static __always_inline __u64 regs_by_value(struct pt_regs *ctx, __u32 lowered)
+{
+	const struct user_pt_regs *regs = (const void *)ctx;
+
+	return regs->regs[1];
 }
 
 static __always_inline __u64 regs_result(struct pt_regs *ctx)

@@ -209,6 +209,20 @@ static __always_inline int read_pool_value(__u64 *value, __u64 addr, __u32 attri
 	return attribute <= CU_MEMPOOL_ATTR_USED_MEM_HIGH ? read_u64(value, addr) : -1;
 }
 
+/* What tells handles of other processes apart: a hash (FNV-1a, by words), never 0. */
+__noinline int ms_read_handle(__u64 *hash, __u64 addr)
+{
+	__u64 words[MS_IPC_HANDLE_BYTES / 8], sum = 0xcbf29ce484222325;
+
+	if (!hash || bpf_probe_read_user(words, sizeof(words), (const void *)addr))
+		return -1;
+#pragma unroll
+	for (__u32 i = 0; i < MS_IPC_HANDLE_BYTES / 8; i++)
+		sum = (sum ^ words[i]) * 0x100000001b3;
+	*hash = sum ? sum : 1;
+	return 0;
+}
+
 /* CUgraphNodeParams: the type, then (at 16) what goes with it. */
 #define CU_GRAPH_NODE_TYPE_GRAPH 4
 #define CU_GRAPH_NODE_TYPE_MEM_ALLOC 10
@@ -280,6 +294,10 @@ __noinline int ms_value_read(const struct ms_input *input, __u32 packed, __u64 *
 		if (input->result != MS_CUDA_SUCCESS)
 			return -1;
 		return read_pool_value(value, arg, value_arg(input, source.offset));
+	case MS_FROM_OUT_HANDLE:
+		if (input->result != MS_CUDA_SUCCESS)
+			return -1;
+		return ms_read_handle(value, arg);
 	case MS_FROM_NODE_ADDR:
 	case MS_FROM_NODE_SIZE:
 		if (input->result != MS_CUDA_SUCCESS)

@@ -67,7 +67,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow kept \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -83,6 +83,7 @@ $(WORKLOADS)/calls: tests/workloads/calls.c
 $(WORKLOADS)/flood: tests/workloads/flood.c
 $(WORKLOADS)/residue: tests/workloads/residue.c
 $(WORKLOADS)/exhaust: tests/workloads/exhaust.c
+$(WORKLOADS)/kept: tests/workloads/kept.c
 $(WORKLOADS)/reuse: tests/workloads/reuse.c
 $(WORKLOADS)/mapped: tests/workloads/mapped.c
 $(WORKLOADS)/swapper: tests/workloads/swapper.c
@@ -92,7 +93,7 @@ $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/wor
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c
 $(WORKLOAD_RUNTIMES): $(wildcard tests/workloads/rows_runtime*.c) tests/workloads/rows.c
 
-$(WORKLOADS)/threads $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/threads $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/kept $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/residue: WORKLOAD_LIBS = -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a
 $(WORKLOADS)/calls $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
 %-ptds: WORKLOAD_DEFINES = -DCUDA_API_PER_THREAD_DEFAULT_STREAM

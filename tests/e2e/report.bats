@@ -81,7 +81,7 @@ assert_refused() {
 	assert_equal "$(in_report '[.recordings[0].findings, .recordings[0].suggestions]')" '[[],[]]'
 	report run.mscope > report.md
 	local section
-	for section in "1. What this covers" "2. Who holds memory" "3. Timeline" "4. Leaks" \
+	for section in "1. What this covers" "2. Who holds memory" "3. Timeline" "4. Leaks, and what else is kept" \
 		"5. Out of memory" "6. Temporary" "7. Bottlenecks" "8. Suggestions"; do
 		grep -q "^### $section" report.md || fail "no section $section"
 	done

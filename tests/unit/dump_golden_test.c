@@ -44,6 +44,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_process(MS_TYPE_ATTACH, "forked", MS_ATTACH_BEGUN));
 	example_add_to_other(example, record_node(0x6a, 0x10000, 4096));
 	example_add_to_other(example, record_alloc("cuMemAlloc_v2", 0x20000, 8192));
+	example_add_to_other(example, record_memory("cuIpcGetMemHandle", 0x20000, 0x9ab));
 	example_add_to_other(example, record_free_begin(0x20000));
 	/* Since 1.3: what this ends may have held more, which the next anchor says. */
 	example_add_to_other(example, record_process(MS_TYPE_EXEC, "next", 0));

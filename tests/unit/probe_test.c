@@ -64,7 +64,7 @@ static void test_arguments_are_within_reach(void **state)
 	(void)state;
 	for (row = 0; row < probe_count(); row++) {
 		const struct probe *probe = probe_at(row);
-		bool stack = probe->spec.flags & MS_ROW_STACK_ARGS;
+		bool stack = probe->spec.flags & (MS_ROW_STACK_ARGS | MS_ROW_IPC_HANDLE);
 
 		for (i = 0; i < SOURCES; i++) {
 			struct ms_source source = source_at(&probe->spec, i);
@@ -282,10 +282,23 @@ static void check_memory(const struct probe *probe)
 	case MS_ACTION_DEVICE_INFO:
 		require(given(spec->size) && given(spec->src), probe, "needs size and src");
 		break;
+	case MS_ACTION_POOL_CREATE:
+	case MS_ACTION_POOL_DESTROY:
+		require(given(spec->addr), probe, "needs the pool");
+		break;
+	case MS_ACTION_POOL_CURRENT:
+		require(given(spec->addr) && given(spec->device), probe,
+			"needs the pool and its device");
+		break;
+	case MS_ACTION_POOL_TRIM:
+		require(given(spec->addr) && given(spec->size), probe, "needs the pool and bytes");
+		break;
 	case MS_ACTION_POOL_INFO:
+	case MS_ACTION_POOL_SETTING:
 		require(given(spec->addr) && given(spec->size) && given(spec->src), probe,
 			"needs addr, size and src");
 		break;
+	case MS_ACTION_EXPORT:
 	case MS_ACTION_REFER:
 	case MS_ACTION_GRAPH_NODE:
 	case MS_ACTION_GRAPH_COPY:
@@ -367,8 +380,9 @@ static void check_row(const struct probe *probe)
 	require(spec->op == MS_OP_ALLOC || !given(spec->request), probe, "a request to an alloc");
 	require(given(spec->size) || (!given(spec->height) && !given(spec->depth)), probe,
 		"factors need a size");
-	require(!(spec->flags & ~(MS_ROW_STACK_ARGS | MS_ROW_VOID | MS_ROW_EXTENT)), probe,
-		"unknown flags");
+	require(!(spec->flags &
+		  ~(MS_ROW_STACK_ARGS | MS_ROW_VOID | MS_ROW_EXTENT | MS_ROW_IPC_HANDLE)),
+		probe, "unknown flags");
 }
 
 static void test_rows_say_what_their_operation_needs(void **state)

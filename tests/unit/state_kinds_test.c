@@ -3,6 +3,7 @@
  * Allocations that are not known by an address: arrays, memory of others, physical memory; and what
  * ends with contexts and programs.
  */
+#include "ledger/exports.h"
 #include "physical.h"
 
 /* ---- values of different kinds --------------------------------------------------------------- */
@@ -219,6 +220,62 @@ static void test_opened_by_a_part_of_a_call(void **state)
 	state_fini(&s.state);
 }
 
+#define HANDLE 0x1234567ull
+
+/* By the handle that another process exported: as large as the block there, also when closed. */
+static void test_opened_by_a_handle(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_call("cuCtxSynchronize")); /* the first process */
+	apply(&s,
+	      record_of(RECORD_PID + 1, RECORD_START_NS, record_alloc("cuMemAlloc_v2", VA, 4096)));
+	apply(&s, record_of(RECORD_PID + 1, RECORD_START_NS,
+			    record_memory("cuIpcGetMemHandle", VA + 100, HANDLE)));
+	apply(&s, record_from(HANDLE, opened("cuIpcOpenMemHandle_v2", VA)));
+	assert_live(&s, MS_SPACE_IMPORTED, 1, 4096);
+	apply_end_of(&s, "cuIpcCloseMemHandle", VA, 0);
+	assert_live(&s, MS_SPACE_IMPORTED, 0, 0);
+	assert_freed(&s, MS_SPACE_IMPORTED, 1, 4096);
+	assert_int_equal(space_of(&s, MS_SPACE_IMPORTED)->peak_bytes, 4096);
+	assert_int_equal(space_of(&s, MS_SPACE_IMPORTED)->alloc_bytes, 4096);
+	assert_int_equal(s.change.process->counters[COUNTER_UNSIZED_IMPORTS], 0);
+	state_fini(&s.state);
+}
+
+/* Of a handle whose export was not seen, or of none, it stays unknown. */
+static void test_opened_by_an_unknown_handle(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_from(HANDLE, opened("cuIpcOpenMemHandle_v2", VA)));
+	apply(&s, record_from(0, opened("cuIpcOpenMemHandle_v2", 2 * VA)));
+	assert_int_equal(s.change.process->counters[COUNTER_UNKNOWN_SIZES], 2);
+	apply_end_of(&s, "cuIpcCloseMemHandle", VA, 0);
+	apply_end_of(&s, "cuIpcCloseMemHandle", 2 * VA, 0);
+	assert_int_equal(s.change.process->counters[COUNTER_UNKNOWN_SIZES], 0);
+	assert_int_equal(s.change.process->counters[COUNTER_UNSIZED_IMPORTS], 2);
+	state_fini(&s.state);
+}
+
+/* The newest are remembered, and no more than twice as many. */
+static void test_many_exports(void **state)
+{
+	struct exports exports = { 0 };
+	uint64_t i, size = 0;
+
+	(void)state;
+	for (i = 1; i <= 10 * LIMIT_EXPORTS; i++)
+		assert_int_equal(exports_add(&exports, i, i + 7), 0);
+	assert_true(exports.now.count + exports.before.count <= 2 * LIMIT_EXPORTS);
+	assert_true(exports_find(&exports, 9 * LIMIT_EXPORTS + 1, &size));
+	assert_int_equal(size, 9 * LIMIT_EXPORTS + 8);
+	assert_false(exports_find(&exports, LIMIT_EXPORTS, &size));
+	exports_fini(&exports);
+}
+
 /* What was there before is not imported memory, and so no further reference to it. */
 static void test_opened_at_an_address_of_something_else(void **state)
 {
@@ -333,6 +390,9 @@ int main(void)
 		cmocka_unit_test(test_opened_twice_and_closed_twice),
 		cmocka_unit_test(test_closed_by_two_threads_at_once),
 		cmocka_unit_test(test_opened_by_a_part_of_a_call),
+		cmocka_unit_test(test_opened_by_a_handle),
+		cmocka_unit_test(test_opened_by_an_unknown_handle),
+		cmocka_unit_test(test_many_exports),
 		cmocka_unit_test(test_opened_at_an_address_of_something_else),
 		cmocka_unit_test(test_contexts_do_not_own_physical_memory),
 		cmocka_unit_test(test_exec_ends_everything),

@@ -62,6 +62,16 @@ const char *rows_text(const char *format, ...)
 	return text;
 }
 
+const char *rows_handle_hash(const void *handle)
+{
+	uint64_t words[8], hash = 0xcbf29ce484222325;
+
+	memcpy(words, handle, sizeof(words));
+	for (size_t i = 0; i < MANY(words); i++)
+		hash = (hash ^ words[i]) * 0x100000001b3;
+	return HEX(hash);
+}
+
 void rows_at(const void *context, int device)
 {
 	snprintf(here.context, TEXT_BYTES, "%s", context ? HEX(context) : UNKNOWN);

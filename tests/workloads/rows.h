@@ -49,6 +49,9 @@ __attribute__((format(printf, 1, 2))) const char *rows_text(const char *format, 
 #define AMOUNT(space, count, bytes) rows_text("%s:%d:%" PRIu64, space, count, (uint64_t)(bytes))
 #define UNKNOWN "-"
 
+/* Of a handle for other processes (64 bytes): FNV-1a, by words of 64 bits. */
+const char *rows_handle_hash(const void *handle);
+
 /* What is left out does not apply to the event, or is unknown. */
 struct row {
 	const char *op;

@@ -123,12 +123,37 @@ static void attribute(CUmemoryPool pool, CUmemPool_attribute which, CUresult wan
 								   DEC(value.wide));
 }
 
+static void set_attribute(CUmemoryPool pool, uint32_t which, uint64_t value, CUresult wanted)
+{
+	CALL(wanted, "cuMemPoolSetAttribute", P(pool), DIRTY(which), P(&value));
+	EXPECT(.op = "memory", .api = "cuMemPoolSetAttribute", .result = wanted, .addr = HEX(pool),
+	       .attribute = DEC(which), .size = wanted == CUDA_SUCCESS ? DEC(value) : UNKNOWN);
+}
+
+/* What the device gives to whoever names none. */
+static void set_current(CUmemoryPool pool, int device, CUresult wanted)
+{
+	CALL(wanted, "cuDeviceSetMemPool", DIRTY(device), P(pool));
+	EXPECT(.op = "memory", .api = "cuDeviceSetMemPool", .result = wanted, .addr = HEX(pool),
+	       .device = DEC(device));
+}
+
+static void current(CUmemoryPool pool)
+{
+	CUmemoryPool before;
+
+	NEED(cuDeviceGetMemPool(&before, 0));
+	set_current(pool, 0, CUDA_SUCCESS);
+	set_current(pool, 1, CUDA_ERROR_INVALID_VALUE);
+	set_current(before, 0, CUDA_SUCCESS);
+}
+
 static void attributes(CUmemoryPool pool)
 {
-	uint64_t threshold = (5ull << 32) + 7;
 	CUdeviceptr large, small;
 
-	NEED(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+	set_attribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, (5ull << 32) + 7, CUDA_SUCCESS);
+	set_attribute(pool, 77, 3, CUDA_ERROR_INVALID_VALUE);
 	allocate_from(pool, 1 << 20, &large);
 	allocate_from(pool, 1 << 10, &small);
 	free_to(large, 1 << 20);
@@ -151,6 +176,7 @@ void rows_driver_pools(void)
 	create_pool(9, CUDA_ERROR_INVALID_DEVICE);
 	allocations(pool);
 	attributes(pool);
+	current(pool);
 	trim(pool, 12345ull << 32, CUDA_SUCCESS);
 	destroy_pool(pool, CUDA_SUCCESS);
 	destroy_pool(pool, CUDA_ERROR_INVALID_VALUE);

@@ -13,6 +13,9 @@
 
 static const CUresult invalid = CUDA_ERROR_INVALID_VALUE;
 
+#define EXPORTED 30029 /* bytes: the driver does not say them where they are opened */
+
+static bool is_open; /* in the child */
 static int channel[2];
 static pid_t child;
 static unsigned char host[64];
@@ -34,15 +37,17 @@ static CUdeviceptr open_handle(const char *api, CUipcMemHandle handle, CUresult 
 
 	rows_check(api, wanted, function(&addr, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
 	EXPECT(.op = "alloc", .api = api, .result = wanted, .addr = addr ? HEX(addr) : UNKNOWN,
-	       .space = "imported", .live = "0");
+	       .size = addr ? DEC(EXPORTED) : UNKNOWN, .space = "imported",
+	       .live = is_open || addr ? DEC(EXPORTED) : "0", .backing = rows_handle_hash(&handle));
+	is_open |= addr != 0;
 	return addr;
 }
 
 static void close_handle(CUdeviceptr addr, const char *freed)
 {
 	CALL(CUDA_SUCCESS, "cuIpcCloseMemHandle", addr);
-	EXPECT(.op = "free", .api = "cuIpcCloseMemHandle", .addr = HEX(addr), .space = "imported",
-	       .freed = freed, .live = "0");
+	EXPECT(.op = "free", .api = "cuIpcCloseMemHandle", .addr = HEX(addr), .size = DEC(EXPORTED),
+	       .space = "imported", .freed = freed, .live = freed ? DEC(EXPORTED) : "0");
 }
 
 static void close_in_vain(CUdeviceptr addr)
@@ -104,7 +109,7 @@ static void get_handle(CUipcMemHandle *handle, CUdeviceptr addr, CUresult wanted
 
 static void ipc(void)
 {
-	struct block block = rows_driver_allocate("cuMemAlloc_v2", "device", 30029, 0);
+	struct block block = rows_driver_allocate("cuMemAlloc_v2", "device", EXPORTED, 0);
 	CUipcMemHandle handle;
 	int status;
 

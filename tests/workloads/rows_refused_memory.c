@@ -217,7 +217,7 @@ static void imports(void)
 
 	rows_check("cudaIpcOpenMemHandle", REFUSED, cudaIpcOpenMemHandle(&ptr, handle, 1));
 	EXPECT(.op = "alloc", .api = "cudaIpcOpenMemHandle", .result = REFUSED, .space = "imported",
-	       .live = "0");
+	       .live = "0", .backing = rows_handle_hash(&handle));
 	rows_refused_call_with(&import, 1, P(&desc));
 	EXPECT(.op = "alloc", .api = import.name, .result = REFUSED, .size = DEC(desc.size),
 	       .space = "imported", .live = "0");
@@ -315,7 +315,9 @@ static void pointed_to(void)
 
 static void numbers(void)
 {
-	static const struct api attribute = { API(cudaMemPoolGetAttribute) };
+	static const struct api attributes[] = { { API(cudaMemPoolGetAttribute) },
+						 { API(cudaMemPoolSetAttribute) } };
+	static const struct api current = { API(cudaDeviceSetMemPool) };
 	static const struct api trim = { API(cudaDeviceGraphMemTrim) };
 	static const struct {
 		struct api api;
@@ -326,9 +328,14 @@ static void numbers(void)
 	};
 	static const struct api by_pci = { API(cudaDeviceGetByPCIBusId) };
 
-	rows_refused_call_all(&attribute);
-	EXPECT(.op = "memory", .api = attribute.name, .result = REFUSED, .addr = HEX(A(0)),
-	       .attribute = DEC((uint32_t)A(1)));
+	for (size_t i = 0; i < MANY(attributes); i++) {
+		rows_refused_call_all(&attributes[i]);
+		EXPECT(.op = "memory", .api = attributes[i].name, .result = REFUSED,
+		       .addr = HEX(A(0)), .attribute = DEC((uint32_t)A(1)));
+	}
+	rows_refused_call_with(&current, 0, DIRTY(3));
+	EXPECT(.op = "memory", .api = current.name, .result = REFUSED, .addr = HEX(A(1)),
+	       .device = "3");
 	rows_refused_call_with(&trim, 0, DIRTY(3));
 	EXPECT(.op = "memory", .api = trim.name, .result = REFUSED, .device = "3");
 	for (size_t i = 0; i < MANY(devices); i++) {

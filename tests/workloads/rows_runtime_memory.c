@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,7 +75,14 @@ static void attributes(cudaMemPool_t pool)
 {
 	uint64_t value = (7ull << 32) + 123457;
 
-	NEED(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value));
+	CALL(cudaSuccess, cudaMemPoolSetAttribute, P(pool), DIRTY(cudaMemPoolAttrReleaseThreshold),
+	     P(&value));
+	EXPECT(.op = "memory", .api = "cudaMemPoolSetAttribute",
+	       .driver_api = "cuMemPoolSetAttribute", .addr = HEX(pool),
+	       .attribute = DEC(cudaMemPoolAttrReleaseThreshold), .size = DEC(value));
+	CALL(cudaSuccess, cudaDeviceSetMemPool, DIRTY(0), P(pool));
+	EXPECT(.op = "memory", .api = "cudaDeviceSetMemPool", .driver_api = "cuDeviceSetMemPool",
+	       .addr = HEX(pool), .device = "0");
 	for (unsigned int attr = cudaMemPoolReuseFollowEventDependencies;
 	     attr <= cudaMemPoolAttrUsedMemHigh; attr++)
 		attribute(pool, attr, attr < cudaMemPoolAttrReleaseThreshold);
@@ -211,7 +219,8 @@ static void *open_handle(const cudaIpcMemHandle_t *handle, cudaError_t wanted)
 		   cudaIpcOpenMemHandle(&ptr, *handle, cudaIpcMemLazyEnablePeerAccess));
 	EXPECT(.op = "alloc", .api = "cudaIpcOpenMemHandle", .driver_api = "cuIpcOpenMemHandle_v2",
 	       .result = wanted, .addr = wanted == cudaSuccess ? HEX(ptr) : UNKNOWN,
-	       .space = "imported", .live = "0");
+	       .size = ptr ? DEC(PLAIN_BYTES) : UNKNOWN, .space = "imported",
+	       .live = ptr ? DEC(PLAIN_BYTES) : "0", .backing = rows_handle_hash(handle));
 	return ptr;
 }
 
@@ -221,8 +230,12 @@ static void close_handle(void *ptr, const char *freed, cudaError_t wanted)
 
 	CALL(wanted, cudaIpcCloseMemHandle, P(ptr));
 	EXPECT(.op = "free", .api = "cudaIpcCloseMemHandle", .driver_api = "cuIpcCloseMemHandle",
-	       .result = wanted, .addr = HEX(ptr), .space = ok ? "imported" : UNKNOWN,
-	       .live = ok ? "0" : UNKNOWN, .freed = freed);
+	       .result = wanted, .addr = HEX(ptr), .size = ok ? DEC(PLAIN_BYTES) : UNKNOWN,
+	       .space = ok ? "imported" : UNKNOWN,
+	       .live = !ok                        ? UNKNOWN :
+		       strcmp(freed, "kept") == 0 ? DEC(PLAIN_BYTES) :
+						    "0",
+	       .freed = freed);
 }
 
 /* A forked process begins without GPU memory: what nobody saw allocated is the host's. */

@@ -8,10 +8,13 @@
 #include "analysis/bottlenecks.h"
 #include "analysis/churn.h"
 #include "analysis/copies.h"
+#include "analysis/failed_calls.h"
 #include "analysis/leaks.h"
 #include "analysis/oom.h"
+#include "analysis/pools.h"
 #include "analysis/pressure.h"
 #include "analysis/process_activities.h"
+#include "analysis/shared_blocks.h"
 #include "analysis/unexplained.h"
 
 struct analysis {
@@ -20,7 +23,9 @@ struct analysis {
 	struct analysis_account account;
 	struct findings findings;
 	struct ooms ooms;
+	struct shared_blocks shared;
 	uint64_t generation; /* counts gaps */
+	uint64_t last_ns;    /* when the last event ended */
 	uint64_t gaps;
 
 	struct process_activities activities;
@@ -92,12 +97,14 @@ void analysis_free(struct analysis *analysis)
 	process_activities_fini(&analysis->activities);
 	findings_fini(&analysis->findings);
 	ooms_fini(&analysis->ooms);
+	shared_blocks_fini(&analysis->shared);
 	free(analysis);
 }
 
 size_t analysis_bytes(const struct analysis *analysis)
 {
-	return process_activities_bytes(&analysis->activities);
+	return process_activities_bytes(&analysis->activities) +
+	       shared_blocks_bytes(&analysis->shared);
 }
 
 /* ---- what is live ---------------------------------------------------------------------------- */
@@ -261,7 +268,12 @@ static int apply_call(struct analysis *analysis, struct process_activity *activi
 		      const struct event *event, const struct change *change, bool scanned)
 {
 	const struct ms_call *call = event->call;
+	int err = failed_calls_event(activity, event, change);
 
+	if (!err)
+		err = pools_event(activity, event, change);
+	if (err)
+		return err;
 	bottlenecks_event(activity, event);
 	note_work(activity, event);
 	switch (event->probe->spec.op) {
@@ -385,6 +397,11 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 	/* Late records of one that has ended say nothing new. */
 	if (err || (change->process->exited && event->header->type != MS_TYPE_EXIT))
 		return err;
+	if (event_end_ns(event) > analysis->last_ns)
+		analysis->last_ns = event_end_ns(event);
+	err = shared_blocks_event(&analysis->shared, event, change, &analysis->options);
+	if (err)
+		return err;
 	activity = process_activities_of(&analysis->activities, change->process, ts_ns,
 					 &analysis->options);
 	if (!activity)
@@ -415,6 +432,7 @@ void analysis_gap(struct analysis *analysis)
 	/* The first anchor is where a recording begins. */
 	analysis->gaps += analysis->activities.count > 0;
 	analysis->generation++;
+	shared_blocks_forget(&analysis->shared);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -447,6 +465,10 @@ static const struct {
 	{ FINDING_TOPIC_LEAK,
 	  1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN | 1u << MS_OP_CONTEXT | 1u << MS_OP_MEMORY,
 	  FINDING_LOW, "frees were lost: some of it may have been freed" },
+	{ FINDING_TOPIC_KEPT,
+	  1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN | 1u << MS_OP_CONTEXT |
+		  1u << MS_OP_MEMORY,
+	  FINDING_MEDIUM, "calls were lost: some of it may have been given back" },
 	{ FINDING_TOPIC_OOM,
 	  1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_KIND_FREE_BEGIN | 1u << MS_OP_MEMORY,
 	  FINDING_LOW, "allocations or frees were lost: the live set may be wrong" },
@@ -506,6 +528,9 @@ int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_
 
 	for (i = 0; !err && i < analysis->activities.count; i++)
 		err = finish_activity(analysis, analysis->activities.list[i], end_ns);
+	if (!err)
+		err = shared_blocks_report(&analysis->shared, end_ns ? end_ns : analysis->last_ns,
+					   &analysis->options, &analysis->findings);
 	if (!err)
 		err = ooms_finish(&analysis->ooms, &analysis->options, end_ns);
 	if (!err)

@@ -31,6 +31,10 @@
 	X(leak_share,        "leak-share",        25,          PERCENT, "growth over a smaller part of the time a process was seen is no leak") \
 	X(unexplained_bytes, "unexplained-size",  32 << 20,    BYTES,   "less growth that no allocation explains is not reported") \
 	X(init_share,        "init-share",        12,          PERCENT, "so much of a process's time, from its beginning, counts as initialisation") \
+	X(failed_count,      "failed-count",      2,           COUNT,   "fewer failures of a function are not reported") \
+	X(pool_bytes,        "pool-size",         32 << 20,    BYTES,   "a pool that keeps less is not reported") \
+	X(pool_time_ns,      "pool-time",         500000000,   NS,      "a pool that keeps it for less is not reported") \
+	X(export_time_ns,    "export-time",       500000000,   NS,      "memory that stays open for less after its owner freed it is not reported") \
 	X(oom_share,         "oom-share",         50,          PERCENT, "holds this much of what is in use: it is why memory ran out") \
 	X(oom_retry_ns,      "oom-retry",         30000000000, NS,      "a success after this has nothing to do with a thread's failed call") \
 	X(oom_view_ns,       "oom-view-age",      10000000000, NS,      "a number of free bytes that is older than this says nothing about a failed allocation") \

@@ -21,6 +21,7 @@ enum finding_rule {
 
 enum finding_topic {
 	FINDING_TOPIC_LEAK,
+	FINDING_TOPIC_KEPT, /* held to no purpose: pools, piles, calls that give nothing back */
 	FINDING_TOPIC_OOM,
 	FINDING_TOPIC_CHURN,
 	FINDING_TOPIC_COPIES,
@@ -44,6 +45,9 @@ enum finding_unit {
 	FINDING_PER_SECOND,
 	FINDING_TIME, /* CLOCK_MONOTONIC, nanoseconds */
 	FINDING_ADDRESS,
+	FINDING_PID,
+	FINDING_CURESULT,  /* of the driver */
+	FINDING_CUDAERROR, /* of the runtime */
 };
 
 /* A number, and in words what it is: "allocations not freed". The words are constants. */

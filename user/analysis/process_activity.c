@@ -7,6 +7,8 @@
 
 #include "base/memory.h"
 #include "analysis/copies.h"
+#include "analysis/failed_calls.h"
+#include "analysis/pools.h"
 #include "analysis/unexplained.h"
 
 /* There may be very many processes that do nothing. */
@@ -60,6 +62,8 @@ void process_activity_free(struct process_activity *activity)
 	free(activity->groups);
 	map_fini(&activity->group_places);
 	copies_free(activity->copies);
+	failed_calls_free(activity->failed_calls);
+	pools_free(activity->pools);
 	free(activity);
 }
 
@@ -71,7 +75,8 @@ size_t process_activity_bytes(const struct process_activity *activity)
 	       activity->groups_capacity * sizeof(*activity->groups) +
 	       activity->freed_groups * sizeof(struct group_freed) +
 	       map_bytes(&activity->group_places) + copies_bytes(activity->copies) +
-	       unexplained_bytes(activity);
+	       unexplained_bytes(activity) + failed_calls_bytes(activity->failed_calls) +
+	       pools_bytes(activity->pools);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */

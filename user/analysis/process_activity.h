@@ -49,6 +49,8 @@ struct activity_ending {
 struct copies;
 struct ended_growth;
 struct unexplained;
+struct failed_calls;
+struct pools;
 
 struct process_activity {
 	const struct analysis_options *options;
@@ -106,6 +108,8 @@ struct process_activity {
 
 	uint64_t failures; /* of allocations, for want of memory */
 	struct copies *copies;
+	struct failed_calls *failed_calls; /* NULL: there was none */
+	struct pools *pools;
 };
 
 /* One that begins at `ts_ns`. NULL without memory. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ledger/effort.h"
+#include "ledger/exports.h"
 #include "ledger/graphs.h"
 #include "ledger/physical.h"
 
@@ -79,6 +80,9 @@ static bool is_part_of(const struct allocation *allocation, const struct event *
 /* The whole takes the place of the part. */
 static void part_forget(struct state *state, struct process *process, const struct allocation *part)
 {
+	if (part->space == MS_SPACE_IMPORTED && !part->size_known)
+		process->counters[COUNTER_UNSIZED_IMPORTS] -=
+			process->counters[COUNTER_UNSIZED_IMPORTS] > 0;
 	process->spaces[part->space].allocs--;
 	process->spaces[part->space].alloc_bytes -= part->size_bytes;
 	usage_count_alloc(process->usage, part, -1);
@@ -155,6 +159,15 @@ int allocations_add(struct state *state, struct process *process, enum ms_key ke
 	return 0;
 }
 
+/* Opened by a handle, it is as large as what was exported, if that was seen. */
+static void size_of_import(const struct state *state, const struct event *event,
+			   struct allocation *allocation)
+{
+	if (allocation->space == MS_SPACE_IMPORTED && !allocation->size_known && event->call->src)
+		allocation->size_known =
+			exports_find(&state->exports, event->call->src, &allocation->size_bytes);
+}
+
 /* Memory of another process may be opened several times, and is one. */
 static bool alloc_refer(struct process *process, const struct event *event, struct change *change)
 {
@@ -185,6 +198,7 @@ struct allocation allocations_made_by(const struct event *event, const struct ch
 		.row = call->row,
 		.driver_row = call->driver_row,
 		.space = event->probe->spec.space,
+		.owner = event->probe->spec.space == MS_SPACE_POOL ? call->src : 0,
 	};
 }
 
@@ -210,6 +224,7 @@ int allocations_alloc(struct state *state, struct process *process, const struct
 		change->captured = true;
 		return graphs_note(process, call->stream, call->addr, call->size);
 	}
+	size_of_import(state, event, &allocation);
 	if (alloc_refer(process, event, change) ||
 	    blocks_are_many(process, key_of(event), &allocation))
 		return 0;
@@ -219,9 +234,14 @@ int allocations_alloc(struct state *state, struct process *process, const struct
 	if (key_of(event) == MS_KEY_MAPPING)
 		physical_map(process, &allocation, call->src);
 	err = allocations_add(state, process, key_of(event), &allocation);
-	if (!err)
-		change_allocation(change, &allocation);
-	return err;
+	if (err)
+		return err;
+	/* Recordings of before 1.4 do not say which handle was opened. */
+	process->counters[COUNTER_UNSIZED_IMPORTS] += allocation.space == MS_SPACE_IMPORTED &&
+						      !allocation.size_known &&
+						      call->known & MS_KNOWN_SRC;
+	change_allocation(change, &allocation);
+	return 0;
 }
 
 /* ---- frees that have been entered ------------------------------------------------------------ */

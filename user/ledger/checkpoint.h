@@ -30,6 +30,7 @@ enum ms_checkpoint_type {
 	MS_CHECKPOINT_COUNTER,
 	MS_CHECKPOINT_VISIBLE,
 	MS_CHECKPOINT_DEVICE,
+	MS_CHECKPOINT_EXPORT, /* of any process */
 	MS_CHECKPOINT_TYPES_END,
 };
 
@@ -179,6 +180,12 @@ struct ms_checkpoint_device {
 	uint8_t reserved;
 	uint64_t total_bytes; /* 0: not known */
 	char name[40];        /* terminated; "": not known */
+};
+
+struct ms_checkpoint_export {
+	struct ms_event event; /* of no process */
+	uint64_t handle;       /* a hash of it */
+	uint64_t size_bytes;
 };
 
 enum ms_checkpoint_graph_kind {

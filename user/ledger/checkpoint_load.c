@@ -7,6 +7,7 @@
 #include "ledger/allocations.h"
 #include "ledger/contexts.h"
 #include "ledger/ended.h"
+#include "ledger/exports.h"
 #include "ledger/failures.h"
 #include "ledger/graphs.h"
 #include "ledger/kernels.h"
@@ -339,6 +340,13 @@ static int load_device(struct checkpoint *anchor, const void *record)
 	return 0;
 }
 
+static int load_export(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_export *saved = record;
+
+	return exports_add(&anchor->state->exports, saved->handle, saved->size_bytes);
+}
+
 static int load_graph(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_graph *saved = record;
@@ -496,6 +504,7 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 		TYPE(COUNTER, load_counter, ms_checkpoint_counter),
 		TYPE(VISIBLE, load_visible, ms_checkpoint_visible),
 		TYPE(DEVICE, load_device, ms_checkpoint_device),
+		TYPE(EXPORT, load_export, ms_checkpoint_export),
 #undef TYPE
 	};
 	const struct ms_event *event = record;

@@ -372,6 +372,20 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 	saver->process = NULL;
 }
 
+/* Those that would be forgotten first come first. */
+static void save_exports(struct saver *saver, const struct map *exports)
+{
+	size_t i;
+
+	for (i = 0; i < exports->capacity; i++) {
+		struct ms_checkpoint_export record = { .handle = map_key_at(exports, i),
+						       .size_bytes = exports->slots[i].value };
+
+		if (map_is_used(exports, i))
+			put(saver, &record, MS_CHECKPOINT_EXPORT, sizeof(record));
+	}
+}
+
 int checkpoint_save(const struct state *state, uint64_t ts_ns,
 		    int (*put_record)(void *context, const void *record, size_t length),
 		    void *context)
@@ -388,6 +402,8 @@ int checkpoint_save(const struct state *state, uint64_t ts_ns,
 		save_one(&saver, state->processes[i], false);
 	if (state->more)
 		save_one(&saver, state->more, true);
+	save_exports(&saver, &state->exports.before);
+	save_exports(&saver, &state->exports.now);
 	put(&saver, &end, MS_CHECKPOINT_END, sizeof(end));
 	return saver.err;
 }

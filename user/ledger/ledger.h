@@ -26,7 +26,8 @@ struct allocation {
 	uint8_t space;       /* enum ms_space */
 	bool size_known;
 	union {
-		uint64_t owner; /* mapping: id of the memory that is mapped, 0: unknown */
+		/* Mapping: id of the memory that is mapped; pool: its handle. 0: unknown, none. */
+		uint64_t owner;
 		struct {
 			uint32_t references; /* physical, imported: to be given back as often */
 			uint32_t mappings;   /* physical */

@@ -15,7 +15,8 @@
 #define LIMIT_DEVICES 256u /* numbers that it calls devices by */
 #define LIMIT_VIEWS 1024u  /* devices and pools that it asked about */
 #define LIMIT_GRAPHS 65536u
-#define LIMIT_FREES 65536u /* in progress */
+#define LIMIT_EXPORTS 4096u /* of all processes; twice as many, the newest, are remembered */
+#define LIMIT_FREES 65536u  /* in progress */
 #define LIMIT_ALLOCATIONS 4194304u
 
 /* Of kernels' names, in bytes: of what a process is the first to have; of all processes. */

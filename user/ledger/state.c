@@ -10,6 +10,7 @@
 #include "ledger/allocations.h"
 #include "ledger/contexts.h"
 #include "ledger/ended.h"
+#include "ledger/exports.h"
 #include "ledger/failures.h"
 #include "ledger/graphs.h"
 #include "ledger/kernels.h"
@@ -59,6 +60,7 @@ void state_fini(struct state *state)
 		process_free(state->more);
 	free(state->processes);
 	ended_fini(&state->ended);
+	exports_fini(&state->exports);
 	map_fini(&state->by_identity);
 	string_table_fini(&state->strings);
 	usage_totals_free(state->usage);
@@ -249,7 +251,7 @@ static size_t process_bytes(const struct process *process)
 size_t state_bytes(const struct state *state)
 {
 	size_t bytes = state->strings.bytes + map_bytes(&state->by_identity) +
-		       ended_bytes(&state->ended) +
+		       ended_bytes(&state->ended) + exports_bytes(&state->exports) +
 		       state->processes_capacity * sizeof(struct process *),
 	       i;
 
@@ -282,13 +284,15 @@ static int apply_device(struct process *process, const struct event *event)
 	return 0;
 }
 
-static int apply_memory(struct process *process, const struct event *event)
+static int apply_memory(struct state *state, struct process *process, const struct event *event)
 {
 	if (device_is_identified_by(event->probe->spec.action))
 		return apply_device(process, event);
 	switch (event->probe->spec.action) {
 	case MS_ACTION_REFER:
 		return physical_refer(process, event->call);
+	case MS_ACTION_EXPORT:
+		return exports_apply(state, process, event->call);
 	case MS_ACTION_GLOBAL:
 		process->has_globals = true;
 		return 0;
@@ -455,7 +459,7 @@ static int apply_op(struct state *state, struct process *process, const struct e
 		return apply_launch(state, process, event, change);
 	case MS_OP_MEMORY:
 		if (event_succeeded(call))
-			return apply_memory(process, event);
+			return apply_memory(state, process, event);
 		graphs_failed(process, event);
 		return 0;
 	case MS_OP_CONTEXT:

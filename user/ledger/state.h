@@ -204,6 +204,11 @@ struct ended {
 
 #define STATE_RETIRED 64
 
+/* Handles by which other processes can open memory: ledger/exports.h. */
+struct exports {
+	struct map now, before; /* hash of the handle -> bytes */
+};
+
 /* What all processes together may cause: of a recording, so much as goes with its length. */
 struct effort_limit {
 	uint64_t spent, most;
@@ -218,7 +223,8 @@ struct state {
 	uint64_t more_count;
 	uint64_t retired[STATE_RETIRED]; /* the last of those: event_process_key(), a ring */
 	uint64_t exits;                  /* of processes, so far */
-	struct map by_identity;          /* event_process_key() -> process */
+	struct exports exports;
+	struct map by_identity; /* event_process_key() -> process */
 	struct process *last;
 	struct string_table strings;
 	uint64_t allocations;        /* so far; the newest allocation's id */

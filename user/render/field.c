@@ -128,7 +128,9 @@ static struct field_value get_size_bytes(source_t *source)
 {
 	const struct allocation *allocation = &source->change->allocation;
 
-	if (op_of(source) == MS_OP_FREE)
+	/* Opened by a handle, it is as large as what was exported. */
+	if (op_of(source) == MS_OP_FREE ||
+	    (source->change->has_allocation && allocation->space == MS_SPACE_IMPORTED))
 		return number(source->change->has_allocation && allocation->size_known,
 			      allocation->size_bytes);
 	/* There these are flags. */
@@ -263,7 +265,12 @@ static struct field_value get_shared_bytes(source_t *source)
 /* Pool or mapped handle. */
 static struct field_value get_backing(source_t *source)
 {
-	return number(knows(source, MS_KNOWN_SRC), call_of(source)->src);
+	const uint64_t src = call_of(source)->src;
+
+	/* A hash is never 0. */
+	return number(knows(source, MS_KNOWN_SRC) &&
+			      (src || source->event->probe->spec.space != MS_SPACE_IMPORTED),
+		      src);
 }
 
 static struct field_value get_captured(source_t *source)
@@ -304,7 +311,10 @@ static struct field_value get_identity(source_t *source)
 
 static struct field_value get_attribute(source_t *source)
 {
-	return number(knows(source, MS_KNOWN_SRC) && action_of(source) == MS_ACTION_POOL_INFO,
+	const enum ms_action action = action_of(source);
+
+	return number(knows(source, MS_KNOWN_SRC) &&
+			      (action == MS_ACTION_POOL_INFO || action == MS_ACTION_POOL_SETTING),
 		      call_of(source)->src);
 }
 

@@ -308,10 +308,12 @@ void report_document_findings(struct document *document, const struct report_rec
 	const uint64_t dropped = analysis_account(recording->analysis)->findings_dropped;
 	bool found;
 
-	begin_section(document, "leaks", "4. Leaks");
-	say_none(document, say_topic(document, recording, FINDING_TOPIC_LEAK));
+	begin_section(document, "leaks", "4. Leaks, and what else is kept");
+	found = say_topic(document, recording, FINDING_TOPIC_LEAK);
+	say_none(document, say_topic(document, recording, FINDING_TOPIC_KEPT) || found);
 	say_notes(document, recording);
 	say_blind(document, recording, FINDING_TOPIC_LEAK);
+	say_blind(document, recording, FINDING_TOPIC_KEPT);
 	begin_section(document, "oom", "5. Out of memory");
 	say_none(document, say_topic(document, recording, FINDING_TOPIC_OOM));
 	say_ooms(document, recording);

@@ -43,6 +43,12 @@ const char *report_unit_name(enum finding_unit unit)
 		return "ts_ns";
 	case FINDING_ADDRESS:
 		return "address";
+	case FINDING_PID:
+		return "pid";
+	case FINDING_CURESULT:
+		return "CUresult";
+	case FINDING_CUDAERROR:
+		return "cudaError_t";
 	}
 	return "count";
 }
@@ -52,6 +58,8 @@ const char *report_topic_name(enum finding_topic topic)
 	switch (topic) {
 	case FINDING_TOPIC_LEAK:
 		return "leak";
+	case FINDING_TOPIC_KEPT:
+		return "kept";
 	case FINDING_TOPIC_OOM:
 		return "out-of-memory";
 	case FINDING_TOPIC_CHURN:
@@ -98,6 +106,13 @@ void report_append_process(struct string *out, uint32_t pid, const char comm[MS_
 	string_append_format(out, " (%u)", pid);
 }
 
+static void append_result(struct string *out, enum ms_layer layer, uint64_t value)
+{
+	const char *name = probe_result_name(layer, (int32_t)value);
+
+	string_append_format(out, name ? "%s (%d)" : "%s%d", name ? name : "", (int32_t)value);
+}
+
 void report_append_value(struct string *out, const struct report_recording *recording,
 			 enum finding_unit unit, uint64_t value)
 {
@@ -127,6 +142,15 @@ void report_append_value(struct string *out, const struct report_recording *reco
 		break;
 	case FINDING_ADDRESS:
 		string_append_hex(out, value);
+		break;
+	case FINDING_PID:
+		string_append_u64(out, value);
+		break;
+	case FINDING_CURESULT:
+		append_result(out, MS_LAYER_DRIVER, value);
+		break;
+	case FINDING_CUDAERROR:
+		append_result(out, MS_LAYER_RUNTIME, value);
 		break;
 	}
 }
@@ -260,6 +284,7 @@ static void append_nothing(struct string *out, const struct report *report)
 {
 	static const char *const no[FINDING_TOPICS_COUNT] = {
 		[FINDING_TOPIC_LEAK] = "leak",
+		[FINDING_TOPIC_KEPT] = "memory kept to no purpose",
 		[FINDING_TOPIC_OOM] = "out-of-memory failure",
 		[FINDING_TOPIC_CHURN] = "churn",
 		[FINDING_TOPIC_COPIES] = "copy that could be avoided or made faster",

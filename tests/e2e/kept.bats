@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What programs keep to no purpose, as reports of real recordings have it.
+
+load reading
+
+# kept PROGRAM [OPTION...]: what was found, one finding a line: rule, confidence, bytes, function
+kept() {
+	local program=$1
+
+	shift
+	record -o run.mscope "$@" -- "$WORKLOADS/kept" "$program"
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	valid report report.json
+	jq -r '.recordings[0].findings[] | [.rule, .confidence, .bytes, .api] | join(" ")' report.json
+}
+
+# evidence WHAT: of the first finding that has it
+evidence() {
+	jq -r --arg what "$1" '[.recordings[0].findings[].evidence[] | select(.what == $what)][0].value' \
+		report.json
+}
+
+@test "a pool without limit keeps what was freed; trimmed, it does not" {
+	run kept pool
+	assert_equal "$output" "pool-kept medium 167772160 "
+	assert_equal "$(evidence 'release thresholds without limit that the program has set')" 1
+	run kept trimmed
+	assert_equal "$output" ""
+}
+
+@test "what is freed or registered twice, and the block that is in the way" {
+	run kept twice
+	assert_equal "$(sort <<< "$output")" "failed-calls high 0 cuMemFree_v2
+failed-calls high 0 cuMemHostRegister_v2"
+	assert_equal "$(evidence 'of them, of what had been given back already')" 8
+	assert_equal "$(evidence 'of bytes')" 65536
+	"$MEMSCOPE" report run.mscope | grep -q "result: CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED (712)"
+}
+
+@test "a block that was freed while another process had it open, and that process" {
+	local user
+
+	run kept shared -f
+	assert_equal "$output" "exported-kept high 50331648 cuMemAlloc_v2"
+	user=$(jq -r '.recordings[0].processes[] | select(.spaces[].space == "imported").pid' report.json)
+	assert_equal "$(evidence 'process that had them open')" "$user"
+}
+
+@test "memory of another process has its size, also when it is closed" {
+	run kept closed -f
+	assert_equal "$output" ""
+	assert_equal "$(jq -c '[.recordings[0].processes[].spaces[] | select(.space == "imported") |
+		.peak_bytes, .alloc_bytes, .free_bytes, .live_bytes]' report.json)" \
+		"[50331648,50331648,50331648,0]"
+	assert_equal "$(jq '.recordings[0].lost.live_is_exact' report.json)" true
+}

@@ -522,7 +522,7 @@ static void test_other_errors_are_none(void **state)
 	(void)state;
 	assert_true(run_begin(&run));
 	feed(&run, record_failed(1, record_alloc("cuMemAlloc_v2", 0, GIB)));
-	feed(&run, record_failed(700, record_launch("cuLaunchKernel", 0x1234)));
+	feed(&run, record_failed(701, record_launch("cuLaunchKernel", 0x1234)));
 	expect_none(&run);
 	run_end(&run);
 }

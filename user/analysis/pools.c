@@ -41,7 +41,7 @@ struct pools {
 	size_t count;
 	/* Of each device: the pool of those who name none; 0: the default one. */
 	uint64_t current[ACTIVITY_DEVICES];
-	/* Of each device: the least that was gone without an allocation, as the program was told. */
+	/* Of each device: the least that was gone without an allocation, as programs are told. */
 	bool has_base[ACTIVITY_DEVICES];
 	bool is_others[ACTIVITY_DEVICES]; /* it was, before its pools held anything */
 	uint64_t base_bytes[ACTIVITY_DEVICES];

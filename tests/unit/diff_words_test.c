@@ -106,9 +106,8 @@ static void test_another_failure_of_what_ran_out_of_memory(void **state)
 	add_of(&diffs.b, 10, record_failed(801, record_call("cudaMalloc")));
 	diffs_end(&diffs);
 	say(&said);
-	assert_true(begins(&said,
-			   "New: oom in train (10) by cudaMalloc (8 GiB)."
-			   " Also new: cudaMalloc failed with cudaErrorNotSupported (801)"));
+	assert_true(begins(&said, "New: oom in train (10) by cudaMalloc (8 GiB)."
+				  " Also new: cudaMalloc failed with cudaErrorNotSupported (801)"));
 	diffs_done(&diffs);
 	string_fini(&said);
 }
@@ -128,10 +127,9 @@ static void test_what_is_wrong_comes_first(void **state)
 		add_of(&diffs.b, 10, record_launch("cuLaunchKernel", 0x77));
 	diffs_end(&diffs);
 	say(&said);
-	assert_true(begins(&said,
-			   "New: oom in train (10) by cudaMalloc (8 GiB)."
-			   " Also new: cuCtxSynchronize failed with CUDA_ERROR_NOT_SUPPORTED"
-			   " (801) in train (10).\ntrain (10) holds 9 MiB more"));
+	assert_true(begins(&said, "New: oom in train (10) by cudaMalloc (8 GiB)."
+				  " Also new: cuCtxSynchronize failed with CUDA_ERROR_NOT_SUPPORTED"
+				  " (801) in train (10).\ntrain (10) holds 9 MiB more"));
 	diff_free(diffs.diff);
 	/* That it is gone comes after. */
 	diffs.diff = diff_new(&diffs.b.reader.report, &diffs.a.reader.report, &diffs.options);

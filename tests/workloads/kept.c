@@ -87,6 +87,7 @@ static void user(bool closes)
 	CUipcMemHandle handle;
 	CUdeviceptr addr;
 
+	pause_ms(1000); /* a tracer that follows needs time to attach */
 	begin();
 	if (read(STDIN_FILENO, &handle, sizeof(handle)) != sizeof(handle))
 		exit(2);

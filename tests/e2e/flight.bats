@@ -83,7 +83,7 @@ fill_ring() {
 	last=$(printf '%s\n' run.mscope.ring/* | tail -n 1)
 	rm "$last" run.mscope.ring/000002.mscope
 	wait_for '[ -e "$last" ]'
-	wait_for 'grep -q "run.mscope.ring: somebody has removed 1 segments" record.err'
+	wait_for 'grep -q "run.mscope.ring: 1 segment has been removed" record.err'
 	puppet alloc 2000
 	puppet_end
 	record_wait
@@ -97,7 +97,7 @@ fill_ring() {
 # The ring is in `sub`, which is not there any more. What it has is nowhere else.
 assert_comes_back() {
 	puppet alloc 1000
-	wait_for 'grep -q "somebody has removed it, and it cannot be made anew" record.err'
+	wait_for 'grep -q "it has been removed, and it cannot be made anew" record.err'
 	mkdir sub
 	wait_for '[ -d sub/run.mscope.ring ]'
 	wait_for '[ -n "$(ls sub/run.mscope.ring)" ]'
@@ -230,7 +230,7 @@ assert_comes_back() {
 	truncate -s 2500 run.mscope.ring/000002.mscope
 	puppet_end
 	record_wait
-	grep -q "000002.mscope: somebody has cut it: 2500 of" record.err
+	grep -q "000002.mscope: it has been cut: 2500 of" record.err
 	assert_equal "$(dump_line run.mscope '[.refused, .has_end, .segments >= 3]')" '[0,true,true]'
 }
 

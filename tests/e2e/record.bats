@@ -190,7 +190,7 @@ trace_and_record() {
 	puppet alloc 2000
 	puppet_end
 	record_wait
-	grep -q "somebody has removed it; it has been made anew" record.err
+	grep -q "it has been removed; it has been made anew" record.err
 	assert_whole run.mscope
 	assert_equal "$("$DUMPCAT" run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | xargs)" "1000 2000"
 	assert_equal "$(stat -c %a run.mscope)" 600
@@ -260,7 +260,7 @@ assert_begun_anew() {
 	assert_equal "$(jq -c '.recordings[0].lost | [.live_is_exact, .unwritten_blocks > 0,
 		.unwritten_records > 0]' report.json)" '[false,true,true]'
 	assert_equal "$(grep -c "it was truncated, or written over" record.err)" 1
-	grep -qE "warning: [0-9]+ records could not be written, or are not in the file any more" record.err
+	grep -qE "warning: [0-9]+ records could not be written, or are no longer in the file" record.err
 }
 
 @test "a file that is truncated: a new segment is begun in it at the next block" {
@@ -427,7 +427,7 @@ assert_begun_anew() {
 	"$MEMSCOPE" record $MASK --stdout --copies=all -p $FLOOD_PID > pipe 2> record.err 3>&- 7>&- &
 	RECORD_PID=$!
 	record_wait 1
-	grep -q "nobody reads it any more: the recording ends" record.err
+	grep -q "its reader has closed it: the recording ends" record.err
 	flood_end
 	assert_equal "$(dump_line head.mscope '[.missing_blocks, .refused, .anchors_used, .cut_short]')" '[0,0,1,true]'
 }
@@ -450,7 +450,7 @@ assert_begun_anew() {
 	"$MEMSCOPE" record $MASK --stdout -p "$PUPPET_PID" > pipe 2> record.err 3>&- 8>&- 9<&- &
 	RECORD_PID=$!
 	record_wait 1
-	grep -q "nobody reads it any more" record.err
+	grep -q "its reader has closed it" record.err
 	puppet init
 	puppet churn 10
 }

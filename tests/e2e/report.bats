@@ -467,7 +467,7 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_refused 2 "not the number of a device" --device -1 x.mscope
 	assert_refused 2 "not a time" --from yesterday x.mscope
 	assert_refused 2 "a number from 1" --top 0 x.mscope
-	assert_refused 2 "leak, oom, loss, inexact, growth=SIZE or empty, please" --fail-on fire x.mscope
+	assert_refused 2 "is not one of leak, oom, loss, inexact, growth=SIZE or empty" --fail-on fire x.mscope
 	assert_refused 2 '"x" is not a size; write 4096, 64K, 1.5M or 2G' --fail-on growth=x x.mscope
 	assert_refused 2 "three times" --leak-window 1,2 x.mscope
 	assert_refused 2 "there is no threshold" --threshold speed=1 x.mscope

@@ -411,7 +411,8 @@ static int open_mappings(struct live *live)
 		err = mappings_open(&live->mappings);
 	if (!err)
 		return mappings_watch(live->mappings, live->loop, on_mappings, live);
-	log_debug("no notice of new mappings (%s): searching once a second", strerror(-err));
+	log_debug("the kernel gives no notice of new mappings (%s): searching once a second",
+		  strerror(-err));
 	return loop_add_timer(live->loop, SEARCH_NS, SEARCH_NS, on_search, live, 0, NULL);
 }
 

@@ -244,7 +244,7 @@ static void announce_if_late(struct live *live, struct target *target, uint64_t 
 static void warn_trapped(const struct target *target, int status)
 {
 	if (target_has_probes(target) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
-		log_warning("process %d has died of SIGTRAP: of its own accord, or because it has"
+		log_warning("process %d has died of SIGTRAP: by itself, or because it has"
 			    " copied the code of a probed function and run the copy, as inline"
 			    " hooks do; let them be installed before tracing begins (-p)",
 			    target->pid);
@@ -353,7 +353,7 @@ static void warn_untraced(struct live *live, pid_t pid, const struct proc_mappin
 		    " is not traced: %s%s",
 		    pid, info.comm,
 		    live->options.follow ? "name it with -p" : "-f traces what is started, too",
-		    live->untraced_count == LIVE_UNTRACED ? "; others are not told of" : "");
+		    live->untraced_count == LIVE_UNTRACED ? "; others are not reported" : "");
 }
 
 bool live_note_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)

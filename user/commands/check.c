@@ -106,7 +106,7 @@ static void check_programs(struct check *check, enum strategy strategy)
 	check->features[check->features_count++] = (struct check_item){
 		.name = "programs",
 		.what = "the BPF programs of memscope-bpf, which the kernel verifies",
-		.without = "nothing can be traced; please report it, with what -v says",
+		.without = "nothing can be traced; report this as a bug, with the output of -v",
 		.required = true,
 		.err = err,
 		.untried = err && !is_privileged(check),
@@ -209,8 +209,8 @@ const struct command check_command = {
 		" each of them has, and what tracing the process would not see. Nothing is attached"
 		" to the process.\n"
 		"\n"
-		"Of each function it says where in it the probe would go and what a call would then"
-		" take more, in REF: the price of a trap with an empty program. A probe on an"
+		"For each function it says where in it the probe would go and how much more a call"
+		" would then take, in REF: the price of a trap with an empty program. A probe on an"
 		" instruction that the kernel emulates costs that much; on one that it single-steps,"
 		" two to three times as much, in a nested virtual machine 18 times. So the probe"
 		" goes to the first emulated instruction that provably stands for the function's"

@@ -148,10 +148,10 @@ static const struct option_row rows[] = {
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
 	{ 0, "from", "TIME",
-	  "Of both sides, only what happened since: +10 or 1.5s or 3m after the recording began, or"
+	  "On both sides, only what happened since: +10 or 1.5s or 3m after the recording began, or"
 	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
 	  dump_input_time, AT(from) },
-	{ 0, "to", "TIME", "Of both sides, only what happened until then.", dump_input_time,
+	{ 0, "to", "TIME", "On both sides, only what happened until then.", dump_input_time,
 	  AT(until) },
 	{ 0, "top", "K",
 	  "List up to K of everything (default 10; HTML 10000; in JSON everything is).", parse_top,
@@ -288,7 +288,7 @@ static int compare(const struct settings *settings, const struct report *a, cons
 	int code;
 
 	if (!diff) {
-		log_error("no memory to compare them");
+		log_error("not enough memory to compare the recordings");
 		return EXIT_FAILED;
 	}
 	code = exit_code_of(dump_input_write(settings->output, put_diff, &shown));
@@ -355,7 +355,7 @@ const struct command diff_command = {
 		" allocated and copied; which kernels were launched how often; which leaks and failed"
 		" allocations are new and which are gone. Needs no root, no GPU and no BPF.\n"
 		"\n"
-		"A and B are each a dump, a directory or a bundle, as for `memscope-bpf report`.\n"
+		"A and B are each a file, a directory or a bundle, as for `memscope-bpf report`.\n"
 		"\n"
 		"Processes are matched by their names, whatever their hosts and process IDs; of"
 		" several with the same name, by the command that was recorded, then by host, then by"

@@ -136,7 +136,7 @@ static int open_writer(struct settings *settings, struct writer *writer,
 	if (code != EXIT_OK || !writer->terminal)
 		return code;
 	if (settings->exporter->binary) {
-		log_error("-f %s is nothing for a terminal: -o FILE", settings->exporter->name);
+		log_error("-f %s is not for a terminal: use -o FILE", settings->exporter->name);
 		code = EXIT_USAGE;
 	}
 	settings->reader.progress = show_no_progress;
@@ -199,7 +199,7 @@ static int refuse_option(const struct settings *settings, const char *option,
 		if (takes(exporters[i]))
 			string_append_format(&names, "%s-f %s", names.length ? ", " : "",
 					     exporters[i]->name);
-	log_error("--%s is nothing for -f %s, only for %.*s", option, settings->exporter->name,
+	log_error("--%s does not apply to -f %s, only to %.*s", option, settings->exporter->name,
 		  (int)names.length, names.bytes);
 	string_fini(&names);
 	return EXIT_USAGE;
@@ -221,7 +221,7 @@ static int run(struct settings *settings, char **files)
 	int code, err = 0;
 
 	if (settings->exporter->to_file && !settings->output) {
-		log_error("-f %s needs a file to write: -o FILE", settings->exporter->name);
+		log_error("-f %s needs a file to write: use -o FILE", settings->exporter->name);
 		return EXIT_USAGE;
 	}
 	/* Nothing is created before it is known that there is something to write. */

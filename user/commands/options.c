@@ -231,7 +231,7 @@ int option_file(const struct option_row *row, const char *value, void *settings)
 {
 	if (*value)
 		return option_text(row, value, settings);
-	log_error("--%s: an empty name", row->name);
+	log_error("--%s: the name is empty", row->name);
 	return -EINVAL;
 }
 
@@ -251,8 +251,8 @@ int option_number(const struct option_row *row, const char *value, void *setting
 	int err = string_parse_u64(value, min, max, place(row, settings));
 
 	if (err)
-		log_error("--%s: a number from %llu to %llu, please, not \"%s\"", row->name,
-			  (unsigned long long)min, (unsigned long long)max, value);
+		log_error("--%s: \"%s\" is not a number from %llu to %llu", row->name, value,
+			  (unsigned long long)min, (unsigned long long)max);
 	return err;
 }
 
@@ -283,20 +283,20 @@ int option_which(const struct option_row *row, const char *value)
 		rest = word + strcspn(word, "|,");
 		string_append_text(&words, !*word ? "" : *rest ? ", " : " or ");
 	}
-	log_error("--%s: %.*s, please, not \"%s\"", row->name, (int)words.length,
-		  words.length ? words.bytes : "", value);
+	log_error("--%s: \"%s\" is not one of %.*s", row->name, value, (int)words.length,
+		  words.length ? words.bytes : "");
 	string_fini(&words);
 	return -EINVAL;
 }
 
-/* Of a ring buffer. */
+/* The size of a ring buffer. */
 int option_buffer(const struct option_row *row, const char *value, void *settings)
 {
 	const uint64_t *bytes = place(row, settings);
 	int err = option_size(row, value, settings);
 
 	if (!err && (*bytes < MIN_BUFFER || *bytes > MAX_BUFFER)) {
-		log_error("--%s: between 4K and 1G, please, not %s", row->name, value);
+		log_error("--%s: %s is not between 4K and 1G", row->name, value);
 		err = -ERANGE;
 	}
 	return err;

@@ -55,7 +55,7 @@ static int parse_size_from(const struct option_row *row, const char *value, void
 
 	if (err || *bytes >= min_bytes)
 		return err;
-	log_error("--%s: at least %s, please", row->name, min);
+	log_error("--%s: %s is less than %s", row->name, value, min);
 	return -ERANGE;
 }
 
@@ -95,7 +95,7 @@ static int parse_signal(const struct option_row *row, const char *value, void *s
 	*number = !strcmp(value, "USR1") ? SIGUSR1 : !strcmp(value, "USR2") ? SIGUSR2 : 0;
 	if (*number)
 		return 0;
-	log_error("--%s: \"%s\" is none of %s", row->name, value, row->argument);
+	log_error("--%s: \"%s\" is not one of %s", row->name, value, row->argument);
 	return -EINVAL;
 }
 
@@ -156,7 +156,7 @@ static const struct option_row rows[] = {
 	  " (default), or nothing. Launches of graphs are always recorded: they allocate.",
 	  parse_detail, AT(recording.launches) },
 	{ 0, "copies", "all|summary|off",
-	  "The same of copies and memsets: in the summary those that differ in nothing but time,"
+	  "The same for copies and memsets: in the summary those that differ in nothing but time,"
 	  " size and place in the block are one.",
 	  parse_detail, AT(recording.copies) },
 	{ 0, "buffer", "SIZE",
@@ -196,12 +196,13 @@ static int check_output(const struct settings *settings)
 
 	string_fini(&expanded);
 	if (err)
-		log_error("-o %s: after %% there can be h, p, t or another %%", recording->output);
+		log_error("-o %s: only h, p, t or %% can follow %%", recording->output);
 	else if (settings->to_stdout &&
 		 (recording->output || recording->ring_bytes || recording->triggers))
-		log_error("--stdout goes with none of -o, --ring and the triggers");
+		log_error("--stdout cannot be combined with -o, --ring or a trigger");
 	else if (settings->to_stdout && isatty(STDOUT_FILENO))
-		log_error("a dump is nothing for a terminal: redirect standard output, or use -o");
+		log_error(
+			"cannot write a recording to a terminal: redirect standard output, or use -o");
 	else
 		return EXIT_OK;
 	return EXIT_USAGE;
@@ -211,7 +212,7 @@ static int check_sizes(const struct record_run_settings *recording)
 {
 	if (!recording->ring_bytes || recording->segment_bytes <= recording->ring_bytes / 4)
 		return EXIT_OK;
-	log_error("--segment: at most a quarter of --ring, please");
+	log_error("--segment: it is more than a quarter of --ring");
 	return EXIT_USAGE;
 }
 
@@ -295,29 +296,29 @@ const struct command record_command = {
 	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
 		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
 	.description =
-		"Captures as memscope-bpf-trace(1) does, into a dump that can be looked at later, on"
+		"Captures as memscope-bpf-trace(1) does, into a file that can be looked at later, on"
 		" another machine and without root. Every allocation and free is recorded, and every"
 		" call about memory, contexts and synchronisation; launches, copies and memsets are"
 		" summed up unless each is asked for. Ends when the processes do, after -d SECONDS,"
 		" or with Ctrl-C.\n"
 		"\n"
-		"The dump is readable up to a quarter of a second before whatever happens: if this"
-		" program is killed, that much is missing. If the disk is full, or the file may not"
-		" grow (RLIMIT_FSIZE), it goes on, counts what could not be written, and begins a new"
-		" segment as soon as it can; the exit code is 1 then. If the file is removed"
-		" meanwhile, or its file system unmounted, it is made anew with all that was in it. If"
-		" it is renamed, a new file of its name goes on where it ends; put both into one"
-		" report. If it is truncated, a new segment is begun in it at the next block, what is"
-		" gone is counted as not written, and the exit code is 1. The recorded programs notice"
-		" nothing of all that. If the reader of --stdout goes, the recording ends, and the"
-		" exit code is 1, since what the reader has is cut short.\n"
+		"If this program is killed, the last quarter of a second is missing from the file; all"
+		" that is older can be read. If the disk is full, or the file may not grow"
+		" (RLIMIT_FSIZE), the recording goes on, counts what could not be written, and begins"
+		" a new segment as soon as there is room; the exit code is 1 then. If the file is"
+		" removed meanwhile, or its file system unmounted, it is written anew with all that"
+		" was in it. If the file is renamed, the recording goes on in a new file of the old"
+		" name; give both files to one report. If the file is truncated, the next block begins"
+		" a new segment in it, what is gone is counted as not written, and the exit code is 1."
+		" The recorded programs notice none of this. If the reader of --stdout closes it, the"
+		" recording ends, and the exit code is 1, since what the reader has is cut short.\n"
 		"\n"
-		"A dump consists of segments that can be read one by one; dumps can be cut between"
-		" them and put one behind the other. With --ring or a trigger (--on-oom,"
-		" --on-signal, --on-exit), only the newest are kept: the recording can go on for"
-		" months, and what it has when something happens becomes a bundle, which is a dump"
-		" like any other. If this program is killed, the directory FILE.ring stays, and"
-		" its files are readable too.",
+		"A recording consists of segments, each of which can be read without the others: a"
+		" file can be cut between two segments, and files can be put one behind the other."
+		" With --ring or a trigger (--on-oom, --on-signal, --on-exit), only the newest segments"
+		" are kept: the recording can go on for months. What it holds when something happens"
+		" becomes a bundle, which is a recording like any other. If this program is killed,"
+		" the directory FILE.ring stays, and its files are readable too.",
 	.examples = "# a running program, until Ctrl-C\n"
 		    "sudo memscope-bpf record -o run.mscope -p 4711\n"
 		    "# a program from its first instruction, with each copy\n"

@@ -123,7 +123,7 @@ static void tell_result(const struct run *run)
 		log_warning("%s record%s could not be written%s",
 			    string_count(seen, counts.unwritten_records),
 			    counts.unwritten_records == 1 ? "" : "s",
-			    counts.gone_records ? ", or are not in the file any more" : "");
+			    counts.gone_records ? ", or are no longer in the file" : "");
 	string_count(seen, losses_kept(&run->losses));
 	string_duration(took, run->end_ns - run->start_ns);
 	string_size(size, counts.bytes);

@@ -113,7 +113,7 @@ static int take_window(const struct option_row *row, char *part, size_t place, v
 	struct settings *settings = context;
 	if (place < 3)
 		return dump_input_moment(row, part, &settings->reader.window[place]);
-	log_error("--%s: three times, please", row->name);
+	log_error("--%s: it takes three times, not more", row->name);
 	return -EINVAL;
 }
 
@@ -124,7 +124,7 @@ static int parse_window(const struct option_row *row, const char *value, void *c
 
 	if (err || settings->reader.window[2].set)
 		return err;
-	log_error("--%s: three times, please, not \"%s\"", row->name, value);
+	log_error("--%s: it takes three times, not \"%s\"", row->name, value);
 	return -EINVAL;
 }
 
@@ -163,7 +163,7 @@ static int take_threshold(const struct option_row *row, char *part, size_t place
 	if (part && !parse_threshold_value(part, threshold->unit,
 					   threshold_in(threshold, &settings->reader.thresholds)))
 		return 0;
-	log_error("--%s: \"%s\" is no value for %s", row->name, part ? part : "", name);
+	log_error("--%s: \"%s\" is not a value for %s", row->name, part ? part : "", name);
 	return -EINVAL;
 }
 
@@ -203,7 +203,7 @@ static const struct option_row rows[] = {
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
 	  AT(reader.report.options.top) },
 	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty",
-	  "Exit with 8 if a leak was found, an allocation failed for want of memory, anything was"
+	  "Exit with 8 if a leak was found, an allocation ran out of memory, anything was"
 	  " lost or is not whole, the numbers are not exact (also because of what processes held"
 	  " before they were attached to), a process holds SIZE more device memory at its end than"
 	  " after its initialisation, or no call was recorded at all.",
@@ -341,21 +341,23 @@ const struct command report_command = {
 		" was there when an allocation failed, and what the program waited for. Needs no"
 		" root, no GPU and no BPF: any machine will do.\n"
 		"\n"
-		"FILE is a dump, or a directory, which stands for the dumps in it (*.mscope). Files"
-		" of one recording are put together, whatever their order, and blocks that several"
-		" of them have are read once. Of several recordings each gets its own part of the"
-		" report, after an overview of all; processes and hosts are never mixed up.\n"
+		"FILE is a file that `memscope-bpf record` wrote, or a directory, which stands for such"
+		" files in it (*.mscope). Files of one recording are put together, whatever their"
+		" order, and blocks that several of them have are read once. If there are several"
+		" recordings, each gets its own part of the report, after an overview of all;"
+		" processes and hosts are never mixed up.\n"
 		"\n"
-		"What is damaged, missing or was lost is told first (that a file is not whole, on"
-		" standard error, too), and everything else of the file is reported. A file that is no dump, or of a newer format, or in which nothing is"
-		" whole is named; if no other is left, the exit code is 7.\n"
+		"The report begins with what is damaged, missing or was lost, and has everything else"
+		" that the files hold; standard error names each file that is not whole. A file that"
+		" is not a recording, or is of a newer format, or in which nothing is whole is named"
+		" there and left out; if no other file is left, the exit code is 7.\n"
 		"\n"
 		"Times are in UTC, as the clock of the recording's host had them when it began."
 		" Memory of different kinds is never added up, but for the memory on a device that"
 		" allocations explain (device, pool, array, graph, physical). What is not known is"
 		" shown as ?, in JSON as null. Names come from the recorded programs and are"
-		" escaped, so that they can harm neither a terminal nor the Markdown. Whose file it"
-		" is does not matter: the reader takes nothing in it for granted.\n"
+		" escaped, so that they can harm neither a terminal nor the Markdown. Files of other"
+		" users are safe to read: the reader takes nothing in them for granted.\n"
 		"\n"
 		"Each finding has a confidence and its evidence, numbered, which suggestions cite.\n"
 		"\n"

@@ -66,7 +66,7 @@ static void tell(struct run *run, const char *path, const struct verification *v
 	else
 		verify_output_text(&run->writer.text, path, verification);
 	if (status == VERIFICATION_CUT_SHORT)
-		log_warning("%s: whole, but for its end", path);
+		log_warning("%s: whole, except for its end", path);
 	if (status == VERIFICATION_INCOMPLETE)
 		log_warning("%s: parts of the recording are missing", path);
 	if (status == VERIFICATION_UNUSABLE)
@@ -149,26 +149,27 @@ static int verify(int argc, char **argv)
 
 const struct command verify_command = {
 	.name = "verify",
-	.summary = "Check whether a recording is whole, and what of it can be used",
+	.summary = "Check whether a recording is whole, and which parts can be used",
 	.synopsis = "[OPTIONS] FILE...",
 	.description =
-		"Reads recordings from end to end and says of each of what host and time it is, how"
-		" much is in it, and whether it is whole. A directory is one recording, as a flight"
+		"Reads recordings from end to end and says for each from which host and time it is,"
+		" how much is in it, and whether it is whole. A directory is one recording, as a flight"
 		" recorder leaves it: its *.mscope files, in the order of the blocks in them, whatever"
 		" they are called. It takes no privileges, no GPU and no BPF, and works on any"
 		" machine.\n"
 		"\n"
-		"A recording is whole; cut short (all of it is whole, but perhaps the last block, and"
-		" whoever recorded did not end it: it was killed, or is at work still); incomplete"
+		"A recording is whole; cut short (all of it is whole, except perhaps the last block,"
+		" and it has no end: the recorder was killed, or is still recording); incomplete"
 		" (blocks are missing between others, because they could not be written or were taken"
 		" out); damaged; unusable (blocks are whole, but none of those that a segment begins"
-		" with, and that all else depends on); too new for this program; or not a dump. Of the"
-		" first three the exit code is 0, with a warning for the second and third; of the"
-		" others it is 7, unless what is whole of it could be written with --repair.\n"
+		" with, and that all else depends on); too new for this program; or not a dump, which"
+		" is to say no recording at all. The exit code is 0 for the first three, with a"
+		" warning for the second and third, and 7 for the others, unless --repair could write"
+		" what is whole.\n"
 		"\n"
 		"Damage costs the blocks that it lies in, which are 250 ms or less each. Events before"
 		" it are exact, and so are those after it; what is live is exact again from the next"
-		" segment on, each of which begins with all that was live then.",
+		" segment on, since each segment begins with all that was live then.",
 	.examples = "# is it whole?\n"
 		    "memscope-bpf verify run.mscope\n"
 		    "# for a script\n"

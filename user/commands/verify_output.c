@@ -186,7 +186,7 @@ static void append_end(struct string *out, const struct verification *verificati
 
 	append_label(out, "end");
 	if (!account_of(verification).has_end) {
-		string_append_text(out, "none: whoever recorded was killed, or does so still; what"
+		string_append_text(out, "none: the recorder was killed, or is still recording; what"
 					" it had not written yet is missing\n");
 		return;
 	}

@@ -346,13 +346,13 @@ int dump_file_check(struct dump_file *file, struct dump_extent *lost)
 	if ((uint64_t)status.st_size > file->has.bytes) /* what is written would end within it */
 		dump_file_cut(file, &file->has);
 	if (!status.st_nlink)
-		recover(file, "somebody has removed it");
+		recover(file, "it has been removed");
 	else if (leads_to(file->path, &status))
 		file->is_lost = file->is_elsewhere = false;
 	else if (leads_to(name_of(file, name), &status))
 		return DUMP_FILE_ELSEWHERE;
 	else
-		recover(file, "it cannot be reached any more, as if its file system was unmounted");
+		recover(file, "it can no longer be reached, as if its file system was unmounted");
 	return DUMP_FILE_THERE;
 }
 

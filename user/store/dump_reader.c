@@ -99,7 +99,7 @@ int dump_reader_open(struct dump_reader **result, const char *path)
 		err = reader->name && reader->buffer ? 0 : -ENOMEM;
 	}
 	if (err)
-		log_error("%s: no memory to read it", path);
+		log_error("%s: not enough memory to read it", path);
 	else
 		err = open_file(reader, path);
 	if (err) {

@@ -191,8 +191,10 @@ static void forget_gone(struct dump_ring *ring)
 		if (is_gone(ring, i))
 			forget(ring, i);
 	if (ring->count < before)
-		log_warning("%s: somebody has removed %zu segments: what was in them is missing",
-			    ring->directory, before - ring->count);
+		log_warning("%s: %zu segment%s been removed, and what was in %s is missing",
+			    ring->directory, before - ring->count,
+			    before - ring->count == 1 ? " has" : "s have",
+			    before - ring->count == 1 ? "it" : "them");
 }
 
 void dump_ring_check(struct dump_ring *ring)
@@ -235,14 +237,14 @@ int dump_ring_check_file(struct dump_ring *ring, struct dump_extent *lost)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Somebody may have cut it. */
+/* Another program may have cut it. */
 static int copy_segment(const struct dump_ring *ring, size_t i, int fd, struct dump_file *out)
 {
 	uint64_t bytes = ring->segments[i].bytes;
 	struct stat status;
 
 	if (!fstat(fd, &status) && (uint64_t)status.st_size < bytes) {
-		log_warning("%s/%06llu.mscope: somebody has cut it: %llu of %llu bytes are left",
+		log_warning("%s/%06llu.mscope: it has been cut: %llu of %llu bytes are left",
 			    ring->directory, (unsigned long long)ring->segments[i].number,
 			    (unsigned long long)status.st_size, (unsigned long long)bytes);
 		bytes = (uint64_t)status.st_size;

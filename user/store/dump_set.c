@@ -76,12 +76,12 @@ static int refuse(struct dump_set *set, const char *path, const struct dump_item
 		return 0;
 	if (last->kind == DUMP_TOO_NEW)
 		log_error(
-			"%s: of format version %u; this program reads version %u: use a newer one",
+			"%s: its format is version %u, and this program reads version %u: use a newer one",
 			path, last->header.major, BLOCK_MAJOR);
 	else if (!dump_reader_size(reader))
 		log_error("%s: empty: nothing was recorded, or nothing was written yet", path);
 	else
-		log_error("%s: no dump of memscope-bpf, or nothing in it is whole", path);
+		log_error("%s: not a recording of memscope-bpf, or nothing in it is whole", path);
 	return 0;
 }
 

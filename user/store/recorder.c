@@ -68,7 +68,7 @@ static const char *output_name(const struct recorder *recorder)
 static void end_by_reader(struct recorder *recorder)
 {
 	if (!recorder->err)
-		log_warning("%s: nobody reads it any more: the recording ends",
+		log_warning("%s: its reader has closed it: the recording ends",
 			    output_name(recorder));
 	recorder->err = -EPIPE;
 }
@@ -77,7 +77,7 @@ static void note_failure(struct recorder *recorder, int err)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	/* Of a ring, the next segment has a file of its own, which may become as large. */
+	/* In a ring, the next segment has a file of its own, which may become as large. */
 	recorder->retry_ns =
 		err == -EFBIG && recorder->is_ring && !recorder->beginning ? 0 : now_ns + SECOND_NS;
 	recorder->broken = true;

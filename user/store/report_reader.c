@@ -279,7 +279,7 @@ static int take_item(void *context, const struct dump_item *item)
 	if (!err && !run->recording && item->kind == DUMP_BLOCK)
 		err = begin(run, !item->header.sequence);
 	if (err == -ENOMEM)
-		log_error("no memory for what is in the dump");
+		log_error("not enough memory for what is in the recording");
 	if (err || !run->recording || item->kind != DUMP_BLOCK)
 		return err;
 	err = take_anchor(run, item->header.first_ts_ns);
@@ -364,7 +364,7 @@ static void refuse(struct report_reader *reader, const struct dump_set_recording
 	if (reader->unusable++ < UNUSABLE_TOLD)
 		log_error("%s: %s", recording->files[0].path, why);
 	else if (reader->unusable == UNUSABLE_TOLD + 1)
-		log_error("there are more recordings of which nothing can be said");
+		log_error("there are more recordings that cannot be used");
 }
 
 static int read_one(struct report_reader *reader, struct dump_set *set, size_t recording)
@@ -374,8 +374,8 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 	const char *why = NULL;
 
 	if (err == -E2BIG)
-		why = "what it says takes more memory or work than a dump of its size can need: it"
-		      " was made by somebody else; it is left out";
+		why = "what it says takes more memory or work than a recording of its size can"
+		      " need: memscope-bpf did not write it; it is left out";
 	else if (!err)
 		why = replay_unusable(run->replay);
 	if (why) {

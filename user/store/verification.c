@@ -290,7 +290,7 @@ static int read_recording(struct verification *verification, size_t which)
 	err = dump_set_read(&verification->set, which, take_item, verification);
 	if (err == -E2BIG)
 		log_error("%s: what it says takes more memory or work than a recording of its"
-			  " length can need; it was made up",
+			  " length can need; memscope-bpf did not write it",
 			  verification->set.recordings[which].files[0].path);
 	return err ? err : copy_index(verification);
 }

@@ -386,7 +386,7 @@ static int read_functions(struct library *library, int fd, bool nops)
 		return 0;
 	/* Nothing says that it has any that matter, but if so, their calls are missing. */
 	if (err == -EBADMSG || err == -EFBIG) {
-		log_warning("%s: %s; of its functions, %zu will be traced", library->path,
+		log_warning("%s: %s; %zu of its functions will be traced", library->path,
 			    err == -EFBIG ? "this ELF file has larger tables than can be read" :
 					    "this ELF file is damaged",
 			    library->points_count);

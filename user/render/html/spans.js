@@ -165,7 +165,7 @@ function describeMany(spans, lane, found, more) {
 		sums.set(name, (sums.get(name) || 0) + lane.counts[i]);
 		calls += lane.counts[i];
 	}
-	return [`${more ? 'more than ' : ''}${plural(calls, 'call')} here; zoom in to tell them apart`,
+	return [`${more ? 'more than ' : ''}${plural(calls, 'call')} here; zoom in to see each of them`,
 		...Array.from(sums).sort((a, b) => b[1] - a[1]).slice(0, 6)
 			.map(([name, number]) => `${name}: ${count(number)}`), lane.name];
 }

@@ -131,7 +131,7 @@ enum ms_action {
 	MS_ACTION_RESET,      /* destroys the device's primary context at once */
 	MS_ACTION_SET_DEVICE, /* the runtime's: current device of the thread */
 
-	/* Of a call about memory: */
+	/* In a call about memory: */
 	MS_ACTION_REFER,  /* one more reference to the handle `addr`, which backs address `src` */
 	MS_ACTION_EXPORT, /* what is at `addr` can be opened by other processes: hash `src` */
 	MS_ACTION_GLOBAL, /* a variable of a module is at `addr` */
@@ -143,14 +143,14 @@ enum ms_action {
 	MS_ACTION_POOL_DESTROY,
 	MS_ACTION_POOL_TRIM, /* pool `addr` keeps no more than `size`, but for what is in use */
 
-	/* Of a call about a device, which says what `device` is: */
+	/* In a call about a device, which says what `device` is: */
 	MS_ACTION_DEVICE_UUID,  /* its UUID: 16 bytes, in `addr` and `src` */
 	MS_ACTION_DEVICE_PCI,   /* its PCI bus id: text, likewise */
 	MS_ACTION_DEVICE_NAME,  /* text that may go on, in `addr`, `src`, `stream` and `size` */
 	MS_ACTION_DEVICE_TOTAL, /* it has `size` bytes */
 	MS_ACTION_DEVICE_PROPERTIES, /* UUID and bytes, as above */
 
-	/* Of a call about graphs: */
+	/* In a call about graphs: */
 	MS_ACTION_GRAPH_NODE,   /* a node of graph `src` that will allocate `size` bytes at `addr`,
 			       * or free `addr` if there is no size, or run graph `addr` */
 	MS_ACTION_GRAPH_COPY,   /* `addr` is a copy of graph `src` */
@@ -376,7 +376,7 @@ struct ms_calls {
 
 /*
  * What equal launches have in common. A handle can come to mean another function: then a new epoch
- * begins, for all processes, and launches of before and after are told apart; likewise when a
+ * begins, for all processes, which separates launches of before and after; likewise when a
  * process executes another program.
  */
 struct ms_launch_key {
@@ -424,11 +424,12 @@ struct ms_name {
 #define MS_COMM_BYTES 16
 
 enum ms_attach_flags {
-	MS_ATTACH_RUNNING = 1, /* with the driver: it may hold memory that nobody saw allocated */
-	MS_ATTACH_BEGUN = 2,   /* only just: by its first call one can tell */
+	MS_ATTACH_RUNNING =
+		1,           /* with the driver: it may hold memory whose allocation was not seen */
+	MS_ATTACH_BEGUN = 2, /* only just: by its first call one can tell */
 };
 
-/* Of a process whose end nobody saw: no status of wait(2) has so many bits. */
+/* The status of a process whose end was not seen: no status of wait(2) has so many bits. */
 #define MS_EXIT_UNKNOWN 0xffffffffu
 
 struct ms_process {
@@ -538,8 +539,8 @@ struct ms_slot {
 };
 
 struct ms_cpu_slots {
-	__u64 head;     /* the next position to be written: whoever raises it writes the slot */
-	__u64 seen;     /* a value that `tail` had, maybe not its latest */
+	__u64 head; /* the next position to be written: the thread that raises it writes the slot */
+	__u64 seen; /* a value that `tail` had, maybe not its latest */
 	__u64 start_ns; /* of the process that used it last: saves a division */
 	__u64 apart[5];
 	__u64 tail; /* the next position to be read; in a cache line that only user space writes */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Launches are by far the most frequent calls. If nobody looks at each of them, they are counted in
- * a map that user space reads when it needs to know, and cost it nothing.
+ * Launches are by far the most frequent calls. If user space does not need each of them, they are
+ * counted in a map that user space reads now and then, and cost it nothing.
  */
 #ifndef MS_COUNT_BPF_H
 #define MS_COUNT_BPF_H
@@ -87,7 +87,7 @@ static __always_inline __u64 name_hash(const struct ms_name *name)
 	return hash;
 }
 
-/* Of a handle that is being named: that it had another name before is rare. */
+/* A handle that is being named rarely had another name before. */
 static __always_inline void epoch_note(struct ms_name *name)
 {
 	struct ms_handle key = { name->event.start_ns, name->handle, name->event.pid };

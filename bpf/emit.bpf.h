@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Counts every record, then puts it where user space finds it: into a slot of this CPU's, or into
- * the ring buffer behind if there is none free. Nothing waits here, and calls wake nobody: user
- * space looks on a timer. A record that finds no room in either is counted as lost.
+ * the ring buffer behind if there is none free. Nothing waits here, and calls do not wake user
+ * space, which looks on a timer. A record that finds no room in either is counted as lost.
  *
  * A ring is written from its beginning to its end and over again, so that a large one is never in a
  * processor's cache. Slots are, and are enough for what happens between two looks as a rule. User
@@ -113,7 +113,7 @@ static __always_inline __u64 cpu_slots_start(struct ms_cpu_slots *front, struct 
 /*
  * A slot of this CPU's for the caller alone to fill, or NULL: all are taken, or another thread came
  * in between. `*turn` is what says that it is complete. Nothing depends on staying on the CPU, and
- * a thread that is preempted on the way keeps nobody from going on.
+ * a thread that is preempted on the way keeps no other thread from going on.
  */
 static __always_inline struct ms_slot *slot_claim(struct ms_cpu_slots *front, __u64 *turn)
 {
@@ -187,7 +187,7 @@ struct ms_room {
 
 /*
  * Room for a call's record, of a size that is known when the program is compiled: what is made in
- * its place need not be copied there. Whoever gets it submits it. Its time must have been taken
+ * its place need not be copied there. The caller submits it. Its time must have been taken
  * before: user space merges on the assumption that what comes behind a record is not older than
  * that had to be (docs/design.md, "Slots in front of each ring").
  */

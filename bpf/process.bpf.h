@@ -27,7 +27,7 @@ static __always_inline void process_report(__u16 type, struct task_struct *task,
 
 /*
  * The thread will not return from the calls that it is in: it ends, or executes another program.
- * What ends with its whole process is told by the process' exit.
+ * The process' exit says what ends with the whole process.
  */
 static __always_inline void process_abandon(struct task_struct *task)
 {

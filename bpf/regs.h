@@ -72,7 +72,7 @@ static __always_inline __u64 regs_result(struct pt_regs *ctx)
 	return ctx->ax;
 }
 
-/* Whoever reads this value finds all that was written before it. x86 keeps stores in order. */
+/* A reader of this value finds all that was written before it. x86 keeps stores in order. */
 static __always_inline void publish(__u64 *to, __u64 value)
 {
 	barrier();
@@ -118,7 +118,7 @@ static __always_inline __u64 regs_result(struct pt_regs *ctx)
 	return PT_REGS_RC(ctx);
 }
 
-/* Whoever reads this value finds all that was written before it: an exchange is ordered so. */
+/* A reader of this value finds all that was written before it: an exchange is ordered so. */
 static __always_inline void publish(__u64 *to, __u64 value)
 {
 	__sync_lock_test_and_set(to, value);

@@ -20,7 +20,7 @@ struct pipeline {
 	struct filter filter;
 	struct sink *sinks[PIPELINE_SINKS];
 	size_t sinks_count;
-	uint64_t ticked_ns; /* when the sinks were told of the time last */
+	uint64_t ticked_ns; /* when the sinks last got the time */
 	uint64_t shown;     /* calls */
 	uint64_t filtered[MS_OPS_COUNT];
 	uint64_t refused;

@@ -73,7 +73,7 @@ struct analysis_options {
 	uint32_t captured_ops; /* bit set of enum ms_op, as in struct summary */
 };
 
-/* Of struct analysis_options. NULL: there are no more. */
+/* The i-th option of struct analysis_options. NULL: there are no more. */
 const struct threshold *analysis_threshold_at(size_t i);
 
 /* Every threshold at its default, no window, everything captured. */

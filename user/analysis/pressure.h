@@ -8,7 +8,7 @@
 #include "analysis/findings.h"
 #include "analysis/process_activity.h"
 
-/* The program was told how much of a device is free, or its live set has changed. */
+/* The driver reported how much of a device is free, or the program's live set has changed. */
 void pressure_event(struct process_activity *activity, const struct event *event,
 		    const struct change *change);
 

@@ -103,10 +103,10 @@ struct process_activity {
 	bool pressed;
 	int32_t pressed_device;
 	uint64_t pressed_free, pressed_total, pressed_ts_ns, pressed_first_ns, pressed_times;
-	uint64_t total_bytes[ACTIVITY_DEVICES];            /* 0: the program was not told */
+	uint64_t total_bytes[ACTIVITY_DEVICES];            /* 0: the driver did not report them */
 	struct unexplained *unexplained[ACTIVITY_DEVICES]; /* NULL: the same */
 
-	uint64_t failures; /* of allocations, for want of memory */
+	uint64_t failures; /* of allocations, out of memory */
 	struct copies *copies;
 	struct failed_calls *failed_calls; /* NULL: there was none */
 	struct pools *pools;

@@ -19,7 +19,7 @@ struct loop_source;
 typedef int loop_fn(void *context, uint64_t data);
 typedef int loop_signal_fn(void *context, const struct signalfd_siginfo *info);
 
-/* Called after each round of callbacks. Returns whether it has more to do: then nobody waits. */
+/* Called after each round of callbacks. Returns whether it has more to do at once. */
 typedef bool loop_check_fn(void *context);
 
 /* Returns 0 or -errno; nothing is logged. */

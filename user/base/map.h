@@ -4,8 +4,8 @@
  * addressing with linear probing; removal shifts the cluster back, so that there are no tombstones.
  *
  * Keys come from programs and files that may mean harm. So where a key lies depends on a number
- * that is another one in every run: no keys can be chosen to lie in one place. Whoever walks the
- * slots finds them in another order each time; what is shown goes by map_sorted().
+ * that is another one in every run: no keys can be chosen to lie in one place. A caller that walks
+ * the slots finds them in another order each time; what is shown goes by map_sorted().
  */
 #ifndef MEMSCOPE_BASE_MAP_H
 #define MEMSCOPE_BASE_MAP_H
@@ -50,7 +50,7 @@ static inline uint64_t map_key_at(const struct map *map, size_t slot)
 	return map->slots[slot].masked ^ map->secret;
 }
 
-/* Of memory that it takes. */
+/* The bytes of memory that it takes. */
 static inline size_t map_bytes(const struct map *map)
 {
 	return map->capacity * sizeof(*map->slots);

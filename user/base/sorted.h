@@ -33,7 +33,7 @@ void sorted_remove(struct sorted *sorted, uint64_t key);
 /* The first key that is not less than `from`. Returns whether there is one. */
 bool sorted_next(const struct sorted *sorted, uint64_t from, uint64_t *key);
 
-/* Of memory that it takes. */
+/* The bytes of memory that it takes. */
 size_t sorted_bytes(const struct sorted *sorted);
 
 #endif /* MEMSCOPE_BASE_SORTED_H */

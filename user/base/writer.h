@@ -13,7 +13,7 @@
 struct writer {
 	struct string text; /* sinks append here; writer_end() sends it off */
 	int fd;
-	bool terminal; /* somebody is watching: colour allowed, flush early */
+	bool terminal; /* a user is watching: colour allowed, flush early */
 	bool colour;
 	bool is_old;   /* what the file had before is still in it */
 	int err;       /* the first failure, -errno; nothing is written after it */
@@ -40,7 +40,7 @@ int writer_open_whole(struct writer *writer, const struct whole_file *file);
 /* After a line: sends the buffer when it is large. Returns 0 or -errno. */
 int writer_end_line(struct writer *writer);
 
-/* Of what has no lines: the same without ending one. */
+/* For output without lines: the same without ending one. */
 int writer_flush_large(struct writer *writer);
 
 /* Sends whatever is buffered. Returns 0 or -errno; a full disk is logged, a closed pipe is not. */

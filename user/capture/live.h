@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Live capture: finds the targets, attaches, and feeds what happens to a callback until the targets
- * are gone, the time is over or somebody presses Ctrl-C. One thread, one epoll loop.
+ * are gone, the time is over or the user presses Ctrl-C. One thread, one epoll loop.
  */
 #ifndef MEMSCOPE_CAPTURE_LIVE_H
 #define MEMSCOPE_CAPTURE_LIVE_H

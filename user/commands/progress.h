@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much of the files has been read, for whoever waits at a terminal.
+ * How much of the files has been read, for a user who waits at a terminal.
  */
 #ifndef MEMSCOPE_COMMANDS_PROGRESS_H
 #define MEMSCOPE_COMMANDS_PROGRESS_H

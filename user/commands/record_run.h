@@ -33,7 +33,7 @@ struct record_run_settings {
 	enum recording_detail launches, copies;
 };
 
-/* Records until the end. Returns the exit code; all has been told. */
+/* Records until the end. Returns the exit code; all errors have been logged. */
 int record_run_run(struct record_run_settings *settings);
 
 #endif /* MEMSCOPE_COMMANDS_RECORD_RUN_H */

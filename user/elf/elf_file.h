@@ -33,7 +33,7 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *buffer, si
 /* Finds the first section of that type (SHT_*). Returns 1, 0 if there is none, or -EBADMSG. */
 int elf_file_section(const struct elf_file *file, uint32_t type, Elf64_Shdr *section);
 
-/* Of the section with that number, which must be a table of strings: 0 or -EBADMSG. */
+/* The section with that number, which must be a table of strings. Returns 0 or -EBADMSG. */
 int elf_file_strings(const struct elf_file *file, uint32_t number, Elf64_Shdr *strings);
 
 #define ELF_ITEMS_BYTES 49152 /* a multiple of the size of every kind of item */

@@ -10,7 +10,7 @@
  * all of them:
  *
  * 1. Straight line: every instruction from the entry to the point is one of the forms in
- *    prologue.c, none of which branches. Whoever enters the function reaches the point, once.
+ *    prologue.c, none of which branches. A thread that enters the function reaches the point, once.
  * 2. Nothing jumps there: nowhere in the function lies a direct branch into (entry, point],
  *    whichever byte one takes for the beginning of an instruction; nor an indirect jump of the
  *    kinds that switch and computed goto are made of (by register, or by a table and an index;
@@ -48,7 +48,7 @@
 #define PROLOGUE_BYTES 48       /* all that can matter of one: reach and the longest instruction */
 #define PROLOGUE_MAX_SIZE 65536 /* of a function that is looked at to its end */
 
-/* Forms of instructions, as far as they are told apart. */
+/* Forms of instructions, as far as they are distinguished. */
 enum prologue_form {
 	PROLOGUE_OTHER, /* none of these */
 	PROLOGUE_ENDBR,
@@ -124,7 +124,7 @@ void prologue_find_far_branches(const uint8_t *code, size_t length,
 /* What the memory of a process has where the file has `code`. */
 enum prologue_change {
 	PROLOGUE_SAME,    /* but for uprobes and breakpoints of debuggers */
-	PROLOGUE_CHANGED, /* somebody else has changed the function: a hook */
+	PROLOGUE_CHANGED, /* another program has changed the function: a hook */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The door: a record from a ring buffer, a dump or a fuzzer becomes a struct event or is refused.
- * Past it the members are in range and the sizes are right; nobody checks again.
+ * Past it the members are in range and the sizes are right; no later code checks again.
  */
 #ifndef MEMSCOPE_EVENT_EVENT_H
 #define MEMSCOPE_EVENT_EVENT_H

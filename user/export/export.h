@@ -25,7 +25,7 @@ struct export_options {
 	int fd;                /* for `to_file`: an empty one, to be read and written */
 	const char *name;      /* of that for messages */
 	enum export_metric metric;
-	bool label_pid; /* where processes are told apart by name only, do so by PID too */
+	bool label_pid; /* where only names distinguish processes, the PID does so too */
 };
 
 struct exporter {

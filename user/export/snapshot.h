@@ -17,7 +17,7 @@
 #include "base/string.h"
 #include "base/writer.h"
 
-#define SNAPSHOT_DEVICES 128              /* that are told apart */
+#define SNAPSHOT_DEVICES 128              /* that are distinguished */
 #define SNAPSHOT_UNKNOWN SNAPSHOT_DEVICES /* any other: listed after those that are known */
 
 enum snapshot_action {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A recording as tracks over time, for the formats of timeline viewers: processes, their threads
- * with calls as slices, counters. It decides what there is and in which order it is told; a format
+ * with calls as slices, counters. It decides what there is and in which order; a format
  * only says how it is written, so that all show the same.
  *
  * Slices of one thread nest. Calls are recorded as they return, inner ones first: those are kept
@@ -34,10 +34,10 @@ struct traces_process {
 	uint64_t key;
 	uint64_t start_ns;
 	uint32_t pid;
-	uint32_t shown;      /* bit set of its counters that have been told */
+	uint32_t shown;      /* bit set of its counters that the format has got */
 	uint64_t viewer_pid; /* the pid, unless another process has or had it */
 	char comm[MS_COMM_BYTES];
-	uint64_t live[MS_SPACES_COUNT];  /* as told last */
+	uint64_t live[MS_SPACES_COUNT];  /* as the format last got them */
 	uint64_t peaks[MS_SPACES_COUNT]; /* of those that the state has seen */
 	uint64_t counted[MS_OPS_COUNT];  /* calls that were only counted, so far */
 	struct map threads;              /* tid -> struct traces_thread */
@@ -52,7 +52,7 @@ struct traces_thread {
 	uint32_t tid;
 	uint32_t lane; /* 0, but for calls that overlap others of their thread */
 	struct traces_thread *overlapping; /* the next lane; NULL: none */
-	uint64_t end_ns;                   /* of what has been told */
+	uint64_t end_ns;                   /* of what the format has got */
 	struct traces_inner *inner;
 	size_t inner_count, inner_capacity;
 };
@@ -116,17 +116,17 @@ struct traces {
 	size_t kept;          /* calls of all threads that wait for the one that they are in */
 	struct map processes; /* event_process_key() -> struct traces_process */
 	struct traces_process *last;
-	struct map pids; /* that viewers have been told -> 1 */
+	struct map pids; /* that the format has got -> 1 */
 	uint64_t next_viewer_pid;
 	struct map devices; /* device -> struct traces_device */
 	uint64_t devices_id;
-	uint64_t flows_from; /* allocations of higher numbers have been told */
+	uint64_t flows_from; /* the format has got allocations of higher numbers */
 
 	struct string_table names; /* kernels' */
 	struct map own_names;      /* the state's copy -> ours, which stays where it is */
 	struct string scratch;
 	uint32_t wanted[TRACES_FIELDS_MAX]; /* bit set of ops: which calls' fields are put */
-	size_t result_name;                 /* a field: nobody reads that a call succeeded */
+	size_t result_name;                 /* a field that successful calls do not need */
 	int err;
 };
 

@@ -26,7 +26,7 @@ int allocations_add(struct state *state, struct process *process, enum ms_key ke
 /* Takes one that has left the ledger out of what is live. */
 void allocations_uncount(struct process *process, const struct allocation *allocation);
 
-/* Allocations that the event made, or ended, without being told of each. */
+/* Allocations that the event made, or ended, without a record of each. */
 void allocations_note_made(struct change *change, uint8_t space, uint64_t count, uint64_t bytes);
 void allocations_note_implicit(struct change *change, uint8_t space, uint64_t count,
 			       uint64_t bytes);

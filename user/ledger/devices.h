@@ -51,7 +51,7 @@ struct process_devices {
 void process_devices_fini(struct process_devices *devices);
 size_t process_devices_bytes(const struct process_devices *devices);
 
-/* Of a program that the process executes, nothing is known. */
+/* Forgets what is known: the process executes another program. */
 void process_devices_forget(struct process_devices *devices);
 
 /* Makes a place, if there is none. NULL without memory, or beyond LIMIT_DEVICES. */

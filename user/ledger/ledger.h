@@ -47,13 +47,13 @@ struct ledger {
 	size_t entries_capacity;
 	size_t slots_capacity;      /* 0 or a power of two */
 	uint64_t secret;            /* for map_hash() */
-	struct ledger_index *index; /* ledger/ledger_index.h; NULL: nobody has asked for it yet */
+	struct ledger_index *index; /* ledger/ledger_index.h; NULL: not needed so far */
 };
 
 /* A zeroed struct ledger is empty and ready. */
 void ledger_fini(struct ledger *ledger);
 
-/* Of memory that it takes. */
+/* The bytes of memory that it takes. */
 size_t ledger_bytes(const struct ledger *ledger);
 
 /*

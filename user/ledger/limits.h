@@ -8,7 +8,7 @@
 #define MEMSCOPE_LEDGER_LIMITS_H
 
 /* What a process can have of each; the others are counted (process_counters.def). */
-#define LIMIT_FAILURES 1024u /* functions and results that failed calls are told apart by */
+#define LIMIT_FAILURES 1024u /* pairs of function and result of failed calls */
 #define LIMIT_KERNELS 65536u /* with launches */
 #define LIMIT_NAMES 131072u  /* of kernels, and as many handles that are others' */
 #define LIMIT_CONTEXTS 4096u

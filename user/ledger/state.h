@@ -71,7 +71,7 @@ struct context {
 /* Ledgers are one for each enum ms_key, and one more: of memory without a handle, by id. */
 enum { LEDGER_RELEASED = MS_KEYS_COUNT, LEDGERS_COUNT };
 
-/* What the program itself was told last about the memory of a device or pool. */
+/* What the driver last reported to the program about the memory of a device or pool. */
 struct view {
 	uint64_t handle; /* of the pool; of a device: its ordinal, all ones if unknown */
 	bool is_pool;
@@ -89,7 +89,7 @@ struct process {
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
 	uint64_t first_ts_ns; /* of its first record, or of the anchor that has it */
 	char comm[MS_COMM_BYTES];
-	bool was_running; /* when attached to: it may hold memory that nobody saw allocated */
+	bool was_running; /* when attached to: it may hold memory whose allocation was not seen */
 	bool only_begun;  /* then: by its first call one can tell */
 	bool was_running_earlier; /* the same of a program before: totals and peaks lack that */
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
@@ -141,13 +141,13 @@ struct process {
 	struct map primary_places;             /* device -> the same of its primary context */
 	struct map pool_places, device_places; /* handle, or ordinal -> position in `views` */
 
-	/* Of an exited process, whose ledger is gone: its largest allocations at the end. */
+	/* The largest allocations at the end of an exited process, whose ledger is gone. */
 	struct allocation exit_largest[PROCESS_LARGEST];
 	size_t exit_largest_count;
 	uint64_t exit_ts_ns;
 
 	struct process_devices devices;
-	struct usage *usage; /* NULL: nobody asked for it */
+	struct usage *usage; /* NULL: not asked for */
 };
 
 enum free_kind {
@@ -228,10 +228,10 @@ struct state {
 	struct process *last;
 	struct string_table strings;
 	uint64_t allocations;        /* so far; the newest allocation's id */
-	struct effort_limit *effort; /* somebody else's; NULL: there is none */
+	struct effort_limit *effort; /* the caller's; NULL: there is none */
 	/* A function of a newer library, about memory if any is; "" if none was seen. */
 	char new_function[MS_FUNCTION_BYTES];
-	struct usage_totals *usage; /* NULL: nobody asked for it */
+	struct usage_totals *usage; /* NULL: not asked for */
 	struct change change;       /* what the last event meant */
 };
 
@@ -253,7 +253,7 @@ int state_follow_usage(struct state *state);
  */
 void state_restart(struct state *state, uint64_t now_ns);
 
-/* Whether a process that has just been attached to may hold memory that nobody saw allocated. */
+/* Whether a process that has just been attached to may hold memory whose allocation was not seen. */
 bool state_may_hold_more(const struct process *process);
 
 /* The allocation that an address lies in, or the array whose handle it is; NULL: none is known. */

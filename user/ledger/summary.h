@@ -27,7 +27,7 @@ struct summary {
 	struct ms_counters counters;
 	struct summary_cost cost;
 	uint64_t missed_processes; /* at least so many were not attached to in time */
-	bool missed_known;         /* else nobody counted them */
+	bool missed_known;         /* else they were not counted */
 	uint32_t captured_ops;     /* bit set of enum ms_op: of the others nothing is known */
 
 	/* Calls: losses.seen = shown + filtered + losses.calls. */

@@ -2,7 +2,7 @@
 /*
  * Who holds memory: live bytes of a process by what allocated it and where, what they were when a
  * space was at its high-water mark, and what is held on each device by all processes together. Kept
- * only if somebody asks for it (state_follow_usage()), since it costs a look-up per allocation.
+ * only if the caller asks for it (state_follow_usage()), since it costs a look-up per allocation.
  */
 #ifndef MEMSCOPE_LEDGER_USAGE_H
 #define MEMSCOPE_LEDGER_USAGE_H
@@ -18,7 +18,7 @@
 
 #define USAGE_CLASSES 64
 
-/* Of a cell, those whose sizes have the same power of two. */
+/* A cell's allocations whose sizes have the same power of two. */
 struct usage_size {
 	uint8_t size_class; /* sizes from 2^size_class, to below twice that; 0: unknown ones too */
 	uint64_t live_bytes, live_count;
@@ -135,7 +135,7 @@ void usage_settle(struct usage *usage);
 void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *before,
 			uint64_t ts_ns);
 
-/* Of memory that it takes. */
+/* The bytes of memory that it takes. */
 size_t usage_bytes(const struct usage *usage);
 
 /* A call has said more of what the device is. */

@@ -7,7 +7,7 @@
 
 #include "ledger/usage.h"
 
-/* Of spaces that are memory of a device. ts_ns 0: it was there before, and makes no new peak. */
+/* For spaces that are memory of a device. ts_ns 0: it was there before, and makes no new peak. */
 void usage_device_add(struct usage *usage, const struct allocation *allocation, uint64_t ts_ns);
 void usage_device_remove(struct usage *usage, uint8_t space, int32_t ordinal, uint64_t bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a program was told about the memory of its devices and pools. A part of state_apply().
+ * What the driver reported about the memory of devices and pools. A part of state_apply().
  */
 #ifndef MEMSCOPE_LEDGER_VIEWS_H
 #define MEMSCOPE_LEDGER_VIEWS_H
@@ -11,7 +11,7 @@
 int views_device_info(struct process *process, const struct event *event);
 int views_pool_info(struct process *process, const struct event *event);
 
-/* For anchors: what was told last. Returns 0 or -ENOMEM. */
+/* For checkpoints: what the driver reported last. Returns 0 or -ENOMEM. */
 int views_load(struct process *process, const struct view *view);
 
 /* NULL: it has not asked. */

@@ -38,7 +38,7 @@ void diff_append_finding(struct string *out, const struct diff_finding *one);
 /* Appends "cuCtxSynchronize failed with CUDA_ERROR_ILLEGAL_ADDRESS (700) in train (99)". */
 void diff_append_failure(struct string *out, const struct diff_row *row);
 
-/* Of a copy: "HtoD"; NULL: not known. */
+/* The direction of a copy: "HtoD"; NULL: not known. */
 const char *diff_direction(const struct diff_row *row);
 
 /* The first table that has rows of that dimension is called so. */

@@ -2,7 +2,7 @@
 /*
  * What people read, without saying how that looks: headings, sentences and tables, one after the
  * other. A report or a diff is described once, in these calls; a format (Markdown, HTML, text for a
- * terminal) draws what it is told. Where a format ends and what is escaped for it is its affair.
+ * terminal) draws what it is given. Where a format ends and what is escaped for it is its affair.
  *
  * Text is made in `document->text` and then handed over. It is safe to look at: names of any origin
  * have gone through field_append_safe(). The marks below are the only control characters in it.

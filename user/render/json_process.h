@@ -12,7 +12,7 @@
 /* How it ended: a wait status, or MS_EXIT_UNKNOWN. */
 void json_process_exit(struct json *json, uint32_t status);
 
-/* What was allocated and freed in a space; `known`: frees can be told. */
+/* What was allocated and freed in a space; `known`: it is known which frees they were. */
 void json_process_space_totals(struct json *json, const struct space_total *total, bool known);
 
 /* Which allocation it is: not when it was made, nor by whom. */

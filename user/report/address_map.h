@@ -28,7 +28,7 @@ struct address_block {
 	uint8_t space;
 };
 
-/* Of a process on a device. */
+/* The blocks of a process on a device. */
 struct address_map {
 	uint32_t pid;
 	uint64_t start_ns; /* with the pid, the process */

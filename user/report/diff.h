@@ -115,7 +115,7 @@ struct diff_pair {
 	struct diff_process a, b;
 	enum diff_presence presence;
 	enum diff_match match;
-	size_t alike_a, alike_b; /* that could not be told apart but by the order of their starts */
+	size_t alike_a, alike_b; /* that only the order of their starts distinguishes */
 	enum diff_basis basis;
 	uint32_t not_compared;  /* bit set of enum ms_op: not captured on both sides */
 	bool no_graph_launches; /* nor those of graphs, which were captured without others */
@@ -173,7 +173,7 @@ struct diff {
 
 struct diff_options diff_defaults(void);
 
-/* Of struct diff_options. NULL: there are no more. */
+/* The i-th option of struct diff_options. NULL: there are no more. */
 const struct threshold *diff_threshold_at(size_t i);
 
 /* Both reports must outlive it. NULL without memory. */
@@ -242,7 +242,7 @@ bool diff_differs(const struct diff *diff);
 /* Whether something went wrong in B that did not in A: a finding, or a call that failed. */
 bool diff_is_worse(const struct diff *diff);
 
-/* Of one side. */
+/* For one side. */
 bool diff_has_losses(const struct report *side);
 bool diff_is_inexact(const struct report *side);
 bool diff_has_missed(const struct report *side); /* processes */

@@ -51,7 +51,7 @@ bool report_not_captured(const struct report_coverage *coverage, enum ms_op op);
 
 void report_coverage_fini(struct report_coverage *coverage);
 
-/* What a program was told about a device (cuMemGetInfo), and what was accounted for then. */
+/* What the driver reported about a device (cuMemGetInfo), and what was accounted for then. */
 struct report_told {
 	uint32_t pid;
 	uint64_t start_ns;
@@ -61,7 +61,7 @@ struct report_told {
 	uint64_t explained_bytes; /* of all recorded processes */
 };
 
-/* Of that, what was used; and what of this nobody accounts for: false if more is explained. */
+/* How much was used, and how much of it no allocation explains: false if more is explained. */
 uint64_t report_told_used(const struct report_told *told);
 bool report_told_unexplained(const struct report_told *told, uint64_t *bytes);
 
@@ -73,7 +73,7 @@ struct report_device {
 	uint64_t live_bytes;            /* of spaces that are memory of the device, summed up */
 	uint64_t peak_bytes, peak_ts_ns;
 	bool was_running; /* a process that used it may have held more before: as for processes */
-	const struct report_told *told; /* the last one; NULL: nobody asked */
+	const struct report_told *told; /* the last one; NULL: no program asked */
 };
 
 struct report_recording;
@@ -173,7 +173,7 @@ void report_number(struct report *report);
 uint64_t report_begin_ns(const struct report_recording *recording);
 uint64_t report_end_ns(const struct report_recording *recording);
 
-/* When what the process holds is told of: at the end, or when it exited. */
+/* The time for which the report says what the process holds: the end, or when it exited. */
 uint64_t report_held_ns(const struct report_recording *recording, const struct process *process);
 
 /* How old an allocation was then; 0 if it was not there yet. */

@@ -20,7 +20,7 @@
 
 /*
  * A block takes no less than its payload divided by this: what a reader has to do for a file, and
- * the memory that it takes, stay in proportion to the file's size, whoever wrote it.
+ * the memory that it takes, stay in proportion to the file's size, whatever wrote it.
  */
 #define BLOCK_MAX_EXPANSION 64
 

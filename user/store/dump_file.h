@@ -22,8 +22,8 @@ struct dump_file {
 	bool is_stream; /* it is not ours: nothing that was written can be taken back */
 	struct dump_extent has;
 	struct block_header first; /* that it begins with, if it has anything */
-	bool is_lost;              /* it was removed, and could not be made anew; told once */
-	bool is_elsewhere;         /* it was renamed, and its name is another's; told once */
+	bool is_lost;              /* it was removed, and could not be made anew; logged once */
+	bool is_elsewhere;         /* it was renamed, and its name is another's; logged once */
 	uint64_t retry_ns;         /* to make it anew, not before */
 };
 
@@ -42,7 +42,7 @@ int dump_file_open_stdout(struct dump_file *file);
 
 /*
  * Appends a block. Returns 0, or -errno, not logged: then the file is as before, and the next block
- * may be tried. Of a stream -EPIPE: nobody reads it any more.
+ * may be tried. A stream gives -EPIPE if its reader has closed it.
  */
 int dump_file_write(struct dump_file *file, const struct block_header *header, const void *stored);
 
@@ -58,7 +58,7 @@ enum dump_file_state {
 /*
  * To be called before a block is written, and now and then: what others have done to the file. If
  * it was removed, or its file system unmounted, it is made anew under the same name, with all that
- * had been written (DUMP_FILE_THERE); what cannot be done is told once, and tried again after a
+ * had been written (DUMP_FILE_THERE); what cannot be done is logged once, and tried again after a
  * second. Of one that was truncated the blocks that are whole are kept, and `*lost` is what is
  * gone: a new segment is to be begun. Returns enum dump_file_state, -EPIPE if nobody reads the
  * stream any more, or another -errno, not logged: nothing may be written.

@@ -15,7 +15,7 @@
 enum dump_kind {
 	DUMP_BLOCK,
 	DUMP_DAMAGE,    /* bytes that are no whole block, with more after them */
-	DUMP_CUT_SHORT, /* the last block is not whole: whoever wrote it was interrupted */
+	DUMP_CUT_SHORT, /* the last block is not whole: the recorder was interrupted */
 	DUMP_TOO_NEW,   /* a block of a newer major version, which this program cannot read */
 	DUMP_END,
 };
@@ -27,7 +27,7 @@ struct dump_item {
 	uint64_t offset;            /* where it begins */
 	uint64_t bytes;             /* that it takes */
 	struct block_header header; /* of a block, and of one that is too new */
-	/* Of a block, valid until the next call: header.raw_bytes, and header.stored_bytes. */
+	/* A block's contents, valid until the next call: header.raw_bytes, and header.stored_bytes. */
 	const uint8_t *raw;
 	const uint8_t *stored; /* as it is in the file */
 };
@@ -49,7 +49,7 @@ int dump_reader_next(struct dump_reader *reader, struct dump_item *item);
 /* Goes on there: where an item was. */
 void dump_reader_go_to(struct dump_reader *reader, uint64_t offset);
 
-/* Of the file, bytes. It may grow while it is read; what is added then is not looked at. */
+/* The file's size in bytes. It may grow while it is read; what is added then is not looked at. */
 uint64_t dump_reader_size(const struct dump_reader *reader);
 
 #endif /* MEMSCOPE_STORE_DUMP_READER_H */

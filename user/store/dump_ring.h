@@ -41,15 +41,15 @@ int dump_ring_write(struct dump_ring *ring, const struct block_header *header, c
 void dump_ring_cut(struct dump_ring *ring);
 
 /*
- * To be called now and then: if somebody has removed files that were complete, they are forgotten,
- * and that is told.
+ * To be called now and then: if complete files have been removed, the ring forgets them
+ * and logs that.
  */
 void dump_ring_check(struct dump_ring *ring);
 
 /*
  * Before a block is written, and now and then: the same as dump_file_check() of the file that is
  * being written. One that is elsewhere may stay there: the next segment has another file. As long
- * as that cannot be made, it counts as there, in file.is_elsewhere, and that is told once.
+ * as that cannot be made, it counts as there, in file.is_elsewhere, and that is logged once.
  */
 int dump_ring_check_file(struct dump_ring *ring, struct dump_extent *lost);
 

@@ -36,7 +36,7 @@ struct dump_set {
 	struct map by_number; /* of the recording -> place in the array */
 	size_t files;         /* added so far */
 	size_t refused;       /* of these: no dumps, or too new, or have nothing whole in them */
-	bool quiet;           /* to be set: they are not told */
+	bool quiet;           /* to be set: they are not logged */
 	bool repeats;         /* to be set: blocks that come again are given, too */
 };
 

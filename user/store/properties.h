@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names and values in a block that says something about the recording: each is a name, a byte 0, a
- * value and a byte 0. Whoever reads them takes what it knows.
+ * value and a byte 0. A reader takes those that it knows.
  */
 #ifndef MEMSCOPE_STORE_PROPERTIES_H
 #define MEMSCOPE_STORE_PROPERTIES_H

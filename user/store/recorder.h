@@ -2,7 +2,7 @@
 /*
  * Records what a capture feeds: into a dump, or into a flight recorder's ring of which bundles are
  * made when something happens. Whatever becomes of the disk, the pipe or the file, the capture goes
- * on, and what could not be written is counted and told.
+ * on, and what could not be written is counted and logged.
  */
 #ifndef MEMSCOPE_STORE_RECORDER_H
 #define MEMSCOPE_STORE_RECORDER_H

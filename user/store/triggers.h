@@ -15,7 +15,7 @@
 
 enum trigger_kind {
 	TRIGGER_OOM,    /* memory ran out, and it is known how it ended, or has been waited for */
-	TRIGGER_SIGNAL, /* somebody asks */
+	TRIGGER_SIGNAL, /* a signal asks for one */
 	TRIGGER_EXIT,   /* the recording ends */
 	TRIGGERS_COUNT,
 };
@@ -81,7 +81,7 @@ void triggers_pull_oom(struct triggers *triggers, uint32_t pid, enum oom_outcome
 
 /*
  * Takes one that is pulled, asked for and due (`now_or_never`: it is): a bundle is to be written.
- * Returns whether there is; what would be one too many is told, and let go.
+ * Returns whether there is; a trigger beyond the limit is reported and ignored.
  */
 bool triggers_take(struct triggers *triggers, enum trigger_kind which, uint64_t now_ns,
 		   bool now_or_never);

@@ -55,7 +55,7 @@ struct verification_file {
 	uint64_t first_ts_ns, last_ts_ns; /* 0: no block */
 };
 
-/* Of a recording, as far as it has been read. */
+/* What is known of a recording, as far as it has been read. */
 struct verification_recording {
 	struct block_header last;   /* of its blocks but for indexes; type 0: there was none */
 	struct block_header index;  /* of its last index, likewise */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A call, or several that are too close to be told apart: what one has of others that it takes in.
+ * A call, or several that are too close to be shown apart: what one has of others that it takes in.
  * A part of the spans.
  */
 #ifndef MEMSCOPE_TIMELINE_SPAN_H

@@ -85,7 +85,7 @@ struct spans_dropped spans_dropped(const struct spans *spans);
 size_t spans_names_count(const struct spans *spans);
 const char *spans_name(const struct spans *spans, size_t number);
 
-/* Of a function; it may be new. Returns -ENOMEM without memory. */
+/* Returns the number of a function's name, which may be a new one, or -ENOMEM. */
 int spans_row_name(struct spans *spans, uint16_t row);
 
 /* About how much memory they take: at most 16 MiB. */

@@ -33,7 +33,7 @@ struct attachment {
 	uint32_t held;             /* by the detacher: see detacher_hold() */
 };
 
-/* Of what attachment_open() is to attach to. */
+/* Where attachment_open() attaches. */
 struct attachment_site {
 	const char *path; /* must lead to the library's file */
 	const struct library *library;

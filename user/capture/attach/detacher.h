@@ -19,7 +19,7 @@ enum detacher_way {
 	DETACHER_AT_ONCE, /* they wait for the same grace periods */
 	/*
 	 * One after the other, and one set at a time: single uprobes. The kernel removes one at a
-	 * time anyway, and whoever attaches waits for the same lock.
+	 * time anyway, and a program that attaches waits for the same lock.
 	 */
 	DETACHER_IN_TURN,
 };

@@ -3,7 +3,7 @@
  * A process of ours that does what must not be cut short. Should this program be killed (SIGKILL)
  * while it is in the kernel to attach or detach, the kernel cannot finish, and breakpoints stay in
  * the target: "failed to unregister, leaking uprobe". A helper is another process, in another
- * session, so it is not killed along; it ends by itself when nobody is left to ask it for anything.
+ * session, so it is not killed along; it ends by itself when no process can ask it for anything.
  */
 #ifndef MEMSCOPE_CAPTURE_ATTACH_HELPER_H
 #define MEMSCOPE_CAPTURE_ATTACH_HELPER_H

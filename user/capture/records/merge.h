@@ -30,7 +30,7 @@ struct merge_source {
 
 /*
  * So often look() looks again at a record that is being written. It takes a tenth of a microsecond
- * to write one; if it is not complete then, whoever writes it has been preempted.
+ * to write one; if it is not complete then, the thread that writes it has been preempted.
  */
 #define MERGE_LOOKS 200
 

@@ -21,7 +21,7 @@ void mappings_close(struct mappings *mappings);
 /* Calls `fn` when something has been mapped. Returns 0 or -errno. */
 int mappings_watch(struct mappings *mappings, struct loop *loop, loop_fn *fn, void *context);
 
-/* What is done about a new mapping, by whoever asked for notice. */
+/* What the caller that asked for notice does about a new mapping. */
 struct mappings_visitor {
 	/*
 	 * Called as soon as the kernel's record is read, while the process is still there if it can

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes are traced that nobody has named: all of the machine, or those in a cgroup, as
- * far as they have functions of the probe table mapped.
+ * Which processes are traced that the user has not named: all of the machine, or those in a cgroup,
+ * as far as they have functions of the probe table mapped.
  */
 #ifndef MEMSCOPE_CAPTURE_TARGETS_SCOPE_H
 #define MEMSCOPE_CAPTURE_TARGETS_SCOPE_H

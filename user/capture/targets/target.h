@@ -20,7 +20,7 @@ struct target {
 	uint64_t start_ns;
 	char comm[PROC_COMM_BYTES];
 	int pidfd;                       /* readable once the process is gone */
-	struct loop_source *exit_source; /* NULL: nobody is called then */
+	struct loop_source *exit_source; /* NULL: there is no callback then */
 	bool exit_seen;                  /* its record has come: the kernel side has forgotten it */
 	struct attachment *attachments;
 	size_t count, capacity;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Descendants of traced processes that use CUDA and are not traced: nobody asked for them, but what
- * they allocate is on the same GPUs, and is missing from the account.
+ * Descendants of traced processes that use CUDA and are not traced: the user did not ask for them,
+ * but what they allocate is on the same GPUs, and is missing from the account.
  */
 #ifndef MEMSCOPE_CAPTURE_TARGETS_UNTRACED_CHILDREN_H
 #define MEMSCOPE_CAPTURE_TARGETS_UNTRACED_CHILDREN_H

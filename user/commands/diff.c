@@ -172,8 +172,8 @@ static const struct option_row rows[] = {
 	  parse_per, 0 },
 	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss,inexact",
 	  "Exit with 8 if a process holds SIZE more device memory at the end, or its peak of one"
-	  " kind of it or that of a device is SIZE higher; a leak was found, or an allocation failed"
-	  " for want of memory, that was not there before; a process, function, kernel or the like is"
+	  " kind of it or that of a device is SIZE higher; a leak was found, or an allocation ran"
+	  " out of memory, that was not there before; a process, function, kernel or the like is"
 	  " new; anything differs beyond noise; anything was lost on either side; the numbers of"
 	  " either side are not exact.",
 	  dump_input_fail_on, AT(fail_on) },

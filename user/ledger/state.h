@@ -253,7 +253,7 @@ int state_follow_usage(struct state *state);
  */
 void state_restart(struct state *state, uint64_t now_ns);
 
-/* Whether a process that has just been attached to may hold memory whose allocation was not seen. */
+/* Whether a process, just attached to, may hold memory whose allocation was not seen. */
 bool state_may_hold_more(const struct process *process);
 
 /* The allocation that an address lies in, or the array whose handle it is; NULL: none is known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Devices in a report: what is accounted for on each, and what the driver reported about it. A part of
- * the report.
+ * Devices in a report: what is accounted for on each, and what the driver reported about it. A
+ * part of the report.
  */
 #ifndef MEMSCOPE_REPORT_REPORT_DEVICES_H
 #define MEMSCOPE_REPORT_REPORT_DEVICES_H

@@ -27,7 +27,7 @@ struct dump_item {
 	uint64_t offset;            /* where it begins */
 	uint64_t bytes;             /* that it takes */
 	struct block_header header; /* of a block, and of one that is too new */
-	/* A block's contents, valid until the next call: header.raw_bytes, and header.stored_bytes. */
+	/* A block's contents, valid until the next call: raw_bytes and stored_bytes of header. */
 	const uint8_t *raw;
 	const uint8_t *stored; /* as it is in the file */
 };

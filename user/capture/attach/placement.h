@@ -58,7 +58,7 @@ void placement_fini(struct placement *placement);
 enum placement_code {
 	PLACEMENT_UNKNOWN, /* not mapped, or not wanted */
 	PLACEMENT_PLAIN,   /* the file's; the kernel probes no shared mapping, for one */
-	PLACEMENT_PROBED, /* the point has a probe, ours or another program's; the rest is the file's */
+	PLACEMENT_PROBED,  /* the point has a probe, ours or not; the rest is the file's */
 	PLACEMENT_CHANGED, /* not the file's */
 };
 

@@ -23,7 +23,7 @@ expect() {
 	expect 2 "needs a value" "$MEMSCOPE" trace -p
 	expect 2 "unknown option -X" "$MEMSCOPE" trace --buffer=4K -Xq -p 1
 	expect 2 "--json takes no value" "$MEMSCOPE" trace --json=1 -p 1
-	expect 2 "--output: an empty name" "$MEMSCOPE" trace -o '' -p 1
+	expect 2 "--output: the name is empty" "$MEMSCOPE" trace -o '' -p 1
 	expect 2 'there are no "frees" events' "$MEMSCOPE" trace -e frees -p 1
 	expect 2 '"1X" is not a size' "$MEMSCOPE" trace --min-size 1X -p 1
 	expect 2 '"soon" is not a number of seconds' "$MEMSCOPE" trace -d soon -p 1
@@ -44,8 +44,8 @@ expect() {
 	expect 2 '--version takes no "trace"' "$MEMSCOPE" --version trace
 	expect 2 '-V takes no "-v"' "$MEMSCOPE" -V -v
 	expect 2 'help takes no "record"' "$MEMSCOPE" help trace record
-	expect 2 '--segment: at least 4K' "$MEMSCOPE" record --segment=0 -- true
-	expect 2 '--ring: at least 1M' "$MEMSCOPE" record --ring=0 -- true
+	expect 2 '--segment: 0 is less than 4K' "$MEMSCOPE" record --segment=0 -- true
+	expect 2 '--ring: 0 is less than 1M' "$MEMSCOPE" record --ring=0 -- true
 	expect 2 'growth by 0 is none' "$MEMSCOPE" report --fail-on oom,growth=0 x
 	expect 2 'growth by 0 is none' "$MEMSCOPE" diff --fail-on growth=0 x y
 }

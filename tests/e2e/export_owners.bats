@@ -113,9 +113,9 @@ same_totals() {
 		"$ROOT/tests/golden/dump-1.0.mscope"
 	grep -qx '# nothing is live at the end, nor was when a process exited' out.folded
 	run -2 --separate-stderr "$MEMSCOPE" export -f csv --metric peak "$ROOT/tests/golden/dump-1.0.mscope"
-	[[ $stderr == *"--metric is nothing for -f csv, only for -f folded"* ]]
+	[[ $stderr == *"--metric does not apply to -f csv, only to -f folded"* ]]
 	run -2 --separate-stderr "$MEMSCOPE" export -f pprof --label pid -o out "$ROOT/tests/golden/dump-1.0.mscope"
-	[[ $stderr == *"--label is nothing for -f pprof, only for -f openmetrics"* ]]
+	[[ $stderr == *"--label does not apply to -f pprof, only to -f openmetrics"* ]]
 	[ ! -e out ]
 }
 

@@ -198,7 +198,7 @@ assert_comes_back() {
 	cp "$(printf '%s\n' small/run.mscope.ring/* | tail -n 1)" newest.mscope
 	umount -l small
 	puppet alloc 2000
-	wait_for 'grep -q "cannot be reached any more, .*; it has been made anew" record.err'
+	wait_for 'grep -q "can no longer be reached, .*; it has been made anew" record.err'
 	puppet alloc 3000
 	puppet_end
 	record_wait

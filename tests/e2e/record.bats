@@ -378,7 +378,7 @@ assert_begun_anew() {
 	record_and_stop small/run.mscope
 	umount -l small
 	go_on 'have "1000 2000" small/run.mscope'
-	grep -q "cannot be reached any more, .*; it has been made anew, with all that was in it" record.err
+	grep -q "can no longer be reached, .*; it has been made anew, with all that was in it" record.err
 	assert_whole small/run.mscope
 	assert_equal "$(allocations small/run.mscope)" "1000 2000 3000"
 	assert_equal "$(stat -c %a small/run.mscope)" 600
@@ -391,8 +391,8 @@ assert_begun_anew() {
 	record_and_stop sub/run.mscope
 	umount -l sub
 	echo precious > sub/run.mscope
-	go_on 'grep -q "cannot be reached any more" record.err' 1
-	assert_equal "$(grep -c "cannot be reached any more, .*, and it cannot be made anew: File exists" record.err)" 1
+	go_on 'grep -q "can no longer be reached" record.err' 1
+	assert_equal "$(grep -c "can no longer be reached, .*, and it cannot be made anew: File exists" record.err)" 1
 	assert_equal "$(cat sub/run.mscope)" precious
 }
 

@@ -396,8 +396,8 @@ print(sqlite3.connect('known.sqlite').execute(
 	head -c 100000 /dev/urandom > noise.mscope
 	head -c 70 run.mscope > short.mscope
 	assert_refused 7 "empty.mscope: empty" empty.mscope
-	assert_refused 7 "noise.mscope: no dump" noise.mscope
-	assert_refused 7 "short.mscope: no dump" short.mscope
+	assert_refused 7 "noise.mscope: not a recording" noise.mscope
+	assert_refused 7 "short.mscope: not a recording" short.mscope
 	assert_refused 1 "absent.mscope: cannot open" absent.mscope
 	assert_refused 1 "standard input: a recording can be read from a regular file only" -
 	assert_refused 1 "/dev/stdin: a recording can be read from a regular file only" /dev/stdin < <(true)
@@ -466,12 +466,12 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_refused 2 "not a process ID" --pid 0 x.mscope
 	assert_refused 2 "not the number of a device" --device -1 x.mscope
 	assert_refused 2 "not a time" --from yesterday x.mscope
-	assert_refused 2 "a number from 1" --top 0 x.mscope
+	assert_refused 2 "is not a number from 1" --top 0 x.mscope
 	assert_refused 2 "is not one of leak, oom, loss, inexact, growth=SIZE or empty" --fail-on fire x.mscope
 	assert_refused 2 '"x" is not a size; write 4096, 64K, 1.5M or 2G' --fail-on growth=x x.mscope
 	assert_refused 2 "three times" --leak-window 1,2 x.mscope
 	assert_refused 2 "there is no threshold" --threshold speed=1 x.mscope
-	assert_refused 2 "is no value for leak-size" --threshold leak-size=much x.mscope
+	assert_refused 2 "is not a value for leak-size" --threshold leak-size=much x.mscope
 }
 
 @test "aligned text on a terminal, as wide as that; Markdown in a pipe and in a file" {

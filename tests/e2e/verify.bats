@@ -81,7 +81,7 @@ END
 	head -c "$begin" run.mscope > cut.mscope
 	run -0 --separate-stderr "$MEMSCOPE" verify cut.mscope
 	assert_equal "${lines[0]}" "cut.mscope: cut short"
-	[[ $stderr == *"warning: cut.mscope: whole, but for its end"* ]]
+	[[ $stderr == *"warning: cut.mscope: whole, except for its end"* ]]
 	assert_equal "$(said cut.mscope .ended)" false
 }
 
@@ -89,7 +89,7 @@ END
 	head -c 10000 run.mscope > cut.mscope
 	run -0 --separate-stderr "$MEMSCOPE" verify cut.mscope
 	assert_equal "${lines[0]}" "cut.mscope: cut short"
-	[[ $stderr == *"warning: cut.mscope: whole, but for its end"* ]]
+	[[ $stderr == *"warning: cut.mscope: whole, except for its end"* ]]
 	[[ $output == *"are the beginning of a block, and nothing follows"* ]]
 	assert_equal "$(said cut.mscope '.damages[0].at_end')" true
 	# Of its last block, the index, a byte is missing.

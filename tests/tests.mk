@@ -182,6 +182,10 @@ check-kernels:
 check-headers:
 	$(Q)BUILD=$(BUILD) tests/headers/run || [ $$? -eq 77 ]
 
+# Real PyTorch, which is installed into the build directory, on the simulated GPU: tests/torch/README.md
+check-torch: memscope-bpf simcuda
+	$(Q)BUILD=$(BUILD) tests/run tests/torch/account.bats tests/torch/memory.bats
+
 # ---- everything, on a fresh machine too
 
 check check-fuzz: export BUILD := $(BUILD)
@@ -193,7 +197,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-unit check-headers check-kernels check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-unit check-headers check-kernels check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

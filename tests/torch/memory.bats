@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What the report concludes of programs with real PyTorch that run out of memory, or whose memory grows,
+# on the simulated GPU: what each program does, it says itself in its first lines.
+
+load ../e2e/helpers
+load torch
+
+# Records the program $1 on a device with $2 of memory; it must end with $3 (default: 0).
+conclude() {
+	local code=0
+
+	SIMCUDA_MEMORY=$2 record_torch "$1" 2> program.err || code=$?
+	[ "$code" -eq "${3:-0}" ] || fail "exit code $code: $(cat program.err)"
+	"$MEMSCOPE" report -q -f json -o report.json run.mscope
+	valid report report.json
+}
+
+# Of each request that was not granted at once: MiB asked for, outcome, MiB granted in the end.
+requests() {
+	jq -c '.recordings[0].out_of_memory[] | [.requested_bytes / 1048576, .outcome,
+		(.granted_bytes | if . then . / 1048576 else . end)]' report.json
+}
+
+held_mib() {
+	jq '.recordings[0].out_of_memory[].own.bytes / 1048576' report.json
+}
+
+findings() {
+	jq -r '.recordings[0].findings[] | .rule' report.json | sort
+}
+
+# fails_on RULES CODE
+fails_on() {
+	local code=0
+
+	"$MEMSCOPE" report -q --fail-on "$1" -o /dev/null run.mscope || code=$?
+	assert_equal "$code" "$2"
+}
+
+@test "out of memory, and then not: PyTorch has freed its cache" {
+	conclude oom_recovered 1G
+	same native 4
+	assert_equal "$(requests)" $'[500,"recovered",500]\n[360,"recovered",360]'
+	assert_equal "$(held_mib)" $'780\n780'
+	fails_on oom 0
+}
+
+@test "out of memory, and a smaller batch: the program has backed off" {
+	conclude oom_halved 1G
+	same native 1
+	assert_equal "$(requests)" '[400,"backed-off",200]'
+	assert_equal "$(jq '.recordings[0].out_of_memory[0].first_requested_bytes' report.json)" $((800 << 20))
+	assert_equal "$(held_mib)" 700
+	fails_on oom 0
+}
+
+@test "out of memory, and the end of the program" {
+	conclude oom_fatal 1G 1
+	same native 1
+	assert_equal "$(requests)" '[500,"fatal",null]'
+	assert_equal "$(held_mib)" 700
+	fails_on oom 8
+}
+
+@test "out of memory with a cache that is full of pieces" {
+	conclude oom_full_cache 1G 1
+	same native 1
+	assert_equal "$(requests)" '[200,"fatal",null]'
+	assert_equal "$(held_mib)" 900
+	fails_on oom 8
+}
+
+@test "out of memory with expandable segments: the pieces are one request, and not held" {
+	PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True conclude oom_expandable 1G 1
+	same expandable 1
+	# How many more pieces it wanted than it got, no call says.
+	assert_equal "$(requests)" '[840,"fatal",null]'
+	assert_equal "$(jq -c '.recordings[0].out_of_memory[0] | [.requested_at_least, .piece_bytes]' \
+		report.json)" '[true,20971520]'
+	assert_equal "$(held_mib)" 200
+	fails_on oom 8
+}
+
+@test "a list of losses that keep their graphs grows" {
+	conclude losses 8G
+	same native 3
+	assert_equal "$(findings)" leak-growth
+	fails_on leak 8
+}
+
+@test "a cache of larger and larger blocks grows, and all of it is in the sum" {
+	conclude cache 8G
+	same native 3
+	assert_equal "$(findings)" leak-growth
+	assert_equal "$(jq '.recordings[0].findings[0].evidence[] |
+		select(.what == "bytes left behind").value' report.json)" \
+		"$(tail -n 1 checkpoints | jq .reserved)"
+	fails_on leak 8
+}
+
+@test "what PyTorch keeps grows, for its blocks are too small for what comes next" {
+	conclude fragmentation 8G
+	same native 3
+	assert_equal "$(findings)" leak-growth
+	assert_equal "$(tail -n 1 checkpoints | jq .allocated)" 0
+}
+
+@test "ordinary training: nothing is found" {
+	conclude ordinary 8G
+	same native 3
+	assert_equal "$(findings)" ""
+	fails_on leak,oom,loss,inexact 0
+}

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""900 MiB of 1 GiB are PyTorch's, and all but 90 are free in its cache, but no segment is as a whole:
+a request for 200 MiB ends the program."""
+from witness import checkpoint, mib
+
+pieces = [mib(2) for _ in range(450)]
+kept = pieces[::10]
+del pieces
+checkpoint("before")
+more = mib(200)

@@ -206,6 +206,18 @@ static void run_pieces(struct run *run)
 	end_process(run, 256);
 }
 
+/* PyTorch asks how much is free before it gives the pieces back. */
+static void run_pieces_told_before(struct run *run)
+{
+	alloc_new(run, 200 * MIB);
+	launch(run);
+	make_pieces(run, 41);
+	fail_of(run, "cuMemCreate", 20 * MIB);
+	told(run, 4 * MIB, 1024 * MIB);
+	release_pieces(run, 41);
+	end_process(run, 256);
+}
+
 /* Then the cache is freed, and it works. */
 static void run_pieces_recovered(struct run *run)
 {
@@ -374,6 +386,23 @@ static void test_pieces(void **state)
 	run_end(&run);
 }
 
+static void test_pieces_told_before(void **state)
+{
+	struct run run = { 0 };
+	const struct analysis_oom *oom = oom_of(&run, run_pieces_told_before);
+	uint64_t free_bytes;
+
+	(void)state;
+	assert_int_equal(oom->own.bytes, 200 * MIB);
+	assert_int_equal(oom->first_own.bytes, 200 * MIB);
+	assert_int_equal(oom->request.told_free_bytes, 4 * MIB);
+	assert_true(analysis_oom_free(oom, &free_bytes));
+	assert_int_equal(free_bytes, 824 * MIB);
+	assert_int_equal(oom->cause, OOM_FULL);
+	assert_int_equal(oom->confidence, FINDING_HIGH);
+	run_end(&run);
+}
+
 static void test_pieces_recovered(void **state)
 {
 	struct run run = { 0 };
@@ -444,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_backed_off),
 		cmocka_unit_test(test_last_figures),
 		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_pieces_told_before),
 		cmocka_unit_test(test_pieces_recovered),
 		cmocka_unit_test(test_exit_status),
 		cmocka_unit_test(test_inner),

@@ -27,7 +27,8 @@ bool analysis_oom_free(const struct analysis_oom *oom, uint64_t *bytes)
 
 	*bytes = 0;
 	if (request->told) {
-		*bytes = less(request->told_free_bytes, request->told_freed_bytes);
+		*bytes = less(request->told_free_bytes + request->told_held_bytes,
+			      request->told_freed_bytes);
 		return true;
 	}
 	if (!oom->view.known)

@@ -515,7 +515,8 @@ int oom_figures_take(struct analysis_oom *oom, const struct oom_around *around,
 	/* What was freed for the retry is none of the few. */
 	if (!is_first)
 		oom->few_frees = few_frees;
-	else
+	/* Again when pieces of it were given back. */
+	if (oom->request.failures <= 1)
 		oom->first_own = oom->own;
 	return err;
 }

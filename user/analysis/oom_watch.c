@@ -241,6 +241,8 @@ static void give_back_piece(struct oom_watch *watch, struct oom_request *request
 	if (request->pieces_left)
 		return;
 	request->at_least = true;
+	if (request->told)
+		request->told_held_bytes = request->piece_bytes * request->pieces_told;
 	if (request->failures == 1)
 		request->first_bytes = request->piece_bytes * request->pieces;
 	request->last_bytes = request->piece_bytes * request->pieces;
@@ -371,6 +373,8 @@ static void note_told(struct oom_request *request, const struct event *event,
 	request->told_free_bytes = call->src;
 	request->told_total_bytes = call->size;
 	request->told_freed_bytes = request->freed_since_bytes;
+	request->told_held_bytes = 0;
+	request->pieces_told = request->pieces_left;
 }
 
 /* Calls that were only counted are of any thread. */

@@ -61,6 +61,7 @@ struct oom_request {
 	bool told;
 	uint64_t told_ts_ns, told_free_bytes, told_total_bytes;
 	uint64_t told_freed_bytes; /* freed between the two */
+	uint64_t told_held_bytes;  /* in pieces that were given back after it */
 
 	enum oom_outcome outcome;
 	uint64_t end_ts_ns;     /* when that was known; 0: it is not */
@@ -72,6 +73,7 @@ struct oom_request {
 
 	/* Of the pieces that were there when one failed: which, and how many still are. */
 	uint64_t piece_first_id, piece_last_id, pieces_left;
+	uint64_t pieces_told; /* how many were when cuMemGetInfo was called */
 };
 
 enum oom_step {

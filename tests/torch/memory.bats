@@ -23,6 +23,10 @@ requests() {
 		(.granted_bytes | if . then . / 1048576 else . end)]' report.json
 }
 
+causes() {
+	jq -r '.recordings[0].out_of_memory[].cause' report.json
+}
+
 held_mib() {
 	jq '.recordings[0].out_of_memory[].own.bytes / 1048576' report.json
 }
@@ -51,6 +55,7 @@ fails_on() {
 	conclude oom_halved 1G
 	same native 1
 	assert_equal "$(requests)" '[400,"backed-off",200]'
+	assert_equal "$(causes)" full
 	assert_equal "$(jq '.recordings[0].out_of_memory[0].first_requested_bytes' report.json)" $((800 << 20))
 	assert_equal "$(held_mib)" 700
 	fails_on oom 0
@@ -60,6 +65,7 @@ fails_on() {
 	conclude oom_fatal 1G 1
 	same native 1
 	assert_equal "$(requests)" '[500,"fatal",null]'
+	assert_equal "$(causes)" full
 	assert_equal "$(held_mib)" 700
 	fails_on oom 8
 }
@@ -68,6 +74,7 @@ fails_on() {
 	conclude oom_full_cache 1G 1
 	same native 1
 	assert_equal "$(requests)" '[200,"fatal",null]'
+	assert_equal "$(causes)" cached
 	assert_equal "$(held_mib)" 900
 	fails_on oom 8
 }
@@ -75,6 +82,8 @@ fails_on() {
 @test "out of memory with expandable segments: the pieces are one request, and not held" {
 	PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True conclude oom_expandable 1G 1
 	same expandable 1
+	# What is free PyTorch asks before it gives the pieces back.
+	assert_equal "$(causes)" full
 	# How many more pieces it wanted than it got, no call says.
 	assert_equal "$(requests)" '[840,"fatal",null]'
 	assert_equal "$(jq -c '.recordings[0].out_of_memory[0] | [.requested_at_least, .piece_bytes]' \

@@ -425,10 +425,9 @@ static void say_pool(const struct pool *pool, const struct slack *slack, struct 
 {
 	finding_say(finding, "bytes kept", FINDING_BYTES, finding->bytes);
 	finding_say(finding,
-		    slack->held_told ? "reserved by the pool, as the program was told" :
-		    slack->held_told_early ?
-				       "reserved by the pool, as the program was told before" :
-				       "reserved by the pool: at most its high-water mark",
+		    slack->held_told       ? "reserved by the pool, as the program was told" :
+		    slack->held_told_early ? "reserved by the pool, as the driver reported before" :
+					     "reserved by the pool: at most its high-water mark",
 		    FINDING_BYTES, slack->held_bytes);
 	finding_say(finding, "most that was in use meanwhile", FINDING_BYTES, slack->used_bytes);
 	finding_say(finding, "kept for", FINDING_NS, slack->until_ns - slack->since_ns);

@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 0, "repair", "OUT",
 	  "Copy every whole block of the recording to OUT, which must not exist yet. What is missing"
-	  " stays missing, and is told of OUT too. If OUT cannot be written, it is removed; if it"
+	  " stays missing, and is reported for OUT too. If OUT cannot be written, it is removed; if it"
 	  " is, the exit code is 0.",
 	  option_file, AT(repair) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },

@@ -501,6 +501,16 @@ struct ms_newer {
 	char function[MS_FUNCTION_BYTES]; /* one of them, about memory if any is; NUL-terminated */
 };
 
+#define MS_PATH_BYTES 128
+
+/* A CUDA library, by its name, that the process has mapped and that could not be opened. */
+struct ms_unread {
+	struct ms_event event;
+	__u32 error; /* errno */
+	__u32 reserved;
+	char path[MS_PATH_BYTES]; /* its end, as the process sees it; filled up with 0 */
+};
+
 /* They are moved about in words of 64 bits. */
 #define MS_RECORD(type, number, layout, ...) \
 	_Static_assert(sizeof(struct layout) % 8 == 0, "records are whole words");

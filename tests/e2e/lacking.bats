@@ -3,6 +3,7 @@
 # A machine that has no more of what the tool's helper processes need, or does not let functions be
 # probed.
 
+bats_require_minimum_version 1.5.0
 load helpers
 
 # The tool, with $1 lacking, on the puppet.
@@ -211,4 +212,31 @@ trace_unprobed() {
 	trace_stop
 	puppet_end
 	assert_equal "$(summary '.processes[0].spaces[0] | [.allocs, .frees]')" '[10,10]'
+}
+
+# As the driver of an AppImage is: on a FUSE file system that another user mounted without allow_root.
+@test "a driver that is mapped and cannot be opened: said by all, and nothing is called exact" {
+	local hidden=(env LACKING=library LD_PRELOAD="$WORKLOADS/lacking.so" ASAN_OPTIONS=verify_asan_link_order=0)
+
+	puppet_with_cuda
+	run -3 "${hidden[@]}" "$MEMSCOPE" check -p "$PUPPET_PID"
+	[[ $output == *"/libcuda.so.1: mapped, and cannot be opened (Permission denied)"* ]]
+	[[ $output == *"Tracing works here, but not all of process $PUPPET_PID."* ]]
+	[[ $output != *"no CUDA library"* ]]
+
+	# shellcheck disable=SC2086 # may be empty
+	run -3 "${hidden[@]}" "$MEMSCOPE" record $MASK -d 0.3 -o unread.mscope -p "$PUPPET_PID"
+	[[ $output == *"/libcuda.so.1 is mapped in process $PUPPET_PID (puppet) and cannot be opened (Permission denied)"* ]]
+	[[ $output != *"has mapped a CUDA library"* && $output != *"no CUDA library"* ]]
+	"$MEMSCOPE" report -f md unread.mscope > report.md
+	grep -q "1 CUDA library could not be opened: no call of it was seen" report.md
+	run grep -iE "numbers are exact|nothing is missing" report.md
+	[ -z "$output" ]
+	assert_equal "$("$MEMSCOPE" report -f json unread.mscope | jq -c '.recordings[0].processes[0].unknown.unread_libraries')" 1
+
+	# shellcheck disable=SC2086 # may be empty
+	run -3 "${hidden[@]}" "$MEMSCOPE" trace $MASK --json -d 0.3 -o events.jsonl -p "$PUPPET_PID"
+	events 'select(.type == "unread")' > unread.json
+	assert_equal "$(jq -c '[.pid, .error, (.path | endswith("/libcuda.so.1"))]' unread.json)" "[$PUPPET_PID,13,true]"
+	puppet_end
 }

@@ -53,6 +53,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_visible(0x1234, MS_VISIBLE_RENUMBERED));
 	example_add_to_other(example, record_device("cuDeviceGetUuid", 1, "its UUID, 16 B.."));
 	example_add_to_other(example, record_newer(3, 1, "cuMemNew"));
+	example_add_to_other(example, record_unread_library("/mnt/libcuda.so.1"));
 	example_add_to_other(example,
 			     record_device("cuDeviceGetPCIBusId", 1, "0000:81:00.0\0\0\0"));
 }
@@ -271,6 +272,10 @@ static void append_record(struct string *out, const union record *record)
 				     (unsigned long long)record->newer.functions,
 				     (unsigned long long)record->newer.memory,
 				     record->newer.function);
+		break;
+	case MS_TYPE_UNREAD:
+		string_append_format(out, "unread error=%u path=%s", record->unread.error,
+				     record->unread.path);
 		break;
 	case MS_TYPE_LOSS:
 		string_append_format(out, "loss op=%u lost=%llu", record->loss.op,

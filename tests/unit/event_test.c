@@ -29,10 +29,11 @@ static size_t samples(union record *out)
 	out[count++] = record_loss(MS_OP_ALLOC, 3);
 	out[count++] = record_visible(1, 0);
 	out[count++] = record_newer(3, 1, "cuMemNew");
+	out[count++] = record_unread_library("/mnt/libcuda.so.1");
 	return count;
 }
 
-#define SAMPLES_MAX 16
+#define SAMPLES_MAX 17
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)

@@ -29,6 +29,7 @@ union record {
 	struct ms_loss loss;
 	struct ms_visible visible;
 	struct ms_newer newer;
+	struct ms_unread unread;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
 };
 
@@ -219,6 +220,15 @@ static inline union record record_newer(uint64_t functions, uint64_t memory, con
 	record.newer.functions = functions;
 	record.newer.memory = memory;
 	memcpy(record.newer.function, function, strlen(function));
+	return record;
+}
+
+static inline union record record_unread_library(const char *path)
+{
+	union record record = record_event(MS_TYPE_UNREAD, sizeof(struct ms_unread));
+
+	record.unread.error = 13;
+	memcpy(record.unread.path, path, strlen(path));
 	return record;
 }
 

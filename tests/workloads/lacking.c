@@ -8,12 +8,14 @@
  *   descriptors   memscope-attach cannot send the second one
  *   files         memscope-attach has no room for those that it is sent
  *   answers       memscope-attach cannot send anything
+ *   library       libcuda.so.1 cannot be opened, as if it were on another user's FUSE mount
  *   speed         attaching to the driver takes half a second
  *   function      the kernel has no probe in the driver's bytes from REFUSED on, which are 16 or
  *                 REFUSED_BYTES; with a REFUSAL only as long as there is a file "refused"
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -102,6 +104,33 @@ static bool refuses(long number, const long *arguments)
 	       is_driver(event->uprobe_path) && is_refused(event->probe_offset);
 }
 
+/* `path` is its name, or a link to it, as in /proc/PID/map_files. */
+static bool is_hidden(const char *path)
+{
+	char file[PATH_MAX] = "";
+
+	if (!lacks("library"))
+		return false;
+	return strstr(path, "libcuda.so") ||
+	       (readlink(path, file, sizeof(file) - 1) > 0 && strstr(file, "/libcuda.so"));
+}
+
+API int open(const char *path, int flags, ...)
+{
+	int (*real)(const char *, int, ...) =
+		(int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+	va_list list;
+	int mode;
+
+	va_start(list, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, int) : 0;
+	va_end(list);
+	if (!is_hidden(path))
+		return real(path, flags, mode);
+	errno = EACCES;
+	return -1;
+}
+
 API long syscall(long number, ...)
 {
 	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
@@ -118,6 +147,10 @@ API long syscall(long number, ...)
 	if (lacks("verifier") && number == SYS_bpf && arguments[0] == BPF_PROG_LOAD &&
 	    !strcmp(attr->prog_name, "ms_exec")) {
 		errno = refusal();
+		return -1;
+	}
+	if (number == SYS_openat2 && is_hidden((const char *)arguments[1])) {
+		errno = EACCES;
 		return -1;
 	}
 	if (lacks("speed") && number == SYS_bpf && arguments[0] == BPF_LINK_CREATE &&

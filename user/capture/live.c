@@ -292,6 +292,11 @@ bool live_saw_library(const struct live *live)
 	return live->targets.mapped;
 }
 
+size_t live_unread(const struct live *live)
+{
+	return live->targets.unread;
+}
+
 size_t live_missed(const struct live *live)
 {
 	size_t missed = live->targets.missed;

@@ -70,6 +70,9 @@ bool live_saw_library(const struct live *live);
 /* At least so many had such a file, and ended or executed another program before it had probes. */
 size_t live_missed(const struct live *live);
 
+/* How many targets had mapped a CUDA library that could not be opened. */
+size_t live_unread(const struct live *live);
+
 /* When the capture ended, CLOCK_MONOTONIC: detaching afterwards can take long. */
 uint64_t live_end_ns(const struct live *live);
 

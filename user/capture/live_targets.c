@@ -39,11 +39,22 @@ static int feed_visible(struct live *live, const struct ms_event *after)
 	return live_feed(live, &record, sizeof(record));
 }
 
-/* Once for each library: that it exports functions that this version does not know. */
-static int feed_newer(struct live *live, struct target *target)
+static int feed_unread(struct live *live, struct target *target)
+{
+	struct ms_unread record;
+
+	if (!target->unread || target->unread_said)
+		return 0;
+	target->unread_said = true;
+	record = record_unread(target);
+	return live_feed(live, &record, sizeof(record));
+}
+
+/* Once for each: which libraries cannot be opened, or export functions that are not known. */
+static int feed_libraries(struct live *live, struct target *target)
 {
 	struct ms_newer record;
-	int err = 0;
+	int err = feed_unread(live, target);
 	size_t i;
 
 	for (i = 0; !err && i < target->count; i++) {
@@ -65,7 +76,7 @@ static int feed_attach(struct live *live, struct target *target)
 
 	if (!err)
 		err = feed_visible(live, &record.event);
-	return err ? err : feed_newer(live, target);
+	return err ? err : feed_libraries(live, target);
 }
 
 static int feed_name(struct live *live, const struct ms_name *name)
@@ -136,7 +147,7 @@ static int attach_to_pid(struct live *live, pid_t pid)
 	if (targets_find(&live->targets, pid))
 		return 0;
 	err = add_target(live, pid, MS_ATTACH_RUNNING, LOG_ERROR, NULL, &target);
-	if (!err && !target->mapped)
+	if (!err && !target->mapped && !target->unread)
 		log_info("process %d (%s) has no CUDA library mapped yet: waiting for one"
 			 " (Ctrl-C ends)",
 			 pid, target->comm);
@@ -388,8 +399,8 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 			log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 				  target->comm, mapping->path);
 		announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
-		feed_newer(live, target);
 	}
+	feed_libraries(live, target);
 	target_mapped_late(&live->targets, target, mapping, mapped_ns, false);
 }
 

@@ -27,8 +27,8 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 	};
 }
 
-void capture_options_tell_blindness(const struct capture_options *capture, const struct live *live,
-				    const struct losses *losses)
+int capture_options_tell_blindness(const struct capture_options *capture, const struct live *live,
+				   const struct losses *losses)
 {
 	const struct selection *selection = &capture->selection;
 	bool named = selection->pids_count || selection->command;
@@ -40,10 +40,13 @@ void capture_options_tell_blindness(const struct capture_options *capture, const
 			    " be missing",
 			    missed, missed == 1 ? "" : "es", missed == 1 ? "it" : "they");
 	/* Of a program that was gone too soon for its mappings to be looked at, calls were seen. */
-	if (!live_saw_library(live) && !losses->seen)
-		log_warning("nothing that was traced has mapped a CUDA library, so no call could be"
-			    " seen%s",
-			    named && !selection->follow ? "; -f traces what it starts, too" : "");
+	if (live_saw_library(live) || losses->seen)
+		return 0;
+	if (live_unread(live))
+		return named ? -EACCES : 0;
+	log_warning("nothing that was traced has mapped a CUDA library, so no call could be seen%s",
+		    named && !selection->follow ? "; -f traces what it starts, too" : "");
+	return 0;
 }
 
 /* A warning, which -q lets through: what was captured does not look any different. */

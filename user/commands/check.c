@@ -178,6 +178,8 @@ static int run_check(struct settings *settings)
 		check.failed_pid = settings->pid;
 	}
 	report_err = report(&check, settings->json);
+	if (inspection.process.unread)
+		err = -EACCES;
 	inspection_fini(&inspection);
 	if (err)
 		return exit_code_of(err);

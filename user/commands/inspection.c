@@ -99,6 +99,16 @@ static struct check_library *find_library(struct check_process *process, const c
 	return NULL;
 }
 
+/* One suffices. */
+static int add_unread(struct check_process *process, const struct file *file)
+{
+	if (process->unread)
+		return 0;
+	process->unread = strdup(file->path);
+	process->unread_error = -file->fd;
+	return process->unread ? 0 : -ENOMEM;
+}
+
 static int inspect_file(const struct file *file, void *context)
 {
 	struct inspection *inspection = context;
@@ -106,6 +116,8 @@ static int inspect_file(const struct file *file, void *context)
 	struct check_library *listed;
 	unsigned int layer;
 
+	if (file->fd < 0)
+		return add_unread(&inspection->process, file);
 	if (library_load(&inspection->cache, file->fd, file->path, &library))
 		return 0;
 	if (file->mapped && !strcmp(file->path, inspection->program)) {
@@ -212,6 +224,7 @@ void inspection_fini(struct inspection *inspection)
 {
 	while (inspection->process.libraries_count)
 		free(inspection->process.libraries[--inspection->process.libraries_count].rows);
+	free(inspection->process.unread);
 	free(inspection->process.libraries);
 	free(inspection->process.notes);
 	library_cache_fini(&inspection->cache);

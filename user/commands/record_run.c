@@ -251,10 +251,12 @@ static int capture(struct run *run)
 	end_err = recorder_end(run->recorder, reason_of(run, err));
 	tell_result(run);
 	if (!err)
-		capture_options_tell_blindness(&run->settings->capture, run->live, &run->losses);
-	if (!err)
 		err = stop_err;
-	return err ? err : end_err;
+	if (!err)
+		err = end_err;
+	return err ? err :
+		     capture_options_tell_blindness(&run->settings->capture, run->live,
+						    &run->losses);
 }
 
 int record_run_run(struct record_run_settings *settings)

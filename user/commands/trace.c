@@ -189,8 +189,10 @@ static int capture(struct run *run)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
 	run->losses = summary.losses;
 	if (!err)
-		capture_options_tell_blindness(&run->settings.capture, run->live, &run->losses);
-	return err ? err : finish_err;
+		err = finish_err;
+	return err ? err :
+		     capture_options_tell_blindness(&run->settings.capture, run->live,
+						    &run->losses);
 }
 
 static int run_all(struct run *run)

@@ -57,3 +57,11 @@ bool cuda_name_is_about_memory(const char *name)
 			return true;
 	return false;
 }
+
+bool cuda_name_is_library(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return !strncmp(name, "libcuda.so", strlen("libcuda.so")) ||
+	       !strncmp(name, "libcudart.so", strlen("libcudart.so"));
+}

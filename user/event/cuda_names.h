@@ -19,4 +19,7 @@ bool cuda_name_is_new(const char *name, enum ms_layer layer);
 /* Whether a function of such a name may allocate, free, map or copy memory. */
 bool cuda_name_is_about_memory(const char *name);
 
+/* Whether a file of that path is called as NVIDIA's driver or runtime is. */
+bool cuda_name_is_library(const char *path);
+
 #endif /* MEMSCOPE_EVENT_CUDA_NAMES_H */

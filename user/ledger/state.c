@@ -529,6 +529,9 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_NEWER:
 		apply_newer(state, process, event->newer);
 		return 0;
+	case MS_TYPE_UNREAD:
+		process->counters[COUNTER_UNREAD_LIBRARIES]++;
+		return 0;
 	case MS_TYPE_FORK:
 	case MS_TYPE_ACCOUNT: /* of no process */
 	case MS_TYPES_COUNT:

@@ -177,7 +177,15 @@ static void append_process(struct string *out, const struct check_process *proce
 	field_append_safe(out, process->comm, strlen(process->comm));
 	string_append_text(out, ")\n");
 	append_go(out, process);
-	if (!process->libraries_count)
+	if (process->unread) {
+		string_append_text(out, "  ");
+		field_append_safe(out, process->unread, strlen(process->unread));
+		string_append_format(out,
+				     ": mapped, and cannot be opened (%s)\n      If it is on a FUSE"
+				     " file system, mount that with allow_root.\n",
+				     strerror(process->unread_error));
+	}
+	if (!process->libraries_count && !process->unread)
 		string_append_text(out, "  no CUDA library\n");
 	else
 		check_probes_append_legend(out);
@@ -202,6 +210,8 @@ void check_append_text(struct string *out, const struct check *check)
 	if (check->process)
 		append_process(out, check->process);
 	string_append_format(out, "\nTracing %s here", check->able ? "works" : "does not work");
+	if (check->able && check->process && check->process->unread)
+		string_append_format(out, ", but not all of process %u", check->process->pid);
 	if (check->able && check->failed_pid)
 		string_append_format(out, ", but not of process %u", check->failed_pid);
 	string_append_text(out, ".\n");
@@ -289,6 +299,7 @@ static void put_process(struct json *json, const struct check_process *process)
 	json_put_u64(json, "pid", process->pid);
 	json_put_text(json, "comm", process->comm);
 	json_put_bool(json, "go", process->go);
+	json_put_text(json, "unread", process->unread);
 	json_name(json, "libraries");
 	json_open(json, '[');
 	for (i = 0; i < process->libraries_count; i++)

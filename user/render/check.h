@@ -49,7 +49,9 @@ struct check_library {
 struct check_process {
 	uint32_t pid;
 	const char *comm;
-	bool go; /* its program was made by the Go toolchain */
+	bool go;      /* its program was made by the Go toolchain */
+	char *unread; /* a CUDA library that is mapped and cannot be opened; NULL: there is none */
+	int unread_error;
 	struct check_library *libraries;
 	size_t libraries_count, libraries_capacity;
 	const char **notes; /* what would be invisible, in plain words */

@@ -52,6 +52,24 @@ struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns)
 	return record;
 }
 
+struct ms_unread record_unread(const struct target *target)
+{
+	struct ms_unread record = {
+		.event = { .ts_ns = clock_monotonic_ns(),
+			   .start_ns = target->start_ns,
+			   .pid = target->pid,
+			   .tid = target->pid,
+			   .type = MS_TYPE_UNREAD,
+			   .size = sizeof(record) },
+		.error = target->unread_error,
+	};
+	const size_t length = strlen(target->unread);
+	const size_t kept = length < sizeof(record.path) ? length : sizeof(record.path) - 1;
+
+	memcpy(record.path, target->unread + length - kept, kept);
+	return record;
+}
+
 struct ms_newer record_newer(const struct target *target, const struct library_new *new)
 {
 	struct ms_newer record = {

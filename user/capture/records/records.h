@@ -17,6 +17,9 @@ struct ms_process record_attach(const struct target *target);
  */
 struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns);
 
+/* That a library of the process, target->unread, cannot be opened. */
+struct ms_unread record_unread(const struct target *target);
+
 /* What the library, mapped by the process, has that is not known. */
 struct ms_newer record_newer(const struct target *target, const struct library_new *new);
 

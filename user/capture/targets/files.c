@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "capture/targets/load_prediction.h"
+#include "event/cuda_names.h"
 #include "host/loader.h"
 
 struct walk {
@@ -47,6 +48,12 @@ int file_open_mapping(pid_t pid, const struct proc_mapping *mapping, bool map_fi
 	return open_in(root, mapping);
 }
 
+bool file_is_unread(int fd, const struct proc_mapping *mapping)
+{
+	return fd < 0 && fd != -ESRCH && fd != -ENOENT && fd != -ESTALE &&
+	       cuda_name_is_library(mapping->path);
+}
+
 int file_open_here(const struct proc_mapping *mapping)
 {
 	return open_in("/", mapping);
@@ -64,7 +71,7 @@ static int visit_mapping(const struct proc_mapping *mapping, void *context)
 	if (file.fd < 0) {
 		log_debug("%s: cannot open in process %d: %s", mapping->path, walk->pid,
 			  strerror(-file.fd));
-		return 0;
+		return file_is_unread(file.fd, mapping) ? walk->visit(&file, walk->context) : 0;
 	}
 	result = walk->visit(&file, walk->context);
 	close(file.fd);

@@ -25,6 +25,8 @@ bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 	if (!scope_includes(scope, pid))
 		return false;
 	fd = file_open_mapping(pid, mapping, targets->map_files);
+	if (file_is_unread(fd, mapping))
+		return true; /* so that it is reported */
 	if (fd < 0)
 		return false;
 	if (!library_load(&targets->cache, fd, mapping->path, &library))

@@ -49,6 +49,7 @@ static void target_free(struct targets *targets, struct target *target)
 	while (target->count)
 		attachment_close(&target->attachments[--target->count]);
 	free(target->attachments);
+	free(target->unread);
 	loop_remove(targets->loop, target->exit_source);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -233,13 +234,32 @@ static int attach_new(struct targets *targets, struct target *target, const stru
 	return err;
 }
 
+/* The first one is reported; one suffices to know that the account of the process lacks calls. */
+static void note_unread(struct targets *targets, struct target *target, const struct file *file)
+{
+	if (target->unread)
+		return;
+	target->unread = strdup(file->path);
+	target->unread_error = -file->fd;
+	targets->unread++;
+	log_warning(
+		"%s is mapped in process %d (%s) and cannot be opened (%s): calls of it will not"
+		" be seen. If it is on a FUSE file system, mount that with allow_root",
+		file->path, target->pid, target->comm, strerror(-file->fd));
+}
+
 /* Returns whether the file has functions of the table; -ESRCH if the process is gone. */
 static int attach_file(struct targets *targets, struct target *target, const struct file *file)
 {
 	const struct library *library;
 	struct attachment *attachment;
-	int err = library_load(&targets->cache, file->fd, file->path, &library);
+	int err;
 
+	if (file->fd < 0) {
+		note_unread(targets, target, file);
+		return 0;
+	}
+	err = library_load(&targets->cache, file->fd, file->path, &library);
 	if (err == -ENODEV)
 		return 0; /* /dev/zero and the like */
 	if (err) {
@@ -277,6 +297,8 @@ bool target_mapped(struct targets *targets, struct target *target,
 	if (file.fd < 0) {
 		log_debug("%s: cannot open in process %d: %s", mapping->path, target->pid,
 			  strerror(-file.fd));
+		if (file_is_unread(file.fd, mapping))
+			note_unread(targets, target, &file);
 		return false;
 	}
 	result = attach_file(targets, target, &file);

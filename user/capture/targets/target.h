@@ -28,7 +28,11 @@ struct target {
 	uint64_t attached_ns;  /* when that began, CLOCK_MONOTONIC */
 	uint64_t announced_ns; /* when that was found: calls until then may have been missed */
 	bool mapped;           /* one of them is mapped in the process, not only expected */
-	bool missed;           /* calls were missed, or may have been, and no ATTACH says so */
+	/* A CUDA library of it that cannot be opened; NULL: there is none. And why: errno. */
+	char *unread;
+	int unread_error;
+	bool unread_said;
+	bool missed; /* calls were missed, or may have been, and no ATTACH says so */
 };
 
 /* From when on a library had its probes in a process. */
@@ -62,6 +66,7 @@ struct targets {
 	struct target **targets;
 	size_t count, capacity;
 	bool mapped;   /* one of them has had a file mapped that has functions of the table */
+	size_t unread; /* how many had a CUDA library that cannot be opened */
 	size_t missed; /* at least so many called functions, perhaps, before they had probes */
 	struct target_ended ended[TARGETS_ENDED]; /* the last ones */
 	size_t ended_count;

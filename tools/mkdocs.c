@@ -229,15 +229,18 @@ static void put_words(const char *argument)
 {
 	bool all = strchr(argument, '|');
 	const char *space = "";
-	size_t length;
+	size_t length, name;
 
 	for (; *argument; argument += length + (argument[length] != '\0')) {
 		length = strcspn(argument, "|,");
 		if (!all && !islower((unsigned char)*argument))
 			continue;
-		/* Of growth=SIZE, the value is the user's. */
-		printf("%s%.*s%s", space, (int)strcspn(argument, "|,="), argument,
-		       strcspn(argument, "=") < length ? "=" : "");
+		/* Of growth=SIZE, the value is the user's; unknown=pass is all there is. */
+		name = strcspn(argument, "|,=");
+		if (name < length && !islower((unsigned char)argument[name + 1]))
+			length = name + 1;
+		printf("%s%.*s", space, (int)length, argument);
+		length = strcspn(argument, "|,");
 		space = " ";
 	}
 }

@@ -72,13 +72,13 @@ record_puppet() {
 	record_puppet a.mscope "alloc 3000000" "churn 500" "copy 1000000" free
 	record_puppet b.mscope "alloc 3000000" "churn 500" "copy 1000000" free
 	# shellcheck disable=SC2086 # several options
-	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss a.mscope b.mscope
+	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss,unknown=pass a.mscope b.mscope
 	valid diff diff.json
 	assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
 	record -o c.mscope -- $(ffmpeg_command)
 	record -o d.mscope -- $(ffmpeg_command)
 	# shellcheck disable=SC2086
-	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss c.mscope d.mscope
+	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss,unknown=pass c.mscope d.mscope
 	assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
 	assert_equal "$(in_diff .verdict[0])" '"Nothing differs."'
 	# Twice as many frames are twice as many launches and copies, and no more memory.
@@ -95,7 +95,7 @@ record_puppet() {
 	head -c $(($(stat -c %s a.mscope) - 10)) a.mscope > cut.mscope
 	for file in a.mscope cut.mscope "$ROOT/tests/golden/dump-1.0.mscope"; do
 		# shellcheck disable=SC2086
-		diff_json $ALL --fail-on growth=1,leak,oom,new,any "$file" "$file"
+		diff_json $ALL --fail-on growth=1,leak,oom,new,any,unknown=pass "$file" "$file"
 		valid diff diff.json
 		assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
 	done
@@ -109,7 +109,7 @@ record_puppet() {
 	record_puppet b.mscope "alloc 3000000" free "alloc 1000000"
 	record_puppet c.mscope "alloc 9000000" free
 	run -0 --separate-stderr "$MEMSCOPE" diff a.mscope b.mscope
-	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on growth=1000001,leak,oom,loss a.mscope b.mscope
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on growth=1000001,oom,loss a.mscope b.mscope
 	[ -z "$stderr" ]
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on growth=1000000,growth=1G a.mscope b.mscope
 	[[ $stderr == *"puppet ("*"holds 977 KiB more device memory at the end (0 B before, 977 KiB now)"* ]]
@@ -125,7 +125,7 @@ record_puppet() {
 	# A kind of memory that was not there.
 	record -o d.mscope -- $(ffmpeg_command 10)
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on new a.mscope d.mscope
-	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on leak,oom,loss a.mscope d.mscope
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on leak,oom,loss,unknown=pass a.mscope d.mscope
 	# What is missing.
 	head -c $(($(stat -c %s b.mscope) - 10)) b.mscope > cut.mscope
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on loss a.mscope cut.mscope
@@ -137,9 +137,9 @@ record_puppet() {
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on oom oom.mscope d.mscope
 	[[ $output == *"Gone: oom in ffmpeg"* ]]
 	record -o leak.mscope -- "$ROOT/tests/e2e/gpu_program" 100
-	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on leak a.mscope leak.mscope
-	[[ $stderr == *"--fail-on leak: leak-growth in python3 ("*") by cuMemAlloc_v2 ("*"), which was not there before"* ]]
-	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on leak leak.mscope leak.mscope
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" a.mscope leak.mscope
+	[[ $stderr == *"--fail-on leak>=low: leak-growth in python3 ("*") by cuMemAlloc_v2 ("*"), which was not there before"* ]]
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" leak.mscope leak.mscope
 }
 
 @test "one new kernel, one new failure: no threshold hides what is new" {

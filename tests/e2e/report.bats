@@ -110,20 +110,19 @@ assert_refused() {
 	puppet load
 	record_start -o run.mscope -p "$PUPPET_PID"
 	puppet init
-	# Nothing is live when a tenth of the time is over, from where growth counts.
-	sleep 0.4
+	puppet alloc 5
 	puppet churn 100
 	puppet alloc 1000000
 	puppet exit 0 || true
 	record_wait
-	report --fail-on oom,loss,growth=1000001 run.mscope > /dev/null
-	run report --fail-on growth=1000000 run.mscope
+	report --fail-on oom,loss,growth=1000001 --warmup 1allocs run.mscope > /dev/null
+	run report --fail-on growth=1000000 --warmup 1allocs run.mscope
 	assert_equal "$status" 8
-	run report --fail-on growth=1000000,growth=1G run.mscope
+	run report --fail-on growth=1000000,growth=1G --warmup 1allocs run.mscope
 	assert_equal "$status" 8
-	run report -f json --fail-on oom,growth=1 run.mscope
+	run report -f json --fail-on oom,growth=1 --warmup 1allocs run.mscope
 	assert_equal "$status" 8
-	[[ $output == *"--fail-on: a process has grown"* ]]
+	[[ $output == *"--fail-on growth=1: puppet ("*") holds 977 KiB more device memory than after its initialisation: 5 B then"* ]]
 	# What is missing counts as a loss, and the report is written all the same.
 	head -c $(($(stat -c %s run.mscope) - 10)) run.mscope > cut.mscope
 	run report --fail-on loss -o out.md cut.mscope
@@ -151,7 +150,7 @@ assert_refused() {
 	puppet alloc 2000
 	record_stop
 	run -8 --separate-stderr report --fail-on loss,inexact late.mscope
-	[[ $stderr == *"--fail-on: the numbers are not exact"* ]]
+	[[ $stderr == *"--fail-on inexact: the numbers are not exact"* ]]
 	[[ $stderr != *"lacks"* ]]
 	run -0 "$MEMSCOPE" diff --fail-on loss,inexact run.mscope run.mscope
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on loss,inexact run.mscope late.mscope
@@ -179,7 +178,7 @@ assert_refused() {
 	# A file that is no recording, too.
 	head -c 100 cut.mscope > damaged.mscope
 	run -8 --separate-stderr report --fail-on loss run.mscope damaged.mscope
-	[[ $stderr == *"--fail-on: the recording lacks something"* ]]
+	[[ $stderr == *"--fail-on loss: a file could not be used"* ]]
 	"$MEMSCOPE" export -f openmetrics cut.mscope > cut.txt
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 1 ' cut.txt
 }
@@ -187,9 +186,11 @@ assert_refused() {
 @test "a recording without a call: it is said, and --fail-on empty finds it" {
 	"$MEMSCOPE" record $MASK -q -o run.mscope -- true 2> record.err
 	grep -q "mapped a CUDA library, so no call could be seen; -f traces" record.err
-	run -0 --separate-stderr report --fail-on leak,oom,loss,growth=1 run.mscope
+	run -8 --separate-stderr report --fail-on leak,oom,loss,growth=1 run.mscope
 	[[ $output == *"No call was recorded, so nothing wrong could be found."* ]]
-	[[ $stderr == *"--fail-on: no call was recorded"* ]]
+	[[ $stderr == *"--fail-on leak: leak-growth could not be looked for: no call was recorded"* ]]
+	[[ $stderr == *"--fail-on oom: oom could not be looked for: no call was recorded"* ]]
+	run -0 report --fail-on leak,oom,loss,growth=1,unknown=pass run.mscope
 	run -8 report --fail-on empty run.mscope
 	run -0 --separate-stderr report --to +0.001 "$ROOT/tests/golden/dump-1.2.mscope"
 	[[ $output == *"No call was recorded in that time."* ]]
@@ -467,7 +468,7 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_refused 2 "not the number of a device" --device -1 x.mscope
 	assert_refused 2 "not a time" --from yesterday x.mscope
 	assert_refused 2 "is not a number from 1" --top 0 x.mscope
-	assert_refused 2 "is not one of leak, oom, loss, inexact, growth=SIZE or empty" --fail-on fire x.mscope
+	assert_refused 2 "\"fire\" is not one of growth=SIZE, leak," --fail-on fire x.mscope
 	assert_refused 2 '"x" is not a size; write 4096, 64K, 1.5M or 2G' --fail-on growth=x x.mscope
 	assert_refused 2 "three times" --leak-window 1,2 x.mscope
 	assert_refused 2 "there is no threshold" --threshold speed=1 x.mscope

@@ -159,7 +159,8 @@ static void test_one_device_alone(void **state)
 
 static void test_growth_is_what_came_after_the_beginning(void **state)
 {
-	struct report_reader reader;
+	struct report_reader reader = report_dump_reader();
+	const struct finding *finding;
 	int i;
 
 	(void)state;
@@ -169,10 +170,16 @@ static void test_growth_is_what_came_after_the_beginning(void **state)
 		add(record_call("cuCtxSynchronize"));
 	add(alloc("cudaMalloc", 0x20000, 50));
 	add(alloc("cudaMallocHost", 0x30000, 7));
-	reader = end();
-	assert_int_equal(report_growth(reader.report.recordings[0],
-				       &reader.report.recordings[0]->processes[0]),
-			 50);
+	report_dump_end(&dump, now_ns + MILLISECOND);
+	reader.report.options.growth_bytes = 50;
+	report_dump_read(&dump, &reader);
+	assert_int_equal(reader.report.recordings[0]->findings_count, 1);
+	finding = reader.report.recordings[0]->findings[0].finding;
+	assert_int_equal(finding->rule, FINDING_GROWTH);
+	assert_int_equal(finding->bytes, 50);
+	assert_int_equal(finding->evidence[0].value, 3000);
+	assert_int_equal(finding->evidence[1].value, 3050);
+	assert_int_equal(finding->confidence, FINDING_MEDIUM);
 	done(&reader);
 }
 

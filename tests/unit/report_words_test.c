@@ -68,10 +68,17 @@ static void test_what_cannot_be_seen_is_not_said_to_be_absent(void **state)
 	add(alloc("cudaMalloc", 0x1000, 300));
 	now_ns += 2 * SECOND;
 	texts = end_with(&reader);
-	assert_has(&texts.md, "no churn, no bottleneck. Not looked for: redundant-copies.");
+	assert_has(&texts.md, "no churn. Not looked for: leak-at-exit, unexplained-growth,"
+			      " redundant-copies, memory-pressure.");
+	assert_has(&texts.md,
+		   "Not looked for: leak-at-exit (no process ended by itself in that"
+		   " time); unexplained-growth (no program asked how much memory is free).");
+	assert_has(&texts.md, "Not looked for: memory-pressure (no program asked how much memory"
+			      " is free).");
 	assert_has(&texts.md, "Not looked for: redundant-copies (copies were summed up: record with"
 			      " --copies=all).");
-	assert_has(&texts.json, "\"not_looked_for\":[{\"rule\":\"redundant-copies\",");
+	assert_has(&texts.json, "\"not_looked_for\":[{\"rule\":\"leak-at-exit\",");
+	assert_has(&texts.json, "{\"rule\":\"redundant-copies\",");
 	done_with(&reader, &texts);
 }
 
@@ -83,7 +90,9 @@ static void test_everything_was_looked_for(void **state)
 	(void)state;
 	begin_as(REPORT_DUMP_OPS, "all", "summary"); /* but there are no launches */
 	add(alloc("cudaMalloc", 0x1000, 300));
+	add(record_on(0, record_from(MIB, record_alloc("cuMemGetInfo_v2", 0, MIB))));
 	now_ns += 2 * SECOND;
+	add(record_exit(0));
 	texts = end_with(&reader);
 	assert_has_not(&texts.md, "Not looked for");
 	assert_has(&texts.md, "no copy that could be avoided or made faster, no bottleneck.");
@@ -105,7 +114,7 @@ static void test_launches_that_were_counted(void **state)
 	/* And there was no time for the others. */
 	assert_has(&texts.md,
 		   "Not looked for: sync-bound, copy-bound, alloc-bound, host-bound (less"
-		   " time was recorded than bound-time).");
+		   " time was recorded than bound-time); memory-pressure (no program asked");
 	assert_has_not(&texts.md, "no churn, no bottleneck");
 	done_with(&reader, &texts);
 }

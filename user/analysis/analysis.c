@@ -27,6 +27,7 @@ struct analysis {
 	uint64_t generation; /* counts gaps */
 	uint64_t last_ns;    /* when the last event ended */
 	uint64_t gaps;
+	uint32_t lost; /* bit set of topics: of what they rest on */
 
 	struct process_activities activities;
 };
@@ -486,6 +487,8 @@ static const struct {
 /* What unexplained-growth goes by, besides. */
 static const uint32_t accounts = 1u << MS_OP_ALLOC;
 
+static const char part_is_missing[] = "a part of the recording is missing";
+
 static bool is_lost(const struct ms_counters *counters, uint32_t kinds)
 {
 	uint32_t kind;
@@ -503,6 +506,7 @@ static void lower(struct analysis *analysis, const struct ms_counters *counters)
 	for (i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
 		bool lost = is_lost(counters, losses[i].kinds);
 
+		analysis->lost |= (uint32_t)lost << losses[i].topic;
 		for (j = 0; j < analysis->findings.count; j++) {
 			struct finding *finding = &analysis->findings.list[j];
 
@@ -515,10 +519,23 @@ static void lower(struct analysis *analysis, const struct ms_counters *counters)
 				finding_lower(finding, FINDING_LOW,
 					      "allocations were lost, and may explain it");
 			if (analysis->gaps)
-				finding_lower(finding, FINDING_MEDIUM,
-					      "a part of the recording is missing");
+				finding_lower(finding, FINDING_MEDIUM, part_is_missing);
 		}
 	}
+}
+
+const char *analysis_lowered(const struct analysis *analysis, enum finding_topic topic,
+			     enum finding_confidence *confidence)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (losses[i].topic == topic && analysis->lost >> topic & 1) {
+			*confidence = losses[i].confidence;
+			return losses[i].why;
+		}
+	*confidence = analysis->gaps ? FINDING_MEDIUM : FINDING_HIGH;
+	return analysis->gaps ? part_is_missing : NULL;
 }
 
 int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_counters *counters)
@@ -543,6 +560,11 @@ int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_
 	       sizeof(analysis->account.oom_outcomes));
 	analysis->account.findings_dropped = analysis->findings.dropped;
 	return err;
+}
+
+int analysis_add(struct analysis *analysis, const struct finding *finding)
+{
+	return findings_add(&analysis->findings, finding);
 }
 
 const struct finding *analysis_findings(const struct analysis *analysis, size_t *count)

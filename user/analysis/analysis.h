@@ -108,11 +108,24 @@ void analysis_gap(struct analysis *analysis);
  */
 int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_counters *counters);
 
+/*
+ * Before analysis_finish(): one more finding, of a rule that goes by what the analysis does not
+ * keep. Returns 0 or -ENOMEM.
+ */
+int analysis_add(struct analysis *analysis, const struct finding *finding);
+
 /* After analysis_finish(): by topic, the surest first, then the largest, then the longest. */
 const struct finding *analysis_findings(const struct analysis *analysis, size_t *count);
 
 /* In order of time; findings of FINDING_OOM name them by position. */
 const struct analysis_oom *analysis_ooms(const struct analysis *analysis, size_t *count);
+
+/*
+ * Why findings of a topic cannot be surer than `*confidence`, after analysis_finish(): what was
+ * lost. NULL: nothing that they rest on was.
+ */
+const char *analysis_lowered(const struct analysis *analysis, enum finding_topic topic,
+			     enum finding_confidence *confidence);
 
 struct analysis_account {
 	uint64_t oom_failures;                     /* calls that failed, all */

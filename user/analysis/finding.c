@@ -37,6 +37,42 @@ uint64_t finding_rate(uint64_t amount, uint64_t length_ns)
 	return rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
 }
 
+const char *finding_confidence_name(enum finding_confidence confidence)
+{
+	switch (confidence) {
+	case FINDING_LOW:
+		return "low";
+	case FINDING_MEDIUM:
+		return "medium";
+	case FINDING_HIGH:
+		return "high";
+	}
+	return "low";
+}
+
+const char *finding_topic_name(enum finding_topic topic)
+{
+	switch (topic) {
+	case FINDING_TOPIC_LEAK:
+		return "leak";
+	case FINDING_TOPIC_KEPT:
+		return "kept";
+	case FINDING_TOPIC_OOM:
+		return "out-of-memory";
+	case FINDING_TOPIC_CHURN:
+		return "churn";
+	case FINDING_TOPIC_COPIES:
+		return "copies";
+	case FINDING_TOPIC_BOTTLENECK:
+		return "bottleneck";
+	case FINDING_TOPIC_NOTE:
+		return "note";
+	case FINDING_TOPICS_COUNT:
+		break;
+	}
+	return "";
+}
+
 /* ---- the rules ------------------------------------------------------------------------------- */
 
 #define BIT(op) (1u << MS_OP_##op)

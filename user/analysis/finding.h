@@ -101,7 +101,16 @@ enum rule_blind {
 	RULE_BLIND_TO_ORDER,  /* which call came before which */
 	RULE_BLIND_TO_PINNED, /* which host memory is page-locked */
 	RULE_BLIND_FOR_NOW,   /* more than a moment */
+	RULE_BLIND_TO_GROWTH, /* time enough for growth */
+	RULE_BLIND_TO_EXIT,   /* the end of a process */
+	RULE_BLIND_TO_WINDOW, /* the window that was asked for */
+	RULE_BLIND_TO_WARMUP, /* what came after the initialisation, if it was asked for */
+	RULE_BLIND_TO_ROOM,   /* how much of a device is free */
 };
+
+/* As reports and options have them: "medium", "bottleneck". */
+const char *finding_confidence_name(enum finding_confidence confidence);
+const char *finding_topic_name(enum finding_topic topic);
 
 /* The columns of analysis/rules.def. */
 const char *finding_rule_name(enum finding_rule rule);

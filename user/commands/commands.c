@@ -28,7 +28,9 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_LOST, "More was lost than --max-loss allows." },
 	{ EXIT_CORRUPT,
 	  "A recording is damaged, unusable, not one at all, or of a newer version." },
-	{ EXIT_FINDING, "Something was found that --fail-on asks for." },
+	{ EXIT_FINDING,
+	  "Something was found that --fail-on asks for, or a rule that it asks for could not look"
+	  " (unless unknown=pass)." },
 	{ 126,
 	  "trace, record: the command cannot be executed; 127: it cannot be found; otherwise the"
 	  " exit code of trace -- COMMAND is the command's, or 128 plus the number of the signal"

@@ -12,31 +12,18 @@
 #include "commands/dump_input.h"
 #include "commands/requirements.h"
 #include "commands/terminal.h"
-#include "report/diff.h"
+#include "report/diff_gate.h"
+#include "render/diff_ci.h"
 #include "render/diff_html.h"
 #include "render/diff_json.h"
 #include "render/diff_md.h"
 #include "render/diff_text.h"
-#include "render/diff_words.h"
 #include "base/writer.h"
 
 #define DEFAULT_TOP 10
 #define MAX_TOP 10000
 
-/* In the order of the words of --fail-on, and of the messages. */
-enum fail_on_kind {
-	FAIL_ON_GROWTH,
-	FAIL_ON_LEAK,
-	FAIL_ON_OOM,
-	FAIL_ON_NEW,
-	FAIL_ON_ANY,
-	FAIL_ON_LOSS,
-	FAIL_ON_INEXACT,
-	FAIL_ONS_COUNT,
-};
-
-static const char *const fail_on_names[] = { "growth", "leak", "oom",    "new",
-					     "any",    "loss", "inexact" };
+#define GATE_KINDS (1u << GATE_NEW | 1u << GATE_ANY | 1u << GATE_LOSS | 1u << GATE_INEXACT)
 
 struct format;
 
@@ -46,7 +33,7 @@ struct settings {
 	const char *output;
 	const struct format *format; /* NULL: as it suits the output */
 	uint64_t top;                /* 0: as the format has it */
-	struct fail_on fail_on;
+	struct gate gate;
 };
 
 /* ---- formats --------------------------------------------------------------------------------- */
@@ -85,9 +72,21 @@ static void write_text(struct writer *writer, const struct diff *diff,
 	diff_text(&writer->text, diff, settings->top ? settings->top : DEFAULT_TOP, &options);
 }
 
+static void write_junit(struct writer *writer, const struct diff *diff,
+			const struct settings *settings)
+{
+	diff_junit(&writer->text, diff, &settings->gate);
+}
+
+static void write_github(struct writer *writer, const struct diff *diff,
+			 const struct settings *settings)
+{
+	diff_github(&writer->text, diff, &settings->gate);
+}
+
 /* clang-format off */
 
-#define FORMATS(X, OR) X(md) OR X(text) OR X(json) OR X(html)
+#define FORMATS(X, OR) X(md) OR X(text) OR X(json) OR X(html) OR X(junit) OR X(github)
 
 /* clang-format on */
 
@@ -138,12 +137,18 @@ static int parse_per(const struct option_row *row, const char *value, void *cont
 	return 0;
 }
 
+static int parse_fail_on(const struct option_row *row, const char *value, void *context)
+{
+	return dump_input_gate(row, value, &((struct settings *)context)->gate, GATE_KINDS);
+}
+
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
-	  "Markdown, aligned text, one JSON object (docs/diff.schema.json), or one HTML file for a"
-	  " browser that needs no network. Default: text on a terminal, else Markdown.",
+	  "Markdown, aligned text, one JSON object (docs/diff.schema.json), one HTML file for a"
+	  " browser that needs no network, JUnit XML, whose tests are the conditions of --fail-on,"
+	  " or annotations for a workflow of GitHub. Default: text on a terminal, else Markdown.",
 	  parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
 	  AT(output) },
@@ -170,13 +175,15 @@ static const struct option_row rows[] = {
 	  " launch of a kernel; per second, which is shown but is never a difference. auto (default):"
 	  " per run if both sides have the process from its start to its end, else per second.",
 	  parse_per, 0 },
-	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss,inexact",
-	  "Exit with 8 if a process holds SIZE more device memory at the end, or its peak of one"
-	  " kind of it or that of a device is SIZE higher; a leak was found, or an allocation ran"
-	  " out of memory, that was not there before; a process, function, kernel or the like is"
-	  " new; anything differs beyond noise; anything was lost on either side; the numbers of"
-	  " either side are not exact.",
-	  dump_input_fail_on, AT(fail_on) },
+	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss,inexact,unknown=pass,RULE>=CONFIDENCE",
+	  "Exit with 8 if a process holds SIZE more device memory at the end, or its peak of all"
+	  " kinds of it or that of a device is SIZE higher; a leak was found (by a rule about"
+	  " growth, at medium confidence or more), an allocation ran out of memory, or a"
+	  " rule or topic found something that is so sure, that was not there before; a process,"
+	  " function, kernel or the like is new; anything differs beyond noise; anything was lost"
+	  " on either side; the numbers of either side are not exact. The same if a rule that is"
+	  " asked for could not look in B, unless unknown=pass stands in the list.",
+	  parse_fail_on, 0 },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },
@@ -184,85 +191,29 @@ static const struct option_row rows[] = {
 
 /* ---- findings that are asked for ------------------------------------------------------------- */
 
-static bool check_growth(const struct diff *diff, uint64_t bytes)
-{
-	const struct diff_growth growth = diff_growth(diff);
-	struct string text = { 0 };
-
-	if (!growth.bytes || growth.bytes < bytes)
-		return false;
-	diff_append_growth(&text, &growth);
-	log_warning("--fail-on growth: %.*s", (int)text.length, text.length ? text.bytes : "");
-	string_fini(&text);
-	return true;
-}
-
-/* Says what is new; there may be more. */
-static bool check_topic(const struct diff *diff, enum finding_topic topic, enum fail_on_kind which)
-{
-	struct string text = { 0 };
-	size_t i;
-
-	for (i = 0; i < diff->findings_count; i++)
-		if (diff->findings[i].beyond && diff->findings[i].presence == DIFF_NEW &&
-		    finding_topic_of(diff->findings[i].b->rule) == topic &&
-		    !finding_ended_well(diff->findings[i].b))
-			break;
-	if (i == diff->findings_count)
-		return false;
-	diff_append_finding(&text, &diff->findings[i]);
-	log_warning("--fail-on %s: %.*s, which was not there before", fail_on_names[which],
-		    (int)text.length, text.length ? text.bytes : "");
-	string_fini(&text);
-	return true;
-}
-
-/* Whether it is there; if so, and unless it has been said already, `*what` says what. */
-static bool is_found(const struct settings *settings, const struct diff *diff,
-		     enum fail_on_kind which, const char **what)
-{
-	switch (which) {
-	case FAIL_ON_GROWTH:
-		return check_growth(diff, settings->fail_on.growth_bytes);
-	case FAIL_ON_LEAK:
-		return check_topic(diff, FINDING_TOPIC_LEAK, which);
-	case FAIL_ON_OOM:
-		return check_topic(diff, FINDING_TOPIC_OOM, which);
-	case FAIL_ON_NEW:
-		*what = "there is something that was not there before";
-		return diff_has_new(diff);
-	case FAIL_ON_ANY:
-		*what = "something differs by more than noise";
-		return diff_differs(diff);
-	case FAIL_ON_LOSS:
-		*what = "a recording lacks something";
-		return diff_has_losses(diff->a) || diff_has_losses(diff->b);
-	case FAIL_ON_INEXACT:
-		*what = report_all_is_exact(diff->a) ? "the numbers of B are not exact" :
-			report_all_is_exact(diff->b) ? "the numbers of A are not exact" :
-						       "the numbers of both are not exact";
-		return !report_all_is_exact(diff->a) || !report_all_is_exact(diff->b);
-	case FAIL_ONS_COUNT:
-		break;
-	}
-	return false;
-}
-
 static int check_findings(const struct settings *settings, const struct diff *diff)
 {
-	enum fail_on_kind which;
+	const struct gate *gate = &settings->gate;
+	struct string text = { 0 };
 	int code = EXIT_OK;
+	size_t i;
 
-	for (which = 0; which < FAIL_ONS_COUNT; which++) {
-		const char *what = NULL;
+	for (i = 0; i < gate->count; i++) {
+		const struct gate_result result = diff_judge(&gate->list[i], diff);
 
-		if (!(settings->fail_on.asked >> which & 1) ||
-		    !is_found(settings, diff, which, &what))
+		if (result.outcome == GATE_PASSED)
 			continue;
-		if (what)
-			log_warning("--fail-on %s: %s", fail_on_names[which], what);
-		code = EXIT_FINDING;
+		diff_append_result(&text, &gate->list[i], diff, &result);
+		log_warning("--fail-on %s: %.*s%s", gate->list[i].text, (int)text.length,
+			    text.length ? text.bytes : "",
+			    result.outcome != GATE_UNKNOWN ? "" :
+			    gate->unknown_passes           ? " (unknown=pass)" :
+							     "; unknown=pass would let that pass");
+		string_clear(&text);
+		if (gate_is_failure(gate, result.outcome))
+			code = EXIT_FINDING;
 	}
+	string_fini(&text);
 	return code;
 }
 

@@ -73,34 +73,31 @@ int dump_input_list(const struct option_row *row, const char *value, void *setti
 	return err;
 }
 
-static int take_fail_on(const struct option_row *row, char *part, size_t place, void *settings)
+/* The gate that words are put into, and what may be asked for. */
+struct gate_words {
+	struct gate *gate;
+	uint32_t kinds;
+};
+
+static int take_condition(const struct option_row *row, char *part, size_t place, void *context)
 {
-	struct fail_on *fail_on = (struct fail_on *)((char *)settings + row->offset);
-	const char *size = strchr(part, '=');
-	int which = option_which(row, part);
-	uint64_t bytes;
+	struct gate_words *words = context;
+	struct string why = { 0 };
+	int err = gate_add(words->gate, part, words->kinds, &why);
 
 	(void)place;
-	if (which < 0)
-		return which;
-	if (size && string_parse_size(size + 1, &bytes)) {
-		log_error("--%s: \"%s\" is not a size; write 4096, 64K, 1.5M or 2G", row->name,
-			  size + 1);
-		return -EINVAL;
-	}
-	if (size && !bytes) {
-		log_error("--%s: growth by 0 is none; growth=1 is any", row->name);
-		return -EINVAL;
-	}
-	if (size && (!(fail_on->asked >> which & 1) || bytes < fail_on->growth_bytes))
-		fail_on->growth_bytes = bytes;
-	fail_on->asked |= 1u << which;
-	return 0;
+	if (err)
+		log_error("--%s: %.*s", row->name, (int)why.length, why.length ? why.bytes : "");
+	string_fini(&why);
+	return err;
 }
 
-int dump_input_fail_on(const struct option_row *row, const char *value, void *settings)
+int dump_input_gate(const struct option_row *row, const char *value, struct gate *gate,
+		    uint32_t kinds)
 {
-	return dump_input_list(row, value, settings, take_fail_on);
+	struct gate_words words = { gate, kinds };
+
+	return dump_input_list(row, value, &words, take_condition);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -9,14 +9,9 @@
 
 #include "commands/command.h"
 #include "base/writer.h"
+#include "report/gate.h"
 #include "store/dump_set.h"
 #include "store/report_reader.h"
-
-/* What a command is asked to fail on. */
-struct fail_on {
-	uint32_t asked;        /* bit set of the places of the words in the row's argument */
-	uint64_t growth_bytes; /* of "growth=SIZE": the smallest of several */
-};
 
 /* Parsers for rows whose place in the settings has the type: */
 int dump_input_pid(const struct option_row *row, const char *value, void *settings); /* uint32_t */
@@ -24,8 +19,13 @@ int dump_input_device(const struct option_row *row, const char *value,
 		      void *settings); /* int32_t */
 /* struct report_time */
 int dump_input_time(const struct option_row *row, const char *value, void *settings);
-/* struct fail_on */
-int dump_input_fail_on(const struct option_row *row, const char *value, void *settings);
+
+/*
+ * Adds the conditions of a list to the gate; `kinds` is the set of kinds that the command knows.
+ * Returns 0 or -errno, logged.
+ */
+int dump_input_gate(const struct option_row *row, const char *value, struct gate *gate,
+		    uint32_t kinds);
 
 /* The same into `*time`. */
 int dump_input_moment(const struct option_row *row, const char *value, struct report_time *time);

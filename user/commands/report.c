@@ -12,9 +12,13 @@
 #include "commands/options.h"
 #include "commands/dump_input.h"
 #include "commands/requirements.h"
+#include "commands/suppress_file.h"
 #include "commands/terminal.h"
+#include "render/gate_words.h"
+#include "render/report_github.h"
 #include "render/report_html.h"
 #include "render/report_json.h"
+#include "render/report_junit.h"
 #include "render/report_md.h"
 #include "render/report_text.h"
 #include "base/writer.h"
@@ -23,15 +27,8 @@
 #define DEFAULT_TOP 10
 #define MAX_TOP 10000
 
-/* In the order of the words of --fail-on. */
-enum fail_on_kind {
-	FAIL_ON_LEAK,
-	FAIL_ON_OOM,
-	FAIL_ON_LOSS,
-	FAIL_ON_INEXACT,
-	FAIL_ON_GROWTH,
-	FAIL_ON_EMPTY,
-};
+/* What may be asked for: there is nothing that this is new against. */
+#define GATE_KINDS (1u << GATE_LOSS | 1u << GATE_INEXACT | 1u << GATE_EMPTY)
 
 struct settings;
 
@@ -46,7 +43,9 @@ struct settings {
 	struct lanes lanes;
 	const char *output;
 	const struct format *format; /* NULL: as it suits the output */
-	struct fail_on fail_on;
+	struct gate gate;
+	struct suppressions suppressions;
+	const char *suppress; /* their file; NULL: none */
 	bool verbose;
 };
 
@@ -75,9 +74,21 @@ static void write_html(struct writer *writer, const struct settings *settings)
 	report_html(&writer->text, &settings->reader.report, &settings->lanes);
 }
 
+static void write_junit(struct writer *writer, const struct settings *settings)
+{
+	report_junit(&writer->text, &settings->reader.report, &settings->gate);
+}
+
+static void write_github(struct writer *writer, const struct settings *settings)
+{
+	report_github(&writer->text, &settings->reader.report, &settings->gate);
+}
+
 /* clang-format off */
 
-#define FORMATS(X, OR) X(md, false) OR X(text, false) OR X(json, false) OR X(html, true)
+#define FORMATS(X, OR) \
+	X(md, false) OR X(text, false) OR X(json, false) OR X(html, true) OR X(junit, false) \
+	OR X(github, false)
 
 /* clang-format on */
 
@@ -172,6 +183,36 @@ static int parse_thresholds(const struct option_row *row, const char *value, voi
 	return dump_input_list(row, value, context, take_threshold);
 }
 
+static int parse_fail_on(const struct option_row *row, const char *value, void *context)
+{
+	return dump_input_gate(row, value, &((struct settings *)context)->gate, GATE_KINDS);
+}
+
+/* "30s" after the first allocation, or "100allocs". */
+static int parse_warmup(const struct option_row *row, const char *value, void *context)
+{
+	struct holdings_warmup *warmup =
+		&((struct settings *)context)->reader.report.options.warmup;
+	const size_t digits = strspn(value, "0123456789");
+	struct report_time time;
+	char number[32];
+
+	*warmup = (struct holdings_warmup){ 0 };
+	if (!strcmp(value + digits, "allocs") && digits < sizeof(number)) {
+		memcpy(number, value, digits);
+		number[digits] = '\0';
+		if (!string_parse_u64(number, 1, UINT64_MAX, &warmup->allocs))
+			return 0;
+	} else if (!report_time_parse(&time, value) && time.relative && time.ns) {
+		warmup->ns = time.ns;
+		return 0;
+	}
+	log_error("--%s: \"%s\" is not a time, as in 30s, nor a number of allocations, as in"
+		  " 100allocs",
+		  row->name, value);
+	return -EINVAL;
+}
+
 static int parse_verbose(const struct option_row *row, const char *value, void *context)
 {
 	((struct settings *)context)->verbose = true;
@@ -182,8 +223,9 @@ static int parse_verbose(const struct option_row *row, const char *value, void *
 
 static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
-	  "Markdown, aligned text, one JSON object (docs/report.schema.json), or one HTML file for"
-	  " a browser, with charts, that needs no network. Default: text on a terminal, else"
+	  "Markdown, aligned text, one JSON object (docs/report.schema.json), one HTML file for"
+	  " a browser, with charts, that needs no network, JUnit XML, whose tests are the"
+	  " conditions of --fail-on, or annotations for a workflow of GitHub. Default: text on a terminal, else"
 	  " Markdown.",
 	  parse_format, 0 },
 	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
@@ -202,12 +244,25 @@ static const struct option_row rows[] = {
 	  dump_input_time, AT(reader.until) },
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
 	  AT(reader.report.options.top) },
-	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty",
-	  "Exit with 8 if a leak was found, an allocation ran out of memory, anything was"
-	  " lost or is not whole, the numbers are not exact (also because of what processes held"
-	  " before they were attached to), a process holds SIZE more device memory at its end than"
-	  " after its initialisation, or no call was recorded at all.",
-	  dump_input_fail_on, AT(fail_on) },
+	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty,unknown=pass,RULE>=CONFIDENCE",
+	  "Exit with 8 if memory leaks (by a rule about growth, at medium confidence or more), an"
+	  " allocation ran out of memory (oom=any: also one that worked in the end), anything"
+	  " was lost or is not whole, the numbers are not exact (also because of what processes"
+	  " held before they were attached to), a process holds SIZE more device memory at its end"
+	  " than after its initialisation, no call was recorded at all, or a rule or topic found"
+	  " something that is so sure (low, medium, high; default medium). The same if a rule that"
+	  " is asked for could not look, unless unknown=pass stands in the list. docs/ci.md has"
+	  " more.",
+	  parse_fail_on, 0 },
+	{ 0, "warmup", "TIME",
+	  "When the initialisation of a process is over, for growth=SIZE: so long after its first"
+	  " allocation (30s), or after so many (100allocs). Default: init-share (12 %) of the time"
+	  " since its first allocation.",
+	  parse_warmup, 0 },
+	{ 0, "suppress", "FILE",
+	  "Findings that are known: each line has patterns for the rule, the process and the"
+	  " function (leak-growth python* cudaMalloc*). What matches is only counted.",
+	  option_file, AT(suppress) },
 	{ 0, "leak-window", "A,B,C",
 	  "Three times: what was allocated between A and B and is alive at C is a leak.",
 	  parse_window, 0 },
@@ -223,65 +278,60 @@ static const struct option_row rows[] = {
 
 /* ---- findings that are asked for ------------------------------------------------------------- */
 
-static bool has_topic(const struct report_recording *recording, enum finding_topic topic)
+static void tell_condition(const struct gate *gate, const struct gate_condition *condition,
+			   const struct report *report, const struct report_recording *recording,
+			   const struct gate_result *result)
 {
-	size_t i;
+	struct string text = { 0 };
 
-	for (i = 0; i < recording->findings_count; i++)
-		if (finding_topic_of(recording->findings[i].finding->rule) == topic &&
-		    !finding_ended_well(recording->findings[i].finding))
-			return true;
-	return false;
+	gate_append_result(&text, condition, recording, result);
+	if (report->count > 1) {
+		string_append_text(&text, ", in ");
+		gate_append_recording(&text, recording);
+	}
+	log_warning("--fail-on %s: %.*s%s", condition->text, (int)text.length,
+		    text.length ? text.bytes : "",
+		    result->outcome != GATE_UNKNOWN ? "" :
+		    gate->unknown_passes            ? " (unknown=pass)" :
+						      "; unknown=pass would let that pass");
+	string_fini(&text);
 }
 
-static bool has_grown(const struct report_recording *recording, uint64_t bytes)
+/* Returns whether it fails. */
+static bool check_condition(const struct gate *gate, const struct gate_condition *condition,
+			    const struct report *report)
 {
+	bool failed = gate_minds_refused(condition, report);
 	size_t i;
 
-	for (i = 0; i < recording->processes_count; i++)
-		if (report_growth(recording, &recording->processes[i]) >= bytes)
-			return true;
-	return false;
-}
+	if (failed)
+		log_warning("--fail-on %s: " GATE_REFUSED, condition->text);
+	for (i = 0; i < report->count; i++) {
+		const struct gate_result result =
+			gate_judge(condition, report, report->recordings[i]);
 
-static uint32_t found_in(const struct settings *settings, const struct report_recording *recording)
-{
-	uint32_t found = 0;
-
-	found |= (uint32_t)has_topic(recording, FINDING_TOPIC_LEAK) << FAIL_ON_LEAK;
-	found |= (uint32_t)has_topic(recording, FINDING_TOPIC_OOM) << FAIL_ON_OOM;
-	found |= (uint32_t)report_has_losses(recording) << FAIL_ON_LOSS;
-	found |= (uint32_t)has_grown(recording, settings->fail_on.growth_bytes) << FAIL_ON_GROWTH;
-	return found;
+		if (result.outcome == GATE_PASSED)
+			continue;
+		tell_condition(gate, condition, report, report->recordings[i], &result);
+		failed |= gate_is_failure(gate, result.outcome);
+		/* It is said of all of them. */
+		if (condition->kind == GATE_EMPTY)
+			break;
+	}
+	return failed;
 }
 
 static int check_findings(const struct settings *settings)
 {
-	static const char *const what[] = {
-		[FAIL_ON_LEAK] = "a leak",
-		[FAIL_ON_OOM] = "memory ran out, and the program did not get it afterwards",
-		[FAIL_ON_LOSS] = "the recording lacks something",
-		[FAIL_ON_INEXACT] = "the numbers are not exact",
-		[FAIL_ON_GROWTH] = "a process has grown",
-	};
-	const struct report *report = &settings->reader.report;
-	const bool is_empty = report_is_empty(report);
-	uint32_t found = 0;
+	const struct gate *gate = &settings->gate;
+	bool failed = false;
 	size_t i;
 
-	for (i = 0; i < report->count; i++)
-		found |= found_in(settings, report->recordings[i]);
-	found |= (uint32_t)(report->refused > 0) << FAIL_ON_LOSS;
-	found |= (uint32_t)!report_all_is_exact(report) << FAIL_ON_INEXACT;
-	found &= settings->fail_on.asked;
-	if (is_empty && settings->fail_on.asked)
-		log_warning("--fail-on: no call was recorded%s",
-			    found ? "" : ", so nothing could be found");
-	for (i = 0; i < sizeof(what) / sizeof(*what); i++)
-		if (found >> i & 1)
-			log_warning("--fail-on: %s", what[i]);
-	found |= (uint32_t)is_empty << FAIL_ON_EMPTY & settings->fail_on.asked;
-	return found ? EXIT_FINDING : EXIT_OK;
+	for (i = 0; i < gate->count; i++)
+		failed |= check_condition(gate, &gate->list[i], &settings->reader.report);
+	if (settings->suppress)
+		suppress_file_tell_unused(&settings->suppressions, settings->suppress);
+	return failed ? EXIT_FINDING : EXIT_OK;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -309,6 +359,26 @@ static int run(struct settings *settings, char **files)
 	return code == EXIT_OK ? check_findings(settings) : code;
 }
 
+/* What the options say together. Returns an exit code; the error has been logged. */
+static int settle(struct settings *settings)
+{
+	struct report_options *options = &settings->reader.report.options;
+
+	options->growth_bytes = gate_growth_bytes(&settings->gate);
+	if ((options->warmup.ns || options->warmup.allocs) && !options->growth_bytes) {
+		log_error("--warmup goes with --fail-on growth=SIZE");
+		return EXIT_USAGE;
+	}
+	if (!settings->format)
+		settings->format =
+			&formats[terminal_is_output(settings->output) ? FORMAT_TEXT : FORMAT_MD];
+	if (!settings->suppress)
+		return EXIT_OK;
+	options->suppressions = &settings->suppressions;
+	return suppress_file_read(&settings->suppressions, settings->suppress) ? EXIT_USAGE :
+										 EXIT_OK;
+}
+
 static int report(int argc, char **argv)
 {
 	struct settings settings = { .reader.report.options = { .device = -1,
@@ -323,12 +393,12 @@ static int report(int argc, char **argv)
 		log_error("report needs the files to report on; see `memscope-bpf report --help`");
 		return EXIT_USAGE;
 	}
-	if (!settings.format)
-		settings.format =
-			&formats[terminal_is_output(settings.output) ? FORMAT_TEXT : FORMAT_MD];
-	code = run(&settings, argv + first);
+	code = settle(&settings);
+	if (code == EXIT_OK)
+		code = run(&settings, argv + first);
 	lanes_fini(&settings.lanes);
 	report_reader_fini(&settings.reader);
+	suppressions_fini(&settings.suppressions);
 	return code;
 }
 

@@ -180,7 +180,7 @@ static int put_finding(struct sqlite_export *export, uint64_t recording,
 
 	err = DATABASE_PUT(&export->database, SQLITE_FINDING, cell_number(numbered->number),
 			   cell_number(recording), cell_text(finding_rule_name(finding->rule)),
-			   cell_text(report_topic_name(finding_topic_of(finding->rule))),
+			   cell_text(finding_topic_name(finding_topic_of(finding->rule))),
 			   cell_text(report_confidence_name(finding->confidence)),
 			   cell_text(finding->lowered_by), cell_number(finding->pid), name,
 			   cell_if(finding->device >= 0, (uint64_t)finding->device),

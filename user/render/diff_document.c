@@ -27,6 +27,8 @@ static const struct layout {
 	[DIFF_DEVICE] = { { { "Device", DOCUMENT_NUMBER } },
 			  { { "Explained at the end", DIFF_LIVE_BYTES },
 			    { "Peak", DIFF_PEAK_BYTES } } },
+	[DIFF_MEMORY] = { { { "Process", DOCUMENT_TEXT } },
+			  { { "At the end", DIFF_LIVE_BYTES }, { "Peak", DIFF_PEAK_BYTES } } },
 	[DIFF_SPACE] = { { { "Process", DOCUMENT_TEXT }, { "Memory", DOCUMENT_TEXT } },
 			 { { "At the end", DIFF_LIVE_BYTES },
 			   { "Peak", DIFF_PEAK_BYTES },
@@ -314,6 +316,7 @@ static void append_key(struct string *out, const struct diff_row *of, size_t pla
 			string_append_format(out, "%s (%d)", name ? name : "unknown", of->result);
 		break;
 	case DIFF_DEVICE:
+	case DIFF_MEMORY:
 	case DIFF_DIMENSIONS_COUNT:
 		break;
 	}

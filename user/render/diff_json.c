@@ -207,6 +207,7 @@ static void put_keys(struct json *json, const struct diff_row *row)
 	case DIFF_FAILURE:
 		put_result(json, row);
 		break;
+	case DIFF_MEMORY:
 	case DIFF_DIMENSIONS_COUNT:
 		break;
 	}

@@ -79,10 +79,15 @@ const char *diff_direction(const struct diff_row *row)
 const char *diff_title(enum diff_dimension dimension)
 {
 	static const char *const titles[] = {
-		[DIFF_DEVICE] = "Devices",   [DIFF_SPACE] = "Memory by kind",
-		[DIFF_API] = "By function",  [DIFF_SIZE] = "By function and size",
-		[DIFF_KERNEL] = "Kernels",   [DIFF_COPY] = "Copies",
-		[DIFF_CALL] = "Other calls", [DIFF_FAILURE] = "Calls that failed",
+		[DIFF_DEVICE] = "Devices",
+		[DIFF_MEMORY] = "Memory on devices, all kinds",
+		[DIFF_SPACE] = "Memory by kind",
+		[DIFF_API] = "By function",
+		[DIFF_SIZE] = "By function and size",
+		[DIFF_KERNEL] = "Kernels",
+		[DIFF_COPY] = "Copies",
+		[DIFF_CALL] = "Other calls",
+		[DIFF_FAILURE] = "Calls that failed",
 	};
 
 	return titles[dimension];
@@ -107,8 +112,10 @@ void diff_append_growth(struct string *out, const struct diff_growth *growth)
 	else
 		string_append_text(out, "a device that is not known");
 	if (growth->peak && growth->pair)
-		string_append_format(out, ": its peak of %s memory is %s higher",
-				     probe_space_name(growth->space), SIZE(growth->bytes));
+		string_append_format(
+			out, ": its peak of %s memory is %s higher",
+			growth->space == MS_SPACE_NONE ? "device" : probe_space_name(growth->space),
+			SIZE(growth->bytes));
 	else if (growth->peak)
 		string_append_format(out, ": the peak of what is held on it is %s higher",
 				     SIZE(growth->bytes));
@@ -157,7 +164,14 @@ static bool is_beyond(const struct diff_row *row, enum diff_metric metric)
 	return row->beyond >> metric & 1;
 }
 
-/* Of the rows of spaces that are memory, the one whose number has grown (or shrunk) most. */
+/* Whether a row is of memory, and of all that there is of its sort. */
+static bool is_of_memory(const struct diff_row *row)
+{
+	return row->dimension == DIFF_MEMORY ||
+	       (row->dimension == DIFF_SPACE && diff_is_memory(row->space) && !diff_is_part(row));
+}
+
+/* Of the rows of memory, the one whose number has grown (or shrunk) most. */
 static const struct diff_row *most_changed(const struct diff *diff, enum diff_metric metric,
 					   bool grown)
 {
@@ -168,8 +182,7 @@ static const struct diff_row *most_changed(const struct diff *diff, enum diff_me
 		const struct diff_row *row = &diff->rows[i];
 		int64_t change = diff_change(row, metric);
 
-		if (row->dimension != DIFF_SPACE || !diff_is_memory(row->space) ||
-		    !is_beyond(row, metric) || grown != (change > 0))
+		if (!is_of_memory(row) || !is_beyond(row, metric) || grown != (change > 0))
 			continue;
 		if (!most || (grown ? change > diff_change(most, metric) :
 				      change < diff_change(most, metric)))
@@ -217,17 +230,16 @@ static void append_memory(struct string *out, const struct diff *diff, const str
 			  enum diff_metric metric)
 {
 	const char *more = diff_change(row, metric) > 0 ? "more" : "less";
+	const char *space = row->dimension == DIFF_MEMORY ? "device" : probe_space_name(row->space);
 	uint64_t a = row->a[metric], b = row->b[metric], since_ns = diff_since_ns(row);
 
 	diff_append_pair(out, row->pair);
 	if (metric == DIFF_LIVE_BYTES)
-		string_append_format(
-			out, " holds %s %s %s memory at the end: ", SIZE(a > b ? a - b : b - a),
-			more, probe_space_name(row->space));
+		string_append_format(out, " holds %s %s %s memory at the end: ",
+				     SIZE(a > b ? a - b : b - a), more, space);
 	else
 		string_append_format(out, " held at most %s %s %s memory than before: ",
-				     SIZE(a > b ? a - b : b - a), more,
-				     probe_space_name(row->space));
+				     SIZE(a > b ? a - b : b - a), more, space);
 	append_from_to(out, FINDING_BYTES, a, b);
 	if (since_ns) {
 		string_append_text(out, metric == DIFF_LIVE_BYTES ? ", and more than before since" :
@@ -237,6 +249,35 @@ static void append_memory(struct string *out, const struct diff *diff, const str
 	}
 	append_parts(out, diff, row, metric);
 	string_append_text(out, row->uncertain ? ". That is not exact." : ".");
+}
+
+/* Kinds of memory that took the place of others: "physical +170 MiB, device -200 MiB" */
+static bool append_moved(struct string *out, const struct diff *diff)
+{
+	const struct diff_pair *pair = NULL;
+	size_t i;
+
+	for (i = 0; i < diff->rows_count; i++) {
+		const struct diff_row *row = &diff->rows[i];
+
+		if (!diff_is_part(row) || !is_beyond(row, DIFF_PEAK_BYTES) ||
+		    (pair && row->pair != pair))
+			continue;
+		if (pair) {
+			string_append_text(out, ", ");
+		} else {
+			pair = row->pair;
+			diff_append_pair(out, pair);
+			string_append_text(out, " holds as much device memory as before, at the end"
+						" and at most, but of other kinds: at most ");
+		}
+		string_append_format(out, "%s ", probe_space_name(row->space));
+		diff_append_change(out, FINDING_BYTES, row->a[DIFF_PEAK_BYTES],
+				   row->b[DIFF_PEAK_BYTES]);
+	}
+	if (pair)
+		string_append_char(out, '.');
+	return pair;
 }
 
 static void append_other(struct string *out, const struct diff *diff)
@@ -290,6 +331,8 @@ static void say_memory(struct verdict *verdict, const struct diff *diff)
 		append_memory(out, diff, row, order[i].metric);
 		return;
 	}
+	if (append_moved(out, diff))
+		return;
 	if (diff->rows_count)
 		append_other(out, diff);
 	else

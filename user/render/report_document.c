@@ -6,6 +6,7 @@
 
 #include "render/report_notes.h"
 #include "render/report_words.h"
+#include "report/suppressions.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
@@ -285,6 +286,40 @@ void report_document_thresholds(struct document *document, const struct report *
 	document_table_end(document);
 }
 
+static void list_suppression(struct document *document, const struct suppression *one)
+{
+	if (!document_row(document))
+		return;
+	document_cell_count(document, true, one->line);
+	document_append(document, one->rule, "");
+	document_cell(document);
+	document_append(document, *one->process ? one->process : "*", "");
+	document_cell(document);
+	document_append(document, *one->function ? one->function : "*", "");
+	document_cell(document);
+	document_cell_count(document, true, one->used);
+	document_row_end(document);
+}
+
+void report_document_suppressions(struct document *document, const struct report *report)
+{
+	static const struct document_column columns[] = {
+		{ "Line", DOCUMENT_NUMBER },     { "Rule", DOCUMENT_TEXT },
+		{ "Process", DOCUMENT_TEXT },    { "Function", DOCUMENT_TEXT },
+		{ "Findings", DOCUMENT_NUMBER }, { 0 }
+	};
+	const struct suppressions *suppressions = report->options.suppressions;
+	size_t i;
+
+	if (!suppressions || !suppressions->count)
+		return;
+	document_say(document, "What --suppress names is not among the findings:");
+	document_table(document, "suppressed", "Suppressed findings", columns);
+	for (i = 0; i < suppressions->count; i++)
+		list_suppression(document, &suppressions->list[i]);
+	document_table_end(document);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static void begin_section(struct document *document, int level, const char *name, const char *text)
@@ -318,6 +353,16 @@ static void say_recording(struct document *document, const struct report *report
 	list_suggestions(document, recording);
 }
 
+static void say_suppressions(struct document *document, const struct report *report)
+{
+	const struct suppressions *suppressions = report->options.suppressions;
+
+	if (!suppressions || !suppressions->count)
+		return;
+	begin_section(document, 2, "suppressions", "Suppressed");
+	report_document_suppressions(document, report);
+}
+
 void report_document(struct document *document, const struct report *report, bool thresholds)
 {
 	struct verdict verdict;
@@ -340,6 +385,7 @@ void report_document(struct document *document, const struct report *report, boo
 	}
 	for (i = 0; i < report->count; i++)
 		say_recording(document, report, i);
+	say_suppressions(document, report);
 	if (!report_document_has_thresholds(report, thresholds))
 		return;
 	begin_section(document, 2, "thresholds", "Thresholds");

@@ -19,6 +19,9 @@ void report_document_fleet(struct document *document, const struct report *repor
 
 /* Whether there are any to be shown. */
 bool report_document_has_thresholds(const struct report *report, bool all);
+/* Which entries of --suppress were of use; nothing if there are none. */
+void report_document_suppressions(struct document *document, const struct report *report);
+
 void report_document_thresholds(struct document *document, const struct report *report, bool all);
 
 void report_document_devices(struct document *document, const struct report_recording *recording);

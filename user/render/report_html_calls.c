@@ -154,6 +154,7 @@ void html_thresholds(struct html *html)
 				      " them</summary>\n");
 	document_html_init(&of, html, SIZE_MAX);
 	report_document_thresholds(&of.document, html->report, true);
+	report_document_suppressions(&of.document, html->report);
 	document_html_fini(&of);
 	string_append_text(html->out, "</details>\n");
 	html_section_end(html);

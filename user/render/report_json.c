@@ -76,7 +76,7 @@ static void put_not_looked_for(struct json *json, const struct report_recording 
 	json_name(json, "not_looked_for");
 	json_open(json, '[');
 	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
-		const char *why = report_blind(recording, rule);
+		const char *why = report_blind(recording, rule, FINDING_LOW);
 
 		if (!why)
 			continue;

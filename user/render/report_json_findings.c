@@ -53,7 +53,7 @@ static void put_finding(struct json *json, const struct report_finding *numbered
 	json_name(json, "id");
 	put_id(json, 'F', numbered->number);
 	json_put_text(json, "rule", finding_rule_name(finding->rule));
-	json_put_text(json, "topic", report_topic_name(finding_topic_of(finding->rule)));
+	json_put_text(json, "topic", finding_topic_name(finding_topic_of(finding->rule)));
 	json_put_text(json, "confidence", report_confidence_name(finding->confidence));
 	json_put_text(json, "lowered_by", finding->lowered_by);
 	json_put_text(json, "pattern", finding->pattern);
@@ -283,6 +283,7 @@ void report_json_findings(struct json *json, const struct report_recording *reco
 		put_finding(json, &recording->findings[i]);
 	json_close(json, ']');
 	json_put_u64(json, "findings_dropped", account->findings_dropped);
+	json_put_u64(json, "findings_suppressed", recording->suppressed);
 	json_name(json, "out_of_memory");
 	json_open(json, '[');
 	for (i = 0; i < recording->ooms_count; i++)

@@ -242,13 +242,15 @@ static void put_calls(struct json *json, const struct report_recording *recordin
 		    process->graph_launches);
 }
 
-static void put_unknown(struct json *json, const struct process *process)
+static void put_unknown(struct json *json, const struct report_recording *recording,
+			const struct process *process)
 {
 	json_name(json, "unknown");
 	json_open(json, '{');
 	json_put_bool(json, "was_running", process->was_running);
 	json_put_bool(json, "was_running_earlier", process->was_running_earlier);
 	json_put_bool(json, "entries_only", process->entries_only);
+	json_put_u64(json, "peak_unsure_bytes", report_peak_unsure(recording, process));
 	json_process_counters(json, process);
 	json_close(json, '}');
 }
@@ -259,7 +261,7 @@ static void put_totals(struct json *json, const struct report_recording *recordi
 	put_spaces(json, process);
 	put_calls(json, recording, process);
 	json_process_failures(json, process);
-	put_unknown(json, process);
+	put_unknown(json, recording, process);
 }
 
 static void put_process(struct json *json, const struct report_recording *recording,

@@ -153,6 +153,29 @@ void report_append_lack(struct string *out, const struct report_recording *recor
 	string_fini(&parts);
 }
 
+#define UNSURE_NAMED 10
+
+static void append_unsure_peaks(struct string *out, const struct report_recording *recording)
+{
+	size_t named = 0, i;
+
+	for (i = 0; i < recording->processes_count && named < UNSURE_NAMED; i++) {
+		const struct process *process = recording->processes[i].process;
+		const uint64_t bytes = report_peak_unsure(recording, process);
+
+		if (!bytes)
+			continue;
+		string_append_text(out, "the exact peak of ");
+		report_append_process(out, process->pid, process->comm);
+		string_append_format(out,
+				     ": threads allocated while others freed, and the order in"
+				     " which the driver did that is not known; it may have held up"
+				     " to %s more on devices\n",
+				     REPORT_SIZE(bytes));
+		named++;
+	}
+}
+
 void report_append_unknown(struct string *out, const struct report_recording *recording)
 {
 	const struct report_unknown sum = report_unknown(recording);
@@ -187,6 +210,7 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 		if (process_counters[counter].in_report)
 			note(out, sum.counters[counter], process_counters[counter].one,
 			     process_counters[counter].many);
+	append_unsure_peaks(out, recording);
 	if (sum.counters[COUNTER_NEW_MEMORY_FUNCTIONS] && recording->state->new_function[0]) {
 		string_append_text(out, "one of these functions: ");
 		field_append_safe(out, recording->state->new_function,
@@ -206,10 +230,11 @@ void report_append_not_looked_for(struct string *out, const struct report_record
 
 	/* Rules of one reason are together. */
 	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
-		const char *why =
-			finding_topic_of(rule) == topic ? report_blind(recording, rule) : NULL;
+		const char *why = finding_topic_of(rule) == topic ?
+					  report_blind(recording, rule, FINDING_LOW) :
+					  NULL;
 
-		if (!why || (rule == FINDING_LEAK_WINDOW && !recording->thresholds.window_c_ns))
+		if (!why)
 			continue;
 		if (last && last != why)
 			string_append_format(out, " (%s)", last);

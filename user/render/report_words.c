@@ -13,15 +13,7 @@ typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, n
 
 const char *report_confidence_name(enum finding_confidence confidence)
 {
-	switch (confidence) {
-	case FINDING_LOW:
-		return "low";
-	case FINDING_MEDIUM:
-		return "medium";
-	case FINDING_HIGH:
-		return "high";
-	}
-	return "low";
+	return finding_confidence_name(confidence);
 }
 
 const char *report_unit_name(enum finding_unit unit)
@@ -51,29 +43,6 @@ const char *report_unit_name(enum finding_unit unit)
 		return "cudaError_t";
 	}
 	return "count";
-}
-
-const char *report_topic_name(enum finding_topic topic)
-{
-	switch (topic) {
-	case FINDING_TOPIC_LEAK:
-		return "leak";
-	case FINDING_TOPIC_KEPT:
-		return "kept";
-	case FINDING_TOPIC_OOM:
-		return "out-of-memory";
-	case FINDING_TOPIC_CHURN:
-		return "churn";
-	case FINDING_TOPIC_COPIES:
-		return "copies";
-	case FINDING_TOPIC_BOTTLENECK:
-		return "bottleneck";
-	case FINDING_TOPIC_NOTE:
-		return "note";
-	case FINDING_TOPICS_COUNT:
-		break;
-	}
-	return "";
 }
 
 void report_append_time(struct string *out, const struct report_recording *recording,
@@ -240,11 +209,27 @@ static const char *leak_words(const struct finding *finding)
 	return finding->freed ? " grows by %s until it ends" : " leaves %s behind";
 }
 
-static void append_finding(struct string *out, const struct finding *finding)
+/* Of two numbers that the finding has as evidence. */
+static void append_growth(struct string *out, const struct finding *finding)
+{
+	report_append_process(out, finding->pid, finding->comm);
+	string_append_format(out,
+			     " holds %s more device memory than after its initialisation: %s"
+			     " then, %s at the end (%s confidence)",
+			     REPORT_SIZE(finding->bytes), REPORT_SIZE(finding->evidence[0].value),
+			     REPORT_SIZE(finding->evidence[1].value),
+			     report_confidence_name(finding->confidence));
+}
+
+void report_append_finding(struct string *out, const struct finding *finding)
 {
 	bool leaks = finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK;
 	char size[STRING_NUMBER_BYTES];
 
+	if (finding->rule == FINDING_GROWTH) {
+		append_growth(out, finding);
+		return;
+	}
 	report_append_process(out, finding->pid, finding->comm);
 	if (leaks)
 		string_append_format(out, leak_words(finding), string_size(size, finding->bytes));
@@ -264,7 +249,7 @@ static bool is_blind(const struct report *report, enum finding_rule rule)
 	size_t i;
 
 	for (i = 0; i < report->count; i++)
-		if (report_blind(report->recordings[i], rule))
+		if (report_blind(report->recordings[i], rule, FINDING_LOW))
 			return true;
 	return false;
 }
@@ -311,7 +296,7 @@ static void append_nothing(struct string *out, const struct report *report)
 	}
 	before = ". Not looked for: ";
 	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
-		if (rule == FINDING_LEAK_WINDOW || !is_blind(report, rule))
+		if (!is_blind(report, rule))
 			continue;
 		string_append_format(out, "%s%s", before, finding_rule_name(rule));
 		before = ", ";
@@ -345,6 +330,17 @@ static void append_note(struct string *out, const struct report *report)
 	string_append_char(out, '.');
 }
 
+static void append_suppressed(struct string *out, const struct report *report)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < report->count; i++)
+		count += report->recordings[i]->suppressed;
+	if (count)
+		string_append_format(out, " %zu finding%s suppressed.", count,
+				     count == 1 ? " is" : "s are");
+}
+
 static void say_findings(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
@@ -356,18 +352,20 @@ static void say_findings(struct verdict *verdict, const struct report *report)
 	if (!finding) {
 		append_nothing(out, report);
 		append_note(out, report);
+		append_suppressed(out, report);
 		return;
 	}
 	oom = oom_of(where, finding);
 	if (oom)
 		report_append_oom_verdict(out, where, oom);
 	else
-		append_finding(out, finding);
+		report_append_finding(out, finding);
 	append_place(out, report, where);
 	if (count > 1)
 		string_append_format(out, "; %zu more finding%s below", count - 1,
 				     count > 2 ? "s" : "");
 	string_append_char(out, '.');
+	append_suppressed(out, report);
 }
 
 static const struct report_device *fullest(const struct report *report,

@@ -29,6 +29,9 @@ void report_append_comm(struct string *out, const char comm[MS_COMM_BYTES]);
 /* Appends "train (4242)"; the name is safe for terminals. */
 void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES]);
 
+/* Appends what was found where, how much of it, and how sure that is. */
+void report_append_finding(struct string *out, const struct finding *finding);
+
 /* Appends a number in its unit, as people read it. */
 void report_append_value(struct string *out, const struct report_recording *recording,
 			 enum finding_unit unit, uint64_t value);
@@ -39,6 +42,5 @@ bool report_append_not_captured(struct string *out, const struct report_recordin
 
 const char *report_confidence_name(enum finding_confidence confidence);
 const char *report_unit_name(enum finding_unit unit);
-const char *report_topic_name(enum finding_topic topic);
 
 #endif /* MEMSCOPE_RENDER_REPORT_WORDS_H */

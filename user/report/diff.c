@@ -220,6 +220,17 @@ static void describe_side(struct diff_pair *pair, const struct diff_process *sid
 	pair->no_levels |= side->process->entries_only;
 }
 
+/* Kinds of memory on devices that it ever had. */
+static uint32_t kinds_of(const struct diff_process *side)
+{
+	uint32_t kinds = 0, space;
+
+	for (space = 0; side->process && space < MS_SPACES_COUNT; space++)
+		if (diff_is_device_memory(space) && report_has_space(side->process, space))
+			kinds |= 1u << space;
+	return kinds;
+}
+
 static void describe_pair(const struct diff *diff, struct diff_pair *pair)
 {
 	describe_side(pair, &pair->a);
@@ -227,6 +238,7 @@ static void describe_pair(const struct diff *diff, struct diff_pair *pair)
 	pair->no_levels |= pair->not_compared >> MS_OP_FREE & 1;
 	pair->not_compared &= ~(1u << MS_OP_NAME);
 	pair->basis = basis_of(diff, pair);
+	pair->mixed = __builtin_popcount(kinds_of(&pair->a) | kinds_of(&pair->b)) > 1;
 	pair->uncertain = diff_pair_is_uncertain(pair);
 }
 
@@ -432,7 +444,7 @@ bool diff_is_memory(uint8_t space)
 
 bool diff_is_device_memory(uint8_t space)
 {
-	return usage_is_on_device(space) || space == MS_SPACE_MANAGED;
+	return holdings_counts(space);
 }
 
 static void take_growth(struct diff_growth *largest, struct diff_growth growth)
@@ -442,34 +454,50 @@ static void take_growth(struct diff_growth *largest, struct diff_growth growth)
 		*largest = growth;
 }
 
+uint64_t diff_peak_on_devices(const struct diff_process *side)
+{
+	const struct process *process = side->process;
+	const struct holdings_process *holding;
+	uint64_t peak;
+	uint32_t space;
+
+	if (!process)
+		return 0;
+	holding = holdings_find(&side->recording->holdings, process->pid, process->start_ns);
+	peak = holding && side->shown ? holding->peak_bytes : report_held_on_devices(process);
+	/* What was before the recording's beginning is known of each kind alone. */
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (diff_is_device_memory(space) && process->spaces[space].peak_bytes > peak)
+			peak = process->spaces[space].peak_bytes;
+	return peak;
+}
+
+/* The kind that all of it is. */
+static uint8_t only_kind(const struct diff_pair *pair)
+{
+	const uint32_t kinds = kinds_of(&pair->a) | kinds_of(&pair->b);
+
+	return __builtin_popcount(kinds) == 1 ? (uint8_t)__builtin_ctz(kinds) : MS_SPACE_NONE;
+}
+
 static void take_pair_growth(struct diff_growth *largest, const struct diff_pair *pair)
 {
 	const struct process *a = pair->a.process, *b = pair->b.process;
-	const bool uncertain = diff_pair_lacks_memory(pair);
-	struct diff_growth held = { .pair = pair, .device = -1, .uncertain = uncertain };
-	uint32_t space;
+	struct diff_growth growth = { .pair = pair,
+				      .device = -1,
+				      .a = a ? report_held_on_devices(a) : 0,
+				      .b = b ? report_held_on_devices(b) : 0,
+				      .uncertain = diff_pair_lacks_memory(pair) };
 
 	if (pair->no_levels || pair->not_compared >> MS_OP_ALLOC & 1)
 		return;
-	for (space = 0; space < MS_SPACES_COUNT; space++) {
-		if (!diff_is_device_memory(space))
-			continue;
-		held.a += a ? report_held(a, space).bytes : 0;
-		held.b += b ? report_held(b, space).bytes : 0;
-	}
 	/* Of what is equal, the first is kept: the end says more than a peak. */
-	take_growth(largest, held);
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (diff_is_device_memory(space))
-			take_growth(largest, (struct diff_growth){
-						     .pair = pair,
-						     .device = -1,
-						     .peak = true,
-						     .space = space,
-						     .a = a ? a->spaces[space].peak_bytes : 0,
-						     .b = b ? b->spaces[space].peak_bytes : 0,
-						     .uncertain = uncertain,
-					     });
+	take_growth(largest, growth);
+	growth.peak = true;
+	growth.space = only_kind(pair);
+	growth.a = diff_peak_on_devices(&pair->a);
+	growth.b = diff_peak_on_devices(&pair->b);
+	take_growth(largest, growth);
 }
 
 static void take_device_growth(struct diff_growth *largest, const struct diff *diff,
@@ -551,6 +579,18 @@ uint64_t diff_since_ns(const struct diff_row *row)
 	return first_above_ns(timeline, level, row->a[DIFF_PEAK_BYTES]);
 }
 
+bool diff_is_part(const struct diff_row *row)
+{
+	return row->dimension == DIFF_SPACE && row->pair->mixed &&
+	       diff_is_device_memory(row->space);
+}
+
+static bool is_within(const struct diff_row *part, const struct diff_row *row)
+{
+	return row->dimension == DIFF_MEMORY ? diff_is_device_memory(part->space) :
+					       part->space == row->space;
+}
+
 const struct diff_row *diff_part(const struct diff *diff, const struct diff_row *row,
 				 enum diff_dimension dimension, enum diff_metric metric)
 {
@@ -562,7 +602,7 @@ const struct diff_row *diff_part(const struct diff *diff, const struct diff_row 
 		const struct diff_row *part = &diff->rows[i];
 
 		if (part->dimension != dimension || part->pair != row->pair ||
-		    part->space != row->space || !(part->known >> metric & 1) ||
+		    !is_within(part, row) || !(part->known >> metric & 1) ||
 		    !diff_change(part, metric) || (diff_change(part, metric) > 0) != grew)
 			continue;
 		if (!most || distance(part->a[metric], part->b[metric]) >

@@ -19,6 +19,7 @@
 /* What a row is about. */
 #define DIFF_DIMENSIONS(X) \
 	X(DEVICE,  "device")    /* of all processes */ \
+	X(MEMORY,  "memory")    /* all kinds that are on devices, where there are several */ \
 	X(SPACE,   "space")     /* all others: of a process */ \
 	X(API,     "api")       /* by function, space and device */ \
 	X(SIZE,    "size")      /* the same, by power of two of the size */ \
@@ -120,6 +121,7 @@ struct diff_pair {
 	uint32_t not_compared;  /* bit set of enum ms_op: not captured on both sides */
 	bool no_graph_launches; /* nor those of graphs, which were captured without others */
 	bool no_levels;         /* what is live is not known on both sides */
+	bool mixed;             /* it has several kinds of memory on devices, on either side */
 	bool uncertain;         /* anything of it */
 	bool differs;           /* by more than noise */
 };
@@ -199,19 +201,22 @@ int64_t diff_change(const struct diff_row *row, enum diff_metric metric);
 bool diff_is_memory(uint8_t space);
 bool diff_is_device_memory(uint8_t space);
 
+/* Whether a row is of one kind of several that its process has on devices: a part of the whole. */
+bool diff_is_part(const struct diff_row *row);
+
 /* What a process or a device holds more than before; `bytes` 0: nothing grew. */
 struct diff_growth {
 	const struct diff_pair *pair; /* NULL: a device, with all processes on it */
 	int32_t device;
-	bool peak;     /* of a space or device, else what was held at the end */
-	uint8_t space; /* MS_SPACE_NONE: all memory of devices */
+	bool peak;     /* else what was held at the end */
+	uint8_t space; /* that all of it is; MS_SPACE_NONE: all kinds together */
 	uint64_t a, b, bytes;
 	bool uncertain;
 };
 
 /*
- * The largest growth of device memory: of what a process holds at the end, of its peak in a space,
- * or of a device's peak. Thresholds do not matter.
+ * The largest growth of device memory: of what a process holds at the end, of its peak, or of a
+ * device's peak, each of all kinds of memory together. Thresholds do not matter.
  */
 struct diff_growth diff_growth(const struct diff *diff);
 
@@ -278,6 +283,9 @@ bool diff_rates_differ(const struct diff_pair *pair);
 
 /* Fills in the pairs: who is who. Returns 0 or -ENOMEM. */
 int diff_match(struct diff *diff);
+
+/* What one side of a pair held on devices at most, all kinds together; 0: there is no such side. */
+uint64_t diff_peak_on_devices(const struct diff_process *side);
 
 /* Rows of one pair, and of devices. Return 0 or -ENOMEM. */
 int diff_compare_pair(struct diff *diff, const struct diff_pair *pair);

@@ -74,6 +74,26 @@ static void take_space(uint64_t values[DIFF_METRICS_COUNT], const struct process
 	values[DIFF_FREE_BYTES] = total->free_bytes;
 }
 
+/* Of a process that has several kinds of it: one may have taken the place of another. */
+static int compare_whole(struct diff *diff, const struct diff_pair *pair)
+{
+	struct diff_row row = { .dimension = DIFF_MEMORY,
+				.pair = pair,
+				.device = -1,
+				.known = BIT(LIVE_BYTES) | BIT(PEAK_BYTES),
+				.uncertain = lacks_memory(pair) };
+
+	if (!pair->mixed || pair->no_levels)
+		return 0;
+	if (pair->a.process)
+		row.a[DIFF_LIVE_BYTES] = report_held_on_devices(pair->a.process);
+	if (pair->b.process)
+		row.b[DIFF_LIVE_BYTES] = report_held_on_devices(pair->b.process);
+	row.a[DIFF_PEAK_BYTES] = diff_peak_on_devices(&pair->a);
+	row.b[DIFF_PEAK_BYTES] = diff_peak_on_devices(&pair->b);
+	return diff_add_row(diff, &row);
+}
+
 static int compare_spaces(struct diff *diff, const struct diff_pair *pair)
 {
 	uint32_t space;
@@ -546,7 +566,9 @@ int diff_compare_pair(struct diff *diff, const struct diff_pair *pair)
 	int err = 0;
 
 	if (is_captured(pair, MS_OP_ALLOC)) {
-		err = compare_spaces(diff, pair);
+		err = compare_whole(diff, pair);
+		if (!err)
+			err = compare_spaces(diff, pair);
 		if (!err)
 			err = compare_apis(diff, pair);
 	}

@@ -7,6 +7,7 @@
 
 #include "event/losses.h"
 #include "report/report_devices.h"
+#include "report/suppressions.h"
 
 struct report_recording *report_recording_new(struct state *state,
 					      const struct report_options *options,
@@ -19,6 +20,7 @@ struct report_recording *report_recording_new(struct state *state,
 	recording->state = state;
 	recording->options = *options;
 	recording->thresholds = *thresholds;
+	recording->holdings.warmup = options->warmup;
 	recording->analysis = analysis_new(state, thresholds);
 	if (recording->analysis && !state_follow_usage(state))
 		return recording;
@@ -45,6 +47,7 @@ void report_recording_free(struct report_recording *recording)
 		return;
 	report_coverage_fini(&recording->coverage);
 	timeline_fini(&recording->timeline);
+	holdings_fini(&recording->holdings);
 	analysis_free(recording->analysis);
 	while (recording->processes_count) {
 		free(recording->processes[--recording->processes_count].largest);
@@ -75,12 +78,15 @@ int report_recording_event(struct report_recording *recording, const struct even
 	if (event->call && event->probe->spec.action == MS_ACTION_DEVICE_INFO)
 		report_devices_told(recording, event, change);
 	recording->incomplete |= err == -ENOMEM;
+	recording->incomplete |=
+		holdings_event(&recording->holdings, recording->state, event, change) == -ENOMEM;
 	return 0;
 }
 
 size_t report_recording_bytes(const struct report_recording *recording)
 {
-	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis);
+	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis) +
+	       holdings_bytes(&recording->holdings);
 }
 
 void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bool first)
@@ -230,10 +236,29 @@ static int finish_findings(struct report_recording *recording)
 	for (i = 0; i < count; i++) {
 		if (!is_about(recording, findings[i].pid, findings[i].device))
 			continue;
+		if (recording->options.suppressions &&
+		    suppressions_take(recording->options.suppressions, &findings[i])) {
+			recording->suppressed++;
+			continue;
+		}
 		recording->findings[recording->findings_count++].finding = &findings[i];
 		count_finding(recording, &findings[i]);
 	}
 	return 0;
+}
+
+/* Whether none of what is reported is about it. */
+static bool is_suppressed(const struct report_recording *recording, size_t oom)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding->rule == FINDING_OOM && finding->oom == oom)
+			return false;
+	}
+	return recording->suppressed;
 }
 
 static int finish_ooms(struct report_recording *recording)
@@ -245,7 +270,8 @@ static int finish_ooms(struct report_recording *recording)
 	if (!recording->ooms)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
-		if (!is_about(recording, ooms[i].pid, ooms[i].device))
+		if (!is_about(recording, ooms[i].pid, ooms[i].device) ||
+		    is_suppressed(recording, i))
 			continue;
 		recording->ooms[recording->ooms_count++] = &ooms[i];
 	}
@@ -262,6 +288,7 @@ int report_recording_finish(struct report_recording *recording)
 	    recording->first_event_ns < recording->coverage.account.first_ts_ns)
 		recording->coverage.account.first_ts_ns = recording->first_event_ns;
 	timeline_finish(&recording->timeline, recording->state, end_ns);
+	recording->incomplete |= report_growth_find(recording) == -ENOMEM;
 	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
 				 recording->state->usage->incomplete;
@@ -332,22 +359,15 @@ struct amount report_held(const struct process *process, uint8_t space)
 		       (struct amount){ .count = total->live_count, .bytes = total->live_bytes };
 }
 
-uint64_t report_growth(const struct report_recording *recording, const struct report_process *shown)
+uint64_t report_held_on_devices(const struct process *process)
 {
-	size_t length = timeline_length(&recording->timeline), bucket, space;
-	uint64_t before = 0, after = 0;
+	uint64_t bytes = 0;
+	uint32_t space;
 
-	bucket = length * recording->thresholds.init_share / 100;
-	bucket = bucket < length ? bucket : length - 1;
-	for (space = 0; shown->series && length && space < MS_SPACES_COUNT; space++) {
-		const struct timeline_level *level = shown->series->levels[space];
-
-		if (!usage_is_on_device(space) && space != MS_SPACE_MANAGED)
-			continue;
-		before += level ? level->end[bucket] : 0;
-		after += report_held(shown->process, space).bytes;
-	}
-	return after > before ? after - before : 0;
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (holdings_counts(space))
+			bytes += report_held(process, space).bytes;
+	return bytes;
 }
 
 uint64_t report_held_ns(const struct report_recording *recording, const struct process *process)
@@ -390,6 +410,12 @@ uint64_t report_lost(const struct report_coverage *coverage)
 	const struct losses losses = losses_of(&coverage->counters);
 
 	return losses_count(&losses);
+}
+
+uint64_t report_peak_unsure(const struct report_recording *recording, const struct process *process)
+{
+	return holdings_unsure(
+		holdings_find(&recording->holdings, process->pid, process->start_ns));
 }
 
 static void add_unknown(struct report_unknown *sum, const struct process *process)
@@ -491,12 +517,14 @@ bool report_all_is_exact(const struct report *report)
 	return !report->refused;
 }
 
-bool report_has(const struct report_recording *recording, enum finding_rule rule)
+bool report_has(const struct report_recording *recording, enum finding_rule rule,
+		enum finding_confidence least)
 {
 	size_t i;
 
 	for (i = 0; i < recording->findings_count; i++)
-		if (recording->findings[i].finding->rule == rule)
+		if (recording->findings[i].finding->rule == rule &&
+		    recording->findings[i].finding->confidence >= least)
 			return true;
 	return false;
 }

@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "analysis/analysis.h"
+#include "report/holdings.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
 #include "timeline/timeline.h"
@@ -20,6 +21,11 @@ struct report_options {
 	uint32_t pid;   /* 0: all processes */
 	int32_t device; /* -1: all devices */
 	size_t top;     /* of the largest allocations and the like, so many */
+
+	/* A process that holds so much more after its initialisation is a finding; 0: none is. */
+	uint64_t growth_bytes;
+	struct holdings_warmup warmup;
+	struct suppressions *suppressions; /* findings that are only counted; NULL: none */
 };
 
 /* What a recording says of itself and how much of it there is. Texts are NULL if not known. */
@@ -118,6 +124,7 @@ struct report_recording {
 	const struct state *state;
 	struct timeline timeline;
 	struct analysis *analysis;
+	struct holdings holdings;
 	struct report_options options;
 	struct analysis_options thresholds;
 
@@ -127,6 +134,8 @@ struct report_recording {
 	size_t processes_count;
 	struct report_finding *findings; /* by topic, the gravest first */
 	size_t findings_count;
+	size_t suppressed;    /* findings that are not among them */
+	bool growth_unlooked; /* it was asked for, and no process ran for long enough */
 	const struct analysis_oom **ooms;
 	size_t ooms_count;
 
@@ -191,16 +200,24 @@ bool report_has_more(const struct report_recording *recording);
 /* What the process held at the end, or when it exited. */
 struct amount report_held(const struct process *process, uint8_t space);
 
+/* The same of all kinds that holdings_counts() names. */
+uint64_t report_held_on_devices(const struct process *process);
+
 /*
- * By how much the device memory that a process holds at the end of the time, or held when it
- * exited, exceeds what it held after its initialisation (the threshold init-share of the time); 0:
- * it does not.
+ * Finds the processes that have grown by more than was asked for (docs/rules.md, growth), before
+ * the analysis is finished. Returns 0 or -ENOMEM.
  */
-uint64_t report_growth(const struct report_recording *recording,
-		       const struct report_process *shown);
+int report_growth_find(struct report_recording *recording);
 
 /* Events that were lost: calls, and other records. */
 uint64_t report_lost(const struct report_coverage *coverage);
+
+/*
+ * How much more than the peaks say a process may have held at a time, since in which order the
+ * driver did what several threads asked for at once is not known; 0: that is no question.
+ */
+uint64_t report_peak_unsure(const struct report_recording *recording,
+			    const struct process *process);
 
 /* What is not known of processes: the sum of those that are shown. */
 struct report_unknown {
@@ -248,8 +265,15 @@ bool report_process_is_inexact(const struct report_recording *recording,
  */
 bool report_all_is_exact(const struct report *report);
 
-/* Why a rule had nothing to go by: a text; NULL: what it is about was looked for. */
-const char *report_blind(const struct report_recording *recording, enum finding_rule rule);
+/*
+ * Why a rule could find nothing of at least that confidence: a text; NULL: it was looked for.
+ * FINDING_LOW: nothing at all. Rules that are only looked for if that was asked are so.
+ */
+const char *report_blind(const struct report_recording *recording, enum finding_rule rule,
+			 enum finding_confidence least);
+
+/* Whether a rule is one of those, and was not asked for. */
+bool report_not_asked(const struct report_recording *recording, enum finding_rule rule);
 
 /* ---- suggestions ----------------------------------------------------------------------------- */
 
@@ -260,7 +284,8 @@ const char *report_blind(const struct report_recording *recording, enum finding_
 const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
 			      size_t i);
 
-/* Whether the recording has a finding of that rule. */
-bool report_has(const struct report_recording *recording, enum finding_rule rule);
+/* Whether the recording has a finding of that rule that is at least so sure. */
+bool report_has(const struct report_recording *recording, enum finding_rule rule,
+		enum finding_confidence least);
 
 #endif /* MEMSCOPE_REPORT_REPORT_H */

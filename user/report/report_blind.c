@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a report cannot say, since what a rule goes by was not recorded.
+ * What a report cannot say, since what a rule goes by was not recorded. A rule judges processes one
+ * by one: it could not look if it could not look at any of those that it is about.
  */
 #include "report/report.h"
+
+#include <sys/wait.h>
+
+#define SHORT_FACTOR 10 /* as in analysis/leaks.c */
 
 static const char *const not_captured[MS_OPS_COUNT] = {
 	[MS_OP_ALLOC] = "allocations were not captured",
@@ -15,6 +20,108 @@ static const char *const not_captured[MS_OPS_COUNT] = {
 	[MS_OP_CONTEXT] = "contexts were not captured",
 	[MS_OP_NAME] = "names were not captured",
 };
+
+/* ---- processes that a rule is about ---------------------------------------------------------- */
+
+typedef bool process_fn(const struct report_recording *recording, const struct process *process);
+
+static bool any_call(const struct report_recording *recording, const struct process *process)
+{
+	enum ms_op op;
+
+	(void)recording;
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (process->calls[op])
+			return true;
+	return false;
+}
+
+static bool allocated(const struct report_recording *recording, const struct process *process)
+{
+	(void)recording;
+	return process->calls[MS_OP_ALLOC];
+}
+
+static bool copied(const struct report_recording *recording, const struct process *process)
+{
+	(void)recording;
+	return process->calls[MS_OP_COPY];
+}
+
+/* Whether there are processes of the first kind, and none of them is of the second. */
+static bool none_of(const struct report_recording *recording, process_fn *is_meant, process_fn *can)
+{
+	size_t meant = 0, i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const struct process *process = recording->processes[i].process;
+
+		if (!is_meant(recording, process))
+			continue;
+		if (can(recording, process))
+			return false;
+		meant++;
+	}
+	return meant;
+}
+
+/* For so long it was seen. */
+static uint64_t length_of(const struct report_recording *recording, const struct process *process)
+{
+	uint64_t begin_ns = report_begin_ns(recording), end_ns = report_held_ns(recording, process);
+
+	if (process->first_ts_ns > begin_ns)
+		begin_ns = process->first_ts_ns;
+	return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
+static bool was_seen_for_bound_time(const struct report_recording *recording,
+				    const struct process *process)
+{
+	return length_of(recording, process) >= recording->thresholds.bound_time_ns;
+}
+
+static bool was_seen_for_leak_time(const struct report_recording *recording,
+				   const struct process *process)
+{
+	return length_of(recording, process) >= recording->thresholds.leak_time_ns;
+}
+
+static bool was_seen_for_long(const struct report_recording *recording,
+			      const struct process *process)
+{
+	return length_of(recording, process) / SHORT_FACTOR >= recording->thresholds.leak_time_ns;
+}
+
+static bool ended_by_itself(const struct report_recording *recording, const struct process *process)
+{
+	(void)recording;
+	return process->exited && process->exit_status != MS_EXIT_UNKNOWN &&
+	       WIFEXITED(process->exit_status);
+}
+
+static bool was_seen_from_its_start(const struct report_recording *recording,
+				    const struct process *process)
+{
+	return ended_by_itself(recording, process) && !process->was_running;
+}
+
+static bool has_results(const struct report_recording *recording, const struct process *process)
+{
+	(void)recording;
+	return !process->entries_only;
+}
+
+/* As the rule itself has it. */
+static bool knows_pinned(const struct report_recording *recording, const struct process *process)
+{
+	(void)recording;
+	return !process->was_running && !process->was_running_earlier && !process->entries_only &&
+	       !process->counters[COUNTER_UNKNOWN_ALLOCS] &&
+	       !process->counters[COUNTER_UNKNOWN_SIZES];
+}
+
+/* ---- what rules are blind to ----------------------------------------------------------------- */
 
 static bool has_launches(const struct report_recording *recording)
 {
@@ -35,44 +142,104 @@ static const char *blind_to_order(const struct report_recording *recording)
 	return NULL;
 }
 
-/* As the rule itself has it. */
-static const char *blind_to_pinned(const struct report_recording *recording)
+static const char *blind_to_growth(const struct report_recording *recording,
+				   enum finding_confidence least)
 {
-	const struct report_unknown unknown = report_unknown(recording);
-
-	if (report_has(recording, FINDING_PAGEABLE_COPIES))
-		return NULL;
-	if (unknown.was_running || unknown.entries_only ||
-	    unknown.counters[COUNTER_UNKNOWN_ALLOCS] || unknown.counters[COUNTER_UNKNOWN_SIZES])
-		return "which host memory is page-locked is not known";
+	if (none_of(recording, allocated, was_seen_for_leak_time))
+		return "less time was recorded than leak-time";
+	if (least > FINDING_LOW && report_not_captured(&recording->coverage, MS_OP_LAUNCH))
+		return "launches were not captured, so the program may only be loading";
+	if (least > FINDING_MEDIUM && none_of(recording, allocated, was_seen_for_long))
+		return "less time was recorded than ten times leak-time";
 	return NULL;
 }
 
-static const char *blind_for_now(const struct report_recording *recording)
+static const char *blind_to_exit(const struct report_recording *recording,
+				 enum finding_confidence least)
 {
-	uint64_t length_ns = report_end_ns(recording) - report_begin_ns(recording);
-
-	return length_ns < recording->thresholds.bound_time_ns ?
-		       "less time was recorded than bound-time" :
-		       NULL;
+	if (none_of(recording, allocated, ended_by_itself))
+		return "no process ended by itself in that time";
+	if (least > FINDING_LOW && none_of(recording, allocated, was_seen_from_its_start))
+		return "what processes set up before they were attached to is not known";
+	return NULL;
 }
 
-const char *report_blind(const struct report_recording *recording, enum finding_rule rule)
+static const char *blind_to_what(const struct report_recording *recording, enum finding_rule rule,
+				 enum finding_confidence least)
 {
-	uint32_t missing = finding_rule_needs(rule) & ~recording->coverage.captured_ops, op;
-
-	for (op = 0; op < MS_OPS_COUNT; op++)
-		if (missing >> op & 1)
-			return not_captured[op];
 	switch (finding_rule_blind(rule)) {
 	case RULE_BLIND_TO_ORDER:
 		return blind_to_order(recording);
 	case RULE_BLIND_TO_PINNED:
-		return blind_to_pinned(recording);
+		return none_of(recording, copied, knows_pinned) ?
+			       "which host memory is page-locked is not known" :
+			       NULL;
 	case RULE_BLIND_FOR_NOW:
-		return blind_for_now(recording);
+		return none_of(recording, any_call, was_seen_for_bound_time) ?
+			       "less time was recorded than bound-time" :
+			       NULL;
+	case RULE_BLIND_TO_GROWTH:
+		return blind_to_growth(recording, least);
+	case RULE_BLIND_TO_EXIT:
+		return blind_to_exit(recording, least);
+	case RULE_BLIND_TO_WINDOW:
+		return analysis_account(recording->analysis)->window_reached ?
+			       NULL :
+			       "the recording ended before the third time";
+	case RULE_BLIND_TO_WARMUP:
+		return recording->growth_unlooked ?
+			       "no process went on for long enough after its initialisation" :
+			       NULL;
+	case RULE_BLIND_TO_ROOM:
+		return recording->told_count || recording->ooms_count ?
+			       NULL :
+			       "no program asked how much memory is free";
 	case RULE_BLIND_NOTHING:
-		return NULL;
+		break;
 	}
 	return NULL;
+}
+
+/* Of calls that were lost, some may have been what the rule is about. */
+static const char *blind_for_loss(const struct report_recording *recording, enum finding_rule rule,
+				  enum finding_confidence least)
+{
+	const enum finding_topic topic = finding_topic_of(rule);
+	enum finding_confidence most;
+	const char *why = analysis_lowered(recording->analysis, topic, &most);
+
+	/* How sure a failure's cause is says nothing about whether one was seen. */
+	if (topic == FINDING_TOPIC_OOM)
+		return recording->coverage.counters.lost[MS_OP_ALLOC] ? "allocations were lost" :
+									NULL;
+	return why && (most < least || most == FINDING_LOW) ? why : NULL;
+}
+
+bool report_not_asked(const struct report_recording *recording, enum finding_rule rule)
+{
+	return (rule == FINDING_LEAK_WINDOW && !recording->thresholds.window_c_ns) ||
+	       (rule == FINDING_GROWTH && !recording->options.growth_bytes);
+}
+
+const char *report_blind(const struct report_recording *recording, enum finding_rule rule,
+			 enum finding_confidence least)
+{
+	const uint32_t missing = finding_rule_needs(rule) & ~recording->coverage.captured_ops;
+	const bool is_of_memory = finding_topic_of(rule) == FINDING_TOPIC_LEAK ||
+				  finding_topic_of(rule) == FINDING_TOPIC_OOM;
+	const char *why;
+	enum ms_op op;
+
+	/* What has found something was not blind, and needs no excuse. */
+	if (report_not_asked(recording, rule) || report_has(recording, rule, least))
+		return NULL;
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (missing >> op & 1)
+			return not_captured[op];
+	if (!recording->called)
+		return "no call was recorded";
+	if (is_of_memory && none_of(recording, allocated, has_results))
+		return "only the beginnings of calls were recorded";
+	why = blind_to_what(recording, rule, least);
+	return why ? why : blind_for_loss(recording, rule, least);
 }

@@ -61,12 +61,60 @@ static const char *oom_suggestion(const struct report_recording *recording, size
 	return NULL;
 }
 
+/* Whether most of what the process allocates on devices comes from stream-ordered pools. */
+static bool uses_pools(const struct report_recording *recording, const struct finding *finding)
+{
+	const struct process *process =
+		state_find(recording->state, finding->pid, finding->start_ns);
+	uint64_t all = 0;
+	uint32_t space;
+
+	for (space = 0; process && space < MS_SPACES_COUNT; space++)
+		if (holdings_counts(space))
+			all += process->spaces[space].allocs;
+	return all && process->spaces[MS_SPACE_POOL].allocs * 2 >= all;
+}
+
+/* To whom "use a pool" says nothing new; NULL: the rule says nothing of the kind. */
+static const char *pool_suggestion(enum finding_rule rule)
+{
+	switch (rule) {
+	case FINDING_STORM:
+		return "These allocations come from a stream-ordered pool already: raise its release"
+		       " threshold (cudaMemPoolAttrReleaseThreshold), so that a synchronisation"
+		       " gives nothing back to the driver, or keep buffers for the next use.";
+	case FINDING_ALLOC_BOUND:
+		return "Take allocations out of the loop; of the pool that they come from, raise the"
+		       " release threshold.";
+	default:
+		return NULL;
+	}
+}
+
+/* One for processes that use pools, and one for the others. */
+static const char *suggestion(const struct report_recording *recording, enum finding_rule rule,
+			      size_t i)
+{
+	bool pooled = false, others = false;
+	size_t j;
+
+	for (j = 0; j < recording->findings_count; j++) {
+		const struct finding *finding = recording->findings[j].finding;
+		const bool of_pool = finding->rule == rule && pool_suggestion(rule) &&
+				     uses_pools(recording, finding);
+
+		pooled |= of_pool;
+		others |= finding->rule == rule && !of_pool;
+	}
+	if (others && !i--)
+		return finding_rule_suggestion(rule);
+	return pooled && !i ? pool_suggestion(rule) : NULL;
+}
+
 const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
 			      size_t i)
 {
-	if (!report_has(recording, rule))
-		return NULL;
-	if (rule == FINDING_OOM)
-		return oom_suggestion(recording, i);
-	return i ? NULL : finding_rule_suggestion(rule);
+	return rule == FINDING_OOM && report_has(recording, rule, FINDING_LOW) ?
+		       oom_suggestion(recording, i) :
+		       suggestion(recording, rule, i);
 }

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `--fail-on`, `--suppress` and the formats for CI: exit codes, and texts that others can read.
+
+load reading
+
+report() {
+	"$MEMSCOPE" report "$@"
+}
+
+# What an XML parser that is not ours finds at a path of its language; one line each.
+in_xml() {
+	/usr/bin/python3 - "$@" <<'PYTHON'
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+for found in root.iterfind(sys.argv[2]):
+    print(found.get(sys.argv[3]) if len(sys.argv) > 3 else found.text or "")
+PYTHON
+}
+
+# The puppet does what the arguments say, in FILE.
+record_puppet() {
+	local file=$1
+	shift
+
+	printf '%s\n' load init "$@" 'exit 0' > script
+	record -o "$file" -- "$WORKLOADS/puppet" < script > answers
+	[ "$(sort -u answers)" = ok ]
+}
+
+@test "a program that leaks: each way to ask, and the exit code" {
+	record -o leak.mscope -- "$ROOT/tests/e2e/gpu_program" 100
+	report -f json leak.mscope | jq -e '.recordings[0].findings[0] | .rule == "leak-growth"'
+	run -8 --separate-stderr report --fail-on "leak-growth>=low" -o out.md leak.mscope
+	[[ $stderr == *"--fail-on leak-growth>=low: python3 ("*" (leak-growth, cuMemAlloc_v2, "*" confidence)"* ]]
+	run -8 --separate-stderr report --fail-on "leak>=low" -o out.md leak.mscope
+	# In a second or two, nothing is sure.
+	run -8 --separate-stderr report --fail-on "leak-growth>=high" -o out.md leak.mscope
+	[[ $stderr == *"leak-growth could not be looked for: less time was recorded than ten times leak-time; unknown=pass would let that pass"* ]]
+	run -0 --separate-stderr report --fail-on "leak-growth>=high,unknown=pass" -o out.md leak.mscope
+	[[ $stderr == *"could not be looked for"*"(unknown=pass)"* ]]
+	run -0 --separate-stderr report --fail-on oom,loss,inexact,empty -o out.md leak.mscope
+	[ -z "$stderr" ]
+	# It is known.
+	echo "leak-growth python? cuMemAlloc* # of old" > known
+	run -0 --separate-stderr report --fail-on "leak>=low" --suppress known leak.mscope
+	[ -z "$stderr" ]
+	[[ $output == *" 1 finding is suppressed."* ]]
+	report -f json --suppress known leak.mscope > report.json
+	valid report report.json
+	jq -e '.recordings[0] | .findings_suppressed == 1 and ([.findings[] | select(.rule == "leak-growth")] == [])' report.json
+	echo "oom decoder" >> known
+	run -0 --separate-stderr report --suppress known -o out.md leak.mscope
+	[[ $stderr == *"known: line 2 suppresses nothing: oom decoder"* ]]
+	grep -q '^| 2 | oom | decoder | .* | 0 |$' out.md
+}
+
+@test "growth is counted from the first allocation, or from where --warmup says" {
+	record_puppet run.mscope "alloc 3000000" "churn 50" "alloc 1000000"
+	run -8 --separate-stderr report --fail-on growth=1000000 --warmup 1allocs run.mscope
+	[[ $stderr == *"--fail-on growth=1000000: puppet ("*") holds 977 KiB more device memory than after its initialisation: 2.86 MiB then, 3.81 MiB at the end (high confidence)"* ]]
+	[[ $output == *"**F1 growth**: puppet ("*"Confidence: high"* ]]
+	run -0 report --fail-on growth=1000001 --warmup 51allocs run.mscope
+	run -0 report --fail-on growth=1 --warmup 52allocs run.mscope
+	run -8 --separate-stderr report --fail-on growth=1 --warmup 53allocs run.mscope
+	[[ $stderr == *"growth could not be looked for: no process went on for long enough after its initialisation"* ]]
+	run -8 --separate-stderr report --fail-on growth=1 --warmup 1h run.mscope
+	run -0 report --fail-on growth=1,unknown=pass --warmup 1h run.mscope
+	report -f json --fail-on growth=1 --warmup 1allocs run.mscope > report.json || [ $? -eq 8 ]
+	valid report report.json
+}
+
+@test "JUnit XML: suites, tests, failures and errors, and what is said of them" {
+	record_puppet run.mscope "alloc 3000000" "churn 50" "alloc 1000000"
+	SIMCUDA_MEMORY=512K run record -o oom.mscope -- $(ffmpeg_command)
+	run -8 report -f junit -o out.xml --fail-on oom,loss,growth=1,leak --warmup 1allocs run.mscope oom.mscope
+	assert_equal "$(in_xml out.xml testsuite/testcase name | xargs)" \
+		"oom loss growth=1 leak oom loss growth=1 leak"
+	assert_equal "$(in_xml out.xml testsuite tests | xargs)" "4 4"
+	[[ $(in_xml out.xml testsuite/testcase/failure message) == *"puppet ("*") holds 977 KiB more"* ]]
+	[[ $(in_xml out.xml testsuite/testcase/failure message) == *"ffmpeg ("*"): oom, cuMemAlloc_v2"* ]]
+	[[ $(in_xml out.xml testsuite/testcase/failure) == *"bytes asked for: "* ]]
+	[[ $(in_xml out.xml testsuite/testcase/error message) == *"leak-growth could not be looked for: less time was recorded"* ]]
+	assert_equal "$(in_xml out.xml . failures)" 2
+	# What may be unknown is skipped; without conditions, it is leaks and failures.
+	run -0 report -f junit -o out.xml --fail-on leak,unknown=pass run.mscope
+	[ "$(in_xml out.xml testsuite skipped)" = 1 ]
+	run -0 report -f junit -o out.xml oom.mscope
+	assert_equal "$(in_xml out.xml testsuite/testcase name | xargs)" "leak oom"
+	[ "$(in_xml out.xml testsuite failures)" = 1 ]
+	# A file that is none is a failure of its own.
+	echo nothing > none.mscope
+	run -8 report -f junit -o out.xml --fail-on loss run.mscope none.mscope
+	[[ $(in_xml out.xml testsuite/testcase/failure message) == *"a file could not be used"* ]]
+}
+
+@test "annotations of a workflow: what fails comes first, one line each" {
+	record_puppet run.mscope "alloc 3000000" "churn 50" "alloc 1000000"
+	run -8 --separate-stderr report -f github --fail-on leak,growth=1 --warmup 1allocs run.mscope
+	[[ ${lines[0]} == "::error title=memscope-bpf%3A growth::puppet ("*") holds 977 KiB more"*"%0Adevice memory held after the initialisation: 2.86 MiB%0A"* ]]
+	[[ ${lines[1]} == "::error title=memscope-bpf%3A leak::leak-growth could not be looked for: "* ]]
+	[[ ${lines[-1]} == "::notice title=memscope-bpf%3A report::"* ]]
+	run -0 --separate-stderr report -f github --fail-on leak,unknown=pass run.mscope
+	[[ ${lines[0]} == "::warning title=memscope-bpf%3A leak::leak-growth could not be looked for: "* ]]
+	SIMCUDA_MEMORY=512K run record -o oom.mscope -- $(ffmpeg_command)
+	run -8 --separate-stderr "$MEMSCOPE" diff -f github --fail-on oom,growth=1G run.mscope oom.mscope
+	[[ ${lines[0]} == "::error title=memscope-bpf diff%3A oom::oom in ffmpeg ("*"which was not there before" ]]
+	run -8 "$MEMSCOPE" diff -f junit -o out.xml --fail-on oom,growth=1G,any run.mscope oom.mscope
+	assert_equal "$(in_xml out.xml testsuite/testcase name | xargs)" "oom growth=1G any"
+	[ "$(in_xml out.xml testsuite failures)" = 2 ]
+}
+
+@test "names that try to break out are text in both formats" {
+	hostile_files=("$ROOT"/tests/golden/*.mscope)
+	"$WORKLOADS/hostile_dump" hostile.mscope
+	for file in hostile.mscope "${hostile_files[@]}"; do
+		run report -f junit --fail-on leak,oom,loss,inexact -o out.xml "$file"
+		[ "$status" -eq 8 ] || [ "$status" -eq 0 ]
+		in_xml out.xml testsuite tests > /dev/null
+		run --separate-stderr report -f github --fail-on leak,oom,loss,inexact "$file"
+		[ "$status" -eq 8 ] || [ "$status" -eq 0 ]
+		! grep -vE '^::(error|warning|notice) title=[^:]+::' <<< "$output" || fail "a line that is no annotation"
+		! grep -qP '[\x00-\x08\x0b-\x1f\x7f]' <<< "$output" || fail "a control character"
+	done
+}
+
+@test "mistakes in conditions and files are named" {
+	: > x.mscope
+	refused() {
+		local message=$1
+		shift
+		run -2 --separate-stderr report "$@" x.mscope
+		[[ $stderr == *"$message"* ]] || fail "expected: $message" "got:      $stderr"
+	}
+	refused '"fire" is not one of growth=SIZE, leak, oom' --fail-on fire
+	refused '"any" is not one of' --fail-on any
+	refused '"sure" is not low, medium or high' --fail-on 'leak>=sure'
+	refused '"x" is not a size; write 4096' --fail-on growth=x
+	refused '--warmup goes with --fail-on growth=SIZE' --warmup 10s
+	refused '"ten" is not a time, as in 30s, nor a number of allocations' --fail-on growth=1 --warmup ten
+	refused '"0allocs" is not a time' --fail-on growth=1 --warmup 0allocs
+	refused 'none: No such file or directory' --suppress none
+	printf 'oom\n# fine\nleek-growth python3\n' > known
+	refused 'known: line 3: there is no rule "leek-growth"' --suppress known
+	printf 'oom a b c\n' > known
+	refused 'known: line 1: it takes a rule, a process and a function, not also "c"' --suppress known
+	head -c 100 /dev/urandom > known
+	run -2 report --suppress known x.mscope
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Processes that hold one kind of memory instead of another: what counts is all that they hold on
+ * devices; and gates of diffs.
+ */
+#include "diffs.h"
+
+#include "render/diff_ci.h"
+#include "render/diff_words.h"
+
+#define PID 10
+
+/* What one side allocates, in this order; "free" frees what it allocated last. */
+struct block {
+	const char *symbol;
+	uint64_t mib;
+};
+
+#define BLOCKS 6
+
+struct kinds {
+	const char *name;
+	struct block a[BLOCKS], b[BLOCKS];
+	uint64_t growth_mib;
+	const char *verdict; /* a part of it */
+	bool whole;          /* all kinds together differ */
+};
+
+/* clang-format off */
+static const struct kinds cases[] = {
+	{ "another allocator", { { "cudaMalloc", 200 } }, { { "cuMemCreate", 170 }, { "cudaMalloc", 30 } }, 0,
+	  "holds as much device memory as before, at the end and at most, but of other kinds: at most", false },
+	{ "and back", { { "cuMemCreate", 170 }, { "cudaMalloc", 30 } }, { { "cudaMalloc", 200 } }, 0,
+	  "of other kinds", false },
+	{ "another allocator that needs less", { { "cudaMalloc", 200 } }, { { "cuMemCreate", 170 } }, 0,
+	  "holds 30 MiB less device memory at the end: 200 MiB before, 170 MiB now", true },
+	{ "another allocator that needs more", { { "cudaMalloc", 170 } }, { { "cuMemCreate", 200 } }, 30,
+	  "holds 30 MiB more device memory at the end: 170 MiB before, 200 MiB now", true },
+	{ "a pool instead", { { "cudaMalloc", 64 } }, { { "cudaMallocAsync", 64 } }, 0, "of other kinds", false },
+	{ "one kind that grows", { { "cudaMalloc", 64 } }, { { "cudaMalloc", 96 } }, 32,
+	  "holds 32 MiB more device memory at the end: 64 MiB before, 96 MiB now", false },
+	{ "one kind grows beside another", { { "cudaMalloc", 64 }, { "cuMemCreate", 8 } },
+	  { { "cudaMalloc", 96 }, { "cuMemCreate", 8 } }, 32,
+	  "holds 32 MiB more device memory at the end: 72 MiB before, 104 MiB now", true },
+	{ "a peak of two kinds, one after the other", { { "cudaMalloc", 50 }, { "cuMemCreate", 50 } },
+	  { { "cudaMalloc", 50 }, { "free", 0 }, { "cuMemCreate", 50 } }, 0,
+	  "holds 50 MiB less device memory at the end", true },
+	{ "host memory is not a part of it", { { "cudaMalloc", 64 } },
+	  { { "cudaMalloc", 64 }, { "cudaMallocHost", 32 } }, 0, "holds 32 MiB more pinned memory at the end", false },
+	{ "nothing", { { "cudaMalloc", 64 }, { "cuMemCreate", 8 } }, { { "cudaMalloc", 64 }, { "cuMemCreate", 8 } }, 0,
+	  "Nothing differs.", false },
+};
+/* clang-format on */
+
+static void run_side(struct side *side, const struct block *blocks)
+{
+	uint64_t last = 0;
+	size_t i;
+
+	add_process(side, PID, "train");
+	for (i = 0; i < BLOCKS && blocks[i].symbol; i++)
+		if (strcmp(blocks[i].symbol, "free"))
+			last = add_alloc(side, PID, blocks[i].symbol, blocks[i].mib * MIB);
+		else
+			add_free(side, PID, last);
+}
+
+static void append_verdict(struct string *out, const struct diff *diff)
+{
+	struct verdict verdict;
+	size_t i;
+
+	diff_verdict(&verdict, diff);
+	for (i = 0; i < verdict.count; i++)
+		string_append(out, verdict.sentences[i].bytes, verdict.sentences[i].length);
+	verdict_fini(&verdict);
+}
+
+static bool says(const struct string *text, const char *part)
+{
+	return memmem(text->bytes, text->length, part, strlen(part));
+}
+
+static size_t count_whole(const struct diff *diff)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < diff->rows_count; i++)
+		count += diff->rows[i].dimension == DIFF_MEMORY;
+	return count;
+}
+
+static void compare_kinds(const struct kinds *kinds)
+{
+	struct string text = { 0 };
+	struct diffs diffs;
+
+	print_message("# %s\n", kinds->name);
+	diffs_begin(&diffs);
+	run_side(&diffs.a, kinds->a);
+	run_side(&diffs.b, kinds->b);
+	diffs_end(&diffs);
+	assert_int_equal(diff_growth(diffs.diff).bytes, kinds->growth_mib * MIB);
+	append_verdict(&text, diffs.diff);
+	if (!says(&text, kinds->verdict))
+		fail_msg("%s: %.*s", kinds->name, (int)text.length, text.bytes);
+	assert_int_equal(count_whole(diffs.diff), kinds->whole);
+	string_fini(&text);
+	diffs_done(&diffs);
+}
+
+static void test_kinds(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		compare_kinds(&cases[i]);
+}
+
+/* What was held of both at the same time is not the sum of both peaks. */
+static void test_a_peak_is_of_one_moment(void **state)
+{
+	static const struct block both[BLOCKS] = { { "cudaMalloc", 50 },
+						   { "free", 0 },
+						   { "cuMemCreate", 60 } };
+	struct diffs diffs;
+
+	(void)state;
+	diffs_begin(&diffs);
+	run_side(&diffs.a, both);
+	run_side(&diffs.b, both);
+	diffs_end(&diffs);
+	assert_int_equal(diff_peak_on_devices(&diffs.diff->pairs[0].a), 60 * MIB);
+	assert_int_equal(diff_growth(diffs.diff).bytes, 0);
+	diffs_done(&diffs);
+}
+
+/* ---- gates ----------------------------------------------------------------------------------- */
+
+struct question {
+	const char *condition;
+	enum gate_outcome outcome;
+	const char *text;
+};
+
+/* B allocates more, fails, and was recorded for a moment. */
+static void test_gates(void **state)
+{
+	static const struct question questions[] = {
+		{ "growth=16M", GATE_FAILED, "holds 16 MiB more device memory at the end" },
+		{ "growth=17M", GATE_PASSED, "" },
+		{ "oom", GATE_FAILED,
+		  "oom in train (10) by cudaMalloc (8 MiB), which was not there" },
+		{ "oom>=high", GATE_PASSED, "" },
+		{ "leak", GATE_UNKNOWN,
+		  "leak-growth could not be looked for in B: less time was recorded than leak-time" },
+		{ "storm>=low", GATE_PASSED, "" },
+		{ "new", GATE_FAILED, "not there before" },
+		{ "any", GATE_FAILED, "more than noise" },
+		{ "loss", GATE_PASSED, "" },
+		{ "inexact", GATE_PASSED, "" },
+	};
+	struct string why = { 0 }, junit = { 0 }, github = { 0 };
+	struct gate gate = { 0 };
+	struct diffs diffs;
+	size_t i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	run_side(&diffs.a, (const struct block[BLOCKS]){ { "cudaMalloc", 64 } });
+	run_side(&diffs.b, (const struct block[BLOCKS]){ { "cudaMalloc", 80 } });
+	add_of(&diffs.b, PID,
+	       record_failed(2,
+			     record_on(0, record_without(MS_KNOWN_ADDR,
+							 record_alloc("cudaMalloc", 0, 8 * MIB)))));
+	diffs_end(&diffs);
+	for (i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+		struct gate_result result;
+
+		assert_int_equal(gate_add(&gate, questions[i].condition, ~0u, &why), 0);
+		result = diff_judge(&gate.list[i], diffs.diff);
+		string_clear(&why);
+		diff_append_result(&why, &gate.list[i], diffs.diff, &result);
+		if (result.outcome != questions[i].outcome || !says(&why, questions[i].text))
+			fail_msg("%s: %d: %.*s", questions[i].condition, result.outcome,
+				 (int)why.length, why.length ? why.bytes : "");
+	}
+	diff_junit(&junit, diffs.diff, &gate);
+	assert_true(says(&junit, "tests=\"10\" failures=\"4\" errors=\"1\" skipped=\"0\""));
+	diff_github(&github, diffs.diff, &gate);
+	assert_true(
+		says(&github, "::error title=memscope-bpf diff%3A growth=16M::train (10) holds"));
+	string_fini(&junit);
+	string_fini(&github);
+	string_fini(&why);
+	diffs_done(&diffs);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_a_peak_is_of_one_moment),
+		cmocka_unit_test(test_gates),
+	};
+
+	return unit_run("kinds of memory in diffs", tests);
+}

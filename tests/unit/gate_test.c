@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What --fail-on asks for, held against runs of programs: what fails, what passes, and what could
+ * not be looked at.
+ */
+#include "reported.h"
+
+#include "render/gate_words.h"
+#include "report/gate.h"
+#include "report/suppressions.h"
+
+#define KINDS (1u << GATE_LOSS | 1u << GATE_INEXACT | 1u << GATE_EMPTY)
+#define NO_LAUNCHES "alloc,free,copy,memset,sync,memory,context"
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static uint64_t next_addr;
+
+static uint64_t take(uint64_t size)
+{
+	next_addr += 64 * MIB;
+	add(alloc("cudaMalloc", next_addr, size));
+	return next_addr;
+}
+
+/* A tenth of a second of work. */
+static void work(void)
+{
+	add(record_launch("cuLaunchKernel", 0x1234));
+	now_ns += 98 * MILLISECOND;
+}
+
+static void works(int count)
+{
+	while (count--)
+		work();
+}
+
+static void exits(void)
+{
+	add(record_exit(0));
+}
+
+static void run_leak(void)
+{
+	int i;
+
+	add(record_process(MS_TYPE_ATTACH, "program", 0));
+	for (i = 0; i < 200; i++) {
+		take(MIB);
+		work();
+	}
+}
+
+static void run_short_leak(void)
+{
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		take(MIB);
+		work();
+	}
+}
+
+/* As if it were loading. */
+static void run_leak_without_launches(void)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		take(MIB);
+		now_ns += 99 * MILLISECOND;
+	}
+}
+
+static void run_quiet(void)
+{
+	int i;
+
+	take(64 * MIB);
+	for (i = 0; i < 200; i++) {
+		uint64_t scratch = take(MIB);
+
+		work();
+		release(scratch);
+	}
+}
+
+static void run_a_moment(void)
+{
+	take(MIB);
+	work();
+	work();
+}
+
+static void run_lossy(void)
+{
+	run_quiet();
+	add(record_account(MS_OP_FREE, 100, 3));
+}
+
+static void run_failure(void)
+{
+	take(MIB);
+	add(record_failed(2, record_without(MS_KNOWN_ADDR, alloc("cudaMalloc", 0, 999 * MIB))));
+	works(20);
+}
+
+/* Importing takes most of the time; what follows is set up at once, and then grows. */
+static void run_late_start(void)
+{
+	int i;
+
+	works(300);
+	take(100 * MIB);
+	for (i = 0; i < 5; i++) {
+		works(10);
+		take(2 * MIB);
+	}
+	works(10);
+}
+
+/* The same without growth. */
+static void run_late_start_alone(void)
+{
+	works(300);
+	take(100 * MIB);
+	works(60);
+}
+
+/* Another process begins, holds a little, and ends. */
+static void run_with_a_helper(void)
+{
+	const uint64_t start_ns = RECORD_START_NS + MS_START_NS;
+
+	add(record_of(99, start_ns, record_process(MS_TYPE_ATTACH, "helper", 0)));
+	add(record_of(99, start_ns, alloc("cudaMalloc", 0x900000000, MIB)));
+	now_ns += 3 * MILLISECOND;
+	add(record_of(99, start_ns, record_exit(0)));
+	run_quiet();
+}
+
+static void run_nothing(void)
+{
+	add(record_process(MS_TYPE_ATTACH, "idle", 0));
+}
+
+static void run_and_exit(void)
+{
+	run_quiet();
+	exits();
+}
+
+static void run_and_forget(void)
+{
+	uint64_t addrs[20];
+	int i;
+
+	for (i = 0; i < 20; i++)
+		addrs[i] = take(MIB);
+	works(100);
+	add(alloc("cudaMallocManaged", 0x900000000, 30 * MIB));
+	works(100);
+	for (i = 0; i < 20; i++)
+		release(addrs[i]);
+	exits();
+}
+
+static void run_attached_late(void)
+{
+	add(record_attach_running());
+	run_and_exit();
+}
+
+/* ---- what is asked of them ------------------------------------------------------------------- */
+
+struct question {
+	const char *name;
+	void (*run)(void);
+	const char *condition;
+	enum gate_outcome outcome;
+	const char *text; /* a part of what is said; "": nothing */
+	struct holdings_warmup warmup;
+	const char *ops; /* NULL: all */
+};
+
+#define FAILED GATE_FAILED
+#define PASSED GATE_PASSED
+#define UNKNOWN GATE_UNKNOWN
+
+/* clang-format off */
+static const struct question questions[] = {
+	{ "a leak", run_leak, "leak", FAILED, "leaves 200 MiB behind (leak-growth, cudaMalloc", { 0 }, NULL },
+	{ "a leak, surely", run_leak, "leak>=high", FAILED, "high confidence", { 0 }, NULL },
+	{ "a leak, by its rule", run_leak, "leak-growth>=medium", FAILED, "leak-growth", { 0 }, NULL },
+	{ "a leak is no failure", run_leak, "oom", PASSED, "", { 0 }, NULL },
+	{ "a leak for a short time", run_short_leak, "leak", FAILED, "medium confidence", { 0 }, NULL },
+	{ "a leak for a short time, surely", run_short_leak, "leak-growth>=high", UNKNOWN,
+	  "leak-growth could not be looked for: less time was recorded than ten times leak-time", { 0 }, NULL },
+	{ "a leak while it loads", run_leak_without_launches, "leak", PASSED, "", { 0 }, NULL },
+	{ "a leak while it loads, if that counts", run_leak_without_launches, "leak-growth>=low", FAILED,
+	  "low confidence", { 0 }, NULL },
+	{ "a leak without launches", run_leak_without_launches, "leak", UNKNOWN,
+	  "launches were not captured", { 0 }, NO_LAUNCHES },
+	{ "nothing", run_quiet, "leak", PASSED, "", { 0 }, NULL },
+	{ "nothing, surely", run_quiet, "leak>=high", PASSED, "", { 0 }, NULL },
+	{ "a moment", run_a_moment, "leak", UNKNOWN, "less time was recorded than leak-time", { 0 }, NULL },
+	{ "a moment, of bottlenecks", run_a_moment, "bottleneck>=low", UNKNOWN,
+	  "sync-bound could not be looked for: less time was recorded than bound-time", { 0 }, NULL },
+	{ "bottlenecks, and nobody asked for the room", run_quiet, "bottleneck", PASSED, "", { 0 }, NULL },
+	{ "the room by its name", run_quiet, "memory-pressure", UNKNOWN, "no program asked", { 0 }, NULL },
+	{ "frees were lost", run_lossy, "leak", UNKNOWN, "frees were lost", { 0 }, NULL },
+	{ "what was lost", run_lossy, "loss", FAILED, "the recording lacks something", { 0 }, NULL },
+	{ "so it is not exact", run_lossy, "inexact", FAILED, "the numbers are not exact", { 0 }, NULL },
+	{ "frees were not captured", run_quiet, "leak", UNKNOWN, "frees were not captured", { 0 },
+	  "alloc,launch,sync,memory,context" },
+	{ "copies were not captured", run_quiet, "pageable-copies>=low", UNKNOWN,
+	  "copies were not captured", { 0 }, "alloc,free,launch,sync,memory,context" },
+	{ "a failure", run_failure, "oom", FAILED, "oom, cudaMalloc, 999 MiB", { 0 }, NULL },
+	{ "a failure that may not matter", run_failure, "oom=any", FAILED, "999 MiB", { 0 }, NULL },
+	{ "growth after a late start", run_late_start, "growth=10M", FAILED,
+	  "holds 10 MiB more device memory than after its initialisation: 100 MiB then, 110 MiB at the end"
+	  " (medium confidence)", { 0 }, NULL },
+	{ "growth of less", run_late_start, "growth=10241K", PASSED, "", { 0 }, NULL },
+	{ "no growth after a late start", run_late_start_alone, "growth=1", PASSED, "", { 0 }, NULL },
+	{ "growth after a time", run_late_start, "growth=1", FAILED, "6 MiB more device memory", { .ns = 2 * SECOND + 500 * MILLISECOND }, NULL },
+	{ "growth after a time that it does not run for", run_late_start, "growth=1", UNKNOWN,
+	  "no process went on for long enough after its initialisation", { .ns = 60 * SECOND }, NULL },
+	{ "growth after some allocations", run_late_start, "growth=1", FAILED,
+	  "8 MiB more device memory than after its initialisation: 102 MiB then, 110 MiB", { .allocs = 2 }, NULL },
+	{ "growth after more than there are", run_late_start, "growth=1", UNKNOWN,
+	  "no process went on for long enough", { .allocs = 7 }, NULL },
+	{ "growth beside one that ends at once", run_with_a_helper, "growth=64M", PASSED, "", { 0 }, NULL },
+	{ "a leak beside one that ends at once", run_with_a_helper, "leak", PASSED, "", { 0 }, NULL },
+	{ "nothing was called", run_nothing, "leak", UNKNOWN, "no call was recorded", { 0 }, NULL },
+	{ "nothing was called, which is asked for", run_nothing, "empty", FAILED, "no call was recorded", { 0 }, NULL },
+	{ "nothing was called, and nothing lost", run_nothing, "loss", PASSED, "", { 0 }, NULL },
+	{ "forgotten at the end", run_and_forget, "leak-at-exit", FAILED, "leak-at-exit, cudaMallocManaged", { 0 }, NULL },
+	{ "forgotten at the end is no growth", run_and_forget, "leak", PASSED, "", { 0 }, NULL },
+	{ "it goes on", run_quiet, "leak-at-exit", UNKNOWN, "no process ended by itself", { 0 }, NULL },
+	{ "it goes on, of all leaks", run_quiet, "leak>=low", PASSED, "", { 0 }, NULL },
+	{ "it was attached to late", run_attached_late, "leak-at-exit", UNKNOWN, "before they were attached to", { 0 }, NULL },
+	{ "it was attached to late, and does not grow", run_attached_late, "leak", PASSED, "", { 0 }, NULL },
+	{ "a window that nobody gave", run_quiet, "leak-window", UNKNOWN, "no window was given", { 0 }, NULL },
+};
+/* clang-format on */
+
+static void add_word(struct gate *gate, const char *word)
+{
+	struct string why = { 0 };
+
+	if (gate_add(gate, word, KINDS, &why))
+		fail_msg("%s: %.*s", word, (int)why.length, why.bytes);
+	string_fini(&why);
+}
+
+static struct report_reader run_program(void (*run)(void), const char *ops,
+					const struct report_options *options)
+{
+	struct report_reader reader = report_dump_reader();
+
+	next_addr = 0x10000000;
+	begin_as(ops ? ops : REPORT_DUMP_OPS, NULL, NULL);
+	run();
+	reader.report.options.growth_bytes = options->growth_bytes;
+	reader.report.options.warmup = options->warmup;
+	reader.report.options.suppressions = options->suppressions;
+	report_dump_end(&dump, now_ns + MILLISECOND);
+	report_dump_read(&dump, &reader);
+	return reader;
+}
+
+static void ask(const struct question *question)
+{
+	struct gate gate = { 0 };
+	struct report_options options = { .warmup = question->warmup };
+	struct report_reader reader;
+	struct gate_result result;
+	struct string text = { 0 };
+
+	print_message("# %s\n", question->name);
+	add_word(&gate, question->condition);
+	options.growth_bytes = gate_growth_bytes(&gate);
+	reader = run_program(question->run, question->ops, &options);
+	result = gate_judge(&gate.list[0], &reader.report, reader.report.recordings[0]);
+	gate_append_result(&text, &gate.list[0], reader.report.recordings[0], &result);
+	if (result.outcome != question->outcome || (*question->text && !has(&text, question->text)))
+		fail_msg("%s: outcome %d: %.*s", question->name, result.outcome, (int)text.length,
+			 text.length ? text.bytes : "");
+	assert_int_equal(!text.length, !*question->text);
+	assert_int_equal(gate_is_failure(&gate, result.outcome), result.outcome != GATE_PASSED);
+	gate.unknown_passes = true;
+	assert_int_equal(gate_is_failure(&gate, result.outcome), result.outcome == GATE_FAILED);
+	string_fini(&text);
+	done(&reader);
+}
+
+static void test_questions(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(questions) / sizeof(*questions); i++)
+		ask(&questions[i]);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static void test_words_that_are_none(void **state)
+{
+	static const struct {
+		const char *word, *why;
+	} cases[] = {
+		{ "fire",
+		  "\"fire\" is not one of growth=SIZE, leak, oom, oom=any, loss, inexact," },
+		{ "", "\"\" is not one of" },
+		{ "leak>=sure", "\"sure\" is not low, medium or high" },
+		{ "leak>=", "\"\" is not low, medium or high" },
+		{ "leak=1", "\"leak=1\" is not one of" },
+		{ "leak-growt", "\"leak-growt\" is not one of" },
+		{ "growth", "growth=SIZE" },
+		{ "growth>=low", "growth=SIZE" },
+		{ "growth=0", "growth by 0 is none" },
+		{ "growth=x", "\"x\" is not a size" },
+		{ "unknown=fail", " is not one of " },
+		{ "new", "\"new\" is not one of" }, /* of a diff alone */
+		{ "loss>=high", " is not one of " },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gate gate = { 0 };
+		struct string why = { 0 };
+
+		assert_int_not_equal(gate_add(&gate, cases[i].word, KINDS, &why), 0);
+		if (!has(&why, cases[i].why))
+			fail_msg("%s: %.*s", cases[i].word, (int)why.length, why.bytes);
+		assert_int_equal(gate.count, 0);
+		string_fini(&why);
+	}
+}
+
+static void test_every_rule_and_topic_is_a_word(void **state)
+{
+	enum finding_topic topic;
+	enum finding_rule rule;
+
+	(void)state;
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++) {
+		struct gate gate = { 0 };
+
+		if (rule == FINDING_GROWTH)
+			continue;
+		add_word(&gate, finding_rule_name(rule));
+		assert_true(gate.list[0].rules >> rule & 1);
+	}
+	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
+		struct gate gate = { 0 };
+		char word[40];
+
+		snprintf(word, sizeof(word), "%s>=low", finding_topic_name(topic));
+		add_word(&gate, word);
+		assert_true(gate.list[0].rules);
+		assert_int_equal(gate.list[0].least, FINDING_LOW);
+	}
+}
+
+static void test_there_is_an_end_to_conditions(void **state)
+{
+	struct gate gate = { 0 };
+	struct string why = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < GATE_CONDITIONS; i++)
+		add_word(&gate, "leak");
+	assert_int_not_equal(gate_add(&gate, "leak", KINDS, &why), 0);
+	string_fini(&why);
+}
+
+static void test_the_smallest_growth_is_looked_for(void **state)
+{
+	struct gate gate = { 0 };
+
+	(void)state;
+	add_word(&gate, "growth=1G");
+	add_word(&gate, "growth=64K");
+	add_word(&gate, "growth=1M");
+	add_word(&gate, "unknown=pass");
+	assert_int_equal(gate_growth_bytes(&gate), 64 << 10);
+	assert_int_equal(gate.count, 3);
+	assert_true(gate.unknown_passes);
+}
+
+/* ---- suppressions ---------------------------------------------------------------------------- */
+
+struct lines {
+	const char *text;
+	size_t suppressed; /* of the findings of run_leak() and run_failure() */
+	const char *why;   /* it is refused; NULL: it is not */
+};
+
+static void refuse(const struct lines *lines)
+{
+	struct suppressions suppressions = { 0 };
+	struct string why = { 0 };
+
+	assert_int_equal(suppressions_parse(&suppressions, lines->text, strlen(lines->text), &why),
+			 -EINVAL);
+	if (!has(&why, lines->why))
+		fail_msg("%.*s", (int)why.length, why.bytes);
+	suppressions_fini(&suppressions);
+	string_fini(&why);
+}
+
+static void suppress(const struct lines *lines)
+{
+	struct suppressions suppressions = { 0 };
+	const struct report_options options = { .suppressions = &suppressions };
+	const struct report_recording *recording;
+	struct report_reader reader;
+	struct gate gate = { 0 };
+	struct string why = { 0 };
+	uint64_t used = 0;
+	size_t i;
+
+	assert_int_equal(suppressions_parse(&suppressions, lines->text, strlen(lines->text), &why),
+			 0);
+	reader = run_program(run_leak, NULL, &options);
+	recording = reader.report.recordings[0];
+	for (i = 0; i < suppressions.count; i++)
+		used += suppressions.list[i].used;
+	if (recording->suppressed != lines->suppressed || used != lines->suppressed)
+		fail_msg("\"%s\": %zu", lines->text, recording->suppressed);
+	assert_int_equal(recording->findings_count, 1 - lines->suppressed);
+	add_word(&gate, "leak");
+	assert_int_equal(gate_judge(&gate.list[0], &reader.report, recording).outcome,
+			 lines->suppressed ? GATE_PASSED : GATE_FAILED);
+	done(&reader);
+	suppressions_fini(&suppressions);
+	string_fini(&why);
+}
+
+static void test_suppressions(void **state)
+{
+	static const struct lines cases[] = {
+		{ "", 0, NULL },
+		{ "\n\n# nothing\n   # nothing\n", 0, NULL },
+		{ "leak-growth", 1, NULL },
+		{ "leak-growth * cudaMalloc # known", 1, NULL },
+		{ "leak-growth\tprogra?\tcuda*\r\n", 1, NULL },
+		{ "leak", 1, NULL },
+		{ "*", 1, NULL },
+		{ "oom\nleak-* prog*\n", 1, NULL },
+		{ "leak-growth other\n", 0, NULL },
+		{ "leak-growth * cuMem*\n", 0, NULL },
+		{ "oom", 0, NULL },
+		{ "leek-growth", 0, "line 1: there is no rule \"leek-growth\"" },
+		{ "oom\n\nleak a b c d\n", 0,
+		  "line 3: it takes a rule, a process and a function, not also \"c\"" },
+		{ "oom\nleak \1\n", 0, "line 2: it is not text" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (cases[i].why)
+			refuse(&cases[i]);
+		else
+			suppress(&cases[i]);
+}
+
+/* A failure that is known is not described, either. */
+static void test_a_suppressed_failure(void **state)
+{
+	struct suppressions suppressions = { 0 };
+	const struct report_options options = { .suppressions = &suppressions };
+	struct report_reader reader;
+	struct string why = { 0 };
+
+	(void)state;
+	assert_int_equal(suppressions_parse(&suppressions, "oom", 3, &why), 0);
+	reader = run_program(run_failure, NULL, &options);
+	assert_int_equal(reader.report.recordings[0]->ooms_count, 0);
+	assert_int_equal(reader.report.recordings[0]->suppressed, 1);
+	done(&reader);
+	suppressions_fini(&suppressions);
+	string_fini(&why);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_questions),
+		cmocka_unit_test(test_words_that_are_none),
+		cmocka_unit_test(test_every_rule_and_topic_is_a_word),
+		cmocka_unit_test(test_there_is_an_end_to_conditions),
+		cmocka_unit_test(test_the_smallest_growth_is_looked_for),
+		cmocka_unit_test(test_suppressions),
+		cmocka_unit_test(test_a_suppressed_failure),
+	};
+
+	return unit_run("gate", tests);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is said of a condition of --fail-on, in a message or in a format for CI.
+ */
+#ifndef MEMSCOPE_RENDER_GATE_WORDS_H
+#define MEMSCOPE_RENDER_GATE_WORDS_H
+
+#include "base/string.h"
+#include "report/gate.h"
+
+/*
+ * Appends what made a recording fail a condition, or what could not be looked for; nothing if it
+ * passed. The text is safe for terminals.
+ */
+void gate_append_result(struct string *out, const struct gate_condition *condition,
+			const struct report_recording *recording, const struct gate_result *result);
+
+/* Appends the numbers that a finding rests on: "growth: 64 MiB; ...". */
+void gate_append_evidence(struct string *out, const struct report_recording *recording,
+			  const struct finding *finding, const char *between);
+
+/* Appends what a recording is called: the host and its files. */
+void gate_append_recording(struct string *out, const struct report_recording *recording);
+
+/* What is said of files that could not be used at all. */
+#define GATE_REFUSED "a file could not be used"
+
+/* Whether a condition fails because of such files. */
+bool gate_minds_refused(const struct gate_condition *condition, const struct report *report);
+
+#endif /* MEMSCOPE_RENDER_GATE_WORDS_H */

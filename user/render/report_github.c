@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/report_github.h"
+
+#include "render/ci.h"
+#include "render/gate_words.h"
+#include "render/report_words.h"
+
+static void annotate(struct string *out, const char *level, const char *what, struct string *text)
+{
+	struct string title = { 0 };
+
+	string_append_format(&title, "memscope-bpf: %s", what);
+	ci_annotation(out, level, &title, text);
+	string_fini(&title);
+	string_clear(text);
+}
+
+/* Of which there are several, where it was. */
+static void append_place(struct string *text, const struct report *report,
+			 const struct report_recording *recording)
+{
+	if (report->count < 2)
+		return;
+	string_append_text(text, " (");
+	gate_append_recording(text, recording);
+	string_append_char(text, ')');
+}
+
+/* What fails and is no finding, or could not be looked for. */
+static void annotate_condition(struct string *out, const struct report *report,
+			       const struct report_recording *recording, const struct gate *gate,
+			       const struct gate_condition *condition)
+{
+	const struct gate_result result = gate_judge(condition, report, recording);
+	struct string text = { 0 };
+
+	if (result.outcome == GATE_PASSED || result.findings)
+		return;
+	gate_append_result(&text, condition, recording, &result);
+	append_place(&text, report, recording);
+	annotate(out, gate_is_failure(gate, result.outcome) ? "error" : "warning", condition->text,
+		 &text);
+	string_fini(&text);
+}
+
+static const char *level_of(const struct finding *finding, bool is_asked_for)
+{
+	if (is_asked_for)
+		return "error";
+	return finding->confidence >= FINDING_MEDIUM && !finding_ended_well(finding) &&
+			       finding_topic_of(finding->rule) != FINDING_TOPIC_NOTE ?
+		       "warning" :
+		       "notice";
+}
+
+static void annotate_findings(struct string *out, const struct report *report,
+			      const struct report_recording *recording, const struct gate *gate,
+			      bool asked_for)
+{
+	struct string text = { 0 };
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (gate_has(gate, recording, finding) != asked_for)
+			continue;
+		report_append_finding(&text, finding);
+		append_place(&text, report, recording);
+		string_append_text(&text, "\n");
+		gate_append_evidence(&text, recording, finding, "\n");
+		annotate(out, level_of(finding, asked_for), finding_rule_name(finding->rule),
+			 &text);
+	}
+	string_fini(&text);
+}
+
+static void annotate_verdict(struct string *out, const struct report *report)
+{
+	struct string text = { 0 };
+	struct verdict verdict;
+	size_t i;
+
+	report_verdict(&verdict, report);
+	for (i = 0; i < verdict.count; i++) {
+		string_append_text(&text, i ? " " : "");
+		string_append(&text, verdict.sentences[i].bytes, verdict.sentences[i].length);
+		text.failed |= verdict.sentences[i].failed;
+	}
+	annotate(out, "notice", "report", &text);
+	verdict_fini(&verdict);
+	string_fini(&text);
+}
+
+/* A step of a workflow shows the first few: what makes it fail comes before all else. */
+void report_github(struct string *out, const struct report *report, const struct gate *gate)
+{
+	struct string text = { 0 };
+	size_t i, j;
+
+	for (i = 0; i < report->count; i++)
+		annotate_findings(out, report, report->recordings[i], gate, true);
+	for (i = 0; i < report->count; i++)
+		for (j = 0; j < gate->count; j++)
+			annotate_condition(out, report, report->recordings[i], gate,
+					   &gate->list[j]);
+	for (j = 0; j < gate->count; j++)
+		if (gate_minds_refused(&gate->list[j], report)) {
+			string_append_text(&text, GATE_REFUSED);
+			annotate(out, "error", gate->list[j].text, &text);
+		}
+	for (i = 0; i < report->count; i++)
+		annotate_findings(out, report, report->recordings[i], gate, false);
+	annotate_verdict(out, report);
+	string_fini(&text);
+}

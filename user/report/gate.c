@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report/gate.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+_Static_assert(FINDING_RULES_COUNT <= 64, "a set of rules has 64 bits");
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static const char *const kind_names[GATE_KINDS_COUNT] = {
+	[GATE_LOSS] = "loss", [GATE_INEXACT] = "inexact", [GATE_EMPTY] = "empty",
+	[GATE_NEW] = "new",   [GATE_ANY] = "any",
+};
+
+static bool is_growth(enum finding_rule rule)
+{
+	return finding_rule_blind(rule) == RULE_BLIND_TO_GROWTH ||
+	       finding_rule_blind(rule) == RULE_BLIND_TO_WINDOW ||
+	       rule == FINDING_UNEXPLAINED_GROWTH;
+}
+
+/* A word alone: what most people mean by it. */
+static bool take_short_word(struct gate_condition *condition, const char *word)
+{
+	enum finding_rule rule;
+
+	condition->least = FINDING_MEDIUM;
+	if (!strcmp(word, "leak")) {
+		condition->is_topic = true;
+		for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+			condition->rules |= (uint64_t)is_growth(rule) << rule;
+		return true;
+	}
+	/* How sure it is concerns the cause. */
+	if (!strcmp(word, "oom") || !strcmp(word, "oom=any")) {
+		condition->rules = 1ull << FINDING_OOM;
+		condition->least = FINDING_LOW;
+		condition->any_oom = word[3];
+		return true;
+	}
+	return false;
+}
+
+static bool is_word(const char *name, const char *word, size_t length)
+{
+	return strlen(name) == length && !memcmp(name, word, length);
+}
+
+/* A rule's name, or a topic's. */
+static bool take_rules(struct gate_condition *condition, const char *word, size_t length)
+{
+	enum finding_topic topic;
+	enum finding_rule rule;
+
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+		if (rule != FINDING_GROWTH && is_word(finding_rule_name(rule), word, length))
+			condition->rules = 1ull << rule;
+	for (topic = 0; !condition->rules && topic < FINDING_TOPICS_COUNT; topic++) {
+		if (!is_word(finding_topic_name(topic), word, length))
+			continue;
+		condition->is_topic = true;
+		for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+			condition->rules |= (uint64_t)(finding_topic_of(rule) == topic) << rule;
+	}
+	return condition->rules;
+}
+
+static int take_confidence(struct gate_condition *condition, const char *name, struct string *why)
+{
+	enum finding_confidence confidence;
+
+	for (confidence = FINDING_LOW; confidence <= FINDING_HIGH; confidence++)
+		if (!strcmp(finding_confidence_name(confidence), name)) {
+			condition->least = confidence;
+			return 0;
+		}
+	string_append_format(why, "\"%s\" is not low, medium or high", name);
+	return -EINVAL;
+}
+
+static int take_growth(struct gate_condition *condition, const char *size, struct string *why)
+{
+	condition->rules = 1ull << FINDING_GROWTH;
+	condition->least = FINDING_LOW;
+	if (string_parse_size(size, &condition->growth_bytes)) {
+		string_append_format(why, "\"%s\" is not a size; write 4096, 64K, 1.5M or 2G",
+				     size);
+		return -EINVAL;
+	}
+	if (condition->growth_bytes)
+		return 0;
+	string_append_text(why, "growth by 0 is none; growth=1 is any");
+	return -EINVAL;
+}
+
+static void list_words(struct string *why, const char *word, uint32_t kinds)
+{
+	enum gate_kind kind;
+
+	string_append_format(why, "\"%s\" is not one of growth=SIZE, leak, oom, oom=any", word);
+	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)
+		if (kind_names[kind] && kinds >> kind & 1)
+			string_append_format(why, ", %s", kind_names[kind]);
+	string_append_text(why, ", unknown=pass, or a rule or topic of docs/rules.md, as in"
+				" leak-growth>=high");
+}
+
+static int parse(struct gate_condition *condition, const char *word, uint32_t kinds,
+		 struct string *why)
+{
+	const char *least = strstr(word, ">=");
+	enum gate_kind kind;
+
+	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)
+		if (kind_names[kind] && kinds >> kind & 1 && !strcmp(word, kind_names[kind])) {
+			condition->kind = kind;
+			return 0;
+		}
+	if (!strncmp(word, "growth=", 7))
+		return take_growth(condition, word + 7, why);
+	if (take_short_word(condition, word))
+		return 0;
+	if (take_rules(condition, word, least ? (size_t)(least - word) : strlen(word)))
+		return least ? take_confidence(condition, least + 2, why) : 0;
+	list_words(why, word, kinds);
+	return -EINVAL;
+}
+
+int gate_add(struct gate *gate, const char *word, uint32_t kinds, struct string *why)
+{
+	struct gate_condition condition = { .kind = GATE_RULES };
+	int err;
+
+	if (!strcmp(word, "unknown=pass")) {
+		gate->unknown_passes = true;
+		return 0;
+	}
+	err = parse(&condition, word, kinds, why);
+	if (err)
+		return err;
+	if (gate->count == GATE_CONDITIONS || strlen(word) >= sizeof(condition.text)) {
+		string_append_text(why, "there are too many conditions");
+		return -EINVAL;
+	}
+	memcpy(condition.text, word, strlen(word) + 1);
+	gate->list[gate->count++] = condition;
+	return 0;
+}
+
+struct gate gate_default(void)
+{
+	struct gate gate = { .unknown_passes = true };
+	struct string why = { 0 };
+	int err = gate_add(&gate, "leak", 0, &why);
+
+	if (!err)
+		err = gate_add(&gate, "oom", 0, &why);
+	assert(!err);
+	string_fini(&why);
+	return gate;
+}
+
+uint64_t gate_growth_bytes(const struct gate *gate)
+{
+	uint64_t least = 0;
+	size_t i;
+
+	for (i = 0; i < gate->count; i++) {
+		const uint64_t bytes = gate->list[i].growth_bytes;
+
+		if (bytes && (!least || bytes < least))
+			least = bytes;
+	}
+	return least;
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+bool gate_takes(const struct gate_condition *condition, const struct report_recording *recording,
+		const struct finding *finding)
+{
+	(void)recording;
+	if (condition->kind != GATE_RULES || !(condition->rules >> finding->rule & 1))
+		return false;
+	if (finding->rule == FINDING_GROWTH)
+		return condition->growth_bytes && finding->bytes >= condition->growth_bytes;
+	return finding->confidence >= condition->least &&
+	       (condition->any_oom || !finding_ended_well(finding));
+}
+
+bool gate_has(const struct gate *gate, const struct report_recording *recording,
+	      const struct finding *finding)
+{
+	size_t i;
+
+	for (i = 0; i < gate->count; i++)
+		if (gate_takes(&gate->list[i], recording, finding))
+			return true;
+	return false;
+}
+
+static size_t count_findings(const struct gate_condition *condition,
+			     const struct report_recording *recording)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < recording->findings_count; i++)
+		count += gate_takes(condition, recording, recording->findings[i].finding);
+	return count;
+}
+
+/* Of a topic, what there may be nothing to look at for, in an ordinary run. */
+static bool is_by_the_way(enum finding_rule rule)
+{
+	return finding_rule_blind(rule) == RULE_BLIND_TO_EXIT ||
+	       finding_rule_blind(rule) == RULE_BLIND_TO_ROOM;
+}
+
+const char *gate_blind(const struct gate_condition *condition,
+		       const struct report_recording *recording, enum finding_rule *rule)
+{
+	const char *why;
+	size_t asked = 0;
+
+	for (*rule = 0; *rule < FINDING_RULES_COUNT; (*rule)++) {
+		if (!(condition->rules >> *rule & 1) || report_not_asked(recording, *rule))
+			continue;
+		asked++;
+		if (condition->is_topic && is_by_the_way(*rule))
+			continue;
+		why = report_blind(recording, *rule, condition->least);
+		if (why)
+			return why;
+	}
+	*rule = FINDING_LEAK_WINDOW;
+	return asked ? NULL : "no window was given with --leak-window";
+}
+
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+static bool is_met(const struct gate_condition *condition, const struct report *report,
+		   const struct report_recording *recording)
+{
+	switch (condition->kind) {
+	case GATE_LOSS:
+		return report_has_losses(recording);
+	case GATE_INEXACT:
+		return report_has_losses(recording) || report_is_inexact(recording) ||
+		       recording->coverage.missed_processes;
+	case GATE_EMPTY:
+		return report_is_empty(report);
+	case GATE_RULES:
+	case GATE_NEW:
+	case GATE_ANY:
+	case GATE_KINDS_COUNT:
+		break;
+	}
+	return false;
+}
+
+struct gate_result gate_judge(const struct gate_condition *condition, const struct report *report,
+			      const struct report_recording *recording)
+{
+	struct gate_result result = { .findings = count_findings(condition, recording) };
+
+	if (result.findings || is_met(condition, report, recording)) {
+		result.outcome = GATE_FAILED;
+		return result;
+	}
+	/* One of several in which nothing happened says nothing about the others. */
+	if (condition->kind != GATE_RULES || (!recording->called && !report_is_empty(report)))
+		return result;
+	result.why = gate_blind(condition, recording, &result.blind);
+	result.outcome = result.why ? GATE_UNKNOWN : GATE_PASSED;
+	return result;
+}
+
+bool gate_is_failure(const struct gate *gate, enum gate_outcome outcome)
+{
+	return outcome == GATE_FAILED || (outcome == GATE_UNKNOWN && !gate->unknown_passes);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Findings that a person knows of: lines with patterns for the rule, the process and the function.
+ * What matches is no finding of the report any more; it is counted. docs/ci.md describes the file.
+ */
+#ifndef MEMSCOPE_REPORT_SUPPRESSIONS_H
+#define MEMSCOPE_REPORT_SUPPRESSIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/finding.h"
+#include "base/string.h"
+
+/* Patterns as shells have them; they point into the text. */
+struct suppression {
+	const char *rule, *process, *function;
+	size_t line; /* from 1 */
+	uint64_t used;
+};
+
+struct suppressions {
+	char *text;
+	struct suppression *list;
+	size_t count, capacity;
+};
+
+/*
+ * Reads the lines of a file. Returns 0, -ENOMEM, or -EINVAL: then `why` says what is wrong with
+ * which line.
+ */
+int suppressions_parse(struct suppressions *suppressions, const char *bytes, size_t length,
+		       struct string *why);
+void suppressions_fini(struct suppressions *suppressions);
+
+/* Whether one matches; the first that does is counted as used. */
+bool suppressions_take(struct suppressions *suppressions, const struct finding *finding);
+
+#endif /* MEMSCOPE_REPORT_SUPPRESSIONS_H */

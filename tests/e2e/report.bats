@@ -463,7 +463,7 @@ print(sqlite3.connect('known.sqlite').execute(
 
 @test "wrong options" {
 	: > x.mscope
-	assert_refused 2 "md, text, json or html" -f yaml x.mscope
+	assert_refused 2 "md, text, json, html, junit or github" -f yaml x.mscope
 	assert_refused 2 "not a process ID" --pid 0 x.mscope
 	assert_refused 2 "not the number of a device" --device -1 x.mscope
 	assert_refused 2 "not a time" --from yesterday x.mscope

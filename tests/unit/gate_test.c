@@ -106,6 +106,18 @@ static void run_failure(void)
 	works(20);
 }
 
+/* The same, and then it is granted. */
+static void run_recovery(void)
+{
+	uint64_t addr = take(900 * MIB);
+
+	add(record_failed(2, record_without(MS_KNOWN_ADDR, alloc("cudaMalloc", 0, 999 * MIB))));
+	release(addr);
+	take(999 * MIB);
+	works(30);
+	exits();
+}
+
 /* Importing takes most of the time; what follows is set up at once, and then grows. */
 static void run_late_start(void)
 {
@@ -217,6 +229,8 @@ static const struct question questions[] = {
 	{ "copies were not captured", run_quiet, "pageable-copies>=low", UNKNOWN,
 	  "copies were not captured", { 0 }, "alloc,free,launch,sync,memory,context" },
 	{ "a failure", run_failure, "oom", FAILED, "oom, cudaMalloc, 999 MiB", { 0 }, NULL },
+	{ "a failure that was recovered from", run_recovery, "oom", PASSED, "", { 0 }, NULL },
+	{ "the same, if that counts", run_recovery, "oom=any", FAILED, "999 MiB", { 0 }, NULL },
 	{ "a failure that may not matter", run_failure, "oom=any", FAILED, "999 MiB", { 0 }, NULL },
 	{ "growth after a late start", run_late_start, "growth=10M", FAILED,
 	  "holds 10 MiB more device memory than after its initialisation: 100 MiB then, 110 MiB at the end"

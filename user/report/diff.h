@@ -284,6 +284,9 @@ bool diff_rates_differ(const struct diff_pair *pair);
 /* Fills in the pairs: who is who. Returns 0 or -ENOMEM. */
 int diff_match(struct diff *diff);
 
+/* Kinds of memory on devices that either side ever had: a bit set of enum ms_space. */
+uint32_t diff_kinds(const struct diff_pair *pair);
+
 /* What one side of a pair held on devices at most, all kinds together; 0: there is no such side. */
 uint64_t diff_peak_on_devices(const struct diff_process *side);
 

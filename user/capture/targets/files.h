@@ -24,20 +24,20 @@ struct file {
  */
 int file_open_mapping(pid_t pid, const struct proc_mapping *mapping, bool map_files);
 
+/* The same of a process that is gone: by its path in our own mount namespace. */
+int file_open_here(const struct proc_mapping *mapping);
+
 /*
  * Whether a CUDA library, by its name, could not be opened, and not because the mapping is gone.
  * `fd` is file_open_mapping()'s.
  */
 bool file_is_unread(int fd, const struct proc_mapping *mapping);
 
-/* The same of a process that is gone: by its path in our own mount namespace. */
-int file_open_here(const struct proc_mapping *mapping);
-
 /*
  * Calls `visit` for every file of the process; if it is about to execute `program` (else NULL), for
  * that one and what it is linked with, too. A file can come more than once; its descriptor is
- * closed after the call. What cannot be opened does not come, but for mapped CUDA libraries. Returns the first non-zero result of `visit`, 0, or -errno: -ESRCH if the
- * process is gone.
+ * closed after the call. What cannot be opened does not come, but for mapped CUDA libraries.
+ * Returns the first non-zero result of `visit`, 0, or -errno: -ESRCH if the process is gone.
  */
 int file_each(pid_t pid, bool map_files, const char *program,
 	      int (*visit)(const struct file *file, void *context), void *context);

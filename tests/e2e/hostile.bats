@@ -36,8 +36,8 @@ load helpers
 			trace.err || fail "nothing about $name:" "$(cat trace.err)"
 	done
 	# What is wrong with one table says nothing about the other one.
-	grep -q "/hostile/truncated: .* of its functions, 0 will be traced" trace.err
-	grep -q "/hostile/huge-claim: .* of its functions, [1-9][0-9]* will be traced" trace.err
+	grep -q "/hostile/truncated: .*; 0 of its functions will be traced" trace.err
+	grep -q "/hostile/huge-claim: .*; [1-9][0-9]* of its functions will be traced" trace.err
 	# Files that are no ELF files, and what is no file, are nothing to worry about.
 	! grep -E "warning: .*(text|empty|zero)" trace.err || fail "$(cat trace.err)"
 }

@@ -9,6 +9,7 @@ kept() {
 	local program=$1
 
 	shift
+	rm -f run.mscope
 	record -o run.mscope "$@" -- "$WORKLOADS/kept" "$program"
 	"$MEMSCOPE" report -f json -o report.json run.mscope
 	valid report report.json

@@ -5,7 +5,7 @@
 # The functions that the table has.
 rows() {
 	printf '%s\n' '#define MS_ROW(layer, function, op, ...) <function>' '#include "bpf/probes.def"' |
-		"${CC:-cc}" -E -P -I"$ROOT" -x c - | grep -o '<[^>]*>' | tr -d '<>' | sort
+		${CC:-cc} -E -P -I"$ROOT" -x c - | grep -o '<[^>]*>' | tr -d '<>' | sort
 }
 
 # The names of those lists in user/event/cuda_names.def.

@@ -45,6 +45,7 @@ pid, terminal = pty.fork()
 if not pid:
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
     os.execvp(sys.argv[2], sys.argv[2:])
+sent = b""
 while True:
     try:
         got = os.read(terminal, 65536)
@@ -52,7 +53,8 @@ while True:
         break
     if not got:
         break
-    sys.stdout.buffer.write(got.replace(b"\r\n", b"\n"))
+    sent += got
+sys.stdout.buffer.write(sent.replace(b"\r\n", b"\n"))  # both need not come at once
 sys.stdout.flush()
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 PYTHON

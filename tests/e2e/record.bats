@@ -30,7 +30,7 @@ trace_and_record() {
 	"$DUMPCAT" run.mscope > dump.jsonl
 	comparable events.jsonl > want
 	comparable dump.jsonl > got
-	[ "$(jq -r .op want | sort -u | xargs)" = "alloc context copy free launch null sync" ]
+	[ "$(jq -r .op want | sort -u | xargs)" = "alloc context copy free launch memory null sync" ]
 	diff -u want got
 	assert_whole run.mscope
 	assert_equal "$(dump_line run.mscope '[.has_end, .cut_short, .reason, .lost]')" \
@@ -56,7 +56,7 @@ trace_and_record() {
 @test "--launches and --copies: all, or not even probed" {
 	record -q --launches=off --copies=off -o off.mscope -- $(ffmpeg_command 2)
 	assert_equal "$("$DUMPCAT" off.mscope | jq -r 'select(.op) | .op' | sort -u | xargs)" \
-		"alloc context free sync"
+		"alloc context free memory sync"
 	assert_equal "$(dump_line off.mscope .ops)" '"alloc,free,sync,memory,context"'
 	# What was not captured is unknown, and not none.
 	"$MEMSCOPE" report -f md off.mscope > report.md

@@ -37,7 +37,7 @@ matches() {
 # rows LAYER: the functions that the table has for it
 rows() {
 	printf '%s\n' '#define MS_ROW(layer, function, op, ...) <layer function>' \
-		'#include "bpf/probes.def"' | "${CC:-cc}" -E -P -I"$ROOT" -x c - |
+		'#include "bpf/probes.def"' | ${CC:-cc} -E -P -I"$ROOT" -x c - |
 		grep -o '<[^>]*>' | tr -d '<>' | awk -v layer="$1" '$1 == layer { print $2 }' | sort
 }
 

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 	static const char image[64] = "any kernel";
 	int count = argc > 1 ? atoi(argv[1]) : 0, i;
 	struct worker *workers = calloc(count, sizeof(*workers));
-	unsigned long calls = 1;
+	unsigned long calls = 2; /* the module and its function */
 	CUmodule module;
 
 	if (count < 1 || argc > 3) {

@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* No header of the simulated CUDA has it, as it does nothing there. */
+cudaError_t cudaStreamBeginCaptureToGraph(void);
+
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* 5 bytes of an element, of no channel a whole number. */
@@ -278,6 +281,7 @@ static void calls(void)
 		{ { API(cudaGraphDestroy) }, 0, NONE, NONE, NONE },
 		{ { API(cudaStreamBeginCapture) }, NONE, NONE, NONE, 0 },
 		{ { API(cudaStreamBeginCapture_ptsz) }, NONE, NONE, NONE, 0 },
+		{ { API(cudaStreamBeginCaptureToGraph) }, 1, NONE, NONE, 0 },
 		{ { API(cudaStreamEndCapture) }, NONE, NONE, NONE, 0 },
 		{ { API(cudaStreamEndCapture_ptsz) }, NONE, NONE, NONE, 0 },
 	};

@@ -284,6 +284,17 @@ static void begin(cudaStream_t stream, cudaError_t wanted)
 	       .stream = HEX(stream));
 }
 
+/* No header of the simulated CUDA has it, as it does nothing there. */
+cudaError_t cudaStreamBeginCaptureToGraph(void);
+
+static void begin_to_graph(cudaStream_t stream)
+{
+	CALL(cudaErrorNotSupported, cudaStreamBeginCaptureToGraph, P(stream), 0x71, 0, 0, 0,
+	     DIRTY(cudaStreamCaptureModeRelaxed));
+	EXPECT(.op = "memory", .api = "cudaStreamBeginCaptureToGraph",
+	       .result = cudaErrorNotSupported, .addr = "0x71", .stream = HEX(stream));
+}
+
 static cudaGraph_t end_capture(cudaStream_t stream)
 {
 	cudaGraph_t graph;
@@ -342,6 +353,7 @@ void rows_runtime_graphs(void)
 	families();
 	failures();
 	captures();
+	begin_to_graph(rows_runtime_stream());
 	trim(1, cudaSuccess);
 	trim(7, cudaErrorInvalidDevice);
 }

@@ -36,12 +36,6 @@ def checkpoint(name):
         file.write(json.dumps(line) + "\n")
 
 
-def stop():
-    """Ends the process as a server ends that is killed: Python's own end takes seconds, in which
-    nothing grows any more."""
-    os._exit(0)
-
-
 def mib(count):
     """So many MiB of the device."""
     return torch.empty(count * MIB, dtype=torch.uint8, device="cuda")

@@ -93,6 +93,62 @@ static void run_freed_and_waited(struct run *run)
 	wait_for(run, MINUTE);
 }
 
+/* Its interpreter takes long to exit. */
+static void run_exits_late(struct run *run)
+{
+	uint64_t blocks[MANY];
+
+	serve(run, blocks);
+	wait_for(run, 15 * SECOND);
+	end_process(run, 0);
+}
+
+/* Nothing of what it does meanwhile is work. */
+static void run_exits_late_after_frees(struct run *run)
+{
+	uint64_t blocks[MANY], other = alloc_new(run, 3 * MIB);
+
+	serve(run, blocks);
+	wait_for(run, 7 * SECOND);
+	synchronise(run, 4 * MS);
+	free_at(run, other);
+	wait_for(run, 7 * SECOND);
+	end_process(run, 0);
+}
+
+static void run_freed_late_at_shutdown(struct run *run)
+{
+	uint64_t blocks[MANY];
+
+	serve(run, blocks);
+	wait_for(run, 15 * SECOND);
+	free_all(run, blocks, MANY);
+	wait_for(run, 7 * SECOND);
+	end_process(run, 0);
+}
+
+/* It may have work again: what it holds has stayed as it is. */
+static void run_waits(struct run *run)
+{
+	uint64_t blocks[MANY];
+
+	serve(run, blocks);
+	wait_for(run, 15 * SECOND);
+}
+
+/* It grew for the smaller part of its time. */
+static void run_waits_and_ends(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < MANY / 2; i++) {
+		alloc_new(run, MIB);
+		steps(run, 3);
+	}
+	wait_for(run, 55 * SECOND);
+	end_process(run, 0);
+}
+
 static void serve_summed(struct run *run, uint64_t blocks[MANY])
 {
 	int i;
@@ -357,6 +413,11 @@ static const struct program programs[] = {
 	{ "finished at shutdown", run_finished_at_shutdown, { { FINDING_LEAK_GROWTH, M, MANY * MIB } }, 1 },
 	{ "freed and went on", run_freed_and_went_on, {}, 0 },
 	{ "freed and waited", run_freed_and_waited, {}, 0 },
+	{ "exits late", run_exits_late, { { FINDING_LEAK_GROWTH, H, MANY * MIB } }, 1 },
+	{ "exits late after frees", run_exits_late_after_frees, { { FINDING_LEAK_GROWTH, H, MANY * MIB } }, 1 },
+	{ "freed late at shutdown", run_freed_late_at_shutdown, { { FINDING_LEAK_GROWTH, M, MANY * MIB } }, 1 },
+	{ "waits", run_waits, {}, 0 },
+	{ "waits and ends", run_waits_and_ends, {}, 0 },
 	{ "freed at shutdown, summed", run_freed_at_shutdown_summed, { { FINDING_LEAK_GROWTH, M, MANY * MIB } }, 1 },
 	{ "freed and went on, summed", run_freed_and_went_on_summed, {}, 0 },
 	{ "ended with its context", run_ended_with_context, { { FINDING_LEAK_GROWTH, H, MANY * MIB } }, 1 },

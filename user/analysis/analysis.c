@@ -324,8 +324,10 @@ static int report_activity(struct analysis *analysis, struct process_activity *a
 static int apply_exit(struct analysis *analysis, struct process_activity *activity,
 		      const struct event *event, const struct change *change)
 {
-	int err = report_activity(analysis, activity);
+	int err;
 
+	activity->exited = true;
+	err = report_activity(analysis, activity);
 	if (!err)
 		err = leaks_at_exit(activity, &analysis->options, change, event->process->value,
 				    &analysis->findings);

@@ -10,14 +10,29 @@ struct growth_view growth_view_now(const struct process_activity *activity)
 				     .end_ns = activity->now_ns };
 }
 
+/* Until the last work; until `end_ns` of a process that does none, or may go on. */
+static struct growth_view view_until(const struct process_activity *activity, uint64_t work_ns,
+				     uint64_t end_ns)
+{
+	if (activity->exited && work_ns)
+		end_ns = work_ns;
+	return (struct growth_view){ .activity = activity,
+				     .last = process_activity_bucket_at(activity, end_ns),
+				     .end_ns = end_ns };
+}
+
+struct growth_view growth_view_last(const struct process_activity *activity)
+{
+	return view_until(activity, activity->last_work_ns, activity->now_ns);
+}
+
 struct growth_view growth_view_before_ending(const struct process_activity *activity)
 {
-	const uint64_t begin_ns = activity->ending.begin_ns;
+	const struct activity_ending *ending = &activity->ending;
+	struct growth_view view = view_until(activity, ending->work_ns, ending->begin_ns);
 
-	return (struct growth_view){ .activity = activity,
-				     .before_ending = true,
-				     .last = process_activity_bucket_at(activity, begin_ns),
-				     .end_ns = begin_ns };
+	view.before_ending = true;
+	return view;
 }
 
 static const struct group_freed *freed_of(const struct growth_view *view, const struct group *group)
@@ -311,7 +326,8 @@ static bool is_long(const struct growth_view *view, unsigned int first,
 {
 	const uint64_t begin_ns = process_activity_bucket_begin(view->activity, first),
 		       length_ns = view->end_ns > begin_ns ? view->end_ns - begin_ns : 0;
-	const uint64_t buckets = view->last + 1 - first, all = view->last + 1;
+	/* What came after the last work is a part of the time for which it was seen. */
+	const uint64_t buckets = view->last + 1 - first, all = view->activity->bucket + 1;
 
 	return first <= view->last && buckets >= GROWTH_WINDOWS &&
 	       length_ns >= options->leak_time_ns && buckets * 100 >= all * options->leak_share;

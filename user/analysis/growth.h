@@ -35,6 +35,12 @@ struct growth {
 };
 
 struct growth_view growth_view_now(const struct process_activity *activity);
+
+/*
+ * When a process is judged for the last time. The time of one that has exited ends with its last
+ * work: an interpreter may take seconds to exit, in which nothing can grow.
+ */
+struct growth_view growth_view_last(const struct process_activity *activity);
 struct growth_view growth_view_before_ending(const struct process_activity *activity);
 
 /* Then the groups that grow are `picked`, and no others. */

@@ -183,7 +183,7 @@ static int report_growth(const struct process_activity *activity, const struct f
 static int judge_growth(struct process_activity *activity, const struct family *family,
 			const struct analysis_options *options, struct findings *findings)
 {
-	const struct growth_view now = growth_view_now(activity),
+	const struct growth_view now = growth_view_last(activity),
 				 before = growth_view_before_ending(activity);
 	const struct ended_growth *ended = ended_find(activity, family);
 	struct growth growth;

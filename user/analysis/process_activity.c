@@ -299,6 +299,7 @@ void process_activity_note_frees(struct process_activity *activity, uint64_t cou
 	if (!ending->frees) {
 		ending->number++;
 		ending->begin_ns = activity->now_ns;
+		ending->work_ns = activity->last_work_ns;
 		ending->works = 0;
 	}
 	ending->frees += count;
@@ -309,6 +310,7 @@ void process_activity_note_work(struct process_activity *activity, uint64_t coun
 {
 	struct activity_ending *ending = &activity->ending;
 
+	activity->last_work_ns = activity->now_ns;
 	if (!ending->frees)
 		return;
 	ending->works = count < UINT64_MAX - ending->works ? ending->works + count : UINT64_MAX;
@@ -318,12 +320,17 @@ void process_activity_note_work(struct process_activity *activity, uint64_t coun
 
 bool process_activity_has_ended(const struct process_activity *activity)
 {
-	const uint64_t length_ns = activity->now_ns - activity->base_ns;
-	uint64_t most_ns = length_ns / ENDING_SHARE;
+	const struct activity_ending *ending = &activity->ending;
+	/* How long a program takes to exit after its last free says nothing. */
+	const uint64_t end_ns = activity->exited ? ending->last_ns : activity->now_ns;
+	uint64_t most_ns;
 
+	if (!ending->frees)
+		return false;
+	most_ns = (end_ns - activity->base_ns) / ENDING_SHARE;
 	if (most_ns < activity->options->leak_time_ns)
 		most_ns = activity->options->leak_time_ns;
-	return activity->ending.frees && activity->now_ns - activity->ending.begin_ns <= most_ns;
+	return end_ns - ending->begin_ns <= most_ns;
 }
 
 /* ---- what is live, read anew ----------------------------------------------------------------- */

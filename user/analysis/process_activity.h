@@ -42,6 +42,7 @@ struct activity_sums {
 struct activity_ending {
 	uint64_t number;            /* counts them from 1 */
 	uint64_t begin_ns, last_ns; /* the first and the last of the frees */
+	uint64_t work_ns;           /* the last work before them */
 	uint64_t frees;             /* 0: work came after them */
 	uint64_t works;             /* calls, so few that they do not matter */
 };
@@ -77,6 +78,8 @@ struct process_activity {
 	struct map group_places;         /* what they have in common -> position */
 	uint64_t live_count, peak_count; /* allocations of all kinds */
 	uint64_t first_alloc_ns;         /* 0: there was none */
+	uint64_t last_work_ns;           /* 0: the device was given nothing to do */
+	bool exited;
 	uint64_t last_key;
 	size_t last_place;
 	struct activity_ending ending;

@@ -2,7 +2,7 @@
 """A cache of keys and values grows with each token, each time into a larger block: 54 of them live."""
 import time
 
-from witness import checkpoint, mib, stop
+from witness import checkpoint, mib
 
 cache = []
 for number in range(54):
@@ -10,4 +10,3 @@ for number in range(54):
     time.sleep(0.22)
     if number % 18 == 17:
         checkpoint(f"token {number}")
-stop()

@@ -3,7 +3,7 @@
 too small for the next, and what it has reserved grows while what is in use does not."""
 import time
 
-from witness import checkpoint, mib, stop
+from witness import checkpoint, mib
 
 for number in range(60):
     buffer = mib(20 + 2 * number).fill_(1)
@@ -11,4 +11,3 @@ for number in range(60):
     time.sleep(0.2)
     if number % 20 == 19:
         checkpoint(f"buffer {number}")
-stop()

@@ -4,7 +4,7 @@ import time
 
 import torch
 
-from witness import checkpoint, model, stop
+from witness import checkpoint, model
 
 net = model(512, 2)
 losses = []
@@ -15,4 +15,3 @@ for number in range(120):
     time.sleep(0.1)
     if number % 40 == 39:
         checkpoint(f"step {number}")
-stop()

@@ -67,7 +67,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow kept \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow kept short_lives \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -88,6 +88,7 @@ $(WORKLOADS)/reuse: tests/workloads/reuse.c
 $(WORKLOADS)/mapped: tests/workloads/mapped.c
 $(WORKLOADS)/swapper: tests/workloads/swapper.c
 $(WORKLOADS)/grow: tests/workloads/grow.c
+$(WORKLOADS)/short_lives: tests/workloads/short_lives.c
 $(WORKLOADS)/rows_driver: $(wildcard tests/workloads/rows_driver*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c

@@ -104,13 +104,22 @@ static void set_comm(struct target *target, const char *program)
 }
 
 /*
+ * Children are traced, too: they are followed, or the scope includes them. One that is forked has
+ * the driver mapped where its parent has it, and gives no notice of that.
+ */
+static bool follows(const struct live *live)
+{
+	return live->options.follow || scope_is_open(&live->options.scope);
+}
+
+/*
  * `program`: what the process is about to execute, or NULL. `if_late`: what its ATTACH record
  * (which is fed later) says if the driver was mapped before it had probes (enum ms_attach_flags).
  */
 static int add_target(struct live *live, pid_t pid, uint32_t if_late, enum log_level level,
 		      const char *program, struct target **result)
 {
-	uint32_t flags = MS_TARGET_TRACED | (live->options.follow ? MS_TARGET_FOLLOW : 0);
+	uint32_t flags = MS_TARGET_TRACED | (follows(live) ? MS_TARGET_FOLLOW : 0);
 	struct target *target;
 	int err = targets_add(&live->targets, pid, level, &target);
 
@@ -159,8 +168,7 @@ static bool is_used_again(const struct live *live, const struct target *gone)
 {
 	struct proc_info info;
 
-	return live->options.follow && !proc_read(gone->pid, &info) &&
-	       info.start_ns != gone->start_ns;
+	return follows(live) && !proc_read(gone->pid, &info) && info.start_ns != gone->start_ns;
 }
 
 static void forget(struct live *live, struct target *target, const int *status)
@@ -218,13 +226,18 @@ static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
 	struct proc_info info;
 	int err;
 
-	if (!live->options.follow || living(live, pid))
+	if (!follows(live) || living(live, pid))
 		return;
 	err = proc_read(pid, &info);
 	if (err == -ESRCH)
 		targets_add_ended(&live->targets, pid, NULL);
 	if (err || info.start_ns != start_ns)
 		return;
+	/* It can be started in another cgroup (CLONE_INTO_CGROUP). */
+	if (!live->options.follow && !scope_includes(&live->options.scope, pid)) {
+		programs_set_target(live->programs, pid, 0);
+		return;
+	}
 	err = add_target(live, pid, MS_ATTACH_BEGUN, LOG_DEBUG, NULL, &target);
 	if (!err)
 		feed_attach(live, target);
@@ -384,7 +397,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 	bool first;
 
 	/* It may be a child whose fork has not been read of. */
-	if (live->options.follow && mapped_ns > live->drained_ns)
+	if (follows(live) && mapped_ns > live->drained_ns)
 		live_drain(live);
 	target = living_now(live, pid);
 	first = target && !target->mapped;

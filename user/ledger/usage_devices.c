@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ledger/usage_devices.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -407,6 +408,7 @@ void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *
 		device->peak_bytes = old->peak_bytes;
 		device->peak_ts_ns = old->peak_ts_ns;
 	}
+	assert(totals->devices || !totals->count);
 	for (i = 0; i < totals->count; i++) {
 		struct usage_device *device = &totals->devices[i];
 

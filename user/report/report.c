@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "report/report.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,7 @@ static bool is_suppressed(const struct report_recording *recording, size_t oom)
 	for (i = 0; i < recording->findings_count; i++) {
 		const struct finding *finding = recording->findings[i].finding;
 
+		assert(finding); /* finish_findings() has set it */
 		if (finding->rule == FINDING_OOM && finding->oom == oom)
 			return false;
 	}

@@ -38,7 +38,7 @@ _memscope_bpf_first_operand()
 			# To bash, 15:04 and growth=64M are three words each.
 			while [[ ${COMP_WORDS[i + 1]} == [=:] ]]; do i=$((i + 2)); done
 			;;
-		*) echo "$i" && return ;;
+		*) [ -z "$takes_command" ] || { echo "$i" && return; } ;;
 		esac
 	done
 }

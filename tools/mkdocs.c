@@ -208,7 +208,8 @@ static void put_main_page(void)
 	}
 	printf(".SH OUTPUT FILES\n");
 	put_roff(
-		"Files belong to the user who runs the program, mode 0600. What report, diff, export"
+		"Files belong to the user who runs the program. What trace and record write has mode"
+		" 0600, what report, diff and export write the umask's. What report, diff, export"
 		" and bundles write gets its name once it is whole; if it takes the place of a file"
 		" of the same user's, it has the mode and group of that. A symbolic link, as the file"
 		" or in its path, is followed only if that user or root has made it, in a directory"
@@ -295,7 +296,7 @@ static void put_completion(void)
 	}
 	printf(")\n# Those that start a command.\n_memscope_bpf_commands='");
 	for (command = commands; *command; command++)
-		if (strstr((*command)->synopsis, "COMMAND"))
+		if ((*command)->starts_command)
 			printf("%s ", (*command)->name);
 	printf("'\n\n");
 }

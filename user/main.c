@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "capture/attach/features.h"
 #include "commands/command.h"
-#include "commands/options.h"
+#include "commands/help.h"
+#include "commands/spellings.h"
 
 static void print_usage(FILE *out)
 {
@@ -35,10 +37,48 @@ static int print_version(void)
 	return EXIT_OK;
 }
 
+static const char *nearest_command(const char *name)
+{
+	struct nearest nearest = { .word = name };
+	const struct command *const *command;
+
+	for (command = commands; *command; command++)
+		nearest_offer(&nearest, (*command)->name);
+	nearest_offer(&nearest, "help");
+	return nearest.found;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t length = strlen(text);
+
+	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
+/* One line, which says what to type. */
 static int unknown(const char *name)
 {
-	log_error("there is no command \"%s\"", name);
-	print_usage(stderr);
+	const char *instead = spelling_of_command(name);
+	const char *nearest = instead ? NULL : nearest_command(name);
+
+	if (*name == '-')
+		log_error("the command comes first: memscope-bpf trace %s ...; `memscope-bpf help`"
+			  " lists the commands",
+			  name);
+	else if (*name && !name[strspn(name, "0123456789")])
+		log_error("there is no command \"%s\"; for a process: memscope-bpf trace -p %s",
+			  name, name);
+	else if (instead)
+		log_error("there is no command \"%s\"; use memscope-bpf %s", name, instead);
+	else if (nearest)
+		log_error("there is no command \"%s\"; did you mean %s?", name, nearest);
+	else if (ends_with(name, ".mscope"))
+		log_error("there is no command \"%s\"; for a recording: memscope-bpf report %s",
+			  name, name);
+	else
+		log_error("there is no command \"%s\": `memscope-bpf help` lists them; to start a"
+			  " program: memscope-bpf trace -- %s ...",
+			  name, name);
 	return EXIT_USAGE;
 }
 
@@ -55,7 +95,7 @@ static int help(const char *name)
 
 	signal(SIGPIPE, SIG_IGN);
 	if (command)
-		options_print_help(command);
+		help_print(command);
 	else if (name)
 		return unknown(name);
 	else
@@ -104,7 +144,7 @@ static int run(int argc, char **argv)
 		print_usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+	if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version"))
 		return argc > 2 ? refuse_word(name, argv[2]) : print_version();
 	if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
 		return argc > 3 ? refuse_word(name, argv[3]) : help(argc > 2 ? argv[2] : NULL);

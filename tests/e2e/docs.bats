@@ -20,7 +20,7 @@ commands() {
 @test "examples are there as they are to be typed" {
 	mandoc -T ascii "$BUILT/man/memscope-bpf-export.1" | col -bx > export.txt
 	grep -qF "jq -c 'select(.op == \"alloc\")'" export.txt
-	grep -qx " *memscope-bpf export -f sqlite -o run.sqlite run.mscope" export.txt
+	grep -qx " *memscope-bpf export -o run.sqlite run.mscope" export.txt
 }
 
 @test "every option is in the help, the man page and the completion" {
@@ -107,6 +107,9 @@ completes() {
 	completes "" trace ./direct
 	completes "" record -- directory/bel
 	completes verify help ver
+	# Options may stand behind files, but not behind the command that is to be started.
+	completes --format report run.mscope --fo
+	completes "" report -- run.mscope --fo
 	completes "" trace -- help ver
 	completes "" trace -- memscope-test-command --js
 	completes "" trace memscope-test-command --js

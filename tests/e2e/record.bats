@@ -316,7 +316,7 @@ assert_begun_anew() {
 @test "standard output that is truncated: the same" {
 	puppet_with_cuda
 	# shellcheck disable=SC2086 # may be empty
-	in_background_tracing RECORD_PID record.err "$MEMSCOPE" record $MASK -v --stdout -p "$PUPPET_PID" > run.mscope
+	in_background_tracing RECORD_PID record.err "$MEMSCOPE" record $MASK -v -o - -p "$PUPPET_PID" > run.mscope
 	puppet alloc 1000
 	wait_for 'have 1000 run.mscope'
 	recorder_stopped
@@ -415,8 +415,8 @@ assert_begun_anew() {
 	assert_equal "$status" 153
 }
 
-@test "--stdout: into a pipe, and a pipe whose reader goes ends it cleanly" {
-	record --stdout -- $(ffmpeg_command 2) 2> record.err > >(cat > run.mscope)
+@test "-o -: into a pipe, and a pipe whose reader goes ends it cleanly" {
+	record -o - -- $(ffmpeg_command 2) 2> record.err > >(cat > run.mscope)
 	wait_for 'dump_line run.mscope .has_end | grep -qx true'
 	assert_whole run.mscope
 	grep -qE 'standard output: [0-9,]+ events in .*, 0 lost' record.err
@@ -432,7 +432,7 @@ assert_begun_anew() {
 	assert_equal "$(dump_line head.mscope '[.missing_blocks, .refused, .anchors_used, .cut_short]')" '[0,0,1,true]'
 }
 
-@test "--stdout: what the command writes does not get into the recording" {
+@test "-o -: what the command writes does not get into the recording" {
 	record --stdout -- sh -c "echo its own output; exec '$WORKLOADS/calls' 20" > run.mscope 2> said
 	assert_whole run.mscope
 	assert_equal "$(dump_line run.mscope '[.has_end, .events > 0]')" '[true,true]'
@@ -447,7 +447,7 @@ assert_begun_anew() {
 	mkfifo pipe
 	head -c 10 < pipe > /dev/null 3>&- 8>&- 9<&- &
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record $MASK --stdout -p "$PUPPET_PID" > pipe 2> record.err 3>&- 8>&- 9<&- &
+	"$MEMSCOPE" record $MASK -o - -p "$PUPPET_PID" > pipe 2> record.err 3>&- 8>&- 9<&- &
 	RECORD_PID=$!
 	record_wait 1
 	grep -q "its reader has closed it" record.err
@@ -556,4 +556,17 @@ assert_begun_anew() {
 	record -o again.mscope -- sh -c 'sleep 1.5' 2> record.err
 	assert_equal "$(wc -l < record.err)" $lines
 	! grep -q $'\r' record.err || false
+}
+
+@test "a signal without a trigger is ignored, with a message" {
+	puppet_with_cuda
+	record_start -o run.mscope -p "$PUPPET_PID"
+	kill -USR1 "$RECORD_PID"
+	wait_for 'grep -q "SIGUSR1 is ignored: without --on-signal USR1" record.err'
+	kill -USR2 "$RECORD_PID"
+	wait_for 'grep -q "SIGUSR2 is ignored" record.err'
+	puppet alloc 4096
+	record_stop
+	assert_equal "$(dump_summary run.mscope '.processes[0].spaces[0].allocs')" 1
+	puppet_end
 }

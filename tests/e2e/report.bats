@@ -400,7 +400,7 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_refused 7 "noise.mscope: not a recording" noise.mscope
 	assert_refused 7 "short.mscope: not a recording" short.mscope
 	assert_refused 1 "absent.mscope: cannot open" absent.mscope
-	assert_refused 1 "standard input: a recording can be read from a regular file only" -
+	assert_refused 7 "standard input: empty" - < <(true)
 	assert_refused 1 "/dev/stdin: a recording can be read from a regular file only" /dev/stdin < <(true)
 	mkdir none
 	assert_refused 7 "no file in it ends in .mscope" none

@@ -106,7 +106,7 @@ static void test_memory_that_has_an_address(void **state)
 	made.options.device = 0;
 	make(&made);
 	assert_int_equal(made.maps.count, 1);
-	made.options = (struct report_options){ .device = -1, .pid = 1 };
+	made.options = (struct report_options){ .device = -1, .pids = { 1 }, .pids_count = 1 };
 	make(&made);
 	assert_int_equal(made.maps.count, 0);
 	end(&made);

@@ -79,7 +79,7 @@ static void open_draft(struct draft *draft, const char *path)
 	struct place place;
 
 	assert_int_equal(place_find(&place, path), 0);
-	assert_int_equal(draft_open(draft, &place), 0);
+	assert_int_equal(draft_open(draft, &place, 0600), 0);
 	assert_int_equal(write(draft->fd, "text", 4), 4);
 }
 
@@ -184,7 +184,7 @@ static void test_no_place_for_one(void **state)
 		mkdir("gone", 0700);
 		assert_int_equal(place_find(&place, "gone/file"), 0);
 		assert_int_equal(rmdir("gone"), 0);
-		assert_int_equal(draft_open(&draft, &place), -ENOENT);
+		assert_int_equal(draft_open(&draft, &place, 0600), -ENOENT);
 		place_close(&place);
 	}
 }

@@ -308,7 +308,7 @@ static void test_one_process_alone(void **state)
 	add(alloc("cudaMalloc", 0x1000, 300));
 	add(record_of(77, RECORD_START_NS, alloc("cudaMalloc", 0x1000, 40)));
 	report_dump_end(&dump, now_ns);
-	reader.report.options.pid = 77;
+	reader.report.options.pids[reader.report.options.pids_count++] = 77;
 	report_dump_read(&dump, &reader);
 	assert_int_equal(reader.report.recordings[0]->processes_count, 1);
 	assert_int_equal(reader.report.recordings[0]->processes[0].process->pid, 77);

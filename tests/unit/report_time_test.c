@@ -94,8 +94,8 @@ static void test_what_was_before_only_makes_the_state(void **state)
 	add(alloc("cudaMalloc", 0x3000, 50)); /* the fifth millisecond */
 	add(alloc("cudaMalloc", 0x4000, 9000));
 	report_dump_end(&dump, now_ns);
-	reader.from = (struct report_time){ .set = true, .relative = true, .ns = 4500000 };
-	reader.until = (struct report_time){ .set = true, .relative = true, .ns = 5500000 };
+	reader.from = (struct report_time){ .kind = REPORT_TIME_SINCE_BEGIN, .ns = 4500000 };
+	reader.until = (struct report_time){ .kind = REPORT_TIME_SINCE_BEGIN, .ns = 5500000 };
 	report_dump_read(&dump, &reader);
 	process = &reader.report.recordings[0]->processes[0];
 	assert_int_equal(process->process->spaces[MS_SPACE_DEVICE].live_bytes, 350);
@@ -112,28 +112,44 @@ static void test_times(void **state)
 {
 	static const struct {
 		const char *text;
-		bool relative;
+		enum report_time_kind kind;
 		uint64_t ns;
 	} good[] = {
-		{ "+10", true, 10 * SECOND },
-		{ "10", true, 10 * SECOND },
-		{ "1.5s", true, 1500000000 },
-		{ "20ms", true, 20000000 },
-		{ "+2m", true, 120 * SECOND },
-		{ "1h", true, 3600 * SECOND },
-		{ "1970-01-02T00:00:01Z", false, 86401 * SECOND },
-		{ "1970-01-02 00:00:01.25", false, 86401250000000 },
-		{ "1970-01-02T02:30:01+02:30", false, 86401 * SECOND },
-		{ "1970-01-01T22:00:01-02:00", false, 86401 * SECOND },
+		{ "+10", REPORT_TIME_SINCE_BEGIN, 10 * SECOND },
+		{ "10", REPORT_TIME_SINCE_BEGIN, 10 * SECOND },
+		{ "1.5s", REPORT_TIME_SINCE_BEGIN, 1500000000 },
+		{ "20ms", REPORT_TIME_SINCE_BEGIN, 20000000 },
+		{ "+2m", REPORT_TIME_SINCE_BEGIN, 120 * SECOND },
+		{ "1h", REPORT_TIME_SINCE_BEGIN, 3600 * SECOND },
+		{ "1m30s", REPORT_TIME_SINCE_BEGIN, 90 * SECOND },
+		{ "-10s", REPORT_TIME_BEFORE_END, 10 * SECOND },
+		{ "-5", REPORT_TIME_BEFORE_END, 5 * SECOND },
+		{ "15:04", REPORT_TIME_OF_DAY, (15 * 60 + 4) * 60 * SECOND },
+		{ "15:04:05", REPORT_TIME_OF_DAY, ((15 * 60 + 4) * 60 + 5) * SECOND },
+		{ "00:00:01.5", REPORT_TIME_OF_DAY, 1500000000 },
+		{ "15:04Z", REPORT_TIME_OF_DAY, (15 * 60 + 4) * 60 * SECOND },
+		{ "01:00+02:00", REPORT_TIME_OF_DAY, 23 * 3600 * SECOND },
+		{ "1970-01-02T00:00:01Z", REPORT_TIME_WALL, 86401 * SECOND },
+		{ "1970-01-02 00:00:01.25", REPORT_TIME_WALL, 86401250000000 },
+		{ "1970-01-02T02:30:01+02:30", REPORT_TIME_WALL, 86401 * SECOND },
+		{ "1970-01-01T22:00:01-02:00", REPORT_TIME_WALL, 86401 * SECOND },
+		{ "1970-01-02T00:01", REPORT_TIME_WALL, 86460 * SECOND },
+		{ "1970-01-02T01:01+01:00", REPORT_TIME_WALL, 86460 * SECOND },
+		{ "1970-01-02T01:01:00+0100", REPORT_TIME_WALL, 86460 * SECOND },
+		{ "1970-01-02T01:01+01", REPORT_TIME_WALL, 86460 * SECOND },
 	};
 	static const char *const bad[] = { "",
 					   "x",
 					   "+",
 					   "10x",
-					   "-5",
+					   "-",
+					   "- 5",
+					   "+-5",
+					   "25:00",
+					   "15:04:05x",
+					   "15:4:",
 					   "1e99",
 					   "1970-01-02",
-					   "1970-01-02T00:00",
 					   "2h 5",
 					   "1970-01-02T00:00:01+2",
 					   "1969-01-01T00:00:00Z",
@@ -144,12 +160,65 @@ static void test_times(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		assert_int_equal(report_time_parse(&time, good[i].text), 0);
-		assert_int_equal(time.relative, good[i].relative);
+		assert_int_equal(time.kind, good[i].kind);
 		assert_int_equal(time.ns, good[i].ns);
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		if (!report_time_parse(&time, bad[i]))
 			fail_msg("%s was taken for a time", bad[i]);
+}
+
+/* The recording begins at 23:00:00 of a day and ends at 01:00:00 of the next. */
+static void test_moments_of_a_recording(void **state)
+{
+	static const uint64_t day = 86400 * SECOND, hour = 3600 * SECOND;
+	const struct report_time_frame frame = { .first_ns = 1000 * SECOND,
+						 .last_ns = 1000 * SECOND + 2 * hour,
+						 .wall_offset_ns =
+							 10 * day - hour - 1000 * SECOND };
+	static const struct {
+		const char *text;
+		int64_t since_begin_ns;
+	} moments[] = {
+		{ "5s", 5 * SECOND },
+		{ "-5s", 2 * hour - 5 * SECOND },
+		{ "23:30", hour / 2 },
+		{ "00:30", hour + hour / 2 },
+		{ "22:59:50", -10 * SECOND },           /* nearer to the beginning */
+		{ "01:00:10", 2 * hour + 10 * SECOND }, /* nearer to the end */
+		{ "1970-01-11T00:00", hour },
+	};
+	struct report_time time;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(moments) / sizeof(*moments); i++) {
+		assert_int_equal(report_time_parse(&time, moments[i].text), 0);
+		assert_int_equal(report_time_moment(&time, &frame),
+				 frame.first_ns + (uint64_t)moments[i].since_begin_ns);
+	}
+	/* Before the beginning of all times. */
+	assert_int_equal(report_time_parse(&time, "-10h"), 0);
+	assert_int_equal(report_time_moment(&time, &frame), 1);
+	time = (struct report_time){ 0 };
+	assert_int_equal(report_time_moment(&time, &frame), 0);
+}
+
+static void test_from_the_end(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+
+	(void)state;
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add(alloc("cudaMalloc", 0x2000, 50)); /* the last millisecond */
+	report_dump_end(&dump, now_ns);
+	reader.from = (struct report_time){ .kind = REPORT_TIME_BEFORE_END, .ns = 500000 };
+	report_dump_read(&dump, &reader);
+	assert_int_equal(
+		reader.report.recordings[0]->processes[0].process->spaces[MS_SPACE_DEVICE].allocs,
+		1);
+	done(&reader);
 }
 
 /* The same wherever it is shown, and whatever zone the reader is in. */
@@ -373,6 +442,8 @@ int main(void)
 		cmocka_unit_test(test_waiting_is_spread_over_the_time_it_took),
 		cmocka_unit_test(test_what_was_before_only_makes_the_state),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_moments_of_a_recording),
+		cmocka_unit_test(test_from_the_end),
 		cmocka_unit_test(test_the_wall_clock_is_that_of_utc),
 		cmocka_unit_test(test_what_was_not_captured_is_not_known),
 		cmocka_unit_test(test_launches_of_graphs_are_known),

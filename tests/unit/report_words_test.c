@@ -235,7 +235,7 @@ static void test_others_do_not_make_it_inexact(void **state)
 		add(record_of(1000 + i, 0, record_exit(0)));
 	}
 	add(alloc("cudaMalloc", 0x1000, 300));
-	reader.report.options.pid = RECORD_PID;
+	reader.report.options.pids[reader.report.options.pids_count++] = RECORD_PID;
 	texts = end_with(&reader);
 	assert_non_null(reader.report.recordings[0]->state->more);
 	assert_has(&texts.md, "Nothing was lost: the numbers are exact.");
@@ -411,7 +411,7 @@ static void test_one_process_has_its_own_peak(void **state)
 	begin();
 	add(alloc("cudaMalloc", 0x1000, 5 * MIB));
 	add(record_of(200, RECORD_START_NS, alloc("cudaMalloc", 0x1000, 3 * MIB)));
-	reader.report.options.pid = 200;
+	reader.report.options.pids[reader.report.options.pids_count++] = 200;
 	texts = end_with(&reader);
 	assert_has(&texts.md, "process (200) held at most 3 MiB of device memory at ");
 	assert_has_not(&texts.md, "Most was held on device 0: 8 MiB");
@@ -441,8 +441,7 @@ static void test_the_gravest_is_not_just_the_first(void **state)
 
 	(void)state;
 	for (i = 0; i < 3; i++)
-		reader.window[i] = (struct report_time){ .set = true,
-							 .relative = true,
+		reader.window[i] = (struct report_time){ .kind = REPORT_TIME_SINCE_BEGIN,
 							 .ns = (i ? 600 + i : 1) * MILLISECOND };
 	begin();
 	leave(&dump, 16 * MIB);

@@ -141,7 +141,8 @@ static void export_as(const char *name, uint32_t pid, struct text *out)
 	report_dump_add(&dump, heat_sample());
 	report_dump_add(&dump, other_sample());
 	report_dump_end(&dump, 5 * SECOND);
-	reader.report.options.pid = pid;
+	reader.report.options.pids[0] = pid;
+	reader.report.options.pids_count = pid != 0;
 	reader.sink = exporter->begin(&options);
 	assert_non_null(reader.sink);
 	report_dump_read(&dump, &reader);

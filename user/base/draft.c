@@ -25,7 +25,8 @@ static bool open_unnamed(struct draft *draft)
 {
 	char path[32];
 
-	draft->fd = openat(draft->place.directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	draft->fd =
+		openat(draft->place.directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, draft->mode);
 	if (draft->fd < 0)
 		return false;
 	own_path(draft, path);
@@ -57,13 +58,13 @@ static int with_free_name(struct draft *draft, int (*make)(struct draft *draft))
 static int create(struct draft *draft)
 {
 	draft->fd = openat(draft->place.directory, draft->name,
-			   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, draft->mode);
 	return draft->fd < 0 ? -errno : 0;
 }
 
-int draft_open(struct draft *draft, const struct place *place)
+int draft_open(struct draft *draft, const struct place *place, mode_t mode)
 {
-	*draft = (struct draft){ .place = *place, .fd = -1 };
+	*draft = (struct draft){ .place = *place, .fd = -1, .mode = mode };
 	return open_unnamed(draft) ? 0 : with_free_name(draft, create);
 }
 

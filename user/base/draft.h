@@ -14,11 +14,15 @@
 struct draft {
 	struct place place; /* the directory in which it is */
 	int fd;             /* to be read and written; -1: there is none */
+	mode_t mode;        /* with which it is created */
 	char name[24];      /* that it has meanwhile; empty: none */
 };
 
-/* Creates one, mode 0600, and takes over the place unless that fails. Returns 0 or -errno. */
-int draft_open(struct draft *draft, const struct place *place);
+/*
+ * Creates one of that mode, less the umask, and takes over the place unless that fails. Returns 0
+ * or -errno.
+ */
+int draft_open(struct draft *draft, const struct place *place, mode_t mode);
 
 /*
  * Names it. What has that name gives way if it is to be replaced (a link itself, not what it leads

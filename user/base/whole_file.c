@@ -46,7 +46,8 @@ static int keep_mode(int fd, const struct stat *old)
 
 static int begin_part(struct whole_file *file, const struct place *place, const struct stat *old)
 {
-	int err = draft_open(&file->part, place);
+	/* No other user can open it before it has the mode of the old one. */
+	int err = draft_open(&file->part, place, old ? 0600 : 0666);
 
 	file->is_part = !err;
 	return err || !old ? err : keep_mode(file->part.fd, old);

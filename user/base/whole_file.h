@@ -20,7 +20,7 @@ struct whole_file {
 
 /*
  * Creates the file that is to be written. It has the mode and group of the caller's own file if it
- * takes the place of one, else it is readable by its owner alone. A pipe, a device or a descriptor
+ * takes the place of one, else the umask's. A pipe, a device or a descriptor
  * (/dev/stdout) is written to as it is; a file that is a mount is refused, and so is what lies
  * behind a link of another user's (base/place.h). Returns 0 or -errno, logged.
  */

@@ -41,8 +41,11 @@ static const struct option_row rows[] = {
 	{ 'p', "pid", "PID", "Look at this process too.", parse_pid, 0 },
 	{ 'j', "json", NULL, "Write one JSON object (docs/check.schema.json).", option_flag,
 	  AT(json) },
+	{ 'f', "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
+	  AT(json) },
 	{ 0, "without", "FEATURE[,FEATURE...]", "Do as if the kernel lacked these.", option_without,
 	  AT(features) },
+	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
 	{ 0 },
 };
@@ -195,7 +198,8 @@ static int check(int argc, char **argv)
 		return code;
 	signal(SIGPIPE, SIG_IGN); /* who reads a part of it wants the verdict too */
 	if (first < argc) {
-		log_error("check takes no argument \"%s\"", argv[first]);
+		log_error("check takes no argument \"%s\"; for a process, write check -p PID",
+			  argv[first]);
 		return EXIT_USAGE;
 	}
 	return run_check(&settings);

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_COMMANDS_COMMAND_H
 #define MEMSCOPE_COMMANDS_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What the program exits with; see also EXIT STATUS in the man page. */
@@ -56,6 +57,7 @@ struct command {
 
 	const struct option_row *options;    /* ends with a row without a name */
 	const struct command_choice *choice; /* NULL: none */
+	bool starts_command;                 /* its first operand and all behind it are one */
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };

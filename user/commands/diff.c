@@ -10,6 +10,7 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/dump_input.h"
+#include "commands/output_format.h"
 #include "commands/requirements.h"
 #include "commands/terminal.h"
 #include "report/diff_gate.h"
@@ -40,6 +41,7 @@ struct settings {
 
 struct format {
 	const char *name;
+	const char *endings; /* of files; NULL: none */
 	void (*write)(struct writer *writer, const struct diff *diff,
 		      const struct settings *settings);
 };
@@ -86,19 +88,23 @@ static void write_github(struct writer *writer, const struct diff *diff,
 
 /* clang-format off */
 
-#define FORMATS(X, OR) X(md) OR X(text) OR X(json) OR X(html) OR X(junit) OR X(github)
+#define FORMATS(X, OR) \
+	X(md, ".md .markdown") OR X(text, ".txt .text") OR X(json, ".json") OR \
+	X(html, ".html .htm") OR X(junit, ".xml") OR X(github, NULL)
 
 /* clang-format on */
 
 static const struct format formats[] = {
-#define X(name) { #name, write_##name },
+#define X(name, endings) { #name, endings, write_##name },
 	FORMATS(X, )
 #undef X
 };
 
-#define FORMAT_NAME(name) #name
+#define FORMAT_NAME(name, endings) #name
 
-enum { FORMAT_MD, FORMAT_TEXT }; /* the defaults, in the order of the formats */
+#define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
+
+enum { FORMAT_MD, FORMAT_TEXT, FORMAT_JSON }; /* in the order of the formats */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -110,6 +116,31 @@ static int parse_format(const struct option_row *row, const char *value, void *c
 		return which;
 	((struct settings *)context)->format = &formats[which];
 	return 0;
+}
+
+static int parse_json(const struct option_row *row, const char *value, void *context)
+{
+	(void)row;
+	(void)value;
+	((struct settings *)context)->format = &formats[FORMAT_JSON];
+	return 0;
+}
+
+/* By the ending of the file, or else as it suits the output. NULL: it is refused, logged. */
+static const struct format *choose_format(const struct settings *settings)
+{
+	const char *output = settings->output;
+	size_t i;
+
+	for (i = 0; i < FORMATS_COUNT; i++)
+		if (output_format_refuse_name(output, formats[i].name))
+			return NULL;
+	for (i = 0; !settings->format && i < FORMATS_COUNT; i++)
+		if (output_format_ends_in(output, formats[i].endings))
+			return &formats[i];
+	if (settings->format)
+		return settings->format;
+	return &formats[terminal_is_output(output) ? FORMAT_TEXT : FORMAT_MD];
 }
 
 static int parse_top(const struct option_row *row, const char *value, void *context)
@@ -148,13 +179,16 @@ static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
 	  "Markdown, aligned text, one JSON object (docs/diff.schema.json), one HTML file for a"
 	  " browser that needs no network, JUnit XML, whose tests are the conditions of --fail-on,"
-	  " or annotations for a workflow of GitHub. Default: text on a terminal, else Markdown.",
+	  " or annotations for a workflow of GitHub. Default: as the ending of FILE says, text on a terminal,"
+	  " else Markdown.",
 	  parse_format, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
+	{ 'j', "json", NULL, "The same as -f json.", parse_json, 0 },
+	{ 'o', "output", "FILE", "Write there instead of to standard output (-).", option_output,
 	  AT(output) },
 	{ 0, "from", "TIME",
-	  "On both sides, only what happened since: +10 or 1.5s or 3m after the recording began, or"
-	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
+	  "On both sides, only what happened since: +5s or 1m30s after the recording began, -10s"
+	  " from its end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone."
+	  " What was live by then still counts.",
 	  dump_input_time, AT(from) },
 	{ 0, "to", "TIME", "On both sides, only what happened until then.", dump_input_time,
 	  AT(until) },
@@ -290,9 +324,9 @@ static int diff(int argc, char **argv)
 			  " `memscope-bpf diff --help`");
 		return EXIT_USAGE;
 	}
+	settings.format = choose_format(&settings);
 	if (!settings.format)
-		settings.format =
-			&formats[terminal_is_output(settings.output) ? FORMAT_TEXT : FORMAT_MD];
+		return EXIT_USAGE;
 	return run(&settings, argv + first);
 }
 

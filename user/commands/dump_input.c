@@ -14,20 +14,26 @@
 #include "commands/options.h"
 #include "commands/progress.h"
 #include "commands/requirements.h"
+#include "commands/standard_input.h"
 #include "render/report_notes.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-int dump_input_pid(const struct option_row *row, const char *value, void *settings)
+static int take_pid(void *context, uint32_t pid)
 {
-	uint64_t pid;
-	int err = string_parse_u64(value, 1, UINT32_MAX, &pid);
+	struct report_options *options = context;
 
-	if (err)
-		log_error("--%s: \"%s\" is not a process ID", row->name, value);
-	else
-		*(uint32_t *)((char *)settings + row->offset) = pid;
-	return err;
+	if (options->pids_count == REPORT_PIDS) {
+		log_error("-p: at most %d processes can be asked for", REPORT_PIDS);
+		return -E2BIG;
+	}
+	options->pids[options->pids_count++] = pid;
+	return 0;
+}
+
+int dump_input_pids(const struct option_row *row, const char *value, void *settings)
+{
+	return option_pids(row, value, take_pid, (char *)settings + row->offset);
 }
 
 int dump_input_device(const struct option_row *row, const char *value, void *settings)
@@ -47,8 +53,8 @@ int dump_input_moment(const struct option_row *row, const char *value, struct re
 	int err = report_time_parse(time, value);
 
 	if (err)
-		log_error("--%s: \"%s\" is not a time; write +10, 1.5s or 3m after the beginning,"
-			  " or 2026-11-21T15:04:05Z",
+		log_error("--%s: \"%s\" is not a time; write +5s or 1m30s after the beginning, -10s"
+			  " from the end, 15:04, or 2026-11-21T15:04:05Z",
 			  row->name, value);
 	return err;
 }
@@ -171,19 +177,45 @@ static int check_window(const struct report *report)
 	return EXIT_OK;
 }
 
+static bool has_process(const struct report_recording *recording, uint32_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (recording->processes[i].process->pid == pid)
+			return true;
+	return false;
+}
+
+/* One that was asked for and is in none of the recordings; NULL: all are. */
+static const uint32_t *missing_pid(const struct report *report)
+{
+	const struct report_options *options = &report->options;
+	size_t pid, i;
+
+	for (pid = 0; pid < options->pids_count; pid++) {
+		for (i = 0; i < report->count; i++)
+			if (has_process(report->recordings[i], options->pids[pid]))
+				break;
+		if (i == report->count)
+			return &options->pids[pid];
+	}
+	return NULL;
+}
+
 /* Of processes and devices. */
 static int check_selected(const struct report *report)
 {
-	size_t processes = 0, devices = 0, i;
+	const uint32_t *missing = missing_pid(report);
+	size_t devices = 0, i;
 	uint64_t unlisted = 0;
 
 	for (i = 0; i < report->count; i++) {
-		processes += report->recordings[i]->processes_count;
 		devices += report->recordings[i]->devices_count;
 		unlisted += report->recordings[i]->state->more_count;
 	}
-	if (report->options.pid && !processes)
-		log_error("process %u is not in the recording%s", report->options.pid,
+	if (missing)
+		log_error("process %u is not in the recording%s", *missing,
 			  unlisted ? ", or one of those that held so little that only their sum"
 				     " is known" :
 				     "");
@@ -210,6 +242,7 @@ int dump_input_find(struct dump_set *set, char **files, const char *output)
 
 	signal(SIGPIPE, SIG_IGN);
 	*set = (struct dump_set){ 0 };
+	err = standard_input_prepare(files);
 	for (i = 0; !err && files[i]; i++)
 		err = dump_set_add(set, files[i]);
 	code = exit_code_of(err);

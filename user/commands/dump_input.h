@@ -14,7 +14,8 @@
 #include "store/report_reader.h"
 
 /* Parsers for rows whose place in the settings has the type: */
-int dump_input_pid(const struct option_row *row, const char *value, void *settings); /* uint32_t */
+/* struct report_options */
+int dump_input_pids(const struct option_row *row, const char *value, void *settings);
 int dump_input_device(const struct option_row *row, const char *value,
 		      void *settings); /* int32_t */
 /* struct report_time */

@@ -11,6 +11,7 @@
 #include "commands/interrupt.h"
 #include "commands/options.h"
 #include "commands/dump_input.h"
+#include "commands/output_format.h"
 #include "commands/requirements.h"
 #include "export/export.h"
 
@@ -55,6 +56,32 @@ static int parse_format(const struct option_row *row, const char *value, void *c
 	return -EINVAL;
 }
 
+static int parse_json(const struct option_row *row, const char *value, void *context)
+{
+	(void)row;
+	(void)value;
+	((struct settings *)context)->exporter = &export_ndjson;
+	return 0;
+}
+
+/* By the ending of the file. Returns an exit code; an error has been logged. */
+static int choose_format(struct settings *settings)
+{
+	size_t i;
+
+	for (i = 0; exporters[i]; i++)
+		if (output_format_refuse_name(settings->output, exporters[i]->name))
+			return EXIT_USAGE;
+	for (i = 0; !settings->exporter && exporters[i]; i++)
+		if (output_format_ends_in(settings->output, exporters[i]->endings))
+			settings->exporter = exporters[i];
+	if (settings->exporter)
+		return EXIT_OK;
+	log_error("export needs a format: -f FORMAT, or -o FILE with the ending of one; see"
+		  " `memscope-bpf export --help`");
+	return EXIT_USAGE;
+}
+
 static int parse_metric(const struct option_row *row, const char *value, void *context)
 {
 	struct settings *settings = context;
@@ -78,13 +105,17 @@ static int parse_label(const struct option_row *row, const char *value, void *co
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
-	{ 'f', "format", "FORMAT", "The format, one of those below.", parse_format, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
+	{ 'f', "format", "FORMAT",
+	  "The format, one of those below. Default: as the ending of FILE says.", parse_format, 0 },
+	{ 'j', "json", NULL, "The same as -f ndjson.", parse_json, 0 },
+	{ 'o', "output", "FILE", "Write there instead of to standard output (-).", option_output,
 	  AT(output) },
-	{ 0, "pid", "PID", "Only this process.", dump_input_pid, AT(reader.report.options.pid) },
+	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
+	  AT(reader.report.options) },
 	{ 0, "from", "TIME",
-	  "Only what happened since: +10 or 1.5s or 3m after the recording began, or"
-	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
+	  "Only what happened since: +5s or 1m30s after the recording began, -10s from its end,"
+	  " 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone. What was live"
+	  " by then still counts.",
 	  dump_input_time, AT(reader.from) },
 	{ 0, "to", "TIME", "Only what happened until then.", dump_input_time, AT(reader.until) },
 	{ 0, "metric", "inuse|alloc|peak",
@@ -251,13 +282,13 @@ static int export(int argc, char **argv)
 	first = options_parse(&export_command, argc, argv, &settings, &code);
 	if (first < 0)
 		return code;
-	if (!settings.exporter || first == argc) {
-		log_error("%s; see `memscope-bpf export --help`",
-			  first == argc ? "export needs the files to export" :
-					  "export needs a format: -f FORMAT");
+	if (first == argc) {
+		log_error("export needs the files to export; see `memscope-bpf export --help`");
 		return EXIT_USAGE;
 	}
-	code = check_options(&settings);
+	code = choose_format(&settings);
+	if (code == EXIT_OK)
+		code = check_options(&settings);
 	if (code != EXIT_OK)
 		return code;
 	code = run(&settings, argv + first);
@@ -269,20 +300,19 @@ static int export(int argc, char **argv)
 const struct command export_command = {
 	.name = "export",
 	.summary = "Write a recording in the format of another program",
-	.synopsis = "-f FORMAT [OPTIONS] FILE...",
+	.synopsis = "[-f FORMAT] [OPTIONS] FILE...",
 	.description = "Reads what `memscope-bpf record` wrote, as `memscope-bpf report` does, and"
 		       " writes it for the viewers and scripts that people already have. Totals are"
 		       " the report's in every format.\n\n"
 		       "A file gets its name once it is whole: after an error or a signal, what was"
 		       " there before still is. Pipes are written to as they are."
 		       " A terminal shows how far it is.",
-	.examples =
-		"memscope-bpf export -f ndjson run.mscope | jq -c 'select(.op == \"alloc\")'\n"
-		"# queries for nsys' exports, and views of our own\n"
-		"memscope-bpf export -f sqlite -o run.sqlite run.mscope\n"
-		"sqlite3 -box run.sqlite 'SELECT * FROM memscope_peak'\n"
-		"# one process, one minute of it\n"
-		"memscope-bpf export -f csv --pid 4242 --from 1m --to 2m -o run.csv run.mscope\n",
+	.examples = "memscope-bpf export -f ndjson run.mscope | jq -c 'select(.op == \"alloc\")'\n"
+		    "# queries for nsys' exports, and views of our own\n"
+		    "memscope-bpf export -o run.sqlite run.mscope\n"
+		    "sqlite3 -box run.sqlite 'SELECT * FROM memscope_peak'\n"
+		    "# one process, one minute of it\n"
+		    "memscope-bpf export -p 4242 --from 1m --to 2m -o run.csv run.mscope\n",
 	.options = rows,
 	.choice = &formats,
 	.run = export,

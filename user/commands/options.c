@@ -1,210 +1,280 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands/options.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/string.h"
 #include "capture/attach/features.h"
+#include "commands/help.h"
+#include "commands/spellings.h"
 
-#define MAX_OPTIONS 32
 #define MIN_BUFFER (4ull << 10)
 #define MAX_BUFFER (1ull << 30)
-#define HELP_COLUMN 26
-#define HELP_WIDTH 79
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-static const struct option_row help_row = {
-	.letter = 'h',
-	.name = "help",
-	.help = "Show this help.",
-};
-
-#define LONG_NAMES 256 /* getopt's codes from here on; letters are below */
-
 struct parser {
-	struct option names[MAX_OPTIONS + 2];
-	char letters[2 * MAX_OPTIONS + 4];
-	const struct option_row *rows[MAX_OPTIONS + 1];
-	int count;
+	const struct command *command;
+	char **words; /* those that are left; ends with NULL */
+	void *settings;
+	char **operands; /* as many as there are words */
+	size_t operands_count;
+	int code; /* to exit with; -1: parsing goes on */
 };
 
-static void add_row(struct parser *parser, const struct option_row *row)
+static int fail(struct parser *parser, int code)
 {
-	size_t length = strlen(parser->letters);
-
-	parser->names[parser->count] = (struct option){
-		.name = row->name,
-		.has_arg = row->argument ? required_argument : no_argument,
-		.val = LONG_NAMES + parser->count,
-	};
-	if (row->letter)
-		snprintf(parser->letters + length, sizeof(parser->letters) - length, "%c%s",
-			 row->letter, row->argument ? ":" : "");
-	parser->rows[parser->count++] = row;
-}
-
-static const struct option_row *chosen(const struct parser *parser, int code)
-{
-	int i;
-
-	if (code >= LONG_NAMES)
-		return parser->rows[code - LONG_NAMES];
-	for (i = 0; i < parser->count; i++)
-		if (parser->rows[i]->letter == code)
-			return parser->rows[i];
-	return NULL;
-}
-
-static int misused(const struct command *command, int *exit_code)
-{
-	fprintf(stderr, "Try `memscope-bpf %s --help`.\n", command->name);
-	*exit_code = EXIT_USAGE;
+	parser->code = code;
 	return -1;
 }
 
-static void complain(char **argv, int code)
+static const struct option_row *row_at(const struct command *command, size_t i)
 {
-	const char *word = argv[optind - 1];
+	const struct option_row *row = command->options;
 
-	if (code == ':')
-		log_error("%s needs a value", word);
-	else if (optopt >= LONG_NAMES)
-		log_error("%.*s takes no value", (int)strcspn(word, "="), word);
-	else if (optopt)
-		log_error("unknown option -%c", optopt);
+	while (row->name && i) {
+		row++;
+		i--;
+	}
+	if (row->name)
+		return row;
+	return i ? NULL : &help_row;
+}
+
+static const struct option_row *find_letter(const struct command *command, char letter)
+{
+	const struct option_row *row;
+	size_t i;
+
+	for (i = 0; (row = row_at(command, i)); i++)
+		if (row->letter == letter)
+			return row;
+	return NULL;
+}
+
+/* By its name or how that begins. *other: another one begins so, too. */
+static const struct option_row *find_name(const struct command *command, const char *name,
+					  size_t length, const struct option_row **other)
+{
+	const struct option_row *row, *found = NULL;
+	size_t i;
+
+	*other = NULL;
+	for (i = 0; (row = row_at(command, i)); i++) {
+		if (strncmp(row->name, name, length) != 0)
+			continue;
+		if (!row->name[length]) {
+			*other = NULL;
+			return row;
+		}
+		if (found)
+			*other = row;
+		else
+			found = row;
+	}
+	return found;
+}
+
+static const struct option_row *row_named(const struct command *command, const char *name)
+{
+	const struct option_row *other;
+
+	return find_name(command, name, strlen(name), &other);
+}
+
+/* `word` is how it was written: "-x" or "--name". */
+static int unknown(struct parser *parser, const char *word)
+{
+	struct nearest nearest = { .word = word + 2 };
+	const struct option_row *row;
+	size_t i;
+
+	for (i = 0; word[0] == '-' && word[1] == '-' && (row = row_at(parser->command, i)); i++)
+		nearest_offer(&nearest, row->name);
+	if (nearest.found)
+		log_error("%s has no option %s; did you mean --%s?", parser->command->name, word,
+			  nearest.found);
 	else
-		log_error("unknown or ambiguous option %s", word);
+		log_error("%s has no option %s; `memscope-bpf %s --help` lists them",
+			  parser->command->name, word, parser->command->name);
+	return fail(parser, EXIT_USAGE);
+}
+
+/* Takes the value that stands in the next word. Returns NULL if there is none, logged. */
+static const char *next_word(struct parser *parser, const char *word, const char *argument)
+{
+	if (*parser->words)
+		return *parser->words++;
+	log_error("%s needs a value: %s %s", word, word, argument);
+	fail(parser, EXIT_USAGE);
+	return NULL;
+}
+
+static bool is_number(const char *word)
+{
+	return word && *word && !word[strspn(word, "0123456789")];
+}
+
+/* `value`: what stands in the same word; NULL: nothing. */
+static int take_option(struct parser *parser, const struct option_row *row, const char *word,
+		       const char *value)
+{
+	if (row == &help_row) {
+		help_print(parser->command);
+		return fail(parser, EXIT_OK);
+	}
+	if (row->argument && !value)
+		value = next_word(parser, word, row->argument);
+	if (row->argument && !value)
+		return -1;
+	if (row->parse(row, value, parser->settings))
+		return fail(parser, EXIT_USAGE);
+	/* As `pidof` prints them. */
+	while (row->letter == 'p' && is_number(*parser->words))
+		if (row->parse(row, *parser->words++, parser->settings))
+			return fail(parser, EXIT_USAGE);
+	return 0;
+}
+
+/* A word that another version or another program has for it. */
+static int take_spelling(struct parser *parser, const struct spelling *spelling, const char *word,
+			 const char *value)
+{
+	const struct option_row *row;
+
+	if (spelling->means == SPELLING_ADVICE) {
+		log_error("%s: %s", word, spelling->text);
+		return fail(parser, EXIT_USAGE);
+	}
+	if (spelling->means == SPELLING_OPTION) {
+		row = row_named(parser->command, spelling->option);
+		if (take_option(parser, row, word, spelling->value ? spelling->value : value))
+			return -1;
+	} else {
+		if (!value)
+			value = next_word(parser, word, "FILE");
+		if (!value)
+			return -1;
+		parser->operands[parser->operands_count++] = (char *)value;
+	}
+	log_info("%s: %s", word, spelling->text);
+	return 0;
+}
+
+static int take_long(struct parser *parser, const char *word)
+{
+	const size_t length = strcspn(word + 2, "=");
+	const char *value = word[2 + length] ? word + 2 + length + 1 : NULL;
+	const struct option_row *other;
+	const struct option_row *row = find_name(parser->command, word + 2, length, &other);
+	char name[64];
+	const struct spelling *spelling;
+
+	snprintf(name, sizeof(name), "%.*s", (int)length + 2, word);
+	spelling = spelling_find(parser->command->name, name);
+	if (spelling && (!row || row->name[length]))
+		return take_spelling(parser, spelling, name, value);
+	if (!row || !length)
+		return unknown(parser, name);
+	if (other) {
+		log_error("%s can be --%s or --%s: write more of it", name, row->name, other->name);
+		return fail(parser, EXIT_USAGE);
+	}
+	if (value && !row->argument) {
+		log_error("%s takes no value", name);
+		return fail(parser, EXIT_USAGE);
+	}
+	return take_option(parser, row, name, value);
+}
+
+/* -json is no -j -s -o n. */
+static bool is_long_name(const struct command *command, const char *word)
+{
+	const size_t length = strcspn(word + 1, "=");
+	const struct option_row *other;
+	const struct option_row *row = find_name(command, word + 1, length, &other);
+
+	return length > 1 && row && !row->name[length];
+}
+
+/* "-c", "-cp", "-p4711" */
+static int take_letters(struct parser *parser, const char *word)
+{
+	const char *letter;
+	int err = 0;
+
+	if (is_long_name(parser->command, word)) {
+		log_error("%s: did you mean -%s?", word, word);
+		return fail(parser, EXIT_USAGE);
+	}
+	for (letter = word + 1; !err && *letter; letter++) {
+		const char name[] = { '-', *letter, '\0' };
+		const struct option_row *row = find_letter(parser->command, *letter);
+		const struct spelling *spelling =
+			row ? NULL : spelling_find(parser->command->name, name);
+		const char *value = letter[1] ? letter + 1 : NULL;
+
+		if (spelling)
+			return take_spelling(parser, spelling, name, value);
+		if (!row)
+			return unknown(parser, name);
+		if (row->argument)
+			return take_option(parser, row, name, value);
+		err = take_option(parser, row, name, NULL);
+	}
+	return err;
+}
+
+static void take_rest(struct parser *parser)
+{
+	while (*parser->words)
+		parser->operands[parser->operands_count++] = *parser->words++;
+}
+
+static int take_all(struct parser *parser)
+{
+	int err = 0;
+
+	while (!err && *parser->words) {
+		char *word = *parser->words++;
+
+		if (!strcmp(word, "--")) {
+			take_rest(parser);
+		} else if (word[0] == '-' && word[1]) {
+			err = word[1] == '-' ? take_long(parser, word) : take_letters(parser, word);
+		} else {
+			parser->operands[parser->operands_count++] = word;
+			/* What follows is another program's. */
+			if (parser->command->starts_command)
+				take_rest(parser);
+		}
+	}
+	return err;
 }
 
 int options_parse(const struct command *command, int argc, char **argv, void *settings,
 		  int *exit_code)
 {
-	struct parser parser = { .letters = "+:" };
-	const struct option_row *row;
-	int code;
+	struct parser parser = { .command = command,
+				 .words = argv + 1,
+				 .settings = settings,
+				 .operands = calloc(argc, sizeof(*parser.operands)) };
+	int err = parser.operands ? take_all(&parser) : fail(&parser, EXIT_FAILED);
+	const int first = argc - (int)parser.operands_count;
 
-	for (row = command->options; row->name; row++)
-		add_row(&parser, row);
-	add_row(&parser, &help_row);
-	opterr = 0;
-	optind = 1;
-	while ((code = getopt_long(argc, argv, parser.letters, parser.names, NULL)) != -1) {
-		row = chosen(&parser, code);
-		if (!row || code == '?' || code == ':') {
-			complain(argv, code);
-			return misused(command, exit_code);
-		}
-		if (row == &help_row) {
-			options_print_help(command);
-			*exit_code = EXIT_OK;
-			return -1;
-		}
-		if (row->parse(row, optarg, settings))
-			return misused(command, exit_code);
-	}
-	return optind;
-}
-
-/* ---- help ------------------------------------------------------------------------------------ */
-
-/* Words from `column` on, broken before `HELP_WIDTH`. */
-static void print_words(const char *text, int column)
-{
-	int at = column;
-
-	while (*text) {
-		int length = strcspn(text, " ");
-
-		if (at > column && at + 1 + length > HELP_WIDTH) {
-			printf("\n%*s", column, "");
-			at = column;
-		} else if (at > column) {
-			putchar(' ');
-			at++;
-		}
-		printf("%.*s", length, text);
-		at += length;
-		text += length;
-		text += *text == ' ';
-	}
-	putchar('\n');
-}
-
-static void print_row(const struct option_row *row)
-{
-	char left[80];
-	int length;
-
-	length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", row->letter ? '-' : ' ',
-			  row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
-			  row->argument ? "=" : "", row->argument ? row->argument : "");
-	printf("%s", left);
-	if (length + 2 > HELP_COLUMN)
-		printf("\n%*s", HELP_COLUMN, "");
+	if (err)
+		*exit_code = parser.code;
 	else
-		printf("%*s", HELP_COLUMN - length, "");
-	print_words(row->help, HELP_COLUMN);
-}
-
-static void print_indented(const char *lines)
-{
-	while (*lines) {
-		int length = strcspn(lines, "\n");
-
-		printf("  %.*s\n", length, lines);
-		lines += length;
-		lines += *lines == '\n';
-	}
-}
-
-static void print_choice(const struct command_choice *choice)
-{
-	const char *name, *meaning;
-	size_t i;
-
-	printf("\n%s:\n", choice->heading);
-	for (i = 0; (name = choice->name(i, &meaning)); i++) {
-		printf("  %-*s", HELP_COLUMN - 2, name);
-		print_words(meaning, HELP_COLUMN);
-	}
-}
-
-static void print_usage(const struct command *command)
-{
-	const char *ways = command->synopsis, *label = "Usage:";
-
-	while (*ways) {
-		int length = strcspn(ways, "\n");
-
-		printf("%-6s memscope-bpf %s %.*s\n", label, command->name, length, ways);
-		label = "";
-		ways += length;
-		ways += *ways == '\n';
-	}
-}
-
-void options_print_help(const struct command *command)
-{
-	const struct option_row *row;
-
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is no failure */
-	print_usage(command);
-	printf("%s.\n\nOptions:\n", command->summary);
-	for (row = command->options; row->name; row++)
-		print_row(row);
-	print_row(&help_row);
-	if (command->choice)
-		print_choice(command->choice);
-	printf("\nExamples:\n");
-	print_indented(command->examples);
+		memcpy(argv + first, parser.operands,
+		       parser.operands_count * sizeof(*parser.operands));
+	free(parser.operands);
+	return err ? -1 : first;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -233,6 +303,13 @@ int option_file(const struct option_row *row, const char *value, void *settings)
 		return option_text(row, value, settings);
 	log_error("--%s: the name is empty", row->name);
 	return -EINVAL;
+}
+
+/* Standard output is what NULL stands for. */
+int option_output(const struct option_row *row, const char *value, void *settings)
+{
+	return option_file(row, value, settings) ?:
+		       option_text(row, strcmp(value, "-") != 0 ? value : NULL, settings);
 }
 
 int option_size(const struct option_row *row, const char *value, void *settings)
@@ -311,17 +388,15 @@ int option_events(const struct option_row *row, const char *value, void *setting
 	return err;
 }
 
-int option_seconds(const struct option_row *row, const char *value, void *settings)
+int option_duration(const struct option_row *row, const char *value, void *settings)
 {
-	char *end;
-	double seconds = strtod(value, &end);
+	uint64_t *ns = place(row, settings);
 
-	if (!isdigit((unsigned char)*value) || *end || seconds < 1e-9 || seconds > 1e9) {
-		log_error("--%s: \"%s\" is not a number of seconds above 0", row->name, value);
-		return -EINVAL;
-	}
-	*(uint64_t *)place(row, settings) = (uint64_t)(seconds * 1e9);
-	return 0;
+	if (!duration_parse(value, ns) && *ns)
+		return 0;
+	log_error("--%s: \"%s\" is not a time above 0; write 90, 90s, 1m30s or 500ms", row->name,
+		  value);
+	return -EINVAL;
 }
 
 int option_quiet(const struct option_row *row, const char *value, void *settings)
@@ -340,6 +415,44 @@ int option_verbose(const struct option_row *row, const char *value, void *settin
 	(void)settings;
 	log_set_level(LOG_DEBUG);
 	return 0;
+}
+
+int option_text_or_json(const struct option_row *row, const char *value, void *settings)
+{
+	int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	*(bool *)place(row, settings) = which == 1;
+	return 0;
+}
+
+int option_pids(const struct option_row *row, const char *value,
+		int (*take)(void *context, uint32_t pid), void *context)
+{
+	static const char between[] = ", \t\n";
+	char *copy = strdup(value), *rest = copy, *text;
+	int err = copy ? 0 : -ENOMEM;
+	size_t count = 0;
+
+	while (!err && (text = strsep(&rest, between))) {
+		uint64_t pid = 0;
+
+		if (!*text && (!*value || strpbrk(value, " \t\n")))
+			continue;
+		err = string_parse_u64(text, 1, UINT32_MAX, &pid);
+		if (err)
+			log_error("--%s: \"%s\" is not a process ID; write -p 4711 or -p 4711,4712",
+				  row->name, text);
+		else
+			err = take(context, (uint32_t)pid);
+		count++;
+	}
+	free(copy);
+	if (err || count)
+		return err;
+	log_error("--%s: the list is empty: there is no such process", row->name);
+	return -EINVAL;
 }
 
 int option_without(const struct option_row *row, const char *value, void *settings)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a command line by a command's option rows, and prints the help that they describe.
+ * Reads a command line by a command's option rows.
  */
 #ifndef MEMSCOPE_COMMANDS_OPTIONS_H
 #define MEMSCOPE_COMMANDS_OPTIONS_H
@@ -11,23 +11,24 @@
 #include "commands/command.h"
 
 /*
- * Parses up to the first argument that is no option, or past "--". Returns that argument's index,
- * or -1 with *exit_code set: after --help, or after an error message.
+ * Options may stand anywhere before "--", but only before the first operand if that is a command to
+ * be started. Afterwards the operands are the last arguments, in their order. Returns the first
+ * one's index (argc: there is none), or -1 with *exit_code set: after --help, or after an error
+ * message of one line. Words of other programs are looked for in commands/spellings.h.
  */
 int options_parse(const struct command *command, int argc, char **argv, void *settings,
 		  int *exit_code);
-
-void options_print_help(const struct command *command);
 
 /* Parsers for rows whose place in the settings has the type: */
 int option_flag(const struct option_row *row, const char *value, void *settings); /* bool */
 int option_text(const struct option_row *row, const char *value, void *settings); /* const char * */
 int option_file(const struct option_row *row, const char *value, void *settings); /* not empty */
-int option_size(const struct option_row *row, const char *value, void *settings); /* uint64_t */
-int option_buffer(const struct option_row *row, const char *value, void *settings);  /* uint64_t */
-int option_events(const struct option_row *row, const char *value, void *settings);  /* uint64_t */
-int option_seconds(const struct option_row *row, const char *value, void *settings); /* ns */
-int option_quiet(const struct option_row *row, const char *value, void *settings);   /* log level */
+int option_output(const struct option_row *row, const char *value, void *settings); /* "-": NULL */
+int option_size(const struct option_row *row, const char *value, void *settings);   /* uint64_t */
+int option_buffer(const struct option_row *row, const char *value, void *settings); /* uint64_t */
+int option_events(const struct option_row *row, const char *value, void *settings); /* uint64_t */
+int option_duration(const struct option_row *row, const char *value, void *settings); /* ns */
+int option_quiet(const struct option_row *row, const char *value, void *settings); /* log level */
 int option_verbose(const struct option_row *row, const char *value, void *settings);
 
 /* A number from `min` to `max`, into the uint64_t at the row's place. */
@@ -39,6 +40,16 @@ int option_number(const struct option_row *row, const char *value, void *setting
  * value is, counted from 0, or -EINVAL, logged.
  */
 int option_which(const struct option_row *row, const char *value);
+
+/*
+ * Calls `take` for each process of "17,18", or "17 18" as pidof(1) prints them. Returns 0, what
+ * `take` returned, or -errno, logged.
+ */
+int option_pids(const struct option_row *row, const char *value,
+		int (*take)(void *context, uint32_t pid), void *context);
+
+/* --format text|json: bool, whether it is JSON */
+int option_text_or_json(const struct option_row *row, const char *value, void *settings);
 
 /* --without: struct features */
 int option_without(const struct option_row *row, const char *value, void *settings);

@@ -86,6 +86,14 @@ static int parse_bundles(const struct option_row *row, const char *value, void *
 	return -EINVAL;
 }
 
+static int parse_output(const struct option_row *row, const char *value, void *context)
+{
+	if (strcmp(value, "-") != 0)
+		return option_file(row, value, context);
+	((struct settings *)context)->to_stdout = true;
+	return 0;
+}
+
 static int parse_signal(const struct option_row *row, const char *value, void *settings)
 {
 	int *number = (int *)((char *)settings + row->offset);
@@ -115,15 +123,12 @@ static const struct option_row rows[] = {
 	{ 'f', "follow", NULL, "Record the children of the recorded processes too.", option_flag,
 	  OF_CAPTURE(selection.follow) },
 	{ 'o', "output", "FILE",
-	  "Write there; it must not exist yet. %h becomes the name of the host, %p the first"
+	  "Write there; it must not exist yet. - is standard output, which must not be a terminal"
+	  " (what COMMAND writes to its own goes to standard error then). %h becomes the name of the host, %p the first"
 	  " process recorded (with -a and --cgroup this program), %t the time (UTC,"
 	  " 20261121T155500), %% a percent sign. Default: " DEFAULT_OUTPUT ".",
-	  option_file, AT(recording.output) },
-	{ 0, "stdout", NULL,
-	  "Write to standard output, which must not be a terminal. What COMMAND writes to its own"
-	  " goes to standard error then.",
-	  option_flag, AT(to_stdout) },
-	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds,
+	  parse_output, AT(recording.output) },
+	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration,
 	  OF_CAPTURE(duration_ns) },
 	{ 0, "segment", "SIZE",
 	  "After so many bytes, begin a new segment, which can be read without those before it"
@@ -199,7 +204,7 @@ static int check_output(const struct settings *settings)
 		log_error("-o %s: only h, p, t or %% can follow %%", recording->output);
 	else if (settings->to_stdout &&
 		 (recording->output || recording->ring_bytes || recording->triggers))
-		log_error("--stdout cannot be combined with -o, --ring or a trigger");
+		log_error("-o - cannot be combined with -o FILE, --ring or a trigger");
 	else if (settings->to_stdout && isatty(STDOUT_FILENO))
 		log_error(
 			"cannot write a recording to a terminal: redirect standard output, or use -o");
@@ -250,6 +255,35 @@ static void do_nothing(int number)
 	(void)number;
 }
 
+/* Safe in a signal handler. */
+static void say_ignored(int number)
+{
+	static const char usr1[] = "memscope-bpf: warning: SIGUSR1 is ignored: without --on-signal"
+				   " USR1 it triggers nothing\n";
+	static const char usr2[] = "memscope-bpf: warning: SIGUSR2 is ignored: without --on-signal"
+				   " USR2 it triggers nothing\n";
+	const int err = errno;
+	const ssize_t length =
+		write(STDERR_FILENO, number == SIGUSR1 ? usr1 : usr2, sizeof(usr1) - 1);
+
+	(void)length;
+	errno = err;
+}
+
+/* Their default would end the recording. A command that is started has the default again. */
+static void outlive_triggers(int trigger)
+{
+	static const int numbers[] = { SIGUSR1, SIGUSR2 };
+	const struct sigaction action = { .sa_handler = say_ignored, .sa_flags = SA_RESTART };
+	struct sigaction before;
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		if (numbers[i] != trigger && !sigaction(numbers[i], NULL, &before) &&
+		    before.sa_handler == SIG_DFL)
+			sigaction(numbers[i], &action, NULL);
+}
+
 /*
  * It waits until the capture reads it, since it would interrupt the loading of programs, and does
  * nothing afterwards. Ignored, the command that is started would inherit that.
@@ -275,6 +309,7 @@ static int record(int argc, char **argv)
 	capture->buffer_bytes = DEFAULT_BUFFER;
 	capture->fewer = "less detail (--launches, --copies)";
 	first = options_parse(&record_command, argc, argv, &settings, &code);
+	outlive_triggers(settings.recording.signal);
 	hold_signal(settings.recording.signal);
 	if (first >= 0) {
 		capture->selection.command = first < argc ? argv + first : NULL;
@@ -310,7 +345,7 @@ const struct command record_command = {
 		" was in it. If the file is renamed, the recording goes on in a new file of the old"
 		" name; give both files to one report. If the file is truncated, the next block begins"
 		" a new segment in it, what is gone is counted as not written, and the exit code is 1."
-		" The recorded programs notice none of this. If the reader of --stdout closes it, the"
+		" The recorded programs notice none of this. If the reader of -o - closes it, the"
 		" recording ends, and the exit code is 1, since what the reader has is cut short.\n"
 		"\n"
 		"A recording consists of segments, each of which can be read without the others: a"
@@ -326,7 +361,8 @@ const struct command record_command = {
 		    "# all programs for as long as the machine runs, kept only if memory runs out\n"
 		    "sudo memscope-bpf record -a --on-oom -o /var/tmp/%h-%t.mscope\n"
 		    "# a minute, to another machine\n"
-		    "sudo memscope-bpf record --stdout -d 60 -a | ssh host 'cat > run.mscope'\n",
+		    "sudo memscope-bpf record -o - -d 60 -a | ssh host 'cat > run.mscope'\n",
 	.options = rows,
+	.starts_command = true,
 	.run = record,
 };

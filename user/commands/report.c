@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/dump_input.h"
+#include "commands/output_format.h"
 #include "commands/requirements.h"
 #include "commands/suppress_file.h"
 #include "commands/terminal.h"
@@ -34,6 +36,7 @@ struct settings;
 
 struct format {
 	const char *name;
+	const char *endings; /* of files; NULL: none */
 	void (*write)(struct writer *writer, const struct settings *settings);
 	bool draws; /* single calls and blocks, too: the lanes */
 };
@@ -87,20 +90,22 @@ static void write_github(struct writer *writer, const struct settings *settings)
 /* clang-format off */
 
 #define FORMATS(X, OR) \
-	X(md, false) OR X(text, false) OR X(json, false) OR X(html, true) OR X(junit, false) \
-	OR X(github, false)
+	X(md, ".md .markdown", false) OR X(text, ".txt .text", false) OR X(json, ".json", false) OR \
+	X(html, ".html .htm", true) OR X(junit, ".xml", false) OR X(github, NULL, false)
 
 /* clang-format on */
 
 static const struct format formats[] = {
-#define X(name, draws) { #name, write_##name, draws },
+#define X(name, endings, draws) { #name, endings, write_##name, draws },
 	FORMATS(X, )
 #undef X
 };
 
-#define FORMAT_NAME(name, draws) #name
+#define FORMAT_NAME(name, endings, draws) #name
 
-enum { FORMAT_MD, FORMAT_TEXT }; /* the defaults, in the order of the formats */
+#define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
+
+enum { FORMAT_MD, FORMAT_TEXT, FORMAT_JSON }; /* in the order of the formats */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -112,6 +117,31 @@ static int parse_format(const struct option_row *row, const char *value, void *c
 		return which;
 	((struct settings *)context)->format = &formats[which];
 	return 0;
+}
+
+static int parse_json(const struct option_row *row, const char *value, void *context)
+{
+	(void)row;
+	(void)value;
+	((struct settings *)context)->format = &formats[FORMAT_JSON];
+	return 0;
+}
+
+/* By the ending of the file, or else as it suits the output. NULL: it is refused, logged. */
+static const struct format *choose_format(const struct settings *settings)
+{
+	const char *output = settings->output;
+	size_t i;
+
+	for (i = 0; i < FORMATS_COUNT; i++)
+		if (output_format_refuse_name(output, formats[i].name))
+			return NULL;
+	for (i = 0; !settings->format && i < FORMATS_COUNT; i++)
+		if (output_format_ends_in(output, formats[i].endings))
+			return &formats[i];
+	if (settings->format)
+		return settings->format;
+	return &formats[terminal_is_output(output) ? FORMAT_TEXT : FORMAT_MD];
 }
 
 static int parse_top(const struct option_row *row, const char *value, void *context)
@@ -133,7 +163,7 @@ static int parse_window(const struct option_row *row, const char *value, void *c
 	struct settings *settings = context;
 	int err = dump_input_list(row, value, context, take_window);
 
-	if (err || settings->reader.window[2].set)
+	if (err || settings->reader.window[2].kind)
 		return err;
 	log_error("--%s: it takes three times, not \"%s\"", row->name, value);
 	return -EINVAL;
@@ -142,16 +172,10 @@ static int parse_window(const struct option_row *row, const char *value, void *c
 /* Sizes as 64K, times as 1.5s, all others as plain numbers. */
 static int parse_threshold_value(const char *text, enum finding_unit unit, uint64_t *value)
 {
-	struct report_time time;
-
 	if (unit == FINDING_BYTES)
 		return string_parse_size(text, value);
-	if (unit != FINDING_NS)
-		return string_parse_u64(text, 0, UINT64_MAX, value);
-	if (report_time_parse(&time, text) || !time.relative)
-		return -EINVAL;
-	*value = time.ns;
-	return 0;
+	return unit == FINDING_NS ? duration_parse(text, value) :
+				    string_parse_u64(text, 0, UINT64_MAX, value);
 }
 
 static int take_threshold(const struct option_row *row, char *part, size_t place, void *context)
@@ -194,7 +218,6 @@ static int parse_warmup(const struct option_row *row, const char *value, void *c
 	struct holdings_warmup *warmup =
 		&((struct settings *)context)->reader.report.options.warmup;
 	const size_t digits = strspn(value, "0123456789");
-	struct report_time time;
 	char number[32];
 
 	*warmup = (struct holdings_warmup){ 0 };
@@ -203,8 +226,7 @@ static int parse_warmup(const struct option_row *row, const char *value, void *c
 		number[digits] = '\0';
 		if (!string_parse_u64(number, 1, UINT64_MAX, &warmup->allocs))
 			return 0;
-	} else if (!report_time_parse(&time, value) && time.relative && time.ns) {
-		warmup->ns = time.ns;
+	} else if (!duration_parse(value, &warmup->ns) && warmup->ns) {
 		return 0;
 	}
 	log_error("--%s: \"%s\" is not a time, as in 30s, nor a number of allocations, as in"
@@ -225,20 +247,23 @@ static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
 	  "Markdown, aligned text, one JSON object (docs/report.schema.json), one HTML file for"
 	  " a browser, with charts, that needs no network, JUnit XML, whose tests are the"
-	  " conditions of --fail-on, or annotations for a workflow of GitHub. Default: text on a terminal, else"
-	  " Markdown.",
+	  " conditions of --fail-on, or annotations for a workflow of GitHub. Default: as the ending of"
+	  " FILE says, text on a terminal, else Markdown.",
 	  parse_format, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
+	{ 'j', "json", NULL, "The same as -f json.", parse_json, 0 },
+	{ 'o', "output", "FILE", "Write there instead of to standard output (-).", option_output,
 	  AT(output) },
-	{ 0, "pid", "PID", "Only this process.", dump_input_pid, AT(reader.report.options.pid) },
+	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
+	  AT(reader.report.options) },
 	{ 0, "device", "NUMBER",
 	  "Only this device, as the processes number it: its ladder, its allocations by function,"
 	  " the largest ones, findings about it or about none. Totals by kind of memory and the"
 	  " timeline stay those of all devices.",
 	  dump_input_device, AT(reader.report.options.device) },
 	{ 0, "from", "TIME",
-	  "Only what happened since: +10 or 1.5s or 3m after the recording began, or"
-	  " 2026-11-21T15:04:05Z. What was live by then still counts.",
+	  "Only what happened since: +5s or 1m30s after the recording began, -10s from its end,"
+	  " 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone. What was live"
+	  " by then still counts.",
 	  dump_input_time, AT(reader.from) },
 	{ 0, "to", "TIME", "Only what happened until then; the report is of that moment.",
 	  dump_input_time, AT(reader.until) },
@@ -369,9 +394,9 @@ static int settle(struct settings *settings)
 		log_error("--warmup goes with --fail-on growth=SIZE");
 		return EXIT_USAGE;
 	}
+	settings->format = choose_format(settings);
 	if (!settings->format)
-		settings->format =
-			&formats[terminal_is_output(settings->output) ? FORMAT_TEXT : FORMAT_MD];
+		return EXIT_USAGE;
 	if (!settings->suppress)
 		return EXIT_OK;
 	options->suppressions = &settings->suppressions;
@@ -412,7 +437,7 @@ const struct command report_command = {
 		" root, no GPU and no BPF: any machine will do.\n"
 		"\n"
 		"FILE is a file that `memscope-bpf record` wrote, or a directory, which stands for such"
-		" files in it (*.mscope). Files of one recording are put together, whatever their"
+		" files in it (*.mscope), or -, standard input. Files of one recording are put together, whatever their"
 		" order, and blocks that several of them have are read once. If there are several"
 		" recordings, each gets its own part of the report, after an overview of all;"
 		" processes and hosts are never mixed up.\n"
@@ -441,13 +466,13 @@ const struct command report_command = {
 	.examples = "memscope-bpf report run.mscope\n"
 		    "memscope-bpf report -f text run.mscope | less\n"
 		    "# to look at in a browser\n"
-		    "memscope-bpf report -f html -o report.html run.mscope\n"
+		    "memscope-bpf report -o report.html run.mscope\n"
 		    "# for a script\n"
-		    "memscope-bpf report -f json -o report.json run.mscope\n"
+		    "memscope-bpf report -o report.json run.mscope\n"
 		    "# in CI: fail if the program leaks or holds 64 MiB more than after its start\n"
 		    "memscope-bpf report --fail-on leak,growth=64M run.mscope\n"
 		    "# what one process did from a moment on\n"
-		    "memscope-bpf report --from 2026-11-21T15:04:00Z --pid 4711 ring/\n"
+		    "memscope-bpf report --from 15:04 -p 4711 ring/\n"
 		    "# several machines\n"
 		    "memscope-bpf report node*/incident.mscope\n",
 	.options = rows,

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/string.h"
+#include "commands/options.h"
 #include "capture/targets/spawn.h"
 #include "host/proc.h"
 #include "event/probe.h"
@@ -28,37 +29,44 @@ static struct selection *place(const struct option_row *row, void *settings)
 	return (struct selection *)((char *)settings + row->offset);
 }
 
-int selection_parse_pids(const struct option_row *row, const char *value, void *settings)
+static int take_pid(void *context, uint32_t pid)
 {
-	struct selection *selection = place(row, settings);
-	char *copy = strdup(value), *rest = copy, *text;
-	int err = copy ? 0 : -ENOMEM;
+	struct selection *selection = context;
+	int err = memory_grow(&selection->pids, &selection->pids_capacity,
+			      selection->pids_count + 1, sizeof(*selection->pids));
 
-	while (!err && (text = strsep(&rest, ","))) {
-		uint64_t pid;
-
-		err = string_parse_u64(text, 1, 1 << 22, &pid);
-		if (err) {
-			log_error("--%s: \"%s\" is not a process ID", row->name, text);
-			break;
-		}
-		err = memory_grow(&selection->pids, &selection->pids_capacity,
-				  selection->pids_count + 1, sizeof(*selection->pids));
-		if (!err)
-			selection->pids[selection->pids_count++] = pid;
-	}
-	free(copy);
+	if (!err)
+		selection->pids[selection->pids_count++] = (pid_t)pid;
 	return err;
 }
 
+int selection_parse_pids(const struct option_row *row, const char *value, void *settings)
+{
+	return option_pids(row, value, take_pid, place(row, settings));
+}
+
 #define CGROUP_ROOT "/sys/fs/cgroup"
+
+static bool is_directory(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+static int refuse_cgroup(const struct option_row *row, const char *value)
+{
+	log_error("--%s: there is no cgroup %s; that of a process is in /proc/PID/cgroup",
+		  row->name, value);
+	return -ENOENT;
+}
 
 static bool is_in(const char *hierarchy, const char *cgroup)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), CGROUP_ROOT "/%s%s", hierarchy, cgroup);
-	return !access(path, F_OK);
+	return is_directory(path);
 }
 
 /* Version 2 has one, the root itself ("."). */
@@ -81,14 +89,11 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 	struct selection *selection = place(row, settings);
 	const size_t root = strlen(CGROUP_ROOT);
 	const char *path = value;
-	struct stat status;
 	size_t length;
 
 	if (!strncmp(path, CGROUP_ROOT, root) && (!path[root] || path[root] == '/')) {
-		if (stat(path, &status)) {
-			log_error("--%s: there is no cgroup %s", row->name, value);
-			return -ENOENT;
-		}
+		if (!is_directory(path))
+			return refuse_cgroup(row, value);
 		path += root;
 		/* Of cgroup v1, the hierarchy comes first. */
 		if (*path && access(CGROUP_ROOT "/cgroup.controllers", F_OK))
@@ -105,11 +110,9 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 	}
 	free(selection->cgroup);
 	selection->cgroup = strndup(path, length);
-	if (selection->cgroup && !is_in_any(selection->cgroup))
-		log_warning("--%s: there is no cgroup %s below " CGROUP_ROOT "; waiting for"
-			    " processes that have it in /proc/PID/cgroup",
-			    row->name, selection->cgroup);
-	return selection->cgroup ? 0 : -ENOMEM;
+	if (!selection->cgroup)
+		return -ENOMEM;
+	return is_in_any(selection->cgroup) ? 0 : refuse_cgroup(row, value);
 }
 
 static int find_op(const char *name)
@@ -125,7 +128,9 @@ static int find_op(const char *name)
 int selection_parse_events(const struct option_row *row, const char *value, void *settings)
 {
 	struct selection *selection = place(row, settings);
-	char *copy = strdup(value), *rest = copy, *text;
+	/* As strace has it. */
+	const size_t before = strncmp(value, "trace=", 6) ? 0 : 6;
+	char *copy = strdup(value + before), *rest = copy, *text;
 	int err = copy ? 0 : -ENOMEM;
 
 	while (!err && (text = strsep(&rest, ","))) {
@@ -191,6 +196,15 @@ static int check_targets(const struct selection *selection)
 	return selection->command && spawn_find(*selection->command) ? 127 : EXIT_OK;
 }
 
+/* `perf record -p PID -- sleep 10` */
+static bool is_perf_sleep(const struct selection *selection)
+{
+	char *const *command = selection->command;
+
+	return (selection->pids_count || selection->all || selection->cgroup) && command &&
+	       !strcmp(command[0], "sleep") && command[1];
+}
+
 int selection_check(const struct selection *selection)
 {
 	int ways = (selection->pids_count > 0) + selection->all + (selection->cgroup != NULL) +
@@ -198,6 +212,9 @@ int selection_check(const struct selection *selection)
 
 	if (selection->api && !*selection->api)
 		log_error("--api: an empty expression matches everything; leave it out");
+	else if (is_perf_sleep(selection))
+		log_error("-d %s stops after that time; write it in place of the command `sleep`",
+			  selection->command[1]);
 	else if (ways == 0)
 		log_error("what shall be traced? Give -p PID, -a, --cgroup PATH, or -- COMMAND");
 	else if (ways > 1)

@@ -11,6 +11,7 @@
 #include "commands/capture_options.h"
 #include "commands/command.h"
 #include "commands/options.h"
+#include "commands/output_format.h"
 #include "commands/requirements.h"
 #include "commands/selection.h"
 #include "render/json.h"
@@ -57,15 +58,17 @@ static const struct option_row rows[] = {
 	{ 0, "api", "REGEX",
 	  "Show only calls whose function, or the driver function inside it, matches.", option_text,
 	  AT(capture.selection.api) },
-	{ 'o', "output", "FILE", "Write there instead of to standard output.", option_file,
+	{ 'o', "output", "FILE", "Write there instead of to standard output (-).", option_output,
 	  AT(output) },
 	{ 'j', "json", NULL,
 	  "Write JSON lines: one object per event, the last one the summary"
-	  " (docs/event.schema.json). Without -o, what COMMAND writes to standard output goes to"
+	  " (docs/event.schema.json). So is a FILE that ends in .jsonl, .ndjson or .json. Without -o, what COMMAND writes to standard output goes to"
 	  " standard error.",
 	  option_flag, AT(json) },
+	{ 0, "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
+	  AT(json) },
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
-	{ 'd', "duration", "SECONDS", "Stop after this time.", option_seconds,
+	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration,
 	  AT(capture.duration_ns) },
 	{ 'b', "bytes", NULL, "Sizes as numbers of bytes.", option_flag, AT(exact) },
 	{ 0, "buffer", "SIZE",
@@ -220,6 +223,8 @@ static int trace(int argc, char **argv)
 	first = options_parse(&trace_command, argc, argv, &run.settings, &code);
 	if (first >= 0) {
 		selection->command = first < argc ? argv + first : NULL;
+		run.settings.json |=
+			output_format_ends_in(run.settings.output, ".jsonl .ndjson .json");
 		run.settings.capture.output_is_taken = run.settings.json && !run.settings.output;
 		code = selection_check(selection);
 		if (code == EXIT_OK)
@@ -274,5 +279,6 @@ const struct command trace_command = {
 		    "# for a script\n"
 		    "sudo memscope-bpf trace --json -o events.jsonl -p 4711\n",
 	.options = rows,
+	.starts_command = true,
 	.run = trace,
 };

@@ -12,6 +12,7 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/requirements.h"
+#include "commands/standard_input.h"
 #include "commands/verify_output.h"
 #include "base/writer.h"
 #include "store/verification.h"
@@ -25,6 +26,8 @@ struct settings {
 
 static const struct option_row rows[] = {
 	{ 'j', "json", NULL, "Write one JSON object (docs/verify.schema.json).", option_flag,
+	  AT(json) },
+	{ 'f', "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
 	{ 0, "repair", "OUT",
 	  "Copy every whole block of the recording to OUT, which must not exist yet. What is missing"
@@ -143,6 +146,8 @@ static int verify(int argc, char **argv)
 					  "--repair takes one recording at a time");
 		return EXIT_USAGE;
 	}
+	if (standard_input_prepare(argv + first))
+		return EXIT_FAILED;
 	verify_all(&run, argv + first);
 	return run.code;
 }

@@ -247,7 +247,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
 	const struct csv *export = (const struct csv *)sink;
 	const struct state *state = export->recording->state;
-	const uint32_t pid = export->recording->options.pid;
+	const struct report_options *options = &export->recording->options;
 	struct amount live[MS_SPACES_COUNT];
 	size_t i;
 	int err = 0;
@@ -258,7 +258,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 		struct other other = { .type = "gap", .ts_ns = ts_ns, .process = process };
 		uint32_t space;
 
-		if (process->exited || (pid && process->pid != pid))
+		if (process->exited || !report_wants(options, process->pid))
 			continue;
 		for (space = 0; space < MS_SPACES_COUNT; space++)
 			live[space] = (struct amount){ .count = process->spaces[space].live_count,
@@ -330,6 +330,7 @@ static void free_csv(struct sink *sink)
 
 const struct exporter export_csv = {
 	.name = "csv",
+	.endings = ".csv",
 	.summary = "a row per event, all with the same columns, for spreadsheets and data frames",
 	.begin = begin_csv,
 	.finish = finish_csv,

@@ -30,6 +30,7 @@ struct export_options {
 
 struct exporter {
 	const char *name;               /* as after --format */
+	const char *endings;            /* of files' names: ".pickle .pkl" */
 	const char *summary;            /* what reads it: for the man page */
 	bool binary;                    /* nothing for a terminal */
 	bool to_file;                   /* writes a file of its own, not through a writer */

@@ -119,6 +119,7 @@ static struct sink *begin_folded(const struct export_options *options)
 
 const struct exporter export_folded = {
 	.name = "folded",
+	.endings = ".folded",
 	.summary = "folded stacks, bytes by owner (--metric), for flamegraph.pl and speedscope",
 	.takes_metric = true,
 	.begin = begin_folded,

@@ -315,7 +315,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
 	struct viz *export = (struct viz *)sink;
 	const struct state *state = export->recording->state;
-	const uint32_t pid = export->recording->options.pid;
+	const struct report_options *options = &export->recording->options;
 	size_t i;
 
 	(void)first;
@@ -323,7 +323,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 		const struct process *process = state->processes[i];
 		struct viz_process *shown;
 
-		if (process->exited || (pid && process->pid != pid))
+		if (process->exited || !report_wants(options, process->pid))
 			continue;
 		shown = process_of(export, process);
 		if (!shown)
@@ -495,6 +495,7 @@ static struct sink *begin_viz(const struct export_options *options)
 
 const struct exporter export_memory_viz = {
 	.name = "memory_viz",
+	.endings = ".pickle .pkl",
 	.summary = "a memory snapshot for PyTorch's viewer, with all device memory, not only"
 		   " PyTorch's",
 	.binary = true,

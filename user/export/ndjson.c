@@ -100,7 +100,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
 	const struct ndjson *export = (const struct ndjson *)sink;
 	const struct state *state = export->recording->state;
-	const uint32_t pid = export->recording->options.pid;
+	const struct report_options *options = &export->recording->options;
 	struct json json = line_begin(export, "gap");
 	size_t i;
 
@@ -109,7 +109,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 	json_name(&json, "processes");
 	json_open(&json, '[');
 	for (i = 0; i < state->processes_count; i++)
-		if ((!pid || state->processes[i]->pid == pid) && !state->processes[i]->exited)
+		if (report_wants(options, state->processes[i]->pid) && !state->processes[i]->exited)
 			put_live(&json, state->processes[i]);
 	json_close(&json, ']');
 	return line_end(export, &json);
@@ -138,9 +138,9 @@ static int select_processes(const struct report_recording *recording, struct sta
 	if (!selected->processes)
 		return -ENOMEM;
 	for (i = 0; i < state->processes_count; i++)
-		if (!recording->options.pid || state->processes[i]->pid == recording->options.pid)
+		if (report_wants(&recording->options, state->processes[i]->pid))
 			selected->processes[selected->processes_count++] = state->processes[i];
-	if (!recording->options.pid) {
+	if (!recording->options.pids_count) {
 		selected->more = state->more;
 		selected->more_count = state->more_count;
 	}
@@ -228,6 +228,7 @@ static int finish_ndjson(struct sink *sink, const struct report *report)
 
 const struct exporter export_ndjson = {
 	.name = "ndjson",
+	.endings = ".ndjson .jsonl",
 	.summary =
 		"a JSON object per line and event, as trace --json writes them, for jq and scripts",
 	.begin = begin_ndjson,

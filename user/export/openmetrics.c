@@ -419,7 +419,7 @@ static void add_recording(struct openmetrics *export, const struct report_record
 		add_device(export, &recording->devices[i]);
 	for (i = 0; i < recording->processes_count; i++)
 		add_process(export, &recording->processes[i]);
-	if (state->more_count && !recording->options.pid) {
+	if (state->more_count && !recording->options.pids_count) {
 		begin_labels(export, "(others)", 0);
 		add_inexact(export, state->more);
 		add_spaces(export, state->more);
@@ -520,6 +520,7 @@ static void free_openmetrics(struct sink *sink)
 
 const struct exporter export_openmetrics = {
 	.name = "openmetrics",
+	.endings = ".prom .om",
 	.summary =
 		"the report's totals as OpenMetrics text, to be loaded into Prometheus and its kin",
 	.takes_label = true,

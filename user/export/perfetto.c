@@ -589,6 +589,7 @@ static int finish_perfetto(struct sink *sink, const struct report *report)
 
 const struct exporter export_perfetto = {
 	.name = "perfetto",
+	.endings = ".pftrace .perfetto-trace .perfetto",
 	.summary = "a trace for the Perfetto UI: live bytes as counters, calls as slices of their"
 		   " threads",
 	.binary = true,

@@ -339,6 +339,7 @@ static struct sink *begin_pprof(const struct export_options *options)
 
 const struct exporter export_pprof = {
 	.name = "pprof",
+	.endings = ".pprof .pb.gz",
 	.summary = "a gzipped profile of bytes and allocations by owner, live and in all, for"
 		   " `pprof`, Pyroscope, Parca, speedscope",
 	.binary = true,

@@ -330,6 +330,7 @@ static int finish_sqlite(struct sink *sink, const struct report *report)
 
 const struct exporter export_sqlite = {
 	.name = "sqlite",
+	.endings = ".sqlite .sqlite3 .db",
 	.summary =
 		"a SQLite database with the tables of nsys' exports, so that queries for those run,"
 		" and views to read",

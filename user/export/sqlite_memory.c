@@ -496,7 +496,7 @@ static int settle_ended(struct sqlite_export *export, uint64_t ts_ns)
 int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const char *why, bool final)
 {
 	const struct state *state = export->recording->state;
-	const uint32_t pid = export->recording->options.pid;
+	const struct report_options *options = &export->recording->options;
 	size_t i;
 	int err = final ? 0 : settle_ended(export, ts_ns);
 
@@ -505,7 +505,7 @@ int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const cha
 			.process = state->processes[i], .ts_ns = ts_ns, .why = why, .final = final
 		};
 
-		if (!cause.process->exited && (!pid || cause.process->pid == pid))
+		if (!cause.process->exited && report_wants(options, cause.process->pid))
 			err = settle(export, &cause);
 	}
 	return err;

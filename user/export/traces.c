@@ -362,7 +362,7 @@ static void look_at_gone(struct traces *traces, uint64_t ts_ns)
 static void look_at_all(struct traces *traces, uint64_t ts_ns)
 {
 	const struct state *state = traces->recording->state;
-	const uint32_t pid = traces->recording->options.pid;
+	const struct report_options *options = &traces->recording->options;
 	uint32_t space;
 	size_t i;
 
@@ -370,7 +370,7 @@ static void look_at_all(struct traces *traces, uint64_t ts_ns)
 		const struct process *process = state->processes[i];
 		struct traces_process *shown;
 
-		if (process->exited || (pid && process->pid != pid))
+		if (process->exited || !report_wants(options, process->pid))
 			continue;
 		shown = process_of(traces, process);
 		if (!shown)

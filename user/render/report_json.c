@@ -172,10 +172,17 @@ static void put_verdict(struct json *json, const struct report *report)
 static void put_options(struct json *json, const struct report *report)
 {
 	const struct report_coverage *coverage = &report->recordings[0]->coverage;
+	const struct report_options *options = &report->options;
+	size_t i;
 
 	json_name(json, "options");
 	json_open(json, '{');
-	json_put_if(json, "pid", report->options.pid, report->options.pid);
+	json_put_if(json, "pid", options->pids_count == 1, options->pids[0]);
+	json_name(json, "pids");
+	json_open(json, '[');
+	for (i = 0; i < options->pids_count; i++)
+		json_u64(json, options->pids[i]);
+	json_close(json, ']');
 	report_json_device(json, report->options.device);
 	json_put_u64(json, "top", report->options.top);
 	json_put_bool(json, "whole_time", !coverage->from_ns && !coverage->until_ns);

@@ -578,7 +578,7 @@ void report_verdict(struct verdict *verdict, const struct report *report)
 {
 	*verdict = (struct verdict){ 0 };
 	say_findings(verdict, report);
-	if (report->options.pid)
+	if (report->options.pids_count)
 		say_own_peak(verdict, report);
 	else
 		say_peak(verdict, report);

@@ -71,8 +71,7 @@ static void visit_blocks(struct making *making, visit_block visit)
 	size_t i;
 
 	for (i = 0; i < making->state->processes_count; i++)
-		if (!making->options->pid ||
-		    making->state->processes[i]->pid == making->options->pid)
+		if (report_wants(making->options, making->state->processes[i]->pid))
 			visit_process(making, i, visit);
 }
 

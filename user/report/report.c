@@ -63,6 +63,15 @@ void report_recording_free(struct report_recording *recording)
 	free(recording);
 }
 
+bool report_wants(const struct report_options *options, uint32_t pid)
+{
+	size_t i = 0;
+
+	while (i < options->pids_count && options->pids[i] != pid)
+		i++;
+	return i < options->pids_count || !options->pids_count;
+}
+
 /* ---- while it is replayed -------------------------------------------------------------------- */
 
 int report_recording_event(struct report_recording *recording, const struct event *event,
@@ -74,8 +83,7 @@ int report_recording_event(struct report_recording *recording, const struct even
 	if (event->call &&
 	    (!recording->first_event_ns || event_begin_ns(event) < recording->first_event_ns))
 		recording->first_event_ns = event_begin_ns(event);
-	recording->called |= event->call && (!recording->options.pid ||
-					     event->header->pid == recording->options.pid);
+	recording->called |= event->call && report_wants(&recording->options, event->header->pid);
 	if (event->call && event->probe->spec.action == MS_ACTION_DEVICE_INFO)
 		report_devices_told(recording, event, change);
 	recording->incomplete |= err == -ENOMEM;
@@ -190,7 +198,7 @@ static int finish_processes(struct report_recording *recording)
 		const struct process *process = state->processes[i];
 		struct report_process *shown = &recording->processes[recording->processes_count];
 
-		if (recording->options.pid && process->pid != recording->options.pid)
+		if (!report_wants(&recording->options, process->pid))
 			continue;
 		recording->processes_count++;
 		shown->process = process;
@@ -210,7 +218,7 @@ static int finish_processes(struct report_recording *recording)
 /* Whether the report is about it: what is about no device is about each. */
 static bool is_about(const struct report_recording *recording, uint32_t pid, int32_t device)
 {
-	return (!recording->options.pid || recording->options.pid == pid) &&
+	return report_wants(&recording->options, pid) &&
 	       (device < 0 || report_devices_asked(recording, device));
 }
 
@@ -398,7 +406,7 @@ bool report_slack(const struct view *pool, uint64_t *bytes)
 
 bool report_has_more(const struct report_recording *recording)
 {
-	return recording->state->more_count && !recording->options.pid;
+	return recording->state->more_count && !recording->options.pids_count;
 }
 
 /* Names are not calls: nobody asks for them. */
@@ -437,7 +445,7 @@ struct report_unknown report_unknown(const struct report_recording *recording)
 
 	for (i = 0; i < recording->processes_count; i++)
 		add_unknown(&sum, recording->processes[i].process);
-	if (recording->state->more && !recording->options.pid)
+	if (recording->state->more && !recording->options.pids_count)
 		add_unknown(&sum, recording->state->more);
 	return sum;
 }

@@ -17,8 +17,11 @@
 #include "ledger/state.h"
 #include "timeline/timeline.h"
 
+#define REPORT_PIDS 64
+
 struct report_options {
-	uint32_t pid;   /* 0: all processes */
+	uint32_t pids[REPORT_PIDS]; /* the processes that it is about; none: all */
+	size_t pids_count;
 	int32_t device; /* -1: all devices */
 	size_t top;     /* of the largest allocations and the like, so many */
 
@@ -27,6 +30,9 @@ struct report_options {
 	struct holdings_warmup warmup;
 	struct suppressions *suppressions; /* findings that are only counted; NULL: none */
 };
+
+/* Whether it is about that process. */
+bool report_wants(const struct report_options *options, uint32_t pid);
 
 /* What a recording says of itself and how much of it there is. Texts are NULL if not known. */
 struct report_coverage {

@@ -54,7 +54,7 @@ int report_growth_find(struct report_recording *recording)
 
 		/* One that allocates nothing does not grow. */
 		if (!holding || !holding->first_ns ||
-		    (recording->options.pid && process->pid != recording->options.pid))
+		    !report_wants(&recording->options, process->pid))
 			continue;
 		if (!holdings_grew(&recording->holdings, holding,
 				   report_held_ns(recording, process),

@@ -73,7 +73,7 @@ int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *byt
 	int err = place_find_name(&place, bundle->path);
 
 	if (!err) {
-		err = draft_open(&draft, &place);
+		err = draft_open(&draft, &place, 0600);
 		if (err)
 			place_close(&place);
 	}

@@ -63,25 +63,24 @@ static void say_needs_file(const char *name)
 
 static int open_file(struct dump_reader *reader, const char *path)
 {
+	const bool is_stdin = !strcmp(path, "-");
 	struct stat status;
 
 	/* A FIFO would have to be waited for. */
-	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	reader->fd = open(is_stdin ? "/proc/self/fd/0" : path,
+			  O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (reader->fd < 0 || fstat(reader->fd, &status)) {
 		int err = -errno;
 
-		if (err == -ENOENT && strcmp(path, "-") == 0)
-			say_needs_file("standard input");
-		else
-			log_error("%s: cannot open: %s", path, strerror(-err));
+		log_error("%s: cannot open: %s", reader->name, strerror(-err));
 		return err;
 	}
 	if (S_ISDIR(status.st_mode)) {
-		log_error("%s: not a file", path);
+		log_error("%s: not a file", reader->name);
 		return -EISDIR;
 	}
 	if (!S_ISREG(status.st_mode)) {
-		say_needs_file(path);
+		say_needs_file(reader->name);
 		return -EINVAL;
 	}
 	reader->size = status.st_size;
@@ -94,7 +93,7 @@ int dump_reader_open(struct dump_reader **result, const char *path)
 	int err = reader ? 0 : -ENOMEM;
 
 	if (!err) {
-		reader->name = strdup(path);
+		reader->name = strdup(strcmp(path, "-") != 0 ? path : "standard input");
 		reader->window = reader->buffer = malloc(WINDOW_BYTES);
 		err = reader->name && reader->buffer ? 0 : -ENOMEM;
 	}
@@ -125,6 +124,11 @@ void dump_reader_close(struct dump_reader *reader)
 uint64_t dump_reader_size(const struct dump_reader *reader)
 {
 	return reader->size;
+}
+
+const char *dump_reader_name(const struct dump_reader *reader)
+{
+	return reader->name;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

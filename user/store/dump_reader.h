@@ -34,7 +34,7 @@ struct dump_item {
 
 struct dump_reader;
 
-/* Opens a regular file. Returns 0 or -errno, logged. */
+/* Opens a regular file; "-" is standard input, if that is one. Returns 0 or -errno, logged. */
 int dump_reader_open(struct dump_reader **reader, const char *path);
 void dump_reader_close(struct dump_reader *reader);
 
@@ -51,5 +51,8 @@ void dump_reader_go_to(struct dump_reader *reader, uint64_t offset);
 
 /* The file's size in bytes. It may grow while it is read; what is added then is not looked at. */
 uint64_t dump_reader_size(const struct dump_reader *reader);
+
+/* For messages: its path, or "standard input". */
+const char *dump_reader_name(const struct dump_reader *reader);
 
 #endif /* MEMSCOPE_STORE_DUMP_READER_H */

@@ -68,9 +68,11 @@ static int block_add(struct dump_set *set, const char *path, const struct block_
 	return recording ? file_add(recording, &file) : -ENOMEM;
 }
 
-static int refuse(struct dump_set *set, const char *path, const struct dump_item *last,
+static int refuse(struct dump_set *set, const struct dump_item *last,
 		  const struct dump_reader *reader)
 {
+	const char *path = dump_reader_name(reader);
+
 	set->refused++;
 	if (set->quiet)
 		return 0;
@@ -98,7 +100,7 @@ static int add_file(struct dump_set *set, const char *path)
 	while (!err && (item.kind == DUMP_DAMAGE || item.kind == DUMP_CUT_SHORT));
 	if (!err)
 		err = item.kind == DUMP_BLOCK ? block_add(set, path, &item.header) :
-						refuse(set, path, &item, reader);
+						refuse(set, &item, reader);
 	set->files += !err;
 	dump_reader_close(reader);
 	return err;
@@ -382,5 +384,39 @@ int dump_set_read(struct dump_set *set, size_t recording,
 	while (merge.count)
 		source_close(&merge.sources[--merge.count]);
 	free(merge.sources);
+	return err;
+}
+
+/* ---- its end --------------------------------------------------------------------------------- */
+
+static int note_last(const struct dump_set_recording *recording, const struct dump_set_file *file,
+		     uint64_t *last_ts_ns)
+{
+	struct dump_reader *reader;
+	struct dump_item item;
+	int err = dump_reader_open(&reader, file->path);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	dump_reader_go_to(reader, file->begin);
+	do {
+		err = dump_reader_next(reader, &item);
+		if (!err && item.kind == DUMP_BLOCK &&
+		    item.header.recording == recording->recording &&
+		    item.header.last_ts_ns > *last_ts_ns)
+			*last_ts_ns = item.header.last_ts_ns;
+	} while (!err && item.kind != DUMP_END && item.kind != DUMP_TOO_NEW);
+	dump_reader_close(reader);
+	return err;
+}
+
+int dump_set_last(const struct dump_set_recording *recording, uint64_t *last_ts_ns)
+{
+	size_t i;
+	int err = 0;
+
+	*last_ts_ns = 0;
+	for (i = 0; !err && i < recording->count; i++)
+		err = note_last(recording, &recording->files[i], last_ts_ns);
 	return err;
 }

@@ -48,6 +48,12 @@ int dump_set_add(struct dump_set *set, const char *path);
 void dump_set_fini(struct dump_set *set);
 
 /*
+ * When the recording's last block ends (CLOCK_MONOTONIC, nanoseconds; 0: none is whole), which
+ * takes reading all of it. Returns 0 or -errno, logged.
+ */
+int dump_set_last(const struct dump_set_recording *recording, uint64_t *last_ts_ns);
+
+/*
  * Gives what is in the files of one recording to `take`, which may return an error to end that.
  * Blocks come by their numbers; what is between them (damage) when its file is read. If a file has
  * blocks of another recording too, that becomes a further one of the set: so the set's arrays may

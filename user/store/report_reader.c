@@ -22,6 +22,7 @@ struct report_run {
 	struct report_reader *reader;
 	struct replay *replay;
 	uint64_t anchors, lost; /* so far */
+	uint64_t last_ts_ns;    /* of the recording, if a time that is asked for rests on it */
 	bool followed;          /* the reader's sink was told of the state it begins with */
 };
 
@@ -46,10 +47,9 @@ static int take_begin(struct sink *sink)
 /* Whether the reader's sink is told of it. */
 static bool is_about(const struct report_run *run, const struct event *event)
 {
-	const uint32_t pid = run->reader->report.options.pid;
-
 	return run->reader->sink &&
-	       (!pid || event->header->pid == pid || event->subject == EVENT_OF_MACHINE);
+	       (event->subject == EVENT_OF_MACHINE ||
+		report_wants(&run->reader->report.options, event->header->pid));
 }
 
 static int take_call(struct sink *own, const struct event *event, const struct change *change)
@@ -132,17 +132,16 @@ static int take_text(const struct report_run *run, const char *name, char **text
 }
 
 /* In CLOCK_MONOTONIC of the recording's host; 0: not asked for. */
-static uint64_t moment_of(const struct report_time *time, const struct report_coverage *coverage)
+static uint64_t moment_of(const struct report_run *run, const struct report_time *time,
+			  const struct report_coverage *coverage)
 {
-	uint64_t ns;
+	const struct report_time_frame frame = {
+		.first_ns = coverage->account.first_ts_ns,
+		.last_ns = run->last_ts_ns,
+		.wall_offset_ns = coverage->wall_offset_ns,
+	};
 
-	if (!time->set)
-		return 0;
-	if (time->relative)
-		ns = coverage->account.first_ts_ns + time->ns;
-	else
-		ns = time->ns > coverage->wall_offset_ns ? time->ns - coverage->wall_offset_ns : 0;
-	return ns ? ns : 1;
+	return report_time_moment(time, &frame);
 }
 
 /* "alloc,free,copy": by name, since their numbers may change. */
@@ -191,8 +190,8 @@ static int describe(const struct report_run *run, struct report_coverage *covera
 				   has_detail(run, "graph_launches", "all");
 	coverage->runtime_alone = has_detail(run, "layers", "runtime");
 	coverage->account = *replay_account(run->replay);
-	coverage->from_ns = moment_of(&run->reader->from, coverage);
-	coverage->until_ns = moment_of(&run->reader->until, coverage);
+	coverage->from_ns = moment_of(run, &run->reader->from, coverage);
+	coverage->until_ns = moment_of(run, &run->reader->until, coverage);
 	return err;
 }
 
@@ -206,9 +205,9 @@ static int begin(struct report_run *run, bool has_beginning)
 
 	coverage.has_beginning = has_beginning;
 	thresholds.captured_ops = coverage.captured_ops;
-	thresholds.window_a_ns = moment_of(&reader->window[0], &coverage);
-	thresholds.window_b_ns = moment_of(&reader->window[1], &coverage);
-	thresholds.window_c_ns = moment_of(&reader->window[2], &coverage);
+	thresholds.window_a_ns = moment_of(run, &reader->window[0], &coverage);
+	thresholds.window_b_ns = moment_of(run, &reader->window[1], &coverage);
+	thresholds.window_c_ns = moment_of(run, &reader->window[2], &coverage);
 	if (!err)
 		run->recording = report_recording_new(&run->pipeline.state, &reader->report.options,
 						      &thresholds);
@@ -367,12 +366,27 @@ static void refuse(struct report_reader *reader, const struct dump_set_recording
 		log_error("there are more recordings that cannot be used");
 }
 
+/* Whether a time that is asked for rests on when the recording ends. */
+static bool needs_end(const struct report_reader *reader)
+{
+	bool needed = report_time_needs_end(&reader->from) || report_time_needs_end(&reader->until);
+	size_t i;
+
+	for (i = 0; i < sizeof(reader->window) / sizeof(*reader->window); i++)
+		needed |= report_time_needs_end(&reader->window[i]);
+	return needed;
+}
+
 static int read_one(struct report_reader *reader, struct dump_set *set, size_t recording)
 {
 	struct report_run *run = run_new(reader);
-	int err = run ? dump_set_read(set, recording, take_item, run) : -ENOMEM;
+	int err = run ? 0 : -ENOMEM;
 	const char *why = NULL;
 
+	if (!err && needs_end(reader))
+		err = dump_set_last(&set->recordings[recording], &run->last_ts_ns);
+	if (!err)
+		err = dump_set_read(set, recording, take_item, run);
 	if (err == -E2BIG)
 		why = "what it says takes more memory or work than a recording of its size can"
 		      " need: memscope-bpf did not write it; it is left out";

@@ -11,19 +11,7 @@
 #include "report/report.h"
 #include "store/dump_set.h"
 #include "store/replay.h"
-
-/* A moment, as people say it. */
-struct report_time {
-	bool set;
-	bool relative; /* nanoseconds since the recording began; else of CLOCK_REALTIME */
-	uint64_t ns;
-};
-
-/*
- * "+10", "10s", "1.5m", "2h": since the beginning; "2026-11-21T15:04:05.5Z", "... +01:00": then
- * (without a zone, UTC, as in reports). Returns 0 or -EINVAL.
- */
-int report_time_parse(struct report_time *time, const char *text);
+#include "store/report_time.h"
 
 struct report_reader {
 	struct report_time from, until;

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What people who use strace, perf, memray, nsys and kubectl type first: each line works, or one line
+# says what to type.
+
+load helpers
+
+# Each line of fingers.txt: "ok" or "say", the arguments of memscope-bpf, and a part of what it says.
+table() {
+	grep -v '^#\|^$' "$ROOT/tests/e2e/fingers.txt"
+}
+
+# What a line may refer to.
+prepare() {
+	puppet_with_cuda
+	PID=$PUPPET_PID
+	sleep 1000 3>&- 8>&- 9<&- &
+	OTHER_PID=$!
+	CALLS="$WORKLOADS/calls 3"
+	"$MEMSCOPE" record $MASK -q -o run.mscope -- $CALLS 2> record.err
+	cp run.mscope before.mscope
+	RECORDED=$("$MEMSCOPE" report --json run.mscope | jq '.recordings[0].processes[0].pid')
+	export MEMSCOPE PID OTHER_PID CALLS RECORDED
+}
+
+# Runs the arguments as a shell does; $1 is "ok" or "say", $3 a part of what is said. Prints what is
+# wrong.
+try() {
+	local code=0
+
+	rm -f new.*
+	eval "\"\$MEMSCOPE\" $2" > out.txt 2> err.txt || code=$?
+	if [ "$1" = ok ]; then
+		[ "$code" -eq 0 ] || echo "memscope-bpf $2: exit code $code: $(cat err.txt)"
+	else
+		[ "$code" -ne 0 ] || echo "memscope-bpf $2: it worked"
+		[ "$(wc -l < err.txt)" -eq 1 ] || echo "memscope-bpf $2: not one line: $(cat err.txt)"
+		: > out.txt
+	fi
+	[[ $(cat err.txt out.txt) == *"$3"* ]] || echo "memscope-bpf $2: no \"$3\": $(cat err.txt)"
+}
+
+@test "what is typed first works, or one line says what to type" {
+	local kind arguments says count=0
+
+	prepare
+	while IFS='|' read -r kind arguments says; do
+		try "${kind// /}" "$(xargs -d '\n' <<< "$arguments")" "${says# }"
+		count=$((count + 1))
+	done < <(table) > wrong.txt
+	[ ! -s wrong.txt ] || fail "$(cat wrong.txt)"
+	[ "$count" -ge 60 ] || fail "only $count lines"
+	puppet_end
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/output_format.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+bool output_format_ends_in(const char *output, const char *endings)
+{
+	const size_t length = output ? strlen(output) : 0;
+
+	for (; endings && *endings; endings += strspn(endings, " ")) {
+		const size_t ending = strcspn(endings, " ");
+
+		if (length > ending && !strncmp(output + length - ending, endings, ending))
+			return true;
+		endings += ending;
+	}
+	return false;
+}
+
+bool output_format_refuse_name(const char *output, const char *format)
+{
+	if (!output || strcmp(output, format) != 0)
+		return false;
+	log_error("-o names a file: for the format write --format %s; for a file of that name,"
+		  " -o ./%s",
+		  format, format);
+	return true;
+}

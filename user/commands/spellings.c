@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/spellings.h"
+
+#include <stddef.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define LIVE "trace record"
+#define READING "report diff export"
+
+#define MEANS(option, value, text) SPELLING_OPTION, option, value, text
+#define FILE_OPERAND(text) SPELLING_OPERAND, NULL, NULL, text
+#define ADVICE(text) SPELLING_ADVICE, NULL, NULL, text
+
+#define NO_STACKS "there are no call stacks yet; leave it out"
+#define NO_REPLACING \
+	"a recording never takes the place of a file: remove that, or write -o run-%t.mscope"
+#define ALL_CALLS "every call is seen, none is sampled; leave it out"
+#define WHICH_CALLS "-e chooses among calls: -e alloc,free"
+
+/* clang-format off */
+
+static const struct spelling spellings[] = {
+	/* Earlier versions. */
+	{ "record", "--stdout", MEANS("output", "-", "it is -o - now") },
+	/* One name for one thing. */
+	{ "trace", "-i", MEANS("interval", NULL, "it is --interval here") },
+	{ "verify", "-o", ADVICE("verify writes to standard output: write > FILE, or --json for JSON") },
+	{ "check", "-o", ADVICE("check writes to standard output: write > FILE, or --json for JSON") },
+	{ READING, "--input", FILE_OPERAND("not needed: files are given as they are") },
+	{ READING, "-i", FILE_OPERAND("not needed: files are given as they are") },
+	{ READING, "--type", MEANS("format", NULL, "it is --format here") },
+	{ READING, "-t", MEANS("format", NULL, "it is --format here") },
+	{ READING, "--stdio", MEANS("format", "text", "it is --format text here") },
+	{ READING, "--until", MEANS("to", NULL, "it is --to here") },
+	{ READING, "--since-time", MEANS("from", NULL, "it is --from here") },
+	{ READING, "--since", ADVICE("write --from -5m (5 minutes before the end), or --from 15:04") },
+	{ READING, "--tail", ADVICE("write --from -10s: the last 10 seconds") },
+	{ "report export", "--pids", MEANS("pid", NULL, "it is --pid here") },
+	{ "report", "--sort", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
+	{ "report", "-n", MEANS("top", NULL, "it is --top here") },
+	{ "report", "--limit", MEANS("top", NULL, "it is --top here") },
+	{ "report", "--leaks", ADVICE("leaks are in each report; --fail-on leak makes an exit code of them") },
+	{ "report", "--temporal", ADVICE("--format html draws what is live over time; --at TIME is one moment") },
+	{ "report", "--stats", ADVICE("each report has them; leave it out") },
+	/* strace */
+	{ "trace", "-t", ADVICE("each line has the time already; leave it out") },
+	{ "trace", "-r", ADVICE("each line has the time already; leave it out") },
+	{ "trace", "-T", ADVICE("each line has how long the call took already; leave it out") },
+	{ "trace", "-C", ADVICE("the summary comes after the lines anyway; leave it out") },
+	{ "trace", "-y", ADVICE("addresses and streams are shown anyway; leave it out") },
+	{ "trace", "-s", ADVICE("nothing is cut short: -s of strace has no use here") },
+	{ "trace", "-Z", ADVICE("failed calls are shown in any case; for them alone: --json, and select(.result != 0) of jq") },
+	{ "trace", "-w", ADVICE("the times of -c are those that pass, as of strace -cw; leave it out") },
+	{ "trace", "-S", ADVICE("-c sorts by total time; leave it out") },
+	{ LIVE, "-k", ADVICE(NO_STACKS) },
+	{ LIVE, "--stack-trace", ADVICE(NO_STACKS) },
+	{ LIVE, "-u", ADVICE("to run COMMAND as another user: -- sudo -u USER COMMAND, with -f") },
+	{ LIVE, "-E", ADVICE("to set a variable: -- env NAME=VALUE COMMAND") },
+	{ LIVE, "--follow-forks", MEANS("follow", NULL, "it is --follow here") },
+	{ LIVE, "--attach", MEANS("pid", NULL, "it is --pid here") },
+	{ "record", "-e", ADVICE("all calls are recorded; --launches=off and --copies=off leave some out") },
+	{ "record", "-c", ADVICE("the counts are in the report: memscope-bpf report FILE; live: trace -c") },
+	{ "record", "--json", ADVICE("a recording is not text: memscope-bpf export -f ndjson FILE, or trace --json") },
+	{ "record", "--format", ADVICE("a recording has one format: memscope-bpf export makes others of it") },
+	/* perf */
+	{ LIVE, "-G", MEANS("cgroup", NULL, "it is --cgroup here") },
+	{ LIVE, "-g", ADVICE(NO_STACKS) },
+	{ LIVE, "--call-graph", ADVICE(NO_STACKS) },
+	{ LIVE, "-F", ADVICE(ALL_CALLS) },
+	{ LIVE, "--freq", ADVICE(ALL_CALLS) },
+	{ LIVE, "--all-cpus", MEANS("all", NULL, "it is --all here") },
+	{ LIVE, "--for-each-cgroup", MEANS("cgroup", NULL, "it is --cgroup here") },
+	{ LIVE, "-D", ADVICE("to start later: sleep 5; memscope-bpf ..., with -p PID") },
+	{ LIVE, "--delay", ADVICE("to start later: sleep 5; memscope-bpf ..., with -p PID") },
+	{ LIVE, "-t", ADVICE("threads are not chosen one by one; -p PID takes their process; " WHICH_CALLS) },
+	{ LIVE, "--tid", ADVICE("threads are not chosen one by one; -p PID takes their process") },
+	{ "trace", "-I", ADVICE("it is -c -i SECONDS here: perf counts milliseconds") },
+	{ "trace", "--duration-filter", ADVICE("select by duration_ns of --json with jq") },
+	/* memray */
+	{ LIVE, "--follow-fork", MEANS("follow", NULL, "it is --follow here") },
+	{ LIVE, "--native", ADVICE(NO_STACKS) },
+	{ LIVE, "--aggregate", ADVICE("copies and launches are summed up as it is; leave it out") },
+	{ LIVE, "--live", ADVICE("live: memscope-bpf trace -p PID") },
+	{ "record", "--force", ADVICE(NO_REPLACING) },
+	{ READING, "--force", ADVICE("files are replaced as it is; leave it out") },
+	/* nsys */
+	{ "record", "--force-overwrite", ADVICE(NO_REPLACING) },
+	{ READING, "--force-overwrite", ADVICE("files are replaced as it is; leave it out") },
+	{ LIVE, "--trace", ADVICE("CUDA is what is traced; " WHICH_CALLS) },
+	{ LIVE, "--stats", ADVICE("trace ends with a summary; of a recording: memscope-bpf report FILE") },
+	{ LIVE, "--cuda-memory-usage", ADVICE("memory is what is traced; leave it out") },
+	{ LIVE, "--sample", ADVICE(ALL_CALLS) },
+	{ "report", "--report", ADVICE("one report has all tables; --format json | jq selects") },
+	{ "report", "-r", ADVICE("one report has all tables; --format json | jq selects") },
+	/* kubectl */
+	{ NULL, "--namespace", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
+	{ LIVE, "-n", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
+	{ LIVE, "--pod", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
+	{ LIVE, "-l", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
+	{ LIVE, "-A", MEANS("all", NULL, "it is -a here") },
+	{ LIVE, "--all-namespaces", MEANS("all", NULL, "it is -a here") },
+	{ LIVE, "--watch", ADVICE("trace goes on until Ctrl-C as it is; leave it out") },
+	{ LIVE, "--timeout", MEANS("duration", NULL, "it is --duration here") },
+	{ "check", "-a", ADVICE("check looks at the machine, and with -p at one process") },
+};
+
+static const struct {
+	const char *word, *instead;
+} other_commands[] = {
+	/* strace, perf */
+	{ "stat", "trace -c -p PID" },
+	{ "top", "trace -c -i 2 -p PID" },
+	{ "script", "export -f ndjson FILE" },
+	{ "annotate", "report FILE" },
+	{ "list", "check" },
+	{ "test", "check" },
+	/* memray */
+	{ "run", "trace -- COMMAND" },
+	{ "attach", "trace -p PID" },
+	{ "live", "trace -p PID" },
+	{ "detach", "trace -d SECONDS -p PID: Ctrl-C or the end of the time detaches" },
+	{ "flamegraph", "export -f folded FILE" },
+	{ "table", "report FILE" },
+	{ "tree", "report FILE" },
+	{ "summary", "report FILE" },
+	{ "stats", "report FILE" },
+	{ "transform", "export -f FORMAT FILE" },
+	{ "parse", "export -f ndjson FILE" },
+	/* nsys */
+	{ "profile", "record -o run.mscope -- COMMAND" },
+	{ "launch", "record -o run.mscope -- COMMAND" },
+	{ "start", "record -o run.mscope -p PID" },
+	{ "stop", "record -d SECONDS ...: Ctrl-C or the end of the time stops it" },
+	{ "analyze", "report FILE" },
+	{ "status", "check" },
+	/* kubectl */
+	{ "get", "check -p PID" },
+	{ "describe", "check -p PID" },
+	{ "logs", "trace -p PID" },
+	{ "exec", "trace -- COMMAND" },
+	{ "explain", "help COMMAND" },
+	/* others */
+	{ "doctor", "check" },
+	{ "compare", "diff A B" },
+	{ "convert", "export -f FORMAT FILE" },
+	{ "repair", "verify --repair GOOD FILE" },
+	{ "show", "report FILE" },
+};
+
+/* clang-format on */
+
+static bool has_word(const char *words, const char *word)
+{
+	const size_t length = strlen(word);
+
+	for (; *words; words += strcspn(words, " "), words += *words == ' ')
+		if (strcspn(words, " ") == length && !strncmp(words, word, length))
+			return true;
+	return false;
+}
+
+const struct spelling *spelling_find(const char *command, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(spellings) / sizeof(*spellings); i++)
+		if (!strcmp(spellings[i].word, word) &&
+		    (!spellings[i].commands || has_word(spellings[i].commands, command)))
+			return &spellings[i];
+	return NULL;
+}
+
+const char *spelling_of_command(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(other_commands) / sizeof(*other_commands); i++)
+		if (!strcmp(other_commands[i].word, word))
+			return other_commands[i].instead;
+	return NULL;
+}

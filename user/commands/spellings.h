@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Words of a command line that are not (or no longer) ours, and what they stand for here: those of
+ * earlier versions, and those that the fingers of people who use strace, perf, memray, nsys or
+ * kubectl type.
+ */
+#ifndef MEMSCOPE_COMMANDS_SPELLINGS_H
+#define MEMSCOPE_COMMANDS_SPELLINGS_H
+
+enum spelling_meaning {
+	SPELLING_OPTION,  /* it stands for an option */
+	SPELLING_OPERAND, /* its value is an operand */
+	SPELLING_ADVICE,  /* it cannot be done; what to type is said */
+};
+
+struct spelling {
+	const char *commands; /* their names, with spaces between; NULL: all */
+	const char *word;     /* "-x" or "--name"; of a command, its name */
+	enum spelling_meaning means;
+	const char *option; /* its name */
+	const char *value;  /* that it always has; NULL: its own, or none */
+	const char *text;   /* of a message, after "WORD: " */
+};
+
+/* NULL: there is none. */
+const struct spelling *spelling_find(const char *command, const char *word);
+
+/* Of a command; what it says to type. NULL: there is none. */
+const char *spelling_of_command(const char *word);
+
+#endif /* MEMSCOPE_COMMANDS_SPELLINGS_H */

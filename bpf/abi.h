@@ -171,6 +171,8 @@ enum ms_layer {
 
 #define MS_CUDA_SUCCESS 0
 #define MS_CUDA_OUT_OF_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation */
+/* CUDA_ERROR_DEINITIALIZED, cudaErrorCudartUnloading: what destructors are answered at the end */
+#define MS_CUDA_DEINITIALIZED 4
 
 /* ---- the probe table's rows (bpf/probes.def) ------------------------------------------------- */
 

@@ -444,7 +444,7 @@ static int apply_op(struct state *state, struct process *process, const struct e
 		first_call(process, event);
 	change->device = contexts_device(process, call);
 	process->calls[event->probe->spec.op] += event->count;
-	if (!event_succeeded(call))
+	if (!event_succeeded(call) && call->result != MS_CUDA_DEINITIALIZED)
 		err = failures_add(process, &(struct failure){ .row = call->row,
 							       .result = call->result,
 							       .count = event->count });

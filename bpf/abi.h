@@ -513,6 +513,19 @@ struct ms_unread {
 	char path[MS_PATH_BYTES]; /* its end, as the process sees it; filled up with 0 */
 };
 
+#define MS_IDENTITY_MAX 32768 /* bytes of its texts */
+
+/*
+ * Who a process is: pairs of texts, a name and a value, both NUL-terminated, up to the record's end
+ * (user/event/identity.def). It replaces what an earlier one said.
+ */
+struct ms_identity {
+	struct ms_event event;
+	__u32 length; /* bytes of texts */
+	__u32 reserved;
+	char texts[];
+};
+
 /* They are moved about in words of 64 bits. */
 #define MS_RECORD(type, number, layout, ...) \
 	_Static_assert(sizeof(struct layout) % 8 == 0, "records are whole words");

@@ -313,8 +313,9 @@ static void put_type(struct json *json, enum field_kind kind, bool certain)
 		[FIELD_AMOUNTS] = "array",
 	};
 
-	if (kind == FIELD_AMOUNTS) {
-		json_put_text(json, "$ref", "#/$defs/live");
+	if (kind == FIELD_AMOUNTS || kind == FIELD_IDENTITY) {
+		json_put_text(json, "$ref",
+			      kind == FIELD_AMOUNTS ? "#/$defs/live" : "#/$defs/identity");
 		return;
 	}
 	if (certain) {
@@ -488,6 +489,35 @@ static void put_counters(struct json *json, bool of_others)
 	json_close(json, '}');
 }
 
+/* Who a process is: items, and in an object of their own the variables of its environment. */
+static void put_identity_items(struct json *json, bool variables)
+{
+	unsigned int item;
+
+	json_open(json, '{');
+	for (item = 0; item < IDENTITY_ITEMS; item++) {
+		const struct identity_row *row = &identity_rows[item];
+
+		if ((row->kind == IDENTITY_VARIABLE) != variables)
+			continue;
+		json_name(json, row->name);
+		json_open(json, '{');
+		if (row->description[0])
+			json_put_text(json, "description", row->description);
+		put_type(json, row->kind == IDENTITY_NUMBER ? FIELD_COUNT : FIELD_TEXT, false);
+		json_close(json, '}');
+	}
+	json_close(json, '}');
+}
+
+static void put_identity(struct json *json)
+{
+	json_name(json, "identity");
+	put_identity_items(json, false);
+	json_name(json, "environment");
+	put_identity_items(json, true);
+}
+
 static void put_oom_names(struct json *json)
 {
 	int i;
@@ -543,6 +573,7 @@ static void put_schema(void)
 		json_text(&json, finding_rule_name(rule), strlen(finding_rule_name(rule)));
 	json_close(&json, ']');
 	put_oom_names(&json);
+	put_identity(&json);
 	put_counters(&json, false);
 	put_counters(&json, true);
 	json_close(&json, '}');

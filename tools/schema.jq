@@ -8,7 +8,23 @@
     additionalProperties: false
   }) as $others
 | ($made.counters + {others: $others}) as $counters
+| ($made.identity + {
+    environment: {
+      description: "variables of its environment as it was started; no others are looked at",
+      type: "object",
+      properties: $made.environment,
+      required: ($made.environment | keys_unsorted),
+      additionalProperties: false
+    }
+  }) as $identity
 | $rest[0]
+| ."$defs".identity = {
+    description: "who a process is, as /proc said when it was first seen; null: not known",
+    type: ["object", "null"],
+    properties: $identity,
+    required: ($identity | keys_unsorted),
+    additionalProperties: false
+  }
 | ."$defs".space.enum = $made.spaces
 | if .oneOf then
     .oneOf |= $made.calls + $made.records + .

@@ -221,6 +221,8 @@ def describe(record, rows):
     if kind == 13:
         error, path = struct.unpack_from("<I4x128s", record, 32)
         return f"unread error={error} path={path.rstrip(bytes(1)).decode()}"
+    if kind == 14:
+        return f"identity {record[40:].hex()}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

@@ -275,11 +275,11 @@ static void test_hostile_names(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		char comm[MS_COMM_BYTES] = { 0 };
+		struct process process = { .pid = 7 };
 		struct document_text text;
 		struct string out = { 0 };
 
-		memcpy(comm, names[i], strlen(names[i]));
+		memcpy(process.name, names[i], strlen(names[i]));
 		document_text_init(&text, &out, 10, &options);
 		document_append(&text.document, names[i], NULL);
 		document_heading(&text.document, 2, "h");
@@ -288,7 +288,7 @@ static void test_hostile_names(void **state)
 		document_table(&text.document, "t", "", two);
 		assert_true(document_row(&text.document));
 		document_cell_text(&text.document, names[i]);
-		document_cell_process(&text.document, 7, comm);
+		document_cell_process(&text.document, &process);
 		document_row_end(&text.document);
 		document_table_end(&text.document);
 		document_text_fini(&text);

@@ -55,6 +55,14 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_newer(3, 1, "cuMemNew"));
 	example_add_to_other(example, record_unread_library("/mnt/libcuda.so.1"));
 	example_add_to_other(example,
+			     record_identity("exe\0/usr/bin/python3.11\0script\0train.py\0uid\0"
+					     "1000\0user\0bob\0"
+					     "parent\0"
+					     "1\0ns_pid\0"
+					     "7\0cgroup\0/system.slice\0runtime\0podman\0"
+					     "container\0c0ffee\0RANK\0"
+					     "3\0later\0this version skips it"));
+	example_add_to_other(example,
 			     record_device("cuDeviceGetPCIBusId", 1, "0000:81:00.0\0\0\0"));
 }
 
@@ -276,6 +284,10 @@ static void append_record(struct string *out, const union record *record)
 	case MS_TYPE_UNREAD:
 		string_append_format(out, "unread error=%u path=%s", record->unread.error,
 				     record->unread.path);
+		break;
+	case MS_TYPE_IDENTITY:
+		string_append_text(out, "identity ");
+		append_bytes(out, record->identity.texts, record->identity.length);
 		break;
 	case MS_TYPE_LOSS:
 		string_append_format(out, "loss op=%u lost=%llu", record->loss.op,

@@ -30,10 +30,12 @@ static size_t samples(union record *out)
 	out[count++] = record_visible(1, 0);
 	out[count++] = record_newer(3, 1, "cuMemNew");
 	out[count++] = record_unread_library("/mnt/libcuda.so.1");
+	out[count++] = record_identity("exe\0/usr/bin/python3.11\0script\0train.py\0uid\0"
+				       "1000");
 	return count;
 }
 
-#define SAMPLES_MAX 17
+#define SAMPLES_MAX 18
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -100,6 +102,7 @@ static void assert_promises(const struct event *event, const void *record, size_
 	assert_ptr_equal(event->loss, type == MS_TYPE_LOSS ? record : NULL);
 	assert_ptr_equal(event->visible, type == MS_TYPE_VISIBLE ? record : NULL);
 	assert_ptr_equal(event->newer, type == MS_TYPE_NEWER ? record : NULL);
+	assert_ptr_equal(event->identity, type == MS_TYPE_IDENTITY ? record : NULL);
 	assert_int_equal(event->count, counted ? ((const struct ms_calls *)record)->count : 1);
 	assert_int_not_equal(event->count, 0);
 	if (called)

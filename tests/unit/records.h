@@ -30,6 +30,7 @@ union record {
 	struct ms_visible visible;
 	struct ms_newer newer;
 	struct ms_unread unread;
+	struct ms_identity identity;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
 };
 
@@ -231,6 +232,20 @@ static inline union record record_unread_library(const char *path)
 	memcpy(record.unread.path, path, strlen(path));
 	return record;
 }
+
+/* `texts`: pairs of strings, a name and a value; a literal ends with the last one's zero byte. */
+static inline union record record_identity_of(const char *texts, size_t bytes)
+{
+	union record record = record_event(MS_TYPE_IDENTITY, sizeof(struct ms_identity) + bytes);
+
+	if (sizeof(struct ms_identity) + bytes > sizeof(record))
+		fail_msg("no room for %zu bytes", bytes);
+	record.identity.length = (uint32_t)bytes;
+	memcpy(record.bytes + sizeof(struct ms_identity), texts, bytes);
+	return record;
+}
+
+#define record_identity(texts) record_identity_of(texts, sizeof(texts))
 
 /* What a call says of a device, in two words: its UUID, or text. */
 static inline union record record_device(const char *symbol, int32_t device, const void *bytes)

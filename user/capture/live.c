@@ -547,6 +547,7 @@ void live_close(struct live *live)
 	detacher_close(live->targets.detacher);
 	mappings_close(live->mappings);
 	launch_counts_close(live->launch_counts);
+	identity_record_fini(&live->identities);
 	process_losses_fini(&live->losses);
 	programs_close(live->programs);
 	loop_close(live->loop);

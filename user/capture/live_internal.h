@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "capture/records/identity_record.h"
 #include "capture/records/launch_counts.h"
 #include "capture/records/process_losses.h"
 #include "capture/live.h"
@@ -24,6 +25,7 @@ struct live {
 	struct targets targets;
 	struct launch_counts *launch_counts; /* NULL: each is recorded */
 	struct process_losses losses;
+	struct identity_maker identities;
 	uint64_t losses_ns;        /* when they were last looked at */
 	struct mappings *mappings; /* NULL: searched for once a second */
 	struct spawn spawn;

@@ -69,11 +69,21 @@ static int feed_libraries(struct live *live, struct target *target)
 	return err;
 }
 
+/* Who the process is, ahead of the record that says what it does. */
+static int feed_identity(struct live *live, const struct ms_event *next)
+{
+	struct ms_identity *record = identity_record_make(&live->identities, next);
+
+	return record ? live_feed(live, record, record->event.size) : 0;
+}
+
 static int feed_attach(struct live *live, struct target *target)
 {
 	struct ms_process record = record_attach(target);
-	int err = live_feed(live, &record, sizeof(record));
+	int err = feed_identity(live, &record.event);
 
+	if (!err)
+		err = live_feed(live, &record, sizeof(record));
 	if (!err)
 		err = feed_visible(live, &record.event);
 	return err ? err : feed_libraries(live, target);
@@ -297,6 +307,16 @@ static void process_changed(struct live *live, const struct ms_process *process)
 			 MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
 }
 
+static bool is_exec_of_target(const struct live *live, const struct ms_event *event)
+{
+	const struct target *target;
+
+	if (event->type != MS_TYPE_EXEC)
+		return false;
+	target = targets_find(&live->targets, (pid_t)event->pid);
+	return target && target->start_ns == event->start_ns;
+}
+
 /* What comes out of the rings. */
 int live_take(void *context, void *record, size_t length)
 {
@@ -306,6 +326,8 @@ int live_take(void *context, void *record, size_t length)
 
 	if (!err && event->type == MS_TYPE_NAME)
 		return feed_name(live, record);
+	if (!err && is_exec_of_target(live, event))
+		err = feed_identity(live, event);
 	if (!err)
 		err = live_feed(live, record, length);
 	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC ||

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "event/identity.h"
+
 static const struct probe *row_of(uint16_t row)
 {
 	return row < probe_count() ? probe_at(row) : NULL;
@@ -64,6 +66,7 @@ enum record_shape {
 	SHAPE_VISIBLE,
 	SHAPE_SAMPLE,
 	SHAPE_NEWER,
+	SHAPE_IDENTITY,
 };
 
 static const struct record_kind {
@@ -149,6 +152,8 @@ static int decode_name(const struct ms_name *name, size_t length)
 
 static int decode_shape(const void *record, size_t length, struct event *event)
 {
+	struct identity identity;
+
 	switch ((enum record_shape)kinds[event->header->type].shape) {
 	case SHAPE_CALL:
 		if (event->header->type == MS_TYPE_CALLS)
@@ -180,6 +185,11 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 	case SHAPE_NEWER:
 		event->newer = record;
 		return event->newer->function[MS_FUNCTION_BYTES - 1] ? -EINVAL : 0;
+	case SHAPE_IDENTITY:
+		event->identity = record;
+		if (sizeof(*event->identity) + event->identity->length != length)
+			return -EINVAL;
+		return identity_parse(event->identity->texts, event->identity->length, &identity);
 	}
 	return -EINVAL;
 }

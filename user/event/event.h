@@ -34,9 +34,10 @@ struct event {
 	const struct ms_visible *visible;
 	const struct ms_event *sample; /* of a kind that outputs show by its fields */
 	const struct ms_newer *newer;
-	uint64_t count;                   /* of such calls: 1, unless they were only counted */
-	const struct probe *probe;        /* of a call, and the beginning of a free: its row */
-	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */
+	const struct ms_identity *identity; /* event/identity.h */
+	uint64_t count;                     /* of such calls: 1, unless they were only counted */
+	const struct probe *probe;          /* of a call, and the beginning of a free: its row */
+	const struct probe *driver_probe;   /* of a call: the driver's row, NULL if none is known */
 };
 
 /* Returns 0, or -EINVAL if the record is not one that the BPF programs could have written. */

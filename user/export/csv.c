@@ -104,6 +104,8 @@ static void put_value(struct string *out, enum field_kind kind, const struct fie
 	case FIELD_AMOUNTS:
 		put_amounts(out, value->amounts);
 		break;
+	case FIELD_IDENTITY: /* no call and no sample has it */
+		break;
 	}
 }
 

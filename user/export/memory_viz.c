@@ -21,6 +21,7 @@
 #include "analysis/oom.h"
 #include "ledger/views.h"
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/report_words.h"
 
 #define BLOCK_ALIGNMENT 512
@@ -79,7 +80,7 @@ static char *name_of(const struct process *process)
 {
 	struct string name = { 0 };
 
-	report_append_process(&name, process->pid, process->comm);
+	identity_words_process(&name, process);
 	string_append_char(&name, '\0');
 	if (!name.failed)
 		return name.bytes;

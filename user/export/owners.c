@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/losses_words.h"
 #include "render/report_words.h"
 
@@ -67,7 +68,7 @@ void owner_append_frame(struct string *out, const struct owner *owner, enum owne
 		append_host(out, owner->recording);
 		break;
 	case OWNER_PROCESS:
-		report_append_process(out, owner->process->pid, owner->process->comm);
+		identity_words_process(out, owner->process);
 		break;
 	case OWNER_PLACE:
 		append_place(out, owner->cell);

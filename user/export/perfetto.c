@@ -439,6 +439,8 @@ static void put_field(void *context, size_t field, struct field_value value)
 	case FIELD_AMOUNTS:
 		put_words(export, out, fields[field].kind, value);
 		break;
+	case FIELD_IDENTITY: /* no call has it */
+		break;
 	}
 	protobuf_end(out, annotation);
 }

@@ -31,6 +31,7 @@ enum ms_checkpoint_type {
 	MS_CHECKPOINT_VISIBLE,
 	MS_CHECKPOINT_DEVICE,
 	MS_CHECKPOINT_EXPORT, /* of any process */
+	MS_CHECKPOINT_IDENTITY,
 	MS_CHECKPOINT_TYPES_END,
 };
 
@@ -186,6 +187,12 @@ struct ms_checkpoint_export {
 	struct ms_event event; /* of no process */
 	uint64_t handle;       /* a hash of it */
 	uint64_t size_bytes;
+};
+
+/* As struct ms_identity has it. */
+struct ms_checkpoint_identity {
+	struct ms_event event;
+	char texts[];
 };
 
 enum ms_checkpoint_graph_kind {

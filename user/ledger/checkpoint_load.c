@@ -135,6 +135,7 @@ static int load_process(struct checkpoint *anchor, const void *record)
 	anchor->process = process;
 	anchor->graphs = NULL;
 	memcpy(process->comm, saved->comm, sizeof(process->comm));
+	process_identity_rename(process);
 	process->was_running = saved->flags & MS_CHECKPOINT_WAS_RUNNING;
 	process->only_begun = saved->flags & MS_CHECKPOINT_ONLY_BEGUN;
 	process->was_running_earlier = saved->flags & MS_CHECKPOINT_WAS_RUNNING_EARLIER;
@@ -340,6 +341,14 @@ static int load_device(struct checkpoint *anchor, const void *record)
 	return 0;
 }
 
+static int load_identity(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_identity *saved = record;
+
+	return process_identity_set(anchor->process, saved->texts,
+				    saved->event.size - sizeof(*saved));
+}
+
 static int load_export(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_export *saved = record;
@@ -505,6 +514,7 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 		TYPE(VISIBLE, load_visible, ms_checkpoint_visible),
 		TYPE(DEVICE, load_device, ms_checkpoint_device),
 		TYPE(EXPORT, load_export, ms_checkpoint_export),
+		TYPE(IDENTITY, load_identity, ms_checkpoint_identity),
 #undef TYPE
 	};
 	const struct ms_event *event = record;

@@ -276,6 +276,31 @@ static void save_devices(struct saver *saver)
 	}
 }
 
+/* Item by item: what has been forgotten is not in it any more. */
+static void save_identity(struct saver *saver)
+{
+	const struct identity *known = &saver->process->identity.known;
+	struct ms_checkpoint_identity record;
+	struct string texts = { 0 };
+	enum identity_item item;
+
+	for (item = 0; item < IDENTITY_ITEMS; item++) {
+		const char *value = known->items[item], *name = identity_rows[item].name;
+
+		if (!value)
+			continue;
+		if (!texts.length)
+			string_append(&texts, (const char *)&record, sizeof(record));
+		string_append(&texts, name, strlen(name) + 1);
+		string_append(&texts, value, strlen(value) + 1);
+	}
+	if (texts.failed && !saver->err)
+		saver->err = -ENOMEM;
+	else if (texts.length)
+		put(saver, texts.bytes, MS_CHECKPOINT_IDENTITY, texts.length);
+	string_fini(&texts);
+}
+
 static void put_graph(void *context, uint64_t handle, uint32_t kind, bool auto_free)
 {
 	struct ms_checkpoint_graph record = { .handle = handle,
@@ -359,6 +384,7 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 {
 	saver->process = process;
 	save_process(saver, more);
+	save_identity(saver);
 	save_calls(saver);
 	save_counters(saver);
 	save_spaces(saver);

@@ -46,6 +46,7 @@ static void process_free(struct process *process)
 	free(process->failures);
 	free(process->views);
 	process_devices_fini(&process->devices);
+	process_identity_fini(process);
 	usage_free(process->usage);
 	free(process);
 }
@@ -245,7 +246,7 @@ static size_t process_bytes(const struct process *process)
 	       process->failures_capacity * sizeof(*process->failures) +
 	       process->contexts_capacity * sizeof(*process->contexts) +
 	       pending_bytes(&process->pending) + process_devices_bytes(&process->devices) +
-	       process->views_capacity * sizeof(*process->views);
+	       process->identity.bytes + process->views_capacity * sizeof(*process->views);
 }
 
 size_t state_bytes(const struct state *state)
@@ -384,6 +385,7 @@ static int apply_exec(struct process *process, const struct event *event, struct
 	int err = allocations_settle(process, event->header->ts_ns, change);
 
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
+	process_identity_rename(process);
 	allocations_end(process, 0, change);
 	process_forget(process);
 	process_devices_forget(&process->devices);
@@ -396,6 +398,7 @@ static int apply_exec(struct process *process, const struct event *event, struct
 static void apply_attach(struct process *process, const struct event *event)
 {
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
+	process_identity_rename(process);
 	process->was_running = event->process->value & MS_ATTACH_RUNNING;
 	process->only_begun = event->process->value & MS_ATTACH_BEGUN;
 }
@@ -529,6 +532,9 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_NEWER:
 		apply_newer(state, process, event->newer);
 		return 0;
+	case MS_TYPE_IDENTITY:
+		return process_identity_set(process, event->identity->texts,
+					    event->identity->length);
 	case MS_TYPE_UNREAD:
 		process->counters[COUNTER_UNREAD_LIBRARIES]++;
 		return 0;

@@ -18,6 +18,7 @@
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
 #include "ledger/process_counters.h"
+#include "ledger/process_identity.h"
 #include "ledger/pending.h"
 #include "ledger/usage.h"
 
@@ -89,6 +90,8 @@ struct process {
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
 	uint64_t first_ts_ns; /* of its first record, or of the anchor that has it */
 	char comm[MS_COMM_BYTES];
+	char name[IDENTITY_NAME_BYTES]; /* what to call it: `comm`, and what it interprets */
+	struct process_identity identity;
 	bool was_running; /* when attached to: it may hold memory whose allocation was not seen */
 	bool only_begun;  /* then: by its first call one can tell */
 	bool was_running_earlier; /* the same of a program before: totals and peaks lack that */

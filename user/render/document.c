@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/report_words.h"
 
 void document_fini(struct document *document)
@@ -133,9 +134,9 @@ void document_cell_text(struct document *document, const char *text)
 	document_cell(document);
 }
 
-void document_cell_process(struct document *document, uint32_t pid, const char comm[MS_COMM_BYTES])
+void document_cell_process(struct document *document, const struct process *process)
 {
-	report_append_process(&document->text, pid, comm);
+	identity_words_process(&document->text, process);
 	document_cell(document);
 }
 

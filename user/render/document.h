@@ -143,7 +143,7 @@ void document_cell_as(struct document *document, struct document_cell cell);
 
 void document_cell_words(struct document *document, const char *text); /* of ours */
 void document_cell_text(struct document *document, const char *text);  /* of any; NULL: "?" */
-void document_cell_process(struct document *document, uint32_t pid, const char comm[MS_COMM_BYTES]);
+void document_cell_process(struct document *document, const struct process *process);
 void document_cell_device(struct document *document, int32_t device); /* -1: "?" */
 void document_cell_address(struct document *document, uint64_t address);
 void document_cell_time(struct document *document, const struct report_recording *recording,

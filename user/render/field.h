@@ -25,6 +25,7 @@ enum field_kind {
 	FIELD_FLAG,
 	FIELD_DIMS,
 	FIELD_AMOUNTS, /* count and bytes by space, where there are any */
+	FIELD_IDENTITY,
 };
 
 /* What the getters look at. */
@@ -42,7 +43,8 @@ struct field_value {
 		int64_t signed_number;
 		const uint32_t *dims;         /* three */
 		const struct amount *amounts; /* MS_SPACES_COUNT */
-		const char *text;             /* not terminated; may hold anything */
+		const struct identity *identity;
+		const char *text; /* not terminated; may hold anything */
 	};
 	size_t length; /* of `text` */
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "render/identity_words.h"
 #include "render/record_field.h"
 
 struct json_sink {
@@ -70,6 +71,9 @@ static void put_value(struct json *json, enum field_kind kind, struct field_valu
 		break;
 	case FIELD_AMOUNTS:
 		json_amounts(json, value.amounts);
+		break;
+	case FIELD_IDENTITY:
+		identity_words_json(json, value.identity);
 		break;
 	}
 }

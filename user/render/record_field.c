@@ -17,6 +17,12 @@ static struct field_value get_live(const struct event *event, const struct chang
 	return (struct field_value){ .known = true, .amounts = change->implicit };
 }
 
+static struct field_value get_identity(const struct event *event, const struct change *change)
+{
+	(void)event;
+	return (struct field_value){ .known = true, .identity = &change->process->identity.known };
+}
+
 static struct field_value get_exit_code(const struct event *event, const struct change *change)
 {
 	const uint32_t status = event->process->value;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/report_words.h"
 
 #define USERS_MAX 8 /* processes that are named */
@@ -35,7 +36,7 @@ static void append_users(struct string *out, const struct report_recording *reco
 		string_append_text(out, count == 1 ? "Device " : ", ");
 		string_append_i64(out, ordinal);
 		string_append_text(out, " of ");
-		report_append_process(out, process->pid, process->comm);
+		identity_words_process(out, process);
 	}
 	if (count > USERS_MAX)
 		string_append_format(out, " and %zu more", count - USERS_MAX);

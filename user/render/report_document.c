@@ -169,7 +169,7 @@ static void list_fleet_process(struct document *document, const struct report *r
 			continue;
 		document_append(document, report->recordings[place]->coverage.host, "?");
 		document_cell_as(document, (struct document_cell){ .link = link });
-		document_cell_process(document, process->pid, process->comm);
+		document_cell_process(document, process);
 		document_cell_words(document, probe_space_name(space));
 		document_cell_size(document, known, report_held(process, space).bytes);
 		document_cell_size(document, known, process->spaces[space].peak_bytes);

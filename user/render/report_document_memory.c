@@ -81,7 +81,7 @@ static void list_pool(struct document *document, const struct report_recording *
 
 	document_row(document);
 	document_cell_address(document, view->handle);
-	document_cell_process(document, process->pid, process->comm);
+	document_cell_process(document, process);
 	document_cell_size(document, view->has_total, view->total_bytes);
 	document_cell_size(document, view->has_free, view->free_bytes);
 	document_cell_size(document, known, slack);
@@ -176,7 +176,7 @@ static void list_holding(struct document *document, const struct report_recordin
 
 	document_row(document);
 	document_cell_size(document, allocation->size_known, allocation->size_bytes);
-	document_cell_process(document, holding->process->pid, holding->process->comm);
+	document_cell_process(document, holding->process);
 	document_cell_words(document, probe_at(allocation->row)->symbol);
 	document_cell_words(document, probe_space_name(allocation->space));
 	document_cell_device(document, allocation->device);

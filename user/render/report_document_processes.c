@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "render/identity_words.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
 
@@ -47,8 +48,37 @@ static bool begin_row(const struct rows *rows)
 	if (rows->name)
 		document_cell_words(document, rows->name);
 	else
-		document_cell_process(document, rows->process->pid, rows->process->comm);
+		document_cell_process(document, rows->process);
 	return true;
+}
+
+/* ---- who they are ---------------------------------------------------------------------------- */
+
+static void put_identity_cell(struct document *document, const struct identity *identity,
+			      void (*append)(struct string *out, const struct identity *identity))
+{
+	append(&document->text, identity);
+	document_cell(document);
+}
+
+static void list_identity(const struct rows *rows)
+{
+	const struct identity *identity = &rows->process->identity.known;
+	struct document *document = rows->document;
+	uint32_t parent;
+
+	if (!identity_is_known(identity) || !begin_row(rows))
+		return;
+	put_identity_cell(document, identity, identity_words_program);
+	put_identity_cell(document, identity, identity_words_user);
+	if (identity_number(identity, IDENTITY_PARENT, &parent))
+		document_cell_value(document, parent, FINDING_PID, parent);
+	else
+		document_cell_absent(document);
+	put_identity_cell(document, identity, identity_words_container);
+	put_identity_cell(document, identity, identity_words_pod);
+	put_identity_cell(document, identity, identity_words_variables);
+	document_row_end(document);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -229,6 +259,12 @@ static void list_waits(const struct rows *rows)
 /* clang-format off */
 
 static const struct process_table tables[] = {
+	{ .section = REPORT_DOCUMENT_MEMORY, .name = "identities",
+	  .caption = "Who the processes are, as /proc said when they were first seen",
+	  .columns = { { "Program", DOCUMENT_TEXT }, { "User", DOCUMENT_TEXT },
+		       { "Parent", DOCUMENT_NUMBER }, { "Container", DOCUMENT_TEXT },
+		       { "Pod", DOCUMENT_TEXT }, { "Environment", DOCUMENT_TEXT } },
+	  .list = list_identity, .browsable = true },
 	{ .section = REPORT_DOCUMENT_MEMORY, .name = "processes",
 	  .caption = "Processes, by kind of memory (live: at the end, or when the process ended)",
 	  .columns = { { "Space", DOCUMENT_TEXT }, { "Live", DOCUMENT_NUMBER },
@@ -351,11 +387,13 @@ static void say_process(struct document *document, const struct report_recording
 	};
 
 	string_append_text(&document->text, DOCUMENT_STRONG);
-	report_append_process(&document->text, process->pid, process->comm);
+	identity_words_process(&document->text, process);
 	string_append_text(&document->text, DOCUMENT_PLAIN ", ");
 	report_append_end(&document->text, process);
 	report_append_held_before(&document->text, process);
 	document_paragraph(document);
+	if (identity_words_append(&document->text, process, ""))
+		document_paragraph(document);
 	list_tables(&rows, false);
 }
 
@@ -399,7 +437,7 @@ static void say_quiet(struct document *document, const struct report_recording *
 		if (!is_quiet(process) || count++ >= document->top)
 			continue;
 		string_append_text(text, count > 1 ? ", " : "No call recorded of: ");
-		report_append_process(text, process->pid, process->comm);
+		identity_words_process(text, process);
 		if (process->was_running || process->was_running_earlier)
 			string_append_format(text, ", which may %s memory from before",
 					     process->was_running ? "hold" : "have held");

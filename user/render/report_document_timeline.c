@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "render/identity_words.h"
 #include "render/report_words.h"
 
 #define SPARK_COLUMNS 64
@@ -34,7 +35,7 @@ static void append_bar(struct document *document, uint64_t value, uint64_t most)
 static void append_label(struct document *document, const struct process *process, uint32_t space,
 			 size_t width)
 {
-	report_append_process(&document->text, process->pid, process->comm);
+	identity_words_process(&document->text, process);
 	string_append_format(&document->text, ", %s: ", probe_space_name(space));
 	if (document->width)
 		string_pad(&document->text, width);

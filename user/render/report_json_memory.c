@@ -4,6 +4,7 @@
  */
 #include "render/report_json.h"
 
+#include "render/identity_words.h"
 #include "render/json_process.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -273,6 +274,9 @@ static void put_process(struct json *json, const struct report_recording *record
 	json_put_u64(json, "pid", process->pid);
 	json_put_u64(json, "start_ns", process->start_ns);
 	report_json_comm(json, process->comm);
+	json_put_text(json, "name", process->name[0] ? process->name : NULL);
+	json_name(json, "identity");
+	identity_words_json(json, &process->identity.known);
 	json_put_bool(json, "exited", process->exited);
 	json_process_exit(json, process->exited ? process->exit_status : MS_EXIT_UNKNOWN);
 	put_totals(json, recording, process);

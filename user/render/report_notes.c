@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/losses_words.h"
 #include "render/report_words.h"
 
@@ -32,7 +33,7 @@ static void append_losers(struct string *out, const struct report_recording *rec
 		if (!lost || named++ >= LOSERS_NAMED)
 			continue;
 		string_append_format(out, "%s of them from ", REPORT_COUNT(lost));
-		report_append_process(out, process->pid, process->comm);
+		identity_words_process(out, process);
 		string_append_char(out, '\n');
 	}
 	if (named > LOSERS_NAMED)
@@ -166,7 +167,7 @@ static void append_unsure_peaks(struct string *out, const struct report_recordin
 		if (!bytes)
 			continue;
 		string_append_text(out, "the exact peak of ");
-		report_append_process(out, process->pid, process->comm);
+		identity_words_process(out, process);
 		string_append_format(out,
 				     ": threads allocated while others freed, and the order in"
 				     " which the driver did that is not known; it may have held up"

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/report_oom_words.h"
 #include "render/losses_words.h"
 
@@ -416,7 +417,7 @@ static void say_own_peak(struct verdict *verdict, const struct report *report)
 		string_append_text(out, "No allocation of this process on a device was recorded.");
 		return;
 	}
-	report_append_process(out, process->pid, process->comm);
+	identity_words_process(out, process);
 	append_place(out, report, where);
 	string_append_format(out, " held at most %s of %s memory at ",
 			     string_size((char[STRING_NUMBER_BYTES]){ 0 }, most->peak_bytes),
@@ -450,8 +451,7 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 	string_append_format(out, "; at the end it was %s", string_size(live, device->live_bytes));
 	if (where->processes_count) {
 		string_append_text(out, "; the process with the highest peak is ");
-		report_append_process(out, where->processes[0].process->pid,
-				      where->processes[0].process->comm);
+		identity_words_process(out, where->processes[0].process);
 	}
 	string_append_char(out, '.');
 }

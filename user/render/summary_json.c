@@ -4,6 +4,7 @@
  */
 #include "render/json.h"
 
+#include "render/identity_words.h"
 #include "render/json_process.h"
 
 static void put_spaces(struct json *json, const struct process *process)
@@ -191,6 +192,8 @@ static void put_process(struct json *json, const struct summary *summary,
 	json_open(json, '{');
 	json_put_u64(json, "pid", process->pid);
 	json_put_text(json, "comm", process->comm);
+	json_name(json, "identity");
+	identity_words_json(json, &process->identity.known);
 	json_put_bool(json, "exited", process->exited);
 	json_process_exit(json, process->exited ? process->exit_status : MS_EXIT_UNKNOWN);
 	put_totals(json, summary, process);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/losses_words.h"
 
 #define KERNELS_SHOWN 20
@@ -39,7 +40,7 @@ static void append_title(const struct page *page, const struct process *process)
 	struct string *out = page->out;
 
 	string_append_format(out, "\nprocess %u (", process->pid);
-	field_append_safe(out, process->comm, strlen(process->comm));
+	identity_words_name(out, process);
 	if (!process->exited)
 		string_append_text(out, "), still running\n");
 	else if (process->exit_status == MS_EXIT_UNKNOWN)

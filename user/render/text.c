@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/record_field.h"
 
 #define RED "\033[31m"
@@ -173,7 +174,7 @@ static struct string *begin_line(struct text_sink *text, const struct event *eve
 	string_append_text(out, " +++ ");
 	if (change->process) {
 		string_append_format(out, "%u (", event->header->pid);
-		field_append_safe(out, change->process->comm, strlen(change->process->comm));
+		identity_words_name(out, change->process);
 		string_append_text(out, ") ");
 	}
 	return out;
@@ -219,11 +220,13 @@ static int show_process(struct text_sink *text, const struct event *event,
 		break;
 	case MS_TYPE_EXEC:
 		string_append_text(out, "is being executed");
+		identity_words_append(out, change->process, ": ");
 		break;
 	case MS_TYPE_ATTACH:
 		string_append_text(out, state_may_hold_more(change->process) ?
 						"is traced from now on" :
 						"is traced from its first CUDA call");
+		identity_words_append(out, change->process, ": ");
 		break;
 	default:
 		string_append_text(out, event_type_name(event_type(event)));

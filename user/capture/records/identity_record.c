@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/records/identity_record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "event/identity.h"
+
+/* Which variables of a process's environment are looked at, but for the last two, are items. */
+static const char *const variables[] = {
+#define TEXT(name)
+#define NUMBER(name)
+#define VARIABLE(name) name,
+#define IDENTITY(item, name, kind, description) kind(name)
+#include "event/identity.def"
+#undef IDENTITY
+#undef TEXT
+#undef NUMBER
+#undef VARIABLE
+	"POD_NAME",
+	"POD_NAMESPACE",
+};
+
+enum {
+	HOSTNAME = 0, /* the first row of its kind */
+	VARIABLES = sizeof(variables) / sizeof(*variables),
+	POD_NAME = VARIABLES - 2,
+	POD_NAMESPACE = VARIABLES - 1,
+};
+
+_Static_assert(VARIABLES <= PROCESS_FACTS_VARIABLES, "there is room for all variables");
+
+static void put(struct string *record, enum identity_item item, const char *value)
+{
+	const char *name = identity_rows[item].name;
+	const size_t used = record->length - sizeof(struct ms_identity);
+
+	/* All texts at their longest are shorter than that: what readers take. */
+	if (used + strlen(name) + strlen(value) + 2 > MS_IDENTITY_MAX)
+		return;
+	string_append(record, name, strlen(name) + 1);
+	string_append(record, value, strlen(value) + 1);
+}
+
+static void put_text(struct string *record, enum identity_item item, const char *value)
+{
+	if (value[0])
+		put(record, item, value);
+}
+
+static void put_number(struct string *record, enum identity_item item, uint32_t value)
+{
+	char text[STRING_NUMBER_BYTES];
+
+	snprintf(text, sizeof(text), "%u", value);
+	put(record, item, text);
+}
+
+static void put_variables(struct string *record, const struct process_facts *facts)
+{
+	enum identity_item item;
+	size_t i = 0;
+
+	for (item = 0; item < IDENTITY_ITEMS; item++) {
+		if (identity_rows[item].kind != IDENTITY_VARIABLE)
+			continue;
+		if (facts->has_variable[i])
+			put(record, item, facts->variables[i]);
+		i++;
+	}
+}
+
+/* What Kubernetes gives every container for its host name is the pod's name. */
+static void put_pod(struct string *record, const struct process_facts *facts)
+{
+	const char *name = facts->variables[POD_NAME];
+
+	put_text(record, IDENTITY_POD_UID, facts->container.pod_uid);
+	if (!name[0] && facts->container.pod_uid[0])
+		name = facts->variables[HOSTNAME];
+	put_text(record, IDENTITY_POD, name);
+	put_text(record, IDENTITY_NAMESPACE, facts->variables[POD_NAMESPACE]);
+}
+
+static void put_facts(struct identity_maker *maker)
+{
+	const struct process_facts *facts = &maker->facts;
+	struct string *record = &maker->record;
+
+	put_text(record, IDENTITY_EXE, facts->exe);
+	put_text(record, IDENTITY_SCRIPT, facts->script);
+	put_number(record, IDENTITY_UID, facts->uid);
+	put_text(record, IDENTITY_USER, users_name(&maker->users, facts->uid));
+	put_number(record, IDENTITY_PARENT, facts->parent);
+	if (facts->ns_pid)
+		put_number(record, IDENTITY_NS_PID, facts->ns_pid);
+	put_text(record, IDENTITY_CGROUP, facts->cgroup);
+	put_text(record, IDENTITY_RUNTIME, facts->container.runtime);
+	put_text(record, IDENTITY_CONTAINER, facts->container.id);
+	put_pod(record, facts);
+	put_variables(record, facts);
+	put_text(record, IDENTITY_CMDLINE, facts->line);
+}
+
+struct ms_identity *identity_record_make(struct identity_maker *maker, const struct ms_event *next)
+{
+	const struct process_facts_wish wish = {
+		.variables = variables,
+		.variables_count = VARIABLES,
+		.line = maker->lines,
+	};
+	const struct ms_identity begin = { .event = { .ts_ns = next->ts_ns,
+						      .start_ns = next->start_ns,
+						      .pid = next->pid,
+						      .tid = next->pid,
+						      .type = MS_TYPE_IDENTITY } };
+	struct string *record = &maker->record;
+	struct ms_identity *made;
+
+	string_clear(record);
+	string_append(record, (const char *)&begin, sizeof(begin));
+	if (!process_facts_read((pid_t)next->pid, next->start_ns, &wish, &maker->facts))
+		put_facts(maker);
+	if (record->failed)
+		return NULL;
+	made = (struct ms_identity *)record->bytes;
+	made->event.size = (uint16_t)record->length;
+	made->length = (uint32_t)(record->length - sizeof(*made));
+	return made;
+}
+
+void identity_record_fini(struct identity_maker *maker)
+{
+	string_fini(&maker->record);
+}

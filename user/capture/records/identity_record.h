@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The record that says who a process is.
+ */
+#ifndef MEMSCOPE_CAPTURE_RECORDS_IDENTITY_RECORD_H
+#define MEMSCOPE_CAPTURE_RECORDS_IDENTITY_RECORD_H
+
+#include "abi.h"
+#include "base/string.h"
+#include "host/process_facts.h"
+#include "host/users.h"
+
+/* A zeroed one is ready. */
+struct identity_maker {
+	bool lines; /* command lines, too */
+	struct process_facts facts;
+	struct users users;
+	struct string record;
+};
+
+/*
+ * What is known of the process now, as of the time of the record that is to follow. Without texts
+ * if it has ended. It lives until the next call; NULL without memory.
+ */
+struct ms_identity *identity_record_make(struct identity_maker *maker, const struct ms_event *next);
+
+void identity_record_fini(struct identity_maker *maker);
+
+#endif /* MEMSCOPE_CAPTURE_RECORDS_IDENTITY_RECORD_H */

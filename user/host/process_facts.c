@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/process_facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/proc.h"
+#include "host/script.h"
+
+#define FILE_MAX_BYTES (64u << 10)
+#define ENVIRONMENT_MAX_BYTES (1u << 20) /* execve(2) takes more, of those who try */
+
+/* ---- files of the process -------------------------------------------------------------------- */
+
+/*
+ * Reads so much of a file as there is room for, and terminates it. All files are opened by the
+ * directory of the process: once it is gone, they cannot be read, even if its pid is used again.
+ * Returns the length or -errno.
+ */
+static ssize_t read_file(int directory, const char *name, char *bytes, size_t room)
+{
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t length = 0;
+	ssize_t got = 0;
+
+	bytes[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	while (length < room - 1 && (got = read(fd, bytes + length, room - 1 - length)) > 0)
+		length += (size_t)got;
+	bytes[length] = '\0';
+	close(fd);
+	return got < 0 ? -EIO : (ssize_t)length;
+}
+
+/* Whether the directory is still that of the process which began then. */
+static bool is_process(int directory, pid_t pid, uint64_t start_ns)
+{
+	struct proc_info info;
+	char own[8];
+
+	/* It is if its pid has not been used again, and files in its directory can be read. */
+	return !proc_read(pid, &info) && info.start_ns == start_ns &&
+	       read_file(directory, "comm", own, sizeof(own)) > 0;
+}
+
+/* ---- what they say --------------------------------------------------------------------------- */
+
+void process_facts_status(const char *text, struct process_facts *facts)
+{
+	unsigned int uid = 0, gid = 0, parent = 0;
+	unsigned int found = 0;
+	const char *line;
+
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		found += sscanf(line, "PPid: %u", &parent) == 1;
+		/* Real, effective, saved, of file systems: proc_pid_status(5). */
+		found += sscanf(line, "Uid: %*u %u", &uid) == 1;
+		found += sscanf(line, "Gid: %*u %u", &gid) == 1;
+		if (!strncmp(line, "NSpid:", 6)) {
+			const char *end = line + strcspn(line, "\n");
+
+			while (end > line && end[-1] >= '0' && end[-1] <= '9')
+				end--;
+			facts->ns_pid = (uint32_t)strtoul(end, NULL, 10);
+		}
+	}
+	facts->has_status = found == 3;
+	facts->uid = uid;
+	facts->gid = gid;
+	facts->parent = parent;
+}
+
+void process_facts_cgroup(char *text, char *path, size_t path_bytes)
+{
+	char *line, *rest = text;
+
+	/* HIERARCHY:CONTROLLERS:PATH; of version 2, there is one, "0::PATH". */
+	path[0] = '\0';
+	while ((line = strsep(&rest, "\n"))) {
+		char *controllers = strchr(line, ':');
+		char *own = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!own)
+			continue;
+		/* Where both versions are in use, one of them may have everything at its root. */
+		if (!path[0] || !path[1])
+			snprintf(path, path_bytes, "%s", own + 1);
+	}
+}
+
+void process_facts_environment(const char *text, size_t bytes,
+			       const struct process_facts_wish *wish, struct process_facts *facts)
+{
+	size_t place, length, i;
+
+	for (place = 0; place < bytes; place += length + 1) {
+		const char *entry = text + place;
+
+		length = strnlen(entry, bytes - place);
+		for (i = 0; i < wish->variables_count; i++) {
+			const size_t name = strlen(wish->variables[i]);
+
+			if (facts->has_variable[i] || length <= name || entry[name] != '=' ||
+			    memcmp(entry, wish->variables[i], name) != 0)
+				continue;
+			facts->has_variable[i] = true;
+			snprintf(facts->variables[i], sizeof(facts->variables[i]), "%.*s",
+				 (int)(length - name - 1), entry + name + 1);
+		}
+	}
+}
+
+/* ---- reading them ---------------------------------------------------------------------------- */
+
+static void read_exe(int directory, struct process_facts *facts)
+{
+	char path[4096];
+	ssize_t length = readlinkat(directory, "exe", path, sizeof(path));
+	size_t kept = sizeof(facts->exe) - 1;
+
+	if (length <= 0)
+		return;
+	if ((size_t)length < kept)
+		kept = (size_t)length;
+	memcpy(facts->exe, path + length - kept, kept);
+	facts->exe[kept] = '\0';
+}
+
+static void read_arguments(int directory, const struct process_facts_wish *wish, char *bytes,
+			   struct process_facts *facts)
+{
+	ssize_t length = read_file(directory, "cmdline", bytes, FILE_MAX_BYTES);
+	size_t i;
+
+	if (length <= 0)
+		return;
+	script_find(facts->exe[0] ? facts->exe : bytes, bytes, (size_t)length, facts->script,
+		    sizeof(facts->script));
+	if (!wish->line)
+		return;
+	while (length && !bytes[length - 1])
+		length--;
+	for (i = 0; i < (size_t)length; i++)
+		if (!bytes[i])
+			bytes[i] = ' ';
+	snprintf(facts->line, sizeof(facts->line), "%.*s", (int)length, bytes);
+}
+
+static void read_environment(int directory, const struct process_facts_wish *wish, char *bytes,
+			     struct process_facts *facts)
+{
+	ssize_t length = read_file(directory, "environ", bytes, ENVIRONMENT_MAX_BYTES);
+
+	if (length > 0)
+		process_facts_environment(bytes, (size_t)length, wish, facts);
+}
+
+static void read_all(int directory, const struct process_facts_wish *wish, char *bytes,
+		     struct process_facts *facts)
+{
+	if (read_file(directory, "status", bytes, FILE_MAX_BYTES) > 0)
+		process_facts_status(bytes, facts);
+	read_exe(directory, facts);
+	read_arguments(directory, wish, bytes, facts);
+	if (read_file(directory, "cgroup", bytes, FILE_MAX_BYTES) > 0)
+		process_facts_cgroup(bytes, facts->cgroup, sizeof(facts->cgroup));
+	facts->container = container_of_cgroup(facts->cgroup);
+	read_environment(directory, wish, bytes, facts);
+}
+
+int process_facts_read(pid_t pid, uint64_t start_ns, const struct process_facts_wish *wish,
+		       struct process_facts *facts)
+{
+	char *bytes = malloc(ENVIRONMENT_MAX_BYTES), path[32];
+	int directory, err = -ESRCH;
+
+	memset(facts, 0, sizeof(*facts));
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	directory = bytes ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (directory >= 0 && is_process(directory, pid, start_ns)) {
+		read_all(directory, wish, bytes, facts);
+		err = facts->has_status ? 0 : -ESRCH;
+	}
+	if (directory >= 0)
+		close(directory);
+	free(bytes);
+	return err;
+}

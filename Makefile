@@ -36,6 +36,7 @@ USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o
 all: memscope-bpf
 
 include tests/simcuda/simcuda.mk
+include tests/simnv/simnv.mk
 
 # ---- the BPF programs
 

@@ -6,7 +6,7 @@
 # ---- the pure layers (and of the others what needs no privileges) with sanitizers: for unit tests and fuzzing
 
 PURE_ROOMS := base event ledger analysis timeline report
-SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) render elf store export)) user/pipeline.c $(patsubst %,user/host/%.c,device_view proc process_facts script container) \
+SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) host render elf store export)) user/pipeline.c \
 	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library \
 	records/merge records/ring records/cpu_slots)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
@@ -144,12 +144,12 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 E2E_FILES := $(wildcard tests/e2e/*.bats)
 E2E_SINGLE := tests/e2e/single.bats
 E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
-E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches rows trace calls prologues bad_input check ffmpeg verify docs \
+E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches rows trace calls prologues bad_input check ffmpeg verify docs who \
 	simcuda names)
 E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM),$(E2E_FILES))
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
 
-E2E_DEPS := $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
+E2E_DEPS := simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/bench/dumps simcuda-varied
 

@@ -72,6 +72,7 @@ extern const struct command report_command;
 extern const struct command diff_command;
 extern const struct command export_command;
 extern const struct command verify_command;
+extern const struct command who_command;
 
 const struct command *command_find(const char *name);
 

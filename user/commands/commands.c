@@ -11,6 +11,7 @@ const struct command *const commands[] = {
 	&report_command,
 	&diff_command,
 	&check_command,
+	&who_command,
 	&export_command,
 	&verify_command,
 	NULL,

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "simnv.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct simnv simnv;
+
+/* The value of NAME=VALUE in a line; false: it has none. */
+static bool find(const char *line, const char *name, char *value, size_t bytes)
+{
+	const size_t length = strlen(name);
+	const char *place = line;
+	size_t i;
+
+	while ((place = strchr(place, ' '))) {
+		place++;
+		if (strncmp(place, name, length) != 0 || place[length] != '=')
+			continue;
+		snprintf(value, bytes, "%.*s", (int)strcspn(place + length + 1, " \n"),
+			 place + length + 1);
+		for (i = 0; value[i]; i++)
+			if (value[i] == '_')
+				value[i] = ' ';
+		return true;
+	}
+	return false;
+}
+
+/* "615M", "-": all bits. */
+static uint64_t number(const char *line, const char *name, uint64_t otherwise)
+{
+	char text[64], *end;
+	uint64_t value;
+
+	if (!find(line, name, text, sizeof(text)))
+		return otherwise;
+	if (!strcmp(text, "-"))
+		return UINT64_MAX;
+	value = strtoull(text, &end, 0);
+	switch (*end) {
+	case 'G':
+		return value << 30;
+	case 'M':
+		return value << 20;
+	case 'K':
+		return value << 10;
+	default:
+		return value;
+	}
+}
+
+static void read_device(const char *line, bool instance)
+{
+	struct simnv_device *device = &simnv.devices[simnv.devices_count];
+	char pci[64];
+
+	if (simnv.devices_count == SIMNV_DEVICES)
+		return;
+	*device = (struct simnv_device){
+		.parent = instance ? (int)number(line, "device", 0) : -1,
+		.minor = number(line, "minor", simnv.devices_count),
+		.gi = number(line, "gi", UINT32_MAX),
+		.ci = number(line, "ci", UINT32_MAX),
+		.gpu_percent = number(line, "gpu", 0),
+		.memory_percent = number(line, "memory", 0),
+		.total = number(line, "total", 0),
+		.used = number(line, "used", 0),
+		.reserved = number(line, "reserved", 0),
+	};
+	find(line, "uuid", device->uuid, sizeof(device->uuid));
+	find(line, "name", device->name, sizeof(device->name));
+	if (find(line, "pci", pci, sizeof(pci)))
+		sscanf(pci, "%x:%x:%x", &device->domain, &device->bus, &device->slot);
+	simnv.devices_count++;
+}
+
+static void read_process(const char *line)
+{
+	struct simnv_process *process = &simnv.processes[simnv.processes_count];
+	char kind[8] = "C";
+
+	if (simnv.processes_count == SIMNV_PROCESSES)
+		return;
+	find(line, "kind", kind, sizeof(kind));
+	*process = (struct simnv_process){
+		.device = (int)number(line, "device", 0),
+		.pid = number(line, "pid", 0),
+		.gi = number(line, "gi", UINT32_MAX),
+		.ci = number(line, "ci", UINT32_MAX),
+		.used = number(line, "used", 0),
+		.kind = kind[0],
+	};
+	simnv.processes_count++;
+}
+
+static void read_rule(const char *line)
+{
+	struct simnv_rule *rule = &simnv.rules[simnv.rules_count];
+
+	if (simnv.rules_count == SIMNV_RULES)
+		return;
+	rule->value = 0;
+	if (sscanf(line, "%7s %63s %d", rule->what, rule->call, &rule->value) < 2)
+		return;
+	rule->device = (int)(int64_t)number(line, "device", UINT64_MAX);
+	simnv.rules_count++;
+}
+
+void simnv_read(void)
+{
+	const char *path = getenv("SIMNV");
+	FILE *file = path ? fopen(path, "re") : NULL;
+	char line[1024];
+
+	memset(&simnv, 0, sizeof(simnv));
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, "driver ", 7))
+			sscanf(line, "driver %63s", simnv.driver);
+		else if (!strncmp(line, "device ", 7))
+			read_device(line, false);
+		else if (!strncmp(line, "instance ", 9))
+			read_device(line, true);
+		else if (!strncmp(line, "process ", 8))
+			read_process(line);
+		else
+			read_rule(line);
+	}
+	if (file)
+		fclose(file);
+}

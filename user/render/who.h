@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who holds memory of which device (host/holders.h), for people and as JSON.
+ */
+#ifndef MEMSCOPE_RENDER_WHO_H
+#define MEMSCOPE_RENDER_WHO_H
+
+#include "host/holders.h"
+#include "render/document.h"
+
+#define WHO_SCHEMA "memscope-bpf/who/1"
+
+struct who {
+	const struct holders *holders;
+};
+
+/* One screen, if there are not too many of them. */
+void who_append_text(struct document *document, const struct who *who);
+
+/* An object in one line (docs/who.schema.json). */
+void who_append_json(struct string *out, const struct who *who);
+
+#endif /* MEMSCOPE_RENDER_WHO_H */

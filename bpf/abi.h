@@ -263,12 +263,18 @@ struct ms_spec {
 };
 
 /*
- * The cookie that a probe is attached with: the function's row and, in the upper half, by how many
- * bytes the stack pointer is lower at the probe than where the function begins.
+ * The cookie that a probe is attached with: the function's row, the number of the file if the probe
+ * is in every process that has mapped it (0: in one process alone), and, in the upper half, by how
+ * many bytes the stack pointer is lower at the probe than where the function begins.
  */
-#define MS_COOKIE(row, stack_bytes) ((__u64)(stack_bytes) << 32 | (__u32)(row))
-#define MS_COOKIE_ROW(cookie) ((__u32)(cookie))
+#define MS_COOKIE(row, stack_bytes) ((__u64)(stack_bytes) << 32 | (__u16)(row))
+#define MS_COOKIE_OF_FILE(cookie, file) ((cookie) | (__u64)(file) << 16)
+#define MS_COOKIE_ROW(cookie) ((__u32)(cookie)&0xffff)
+#define MS_COOKIE_FILE(cookie) ((__u32)(cookie) >> 16)
 #define MS_COOKIE_STACK_BYTES(cookie) ((__u32)((cookie) >> 32))
+
+/* Numbers of files, from 1 on. A power of two: a mask. */
+#define MS_FILES 256
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -550,7 +556,18 @@ struct ms_settings {
 	__u32 return_ops;     /* bit set of enum ms_op: calls followed to their return */
 	__u32 count_launches; /* of kernels, instead of recording each */
 	__u32 cpu_slots;      /* of each struct ms_cpu_slots: a power of two */
-	__u32 reserved;
+	__u32 admits;         /* enum ms_admits */
+};
+
+/*
+ * Which processes are traced from their first call of a probed file on, without being asked for one
+ * by one; with each comes an ATTACH record from the kernel, which is not counted: `value` is the
+ * number of the file, `child_start_ns` when the process began (CLOCK_MONOTONIC).
+ */
+enum ms_admits {
+	MS_ADMITS_NONE,
+	MS_ADMITS_ALL,
+	MS_ADMITS_CGROUP, /* those in it and below */
 };
 
 /*
@@ -592,8 +609,9 @@ enum ms_stop {
 struct ms_counters {
 	__u64 seen[MS_KINDS_COUNT];
 	__u64 lost[MS_KINDS_COUNT]; /* there was no room in the ring, or the call was untracked */
-	__u64 untracked; /* of all those lost: no memory for the thread, or MS_DEPTH calls in it */
-	__u64 abandoned; /* calls that never returned (longjmp, exceptions, ends of threads) */
+	__u64 untracked;  /* of all those lost: no memory for the thread, or MS_DEPTH calls in it */
+	__u64 abandoned;  /* calls that never returned (longjmp, exceptions, ends of threads) */
+	__u64 bystanders; /* calls, of probed files, by processes that are not traced */
 };
 
 /* Processes whose losses are counted apart. */
@@ -613,6 +631,7 @@ struct ms_process_losses {
 enum ms_target {
 	MS_TARGET_TRACED = 1 << 0,
 	MS_TARGET_FOLLOW = 1 << 1, /* and its children */
+	MS_TARGET_SHUT = 1 << 2,   /* its own probes are being attached: they record nothing yet */
 };
 
 #endif /* MS_ABI_H */

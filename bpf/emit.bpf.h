@@ -82,6 +82,14 @@ static __always_inline void count_abandoned(void)
 		__sync_fetch_and_add(&count->abandoned, 1);
 }
 
+static __always_inline void count_bystander(void)
+{
+	struct ms_counters *count = counters();
+
+	if (count)
+		__sync_fetch_and_add(&count->bystanders, 1);
+}
+
 static __always_inline bool is_bulk(__u32 kind)
 {
 	return kind < MS_OPS_COUNT && MS_BULK_OPS >> kind & 1;

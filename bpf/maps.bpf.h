@@ -13,6 +13,15 @@ const volatile struct ms_settings settings = {};
  */
 __u32 stopped = MS_STOP_NOT;
 
+/*
+ * By the number of a file: whether all of its probes are in place, and record what they see. As
+ * long as they are not, an allocation could be seen whose free is not.
+ */
+__u8 open_files[MS_FILES] = {};
+
+/* How many targets have MS_TARGET_SHUT. */
+__u32 shut_targets = 0;
+
 /* See struct ms_launch_key. */
 __u32 epoch = 0;
 
@@ -95,6 +104,14 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } ms_targets SEC(".maps");
+
+/* The one that MS_ADMITS_CGROUP means. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} ms_cgroup SEC(".maps");
 
 /* These two have no room at all unless launches are counted. */
 struct {

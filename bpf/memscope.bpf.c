@@ -19,6 +19,7 @@
 #include "emit.bpf.h"
 #include "count.bpf.h"
 #include "call.bpf.h"
+#include "admit.bpf.h"
 #include "process.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -31,19 +32,24 @@ char LICENSE[] SEC("license") = "GPL";
 SEC("kprobe")
 int ms_session(struct pt_regs *ctx)
 {
+	__u64 cookie;
+
 	if (PT_REGS_IP(ctx) != bpf_get_func_ip(ctx)) {
 		if (stopped != MS_STOP_ALL)
 			call_leave(ctx);
 		return 0;
 	}
-	return stopped || !call_enter(ctx, bpf_get_attach_cookie(ctx));
+	cookie = bpf_get_attach_cookie(ctx);
+	return stopped || !is_admitted(cookie) || !call_enter(ctx, cookie);
 }
 
 SEC("kprobe")
 int ms_entry(struct pt_regs *ctx)
 {
-	if (!stopped)
-		call_enter(ctx, bpf_get_attach_cookie(ctx));
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	if (!stopped && is_admitted(cookie))
+		call_enter(ctx, cookie);
 	return 0;
 }
 

@@ -6,13 +6,6 @@
 #ifndef MS_PROCESS_BPF_H
 #define MS_PROCESS_BPF_H
 
-static __always_inline __u32 target_flags(__u32 pid)
-{
-	__u32 *flags = bpf_map_lookup_elem(&ms_targets, &pid);
-
-	return flags ? *flags : 0;
-}
-
 static __always_inline void process_report(__u16 type, struct task_struct *task,
 					   struct ms_process *record)
 {
@@ -57,7 +50,7 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_pid
 static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)
 {
 	struct ms_process record = {};
-	__u32 flags = target_flags(parent->tgid), pid = child->tgid;
+	__u32 flags = target_flags(parent->tgid) & ~MS_TARGET_SHUT, pid = child->tgid;
 
 	if (!flags || child->tgid == parent->tgid)
 		return;

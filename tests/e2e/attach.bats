@@ -329,7 +329,7 @@ start_too_late() {
 	# shellcheck disable=SC2016 # expanded there
 	sh -c 'read -r _ < go; "$1" 1; "$1" 1; true' sh "$WORKLOADS/calls" 3>&- &
 	parent=$!
-	tool_start "$command" TRACE_PID -f -p "$parent" "$@"
+	tool_start "$command" TRACE_PID -f --attach=process -p "$parent" "$@"
 	kill -STOP "$TRACE_PID"
 	echo > go
 	wait "$parent"
@@ -363,7 +363,7 @@ record_child() {
 	sh -c 'read -r _ < go; (read -r _ < run; LD_LIBRARY_PATH=$2 exec "$1" < in > out); true' sh \
 		"$WORKLOADS/puppet" "$driver" 3>&- 8>&- &
 	parent=$!
-	tool_start record TRACE_PID -f -o a.mscope -p "$parent"
+	tool_start record TRACE_PID -f --attach=process -o a.mscope -p "$parent"
 	[ "$attached" != late ] || kill -STOP "$TRACE_PID"
 	echo > go
 	[ "$attached" = late ] ||

@@ -38,10 +38,10 @@ unnoticed() {
 	sleep 1
 }
 
-@test "-a: processes that run already, and those that start later" {
+@test "-a --attach=process: processes that run already, and those that start later" {
 	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms ./scoped 7 3>&- 8>&- 9<&- &
 	sleep 0.2
-	trace_start -a
+	trace_start -a --attach=process
 	./scoped 9
 	./scoped 9
 	wait %1
@@ -54,6 +54,20 @@ unnoticed() {
 	# Of what has the driver already, nobody knows what it holds. (The others may map it just before
 	# it has probes.)
 	assert_equal "$(summary '[.processes[] | select(.comm == "scoped").was_running][0]')" true
+	assert_equal "$(summary '.events.lost')" 0
+}
+
+@test "-a: processes that run already, and those that start later, also if they end unnoticed" {
+	[[ $(stat -fc %T "$BUILT") != overlayfs ]] || skip "the driver is on overlayfs"
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms ./scoped 7 3>&- 8>&- 9<&- &
+	sleep 0.2
+	trace_start -a
+	./scoped 9
+	wait %1
+	unnoticed "$TRACE_PID" ./scoped 8
+	trace_stop
+	assert_equal "$(seen)" "[[7,7,0],[9,9,0],[8,8,0]]"
+	assert_equal "$(summary '[.processes[] | select(.comm == "scoped").was_running]')" "[true,false,false]"
 	assert_equal "$(summary '.events.lost')" 0
 }
 
@@ -90,19 +104,19 @@ unnoticed() {
 	assert_equal "$(seen)" "[[6,6,0],[7,7,0]]"
 }
 
-# $1 processes that begin at once in a cgroup of their own, $2...: environment of the tool. Each is seen,
-# or counted as one that was missed.
+# $2 processes that begin at once in a cgroup of their own, $3...: environment of the tool, $1: its option.
+# Each is seen, or counted as one that was missed.
 starts_at_once() {
 	local group
 
 	group=$(cgroup_new) || skip "cgroups cannot be made here"
 	# shellcheck disable=SC2086 # may be empty
-	in_background_tracing TRACE_PID trace.err env "${@:2}" "$MEMSCOPE" trace $MASK -v --json -o events.jsonl \
+	in_background_tracing TRACE_PID trace.err env "${@:3}" "$MEMSCOPE" trace $MASK -v "$1" --json -o events.jsonl \
 		--cgroup "$group"
 	(
 		unset SIMCUDA_LOG
 		echo $BASHPID > "$group/cgroup.procs"
-		for ((i = 0; i < $1; i++)); do
+		for ((i = 0; i < $2; i++)); do
 			SIMCUDA_DELAY=cuInit=2000ms ./scoped 2 3>&- &
 		done
 		wait
@@ -110,12 +124,12 @@ starts_at_once() {
 	sleep 0.3
 	trace_stop
 	rmdir "$group"
-	[ "$(summary '[(.processes | length), .more_processes.count // 0, .missed_processes] | add')" -ge "$1" ]
+	[ "$(summary '[(.processes | length), .more_processes.count // 0, .missed_processes] | add')" -ge "$2" ]
 }
 
 @test "--cgroup: more processes at once than can be attached to are counted" {
 	needs_links
-	starts_at_once 16 ASAN_OPTIONS=verify_asan_link_order=0 LACKING=speed LD_PRELOAD="$WORKLOADS/lacking.so"
+	starts_at_once --attach=process 16 ASAN_OPTIONS=verify_asan_link_order=0 LACKING=speed LD_PRELOAD="$WORKLOADS/lacking.so"
 	[ "$(summary .missed_processes)" -gt 0 ]
 	grep "processes with a CUDA library ended" trace.err
 }
@@ -125,8 +139,8 @@ starts_at_once() {
 
 	needs_links
 	for ((i = 0; i < $(times 10 1); i++)); do
-		starts_at_once "$(times 300 100)"
-		[ -z "${STRESS:-}" ] || starts_at_once 600
+		starts_at_once --attach=auto "$(times 300 100)"
+		[ -z "${STRESS:-}" ] || starts_at_once --attach=process 600
 	done
 }
 

@@ -26,6 +26,12 @@ sums() {
 	summary "[.processes[] | select(.comm == \"$1\").spaces[]?] | [(map(.allocs) | add), (map(.frees) | add)]"
 }
 
+# Where probes can be in files, also if processes are beside that are not traced ($1: "beside").
+needs_files() {
+	[[ -z ${1:-} || $MASK != *uprobe_session* ]] || skip "returns of other processes would be probed"
+	[ "$(stat -fc %T "$BUILT")" != overlayfs ] || skip "the driver is on overlayfs"
+}
+
 # In a cgroup of its own, if it can be made: $GROUP.
 cgroup_enter() {
 	local hierarchy=/sys/fs/cgroup/pids
@@ -81,4 +87,248 @@ cgroup_enter() {
 	children_run
 	trace_stop
 	assert_equal "$(sums python3)" "[20,0]"
+}
+
+# ---- from the first call on
+
+# record -f of the workload with arguments $2..., options $1; its report is in report.json.
+record_children() {
+	# shellcheck disable=SC2086 # several words, or none
+	echo | "$MEMSCOPE" record $MASK -v -f $1 -o a.mscope -- "$WORKLOADS/short_lives" "${@:2}" 2> record.err
+	"$MEMSCOPE" report -f json a.mscope > report.json
+}
+
+# [allocations, frees, processes missed] of all processes in the report.
+whole() {
+	jq -c '.recordings[0] | [.processes[], .more_processes // {} | .spaces[]?] as $all |
+		[($all | map(.allocs) | add), ($all | map(.frees) | add), .lost.missed_processes]' report.json
+}
+
+@test "-f: every call of children that allocate at once, however they are started" {
+	local way count
+
+	needs_files beside
+	count=$(times 500 40)
+	for way in fork exec vfork spawn clone; do
+		rm -f a.mscope
+		record_children "" "$way" "$count" 5
+		assert_equal "$way $(whole)" "$way [$count,$((count / 2)),0]"
+		"$MEMSCOPE" report -q --fail-on inexact a.mscope > report.md
+	done
+}
+
+# How many allocations and frees of the workload are among the events.
+calls_seen() {
+	events -s -c '[.[] | select(.comm == "short_lives")] |
+		[(map(select(.op == "alloc")) | length), (map(select(.op == "free")) | length)]'
+}
+
+@test "-a: every call of 150 processes that start at once" {
+	local way count
+
+	needs_files
+	count=$(times 1000 150)
+	trace_start -a
+	for way in fork exec spawn; do
+		rm -f children.in
+		children_start "$way" "$count" 20
+		children_run
+	done
+	trace_stop
+	assert_equal "$(calls_seen)" "[$((3 * count)),$((3 * (count / 2)))]"
+	# From their beginnings.
+	assert_equal "$(events -s '[.[] | select(.type == "attach" and .comm == "short_lives" and .was_running)] | length')" 0
+}
+
+@test "--cgroup: every call of those in it, none of others, and the account is exact" {
+	local hierarchy=/sys/fs/cgroup/unified way
+
+	needs_files beside
+	[ -d $hierarchy ] || hierarchy=/sys/fs/cgroup
+	GROUP=$hierarchy/memscope-short-$$-$RANDOM
+	[ "$(stat -fc %T $hierarchy)" = cgroup2fs ] && mkdir "$GROUP" || skip "needs a cgroup of version 2"
+	record_start -o a.mscope --cgroup "$GROUP"
+	for way in fork clone spawn; do
+		echo | "$WORKLOADS/short_lives" "$way" 20 5
+		# shellcheck disable=SC2016 # expanded there
+		sh -c 'echo $$ > "$0/cgroup.procs"; echo | "$@"' "$GROUP" "$WORKLOADS/short_lives" "$way" 20 5
+	done
+	record_stop
+	rmdir "$GROUP"
+	"$MEMSCOPE" report -f json a.mscope > report.json
+	assert_equal "$(whole)" "[60,30,0]"
+	"$MEMSCOPE" report -q --fail-on inexact a.mscope > report.md
+}
+
+@test "--attach=process: what is missed of children is said, and nothing is called exact" {
+	local way
+
+	needs_links
+	for way in fork exec clone; do
+		rm -f a.mscope
+		record_children --attach=process "$way" 30 5
+		[ "$(jq '.recordings[0] | [.processes[], .more_processes // {} | .spaces[]?.allocs] | add // 0' \
+			report.json)" -eq 30 ] || fails_inexact "$way"
+	done
+}
+
+fails_inexact() {
+	local code=0
+
+	"$MEMSCOPE" report -q --fail-on inexact a.mscope > report.md || code=$?
+	assert_equal "$1 $code" "$1 8"
+}
+
+@test "a forked child that allocates at once, and calls nothing after that, is seen or said to be missed" {
+	needs_files beside
+	record_children "" fork 1 300
+	assert_equal "$(whole)" "[1,0,0]"
+	"$MEMSCOPE" report -q --fail-on inexact a.mscope > report.md
+	rm a.mscope
+	record_children --attach=process fork 1 "$(time_to_attach 300)"
+	[ "$(jq '.recordings[0].processes[1].spaces[0].allocs' report.json)" = 1 ] || fails_inexact child
+}
+
+# ---- what probes in files do to others
+
+# Whether the process's code of the driver differs from the file's.
+is_probed() {
+	/usr/bin/python3 - "$1" "$BUILT/simcuda/libcuda.so.1" <<- 'END'
+		import sys
+		code = open(sys.argv[2], "rb").read()
+		for line in open(f"/proc/{sys.argv[1]}/maps"):
+		    field = line.split()
+		    if "x" in field[1] and "libcuda" in line:
+		        start, end = (int(x, 16) for x in field[0].split("-"))
+		        offset = int(field[2], 16)
+		        with open(f"/proc/{sys.argv[1]}/mem", "rb") as memory:
+		            memory.seek(start)
+		            bytes = memory.read(end - start)
+		        size = min(len(bytes), len(code) - offset)
+		        sys.exit(bytes[:size] == code[offset:offset + size])
+	END
+}
+
+# Five bytes of the process's cuMemGetInfo_v2, after they have been changed to $2 (hexadecimal), if given.
+function_bytes() {
+	/usr/bin/python3 - "$1" "$(nm -D "$BUILT/simcuda/libcuda.so.1" | awk '$3 == "cuMemGetInfo_v2" { print $1 }')" \
+		"${2:-}" <<- 'END'
+		import sys
+		base = next(line for line in open(f"/proc/{sys.argv[1]}/maps") if "libcuda" in line).split("-")[0]
+		with open(f"/proc/{sys.argv[1]}/mem", "r+b", buffering=0) as memory:
+		    memory.seek(int(base, 16) + int(sys.argv[2], 16))
+		    if sys.argv[3]:
+		        memory.write(bytes.fromhex(sys.argv[3]))
+		    else:
+		        print(memory.read(5).hex())
+	END
+}
+
+@test "who calls a lot and is not traced is relieved of the probes; who is traced keeps its own" {
+	needs_files beside
+	puppet_with_cuda
+	trace_start -f -p "$PUPPET_PID"
+	flood_start 2
+	wait_for 'grep -q "warning: processes that are not traced make more than" trace.err'
+	grep -q "processes that are not traced call functions that have probes" trace.err
+	puppet alloc 4096
+	wait_for '! is_probed "$FLOOD_PID"'
+	flood_end
+	puppet free
+	trace_stop
+	assert_equal "$(summary '[.processes[] | [.pid, .spaces[0].allocs, .spaces[0].frees]]')" "[[$PUPPET_PID,1,1]]"
+}
+
+@test "a library that is overwritten in place has no probes by then" {
+	needs_files beside
+	mkdir own
+	cp "$LD_LIBRARY_PATH/libcuda.so.1" own
+	export LD_LIBRARY_PATH=$PWD/own:$LD_LIBRARY_PATH
+	puppet_with_cuda
+	record_start -f -o a.mscope -p "$PUPPET_PID"
+	is_probed "$PUPPET_PID"
+	puppet alloc 4096
+	# The same bytes: the process goes on with them.
+	dd if="$BUILT/simcuda/libcuda.so.1" of=own/libcuda.so.1 conv=notrunc bs=1M status=none
+	! is_probed "$PUPPET_PID" || fail "still probed"
+	puppet free
+	grep "own/libcuda.so.1 is about to be overwritten: its calls are not seen any more" record.err
+	record_stop
+	"$MEMSCOPE" report -f json a.mscope > report.json
+	assert_equal "$(whole)" "[1,0,1]"
+	fails_inexact overwritten
+}
+
+@test "two mounts of one file below on overlayfs: each call is seen once" {
+	needs_files
+	mkdir lower tmpfs
+	cp "$LD_LIBRARY_PATH/libcuda.so.1" lower
+	cat > run.sh <<- 'SHELL'
+		mount -t tmpfs none tmpfs && mkdir -p tmpfs/{1,2}/{upper,work,merged} || exit 77
+		for i in 1 2; do
+			mount -t overlay overlay -o "lowerdir=lower,upperdir=tmpfs/$i/upper,workdir=tmpfs/$i/work" \
+				"tmpfs/$i/merged" || exit 77
+		done
+		echo mounted
+		read -r _
+		for i in 1 2; do
+			echo | LD_LIBRARY_PATH=$PWD/tmpfs/$i/merged "$1" fork 2 20 4096 "$2" &
+		done
+		wait
+	SHELL
+	mkfifo children.in
+	unshare --mount bash run.sh "$WORKLOADS/short_lives" "$(time_to_attach 500)" < children.in > children.out \
+		3>&- 8>&- &
+	OTHER_PID=$!
+	exec 8> children.in
+	wait_for 'grep -q mounted children.out' 100 || skip "no overlayfs here"
+	trace_start -a
+	children_run
+	trace_stop
+	assert_equal "$(calls_seen)" "[4,2]"
+}
+
+@test "a function that a process has changed keeps its change, though all processes are traced" {
+	needs_files
+	puppet_with_cuda
+	function_bytes "$PUPPET_PID" e900000000
+	trace_start -a
+	is_probed "$PUPPET_PID"
+	assert_equal "$(function_bytes "$PUPPET_PID")" e900000000
+	trace_stop
+	assert_equal "$(function_bytes "$PUPPET_PID")" e900000000
+}
+
+@test "SIGKILL of the tool with probes in files: nothing is left in any process" {
+	local mode
+
+	needs_links
+	for mode in "-a" "-f"; do
+		flood_start 2
+		[ "$mode" = -a ] || mode="-f -p $FLOOD_PID"
+		# shellcheck disable=SC2086 # several words
+		tool_start trace TRACE_PID -c -o out.txt $mode
+		is_probed "$FLOOD_PID"
+		kill -9 "$TRACE_PID"
+		"$WORKLOADS/residue" "$FLOOD_PID" "$BUILT/simcuda/libcuda.so.1"
+		wait "$TRACE_PID" || true
+		TRACE_PID=
+		leaves_nothing
+		flood_end
+	done
+}
+
+# ---- a clean start
+
+@test "attached to in the middle of a flood: no free is seen before all probes are in place" {
+	local threads=4
+
+	# One after the other, the frees before the allocations.
+	flood_start $threads
+	trace_start --without=uprobe_session,uprobe_multi -p "$FLOOD_PID"
+	wait_for '[ "$(head -n 1000 events.jsonl | wc -l)" -eq 1000 ]'
+	kill -INT "$TRACE_PID"
+	flood_end
+	trace_wait
+	[ "$(summary '.processes[0].pre_attach_frees')" -le $threads ]
 }

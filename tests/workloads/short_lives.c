@@ -14,6 +14,7 @@
  *           thread's storage, too
  */
 #include <dlfcn.h>
+#include <limits.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -24,12 +25,12 @@
 
 #include "simcuda.h"
 
-#define PROGRAM "/proc/self/exe"
 #define STACK_BYTES (256 << 10)
 
 extern char **environ;
 
 static void *driver;
+static char program[PATH_MAX]; /* this one: the name of a process comes from that */
 static int life_ms = 20, bytes = 4096, wait_ms;
 
 /* By the exported names: the header may map the plain ones to versions. */
@@ -83,7 +84,7 @@ static pid_t start(const char *way, int number)
 	if (!strcmp(way, "clone"))
 		return start_clone(number);
 	if (!strcmp(way, "spawn"))
-		return posix_spawn(&pid, PROGRAM, NULL, NULL, arguments, environ) ? -1 : pid;
+		return posix_spawn(&pid, program, NULL, NULL, arguments, environ) ? -1 : pid;
 	if (!strcmp(way, "vfork"))
 		pid = vfork();
 	else if (!strcmp(way, "fork") || !strcmp(way, "exec"))
@@ -92,7 +93,7 @@ static pid_t start(const char *way, int number)
 		return pid;
 	if (!strcmp(way, "fork"))
 		_exit(live(number));
-	execv(PROGRAM, arguments);
+	execv(program, arguments);
 	_exit(127);
 }
 
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
 	char line[16];
 
 	driver = dlopen("libcuda.so.1", RTLD_NOW);
-	if (!driver || argc < 3)
+	if (!driver || argc < 3 || readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
 		return 2;
 	if (argc > 3)
 		life_ms = atoi(argv[3]);

@@ -79,6 +79,7 @@ static void drain(struct live *live, uint64_t until_ns)
 
 	live->drained_ns = until_ns;
 	look_at_losses(live, clock_monotonic_ns(), false);
+	file_probes_look(live->targets.file_probes);
 	detacher_flush(live->targets.detacher);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_seen(live->launch_counts, live->options.feed,
@@ -133,6 +134,10 @@ static int on_signal(void *context, const struct signalfd_siginfo *info)
 {
 	struct live *live = context;
 
+	if (info->ssi_signo == FILE_PROBES_SIGNAL) {
+		live_leave_written(live);
+		return live->err;
+	}
 	if (live->options.signal && info->ssi_signo == (uint32_t)live->options.signal) {
 		live_drain(live); /* what came before it belongs to it */
 		live->options.signalled(live->options.context);
@@ -219,6 +224,7 @@ static int on_drain(void *context, uint64_t data)
 	(void)data;
 	live_drain(live);
 	targets_report(&live->targets, clock_monotonic_ns() - REPORT_NS);
+	live_look_at_bystanders(live);
 	return live->err;
 }
 
@@ -323,6 +329,7 @@ int live_stop(struct live *live)
 	programs_stop(live->programs);
 	while (live->targets.count)
 		targets_remove(&live->targets, live->targets.targets[0]);
+	live_close_files(live);
 	err = detacher_wait(live->targets.detacher, DETACH_MS);
 	live->detaching = err == -ETIMEDOUT;
 	programs_silence(live->programs);
@@ -396,6 +403,7 @@ static int open_signals(struct live *live)
 	sigaddset(signals, SIGINT);
 	sigaddset(signals, SIGTERM);
 	sigaddset(signals, SIGHUP);
+	sigaddset(signals, FILE_PROBES_SIGNAL);
 	if (live->options.signal)
 		sigaddset(signals, live->options.signal);
 	if (sigprocmask(SIG_BLOCK, signals, &live->original_mask))
@@ -473,6 +481,7 @@ static int open_programs(struct live *live)
 		.layers = live->options.layers,
 		.count_launches = live->options.count_launches,
 		.ring_bytes = live->options.ring_bytes,
+		.cgroup_fd = -1,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
 
@@ -482,6 +491,10 @@ static int open_programs(struct live *live)
 		return -ENOTSUP;
 	}
 	options.strategy = strategy;
+	live->in_files = live_wants_files(live, strategy);
+	if (live->in_files && scope_is_open(&live->options.scope))
+		options.admits = live->options.scope.all ? MS_ADMITS_ALL : MS_ADMITS_CGROUP;
+	options.cgroup_fd = live->cgroup_fd;
 	log_debug("attach strategy: %s", strategy_name(strategy));
 	err = programs_open(&live->programs, &options);
 	live->targets.programs = live->programs;
@@ -518,6 +531,7 @@ int live_open(struct live **result, const struct live_options *options)
 	live->options = *options;
 	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();
+	live->cgroup_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
 	raise_file_limit(live);
 	err = open_programs(live);
@@ -525,6 +539,9 @@ int live_open(struct live **result, const struct live_options *options)
 		err = open_loop(live);
 	if (!err) {
 		live->targets.detacher = detacher_open(programs_detacher_way(live->programs));
+		if (live->in_files)
+			live->targets.file_probes =
+				file_probes_open(live->programs, live->targets.detacher);
 		err = live_open_targets(live);
 	}
 	if (err) {
@@ -541,6 +558,7 @@ void live_close(struct live *live)
 		return;
 	spawn_abort(&live->spawn);
 	targets_fini(&live->targets);
+	live_close_files(live);
 	if (live->detaching)
 		log_info("detaching; this kernel takes a while for each function. Ctrl-C leaves"
 			 " the rest to memscope-detach");
@@ -551,5 +569,7 @@ void live_close(struct live *live)
 	process_losses_fini(&live->losses);
 	programs_close(live->programs);
 	loop_close(live->loop);
+	if (live->cgroup_fd >= 0)
+		close(live->cgroup_fd);
 	free(live);
 }

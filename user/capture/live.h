@@ -24,6 +24,7 @@ struct live_options {
 	char *const *command; /* NULL-terminated; NULL: none is started */
 	bool output_is_taken; /* standard output: the command gets standard error for its own */
 	bool follow;          /* children too */
+	bool in_processes;    /* probes are put into the traced processes alone, never into files */
 	uint32_t ops;         /* bit set of enum ms_op: what is probed */
 	uint32_t layers;      /* bit set of enum ms_layer */
 	bool entries_only;    /* no call is followed to its end */

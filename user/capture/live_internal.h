@@ -11,6 +11,7 @@
 #include "capture/records/identity_record.h"
 #include "capture/records/launch_counts.h"
 #include "capture/records/process_losses.h"
+#include "capture/attach/file_probes.h"
 #include "capture/live.h"
 #include "capture/targets/mappings.h"
 #include "capture/attach/programs.h"
@@ -26,7 +27,11 @@ struct live {
 	struct launch_counts *launch_counts; /* NULL: each is recorded */
 	struct process_losses losses;
 	struct identity_maker identities;
-	uint64_t losses_ns;        /* when they were last looked at */
+	uint64_t losses_ns;  /* when they were last looked at */
+	bool in_files;       /* probes are put there if they can be */
+	uint64_t bystanders; /* calls, as of `bystanders_ns` */
+	uint64_t bystanders_ns;
+	int cgroup_fd;             /* of the scope's, for the kernel side; negative: none */
 	struct mappings *mappings; /* NULL: searched for once a second */
 	struct spawn spawn;
 	bool spawned;
@@ -61,8 +66,57 @@ int live_feed(struct live *live, void *record, size_t length);
 void live_drain(struct live *live);
 void live_drain_all(struct live *live);
 
+/*
+ * live_files.c: probes in files. They are wanted if processes are traced that are not asked for one
+ * by one, the kernel side can know which, and others keep their return addresses.
+ */
+bool live_wants_files(struct live *live, enum strategy strategy);
+void live_close_files(struct live *live);
+/* A file is about to be written to: its probes go, and with them those of the targets. */
+void live_leave_written(struct live *live);
+/* Looks now and then at what they cost others, and gives them up if it is too much. */
+void live_look_at_bystanders(struct live *live);
+/* The kernel side has admitted a process that was not known, by its first call. */
+int live_admitted(struct live *live, const struct ms_process *admission);
+/* A child of a target is gone before it could be looked at. */
+void live_child_gone(struct live *live, const struct ms_process *fork);
+
+/*
+ * live_untraced.c. Before anything is attached to, and when a process that is no target has mapped
+ * a file.
+ */
+void live_warn_untraced_before(const struct live_options *options);
+void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping);
+
 /* live_targets.c. Each returns 0, or -errno, logged. */
 int live_open_targets(struct live *live);
+/* Children are traced, too. */
+bool live_follows(const struct live *live);
+/* The target with that pid; one that is gone is forgotten: another process may have it by now. */
+struct target *live_living(struct live *live, pid_t pid);
+/*
+ * `program`: what the process is about to execute, or NULL. `if_late`: what its ATTACH record
+ * (which is fed later) says if the driver was mapped before it had probes (enum ms_attach_flags).
+ * `began_ns`: when it began, CLOCK_MONOTONIC, if that is known better than by its start; or 0.
+ */
+struct live_newcomer {
+	pid_t pid;
+	const char *program;
+	uint64_t began_ns;
+	uint32_t if_late;
+	enum log_level level;
+};
+int live_add_target(struct live *live, const struct live_newcomer *newcomer,
+		    struct target **target);
+int live_feed_attach(struct live *live, struct target *target);
+int live_feed_visible(struct live *live, const struct ms_event *after);
+/*
+ * A target that had mapped a driver before that got its probes, which was after `since_ns`, is
+ * announced once more, as one that may hold more than was seen. `began_ns`: when attaching to it
+ * began; `flags`: as for `if_late`.
+ */
+void live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
+			   uint64_t began_ns, uint32_t flags);
 int live_announce_targets(struct live *live);
 /* What the rings hand over. */
 int live_take(void *context, void *record, size_t length);

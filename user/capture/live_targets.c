@@ -7,14 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/string.h"
 #include "capture/live_internal.h"
 #include "capture/records/records.h"
 #include "capture/targets/scope.h"
-#include "capture/targets/untraced_children.h"
 
 #define ADMIT_DRAIN_NS 10000000
 
@@ -32,7 +31,7 @@ static int feed_launches(struct live *live, const struct ms_event *event)
 	return live->err;
 }
 
-static int feed_visible(struct live *live, const struct ms_event *after)
+int live_feed_visible(struct live *live, const struct ms_event *after)
 {
 	struct ms_visible record = record_visible((pid_t)after->pid, after->start_ns, after->ts_ns);
 
@@ -77,7 +76,7 @@ static int feed_identity(struct live *live, const struct ms_event *next)
 	return record ? live_feed(live, record, record->event.size) : 0;
 }
 
-static int feed_attach(struct live *live, struct target *target)
+int live_feed_attach(struct live *live, struct target *target)
 {
 	struct ms_process record = record_attach(target);
 	int err = feed_identity(live, &record.event);
@@ -85,7 +84,7 @@ static int feed_attach(struct live *live, struct target *target)
 	if (!err)
 		err = live_feed(live, &record, sizeof(record));
 	if (!err)
-		err = feed_visible(live, &record.event);
+		err = live_feed_visible(live, &record.event);
 	return err ? err : feed_libraries(live, target);
 }
 
@@ -113,46 +112,53 @@ static void set_comm(struct target *target, const char *program)
 	snprintf(target->comm, sizeof(target->comm), "%s", slash ? slash + 1 : program);
 }
 
-/*
- * Children are traced, too: they are followed, or the scope includes them. One that is forked has
- * the driver mapped where its parent has it, and gives no notice of that.
- */
-static bool follows(const struct live *live)
+/* One that is forked has the driver mapped where its parent has it, and gives no notice of that. */
+bool live_follows(const struct live *live)
 {
 	return live->options.follow || scope_is_open(&live->options.scope);
 }
 
-/*
- * `program`: what the process is about to execute, or NULL. `if_late`: what its ATTACH record
- * (which is fed later) says if the driver was mapped before it had probes (enum ms_attach_flags).
- */
-static int add_target(struct live *live, pid_t pid, uint32_t if_late, enum log_level level,
-		      const char *program, struct target **result)
+/* No call of it is recorded before all probes are in place. */
+static int attach(struct live *live, struct target *target, uint32_t flags, const char *program)
 {
-	uint32_t flags = MS_TARGET_TRACED | (follows(live) ? MS_TARGET_FOLLOW : 0);
-	struct target *target;
-	int err = targets_add(&live->targets, pid, level, &target);
+	int err = programs_shut_target(live->programs, target->pid, flags);
 
 	if (err)
 		return err;
-	err = programs_set_target(live->programs, pid, flags);
-	if (!err)
-		err = live_watch_exit(live, target);
+	err = target_attach(&live->targets, target, program);
+	programs_open_target(live->programs, target->pid, flags);
+	target_opened(target);
+	return err;
+}
+
+int live_add_target(struct live *live, const struct live_newcomer *newcomer, struct target **result)
+{
+	uint32_t flags = MS_TARGET_TRACED | (live_follows(live) ? MS_TARGET_FOLLOW : 0);
+	const pid_t pid = newcomer->pid;
+	struct target *target;
+	int err = targets_add(&live->targets, pid, newcomer->level, &target);
+
+	if (err)
+		return err;
+	if (newcomer->began_ns)
+		target->began_ns = newcomer->began_ns;
 	target->attached_ns = clock_monotonic_ns();
-	if (program)
-		set_comm(target, program);
+	if (newcomer->program)
+		set_comm(target, newcomer->program);
+	err = live_watch_exit(live, target);
 	if (!err)
-		err = target_attach(&live->targets, target, program);
+		err = attach(live, target, flags, newcomer->program);
 	if (err == -ESRCH)
-		log_message(level, "process %d ended while it was being attached to", pid);
+		log_message(newcomer->level, "process %d ended while it was being attached to",
+			    pid);
 	if (err) {
 		programs_set_target(live->programs, pid, 0);
 		targets_remove(&live->targets, target);
 		return err;
 	}
 	if (target_was_late(&live->targets, target, 0)) {
-		target->attach_flags = if_late;
-		target->announced_ns = if_late ? clock_monotonic_ns() : 0;
+		target->attach_flags = newcomer->if_late;
+		target->announced_ns = newcomer->if_late ? clock_monotonic_ns() : 0;
 	}
 	*result = target;
 	return 0;
@@ -165,7 +171,11 @@ static int attach_to_pid(struct live *live, pid_t pid)
 
 	if (targets_find(&live->targets, pid))
 		return 0;
-	err = add_target(live, pid, MS_ATTACH_RUNNING, LOG_ERROR, NULL, &target);
+	err = live_add_target(live,
+			      &(struct live_newcomer){ .pid = pid,
+						       .if_late = MS_ATTACH_RUNNING,
+						       .level = LOG_ERROR },
+			      &target);
 	if (!err && !target->mapped && !target->unread)
 		log_info("process %d (%s) has no CUDA library mapped yet: waiting for one"
 			 " (Ctrl-C ends)",
@@ -178,7 +188,8 @@ static bool is_used_again(const struct live *live, const struct target *gone)
 {
 	struct proc_info info;
 
-	return follows(live) && !proc_read(gone->pid, &info) && info.start_ns != gone->start_ns;
+	return live_follows(live) && !proc_read(gone->pid, &info) &&
+	       info.start_ns != gone->start_ns;
 }
 
 static void forget(struct live *live, struct target *target, const int *status)
@@ -195,8 +206,7 @@ static void forget(struct live *live, struct target *target, const int *status)
 	targets_remove(&live->targets, target);
 }
 
-/* The target with that pid. One that is gone is forgotten: another process may have it by now. */
-static struct target *living(struct live *live, pid_t pid)
+struct target *live_living(struct live *live, pid_t pid)
 {
 	struct target *target = targets_find(&live->targets, pid);
 	bool waited_for = live->spawned && !live->command_done && pid == live->spawn.pid;
@@ -214,7 +224,7 @@ static struct target *living_now(struct live *live, pid_t pid)
 
 	if (target && target_is_gone(target))
 		live_drain_all(live);
-	return living(live, pid);
+	return live_living(live, pid);
 }
 
 void live_forget(struct live *live, pid_t pid, const int *status)
@@ -226,43 +236,53 @@ void live_forget(struct live *live, pid_t pid, const int *status)
 		forget(live, target, status);
 }
 
+/* Before anything was known of it. */
+static void child_gone(struct live *live, const struct ms_process *fork)
+{
+	targets_add_ended(&live->targets, (pid_t)fork->child_pid, NULL);
+	live_child_gone(live, fork);
+}
+
 /*
  * A child of a followed process: it has been running since it was forked, and may be gone before it
  * can be looked at. It has not got its parent's memory on the GPU.
  */
-static void follow_child(struct live *live, pid_t pid, uint64_t start_ns)
+static void follow_child(struct live *live, const struct ms_process *fork)
 {
+	const pid_t pid = fork->child_pid;
 	struct target *target;
 	struct proc_info info;
 	int err;
 
-	if (!follows(live) || living(live, pid))
+	if (!live_follows(live) || live_living(live, pid))
 		return;
 	err = proc_read(pid, &info);
-	if (err == -ESRCH)
-		targets_add_ended(&live->targets, pid, NULL);
-	if (err || info.start_ns != start_ns)
+	if (err == -ESRCH || (!err && (info.zombie || info.start_ns != fork->child_start_ns)))
+		child_gone(live, fork);
+	if (err || info.zombie || info.start_ns != fork->child_start_ns)
 		return;
 	/* It can be started in another cgroup (CLONE_INTO_CGROUP). */
 	if (!live->options.follow && !scope_includes(&live->options.scope, pid)) {
 		programs_set_target(live->programs, pid, 0);
 		return;
 	}
-	err = add_target(live, pid, MS_ATTACH_BEGUN, LOG_DEBUG, NULL, &target);
+	err = live_add_target(live,
+			      &(struct live_newcomer){ .pid = pid,
+						       .began_ns = fork->event.ts_ns,
+						       .if_late = MS_ATTACH_BEGUN,
+						       .level = LOG_DEBUG },
+			      &target);
 	if (!err)
-		feed_attach(live, target);
-	else if (err != -ESRCH)
+		live_feed_attach(live, target);
+	else if (err == -ESRCH)
+		live_child_gone(live, fork);
+	else
 		log_warning("process %d, a child of a traced one, is not traced: %s", pid,
 			    strerror(-err));
 }
 
-/*
- * A target that had mapped a driver before that got its probes, which was after `since_ns`, is
- * announced once more, as one that may hold more than was seen. `began_ns`: when attaching to it
- * began; `flags`: as add_target() has it.
- */
-static void announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
-			     uint64_t began_ns, uint32_t flags)
+void live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
+			   uint64_t began_ns, uint32_t flags)
 {
 	if (!target_was_late(&live->targets, target, since_ns))
 		return;
@@ -271,7 +291,7 @@ static void announce_if_late(struct live *live, struct target *target, uint64_t 
 	target->attach_flags = flags;
 	target->attached_ns = began_ns;
 	target->announced_ns = clock_monotonic_ns();
-	feed_attach(live, target);
+	live_feed_attach(live, target);
 }
 
 /* How that comes about: docs/cost-and-safety.md, "What can break". */
@@ -290,7 +310,12 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	const uint64_t now_ns = clock_monotonic_ns();
 
 	if (process->event.type == MS_TYPE_FORK && !live->stopping)
-		follow_child(live, process->child_pid, process->child_start_ns);
+		follow_child(live, process);
+	else if (process->event.type == MS_TYPE_FORK && live_follows(live))
+		child_gone(live, process);
+	if (!target && process->event.type != MS_TYPE_FORK)
+		targets_unseen_changed(&live->targets, process->event.pid,
+				       process->event.type == MS_TYPE_EXEC);
 	if (!target || target->start_ns != process->event.start_ns)
 		return;
 	if (process->event.type == MS_TYPE_EXIT) {
@@ -299,12 +324,12 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	}
 	if (process->event.type != MS_TYPE_EXEC || live->stopping)
 		return;
-	feed_visible(live, &process->event);
+	live_feed_visible(live, &process->event);
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, process);
 	target_attach(&live->targets, target, NULL);
-	announce_if_late(live, target, process->event.ts_ns, now_ns,
-			 MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
+	live_announce_if_late(live, target, process->event.ts_ns, now_ns,
+			      MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
 }
 
 static bool is_exec_of_target(const struct live *live, const struct ms_event *event)
@@ -324,6 +349,8 @@ int live_take(void *context, void *record, size_t length)
 	struct live *live = context;
 	int err = feed_launches(live, event);
 
+	if (!err && event->type == MS_TYPE_ATTACH)
+		return live_admitted(live, record);
 	if (!err && event->type == MS_TYPE_NAME)
 		return feed_name(live, record);
 	if (!err && is_exec_of_target(live, event))
@@ -340,7 +367,11 @@ int live_take(void *context, void *record, size_t length)
 static struct target *admit(struct live *live, pid_t pid)
 {
 	struct target *target;
-	int err = add_target(live, pid, MS_ATTACH_RUNNING, LOG_DEBUG, NULL, &target);
+	int err = live_add_target(live,
+				  &(struct live_newcomer){ .pid = pid,
+							   .if_late = MS_ATTACH_RUNNING,
+							   .level = LOG_DEBUG },
+				  &target);
 
 	if (err && err != -ESRCH)
 		log_warning("process %d is not traced: %s", pid, strerror(-err));
@@ -353,13 +384,27 @@ static void admit_first(pid_t pid, void *context)
 	admit(context, pid);
 }
 
+static void admit_later(pid_t pid, void *context);
+
+/* Forked before its parent was a target. */
+static int admit_child(pid_t pid, void *context)
+{
+	struct live *live = context;
+
+	if (scope_uses(&live->options.scope, &live->targets, pid))
+		admit_later(pid, live);
+	return 0;
+}
+
 static void admit_later(pid_t pid, void *context)
 {
 	struct live *live = context;
 	struct target *target = admit(live, pid);
 
-	if (target)
-		feed_attach(live, target);
+	if (target) {
+		live_feed_attach(live, target);
+		proc_each_child(pid, admit_child, live);
+	}
 	/* There may be many, and each takes milliseconds, in which the rings fill. */
 	if (clock_monotonic_ns() - live->drained_ns > ADMIT_DRAIN_NS)
 		live_drain(live);
@@ -373,33 +418,6 @@ static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping
 	if (scope_is_open(scope) && scope_wants(scope, &live->targets, pid, mapping))
 		admit_later(pid, live);
 	return targets_find(&live->targets, pid);
-}
-
-/* Each of them once, up to a number at which it is clear that there are many. */
-static bool is_news(const struct live *live, pid_t pid)
-{
-	size_t i;
-
-	for (i = 0; i < live->untraced_count; i++)
-		if (live->untraced[i] == pid)
-			return false;
-	return live->untraced_count < LIVE_UNTRACED;
-}
-
-static void warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping)
-{
-	struct proc_info info;
-
-	if (live->stopping || scope_is_open(&live->options.scope) || !is_news(live, pid) ||
-	    !untraced_children_uses_cuda(&live->targets, pid, mapping) || proc_read(pid, &info) ||
-	    info.zombie)
-		return;
-	live->untraced[live->untraced_count++] = pid;
-	log_warning("process %d (%s), a descendant of a traced one, has mapped the CUDA driver and"
-		    " is not traced: %s%s",
-		    pid, info.comm,
-		    live->options.follow ? "name it with -p" : "-f traces what is started, too",
-		    live->untraced_count == LIVE_UNTRACED ? "; others are not reported" : "");
 }
 
 bool live_note_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
@@ -419,13 +437,13 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 	bool first;
 
 	/* It may be a child whose fork has not been read of. */
-	if (follows(live) && mapped_ns > live->drained_ns)
+	if (live_follows(live) && mapped_ns > live->drained_ns)
 		live_drain(live);
 	target = living_now(live, pid);
 	first = target && !target->mapped;
 	if (!target && !admit_mapped(live, pid, mapping)) {
 		targets_mapped_late(&live->targets, pid, in_scope, mapping, mapped_ns, false);
-		warn_untraced(live, pid, mapping);
+		live_warn_untraced(live, pid, mapping);
 	}
 	if (!target)
 		return;
@@ -433,7 +451,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 		if (first)
 			log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 				  target->comm, mapping->path);
-		announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
+		live_announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
 	}
 	feed_libraries(live, target);
 	target_mapped_late(&live->targets, target, mapping, mapped_ns, false);
@@ -457,13 +475,13 @@ void live_search(struct live *live)
 
 	live_drain_all(live);
 	for (i = live->targets.count; i > 0; i--)
-		living(live, live->targets.targets[i - 1]->pid);
+		live_living(live, live->targets.targets[i - 1]->pid);
 	for (i = 0; i < live->targets.count; i++) {
 		struct target *target = live->targets.targets[i];
 		const uint64_t now_ns = clock_monotonic_ns();
 
 		target_attach(&live->targets, target, NULL);
-		announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
+		live_announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
 	}
 	if (scope_is_open(&live->options.scope))
 		scope_search(&live->options.scope, &live->targets, admit_later, live);
@@ -474,36 +492,17 @@ void live_search(struct live *live)
 /* Those that are running; later ones are noticed when they map something. */
 static int open_scope(struct live *live)
 {
-	int err = scope_search(&live->options.scope, &live->targets, admit_first, live);
+	int err;
 
+	/* What this program would load itself, to begin with: others may be about to. */
+	targets_expect(&live->targets, getpid());
+	err = scope_search(&live->options.scope, &live->targets, admit_first, live);
 	if (err)
 		log_error("cannot look for processes: %s", strerror(-err));
 	else if (!live->targets.count)
 		log_info("no process there has a CUDA library mapped yet: waiting for one (Ctrl-C"
 			 " ends)");
 	return err;
-}
-
-/* Before anything is attached to: it takes a while, and what will be followed is not there yet. */
-static void warn_untraced_before(const struct live_options *options)
-{
-	pid_t found[LIVE_UNTRACED];
-	size_t count = untraced_children_find(options->pids, options->pids_count, found,
-					      LIVE_UNTRACED),
-	       i;
-	struct string names = { 0 };
-
-	for (i = 0; i < options->pids_count; i++)
-		string_append_format(&names, "%d,", options->pids[i]);
-	for (i = 0; i < count && i < LIVE_UNTRACED; i++)
-		string_append_format(&names, "%s%d", i ? "," : "", found[i]);
-	if (count)
-		log_warning("%zu descendant%s of these processes %s the CUDA driver mapped and will"
-			    " not be traced; with %s: -p %.*s%s",
-			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have",
-			    count == 1 ? "it" : "them", (int)names.length,
-			    names.length ? names.bytes : "", count > LIVE_UNTRACED ? ",..." : "");
-	string_fini(&names);
 }
 
 static int start_command(struct live *live)
@@ -523,7 +522,11 @@ static int start_command(struct live *live)
 	if (options->output_is_taken)
 		log_info("%s: what it writes to standard output goes to standard error", name);
 	live->spawned = true;
-	return add_target(live, live->spawn.pid, 0, LOG_ERROR, name, &target);
+	return live_add_target(live,
+			       &(struct live_newcomer){ .pid = live->spawn.pid,
+							.program = name,
+							.level = LOG_ERROR },
+			       &target);
 }
 
 int live_open_targets(struct live *live)
@@ -532,7 +535,7 @@ int live_open_targets(struct live *live)
 	size_t i;
 
 	if (!scope_is_open(&live->options.scope))
-		warn_untraced_before(&live->options);
+		live_warn_untraced_before(&live->options);
 	for (i = 0; !err && i < live->options.pids_count; i++)
 		err = attach_to_pid(live, live->options.pids[i]);
 	if (!err && scope_is_open(&live->options.scope))
@@ -545,6 +548,6 @@ int live_announce_targets(struct live *live)
 	size_t i;
 
 	for (i = 0; i < live->targets.count; i++)
-		feed_attach(live, live->targets.targets[i]);
+		live_feed_attach(live, live->targets.targets[i]);
 	return live->err;
 }

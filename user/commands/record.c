@@ -171,6 +171,10 @@ static const struct option_row rows[] = {
 	{ 0, "max-loss", "N",
 	  "Exit with 6 if more than N events and other records were lost (default: only say so).",
 	  option_events, OF_CAPTURE(max_loss) },
+	{ 0, "attach", "auto|process",
+	  "Put probes into files, where that lets no call of a new process be missed (auto), or only"
+	  " into the processes that are recorded: see memscope-bpf-trace(1).",
+	  selection_parse_attach, OF_CAPTURE(selection) },
 	{ 0, "layer", "auto|runtime|driver",
 	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both: see"
 	  " memscope-bpf-trace(1).",

@@ -15,6 +15,7 @@
 #include "base/string.h"
 #include "commands/options.h"
 #include "capture/targets/spawn.h"
+#include "commands/options.h"
 #include "host/proc.h"
 #include "event/probe.h"
 
@@ -166,6 +167,15 @@ int selection_parse_layer(const struct option_row *row, const char *value, void 
 	log_error("--%s: there is no layer \"%s\"; choose from %s", row->name, value,
 		  row->argument);
 	return -EINVAL;
+}
+
+int selection_parse_attach(const struct option_row *row, const char *value, void *settings)
+{
+	int which = option_which(row, value);
+
+	if (which >= 0)
+		place(row, settings)->in_processes = which;
+	return which < 0 ? which : 0;
 }
 
 /*

@@ -18,6 +18,7 @@ struct selection {
 	size_t pids_count, pids_capacity;
 	char *const *command; /* NULL-terminated; NULL: none */
 	bool follow;
+	bool in_processes; /* --attach=process */
 	bool all;
 	char *cgroup;    /* path in its hierarchy; NULL: none */
 	uint32_t ops;    /* bit set of enum ms_op; 0: the default */
@@ -30,6 +31,7 @@ struct selection {
 int selection_parse_pids(const struct option_row *row, const char *value, void *settings);
 int selection_parse_cgroup(const struct option_row *row, const char *value, void *settings);
 int selection_parse_events(const struct option_row *row, const char *value, void *settings);
+int selection_parse_attach(const struct option_row *row, const char *value, void *settings);
 int selection_parse_layer(const struct option_row *row, const char *value, void *settings);
 
 /*

@@ -78,6 +78,11 @@ static const struct option_row rows[] = {
 	{ 0, "max-loss", "N",
 	  "Exit with 6 if more than N events and other records were lost (default: only say so).",
 	  option_events, AT(capture.max_loss) },
+	{ 0, "attach", "auto|process",
+	  "With -a, --cgroup and -f, probes are put into files, so that not even the first call of"
+	  " a new process is missed; each call of these by a process that is not traced takes a"
+	  " microsecond or so then. With \"process\", only traced processes have probes.",
+	  selection_parse_attach, AT(capture.selection) },
 	{ 0, "layer", "auto|runtime|driver",
 	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both and show a runtime call"
 	  " and the driver call that it makes as one. The driver alone has the complete account"

@@ -432,7 +432,9 @@ static void add_unknown(struct report_unknown *sum, const struct process *proces
 {
 	size_t i;
 
-	sum->was_running |= process->was_running || process->was_running_earlier;
+	/* One that never called since it was attached to may have done so before. */
+	sum->was_running |=
+		process->was_running || process->was_running_earlier || process->only_begun;
 	sum->entries_only |= process->entries_only;
 	for (i = 0; i < COUNTERS_COUNT; i++)
 		sum->counters[i] += process->counters[i];

@@ -136,6 +136,7 @@ struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	struct task_struct *group_leader;
+	u64 start_time;
 	u64 start_boottime;
 	char comm[16];
 	struct signal_struct *signal;

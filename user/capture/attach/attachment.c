@@ -252,7 +252,10 @@ static void warn_changed(const struct placement *placement, const struct library
 /* Why: elf/elf_code.h. */
 static void warn_go(const struct library *library, pid_t pid)
 {
-	log_warning("%s: process %d is " ELF_CODE_GO_WARNING, library->name, pid);
+	if (pid)
+		log_warning("%s: process %d is " ELF_CODE_GO_WARNING, library->name, pid);
+	else
+		log_warning("%s is " ELF_CODE_GO_WARNING, library->name);
 }
 
 int attachment_open(struct attachment *attachment, struct programs *programs,
@@ -266,8 +269,11 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 					     .cookies = placement.cookies,
 					     .count = placement.count,
 					     .pid = site->pid };
+	size_t i;
 
 	*attachment = (struct attachment){ .library = library, .detacher = detacher };
+	for (i = 0; i < placement.count; i++)
+		placement.cookies[i] = MS_COOKIE_OF_FILE(placement.cookies[i], site->file);
 	if (!err)
 		err = attach_all(attachment, programs, &link_site);
 	warn_refused(attachment);
@@ -289,10 +295,20 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 	return err;
 }
 
+void attachment_share(struct attachment *attachment, const struct attachment *shared)
+{
+	*attachment = (struct attachment){ .library = shared->library,
+					   .functions = shared->functions,
+					   .attached_ns = shared->attached_ns,
+					   .shared = shared };
+}
+
 static bool is_refused(const struct attachment *attachment, uint32_t row)
 {
 	size_t i;
 
+	if (attachment->shared)
+		attachment = attachment->shared;
 	for (i = 0; i < attachment->refused_count; i++)
 		if (attachment->refused[i] == row)
 			return true;
@@ -343,8 +359,9 @@ void attachment_executed(struct attachment *attachment)
 
 void attachment_close(struct attachment *attachment)
 {
-	detacher_release(attachment->detacher, attachment->held, attachment->fds,
-			 attachment->count);
+	if (!attachment->shared)
+		detacher_release(attachment->detacher, attachment->held, attachment->fds,
+				 attachment->count);
 	free(attachment->fds);
 	free(attachment->refused);
 	*attachment = (struct attachment){ 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attaches the BPF programs to the functions of a library, in one process.
+ * Attaches the BPF programs to the functions of a library, in one process or in all.
  */
 #ifndef MEMSCOPE_CAPTURE_ATTACH_ATTACHMENT_H
 #define MEMSCOPE_CAPTURE_ATTACH_ATTACHMENT_H
@@ -23,12 +23,14 @@ struct attachment {
 	uint64_t attached_ns; /* when they had got it, CLOCK_MONOTONIC */
 	uint32_t *refused;    /* rows of those that the kernel did not let have one */
 	size_t refused_count, refused_capacity;
-	bool new_said;             /* its functions that are not known have been reported */
-	bool may_pass;             /* nothing is attached, but the next attempt may succeed */
-	bool seen;                 /* by attachment_mapped() */
-	size_t plain;              /* of what was seen, functions without a probe; see there */
-	uint32_t plain_row;        /* one of them */
-	uint64_t seen_ns;          /* CLOCK_MONOTONIC */
+	bool new_said;      /* its functions that are not known have been reported */
+	bool may_pass;      /* nothing is attached, but the next attempt may succeed */
+	bool seen;          /* by attachment_mapped() */
+	size_t plain;       /* of what was seen, functions without a probe; see there */
+	uint32_t plain_row; /* one of them */
+	uint64_t seen_ns;   /* CLOCK_MONOTONIC */
+	const struct attachment
+		*shared;           /* the one in every process that this stands for; or NULL */
 	struct detacher *detacher; /* is to detach, whatever happens to this process; may be NULL */
 	uint32_t held;             /* by the detacher: see detacher_hold() */
 };
@@ -37,18 +39,22 @@ struct attachment {
 struct attachment_site {
 	const char *path; /* must lead to the library's file */
 	const struct library *library;
-	pid_t pid;
-	bool again; /* it was tried before, and what is in the way was logged */
+	pid_t pid;     /* 0: every process that has mapped it or will */
+	uint32_t file; /* then its number: programs_new_file() */
+	bool again;    /* it was tried before, and what is in the way was logged */
 };
 
 /*
- * Attaches to the library's functions, in one process. Returns 0 if at least one function got its
+ * Attaches to the library's functions. Returns 0 if at least one function got its
  * probe, or none was to get one: none is wanted, or the process has changed them all; those that
  * could not are logged. -ESRCH if the process is gone. On failure nothing stays attached, and there
  * is nothing to close.
  */
 int attachment_open(struct attachment *attachment, struct programs *programs,
 		    const struct attachment_site *site, struct detacher *detacher);
+
+/* One that stands for another, which must outlive it. */
+void attachment_share(struct attachment *attachment, const struct attachment *shared);
 
 /*
  * The process has the library mapped. If it had not when this was attached, the kernel has put the

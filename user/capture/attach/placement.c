@@ -263,7 +263,7 @@ int placement_init(struct placement *placement, const struct placement_wants *wa
 		free(code);
 		return -ENOMEM;
 	}
-	err = placement_look(wants, library, pid, code);
+	err = pid ? placement_look(wants, library, pid, code) : 0;
 	if (err)
 		log_debug("%s: cannot compare it with the memory of process %d: %s", library->name,
 			  pid, strerror(-err));

@@ -20,6 +20,7 @@ struct programs {
 	enum strategy strategy;
 	struct placement_wants wants;
 	struct sources sources;
+	uint32_t files; /* numbers that are taken */
 };
 
 /* ---- strategies ------------------------------------------------------------------------------ */
@@ -121,6 +122,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	choose_programs(skeleton, options->strategy);
 	skeleton->rodata->settings.return_ops = options->return_ops;
 	skeleton->rodata->settings.count_launches = options->count_launches;
+	skeleton->rodata->settings.admits = options->admits;
 	if (options->count_launches) {
 		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
 		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
@@ -169,6 +171,16 @@ bool programs_is_for_want(int err)
 	       err == -EINTR || err == -EPERM;
 }
 
+static int set_cgroup(const struct memscope_bpf *skeleton, int fd)
+{
+	const uint32_t key = 0, value = fd;
+
+	if (!bpf_map_update_elem(bpf_map__fd(skeleton->maps.ms_cgroup), &key, &value, BPF_ANY))
+		return 0;
+	log_error("cannot watch the cgroup: %s", strerror(errno));
+	return -errno;
+}
+
 int programs_open(struct programs **result, const struct programs_options *options)
 {
 	struct programs *programs = calloc(1, sizeof(*programs));
@@ -188,6 +200,10 @@ int programs_open(struct programs **result, const struct programs_options *optio
 		err = programs_is_for_want(err) ? err : -ENOTSUP;
 		goto fail;
 	}
+	if (options->admits == MS_ADMITS_CGROUP)
+		err = set_cgroup(programs->skeleton, options->cgroup_fd);
+	if (err)
+		goto fail;
 	err = memscope_bpf__attach(programs->skeleton);
 	if (err) {
 		log_error("cannot watch processes start, execute and exit: %s; -v shows why",
@@ -331,6 +347,42 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 			  bpf_map_delete_elem(map, &key);
 
 	return err ? -errno : 0;
+}
+
+int programs_shut_target(struct programs *programs, pid_t pid, uint32_t flags)
+{
+	int err;
+
+	programs->skeleton->bss->shut_targets++;
+	err = programs_set_target(programs, pid, flags | MS_TARGET_SHUT);
+	if (err)
+		programs->skeleton->bss->shut_targets--;
+	return err;
+}
+
+void programs_open_target(struct programs *programs, pid_t pid, uint32_t flags)
+{
+	const uint32_t key = pid;
+
+	/* If it is there still: the process may have ended. */
+	bpf_map_update_elem(bpf_map__fd(programs->skeleton->maps.ms_targets), &key, &flags,
+			    BPF_EXIST);
+	programs->skeleton->bss->shut_targets--;
+}
+
+uint32_t programs_new_file(struct programs *programs)
+{
+	return programs->files + 1 < MS_FILES ? ++programs->files : 0;
+}
+
+void programs_open_file(struct programs *programs, uint32_t file)
+{
+	programs->skeleton->bss->open_files[file] = 1;
+}
+
+void programs_shut_file(struct programs *programs, uint32_t file)
+{
+	programs->skeleton->bss->open_files[file] = 0;
 }
 
 void programs_stop(struct programs *programs)

@@ -31,11 +31,13 @@ int strategy_choose(struct features *features, bool entries_only);
 
 struct programs_options {
 	enum strategy strategy;
-	uint32_t ops;        /* bit set of enum ms_op: functions that get probes */
-	uint32_t return_ops; /* those whose results and durations are wanted: a trap more */
-	uint32_t layers;     /* bit set of enum ms_layer: functions that get probes */
-	bool count_launches; /* of kernels, instead of recording each */
-	uint64_t ring_bytes; /* of each of the two ring buffers: a power of two, in pages */
+	uint32_t ops;          /* bit set of enum ms_op: functions that get probes */
+	uint32_t return_ops;   /* those whose results and durations are wanted: a trap more */
+	uint32_t layers;       /* bit set of enum ms_layer: functions that get probes */
+	bool count_launches;   /* of kernels, instead of recording each */
+	uint64_t ring_bytes;   /* of each of the two ring buffers: a power of two, in pages */
+	enum ms_admits admits; /* through probes in a file */
+	int cgroup_fd;         /* of MS_ADMITS_CGROUP: its directory, of version 2 */
 };
 
 /*
@@ -107,6 +109,22 @@ void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t
  * -errno; -ENOENT: they were not.
  */
 int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
+
+/*
+ * The probes of the process alone, as long as they are being attached, record nothing. `flags` are
+ * what programs_set_target() is to set. Returns as that does.
+ */
+int programs_shut_target(struct programs *programs, pid_t pid, uint32_t flags);
+/* They do from now on. To be called once for each call of the other that has returned 0. */
+void programs_open_target(struct programs *programs, pid_t pid, uint32_t flags);
+
+/*
+ * The number of a file whose functions are to get probes in every process, or 0: there are too many
+ * already. The probes record nothing until the file is opened, and once it is shut.
+ */
+uint32_t programs_new_file(struct programs *programs);
+void programs_open_file(struct programs *programs, uint32_t file);
+void programs_shut_file(struct programs *programs, uint32_t file);
 
 /*
  * From now on no call that is entered is recorded; those in progress still are at their return.

@@ -3,10 +3,59 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/string.h"
 #include "capture/targets/files.h"
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
+/* The same path in the hierarchy with that name ("": where there is only one, that). */
+static int open_in(const char *hierarchy, const char *cgroup, bool *version2)
+{
+	struct statfs status;
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), CGROUP_ROOT "/%s%s", hierarchy, cgroup);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*version2 = !fstatfs(fd, &status) && status.f_type == CGROUP2_SUPER_MAGIC;
+	return fd;
+}
+
+int scope_open_cgroup(const struct scope *scope)
+{
+	DIR *hierarchies = opendir(CGROUP_ROOT);
+	int found = -ENOENT, others = 0;
+	struct dirent *hierarchy;
+	bool version2 = false;
+
+	/* Version 2 alone is the root itself ("."). */
+	while (hierarchies && (hierarchy = readdir(hierarchies))) {
+		int fd = open_in(hierarchy->d_name, scope->cgroup, &version2);
+
+		if (fd >= 0 && version2 && found < 0) {
+			found = fd;
+			continue;
+		}
+		if (fd >= 0)
+			close(fd);
+		others += fd >= 0;
+	}
+	if (hierarchies)
+		closedir(hierarchies);
+	if (!others || found < 0)
+		return found;
+	close(found);
+	return -EXDEV;
+}
 
 bool scope_includes(const struct scope *scope, pid_t pid)
 {
@@ -48,10 +97,16 @@ static int visit(const struct proc_mapping *mapping, void *context)
 	return scope_wants(search->scope, search->targets, search->pid, mapping);
 }
 
+bool scope_uses(const struct scope *scope, struct targets *targets, pid_t pid)
+{
+	struct search search = { .scope = scope, .targets = targets, .pid = pid };
+
+	return !targets_find(targets, pid) && proc_each_mapping(pid, visit, &search) > 0;
+}
+
 int scope_search(const struct scope *scope, struct targets *targets,
 		 void (*found)(pid_t pid, void *context), void *context)
 {
-	struct search search = { .scope = scope, .targets = targets };
 	DIR *directory = opendir("/proc");
 	struct dirent *entry;
 	uint64_t pid;
@@ -61,10 +116,8 @@ int scope_search(const struct scope *scope, struct targets *targets,
 	while ((entry = readdir(directory))) {
 		if (string_parse_u64(entry->d_name, 1, 1 << 22, &pid))
 			continue;
-		search.pid = pid;
-		if (!targets_find(targets, search.pid) &&
-		    proc_each_mapping(search.pid, visit, &search) > 0)
-			found(search.pid, context);
+		if (scope_uses(scope, targets, pid))
+			found(pid, context);
 	}
 	closedir(directory);
 	return 0;

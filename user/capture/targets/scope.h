@@ -21,12 +21,22 @@ static inline bool scope_is_open(const struct scope *scope)
 	return scope->all || scope->cgroup;
 }
 
+/*
+ * Opens the cgroup's directory in the hierarchy of version 2, by which the kernel side knows it.
+ * Returns a descriptor, or -errno: -ENOENT if there is none, -EXDEV if another hierarchy has one
+ * of the same path, whose processes are in the scope, too.
+ */
+int scope_open_cgroup(const struct scope *scope);
+
 /* Whether the process, as long as it is there, is in the scope. */
 bool scope_includes(const struct scope *scope, pid_t pid);
 
 /* Whether the process is in the scope and the mapping is of a file with traced functions. */
 bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 		 const struct proc_mapping *mapping);
+
+/* Whether the process is no target, and has such a file mapped. */
+bool scope_uses(const struct scope *scope, struct targets *targets, pid_t pid);
 
 /*
  * Calls `found` for each process in the scope that has such a file mapped. Returns 0, or -errno if

@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "capture/targets/files.h"
+#include "capture/targets/load_prediction.h"
+#include "capture/attach/file_probes.h"
 #include "capture/attach/programs.h"
 #include "event/probe.h"
 
@@ -26,7 +28,7 @@ void target_executed(struct target *target, const struct ms_process *execution)
 	while (i--) {
 		struct attachment *attachment = &target->attachments[i];
 
-		if (by_first_thread && attachment->functions) {
+		if ((by_first_thread || attachment->shared) && attachment->functions) {
 			attachment_executed(attachment);
 			continue;
 		}
@@ -164,6 +166,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	}
 	target->pid = pid;
 	target->start_ns = info.start_ns;
+	target->began_ns = info.start_ns - clock_boottime_offset_ns();
 	memcpy(target->comm, info.comm, sizeof(target->comm));
 	targets->targets[targets->count++] = target;
 	*result = target;
@@ -203,8 +206,13 @@ static int attach_library(struct targets *targets, struct target *target,
 	const struct attachment_site site = {
 		.path = path, .library = library, .pid = target->pid, .again = attachment->library
 	};
+	const struct attachment *shared = file_probes_of(targets->file_probes, library, fd);
 	int err;
 
+	if (shared) {
+		attachment_share(attachment, shared);
+		return 0;
+	}
 	/* The open file itself, whatever its name leads to by now and in whichever namespace. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	err = attachment_open(attachment, targets->programs, &site, targets->detacher);
@@ -246,6 +254,43 @@ static void note_unread(struct targets *targets, struct target *target, const st
 		"%s is mapped in process %d (%s) and cannot be opened (%s): calls of it will not"
 		" be seen. If it is on a FUSE file system, mount that with allow_root",
 		file->path, target->pid, target->comm, strerror(-file->fd));
+}
+
+bool target_lost_shared(struct target *target, const struct library *library)
+{
+	struct attachment *attachment = find_attachment(target, library);
+
+	if (!attachment || !attachment->shared)
+		return false;
+	attachment_close(attachment);
+	*attachment = target->attachments[--target->count];
+	return true;
+}
+
+void target_opened(struct target *target)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		if (!target->attachments[i].shared)
+			target->attachments[i].attached_ns = now_ns;
+}
+
+static int expect_file(int fd, const char *path, void *context)
+{
+	struct targets *targets = context;
+	const struct library *library;
+
+	if (!library_load(&targets->cache, fd, path, &library) && library->points_count)
+		file_probes_of(targets->file_probes, library, fd);
+	return 0;
+}
+
+void targets_expect(struct targets *targets, pid_t pid)
+{
+	if (targets->file_probes)
+		load_prediction_each(pid, NULL, expect_file, targets);
 }
 
 /* Returns whether the file has functions of the table; -ESRCH if the process is gone. */

@@ -18,6 +18,7 @@
 struct target {
 	pid_t pid;
 	uint64_t start_ns;
+	uint64_t began_ns; /* the same by CLOCK_MONOTONIC, or up to 10 ms before */
 	char comm[PROC_COMM_BYTES];
 	int pidfd;                       /* readable once the process is gone */
 	struct loop_source *exit_source; /* NULL: there is no callback then */
@@ -58,6 +59,12 @@ struct target_ended {
 	pid_t pid;
 	struct target_probes probes;
 	bool missed; /* it has been counted */
+	/*
+	 * It was forked by a process with the driver mapped, whose probes it had not, and was
+	 * gone before it could be looked at: if it ends without a program of its own, it may have
+	 * called.
+	 */
+	bool unseen;
 };
 
 #define TARGETS_ENDED 1024
@@ -72,9 +79,10 @@ struct targets {
 	size_t ended_count;
 	struct library_cache cache;
 	struct programs *programs;
-	bool map_files;            /* FEATURE_MAP_FILES */
-	struct detacher *detacher; /* NULL: probes are removed at once */
-	struct loop *loop;         /* that `exit_source` is of */
+	struct file_probes *file_probes; /* NULL: all are attached to in processes */
+	bool map_files;                  /* FEATURE_MAP_FILES */
+	struct detacher *detacher;       /* NULL: probes are removed at once */
+	struct loop *loop;               /* that `exit_source` is of */
 };
 
 void targets_fini(struct targets *targets);
@@ -100,6 +108,15 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
  * target_attach() looks for everything anew.
  */
 void target_executed(struct target *target, const struct ms_process *execution);
+
+/* Those that were attached to the process alone record from now on. */
+void target_opened(struct target *target);
+
+/* Probes, in all processes, the files that this one would load: another may do so at any time. */
+void targets_expect(struct targets *targets, pid_t pid);
+
+/* The probes of the library in all processes are gone: the target has them no more, if it had. */
+bool target_lost_shared(struct target *target, const struct library *library);
 
 /*
  * Whether the process may have called functions of the driver before they had their probes: it has
@@ -135,6 +152,14 @@ bool target_mapped(struct targets *targets, struct target *target,
  * of it had probes.
  */
 void targets_add_ended(struct targets *targets, pid_t pid, const struct target *target);
+
+/*
+ * A process that targets_add_ended() was told of has been forked by a target whose probes it had
+ * not: it is counted as missed, unless it has been, or executes a program before it ends.
+ */
+void targets_unseen(struct targets *targets, pid_t pid);
+/* It has executed a program, or ended. */
+void targets_unseen_changed(struct targets *targets, pid_t pid, bool executed);
 
 /*
  * A target has mapped a file, before it got probes in it, perhaps. If it may have called functions

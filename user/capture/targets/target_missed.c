@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "capture/targets/files.h"
+#include "capture/attach/file_probes.h"
 #include "capture/attach/programs.h"
 #include "capture/targets/target.h"
 
@@ -39,12 +40,14 @@ static bool is_seen_below(const struct targets *targets, const struct target_pro
 	for (i = 0; i < probes->count; i++)
 		if (wants(targets, probes->probed[i].library, MS_LAYER_DRIVER))
 			return !wants(targets, library, MS_LAYER_DRIVER);
-	return false;
+	return file_probes_has_driver(targets->file_probes) &&
+	       !wants(targets, library, MS_LAYER_DRIVER);
 }
 
 static bool may_have_called(const struct targets *targets, const struct target_probes *probes,
 			    const struct library *library, uint64_t mapped_ns)
 {
+	const struct attachment *shared = file_probes_find(targets->file_probes, library);
 	size_t i;
 
 	if (mapped_ns <= probes->announced_ns || is_seen_below(targets, probes, library))
@@ -54,12 +57,15 @@ static bool may_have_called(const struct targets *targets, const struct target_p
 	for (i = 0; i < probes->count; i++)
 		if (probes->probed[i].library == library)
 			return probes->probed[i].since_ns > mapped_ns;
-	return true;
+	return !shared || shared->attached_ns > mapped_ns;
 }
 
-/* Of a process that has it no more. NULL: it has no functions of the table, as far as is known. */
+/*
+ * Of a process that has it no more. NULL: it has no functions of the table, as far as is known.
+ * From the next process on it has probes, if it can have them in all (and tracing goes on).
+ */
 static const struct library *find_library(struct targets *targets,
-					  const struct proc_mapping *mapping)
+					  const struct proc_mapping *mapping, bool last)
 {
 	const struct library *library = library_find(&targets->cache, mapping);
 	int fd;
@@ -71,6 +77,8 @@ static const struct library *find_library(struct targets *targets,
 		return NULL;
 	if (library_load(&targets->cache, fd, mapping->path, &library) || !library->points_count)
 		library = NULL;
+	if (library && !last)
+		file_probes_of(targets->file_probes, library, fd);
 	close(fd);
 	return library;
 }
@@ -84,12 +92,20 @@ struct lateness {
 	uint64_t since_ns;
 };
 
+/* Of probes in all processes, it counts whether they were there when this one began. */
+static uint64_t beginning(const struct lateness *lateness, const struct attachment *attachment)
+{
+	const uint64_t began_ns = lateness->target->began_ns;
+
+	return attachment->shared && began_ns > lateness->since_ns ? began_ns : lateness->since_ns;
+}
+
 static bool is_late(const struct lateness *lateness, const struct attachment *attachment)
 {
 	/* What has no functions to probe is attached to anew, in vain, with each program. */
 	if (lateness->since_ns && !attachment->functions)
 		return false;
-	return attachment->attached_ns > lateness->since_ns &&
+	return attachment->attached_ns > beginning(lateness, attachment) &&
 	       !is_seen_below(lateness->targets, &lateness->probes, attachment->library);
 }
 
@@ -146,7 +162,8 @@ static bool is_still_mapped(pid_t pid, const struct library *library,
 void target_mapped_late(struct targets *targets, struct target *target,
 			const struct proc_mapping *mapping, uint64_t mapped_ns, bool last)
 {
-	const struct library *library = target->missed ? NULL : find_library(targets, mapping);
+	const struct library *library =
+		target->missed ? NULL : find_library(targets, mapping, last);
 	const struct target_probes probes = probes_of(target);
 
 	if (!library || !may_have_called(targets, &probes, library, mapped_ns))
@@ -209,7 +226,7 @@ void targets_mapped_late(struct targets *targets, pid_t pid, bool in_scope,
 
 	if ((!ended && !in_scope) || (!(last && in_scope) && !is_gone(pid)))
 		return;
-	library = find_library(targets, mapping);
+	library = find_library(targets, mapping, last);
 	if (!library)
 		return;
 	if (!ended)
@@ -217,6 +234,27 @@ void targets_mapped_late(struct targets *targets, pid_t pid, bool in_scope,
 	targets->mapped = true;
 	/* Once for each process, however much it has mapped. */
 	if (ended->missed || !may_have_called(targets, &ended->probes, library, mapped_ns))
+		return;
+	ended->missed = true;
+	targets->missed++;
+}
+
+void targets_unseen(struct targets *targets, pid_t pid)
+{
+	struct target_ended *ended = find_ended(targets, pid);
+
+	if (ended)
+		ended->unseen = !ended->missed;
+}
+
+void targets_unseen_changed(struct targets *targets, pid_t pid, bool executed)
+{
+	struct target_ended *ended = find_ended(targets, pid);
+
+	if (!ended || !ended->unseen)
+		return;
+	ended->unseen = false;
+	if (executed || ended->missed)
 		return;
 	ended->missed = true;
 	targets->missed++;

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whose calls are recorded. Probes in one process alone are of a target. Probes in a file are in
+ * every process that has mapped it: then the map of targets says whose calls count, and the process
+ * whose first call it is may become a target here, so that not even that one is missed.
+ */
+#ifndef MS_ADMIT_BPF_H
+#define MS_ADMIT_BPF_H
+
+static __always_inline __u32 target_flags(__u32 pid)
+{
+	__u32 *flags = bpf_map_lookup_elem(&ms_targets, &pid);
+
+	return flags ? *flags : 0;
+}
+
+static __always_inline bool is_in_scope(void)
+{
+	if (settings.admits == MS_ADMITS_CGROUP)
+		return bpf_current_task_under_cgroup(&ms_cgroup, 0) == 1;
+	return settings.admits == MS_ADMITS_ALL;
+}
+
+/* Whether the calling process has begun to be a target: user space has been sent a record of it. */
+static __always_inline bool admit(__u32 file)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	__u32 pid = task->tgid, flags = MS_TARGET_TRACED | MS_TARGET_FOLLOW;
+	struct ms_process record = {};
+
+	event_init(&record.event, MS_TYPE_ATTACH, sizeof(record), start_of(leader),
+		   bpf_ktime_get_ns());
+	record.child_start_ns = leader->start_time;
+	record.value = file;
+	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), leader->comm);
+	/*
+	 * Before it is a target, so that the record is older than any call's. If two threads come
+	 * here, there are two records.
+	 */
+	if (ring_output(false, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
+		return false;
+	bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_NOEXIST);
+	return true;
+}
+
+/* Whether a call through the probe with that cookie is to be recorded. */
+__noinline int ms_admits(__u64 cookie)
+{
+	__u32 file = MS_COOKIE_FILE(cookie), flags = target_flags(bpf_get_current_pid_tgid() >> 32);
+
+	if (!file)
+		return !(flags & MS_TARGET_SHUT);
+	if (!open_files[file & (MS_FILES - 1)])
+		return 0;
+	if (flags)
+		return 1;
+	if (!is_in_scope()) {
+		count_bystander();
+		return 0;
+	}
+	if (admit(file))
+		return 1;
+	call_refuse(spec_of(MS_COOKIE_ROW(cookie))->kind);
+	return 0;
+}
+
+/* What is attached to one process, with nothing being attached, has nothing to be looked up. */
+static __always_inline bool is_admitted(__u64 cookie)
+{
+	return (!MS_COOKIE_FILE(cookie) && !shut_targets) || ms_admits(cookie);
+}
+
+#endif /* MS_ADMIT_BPF_H */

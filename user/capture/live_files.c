@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Probes in files: when there are any, what becomes of the processes that the kernel side has let
+ * in because of them, and when they are given up.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/live_internal.h"
+#include "capture/targets/scope.h"
+
+/* A call of a process that is not traced costs it about a microsecond: a hundredth of a CPU. */
+#define BYSTANDERS_A_SECOND 20000
+#define BYSTANDERS_NS 1000000000
+
+bool live_wants_files(struct live *live, enum strategy strategy)
+{
+	const struct scope *scope = &live->options.scope;
+
+	if (live->options.in_processes || !live_follows(live))
+		return false;
+	if (scope->all)
+		return true;
+	/* Only a session decides at each entry whether the return is probed, too. */
+	if (strategy != STRATEGY_SESSION && !live->options.entries_only)
+		return false;
+	if (!scope->cgroup)
+		return true;
+	live->cgroup_fd = scope_open_cgroup(scope);
+	if (live->cgroup_fd < 0)
+		log_debug("the kernel cannot tell who is in the cgroup (%s): attaching in each"
+			  " process",
+			  live->cgroup_fd == -EXDEV ? "there is another one of that path" :
+						      strerror(-live->cgroup_fd));
+	return live->cgroup_fd >= 0;
+}
+
+void live_close_files(struct live *live)
+{
+	file_probes_close(live->targets.file_probes);
+	live->targets.file_probes = NULL;
+}
+
+/* ---- giving up ------------------------------------------------------------------------------- */
+
+/* Those who had the library's probes get their own, if `again`, or have missed calls. */
+static void lose(struct live *live, const struct library *library, bool again)
+{
+	struct targets *targets = &live->targets;
+	size_t i;
+
+	for (i = 0; i < targets->count; i++) {
+		const uint64_t now_ns = clock_monotonic_ns();
+		struct target *target = targets->targets[i];
+
+		if (!target_lost_shared(target, library))
+			continue;
+		if (!again) {
+			target->missed |= target->mapped;
+			continue;
+		}
+		target_attach(targets, target, NULL);
+		live_announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
+	}
+}
+
+void live_leave_written(struct live *live)
+{
+	const struct library *library;
+
+	while ((library = file_probes_give_up(live->targets.file_probes, false))) {
+		log_warning("%s is about to be overwritten: its calls are not seen any more",
+			    library->path);
+		lose(live, library, false);
+	}
+	file_probes_look(live->targets.file_probes);
+}
+
+void live_look_at_bystanders(struct live *live)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+	const uint64_t ns = now_ns - live->bystanders_ns;
+	const struct library *library;
+	struct ms_counters counters;
+	uint64_t calls;
+
+	if (!live->targets.file_probes || live->stopping || ns < BYSTANDERS_NS ||
+	    programs_counters(live->programs, &counters))
+		return;
+	calls = counters.bystanders - live->bystanders;
+	live->bystanders_ns = now_ns;
+	if (calls && !live->bystanders)
+		log_info("processes that are not traced call functions that have probes: each call"
+			 " takes a microsecond or so; --attach=process spares them that");
+	live->bystanders = counters.bystanders;
+	if (calls / (ns / BYSTANDERS_NS) <= BYSTANDERS_A_SECOND)
+		return;
+	log_warning("processes that are not traced make more than %d calls a second of functions"
+		    " that have probes: from now on each traced process gets its own, and the"
+		    " first calls of new ones may be missed",
+		    BYSTANDERS_A_SECOND);
+	while ((library = file_probes_give_up(live->targets.file_probes, true)))
+		lose(live, library, true);
+}
+
+/* ---- who was let in -------------------------------------------------------------------------- */
+
+/* Of a process that is gone: what the kernel side says of it is all that there is. */
+static int feed_gone(struct live *live, struct ms_process *record)
+{
+	record->event.type = MS_TYPE_ATTACH;
+	record->child_start_ns = 0;
+	record->child_pid = 0;
+	live_feed(live, record, sizeof(*record));
+	return live_feed_visible(live, &record->event);
+}
+
+int live_admitted(struct live *live, const struct ms_process *admission)
+{
+	const struct live_newcomer newcomer = {
+		.pid = (pid_t)admission->event.pid,
+		.began_ns = admission->child_start_ns,
+		.if_late = MS_ATTACH_RUNNING | MS_ATTACH_BEGUN,
+		.level = LOG_DEBUG,
+	};
+	const struct target *known = live_living(live, newcomer.pid);
+	const struct attachment *attachment;
+	struct ms_process gone = *admission;
+	struct target *target;
+	int err = -ESRCH;
+
+	if (known && known->start_ns == admission->event.start_ns)
+		return live->err;
+	if (!live->stopping && !known)
+		err = live_add_target(live, &newcomer, &target);
+	if (!err)
+		return live_feed_attach(live, target);
+	if (err != -ESRCH)
+		log_warning("process %d is not traced: %s", newcomer.pid, strerror(-err));
+	attachment = file_probes_at(live->targets.file_probes, admission->value);
+	gone.value =
+		attachment && attachment->attached_ns <= newcomer.began_ns ? 0 : newcomer.if_late;
+	return feed_gone(live, &gone);
+}
+
+/* Whether all that the child has from its parent has probes in every process, since before. */
+static bool has_all_in_files(const struct live *live, const struct ms_process *fork)
+{
+	const struct target *parent = targets_find(&live->targets, (pid_t)fork->event.pid);
+	size_t i;
+
+	if (!parent)
+		return live->targets.file_probes;
+	for (i = 0; i < parent->count; i++)
+		if (parent->attachments[i].functions &&
+		    (!parent->attachments[i].shared ||
+		     parent->attachments[i].attached_ns > fork->event.ts_ns))
+			return !parent->mapped;
+	return true;
+}
+
+void live_child_gone(struct live *live, const struct ms_process *fork)
+{
+	struct ms_process child = *fork;
+
+	if (!has_all_in_files(live, fork))
+		targets_unseen(&live->targets, (pid_t)fork->child_pid);
+	child.event.pid = child.event.tid = fork->child_pid;
+	child.event.start_ns = fork->child_start_ns;
+	child.value = 0;
+	feed_gone(live, &child);
+}

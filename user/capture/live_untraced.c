@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Tells of descendants of traced processes that use CUDA and are not traced.
+ */
+#include "base/log.h"
+#include "base/string.h"
+#include "capture/live_internal.h"
+#include "capture/targets/scope.h"
+#include "capture/targets/untraced_children.h"
+
+/* Each of them once, up to a number at which it is clear that there are many. */
+static bool is_news(const struct live *live, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < live->untraced_count; i++)
+		if (live->untraced[i] == pid)
+			return false;
+	return live->untraced_count < LIVE_UNTRACED;
+}
+
+void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping)
+{
+	struct proc_info info;
+
+	if (live->stopping || scope_is_open(&live->options.scope) || !is_news(live, pid) ||
+	    !untraced_children_uses_cuda(&live->targets, pid, mapping) || proc_read(pid, &info) ||
+	    info.zombie)
+		return;
+	live->untraced[live->untraced_count++] = pid;
+	log_warning("process %d (%s), a descendant of a traced one, has mapped the CUDA driver and"
+		    " is not traced: %s%s",
+		    pid, info.comm,
+		    live->options.follow ? "name it with -p" : "-f traces what is started, too",
+		    live->untraced_count == LIVE_UNTRACED ? "; others are not reported" : "");
+}
+
+/* Before anything is attached to: it takes a while, and what will be followed is not there yet. */
+void live_warn_untraced_before(const struct live_options *options)
+{
+	pid_t found[LIVE_UNTRACED];
+	size_t count = untraced_children_find(options->pids, options->pids_count, found,
+					      LIVE_UNTRACED),
+	       i;
+	struct string names = { 0 };
+
+	for (i = 0; i < options->pids_count; i++)
+		string_append_format(&names, "%d,", options->pids[i]);
+	for (i = 0; i < count && i < LIVE_UNTRACED; i++)
+		string_append_format(&names, "%s%d", i ? "," : "", found[i]);
+	if (count)
+		log_warning("%zu descendant%s of these processes %s the CUDA driver mapped and will"
+			    " not be traced; with %s: -p %.*s%s",
+			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have",
+			    count == 1 ? "it" : "them", (int)names.length,
+			    names.length ? names.bytes : "", count > LIVE_UNTRACED ? ",..." : "");
+	string_fini(&names);
+}

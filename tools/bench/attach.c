@@ -30,7 +30,7 @@ void bench_attach(struct bench *bench)
 	struct tool tool;
 	int round;
 
-	tool_attach(bench, &tool, bench->libcuda_path, &options);
+	tool_attach(bench, &tool, bench->libcuda_path, &options, false);
 	for (round = 0; round < bench->rounds; round++) {
 		uint64_t start = clock_monotonic_ns(), attached;
 		int err;

@@ -78,12 +78,13 @@ struct tool {
 const struct library *tool_library(struct bench *bench, const char *path);
 
 /*
- * Attaches to a library's functions in the first target; the rings' sizes are set here. What is in
+ * Attaches to a library's functions in the first target, or, `in_file`, in all processes, of which
+ * that one alone is traced; the rings' sizes are set here. What is in
  * them is thrown away every millisecond, about as many records as the command finds every ten at a
  * tenth of the speed.
  */
 void tool_attach(struct bench *bench, struct tool *tool, const char *path,
-		 const struct programs_options *options);
+		 const struct programs_options *options, bool in_file);
 void tool_detach(struct tool *tool);
 
 /*

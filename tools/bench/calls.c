@@ -29,6 +29,9 @@ static const struct row rows[] = {
 	{ .name = "launch with result and duration", .call = BENCH_LAUNCH,
 	  .tracer = &tracer_memscope,
 	  .options = { STRATEGY_SESSION, OP(LAUNCH), ~0u, DRIVER } },
+	{ .name = "... with probes in the file (-a, -f)", .call = BENCH_LAUNCH,
+	  .tracer = &tracer_memscope, .in_file = true,
+	  .options = { STRATEGY_SESSION, OP(LAUNCH), ~0u, DRIVER } },
 	{ .name = "allocation, entry alone", .call = BENCH_ALLOC, .tracer = &tracer_memscope,
 	  .options = { STRATEGY_MULTI, OP(ALLOC), 0, DRIVER } },
 	{ .name = "launch, entry alone, beginning with endbr64", .call = BENCH_LAUNCH_ENDBR,
@@ -133,6 +136,7 @@ static double fastest(struct target *target, enum bench_call call)
 void bench_bystander(struct bench *bench)
 {
 	static double bare[MAX_ROUNDS], beside[MAX_ROUNDS], ratio[MAX_ROUNDS];
+	static double in_file[MAX_ROUNDS], file_ratio[MAX_ROUNDS];
 	const struct programs_options options = {
 		.strategy = strategy_choose(&bench->features, false),
 		.ops = ~0u,
@@ -146,9 +150,14 @@ void bench_bystander(struct bench *bench)
 	for (round = 0; round < bench->rounds; round++) {
 		target_await_peace(second, BENCH_LAUNCH);
 		bare[round] = fastest(second, BENCH_LAUNCH);
-		tool_attach(bench, &tool, bench->library_path, &options);
+		tool_attach(bench, &tool, bench->library_path, &options, false);
 		beside[round] = fastest(second, BENCH_LAUNCH);
 		tool_detach(&tool);
+		target_await_peace(second, BENCH_LAUNCH);
+		tool_attach(bench, &tool, bench->library_path, &options, true);
+		in_file[round] = fastest(second, BENCH_LAUNCH);
+		tool_detach(&tool);
+		file_ratio[round] = in_file[round] / bare[round];
 		ratio[round] = beside[round] / bare[round];
 	}
 	printf("\n| a process that is not the target | ns per call, median | x, median [p10, p90] |\n"
@@ -156,5 +165,8 @@ void bench_bystander(struct bench *bench)
 	printf("| nothing is traced | %.1f | 1 |\n", quantile(bare, bench->rounds, 0.5));
 	printf("| another process is traced (-p) | %.1f | ", quantile(beside, bench->rounds, 0.5));
 	quantile_print(ratio, bench->rounds, 2);
+	printf(" |\n| another process is traced, probes in the file (-f, --cgroup) | %.1f | ",
+	       quantile(in_file, bench->rounds, 0.5));
+	quantile_print(file_ratio, bench->rounds, 2);
 	printf(" |\n");
 }

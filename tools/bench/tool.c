@@ -45,11 +45,12 @@ static void *read_rings(void *context)
 }
 
 void tool_attach(struct bench *bench, struct tool *tool, const char *path,
-		 const struct programs_options *options)
+		 const struct programs_options *options, bool in_file)
 {
-	const struct attachment_site site = { .path = path,
-					      .library = tool_library(bench, path),
-					      .pid = bench->targets[TARGET_FIRST].pid };
+	const pid_t pid = bench->targets[TARGET_FIRST].pid;
+	struct attachment_site site = { .path = path,
+					.library = tool_library(bench, path),
+					.pid = in_file ? 0 : pid };
 	struct programs_options sized = *options;
 	int err;
 
@@ -57,7 +58,13 @@ void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 	err = programs_open(&tool->programs, &sized);
 	if (err)
 		bench_die("loading the BPF programs", err);
-	err = attachment_open(&tool->attachment, tool->programs, &site, NULL);
+	if (in_file) {
+		site.file = programs_new_file(tool->programs);
+		programs_open_file(tool->programs, site.file);
+		err = programs_set_target(tool->programs, pid, MS_TARGET_TRACED);
+	}
+	if (!err)
+		err = attachment_open(&tool->attachment, tool->programs, &site, NULL);
 	if (err)
 		bench_die("attaching", err);
 	tool->ending = false;

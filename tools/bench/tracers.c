@@ -85,7 +85,7 @@ static const char *memscope_missing(struct bench *bench, const struct row *row)
 
 static void memscope_start(struct bench *bench, const struct row *row)
 {
-	tool_attach(bench, &tool, bench->library_path, &row->options);
+	tool_attach(bench, &tool, bench->library_path, &row->options, row->in_file);
 }
 
 static void memscope_stop(struct bench *bench, const struct row *row)

@@ -25,6 +25,7 @@ struct row {
 	bool preloaded; /* what is measured is the target with the interposer */
 	/* Of memscope-bpf: */
 	struct programs_options options;
+	bool in_file; /* the probes */
 	/* Of memscope-bpf as a command, from its name on; ends with NULL: */
 	const char *const *mode;
 	/* Of a peer: what it is told to do, %s is the library's path. */

@@ -145,25 +145,29 @@ static void test_status(void **state)
 	assert_false(facts.has_status);
 }
 
-static void expect_cgroup(const char *text, const char *expected)
+static void expect_cgroup(const char *text, const char *expected, const char *runtime)
 {
-	char copy[256], path[16];
+	static struct process_facts facts;
+	char copy[256];
 
+	facts = (struct process_facts){ 0 };
 	snprintf(copy, sizeof(copy), "%s", text);
-	process_facts_cgroup(copy, path, sizeof(path));
-	assert_string_equal(path, expected);
+	process_facts_cgroup(copy, &facts);
+	assert_string_equal(facts.cgroup, expected);
+	assert_string_equal(facts.container.runtime, runtime);
 }
 
 static void test_cgroups(void **state)
 {
 	(void)state;
-	expect_cgroup("0::/a/b\n", "/a/b");
-	expect_cgroup("12:pids:/docker/1\n1:name=systemd:/docker/2\n0::/\n", "/docker/1");
-	expect_cgroup("12:pids:/\n0::/user.slice\n", "/user.slice");
-	expect_cgroup("0::/a:b\n", "/a:b");
-	expect_cgroup("0::/0123456789012345678\n", "/01234567890123");
-	expect_cgroup("garbage\n::", "");
-	expect_cgroup("", "");
+	expect_cgroup("0::/a/b\n", "/a/b", "");
+	expect_cgroup("12:pids:/lxc/a\n1:name=systemd:/lxc/b\n0::/\n", "/lxc/a", "lxc");
+	expect_cgroup("12:memory:/manager/1\n1:name=systemd:/lxc/b\n0::/\n", "/lxc/b", "lxc");
+	expect_cgroup("12:pids:/\n0::/user.slice\n", "/user.slice", "");
+	expect_cgroup("12:pids:/a\n0::/\n", "/a", "");
+	expect_cgroup("0::/a:b\n", "/a:b", "");
+	expect_cgroup("garbage\n::", "", "");
+	expect_cgroup("", "", "");
 }
 
 int main(void)

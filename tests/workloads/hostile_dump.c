@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "event/identity.h"
 #include "report_dump.h"
 
 #define SECOND 1000000000ull
@@ -53,6 +54,34 @@ static void add(struct report_dump *dump, size_t i, uint64_t step, union record 
 	report_dump_add(dump, record_at(SECOND + (i * 100 + step) * 1000, of(i, record)));
 }
 
+struct identity_record {
+	struct ms_identity identity;
+	char texts[8 * LONG_NAME];
+};
+
+static void put(struct identity_record *record, const char *text)
+{
+	memcpy(record->texts + record->identity.length, text, strlen(text) + 1);
+	record->identity.length += strlen(text) + 1;
+}
+
+/* Every text of the process's identity is the name. */
+static void add_identity(struct report_dump *dump, size_t i, const char *name)
+{
+	static struct identity_record record;
+	enum identity_item item;
+
+	record = (struct identity_record){ .identity.event = of(i, record_identity("")).event };
+	for (item = 0; item < IDENTITY_ITEMS; item++) {
+		put(&record, identity_rows[item].name);
+		put(&record, identity_rows[item].kind == IDENTITY_NUMBER ? "7" : name);
+	}
+	record.identity.event.size = sizeof(record.identity) + record.identity.length;
+	record.identity.event.ts_ns = SECOND + i * 100000;
+	assert_int_equal(dump_writer_add(dump->writer, &record), 0);
+	assert_int_equal(pipeline_feed(&dump->live, &record, record.identity.event.size), 0);
+}
+
 /* Two allocations, of which one is freed, a copy, and launches of the kernel. */
 static void add_process(struct report_dump *dump, size_t i, const char *name)
 {
@@ -60,6 +89,7 @@ static void add_process(struct report_dump *dump, size_t i, const char *name)
 	const uint64_t base = 0x7f0000000000 + i * 0x10000000;
 
 	snprintf(attach.process.comm, sizeof(attach.process.comm), "%s", name);
+	add_identity(dump, i, name);
 	add(dump, i, 0, attach);
 	add(dump, i, 1, record_alloc("cuMemAlloc_v2", base, 4096 * (i + 1)));
 	add(dump, i, 2, record_alloc("cudaMallocManaged", base + 0x1000000, 1 << 20));
@@ -79,7 +109,10 @@ static void add_long_name(struct report_dump *dump, size_t i)
 					      .handle = 0x6000 + i,
 					      .string = 0x5000,
 					      .length = LONG_NAME } };
+	char longest[1024] = "";
 
+	memset(longest, '\xff', sizeof(longest) - 1);
+	add_identity(dump, i, longest);
 	memset(record.text, 'x', LONG_NAME - 1);
 	record.name.event.size = sizeof(record);
 	record.name.event.ts_ns = SECOND + i * 100000;

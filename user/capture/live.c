@@ -529,6 +529,7 @@ int live_open(struct live **result, const struct live_options *options)
 	if (!live)
 		return -ENOMEM;
 	live->options = *options;
+	live->identities.lines = options->command_lines;
 	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();
 	live->cgroup_fd = -1;

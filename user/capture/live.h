@@ -25,6 +25,7 @@ struct live_options {
 	bool output_is_taken; /* standard output: the command gets standard error for its own */
 	bool follow;          /* children too */
 	bool in_processes;    /* probes are put into the traced processes alone, never into files */
+	bool command_lines;   /* records of identities have them, too */
 	uint32_t ops;         /* bit set of enum ms_op: what is probed */
 	uint32_t layers;      /* bit set of enum ms_layer */
 	bool entries_only;    /* no call is followed to its end */

@@ -20,6 +20,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.output_is_taken = capture->output_is_taken,
 		.follow = selection->follow,
 		.in_processes = selection->in_processes,
+		.command_lines = selection->command_lines,
 		.ops = selection_captured_ops(selection),
 		.layers = selection_layers(selection, entries_only),
 		.entries_only = entries_only,

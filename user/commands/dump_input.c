@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/string.h"
+#include "commands/dump_selection.h"
 #include "commands/interrupt.h"
 #include "commands/options.h"
 #include "commands/progress.h"
@@ -232,7 +233,9 @@ static int check_asked(const struct report *report)
 
 	if (code == EXIT_OK)
 		code = check_window(report);
-	return code == EXIT_OK ? check_selected(report) : code;
+	if (code == EXIT_OK)
+		code = check_selected(report);
+	return code == EXIT_OK ? dump_selection_check(report) : code;
 }
 
 int dump_input_find(struct dump_set *set, char **files, const char *output)

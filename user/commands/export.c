@@ -11,6 +11,7 @@
 #include "commands/interrupt.h"
 #include "commands/options.h"
 #include "commands/dump_input.h"
+#include "commands/dump_selection.h"
 #include "commands/output_format.h"
 #include "commands/requirements.h"
 #include "export/export.h"
@@ -112,6 +113,7 @@ static const struct option_row rows[] = {
 	  AT(output) },
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
 	  AT(reader.report.options) },
+	DUMP_SELECTION_ROWS(AT(reader.report.options.selection)),
 	{ 0, "from", "TIME",
 	  "Only what happened since: +5s or 1m30s after the recording began, -10s from its end,"
 	  " 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone. What was live"

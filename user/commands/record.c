@@ -122,6 +122,10 @@ static const struct option_row rows[] = {
 	  selection_parse_cgroup, OF_CAPTURE(selection) },
 	{ 'f', "follow", NULL, "Record the children of the recorded processes too.", option_flag,
 	  OF_CAPTURE(selection.follow) },
+	{ 0, "cmdline", NULL,
+	  "Record the command lines of processes, too, which can hold secrets. Without it, of a process"
+	  " it is known which program it is and, of an interpreter, which script or module.",
+	  option_flag, OF_CAPTURE(selection.command_lines) },
 	{ 'o', "output", "FILE",
 	  "Write there; it must not exist yet. - is standard output, which must not be a terminal"
 	  " (what COMMAND writes to its own goes to standard error then). %h becomes the name of the host, %p the first"

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands/recording_description.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/string.h"
 #include "event/probe.h"
+#include "host/script.h"
 
 static void append_word(struct string *text, const char *word)
 {
@@ -36,6 +39,25 @@ static void put_captured(struct properties *properties, const struct selection *
 	put_string(properties, "layers", &layers);
 }
 
+/* Arguments can hold secrets: without --cmdline, only what is executed is put down. */
+static void append_command(struct string *text, const struct selection *selection)
+{
+	char *const *command = selection->command;
+	struct string arguments = { 0 };
+	char script[256];
+	size_t i;
+
+	string_append_text(text, "command");
+	for (i = 0; command[i] && text->length < 4096 && (!i || selection->command_lines); i++)
+		string_append_format(text, " %s", command[i]);
+	for (i = 0; command[i] && arguments.length < 65536; i++)
+		string_append(&arguments, command[i], strlen(command[i]) + 1);
+	if (!selection->command_lines && !arguments.failed &&
+	    script_find(command[0], arguments.bytes, arguments.length, script, sizeof(script)))
+		string_append_format(text, " %s", script);
+	string_fini(&arguments);
+}
+
 static void put_targets(struct properties *properties, const struct selection *selection)
 {
 	struct string text = { 0 };
@@ -48,9 +70,7 @@ static void put_targets(struct properties *properties, const struct selection *s
 	for (i = 0; i < selection->pids_count; i++)
 		string_append_format(&text, "%s%d", i ? "," : "pid ", (int)selection->pids[i]);
 	if (selection->command)
-		string_append_text(&text, "command");
-	for (i = 0; selection->command && selection->command[i] && text.length < 4096; i++)
-		string_append_format(&text, " %s", selection->command[i]);
+		append_command(&text, selection);
 	put_string(properties, "targets", &text);
 }
 

@@ -12,6 +12,7 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/dump_input.h"
+#include "commands/dump_selection.h"
 #include "commands/output_format.h"
 #include "commands/requirements.h"
 #include "commands/suppress_file.h"
@@ -255,6 +256,7 @@ static const struct option_row rows[] = {
 	  AT(output) },
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
 	  AT(reader.report.options) },
+	DUMP_SELECTION_ROWS(AT(reader.report.options.selection)),
 	{ 0, "device", "NUMBER",
 	  "Only this device, as the processes number it: its ladder, its allocations by function,"
 	  " the largest ones, findings about it or about none. Totals by kind of memory and the"

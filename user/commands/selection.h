@@ -20,6 +20,7 @@ struct selection {
 	bool follow;
 	bool in_processes; /* --attach=process */
 	bool all;
+	bool command_lines;
 	char *cgroup;    /* path in its hierarchy; NULL: none */
 	uint32_t ops;    /* bit set of enum ms_op; 0: the default */
 	uint32_t layers; /* bit set of enum ms_layer; 0: the default */

@@ -44,6 +44,10 @@ static const struct option_row rows[] = {
 	  selection_parse_cgroup, AT(capture.selection) },
 	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
 	  AT(capture.selection.follow) },
+	{ 0, "cmdline", NULL,
+	  "Show the command lines of processes, too, which can hold secrets. Without it, of a process"
+	  " it is known which program it is and, of an interpreter, which script or module.",
+	  option_flag, AT(capture.selection.command_lines) },
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
 	  "Show only these calls (default: all but memory and context, of which only failures are"
 	  " shown). Allocations, frees and those two are captured in any case, so that what is live stays"

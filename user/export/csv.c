@@ -260,7 +260,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 		struct other other = { .type = "gap", .ts_ns = ts_ns, .process = process };
 		uint32_t space;
 
-		if (process->exited || !report_wants(options, process->pid))
+		if (process->exited || !report_wants(options, process))
 			continue;
 		for (space = 0; space < MS_SPACES_COUNT; space++)
 			live[space] = (struct amount){ .count = process->spaces[space].live_count,

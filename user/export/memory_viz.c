@@ -324,7 +324,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 		const struct process *process = state->processes[i];
 		struct viz_process *shown;
 
-		if (process->exited || !report_wants(options, process->pid))
+		if (process->exited || !report_wants(options, process))
 			continue;
 		shown = process_of(export, process);
 		if (!shown)

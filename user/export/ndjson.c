@@ -109,7 +109,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 	json_name(&json, "processes");
 	json_open(&json, '[');
 	for (i = 0; i < state->processes_count; i++)
-		if (report_wants(options, state->processes[i]->pid) && !state->processes[i]->exited)
+		if (report_wants(options, state->processes[i]) && !state->processes[i]->exited)
 			put_live(&json, state->processes[i]);
 	json_close(&json, ']');
 	return line_end(export, &json);
@@ -138,9 +138,9 @@ static int select_processes(const struct report_recording *recording, struct sta
 	if (!selected->processes)
 		return -ENOMEM;
 	for (i = 0; i < state->processes_count; i++)
-		if (report_wants(&recording->options, state->processes[i]->pid))
+		if (report_wants(&recording->options, state->processes[i]))
 			selected->processes[selected->processes_count++] = state->processes[i];
-	if (!recording->options.pids_count) {
+	if (!report_selects(&recording->options)) {
 		selected->more = state->more;
 		selected->more_count = state->more_count;
 	}

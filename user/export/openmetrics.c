@@ -419,7 +419,7 @@ static void add_recording(struct openmetrics *export, const struct report_record
 		add_device(export, &recording->devices[i]);
 	for (i = 0; i < recording->processes_count; i++)
 		add_process(export, &recording->processes[i]);
-	if (state->more_count && !recording->options.pids_count) {
+	if (state->more_count && !report_selects(&recording->options)) {
 		begin_labels(export, "(others)", 0);
 		add_inexact(export, state->more);
 		add_spaces(export, state->more);

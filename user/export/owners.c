@@ -120,7 +120,7 @@ static void append_remarks(struct string *out, const struct report_recording *re
 			"what %zu processes held is unknown: their calls' ends were not"
 			" watched\n",
 			unwatched);
-	if (recording->state->more_count && !recording->options.pids_count)
+	if (recording->state->more_count && !report_selects(&recording->options))
 		string_append_format(out, "%llu processes that had ended are left out\n",
 				     (unsigned long long)recording->state->more_count);
 	if (report_is_inexact(recording))

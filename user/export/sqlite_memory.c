@@ -505,7 +505,7 @@ int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const cha
 			.process = state->processes[i], .ts_ns = ts_ns, .why = why, .final = final
 		};
 
-		if (!cause.process->exited && report_wants(options, cause.process->pid))
+		if (!cause.process->exited && report_wants(options, cause.process))
 			err = settle(export, &cause);
 	}
 	return err;

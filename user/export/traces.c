@@ -370,7 +370,7 @@ static void look_at_all(struct traces *traces, uint64_t ts_ns)
 		const struct process *process = state->processes[i];
 		struct traces_process *shown;
 
-		if (process->exited || !report_wants(options, process->pid))
+		if (process->exited || !report_wants(options, process))
 			continue;
 		shown = process_of(traces, process);
 		if (!shown)

@@ -76,21 +76,28 @@ void process_facts_status(const char *text, struct process_facts *facts)
 	facts->parent = parent;
 }
 
-void process_facts_cgroup(char *text, char *path, size_t path_bytes)
+static bool is_better(const char *path, const struct process_facts *facts)
+{
+	return !facts->cgroup[0] || (!facts->cgroup[1] && path[0]);
+}
+
+void process_facts_cgroup(char *text, struct process_facts *facts)
 {
 	char *line, *rest = text;
 
 	/* HIERARCHY:CONTROLLERS:PATH; of version 2, there is one, "0::PATH". */
-	path[0] = '\0';
-	while ((line = strsep(&rest, "\n"))) {
+	while (!facts->container.id[0] && (line = strsep(&rest, "\n"))) {
 		char *controllers = strchr(line, ':');
 		char *own = controllers ? strchr(controllers + 1, ':') : NULL;
+		struct container container;
 
 		if (!own)
 			continue;
-		/* Where both versions are in use, one of them may have everything at its root. */
-		if (!path[0] || !path[1])
-			snprintf(path, path_bytes, "%s", own + 1);
+		container = container_of_cgroup(++own);
+		if (!container.id[0] && !is_better(own, facts))
+			continue;
+		snprintf(facts->cgroup, sizeof(facts->cgroup), "%s", own);
+		facts->container = container;
 	}
 }
 
@@ -169,8 +176,7 @@ static void read_all(int directory, const struct process_facts_wish *wish, char 
 	read_exe(directory, facts);
 	read_arguments(directory, wish, bytes, facts);
 	if (read_file(directory, "cgroup", bytes, FILE_MAX_BYTES) > 0)
-		process_facts_cgroup(bytes, facts->cgroup, sizeof(facts->cgroup));
-	facts->container = container_of_cgroup(facts->cgroup);
+		process_facts_cgroup(bytes, facts);
 	read_environment(directory, wish, bytes, facts);
 }
 

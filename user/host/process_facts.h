@@ -49,8 +49,12 @@ struct process_facts_wish {
 int process_facts_read(pid_t pid, uint64_t start_ns, const struct process_facts_wish *wish,
 		       struct process_facts *facts);
 
-/* The path of the cgroup from what /proc/PID/cgroup says; "" if it says none. Changes `text`. */
-void process_facts_cgroup(char *text, char *path, size_t path_bytes);
+/*
+ * The cgroup and the container from what /proc/PID/cgroup says, which this changes. Of several
+ * hierarchies, the first that is of a container counts, else the first in which it is not at the
+ * root.
+ */
+void process_facts_cgroup(char *text, struct process_facts *facts);
 
 /* What /proc/PID/status says of users, parent and PID namespaces. */
 void process_facts_status(const char *text, struct process_facts *facts);

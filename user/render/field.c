@@ -94,6 +94,26 @@ static struct field_value get_comm(source_t *source)
 	return *comm ? text(comm) : UNKNOWN;
 }
 
+/* As much of it as a process's name has room for. */
+static struct field_value get_name(source_t *source)
+{
+	const struct process *process = source->change->process;
+	const char *script = process->identity.known.items[IDENTITY_SCRIPT];
+	const char *slash = script ? strrchr(script, '/') : NULL;
+	const char *name = slash && slash[1] ? slash + 1 : script ? script : process->comm;
+	size_t start = source->scratch->length;
+
+	/* "-c" alone says less than the interpreter's name. */
+	if (name == script && (!strcmp(name, "-") || (name[0] == '-' && !strchr(name, ' '))))
+		name = process->comm;
+	if (!strncmp(name, "-m ", 3))
+		name += 3;
+	if (!*name)
+		return UNKNOWN;
+	field_append_safe(source->scratch, name, strnlen(name, MS_COMM_BYTES - 1));
+	return scratch(source, start);
+}
+
 static struct field_value get_op(source_t *source)
 {
 	return text(probe_op_name(op_of(source)));

@@ -46,6 +46,15 @@ static void say_span(struct document *document, const struct report_recording *r
 	end_fact(document);
 }
 
+static void say_selection(struct document *document, const struct report_recording *recording)
+{
+	if (!report_selects(&recording->options))
+		return;
+	begin_fact(document, "Only");
+	report_append_selection(&document->text, recording);
+	end_fact(document);
+}
+
 static void say_origin(struct document *document, const struct report_coverage *coverage)
 {
 	begin_fact(document, "Recorded by");
@@ -124,6 +133,7 @@ static void say_facts(struct document *document, const struct report_recording *
 	document_append(document, recording->coverage.kernel, "?");
 	end_fact(document);
 	say_span(document, recording);
+	say_selection(document, recording);
 	say_origin(document, &recording->coverage);
 	say_files(document, recording);
 	say_amounts(document, recording);

@@ -177,7 +177,7 @@ static uint64_t device_bytes(const struct report_recording *recording, size_t bu
 
 	for (i = 0; i < recording->processes_count; i++)
 		bytes += level_bytes(recording->processes[i].series, bucket);
-	if (!recording->options.pids_count)
+	if (!report_selects(&recording->options))
 		bytes += level_bytes(recording->timeline.more, bucket);
 	return bytes;
 }
@@ -190,7 +190,7 @@ static struct row make_row(const struct report_recording *recording, size_t begi
 	for (i = 0; i < recording->processes_count; i++)
 		if (recording->processes[i].series)
 			add_series(&row, recording->processes[i].series, begin, end);
-	if (recording->timeline.more && !recording->options.pids_count)
+	if (recording->timeline.more && !report_selects(&recording->options))
 		add_series(&row, recording->timeline.more, begin, end);
 	for (i = begin; i < end; i++) {
 		uint64_t bytes = device_bytes(recording, i);

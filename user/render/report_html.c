@@ -62,6 +62,15 @@ static void append_times(struct html *html)
 	string_append_text(html->out, "</dd></div>\n");
 }
 
+static void append_selection(struct html *html)
+{
+	if (!report_append_selection(&html->scratch, html->recording))
+		return;
+	string_append_text(html->out, "<div><dt>Only</dt><dd>");
+	html_flush(html);
+	string_append_text(html->out, "</dd></div>\n");
+}
+
 static void append_facts(struct html *html)
 {
 	const struct report_coverage *coverage = &html->recording->coverage;
@@ -71,6 +80,7 @@ static void append_facts(struct html *html)
 	append_fact(html, "Host", coverage->host);
 	append_fact(html, "Linux", coverage->kernel);
 	append_times(html);
+	append_selection(html);
 	append_fact(html, "Recorded by memscope-bpf", coverage->version);
 	if (coverage->targets)
 		append_fact(html, "Of", coverage->targets);

@@ -183,6 +183,10 @@ static void put_options(struct json *json, const struct report *report)
 	for (i = 0; i < options->pids_count; i++)
 		json_u64(json, options->pids[i]);
 	json_close(json, ']');
+	json_put_text(json, "user", options->selection.user);
+	json_put_text(json, "cgroup", options->selection.cgroup);
+	json_put_text(json, "container", options->selection.container);
+	json_put_text(json, "comm", options->selection.comm);
 	report_json_device(json, report->options.device);
 	json_put_u64(json, "top", report->options.top);
 	json_put_bool(json, "whole_time", !coverage->from_ns && !coverage->until_ns);

@@ -112,7 +112,7 @@ void report_json_timeline(struct json *json, const struct report_recording *reco
 		if (recording->processes[i].series)
 			put_series(json, recording, recording->processes[i].series, false);
 	/* Those that are not listed one by one. */
-	if (timeline->more && !recording->options.pids_count)
+	if (timeline->more && !report_selects(&recording->options))
 		put_series(json, recording, timeline->more, true);
 	json_close(json, ']');
 	json_close(json, '}');

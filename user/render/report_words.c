@@ -76,6 +76,29 @@ void report_append_process(struct string *out, uint32_t pid, const char comm[MS_
 	string_append_format(out, " (%u)", pid);
 }
 
+bool report_append_selection(struct string *out, const struct report_recording *recording)
+{
+	const struct report_options *options = &recording->options;
+	struct string asked = { 0 };
+	size_t i;
+
+	if (!report_selects(options))
+		return false;
+	string_append_format(
+		out, "%zu of %s processes: ", recording->processes_count,
+		REPORT_COUNT(recording->state->processes_count + recording->state->more_count));
+	for (i = 0; i < options->pids_count; i++)
+		string_append_format(out, "%s%u", i ? ", " : "pid ", options->pids[i]);
+	process_selection_append(&asked, &options->selection);
+	if (asked.length) {
+		string_append_text(out, i ? "; " : "");
+		field_append_safe(out, asked.bytes, asked.length);
+	}
+	out->failed |= asked.failed;
+	string_fini(&asked);
+	return true;
+}
+
 static void append_result(struct string *out, enum ms_layer layer, uint64_t value)
 {
 	const char *name = probe_result_name(layer, (int32_t)value);
@@ -578,7 +601,7 @@ void report_verdict(struct verdict *verdict, const struct report *report)
 {
 	*verdict = (struct verdict){ 0 };
 	say_findings(verdict, report);
-	if (report->options.pids_count)
+	if (report_selects(&report->options))
 		say_own_peak(verdict, report);
 	else
 		say_peak(verdict, report);

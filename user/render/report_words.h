@@ -29,6 +29,12 @@ void report_append_comm(struct string *out, const char comm[MS_COMM_BYTES]);
 /* Appends "train (4242)"; the name is safe for terminals. */
 void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES]);
 
+/*
+ * Appends "3 of 12 processes: pid 7, user bob", or nothing if the report leaves out none; returns
+ * whether.
+ */
+bool report_append_selection(struct string *out, const struct report_recording *recording);
+
 /* Appends what was found where, how much of it, and how sure that is. */
 void report_append_finding(struct string *out, const struct finding *finding);
 

@@ -71,7 +71,7 @@ static void visit_blocks(struct making *making, visit_block visit)
 	size_t i;
 
 	for (i = 0; i < making->state->processes_count; i++)
-		if (report_wants(making->options, making->state->processes[i]->pid))
+		if (report_wants(making->options, making->state->processes[i]))
 			visit_process(making, i, visit);
 }
 

@@ -63,13 +63,24 @@ void report_recording_free(struct report_recording *recording)
 	free(recording);
 }
 
-bool report_wants(const struct report_options *options, uint32_t pid)
+bool report_selects(const struct report_options *options)
+{
+	return options->pids_count || process_selection_is_some(&options->selection);
+}
+
+static bool has_pid(const struct report_options *options, uint32_t pid)
 {
 	size_t i = 0;
 
 	while (i < options->pids_count && options->pids[i] != pid)
 		i++;
 	return i < options->pids_count || !options->pids_count;
+}
+
+bool report_wants(const struct report_options *options, const struct process *process)
+{
+	return !report_selects(options) || (has_pid(options, process->pid) &&
+					    process_selection_has(&options->selection, process));
 }
 
 /* ---- while it is replayed -------------------------------------------------------------------- */
@@ -83,7 +94,7 @@ int report_recording_event(struct report_recording *recording, const struct even
 	if (event->call &&
 	    (!recording->first_event_ns || event_begin_ns(event) < recording->first_event_ns))
 		recording->first_event_ns = event_begin_ns(event);
-	recording->called |= event->call && report_wants(&recording->options, event->header->pid);
+	recording->called |= event->call && report_wants(&recording->options, change->process);
 	if (event->call && event->probe->spec.action == MS_ACTION_DEVICE_INFO)
 		report_devices_told(recording, event, change);
 	recording->incomplete |= err == -ENOMEM;
@@ -198,7 +209,7 @@ static int finish_processes(struct report_recording *recording)
 		const struct process *process = state->processes[i];
 		struct report_process *shown = &recording->processes[recording->processes_count];
 
-		if (!report_wants(&recording->options, process->pid))
+		if (!report_wants(&recording->options, process))
 			continue;
 		recording->processes_count++;
 		shown->process = process;
@@ -216,10 +227,17 @@ static int finish_processes(struct report_recording *recording)
 /* ---- findings -------------------------------------------------------------------------------- */
 
 /* Whether the report is about it: what is about no device is about each. */
-static bool is_about(const struct report_recording *recording, uint32_t pid, int32_t device)
+static bool is_about(const struct report_recording *recording, uint32_t pid, uint64_t start_ns,
+		     int32_t device)
 {
-	return report_wants(&recording->options, pid) &&
-	       (device < 0 || report_devices_asked(recording, device));
+	const struct report_options *options = &recording->options;
+	const struct process *process = state_find(recording->state, pid, start_ns);
+
+	/* Of one that is a part of the sum, only the pid is known. */
+	if (process ? !report_wants(options, process) :
+		      !has_pid(options, pid) || process_selection_is_some(&options->selection))
+		return false;
+	return (device < 0 || report_devices_asked(recording, device));
 }
 
 static void count_finding(struct report_recording *recording, const struct finding *finding)
@@ -243,7 +261,7 @@ static int finish_findings(struct report_recording *recording)
 	if (!recording->findings)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
-		if (!is_about(recording, findings[i].pid, findings[i].device))
+		if (!is_about(recording, findings[i].pid, findings[i].start_ns, findings[i].device))
 			continue;
 		if (recording->options.suppressions &&
 		    suppressions_take(recording->options.suppressions, &findings[i])) {
@@ -280,7 +298,7 @@ static int finish_ooms(struct report_recording *recording)
 	if (!recording->ooms)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
-		if (!is_about(recording, ooms[i].pid, ooms[i].device) ||
+		if (!is_about(recording, ooms[i].pid, ooms[i].start_ns, ooms[i].device) ||
 		    is_suppressed(recording, i))
 			continue;
 		recording->ooms[recording->ooms_count++] = &ooms[i];
@@ -406,7 +424,7 @@ bool report_slack(const struct view *pool, uint64_t *bytes)
 
 bool report_has_more(const struct report_recording *recording)
 {
-	return recording->state->more_count && !recording->options.pids_count;
+	return recording->state->more_count && !report_selects(&recording->options);
 }
 
 /* Names are not calls: nobody asks for them. */
@@ -447,7 +465,7 @@ struct report_unknown report_unknown(const struct report_recording *recording)
 
 	for (i = 0; i < recording->processes_count; i++)
 		add_unknown(&sum, recording->processes[i].process);
-	if (recording->state->more && !recording->options.pids_count)
+	if (recording->state->more && !report_selects(&recording->options))
 		add_unknown(&sum, recording->state->more);
 	return sum;
 }

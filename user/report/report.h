@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "analysis/analysis.h"
 #include "report/holdings.h"
+#include "report/process_selection.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
 #include "timeline/timeline.h"
@@ -20,8 +21,10 @@
 #define REPORT_PIDS 64
 
 struct report_options {
-	uint32_t pids[REPORT_PIDS]; /* the processes that it is about; none: all */
+	/* The processes that it is about; none: all. */
+	uint32_t pids[REPORT_PIDS];
 	size_t pids_count;
+	struct process_selection selection;
 	int32_t device; /* -1: all devices */
 	size_t top;     /* of the largest allocations and the like, so many */
 
@@ -31,8 +34,11 @@ struct report_options {
 	struct suppressions *suppressions; /* findings that are only counted; NULL: none */
 };
 
-/* Whether it is about that process. */
-bool report_wants(const struct report_options *options, uint32_t pid);
+/* Whether it is about that process, for all that is known of it by now. */
+bool report_wants(const struct report_options *options, const struct process *process);
+
+/* Whether it leaves out any. */
+bool report_selects(const struct report_options *options);
 
 /* What a recording says of itself and how much of it there is. Texts are NULL if not known. */
 struct report_coverage {

@@ -53,8 +53,7 @@ int report_growth_find(struct report_recording *recording)
 		struct finding finding;
 
 		/* One that allocates nothing does not grow. */
-		if (!holding || !holding->first_ns ||
-		    !report_wants(&recording->options, process->pid))
+		if (!holding || !holding->first_ns || !report_wants(&recording->options, process))
 			continue;
 		if (!holdings_grew(&recording->holdings, holding,
 				   report_held_ns(recording, process),

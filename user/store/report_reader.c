@@ -45,11 +45,11 @@ static int take_begin(struct sink *sink)
 }
 
 /* Whether the reader's sink is told of it. */
-static bool is_about(const struct report_run *run, const struct event *event)
+static bool is_about(const struct report_run *run, const struct event *event,
+		     const struct change *change)
 {
-	return run->reader->sink &&
-	       (event->subject == EVENT_OF_MACHINE ||
-		report_wants(&run->reader->report.options, event->header->pid));
+	return run->reader->sink && (event->subject == EVENT_OF_MACHINE ||
+				     report_wants(&run->reader->report.options, change->process));
 }
 
 static int take_call(struct sink *own, const struct event *event, const struct change *change)
@@ -58,7 +58,9 @@ static int take_call(struct sink *own, const struct event *event, const struct c
 	struct sink *sink = run->reader->sink;
 	int err = report_recording_event(run->recording, event, change);
 
-	return err || !is_about(run, event) || !sink->call ? err : sink->call(sink, event, change);
+	return err || !is_about(run, event, change) || !sink->call ?
+		       err :
+		       sink->call(sink, event, change);
 }
 
 static int take_process(struct sink *own, const struct event *event, const struct change *change)
@@ -67,8 +69,9 @@ static int take_process(struct sink *own, const struct event *event, const struc
 	struct sink *sink = run->reader->sink;
 	int err = report_recording_event(run->recording, event, change);
 
-	return err || !is_about(run, event) || !sink->process ? err :
-								sink->process(sink, event, change);
+	return err || !is_about(run, event, change) || !sink->process ?
+		       err :
+		       sink->process(sink, event, change);
 }
 
 static int take_sample(struct sink *own, const struct event *event, const struct change *change)
@@ -76,7 +79,7 @@ static int take_sample(struct sink *own, const struct event *event, const struct
 	const struct report_run *run = (const struct report_run *)own;
 	struct sink *sink = run->reader->sink;
 
-	return is_about(run, event) && sink->sample ? sink->sample(sink, event, change) : 0;
+	return is_about(run, event, change) && sink->sample ? sink->sample(sink, event, change) : 0;
 }
 
 static size_t count_bytes(const struct sink *sink)

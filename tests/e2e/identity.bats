@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Who processes are: programs and what they interpret, users, containers, and whose devices are whose.
+
+load helpers
+
+bats_require_minimum_version 1.5.0
+
+PYTHON=/usr/bin/python3
+CONTAINER=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abc
+
+# Processes that are the first of their PID namespaces end by no other signal.
+group_kill() {
+	local pids
+
+	pids=$(cat "$GROUP"/*/cgroup.procs "$GROUP/cgroup.procs")
+	# shellcheck disable=SC2086 # several
+	[ -z "$pids" ] || kill -9 $pids
+}
+
+teardown() {
+	local group
+
+	[ -z "${HELD:-}" ] || group_kill || true
+	[ -z "${OPEN:-}" ] || rm -r "$OPEN"
+	for group in ${GROUPS_MADE:-}; do
+		wait_for "! [ -s $group/cgroup.procs ]" 100 || true
+		rmdir "$group" || true
+	done
+}
+
+# A program in a file of that name that allocates $2 bytes.
+program() {
+	cat > "$1" <<- PROGRAM
+		import ctypes
+		cuda, place = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+		cuda.cuInit(0)
+		cuda.cuDevicePrimaryCtxRetain(ctypes.byref(place), 0)
+		cuda.cuCtxSetCurrent(place)
+		cuda.cuMemAlloc_v2(ctypes.byref(place), ctypes.c_size_t($2))
+	PROGRAM
+}
+
+# Of the first recording's processes that allocated.
+identities() {
+	jq -c ".recordings[0].processes[] | select(.spaces != []) | $1" report.json
+}
+
+report() {
+	"$MEMSCOPE" report -q -f json -o report.json "$@"
+	valid report report.json
+}
+
+# A cgroup of its own, if it can be made: the last of $GROUPS_MADE.
+cgroup_new() {
+	local hierarchy=/sys/fs/cgroup/pids
+
+	[ -d $hierarchy ] || hierarchy=/sys/fs/cgroup
+	GROUP=$hierarchy/$1
+	mkdir "$GROUP" || skip "cgroups cannot be made here"
+	GROUPS_MADE="$GROUP ${GROUPS_MADE:-}"
+}
+
+# Runs a command in a cgroup, which it sees as the root of all, as process 1 of its own PID namespace,
+# and in its own mount namespace.
+contained() {
+	sh -c "echo \$\$ > $1/cgroup.procs; shift
+		exec unshare --cgroup --mount --pid --fork --mount-proc \"\$@\"" sh "$@"
+}
+
+@test "an interpreter's script or module, user, parent and variables; no arguments" {
+	program train.py 4096
+	mkdir package
+	program package/__main__.py 8192
+	"$MEMSCOPE" record -q $MASK -f -o a.mscope -- sh -c "RANK=3 PASSWORD=geheim \
+		$PYTHON -u train.py --token=geheim; $PYTHON -m package; $PYTHON -c 'exec(open(\"train.py\").read())'"
+	report a.mscope
+	assert_equal "$(identities .identity.script | sort | tr '\n' ' ')" '"-c" "-m package" "train.py" '
+	assert_equal "$(identities .name | sort | sed 's/[0-9.]* / /' | tr '\n' ' ')" \
+		'"python -c" "python -m package" "python train.py" '
+	assert_equal "$(identities '[.identity.uid, .identity.user]' | sort -u)" '[0,"root"]'
+	assert_equal "$(identities '.identity.exe' | sort -u)" "\"$(readlink -f $PYTHON)\""
+	assert_equal "$(identities '.identity.environment | [.RANK, .WORLD_SIZE]' | sort | head -1)" '["3",null]'
+	assert_equal "$(identities '.identity.cmdline' | sort -u)" null
+	# Each is a child of the shell.
+	assert_equal "$(identities '.identity.parent' | sort -u | wc -l)" 1
+	! { report a.mscope && "$MEMSCOPE" export -q -f ndjson a.mscope; } | grep -q geheim || false
+	! grep -q geheim report.json || false
+	"$MEMSCOPE" report -q -f text a.mscope | grep "python[0-9.]* train.py, user root, child of [0-9]*, .*RANK=3"
+}
+
+@test "--cmdline: command lines, too" {
+	program train.py 4096
+	"$MEMSCOPE" record -q $MASK --cmdline -o a.mscope -- $PYTHON train.py --token=geheim
+	report a.mscope
+	assert_equal "$(identities .identity.cmdline)" "\"$PYTHON train.py --token=geheim\""
+}
+
+@test "trace: who it is, and a column of names" {
+	program train.py 4096
+	trace $MASK -- $PYTHON train.py > out.txt
+	grep "(python3 train.py) is traced from its first CUDA call: /[^ ]*python[0-9.]* train.py, user root" out.txt
+	grep "^[^+]* train.py  *cuMemAlloc_v2" out.txt
+	trace --json -- $PYTHON train.py > events.jsonl
+	assert_equal "$(events 'select(.type == "attach").identity.script' | sort -u)" train.py
+	assert_equal "$(summary '.processes[0].identity.script')" '"train.py"'
+}
+
+@test "selection by user, name and several at once" {
+	# Where the other user may look.
+	OPEN=$(mktemp -d)
+	cp "$LD_LIBRARY_PATH/libcuda.so.1" "$OPEN"
+	export LD_LIBRARY_PATH=$OPEN SIMCUDA_LOG=/dev/null
+	cd "$OPEN" && chmod 755 .
+	program a.py 4096
+	program b.py 8192
+	"$MEMSCOPE" record -q $MASK -f -o a.mscope -- sh -c "$PYTHON a.py; $PYTHON b.py
+		setpriv --reuid 65534 --clear-groups $PYTHON b.py"
+	report --comm a.py a.mscope
+	assert_equal "$(identities '[.identity.script, .spaces[0].alloc_bytes]')" '["a.py",4096]'
+	report --comm 'python*' --user "$(id -un 65534)" a.mscope
+	assert_equal "$(identities '[.identity.script, .identity.uid]')" '["b.py",65534]'
+	report --user 65534 a.mscope
+	assert_equal "$(identities '.identity.uid')" 65534
+	assert_equal "$(jq -c '.options | [.user, .comm]' report.json)" '["65534",null]'
+	"$MEMSCOPE" export -q -f ndjson --comm a.py a.mscope > events.jsonl
+	assert_equal "$(events 'select(.op == "alloc").size_bytes')" 4096
+	run -5 "$MEMSCOPE" report --user bob a.mscope
+	[[ $output == *'--user: no process in the recording matches "bob"; there are '*root* ]]
+	run -5 "$MEMSCOPE" export -f csv --comm c.py a.mscope
+	[[ $output == *'--comm: no process in the recording matches "c.py"; there are '* ]]
+	run -5 "$MEMSCOPE" report --comm a.py --user 65534 a.mscope
+	[[ $output == *'all that is asked for: user 65534, name a.py'* ]]
+	run -5 "$MEMSCOPE" report --container x a.mscope
+	[[ $output == *'--container: no process in the recording matches "x"'* ]]
+}
+
+@test "a container: its id, its runtime and the process's own pid" {
+	local id=$CONTAINER$((RANDOM % 900 + 100))
+
+	program train.py 4096
+	cgroup_new "memscope-$$"
+	cgroup_new "memscope-$$/docker-$id.scope"
+	record_start -o a.mscope --cgroup "${GROUP%/*}"
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms POD_NAME=web-0 POD_NAMESPACE=shop \
+		contained "$GROUP" $PYTHON train.py
+	record_stop
+	report --container "${id:0:12}" a.mscope
+	assert_equal "$(identities '.identity | [.runtime, .container, .ns_pid, .pod, .namespace]')" \
+		"[\"docker\",\"$id\",1,\"web-0\",\"shop\"]"
+	[[ $(identities .identity.cgroup) == *"/memscope-$$/docker-$id.scope\"" ]]
+	report --cgroup "/memscope-$$" a.mscope
+	assert_equal "$(identities .identity.script)" '"train.py"'
+	"$MEMSCOPE" report -q -f md a.mscope | grep "docker ${id:0:12}, pid in its namespace 1, pod shop/web-0"
+}
+
+# $1: how many devices the machine has; then arguments of right_devices. The processes are started by
+# the function `processes`, which takes the directory of a cgroup.
+devices_are_right() {
+	cgroup_new "memscope-$$"
+	mkfifo hold
+	export SIMCUDA_DEVICES=$1
+	record_start -o a.mscope --cgroup "$GROUP"
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
+	export SIMCUDA_DELAY
+	exec 7<> hold
+	HELD=1
+	processes "$GROUP"
+	# All of them have what they will hold.
+	wait_for "[ \$(cat ready.* | wc -l) -eq $2 ]"
+	sleep 0.3
+	record_stop
+	exec 7>&-
+	group_kill
+	report a.mscope
+	"$ROOT/tests/e2e/right_devices" report.json "$1" "$2" "$3"
+}
+
+# $1: cgroup, $2: CUDA_VISIBLE_DEVICES or "all", $3...: arguments of own_devices
+holder() {
+	local environment=(env -u CUDA_VISIBLE_DEVICES)
+
+	[ "$2" = all ] || environment=(env CUDA_VISIBLE_DEVICES="$2")
+	contained "$1" "${environment[@]}" "$ROOT/tests/e2e/own_devices" "${@:3}" < hold > "ready.$3" 3>&- &
+}
+
+uuid() {
+	printf 'GPU-73696d75-6c61-7465-6420-4750552000%02x' "$1"
+}
+
+@test "two containers on two devices: every byte on its device or on one that is not known" {
+	processes() {
+		cgroup_new "memscope-$$/docker-${CONTAINER}101.scope"
+		holder "$GROUP" "$(uuid 1),0" 0 never 1 0
+		holder "$GROUP" "1" 1 before 1
+		cgroup_new "memscope-$$/docker-${CONTAINER}102.scope"
+		holder "$GROUP" "1,0" 2 after 1 0
+		holder "$GROUP" "0,1" 3 never 0 1
+		holder "$GROUP" all 4 never 0 1
+		GROUP=$1
+	}
+	devices_are_right 2 5 2
+}
+
+@test "two containers on eight devices: every byte on its device or on one that is not known" {
+	processes() {
+		cgroup_new "memscope-$$/docker-${CONTAINER}101.scope"
+		holder "$GROUP" "$(uuid 5),$(uuid 2),7" 0 never 5 2 7
+		holder "$GROUP" "$(uuid 5),$(uuid 2),7" 1 after 5 2 7
+		holder "$GROUP" "7,6,5,4,3,2,1,0" 2 before 7 6 5 4 3 2 1 0
+		cgroup_new "memscope-$$/docker-${CONTAINER}102.scope"
+		holder "$GROUP" "2,5,0" 3 never 2 5 0
+		holder "$GROUP" "0,$(uuid 3)" 4 after 0 3
+		holder "$GROUP" all 5 never 0 1 2 3 4 5 6 7
+		GROUP=$1
+	}
+	devices_are_right 8 6 8
+}

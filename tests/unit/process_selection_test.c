@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/process_selection.h"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct process known = {
+	.comm = "python3",
+	.name = "python3 train.py",
+	.identity.known.items = { [IDENTITY_EXE] = "/usr/bin/python3.11",
+				  [IDENTITY_SCRIPT] = "/work/train.py",
+				  [IDENTITY_UID] = "1000",
+				  [IDENTITY_USER] = "bob",
+				  [IDENTITY_CGROUP] = "/docker/" ID,
+				  [IDENTITY_CONTAINER] = ID },
+};
+
+/* Nothing but the name. */
+static const struct process unknown = { .comm = "server", .name = "server" };
+
+#define HAS(process, ...) \
+	process_selection_has(&(struct process_selection){ __VA_ARGS__ }, (process))
+
+static void test_all(void **state)
+{
+	const struct process_selection all = { 0 };
+
+	(void)state;
+	assert_false(process_selection_is_some(&all));
+	assert_true(process_selection_has(&all, &known));
+	assert_true(process_selection_has(&all, &unknown));
+}
+
+static void test_users(void **state)
+{
+	(void)state;
+	assert_true(HAS(&known, .user = "bob"));
+	assert_true(HAS(&known, .user = "1000"));
+	assert_false(HAS(&known, .user = "bo"));
+	assert_false(HAS(&known, .user = "100"));
+	assert_false(HAS(&unknown, .user = "bob"));
+}
+
+static void test_cgroups(void **state)
+{
+	(void)state;
+	assert_true(HAS(&known, .cgroup = "/docker/" ID));
+	assert_true(HAS(&known, .cgroup = "/docker"));
+	assert_true(HAS(&known, .cgroup = "/docker/"));
+	assert_true(HAS(&known, .cgroup = "/"));
+	assert_true(HAS(&known, .cgroup = "/sys/fs/cgroup/docker"));
+	assert_true(HAS(&known, .cgroup = "/sys/fs/cgroup/pids/docker/"));
+	assert_false(HAS(&known, .cgroup = "/sys/fs/cgroup/a/b/docker"));
+	assert_false(HAS(&known, .cgroup = "/dock"));
+	assert_false(HAS(&known, .cgroup = "/docker/" ID "/x"));
+	assert_false(HAS(&unknown, .cgroup = "/"));
+}
+
+static void test_containers(void **state)
+{
+	const struct process named = { .identity.known.items = { [IDENTITY_CONTAINER] = "web" } };
+
+	(void)state;
+	assert_true(HAS(&known, .container = ID));
+	assert_true(HAS(&known, .container = "0123"));
+	assert_false(HAS(&known, .container = "123"));
+	assert_false(HAS(&known, .container = ID "0"));
+	assert_true(HAS(&named, .container = "web"));
+	/* Of a name, the beginning is another name. */
+	assert_false(HAS(&named, .container = "we"));
+	assert_false(HAS(&unknown, .container = "0"));
+}
+
+static void test_names(void **state)
+{
+	const struct process module = {
+		.comm = "python3", .identity.known.items = { [IDENTITY_SCRIPT] = "-m vllm.api" }
+	};
+
+	(void)state;
+	assert_true(HAS(&known, .comm = "python3"));
+	assert_true(HAS(&known, .comm = "python*"));
+	assert_true(HAS(&known, .comm = "python3.11"));
+	assert_true(HAS(&known, .comm = "train.py"));
+	assert_true(HAS(&known, .comm = "/work/train.py"));
+	assert_true(HAS(&known, .comm = "python3 train.py"));
+	assert_false(HAS(&known, .comm = "train"));
+	assert_false(HAS(&known, .comm = "python"));
+	assert_true(HAS(&unknown, .comm = "server"));
+	assert_true(HAS(&module, .comm = "vllm.api"));
+	assert_true(HAS(&module, .comm = "-m vllm.api"));
+}
+
+static void test_several(void **state)
+{
+	struct string text = { 0 };
+
+	(void)state;
+	assert_true(HAS(&known, .user = "bob", .comm = "train.py", .container = "01"));
+	assert_false(HAS(&known, .user = "bob", .comm = "other.py"));
+	assert_false(HAS(&known, .user = "alice", .comm = "train.py"));
+	process_selection_append(&text, &(struct process_selection){ .user = "bob", .comm = "x" });
+	string_append_char(&text, '\0');
+	assert_string_equal(text.bytes, "user bob, name x");
+	string_fini(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all),     cmocka_unit_test(test_users),
+		cmocka_unit_test(test_cgroups), cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_names),   cmocka_unit_test(test_several),
+	};
+
+	return unit_run("process_selection", tests);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report/process_selection.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#define ID_LENGTH 64 /* of a container that is known by a random id, and by the beginning of it */
+
+bool process_selection_is_some(const struct process_selection *selection)
+{
+	return selection->user || selection->cgroup || selection->container || selection->comm;
+}
+
+static bool is(const char *known, const char *asked)
+{
+	return known && !strcmp(known, asked);
+}
+
+static bool has_user(const struct identity *identity, const char *user)
+{
+	return is(identity->items[IDENTITY_USER], user) || is(identity->items[IDENTITY_UID], user);
+}
+
+static bool is_below(const char *own, const char *path, size_t length)
+{
+	return !strncmp(own, path, length) && (!own[length] || own[length] == '/');
+}
+
+/*
+ * That one, or one below it. It may be written as a directory of the machine, too, where with
+ * version 1 of cgroups the name of the hierarchy comes first.
+ */
+static bool has_cgroup(const struct identity *identity, const char *path)
+{
+	static const char root[] = "/sys/fs/cgroup/";
+	const char *own = identity->items[IDENTITY_CGROUP];
+	size_t length = strlen(path), hierarchy;
+
+	if (!own)
+		return false;
+	while (length && path[length - 1] == '/')
+		length--;
+	if (length < sizeof(root) - 1 || strncmp(path, root, sizeof(root) - 1) != 0)
+		return is_below(own, path, length);
+	path += sizeof(root) - 2;
+	length -= sizeof(root) - 2;
+	hierarchy = 1 + strcspn(path + 1, "/");
+	return is_below(own, path, length) ||
+	       (hierarchy < length && is_below(own, path + hierarchy, length - hierarchy));
+}
+
+static bool has_container(const struct identity *identity, const char *id)
+{
+	const char *own = identity->items[IDENTITY_CONTAINER];
+
+	return is(own, id) ||
+	       (own && *id && strlen(own) == ID_LENGTH && !strncmp(own, id, strlen(id)));
+}
+
+static bool matches(const char *pattern, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return path && (!fnmatch(pattern, path, 0) || (slash && !fnmatch(pattern, slash + 1, 0)));
+}
+
+static bool has_name(const struct process *process, const char *pattern)
+{
+	const struct identity *identity = &process->identity.known;
+	const char *script = identity->items[IDENTITY_SCRIPT];
+
+	if (matches(pattern, process->comm) || matches(pattern, process->name) ||
+	    matches(pattern, identity->items[IDENTITY_EXE]) || matches(pattern, script))
+		return true;
+	/* "-m MODULE" is also its module. */
+	return script && !strncmp(script, "-m ", 3) && matches(pattern, script + 3);
+}
+
+bool process_selection_has(const struct process_selection *selection, const struct process *process)
+{
+	const struct identity *identity = &process->identity.known;
+
+	return (!selection->user || has_user(identity, selection->user)) &&
+	       (!selection->cgroup || has_cgroup(identity, selection->cgroup)) &&
+	       (!selection->container || has_container(identity, selection->container)) &&
+	       (!selection->comm || has_name(process, selection->comm));
+}
+
+static void append(struct string *out, size_t start, const char *what, const char *value)
+{
+	if (!value)
+		return;
+	string_append_text(out, out->length > start ? ", " : "");
+	string_append_text(out, what);
+	string_append_text(out, value);
+}
+
+void process_selection_append(struct string *out, const struct process_selection *selection)
+{
+	const size_t start = out->length;
+
+	append(out, start, "user ", selection->user);
+	append(out, start, "cgroup ", selection->cgroup);
+	append(out, start, "container ", selection->container);
+	append(out, start, "name ", selection->comm);
+}

@@ -274,7 +274,11 @@ reuse_while_stopped() {
 	"$WORKLOADS/reuse" < reuse.in > reuse.out 3>&- 8>&- 9<&- &
 	OTHER_PID=$!
 	exec 8> reuse.in 9< reuse.out
-	if [ "$1" = -f ]; then trace_start -f -p "$OTHER_PID"; else trace_start "$@"; fi
+	if [ "$1" = -f ]; then
+		trace_start -f --attach=process -p "$OTHER_PID"
+	else
+		trace_start --attach=process "$@"
+	fi
 	kill -STOP "$TRACE_PID"
 	for i in 1 2 3 4; do
 		echo start >&8

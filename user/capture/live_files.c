@@ -137,8 +137,14 @@ int live_admitted(struct live *live, const struct ms_process *admission)
 		err = live_add_target(live, &newcomer, &target);
 	if (!err)
 		return live_feed_attach(live, target);
-	if (err != -ESRCH)
-		log_warning("process %d is not traced: %s", newcomer.pid, strerror(-err));
+	/* As far as its files have probes, it is traced for all that. */
+	if (err != -ESRCH) {
+		log_warning("process %d cannot be looked at: %s; calls of it may be missing",
+			    newcomer.pid, strerror(-err));
+		programs_set_target(live->programs, newcomer.pid,
+				    MS_TARGET_TRACED | MS_TARGET_FOLLOW);
+		live->targets.missed++;
+	}
 	attachment = file_probes_at(live->targets.file_probes, admission->value);
 	gone.value =
 		attachment && attachment->attached_ns <= newcomer.began_ns ? 0 : newcomer.if_late;

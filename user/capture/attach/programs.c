@@ -137,6 +137,7 @@ int programs_try(enum strategy strategy)
 	const struct programs_options options = { .strategy = strategy,
 						  .return_ops = UINT32_MAX,
 						  .count_launches = true,
+						  .admits = MS_ADMITS_CGROUP,
 						  .ring_bytes = sysconf(_SC_PAGESIZE) };
 	struct memscope_bpf *skeleton;
 	int err;

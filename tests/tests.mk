@@ -151,7 +151,7 @@ E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
 
 E2E_DEPS := simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
-	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/bench/dumps simcuda-varied
+	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)
 

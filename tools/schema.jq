@@ -25,8 +25,10 @@
     required: ($identity | keys_unsorted),
     additionalProperties: false
   }
-| ."$defs".space.enum = $made.spaces
-| if .oneOf then
+| if ."$defs".holding then .
+  else ."$defs".space.enum = $made.spaces end
+| if ."$defs".holding then .
+  elif .oneOf then
     .oneOf |= $made.calls + $made.records + .
     | ."$defs".process.properties += $counters
     | ."$defs".more.properties += ($counters | with_entries(.value = {"$ref": "#/$defs/process/properties/\(.key)"}))

@@ -149,6 +149,10 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	assert_equal "$(jq -r ".processes[] | select(.pid == $gone) | [.present, .comm] | @csv" who.json)" "false,"
 	assert_equal "$(jq -r ".processes[] | select(.pid == $one) | .files | [.devices, .control, .uvm, .minors[0]] | @csv" \
 		who.json)" "1,1,1,$FIRST"
+	assert_equal "$(jq -r ".processes[] | select(.pid == $one) | [.name, .comm, .identity.script, .identity.user] | @csv" \
+		who.json)" '"python3 holder.py","python3","holder.py","root"'
+	assert_equal "$(jq -r ".processes[] | select(.pid == $inside) | .identity.ns_pid" who.json)" 1
+	assert_equal "$(jq -r ".processes[] | select(.pid == $gone) | .identity" who.json)" null
 	# 100 + 30 + 50 + 60 + 70, and 200 + 40
 	assert_equal "$(jq -r '.devices[] | select(.uuid == "GPU-a") | [.in_processes_bytes, .in_no_process_bytes] | @csv' who.json)" \
 		"$((310 << 20)),$((690 << 20))"
@@ -160,9 +164,10 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	grep -qx "1.72 GiB are used, but not by a process that NVML lists" notes.txt
 
 	who > out.txt
-	grep -qE "^ +$one +100 MiB .* 3  " out.txt
-	grep -qE "^ +$open +\? .* 1  .*not listed by NVML" out.txt
-	grep -qE "^ +$zombie +50 MiB .*zombie" out.txt
+	grep -qE "^ +$one +root +100 MiB .* 3  python3 holder.py" out.txt
+	grep -qE "^ +$open +root +\? .* 1  .*not listed by NVML" out.txt
+	grep -qE "^ +$inside +root +60 MiB .* 1  .*pid 1 in its namespace" out.txt
+	grep -qE "^ +$zombie +root +50 MiB .*zombie" out.txt
 	grep -qE "^ +$gone +70 MiB .*not in /proc" out.txt
 	grep -qx "Open, too, in processes whose memory is on other devices: $two" out.txt
 	grep -q "^ *690 MiB .*(in no process)" out.txt

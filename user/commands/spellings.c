@@ -142,6 +142,10 @@ static const struct {
 	{ "explain", "help COMMAND" },
 	/* others */
 	{ "doctor", "check" },
+	{ "ps", "who" },
+	{ "smi", "who" },
+	{ "nvidia-smi", "who" },
+	{ "fuser", "who" },
 	{ "compare", "diff A B" },
 	{ "convert", "export -f FORMAT FILE" },
 	{ "repair", "verify --repair GOOD FILE" },

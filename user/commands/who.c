@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/writer.h"
+#include "capture/records/identity_record.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/terminal.h"
@@ -58,21 +60,71 @@ static void write_text(struct writer *writer, const struct who *who, bool again)
 	document_text_fini(&text);
 }
 
-static int look(struct writer *writer, const struct settings *settings, struct holders *holders,
-		struct nvml *nvml)
-{
-	const struct who who = { .holders = holders };
-	int err = holders_read(holders, nvml, (int)(settings->call_ns / 1000000));
+/* All that a look needs, for the next one too. */
+struct looking {
+	struct settings settings;
+	struct writer writer;
+	struct nvml *nvml;
+	struct holders holders;
+	struct identity_maker maker;
+	struct who_process *processes; /* one for each holder */
+	struct string_table texts;     /* what they point to */
+};
 
+static void identify(struct looking *looking, const struct holder *holder,
+		     struct who_process *process)
+{
+	const struct ms_event event = { .pid = holder->pid, .start_ns = holder->info.start_ns };
+	const struct ms_identity *record = identity_record_make(&looking->maker, &event);
+	char comm[MS_COMM_BYTES] = "";
+	const char *texts;
+
+	snprintf(comm, sizeof(comm), "%s", holder->info.comm);
+	/* The record is the maker's, and gone with the next one. */
+	texts = record && record->length ?
+			string_intern(&looking->texts, record->texts, record->length) :
+			NULL;
+	if (texts && identity_parse(texts, record->length, &process->identity))
+		memset(&process->identity, 0, sizeof(process->identity));
+	identity_name(&process->identity, comm, process->name);
+}
+
+static int identify_all(struct looking *looking)
+{
+	const struct holders *holders = &looking->holders;
+	size_t i;
+
+	free(looking->processes);
+	string_table_fini(&looking->texts);
+	memset(&looking->texts, 0, sizeof(looking->texts));
+	looking->processes = calloc(holders->holders_count + 1, sizeof(*looking->processes));
+	if (!looking->processes)
+		return -ENOMEM;
+	for (i = 0; i < holders->holders_count; i++)
+		if (holders->holders[i].present)
+			identify(looking, &holders->holders[i], &looking->processes[i]);
+	return 0;
+}
+
+static int look(struct looking *looking)
+{
+	struct writer *writer = &looking->writer;
+	struct who who = { .holders = &looking->holders };
+	int err = holders_read(&looking->holders, looking->nvml,
+			       (int)(looking->settings.call_ns / 1000000));
+
+	if (!err)
+		err = identify_all(looking);
 	if (err) {
 		log_error("there is no memory");
 		return err;
 	}
-	log_debug("NVML took %llu us", (unsigned long long)holders->nvml->ns / 1000);
-	if (settings->json)
+	who.processes = looking->processes;
+	log_debug("NVML took %llu us", (unsigned long long)looking->holders.nvml->ns / 1000);
+	if (looking->settings.json)
 		who_append_json(&writer->text, &who);
 	else
-		write_text(writer, &who, settings->watch_ns);
+		write_text(writer, &who, looking->settings.watch_ns);
 	return writer_flush(writer);
 }
 
@@ -86,37 +138,47 @@ static void wait_until(uint64_t ns)
 		;
 }
 
-static int run_who(const struct settings *settings)
+/* Returns 0 or -errno. */
+static int look_on(struct looking *looking)
 {
-	struct holders holders = { 0 };
-	struct nvml *nvml = NULL;
-	struct writer writer;
-	uint64_t next_ns;
+	const uint64_t watch_ns = looking->settings.watch_ns;
+	uint64_t next_ns = clock_monotonic_ns();
+	int err;
+
+	while (!(err = look(looking)) && watch_ns) {
+		next_ns += watch_ns;
+		wait_until(next_ns);
+	}
+	return err;
+}
+
+static int run_who(struct looking *looking)
+{
 	int err, code;
 
-	if (nvml_open(&nvml))
+	if (nvml_open(&looking->nvml))
 		log_warning("NVML cannot be asked");
-	writer_init_stdout(&writer);
-	next_ns = clock_monotonic_ns();
-	do {
-		err = look(&writer, settings, &holders, nvml);
-		next_ns += settings->watch_ns;
-		if (!err && settings->watch_ns)
-			wait_until(next_ns);
-	} while (!err && settings->watch_ns);
-	code = holders.devices_count ? EXIT_OK : EXIT_UNSUPPORTED;
+	writer_init_stdout(&looking->writer);
+	err = look_on(looking);
+	code = looking->holders.devices_count ? EXIT_OK : EXIT_UNSUPPORTED;
 	if (err)
 		code = err == -EPIPE ? EXIT_OK : EXIT_FAILED;
-	nvml_close(nvml);
-	holders_fini(&holders);
-	err = writer_close(&writer);
+	nvml_close(looking->nvml);
+	holders_fini(&looking->holders);
+	identity_record_fini(&looking->maker);
+	string_table_fini(&looking->texts);
+	free(looking->processes);
+	err = writer_close(&looking->writer);
 	return err && err != -EPIPE ? EXIT_FAILED : code;
 }
 
 static int who(int argc, char **argv)
 {
-	struct settings settings = { .call_ns = CALL_NS };
-	int code, first = options_parse(&who_command, argc, argv, &settings, &code);
+	static struct looking looking; /* large */
+	int code, first;
+
+	looking.settings.call_ns = CALL_NS;
+	first = options_parse(&who_command, argc, argv, &looking.settings, &code);
 
 	if (first < 0)
 		return code;
@@ -125,7 +187,7 @@ static int who(int argc, char **argv)
 		log_error("who takes no argument \"%s\"", argv[first]);
 		return EXIT_USAGE;
 	}
-	return run_who(&settings);
+	return run_who(&looking);
 }
 
 const struct command who_command = {

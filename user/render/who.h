@@ -5,13 +5,21 @@
 #ifndef MEMSCOPE_RENDER_WHO_H
 #define MEMSCOPE_RENDER_WHO_H
 
+#include "event/identity.h"
 #include "host/holders.h"
 #include "render/document.h"
 
 #define WHO_SCHEMA "memscope-bpf/who/1"
 
+/* Who a process is. Nothing is known if it cannot be seen. */
+struct who_process {
+	struct identity identity;
+	char name[IDENTITY_NAME_BYTES]; /* to call it by; "": not known */
+};
+
 struct who {
 	const struct holders *holders;
+	const struct who_process *processes; /* one for each of the holders */
 };
 
 /* One screen, if there are not too many of them. */

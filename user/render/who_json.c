@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "render/identity_words.h"
 #include "render/json_writer.h"
 #include "render/who.h"
 #include "render/who_notes.h"
@@ -153,9 +154,10 @@ static void put_files(struct json *json, const struct holder *holder)
 	json_close(json, '}');
 }
 
-static void put_process(struct json *json, const struct holders *holders,
-			const struct holder *holder)
+static void put_process(struct json *json, const struct who *who, size_t place)
 {
+	const struct holders *holders = who->holders;
+	const struct holder *holder = &holders->holders[place];
 	const uint64_t start_ns = holders->booted_ns + holder->info.start_ns;
 	char text[CLOCK_TEXT_BYTES];
 
@@ -163,12 +165,15 @@ static void put_process(struct json *json, const struct holders *holders,
 	json_put_u64(json, "pid", holder->pid);
 	json_put_bool(json, "present", holder->present);
 	json_put_text(json, "comm", holder->present ? holder->info.comm : NULL);
+	put_known_text(json, "name", who->processes[place].name);
 	json_put_text(json, "started", holder->present ? clock_utc_text(text, start_ns) : NULL);
 	json_put_if(json, "age_ns", holder->present,
 		    holders->now_ns > start_ns ? holders->now_ns - start_ns : 0);
 	json_put_bool(json, "zombie", holder->present && holder->info.zombie);
 	json_put_bool(json, "listed", holder->listed);
 	put_files(json, holder);
+	json_name(json, "identity");
+	identity_words_json(json, &who->processes[place].identity);
 	json_close(json, '}');
 }
 
@@ -215,7 +220,7 @@ void who_append_json(struct string *out, const struct who *who)
 	json_name(&json, "processes");
 	json_open(&json, '[');
 	for (i = 0; i < holders->holders_count; i++)
-		put_process(&json, holders, &holders->holders[i]);
+		put_process(&json, who, i);
 	json_close(&json, ']');
 	json_put_u64(&json, "processes_looked_at", holders->looked);
 	json_put_u64(&json, "processes_refused", holders->refused);

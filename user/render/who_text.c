@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/who_notes.h"
 
 /* ---- a device -------------------------------------------------------------------------------- */
@@ -64,13 +65,10 @@ static void append_memory(struct document *document, const struct nvml_device *n
 /* ---- a process ------------------------------------------------------------------------------- */
 
 static const struct document_column columns[] = {
-	{ "PID", DOCUMENT_NUMBER },
-	{ "Memory", DOCUMENT_NUMBER },
-	{ "Runs for", DOCUMENT_NUMBER },
-	{ "Files", DOCUMENT_NUMBER },
-	{ "Command", DOCUMENT_TEXT },
-	{ "Remarks", DOCUMENT_TEXT },
-	{ NULL, 0 },
+	{ "PID", DOCUMENT_NUMBER },    { "User", DOCUMENT_TEXT },
+	{ "Memory", DOCUMENT_NUMBER }, { "Runs for", DOCUMENT_NUMBER },
+	{ "Files", DOCUMENT_NUMBER },  { "Command", DOCUMENT_TEXT },
+	{ "Remarks", DOCUMENT_TEXT },  { NULL, 0 },
 };
 
 static uint64_t age_ns(const struct holders *holders, const struct holder *holder)
@@ -85,41 +83,78 @@ static uint32_t files_count(const struct nvidia_files *files)
 	return files->devices + files->control + files->uvm + files->tools + files->caps;
 }
 
-static void remark(struct document *document, bool applies, const char *text)
+/* Begins another remark, and returns where it is to be written. */
+static struct string *remark(struct document *document)
 {
-	if (!applies)
-		return;
 	string_append_text(&document->text, document->text.length ? ", " : "");
-	string_append_text(&document->text, text);
+	return &document->text;
 }
 
-static void cell_remarks(struct document *document, const struct holder *holder,
-			 const struct holding *holding)
+static void remark_if(struct document *document, bool applies, const char *text)
+{
+	if (applies)
+		string_append_text(remark(document), text);
+}
+
+static void remark_part(struct document *document,
+			void (*append)(struct string *out, const struct identity *identity),
+			const struct identity *identity)
+{
+	struct string part = { 0 };
+
+	append(&part, identity);
+	if (part.length)
+		string_append(remark(document), part.bytes, part.length);
+	document->failed |= part.failed;
+	string_fini(&part);
+}
+
+/* Its container, its pod and its job. */
+static void remark_identity(struct document *document, uint32_t pid,
+			    const struct identity *identity)
+{
+	uint32_t ns_pid;
+
+	remark_part(document, identity_words_container, identity);
+	if (identity_number(identity, IDENTITY_NS_PID, &ns_pid) && ns_pid && ns_pid != pid)
+		string_append_format(remark(document), "pid %u in its namespace", ns_pid);
+	remark_part(document, identity_words_pod, identity);
+	remark_part(document, identity_words_variables, identity);
+}
+
+static void cell_remarks(struct document *document, const struct who *who,
+			 const struct holder *holder, const struct holding *holding)
 {
 	const bool knows_files = holder->present && !holder->files_err;
 
-	remark(document, holding && holding->kinds & NVML_GRAPHICS, "graphics");
-	remark(document, holding && holding->kinds & NVML_MPS, "MPS client");
-	remark(document, !holder->present, "not in /proc");
-	remark(document, holder->present && holder->info.zombie, "zombie");
-	remark(document, holding && !holding->listed, "not listed by NVML");
-	remark(document, holding && holding->listed && knows_files && !holding->open,
-	       "has not the device open");
+	remark_if(document, holding && holding->kinds & NVML_GRAPHICS, "graphics");
+	remark_if(document, holding && holding->kinds & NVML_MPS, "MPS client");
+	remark_if(document, !holder->present, "not in /proc");
+	remark_if(document, holder->present && holder->info.zombie, "zombie");
+	remark_if(document, holding && !holding->listed, "not listed by NVML");
+	remark_if(document, holding && holding->listed && knows_files && !holding->open,
+		  "has not the device open");
+	remark_identity(document, holder->pid,
+			&who->processes[holder - who->holders->holders].identity);
 	document_cell(document);
 }
 
-static void row_process(struct document *document, const struct holders *holders,
+static void row_process(struct document *document, const struct who *who,
 			const struct holder *holder, const struct holding *holding)
 {
+	const struct who_process *process = &who->processes[holder - who->holders->holders];
+
 	document_row(document);
 	string_append_u64(&document->text, holder->pid);
 	document_cell(document);
+	identity_words_user(&document->text, &process->identity);
+	document_cell(document);
 	document_cell_size(document, holding && holding->has_used,
 			   holding ? holding->used_bytes : 0);
-	document_cell_duration(document, holder->present, age_ns(holders, holder));
+	document_cell_duration(document, holder->present, age_ns(who->holders, holder));
 	document_cell_count(document, !holder->files_err, files_count(&holder->files));
-	document_cell_text(document, holder->present ? holder->info.comm : NULL);
-	cell_remarks(document, holder, holding);
+	document_cell_text(document, process->name[0] ? process->name : NULL);
+	cell_remarks(document, who, holder, holding);
 	document_row_end(document);
 }
 
@@ -130,6 +165,7 @@ static void row_rest(struct document *document, const struct holders_device *dev
 		return;
 	document_row(document);
 	document_cell_absent(document);
+	document_cell_words(document, "");
 	document_cell_size(document, true, device->rest_bytes);
 	document_cell_absent(document);
 	document_cell_absent(document);
@@ -195,7 +231,7 @@ static void append_device(struct document *document, const struct who *who, size
 		const struct holding *holding = &holders->holdings[i];
 
 		if (!holding->elsewhere)
-			row_process(document, holders, &holders->holders[holding->holder], holding);
+			row_process(document, who, &holders->holders[holding->holder], holding);
 	}
 	row_rest(document, device);
 	document_table_end(document);
@@ -216,8 +252,9 @@ static bool has_device(const struct holders *holders, size_t holder)
 }
 
 /* Monitors, and what has the driver open but no device. */
-static void append_others(struct document *document, const struct holders *holders)
+static void append_others(struct document *document, const struct who *who)
 {
+	const struct holders *holders = who->holders;
 	size_t i;
 	bool any = false;
 
@@ -229,7 +266,7 @@ static void append_others(struct document *document, const struct holders *holde
 	document_table(document, "others", "Who has the driver open, but no device", columns);
 	for (i = 0; i < holders->holders_count; i++)
 		if (!has_device(holders, i))
-			row_process(document, holders, &holders->holders[i], NULL);
+			row_process(document, who, &holders->holders[i], NULL);
 	document_table_end(document);
 }
 
@@ -259,6 +296,6 @@ void who_append_text(struct document *document, const struct who *who)
 	append_driver(document, who->holders);
 	for (i = 0; i < who->holders->devices_count; i++)
 		append_device(document, who, i);
-	append_others(document, who->holders);
+	append_others(document, who);
 	append_notes(document, who, WHO_NO_DEVICE);
 }

@@ -438,6 +438,7 @@ static void put_record(struct json *json, const struct record_title *record)
 	put_constant(json, "schema", JSON_EVENT_SCHEMA);
 	put_constant(json, "type", name);
 	put_plain(json, "ts_ns", "$ref", "#/$defs/count");
+	put_plain(json, "wall_ns", "$ref", "#/$defs/count_or_null");
 	if (of_process) {
 		put_plain(json, "pid", "$ref", "#/$defs/count");
 		put_plain(json, "comm", "type", "string");
@@ -457,6 +458,7 @@ static void put_record(struct json *json, const struct record_title *record)
 	put_name(json, "schema");
 	put_name(json, "type");
 	put_name(json, "ts_ns");
+	put_name(json, "wall_ns");
 	if (of_process) {
 		put_name(json, "pid");
 		put_name(json, "comm");

@@ -208,15 +208,20 @@ static void count_up(struct summary *summary)
 		summary->filtered += summary->filtered_by_op[op];
 }
 
-int pipeline_finish(struct pipeline *pipeline, struct summary *summary)
+void pipeline_summarise(const struct pipeline *pipeline, struct summary *summary)
 {
-	size_t i;
-
 	summary->state = &pipeline->state;
 	summary->shown = pipeline->shown;
 	memcpy(summary->filtered_by_op, pipeline->filtered, sizeof(summary->filtered_by_op));
 	summary->refused = pipeline->refused;
 	count_up(summary);
+}
+
+int pipeline_finish(struct pipeline *pipeline, struct summary *summary)
+{
+	size_t i;
+
+	pipeline_summarise(pipeline, summary);
 	for (i = 0; i < pipeline->sinks_count; i++)
 		if (pipeline->sinks[i]->end)
 			remember_error(pipeline,

@@ -53,6 +53,9 @@ int pipeline_flush(struct pipeline *pipeline);
 /* The time is `now_ns`: live, at least ten times a second. Sinks hear of it once per second. */
 int pipeline_tick(struct pipeline *pipeline, uint64_t now_ns);
 
+/* Fills in what the pipeline knows of the summary so far; counters and times are the caller's. */
+void pipeline_summarise(const struct pipeline *pipeline, struct summary *summary);
+
 /*
  * After the last record: fills in what the pipeline knows of `*summary` (counters and times are the
  * caller's) and lets every sink finish.

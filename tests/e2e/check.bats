@@ -56,6 +56,10 @@ load helpers
 	grep -qE "libcuda.so.1 \(not mapped yet\): [0-9]+ of [0-9]+ driver functions" out.txt
 	puppet load
 	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
+	# The verdict comes first, and no function is listed unless asked for.
+	assert_equal "$(head -n 1 out.txt)" "Tracing works here."
+	! grep -q FUNCTION out.txt || false
+	"$MEMSCOPE" check -vp "$PUPPET_PID" 2> /dev/null | grep -q "^ *FUNCTION  *OFFSET"
 	grep -qE "libcuda.so.1: ([0-9]+) of \1 driver functions" out.txt
 	grep -q "What tracing it would not see" out.txt
 	grep -q "Memory that the process holds already" out.txt

@@ -72,7 +72,7 @@ memory() {
 		(.places.with_result.single_stepped == ([$p[].with_result |
 			select(.handling == "single-stepped")] | length))]' check.json)" \
 		'[true,true,true,true]'
-	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
+	"$MEMSCOPE" check -v -p "$PUPPET_PID" > out.txt
 	grep -qE "^ +cuMemcpyHtoD_v2 +0x[0-9a-f]+ +endbr64 +\+4 push +1.8-2.5 REF +\+4 push +1.1-1.4 REF$" out.txt
 	grep -qE "^ +cuLaunchKernel +0x[0-9a-f]+ +sub +\+0 sub +2.6-19 REF +\+4 jmp +1.1-1.4 REF$" out.txt
 	grep -qE "^ +with results: $(jq -r '.process.libraries[0].places.with_result |
@@ -116,7 +116,7 @@ memory() {
 	check_puppet
 	assert_equal "$(place cuMemAlloc_v2 | jq -c '[.[].changed?]')" '[true,true]'
 	assert_equal "$(jq '.process.libraries[0].places.with_result.changed' check.json)" 1
-	"$MEMSCOPE" check -p "$PUPPET_PID" |
+	"$MEMSCOPE" check -v -p "$PUPPET_PID" |
 		grep -qE "^ +cuMemAlloc_v2 .* changed: not probed +changed: not probed$"
 	trace_start -p "$PUPPET_PID"
 	grep -q "process $PUPPET_PID has changed the code of 1 functions (of cuMemAlloc_v2, for one)" \
@@ -150,7 +150,7 @@ memory() {
 	assert_equal "$(place cuLaunchKernel | jq -c '[.with_result, .entry_alone | .at, .changed]')" \
 		'[0,false,4,true]'
 	assert_equal "$(jq -c '.process.libraries[0].places | map(.changed)' check.json)" '[0,1]'
-	"$MEMSCOPE" check -p "$PUPPET_PID" |
+	"$MEMSCOPE" check -v -p "$PUPPET_PID" |
 		grep -qE "^ +cuLaunchKernel .* \+0 sub +[0-9.-]+ REF +changed: not probed$"
 	trace_start -p "$PUPPET_PID"
 	trace_stop

@@ -8,7 +8,7 @@ load recordings
 # Events without what differs between two tools that look at the same call.
 comparable() {
 	jq -cS 'select(.type == "call" or .type == "exec" or .type == "exit") |
-		del(.ts_ns, .duration_ns, .age_ns)' "$@"
+		del(.ts_ns, .wall_ns, .duration_ns, .age_ns)' "$@"
 }
 
 # ffmpeg, traced and recorded, with these options, from its first instruction on.

@@ -248,3 +248,45 @@ called() {
 	trace -q -- "$WORKLOADS/threads" 2 20000 | head -n 1 > out.txt
 	assert_equal "${PIPESTATUS[0]}" 0
 }
+
+@test "what calls took, by function, and the same so far with -i" {
+	puppet_with_cuda
+	tool_start trace TRACE_PID -c -i 1 --json -o events.jsonl -p "$PUPPET_PID"
+	puppet alloc 4096
+	puppet alloc 8192
+	wait_for 'grep -q "\"final\":false" events.jsonl'
+	puppet free
+	trace_stop
+	assert_equal "$(head -n 1 events.jsonl | jq -r '.type, (.wall_offset_ns > 0), .host')" \
+		"$(printf 'header\ntrue\n%s' "$(uname -n)")"
+	assert_equal "$(tail -n 1 events.jsonl | jq -c '[.type, .final]')" '["summary",true]'
+	assert_equal "$(tail -n 1 events.jsonl | jq -c '.processes[0].functions[] |
+		select(.api == "cuMemAlloc_v2") | [.calls, .failed, .timed, .p50_ns <= .p99_ns,
+		.p99_ns <= .max_ns, .max_ns <= .total_ns]')" '[2,0,2,true,true,true]'
+	# The longest of a call's times is the 99th percentile of two, and stands in the text, too.
+	tool_start trace TRACE_PID -c -i 1 -o out.txt -p "$PUPPET_PID"
+	puppet alloc 4096
+	wait_for 'grep -q "^  cuMemAlloc_v2  *1  *0 " out.txt'
+	trace_stop
+	assert_equal "$(grep -c "events seen" out.txt | sed 's/[2-9]/several/')" several
+	puppet_end
+}
+
+@test "each event has its wall time" {
+	trace --json -o events.jsonl -- "$WORKLOADS/calls" 2
+	assert_equal "$(jq -s '.[0].wall_offset_ns as $offset | [.[] | select(.ts_ns) |
+		(.wall_ns - .ts_ns - $offset | fabs) < 1000] | all' events.jsonl)" true
+	assert_equal "$(jq -s '[.[] | select(.type == "call")][0].wall_ns / 1e9 - now | fabs < 600' \
+		events.jsonl)" true
+}
+
+@test "on a terminal no line is longer than that is wide" {
+	local columns
+
+	for columns in 60 80 100; do
+		script -qec "stty cols $columns; env -u COLUMNS '$MEMSCOPE' trace $MASK -q -- '$WORKLOADS/calls' 3" \
+			/dev/null | sed 's/\r$//; s/\x1b\[[0-9;]*m//g; /^process /,$d' > lines
+		grep -q cudaMalloc lines
+		! grep -E "^.{$((columns + 1))}" lines || fail "wider than $columns"
+	done
+}

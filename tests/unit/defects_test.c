@@ -345,7 +345,7 @@ static void test_a_copy_of_unknown_direction_begins_at_the_margin(void **state)
 
 	(void)state;
 	render(records, 1, false, false, &out, &none);
-	assert_null(strstr(out.bytes, "           from 0x5000"));
+	assert_null(strstr(out.bytes, "            from 0x5000"));
 	string_fini(&out);
 }
 

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "ledger/call_times.h"
 #include "render/text.h"
 #include "base/writer.h"
 #include "store/dump_file.h"
@@ -452,17 +453,22 @@ static void replay_rest(struct dump_reader *reader, struct pipeline *pipeline)
 	replay_free(replay);
 }
 
-/* Anchors say it since 1.3. */
-static void forget_earlier_programs(struct state *state)
+/* Anchors tell of earlier programs since 1.3, and what calls took since 1.4. */
+static void forget_what_anchors_lack(struct state *state, size_t version)
 {
 	size_t i;
 
-	for (i = 0; i < state->processes_count; i++)
-		state->processes[i]->was_running_earlier = false;
+	for (i = 0; i < state->processes_count; i++) {
+		if (version < 3)
+			state->processes[i]->was_running_earlier = false;
+		if (version < 4)
+			call_times_forget(state->processes[i]);
+	}
 }
 
 /* Reads the next segment and all that comes after it; returns whether there was one. */
-static bool compare_from_segment(struct dump_reader *reader, const struct state *whole, bool all)
+static bool compare_from_segment(struct dump_reader *reader, const struct state *whole,
+				 size_t version)
 {
 	struct pipeline pipeline = { 0 };
 	struct dump_item item;
@@ -474,8 +480,7 @@ static bool compare_from_segment(struct dump_reader *reader, const struct state 
 	} while (item.header.type != BLOCK_SEGMENT);
 	dump_reader_go_to(reader, item.offset);
 	replay_rest(reader, &pipeline);
-	if (!all)
-		forget_earlier_programs(&pipeline.state);
+	forget_what_anchors_lack(&pipeline.state, version);
 	dump_assert_same_state(whole, &pipeline.state);
 	state_fini(&pipeline.state);
 	dump_reader_go_to(reader, item.offset + item.bytes);
@@ -485,15 +490,13 @@ static bool compare_from_segment(struct dump_reader *reader, const struct state 
 static void check_segments(size_t version)
 {
 	struct dump_reader *reader = open_golden(versions[version]);
-	bool all = version >= 3;
 	struct pipeline whole = { 0 };
 	size_t segments = 0;
 
 	replay_rest(reader, &whole);
-	if (!all)
-		forget_earlier_programs(&whole.state);
+	forget_what_anchors_lack(&whole.state, version);
 	dump_reader_go_to(reader, 0);
-	while (compare_from_segment(reader, &whole.state, all))
+	while (compare_from_segment(reader, &whole.state, version))
 		segments++;
 	assert_true(segments > 1);
 	dump_reader_close(reader);

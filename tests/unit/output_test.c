@@ -52,6 +52,7 @@ static void render_json(struct text *out, bool lines)
 	struct writer writer = { .fd = memfd_create("output_test", 0) };
 	struct sink *sink = json_sink_new(&writer, lines);
 
+	json_sink_set_wall(sink, true, CLOCK_NS);
 	run_through(sink, EVERY_OP);
 	json_sink_free(sink);
 	read_all(writer.fd, out);
@@ -147,7 +148,102 @@ static void test_failures_are_red_where_colour_is_wanted(void **state)
 	assert_int_equal(red, 4);
 }
 
+/* Whether the heading, the first line, has that column. */
+static bool has_column(const struct text *out, const char *heading)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "%.*s ", (int)strcspn(out->bytes, "\n"), out->bytes);
+	return strstr(line, heading);
+}
+
+/* Colours take no room; the summary is as wide as it is. */
+static void test_lines_are_no_wider_than_the_terminal(void **state)
+{
+	static struct text out;
+	size_t width;
+
+	(void)state;
+	for (width = 20; width <= 160; width++) {
+		const struct text_options options = { .lines = true, .width = width };
+		char *line;
+
+		render_text(&out, &options, true);
+		assert_int_equal(has_column(&out, "ADDRESS "), width >= 132);
+		assert_int_equal(has_column(&out, "COMM "), width >= 113);
+		assert_int_equal(has_column(&out, "TOOK "), width >= 97);
+		assert_int_equal(has_column(&out, "TIME "), width >= 88);
+		assert_int_equal(has_column(&out, "PID/TID "), width >= 72);
+		for (line = strtok(out.bytes, "\n"); strncmp(line, "process ", 8);
+		     line = strtok(NULL, "\n")) {
+			const size_t colour = *line == '\033' ? line[2] == '3' ? 9 : 8 : 0;
+
+			assert_true(strlen(line) - colour <= width);
+		}
+	}
+}
+
+static void show_live(struct text *out, uint32_t attached)
+{
+	const struct text_options options = { .lines = true };
+	struct writer writer = { .fd = memfd_create("output_test", 0) };
+	struct sink *sink = text_sink_new(&writer, &options);
+	struct pipeline pipeline = { .filter = { .ops = EVERY_OP },
+				     .sinks = { sink },
+				     .sinks_count = 1 };
+	union record records[] = { record_process(MS_TYPE_ATTACH, "train", attached),
+				   record_alloc("cudaMalloc", 0x1000, 3 << 20) };
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(pipeline_feed(&pipeline, &records[i], records[i].event.size), 0);
+	pipeline_flush(&pipeline);
+	text_sink_free(sink);
+	state_fini(&pipeline.state);
+	read_all(writer.fd, out);
+	assert_int_equal(writer_close(&writer), 0);
+}
+
+static void test_live_is_besides_what_was_held_before(void **state)
+{
+	static struct text out;
+
+	(void)state;
+	show_live(&out, MS_ATTACH_RUNNING);
+	assert_non_null(strstr(out.bytes, "   +3 MiB"));
+	show_live(&out, 0);
+	assert_non_null(strstr(out.bytes, "    3 MiB"));
+	assert_null(strstr(out.bytes, "+3 MiB"));
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void test_json_lines_begin_with_a_header(void **state)
+{
+	const struct json_header header = { .host = "node\"7\"",
+					    .kernel = "6.0",
+					    .machine = "x86_64",
+					    .wall_offset_ns = CLOCK_NS };
+	struct writer writer = { .fd = memfd_create("output_test", 0) };
+	struct sink *sink = json_sink_new(&writer, true);
+	static struct text out;
+
+	(void)state;
+	json_sink_begin(sink, &header);
+	run_through(sink, EVERY_OP);
+	json_sink_free(sink);
+	read_all(writer.fd, &out);
+	assert_int_equal(writer_close(&writer), 0);
+	assert_ptr_equal(strstr(out.bytes,
+				"{\"schema\":\"memscope-bpf/event/1\",\"type\":\"header\","
+				"\"tool\":\"memscope-bpf " MEMSCOPE_VERSION "\","
+				"\"host\":\"node\\\"7\\\"\",\"kernel\":\"6.0\","
+				"\"machine\":\"x86_64\","
+				"\"wall_offset_ns\":45295000000000}\n"),
+			 out.bytes);
+	/* The first event's time, and that with the offset. */
+	assert_non_null(strstr(out.bytes, "\"ts_ns\":1000000000,\"wall_ns\":45296000000000,"));
+}
 
 static void test_json(void **state)
 {
@@ -403,6 +499,9 @@ int main(void)
 		cmocka_unit_test(test_the_text_summary_alone),
 		cmocka_unit_test(test_text_is_printable),
 		cmocka_unit_test(test_failures_are_red_where_colour_is_wanted),
+		cmocka_unit_test(test_lines_are_no_wider_than_the_terminal),
+		cmocka_unit_test(test_json_lines_begin_with_a_header),
+		cmocka_unit_test(test_live_is_besides_what_was_held_before),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_every_json_line_is_an_object),
 		cmocka_unit_test(test_the_json_summary_alone),

@@ -116,9 +116,9 @@ static void test_json(void **state)
 
 	(void)state;
 	run_through(sink, &writer, &out);
-	assert_has(&out, "\"type\":\"clock\",\"ts_ns\":2000000000,\"device\":1,"
+	assert_has(&out, "\"type\":\"clock\",\"ts_ns\":2000000000,\"wall_ns\":null,\"device\":1,"
 			 "\"hertz\":1410000000}\n");
-	assert_has(&out, "\"type\":\"heat\",\"ts_ns\":3000000000,\"pid\":100,"
+	assert_has(&out, "\"type\":\"heat\",\"ts_ns\":3000000000,\"wall_ns\":null,\"pid\":100,"
 			 "\"comm\":\"program\",\"change\":-4}\n");
 	json_sink_free(sink);
 	assert_int_equal(writer_close(&writer), 0);

@@ -22,17 +22,31 @@
 
 struct settings {
 	uint64_t pid; /* 0: none */
-	bool json;
+	bool json, verbose;
 	struct features features;
 };
 
+static int take_pid(void *context, uint32_t pid)
+{
+	struct settings *settings = context;
+
+	if (settings->pid) {
+		log_error("check looks at one process at a time: check -p %u", pid);
+		return -EINVAL;
+	}
+	settings->pid = pid;
+	return 0;
+}
+
 static int parse_pid(const struct option_row *row, const char *value, void *context)
 {
-	int err = string_parse_u64(value, 1, 1 << 22, &((struct settings *)context)->pid);
+	return option_pids(row, value, take_pid, context);
+}
 
-	if (err)
-		log_error("--%s: \"%s\" is not a process ID", row->name, value);
-	return err;
+static int parse_verbose(const struct option_row *row, const char *value, void *context)
+{
+	((struct settings *)context)->verbose = true;
+	return option_verbose(row, value, context);
 }
 
 #define AT(member) offsetof(struct settings, member)
@@ -46,7 +60,10 @@ static const struct option_row rows[] = {
 	{ 0, "without", "FEATURE[,FEATURE...]", "Do as if the kernel lacked these.", option_without,
 	  AT(features) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 'v', "verbose", NULL,
+	  "Say what is going on and, with -p, list each function: where its probe goes and what"
+	  " that costs.",
+	  parse_verbose, 0 },
 	{ 0 },
 };
 
@@ -128,15 +145,15 @@ static bool is_able(const struct check *check)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int report(struct check *check, bool json)
+static int report(struct check *check, const struct settings *settings)
 {
 	struct writer writer;
 
 	writer_init_stdout(&writer);
-	if (json)
+	if (settings->json)
 		check_append_json(&writer.text, check);
 	else
-		check_append_text(&writer.text, check);
+		check_append_text(&writer.text, check, settings->verbose);
 	return writer_close(&writer);
 }
 
@@ -180,7 +197,7 @@ static int run_check(struct settings *settings)
 		check.process = NULL;
 		check.failed_pid = settings->pid;
 	}
-	report_err = report(&check, settings->json);
+	report_err = report(&check, settings);
 	if (inspection.process.unread)
 		err = -EACCES;
 	inspection_fini(&inspection);
@@ -215,7 +232,7 @@ const struct command check_command = {
 		" each of them has, and what tracing the process would not see. Nothing is attached"
 		" to the process.\n"
 		"\n"
-		"For each function it says where in it the probe would go and how much more a call"
+		"With -v, for each function it says where in it the probe would go and how much more a call"
 		" would then take, in REF: the price of a trap with an empty program. A probe on an"
 		" instruction that the kernel emulates costs that much; on one that it single-steps,"
 		" two to three times as much, in a nested virtual machine 18 times. So the probe"

@@ -24,7 +24,6 @@ static const struct spelling spellings[] = {
 	/* Earlier versions. */
 	{ "record", "--stdout", MEANS("output", "-", "it is -o - now") },
 	/* One name for one thing. */
-	{ "trace", "-i", MEANS("interval", NULL, "it is --interval here") },
 	{ "verify", "-o", ADVICE("verify writes to standard output: write > FILE, or --json for JSON") },
 	{ "check", "-o", ADVICE("check writes to standard output: write > FILE, or --json for JSON") },
 	{ READING, "--input", FILE_OPERAND("not needed: files are given as they are") },

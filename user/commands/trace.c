@@ -14,10 +14,14 @@
 #include "commands/output_format.h"
 #include "commands/requirements.h"
 #include "commands/selection.h"
+#include "commands/terminal.h"
+#include "host/machine.h"
 #include "render/json.h"
 #include "render/text.h"
 #include "base/writer.h"
 #include "pipeline.h"
+
+#define SECOND 1000000000ull
 
 struct settings {
 	struct capture_options capture;
@@ -26,6 +30,7 @@ struct settings {
 	bool summary_only;
 	bool exact;
 	bool no_return;
+	uint64_t interval_ns; /* between summaries; 0: there is one, at the end */
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -72,6 +77,10 @@ static const struct option_row rows[] = {
 	{ 0, "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
+	{ 'i', "interval", "TIME",
+	  "With -c: show the summary so far every TIME (2, 10s, 1m; at least 1s). On a terminal it"
+	  " takes the place of the one before; in JSON its member final is false.",
+	  option_duration, AT(interval_ns) },
 	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration,
 	  AT(capture.duration_ns) },
 	{ 'b', "bytes", NULL, "Sizes as numbers of bytes.", option_flag, AT(exact) },
@@ -115,15 +124,29 @@ struct run {
 	struct sink *sink;
 	struct pipeline pipeline;
 	struct live *live;
-	struct losses losses; /* once the capture is over */
+	struct summary summary; /* so far */
+	uint64_t shown_ns;      /* when it was shown */
+	struct losses losses;   /* once the capture is over */
 };
+
+static void begin_json(struct sink *sink, uint64_t wall_offset_ns)
+{
+	struct machine machine;
+	struct json_header header = { .wall_offset_ns = wall_offset_ns };
+
+	machine_read(&machine);
+	header.host = machine.host;
+	header.kernel = machine.kernel;
+	header.machine = machine.hardware;
+	json_sink_begin(sink, &header);
+}
 
 static int open_output(struct run *run)
 {
 	const struct settings *settings = &run->settings;
-	const struct text_options text = { .lines = !settings->summary_only,
-					   .exact = settings->exact,
-					   .clock_ns = clock_realtime_offset_ns() };
+	struct text_options text = { .lines = !settings->summary_only,
+				     .exact = settings->exact,
+				     .clock_ns = clock_realtime_offset_ns() };
 	int err = 0;
 
 	if (settings->output)
@@ -132,11 +155,15 @@ static int open_output(struct run *run)
 		writer_init_stdout(&run->writer);
 	if (err)
 		return err;
+	text.width = run->writer.terminal ? terminal_options(&run->writer).width : 0;
 	run->sink = settings->json ? json_sink_new(&run->writer, !settings->summary_only) :
 				     text_sink_new(&run->writer, &text);
 	if (!run->sink)
 		return -ENOMEM;
 	pipeline_add_sink(&run->pipeline, run->sink);
+	/* The summary alone is one object. */
+	if (settings->json && (!settings->summary_only || settings->interval_ns))
+		begin_json(run->sink, text.clock_ns);
 	return 0;
 }
 
@@ -154,14 +181,35 @@ static void close_output(struct run *run, int *err)
 
 static int feed(void *context, void *record, size_t length)
 {
-	return pipeline_feed(context, record, length);
+	return pipeline_feed(&((struct run *)context)->pipeline, record, length);
+}
+
+/* What there is so far. */
+static int show_interim(struct run *run, uint64_t now_ns)
+{
+	int err = live_counters(run->live, &run->summary.counters);
+
+	run->shown_ns = now_ns;
+	run->summary.end_ns = now_ns;
+	run->summary.interim = true;
+	pipeline_summarise(&run->pipeline, &run->summary);
+	if (err)
+		return err;
+	return run->settings.json ? json_sink_show(run->sink, &run->summary) :
+				    text_sink_show(run->sink, &run->summary);
 }
 
 static int flush(void *context)
 {
-	int err = pipeline_flush(context);
+	struct run *run = context;
+	const uint64_t now_ns = clock_monotonic_ns(), interval_ns = run->settings.interval_ns;
+	int err = pipeline_flush(&run->pipeline);
 
-	return err ? err : pipeline_tick(context, clock_monotonic_ns());
+	if (!err)
+		err = pipeline_tick(&run->pipeline, now_ns);
+	if (!err && interval_ns && run->summary.start_ns && now_ns - run->shown_ns >= interval_ns)
+		err = show_interim(run, now_ns);
+	return err;
 }
 
 static int open_capture(struct run *run)
@@ -172,7 +220,8 @@ static int open_capture(struct run *run)
 	options.count_launches = settings->summary_only;
 	options.feed = feed;
 	options.flush = flush;
-	options.context = &run->pipeline;
+	options.count_ns = settings->interval_ns;
+	options.context = run;
 	return live_open(&run->live, &options);
 }
 
@@ -185,6 +234,8 @@ static int capture(struct run *run)
 	};
 	int err, finish_err;
 
+	run->summary = summary;
+	run->shown_ns = summary.start_ns;
 	if (run->settings.summary_only)
 		log_info("capturing; Ctrl-C ends with the summary");
 	err = live_run(run->live);
@@ -223,6 +274,17 @@ static int run_all(struct run *run)
 	return capture_options_exit_code(&run->settings.capture, err, &run->losses, command_code);
 }
 
+static int check_interval(const struct settings *settings)
+{
+	if (settings->interval_ns && !settings->summary_only)
+		log_error("--interval goes with --summary: trace -c -i 2");
+	else if (settings->interval_ns && settings->interval_ns < SECOND)
+		log_error("--interval: it is at least 1s");
+	else
+		return EXIT_OK;
+	return EXIT_USAGE;
+}
+
 static int trace(int argc, char **argv)
 {
 	struct run run = { .writer.fd = -1, .settings.capture = CAPTURE_OPTIONS_DEFAULTS };
@@ -235,7 +297,9 @@ static int trace(int argc, char **argv)
 		run.settings.json |=
 			output_format_ends_in(run.settings.output, ".jsonl .ndjson .json");
 		run.settings.capture.output_is_taken = run.settings.json && !run.settings.output;
-		code = selection_check(selection);
+		code = check_interval(&run.settings);
+		if (code == EXIT_OK)
+			code = selection_check(selection);
 		if (code == EXIT_OK)
 			code = selection_filter(selection, &run.pipeline.filter);
 		if (code == EXIT_OK)

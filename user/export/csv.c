@@ -152,10 +152,13 @@ static int end_row(const struct csv *export)
 
 static void put_call(struct csv *export, const struct event *event, const struct change *change)
 {
+	const struct report_coverage *coverage = &export->recording->coverage;
 	struct string *out = &export->writer->text;
 	const struct field_source source = { .event = event,
 					     .change = change,
-					     .scratch = &export->scratch };
+					     .scratch = &export->scratch,
+					     .wall_known = coverage->wall_known,
+					     .wall_offset_ns = coverage->wall_offset_ns };
 	size_t i;
 
 	begin_row(export, event->header->type == MS_TYPE_CALLS ? "calls" : "call", event->count);
@@ -191,6 +194,7 @@ struct other {
 
 static int put_other(const struct csv *export, const struct other *other)
 {
+	const struct report_coverage *coverage = &export->recording->coverage;
 	struct string *out = &export->writer->text;
 	size_t i;
 
@@ -205,6 +209,8 @@ static int put_other(const struct csv *export, const struct other *other)
 		string_append_char(out, ',');
 		if (!strcmp(name, "ts_ns"))
 			string_append_u64(out, other->ts_ns);
+		else if (!strcmp(name, "wall_ns") && coverage->wall_known)
+			string_append_u64(out, other->ts_ns + coverage->wall_offset_ns);
 		else if (!strcmp(name, "pid") && other->process)
 			string_append_u64(out, other->process->pid);
 		else if (!strcmp(name, "comm") && other->process)

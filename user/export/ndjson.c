@@ -55,6 +55,7 @@ static int take_begin(struct sink *sink)
 	json_put_text(&json, "recorded_by", coverage->version);
 	json_put_text(&json, "targets", coverage->targets);
 	json_put_if(&json, "wall_offset_ns", coverage->wall_known, coverage->wall_offset_ns);
+	json_sink_set_wall(export->json_sink, coverage->wall_known, coverage->wall_offset_ns);
 	return line_end(export, &json);
 }
 
@@ -78,6 +79,14 @@ static int take_sample(struct sink *sink, const struct event *event, const struc
 	struct ndjson *export = (struct ndjson *)sink;
 
 	return export->json_sink->sample(export->json_sink, event, change);
+}
+
+static void put_time(const struct ndjson *export, struct json *json, uint64_t ts_ns)
+{
+	const struct report_coverage *coverage = &export->recording->coverage;
+
+	json_put_u64(json, "ts_ns", ts_ns);
+	json_put_if(json, "wall_ns", coverage->wall_known, ts_ns + coverage->wall_offset_ns);
 }
 
 static void put_live(struct json *json, const struct process *process)
@@ -104,7 +113,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 	struct json json = line_begin(export, "gap");
 	size_t i;
 
-	json_put_u64(&json, "ts_ns", ts_ns);
+	put_time(export, &json, ts_ns);
 	json_put_bool(&json, "first", first);
 	json_name(&json, "processes");
 	json_open(&json, '[');
@@ -120,7 +129,7 @@ static int take_lost(struct sink *sink, uint64_t ts_ns, uint64_t count)
 	const struct ndjson *export = (const struct ndjson *)sink;
 	struct json json = line_begin(export, "lost");
 
-	json_put_u64(&json, "ts_ns", ts_ns);
+	put_time(export, &json, ts_ns);
 	json_put_u64(&json, "count", count);
 	return line_end(export, &json);
 }

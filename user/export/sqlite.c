@@ -95,9 +95,12 @@ static struct cell cell_of(struct sqlite_export *export, const struct field *fie
 static int put_fields(struct sqlite_export *export, const struct event *event,
 		      const struct change *change, uint64_t process)
 {
+	const struct report_coverage *coverage = &export->recording->coverage;
 	const struct field_source source = { .event = event,
 					     .change = change,
-					     .scratch = &export->scratch };
+					     .scratch = &export->scratch,
+					     .wall_known = coverage->wall_known,
+					     .wall_offset_ns = coverage->wall_offset_ns };
 	struct cell cells[SQLITE_COLUMNS_MAX + 2];
 	size_t texts = 0, i;
 

@@ -32,6 +32,7 @@ enum ms_checkpoint_type {
 	MS_CHECKPOINT_DEVICE,
 	MS_CHECKPOINT_EXPORT, /* of any process */
 	MS_CHECKPOINT_IDENTITY,
+	MS_CHECKPOINT_TIMES,
 	MS_CHECKPOINT_TYPES_END,
 };
 
@@ -142,6 +143,25 @@ struct ms_checkpoint_failure {
 	uint16_t reserved;
 };
 
+/* As struct call_times has them. */
+struct ms_checkpoint_time {
+	uint32_t bucket;
+	uint32_t count;
+};
+
+struct ms_checkpoint_times {
+	struct ms_event event;
+	uint64_t calls;
+	uint64_t failed;
+	uint64_t timed;
+	uint64_t total_ns;
+	uint64_t max_ns;
+	uint16_t row;
+	uint16_t buckets_count;
+	uint32_t reserved;
+	struct ms_checkpoint_time buckets[]; /* those that are not empty */
+};
+
 struct ms_checkpoint_context {
 	struct ms_event event;
 	uint64_t handle;
@@ -249,6 +269,7 @@ _Static_assert(sizeof(struct ms_checkpoint_state) == 56, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_process) == 168, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_space) == 120, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_total) == 72, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_times) == 80, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_allocation) == 112, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_device) == 112, "wire layout");
 

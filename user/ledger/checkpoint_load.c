@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ledger/allocations.h"
+#include "ledger/call_times.h"
 #include "ledger/contexts.h"
 #include "ledger/ended.h"
 #include "ledger/exports.h"
@@ -277,6 +278,33 @@ static int load_failure(struct checkpoint *anchor, const void *record)
 								.count = saved->count });
 }
 
+static int load_times(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_times *saved = record;
+	const size_t room = (saved->event.size - sizeof(*saved)) / sizeof(*saved->buckets);
+	struct call_times times = { .row = saved->row,
+				    .calls = saved->calls,
+				    .failed = saved->failed,
+				    .timed = saved->timed,
+				    .total_ns = saved->total_ns,
+				    .max_ns = saved->max_ns };
+	int err = 0;
+	size_t i;
+
+	if (saved->row >= probe_count() || saved->failed > saved->calls ||
+	    saved->timed > saved->calls || saved->buckets_count > room)
+		return -EINVAL;
+	for (i = 0; !err && i < saved->buckets_count; i++)
+		err = saved->buckets[i].bucket >= CALL_TIMES_BUCKETS ?
+			      -EINVAL :
+			      call_times_count(&times, saved->buckets[i].bucket,
+					       saved->buckets[i].count);
+	if (!err)
+		err = call_times_add(anchor->process, &times);
+	call_times_fini(&times);
+	return err;
+}
+
 static int load_context(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_context *saved = record;
@@ -515,6 +543,7 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 		TYPE(DEVICE, load_device, ms_checkpoint_device),
 		TYPE(EXPORT, load_export, ms_checkpoint_export),
 		TYPE(IDENTITY, load_identity, ms_checkpoint_identity),
+		TYPE(TIMES, load_times, ms_checkpoint_times),
 #undef TYPE
 	};
 	const struct ms_event *event = record;

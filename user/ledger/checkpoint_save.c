@@ -2,8 +2,10 @@
 #include "ledger/checkpoint.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ledger/call_times.h"
 #include "ledger/graphs.h"
 
 struct saver {
@@ -220,6 +222,43 @@ static void save_failures(struct saver *saver)
 	}
 }
 
+static void save_times(struct saver *saver)
+{
+	const size_t room = CALL_TIMES_BUCKETS * sizeof(struct ms_checkpoint_time);
+	struct ms_checkpoint_times *record = malloc(sizeof(*record) + room);
+	size_t i;
+
+	if (!record && !saver->err)
+		saver->err = -ENOMEM;
+	if (saver->err) {
+		free(record);
+		return;
+	}
+
+	for (i = 0; i < saver->process->times_count; i++) {
+		const struct call_times *times = &saver->process->times[i];
+		uint32_t bucket, used = 0;
+
+		*record = (struct ms_checkpoint_times){ .calls = times->calls,
+							.failed = times->failed,
+							.timed = times->timed,
+							.total_ns = times->total_ns,
+							.max_ns = times->max_ns,
+							.row = times->row };
+		for (bucket = 0; bucket < CALL_TIMES_BUCKETS; bucket++) {
+			const uint32_t count = call_times_in(times, bucket);
+
+			if (count)
+				record->buckets[used++] =
+					(struct ms_checkpoint_time){ bucket, count };
+		}
+		record->buckets_count = (uint16_t)used;
+		put(saver, record, MS_CHECKPOINT_TIMES,
+		    sizeof(*record) + used * sizeof(*record->buckets));
+	}
+	free(record);
+}
+
 static void save_contexts(struct saver *saver)
 {
 	size_t i;
@@ -391,6 +430,7 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 	save_names(saver);
 	save_kernels(saver);
 	save_failures(saver);
+	save_times(saver);
 	save_contexts(saver);
 	save_devices(saver);
 	save_graphs(saver);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "ledger/call_times.h"
 #include "ledger/failures.h"
 #include "ledger/kernels.h"
 
@@ -185,6 +186,9 @@ static void add_tables(struct process *sum, const struct process *process)
 		if (kernels_add(sum, &kernel))
 			sum->counters[COUNTER_OTHER_KERNELS] += kernel.launches;
 	}
+	/* Each function has a place, but for one without memory. */
+	for (i = 0; i < process->times_count; i++)
+		call_times_add(sum, &process->times[i]);
 	for (i = 0; i < process->failures_count; i++)
 		if (failures_add(sum, &process->failures[i]))
 			sum->counters[COUNTER_OTHER_FAILURES] += process->failures[i].count;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "event/losses.h"
 #include "ledger/allocations.h"
+#include "ledger/call_times.h"
 #include "ledger/contexts.h"
 #include "ledger/ended.h"
 #include "ledger/exports.h"
@@ -44,6 +45,8 @@ static void process_free(struct process *process)
 	map_fini(&process->device_places);
 	free(process->kernels);
 	free(process->failures);
+	call_times_forget(process);
+	free(process->times);
 	free(process->views);
 	process_devices_fini(&process->devices);
 	process_identity_fini(process);
@@ -206,6 +209,7 @@ static void process_restart(struct process *process, uint64_t now_ns)
 	for (i = 0; i < process->kernels_count; i++)
 		process->kernels[i].launches = 0;
 	failures_forget(process);
+	call_times_forget(process);
 	for (i = 0; i < COUNTERS_COUNT; i++)
 		if (process_counters[i].is_passing)
 			process->counters[i] = 0;
@@ -243,7 +247,7 @@ static size_t process_bytes(const struct process *process)
 	       map_bytes(&process->context_places) + map_bytes(&process->primary_places) +
 	       map_bytes(&process->pool_places) + map_bytes(&process->device_places) +
 	       process->kernels_capacity * sizeof(*process->kernels) +
-	       process->failures_capacity * sizeof(*process->failures) +
+	       process->failures_capacity * sizeof(*process->failures) + call_times_bytes(process) +
 	       process->contexts_capacity * sizeof(*process->contexts) +
 	       pending_bytes(&process->pending) + process_devices_bytes(&process->devices) +
 	       process->identity.bytes + process->views_capacity * sizeof(*process->views);
@@ -447,7 +451,8 @@ static int apply_op(struct state *state, struct process *process, const struct e
 		first_call(process, event);
 	change->device = contexts_device(process, call);
 	process->calls[event->probe->spec.op] += event->count;
-	if (!event_succeeded(call) && call->result != MS_CUDA_DEINITIALIZED)
+	err = call_times_apply(process, event);
+	if (!err && !event_succeeded(call) && call->result != MS_CUDA_DEINITIALIZED)
 		err = failures_add(process, &(struct failure){ .row = call->row,
 							       .result = call->result,
 							       .count = event->count });

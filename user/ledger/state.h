@@ -113,6 +113,8 @@ struct process {
 
 	struct kernel *kernels;
 	size_t kernels_count, kernels_capacity;
+	struct call_times *times; /* ledger/call_times.h */
+	size_t times_count, times_capacity;
 	struct failure *failures;
 	size_t failures_count, failures_capacity;
 	struct context *contexts;
@@ -139,6 +141,7 @@ struct process {
 	struct map launch_places; /* function handle -> the same, until a name is learnt */
 	size_t name_bytes;        /* of names that no process had before */
 
+	struct map times_places;               /* row -> position in `times` */
 	struct map failure_places;             /* row and result -> position in `failures` */
 	struct map context_places;             /* handle -> position in `contexts` */
 	struct map primary_places;             /* device -> the same of its primary context */

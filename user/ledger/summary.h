@@ -24,6 +24,7 @@ struct summary_cost {
 struct summary {
 	const struct state *state;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC: the time that was observed */
+	bool interim;              /* it goes on */
 	struct ms_counters counters;
 	struct summary_cost cost;
 	uint64_t missed_processes; /* at least so many were not attached to in time */

@@ -128,7 +128,7 @@ static void append_new(struct string *out, const struct check_library *library)
 	string_append_text(out, library->new_named < library->new_count ? " ...\n" : "\n");
 }
 
-static void append_library(struct string *out, const struct check_library *library)
+static void append_library(struct string *out, const struct check_library *library, bool verbose)
 {
 	const char *before = ": ";
 	unsigned int layer;
@@ -148,7 +148,7 @@ static void append_library(struct string *out, const struct check_library *libra
 	string_append_char(out, '\n');
 	append_missing(out, library);
 	append_new(out, library);
-	check_probes_append_text(out, library);
+	check_probes_append_text(out, library, verbose);
 }
 
 /* Why: elf/elf_code.h. */
@@ -169,7 +169,7 @@ static void append_go(struct string *out, const struct check_process *process)
 	append_words(out, text, 2, 2);
 }
 
-static void append_process(struct string *out, const struct check_process *process)
+static void append_process(struct string *out, const struct check_process *process, bool verbose)
 {
 	size_t i;
 
@@ -187,10 +187,10 @@ static void append_process(struct string *out, const struct check_process *proce
 	}
 	if (!process->libraries_count && !process->unread)
 		string_append_text(out, "  no CUDA library\n");
-	else
+	else if (verbose)
 		check_probes_append_legend(out);
 	for (i = 0; i < process->libraries_count; i++)
-		append_library(out, &process->libraries[i]);
+		append_library(out, &process->libraries[i], verbose);
 	string_append_text(out, "\n  What tracing it would not see:\n");
 	for (i = 0; i < process->notes_count; i++) {
 		string_append_text(out, "  - ");
@@ -198,23 +198,29 @@ static void append_process(struct string *out, const struct check_process *proce
 	}
 }
 
-void check_append_text(struct string *out, const struct check *check)
+static void append_verdict(struct string *out, const struct check *check)
 {
-	char title[160];
-
-	append_items(out, "Privileges", check->privileges, check->privileges_count);
-	snprintf(title, sizeof(title), "Kernel %s", check->kernel);
-	append_items(out, title, check->features, check->features_count);
-	if (check->strategy)
-		string_append_format(out, "Probes are attached by %s.\n", check->strategy);
-	if (check->process)
-		append_process(out, check->process);
-	string_append_format(out, "\nTracing %s here", check->able ? "works" : "does not work");
+	string_append_format(out, "Tracing %s here", check->able ? "works" : "does not work");
 	if (check->able && check->process && check->process->unread)
 		string_append_format(out, ", but not all of process %u", check->process->pid);
 	if (check->able && check->failed_pid)
 		string_append_format(out, ", but not of process %u", check->failed_pid);
 	string_append_text(out, ".\n");
+}
+
+void check_append_text(struct string *out, const struct check *check, bool verbose)
+{
+	char title[160];
+
+	append_verdict(out, check);
+	if (check->process)
+		append_process(out, check->process, verbose);
+	string_append_char(out, '\n');
+	append_items(out, "Privileges", check->privileges, check->privileges_count);
+	snprintf(title, sizeof(title), "Kernel %s", check->kernel);
+	append_items(out, title, check->features, check->features_count);
+	if (check->strategy)
+		string_append_format(out, "Probes are attached by %s.\n", check->strategy);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -71,7 +71,8 @@ struct check {
 /* What is wrong with an item that is not there. */
 const char *check_problem(const struct check_item *item);
 
-void check_append_text(struct string *out, const struct check *check);
+/* `verbose`: with each function of the process's libraries, where its probe goes, at what cost. */
+void check_append_text(struct string *out, const struct check *check, bool verbose);
 void check_append_json(struct string *out, const struct check *check);
 
 #endif /* MEMSCOPE_RENDER_CHECK_H */

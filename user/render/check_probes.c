@@ -139,13 +139,15 @@ static void append_function(struct string *out, const struct check_function *fun
 	string_append_char(out, '\n');
 }
 
-void check_probes_append_text(struct string *out, const struct check_library *library)
+void check_probes_append_text(struct string *out, const struct check_library *library, bool verbose)
 {
 	uint32_t row;
 	size_t i;
 
 	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++)
 		append_counts(out, library, &uses[i]);
+	if (!verbose)
+		return;
 	string_append_format(out, "      %-*s %10s  %-8s  %-22s  %s\n", NAME_WIDTH, "FUNCTION",
 			     "OFFSET", "BEGINS", "WITH RESULT", "ENTRY ALONE");
 	for (row = 0; row < probe_count(); row++)

@@ -13,7 +13,9 @@
 /* What the columns mean; once, before the libraries. */
 void check_probes_append_legend(struct string *out);
 
-void check_probes_append_text(struct string *out, const struct check_library *library);
+/* How many go where and, if `verbose`, each of them. */
+void check_probes_append_text(struct string *out, const struct check_library *library,
+			      bool verbose);
 
 /* Members of the library's object. */
 void check_probes_put_json(struct json *json, const struct check_library *library);

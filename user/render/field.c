@@ -64,6 +64,11 @@ static struct field_value get_ts_ns(source_t *source)
 	return number(true, source->event->header->ts_ns);
 }
 
+static struct field_value get_wall_ns(source_t *source)
+{
+	return number(source->wall_known, source->event->header->ts_ns + source->wall_offset_ns);
+}
+
 static struct field_value get_pid(source_t *source)
 {
 	return number(true, source->event->header->pid);

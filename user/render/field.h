@@ -34,6 +34,8 @@ struct field_source {
 	const struct change *change;
 	struct string *scratch; /* for text that has to be put together; cleared by the caller */
 	bool exact;             /* sizes in text: bytes, not rounded */
+	bool wall_known;
+	uint64_t wall_offset_ns; /* what to add to times to get CLOCK_REALTIME */
 };
 
 struct field_value {

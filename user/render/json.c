@@ -12,6 +12,8 @@ struct json_sink {
 	struct writer *writer;
 	struct string scratch;
 	bool lines;
+	bool wall_known;
+	uint64_t wall_offset_ns;
 };
 
 static void put_dims(struct json *json, const uint32_t *dims)
@@ -89,7 +91,9 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 {
 	struct field_source source = { .event = event,
 				       .change = change,
-				       .scratch = &sink->scratch };
+				       .scratch = &sink->scratch,
+				       .wall_known = sink->wall_known,
+				       .wall_offset_ns = sink->wall_offset_ns };
 	size_t i;
 
 	if (event->header->type == MS_TYPE_CALLS) {
@@ -107,12 +111,14 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 	}
 }
 
-static void put_record(struct json *json, const struct event *event, const struct change *change)
+static void put_record(const struct json_sink *sink, struct json *json, const struct event *event,
+		       const struct change *change)
 {
 	size_t i;
 
 	json_put_text(json, "type", event_type_name(event_type(event)));
 	json_put_u64(json, "ts_ns", event->header->ts_ns);
+	json_put_if(json, "wall_ns", sink->wall_known, event->header->ts_ns + sink->wall_offset_ns);
 	if (change->process) {
 		json_put_u64(json, "pid", event->header->pid);
 		json_put_text(json, "comm", change->process->comm);
@@ -139,7 +145,7 @@ static int json_event(struct sink *base, const struct event *event, const struct
 	if (event->call)
 		put_call(sink, &json, event, change);
 	else
-		put_record(&json, event, change);
+		put_record(sink, &json, event, change);
 	json_close(&json, '}');
 	return writer_end_line(sink->writer);
 }
@@ -149,7 +155,7 @@ static int json_flush(struct sink *base)
 	return writer_flush(((struct json_sink *)base)->writer);
 }
 
-static int json_finish(struct sink *base, const struct summary *summary)
+int json_sink_show(struct sink *base, const struct summary *summary)
 {
 	struct json_sink *sink = (struct json_sink *)base;
 	struct json json = { .out = &sink->writer->text };
@@ -163,6 +169,32 @@ static int json_finish(struct sink *base, const struct summary *summary)
 	return writer_flush(sink->writer);
 }
 
+void json_sink_set_wall(struct sink *base, bool known, uint64_t offset_ns)
+{
+	struct json_sink *sink = (struct json_sink *)base;
+
+	sink->wall_known = known;
+	sink->wall_offset_ns = offset_ns;
+}
+
+void json_sink_begin(struct sink *base, const struct json_header *header)
+{
+	struct json_sink *sink = (struct json_sink *)base;
+	struct json json = { .out = &sink->writer->text };
+
+	json_open(&json, '{');
+	json_put_text(&json, "schema", JSON_EVENT_SCHEMA);
+	json_put_text(&json, "type", "header");
+	json_put_text(&json, "tool", "memscope-bpf " MEMSCOPE_VERSION);
+	json_put_text(&json, "host", header->host);
+	json_put_text(&json, "kernel", header->kernel);
+	json_put_text(&json, "machine", header->machine);
+	json_put_u64(&json, "wall_offset_ns", header->wall_offset_ns);
+	json_close(&json, '}');
+	writer_end_line(sink->writer);
+	json_sink_set_wall(base, true, header->wall_offset_ns);
+}
+
 struct sink *json_sink_new(struct writer *writer, bool lines)
 {
 	struct json_sink *sink = calloc(1, sizeof(*sink));
@@ -173,7 +205,7 @@ struct sink *json_sink_new(struct writer *writer, bool lines)
 				    .process = json_event,
 				    .sample = json_event,
 				    .flush = json_flush,
-				    .end = json_finish };
+				    .end = json_sink_show };
 	sink->writer = writer;
 	sink->lines = lines;
 	return &sink->sink;

@@ -18,6 +18,22 @@
  * outlive the sink. NULL without memory.
  */
 struct sink *json_sink_new(struct writer *writer, bool lines);
+
+/* What JSON lines begin with. */
+struct json_header {
+	const char *host, *kernel, *machine;
+	uint64_t wall_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+};
+
+/* Writes that line; from now on events have their wall time. */
+void json_sink_begin(struct sink *sink, const struct json_header *header);
+
+/* What to add to the times of events, if that is known, to get CLOCK_REALTIME. */
+void json_sink_set_wall(struct sink *sink, bool known, uint64_t offset_ns);
+
+/* Writes the summary so far as a line. Returns 0 or -errno. */
+int json_sink_show(struct sink *sink, const struct summary *summary);
+
 void json_sink_free(struct sink *sink);
 
 /* By space, what there is of it, as an array. */

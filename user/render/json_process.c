@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/json_process.h"
 
+#include <stdlib.h>
 #include <sys/wait.h>
+
+#include "ledger/call_times.h"
 
 void json_process_exit(struct json *json, uint32_t status)
 {
@@ -51,6 +54,43 @@ void json_process_failures(struct json *json, const struct process *process)
 		json_close(json, '}');
 	}
 	json_close(json, ']');
+}
+
+static void put_percentile(struct json *json, const char *name, const struct call_times *times,
+			   unsigned int percent)
+{
+	uint64_t ns = 0;
+	const bool known = call_times_percentile(times, percent, &ns);
+
+	json_put_if(json, name, known, ns);
+}
+
+void json_process_functions(struct json *json, const struct process *process)
+{
+	const struct call_times **sorted = call_times_sorted(process);
+	const bool known = !process->entries_only;
+	size_t i;
+
+	json->out->failed |= !sorted;
+	json_name(json, "functions");
+	json_open(json, '[');
+	for (i = 0; sorted && i < process->times_count; i++) {
+		uint64_t any;
+
+		json_open(json, '{');
+		json_put_text(json, "api", probe_at(sorted[i]->row)->symbol);
+		json_put_u64(json, "calls", sorted[i]->calls);
+		json_put_if(json, "failed", known, sorted[i]->failed);
+		json_put_u64(json, "timed", sorted[i]->timed);
+		json_put_if(json, "total_ns", sorted[i]->timed, sorted[i]->total_ns);
+		put_percentile(json, "p50_ns", sorted[i], 50);
+		put_percentile(json, "p99_ns", sorted[i], 99);
+		json_put_if(json, "max_ns", call_times_percentile(sorted[i], 100, &any),
+			    sorted[i]->max_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	free(sorted);
 }
 
 static void put_counters(struct json *json, const struct process *process, bool of_others)

@@ -23,4 +23,7 @@ void json_process_failures(struct json *json, const struct process *process);
 /* What is counted of it: process_counters.def. */
 void json_process_counters(struct json *json, const struct process *process);
 
+/* How often each function was called and how long that took, as an array named "functions". */
+void json_process_functions(struct json *json, const struct process *process);
+
 #endif /* MEMSCOPE_RENDER_JSON_PROCESS_H */

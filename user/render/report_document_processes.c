@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ledger/call_times.h"
 #include "render/identity_words.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
@@ -151,6 +152,42 @@ static void list_cells(const struct rows *rows)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+static void cell_percentile(struct document *document, const struct call_times *times,
+			    unsigned int percent)
+{
+	uint64_t ns = 0;
+	const bool known = call_times_percentile(times, percent, &ns);
+
+	document_cell_duration(document, known, ns);
+}
+
+static void list_function(const struct rows *rows, const struct call_times *times)
+{
+	struct document *document = rows->document;
+
+	if (!begin_row(rows))
+		return;
+	document_cell_words(document, probe_at(times->row)->symbol);
+	document_cell_count(document, true, times->calls);
+	document_cell_count(document, !rows->process->entries_only, times->failed);
+	document_cell_duration(document, times->timed, times->total_ns);
+	cell_percentile(document, times, 50);
+	cell_percentile(document, times, 99);
+	cell_percentile(document, times, 100);
+	document_row_end(document);
+}
+
+static void list_functions(const struct rows *rows)
+{
+	const struct call_times **sorted = call_times_sorted(rows->process);
+	size_t i;
+
+	rows->document->text.failed |= !sorted;
+	for (i = 0; sorted && i < rows->process->times_count; i++)
+		list_function(rows, sorted[i]);
+	free(sorted);
+}
+
 static void list_failures(const struct rows *rows)
 {
 	struct document *document = rows->document;
@@ -282,6 +319,12 @@ static const struct process_table tables[] = {
 		       { "Allocs", DOCUMENT_NUMBER }, { "Allocated", DOCUMENT_NUMBER },
 		       { "Frees", DOCUMENT_NUMBER }, { "Mean life", DOCUMENT_NUMBER } },
 	  .list = list_cells },
+	{ .section = REPORT_DOCUMENT_CALLS, .name = "functions", .caption = "What calls took",
+	  .columns = { { "Call", DOCUMENT_TEXT }, { "Calls", DOCUMENT_NUMBER },
+		       { "Failed", DOCUMENT_NUMBER }, { "Total", DOCUMENT_NUMBER },
+		       { "p50", DOCUMENT_NUMBER }, { "p99", DOCUMENT_NUMBER },
+		       { "Longest", DOCUMENT_NUMBER } },
+	  .list = list_functions, .has_sum = true, .browsable = true },
 	{ .section = REPORT_DOCUMENT_CALLS, .name = "kernels", .caption = "Kernels",
 	  .columns = { { "Kernel", DOCUMENT_TEXT }, { "Launches", DOCUMENT_NUMBER } },
 	  .list = list_kernels, .browsable = true },

@@ -183,6 +183,7 @@ static void put_totals(struct json *json, const struct summary *summary,
 	}
 	json_put_u64(json, "graph_launches", process->graph_launches);
 	json_process_failures(json, process);
+	json_process_functions(json, process);
 	json_process_counters(json, process);
 }
 
@@ -254,6 +255,7 @@ void json_summary(struct json *json, const struct summary *summary)
 {
 	size_t i;
 
+	json_put_bool(json, "final", !summary->interim);
 	json_put_u64(json, "start_ns", summary->start_ns);
 	json_put_u64(json, "end_ns", summary->end_ns);
 	json_name(json, "events");

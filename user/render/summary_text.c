@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ledger/call_times.h"
 #include "render/field.h"
 #include "render/identity_words.h"
 #include "render/losses_words.h"
 
 #define KERNELS_SHOWN 20
+#define FUNCTIONS_SHOWN 20
 
 struct page {
 	struct string *out;
@@ -189,6 +191,50 @@ static void append_kernels(const struct page *page, const struct process *proces
 	if (i < process->kernels_count)
 		string_append_format(page->out, "  %18s  and %zu kernels more\n", "",
 				     process->kernels_count - i);
+	free(sorted);
+}
+
+static const char *percentile_text(char out[STRING_NUMBER_BYTES], const struct call_times *times,
+				   unsigned int percent)
+{
+	uint64_t ns;
+
+	return call_times_percentile(times, percent, &ns) ? string_duration(out, ns) : "-";
+}
+
+static void append_function(const struct page *page, const struct process *process,
+			    const struct call_times *times)
+{
+	char calls[STRING_NUMBER_BYTES], failed[STRING_NUMBER_BYTES], total[STRING_NUMBER_BYTES];
+	char p50[STRING_NUMBER_BYTES], p99[STRING_NUMBER_BYTES], longest[STRING_NUMBER_BYTES];
+
+	string_append_format(page->out, "  %-26s %11s %8s %9s %9s %9s %9s\n",
+			     probe_at(times->row)->symbol, string_count(calls, times->calls),
+			     process->entries_only ? "-" : string_count(failed, times->failed),
+			     times->timed ? string_duration(total, times->total_ns) : "-",
+			     percentile_text(p50, times, 50), percentile_text(p99, times, 99),
+			     percentile_text(longest, times, 100));
+}
+
+static void append_functions(const struct page *page, const struct process *process)
+{
+	const struct call_times **sorted;
+	size_t i;
+
+	if (!process->times_count)
+		return;
+	sorted = call_times_sorted(process);
+	if (!sorted) {
+		page->out->failed = true;
+		return;
+	}
+	string_append_format(page->out, "\n  %-26s %11s %8s %9s %9s %9s %9s\n", "CALL", "CALLS",
+			     "FAILED", "TOTAL", "P50", "P99", "LONGEST");
+	for (i = 0; i < process->times_count && i < FUNCTIONS_SHOWN; i++)
+		append_function(page, process, sorted[i]);
+	if (i < process->times_count)
+		string_append_format(page->out, "  and %zu functions more\n",
+				     process->times_count - i);
 	free(sorted);
 }
 
@@ -406,6 +452,7 @@ static void append_more(struct page *page)
 			     (ull)state->more_count);
 	page->sum = true;
 	append_spaces(page, state->more);
+	append_functions(page, state->more);
 	append_copies(page, state->more);
 	append_kernels(page, state->more);
 	append_failures(page, state->more);
@@ -427,6 +474,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_title(&page, process);
 		append_spaces(&page, process);
 		append_largest(&page, process);
+		append_functions(&page, process);
 		append_copies(&page, process);
 		append_kernels(&page, process);
 		append_failures(&page, process);

@@ -13,6 +13,7 @@
 #define RED "\033[31m"
 #define DIM "\033[2m"
 #define PLAIN "\033[0m"
+#define CLEAR "\033[H\033[2J"
 
 struct text_sink {
 	struct sink sink;
@@ -21,6 +22,14 @@ struct text_sink {
 	struct string scratch;
 	struct string cell;
 	bool headed;
+	uint64_t left_out; /* bit set of fields whose columns have no room */
+};
+
+#define DETAIL_COLUMNS 16 /* that the last column, which has no width, gets at least */
+
+/* In this order columns give way where a line would be too long. */
+static const char *const gives_way[] = {
+	"addr", "device", "name", "duration_ns", "ts_ns", "thread"
 };
 
 static void append_time(struct text_sink *text, struct string *out, uint64_t ts_ns)
@@ -91,6 +100,51 @@ static int cell_width(const struct text_sink *text, const struct field *field)
 	return text->options.exact && field->kind == FIELD_SIZE ? 14 : field->width;
 }
 
+static bool is_shown(const struct text_sink *text, size_t field)
+{
+	return fields[field].heading && !(text->left_out >> field & 1);
+}
+
+static size_t columns_of(const struct text_sink *text)
+{
+	size_t columns = DETAIL_COLUMNS, i;
+
+	for (i = 0; i < fields_count; i++)
+		if (is_shown(text, i) && fields[i].width != -1)
+			columns += (size_t)abs(cell_width(text, &fields[i])) + 1;
+	return columns;
+}
+
+static void choose_columns(struct text_sink *text)
+{
+	size_t i, field;
+
+	for (i = 0; i < sizeof(gives_way) / sizeof(*gives_way); i++)
+		for (field = 0; field < fields_count; field++)
+			if (columns_of(text) > text->options.width &&
+			    !strcmp(fields[field].name, gives_way[i]))
+				text->left_out |= 1ull << field;
+}
+
+/* Cuts what has been written from `begin` on to the width of a line. */
+static void cut(struct text_sink *text, size_t begin)
+{
+	struct string *out = &text->writer->text;
+	size_t place = begin, columns = 0, last = begin;
+
+	if (!text->options.width)
+		return;
+	while (place < out->length && columns < text->options.width) {
+		last = place;
+		place += string_utf8_length(out->bytes + place, out->length - place) ?: 1;
+		columns++;
+	}
+	if (place >= out->length)
+		return;
+	out->length = last;
+	string_append_char(out, '>');
+}
+
 static void trim(struct string *out)
 {
 	while (out->length && out->bytes[out->length - 1] == ' ')
@@ -100,12 +154,15 @@ static void trim(struct string *out)
 static void append_heading(struct text_sink *text)
 {
 	struct string *out = &text->writer->text;
-	size_t i;
+	size_t i, begin;
 
+	if (text->options.width)
+		choose_columns(text);
 	if (text->writer->colour)
 		string_append_text(out, DIM);
+	begin = out->length;
 	for (i = 0; i < fields_count; i++) {
-		if (!fields[i].heading)
+		if (!is_shown(text, i))
 			continue;
 		string_clear(&text->cell);
 		string_append_text(&text->cell, fields[i].heading);
@@ -113,10 +170,24 @@ static void append_heading(struct text_sink *text)
 		string_append_char(out, ' ');
 	}
 	trim(out);
+	cut(text, begin);
 	if (text->writer->colour)
 		string_append_text(out, PLAIN);
 	writer_end_line(text->writer);
 	text->headed = true;
+}
+
+/* What a process holds besides what it held before it was attached to is marked as such. */
+static void append_field(struct text_sink *text, const struct field *field,
+			 const struct field_source *source)
+{
+	const struct field_value value = field->get(source);
+	const struct process *process = source->change->process;
+
+	if (value.known && !strcmp(field->name, "live_bytes") && process &&
+	    state_may_hold_more(process))
+		string_append_char(&text->cell, '+');
+	append_value(text, &text->cell, field->kind, value);
 }
 
 static int show_call(struct text_sink *text, const struct event *event, const struct change *change)
@@ -127,25 +198,27 @@ static int show_call(struct text_sink *text, const struct event *event, const st
 				       .exact = text->options.exact };
 	struct string *out = &text->writer->text;
 	bool alarming = text->writer->colour && !event_succeeded(event->call);
-	size_t i;
+	size_t i, begin;
 
 	if (alarming)
 		string_append_text(out, RED);
+	begin = out->length;
 	for (i = 0; i < fields_count; i++) {
 		const struct field *field = &fields[i];
 		bool applies = !field->ops || field->ops >> event->probe->spec.op & 1;
 
-		if (!field->heading)
+		if (!is_shown(text, i))
 			continue;
 		string_clear(&text->scratch);
 		string_clear(&text->cell);
 		if (applies)
-			append_value(text, &text->cell, field->kind, field->get(&source));
+			append_field(text, field, &source);
 		append_cell(out, &text->cell, cell_width(text, field));
 		string_append_char(out, ' ');
 		out->failed |= text->scratch.failed;
 	}
 	trim(out);
+	cut(text, begin);
 	if (alarming)
 		string_append_text(out, PLAIN);
 	return writer_end_line(text->writer);
@@ -184,6 +257,7 @@ static struct string *begin_line(struct text_sink *text, const struct event *eve
 static int show_sample(struct text_sink *text, const struct event *event,
 		       const struct change *change)
 {
+	const size_t begin = text->writer->text.length;
 	struct string *out = begin_line(text, event, change);
 	const char *before = ": ";
 	size_t i;
@@ -203,12 +277,14 @@ static int show_sample(struct text_sink *text, const struct event *event,
 			append_value(text, out, field->kind, value);
 		before = ", ";
 	}
+	cut(text, begin);
 	return writer_end_line(text->writer);
 }
 
 static int show_process(struct text_sink *text, const struct event *event,
 			const struct change *change)
 {
+	const size_t begin = text->writer->text.length;
 	struct string *out = begin_line(text, event, change);
 
 	switch (event_type(event)) {
@@ -233,6 +309,7 @@ static int show_process(struct text_sink *text, const struct event *event,
 		break;
 	}
 	field_append_amounts(out, change->implicit, "; still live: ", text->options.exact);
+	cut(text, begin);
 	return writer_end_line(text->writer);
 }
 
@@ -259,6 +336,19 @@ static int text_finish(struct sink *sink, const struct summary *summary)
 	struct text_sink *text = (struct text_sink *)sink;
 
 	text_append_summary(&text->writer->text, summary, &text->options);
+	return writer_flush(text->writer);
+}
+
+int text_sink_show(struct sink *sink, const struct summary *summary)
+{
+	struct text_sink *text = (struct text_sink *)sink;
+	struct string *out = &text->writer->text;
+
+	string_append_text(out, text->writer->terminal ? CLEAR : "");
+	append_time(text, out, summary->end_ns);
+	string_append_char(out, '\n');
+	text_append_summary(out, summary, &text->options);
+	string_append_text(out, text->writer->terminal ? "" : "\n");
 	return writer_flush(text->writer);
 }
 

@@ -290,6 +290,7 @@ enum ms_type {
 enum ms_kind {
 	MS_KIND_FREE_BEGIN = MS_OPS_COUNT,
 	MS_KIND_PROCESS,
+	MS_KIND_OBJECT,
 	MS_KINDS_COUNT,
 };
 
@@ -459,6 +460,7 @@ enum ms_account_other {
 	MS_ACCOUNT_PROCESS,         /* MS_KIND_PROCESS */
 	MS_ACCOUNT_UNTRACKED,       /* `lost`: of what the others say was lost */
 	MS_ACCOUNT_ABANDONED,       /* `seen` */
+	MS_ACCOUNT_OBJECT,          /* MS_KIND_OBJECT */
 };
 
 /*
@@ -532,12 +534,15 @@ struct ms_identity {
 	char texts[];
 };
 
+#include "driver_abi.h"
+
 /* They are moved about in words of 64 bits. */
 #define MS_RECORD(type, number, layout, ...) \
 	_Static_assert(sizeof(struct layout) % 8 == 0, "records are whole words");
 #include "records.def"
 #undef MS_RECORD
 _Static_assert(sizeof(struct ms_source) == 4, "wire layout");
+_Static_assert(sizeof(struct ms_object) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_spec) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_event) == 32, "wire layout");
 _Static_assert(sizeof(struct ms_call) == 96, "wire layout");
@@ -557,6 +562,8 @@ struct ms_settings {
 	__u32 count_launches; /* of kernels, instead of recording each */
 	__u32 cpu_slots;      /* of each struct ms_cpu_slots: a power of two */
 	__u32 admits;         /* enum ms_admits */
+	__u32 driver_version; /* MS_DRIVER(); 0: unknown, and taken to be new */
+	__u32 test_device;    /* a file system whose files are taken for NVIDIA's; 0: none */
 };
 
 /*

@@ -21,6 +21,7 @@
 #include "call.bpf.h"
 #include "admit.bpf.h"
 #include "process.bpf.h"
+#include "ioctl.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -58,6 +59,34 @@ int ms_return(struct pt_regs *ctx)
 {
 	if (stopped != MS_STOP_ALL)
 		call_leave(ctx);
+	return 0;
+}
+
+/* The same of ioctl() in the C library, whose arguments are those of the system call. */
+SEC("kprobe")
+int ms_ioctl_session(struct pt_regs *ctx)
+{
+	if (PT_REGS_IP(ctx) != bpf_get_func_ip(ctx)) {
+		if (stopped != MS_STOP_ALL)
+			ioctl_leave(ctx);
+		return 0;
+	}
+	return stopped || !ioctl_enter(ctx);
+}
+
+SEC("kprobe")
+int ms_ioctl_entry(struct pt_regs *ctx)
+{
+	if (!stopped)
+		ioctl_enter(ctx);
+	return 0;
+}
+
+SEC("kprobe")
+int ms_ioctl_return(struct pt_regs *ctx)
+{
+	if (stopped != MS_STOP_ALL)
+		ioctl_leave(ctx);
 	return 0;
 }
 

@@ -67,7 +67,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow kept short_lives \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -88,13 +88,14 @@ $(WORKLOADS)/reuse: tests/workloads/reuse.c
 $(WORKLOADS)/mapped: tests/workloads/mapped.c
 $(WORKLOADS)/swapper: tests/workloads/swapper.c
 $(WORKLOADS)/grow: tests/workloads/grow.c
+$(WORKLOADS)/ioctls: tests/workloads/ioctls.c
 $(WORKLOADS)/short_lives: tests/workloads/short_lives.c
 $(WORKLOADS)/rows_driver: $(wildcard tests/workloads/rows_driver*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/workloads/rows.c
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c
 $(WORKLOAD_RUNTIMES): $(wildcard tests/workloads/rows_runtime*.c) tests/workloads/rows.c
 
-$(WORKLOADS)/threads $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/kept $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/threads $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/ioctls $(WORKLOADS)/kept $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/residue: WORKLOAD_LIBS = -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a
 $(WORKLOADS)/calls $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
 %-ptds: WORKLOAD_DEFINES = -DCUDA_API_PER_THREAD_DEFAULT_STREAM
@@ -137,6 +138,11 @@ $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
+$(WORKLOADS)/simnv-devices: tests/simnv/devices.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -o $@ $<
+
 # End-to-end tests wait most of the time, so groups of about the same length run beside each other: one
 # waits for single uprobes to go, one reads recordings, one traces what it starts and looks at nothing
 # else. The rest are of all processes, of what is left in the kernel, or of floods, and would see each
@@ -150,7 +156,7 @@ E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM),$(E2E_FILES))
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
 
 E2E_DEPS := simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
-	$(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+	$(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)

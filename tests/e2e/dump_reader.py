@@ -223,6 +223,9 @@ def describe(record, rows):
         return f"unread error={error} path={path.rstrip(bytes(1)).decode()}"
     if kind == 14:
         return f"identity {record[40:].hex()}"
+    if kind == 15:
+        class_number, size, _, _, action = struct.unpack_from("<IQIHH", record, 44)
+        return f"object action={action} class={class_number:#x} size={size}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

@@ -1,8 +1,7 @@
-#SPDX - License - Identifier : BSD - 2 - Clause
+# SPDX-License-Identifier: BSD-2-Clause
 #
-#The simulated NVML : a libnvidia - ml.so .1 for each age of the interface, \
-	into $(BUILD) / simnv / AGE.
-#Included by the top - level Makefile.tests / simnv / README.md
+# The simulated NVML: a libnvidia-ml.so.1 for each age of the interface, in $(BUILD)/simnv/AGE.
+# Included by the top-level Makefile. tests/simnv/README.md says how it is used.
 
 SIMNV := tests/simnv
 SIMNV_OUT := $(BUILD)/simnv
@@ -13,7 +12,7 @@ SIMNV_LIBRARIES := $(SIMNV_AGES:%=$(SIMNV_OUT)/%/libnvidia-ml.so.1)
 .PHONY: simnv
 simnv: $(SIMNV_LIBRARIES)
 
-$(SIMNV_LIBRARIES): $(SIMNV_OUT)/%/libnvidia-ml.so.1: $(wildcard $(SIMNV)/*.c $(SIMNV)/*.h)
+$(SIMNV_LIBRARIES): $(SIMNV_OUT)/%/libnvidia-ml.so.1: $(filter-out %/devices.c,$(wildcard $(SIMNV)/*.c $(SIMNV)/*.h))
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -fPIC -fvisibility=hidden -shared \

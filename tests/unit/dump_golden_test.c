@@ -55,6 +55,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_device("cuDeviceGetUuid", 1, "its UUID, 16 B.."));
 	example_add_to_other(example, record_newer(3, 1, "cuMemNew"));
 	example_add_to_other(example, record_unread_library("/mnt/libcuda.so.1"));
+	example_add_to_other(example, record_object(0x5c000010, 1 << 21));
 	example_add_to_other(example,
 			     record_identity("exe\0/usr/bin/python3.11\0script\0train.py\0uid\0"
 					     "1000\0user\0bob\0"
@@ -289,6 +290,11 @@ static void append_record(struct string *out, const union record *record)
 	case MS_TYPE_IDENTITY:
 		string_append_text(out, "identity ");
 		append_bytes(out, record->identity.texts, record->identity.length);
+		break;
+	case MS_TYPE_OBJECT:
+		string_append_format(out, "object action=%u class=0x%x size=%llu",
+				     record->object.action, record->object.class_number,
+				     (unsigned long long)record->object.size);
 		break;
 	case MS_TYPE_LOSS:
 		string_append_format(out, "loss op=%u lost=%llu", record->loss.op,

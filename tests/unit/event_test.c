@@ -32,10 +32,11 @@ static size_t samples(union record *out)
 	out[count++] = record_unread_library("/mnt/libcuda.so.1");
 	out[count++] = record_identity("exe\0/usr/bin/python3.11\0script\0train.py\0uid\0"
 				       "1000");
+	out[count++] = record_object(0x5c000010, 1 << 21);
 	return count;
 }
 
-#define SAMPLES_MAX 18
+#define SAMPLES_MAX 19
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -334,8 +335,7 @@ static void test_accounts_are_of_something(void **state)
 	(void)state;
 	for (op = 0; op < 256; op++) {
 		record.account.op = op;
-		if (op < MS_OPS_COUNT ||
-		    (op >= MS_ACCOUNT_FREE_BEGIN && op <= MS_ACCOUNT_ABANDONED))
+		if (op < MS_OPS_COUNT || (op >= MS_ACCOUNT_FREE_BEGIN && op <= MS_ACCOUNT_OBJECT))
 			assert_accepted(&record);
 		else
 			assert_refused(&record);

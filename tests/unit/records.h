@@ -31,6 +31,7 @@ union record {
 	struct ms_newer newer;
 	struct ms_unread unread;
 	struct ms_identity identity;
+	struct ms_object object;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
 };
 
@@ -246,6 +247,20 @@ static inline union record record_identity_of(const char *texts, size_t bytes)
 }
 
 #define record_identity(texts) record_identity_of(texts, sizeof(texts))
+
+/* Memory of the device that the driver gives, in no call. */
+static inline union record record_object(uint32_t object, uint64_t bytes)
+{
+	union record record = record_event(MS_TYPE_OBJECT, sizeof(struct ms_object));
+
+	record.object.client = 0xc1d00001;
+	record.object.parent = 0x5c000001;
+	record.object.object = object;
+	record.object.class_number = MS_NV_MEMORY_LOCAL;
+	record.object.size = bytes;
+	record.object.row = MS_NO_ROW;
+	return record;
+}
 
 /* What a call says of a device, in two words: its UUID, or text. */
 static inline union record record_device(const char *symbol, int32_t device, const void *bytes)

@@ -161,12 +161,13 @@ static void test_csv(void **state)
 
 	(void)state;
 	export_as("csv", 0, &out);
-	assert_has(
-		&out,
-		",was_running,unread_path,unread_error,clock_device,clock_hertz,heat_change\r\n");
+	assert_has(&out,
+		   ",was_running,unread_path,unread_error,object_action,object_call,"
+		   "object_granted_bytes,object_memory,object_client,object_object,object_parent,"
+		   "object_class_number,object_status,clock_device,clock_hertz,heat_change\r\n");
 	assert_has(&out, ",,1,1410000000,\r\n");
 	assert_has(&out, ",,,,,,-4\r\n");
-	assert_has(&out, ",true,,,,,\r\n"); /* of the attach */
+	assert_has(&out, ",true,,,,,,,,,,,,,,\r\n"); /* of the attach */
 }
 
 static void test_ndjson(void **state)

@@ -120,6 +120,8 @@ int event_account_kind(uint16_t op)
 {
 	if (op < MS_OPS_COUNT)
 		return op;
+	if (op == MS_ACCOUNT_OBJECT)
+		return MS_KIND_OBJECT;
 	if (op < MS_ACCOUNT_FREE_BEGIN || op > MS_ACCOUNT_PROCESS)
 		return -1;
 	return MS_KIND_FREE_BEGIN + (op - MS_ACCOUNT_FREE_BEGIN);
@@ -127,6 +129,8 @@ int event_account_kind(uint16_t op)
 
 uint16_t event_account_op(uint32_t kind)
 {
+	if (kind == MS_KIND_OBJECT)
+		return MS_ACCOUNT_OBJECT;
 	return kind < MS_OPS_COUNT ? kind : MS_ACCOUNT_FREE_BEGIN + (kind - MS_KIND_FREE_BEGIN);
 }
 
@@ -148,6 +152,14 @@ static int decode_name(const struct ms_name *name, size_t length)
 		return -EINVAL;
 	/* Terminated, and nowhere before. */
 	return !name->length || strnlen(name->name, name->length) == name->length - 1 ? 0 : -EINVAL;
+}
+
+static int decode_object(const struct ms_object *object)
+{
+	return object->action < MS_OBJECT_ACTIONS_COUNT &&
+			       (object->row == MS_NO_ROW || row_of(object->row)) ?
+		       0 :
+		       -EINVAL;
 }
 
 static int decode_shape(const void *record, size_t length, struct event *event)
@@ -181,7 +193,7 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 		return 0;
 	case SHAPE_SAMPLE:
 		event->sample = record;
-		return 0;
+		return event->header->type == MS_TYPE_OBJECT ? decode_object(record) : 0;
 	case SHAPE_NEWER:
 		event->newer = record;
 		return event->newer->function[MS_FUNCTION_BYTES - 1] ? -EINVAL : 0;

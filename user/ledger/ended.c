@@ -208,6 +208,7 @@ void ended_add(struct process *sum, const struct process *process)
 		add_calls(&sum->copies[i], &process->copies[i]);
 	add_calls(&sum->memsets, &process->memsets);
 	add_calls(&sum->syncs, &process->syncs);
+	driver_objects_add(&sum->driver, &process->driver);
 	add_counts(sum, process);
 	add_tables(sum, process);
 }

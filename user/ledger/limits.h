@@ -17,6 +17,7 @@
 #define LIMIT_GRAPHS 65536u
 #define LIMIT_EXPORTS 4096u /* of all processes; twice as many, the newest, are remembered */
 #define LIMIT_FREES 65536u  /* in progress */
+#define LIMIT_DRIVER_OBJECTS 1048576u /* of NVIDIA's kernel driver */
 #define LIMIT_ALLOCATIONS 4194304u
 
 /* Of kernels' names, in bytes: of what a process is the first to have; of all processes. */

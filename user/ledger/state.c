@@ -50,6 +50,7 @@ static void process_free(struct process *process)
 	free(process->views);
 	process_devices_fini(&process->devices);
 	process_identity_fini(process);
+	driver_objects_fini(&process->driver);
 	usage_free(process->usage);
 	free(process);
 }
@@ -214,6 +215,7 @@ static void process_restart(struct process *process, uint64_t now_ns)
 		if (process_counters[i].is_passing)
 			process->counters[i] = 0;
 	process->was_running_earlier = false;
+	driver_objects_restart(&process->driver);
 	usage_restart(process->usage);
 }
 
@@ -380,6 +382,7 @@ static int apply_exit(struct state *state, struct process *process, const struct
 		allocations_note_implicit(change, space, total->live_count, total->live_bytes);
 		total->live_count = total->live_bytes = 0;
 	}
+	driver_objects_end(&process->driver);
 	process_forget(process);
 	return err;
 }
@@ -391,6 +394,7 @@ static int apply_exec(struct process *process, const struct event *event, struct
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
 	process_identity_rename(process);
 	allocations_end(process, 0, change);
+	driver_objects_end(&process->driver);
 	process_forget(process);
 	process_devices_forget(&process->devices);
 	process->was_running_earlier |= process->was_running;
@@ -543,6 +547,8 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_UNREAD:
 		process->counters[COUNTER_UNREAD_LIBRARIES]++;
 		return 0;
+	case MS_TYPE_OBJECT:
+		return driver_objects_apply(process, (const struct ms_object *)event->sample);
 	case MS_TYPE_FORK:
 	case MS_TYPE_ACCOUNT: /* of no process */
 	case MS_TYPES_COUNT:

@@ -15,6 +15,7 @@
 #include "base/string.h"
 #include "event/event.h"
 #include "ledger/devices.h"
+#include "ledger/driver_objects.h"
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
 #include "ledger/process_counters.h"
@@ -153,6 +154,7 @@ struct process {
 	uint64_t exit_ts_ns;
 
 	struct process_devices devices;
+	struct driver_objects driver;
 	struct usage *usage; /* NULL: not asked for */
 };
 

@@ -24,6 +24,39 @@ void json_process_space_totals(struct json *json, const struct space_total *tota
 	json_put_if(json, "implicit_free_bytes", known, total->implicit_bytes);
 }
 
+static void put_driver_total(struct json *json, const char *name, const struct driver_total *total)
+{
+	json_name(json, name);
+	json_open(json, '{');
+	json_put_u64(json, "live_bytes", total->live_bytes);
+	json_put_u64(json, "live_objects", total->live_count);
+	json_put_u64(json, "peak_bytes", total->peak_bytes);
+	json_put_u64(json, "exit_bytes", total->exit_bytes);
+	json_close(json, '}');
+}
+
+void json_process_driver(struct json *json, const struct process *process)
+{
+	const struct driver_objects *driver = &process->driver;
+	size_t i;
+
+	json_name(json, "driver");
+	if (!driver->seen) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	put_driver_total(json, "device", &driver->device);
+	put_driver_total(json, "host", &driver->host);
+	json_name(json, "causes");
+	json_open(json, '{');
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		put_driver_total(json, driver_cause_name(i), &driver->causes[i]);
+	json_close(json, '}');
+	json_put_u64(json, "out_of_memory", driver->failures);
+	json_close(json, '}');
+}
+
 void json_process_allocation(struct json *json, const struct allocation *allocation)
 {
 	json_put_u64(json, "alloc_id", allocation->id);

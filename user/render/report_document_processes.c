@@ -118,6 +118,31 @@ static void list_spaces(const struct rows *rows)
 			list_space(rows, space);
 }
 
+static void list_driver_total(const struct rows *rows, const char *what,
+			      const struct driver_total *total)
+{
+	const struct process *process = rows->process;
+	struct document *document = rows->document;
+
+	if (!total->peak_bytes || !begin_row(rows))
+		return;
+	document_cell_words(document, what);
+	document_cell_size(document, true, process->exited ? total->exit_bytes : total->live_bytes);
+	document_cell_size(document, true, total->peak_bytes);
+	document_row_end(document);
+}
+
+static void list_driver(const struct rows *rows)
+{
+	const struct driver_objects *driver = &rows->process->driver;
+	size_t i;
+
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		list_driver_total(rows, driver_cause_description(i), &driver->causes[i]);
+	list_driver_total(rows, "in all, of the device", &driver->device);
+	list_driver_total(rows, "of the host", &driver->host);
+}
+
 static void list_cell(const struct rows *rows, const struct usage_cell *cell)
 {
 	struct document *document = rows->document;
@@ -311,6 +336,11 @@ static const struct process_table tables[] = {
 		       { "Implicit", DOCUMENT_NUMBER } },
 	  .list = list_spaces, .none = "No allocation was recorded.", .whole = true,
 	  .tells_when = true, .has_sum = true },
+	{ .section = REPORT_DOCUMENT_MEMORY, .name = "driver",
+	  .caption = "What the NVIDIA driver holds for the process, by what it was allocated for",
+	  .columns = { { "The driver holds", DOCUMENT_TEXT }, { "Live", DOCUMENT_NUMBER },
+		       { "Peak", DOCUMENT_NUMBER } },
+	  .list = list_driver, .whole = true, .tells_when = true, .has_sum = true },
 	{ .section = REPORT_DOCUMENT_MEMORY, .name = "apis",
 	  .caption = "By function that allocated",
 	  .columns = { { "Allocated by", DOCUMENT_TEXT }, { "Space", DOCUMENT_TEXT },
@@ -466,7 +496,7 @@ static bool is_quiet(const struct process *process)
 	for (i = 0; i < MS_SPACES_COUNT; i++)
 		if (report_has_space(process, i))
 			return false;
-	return true;
+	return !process->driver.device.peak_bytes;
 }
 
 static void say_quiet(struct document *document, const struct report_recording *recording)

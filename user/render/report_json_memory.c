@@ -260,6 +260,7 @@ static void put_totals(struct json *json, const struct report_recording *recordi
 		       const struct process *process)
 {
 	put_spaces(json, process);
+	json_process_driver(json, process);
 	put_calls(json, recording, process);
 	json_process_failures(json, process);
 	json_process_functions(json, process);

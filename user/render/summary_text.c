@@ -87,6 +87,37 @@ static void append_spaces(const struct page *page, const struct process *process
 		string_append_text(page->out, "  no allocations seen\n");
 }
 
+/*
+ * "  DRIVER HOLDS             LIVE    OBJECTS            PEAK": what it has of the device for the
+ * process, by what the process was doing.
+ */
+static void append_driver(const struct page *page, const struct process *process)
+{
+	const struct driver_objects *driver = &process->driver;
+	char live[STRING_NUMBER_BYTES], peak[STRING_NUMBER_BYTES];
+	size_t i;
+
+	if (!driver->device.peak_bytes)
+		return;
+	string_append_format(page->out, "\n  %-10s %15s %25s\n", "DRIVER",
+			     process->exited ? "HELD AT EXIT" : "HOLDS NOW",
+			     page->sum ? "HIGHEST PEAK" : "PEAK");
+	for (i = 0; i <= DRIVER_CAUSES_COUNT; i++) {
+		const struct driver_total *total =
+			i < DRIVER_CAUSES_COUNT ? &driver->causes[i] : &driver->device;
+
+		if (!total->peak_bytes)
+			continue;
+		string_append_format(page->out, "  %-10s %15s %25s  %s\n", "",
+				     size_text(page, live,
+					       process->exited ? total->exit_bytes :
+								 total->live_bytes),
+				     size_text(page, peak, total->peak_bytes),
+				     i < DRIVER_CAUSES_COUNT ? driver_cause_description(i) :
+							       "in all, of the device");
+	}
+}
+
 static void append_largest(const struct page *page, const struct process *process)
 {
 	struct allocation largest[PROCESS_LARGEST];
@@ -452,6 +483,7 @@ static void append_more(struct page *page)
 			     (ull)state->more_count);
 	page->sum = true;
 	append_spaces(page, state->more);
+	append_driver(page, state->more);
 	append_functions(page, state->more);
 	append_copies(page, state->more);
 	append_kernels(page, state->more);
@@ -473,6 +505,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 
 		append_title(&page, process);
 		append_spaces(&page, process);
+		append_driver(&page, process);
 		append_largest(&page, process);
 		append_functions(&page, process);
 		append_copies(&page, process);

@@ -27,6 +27,9 @@ typedef struct {
 } atomic_t;
 typedef int __kernel_pid_t;
 typedef __kernel_pid_t pid_t;
+typedef short unsigned int umode_t;
+typedef u32 __kernel_dev_t;
+typedef __kernel_dev_t dev_t;
 
 enum {
 	false = 0,
@@ -139,8 +142,32 @@ struct task_struct {
 	u64 start_time;
 	u64 start_boottime;
 	char comm[16];
+	struct files_struct *files;
 	struct signal_struct *signal;
 	u64 self_exec_id;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct super_block {
+	dev_t s_dev;
+};
+
+struct inode {
+	umode_t i_mode;
+	struct super_block *i_sb;
+	dev_t i_rdev;
+};
+
+struct file {
+	struct inode *f_inode;
 };
 
 struct pt_regs {

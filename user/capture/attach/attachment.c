@@ -303,6 +303,38 @@ void attachment_share(struct attachment *attachment, const struct attachment *sh
 					   .shared = shared };
 }
 
+int attachment_open_ioctl(struct attachment *attachment, struct programs *programs,
+			  const struct attachment_site *site, struct detacher *detacher)
+{
+	const bool session = programs_strategy(programs) == STRATEGY_SESSION;
+	const uint64_t cookie = 0;
+	const struct link_site link_site = { .path = site->path,
+					     .offsets = &site->library->ioctl_offset,
+					     .cookies = &cookie,
+					     .count = 1,
+					     .pid = site->pid };
+	int err = 0;
+
+	*attachment = (struct attachment){ .library = site->library, .detacher = detacher };
+	/* The return first: an entry whose return is not seen would be taken for the next one's. */
+	if (!session)
+		err = keep(attachment,
+			   programs_link(programs, PROGRAM_IOCTL_RETURN, &link_site, true));
+	if (!err)
+		err = keep(attachment,
+			   programs_link(programs,
+					 session ? PROGRAM_IOCTL_SESSION : PROGRAM_IOCTL_ENTRY,
+					 &link_site, false));
+	if (!err) {
+		attachment->held = detacher_hold(detacher, attachment->fds, attachment->count);
+		return 0;
+	}
+	log_debug("%s: cannot attach to ioctl of process %d: %s", site->library->name, site->pid,
+		  strerror(-err));
+	attachment_close(attachment);
+	return err;
+}
+
 static bool is_refused(const struct attachment *attachment, uint32_t row)
 {
 	size_t i;

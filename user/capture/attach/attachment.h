@@ -57,6 +57,13 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 void attachment_share(struct attachment *attachment, const struct attachment *shared);
 
 /*
+ * The same for ioctl() of a C library (`site`'s library has it): what the process asks NVIDIA's
+ * kernel driver for. Without it that is unknown, and all else is not.
+ */
+int attachment_open_ioctl(struct attachment *attachment, struct programs *programs,
+			  const struct attachment_site *site, struct detacher *detacher);
+
+/*
  * The process has the library mapped. If it had not when this was attached, the kernel has put the
  * probes in meanwhile, and has said nothing of those that it could not: this looks for them, once.
  * (For want of a record that is still to be read, it may be a program that another thread than the

@@ -71,8 +71,12 @@ static int add_function(const struct elf_function *function, void *context)
 	struct library_point *point;
 	size_t i;
 
-	if (row < 0)
+	if (row < 0) {
+		if (function->is_exported && !function->is_indirect &&
+		    !strcmp(function->name, "ioctl"))
+			library->ioctl_offset = function->file_offset;
 		return 0;
+	}
 	if (function->is_indirect) {
 		reading->indirect[row] = true;
 		return 0;

@@ -51,6 +51,7 @@ struct library {
 	bool has_symbols;       /* not stripped: a static runtime would have been found */
 	bool readable;          /* a 64-bit ELF file for this machine */
 	bool go;                /* made by the Go toolchain */
+	uint64_t ioctl_offset;  /* in the file, if it is a C library: of ioctl(); 0: it is none */
 	struct library_new new; /* none if it defines no function of the table */
 };
 

@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "capture/attach/attacher.h"
 #include "capture/records/sources.h"
+#include "host/nvidia_driver.h"
 #include "memscope.skel.h"
 
 struct programs {
@@ -88,12 +91,23 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 	bool session = strategy == STRATEGY_SESSION;
 	uint32_t type = strategies[strategy].attach_type;
 
-	bpf_program__set_autoload(skeleton->progs.ms_session, session);
-	bpf_program__set_autoload(skeleton->progs.ms_entry, !session);
-	bpf_program__set_autoload(skeleton->progs.ms_return, !session);
-	bpf_program__set_expected_attach_type(skeleton->progs.ms_session, type);
-	bpf_program__set_expected_attach_type(skeleton->progs.ms_entry, type);
-	bpf_program__set_expected_attach_type(skeleton->progs.ms_return, type);
+	struct {
+		struct bpf_program *program;
+		bool session;
+	} choice[] = {
+		{ skeleton->progs.ms_session, true },
+		{ skeleton->progs.ms_entry, false },
+		{ skeleton->progs.ms_return, false },
+		{ skeleton->progs.ms_ioctl_session, true },
+		{ skeleton->progs.ms_ioctl_entry, false },
+		{ skeleton->progs.ms_ioctl_return, false },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(choice) / sizeof(*choice); i++) {
+		bpf_program__set_autoload(choice[i].program, choice[i].session == session);
+		bpf_program__set_expected_attach_type(choice[i].program, type);
+	}
 }
 
 static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
@@ -105,6 +119,20 @@ static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
 	bpf_map__set_value_size(skeleton->maps.ms_cpu_slots, cpu_slots_value_bytes(slots));
 	bpf_map__set_max_entries(skeleton->maps.ms_cpu_slots, MS_CPU_SLOTS(cpus, 0));
 	skeleton->rodata->settings.cpu_slots = slots;
+}
+
+/*
+ * What tests have in place of NVIDIA's devices: the file system of a directory, by its number as
+ * the kernel writes it. 0: none.
+ */
+static uint32_t test_device(void)
+{
+	const char *path = getenv("MEMSCOPE_TEST_DEVICES");
+	struct stat status;
+
+	if (!path || stat(path, &status))
+		return 0;
+	return major(status.st_dev) << 20 | minor(status.st_dev);
 }
 
 /* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */
@@ -127,6 +155,8 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
 		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
 	}
+	skeleton->rodata->settings.driver_version = nvidia_driver_version();
+	skeleton->rodata->settings.test_device = test_device();
 	size_rings(skeleton, options->ring_bytes, cpus);
 	return memscope_bpf__load(skeleton);
 }
@@ -251,6 +281,9 @@ int programs_link(const struct programs *programs, enum program program,
 		[PROGRAM_ENTRY] = skeleton->progs.ms_entry,
 		[PROGRAM_RETURN] = skeleton->progs.ms_return,
 		[PROGRAM_SESSION] = skeleton->progs.ms_session,
+		[PROGRAM_IOCTL_ENTRY] = skeleton->progs.ms_ioctl_entry,
+		[PROGRAM_IOCTL_RETURN] = skeleton->progs.ms_ioctl_return,
+		[PROGRAM_IOCTL_SESSION] = skeleton->progs.ms_ioctl_session,
 	};
 
 	return attacher_create(programs->attacher, bpf_program__fd(choice[program]),

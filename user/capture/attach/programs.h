@@ -59,6 +59,10 @@ enum program {
 	PROGRAM_ENTRY,
 	PROGRAM_RETURN,
 	PROGRAM_SESSION, /* both, with STRATEGY_SESSION */
+	/* The same for ioctl() of a C library. */
+	PROGRAM_IOCTL_ENTRY,
+	PROGRAM_IOCTL_RETURN,
+	PROGRAM_IOCTL_SESSION,
 };
 
 enum strategy programs_strategy(const struct programs *programs);

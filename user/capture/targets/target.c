@@ -2,6 +2,7 @@
 #include "capture/targets/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +51,12 @@ static void target_free(struct targets *targets, struct target *target)
 	report(target, UINT64_MAX);
 	while (target->count)
 		attachment_close(&target->attachments[--target->count]);
+	if (target->ioctl.fds)
+		attachment_close(&target->ioctl);
 	free(target->attachments);
 	free(target->unread);
+	if (target->libc_fd >= 0)
+		close(target->libc_fd);
 	loop_remove(targets->loop, target->exit_source);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -153,6 +158,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 
 	if (!target)
 		return -ENOMEM;
+	target->libc_fd = -1;
 	target->pidfd = open_process(pid, level, &info);
 	err = target->pidfd < 0 ? target->pidfd : 0;
 	if (!err)
@@ -293,6 +299,31 @@ void targets_expect(struct targets *targets, pid_t pid)
 		load_prediction_each(pid, NULL, expect_file, targets);
 }
 
+/* Once both are known, CUDA and the C library. */
+static void attach_ioctl(struct targets *targets, struct target *target)
+{
+	char path[64];
+	const struct attachment_site site = { .path = path,
+					      .library = target->libc,
+					      .pid = target->pid };
+
+	if (target->libc_fd < 0 || !target_has_probes(target))
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", target->libc_fd);
+	attachment_open_ioctl(&target->ioctl, targets->programs, &site, targets->detacher);
+	close(target->libc_fd);
+	target->libc_fd = -1;
+}
+
+/* A file that exports ioctl(): the first one is the C library. */
+static void note_libc(struct target *target, const struct library *library, int fd)
+{
+	if (!library->ioctl_offset || target->libc)
+		return;
+	target->libc = library;
+	target->libc_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
 /* Returns whether the file has functions of the table; -ESRCH if the process is gone. */
 static int attach_file(struct targets *targets, struct target *target, const struct file *file)
 {
@@ -312,8 +343,11 @@ static int attach_file(struct targets *targets, struct target *target, const str
 			    strerror(-err));
 		return 0;
 	}
-	if (!library->points_count)
+	note_libc(target, library, file->fd);
+	if (!library->points_count) {
+		attach_ioctl(targets, target);
 		return 0;
+	}
 	target->mapped |= file->mapped;
 	targets->mapped |= file->mapped;
 	attachment = find_attachment(target, library);
@@ -327,6 +361,7 @@ static int attach_file(struct targets *targets, struct target *target, const str
 		target->missed = true; /* there need be no record of the mapping */
 	if (err)
 		return err == -ESRCH ? err : 0;
+	attach_ioctl(targets, target);
 	return 1;
 }
 

@@ -33,7 +33,10 @@ struct target {
 	char *unread;
 	int unread_error;
 	bool unread_said;
-	bool missed; /* calls were missed, or may have been, and no ATTACH says so */
+	int libc_fd;                /* its C library, while there is nothing to trace; or -1 */
+	const struct library *libc; /* NULL: none was found */
+	struct attachment ioctl;    /* to ioctl() of it: `fds` is NULL if it is not */
+	bool missed;                /* calls were missed, or may have been, and no ATTACH says so */
 };
 
 /* From when on a library had its probes in a process. */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The part of abi.h that is about objects of NVIDIA's kernel driver, which includes it.
+ */
+#ifndef MS_DRIVER_ABI_H
+#define MS_DRIVER_ABI_H
+
+/* clang-format off */
+#define MS_OBJECT_ACTIONS(X) \
+	X(ALLOC, "alloc") \
+	X(FREE,  "free")  /* with everything below it */ \
+	X(DUP,   "dup")   /* another name of the same memory */
+/* clang-format on */
+
+enum ms_object_action {
+#define X(action, name) MS_OBJECT_##action,
+	MS_OBJECT_ACTIONS(X)
+#undef X
+		MS_OBJECT_ACTIONS_COUNT,
+};
+
+/* Classes of objects (src/common/sdk/nvidia/inc/class/cl0000.h and so on). */
+#define MS_NV_ROOT_NON_PRIV 0x01 /* NV01_ROOT_NON_PRIV; 0 is NV01_ROOT */
+#define MS_NV_ROOT_CLIENT 0x41   /* NV01_ROOT_CLIENT, which the driver makes of both */
+#define MS_NV_DEVICE 0x80        /* NV01_DEVICE_0 */
+#define MS_NV_MEMORY_LOCAL 0x40  /* NV01_MEMORY_LOCAL_USER: memory of the device */
+#define MS_NV_MEMORY_SYSTEM 0x3e /* NV01_MEMORY_SYSTEM: of the host, allocated by the driver */
+#define MS_NV_MEMORY_OS 0x71     /* NV01_MEMORY_SYSTEM_OS_DESCRIPTOR: of the process, page-locked */
+
+/* Handles are unique within their client, and clients within the machine while they live. */
+struct ms_object {
+	struct ms_event event;
+	__u32 client;
+	__u32 object;
+	__u32 parent;
+	__u32 class_number; /* of a new one */
+	__u64 size;   /* of memory: bytes, as the driver granted them; of a device: its instance */
+	__u32 status; /* the driver's: 0, it was done; 0x51, it has no memory left */
+	__u16 row;    /* the traced call that the thread was in; MS_NO_ROW: none */
+	__u16 action; /* enum ms_object_action */
+	__u32 source_client; /* of DUP: what it is another name of */
+	__u32 source_object;
+};
+
+#define MS_NOWHERE 0xff
+
+enum ms_object_size {
+	MS_SIZE_NONE,
+	MS_SIZE_IN_PARAMS,
+	MS_SIZE_LIMIT,
+};
+
+/* A row of ioctls.def. */
+struct ms_ioctl {
+	__u32 since, until;
+	__u8 number, bytes, action, size, size_at;
+	__u8 client, parent, object, class_number, params, status;
+	__u8 source_client, source_object; /* 0: none */
+};
+
+/* A version of the driver as one number, by which they are ordered. */
+#define MS_DRIVER(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
+
+#endif /* MS_DRIVER_ABI_H */

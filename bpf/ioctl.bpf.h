@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Objects of NVIDIA's kernel driver that traced processes make and free, by their ioctls
+ * (ioctls.def). They are seen in the C library's ioctl(), and only of traced processes: a
+ * tracepoint of system calls would make each system call of the machine slower
+ * (docs/driver-path.md). The driver's answer is in the argument when it returns.
+ */
+#ifndef MS_IOCTL_BPF_H
+#define MS_IOCTL_BPF_H
+
+#define MS_NV_MAJOR 195        /* of /dev/nvidiactl and /dev/nvidia<N> */
+#define MS_NV_MODESET 254      /* a minor of it that is about displays */
+#define MS_MINOR_BITS 20       /* of a dev_t in the kernel */
+#define MS_NV_XFER 0xd3        /* NV_ESC_IOCTL_XFER_CMD: the ioctl is in a structure */
+#define MS_NV_PARAMS_SIZE 0x40 /* NV_MEMORY_ALLOCATION_PARAMS.size */
+#define MS_NV_LIMIT 0x18       /* NV_OS_DESC_MEMORY_ALLOCATION_PARAMS.limit */
+
+/* clang-format off */
+const struct ms_ioctl ms_ioctls[] = {
+#define MS_IOCTL(name, nr, size_of, from, to, what, ...) \
+	{ .number = nr, .bytes = size_of, .since = from, .until = to, .action = MS_OBJECT_##what, \
+	  ##__VA_ARGS__ },
+#include "ioctls.def"
+#undef MS_IOCTL
+};
+/* clang-format on */
+
+#define MS_IOCTLS_COUNT (sizeof(ms_ioctls) / sizeof(*ms_ioctls))
+
+/* Whether the descriptor is one of NVIDIA's, or of the file system that a test has for them. */
+static __always_inline bool is_nvidia(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd);
+	struct file *file = NULL;
+	struct inode *inode;
+	__u32 device;
+
+	if (fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]) || !file)
+		return false;
+	inode = BPF_CORE_READ(file, f_inode);
+	device = BPF_CORE_READ(inode, i_rdev);
+	if ((BPF_CORE_READ(inode, i_mode) & 0170000) == 0020000)
+		return device >> MS_MINOR_BITS == MS_NV_MAJOR &&
+		       (device & ((1 << MS_MINOR_BITS) - 1)) != MS_NV_MODESET;
+	return settings.test_device && BPF_CORE_READ(inode, i_sb, s_dev) == settings.test_device;
+}
+
+static __always_inline __u32 user_u32(__u64 argument, __u32 offset)
+{
+	__u32 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset));
+	return value;
+}
+
+static __always_inline __u64 user_u64(__u64 argument, __u32 offset)
+{
+	__u64 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset));
+	return value;
+}
+
+/* The row's place, plus 1; 0: there is none. */
+static __always_inline __u32 ioctl_find(__u32 number, __u32 bytes)
+{
+	__u32 version = settings.driver_version, i;
+
+	for (i = 0; i < MS_IOCTLS_COUNT; i++) {
+		const struct ms_ioctl *row = &ms_ioctls[i];
+
+		if (row->number == number && row->bytes == bytes &&
+		    (!row->since || !version || version >= row->since) &&
+		    (!row->until || (version && version < row->until)))
+			return i + 1;
+	}
+	return 0;
+}
+
+static __always_inline bool class_is_kept(__u32 class_number)
+{
+	return class_number <= MS_NV_ROOT_NON_PRIV || class_number == MS_NV_ROOT_CLIENT ||
+	       class_number == MS_NV_DEVICE || class_number == MS_NV_MEMORY_LOCAL ||
+	       class_number == MS_NV_MEMORY_SYSTEM || class_number == MS_NV_MEMORY_OS;
+}
+
+static __always_inline __u64 object_size(const struct ms_ioctl *row, __u64 argument,
+					 __u32 class_number)
+{
+	__u64 params;
+
+	if (row->size == MS_SIZE_LIMIT)
+		return user_u64(argument, row->size_at) + 1;
+	params = user_u64(argument, row->params);
+	if (class_number == MS_NV_MEMORY_OS)
+		return user_u64(params, MS_NV_LIMIT) + 1;
+	if (class_number == MS_NV_DEVICE)
+		return user_u32(params, 0);
+	return user_u64(params, MS_NV_PARAMS_SIZE);
+}
+
+/* The traced call that the thread is in, the innermost. */
+static __always_inline __u16 row_around(struct ms_thread *thread)
+{
+	if (!thread->depth)
+		return MS_NO_ROW;
+	return frame_at(thread, thread->depth - 1)->record.call.row;
+}
+
+static __always_inline void object_report(const struct ms_ioctl *row, __u64 argument,
+					  struct task_struct *task, struct ms_thread *thread)
+{
+	struct ms_object record = {};
+
+	if (row->class_number != MS_NOWHERE) {
+		record.class_number = user_u32(argument, row->class_number);
+		if (!class_is_kept(record.class_number))
+			return;
+	}
+	record.status = user_u32(argument, row->status);
+	record.client = user_u32(argument, row->client);
+	record.parent = user_u32(argument, row->parent);
+	record.object = user_u32(argument, row->object);
+	if (row->size)
+		record.size = object_size(row, argument, record.class_number);
+	if (row->source_client) {
+		record.source_client = user_u32(argument, row->source_client);
+		record.source_object = user_u32(argument, row->source_object);
+	}
+	record.action = row->action;
+	record.row = row_around(thread);
+	event_init(&record.event, MS_TYPE_OBJECT, sizeof(record), start_of(task->group_leader),
+		   bpf_ktime_get_ns());
+	emit(MS_KIND_OBJECT, &record, sizeof(record));
+}
+
+/* Whether its return is of interest. */
+static __always_inline bool ioctl_enter(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 fd = PT_REGS_PARM1(ctx), request = PT_REGS_PARM2(ctx);
+	__u32 number = request & 0xff, bytes = request >> 16 & 0x3fff;
+	__u64 argument = PT_REGS_PARM3(ctx);
+	struct ms_thread *thread;
+	__u32 row;
+
+	if (number == MS_NV_XFER && bytes == 16) {
+		number = user_u32(argument, 0);
+		bytes = user_u32(argument, 4);
+		argument = user_u64(argument, 8);
+	}
+	row = ioctl_find(number, bytes);
+	if (!row || !is_nvidia(task, fd))
+		return false;
+	thread = bpf_task_storage_get(&ms_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!thread)
+		return false;
+	thread->ioctl_row = row;
+	thread->ioctl_argument = argument;
+	return true;
+}
+
+static __always_inline void ioctl_leave(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ms_thread *thread = bpf_task_storage_get(&ms_threads, task, NULL, 0);
+	__u32 row;
+
+	if (!thread || !thread->ioctl_row)
+		return;
+	row = thread->ioctl_row - 1;
+	thread->ioctl_row = 0;
+	barrier_var(row);
+	if (row < MS_IOCTLS_COUNT && (int)PT_REGS_RC(ctx) >= 0)
+		object_report(&ms_ioctls[row], thread->ioctl_argument, task, thread);
+}
+
+#endif /* MS_IOCTL_BPF_H */

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/driver_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "event/probe.h"
+#include "ledger/limits.h"
+#include "ledger/state.h"
+
+#define NO_MEMORY 0x51 /* NV_ERR_NO_MEMORY, src/common/sdk/nvidia/inc/nvstatuscodes.h */
+
+static const char *const names[] = {
+#define X(cause, name, description) name,
+	DRIVER_CAUSES(X)
+#undef X
+};
+
+static const char *const descriptions[] = {
+#define X(cause, name, description) description,
+	DRIVER_CAUSES(X)
+#undef X
+};
+
+const char *driver_cause_name(enum driver_cause cause)
+{
+	return names[cause];
+}
+
+const char *driver_cause_description(enum driver_cause cause)
+{
+	return descriptions[cause];
+}
+
+static enum driver_cause cause_of_allocation(uint8_t space)
+{
+	switch (space) {
+	case MS_SPACE_PHYSICAL:
+		return DRIVER_CAUSE_PHYSICAL;
+	case MS_SPACE_POOL:
+	case MS_SPACE_GRAPH:
+		return DRIVER_CAUSE_POOLS;
+	case MS_SPACE_DEVICE:
+	case MS_SPACE_MANAGED:
+	case MS_SPACE_ARRAY:
+		return DRIVER_CAUSE_ALLOCATIONS;
+	default:
+		return DRIVER_CAUSE_OTHER_CALLS;
+	}
+}
+
+/* cuModuleLoad..., cuLibraryLoad...: rows that only name what they return. */
+static bool loads_code(const struct probe *probe)
+{
+	return strstr(probe->symbol, "ModuleLoad") || strstr(probe->symbol, "LibraryLoad");
+}
+
+static enum driver_cause cause_of(uint16_t row)
+{
+	const struct probe *probe = row == MS_NO_ROW ? NULL : probe_at(row);
+
+	if (!probe)
+		return DRIVER_CAUSE_NO_CALL;
+	switch (probe->spec.op) {
+	case MS_OP_ALLOC:
+		return cause_of_allocation(probe->spec.space);
+	case MS_OP_CONTEXT:
+		return DRIVER_CAUSE_CONTEXTS;
+	case MS_OP_LAUNCH:
+		return probe->spec.action == MS_ACTION_GRAPH_LAUNCH ? DRIVER_CAUSE_POOLS :
+								      DRIVER_CAUSE_LAUNCHES;
+	case MS_OP_MEMORY:
+		return loads_code(probe) ? DRIVER_CAUSE_CODE : DRIVER_CAUSE_OTHER_CALLS;
+	default:
+		return DRIVER_CAUSE_OTHER_CALLS;
+	}
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static uint64_t key_of(uint32_t client, uint32_t object)
+{
+	return (uint64_t)client << 32 | object;
+}
+
+static void total_take(struct driver_total *total, uint64_t bytes)
+{
+	total->live_count++;
+	total->live_bytes += bytes;
+	if (total->live_bytes > total->peak_bytes)
+		total->peak_bytes = total->live_bytes;
+}
+
+static void total_give_back(struct driver_total *total, uint64_t bytes)
+{
+	total->live_count--;
+	total->live_bytes -= bytes;
+}
+
+/* Whose memory it is; NULL: it is no memory. */
+static struct driver_total *total_of(struct driver_objects *objects, uint32_t class_number)
+{
+	if (class_number == MS_NV_MEMORY_LOCAL)
+		return &objects->device;
+	return class_number == MS_NV_DEVICE ? NULL : &objects->host;
+}
+
+static void object_remove(struct driver_objects *objects, size_t place)
+{
+	struct driver_object *object = &objects->objects[place];
+	struct driver_total *total = total_of(objects, object->class_number);
+
+	if (total)
+		total_give_back(total, object->bytes);
+	if (total == &objects->device)
+		total_give_back(&objects->causes[object->cause], object->bytes);
+	map_remove(&objects->places, key_of(object->client, object->object));
+	if (place == --objects->count)
+		return;
+	*object = objects->objects[objects->count];
+	/* There is room: what it had there is overwritten. */
+	*map_get(&objects->places, key_of(object->client, object->object)) = place;
+}
+
+static int object_add(struct process *process, const struct ms_object *record)
+{
+	struct driver_objects *objects = &process->driver;
+	struct driver_total *total = total_of(objects, record->class_number);
+	const struct driver_object object = { .client = record->client,
+					      .object = record->object,
+					      .parent = record->parent,
+					      .class_number = record->class_number,
+					      .bytes = total ? record->size : 0,
+					      .cause = cause_of(record->row) };
+	const uint64_t key = key_of(object.client, object.object);
+	const uint64_t *known = map_get(&objects->places, key);
+
+	/* A handle that is given again: its free was not seen. */
+	if (known)
+		object_remove(objects, *known);
+	if (objects->count >= LIMIT_DRIVER_OBJECTS) {
+		process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
+		return 0;
+	}
+	if (memory_grow(&objects->objects, &objects->capacity, objects->count + 1,
+			sizeof(*objects->objects)) ||
+	    map_set(&objects->places, key, objects->count))
+		return -ENOMEM;
+	objects->objects[objects->count++] = object;
+	if (total)
+		total_take(total, object.bytes);
+	if (total == &objects->device)
+		total_take(&objects->causes[object.cause], object.bytes);
+	return 0;
+}
+
+/* What is below it goes, too: a client's objects, and a device's memory. */
+static void object_free(struct driver_objects *objects, uint32_t client, uint32_t object)
+{
+	const uint64_t *place = map_get(&objects->places, key_of(client, object));
+	const bool is_device = place && objects->objects[*place].class_number == MS_NV_DEVICE;
+	size_t i;
+
+	if (place)
+		object_remove(objects, *place);
+	if (client != object && !is_device)
+		return;
+	for (i = objects->count; i-- > 0;) {
+		const struct driver_object *other = &objects->objects[i];
+
+		if (other->client == client && (client == object || other->parent == object))
+			object_remove(objects, i);
+	}
+}
+
+static bool is_client(uint32_t class_number)
+{
+	return class_number <= MS_NV_ROOT_NON_PRIV || class_number == MS_NV_ROOT_CLIENT;
+}
+
+int driver_objects_apply(struct process *process, const struct ms_object *record)
+{
+	struct driver_objects *objects = &process->driver;
+
+	objects->seen = true;
+	if (record->status) {
+		objects->failures += record->status == NO_MEMORY;
+		return 0;
+	}
+	switch ((enum ms_object_action)record->action) {
+	case MS_OBJECT_ALLOC:
+		return is_client(record->class_number) ? 0 : object_add(process, record);
+	case MS_OBJECT_FREE:
+		object_free(objects, record->client, record->object);
+		return 0;
+	case MS_OBJECT_DUP: /* no memory of its own */
+	case MS_OBJECT_ACTIONS_COUNT:
+		break;
+	}
+	return 0;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+static void total_end(struct driver_total *total)
+{
+	total->exit_bytes = total->live_bytes;
+	total->live_bytes = total->live_count = 0;
+}
+
+void driver_objects_end(struct driver_objects *objects)
+{
+	size_t i;
+
+	total_end(&objects->device);
+	total_end(&objects->host);
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		total_end(&objects->causes[i]);
+	driver_objects_fini(objects);
+}
+
+void driver_objects_restart(struct driver_objects *objects)
+{
+	size_t i;
+
+	objects->device.peak_bytes = objects->device.live_bytes;
+	objects->host.peak_bytes = objects->host.live_bytes;
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		objects->causes[i].peak_bytes = objects->causes[i].live_bytes;
+	objects->failures = 0;
+}
+
+static void total_add(struct driver_total *sum, const struct driver_total *total)
+{
+	sum->live_bytes += total->live_bytes;
+	sum->live_count += total->live_count;
+	sum->exit_bytes += total->exit_bytes;
+	if (total->peak_bytes > sum->peak_bytes)
+		sum->peak_bytes = total->peak_bytes;
+}
+
+void driver_objects_add(struct driver_objects *sum, const struct driver_objects *objects)
+{
+	size_t i;
+
+	sum->seen |= objects->seen;
+	sum->failures += objects->failures;
+	total_add(&sum->device, &objects->device);
+	total_add(&sum->host, &objects->host);
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		total_add(&sum->causes[i], &objects->causes[i]);
+}
+
+void driver_objects_fini(struct driver_objects *objects)
+{
+	free(objects->objects);
+	objects->objects = NULL;
+	objects->count = objects->capacity = 0;
+	map_fini(&objects->places);
+}

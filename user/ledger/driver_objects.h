@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What NVIDIA's kernel driver holds for a process: the memory objects that its ioctls made, by what
+ * made the process ask for them. On a driver 580 the device memory of these is, to the byte, what
+ * NVML says of the process (docs/real-hardware.md). A part of state_apply().
+ */
+#ifndef MEMSCOPE_LEDGER_DRIVER_OBJECTS_H
+#define MEMSCOPE_LEDGER_DRIVER_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "base/map.h"
+
+struct process;
+
+/* clang-format off */
+
+/* What the thread was doing: the traced call that it was in. */
+#define DRIVER_CAUSES(X) \
+	X(ALLOCATIONS, "allocations",     "behind cudaMalloc and its kin: in pieces of 2 MiB") \
+	X(PHYSICAL,    "physical",        "behind cuMemCreate") \
+	X(POOLS,       "pools",           "behind stream-ordered allocations and graphs") \
+	X(CONTEXTS,    "contexts",        "to set up contexts") \
+	X(CODE,        "code",            "to load modules and libraries") \
+	X(LAUNCHES,    "launches",        "when kernels were launched: code, local memory") \
+	X(OTHER_CALLS, "other_calls",     "in other traced calls") \
+	X(NO_CALL,     "no_traced_call",  "in no traced call")
+/* clang-format on */
+
+enum driver_cause {
+#define X(cause, name, description) DRIVER_CAUSE_##cause,
+	DRIVER_CAUSES(X)
+#undef X
+		DRIVER_CAUSES_COUNT,
+};
+
+const char *driver_cause_name(enum driver_cause cause);
+const char *driver_cause_description(enum driver_cause cause);
+
+struct driver_total {
+	uint64_t live_bytes, live_count;
+	uint64_t peak_bytes;
+	uint64_t exit_bytes; /* of an exited process: what it had then */
+};
+
+struct driver_object {
+	uint32_t client, object, parent;
+	uint32_t class_number;
+	uint64_t bytes;
+	enum driver_cause cause;
+};
+
+struct driver_objects {
+	struct driver_object *objects;
+	size_t count, capacity;
+	struct map places; /* client and object -> position in `objects` */
+
+	bool seen;                  /* any at all */
+	struct driver_total device; /* of the device, all causes */
+	struct driver_total host;   /* of the host: the driver's own, and page-locked */
+	struct driver_total causes[DRIVER_CAUSES_COUNT]; /* of the device */
+	uint64_t failures;                               /* the driver had no memory left */
+};
+
+/* Returns 0 or -ENOMEM. What is beyond LIMIT_DRIVER_OBJECTS is counted in the process. */
+int driver_objects_apply(struct process *process, const struct ms_object *record);
+
+/* The process is gone, or executes another program. */
+void driver_objects_end(struct driver_objects *objects);
+
+/* Peaks begin anew, with what is live. */
+void driver_objects_restart(struct driver_objects *objects);
+
+/* Adds the totals of one process to those of several; peaks: the highest. */
+void driver_objects_add(struct driver_objects *sum, const struct driver_objects *objects);
+
+void driver_objects_fini(struct driver_objects *objects);
+
+#endif /* MEMSCOPE_LEDGER_DRIVER_OBJECTS_H */

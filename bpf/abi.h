@@ -105,6 +105,30 @@ enum ms_direction {
 	MS_DIRECTIONS_COUNT,
 };
 
+/*
+ * What else a program makes and destroys by handle. It takes memory of the driver's own, how much
+ * is not known. Name of one, of several.
+ */
+#define MS_OBJECTS(X) \
+	X(NONE,          "",                 "") \
+	X(CONTEXT,       "context",          "contexts") \
+	X(GREEN_CONTEXT, "green context",    "green contexts") \
+	X(MODULE,        "module",           "modules") \
+	X(LIBRARY,       "library",          "libraries") \
+	X(STREAM,        "stream",           "streams") \
+	X(EVENT,         "event",            "events") \
+	X(GRAPH,         "graph",            "graphs") \
+	X(EXECUTABLE,    "executable graph", "executable graphs") \
+	X(MEMORY_POOL,   "memory pool",      "memory pools") \
+	X(OPENED,        "opened block of another process", "opened blocks of other processes")
+
+enum ms_object {
+#define X(object, one, several) MS_OBJECT_##object,
+	MS_OBJECTS(X)
+#undef X
+	MS_OBJECTS_COUNT,
+};
+
 /* clang-format on */
 
 /* What an allocation is known by: values of different kinds may be equal. */
@@ -234,17 +258,18 @@ enum ms_row_flags {
 	MS_ROW_EXTENT = 1 << 2,     /* sizes are those of an array: 0 stands for 1 */
 	MS_ROW_IPC_HANDLE = 1 << 3, /* the second argument is a CUipcMemHandle by value: its hash
 				     * takes the place of the first argument on the stack */
+	MS_ROW_ENDS = 1 << 4,       /* destroys the `object` at `addr`; else it makes it */
 };
 
 struct ms_spec {
-	__u8 op;     /* enum ms_op */
-	__u8 kind;   /* enum ms_row_kind */
-	__u8 space;  /* enum ms_space */
-	__u8 action; /* enum ms_action */
-	__u8 flags;  /* enum ms_row_flags */
-	__u8 layer;  /* enum ms_layer */
-	__u8 key;    /* enum ms_key */
-	__u8 reserved;
+	__u8 op;                 /* enum ms_op */
+	__u8 kind;               /* enum ms_row_kind */
+	__u8 space;              /* enum ms_space */
+	__u8 action;             /* enum ms_action */
+	__u8 flags;              /* enum ms_row_flags */
+	__u8 layer;              /* enum ms_layer */
+	__u8 key;                /* enum ms_key */
+	__u8 object;             /* enum ms_object: what of that kind has the handle `addr` */
 	struct ms_source addr;   /* see struct ms_call for what the fields mean */
 	struct ms_source size;   /* bytes, or the first factor of them */
 	struct ms_source height; /* further factors */

@@ -13,6 +13,7 @@
 #include "capture/attach/features.h"
 #include "commands/command.h"
 #include "commands/options.h"
+#include "ledger/objects.h"
 #include "ledger/process_counters.h"
 #include "render/field.h"
 #include "render/json.h"
@@ -546,7 +547,7 @@ static void put_schema(void)
 {
 	struct string out = { 0 };
 	struct json json = { .out = &out };
-	unsigned int op, space, rule;
+	unsigned int op, space, object, rule;
 	size_t record;
 
 	json_open(&json, '{');
@@ -568,6 +569,11 @@ static void put_schema(void)
 	json_open(&json, '[');
 	for (space = MS_SPACE_NONE + 1; space < MS_SPACES_COUNT; space++)
 		json_text(&json, probe_space_name(space), strlen(probe_space_name(space)));
+	json_close(&json, ']');
+	json_name(&json, "objects");
+	json_open(&json, '[');
+	for (object = MS_OBJECT_NONE + 1; object < MS_OBJECTS_COUNT; object++)
+		json_text(&json, objects_name(object), strlen(objects_name(object)));
 	json_close(&json, ']');
 	json_name(&json, "rules");
 	json_open(&json, '[');

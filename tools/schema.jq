@@ -34,6 +34,7 @@
     | ."$defs".more.properties += ($counters | with_entries(.value = {"$ref": "#/$defs/process/properties/\(.key)"}))
   else
     ."$defs".rule.enum = $made.rules
+    | ."$defs".object.enum = $made.objects
     | ."$defs".failure.properties.cause.enum = $made.oom_causes
     | ."$defs".failure.properties.outcome.enum = $made.oom_outcomes
     | ."$defs".failure.properties.would_have_fit.items.properties.if.enum = $made.oom_remedies

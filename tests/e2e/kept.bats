@@ -56,3 +56,36 @@ failed-calls high 0 cuMemHostRegister_v2"
 		"[50331648,50331648,50331648,0]"
 	assert_equal "$(jq '.recordings[0].lost.live_is_exact' report.json)" true
 }
+
+# objects OF: how many of that kind are live in the end, were live at most, were made, destroyed,
+# and ended with a context
+objects() {
+	jq -c --arg of "$1" '[.recordings[0].processes[].objects[] | select(.object == $of) |
+		.live, .peak, .made, .destroyed, .ended]' report.json
+}
+
+@test "contexts that are never destroyed, and what is in them; streams of the beginning are none" {
+	run kept contexts
+	assert_equal "$(sort <<< "$output")" "pile low 0 cuCtxCreate_v2
+pile low 0 cuStreamCreate"
+	assert_equal "$(jq -c '[.recordings[0].findings[] | [.object, .count, .device]] | sort' report.json)" \
+		'[["context",17,0],["stream",96,0]]'
+	assert_equal "$(objects context)" "[17,17,17,0,0]"
+	assert_equal "$(objects stream)" "[96,96,96,0,0]"
+	assert_equal "$(objects event)" "[0,1,64,64,0]"
+	"$MEMSCOPE" report -f text run.mscope | grep -q "^kept ([0-9]*) piles up .*(pile, cu"
+	run kept destroyed
+	assert_equal "$output" ""
+	assert_equal "$(objects context)" "[1,2,17,16,0]"
+	assert_equal "$(objects stream)" "[32,36,96,0,64]"
+}
+
+@test "a context on a device on which nothing is done" {
+	SIMCUDA_DEVICES=2 run kept idle
+	assert_equal "$output" ""
+	"$MEMSCOPE" report --threshold context-time=1s -f json -o report.json run.mscope
+	valid report report.json
+	assert_equal "$(jq -c '[.recordings[0].findings[] | [.rule, .confidence, .device, .count]]' report.json)" \
+		'[["idle-context","high",1,1]]'
+	jq -r '.verdict[0]' report.json | grep -q "has 1 context on device 1, to which it gives no work"
+}

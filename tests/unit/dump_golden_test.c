@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "ledger/call_times.h"
+#include "ledger/objects.h"
 #include "render/text.h"
 #include "base/writer.h"
 #include "store/dump_file.h"
@@ -469,6 +470,7 @@ static void forget_what_anchors_lack(struct state *state, size_t version)
 			state->processes[i]->was_running_earlier = false;
 		if (version < 4)
 			call_times_forget(state->processes[i]);
+			objects_free(state->processes[i]);
 	}
 }
 

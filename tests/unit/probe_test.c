@@ -380,9 +380,14 @@ static void check_row(const struct probe *probe)
 	require(spec->op == MS_OP_ALLOC || !given(spec->request), probe, "a request to an alloc");
 	require(given(spec->size) || (!given(spec->height) && !given(spec->depth)), probe,
 		"factors need a size");
-	require(!(spec->flags &
-		  ~(MS_ROW_STACK_ARGS | MS_ROW_VOID | MS_ROW_EXTENT | MS_ROW_IPC_HANDLE)),
+	require(!(spec->flags & ~(MS_ROW_STACK_ARGS | MS_ROW_VOID | MS_ROW_EXTENT |
+				  MS_ROW_IPC_HANDLE | MS_ROW_ENDS)),
 		probe, "unknown flags");
+	require(!spec->object || (spec->object < MS_OBJECT_OPENED && spec->op == MS_OP_MEMORY &&
+				  spec->addr.kind == (spec->flags & MS_ROW_ENDS ? MS_FROM_ARG :
+										  MS_FROM_OUT64)),
+		probe, "an object is made or destroyed by its handle");
+	require(spec->object || !(spec->flags & MS_ROW_ENDS), probe, "it ends no object");
 }
 
 static void test_rows_say_what_their_operation_needs(void **state)

@@ -2,7 +2,7 @@
 /*
  * Programs that keep memory to no purpose, or do something like it for a good reason (kept.bats).
  *
- * usage: kept pool|trimmed|twice|shared|closed
+ * usage: kept pool|trimmed|twice|shared|closed|contexts|destroyed|idle
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -136,6 +136,41 @@ static void shared(const char *self, bool closes)
 		exit(2);
 }
 
+/* Makes 16 contexts, and with each some streams and events; other streams are made at first. */
+static void contexts(bool destroys)
+{
+	CUcontext context;
+	CUstream stream;
+	CUevent event;
+
+	begin();
+	for (int i = 0; i < 32; i++)
+		NEED(cuStreamCreate(&stream, 0));
+	for (int i = 0; i < 16; i++) {
+		NEED(cuCtxCreate_v2(&context, 0, 0));
+		for (int k = 0; k < 4; k++) {
+			NEED(cuStreamCreate(&stream, 0));
+			NEED(cuEventCreate(&event, 0));
+			NEED(cuEventDestroy_v2(event));
+		}
+		pause_ms(100);
+		if (destroys)
+			NEED(cuCtxDestroy_v2(context));
+	}
+}
+
+/* Works on the first of two devices only. */
+static void idle(void)
+{
+	CUcontext context;
+	CUdeviceptr addr;
+
+	begin();
+	NEED(cuDevicePrimaryCtxRetain(&context, 1));
+	NEED(cuMemAlloc_v2(&addr, MIB));
+	pause_ms(1500);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 2 ? argv[1] : "";
@@ -144,6 +179,10 @@ int main(int argc, char **argv)
 		pool(!strcmp(what, "trimmed"));
 	else if (!strcmp(what, "twice"))
 		twice();
+	else if (!strcmp(what, "contexts") || !strcmp(what, "destroyed"))
+		contexts(!strcmp(what, "destroyed"));
+	else if (!strcmp(what, "idle"))
+		idle();
 	else if (!strcmp(what, "shared") || !strcmp(what, "closed"))
 		shared(argv[0], !strcmp(what, "closed"));
 	else if (!strcmp(what, "keeper") || !strcmp(what, "closer"))

@@ -11,6 +11,7 @@
 #include "analysis/failed_calls.h"
 #include "analysis/leaks.h"
 #include "analysis/oom.h"
+#include "analysis/piles.h"
 #include "analysis/pools.h"
 #include "analysis/pressure.h"
 #include "analysis/process_activities.h"
@@ -144,9 +145,12 @@ static int sync_live(const struct analysis *analysis, struct process_activity *a
 		     const struct process *process, bool at_once, bool *scanned)
 {
 	/* What is live when a process is first heard of is read before anything else. */
-	*scanned = at_once || !activity->scanned || activity->generation != analysis->generation;
-	if (!*scanned)
-		return 0;
+	const bool anew = !activity->scanned || activity->generation != analysis->generation;
+	int err = anew ? piles_scan(activity, process) : 0;
+
+	*scanned = at_once || anew;
+	if (err || !*scanned)
+		return err;
 	activity->generation = analysis->generation;
 	return process_activity_scan(activity, process, false);
 }
@@ -273,6 +277,8 @@ static int apply_call(struct analysis *analysis, struct process_activity *activi
 
 	if (!err)
 		err = pools_event(activity, event, change);
+	if (!err)
+		err = piles_event(activity, event, change);
 	if (err)
 		return err;
 	bottlenecks_event(activity, event);
@@ -383,6 +389,7 @@ static int apply_process(struct analysis *analysis, struct process_activity *act
 	case MS_TYPE_EXIT:
 		return apply_exit(analysis, activity, event, change);
 	case MS_TYPE_EXEC:
+		piles_end_program(activity);
 		return apply_context(analysis, activity, change);
 	}
 	return 0;

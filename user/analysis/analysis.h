@@ -29,6 +29,9 @@
 	X(leak_windows,      "leak-windows",      6,           COUNT,   "so many of the first 7 of 8 equal windows must have left allocations behind") \
 	X(leak_time_ns,      "leak-time",         1000000000,  NS,      "growth over less time is no leak") \
 	X(leak_share,        "leak-share",        25,          PERCENT, "growth over a smaller part of the time a process was seen is no leak") \
+	X(pile_count,        "pile-count",        16,          COUNT,   "growth of fewer modules, streams, events, graphs is no pile") \
+	X(pile_contexts,     "pile-contexts",     4,           COUNT,   "growth of fewer contexts is none") \
+	X(context_time_ns,   "context-time",      5000000000,  NS,      "a context that does nothing for less is not reported") \
 	X(unexplained_bytes, "unexplained-size",  32 << 20,    BYTES,   "less growth that no allocation explains is not reported") \
 	X(init_share,        "init-share",        12,          PERCENT, "so much of a process's time, from its beginning, counts as initialisation") \
 	X(failed_count,      "failed-count",      2,           COUNT,   "fewer failures of a function are not reported") \

@@ -33,8 +33,8 @@ static void work_confidence(const struct growth *growth, const struct analysis_o
 				      "launches were not recorded: the program may be loading");
 }
 
-static void growth_confidence(const struct growth *growth, const struct analysis_options *options,
-			      struct finding *finding)
+void leaks_growth_confidence(const struct growth *growth, const struct analysis_options *options,
+			     struct finding *finding)
 {
 	const uint64_t length = growth->last_ns - growth->first_ns;
 
@@ -134,7 +134,7 @@ static int ended_note(struct process_activity *activity, const struct family *fa
 					.allocs = family_allocs(family),
 					.left = growth->left.count,
 					.again = again };
-	growth_confidence(growth, options, &ended->finding);
+	leaks_growth_confidence(growth, options, &ended->finding);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static int report_growth(const struct process_activity *activity, const struct f
 {
 	struct finding finding = growth_finding(activity, family, growth);
 
-	growth_confidence(growth, options, &finding);
+	leaks_growth_confidence(growth, options, &finding);
 	finding.freed = freed;
 	if (freed) {
 		finding_say(&finding, "freed when the program ended", FINDING_BYTES,

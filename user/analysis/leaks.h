@@ -18,6 +18,10 @@ typedef void leaks_growth_fn(void *context, const struct group *like, const stru
 int leaks_each_growth(struct process_activity *activity, const struct analysis_options *options,
 		      leaks_growth_fn *each, void *context);
 
+/* How sure it is that what grew does not level off. */
+void leaks_growth_confidence(const struct growth *growth, const struct analysis_options *options,
+			     struct finding *finding);
+
 /* Something is about to end together, as with a context: what of it has grown is noted down. */
 int leaks_before_end(struct process_activity *activity, const struct analysis_options *options);
 

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "analysis/copies.h"
 #include "analysis/failed_calls.h"
+#include "analysis/piles.h"
 #include "analysis/pools.h"
 #include "analysis/unexplained.h"
 
@@ -64,6 +65,7 @@ void process_activity_free(struct process_activity *activity)
 	copies_free(activity->copies);
 	failed_calls_free(activity->failed_calls);
 	pools_free(activity->pools);
+	piles_free(activity->piles);
 	free(activity);
 }
 
@@ -76,7 +78,7 @@ size_t process_activity_bytes(const struct process_activity *activity)
 	       activity->freed_groups * sizeof(struct group_freed) +
 	       map_bytes(&activity->group_places) + copies_bytes(activity->copies) +
 	       unexplained_bytes(activity) + failed_calls_bytes(activity->failed_calls) +
-	       pools_bytes(activity->pools);
+	       pools_bytes(activity->pools) + piles_bytes(activity->piles);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -127,6 +129,7 @@ static void fold(struct process_activity *activity)
 	for (i = 0; i < ACTIVITY_BUCKETS; i += 2)
 		activity->allocs[i / 2] = activity->allocs[i] + activity->allocs[i + 1];
 	memset(&activity->allocs[ACTIVITY_BUCKETS / 2], 0, sizeof(activity->allocs) / 2);
+	piles_fold(activity->piles);
 	activity->shift++;
 }
 

@@ -52,6 +52,7 @@ struct ended_growth;
 struct unexplained;
 struct failed_calls;
 struct pools;
+struct piles;
 
 struct process_activity {
 	const struct analysis_options *options;
@@ -113,6 +114,8 @@ struct process_activity {
 	struct copies *copies;
 	struct failed_calls *failed_calls; /* NULL: there was none */
 	struct pools *pools;
+	struct piles *piles; /* NULL: nothing was made, or given to a device */
+	uint64_t piles_read; /* `events` when they were read from the state */
 };
 
 /* One that begins at `ts_ns`. NULL without memory. */

@@ -192,6 +192,26 @@ static bool goes_on(const struct trend *trend)
 	return middle != NONE && last > middle && (last - middle) * 4 >= trend->rise;
 }
 
+bool unexplained_rise(const struct process_activity *activity, int32_t device, uint64_t from_ns,
+		      uint64_t to_ns, uint64_t *rise, unsigned int *first, unsigned int *last)
+{
+	const struct unexplained *unexplained =
+		(uint32_t)device < ACTIVITY_DEVICES ? activity->unexplained[device] : NULL;
+
+	*first = process_activity_bucket_at(activity, from_ns);
+	*last = process_activity_bucket_at(activity, to_ns);
+	if (!unexplained)
+		return false;
+	while (*first < *last && unexplained->least[*first] == NONE)
+		++*first;
+	while (*last > *first && unexplained->least[*last] == NONE)
+		--*last;
+	if (*first >= *last || unexplained->least[*last] <= unexplained->least[*first])
+		return false;
+	*rise = unexplained->least[*last] - unexplained->least[*first];
+	return true;
+}
+
 static bool grows(const struct process_activity *activity, const struct unexplained *unexplained,
 		  const struct analysis_options *options, struct trend *trend)
 {

@@ -12,6 +12,13 @@
 int unexplained_event(struct process_activity *activity, const struct event *event,
 		      const struct change *change, const struct state *state);
 
+/*
+ * By how much what no allocation explains rose on a device in that time, and from which bucket to
+ * which; false: the program did not ask often enough, or it did not rise.
+ */
+bool unexplained_rise(const struct process_activity *activity, int32_t device, uint64_t from_ns,
+		      uint64_t to_ns, uint64_t *rise, unsigned int *first, unsigned int *last);
+
 /* Two buckets become one. */
 void unexplained_fold(struct unexplained *unexplained);
 

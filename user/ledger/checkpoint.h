@@ -33,6 +33,8 @@ enum ms_checkpoint_type {
 	MS_CHECKPOINT_EXPORT, /* of any process */
 	MS_CHECKPOINT_IDENTITY,
 	MS_CHECKPOINT_TIMES,
+	MS_CHECKPOINT_OBJECT,
+	MS_CHECKPOINT_OBJECTS, /* of one kind and device, in all */
 	MS_CHECKPOINT_TYPES_END,
 };
 
@@ -215,6 +217,32 @@ struct ms_checkpoint_identity {
 	char texts[];
 };
 
+/* A live object; members as in struct object. */
+struct ms_checkpoint_object {
+	struct ms_event event;
+	uint64_t handle;
+	uint64_t context;
+	uint64_t made_ns;
+	int32_t device;
+	uint16_t row;
+	uint8_t kind; /* enum ms_object */
+	uint8_t reserved;
+};
+
+/* As in struct object_total. */
+struct ms_checkpoint_objects {
+	struct ms_event event;
+	uint64_t kind; /* enum ms_object */
+	int32_t device;
+	uint32_t reserved;
+	uint64_t live;
+	uint64_t peak;
+	uint64_t peak_ts_ns;
+	uint64_t made;
+	uint64_t destroyed;
+	uint64_t ended;
+};
+
 enum ms_checkpoint_graph_kind {
 	MS_CHECKPOINT_GRAPH_PLAIN,
 	MS_CHECKPOINT_GRAPH_EXECUTABLE,
@@ -272,6 +300,8 @@ _Static_assert(sizeof(struct ms_checkpoint_total) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_times) == 80, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_allocation) == 112, "wire layout");
 _Static_assert(sizeof(struct ms_checkpoint_device) == 112, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_object) == 64, "wire layout");
+_Static_assert(sizeof(struct ms_checkpoint_objects) == 96, "wire layout");
 
 /*
  * Gives the state to `put`, record by record, all with time `ts_ns`. Returns 0, -ENOMEM, or what

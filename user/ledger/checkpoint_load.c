@@ -12,6 +12,7 @@
 #include "ledger/failures.h"
 #include "ledger/graphs.h"
 #include "ledger/kernels.h"
+#include "ledger/objects.h"
 #include "ledger/views.h"
 
 void checkpoint_init(struct checkpoint *anchor, struct state *state)
@@ -384,6 +385,39 @@ static int load_export(struct checkpoint *anchor, const void *record)
 	return exports_add(&anchor->state->exports, saved->handle, saved->size_bytes);
 }
 
+static int load_object(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_object *saved = record;
+
+	if (!saved->kind || saved->kind >= MS_OBJECTS_COUNT)
+		return 1;
+	if (saved->row >= probe_count())
+		return -EINVAL;
+	return objects_load(anchor->process, &(struct object){ .handle = saved->handle,
+							       .context = saved->context,
+							       .made_ns = saved->made_ns,
+							       .device = saved->device,
+							       .row = saved->row,
+							       .kind = saved->kind });
+}
+
+static int load_objects(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_objects *saved = record;
+
+	if (!saved->kind || saved->kind >= MS_OBJECTS_COUNT)
+		return 1;
+	return objects_load_total(anchor->process,
+				  &(struct object_total){ .kind = (uint8_t)saved->kind,
+							  .device = saved->device,
+							  .live = saved->live,
+							  .peak = saved->peak,
+							  .peak_ts_ns = saved->peak_ts_ns,
+							  .made = saved->made,
+							  .destroyed = saved->destroyed,
+							  .ended = saved->ended });
+}
+
 static int load_graph(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_graph *saved = record;
@@ -544,6 +578,8 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 		TYPE(EXPORT, load_export, ms_checkpoint_export),
 		TYPE(IDENTITY, load_identity, ms_checkpoint_identity),
 		TYPE(TIMES, load_times, ms_checkpoint_times),
+		TYPE(OBJECT, load_object, ms_checkpoint_object),
+		TYPE(OBJECTS, load_objects, ms_checkpoint_objects),
 #undef TYPE
 	};
 	const struct ms_event *event = record;

@@ -7,6 +7,7 @@
 
 #include "ledger/call_times.h"
 #include "ledger/graphs.h"
+#include "ledger/objects.h"
 
 struct saver {
 	int (*put)(void *context, const void *record, size_t length);
@@ -340,6 +341,40 @@ static void save_identity(struct saver *saver)
 	string_fini(&texts);
 }
 
+static void put_object(void *context, const struct object *object)
+{
+	struct ms_checkpoint_object record = { .handle = object->handle,
+					       .context = object->context,
+					       .made_ns = object->made_ns,
+					       .device = object->device,
+					       .row = object->row,
+					       .kind = object->kind };
+
+	put(context, &record, MS_CHECKPOINT_OBJECT, sizeof(record));
+}
+
+static void save_objects(struct saver *saver)
+{
+	size_t count, i;
+	const struct object_total *totals = objects_totals(saver->process, &count);
+
+	for (i = 0; i < count; i++) {
+		struct ms_checkpoint_objects record = {
+			.kind = totals[i].kind,
+			.device = totals[i].device,
+			.live = totals[i].live,
+			.peak = totals[i].peak,
+			.peak_ts_ns = totals[i].peak_ts_ns,
+			.made = totals[i].made,
+			.destroyed = totals[i].destroyed,
+			.ended = totals[i].ended,
+		};
+
+		put(saver, &record, MS_CHECKPOINT_OBJECTS, sizeof(record));
+	}
+	objects_each(saver->process, put_object, saver);
+}
+
 static void put_graph(void *context, uint64_t handle, uint32_t kind, bool auto_free)
 {
 	struct ms_checkpoint_graph record = { .handle = handle,
@@ -433,6 +468,7 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 	save_times(saver);
 	save_contexts(saver);
 	save_devices(saver);
+	save_objects(saver);
 	save_graphs(saver);
 	save_allocations(saver);
 	saver->process = NULL;

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "ledger/allocations.h"
+#include "ledger/objects.h"
 
 void contexts_fini(struct process *process)
 {
@@ -85,14 +86,19 @@ int contexts_load(struct process *process, const struct context *context)
 	return err;
 }
 
-static int context_add(struct process *process, const struct ms_call *call, bool primary)
+static int context_add(struct process *process, const struct event *event, bool primary,
+		       struct change *change)
 {
+	const struct ms_call *call = event->call;
 	struct context made = { .handle = call->addr,
 				.device = call->known & MS_KNOWN_DEVICE ? call->device : -1,
 				.primary = primary,
 				.references = primary };
 	struct context *known;
+	int err = objects_make_context(process, event, made.device, primary, change);
 
+	if (err)
+		return err;
 	/* Where the driver wrote its handle could not be read. Of each device's primary, one. */
 	if (!call->addr && !primary)
 		return 0;
@@ -107,27 +113,36 @@ static int context_add(struct process *process, const struct ms_call *call, bool
 	return places_set(process, known);
 }
 
-static void context_end(struct process *process, struct context *context, uint64_t handle,
-			struct change *change)
+static int context_end(struct process *process, struct context *context, uint64_t handle,
+		       struct change *change)
 {
+	int err;
+
 	if (context)
 		context_remove(process, context);
 	if (!handle)
-		return;
+		return 0;
 	process->counters[COUNTER_UNCLEAR_ENDS] += allocations_any_in(process, 0);
 	allocations_end(process, handle, change);
+	err = objects_end_context(process, handle, change);
+	/* Those of unknown contexts were in one that is no more. */
+	if (!err && !process->contexts_count && !state_may_hold_more(process))
+		err = objects_end_context(process, 0, change);
+	return err;
 }
 
 /* What it holds ends; it stays, and so do the references to it. */
-static void context_reset(struct process *process, const struct context *context,
-			  struct change *change)
+static int context_reset(struct process *process, const struct context *context,
+			 struct change *change)
 {
 	/* 0 would be all of them. */
 	bool unclear = context && !context->handle;
 
 	process->counters[COUNTER_UNCLEAR_ENDS] += unclear || allocations_any_in(process, 0);
-	if (context && !unclear)
-		allocations_end(process, context->handle, change);
+	if (!context || unclear)
+		return 0;
+	allocations_end(process, context->handle, change);
+	return objects_end_context(process, context->handle, change);
 }
 
 int contexts_apply(struct process *process, const struct event *event, struct change *change)
@@ -137,14 +152,14 @@ int contexts_apply(struct process *process, const struct event *event, struct ch
 
 	if (!event_succeeded(call))
 		return 0;
+	objects_begin_event(process);
 	switch (event->probe->spec.action) {
 	case MS_ACTION_CREATE:
-		return context_add(process, call, false);
+		return context_add(process, event, false, change);
 	case MS_ACTION_RETAIN:
-		return context_add(process, call, true);
+		return context_add(process, event, true, change);
 	case MS_ACTION_DESTROY:
-		context_end(process, context_find(process, call->addr), call->addr, change);
-		return 0;
+		return context_end(process, context_find(process, call->addr), call->addr, change);
 	case MS_ACTION_RELEASE:
 		context = context_primary(process, call->device);
 		if (!context)
@@ -152,11 +167,10 @@ int contexts_apply(struct process *process, const struct event *event, struct ch
 		context->references -= context->references > 0;
 		/* Of a process that was running, earlier references are not known. */
 		if (!context->references && !process->was_running)
-			context_end(process, context, context->handle, change);
+			return context_end(process, context, context->handle, change);
 		return 0;
 	case MS_ACTION_RESET:
-		context_reset(process, context_primary(process, call->device), change);
-		return 0;
+		return context_reset(process, context_primary(process, call->device), change);
 	}
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "ledger/call_times.h"
 #include "ledger/failures.h"
 #include "ledger/kernels.h"
+#include "ledger/objects.h"
 
 /* The most that it ever held in one kind of memory. */
 static uint64_t size_of(const struct process *process)
@@ -211,4 +212,5 @@ void ended_add(struct process *sum, const struct process *process)
 	driver_objects_add(&sum->driver, &process->driver);
 	add_counts(sum, process);
 	add_tables(sum, process);
+	objects_add_totals(sum, process);
 }

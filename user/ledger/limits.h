@@ -15,8 +15,10 @@
 #define LIMIT_DEVICES 256u /* numbers that it calls devices by */
 #define LIMIT_VIEWS 1024u  /* devices and pools that it asked about */
 #define LIMIT_GRAPHS 65536u
-#define LIMIT_EXPORTS 4096u /* of all processes; twice as many, the newest, are remembered */
-#define LIMIT_FREES 65536u  /* in progress */
+#define LIMIT_OBJECTS 262144u    /* live, of all kinds */
+#define LIMIT_OBJECT_TOTALS 256u /* kinds and devices that they are counted by */
+#define LIMIT_EXPORTS 4096u      /* of all processes; twice as many, the newest, are remembered */
+#define LIMIT_FREES 65536u       /* in progress */
 #define LIMIT_DRIVER_OBJECTS 1048576u /* of NVIDIA's kernel driver */
 #define LIMIT_ALLOCATIONS 4194304u
 

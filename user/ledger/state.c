@@ -15,6 +15,7 @@
 #include "ledger/failures.h"
 #include "ledger/graphs.h"
 #include "ledger/kernels.h"
+#include "ledger/objects.h"
 #include "ledger/physical.h"
 #include "ledger/transfers.h"
 #include "ledger/views.h"
@@ -28,6 +29,7 @@ static void process_forget(struct process *process)
 	for (i = 0; i < LEDGERS_COUNT; i++)
 		ledger_fini(&process->ledgers[i]);
 	graphs_fini(process);
+	objects_forget(process);
 	map_fini(&process->handles);
 	map_fini(&process->names);
 	map_fini(&process->aliases);
@@ -51,6 +53,7 @@ static void process_free(struct process *process)
 	process_devices_fini(&process->devices);
 	process_identity_fini(process);
 	driver_objects_fini(&process->driver);
+	objects_free(process);
 	usage_free(process->usage);
 	free(process);
 }
@@ -211,6 +214,7 @@ static void process_restart(struct process *process, uint64_t now_ns)
 		process->kernels[i].launches = 0;
 	failures_forget(process);
 	call_times_forget(process);
+	objects_restart(process, now_ns);
 	for (i = 0; i < COUNTERS_COUNT; i++)
 		if (process_counters[i].is_passing)
 			process->counters[i] = 0;
@@ -243,7 +247,7 @@ static size_t process_bytes(const struct process *process)
 	for (i = 0; i < LEDGERS_COUNT; i++)
 		bytes += ledger_bytes(&process->ledgers[i]);
 	return bytes + usage_bytes(process->usage) + graphs_bytes(process) +
-	       map_bytes(&process->handles) + map_bytes(&process->names) +
+	       objects_bytes(process) + map_bytes(&process->handles) + map_bytes(&process->names) +
 	       map_bytes(&process->aliases) + map_bytes(&process->kernel_places) +
 	       map_bytes(&process->launch_places) + map_bytes(&process->failure_places) +
 	       map_bytes(&process->context_places) + map_bytes(&process->primary_places) +
@@ -291,8 +295,13 @@ static int apply_device(struct process *process, const struct event *event)
 	return 0;
 }
 
-static int apply_memory(struct state *state, struct process *process, const struct event *event)
+static int apply_memory(struct state *state, struct process *process, const struct event *event,
+			struct change *change)
 {
+	int err = event->probe->spec.object ? objects_apply(process, event, change) : 0;
+
+	if (err)
+		return err;
 	if (device_is_identified_by(event->probe->spec.action))
 		return apply_device(process, event);
 	switch (event->probe->spec.action) {
@@ -395,6 +404,7 @@ static int apply_exec(struct process *process, const struct event *event, struct
 	process_identity_rename(process);
 	allocations_end(process, 0, change);
 	driver_objects_end(&process->driver);
+	objects_end_all(process);
 	process_forget(process);
 	process_devices_forget(&process->devices);
 	process->was_running_earlier |= process->was_running;
@@ -471,7 +481,7 @@ static int apply_op(struct state *state, struct process *process, const struct e
 		return apply_launch(state, process, event, change);
 	case MS_OP_MEMORY:
 		if (event_succeeded(call))
-			return apply_memory(state, process, event);
+			return apply_memory(state, process, event, change);
 		graphs_failed(process, event);
 		return 0;
 	case MS_OP_CONTEXT:

@@ -70,6 +70,28 @@ struct context {
 	uint32_t references; /* of a primary context */
 };
 
+/* What has a handle and is no memory: ledger/objects.h. */
+struct object {
+	uint64_t handle;
+	uint64_t context; /* 0: unknown */
+	uint64_t made_ns; /* when the call that made it ended */
+	int32_t device;   /* -1: unknown */
+	uint16_t row;     /* of the probe table: what made it */
+	uint8_t kind;     /* enum ms_object */
+};
+
+/* Of one kind on one device. */
+struct object_total {
+	uint8_t kind;
+	int32_t device; /* -1: unknown, or one of too many */
+	uint64_t live;  /* of a process that has exited: then */
+	uint64_t peak, peak_ts_ns;
+	uint64_t made, destroyed;
+	uint64_t ended; /* otherwise: with a context, or another program */
+};
+
+struct objects;
+
 /* Ledgers are one for each enum ms_key, and one more: of memory without a handle, by id. */
 enum { LEDGER_RELEASED = MS_KEYS_COUNT, LEDGERS_COUNT };
 
@@ -120,6 +142,7 @@ struct process {
 	size_t failures_count, failures_capacity;
 	struct context *contexts;
 	size_t contexts_count, contexts_capacity;
+	struct objects *objects; /* NULL: none was made */
 	struct pending pending;
 	struct pending_free part; /* the last free that was a part of another one, finished */
 	uint64_t part_ts_ns;      /* when it began */
@@ -188,6 +211,9 @@ struct change {
 	 */
 	const uint64_t *ended;
 	size_t ended_count;
+	const struct object *made_object;   /* NULL: none */
+	const struct object *ended_objects; /* but for those that end with a program */
+	size_t ended_objects_count;
 	struct allocation allocation;        /* made by an alloc, ended by a free */
 	bool has_amounts;                    /* in what follows; else all of that is zero */
 	struct amount made[MS_SPACES_COUNT]; /* by space: what a graph allocated */

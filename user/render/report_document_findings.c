@@ -25,6 +25,9 @@ static void append_about(struct string *text, const struct finding *finding)
 		string_append_format(text, ", device %d", finding->device);
 	if (finding->bytes)
 		string_append_format(text, ", %s", REPORT_SIZE(finding->bytes));
+	if (finding->object)
+		string_append_format(text, ", %s %s", REPORT_COUNT(finding->count),
+				     report_objects_name(finding));
 }
 
 static void say_finding(struct document *document, const struct report_recording *recording,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "ledger/call_times.h"
+#include "ledger/objects.h"
 #include "render/identity_words.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
@@ -173,6 +174,26 @@ static void list_cells(const struct rows *rows)
 
 	for (i = 0; !rows->process->entries_only && i < rows->shown->cells_count; i++)
 		list_cell(rows, &rows->shown->cells[i]);
+}
+
+static void list_objects(const struct rows *rows)
+{
+	struct document *document = rows->document;
+	size_t count, i;
+	const struct object_total *totals = objects_totals(rows->process, &count);
+
+	for (i = 0; i < count; i++) {
+		if (!begin_row(rows))
+			continue;
+		document_cell_words(document, objects_plural(totals[i].kind));
+		document_cell_device(document, totals[i].device);
+		document_cell_count(document, true, totals[i].live);
+		document_cell_count(document, true, totals[i].peak);
+		document_cell_count(document, true, totals[i].made);
+		document_cell_count(document, true, totals[i].destroyed);
+		document_cell_count(document, true, totals[i].ended);
+		document_row_end(document);
+	}
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -349,6 +370,13 @@ static const struct process_table tables[] = {
 		       { "Allocs", DOCUMENT_NUMBER }, { "Allocated", DOCUMENT_NUMBER },
 		       { "Frees", DOCUMENT_NUMBER }, { "Mean life", DOCUMENT_NUMBER } },
 	  .list = list_cells },
+	{ .section = REPORT_DOCUMENT_MEMORY, .name = "objects",
+	  .caption = "Contexts, modules, streams, events, graphs (live: at the end, or when the process ended)",
+	  .columns = { { "Objects", DOCUMENT_TEXT }, { "Device", DOCUMENT_NUMBER },
+		       { "Live", DOCUMENT_NUMBER }, { "Most at once", DOCUMENT_NUMBER },
+		       { "Made", DOCUMENT_NUMBER }, { "Destroyed", DOCUMENT_NUMBER },
+		       { "Implicit", DOCUMENT_NUMBER } },
+	  .list = list_objects, .has_sum = true },
 	{ .section = REPORT_DOCUMENT_CALLS, .name = "functions", .caption = "What calls took",
 	  .columns = { { "Call", DOCUMENT_TEXT }, { "Calls", DOCUMENT_NUMBER },
 		       { "Failed", DOCUMENT_NUMBER }, { "Total", DOCUMENT_NUMBER },

@@ -28,6 +28,9 @@ static void append_about(struct html *html, const struct finding *finding)
 	if (finding->bytes)
 		string_append_format(html->out, ", <strong>%s</strong>",
 				     REPORT_SIZE(finding->bytes));
+	if (finding->object)
+		string_append_format(html->out, ", <strong>%s %s</strong>",
+				     REPORT_COUNT(finding->count), report_objects_name(finding));
 }
 
 static void append_confidence(struct html *html, enum finding_confidence confidence,

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "ledger/objects.h"
 #include "render/report_words.h"
 
 static void put_id(struct json *json, char letter, size_t number)
@@ -65,6 +66,8 @@ static void put_finding(struct json *json, const struct report_finding *numbered
 		      finding->space == MS_SPACE_NONE ? NULL : probe_space_name(finding->space));
 	put_api(json, finding->row);
 	json_put_u64(json, "bytes", finding->bytes);
+	json_put_text(json, "object", finding->object ? objects_name(finding->object) : NULL);
+	json_put_u64(json, "count", finding->count);
 	json_put_u64(json, "first_ts_ns", finding->first_ts_ns);
 	json_put_u64(json, "last_ts_ns", finding->last_ts_ns);
 	put_evidence(json, numbered);

@@ -4,6 +4,7 @@
  */
 #include "render/report_json.h"
 
+#include "ledger/objects.h"
 #include "render/identity_words.h"
 #include "render/json_process.h"
 
@@ -180,6 +181,29 @@ static void put_largest(struct json *json, const struct report_recording *record
 	json_close(json, ']');
 }
 
+/* Contexts, modules, streams ... */
+static void put_objects(struct json *json, const struct process *process)
+{
+	size_t count, i;
+	const struct object_total *totals = objects_totals(process, &count);
+
+	json_name(json, "objects");
+	json_open(json, '[');
+	for (i = 0; i < count; i++) {
+		json_open(json, '{');
+		json_put_text(json, "object", objects_name(totals[i].kind));
+		report_json_device(json, totals[i].device);
+		json_put_u64(json, "live", totals[i].live);
+		json_put_u64(json, "peak", totals[i].peak);
+		json_put_if(json, "peak_ts_ns", totals[i].peak, totals[i].peak_ts_ns);
+		json_put_u64(json, "made", totals[i].made);
+		json_put_u64(json, "destroyed", totals[i].destroyed);
+		json_put_u64(json, "ended", totals[i].ended);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void put_pools(struct json *json, const struct process *process)
 {
 	size_t i;
@@ -283,6 +307,7 @@ static void put_process(struct json *json, const struct report_recording *record
 	json_process_exit(json, process->exited ? process->exit_status : MS_EXIT_UNKNOWN);
 	put_totals(json, recording, process);
 	put_cells(json, shown);
+	put_objects(json, process);
 	put_pools(json, process);
 	put_largest(json, recording, shown);
 	json_put_u64(json, "findings", shown->findings);

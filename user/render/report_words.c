@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "ledger/objects.h"
 #include "render/field.h"
 #include "render/identity_words.h"
 #include "render/report_oom_words.h"
@@ -245,6 +246,35 @@ static void append_growth(struct string *out, const struct finding *finding)
 			     report_confidence_name(finding->confidence));
 }
 
+const char *report_objects_name(const struct finding *finding)
+{
+	return finding->count == 1 ? objects_name(finding->object) :
+				     objects_plural(finding->object);
+}
+
+/* What has a handle and is no memory. */
+static void append_objects(struct string *out, const struct finding *finding)
+{
+	const char *verb = finding->rule == FINDING_IDLE_CONTEXT ? " has" :
+			   finding->freed                        ? ", until it ends, piles up" :
+								   " piles up";
+	char count[STRING_NUMBER_BYTES];
+
+	report_append_process(out, finding->pid, finding->comm);
+	string_append_format(out, "%s %s %s", verb, string_count(count, finding->count),
+			     report_objects_name(finding));
+	if (finding->rule == FINDING_IDLE_CONTEXT)
+		string_append_format(out, " on device %d, to which it gives no work (%s",
+				     finding->device, finding_rule_name(finding->rule));
+	else
+		string_append_format(out, " (%s", finding_rule_name(finding->rule));
+	if (finding->row != MS_NO_ROW)
+		string_append_format(out, ", %s", probe_at(finding->row)->symbol);
+	if (finding->rule != FINDING_IDLE_CONTEXT && finding->device >= 0)
+		string_append_format(out, ", device %d", finding->device);
+	string_append_format(out, "; %s confidence)", report_confidence_name(finding->confidence));
+}
+
 void report_append_finding(struct string *out, const struct finding *finding)
 {
 	bool leaks = finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK;
@@ -252,6 +282,10 @@ void report_append_finding(struct string *out, const struct finding *finding)
 
 	if (finding->rule == FINDING_GROWTH) {
 		append_growth(out, finding);
+		return;
+	}
+	if (finding->object) {
+		append_objects(out, finding);
 		return;
 	}
 	report_append_process(out, finding->pid, finding->comm);

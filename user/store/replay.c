@@ -194,6 +194,8 @@ static bool is_whole(const void *record, size_t length)
 		return length >= sizeof(struct ms_checkpoint_failure);
 	case MS_CHECKPOINT_TIMES:
 		return length >= sizeof(struct ms_checkpoint_times);
+	case MS_CHECKPOINT_OBJECT:
+		return length >= sizeof(struct ms_checkpoint_object);
 	case MS_CHECKPOINT_ALLOCATION:
 		return length >= sizeof(struct ms_checkpoint_allocation);
 	}
@@ -217,6 +219,8 @@ static bool translate_record(struct replay *replay, void *record)
 		return translate(replay, &((struct ms_checkpoint_failure *)record)->row);
 	case MS_CHECKPOINT_TIMES:
 		return translate(replay, &((struct ms_checkpoint_times *)record)->row);
+	case MS_CHECKPOINT_OBJECT:
+		return translate(replay, &((struct ms_checkpoint_object *)record)->row);
 	case MS_CHECKPOINT_ALLOCATION: {
 		struct ms_checkpoint_allocation *allocation = record;
 

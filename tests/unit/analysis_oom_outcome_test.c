@@ -53,6 +53,20 @@ static void run_recovered_twice(struct run *run)
 	end_process(run, 0);
 }
 
+/* Its cache is emptied each time, and filled again. */
+static void run_recovered_again(struct run *run)
+{
+	int i;
+
+	fill(run);
+	for (i = 0; i < 3; i++) {
+		fail_alloc(run, 2 * GIB);
+		give_back(run, 4 * i, 4);
+		alloc_new(run, 2 * GIB);
+	}
+	end_process(run, 0);
+}
+
 /* The first recovers, the second is what the process ends of. */
 static void run_hidden_fatal(struct run *run)
 {
@@ -342,6 +356,22 @@ static void test_recovered(void **state)
 	run_end(&run);
 }
 
+static void test_recovered_again_for_the_same_reason(void **state)
+{
+	struct run run = { 0 };
+	const struct analysis_oom *ooms = oom_of(&run, run_recovered_again);
+	size_t count, i;
+
+	(void)state;
+	analysis_ooms(run.analysis, &count);
+	assert_int_equal(count, 3);
+	for (i = 0; i < count; i++) {
+		assert_int_equal(ooms[i].request.outcome, OOM_RECOVERED);
+		assert_int_equal(ooms[i].cause, OOM_CACHED);
+	}
+	run_end(&run);
+}
+
 /* The figures are those of the last failure, with the first beside them. */
 static void test_backed_off(void **state)
 {
@@ -470,6 +500,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outcomes),
 		cmocka_unit_test(test_recovered),
+		cmocka_unit_test(test_recovered_again_for_the_same_reason),
 		cmocka_unit_test(test_backed_off),
 		cmocka_unit_test(test_last_figures),
 		cmocka_unit_test(test_pieces),

@@ -117,6 +117,19 @@ static void look(struct ooms *ooms, struct analysis_oom *oom, const struct chang
 		ooms->err = err;
 }
 
+/* What is freed to try again says nothing of how a program works: its cache is emptied for it. */
+static void note_retry_frees(const struct oom_around *around, const struct oom_request *request)
+{
+	size_t i;
+
+	for (i = 0; around && request->freed_count && i < around->tracks_count; i++) {
+		struct process_activity *activity = around->activities[i];
+
+		if (activity->pid == request->pid && activity->start_ns == request->start_ns)
+			activity->retry_frees += request->freed_count;
+	}
+}
+
 static void step(void *context, struct oom_request *request, enum oom_step what,
 		 const struct event *event, const struct change *change)
 {
@@ -126,8 +139,10 @@ static void step(void *context, struct oom_request *request, enum oom_step what,
 	(void)event;
 	if (what == OOM_BEGAN)
 		oom = add(ooms, request);
-	if (what == OOM_ENDED)
+	if (what == OOM_ENDED) {
 		ooms->outcomes[request->outcome]++;
+		note_retry_frees(ooms->around, request);
+	}
 	if (!oom)
 		return;
 	take_request(oom, request);

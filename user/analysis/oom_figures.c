@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "analysis/leaks.h"
+#include "ledger/kernels.h"
 
 /* CUDA_ERROR_MPS_CLIENT_TERMINATED */
 #define MPS_CLIENT_TERMINATED 810
@@ -336,21 +337,21 @@ static void look_at_device(struct analysis_oom *oom, const struct state *state,
 
 /* ---- signs of an allocator of the program's own ---------------------------------------------- */
 
-static bool has_kernels_of_torch(const struct process *process)
+static uint64_t retry_frees_of(const struct oom_around *around, const struct process *process)
 {
 	size_t i;
 
-	for (i = 0; i < process->kernels_count; i++) {
-		const char *name = process->kernels[i].name;
-
-		if (name && (strstr(name, "at::native") || strstr(name, "2at6native")))
-			return true;
-	}
-	return false;
+	for (i = 0; i < around->tracks_count; i++)
+		if (around->activities[i]->pid == process->pid &&
+		    around->activities[i]->start_ns == process->start_ns)
+			return around->activities[i]->retry_frees;
+	return 0;
 }
 
-static void look_for_signs(struct analysis_oom *oom, const struct process *process)
+static void look_for_signs(struct analysis_oom *oom, const struct oom_around *around,
+			   const struct process *process)
 {
+	const uint64_t retried = retry_frees_of(around, process);
 	uint64_t allocs = 0, frees = 0;
 	size_t space, i;
 
@@ -361,8 +362,8 @@ static void look_for_signs(struct analysis_oom *oom, const struct process *proce
 		frees += process->spaces[space].frees;
 	}
 	oom->large_blocks = oom->own.count && oom->own.bytes / oom->own.count >= LARGE_BLOCK;
-	oom->few_frees = frees * FEW_FREES <= allocs;
-	oom->is_torch = has_kernels_of_torch(process);
+	oom->few_frees = (frees - (retried < frees ? retried : frees)) * FEW_FREES <= allocs;
+	oom->is_torch = kernels_are_of_torch(process);
 	for (i = 0; i < process->failures_count; i++)
 		oom->evicted |= process->failures[i].result == MPS_CLIENT_TERMINATED;
 }
@@ -511,7 +512,7 @@ int oom_figures_take(struct analysis_oom *oom, const struct oom_around *around,
 		err = find_holes(oom, process);
 	if (!err)
 		err = find_growth(oom, around, options);
-	look_for_signs(oom, process);
+	look_for_signs(oom, around, process);
 	/* What was freed for the retry is none of the few. */
 	if (!is_first)
 		oom->few_frees = few_frees;

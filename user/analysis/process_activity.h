@@ -110,7 +110,8 @@ struct process_activity {
 	uint64_t total_bytes[ACTIVITY_DEVICES];            /* 0: the driver did not report them */
 	struct unexplained *unexplained[ACTIVITY_DEVICES]; /* NULL: the same */
 
-	uint64_t failures; /* of allocations, out of memory */
+	uint64_t failures;    /* of allocations, out of memory */
+	uint64_t retry_frees; /* between a failure and how it ended */
 	struct copies *copies;
 	struct failed_calls *failed_calls; /* NULL: there was none */
 	struct pools *pools;

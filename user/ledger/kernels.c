@@ -166,3 +166,16 @@ int kernels_launch(struct process *process, const struct event *event, struct ch
 	err = kernels_add(process, &kernel);
 	return err ? err : remember(process, call->addr, &kernel);
 }
+
+bool kernels_are_of_torch(const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < process->kernels_count; i++) {
+		const char *name = process->kernels[i].name;
+
+		if (name && (strstr(name, "at::native") || strstr(name, "2at6native")))
+			return true;
+	}
+	return false;
+}

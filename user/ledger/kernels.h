@@ -28,6 +28,9 @@ int kernels_add(struct process *process, const struct kernel *kernel);
 const char *kernels_intern(struct state *state, struct process *process, const char *name,
 			   size_t length);
 
+/* Whether the process has launched kernels of PyTorch, by their names. */
+bool kernels_are_of_torch(const struct process *process);
+
 /* For anchors. Returns 0 or -ENOMEM. */
 int kernels_set_name(struct process *process, uint64_t handle, const char *name);
 int kernels_set_alias(struct process *process, uint64_t handle, uint64_t alias);

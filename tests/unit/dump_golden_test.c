@@ -468,9 +468,10 @@ static void forget_what_anchors_lack(struct state *state, size_t version)
 	for (i = 0; i < state->processes_count; i++) {
 		if (version < 3)
 			state->processes[i]->was_running_earlier = false;
-		if (version < 4)
+		if (version < 4) {
 			call_times_forget(state->processes[i]);
 			objects_free(state->processes[i]);
+		}
 	}
 }
 

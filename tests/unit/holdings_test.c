@@ -147,11 +147,56 @@ static void test_who_uses_pools_is_not_advised_to(void **state)
 	}
 }
 
+/* Blocks that stay, and a kernel of that name for each. */
+static void run_growth(const char *kernel)
+{
+	int i;
+
+	report_dump_add(&dump, record_at(now_ns, record_name(0x500, kernel)));
+	for (i = 0; i < 200; i++) {
+		report_dump_add(&dump,
+				record_at(now_ns, alloc("cudaMalloc", 0x1000000 + i * 0x200000ull,
+							0x100000)));
+		report_dump_add(&dump,
+				record_at(now_ns + 1000, record_launch("cuLaunchKernel", 0x500)));
+		now_ns += 100000000;
+	}
+}
+
+static void test_growth_with_pytorch_may_be_fragmentation(void **state)
+{
+	static const struct {
+		const char *kernel;
+		bool is_torch;
+	} cases[] = {
+		{ "void at::native::elementwise_kernel<128>(int)", true },
+		{ "void step(int)", false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct report_reader reader = report_dump_reader();
+		struct string text = { 0 };
+
+		begin();
+		run_growth(cases[i].kernel);
+		report_dump_end(&dump, now_ns);
+		report_dump_read(&dump, &reader);
+		suggest(&text, reader.report.recordings[0]);
+		assert_true(has(&text, "Look for what keeps these allocations alive"));
+		assert_int_equal(has(&text, "memory_reserved() over time"), cases[i].is_torch);
+		string_fini(&text);
+		done(&reader);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_peaks_of_threads),
 		cmocka_unit_test(test_who_uses_pools_is_not_advised_to),
+		cmocka_unit_test(test_growth_with_pytorch_may_be_fragmentation),
 	};
 
 	return unit_run("what processes hold", tests);

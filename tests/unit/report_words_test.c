@@ -243,6 +243,24 @@ static void test_others_do_not_make_it_inexact(void **state)
 	done_with(&reader, &texts);
 }
 
+/* Of two processes, one was running already: what is known of the other is no worse for it. */
+static void test_one_of_several_is_inexact(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(record_of(1000, 0, record_process(MS_TYPE_ATTACH, "server", MS_ATTACH_RUNNING)));
+	add(record_of(1000, 0, alloc("cudaMalloc", 0x2000, 300)));
+	add(alloc("cudaMalloc", 0x1000, 300));
+	texts = end_with(&reader);
+	assert_has(&texts.md,
+		   "Nothing was lost; what server (1000) held before it was attached to is"
+		   " not known; the numbers of the other process are exact.");
+	done_with(&reader, &texts);
+}
+
 /* It is not lost: nobody could have recorded it. */
 static void test_missed_processes(void **state)
 {
@@ -507,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_lost_launches_leave_memory_exact),
 		cmocka_unit_test(test_others_do_not_make_it_inexact),
 		cmocka_unit_test(test_what_is_unknown_is_not_exact),
+		cmocka_unit_test(test_one_of_several_is_inexact),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_missed_processes_beside_losses),
 		cmocka_unit_test(test_what_was_not_written_is_lost),

@@ -85,6 +85,14 @@ static void list_identity(const struct rows *rows)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Opened memory whose size is not known counts as 0 bytes: with no other, the sum is not known. */
+static void cell_size(const struct rows *rows, bool known, uint8_t space, struct amount amount)
+{
+	const bool unsized = space == MS_SPACE_IMPORTED && amount.count && !amount.bytes;
+
+	document_cell_size(rows->document, known && !unsized, amount.bytes);
+}
+
 static void list_space(const struct rows *rows, uint8_t space)
 {
 	const struct process *process = rows->process;
@@ -96,15 +104,15 @@ static void list_space(const struct rows *rows, uint8_t space)
 	if (!begin_row(rows))
 		return;
 	document_cell_words(document, probe_space_name(space));
-	document_cell_size(document, known, held.bytes);
+	cell_size(rows, known, space, held);
 	document_cell_count(document, known, held.count);
-	document_cell_size(document, known, total->peak_bytes);
+	cell_size(rows, known, space, (struct amount){ total->allocs, total->peak_bytes });
 	if (known && total->peak_bytes && total->peak_ts_ns)
 		document_cell_time(document, rows->recording, total->peak_ts_ns);
 	else
 		document_cell(document);
 	document_cell_count(document, true, total->allocs);
-	document_cell_size(document, true, total->alloc_bytes);
+	cell_size(rows, true, space, (struct amount){ total->allocs, total->alloc_bytes });
 	document_cell_count(document, known, total->frees);
 	document_cell_count(document, known, total->implicit_frees);
 	document_row_end(document);
@@ -153,13 +161,13 @@ static void list_cell(const struct rows *rows, const struct usage_cell *cell)
 	document_cell_words(document, probe_at(cell->row)->symbol);
 	document_cell_words(document, probe_space_name(cell->space));
 	document_cell_device(document, cell->device);
-	document_cell_size(document, true, cell->live_bytes);
+	cell_size(rows, true, cell->space, (struct amount){ cell->live_count, cell->live_bytes });
 	document_cell_count(document, true, cell->live_count);
 	/* Of a peak before the first anchor, nobody knows what it was made of. */
 	document_cell_size(document, rows->process->usage->spaces[cell->space].known,
 			   cell->peak_bytes);
 	document_cell_count(document, true, cell->allocs);
-	document_cell_size(document, true, cell->alloc_bytes);
+	cell_size(rows, true, cell->space, (struct amount){ cell->allocs, cell->alloc_bytes });
 	document_cell_count(document, true, cell->frees);
 	if (cell->frees)
 		document_cell_duration(document, true, cell->lifetime_ns / cell->frees);

@@ -161,6 +161,7 @@ static void put_told_after(struct json *json, const struct oom_request *request)
 	json_put_u64(json, "total_bytes", request->told_total_bytes);
 	json_put_u64(json, "free_bytes", request->told_free_bytes);
 	json_put_u64(json, "freed_before_bytes", request->told_freed_bytes);
+	json_put_u64(json, "held_bytes", request->told_held_bytes);
 	json_close(json, '}');
 }
 

@@ -8,8 +8,8 @@
 #include "ledger/objects.h"
 #include "render/field.h"
 #include "render/identity_words.h"
+#include "render/report_exactness.h"
 #include "render/report_oom_words.h"
-#include "render/losses_words.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
@@ -513,106 +513,6 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 	string_append_char(out, '.');
 }
 
-/* What a reader must know before trusting the numbers, over all recordings. */
-struct lacks {
-	struct losses lost; /* only its sums */
-	uint64_t missing, damaged, missed;
-	size_t interrupted, lacking, inexact, held_before;
-};
-
-static struct lacks lacks_of(const struct report *report)
-{
-	struct lacks lacks = { 0 };
-	size_t i;
-
-	for (i = 0; i < report->count; i++) {
-		const struct report_recording *recording = report->recordings[i];
-		const struct losses lost = losses_of(&recording->coverage.counters);
-
-		lacks.lost.calls += lost.calls;
-		lacks.lost.others += lost.others;
-		lacks.missing += recording->coverage.account.missing_blocks;
-		lacks.damaged += recording->coverage.account.damaged_places;
-		lacks.missed += recording->coverage.missed_processes;
-		lacks.interrupted += !recording->coverage.account.has_end;
-		lacks.lacking += report_has_losses(recording);
-		lacks.inexact += report_is_inexact(recording);
-		lacks.held_before += report_unknown(recording).was_running;
-	}
-	return lacks;
-}
-
-static void append_counts(struct string *out, const struct report *report,
-			  const struct lacks *lacks)
-{
-	if (report->refused)
-		string_append_format(out, " %zu file%s could not be used,", report->refused,
-				     report->refused == 1 ? "" : "s");
-	if (losses_count(&lacks->lost)) {
-		string_append_char(out, ' ');
-		losses_append_amount(out, &lacks->lost);
-		string_append_text(out,
-				   losses_count(&lacks->lost) == 1 ? " was lost," : " were lost,");
-	}
-	if (lacks->missing || lacks->damaged)
-		string_append_format(out, " %llu block%s missing and %llu place%s damaged,",
-				     (ull)lacks->missing, lacks->missing == 1 ? " is" : "s are",
-				     (ull)lacks->damaged, lacks->damaged == 1 ? "" : "s");
-	if (lacks->missed)
-		string_append_format(out,
-				     " at least %llu process%s could not be attached to in time,",
-				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
-	if (lacks->interrupted && report->count == 1)
-		string_append_text(out, " it was not ended properly, so the last moments are"
-					" missing,");
-	else if (lacks->interrupted)
-		string_append_format(out,
-				     " %zu of %zu recordings %s not ended properly, so their last"
-				     " moments are missing,",
-				     lacks->interrupted, report->count,
-				     lacks->interrupted == 1 ? "was" : "were");
-}
-
-/* For recordings that have all that was captured. */
-static void append_unknown(struct string *out, const struct lacks *lacks)
-{
-	string_append_text(out, "Nothing was lost");
-	if (lacks->held_before)
-		string_append_text(out, "; what processes held before they were attached to is not"
-					" known");
-	else if (lacks->inexact)
-		string_append_text(out, ", but what is live and the peaks are not exact: see what"
-					" is unknown");
-	if (lacks->missed)
-		string_append_format(out,
-				     "; calls may be missing, as at least %llu process%s could not"
-				     " be attached to in time",
-				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
-	if (!lacks->inexact && !lacks->missed)
-		string_append_text(out, ": the numbers are exact");
-	string_append_char(out, '.');
-}
-
-static void say_losses(struct verdict *verdict, const struct report *report)
-{
-	const struct lacks lacks = lacks_of(report);
-	struct string *out = verdict_sentence(verdict);
-	size_t begin;
-
-	if (!lacks.lacking && !report->refused) {
-		append_unknown(out, &lacks);
-		return;
-	}
-	string_append_text(out, "The recording lacks something:");
-	begin = out->length;
-	append_counts(out, report, &lacks);
-	if (out->length == begin)
-		string_append_text(out, " see what was lost,");
-	string_append_text(out, lacks.inexact ?
-					" and what is live and the peaks are not exact." :
-					" but no allocation or free is known to be missing.");
-}
-
 bool report_append_not_captured(struct string *out, const struct report_recording *recording,
 				const char *before)
 {
@@ -639,5 +539,5 @@ void report_verdict(struct verdict *verdict, const struct report *report)
 		say_own_peak(verdict, report);
 	else
 		say_peak(verdict, report);
-	say_losses(verdict, report);
+	report_append_exactness(verdict_sentence(verdict), report);
 }

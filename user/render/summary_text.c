@@ -54,6 +54,13 @@ static void append_title(const struct page *page, const struct process *process)
 		string_append_format(out, "), exited with %d\n", WEXITSTATUS(process->exit_status));
 }
 
+/* Memory of another process whose size is not known counts as 0 bytes: no such sum is one. */
+static const char *space_text(const struct page *page, uint32_t space,
+			      char out[STRING_NUMBER_BYTES], uint64_t count, uint64_t bytes)
+{
+	return space == MS_SPACE_IMPORTED && count && !bytes ? "?" : size_text(page, out, bytes);
+}
+
 static void append_spaces(const struct page *page, const struct process *process)
 {
 	char live[STRING_NUMBER_BYTES], peak[STRING_NUMBER_BYTES], total[STRING_NUMBER_BYTES];
@@ -74,14 +81,15 @@ static void append_spaces(const struct page *page, const struct process *process
 					     "BLOCKS", page->sum ? "HIGHEST PEAK" : "PEAK",
 					     "ALLOCS", "ALLOCATED", "FREES", "IMPLICIT");
 		headed = true;
-		string_append_format(page->out, "  %-10s %15s %9s %15s %9llu %15s %9s %9s\n",
-				     probe_space_name(i),
-				     known ? size_text(page, live, bytes) : "-",
-				     known ? string_count(blocks, count) : "-",
-				     known ? size_text(page, peak, space->peak_bytes) : "-",
-				     (ull)space->allocs, size_text(page, total, space->alloc_bytes),
-				     known ? string_count(frees, space->frees) : "-",
-				     known ? string_count(implicit, space->implicit_frees) : "-");
+		string_append_format(
+			page->out, "  %-10s %15s %9s %15s %9llu %15s %9s %9s\n",
+			probe_space_name(i), known ? space_text(page, i, live, count, bytes) : "-",
+			known ? string_count(blocks, count) : "-",
+			known ? space_text(page, i, peak, space->allocs, space->peak_bytes) : "-",
+			(ull)space->allocs,
+			space_text(page, i, total, space->allocs, space->alloc_bytes),
+			known ? string_count(frees, space->frees) : "-",
+			known ? string_count(implicit, space->implicit_frees) : "-");
 	}
 	if (!process->calls[MS_OP_ALLOC])
 		string_append_text(page->out, "  no allocations seen\n");

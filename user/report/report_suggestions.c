@@ -2,6 +2,7 @@
 /*
  * What to do about what was found, in words.
  */
+#include "ledger/kernels.h"
 #include "report/report.h"
 
 static bool has_cause(const struct report_recording *recording, enum oom_cause cause)
@@ -91,7 +92,31 @@ static const char *pool_suggestion(enum finding_rule rule)
 	}
 }
 
-/* One for processes that use pools, and one for the others. */
+/*
+ * What its caching allocator takes from the driver grows as well where nothing leaks: free pieces
+ * may be too small for what is asked for next. Only PyTorch itself knows what is in use.
+ */
+static const char *torch_suggestion(const struct report_recording *recording,
+				    enum finding_rule rule)
+{
+	size_t j;
+
+	for (j = 0; rule == FINDING_LEAK_GROWTH && j < recording->findings_count; j++) {
+		const struct finding *finding = recording->findings[j].finding;
+		const struct process *process =
+			state_find(recording->state, finding->pid, finding->start_ns);
+
+		if (finding->rule == rule && process && kernels_are_of_torch(process))
+			return "With PyTorch, compare torch.cuda.memory_allocated() and"
+			       " memory_reserved() over time: if only what is reserved grows, nothing"
+			       " leaks, but free pieces are too small for what is asked for next. Then"
+			       " let it map pieces (expandable_segments:True), or ask for fewer"
+			       " different sizes.";
+	}
+	return NULL;
+}
+
+/* One for processes that use pools, one for the others, and one for PyTorch. */
 static const char *suggestion(const struct report_recording *recording, enum finding_rule rule,
 			      size_t i)
 {
@@ -108,7 +133,9 @@ static const char *suggestion(const struct report_recording *recording, enum fin
 	}
 	if (others && !i--)
 		return finding_rule_suggestion(rule);
-	return pooled && !i ? pool_suggestion(rule) : NULL;
+	if (pooled && !i--)
+		return pool_suggestion(rule);
+	return !i ? torch_suggestion(recording, rule) : NULL;
 }
 
 const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,

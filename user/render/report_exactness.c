@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/report_exactness.h"
+
+#include "render/identity_words.h"
+#include "render/losses_words.h"
+
+typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
+
+/* What a reader must know before trusting the numbers, over all recordings. */
+struct lacks {
+	struct losses lost; /* only its sums */
+	uint64_t missing, damaged, missed;
+	size_t interrupted, lacking, inexact, held_before;
+
+	/* Of the processes that called anything, if what is inexact is only some of them. */
+	size_t inexact_processes, exact_processes;
+	const struct process *one; /* that is inexact */
+};
+
+static bool calls_anything(const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < MS_OPS_COUNT; i++)
+		if (process->calls[i])
+			return true;
+	return false;
+}
+
+static void add_processes(struct lacks *lacks, const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const struct process *process = recording->processes[i].process;
+		const bool inexact = report_process_is_inexact(recording, process);
+
+		if (!inexact && !calls_anything(process))
+			continue;
+		lacks->inexact_processes += inexact;
+		lacks->exact_processes += !inexact;
+		if (inexact)
+			lacks->one = process;
+	}
+}
+
+static struct lacks lacks_of(const struct report *report)
+{
+	struct lacks lacks = { 0 };
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+		const struct losses lost = losses_of(&recording->coverage.counters);
+
+		lacks.lost.calls += lost.calls;
+		lacks.lost.others += lost.others;
+		lacks.missing += recording->coverage.account.missing_blocks;
+		lacks.damaged += recording->coverage.account.damaged_places;
+		lacks.missed += recording->coverage.missed_processes;
+		lacks.interrupted += !recording->coverage.account.has_end;
+		lacks.lacking += report_has_losses(recording);
+		lacks.inexact += report_is_inexact(recording);
+		lacks.held_before += report_unknown(recording).was_running;
+		add_processes(&lacks, recording);
+	}
+	return lacks;
+}
+
+static void append_counts(struct string *out, const struct report *report,
+			  const struct lacks *lacks)
+{
+	if (report->refused)
+		string_append_format(out, " %zu file%s could not be used,", report->refused,
+				     report->refused == 1 ? "" : "s");
+	if (losses_count(&lacks->lost)) {
+		string_append_char(out, ' ');
+		losses_append_amount(out, &lacks->lost);
+		string_append_text(out,
+				   losses_count(&lacks->lost) == 1 ? " was lost," : " were lost,");
+	}
+	if (lacks->missing || lacks->damaged)
+		string_append_format(out, " %llu block%s missing and %llu place%s damaged,",
+				     (ull)lacks->missing, lacks->missing == 1 ? " is" : "s are",
+				     (ull)lacks->damaged, lacks->damaged == 1 ? "" : "s");
+	if (lacks->missed)
+		string_append_format(out,
+				     " at least %llu process%s could not be attached to in time,",
+				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
+	if (lacks->interrupted && report->count == 1)
+		string_append_text(out, " it was not ended properly, so the last moments are"
+					" missing,");
+	else if (lacks->interrupted)
+		string_append_format(out,
+				     " %zu of %zu recordings %s not ended properly, so their last"
+				     " moments are missing,",
+				     lacks->interrupted, report->count,
+				     lacks->interrupted == 1 ? "was" : "were");
+}
+
+/* One process of which something is unknown does not make the numbers of the others worse. */
+static void append_inexact_processes(struct string *out, const struct lacks *lacks)
+{
+	const bool one = lacks->inexact_processes == 1;
+	char count[STRING_NUMBER_BYTES];
+
+	string_append_text(out,
+			   lacks->held_before ? "; what " : "; what is live and the peaks of ");
+	if (one)
+		identity_words_process(out, lacks->one);
+	else
+		string_append_format(out, "%s of the processes",
+				     string_count(count, lacks->inexact_processes));
+	if (lacks->held_before)
+		string_append_format(out, " held before %s attached to is not known",
+				     one ? "it was" : "they were");
+	else
+		string_append_text(out, " are not exact: see what is unknown");
+	string_append_format(out, "; the numbers of the other process%s are exact",
+			     lacks->exact_processes == 1 ? "" : "es");
+}
+
+/* For recordings that have all that was captured. */
+static void append_unknown(struct string *out, const struct lacks *lacks)
+{
+	string_append_text(out, "Nothing was lost");
+	if (lacks->inexact_processes && lacks->exact_processes)
+		append_inexact_processes(out, lacks);
+	else if (lacks->held_before)
+		string_append_text(out, "; what processes held before they were attached to is not"
+					" known");
+	else if (lacks->inexact)
+		string_append_text(out, ", but what is live and the peaks are not exact: see what"
+					" is unknown");
+	if (lacks->missed)
+		string_append_format(out,
+				     "; calls may be missing, as at least %llu process%s could not"
+				     " be attached to in time",
+				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
+	if (!lacks->inexact && !lacks->missed)
+		string_append_text(out, ": the numbers are exact");
+	string_append_char(out, '.');
+}
+
+void report_append_exactness(struct string *out, const struct report *report)
+{
+	const struct lacks lacks = lacks_of(report);
+	size_t begin;
+
+	if (!lacks.lacking && !report->refused) {
+		append_unknown(out, &lacks);
+		return;
+	}
+	string_append_text(out, "The recording lacks something:");
+	begin = out->length;
+	append_counts(out, report, &lacks);
+	if (out->length == begin)
+		string_append_text(out, " see what was lost,");
+	string_append_text(out, lacks.inexact ?
+					" and what is live and the peaks are not exact." :
+					" but no allocation or free is known to be missing.");
+}

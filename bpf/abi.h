@@ -122,7 +122,7 @@ enum ms_direction {
 	X(MEMORY_POOL,   "memory pool",      "memory pools") \
 	X(OPENED,        "opened block of another process", "opened blocks of other processes")
 
-enum ms_object {
+enum ms_object_kind {
 #define X(object, one, several) MS_OBJECT_##object,
 	MS_OBJECTS(X)
 #undef X
@@ -269,7 +269,7 @@ struct ms_spec {
 	__u8 flags;              /* enum ms_row_flags */
 	__u8 layer;              /* enum ms_layer */
 	__u8 key;                /* enum ms_key */
-	__u8 object;             /* enum ms_object: what of that kind has the handle `addr` */
+	__u8 object;             /* enum ms_object_kind: what of that kind has the handle `addr` */
 	struct ms_source addr;   /* see struct ms_call for what the fields mean */
 	struct ms_source size;   /* bytes, or the first factor of them */
 	struct ms_source height; /* further factors */

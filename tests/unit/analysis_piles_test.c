@@ -410,7 +410,7 @@ static void run_only_page_locked(struct run *run)
 /* With how many of what. */
 static const struct {
 	struct program program;
-	enum ms_object object;
+	enum ms_object_kind object;
 	uint64_t count;
 } cases[] = {
 	/* clang-format off */

@@ -31,7 +31,7 @@ static void make_in(struct scenario *scenario, uint64_t context, const char *sym
 	apply(scenario, record_in(context, record_on(0, record_memory(symbol, handle, 0))));
 }
 
-static struct object_total total_of(const struct scenario *scenario, enum ms_object kind)
+static struct object_total total_of(const struct scenario *scenario, enum ms_object_kind kind)
 {
 	size_t count, i;
 	const struct object_total *totals = objects_totals(first_process(scenario), &count);
@@ -58,7 +58,7 @@ static void test_made_and_destroyed(void **state)
 {
 	static const struct {
 		const char *make, *end;
-		enum ms_object kind;
+		enum ms_object_kind kind;
 	} kinds[] = {
 		{ "cuModuleLoadData", "cuModuleUnload", MS_OBJECT_MODULE },
 		{ "cuLibraryLoadFromFile", "cuLibraryUnload", MS_OBJECT_LIBRARY },

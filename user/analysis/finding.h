@@ -71,7 +71,7 @@ struct finding {
 	uint64_t first_ts_ns, last_ts_ns; /* what it covers, CLOCK_MONOTONIC */
 	uint64_t bytes;       /* that it is about: what findings of a topic are sorted by, */
 	uint64_t duration_ns; /* and of equal ones, by the time that it took */
-	uint8_t object;       /* enum ms_object: it is about `count` of those */
+	uint8_t object;       /* enum ms_object_kind: it is about `count` of those */
 	uint64_t count;
 	uint32_t oom;    /* of FINDING_OOM: position in analysis_ooms() */
 	uint8_t outcome; /* of FINDING_OOM: enum oom_outcome */

@@ -13,7 +13,7 @@
 
 /* Objects of one kind on one device, counted as allocations of one byte are. */
 struct pile {
-	uint8_t kind; /* enum ms_object */
+	uint8_t kind; /* enum ms_object_kind */
 	struct group group;
 };
 

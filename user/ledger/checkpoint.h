@@ -225,14 +225,14 @@ struct ms_checkpoint_object {
 	uint64_t made_ns;
 	int32_t device;
 	uint16_t row;
-	uint8_t kind; /* enum ms_object */
+	uint8_t kind; /* enum ms_object_kind */
 	uint8_t reserved;
 };
 
 /* As in struct object_total. */
 struct ms_checkpoint_objects {
 	struct ms_event event;
-	uint64_t kind; /* enum ms_object */
+	uint64_t kind; /* enum ms_object_kind */
 	int32_t device;
 	uint32_t reserved;
 	uint64_t live;

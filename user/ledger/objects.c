@@ -41,12 +41,12 @@ static bool has_context(uint8_t kind)
 	       kind != MS_OBJECT_MEMORY_POOL;
 }
 
-const char *objects_name(enum ms_object kind)
+const char *objects_name(enum ms_object_kind kind)
 {
 	return kinds[kind].one;
 }
 
-const char *objects_plural(enum ms_object kind)
+const char *objects_plural(enum ms_object_kind kind)
 {
 	return kinds[kind].several;
 }

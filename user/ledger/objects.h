@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a process makes and destroys besides memory: contexts, modules, streams, events, graphs ...
- * (enum ms_object). Each takes memory of the driver's own. They end when they are destroyed, with
- * their context, at exec, or with the process. A part of state_apply().
+ * (enum ms_object_kind). Each takes memory of the driver's own. They end when they are destroyed,
+ * with their context, at exec, or with the process. A part of state_apply().
  */
 #ifndef MEMSCOPE_LEDGER_OBJECTS_H
 #define MEMSCOPE_LEDGER_OBJECTS_H
@@ -52,7 +52,7 @@ int objects_load(struct process *process, const struct object *object);
 int objects_load_total(struct process *process, const struct object_total *total);
 
 /* "module", "modules". */
-const char *objects_name(enum ms_object kind);
-const char *objects_plural(enum ms_object kind);
+const char *objects_name(enum ms_object_kind kind);
+const char *objects_plural(enum ms_object_kind kind);
 
 #endif /* MEMSCOPE_LEDGER_OBJECTS_H */

@@ -77,7 +77,7 @@ struct object {
 	uint64_t made_ns; /* when the call that made it ended */
 	int32_t device;   /* -1: unknown */
 	uint16_t row;     /* of the probe table: what made it */
-	uint8_t kind;     /* enum ms_object */
+	uint8_t kind;     /* enum ms_object_kind */
 };
 
 /* Of one kind on one device. */

@@ -132,8 +132,8 @@ PYTHON
 
 @test "text: aligned columns, exact sizes with --bytes, no colour in a file" {
 	trace -o out.txt -- $(ffmpeg_command 1)
-	head -n 1 out.txt | grep -qE '^TIME +PID/TID CALL +SIZE +ADDRESS DEV +TOOK +LIVE DETAIL$'
-	grep -qE '^[0-9:.]{15} +[0-9]+ cuMemAlloc_v2 +192 KiB +0x[0-9a-f]+ +0 .* 192 KiB' out.txt
+	head -n 1 out.txt | grep -qE '^TIME +PID/TID COMM +CALL +SIZE +ADDRESS DEV +TOOK +LIVE DETAIL$'
+	grep -qE '^[0-9:.]{15} +[0-9]+ ffmpeg +cuMemAlloc_v2 +192 KiB +0x[0-9a-f]+ +0 .* 192 KiB' out.txt
 	grep -qE 'cuMemFree_v2 +192 KiB .* old$' out.txt
 	grep -qE 'cuLaunchKernel .* Subsample_Bicubic_nv12_nv12<<<\(10,15,1\),\(32,16,1\),0>>>$' out.txt
 	! grep -q $'\033' out.txt || false

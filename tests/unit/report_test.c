@@ -194,6 +194,8 @@ static void assert_largest(struct report_reader *reader, size_t top, const uint6
 	size_t i;
 
 	reader->report.options.top = top;
+	for (i = 0; i < reader->report.count; i++)
+		reader->report.recordings[i]->options.blocks = true;
 	report_md(&md, &reader->report, false, true);
 	string_append(&md, "", 1);
 	assert_false(md.failed);

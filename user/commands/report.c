@@ -269,6 +269,12 @@ static const struct option_row rows[] = {
 	  dump_input_time, AT(reader.from) },
 	{ 0, "to", "TIME", "Only what happened until then; the report is of that moment.",
 	  dump_input_time, AT(reader.until) },
+	{ 0, "at", "TIME",
+	  "Who held what at that moment, by process, function and block: the report ends there, as"
+	  " with --to TIME.",
+	  dump_input_time, AT(reader.until) },
+	{ 0, "blocks", NULL, "List live blocks one by one, not those that are alike together.",
+	  option_flag, AT(reader.report.options.blocks) },
 	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
 	  AT(reader.report.options.top) },
 	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty,unknown=pass,RULE>=CONFIDENCE",

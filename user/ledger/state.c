@@ -342,8 +342,7 @@ static size_t largest_add(struct allocation *out, size_t count, size_t max,
 	return length;
 }
 
-/* Reserved addresses are none, and mapped ones are those of memory that has its own entry. */
-static bool is_memory(const struct allocation *allocation)
+bool state_is_memory(const struct allocation *allocation)
 {
 	return allocation->space != MS_SPACE_RESERVED && allocation->space != MS_SPACE_MAPPED;
 }
@@ -358,7 +357,7 @@ size_t state_largest(const struct process *process, struct allocation *out, size
 		const struct ledger *ledger = &process->ledgers[key];
 
 		for (i = 0; i < ledger->count; i++)
-			if (is_memory(&ledger->entries[i]))
+			if (state_is_memory(&ledger->entries[i]))
 				count = largest_add(out, count, max, &ledger->entries[i]);
 	}
 	return count;

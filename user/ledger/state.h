@@ -306,6 +306,12 @@ const struct process *state_find(const struct state *state, uint32_t pid, uint64
 /* About how much memory it takes. Its cost grows with the number of processes. */
 size_t state_bytes(const struct state *state);
 
+/*
+ * Whether it is memory: reserved addresses are none, and mapped ones are those of memory that has
+ * its own entry.
+ */
+bool state_is_memory(const struct allocation *allocation);
+
 /* The largest allocations of a process, largest first: how many of `max` were put into `out`. */
 size_t state_largest(const struct process *process, struct allocation *out, size_t max);
 

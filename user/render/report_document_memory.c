@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/alike.h"
 #include "render/report_device_words.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
@@ -187,7 +188,61 @@ static void list_holding(struct document *document, const struct report_recordin
 	document_row_end(document);
 }
 
-void report_document_largest(struct document *document, const struct report_recording *recording)
+static void list_alike(struct document *document, const struct report_recording *recording,
+		       const struct alike *alike)
+{
+	const struct allocation *allocation = alike->allocation;
+	const uint64_t now_ns = report_held_ns(recording, alike->process);
+	char count[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+
+	document_row(document);
+	string_append_format(&document->text, "%s%s x %s", string_count(count, alike->count),
+			     alike->at_least ? "+" : "",
+			     allocation->size_known ? string_size(size, allocation->size_bytes) :
+						      "?");
+	document_cell(document);
+	document_cell_size(document, allocation->size_known, alike->bytes);
+	document_cell_process(document, alike->process);
+	document_cell_words(document, probe_at(allocation->row)->symbol);
+	document_cell_words(document, probe_space_name(allocation->space));
+	document_cell_device(document, allocation->device);
+	document_cell_duration(document, true, now_ns - alike->oldest_ts_ns);
+	document_cell_duration(document, true, now_ns - alike->newest_ts_ns);
+	document_row_end(document);
+}
+
+static void put_alike(struct document *document, const struct report_recording *recording)
+{
+	static const struct document_column columns[] = {
+		{ "Blocks", DOCUMENT_TEXT },
+		{ "Bytes", DOCUMENT_NUMBER },
+		{ "Process", DOCUMENT_TEXT },
+		{ "Allocated by", DOCUMENT_TEXT },
+		{ "Space", DOCUMENT_TEXT },
+		{ "Device", DOCUMENT_NUMBER },
+		{ "Oldest", DOCUMENT_NUMBER },
+		{ "Newest", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	size_t count = 0, i;
+	struct alike *alike = alike_find(recording, &count);
+
+	document->failed |= !alike;
+	if (count) {
+		string_append_text(&document->text,
+				   "Live allocations, those that are alike together, at the end or"
+				   " at their process's exit (--blocks lists each):");
+		document_title(document);
+	}
+	document_table(document, "alike", "Live allocations, those that are alike together",
+		       columns);
+	for (i = 0; i < count && i < document->top; i++)
+		list_alike(document, recording, &alike[i]);
+	document_table_end(document);
+	free(alike);
+}
+
+static void put_largest(struct document *document, const struct report_recording *recording)
 {
 	/* When it was allocated is for those who have room. */
 	const bool has_time = document->format->browsable;
@@ -218,4 +273,15 @@ void report_document_largest(struct document *document, const struct report_reco
 		list_holding(document, recording, &holdings[i]);
 	document_table_end(document);
 	free(holdings);
+}
+
+/* A page has room for both. */
+void report_document_largest(struct document *document, const struct report_recording *recording)
+{
+	const bool both = document->format->browsable;
+
+	if (both || !recording->options.blocks)
+		put_alike(document, recording);
+	if (both || recording->options.blocks)
+		put_largest(document, recording);
 }

@@ -161,10 +161,10 @@ assert_refused() {
 	[[ $stderr == *"--fail-on inexact: the numbers of both are not exact"* ]]
 	"$MEMSCOPE" export -f openmetrics run.mscope > run.txt
 	grep 'memscope_process_gpu_memory_inexact{.*comm="puppet"} 0 ' run.txt
-	"$MEMSCOPE" export -f csv run.mscope | tr -d '\r' | grep ',attach,.*,false,,$'
+	"$MEMSCOPE" export -f csv run.mscope | tr -d '\r' | grep ',attach,.*,false,*$'
 	"$MEMSCOPE" export -f csv late.mscope | tr -d '\r' > late.csv
-	head -n 1 late.csv | grep ',was_running,unread_path,unread_error$'
-	grep ',attach,.*,true,,$' late.csv
+	head -n 1 late.csv | grep ',was_running,unread_path,unread_error,object_action,'
+	grep ',attach,.*,true,*$' late.csv
 	"$MEMSCOPE" export -f sqlite -o late.sqlite late.mscope
 	assert_equal "$(sqlite3 late.sqlite 'SELECT is_exact FROM memscope_processes')" 0
 	"$MEMSCOPE" export -f sqlite -o run.sqlite run.mscope

@@ -154,7 +154,8 @@ def pprof(path, report):
         stack = [locations[location] for location in sample["location"]]
         check(len(sample["value"]) == 4 and any(sample["value"]), "values", sample["value"])
         check(stack[0] == labels["api"] and stack[1] == labels["space"], "stack", stack)
-        check(stack[3] == f"{labels['comm'] or 'process'} ({labels['pid']})", "stack", stack)
+        check(stack[3].endswith(f" ({labels['pid']})"), "stack", stack)
+        check("script" in labels or stack[3].startswith(labels["comm"] or "process"), "stack", stack)
         check("device" not in labels or labels["device"] >= 0, "device")
         check(len(stack) == 4 if len(report["recordings"]) == 1 else
               len(stack) == 5 and stack[4] == labels["host"], "stack", stack)

@@ -154,6 +154,31 @@ contained() {
 	"$MEMSCOPE" report -q -f md a.mscope | grep "docker ${id:0:12}, pid in its namespace 1, pod shop/web-0"
 }
 
+@test "hostile names, arguments and variables harm no output" {
+	local format name=$'evil\n\033[31m<b>\xff'
+
+	program "$name" 4096
+	RANK=$'\033]0;x\a</script><b>' POD_NAME=$(printf '%0100000d' 0) OTHER=$(printf '%0100000d' 0) \
+		"$MEMSCOPE" record -q $MASK --cmdline -o a.mscope -- $PYTHON "$name" "$(printf '%4000d' 0)"
+	for format in text md html json; do
+		"$MEMSCOPE" report -q -f $format -o "out.$format" a.mscope
+		! LC_ALL=C grep -nP '[\x00-\x08\x0b-\x1f\x7f]' "out.$format" || fail "in $format"
+	done
+	! grep -F '</script><b>' out.html || false
+	jq -e '.recordings[0].processes[0].identity | (.script | startswith("evil\n")) and
+		(.pod | length == 1023) and (.cmdline | length > 4000)' out.json
+	for format in ndjson csv chrome folded openmetrics; do
+		"$MEMSCOPE" export -q -f $format a.mscope > "out.$format"
+		! LC_ALL=C grep -nP '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]' "out.$format" || fail "in $format"
+	done
+	for format in perfetto pprof sqlite; do
+		"$MEMSCOPE" export -q -f $format -o "out.$format" a.mscope
+	done
+	trace $MASK -- $PYTHON "$name" > out.txt
+	grep -F 'evil\x0a\x1b[31m<b>\xff' out.txt
+	! LC_ALL=C grep -nP '[\x00-\x08\x0b-\x1f\x7f]' out.txt || false
+}
+
 # $1: how many devices the machine has; then arguments of right_devices. The processes are started by
 # the function `processes`, which takes the directory of a cgroup.
 devices_are_right() {

@@ -152,7 +152,7 @@ static void test_what_is_wrong_comes_first(void **state)
 /* A service without a name in B, as the recording began while it ran: A may know it. */
 static void test_the_name_of_either_side(void **state)
 {
-	static const char *const comms[][3] = {
+	static const char *const names[][3] = {
 		{ "ffmpeg", "ffmpeg", "ffmpeg (10, now 20)" },
 		{ "ffmpeg", "", "ffmpeg (10, now 20)" },
 		{ "", "ffmpeg", "ffmpeg (10, now 20)" },
@@ -169,17 +169,17 @@ static void test_the_name_of_either_side(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(comms) / sizeof(*comms); i++) {
-		strcpy(a.comm, comms[i][0]);
-		strcpy(b.comm, comms[i][1]);
-		strcpy(finding.comm, comms[i][1]);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		strcpy(a.name, names[i][0]);
+		strcpy(b.name, names[i][1]);
+		strcpy(finding.name, names[i][1]);
 		string_clear(&said);
 		diff_append_pair(&said, &pair);
-		assert_int_equal(said.length, strlen(comms[i][2]));
-		assert_true(has(&said, comms[i][2]));
+		assert_int_equal(said.length, strlen(names[i][2]));
+		assert_true(has(&said, names[i][2]));
 	}
 	string_clear(&said);
-	strcpy(a.comm, "ffmpeg");
+	strcpy(a.name, "ffmpeg");
 	diff_append_finding(&said, &one);
 	assert_true(has(&said, "oom in ffmpeg (20)"));
 	string_fini(&said);

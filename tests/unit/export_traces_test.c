@@ -39,7 +39,7 @@ static void note_process(struct traces *traces, const struct traces_process *pro
 {
 	struct noted *noted = (struct noted *)traces;
 
-	string_append_format(&noted->log, "process %u %s%s\n", process->pid, process->comm,
+	string_append_format(&noted->log, "process %u %s%s\n", process->pid, process->name,
 			     process->viewer_pid == process->pid ? "" : " again");
 }
 

@@ -243,6 +243,33 @@ static void test_others_do_not_make_it_inexact(void **state)
 	done_with(&reader, &texts);
 }
 
+/* An interpreter's name says little, wherever a process is named. */
+static void test_processes_are_called_by_what_they_interpret(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+
+	(void)state;
+	begin();
+	add(record_identity("exe\0/usr/bin/python3.11\0script\0/a/train.py\0user\0bob"));
+	add(record_process(MS_TYPE_ATTACH, "python3", 0));
+	add(record_of(200, RECORD_START_NS, record_process(MS_TYPE_ATTACH, "other", 0)));
+	add(alloc("cudaMalloc", 0x1000, 300));
+	add(record_failed(MS_CUDA_OUT_OF_MEMORY, alloc("cudaMalloc", 0, MIB)));
+	now_ns += 2 * SECOND;
+	add(record_exit(0));
+	reader.report.options.selection.user = "bob";
+	texts = end_with(&reader);
+	assert_has(&texts.md, "in python3 train.py (100) failed");
+	assert_has(&texts.md, "| Only | 1 of 2 processes: user bob |");
+	assert_has(&texts.md, "/usr/bin/python3.11 /a/train.py, user bob");
+	assert_has_not(&texts.md, "python3 (100)");
+	assert_has_not(&texts.md, "other (200)");
+	assert_has(&texts.json, "\"comm\":\"python3\",\"name\":\"python3 train.py\"");
+	assert_has(&texts.json, "\"user\":\"bob\",\"cgroup\":null");
+	done_with(&reader, &texts);
+}
+
 /* Of two processes, one was running already: what is known of the other is no worse for it. */
 static void test_one_of_several_is_inexact(void **state)
 {
@@ -526,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_others_do_not_make_it_inexact),
 		cmocka_unit_test(test_what_is_unknown_is_not_exact),
 		cmocka_unit_test(test_one_of_several_is_inexact),
+		cmocka_unit_test(test_processes_are_called_by_what_they_interpret),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_missed_processes_beside_losses),
 		cmocka_unit_test(test_what_was_not_written_is_lost),

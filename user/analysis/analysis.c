@@ -547,6 +547,38 @@ const char *analysis_lowered(const struct analysis *analysis, enum finding_topic
 	return analysis->gaps ? part_is_missing : NULL;
 }
 
+/* Of one that is only a part of a sum by now, no more is known than what it was called then. */
+static void set_name(char name[IDENTITY_NAME_BYTES], const struct analysis *analysis, uint32_t pid,
+		     uint64_t start_ns, const char comm[MS_COMM_BYTES])
+{
+	const struct process *process = state_find(analysis->state, pid, start_ns);
+
+	memset(name, 0, IDENTITY_NAME_BYTES);
+	if (process && process->name[0])
+		memcpy(name, process->name, IDENTITY_NAME_BYTES);
+	else
+		memcpy(name, comm, MS_COMM_BYTES);
+}
+
+static void set_names(struct analysis *analysis)
+{
+	size_t i, j;
+
+	for (i = 0; i < analysis->findings.count; i++) {
+		struct finding *finding = &analysis->findings.list[i];
+
+		set_name(finding->name, analysis, finding->pid, finding->start_ns, finding->comm);
+	}
+	for (i = 0; i < analysis->ooms.count; i++) {
+		struct analysis_oom *oom = &analysis->ooms.list[i];
+
+		set_name(oom->name, analysis, oom->pid, oom->start_ns, oom->comm);
+		for (j = 0; j < oom->processes_count; j++)
+			set_name(oom->processes[j].name, analysis, oom->processes[j].pid,
+				 oom->processes[j].start_ns, oom->processes[j].comm);
+	}
+}
+
 int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_counters *counters)
 {
 	size_t i;
@@ -563,6 +595,7 @@ int analysis_finish(struct analysis *analysis, uint64_t end_ns, const struct ms_
 		err = ooms_report(&analysis->ooms, &analysis->findings);
 	lower(analysis, counters);
 	findings_sort(&analysis->findings);
+	set_names(analysis);
 	analysis->account.oom_failures = analysis->ooms.failures;
 	analysis->account.oom_not_listed = analysis->ooms.not_listed;
 	memcpy(analysis->account.oom_outcomes, analysis->ooms.outcomes,

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "event/identity.h"
 
 enum finding_rule {
 #define RULE(id, ...) FINDING_##id,
@@ -65,9 +66,10 @@ struct finding {
 	uint32_t pid;
 	uint64_t start_ns; /* with the pid, the process */
 	char comm[MS_COMM_BYTES];
-	int32_t device; /* -1: none, or unknown */
-	uint8_t space;  /* enum ms_space; MS_SPACE_NONE: it is about none */
-	uint16_t row;   /* of the probe table; MS_NO_ROW: it is about no function */
+	char name[IDENTITY_NAME_BYTES]; /* what to call it; set once all has been found */
+	int32_t device;                 /* -1: none, or unknown */
+	uint8_t space;                  /* enum ms_space; MS_SPACE_NONE: it is about none */
+	uint16_t row;                   /* of the probe table; MS_NO_ROW: it is about no function */
 	uint64_t first_ts_ns, last_ts_ns; /* what it covers, CLOCK_MONOTONIC */
 	uint64_t bytes;       /* that it is about: what findings of a topic are sorted by, */
 	uint64_t duration_ns; /* and of equal ones, by the time that it took */

@@ -66,7 +66,8 @@ struct oom_process {
 	uint32_t pid;
 	uint64_t start_ns;
 	char comm[MS_COMM_BYTES];
-	struct amount live; /* on the device */
+	char name[IDENTITY_NAME_BYTES]; /* what to call it; set once all has been found */
+	struct amount live;             /* on the device */
 };
 
 struct oom_kind {
@@ -99,7 +100,8 @@ struct analysis_oom {
 	uint32_t pid, tid;
 	uint64_t start_ns;
 	char comm[MS_COMM_BYTES];
-	uint16_t row;   /* the call that failed last */
+	char name[IDENTITY_NAME_BYTES]; /* likewise */
+	uint16_t row;                   /* the call that failed last */
 	uint8_t space;  /* that was asked for: of host memory, the rest is about host memory too */
 	int32_t device; /* -1: unknown, then all devices are meant */
 	bool requested_known;

@@ -113,8 +113,8 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 	json_name(json, "args");
 	json_open(json, '{');
 	string_restart(&export->safe, &export->traces.err);
-	field_append_safe(&export->safe, process->comm, strnlen(process->comm, MS_COMM_BYTES));
-	if (!*process->comm)
+	field_append_safe(&export->safe, process->name, strlen(process->name));
+	if (!*process->name)
 		string_append_text(&export->safe, "process");
 	if (process->viewer_pid != process->pid)
 		string_append_format(&export->safe, " (%u)", process->pid);

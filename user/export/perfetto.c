@@ -267,8 +267,8 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 
 	protobuf_put_u64(out, PROCESS_PID, pid_of(export, process));
 	string_restart(safe, &export->traces.err);
-	field_append_safe(safe, process->comm, strnlen(process->comm, MS_COMM_BYTES));
-	if (!*process->comm)
+	field_append_safe(safe, process->name, strlen(process->name));
+	if (!*process->name)
 		string_append_text(safe, "process");
 	if (pid_of(export, process) != process->pid)
 		string_append_format(safe, " (%u)", process->pid);

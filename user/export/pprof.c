@@ -164,6 +164,26 @@ static void put_number_label(struct pprof *export, const char *key, int64_t numb
 	protobuf_end(&export->scratch, label);
 }
 
+/* What profiles are filtered by: who made them and where. */
+static void put_identity(struct pprof *export, const struct identity *identity)
+{
+	static const enum identity_item items[] = { IDENTITY_SCRIPT, IDENTITY_USER,
+						    IDENTITY_CONTAINER, IDENTITY_POD,
+						    IDENTITY_RANK };
+	size_t i;
+
+	for (i = 0; i < sizeof(items) / sizeof(*items); i++) {
+		const char *value = identity->items[items[i]];
+
+		if (!value)
+			continue;
+		string_restart(&export->text, &export->err);
+		field_append_safe(&export->text, value, strlen(value));
+		put_text_label(export, identity_rows[items[i]].name, export->text.bytes,
+			       export->text.length);
+	}
+}
+
 static void put_labels(struct pprof *export, const struct owner *owner)
 {
 	const char *comm = owner->process->comm;
@@ -174,6 +194,7 @@ static void put_labels(struct pprof *export, const struct owner *owner)
 	string_restart(&export->text, &export->err);
 	field_append_safe(&export->text, comm, strnlen(comm, MS_COMM_BYTES));
 	put_text_label(export, "comm", export->text.bytes, export->text.length);
+	put_identity(export, &owner->process->identity.known);
 	put_text_label(export, "space", space, strlen(space));
 	if (owner->cell->device >= 0)
 		put_number_label(export, "device", owner->cell->device);

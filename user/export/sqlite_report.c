@@ -67,6 +67,22 @@ static int put_names(struct sqlite_export *export, uint64_t id, const struct pro
 			    cell_number(global | process->pid));
 }
 
+/* A row for each item that is known. */
+static int put_identity(struct sqlite_export *export, uint64_t id, const struct process *process)
+{
+	enum identity_item item;
+	int err = 0;
+
+	for (item = 0; !err && item < IDENTITY_ITEMS; item++) {
+		const char *value = process->identity.known.items[item];
+
+		if (value)
+			err = DATABASE_PUT(&export->database, SQLITE_IDENTITY, cell_number(id),
+					   cell_text(identity_rows[item].name), cell_text(value));
+	}
+	return err;
+}
+
 static int put_process(struct sqlite_export *export, const struct report_process *shown)
 {
 	const struct process *process = shown->process;
@@ -75,6 +91,8 @@ static int put_process(struct sqlite_export *export, const struct report_process
 	size_t i;
 	int err = id ? put_names(export, id, process) : export->database.err;
 
+	if (!err)
+		err = put_identity(export, id, process);
 	for (space = 0; !err && space < MS_SPACES_COUNT; space++)
 		err = put_space(export, id, process, space);
 	for (i = 0; !err && !process->entries_only && i < shown->cells_count; i++)

@@ -56,6 +56,7 @@ static const char tables[] =
 	"CREATE TABLE memscope_processes (id INTEGER PRIMARY KEY, recording INTEGER, pid INTEGER,"
 	" start_ns INTEGER, name TEXT, globalPid INTEGER, exited INTEGER, exit_status INTEGER,"
 	" is_exact INTEGER);"
+	"CREATE TABLE memscope_identities (process INTEGER, item TEXT, value TEXT);"
 	"CREATE TABLE memscope_counted (process INTEGER, start INTEGER, count INTEGER,"
 	" op INTEGER, api INTEGER, result INTEGER, size_bytes INTEGER, duration_ns INTEGER,"
 	" direction INTEGER, kernel INTEGER, part INTEGER);"
@@ -165,6 +166,7 @@ static const struct {
 	  " ?, ?)" },
 	{ SQLITE_EVIDENCE, "INSERT INTO memscope_evidence VALUES (?, ?, ?, ?, ?)" },
 	{ SQLITE_DEVICE, "INSERT INTO memscope_devices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	{ SQLITE_IDENTITY, "INSERT INTO memscope_identities VALUES (?, ?, ?)" },
 	{ SQLITE_NSYS_GPU, "INSERT INTO TARGET_INFO_GPU (vmId, id, totalMemory, name, busLocation, uuid)"
 	  " VALUES (?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_META, "INSERT INTO META_DATA_EXPORT VALUES (?, ?)" },

@@ -100,7 +100,7 @@ static struct traces_process *process_new(struct traces *traces, const struct pr
 	made->pid = process->pid;
 	made->start_ns = process->start_ns;
 	made->viewer_pid = viewer_pid(traces, process->pid);
-	memcpy(made->comm, process->comm, sizeof(made->comm));
+	memcpy(made->name, process->name, sizeof(made->name));
 	traces->format->process(traces, made);
 	return made;
 }
@@ -116,8 +116,8 @@ static struct traces_process *process_of(struct traces *traces, const struct pro
 		traces->last = found ? (struct traces_process *)(uintptr_t)*found :
 				       process_new(traces, process, key);
 	}
-	if (traces->last && memcmp(traces->last->comm, process->comm, MS_COMM_BYTES) != 0) {
-		memcpy(traces->last->comm, process->comm, MS_COMM_BYTES);
+	if (traces->last && strcmp(traces->last->name, process->name) != 0) {
+		memcpy(traces->last->name, process->name, sizeof(traces->last->name));
 		traces->format->process(traces, traces->last);
 	}
 	return traces->last;

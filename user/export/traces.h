@@ -36,7 +36,7 @@ struct traces_process {
 	uint32_t pid;
 	uint32_t shown;      /* bit set of its counters that the format has got */
 	uint64_t viewer_pid; /* the pid, unless another process has or had it */
-	char comm[MS_COMM_BYTES];
+	char name[IDENTITY_NAME_BYTES];
 	uint64_t live[MS_SPACES_COUNT];  /* as the format last got them */
 	uint64_t peaks[MS_SPACES_COUNT]; /* of those that the state has seen */
 	uint64_t counted[MS_OPS_COUNT];  /* calls that were only counted, so far */

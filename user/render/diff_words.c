@@ -14,23 +14,28 @@
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* The last one that is known. */
-static const char *comm_of(const struct diff_pair *pair)
+static const char *name_of(const struct diff_pair *pair)
 {
 	const struct process *a = pair->a.process, *b = pair->b.process;
 
-	return b && (*b->comm || !a) ? b->comm : a->comm;
+	return b && (*b->name || !a) ? b->name : a->name;
 }
 
 void diff_append_pair(struct string *out, const struct diff_pair *pair)
 {
 	const struct process *a = pair->a.process, *b = pair->b.process;
+	const char *name;
 
 	assert(a || b);
 	if (!(b ? &pair->b : &pair->a)->shown) {
 		string_append_text(out, "processes that ended earlier and held less");
 		return;
 	}
-	report_append_comm(out, comm_of(pair));
+	name = name_of(pair);
+	if (*name)
+		field_append_safe(out, name, strlen(name));
+	else
+		string_append_text(out, "process");
 	if (a && b && a->pid != b->pid)
 		string_append_format(out, " (%u, now %u)", a->pid, b->pid);
 	else
@@ -132,7 +137,7 @@ void diff_append_finding_process(struct string *out, const struct diff_finding *
 	const struct finding *finding = one->b ? one->b : one->a;
 
 	report_append_process(out, finding->pid,
-			      *finding->comm || !one->pair ? finding->comm : comm_of(one->pair));
+			      *finding->name || !one->pair ? finding->name : name_of(one->pair));
 }
 
 void diff_append_finding(struct string *out, const struct diff_finding *one)

@@ -64,9 +64,9 @@ void html_text_or(struct html *html, const char *text, const char *otherwise)
 		html_words(html, otherwise);
 }
 
-void html_process(struct html *html, uint32_t pid, const char comm[MS_COMM_BYTES])
+void html_process(struct html *html, uint32_t pid, const char *name)
 {
-	report_append_process(&html->scratch, pid, comm);
+	report_append_process(&html->scratch, pid, name);
 	html_flush(html);
 }
 

@@ -16,7 +16,7 @@
 
 static void append_about(struct string *text, const struct finding *finding)
 {
-	report_append_process(text, finding->pid, finding->comm);
+	report_append_process(text, finding->pid, finding->name);
 	if (finding->row != MS_NO_ROW)
 		string_append_format(text, ", %s", probe_at(finding->row)->symbol);
 	if (finding->space != MS_SPACE_NONE)
@@ -149,7 +149,7 @@ static void list_processes(struct document *document, const struct analysis_oom 
 
 		document_row(document);
 		report_append_process(&document->text, oom->processes[i].pid,
-				      oom->processes[i].comm);
+				      oom->processes[i].name);
 		document_cell_words(document, failed ? " (it failed)" : "");
 		list_amount(document, &oom->processes[i].live);
 	}

@@ -52,7 +52,7 @@ void html_words(struct html *html, const char *text);
 /* What is in `scratch`, as html_escape(). Clears it. */
 void html_flush(struct html *html);
 
-void html_process(struct html *html, uint32_t pid, const char comm[MS_COMM_BYTES]);
+void html_process(struct html *html, uint32_t pid, const char *name);
 
 /* "+1.234 s", with the time of day for who points at it. */
 void html_time(struct html *html, uint64_t ts_ns);

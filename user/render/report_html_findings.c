@@ -17,7 +17,7 @@ typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, n
 
 static void append_about(struct html *html, const struct finding *finding)
 {
-	html_process(html, finding->pid, finding->comm);
+	html_process(html, finding->pid, finding->name);
 	if (finding->row != MS_NO_ROW)
 		string_append_format(html->out, ", <code>%s</code>",
 				     probe_at(finding->row)->symbol);

@@ -17,7 +17,7 @@ static void append_ends(struct html *html)
 		const struct process *process = html->recording->processes[i].process;
 
 		string_append_text(html->out, "<li>");
-		html_process(html, process->pid, process->comm);
+		html_process(html, process->pid, process->name);
 		string_append_text(html->out, ": ");
 		report_append_end(html->out, process);
 		report_append_held_before(html->out, process);

@@ -20,6 +20,11 @@ void report_json_comm(struct json *json, const char comm[MS_COMM_BYTES])
 	json_text(json, comm, strnlen(comm, MS_COMM_BYTES));
 }
 
+void report_json_name(struct json *json, const char *name)
+{
+	json_put_text(json, "name", *name ? name : NULL);
+}
+
 void report_json_allocation(struct json *json, const struct allocation *allocation, uint64_t now_ns)
 {
 	json_process_allocation(json, allocation);

@@ -24,6 +24,7 @@ void report_json_thresholds(struct json *json, const struct threshold *(*at)(siz
 			    const void *options);
 void report_json_device(struct json *json, int32_t device);
 void report_json_comm(struct json *json, const char comm[MS_COMM_BYTES]);
+void report_json_name(struct json *json, const char *name); /* "": null */
 void report_json_allocation(struct json *json, const struct allocation *allocation,
 			    uint64_t now_ns);
 

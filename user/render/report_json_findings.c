@@ -61,6 +61,7 @@ static void put_finding(struct json *json, const struct report_finding *numbered
 	json_put_u64(json, "pid", finding->pid);
 	json_put_u64(json, "start_ns", finding->start_ns);
 	report_json_comm(json, finding->comm);
+	report_json_name(json, finding->name);
 	report_json_device(json, finding->device);
 	json_put_text(json, "space",
 		      finding->space == MS_SPACE_NONE ? NULL : probe_space_name(finding->space));
@@ -113,6 +114,7 @@ static void put_holders(struct json *json, const struct analysis_oom *oom)
 		json_put_u64(json, "pid", oom->processes[i].pid);
 		json_put_u64(json, "start_ns", oom->processes[i].start_ns);
 		report_json_comm(json, oom->processes[i].comm);
+		report_json_name(json, oom->processes[i].name);
 		put_amount(json, "live", &oom->processes[i].live);
 		json_close(json, '}');
 	}
@@ -233,6 +235,7 @@ static void put_oom(struct json *json, const struct analysis_oom *oom)
 	json_put_u64(json, "start_ns", oom->start_ns);
 	json_put_u64(json, "tid", oom->tid);
 	report_json_comm(json, oom->comm);
+	report_json_name(json, oom->name);
 	put_api(json, oom->row);
 	json_put_text(json, "space",
 		      oom->space == MS_SPACE_NONE ? NULL : probe_space_name(oom->space));

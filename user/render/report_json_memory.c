@@ -300,7 +300,7 @@ static void put_process(struct json *json, const struct report_recording *record
 	json_put_u64(json, "pid", process->pid);
 	json_put_u64(json, "start_ns", process->start_ns);
 	report_json_comm(json, process->comm);
-	json_put_text(json, "name", process->name[0] ? process->name : NULL);
+	report_json_name(json, process->name);
 	json_name(json, "identity");
 	identity_words_json(json, &process->identity.known);
 	json_put_bool(json, "exited", process->exited);

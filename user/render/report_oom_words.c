@@ -24,7 +24,7 @@ void report_append_oom_request(struct string *out, const struct analysis_oom *oo
 	const struct oom_request *request = &oom->request;
 	const char *symbol = probe_at(oom->row)->symbol;
 
-	report_append_process(out, oom->pid, oom->comm);
+	report_append_process(out, oom->pid, oom->name);
 	if (oom->tid)
 		string_append_format(out, ", thread %u,", oom->tid);
 	if (request->op == MS_OP_ALLOC) {
@@ -196,7 +196,7 @@ static void append_holder(struct string *out, const struct analysis_oom *oom)
 	if (!oom->processes_count)
 		return;
 	string_append_text(out, ", when ");
-	report_append_process(out, oom->processes[0].pid, oom->processes[0].comm);
+	report_append_process(out, oom->processes[0].pid, oom->processes[0].name);
 	string_append_format(out, " held %s", REPORT_SIZE(oom->processes[0].live.bytes));
 	/* Kinds are those of all processes. */
 	if (oom->kinds_count)
@@ -218,7 +218,7 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 		string_append_char(out, ')');
 	}
 	string_append_text(out, " in ");
-	report_append_process(out, oom->pid, oom->comm);
+	report_append_process(out, oom->pid, oom->name);
 	string_append_text(out, " failed at ");
 	report_append_time(out, recording, oom->last_ts_ns);
 	append_holder(out, oom);

@@ -63,17 +63,12 @@ void report_append_time(struct string *out, const struct report_recording *recor
 		string_append_format(out, "+%.3f s", (ts_ns - coverage->account.first_ts_ns) / 1e9);
 }
 
-void report_append_comm(struct string *out, const char comm[MS_COMM_BYTES])
+void report_append_process(struct string *out, uint32_t pid, const char *name)
 {
-	if (*comm)
-		field_append_safe(out, comm, strnlen(comm, MS_COMM_BYTES));
+	if (*name)
+		field_append_safe(out, name, strlen(name));
 	else
 		string_append_text(out, "process");
-}
-
-void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES])
-{
-	report_append_comm(out, comm);
 	string_append_format(out, " (%u)", pid);
 }
 
@@ -237,7 +232,7 @@ static const char *leak_words(const struct finding *finding)
 /* Of two numbers that the finding has as evidence. */
 static void append_growth(struct string *out, const struct finding *finding)
 {
-	report_append_process(out, finding->pid, finding->comm);
+	report_append_process(out, finding->pid, finding->name);
 	string_append_format(out,
 			     " holds %s more device memory than after its initialisation: %s"
 			     " then, %s at the end (%s confidence)",
@@ -260,7 +255,7 @@ static void append_objects(struct string *out, const struct finding *finding)
 								   " piles up";
 	char count[STRING_NUMBER_BYTES];
 
-	report_append_process(out, finding->pid, finding->comm);
+	report_append_process(out, finding->pid, finding->name);
 	string_append_format(out, "%s %s %s", verb, string_count(count, finding->count),
 			     report_objects_name(finding));
 	if (finding->rule == FINDING_IDLE_CONTEXT)
@@ -288,7 +283,7 @@ void report_append_finding(struct string *out, const struct finding *finding)
 		append_objects(out, finding);
 		return;
 	}
-	report_append_process(out, finding->pid, finding->comm);
+	report_append_process(out, finding->pid, finding->name);
 	if (leaks)
 		string_append_format(out, leak_words(finding), string_size(size, finding->bytes));
 	string_append_format(out, "%s%s", leaks ? " (" : ": ", finding_rule_name(finding->rule));
@@ -381,7 +376,7 @@ static void append_note(struct string *out, const struct report *report)
 	if (!note)
 		return;
 	string_append_text(out, " Not wrong, but to be known: ");
-	report_append_process(out, note->pid, note->comm);
+	report_append_process(out, note->pid, note->name);
 	string_append_format(out, ", %s, %s", finding_rule_name(note->rule),
 			     string_size(size, note->bytes));
 	append_place(out, report, where);

@@ -23,11 +23,8 @@ void report_verdict(struct verdict *verdict, const struct report *report);
 void report_append_time(struct string *out, const struct report_recording *recording,
 			uint64_t ts_ns);
 
-/* Appends "train", or "process" if it is not known; safe for terminals. */
-void report_append_comm(struct string *out, const char comm[MS_COMM_BYTES]);
-
-/* Appends "train (4242)"; the name is safe for terminals. */
-void report_append_process(struct string *out, uint32_t pid, const char comm[MS_COMM_BYTES]);
+/* Appends "train (4242)", or "process (4242)" if the name is not known; safe for terminals. */
+void report_append_process(struct string *out, uint32_t pid, const char *name);
 
 /*
  * Appends "3 of 12 processes: pid 7, user bob", or nothing if the report leaves out none; returns

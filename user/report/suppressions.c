@@ -137,7 +137,8 @@ static bool suppresses(const struct suppression *one, const struct finding *find
 	char comm[MS_COMM_BYTES + 1] = "";
 
 	memcpy(comm, finding->comm, MS_COMM_BYTES);
-	return matches_rule(one->rule, finding->rule) && matches(one->process, comm) &&
+	return matches_rule(one->rule, finding->rule) &&
+	       (matches(one->process, comm) || matches(one->process, finding->name)) &&
 	       matches(one->function,
 		       finding->row == MS_NO_ROW ? "" : probe_at(finding->row)->symbol);
 }

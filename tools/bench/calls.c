@@ -11,6 +11,7 @@
 #include "tracers.h"
 
 #define UNTRACED_CALLS 300000 /* they take a hundredth of the time */
+#define TRAPPED_CALLS 3000
 #define OP(name) (1u << MS_OP_##name)
 #define DRIVER (1u << MS_LAYER_DRIVER)
 #define RUNTIME (1u << MS_LAYER_RUNTIME)
@@ -126,9 +127,9 @@ void bench_calls(struct bench *bench)
 }
 
 /* Of untraced calls, which take so little that what else the core does is most of it. */
-static double fastest(struct target *target, enum bench_call call)
+static double fastest(struct target *target, enum bench_call call, int calls)
 {
-	target_measure(target, call, UNTRACED_CALLS);
+	target_measure(target, call, calls);
 	return quantile(target->order->ns, BENCH_BATCHES, 0);
 }
 
@@ -149,13 +150,13 @@ void bench_bystander(struct bench *bench)
 
 	for (round = 0; round < bench->rounds; round++) {
 		target_await_peace(second, BENCH_LAUNCH);
-		bare[round] = fastest(second, BENCH_LAUNCH);
+		bare[round] = fastest(second, BENCH_LAUNCH, UNTRACED_CALLS);
 		tool_attach(bench, &tool, bench->library_path, &options, false);
-		beside[round] = fastest(second, BENCH_LAUNCH);
+		beside[round] = fastest(second, BENCH_LAUNCH, UNTRACED_CALLS);
 		tool_detach(&tool);
 		target_await_peace(second, BENCH_LAUNCH);
 		tool_attach(bench, &tool, bench->library_path, &options, true);
-		in_file[round] = fastest(second, BENCH_LAUNCH);
+		in_file[round] = fastest(second, BENCH_LAUNCH, TRAPPED_CALLS);
 		tool_detach(&tool);
 		file_ratio[round] = in_file[round] / bare[round];
 		ratio[round] = beside[round] / bare[round];

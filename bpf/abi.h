@@ -561,6 +561,37 @@ struct ms_identity {
 
 #include "driver_abi.h"
 
+#define MS_UUID_BYTES 64
+
+enum ms_device_known {
+	MS_DEVICE_MEMORY = 1 << 0,    /* total_bytes, used_bytes and free_bytes */
+	MS_DEVICE_RESERVED = 1 << 1,  /* reserved_bytes; else it is in used_bytes */
+	MS_DEVICE_PROCESSES = 1 << 2, /* processes and processes_bytes */
+	MS_DEVICE_RATES = 1 << 3,     /* gpu_percent and memory_percent */
+};
+
+/* What NVML says of a device, or of an instance of one (MIG). */
+struct ms_device {
+	struct ms_event event;
+	__u32 known;     /* enum ms_device_known */
+	__u32 processes; /* that it lists with the device */
+	__u64 total_bytes;
+	__u64 used_bytes;
+	__u64 free_bytes;
+	__u64 reserved_bytes;
+	__u64 processes_bytes; /* of all of them */
+	__u32 gpu_percent;     /* of the last sample period */
+	__u32 memory_percent;
+	char uuid[MS_UUID_BYTES]; /* filled up with 0 */
+};
+
+/* How much of a device's memory the process holds, as NVML says. */
+struct ms_held {
+	struct ms_event event;
+	__u64 used_bytes;
+	char uuid[MS_UUID_BYTES]; /* of the device; filled up with 0 */
+};
+
 /* They are moved about in words of 64 bits. */
 #define MS_RECORD(type, number, layout, ...) \
 	_Static_assert(sizeof(struct layout) % 8 == 0, "records are whole words");
@@ -578,6 +609,8 @@ _Static_assert(sizeof(struct ms_launch_key) == 48, "a key has no holes");
 _Static_assert(sizeof(struct ms_free) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_name) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_process) == 64, "wire layout");
+_Static_assert(sizeof(struct ms_device) == 152, "wire layout");
+_Static_assert(sizeof(struct ms_held) == 104, "wire layout");
 
 /* ---- settings and counters ------------------------------------------------------------------- */
 

@@ -226,6 +226,13 @@ def describe(record, rows):
     if kind == 15:
         class_number, size, _, _, action = struct.unpack_from("<IQIHH", record, 44)
         return f"object action={action} class={class_number:#x} size={size}"
+    if kind == 16:
+        known, processes, total, used = struct.unpack_from("<IIQQ", record, 32)
+        uuid = record[88:152].rstrip(bytes(1)).decode()
+        return f"device_memory known={known} used={used} of {total} processes={processes} {uuid}"
+    if kind == 17:
+        used, uuid = struct.unpack_from("<Q64s", record, 32)
+        return f"process_memory used={used} {uuid.rstrip(bytes(1)).decode()}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

@@ -65,6 +65,8 @@ static void add_what_the_example_lacks(struct example *example)
 					     "7\0cgroup\0/system.slice\0runtime\0podman\0"
 					     "container\0c0ffee\0RANK\0"
 					     "3\0later\0this version skips it"));
+	example_add_to_other(example, record_device_memory("GPU-1", 1 << 30));
+	example_add_to_other(example, record_held("GPU-1", 1 << 20));
 	example_add_to_other(example,
 			     record_device("cuDeviceGetPCIBusId", 1, "0000:81:00.0\0\0\0"));
 }
@@ -287,6 +289,19 @@ static void append_record(struct string *out, const union record *record)
 	case MS_TYPE_UNREAD:
 		string_append_format(out, "unread error=%u path=%s", record->unread.error,
 				     record->unread.path);
+		break;
+	case MS_TYPE_DEVICE:
+		string_append_format(out,
+				     "device_memory known=%u used=%llu of %llu processes=%u %s",
+				     record->device.known,
+				     (unsigned long long)record->device.used_bytes,
+				     (unsigned long long)record->device.total_bytes,
+				     record->device.processes, record->device.uuid);
+		break;
+	case MS_TYPE_HELD:
+		string_append_format(out, "process_memory used=%llu %s",
+				     (unsigned long long)record->held.used_bytes,
+				     record->held.uuid);
 		break;
 	case MS_TYPE_IDENTITY:
 		string_append_text(out, "identity ");

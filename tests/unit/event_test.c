@@ -33,10 +33,12 @@ static size_t samples(union record *out)
 	out[count++] = record_identity("exe\0/usr/bin/python3.11\0script\0train.py\0uid\0"
 				       "1000");
 	out[count++] = record_object(0x5c000010, 1 << 21);
+	out[count++] = record_device_memory("GPU-1", 4096);
+	out[count++] = record_held("GPU-1", 1024);
 	return count;
 }
 
-#define SAMPLES_MAX 19
+#define SAMPLES_MAX 21
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)

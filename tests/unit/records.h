@@ -30,6 +30,8 @@ union record {
 	struct ms_visible visible;
 	struct ms_newer newer;
 	struct ms_unread unread;
+	struct ms_device device;
+	struct ms_held held;
 	struct ms_identity identity;
 	struct ms_object object;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
@@ -231,6 +233,32 @@ static inline union record record_unread_library(const char *path)
 
 	record.unread.error = 13;
 	memcpy(record.unread.path, path, strlen(path));
+	return record;
+}
+
+/* Of no process. */
+static inline union record record_device_memory(const char *uuid, uint64_t used)
+{
+	union record record = { .event = { .type = MS_TYPE_DEVICE,
+					   .size = sizeof(struct ms_device) } };
+
+	record.device.known = MS_DEVICE_MEMORY | MS_DEVICE_RESERVED | MS_DEVICE_PROCESSES;
+	record.device.total_bytes = used * 10;
+	record.device.used_bytes = used;
+	record.device.free_bytes = used * 8;
+	record.device.reserved_bytes = used;
+	record.device.processes = 2;
+	record.device.processes_bytes = used / 2;
+	memcpy(record.device.uuid, uuid, strlen(uuid));
+	return record;
+}
+
+static inline union record record_held(const char *uuid, uint64_t used)
+{
+	union record record = record_event(MS_TYPE_HELD, sizeof(struct ms_held));
+
+	record.held.used_bytes = used;
+	memcpy(record.held.uuid, uuid, strlen(uuid));
 	return record;
 }
 

@@ -324,6 +324,7 @@ int live_stop(struct live *live)
 	int err;
 
 	end(live, LIVE_TARGETS_GONE);
+	live_devices_end(live);
 	if (live->mappings)
 		note_dropped(live, mappings_drain(live->mappings, &visitor, 0));
 	programs_stop(live->programs);
@@ -446,6 +447,8 @@ static int open_sources(struct live *live)
 				  on_forks, live, 0, NULL);
 	if (!err)
 		err = open_mappings(live);
+	if (!err)
+		err = live_devices_open(live);
 	return err ? err : loop_add_check(live->loop, check, live);
 }
 
@@ -535,6 +538,7 @@ int live_open(struct live **result, const struct live_options *options)
 	live->cgroup_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
 	raise_file_limit(live);
+	live_devices_start(live);
 	err = open_programs(live);
 	if (!err)
 		err = open_loop(live);
@@ -569,6 +573,8 @@ void live_close(struct live *live)
 	identity_record_fini(&live->identities);
 	process_losses_fini(&live->losses);
 	programs_close(live->programs);
+	live_devices_close(live);
+	free(live->snapshot);
 	loop_close(live->loop);
 	if (live->cgroup_fd >= 0)
 		close(live->cgroup_fd);

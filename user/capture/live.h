@@ -32,6 +32,7 @@ struct live_options {
 	bool count_launches;  /* of kernels, instead of recording each */
 	uint64_t count_ns;    /* counted launches are fed so often; 0: only when they have to be */
 	uint64_t duration_ns; /* 0: until the targets are gone */
+	uint64_t devices_ns;  /* NVML is asked so often; 0: not at all */
 	uint64_t ring_bytes;  /* of each of the two large rings; rounded up to a power of two */
 
 	/* Records, and the end of a batch of them. Non-zero ends the capture. */

@@ -17,6 +17,7 @@
 #include "capture/attach/programs.h"
 #include "capture/targets/spawn.h"
 #include "capture/targets/target.h"
+#include "host/nvml.h"
 
 #define LIVE_UNTRACED 8 /* more are not told of */
 
@@ -44,7 +45,13 @@ struct live {
 	uint64_t drained_ns; /* all that happened until then has been handed over, or is held up */
 	sigset_t original_mask;
 	struct rlimit original_files;
-	uint64_t counted_ns; /* when counted launches were last looked at */
+	struct nvml *nvml; /* NULL: it is not asked, or not any more */
+	struct nvml_snapshot *snapshot;
+	struct loop_source *devices_source, *devices_timer;
+	bool devices_asked; /* and not answered yet */
+	uint64_t devices_asked_ns;
+	uint64_t devices_refused_ns; /* when a call that was refused memory was a reason to */
+	uint64_t counted_ns;         /* when counted launches were last looked at */
 	bool stopping;
 	bool detaching; /* still, when the capture is over */
 	enum live_reason reason;
@@ -87,6 +94,16 @@ void live_child_gone(struct live *live, const struct ms_process *fork);
  */
 void live_warn_untraced_before(const struct live_options *options);
 void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping);
+
+/*
+ * live_devices.c. start: before there are threads. end: while all targets are there. see: of a call
+ * that was captured, which may be a reason to ask. open returns 0 or -errno.
+ */
+void live_devices_start(struct live *live);
+int live_devices_open(struct live *live);
+void live_devices_see(struct live *live, const struct ms_call *call);
+void live_devices_end(struct live *live);
+void live_devices_close(struct live *live);
 
 /* live_targets.c. Each returns 0, or -errno, logged. */
 int live_open_targets(struct live *live);

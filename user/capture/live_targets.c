@@ -357,6 +357,8 @@ int live_take(void *context, void *record, size_t length)
 		err = feed_identity(live, event);
 	if (!err)
 		err = live_feed(live, record, length);
+	if (live->nvml && event->type == MS_TYPE_CALL)
+		live_devices_see(live, record);
 	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC ||
 		     event->type == MS_TYPE_EXIT))
 		process_changed(live, record);

@@ -23,6 +23,7 @@
 #define DEFAULT_RING (64 * MIB)
 #define MIN_SEGMENT (4ull << 10) /* twice what begins one */
 #define DEFAULT_BUNDLES 12
+#define DEFAULT_NVML_NS 5000000000ull
 #define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
 #define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
 
@@ -107,6 +108,16 @@ static int parse_signal(const struct option_row *row, const char *value, void *s
 	return -EINVAL;
 }
 
+static int parse_nvml(const struct option_row *row, const char *value, void *context)
+{
+	uint64_t *ns = (uint64_t *)((char *)context + row->offset);
+
+	if (strcmp(value, "off") != 0)
+		return option_duration(row, value, context);
+	*ns = 0;
+	return 0;
+}
+
 #define AT(member) offsetof(struct settings, member)
 #define OF_CAPTURE(member) offsetof(struct settings, recording.capture.member)
 
@@ -168,6 +179,10 @@ static const struct option_row rows[] = {
 	  "The same for copies and memsets: in the summary those that differ in nothing but time,"
 	  " size and place in the block are one.",
 	  parse_detail, AT(recording.copies) },
+	{ 0, "nvml", "TIME|off",
+	  "Record, too, what NVML says of devices and of the recorded processes: at the beginning"
+	  " and the end, when memory runs out, and every TIME (default 5s).",
+	  parse_nvml, AT(recording.nvml_ns) },
 	{ 0, "buffer", "SIZE",
 	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
 	  " and counted.",
@@ -316,6 +331,7 @@ static int record(int argc, char **argv)
 
 	capture->buffer_bytes = DEFAULT_BUFFER;
 	capture->fewer = "less detail (--launches, --copies)";
+	settings.recording.nvml_ns = DEFAULT_NVML_NS;
 	first = options_parse(&record_command, argc, argv, &settings, &code);
 	outlive_triggers(settings.recording.signal);
 	hold_signal(settings.recording.signal);

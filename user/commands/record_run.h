@@ -29,7 +29,8 @@ struct record_run_settings {
 	uint64_t ring_bytes; /* 0: none */
 	uint32_t triggers;   /* bit set of enum trigger_kind */
 	uint32_t bundles_an_hour;
-	int signal; /* that pulls TRIGGER_SIGNAL; 0: none */
+	uint64_t nvml_ns; /* how often NVML is asked; 0: not at all */
+	int signal;       /* that pulls TRIGGER_SIGNAL; 0: none */
 	enum recording_detail launches, copies;
 };
 

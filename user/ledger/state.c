@@ -559,7 +559,9 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_OBJECT:
 		return driver_objects_apply(process, (const struct ms_object *)event->sample);
 	case MS_TYPE_FORK:
-	case MS_TYPE_ACCOUNT: /* of no process */
+	case MS_TYPE_HELD:
+	case MS_TYPE_DEVICE: /* of no process, as ... */
+	case MS_TYPE_ACCOUNT:
 	case MS_TYPES_COUNT:
 		return 0;
 	}

@@ -106,6 +106,69 @@ static struct field_value get_object_size(const struct event *event, const struc
 				     .number = object->size };
 }
 
+/* ---- what NVML says of a device -------------------------------------------------------------- */
+
+static const struct ms_device *device_of(const struct event *event)
+{
+	return (const struct ms_device *)event->header;
+}
+
+static struct field_value device_value(const struct event *event, uint32_t known, uint64_t number)
+{
+	return (struct field_value){ .known = device_of(event)->known & known, .number = number };
+}
+
+static struct field_value get_device_total(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return device_value(event, MS_DEVICE_MEMORY, device_of(event)->total_bytes);
+}
+
+static struct field_value get_device_used(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return device_value(event, MS_DEVICE_MEMORY, device_of(event)->used_bytes);
+}
+
+static struct field_value get_device_free(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return device_value(event, MS_DEVICE_MEMORY, device_of(event)->free_bytes);
+}
+
+static struct field_value get_device_reserved(const struct event *event,
+					      const struct change *change)
+{
+	(void)change;
+	return device_value(event, MS_DEVICE_RESERVED, device_of(event)->reserved_bytes);
+}
+
+static struct field_value get_device_processes(const struct event *event,
+					       const struct change *change)
+{
+	(void)change;
+	return device_value(event, MS_DEVICE_PROCESSES, device_of(event)->processes);
+}
+
+static struct field_value get_device_processes_bytes(const struct event *event,
+						     const struct change *change)
+{
+	(void)change;
+	return device_value(event, MS_DEVICE_PROCESSES, device_of(event)->processes_bytes);
+}
+
+static struct field_value get_device_gpu(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return device_value(event, MS_DEVICE_RATES, device_of(event)->gpu_percent);
+}
+
+static struct field_value get_device_memory(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return device_value(event, MS_DEVICE_RATES, device_of(event)->memory_percent);
+}
+
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 #define MEMBER(layout, member) \

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What a simulated NVML (tests/simnv) says of devices and processes while they are recorded.
+
+load recordings
+
+eval "without_nvml_$(declare -f setup)"
+setup() {
+	without_nvml_setup
+	export SIMNV=$PWD/state
+	LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3
+	state 1000M
+}
+
+# state USED LINE...
+state() {
+	{
+		echo "driver 580.159.04"
+		echo "device uuid=GPU-a name=NVIDIA_H200 pci=0:65:00 minor=0 total=143771M reserved=615M used=$1 gpu=40 memory=3"
+		echo "device uuid=GPU-b name=NVIDIA_H200 pci=0:66:00 minor=1 total=143771M reserved=615M used=0"
+		printf '%s\n' "${@:2}"
+	} > state.new
+	mv state.new state
+}
+
+# How often NVML has answered.
+answers() {
+	grep -c "debug: NVML: " record.err
+}
+
+# said FILTER: of the records, one line each
+said() {
+	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
+	valid_lines event run.ndjson
+	jq -r "$1 | @csv" run.ndjson
+}
+
+valid_lines() {
+	while read -r line; do
+		echo "$line" > line.json
+		valid "$1" line.json
+	done < <(grep -E '"type":"(device|process)_memory"' "$2" | head -n 4)
+}
+
+@test "at the beginning, when memory runs out, and at the end" {
+	local pid
+
+	puppet_with_cuda
+	pid=$PUPPET_PID
+	state 1000M "process device=0 pid=$PUPPET_PID used=600M" "process device=0 pid=1 used=100M"
+	record_start -o run.mscope --nvml=1h -p "$PUPPET_PID"
+	wait_for '[ "$(answers)" -ge 1 ]'
+	state 2000M "process device=0 pid=$PUPPET_PID used=1500M"
+	# More than there is.
+	echo "alloc $((1 << 50))" >&8
+	wait_for '[ "$(answers)" -ge 2 ]'
+	state 500M
+	record_stop
+	puppet_end
+	assert_equal "$(said 'select(.type == "device_memory" and .uuid == "GPU-a") |
+		[.used_bytes / 1048576, .processes, .processes_bytes / 1048576]')" "$(printf '1000,2,700\n2000,1,1500\n500,0,0')"
+	assert_equal "$(said 'select(.type == "process_memory") | [.pid, .uuid, .used_bytes]')" \
+		"$(printf "$pid,\"GPU-a\",%s\n" $((600 << 20)) $((1500 << 20)))"
+	assert_equal "$(jq -r 'select(.type == "device_memory" and .uuid == "GPU-b") | .used_bytes' run.ndjson | sort -u)" 0
+	assert_whole run.mscope
+	dump_reader --events run.mscope | grep -q "process_memory used=$((600 << 20)) GPU-a"
+}
+
+@test "again and again, or not at all" {
+	puppet_with_cuda
+	record_start -o run.mscope --nvml=100ms -p "$PUPPET_PID"
+	wait_for '[ "$(answers)" -ge 4 ]'
+	record_stop
+	[ "$(said 'select(.type == "device_memory" and .uuid == "GPU-b") | [.used_bytes]' | wc -l)" -ge 4 ]
+	rm run.mscope
+	record_start -o run.mscope --nvml=off -p "$PUPPET_PID"
+	record_stop
+	puppet_end
+	assert_equal "$(said 'select(.type == "device_memory") | [.used_bytes]')" ""
+	assert_equal "$(answers)" 0
+	run -2 "$MEMSCOPE" record --nvml=never -- true
+}
+
+@test "NVML that hangs, crashes or is not there does not stop a recording" {
+	local how
+
+	for how in "hang nvmlInit_v2" "hang nvmlDeviceGetName device=1" "crash nvmlDeviceGetName" "fail nvmlInit_v2 9"; do
+		state 1000M "$how"
+		rm -f run.mscope
+		record -o run.mscope -- $(ffmpeg_command 2)
+		assert_whole run.mscope
+		assert_equal "$(dump_line run.mscope .reason)" '"targets-gone"'
+	done
+	LD_LIBRARY_PATH=$BUILT/simcuda
+	rm run.mscope
+	record -o run.mscope -- $(ffmpeg_command 2)
+	assert_whole run.mscope
+	# Who is left is ended, but perhaps not at once.
+	wait_for '! pgrep -x memscope-nvml > /dev/null'
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What NVML says while it is captured: asked at the beginning, every few seconds, when a call has
+ * been refused memory, and at the end. NVML may take long, or not answer at all: nothing waits for
+ * it, except the end, and that not for long.
+ */
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/live_internal.h"
+#include "capture/records/nvml_records.h"
+
+#define LAST_MS 200          /* what the end waits for */
+#define HANGS_NS 30000000000 /* an answer that takes longer does not come */
+#define OOM_NS 1000000000    /* between two that a refusal asks for */
+#define OUT_OF_MEMORY 2      /* CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation */
+
+static int feed_processes(struct live *live, uint64_t ts_ns)
+{
+	const struct nvml_snapshot *snapshot = live->snapshot;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < snapshot->processes_count; i++) {
+		const struct nvml_process *process = &snapshot->processes[i];
+		const struct target *target = targets_find(&live->targets, (pid_t)process->pid);
+		struct ms_held record;
+
+		if (!target || !process->has_used)
+			continue;
+		record = nvml_record_held(snapshot, process, target->start_ns, ts_ns);
+		err = live_feed(live, &record, sizeof(record));
+	}
+	return err;
+}
+
+static int feed_snapshot(struct live *live)
+{
+	const struct nvml_snapshot *snapshot = live->snapshot;
+	const uint64_t ts_ns = clock_monotonic_ns();
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < snapshot->devices_count; i++) {
+		struct ms_device record = nvml_record_device(snapshot, i, ts_ns);
+
+		err = live_feed(live, &record, sizeof(record));
+	}
+	return err ? err : feed_processes(live, ts_ns);
+}
+
+/* Without NVML there is nothing more to ask. */
+static void give_up(struct live *live)
+{
+	log_debug("NVML is not asked any more: %s",
+		  live->snapshot->problem[0] ? live->snapshot->problem : "there is none");
+	live_devices_close(live);
+}
+
+/* Takes an answer, or what there is of it. */
+static int take(struct live *live, int wait_ms)
+{
+	const int err = nvml_take(live->nvml, wait_ms, live->snapshot);
+
+	live->devices_asked = false;
+	log_debug("NVML: %u devices, %u processes, %llu us", live->snapshot->devices_count,
+		  live->snapshot->processes_count, (unsigned long long)live->snapshot->ns / 1000);
+	live_drain(live); /* what came before it */
+	if (!live->err)
+		feed_snapshot(live);
+	if (err || live->snapshot->state != NVML_READY)
+		give_up(live);
+	return live->err;
+}
+
+static int on_answer(void *context, uint64_t data)
+{
+	(void)data;
+	return take(context, 0);
+}
+
+static void ask(struct live *live)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	if (!live->nvml)
+		return;
+	if (live->devices_asked) {
+		if (now_ns - live->devices_asked_ns > HANGS_NS)
+			take(live, 0);
+		return;
+	}
+	live->devices_asked_ns = now_ns;
+	live->devices_asked = !nvml_ask(live->nvml);
+}
+
+static int on_time(void *context, uint64_t data)
+{
+	struct live *live = context;
+
+	(void)data;
+	ask(live);
+	return live->err;
+}
+
+void live_devices_see(struct live *live, const struct ms_call *call)
+{
+	uint64_t now_ns;
+
+	if (!(call->known & MS_KNOWN_RESULT) || call->result != OUT_OF_MEMORY)
+		return;
+	now_ns = clock_monotonic_ns();
+	if (now_ns - live->devices_refused_ns < OOM_NS)
+		return;
+	live->devices_refused_ns = now_ns;
+	ask(live);
+}
+
+int live_devices_open(struct live *live)
+{
+	int err;
+
+	if (!live->nvml)
+		return 0;
+	err = loop_add_fd(live->loop, nvml_fd(live->nvml), EPOLLIN, on_answer, live, 0,
+			  &live->devices_source);
+	if (!err)
+		err = loop_add_timer(live->loop, live->options.devices_ns, live->options.devices_ns,
+				     on_time, live, 0, &live->devices_timer);
+	if (!err)
+		ask(live);
+	return err;
+}
+
+void live_devices_start(struct live *live)
+{
+	if (!live->options.devices_ns)
+		return;
+	live->snapshot = calloc(1, sizeof(*live->snapshot));
+	if (!live->snapshot || nvml_open(&live->nvml))
+		live->nvml = NULL;
+}
+
+void live_devices_end(struct live *live)
+{
+	if (!live->nvml || live->err)
+		return;
+	/* What was asked for in the middle is as good. */
+	ask(live);
+	if (live->nvml && live->devices_asked)
+		take(live, LAST_MS);
+}
+
+void live_devices_close(struct live *live)
+{
+	loop_remove(live->loop, live->devices_source);
+	loop_remove(live->loop, live->devices_timer);
+	live->devices_source = live->devices_timer = NULL;
+	nvml_close(live->nvml);
+	live->nvml = NULL;
+}

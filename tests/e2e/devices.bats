@@ -87,13 +87,13 @@ valid_lines() {
 	for how in "hang nvmlInit_v2" "hang nvmlDeviceGetName device=1" "crash nvmlDeviceGetName" "fail nvmlInit_v2 9"; do
 		state 1000M "$how"
 		rm -f run.mscope
-		record -o run.mscope -- $(ffmpeg_command 2)
+		record -o run.mscope --nvml=5s -- $(ffmpeg_command 2)
 		assert_whole run.mscope
 		assert_equal "$(dump_line run.mscope .reason)" '"targets-gone"'
 	done
 	LD_LIBRARY_PATH=$BUILT/simcuda
 	rm run.mscope
-	record -o run.mscope -- $(ffmpeg_command 2)
+	record -o run.mscope --nvml=5s -- $(ffmpeg_command 2)
 	assert_whole run.mscope
 	# Who is left is ended, but perhaps not at once.
 	wait_for '! pgrep -x memscope-nvml > /dev/null'

@@ -23,7 +23,6 @@
 #define DEFAULT_RING (64 * MIB)
 #define MIN_SEGMENT (4ull << 10) /* twice what begins one */
 #define DEFAULT_BUNDLES 12
-#define DEFAULT_NVML_NS 5000000000ull
 #define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
 #define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
 
@@ -181,7 +180,7 @@ static const struct option_row rows[] = {
 	  parse_detail, AT(recording.copies) },
 	{ 0, "nvml", "TIME|off",
 	  "Record, too, what NVML says of devices and of the recorded processes: at the beginning"
-	  " and the end, when memory runs out, and every TIME (default 5s).",
+	  " and the end, when memory runs out, and every TIME (default off).",
 	  parse_nvml, AT(recording.nvml_ns) },
 	{ 0, "buffer", "SIZE",
 	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
@@ -331,7 +330,6 @@ static int record(int argc, char **argv)
 
 	capture->buffer_bytes = DEFAULT_BUFFER;
 	capture->fewer = "less detail (--launches, --copies)";
-	settings.recording.nvml_ns = DEFAULT_NVML_NS;
 	first = options_parse(&record_command, argc, argv, &settings, &code);
 	outlive_triggers(settings.recording.signal);
 	hold_signal(settings.recording.signal);

@@ -32,7 +32,7 @@ record_puppet() {
 	record -o leak.mscope -- "$ROOT/tests/e2e/gpu_program" 100
 	report -f json leak.mscope | jq -e '.recordings[0].findings[0] | .rule == "leak-growth"'
 	run -8 --separate-stderr report --fail-on "leak-growth>=low" -o out.md leak.mscope
-	[[ $stderr == *"--fail-on leak-growth>=low: python3 ("*" (leak-growth, cuMemAlloc_v2, "*" confidence)"* ]]
+	[[ $stderr == *"--fail-on leak-growth>=low: python3"*" ("*" (leak-growth, cuMemAlloc_v2, "*" confidence)"* ]]
 	run -8 --separate-stderr report --fail-on "leak>=low" -o out.md leak.mscope
 	# In a second or two, nothing is sure.
 	run -8 --separate-stderr report --fail-on "leak-growth>=high" -o out.md leak.mscope

@@ -138,7 +138,7 @@ record_puppet() {
 	[[ $output == *"Gone: oom in ffmpeg"* ]]
 	record -o leak.mscope -- "$ROOT/tests/e2e/gpu_program" 100
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" a.mscope leak.mscope
-	[[ $stderr == *"--fail-on leak>=low: leak-growth in python3 ("*") by cuMemAlloc_v2 ("*"), which was not there before"* ]]
+	[[ $stderr == *"--fail-on leak>=low: leak-growth in python3"*" ("*") by cuMemAlloc_v2 ("*"), which was not there before"* ]]
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" leak.mscope leak.mscope
 }
 

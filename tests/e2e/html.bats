@@ -76,7 +76,7 @@ browse() {
 }
 
 @test "hostile names are inert" {
-	"$MEMSCOPE" record -q $MASK --launches=all -o hostile.mscope -- "$HERE/gpu_program" 20 hostile \
+	"$MEMSCOPE" record -q --cmdline $MASK --launches=all -o hostile.mscope -- "$HERE/gpu_program" 20 hostile \
 		'</script><img src=x onerror=window.owned=1>' $'\u202e\x1b[2J\xff' "$(printf '%010240d' 0)"
 	make_page hostile hostile.mscope
 	grep -q 'script>' hostile.json

@@ -157,7 +157,7 @@ assert_account() {
 }
 
 lengths() {
-	events 'select(.kernel).kernel | length' | xargs
+	events 'select(.type == "call" and .kernel).kernel | length' | xargs
 }
 
 # BPF reads 511 bytes of a name, as far as they are in memory; the tool reads the rest, to 8191.

@@ -511,7 +511,7 @@ print(sqlite3.connect('known.sqlite').execute(
 }
 
 @test "a name cannot do anything to a terminal" {
-	record --launches=all -o run.mscope -- "$ROOT/tests/e2e/gpu_program" 20 hostile \
+	record --cmdline --launches=all -o run.mscope -- "$ROOT/tests/e2e/gpu_program" 20 hostile \
 		$'\033[2J\033]0;owned\007' $'\u202e\x9b2J\r' "$(printf '%010240d' 0)"
 	LC_ALL=C.UTF-8 TERM=dumb on_terminal 80 "$MEMSCOPE" report run.mscope > text
 	! LC_ALL=C grep -n $'[\001-\010\013-\037\177]\|\xc2[\x80-\x9f]\|\xe2\x80' text ||

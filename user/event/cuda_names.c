@@ -11,11 +11,13 @@ static const char *names[] = {
 #define DRIVER(name) #name,
 #define INTEROP(name) #name,
 #define RUNTIME(name) #name,
+#define UNDECLARED(name) #name,
 #define OLDER(name) #name,
 #include "event/cuda_names.def"
 #undef DRIVER
 #undef INTEROP
 #undef RUNTIME
+#undef UNDECLARED
 #undef OLDER
 };
 /* clang-format on */

@@ -454,6 +454,15 @@ static int apply_launch(struct state *state, struct process *process, const stru
 	return graphs_launch(state, process, event, change);
 }
 
+/* What destructors are answered after the driver has gone, which has freed everything itself. */
+static bool is_of_shutdown(const struct event *event)
+{
+	const uint8_t op = event->probe->spec.op;
+
+	return event->call->result == MS_CUDA_DEINITIALIZED &&
+	       (op == MS_OP_MEMORY || op == MS_OP_CONTEXT);
+}
+
 static int apply_op(struct state *state, struct process *process, const struct event *event,
 		    struct change *change)
 {
@@ -465,7 +474,7 @@ static int apply_op(struct state *state, struct process *process, const struct e
 	change->device = contexts_device(process, call);
 	process->calls[event->probe->spec.op] += event->count;
 	err = call_times_apply(process, event);
-	if (!err && !event_succeeded(call) && call->result != MS_CUDA_DEINITIALIZED)
+	if (!err && !event_succeeded(call) && !is_of_shutdown(event))
 		err = failures_add(process, &(struct failure){ .row = call->row,
 							       .result = call->result,
 							       .count = event->count });

@@ -399,7 +399,7 @@ check_account() {
 	[ "$shown" -gt 0 ]
 	report "$2: seen $seen, shown $shown, filtered $filtered, lost $lost"
 	case $2 in
-	text*) assert_equal "$(grep -cE "^[0-9:.]+ +$3(/[0-9]+)? +cu" "$1")" "$shown" ;;
+	text*) assert_equal "$(grep -cE "^[0-9:.]+ +$3(/[0-9]+)? +[^ ]+ +cu" "$1")" "$shown" ;;
 	json*) assert_equal "$(grep -c '"type": *"call"' "$1")" "$shown" ;;
 	esac
 }

@@ -228,7 +228,7 @@ static void put_alike(struct document *document, const struct report_recording *
 	struct alike *alike = alike_find(recording, &count);
 
 	document->failed |= !alike;
-	if (count) {
+	if (alike && count) {
 		string_append_text(&document->text,
 				   "Live allocations, those that are alike together, at the end or"
 				   " at their process's exit (--blocks lists each):");
@@ -236,7 +236,7 @@ static void put_alike(struct document *document, const struct report_recording *
 	}
 	document_table(document, "alike", "Live allocations, those that are alike together",
 		       columns);
-	for (i = 0; i < count && i < document->top; i++)
+	for (i = 0; alike && i < count && i < document->top; i++)
 		list_alike(document, recording, &alike[i]);
 	document_table_end(document);
 	free(alike);

@@ -98,12 +98,13 @@ static void put_device(struct json *json, const struct who *who, size_t place)
 {
 	const struct holders_device *device = &who->holders->devices[place];
 	const struct nvml_device *nvml = holders_nvml(who->holders, device);
-	const bool instance = device->parent >= 0, rates = nvml && nvml->has_utilisation;
+	const bool instance = nvml && device->parent >= 0, rates = nvml && nvml->has_utilisation;
 	uint32_t i;
 
 	json_open(json, '{');
 	json_put_if(json, "index", nvml, nvml ? nvml->index : 0);
-	json_put_if(json, "instance_of", instance, instance ? (uint32_t)device->parent : 0);
+	json_put_if(json, "instance_of", device->parent >= 0,
+		    device->parent >= 0 ? (uint32_t)device->parent : 0);
 	json_put_if(json, "gpu_instance", instance && nvml->gpu_instance != NVML_NO_INSTANCE,
 		    nvml ? nvml->gpu_instance : 0);
 	json_put_if(json, "compute_instance",

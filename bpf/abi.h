@@ -560,6 +560,7 @@ struct ms_identity {
 };
 
 #include "driver_abi.h"
+#include "python_abi.h"
 
 #define MS_UUID_BYTES 64
 

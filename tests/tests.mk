@@ -6,7 +6,7 @@
 # ---- the pure layers (and of the others what needs no privileges) with sanitizers: for unit tests and fuzzing
 
 PURE_ROOMS := base event ledger analysis timeline report
-SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) host render elf store export)) user/pipeline.c \
+SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) host render elf store export symbols)) user/pipeline.c \
 	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library \
 	records/merge records/ring records/cpu_slots)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
@@ -38,6 +38,16 @@ $(BUILD)/unit/%_test: tests/unit/%_test.c $(BUILD)/sanitized/layers.a
 
 check-unit: $(UNIT_TESTS)
 	$(Q)tests/run $(UNIT_TESTS)
+
+# The frames of all interpreters that are to be found here, or of those that PYTHONS names.
+PYTHON_MINORS := 8 9 10 11 12 13 14
+PYTHONS ?= $(wildcard $(foreach minor,$(PYTHON_MINORS),/usr/bin/python3.$(minor) /usr/local/bin/python3.$(minor) \
+	$(HOME)/.pyenv/versions/3.$(minor).*/bin/python3))
+
+check-pythons: $(BUILD)/unit/python_process_test
+	$(Q)PYTHONS="$(PYTHONS)" tests/run $(BUILD)/unit/python_process_test
+	$(Q)for minor in $(PYTHON_MINORS); do case " $(PYTHONS) " in *3.$$minor[./\ ]*) echo "checked: 3.$$minor" ;; \
+		*) echo "skipped: no Python 3.$$minor here" ;; esac; done
 
 # ---- fuzzing: each tests/fuzz/NAME_fuzz.c is a target; docs/fuzzing.md
 
@@ -204,7 +214,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-unit check-headers check-kernels check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-unit check-headers check-kernels check-pythons check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

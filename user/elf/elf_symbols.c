@@ -27,7 +27,8 @@ struct walk {
 	size_t segments_count;
 	int (*visit)(const struct elf_function *function, void *context);
 	void *context;
-	bool exported; /* the table that is visited is .dynsym */
+	bool exported;  /* the table that is visited is .dynsym */
+	bool variables; /* are visited instead of functions */
 };
 
 /* Names from `begin` on, up to `end`; what of the last one is behind that is there, too. */
@@ -82,6 +83,7 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 {
 	const char *name = window->bytes + (symbol->st_name - window->begin);
 	struct elf_function function = { .name = name,
+					 .address = symbol->st_value,
 					 .size_bytes = symbol->st_size,
 					 .is_exported = walk->exported,
 					 .is_indirect =
@@ -91,16 +93,19 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 	if (!memchr(name, '\0', rest < MAX_NAME_BYTES ? rest : MAX_NAME_BYTES))
 		return 0;
 	function.file_offset = file_offset(walk, symbol->st_value);
-	return function.file_offset ? walk->visit(&function, walk->context) : 0;
+	if (!function.file_offset && !walk->variables)
+		return 0;
+	return walk->visit(&function, walk->context);
 }
 
 /* An undefined one is an import: its offset would be 0. */
-static int is_function(const Elf64_Sym *symbol)
+static bool is_wanted(const struct walk *walk, const Elf64_Sym *symbol)
 {
 	const unsigned char type = ELF64_ST_TYPE(symbol->st_info);
+	const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
 
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
-	       symbol->st_value;
+	return (walk->variables ? type == STT_OBJECT : is_function) &&
+	       symbol->st_shndx != SHN_UNDEF && symbol->st_value;
 }
 
 /* The symbols whose names begin in the window. */
@@ -114,7 +119,7 @@ static int visit_window(const struct walk *walk, const Elf64_Shdr *table,
 	elf_items_init(&symbols, &walk->file, table->sh_offset, table->sh_size / sizeof(*symbol),
 		       sizeof(*symbol));
 	while (!result && (symbol = elf_items_next(&symbols)))
-		if (is_function(symbol) && symbol->st_name >= window->begin &&
+		if (is_wanted(walk, symbol) && symbol->st_name >= window->begin &&
 		    symbol->st_name < window->end)
 			result = visit_symbol(walk, symbol, window);
 	return result ? result : symbols.err;
@@ -174,26 +179,40 @@ static int visit_table(const struct walk *walk, uint32_t type)
 	return visit_windows(walk, &table, &strings);
 }
 
+static int visit_tables(struct walk *walk)
+{
+	int result = read_segments(walk), other;
+
+	if (result)
+		return result;
+	walk->exported = true;
+	result = visit_table(walk, SHT_DYNSYM);
+	walk->exported = false;
+	if (result > 0)
+		return result;
+	/* What is wrong with one table says nothing about the other. */
+	other = visit_table(walk, SHT_SYMTAB);
+	return other > 0 || !result ? other : result;
+}
+
 int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
 		      void *context, struct elf_contents *contents)
 {
 	struct walk walk = { .visit = visit, .context = context };
-	int result = elf_file_init(&walk.file, fd), other;
+	int result = elf_file_init(&walk.file, fd);
 	Elf64_Shdr section;
 
 	if (contents)
 		contents->has_symbols =
 			!result && elf_file_section(&walk.file, SHT_SYMTAB, &section) > 0;
-	if (!result)
-		result = read_segments(&walk);
-	if (result)
-		return result;
-	walk.exported = true;
-	result = visit_table(&walk, SHT_DYNSYM);
-	walk.exported = false;
-	if (result > 0)
-		return result;
-	/* What is wrong with one table says nothing about the other. */
-	other = visit_table(&walk, SHT_SYMTAB);
-	return other > 0 || !result ? other : result;
+	return result ? result : visit_tables(&walk);
+}
+
+int elf_each_variable(int fd, int (*visit)(const struct elf_function *variable, void *context),
+		      void *context)
+{
+	struct walk walk = { .visit = visit, .context = context, .variables = true };
+	int result = elf_file_init(&walk.file, fd);
+
+	return result ? result : visit_tables(&walk);
 }

@@ -10,6 +10,7 @@
 
 struct elf_function {
 	const char *name;     /* without its version; dies with the call */
+	uint64_t address;     /* as the file is linked */
 	uint64_t file_offset; /* of its first instruction: what uprobes want */
 	uint64_t size_bytes;  /* 0: not stated */
 	/* STT_GNU_IFUNC: the code there only chooses, at run time, what the name stands for. */
@@ -32,5 +33,12 @@ struct elf_contents {
  */
 int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
 		      void *context, struct elf_contents *contents);
+
+/*
+ * The same for variables. Those without a place in the file, for they are 0 to begin with, have the
+ * offset 0.
+ */
+int elf_each_variable(int fd, int (*visit)(const struct elf_function *variable, void *context),
+		      void *context);
 
 #endif /* MEMSCOPE_ELF_ELF_SYMBOLS_H */

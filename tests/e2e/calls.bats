@@ -25,7 +25,7 @@ five_times() {
 	export ASAN_OPTIONS=verify_asan_link_order=0
 	objdump -d "$WORKLOADS/shim.so" | grep -A 3 '<cudaMalloc>:' | grep -q 'jmp'
 	for without in $STRATEGIES; do
-		LD_PRELOAD=$WORKLOADS/shim.so trace --without=$without --json -e all \
+		LD_PRELOAD=$WORKLOADS/shim.so trace --layer=both --without=$without --json -e all \
 			-o events.jsonl -- "$WORKLOADS/calls"
 		five_times
 		assert_equal "$(summary .events.abandoned)" 0
@@ -36,13 +36,13 @@ five_times() {
 	local without
 
 	for without in $STRATEGIES; do
-		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" jump
+		trace --layer=both --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" jump
 		five_times
 		# The last one's frame is where the later calls' callers are: it may still be alive.
 		assert_equal "$(summary .events.abandoned)" 2
 	done
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record -q $MASK -o run.mscope -- "$WORKLOADS/calls" jump
+	"$MEMSCOPE" record -q $MASK --layer=both -o run.mscope -- "$WORKLOADS/calls" jump
 	assert_equal "$("$MEMSCOPE" export -f ndjson run.mscope | tail -n 1 | jq .events.abandoned)" 2
 	assert_equal "$("$MEMSCOPE" report -f json run.mscope | jq '.recordings[].abandoned')" 2
 	"$MEMSCOPE" report -f md run.mscope > report.md
@@ -69,7 +69,7 @@ five_times() {
 	local without
 
 	for without in $STRATEGIES; do
-		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" die
+		trace --layer=both --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" die
 		five_times
 		# Ten threads, each inside of one call.
 		assert_equal "$(summary .events.abandoned)" 10
@@ -80,7 +80,7 @@ five_times() {
 	local without
 
 	for without in $STRATEGIES; do
-		trace --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" replace /bin/true
+		trace --layer=both --without=$without --json -e all -o events.jsonl -- "$WORKLOADS/calls" replace /bin/true
 		assert_equal "$(summary .events.abandoned)" 1
 	done
 }
@@ -158,18 +158,107 @@ export SIMCUDA_DELAY
 	assert_equal "$(summary '[.processes[] | select(.comm == "calls")] | length')" 20
 }
 
-@test "one layer: the runtime, the driver, and the same account" {
-	trace --layer=runtime --json -e all -o runtime.jsonl -- "$WORKLOADS/calls"
-	trace --layer=driver --json -e all -o driver.jsonl -- "$WORKLOADS/calls"
-	trace --json -e all -o both.jsonl -- "$WORKLOADS/calls"
+@test "--layer: the runtime, the driver, both, as far as it pays, and the same account" {
+	local layer
+
+	for layer in runtime driver both auto; do
+		trace --layer=$layer --json -e all -o $layer.jsonl -- "$WORKLOADS/calls"
+		assert_equal "$(summary '.processes[0] | .spaces[0].allocs, .spaces[0].alloc_bytes,
+			.spaces[0].frees, .copies[0].direction, .copies[0].count, .copies[0].bytes' $layer.jsonl |
+			paste -sd ' ')" '5 40960 5 "HtoD" 5 20480'
+	done
 	assert_equal "$(jq -r 'select(.type == "call") | .driver_api' runtime.jsonl | sort -u)" null
 	assert_equal "$(jq -r 'select(.type == "call") | .api | .[:4]' runtime.jsonl | sort -u)" cuda
 	assert_equal "$(jq -r 'select(.type == "call" and .api != .driver_api)' driver.jsonl)" ""
-	for layer in runtime driver both; do
-		assert_equal "$(summary '.processes[0] | .spaces[0].allocs, .spaces[0].alloc_bytes,
-			.spaces[0].frees, .copies[0].count, .copies[0].bytes' $layer.jsonl | paste -sd ' ')" \
-			"5 40960 5 5 20480"
-	done
+	assert_equal "$(jq -r 'select(.op == "copy") | [.api, .driver_api] | @tsv' both.jsonl | uniq -c | xargs)" \
+		"5 cudaMemcpy cuMemcpyHtoD_v2"
+	assert_equal "$(jq -r 'select(.op == "copy") | [.api, .driver_api] | @tsv' auto.jsonl | uniq -c | xargs)" \
+		"5 cuMemcpyHtoD_v2 cuMemcpyHtoD_v2"
+	assert_equal "$(jq -r 'select(.op == "alloc") | [.api, .driver_api] | @tsv' auto.jsonl | uniq -c | xargs)" \
+		"5 cudaMalloc cuMemAlloc_v2"
+	run -2 trace --layer=both --no-return -c -- "$WORKLOADS/calls"
+	[[ $output == *"with --no-return, choose driver or runtime"* ]]
+}
+
+@test "copies are left to the driver, unless the runtime's functions are asked for by --api" {
+	trace --api '^cudaMem' --json -e all -o events.jsonl -- "$WORKLOADS/calls"
+	assert_equal "$(events 'select(.op == "copy") | [.api, .driver_api] | @tsv' | uniq -c | xargs)" \
+		"5 cudaMemcpy cuMemcpyHtoD_v2"
+	assert_equal "$(summary '.processes[0].copies[0].count')" 5
+	trace --api '^cuMem|^cudaMemset$' --json -e all -o events.jsonl -- "$WORKLOADS/calls"
+	assert_equal "$(events 'select(.op == "copy") | [.api, .driver_api] | @tsv' | uniq -c | xargs)" \
+		"5 cuMemcpyHtoD_v2 cuMemcpyHtoD_v2"
+}
+
+# A driver without copies, and a program whose runtime has some; SPOILED: its copies cannot be probed.
+copies_without_driver() {
+	cat > cuda.c <<-'EOF'
+		int cuMemAlloc_v2(void **block, unsigned long size)
+		{
+			*block = (void *)(size * 4096);
+			return 0;
+		}
+		#ifdef SPOILED
+		int cuMemcpyHtoD_v2(void *to, const void *from, unsigned long size);
+		/* The kernel probes no such instruction: int3. */
+		__asm__(".text\n.globl cuMemcpyHtoD_v2\n.type cuMemcpyHtoD_v2, @function\n"
+			"cuMemcpyHtoD_v2: int3\nxor %eax, %eax\nret\n.size cuMemcpyHtoD_v2, 4\n");
+		#endif
+	EOF
+	cat > runtime.c <<-'EOF'
+		int cuMemAlloc_v2(void **block, unsigned long size);
+		int cudaMalloc(void **block, unsigned long size)
+		{
+			return cuMemAlloc_v2(block, size);
+		}
+		int cudaMemcpy(void *to, const void *from, unsigned long size, int kind)
+		{
+			return 0;
+		}
+	EOF
+	cat > program.c <<-'EOF'
+		int cudaMalloc(void **block, unsigned long size);
+		int cudaMemcpy(void *to, const void *from, unsigned long size, int kind);
+		int main(void)
+		{
+			void *block;
+			if (getchar() < 0)
+				return 1;
+			return cudaMalloc(&block, 123) || cudaMemcpy(block, &block, 8, 1);
+		}
+	EOF
+	sed -i '1i #include <stdio.h>' program.c
+	cc "$@" -shared -fPIC -o libcuda.so.1 cuda.c
+	cc -shared -fPIC -o libcudart.so.13 runtime.c libcuda.so.1 -Wl,-rpath,"$PWD"
+	cc -o program program.c libcudart.so.13 libcuda.so.1 -Wl,-rpath,"$PWD"
+}
+
+@test "what the driver does not show is shown by the runtime" {
+	unset LD_LIBRARY_PATH
+	copies_without_driver
+	trace --json -e all -o events.jsonl -- ./program <<< go
+	assert_equal "$(events 'select(.type == "call") | .api' | xargs)" "cudaMalloc cudaMemcpy"
+	copies_without_driver -DSPOILED
+	# What the kernel refuses, it says of code that is mapped.
+	mkfifo go
+	./program < go 3>&- &
+	OTHER_PID=$!
+	exec 7> go
+	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
+	trace_start -p $OTHER_PID
+	grep -q "cannot attach to cuMemcpyHtoD_v2" trace.err
+	echo go >&7
+	trace_wait
+	OTHER_PID=
+	assert_equal "$(events 'select(.type == "call") | .api' | xargs)" "cudaMalloc cudaMemcpy"
+	# The runtime alone, with no driver to be found.
+	printf 'int cuMemAlloc_v2(void **block, unsigned long size) { *block = block; return 0; }' > cuda.c
+	sed -i s/cuMemAlloc_v2/cu_alloc/ cuda.c runtime.c
+	cc -shared -fPIC -o libcudart.so.13 runtime.c cuda.c
+	cc -o program program.c libcudart.so.13 -Wl,-rpath,"$PWD"
+	rm libcuda.so.1
+	trace --json -e all -o events.jsonl -- ./program <<< go
+	assert_equal "$(events 'select(.type == "call") | .api' | xargs)" "cudaMalloc cudaMemcpy"
 }
 
 @test "--no-return counts no call twice" {

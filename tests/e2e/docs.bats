@@ -77,8 +77,8 @@ completes() {
 	completes --json trace --js
 	completes --repair verify --json --r
 	# Values, in all the ways in which they are written.
-	completes "auto runtime driver" trace --layer ""
-	completes "auto runtime driver" trace --layer =
+	completes "auto both runtime driver" trace --layer ""
+	completes "auto both runtime driver" trace --layer =
 	completes runtime trace --layer = ru
 	completes memory trace -e memo
 	completes "alloc,copy alloc,context" trace -e alloc,co

@@ -21,7 +21,7 @@ account() {
 
 # trace_rows WORKLOAD: what it expects to `want`
 trace_rows() {
-	trace --json --follow -e all -o events.jsonl -- "$WORKLOADS/$1" > want
+	trace --layer=both --json --follow -e all -o events.jsonl -- "$WORKLOADS/$1" > want
 }
 
 # matches WORKLOAD
@@ -152,6 +152,37 @@ all_fired() {
 
 @test "runtime, static, per-thread default stream" {
 	matches rows_runtime-static-ptds
+}
+
+# by_driver LAYER WORKLOAD: what succeeded of the kinds that are left to the driver, by the driver's names
+by_driver() {
+	trace --layer="$1" --json --follow -e all -o "$1.jsonl" -- "$WORKLOADS/$2" > want
+	jq -r 'select(.type == "call" and .result == 0 and .driver_api and
+			(.op == "copy" or .op == "memset" or .op == "launch" or .op == "sync")) |
+		[.op, .driver_api, .direction, .size_bytes, .kernel, .grid, .block, .shared_bytes, .device,
+			.attribute, (.src, .dst, .addr, .stream | . != null)] | @json' "$1.jsonl"
+}
+
+# Bytes, for a copy to an array may take several of the driver's.
+sums() {
+	summary '.processes[] | [([.copies[].bytes] | add), (.memsets | [.count, .bytes]), .launches,
+		(.kernels | map([.kernel, .launches]) | sort)]' "$1.jsonl"
+}
+
+@test "runtime: copies, memsets, launches and waits are seen once each, in the driver" {
+	local flavour
+
+	for flavour in shared static ptds static-ptds; do
+		by_driver both rows_runtime-$flavour > both
+		by_driver auto rows_runtime-$flavour > auto
+		[ "$(wc -l < auto)" -gt 100 ]
+		diff -u both auto > difference || fail "$(head -n 80 difference)"
+		assert_equal "$(sums auto)" "$(sums both)"
+		assert_equal "$(jq -r 'select(.op == "copy" or .op == "memset" or .op == "launch" or .op == "sync") |
+			.api' auto.jsonl | grep cuda | grep -v GraphLaunch | sort -u | xargs)" ""
+		assert_equal "$(jq -r '.api // empty' auto.jsonl | grep -c '^cudaMalloc$')" \
+			"$(jq -r '.api // empty' both.jsonl | grep -c '^cudaMalloc$')"
+	done
 }
 
 @test "runtime functions that fail before they ask the driver" {

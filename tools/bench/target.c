@@ -73,6 +73,10 @@ static void call(enum bench_call what)
 	case BENCH_RUNTIME_ALLOC:
 		cudaMalloc(&address, 512);
 		break;
+	case BENCH_RUNTIME_LAUNCH:
+		cudaLaunchKernel((void *)0x1000, (struct bench_dim3){ 1, 2, 3 },
+				 (struct bench_dim3){ 4, 5, 6 }, NULL, 7, NULL);
+		break;
 	default:
 		break;
 	}
@@ -135,6 +139,7 @@ static void tell_places(struct bench_order *order, const char *path)
 		[BENCH_ALLOC] = "cuMemAlloc_v2",
 		[BENCH_ALLOC_FREE] = "cuMemAlloc_v2",
 		[BENCH_RUNTIME_ALLOC] = "cudaMalloc",
+		[BENCH_RUNTIME_LAUNCH] = "cudaLaunchKernel",
 		[BENCH_STEP] = "cuLaunchKernel",
 	};
 	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);

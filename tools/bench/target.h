@@ -17,6 +17,7 @@ enum bench_call {
 	BENCH_ALLOC,
 	BENCH_ALLOC_FREE,
 	BENCH_RUNTIME_ALLOC,
+	BENCH_RUNTIME_LAUNCH,
 	BENCH_STEP, /* BENCH_STEP_CALLS calls, in the proportions of a training step */
 	BENCH_IDLE,
 	BENCH_EXIT,

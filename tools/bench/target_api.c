@@ -61,6 +61,18 @@ API int cudaMalloc(uint64_t *address, size_t size_bytes)
 	return result;
 }
 
+API int cudaLaunchKernel(const void *function, struct bench_dim3 grid, struct bench_dim3 block,
+			 void **arguments, size_t shared_bytes, void *stream)
+{
+	int result;
+
+	BEGIN_WITH_PUSH();
+	result = cuLaunchKernel((void *)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+				shared_bytes, stream, arguments, NULL);
+	BEGIN_WITH_PUSH();
+	return result;
+}
+
 /* The same function with other beginnings; far from other code, which could seem to jump there. */
 #ifdef __x86_64__
 #define BEGIN_WITH(function, first, last) \

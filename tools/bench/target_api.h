@@ -16,7 +16,13 @@ __typeof__(cuLaunchKernel) cuLaunchKernel_ptsz, cuLaunchCooperativeKernel,
 int cuMemAlloc_v2(uint64_t *address, size_t size_bytes);
 int cuMemFree_v2(uint64_t address);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size_bytes, void *stream);
-int cudaMalloc(uint64_t *address, size_t size_bytes); /* calls the driver's */
+struct bench_dim3 {
+	unsigned int x, y, z;
+};
+
+int cudaLaunchKernel(const void *function, struct bench_dim3 grid, struct bench_dim3 block,
+		     void **arguments, size_t shared_bytes, void *stream); /* as cudaMalloc() */
+int cudaMalloc(uint64_t *address, size_t size_bytes);                      /* calls the driver's */
 int bench_reference(void);
 
 #endif /* MEMSCOPE_BENCH_TARGET_API_H */

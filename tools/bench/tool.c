@@ -50,7 +50,8 @@ void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 	const pid_t pid = bench->targets[TARGET_FIRST].pid;
 	struct attachment_site site = { .path = path,
 					.library = tool_library(bench, path),
-					.pid = in_file ? 0 : pid };
+					.pid = in_file ? 0 : pid,
+					.below = ~0u };
 	struct programs_options sized = *options;
 	int err;
 

@@ -482,6 +482,8 @@ static int open_programs(struct live *live)
 		.ops = live->options.ops & ~(entries_only ? 1u << MS_OP_NAME : 0),
 		.return_ops = entries_only ? 0 : live->options.ops,
 		.layers = live->options.layers,
+		.spared = live->options.spared,
+		.named = live->options.named,
 		.count_launches = live->options.count_launches,
 		.ring_bytes = live->options.ring_bytes,
 		.cgroup_fd = -1,

@@ -28,6 +28,8 @@ struct live_options {
 	bool command_lines;   /* records of identities have them, too */
 	uint32_t ops;         /* bit set of enum ms_op: what is probed */
 	uint32_t layers;      /* bit set of enum ms_layer */
+	uint32_t spared;      /* ops (bit set) whose runtime functions are left to the driver, */
+	const bool *named;    /* but for these, by row; NULL: all. Outlives the capture. */
 	bool entries_only;    /* no call is followed to its end */
 	bool count_launches;  /* of kernels, instead of recording each */
 	uint64_t count_ns;    /* counted launches are fed so often; 0: only when they have to be */

@@ -23,6 +23,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.command_lines = selection->command_lines,
 		.ops = selection_captured_ops(selection),
 		.layers = selection_layers(selection, entries_only),
+		.spared = selection_spared(selection),
 		.entries_only = entries_only,
 		.duration_ns = capture->duration_ns,
 		.ring_bytes = capture->buffer_bytes,

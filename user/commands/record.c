@@ -193,8 +193,8 @@ static const struct option_row rows[] = {
 	  "Put probes into files, where that lets no call of a new process be missed (auto), or only"
 	  " into the processes that are recorded: see memscope-bpf-trace(1).",
 	  selection_parse_attach, OF_CAPTURE(selection) },
-	{ 0, "layer", "auto|runtime|driver",
-	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both: see"
+	{ 0, "layer", "auto|both|runtime|driver",
+	  "Probe only the CUDA driver, only the CUDA runtime, both, or (auto) both as far as it pays: see"
 	  " memscope-bpf-trace(1).",
 	  selection_parse_layer, OF_CAPTURE(selection) },
 	{ 0, "without", "FEATURE[,FEATURE...]",

@@ -27,16 +27,21 @@ static void put_captured(struct properties *properties, const struct selection *
 {
 	uint32_t captured = selection_captured_ops(selection), i;
 	uint32_t layer_set = selection_layers(selection, false);
-	struct string ops = { 0 }, layers = { 0 };
+	uint32_t spared = selection_spared(selection) & captured;
+	struct string ops = { 0 }, layers = { 0 }, left = { 0 };
 
 	for (i = 0; i < MS_OPS_COUNT; i++)
 		if (i != MS_OP_NAME && captured >> i & 1)
 			append_word(&ops, probe_op_name(i));
+	for (i = 0; i < MS_OPS_COUNT; i++)
+		if (spared >> i & 1)
+			append_word(&left, probe_op_name(i));
 	for (i = 0; i < MS_LAYERS_COUNT; i++)
 		if (layer_set >> i & 1)
 			append_word(&layers, probe_layer_name(i));
 	put_string(properties, "ops", &ops);
 	put_string(properties, "layers", &layers);
+	put_string(properties, "left_to_driver", &left);
 }
 
 /* Arguments can hold secrets: without --cmdline, only what is executed is put down. */

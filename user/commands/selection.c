@@ -25,6 +25,10 @@
 /* What the ledger needs, whatever is shown. */
 #define LEDGER_OPS (1u << MS_OP_ALLOC | 1u << MS_OP_FREE | 1u << MS_OP_MEMORY | 1u << MS_OP_CONTEXT)
 
+#define BOTH_LAYERS (1u << MS_LAYER_DRIVER | 1u << MS_LAYER_RUNTIME)
+/* What programs call most often, and what owns no memory. */
+#define SPARED_OPS (1u << MS_OP_COPY | 1u << MS_OP_MEMSET | 1u << MS_OP_LAUNCH | 1u << MS_OP_SYNC)
+
 static struct selection *place(const struct option_row *row, void *settings)
 {
 	return (struct selection *)((char *)settings + row->offset);
@@ -159,6 +163,8 @@ int selection_parse_layer(const struct option_row *row, const char *value, void 
 	selection->layers = 0;
 	if (!strcmp(value, "auto"))
 		return 0;
+	if (!strcmp(value, "both"))
+		selection->layers = BOTH_LAYERS;
 	for (layer = 0; layer < MS_LAYERS_COUNT; layer++)
 		if (!strcmp(value, probe_layer_name(layer)))
 			selection->layers = 1u << layer;
@@ -186,8 +192,21 @@ uint32_t selection_layers(const struct selection *selection, bool entries_only)
 {
 	if (selection->layers)
 		return selection->layers;
-	return entries_only ? 1u << MS_LAYER_DRIVER :
-			      1u << MS_LAYER_DRIVER | 1u << MS_LAYER_RUNTIME;
+	return entries_only ? 1u << MS_LAYER_DRIVER : BOTH_LAYERS;
+}
+
+uint32_t selection_spared(const struct selection *selection)
+{
+	return selection->layers ? 0 : SPARED_OPS;
+}
+
+int selection_check_layer(const struct selection *selection, bool entries_only)
+{
+	if (!entries_only || selection->layers != BOTH_LAYERS)
+		return EXIT_OK;
+	log_error("--layer=both: which calls of the two layers belong together is seen at their"
+		  " ends; with --no-return, choose driver or runtime");
+	return EXIT_USAGE;
 }
 
 /* Looked at before anything is loaded into the kernel, where it may have to wait for others. */

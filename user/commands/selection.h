@@ -23,7 +23,7 @@ struct selection {
 	bool command_lines;
 	char *cgroup;    /* path in its hierarchy; NULL: none */
 	uint32_t ops;    /* bit set of enum ms_op; 0: the default */
-	uint32_t layers; /* bit set of enum ms_layer; 0: the default */
+	uint32_t layers; /* bit set of enum ms_layer; 0: both, as far as it pays */
 	uint64_t min_bytes;
 	const char *api; /* regular expression; NULL: all */
 };
@@ -49,6 +49,12 @@ uint32_t selection_captured_ops(const struct selection *selection);
 
 /* Which layers, as a bit set of enum ms_layer, if calls are (not) followed to their ends. */
 uint32_t selection_layers(const struct selection *selection, bool entries_only);
+
+/* The runtime's functions of these ops (bit set) are left to the driver, where that is seen. */
+uint32_t selection_spared(const struct selection *selection);
+
+/* Returns EXIT_OK, or an exit code after a message: the layers cannot be told apart. */
+int selection_check_layer(const struct selection *selection, bool entries_only);
 
 void selection_fini(struct selection *selection);
 

@@ -96,11 +96,13 @@ static const struct option_row rows[] = {
 	  " a new process is missed; each call of these by a process that is not traced takes a"
 	  " microsecond or so then. With \"process\", only traced processes have probes.",
 	  selection_parse_attach, AT(capture.selection) },
-	{ 0, "layer", "auto|runtime|driver",
-	  "Probe only the CUDA driver, only the CUDA runtime, or (auto) both and show a runtime call"
-	  " and the driver call that it makes as one. The driver alone has the complete account"
-	  " for the least cost: also of what uses no runtime, or one that cannot be found. The"
-	  " runtime alone misses those, but has the names that programs use.",
+	{ 0, "layer", "auto|both|runtime|driver",
+	  "Probe only the CUDA driver, only the CUDA runtime, or both and show a runtime call and the"
+	  " driver call that it makes as one. The driver alone has the complete account for the"
+	  " least cost: also of what uses no runtime, or one that cannot be found. The runtime"
+	  " alone misses those, but has the names that programs use. With auto (default), launches,"
+	  " copies, memsets and synchronisations are probed in the driver alone, where it can be,"
+	  " and have its names; the runtime's that --api matches are probed, too.",
 	  selection_parse_layer, AT(capture.selection) },
 	{ 0, "no-return", NULL,
 	  "Probe only where functions begin: less than two thirds of the cost, and no return"
@@ -217,6 +219,7 @@ static int open_capture(struct run *run)
 	struct settings *settings = &run->settings;
 	struct live_options options = capture_options_live(&settings->capture, settings->no_return);
 
+	options.named = run->pipeline.filter.rows;
 	options.count_launches = settings->summary_only;
 	options.feed = feed;
 	options.flush = flush;
@@ -301,6 +304,8 @@ static int trace(int argc, char **argv)
 		if (code == EXIT_OK)
 			code = selection_check(selection);
 		if (code == EXIT_OK)
+			code = selection_check_layer(selection, run.settings.no_return);
+		if (code == EXIT_OK)
 			code = selection_filter(selection, &run.pipeline.filter);
 		if (code == EXIT_OK)
 			code = require_tracing(&run.settings.capture.features);
@@ -326,7 +331,9 @@ const struct command trace_command = {
 		" summary.\n"
 		"\n"
 		"Where a runtime function calls the driver function that does the work, the two are"
-		" one event: the runtime's name, the driver's values. Events come in the order in"
+		" one event: the runtime's name, the driver's values. Launches, copies, memsets and"
+		" synchronisations are shown as the driver's functions (--layer=both has the"
+		" runtime's names). Events come in the order in"
 		" which the calls ended; their times are those at which they began.\n"
 		"\n"
 		"LIVE is what the process holds after the call in the memory space that the call is"

@@ -115,8 +115,15 @@ static int attach(struct attachment *attachment, const struct programs *programs
 
 #define REFUSED_NAMED 5 /* of functions that cannot be probed; of more it is said how many */
 
+static void note_unseen(struct attachment *attachment, uint32_t row)
+{
+	if (probe_at(row)->layer == MS_LAYER_DRIVER)
+		attachment->driver_unseen |= 1u << probe_at(row)->spec.kind;
+}
+
 static void note_refused(struct attachment *attachment, uint64_t cookie, int err)
 {
+	note_unseen(attachment, MS_COOKIE_ROW(cookie));
 	if (!memory_grow(&attachment->refused, &attachment->refused_capacity,
 			 attachment->refused_count + 1, sizeof(*attachment->refused)))
 		attachment->refused[attachment->refused_count++] = MS_COOKIE_ROW(cookie);
@@ -258,12 +265,21 @@ static void warn_go(const struct library *library, pid_t pid)
 		log_warning("%s is " ELF_CODE_GO_WARNING, library->name);
 }
 
+static struct placement_wants wants_at(const struct programs *programs, uint32_t below)
+{
+	struct placement_wants wants = *programs_wants(programs);
+
+	wants.below = below;
+	return wants;
+}
+
 int attachment_open(struct attachment *attachment, struct programs *programs,
 		    const struct attachment_site *site, struct detacher *detacher)
 {
 	const struct library *library = site->library;
+	const struct placement_wants wants = wants_at(programs, site->below);
 	struct placement placement;
-	int err = placement_init(&placement, programs_wants(programs), library, site->pid);
+	int err = placement_init(&placement, &wants, library, site->pid);
 	const struct link_site link_site = { .path = site->path,
 					     .offsets = placement.offsets,
 					     .cookies = placement.cookies,
@@ -271,7 +287,10 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 					     .pid = site->pid };
 	size_t i;
 
-	*attachment = (struct attachment){ .library = library, .detacher = detacher };
+	*attachment = (struct attachment){ .library = library,
+					   .wants = wants,
+					   .driver_unseen = placement.changed_driver,
+					   .detacher = detacher };
 	for (i = 0; i < placement.count; i++)
 		placement.cookies[i] = MS_COOKIE_OF_FILE(placement.cookies[i], site->file);
 	if (!err)
@@ -298,6 +317,8 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 void attachment_share(struct attachment *attachment, const struct attachment *shared)
 {
 	*attachment = (struct attachment){ .library = shared->library,
+					   .wants = shared->wants,
+					   .driver_unseen = shared->driver_unseen,
 					   .functions = shared->functions,
 					   .attached_ns = shared->attached_ns,
 					   .shared = shared };
@@ -351,12 +372,13 @@ static void note_seen(struct attachment *attachment, uint32_t row, enum placemen
 {
 	attachment->seen |= code != PLACEMENT_UNKNOWN;
 	if (code == PLACEMENT_PLAIN && !is_refused(attachment, row)) {
+		note_unseen(attachment, row);
 		attachment->plain++;
 		attachment->plain_row = row;
 	}
 }
 
-void attachment_mapped(struct attachment *attachment, const struct programs *programs, pid_t pid)
+void attachment_mapped(struct attachment *attachment, pid_t pid)
 {
 	const struct library *library = attachment->library;
 	enum placement_code *code;
@@ -366,7 +388,7 @@ void attachment_mapped(struct attachment *attachment, const struct programs *pro
 		return;
 	attachment->seen_ns = clock_monotonic_ns();
 	code = calloc(library->points_count, sizeof(*code));
-	if (code && !placement_look(programs_wants(programs), library, pid, code))
+	if (code && !placement_look(&attachment->wants, library, pid, code))
 		while (i--)
 			note_seen(attachment, library->points[i].row, code[i]);
 	free(code);
@@ -387,6 +409,22 @@ void attachment_executed(struct attachment *attachment)
 {
 	attachment->seen = false;
 	attachment->plain = 0;
+}
+
+void attachment_add_view(const struct attachment *attachment, struct driver_view *view)
+{
+	const struct library *library = attachment->library;
+	size_t i;
+
+	if (!attachment->functions || !(attachment->wants.layers >> MS_LAYER_DRIVER & 1))
+		return;
+	for (i = 0; i < library->points_count; i++) {
+		const struct probe *probe = probe_at(library->points[i].row);
+
+		if (probe->layer == MS_LAYER_DRIVER)
+			view->seen |= 1u << probe->spec.kind;
+	}
+	view->unseen |= attachment->driver_unseen;
 }
 
 void attachment_close(struct attachment *attachment)

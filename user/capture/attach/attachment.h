@@ -19,9 +19,11 @@ struct attachment {
 	const struct library *library;
 	int *fds;
 	size_t count, capacity;
-	size_t functions;     /* that have a probe */
-	uint64_t attached_ns; /* when they had got it, CLOCK_MONOTONIC */
-	uint32_t *refused;    /* rows of those that the kernel did not let have one */
+	struct placement_wants wants; /* of these, those that are wanted have one */
+	uint32_t driver_unseen; /* kinds of driver functions (bit set) of which some have none */
+	size_t functions;       /* that have a probe */
+	uint64_t attached_ns;   /* when they had got it, CLOCK_MONOTONIC */
+	uint32_t *refused;      /* rows of those that the kernel did not let have one */
 	size_t refused_count, refused_capacity;
 	bool new_said;      /* its functions that are not known have been reported */
 	bool may_pass;      /* nothing is attached, but the next attempt may succeed */
@@ -39,9 +41,10 @@ struct attachment {
 struct attachment_site {
 	const char *path; /* must lead to the library's file */
 	const struct library *library;
-	pid_t pid;     /* 0: every process that has mapped it or will */
-	uint32_t file; /* then its number: programs_new_file() */
-	bool again;    /* it was tried before, and what is in the way was logged */
+	pid_t pid;      /* 0: every process that has mapped it or will */
+	uint32_t below; /* kinds (bit set) whose calls the driver's probes show */
+	uint32_t file;  /* then its number: programs_new_file() */
+	bool again;     /* it was tried before, and what is in the way was logged */
 };
 
 /*
@@ -69,13 +72,27 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
  * (For want of a record that is still to be read, it may be a program that another thread than the
  * first has executed, which has no probes at all yet: so it is reported later.)
  */
-void attachment_mapped(struct attachment *attachment, const struct programs *programs, pid_t pid);
+void attachment_mapped(struct attachment *attachment, pid_t pid);
 
 /* Says what was missing that was looked for until then. */
 void attachment_report(struct attachment *attachment, pid_t pid, uint64_t until_ns);
 
 /* The process has executed a program, and has its probes. */
 void attachment_executed(struct attachment *attachment);
+
+/* What the probes of drivers show: bit sets of enum ms_row_kind. */
+struct driver_view {
+	uint32_t seen, unseen; /* of some function; of not all */
+};
+
+/* Adds what those of the attachment's library show, if there is a driver in it. */
+void attachment_add_view(const struct attachment *attachment, struct driver_view *view);
+
+/* Kinds of which every call that reaches a driver is seen there. */
+static inline uint32_t driver_view_below(const struct driver_view *view)
+{
+	return view->seen & ~view->unseen;
+}
 
 /* Detaches, later: detacher_wait(). If there is no detacher (NULL): at once. */
 void attachment_close(struct attachment *attachment);

@@ -107,9 +107,22 @@ static int take_lease(int file)
 	return err;
 }
 
+/* What the drivers show that have probes in every process. */
+static uint32_t below(const struct file_probes *probes)
+{
+	struct driver_view view = { 0 };
+	size_t i;
+
+	for (i = 0; i < probes->count; i++)
+		if (probes->files[i]->probed)
+			attachment_add_view(&probes->files[i]->attachment, &view);
+	return driver_view_below(&view);
+}
+
 /* A process that has changed functions of the library in its memory, as hooks do; 0: none has. */
 static pid_t find_changed(const struct file_probes *probes, const struct library *library)
 {
+	struct placement_wants wants = *programs_wants(probes->programs);
 	enum placement_code *code = calloc(library->points_count, sizeof(*code));
 	DIR *directory = code ? opendir("/proc") : NULL;
 	struct dirent *entry;
@@ -117,11 +130,12 @@ static pid_t find_changed(const struct file_probes *probes, const struct library
 	uint64_t pid;
 	size_t i;
 
+	wants.below = below(probes);
 	while (directory && !changed && (entry = readdir(directory))) {
 		if (string_parse_u64(entry->d_name, 1, 1 << 22, &pid))
 			continue;
 		memset(code, 0, library->points_count * sizeof(*code));
-		if (placement_look(programs_wants(probes->programs), library, pid, code))
+		if (placement_look(&wants, library, pid, code))
 			continue;
 		for (i = 0; i < library->points_count; i++)
 			if (code[i] == PLACEMENT_CHANGED)
@@ -139,7 +153,7 @@ static void attach(struct file_probes *probes, struct probed_file *file, int fd)
 {
 	const struct library *library = file->library;
 	char path[64];
-	struct attachment_site site = { .path = path, .library = library };
+	struct attachment_site site = { .path = path, .library = library, .below = below(probes) };
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	site.file = file->number = programs_new_file(probes->programs);

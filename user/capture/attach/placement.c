@@ -17,11 +17,22 @@ bool placement_wants_return(const struct placement_wants *wants, uint32_t row)
 	return wants->return_ops >> probe_at(row)->spec.kind & 1;
 }
 
+/* Whether the driver's functions say what this one would, if those of the kinds `below` do. */
+static bool is_spared(const struct placement_wants *wants, uint32_t row, uint32_t below)
+{
+	const struct probe *probe = probe_at(row);
+
+	return probe->layer == MS_LAYER_RUNTIME &&
+	       (wants->spared & below) >> probe->spec.kind & 1 &&
+	       !(wants->named && wants->named[row]);
+}
+
 static bool is_wanted(const struct placement_wants *wants, uint32_t row)
 {
 	const struct probe *probe = probe_at(row);
 
-	return wants->ops >> probe->spec.kind & 1 && wants->layers >> probe->layer & 1;
+	return wants->ops >> probe->spec.kind & 1 && wants->layers >> probe->layer & 1 &&
+	       !is_spared(wants, row, wants->below);
 }
 
 bool placement_wants_of(const struct placement_wants *wants, const struct library *library,
@@ -35,6 +46,16 @@ bool placement_wants_of(const struct placement_wants *wants, const struct librar
 		if (probe_at(row)->layer == layer && is_wanted(wants, row))
 			return true;
 	}
+	return false;
+}
+
+bool placement_may_spare(const struct placement_wants *wants, const struct library *library)
+{
+	size_t i;
+
+	for (i = 0; i < library->points_count; i++)
+		if (is_spared(wants, library->points[i].row, ~0u))
+			return true;
 	return false;
 }
 
@@ -248,6 +269,14 @@ static void begin_with_coldest(struct placement *placement)
 	move_to_front(placement->cookies, coldest);
 }
 
+static void note_changed(struct placement *placement, uint32_t row)
+{
+	if (!placement->changed++)
+		placement->changed_row = row;
+	if (probe_at(row)->layer == MS_LAYER_DRIVER)
+		placement->changed_driver |= 1u << probe_at(row)->spec.kind;
+}
+
 int placement_init(struct placement *placement, const struct placement_wants *wants,
 		   const struct library *library, pid_t pid)
 {
@@ -272,8 +301,8 @@ int placement_init(struct placement *placement, const struct placement_wants *wa
 			continue;
 		if (code[i] != PLACEMENT_CHANGED)
 			place(placement, wants, &library->points[i]);
-		else if (!placement->changed++)
-			placement->changed_row = library->points[i].row;
+		else
+			note_changed(placement, library->points[i].row);
 	}
 	begin_with_coldest(placement);
 	free(code);

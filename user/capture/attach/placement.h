@@ -18,6 +18,12 @@
 /* Which functions are wanted, as in struct programs_options. */
 struct placement_wants {
 	uint32_t ops, return_ops, layers;
+	/*
+	 * Bit sets of enum ms_row_kind. The runtime's functions of a kind that is in both are not
+	 * wanted: `spared` may be left to the driver, and `below` is seen there in this process.
+	 */
+	uint32_t spared, below;
+	const bool *named; /* by row: wanted all the same; NULL: none are */
 };
 
 bool placement_wants_return(const struct placement_wants *wants, uint32_t row);
@@ -25,6 +31,9 @@ bool placement_wants_return(const struct placement_wants *wants, uint32_t row);
 /* Any function that the library has of that layer. */
 bool placement_wants_of(const struct placement_wants *wants, const struct library *library,
 			enum ms_layer layer);
+
+/* Whether the library has functions that may be left to the driver. */
+bool placement_may_spare(const struct placement_wants *wants, const struct library *library);
 
 /* The point of a function that is probed there, whatever the process has made of its code. */
 const struct prologue_point *placement_point(const struct placement_wants *wants,
@@ -34,8 +43,9 @@ struct placement {
 	uint64_t *offsets; /* in the file; the library's points in order, but for the first */
 	uint64_t *cookies; /* MS_COOKIE() */
 	size_t count;
-	size_t changed;       /* functions left out: their code is not the file's any more */
-	uint32_t changed_row; /* the first of them */
+	size_t changed;          /* functions left out: their code is not the file's any more */
+	uint32_t changed_row;    /* the first of them */
+	uint32_t changed_driver; /* kinds (bit set) of those that are the driver's */
 };
 
 /*

@@ -222,7 +222,9 @@ int programs_open(struct programs **result, const struct programs_options *optio
 	programs->strategy = options->strategy;
 	programs->wants = (struct placement_wants){ .ops = options->ops,
 						    .return_ops = options->return_ops,
-						    .layers = options->layers };
+						    .layers = options->layers,
+						    .spared = options->spared,
+						    .named = options->named };
 	err = load(&programs->skeleton, options);
 	if (err) {
 		log_error("cannot load the BPF programs: %s; `memscope-bpf check` says what this"

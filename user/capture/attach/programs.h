@@ -34,6 +34,8 @@ struct programs_options {
 	uint32_t ops;          /* bit set of enum ms_op: functions that get probes */
 	uint32_t return_ops;   /* those whose results and durations are wanted: a trap more */
 	uint32_t layers;       /* bit set of enum ms_layer: functions that get probes */
+	uint32_t spared;       /* bit set of enum ms_row_kind: see struct placement_wants */
+	const bool *named;     /* as there; lives as long as the programs */
 	bool count_launches;   /* of kernels, instead of recording each */
 	uint64_t ring_bytes;   /* of each of the two ring buffers: a power of two, in pages */
 	enum ms_admits admits; /* through probes in a file */

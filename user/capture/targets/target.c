@@ -204,14 +204,27 @@ static struct attachment *find_attachment(const struct target *target,
 	return NULL;
 }
 
+/* What the drivers show that have probes in the process. */
+static uint32_t below(const struct target *target)
+{
+	struct driver_view view = { 0 };
+	size_t i;
+
+	for (i = 0; i < target->count; i++)
+		attachment_add_view(&target->attachments[i], &view);
+	return driver_view_below(&view);
+}
+
 /* The first time, or again, after an attachment that failed. `fd` is the library's file. */
 static int attach_library(struct targets *targets, struct target *target,
 			  struct attachment *attachment, const struct library *library, int fd)
 {
 	char path[64];
-	const struct attachment_site site = {
-		.path = path, .library = library, .pid = target->pid, .again = attachment->library
-	};
+	const struct attachment_site site = { .path = path,
+					      .library = library,
+					      .pid = target->pid,
+					      .below = below(target),
+					      .again = attachment->library };
 	const struct attachment *shared = file_probes_of(targets->file_probes, library, fd);
 	int err;
 
@@ -324,26 +337,36 @@ static void note_libc(struct target *target, const struct library *library, int 
 	target->libc_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Returns whether the file has functions of the table; -ESRCH if the process is gone. */
-static int attach_file(struct targets *targets, struct target *target, const struct file *file)
+/* What the file is; NULL: it cannot be read, or is none. */
+static const struct library *look_at(struct targets *targets, struct target *target,
+				     const struct file *file)
 {
 	const struct library *library;
-	struct attachment *attachment;
 	int err;
 
 	if (file->fd < 0) {
 		note_unread(targets, target, file);
-		return 0;
+		return NULL;
 	}
 	err = library_load(&targets->cache, file->fd, file->path, &library);
 	if (err == -ENODEV)
-		return 0; /* /dev/zero and the like */
+		return NULL; /* /dev/zero and the like */
 	if (err) {
 		log_warning("%s: cannot look for functions to trace: %s", file->path,
 			    strerror(-err));
-		return 0;
+		return NULL;
 	}
 	note_libc(target, library, file->fd);
+	return library;
+}
+
+/* Returns whether the file has functions of the table; -ESRCH if the process is gone. */
+static int attach_file(struct targets *targets, struct target *target,
+		       const struct library *library, const struct file *file)
+{
+	struct attachment *attachment;
+	int err = 0;
+
 	if (!library->points_count) {
 		attach_ioctl(targets, target);
 		return 0;
@@ -356,7 +379,7 @@ static int attach_file(struct targets *targets, struct target *target, const str
 	else if (attachment->may_pass)
 		err = attach_library(targets, target, attachment, library, file->fd);
 	else if (file->mapped)
-		attachment_mapped(attachment, targets->programs, target->pid);
+		attachment_mapped(attachment, target->pid);
 	if (err == -ESRCH && file->mapped && !target_has_probes(target))
 		target->missed = true; /* there need be no record of the mapping */
 	if (err)
@@ -369,7 +392,8 @@ bool target_mapped(struct targets *targets, struct target *target,
 		   const struct proc_mapping *mapping)
 {
 	struct file file = { .path = mapping->path, .mapped = true };
-	int result;
+	const struct library *library;
+	int result = 0;
 
 	if (mapping->path[0] != '/')
 		return false;
@@ -381,23 +405,76 @@ bool target_mapped(struct targets *targets, struct target *target,
 			note_unread(targets, target, &file);
 		return false;
 	}
-	result = attach_file(targets, target, &file);
+	library = look_at(targets, target, &file);
+	if (library)
+		result = attach_file(targets, target, library, &file);
 	close(file.fd);
 	return result > 0;
 }
 
 /* ---- attaching to all of them ---------------------------------------------------------------- */
 
+/* A file that waits: what is probed in it depends on what the others are. */
+struct waiting {
+	const struct library *library;
+	struct file file;
+};
+
 struct scan {
 	struct targets *targets;
 	struct target *target;
+	struct waiting *waiting;
+	size_t count, capacity;
 };
+
+/* Runtimes, some of whose functions may be left to the driver, whatever is found first. */
+static int put_off(struct scan *scan, const struct library *library, const struct file *file)
+{
+	struct waiting *waiting;
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (memory_grow(&scan->waiting, &scan->capacity, scan->count + 1, sizeof(*waiting))) {
+		close(fd);
+		return -ENOMEM;
+	}
+	waiting = &scan->waiting[scan->count++];
+	*waiting =
+		(struct waiting){ .library = library, .file = { fd, library->path, file->mapped } };
+	return 0;
+}
 
 static int scan_file(const struct file *file, void *context)
 {
 	struct scan *scan = context;
-	int result = attach_file(scan->targets, scan->target, file);
+	const struct library *library = look_at(scan->targets, scan->target, file);
+	int result;
 
+	if (!library)
+		return 0;
+	if (placement_may_spare(programs_wants(scan->targets->programs), library) &&
+	    !put_off(scan, library, file))
+		return 0;
+	result = attach_file(scan->targets, scan->target, library, file);
+	return result < 0 ? result : 0;
+}
+
+/* Returns 0, or -ESRCH: the process is gone. */
+static int scan_waiting(struct scan *scan)
+{
+	int result = 0;
+	size_t i;
+
+	for (i = 0; i < scan->count; i++) {
+		struct waiting *waiting = &scan->waiting[i];
+
+		if (result >= 0)
+			result = attach_file(scan->targets, scan->target, waiting->library,
+					     &waiting->file);
+		close(waiting->file.fd);
+	}
+	free(scan->waiting);
 	return result < 0 ? result : 0;
 }
 
@@ -405,7 +482,9 @@ int target_attach(struct targets *targets, struct target *target, const char *pr
 {
 	struct scan scan = { .targets = targets, .target = target };
 	int err = file_each(target->pid, targets->map_files, program, scan_file, &scan);
+	int waiting_err = scan_waiting(&scan);
 
+	err = err ? err : waiting_err;
 	if (err && err != -ESRCH)
 		log_error("cannot read the mappings of process %d: %s%s", target->pid,
 			  strerror(-err),

@@ -316,6 +316,7 @@ enum ms_kind {
 	MS_KIND_FREE_BEGIN = MS_OPS_COUNT,
 	MS_KIND_PROCESS,
 	MS_KIND_OBJECT,
+	MS_KIND_STACK,
 	MS_KINDS_COUNT,
 };
 
@@ -343,9 +344,12 @@ struct ms_event {
 	__u64 start_ns; /* of the process: CLOCK_BOOTTIME, a multiple of MS_START_NS */
 	__u32 pid;      /* of the process (thread group) */
 	__u32 tid;
-	__u16 type;  /* enum ms_type */
-	__u16 size;  /* of the whole record, bytes */
-	__u32 epoch; /* see struct ms_launch_key; 0 if launches are recorded */
+	__u16 type; /* enum ms_type */
+	__u16 size; /* of the whole record, bytes */
+	union {
+		__u32 epoch; /* see struct ms_launch_key; 0 if launches are recorded */
+		__u32 stack; /* of a call with MS_CALL_STACK: the id of its struct ms_stack */
+	};
 };
 
 #define MS_NO_ROW 0xffff
@@ -353,6 +357,7 @@ struct ms_event {
 enum ms_call_flags {
 	MS_CALL_NESTED = 1 << 0, /* made by another call of the table, and not merged into it */
 	MS_CALL_PART = 1 << 1,   /* that one does the same and has an event of its own */
+	MS_CALL_STACK = 1 << 2,  /* event.stack is where it was called from */
 };
 
 /* Which members of struct ms_call hold a value; the others are 0 and mean "unknown". */
@@ -486,6 +491,7 @@ enum ms_account_other {
 	MS_ACCOUNT_UNTRACKED,       /* `lost`: of what the others say was lost */
 	MS_ACCOUNT_ABANDONED,       /* `seen` */
 	MS_ACCOUNT_OBJECT,          /* MS_KIND_OBJECT */
+	MS_ACCOUNT_STACK,           /* MS_KIND_STACK */
 };
 
 /*
@@ -561,6 +567,7 @@ struct ms_identity {
 
 #include "driver_abi.h"
 #include "python_abi.h"
+#include "stack_abi.h"
 
 #define MS_UUID_BYTES 64
 

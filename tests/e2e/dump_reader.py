@@ -233,6 +233,13 @@ def describe(record, rows):
     if kind == 17:
         used, uuid = struct.unpack_from("<Q64s", record, 32)
         return f"process_memory used={used} {uuid.rstrip(bytes(1)).decode()}"
+    if kind == 18:
+        number, _, end, _ = struct.unpack_from("<IHBB", record, 40)
+        return f"stack {number} end={end} frames={record[48:].hex()}"
+    if kind == 19:
+        address, number, line, offset, length = struct.unpack_from("<QIIII", record, 32)
+        texts = record[64:64 + length].hex()
+        return f"frame {number} address={address:#x} line={line} offset={offset} texts={texts}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

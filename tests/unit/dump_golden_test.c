@@ -67,6 +67,11 @@ static void add_what_the_example_lacks(struct example *example)
 					     "3\0later\0this version skips it"));
 	example_add_to_other(example, record_device_memory("GPU-1", 1 << 30));
 	example_add_to_other(example, record_held("GPU-1", 1 << 20));
+	example_add_to_other(example, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
+	example_add_to_other(example, record_frame(2, "allocate", "/lib/libtorch.so"));
+	example_add_to_other(example, record_stack(1, 1, 2));
+	example_add_to_other(example,
+			     record_called_from(1, record_alloc("cuMemAlloc_v2", 0x30000, 512)));
 	example_add_to_other(example,
 			     record_device("cuDeviceGetPCIBusId", 1, "0000:81:00.0\0\0\0"));
 }
@@ -311,6 +316,18 @@ static void append_record(struct string *out, const union record *record)
 		string_append_format(out, "object action=%u class=0x%x size=%llu",
 				     record->object.action, record->object.class_number,
 				     (unsigned long long)record->object.size);
+		break;
+	case MS_TYPE_STACK:
+		string_append_format(out, "stack %u end=%u frames=", record->stack.id,
+				     record->stack.end);
+		append_bytes(out, record->stack.frames,
+			     event->size - offsetof(struct ms_stack, frames));
+		break;
+	case MS_TYPE_FRAME:
+		string_append_format(out, "frame %u address=0x%llx line=%u offset=%u texts=",
+				     record->frame.id, (unsigned long long)record->frame.address,
+				     record->frame.line, record->frame.offset);
+		append_bytes(out, record->frame.texts, record->frame.length);
 		break;
 	case MS_TYPE_LOSS:
 		string_append_format(out, "loss op=%u lost=%llu", record->loss.op,

@@ -35,10 +35,12 @@ static size_t samples(union record *out)
 	out[count++] = record_object(0x5c000010, 1 << 21);
 	out[count++] = record_device_memory("GPU-1", 4096);
 	out[count++] = record_held("GPU-1", 1024);
+	out[count++] = record_frame(1, "main", "/usr/bin/program");
+	out[count++] = record_stack(1, 1, 3);
 	return count;
 }
 
-#define SAMPLES_MAX 21
+#define SAMPLES_MAX 23
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -106,6 +108,8 @@ static void assert_promises(const struct event *event, const void *record, size_
 	assert_ptr_equal(event->visible, type == MS_TYPE_VISIBLE ? record : NULL);
 	assert_ptr_equal(event->newer, type == MS_TYPE_NEWER ? record : NULL);
 	assert_ptr_equal(event->identity, type == MS_TYPE_IDENTITY ? record : NULL);
+	assert_ptr_equal(event->stack, type == MS_TYPE_STACK ? record : NULL);
+	assert_ptr_equal(event->frame, type == MS_TYPE_FRAME ? record : NULL);
 	assert_int_equal(event->count, counted ? ((const struct ms_calls *)record)->count : 1);
 	assert_int_not_equal(event->count, 0);
 	if (called)
@@ -337,11 +341,51 @@ static void test_accounts_are_of_something(void **state)
 	(void)state;
 	for (op = 0; op < 256; op++) {
 		record.account.op = op;
-		if (op < MS_OPS_COUNT || (op >= MS_ACCOUNT_FREE_BEGIN && op <= MS_ACCOUNT_OBJECT))
+		if (op < MS_OPS_COUNT || (op >= MS_ACCOUNT_FREE_BEGIN && op <= MS_ACCOUNT_STACK))
 			assert_accepted(&record);
 		else
 			assert_refused(&record);
 	}
+}
+
+static void test_stacks_have_as_many_frames_as_they_say(void **state)
+{
+	union record record = record_stack(1, 1, 3);
+
+	(void)state;
+	record.stack.count = 4;
+	assert_refused(&record);
+	record.stack.count = 3;
+	record.stack.form = MS_STACK_ADDRESSES;
+	assert_refused(&record);
+	record.event.size = sizeof(struct ms_stack) + 3 * sizeof(struct ms_stack_frame);
+	assert_accepted(&record);
+	record.stack.form = MS_STACK_FORMS_COUNT;
+	assert_refused(&record);
+	record = record_stack(0, 1, 3);
+	assert_refused(&record);
+	record = record_stack(1, 1, 3);
+	record.stack.end = MS_STACK_ENDS_COUNT;
+	assert_refused(&record);
+	record = record_stack(1, 1, MS_STACK_MOST + 1);
+	assert_refused(&record);
+}
+
+static void test_frames_have_all_texts(void **state)
+{
+	union record record = record_frame(1, "f", "/lib/g.so");
+
+	(void)state;
+	record.frame.texts[record.frame.length - 1] = 'x'; /* the last one is not terminated */
+	assert_refused(&record);
+	record = record_frame(1, "f", "/lib/g.so");
+	record.frame.length--;
+	assert_refused(&record);
+	record = record_frame(1, "f", "/lib/g.so");
+	record.frame.kind = MS_FRAME_KINDS_COUNT;
+	assert_refused(&record);
+	record = record_frame(0, "f", "/lib/g.so");
+	assert_refused(&record);
 }
 
 static void test_names_must_be_terminated(void **state)
@@ -511,6 +555,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_more_than_a_number_is_not_counted),
 		cmocka_unit_test(test_accounts_are_of_something),
 		cmocka_unit_test(test_names_must_be_terminated),
+		cmocka_unit_test(test_stacks_have_as_many_frames_as_they_say),
+		cmocka_unit_test(test_frames_have_all_texts),
 		cmocka_unit_test(test_names_must_be_as_long_as_they_say),
 		cmocka_unit_test(test_the_longest_name_decodes_and_a_longer_one_does_not),
 		cmocka_unit_test(test_unread_and_empty_names_decode),

@@ -34,6 +34,8 @@ union record {
 	struct ms_held held;
 	struct ms_identity identity;
 	struct ms_object object;
+	struct ms_stack stack;
+	struct ms_frame_record frame;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
 };
 
@@ -259,6 +261,47 @@ static inline union record record_held(const char *uuid, uint64_t used)
 
 	record.held.used_bytes = used;
 	memcpy(record.held.uuid, uuid, strlen(uuid));
+	return record;
+}
+
+/* `module`: path of the file that the function is in. */
+static inline union record record_frame(uint32_t id, const char *function, const char *module)
+{
+	const char *const texts[] = { function, module, "c0ffee", "" };
+	union record record = { .event = { .type = MS_TYPE_FRAME } };
+	size_t i;
+
+	record.frame.id = id;
+	record.frame.address = 0x1000 + id;
+	record.frame.offset = id;
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++) {
+		memcpy(record.frame.texts + record.frame.length, texts[i], strlen(texts[i]) + 1);
+		record.frame.length += strlen(texts[i]) + 1;
+	}
+	record.event.size = sizeof(record.frame) + record.frame.length;
+	return record;
+}
+
+/* Of `count` frames with ids that follow each other, the innermost first. */
+static inline union record record_stack(uint32_t id, uint32_t frame, uint16_t count)
+{
+	union record record = record_event(MS_TYPE_STACK, sizeof(struct ms_stack) + 4 * count);
+	uint16_t i;
+
+	record.stack.hash = id * 0x123456789abcull;
+	record.stack.id = id;
+	record.stack.count = count;
+	record.stack.form = MS_STACK_FRAMES;
+	for (i = 0; i < count; i++, frame++)
+		memcpy(record.stack.frames + 4 * i, &frame, sizeof(frame));
+	return record;
+}
+
+/* A call from there. */
+static inline union record record_called_from(uint32_t stack, union record record)
+{
+	record.call.flags |= MS_CALL_STACK;
+	record.event.stack = stack;
 	return record;
 }
 

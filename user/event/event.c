@@ -67,6 +67,8 @@ enum record_shape {
 	SHAPE_SAMPLE,
 	SHAPE_NEWER,
 	SHAPE_IDENTITY,
+	SHAPE_STACK,
+	SHAPE_FRAME,
 };
 
 static const struct record_kind {
@@ -122,6 +124,8 @@ int event_account_kind(uint16_t op)
 		return op;
 	if (op == MS_ACCOUNT_OBJECT)
 		return MS_KIND_OBJECT;
+	if (op == MS_ACCOUNT_STACK)
+		return MS_KIND_STACK;
 	if (op < MS_ACCOUNT_FREE_BEGIN || op > MS_ACCOUNT_PROCESS)
 		return -1;
 	return MS_KIND_FREE_BEGIN + (op - MS_ACCOUNT_FREE_BEGIN);
@@ -131,6 +135,8 @@ uint16_t event_account_op(uint32_t kind)
 {
 	if (kind == MS_KIND_OBJECT)
 		return MS_ACCOUNT_OBJECT;
+	if (kind == MS_KIND_STACK)
+		return MS_ACCOUNT_STACK;
 	return kind < MS_OPS_COUNT ? kind : MS_ACCOUNT_FREE_BEGIN + (kind - MS_KIND_FREE_BEGIN);
 }
 
@@ -160,6 +166,38 @@ static int decode_object(const struct ms_object *object)
 			       (object->row == MS_NO_ROW || row_of(object->row)) ?
 		       0 :
 		       -EINVAL;
+}
+
+int event_check_stack(const struct ms_stack *stack)
+{
+	const size_t bytes =
+		stack->form == MS_STACK_FRAMES ? sizeof(uint32_t) : sizeof(struct ms_stack_frame);
+
+	return stack->form < MS_STACK_FORMS_COUNT && stack->end < MS_STACK_ENDS_COUNT &&
+			       stack->id && stack->count <= MS_STACK_MOST &&
+			       sizeof(*stack) + stack->count * bytes == stack->event.size ?
+		       0 :
+		       -EINVAL;
+}
+
+/* The texts are all there, and terminated; what a newer version says more is behind them. */
+int event_check_frame(const struct ms_frame_record *frame)
+{
+	const char *text = frame->texts, *end = frame->texts + frame->length;
+	int i;
+
+	if (frame->length > MS_FRAME_TEXTS_MAX ||
+	    sizeof(*frame) + frame->length != frame->event.size ||
+	    frame->kind >= MS_FRAME_KINDS_COUNT || !frame->id)
+		return -EINVAL;
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++) {
+		const char *nul = memchr(text, '\0', end - text);
+
+		if (!nul)
+			return -EINVAL;
+		text = nul + 1;
+	}
+	return 0;
 }
 
 static int decode_shape(const void *record, size_t length, struct event *event)
@@ -202,6 +240,12 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 		if (sizeof(*event->identity) + event->identity->length != length)
 			return -EINVAL;
 		return identity_parse(event->identity->texts, event->identity->length, &identity);
+	case SHAPE_STACK:
+		event->stack = record;
+		return event_check_stack(event->stack);
+	case SHAPE_FRAME:
+		event->frame = record;
+		return event_check_frame(event->frame);
 	}
 	return -EINVAL;
 }

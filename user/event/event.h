@@ -35,18 +35,30 @@ struct event {
 	const struct ms_event *sample; /* of a kind that outputs show by its fields */
 	const struct ms_newer *newer;
 	const struct ms_identity *identity; /* event/identity.h */
-	uint64_t count;                     /* of such calls: 1, unless they were only counted */
-	const struct probe *probe;          /* of a call, and the beginning of a free: its row */
-	const struct probe *driver_probe;   /* of a call: the driver's row, NULL if none is known */
+	const struct ms_stack *stack;       /* event_stack_id() says which a call has */
+	const struct ms_frame_record *frame;
+	uint64_t count;                   /* of such calls: 1, unless they were only counted */
+	const struct probe *probe;        /* of a call, and the beginning of a free: its row */
+	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */
 };
 
 /* Returns 0, or -EINVAL if the record is not one that the BPF programs could have written. */
 int event_decode(const void *record, size_t length, struct event *event);
 
+/* Whether such a record, or one of an anchor like it, is one: 0 or -EINVAL. */
+int event_check_stack(const struct ms_stack *stack);
+int event_check_frame(const struct ms_frame_record *frame);
+
 /* Whether the call ended well; a call whose end was not watched is believed to have. */
 static inline int event_succeeded(const struct ms_call *call)
 {
 	return !(call->known & MS_KNOWN_RESULT) || call->result == MS_CUDA_SUCCESS;
+}
+
+/* The stack that the call was made from, by its id; 0: none was taken. */
+static inline uint32_t event_stack_id(const struct ms_call *call)
+{
+	return call->flags & MS_CALL_STACK ? call->event.stack : 0;
 }
 
 /* Whether the host waits for it: what is given a stream returns before it is done, as a rule. */

@@ -198,6 +198,7 @@ struct allocation allocations_made_by(const struct event *event, const struct ch
 		.row = call->row,
 		.driver_row = call->driver_row,
 		.space = event->probe->spec.space,
+		.stack = event_stack_id(call),
 		.owner = event->probe->spec.space == MS_SPACE_POOL ? call->src : 0,
 	};
 }

@@ -35,6 +35,8 @@ enum ms_checkpoint_type {
 	MS_CHECKPOINT_TIMES,
 	MS_CHECKPOINT_OBJECT,
 	MS_CHECKPOINT_OBJECTS, /* of one kind and device, in all */
+	MS_CHECKPOINT_FRAME,   /* of no process, as is ... */
+	MS_CHECKPOINT_STACK,   /* records MS_TYPE_FRAME and _STACK, with another type */
 	MS_CHECKPOINT_TYPES_END,
 };
 
@@ -290,7 +292,7 @@ struct ms_checkpoint_allocation {
 	uint64_t owner; /* and references; as in struct allocation */
 	uint64_t freed_addr;
 	uint32_t freed_by; /* thread */
-	uint32_t reserved;
+	uint32_t stack;    /* id of where it was called from; 0: not known */
 };
 
 _Static_assert(sizeof(struct ms_checkpoint_state) == 56, "wire layout");

@@ -385,6 +385,31 @@ static int load_export(struct checkpoint *anchor, const void *record)
 	return exports_add(&anchor->state->exports, saved->handle, saved->size_bytes);
 }
 
+static int load_frame(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_frame_record *saved = record;
+
+	return event_check_frame(saved) ?
+		       -EINVAL :
+		       stacks_add_frame(&anchor->state->stacks, &anchor->state->strings, saved);
+}
+
+static int load_stack(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_stack *saved = record;
+
+	return event_check_stack(saved) ?
+		       -EINVAL :
+		       stacks_add(&anchor->state->stacks, &anchor->state->strings, saved);
+}
+
+/* Whether records of that type belong to the process before them. */
+static bool is_of_process(uint16_t type)
+{
+	return type > MS_CHECKPOINT_PROCESS && type != MS_CHECKPOINT_FRAME &&
+	       type != MS_CHECKPOINT_STACK;
+}
+
 static int load_object(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_object *saved = record;
@@ -515,6 +540,7 @@ static int load_allocation(struct checkpoint *anchor, const void *record)
 				.driver_row = saved->driver_row,
 				.space = saved->space,
 				.size_known = saved->size_known,
+				.stack = saved->stack,
 				.owner = saved->owner },
 	};
 
@@ -580,6 +606,8 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 		TYPE(TIMES, load_times, ms_checkpoint_times),
 		TYPE(OBJECT, load_object, ms_checkpoint_object),
 		TYPE(OBJECTS, load_objects, ms_checkpoint_objects),
+		TYPE(FRAME, load_frame, ms_frame_record),
+		TYPE(STACK, load_stack, ms_stack),
 #undef TYPE
 	};
 	const struct ms_event *event = record;
@@ -594,7 +622,7 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 	if (type >= sizeof(types) / sizeof(*types))
 		return 1;
 	if (length < types[type].size || (!anchor->begun && event->type != MS_CHECKPOINT_STATE) ||
-	    (!anchor->process && event->type > MS_CHECKPOINT_PROCESS))
+	    (!anchor->process && is_of_process(event->type)))
 		return -EINVAL;
 	return types[type].load(anchor, record);
 }

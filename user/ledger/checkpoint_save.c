@@ -422,6 +422,7 @@ static void save_allocation(struct saver *saver, const struct allocation *alloca
 		.owner = allocation->owner,
 		.freed_addr = freed ? freed->addr : 0,
 		.freed_by = freed ? freed->tid : 0,
+		.stack = allocation->stack,
 	};
 
 	put(saver, &record, MS_CHECKPOINT_ALLOCATION, sizeof(record));
@@ -488,6 +489,67 @@ static void save_exports(struct saver *saver, const struct map *exports)
 	}
 }
 
+static void put_whole(struct saver *saver, struct string *record, enum ms_checkpoint_type type)
+{
+	if (!record->failed)
+		put(saver, record->bytes, type, record->length);
+	else if (!saver->err)
+		saver->err = -ENOMEM;
+	string_clear(record);
+}
+
+static void save_frame(struct saver *saver, const struct frame *frame, struct string *whole)
+{
+	const char *const texts[] = { frame->function, frame->module, frame->build_id,
+				      frame->source };
+	struct ms_frame_record record = { .address = frame->address,
+					  .id = frame->id,
+					  .line = frame->line,
+					  .offset = frame->offset,
+					  .kind = frame->kind,
+					  .flags = frame->flags };
+	size_t i;
+
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++)
+		record.length += strlen(texts[i]) + 1;
+	string_append(whole, (const char *)&record, sizeof(record));
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++)
+		string_append(whole, texts[i], strlen(texts[i]) + 1);
+	put_whole(saver, whole, MS_CHECKPOINT_FRAME);
+}
+
+static void save_stack(struct saver *saver, const struct stacks *stacks, const struct stack *stack,
+		       struct string *whole)
+{
+	const struct ms_stack record = { .hash = stack->hash,
+					 .id = stack->id,
+					 .count = stack->count,
+					 .end = stack->end,
+					 .form = MS_STACK_FRAMES };
+	size_t i;
+
+	string_append(whole, (const char *)&record, sizeof(record));
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+		const uint32_t id = frame ? frame->id : 0;
+
+		string_append(whole, (const char *)&id, sizeof(id));
+	}
+	put_whole(saver, whole, MS_CHECKPOINT_STACK);
+}
+
+static void save_stacks(struct saver *saver, const struct stacks *stacks)
+{
+	struct string whole = { 0 };
+	size_t i;
+
+	for (i = 0; !saver->err && i < stacks->frames_count; i++)
+		save_frame(saver, &stacks->frames[i], &whole);
+	for (i = 0; !saver->err && i < stacks->stacks_count; i++)
+		save_stack(saver, stacks, &stacks->stacks[i], &whole);
+	string_fini(&whole);
+}
+
 int checkpoint_save(const struct state *state, uint64_t ts_ns,
 		    int (*put_record)(void *context, const void *record, size_t length),
 		    void *context)
@@ -506,6 +568,7 @@ int checkpoint_save(const struct state *state, uint64_t ts_ns,
 		save_one(&saver, state->more, true);
 	save_exports(&saver, &state->exports.before);
 	save_exports(&saver, &state->exports.now);
+	save_stacks(&saver, &state->stacks);
 	put(&saver, &end, MS_CHECKPOINT_END, sizeof(end));
 	return saver.err;
 }

@@ -22,6 +22,12 @@
 #define LIMIT_DRIVER_OBJECTS 1048576u /* of NVIDIA's kernel driver */
 #define LIMIT_ALLOCATIONS 4194304u
 
+/* Of all processes: stacks, their frames one by one, different frames, and bytes of their texts. */
+#define LIMIT_STACKS 65536u
+#define LIMIT_STACK_FRAMES 4194304u
+#define LIMIT_FRAMES 262144u
+#define LIMIT_FRAME_BYTES (64ul << 20)
+
 /* Of kernels' names, in bytes: of what a process is the first to have; of all processes. */
 #define LIMIT_NAME_BYTES (8ul << 20)
 #define LIMIT_ALL_NAMES_BYTES (64ul << 20)

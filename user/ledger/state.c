@@ -70,6 +70,7 @@ void state_fini(struct state *state)
 	ended_fini(&state->ended);
 	exports_fini(&state->exports);
 	map_fini(&state->by_identity);
+	stacks_fini(&state->stacks);
 	string_table_fini(&state->strings);
 	usage_totals_free(state->usage);
 	*state = (struct state){ 0 };
@@ -262,7 +263,8 @@ static size_t process_bytes(const struct process *process)
 size_t state_bytes(const struct state *state)
 {
 	size_t bytes = state->strings.bytes + map_bytes(&state->by_identity) +
-		       ended_bytes(&state->ended) + exports_bytes(&state->exports) +
+		       stacks_bytes(&state->stacks) + ended_bytes(&state->ended) +
+		       exports_bytes(&state->exports) +
 		       state->processes_capacity * sizeof(struct process *),
 	       i;
 
@@ -571,6 +573,8 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_HELD:
 	case MS_TYPE_DEVICE: /* of no process, as ... */
 	case MS_TYPE_ACCOUNT:
+	case MS_TYPE_STACK:
+	case MS_TYPE_FRAME:
 	case MS_TYPES_COUNT:
 		return 0;
 	}
@@ -606,6 +610,10 @@ int state_apply(struct state *state, const struct event *event)
 	int err;
 
 	clear(change);
+	if (event->frame)
+		return stacks_add_frame(&state->stacks, &state->strings, event->frame);
+	if (event->stack)
+		return stacks_add(&state->stacks, &state->strings, event->stack);
 	if (event->subject != EVENT_OF_PROCESS)
 		return 0;
 	process = process_of(state, event->header);

@@ -21,6 +21,7 @@
 #include "ledger/process_counters.h"
 #include "ledger/process_identity.h"
 #include "ledger/pending.h"
+#include "ledger/stacks.h"
 #include "ledger/usage.h"
 
 struct space_total {
@@ -261,6 +262,7 @@ struct state {
 	struct map by_identity; /* event_process_key() -> process */
 	struct process *last;
 	struct string_table strings;
+	struct stacks stacks;
 	uint64_t allocations;        /* so far; the newest allocation's id */
 	struct effort_limit *effort; /* the caller's; NULL: there is none */
 	/* A function of a newer library, about memory if any is; "" if none was seen. */

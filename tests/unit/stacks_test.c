@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Stacks and frames: kept once each, within bounds, and through an anchor.
+ */
+#include "records.h"
+
+#include "ledger/checkpoint.h"
+#include "ledger/limits.h"
+#include "ledger/stacks.h"
+#include "ledger/state.h"
+
+static void apply(struct state *state, union record record)
+{
+	struct event event;
+
+	assert_int_equal(event_decode(&record, record.event.size, &event), 0);
+	assert_int_equal(state_apply(state, &event), 0);
+}
+
+/* cudaMalloc, called by libtorch, called by the program. */
+static void apply_stack(struct state *state)
+{
+	apply(state, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
+	apply(state, record_frame(2, "raw_alloc", "/opt/lib/libc10_cuda.so"));
+	apply(state, record_frame(3, "main", "/usr/bin/train"));
+	apply(state, record_stack(7, 1, 3));
+}
+
+static void assert_stack(const struct state *state)
+{
+	const struct stack *stack = stacks_find(&state->stacks, 7);
+
+	assert_non_null(stack);
+	assert_int_equal(stack->count, 3);
+	assert_int_equal(stack->end, MS_STACK_END_COMPLETE);
+	assert_string_equal(stack->owner, "libc10_cuda.so");
+	assert_string_equal(stacks_frame(&state->stacks, stack, 0)->function, "cudaMalloc");
+	assert_string_equal(stacks_frame(&state->stacks, stack, 2)->module, "/usr/bin/train");
+	assert_string_equal(stacks_frame(&state->stacks, stack, 2)->build_id, "c0ffee");
+	assert_int_equal(stacks_frame(&state->stacks, stack, 2)->offset, 3);
+}
+
+static void test_allocations_have_stacks(void **unused)
+{
+	struct state state = { 0 };
+	const struct allocation *found;
+
+	(void)unused;
+	apply_stack(&state);
+	assert_stack(&state);
+	assert_null(stacks_find(&state.stacks, 8));
+	assert_null(stacks_find(&state.stacks, 0));
+	apply(&state, record_called_from(7, record_alloc("cudaMalloc", 0x1000, 64)));
+	apply(&state, record_alloc("cudaMalloc", 0x2000, 64));
+	found = ledger_find(&state.processes[0]->ledgers[MS_KEY_POINTER], 0x1000);
+	assert_int_equal(found->stack, 7);
+	found = ledger_find(&state.processes[0]->ledgers[MS_KEY_POINTER], 0x2000);
+	assert_int_equal(found->stack, 0);
+	assert_true(state_bytes(&state) > stacks_bytes(&state.stacks));
+	state_fini(&state);
+}
+
+static void test_frames_that_are_not_known(void **unused)
+{
+	struct state state = { 0 };
+	const struct stack *stack;
+
+	(void)unused;
+	apply(&state, record_frame(1, "f", "/lib/f.so"));
+	apply(&state, record_stack(1, 1, 2));
+	stack = stacks_find(&state.stacks, 1);
+	assert_non_null(stacks_frame(&state.stacks, stack, 0));
+	assert_null(stacks_frame(&state.stacks, stack, 1));
+	/* Behind the CUDA stack there is a frame that is not known: so is the owner. */
+	apply(&state, record_frame(5, "cuMemAlloc_v2", "/lib/libcuda.so.1"));
+	apply(&state, record_stack(2, 5, 2));
+	assert_null(stacks_find(&state.stacks, 2)->owner);
+	state_fini(&state);
+}
+
+static void test_what_comes_again_changes_nothing(void **unused)
+{
+	struct state state = { 0 };
+
+	(void)unused;
+	apply_stack(&state);
+	apply(&state, record_frame(1, "other", "/lib/other.so"));
+	apply(&state, record_stack(7, 2, 1));
+	assert_stack(&state);
+	assert_int_equal(state.stacks.stacks_count, 1);
+	assert_int_equal(state.stacks.frames_count, 3);
+	state_fini(&state);
+}
+
+static void test_too_many(void **unused)
+{
+	struct stacks stacks = { 0 };
+	struct string_table strings = { 0 };
+	union record record;
+	uint32_t i;
+
+	(void)unused;
+	for (i = 1; i <= LIMIT_STACKS + 2; i++) {
+		record = record_stack(i, 1, 1);
+		assert_int_equal(stacks_add(&stacks, &strings, &record.stack), 0);
+	}
+	assert_int_equal(stacks.stacks_count, LIMIT_STACKS);
+	assert_int_equal(stacks.others, 2);
+	for (i = 1; i <= LIMIT_FRAMES + 1; i++) {
+		record = record_frame(i, "f", "/g");
+		assert_int_equal(stacks_add_frame(&stacks, &strings, &record.frame), 0);
+	}
+	assert_int_equal(stacks.frames_count, LIMIT_FRAMES);
+	assert_int_equal(stacks.others, 3);
+	stacks_fini(&stacks);
+	string_table_fini(&strings);
+}
+
+static int load(void *context, const void *record, size_t length)
+{
+	return checkpoint_load(context, record, length);
+}
+
+static void test_through_an_anchor(void **unused)
+{
+	struct state state = { 0 }, loaded = { 0 };
+	struct checkpoint anchor;
+
+	(void)unused;
+	apply_stack(&state);
+	apply(&state, record_called_from(7, record_alloc("cudaMalloc", 0x1000, 64)));
+	checkpoint_init(&anchor, &loaded);
+	assert_int_equal(checkpoint_save(&state, 1, load, &anchor), 0);
+	assert_true(anchor.complete);
+	assert_stack(&loaded);
+	assert_int_equal(ledger_find(&loaded.processes[0]->ledgers[MS_KEY_POINTER], 0x1000)->stack,
+			 7);
+	state_fini(&loaded);
+	/* An anchor of no process has them, too. */
+	state_fini(&state);
+	apply_stack(&state);
+	checkpoint_init(&anchor, &loaded);
+	assert_int_equal(checkpoint_save(&state, 1, load, &anchor), 0);
+	assert_stack(&loaded);
+	state_fini(&loaded);
+	state_fini(&state);
+}
+
+static void test_whose_it_is(void **unused)
+{
+	(void)unused;
+	assert_true(stacks_is_cuda("/usr/lib/libcuda.so.550.54"));
+	assert_true(stacks_is_cuda("libcudart.so.12"));
+	assert_true(stacks_is_cuda("/usr/lib/libnvidia-ptxjitcompiler.so.1"));
+	assert_false(stacks_is_cuda("/opt/libcudnn.so.9"));
+	assert_false(stacks_is_cuda("/opt/libcublas.so.12"));
+	assert_false(stacks_is_cuda("/opt/libcuda.so/train"));
+	assert_string_equal(stacks_name_of("/a/b.so"), "b.so");
+	assert_string_equal(stacks_name_of("b.so"), "b.so");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_allocations_have_stacks),
+		cmocka_unit_test(test_frames_that_are_not_known),
+		cmocka_unit_test(test_what_comes_again_changes_nothing),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_through_an_anchor),
+		cmocka_unit_test(test_whose_it_is),
+	};
+
+	return unit_run("stacks", tests);
+}

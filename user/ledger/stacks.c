@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "ledger/limits.h"
+
+void stacks_fini(struct stacks *stacks)
+{
+	free(stacks->frames);
+	free(stacks->stacks);
+	free(stacks->links);
+	map_fini(&stacks->frame_places);
+	map_fini(&stacks->stack_places);
+	*stacks = (struct stacks){ 0 };
+}
+
+size_t stacks_bytes(const struct stacks *stacks)
+{
+	return stacks->frames_capacity * sizeof(*stacks->frames) +
+	       stacks->stacks_capacity * sizeof(*stacks->stacks) +
+	       stacks->links_capacity * sizeof(*stacks->links) + map_bytes(&stacks->frame_places) +
+	       map_bytes(&stacks->stack_places);
+}
+
+const char *stacks_name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static int intern_texts(struct string_table *strings, const struct ms_frame_record *record,
+			const char *texts[MS_FRAME_TEXTS_COUNT])
+{
+	const char *text = record->texts;
+	int i;
+
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++) {
+		size_t length = strlen(text);
+
+		texts[i] = string_intern(strings, text, length);
+		if (!texts[i])
+			return -ENOMEM;
+		text += length + 1;
+	}
+	return 0;
+}
+
+int stacks_add_frame(struct stacks *stacks, struct string_table *strings,
+		     const struct ms_frame_record *record)
+{
+	const char *texts[MS_FRAME_TEXTS_COUNT];
+	const size_t before = strings->bytes;
+	int err;
+
+	if (map_get(&stacks->frame_places, record->id))
+		return 0;
+	if (stacks->frames_count >= LIMIT_FRAMES ||
+	    stacks->text_bytes + record->length > LIMIT_FRAME_BYTES) {
+		stacks->others++;
+		return 0;
+	}
+	err = intern_texts(strings, record, texts);
+	stacks->text_bytes += strings->bytes - before;
+	if (err ||
+	    memory_grow((void **)&stacks->frames, &stacks->frames_capacity,
+			stacks->frames_count + 1, sizeof(*stacks->frames)) ||
+	    map_set(&stacks->frame_places, record->id, stacks->frames_count))
+		return -ENOMEM;
+	stacks->frames[stacks->frames_count++] = (struct frame){
+		.function = texts[MS_FRAME_FUNCTION],
+		.module = texts[MS_FRAME_MODULE],
+		.build_id = texts[MS_FRAME_BUILD_ID],
+		.source = texts[MS_FRAME_SOURCE],
+		.address = record->address,
+		.id = record->id,
+		.line = record->line,
+		.offset = record->offset,
+		.kind = record->kind,
+		.flags = record->flags,
+	};
+	return 0;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+static bool begins_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+bool stacks_is_cuda(const char *path)
+{
+	static const char *const names[] = { "libcuda.so", "libcudart", "libnvidia-" };
+	const char *name = stacks_name_of(path);
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (begins_with(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Python frames lie on top of the library that a call of theirs led into. */
+static const char *owner_of(const struct stacks *stacks, const struct stack *stack)
+{
+	size_t i;
+
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (!frame)
+			return NULL;
+		if (frame->kind == MS_FRAME_NATIVE && frame->module[0] &&
+		    !stacks_is_cuda(frame->module))
+			return stacks_name_of(frame->module);
+	}
+	return NULL;
+}
+
+static int add_links(struct stacks *stacks, const struct ms_stack *record)
+{
+	size_t i;
+
+	if (memory_grow((void **)&stacks->links, &stacks->links_capacity,
+			stacks->links_count + record->count, sizeof(*stacks->links)))
+		return -ENOMEM;
+	for (i = 0; i < record->count; i++) {
+		const uint64_t *place;
+		uint32_t id;
+
+		memcpy(&id, record->frames + i * sizeof(id), sizeof(id));
+		place = map_get(&stacks->frame_places, id);
+		stacks->links[stacks->links_count++] = place ? *place + 1 : 0;
+	}
+	return 0;
+}
+
+int stacks_add(struct stacks *stacks, struct string_table *strings, const struct ms_stack *record)
+{
+	struct stack stack = { .hash = record->hash,
+			       .id = record->id,
+			       .first = stacks->links_count,
+			       .count = record->count,
+			       .end = record->end };
+
+	/* Addresses mean nothing any more: what they were could not be found out. */
+	if (record->form != MS_STACK_FRAMES || map_get(&stacks->stack_places, record->id))
+		return 0;
+	if (stacks->stacks_count >= LIMIT_STACKS ||
+	    stacks->links_count + record->count > LIMIT_STACK_FRAMES) {
+		stacks->others++;
+		return 0;
+	}
+	if (memory_grow((void **)&stacks->stacks, &stacks->stacks_capacity,
+			stacks->stacks_count + 1, sizeof(*stacks->stacks)) ||
+	    add_links(stacks, record) ||
+	    map_set(&stacks->stack_places, record->id, stacks->stacks_count))
+		return -ENOMEM;
+	stack.owner = owner_of(stacks, &stack);
+	if (stack.owner)
+		stack.owner = string_intern(strings, stack.owner, strlen(stack.owner));
+	stacks->stacks[stacks->stacks_count++] = stack;
+	return 0;
+}
+
+const struct stack *stacks_find(const struct stacks *stacks, uint32_t id)
+{
+	const uint64_t *place = id ? map_get(&stacks->stack_places, id) : NULL;
+
+	return place ? &stacks->stacks[*place] : NULL;
+}
+
+const struct frame *stacks_frame(const struct stacks *stacks, const struct stack *stack,
+				 size_t place)
+{
+	const uint32_t link = stacks->links[stack->first + place];
+
+	return link ? &stacks->frames[link - 1] : NULL;
+}

@@ -18,6 +18,7 @@
 #include "value.bpf.h"
 #include "emit.bpf.h"
 #include "count.bpf.h"
+#include "python.bpf.h"
 #include "call.bpf.h"
 #include "admit.bpf.h"
 #include "process.bpf.h"

@@ -42,6 +42,8 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_pid
 		return;
 	process_abandon(task);
 	bpf_task_storage_delete(&ms_threads, task);
+	bpf_task_storage_delete(&ms_python_threads, task);
+	python_gone(task->tgid);
 	record.value = (__u32)old_pid != (__u32)task->pid;
 	record.program = task->self_exec_id;
 	process_report(MS_TYPE_EXEC, task, &record);
@@ -54,8 +56,10 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 
 	if (!flags || child->tgid == parent->tgid)
 		return;
-	if (flags & MS_TARGET_FOLLOW)
+	if (flags & MS_TARGET_FOLLOW) {
 		bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_ANY);
+		python_fork(parent->tgid, pid);
+	}
 	record.child_pid = pid;
 	record.child_start_ns = start_of(child);
 	process_report(MS_TYPE_FORK, parent, &record);
@@ -71,6 +75,7 @@ static __always_inline void process_exit(struct task_struct *task)
 	/* The last thread; if several find themselves last, the one that removes the target. */
 	if (task->signal->live.counter || bpf_map_delete_elem(&ms_targets, &pid))
 		return;
+	python_gone(pid);
 	record.value = task->exit_code;
 	process_report(MS_TYPE_EXIT, task, &record);
 }

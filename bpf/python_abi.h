@@ -66,6 +66,9 @@ static inline __u32 ms_python_check(__u32 first_line, __u64 filename, __u64 name
 	return (__u32)(hash ^ hash >> 32);
 }
 
+#define MS_PYTHON_PROCESSES 65536 /* at once; of further ones there are no Python frames */
+#define MS_PYTHON_CODES 32768     /* code objects whose records need not be made again */
+
 #define MS_PYTHON_TEXT_BYTES 256   /* of a file's or a function's name that the kernel side reads */
 #define MS_PYTHON_LINES_BYTES 4096 /* of a table of lines */
 
@@ -77,6 +80,12 @@ struct ms_python_text {
 	__u8 width;   /* bytes for each character: 1, 2, 4; 0 if it could not be read */
 	__u8 is_ascii;
 };
+
+/*
+ * Of a struct ms_python_code: no row of records.def, for the capture makes frames of what it says,
+ * and no recording has it.
+ */
+#define MS_TYPE_PYTHON_CODE 0x8000
 
 /* A code object, when the kernel side sees it for the first time in the process. */
 struct ms_python_code {

@@ -21,6 +21,8 @@ enum ms_frame_flags {
 	MS_FRAME_BY_POINTER = 1 << 0, /* found by the frame pointer, for want of a table */
 	MS_FRAME_EXACT = 1 << 1,      /* native: interrupted there (a signal), or not yet called */
 	MS_FRAME_INFERRED = 1 << 2,   /* of another thread, which is likely to have led here */
+	MS_FRAME_ENTRY = 1 << 3,      /* Python: a call of the evaluating function ends with it */
+	MS_FRAME_MORE = 1 << 4,       /* Python: it has callers that are not there */
 };
 
 /* A frame as the kernel side finds it, the innermost first. */

@@ -485,6 +485,7 @@ static int open_programs(struct live *live)
 		.spared = live->options.spared,
 		.named = live->options.named,
 		.count_launches = live->options.count_launches,
+		.python_frames = live->options.python_frames,
 		.ring_bytes = live->options.ring_bytes,
 		.cgroup_fd = -1,
 	};
@@ -573,6 +574,7 @@ void live_close(struct live *live)
 	mappings_close(live->mappings);
 	launch_counts_close(live->launch_counts);
 	identity_record_fini(&live->identities);
+	pythons_fini(&live->pythons);
 	process_losses_fini(&live->losses);
 	programs_close(live->programs);
 	live_devices_close(live);

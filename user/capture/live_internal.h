@@ -14,6 +14,7 @@
 #include "capture/attach/file_probes.h"
 #include "capture/live.h"
 #include "capture/targets/mappings.h"
+#include "capture/targets/pythons.h"
 #include "capture/attach/programs.h"
 #include "capture/targets/spawn.h"
 #include "capture/targets/target.h"
@@ -28,6 +29,7 @@ struct live {
 	struct launch_counts *launch_counts; /* NULL: each is recorded */
 	struct process_losses losses;
 	struct identity_maker identities;
+	struct pythons pythons;
 	uint64_t losses_ns;  /* when they were last looked at */
 	bool in_files;       /* probes are put there if they can be */
 	uint64_t bystanders; /* calls, as of `bystanders_ns` */

@@ -131,6 +131,15 @@ static int attach(struct live *live, struct target *target, uint32_t flags, cons
 	return err;
 }
 
+static void look_for_python(struct live *live, const struct target *target)
+{
+	if (live->options.python_frames)
+		pythons_look(&live->pythons, live->programs,
+			     &(struct pythons_process){ .pid = target->pid,
+							.start_ns = target->start_ns,
+							.comm = target->comm });
+}
+
 int live_add_target(struct live *live, const struct live_newcomer *newcomer, struct target **result)
 {
 	uint32_t flags = MS_TARGET_TRACED | (live_follows(live) ? MS_TARGET_FOLLOW : 0);
@@ -156,6 +165,7 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 		targets_remove(&live->targets, target);
 		return err;
 	}
+	look_for_python(live, target);
 	if (target_was_late(&live->targets, target, 0)) {
 		target->attach_flags = newcomer->if_late;
 		target->announced_ns = newcomer->if_late ? clock_monotonic_ns() : 0;
@@ -320,6 +330,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 		return;
 	if (process->event.type == MS_TYPE_EXIT) {
 		target->exit_seen = true;
+		pythons_forget(&live->pythons, target->pid);
 		warn_trapped(target, process->value);
 	}
 	if (process->event.type != MS_TYPE_EXEC || live->stopping)
@@ -328,6 +339,8 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, process);
 	target_attach(&live->targets, target, NULL);
+	pythons_forget(&live->pythons, target->pid);
+	look_for_python(live, target);
 	live_announce_if_late(live, target, process->event.ts_ns, now_ns,
 			      MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
 }
@@ -349,6 +362,10 @@ int live_take(void *context, void *record, size_t length)
 	struct live *live = context;
 	int err = feed_launches(live, event);
 
+	if (event->type == MS_TYPE_PYTHON_CODE) {
+		pythons_take(&live->pythons, record, length);
+		return err;
+	}
 	if (!err && event->type == MS_TYPE_ATTACH)
 		return live_admitted(live, record);
 	if (!err && event->type == MS_TYPE_NAME)
@@ -449,6 +466,8 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 	}
 	if (!target)
 		return;
+	if (first || python_runtime_is_candidate(mapping->path))
+		look_for_python(live, target);
 	if (target_mapped(&live->targets, target, mapping)) {
 		if (first)
 			log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
@@ -483,6 +502,7 @@ void live_search(struct live *live)
 		const uint64_t now_ns = clock_monotonic_ns();
 
 		target_attach(&live->targets, target, NULL);
+		look_for_python(live, target);
 		live_announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
 	}
 	if (scope_is_open(&live->options.scope))

@@ -155,6 +155,10 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
 		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
 	}
+	if (options->python_frames) {
+		bpf_map__set_max_entries(skeleton->maps.ms_pythons, MS_PYTHON_PROCESSES);
+		bpf_map__set_max_entries(skeleton->maps.ms_python_codes, MS_PYTHON_CODES);
+	}
 	skeleton->rodata->settings.driver_version = nvidia_driver_version();
 	skeleton->rodata->settings.test_device = test_device();
 	size_rings(skeleton, options->ring_bytes, cpus);
@@ -383,6 +387,16 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 			  bpf_map_delete_elem(map, &key);
 
 	return err ? -errno : 0;
+}
+
+int programs_set_python(struct programs *programs, pid_t pid, const struct ms_python *python)
+{
+	const uint32_t key = pid;
+
+	return bpf_map_update_elem(bpf_map__fd(programs->skeleton->maps.ms_pythons), &key, python,
+				   BPF_ANY) ?
+		       -errno :
+		       0;
 }
 
 int programs_shut_target(struct programs *programs, pid_t pid, uint32_t flags)

@@ -37,6 +37,7 @@ struct programs_options {
 	uint32_t spared;       /* bit set of enum ms_row_kind: see struct placement_wants */
 	const bool *named;     /* as there; lives as long as the programs */
 	bool count_launches;   /* of kernels, instead of recording each */
+	bool python_frames;    /* stacks have them */
 	uint64_t ring_bytes;   /* of each of the two ring buffers: a power of two, in pages */
 	enum ms_admits admits; /* through probes in a file */
 	int cgroup_fd;         /* of MS_ADMITS_CGROUP: its directory, of version 2 */
@@ -115,6 +116,12 @@ void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t
  * -errno; -ENOENT: they were not.
  */
 int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
+
+/*
+ * Where the process keeps its Python frames, until it ends or executes another program; forked
+ * children inherit it. Returns 0 or -errno.
+ */
+int programs_set_python(struct programs *programs, pid_t pid, const struct ms_python *python);
 
 /*
  * The probes of the process alone, as long as they are being attached, record nothing. `flags` are

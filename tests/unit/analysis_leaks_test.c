@@ -153,6 +153,24 @@ static void run_exit_leak_of_one_kind(struct run *run)
 	end_process(run, 0);
 }
 
+/* All but what it took for something else, later. */
+static void run_exit_leak_of_whole_kind(struct run *run)
+{
+	uint64_t blocks[24];
+	int i;
+
+	for (i = 0; i < 24; i++)
+		blocks[i] = alloc_new(run, 8 * MIB);
+	steps(run, 1000);
+	for (i = 0; i < 3; i++)
+		feed(run,
+		     record_on(0, record_alloc("cuMemAllocManaged", HOST_ADDR + i * GIB, MIB)));
+	steps(run, 1000);
+	for (i = 0; i < 24; i++)
+		free_at(run, blocks[i]);
+	end_process(run, 0);
+}
+
 /* What belongs to a context ends with it: that is no leak at exit, but growth before it was one. */
 static void run_step_leak_with_context(struct run *run)
 {
@@ -252,6 +270,7 @@ static const struct program programs[] = {
 	{ "leak at exit of a new one", run_exit_leak_of_new, { { FINDING_LEAK_AT_EXIT, H, 3 * 2 * MIB } }, 1 },
 	{ "leak at exit of a running one", run_exit_leak_of_running, { { FINDING_LEAK_AT_EXIT, L, 0 } }, 1 },
 	{ "leak at exit with an error", run_exit_leak_of_failed, { { FINDING_LEAK_AT_EXIT, L, 0 } }, 1 },
+	{ "leak at exit of a whole kind", run_exit_leak_of_whole_kind, { { FINDING_LEAK_AT_EXIT, H, 3 * MIB } }, 1 },
 	{ "leak at exit of one kind", run_exit_leak_of_one_kind, { { FINDING_LEAK_AT_EXIT, M, 3 * 2 * MIB } }, 1 },
 	/* clang-format on */
 };

@@ -221,6 +221,112 @@ static void run_caching(struct run *run)
 	end_process(run, 0);
 }
 
+/*
+ * A framework's allocator: segments, which it empties now and then, and never when the program
+ * ends. Kernels have names, or not.
+ */
+static void segments_of(struct run *run, const char *kernel, int emptied)
+{
+	uint64_t segments[16];
+	int i, j;
+
+	if (kernel)
+		feed(run, record_name(0x1234, kernel));
+	for (i = 0; i < emptied; i++) {
+		for (j = 0; j < 16; j++)
+			segments[j] = alloc_new(run, j % 2 ? 2 * MIB : 20 * MIB);
+		steps(run, 100);
+		free_all(run, segments, 16);
+		steps(run, 100);
+	}
+	for (j = 0; j < 6; j++)
+		alloc_new(run, 20 * MIB);
+	steps(run, 300);
+	end_process(run, 0);
+}
+
+static void run_torch(struct run *run)
+{
+	segments_of(run, "_ZN2at6native29vectorized_elementwise_kernel", 2);
+}
+
+static void run_segments(struct run *run)
+{
+	segments_of(run, NULL, 2);
+}
+
+/* It empties its cache once more before it ends, with its model still there. */
+static void run_torch_emptied(struct run *run)
+{
+	uint64_t segments[32];
+	int i;
+
+	feed(run, record_name(0x1234, "void at::native::reduce_kernel<512>"));
+	for (i = 0; i < 4; i++)
+		free_at(run, alloc_new(run, 20 * MIB));
+	steps(run, 500);
+	for (i = 0; i < 32; i++)
+		segments[i] = alloc_new(run, 20 * MIB);
+	steps(run, 500);
+	free_all(run, segments, 29);
+	end_process(run, 0);
+}
+
+/* From a pool: parameters, what each step frees, and what the optimiser keeps after the first. */
+static void run_pool_training(struct run *run)
+{
+	uint64_t batch[120];
+	int i, j;
+
+	for (i = 0; i < 60; i++)
+		alloc_new(run, i % 3 ? 16 * KIB : 4 * MIB);
+	steps(run, 200);
+	for (i = 0; i < 40; i++) {
+		for (j = 0; j < 120; j++)
+			batch[j] = alloc_new(run, 100 * KIB);
+		steps(run, 10);
+		for (j = 0; i == 0 && j < 50; j++)
+			alloc_new(run, 100 * KIB);
+		free_all(run, batch, 120);
+	}
+	step(run);
+	end_process(run, 0);
+}
+
+/* Each step leaves a small block, for less time than growth takes to be one. */
+static void small_steps(struct run *run, const char *kernel, uint64_t size)
+{
+	uint64_t batch[200];
+	int i;
+
+	if (kernel)
+		feed(run, record_name(0x1234, kernel));
+	for (i = 0; i < 200; i++)
+		batch[i] = alloc_new(run, size);
+	free_all(run, batch, 200);
+	for (i = 0; i < 80; i++) {
+		alloc_new(run, size);
+		step(run);
+	}
+	end_process(run, 0);
+}
+
+static void run_small_loop(struct run *run)
+{
+	small_steps(run, NULL, 64 * KIB);
+}
+
+static void run_torch_small_loop(struct run *run)
+{
+	small_steps(run, "void at::native::reduce_kernel<512>", 64 * KIB);
+}
+
+/* Its allocator's segments, one for each step. */
+static void run_torch_large_loop(struct run *run)
+{
+	small_steps(run, "void at::native::reduce_kernel<512>", 2 * MIB);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct program programs[] = {
@@ -237,6 +343,13 @@ static const struct program programs[] = {
 	{ "churn with a buffer", run_churn_with_a_buffer, { { FINDING_KEPT_TO_END, H, 64 * MIB } }, 1 },
 	{ "late set-up", run_late_set_up, { { FINDING_KEPT_TO_END, H, 64 * MIB } }, 1 },
 	{ "a buffer and a leak", run_buffer_and_leak, { { FINDING_LEAK_AT_EXIT, H, 6 * MIB }, { FINDING_KEPT_TO_END, H, 64 * MIB } }, 2 },
+	{ "segments of torch", run_torch, { { FINDING_KEPT_TO_END, H, 120 * MIB } }, 1 },
+	{ "segments", run_segments, { { FINDING_KEPT_TO_END, H, 120 * MIB } }, 1 },
+	{ "segments of torch, emptied", run_torch_emptied, { { FINDING_KEPT_TO_END, H, 60 * MIB } }, 1 },
+	{ "training from a pool", run_pool_training, { { FINDING_KEPT_TO_END, M, 50 * 100 * KIB } }, 1 },
+	{ "small blocks in a loop", run_small_loop, { { FINDING_LEAK_AT_EXIT, M, 0 } }, 1 },
+	{ "small blocks of torch in a loop", run_torch_small_loop, { { FINDING_LEAK_AT_EXIT, M, 0 } }, 1 },
+	{ "segments of torch in a loop", run_torch_large_loop, { { FINDING_KEPT_TO_END, H, 0 } }, 1 },
 	{ "preallocated", run_preallocated, {}, 0 },
 	{ "many managed", run_many_managed, {}, 0 },
 	{ "caching", run_caching, {}, 0 },

@@ -6,8 +6,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ledger/kernels.h"
+
 #define SHORT_FACTOR 10 /* growth seen for less than so many times leak_time may be a beginning */
 #define ENDED_MAX 8     /* of what ended with contexts, so much is remembered */
+#define LOOP_SHARE 4    /* what was made in a loop was made in this part of the time or more */
+#define SEGMENT_BYTES (1u << 20) /* a caching allocator takes no less at once */
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
@@ -287,11 +291,20 @@ static void count_live(const struct process_activity *activity, uint64_t live[MS
 struct forgotten {
 	struct amount left, early; /* `early`: of it, set up at the beginning */
 	uint64_t allocs, frees, peak_count, first_ts_ns, smallest, largest;
+	uint64_t freed_last; /* by the frees that the process ended with */
+	uint64_t born_in;    /* buckets (bit set) in which some of it was made */
 };
 
+_Static_assert(ACTIVITY_BUCKETS <= 64, "struct forgotten has a bit for each");
+
 static void forgotten_add(struct forgotten *sum, const struct group *group,
-			  const struct amount *early)
+			  const struct amount *early, const struct group_freed *freed)
 {
+	unsigned int i;
+
+	for (i = 0; i < ACTIVITY_BUCKETS; i++)
+		sum->born_in |= (uint64_t)(group->born[i].count > 0) << i;
+	sum->freed_last += freed ? freed->frees : 0;
 	if (!sum->left.count || group->first_ts_ns < sum->first_ts_ns)
 		sum->first_ts_ns = group->first_ts_ns;
 	if (!sum->left.count || group->smallest < sum->smallest)
@@ -322,35 +335,66 @@ static void say_forgotten(struct finding *finding, const struct forgotten *forgo
 	finding_say(finding, "largest of this kind", FINDING_BYTES, forgotten->largest);
 }
 
-static int report_exit(const struct process_activity *activity, const struct family *family,
-		       const struct forgotten *forgotten, bool torn, const struct process *process,
-		       uint32_t status, struct findings *findings)
-{
-	/* What is set up once and stays is forgotten by most programs, and harms none. */
-	const bool kept = forgotten->early.count == forgotten->left.count;
-	struct finding finding =
-		family_finding(activity, family, kept ? FINDING_KEPT_TO_END : FINDING_LEAK_AT_EXIT);
-
-	say_forgotten(&finding, forgotten);
-	if (status)
-		finding_lower(&finding, FINDING_LOW, "the program ended with an error");
-	if (process->was_running)
-		finding_lower(&finding, FINDING_LOW,
-			      "it ran before it was traced: what it set up is not known");
-	if (!torn)
-		finding_lower(&finding, FINDING_MEDIUM,
-			      "the program does not free what it set up, either");
-	return findings_add(findings, &finding);
-}
-
 /* What is looked at when a process ends. */
 struct last_look {
 	unsigned int init;
-	bool torn;
+	bool torn;       /* it frees what it sets up, */
+	bool tidied;     /* and did so at its end */
+	bool caches;     /* its memory comes from an allocator that keeps what is freed */
+	uint64_t ending; /* of the frees that it ended with; 0: there are none */
 	uint64_t live[MS_SPACES_COUNT];
 	const struct change *change;
 	uint32_t status;
 };
+
+/* Whether what was left was made again and again, and not in a few goes. */
+static bool is_of_loop(const struct process_activity *activity, const struct last_look *look,
+		       const struct forgotten *forgotten, const struct analysis_options *options)
+{
+	const unsigned int end = activity->bucket + 1;
+	unsigned int made = 0, i;
+
+	for (i = look->init; i < end; i++)
+		made += forgotten->born_in >> i & 1;
+	return forgotten->left.count - forgotten->early.count >= options->leak_count &&
+	       made * LOOP_SHARE >= end - look->init;
+}
+
+/*
+ * Most programs leave the rest to the driver when they end: what they set up, what they need to the
+ * last, what an allocator keeps for them. Forgotten is what a program has left that frees the rest
+ * at its end, and what it made in a loop.
+ */
+static bool is_forgotten(const struct process_activity *activity, const struct last_look *look,
+			 const struct forgotten *forgotten, const struct analysis_options *options)
+{
+	const bool loop = is_of_loop(activity, look, forgotten, options);
+
+	if (forgotten->early.count == forgotten->left.count)
+		return false;
+	if (look->caches)
+		return loop && forgotten->largest < SEGMENT_BYTES;
+	return look->tidied || loop || forgotten->freed_last > forgotten->left.count;
+}
+
+static int report_exit(const struct process_activity *activity, const struct family *family,
+		       const struct forgotten *forgotten, const struct last_look *look, bool kept,
+		       struct findings *findings)
+{
+	struct finding finding =
+		family_finding(activity, family, kept ? FINDING_KEPT_TO_END : FINDING_LEAK_AT_EXIT);
+
+	say_forgotten(&finding, forgotten);
+	if (look->status)
+		finding_lower(&finding, FINDING_LOW, "the program ended with an error");
+	if (look->change->process->was_running)
+		finding_lower(&finding, FINDING_LOW,
+			      "it ran before it was traced: what it set up is not known");
+	if (!(kept ? look->torn : look->tidied))
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "the program does not free what it set up, either");
+	return findings_add(findings, &finding);
+}
 
 static int judge_exit(const struct process_activity *activity, const struct family *family,
 		      const struct analysis_options *options, const struct last_look *look,
@@ -368,14 +412,15 @@ static int judge_exit(const struct process_activity *activity, const struct fami
 		    look->live[group->space] != look->change->implicit[group->space].count)
 			continue;
 		if (look->torn || (early.count < group->live.count && most_freed)) {
-			forgotten_add(&forgotten, group, &early);
+			forgotten_add(&forgotten, group, &early,
+				      group_freed_since(group, look->ending));
 			group->reported = true;
 		}
 	}
-	return forgotten.left.bytes < options->leak_bytes ?
-		       0 :
-		       report_exit(activity, family, &forgotten, look->torn, look->change->process,
-				   look->status, findings);
+	if (forgotten.left.bytes < options->leak_bytes)
+		return 0;
+	return report_exit(activity, family, &forgotten, look,
+			   !is_forgotten(activity, look, &forgotten, options), findings);
 }
 
 int leaks_at_exit(struct process_activity *activity, const struct analysis_options *options,
@@ -392,6 +437,11 @@ int leaks_at_exit(struct process_activity *activity, const struct analysis_optio
 	if (status == MS_EXIT_UNKNOWN || !WIFEXITED(status))
 		return 0;
 	look.torn = tears_down(activity, look.init);
+	look.caches = kernels_are_of_torch(change->process);
+	if (process_activity_has_ended(activity)) {
+		look.ending = activity->ending.number;
+		look.tidied = look.torn && activity->ending.frees > activity->live_count;
+	}
 	count_live(activity, look.live);
 	err = families_init(&families, activity);
 	while (!err && families_next(&families, &family))

@@ -300,6 +300,8 @@ struct ms_spec {
 
 /* Numbers of files, from 1 on. A power of two: a mask. */
 #define MS_FILES 256
+/* With a file's number: probes in one process alone, which record as soon as the file is shut. */
+#define MS_FILE_AFTER 0x8000
 
 /* ---- records --------------------------------------------------------------------------------- */
 

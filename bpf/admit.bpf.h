@@ -48,7 +48,9 @@ __noinline int ms_admits(__u64 cookie)
 {
 	__u32 file = MS_COOKIE_FILE(cookie), flags = target_flags(bpf_get_current_pid_tgid() >> 32);
 
-	if (!file)
+	if (file & MS_FILE_AFTER && open_files[file & (MS_FILES - 1)])
+		return 0;
+	if (!file || file & MS_FILE_AFTER)
 		return !(flags & MS_TARGET_SHUT);
 	if (!open_files[file & (MS_FILES - 1)])
 		return 0;

@@ -70,7 +70,7 @@ void live_leave_written(struct live *live)
 {
 	const struct library *library;
 
-	while ((library = file_probes_give_up(live->targets.file_probes, false))) {
+	while ((library = file_probes_give_up(live->targets.file_probes))) {
 		log_warning("%s is about to be overwritten: its calls are not seen any more",
 			    library->path);
 		lose(live, library, false);
@@ -101,8 +101,10 @@ void live_look_at_bystanders(struct live *live)
 		    " that have probes: from now on each traced process gets its own, and the"
 		    " first calls of new ones may be missed",
 		    BYSTANDERS_A_SECOND);
-	while ((library = file_probes_give_up(live->targets.file_probes, true)))
+	while ((library = file_probes_replace(live->targets.file_probes)))
 		lose(live, library, true);
+	while (file_probes_give_up(live->targets.file_probes))
+		;
 }
 
 /* ---- who was let in -------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ struct attachment_site {
 	const struct library *library;
 	pid_t pid;      /* 0: every process that has mapped it or will */
 	uint32_t below; /* kinds (bit set) whose calls the driver's probes show */
-	uint32_t file;  /* then its number: programs_new_file() */
+	uint32_t file;  /* then its number: programs_new_file(); else file_probes_before() */
 	bool again;     /* it was tried before, and what is in the way was logged */
 };
 

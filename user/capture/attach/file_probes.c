@@ -25,6 +25,7 @@ struct probed_file {
 	uint32_t number;
 	int lease_fd;  /* -1: none */
 	bool probed;   /* else it is to be attached to in each process alone */
+	bool replaced; /* by probes in each traced process, which are being attached */
 	bool given_up; /* its probes are being removed */
 };
 
@@ -209,7 +210,7 @@ static struct probed_file *find(const struct file_probes *probes, const struct l
 
 static const struct attachment *attachment_of(const struct probed_file *file)
 {
-	return file && file->probed ? &file->attachment : NULL;
+	return file && file->probed && !file->replaced ? &file->attachment : NULL;
 }
 
 const struct attachment *file_probes_of(struct file_probes *probes, const struct library *library,
@@ -262,19 +263,39 @@ bool file_probes_has_driver(const struct file_probes *probes)
 
 /* ---- giving up ------------------------------------------------------------------------------- */
 
+const struct library *file_probes_replace(struct file_probes *probes)
+{
+	size_t i;
+
+	for (i = 0; probes && i < probes->count; i++) {
+		if (!probes->files[i]->probed || probes->files[i]->replaced)
+			continue;
+		probes->files[i]->replaced = true;
+		return probes->files[i]->library;
+	}
+	return NULL;
+}
+
+uint32_t file_probes_before(const struct file_probes *probes, const struct library *library)
+{
+	const struct probed_file *file = find(probes, library);
+
+	return file && file->probed && file->replaced ? file->number | MS_FILE_AFTER : 0;
+}
+
 static bool is_being_broken(const struct probed_file *file)
 {
 	return file->lease_fd >= 0 && fcntl(file->lease_fd, F_GETLEASE) == F_UNLCK;
 }
 
-const struct library *file_probes_give_up(struct file_probes *probes, bool any)
+const struct library *file_probes_give_up(struct file_probes *probes)
 {
 	size_t i;
 
 	for (i = 0; probes && i < probes->count; i++) {
 		struct probed_file *file = probes->files[i];
 
-		if (!file->probed || !(any || is_being_broken(file)))
+		if (!file->probed || !(file->replaced || is_being_broken(file)))
 			continue;
 		programs_shut_file(probes->programs, file->number);
 		attachment_close(&file->attachment);

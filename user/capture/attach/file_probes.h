@@ -43,11 +43,23 @@ const struct attachment *file_probes_at(const struct file_probes *probes, uint32
 bool file_probes_has_driver(const struct file_probes *probes);
 
 /*
- * After the signal: gives up the probes of a file that is about to be written to, or of any file
- * (`any`), and returns its library; NULL: there is none (any more). Who writes waits until the
+ * From now on a file's probes are to be replaced by those of each process: returns its library;
+ * NULL: there is none (any more). Until file_probes_give_up() they go on recording.
+ */
+const struct library *file_probes_replace(struct file_probes *probes);
+
+/*
+ * For attachment_site: the number of the file whose probes those of one process replace, so that
+ * these record from the moment on at which the file's cease to; 0: there is none.
+ */
+uint32_t file_probes_before(const struct file_probes *probes, const struct library *library);
+
+/*
+ * Gives up the probes of a file that have been replaced or, after the signal, that is about to be
+ * written to, and returns its library; NULL: there is none (any more). Who writes waits until the
  * probes are gone: file_probes_look().
  */
-const struct library *file_probes_give_up(struct file_probes *probes, bool any);
+const struct library *file_probes_give_up(struct file_probes *probes);
 
 /* To be called now and then: lets those go on that wait. */
 void file_probes_look(struct file_probes *probes);

@@ -220,11 +220,14 @@ static int attach_library(struct targets *targets, struct target *target,
 			  struct attachment *attachment, const struct library *library, int fd)
 {
 	char path[64];
-	const struct attachment_site site = { .path = path,
-					      .library = library,
-					      .pid = target->pid,
-					      .below = below(target),
-					      .again = attachment->library };
+	const struct attachment_site site = {
+		.path = path,
+		.library = library,
+		.pid = target->pid,
+		.below = below(target),
+		.file = file_probes_before(targets->file_probes, library),
+		.again = attachment->library,
+	};
 	const struct attachment *shared = file_probes_of(targets->file_probes, library, fd);
 	int err;
 

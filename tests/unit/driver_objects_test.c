@@ -180,6 +180,104 @@ static void test_another_client_keeps_its_objects(void **state)
 	state_fini(&s.state);
 }
 
+/* A device's part goes with its memory, whether or not the part itself was recorded. */
+static void test_a_part_of_a_device(void **state)
+{
+	union record memory = record_object(1, 100);
+	struct scenario s = { 0 };
+
+	(void)state;
+	memory.object.parent = DEVICE + 7;
+	apply(&s, memory);
+	apply(&s, record_object(2, 50));
+	apply(&s, freed(DEVICE + 7));
+	assert_held(&s, 1, 50);
+	state_fini(&s.state);
+}
+
+/* ---- against a model ------------------------------------------------------------------------- */
+
+#define CLIENTS 3u
+#define HANDLES 12u
+
+struct model {
+	bool live[CLIENTS][HANDLES];
+	uint32_t parent[CLIENTS][HANDLES];
+};
+
+static void model_free(struct model *model, uint32_t client, uint32_t object)
+{
+	uint32_t i;
+
+	for (i = 0; i < HANDLES; i++)
+		if (object == CLIENT + client || i == object || model->parent[client][i] == object)
+			model->live[client][i] = false;
+}
+
+static uint64_t model_count(const struct model *model)
+{
+	uint64_t count = 0;
+	uint32_t i;
+
+	for (i = 0; i < CLIENTS * HANDLES; i++)
+		count += model->live[i / HANDLES][i % HANDLES];
+	return count;
+}
+
+static void test_random_objects(void **state)
+{
+	struct model model = { 0 };
+	struct scenario s = { 0 };
+	uint32_t step, random = 1;
+
+	(void)state;
+	for (step = 0; step < 20000; step++) {
+		const uint32_t client = (random >> 8) % CLIENTS, object = (random >> 12) % HANDLES;
+		/* Those that are parents are no memory of this model: numbers beyond. */
+		const uint32_t parent = HANDLES + (random >> 20) % 3;
+		union record record = record_object(object, 1);
+
+		if (random >> 30) {
+			record.object.parent = parent;
+			model.live[client][object] = true;
+			model.parent[client][object] = parent;
+		} else {
+			record = freed(random >> 29 & 1 ? object : parent);
+			if (!(step % 50))
+				record.object.object = CLIENT + client;
+			model_free(&model, client, record.object.object);
+		}
+		record.object.client = CLIENT + client;
+		apply(&s, record);
+		assert_held(&s, model_count(&model), model_count(&model));
+		random = random * 1664525 + 1013904223;
+	}
+	state_fini(&s.state);
+}
+
+/* As many frees of clients and devices as there are objects: linear, or this takes minutes. */
+static void test_frees_that_find_nothing_cost_nothing(void **state)
+{
+	const uint32_t count = 200000;
+	struct scenario s = { 0 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 1; i <= count; i++)
+		apply(&s, record_object(i, 1));
+	for (i = 1; i <= count; i++) {
+		union record record = freed(CLIENT + i);
+
+		record.object.client = CLIENT + i;
+		apply(&s, record);
+		apply(&s, freed(DEVICE + i));
+	}
+	assert_held(&s, count, count);
+	apply(&s, freed(DEVICE));
+	assert_held(&s, 0, 0);
+	state_fini(&s.state);
+}
+
 static void test_failures_and_names_hold_nothing(void **state)
 {
 	union record failed = record_object(1, 100), other = record_object(2, 100);
@@ -287,6 +385,9 @@ int main(void)
 		cmocka_unit_test(test_nvml_of_a_real_driver_agrees),
 		cmocka_unit_test(test_frees),
 		cmocka_unit_test(test_another_client_keeps_its_objects),
+		cmocka_unit_test(test_a_part_of_a_device),
+		cmocka_unit_test(test_random_objects),
+		cmocka_unit_test(test_frees_that_find_nothing_cost_nothing),
 		cmocka_unit_test(test_failures_and_names_hold_nothing),
 		cmocka_unit_test(test_the_host_is_apart),
 		cmocka_unit_test(test_causes),

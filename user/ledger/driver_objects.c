@@ -107,21 +107,75 @@ static struct driver_total *total_of(struct driver_objects *objects, uint32_t cl
 	return class_number == MS_NV_DEVICE ? NULL : &objects->host;
 }
 
+static uint64_t chain_key(const struct driver_object *object, enum driver_chain chain)
+{
+	return key_of(object->client, chain == DRIVER_CHAIN_PARENT ? object->parent : 0);
+}
+
+/* Points whatever is before or behind the object in the chain at position + 1 `next`, `previous`. */
+static void chain_join(struct driver_objects *objects, const struct driver_object *object,
+		       enum driver_chain chain, uint32_t next, uint32_t previous)
+{
+	const uint32_t before = object->links[chain].previous, behind = object->links[chain].next;
+
+	if (behind)
+		objects->objects[behind - 1].links[chain].previous = previous;
+	if (before)
+		objects->objects[before - 1].links[chain].next = next;
+	else if (next)
+		*map_get(&objects->chains[chain], chain_key(object, chain)) = next;
+	else
+		map_remove(&objects->chains[chain], chain_key(object, chain));
+}
+
+/* The last one has been entered nowhere. Returns 0 or -ENOMEM; then it is in no chain. */
+static int chains_enter(struct driver_objects *objects)
+{
+	const uint32_t place = (uint32_t)objects->count;
+	struct driver_object *object = &objects->objects[place - 1];
+	int chain;
+
+	for (chain = 0; chain < DRIVER_CHAINS_COUNT; chain++) {
+		const uint64_t key = chain_key(object, chain);
+		const uint64_t *first = map_get(&objects->chains[chain], key);
+
+		object->links[chain].previous = 0;
+		object->links[chain].next = first ? (uint32_t)*first : 0;
+		if (map_set(&objects->chains[chain], key, place))
+			break;
+		if (object->links[chain].next)
+			objects->objects[object->links[chain].next - 1].links[chain].previous =
+				place;
+	}
+	if (chain == DRIVER_CHAINS_COUNT)
+		return 0;
+	while (chain-- > 0)
+		chain_join(objects, object, chain, object->links[chain].next, 0);
+	return -ENOMEM;
+}
+
 static void object_remove(struct driver_objects *objects, size_t place)
 {
 	struct driver_object *object = &objects->objects[place];
 	struct driver_total *total = total_of(objects, object->class_number);
+	const uint32_t new_place = (uint32_t)place + 1;
+	int chain;
 
 	if (total)
 		total_give_back(total, object->bytes);
 	if (total == &objects->device)
 		total_give_back(&objects->causes[object->cause], object->bytes);
 	map_remove(&objects->places, key_of(object->client, object->object));
+	for (chain = 0; chain < DRIVER_CHAINS_COUNT; chain++)
+		chain_join(objects, object, chain, object->links[chain].next,
+			   object->links[chain].previous);
 	if (place == --objects->count)
 		return;
 	*object = objects->objects[objects->count];
 	/* There is room: what it had there is overwritten. */
 	*map_get(&objects->places, key_of(object->client, object->object)) = place;
+	for (chain = 0; chain < DRIVER_CHAINS_COUNT; chain++)
+		chain_join(objects, object, chain, new_place, new_place);
 }
 
 static int object_add(struct process *process, const struct ms_object *record)
@@ -149,6 +203,11 @@ static int object_add(struct process *process, const struct ms_object *record)
 	    map_set(&objects->places, key, objects->count))
 		return -ENOMEM;
 	objects->objects[objects->count++] = object;
+	if (chains_enter(objects)) {
+		map_remove(&objects->places, key);
+		objects->count--;
+		return -ENOMEM;
+	}
 	if (total)
 		total_take(total, object.bytes);
 	if (total == &objects->device)
@@ -156,23 +215,18 @@ static int object_add(struct process *process, const struct ms_object *record)
 	return 0;
 }
 
-/* What is below it goes, too: a client's objects, and a device's memory. */
+/* What is below it goes, too: a client's objects, and a device's or a part's of it memory. */
 static void object_free(struct driver_objects *objects, uint32_t client, uint32_t object)
 {
+	const enum driver_chain chain =
+		client == object ? DRIVER_CHAIN_CLIENT : DRIVER_CHAIN_PARENT;
+	const uint64_t key = key_of(client, chain == DRIVER_CHAIN_PARENT ? object : 0);
 	const uint64_t *place = map_get(&objects->places, key_of(client, object));
-	const bool is_device = place && objects->objects[*place].class_number == MS_NV_DEVICE;
-	size_t i;
 
 	if (place)
 		object_remove(objects, *place);
-	if (client != object && !is_device)
-		return;
-	for (i = objects->count; i-- > 0;) {
-		const struct driver_object *other = &objects->objects[i];
-
-		if (other->client == client && (client == object || other->parent == object))
-			object_remove(objects, i);
-	}
+	while ((place = map_get(&objects->chains[chain], key)))
+		object_remove(objects, *place - 1);
 }
 
 static bool is_client(uint32_t class_number)
@@ -255,8 +309,12 @@ void driver_objects_add(struct driver_objects *sum, const struct driver_objects 
 
 void driver_objects_fini(struct driver_objects *objects)
 {
+	size_t i;
+
 	free(objects->objects);
 	objects->objects = NULL;
 	objects->count = objects->capacity = 0;
 	map_fini(&objects->places);
+	for (i = 0; i < DRIVER_CHAINS_COUNT; i++)
+		map_fini(&objects->chains[i]);
 }

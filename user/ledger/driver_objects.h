@@ -46,17 +46,29 @@ struct driver_total {
 	uint64_t exit_bytes; /* of an exited process: what it had then */
 };
 
+/* What goes with an object when that is freed: with its client, and with its parent. */
+enum driver_chain {
+	DRIVER_CHAIN_CLIENT,
+	DRIVER_CHAIN_PARENT,
+	DRIVER_CHAINS_COUNT,
+};
+
 struct driver_object {
 	uint32_t client, object, parent;
 	uint32_t class_number;
 	uint64_t bytes;
 	enum driver_cause cause;
+	struct {
+		uint32_t next, previous; /* positions + 1; 0: none */
+	} links[DRIVER_CHAINS_COUNT];
 };
 
 struct driver_objects {
 	struct driver_object *objects;
 	size_t count, capacity;
 	struct map places; /* client and object -> position in `objects` */
+	struct map
+		chains[DRIVER_CHAINS_COUNT]; /* client (and parent) -> position + 1 of the first */
 
 	bool seen;                  /* any at all */
 	struct driver_total device; /* of the device, all causes */

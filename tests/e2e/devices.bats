@@ -66,6 +66,35 @@ valid_lines() {
 	dump_reader --events run.mscope | grep -q "process_memory used=$((600 << 20)) GPU-a"
 }
 
+@test "a report takes NVML's numbers apart" {
+	puppet_with_cuda
+	puppet alloc $((256 << 20))
+	state 1000M "process device=0 pid=$PUPPET_PID used=600M" "process device=0 pid=1 used=100M"
+	record_start -o run.mscope --nvml=1h -p "$PUPPET_PID"
+	wait_for '[ "$(answers)" -ge 1 ]'
+	puppet alloc $((64 << 20))
+	puppet free
+	puppet alloc $((32 << 20))
+	puppet free
+	puppet free # the one from before
+	puppet alloc $((16 << 20))
+	state 1000M "process device=0 pid=$PUPPET_PID used=400M" "process device=0 pid=1 used=100M"
+	record_stop
+	puppet_end
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	valid report report.json
+	assert_equal "$(jq -c '.recordings[0].processes[0].nvml | [.samples, (.used_bytes, .allocated_bytes,
+		.slack_bytes, .before_attach_bytes, .unexplained_bytes, .peak_bytes) / 1048576]' report.json)" \
+		"[2,400,16,0,384,0,600]"
+	assert_equal "$(jq -c '.recordings[0].nvml_devices[0] | [.uuid, .processes, .traced_processes,
+		(.used_bytes, .processes_bytes, .traced_bytes, .reserved_bytes) / 1048576]' report.json)" \
+		'["GPU-a",2,1,1000,500,400,615]'
+	"$MEMSCOPE" report -f md run.mscope > report.md
+	grep -Eq "from before it was attached to \| 384 MiB" report.md
+	grep -Eq "in all, as NVML says \| 400 MiB" report.md
+	grep -Eq "GPU-a \| 140 GiB \| 1000 MiB \| 400 MiB \| 100 MiB \| 500 MiB \| 615 MiB" report.md
+}
+
 @test "again and again, or not at all" {
 	puppet_with_cuda
 	record_start -o run.mscope --nvml=100ms -p "$PUPPET_PID"

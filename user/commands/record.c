@@ -23,6 +23,8 @@
 #define DEFAULT_RING (64 * MIB)
 #define MIN_SEGMENT (4ull << 10) /* twice what begins one */
 #define DEFAULT_BUNDLES 12
+#define DEFAULT_NVML 10000000000 /* ns */
+#define NVML_OFF UINT64_MAX
 #define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
 #define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
 
@@ -113,7 +115,7 @@ static int parse_nvml(const struct option_row *row, const char *value, void *con
 
 	if (strcmp(value, "off") != 0)
 		return option_duration(row, value, context);
-	*ns = 0;
+	*ns = NVML_OFF;
 	return 0;
 }
 
@@ -180,7 +182,7 @@ static const struct option_row rows[] = {
 	  parse_detail, AT(recording.copies) },
 	{ 0, "nvml", "TIME|off",
 	  "Record, too, what NVML says of devices and of the recorded processes: at the beginning"
-	  " and the end, when memory runs out, and every TIME (default off).",
+	  " and the end, when memory runs out, and every TIME (default 10s), if NVML is there.",
 	  parse_nvml, AT(recording.nvml_ns) },
 	{ 0, "buffer", "SIZE",
 	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
@@ -264,6 +266,10 @@ static int complete(struct settings *settings)
 		recording->segment_bytes = recording->ring_bytes ?
 						   recording->ring_bytes / SEGMENTS_OF_RING :
 						   DEFAULT_SEGMENT;
+	if (!recording->nvml_ns)
+		recording->nvml_ns = DEFAULT_NVML;
+	if (recording->nvml_ns == NVML_OFF)
+		recording->nvml_ns = 0;
 	*ops = (1u << MS_OPS_COUNT) - 1;
 	if (recording->launches == RECORDING_OFF)
 		*ops &= ~(1u << MS_OP_LAUNCH | 1u << MS_OP_NAME);

@@ -112,7 +112,7 @@ static uint64_t chain_key(const struct driver_object *object, enum driver_chain 
 	return key_of(object->client, chain == DRIVER_CHAIN_PARENT ? object->parent : 0);
 }
 
-/* Points whatever is before or behind the object in the chain at position + 1 `next`, `previous`. */
+/* Points what is before and behind the object in the chain to `next` and `previous` instead. */
 static void chain_join(struct driver_objects *objects, const struct driver_object *object,
 		       enum driver_chain chain, uint32_t next, uint32_t previous)
 {

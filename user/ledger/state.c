@@ -69,6 +69,7 @@ void state_fini(struct state *state)
 	free(state->processes);
 	ended_fini(&state->ended);
 	exports_fini(&state->exports);
+	nvml_devices_fini(&state->nvml_devices);
 	map_fini(&state->by_identity);
 	stacks_fini(&state->stacks);
 	string_table_fini(&state->strings);
@@ -221,6 +222,7 @@ static void process_restart(struct process *process, uint64_t now_ns)
 			process->counters[i] = 0;
 	process->was_running_earlier = false;
 	driver_objects_restart(&process->driver);
+	nvml_account_restart(&process->nvml);
 	usage_restart(process->usage);
 }
 
@@ -233,6 +235,7 @@ void state_restart(struct state *state, uint64_t now_ns)
 	if (state->more)
 		process_restart(state->more, now_ns);
 	ended_renew(state); /* without memory, they all stay */
+	nvml_devices_restart(&state->nvml_devices);
 	for (i = 0; state->usage && i < state->usage->count; i++) {
 		state->usage->devices[i].peak_bytes = state->usage->devices[i].live_bytes;
 		state->usage->devices[i].peak_ts_ns = now_ns;
@@ -405,6 +408,7 @@ static int apply_exec(struct process *process, const struct event *event, struct
 	process_identity_rename(process);
 	allocations_end(process, 0, change);
 	driver_objects_end(&process->driver);
+	nvml_account_forget(&process->nvml);
 	objects_end_all(process);
 	process_forget(process);
 	process_devices_forget(&process->devices);
@@ -569,8 +573,11 @@ static int apply_event(struct state *state, struct process *process, const struc
 		return 0;
 	case MS_TYPE_OBJECT:
 		return driver_objects_apply(process, (const struct ms_object *)event->sample);
-	case MS_TYPE_FORK:
 	case MS_TYPE_HELD:
+		nvml_account_apply(process, (const struct ms_held *)event->sample);
+		nvml_devices_held(&state->nvml_devices, (const struct ms_held *)event->sample);
+		return 0;
+	case MS_TYPE_FORK:
 	case MS_TYPE_DEVICE: /* of no process, as ... */
 	case MS_TYPE_ACCOUNT:
 	case MS_TYPE_STACK:
@@ -614,6 +621,9 @@ int state_apply(struct state *state, const struct event *event)
 		return stacks_add_frame(&state->stacks, &state->strings, event->frame);
 	if (event->stack)
 		return stacks_add(&state->stacks, &state->strings, event->stack);
+	if (event->header->type == MS_TYPE_DEVICE)
+		return nvml_devices_apply(&state->nvml_devices,
+					  (const struct ms_device *)event->sample);
 	if (event->subject != EVENT_OF_PROCESS)
 		return 0;
 	process = process_of(state, event->header);

@@ -16,6 +16,7 @@
 #include "event/event.h"
 #include "ledger/devices.h"
 #include "ledger/driver_objects.h"
+#include "ledger/nvml_account.h"
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
 #include "ledger/process_counters.h"
@@ -179,6 +180,7 @@ struct process {
 
 	struct process_devices devices;
 	struct driver_objects driver;
+	struct nvml_account nvml;
 	struct usage *usage; /* NULL: not asked for */
 };
 
@@ -259,6 +261,7 @@ struct state {
 	uint64_t retired[STATE_RETIRED]; /* the last of those: event_process_key(), a ring */
 	uint64_t exits;                  /* of processes, so far */
 	struct exports exports;
+	struct nvml_devices nvml_devices;
 	struct map by_identity; /* event_process_key() -> process */
 	struct process *last;
 	struct string_table strings;

@@ -10,6 +10,7 @@
 #include "report/alike.h"
 #include "render/report_device_words.h"
 #include "render/report_notes.h"
+#include "render/report_nvml.h"
 #include "render/report_words.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -127,6 +128,7 @@ void report_document_all_devices(struct document *document,
 {
 	if (report_device_numbers_are_own(recording))
 		document_say(document, report_device_numbers);
+	report_nvml_devices(document, recording);
 	list_pools(document, recording);
 }
 

@@ -6,6 +6,7 @@
 
 #include "ledger/objects.h"
 #include "render/identity_words.h"
+#include "render/json_nvml.h"
 #include "render/json_process.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -285,6 +286,7 @@ static void put_totals(struct json *json, const struct report_recording *recordi
 {
 	put_spaces(json, process);
 	json_process_driver(json, process);
+	json_nvml_process(json, process);
 	put_calls(json, recording, process);
 	json_process_failures(json, process);
 	json_process_functions(json, process);
@@ -325,6 +327,7 @@ void report_json_memory(struct json *json, const struct report_recording *record
 		put_device(json, recording, &recording->devices[i]);
 	json_close(json, ']');
 	json_put_bool(json, "device_numbers_are_own", report_device_numbers_are_own(recording));
+	json_nvml_devices(json, state);
 	json_name(json, "processes");
 	json_open(json, '[');
 	for (i = 0; i < recording->processes_count; i++)

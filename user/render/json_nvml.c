@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/json_nvml.h"
+
+#include <string.h>
+
+static void put_i64(struct json *json, const char *name, int64_t value)
+{
+	json_name(json, name);
+	json_i64(json, value);
+}
+
+static void put_causes(struct json *json, const struct nvml_parts *parts)
+{
+	size_t i;
+
+	json_name(json, "other_bytes");
+	json_open(json, '{');
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		if (!nvml_is_behind_allocations(i))
+			json_put_u64(json, driver_cause_name(i), parts->causes[i]);
+	json_close(json, '}');
+}
+
+void json_nvml_process(struct json *json, const struct process *process)
+{
+	const struct nvml_account *account = &process->nvml;
+	struct nvml_parts parts;
+
+	json_name(json, "nvml");
+	if (!nvml_account_parts(process, &parts)) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "samples", account->count);
+	json_put_u64(json, "ts_ns", account->last.ts_ns);
+	json_put_u64(json, "used_bytes", parts.used_bytes);
+	json_put_u64(json, "allocated_bytes", parts.allocated_bytes);
+	put_i64(json, "slack_bytes", parts.slack_bytes);
+	if (account->last.objects_seen) {
+		put_causes(json, &parts);
+	} else {
+		json_name(json, "other_bytes");
+		json_null(json);
+	}
+	json_put_u64(json, "before_attach_bytes", parts.before_bytes);
+	put_i64(json, "unexplained_bytes", parts.unexplained_bytes);
+	json_put_u64(json, "peak_bytes", account->peak_bytes);
+	json_put_u64(json, "peak_ts_ns", account->peak_ts_ns);
+	json_close(json, '}');
+}
+
+static void put_device(struct json *json, const struct nvml_device_account *device)
+{
+	const struct ms_device *last = &device->last;
+	const bool memory = last->known & MS_DEVICE_MEMORY;
+	const bool processes = last->known & MS_DEVICE_PROCESSES;
+
+	json_open(json, '{');
+	json_name(json, "uuid");
+	json_text(json, last->uuid, strnlen(last->uuid, sizeof(last->uuid)));
+	json_put_u64(json, "samples", device->count);
+	json_put_u64(json, "ts_ns", last->event.ts_ns);
+	json_put_if(json, "total_bytes", memory, last->total_bytes);
+	json_put_if(json, "used_bytes", memory, last->used_bytes);
+	json_put_if(json, "free_bytes", memory, last->free_bytes);
+	json_put_if(json, "reserved_bytes", last->known & MS_DEVICE_RESERVED, last->reserved_bytes);
+	json_put_if(json, "processes", processes, last->processes);
+	json_put_if(json, "processes_bytes", processes, last->processes_bytes);
+	json_put_u64(json, "traced_processes", device->traced_count);
+	json_put_u64(json, "traced_bytes", device->traced_bytes);
+	json_put_if(json, "peak_used_bytes", memory, device->peak_bytes);
+	json_put_if(json, "peak_ts_ns", memory, device->peak_ts_ns);
+	json_close(json, '}');
+}
+
+void json_nvml_devices(struct json *json, const struct state *state)
+{
+	size_t i;
+
+	json_name(json, "nvml_devices");
+	json_open(json, '[');
+	for (i = 0; i < state->nvml_devices.count; i++)
+		put_device(json, &state->nvml_devices.devices[i]);
+	json_close(json, ']');
+}

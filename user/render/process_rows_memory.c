@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who processes are, and the memory that they had.
+ */
+#include "render/process_rows.h"
+
+#include "ledger/objects.h"
+#include "render/identity_words.h"
+#include "render/report_notes.h"
+#include "render/report_nvml.h"
+#include "render/report_words.h"
+
+bool process_rows_begin(const struct process_rows *rows)
+{
+	struct document *document = rows->document;
+
+	if (!document_row(document))
+		return false;
+	if (!document->format->browsable)
+		return true;
+	if (rows->name)
+		document_cell_words(document, rows->name);
+	else
+		document_cell_process(document, rows->process);
+	return true;
+}
+/* ---- who they are ---------------------------------------------------------------------------- */
+
+static void put_identity_cell(struct document *document, const struct identity *identity,
+			      void (*append)(struct string *out, const struct identity *identity))
+{
+	append(&document->text, identity);
+	document_cell(document);
+}
+
+void process_rows_identity(const struct process_rows *rows)
+{
+	const struct identity *identity = &rows->process->identity.known;
+	struct document *document = rows->document;
+	uint32_t parent;
+
+	if (!identity_is_known(identity) || !process_rows_begin(rows))
+		return;
+	put_identity_cell(document, identity, identity_words_program);
+	put_identity_cell(document, identity, identity_words_user);
+	if (identity_number(identity, IDENTITY_PARENT, &parent))
+		document_cell_value(document, parent, FINDING_PID, parent);
+	else
+		document_cell_absent(document);
+	put_identity_cell(document, identity, identity_words_container);
+	put_identity_cell(document, identity, identity_words_pod);
+	put_identity_cell(document, identity, identity_words_variables);
+	document_row_end(document);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Opened memory whose size is not known counts as 0 bytes: with no other, the sum is not known. */
+static void cell_size(const struct process_rows *rows, bool known, uint8_t space,
+		      struct amount amount)
+{
+	const bool unsized = space == MS_SPACE_IMPORTED && amount.count && !amount.bytes;
+
+	document_cell_size(rows->document, known && !unsized, amount.bytes);
+}
+
+static void list_space(const struct process_rows *rows, uint8_t space)
+{
+	const struct process *process = rows->process;
+	const struct space_total *total = &process->spaces[space];
+	const struct amount held = report_held(process, space);
+	const bool known = !process->entries_only;
+	struct document *document = rows->document;
+
+	if (!process_rows_begin(rows))
+		return;
+	document_cell_words(document, probe_space_name(space));
+	cell_size(rows, known, space, held);
+	document_cell_count(document, known, held.count);
+	cell_size(rows, known, space, (struct amount){ total->allocs, total->peak_bytes });
+	if (known && total->peak_bytes && total->peak_ts_ns)
+		document_cell_time(document, rows->recording, total->peak_ts_ns);
+	else
+		document_cell(document);
+	document_cell_count(document, true, total->allocs);
+	cell_size(rows, true, space, (struct amount){ total->allocs, total->alloc_bytes });
+	document_cell_count(document, known, total->frees);
+	document_cell_count(document, known, total->implicit_frees);
+	document_row_end(document);
+}
+
+void process_rows_spaces(const struct process_rows *rows)
+{
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (report_has_space(rows->process, space))
+			list_space(rows, space);
+}
+
+static void list_driver_total(const struct process_rows *rows, const char *what,
+			      const struct driver_total *total)
+{
+	const struct process *process = rows->process;
+	struct document *document = rows->document;
+
+	if (!total->peak_bytes || !process_rows_begin(rows))
+		return;
+	document_cell_words(document, what);
+	document_cell_size(document, true, process->exited ? total->exit_bytes : total->live_bytes);
+	document_cell_size(document, true, total->peak_bytes);
+	document_row_end(document);
+}
+
+void process_rows_driver(const struct process_rows *rows)
+{
+	const struct driver_objects *driver = &rows->process->driver;
+	size_t i;
+
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		list_driver_total(rows, driver_cause_description(i), &driver->causes[i]);
+	list_driver_total(rows, "in all, of the device", &driver->device);
+	list_driver_total(rows, "of the host", &driver->host);
+}
+
+void process_rows_nvml(const struct process_rows *rows)
+{
+	struct report_nvml_part parts[REPORT_NVML_PARTS_MAX];
+	const size_t count = report_nvml_parts(rows->process, parts);
+	struct document *document = rows->document;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!process_rows_begin(rows))
+			return;
+		document_cell_words(document, parts[i].what);
+		document_cell_size(document, true, parts[i].bytes);
+		document_cell_time(document, rows->recording, rows->process->nvml.last.ts_ns);
+		document_row_end(document);
+	}
+}
+
+static void list_cell(const struct process_rows *rows, const struct usage_cell *cell)
+{
+	struct document *document = rows->document;
+
+	if (!process_rows_begin(rows))
+		return;
+	document_cell_words(document, probe_at(cell->row)->symbol);
+	document_cell_words(document, probe_space_name(cell->space));
+	document_cell_device(document, cell->device);
+	cell_size(rows, true, cell->space, (struct amount){ cell->live_count, cell->live_bytes });
+	document_cell_count(document, true, cell->live_count);
+	/* Of a peak before the first anchor, nobody knows what it was made of. */
+	document_cell_size(document, rows->process->usage->spaces[cell->space].known,
+			   cell->peak_bytes);
+	document_cell_count(document, true, cell->allocs);
+	cell_size(rows, true, cell->space, (struct amount){ cell->allocs, cell->alloc_bytes });
+	document_cell_count(document, true, cell->frees);
+	if (cell->frees)
+		document_cell_duration(document, true, cell->lifetime_ns / cell->frees);
+	else
+		document_cell_words(document, "-");
+	document_row_end(document);
+}
+
+void process_rows_cells(const struct process_rows *rows)
+{
+	size_t i;
+
+	for (i = 0; !rows->process->entries_only && i < rows->shown->cells_count; i++)
+		list_cell(rows, &rows->shown->cells[i]);
+}
+
+void process_rows_objects(const struct process_rows *rows)
+{
+	struct document *document = rows->document;
+	size_t count, i;
+	const struct object_total *totals = objects_totals(rows->process, &count);
+
+	for (i = 0; i < count; i++) {
+		if (!process_rows_begin(rows))
+			continue;
+		document_cell_words(document, objects_plural(totals[i].kind));
+		document_cell_device(document, totals[i].device);
+		document_cell_count(document, true, totals[i].live);
+		document_cell_count(document, true, totals[i].peak);
+		document_cell_count(document, true, totals[i].made);
+		document_cell_count(document, true, totals[i].destroyed);
+		document_cell_count(document, true, totals[i].ended);
+		document_row_end(document);
+	}
+}

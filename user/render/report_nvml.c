@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/report_nvml.h"
+
+#include <string.h>
+
+#include "render/field.h"
+
+struct list {
+	struct report_nvml_part *parts;
+	size_t count;
+};
+
+static void add(struct list *list, const char *what, uint64_t bytes)
+{
+	if (bytes)
+		list->parts[list->count++] = (struct report_nvml_part){ what, bytes, false };
+}
+
+/* If the pieces that the driver was seen to take are smaller, the rest lies in older ones. */
+static void add_allocated(struct list *list, const struct nvml_parts *parts)
+{
+	uint64_t bytes = parts->allocated_bytes;
+
+	if (parts->slack_bytes < 0)
+		bytes -= (uint64_t)-parts->slack_bytes;
+	add(list, "allocated with CUDA", bytes);
+	if (parts->slack_bytes > 0)
+		add(list, "the rest of the pieces behind that", (uint64_t)parts->slack_bytes);
+}
+
+size_t report_nvml_parts(const struct process *process,
+			 struct report_nvml_part rows[REPORT_NVML_PARTS_MAX])
+{
+	struct list list = { .parts = rows };
+	struct nvml_parts parts;
+	const bool objects = process->nvml.last.objects_seen;
+	size_t i;
+
+	if (!nvml_account_parts(process, &parts))
+		return 0;
+	add_allocated(&list, &parts);
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		add(&list, driver_cause_description(i), parts.causes[i]);
+	add(&list, "from before it was attached to", parts.before_bytes);
+	if (parts.unexplained_bytes > 0)
+		add(&list,
+		    objects ? "unexplained" :
+			      "contexts, code and all else that CUDA was not asked for by name",
+		    (uint64_t)parts.unexplained_bytes);
+	else
+		add(&list, "less: seen here, but not counted by NVML",
+		    (uint64_t)-parts.unexplained_bytes);
+	rows[list.count++] =
+		(struct report_nvml_part){ "in all, as NVML says", parts.used_bytes, true };
+	return list.count;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static uint64_t difference(uint64_t one, uint64_t other)
+{
+	return one > other ? one - other : 0;
+}
+
+static void list_device(struct document *document, const struct report_recording *recording,
+			const struct nvml_device_account *device)
+{
+	const struct ms_device *last = &device->last;
+	const bool memory = last->known & MS_DEVICE_MEMORY;
+	const bool processes = last->known & MS_DEVICE_PROCESSES;
+
+	if (!document_row(document))
+		return;
+	field_append_safe(&document->text, last->uuid, strnlen(last->uuid, sizeof(last->uuid)));
+	document_cell(document);
+	document_cell_size(document, memory, last->total_bytes);
+	document_cell_size(document, memory, last->used_bytes);
+	document_cell_size(document, true, device->traced_bytes);
+	document_cell_size(document, processes,
+			   difference(last->processes_bytes, device->traced_bytes));
+	document_cell_size(document, memory && processes,
+			   difference(last->used_bytes, last->processes_bytes));
+	document_cell_size(document, last->known & MS_DEVICE_RESERVED, last->reserved_bytes);
+	document_cell_size(document, memory, device->peak_bytes);
+	document_cell_time(document, recording, device->peak_ts_ns);
+	document_row_end(document);
+}
+
+void report_nvml_devices(struct document *document, const struct report_recording *recording)
+{
+	static const struct document_column columns[] = {
+		{ "Device", DOCUMENT_TEXT },      { "Memory", DOCUMENT_NUMBER },
+		{ "In use", DOCUMENT_NUMBER },    { "Of traced processes", DOCUMENT_NUMBER },
+		{ "Of others", DOCUMENT_NUMBER }, { "Of no process", DOCUMENT_NUMBER },
+		{ "Reserved", DOCUMENT_NUMBER },  { "Most in use", DOCUMENT_NUMBER },
+		{ "At", DOCUMENT_VALUE },         { 0 },
+	};
+	const struct nvml_devices *devices = &recording->state->nvml_devices;
+	size_t i;
+
+	document_table_top(document, "nvml-devices",
+			   "Devices, as NVML said the last time that it was asked", columns);
+	for (i = 0; i < devices->count; i++)
+		list_device(document, recording, &devices->devices[i]);
+	document_table_end(document);
+}

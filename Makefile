@@ -152,7 +152,7 @@ analyze: $(BUILD)/bpf/memscope.skel.h
 COMMANDS := $(shell sed -n 's/^\t&\([a-z]*\)_command,/\1/p' user/commands/commands.c)
 MAN_PAGES := $(BUILD)/man/memscope-bpf.1 $(COMMANDS:%=$(BUILD)/man/memscope-bpf-%.1)
 
-$(BUILD)/mkdocs: tools/mkdocs.c $(filter-out %/main.o,$(USER_OBJECTS))
+$(BUILD)/mkdocs: tools/mkdocs.c tools/mkdocs_schema.c $(filter-out %/main.o,$(USER_OBJECTS))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_CFLAGS) $(USER_LDFLAGS) $^ $(USER_LIBS) -o $@
 

@@ -33,52 +33,6 @@ struct analysis {
 	struct process_activities activities;
 };
 
-/* ---- thresholds ------------------------------------------------------------------------------ */
-
-static const struct threshold thresholds[] = {
-#define X(member, name, value, unit, help) \
-	{ name, FINDING_##unit, value, help, offsetof(struct analysis_options, member) },
-	ANALYSIS_THRESHOLDS(X)
-#undef X
-};
-
-const struct threshold *analysis_threshold_at(size_t i)
-{
-	return i < sizeof(thresholds) / sizeof(*thresholds) ? &thresholds[i] : NULL;
-}
-
-struct analysis_options analysis_defaults(void)
-{
-	return (struct analysis_options){
-#define X(member, name, value, unit, help) .member = value,
-		ANALYSIS_THRESHOLDS(X)
-#undef X
-			.captured_ops = (1u << MS_OPS_COUNT) - 1,
-	};
-}
-
-const char *analysis_oom_cause_name(enum oom_cause cause)
-{
-	static const char *const names[] = {
-#define X(cause, name) name,
-		OOM_CAUSES(X)
-#undef X
-	};
-
-	return names[cause];
-}
-
-const char *analysis_oom_remedy_name(enum oom_remedy_kind kind)
-{
-	static const char *const names[] = {
-#define X(kind, name) name,
-		OOM_REMEDIES(X)
-#undef X
-	};
-
-	return names[kind];
-}
-
 /* ---- life --------------------------------------------------------------------------------- */
 
 struct analysis *analysis_new(const struct state *state, const struct analysis_options *options)

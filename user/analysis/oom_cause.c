@@ -310,3 +310,27 @@ void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *opt
 		return;
 	judge_unknown(oom, &device);
 }
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+const char *analysis_oom_cause_name(enum oom_cause cause)
+{
+	static const char *const names[] = {
+#define X(cause, name) name,
+		OOM_CAUSES(X)
+#undef X
+	};
+
+	return names[cause];
+}
+
+const char *analysis_oom_remedy_name(enum oom_remedy_kind kind)
+{
+	static const char *const names[] = {
+#define X(kind, name) name,
+		OOM_REMEDIES(X)
+#undef X
+	};
+
+	return names[kind];
+}

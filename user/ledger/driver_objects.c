@@ -307,6 +307,16 @@ void driver_objects_add(struct driver_objects *sum, const struct driver_objects 
 		total_add(&sum->causes[i], &objects->causes[i]);
 }
 
+size_t driver_objects_bytes(const struct driver_objects *objects)
+{
+	size_t bytes = objects->capacity * sizeof(*objects->objects) + map_bytes(&objects->places);
+	size_t i;
+
+	for (i = 0; i < DRIVER_CHAINS_COUNT; i++)
+		bytes += map_bytes(&objects->chains[i]);
+	return bytes;
+}
+
 void driver_objects_fini(struct driver_objects *objects)
 {
 	size_t i;

@@ -89,6 +89,9 @@ void driver_objects_restart(struct driver_objects *objects);
 /* Adds the totals of one process to those of several; peaks: the highest. */
 void driver_objects_add(struct driver_objects *sum, const struct driver_objects *objects);
 
+/* The bytes of memory that they take, themselves apart. */
+size_t driver_objects_bytes(const struct driver_objects *objects);
+
 void driver_objects_fini(struct driver_objects *objects);
 
 #endif /* MEMSCOPE_LEDGER_DRIVER_OBJECTS_H */

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/call_times.h"
+#include "ledger/contexts.h"
+#include "ledger/failures.h"
+#include "ledger/graphs.h"
+#include "ledger/objects.h"
+
+void process_forget(struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++)
+		ledger_fini(&process->ledgers[i]);
+	graphs_fini(process);
+	objects_forget(process);
+	map_fini(&process->handles);
+	map_fini(&process->names);
+	map_fini(&process->aliases);
+	map_fini(&process->launch_places);
+	contexts_fini(process);
+	pending_fini(&process->pending);
+}
+
+void process_free(struct process *process)
+{
+	process_forget(process);
+	map_fini(&process->kernel_places);
+	map_fini(&process->failure_places);
+	map_fini(&process->pool_places);
+	map_fini(&process->device_places);
+	free(process->kernels);
+	free(process->failures);
+	call_times_forget(process);
+	free(process->times);
+	free(process->views);
+	process_devices_fini(&process->devices);
+	process_identity_fini(process);
+	driver_objects_fini(&process->driver);
+	objects_free(process);
+	usage_free(process->usage);
+	free(process);
+}
+
+static void space_restart(struct space_total *space, uint64_t now_ns)
+{
+	*space = (struct space_total){ .live_bytes = space->live_bytes,
+				       .live_count = space->live_count,
+				       .peak_bytes = space->live_bytes,
+				       .peak_ts_ns = now_ns,
+				       .exit_count = space->exit_count,
+				       .exit_bytes = space->exit_bytes };
+}
+
+void process_restart(struct process *process, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		space_restart(&process->spaces[i], now_ns);
+	memset(process->copies, 0, sizeof(process->copies));
+	process->memsets = process->syncs = (struct call_total){ 0 };
+	memset(process->calls, 0, sizeof(process->calls));
+	process->launches = process->graph_launches = 0;
+	for (i = 0; i < process->kernels_count; i++)
+		process->kernels[i].launches = 0;
+	failures_forget(process);
+	call_times_forget(process);
+	objects_restart(process, now_ns);
+	for (i = 0; i < COUNTERS_COUNT; i++)
+		if (process_counters[i].is_passing)
+			process->counters[i] = 0;
+	process->was_running_earlier = false;
+	driver_objects_restart(&process->driver);
+	nvml_account_restart(&process->nvml);
+	usage_restart(process->usage);
+}
+
+size_t process_bytes(const struct process *process)
+{
+	size_t bytes = sizeof(*process), i;
+
+	for (i = 0; i < LEDGERS_COUNT; i++)
+		bytes += ledger_bytes(&process->ledgers[i]);
+	return bytes + usage_bytes(process->usage) + graphs_bytes(process) +
+	       objects_bytes(process) + map_bytes(&process->handles) + map_bytes(&process->names) +
+	       map_bytes(&process->aliases) + map_bytes(&process->kernel_places) +
+	       map_bytes(&process->launch_places) + map_bytes(&process->failure_places) +
+	       map_bytes(&process->context_places) + map_bytes(&process->primary_places) +
+	       map_bytes(&process->pool_places) + map_bytes(&process->device_places) +
+	       process->kernels_capacity * sizeof(*process->kernels) +
+	       process->failures_capacity * sizeof(*process->failures) + call_times_bytes(process) +
+	       process->contexts_capacity * sizeof(*process->contexts) +
+	       pending_bytes(&process->pending) + driver_objects_bytes(&process->driver) +
+	       process_devices_bytes(&process->devices) + process->identity.bytes +
+	       process->views_capacity * sizeof(*process->views);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is kept of one process, as a whole: a part of state.h, which has the list of them.
+ */
+#ifndef MEMSCOPE_LEDGER_PROCESS_H
+#define MEMSCOPE_LEDGER_PROCESS_H
+
+#include "ledger/state.h"
+
+/* It ends, or executes another program: what only a living process has is freed. */
+void process_forget(struct process *process);
+
+/* Frees it and all that is in it. */
+void process_free(struct process *process);
+
+/* Totals and peaks are those of the time from now on. */
+void process_restart(struct process *process, uint64_t now_ns);
+
+/* About how much memory it takes. */
+size_t process_bytes(const struct process *process);
+
+#endif /* MEMSCOPE_LEDGER_PROCESS_H */

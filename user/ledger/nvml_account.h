@@ -39,7 +39,7 @@ struct nvml_account {
 struct nvml_parts {
 	uint64_t used_bytes;
 	uint64_t allocated_bytes;
-	int64_t slack_bytes; /* of pieces behind allocations, beyond the former */
+	int64_t slack_bytes;                  /* of pieces behind allocations, beyond the former */
 	uint64_t causes[DRIVER_CAUSES_COUNT]; /* without those three */
 	uint64_t before_bytes; /* what it held when it was attached to, and does still */
 	int64_t unexplained_bytes;

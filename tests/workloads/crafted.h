@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What makes crafted recordings: the blocks of a file (crafted_dump.c), and what there can be any
- * number of in records (crafted_records.c) and in a file (crafted_files.c).
+ * number of in records of calls (crafted_records.c), in others (crafted_samples.c) and in a file
+ * (crafted_files.c).
  */
 #ifndef MEMSCOPE_TESTS_CRAFTED_H
 #define MEMSCOPE_TESTS_CRAFTED_H
@@ -45,7 +46,7 @@ struct crafted_kind {
 };
 
 /* Each ends with one without a name. */
-extern const struct crafted_kind crafted_records[], crafted_files[];
+extern const struct crafted_kind crafted_records[], crafted_files[], crafted_samples[];
 
 void crafted_die(const char *what);
 void crafted_put_block(struct maker *maker, uint8_t type, const void *raw, size_t bytes);

@@ -181,11 +181,13 @@ int main(int argc, char **argv)
 	if (argc == 1) {
 		list(crafted_records);
 		list(crafted_files);
+		list(crafted_samples);
 		return 0;
 	}
 	if (argc == 4) {
 		kind = find(crafted_records, argv[1]);
 		kind = kind ? kind : find(crafted_files, argv[1]);
+		kind = kind ? kind : find(crafted_samples, argv[1]);
 	}
 	if (!kind)
 		crafted_die("usage: crafted_dump [KIND BYTES FILE]");

@@ -458,8 +458,8 @@ struct ms_name {
 	__u64 alias;  /* 0: none, `name` holds the name */
 	__u64 string; /* its address in the process, should `name` be cut short or unread */
 	__u32 length; /* bytes of `name` that follow, NUL included; 0: could not be read */
-	__u32 reserved;
-	char name[]; /* at most MS_NAME_MAX */
+	__u32 found;  /* by user space, in memory: no call has said it, and it was so before */
+	char name[];  /* at most MS_NAME_MAX */
 };
 
 #define MS_COMM_BYTES 16

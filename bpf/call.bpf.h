@@ -200,7 +200,7 @@ static __always_inline void name_report(struct ms_thread *thread, struct ms_fram
 	name->handle = call->addr;
 	name->alias = call->src;
 	name->string = 0;
-	name->reserved = 0;
+	name->found = 0;
 	if (spec->name.kind == MS_FROM_STRING) {
 		name->string = value_arg(&frame->input, spec->name.arg);
 		length = bpf_probe_read_user_str(name->name, MS_NAME_BYTES,

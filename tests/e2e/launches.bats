@@ -174,3 +174,66 @@ lengths() {
 	trace_stop
 	puppet_end
 }
+
+# ---- kernels whose handles a process had before it was attached to
+
+# stubs_start PROGRAM
+stubs_start() {
+	rm -f stubs.in
+	mkfifo stubs.in
+	"$1" < stubs.in > stubs.out 3>&- 7>&- 8>&- &
+	OTHER_PID=$!
+	exec 7> stubs.in
+	wait_for 'grep -q ready stubs.out'
+}
+
+# FILE: messages of the tool. Launches each kernel once more, and ends once one of these has its name.
+stubs_end() {
+	echo go >&7
+	[ -n "${STUBS:-}" ] || wait_for '[ "$(grep -c "named by its memory" '"$1"')" -ge 2 ]'
+	exec 7>&-
+	wait "$OTHER_PID"
+	OTHER_PID=
+}
+
+# late OPTION...: what is launched by a program that was attached to when it had launched already
+late() {
+	stubs_start "${STUBS:-$WORKLOADS/stubs}"
+	tool_start trace TRACE_PID --json -o counted.jsonl "$@" -p $OTHER_PID
+	[ -n "${STUBS:-}" ] || wait_for 'grep -q "named by its memory" trace.err'
+	stubs_end trace.err
+	trace_wait
+}
+
+@test "a process attached to late: kernels have the names that they would have had" {
+	local mode
+
+	echo go | trace -q --layer=both --json -o counted.jsonl -- "$WORKLOADS/stubs"
+	kernels | sed 's/^2/1/' | sort > early
+	assert_equal "$(cut -d ' ' -f 2 early | xargs)" \
+		"_Z3addPfi _Z5laterPf _Z5olderPf _Z6copiedPf _Z6hiddenPf _ZN2ns4workIfEEvPT_ plain"
+	for mode in "--layer=both" "--layer=both -c"; do
+		# shellcheck disable=SC2086
+		late $mode
+		diff -u early <(kernels)
+	done
+	# One by one, and without the one that is launched by the address of its host function.
+	late -e launch
+	jq -r 'select(.type == "call") | "1 \(.kernel)"' counted.jsonl | sort |
+		diff -u <(sed 's/_Z5olderPf/null/' early | sort) -
+	stubs_start "$WORKLOADS/stubs"
+	record_start -o run.mscope -p $OTHER_PID
+	wait_for 'grep -q "named by its memory" record.err'
+	stubs_end record.err
+	record_wait
+	assert_equal "$("$MEMSCOPE" export -q -f ndjson run.mscope | tail -n 1 |
+		jq -r '.processes[0].kernels[].kernel // empty' | sort | xargs)" \
+		"_Z3addPfi _Z5laterPf _Z6copiedPf _Z6hiddenPf _ZN2ns4workIfEEvPT_ plain"
+}
+
+@test "a process attached to late, without symbols: handles, but for what was asked for later" {
+	strip -o stripped "$WORKLOADS/stubs"
+	STUBS=./stripped late -c
+	assert_equal "$(counted '.processes[0].kernels | [length, (map(.kernel | strings) | @csv)] | @csv')" \
+		'7,"""_Z5laterPf"""'
+}

@@ -34,6 +34,68 @@ static void test_a_handle_has_the_name_it_was_given(void **state)
 	state_fini(&s.state);
 }
 
+static union record record_found(uint64_t handle, const char *name)
+{
+	union record record = record_name(handle, name);
+
+	record.name.found = 1;
+	return record;
+}
+
+/* It had that name before, when nothing said so. */
+static void test_a_name_that_is_found_counts_for_earlier_launches(void **state)
+{
+	struct scenario s = { 0 };
+	int i;
+
+	(void)state;
+	apply(&s, record_launch("cuLaunchKernel", HANDLE));
+	apply(&s, record_launch("cuLaunchKernel", OTHER_HANDLE));
+	apply(&s, record_found(HANDLE, "found"));
+	assert_int_equal(first_process(&s)->kernels_count, 2);
+	assert_string_equal(kernel_at(&s, 0)->name, "found");
+	apply(&s, record_launch("cuLaunchKernel", HANDLE));
+	assert_string_equal(s.change.kernel, "found");
+	assert_int_equal(kernel_at(&s, 0)->launches, 2);
+	/* Others of the same name: the last one, one among others. */
+	apply(&s, record_found(OTHER_HANDLE, "found"));
+	assert_int_equal(first_process(&s)->kernels_count, 1);
+	assert_int_equal(kernel_at(&s, 0)->launches, 3);
+	for (i = 0; i < 3; i++)
+		apply(&s, record_launch("cuLaunchKernel", 0x9000 + i));
+	apply(&s, record_found(0x9000, "found"));
+	assert_int_equal(first_process(&s)->kernels_count, 3);
+	assert_int_equal(kernel_at(&s, 0)->launches, 4);
+	apply(&s, record_launch("cuLaunchKernel", 0x9001));
+	apply(&s, record_launch("cuLaunchKernel", 0x9002));
+	assert_int_equal(first_process(&s)->kernels_count, 3);
+	assert_int_equal(kernel_at(&s, 1)->launches + kernel_at(&s, 2)->launches, 4);
+	assert_int_equal(first_process(&s)->launches, 8);
+	state_fini(&s.state);
+}
+
+/* What a call has said is not what was found, and stays. */
+static void test_a_name_that_is_found_is_no_better_than_one_that_was_said(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_name(HANDLE, "said"));
+	apply(&s, record_found(HANDLE, "found"));
+	apply(&s, record_launch("cuLaunchKernel", HANDLE));
+	assert_string_equal(s.change.kernel, "said");
+	/* An alias of something without a name says nothing. */
+	apply(&s, record_alias(OTHER_HANDLE, HOST_HANDLE));
+	apply(&s, record_found(OTHER_HANDLE, "found"));
+	apply(&s, record_launch("cuLaunchKernel", OTHER_HANDLE));
+	assert_string_equal(s.change.kernel, "found");
+	/* And the other way round, launches of before were of another kernel, perhaps. */
+	apply(&s, record_launch("cuLaunchKernel", 0x9000));
+	apply(&s, record_name(0x9000, "later"));
+	assert_null(kernel_at(&s, 2)->name);
+	state_fini(&s.state);
+}
+
 static void test_handles_of_one_name_are_one_kernel(void **state)
 {
 	struct scenario s = { 0 };
@@ -328,6 +390,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_handle_has_the_name_it_was_given),
+		cmocka_unit_test(test_a_name_that_is_found_counts_for_earlier_launches),
+		cmocka_unit_test(test_a_name_that_is_found_is_no_better_than_one_that_was_said),
 		cmocka_unit_test(test_handles_of_one_name_are_one_kernel),
 		cmocka_unit_test(test_handles_without_a_name_are_kernels_of_their_own),
 		cmocka_unit_test(test_an_alias_finds_the_name_whichever_came_first),

@@ -41,6 +41,17 @@ int live_feed(struct live *live, void *record, size_t length)
 	return live->err;
 }
 
+int live_feed_counted(void *context, void *record, size_t length)
+{
+	struct live *live = context;
+	const struct ms_calls *launches = record;
+	int err = 0;
+
+	if (launches->call.event.type == MS_TYPE_CALLS)
+		err = kernel_names_launched(live->kernel_names, &launches->call);
+	return err ? err : live->options.feed(live->options.context, record, length);
+}
+
 static void end(struct live *live, enum live_reason reason)
 {
 	if (!live->stopping) {
@@ -82,8 +93,7 @@ static void drain(struct live *live, uint64_t until_ns)
 	file_probes_look(live->targets.file_probes);
 	detacher_flush(live->targets.detacher);
 	if (!live->err && live->launch_counts)
-		live->err = launch_counts_seen(live->launch_counts, live->options.feed,
-					       live->options.context);
+		live->err = launch_counts_seen(live->launch_counts, live_feed_counted, live);
 	if (!live->err && live->options.flush)
 		live->err = live->options.flush(live->options.context);
 	/* Towards idle in steps, so that a pause between two bursts does not cost latency. */
@@ -102,8 +112,7 @@ static void look_at_counts(struct live *live)
 	    now_ns - live->counted_ns < live->options.count_ns)
 		return;
 	live->counted_ns = now_ns;
-	live->err =
-		launch_counts_look(live->launch_counts, live->options.feed, live->options.context);
+	live->err = launch_counts_look(live->launch_counts, live_feed_counted, live);
 }
 
 void live_drain(struct live *live)
@@ -223,6 +232,8 @@ static int on_drain(void *context, uint64_t data)
 
 	(void)data;
 	live_drain(live);
+	if (!live->err)
+		live->err = kernel_names_work(live->kernel_names, clock_monotonic_ns());
 	targets_report(&live->targets, clock_monotonic_ns() - REPORT_NS);
 	live_look_at_bystanders(live);
 	return live->err;
@@ -337,8 +348,7 @@ int live_stop(struct live *live)
 	drain_all(live, UINT64_MAX);
 	look_at_losses(live, clock_monotonic_ns(), true);
 	if (!live->err && live->launch_counts)
-		live->err = launch_counts_rest(live->launch_counts, live->options.feed,
-					       live->options.context);
+		live->err = launch_counts_rest(live->launch_counts, live_feed_counted, live);
 	/*
 	 * Nobody reads signals any more: from now on they do what they do to any program, but those
 	 * that have come meanwhile asked for nothing new. A closed pipe stays an error of write(),
@@ -506,6 +516,9 @@ static int open_programs(struct live *live)
 	live->targets.programs = live->programs;
 	live->targets.map_files = !feature_test(live->options.features, FEATURE_MAP_FILES);
 	live->targets.cache.nops = !feature_test(live->options.features, FEATURE_UPROBE_NOPS);
+	if (!entries_only && options.ops >> MS_OP_NAME & 1)
+		live->kernel_names = kernel_names_new(live->targets.map_files, live->options.feed,
+						      live->options.context);
 	if (!err && options.count_launches) {
 		err = launch_counts_open(&live->launch_counts,
 					 programs_launch_counts_fd(live->programs),
@@ -573,6 +586,7 @@ void live_close(struct live *live)
 	detacher_close(live->targets.detacher);
 	mappings_close(live->mappings);
 	launch_counts_close(live->launch_counts);
+	kernel_names_free(live->kernel_names);
 	identity_record_fini(&live->identities);
 	pythons_fini(&live->pythons);
 	process_losses_fini(&live->losses);

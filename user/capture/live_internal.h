@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "capture/records/identity_record.h"
+#include "capture/records/kernel_names.h"
 #include "capture/records/launch_counts.h"
 #include "capture/records/process_losses.h"
 #include "capture/attach/file_probes.h"
@@ -27,6 +28,7 @@ struct live {
 	struct programs *programs;
 	struct targets targets;
 	struct launch_counts *launch_counts; /* NULL: each is recorded */
+	struct kernel_names *kernel_names;   /* NULL: they are not wanted */
 	struct process_losses losses;
 	struct identity_maker identities;
 	struct pythons pythons;
@@ -70,6 +72,8 @@ struct live {
 /* live.c */
 int live_watch_exit(struct live *live, struct target *target);
 int live_feed(struct live *live, void *record, size_t length);
+/* Launches that were counted; returns what the feed did. */
+int live_feed_counted(void *context, void *record, size_t length);
 
 /* Hands over everything that has happened so far; live_drain(): unless it is held up. */
 void live_drain(struct live *live);

@@ -26,8 +26,7 @@ static int feed_launches(struct live *live, const struct ms_event *event)
 	    (event->type != MS_TYPE_NAME && event->type != MS_TYPE_EXEC &&
 	     event->type != MS_TYPE_EXIT))
 		return live->err;
-	live->err = launch_counts_before(live->launch_counts, event, live->options.feed,
-					 live->options.context);
+	live->err = launch_counts_before(live->launch_counts, event, live_feed_counted, live);
 	return live->err;
 }
 
@@ -81,6 +80,8 @@ int live_feed_attach(struct live *live, struct target *target)
 	struct ms_process record = record_attach(target);
 	int err = feed_identity(live, &record.event);
 
+	if (target->attach_flags & MS_ATTACH_RUNNING)
+		kernel_names_add(live->kernel_names, target->pid, target->start_ns);
 	if (!err)
 		err = live_feed(live, &record, sizeof(record));
 	if (!err)
@@ -99,6 +100,7 @@ static int feed_name(struct live *live, const struct ms_name *name)
 	/* Then the memory that was read may be another process's, with the same pid. */
 	if (best != name && target_is_gone(target))
 		best = name;
+	kernel_names_said(live->kernel_names, best);
 	return live_feed(live, (void *)best, best->event.size);
 }
 
@@ -213,6 +215,7 @@ static void forget(struct live *live, struct target *target, const int *status)
 			!programs_set_target(live->programs, target->pid, 0) && !target->exit_seen;
 	if ((status || unnoticed) && !feed_launches(live, &exit.event))
 		live_feed(live, &exit, sizeof(exit));
+	kernel_names_remove(live->kernel_names, target->pid);
 	targets_remove(&live->targets, target);
 }
 
@@ -335,6 +338,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	}
 	if (process->event.type != MS_TYPE_EXEC || live->stopping)
 		return;
+	kernel_names_remove(live->kernel_names, target->pid);
 	live_feed_visible(live, &process->event);
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, process);
@@ -372,6 +376,8 @@ int live_take(void *context, void *record, size_t length)
 		return feed_name(live, record);
 	if (!err && is_exec_of_target(live, event))
 		err = feed_identity(live, event);
+	if (!err && event->type == MS_TYPE_LAUNCH)
+		err = kernel_names_launched(live->kernel_names, record);
 	if (!err)
 		err = live_feed(live, record, length);
 	if (live->nvml && event->type == MS_TYPE_CALL)

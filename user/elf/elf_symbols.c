@@ -27,8 +27,8 @@ struct walk {
 	size_t segments_count;
 	int (*visit)(const struct elf_function *function, void *context);
 	void *context;
-	bool exported;  /* the table that is visited is .dynsym */
-	bool variables; /* are visited instead of functions */
+	bool exported;             /* the table that is visited is .dynsym */
+	bool functions, variables; /* are visited */
 };
 
 /* Names from `begin` on, up to `end`; what of the last one is behind that is there, too. */
@@ -82,10 +82,12 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 			const struct window *window)
 {
 	const char *name = window->bytes + (symbol->st_name - window->begin);
+	const bool is_variable = ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT;
 	struct elf_function function = { .name = name,
 					 .address = symbol->st_value,
 					 .size_bytes = symbol->st_size,
 					 .is_exported = walk->exported,
+					 .is_variable = is_variable,
 					 .is_indirect =
 						 ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC };
 	uint64_t rest = window->begin + window->length - symbol->st_name;
@@ -93,7 +95,7 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 	if (!memchr(name, '\0', rest < MAX_NAME_BYTES ? rest : MAX_NAME_BYTES))
 		return 0;
 	function.file_offset = file_offset(walk, symbol->st_value);
-	if (!function.file_offset && !walk->variables)
+	if (!function.file_offset && !is_variable)
 		return 0;
 	return walk->visit(&function, walk->context);
 }
@@ -104,7 +106,7 @@ static bool is_wanted(const struct walk *walk, const Elf64_Sym *symbol)
 	const unsigned char type = ELF64_ST_TYPE(symbol->st_info);
 	const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
 
-	return (walk->variables ? type == STT_OBJECT : is_function) &&
+	return ((walk->variables && type == STT_OBJECT) || (walk->functions && is_function)) &&
 	       symbol->st_shndx != SHN_UNDEF && symbol->st_value;
 }
 
@@ -130,26 +132,39 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 	return value < limit ? value : limit;
 }
 
+/* The next window, which there is. */
+static int visit_next(const struct walk *walk, const Elf64_Shdr *table, const Elf64_Shdr *strings,
+		      struct window *window)
+{
+	const uint64_t size = strings->sh_size;
+	int result;
+
+	window->begin = window->end;
+	window->end = at_most(size, window->begin + WINDOW_BYTES);
+	window->length = at_most(size, window->end + MAX_NAME_BYTES) - window->begin;
+	result = elf_file_read(&walk->file, strings->sh_offset + window->begin, window->bytes,
+			       window->length);
+	return result ? result : visit_window(walk, table, window);
+}
+
+static char *window_bytes(const Elf64_Shdr *strings)
+{
+	return malloc(at_most(strings->sh_size, WINDOW_BYTES + MAX_NAME_BYTES));
+}
+
 static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
 			 const Elf64_Shdr *strings)
 {
-	const uint64_t size = strings->sh_size;
 	struct window window = { 0 };
 	int result = 0;
 
-	if (!size)
+	if (!strings->sh_size)
 		return 0;
-	window.bytes = malloc(at_most(size, WINDOW_BYTES + MAX_NAME_BYTES));
+	window.bytes = window_bytes(strings);
 	if (!window.bytes)
 		return -ENOMEM;
-	for (; !result && window.begin < size; window.begin = window.end) {
-		window.end = at_most(size, window.begin + WINDOW_BYTES);
-		window.length = at_most(size, window.end + MAX_NAME_BYTES) - window.begin;
-		result = elf_file_read(&walk->file, strings->sh_offset + window.begin, window.bytes,
-				       window.length);
-		if (!result)
-			result = visit_window(walk, table, &window);
-	}
+	while (!result && window.end < strings->sh_size)
+		result = visit_next(walk, table, strings, &window);
 	free(window.bytes);
 	return result;
 }
@@ -160,23 +175,30 @@ static bool is_too_large(const Elf64_Shdr *table, const Elf64_Shdr *strings)
 	       table->sh_size * (1 + strings->sh_size / WINDOW_BYTES) > MAX_WALK_BYTES;
 }
 
+/* Returns 1, 0 if there is none, or -errno. */
+static int find_table(const struct walk *walk, uint32_t type, Elf64_Shdr *table,
+		      Elf64_Shdr *strings)
+{
+	int result = elf_file_section(&walk->file, type, table);
+
+	if (result <= 0 || !table->sh_size)
+		return result < 0 ? result : 0;
+	if (table->sh_entsize != sizeof(Elf64_Sym))
+		return -EBADMSG;
+	result = elf_file_strings(&walk->file, table->sh_link, strings);
+	if (result)
+		return result;
+	if (table->sh_size > walk->file.size_bytes)
+		return -EBADMSG;
+	return is_too_large(table, strings) ? -EFBIG : 1;
+}
+
 static int visit_table(const struct walk *walk, uint32_t type)
 {
 	Elf64_Shdr table, strings;
-	int result = elf_file_section(&walk->file, type, &table);
+	int result = find_table(walk, type, &table, &strings);
 
-	if (result <= 0 || !table.sh_size)
-		return result < 0 ? result : 0;
-	if (table.sh_entsize != sizeof(Elf64_Sym))
-		return -EBADMSG;
-	result = elf_file_strings(&walk->file, table.sh_link, &strings);
-	if (result)
-		return result;
-	if (table.sh_size > walk->file.size_bytes)
-		return -EBADMSG;
-	if (is_too_large(&table, &strings))
-		return -EFBIG;
-	return visit_windows(walk, &table, &strings);
+	return result > 0 ? visit_windows(walk, &table, &strings) : result;
 }
 
 static int visit_tables(struct walk *walk)
@@ -198,7 +220,7 @@ static int visit_tables(struct walk *walk)
 int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
 		      void *context, struct elf_contents *contents)
 {
-	struct walk walk = { .visit = visit, .context = context };
+	struct walk walk = { .visit = visit, .context = context, .functions = true };
 	int result = elf_file_init(&walk.file, fd);
 	Elf64_Shdr section;
 
@@ -215,4 +237,62 @@ int elf_each_variable(int fd, int (*visit)(const struct elf_function *variable, 
 	int result = elf_file_init(&walk.file, fd);
 
 	return result ? result : visit_tables(&walk);
+}
+
+/* ---- a piece at a time ----------------------------------------------------------------------- */
+
+struct elf_walk {
+	struct walk walk;
+	Elf64_Shdr table, strings;
+	struct window window;
+};
+
+static int open_walk(struct elf_walk *walk, int fd)
+{
+	int result = elf_file_init(&walk->walk.file, fd);
+
+	walk->walk.functions = walk->walk.variables = true;
+	if (!result)
+		result = read_segments(&walk->walk);
+	if (!result)
+		result = find_table(&walk->walk, SHT_SYMTAB, &walk->table, &walk->strings);
+	if (result <= 0)
+		return result ? result : -ENOENT;
+	if (!walk->strings.sh_size)
+		return 0;
+	walk->window.bytes = window_bytes(&walk->strings);
+	return walk->window.bytes ? 0 : -ENOMEM;
+}
+
+int elf_walk_open(struct elf_walk **result, int fd)
+{
+	struct elf_walk *walk = calloc(1, sizeof(*walk));
+	int err = walk ? open_walk(walk, fd) : -ENOMEM;
+
+	if (!err)
+		*result = walk;
+	else
+		elf_walk_close(walk);
+	return err;
+}
+
+void elf_walk_close(struct elf_walk *walk)
+{
+	if (!walk)
+		return;
+	free(walk->window.bytes);
+	free(walk);
+}
+
+int elf_walk_step(struct elf_walk *walk,
+		  int (*visit)(const struct elf_function *symbol, void *context), void *context)
+{
+	int result;
+
+	if (walk->window.end >= walk->strings.sh_size)
+		return 0;
+	walk->walk.visit = visit;
+	walk->walk.context = context;
+	result = visit_next(&walk->walk, &walk->table, &walk->strings, &walk->window);
+	return result ? result : walk->window.end < walk->strings.sh_size;
 }

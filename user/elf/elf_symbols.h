@@ -16,6 +16,7 @@ struct elf_function {
 	/* STT_GNU_IFUNC: the code there only chooses, at run time, what the name stands for. */
 	bool is_indirect;
 	bool is_exported; /* it stands in .dynsym */
+	bool is_variable;
 };
 
 struct elf_contents {
@@ -40,5 +41,21 @@ int elf_each_function(int fd, int (*visit)(const struct elf_function *function, 
  */
 int elf_each_variable(int fd, int (*visit)(const struct elf_function *variable, void *context),
 		      void *context);
+
+/*
+ * Functions and variables, of .symtab alone, a piece at a time: for who has something else to do
+ * meanwhile. The descriptor stays the caller's, and open. Returns 0, -ENOENT if the file is
+ * stripped, or as elf_each_function().
+ */
+struct elf_walk;
+int elf_walk_open(struct elf_walk **walk, int fd);
+void elf_walk_close(struct elf_walk *walk);
+
+/*
+ * Those of the next piece: some ten milliseconds for the largest of tables. Returns 1: there are
+ * more; 0: there are no more; or as elf_each_function().
+ */
+int elf_walk_step(struct elf_walk *walk,
+		  int (*visit)(const struct elf_function *symbol, void *context), void *context);
 
 #endif /* MEMSCOPE_ELF_ELF_SYMBOLS_H */

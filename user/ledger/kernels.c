@@ -67,11 +67,56 @@ int kernels_set_alias(struct process *process, uint64_t handle, uint64_t alias)
 	return set(process, &process->aliases, handle, alias);
 }
 
+static uint64_t key_of(const char *name, uint64_t handle);
+
+/* Launches that were counted for the handle are the kernel's: that was its name all along. */
+static int rename_handle(struct process *process, uint64_t handle, const char *name)
+{
+	const uint64_t *place = map_get(&process->kernel_places, handle);
+	const uint64_t *named = map_get(&process->kernel_places, (uintptr_t)name);
+	const struct kernel *last = &process->kernels[process->kernels_count - 1];
+	const uint64_t index = place ? *place : 0;
+	struct kernel *kernel = &process->kernels[index];
+
+	if (!place || kernel->name)
+		return 0;
+	if (named)
+		process->kernels[*named].launches += kernel->launches;
+	map_remove(&process->kernel_places, handle);
+	if (!named) {
+		kernel->name = name;
+		return map_set(&process->kernel_places, (uintptr_t)name, index);
+	}
+	process->kernels_count--;
+	if (kernel == last)
+		return 0;
+	*kernel = *last;
+	return map_set(&process->kernel_places, key_of(kernel->name, kernel->handle), index);
+}
+
+/* What calls have said is better. */
+static int name_found(struct state *state, struct process *process, const struct ms_name *name)
+{
+	const char *text;
+	int err;
+
+	if (name->alias || !name->length || name_of(process, name->handle))
+		return 0;
+	text = kernels_intern(state, process, name->name, name->length - 1);
+	if (!text)
+		return -ENOMEM;
+	map_remove(&process->aliases, name->handle);
+	err = kernels_set_name(process, name->handle, text);
+	return err ? err : rename_handle(process, name->handle, text);
+}
+
 int kernels_name(struct state *state, struct process *process, const struct ms_name *name)
 {
 	const char *text;
 
 	map_fini(&process->launch_places); /* the next launches look up their names anew */
+	if (name->found)
+		return name_found(state, process, name);
 	if (name->alias) {
 		/* The other handle's name, if it is known; else better the one it had than none. */
 		if (name_of(process, name->alias))

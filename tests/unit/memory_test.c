@@ -40,6 +40,20 @@ static void test_leaves_what_is_large_enough(void **state)
 	free(items);
 }
 
+/* One of them may be all that there is, of each of a thousand processes. */
+static void test_large_items_begin_with_one(void **state)
+{
+	size_t capacity = 0;
+	char *items = NULL;
+
+	(void)state;
+	assert_int_equal(memory_grow(&items, &capacity, 1, 2000), 0);
+	assert_int_equal(capacity, 1);
+	assert_int_equal(memory_grow(&items, &capacity, 2, 2000), 0);
+	assert_int_equal(capacity, 2);
+	free(items);
+}
+
 static void test_one_step_can_be_large(void **state)
 {
 	size_t capacity = 0;
@@ -101,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grows_by_doubling_and_keeps_the_items),
 		cmocka_unit_test(test_leaves_what_is_large_enough),
+		cmocka_unit_test(test_large_items_begin_with_one),
 		cmocka_unit_test(test_one_step_can_be_large),
 		cmocka_unit_test(test_large_arrays_keep_their_items),
 		cmocka_unit_test(test_overflow_changes_nothing),

@@ -312,6 +312,35 @@ static void test_what_the_report_notes_down_counts_as_memory(void **state)
 	done(&reader);
 }
 
+/* 600 workers that live at once, as they are forked within a second. */
+static void test_many_living_processes_are_no_attack(void **state)
+{
+	static const char *const symbols[] = { "cuDevicePrimaryCtxRetain", "cuMemGetInfo_v2",
+					       "cuCtxSetCurrent", "cuMemAlloc_v2" };
+	struct report_reader reader = report_dump_reader();
+	struct dump_set set = { 0 };
+	uint32_t pid, i;
+
+	(void)state;
+	report_dump_init(&dump, 7, "host-a");
+	report_dump_segment(&dump, BEGIN);
+	for (pid = 1; pid <= 600; pid++)
+		for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+			union record record = i < 3 ? record_call(symbols[i]) :
+						      record_alloc(symbols[i], 0x7000, 4096);
+
+			record = record_of(pid, MS_START_NS, record);
+			record.event.ts_ns = BEGIN + pid * 1000 + i;
+			assert_int_equal(dump_writer_add(dump.writer, &record), 0);
+		}
+	report_dump_end(&dump, BEGIN + 1000000);
+	report_dump_use(&dump, 0, &set);
+	report_dump_read_set(&set, &reader);
+	assert_int_equal(reader.report.refused, 0);
+	assert_int_equal(reader.report.count, 1);
+	done(&reader);
+}
+
 static void test_recordings_are_kept_apart(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -450,6 +479,7 @@ int main(void)
 		cmocka_unit_test(test_verification_follows_the_same_rule),
 		cmocka_unit_test(test_a_recording_goes_on_behind_a_bundle),
 		cmocka_unit_test(test_what_the_report_notes_down_counts_as_memory),
+		cmocka_unit_test(test_many_living_processes_are_no_attack),
 		cmocka_unit_test(test_recordings_are_kept_apart),
 		cmocka_unit_test(test_a_file_may_have_two_recordings),
 		cmocka_unit_test(test_a_file_may_have_many_recordings),

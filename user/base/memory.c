@@ -8,12 +8,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FIRST_CAPACITY 8
+#define FIRST_CAPACITY 8 /* of small items: of large ones, one may be all that there is */
+#define FIRST_BYTES 1024
 #define LARGE_BYTES (4 << 20) /* a huge page lies in it, wherever it begins */
+
+static size_t first_capacity(size_t item_bytes)
+{
+	size_t capacity = FIRST_CAPACITY;
+
+	while (capacity > 1 && capacity * item_bytes > FIRST_BYTES)
+		capacity /= 2;
+	return capacity;
+}
 
 int memory_grow(void *items, size_t *capacity, size_t needed, size_t item_bytes)
 {
-	size_t grown = *capacity ? *capacity : FIRST_CAPACITY, bytes;
+	size_t grown = *capacity ? *capacity : first_capacity(item_bytes), bytes;
 	void *old, *new;
 
 	if (needed <= *capacity)

@@ -410,7 +410,7 @@ static int finish_activity(struct analysis *analysis, struct process_activity *a
 	int err = 0;
 
 	process_activity_advance(activity, end_ns);
-	/* One whose end nobody saw is judged by what was seen of it. */
+	/* One whose end was not seen is judged by what was seen of it. */
 	if (process && !process->exited)
 		err = sync_live(analysis, activity, process, activity->dirty, &scanned);
 	return err ? err : report_activity(analysis, activity);

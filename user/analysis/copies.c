@@ -29,7 +29,7 @@ struct copies {
 	struct tally back;  /* read back what had just been written */
 	struct tally again; /* the same in the same direction */
 
-	bool unclear;          /* host memory may be page-locked although nobody saw it */
+	bool unclear;          /* host memory may be page-locked although that was not seen */
 	struct tally pageable; /* the synchronous ones; `first_ns` and `last_ns` are of all */
 	struct amount pageable_async;
 	struct amount pageable_small; /* such as would be no faster from page-locked memory */

@@ -13,7 +13,7 @@ struct device {
 	uint64_t in_use_bytes; /* by whomever */
 	bool free_known;
 	uint64_t free_bytes;   /* at most, unless something was freed since it was told */
-	uint64_t unseen_bytes; /* in use by nobody that was traced: contexts, other processes */
+	uint64_t unseen_bytes; /* in use by no traced process: contexts, other processes */
 };
 
 static uint64_t less(uint64_t from, uint64_t what)

@@ -129,7 +129,7 @@ struct analysis_oom {
 	struct oom_view view;
 	bool view_fresh;            /* younger than oom_view_ns */
 	uint64_t taken_since_bytes; /* live, and allocated after that; of all if there is no view */
-	uint64_t device_bytes;      /* of the device, whoever may use them; 0: not known */
+	uint64_t device_bytes;      /* of the device, used or not; 0: not known */
 
 	/* What pools held and did not use, as cuMemPoolGetAttribute said last. */
 	bool pools_known;

@@ -69,7 +69,7 @@ static int feed_loss(void *context, void *record, size_t length)
 	return live_feed(context, record, length);
 }
 
-/* They are rare, and nobody waits for them. */
+/* They are rare, and nothing waits for them. */
 static void look_at_losses(struct live *live, uint64_t now_ns, bool last)
 {
 	const int map_fd = programs_losses_fd(live->programs);
@@ -419,7 +419,7 @@ static int open_signals(struct live *live)
 		sigaddset(signals, live->options.signal);
 	if (sigprocmask(SIG_BLOCK, signals, &live->original_mask))
 		return -errno;
-	/* Whoever asks for one may have held it back until now; the command shall have it. */
+	/* A signal may have been held back until now; the command shall have it. */
 	if (live->options.signal)
 		sigdelset(&live->original_mask, live->options.signal);
 	/* Blocked, it makes write() fail; ignored, the command would inherit that. */

@@ -388,7 +388,7 @@ int live_take(void *context, void *record, size_t length)
 	return err;
 }
 
-/* A process that nobody has named, but that the scope includes. NULL: it is not traced. */
+/* A process that was not named, but that the scope includes. NULL: it is not traced. */
 static struct target *admit(struct live *live, pid_t pid)
 {
 	struct target *target;

@@ -32,7 +32,7 @@ bool losses_matter(int kind);
 
 /*
  * Whether something was lost on which what is live, the peaks and the totals depend. (They depend
- * on launches, too, if these are of graphs that allocate, which nobody knows of a lost one.)
+ * on launches, too, if these are of graphs that allocate, which is not known of a lost one.)
  */
 bool losses_are_of_memory(const struct ms_counters *counters);
 

@@ -38,7 +38,7 @@ static void put_byte(struct string *out, unsigned char byte)
 
 /*
  * Text from programs, always in quotes. What a spreadsheet would take for a formula gets an
- * apostrophe before it, as does what begins with one: whoever wants the text takes one away.
+ * apostrophe before it, as does what begins with one: a reader takes one away.
  */
 static void put_text(struct string *out, const char *text, size_t length)
 {

@@ -11,7 +11,7 @@
 
 #define ROWS_PER_TRANSACTION 100000
 
-/* Nobody else sees the file before it is whole, and one that is not is thrown away. */
+/* The file is not visible before it is whole, and one that is not is thrown away. */
 static const char pragmas[] = "PRAGMA journal_mode = OFF;"
 			      "PRAGMA synchronous = OFF;"
 			      "PRAGMA locking_mode = EXCLUSIVE;"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The totals of the report as OpenMetrics 1.0 text, of the moment when each recording ended. Labels
- * that DCGM's exporter has too are called the same (Hostname, gpu). Series of processes with the
- * same name are one, unless their PIDs are asked for: nobody wants a series for each run of a
- * program. Of several recordings, counters are sums, and gauges are those of the last one that has
- * them: what was held at different times was never held together.
+ * that DCGM's exporter has too are called the same (Hostname, gpu). Processes with the same name
+ * share a series, unless their PIDs are asked for: else each run of a program would make its own.
+ * Counters of several recordings are summed up, and gauges are those of the last one that has them:
+ * what was held at different times was never held together.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -31,7 +31,7 @@ int owners_visit(const struct report *report,
 				const struct owner owner = { recording, shown->process,
 							     &shown->cells[k] };
 
-				/* Which of its allocations are live, nobody knows. */
+				/* It is not known which of its allocations are live. */
 				if (!shown->process->entries_only && is_memory(owner.cell->space))
 					err = visit(context, &owner);
 			}

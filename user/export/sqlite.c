@@ -145,7 +145,7 @@ static int take_call(struct sqlite_export *export, const struct event *event,
 	return err ? err : sqlite_memory_call(export, event, change, export->calls);
 }
 
-/* Calls of which nobody knows more than how many there were. */
+/* Calls of which only the number is known. */
 static int take_counted(struct sqlite_export *export, const struct event *event,
 			const struct change *change)
 {

@@ -365,7 +365,7 @@ static int end_displaced(struct sqlite_export *export, const struct cause *cause
 	return change->has_allocation ? compare_range(export, &displaced, addr, addr) : 0;
 }
 
-/* It may be one that nobody saw begin. */
+/* It may be one whose beginning was not seen. */
 static int take_free(struct sqlite_export *export, const struct cause *cause,
 		     const struct allocation *freed)
 {
@@ -469,7 +469,7 @@ static int end_rows(struct sqlite_export *export, uint64_t process, uint64_t ts_
 			    sqlite_time(export, ts_ns), cell_text(why));
 }
 
-/* Processes that ended while nobody looked, and of which perhaps nothing is known any more. */
+/* Processes whose end was not seen, and of which perhaps nothing is known any more. */
 static int settle_ended(struct sqlite_export *export, uint64_t ts_ns)
 {
 	const struct state *state = export->recording->state;

@@ -173,7 +173,7 @@ static int search_cache(const struct loader *loader, const char *name, char path
 		close(fd);
 		return -EBADMSG;
 	}
-	/* Read, not mapped: whoever it belongs to could cut it short. */
+	/* Read, not mapped: its owner could cut it short. */
 	bytes = malloc(status.st_size);
 	length = bytes ? pread(fd, bytes, status.st_size, 0) : -1;
 	close(fd);

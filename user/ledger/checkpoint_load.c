@@ -326,7 +326,7 @@ static int load_view(struct checkpoint *anchor, const void *record)
 					  .total_bytes = saved->total_bytes,
 					  .free_bytes = saved->free_bytes,
 					  .ts_ns = saved->ts_ns,
-					  /* Of a pool, 0 is more likely what nobody asked for. */
+					  /* A pool's 0 more likely was not asked for. */
 					  .has_total = !saved->is_pool || saved->total_bytes,
 					  .has_free = !saved->is_pool || saved->free_bytes });
 }
@@ -581,7 +581,7 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 {
 	static const struct {
 		int (*load)(struct checkpoint *anchor, const void *record);
-		size_t size; /* the least; whoever writes a newer format may write more */
+		size_t size; /* the least; newer formats may have more */
 	} types[] = {
 #define TYPE(type, function, structure) \
 	[MS_CHECKPOINT_##type - MS_CHECKPOINT_STATE] = { function, sizeof(struct structure) }

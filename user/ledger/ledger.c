@@ -109,7 +109,7 @@ int ledger_insert(struct ledger *ledger, const struct allocation *allocation)
 	return 0;
 }
 
-/* Closes the gap in the probe sequence: whoever may move up, does. */
+/* Closes the gap in the probe sequence: each entry that may move up does. */
 static void free_slot(struct ledger *ledger, size_t hole)
 {
 	size_t mask = ledger->slots_capacity - 1, i;

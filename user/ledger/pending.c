@@ -184,7 +184,7 @@ int pending_add(struct pending *pending, const struct pending_free *freed)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Whoever says where the call in one place is, now says that it is in the other one. */
+/* What points to the call in one place now points to the other one. */
 static void refer(struct pending *pending, const struct pending_call *call, uint64_t number,
 		  uint64_t instead)
 {

@@ -422,7 +422,7 @@ static int apply_call(struct state *state, struct process *process, const struct
 {
 	int err = apply_op(state, process, event, change);
 
-	/* A sum is nobody's call. */
+	/* A sum is the call of no thread. */
 	if (process->pending.count && event->header->type != MS_TYPE_CALLS &&
 	    !(event->call->flags & MS_CALL_NESTED))
 		allocations_returned(process, event->header->tid);
@@ -500,7 +500,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	return 0;
 }
 
-/* Beginnings of frees and names are told to nobody: what they ended comes with the next event. */
+/* Beginnings of frees and names are not reported: what they ended comes with the next event. */
 static void tell_ended(struct process *process, const struct event *event, struct change *change)
 {
 	struct usage *usage = process->usage;

@@ -368,7 +368,7 @@ static void append_findings(struct string *out, const struct diff *diff,
 		string_append_char(out, '.');
 }
 
-/* Whether a new finding is about the same: an allocation that failed for want of memory is one. */
+/* Whether a new finding is about the same: an allocation that failed without memory is one. */
 static bool is_in_findings(const struct diff *diff, const struct diff_row *failure)
 {
 	size_t i;

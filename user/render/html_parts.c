@@ -70,7 +70,7 @@ void html_process(struct html *html, uint32_t pid, const char *name)
 	html_flush(html);
 }
 
-/* The time of day as a title, unless nobody knows it. */
+/* The time of day as a title, if it is known. */
 static void append_title(struct html *html, uint64_t ts_ns)
 {
 	if (!html->recording->coverage.wall_known)

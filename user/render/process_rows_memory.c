@@ -151,7 +151,7 @@ static void list_cell(const struct process_rows *rows, const struct usage_cell *
 	document_cell_device(document, cell->device);
 	cell_size(rows, true, cell->space, (struct amount){ cell->live_count, cell->live_bytes });
 	document_cell_count(document, true, cell->live_count);
-	/* Of a peak before the first anchor, nobody knows what it was made of. */
+	/* What a peak before the first anchor was made of is not known. */
 	document_cell_size(document, rows->process->usage->spaces[cell->space].known,
 			   cell->peak_bytes);
 	document_cell_count(document, true, cell->allocs);

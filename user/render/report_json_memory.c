@@ -97,7 +97,7 @@ static void put_device(struct json *json, const struct report_recording *recordi
 	json_put_u64(json, "peak_bytes", device->peak_bytes);
 	json_put_if(json, "peak_ts_ns", device->peak_bytes, device->peak_ts_ns);
 	json_put_bool(json, "peak_is_exact", !report_device_row(recording, device)->peak_unclear);
-	/* Before attaching: whoever ran then may hold what nobody saw. */
+	/* What ran before attaching may hold what was not seen. */
 	json_put_if(json, "baseline_bytes", !device->was_running, 0);
 	put_told(json, device);
 	json_close(json, '}');

@@ -238,7 +238,7 @@ static void put_cost(struct json *json, const struct summary_cost *cost)
 	bool counted = cost->bpf_runs;
 
 	json_name(json, "cost");
-	if (!cost->cpu_ns) { /* of a recording, nobody knows */
+	if (!cost->cpu_ns) { /* not known of a recording */
 		json_null(json);
 		return;
 	}

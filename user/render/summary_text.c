@@ -296,7 +296,7 @@ static void append_failures(const struct page *page, const struct process *proce
 	}
 }
 
-/* What it was told last, which includes what nobody but the driver knows. */
+/* The last report of the driver, which includes what only the driver knows. */
 static void append_views(const struct page *page, const struct process *process)
 {
 	uint64_t end_ns = process->exited ? process->exit_ts_ns : page->summary->end_ns;

@@ -427,7 +427,7 @@ bool report_has_more(const struct report_recording *recording)
 	return recording->state->more_count && !report_selects(&recording->options);
 }
 
-/* Names are not calls: nobody asks for them. */
+/* Names are not calls: they are not asked for. */
 bool report_not_captured(const struct report_coverage *coverage, enum ms_op op)
 {
 	return !(coverage->captured_ops >> op & 1) && op != MS_OP_NAME;
@@ -509,7 +509,7 @@ bool report_names_no_process(const struct report_recording *recording)
 	       !recording->state->more;
 }
 
-/* Whose calls those were, nobody knows. */
+/* It is not known whose calls those were. */
 static bool lacks_calls_of_memory(const struct report_recording *recording)
 {
 	return report_lacks_memory(&recording->coverage) || report_lacks_blocks(recording) ||

@@ -93,7 +93,7 @@ static bool is_full(int err)
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
-/* Somebody may have removed the directory, and those above it for a while. */
+/* The directory may have been removed, and those above it for a while. */
 static int create_file(struct dump_ring *ring, const char *path)
 {
 	int err = dump_file_create(&ring->file, path);
@@ -257,7 +257,7 @@ static int copy_complete(const struct dump_ring *ring, size_t i, struct dump_fil
 	char *path = path_at(ring, i);
 	int fd = path ? place_read(path) : -ENOMEM, err = 0;
 
-	/* If somebody has removed it, the others are still worth having. */
+	/* If it has been removed, the others are still worth having. */
 	if (fd >= 0)
 		err = copy_segment(ring, i, fd, out);
 	else

@@ -133,7 +133,7 @@ static int write_block(void *context, const struct block_header *header, const v
 	struct recorder *recorder = context;
 	int err;
 
-	/* Without an anchor after what is missing, nobody could make anything of it. */
+	/* Without an anchor after what is missing, it would be of no use. */
 	if (recorder->broken && !recorder->beginning)
 		return -EIO;
 	/* A segment's beginning is one: what happens meanwhile is noticed at the next block. */

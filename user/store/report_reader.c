@@ -244,7 +244,7 @@ static int take_anchor(struct report_run *run, uint64_t ts_ns)
 	}
 	report_recording_gap(run->recording, ts_ns > from_ns ? ts_ns : from_ns, !run->anchors);
 	run->anchors = replay_account(run->replay)->anchors_used;
-	/* Before the time that is asked for, nobody wants to know. */
+	/* Not before the time that is asked for. */
 	return run->pipeline.from_ns && !run->pipeline.begun ? 0 : follow_gap(run, ts_ns);
 }
 

@@ -19,7 +19,7 @@ struct report_reader {
 	struct analysis_options thresholds;
 	struct sink *sink; /* NULL: there is none; the caller's */
 	/*
-	 * Told after each block how many bytes of all files have been read so far; NULL: nobody is.
+	 * Told after each block how many bytes of all files have been read so far; NULL: none.
 	 * Returns 0 or -errno, which ends the reading.
 	 */
 	int (*progress)(void *context, uint64_t bytes);

@@ -13,7 +13,7 @@
 #define SECOND_NS 1000000000ull
 #define HOUR_NS (3600 * SECOND_NS)
 #define OOM_PAUSE_NS (2 * SECOND_NS) /* from one bundle to the next */
-#define BUNDLES_MAX 5                /* that somebody asks for: they are as large as the ring */
+#define BUNDLES_MAX 5                /* that are asked for: they are as large as the ring */
 #define RETRY_DOUBLINGS 6            /* one that fails is tried again after 1, 2, ... 64 s */
 
 static const char *const names[] = {
@@ -199,7 +199,7 @@ const char *triggers_reason(enum trigger_kind which)
 	return reasons[which];
 }
 
-/* Unless somebody has put something else in its place. */
+/* Unless something else has been put in its place. */
 static void remove_bundle(const struct oom_bundle *bundle)
 {
 	struct stat status;

@@ -83,7 +83,7 @@ struct crew {
 	pthread_mutex_t in_turn;
 };
 
-/* Whether nobody is left to ask for anything; then nothing is closed any more but by ending. */
+/* Whether no program is left to ask for anything; then only ending closes anything. */
 static bool is_hung_up(int fd)
 {
 	struct pollfd polled = { .fd = fd };
@@ -443,7 +443,7 @@ uint32_t detacher_hold(struct detacher *detacher, const int *fds, size_t count)
 	return message.set;
 }
 
-/* Whoever closes the last copy is the one who waits: the helper, if it has them. */
+/* Closing the last copy is what waits: the helper does, if it has them. */
 void detacher_release(struct detacher *detacher, uint32_t set, const int *fds, size_t count)
 {
 	if (!set)
@@ -474,7 +474,7 @@ static int ask(struct detacher *detacher)
 	return err;
 }
 
-/* Returns how many are still to come, or -errno: nobody is left to answer. */
+/* Returns how many are still to come, or -errno: no one is left to answer. */
 static ssize_t take_answer(struct detacher *detacher)
 {
 	struct message answer;

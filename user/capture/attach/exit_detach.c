@@ -118,7 +118,7 @@ static void serve(int fd)
 		started += !failed;
 		close(socket);
 	}
-	/* Nobody else may: in a container, the first process need not care about others. */
+	/* No other may: in a container, the first process need not care about others. */
 	while (wait(NULL) >= 0 || errno == EINTR)
 		;
 }

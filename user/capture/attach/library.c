@@ -197,7 +197,7 @@ static int by_place(const void *a, const void *b)
 	return (*x)->file_offset < (*y)->file_offset ? -1 : (*x)->file_offset > (*y)->file_offset;
 }
 
-/* Somebody enters the file's code at `place`: no function may be entered before its point. */
+/* The file's code is entered at `place`: no function may be entered before its point. */
 static void note_target(struct moved *moved, uint64_t place)
 {
 	size_t low = 0, high = moved->count, middle;

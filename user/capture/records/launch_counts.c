@@ -158,7 +158,7 @@ static bool is_older(uint32_t number, uint32_t other)
 	return (int32_t)(number - other) < 0;
 }
 
-/* Nothing of the program runs any more: nobody adds to the count. */
+/* Nothing of the program runs any more that could add to the count. */
 static bool is_over(const struct ms_launch_key *key, const struct ms_event *event)
 {
 	if (!event || key->pid != event->pid || key->start_ns != event->start_ns)

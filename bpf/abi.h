@@ -142,7 +142,7 @@ enum ms_key {
 	MS_KEYS_COUNT,
 };
 
-/* What a call does besides. Of a context call: to the thread's stack of current contexts. */
+/* What a call does besides; a context call: to the thread's stack of current contexts. */
 enum ms_action {
 	MS_ACTION_NONE,
 	MS_ACTION_CREATE,  /* new context, pushed; device known */
@@ -243,7 +243,7 @@ struct ms_source {
 	__u16 offset;
 };
 
-/* Of a CUipcMemHandle, and of a cudaIpcMemHandle_t (cuda.h, driver_types.h). */
+/* The bytes of a CUipcMemHandle, and of a cudaIpcMemHandle_t (cuda.h, driver_types.h). */
 #define MS_IPC_HANDLE_BYTES 64
 
 /* Distance between srcMemoryType and dstMemoryType (cuda.h, CUDA_MEMCPY2D_v2 and _3D_v2). */

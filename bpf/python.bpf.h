@@ -44,7 +44,7 @@ struct {
 
 #define MS_PYTHON_WORDS (MS_PYTHON_IMAGE / 8 + 1) /* a field may begin in the last but one */
 
-/* Of a thread: what its walk needs memory for. */
+/* What the walk of a thread needs memory for. */
 struct ms_python_thread {
 	__u64 state;                  /* its PyThreadState, or one that was */
 	__u64 frame[MS_PYTHON_WORDS]; /* images of what is looked at */

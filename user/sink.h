@@ -47,7 +47,7 @@ struct sink {
 	int (*tick)(struct sink *sink, uint64_t now_ns);
 	/* After a batch of events: what is buffered should become visible. */
 	int (*flush)(struct sink *sink);
-	/* Once, after the last event. Of a report: the recording is finished, `summary` is NULL. */
+	/* Once, after the last event. A report: the recording is finished, `summary` is NULL. */
 	int (*end)(struct sink *sink, const struct summary *summary);
 	/* About how much memory it takes because of the events; NULL: none worth counting. */
 	size_t (*bytes)(const struct sink *sink);

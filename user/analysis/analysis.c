@@ -174,7 +174,7 @@ static int apply_memory_call(struct process_activity *activity, const struct eve
 {
 	int err = 0;
 
-	/* Of a part, the same will be said by the outer call. */
+	/* The outer call will say the same of a part. */
 	if (event->call->flags & MS_CALL_PART || !change->has_allocation)
 		return 0;
 	if (event->probe->spec.op == MS_OP_ALLOC)
@@ -501,7 +501,7 @@ const char *analysis_lowered(const struct analysis *analysis, enum finding_topic
 	return analysis->gaps ? part_is_missing : NULL;
 }
 
-/* Of one that is only a part of a sum by now, no more is known than what it was called then. */
+/* No more is known of one that is only a part of a sum by now than what it was called then. */
 static void set_name(char name[IDENTITY_NAME_BYTES], const struct analysis *analysis, uint32_t pid,
 		     uint64_t start_ns, const char comm[MS_COMM_BYTES])
 {

@@ -166,7 +166,7 @@ static uint64_t counted_since(struct process_activity *activity, const struct ev
 	return since_ns > activity->base_ns ? since_ns : activity->base_ns;
 }
 
-/* Of what was spread evenly over some time, that which belongs to the first `passed_ns` of it. */
+/* What belongs to the first `passed_ns` of something that was spread evenly over some time. */
 static uint64_t portion(uint64_t amount, uint64_t passed_ns, uint64_t length_ns)
 {
 	return length_ns ? (uint64_t)((unsigned __int128)amount * passed_ns / length_ns) : amount;
@@ -277,7 +277,7 @@ static uint64_t time_in(const struct process_activity *activity, const struct ac
 	return 0;
 }
 
-/* Of a damaged recording the times may be any. */
+/* In a damaged recording the times may be any. */
 static uint64_t add(uint64_t a, uint64_t b)
 {
 	return a < UINT64_MAX - b ? a + b : UINT64_MAX;

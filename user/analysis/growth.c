@@ -227,7 +227,7 @@ static void sum_up(const struct windows *picked, struct growth *growth)
 	}
 }
 
-/* Of the picked ones, or of all. */
+/* The sum of the picked ones, or of all. */
 static uint64_t first_ns_of(const struct family *family, bool picked)
 {
 	uint64_t first_ns = UINT64_MAX;

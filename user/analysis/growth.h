@@ -27,7 +27,7 @@ struct growth {
 	uint64_t launches; /* meanwhile */
 	uint64_t frees;    /* meanwhile, of anything */
 
-	/* Of the groups that it is about: */
+	/* The groups that it is about: */
 	struct amount live;
 	uint64_t allocs, freed;
 	uint64_t smallest, largest; /* bytes */

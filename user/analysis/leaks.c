@@ -287,7 +287,7 @@ static void count_live(const struct process_activity *activity, uint64_t live[MS
 		live[activity->groups[i].space] += activity->groups[i].live.count;
 }
 
-/* Of a family, what was not freed and looks as if it had been forgotten. */
+/* What a family did not free and looks as if it had been forgotten. */
 struct forgotten {
 	struct amount left, early; /* `early`: of it, set up at the beginning */
 	uint64_t allocs, frees, peak_count, first_ts_ns, smallest, largest;

@@ -296,7 +296,7 @@ static void look_at_pools(struct analysis_oom *oom, const struct process *proces
 		if (!oom->pools_known || view->ts_ns < oom->pools_ts_ns)
 			oom->pools_ts_ns = view->ts_ns;
 		oom->pools_known = true;
-		/* Of a pool, that is what it has in use. */
+		/* For a pool, that is what it has in use. */
 		if (view->total_bytes > view->free_bytes)
 			oom->pooled_bytes += view->total_bytes - view->free_bytes;
 	}

@@ -403,7 +403,7 @@ static void succeed(struct oom_watch *watch, const struct event *event, const st
 		return;
 	}
 	if (event->probe->spec.op == MS_OP_ALLOC && request->size_known) {
-		/* Of pieces, the run says how many there are. */
+		/* The run says how many pieces there are. */
 		if (event->probe->spec.space != MS_SPACE_PHYSICAL && change->has_allocation)
 			settle(watch, request, change->allocation.size_bytes, event_end_ns(event));
 		return;

@@ -71,7 +71,7 @@ struct oom_request {
 
 	size_t place; /* the caller's, to find its own by */
 
-	/* Of the pieces that were there when one failed: which, and how many still are. */
+	/* The pieces that were there when one failed: which, and how many still are. */
 	uint64_t piece_first_id, piece_last_id, pieces_left;
 	uint64_t pieces_told; /* how many were when cuMemGetInfo was called */
 };

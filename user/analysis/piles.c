@@ -65,7 +65,7 @@ static struct piles *piles_of(struct process_activity *activity)
 
 /* ---- what is made, what ends ----------------------------------------------------------------- */
 
-/* Of those that no machine has, one number is as good as another. */
+/* One number is as good as another for those that no machine has. */
 static int32_t device_of(const struct object *object)
 {
 	return (uint32_t)object->device < ACTIVITY_DEVICES ? object->device : -1;

@@ -39,9 +39,9 @@ struct pool {
 struct pools {
 	struct pool list[POOLS_MAX];
 	size_t count;
-	/* Of each device: the pool of those who name none; 0: the default one. */
+	/* The pool of each device for calls that name none; 0: the default one. */
 	uint64_t current[ACTIVITY_DEVICES];
-	/* Of each device: the least that was gone without an allocation, as programs are told. */
+	/* The least that was gone of each device without an allocation, as the driver reports. */
 	bool has_base[ACTIVITY_DEVICES];
 	bool is_others[ACTIVITY_DEVICES]; /* it was, before its pools held anything */
 	uint64_t base_bytes[ACTIVITY_DEVICES];
@@ -105,7 +105,7 @@ static struct pool *pool_of(struct pools *pools, const struct allocation *alloca
 	return pool;
 }
 
-/* Of a handle that no call has made, it is the device's own. */
+/* A handle that no call has made is the device's own. */
 static struct pool *pool_called(struct pools *pools, uint64_t handle, int32_t device,
 				uint64_t now_ns)
 {

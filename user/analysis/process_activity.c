@@ -375,7 +375,7 @@ bool process_activity_may_walk(const struct process_activity *activity,
 	       WALK_ALWAYS + WALK_PER_EVENT * activity->events;
 }
 
-/* Of which group it is, live. Returns 0 or -ENOMEM. */
+/* Finds the group of a live one. Returns 0 or -ENOMEM. */
 static int scan_allocation(struct process_activity *activity, const struct allocation *allocation,
 			   uint64_t ending)
 {

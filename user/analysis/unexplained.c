@@ -10,7 +10,7 @@
 #define WINDOWS 8
 #define NONE UINT64_MAX /* the program did not ask */
 
-/* Of one device, what the program was told. */
+/* What the driver reported to the program about one device. */
 struct unexplained {
 	uint64_t least[ACTIVITY_BUCKETS]; /* bytes that nothing explains, at least; or NONE */
 	uint64_t told;                    /* times */

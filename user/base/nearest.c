@@ -39,7 +39,7 @@ size_t nearest_distance(const char *a, const char *b)
 void nearest_offer(struct nearest *nearest, const char *word)
 {
 	const size_t distance = nearest_distance(nearest->word, word);
-	/* Of short words, one character may be wrong. */
+	/* In short words, one character may be wrong. */
 	const size_t length = strlen(nearest->word);
 	const size_t most = least(1 + length / 4, 3);
 

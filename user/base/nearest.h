@@ -20,7 +20,7 @@ struct nearest {
  */
 size_t nearest_distance(const char *a, const char *b);
 
-/* Takes it if it is alike, and more so than what was found. Of two that are so alike, the first. */
+/* Takes it if it is alike, and more so than what was found. The first of equals is kept. */
 void nearest_offer(struct nearest *nearest, const char *word);
 
 #endif /* MEMSCOPE_BASE_NEAREST_H */

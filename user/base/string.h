@@ -48,7 +48,7 @@ size_t string_utf8_length(const void *bytes, size_t length);
 
 /* ---- interned names -------------------------------------------------------------------------- */
 
-/* Of texts that may be chosen to have the same: no such choice is good for another secret. */
+/* For texts that may be chosen to have the same: no such choice is good for another secret. */
 uint64_t string_hash(uint64_t secret, const void *bytes, size_t length);
 
 struct string_table {

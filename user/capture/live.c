@@ -267,7 +267,7 @@ static bool check(void *context)
 	return live->mappings && mappings_wait(live->mappings);
 }
 
-/* Of this process and its helpers. */
+/* The cost of this process and its helpers. */
 static uint64_t used_cpu_ns(const struct live *live)
 {
 	return clock_cpu_ns() + programs_cpu_ns(live->programs) +

@@ -109,7 +109,7 @@ void live_look_at_bystanders(struct live *live)
 
 /* ---- who was let in -------------------------------------------------------------------------- */
 
-/* Of a process that is gone: what the kernel side says of it is all that there is. */
+/* For a process that is gone: what the kernel side says of it is all that there is. */
 static int feed_gone(struct live *live, struct ms_process *record)
 {
 	record->event.type = MS_TYPE_ATTACH;

@@ -42,7 +42,7 @@ int capture_options_tell_blindness(const struct capture_options *capture, const 
 			    " program, before %s could be attached to, or meanwhile: calls may"
 			    " be missing",
 			    missed, missed == 1 ? "" : "es", missed == 1 ? "it" : "they");
-	/* Of a program that was gone too soon for its mappings to be looked at, calls were seen. */
+	/* Calls were seen of a program that was gone too soon for its mappings to be looked at. */
 	if (live_saw_library(live) || losses->seen)
 		return 0;
 	if (live_unread(live))

@@ -204,7 +204,7 @@ static const uint32_t *missing_pid(const struct report *report)
 	return NULL;
 }
 
-/* Of processes and devices. */
+/* The sums of processes and devices. */
 static int check_selected(const struct report *report)
 {
 	const uint32_t *missing = missing_pid(report);

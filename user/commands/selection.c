@@ -100,7 +100,7 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 		if (!is_directory(path))
 			return refuse_cgroup(row, value);
 		path += root;
-		/* Of cgroup v1, the hierarchy comes first. */
+		/* In cgroup v1, the hierarchy comes first. */
 		if (*path && access(CGROUP_ROOT "/cgroup.controllers", F_OK))
 			path += 1 + strcspn(path + 1, "/");
 	}

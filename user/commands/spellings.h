@@ -25,7 +25,7 @@ struct spelling {
 /* NULL: there is none. */
 const struct spelling *spelling_find(const char *command, const char *word);
 
-/* Of a command; what it says to type. NULL: there is none. */
+/* The spelling of a command; what it says to type. NULL: there is none. */
 const char *spelling_of_command(const char *word);
 
 #endif /* MEMSCOPE_COMMANDS_SPELLINGS_H */

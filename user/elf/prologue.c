@@ -348,7 +348,7 @@ void prologue_find_branches(const uint8_t *code, size_t length,
 		visit_branch(code, length, i, visit, context);
 }
 
-/* Of 16 bytes, a bit for each with which a branch of 32 bits can begin: 0f, e8, e9. */
+/* A bit for each of 16 bytes with which a branch of 32 bits can begin: 0f, e8, e9. */
 static uint32_t far_candidates(const uint8_t *code)
 {
 #ifdef __x86_64__

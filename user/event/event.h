@@ -103,7 +103,7 @@ int event_account_kind(uint16_t op);
 uint16_t event_account_op(uint32_t kind);
 bool event_account_is_known(uint16_t op);
 
-/* When a call began and ended. Of those that were summed up: just before that, taken as one. */
+/* When a call began and ended; calls that were summed up: just before that, taken as one. */
 static inline uint64_t event_begin_ns(const struct event *event)
 {
 	const uint64_t ts_ns = event->header->ts_ns;

@@ -316,7 +316,7 @@ static void begin_labels(struct openmetrics *export, const char *comm, uint32_t 
 	export->own_labels = export->labels.length;
 }
 
-/* Of several processes, whether any is. */
+/* Whether any of several processes is. */
 static void add_inexact(struct openmetrics *export, const struct process *process)
 {
 	highest(export, FAMILY_INEXACT,

@@ -181,7 +181,7 @@ static uint64_t start_of(const struct perfetto *export, const struct traces_proc
 	return export->traces.recordings == 1 ? process->start_ns : 0;
 }
 
-/* Of several recordings, processes of different hosts can have the same pid. */
+/* Processes of different hosts can have the same pid in several recordings. */
 static uint64_t pid_of(const struct perfetto *export, const struct traces_process *process)
 {
 	return export->traces.recordings == 1 ? process->pid : process->viewer_pid;

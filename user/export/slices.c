@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "analysis/oom.h"
 
-/* Of calls within one; the kernel side keeps track of fewer. Of more, the first are told early. */
+/* Calls within one; the kernel side keeps track of fewer. The first of more are early. */
 #define INNER_MAX 64
 /*
  * Of all threads together. What more there is stands beside the call that it is in, not below it.
@@ -37,7 +37,7 @@ static struct traces_slice slice_of(struct traces *traces, const struct event *e
 
 	if (slice.end_ns < slice.begin_ns)
 		slice.end_ns = slice.begin_ns;
-	/* Of what was live when this began, and of what graphs allocate, no beginning is told. */
+	/* What was live when this began, and what graphs allocate, has no beginning here. */
 	if (!change->has_allocation || allocation->space == MS_SPACE_GRAPH ||
 	    allocation->id <= traces->flows_from)
 		return slice;

@@ -97,7 +97,7 @@ static inline uint64_t sqlite_global_pid(const struct sqlite_export *export, uin
 	return (export->recordings << 48) | (uint64_t)pid << 24;
 }
 
-/* Of the recording's process; it gets one if it has none. 0: there was an error. */
+/* The id of the recording's process, which gets one if it has none. 0: there was an error. */
 uint64_t sqlite_process_id(struct sqlite_export *export, const struct process *process);
 
 /* ---- allocations (export/sqlite_memory.c) ---------------------------------------------------- */

@@ -430,7 +430,7 @@ int sqlite_memory_exit(struct sqlite_export *export, const struct event *event,
 
 	if (!process)
 		return export->database.err;
-	/* Of an exec, those are all. */
+	/* An exec has only those. */
 	err = event->header->type == MS_TYPE_EXIT ? end_others(export, &cause, change) : 0;
 	if (err)
 		return err;

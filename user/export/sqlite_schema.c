@@ -84,7 +84,7 @@ static const char tables[] =
 	"CREATE TABLE memscope_evidence (id INTEGER PRIMARY KEY, finding INTEGER, what TEXT,"
 	" unit TEXT, value INTEGER);";
 
-/* Of ids, what they stand for. */
+/* What ids stand for. */
 static const char views[] =
 	"CREATE VIEW memscope_live AS SELECT p.recording, r.host,"
 	" p.id AS process_id, p.pid, p.name AS process, s.value AS space, a.device,"

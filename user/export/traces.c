@@ -10,7 +10,7 @@
 #include "export/slices.h"
 #include "render/record_field.h"
 
-/* Of one process at a time: with more, all are told and forgotten. */
+/* Those of one process at a time: with more, all are written and forgotten. */
 #define THREADS_MAX 65536
 
 struct traces_device {

@@ -18,7 +18,7 @@
 #define CONTAINER_POD_BYTES 40
 
 struct container {
-	/* Of several, the outermost one: inside of a container, anyone can make cgroups. */
+	/* The outermost one of several: inside of a container, anyone can make cgroups. */
 	char id[CONTAINER_ID_BYTES];           /* or its name; "": it is none that is known */
 	char runtime[CONTAINER_RUNTIME_BYTES]; /* "docker" ...; "": not known */
 	char pod_uid[CONTAINER_POD_BYTES];     /* of Kubernetes; "": none */

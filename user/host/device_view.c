@@ -106,7 +106,7 @@ static ssize_t read_environment(pid_t pid, char **bytes)
 	return length;
 }
 
-/* Of the devices in the process' own /dev. Without any (a simulated driver), the set is empty. */
+/* The devices in the process' own /dev. Without any (a simulated driver), the set is empty. */
 static void read_minors(pid_t pid, uint64_t minors[4])
 {
 	struct dirent *entry;

@@ -230,7 +230,7 @@ static int scan_directory(const char *path, const struct nvidia_majors *majors,
 	return count;
 }
 
-/* Of a process whose first thread has ended, which then has no descriptors. */
+/* For a process whose first thread has ended, which then has no descriptors. */
 static void scan_threads(pid_t pid, const struct nvidia_majors *majors, struct nvidia_files *files)
 {
 	char path[64 + NAME_MAX];

@@ -89,7 +89,7 @@ static void part_forget(struct state *state, struct process *process, const stru
 	state->allocations -= part->id == state->allocations;
 }
 
-/* Of no known address: it counts, but cannot be followed. */
+/* Its address is not known: it counts, but cannot be followed. */
 static void alloc_unknown(struct process *process, const struct allocation *allocation)
 {
 	if (!process->entries_only) {

@@ -4,7 +4,7 @@
  */
 #include "ledger/allocations.h"
 
-/* Of these kinds are the allocations that belong to a context. */
+/* The kinds of allocations that belong to a context. */
 static const enum ms_key context_keys[] = { MS_KEY_POINTER, MS_KEY_ARRAY, MS_KEY_EXTERNAL };
 
 #define CONTEXT_KEYS (sizeof(context_keys) / sizeof(*context_keys))

@@ -48,10 +48,10 @@ bool call_times_percentile(const struct call_times *times, unsigned int percent,
 /* Those that took most in all come first; the caller frees the array. NULL without memory. */
 const struct call_times **call_times_sorted(const struct process *process);
 
-/* Of a process: afterwards, it has none. */
+/* Those of a process, which then has none. */
 void call_times_forget(struct process *process);
 
-/* Of one that is in no process. */
+/* One that is in no process. */
 void call_times_fini(struct call_times *times);
 size_t call_times_bytes(const struct process *process);
 

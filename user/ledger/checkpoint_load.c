@@ -155,7 +155,7 @@ static int load_process(struct checkpoint *anchor, const void *record)
 	process->counters[COUNTER_NULL_FREES] = saved->null_frees;
 	process->counters[COUNTER_MISSED_FREES] = saved->missed_frees;
 	process->counters[COUNTER_UNKNOWN_ALLOCS] = saved->unknown_allocs;
-	/* Of one that lives, all are those of its allocations. */
+	/* If it lives, all are those of its allocations. */
 	process->counters[COUNTER_UNKNOWN_SIZES] = process->exited ? saved->unknown_sizes : 0;
 	process->counters[COUNTER_DROPPED_NODES] = saved->dropped_nodes;
 	process->counters[COUNTER_UNCLEAR_ENDS] = saved->unclear_ends;

@@ -135,7 +135,7 @@ static void save_spaces(struct saver *saver)
 			.exit_bytes = space->exit_bytes,
 		};
 
-		/* Of no bytes, an allocation leaves no other trace. */
+		/* An allocation of no bytes leaves no other trace. */
 		if (space->allocs || space->frees || space->implicit_frees || space->peak_bytes ||
 		    space->exit_count)
 			put(saver, &record, MS_CHECKPOINT_SPACE, sizeof(record));

@@ -99,7 +99,7 @@ static int context_add(struct process *process, const struct event *event, bool 
 
 	if (err)
 		return err;
-	/* Where the driver wrote its handle could not be read. Of each device's primary, one. */
+	/* Where the driver wrote its handle could not be read. One for each primary. */
 	if (!call->addr && !primary)
 		return 0;
 	known = call->addr ? context_find(process, call->addr) :
@@ -165,7 +165,7 @@ int contexts_apply(struct process *process, const struct event *event, struct ch
 		if (!context)
 			return 0;
 		context->references -= context->references > 0;
-		/* Of a process that was running, earlier references are not known. */
+		/* Earlier references of a process that was running are not known. */
 		if (!context->references && !process->was_running)
 			return context_end(process, context, context->handle, change);
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies and memsets that are summed up instead of recorded one by one: those that differ in nothing
- * but when, how much and how long. What is left of where they went is the blocks, so that a sum must
- * be taken before the state forgets one of its blocks.
+ * Copies and memsets that are summed up instead of recorded one by one: those that differ in
+ * nothing but when, how much and how long. What is left of where they went is the blocks, so that a
+ * sum must be taken before the state forgets one of its blocks.
  */
 #ifndef MEMSCOPE_LEDGER_COPY_AGGREGATOR_H
 #define MEMSCOPE_LEDGER_COPY_AGGREGATOR_H

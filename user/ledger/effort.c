@@ -4,7 +4,7 @@
 #define MOST (1u << 20) /* at once: what all graphs of a process can have */
 #define NS_EACH 1000    /* of a process's time */
 
-/* Of all processes: it is not given back. */
+/* For all processes together: it is not given back. */
 static bool is_too_much(const struct effort_limit *all, uint64_t count)
 {
 	return all && all->spent + count > all->most;

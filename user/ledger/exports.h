@@ -14,7 +14,7 @@ size_t exports_bytes(const struct exports *exports);
 /* What the call exports, if it is known. Returns 0 or -ENOMEM. */
 int exports_apply(struct state *state, struct process *process, const struct ms_call *call);
 
-/* Returns 0 or -ENOMEM. Of too many, those that came first are forgotten. */
+/* Returns 0 or -ENOMEM. If there are too many, those that came first are forgotten. */
 int exports_add(struct exports *exports, uint64_t handle, uint64_t size_bytes);
 
 /* Whether the size of what a handle (a hash) opens is known. */

@@ -9,7 +9,7 @@
 
 const char limit_other_kernels[] = "(other kernels)";
 
-/* Of the handle, or else of the one that it is an alias of; NULL: not known. */
+/* The name of the handle, or else of the one that it is an alias of; NULL: not known. */
 static const char *name_of(const struct process *process, uint64_t handle)
 {
 	const uint64_t *name = map_get(&process->names, handle), *alias;

@@ -23,13 +23,13 @@
 #define LIMIT_NVML_DEVICES 256u       /* with MIG instances */
 #define LIMIT_ALLOCATIONS 4194304u
 
-/* Of all processes: stacks, their frames one by one, different frames, and bytes of their texts. */
+/* For all processes: stacks, their frames one by one, different frames, bytes of their texts. */
 #define LIMIT_STACKS 65536u
 #define LIMIT_STACK_FRAMES 4194304u
 #define LIMIT_FRAMES 262144u
 #define LIMIT_FRAME_BYTES (64ul << 20)
 
-/* Of kernels' names, in bytes: of what a process is the first to have; of all processes. */
+/* Bytes of kernels' names: of those that a process is the first to have; of all processes. */
 #define LIMIT_NAME_BYTES (8ul << 20)
 #define LIMIT_ALL_NAMES_BYTES (64ul << 20)
 

@@ -47,7 +47,7 @@ struct pending {
 	struct map
 		inner;   /* thread -> position + 1 of its innermost call, if there are many calls */
 	bool is_indexed; /* `inner` is in use */
-	/* Of allocations -> how often, a handle being given back several times: for pending_has(),
+	/* Allocations -> how often, a handle being given back several times: for pending_has(),
 	 * made when it is called first. */
 	struct map ids;
 	bool has_ids;

@@ -82,7 +82,7 @@ struct object {
 	uint8_t kind;     /* enum ms_object_kind */
 };
 
-/* Of one kind on one device. */
+/* Objects of one kind on one device. */
 struct object_total {
 	uint8_t kind;
 	int32_t device; /* -1: unknown, or one of too many */

@@ -26,7 +26,7 @@ static const char *entity_of(char c)
 	return NULL;
 }
 
-/* Of the characters that UTF-8 can have, XML has all but most of those below a space and two. */
+/* XML has all characters that UTF-8 can have, but for most of those below a space, and two. */
 static bool is_xml(const char *bytes, size_t length)
 {
 	if (length == 1)

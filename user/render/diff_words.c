@@ -176,7 +176,7 @@ static bool is_of_memory(const struct diff_row *row)
 	       (row->dimension == DIFF_SPACE && diff_is_memory(row->space) && !diff_is_part(row));
 }
 
-/* Of the rows of memory, the one whose number has grown (or shrunk) most. */
+/* The row of memory whose number has grown (or shrunk) most. */
 static const struct diff_row *most_changed(const struct diff *diff, enum diff_metric metric,
 					   bool grown)
 {
@@ -449,7 +449,7 @@ static void say_processes(struct verdict *verdict, const struct diff *diff)
 	verdict->count -= !out->length && !out->failed;
 }
 
-/* Of two sides, of which at least one is meant. */
+/* At least one of the two sides is meant. */
 static const char *in_which(bool a, bool b)
 {
 	return a && b ? "in either" : a ? "in A" : "in B";

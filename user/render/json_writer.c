@@ -77,7 +77,7 @@ void json_hex(struct json *json, uint64_t value)
 	string_append_char(json->out, '"');
 }
 
-/* Of one character: <, >, & and the line and paragraph separators, U+2028 and U+2029. */
+/* One character: <, >, & and the line and paragraph separators, U+2028 and U+2029. */
 static bool is_special_in_html(const unsigned char *text, size_t length)
 {
 	if (length == 3)

@@ -149,7 +149,7 @@ static int compare_holdings(const void *one, const void *other)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Of all processes, the largest first; NULL without memory. */
+/* Those of all processes, the largest first; NULL without memory. */
 static struct holding *holdings_of(const struct report_recording *recording, size_t *count)
 {
 	struct holding *holdings;

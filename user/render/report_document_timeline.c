@@ -226,7 +226,7 @@ static void cells_of_copies(struct document *document, const struct row *row, bo
 		document_cell_words(document, known ? "-" : "?");
 }
 
-/* Of what was not captured nothing is known, which is not the same as nothing. */
+/* What was not captured is not known, which is not the same as nothing. */
 static void list_row(struct document *document, const struct report_recording *recording,
 		     size_t begin, size_t end)
 {

@@ -12,7 +12,7 @@ struct lacks {
 	uint64_t missing, damaged, missed;
 	size_t interrupted, lacking, inexact, held_before;
 
-	/* Of the processes that called anything, if what is inexact is only some of them. */
+	/* The processes that called anything, if only some of them are inexact. */
 	size_t inexact_processes, exact_processes;
 	const struct process *one; /* that is inexact */
 };

@@ -15,7 +15,7 @@ static void annotate(struct string *out, const char *level, const char *what, st
 	string_clear(text);
 }
 
-/* Of which there are several, where it was. */
+/* Where it was, if there are several. */
 static void append_place(struct string *text, const struct report *report,
 			 const struct report_recording *recording)
 {

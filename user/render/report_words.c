@@ -192,7 +192,7 @@ static bool is_graver(const struct finding *a, const struct finding *b)
 	return a->bytes > b->bytes;
 }
 
-/* Of the notes, or of what is none. */
+/* The notes, or what is none. */
 static const struct finding *gravest(const struct report *report, bool notes,
 				     const struct report_recording **where)
 {
@@ -229,7 +229,7 @@ static const char *leak_words(const struct finding *finding)
 	return finding->freed ? " grows by %s until it ends" : " leaves %s behind";
 }
 
-/* Of two numbers that the finding has as evidence. */
+/* Two numbers that the finding has as evidence. */
 static void append_growth(struct string *out, const struct finding *finding)
 {
 	report_append_process(out, finding->pid, finding->name);

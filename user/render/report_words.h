@@ -32,7 +32,7 @@ void report_append_process(struct string *out, uint32_t pid, const char *name);
  */
 bool report_append_selection(struct string *out, const struct report_recording *recording);
 
-/* Of a finding about objects: "module" if it is about one, else "modules". */
+/* In a finding about objects: "module" if it is about one, else "modules". */
 const char *report_objects_name(const struct finding *finding);
 
 /* Appends what was found where, how much of it, and how sure that is. */

@@ -151,7 +151,7 @@ static void append_largest(const struct page *page, const struct process *proces
 
 static void append_moved(const struct page *page, const char *what, const struct call_total *total)
 {
-	/* Of the time that was observed: how busy it was, not how fast a transfer was. */
+	/* Per time that was observed: how busy it was, not how fast a transfer was. */
 	bool observed = page->summary->end_ns != page->summary->start_ns;
 	char count[STRING_NUMBER_BYTES], bytes[STRING_NUMBER_BYTES], rate[STRING_NUMBER_BYTES];
 

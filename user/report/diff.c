@@ -204,7 +204,7 @@ static enum diff_basis basis_of(const struct diff *diff, const struct diff_pair 
 	if (diff->options.basis == DIFF_PER_AUTO)
 		return is_whole_run(&pair->a) && is_whole_run(&pair->b) ? DIFF_PER_RUN :
 									  DIFF_PER_SECOND;
-	/* Of none, there is nothing to be had. */
+	/* Without any there is nothing to compare. */
 	if (diff->options.basis == DIFF_PER_LAUNCH &&
 	    (!pair->a.process->launches || !pair->b.process->launches))
 		return DIFF_PER_SECOND;

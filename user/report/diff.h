@@ -270,7 +270,7 @@ enum diff_rate {
 		DIFF_RATES_COUNT,
 };
 
-/* Of a process that there is; per second of the time that it was seen. Times are the host's. */
+/* A process that there is; per second of the time that it was seen. Times are the host's. */
 uint64_t diff_rate_of(const struct diff_process *side, enum diff_rate rate);
 const char *diff_rate_name(enum diff_rate rate);
 const char *diff_rate_title(enum diff_rate rate);

@@ -64,7 +64,7 @@ static void take_pair_growth(struct diff_growth *largest, const struct diff_pair
 
 	if (pair->no_levels || pair->not_compared >> MS_OP_ALLOC & 1)
 		return;
-	/* Of what is equal, the first is kept: the end says more than a peak. */
+	/* The first of equals is kept: the end says more than a peak. */
 	take_growth(largest, growth);
 	growth.peak = true;
 	growth.space = only_kind(pair);

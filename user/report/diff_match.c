@@ -175,7 +175,7 @@ static void sort(struct side *side, enum diff_match match)
 	qsort_r(side->list, side->count, sizeof(*side->list), by_key, &match);
 }
 
-/* Of those that are alike, the first with the first, and so on. */
+/* Those that are alike are matched in their order. */
 static void match_by(struct diff *diff, struct side *a, struct side *b, enum diff_match match)
 {
 	size_t i = 0, j = 0, k;

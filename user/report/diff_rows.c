@@ -74,7 +74,7 @@ static void take_space(uint64_t values[DIFF_METRICS_COUNT], const struct process
 	values[DIFF_FREE_BYTES] = total->free_bytes;
 }
 
-/* Of a process that has several kinds of it: one may have taken the place of another. */
+/* A process may have several kinds of it: one may have taken the place of another. */
 static int compare_whole(struct diff *diff, const struct diff_pair *pair)
 {
 	struct diff_row row = { .dimension = DIFF_MEMORY,

@@ -211,7 +211,7 @@ static size_t count_findings(const struct gate_condition *condition,
 	return count;
 }
 
-/* Of a topic, what there may be nothing to look at for, in an ordinary run. */
+/* The operations of a topic that may be missing in an ordinary run. */
 static bool is_by_the_way(enum finding_rule rule)
 {
 	return finding_rule_blind(rule) == RULE_BLIND_TO_EXIT ||

@@ -43,7 +43,7 @@ struct holdings_process {
 	} frees[HOLDINGS_FREES]; /* a ring */
 	uint64_t frees_count;
 
-	/* Of the program that it runs: an exec begins anew. CLOCK_MONOTONIC. */
+	/* The times of the program that it runs: an exec begins anew. CLOCK_MONOTONIC. */
 	uint64_t first_ns; /* when the first allocation returned; 0: there was none */
 	uint64_t allocs;
 	uint64_t width_ns;              /* of pieces of the time since then */

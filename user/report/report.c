@@ -233,7 +233,7 @@ static bool is_about(const struct report_recording *recording, uint32_t pid, uin
 	const struct report_options *options = &recording->options;
 	const struct process *process = state_find(recording->state, pid, start_ns);
 
-	/* Of one that is a part of the sum, only the pid is known. */
+	/* Only the pid is known of one that is a part of the sum. */
 	if (process ? !report_wants(options, process) :
 		      !has_pid(options, pid) || process_selection_is_some(&options->selection))
 		return false;

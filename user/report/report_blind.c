@@ -200,7 +200,7 @@ static const char *blind_to_what(const struct report_recording *recording, enum 
 	return NULL;
 }
 
-/* Of calls that were lost, some may have been what the rule is about. */
+/* Some of the calls that were lost may have been what the rule is about. */
 static const char *blind_for_loss(const struct report_recording *recording, enum finding_rule rule,
 				  enum finding_confidence least)
 {

@@ -31,7 +31,7 @@ struct dump_index {
 
 void dump_index_fini(struct dump_index *index);
 
-/* A segment begins there. Of too many, the older half is forgotten. */
+/* A segment begins there. If there are too many, the older half is forgotten. */
 void dump_index_add(struct dump_index *index, uint64_t offset, const struct block_header *header);
 
 /* What begins at `offset` or later has been taken back. */

@@ -307,7 +307,7 @@ static int close_ended(struct merge *merge)
 	return err;
 }
 
-/* Of two that have the same number, what only closes a file comes last. */
+/* If two have the same number, what only closes a file comes last. */
 static bool is_before(const struct source *a, const struct source *b)
 {
 	const struct block_header *x = &a->item.header, *y = &b->item.header;

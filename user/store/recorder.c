@@ -179,7 +179,7 @@ static void take_back(struct recorder *recorder, const struct dump_extent *befor
 		return;
 	}
 	dump_file_cut(file, before);
-	/* Of a stream nothing can be taken back. */
+	/* Nothing can be taken back from a stream. */
 	dump_writer_cut(recorder->writer, file->has.bytes);
 }
 

@@ -79,7 +79,7 @@ struct replay *replay_new(struct pipeline *pipeline, struct replay_limits *limit
 	return replay;
 }
 
-/* Of `*left`, what was not covered by the recording's length. */
+/* Takes from `*left` what was not covered by the recording's length. */
 static void use_up(uint64_t *left, uint64_t used, uint64_t covered)
 {
 	const uint64_t more = used > covered ? used - covered : 0;
@@ -143,7 +143,7 @@ uint64_t replay_end_number(const struct replay *replay, const char *name, uint64
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Of most dumps the table is this program's own. */
+/* Most dumps have this program's own table. */
 static int row_of(const char *symbol, size_t place)
 {
 	if (place < probe_count() && !strcmp(symbol, probe_at(place)->symbol))

@@ -37,7 +37,7 @@ struct replay_limits {
 	uint64_t bytes, work, effort;
 };
 
-/* Of so many files, of which each may be one. */
+/* Limits for so many files, each of which may be one. */
 struct replay_limits replay_limits_of(size_t files);
 
 struct replay;

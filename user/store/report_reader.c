@@ -14,7 +14,7 @@
 
 #define UNUSABLE_TOLD 10 /* recordings of which nothing can be said */
 
-/* Of one recording; the report points into its state. */
+/* The reading of one recording; the report points into its state. */
 struct report_run {
 	struct sink sink; /* first: the pipeline hands copies over */
 	struct pipeline pipeline;

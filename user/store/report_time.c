@@ -126,7 +126,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* Of CLOCK_REALTIME. */
+/* Times of CLOCK_REALTIME. */
 static uint64_t on_the_day(uint64_t of_day_ns, uint64_t first_ns, uint64_t last_ns)
 {
 	uint64_t after = first_ns / DAY * DAY + of_day_ns;

@@ -46,7 +46,7 @@ struct triggers {
 	struct string bundle; /* the last one's name, with a byte 0 */
 	uint64_t left_out;    /* there were too many of that kind already */
 
-	/* Of TRIGGER_OOM: */
+	/* For TRIGGER_OOM: */
 	uint32_t an_hour;                         /* at most; half of them for one process */
 	enum oom_outcome outcome;                 /* the gravest since the last bundle, */
 	uint32_t pid;                             /* and of which process */

@@ -22,7 +22,7 @@ enum python_lines_answer {
 	PYTHON_LINES_SHORT, /* the table ends before the instruction */
 };
 
-/* Of one code object. */
+/* The lines of one code object. */
 struct python_lines {
 	uint32_t version; /* PY_VERSION_HEX: which format it has */
 	uint32_t first_line;

@@ -9,7 +9,7 @@
 
 #include "abi.h"
 
-/* Of those that say themselves where their fields are, that much is read of _PyRuntime. */
+/* How much of _PyRuntime is read where it says itself where its fields are. */
 #define PYTHON_DEBUG_BYTES 400
 
 /*

@@ -41,7 +41,7 @@ static inline uint64_t span_add_up(uint64_t a, uint64_t b)
 /* Takes in another one of the lane. */
 void span_absorb(struct span *into, const struct span *span);
 
-/* Of two in a lane: whether they are one at a resolution of 2^shift ns; 0: there is none. */
+/* Whether two in a lane are one at a resolution of 2^shift ns; 0: there is none. */
 bool span_is_too_close(const struct span *a, const struct span *b, uint8_t shift);
 
 /* For qsort(): by lane, nested ones apart, by begin; and by lane, by begin, the longer first. */

@@ -35,7 +35,7 @@ size_t span_names_bytes(const struct span_names *names)
 	       map_bytes(&names->rows) + map_bytes(&names->by_text) + map_bytes(&names->places);
 }
 
-/* Of a text that is there; -1: it is not, and would get the key `*key`. */
+/* The place of a text that is there; -1: it is not, and would get the key `*key`. */
 static int find(const struct span_names *names, const char *text, uint64_t *key)
 {
 	const uint64_t *number;

@@ -122,7 +122,7 @@ static void count_spans(struct spans *spans)
 		spans->slots[spans->list[i].lane].lane.count++;
 }
 
-/* Of the lanes that have more spans than others. Returns false: there is nothing to be gained. */
+/* In the lanes that have more spans than others. Returns false: there is nothing to be gained. */
 static bool double_resolution(struct spans *spans)
 {
 	const size_t average = spans->lanes_count ? spans->count / spans->lanes_count : 0;
@@ -383,7 +383,7 @@ static uint64_t bytes_of(const struct event *event, const struct change *change)
 	return 0;
 }
 
-/* Of a hostile file: nothing can be that late. */
+/* Only a hostile file says so: nothing can be that late. */
 static uint64_t until_end_of_time(uint64_t ts_ns)
 {
 	return ts_ns > INT64_MAX ? INT64_MAX : ts_ns;

@@ -162,7 +162,7 @@ static size_t bucket_of(struct timeline *timeline, uint64_t ts_ns)
 	timeline_begin(timeline, ts_ns);
 	if (ts_ns <= timeline->begin_ns)
 		return 0;
-	/* Of a hostile file: nothing can be that late. */
+	/* Only a hostile file says so: nothing can be that late. */
 	if (ts_ns > INT64_MAX)
 		ts_ns = INT64_MAX;
 	if (ts_ns > timeline->end_ns)

@@ -25,7 +25,7 @@ struct timeline_level {
 struct timeline_copies {
 	uint64_t count[TIMELINE_BUCKETS];
 	uint64_t bytes[TIMELINE_BUCKETS];
-	/* Of those that the host waited for: how long they took says how fast they were. */
+	/* Those that the host waited for: how long they took says how fast they were. */
 	uint64_t timed_bytes[TIMELINE_BUCKETS];
 	uint64_t timed_ns[TIMELINE_BUCKETS];
 };

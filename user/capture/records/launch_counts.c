@@ -207,7 +207,7 @@ static int feed_key(const struct pass *pass, const struct ms_launch_key *key, ui
 	return err;
 }
 
-/* Of epochs that began before the map was looked at: what they ended has been read. Or of `all`. */
+/* Epochs that began before the map was looked at: what they ended has been read. Or `all`. */
 static int feed_waiting(const struct pass *pass, bool all)
 {
 	struct launch_counts *counts = pass->counts;

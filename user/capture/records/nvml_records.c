@@ -11,7 +11,7 @@ static void put_uuid(char uuid[MS_UUID_BYTES], const struct nvml_device *device)
 	memcpy(uuid, device->uuid, length < MS_UUID_BYTES ? length : MS_UUID_BYTES);
 }
 
-/* Of a device that is divided, those of its instances are the instances'. */
+/* If a device is divided, those of its instances are the instances'. */
 static void put_processes(const struct nvml_snapshot *snapshot, uint32_t place,
 			  struct ms_device *record)
 {

@@ -12,7 +12,7 @@
 struct ms_device nvml_record_device(const struct nvml_snapshot *snapshot, uint32_t place,
 				    uint64_t ts_ns);
 
-/* Of a process that began then, CLOCK_BOOTTIME. NVML must know what it holds. */
+/* For a process that began at `start_ns`, CLOCK_BOOTTIME. NVML must know what it holds. */
 struct ms_held nvml_record_held(const struct nvml_snapshot *snapshot,
 				const struct nvml_process *process, uint64_t start_ns,
 				uint64_t ts_ns);

@@ -30,7 +30,7 @@ struct ms_process record_attach(const struct target *target)
 	return record;
 }
 
-/* Of one that cannot be looked at it is only known that it is not the same for all. */
+/* If it cannot be looked at, it is only known that it is not the same for all. */
 struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns)
 {
 	struct ms_visible record = {

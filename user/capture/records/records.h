@@ -23,7 +23,7 @@ struct ms_unread record_unread(const struct target *target);
 /* What the library, mapped by the process, has that is not known. */
 struct ms_newer record_newer(const struct target *target, const struct library_new *new);
 
-/* Of an exit with this status, as wait(2) gives it, that has just been noticed. */
+/* For an exit with this status, as wait(2) gives it, that has just been noticed. */
 struct ms_process record_exit(const struct target *target, int status);
 
 struct record_name {

@@ -29,7 +29,7 @@ static void *map(const struct ring *ring, void *at, size_t offset, size_t bytes,
 	void *mapped = mmap(at, bytes, protection, MAP_SHARED | (at ? MAP_FIXED : 0), ring->map_fd,
 			    offset);
 
-	/* Of no use to children, which would copy and later drop an entry for each page. */
+	/* Children have no use for it, and would copy and later drop an entry for each page. */
 	if (mapped != MAP_FAILED)
 		madvise(mapped, bytes, MADV_DONTFORK);
 	return mapped;

@@ -92,7 +92,7 @@ struct lateness {
 	uint64_t since_ns;
 };
 
-/* Of probes in all processes, it counts whether they were there when this one began. */
+/* What counts of probes in all processes is whether they were there when this one began. */
 static uint64_t beginning(const struct lateness *lateness, const struct attachment *attachment)
 {
 	const uint64_t began_ns = lateness->target->began_ns;

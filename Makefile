@@ -28,7 +28,8 @@ USER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(SANITIZE) \
 	-DMEMSCOPE_VERSION='"$(VERSION)"' -DMEMSCOPE_DATE='"$(DATE)"' -Iuser -Ibpf -isystem $(BUILD)/bpf
 USER_LDFLAGS = $(LDFLAGS) $(SANITIZE)
 # One file that runs wherever glibc does.
-USER_LIBS := -l:libbpf.a -l:libelf.a -l:libsqlite3.a -l:libz.a -l:libzstd.a -lm -lpthread
+# Of the C++ library, what demangles names.
+USER_LIBS := -l:libbpf.a -l:libelf.a -l:libsqlite3.a -l:libz.a -l:libzstd.a -l:libsupc++.a -lm -lpthread
 
 USER_SOURCES := $(wildcard user/*.c user/*/*.c user/*/*/*.c)
 USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o

@@ -185,6 +185,14 @@ static __always_inline void call_init(struct ms_call *call, __u32 row, __u64 sta
 	call->driver_row = MS_NO_ROW;
 }
 
+static __always_inline void call_note_stack(struct ms_call *call, __u32 stack)
+{
+	if (!stack)
+		return;
+	call->event.stack = stack;
+	call->flags |= MS_CALL_STACK;
+}
+
 static __always_inline void name_report(struct ms_thread *thread, struct ms_frame *frame,
 					const struct ms_spec *spec)
 {
@@ -417,6 +425,7 @@ static __always_inline void call_report_entry(struct pt_regs *ctx, __u32 row, __
 	const struct ms_spec *spec = spec_of(row);
 	struct ms_input input;
 	struct ms_room room;
+	__u32 stack;
 	__u64 ts_ns;
 
 	input_read(&input, ctx, spec, lowered);
@@ -424,10 +433,12 @@ static __always_inline void call_report_entry(struct pt_regs *ctx, __u32 row, __
 		launch_report_entry(&input, spec, row);
 		return;
 	}
+	stack = stack_of_call(ctx, spec, regs_entry_sp(ctx) + lowered);
 	ts_ns = bpf_ktime_get_ns();
 	if (!emit_begin(spec->kind, sizeof(struct ms_call), &room))
 		return;
 	call_init(room.record, row, room.start_ns, ts_ns);
+	call_note_stack(room.record, stack);
 	call_fill(room.record, &input, spec);
 	emit_end(&room);
 }
@@ -450,7 +461,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	struct ms_frame *frame, *outer = NULL;
 	__u64 sp = regs_entry_sp(ctx) + lowered;
 	struct ms_thread *thread;
-	__u32 depth;
+	__u32 depth, stack = 0;
 
 	if (!(settings.return_ops >> (spec->kind & 31) & 1)) {
 		call_report_entry(ctx, row, lowered);
@@ -477,13 +488,17 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	frame->holds = 0;
 	frame->begun = 0;
 	input_read(&frame->input, ctx, spec, lowered);
+	/* Before the time is taken. A call that is made for one of the same kind is that one's. */
+	if (!depth || frame_at(thread, depth - 1)->op != spec->op)
+		stack = stack_of_call(ctx, spec, sp);
 	if (spec->op == MS_OP_LAUNCH)
 		launch_init(&frame->record, row, thread->start_ns, bpf_ktime_get_ns());
 	else
 		call_init(&frame->record.call, row, thread->start_ns, bpf_ktime_get_ns());
+	call_note_stack(&frame->record.call, stack);
 	if (depth) {
 		outer = frame_at(thread, depth - 1);
-		frame->record.call.flags = MS_CALL_NESTED;
+		frame->record.call.flags |= MS_CALL_NESTED;
 	}
 	if (spec->op == MS_OP_FREE)
 		free_begin(thread, frame, outer, spec);

@@ -19,6 +19,7 @@
 #include "emit.bpf.h"
 #include "count.bpf.h"
 #include "python.bpf.h"
+#include "stack.bpf.h"
 #include "call.bpf.h"
 #include "admit.bpf.h"
 #include "process.bpf.h"

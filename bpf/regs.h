@@ -16,6 +16,7 @@
 
 #define MS_REG_ARGS 6
 #define MS_STACK_ARGS 3
+#define MS_RETURN_IN_REGISTER 0 /* the address that a function returns to, when it begins */
 
 /*
  * A structure of more than 16 bytes passed by value: x86-64 copies it to the stack, where it begins
@@ -31,6 +32,7 @@
 
 #define MS_REG_ARGS 8
 #define MS_STACK_ARGS 3
+#define MS_RETURN_IN_REGISTER 1
 #define MS_BY_VALUE_ARGS 1
 #define MS_BY_VALUE(arg, word, offset) \
 	{ \
@@ -70,6 +72,17 @@ static __always_inline __u64 regs_by_value(struct pt_regs *ctx, __u32 lowered)
 static __always_inline __u64 regs_result(struct pt_regs *ctx)
 {
 	return ctx->ax;
+}
+
+static __always_inline __u64 regs_frame_pointer(struct pt_regs *ctx)
+{
+	return ctx->bp;
+}
+
+/* Where a function returns to, if that is in a register when it begins. */
+static __always_inline __u64 regs_link(struct pt_regs *ctx)
+{
+	return 0;
 }
 
 /* A reader of this value finds all that was written before it. x86 keeps stores in order. */
@@ -116,6 +129,20 @@ static __always_inline __u64 regs_by_value(struct pt_regs *ctx, __u32 lowered)
 static __always_inline __u64 regs_result(struct pt_regs *ctx)
 {
 	return PT_REGS_RC(ctx);
+}
+
+static __always_inline __u64 regs_frame_pointer(struct pt_regs *ctx)
+{
+	const struct user_pt_regs *regs = (const void *)ctx;
+
+	return regs->regs[29];
+}
+
+static __always_inline __u64 regs_link(struct pt_regs *ctx)
+{
+	const struct user_pt_regs *regs = (const void *)ctx;
+
+	return regs->regs[30];
 }
 
 /* A reader of this value finds all that was written before it: an exchange is ordered so. */

@@ -36,20 +36,20 @@ struct ms_stack_frame {
 };
 
 /* clang-format off */
-/* Why a stack has no more native frames. */
+/* Why a stack has no more native frames: as JSON has it, and in words. */
 #define MS_STACK_ENDS(X) \
-	X(COMPLETE,    "complete") \
-	X(DEPTH,       "more frames than are kept") \
-	X(NO_MODULE,   "code that is in no file") \
-	X(NO_TABLE,    "a file whose table is not there (yet)") \
-	X(NO_RULE,     "code without unwind information") \
-	X(UNSUPPORTED, "a rule that is not supported") \
-	X(UNREADABLE,  "memory that could not be read") \
-	X(LOOP,        "a frame that is not above the one before")
+	X(COMPLETE,    "complete",    "complete") \
+	X(DEPTH,       "depth",       "more frames than are kept") \
+	X(NO_MODULE,   "no_module",   "code that is in no file") \
+	X(NO_TABLE,    "no_table",    "a file whose table is not there, or not yet") \
+	X(NO_RULE,     "no_rule",     "code without unwind information") \
+	X(UNSUPPORTED, "unsupported", "unwind information of a kind that is not supported") \
+	X(UNREADABLE,  "unreadable",  "memory that could not be read") \
+	X(LOOP,        "loop",        "a frame that is not above the one before")
 /* clang-format on */
 
 enum ms_stack_end {
-#define X(end, why) MS_STACK_END_##end,
+#define X(end, name, why) MS_STACK_END_##end,
 	MS_STACK_ENDS(X)
 #undef X
 		MS_STACK_ENDS_COUNT,
@@ -95,6 +95,53 @@ struct ms_frame_record {
 	__u8 reserved[6];
 	char texts[];
 };
+
+/* ---- walking: what user space prepares for the kernel side ----------------------------------- */
+
+#define MS_UNWIND_TABLES 2048          /* files whose code can be walked through, and one */
+#define MS_UNWIND_ROWS_MOST (8u << 20) /* of one file: ten times what the largest has */
+
+/* How to get from a frame to its caller's: where the memory behind its return address is (CFA). */
+enum ms_unwind_rule {
+	MS_UNWIND_UNSUPPORTED, /* in a way that has no rule here */
+	MS_UNWIND_NONE,        /* nothing says how */
+	MS_UNWIND_END,         /* it has no caller */
+	MS_UNWIND_SP,          /* at the stack pointer + 8 * offset */
+	MS_UNWIND_BP,          /* at the frame pointer + 8 * offset */
+	MS_UNWIND_AT_BP,       /* its address is at the frame pointer + 8 * offset */
+	MS_UNWIND_PLT,         /* at the stack pointer + 8, or + 16 from the `offset`th byte on of
+				* an entry of 16 bytes */
+	MS_UNWIND_SIGNAL,      /* the kernel has interrupted it: all is in a ucontext_t */
+};
+
+/* Where the caller's frame pointer is: at the CFA - 8 * that, or one of these. */
+#define MS_UNWIND_BP_SAME 0
+#define MS_UNWIND_BP_AT_BP 255 /* where the frame pointer points to */
+
+/*
+ * From that address on, as the file's symbols have it, up to the next row's. Of the first row of a
+ * table `pc` is how many follow.
+ */
+struct ms_unwind_row {
+	__u32 pc;
+	__u8 rule; /* enum ms_unwind_rule */
+	__u8 bp;
+	__s16 offset;
+};
+
+/*
+ * Code of a file in the memory of a process. Of the first one of a process `start` is how many
+ * follow.
+ */
+struct ms_stack_range {
+	__u64 start, end;
+	__u64 bias;  /* of an address in it, less what the file's symbols have */
+	__u32 table; /* the file's number in ms_unwind_tables; 0: it has none */
+	__u32 reserved;
+};
+
+_Static_assert(sizeof(struct ms_unwind_row) == 8, "wire layout");
+_Static_assert(sizeof(struct ms_stack_range) == 32, "wire layout");
 
 _Static_assert(sizeof(struct ms_stack_frame) == 24, "wire layout");
 _Static_assert(sizeof(struct ms_stack) == 48, "wire layout");

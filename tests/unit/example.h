@@ -9,7 +9,7 @@
 #include "pipeline.h"
 #include "records.h"
 
-#define EXAMPLE_MAX 128
+#define EXAMPLE_MAX 136
 
 #define EXAMPLE_PID 4242
 #define EXAMPLE_OTHER_PID 5000
@@ -19,13 +19,14 @@
 struct example {
 	union record records[EXAMPLE_MAX];
 	size_t count;
+	size_t untimed; /* of them: they have the time of the one that follows */
 };
 
 /* Of the first process's second thread, a millisecond after the one before. */
 static inline void example_add(struct example *example, union record record)
 {
 	assert_true(example->count < EXAMPLE_MAX);
-	record.event.ts_ns = EXAMPLE_SECOND + 1000000 * example->count;
+	record.event.ts_ns = EXAMPLE_SECOND + 1000000 * (example->count - example->untimed);
 	if (record.event.pid == RECORD_PID)
 		record =
 			record_by(EXAMPLE_PID + 1, record_of(EXAMPLE_PID, RECORD_START_NS, record));
@@ -35,6 +36,22 @@ static inline void example_add(struct example *example, union record record)
 static inline void example_add_to_other(struct example *example, union record record)
 {
 	example_add(example, record_of(EXAMPLE_OTHER_PID, RECORD_START_NS, record));
+}
+
+/* What calls came from. */
+static inline void example_add_stack(struct example *example)
+{
+	const union record records[] = {
+		record_frame(11, "c10::alloc(unsigned long)", "/opt/libc10_cuda.so"),
+		record_frame(12, "", "/usr/bin/evil \033[2J"),
+		record_stack(5, 11, 3),
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(records) / sizeof(*records); i++) {
+		example_add(example, records[i]);
+		example->untimed++;
+	}
 }
 
 /* A free's two records have the same time. */
@@ -64,9 +81,10 @@ static inline union record example_dims(union record record)
 static inline void example_add_allocations(struct example *example)
 {
 	example_add(example, record_taking(85000000, record_context("cuCtxCreate_v2", 0xc000, 1)));
-	example_add(example, record_taking(12340, record_in(0xc000,
+	example_add_stack(example);
+	example_add(example, record_taking(12340, record_called_from(5, record_in(0xc000,
 		record_merged("cuMemAlloc_v2", record_alloc("cudaMalloc", 0x7f0000000000,
-							    1610612736)))));
+							    1610612736))))));
 	example_add(example, record_taking(900, record_alloc("cudaMallocHost", 0x7e0000000000,
 							     4096)));
 	example_add(example, record_taking(700, record_on(0, record_stream(0x51,
@@ -178,7 +196,7 @@ static inline void example_add_ends(struct example *example)
 
 static inline void example_init(struct example *example)
 {
-	example->count = 0;
+	example->count = example->untimed = 0;
 	example_add(example, record_process(MS_TYPE_ATTACH, "train", 0));
 	example_add_to_other(example, record_process(MS_TYPE_ATTACH, "old\033[7m", 1));
 	example_add(example, record_of(EXAMPLE_IDLE_PID, RECORD_START_NS,

@@ -22,12 +22,11 @@
 
 static void run_through(struct sink *sink, uint32_t ops)
 {
-	struct pipeline pipeline = { .filter = { .ops = ops },
-				     .sinks = { sink },
-				     .sinks_count = 1 };
+	struct pipeline pipeline = { .filter = { .ops = ops } };
 	struct example example;
 
 	assert_non_null(sink);
+	pipeline_add_sink(&pipeline, sink);
 	example_init(&example);
 	assert_int_equal(example_run(&example, &pipeline), 0);
 	assert_int_equal(pipeline.refused, 0);
@@ -79,9 +78,11 @@ static void test_text(void **state)
 	assert_golden(GOLDEN "trace.txt", &out);
 }
 
-static void test_text_with_exact_sizes(void **state)
+static void test_text_with_exact_sizes_and_stacks(void **state)
 {
-	const struct text_options options = { .lines = true, .exact = true, .clock_ns = CLOCK_NS };
+	const struct text_options options = {
+		.lines = true, .exact = true, .stacks = true, .clock_ns = CLOCK_NS
+	};
 	static struct text out;
 
 	(void)state;
@@ -495,7 +496,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_text_with_exact_sizes),
+		cmocka_unit_test(test_text_with_exact_sizes_and_stacks),
 		cmocka_unit_test(test_the_text_summary_alone),
 		cmocka_unit_test(test_text_is_printable),
 		cmocka_unit_test(test_failures_are_red_where_colour_is_wanted),

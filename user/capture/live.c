@@ -211,6 +211,7 @@ static int on_mappings(void *context, uint64_t data)
 	int dropped = mappings_drain(live->mappings, &visitor, DRAIN_NS);
 
 	(void)data;
+	stack_taker_refresh(live->stacks);
 	note_dropped(live, dropped);
 	if (dropped)
 		live_search(live);
@@ -497,6 +498,8 @@ static int open_programs(struct live *live)
 		.count_launches = live->options.count_launches,
 		.python_frames = live->options.python_frames,
 		.ring_bytes = live->options.ring_bytes,
+		.stack_ops = live->options.stack_ops,
+		.stack_depth = live->options.stack_depth,
 		.cgroup_fd = -1,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
@@ -557,6 +560,8 @@ int live_open(struct live **result, const struct live_options *options)
 	live_devices_start(live);
 	err = open_programs(live);
 	if (!err)
+		err = live_stacks_open(live);
+	if (!err)
 		err = open_loop(live);
 	if (!err) {
 		live->targets.detacher = detacher_open(programs_detacher_way(live->programs));
@@ -590,6 +595,7 @@ void live_close(struct live *live)
 	identity_record_fini(&live->identities);
 	pythons_fini(&live->pythons);
 	process_losses_fini(&live->losses);
+	stack_taker_close(live->stacks);
 	programs_close(live->programs);
 	live_devices_close(live);
 	free(live->snapshot);

@@ -36,6 +36,9 @@ struct live_options {
 	uint64_t count_ns;    /* counted launches are fed so often; 0: only when they have to be */
 	uint64_t duration_ns; /* 0: until the targets are gone */
 	uint64_t devices_ns;  /* NVML is asked so often; 0: not at all */
+	uint32_t stack_ops;   /* bit set of enum ms_op: calls whose stacks are taken */
+	uint32_t stack_depth; /* frames of a stack, at most MS_STACK_MOST */
+	uint64_t table_bytes; /* that the tables for that may take in the kernel */
 	uint64_t ring_bytes;  /* of each of the two large rings; rounded up to a power of two */
 
 	/* Records, and the end of a batch of them. Non-zero ends the capture. */

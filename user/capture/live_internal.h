@@ -14,6 +14,7 @@
 #include "capture/records/process_losses.h"
 #include "capture/attach/file_probes.h"
 #include "capture/live.h"
+#include "capture/stacks/stack_taker.h"
 #include "capture/targets/mappings.h"
 #include "capture/targets/pythons.h"
 #include "capture/attach/programs.h"
@@ -49,7 +50,8 @@ struct live {
 	uint64_t drained_ns; /* all that happened until then has been handed over, or is held up */
 	sigset_t original_mask;
 	struct rlimit original_files;
-	struct nvml *nvml; /* NULL: it is not asked, or not any more */
+	struct stack_taker *stacks; /* NULL: none are taken */
+	struct nvml *nvml;          /* NULL: it is not asked, or not any more */
 	struct nvml_snapshot *snapshot;
 	struct loop_source *devices_source, *devices_timer;
 	bool devices_asked; /* and not answered yet */
@@ -110,6 +112,9 @@ int live_devices_open(struct live *live);
 void live_devices_see(struct live *live, const struct ms_call *call);
 void live_devices_end(struct live *live);
 void live_devices_close(struct live *live);
+
+/* live_stacks.c: once the programs are loaded. Returns 0 or -errno, logged. */
+int live_stacks_open(struct live *live);
 
 /* live_targets.c. Each returns 0, or -errno, logged. */
 int live_open_targets(struct live *live);

@@ -128,6 +128,7 @@ static int attach(struct live *live, struct target *target, uint32_t flags, cons
 	if (err)
 		return err;
 	err = target_attach(&live->targets, target, program);
+	stack_taker_look(live->stacks, target->pid);
 	programs_open_target(live->programs, target->pid, flags);
 	target_opened(target);
 	return err;
@@ -216,6 +217,7 @@ static void forget(struct live *live, struct target *target, const int *status)
 	if ((status || unnoticed) && !feed_launches(live, &exit.event))
 		live_feed(live, &exit, sizeof(exit));
 	kernel_names_remove(live->kernel_names, target->pid);
+	stack_taker_forget(live->stacks, target->pid);
 	targets_remove(&live->targets, target);
 }
 
@@ -342,6 +344,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	live_feed_visible(live, &process->event);
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, process);
+	stack_taker_look(live->stacks, target->pid);
 	target_attach(&live->targets, target, NULL);
 	pythons_forget(&live->pythons, target->pid);
 	look_for_python(live, target);
@@ -374,6 +377,8 @@ int live_take(void *context, void *record, size_t length)
 		return live_admitted(live, record);
 	if (!err && event->type == MS_TYPE_NAME)
 		return feed_name(live, record);
+	if (!err && event->type == MS_TYPE_STACK && live->stacks)
+		return stack_taker_take(live->stacks, record);
 	if (!err && is_exec_of_target(live, event))
 		err = feed_identity(live, event);
 	if (!err && event->type == MS_TYPE_LAUNCH)
@@ -474,6 +479,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 		return;
 	if (first || python_runtime_is_candidate(mapping->path))
 		look_for_python(live, target);
+	stack_taker_mapped(live->stacks, pid);
 	if (target_mapped(&live->targets, target, mapping)) {
 		if (first)
 			log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,

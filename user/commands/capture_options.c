@@ -7,6 +7,22 @@
 #include "base/string.h"
 #include "commands/requirements.h"
 
+int capture_options_stacks(const struct option_row *row, const char *value, void *settings)
+{
+	static const uint32_t ops[] = { 0, 1u << MS_OP_ALLOC };
+	int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	*(uint32_t *)((char *)settings + row->offset) = ops[which];
+	return 0;
+}
+
+int capture_options_depth(const struct option_row *row, const char *value, void *settings)
+{
+	return option_number(row, value, settings, 1, MS_STACK_MOST);
+}
+
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only)
 {
 	const struct selection *selection = &capture->selection;
@@ -27,6 +43,9 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.entries_only = entries_only,
 		.duration_ns = capture->duration_ns,
 		.ring_bytes = capture->buffer_bytes,
+		.stack_ops = capture->stack_ops,
+		.stack_depth = capture->stack_depth,
+		.table_bytes = capture->table_bytes,
 	};
 }
 

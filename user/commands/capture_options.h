@@ -10,6 +10,7 @@
 
 #include "capture/attach/features.h"
 #include "capture/live.h"
+#include "commands/options.h"
 #include "commands/selection.h"
 #include "render/losses_words.h"
 
@@ -19,14 +20,28 @@ struct capture_options {
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
 	uint64_t max_loss;
+	uint32_t stack_ops;   /* bit set of enum ms_op: calls whose stacks are taken */
+	uint64_t stack_depth; /* frames of a stack */
+	uint64_t table_bytes; /* that the tables for walking stacks may take in the kernel */
 	const char *fewer;    /* for losses_append_reasons() */
 	bool output_is_taken; /* standard output is for data alone: a command gets another one */
 };
 
 /* clang-format off */
 #define CAPTURE_OPTIONS_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX, \
+			     .stack_depth = MS_STACK_MOST, .table_bytes = 256ull << 20, \
 			     .fewer = LOSSES_FEWER_EVENTS }
 /* clang-format on */
+
+/* --stacks, into `stack_ops`, and --stack-depth. */
+int capture_options_stacks(const struct option_row *row, const char *value, void *settings);
+int capture_options_depth(const struct option_row *row, const char *value, void *settings);
+
+#define CAPTURE_OPTIONS_DEPTH_HELP \
+	"Frames of a call stack that are kept, the innermost: 1 to 128 (default 128)."
+#define CAPTURE_OPTIONS_TABLES_HELP \
+	"What the tables by which call stacks are walked may take in the kernel's memory (default" \
+	" 256M). Stacks end in files for whose table there is no room."
 
 /* Everything but the callbacks, and `count_launches`. */
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only);

@@ -180,6 +180,14 @@ static const struct option_row rows[] = {
 	  "The same for copies and memsets: in the summary those that differ in nothing but time,"
 	  " size and place in the block are one.",
 	  parse_detail, AT(recording.copies) },
+	{ 0, "stacks", "off|alloc",
+	  "Record where allocations are made: the call stack of each (default off). What that"
+	  " costs: docs/stacks.md.",
+	  capture_options_stacks, OF_CAPTURE(stack_ops) },
+	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
+	  OF_CAPTURE(stack_depth) },
+	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
+	  OF_CAPTURE(table_bytes) },
 	{ 0, "nvml", "TIME|off",
 	  "Record, too, what NVML says of devices and of the recorded processes: at the beginning"
 	  " and the end, when memory runs out, and every TIME (default 10s), if NVML is there.",

@@ -103,6 +103,7 @@ void recording_description_put(struct properties *properties,
 	properties_put(properties, "launches", details[settings->launches]);
 	properties_put(properties, "graph_launches", details[RECORDING_ALL]);
 	properties_put(properties, "copies", details[settings->copies]);
+	properties_put(properties, "stacks", settings->capture.stack_ops ? "alloc" : "off");
 	properties_put_u64(properties, "ring_bytes", settings->ring_bytes);
 	properties_put_u64(properties, "follow", settings->capture.selection.follow);
 	put_targets(properties, &settings->capture.selection);

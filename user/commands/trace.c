@@ -29,6 +29,7 @@ struct settings {
 	bool json;
 	bool summary_only;
 	bool exact;
+	bool stacks;
 	bool no_return;
 	uint64_t interval_ns; /* between summaries; 0: there is one, at the end */
 };
@@ -76,6 +77,14 @@ static const struct option_row rows[] = {
 	  option_flag, AT(json) },
 	{ 0, "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
+	{ 0, "stack", NULL,
+	  "Show where allocations are made: below the line of each, its call stack. Functions of"
+	  " files that have been stripped are shown as places in the file (docs/stacks.md).",
+	  option_flag, AT(stacks) },
+	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
+	  AT(capture.stack_depth) },
+	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
+	  AT(capture.table_bytes) },
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
 	{ 'i', "interval", "TIME",
 	  "With -c: show the summary so far every TIME (2, 10s, 1m; at least 1s). On a terminal it"
@@ -148,6 +157,7 @@ static int open_output(struct run *run)
 	const struct settings *settings = &run->settings;
 	struct text_options text = { .lines = !settings->summary_only,
 				     .exact = settings->exact,
+				     .stacks = settings->stacks,
 				     .clock_ns = clock_realtime_offset_ns() };
 	int err = 0;
 
@@ -221,6 +231,7 @@ static int open_capture(struct run *run)
 
 	options.named = run->pipeline.filter.rows;
 	options.count_launches = settings->summary_only;
+	options.stack_ops = settings->stacks ? 1u << MS_OP_ALLOC : 0;
 	options.feed = feed;
 	options.flush = flush;
 	options.count_ns = settings->interval_ns;

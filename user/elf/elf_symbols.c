@@ -35,6 +35,7 @@ struct walk {
 struct window {
 	char *bytes;
 	uint64_t begin, end, length;
+	uint64_t file_offset; /* of the first byte */
 };
 
 static int read_segments(struct walk *walk)
@@ -88,6 +89,9 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 					 .size_bytes = symbol->st_size,
 					 .is_exported = walk->exported,
 					 .is_variable = is_variable,
+					 .is_weak = ELF64_ST_BIND(symbol->st_info) == STB_WEAK,
+					 .name_offset =
+						 window->file_offset + (name - window->bytes),
 					 .is_indirect =
 						 ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC };
 	uint64_t rest = window->begin + window->length - symbol->st_name;
@@ -142,8 +146,8 @@ static int visit_next(const struct walk *walk, const Elf64_Shdr *table, const El
 	window->begin = window->end;
 	window->end = at_most(size, window->begin + WINDOW_BYTES);
 	window->length = at_most(size, window->end + MAX_NAME_BYTES) - window->begin;
-	result = elf_file_read(&walk->file, strings->sh_offset + window->begin, window->bytes,
-			       window->length);
+	window->file_offset = strings->sh_offset + window->begin;
+	result = elf_file_read(&walk->file, window->file_offset, window->bytes, window->length);
 	return result ? result : visit_window(walk, table, window);
 }
 

@@ -17,6 +17,8 @@ struct elf_function {
 	bool is_indirect;
 	bool is_exported; /* it stands in .dynsym */
 	bool is_variable;
+	bool is_weak;
+	uint64_t name_offset; /* where in the file its name is */
 };
 
 struct elf_contents {

@@ -156,6 +156,7 @@ static void put_call(struct csv *export, const struct event *event, const struct
 	struct string *out = &export->writer->text;
 	const struct field_source source = { .event = event,
 					     .change = change,
+					     .stacks = &export->recording->state->stacks,
 					     .scratch = &export->scratch,
 					     .wall_known = coverage->wall_known,
 					     .wall_offset_ns = coverage->wall_offset_ns };

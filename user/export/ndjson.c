@@ -55,6 +55,7 @@ static int take_begin(struct sink *sink)
 	json_put_text(&json, "recorded_by", coverage->version);
 	json_put_text(&json, "targets", coverage->targets);
 	json_put_if(&json, "wall_offset_ns", coverage->wall_known, coverage->wall_offset_ns);
+	export->json_sink->state = recording->state;
 	json_sink_set_wall(export->json_sink, coverage->wall_known, coverage->wall_offset_ns);
 	return line_end(export, &json);
 }

@@ -98,6 +98,7 @@ static int put_fields(struct sqlite_export *export, const struct event *event,
 	const struct report_coverage *coverage = &export->recording->coverage;
 	const struct field_source source = { .event = event,
 					     .change = change,
+					     .stacks = &export->recording->state->stacks,
 					     .scratch = &export->scratch,
 					     .wall_known = coverage->wall_known,
 					     .wall_offset_ns = coverage->wall_offset_ns };

@@ -149,6 +149,7 @@ int stacks_add(struct stacks *stacks, struct string_table *strings, const struct
 			       .first = stacks->links_count,
 			       .count = record->count,
 			       .end = record->end };
+	const char *owner;
 
 	/* Addresses mean nothing any more: what they were could not be found out. */
 	if (record->form != MS_STACK_FRAMES || map_get(&stacks->stack_places, record->id))
@@ -160,12 +161,13 @@ int stacks_add(struct stacks *stacks, struct string_table *strings, const struct
 	}
 	if (memory_grow((void **)&stacks->stacks, &stacks->stacks_capacity,
 			stacks->stacks_count + 1, sizeof(*stacks->stacks)) ||
-	    add_links(stacks, record) ||
+	    add_links(stacks, record))
+		return -ENOMEM;
+	owner = owner_of(stacks, &stack);
+	stack.owner = owner ? string_intern(strings, owner, strlen(owner)) : NULL;
+	if ((owner && !stack.owner) ||
 	    map_set(&stacks->stack_places, record->id, stacks->stacks_count))
 		return -ENOMEM;
-	stack.owner = owner_of(stacks, &stack);
-	if (stack.owner)
-		stack.owner = string_intern(strings, stack.owner, strlen(stack.owner));
 	stacks->stacks[stacks->stacks_count++] = stack;
 	return 0;
 }

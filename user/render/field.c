@@ -216,6 +216,26 @@ static struct field_value get_alloc_id(source_t *source)
 	return number(source->change->has_allocation, source->change->allocation.id);
 }
 
+static const struct stack *stack_of(source_t *source)
+{
+	return source->stacks ? stacks_find(source->stacks, event_stack_id(source->event->call)) :
+				NULL;
+}
+
+static struct field_value get_stack_id(source_t *source)
+{
+	const struct stack *stack = stack_of(source);
+
+	return number(stack, stack ? stack->id : 0);
+}
+
+static struct field_value get_owner(source_t *source)
+{
+	const struct stack *stack = stack_of(source);
+
+	return text(stack ? stack->owner : NULL);
+}
+
 static struct field_value get_live_bytes(source_t *source)
 {
 	return number(source->change->has_live, source->change->live_bytes);

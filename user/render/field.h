@@ -32,6 +32,7 @@ enum field_kind {
 struct field_source {
 	const struct event *event;
 	const struct change *change;
+	const struct stacks *stacks; /* NULL: they are not shown */
 	struct string *scratch; /* for text that has to be put together; cleared by the caller */
 	bool exact;             /* sizes in text: bytes, not rounded */
 	bool wall_known;

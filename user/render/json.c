@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/json.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ struct json_sink {
 	struct sink sink;
 	struct writer *writer;
 	struct string scratch;
+	struct map stacks_shown; /* ids of those that have had their line */
 	bool lines;
 	bool wall_known;
 	uint64_t wall_offset_ns;
@@ -91,6 +93,8 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 {
 	struct field_source source = { .event = event,
 				       .change = change,
+				       .stacks =
+					       sink->sink.state ? &sink->sink.state->stacks : NULL,
 				       .scratch = &sink->scratch,
 				       .wall_known = sink->wall_known,
 				       .wall_offset_ns = sink->wall_offset_ns };
@@ -133,6 +137,25 @@ static void put_record(const struct json_sink *sink, struct json *json, const st
 	}
 }
 
+/* Of a call whose stack has had no line yet. Returns 0 or -errno. */
+static int put_stack_line(struct json_sink *sink, const struct ms_call *call)
+{
+	struct json json = { .out = &sink->writer->text };
+	const struct stacks *stacks = sink->sink.state ? &sink->sink.state->stacks : NULL;
+	const struct stack *stack = stacks ? stacks_find(stacks, event_stack_id(call)) : NULL;
+
+	if (!stack || map_get(&sink->stacks_shown, stack->id))
+		return 0;
+	if (map_set(&sink->stacks_shown, stack->id, 1))
+		return -ENOMEM;
+	json_open(&json, '{');
+	json_put_text(&json, "schema", JSON_EVENT_SCHEMA);
+	json_put_text(&json, "type", "stack");
+	json_stack(&json, stacks, stack);
+	json_close(&json, '}');
+	return writer_end_line(sink->writer);
+}
+
 static int json_event(struct sink *base, const struct event *event, const struct change *change)
 {
 	struct json_sink *sink = (struct json_sink *)base;
@@ -140,6 +163,12 @@ static int json_event(struct sink *base, const struct event *event, const struct
 
 	if (!sink->lines)
 		return 0;
+	if (event->call) {
+		const int err = put_stack_line(sink, event->call);
+
+		if (err)
+			return err;
+	}
 	json_open(&json, '{');
 	json_put_text(&json, "schema", JSON_EVENT_SCHEMA);
 	if (event->call)
@@ -173,6 +202,7 @@ void json_sink_set_wall(struct sink *base, bool known, uint64_t offset_ns)
 {
 	struct json_sink *sink = (struct json_sink *)base;
 
+	map_fini(&sink->stacks_shown); /* another recording's ids are others */
 	sink->wall_known = known;
 	sink->wall_offset_ns = offset_ns;
 }
@@ -218,5 +248,6 @@ void json_sink_free(struct sink *base)
 	if (!sink)
 		return;
 	string_fini(&sink->scratch);
+	map_fini(&sink->stacks_shown);
 	free(sink);
 }

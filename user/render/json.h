@@ -42,6 +42,9 @@ void json_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT
 /* Writes a field's name and value. */
 void json_put_field(struct json *json, const struct field *field, struct field_value value);
 
+/* Writes a stack's members (render/json_stack.c). */
+void json_stack(struct json *json, const struct stacks *stacks, const struct stack *stack);
+
 /* Writes the summary's members (render/summary_json.c). */
 void json_summary(struct json *json, const struct summary *summary);
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "render/field.h"
+#include "render/stack_words.h"
 #include "render/identity_words.h"
 #include "render/record_field.h"
 
@@ -190,6 +191,27 @@ static void append_field(struct text_sink *text, const struct field *field,
 	append_value(text, &text->cell, field->kind, value);
 }
 
+static void append_stack(struct text_sink *text, const struct ms_call *call)
+{
+	const struct stacks *stacks = &text->sink.state->stacks;
+	const struct stack *stack = stacks_find(stacks, event_stack_id(call));
+	struct string *out = &text->writer->text;
+	size_t i;
+
+	for (i = 0; stack && i < stack->count; i++) {
+		const size_t begin = out->length + 1;
+
+		string_append_text(out, "\n > ");
+		stack_words_append(out, stacks_frame(stacks, stack, i));
+		cut(text, begin);
+	}
+	if (!stack || stack->end == MS_STACK_END_COMPLETE)
+		return;
+	string_append_text(out, "\n > ... (");
+	string_append_text(out, stack_words_end(stack->end));
+	string_append_char(out, ')');
+}
+
 static int show_call(struct text_sink *text, const struct event *event, const struct change *change)
 {
 	struct field_source source = { .event = event,
@@ -221,6 +243,8 @@ static int show_call(struct text_sink *text, const struct event *event, const st
 	cut(text, begin);
 	if (alarming)
 		string_append_text(out, PLAIN);
+	if (text->options.stacks)
+		append_stack(text, event->call);
 	return writer_end_line(text->writer);
 }
 

@@ -4,7 +4,7 @@
 #define __VMLINUX_H__
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
-#pragma clang attribute push (__attribute__((preserve_access_index)), apply_to = record)
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #endif
 typedef unsigned char __u8;
 typedef short unsigned int __u16;
@@ -130,7 +130,17 @@ struct uprobes_state {
 };
 
 struct mm_struct {
-		struct uprobes_state uprobes_state;
+	struct uprobes_state uprobes_state;
+};
+
+struct return_instance {
+	long unsigned int stack;
+	long unsigned int orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
 };
 
 struct task_struct {
@@ -145,6 +155,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	u64 self_exec_id;
+	struct uprobe_task *utask;
 };
 
 struct files_struct {

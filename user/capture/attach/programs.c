@@ -121,6 +121,28 @@ static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
 	skeleton->rodata->settings.cpu_slots = slots;
 }
 
+#define STACK_PROCESSES 8192 /* whose stacks can be taken */
+#define STACK_IDS 16384      /* stacks that are known to have been reported */
+
+/*
+ * Without stacks none of it takes any memory. They need bpf_loop(), of Linux 5.17 (commit
+ * e6f2dd0f8067).
+ */
+static void size_stacks(struct memscope_bpf *skeleton, const struct programs_options *options)
+{
+	if (options->stack_ops &&
+	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) <= 0) {
+		log_warning("this kernel cannot walk stacks: that needs Linux 5.17");
+		return;
+	}
+	skeleton->rodata->settings.stack_ops = options->stack_ops;
+	skeleton->rodata->settings.stack_depth = options->stack_depth;
+	if (!options->stack_ops)
+		return;
+	bpf_map__set_max_entries(skeleton->maps.ms_stack_ranges, STACK_PROCESSES);
+	bpf_map__set_max_entries(skeleton->maps.ms_stack_ids, STACK_IDS);
+}
+
 /*
  * What tests have in place of NVIDIA's devices: the file system of a directory, by its number as
  * the kernel writes it. 0: none.
@@ -159,6 +181,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 		bpf_map__set_max_entries(skeleton->maps.ms_pythons, MS_PYTHON_PROCESSES);
 		bpf_map__set_max_entries(skeleton->maps.ms_python_codes, MS_PYTHON_CODES);
 	}
+	size_stacks(skeleton, options);
 	skeleton->rodata->settings.driver_version = nvidia_driver_version();
 	skeleton->rodata->settings.test_device = test_device();
 	size_rings(skeleton, options->ring_bytes, cpus);
@@ -172,6 +195,8 @@ int programs_try(enum strategy strategy)
 						  .return_ops = UINT32_MAX,
 						  .count_launches = true,
 						  .admits = MS_ADMITS_CGROUP,
+						  .stack_ops = 1u << MS_OP_ALLOC,
+						  .stack_depth = MS_STACK_MOST,
 						  .ring_bytes = sysconf(_SC_PAGESIZE) };
 	struct memscope_bpf *skeleton;
 	int err;
@@ -314,6 +339,16 @@ int programs_wakeup_fd(const struct programs *programs)
 int programs_launch_counts_fd(const struct programs *programs)
 {
 	return bpf_map__fd(programs->skeleton->maps.ms_launch_counts);
+}
+
+int programs_stack_ranges_fd(const struct programs *programs)
+{
+	return bpf_map__fd(programs->skeleton->maps.ms_stack_ranges);
+}
+
+int programs_unwind_tables_fd(const struct programs *programs)
+{
+	return bpf_map__fd(programs->skeleton->maps.ms_unwind_tables);
 }
 
 const __u64 *programs_launch_keys(const struct programs *programs)

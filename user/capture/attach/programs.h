@@ -41,6 +41,8 @@ struct programs_options {
 	uint64_t ring_bytes;   /* of each of the two ring buffers: a power of two, in pages */
 	enum ms_admits admits; /* through probes in a file */
 	int cgroup_fd;         /* of MS_ADMITS_CGROUP: its directory, of version 2 */
+	uint32_t stack_ops;    /* bit set of enum ms_op: calls whose stacks are taken */
+	uint32_t stack_depth;  /* frames of a stack, at most MS_STACK_MOST */
 };
 
 /*
@@ -98,6 +100,10 @@ struct merge *programs_merge(struct programs *programs);
  */
 int programs_launch_counts_fd(const struct programs *programs);
 const __u64 *programs_launch_keys(const struct programs *programs);
+
+/* Maps by which the kernel side walks stacks: capture/stacks/stack_taker.h. */
+int programs_stack_ranges_fd(const struct programs *programs);
+int programs_unwind_tables_fd(const struct programs *programs);
 
 /* Becomes readable, edge-triggered, when there is a process record. */
 int programs_wakeup_fd(const struct programs *programs);

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Where allocations are made: call stacks, walked in the kernel by tables of unwind information.
+
+load helpers
+
+# Starts the workload, and a trace of it once it waits; sets OTHER_PID and TRACE_PID. Descriptor 6 leads to it.
+stacks_start() {
+	rm -f stacks.in
+	mkfifo stacks.in
+	"$WORKLOADS/stacks" < stacks.in > expected.txt 3>&- 6>&- &
+	OTHER_PID=$!
+	exec 6> stacks.in
+	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
+	# Not a function, so that TRACE_PID is the tool's.
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" trace $MASK "$@" -v -p "$OTHER_PID" 2> tool.log 3>&- 6>&- &
+	TRACE_PID=$!
+	wait_for 'grep -q "debug: tracing" tool.log'
+	# The tables of its files are made meanwhile.
+	[[ $* != *--stack* ]] || wait_for 'grep -q "tables of all files are made" tool.log'
+}
+
+stacks_end() {
+	echo >&6
+	wait_for 'grep -q end expected.txt'
+	echo >&6
+	exec 6>&-
+	wait "$OTHER_PID"
+	wait "$TRACE_PID"
+	TRACE_PID=
+	OTHER_PID=
+}
+
+@test "functions of all shapes of frames are found, through a library, a signal and a thread" {
+	stacks_start --stack --json -o events.jsonl
+	stacks_end
+	"$ROOT/tests/e2e/stack_check" events.jsonl expected.txt
+}
+
+@test "the same with multi links, and from where functions begin alone" {
+	stacks_start --stack --json -o events.jsonl --without=uprobe_session
+	stacks_end
+	"$ROOT/tests/e2e/stack_check" events.jsonl expected.txt
+	stacks_start --stack --json -o events.jsonl --no-return
+	stacks_end
+	"$ROOT/tests/e2e/stack_check" events.jsonl expected.txt
+}
+
+@test "below the line of a call there are its frames, like those of strace -k" {
+	stacks_start --stack -o trace.txt
+	stacks_end
+	sed -n '/10.7 KiB/,/^[0-9]/p' trace.txt | grep '^ > ' > thread.txt
+	grep -qxE ' > stacks\(take\+0x[0-9a-f]+\) \[0x[0-9a-f]+\]' <(head -n 1 thread.txt)
+	grep -q 'stacks(thread+0x' thread.txt
+	run grep -q '\.\.\.' trace.txt
+	[ "$status" -ne 0 ]
+	# Without the option there are none.
+	stacks_start -o trace.txt
+	stacks_end
+	run grep -q '^ > ' trace.txt
+	[ "$status" -ne 0 ]
+}
+
+@test "unwind tables say what readelf says" {
+	local file
+	for file in "$WORKLOADS/stacks" "$MEMSCOPE" "$BUILT/simcuda/libcuda.so.1" \
+		/lib/*/libc.so.6 /lib/*/libm.so.6 /usr/lib/*/libstdc++.so.6; do
+		[ -e "$file" ] || continue
+		"$WORKLOADS/unwindcat" "$file" > table.txt
+		"$ROOT/tests/e2e/unwind_check" table.txt "$file"
+	done
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/stacks/modules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "capture/targets/files.h"
+#include "symbols/demangle.h"
+
+#define DELETED " (deleted)"
+
+static void module_free(struct module *module)
+{
+	if (!module)
+		return;
+	if (module->fd >= 0)
+		close(module->fd);
+	function_table_fini(&module->functions);
+	free(module->path);
+	free(module);
+}
+
+void modules_fini(struct modules *modules)
+{
+	size_t i;
+
+	for (i = 0; i < modules->count; i++)
+		module_free(modules->list[i]);
+	free(modules->list);
+	map_fini(&modules->places);
+	*modules = (struct modules){ 0 };
+}
+
+/* Two files with one key would take each other's place; neither would be taken for the other. */
+static uint64_t key_of(uint64_t dev, uint64_t inode)
+{
+	return inode ^ dev << 44;
+}
+
+static char *path_of(const struct proc_mapping *mapping)
+{
+	const size_t length = strlen(mapping->path), more = sizeof(DELETED) - 1;
+	const bool deleted = length > more && !strcmp(mapping->path + length - more, DELETED);
+
+	return strndup(mapping->path, deleted ? length - more : length);
+}
+
+static struct module *module_new(struct modules *modules, pid_t pid,
+				 const struct proc_mapping *mapping)
+{
+	struct module *module = calloc(1, sizeof(*module));
+	struct stat status;
+
+	if (!module)
+		return NULL;
+	module->dev = mapping->dev;
+	module->inode = mapping->inode;
+	module->fd = file_open_mapping(pid, mapping, modules->map_files);
+	module->path = path_of(mapping);
+	if (!module->path) {
+		module_free(module);
+		return NULL;
+	}
+	if (module->fd >= 0 && !fstat(module->fd, &status))
+		module->size_bytes = status.st_size;
+	if (module->fd >= 0 && elf_image_read(&module->image, module->fd))
+		module->image = (struct elf_image){ 0 };
+	return module;
+}
+
+struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping)
+{
+	const uint64_t key = key_of(mapping->dev, mapping->inode);
+	const uint64_t *place = map_get(&modules->places, key);
+	struct module *module = place ? modules->list[*place] : NULL;
+
+	if (module && module->dev == mapping->dev && module->inode == mapping->inode)
+		return module;
+	if (modules->count + 1 >= MS_UNWIND_TABLES) {
+		modules->others++;
+		return NULL;
+	}
+	if (memory_grow((void **)&modules->list, &modules->capacity, modules->count + 1,
+			sizeof(*modules->list)))
+		return NULL;
+	module = module_new(modules, pid, mapping);
+	if (!module)
+		return NULL;
+	if (map_set(&modules->places, key, modules->count)) {
+		module_free(module);
+		return NULL;
+	}
+	modules->list[modules->count++] = module;
+	module->number = modules->count;
+	if (module->fd < 0)
+		log_debug("%s cannot be opened: stacks end there", module->path);
+	else if (table_store_add(modules->tables, module->number, module->fd))
+		log_debug("%s: no table can be made", module->path);
+	return module;
+}
+
+bool module_function(struct module *module, uint64_t place, struct string *name, uint32_t *offset)
+{
+	const struct function_entry *entry;
+	char text[FUNCTION_NAME_BYTES];
+
+	if (module->fd < 0)
+		return false;
+	if (!module->functions_read) {
+		module->functions_read = true;
+		function_table_make(&module->functions, module->fd);
+	}
+	entry = function_table_find(&module->functions, place);
+	if (!entry || !function_table_name(entry, module->fd, text))
+		return false;
+	demangle_append(name, text);
+	*offset = (uint32_t)(place - entry->begin);
+	return true;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The files whose code traced processes have mapped, each once, by device and inode: its build id,
+ * its functions, and the number of its unwind table. Build ids alone make no two files one: a file
+ * can claim to have another one's.
+ */
+#ifndef MEMSCOPE_CAPTURE_STACKS_MODULES_H
+#define MEMSCOPE_CAPTURE_STACKS_MODULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/string.h"
+#include "capture/stacks/table_store.h"
+#include "elf/elf_image.h"
+#include "host/proc.h"
+#include "symbols/function_table.h"
+
+struct module {
+	uint64_t dev, inode;
+	uint64_t size_bytes; /* of the file; with these it is the same */
+	uint32_t number;     /* from 1 on */
+	int fd;              /* negative: it could not be opened */
+	char *path;          /* as the process sees it that had it first */
+	struct elf_image image;
+	bool functions_read;
+	struct function_table functions;
+};
+
+struct modules {
+	struct module **list;
+	size_t count, capacity;
+	struct map places; /* of device and inode -> position in `list`; of several, the newest */
+	struct table_store *tables;
+	bool map_files;  /* FEATURE_MAP_FILES */
+	uint64_t others; /* files beyond those that have a number */
+};
+
+/*
+ * The file of a mapping, or NULL: there are too many, or no memory. A new one is opened, and its
+ * table ordered.
+ */
+struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping);
+
+/*
+ * Appends the name of the function that a place in the file is in; `*offset` is how far in it.
+ * Returns whether there is one. The first time takes as long as reading all functions does.
+ */
+bool module_function(struct module *module, uint64_t place, struct string *name, uint32_t *offset);
+
+void modules_fini(struct modules *modules);
+
+#endif /* MEMSCOPE_CAPTURE_STACKS_MODULES_H */

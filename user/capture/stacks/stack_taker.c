@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/stacks/stack_taker.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/string.h"
+#include "capture/stacks/code_map.h"
+#include "capture/stacks/modules.h"
+
+#define MAX_FRAMES 262144 /* different ones: as many as the ledger keeps */
+
+struct process {
+	pid_t pid;
+	bool is_stale; /* it has mapped more since */
+	struct code_map map;
+};
+
+struct stack_taker {
+	struct stack_taker_options options;
+	struct table_store *tables;
+	struct modules modules;
+	struct process **processes;
+	size_t count, capacity;
+	bool stale;        /* one of them is */
+	struct map frames; /* hash of what a frame is -> its id */
+	uint32_t frame_ids;
+	struct string record, name; /* scratch */
+};
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static struct process *find(const struct stack_taker *taker, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < taker->count; i++)
+		if (taker->processes[i]->pid == pid)
+			return taker->processes[i];
+	return NULL;
+}
+
+static struct process *add(struct stack_taker *taker, pid_t pid)
+{
+	struct process *process = find(taker, pid);
+
+	if (process)
+		return process;
+	if (memory_grow((void **)&taker->processes, &taker->capacity, taker->count + 1,
+			sizeof(*taker->processes)))
+		return NULL;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	taker->processes[taker->count++] = process;
+	return process;
+}
+
+static void look(struct stack_taker *taker, struct process *process)
+{
+	int err = code_map_read(&process->map, process->pid, &taker->modules);
+
+	process->is_stale = false;
+	if (!err)
+		err = code_map_publish(&process->map, taker->options.ranges_fd, process->pid);
+	if (err && err != -ESRCH)
+		log_debug("process %d: its mappings cannot be read (%s): its stacks end early",
+			  process->pid, strerror(-err));
+}
+
+void stack_taker_look(struct stack_taker *taker, pid_t pid)
+{
+	struct process *process = taker ? add(taker, pid) : NULL;
+
+	if (process)
+		look(taker, process);
+}
+
+void stack_taker_mapped(struct stack_taker *taker, pid_t pid)
+{
+	struct process *process = taker ? find(taker, pid) : NULL;
+
+	if (process)
+		process->is_stale = taker->stale = true;
+}
+
+void stack_taker_refresh(struct stack_taker *taker)
+{
+	size_t i;
+
+	if (!taker || !taker->stale)
+		return;
+	taker->stale = false;
+	for (i = 0; i < taker->count; i++)
+		if (taker->processes[i]->is_stale)
+			look(taker, taker->processes[i]);
+}
+
+static void process_free(struct process *process)
+{
+	code_map_fini(&process->map);
+	free(process);
+}
+
+void stack_taker_forget(struct stack_taker *taker, pid_t pid)
+{
+	const uint32_t key = pid;
+	size_t i;
+
+	for (i = 0; taker && i < taker->count; i++) {
+		if (taker->processes[i]->pid != pid)
+			continue;
+		bpf_map_delete_elem(taker->options.ranges_fd, &key);
+		process_free(taker->processes[i]);
+		taker->processes[i] = taker->processes[--taker->count];
+		return;
+	}
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+/* Ids of frames are given by what they are: two processes that have mapped one file share them. */
+static uint64_t key_of(const struct ms_stack_frame *frame, const struct code_range *range,
+		       uint64_t place)
+{
+	const struct {
+		uint64_t module, place, kind;
+	} what = { range && range->module ? range->module->number : 0, place,
+		   (uint64_t)frame->kind << 8 | frame->flags };
+
+	return string_hash(map_secret(), &what, sizeof(what));
+}
+
+static void append_texts(struct stack_taker *taker, const char *const texts[MS_FRAME_TEXTS_COUNT])
+{
+	const size_t most = MS_FRAME_TEXTS_MAX / MS_FRAME_TEXTS_COUNT - 1;
+	int i;
+
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++) {
+		string_append(&taker->record, texts[i], strnlen(texts[i], most));
+		string_append_char(&taker->record, '\0');
+	}
+}
+
+static int feed_frame(struct stack_taker *taker, struct ms_frame_record *frame,
+		      const char *const texts[MS_FRAME_TEXTS_COUNT])
+{
+	string_clear(&taker->record);
+	string_append(&taker->record, (const char *)frame, sizeof(*frame));
+	append_texts(taker, texts);
+	if (taker->record.failed)
+		return 0;
+	frame->length = taker->record.length - sizeof(*frame);
+	frame->event.size = taker->record.length;
+	memcpy(taker->record.bytes, frame, sizeof(*frame));
+	return taker->options.feed(taker->options.context, taker->record.bytes,
+				   taker->record.length);
+}
+
+static int name_native(struct stack_taker *taker, const struct ms_stack_frame *from,
+		       const struct code_range *range, struct ms_frame_record *frame)
+{
+	/* The call is what is looked for, not what follows it. */
+	const uint32_t back = from->flags & MS_FRAME_EXACT ? 0 : 1;
+	const char *texts[MS_FRAME_TEXTS_COUNT] = { "", "", "", "" };
+	uint64_t place, address = from->address;
+
+	string_clear(&taker->name);
+	if (range && range->module) {
+		place = from->address - range->start + range->offset;
+		texts[MS_FRAME_MODULE] = range->module->path;
+		texts[MS_FRAME_BUILD_ID] = range->module->image.build_id;
+		elf_image_address(&range->module->image, place, &address);
+		if (module_function(range->module, place - back, &taker->name, &frame->offset)) {
+			frame->offset += back;
+			string_append_char(&taker->name, '\0');
+		}
+	}
+	frame->address = address;
+	if (taker->name.length && !taker->name.failed)
+		texts[MS_FRAME_FUNCTION] = taker->name.bytes;
+	return feed_frame(taker, frame, texts);
+}
+
+/* The id of a frame, which is fed if it is new; 0: there is no room for it. */
+static uint32_t id_of(struct stack_taker *taker, const struct ms_event *event,
+		      const struct process *process, const struct ms_stack_frame *from, int *err)
+{
+	const uint64_t back = from->flags & MS_FRAME_EXACT ? 0 : 1;
+	const struct code_range *range =
+		process ? code_map_find(&process->map, from->address - back) : NULL;
+	const uint64_t place = range ? from->address - range->start + range->offset : from->address;
+	const uint64_t key = key_of(from, range, place), *known = map_get(&taker->frames, key);
+	struct ms_frame_record frame = { .event = *event,
+					 .kind = from->kind,
+					 .flags = from->flags };
+
+	if (known)
+		return (uint32_t)*known;
+	if (taker->frames.count >= MAX_FRAMES)
+		return 0;
+	frame.event.type = MS_TYPE_FRAME;
+	frame.id = ++taker->frame_ids;
+	if (map_set(&taker->frames, key, frame.id))
+		return 0;
+	*err = name_native(taker, from, range, &frame);
+	return frame.id;
+}
+
+static bool is_known(const struct process *process, const struct ms_stack *record)
+{
+	struct ms_stack_frame frame;
+	size_t i;
+
+	for (i = 0; i < record->count; i++) {
+		memcpy(&frame, record->frames + i * sizeof(frame), sizeof(frame));
+		if (frame.kind == MS_FRAME_NATIVE &&
+		    !code_map_find(&process->map, frame.address - 1))
+			return false;
+	}
+	return true;
+}
+
+static int feed_stack(struct stack_taker *taker, const struct ms_stack *from, const uint32_t *ids,
+		      size_t count)
+{
+	struct ms_stack stack = *from;
+
+	stack.form = MS_STACK_FRAMES;
+	stack.count = (uint16_t)count;
+	stack.event.size = sizeof(stack) + count * sizeof(*ids);
+	string_clear(&taker->record);
+	string_append(&taker->record, (const char *)&stack, sizeof(stack));
+	string_append(&taker->record, (const char *)ids, count * sizeof(*ids));
+	return taker->record.failed ? 0 :
+				      taker->options.feed(taker->options.context,
+							  taker->record.bytes, stack.event.size);
+}
+
+int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
+{
+	struct process *process = find(taker, (pid_t)record->event.pid);
+	size_t i, count = record->count < MS_STACK_MOST ? record->count : MS_STACK_MOST;
+	uint32_t ids[MS_STACK_MOST];
+	int err = 0;
+
+	if (process && !is_known(process, record))
+		look(taker, process);
+	for (i = 0; !err && i < count; i++) {
+		struct ms_stack_frame frame;
+
+		memcpy(&frame, record->frames + i * sizeof(frame), sizeof(frame));
+		ids[i] = id_of(taker, &record->event, process, &frame, &err);
+	}
+	return err ? err : feed_stack(taker, record, ids, count);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+int stack_taker_open(struct stack_taker **result, const struct stack_taker_options *options)
+{
+	struct stack_taker *taker = calloc(1, sizeof(*taker));
+	int err;
+
+	if (!taker)
+		return -ENOMEM;
+	taker->options = *options;
+	taker->modules.map_files = options->map_files;
+	err = table_store_open(&taker->tables, options->tables_fd, options->table_bytes);
+	if (err) {
+		free(taker);
+		return err;
+	}
+	taker->modules.tables = taker->tables;
+	*result = taker;
+	return 0;
+}
+
+void stack_taker_close(struct stack_taker *taker)
+{
+	if (!taker)
+		return;
+	table_store_close(taker->tables);
+	while (taker->count)
+		process_free(taker->processes[--taker->count]);
+	free(taker->processes);
+	modules_fini(&taker->modules);
+	map_fini(&taker->frames);
+	string_fini(&taker->record);
+	string_fini(&taker->name);
+	free(taker);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What user space does for call stacks while capturing: tells the kernel side where the code of
+ * each process is, and turns the addresses of a new stack into frames with names.
+ */
+#ifndef MEMSCOPE_CAPTURE_STACKS_STACK_TAKER_H
+#define MEMSCOPE_CAPTURE_STACKS_STACK_TAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "capture/stacks/table_store.h"
+
+struct stack_taker_options {
+	int ranges_fd, tables_fd; /* maps of the kernel side: ms_stack_ranges, ms_unwind_tables */
+	uint64_t table_bytes;     /* that all tables may take */
+	bool map_files;           /* FEATURE_MAP_FILES */
+	/* What is done with the records that are made; non-zero ends the capture. */
+	int (*feed)(void *context, void *record, size_t length);
+	void *context;
+};
+
+struct stack_taker;
+
+/* Returns 0 or -errno. */
+int stack_taker_open(struct stack_taker **taker, const struct stack_taker_options *options);
+void stack_taker_close(struct stack_taker *taker);
+
+/*
+ * Looks at what a process has mapped: one that begins to be traced, or has executed a program. All
+ * of these do nothing without a taker.
+ */
+void stack_taker_look(struct stack_taker *taker, pid_t pid);
+
+/* A process has mapped code: it is looked at again with the next stack_taker_refresh(). */
+void stack_taker_mapped(struct stack_taker *taker, pid_t pid);
+void stack_taker_refresh(struct stack_taker *taker);
+
+/* The process is gone. Stacks of it that come later have no names. */
+void stack_taker_forget(struct stack_taker *taker, pid_t pid);
+
+/* Feeds what a stack of addresses is, new frames first. Returns 0 or what `feed` returned. */
+int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record);
+
+#endif /* MEMSCOPE_CAPTURE_STACKS_STACK_TAKER_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The unwind tables of files, where the kernel side finds them. A thread of its own makes them, one
+ * after the other: of a large library that takes a tenth of a second, in which rings would fill.
+ */
+#ifndef MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H
+#define MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct table_store;
+
+/* What has come of the files so far. */
+struct table_store_account {
+	size_t made;
+	size_t without; /* files that have no unwind information, or none that can be read */
+	size_t refused; /* for which there was no memory left */
+	uint64_t rows, bytes;
+};
+
+/*
+ * `tables_fd`: of the map ms_unwind_tables. All tables together take at most `bytes`. Returns 0 or
+ * -errno.
+ */
+int table_store_open(struct table_store **store, int tables_fd, uint64_t bytes);
+/* What the thread is at is finished first: at most some tenths of a second. */
+void table_store_close(struct table_store *store);
+
+/*
+ * Makes the table of that number (less than MS_UNWIND_TABLES) from the file, whose descriptor stays
+ * the caller's. It can be used some time later. Returns 0 or -errno.
+ */
+int table_store_add(struct table_store *store, uint32_t number, int fd);
+
+void table_store_read(struct table_store *store, struct table_store_account *account);
+
+#endif /* MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H */

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <string.h>
+
+#include "render/json.h"
+#include "render/stack_words.h"
+
+static void put_if_any(struct json *json, const char *name, const char *text)
+{
+	json_name(json, name);
+	if (text[0])
+		json_text(json, text, strlen(text));
+	else
+		json_null(json);
+}
+
+static void put_frame(struct json *json, const struct frame *frame)
+{
+	json_open(json, '{');
+	json_put_text(json, "kind", frame->kind == MS_FRAME_PYTHON ? "python" : "native");
+	put_if_any(json, "function", frame->function);
+	if (frame->kind == MS_FRAME_NATIVE) {
+		json_put_u64(json, "offset", frame->offset);
+		put_if_any(json, "module", frame->module);
+		put_if_any(json, "build_id", frame->build_id);
+		json_name(json, "address");
+		json_hex(json, frame->address);
+		json_name(json, "by_pointer");
+		json_bool(json, frame->flags & MS_FRAME_BY_POINTER);
+	}
+	put_if_any(json, "source", frame->source);
+	json_put_if(json, "line", frame->line, frame->line);
+	json_close(json, '}');
+}
+
+void json_stack(struct json *json, const struct stacks *stacks, const struct stack *stack)
+{
+	size_t i;
+
+	json_put_u64(json, "stack_id", stack->id);
+	put_if_any(json, "owner", stack->owner ? stack->owner : "");
+	json_put_text(json, "end", stack_words_end_name(stack->end));
+	json_name(json, "frames");
+	json_open(json, '[');
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (frame)
+			put_frame(json, frame);
+		else
+			json_null(json);
+	}
+	json_close(json, ']');
+}

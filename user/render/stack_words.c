@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/stack_words.h"
+
+#include <string.h>
+
+#include "render/field.h"
+
+static void append(struct string *out, const char *text)
+{
+	field_append_safe(out, text, strlen(text));
+}
+
+static void append_python(struct string *out, const struct frame *frame)
+{
+	append(out, frame->function[0] ? frame->function : "?");
+	string_append_text(out, " (");
+	append(out, frame->source[0] ? stacks_name_of(frame->source) : "?");
+	if (frame->line)
+		string_append_format(out, ":%u", frame->line);
+	string_append_char(out, ')');
+}
+
+void stack_words_append(struct string *out, const struct frame *frame)
+{
+	if (!frame) {
+		string_append_char(out, '?');
+		return;
+	}
+	if (frame->kind == MS_FRAME_PYTHON) {
+		append_python(out, frame);
+		return;
+	}
+	append(out, frame->module[0] ? stacks_name_of(frame->module) : "?");
+	if (frame->function[0]) {
+		string_append_char(out, '(');
+		append(out, frame->function);
+		string_append_format(out, "+0x%x)", frame->offset);
+	}
+	string_append_format(out, " [0x%llx]", (unsigned long long)frame->address);
+	if (frame->flags & MS_FRAME_BY_POINTER)
+		string_append_text(out, " (by frame pointer)");
+}
+
+void stack_words_append_function(struct string *out, const struct frame *frame)
+{
+	if (!frame) {
+		string_append_char(out, '?');
+	} else if (frame->kind == MS_FRAME_PYTHON) {
+		append_python(out, frame);
+	} else if (frame->function[0]) {
+		append(out, frame->function);
+	} else {
+		append(out, frame->module[0] ? stacks_name_of(frame->module) : "?");
+		string_append_format(out, "+0x%llx", (unsigned long long)frame->address);
+	}
+}
+
+const char *stack_words_end(uint8_t end)
+{
+	static const char *const words[] = {
+#define X(end_of, name, why) why,
+		MS_STACK_ENDS(X)
+#undef X
+	};
+
+	return words[end];
+}
+
+const char *stack_words_end_name(uint8_t end)
+{
+	static const char *const names[] = {
+#define X(end_of, name, why) name,
+		MS_STACK_ENDS(X)
+#undef X
+	};
+
+	return names[end];
+}

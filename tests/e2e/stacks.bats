@@ -6,15 +6,23 @@ load helpers
 
 # Starts the workload, and a trace of it once it waits; sets OTHER_PID and TRACE_PID. Descriptor 6 leads to it.
 stacks_start() {
+	local command=trace
+	case $1 in
+	record)
+		command=record
+		shift
+		;;
+	esac
 	rm -f stacks.in
 	mkfifo stacks.in
-	"$WORKLOADS/stacks" < stacks.in > expected.txt 3>&- 6>&- &
+	cp "$WORKLOADS/stacks" .
+	./stacks < stacks.in > expected.txt 3>&- 6>&- &
 	OTHER_PID=$!
 	exec 6> stacks.in
 	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
 	# Not a function, so that TRACE_PID is the tool's.
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" trace $MASK "$@" -v -p "$OTHER_PID" 2> tool.log 3>&- 6>&- &
+	"$MEMSCOPE" "$command" $MASK "$@" -v -p "$OTHER_PID" 2> tool.log 3>&- 6>&- &
 	TRACE_PID=$!
 	wait_for 'grep -q "debug: tracing" tool.log'
 	# The tables of its files are made meanwhile.
@@ -45,6 +53,20 @@ stacks_end() {
 	stacks_start --stack --json -o events.jsonl --no-return
 	stacks_end
 	"$ROOT/tests/e2e/stack_check" events.jsonl expected.txt
+}
+
+@test "a recording has the names, whatever becomes of the program and its files" {
+	stacks_start record --stacks=alloc -o run.mscope
+	stacks_end
+	rm stacks
+	"$MEMSCOPE" export -f ndjson -o events.jsonl run.mscope
+	"$ROOT/tests/e2e/stack_check" events.jsonl expected.txt
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	assert_equal "$(jq -c '.recordings[0].owners' report.json)" \
+		'[{"owner":"stacks","processes":1,"live_bytes":75480,"live_count":9,"peak_bytes":75480,"alloc_bytes":75480,"allocs":9}]'
+	assert_equal "$(jq -r '[.recordings[0].sites[].frames[0].function] | unique | .[]' report.json)" take
+	"$MEMSCOPE" report -f md run.mscope |
+		grep -qF 'take \< stacks_plain \< stacks_alloca \< stacks_aligned \< main'
 }
 
 @test "below the line of a call there are its frames, like those of strace -k" {

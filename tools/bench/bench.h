@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/stacks/stack_taker.h"
 #include "capture/attach/attachment.h"
 #include "capture/attach/features.h"
 #include "capture/attach/library.h"
@@ -71,7 +72,8 @@ void target_await_peace(const struct target *target, enum bench_call call);
 struct tool {
 	struct programs *programs;
 	struct attachment attachment;
-	pthread_t reader; /* of the rings */
+	struct stack_taker *stacks; /* NULL: none are taken */
+	pthread_t reader;           /* of the rings */
 	_Atomic bool ending;
 };
 

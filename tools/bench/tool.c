@@ -44,6 +44,30 @@ static void *read_rings(void *context)
 	return NULL;
 }
 
+#define TABLES_US 300000 /* to make the tables of the target's files in */
+
+/* So that stacks can be walked. Names are not looked for. */
+static void open_stacks(struct tool *tool, const struct programs_options *options, pid_t pid)
+{
+	const struct stack_taker_options taker = {
+		.ranges_fd = programs_stack_ranges_fd(tool->programs),
+		.tables_fd = programs_unwind_tables_fd(tool->programs),
+		.table_bytes = 64 << 20,
+		.map_files = true,
+		.feed = throw_away,
+	};
+	int err;
+
+	tool->stacks = NULL;
+	if (!options->stack_ops)
+		return;
+	err = stack_taker_open(&tool->stacks, &taker);
+	if (err)
+		bench_die("preparing for stacks", err);
+	stack_taker_look(tool->stacks, pid);
+	usleep(TABLES_US);
+}
+
 void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 		 const struct programs_options *options, bool in_file)
 {
@@ -68,6 +92,7 @@ void tool_attach(struct bench *bench, struct tool *tool, const char *path,
 		err = attachment_open(&tool->attachment, tool->programs, &site, NULL);
 	if (err)
 		bench_die("attaching", err);
+	open_stacks(tool, options, pid);
 	tool->ending = false;
 	err = pthread_create(&tool->reader, NULL, read_rings, tool);
 	if (err)
@@ -79,6 +104,7 @@ void tool_detach(struct tool *tool)
 	tool->ending = true;
 	pthread_join(tool->reader, NULL);
 	attachment_close(&tool->attachment);
+	stack_taker_close(tool->stacks);
 	programs_close(tool->programs);
 }
 

@@ -355,6 +355,7 @@ static void say_recording(struct document *document, const struct report *report
 	report_document_devices(document, recording);
 	report_document_all_devices(document, recording);
 	report_document_processes(document, recording);
+	report_document_sites(document, recording);
 	report_document_largest(document, recording);
 	begin_section(document, 3, "timeline", "3. Timeline");
 	report_document_timeline(document, recording);

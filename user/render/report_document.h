@@ -42,6 +42,7 @@ void report_document_all_processes(struct document *document,
 				   enum report_document_section section);
 /* One process after the other. */
 void report_document_processes(struct document *document, const struct report_recording *recording);
+void report_document_sites(struct document *document, const struct report_recording *recording);
 void report_document_largest(struct document *document, const struct report_recording *recording);
 
 void report_document_timeline(struct document *document, const struct report_recording *recording);

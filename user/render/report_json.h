@@ -29,6 +29,7 @@ void report_json_allocation(struct json *json, const struct allocation *allocati
 			    uint64_t now_ns);
 
 void report_json_coverage(struct json *json, const struct report_recording *recording);
+void report_json_sites(struct json *json, const struct report_recording *recording);
 void report_json_memory(struct json *json, const struct report_recording *recording);
 void report_json_timeline(struct json *json, const struct report_recording *recording);
 void report_json_findings(struct json *json, const struct report_recording *recording);

@@ -10,11 +10,13 @@ static void append(struct string *out, const char *text)
 	field_append_safe(out, text, strlen(text));
 }
 
-static void append_python(struct string *out, const struct frame *frame)
+typedef void append_fn(struct string *out, const char *text);
+
+static void append_python(struct string *out, const struct frame *frame, append_fn *append_text)
 {
-	append(out, frame->function[0] ? frame->function : "?");
+	append_text(out, frame->function[0] ? frame->function : "?");
 	string_append_text(out, " (");
-	append(out, frame->source[0] ? stacks_name_of(frame->source) : "?");
+	append_text(out, frame->source[0] ? stacks_name_of(frame->source) : "?");
 	if (frame->line)
 		string_append_format(out, ":%u", frame->line);
 	string_append_char(out, ')');
@@ -27,7 +29,7 @@ void stack_words_append(struct string *out, const struct frame *frame)
 		return;
 	}
 	if (frame->kind == MS_FRAME_PYTHON) {
-		append_python(out, frame);
+		append_python(out, frame, append);
 		return;
 	}
 	append(out, frame->module[0] ? stacks_name_of(frame->module) : "?");
@@ -41,17 +43,43 @@ void stack_words_append(struct string *out, const struct frame *frame)
 		string_append_text(out, " (by frame pointer)");
 }
 
-void stack_words_append_function(struct string *out, const struct frame *frame)
+static void append_function(struct string *out, const struct frame *frame)
 {
 	if (!frame) {
 		string_append_char(out, '?');
 	} else if (frame->kind == MS_FRAME_PYTHON) {
-		append_python(out, frame);
+		append_python(out, frame, string_append_text);
 	} else if (frame->function[0]) {
-		append(out, frame->function);
+		string_append_text(out, frame->function);
 	} else {
-		append(out, frame->module[0] ? stacks_name_of(frame->module) : "?");
+		string_append_text(out, frame->module[0] ? stacks_name_of(frame->module) : "?");
 		string_append_format(out, "+0x%llx", (unsigned long long)frame->address);
+	}
+}
+
+#define CHAIN_FRAMES 8
+#define CHAIN_BYTES 200
+
+void stack_words_append_chain(struct string *out, const struct stacks *stacks,
+			      const struct stack *stack)
+{
+	const size_t begin = out->length;
+	size_t shown = 0, i;
+
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (!shown && frame && stacks_is_cuda(frame->module))
+			continue;
+		if (shown == CHAIN_FRAMES || out->length - begin > CHAIN_BYTES) {
+			string_append_text(out, " < ...");
+			return;
+		}
+		string_append_text(out, shown++ ? " < " : "");
+		append_function(out, frame);
+		/* What runs main() is the same for all. */
+		if (frame && !strcmp(frame->function, "main"))
+			return;
 	}
 }
 

@@ -14,8 +14,13 @@
  */
 void stack_words_append(struct string *out, const struct frame *frame);
 
-/* The function alone, or where in which file it is: "at::empty", "libcrypt.so+0x1234". */
-void stack_words_append_function(struct string *out, const struct frame *frame);
+/*
+ * Appends the functions that are not CUDA's own, the innermost first, as far as they tell two
+ * stacks apart: "take < fill < main". What programs have chosen is as it is, for the caller to make
+ * safe: a document does.
+ */
+void stack_words_append_chain(struct string *out, const struct stacks *stacks,
+			      const struct stack *stack);
 
 /* Why it ends, an enum ms_stack_end: in words, and as JSON has it. */
 const char *stack_words_end(uint8_t end);

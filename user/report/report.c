@@ -49,6 +49,7 @@ void report_recording_free(struct report_recording *recording)
 	report_coverage_fini(&recording->coverage);
 	timeline_fini(&recording->timeline);
 	holdings_fini(&recording->holdings);
+	sites_fini(&recording->sites);
 	analysis_free(recording->analysis);
 	while (recording->processes_count) {
 		free(recording->processes[--recording->processes_count].largest);
@@ -100,19 +101,34 @@ int report_recording_event(struct report_recording *recording, const struct even
 	recording->incomplete |= err == -ENOMEM;
 	recording->incomplete |=
 		holdings_event(&recording->holdings, recording->state, event, change) == -ENOMEM;
+	if (!change->process || report_wants(&recording->options, change->process))
+		recording->incomplete |=
+			sites_event(&recording->sites, recording->state, event, change) == -ENOMEM;
 	return 0;
 }
 
 size_t report_recording_bytes(const struct report_recording *recording)
 {
 	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis) +
-	       holdings_bytes(&recording->holdings);
+	       holdings_bytes(&recording->holdings) + sites_bytes(&recording->sites);
+}
+
+static void look_at_sites(struct report_recording *recording)
+{
+	const struct state *state = recording->state;
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		if (report_wants(&recording->options, state->processes[i]))
+			recording->incomplete |= sites_look(&recording->sites, state,
+							    state->processes[i]) == -ENOMEM;
 }
 
 void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bool first)
 {
 	timeline_begin(&recording->timeline, ts_ns);
 	timeline_state(&recording->timeline, recording->state, ts_ns);
+	look_at_sites(recording);
 	if (!first)
 		analysis_gap(recording->analysis);
 }
@@ -320,6 +336,7 @@ int report_recording_finish(struct report_recording *recording)
 	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
 				 recording->state->usage->incomplete;
+	look_at_sites(recording);
 	err = report_devices_finish(recording);
 	if (!err)
 		err = finish_processes(recording);

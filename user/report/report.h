@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "analysis/analysis.h"
 #include "report/holdings.h"
+#include "report/sites.h"
 #include "report/process_selection.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
@@ -138,6 +139,7 @@ struct report_recording {
 	struct timeline timeline;
 	struct analysis *analysis;
 	struct holdings holdings;
+	struct sites sites;
 	struct report_options options;
 	struct analysis_options thresholds;
 

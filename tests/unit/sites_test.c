@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who holds memory by call stack and by owner, as a recording is replayed.
+ */
+#include "records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/state.h"
+#include "report/sites.h"
+
+#define TORCH 1 /* stacks */
+#define NCCL 2
+#define TORCH_TOO 3 /* the same frames as TORCH */
+
+struct fixture {
+	struct state state;
+	struct sites sites;
+	uint64_t ts_ns;
+};
+
+static void feed(struct fixture *f, union record record)
+{
+	struct event event;
+
+	record.event.ts_ns = ++f->ts_ns;
+	assert_int_equal(event_decode(&record, record.event.size, &event), 0);
+	assert_int_equal(state_apply(&f->state, &event), 0);
+	assert_int_equal(sites_event(&f->sites, &f->state, &event, &f->state.change), 0);
+}
+
+static void begin(struct fixture *f)
+{
+	*f = (struct fixture){ 0 };
+	feed(f, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
+	feed(f, record_frame(2, "raw_alloc", "/opt/libc10_cuda.so"));
+	feed(f, record_frame(3, "ncclInit", "/opt/libnccl.so.2"));
+	feed(f, record_stack(TORCH, 1, 2));
+	feed(f, record_stack(NCCL, 3, 1));
+	feed(f, record_stack(TORCH_TOO, 1, 2));
+}
+
+static void finish(struct fixture *f)
+{
+	sites_fini(&f->sites);
+	state_fini(&f->state);
+}
+
+static void alloc(struct fixture *f, uint32_t stack, uint64_t addr, uint64_t size)
+{
+	feed(f, record_called_from(stack, record_alloc("cudaMalloc", addr, size)));
+}
+
+static void free_block(struct fixture *f, uint64_t addr)
+{
+	feed(f, record_free_begin(addr));
+	feed(f, record_free("cuMemFree_v2", addr));
+}
+
+/* The row with that owner, of all rows: by stack or by owner. */
+static struct site_row row_of(const struct fixture *f, bool owners, const char *owner)
+{
+	struct site_row found = { 0 };
+	size_t count, i;
+	struct site_row *rows = sites_rows(&f->sites, &f->state, owners, &count);
+
+	assert_non_null(rows);
+	for (i = 0; i < count; i++)
+		if (!strcmp(rows[i].owner ? rows[i].owner : "", owner)) {
+			assert_int_equal(found.processes, 0);
+			found = rows[i];
+		}
+	free(rows);
+	return found;
+}
+
+static void assert_total(struct site_row row, uint64_t live, uint64_t blocks, uint64_t peak,
+			 uint64_t allocated, uint64_t allocs)
+{
+	assert_int_equal(row.total.live_bytes, live);
+	assert_int_equal(row.total.live_count, blocks);
+	assert_int_equal(row.total.peak_bytes, peak);
+	assert_int_equal(row.total.alloc_bytes, allocated);
+	assert_int_equal(row.total.allocs, allocs);
+}
+
+static void test_by_stack_and_by_owner(void **state)
+{
+	struct fixture f;
+	int owners;
+
+	(void)state;
+	begin(&f);
+	alloc(&f, TORCH, 0x1000, 100);
+	alloc(&f, TORCH, 0x2000, 50);
+	free_block(&f, 0x1000);
+	alloc(&f, TORCH, 0x3000, 20);
+	alloc(&f, NCCL, 0x4000, 1000);
+	feed(&f, record_alloc("cudaMalloc", 0x5000, 7)); /* of no stack */
+	feed(&f, record_called_from(NCCL, record_alloc("cudaMallocHost", 0x6000, 9)));
+	for (owners = 0; owners < 2; owners++) {
+		assert_total(row_of(&f, owners, "libc10_cuda.so"), 70, 2, 150, 170, 3);
+		assert_total(row_of(&f, owners, "libnccl.so.2"), 1000, 1, 1000, 1000, 1);
+	}
+	assert_int_equal(f.sites.unknown_allocs, 1);
+	finish(&f);
+}
+
+/* Two workers, and two stacks of one, come from the same place. */
+static void test_the_same_frames_are_one_site(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	alloc(&f, TORCH, 0x1000, 100);
+	alloc(&f, TORCH_TOO, 0x2000, 10);
+	feed(&f, record_of(RECORD_PID + 1, RECORD_START_NS,
+			   record_called_from(TORCH, record_alloc("cudaMalloc", 0x1000, 1))));
+	assert_total(row_of(&f, false, "libc10_cuda.so"), 111, 3, 111, 111, 3);
+	assert_int_equal(row_of(&f, true, "libc10_cuda.so").processes, 2);
+	finish(&f);
+}
+
+static void test_what_ends_with_its_context(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	feed(&f, record_context("cuCtxCreate_v2", 0xc000, 0));
+	feed(&f,
+	     record_called_from(TORCH, record_in(0xc000, record_alloc("cudaMalloc", 0x1000, 100))));
+	alloc(&f, NCCL, 0x2000, 5);
+	feed(&f, record_context("cuCtxDestroy_v2", 0xc000, 0));
+	assert_total(row_of(&f, false, "libc10_cuda.so"), 0, 0, 100, 100, 1);
+	assert_total(row_of(&f, false, "libnccl.so.2"), 5, 1, 5, 5, 1);
+	assert_false(f.sites.inexact);
+	finish(&f);
+}
+
+/* What it held when it ended stays; another program of it has nothing. */
+static void test_ends_of_processes(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	alloc(&f, TORCH, 0x1000, 100);
+	feed(&f, record_process(MS_TYPE_EXEC, "next", 0));
+	assert_total(row_of(&f, false, "libc10_cuda.so"), 0, 0, 100, 100, 1);
+	alloc(&f, NCCL, 0x2000, 5);
+	feed(&f, record_exit(0));
+	assert_int_equal(sites_look(&f.sites, &f.state, f.state.processes[0]), 0);
+	assert_total(row_of(&f, false, "libnccl.so.2"), 5, 1, 5, 5, 1);
+	finish(&f);
+}
+
+/* A reader that begins in the middle. */
+static void test_what_is_live_already(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	alloc(&f, TORCH, 0x1000, 100);
+	sites_fini(&f.sites);
+	assert_int_equal(sites_look(&f.sites, &f.state, f.state.processes[0]), 0);
+	assert_total(row_of(&f, true, "libc10_cuda.so"), 100, 1, 100, 0, 0);
+	free_block(&f, 0x1000);
+	assert_total(row_of(&f, true, "libc10_cuda.so"), 0, 0, 100, 0, 0);
+	finish(&f);
+}
+
+static void test_the_frame_that_tells_most(void **state)
+{
+	struct fixture f;
+	const struct stacks *stacks = &f.state.stacks;
+	union record python = record_frame(9, "step", "");
+
+	(void)state;
+	begin(&f);
+	assert_string_equal(sites_frame(stacks, stacks_find(stacks, TORCH))->function, "raw_alloc");
+	python.frame.kind = MS_FRAME_PYTHON;
+	feed(&f, record_frame(8, "raw_alloc", "/opt/libc10_cuda.so"));
+	feed(&f, python);
+	feed(&f, record_stack(10, 8, 2));
+	assert_string_equal(sites_frame(stacks, stacks_find(stacks, 10))->function, "step");
+	finish(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_stack_and_by_owner),
+		cmocka_unit_test(test_the_same_frames_are_one_site),
+		cmocka_unit_test(test_what_ends_with_its_context),
+		cmocka_unit_test(test_ends_of_processes),
+		cmocka_unit_test(test_what_is_live_already),
+		cmocka_unit_test(test_the_frame_that_tells_most),
+	};
+
+	return unit_run("sites", tests);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who holds memory: by the library on whose behalf it was allocated, and by call stack.
+ */
+#include <stdlib.h>
+
+#include "render/report_document.h"
+#include "render/stack_words.h"
+
+static void put_total(struct document *document, const struct site_total *total)
+{
+	document_cell_size(document, true, total->live_bytes);
+	document_cell_count(document, true, total->live_count);
+	document_cell_size(document, true, total->peak_bytes);
+	document_cell_size(document, true, total->alloc_bytes);
+	document_cell_count(document, true, total->allocs);
+	document_row_end(document);
+}
+
+static void put_owners(struct document *document, const struct site_row *rows, size_t count)
+{
+	static const struct document_column columns[] = {
+		{ "Owner", DOCUMENT_TEXT },
+		{ "Live", DOCUMENT_NUMBER },
+		{ "Blocks", DOCUMENT_NUMBER },
+		{ "Peak", DOCUMENT_NUMBER },
+		{ "Allocated", DOCUMENT_NUMBER },
+		{ "Allocations", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	size_t i;
+
+	if (count) {
+		string_append_text(&document->text,
+				   "Memory of devices by owner, the library or program that it was"
+				   " allocated for, at the end or at the exit of its process:");
+		document_title(document);
+	}
+	document_table(document, "owners", "Memory by owner", columns);
+	for (i = 0; i < count && i < document->top; i++) {
+		document_row(document);
+		document_cell_text(document, rows[i].owner);
+		put_total(document, &rows[i].total);
+	}
+	document_table_end(document);
+}
+
+static void put_sites(struct document *document, const struct stacks *stacks,
+		      const struct site_row *rows, size_t count)
+{
+	static const struct document_column columns[] = {
+		{ "Allocated in", DOCUMENT_TEXT },
+		{ "Live", DOCUMENT_NUMBER },
+		{ "Blocks", DOCUMENT_NUMBER },
+		{ "Peak", DOCUMENT_NUMBER },
+		{ "Allocated", DOCUMENT_NUMBER },
+		{ "Allocations", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	struct string words = { 0 };
+	size_t i;
+
+	if (count) {
+		string_append_text(&document->text, "By call stack, the innermost function first:");
+		document_title(document);
+	}
+	document_table(document, "sites", "Memory by call stack", columns);
+	for (i = 0; i < count && i < document->top; i++) {
+		string_clear(&words);
+		stack_words_append_chain(&words, stacks, rows[i].stack);
+		string_append_char(&words, '\0');
+		document->failed |= words.failed;
+		document_row(document);
+		document_cell_text(document, words.failed ? NULL : words.bytes);
+		put_total(document, &rows[i].total);
+	}
+	document_table_end(document);
+	string_fini(&words);
+}
+
+void report_document_sites(struct document *document, const struct report_recording *recording)
+{
+	size_t owners_count, sites_count;
+	struct site_row *owners =
+		sites_rows(&recording->sites, recording->state, true, &owners_count);
+	struct site_row *sites =
+		sites_rows(&recording->sites, recording->state, false, &sites_count);
+
+	document->failed |= !owners || !sites;
+	if (owners && sites) {
+		put_owners(document, owners, owners_count);
+		put_sites(document, &recording->state->stacks, sites, sites_count);
+	}
+	free(owners);
+	free(sites);
+}

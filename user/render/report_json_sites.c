@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who holds memory, by the library on whose behalf it was allocated and by call stack, as JSON.
+ */
+#include <stdlib.h>
+
+#include "render/json.h"
+#include "render/report_json.h"
+
+#define SITES_MAX 1000 /* those with the highest peak */
+
+static void put_row(struct json *json, const struct stacks *stacks, const struct site_row *row)
+{
+	json_open(json, '{');
+	if (row->stack)
+		json_stack(json, stacks, row->stack);
+	else
+		json_put_text(json, "owner", row->owner);
+	json_put_u64(json, "processes", row->processes);
+	json_put_u64(json, "live_bytes", row->total.live_bytes);
+	json_put_u64(json, "live_count", row->total.live_count);
+	json_put_u64(json, "peak_bytes", row->total.peak_bytes);
+	json_put_u64(json, "alloc_bytes", row->total.alloc_bytes);
+	json_put_u64(json, "allocs", row->total.allocs);
+	json_close(json, '}');
+}
+
+static void put_rows(struct json *json, const struct report_recording *recording, const char *name,
+		     bool owners)
+{
+	const struct stacks *stacks = &recording->state->stacks;
+	size_t count, i;
+	struct site_row *rows = sites_rows(&recording->sites, recording->state, owners, &count);
+
+	json->out->failed |= !rows;
+	json_name(json, name);
+	json_open(json, '[');
+	for (i = 0; rows && i < count && i < SITES_MAX; i++)
+		put_row(json, stacks, &rows[i]);
+	json_close(json, ']');
+	free(rows);
+}
+
+void report_json_sites(struct json *json, const struct report_recording *recording)
+{
+	put_rows(json, recording, "owners", true);
+	put_rows(json, recording, "sites", false);
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report/sites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/holdings.h"
+
+#define MOST 262144 /* sites of all processes: several times the stacks that a program has */
+
+/* Blocks that may be looked at again: so many, and so many for each event. */
+#define EFFORT (1u << 20)
+#define EFFORT_PER_EVENT 16
+
+void sites_fini(struct sites *sites)
+{
+	free(sites->list);
+	map_fini(&sites->places);
+	map_fini(&sites->processes);
+	string_table_fini(&sites->owners);
+	*sites = (struct sites){ 0 };
+}
+
+size_t sites_bytes(const struct sites *sites)
+{
+	return sites->capacity * sizeof(*sites->list) + map_bytes(&sites->places) +
+	       map_bytes(&sites->processes) + sites->owners.bytes;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static uint64_t key_of(uint64_t process, uint32_t stack, const char *owner)
+{
+	const struct {
+		uint64_t process, stack;
+		uintptr_t owner;
+	} what = { process, stack, (uintptr_t)owner };
+
+	return string_hash(map_secret(), &what, sizeof(what));
+}
+
+static struct site *add(struct sites *sites, uint64_t key, const struct site *site)
+{
+	const uint64_t *newest = map_get(&sites->processes, site->process);
+	struct site *added;
+
+	if (sites->count >= MOST) {
+		sites->others++;
+		return NULL;
+	}
+	if (memory_grow(&sites->list, &sites->capacity, sites->count + 1, sizeof(*sites->list)))
+		return NULL;
+	added = &sites->list[sites->count];
+	*added = *site;
+	added->next = newest ? (uint32_t)*newest + 1 : 0;
+	if (map_set(&sites->places, key, sites->count) ||
+	    map_set(&sites->processes, site->process, sites->count))
+		return NULL;
+	sites->count++;
+	return added;
+}
+
+/* Of a stack, or (`owners`) of its owner. NULL: there is no memory, or no place. */
+static struct site *site_of(struct sites *sites, uint64_t process, const struct stack *stack,
+			    bool owners)
+{
+	const char *owner =
+		stack->owner ? string_intern(&sites->owners, stack->owner, strlen(stack->owner)) :
+			       NULL;
+	const struct site site = { .process = process,
+				   .stack = owners ? 0 : stack->id,
+				   .owner = owner };
+	const uint64_t key = key_of(process, site.stack, owner);
+	const uint64_t *place = map_get(&sites->places, key);
+
+	return place ? &sites->list[*place] : add(sites, key, &site);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void hold(struct site *site, const struct allocation *allocation)
+{
+	struct site_total *total = &site->total;
+
+	total->live_bytes += allocation->size_bytes;
+	total->live_count++;
+	if (total->live_bytes > total->peak_bytes)
+		total->peak_bytes = total->live_bytes;
+}
+
+/* What was allocated before it was looked at may be freed: it is not below 0. */
+static void release(struct site *site, const struct allocation *allocation)
+{
+	struct site_total *total = &site->total;
+
+	total->live_bytes -= allocation->size_bytes < total->live_bytes ? allocation->size_bytes :
+									  total->live_bytes;
+	total->live_count -= total->live_count > 0;
+}
+
+static int apply(struct sites *sites, const struct state *state, uint64_t process,
+		 const struct allocation *allocation, bool freed)
+{
+	const struct stack *stack = stacks_find(&state->stacks, allocation->stack);
+	int i;
+
+	if (!stack) {
+		sites->unknown_allocs += !freed;
+		return 0;
+	}
+	for (i = 0; i < 2; i++) {
+		struct site *site = site_of(sites, process, stack, i);
+
+		if (!site)
+			return sites->others ? 0 : -ENOMEM;
+		if (freed) {
+			release(site, allocation);
+			continue;
+		}
+		hold(site, allocation);
+		site->total.alloc_bytes += allocation->size_bytes;
+		site->total.allocs++;
+	}
+	return 0;
+}
+
+/* Each site of a process. */
+static struct site *first_of(const struct sites *sites, uint64_t process)
+{
+	const uint64_t *newest = map_get(&sites->processes, process);
+
+	return newest ? &sites->list[*newest] : NULL;
+}
+
+static struct site *next_of(const struct sites *sites, const struct site *site)
+{
+	return site->next ? &sites->list[site->next - 1] : NULL;
+}
+
+static void clear_live(struct sites *sites, uint64_t process)
+{
+	struct site *site;
+
+	for (site = first_of(sites, process); site; site = next_of(sites, site))
+		site->total.live_bytes = site->total.live_count = 0;
+}
+
+static void end(struct sites *sites, uint64_t process)
+{
+	struct site *site;
+
+	for (site = first_of(sites, process); site; site = next_of(sites, site))
+		site->ended = true;
+}
+
+int sites_look(struct sites *sites, const struct state *state, const struct process *process)
+{
+	const uint64_t key = event_process_key(process->pid, process->start_ns);
+	size_t which, i;
+	int err = 0, j;
+
+	if (process->exited || !state->stacks.stacks_count)
+		return 0;
+	clear_live(sites, key);
+	for (which = 0; !err && which < LEDGERS_COUNT; which++)
+		for (i = 0; !err && i < process->ledgers[which].count; i++) {
+			const struct allocation *block = &process->ledgers[which].entries[i];
+			const struct stack *stack = stacks_find(&state->stacks, block->stack);
+
+			for (j = 0; stack && holdings_counts(block->space) && j < 2; j++) {
+				struct site *site = site_of(sites, key, stack, j);
+
+				if (site)
+					hold(site, block);
+				else if (!sites->others)
+					err = -ENOMEM;
+			}
+		}
+	return err;
+}
+
+/* Blocks of it have ended that are not told one by one. */
+static int look_again(struct sites *sites, const struct state *state, const struct process *process)
+{
+	size_t which;
+
+	for (which = 0; which < LEDGERS_COUNT; which++)
+		sites->effort += process->ledgers[which].count;
+	if (sites->effort > EFFORT + EFFORT_PER_EVENT * sites->events) {
+		sites->inexact = true;
+		return 0;
+	}
+	return sites_look(sites, state, process);
+}
+
+int sites_event(struct sites *sites, const struct state *state, const struct event *event,
+		const struct change *change)
+{
+	const struct allocation *allocation = &change->allocation;
+	uint64_t process;
+
+	sites->events++;
+	if (!change->process || !state->stacks.stacks_count)
+		return 0;
+	process = event_process_key(change->process->pid, change->process->start_ns);
+	if (event->header->type == MS_TYPE_EXIT)
+		end(sites, process);
+	if (event->header->type == MS_TYPE_EXEC)
+		clear_live(sites, process);
+	if (event->call && change->has_amounts && look_again(sites, state, change->process))
+		return -ENOMEM;
+	if (!event->call || !change->has_allocation || !holdings_counts(allocation->space))
+		return 0;
+	if (event->probe->spec.op == MS_OP_ALLOC)
+		return apply(sites, state, process, allocation, false);
+	return change->free == FREE_KNOWN ? apply(sites, state, process, allocation, true) : 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Which frames a row's stack has: those of two processes can be the same. */
+struct sorting {
+	struct site_row row;
+	const uint32_t *links;
+	size_t links_count;
+};
+
+static int by_place(const void *one, const void *other)
+{
+	const struct sorting *a = one, *b = other;
+	const size_t bytes = a->links_count * sizeof(*a->links);
+	int order = compare_numbers((uintptr_t)a->row.owner, (uintptr_t)b->row.owner);
+
+	if (!order)
+		order = compare_numbers(a->links_count, b->links_count);
+	return order || !bytes ? order : memcmp(a->links, b->links, bytes);
+}
+
+static int by_peak(const void *one, const void *other)
+{
+	const struct site_row *a = one, *b = other;
+	int order = compare_numbers(b->total.peak_bytes, a->total.peak_bytes);
+
+	if (!order)
+		order = compare_numbers(b->total.alloc_bytes, a->total.alloc_bytes);
+	if (!order && a->stack && b->stack)
+		order = compare_numbers(a->stack->id, b->stack->id);
+	return order ? order : strcmp(a->owner ? a->owner : "", b->owner ? b->owner : "");
+}
+
+static void add_total(struct site_total *to, const struct site_total *from)
+{
+	to->live_bytes += from->live_bytes;
+	to->live_count += from->live_count;
+	to->peak_bytes += from->peak_bytes;
+	to->alloc_bytes += from->alloc_bytes;
+	to->allocs += from->allocs;
+}
+
+static size_t collect(const struct sites *sites, const struct state *state, bool owners,
+		      struct sorting *list)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < sites->count; i++) {
+		const struct site *site = &sites->list[i];
+		const struct stack *stack = stacks_find(&state->stacks, site->stack);
+		struct sorting sorting = { .row = { .stack = stack,
+						    .owner = site->owner,
+						    .processes = 1,
+						    .total = site->total } };
+
+		if (owners != !site->stack || (site->stack && !stack))
+			continue;
+		if (stack) {
+			sorting.links = state->stacks.links + stack->first;
+			sorting.links_count = stack->count;
+		}
+		list[count++] = sorting;
+	}
+	return count;
+}
+
+struct site_row *sites_rows(const struct sites *sites, const struct state *state, bool owners,
+			    size_t *count)
+{
+	struct sorting *list = calloc(sites->count + 1, sizeof(*list));
+	struct site_row *rows = calloc(sites->count + 1, sizeof(*rows));
+	size_t all, i;
+
+	*count = 0;
+	if (!list || !rows) {
+		free(list);
+		free(rows);
+		return NULL;
+	}
+	all = collect(sites, state, owners, list);
+	qsort(list, all, sizeof(*list), by_place);
+	for (i = 0; i < all; i++) {
+		if (i && !by_place(&list[i - 1], &list[i])) {
+			add_total(&rows[*count - 1].total, &list[i].row.total);
+			rows[*count - 1].processes++;
+		} else {
+			rows[(*count)++] = list[i].row;
+		}
+	}
+	free(list);
+	qsort(rows, *count, sizeof(*rows), by_peak);
+	return rows;
+}
+
+const struct frame *sites_frame(const struct stacks *stacks, const struct stack *stack)
+{
+	const struct frame *native = NULL;
+	size_t i;
+
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (frame && frame->kind == MS_FRAME_PYTHON)
+			return frame;
+		if (frame && !native && !stacks_is_cuda(frame->module))
+			native = frame;
+	}
+	return native;
+}

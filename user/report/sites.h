@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the memory on devices that processes hold was allocated: by call stack, and by the library
+ * on whose behalf (ledger/stacks.h). Kept while a recording is replayed. Memory whose stack is not
+ * known has no site.
+ */
+#ifndef MEMSCOPE_REPORT_SITES_H
+#define MEMSCOPE_REPORT_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "event/event.h"
+#include "ledger/state.h"
+
+/* What allocations from one place come to. */
+struct site_total {
+	uint64_t live_bytes, live_count; /* in the end; of a process that has ended: then */
+	uint64_t peak_bytes;             /* the most at a time, of each process by itself */
+	uint64_t alloc_bytes, allocs;    /* in all */
+};
+
+/* Of one process. */
+struct site {
+	uint64_t process; /* event_process_key() */
+	uint32_t stack;   /* id; 0: the owner's */
+	const char *owner;
+	uint32_t next; /* of the same process, + 1; 0: none */
+	bool ended;    /* the process is: what is live stays as it was then */
+	struct site_total total;
+};
+
+struct sites {
+	struct site *list;
+	size_t count, capacity;
+	struct map places;    /* of process and stack or owner -> position */
+	struct map processes; /* event_process_key() -> position of its newest site */
+	struct string_table owners;
+	uint64_t unknown_allocs; /* without a stack */
+	uint64_t events, effort; /* blocks that were looked at again */
+	bool inexact;            /* what is live: that would have taken too long */
+	uint64_t others;         /* sites that found no place */
+};
+
+void sites_fini(struct sites *sites);
+size_t sites_bytes(const struct sites *sites);
+
+/* What a sink of the pipeline gets. Returns 0 or -ENOMEM: then something is not known. */
+int sites_event(struct sites *sites, const struct state *state, const struct event *event,
+		const struct change *change);
+
+/* What the process has live is looked up in the state, which is another one now, or the end's. */
+int sites_look(struct sites *sites, const struct state *state, const struct process *process);
+
+/* Sites of all processes that are alike, as one. */
+struct site_row {
+	const struct stack *stack; /* NULL: the owner's */
+	const char *owner;         /* NULL: not known */
+	uint64_t processes;
+	struct site_total total;
+};
+
+/*
+ * By call stack or (`owners`) by owner; those with the highest peak first, in an array to be freed.
+ * NULL without memory.
+ */
+struct site_row *sites_rows(const struct sites *sites, const struct state *state, bool owners,
+			    size_t *count);
+
+/*
+ * The frame that tells most of a stack: the innermost Python one or, without any, the innermost one
+ * that is not CUDA's own. NULL: none is known.
+ */
+const struct frame *sites_frame(const struct stacks *stacks, const struct stack *stack);
+
+#endif /* MEMSCOPE_REPORT_SITES_H */

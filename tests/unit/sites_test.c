@@ -173,6 +173,29 @@ static void test_what_is_live_already(void **state)
 	finish(&f);
 }
 
+static void test_where_most_is_live(void **state)
+{
+	const uint64_t process = event_process_key(RECORD_PID, RECORD_START_NS);
+	const uint16_t row = record_row("cudaMalloc");
+	struct fixture f;
+	uint64_t bytes;
+
+	(void)state;
+	begin(&f);
+	assert_null(sites_largest(&f.sites, &f.state, process, MS_NO_ROW, &bytes));
+	alloc(&f, TORCH, 0x1000, 100);
+	alloc(&f, NCCL, 0x2000, 1000);
+	feed(&f, record_called_from(TORCH_TOO, record_alloc("cudaMallocManaged", 0x3000, 5000)));
+	assert_int_equal(sites_largest(&f.sites, &f.state, process, row, &bytes)->id, NCCL);
+	assert_int_equal(bytes, 1000);
+	assert_int_equal(sites_largest(&f.sites, &f.state, process, MS_NO_ROW, &bytes)->id,
+			 TORCH_TOO);
+	free_block(&f, 0x2000);
+	assert_int_equal(sites_largest(&f.sites, &f.state, process, row, &bytes)->id, TORCH);
+	assert_null(sites_largest(&f.sites, &f.state, process + 1, MS_NO_ROW, &bytes));
+	finish(&f);
+}
+
 static void test_the_frame_that_tells_most(void **state)
 {
 	struct fixture f;
@@ -198,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_what_ends_with_its_context),
 		cmocka_unit_test(test_ends_of_processes),
 		cmocka_unit_test(test_what_is_live_already),
+		cmocka_unit_test(test_where_most_is_live),
 		cmocka_unit_test(test_the_frame_that_tells_most),
 	};
 

@@ -9,6 +9,7 @@
 #include "render/report_notes.h"
 #include "render/report_oom_words.h"
 #include "render/report_words.h"
+#include "render/stack_words.h"
 
 #define NAME_BYTES (STRING_NUMBER_BYTES + 16)
 
@@ -28,6 +29,20 @@ static void append_about(struct string *text, const struct finding *finding)
 	if (finding->object)
 		string_append_format(text, ", %s %s", REPORT_COUNT(finding->count),
 				     report_objects_name(finding));
+}
+
+static void say_site(struct document *document, const struct report_recording *recording,
+		     const struct report_finding *numbered)
+{
+	struct string words = { 0 };
+
+	stack_words_append_chain(&words, &recording->state->stacks, numbered->stack);
+	string_append_char(&words, '\0');
+	string_append_format(&document->text, "%s of what is live was allocated in ",
+			     REPORT_SIZE(numbered->stack_bytes));
+	document_append(document, words.failed ? NULL : words.bytes, "?");
+	document_block(document, DOCUMENT_ITEM);
+	string_fini(&words);
 }
 
 static void say_finding(struct document *document, const struct report_recording *recording,
@@ -58,6 +73,8 @@ static void say_finding(struct document *document, const struct report_recording
 				    finding->evidence[i].value);
 		document_block(document, DOCUMENT_ITEM);
 	}
+	if (numbered->stack)
+		say_site(document, recording, numbered);
 }
 
 /* Returns whether there was any. */

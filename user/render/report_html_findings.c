@@ -3,6 +3,7 @@
  * What was found, as HTML: each finding with its evidence and what to do about it, and who held
  * what when an allocation failed.
  */
+#include "render/stack_words.h"
 #include "render/report_html.h"
 
 #include "render/document_html.h"
@@ -44,6 +45,20 @@ static void append_confidence(struct html *html, enum finding_confidence confide
 	string_append_char(html->out, ')');
 }
 
+static void append_site(struct html *html, const struct report_finding *numbered)
+{
+	struct string words = { 0 };
+
+	stack_words_append_chain(&words, &html->recording->state->stacks, numbered->stack);
+	string_append_text(html->out, "<div><dt>live, allocated in ");
+	html_text(html, words.bytes, words.length);
+	string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)numbered->stack_bytes);
+	html_value(html, FINDING_BYTES, numbered->stack_bytes);
+	string_append_text(html->out, "</dd></div>\n");
+	html->out->failed |= words.failed;
+	string_fini(&words);
+}
+
 static void append_evidence(struct html *html, const struct report_finding *numbered)
 {
 	const struct finding *finding = numbered->finding;
@@ -61,6 +76,8 @@ static void append_evidence(struct html *html, const struct report_finding *numb
 		html_value(html, evidence->unit, evidence->value);
 		string_append_text(html->out, "</dd></div>\n");
 	}
+	if (numbered->stack)
+		append_site(html, numbered);
 	string_append_text(html->out, "</dl>\n");
 }
 

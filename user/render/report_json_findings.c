@@ -27,6 +27,19 @@ static void put_api(struct json *json, uint16_t row)
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
+static void put_site(struct json *json, const struct report_finding *numbered)
+{
+	json_name(json, "site");
+	if (!numbered->stack) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "stack_id", numbered->stack->id);
+	json_put_u64(json, "live_bytes", numbered->stack_bytes);
+	json_close(json, '}');
+}
+
 static void put_evidence(struct json *json, const struct report_finding *numbered)
 {
 	const struct finding *finding = numbered->finding;
@@ -72,6 +85,7 @@ static void put_finding(struct json *json, const struct report_finding *numbered
 	json_put_u64(json, "first_ts_ns", finding->first_ts_ns);
 	json_put_u64(json, "last_ts_ns", finding->last_ts_ns);
 	put_evidence(json, numbered);
+	put_site(json, numbered);
 	json_close(json, '}');
 }
 

@@ -268,6 +268,17 @@ static void count_finding(struct report_recording *recording, const struct findi
 	}
 }
 
+static void add_finding(struct report_recording *recording, const struct finding *finding)
+{
+	struct report_finding *added = &recording->findings[recording->findings_count++];
+
+	added->finding = finding;
+	if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
+		added->stack = sites_largest(&recording->sites, recording->state,
+					     event_process_key(finding->pid, finding->start_ns),
+					     finding->row, &added->stack_bytes);
+}
+
 static int finish_findings(struct report_recording *recording)
 {
 	size_t count, i;
@@ -284,7 +295,7 @@ static int finish_findings(struct report_recording *recording)
 			recording->suppressed++;
 			continue;
 		}
-		recording->findings[recording->findings_count++].finding = &findings[i];
+		add_finding(recording, &findings[i]);
 		count_finding(recording, &findings[i]);
 	}
 	return 0;

@@ -131,6 +131,9 @@ struct report_finding {
 	const struct finding *finding;
 	size_t number;         /* from 1 */
 	size_t first_evidence; /* number of the first line, from 1 */
+	/* Of a leak: where most of what is live was allocated; NULL: not known. And how much. */
+	const struct stack *stack;
+	uint64_t stack_bytes;
 };
 
 struct report_recording {

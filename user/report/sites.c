@@ -84,6 +84,7 @@ static void hold(struct site *site, const struct allocation *allocation)
 {
 	struct site_total *total = &site->total;
 
+	site->row = allocation->row;
 	total->live_bytes += allocation->size_bytes;
 	total->live_count++;
 	if (total->live_bytes > total->peak_bytes)
@@ -314,6 +315,25 @@ struct site_row *sites_rows(const struct sites *sites, const struct state *state
 	free(list);
 	qsort(rows, *count, sizeof(*rows), by_peak);
 	return rows;
+}
+
+const struct stack *sites_largest(const struct sites *sites, const struct state *state,
+				  uint64_t process, uint16_t row, uint64_t *bytes)
+{
+	const struct stack *largest = NULL;
+	const struct site *site;
+
+	*bytes = 0;
+	for (site = first_of(sites, process); site; site = next_of(sites, site)) {
+		const struct stack *stack = stacks_find(&state->stacks, site->stack);
+
+		if (!stack || (row != MS_NO_ROW && site->row != row) ||
+		    site->total.live_bytes <= *bytes)
+			continue;
+		largest = stack;
+		*bytes = site->total.live_bytes;
+	}
+	return largest;
 }
 
 const struct frame *sites_frame(const struct stacks *stacks, const struct stack *stack)

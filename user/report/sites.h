@@ -26,6 +26,7 @@ struct site_total {
 struct site {
 	uint64_t process; /* event_process_key() */
 	uint32_t stack;   /* id; 0: the owner's */
+	uint16_t row;     /* of the probe table: what allocates there */
 	const char *owner;
 	uint32_t next; /* of the same process, + 1; 0: none */
 	bool ended;    /* the process is: what is live stays as it was then */
@@ -68,6 +69,13 @@ struct site_row {
  */
 struct site_row *sites_rows(const struct sites *sites, const struct state *state, bool owners,
 			    size_t *count);
+
+/*
+ * The stack whose allocations, by that function (MS_NO_ROW: any), are most of what the process has
+ * live, and how much that is. NULL: none is known.
+ */
+const struct stack *sites_largest(const struct sites *sites, const struct state *state,
+				  uint64_t process, uint16_t row, uint64_t *bytes);
 
 /*
  * The frame that tells most of a stack: the innermost Python one or, without any, the innermost one

@@ -44,9 +44,21 @@ struct {
 
 #define MS_PYTHON_WORDS (MS_PYTHON_IMAGE / 8 + 1) /* a field may begin in the last but one */
 
-/* What the walk of a thread needs memory for. */
+/* What the walk of a thread needs memory for: old kernels have little on the stack. */
 struct ms_python_thread {
-	__u64 state;                  /* its PyThreadState, or one that was */
+	__u64 state; /* its PyThreadState, or one that was */
+	/* The search for it: */
+	__u64 self;        /* what it is known by */
+	__u64 interpreter; /* the next one */
+	__u64 looked_at;   /* a PyThreadState: in the end what was found, or the last of all */
+	__u64 next_state;  /* 0: to be looked for in the next interpreter */
+	__u32 found;
+	/* The walk: */
+	__u32 count, most; /* frames that there are, and may be */
+	__u32 flags;       /* of all of them */
+	__u64 next_frame;
+	__u64 hash;                   /* of all frames */
+	__u64 lost;                   /* records of code objects that found no room */
 	__u64 frame[MS_PYTHON_WORDS]; /* images of what is looked at */
 	__u64 code[MS_PYTHON_WORDS];
 	__u64 record[(sizeof(struct ms_python_code) + MS_PYTHON_LINES_BYTES) / 8];
@@ -99,71 +111,79 @@ static __always_inline int python_image(__u64 *image, __u32 bytes, __u64 addr)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-struct ms_python_search {
-	const struct ms_python *python;
-	__u64 self;
-	__u64 interpreter;
-	__u64 state; /* that is looked at; the last one of all when nothing was found */
-	__u64 next;  /* 0: to be looked for in the next interpreter */
-	__u32 found;
-};
-
-static long python_search_step(__u32 index, struct ms_python_search *search)
-{
-	const struct ms_python *python = search->python;
-	__u64 id;
-
-	if (!search->next) {
-		if (!search->interpreter ||
-		    read_u64(&search->next, search->interpreter + python->interpreter_threads) ||
-		    read_u64(&search->interpreter, search->interpreter + python->interpreter_next))
-			return 1;
-		return 0;
-	}
-	search->state = search->next;
-	if (read_u64(&id, search->state + python->thread_id))
-		return 1;
-	if (id == search->self) {
-		search->found = 1;
-		return 1;
-	}
-	return read_u64(&search->next, search->state + python->thread_next) ? 1 : 0;
-}
-
-/*
- * The PyThreadState of the running thread. If it has none, `*inferred` is set, and it is the oldest
- * one's of the first interpreter: the thread that has most likely started what this one does. 0:
- * there is none at all.
- */
-static __always_inline __u64 python_state(const struct ms_python *python,
-					  struct ms_python_thread *thread, bool *inferred)
-{
-	struct ms_python_search search = { .python = python, .self = python_self() };
-	__u64 id;
-
-	if (thread->state && !read_u64(&id, thread->state + python->thread_id) && id == search.self)
-		return thread->state;
-	thread->state = 0;
-	if (!search.self ||
-	    read_u64(&search.interpreter, python->runtime + python->interpreters_head))
-		return 0;
-	bpf_loop(MS_PYTHON_THREADS, python_search_step, &search, 0);
-	*inferred = !search.found;
-	if (search.found)
-		thread->state = search.state;
-	return search.state;
-}
-
-/* ---- frames ---------------------------------------------------------------------------------- */
-
+/* What the steps of a loop share; pointers cannot be kept in maps. */
 struct ms_python_walk {
 	const struct ms_python *python;
 	struct ms_python_thread *thread;
 	struct ms_stack_frame *frames;
-	__u64 frame; /* the next one */
-	__u32 count;
-	__u8 flags; /* of all frames */
 };
+
+static long python_search_step(__u32 index, struct ms_python_walk *walk)
+{
+	const struct ms_python *python = walk->python;
+	struct ms_python_thread *thread = walk->thread;
+	__u64 interpreter = thread->interpreter, id;
+
+	if (!thread->next_state)
+		return !interpreter ||
+		       read_u64(&thread->next_state, interpreter + python->interpreter_threads) ||
+		       read_u64(&thread->interpreter, interpreter + python->interpreter_next);
+	thread->looked_at = thread->next_state;
+	if (read_u64(&id, thread->looked_at + python->thread_id))
+		return 1;
+	if (id == thread->self) {
+		thread->found = 1;
+		return 1;
+	}
+	return read_u64(&thread->next_state, thread->looked_at + python->thread_next) != 0;
+}
+
+static __always_inline __u64 python_first_frame(const struct ms_python *python, __u64 state)
+{
+	__u64 frame;
+
+	if (!state || read_u64(&frame, state + python->thread_frame) || !frame)
+		return 0;
+	if (python->cframe_frame != MS_PYTHON_NONE &&
+	    read_u64(&frame, frame + python->cframe_frame))
+		return 0;
+	return frame;
+}
+
+/*
+ * The innermost frame of the running thread, 0: it has none. If it has no PyThreadState, the frame
+ * is of the oldest one in the first interpreter: of the thread that has most likely started what
+ * this one does.
+ */
+static __always_inline __u64 python_begin(struct ms_python_walk *walk)
+{
+	const struct ms_python *python = walk->python;
+	struct ms_python_thread *thread = walk->thread;
+	__u64 id, frame;
+
+	thread->self = python_self();
+	thread->flags = 0;
+	/* What was its state may be that of nothing any more: then it has no frames. */
+	if (thread->state && !read_u64(&id, thread->state + python->thread_id) &&
+	    id == thread->self) {
+		frame = python_first_frame(python, thread->state);
+		if (frame)
+			return frame;
+	}
+	thread->state = thread->looked_at = thread->next_state = 0;
+	thread->found = 0;
+	if (!thread->self ||
+	    read_u64(&thread->interpreter, python->runtime + python->interpreters_head))
+		return 0;
+	bpf_loop(MS_PYTHON_THREADS, python_search_step, walk, 0);
+	if (thread->found)
+		thread->state = thread->looked_at;
+	else
+		thread->flags = MS_FRAME_INFERRED;
+	return python_first_frame(python, thread->looked_at);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static __always_inline __u32 python_check(const struct ms_python *python, const __u64 *image)
 {
@@ -187,12 +207,13 @@ static __always_inline struct ms_stack_frame *python_place(const struct ms_pytho
 							   __u32 number)
 {
 	barrier_var(number);
-	return number < MS_PYTHON_DEPTH ? &walk->frames[number] : NULL;
+	return number < MS_PYTHON_DEPTH && number < walk->thread->most ? &walk->frames[number] :
+									 NULL;
 }
 
 static __always_inline void python_mark(const struct ms_python_walk *walk, __u8 flag)
 {
-	struct ms_stack_frame *last = python_place(walk, walk->count - 1);
+	struct ms_stack_frame *last = python_place(walk, walk->thread->count - 1);
 
 	if (last)
 		last->flags |= flag;
@@ -207,6 +228,17 @@ static __always_inline bool python_is_entry(const struct ms_python *python, cons
 	       (python_word(image, python->frame_owner) & 0xff);
 }
 
+static __always_inline void python_note(struct ms_python_thread *thread,
+					const struct ms_stack_frame *frame)
+{
+	__u64 hash = thread->hash;
+
+	hash = (hash ^ frame->address ^ (__u64)frame->check << 16) * 0xbf58476d1ce4e5b9ull;
+	hash = (hash ^ hash >> 29 ^ (__u32)frame->detail) * 0x94d049bb133111ebull;
+	thread->hash = hash;
+	thread->count++;
+}
+
 static long python_walk_step(__u32 index, struct ms_python_walk *walk)
 {
 	const struct ms_python *python = walk->python;
@@ -214,22 +246,18 @@ static long python_walk_step(__u32 index, struct ms_python_walk *walk)
 	struct ms_stack_frame *frame;
 	__u64 code;
 
-	if (!walk->frame)
+	if (!thread->next_frame)
 		return 1;
-	if (python_image(thread->frame, python->frame_bytes, walk->frame)) {
+	frame = python_place(walk, thread->count);
+	if (!frame || python_image(thread->frame, python->frame_bytes, thread->next_frame)) {
 		python_mark(walk, MS_FRAME_MORE);
 		return 1;
 	}
-	walk->frame = python_word(thread->frame, python->frame_previous);
+	thread->next_frame = python_word(thread->frame, python->frame_previous);
 	if (python->shim_owner &&
 	    (python_word(thread->frame, python->frame_owner) & 0xff) >= python->shim_owner) {
 		python_mark(walk, MS_FRAME_ENTRY);
 		return 0;
-	}
-	frame = python_place(walk, walk->count);
-	if (!frame) {
-		python_mark(walk, MS_FRAME_MORE);
-		return 1;
 	}
 	/* 3.14 keeps flags in the lowest bits of a reference. */
 	code = python_word(thread->frame, python->frame_code) & ~7ull;
@@ -240,24 +268,12 @@ static long python_walk_step(__u32 index, struct ms_python_walk *walk)
 	if (!python_image(thread->code, python->code_bytes, code + python->code_begin))
 		frame->check = python_check(python, thread->code);
 	frame->kind = MS_FRAME_PYTHON;
-	frame->flags = walk->flags;
+	frame->flags = thread->flags;
 	__builtin_memset(frame->reserved, 0, sizeof(frame->reserved));
-	walk->count++;
+	python_note(thread, frame);
 	if (python_is_entry(python, thread->frame))
 		python_mark(walk, MS_FRAME_ENTRY);
 	return 0;
-}
-
-static __always_inline __u64 python_first_frame(const struct ms_python *python, __u64 state)
-{
-	__u64 frame;
-
-	if (!state || read_u64(&frame, state + python->thread_frame) || !frame)
-		return 0;
-	if (python->cframe_frame != MS_PYTHON_NONE &&
-	    read_u64(&frame, frame + python->cframe_frame))
-		return 0;
-	return frame;
 }
 
 static __always_inline const struct ms_python *python_of(__u32 pid)
@@ -266,27 +282,30 @@ static __always_inline const struct ms_python *python_of(__u32 pid)
 }
 
 /*
- * Writes the Python frames of the running thread, the innermost first, at most MS_PYTHON_DEPTH.
- * Returns how many there are.
+ * Writes the Python frames of the running thread, the innermost first, at most MS_PYTHON_DEPTH, and
+ * a hash of them. Returns how many there are.
  */
-static __noinline __attribute__((unused)) int python_walk(struct ms_stack_frame *frames)
+static __always_inline __u32 python_walk(struct ms_stack_frame *frames, __u32 most, __u64 *hash)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ms_python_walk walk = { .frames = frames };
-	bool inferred = false;
+	struct ms_python_thread *thread;
 
 	walk.python = python_of(task->tgid);
 	if (!walk.python)
 		return 0;
-	walk.thread = bpf_task_storage_get(&ms_python_threads, task, NULL,
-					   BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!walk.thread)
+	thread = bpf_task_storage_get(&ms_python_threads, task, NULL,
+				      BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!thread)
 		return 0;
-	walk.frame =
-		python_first_frame(walk.python, python_state(walk.python, walk.thread, &inferred));
-	walk.flags = inferred ? MS_FRAME_INFERRED : 0;
+	walk.thread = thread;
+	thread->count = 0;
+	thread->most = most;
+	thread->hash = 0;
+	thread->next_frame = python_begin(&walk);
 	bpf_loop(MS_PYTHON_DEPTH + MS_PYTHON_SHIMS, python_walk_step, &walk, 0);
-	return walk.count < MS_PYTHON_DEPTH ? walk.count : MS_PYTHON_DEPTH;
+	*hash = thread->hash;
+	return thread->count < MS_PYTHON_DEPTH ? thread->count : MS_PYTHON_DEPTH;
 }
 
 /* ---- code objects ---------------------------------------------------------------------------- */
@@ -352,8 +371,9 @@ static __always_inline void python_lines(const struct ms_python *python,
 }
 
 /* Returns 0 if user space will have it. */
-static __noinline int python_record(const struct ms_python *python, struct ms_python_thread *thread,
-				    const struct ms_stack_frame *frame)
+static __always_inline int python_record(const struct ms_python *python,
+					 struct ms_python_thread *thread,
+					 const struct ms_stack_frame *frame)
 {
 	struct ms_python_code *record = (struct ms_python_code *)thread->record;
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -385,7 +405,7 @@ static __noinline int python_record(const struct ms_python *python, struct ms_py
 	count_seen(MS_KIND_STACK);
 	if (!ring_output(false, record, size, BPF_RB_NO_WAKEUP))
 		return 0;
-	count_lost(MS_KIND_STACK);
+	thread->lost++;
 	return -1;
 }
 
@@ -396,7 +416,7 @@ static long python_report_step(__u32 index, struct ms_python_walk *walk)
 	struct ms_python_seen key = {};
 	__u64 once = 1;
 
-	if (!frame || index >= walk->count)
+	if (!frame || index >= walk->thread->count)
 		return 1;
 	key.program = start_of(task->group_leader) + task->self_exec_id;
 	key.code = frame->address;
@@ -409,19 +429,24 @@ static long python_report_step(__u32 index, struct ms_python_walk *walk)
 }
 
 /*
- * Makes records of those code objects of the running thread's frames that are new. A caller that
- * reports a stack calls it before: what the frames are is known when the stack comes.
+ * Makes records of those code objects that are new, of the frames that python_walk() wrote. A
+ * caller that reports a stack calls it before: what the frames are is known when the stack comes.
  */
-static __noinline __attribute__((unused)) int python_report(struct ms_stack_frame *frames,
-							    __u32 count)
+static __always_inline int python_report(struct ms_stack_frame *frames)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ms_python_walk walk = { .frames = frames, .count = count };
+	struct ms_python_walk walk = { .frames = frames };
 
 	walk.python = python_of(task->tgid);
+	if (!walk.python)
+		return 0;
 	walk.thread = bpf_task_storage_get(&ms_python_threads, task, NULL, 0);
-	if (walk.python && walk.thread)
-		bpf_loop(MS_PYTHON_DEPTH, python_report_step, &walk, 0);
+	if (!walk.thread)
+		return 0;
+	walk.thread->lost = 0;
+	bpf_loop(MS_PYTHON_DEPTH, python_report_step, &walk, 0);
+	for (__u32 i = 0; i < MS_PYTHON_DEPTH && i < walk.thread->lost; i++)
+		count_lost(MS_KIND_STACK);
 	return 0;
 }
 

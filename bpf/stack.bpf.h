@@ -64,7 +64,8 @@ struct ms_walk {
 	struct ms_unwind_row row;    /* its rule */
 	__u32 pid;
 	__u32 count;
-	__u8 flags; /* of the next frame */
+	__u32 pythons; /* the first of them are Python frames, so many */
+	__u8 flags;    /* of the next frame */
 	__u8 end;
 	__u64 record[sizeof(struct ms_stack) / 8];   /* a struct ms_stack */
 	struct ms_stack_frame frames[MS_STACK_MOST]; /* follow the record */
@@ -298,31 +299,6 @@ static long walk_step(__u32 index, void *context)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* Reports a stack that is not known. Returns its id, or 0 if the record was lost. */
-static __always_inline __u32 stack_report(struct ms_walk *walk, struct task_struct *task)
-{
-	struct ms_stack *record = (struct ms_stack *)walk->record;
-	__u64 size = sizeof(*record) + walk->count * sizeof(walk->frames[0]);
-	__u32 id = __sync_fetch_and_add(&stack_ids, 1) + 1;
-
-	record->hash = walk->hash;
-	record->id = id;
-	record->count = walk->count;
-	record->end = walk->end;
-	record->form = MS_STACK_ADDRESSES;
-	event_init(&record->event, MS_TYPE_STACK, size, start_of(task->group_leader),
-		   bpf_ktime_get_ns());
-	count_seen(MS_KIND_STACK);
-	if (size > sizeof(*record) + sizeof(walk->frames) ||
-	    ring_output(false, record, size, BPF_RB_NO_WAKEUP)) {
-		count_lost(MS_KIND_STACK);
-		return 0;
-	}
-	/* If another thread was faster, its id is as good. */
-	bpf_map_update_elem(&ms_stack_ids, &walk->hash, &id, BPF_ANY);
-	return id;
-}
-
 /* The function has yet to change the stack and the frame pointer. */
 static __always_inline int caller_enter(struct ms_walk *walk, __u64 sp, __u64 bp, __u64 link)
 {
@@ -338,7 +314,7 @@ static __always_inline struct ms_walk *walk_get(__u64 flags)
 }
 
 /*
- * The three steps are functions of their own: the verifier looks at each once, and the stack that
+ * The steps are functions of their own: the verifier looks at each once, and the stack that
  * one needs, the next has again.
  *
  * `sp`: the stack pointer where the function begins, `bp`: the frame pointer, `link`: the return
@@ -358,13 +334,27 @@ __noinline int ms_stack_begin(__u64 sp, __u64 bp, __u64 link)
 	area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
 	walk->trampoline = area ? BPF_CORE_READ(area, vaddr) : 0;
 	walk->hash = 0;
-	walk->count = 0;
+	walk->count = walk->pythons = 0;
 	walk->flags = 0;
 	walk->end = 0;
 	walk->pid = task->tgid;
 	/* Mappings may have changed. */
 	walk->range.start = walk->range.end = 0;
 	return caller_enter(walk, sp, bp, link) == MS_WALK_GOES_ON;
+}
+
+/* They come first, wherever they belong: user space knows which functions they stand for. */
+__noinline int ms_stack_python(void)
+{
+	struct ms_walk *walk;
+
+	if (!settings.stack_ops)
+		return 0;
+	walk = walk_get(0);
+	if (walk)
+		walk->count = walk->pythons =
+			python_walk(walk->frames, (settings.stack_depth + 1) / 2, &walk->hash);
+	return 0;
 }
 
 __noinline int ms_stack_walk(__u32 most)
@@ -379,7 +369,7 @@ __noinline int ms_stack_walk(__u32 most)
 	return 0;
 }
 
-/* Returns the stack's id; 0: its record was lost. */
+/* Returns the stack's id; 0: it has not been reported. */
 __noinline int ms_stack_end(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -395,7 +385,56 @@ __noinline int ms_stack_end(void)
 	walk->hash = (walk->hash ^ (__u64)task->tgid << 32 ^ task->self_exec_id << 8 ^ walk->end) *
 		     0x9e3779b97f4a7c15ull;
 	known = bpf_map_lookup_elem(&ms_stack_ids, &walk->hash);
-	return known ? *known : stack_report(walk, task);
+	return known ? *known : 0;
+}
+
+/* What its Python frames are is known when the stack comes. */
+__noinline int ms_stack_name_python(void)
+{
+	struct ms_walk *walk;
+
+	if (!settings.stack_ops)
+		return 0;
+	walk = walk_get(0);
+	if (walk && walk->pythons)
+		python_report(walk->frames);
+	return 0;
+}
+
+/* Returns the stack's id; 0: its record was lost. */
+__noinline int ms_stack_report(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ms_stack *record;
+	struct ms_walk *walk;
+	__u64 size;
+	__u32 id;
+
+	if (!settings.stack_ops)
+		return 0;
+	walk = walk_get(0);
+	if (!walk)
+		return 0;
+	record = (struct ms_stack *)walk->record;
+	id = __sync_fetch_and_add(&stack_ids, 1) + 1;
+	record->hash = walk->hash;
+	record->id = id;
+	record->count = walk->count;
+	record->end = walk->end;
+	record->form = MS_STACK_ADDRESSES;
+	size = sizeof(*record) + (__u64)record->count * sizeof(walk->frames[0]);
+	event_init(&record->event, MS_TYPE_STACK, size, start_of(task->group_leader),
+		   bpf_ktime_get_ns());
+	count_seen(MS_KIND_STACK);
+	barrier_var(size);
+	if (size > sizeof(*record) + sizeof(walk->frames) ||
+	    ring_output(false, record, size, BPF_RB_NO_WAKEUP)) {
+		count_lost(MS_KIND_STACK);
+		return 0;
+	}
+	/* If another thread was faster, its id is as good. */
+	bpf_map_update_elem(&ms_stack_ids, &walk->hash, &id, BPF_ANY);
+	return id;
 }
 
 /*
@@ -405,11 +444,18 @@ __noinline int ms_stack_end(void)
 static __always_inline __u32 stack_of_call(struct pt_regs *ctx, const struct ms_spec *spec,
 					   __u64 sp)
 {
+	__u32 id;
+
 	if (!(settings.stack_ops >> (spec->op & 31) & 1) ||
 	    !ms_stack_begin(sp, regs_frame_pointer(ctx), regs_link(ctx)))
 		return 0;
+	ms_stack_python();
 	ms_stack_walk(MS_STACK_MOST + 1);
-	return ms_stack_end();
+	id = ms_stack_end();
+	if (id)
+		return id;
+	ms_stack_name_python();
+	return ms_stack_report();
 }
 
 #endif /* MS_STACK_BPF_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Where Python frames come among native ones. A stack is written as a text: p a Python frame, P one
- * that ends what a call evaluates, i an inferred one, e a call of the evaluating function, and n
- * anything else.
+ * that ends what a call evaluates, i an inferred one, e a call of the evaluating function, c
+ * another one of the interpreter's, and n anything else.
  */
 #include "unit.h"
 
@@ -10,10 +10,12 @@
 
 #include "symbols/python_stack.h"
 
-static bool evaluates(const struct ms_stack_frame *frame, void *context)
+static enum python_stack_part part_of(const struct ms_stack_frame *frame, void *context)
 {
 	(void)context;
-	return frame->detail == 'e';
+	return frame->detail == 'e' ? PYTHON_STACK_EVALUATION :
+	       frame->detail == 'c' ? PYTHON_STACK_INTERPRETER :
+				      PYTHON_STACK_OTHER;
 }
 
 static void expect(const char *stack, const char *expected)
@@ -24,7 +26,7 @@ static void expect(const char *stack, const char *expected)
 	size_t count = strlen(stack), length, i;
 
 	for (i = 0; i < count; i++) {
-		frames[i].detail = stack[i];
+		frames[i].detail = (unsigned char)stack[i];
 		if (strchr("pPi", stack[i]))
 			frames[i].kind = MS_FRAME_PYTHON;
 		if (stack[i] == 'P')
@@ -32,7 +34,7 @@ static void expect(const char *stack, const char *expected)
 		if (stack[i] == 'i')
 			frames[i].flags = MS_FRAME_INFERRED;
 	}
-	length = python_stack_order(frames, count, evaluates, NULL, order);
+	length = python_stack_order(frames, count, part_of, NULL, order);
 	for (i = 0; i < length; i++)
 		found[i] = (char)frames[order[i]].detail;
 	assert_string_equal(found, expected);
@@ -46,6 +48,7 @@ static void test_python_frames_stand_for_evaluations(void **state)
 	expect("PPPnnenene", "nnPnPnP");
 	expect("ppPnnenn", "nnppPnn");
 	expect("ppPpPnnenennn", "nnppPnpPnnn");
+	expect("PPncecec", "ncPcPc");
 	expect("nnePe", "nnPe"); /* in whichever order they come */
 }
 
@@ -60,14 +63,32 @@ static void test_what_does_not_match_is_kept(void **state)
 	expect("pP", "pP");
 }
 
+/* A stripped interpreter that is made of tail calls. */
+static void test_an_evaluation_without_a_name(void **state)
+{
+	(void)state;
+	expect("ppPnnccnc", "nnppPccnc");
+	expect("pPcnn", "pPcnn");
+	expect("iincn", "ncnii");
+}
+
 static void test_names(void **state)
 {
 	(void)state;
-	assert_true(python_stack_is_evaluation("_PyEval_EvalFrameDefault"));
-	assert_true(python_stack_is_evaluation("_PyEval_EvalFrameDefault.cold"));
-	assert_false(python_stack_is_evaluation("_PyEval_EvalFrameDefaults"));
-	assert_false(python_stack_is_evaluation("PyEval_EvalFrame"));
-	assert_false(python_stack_is_evaluation(""));
+	assert_int_equal(python_stack_part_of("_PyEval_EvalFrameDefault", ""),
+			 PYTHON_STACK_EVALUATION);
+	assert_int_equal(python_stack_part_of("_PyEval_EvalFrameDefault.cold", ""),
+			 PYTHON_STACK_EVALUATION);
+	assert_int_equal(python_stack_part_of("_TAIL_CALL_CALL.llvm.123", ""),
+			 PYTHON_STACK_EVALUATION);
+	assert_int_equal(python_stack_part_of("_PyEval_EvalFrameDefaults", "/bin/program"),
+			 PYTHON_STACK_OTHER);
+	assert_int_equal(python_stack_part_of("PyEval_EvalFrame", "/usr/lib/libpython3.9.so.1.0"),
+			 PYTHON_STACK_INTERPRETER);
+	assert_int_equal(python_stack_part_of("", "/a/_ctypes.cpython-311-x86_64-linux-gnu.so"),
+			 PYTHON_STACK_OTHER);
+	assert_int_equal(python_stack_part_of("", "/a/libtorch_python.so"), PYTHON_STACK_OTHER);
+	assert_int_equal(python_stack_part_of("", ""), PYTHON_STACK_OTHER);
 }
 
 int main(void)
@@ -75,6 +96,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_python_frames_stand_for_evaluations),
 		cmocka_unit_test(test_what_does_not_match_is_kept),
+		cmocka_unit_test(test_an_evaluation_without_a_name),
 		cmocka_unit_test(test_names),
 	};
 

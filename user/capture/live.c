@@ -496,7 +496,6 @@ static int open_programs(struct live *live)
 		.spared = live->options.spared,
 		.named = live->options.named,
 		.count_launches = live->options.count_launches,
-		.python_frames = live->options.python_frames,
 		.ring_bytes = live->options.ring_bytes,
 		.stack_ops = live->options.stack_ops,
 		.stack_depth = live->options.stack_depth,

@@ -19,6 +19,7 @@ int live_stacks_open(struct live *live)
 		.tables_fd = programs_unwind_tables_fd(live->programs),
 		.table_bytes = live->options.table_bytes,
 		.map_files = live->targets.map_files,
+		.pythons = &live->pythons,
 		.feed = feed_record,
 		.context = live,
 	};

@@ -27,6 +27,10 @@ static void put_frame(struct json *json, const struct frame *frame)
 		json_name(json, "by_pointer");
 		json_bool(json, frame->flags & MS_FRAME_BY_POINTER);
 	}
+	if (frame->kind == MS_FRAME_PYTHON) {
+		json_name(json, "inferred");
+		json_bool(json, frame->flags & MS_FRAME_INFERRED);
+	}
 	put_if_any(json, "source", frame->source);
 	json_put_if(json, "line", frame->line, frame->line);
 	json_close(json, '}');

@@ -30,6 +30,8 @@ void stack_words_append(struct string *out, const struct frame *frame)
 	}
 	if (frame->kind == MS_FRAME_PYTHON) {
 		append_python(out, frame, append);
+		if (frame->flags & MS_FRAME_INFERRED)
+			string_append_text(out, " (inferred)");
 		return;
 	}
 	append(out, frame->module[0] ? stacks_name_of(frame->module) : "?");

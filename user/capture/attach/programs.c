@@ -141,6 +141,8 @@ static void size_stacks(struct memscope_bpf *skeleton, const struct programs_opt
 		return;
 	bpf_map__set_max_entries(skeleton->maps.ms_stack_ranges, STACK_PROCESSES);
 	bpf_map__set_max_entries(skeleton->maps.ms_stack_ids, STACK_IDS);
+	bpf_map__set_max_entries(skeleton->maps.ms_pythons, MS_PYTHON_PROCESSES);
+	bpf_map__set_max_entries(skeleton->maps.ms_python_codes, MS_PYTHON_CODES);
 }
 
 /*
@@ -176,10 +178,6 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	if (options->count_launches) {
 		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
 		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
-	}
-	if (options->python_frames) {
-		bpf_map__set_max_entries(skeleton->maps.ms_pythons, MS_PYTHON_PROCESSES);
-		bpf_map__set_max_entries(skeleton->maps.ms_python_codes, MS_PYTHON_CODES);
 	}
 	size_stacks(skeleton, options);
 	skeleton->rodata->settings.driver_version = nvidia_driver_version();

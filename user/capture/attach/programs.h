@@ -37,7 +37,6 @@ struct programs_options {
 	uint32_t spared;       /* bit set of enum ms_row_kind: see struct placement_wants */
 	const bool *named;     /* as there; lives as long as the programs */
 	bool count_launches;   /* of kernels, instead of recording each */
-	bool python_frames;    /* stacks have them */
 	uint64_t ring_bytes;   /* of each of the two ring buffers: a power of two, in pages */
 	enum ms_admits admits; /* through probes in a file */
 	int cgroup_fd;         /* of MS_ADMITS_CGROUP: its directory, of version 2 */

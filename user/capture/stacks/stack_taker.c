@@ -12,6 +12,7 @@
 #include "base/string.h"
 #include "capture/stacks/code_map.h"
 #include "capture/stacks/modules.h"
+#include "symbols/python_stack.h"
 
 #define MAX_FRAMES 262144 /* different ones: as many as the ledger keeps */
 
@@ -188,6 +189,71 @@ static int name_native(struct stack_taker *taker, const struct ms_stack_frame *f
 	return feed_frame(taker, frame, texts);
 }
 
+#define PYTHON_KEY_BYTES 5 /* line and flags, in front of both names */
+
+/* The same as id_of() of a Python frame. */
+static uint32_t id_of_python(struct stack_taker *taker, const struct ms_event *event,
+			     const struct ms_stack_frame *from, int *err)
+{
+	const struct python_code *code = pythons_code(taker->options.pythons, event, from);
+	struct ms_frame_record frame = { .event = *event,
+					 .kind = MS_FRAME_PYTHON,
+					 .flags = from->flags & MS_FRAME_INFERRED,
+					 .line = code ? python_code_line(code, from->detail) : 0 };
+	const char *texts[MS_FRAME_TEXTS_COUNT] = { "", "", "", "" };
+	const uint64_t *known;
+	uint64_t key;
+
+	/* What it is, and nothing else: processes that run one program share them. */
+	string_clear(&taker->name);
+	string_append(&taker->name, (const char *)&frame.line, sizeof(frame.line));
+	string_append_char(&taker->name, (char)frame.flags);
+	if (code)
+		string_append(&taker->name, code->name.bytes, code->name.length);
+	string_append_char(&taker->name, '\0');
+	if (code)
+		string_append(&taker->name, code->filename.bytes, code->filename.length);
+	string_append_char(&taker->name, '\0');
+	if (taker->name.failed)
+		return 0;
+	key = string_hash(map_secret(), taker->name.bytes, taker->name.length);
+	known = map_get(&taker->frames, key);
+	if (known)
+		return (uint32_t)*known;
+	if (taker->frames.count >= MAX_FRAMES || map_set(&taker->frames, key, taker->frame_ids + 1))
+		return 0;
+	frame.event.type = MS_TYPE_FRAME;
+	frame.id = ++taker->frame_ids;
+	texts[MS_FRAME_FUNCTION] = taker->name.bytes + PYTHON_KEY_BYTES;
+	texts[MS_FRAME_SOURCE] = texts[MS_FRAME_FUNCTION] + strlen(texts[MS_FRAME_FUNCTION]) + 1;
+	*err = feed_frame(taker, &frame, texts);
+	return frame.id;
+}
+
+struct evaluation {
+	struct stack_taker *taker;
+	const struct process *process;
+};
+
+static enum python_stack_part part_of(const struct ms_stack_frame *frame, void *context)
+{
+	const struct evaluation *evaluation = context;
+	struct stack_taker *taker = evaluation->taker;
+	const struct code_range *range =
+		evaluation->process ? code_map_find(&evaluation->process->map, frame->address - 1) :
+				      NULL;
+	uint32_t offset;
+
+	if (!range || !range->module)
+		return PYTHON_STACK_OTHER;
+	string_clear(&taker->name);
+	module_function(range->module, frame->address - 1 - range->start + range->offset,
+			&taker->name, &offset);
+	string_append_char(&taker->name, '\0');
+	return taker->name.failed ? PYTHON_STACK_OTHER :
+				    python_stack_part_of(taker->name.bytes, range->module->path);
+}
+
 /* The id of a frame, which is fed if it is new; 0: there is no room for it. */
 static uint32_t id_of(struct stack_taker *taker, const struct ms_event *event,
 		      const struct process *process, const struct ms_stack_frame *from, int *err)
@@ -247,18 +313,28 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 {
 	struct process *process = find(taker, (pid_t)record->event.pid);
 	size_t i, count = record->count < MS_STACK_MOST ? record->count : MS_STACK_MOST;
+	struct evaluation evaluation = { taker, process };
+	struct ms_stack_frame frames[MS_STACK_MOST];
 	uint32_t ids[MS_STACK_MOST];
+	__u16 order[MS_STACK_MOST];
+	struct ms_stack stack = *record;
 	int err = 0;
 
 	if (process && !is_known(process, record))
 		look(taker, process);
+	memcpy(frames, record->frames, count * sizeof(*frames));
+	count = python_stack_order(frames, count, part_of, &evaluation, order);
 	for (i = 0; !err && i < count; i++) {
-		struct ms_stack_frame frame;
+		const struct ms_stack_frame *frame = &frames[order[i]];
 
-		memcpy(&frame, record->frames + i * sizeof(frame), sizeof(frame));
-		ids[i] = id_of(taker, &record->event, process, &frame, &err);
+		if (frame->kind == MS_FRAME_PYTHON)
+			ids[i] = id_of_python(taker, &record->event, frame, &err);
+		else
+			ids[i] = id_of(taker, &record->event, process, frame, &err);
+		if (frame->flags & MS_FRAME_MORE && stack.end == MS_STACK_END_COMPLETE)
+			stack.end = MS_STACK_END_DEPTH;
 	}
-	return err ? err : feed_stack(taker, record, ids, count);
+	return err ? err : feed_stack(taker, &stack, ids, count);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */

@@ -633,6 +633,7 @@ struct ms_settings {
 	__u32 driver_version; /* MS_DRIVER(); 0: unknown, and taken to be new */
 	__u32 stack_ops;      /* bit set of enum ms_op: calls whose stacks are taken */
 	__u32 stack_depth;    /* how many frames of one, at most MS_STACK_MOST */
+	__u32 stack_kinds;    /* bit set of enum ms_frame_kind: frames that they have */
 	__u32 test_device;    /* a file system whose files are taken for NVIDIA's; 0: none */
 };
 

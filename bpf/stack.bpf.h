@@ -343,18 +343,24 @@ __noinline int ms_stack_begin(__u64 sp, __u64 bp, __u64 link)
 	return caller_enter(walk, sp, bp, link) == MS_WALK_GOES_ON;
 }
 
-/* They come first, wherever they belong: user space knows which functions they stand for. */
+/*
+ * They come first, wherever they belong: user space knows which functions they stand for. Returns
+ * whether there are any.
+ */
 __noinline int ms_stack_python(void)
 {
 	struct ms_walk *walk;
+	__u32 most = settings.stack_depth;
 
 	if (!settings.stack_ops)
 		return 0;
 	walk = walk_get(0);
-	if (walk)
-		walk->count = walk->pythons =
-			python_walk(walk->frames, (settings.stack_depth + 1) / 2, &walk->hash);
-	return 0;
+	if (!walk)
+		return 0;
+	if (settings.stack_kinds & 1u << MS_FRAME_NATIVE)
+		most = (most + 1) / 2;
+	walk->count = walk->pythons = python_walk(walk->frames, most, &walk->hash);
+	return walk->count != 0;
 }
 
 __noinline int ms_stack_walk(__u32 most)
@@ -444,17 +450,22 @@ __noinline int ms_stack_report(void)
 static __always_inline __u32 stack_of_call(struct pt_regs *ctx, const struct ms_spec *spec,
 					   __u64 sp)
 {
+	bool has_python;
 	__u32 id;
 
 	if (!(settings.stack_ops >> (spec->op & 31) & 1) ||
 	    !ms_stack_begin(sp, regs_frame_pointer(ctx), regs_link(ctx)))
 		return 0;
-	ms_stack_python();
-	ms_stack_walk(MS_STACK_MOST + 1);
+	has_python = settings.stack_kinds & 1u << MS_FRAME_PYTHON && ms_stack_python();
+	if (settings.stack_kinds & 1u << MS_FRAME_NATIVE)
+		ms_stack_walk(MS_STACK_MOST + 1);
+	else if (!has_python)
+		return 0;
 	id = ms_stack_end();
 	if (id)
 		return id;
-	ms_stack_name_python();
+	if (has_python)
+		ms_stack_name_python();
 	return ms_stack_report();
 }
 

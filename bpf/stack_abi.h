@@ -17,6 +17,8 @@ enum ms_frame_kind {
 	MS_FRAME_KINDS_COUNT,
 };
 
+#define MS_FRAME_KINDS_ALL ((1u << MS_FRAME_KINDS_COUNT) - 1) /* a bit set */
+
 enum ms_frame_flags {
 	MS_FRAME_BY_POINTER = 1 << 0, /* found by the frame pointer, for want of a table */
 	MS_FRAME_EXACT = 1 << 1,      /* native: interrupted there (a signal), or not yet called */

@@ -49,6 +49,18 @@ python_trace() {
 	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 1
 }
 
+@test "--stack-frames=python: nothing else, from the first call of a program on that is started for it" {
+	rm -f expected.jsonl
+	trace -q -f --stack --stack-frames=python --json -o events.jsonl -- \
+		"$PYTHON" "$ROOT/tests/e2e/python_program" expected.jsonl < /dev/null
+	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 18
+	[ "$(jq -r 'select(.type == "stack") | .frames[].kind' events.jsonl | sort -u)" = python ]
+	rm expected.jsonl
+	trace -q -f --stack --stack-frames=native --json -o events.jsonl -- \
+		"$PYTHON" "$ROOT/tests/e2e/python_program" expected.jsonl < /dev/null
+	[ "$(jq -r 'select(.type == "stack") | .frames[].kind' events.jsonl | sort -u)" = native ]
+}
+
 @test "a thread that runs no Python has the frames of the one that it works for, marked as such" {
 	python_trace native "$WORKLOADS/native_thread.so"
 	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 1 inferred

@@ -499,6 +499,7 @@ static int open_programs(struct live *live)
 		.ring_bytes = live->options.ring_bytes,
 		.stack_ops = live->options.stack_ops,
 		.stack_depth = live->options.stack_depth,
+		.stack_kinds = live->options.stack_kinds,
 		.cgroup_fd = -1,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;

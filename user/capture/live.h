@@ -37,6 +37,7 @@ struct live_options {
 	uint64_t devices_ns;  /* NVML is asked so often; 0: not at all */
 	uint32_t stack_ops;   /* bit set of enum ms_op: calls whose stacks are taken */
 	uint32_t stack_depth; /* frames of a stack, at most MS_STACK_MOST */
+	uint32_t stack_kinds; /* bit set of enum ms_frame_kind: of which kinds they are */
 	uint64_t table_bytes; /* that the tables for that may take in the kernel */
 	uint64_t ring_bytes;  /* of each of the two large rings; rounded up to a power of two */
 

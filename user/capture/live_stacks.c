@@ -20,6 +20,7 @@ int live_stacks_open(struct live *live)
 		.table_bytes = live->options.table_bytes,
 		.map_files = live->targets.map_files,
 		.pythons = &live->pythons,
+		.native = live->options.stack_kinds & 1u << MS_FRAME_NATIVE,
 		.feed = feed_record,
 		.context = live,
 	};

@@ -136,7 +136,7 @@ static int attach(struct live *live, struct target *target, uint32_t flags, cons
 
 static void look_for_python(struct live *live, const struct target *target)
 {
-	if (live->options.stack_ops)
+	if (live->options.stack_ops && live->options.stack_kinds & 1u << MS_FRAME_PYTHON)
 		pythons_look(&live->pythons, live->programs,
 			     &(struct pythons_process){ .pid = target->pid,
 							.start_ns = target->start_ns,

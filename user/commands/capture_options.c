@@ -23,6 +23,18 @@ int capture_options_depth(const struct option_row *row, const char *value, void 
 	return option_number(row, value, settings, 1, MS_STACK_MOST);
 }
 
+int capture_options_frames(const struct option_row *row, const char *value, void *settings)
+{
+	static const uint32_t kinds[] = { MS_FRAME_KINDS_ALL, 1u << MS_FRAME_PYTHON,
+					  1u << MS_FRAME_NATIVE };
+	int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	*(uint32_t *)((char *)settings + row->offset) = kinds[which];
+	return 0;
+}
+
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only)
 {
 	const struct selection *selection = &capture->selection;
@@ -45,6 +57,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.ring_bytes = capture->buffer_bytes,
 		.stack_ops = capture->stack_ops,
 		.stack_depth = capture->stack_depth,
+		.stack_kinds = capture->stack_kinds,
 		.table_bytes = capture->table_bytes,
 	};
 }

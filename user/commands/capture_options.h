@@ -22,6 +22,7 @@ struct capture_options {
 	uint64_t max_loss;
 	uint32_t stack_ops;   /* bit set of enum ms_op: calls whose stacks are taken */
 	uint64_t stack_depth; /* frames of a stack */
+	uint32_t stack_kinds; /* bit set of enum ms_frame_kind: frames of a stack that are taken */
 	uint64_t table_bytes; /* that the tables for walking stacks may take in the kernel */
 	const char *fewer;    /* for losses_append_reasons() */
 	bool output_is_taken; /* standard output is for data alone: a command gets another one */
@@ -29,16 +30,22 @@ struct capture_options {
 
 /* clang-format off */
 #define CAPTURE_OPTIONS_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX, \
-			     .stack_depth = MS_STACK_MOST, .table_bytes = 256ull << 20, \
+			     .stack_depth = MS_STACK_MOST, .stack_kinds = MS_FRAME_KINDS_ALL, \
+			     .table_bytes = 256ull << 20, \
 			     .fewer = LOSSES_FEWER_EVENTS }
 /* clang-format on */
 
-/* --stacks, into `stack_ops`, and --stack-depth. */
+/* --stacks, into `stack_ops`, --stack-depth, and --stack-frames, into `stack_kinds`. */
 int capture_options_stacks(const struct option_row *row, const char *value, void *settings);
 int capture_options_depth(const struct option_row *row, const char *value, void *settings);
+int capture_options_frames(const struct option_row *row, const char *value, void *settings);
 
 #define CAPTURE_OPTIONS_DEPTH_HELP \
 	"Frames of a call stack that are kept, the innermost: 1 to 128 (default 128)."
+#define CAPTURE_OPTIONS_FRAMES "all|python|native"
+#define CAPTURE_OPTIONS_FRAMES_HELP \
+	"What a call stack has: native functions with Python's in place of the interpreter (all," \
+	" default), or one of them. Python alone needs no tables, and is there from the first call."
 #define CAPTURE_OPTIONS_TABLES_HELP \
 	"What the tables by which call stacks are walked may take in the kernel's memory (default" \
 	" 256M). Stacks end in files for whose table there is no room."

@@ -186,6 +186,8 @@ static const struct option_row rows[] = {
 	  capture_options_stacks, OF_CAPTURE(stack_ops) },
 	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
 	  OF_CAPTURE(stack_depth) },
+	{ 0, "stack-frames", CAPTURE_OPTIONS_FRAMES, CAPTURE_OPTIONS_FRAMES_HELP,
+	  capture_options_frames, OF_CAPTURE(stack_kinds) },
 	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
 	  OF_CAPTURE(table_bytes) },
 	{ 0, "nvml", "TIME|off",

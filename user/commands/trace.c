@@ -83,6 +83,8 @@ static const struct option_row rows[] = {
 	  option_flag, AT(stacks) },
 	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
 	  AT(capture.stack_depth) },
+	{ 0, "stack-frames", CAPTURE_OPTIONS_FRAMES, CAPTURE_OPTIONS_FRAMES_HELP,
+	  capture_options_frames, AT(capture.stack_kinds) },
 	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
 	  AT(capture.table_bytes) },
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },

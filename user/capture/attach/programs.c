@@ -137,6 +137,7 @@ static void size_stacks(struct memscope_bpf *skeleton, const struct programs_opt
 	}
 	skeleton->rodata->settings.stack_ops = options->stack_ops;
 	skeleton->rodata->settings.stack_depth = options->stack_depth;
+	skeleton->rodata->settings.stack_kinds = options->stack_kinds;
 	if (!options->stack_ops)
 		return;
 	bpf_map__set_max_entries(skeleton->maps.ms_stack_ranges, STACK_PROCESSES);
@@ -195,6 +196,7 @@ int programs_try(enum strategy strategy)
 						  .admits = MS_ADMITS_CGROUP,
 						  .stack_ops = 1u << MS_OP_ALLOC,
 						  .stack_depth = MS_STACK_MOST,
+						  .stack_kinds = UINT32_MAX,
 						  .ring_bytes = sysconf(_SC_PAGESIZE) };
 	struct memscope_bpf *skeleton;
 	int err;

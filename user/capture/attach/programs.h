@@ -42,6 +42,7 @@ struct programs_options {
 	int cgroup_fd;         /* of MS_ADMITS_CGROUP: its directory, of version 2 */
 	uint32_t stack_ops;    /* bit set of enum ms_op: calls whose stacks are taken */
 	uint32_t stack_depth;  /* frames of a stack, at most MS_STACK_MOST */
+	uint32_t stack_kinds;  /* bit set of enum ms_frame_kind: of which kinds they are */
 };
 
 /*

@@ -65,9 +65,12 @@ static struct process *add(struct stack_taker *taker, pid_t pid)
 
 static void look(struct stack_taker *taker, struct process *process)
 {
-	int err = code_map_read(&process->map, process->pid, &taker->modules);
+	int err;
 
 	process->is_stale = false;
+	if (!taker->options.native)
+		return;
+	err = code_map_read(&process->map, process->pid, &taker->modules);
 	if (!err)
 		err = code_map_publish(&process->map, taker->options.ranges_fd, process->pid);
 	if (err && err != -ESRCH)

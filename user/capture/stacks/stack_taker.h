@@ -18,6 +18,7 @@ struct stack_taker_options {
 	int ranges_fd, tables_fd; /* maps of the kernel side: ms_stack_ranges, ms_unwind_tables */
 	uint64_t table_bytes;     /* that all tables may take */
 	bool map_files;           /* FEATURE_MAP_FILES */
+	bool native;              /* there are native frames */
 	const struct pythons *pythons; /* who knows what Python frames are */
 	/* What is done with the records that are made; non-zero ends the capture. */
 	int (*feed)(void *context, void *record, size_t length);

@@ -318,16 +318,41 @@ static void test_gauges_one_after_the_other(void **state)
 	(void)state;
 	make_two(&other);
 	assert_int_equal(export_files(&export_openmetrics, 3, &reader), 0);
-	assert_true(has_line("memscope_allocated_bytes_total{Hostname=\"a\",comm=\"train\","
+	assert_true(has_line("memscope_allocated_bytes_total{hostname=\"a\",comm=\"train\","
 			     "kind=\"device\"} 1300 "));
 	assert_true(
-		has_line("memscope_process_gpu_memory_live_bytes{Hostname=\"a\","
+		has_line("memscope_process_gpu_memory_live_bytes{hostname=\"a\","
 			 "comm=\"train\",gpu=\"0\",kind=\"device\",api=\"cuMemAlloc_v2\"} 300 "));
-	assert_true(has_line("memscope_process_gpu_memory_peak_bytes{Hostname=\"a\","
+	assert_true(has_line("memscope_process_gpu_memory_peak_bytes{hostname=\"a\","
 			     "comm=\"train\",kind=\"device\"} 300 "));
-	assert_true(has_line("memscope_gpu_memory_explained_bytes{Hostname=\"a\",gpu=\"0\"} 300 "));
+	assert_true(has_line("memscope_gpu_memory_explained_bytes{hostname=\"a\",gpu=\"0\"} 300 "));
 	report_reader_fini(&reader);
 	report_dump_fini(&other);
+	report_dump_fini(&dump);
+}
+
+/* Whose process it is, called as DCGM's exporter calls it where that has it, too. */
+static void test_labels_of_a_process(void **state)
+{
+	struct report_reader reader;
+
+	(void)state;
+	report_dump_init(&dump, 7, "a");
+	report_dump_segment(&dump, EXAMPLE_SECOND);
+	report_dump_add(&dump, record_at(EXAMPLE_SECOND,
+					 record_identity("user\0bob\0container\0c1\0pod\0p\"1\0"
+							 "namespace\0ml\0SLURM_JOB_ID\0"
+							 "42")));
+	report_dump_add(&dump,
+			record_at(EXAMPLE_SECOND + 1, record_process(MS_TYPE_ATTACH, "train", 0)));
+	report_dump_add(&dump,
+			record_at(EXAMPLE_SECOND + 2, record_alloc("cuMemAlloc_v2", 4096, 300)));
+	report_dump_end(&dump, EXAMPLE_SECOND + 3);
+	assert_int_equal(export_files(&export_openmetrics, 1, &reader), 0);
+	assert_true(has_line("memscope_allocated_bytes_total{hostname=\"a\",comm=\"train\","
+			     "user=\"bob\",container=\"c1\",pod=\"p\\\"1\",namespace=\"ml\","
+			     "hpc_job=\"42\",kind=\"device\"} 300 "));
+	report_reader_fini(&reader);
 	report_dump_fini(&dump);
 }
 
@@ -375,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_many_mappings),
 		cmocka_unit_test(test_one_pid_twice),
 		cmocka_unit_test(test_gauges_one_after_the_other),
+		cmocka_unit_test(test_labels_of_a_process),
 		cmocka_unit_test(test_every_allocation),
 	};
 	int fd = mkstemp(path), failed;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The totals of the report as OpenMetrics 1.0 text, of the moment when each recording ended. Labels
- * that DCGM's exporter has too are called the same (Hostname, gpu). Processes with the same name
- * share a series, unless their PIDs are asked for: else each run of a program would make its own.
- * Counters of several recordings are summed up, and gauges are those of the last one that has them:
- * what was held at different times was never held together.
+ * that DCGM's exporter has too are called the same (hostname, gpu, pod). Processes with the same
+ * labels share a series, unless their PIDs are asked for: else each run of a program would make its
+ * own. Counters of several recordings are summed up, and gauges are those of the last one that has
+ * them: what was held at different times was never held together.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -300,13 +300,31 @@ static void add_calls(struct openmetrics *export, const struct process *process)
 	}
 }
 
-/* `comm` NULL: of all processes. */
+/* What a series can be found by, and few processes differ in. */
+static void put_process_identity(struct openmetrics *export, const struct identity *identity)
+{
+	static const struct {
+		const char *label;
+		enum identity_item item;
+	} labels[] = {
+		{ "user", IDENTITY_USER },   { "container", IDENTITY_CONTAINER },
+		{ "pod", IDENTITY_POD },     { "namespace", IDENTITY_NAMESPACE },
+		{ "hpc_job", IDENTITY_JOB },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(labels) / sizeof(*labels); i++)
+		if (identity->items[labels[i].item])
+			put_label(export, labels[i].label, identity->items[labels[i].item]);
+}
+
+/* `comm` NULL: all processes. */
 static void begin_labels(struct openmetrics *export, const char *comm, uint32_t pid)
 {
 	char name[MS_COMM_BYTES + 1] = "";
 
 	string_clear(&export->labels);
-	put_label(export, "Hostname", export->recording->coverage.host);
+	put_label(export, "hostname", export->recording->coverage.host);
 	if (comm)
 		memcpy(name, comm, strnlen(comm, MS_COMM_BYTES));
 	put_label(export, "comm", name);
@@ -331,6 +349,8 @@ static void add_process(struct openmetrics *export, const struct report_process 
 	size_t i;
 
 	begin_labels(export, process->comm, process->pid);
+	put_process_identity(export, &process->identity.known);
+	export->own_labels = export->labels.length;
 	add_inexact(export, process);
 	add_spaces(export, process);
 	add_calls(export, process);

@@ -319,6 +319,7 @@ enum ms_kind {
 	MS_KIND_PROCESS,
 	MS_KIND_OBJECT,
 	MS_KIND_STACK,
+	MS_KIND_TENSOR,
 	MS_KINDS_COUNT,
 };
 
@@ -494,6 +495,7 @@ enum ms_account_other {
 	MS_ACCOUNT_ABANDONED,       /* `seen` */
 	MS_ACCOUNT_OBJECT,          /* MS_KIND_OBJECT */
 	MS_ACCOUNT_STACK,           /* MS_KIND_STACK */
+	MS_ACCOUNT_TENSOR,          /* MS_KIND_TENSOR */
 };
 
 /*
@@ -570,6 +572,7 @@ struct ms_identity {
 #include "driver_abi.h"
 #include "python_abi.h"
 #include "stack_abi.h"
+#include "tensor_abi.h"
 
 #define MS_UUID_BYTES 64
 

@@ -24,6 +24,7 @@
 #include "admit.bpf.h"
 #include "process.bpf.h"
 #include "ioctl.bpf.h"
+#include "tensor.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -89,6 +90,17 @@ int ms_ioctl_return(struct pt_regs *ctx)
 {
 	if (stopped != MS_STOP_ALL)
 		ioctl_leave(ctx);
+	return 0;
+}
+
+/* What the allocator of a framework says of itself: an entry alone, whatever the strategy. */
+SEC("kprobe")
+int ms_tensor(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	if (!stopped && is_admitted(cookie))
+		tensor_report(ctx, MS_COOKIE_ROW(cookie));
 	return 0;
 }
 

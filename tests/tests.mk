@@ -77,7 +77,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet threads launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet tensors threads launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -86,6 +86,7 @@ WORKLOAD_RUNTIMES := $(filter %/rows_runtime-shared %/rows_runtime-ptds %/rows_r
 
 $(WORKLOADS)/puppet: tests/workloads/puppet.c
 $(WORKLOADS)/threads: tests/workloads/threads.c
+$(WORKLOADS)/tensors: tests/workloads/tensors.c
 $(WORKLOADS)/launches: tests/workloads/launches.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
 $(WORKLOADS)/unprobed: tests/workloads/unprobed.c
@@ -108,7 +109,7 @@ $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/wor
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c
 $(WORKLOAD_RUNTIMES): $(wildcard tests/workloads/rows_runtime*.c) tests/workloads/rows.c
 
-$(WORKLOADS)/threads $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/ioctls $(WORKLOADS)/kept $(WORKLOADS)/stacks $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/threads $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/ioctls $(WORKLOADS)/kept $(WORKLOADS)/tensors $(WORKLOADS)/stacks $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/residue: WORKLOAD_LIBS = -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a
 $(WORKLOADS)/calls $(WORKLOADS)/stubs $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
 %-ptds: WORKLOAD_DEFINES = -DCUDA_API_PER_THREAD_DEFAULT_STREAM
@@ -156,6 +157,11 @@ $(WORKLOADS)/native_thread.so: tests/workloads/native_thread.c | simcuda
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $< -L$(BUILD)/simcuda -lcuda -pthread
 
+$(WORKLOADS)/libc10.so: tests/workloads/c10.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $<
+
 $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
@@ -179,7 +185,7 @@ E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM),$(E2E_FILES))
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
 
 E2E_DEPS := simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
-	$(WORKLOADS)/shim.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+	$(WORKLOADS)/shim.so $(WORKLOADS)/libc10.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)

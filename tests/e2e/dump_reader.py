@@ -240,6 +240,9 @@ def describe(record, rows):
         address, number, line, offset, length = struct.unpack_from("<QIIII", record, 32)
         texts = record[64:64 + length].hex()
         return f"frame {number} address={address:#x} line={line} offset={offset} texts={texts}"
+    if kind == 20:
+        addr, size, allocated, reserved, device = struct.unpack_from("<QqQQi", record, 32)
+        return f"tensor addr={addr:#x} size={size} of {allocated} in {reserved} device={device}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

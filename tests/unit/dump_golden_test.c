@@ -67,6 +67,7 @@ static void add_what_the_example_lacks(struct example *example)
 					     "3\0later\0this version skips it"));
 	example_add_to_other(example, record_device_memory("GPU-1", 1 << 30));
 	example_add_to_other(example, record_held("GPU-1", 1 << 20));
+	example_add_to_other(example, record_tensor(0x7f0000000000, 1 << 20, 3 << 20));
 	example_add_to_other(example, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
 	example_add_to_other(example, record_frame(2, "allocate", "/lib/libtorch.so"));
 	example_add_to_other(example, record_stack(1, 1, 2));
@@ -316,6 +317,14 @@ static void append_record(struct string *out, const union record *record)
 		string_append_format(out, "object action=%u class=0x%x size=%llu",
 				     record->object.action, record->object.class_number,
 				     (unsigned long long)record->object.size);
+		break;
+	case MS_TYPE_TENSOR:
+		string_append_format(out, "tensor addr=0x%llx size=%lld of %llu in %llu device=%d",
+				     (unsigned long long)record->tensor.addr,
+				     (long long)record->tensor.size,
+				     (unsigned long long)record->tensor.allocated,
+				     (unsigned long long)record->tensor.reserved,
+				     record->tensor.device);
 		break;
 	case MS_TYPE_STACK:
 		string_append_format(out, "stack %u end=%u frames=", record->stack.id,

@@ -35,12 +35,13 @@ static size_t samples(union record *out)
 	out[count++] = record_object(0x5c000010, 1 << 21);
 	out[count++] = record_device_memory("GPU-1", 4096);
 	out[count++] = record_held("GPU-1", 1024);
+	out[count++] = record_tensor(0x7f0000000000, 512, 512);
 	out[count++] = record_frame(1, "main", "/usr/bin/program");
 	out[count++] = record_stack(1, 1, 3);
 	return count;
 }
 
-#define SAMPLES_MAX 23
+#define SAMPLES_MAX 24
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -341,7 +342,7 @@ static void test_accounts_are_of_something(void **state)
 	(void)state;
 	for (op = 0; op < 256; op++) {
 		record.account.op = op;
-		if (op < MS_OPS_COUNT || (op >= MS_ACCOUNT_FREE_BEGIN && op <= MS_ACCOUNT_STACK))
+		if (op < MS_OPS_COUNT || (op >= MS_ACCOUNT_FREE_BEGIN && op <= MS_ACCOUNT_TENSOR))
 			assert_accepted(&record);
 		else
 			assert_refused(&record);

@@ -34,6 +34,7 @@ union record {
 	struct ms_held held;
 	struct ms_identity identity;
 	struct ms_object object;
+	struct ms_tensor tensor;
 	struct ms_stack stack;
 	struct ms_frame_record frame;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
@@ -330,6 +331,18 @@ static inline union record record_object(uint32_t object, uint64_t bytes)
 	record.object.class_number = MS_NV_MEMORY_LOCAL;
 	record.object.size = bytes;
 	record.object.row = MS_NO_ROW;
+	return record;
+}
+
+/* A block of PyTorch's on device 0: given, or (negative) taken back. Twice as much is reserved. */
+static inline union record record_tensor(uint64_t addr, int64_t bytes, uint64_t allocated)
+{
+	union record record = record_event(MS_TYPE_TENSOR, sizeof(struct ms_tensor));
+
+	record.tensor.addr = addr;
+	record.tensor.size = bytes;
+	record.tensor.allocated = allocated;
+	record.tensor.reserved = 2 * allocated;
 	return record;
 }
 

@@ -165,6 +165,8 @@ static void test_csv(void **state)
 		   ",was_running,unread_path,unread_error,object_action,object_call,"
 		   "object_granted_bytes,object_memory,object_client,object_object,object_parent,"
 		   "object_class_number,object_status,"
+		   "tensor_framework,tensor_action,tensor_block,tensor_block_bytes,"
+		   "tensor_allocated_bytes,tensor_reserved_bytes,tensor_ordinal,"
 		   "device_memory_uuid,device_memory_total_bytes,device_memory_used_bytes,"
 		   "device_memory_free_bytes,device_memory_reserved_bytes,device_memory_processes,"
 		   "device_memory_processes_bytes,device_memory_gpu_percent,"
@@ -172,7 +174,7 @@ static void test_csv(void **state)
 		   "clock_device,clock_hertz,heat_change\r\n");
 	assert_has(&out, ",,1,1410000000,\r\n");
 	assert_has(&out, ",,,,,,-4\r\n");
-	assert_has(&out, ",true,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"); /* of the attach */
+	assert_has(&out, ",true,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"); /* of the attach */
 }
 
 static void test_ndjson(void **state)

@@ -517,6 +517,7 @@ static int open_programs(struct live *live)
 	log_debug("attach strategy: %s", strategy_name(strategy));
 	err = programs_open(&live->programs, &options);
 	live->targets.programs = live->programs;
+	live->targets.tensors = live->options.tensors;
 	live->targets.map_files = !feature_test(live->options.features, FEATURE_MAP_FILES);
 	live->targets.cache.nops = !feature_test(live->options.features, FEATURE_UPROBE_NOPS);
 	if (!entries_only && options.ops >> MS_OP_NAME & 1)

@@ -32,6 +32,7 @@ struct live_options {
 	const bool *named;    /* but for these, by row; NULL: all. Outlives the capture. */
 	bool entries_only;    /* no call is followed to its end */
 	bool count_launches;  /* of kernels, instead of recording each */
+	bool tensors;         /* what the allocators of frameworks say of themselves, too */
 	uint64_t count_ns;    /* counted launches are fed so often; 0: only when they have to be */
 	uint64_t duration_ns; /* 0: until the targets are gone */
 	uint64_t devices_ns;  /* NVML is asked so often; 0: not at all */

@@ -119,6 +119,16 @@ static int parse_nvml(const struct option_row *row, const char *value, void *con
 	return 0;
 }
 
+static int parse_tensors(const struct option_row *row, const char *value, void *settings)
+{
+	const int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	*(bool *)((char *)settings + row->offset) = which == 0;
+	return 0;
+}
+
 #define AT(member) offsetof(struct settings, member)
 #define OF_CAPTURE(member) offsetof(struct settings, recording.capture.member)
 
@@ -190,6 +200,10 @@ static const struct option_row rows[] = {
 	  capture_options_frames, OF_CAPTURE(stack_kinds) },
 	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
 	  OF_CAPTURE(table_bytes) },
+	{ 0, "tensors", "all|off",
+	  "Record, too, each block that PyTorch's allocator gives to the program or takes back, as"
+	  " that allocator says it (default), or not.",
+	  parse_tensors, AT(recording.tensors) },
 	{ 0, "nvml", "TIME|off",
 	  "Record, too, what NVML says of devices and of the recorded processes: at the beginning"
 	  " and the end, when memory runs out, and every TIME (default 10s), if NVML is there.",
@@ -340,7 +354,8 @@ static void hold_signal(int number)
 
 static int record(int argc, char **argv)
 {
-	struct settings settings = { .recording.capture = CAPTURE_OPTIONS_DEFAULTS };
+	struct settings settings = { .recording.capture = CAPTURE_OPTIONS_DEFAULTS,
+				     .recording.tensors = true };
 	struct capture_options *capture = &settings.recording.capture;
 	int first, code = EXIT_OK;
 

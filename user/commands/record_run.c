@@ -180,6 +180,7 @@ static int open_capture(struct run *run)
 
 	options.count_launches = settings->launches == RECORDING_SUMMARY;
 	options.count_ns = COUNT_NS;
+	options.tensors = settings->tensors;
 	options.devices_ns = settings->nvml_ns;
 	options.feed = feed;
 	options.flush = flush;

@@ -32,6 +32,7 @@ struct record_run_settings {
 	uint64_t nvml_ns; /* how often NVML is asked; 0: not at all */
 	int signal;       /* that pulls TRIGGER_SIGNAL; 0: none */
 	enum recording_detail launches, copies;
+	bool tensors; /* what the allocators of frameworks say of themselves, too */
 };
 
 /* Records until the end. Returns the exit code; all errors have been logged. */

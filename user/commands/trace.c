@@ -31,6 +31,7 @@ struct settings {
 	bool exact;
 	bool stacks;
 	bool no_return;
+	bool tensors;         /* what the allocators of frameworks say of themselves, too */
 	uint64_t interval_ns; /* between summaries; 0: there is one, at the end */
 };
 
@@ -62,6 +63,10 @@ static const struct option_row rows[] = {
 	  " besides what they are for, as launches of graphs (not with --no-return) and the ends of"
 	  " contexts do, are shown as allocations and frees, too.",
 	  selection_parse_events, AT(capture.selection) },
+	{ 0, "tensors", NULL,
+	  "Show, too, each block that PyTorch's allocator gives to the program or takes back, as that"
+	  " allocator says it.",
+	  option_flag, AT(tensors) },
 	{ 0, "min-size", "SIZE",
 	  "Show only allocations, frees, copies and memsets of SIZE or more.", option_size,
 	  AT(capture.selection.min_bytes) },
@@ -232,6 +237,7 @@ static int open_capture(struct run *run)
 	struct live_options options = capture_options_live(&settings->capture, settings->no_return);
 
 	options.named = run->pipeline.filter.rows;
+	options.tensors = settings->tensors;
 	options.count_launches = settings->summary_only;
 	options.stack_ops = settings->stacks ? 1u << MS_OP_ALLOC : 0;
 	options.feed = feed;

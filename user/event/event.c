@@ -126,6 +126,8 @@ int event_account_kind(uint16_t op)
 		return MS_KIND_OBJECT;
 	if (op == MS_ACCOUNT_STACK)
 		return MS_KIND_STACK;
+	if (op == MS_ACCOUNT_TENSOR)
+		return MS_KIND_TENSOR;
 	if (op < MS_ACCOUNT_FREE_BEGIN || op > MS_ACCOUNT_PROCESS)
 		return -1;
 	return MS_KIND_FREE_BEGIN + (op - MS_ACCOUNT_FREE_BEGIN);
@@ -137,6 +139,8 @@ uint16_t event_account_op(uint32_t kind)
 		return MS_ACCOUNT_OBJECT;
 	if (kind == MS_KIND_STACK)
 		return MS_ACCOUNT_STACK;
+	if (kind == MS_KIND_TENSOR)
+		return MS_ACCOUNT_TENSOR;
 	return kind < MS_OPS_COUNT ? kind : MS_ACCOUNT_FREE_BEGIN + (kind - MS_KIND_FREE_BEGIN);
 }
 
@@ -166,6 +170,21 @@ static int decode_object(const struct ms_object *object)
 			       (object->row == MS_NO_ROW || row_of(object->row)) ?
 		       0 :
 		       -EINVAL;
+}
+
+static int decode_tensor(const struct ms_tensor *tensor)
+{
+	return tensor->framework < MS_FRAMEWORKS_COUNT && tensor->action < MS_TENSOR_ACTIONS_COUNT ?
+		       0 :
+		       -EINVAL;
+}
+
+static int decode_sample(const void *record, struct event *event)
+{
+	event->sample = record;
+	if (event->header->type == MS_TYPE_OBJECT)
+		return decode_object(record);
+	return event->header->type == MS_TYPE_TENSOR ? decode_tensor(record) : 0;
 }
 
 int event_check_stack(const struct ms_stack *stack)
@@ -230,8 +249,7 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 		event->visible = record;
 		return 0;
 	case SHAPE_SAMPLE:
-		event->sample = record;
-		return event->header->type == MS_TYPE_OBJECT ? decode_object(record) : 0;
+		return decode_sample(record, event);
 	case SHAPE_NEWER:
 		event->newer = record;
 		return event->newer->function[MS_FUNCTION_BYTES - 1] ? -EINVAL : 0;

@@ -210,6 +210,7 @@ void ended_add(struct process *sum, const struct process *process)
 	add_calls(&sum->memsets, &process->memsets);
 	add_calls(&sum->syncs, &process->syncs);
 	driver_objects_add(&sum->driver, &process->driver);
+	tensors_add(&sum->tensors, &process->tensors);
 	add_counts(sum, process);
 	add_tables(sum, process);
 	objects_add_totals(sum, process);

@@ -22,6 +22,8 @@
 #define LIMIT_DRIVER_OBJECTS 1048576u /* of NVIDIA's kernel driver */
 #define LIMIT_NVML_DEVICES 256u       /* with MIG instances */
 #define LIMIT_ALLOCATIONS 4194304u
+#define LIMIT_TENSORS 2097152u   /* live blocks of a framework's allocator */
+#define LIMIT_TENSOR_DEVICES 64u /* that it has them on */
 
 /* For all processes: stacks, their frames one by one, different frames, bytes of their texts. */
 #define LIMIT_STACKS 65536u

@@ -41,6 +41,7 @@ void process_free(struct process *process)
 	process_devices_fini(&process->devices);
 	process_identity_fini(process);
 	driver_objects_fini(&process->driver);
+	tensors_fini(&process->tensors);
 	objects_free(process);
 	usage_free(process->usage);
 	free(process);
@@ -76,6 +77,7 @@ void process_restart(struct process *process, uint64_t now_ns)
 			process->counters[i] = 0;
 	process->was_running_earlier = false;
 	driver_objects_restart(&process->driver);
+	tensors_restart(&process->tensors, now_ns);
 	nvml_account_restart(&process->nvml);
 	usage_restart(process->usage);
 }

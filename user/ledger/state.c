@@ -308,6 +308,7 @@ static int apply_exit(struct state *state, struct process *process, const struct
 		total->live_count = total->live_bytes = 0;
 	}
 	driver_objects_end(&process->driver);
+	tensors_exit(&process->tensors);
 	process_forget(process);
 	return err;
 }
@@ -320,6 +321,7 @@ static int apply_exec(struct process *process, const struct event *event, struct
 	process_identity_rename(process);
 	allocations_end(process, 0, change);
 	driver_objects_end(&process->driver);
+	tensors_exec(&process->tensors);
 	nvml_account_forget(&process->nvml);
 	objects_end_all(process);
 	process_forget(process);
@@ -485,6 +487,8 @@ static int apply_event(struct state *state, struct process *process, const struc
 		return 0;
 	case MS_TYPE_OBJECT:
 		return driver_objects_apply(process, (const struct ms_object *)event->sample);
+	case MS_TYPE_TENSOR:
+		return tensors_apply(&process->tensors, (const struct ms_tensor *)event->sample);
 	case MS_TYPE_HELD:
 		nvml_account_apply(process, (const struct ms_held *)event->sample);
 		nvml_devices_held(&state->nvml_devices, (const struct ms_held *)event->sample);

@@ -23,6 +23,7 @@
 #include "ledger/process_identity.h"
 #include "ledger/pending.h"
 #include "ledger/stacks.h"
+#include "ledger/tensors.h"
 #include "ledger/usage.h"
 
 struct space_total {
@@ -180,6 +181,7 @@ struct process {
 
 	struct process_devices devices;
 	struct driver_objects driver;
+	struct tensors tensors;
 	struct nvml_account nvml;
 	struct usage *usage; /* NULL: not asked for */
 };

@@ -15,6 +15,7 @@ void json_process_exit(struct json *json, uint32_t status);
 /* What was allocated and freed in a space; `known`: it is known which frees they were. */
 /* "driver": what the driver holds for the process; null: not known. */
 void json_process_driver(struct json *json, const struct process *process);
+void json_process_tensors(struct json *json, const struct process *process);
 
 void json_process_space_totals(struct json *json, const struct space_total *total, bool known);
 

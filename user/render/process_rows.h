@@ -23,6 +23,7 @@ bool process_rows_begin(const struct process_rows *rows);
 void process_rows_identity(const struct process_rows *rows);
 void process_rows_spaces(const struct process_rows *rows);
 void process_rows_driver(const struct process_rows *rows);
+void process_rows_tensors(const struct process_rows *rows);
 void process_rows_nvml(const struct process_rows *rows);
 void process_rows_cells(const struct process_rows *rows);
 void process_rows_objects(const struct process_rows *rows);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/record_field.h"
+#include "event/framework.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -104,6 +105,46 @@ static struct field_value get_object_size(const struct event *event, const struc
 	(void)change;
 	return (struct field_value){ .known = memory_name(object->class_number) && !object->status,
 				     .number = object->size };
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static const struct ms_tensor *tensor_of(const struct event *event)
+{
+	return (const struct ms_tensor *)event->sample;
+}
+
+static struct field_value get_tensor_framework(const struct event *event,
+					       const struct change *change)
+{
+	(void)change;
+	return text_value(framework_name(tensor_of(event)->framework));
+}
+
+static struct field_value get_tensor_action(const struct event *event, const struct change *change)
+{
+	const struct ms_tensor *tensor = tensor_of(event);
+
+	(void)change;
+	if (tensor->action == MS_TENSOR_OUT_OF_MEMORY)
+		return text_value("out_of_memory");
+	return text_value(tensor->size < 0 ? "free" : "alloc");
+}
+
+static struct field_value get_tensor_size(const struct event *event, const struct change *change)
+{
+	const uint64_t size = tensor_of(event)->size;
+
+	(void)change;
+	return (struct field_value){ .known = true,
+				     .number = tensor_of(event)->size < 0 ? -size : size };
+}
+
+static struct field_value get_tensor_device(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return (struct field_value){ .known = tensor_of(event)->device >= 0,
+				     .number = tensor_of(event)->device };
 }
 
 /* ---- what NVML says of a device -------------------------------------------------------------- */

@@ -286,6 +286,7 @@ static void put_totals(struct json *json, const struct report_recording *recordi
 {
 	put_spaces(json, process);
 	json_process_driver(json, process);
+	json_process_tensors(json, process);
 	json_nvml_process(json, process);
 	put_calls(json, recording, process);
 	json_process_failures(json, process);

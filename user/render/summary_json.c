@@ -175,6 +175,7 @@ static void put_totals(struct json *json, const struct summary *summary,
 	json_put_bool(json, "entries_only", process->entries_only);
 	put_spaces(json, process);
 	json_process_driver(json, process);
+	json_process_tensors(json, process);
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		json_name(json, members[i].name);
 		if (summary_captured(summary, members[i].op))

@@ -356,6 +356,56 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 	return err;
 }
 
+static int attach_entries(struct attachment *attachment, const struct programs *programs,
+			  const struct link_site *site)
+{
+	const bool single = programs_strategy(programs) == STRATEGY_SINGLE;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < site->count && !err; i += single ? 1 : site->count) {
+		const struct link_site part = part_of(site, i, single ? 1 : site->count);
+
+		err = keep(attachment, programs_link(programs, PROGRAM_TENSOR, &part, false));
+	}
+	return err;
+}
+
+int attachment_open_framework(struct attachment *attachment, struct programs *programs,
+			      const struct attachment_site *site, struct detacher *detacher)
+{
+	const struct library *library = site->library;
+	uint64_t offsets[FRAMEWORK_ROWS_COUNT], cookies[FRAMEWORK_ROWS_COUNT];
+	struct link_site link_site = {
+		.path = site->path, .offsets = offsets, .cookies = cookies, .pid = site->pid
+	};
+	size_t i;
+	int err;
+
+	*attachment = (struct attachment){ .library = library, .detacher = detacher };
+	for (i = 0; i < library->frameworks_count; i++) {
+		const struct library_point *function = &library->frameworks[i];
+
+		if (placement_has_changed(library, function, site->pid)) {
+			log_warning("%s: process %d has changed the code of %s, as hooks do: it is"
+				    " not probed",
+				    library->name, site->pid, framework_symbol(function->row));
+			continue;
+		}
+		offsets[link_site.count] = function->file_offset;
+		cookies[link_site.count++] = MS_COOKIE(function->row, 0);
+	}
+	err = attach_entries(attachment, programs, &link_site);
+	if (!err) {
+		attachment->held = detacher_hold(detacher, attachment->fds, attachment->count);
+		return 0;
+	}
+	log_debug("%s: cannot attach to the allocator of process %d: %s", library->name, site->pid,
+		  strerror(-err));
+	attachment_close(attachment);
+	return err;
+}
+
 static bool is_refused(const struct attachment *attachment, uint32_t row)
 {
 	size_t i;

@@ -67,6 +67,13 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 			  const struct attachment_site *site, struct detacher *detacher);
 
 /*
+ * The same for the functions that a framework's allocator calls about itself (`frameworks` of
+ * `site`'s library). Those that the process has changed are left out, which is logged.
+ */
+int attachment_open_framework(struct attachment *attachment, struct programs *programs,
+			      const struct attachment_site *site, struct detacher *detacher);
+
+/*
  * The process has the library mapped. If it had not when this was attached, the kernel has put the
  * probes in meanwhile, and has said nothing of those that it could not: this looks for them, once.
  * (For want of a record that is still to be read, it may be a program that another thread than the

@@ -63,6 +63,34 @@ static void read_code(struct dump_input *reading, struct library_point *point, u
 	memcpy(point->code, reading->code, point->code_bytes);
 }
 
+/* Probed at its first byte: what jumps behind that is not looked for. */
+static void add_framework(struct dump_input *reading, const struct elf_function *function)
+{
+	struct library *library = reading->library;
+	const int row = framework_find(function->name);
+	struct library_point *point;
+	size_t i;
+
+	if (row < 0 || !function->is_exported || function->is_indirect)
+		return;
+	for (i = 0; i < library->frameworks_count; i++)
+		if (library->frameworks[i].row == (uint32_t)row ||
+		    library->frameworks[i].file_offset == function->file_offset)
+			return;
+	point = &library->frameworks[library->frameworks_count++];
+	*point = (struct library_point){ .row = row, .file_offset = function->file_offset };
+	read_code(reading, point, function->size_bytes);
+	prologue_distrust(&point->prologue);
+}
+
+/* What the table of probes has no row of. */
+static void add_other(struct dump_input *reading, const struct elf_function *function)
+{
+	if (function->is_exported && !function->is_indirect && !strcmp(function->name, "ioctl"))
+		reading->library->ioctl_offset = function->file_offset;
+	add_framework(reading, function);
+}
+
 static int add_function(const struct elf_function *function, void *context)
 {
 	struct dump_input *reading = context;
@@ -72,9 +100,7 @@ static int add_function(const struct elf_function *function, void *context)
 	size_t i;
 
 	if (row < 0) {
-		if (function->is_exported && !function->is_indirect &&
-		    !strcmp(function->name, "ioctl"))
-			library->ioctl_offset = function->file_offset;
+		add_other(reading, function);
 		return 0;
 	}
 	if (function->is_indirect) {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/framework.h"
 #include "host/proc.h"
 #include "elf/prologue.h"
 
@@ -48,10 +49,13 @@ struct library {
 	 */
 	struct library_point *points;
 	size_t points_count, points_capacity;
-	bool has_symbols;       /* not stripped: a static runtime would have been found */
-	bool readable;          /* a 64-bit ELF file for this machine */
-	bool go;                /* made by the Go toolchain */
-	uint64_t ioctl_offset;  /* in the file, if it is a C library: of ioctl(); 0: it is none */
+	bool has_symbols;      /* not stripped: a static runtime would have been found */
+	bool readable;         /* a 64-bit ELF file for this machine */
+	bool go;               /* made by the Go toolchain */
+	uint64_t ioctl_offset; /* in the file, if it is a C library: of ioctl(); 0: it is none */
+	/* Of frameworks' allocators, exported: a row is one of bpf/frameworks.def. */
+	struct library_point frameworks[FRAMEWORK_ROWS_COUNT];
+	size_t frameworks_count;
 	struct library_new new; /* none if it defines no function of the table */
 };
 

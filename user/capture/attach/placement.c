@@ -218,6 +218,20 @@ int placement_look(const struct placement_wants *wants, const struct library *li
 	return err;
 }
 
+bool placement_has_changed(const struct library *library, const struct library_point *function,
+			   pid_t pid)
+{
+	static const struct placement_wants any = { .ops = UINT32_MAX, .layers = UINT32_MAX };
+	enum placement_code code = PLACEMENT_UNKNOWN;
+	struct library_point point = *function;
+	struct library alone = *library;
+
+	point.row = 0; /* one that is wanted */
+	alone.points = &point;
+	alone.points_count = 1;
+	return !placement_look(&any, &alone, pid, &code) && code == PLACEMENT_CHANGED;
+}
+
 /* ---- the places ------------------------------------------------------------------------------ */
 
 static void place(struct placement *placement, const struct placement_wants *wants,

@@ -79,4 +79,8 @@ enum placement_code {
 int placement_look(const struct placement_wants *wants, const struct library *library, pid_t pid,
 		   enum placement_code *code);
 
+/* Whether the process has another code of that function, one of no row of the probe table. */
+bool placement_has_changed(const struct library *library, const struct library_point *function,
+			   pid_t pid);
+
 #endif /* MEMSCOPE_CAPTURE_ATTACH_PLACEMENT_H */

@@ -86,6 +86,13 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return 0;
 }
 
+/* An entry alone needs no session. */
+static uint32_t attach_type(enum strategy strategy, bool entry_alone)
+{
+	return strategies[strategy == STRATEGY_SESSION && entry_alone ? STRATEGY_MULTI : strategy]
+		.attach_type;
+}
+
 static void choose_programs(struct memscope_bpf *skeleton, enum strategy strategy)
 {
 	bool session = strategy == STRATEGY_SESSION;
@@ -108,6 +115,8 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 		bpf_program__set_autoload(choice[i].program, choice[i].session == session);
 		bpf_program__set_expected_attach_type(choice[i].program, type);
 	}
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor,
+					      attach_type(strategy, true));
 }
 
 static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
@@ -315,10 +324,12 @@ int programs_link(const struct programs *programs, enum program program,
 		[PROGRAM_IOCTL_ENTRY] = skeleton->progs.ms_ioctl_entry,
 		[PROGRAM_IOCTL_RETURN] = skeleton->progs.ms_ioctl_return,
 		[PROGRAM_IOCTL_SESSION] = skeleton->progs.ms_ioctl_session,
+		[PROGRAM_TENSOR] = skeleton->progs.ms_tensor,
 	};
 
 	return attacher_create(programs->attacher, bpf_program__fd(choice[program]),
-			       strategies[programs->strategy].attach_type, site, on_return);
+			       attach_type(programs->strategy, program == PROGRAM_TENSOR), site,
+			       on_return);
 }
 
 enum detacher_way programs_detacher_way(const struct programs *programs)

@@ -68,6 +68,7 @@ enum program {
 	PROGRAM_IOCTL_ENTRY,
 	PROGRAM_IOCTL_RETURN,
 	PROGRAM_IOCTL_SESSION,
+	PROGRAM_TENSOR, /* an entry alone, whatever the strategy */
 };
 
 enum strategy programs_strategy(const struct programs *programs);

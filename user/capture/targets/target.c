@@ -49,6 +49,9 @@ static void report(struct target *target, uint64_t until_ns)
 static void target_free(struct targets *targets, struct target *target)
 {
 	report(target, UINT64_MAX);
+	/* Before what is called less often: see placement_init(). */
+	if (target->tensors.fds)
+		attachment_close(&target->tensors);
 	while (target->count)
 		attachment_close(&target->attachments[--target->count]);
 	if (target->ioctl.fds)
@@ -57,6 +60,8 @@ static void target_free(struct targets *targets, struct target *target)
 	free(target->unread);
 	if (target->libc_fd >= 0)
 		close(target->libc_fd);
+	if (target->framework_fd >= 0)
+		close(target->framework_fd);
 	loop_remove(targets->loop, target->exit_source);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -158,7 +163,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 
 	if (!target)
 		return -ENOMEM;
-	target->libc_fd = -1;
+	target->libc_fd = target->framework_fd = -1;
 	target->pidfd = open_process(pid, level, &info);
 	err = target->pidfd < 0 ? target->pidfd : 0;
 	if (!err)
@@ -340,6 +345,46 @@ static void note_libc(struct target *target, const struct library *library, int 
 	target->libc_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
+/* Once both are known, CUDA and the framework. */
+static void attach_tensors(struct targets *targets, struct target *target)
+{
+	char path[64];
+	const struct attachment_site site = { .path = path,
+					      .library = target->framework,
+					      .pid = target->pid };
+
+	if (target->framework_fd < 0 || !target_has_probes(target))
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", target->framework_fd);
+	if (!attachment_open_framework(&target->tensors, targets->programs, &site,
+				       targets->detacher))
+		log_debug("%s: its tensors are seen in process %d", target->framework->path,
+			  target->pid);
+	close(target->framework_fd);
+	target->framework_fd = -1;
+}
+
+/* A program that the process executes may have another one. */
+static void note_framework(const struct targets *targets, struct target *target,
+			   const struct library *library, int fd)
+{
+	if (!targets->tensors || !library->frameworks_count || target->framework == library)
+		return;
+	if (target->tensors.fds)
+		attachment_close(&target->tensors);
+	if (target->framework_fd >= 0)
+		close(target->framework_fd);
+	target->framework = library;
+	target->framework_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Besides CUDA's functions: once these have probes. */
+static void attach_others(struct targets *targets, struct target *target)
+{
+	attach_ioctl(targets, target);
+	attach_tensors(targets, target);
+}
+
 /* What the file is; NULL: it cannot be read, or is none. */
 static const struct library *look_at(struct targets *targets, struct target *target,
 				     const struct file *file)
@@ -360,6 +405,8 @@ static const struct library *look_at(struct targets *targets, struct target *tar
 		return NULL;
 	}
 	note_libc(target, library, file->fd);
+	if (file->mapped)
+		note_framework(targets, target, library, file->fd);
 	return library;
 }
 
@@ -371,7 +418,7 @@ static int attach_file(struct targets *targets, struct target *target,
 	int err = 0;
 
 	if (!library->points_count) {
-		attach_ioctl(targets, target);
+		attach_others(targets, target);
 		return 0;
 	}
 	target->mapped |= file->mapped;
@@ -387,7 +434,7 @@ static int attach_file(struct targets *targets, struct target *target,
 		target->missed = true; /* there need be no record of the mapping */
 	if (err)
 		return err == -ESRCH ? err : 0;
-	attach_ioctl(targets, target);
+	attach_others(targets, target);
 	return 1;
 }
 

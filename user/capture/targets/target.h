@@ -36,7 +36,10 @@ struct target {
 	int libc_fd;                /* its C library, while there is nothing to trace; or -1 */
 	const struct library *libc; /* NULL: none was found */
 	struct attachment ioctl;    /* to ioctl() of it: `fds` is NULL if it is not */
-	bool missed;                /* calls were missed, or may have been, and no ATTACH says so */
+	int framework_fd;           /* of `framework`, while there is nothing to trace; or -1 */
+	const struct library *framework; /* with an allocator that says what it does; or NULL */
+	struct attachment tensors;       /* to that: `fds` is NULL if it is not */
+	bool missed; /* calls were missed, or may have been, and no ATTACH says so */
 };
 
 /* From when on a library had its probes in a process. */
@@ -84,6 +87,7 @@ struct targets {
 	struct programs *programs;
 	struct file_probes *file_probes; /* NULL: all are attached to in processes */
 	bool map_files;                  /* FEATURE_MAP_FILES */
+	bool tensors;                    /* frameworks' allocators are probed, too */
 	struct detacher *detacher;       /* NULL: probes are removed at once */
 	struct loop *loop;               /* that `exit_source` is of */
 };

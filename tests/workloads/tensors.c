@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A caching allocator that says what it does as PyTorch's does, to a stand-in for libc10.so
+ * (c10.c), and to its standard output, which is what an observer has to have found.
+ *
+ * usage: tensors LIBRARY now|before STEPS [SYMBOL_LETTER]
+ *        tensors LIBRARY hostile
+ *
+ * `before` does half of the steps, then waits for a line of standard input. SYMBOL_LETTER: m
+ * (default) or l, the form of the names.
+ *
+ * A line of its output is "alloc|free|out_of_memory ADDRESS BYTES ALLOCATED RESERVED"; the last one
+ * "end ALLOCATED RESERVED PEAK_ALLOCATED PEAK_RESERVED LIVE_BLOCKS".
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "simcuda.h"
+
+#define BLOCKS 512
+#define SEGMENTS 4096
+#define SEGMENT_BYTES (2ul << 20)
+#define GRAIN 512ul
+#define CUDA 1
+#define CPU 0
+
+/* The device is in the lower two bytes; what the rest of the register has is left to chance. */
+typedef void report_fn(void *block, int64_t size, uint64_t allocated, uint64_t reserved,
+		       uint64_t device);
+typedef void oom_fn(int64_t size, uint64_t allocated, uint64_t reserved, uint64_t device);
+
+/* A piece of memory from the driver, given whole or in equal parts. */
+struct segment {
+	CUdeviceptr addr;
+	uint64_t bytes, part_bytes;
+	uint64_t used; /* parts: a bit set */
+	unsigned int parts;
+};
+
+static struct segment segments[SEGMENTS];
+static unsigned int segments_count;
+static struct {
+	uint64_t addr, bytes;
+	struct segment *segment;
+	unsigned int part;
+} live[BLOCKS];
+static uint64_t allocated, reserved, peak_allocated, peak_reserved, live_count;
+static report_fn *report;
+static oom_fn *report_oom;
+
+static void need(CUresult result, const char *what)
+{
+	if (!result)
+		return;
+	fprintf(stderr, "tensors: %s: %d\n", what, result);
+	exit(2);
+}
+
+#define NEED(call) need(call, #call)
+
+static uint64_t device_argument(int type, int index)
+{
+	return (uint64_t)rand() << 32 | 0xabcd0000 | (uint64_t)(index & 0xff) << 8 | type;
+}
+
+static void say(uint64_t addr, int64_t size)
+{
+	const uint64_t bytes = size < 0 ? -size : size;
+
+	if (allocated > peak_allocated)
+		peak_allocated = allocated;
+	if (reserved > peak_reserved)
+		peak_reserved = reserved;
+	printf("%s 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+	       size < 0 ? "free" : "alloc", addr, bytes, allocated, reserved);
+	report((void *)addr, size, allocated, reserved, device_argument(CUDA, 0));
+	/* Memory of the host comes through the same function. */
+	report((void *)0x1234, size, 1, 2, device_argument(CPU, 0xff));
+}
+
+static struct segment *segment_with_room(uint64_t part_bytes)
+{
+	struct segment *segment;
+	unsigned int i;
+
+	for (i = 0; i < segments_count; i++)
+		if (segments[i].part_bytes == part_bytes &&
+		    segments[i].used != ~0ull >> (64 - segments[i].parts))
+			return &segments[i];
+	if (segments_count == SEGMENTS)
+		exit(3);
+	segment = &segments[segments_count++];
+	segment->part_bytes = part_bytes;
+	segment->bytes = part_bytes > SEGMENT_BYTES / 2 ? part_bytes : SEGMENT_BYTES;
+	segment->parts = segment->bytes / part_bytes > 64 ? 64 : segment->bytes / part_bytes;
+	NEED(cuMemAlloc_v2(&segment->addr, segment->bytes));
+	reserved += segment->bytes;
+	return segment;
+}
+
+static void give(unsigned int slot, uint64_t wanted)
+{
+	const uint64_t bytes = (wanted + GRAIN - 1) / GRAIN * GRAIN;
+	struct segment *segment = segment_with_room(bytes);
+	unsigned int part = 0;
+
+	while (segment->used >> part & 1)
+		part++;
+	segment->used |= 1ull << part;
+	live[slot].addr = segment->addr + part * bytes;
+	live[slot].bytes = bytes;
+	live[slot].segment = segment;
+	live[slot].part = part;
+	live_count++;
+	allocated += bytes;
+	say(live[slot].addr, bytes);
+}
+
+static void take_back(unsigned int slot)
+{
+	live[slot].segment->used &= ~(1ull << live[slot].part);
+	live_count--;
+	allocated -= live[slot].bytes;
+	say(live[slot].addr, -(int64_t)live[slot].bytes);
+	live[slot].bytes = 0;
+}
+
+static void steps(unsigned long count)
+{
+	while (count--) {
+		const unsigned int slot = rand() % BLOCKS;
+
+		if (live[slot].bytes)
+			take_back(slot);
+		else
+			give(slot, rand() % 4 ? 512ul << rand() % 8 : (1ul << 20) << rand() % 4);
+	}
+}
+
+static void run_out(void)
+{
+	const int64_t wanted = 1ll << 40;
+
+	printf("out_of_memory 0x0 %" PRId64 " %" PRIu64 " %" PRIu64 "\n", wanted, allocated,
+	       reserved);
+	report_oom(wanted, allocated, reserved, device_argument(CUDA, 0));
+}
+
+/* What no allocator says; and at the end something that one does. */
+static void hostile(void)
+{
+	const uint64_t cuda = device_argument(CUDA, 0);
+	int i;
+
+	report((void *)0x1000, INT64_MIN, 0, 0, cuda);
+	report((void *)0x1000, INT64_MAX, 1, 2, cuda);
+	report((void *)0x1000, 1ll << 62, UINT64_MAX, UINT64_MAX, cuda);
+	report((void *)0x1000, 4096, 8192, 4096, cuda);
+	report(NULL, 4096, 4096, 4096, cuda);
+	report((void *)0x1000, 0, 4096, 4096, cuda);
+	for (i = 0; i < 256; i++)
+		report((void *)0x2000, 512, 512, 4096, device_argument(CUDA, i));
+	report((void *)0x3000, -512, 100, 4096, cuda);
+	report((void *)0x4000, 1024, 1024, 4096, cuda);
+}
+
+static void begin(void)
+{
+	CUcontext context;
+	CUdevice device;
+
+	NEED(cuInit(0));
+	NEED(cuDeviceGet(&device, 0));
+	NEED(cuDevicePrimaryCtxRetain(&context, device));
+	NEED(cuCtxSetCurrent(context));
+}
+
+/*
+ * If PROBED is set: until the function does not begin as its file does any more, which is how a
+ * probe shows. What happens between the loading of a library and that, nobody sees.
+ */
+static void wait_for_probe(const char *path, const void *function)
+{
+	const struct timespec while_ns = { 0, 1000000 };
+	const uint8_t *code = function;
+	uint8_t in_file = 0;
+	Dl_info info;
+	int fd, i;
+
+	if (!getenv("PROBED"))
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Code lies in the file where it lies in memory, as this library is linked. */
+	if (fd < 0 || !dladdr(function, &info) ||
+	    pread(fd, &in_file, 1, code - (const uint8_t *)info.dli_fbase) != 1)
+		exit(6);
+	close(fd);
+	for (i = 0; i < 20000; i++) {
+		if (*(const volatile uint8_t *)code != in_file)
+			return;
+		nanosleep(&while_ns, NULL);
+	}
+	exit(7);
+}
+
+static void *function(void *library, const char *name, const char *letters)
+{
+	char symbol[128];
+
+	snprintf(symbol, sizeof(symbol), name, *letters, *letters);
+	return dlsym(library, symbol);
+}
+
+int main(int argc, char **argv)
+{
+	const bool is_hostile = argc == 3 && !strcmp(argv[2], "hostile");
+	const char *letter = argc > 4 ? argv[4] : "m";
+	unsigned long count;
+	void *library;
+
+	if (argc < 4 && !is_hostile)
+		return 2;
+	begin();
+	library = dlopen(argv[1], RTLD_NOW);
+	if (library) {
+		report = function(
+			library, "_ZN3c1027reportMemoryUsageToProfilerEPvl%c%cNS_6DeviceE", letter);
+		report_oom = function(
+			library, "_ZN3c1027reportOutOfMemoryToProfilerEl%c%cNS_6DeviceE", letter);
+	}
+	if (!report || !report_oom)
+		return 4;
+	if (is_hostile || strcmp(argv[2], "before") != 0)
+		wait_for_probe(argv[1], report);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (is_hostile) {
+		hostile();
+		return 0;
+	}
+	count = strtoul(argv[3], NULL, 10);
+	if (!strcmp(argv[2], "before")) {
+		steps(count / 2);
+		puts("waiting");
+		if (getchar() == EOF)
+			return 5;
+		wait_for_probe(argv[1], report);
+		count -= count / 2;
+	}
+	steps(count);
+	run_out();
+	printf("end %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", allocated,
+	       reserved, peak_allocated, peak_reserved, live_count);
+	return 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the allocator of a framework (PyTorch) has given to the program of what it has from the
+ * driver, as it says itself after each block that it gives or takes back (struct ms_tensor). These
+ * blocks lie in the driver's allocations and are never added to them. A part of state_apply().
+ *
+ * The allocator says its totals each time, too: these are what is shown, exact from the first
+ * record on, however late. Which blocks make them up is known of those that were given since; and
+ * each total has to follow from the one before, or something was missed.
+ */
+#ifndef MEMSCOPE_LEDGER_TENSORS_H
+#define MEMSCOPE_LEDGER_TENSORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "base/map.h"
+
+struct process;
+
+/* A block that the program has. */
+struct tensor_block {
+	uint64_t addr, bytes;
+	uint64_t made_ns; /* CLOCK_MONOTONIC */
+	int32_t device;
+};
+
+struct tensor_peak {
+	uint64_t bytes;
+	uint64_t ts_ns; /* when it was reached first; 0: never */
+};
+
+struct tensor_device {
+	int32_t device;     /* ordinal as the process sees it; -1: not said */
+	uint16_t framework; /* enum ms_framework */
+	uint64_t allocated; /* as told last; of a process that exited: then */
+	uint64_t reserved;
+	struct tensor_peak peak_allocated, peak_reserved;
+	uint64_t live_bytes, live_count; /* of the blocks that are known */
+	uint64_t allocs, frees;
+	uint64_t unknown_frees; /* of blocks that were given before the first record, or missed */
+	uint64_t out_of_memory; /* how often the program was told that there is none left */
+	uint64_t wanted_bytes;  /* the last time */
+	uint64_t wanted_ts_ns;
+	uint64_t differences; /* totals that do not follow from those before */
+};
+
+struct tensors {
+	struct tensor_block *blocks;
+	size_t count, capacity;
+	struct map places; /* address -> position in `blocks` */
+	struct tensor_device *devices;
+	size_t devices_count, devices_capacity;
+	uint64_t absurd; /* records that cannot be true, which nothing was made of */
+	uint64_t others; /* blocks and devices that found no place */
+};
+
+/* Whether what is known of the blocks and totals is all there is to know. */
+bool tensors_are_exact(const struct tensors *tensors);
+
+/* Of what is allocated, what was given before the first record, or by records that were lost. */
+uint64_t tensor_device_before(const struct tensor_device *device);
+
+/*
+ * What the process has from the driver besides what the allocator has: device memory and physical
+ * memory, of all of its devices. Returns false if that is not known: there is more than one
+ * allocator's device, or memory from before tracing.
+ */
+bool tensors_rest(const struct process *process, uint64_t *bytes);
+
+/* The block that an address lies at the beginning of; NULL: none is known. */
+const struct tensor_block *tensors_find(const struct tensors *tensors, uint64_t addr);
+
+/* Returns 0 or -ENOMEM. */
+int tensors_apply(struct tensors *tensors, const struct ms_tensor *record);
+
+/* The process has exited: totals stay as they were. */
+void tensors_exit(struct tensors *tensors);
+
+/* It executes another program, which has none yet. */
+void tensors_exec(struct tensors *tensors);
+
+/* Peaks and counts begin anew, with what is live. */
+void tensors_restart(struct tensors *tensors, uint64_t now_ns);
+
+/*
+ * Adds totals, peaks (the highest) and counts of one process to those of several. A device without
+ * memory for it is counted in `others`.
+ */
+void tensors_add(struct tensors *sum, const struct tensors *tensors);
+
+void tensors_fini(struct tensors *tensors);
+
+#endif /* MEMSCOPE_LEDGER_TENSORS_H */

@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "any_records.h"
 #include "base/log.h"
@@ -23,6 +24,7 @@
 #define MAPPINGS 20000
 
 static struct report_dump dump;
+static enum export_metric metric;
 static char path[] = "/tmp/export_test.XXXXXX";
 
 /* Over four files, each with an anchor at its beginning. */
@@ -86,6 +88,7 @@ static int export_files(const struct exporter *exporter, uint32_t files,
 		.writer = &writer,
 		.fd = open(path, O_RDWR | O_TRUNC | O_CLOEXEC),
 		.name = path,
+		.metric = metric,
 	};
 	struct sink *sink;
 	int err = options.fd < 0 ? -errno : 0;
@@ -356,6 +359,106 @@ static void test_labels_of_a_process(void **state)
 	report_dump_fini(&dump);
 }
 
+/* ---- call stacks ----------------------------------------------------------------------------- */
+
+#define OUTER "train (100);main;fill\\x3b"
+#define LEAF ";device 0;device;cuMemAlloc_v2"
+
+/* At the peak there are blocks of both stacks and one of none, 1,700 bytes; in the end, two. */
+static void make_stacks(void)
+{
+	const union record records[] = {
+		record_process(MS_TYPE_ATTACH, "train", 0),
+		record_frame(1, "take", "/lib/liba.so"),
+		record_frame(2, "fill;", "/lib/liba.so"),
+		record_frame(3, "main", "/bin/train"),
+		record_frame(4, "", "/bin/train"),
+		record_stack(1, 1, 3),
+		record_stack(2, 4, 1),
+		record_called_from(1, record_on(0, record_alloc("cuMemAlloc_v2", 4096, 1000))),
+		record_called_from(2, record_on(0, record_alloc("cuMemAlloc_v2", 8192, 500))),
+		/* Of a stack that is not in the recording. */
+		record_called_from(9, record_on(0, record_alloc("cuMemAlloc_v2", 12288, 200))),
+		record_free_begin(4096),
+		record_free("cuMemFree_v2", 4096),
+		record_called_from(1, record_on(0, record_alloc("cuMemAlloc_v2", 4096, 30))),
+		record_free_begin(8192),
+		record_free("cuMemFree_v2", 8192),
+	};
+	size_t i;
+
+	report_dump_init(&dump, 7, "a");
+	report_dump_segment(&dump, EXAMPLE_SECOND);
+	for (i = 0; i < sizeof(records) / sizeof(*records); i++)
+		report_dump_add(&dump, record_at(EXAMPLE_SECOND + i, records[i]));
+	report_dump_end(&dump, EXAMPLE_SECOND + i);
+}
+
+static void check_folded(enum export_metric what, const char *expected)
+{
+	struct report_reader reader;
+	char text[1024] = "";
+	FILE *file;
+
+	metric = what;
+	assert_int_equal(export_files(&export_folded, 1, &reader), 0);
+	metric = EXPORT_INUSE;
+	file = fopen(path, "re");
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	assert_string_equal(text, expected);
+	report_reader_fini(&reader);
+}
+
+static void test_stacks_lie_behind_the_process(void **state)
+{
+	(void)state;
+	make_stacks();
+	check_folded(EXPORT_INUSE, OUTER ";take" LEAF " 30\n"
+					 "train (100)" LEAF " 200\n");
+	check_folded(EXPORT_ALLOC,
+		     "train (100);train+0x1004" LEAF " 500\n" OUTER ";take" LEAF " 1030\n"
+		     "train (100)" LEAF " 200\n");
+	check_folded(EXPORT_PEAK,
+		     "train (100);train+0x1004" LEAF " 500\n" OUTER ";take" LEAF " 1000\n"
+		     "train (100)" LEAF " 200\n");
+	report_dump_fini(&dump);
+}
+
+static size_t count_of(const char *bytes, size_t length, const char *what, size_t what_length)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i + what_length <= length; i++)
+		count += !memcmp(bytes + i, what, what_length);
+	return count;
+}
+
+/* What a program that decodes it makes of it, tests/e2e/stacks.bats looks at. */
+static void test_stacks_in_a_profile(void **state)
+{
+	struct report_reader reader;
+	char bytes[8192];
+	gzFile file;
+	int length;
+
+	(void)state;
+	make_stacks();
+	assert_int_equal(export_files(&export_pprof, 1, &reader), 0);
+	file = gzopen(path, "re");
+	assert_non_null(file);
+	length = gzread(file, bytes, sizeof(bytes));
+	gzclose(file);
+	assert_in_range(length, 1, sizeof(bytes) - 1);
+	assert_int_equal(count_of(bytes, length, "/lib/liba.so", 12), 1);
+	assert_int_equal(count_of(bytes, length, "/bin/train", 10), 1);
+	assert_int_equal(count_of(bytes, length, "c0ffee", 6), 1);
+	assert_int_equal(count_of(bytes, length, "fill;", 5), 1);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
 /* Every allocation fails once. */
 static void test_every_allocation(void **state)
 {
@@ -401,6 +504,8 @@ int main(void)
 		cmocka_unit_test(test_one_pid_twice),
 		cmocka_unit_test(test_gauges_one_after_the_other),
 		cmocka_unit_test(test_labels_of_a_process),
+		cmocka_unit_test(test_stacks_lie_behind_the_process),
+		cmocka_unit_test(test_stacks_in_a_profile),
 		cmocka_unit_test(test_every_allocation),
 	};
 	int fd = mkstemp(path), failed;

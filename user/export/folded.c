@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Folded stacks: a line per owner, "train (4242);device 0;pool;cudaMallocAsync 1048576". Bytes;
- * which of them, --metric says. Lines that begin with '#' say what is missing.
+ * Folded stacks: a line per owner, "train (4242);device 0;pool;cudaMallocAsync 1048576", with the
+ * functions that called behind the process. Bytes; which of them, --metric says. Lines that begin
+ * with '#' say what is missing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "base/log.h"
 #include "export/export.h"
 #include "export/owners.h"
+#include "render/stack_words.h"
 
 struct folded {
 	struct sink sink;
@@ -35,6 +37,35 @@ static uint64_t bytes_of(const struct owner *owner, enum export_metric metric)
 	return owner->cell->live_bytes;
 }
 
+static void put_frame(struct folded *export)
+{
+	struct string *out = &export->writer->text;
+	size_t i;
+
+	/* The one character that is special and printable. */
+	for (i = 0; i < export->frame.length; i++)
+		if (export->frame.bytes[i] == ';')
+			string_append_text(out, "\\x3b");
+		else
+			string_append_char(out, export->frame.bytes[i]);
+	out->failed |= export->frame.failed;
+	string_clear(&export->frame);
+}
+
+/* The outermost first. */
+static void put_stack(struct folded *export, const struct owner *owner)
+{
+	const struct stacks *stacks = &owner->recording->state->stacks;
+	size_t i;
+
+	for (i = owner->stack ? owner->stack->count : 0; i; i--) {
+		string_append_char(&export->writer->text, ';');
+		stack_words_append_function(&export->frame,
+					    stacks_frame(stacks, owner->stack, i - 1));
+		put_frame(export);
+	}
+}
+
 static int put_owner(void *context, const struct owner *owner)
 {
 	struct folded *export = context;
@@ -42,23 +73,16 @@ static int put_owner(void *context, const struct owner *owner)
 	const uint64_t bytes = bytes_of(owner, export->metric);
 	int frame = export->has_hosts ? OWNER_HOST : OWNER_PROCESS;
 	const int first = frame;
-	size_t i;
 
 	if (!bytes)
 		return 0;
 	for (; frame < OWNER_FRAMES; frame++) {
-		string_clear(&export->frame);
-		owner_append_frame(&export->frame, owner, frame);
-		if (export->frame.failed)
-			return -ENOMEM;
 		if (frame != first)
 			string_append_char(out, ';');
-		/* The one character that is special and printable. */
-		for (i = 0; i < export->frame.length; i++)
-			if (export->frame.bytes[i] == ';')
-				string_append_text(out, "\\x3b");
-			else
-				string_append_char(out, export->frame.bytes[i]);
+		owner_append_frame(&export->frame, owner, frame);
+		put_frame(export);
+		if (frame == OWNER_PROCESS)
+			put_stack(export, owner);
 	}
 	string_append_char(out, ' ');
 	string_append_u64(out, bytes);

@@ -15,6 +15,40 @@ static bool is_memory(uint8_t space)
 	return space != MS_SPACE_RESERVED && space != MS_SPACE_MAPPED;
 }
 
+static void take_away(uint64_t *amount, uint64_t part)
+{
+	*amount -= part < *amount ? part : *amount;
+}
+
+static int visit_cell(struct owner owner, int (*visit)(void *context, const struct owner *owner),
+		      void *context)
+{
+	const struct usage *usage = owner.process->usage;
+	const struct stacks *stacks = &owner.recording->state->stacks;
+	struct usage_cell cell = *owner.cell, rest = *owner.cell;
+	uint32_t next;
+	int err = 0;
+
+	owner.cell = &cell;
+	for (next = rest.parts; !err && next; next = usage->parts[next - 1].next) {
+		const struct usage_part *part = &usage->parts[next - 1];
+
+		owner.stack = stacks_find(stacks, part->stack);
+		if (!owner.stack)
+			continue;
+		take_away(&rest.live_bytes, cell.live_bytes = part->live_bytes);
+		take_away(&rest.live_count, cell.live_count = part->live_count);
+		take_away(&rest.allocs, cell.allocs = part->allocs);
+		take_away(&rest.alloc_bytes, cell.alloc_bytes = part->alloc_bytes);
+		take_away(&rest.peak_bytes, cell.peak_bytes = part->peak_bytes);
+		take_away(&rest.peak_count, cell.peak_count = part->peak_count);
+		err = visit(context, &owner);
+	}
+	owner.cell = &rest;
+	owner.stack = NULL;
+	return err ? err : visit(context, &owner);
+}
+
 int owners_visit(const struct report *report,
 		 int (*visit)(void *context, const struct owner *owner), void *context)
 {
@@ -29,11 +63,11 @@ int owners_visit(const struct report *report,
 
 			for (k = 0; !err && k < shown->cells_count; k++) {
 				const struct owner owner = { recording, shown->process,
-							     &shown->cells[k] };
+							     &shown->cells[k], NULL };
 
 				/* It is not known which of its allocations are live. */
 				if (!shown->process->entries_only && is_memory(owner.cell->space))
-					err = visit(context, &owner);
+					err = visit_cell(owner, visit, context);
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who holds memory, as a stack: what formats made for call stacks show as long as recordings have
- * none. And what such a format has to say besides the numbers.
+ * Who holds memory, as a stack for formats made for call stacks: that of the calls, if recordings
+ * have it, lies in it. And what such a format has to say besides the numbers.
  */
 #ifndef MEMSCOPE_EXPORT_OWNERS_H
 #define MEMSCOPE_EXPORT_OWNERS_H
@@ -12,7 +12,7 @@
 /* From the root; without OWNER_HOST if all recordings are one. */
 enum owner_frame {
 	OWNER_HOST,
-	OWNER_PROCESS, /* "train (4242)" */
+	OWNER_PROCESS, /* "train (4242)"; `stack` comes between it and the next */
 	OWNER_PLACE,   /* "device 0", "device unknown", "host" */
 	OWNER_SPACE,
 	OWNER_API,
@@ -22,12 +22,14 @@ enum owner_frame {
 struct owner {
 	const struct report_recording *recording;
 	const struct process *process;
-	const struct usage_cell *cell;
+	const struct usage_cell *cell; /* its amounts are those of the stack alone */
+	const struct stack *stack;     /* of the recording's state; NULL: not known */
 };
 
 /*
  * All cells of memory (reserved and mapped addresses are none) of all processes whose allocations
- * are known. Ends when `visit` returns other than 0.
+ * are known, each stack of a cell by itself, and last of what no stack is known. Ends when `visit`
+ * returns other than 0.
  */
 int owners_visit(const struct report *report,
 		 int (*visit)(void *context, const struct owner *owner), void *context);

@@ -13,11 +13,13 @@
 #include "export/export.h"
 #include "export/owners.h"
 #include "render/field.h"
+#include "render/stack_words.h"
 #include "export/protobuf.h"
 
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
 	PROFILE_LOCATION = 4,
 	PROFILE_FUNCTION = 5,
 	PROFILE_STRING_TABLE = 6,
@@ -39,13 +41,22 @@ enum {
 	LABEL_STR = 2,
 	LABEL_NUM = 3,
 
+	MAPPING_ID = 1,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+
 	LOCATION_ID = 1,
+	LOCATION_MAPPING_ID = 2,
+	LOCATION_ADDRESS = 3,
 	LOCATION_LINE = 4,
 	LINE_FUNCTION_ID = 1,
+	LINE_LINE = 2,
 
 	FUNCTION_ID = 1,
 	FUNCTION_NAME = 2,
 	FUNCTION_SYSTEM_NAME = 3,
+	FUNCTION_FILENAME = 4,
 };
 
 struct pprof {
@@ -54,10 +65,13 @@ struct pprof {
 	z_stream gzip;
 	struct string out;           /* not yet compressed */
 	struct string text, scratch; /* of one string; of one message's part */
+	struct string locations;     /* of one sample: ids */
 	struct string_table strings;
 	struct map places;    /* interned string -> position in the string table */
-	struct map functions; /* likewise -> id of the function, and of its location */
-	uint64_t samples;     /* so far */
+	struct map functions; /* its name's position, and its file's -> id */
+	struct map mappings;  /* positions of a file's name and build id -> id */
+	struct map called; /* a function's id or a frame (key_of_frame()) -> id of the location */
+	uint64_t samples;  /* so far */
 	bool has_hosts;
 	int err;
 };
@@ -112,29 +126,110 @@ static uint64_t text_of(struct pprof *export, const char *text)
 	return string_of(export, text, strlen(text));
 }
 
-/* Each has one location, with the same id. */
-static uint64_t function_of(struct pprof *export, const char *text, size_t length)
+/* The id of what has that key; `*is_new`: it has just got it. 0 without memory. */
+static uint64_t id_of(struct pprof *export, struct map *map, uint64_t key, bool *is_new)
 {
-	const uint64_t name = string_of(export, text, length);
-	const uint64_t *found = map_get(&export->functions, name);
-	const uint64_t id = export->functions.count + 1;
-	size_t message, line;
+	const uint64_t *found = map_get(map, key);
+	const uint64_t id = map->count + 1;
 
+	*is_new = false;
 	if (found)
 		return *found;
-	if (map_set(&export->functions, name, id)) {
+	if (map_set(map, key, id)) {
 		export->err = -ENOMEM;
 		return 0;
 	}
+	*is_new = true;
+	return id;
+}
+
+/* Its name is in `text`; `file`: position of the source file's name, 0: not known. */
+static uint64_t function_of(struct pprof *export, uint64_t file)
+{
+	const uint64_t name = string_of(export, export->text.bytes, export->text.length);
+	bool is_new;
+	const uint64_t id = id_of(export, &export->functions, file << 32 | name, &is_new);
+	size_t message;
+
+	if (!is_new)
+		return id;
 	message = protobuf_begin(&export->out, PROFILE_FUNCTION);
 	protobuf_put_u64(&export->out, FUNCTION_ID, id);
 	protobuf_put_u64(&export->out, FUNCTION_NAME, name);
 	protobuf_put_u64(&export->out, FUNCTION_SYSTEM_NAME, name);
+	if (file)
+		protobuf_put_u64(&export->out, FUNCTION_FILENAME, file);
 	protobuf_end(&export->out, message);
+	return id;
+}
+
+/* Names as programs chose them: position in the string table. */
+static uint64_t safe_text_of(struct pprof *export, const char *text)
+{
+	string_restart(&export->text, &export->err);
+	field_append_safe(&export->text, text, strlen(text));
+	return string_of(export, export->text.bytes, export->text.length);
+}
+
+/* The file that a frame's code is in. 0: none, or without memory. */
+static uint64_t mapping_of(struct pprof *export, const struct frame *frame)
+{
+	const uint64_t name = safe_text_of(export, frame->module);
+	const uint64_t build_id = safe_text_of(export, frame->build_id);
+	bool is_new;
+	uint64_t id;
+	size_t message;
+
+	if (!name && !build_id)
+		return 0;
+	id = id_of(export, &export->mappings, build_id << 32 | name, &is_new);
+	if (!is_new)
+		return id;
+	message = protobuf_begin(&export->out, PROFILE_MAPPING);
+	protobuf_put_u64(&export->out, MAPPING_ID, id);
+	protobuf_put_u64(&export->out, MAPPING_FILENAME, name);
+	protobuf_put_u64(&export->out, MAPPING_BUILD_ID, build_id);
+	protobuf_put_u64(&export->out, MAPPING_HAS_FUNCTIONS, 1);
+	protobuf_end(&export->out, message);
+	return id;
+}
+
+/* Differs from all ids of functions, doubled. Frames stay where they are. */
+static uint64_t key_of_frame(const struct frame *frame)
+{
+	return (uintptr_t)frame | 1;
+}
+
+/* Of the function whose name is in `text`; `frame`: what is known of it, NULL: it is none. */
+static uint64_t location_of(struct pprof *export, const struct frame *frame)
+{
+	const uint64_t *found = frame ? map_get(&export->called, key_of_frame(frame)) : NULL;
+	uint64_t function, mapping, id;
+	size_t message, line;
+	bool is_new;
+
+	if (found)
+		return *found;
+	mapping = frame ? mapping_of(export, frame) : 0;
+	function = frame ? safe_text_of(export, frame->source) : 0;
+	if (frame) {
+		string_restart(&export->text, &export->err);
+		stack_words_append_function(&export->text, frame);
+	}
+	function = function_of(export, function);
+	id = id_of(export, &export->called, frame ? key_of_frame(frame) : function << 1, &is_new);
+	if (!is_new)
+		return id;
 	message = protobuf_begin(&export->out, PROFILE_LOCATION);
 	protobuf_put_u64(&export->out, LOCATION_ID, id);
+	if (mapping)
+		protobuf_put_u64(&export->out, LOCATION_MAPPING_ID, mapping);
+	if (frame)
+		protobuf_put_u64(&export->out, LOCATION_ADDRESS, frame->address);
 	line = protobuf_begin(&export->out, LOCATION_LINE);
-	protobuf_put_u64(&export->out, LINE_FUNCTION_ID, id);
+	protobuf_put_u64(&export->out, LINE_FUNCTION_ID, function);
+	if (frame && frame->line)
+		protobuf_put_u64(&export->out, LINE_LINE, frame->line);
 	protobuf_end(&export->out, line);
 	protobuf_end(&export->out, message);
 	return id;
@@ -206,21 +301,39 @@ static void put_labels(struct pprof *export, const struct owner *owner)
 	put_text_label(export, "host", export->text.bytes, export->text.length);
 }
 
+/* The innermost first; into `locations`. */
+static void put_stack(struct pprof *export, const struct owner *owner)
+{
+	const struct stacks *stacks = &owner->recording->state->stacks;
+	size_t i;
+
+	for (i = 0; owner->stack && i < owner->stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, owner->stack, i);
+
+		string_restart(&export->text, &export->err);
+		if (!frame)
+			stack_words_append_function(&export->text, NULL);
+		protobuf_varint(&export->locations, location_of(export, frame));
+	}
+}
+
 static int put_sample(void *context, const struct owner *owner)
 {
 	struct pprof *export = context;
 	const struct usage_cell *cell = owner->cell;
 	const int root = export->has_hosts ? OWNER_HOST : OWNER_PROCESS;
-	uint64_t locations[OWNER_FRAMES];
-	size_t count = 0, sample, packed;
+	size_t sample, packed;
 	int frame;
 
 	if (!cell->allocs && !cell->alloc_bytes && !cell->live_count && !cell->live_bytes)
 		return 0;
+	string_restart(&export->locations, &export->err);
 	for (frame = OWNER_FRAMES - 1; frame >= root; frame--) {
+		if (frame == OWNER_PROCESS)
+			put_stack(export, owner);
 		string_restart(&export->text, &export->err);
 		owner_append_frame(&export->text, owner, frame);
-		locations[count++] = function_of(export, export->text.bytes, export->text.length);
+		protobuf_varint(&export->locations, location_of(export, NULL));
 	}
 	string_restart(&export->scratch, &export->err);
 	put_labels(export, owner);
@@ -228,8 +341,7 @@ static int put_sample(void *context, const struct owner *owner)
 	export->samples++;
 	sample = protobuf_begin(&export->out, PROFILE_SAMPLE);
 	packed = protobuf_begin(&export->out, SAMPLE_LOCATION_ID);
-	for (frame = 0; frame < (int)count; frame++)
-		protobuf_varint(&export->out, locations[frame]);
+	string_append(&export->out, export->locations.bytes, export->locations.length);
 	protobuf_end(&export->out, packed);
 	packed = protobuf_begin(&export->out, SAMPLE_VALUE);
 	protobuf_varint(&export->out, cell->allocs);
@@ -336,9 +448,12 @@ static void free_pprof(struct sink *sink)
 	string_fini(&export->out);
 	string_fini(&export->text);
 	string_fini(&export->scratch);
+	string_fini(&export->locations);
 	string_table_fini(&export->strings);
 	map_fini(&export->places);
 	map_fini(&export->functions);
+	map_fini(&export->mappings);
+	map_fini(&export->called);
 	free(export);
 }
 

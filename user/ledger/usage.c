@@ -9,6 +9,9 @@
 /* A hostile file could name billions of devices: what comes after these is of unknown ones. */
 #define CELLS_MAX 4096
 
+/* As many as there are stacks (ledger/limits.h); what comes after these is of the cell alone. */
+#define PARTS_MAX 65536
+
 bool usage_is_on_device(uint8_t space)
 {
 	switch (space) {
@@ -46,6 +49,8 @@ void usage_free(struct usage *usage)
 		free(usage->cells[--usage->count].sizes);
 	free(usage->cells);
 	map_fini(&usage->places);
+	free(usage->parts);
+	map_fini(&usage->part_places);
 	free(usage->ended);
 	free(usage);
 }
@@ -105,6 +110,29 @@ static struct usage_size *size_of(struct usage *usage, struct usage_cell *cell, 
 	return &cell->sizes[cell->sizes_count - 1];
 }
 
+/* NULL if it has no stack, there is no memory, or no place. */
+static struct usage_part *part_of(struct usage *usage, struct usage_cell *cell,
+				  const struct allocation *allocation)
+{
+	const uint64_t key = (uint64_t)(cell - usage->cells) << 32 | allocation->stack;
+	const uint64_t *place = allocation->stack ? map_get(&usage->part_places, key) : NULL;
+
+	if (place)
+		return &usage->parts[*place];
+	if (!allocation->stack || usage->parts_count >= PARTS_MAX)
+		return NULL;
+	if (memory_grow(&usage->parts, &usage->parts_capacity, usage->parts_count + 1,
+			sizeof(*usage->parts)) ||
+	    map_set(&usage->part_places, key, usage->parts_count)) {
+		usage->totals->incomplete = true;
+		return NULL;
+	}
+	usage->parts[usage->parts_count] =
+		(struct usage_part){ .stack = allocation->stack, .next = cell->parts };
+	cell->parts = ++usage->parts_count;
+	return &usage->parts[usage->parts_count - 1];
+}
+
 /*
  * Before the cell changes: what it holds is its part of the space's last peak, if it had not
  * changed by then. So a peak costs nothing but for the cells that change after it.
@@ -120,15 +148,33 @@ static void copy_peak(const struct usage *usage, struct usage_cell *cell)
 	cell->peak_count = cell->live_count;
 }
 
+static void copy_part_peak(const struct usage *usage, const struct usage_cell *cell,
+			   struct usage_part *part)
+{
+	const uint64_t peak = usage->spaces[cell->space].peak;
+
+	if (part->peak == peak)
+		return;
+	part->peak = peak;
+	part->peak_bytes = part->live_bytes;
+	part->peak_count = part->live_count;
+}
+
 static void live_add(struct usage *usage, const struct allocation *allocation)
 {
 	struct usage_cell *cell = cell_of(usage, allocation);
 	struct usage_size *size = cell ? size_of(usage, cell, allocation->size_bytes) : NULL;
+	struct usage_part *part = cell ? part_of(usage, cell, allocation) : NULL;
 
 	if (cell) {
 		copy_peak(usage, cell);
 		cell->live_bytes += allocation->size_bytes;
 		cell->live_count++;
+	}
+	if (part) {
+		copy_part_peak(usage, cell, part);
+		part->live_bytes += allocation->size_bytes;
+		part->live_count++;
 	}
 	if (size) {
 		size->live_bytes += allocation->size_bytes;
@@ -166,6 +212,7 @@ void usage_remove(struct usage *usage, const struct allocation *allocation)
 {
 	struct usage_cell *cell;
 	struct usage_size *size;
+	struct usage_part *part;
 
 	if (!usage)
 		return;
@@ -174,6 +221,12 @@ void usage_remove(struct usage *usage, const struct allocation *allocation)
 		copy_peak(usage, cell);
 		cell->live_bytes -= allocation->size_bytes;
 		cell->live_count--;
+	}
+	part = cell ? part_of(usage, cell, allocation) : NULL;
+	if (part) {
+		copy_part_peak(usage, cell, part);
+		part->live_bytes -= allocation->size_bytes;
+		part->live_count--;
 	}
 	size = cell ? size_of(usage, cell, allocation->size_bytes) : NULL;
 	if (size) {
@@ -189,11 +242,17 @@ void usage_count_alloc(struct usage *usage, const struct allocation *allocation,
 	struct usage_cell *cell = usage ? cell_of(usage, allocation) : NULL;
 	uint64_t bytes = by < 0 ? -allocation->size_bytes : allocation->size_bytes;
 	struct usage_size *size;
+	struct usage_part *part;
 
 	if (!cell)
 		return;
 	cell->allocs += by;
 	cell->alloc_bytes += bytes;
+	part = part_of(usage, cell, allocation);
+	if (part) {
+		part->allocs += by;
+		part->alloc_bytes += bytes;
+	}
 	size = size_of(usage, cell, allocation->size_bytes);
 	if (!size)
 		return;
@@ -246,16 +305,25 @@ void usage_exit(struct usage *usage)
 
 void usage_settle(struct usage *usage)
 {
+	uint32_t part;
 	size_t i;
 
-	for (i = 0; usage && i < usage->count; i++)
+	for (i = 0; usage && i < usage->count; i++) {
+		const struct usage_cell *cell = &usage->cells[i];
+
 		copy_peak(usage, &usage->cells[i]);
+		for (part = cell->parts; part; part = usage->parts[part - 1].next)
+			copy_part_peak(usage, cell, &usage->parts[part - 1]);
+	}
 }
 
 void usage_restart(struct usage *usage)
 {
 	uint32_t space;
 	size_t i, j;
+
+	for (i = 0; usage && i < usage->parts_count; i++)
+		usage->parts[i].allocs = usage->parts[i].alloc_bytes = 0;
 
 	for (i = 0; usage && i < usage->count; i++) {
 		struct usage_cell *cell = &usage->cells[i];
@@ -280,6 +348,8 @@ size_t usage_bytes(const struct usage *usage)
 {
 	return usage ? sizeof(*usage) + usage->capacity * sizeof(*usage->cells) +
 			       map_bytes(&usage->places) + usage->sizes_bytes +
+			       usage->parts_capacity * sizeof(*usage->parts) +
+			       map_bytes(&usage->part_places) +
 			       usage->ended_capacity * sizeof(*usage->ended) :
 		       0;
 }

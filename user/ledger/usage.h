@@ -27,6 +27,15 @@ struct usage_size {
 	uint64_t most_bytes;        /* that were live at a time */
 };
 
+/* A cell's allocations that were called from the same stack; those without one have no part. */
+struct usage_part {
+	uint32_t stack; /* id, of ledger/stacks.h: it need not be known there */
+	uint32_t next;  /* position of the cell's next one, + 1; 0: none */
+	uint64_t live_bytes, live_count;
+	uint64_t allocs, alloc_bytes;
+	uint64_t peak_bytes, peak_count, peak; /* as in the cell */
+};
+
 /* Allocations by the same function in the same space on the same device. */
 struct usage_cell {
 	uint16_t row;
@@ -42,6 +51,7 @@ struct usage_cell {
 	struct usage_size *sizes; /* in the order in which they were first seen; the usage's */
 	size_t sizes_count, sizes_capacity;
 	uint8_t size_places[USAGE_CLASSES]; /* class -> position in `sizes`, + 1; 0: none */
+	uint32_t parts; /* position of its newest one in the usage's, + 1; 0: none */
 };
 
 /*
@@ -78,6 +88,9 @@ struct usage {
 	size_t count, capacity;
 	struct map places;  /* row, space and device -> position in `cells` */
 	size_t sizes_bytes; /* of memory, of all cells' sizes */
+	struct usage_part *parts;
+	size_t parts_count, parts_capacity;
+	struct map part_places; /* a cell's position and a stack -> position in `parts` */
 
 	/* By space: */
 	struct {

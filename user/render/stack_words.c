@@ -45,18 +45,23 @@ void stack_words_append(struct string *out, const struct frame *frame)
 		string_append_text(out, " (by frame pointer)");
 }
 
-static void append_function(struct string *out, const struct frame *frame)
+static void append_function(struct string *out, const struct frame *frame, append_fn *append_text)
 {
 	if (!frame) {
 		string_append_char(out, '?');
 	} else if (frame->kind == MS_FRAME_PYTHON) {
-		append_python(out, frame, string_append_text);
+		append_python(out, frame, append_text);
 	} else if (frame->function[0]) {
-		string_append_text(out, frame->function);
+		append_text(out, frame->function);
 	} else {
-		string_append_text(out, frame->module[0] ? stacks_name_of(frame->module) : "?");
+		append_text(out, frame->module[0] ? stacks_name_of(frame->module) : "?");
 		string_append_format(out, "+0x%llx", (unsigned long long)frame->address);
 	}
+}
+
+void stack_words_append_function(struct string *out, const struct frame *frame)
+{
+	append_function(out, frame, append);
 }
 
 #define CHAIN_FRAMES 8
@@ -78,7 +83,7 @@ void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			return;
 		}
 		string_append_text(out, shown++ ? " < " : "");
-		append_function(out, frame);
+		append_function(out, frame, string_append_text);
 		/* What runs main() is the same for all. */
 		if (frame && !strcmp(frame->function, "main"))
 			return;

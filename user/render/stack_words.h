@@ -14,6 +14,9 @@
  */
 void stack_words_append(struct string *out, const struct frame *frame);
 
+/* Appends "at::empty", "libtorch.so+0x2dd9f", or the same as above. */
+void stack_words_append_function(struct string *out, const struct frame *frame);
+
 /*
  * Appends the functions that are not CUDA's own, the innermost first, as far as they tell two
  * stacks apart: "take < fill < main". What programs have chosen is as it is, for the caller to make

@@ -75,6 +75,8 @@ static struct site *site_of(struct sites *sites, uint64_t process, const struct 
 	const uint64_t key = key_of(process, site.stack, owner);
 	const uint64_t *place = map_get(&sites->places, key);
 
+	if (stack->owner && !owner)
+		return NULL;
 	return place ? &sites->list[*place] : add(sites, key, &site);
 }
 

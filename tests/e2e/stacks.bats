@@ -67,6 +67,11 @@ stacks_end() {
 	assert_equal "$(jq -r '[.recordings[0].sites[].frames[0].function] | unique | .[]' report.json)" take
 	"$MEMSCOPE" report -f md run.mscope |
 		grep -qF 'take \< stacks_plain \< stacks_alloca \< stacks_aligned \< main'
+	"$MEMSCOPE" export -f folded -o run.folded run.mscope
+	grep -q ';main;stacks_aligned;stacks_alloca;stacks_plain;take;device unknown;device;cuMemAlloc_v2 [0-9]' run.folded
+	assert_equal "$(awk '!/^#/ { sum += $NF } END { print sum }' run.folded)" 75480
+	"$MEMSCOPE" export -f pprof -o run.pb.gz run.mscope
+	"$ROOT/tests/e2e/export_reader.py" pprof run.pb.gz report.json
 }
 
 @test "below the line of a call there are its frames, like those of strace -k" {

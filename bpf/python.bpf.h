@@ -151,9 +151,9 @@ static __always_inline __u64 python_first_frame(const struct ms_python *python, 
 }
 
 /*
- * The innermost frame of the running thread, 0: it has none. If it has no PyThreadState, the frame
- * is of the oldest one in the first interpreter: of the thread that has most likely started what
- * this one does.
+ * The innermost frame of the running thread, 0: it has none. If it has no PyThreadState, or runs
+ * no Python code (PyTorch's autograd threads), the frame is of the oldest one in the first
+ * interpreter: of the thread that has most likely started what this one does.
  */
 static __always_inline __u64 python_begin(struct ms_python_walk *walk)
 {
@@ -176,10 +176,16 @@ static __always_inline __u64 python_begin(struct ms_python_walk *walk)
 	    read_u64(&thread->interpreter, python->runtime + python->interpreters_head))
 		return 0;
 	bpf_loop(MS_PYTHON_THREADS, python_search_step, walk, 0);
-	if (thread->found)
+	if (thread->found) {
 		thread->state = thread->looked_at;
-	else
-		thread->flags = MS_FRAME_INFERRED;
+		frame = python_first_frame(python, thread->state);
+		if (frame || read_u64(&thread->next_state, thread->state + python->thread_next))
+			return frame;
+		/* To the oldest one. */
+		thread->self = 0;
+		bpf_loop(MS_PYTHON_THREADS, python_search_step, walk, 0);
+	}
+	thread->flags = MS_FRAME_INFERRED;
 	return python_first_frame(python, thread->looked_at);
 }
 

@@ -64,4 +64,8 @@ python_trace() {
 @test "a thread that runs no Python has the frames of the one that it works for, marked as such" {
 	python_trace native "$WORKLOADS/native_thread.so"
 	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 1 inferred
+	# Also if Python knows it, as it does PyTorch's.
+	export NATIVE_THREAD_STATE=1
+	python_trace native "$WORKLOADS/native_thread.so"
+	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 1 inferred
 }

@@ -8,6 +8,7 @@
 #include "ledger/limits.h"
 #include "ledger/stacks.h"
 #include "ledger/state.h"
+#include "render/stack_words.h"
 
 static void apply(struct state *state, union record record)
 {
@@ -38,6 +39,56 @@ static void assert_stack(const struct state *state)
 	assert_string_equal(stacks_frame(&state->stacks, stack, 2)->module, "/usr/bin/train");
 	assert_string_equal(stacks_frame(&state->stacks, stack, 2)->build_id, "c0ffee");
 	assert_int_equal(stacks_frame(&state->stacks, stack, 2)->offset, 3);
+}
+
+static union record python_frame(uint32_t id, const char *function, const char *source,
+				 uint32_t line)
+{
+	const char *const texts[] = { function, "", "", source };
+	union record record = record_frame(id, "", "");
+	size_t i;
+
+	record.frame.kind = MS_FRAME_PYTHON;
+	record.frame.address = record.frame.offset = record.frame.length = 0;
+	record.frame.line = line;
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++) {
+		strcpy(record.frame.texts + record.frame.length, texts[i]);
+		record.frame.length += strlen(texts[i]) + 1;
+	}
+	record.event.size = sizeof(record.frame) + record.frame.length;
+	return record;
+}
+
+static void assert_chain(const struct state *state, uint32_t id, const char *expected)
+{
+	struct string words = { 0 };
+
+	stack_words_append_chain(&words, &state->stacks, stacks_find(&state->stacks, id));
+	string_append_char(&words, '\0');
+	assert_string_equal(words.bytes, expected);
+	string_fini(&words);
+}
+
+/* Lines of Python say more than functions of libraries, and the program's own the most. */
+static void test_a_stack_in_words(void **unused)
+{
+	static const char torch[] = "/venv/lib/python3.12/site-packages/torch/nn/functional.py";
+	struct state state = { 0 };
+
+	(void)unused;
+	apply_stack(&state);
+	assert_chain(&state, 7, "raw_alloc < main");
+	apply(&state, record_frame(4, "raw_alloc", "/opt/lib/libc10_cuda.so"));
+	apply(&state, python_frame(5, "linear", torch, 10));
+	apply(&state, python_frame(6, "forward", "/home/u/model.py", 88));
+	apply(&state, python_frame(7, "<module>", "/home/u/train.py", 22));
+	apply(&state, record_stack(8, 4, 4));
+	assert_chain(&state, 8, "linear (functional.py:10) < ... < forward (model.py:88)");
+	apply(&state, record_stack(9, 6, 2));
+	assert_chain(&state, 9, "forward (model.py:88)");
+	apply(&state, record_stack(10, 4, 2));
+	assert_chain(&state, 10, "linear (functional.py:10)");
+	state_fini(&state);
 }
 
 static void test_allocations_have_stacks(void **unused)
@@ -163,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_allocations_have_stacks),
+		cmocka_unit_test(test_a_stack_in_words),
 		cmocka_unit_test(test_frames_that_are_not_known),
 		cmocka_unit_test(test_what_comes_again_changes_nothing),
 		cmocka_unit_test(test_too_many),

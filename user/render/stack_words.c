@@ -67,12 +67,59 @@ void stack_words_append_function(struct string *out, const struct frame *frame)
 #define CHAIN_FRAMES 8
 #define CHAIN_BYTES 200
 
+/* A module of Python's own or an installed one, as opposed to a line of the program itself. */
+static bool is_installed(const struct frame *frame)
+{
+	return strstr(frame->source, "/site-packages/") ||
+	       strstr(frame->source, "/dist-packages/") || strstr(frame->source, "/lib/python3") ||
+	       frame->source[0] == '<';
+}
+
+static bool is_python(const struct frame *frame)
+{
+	return frame && frame->kind == MS_FRAME_PYTHON;
+}
+
+/* The innermost Python frame, or of the program itself (`own`). NULL: there is none. */
+static const struct frame *find_python(const struct stacks *stacks, const struct stack *stack,
+				       bool own)
+{
+	size_t i;
+
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (is_python(frame) && !(own && is_installed(frame)))
+			return frame;
+	}
+	return NULL;
+}
+
+/* "linear (functional.py:5836) < ... < train (train.py:22)" */
+static bool append_python_chain(struct string *out, const struct stacks *stacks,
+				const struct stack *stack)
+{
+	const struct frame *innermost = find_python(stacks, stack, false);
+	const struct frame *own = find_python(stacks, stack, true);
+
+	if (!innermost)
+		return false;
+	append_python(out, innermost, string_append_text);
+	if (own && own != innermost) {
+		string_append_text(out, " < ... < ");
+		append_python(out, own, string_append_text);
+	}
+	return true;
+}
+
 void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			      const struct stack *stack)
 {
 	const size_t begin = out->length;
 	size_t shown = 0, i;
 
+	if (append_python_chain(out, stacks, stack))
+		return;
 	for (i = 0; i < stack->count; i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
 

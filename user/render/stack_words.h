@@ -18,9 +18,10 @@ void stack_words_append(struct string *out, const struct frame *frame);
 void stack_words_append_function(struct string *out, const struct frame *frame);
 
 /*
- * Appends the functions that are not CUDA's own, the innermost first, as far as they tell two
- * stacks apart: "take < fill < main". What programs have chosen is as it is, for the caller to make
- * safe: a document does.
+ * Appends what tells two stacks apart, the innermost first: lines of Python, if there are any, the
+ * innermost one and the program's own, "linear (functional.py:10) < ... < train (train.py:22)";
+ * else the functions that are not CUDA's own, "take < fill < main". What programs have chosen is as
+ * it is, for the caller to make safe: a document does.
  */
 void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			      const struct stack *stack);

@@ -341,7 +341,8 @@ static int text_event(struct sink *sink, const struct event *event, const struct
 {
 	struct text_sink *text = (struct text_sink *)sink;
 
-	if (!text->options.lines)
+	/* There are ten times as many of the driver's objects as calls: they are in the summary. */
+	if (!text->options.lines || event->header->type == MS_TYPE_OBJECT)
 		return 0;
 	if (!text->headed)
 		append_heading(text);

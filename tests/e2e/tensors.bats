@@ -35,7 +35,7 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 
 	for letter in m l; do
 		rm -f run.mscope
-		record -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 3000 $letter > did
+		record --tensors=all -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 3000 $letter > did
 		seen run.mscope > seen
 		grep -v '^end' did | diff - seen
 		assert_equal "$(reported "$numbers")" "[$(ended)]"
@@ -57,7 +57,7 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 	exec 8> in
 	wait_for 'grep -q waiting did'
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record $MASK -o run.mscope -p "$OTHER_PID" 2> messages 3>&- 8>&- &
+	"$MEMSCOPE" record $MASK --tensors=all -o run.mscope -p "$OTHER_PID" 2> messages 3>&- 8>&- &
 	RECORD_PID=$!
 	wait_for 'grep -q "recording; Ctrl-C" messages'
 	echo >&8
@@ -76,7 +76,7 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 }
 
 @test "what no allocator says is counted, and is of that process alone" {
-	record -f -o run.mscope -- sh -c '"$0" "$1" hostile; "$0" "$1" now 500 > did' \
+	record --tensors=all -f -o run.mscope -- sh -c '"$0" "$1" hostile; "$0" "$1" now 500 > did' \
 		"$WORKLOADS/tensors" "$WORKLOADS/libc10.so"
 	"$MEMSCOPE" report -f json run.mscope > report.json
 	valid report report.json
@@ -89,7 +89,7 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 }
 
 @test "only if it is asked for" {
-	record --tensors=off -o run.mscope -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 100 > did
+	record -o run.mscope -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 100 > did
 	assert_equal "$(seen run.mscope)" ""
 	"$MEMSCOPE" report -f json run.mscope | jq -e '.recordings[0].processes[0].tensors == null'
 	trace -o traced -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 100 > did
@@ -99,7 +99,7 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 }
 
 @test "by single uprobes, which have no session" {
-	record --without=uprobe_multi -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 500 > did
+	record --tensors=all --without=uprobe_session,uprobe_multi -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 500 > did
 	seen run.mscope > seen
 	grep -v '^end' did | diff - seen
 }

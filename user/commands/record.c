@@ -202,7 +202,7 @@ static const struct option_row rows[] = {
 	  OF_CAPTURE(table_bytes) },
 	{ 0, "tensors", "all|off",
 	  "Record, too, each block that PyTorch's allocator gives to the program or takes back, as"
-	  " that allocator says it (default), or not.",
+	  " that allocator says it (all), or not (default). What that costs: docs/frameworks.md.",
 	  parse_tensors, AT(recording.tensors) },
 	{ 0, "nvml", "TIME|off",
 	  "Record, too, what NVML says of devices and of the recorded processes: at the beginning"
@@ -354,8 +354,7 @@ static void hold_signal(int number)
 
 static int record(int argc, char **argv)
 {
-	struct settings settings = { .recording.capture = CAPTURE_OPTIONS_DEFAULTS,
-				     .recording.tensors = true };
+	struct settings settings = { .recording.capture = CAPTURE_OPTIONS_DEFAULTS };
 	struct capture_options *capture = &settings.recording.capture;
 	int first, code = EXIT_OK;
 

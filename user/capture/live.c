@@ -322,14 +322,6 @@ size_t live_missed(const struct live *live)
 	return missed || !live->dropped_notices ? missed : 1;
 }
 
-static void forget_signals(struct live *live)
-{
-	const struct timespec now = { 0 };
-
-	while (sigtimedwait(&live->signals, NULL, &now) > 0)
-		;
-}
-
 int live_stop(struct live *live)
 {
 	const struct mappings_visitor visitor = { live_note_mapped, live_mapped_last, live };
@@ -356,7 +348,7 @@ int live_stop(struct live *live)
 	 * and the command has been started already.
 	 */
 	signal(SIGPIPE, SIG_IGN);
-	forget_signals(live);
+	live_forget_signals(live);
 	sigprocmask(SIG_SETMASK, &live->original_mask, NULL);
 	return live->err;
 }
@@ -405,29 +397,6 @@ int live_wait_command(struct live *live)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static int open_signals(struct live *live)
-{
-	sigset_t *signals = &live->signals, pipe;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	sigemptyset(signals);
-	sigaddset(signals, SIGINT);
-	sigaddset(signals, SIGTERM);
-	sigaddset(signals, SIGHUP);
-	sigaddset(signals, FILE_PROBES_SIGNAL);
-	if (live->options.signal)
-		sigaddset(signals, live->options.signal);
-	if (sigprocmask(SIG_BLOCK, signals, &live->original_mask))
-		return -errno;
-	/* A signal may have been held back until now; the command shall have it. */
-	if (live->options.signal)
-		sigdelset(&live->original_mask, live->options.signal);
-	/* Blocked, it makes write() fail; ignored, the command would inherit that. */
-	sigprocmask(SIG_BLOCK, &pipe, NULL);
-	return loop_add_signals(live->loop, signals, on_signal, live, NULL);
-}
-
 static int open_mappings(struct live *live)
 {
 	int err = feature_test(live->options.features, FEATURE_MMAP_EVENTS);
@@ -443,7 +412,7 @@ static int open_mappings(struct live *live)
 
 static int open_sources(struct live *live)
 {
-	int err = open_signals(live);
+	int err = live_open_signals(live, on_signal);
 
 	live->drain_ns = DRAIN_NS;
 	if (!err)

@@ -161,4 +161,10 @@ void live_search(struct live *live);
 /* A target has exited; its status if it is the command, whose record might have been lost. */
 void live_forget(struct live *live, pid_t pid, const int *status);
 
+/* Blocks what ends the capture, triggers or breaks a lease: `fn` gets it. Returns 0 or -errno. */
+int live_open_signals(struct live *live, loop_signal_fn *fn);
+
+/* Those that came too late to be read are dropped. */
+void live_forget_signals(struct live *live);
+
 #endif /* MEMSCOPE_CAPTURE_LIVE_INTERNAL_H */

@@ -244,58 +244,84 @@ static void append_process(struct string *out, const struct ms_process *process)
 	append_bytes(out, process->comm, sizeof(process->comm));
 }
 
-static void append_record(struct string *out, const union record *record)
+static bool append_call_record(struct string *out, const union record *record)
 {
-	const struct ms_event *event = &record->event;
-
-	string_append_format(out, "%llu %u/%u %llu ", (unsigned long long)event->ts_ns, event->pid,
-			     event->tid, (unsigned long long)event->start_ns);
-	switch (event->type) {
+	switch (record->event.type) {
 	case MS_TYPE_CALL:
 		append_call(out, "call", &record->call);
-		break;
+		return true;
 	case MS_TYPE_LAUNCH:
 		append_call(out, "launch", &record->call);
 		string_append_format(out, " grid=%u,%u,%u", record->launch.grid[0],
 				     record->launch.grid[1], record->launch.grid[2]);
-		break;
+		return true;
 	case MS_TYPE_CALLS:
 		append_call(out, "calls", &record->call);
 		string_append_format(out, " count=%llu",
 				     (unsigned long long)record->launches.count);
-		break;
+		return true;
 	case MS_TYPE_FREE_BEGIN:
 		string_append_format(out, "free_begin %s addr=0x%llx size=%llu",
 				     row_name(record->free.row),
 				     (unsigned long long)record->free.addr,
 				     (unsigned long long)record->free.size);
-		break;
+		return true;
 	case MS_TYPE_NAME:
 		string_append_format(out, "name handle=0x%llx alias=0x%llx text=",
 				     (unsigned long long)record->name.handle,
 				     (unsigned long long)record->name.alias);
 		append_bytes(out, record->name.name, record->name.length);
-		break;
+		return true;
 	case MS_TYPE_ACCOUNT:
 		string_append_format(out, "account op=%u seen=%llu lost=%llu", record->account.op,
 				     (unsigned long long)record->account.seen,
 				     (unsigned long long)record->account.lost);
-		break;
+		return true;
+	case MS_TYPE_LOSS:
+		string_append_format(out, "loss op=%u lost=%llu", record->loss.op,
+				     (unsigned long long)record->loss.lost);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool append_process_record(struct string *out, const union record *record)
+{
+	switch (record->event.type) {
 	case MS_TYPE_VISIBLE:
 		string_append_format(out, "visible key=0x%llx flags=%u",
 				     (unsigned long long)record->visible.key,
 				     record->visible.flags);
-		break;
+		return true;
 	case MS_TYPE_NEWER:
 		string_append_format(out, "newer functions=%llu memory=%llu function=%s",
 				     (unsigned long long)record->newer.functions,
 				     (unsigned long long)record->newer.memory,
 				     record->newer.function);
-		break;
+		return true;
 	case MS_TYPE_UNREAD:
 		string_append_format(out, "unread error=%u path=%s", record->unread.error,
 				     record->unread.path);
-		break;
+		return true;
+	case MS_TYPE_IDENTITY:
+		string_append_text(out, "identity ");
+		append_bytes(out, record->identity.texts, record->identity.length);
+		return true;
+	case MS_TYPE_EXEC:
+	case MS_TYPE_FORK:
+	case MS_TYPE_EXIT:
+	case MS_TYPE_ATTACH:
+		append_process(out, &record->process);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool append_sample(struct string *out, const union record *record)
+{
+	switch (record->event.type) {
 	case MS_TYPE_DEVICE:
 		string_append_format(out,
 				     "device_memory known=%u used=%llu of %llu processes=%u %s",
@@ -303,21 +329,17 @@ static void append_record(struct string *out, const union record *record)
 				     (unsigned long long)record->device.used_bytes,
 				     (unsigned long long)record->device.total_bytes,
 				     record->device.processes, record->device.uuid);
-		break;
+		return true;
 	case MS_TYPE_HELD:
 		string_append_format(out, "process_memory used=%llu %s",
 				     (unsigned long long)record->held.used_bytes,
 				     record->held.uuid);
-		break;
-	case MS_TYPE_IDENTITY:
-		string_append_text(out, "identity ");
-		append_bytes(out, record->identity.texts, record->identity.length);
-		break;
+		return true;
 	case MS_TYPE_OBJECT:
 		string_append_format(out, "object action=%u class=0x%x size=%llu",
 				     record->object.action, record->object.class_number,
 				     (unsigned long long)record->object.size);
-		break;
+		return true;
 	case MS_TYPE_TENSOR:
 		string_append_format(out, "tensor addr=0x%llx size=%lld of %llu in %llu device=%d",
 				     (unsigned long long)record->tensor.addr,
@@ -325,32 +347,33 @@ static void append_record(struct string *out, const union record *record)
 				     (unsigned long long)record->tensor.allocated,
 				     (unsigned long long)record->tensor.reserved,
 				     record->tensor.device);
-		break;
+		return true;
 	case MS_TYPE_STACK:
 		string_append_format(out, "stack %u end=%u frames=", record->stack.id,
 				     record->stack.end);
 		append_bytes(out, record->stack.frames,
-			     event->size - offsetof(struct ms_stack, frames));
-		break;
+			     record->event.size - offsetof(struct ms_stack, frames));
+		return true;
 	case MS_TYPE_FRAME:
 		string_append_format(out, "frame %u address=0x%llx line=%u offset=%u texts=",
 				     record->frame.id, (unsigned long long)record->frame.address,
 				     record->frame.line, record->frame.offset);
 		append_bytes(out, record->frame.texts, record->frame.length);
-		break;
-	case MS_TYPE_LOSS:
-		string_append_format(out, "loss op=%u lost=%llu", record->loss.op,
-				     (unsigned long long)record->loss.lost);
-		break;
-	case MS_TYPE_EXEC:
-	case MS_TYPE_FORK:
-	case MS_TYPE_EXIT:
-	case MS_TYPE_ATTACH:
-		append_process(out, &record->process);
-		break;
+		return true;
 	default:
-		append_anchor(out, event);
+		return false;
 	}
+}
+
+static void append_record(struct string *out, const union record *record)
+{
+	const struct ms_event *event = &record->event;
+
+	string_append_format(out, "%llu %u/%u %llu ", (unsigned long long)event->ts_ns, event->pid,
+			     event->tid, (unsigned long long)event->start_ns);
+	if (!append_call_record(out, record) && !append_process_record(out, record) &&
+	    !append_sample(out, record))
+		append_anchor(out, event);
 	string_append_char(out, '\n');
 }
 

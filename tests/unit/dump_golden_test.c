@@ -97,10 +97,8 @@ static int write_golden(const char *path)
 
 	example_init(&example);
 	add_what_the_example_lacks(&example);
-	if (!writer || dump_file_open(&file, path, "")) {
-		dump_writer_free(writer);
-		return 1;
-	}
+	if (!writer || dump_file_open(&file, path, ""))
+		return dump_writer_free(writer), 1;
 	for (i = 0; !err && i < example.count; i++) {
 		union record record = example.records[i];
 

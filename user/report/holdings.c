@@ -225,6 +225,9 @@ static void note_free(struct holdings_process *holding, const struct event *even
 	};
 }
 
+/* One for each thread that frees: a recording that has more is made to cost time. */
+#define CALLS_LOOKED_AT 256
+
 /* What other threads' frees, which have begun, may still have held when a call began. */
 static uint64_t bytes_in_frees(const struct holdings_process *holding,
 			       const struct process *process, const struct event *event)
@@ -239,7 +242,7 @@ static uint64_t bytes_in_frees(const struct holdings_process *holding,
 			break;
 		bytes += ended->tid != event->header->tid ? ended->bytes : 0;
 	}
-	for (j = 0; j < process->pending.calls_count; j++) {
+	for (j = 0; j < process->pending.calls_count && j < CALLS_LOOKED_AT; j++) {
 		const struct pending_call *call = &process->pending.calls[j];
 
 		if (call->tid != event->header->tid && call->count == 1 &&

@@ -294,6 +294,17 @@ struct ms_call {
 	__u8 flags;       /* enum ms_call_flags */
 };
 
+/*
+ * What the thread did in a call that was followed to its end: for `runnable_ns` it could have run
+ * and waited for a CPU, for `blocked_ns` it waited for something else, and the rest of the duration
+ * it ran. A record of type CALL has this at its end unless the kernel cannot tell.
+ */
+struct ms_split_call {
+	struct ms_call call;
+	__u64 runnable_ns;
+	__u64 blocked_ns;
+};
+
 struct ms_launch {
 	struct ms_call call;
 	__u32 grid[3];
@@ -482,6 +493,7 @@ _Static_assert(sizeof(struct ms_object) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_spec) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_event) == 32, "wire layout");
 _Static_assert(sizeof(struct ms_call) == 96, "wire layout");
+_Static_assert(sizeof(struct ms_split_call) == 112, "wire layout");
 _Static_assert(sizeof(struct ms_launch) == 128, "wire layout");
 _Static_assert(sizeof(struct ms_calls) == 104, "wire layout");
 _Static_assert(sizeof(struct ms_account) == 56, "wire layout");

@@ -111,7 +111,10 @@ static __always_inline void call_report(__u8 op, const struct ms_launch *record)
 	const struct ms_spec *spec;
 
 	if (op != MS_OP_LAUNCH) {
-		emit(op, record, sizeof(struct ms_call));
+		if (split_is_known())
+			emit(op, record, sizeof(struct ms_split_call));
+		else
+			emit(op, record, sizeof(struct ms_call));
 		return;
 	}
 	spec = spec_of(record->call.row);
@@ -175,14 +178,6 @@ static __always_inline void launch_init(struct ms_launch *launch, __u32 row, __u
 	event_init(&launch->call.event, MS_TYPE_LAUNCH, sizeof(*launch), start_ns, ts_ns);
 	launch->call.row = row;
 	launch->call.driver_row = MS_NO_ROW;
-}
-
-static __always_inline void call_init(struct ms_call *call, __u32 row, __u64 start_ns, __u64 ts_ns)
-{
-	__builtin_memset(call, 0, sizeof(*call));
-	event_init(&call->event, MS_TYPE_CALL, sizeof(*call), start_ns, ts_ns);
-	call->row = row;
-	call->driver_row = MS_NO_ROW;
 }
 
 static __always_inline void call_note_stack(struct ms_call *call, __u32 stack)
@@ -494,7 +489,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	if (spec->op == MS_OP_LAUNCH)
 		launch_init(&frame->record, row, thread->start_ns, bpf_ktime_get_ns());
 	else
-		call_init(&frame->record.call, row, thread->start_ns, bpf_ktime_get_ns());
+		split_init(frame, row, thread->start_ns);
 	call_note_stack(&frame->record.call, stack);
 	if (depth) {
 		outer = frame_at(thread, depth - 1);
@@ -527,6 +522,8 @@ static __always_inline void call_leave(struct pt_regs *ctx)
 	call = &frame->record.call;
 	call->duration_ns = bpf_ktime_get_ns() - call->event.ts_ns;
 	spec = spec_of(call->row);
+	if (spec->op != MS_OP_LAUNCH)
+		split_note(frame);
 	if (!(spec->flags & MS_ROW_VOID)) {
 		call->result = (__s32)regs_result(ctx);
 		call->known |= MS_KNOWN_RESULT;

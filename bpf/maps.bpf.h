@@ -147,12 +147,21 @@ struct ms_input {
 	__s64 result; /* -1 until it is known: the call may have yet to write what it writes */
 };
 
+/* What the kernel has counted of a thread; all but the last in nanoseconds. */
+struct ms_on_cpu {
+	__u64 looked_ns; /* when it last counted the next one, by its scheduler's clock */
+	__u64 running_ns;
+	__u64 runnable_ns;
+	__u64 migrations;
+};
+
 /* A call that has been entered. */
 struct ms_frame {
 	__u64 sp; /* identifies the call: see regs_entry_sp() */
 	struct ms_input input;
 	struct ms_launch record;
-	struct ms_launch inner; /* of a finished inner call of the same kind, not yet reported */
+	struct ms_on_cpu entered; /* as it was then; of no launch */
+	struct ms_launch inner;   /* of a finished inner call of the same kind, not yet reported */
 	__u8 op;
 	__u8 holds; /* `inner` is there */
 	__u8 begun; /* free: its MS_TYPE_FREE_BEGIN is out, or an outer call's */

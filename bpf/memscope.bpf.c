@@ -20,6 +20,7 @@
 #include "count.bpf.h"
 #include "python.bpf.h"
 #include "stack.bpf.h"
+#include "split.bpf.h"
 #include "call.bpf.h"
 #include "admit.bpf.h"
 #include "process.bpf.h"

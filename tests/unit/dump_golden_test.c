@@ -73,6 +73,8 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_stack(1, 1, 2));
 	example_add_to_other(example,
 			     record_called_from(1, record_alloc("cuMemAlloc_v2", 0x30000, 512)));
+	example_add_to_other(example, record_split(record_call("cuStreamSynchronize"), 3000000,
+						   1000000, 1900000));
 	example_add_to_other(example,
 			     record_device("cuDeviceGetPCIBusId", 1, "0000:81:00.0\0\0\0"));
 }

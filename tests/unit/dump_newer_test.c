@@ -62,6 +62,7 @@ static void test_records_that_say_more(void **state)
 	struct result result;
 
 	(void)state;
+	longer.call.duration_ns = 3; /* of which it says 1 and 2 */
 	longer.call.event.size = sizeof(longer);
 	pack(forger, &longer);
 	put_records(forger, BLOCK_EVENTS);

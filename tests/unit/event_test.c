@@ -15,6 +15,7 @@ static size_t samples(union record *out)
 
 	out[count++] = record_merged("cuMemAlloc_v2", record_alloc("cudaMalloc", BLOCK, 4096));
 	out[count++] = record_copy("cuMemcpyHtoD_v2", 100, MS_DIRECTION_HTOD);
+	out[count++] = record_split(record_call("cuCtxSynchronize"), 100, 40, 60);
 	out[count++] = record_launch("cuLaunchKernel", 0x1234);
 	out[count++] = record_merged("cuLaunchKernel", record_launch("cudaLaunchKernel", 0x1234));
 	out[count++] = record_free_begin(BLOCK);
@@ -41,7 +42,7 @@ static size_t samples(union record *out)
 	return count;
 }
 
-#define SAMPLES_MAX 24
+#define SAMPLES_MAX 25
 
 /* Decodes a copy that ends exactly where the record does: reading further is an error. */
 static int decode_copy(const void *record, size_t length)
@@ -100,6 +101,8 @@ static void assert_promises(const struct event *event, const void *record, size_
 	assert_true(type < MS_TYPES_COUNT);
 	assert_ptr_equal(event->call, called ? record : NULL);
 	assert_ptr_equal(event->launch, type == MS_TYPE_LAUNCH ? record : NULL);
+	assert_ptr_equal(event->split,
+			 type == MS_TYPE_CALL && length > sizeof(struct ms_call) ? record : NULL);
 	assert_ptr_equal(event->free, type == MS_TYPE_FREE_BEGIN ? record : NULL);
 	assert_ptr_equal(event->name, type == MS_TYPE_NAME ? record : NULL);
 	assert_ptr_equal(event->process,
@@ -219,6 +222,11 @@ static void test_every_other_length_is_refused(void **state)
 			if (length == size)
 				continue;
 			assert_int_equal(decode_copy(record, length), -EINVAL);
+			/* Calls have a member at the end, or lack it. */
+			if (record->event.type == MS_TYPE_CALL &&
+			    (length == sizeof(struct ms_call) ||
+			     length == sizeof(struct ms_split_call)))
+				continue;
 			record->event.size = length;
 			assert_int_equal(decode_copy(record, length), -EINVAL);
 			record->event.size = size;
@@ -305,6 +313,21 @@ static void test_a_driver_row_of_another_op_is_refused(void **state)
 		else
 			assert_refused(&record);
 	}
+}
+
+static void test_no_call_waits_longer_than_it_takes(void **state)
+{
+	union record record = record_split(record_call("cuCtxSynchronize"), 100, 40, 60);
+
+	(void)state;
+	assert_accepted(&record);
+	record.split.runnable_ns++;
+	assert_refused(&record);
+	record.split.runnable_ns = UINT64_MAX;
+	assert_refused(&record);
+	record.split.runnable_ns = 101;
+	record.split.blocked_ns = 0;
+	assert_refused(&record);
 }
 
 static void test_launch_rows_belong_into_launch_records_only(void **state)
@@ -552,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_rows_out_of_range_are_refused),
 		cmocka_unit_test(test_directions_out_of_range_are_refused),
 		cmocka_unit_test(test_a_driver_row_of_another_op_is_refused),
+		cmocka_unit_test(test_no_call_waits_longer_than_it_takes),
 		cmocka_unit_test(test_launch_rows_belong_into_launch_records_only),
 		cmocka_unit_test(test_what_is_more_than_a_number_is_not_counted),
 		cmocka_unit_test(test_accounts_are_of_something),

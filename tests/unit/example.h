@@ -116,8 +116,8 @@ static inline void example_add_transfers(struct example *example)
 	example_add(example, record_call("cuMemcpy2D_v2"));
 	example_add(example, record_copy("cudaMemcpy", 5, MS_DIRECTION_HTOH));
 	example_add(example, record_taking(800, record_alloc("cudaMemset", 0x7f0000000000, 1024)));
-	example_add(example, record_taking(1230000000, record_stream(0x51,
-		record_call("cudaStreamSynchronize"))));
+	example_add(example, record_split(record_stream(0x51, record_call("cudaStreamSynchronize")),
+					  1230000000, 30000000, 1150000000));
 	example_add(example, record_taking(40, record_to(0xe0, record_call("cuEventSynchronize"))));
 }
 

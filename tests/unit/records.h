@@ -21,6 +21,7 @@ union record {
 	struct ms_event event;
 	struct ms_call call;
 	struct ms_launch launch;
+	struct ms_split_call split;
 	struct ms_calls launches;
 	struct ms_free free;
 	struct ms_name name;
@@ -156,6 +157,17 @@ static inline union record record_copy(const char *symbol, uint64_t size,
 	record.call.size = size;
 	record.call.direction = direction;
 	record.call.known |= MS_KNOWN_SIZE | MS_KNOWN_DIRECTION;
+	return record;
+}
+
+/* The same call, of so many nanoseconds, in which its thread waited for a CPU and was blocked. */
+static inline union record record_split(union record record, uint64_t duration_ns,
+					uint64_t runnable_ns, uint64_t blocked_ns)
+{
+	record.event.size = sizeof(struct ms_split_call);
+	record.call.duration_ns = duration_ns;
+	record.split.runnable_ns = runnable_ns;
+	record.split.blocked_ns = blocked_ns;
 	return record;
 }
 

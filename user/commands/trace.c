@@ -30,6 +30,7 @@ struct settings {
 	bool summary_only;
 	bool exact;
 	bool stacks;
+	bool verbose;
 	bool no_return;
 	bool tensors;         /* what the allocators of frameworks say of themselves, too */
 	uint64_t interval_ns; /* between summaries; 0: there is one, at the end */
@@ -38,6 +39,12 @@ struct settings {
 /* ---- options --------------------------------------------------------------------------------- */
 
 #define AT(member) offsetof(struct settings, member)
+
+static int parse_verbose(const struct option_row *row, const char *value, void *context)
+{
+	((struct settings *)context)->verbose = true;
+	return option_verbose(row, value, context);
+}
 
 static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Trace running processes.", selection_parse_pids,
@@ -130,7 +137,10 @@ static const struct option_row rows[] = {
 	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
 	  AT(capture.features) },
 	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 'v', "verbose", NULL,
+	  "Say what is going on, and of each call for how much of its time the thread ran, waited"
+	  " for a CPU, and was blocked.",
+	  parse_verbose, 0 },
 	{ 0 },
 };
 
@@ -165,6 +175,7 @@ static int open_output(struct run *run)
 	struct text_options text = { .lines = !settings->summary_only,
 				     .exact = settings->exact,
 				     .stacks = settings->stacks,
+				     .split = settings->verbose,
 				     .clock_ns = clock_realtime_offset_ns() };
 	int err = 0;
 

@@ -46,6 +46,19 @@ static int decode_call(const struct ms_call *call, struct event *event)
 	return event->driver_probe->spec.op == event->probe->spec.op ? 0 : -EINVAL;
 }
 
+static int decode_split(const void *record, size_t length, struct event *event)
+{
+	const struct ms_split_call *split = record;
+
+	if (length < sizeof(*split))
+		return decode_call(record, event);
+	event->split = split;
+	if (split->runnable_ns > split->call.duration_ns ||
+	    split->blocked_ns > split->call.duration_ns - split->runnable_ns)
+		return -EINVAL;
+	return decode_call(record, event);
+}
+
 static int decode_calls(const struct ms_calls *calls, struct event *event)
 {
 	event->count = calls->count;
@@ -150,6 +163,11 @@ bool event_account_is_known(uint16_t op)
 	       op == MS_ACCOUNT_ABANDONED;
 }
 
+size_t event_longest(uint16_t type)
+{
+	return type == MS_TYPE_CALL ? sizeof(struct ms_split_call) : event_size(type);
+}
+
 static int decode_account(const struct ms_account *account, struct event *event)
 {
 	event->account = account;
@@ -229,7 +247,8 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 			return decode_calls(record, event);
 		if (event->header->type == MS_TYPE_LAUNCH)
 			event->launch = record;
-		return decode_call(record, event);
+		return decode_split(record, event->header->type == MS_TYPE_CALL ? length : 0,
+				    event);
 	case SHAPE_FREE:
 		event->free = record;
 		event->probe = row_of(event->free->row);
@@ -277,7 +296,9 @@ int event_decode(const void *record, size_t length, struct event *event)
 	if (length < sizeof(*header) || header->size != length)
 		return -EINVAL;
 	size = event_size(header->type);
-	if (!size || length < size || (length > size && !event_has_text(header->type)) ||
+	if (!size || length < size ||
+	    (length > size && length != event_longest(header->type) &&
+	     !event_has_text(header->type)) ||
 	    !event_is_process(header))
 		return -EINVAL;
 	event->header = header;

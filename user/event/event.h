@@ -26,6 +26,7 @@ struct event {
 	/* By header->type; the others are NULL. A recorded launch has both `call` and `launch`. */
 	const struct ms_call *call;
 	const struct ms_launch *launch;
+	const struct ms_split_call *split; /* `call`, if it says what its thread did meanwhile */
 	const struct ms_free *free;
 	const struct ms_name *name;
 	const struct ms_process *process;
@@ -124,5 +125,8 @@ static inline uint64_t event_end_ns(const struct event *event)
 
 /* How long records of that type are; names have their text besides. 0: no type that is known. */
 size_t event_size(uint16_t type);
+
+/* How long they can be, but for text: some have a member at the end that others lack. */
+size_t event_longest(uint16_t type);
 
 #endif /* MEMSCOPE_EVENT_EVENT_H */

@@ -82,7 +82,14 @@ struct ms_checkpoint_calls {
 	struct ms_event event;
 	uint64_t op; /* enum ms_op */
 	uint64_t count;
+	/* Where it ends that has no more: */
+	uint64_t split; /* and so on: as in struct call_split */
+	uint64_t total_ns;
+	uint64_t runnable_ns;
+	uint64_t blocked_ns;
 };
+
+#define MS_CHECKPOINT_CALLS_BYTES offsetof(struct ms_checkpoint_calls, split)
 
 /* Lower numbers have members of struct ms_checkpoint_process, as older readers know them. */
 #define MS_CHECKPOINT_COUNTERS 16

@@ -171,6 +171,15 @@ static int load_calls(struct checkpoint *anchor, const void *record)
 	if (saved->op >= MS_OPS_COUNT)
 		return 1;
 	anchor->process->calls[saved->op] = saved->count;
+	if (saved->event.size < sizeof(*saved))
+		return 0;
+	if (saved->runnable_ns > saved->total_ns ||
+	    saved->blocked_ns > saved->total_ns - saved->runnable_ns)
+		return -EINVAL;
+	anchor->process->splits[saved->op] = (struct call_split){ .calls = saved->split,
+								  .total_ns = saved->total_ns,
+								  .runnable_ns = saved->runnable_ns,
+								  .blocked_ns = saved->blocked_ns };
 	return 0;
 }
 
@@ -492,7 +501,8 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 	[MS_CHECKPOINT_##type - MS_CHECKPOINT_STATE] = { function, sizeof(struct structure) }
 		TYPE(STATE, load_state, ms_checkpoint_state),
 		TYPE(PROCESS, load_process, ms_checkpoint_process),
-		TYPE(CALLS, load_calls, ms_checkpoint_calls),
+		[MS_CHECKPOINT_CALLS -
+			MS_CHECKPOINT_STATE] = { load_calls, MS_CHECKPOINT_CALLS_BYTES },
 		TYPE(SPACE, load_space, ms_checkpoint_space),
 		TYPE(TOTAL, load_total, ms_checkpoint_total),
 		TYPE(NAME, load_name, ms_checkpoint_name),

@@ -162,10 +162,17 @@ static void save_calls(struct saver *saver)
 	uint64_t i;
 
 	for (i = 0; i < MS_OPS_COUNT; i++) {
-		struct ms_checkpoint_calls record = { .op = i, .count = process->calls[i] };
+		const struct call_split *split = &process->splits[i];
+		struct ms_checkpoint_calls record = { .op = i,
+						      .count = process->calls[i],
+						      .split = split->calls,
+						      .total_ns = split->total_ns,
+						      .runnable_ns = split->runnable_ns,
+						      .blocked_ns = split->blocked_ns };
 
 		if (record.count)
-			put(saver, &record, MS_CHECKPOINT_CALLS, sizeof(record));
+			put(saver, &record, MS_CHECKPOINT_CALLS,
+			    split->calls ? sizeof(record) : MS_CHECKPOINT_CALLS_BYTES);
 	}
 	for (i = 0; i < MS_DIRECTIONS_COUNT; i++)
 		save_total(saver, i, &process->copies[i]);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "ledger/call_splits.h"
 #include "ledger/call_times.h"
 #include "ledger/failures.h"
 #include "ledger/kernels.h"
@@ -168,6 +169,8 @@ static void add_counts(struct process *sum, const struct process *process)
 	sum->graph_launches += process->graph_launches;
 	for (i = 0; i < MS_OPS_COUNT; i++)
 		sum->calls[i] += process->calls[i];
+	for (i = 0; i < MS_OPS_COUNT; i++)
+		call_splits_add(&sum->splits[i], &process->splits[i]);
 	for (i = 0; i < COUNTERS_COUNT; i++)
 		sum->counters[i] += process->counters[i];
 }

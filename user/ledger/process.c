@@ -66,6 +66,7 @@ void process_restart(struct process *process, uint64_t now_ns)
 	memset(process->copies, 0, sizeof(process->copies));
 	process->memsets = process->syncs = (struct call_total){ 0 };
 	memset(process->calls, 0, sizeof(process->calls));
+	memset(process->splits, 0, sizeof(process->splits));
 	process->launches = process->graph_launches = 0;
 	for (i = 0; i < process->kernels_count; i++)
 		process->kernels[i].launches = 0;

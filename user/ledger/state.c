@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "event/losses.h"
 #include "ledger/allocations.h"
+#include "ledger/call_splits.h"
 #include "ledger/call_times.h"
 #include "ledger/contexts.h"
 #include "ledger/ended.h"
@@ -393,6 +394,7 @@ static int apply_op(struct state *state, struct process *process, const struct e
 		first_call(process, event);
 	change->device = contexts_device(process, call);
 	process->calls[event->probe->spec.op] += event->count;
+	call_splits_apply(process, event);
 	err = call_times_apply(process, event);
 	if (!err && !event_succeeded(call) && !is_of_shutdown(event))
 		err = failures_add(process, &(struct failure){ .row = call->row,

@@ -54,6 +54,14 @@ struct call_total {
 	uint64_t duration_ns;
 };
 
+/* What threads did in calls of which that is known: ledger/call_splits.h. */
+struct call_split {
+	uint64_t calls;
+	uint64_t total_ns;
+	uint64_t runnable_ns; /* in which they waited for a CPU */
+	uint64_t blocked_ns;  /* in which they waited for something else; in the rest they ran */
+};
+
 struct kernel {
 	const char *name; /* NULL: only the handle is known */
 	uint64_t handle;
@@ -134,6 +142,7 @@ struct process {
 	uint64_t launches; /* of kernels */
 	uint64_t graph_launches;
 	uint64_t calls[MS_OPS_COUNT]; /* all, whatever their result */
+	struct call_split splits[MS_OPS_COUNT];
 
 	uint64_t counters[COUNTERS_COUNT]; /* by enum process_counter */
 

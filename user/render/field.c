@@ -201,6 +201,29 @@ static struct field_value get_duration_ns(source_t *source)
 	return number(knows(source, MS_KNOWN_RESULT), call_of(source)->duration_ns);
 }
 
+static struct field_value get_running_ns(source_t *source)
+{
+	const struct ms_split_call *split = source->event->split;
+
+	if (!split)
+		return UNKNOWN;
+	return number(true, split->call.duration_ns - split->runnable_ns - split->blocked_ns);
+}
+
+static struct field_value get_runnable_ns(source_t *source)
+{
+	const struct ms_split_call *split = source->event->split;
+
+	return number(split, split ? split->runnable_ns : 0);
+}
+
+static struct field_value get_blocked_ns(source_t *source)
+{
+	const struct ms_split_call *split = source->event->split;
+
+	return number(split, split ? split->blocked_ns : 0);
+}
+
 static struct field_value get_nested(source_t *source)
 {
 	return number(true, call_of(source)->flags & MS_CALL_NESTED);
@@ -449,25 +472,6 @@ static void detail_launch(source_t *source, struct string *out)
 				     launch->block[1], launch->block[2], launch->shared_bytes);
 }
 
-void field_append_amounts(struct string *out, const struct amount amounts[MS_SPACES_COUNT],
-			  const char *before, bool exact)
-{
-	char size[STRING_NUMBER_BYTES];
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++) {
-		const struct amount *amount = &amounts[space];
-
-		if (!amount->count)
-			continue;
-		string_append_format(out, "%s%llu %s (%s)", before,
-				     (unsigned long long)amount->count, probe_space_name(space),
-				     exact ? string_count(size, amount->bytes) :
-					     string_size(size, amount->bytes));
-		before = ", ";
-	}
-}
-
 static void detail_memory(source_t *source, struct string *out)
 {
 	char size[STRING_NUMBER_BYTES];
@@ -545,21 +549,11 @@ static struct field_value get_detail(source_t *source)
 	default:
 		detail_other(source, out);
 	}
-	return scratch(source, start);
-}
-
-void field_append_safe(struct string *out, const char *text, size_t length)
-{
-	size_t i;
-
-	for (i = 0; i < length; i++) {
-		unsigned char c = text[i];
-
-		if (c >= 0x20 && c < 0x7f && c != '\\')
-			string_append_char(out, c);
-		else
-			string_append_format(out, "\\x%02x", c);
+	if (source->split && source->event->split) {
+		string_append_text(out, out->length > start ? "; " : "");
+		field_append_split(out, source->event->split);
 	}
+	return scratch(source, start);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -576,6 +570,7 @@ void field_append_safe(struct string *out, const char *text, size_t length)
 #define OPS_ENDING (OP(CONTEXT) | OP(LAUNCH) | OP(FREE))
 #define OPS_OTHER (OP(LAUNCH) | OP(SYNC) | OP(CONTEXT))
 #define OPS_ANY (OPS_SIZED | OPS_OTHER)
+#define OPS_SPLIT (OPS_ANY & ~OP(LAUNCH))
 
 const struct field fields[] = {
 #define FIELD(name, kind, ops, heading, width, description) \

@@ -34,6 +34,7 @@ struct field_source {
 	const struct change *change;
 	const struct stacks *stacks; /* NULL: they are not shown */
 	struct string *scratch; /* for text that has to be put together; cleared by the caller */
+	bool split;             /* the detail goes on with what the thread did in the call */
 	bool exact;             /* sizes in text: bytes, not rounded */
 	bool wall_known;
 	uint64_t wall_offset_ns; /* what to add to times to get CLOCK_REALTIME */
@@ -77,5 +78,8 @@ void field_append_safe(struct string *out, const char *text, size_t length);
  */
 void field_append_amounts(struct string *out, const struct amount amounts[MS_SPACES_COUNT],
 			  const char *before, bool exact);
+
+/* Appends "ran 1.20 us, waited 3.00 ms for a CPU, was blocked 8.10 ms", without what is 0. */
+void field_append_split(struct string *out, const struct ms_split_call *split);
 
 #endif /* MEMSCOPE_RENDER_FIELD_H */

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "event/framework.h"
+#include "ledger/call_splits.h"
 #include "ledger/call_times.h"
 
 void json_process_exit(struct json *json, uint32_t status)
@@ -180,6 +181,29 @@ void json_process_functions(struct json *json, const struct process *process)
 	}
 	json_close(json, ']');
 	free(sorted);
+}
+
+void json_process_splits(struct json *json, const struct process *process)
+{
+	uint32_t op;
+
+	json_name(json, "time_in_calls");
+	json_open(json, '[');
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		const struct call_split *split = &process->splits[op];
+
+		if (!split->calls)
+			continue;
+		json_open(json, '{');
+		json_put_text(json, "op", probe_op_name(op));
+		json_put_u64(json, "calls", split->calls);
+		json_put_u64(json, "total_ns", split->total_ns);
+		json_put_u64(json, "running_ns", call_splits_running_ns(split));
+		json_put_u64(json, "runnable_ns", split->runnable_ns);
+		json_put_u64(json, "blocked_ns", split->blocked_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
 }
 
 static void put_counters(struct json *json, const struct process *process, bool of_others)

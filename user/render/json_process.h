@@ -30,4 +30,7 @@ void json_process_counters(struct json *json, const struct process *process);
 /* How often each function was called and how long that took, as an array named "functions". */
 void json_process_functions(struct json *json, const struct process *process);
 
+/* What threads did in calls, by what these do, as an array named "time_in_calls". */
+void json_process_splits(struct json *json, const struct process *process);
+
 #endif /* MEMSCOPE_RENDER_JSON_PROCESS_H */

@@ -28,6 +28,7 @@ void process_rows_nvml(const struct process_rows *rows);
 void process_rows_cells(const struct process_rows *rows);
 void process_rows_objects(const struct process_rows *rows);
 void process_rows_functions(const struct process_rows *rows);
+void process_rows_splits(const struct process_rows *rows);
 void process_rows_failures(const struct process_rows *rows);
 void process_rows_kernels(const struct process_rows *rows);
 void process_rows_copies(const struct process_rows *rows);

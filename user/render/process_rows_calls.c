@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "ledger/call_splits.h"
 #include "ledger/call_times.h"
 #include "render/report_words.h"
 
@@ -43,6 +44,26 @@ void process_rows_functions(const struct process_rows *rows)
 	for (i = 0; sorted && i < rows->process->times_count; i++)
 		list_function(rows, sorted[i]);
 	free(sorted);
+}
+
+void process_rows_splits(const struct process_rows *rows)
+{
+	struct document *document = rows->document;
+	uint32_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		const struct call_split *split = &rows->process->splits[op];
+
+		if (!split->calls || !process_rows_begin(rows))
+			continue;
+		document_cell_words(document, probe_op_name(op));
+		document_cell_count(document, true, split->calls);
+		document_cell_duration(document, true, split->total_ns);
+		document_cell_duration(document, true, call_splits_running_ns(split));
+		document_cell_duration(document, true, split->blocked_ns);
+		document_cell_duration(document, true, split->runnable_ns);
+		document_row_end(document);
+	}
 }
 
 void process_rows_failures(const struct process_rows *rows)

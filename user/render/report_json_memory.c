@@ -291,6 +291,7 @@ static void put_totals(struct json *json, const struct report_recording *recordi
 	put_calls(json, recording, process);
 	json_process_failures(json, process);
 	json_process_functions(json, process);
+	json_process_splits(json, process);
 	put_unknown(json, recording, process);
 }
 

@@ -186,6 +186,7 @@ static void put_totals(struct json *json, const struct summary *summary,
 	json_put_u64(json, "graph_launches", process->graph_launches);
 	json_process_failures(json, process);
 	json_process_functions(json, process);
+	json_process_splits(json, process);
 	json_process_counters(json, process);
 }
 

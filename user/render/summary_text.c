@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ledger/call_splits.h"
 #include "ledger/call_times.h"
 #include "render/field.h"
 #include "render/identity_words.h"
@@ -277,6 +278,34 @@ static void append_functions(const struct page *page, const struct process *proc
 	free(sorted);
 }
 
+static void append_split(const struct page *page, const char *what, const struct call_split *split)
+{
+	char calls[STRING_NUMBER_BYTES], total[STRING_NUMBER_BYTES], ran[STRING_NUMBER_BYTES];
+	char runnable[STRING_NUMBER_BYTES], blocked[STRING_NUMBER_BYTES];
+
+	if (split->calls)
+		string_append_format(page->out, "  %-26s %11s %8s %9s %9s %14s\n", what,
+				     string_count(calls, split->calls),
+				     string_duration(total, split->total_ns),
+				     string_duration(ran, call_splits_running_ns(split)),
+				     string_duration(blocked, split->blocked_ns),
+				     string_duration(runnable, split->runnable_ns));
+}
+
+/* Where calls spent their time. */
+static void append_splits(const struct page *page, const struct process *process)
+{
+	const struct call_split sum = call_splits_sum(process);
+	uint32_t op;
+
+	if (!sum.calls)
+		return;
+	string_append_format(page->out, "\n  %-26s %11s %8s %9s %9s %14s\n", "TIME IN CALLS",
+			     "CALLS", "TOTAL", "RAN", "BLOCKED", "WAITED FOR CPU");
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		append_split(page, probe_op_name(op), &process->splits[op]);
+}
+
 static void append_failures(const struct page *page, const struct process *process)
 {
 	char count[STRING_NUMBER_BYTES];
@@ -494,6 +523,7 @@ static void append_more(struct page *page)
 	append_spaces(page, state->more);
 	append_driver(page, state->more);
 	append_functions(page, state->more);
+	append_splits(page, state->more);
 	append_copies(page, state->more);
 	append_kernels(page, state->more);
 	append_failures(page, state->more);
@@ -517,6 +547,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_driver(&page, process);
 		append_largest(&page, process);
 		append_functions(&page, process);
+		append_splits(&page, process);
 		append_copies(&page, process);
 		append_kernels(&page, process);
 		append_failures(&page, process);

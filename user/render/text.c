@@ -217,6 +217,7 @@ static int show_call(struct text_sink *text, const struct event *event, const st
 	struct field_source source = { .event = event,
 				       .change = change,
 				       .scratch = &text->scratch,
+				       .split = text->options.split,
 				       .exact = text->options.exact };
 	struct string *out = &text->writer->text;
 	bool alarming = text->writer->colour && !event_succeeded(event->call);

@@ -296,7 +296,8 @@ static bool is_newer(const struct ms_event *event)
 static int feed(struct replay *replay)
 {
 	struct ms_event *event = (struct ms_event *)replay->record;
-	const size_t known = event_size(event->type);
+	const size_t least = event_size(event->type), most = event_longest(event->type);
+	const size_t known = event->size < most ? least : most;
 
 	if (is_newer(event)) {
 		replay->account.unknown_records++;

@@ -143,7 +143,19 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 };
 
+struct sched_entity {
+	u64 exec_start;
+	u64 sum_exec_runtime;
+	u64 nr_migrations;
+};
+
+struct sched_info {
+	long long unsigned int run_delay;
+};
+
 struct task_struct {
+	struct sched_entity se;
+	struct sched_info sched_info;
 	struct mm_struct *mm;
 	int exit_code;
 	pid_t pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads SIMCUDA_FAIL and SIMCUDA_DELAY once, when the library is loaded, and attaches what they
- * say to the functions they name. See README.md for the syntax.
+ * Reads SIMCUDA_FAIL, SIMCUDA_DELAY and SIMCUDA_SPIN once, when the library is loaded, and attaches
+ * what they say to the functions they name. See README.md for the syntax.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -86,29 +86,41 @@ static const char *parse_fail(const char *value, const char *at)
 }
 
 /* "cuStreamSynchronize=2ms": every call takes that much longer. */
-static const char *parse_delay(const char *value, const char *at)
+static const char *parse_time(const char *variable, const char *value, const char *at, bool spins)
 {
 	static const struct {
 		const char *name;
 		uint64_t ns;
 	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", NS_PER_S } };
 	size_t length = strcspn(at, "=,");
-	struct api *api = find("SIMCUDA_DELAY", value, at, length);
+	struct api *api = find(variable, value, at, length);
 	uint64_t n;
 
 	if (at[length] != '=')
-		env_fatal("SIMCUDA_DELAY", value, "expected FUNCTION=TIME");
+		env_fatal(variable, value, "expected FUNCTION=TIME");
 	at += length + 1;
-	n = number("SIMCUDA_DELAY", value, &at);
+	n = number(variable, value, &at);
 	length = strcspn(at, ",");
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (strlen(units[i].name) != length || strncmp(at, units[i].name, length))
 			continue;
-		if (api)
+		if (api) {
 			api->delay_ns = n * units[i].ns;
+			api->spins = spins;
+		}
 		return at + length;
 	}
-	env_fatal("SIMCUDA_DELAY", value, "expected a time such as 500ns, 10us, 2ms or 1s");
+	env_fatal(variable, value, "expected a time such as 500ns, 10us, 2ms or 1s");
+}
+
+static const char *parse_delay(const char *value, const char *at)
+{
+	return parse_time("SIMCUDA_DELAY", value, at, false);
+}
+
+static const char *parse_spin(const char *value, const char *at)
+{
+	return parse_time("SIMCUDA_SPIN", value, at, true);
 }
 
 static bool parse_list(const char *variable,
@@ -133,9 +145,10 @@ __attribute__((constructor(101))) static void api_init(void)
 {
 	bool fails = parse_list("SIMCUDA_FAIL", parse_fail);
 	bool delays = parse_list("SIMCUDA_DELAY", parse_delay);
+	bool spins = parse_list("SIMCUDA_SPIN", parse_spin);
 	bool logged = oracle_open();
 
-	api_active = fails || delays || logged;
+	api_active = fails || delays || spins || logged;
 }
 
 static void sleep_ns(uint64_t ns)
@@ -144,6 +157,23 @@ static void sleep_ns(uint64_t ns)
 				 .tv_nsec = (long)(ns % NS_PER_S) };
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
+		;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+/* As a driver that spins does while it waits, however little of a CPU it gets. */
+static void spin_ns(uint64_t ns)
+{
+	const uint64_t start_ns = cpu_ns();
+
+	while (cpu_ns() - start_ns < ns)
 		;
 }
 
@@ -160,7 +190,9 @@ static int injected(struct api *api)
 int api_enter_active(struct api *api, uint64_t *start_ns)
 {
 	*start_ns = oracle_now_ns();
-	if (api->delay_ns)
+	if (api->spins)
+		spin_ns(api->delay_ns);
+	else if (api->delay_ns)
 		sleep_ns(api->delay_ns);
 	return api->rules ? injected(api) : 0;
 }

@@ -22,8 +22,9 @@ struct api_rule;
 struct api {
 	const char *name;
 	const struct api_rule *rules;
-	uint64_t delay_ns;
-	uint64_t calls; /* counted only where there are rules */
+	uint64_t delay_ns : 63;
+	uint64_t spins : 1; /* it is CPU time that the call takes so much of */
+	uint64_t calls;     /* counted only where there are rules */
 } __attribute__((aligned(32)));
 
 /* Declares `api`, the calling function's own, and `start_ns`. */

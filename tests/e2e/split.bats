@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Why calls took long: what is said of a wait that is blocked, that spins, that has to share its CPU,
+# and that is throttled is what the kernel says of the thread around it (tests/workloads/waits.c).
+
+load helpers
+
+bats_require_minimum_version 1.5.0
+
+CALLS=12
+
+teardown() {
+	[ -z "${GROUP:-}" ] || wait_for '! [ -s "$GROUP/cgroup.procs" ] && rmdir "$GROUP"' 100 || true
+}
+
+# near A B OF: they differ by no more than a twentieth of OF and a third of a millisecond for each call
+near() {
+	local difference=$(($1 > $2 ? $1 - $2 : $2 - $1))
+
+	[ "$difference" -le $(($3 / 20 + CALLS * 300000)) ] || fail "$1 is not near $2, of $3"
+}
+
+# of FIELD: the sum over all waits
+of() {
+	events "select(.api == \"cuCtxSynchronize\") | .$1" | jq -s add
+}
+
+# split NAME=VALUE COMMAND...: traces it; sets RAN, RUNNABLE and BLOCKED, which are the kernel's
+split() {
+	local variable=$1 wall ran waited
+
+	shift
+	env "$variable" "$MEMSCOPE" trace $MASK --json -e sync -o events.jsonl -- "$@" > account
+	read -r wall ran waited < account
+	RAN=$(of running_ns) RUNNABLE=$(of runnable_ns) BLOCKED=$(of blocked_ns)
+	assert_equal "$((RAN + RUNNABLE + BLOCKED))" "$(of duration_ns)"
+	near "$RAN" "$ran" "$wall"
+	near "$RUNNABLE" "$waited" "$wall"
+	near "$BLOCKED" $((wall - ran - waited)) "$wall"
+	assert_equal "$(summary '.processes[0].time_in_calls[] | select(.op == "sync") |
+		[.calls, .total_ns, .running_ns, .runnable_ns, .blocked_ns]')" \
+		"[$CALLS,$(of duration_ns),$RAN,$RUNNABLE,$BLOCKED]"
+}
+
+@test "a wait that sleeps is blocked" {
+	split SIMCUDA_DELAY=cuCtxSynchronize=10ms "$WORKLOADS/waits" "$CALLS"
+	[ "$BLOCKED" -ge $((CALLS * 10000000)) ]
+	[ "$RAN" -lt "$BLOCKED" ]
+}
+
+@test "a wait that spins runs" {
+	split SIMCUDA_SPIN=cuCtxSynchronize=10ms "$WORKLOADS/waits" "$CALLS"
+	[ "$RAN" -ge $((CALLS * 10000000)) ]
+	[ "$BLOCKED" -lt "$RAN" ]
+}
+
+@test "a wait that spins beside two others on its CPU waits for that" {
+	split SIMCUDA_SPIN=cuCtxSynchronize=10ms "$WORKLOADS/waits" "$CALLS" 2
+	[ "$RAN" -ge $((CALLS * 10000000)) ]
+	[ "$RUNNABLE" -gt "$RAN" ]
+}
+
+@test "a wait that spins in a throttled cgroup waits for a CPU" {
+	local hierarchy=/sys/fs/cgroup
+
+	[ ! -d $hierarchy/cpu ] || hierarchy=/sys/fs/cgroup/cpu
+	GROUP=$hierarchy/memscope-split-$$
+	mkdir "$GROUP" || skip "cgroups cannot be made here"
+	if [ -e "$GROUP/cpu.cfs_quota_us" ]; then
+		echo 4000 > "$GROUP/cpu.cfs_quota_us"
+		echo 20000 > "$GROUP/cpu.cfs_period_us"
+	elif ! echo "4000 20000" > "$GROUP/cpu.max"; then
+		skip "cgroups cannot be throttled here"
+	fi
+	# shellcheck disable=SC2016 # the inner shell's
+	split SIMCUDA_SPIN=cuCtxSynchronize=10ms \
+		sh -c 'echo $$ > "$1/cgroup.procs" && exec "$2" "$3"' sh "$GROUP" "$WORKLOADS/waits" "$CALLS"
+	[ "$RAN" -ge $((CALLS * 10000000)) ]
+	[ "$RUNNABLE" -gt "$RAN" ]
+}
+
+@test "launches are not looked at, nor calls whose ends are not watched" {
+	trace --json -e all -o events.jsonl -- "$WORKLOADS/calls"
+	assert_equal "$(events 'select(.op == "launch" and has("running_ns")) | .api')" ""
+	assert_equal "$(events 'select(.op == "alloc" and .running_ns == null) | .api')" ""
+	trace --json --no-return -e all -o events.jsonl -- "$WORKLOADS/calls"
+	assert_equal "$(events 'select(.op == "alloc" and .running_ns != null) | .api')" ""
+	assert_equal "$(summary '.processes[0].time_in_calls')" "[]"
+}
+
+@test "it is on each line with -v, in recordings, reports and exports" {
+	local header
+
+	SIMCUDA_DELAY=cuCtxSynchronize=10ms trace -v -e sync -o out -- "$WORKLOADS/waits" 2
+	assert_equal "$(grep -c "cuCtxSynchronize .* ran .*, was blocked 1.*ms" out)" 2
+	grep -q "^  TIME IN CALLS " out
+	SIMCUDA_DELAY=cuCtxSynchronize=10ms trace -e sync -o out -- "$WORKLOADS/waits" 2
+	run ! grep -q "was blocked" out
+	# shellcheck disable=SC2086 # may be empty
+	SIMCUDA_DELAY=cuCtxSynchronize=10ms "$MEMSCOPE" record -q $MASK -o a.mscope -- "$WORKLOADS/waits" 2
+	"$MEMSCOPE" report -f json -o report.json a.mscope
+	valid report report.json
+	assert_equal "$(jq '[.recordings[0].processes[0].time_in_calls[] |
+		select(.op == "sync" and .calls == 2 and .blocked_ns >= 20000000)] | length' report.json)" 1
+	"$MEMSCOPE" report -f md a.mscope | grep -q "| sync | 2 | "
+	"$MEMSCOPE" export -f csv -o out.csv a.mscope
+	header=$(head -1 out.csv)
+	[[ $header == *,duration_ns,running_ns,runnable_ns,blocked_ns,* ]]
+	"$MEMSCOPE" export -f sqlite -o out.sqlite a.mscope
+	assert_equal "$(sqlite3 out.sqlite "SELECT count(*) FROM memscope_calls
+		WHERE api = 'cuCtxSynchronize' AND blocked_ns >= 10000000
+		AND running_ns + runnable_ns + blocked_ns = duration_ns")" 2
+}

@@ -6,7 +6,7 @@
 # ---- the pure layers (and of the others what needs no privileges) with sanitizers: for unit tests and fuzzing
 
 PURE_ROOMS := base event ledger analysis timeline report
-SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) host render elf store export symbols)) user/pipeline.c \
+SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) host render elf store export symbols top)) user/pipeline.c \
 	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library \
 	records/merge records/ring records/cpu_slots)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o

@@ -288,6 +288,16 @@ int live_run(struct live *live)
 	return live->err ? live->err : err;
 }
 
+void live_end(struct live *live)
+{
+	end(live, LIVE_DURATION);
+}
+
+struct loop *live_loop(const struct live *live)
+{
+	return live->loop;
+}
+
 uint64_t live_end_ns(const struct live *live)
 {
 	return live->end_ns ? live->end_ns : clock_monotonic_ns();

@@ -52,6 +52,7 @@ struct live_options {
 };
 
 struct live;
+struct loop;
 
 /* Attaches to the targets; a command is started but still waits. Returns 0 or -errno, logged. */
 int live_open(struct live **live, const struct live_options *options);
@@ -61,6 +62,12 @@ int live_open(struct live **live, const struct live_options *options);
  * if the command could not be executed (live_wait_command() gives the exit code for that).
  */
 int live_run(struct live *live);
+
+/* From a callback: ends the capture as if its time were over. A command goes on. */
+void live_end(struct live *live);
+
+/* What the capture waits with: others may add sources to it before live_run(). */
+struct loop *live_loop(const struct live *live);
 
 enum live_reason {
 	LIVE_TARGETS_GONE,

@@ -12,6 +12,7 @@ const struct command *const commands[] = {
 	&diff_command,
 	&check_command,
 	&who_command,
+	&top_command,
 	&export_command,
 	&verify_command,
 	NULL,

@@ -109,7 +109,6 @@ static const struct {
 } other_commands[] = {
 	/* strace, perf */
 	{ "stat", "trace -c -p PID" },
-	{ "top", "trace -c -i 2 -p PID" },
 	{ "script", "export -f ndjson FILE" },
 	{ "annotate", "report FILE" },
 	{ "list", "check" },

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "render/field.h"
 #include "render/identity_words.h"
+#include "render/process_cells.h"
 #include "render/who_notes.h"
 
 /* ---- a device -------------------------------------------------------------------------------- */
@@ -65,10 +66,14 @@ static void append_memory(struct document *document, const struct nvml_device *n
 /* ---- a process ------------------------------------------------------------------------------- */
 
 static const struct document_column columns[] = {
-	{ "PID", DOCUMENT_NUMBER },    { "User", DOCUMENT_TEXT },
-	{ "Memory", DOCUMENT_NUMBER }, { "Runs for", DOCUMENT_NUMBER },
-	{ "Files", DOCUMENT_NUMBER },  { "Command", DOCUMENT_TEXT },
-	{ "Remarks", DOCUMENT_TEXT },  { NULL, 0 },
+	PROCESS_CELLS_PID,
+	PROCESS_CELLS_USER,
+	PROCESS_CELLS_MEMORY,
+	{ "Runs for", DOCUMENT_NUMBER },
+	{ "Files", DOCUMENT_NUMBER },
+	PROCESS_CELLS_COMMAND,
+	PROCESS_CELLS_REMARKS,
+	{ NULL, 0 },
 };
 
 static uint64_t age_ns(const struct holders *holders, const struct holder *holder)
@@ -83,59 +88,21 @@ static uint32_t files_count(const struct nvidia_files *files)
 	return files->devices + files->control + files->uvm + files->tools + files->caps;
 }
 
-/* Begins another remark, and returns where it is to be written. */
-static struct string *remark(struct document *document)
-{
-	string_append_text(&document->text, document->text.length ? ", " : "");
-	return &document->text;
-}
-
-static void remark_if(struct document *document, bool applies, const char *text)
-{
-	if (applies)
-		string_append_text(remark(document), text);
-}
-
-static void remark_part(struct document *document,
-			void (*append)(struct string *out, const struct identity *identity),
-			const struct identity *identity)
-{
-	struct string part = { 0 };
-
-	append(&part, identity);
-	if (part.length)
-		string_append(remark(document), part.bytes, part.length);
-	document->failed |= part.failed;
-	string_fini(&part);
-}
-
-/* Its container, its pod and its job. */
-static void remark_identity(struct document *document, uint32_t pid,
-			    const struct identity *identity)
-{
-	uint32_t ns_pid;
-
-	remark_part(document, identity_words_container, identity);
-	if (identity_number(identity, IDENTITY_NS_PID, &ns_pid) && ns_pid && ns_pid != pid)
-		string_append_format(remark(document), "pid %u in its namespace", ns_pid);
-	remark_part(document, identity_words_pod, identity);
-	remark_part(document, identity_words_variables, identity);
-}
-
 static void cell_remarks(struct document *document, const struct who *who,
 			 const struct holder *holder, const struct holding *holding)
 {
 	const bool knows_files = holder->present && !holder->files_err;
+	struct string *out = &document->text;
 
-	remark_if(document, holding && holding->kinds & NVML_GRAPHICS, "graphics");
-	remark_if(document, holding && holding->kinds & NVML_MPS, "MPS client");
-	remark_if(document, !holder->present, "not in /proc");
-	remark_if(document, holder->present && holder->info.zombie, "zombie");
-	remark_if(document, holding && !holding->listed, "not listed by NVML");
-	remark_if(document, holding && holding->listed && knows_files && !holding->open,
-		  "has not the device open");
-	remark_identity(document, holder->pid,
-			&who->processes[holder - who->holders->holders].identity);
+	process_cells_remark(out, holding && holding->kinds & NVML_GRAPHICS, "graphics");
+	process_cells_remark(out, holding && holding->kinds & NVML_MPS, "MPS client");
+	process_cells_remark(out, !holder->present, "not in /proc");
+	process_cells_remark(out, holder->present && holder->info.zombie, "zombie");
+	process_cells_remark(out, holding && !holding->listed, "not listed by NVML");
+	process_cells_remark(out, holding && holding->listed && knows_files && !holding->open,
+			     "has not the device open");
+	process_cells_identity(out, holder->pid,
+			       &who->processes[holder - who->holders->holders].identity);
 	document_cell(document);
 }
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * `memscope-bpf top`: who holds memory now, again and again: its options.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/log.h"
+#include "commands/command.h"
+#include "commands/options.h"
+#include "commands/requirements.h"
+#include "commands/top_run.h"
+
+#define MIB (1ull << 20)
+#define DEFAULT_BUFFER (8 * MIB) /* as of `record`: it may run for long */
+#define DEFAULT_DELAY 2000000000ull
+#define MIN_DELAY 100000000ull
+#define MAX_COUNT 1000000000ull
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int parse_delay(const struct option_row *row, const char *value, void *settings)
+{
+	const uint64_t *delay_ns = (const uint64_t *)((char *)settings + row->offset);
+	int err = option_duration(row, value, settings);
+
+	if (err || *delay_ns >= MIN_DELAY)
+		return err;
+	log_error("--%s: it is at least 100ms", row->name);
+	return -ERANGE;
+}
+
+static int parse_count(const struct option_row *row, const char *value, void *settings)
+{
+	return option_number(row, value, settings, 1, MAX_COUNT);
+}
+
+static int parse_sort(const struct option_row *row, const char *value, void *settings)
+{
+	int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	*(enum top_sort *)((char *)settings + row->offset) = (enum top_sort)which;
+	return 0;
+}
+
+static int parse_no_launches(const struct option_row *row, const char *value, void *settings)
+{
+	int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	*(bool *)((char *)settings + row->offset) = which == 1;
+	return 0;
+}
+
+#define AT(member) offsetof(struct top_run_settings, member)
+
+static const struct option_row rows[] = {
+	{ 'p', "pid", "PID[,PID...]", "Watch running processes.", selection_parse_pids,
+	  AT(capture.selection) },
+	{ 'a', "all", NULL,
+	  "Watch all processes that use CUDA: those that run, and those that start to meanwhile.",
+	  option_flag, AT(capture.selection.all) },
+	{ 0, "cgroup", "PATH",
+	  "Watch the processes that use CUDA in this cgroup and those below it, now and later.",
+	  selection_parse_cgroup, AT(capture.selection) },
+	{ 'f', "follow", NULL, "Watch the children of the processes too.", option_flag,
+	  AT(capture.selection.follow) },
+	{ 'd', "delay", "TIME", "Look every TIME (2, 1.5s, 1m; at least 100ms; default 2s).",
+	  parse_delay, AT(delay_ns) },
+	{ 'n', "iterations", "COUNT", "End after COUNT looks.", parse_count, AT(looks) },
+	{ 'b', "batch", NULL,
+	  "Write each look as plain tables, as is done where standard output is no terminal.",
+	  option_flag, AT(batch) },
+	{ 's', "sort", "live|growth|rate|peak|pid",
+	  "What comes first: who holds most (default), who grows most, who allocates most often,"
+	  " who has held most, or the lowest PID.",
+	  parse_sort, AT(sort) },
+	{ 't', "top", "N", "With -b: show the first N processes of each look (default: all).",
+	  parse_count, AT(most) },
+	{ 0, "launches", "on|off",
+	  "Count launches of kernels (default), or do without: then they cost nothing.",
+	  parse_no_launches, AT(no_launches) },
+	{ 0, "buffer", "SIZE",
+	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
+	  " and counted.",
+	  option_buffer, AT(capture.buffer_bytes) },
+	{ 0, "attach", "auto|process",
+	  "Put probes into files, where that lets no call of a new process be missed (auto), or only"
+	  " into the processes that are watched: see memscope-bpf-trace(1).",
+	  selection_parse_attach, AT(capture.selection) },
+	{ 0, "layer", "auto|both|runtime|driver",
+	  "Probe only the CUDA driver, only the CUDA runtime, both, or (auto) both as far as it pays:"
+	  " see memscope-bpf-trace(1).",
+	  selection_parse_layer, AT(capture.selection) },
+	{ 0, "without", "FEATURE[,FEATURE...]",
+	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
+	  AT(capture.features) },
+	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 0 },
+};
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* Allocations, frees and contexts are captured in any case. */
+static void choose_ops(struct top_run_settings *settings)
+{
+	settings->capture.selection.ops = 1u << MS_OP_ALLOC | 1u << MS_OP_FREE;
+	if (!settings->no_launches)
+		settings->capture.selection.ops |= 1u << MS_OP_LAUNCH;
+}
+
+static int top(int argc, char **argv)
+{
+	struct top_run_settings settings = { .capture = CAPTURE_OPTIONS_DEFAULTS,
+					     .delay_ns = DEFAULT_DELAY };
+	struct capture_options *capture = &settings.capture;
+	int first, code = EXIT_OK;
+
+	capture->buffer_bytes = DEFAULT_BUFFER;
+	capture->fewer = "--launches=off";
+	first = options_parse(&top_command, argc, argv, &settings, &code);
+	if (first >= 0) {
+		capture->selection.command = first < argc ? argv + first : NULL;
+		code = selection_check(&capture->selection);
+		choose_ops(&settings);
+		if (code == EXIT_OK)
+			code = require_tracing(&capture->features);
+		if (code == EXIT_OK)
+			code = top_run(&settings);
+	}
+	selection_fini(&capture->selection);
+	return code;
+}
+
+const struct command top_command = {
+	.name = "top",
+	.summary = "Show which processes hold GPU memory, again and again",
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
+		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
+	.description =
+		"Captures as memscope-bpf-trace(1) does, and shows every two seconds what each"
+		" process holds on devices (device memory, pools, arrays, graphs and physical"
+		" memory), the most that it has held, how that changed since the last look and in"
+		" 60 seconds, how often it allocates and launches kernels, and, where NVML can be"
+		" asked, what that says it holds, how much of that nothing explains, and how full"
+		" the devices are. A process that has ended is shown once more. Ends when the"
+		" processes do, after -n COUNT looks, or with Ctrl-C.\n"
+		"\n"
+		"+ behind what a process holds: it may hold more from before it was attached to. ~:"
+		" something was lost or not understood on which the number depends. The remarks say"
+		" so, too, and name the container, the pod and the job, as memscope-bpf-who(1)"
+		" does.\n"
+		"\n"
+		"For programs, use memscope-bpf-who(1) with --json, or memscope-bpf-trace(1) with"
+		" -c -i TIME --json.",
+	.examples = "# all that use CUDA on this machine\n"
+		    "sudo memscope-bpf top -a\n"
+		    "# into a file, every ten seconds, the five that grow most\n"
+		    "sudo memscope-bpf top -b -a -d 10 --sort growth --top 5 > growth.txt\n"
+		    "# a program from its beginning\n"
+		    "sudo memscope-bpf top -- python3 train.py\n",
+	.options = rows,
+	.starts_command = true,
+	.run = top,
+};

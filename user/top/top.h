@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What `memscope-bpf top` shows, as numbers: a row for each process with what it holds, how that
+ * changed since the last look and in the last minute, and how often it calls. A sink of the
+ * pipeline, which follows peaks; the rest is worked out when it is looked at, so that its cost goes
+ * with the number of processes and looks, never with what is live. Pure.
+ */
+#ifndef MEMSCOPE_TOP_TOP_H
+#define MEMSCOPE_TOP_TOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "ledger/state.h"
+#include "sink.h"
+
+#define TOP_SAMPLES 60 /* of what a process holds, one a second */
+
+/* By what rows are sorted; as --sort names them. */
+enum top_sort {
+	TOP_LIVE,
+	TOP_GROWTH,
+	TOP_RATE,
+	TOP_PEAK,
+	TOP_PID,
+	TOP_SORTS,
+};
+
+const char *top_sort_name(enum top_sort sort);
+
+/* What is remembered of a process from one look to the next. */
+struct top_history {
+	uint64_t number;                       /* struct process, number */
+	uint64_t look;                         /* the last one that it was part of */
+	uint64_t live_bytes, allocs, launches; /* as of that one */
+	uint64_t peak_bytes;                   /* of what it held on devices at a time */
+	uint64_t samples[TOP_SAMPLES];         /* a ring */
+	uint32_t samples_count;                /* so many are known */
+	bool ended;                            /* that has been shown */
+};
+
+/* All amounts are of memory on devices, as usage_is_on_device() has it. */
+struct top_row {
+	uint64_t number;   /* struct process, number */
+	uint64_t start_ns; /* with the pid, for state_find() */
+	uint32_t pid;
+	uint32_t history; /* position */
+	uint64_t live_bytes, peak_bytes;
+	int64_t growth_bytes;      /* since the last look */
+	int64_t minute_bytes;      /* in the last TOP_SAMPLES seconds, or since it is seen */
+	uint64_t allocs, launches; /* since the last look */
+	uint64_t nvml_bytes;       /* what NVML says that it holds */
+	int64_t unexplained_bytes; /* of that */
+	uint64_t exit_bytes;       /* what it held when it ended */
+	bool nvml_known;
+	bool held_before;  /* memory from before it was attached to: how much is not known */
+	bool inexact;      /* something is not known on which `live_bytes` depends */
+	bool entries_only; /* what is live is not known at all */
+	bool ended;        /* since the last look */
+};
+
+struct top {
+	struct sink sink;  /* first */
+	struct map places; /* number of a process -> position in `histories` */
+	struct top_history *histories;
+	size_t histories_count, histories_capacity;
+	uint64_t seconds; /* samples so far */
+
+	/* Of the last look: */
+	uint64_t look;
+	uint64_t at_ns, interval_ns; /* CLOCK_MONOTONIC; since the look before, or the beginning */
+	struct top_row *rows;
+	size_t rows_count, rows_capacity;
+	size_t running, ended; /* processes that use CUDA: that run; that have ended so far */
+	uint64_t live_bytes;   /* of all of them */
+	bool nvml_known;       /* of some process */
+	int err;               /* -ENOMEM: something could not be remembered */
+};
+
+/* `now_ns`: when it begins, CLOCK_MONOTONIC. It is added to a pipeline as `top->sink`. */
+void top_init(struct top *top, uint64_t now_ns);
+void top_fini(struct top *top);
+
+/* Makes the rows anew, in no order. Returns 0 or -ENOMEM. */
+int top_look(struct top *top, uint64_t now_ns);
+
+/* The others follow each other by pid. `reversed`: the least first. */
+void top_sort_rows(struct top *top, enum top_sort sort, bool reversed);
+
+/* NULL: the process is no longer known. Valid until the next event. */
+const struct process *top_process(const struct top *top, const struct top_row *row);
+
+/* What it held, a second apart, the newest last; returns how many, at most TOP_SAMPLES. */
+size_t top_samples(const struct top *top, const struct top_row *row, uint64_t samples[TOP_SAMPLES]);
+
+/* So many in the last interval, per second, rounded. */
+uint64_t top_per_second(const struct top *top, uint64_t count);
+
+/* What a process holds on devices. */
+uint64_t top_live(const struct process *process);
+
+#endif /* MEMSCOPE_TOP_TOP_H */

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "top/top_devices.h"
+
+#include <string.h>
+
+#include "ledger/usage.h"
+
+static uint64_t difference(uint64_t one, uint64_t other)
+{
+	return one > other ? one - other : 0;
+}
+
+/* Takes at most what is left. */
+static uint64_t take(uint64_t *left, uint64_t bytes)
+{
+	const uint64_t taken = bytes < *left ? bytes : *left;
+
+	*left -= taken;
+	return taken;
+}
+
+/*
+ * What was seen and what NVML says are of different moments, and NVML's own numbers need not fit:
+ * each part is at most what the ones before have left, so that all of them are the device.
+ */
+static void divide(struct top_device *device, const struct nvml_device_account *account)
+{
+	const struct ms_device *last = &account->last;
+	const uint64_t live_bytes = device->live_bytes;
+	uint64_t left = last->total_bytes, used;
+
+	device->parts[TOP_FREE] = take(&left, last->free_bytes);
+	if (last->known & MS_DEVICE_RESERVED)
+		device->parts[TOP_RESERVED] = take(&left, last->reserved_bytes);
+	used = left;
+	device->parts[TOP_ALLOCATED] = take(&left, live_bytes);
+	device->parts[TOP_OF_TRACED] =
+		take(&left, difference(account->traced_bytes, device->parts[TOP_ALLOCATED]));
+	if (device->processes_known)
+		device->parts[TOP_OF_OTHERS] =
+			take(&left, difference(last->processes_bytes, account->traced_bytes));
+	device->parts[TOP_OF_NONE] = left;
+	device->used_bytes = used;
+}
+
+static void fill_nvml(struct top_device *device, const struct nvml_device_account *account)
+{
+	const struct ms_device *last = &account->last;
+
+	memcpy(device->uuid, last->uuid, MS_UUID_BYTES);
+	device->nvml_ns = last->event.ts_ns;
+	device->processes_known = last->known & MS_DEVICE_PROCESSES;
+	if (!(last->known & MS_DEVICE_MEMORY))
+		return;
+	device->nvml_known = device->total_known = true;
+	device->total_bytes = last->total_bytes;
+	divide(device, account);
+}
+
+static void fill_usage(struct top_device *device, const struct usage_totals *totals,
+		       const struct usage_device *usage)
+{
+	const size_t place = usage - totals->devices;
+
+	memcpy(device->name, usage->identity.name, sizeof(device->name));
+	device->ordinal = usage->ordinal;
+	device->pid = usage_device_number_is_unique(totals, place) ? 0 : usage->pid;
+	device->live_bytes = usage->live_bytes;
+	device->total_known = usage->identity.total_bytes;
+	device->total_bytes = usage->identity.total_bytes;
+}
+
+/* As nvidia-smi has it, filled up with 0; "": not known. */
+static void uuid_of(const struct usage_device *usage, char uuid[MS_UUID_BYTES])
+{
+	struct string text = { 0 };
+
+	memset(uuid, 0, MS_UUID_BYTES);
+	if (usage->identity.has_uuid)
+		device_append_uuid(&text, &usage->identity);
+	if (!text.failed && text.length && text.length <= MS_UUID_BYTES)
+		memcpy(uuid, text.bytes, text.length);
+	string_fini(&text);
+}
+
+static bool is_listed(const struct usage_totals *totals, size_t place)
+{
+	return usage_device_root(totals, place) == place && totals->devices[place].used;
+}
+
+/* NULL: no process has said that it uses it. */
+static const struct usage_device *usage_of(const struct state *state,
+					   const char uuid[MS_UUID_BYTES])
+{
+	const struct usage_totals *totals = state->usage;
+	char own[MS_UUID_BYTES];
+	size_t i;
+
+	for (i = 0; totals && i < totals->count; i++) {
+		if (!is_listed(totals, i) || !totals->devices[i].identity.has_uuid)
+			continue;
+		uuid_of(&totals->devices[i], own);
+		if (!memcmp(own, uuid, MS_UUID_BYTES))
+			return &totals->devices[i];
+	}
+	return NULL;
+}
+
+static bool nvml_has(const struct nvml_devices *nvml, const char uuid[MS_UUID_BYTES])
+{
+	size_t i;
+
+	for (i = 0; *uuid && i < nvml->count; i++)
+		if (!memcmp(nvml->devices[i].last.uuid, uuid, MS_UUID_BYTES))
+			return true;
+	return false;
+}
+
+/* With one device alone it is clear which one a process means that did not ask for its UUID. */
+static const struct usage_device *only_one(const struct state *state)
+{
+	const struct usage_totals *totals = state->usage;
+	const struct usage_device *only = NULL;
+	size_t i;
+
+	if (!totals || state->nvml_devices.count != 1)
+		return NULL;
+	for (i = 0; i < totals->count; i++) {
+		if (!is_listed(totals, i))
+			continue;
+		if (only || totals->devices[i].identity.has_uuid)
+			return NULL;
+		only = &totals->devices[i];
+	}
+	return only;
+}
+
+static size_t list_nvml(const struct state *state, struct top_device *devices, size_t max,
+			const struct usage_device *alone, size_t *left_out)
+{
+	const struct nvml_devices *nvml = &state->nvml_devices;
+	size_t count = 0, i;
+
+	for (i = 0; i < nvml->count; i++) {
+		const struct usage_device *usage = usage_of(state, nvml->devices[i].last.uuid);
+
+		if (count == max) {
+			++*left_out;
+			continue;
+		}
+		devices[count] = (struct top_device){ .ordinal = -1 };
+		if (usage || alone)
+			fill_usage(&devices[count], state->usage, usage ? usage : alone);
+		fill_nvml(&devices[count++], &nvml->devices[i]);
+	}
+	return count;
+}
+
+size_t top_devices_list(const struct state *state, struct top_device *devices, size_t max,
+			size_t *left_out)
+{
+	const struct usage_device *alone = only_one(state);
+	char uuid[MS_UUID_BYTES];
+	size_t count, i;
+
+	*left_out = 0;
+	count = list_nvml(state, devices, max, alone, left_out);
+	for (i = 0; state->usage && i < state->usage->count; i++) {
+		const struct usage_device *usage = &state->usage->devices[i];
+
+		if (!is_listed(state->usage, i) || usage == alone)
+			continue;
+		uuid_of(usage, uuid);
+		if (nvml_has(&state->nvml_devices, uuid))
+			continue;
+		if (count == max) {
+			++*left_out;
+			continue;
+		}
+		devices[count] = (struct top_device){ 0 };
+		fill_usage(&devices[count], state->usage, usage);
+		memcpy(devices[count++].uuid, uuid, MS_UUID_BYTES);
+	}
+	return count;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The devices that `memscope-bpf top` shows: what NVML says of each, and what the allocations that
+ * were seen come to. Pure.
+ */
+#ifndef MEMSCOPE_TOP_TOP_DEVICES_H
+#define MEMSCOPE_TOP_TOP_DEVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "ledger/devices.h"
+#include "ledger/state.h"
+
+/* What the memory of a device is used for; together they are all of it. */
+enum top_part {
+	TOP_ALLOCATED, /* by processes that are traced: what is live */
+	TOP_OF_TRACED, /* more that they hold: contexts, code, what is from before, unexplained */
+	TOP_OF_OTHERS, /* processes that are not traced */
+	TOP_OF_NONE,   /* of no process that NVML lists */
+	TOP_RESERVED,  /* by the driver */
+	TOP_FREE,
+	TOP_PARTS,
+};
+
+struct top_device {
+	char uuid[MS_UUID_BYTES + 1]; /* as nvidia-smi has it; "": not known */
+	char name[DEVICE_NAME_BYTES]; /* "": not known */
+	int32_t ordinal;              /* by which the first process calls it; -1: not known */
+	uint32_t pid;        /* of that process, if another one means another device by it; or 0 */
+	uint64_t live_bytes; /* on it */
+	bool total_known;
+	uint64_t total_bytes;
+	bool nvml_known; /* what follows is what NVML said at `nvml_ns` (CLOCK_MONOTONIC) */
+	uint64_t nvml_ns;
+	uint64_t used_bytes;
+	bool processes_known; /* else memory of processes is in TOP_OF_NONE */
+	uint64_t parts[TOP_PARTS];
+};
+
+/*
+ * Those that NVML said something of, and then others that are used: how many, at most `max`, were
+ * put into `devices`. `*left_out`: how many were not.
+ */
+size_t top_devices_list(const struct state *state, struct top_device *devices, size_t max,
+			size_t *left_out);
+
+#endif /* MEMSCOPE_TOP_TOP_DEVICES_H */

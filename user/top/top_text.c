@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "top/top_text.h"
+
+#include "base/clock.h"
+#include "render/identity_words.h"
+#include "render/process_cells.h"
+#include "render/report_words.h"
+#include "top/top_devices.h"
+
+#define DEVICES_MOST 256
+
+static void append_title(struct document *document, const struct top *top,
+			 const struct top_status *status)
+{
+	char time[CLOCK_TEXT_BYTES];
+
+	string_append_format(&document->text, "%s: ", clock_utc_text(time, status->realtime_ns));
+	top_words_status(&document->text, top, status);
+	string_append_format(&document->text, "; the last %s", REPORT_DURATION(top->interval_ns));
+	document_heading(document, 1, "top");
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void append_device(struct document *document, const struct top_device *device)
+{
+	const uint64_t *parts = device->parts;
+	const bool known = device->nvml_known;
+
+	if (!document_row(document))
+		return;
+	top_words_device(&document->text, device);
+	document_cell(document);
+	document_cell_size(document, device->total_known, device->total_bytes);
+	document_cell_size(document, known, device->used_bytes);
+	document_cell_size(document, true, device->live_bytes);
+	document_cell_size(document, known, parts[TOP_OF_TRACED]);
+	document_cell_size(document, known && device->processes_known, parts[TOP_OF_OTHERS]);
+	document_cell_size(document, known && device->processes_known, parts[TOP_OF_NONE]);
+	document_cell_size(document, known, parts[TOP_FREE]);
+	document_row_end(document);
+}
+
+void top_text_devices(struct document *document, const struct state *state)
+{
+	static const struct document_column columns[] = {
+		{ "Device", DOCUMENT_TEXT },
+		{ "Memory", DOCUMENT_NUMBER },
+		{ "In use", DOCUMENT_NUMBER },
+		{ "Live", DOCUMENT_NUMBER },
+		{ "More of traced processes", DOCUMENT_NUMBER },
+		{ "Of others", DOCUMENT_NUMBER },
+		{ "Of no process", DOCUMENT_NUMBER },
+		{ "Free", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	struct top_device devices[DEVICES_MOST];
+	size_t left_out, count = top_devices_list(state, devices, DEVICES_MOST, &left_out), i;
+
+	document_table(document, "devices", "Devices", columns);
+	for (i = 0; i < count; i++)
+		append_device(document, &devices[i]);
+	document_table_end(document);
+	if (!left_out)
+		return;
+	string_append_format(&document->text, "%zu more devices are not shown.", left_out);
+	document_paragraph(document);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void cell_growth(struct document *document, const struct top_row *row, int64_t bytes)
+{
+	if (row->entries_only)
+		string_append_char(&document->text, '?');
+	else
+		top_words_growth(&document->text, bytes);
+	document_cell(document);
+}
+
+static void cells_nvml(struct document *document, const struct top_row *row)
+{
+	document_cell_size(document, row->nvml_known, row->nvml_bytes);
+	if (row->nvml_known)
+		top_words_growth(&document->text, row->unexplained_bytes);
+	else
+		string_append_char(&document->text, '?');
+	document_cell(document);
+}
+
+static void append_row(struct document *document, const struct top *top,
+		       const struct top_status *status, const struct top_row *row)
+{
+	const struct process *process = top_process(top, row);
+
+	if (!document_row(document))
+		return;
+	string_append_u64(&document->text, row->pid);
+	document_cell(document);
+	if (process)
+		identity_words_user(&document->text, &process->identity.known);
+	document_cell(document);
+	top_words_live(&document->text, row);
+	document_cell(document);
+	document_cell_size(document, !row->entries_only, row->peak_bytes);
+	cell_growth(document, row, row->growth_bytes);
+	cell_growth(document, row, row->minute_bytes);
+	top_words_rate(&document->text, top, row->allocs);
+	document_cell(document);
+	if (status->launches)
+		top_words_rate(&document->text, top, row->launches);
+	else
+		string_append_char(&document->text, '?');
+	document_cell(document);
+	if (top->nvml_known)
+		cells_nvml(document, row);
+	if (process)
+		identity_words_name(&document->text, process);
+	document_cell(document);
+	top_words_remarks(&document->text, row, process);
+	document_cell(document);
+	document_row_end(document);
+}
+
+/* clang-format off */
+#define BEFORE_NVML \
+	PROCESS_CELLS_PID, PROCESS_CELLS_USER, { "Live", DOCUMENT_NUMBER }, \
+	{ "Peak", DOCUMENT_NUMBER }, { "Growth", DOCUMENT_NUMBER }, \
+	{ "In 60 s", DOCUMENT_NUMBER }, { "Allocs/s", DOCUMENT_NUMBER }, \
+	{ "Launches/s", DOCUMENT_NUMBER }
+#define BEHIND_NVML PROCESS_CELLS_COMMAND, PROCESS_CELLS_REMARKS, { 0 }
+/* clang-format on */
+
+static void append_rows(struct document *document, const struct top *top,
+			const struct top_status *status)
+{
+	static const struct document_column columns[] = { BEFORE_NVML, BEHIND_NVML };
+	static const struct document_column with_nvml[] = {
+		BEFORE_NVML,
+		PROCESS_CELLS_MEMORY,
+		{ "Unexplained", DOCUMENT_NUMBER },
+		BEHIND_NVML,
+	};
+	size_t i;
+
+	document_table_top(document, "processes", "Processes",
+			   top->nvml_known ? with_nvml : columns);
+	for (i = 0; i < top->rows_count; i++)
+		append_row(document, top, status, &top->rows[i]);
+	document_table_end(document);
+}
+
+void top_text_append(struct document *document, const struct top *top,
+		     const struct top_status *status)
+{
+	append_title(document, top, status);
+	top_text_devices(document, top->sink.state);
+	append_rows(document, top, status);
+	if (!top->rows_count)
+		document_say(document, "No traced process has called CUDA.");
+}

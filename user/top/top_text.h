@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `memscope-bpf top` where there is no terminal: a look as plain tables.
+ */
+#ifndef MEMSCOPE_TOP_TOP_TEXT_H
+#define MEMSCOPE_TOP_TOP_TEXT_H
+
+#include "render/document.h"
+#include "top/top.h"
+#include "top/top_words.h"
+
+/* The rows as they are sorted, at most the document's `top` of them. */
+void top_text_append(struct document *document, const struct top *top,
+		     const struct top_status *status);
+
+/* The table of devices alone. */
+void top_text_devices(struct document *document, const struct state *state);
+
+#endif /* MEMSCOPE_TOP_TOP_TEXT_H */

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "top/top_words.h"
+
+#include <string.h>
+
+#include "render/field.h"
+#include "render/losses_words.h"
+#include "render/process_cells.h"
+
+void top_words_growth(struct string *out, int64_t bytes)
+{
+	char size[STRING_NUMBER_BYTES];
+
+	if (bytes)
+		string_append_char(out, bytes < 0 ? '-' : '+');
+	string_append_text(out, string_size(size, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes));
+}
+
+void top_words_rate(struct string *out, const struct top *top, uint64_t count)
+{
+	const uint64_t rate = top_per_second(top, count);
+	char number[STRING_NUMBER_BYTES];
+
+	string_append_text(out, count && !rate ? "<1" : string_count(number, rate));
+}
+
+void top_words_live(struct string *out, const struct top_row *row)
+{
+	char size[STRING_NUMBER_BYTES];
+
+	if (row->entries_only) {
+		string_append_char(out, '?');
+		return;
+	}
+	string_append_text(out, string_size(size, row->live_bytes));
+	if (row->inexact)
+		string_append_char(out, '~');
+	else if (row->held_before)
+		string_append_char(out, '+');
+}
+
+void top_words_legend(struct string *out)
+{
+	string_append_text(out, "+: and what it held before it was attached to; ~: not exact");
+}
+
+void top_words_remarks(struct string *out, const struct top_row *row, const struct process *process)
+{
+	char size[STRING_NUMBER_BYTES];
+
+	if (row->ended && row->exit_bytes)
+		string_append_format(process_cells_next_remark(out), "has ended and held %s then",
+				     string_size(size, row->exit_bytes));
+	else
+		process_cells_remark(out, row->ended, "has ended");
+	process_cells_remark(out, row->held_before && !row->ended,
+			     "may hold more from before it was attached to");
+	process_cells_remark(out, row->inexact, "not exact");
+	if (process)
+		process_cells_identity(out, row->pid, &process->identity.known);
+}
+
+void top_words_device(struct string *out, const struct top_device *device)
+{
+	const bool called = device->ordinal >= 0, named = *device->name;
+
+	if (called)
+		string_append_i64(out, device->ordinal);
+	if (named) {
+		string_append_text(out, called ? " " : "");
+		field_append_safe(out, device->name, strlen(device->name));
+	}
+	if (*device->uuid) {
+		string_append_text(out, called || named ? " (" : "");
+		field_append_safe(out, device->uuid, strlen(device->uuid));
+		string_append_text(out, called || named ? ")" : "");
+	} else if (called && device->pid) {
+		string_append_format(out, " (of PID %u)", device->pid);
+	} else if (!called && !named) {
+		string_append_text(out, "unknown");
+	}
+}
+
+static void append_count(struct string *out, uint64_t count, const char *one, const char *many)
+{
+	char number[STRING_NUMBER_BYTES];
+
+	string_append_format(out, "%s %s", string_count(number, count), count == 1 ? one : many);
+}
+
+void top_words_status(struct string *out, const struct top *top, const struct top_status *status)
+{
+	char size[STRING_NUMBER_BYTES];
+
+	append_count(out, top->running, "process", "processes");
+	string_append_format(out, ", %s live on devices", string_size(size, top->live_bytes));
+	if (top->ended)
+		string_append_format(out, ", %llu ended", (unsigned long long)top->ended);
+	if (status->missed) {
+		string_append_text(out, ", at least ");
+		append_count(out, status->missed, "process", "processes");
+		string_append_text(out, " not attached to in time");
+	}
+	if (losses_count(&status->losses)) {
+		string_append_text(out, ", ");
+		losses_append_amount(out, &status->losses);
+		string_append_text(out, " lost");
+	}
+}
+
+const char *top_words_part(enum top_part part)
+{
+	static const char *const words[] = {
+		[TOP_ALLOCATED] = "live",    [TOP_OF_TRACED] = "else of traced processes",
+		[TOP_OF_OTHERS] = "others",  [TOP_OF_NONE] = "no process",
+		[TOP_RESERVED] = "reserved", [TOP_FREE] = "free",
+	};
+
+	return words[part];
+}

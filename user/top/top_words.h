@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Words and numbers that the plain tables and the screen of `memscope-bpf top` have in common. All
+ * text is safe for terminals.
+ */
+#ifndef MEMSCOPE_TOP_TOP_WORDS_H
+#define MEMSCOPE_TOP_TOP_WORDS_H
+
+#include "base/string.h"
+#include "event/losses.h"
+#include "top/top.h"
+#include "top/top_devices.h"
+
+/* What is known besides the state. */
+struct top_status {
+	uint64_t begin_ns, now_ns; /* CLOCK_MONOTONIC: of the capture; of the last look */
+	uint64_t realtime_ns;      /* of the same look */
+	struct losses losses;
+	uint64_t missed; /* at least so many processes were not attached to in time */
+	bool launches;   /* they are counted */
+};
+
+/* "+1.50 GiB", "-4 KiB", "0 B" */
+void top_words_growth(struct string *out, int64_t bytes);
+
+/* "1,234", "<1", "0": per second */
+void top_words_rate(struct string *out, const struct top *top, uint64_t count);
+
+/* What a process holds: "1.50 GiB", with "+" if that is not all, "~" if it is not exact; or "?". */
+void top_words_live(struct string *out, const struct top_row *row);
+
+/* "may hold more from before it was attached to, docker 0123456789ab": what else is to be said. */
+void top_words_remarks(struct string *out, const struct top_row *row,
+		       const struct process *process);
+
+/* What the marks of this row mean is said there, too; and by itself: */
+void top_words_legend(struct string *out);
+
+/* "0 NVIDIA H200 (GPU-...)": the device. */
+void top_words_device(struct string *out, const struct top_device *device);
+
+/* "3 processes, 1.50 GiB live on devices, 2 ended, 12 events lost": the whole. */
+void top_words_status(struct string *out, const struct top *top, const struct top_status *status);
+
+const char *top_words_part(enum top_part part);
+
+#endif /* MEMSCOPE_TOP_TOP_WORDS_H */

@@ -210,15 +210,32 @@ enum ms_type {
 	MS_TYPES_COUNT,
 };
 
-/* What is counted apart: calls by op, then the other records. */
+/* clang-format off */
+
+/*
+ * What the kernel side counts apart, besides calls (by op): the kind, its number in recordings, the
+ * ring, and whether what is live depends on its records. 66 and 67 are other counts, as below.
+ */
+#define MS_OTHER_KINDS(X) \
+	X(FREE_BEGIN, 64, CRITICAL, true) \
+	X(PROCESS,    65, CRITICAL, true) \
+	X(OBJECT,     68, CRITICAL, false) \
+	X(STACK,      69, CRITICAL, false) \
+	X(TENSOR,     70, BULK,     false)
+/* clang-format on */
+
 enum ms_kind {
-	MS_KIND_FREE_BEGIN = MS_OPS_COUNT,
-	MS_KIND_PROCESS,
-	MS_KIND_OBJECT,
-	MS_KIND_STACK,
-	MS_KIND_TENSOR,
-	MS_KINDS_COUNT,
+	MS_KIND_LAST_OP = MS_OPS_COUNT - 1,
+#define X(kind, number, ring, matters) MS_KIND_##kind,
+	MS_OTHER_KINDS(X)
+#undef X
+		MS_KINDS_COUNT,
 };
+
+/* The kinds whose records are in the bulk ring: a bit set. */
+#define X(kind, number, ring, matters) | (MS_RING_##ring << MS_KIND_##kind)
+enum { MS_BULK_KINDS = MS_BULK_OPS MS_OTHER_KINDS(X) };
+#undef X
 
 #define MS_BY_OP -1
 #define MS_BY_NONE -2
@@ -395,15 +412,13 @@ struct ms_process {
 	char comm[MS_COMM_BYTES];
 };
 
-/* Room for more ops. */
+/* Numbers that leave room for more ops. */
 enum ms_account_other {
-	MS_ACCOUNT_FREE_BEGIN = 64, /* MS_KIND_FREE_BEGIN */
-	MS_ACCOUNT_PROCESS,         /* MS_KIND_PROCESS */
-	MS_ACCOUNT_UNTRACKED,       /* `lost`: of what the others say was lost */
-	MS_ACCOUNT_ABANDONED,       /* `seen` */
-	MS_ACCOUNT_OBJECT,          /* MS_KIND_OBJECT */
-	MS_ACCOUNT_STACK,           /* MS_KIND_STACK */
-	MS_ACCOUNT_TENSOR,          /* MS_KIND_TENSOR */
+	MS_ACCOUNT_UNTRACKED = 66, /* `lost`: of what the others say was lost */
+	MS_ACCOUNT_ABANDONED = 67, /* `seen` */
+#define X(kind, number, ring, matters) MS_ACCOUNT_##kind = (number), /* MS_KIND_... */
+	MS_OTHER_KINDS(X)
+#undef X
 };
 
 /*
@@ -436,7 +451,7 @@ struct ms_visible {
  */
 struct ms_loss {
 	struct ms_event event;
-	__u16 op;          /* enum ms_op, MS_ACCOUNT_FREE_BEGIN or MS_ACCOUNT_PROCESS */
+	__u16 op;          /* enum ms_op, or MS_ACCOUNT_... of a row of MS_OTHER_KINDS */
 	__u16 reserved[3]; /* 0 */
 	__u64 lost;
 };

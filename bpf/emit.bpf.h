@@ -92,7 +92,7 @@ static __always_inline void count_bystander(void)
 
 static __always_inline bool is_bulk(__u32 kind)
 {
-	return kind == MS_KIND_TENSOR || (kind < MS_OPS_COUNT && MS_BULK_OPS >> kind & 1);
+	return kind < MS_KINDS_COUNT && MS_BULK_KINDS >> kind & 1;
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ static void test_records_that_are_not_known(void **state)
 	longest.event.type = 255;
 	longest.event.size = 37;
 	pack(forger, &longest);
-	account = record_account(MS_ACCOUNT_TENSOR + 1, 2, 1);
+	account = record_account(255, 2, 1);
 	pack(forger, &account);
 	put_alloc(forger, 0x2000);
 	put_records(forger, BLOCK_EVENTS);

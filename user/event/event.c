@@ -131,30 +131,33 @@ bool event_has_text(uint16_t type)
 	return event_size(type) && kinds[type].size == SIZE_TEXT;
 }
 
+/* What stands for a kind in recordings; calls do by their op. */
+static const struct account_number {
+	uint16_t kind;   /* enum ms_kind */
+	uint16_t number; /* enum ms_account_other */
+} account_numbers[] = {
+#define X(kind, number, ring, matters) { MS_KIND_##kind, MS_ACCOUNT_##kind },
+	MS_OTHER_KINDS(X)
+#undef X
+};
+
+#define ACCOUNT_NUMBERS (sizeof(account_numbers) / sizeof(*account_numbers))
+
 int event_account_kind(uint16_t op)
 {
+	size_t i;
+
 	if (op < MS_OPS_COUNT)
 		return op;
-	if (op == MS_ACCOUNT_OBJECT)
-		return MS_KIND_OBJECT;
-	if (op == MS_ACCOUNT_STACK)
-		return MS_KIND_STACK;
-	if (op == MS_ACCOUNT_TENSOR)
-		return MS_KIND_TENSOR;
-	if (op < MS_ACCOUNT_FREE_BEGIN || op > MS_ACCOUNT_PROCESS)
-		return -1;
-	return MS_KIND_FREE_BEGIN + (op - MS_ACCOUNT_FREE_BEGIN);
+	for (i = 0; i < ACCOUNT_NUMBERS; i++)
+		if (account_numbers[i].number == op)
+			return account_numbers[i].kind;
+	return -1;
 }
 
 uint16_t event_account_op(uint32_t kind)
 {
-	if (kind == MS_KIND_OBJECT)
-		return MS_ACCOUNT_OBJECT;
-	if (kind == MS_KIND_STACK)
-		return MS_ACCOUNT_STACK;
-	if (kind == MS_KIND_TENSOR)
-		return MS_ACCOUNT_TENSOR;
-	return kind < MS_OPS_COUNT ? kind : MS_ACCOUNT_FREE_BEGIN + (kind - MS_KIND_FREE_BEGIN);
+	return kind < MS_OPS_COUNT ? kind : account_numbers[kind - MS_OPS_COUNT].number;
 }
 
 bool event_account_is_known(uint16_t op)

@@ -39,8 +39,16 @@ uint64_t losses_kept(const struct losses *losses)
 
 bool losses_matter(int kind)
 {
-	return kind == MS_OP_ALLOC || kind == MS_OP_FREE || kind == MS_OP_MEMORY ||
-	       kind == MS_OP_CONTEXT || kind == MS_KIND_FREE_BEGIN || kind == MS_KIND_PROCESS;
+	static const bool matters[MS_KINDS_COUNT] = { [MS_OP_ALLOC] = true,
+						      [MS_OP_FREE] = true,
+						      [MS_OP_MEMORY] = true,
+						      [MS_OP_CONTEXT] = true,
+#define X(kind, number, ring, matters) [MS_KIND_##kind] = (matters),
+						      MS_OTHER_KINDS(X)
+#undef X
+	};
+
+	return matters[kind];
 }
 
 bool losses_are_of_memory(const struct ms_counters *counters)

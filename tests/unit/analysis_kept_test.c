@@ -575,5 +575,5 @@ int main(void)
 		cmocka_unit_test(test_losses),
 	};
 
-	return unit_run("analysis: memory kept to no purpose", tests);
+	return unit_run("analysis: memory kept without need", tests);
 }

@@ -322,7 +322,7 @@ static void append_nothing(struct string *out, const struct report *report)
 {
 	static const char *const no[FINDING_TOPICS_COUNT] = {
 		[FINDING_TOPIC_LEAK] = "leak",
-		[FINDING_TOPIC_KEPT] = "memory kept to no purpose",
+		[FINDING_TOPIC_KEPT] = "memory kept without need",
 		[FINDING_TOPIC_OOM] = "out-of-memory failure",
 		[FINDING_TOPIC_CHURN] = "churn",
 		[FINDING_TOPIC_COPIES] = "copy that could be avoided or made faster",

@@ -41,14 +41,15 @@ int capture_options_depth(const struct option_row *row, const char *value, void 
 int capture_options_frames(const struct option_row *row, const char *value, void *settings);
 
 #define CAPTURE_OPTIONS_DEPTH_HELP \
-	"Frames of a call stack that are kept, the innermost: 1 to 128 (default 128)."
+	"Keep at most the N innermost frames of a call stack: 1 to 128 (default 128)."
 #define CAPTURE_OPTIONS_FRAMES "all|python|native"
 #define CAPTURE_OPTIONS_FRAMES_HELP \
-	"What a call stack has: native functions with Python's in place of the interpreter (all," \
-	" default), or one of them. Python alone needs no tables, and is there from the first call."
+	"Which frames a call stack has: native functions, with Python's in place of the interpreter's" \
+	" (all, default), or only Python's, or only native ones. Python's alone need no tables, so" \
+	" they are complete from the first call on."
 #define CAPTURE_OPTIONS_TABLES_HELP \
-	"What the tables by which call stacks are walked may take in the kernel's memory (default" \
-	" 256M). Stacks end in files for whose table there is no room."
+	"Kernel memory for the tables by which call stacks are walked (default 256M). Stacks end" \
+	" in files whose table does not fit."
 
 /* Everything but the callbacks, and `count_launches`. */
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only);

@@ -57,12 +57,12 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 'f', "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
-	{ 0, "without", "FEATURE[,FEATURE...]", "Do as if the kernel lacked these.", option_without,
-	  AT(features) },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	{ 0, "without", "FEATURE[,FEATURE...]", "Act as if the kernel lacked these features.",
+	  option_without, AT(features) },
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL,
-	  "Say what is going on and, with -p, list each function: where its probe goes and what"
-	  " that costs.",
+	  "Print more messages and, with -p, list each function: where its probe goes and what that"
+	  " costs.",
 	  parse_verbose, 0 },
 	{ 0 },
 };
@@ -227,18 +227,19 @@ const struct command check_command = {
 	.summary = "Show what works here and for a process, and what would be invisible",
 	.synopsis = "[OPTIONS]",
 	.description =
-		"Tries each feature of the kernel that tracing uses and says what is lost without"
-		" it. With -p, lists the CUDA libraries of the process, which of the traced functions"
-		" each of them has, and what tracing the process would not see. Nothing is attached"
-		" to the process.\n"
+		"Tries each kernel feature that tracing uses, and says what is lost without it."
+		" With -p, it also lists the CUDA libraries of the process, which of the traced"
+		" functions each library has, and what tracing the process would not see. It"
+		" attaches nothing to the process.\n"
 		"\n"
-		"With -v, for each function it says where in it the probe would go and how much more a call"
-		" would then take, in REF: the price of a trap with an empty program. A probe on an"
-		" instruction that the kernel emulates costs that much; on one that it single-steps,"
-		" two to three times as much, in a nested virtual machine 18 times. So the probe"
-		" goes to the first emulated instruction that provably stands for the function's"
-		" entry (\"+4 push\": four bytes behind it), or stays at the first byte. Functions"
-		" whose code the process has changed, as inline hooks do, are not probed.",
+		"With -v, it says for each function where the probe would go and how much longer a"
+		" call would then take, in REF: the cost of a trap with an empty program. A probe"
+		" costs that much on an instruction that the kernel emulates; on one that the"
+		" kernel single-steps, it costs two to three times as much, in a nested virtual"
+		" machine 18 times. So the probe goes to the first emulated instruction that"
+		" provably stands for the function's entry (\"+4 push\" is four bytes after it), or"
+		" stays at the first byte. Functions whose code the process has changed, as inline"
+		" hooks do, are not probed.",
 	.examples = "# the machine\n"
 		    "sudo memscope-bpf check\n"
 		    "# and a process\n"

@@ -177,49 +177,50 @@ static int parse_fail_on(const struct option_row *row, const char *value, void *
 
 static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
-	  "Markdown, aligned text, one JSON object (docs/diff.schema.json), one HTML file for a"
-	  " browser that needs no network, JUnit XML, whose tests are the conditions of --fail-on,"
-	  " or annotations for a workflow of GitHub. Default: as the ending of FILE says, text on a terminal,"
-	  " else Markdown.",
+	  "md: Markdown. text: aligned text. json: one JSON object (docs/diff.schema.json). html:"
+	  " one HTML file, which needs no network. junit: JUnit XML, whose tests are the conditions"
+	  " of --fail-on. github: annotations for a GitHub workflow. Default: by the ending of"
+	  " FILE, text on a terminal, otherwise Markdown.",
 	  parse_format, 0 },
 	{ 'j', "json", NULL, "The same as -f json.", parse_json, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output (-).", option_output,
+	{ 'o', "output", "FILE", "Write to FILE. Default: standard output (-).", option_output,
 	  AT(output) },
 	{ 0, "from", "TIME",
-	  "On both sides, only what happened since: +5s or 1m30s after the recording began, -10s"
-	  " from its end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone."
-	  " What was live by then still counts.",
+	  "On both sides, only events from this time on: +5s or 1m30s after the recording began,"
+	  " -10s before its end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and"
+	  " zone. Memory that was live at that time still counts.",
 	  dump_input_time, AT(from) },
-	{ 0, "to", "TIME", "On both sides, only what happened until then.", dump_input_time,
+	{ 0, "to", "TIME", "On both sides, only events until this time.", dump_input_time,
 	  AT(until) },
 	{ 0, "top", "K",
-	  "List up to K of everything (default 10; HTML 10000; in JSON everything is).", parse_top,
+	  "List up to K rows of each table (default 10; HTML 10000; JSON has all rows).", parse_top,
 	  AT(top) },
-	{ 0, "min-bytes", "SIZE", "Bytes that differ by less are noise (default 1M).", option_size,
-	  AT(options.min_bytes) },
+	{ 0, "min-bytes", "SIZE", "Differences of less than SIZE bytes are noise (default 1M).",
+	  option_size, AT(options.min_bytes) },
 	{ 0, "min-count", "N",
-	  "Numbers of calls and of blocks that differ by less are noise"
-	  " (default 10).",
-	  parse_count, AT(options.min_count) },
+	  "Differences in calls and blocks of less than N are noise (default 10).", parse_count,
+	  AT(options.min_count) },
 	{ 0, "min-share", "PERCENT",
-	  "What differs by less of the larger of both sides is noise (default 1).", parse_share,
+	  "Differences of less than PERCENT of the larger side are noise (default 1).", parse_share,
 	  AT(options.min_share) },
 	{ 0, "per", "auto|run|second|launch",
-	  "How to compare what adds up over time (allocations, copies, launches): per run; per"
-	  " launch of a kernel; per second, which is shown but is never a difference. auto (default):"
-	  " per run if both sides have the process from its start to its end, else per second.",
+	  "How to compare counts that grow over time (allocations, copies, launches). run: as they"
+	  " are. launch: per launch of a kernel. second: per second, which is shown but is never a"
+	  " difference. auto (default): run if both sides have the process from its start to its"
+	  " end, otherwise second.",
 	  parse_per, 0 },
 	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss,inexact,unknown=pass,RULE>=CONFIDENCE",
-	  "Exit with 8 if a process holds SIZE more device memory at the end, or its peak of all"
-	  " kinds of it or that of a device is SIZE higher; a leak was found (by a rule about"
-	  " growth, at medium confidence or more), an allocation ran out of memory, or a"
-	  " rule or topic found something that is so sure, that was not there before; a process,"
-	  " function, kernel or the like is new; anything differs beyond noise; anything was lost"
-	  " on either side; the numbers of either side are not exact. The same if a rule that is"
-	  " asked for could not look in B, unless unknown=pass stands in the list.",
+	  "Exit with 8 if a condition holds. growth=SIZE: a process holds SIZE more device memory"
+	  " at the end, or its peak of that memory, or the peak of a device, is SIZE higher. leak,"
+	  " oom, RULE>=CONF: B has a leak (a finding of a rule about growth, of medium confidence"
+	  " or more), an out-of-memory failure, or a finding of the rule or topic of this"
+	  " confidence, that A does not have. new: a process, function, kernel or the like is new."
+	  " any: anything differs by more than noise. loss: anything was lost on either side."
+	  " inexact: the numbers of either side are not exact. Also exit with 8 if a rule in the"
+	  " list could not look in B, unless unknown=pass is given.",
 	  parse_fail_on, 0 },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
 	{ 0 },
 };
 
@@ -335,27 +336,27 @@ const struct command diff_command = {
 	.summary = "Say what changed between two recordings",
 	.synopsis = "[OPTIONS] A B",
 	.description =
-		"Compares two recordings, A from before and B from after: what each process holds at"
-		" the end and at most, by kind of memory, function, device and size; how much was"
-		" allocated and copied; which kernels were launched how often; which leaks and failed"
-		" allocations are new and which are gone. Needs no root, no GPU and no BPF.\n"
+		"Compares two recordings, A from before and B from after: the memory that each"
+		" process holds at the end and at its peak, by kind of memory, function, device and"
+		" size; allocated and copied bytes; launches by kernel; and leaks and failed"
+		" allocations that are new or gone. It needs no root, no GPU and no BPF.\n"
 		"\n"
 		"A and B are each a file, a directory or a bundle, as for `memscope-bpf report`.\n"
 		"\n"
-		"Processes are matched by their names, whatever their hosts and process IDs; of"
-		" several with the same name, by the command that was recorded, then by host, then by"
-		" the order in which they started. The first sentences say what is wrong that was"
-		" not, and what grew most. What is on one side only is listed in any case. What else"
-		" differs by less than noise is only counted, and two recordings that are the same"
-		" have no rows at all. What was done (allocations, copies, launches) is compared only"
-		" where that means something: see --per. Rates and times are shown, and are never a"
-		" difference by themselves.\n"
+		"Processes are matched by their names, whatever their hosts and process IDs. If"
+		" several have the same name, they are matched by the recorded command, then by"
+		" host, then by the order in which they started. The first sentences of the output"
+		" say what is wrong in B and was not in A, and what grew most. Rows that are on one"
+		" side only are always listed. Other rows whose differences are noise are only"
+		" counted, and two equal recordings have no rows at all. Counts of allocations,"
+		" copies and launches are compared only if they are comparable: see --per. Rates"
+		" and times are shown, and are never a difference by themselves.\n"
 		"\n"
-		"On a terminal, the tables are aligned text, and what differs by more than noise has a"
-		" star there. In a pipe or a file they are Markdown, unless -f says otherwise.\n"
+		"On a terminal, the tables are aligned text, and values that differ by more than"
+		" noise have a star. In a pipe or a file they are Markdown, unless -f is given.\n"
 		"\n"
-		"Where one of the sides lost something, or does not know what was held before it"
-		" began, the rows that this may have changed are marked.",
+		"If a side lost records, or does not know the memory that was held before it began,"
+		" the rows that this may affect are marked.",
 	.examples =
 		"memscope-bpf diff before.mscope after.mscope\n"
 		"# in CI: fail if it holds 10 MiB more than the release before, or leaks anew\n"

@@ -12,25 +12,25 @@
 /* Rows of a command's options; `at` is where its settings have the struct process_selection. */
 #define DUMP_SELECTION_ROWS(at) \
 	{ 0,           "user", \
-	  "NAME",      "Only processes of this user, by name or uid.", \
+	  "NAME",      "Only processes of this user (name or UID).", \
 	  option_file, (at) + offsetof(struct process_selection, user) }, \
 		{ 0, \
 		  "cgroup", \
 		  "PATH", \
-		  "Only processes in this cgroup or below it, by its path as in /proc/PID/cgroup.", \
+		  "Only processes in this cgroup or below it. PATH is as in /proc/PID/cgroup.", \
 		  option_file, \
 		  (at) + offsetof(struct process_selection, cgroup) }, \
 		{ 0, \
 		  "container", \
 		  "ID", \
-		  "Only processes of this container: its name, or its id or the beginning of that.", \
+		  "Only processes of this container: its name, its ID or the beginning of its ID.", \
 		  option_file, \
 		  (at) + offsetof(struct process_selection, container) }, \
 	{ \
 		0, "comm", "PATTERN", \
-			"Only processes of this name: of the process (python3), of its executable, or of the" \
-			" script or module that it runs (train.py); * and ? stand for others. Of several such" \
-			" options, all must be true.", \
+			"Only processes with this name: the name of the process (python3), of its executable," \
+			" or of the script or module that it runs (train.py). * and ? are wildcards. A" \
+			" process must match all of these options that are given.", \
 			option_file, (at) + offsetof(struct process_selection, comm) \
 	}
 

@@ -106,29 +106,30 @@ static int parse_label(const struct option_row *row, const char *value, void *co
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
-	{ 'f', "format", "FORMAT",
-	  "The format, one of those below. Default: as the ending of FILE says.", parse_format, 0 },
+	{ 'f', "format", "FORMAT", "One of the formats below. Default: by the ending of FILE.",
+	  parse_format, 0 },
 	{ 'j', "json", NULL, "The same as -f ndjson.", parse_json, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output (-).", option_output,
+	{ 'o', "output", "FILE", "Write to FILE. Default: standard output (-).", option_output,
 	  AT(output) },
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
 	  AT(reader.report.options) },
 	DUMP_SELECTION_ROWS(AT(reader.report.options.selection)),
 	{ 0, "from", "TIME",
-	  "Only what happened since: +5s or 1m30s after the recording began, -10s from its end,"
-	  " 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone. What was live"
-	  " by then still counts.",
+	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
+	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone. Memory"
+	  " that was live at that time still counts.",
 	  dump_input_time, AT(reader.from) },
-	{ 0, "to", "TIME", "Only what happened until then.", dump_input_time, AT(reader.until) },
+	{ 0, "to", "TIME", "Only events until this time.", dump_input_time, AT(reader.until) },
 	{ 0, "metric", "inuse|alloc|peak",
-	  "In folded, what to show of each owner: what is live at the end"
-	  " (default), all that was allocated, or what was live at the high-water mark.",
+	  "Bytes per owner in folded. inuse (default): live at the end. alloc: all that were"
+	  " allocated. peak: live at the high-water mark.",
 	  parse_metric, 0 },
 	{ 0, "label", "pid",
-	  "In openmetrics, a series for each process, not for all processes of the same name.",
+	  "In openmetrics, a series for each process instead of one for all processes with the same"
+	  " name.",
 	  parse_label, 0 },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
 	{ 0 },
 };
 
@@ -303,12 +304,13 @@ const struct command export_command = {
 	.name = "export",
 	.summary = "Write a recording in the format of another program",
 	.synopsis = "[-f FORMAT] [OPTIONS] FILE...",
-	.description = "Reads what `memscope-bpf record` wrote, as `memscope-bpf report` does, and"
-		       " writes it for the viewers and scripts that people already have. Totals are"
-		       " the report's in every format.\n\n"
-		       "A file gets its name once it is whole: after an error or a signal, what was"
-		       " there before still is. Pipes are written to as they are."
-		       " A terminal shows how far it is.",
+	.description = "Reads a recording of `memscope-bpf record`, as `memscope-bpf report` does,"
+		       " and writes it for existing viewers and scripts. The totals in every format"
+		       " are the report's.\n"
+		       "\n"
+		       "The output file gets its name once it is complete. After an error or a"
+		       " signal, the old file is still there. Pipes are written to directly. A"
+		       " terminal shows the progress.",
 	.examples = "memscope-bpf export -f ndjson run.mscope | jq -c 'select(.op == \"alloc\")'\n"
 		    "# queries for nsys' exports, and views of our own\n"
 		    "memscope-bpf export -o run.sqlite run.mscope\n"

@@ -136,8 +136,7 @@ static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Record running processes.", selection_parse_pids,
 	  OF_CAPTURE(selection) },
 	{ 'a', "all", NULL,
-	  "Record all processes that use CUDA: those that run, and those that start to while"
-	  " recording goes on.",
+	  "Record all processes that use CUDA: those that already run, and those that start later.",
 	  option_flag, OF_CAPTURE(selection.all) },
 	{ 0, "cgroup", "PATH",
 	  "Record the processes that use CUDA in this cgroup and those below it, now and later.",
@@ -145,54 +144,56 @@ static const struct option_row rows[] = {
 	{ 'f', "follow", NULL, "Record the children of the recorded processes too.", option_flag,
 	  OF_CAPTURE(selection.follow) },
 	{ 0, "cmdline", NULL,
-	  "Record the command lines of processes, too, which can hold secrets. Without it, of a process"
-	  " it is known which program it is and, of an interpreter, which script or module.",
+	  "Record the command lines of processes, too. They can hold secrets. Without this option,"
+	  " only the program is recorded and, for an interpreter, the script or module.",
 	  option_flag, OF_CAPTURE(selection.command_lines) },
 	{ 'o', "output", "FILE",
-	  "Write there; it must not exist yet. - is standard output, which must not be a terminal"
-	  " (what COMMAND writes to its own goes to standard error then). %h becomes the name of the host, %p the first"
-	  " process recorded (with -a and --cgroup this program), %t the time (UTC,"
-	  " 20261121T155500), %% a percent sign. Default: " DEFAULT_OUTPUT ".",
+	  "Write to this file, which must not exist yet. - is standard output, which must not be a"
+	  " terminal (the standard output of COMMAND then goes to standard error). %h becomes the"
+	  " name of the host, %p the PID of the first recorded process (with -a and --cgroup that"
+	  " of this program), %t the time (UTC, 20261121T155500), %% a percent sign. Default: " DEFAULT_OUTPUT
+	  ".",
 	  parse_output, AT(recording.output) },
 	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration,
 	  OF_CAPTURE(duration_ns) },
 	{ 0, "segment", "SIZE",
-	  "After so many bytes, begin a new segment, which can be read without those before it"
-	  " (default 64M, of a ring an eighth).",
+	  "Begin a new segment after SIZE bytes. Each segment can be read without those before it"
+	  " (default 64M, or an eighth of a ring).",
 	  parse_segment, AT(recording.segment_bytes) },
 	{ 0, "ring", "SIZE",
-	  "Flight recorder: keep only the newest segments, in a directory FILE.ring, so that they"
-	  " take at most SIZE (default with a trigger: 64M). In the end they become FILE, unless a"
-	  " trigger says when.",
+	  "Flight recorder: keep only the newest segments, at most SIZE, in a directory FILE.ring"
+	  " (default with a trigger: 64M). At the end they become FILE, unless a trigger is given.",
 	  parse_ring, AT(recording.ring_bytes) },
 	{ 0, "on-oom", NULL,
-	  "When a call fails because memory has run out, write what the ring has into a bundle,"
-	  " FILE with .oom-1 before its extension, once it is known how it ended (the program got"
-	  " it after all, or less, or ended), or 5 s later: at most one in 2 s, and what comes"
-	  " meanwhile has one then. Eight are kept: the next takes the place of the oldest that"
-	  " ended well, or else of the oldest. If one cannot be written, it is tried again; in the"
-	  " end the ring stays, and the exit code is 1.",
+	  "When a call fails because memory has run out, copy the ring into a bundle: FILE with"
+	  " .oom-1 before its extension. The bundle is written once the outcome is known (the"
+	  " program got the memory, or less memory, or ended), or 5 s later. There is at most one"
+	  " bundle in 2 s; failures in between share the next one. Eight bundles are kept: the next"
+	  " one replaces the oldest that ended well, or if there is none, the oldest. If a bundle"
+	  " cannot be written, the recorder tries again; if it still fails at the end, the ring"
+	  " stays and the exit code is 1.",
 	  option_flag, AT(on_oom) },
 	{ 0, "bundles", "N/h",
-	  "Write at most N bundles an hour because memory has run out (default 12/h, at most"
-	  " 60/h), and at most half of them for failures of one process that ended well.",
+	  "Write at most N bundles of --on-oom an hour (default 12/h, at most 60/h), and at most"
+	  " half of them for failures of one process that ended well.",
 	  parse_bundles, AT(recording.bundles_an_hour) },
 	{ 0, "on-signal", "USR1|USR2",
-	  "The same as .signal-1 when this program is sent that signal: at most five.",
+	  "Write a bundle, with .signal-1, when this program gets that signal: at most five.",
 	  parse_signal, AT(recording.signal) },
-	{ 0, "on-exit", NULL, "The same as .exit when the recording ends.", option_flag,
+	{ 0, "on-exit", NULL, "Write a bundle, with .exit, when the recording ends.", option_flag,
 	  AT(on_exit) },
 	{ 0, "launches", "all|summary|off",
-	  "Record each launch of a kernel, or each second how often each kernel was launched"
-	  " (default), or nothing. Launches of graphs are always recorded: they allocate.",
+	  "all: record each launch of a kernel. summary (default): record each second how often"
+	  " each kernel was launched. off: record no launches. Launches of graphs are always"
+	  " recorded, because they allocate.",
 	  parse_detail, AT(recording.launches) },
 	{ 0, "copies", "all|summary|off",
-	  "The same for copies and memsets: in the summary those that differ in nothing but time,"
-	  " size and place in the block are one.",
+	  "The same for copies and memsets. The summary joins those that differ only in time, size"
+	  " and offset in the block.",
 	  parse_detail, AT(recording.copies) },
 	{ 0, "stacks", "off|alloc",
-	  "Record where allocations are made: the call stack of each (default off). What that"
-	  " costs: docs/stacks.md.",
+	  "Record the call stack of each allocation (default off). docs/stacks.md says what that"
+	  " costs.",
 	  capture_options_stacks, OF_CAPTURE(stack_ops) },
 	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
 	  OF_CAPTURE(stack_depth) },
@@ -201,33 +202,35 @@ static const struct option_row rows[] = {
 	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
 	  OF_CAPTURE(table_bytes) },
 	{ 0, "tensors", "all|off",
-	  "Record, too, each block that PyTorch's allocator gives to the program or takes back, as"
-	  " that allocator says it (all), or not (default). What that costs: docs/frameworks.md.",
+	  "all: also record each block that PyTorch's allocator gives to the program or takes back,"
+	  " as the allocator reports it (default off). docs/frameworks.md says what that costs.",
 	  parse_tensors, AT(recording.tensors) },
 	{ 0, "nvml", "TIME|off",
-	  "Record, too, what NVML says of devices and of the recorded processes: at the beginning"
-	  " and the end, when memory runs out, and every TIME (default 10s), if NVML is there.",
+	  "Also record NVML's numbers for devices and for the recorded processes, if NVML is"
+	  " installed: at the beginning and the end, when memory runs out, and every TIME (default"
+	  " 10s).",
 	  parse_nvml, AT(recording.nvml_ns) },
 	{ 0, "buffer", "SIZE",
-	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
-	  " and counted.",
+	  "Size of each of the two ring buffers (default 8M). Events that do not fit are lost, and"
+	  " counted.",
 	  option_buffer, OF_CAPTURE(buffer_bytes) },
 	{ 0, "max-loss", "N",
-	  "Exit with 6 if more than N events and other records were lost (default: only say so).",
+	  "Exit with 6 if more than N events and other records were lost. Default: only print a"
+	  " warning.",
 	  option_events, OF_CAPTURE(max_loss) },
 	{ 0, "attach", "auto|process",
-	  "Put probes into files, where that lets no call of a new process be missed (auto), or only"
-	  " into the processes that are recorded: see memscope-bpf-trace(1).",
+	  "Put probes into files if that is needed to see the first calls of new processes (auto,"
+	  " default), or only into recorded processes (process): see memscope-bpf-trace(1).",
 	  selection_parse_attach, OF_CAPTURE(selection) },
 	{ 0, "layer", "auto|both|runtime|driver",
-	  "Probe only the CUDA driver, only the CUDA runtime, both, or (auto) both as far as it pays: see"
-	  " memscope-bpf-trace(1).",
+	  "Probe only the CUDA driver, only the CUDA runtime, or both. auto (default) probes calls"
+	  " in both only if that adds information: see memscope-bpf-trace(1).",
 	  selection_parse_layer, OF_CAPTURE(selection) },
 	{ 0, "without", "FEATURE[,FEATURE...]",
-	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
-	  OF_CAPTURE(features) },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	  "Act as if the kernel lacked these features (`memscope-bpf check` lists them).",
+	  option_without, OF_CAPTURE(features) },
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
 	{ 0 },
 };
 
@@ -383,29 +386,30 @@ const struct command record_command = {
 	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
 		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
 	.description =
-		"Captures as memscope-bpf-trace(1) does, into a file that can be looked at later, on"
-		" another machine and without root. Every allocation and free is recorded, and every"
-		" call about memory, contexts and synchronisation; launches, copies and memsets are"
-		" summed up unless each is asked for. Ends when the processes do, after -d SECONDS,"
-		" or with Ctrl-C.\n"
+		"Captures the same calls as memscope-bpf-trace(1) into a file, which can be read"
+		" later, on another machine and without root. Every allocation and free is"
+		" recorded, and every call about memory, contexts and synchronisation. Launches,"
+		" copies and memsets are added up unless --launches=all or --copies=all is given."
+		" The recording ends when the processes end, after -d SECONDS, or with Ctrl-C.\n"
 		"\n"
-		"If this program is killed, the last quarter of a second is missing from the file; all"
-		" that is older can be read. If the disk is full, or the file may not grow"
-		" (RLIMIT_FSIZE), the recording goes on, counts what could not be written, and begins"
-		" a new segment as soon as there is room; the exit code is 1 then. If the file is"
-		" removed meanwhile, or its file system unmounted, it is written anew with all that"
-		" was in it. If the file is renamed, the recording goes on in a new file of the old"
-		" name; give both files to one report. If the file is truncated, the next block begins"
-		" a new segment in it, what is gone is counted as not written, and the exit code is 1."
-		" The recorded programs notice none of this. If the reader of -o - closes it, the"
-		" recording ends, and the exit code is 1, since what the reader has is cut short.\n"
+		"If this program is killed, the last quarter of a second is missing from the file;"
+		" everything older can be read. If the disk is full, or the file may not grow"
+		" (RLIMIT_FSIZE), the recording goes on, counts the events that it could not write,"
+		" and begins a new segment as soon as there is room; the exit code is then 1. If"
+		" the file is removed meanwhile, or its file system unmounted, the recorder writes"
+		" it again with everything that was in it. If the file is renamed, the recording"
+		" goes on in a new file with the old name; give both files to one report. If the"
+		" file is truncated, the next block begins a new segment in it, the lost events are"
+		" counted as not written, and the exit code is 1. The recorded programs notice none"
+		" of this. If the reader of -o - closes the pipe, the recording ends, and the exit"
+		" code is 1, because the reader's copy is cut short.\n"
 		"\n"
-		"A recording consists of segments, each of which can be read without the others: a"
-		" file can be cut between two segments, and files can be put one behind the other."
-		" With --ring or a trigger (--on-oom, --on-signal, --on-exit), only the newest segments"
-		" are kept: the recording can go on for months. What it holds when something happens"
-		" becomes a bundle, which is a recording like any other. If this program is killed,"
-		" the directory FILE.ring stays, and its files are readable too.",
+		"A recording consists of segments, each of which can be read without the others. So"
+		" a file can be cut between two segments, and files can be concatenated. With"
+		" --ring or a trigger (--on-oom, --on-signal, --on-exit), only the newest segments"
+		" are kept, so the recording can go on for months. When a trigger fires, the ring's"
+		" contents become a bundle, which is a recording like any other. If this program is"
+		" killed, the directory FILE.ring stays, and its files are readable, too.",
 	.examples = "# a running program, until Ctrl-C\n"
 		    "sudo memscope-bpf record -o run.mscope -p 4711\n"
 		    "# a program from its first instruction, with each copy\n"

@@ -246,65 +246,65 @@ static int parse_verbose(const struct option_row *row, const char *value, void *
 
 static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
-	  "Markdown, aligned text, one JSON object (docs/report.schema.json), one HTML file for"
-	  " a browser, with charts, that needs no network, JUnit XML, whose tests are the"
-	  " conditions of --fail-on, or annotations for a workflow of GitHub. Default: as the ending of"
-	  " FILE says, text on a terminal, else Markdown.",
+	  "md: Markdown. text: aligned text. json: one JSON object (docs/report.schema.json). html:"
+	  " one HTML file with charts, which needs no network. junit: JUnit XML, whose tests are"
+	  " the conditions of --fail-on. github: annotations for a GitHub workflow. Default: by the"
+	  " ending of FILE, text on a terminal, otherwise Markdown.",
 	  parse_format, 0 },
 	{ 'j', "json", NULL, "The same as -f json.", parse_json, 0 },
-	{ 'o', "output", "FILE", "Write there instead of to standard output (-).", option_output,
+	{ 'o', "output", "FILE", "Write to FILE. Default: standard output (-).", option_output,
 	  AT(output) },
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
 	  AT(reader.report.options) },
 	DUMP_SELECTION_ROWS(AT(reader.report.options.selection)),
 	{ 0, "device", "NUMBER",
-	  "Only this device, as the processes number it: its ladder, its allocations by function,"
-	  " the largest ones, findings about it or about none. Totals by kind of memory and the"
-	  " timeline stay those of all devices.",
+	  "Only this device, by the processes' own number: its memory, its allocations by function,"
+	  " its largest blocks, and findings about it or about no device. Totals by kind of memory"
+	  " and the timeline still cover all devices.",
 	  dump_input_device, AT(reader.report.options.device) },
 	{ 0, "from", "TIME",
-	  "Only what happened since: +5s or 1m30s after the recording began, -10s from its end,"
-	  " 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone. What was live"
-	  " by then still counts.",
+	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
+	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone. Memory"
+	  " that was live at that time still counts.",
 	  dump_input_time, AT(reader.from) },
-	{ 0, "to", "TIME", "Only what happened until then; the report is of that moment.",
+	{ 0, "to", "TIME", "Only events until this time; the report shows the state at that time.",
 	  dump_input_time, AT(reader.until) },
 	{ 0, "at", "TIME",
-	  "Who held what at that moment, by process, function and block: the report ends there, as"
-	  " with --to TIME.",
+	  "Show who held what at that time, by process, function and block. The report ends there,"
+	  " as with --to TIME.",
 	  dump_input_time, AT(reader.until) },
-	{ 0, "blocks", NULL, "List live blocks one by one, not those that are alike together.",
+	{ 0, "blocks", NULL, "List live blocks one by one instead of grouping similar ones.",
 	  option_flag, AT(reader.report.options.blocks) },
-	{ 0, "top", "K", "List up to K of everything (default 10).", parse_top,
+	{ 0, "top", "K", "List up to K rows of each table (default 10).", parse_top,
 	  AT(reader.report.options.top) },
 	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty,unknown=pass,RULE>=CONFIDENCE",
-	  "Exit with 8 if memory leaks (by a rule about growth, at medium confidence or more), an"
-	  " allocation ran out of memory (oom=any: also one that worked in the end), anything"
-	  " was lost or is not whole, the numbers are not exact (also because of what processes"
-	  " held before they were attached to), a process holds SIZE more device memory at its end"
-	  " than after its initialisation, no call was recorded at all, or a rule or topic found"
-	  " something that is so sure (low, medium, high; default medium). The same if a rule that"
-	  " is asked for could not look, unless unknown=pass stands in the list. docs/ci.md has"
-	  " more.",
+	  "Exit with 8 if a condition holds. leak: a rule about growth has a finding of medium"
+	  " confidence or more. oom: an allocation ran out of memory (oom=any: even if a retry"
+	  " succeeded). loss: anything was lost or is damaged. inexact: the numbers are not exact,"
+	  " also because processes held memory before they were attached to. growth=SIZE: a process"
+	  " holds SIZE more device memory at its end than after its initialisation. empty: no call"
+	  " was recorded. RULE>=CONF: the rule or topic has a finding of this confidence (low,"
+	  " medium, high; default medium). Also exit with 8 if a rule in the list could not look,"
+	  " unless unknown=pass is given. docs/ci.md has more.",
 	  parse_fail_on, 0 },
 	{ 0, "warmup", "TIME",
-	  "When the initialisation of a process is over, for growth=SIZE: so long after its first"
-	  " allocation (30s), or after so many (100allocs). Default: init-share (12 %) of the time"
-	  " since its first allocation.",
+	  "For growth=SIZE: when the initialisation of a process ends, as the time since its first"
+	  " allocation (30s) or a number of allocations (100allocs). Default: init-share (12 %) of"
+	  " the time since its first allocation.",
 	  parse_warmup, 0 },
 	{ 0, "suppress", "FILE",
-	  "Findings that are known: each line has patterns for the rule, the process and the"
-	  " function (leak-growth python* cudaMalloc*). What matches is only counted.",
+	  "Known findings: each line of FILE has patterns for the rule, the process and the"
+	  " function (leak-growth python* cudaMalloc*). Findings that match are only counted.",
 	  option_file, AT(suppress) },
 	{ 0, "leak-window", "A,B,C",
-	  "Three times: what was allocated between A and B and is alive at C is a leak.",
+	  "Three times: memory that was allocated between A and B and is live at C is a leak.",
 	  parse_window, 0 },
 	{ 0, "threshold", "NAME=VALUE[,...]",
-	  "Sets a threshold of the rules. The report ends with a list of those that are not as they"
-	  " are by default; with -v, of all.",
+	  "Set a threshold of the rules. The report ends with a list of the changed thresholds;"
+	  " with -v, of all.",
 	  parse_thresholds, 0 },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on, and list all thresholds in the report.",
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Print more messages, and list all thresholds in the report.",
 	  parse_verbose, 0 },
 	{ 0 },
 };
@@ -440,37 +440,39 @@ const struct command report_command = {
 	.summary = "Say what happened in a recording",
 	.synopsis = "[OPTIONS] FILE...",
 	.description =
-		"Reads what `memscope-bpf record` wrote and says who held memory, what leaked, what"
-		" was there when an allocation failed, and what the program waited for. Needs no"
-		" root, no GPU and no BPF: any machine will do.\n"
+		"Reads a recording of `memscope-bpf record` and says who held memory, what leaked,"
+		" who held what when an allocation failed, and what the program waited for. It"
+		" needs no root, no GPU and no BPF, and runs on any machine.\n"
 		"\n"
-		"FILE is a file that `memscope-bpf record` wrote, or a directory, which stands for such"
-		" files in it (*.mscope), or -, standard input. Files of one recording are put together, whatever their"
-		" order, and blocks that several of them have are read once. If there are several"
-		" recordings, each gets its own part of the report, after an overview of all;"
-		" processes and hosts are never mixed up.\n"
+		"FILE is a recording, or a directory, which stands for the recordings in it"
+		" (*.mscope), or - for standard input. Files of one recording are put together, in"
+		" any order, and blocks that several of them have are read once. If there are"
+		" several recordings, each has its own part of the report, after an overview of"
+		" all. Processes of different hosts are never mixed up.\n"
 		"\n"
-		"The report begins with what is damaged, missing or was lost, and has everything else"
-		" that the files hold; standard error names each file that is not whole. A file that"
-		" is not a recording, or is of a newer format, or in which nothing is whole is named"
-		" there and left out; if no other file is left, the exit code is 7.\n"
+		"The report begins with what is damaged, missing or lost, and uses everything else"
+		" in the files. A message on standard error names each file that is damaged or"
+		" incomplete. It also names each file that is left out because it is no recording,"
+		" has a newer format, or has no undamaged part; if no other file is left, the exit"
+		" code is 7.\n"
 		"\n"
-		"Times are in UTC, as the clock of the recording's host had them when it began."
-		" Memory of different kinds is never added up, but for the memory on a device that"
-		" allocations explain (device, pool, array, graph, physical). What is not known is"
-		" shown as ?, in JSON as null. Names come from the recorded programs and are"
-		" escaped, so that they can harm neither a terminal nor the Markdown. Files of other"
-		" users are safe to read: the reader takes nothing in them for granted.\n"
+		"Times are in UTC, by the clock of the recording's host when the recording began."
+		" Memory of different kinds is never added up, except for the memory on a device"
+		" that allocations explain (device, pool, array, graph, physical). An unknown value"
+		" is shown as ?, in JSON as null. Names come from the recorded programs and are"
+		" escaped, so that they can harm neither a terminal nor the Markdown. Files of"
+		" other users are safe to read: the reader checks everything in them.\n"
 		"\n"
-		"Each finding has a confidence and its evidence, numbered, which suggestions cite.\n"
+		"Each finding has a confidence and numbered evidence, which suggestions cite.\n"
 		"\n"
-		"On a terminal, the report is text in lines as wide as that (or as $COLUMNS says), times"
-		" in its tables are seconds from the recording's beginning, and a table that is too wide"
-		" goes on below. In a pipe or a file it is Markdown, unless -f says otherwise.\n"
+		"On a terminal, the report is text, as wide as the terminal (or as $COLUMNS says)."
+		" Times in its tables are then seconds since the recording's beginning, and a table"
+		" that is too wide continues below. In a pipe or a file the report is Markdown,"
+		" unless -f is given.\n"
 		"\n"
-		"The HTML page also draws what the other formats only sum up: calls by thread and"
-		" stream, and where blocks lie. It is one file that loads nothing and opens in any"
-		" browser of today; without scripts it has all the text and tables.",
+		"The HTML page also draws what the other formats only add up: calls by thread and"
+		" stream, and the addresses of blocks. It is one file that loads nothing and opens"
+		" in any current browser; without scripts it still has all text and tables.",
 	.examples = "memscope-bpf report run.mscope\n"
 		    "memscope-bpf report -f text run.mscope | less\n"
 		    "# to look at in a browser\n"

@@ -50,8 +50,7 @@ static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Trace running processes.", selection_parse_pids,
 	  AT(capture.selection) },
 	{ 'a', "all", NULL,
-	  "Trace all processes that use CUDA: those that run, and those that start to while tracing"
-	  " goes on.",
+	  "Trace all processes that use CUDA: those that already run, and those that start later.",
 	  option_flag, AT(capture.selection.all) },
 	{ 0, "cgroup", "PATH",
 	  "Trace the processes that use CUDA in this cgroup and those below it, now and later.",
@@ -59,20 +58,20 @@ static const struct option_row rows[] = {
 	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
 	  AT(capture.selection.follow) },
 	{ 0, "cmdline", NULL,
-	  "Show the command lines of processes, too, which can hold secrets. Without it, of a process"
-	  " it is known which program it is and, of an interpreter, which script or module.",
+	  "Show the command lines of processes, too. They can hold secrets. Without this option,"
+	  " only the program is shown and, for an interpreter, the script or module.",
 	  option_flag, AT(capture.selection.command_lines) },
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
-	  "Show only these calls (default: all but memory and context, of which only failures are"
-	  " shown). Allocations, frees and those two are captured in any case, so that what is live stays"
-	  " right, and so are launches of graphs, which allocate; the others only if shown, so that they"
-	  " cost nothing if not: the summary has no numbers for them then. Calls that allocate or free"
-	  " besides what they are for, as launches of graphs (not with --no-return) and the ends of"
-	  " contexts do, are shown as allocations and frees, too.",
+	  "Show only these calls. Default: all, but of memory and context only the failures."
+	  " Allocations, frees, memory, context and launches of graphs (which allocate) are always"
+	  " captured, so that the account stays right. Other calls are captured only if they are"
+	  " shown: if not, they cost nothing, and the summary has no numbers for them. Calls that"
+	  " also allocate or free, such as launches of graphs (not with --no-return) and the ends"
+	  " of contexts, are also shown as allocations and frees.",
 	  selection_parse_events, AT(capture.selection) },
 	{ 0, "tensors", NULL,
-	  "Show, too, each block that PyTorch's allocator gives to the program or takes back, as that"
-	  " allocator says it.",
+	  "Also show each block that PyTorch's allocator gives to the program or takes back, as the"
+	  " allocator reports it.",
 	  option_flag, AT(tensors) },
 	{ 0, "min-size", "SIZE",
 	  "Show only allocations, frees, copies and memsets of SIZE or more.", option_size,
@@ -80,18 +79,18 @@ static const struct option_row rows[] = {
 	{ 0, "api", "REGEX",
 	  "Show only calls whose function, or the driver function inside it, matches.", option_text,
 	  AT(capture.selection.api) },
-	{ 'o', "output", "FILE", "Write there instead of to standard output (-).", option_output,
+	{ 'o', "output", "FILE", "Write to FILE. Default: standard output (-).", option_output,
 	  AT(output) },
 	{ 'j', "json", NULL,
-	  "Write JSON lines: one object per event, the last one the summary"
-	  " (docs/event.schema.json). So is a FILE that ends in .jsonl, .ndjson or .json. Without -o, what COMMAND writes to standard output goes to"
-	  " standard error.",
+	  "Write JSON lines: one object per event, and the summary as the last one"
+	  " (docs/event.schema.json). This is the default for a FILE that ends in .jsonl, .ndjson"
+	  " or .json. Without -o, the standard output of COMMAND goes to standard error.",
 	  option_flag, AT(json) },
 	{ 0, "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
 	{ 0, "stack", NULL,
-	  "Show where allocations are made: below the line of each, its call stack. Functions of"
-	  " files that have been stripped are shown as places in the file (docs/stacks.md).",
+	  "Show the call stack of each allocation, below its line. In stripped files, a frame is"
+	  " shown as an address in the file (docs/stacks.md).",
 	  option_flag, AT(stacks) },
 	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
 	  AT(capture.stack_depth) },
@@ -102,44 +101,47 @@ static const struct option_row rows[] = {
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
 	{ 'i', "interval", "TIME",
 	  "With -c: show the summary so far every TIME (2, 10s, 1m; at least 1s). On a terminal it"
-	  " takes the place of the one before; in JSON its member final is false.",
+	  " replaces the one before; in JSON its member final is false.",
 	  option_duration, AT(interval_ns) },
 	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration,
 	  AT(capture.duration_ns) },
 	{ 'b', "bytes", NULL, "Sizes as numbers of bytes.", option_flag, AT(exact) },
 	{ 0, "buffer", "SIZE",
-	  "Size of each of the two ring buffers (default 64M). Events that find no room are lost,"
-	  " and counted.",
+	  "Size of each of the two ring buffers (default 64M). Events that do not fit are lost, and"
+	  " counted.",
 	  option_buffer, AT(capture.buffer_bytes) },
 	{ 0, "max-loss", "N",
-	  "Exit with 6 if more than N events and other records were lost (default: only say so).",
+	  "Exit with 6 if more than N events and other records were lost. Default: only print a"
+	  " warning.",
 	  option_events, AT(capture.max_loss) },
 	{ 0, "attach", "auto|process",
-	  "With -a, --cgroup and -f, probes are put into files, so that not even the first call of"
-	  " a new process is missed; each call of these by a process that is not traced takes a"
-	  " microsecond or so then. With \"process\", only traced processes have probes.",
+	  "With -a, --cgroup and -f, auto (default) puts probes into files, so that even the first"
+	  " call of a new process is seen. A process that is not traced then pays about a"
+	  " microsecond for each probed call. With process, only traced processes have probes.",
 	  selection_parse_attach, AT(capture.selection) },
 	{ 0, "layer", "auto|both|runtime|driver",
-	  "Probe only the CUDA driver, only the CUDA runtime, or both and show a runtime call and the"
-	  " driver call that it makes as one. The driver alone has the complete account for the"
-	  " least cost: also of what uses no runtime, or one that cannot be found. The runtime"
-	  " alone misses those, but has the names that programs use. With auto (default), launches,"
-	  " copies, memsets and synchronisations are probed in the driver alone, where it can be,"
-	  " and have its names; the runtime's that --api matches are probed, too.",
+	  "Which functions to probe. both: those of the CUDA runtime and of the CUDA driver; a"
+	  " runtime call and the driver call that it makes are shown as one. driver: only those of"
+	  " the driver. This is the complete account at the least cost, even for programs that use"
+	  " no runtime, or one that cannot be found. runtime: only those of the runtime. This"
+	  " misses such programs, but has the names that programs use. auto (default): as both, but"
+	  " launches, copies, memsets and synchronisations are probed in the driver alone if"
+	  " possible, and have its names. Functions of the runtime that --api matches are probed,"
+	  " too.",
 	  selection_parse_layer, AT(capture.selection) },
 	{ 0, "no-return", NULL,
-	  "Probe only where functions begin: less than two thirds of the cost, and no return"
-	  " address is touched, which programs that switch stacks by themselves need. Results,"
-	  " durations, the addresses of allocations, kernel names and contexts are then unknown,"
-	  " and so is what is live. With --layer=auto, the driver's functions alone.",
+	  "Probe only the entries of functions. This costs less than two thirds as much, and"
+	  " changes no return address, which matters to programs that switch stacks by themselves."
+	  " Results, durations, addresses of allocations, kernel names, contexts and live memory"
+	  " are then unknown. With --layer=auto, only the driver's functions are probed.",
 	  option_flag, AT(no_return) },
 	{ 0, "without", "FEATURE[,FEATURE...]",
-	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
-	  AT(capture.features) },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
+	  "Act as if the kernel lacked these features (`memscope-bpf check` lists them).",
+	  option_without, AT(capture.features) },
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
 	{ 'v', "verbose", NULL,
-	  "Say what is going on, and of each call for how much of its time the thread ran, waited"
-	  " for a CPU, and was blocked.",
+	  "Print more messages, and show for each call how long the thread ran, waited for a CPU,"
+	  " and was blocked.",
 	  parse_verbose, 0 },
 	{ 0 },
 };
@@ -356,30 +358,31 @@ const struct command trace_command = {
 	.description =
 		"Attaches to the CUDA runtime and driver libraries that the processes have mapped"
 		" or map later, and shows every allocation, free, copy, memset, launch,"
-		" synchronisation and context change, one line each, with what it left alive. Ends"
-		" when the processes do, after -d SECONDS, or with Ctrl-C, and always with a"
-		" summary.\n"
+		" synchronisation and context change, one line each, with the live memory after it."
+		" The trace ends when the processes end, after -d SECONDS, or with Ctrl-C, and"
+		" always prints a summary.\n"
 		"\n"
-		"Where a runtime function calls the driver function that does the work, the two are"
-		" one event: the runtime's name, the driver's values. Launches, copies, memsets and"
-		" synchronisations are shown as the driver's functions (--layer=both has the"
-		" runtime's names). Events come in the order in"
-		" which the calls ended; their times are those at which they began.\n"
+		"If a runtime function calls the driver function that does the work, the two are"
+		" one event, with the runtime's name and the driver's values. Launches, copies,"
+		" memsets and synchronisations are shown as the driver's functions (--layer=both"
+		" shows the runtime's names). Events are in the order in which the calls ended;"
+		" their times are those at which the calls began.\n"
 		"\n"
-		"LIVE is what the process holds after the call in the memory space that the call is"
-		" about: device, pool (stream-ordered), managed, array, graph, pinned or registered"
-		" memory; with virtual memory management physical (memory without an address),"
-		" reserved (addresses without memory) and mapped (both; not memory of its own); and"
-		" imported (owned by another process or API). Spaces are never added up. Memory"
-		" that a process held before it was attached to is not known; frees of it are"
-		" counted apart.\n"
+		"LIVE is the memory that the process holds after the call, in the memory space of"
+		" the call: device, pool (stream-ordered), managed, array, graph, pinned or"
+		" registered memory; with virtual memory management physical (memory without an"
+		" address), reserved (addresses without memory) and mapped (both; not memory of its"
+		" own); and imported (owned by another process or API). Spaces are never added up."
+		" Memory that a process held before it was attached to is unknown; frees of it are"
+		" counted separately.\n"
 		"\n"
-		"With -- COMMAND, the command is started and traced from its first instruction, and"
-		" its exit code (or 128 plus the number of the signal that killed it) becomes this"
-		" program's; 127 or 126 if it cannot be found or executed: then nothing was traced,"
-		" and there is no summary. If tracing fails, the codes below take precedence."
-		" The first SIGINT (Ctrl-C), SIGTERM or SIGHUP is passed on to it; at the second, or"
-		" after -d SECONDS, tracing ends and the command goes on.",
+		"With -- COMMAND, memscope-bpf starts the command and traces it from its first"
+		" instruction. It exits with the command's exit code, or 128 plus the number of the"
+		" signal that killed the command. The exit code is 127 if the command cannot be"
+		" found, and 126 if it cannot be executed: then nothing was traced, and there is no"
+		" summary. If tracing fails, the codes below take precedence. The command gets the"
+		" first SIGINT (Ctrl-C), SIGTERM or SIGHUP; at the second, or after -d SECONDS,"
+		" tracing ends and the command goes on.",
 	.examples = "# a running program, until Ctrl-C\n"
 		    "sudo memscope-bpf trace -p 4711\n"
 		    "# a program from its first instruction: allocations and frees of >= 1 MiB\n"

@@ -30,12 +30,12 @@ static const struct option_row rows[] = {
 	{ 'f', "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
 	{ 0, "repair", "OUT",
-	  "Copy every whole block of the recording to OUT, which must not exist yet. What is missing"
-	  " stays missing, and is reported for OUT too. If OUT cannot be written, it is removed; if it"
-	  " is, the exit code is 0.",
+	  "Copy every undamaged block of the recording to OUT, which must not exist yet. Missing"
+	  " parts stay missing, and are reported for OUT, too. If OUT was written, the exit code is"
+	  " 0; if it cannot be written, it is removed.",
 	  option_file, AT(repair) },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
 	{ 0 },
 };
 
@@ -157,24 +157,24 @@ const struct command verify_command = {
 	.summary = "Check whether a recording is whole, and which parts can be used",
 	.synopsis = "[OPTIONS] FILE...",
 	.description =
-		"Reads recordings from end to end and says for each from which host and time it is,"
-		" how much is in it, and whether it is whole. A directory is one recording, as a flight"
-		" recorder leaves it: its *.mscope files, in the order of the blocks in them, whatever"
-		" they are called. It takes no privileges, no GPU and no BPF, and works on any"
-		" machine.\n"
+		"Reads recordings from beginning to end and says for each its host and time, how"
+		" much is in it, and whether it is whole. A directory is one recording, as a flight"
+		" recorder leaves it: its *.mscope files, in the order of the blocks in them,"
+		" whatever their names. `verify` needs no privileges, no GPU and no BPF, and runs"
+		" on any machine.\n"
 		"\n"
-		"A recording is whole; cut short (all of it is whole, except perhaps the last block,"
-		" and it has no end: the recorder was killed, or is still recording); incomplete"
-		" (blocks are missing between others, because they could not be written or were taken"
-		" out); damaged; unusable (blocks are whole, but none of those that a segment begins"
-		" with, and that all else depends on); too new for this program; or not a dump, which"
-		" is to say no recording at all. The exit code is 0 for the first three, with a"
-		" warning for the second and third, and 7 for the others, unless --repair could write"
-		" what is whole.\n"
+		"The result is one of these. whole. cut short: the recording has no end, because"
+		" the recorder was killed or is still recording; everything except perhaps the last"
+		" block is whole. incomplete: blocks are missing between others, because they could"
+		" not be written or were removed. damaged. unusable: some blocks are whole, but"
+		" none of those at the beginning of a segment, which the others depend on. too new:"
+		" for this program. not a dump: no recording at all. The exit code is 0 for the"
+		" first three, with a warning for the second and third, and 7 for the others,"
+		" unless --repair could write the whole blocks.\n"
 		"\n"
-		"Damage costs the blocks that it lies in, which are 250 ms or less each. Events before"
-		" it are exact, and so are those after it; what is live is exact again from the next"
-		" segment on, since each segment begins with all that was live then.",
+		"Damage destroys only the blocks in which it lies, each of 250 ms or less. Events"
+		" before and after it are exact. The live memory is exact again from the next"
+		" segment on, because each segment begins with a list of the live memory.",
 	.examples = "# is it whole?\n"
 		    "memscope-bpf verify run.mscope\n"
 		    "# for a script\n"

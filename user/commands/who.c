@@ -36,13 +36,13 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 'f', "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
-	{ 'w', "watch", "TIME", "Again every 2, 2s or 1m30s, until Ctrl-C.", option_duration,
+	{ 'w', "watch", "TIME", "Repeat every TIME (2, 2s, 1m30s), until Ctrl-C.", option_duration,
 	  AT(watch_ns) },
 	{ 0, "timeout", "TIME",
-	  "Do without NVML if one of its calls takes longer than that (default 5s).",
+	  "Give up on NVML if one of its calls takes longer than TIME (default 5s).",
 	  option_duration, AT(call_ns) },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
 	{ 0 },
 };
 
@@ -195,14 +195,14 @@ const struct command who_command = {
 	.summary = "Show who holds memory of which device now, without tracing",
 	.synopsis = "[OPTIONS]",
 	.description =
-		"Asks NVML, the driver's management library, and looks through /proc for open"
-		" files of the driver's. Nothing is probed, and no privilege is needed, but as root"
-		" more is seen: the files of other users' processes.\n"
+		"Asks NVML, the driver's management library, and searches /proc for processes that"
+		" have the driver's device files open. It probes nothing and needs no privileges."
+		" Root also sees the open files of other users' processes.\n"
 		"\n"
-		"A process that NVML does not list can hold memory all the same, and one that it"
-		" lists can have ended. Both are shown, and what the output cannot explain it says,"
-		" with the possible reasons and what to type next. A call of NVML that does not"
-		" return does not stop the program: what came before is shown.",
+		"A process that NVML does not list can still hold memory, and a process that it"
+		" lists can have ended. Both are shown. If memory cannot be explained, the output"
+		" names possible reasons and the next command to type. If a call of NVML hangs, the"
+		" output has the answers so far.",
 	.examples = "# now\n"
 		    "memscope-bpf who\n"
 		    "# every two seconds, with what only root may see\n"

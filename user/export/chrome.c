@@ -331,7 +331,7 @@ static int finish_chrome(struct sink *sink, const struct report *report)
 const struct exporter export_chrome = {
 	.name = "chrome",
 	.endings = ".json",
-	.summary = "the same as JSON, for about:tracing and others that read its trace events",
+	.summary = "the same as JSON, for about:tracing and other readers of its trace events",
 	.begin = begin_chrome,
 	.finish = finish_chrome,
 	.free = free_chrome,

@@ -542,7 +542,7 @@ const struct exporter export_openmetrics = {
 	.name = "openmetrics",
 	.endings = ".prom .om",
 	.summary =
-		"the report's totals as OpenMetrics text, to be loaded into Prometheus and its kin",
+		"the report's totals as OpenMetrics text, to be loaded into Prometheus and compatible databases",
 	.takes_label = true,
 	.begin = begin_openmetrics,
 	.finish = finish_openmetrics,

@@ -336,8 +336,8 @@ const struct exporter export_sqlite = {
 	.name = "sqlite",
 	.endings = ".sqlite .sqlite3 .db",
 	.summary =
-		"a SQLite database with the tables of nsys' exports, so that queries for those run,"
-		" and views to read",
+		"a SQLite database with the tables of nsys' exports, so that queries for nsys run,"
+		" and with views to read",
 	.binary = true,
 	.to_file = true,
 	.begin = begin_sqlite,

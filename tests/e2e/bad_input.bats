@@ -42,7 +42,7 @@ expect() {
 	expect 2 "write -p 4711 or -p 4711,4712" "$MEMSCOPE" trace -p x
 	expect 2 "the list is empty" "$MEMSCOPE" trace -p ""
 	expect 2 "an empty expression" "$MEMSCOPE" trace --api '' -p 1
-	expect 2 "what shall be traced?" "$MEMSCOPE" trace
+	expect 2 "there is nothing to trace" "$MEMSCOPE" trace
 	expect 2 "not several" "$MEMSCOPE" trace -p 1 -- true
 	expect 2 "is not a cgroup" "$MEMSCOPE" trace --cgroup x
 	expect 2 "for all processes, -a" "$MEMSCOPE" trace -d 0.1 --cgroup /sys/fs/cgroup
@@ -233,9 +233,9 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 }
 
 @test "a trace that saw no CUDA library: it is said, after the summary" {
-	local seen="warning: nothing that was traced has mapped a CUDA library, so no call could be seen"
+	local seen="warning: no traced process has mapped a CUDA library, so no call was seen"
 
-	expect 0 "$seen; -f traces what it starts, too" "$MEMSCOPE" trace $MASK -c -- true
+	expect 0 "$seen; use -f to trace child processes, too" "$MEMSCOPE" trace $MASK -c -- true
 	expect 0 "$seen" "$MEMSCOPE" trace $MASK -f -- true
 	"$MEMSCOPE" trace $MASK -f -- sh -c "'$WORKLOADS/calls' 1" > out.txt 2> err.txt
 	grep -q "events seen" out.txt

@@ -97,7 +97,7 @@ fill_ring() {
 # The ring is in `sub`, which is not there any more. What it has is nowhere else.
 assert_comes_back() {
 	puppet alloc 1000
-	wait_for 'grep -q "it has been removed, and it cannot be made anew" record.err'
+	wait_for 'grep -q "it has been removed, and it cannot be created again" record.err'
 	mkdir sub
 	wait_for '[ -d sub/run.mscope.ring ]'
 	wait_for '[ -n "$(ls sub/run.mscope.ring)" ]'
@@ -123,7 +123,7 @@ assert_comes_back() {
 	mkdir sub
 	fill_ring sub/run.mscope
 	mv sub away
-	wait_for 'grep -q "run.mscope.ring: it was renamed, and cannot be made anew: No such file" record.err'
+	wait_for 'grep -q "run.mscope.ring: it was renamed, and a new directory cannot be created: No such file" record.err'
 	rm -r away
 	assert_comes_back
 	assert_equal "$(grep -c "it was renamed" record.err)" 1
@@ -175,7 +175,7 @@ assert_comes_back() {
 	fill_ring sub/run.mscope
 	puppet alloc 1000
 	mv sub away
-	wait_for 'grep -q "it was renamed, and cannot be made anew" record.err'
+	wait_for 'grep -q "it was renamed, and a new directory cannot be created" record.err'
 	puppet alloc 2000
 	sleep 0.4
 	mkdir sub
@@ -198,7 +198,7 @@ assert_comes_back() {
 	cp "$(printf '%s\n' small/run.mscope.ring/* | tail -n 1)" newest.mscope
 	umount -l small
 	puppet alloc 2000
-	wait_for 'grep -q "can no longer be reached, .*; it has been made anew" record.err'
+	wait_for 'grep -q "can no longer be reached, .*; it was created again" record.err'
 	puppet alloc 3000
 	puppet_end
 	record_wait
@@ -230,7 +230,7 @@ assert_comes_back() {
 	truncate -s 2500 run.mscope.ring/000002.mscope
 	puppet_end
 	record_wait
-	grep -q "000002.mscope: it has been cut: 2500 of" record.err
+	grep -q "000002.mscope: it was truncated: 2500 of" record.err
 	assert_equal "$(dump_line run.mscope '[.refused, .has_end, .segments >= 3]')" '[0,true,true]'
 }
 

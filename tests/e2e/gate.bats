@@ -36,7 +36,7 @@ record_puppet() {
 	run -8 --separate-stderr report --fail-on "leak>=low" -o out.md leak.mscope
 	# In a second or two, nothing is sure.
 	run -8 --separate-stderr report --fail-on "leak-growth>=high" -o out.md leak.mscope
-	[[ $stderr == *"leak-growth could not be looked for: less time was recorded than ten times leak-time; unknown=pass would let that pass"* ]]
+	[[ $stderr == *"leak-growth could not be looked for: less time was recorded than ten times leak-time; add unknown=pass to let this pass"* ]]
 	run -0 --separate-stderr report --fail-on "leak-growth>=high,unknown=pass" -o out.md leak.mscope
 	[[ $stderr == *"could not be looked for"*"(unknown=pass)"* ]]
 	run -0 --separate-stderr report --fail-on oom,loss,inexact,empty -o out.md leak.mscope

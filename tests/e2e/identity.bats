@@ -130,7 +130,7 @@ contained() {
 	run -5 "$MEMSCOPE" export -f csv --comm c.py a.mscope
 	[[ $output == *'--comm: no process in the recording matches "c.py"; there are '* ]]
 	run -5 "$MEMSCOPE" report --comm a.py --user 65534 a.mscope
-	[[ $output == *'all that is asked for: user 65534, name a.py'* ]]
+	[[ $output == *'all of these options: user 65534, name a.py'* ]]
 	run -5 "$MEMSCOPE" report --container x a.mscope
 	[[ $output == *'--container: no process in the recording matches "x"'* ]]
 }

@@ -117,7 +117,7 @@ newer_driver() {
 		check.json)" = 0 ]
 
 	"$memscope" record -q -o new.mscope -- env LD_PRELOAD="$PWD/libcuda-newer.so" "$(command -v sleep)" 0.2 2> err.txt
-	grep -q "libcuda-newer.so exports 30 functions that this version does not know, among them cu" err.txt
+	grep -q "libcuda-newer.so exports 30 functions that this version of memscope-bpf does not know, among them cu" err.txt
 	"$memscope" report -f md new.mscope > report.md
 	grep -q "3 functions of newer CUDA libraries that are about memory" report.md
 	grep -qE "cuMemFrobnicate|cuFabricCpyTwice|cuArrayFold" report.md

@@ -190,7 +190,7 @@ trace_and_record() {
 	puppet alloc 2000
 	puppet_end
 	record_wait
-	grep -q "it has been removed; it has been made anew" record.err
+	grep -q "it has been removed; it was created again" record.err
 	assert_whole run.mscope
 	assert_equal "$("$DUMPCAT" run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | xargs)" "1000 2000"
 	assert_equal "$(stat -c %a run.mscope)" 600
@@ -201,11 +201,11 @@ trace_and_record() {
 	puppet_with_cuda
 	record_start -o sub/run.mscope -p "$PUPPET_PID"
 	rm -r sub
-	wait_for 'grep -q "cannot be made anew" record.err'
+	wait_for 'grep -q "cannot be created again" record.err'
 	sleep 2
 	puppet_end
 	record_wait 1
-	assert_equal "$(grep -c "cannot be made anew" record.err)" 1
+	assert_equal "$(grep -c "cannot be created again" record.err)" 1
 }
 
 # ---- what others do to the file meanwhile
@@ -355,7 +355,7 @@ assert_begun_anew() {
 		install -m $mode /dev/null run.mscope
 		[ $mode = 644 ] || echo precious > run.mscope
 		go_on 'have "1000 2000" old.mscope'
-		assert_equal "$(grep -c "it was renamed, and cannot be made anew: File exists; recording goes on in .*old.mscope" record.err)" 1
+		assert_equal "$(grep -c "it was renamed, and a new file cannot be created: File exists; recording goes on in .*old.mscope" record.err)" 1
 		assert_equal "$(cat run.mscope)" "$([ $mode = 644 ] || echo precious)"
 		assert_whole old.mscope
 		assert_equal "$(allocations old.mscope)" "1000 2000 3000"
@@ -368,7 +368,7 @@ assert_begun_anew() {
 	record_and_stop sub/run.mscope
 	mv sub other
 	go_on 'have "1000 2000" other/run.mscope'
-	grep -q "cannot be made anew: No such file or directory; recording goes on in .*other/run.mscope" record.err
+	grep -q "a new file cannot be created: No such file or directory; recording goes on in .*other/run.mscope" record.err
 	assert_whole other/run.mscope
 	assert_equal "$(allocations other/run.mscope)" "1000 2000 3000"
 }
@@ -378,7 +378,7 @@ assert_begun_anew() {
 	record_and_stop small/run.mscope
 	umount -l small
 	go_on 'have "1000 2000" small/run.mscope'
-	grep -q "can no longer be reached, .*; it has been made anew, with all that was in it" record.err
+	grep -q "can no longer be reached, .*; it was created again, with everything that was in it" record.err
 	assert_whole small/run.mscope
 	assert_equal "$(allocations small/run.mscope)" "1000 2000 3000"
 	assert_equal "$(stat -c %a small/run.mscope)" 600
@@ -392,7 +392,7 @@ assert_begun_anew() {
 	umount -l sub
 	echo precious > sub/run.mscope
 	go_on 'grep -q "can no longer be reached" record.err' 1
-	assert_equal "$(grep -c "can no longer be reached, .*, and it cannot be made anew: File exists" record.err)" 1
+	assert_equal "$(grep -c "can no longer be reached, .*, and it cannot be created again: File exists" record.err)" 1
 	assert_equal "$(cat sub/run.mscope)" precious
 }
 
@@ -427,7 +427,7 @@ assert_begun_anew() {
 	"$MEMSCOPE" record $MASK --stdout --copies=all -p $FLOOD_PID > pipe 2> record.err 3>&- 7>&- &
 	RECORD_PID=$!
 	record_wait 1
-	grep -q "its reader has closed it: the recording ends" record.err
+	grep -q "the reader has closed the pipe: the recording ends" record.err
 	flood_end
 	assert_equal "$(dump_line head.mscope '[.missing_blocks, .refused, .anchors_used, .cut_short]')" '[0,0,1,true]'
 }

@@ -329,7 +329,7 @@ print(sqlite3.connect('known.sqlite').execute(
 		--to 2001-01-01T00:00:00Z run.mscope
 	assert_refused 2 "had ended by then" --from 2h run.mscope
 	assert_refused 2 "--to is not later than --from" --from 0.002 --to 0.001 run.mscope
-	assert_refused 2 "not in their order" --leak-window 0.1,0.05,0.2 run.mscope
+	assert_refused 2 "must be in ascending order" --leak-window 0.1,0.05,0.2 run.mscope
 }
 
 @test "a recording is not written over by its report" {

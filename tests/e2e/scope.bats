@@ -181,7 +181,7 @@ grandparent_start() {
 	wait_for 'grep -q "has mapped the CUDA driver" trace.err'
 	local puppet
 	puppet=$(pgrep -P "$(pgrep -P "$PARENT")")
-	grep -qx "memscope-bpf: warning: process $puppet (puppet), a descendant of a traced one, has mapped the CUDA driver and is not traced: -f traces what is started, too" trace.err
+	grep -qx "memscope-bpf: warning: process $puppet (puppet), a descendant of a traced one, has mapped the CUDA driver and is not traced: use -f to trace child processes, too" trace.err
 	kill -INT "$TRACE_PID"
 	tool_wait trace TRACE_PID
 

@@ -263,7 +263,7 @@ function_bytes() {
 	dd if="$BUILT/simcuda/libcuda.so.1" of=own/libcuda.so.1 conv=notrunc bs=1M status=none
 	! is_probed "$PUPPET_PID" || fail "still probed"
 	puppet free
-	grep "own/libcuda.so.1 is about to be overwritten: its calls are not seen any more" record.err
+	grep "own/libcuda.so.1 is about to be overwritten: its probes are removed, and its calls are no longer seen" record.err
 	record_stop
 	"$MEMSCOPE" report -f json a.mscope > report.json
 	assert_equal "$(whole)" "[1,0,1]"

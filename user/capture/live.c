@@ -200,8 +200,8 @@ static void note_dropped(struct live *live, int dropped)
 			    " missed",
 			    strerror(-dropped));
 	else if (dropped && !live->dropped_notices++)
-		log_warning("more files are mapped on this machine than can be looked at; processes"
-			    " that live briefly may be missed");
+		log_warning("processes on this machine map files faster than memscope-bpf can look"
+			    " at them; short-lived processes may be missed");
 }
 
 static int on_mappings(void *context, uint64_t data)

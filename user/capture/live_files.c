@@ -71,7 +71,8 @@ void live_leave_written(struct live *live)
 	const struct library *library;
 
 	while ((library = file_probes_give_up(live->targets.file_probes))) {
-		log_warning("%s is about to be overwritten: its calls are not seen any more",
+		log_warning("%s is about to be overwritten: its probes are removed, and its calls"
+			    " are no longer seen",
 			    library->path);
 		lose(live, library, false);
 	}
@@ -92,14 +93,14 @@ void live_look_at_bystanders(struct live *live)
 	calls = counters.bystanders - live->bystanders;
 	live->bystanders_ns = now_ns;
 	if (calls && !live->bystanders)
-		log_info("processes that are not traced call functions that have probes: each call"
-			 " takes a microsecond or so; --attach=process spares them that");
+		log_info("processes that are not traced call probed functions, and each call takes"
+			 " about a microsecond longer; --attach=process avoids this");
 	live->bystanders = counters.bystanders;
 	if (calls / (ns / BYSTANDERS_NS) <= BYSTANDERS_A_SECOND)
 		return;
-	log_warning("processes that are not traced make more than %d calls a second of functions"
-		    " that have probes: from now on each traced process gets its own, and the"
-		    " first calls of new ones may be missed",
+	log_warning("processes that are not traced make more than %d calls a second of probed"
+		    " functions: from now on only traced processes have probes, and the first calls"
+		    " of new processes may be missed",
 		    BYSTANDERS_A_SECOND);
 	while ((library = file_probes_replace(live->targets.file_probes)))
 		lose(live, library, true);
@@ -141,8 +142,8 @@ int live_admitted(struct live *live, const struct ms_process *admission)
 		return live_feed_attach(live, target);
 	/* As far as its files have probes, it is traced for all that. */
 	if (err != -ESRCH) {
-		log_warning("process %d cannot be looked at: %s; calls of it may be missing",
-			    newcomer.pid, strerror(-err));
+		log_warning("cannot inspect process %d: %s; its calls may be missing", newcomer.pid,
+			    strerror(-err));
 		programs_set_target(live->programs, newcomer.pid,
 				    MS_TARGET_TRACED | MS_TARGET_FOLLOW);
 		live->targets.missed++;

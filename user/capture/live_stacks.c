@@ -27,6 +27,6 @@ int live_stacks_open(struct live *live)
 	int err = live->options.stack_ops ? stack_taker_open(&live->stacks, &options) : 0;
 
 	if (err)
-		log_error("cannot take stacks: %s", strerror(-err));
+		log_error("cannot record call stacks: %s", strerror(-err));
 	return err;
 }

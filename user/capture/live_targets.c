@@ -313,10 +313,11 @@ void live_announce_if_late(struct live *live, struct target *target, uint64_t si
 static void warn_trapped(const struct target *target, int status)
 {
 	if (target_has_probes(target) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
-		log_warning("process %d has died of SIGTRAP: by itself, or because it has"
-			    " copied the code of a probed function and run the copy, as inline"
-			    " hooks do; let them be installed before tracing begins (-p)",
-			    target->pid);
+		log_warning(
+			"process %d died of SIGTRAP. A program that installs an inline hook"
+			" while it is traced dies like this, because it runs a copy of a breakpoint."
+			" If it has hooks, attach with -p after it has installed them",
+			target->pid);
 }
 
 static void process_changed(struct live *live, const struct ms_process *process)
@@ -554,7 +555,7 @@ static int start_command(struct live *live)
 	if (err)
 		return err;
 	if (options->output_is_taken)
-		log_info("%s: what it writes to standard output goes to standard error", name);
+		log_info("%s: its standard output goes to standard error", name);
 	live->spawned = true;
 	return live_add_target(live,
 			       &(struct live_newcomer){ .pid = live->spawn.pid,

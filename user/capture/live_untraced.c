@@ -31,8 +31,9 @@ void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping 
 	log_warning("process %d (%s), a descendant of a traced one, has mapped the CUDA driver and"
 		    " is not traced: %s%s",
 		    pid, info.comm,
-		    live->options.follow ? "name it with -p" : "-f traces what is started, too",
-		    live->untraced_count == LIVE_UNTRACED ? "; others are not reported" : "");
+		    live->options.follow ? "trace it with -p" :
+					   "use -f to trace child processes, too",
+		    live->untraced_count == LIVE_UNTRACED ? "; further ones are not reported" : "");
 }
 
 /* Before anything is attached to: it takes a while, and what will be followed is not there yet. */

@@ -79,8 +79,8 @@ int capture_options_tell_blindness(const struct capture_options *capture, const 
 		return 0;
 	if (live_unread(live))
 		return named ? -EACCES : 0;
-	log_warning("nothing that was traced has mapped a CUDA library, so no call could be seen%s",
-		    named && !selection->follow ? "; -f traces what it starts, too" : "");
+	log_warning("no traced process has mapped a CUDA library, so no call was seen%s",
+		    named && !selection->follow ? "; use -f to trace child processes, too" : "");
 	return 0;
 }
 

@@ -243,7 +243,7 @@ static int check_findings(const struct settings *settings, const struct diff *di
 			    text.length ? text.bytes : "",
 			    result.outcome != GATE_UNKNOWN ? "" :
 			    gate->unknown_passes           ? " (unknown=pass)" :
-							     "; unknown=pass would let that pass");
+							     "; add unknown=pass to let this pass");
 		string_clear(&text);
 		if (gate_is_failure(gate, result.outcome))
 			code = EXIT_FINDING;

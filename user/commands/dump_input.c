@@ -25,7 +25,7 @@ static int take_pid(void *context, uint32_t pid)
 	struct report_options *options = context;
 
 	if (options->pids_count == REPORT_PIDS) {
-		log_error("-p: at most %d processes can be asked for", REPORT_PIDS);
+		log_error("-p: at most %d processes can be given", REPORT_PIDS);
 		return -E2BIG;
 	}
 	options->pids[options->pids_count++] = pid;
@@ -172,7 +172,7 @@ static int check_window(const struct report *report)
 		if (!window->window_c_ns || (window->window_a_ns <= window->window_b_ns &&
 					     window->window_b_ns <= window->window_c_ns))
 			continue;
-		log_error("--leak-window: the three times are not in their order");
+		log_error("--leak-window: the three times must be in ascending order");
 		return EXIT_USAGE;
 	}
 	return EXIT_OK;
@@ -217,8 +217,8 @@ static int check_selected(const struct report *report)
 	}
 	if (missing)
 		log_error("process %u is not in the recording%s", *missing,
-			  unlisted ? ", or one of those that held so little that only their sum"
-				     " is known" :
+			  unlisted ? ", or held so little memory that only the sum of such"
+				     " processes is known" :
 				     "");
 	else if (report->options.device >= 0 && !devices)
 		log_error("device %d is not in the recording", report->options.device);
@@ -250,7 +250,8 @@ int dump_input_find(struct dump_set *set, char **files, const char *output)
 		err = dump_set_add(set, files[i]);
 	code = exit_code_of(err);
 	if (code == EXIT_OK && is_input(set, files, output)) {
-		log_error("%s: it is one of the files to read: the output would replace it",
+		log_error("%s: this is one of the files to read, and the output would replace it;"
+			  " choose another name with -o",
 			  output);
 		code = EXIT_USAGE;
 	}
@@ -326,6 +327,6 @@ int dump_input_read(struct report_reader *reader, struct dump_set *set)
 		tell_lack(reader->report.recordings[i]);
 	if (reader->report.count)
 		return check_asked(&reader->report);
-	log_error("there is nothing in it that can be used");
+	log_error("nothing in it can be used");
 	return EXIT_CORRUPT;
 }

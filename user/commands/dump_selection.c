@@ -123,7 +123,7 @@ int dump_selection_check(const struct report *report)
 		return EXIT_NO_TARGET;
 	}
 	process_selection_append(&all, &asked);
-	log_error("no process in the recording is all that is asked for: %s%.*s",
+	log_error("no process in the recording matches all of these options: %s%.*s",
 		  report->options.pids_count ? "of those given with -p, " : "", (int)all.length,
 		  all.length ? all.bytes : "");
 	string_fini(&all);

@@ -205,8 +205,8 @@ static int write_to_file(struct settings *settings, struct dump_set *set,
 
 	if (file->is_part)
 		return write_all(settings, set, &options);
-	log_error("-f %s writes files only, and %s is none", settings->exporter->name,
-		  settings->output);
+	log_error("-f %s can only write to a regular file, and %s is not one",
+		  settings->exporter->name, settings->output);
 	dump_set_fini(set);
 	return EXIT_USAGE;
 }

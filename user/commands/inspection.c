@@ -199,8 +199,8 @@ int inspection_run(struct inspection *inspection, pid_t pid, struct features *fe
 	length = readlink(link, inspection->program, sizeof(inspection->program) - 1);
 	if (length < 0 && errno == EACCES) {
 		log_error("cannot look into process %d (%s): that takes CAP_SYS_PTRACE (run with"
-			  " sudo); with it, the process is protected (a security module, or a user"
-			  " namespace that is not ours)",
+			  " sudo); with it, the process is protected (by a security module, or"
+			  " because it is in another user namespace)",
 			  pid, info->comm);
 		return -EACCES;
 	}

@@ -183,7 +183,7 @@ static int take_long(struct parser *parser, const char *word)
 	if (!row || !length)
 		return unknown(parser, name);
 	if (other) {
-		log_error("%s can be --%s or --%s: write more of it", name, row->name, other->name);
+		log_error("%s is ambiguous: it can be --%s or --%s", name, row->name, other->name);
 		return fail(parser, EXIT_USAGE);
 	}
 	if (value && !row->argument) {

@@ -268,7 +268,7 @@ static int check_sizes(const struct record_run_settings *recording)
 {
 	if (!recording->ring_bytes || recording->segment_bytes <= recording->ring_bytes / 4)
 		return EXIT_OK;
-	log_error("--segment: it is more than a quarter of --ring");
+	log_error("--segment must be at most a quarter of --ring");
 	return EXIT_USAGE;
 }
 

@@ -135,8 +135,7 @@ static void tell_result(const struct run *run)
 			 took, lost, unwritten, size, ring);
 	else if (run->settings->triggers)
 		log_info("recorded %s events in %s, %s lost%s; %s%s", seen, took, lost, unwritten,
-			 result ? "the last bundle: " :
-				  "nothing was to be kept, as nothing triggered a bundle",
+			 result ? "the last bundle: " : "no trigger fired, so nothing was kept",
 			 result ? result : "");
 	else if (run->settings->ring_bytes)
 		log_info("recorded %s events in %s, %s lost%s; the newest, %s, are in %s", seen,

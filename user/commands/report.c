@@ -326,7 +326,7 @@ static void tell_condition(const struct gate *gate, const struct gate_condition 
 		    text.length ? text.bytes : "",
 		    result->outcome != GATE_UNKNOWN ? "" :
 		    gate->unknown_passes            ? " (unknown=pass)" :
-						      "; unknown=pass would let that pass");
+						      "; add unknown=pass to let this pass");
 	string_fini(&text);
 }
 

@@ -204,8 +204,8 @@ int selection_check_layer(const struct selection *selection, bool entries_only)
 {
 	if (!entries_only || selection->layers != BOTH_LAYERS)
 		return EXIT_OK;
-	log_error("--layer=both: which calls of the two layers belong together is seen at their"
-		  " ends; with --no-return, choose driver or runtime");
+	log_error("--layer=both needs the returns of calls to join the two layers; with"
+		  " --no-return, choose driver or runtime");
 	return EXIT_USAGE;
 }
 
@@ -245,7 +245,8 @@ int selection_check(const struct selection *selection)
 		log_error("-d %s stops after that time; write it in place of the command `sleep`",
 			  selection->command[1]);
 	else if (ways == 0)
-		log_error("what shall be traced? Give -p PID, -a, --cgroup PATH, or -- COMMAND");
+		log_error(
+			"there is nothing to trace: give -p PID, -a, --cgroup PATH, or -- COMMAND");
 	else if (ways > 1)
 		log_error("give one of -p PID, -a, --cgroup PATH and -- COMMAND, not several");
 	else

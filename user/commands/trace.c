@@ -314,7 +314,7 @@ static int check_interval(const struct settings *settings)
 	if (settings->interval_ns && !settings->summary_only)
 		log_error("--interval goes with --summary: trace -c -i 2");
 	else if (settings->interval_ns && settings->interval_ns < SECOND)
-		log_error("--interval: it is at least 1s");
+		log_error("--interval must be at least 1s");
 	else
 		return EXIT_OK;
 	return EXIT_USAGE;

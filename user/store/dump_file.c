@@ -320,12 +320,12 @@ static void recover(struct dump_file *file, const char *what)
 		return;
 	err = make_anew(file);
 	if (!err) {
-		log_warning("%s: %s; it has been made anew, with all that was in it", file->path,
-			    what);
+		log_warning("%s: %s; it was created again, with everything that was in it",
+			    file->path, what);
 		return;
 	}
 	if (!file->is_lost)
-		log_error("%s: %s, and it cannot be made anew: %s; recording goes on, and tries"
+		log_error("%s: %s, and it cannot be created again: %s; recording goes on, and tries"
 			  " again",
 			  file->path, what, place_error(err));
 	file->is_lost = true;
@@ -371,8 +371,8 @@ int dump_file_move(struct dump_file *file)
 		return 0;
 	}
 	if (!file->is_elsewhere)
-		log_warning("%s: it was renamed, and cannot be made anew: %s; recording goes on in"
-			    " %s",
+		log_warning("%s: it was renamed, and a new file cannot be created: %s; recording"
+			    " goes on in %s",
 			    file->path, place_error(fd), name);
 	file->is_elsewhere = true;
 	return fd;

@@ -83,7 +83,8 @@ static void make_room(struct dump_ring *ring, uint64_t bytes)
 	if (ring->bytes + bytes <= ring->max_bytes || ring->told_too_small)
 		return;
 	ring->told_too_small = true;
-	log_warning("%s: two segments take more than --ring; what is live takes so much",
+	log_warning("%s: two segments take more than --ring, because so many allocations are live:"
+		    " choose a larger --ring",
 		    ring->directory);
 }
 
@@ -209,8 +210,8 @@ static bool stays_elsewhere(struct dump_ring *ring, int err)
 	const bool stays = err && err != -EEXIST;
 
 	if (stays && !ring->file.is_elsewhere)
-		log_warning("%s: it was renamed, and cannot be made anew: %s; recording goes on in"
-			    " the old one",
+		log_warning("%s: it was renamed, and a new directory cannot be created: %s;"
+			    " recording goes on in the old one",
 			    ring->directory, place_error(err));
 	return stays;
 }
@@ -244,7 +245,7 @@ static int copy_segment(const struct dump_ring *ring, size_t i, int fd, struct d
 	struct stat status;
 
 	if (!fstat(fd, &status) && (uint64_t)status.st_size < bytes) {
-		log_warning("%s/%06llu.mscope: it has been cut: %llu of %llu bytes are left",
+		log_warning("%s/%06llu.mscope: it was truncated: %llu of %llu bytes are left",
 			    ring->directory, (unsigned long long)ring->segments[i].number,
 			    (unsigned long long)status.st_size, (unsigned long long)bytes);
 		bytes = (uint64_t)status.st_size;

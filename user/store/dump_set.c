@@ -224,7 +224,7 @@ static int others_add(struct dump_set *set, const struct source *source)
 		if (!other)
 			return -ENOMEM;
 		if (other->read)
-			log_warning("%s: what it has of a recording that other files begin is left"
+			log_warning("%s: its part of a recording that begins in other files is left"
 				    " out",
 				    source->path);
 		else
@@ -248,7 +248,9 @@ static int advance(struct merge *merge, struct source *source)
 		if (source->item.kind != DUMP_BLOCK) {
 			err = merge->take(merge->context, &source->item);
 			if (source->item.kind == DUMP_TOO_NEW) {
-				log_warning("%s: its rest is of a newer version", source->path);
+				log_warning("%s: the rest of it has a newer format version; read it"
+					    " with a newer memscope-bpf",
+					    source->path);
 				source->item.kind = DUMP_END;
 				return err;
 			}

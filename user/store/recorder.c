@@ -68,7 +68,7 @@ static const char *output_name(const struct recorder *recorder)
 static void end_by_reader(struct recorder *recorder)
 {
 	if (!recorder->err)
-		log_warning("%s: its reader has closed it: the recording ends",
+		log_warning("%s: the reader has closed the pipe: the recording ends",
 			    output_name(recorder));
 	recorder->err = -EPIPE;
 }
@@ -106,7 +106,7 @@ static int note_gone(struct recorder *recorder, const struct dump_extent *lost)
 	recorder->broken = true;
 	recorder->retry_ns = 0;
 	log_warning("%s: it was truncated, or written over: %s block%s with %s record%s are gone"
-		    " from it; a new segment is begun",
+		    " from it; a new segment begins",
 		    output_name(recorder), string_count(blocks, lost->blocks),
 		    lost->blocks == 1 ? "" : "s", string_count(records, lost->records),
 		    lost->records == 1 ? "" : "s");

@@ -281,7 +281,7 @@ static int take_item(void *context, const struct dump_item *item)
 	if (!err && !run->recording && item->kind == DUMP_BLOCK)
 		err = begin(run, !item->header.sequence);
 	if (err == -ENOMEM)
-		log_error("not enough memory for what is in the recording");
+		log_error("not enough memory to read the recording");
 	if (err || !run->recording || item->kind != DUMP_BLOCK)
 		return err;
 	err = take_anchor(run, item->header.first_ts_ns);
@@ -391,8 +391,8 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 	if (!err)
 		err = dump_set_read(set, recording, take_item, run);
 	if (err == -E2BIG)
-		why = "what it says takes more memory or work than a recording of its size can"
-		      " need: memscope-bpf did not write it; it is left out";
+		why = "reading it would take more memory or work than any recording of its size"
+		      " needs, so memscope-bpf did not write it; it is left out";
 	else if (!err)
 		why = replay_unusable(run->replay);
 	if (why) {

@@ -289,8 +289,8 @@ static int read_recording(struct verification *verification, size_t which)
 		(struct verification_recording){ .missing_before = account->missing_blocks };
 	err = dump_set_read(&verification->set, which, take_item, verification);
 	if (err == -E2BIG)
-		log_error("%s: what it says takes more memory or work than a recording of its"
-			  " length can need; memscope-bpf did not write it",
+		log_error("%s: reading it would take more memory or work than any recording of its"
+			  " length needs, so memscope-bpf did not write it",
 			  verification->set.recordings[which].files[0].path);
 	return err ? err : copy_index(verification);
 }

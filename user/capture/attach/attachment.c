@@ -241,7 +241,7 @@ static int attach_all(struct attachment *attachment, const struct programs *prog
 static void warn_refused(const struct attachment *attachment)
 {
 	if (attachment->refused_count > REFUSED_NAMED)
-		log_warning("%s: cannot attach to %zu functions more", attachment->library->name,
+		log_warning("%s: cannot attach to %zu more functions", attachment->library->name,
 			    attachment->refused_count - REFUSED_NAMED);
 }
 
@@ -250,8 +250,8 @@ static void warn_changed(const struct placement *placement, const struct library
 {
 	if (placement->changed)
 		log_warning(
-			"%s: process %d has changed the code of %zu functions (of %s, for one), as"
-			" hooks do; they are not probed, their calls will not be seen",
+			"%s: process %d has changed the code of %zu functions (for example %s), as"
+			" inline hooks do; they are not probed, so their calls will not be seen",
 			library->name, pid, placement->changed,
 			probe_at(placement->changed_row)->symbol);
 }
@@ -387,8 +387,8 @@ int attachment_open_framework(struct attachment *attachment, struct programs *pr
 		const struct library_point *function = &library->frameworks[i];
 
 		if (placement_has_changed(library, function, site->pid)) {
-			log_warning("%s: process %d has changed the code of %s, as hooks do: it is"
-				    " not probed",
+			log_warning("%s: process %d has changed the code of %s, as inline hooks do;"
+				    " it is not probed, so its calls will not be seen",
 				    library->name, site->pid, framework_symbol(function->row));
 			continue;
 		}
@@ -448,8 +448,8 @@ void attachment_report(struct attachment *attachment, pid_t pid, uint64_t until_
 {
 	if (!attachment->plain || attachment->seen_ns > until_ns)
 		return;
-	log_warning("%s: the kernel has put no probe into %zu functions of process %d (%s, for"
-		    " one); their calls will not be seen",
+	log_warning("%s: the kernel has put no probe into %zu functions of process %d (for example"
+		    " %s); their calls will not be seen",
 		    attachment->library->name, attachment->plain, pid,
 		    probe_at(attachment->plain_row)->symbol);
 	attachment->plain = 0;

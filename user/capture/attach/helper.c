@@ -81,8 +81,8 @@ void helper_exit(void)
 void helper_warn_missing(const char *name, int err)
 {
 	log_warning(
-		"cannot start the helper process %s: %s; going on without it: should this program"
-		" be killed (SIGKILL) while it attaches or detaches, breakpoints can stay in the"
+		"cannot start the helper process %s: %s; continuing without it. If this program is"
+		" killed (SIGKILL) while it attaches or detaches, breakpoints can stay in the"
 		" traced process",
 		name, strerror(-err));
 }

@@ -159,8 +159,8 @@ static void warn_new(const struct library *library)
 	const struct library_new *new = &library->new;
 
 	if (new->memory)
-		log_warning("%s exports %zu function%s that this version does not know, among them"
-			    " %s: what they do to memory will not be seen",
+		log_warning("%s exports %zu function%s that this version of memscope-bpf does not"
+			    " know, among them %s: their calls will not be seen",
 			    library->path, new->count, new->count > 1 ? "s" : "", new->names[0]);
 	else if (new->count)
 		log_debug("%s exports %zu functions that this version does not know, such as %s",
@@ -371,7 +371,7 @@ static void warn_indirect(const struct dump_input *reading)
 			first = row;
 	if (count)
 		log_warning(
-			"%s: %zu function%s chosen at run time (IFUNC; %s, for one) and cannot be"
+			"%s: %zu function%s chosen at run time (IFUNC; for example %s) and cannot be"
 			" probed; calls of %s will not be seen",
 			reading->library->path, count, count > 1 ? "s are" : " is",
 			probe_at(first)->symbol, count > 1 ? "them" : "it");

@@ -538,8 +538,8 @@ int target_attach(struct targets *targets, struct target *target, const char *pr
 	if (err && err != -ESRCH)
 		log_error("cannot read the mappings of process %d: %s%s", target->pid,
 			  strerror(-err),
-			  err == -EACCES ? "; it is protected from inspection (a security module,"
-					   " or a user namespace that is not ours)" :
+			  err == -EACCES ? "; it is protected from inspection (by a security"
+					   " module, or because it is in another user namespace)" :
 					   "");
 	return err;
 }

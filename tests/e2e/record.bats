@@ -450,7 +450,7 @@ assert_begun_anew() {
 	"$MEMSCOPE" record $MASK -o - -p "$PUPPET_PID" > pipe 2> record.err 3>&- 8>&- 9<&- &
 	RECORD_PID=$!
 	record_wait 1
-	grep -q "its reader has closed it" record.err
+	grep -q "the reader has closed the pipe" record.err
 	puppet init
 	puppet churn 10
 }

@@ -411,7 +411,7 @@ puppet_was_running() {
 	"$MEMSCOPE" report -f md a.mscope > report.md
 	grep "calls may be missing, as at least 2 processes could not be attached to in time" report.md
 	"$MEMSCOPE" report -f html a.mscope > report.html
-	grep -q '<h1 id="verdict-h">Nothing wrong in what there is, but something is missing</h1>' report.html
+	grep -q '<h1 id="verdict-h">Nothing wrong was found, but something is missing</h1>' report.html
 	"$MEMSCOPE" report -f json a.mscope > report.json
 	valid report report.json
 	"$MEMSCOPE" export -f ndjson a.mscope > events.jsonl

@@ -438,7 +438,7 @@ print(sqlite3.connect('known.sqlite').execute(
 		assert_equal "$(in_report .recordings[0].lost.ended_properly)" false
 		# On a busy machine the host is what ffmpeg waits for.
 		report -f html --threshold bound-least=3600s cut.mscope > page.html
-		grep -q '<h1 id="verdict-h">Nothing wrong in what there is, but something is missing</h1>' page.html
+		grep -q '<h1 id="verdict-h">Nothing wrong was found, but something is missing</h1>' page.html
 	done
 }
 

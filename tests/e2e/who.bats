@@ -306,7 +306,7 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	process device=7 pid=1003 used=1M
 	assert_equal "$(said '.devices[0] | [.used_bytes, .total_bytes, .gpu_percent, .absurd_values] | @csv')" ",,,2"
 	assert_equal "$(of GPU-b 1002 .used_bytes)" $((81558 << 20))
-	jq -r '.devices[0].notes[].what' who.json | grep -qx "2 numbers of NVML's cannot be, and are left out"
+	jq -r '.devices[0].notes[].what' who.json | grep -qx "2 impossible numbers of NVML are left out"
 	# More than there is room for.
 	seq 5000 | sed 's/.*/process device=0 pid=& used=1K/' >> state
 	assert_equal "$(said '[.nvml.cut, .devices[0].in_processes_bytes] | @csv')" "true,"

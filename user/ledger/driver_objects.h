@@ -20,7 +20,7 @@ struct process;
 
 /* What the thread was doing: the traced call that it was in. */
 #define DRIVER_CAUSES(X) \
-	X(ALLOCATIONS, "allocations",     "behind cudaMalloc and its kin: in pieces of 2 MiB") \
+	X(ALLOCATIONS, "allocations",     "behind cudaMalloc and similar calls: chunks of 2 MiB") \
 	X(PHYSICAL,    "physical",        "behind cuMemCreate") \
 	X(POOLS,       "pools",           "behind stream-ordered allocations and graphs") \
 	X(CONTEXTS,    "contexts",        "to set up contexts") \

@@ -189,7 +189,7 @@ static const char *doubt_of(const struct report *report)
 		const struct report_coverage *coverage = &report->recordings[i]->coverage;
 
 		if (report_has_losses(report->recordings[i]) || coverage->missed_processes)
-			return "Nothing wrong in what there is, but something is missing";
+			return "Nothing wrong was found, but something is missing";
 		inexact |= report_is_inexact(report->recordings[i]);
 		calls += coverage->account.calls;
 	}
@@ -197,7 +197,7 @@ static const char *doubt_of(const struct report *report)
 		return "Nothing wrong in the files that could be read";
 	if (!calls)
 		return "No call was recorded";
-	return inexact ? "Nothing wrong in what is known, but not all is" : NULL;
+	return inexact ? "Nothing wrong was found, but not everything is known" : NULL;
 }
 
 static void append_verdict(struct html *html)

@@ -25,7 +25,7 @@ static void add_allocated(struct list *list, const struct nvml_parts *parts)
 		bytes -= (uint64_t)-parts->slack_bytes;
 	add(list, "allocated with CUDA", bytes);
 	if (parts->slack_bytes > 0)
-		add(list, "the rest of the pieces behind that", (uint64_t)parts->slack_bytes);
+		add(list, "unused rest of the chunks behind that", (uint64_t)parts->slack_bytes);
 }
 
 size_t report_nvml_parts(const struct process *process,
@@ -98,8 +98,7 @@ void report_nvml_devices(struct document *document, const struct report_recordin
 	const struct nvml_devices *devices = &recording->state->nvml_devices;
 	size_t i;
 
-	document_table_top(document, "nvml-devices",
-			   "Devices, as NVML said the last time that it was asked", columns);
+	document_table_top(document, "nvml-devices", "Devices, by NVML's last answer", columns);
 	for (i = 0; i < devices->count; i++)
 		list_device(document, recording, &devices->devices[i]);
 	document_table_end(document);

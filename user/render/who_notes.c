@@ -61,7 +61,8 @@ static void reason(struct who_notes *notes, bool applies, const char *text)
 static void note_results(struct who_notes *notes, const struct nvml_device *device)
 {
 	if (device->device_result) {
-		string_append_format(say(notes, KERNEL_LOG), "NVML says nothing of this device: %s",
+		string_append_format(say(notes, KERNEL_LOG),
+				     "NVML gives no numbers for this device: %s",
 				     nvml_result_words(device->device_result));
 		return;
 	}
@@ -84,8 +85,7 @@ static void note_results(struct who_notes *notes, const struct nvml_device *devi
 			nvml_result_words(device->processes_result));
 	if (device->absurd)
 		string_append_format(say(notes, KERNEL_LOG),
-				     "%u numbers of NVML's cannot be, and are left out",
-				     device->absurd);
+				     "%u impossible numbers of NVML are left out", device->absurd);
 }
 
 /* ---- memory in no process -------------------------------------------------------------------- */

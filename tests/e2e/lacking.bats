@@ -150,7 +150,7 @@ is_refused_here() {
 		< unprobed.in > unprobed.out 2> trace.err 3>&- 7>&- &
 	TRACE_PID=$!
 	exec 7> unprobed.in
-	wait_for 'grep -q "warning: unprobed: .* no probe into 1 functions .*(cuMemGetInfo_v2," trace.err'
+	wait_for 'grep -q "warning: unprobed: .* no probe into 1 functions .*(for example cuMemGetInfo_v2)" trace.err'
 	printf '\n\n' >&7
 	exec 7>&-
 	UNPROBED=expected trace_wait

@@ -8,6 +8,14 @@
 
 static enum log_level current_level = LOG_INFO;
 static bool progress_shown;
+static void (*taker)(void *context, const char *line); /* NULL: standard error */
+static void *taker_context;
+
+void log_divert(void (*take)(void *context, const char *line), void *context)
+{
+	taker = take;
+	taker_context = context;
+}
 
 void log_set_level(enum log_level level)
 {
@@ -36,7 +44,7 @@ void log_progress(const char *line)
 
 	if (!line && progress_shown)
 		fputs("\r\033[K", stderr);
-	progress_shown = line && current_level >= LOG_INFO && isatty(STDERR_FILENO);
+	progress_shown = line && !taker && current_level >= LOG_INFO && isatty(STDERR_FILENO);
 	if (!progress_shown)
 		return;
 	escape(line, text, sizeof(text));
@@ -51,7 +59,7 @@ void log_message(enum log_level level, const char *format, ...)
 		[LOG_INFO] = "",
 		[LOG_DEBUG] = "debug: ",
 	};
-	char message[1024], text[sizeof(message) + 64];
+	char message[1024], text[sizeof(message) + 64], line[sizeof(text) + 32];
 	va_list args;
 
 	if (level > current_level)
@@ -61,6 +69,9 @@ void log_message(enum log_level level, const char *format, ...)
 	va_end(args);
 	escape(message, text, sizeof(text));
 	log_progress(NULL);
-	/* One write, so that lines of several writers do not mix. */
-	fprintf(stderr, "memscope-bpf: %s%s\n", prefixes[level], text);
+	snprintf(line, sizeof(line), "memscope-bpf: %s%s", prefixes[level], text);
+	if (taker)
+		taker(taker_context, line);
+	else /* One write, so that lines of several writers do not mix. */
+		fprintf(stderr, "%s\n", line);
 }

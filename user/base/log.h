@@ -15,6 +15,12 @@ enum log_level {
 void log_set_level(enum log_level level);
 
 /*
+ * From now on `take` gets messages, line by line and without what ends one, instead of standard
+ * error, and there is no progress; NULL: as before.
+ */
+void log_divert(void (*take)(void *context, const char *line), void *context);
+
+/*
  * A line that the next one takes the place of, as does any message; NULL: no more. Only for a
  * terminal, and only if it shows what is LOG_INFO.
  */

@@ -20,10 +20,11 @@ struct live_options {
 	struct features *features;
 	const pid_t *pids;
 	size_t pids_count;
-	struct scope scope;   /* others */
-	char *const *command; /* NULL-terminated; NULL: none is started */
-	bool output_is_taken; /* standard output: the command gets standard error for its own */
-	bool follow;          /* children too */
+	struct scope scope;     /* others */
+	char *const *command;   /* NULL-terminated; NULL: none is started */
+	bool output_is_taken;   /* standard output: the command gets standard error for its own */
+	bool terminal_is_taken; /* the command gets nothing instead of it */
+	bool follow;            /* children too */
 	bool in_processes;    /* probes are put into the traced processes alone, never into files */
 	bool command_lines;   /* records of identities have them, too */
 	uint32_t ops;         /* bit set of enum ms_op: what is probed */

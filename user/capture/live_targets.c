@@ -547,6 +547,7 @@ static int start_command(struct live *live)
 		.mask = &live->original_mask,
 		.files = &live->original_files,
 		.to_stderr = options->output_is_taken,
+		.no_terminal = options->terminal_is_taken,
 	};
 	const char *name = options->command[0];
 	struct target *target;

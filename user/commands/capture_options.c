@@ -46,6 +46,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.scope = { selection->all, selection->cgroup },
 		.command = selection->command,
 		.output_is_taken = capture->output_is_taken,
+		.terminal_is_taken = capture->terminal_is_taken,
 		.follow = selection->follow,
 		.in_processes = selection->in_processes,
 		.command_lines = selection->command_lines,

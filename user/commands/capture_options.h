@@ -26,6 +26,7 @@ struct capture_options {
 	uint64_t table_bytes; /* that the tables for walking stacks may take in the kernel */
 	const char *fewer;    /* for losses_append_reasons() */
 	bool output_is_taken; /* standard output is for data alone: a command gets another one */
+	bool terminal_is_taken; /* a command gets nothing in its place */
 };
 
 /* clang-format off */

@@ -72,7 +72,8 @@ static const struct option_row rows[] = {
 	  parse_delay, AT(delay_ns) },
 	{ 'n', "iterations", "COUNT", "End after COUNT looks.", parse_count, AT(looks) },
 	{ 'b', "batch", NULL,
-	  "Write each look as plain tables, as is done where standard output is no terminal.",
+	  "Write each look as plain tables, as is done where standard input or output is no"
+	  " terminal.",
 	  option_flag, AT(batch) },
 	{ 's', "sort", "live|growth|rate|peak|pid",
 	  "What comes first: who holds most (default), who grows most, who allocates most often,"
@@ -83,6 +84,16 @@ static const struct option_row rows[] = {
 	{ 0, "launches", "on|off",
 	  "Count launches of kernels (default), or do without: then they cost nothing.",
 	  parse_no_launches, AT(no_launches) },
+	{ 0, "stacks", "off|alloc",
+	  "Take the call stack of each allocation, so that call sites can be looked at (default"
+	  " off). What that costs: docs/stacks.md.",
+	  capture_options_stacks, AT(capture.stack_ops) },
+	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
+	  AT(capture.stack_depth) },
+	{ 0, "stack-frames", CAPTURE_OPTIONS_FRAMES, CAPTURE_OPTIONS_FRAMES_HELP,
+	  capture_options_frames, AT(capture.stack_kinds) },
+	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
+	  AT(capture.table_bytes) },
 	{ 0, "buffer", "SIZE",
 	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
 	  " and counted.",
@@ -150,6 +161,13 @@ const struct command top_command = {
 		" the devices are. A process that has ended is shown once more. Ends when the"
 		" processes do, after -n COUNT looks, or with Ctrl-C.\n"
 		"\n"
+		"At a terminal, it takes the whole screen (which needs ncurses, libncursesw.so.6) and"
+		" keys: arrows choose a process, Enter shows its spaces, its call sites and its"
+		" largest blocks, s changes the order, / filters, space stops, h helps, q ends. A"
+		" command that is started has no terminal then: what it would read from or write to"
+		" it is nothing, unless it is redirected to files. Messages stand in the last line,"
+		" and come to standard error when it ends. NO_COLOR turns colours off.\n"
+		"\n"
 		"+ behind what a process holds: it may hold more from before it was attached to. ~:"
 		" something was lost or not understood on which the number depends. The remarks say"
 		" so, too, and name the container, the pod and the job, as memscope-bpf-who(1)"
@@ -161,8 +179,8 @@ const struct command top_command = {
 		    "sudo memscope-bpf top -a\n"
 		    "# into a file, every ten seconds, the five that grow most\n"
 		    "sudo memscope-bpf top -b -a -d 10 --sort growth --top 5 > growth.txt\n"
-		    "# a program from its beginning\n"
-		    "sudo memscope-bpf top -- python3 train.py\n",
+		    "# a program from its beginning, with the places where it allocates\n"
+		    "sudo memscope-bpf top --stacks=alloc -- python3 train.py\n",
 	.options = rows,
 	.starts_command = true,
 	.run = top,

@@ -117,8 +117,7 @@ static size_t bytes(const struct sink *sink)
 void top_init(struct top *top, uint64_t now_ns)
 {
 	*top = (struct top){ .sink = { .call = call, .tick = tick, .bytes = bytes },
-			     .at_ns = now_ns,
-			     .look = 1 };
+			     .at_ns = now_ns };
 }
 
 void top_fini(struct top *top)

@@ -69,7 +69,7 @@ struct top {
 	uint64_t seconds; /* samples so far */
 
 	/* Of the last look: */
-	uint64_t look;
+	uint64_t look;               /* counts from 1; 0: there was none */
 	uint64_t at_ns, interval_ns; /* CLOCK_MONOTONIC; since the look before, or the beginning */
 	struct top_row *rows;
 	size_t rows_count, rows_capacity;

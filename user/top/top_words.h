@@ -18,6 +18,7 @@ struct top_status {
 	struct losses losses;
 	uint64_t missed; /* at least so many processes were not attached to in time */
 	bool launches;   /* they are counted */
+	bool stacks;     /* they are taken */
 };
 
 /* "+1.50 GiB", "-4 KiB", "0 B" */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -57,6 +58,20 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+/* Async-signal-safe. Returns 0 or -1. */
+static int leave_terminal(void)
+{
+	struct termios settings;
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), fd;
+
+	if (null_fd < 0)
+		return -1;
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (!tcgetattr(fd, &settings) && dup2(null_fd, fd) < 0)
+			return -1;
+	return 0;
+}
+
 /* In the child: all that happens before execvp() is async-signal-safe. */
 static void run(int wait_fd, int error_fd, char *const *command,
 		const struct spawn_options *options)
@@ -67,6 +82,8 @@ static void run(int wait_fd, int error_fd, char *const *command,
 	sigprocmask(SIG_SETMASK, options->mask, NULL);
 	setrlimit(RLIMIT_NOFILE, options->files);
 	if (options->to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		_exit(126);
+	if (options->no_terminal && leave_terminal())
 		_exit(126);
 	/* A byte: go. End of file: the tracer is gone. */
 	if (read(wait_fd, &byte, 1) != 1)

@@ -27,6 +27,7 @@ struct spawn_options {
 	const sigset_t *mask;       /* of signals */
 	const struct rlimit *files; /* how many it may have open */
 	bool to_stderr;             /* standard error for its standard output, too */
+	bool no_terminal; /* nothing instead of its standard streams that are a terminal */
 };
 
 /* Forks; the child waits. Returns 0 or -errno, logged. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `top` at a terminal: keys, the size of the window, messages.
+ */
+#ifndef MEMSCOPE_COMMANDS_TOP_DISPLAY_H
+#define MEMSCOPE_COMMANDS_TOP_DISPLAY_H
+
+#include <stdbool.h>
+
+#include "capture/live.h"
+#include "top/top.h"
+#include "top/top_words.h"
+
+struct top_display;
+
+/* Whether standard input and output are a terminal on which lines can be drawn. */
+bool top_display_is_possible(void);
+
+/*
+ * Takes the terminal. Messages are shown on it from now on, and are written to standard error when
+ * it is closed. Keys are read while `live` runs, and may end it. What `top` and `status` are must
+ * outlive it. Returns 0 or -errno, logged.
+ */
+int top_display_open(struct top_display **display, struct top *top, const struct top_status *status,
+		     struct live *live, enum top_sort sort);
+
+/* Whether the user has stopped looks. */
+bool top_display_is_paused(const struct top_display *display);
+
+/* After a look. Returns 0 or -errno. */
+int top_display_look(struct top_display *display);
+
+/* Gives the terminal back, before `live` is closed. NULL does nothing. */
+void top_display_close(struct top_display *display);
+
+#endif /* MEMSCOPE_COMMANDS_TOP_DISPLAY_H */

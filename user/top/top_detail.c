@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "top/top_detail.h"
+
+#include "event/probe.h"
+#include "ledger/usage.h"
+#include "render/identity_words.h"
+#include "render/report_nvml.h"
+#include "render/stack_words.h"
+#include "top/top_best.h"
+
+const char *top_detail_tab_name(enum top_tab tab)
+{
+	static const char *const names[] = { "Spaces", "Call sites", "Largest blocks" };
+
+	return names[tab];
+}
+
+void top_detail_who(struct document *document, const struct process *process)
+{
+	identity_words_process(&document->text, process);
+	identity_words_append(&document->text, process, ": ");
+	document_paragraph(document);
+}
+
+/* ---- spaces ---------------------------------------------------------------------------------- */
+
+static void append_space(struct document *document, const struct process *process, uint32_t space)
+{
+	const struct space_total *total = &process->spaces[space];
+	const bool known = !process->entries_only;
+
+	document_row(document);
+	document_cell_words(document, probe_space_name(space));
+	document_cell_size(document, known, total->live_bytes);
+	document_cell_count(document, known, total->live_count);
+	document_cell_size(document, known, total->peak_bytes);
+	document_cell_count(document, true, total->allocs);
+	document_cell_size(document, true, total->alloc_bytes);
+	document_cell_count(document, known, total->frees);
+	document_cell_count(document, known, total->implicit_frees);
+	document_row_end(document);
+}
+
+static void append_nvml(struct document *document, const struct process *process)
+{
+	static const struct document_column columns[] = {
+		{ "Held, as NVML says", DOCUMENT_TEXT },
+		{ "Memory", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	struct report_nvml_part parts[REPORT_NVML_PARTS_MAX];
+	const size_t count = report_nvml_parts(process, parts);
+	size_t i;
+
+	document_table(document, "nvml", "What it holds, as NVML says", columns);
+	for (i = 0; i < count; i++) {
+		document_row(document);
+		document_cell_words(document, parts[i].what);
+		document_cell_size(document, true, parts[i].bytes);
+		document_row_end(document);
+	}
+	document_table_end(document);
+}
+
+static void append_spaces(struct document *document, const struct process *process)
+{
+	static const struct document_column columns[] = {
+		{ "Space", DOCUMENT_TEXT },
+		{ "Live", DOCUMENT_NUMBER },
+		{ "Blocks", DOCUMENT_NUMBER },
+		{ "Peak", DOCUMENT_NUMBER },
+		{ "Allocs", DOCUMENT_NUMBER },
+		{ "Allocated", DOCUMENT_NUMBER },
+		{ "Frees", DOCUMENT_NUMBER },
+		{ "Implicit", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	uint32_t space;
+
+	document_table(document, "spaces", "Memory by space", columns);
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (process->spaces[space].allocs)
+			append_space(document, process, space);
+	document_table_end(document);
+	if (!process->calls[MS_OP_ALLOC])
+		document_say(document, "No allocation has been seen.");
+	append_nvml(document, process);
+}
+
+/* ---- call sites ------------------------------------------------------------------------------ */
+
+static void cell_chain(struct document *document, const struct stacks *stacks, uint32_t id)
+{
+	const struct stack *stack = stacks_find(stacks, id);
+	struct string words = { 0 };
+
+	if (stack)
+		stack_words_append_chain(&words, stacks, stack);
+	string_append_char(&words, '\0');
+	document->failed |= words.failed;
+	document_cell_text(document, stack && !words.failed ? words.bytes : NULL);
+	string_fini(&words);
+}
+
+static void append_place(struct document *document, const struct usage_cell *cell)
+{
+	document_cell_words(document, probe_at(cell->row)->symbol);
+	document_cell_words(document, probe_space_name(cell->space));
+	document_cell_device(document, cell->device);
+}
+
+static void append_left_out(struct document *document, const struct top_best *best)
+{
+	if (!best->left_out)
+		return;
+	string_append_format(&document->text, "%llu more are not shown.",
+			     (unsigned long long)best->left_out);
+	document_paragraph(document);
+}
+
+static void append_stacks(struct document *document, const struct state *state,
+			  const struct usage *usage)
+{
+	static const struct document_column columns[] = {
+		{ "Live", DOCUMENT_NUMBER },
+		{ "Blocks", DOCUMENT_NUMBER },
+		{ "Allocs", DOCUMENT_NUMBER },
+		{ "Peak", DOCUMENT_NUMBER },
+		{ "By", DOCUMENT_TEXT },
+		{ "Space", DOCUMENT_TEXT },
+		{ "Device", DOCUMENT_NUMBER },
+		{ "Allocated in", DOCUMENT_TEXT },
+		{ 0 },
+	};
+	struct top_best best = { 0 };
+	size_t i;
+
+	for (i = 0; i < usage->count; i++) {
+		uint32_t at = usage->cells[i].parts;
+
+		for (; at; at = usage->parts[at - 1].next)
+			top_best_offer(&best, usage->parts[at - 1].live_bytes,
+				       &usage->parts[at - 1], &usage->cells[i]);
+	}
+	top_best_sort(&best);
+	document_table(document, "sites", "Memory by call stack", columns);
+	for (i = 0; i < best.count; i++) {
+		const struct usage_part *part = best.items[i].thing;
+
+		document_row(document);
+		document_cell_size(document, true, part->live_bytes);
+		document_cell_count(document, true, part->live_count);
+		document_cell_count(document, true, part->allocs);
+		document_cell_size(document, true, part->peak_bytes);
+		append_place(document, best.items[i].more);
+		cell_chain(document, &state->stacks, part->stack);
+		document_row_end(document);
+	}
+	document_table_end(document);
+	append_left_out(document, &best);
+}
+
+static void append_functions(struct document *document, const struct usage *usage)
+{
+	static const struct document_column columns[] = {
+		{ "Live", DOCUMENT_NUMBER },   { "Blocks", DOCUMENT_NUMBER },
+		{ "Allocs", DOCUMENT_NUMBER }, { "Frees", DOCUMENT_NUMBER },
+		{ "By", DOCUMENT_TEXT },       { "Space", DOCUMENT_TEXT },
+		{ "Device", DOCUMENT_NUMBER }, { 0 },
+	};
+	struct top_best best = { 0 };
+	size_t i;
+
+	for (i = 0; i < usage->count; i++)
+		top_best_offer(&best, usage->cells[i].live_bytes, &usage->cells[i], NULL);
+	top_best_sort(&best);
+	document_table(document, "functions", "Memory by function", columns);
+	for (i = 0; i < best.count; i++) {
+		const struct usage_cell *cell = best.items[i].thing;
+
+		document_row(document);
+		document_cell_size(document, true, cell->live_bytes);
+		document_cell_count(document, true, cell->live_count);
+		document_cell_count(document, true, cell->allocs);
+		document_cell_count(document, true, cell->frees);
+		append_place(document, cell);
+		document_row_end(document);
+	}
+	document_table_end(document);
+	append_left_out(document, &best);
+}
+
+static void append_sites(struct document *document, const struct state *state,
+			 const struct process *process, const struct top_status *status)
+{
+	if (!process->usage || !process->usage->count) {
+		document_say(document, "No allocation has been seen.");
+		return;
+	}
+	if (process->usage->parts_count)
+		append_stacks(document, state, process->usage);
+	else
+		append_functions(document, process->usage);
+	if (!status->stacks)
+		document_say(document, "Call stacks are taken with --stacks=alloc.");
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static void append_block(struct document *document, const struct state *state,
+			 const struct allocation *block, const struct top_status *status)
+{
+	const uint64_t now_ns = status->now_ns;
+
+	document_row(document);
+	document_cell_size(document, block->size_known, block->size_bytes);
+	document_cell_words(document, probe_space_name(block->space));
+	document_cell_device(document, block->device);
+	document_cell_duration(document, true, now_ns > block->ts_ns ? now_ns - block->ts_ns : 0);
+	document_cell_address(document, block->addr);
+	document_cell_words(document, probe_at(block->row)->symbol);
+	if (status->stacks)
+		cell_chain(document, &state->stacks, block->stack);
+	document_row_end(document);
+}
+
+/* clang-format off */
+#define BLOCK_COLUMNS \
+	{ "Size", DOCUMENT_NUMBER }, { "Space", DOCUMENT_TEXT }, { "Device", DOCUMENT_NUMBER }, \
+	{ "Age", DOCUMENT_NUMBER }, { "Address", DOCUMENT_ADDRESS }, { "By", DOCUMENT_TEXT }
+/* clang-format on */
+
+static void append_blocks(struct document *document, const struct state *state,
+			  const struct process *process, const struct top_status *status)
+{
+	static const struct document_column columns[] = { BLOCK_COLUMNS, { 0 } };
+	static const struct document_column with_stacks[] = {
+		BLOCK_COLUMNS,
+		{ "Allocated in", DOCUMENT_TEXT },
+		{ 0 },
+	};
+	struct top_best best = { 0 };
+	size_t key, i;
+
+	for (key = 0; !process->exited && key < LEDGERS_COUNT; key++) {
+		const struct ledger *ledger = &process->ledgers[key];
+
+		for (i = 0; i < ledger->count; i++)
+			if (state_is_memory(&ledger->entries[i]))
+				top_best_offer(&best, ledger->entries[i].size_bytes,
+					       &ledger->entries[i], NULL);
+	}
+	top_best_sort(&best);
+	document_table(document, "blocks", "The largest blocks",
+		       status->stacks ? with_stacks : columns);
+	for (i = 0; i < best.count; i++)
+		append_block(document, state, best.items[i].thing, status);
+	document_table_end(document);
+	if (!best.count)
+		document_say(document, "No block is live.");
+	append_left_out(document, &best);
+}
+
+void top_detail_append(struct document *document, enum top_tab tab, const struct state *state,
+		       const struct process *process, const struct top_status *status)
+{
+	switch (tab) {
+	case TOP_TAB_SITES:
+		append_sites(document, state, process, status);
+		break;
+	case TOP_TAB_BLOCKS:
+		append_blocks(document, state, process, status);
+		break;
+	default:
+		append_spaces(document, process);
+	}
+}

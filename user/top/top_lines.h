@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The lines of a screen: text with styles (top_bar.h), whatever shows them.
+ */
+#ifndef MEMSCOPE_TOP_TOP_LINES_H
+#define MEMSCOPE_TOP_TOP_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/string.h"
+
+struct top_lines {
+	struct string *lines; /* `height`; those that are too long are cut where they are shown */
+	size_t width, height, capacity;
+	bool ascii; /* the terminal shows nothing else */
+};
+
+/* Empties them, for a terminal of that size. Returns 0 or -ENOMEM. */
+int top_lines_begin(struct top_lines *lines, size_t width, size_t height);
+void top_lines_fini(struct top_lines *lines);
+
+/* Whether something is missing, since there was no memory for it. */
+bool top_lines_failed(const struct top_lines *lines);
+
+/* The columns that text takes, without its styles. */
+size_t top_lines_width(const char *text, size_t length);
+
+/* How many bytes of it fit into `width` columns. */
+size_t top_lines_cut(const char *text, size_t length, size_t width);
+
+/* Appends a text in a field of `width` columns: cut, or filled up, on the left if `right`. */
+void top_lines_put(struct string *line, const struct string *text, size_t width, bool right);
+
+/*
+ * Shows lines of `text` from line `from` on, those behind the first `*scroll`, which is made less
+ * if that would leave room for more; at most `height` of them. Returns how many there are in all.
+ */
+size_t top_lines_scroll(struct top_lines *lines, size_t from, size_t height,
+			const struct string *text, size_t *scroll);
+
+#endif /* MEMSCOPE_TOP_TOP_LINES_H */

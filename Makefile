@@ -115,7 +115,7 @@ SHELL_FILES = .ci/run vmlinux/generate tests/run \
 	$(addprefix tests/,$(addprefix kernels/,run init guest version) fuzz/run fuzz/replay) \
 	$(addprefix tests/torch/,set-up torch.bash) \
 	$(addprefix tests/simcuda/,check-exports gen-exports list-driver-names list-proc-versions) \
-	$(addprefix tools/,install-deps check-layers completion.bash demo terminal-picture) \
+	$(addprefix tools/,install-deps check-layers check-sizes completion.bash demo terminal-picture) \
 	$(addprefix tools/bench/,mapping report export)
 
 # clang-format breaks code after 100 columns, but no comments: lines of theirs, and those behind code.
@@ -144,6 +144,8 @@ lint: $(BUILD)/bpf/memscope.skel.h
 	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=5000)
 	$(call say,LINT,layers)
 	$(Q)tools/check-layers
+	$(call say,LINT,sizes)
+	$(Q)tools/check-sizes
 
 analyze: $(BUILD)/bpf/memscope.skel.h
 	$(call tidy)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A recording of each version of the format is kept, and must stay readable: with the same events,
- * and the same summary, from its beginning and from each of its segments on.
+ * and the same summary. dump_golden_segments_test.c reads them from each of their segments on.
  *
  *   build/unit/dump_golden_test FILE                writes this version's, when there is a new one
  *   UPDATE_GOLDEN=1 build/unit/dump_golden_test     writes what is said of each
@@ -11,20 +11,17 @@
  */
 #include "dumps.h"
 #include "example.h"
+#include "golden_dumps.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "ledger/call_times.h"
-#include "ledger/objects.h"
 #include "render/text.h"
 #include "base/writer.h"
 #include "store/dump_file.h"
 #include "store/delta.h"
 
 #define PER_SEGMENT 12
-
-static const char *const versions[] = { "1.0", "1.1", "1.2", "1.3", "1.4" };
 
 /* ---- the recording --------------------------------------------------------------------------- */
 
@@ -153,16 +150,6 @@ static void append_replay(struct writer *writer, struct dump_reader *reader, boo
 	text_sink_free(sink);
 	replay_free(replay);
 	state_fini(&pipeline.state);
-}
-
-static struct dump_reader *open_golden(const char *version)
-{
-	struct dump_reader *reader;
-	char path[128];
-
-	snprintf(path, sizeof(path), "tests/golden/dump-%s.mscope", version);
-	assert_int_equal(dump_reader_open(&reader, path), 0);
-	return reader;
 }
 
 /* ---- its records, one a line ----------------------------------------------------------------- */
@@ -421,11 +408,11 @@ static void test_each_version_says_what_it_said(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
-	for (i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
-		struct dump_reader *reader = open_golden(versions[i]);
+	for (i = 0; i < GOLDEN_DUMPS; i++) {
+		struct dump_reader *reader = golden_dump_open(golden_dumps[i]);
 		struct writer writer;
 
-		snprintf(path, sizeof(path), "tests/golden/dump-%s.txt", versions[i]);
+		snprintf(path, sizeof(path), "tests/golden/dump-%s.txt", golden_dumps[i]);
 		assert_int_equal(writer_open(&writer, getenv("UPDATE_GOLDEN") ? path : out), 0);
 		append_replay(&writer, reader, true);
 		assert_int_equal(writer_close(&writer), 0);
@@ -443,7 +430,7 @@ static void test_each_version_says_what_it_said(void **state)
 
 static void check_records(const char *version)
 {
-	struct dump_reader *reader = open_golden(version);
+	struct dump_reader *reader = golden_dump_open(version);
 	struct string out = { 0 };
 	char path[64], *expected;
 	int fd;
@@ -469,8 +456,8 @@ static void test_its_records_are_what_they_were(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(versions) / sizeof(*versions); i++)
-		check_records(versions[i]);
+	for (i = 0; i < GOLDEN_DUMPS; i++)
+		check_records(golden_dumps[i]);
 }
 
 /* Of one block, whatever it is. */
@@ -490,8 +477,7 @@ static void note_types(const struct dump_item *item, bool *types)
 
 static void test_there_is_a_record_of_every_type(void **state)
 {
-	struct dump_reader *reader =
-		open_golden(versions[sizeof(versions) / sizeof(*versions) - 1]);
+	struct dump_reader *reader = golden_dump_open(golden_dumps[GOLDEN_DUMPS - 1]);
 	bool types[MS_CHECKPOINT_TYPES_END] = { 0 }, blocks[BLOCK_INDEX + 1] = { 0 };
 	struct dump_item item;
 	size_t i;
@@ -512,89 +498,12 @@ static void test_there_is_a_record_of_every_type(void **state)
 		assert_true(blocks[i]);
 }
 
-/* Replays what comes next, up to the end. */
-static void replay_rest(struct dump_reader *reader, struct pipeline *pipeline)
-{
-	struct replay *replay = replay_new(pipeline, NULL);
-	struct dump_item item;
-
-	assert_non_null(replay);
-	do {
-		assert_int_equal(dump_reader_next(reader, &item), 0);
-		assert_int_equal(replay_item(replay, &item), 0);
-	} while (item.kind != DUMP_END);
-	replay_free(replay);
-}
-
-/* Anchors tell of earlier programs since 1.3, and what calls took since 1.4. */
-static void forget_what_anchors_lack(struct state *state, size_t version)
-{
-	size_t i;
-
-	for (i = 0; i < state->processes_count; i++) {
-		if (version < 3)
-			state->processes[i]->was_running_earlier = false;
-		if (version < 4) {
-			call_times_forget(state->processes[i]);
-			objects_free(state->processes[i]);
-		}
-	}
-}
-
-/* Reads the next segment and all that comes after it; returns whether there was one. */
-static bool compare_from_segment(struct dump_reader *reader, const struct state *whole,
-				 size_t version)
-{
-	struct pipeline pipeline = { 0 };
-	struct dump_item item;
-
-	do {
-		assert_int_equal(dump_reader_next(reader, &item), 0);
-		if (item.kind == DUMP_END)
-			return false;
-	} while (item.header.type != BLOCK_SEGMENT);
-	dump_reader_go_to(reader, item.offset);
-	replay_rest(reader, &pipeline);
-	forget_what_anchors_lack(&pipeline.state, version);
-	dump_assert_same_state(whole, &pipeline.state);
-	state_fini(&pipeline.state);
-	dump_reader_go_to(reader, item.offset + item.bytes);
-	return true;
-}
-
-static void check_segments(size_t version)
-{
-	struct dump_reader *reader = open_golden(versions[version]);
-	struct pipeline whole = { 0 };
-	size_t segments = 0;
-
-	replay_rest(reader, &whole);
-	forget_what_anchors_lack(&whole.state, version);
-	dump_reader_go_to(reader, 0);
-	while (compare_from_segment(reader, &whole.state, version))
-		segments++;
-	assert_true(segments > 1);
-	dump_reader_close(reader);
-	state_fini(&whole.state);
-}
-
-/* From any segment on, what is known at the end is the same. */
-static void test_it_can_be_read_from_any_segment_on(void **state)
-{
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(versions) / sizeof(*versions); i++)
-		check_segments(i);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_version_says_what_it_said),
 		cmocka_unit_test(test_its_records_are_what_they_were),
 		cmocka_unit_test(test_there_is_a_record_of_every_type),
-		cmocka_unit_test(test_it_can_be_read_from_any_segment_on),
 	};
 
 	setenv("TZ", "UTC", 1);

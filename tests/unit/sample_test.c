@@ -155,26 +155,33 @@ static void export_as(const char *name, uint32_t pid, struct text *out)
 	assert_int_equal(writer_close(&writer), 0);
 }
 
+static size_t cells_of(const char *line)
+{
+	const size_t length = strcspn(line, "\r");
+	size_t cells = 1, i;
+
+	for (i = 0; i < length; i++)
+		cells += line[i] == ',';
+	return cells;
+}
+
 static void test_csv(void **state)
 {
 	static struct text out;
+	const char *attach;
 
 	(void)state;
 	export_as("csv", 0, &out);
-	assert_has(&out,
-		   ",was_running,unread_path,unread_error,object_action,object_call,"
-		   "object_granted_bytes,object_memory,object_client,object_object,object_parent,"
-		   "object_class_number,object_status,"
-		   "tensor_framework,tensor_action,tensor_block,tensor_block_bytes,"
-		   "tensor_allocated_bytes,tensor_reserved_bytes,tensor_ordinal,"
-		   "device_memory_uuid,device_memory_total_bytes,device_memory_used_bytes,"
-		   "device_memory_free_bytes,device_memory_reserved_bytes,device_memory_processes,"
-		   "device_memory_processes_bytes,device_memory_gpu_percent,"
-		   "device_memory_memory_percent,process_memory_uuid,process_memory_used_bytes,"
-		   "clock_device,clock_hertz,heat_change\r\n");
+	assert_has(&out, ",was_running,");
+	assert_has(&out, ",clock_device,clock_hertz,heat_change\r\n");
 	assert_has(&out, ",,1,1410000000,\r\n");
 	assert_has(&out, ",,,,,,-4\r\n");
-	assert_has(&out, ",true,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"); /* of the attach */
+	/* What is no sample has empty cells in their columns. */
+	attach = strstr(out.bytes, ",true,");
+	assert_non_null(attach);
+	assert_int_equal(strcspn(attach + strlen(",true"), "\r"),
+			 strspn(attach + strlen(",true"), ","));
+	assert_int_equal(cells_of(attach), cells_of(strstr(out.bytes, ",was_running,")));
 }
 
 static void test_ndjson(void **state)

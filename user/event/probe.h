@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * User space's view of the probe table (bpf/probes.def) and of the vocabulary in bpf/abi.h.
+ * User space's view of the probe table (bpf/probes.def) and of the words in bpf/cuda_abi.h.
  */
 #ifndef MEMSCOPE_EVENT_PROBE_H
 #define MEMSCOPE_EVENT_PROBE_H

@@ -153,6 +153,16 @@ $(WORKLOADS)/shim.so: tests/workloads/shim.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -O2 -foptimize-sibling-calls -fPIC -shared -o $@ $< -ldl
 
+# A program with a driver of its own, whatever LD_LIBRARY_PATH says.
+$(WORKLOADS)/novel/libcuda.so.1: tests/workloads/novel.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -DDRIVER -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
+$(WORKLOADS)/novel/novel: tests/workloads/novel.c $(WORKLOADS)/novel/libcuda.so.1
+	$(call say,CC,$@)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -o $@ $^ -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
+
 $(WORKLOADS)/native_thread.so: tests/workloads/native_thread.c | simcuda
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
@@ -186,7 +196,7 @@ E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM),$(E2E_FILES))
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
 
 E2E_DEPS := simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
-	$(WORKLOADS)/shim.so $(WORKLOADS)/libc10.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)

@@ -38,6 +38,25 @@ failed() {
 	"$MEMSCOPE" report -f html run.mscope | grep -q 'recovered: 300 MiB was granted'
 }
 
+@test "where the call was made that failed, and where what was held had been allocated" {
+	local functions='[.frames[].function // "?"] | .[:(index("main") // 0) + 1]'
+
+	# Its files are known before it is done.
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 300)ms exhausted evict 0 --stacks=alloc
+	assert_equal "$(failed ".failed_in | $functions")" '["evict","main"]'
+	assert_equal "$(failed ".by_site | map([(. | $functions), .live])")" \
+		'[[["fill","evict","main"],{"bytes":943718400,"allocations":9}]]'
+	"$MEMSCOPE" report -f text run.mscope > report.txt
+	grep -q 'The call was made in evict < main\.' report.txt
+	grep -qE 'fill < evict < main +900 MiB +9$' report.txt
+	"$MEMSCOPE" report -f html run.mscope | grep -q 'The call was made in evict &lt; main'
+	# Without stacks nothing is said of them.
+	rm run.mscope
+	exhausted evict 0
+	assert_equal "$(failed '[.failed_in, .by_site]')" '[null,[]]'
+	run ! grep -q 'made in' <("$MEMSCOPE" report run.mscope)
+}
+
 @test "a program that asks for less and less: backed off" {
 	exhausted halve 0
 	assert_equal "$(failed '[.outcome, .first_requested_bytes, .requested_bytes, .granted_bytes, .failures]')" \

@@ -30,7 +30,7 @@ static void need(CUresult result, const char *what)
 }
 
 /* 900 MiB, which the program keeps. */
-static void fill(void)
+__attribute__((noinline)) static void fill(void)
 {
 	for (int i = 0; i < BUFFERS; i++)
 		need(cuMemAlloc_v2(&buffers[i], 100 * MIB), "cuMemAlloc_v2");
@@ -42,7 +42,7 @@ static void drop(int count)
 		need(cuMemFree_v2(buffers[i]), "cuMemFree_v2");
 }
 
-static int evict(void)
+__attribute__((noinline)) static int evict(void)
 {
 	size_t free_bytes, total_bytes;
 	CUdeviceptr wanted;

@@ -76,6 +76,12 @@ struct oom_kind {
 	struct amount live;
 };
 
+/* Allocations that were called from one stack. */
+struct oom_site {
+	uint32_t stack; /* id, of ledger/stacks.h: it need not be known there */
+	struct amount live;
+};
+
 struct oom_block {
 	uint32_t pid;
 	uint64_t start_ns; /* with the pid, the process */
@@ -122,6 +128,8 @@ struct analysis_oom {
 	size_t processes_count, more_processes;
 	struct oom_kind kinds[OOM_TOP];
 	size_t kinds_count;
+	struct oom_site sites[OOM_TOP]; /* none without stacks */
+	size_t sites_count;
 	struct oom_block largest[OOM_TOP], newest[OOM_TOP];
 	size_t largest_count, newest_count;
 

@@ -29,9 +29,12 @@ static bool is_host_memory(uint8_t space)
 /* While it is being gathered: kinds by what they have in common. */
 struct gathering {
 	struct analysis_oom *oom;
-	struct map places; /* row and space -> position in `kinds` */
+	struct map places;      /* row and space -> position in `kinds` */
+	struct map site_places; /* stack -> position in `sites` */
 	struct oom_kind *kinds;
 	size_t kinds_count, kinds_capacity;
+	struct oom_site *sites;
+	size_t sites_count, sites_capacity;
 	struct oom_process *processes;
 	size_t processes_count, processes_capacity;
 	const struct state *state;
@@ -122,6 +125,25 @@ static int kind_add(struct gathering *gathering, const struct allocation *alloca
 	return 0;
 }
 
+static int site_add(struct gathering *gathering, const struct allocation *allocation)
+{
+	const uint64_t *known = map_get(&gathering->site_places, allocation->stack);
+	const size_t place = known ? *known : gathering->sites_count;
+
+	if (!allocation->stack)
+		return 0;
+	if (!known) {
+		if (memory_grow(&gathering->sites, &gathering->sites_capacity, place + 1,
+				sizeof(*gathering->sites)) ||
+		    map_set(&gathering->site_places, allocation->stack, place))
+			return -ENOMEM;
+		gathering->sites[gathering->sites_count++] =
+			(struct oom_site){ .stack = allocation->stack };
+	}
+	amount_add(&gathering->sites[place].live, allocation->size_bytes);
+	return 0;
+}
+
 static bool is_larger(const struct allocation *a, const struct allocation *b)
 {
 	return a->size_bytes > b->size_bytes || (a->size_bytes == b->size_bytes && a->id < b->id);
@@ -176,7 +198,7 @@ static int gather_block(struct gathering *gathering, const struct process *proce
 		oom->taken_since_bytes += allocation->size_bytes;
 	list_add(oom->largest, &oom->largest_count, &block, is_larger);
 	list_add(oom->newest, &oom->newest_count, &block, is_newer);
-	return kind_add(gathering, allocation);
+	return kind_add(gathering, allocation) ?: site_add(gathering, allocation);
 }
 
 static int gather_process(struct gathering *gathering, const struct process *process)
@@ -226,6 +248,14 @@ static int compare_kinds(const void *a, const void *b)
 	return order ? order : (int)first->row - (int)second->row;
 }
 
+static int compare_sites(const void *a, const void *b)
+{
+	const struct oom_site *first = a, *second = b;
+	int order = compare_bytes(&first->live, &second->live);
+
+	return order ? order : (first->stack > second->stack) - (first->stack < second->stack);
+}
+
 static void list_greatest(const struct gathering *gathering)
 {
 	struct analysis_oom *oom = gathering->oom;
@@ -237,10 +267,15 @@ static void list_greatest(const struct gathering *gathering)
 	if (gathering->kinds_count)
 		qsort(gathering->kinds, gathering->kinds_count, sizeof(*gathering->kinds),
 		      compare_kinds);
+	if (gathering->sites_count)
+		qsort(gathering->sites, gathering->sites_count, sizeof(*gathering->sites),
+		      compare_sites);
 	for (i = 0; i < gathering->processes_count && i < OOM_TOP; i++)
 		oom->processes[oom->processes_count++] = gathering->processes[i];
 	for (i = 0; i < gathering->kinds_count && i < OOM_TOP; i++)
 		oom->kinds[oom->kinds_count++] = gathering->kinds[i];
+	for (i = 0; i < gathering->sites_count && i < OOM_TOP; i++)
+		oom->sites[oom->sites_count++] = gathering->sites[i];
 	oom->more_processes = gathering->processes_count - oom->processes_count;
 }
 
@@ -255,6 +290,8 @@ static int gather(struct analysis_oom *oom, const struct state *state)
 	if (!err)
 		list_greatest(&gathering);
 	map_fini(&gathering.places);
+	map_fini(&gathering.site_places);
+	free(gathering.sites);
 	free(gathering.kinds);
 	free(gathering.processes);
 	return err;

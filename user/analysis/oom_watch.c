@@ -268,6 +268,8 @@ static void ask(struct oom_request *request, const struct event *event)
 	request->space = event->probe->spec.space;
 	request->row = call->row;
 	request->nested = call->flags & MS_CALL_NESTED;
+	if (event_stack_id(call))
+		request->stack = event_stack_id(call);
 	if (!known)
 		return;
 	if (!request->size_known)

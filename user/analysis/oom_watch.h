@@ -38,6 +38,7 @@ struct oom_request {
 	uint16_t row;       /* the last call that failed */
 	uint16_t inner_row; /* the call inside of it that failed, if that is another; MS_NO_ROW */
 	uint8_t op, space;  /* of that row */
+	uint32_t stack;     /* id of where that was called from, of ledger/stacks.h; 0: unknown */
 	bool nested;        /* it was made by another call, which may fail, too */
 	int32_t device;     /* -1: unknown */
 	uint64_t first_ts_ns, last_ts_ns;

@@ -199,6 +199,48 @@ static void list_kinds(struct document *document, const struct analysis_oom *oom
 	document_table_end(document);
 }
 
+/* Where the call that failed was made, if that is known. */
+static void say_failed_in(struct document *document, const struct report_recording *recording,
+			  const struct analysis_oom *oom)
+{
+	const struct stacks *stacks = &recording->state->stacks;
+	const struct stack *stack = stacks_find(stacks, oom->request.stack);
+	struct string words = { 0 };
+
+	if (!stack)
+		return;
+	stack_words_append_chain(&words, stacks, stack);
+	string_append_char(&words, '\0');
+	string_append_text(&document->text, "The call was made in ");
+	document_append(document, words.failed ? NULL : words.bytes, "?");
+	string_append_char(&document->text, '.');
+	document_paragraph(document);
+	string_fini(&words);
+}
+
+static void list_sites(struct document *document, const struct report_recording *recording,
+		       const struct analysis_oom *oom, size_t place)
+{
+	static const struct document_column columns[] = { { "Allocated in", DOCUMENT_TEXT },
+							  { "Held", DOCUMENT_NUMBER },
+							  { "Blocks", DOCUMENT_NUMBER },
+							  { 0 } };
+	const struct stacks *stacks = &recording->state->stacks;
+	char name[NAME_BYTES];
+	size_t i;
+
+	if (!oom->sites_count)
+		return;
+	document_table(document, name_of(name, "sites", place), "By call stack", columns);
+	for (i = 0; i < oom->sites_count; i++) {
+		document_row(document);
+		report_document_cell_stack(document, stacks,
+					   stacks_find(stacks, oom->sites[i].stack));
+		list_amount(document, &oom->sites[i].live);
+	}
+	document_table_end(document);
+}
+
 void report_document_oom_holders(struct document *document,
 				 const struct report_recording *recording,
 				 const struct analysis_oom *oom, size_t place)
@@ -209,11 +251,13 @@ void report_document_oom_holders(struct document *document,
 							  { 0 } };
 	char name[NAME_BYTES];
 
+	say_failed_in(document, recording, oom);
 	document_table(document, name_of(name, "state", place), "What there was", columns);
 	document->failed |= !report_oom_rows(recording, oom, list_row, document);
 	document_table_end(document);
 	list_processes(document, oom, place);
 	list_kinds(document, oom, place);
+	list_sites(document, recording, oom, place);
 }
 
 struct block_list {

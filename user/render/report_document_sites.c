@@ -45,6 +45,18 @@ static void put_owners(struct document *document, const struct site_row *rows, s
 	document_table_end(document);
 }
 
+void report_document_cell_stack(struct document *document, const struct stacks *stacks,
+				const struct stack *stack)
+{
+	struct string words = { 0 };
+
+	stack_words_append_chain(&words, stacks, stack);
+	string_append_char(&words, '\0');
+	document->failed |= words.failed;
+	document_cell_text(document, words.failed ? NULL : words.bytes);
+	string_fini(&words);
+}
+
 static void put_sites(struct document *document, const struct stacks *stacks,
 		      const struct site_row *rows, size_t count)
 {
@@ -57,7 +69,6 @@ static void put_sites(struct document *document, const struct stacks *stacks,
 		{ "Allocations", DOCUMENT_NUMBER },
 		{ 0 },
 	};
-	struct string words = { 0 };
 	size_t i;
 
 	if (count) {
@@ -66,16 +77,11 @@ static void put_sites(struct document *document, const struct stacks *stacks,
 	}
 	document_table(document, "sites", "Memory by call stack", columns);
 	for (i = 0; i < count && i < document->top; i++) {
-		string_clear(&words);
-		stack_words_append_chain(&words, stacks, rows[i].stack);
-		string_append_char(&words, '\0');
-		document->failed |= words.failed;
 		document_row(document);
-		document_cell_text(document, words.failed ? NULL : words.bytes);
+		report_document_cell_stack(document, stacks, rows[i].stack);
 		put_total(document, &rows[i].total);
 	}
 	document_table_end(document);
-	string_fini(&words);
 }
 
 void report_document_sites(struct document *document, const struct report_recording *recording)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ledger/objects.h"
+#include "render/json.h"
 #include "render/report_words.h"
 
 static void put_id(struct json *json, char letter, size_t number)
@@ -117,7 +118,44 @@ static void put_blocks(struct json *json, const char *name, const struct analysi
 	json_close(json, ']');
 }
 
-static void put_holders(struct json *json, const struct analysis_oom *oom)
+/* A stack that is not known any more is left out. */
+static void put_sites(struct json *json, const struct stacks *stacks,
+		      const struct analysis_oom *oom)
+{
+	size_t i;
+
+	json_name(json, "by_site");
+	json_open(json, '[');
+	for (i = 0; i < oom->sites_count; i++) {
+		const struct stack *stack = stacks_find(stacks, oom->sites[i].stack);
+
+		if (!stack)
+			continue;
+		json_open(json, '{');
+		json_stack(json, stacks, stack);
+		put_amount(json, "live", &oom->sites[i].live);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_failed_in(struct json *json, const struct stacks *stacks,
+			  const struct analysis_oom *oom)
+{
+	const struct stack *stack = stacks_find(stacks, oom->request.stack);
+
+	json_name(json, "failed_in");
+	if (!stack) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_stack(json, stacks, stack);
+	json_close(json, '}');
+}
+
+static void put_holders(struct json *json, const struct stacks *stacks,
+			const struct analysis_oom *oom)
 {
 	size_t i;
 
@@ -144,6 +182,7 @@ static void put_holders(struct json *json, const struct analysis_oom *oom)
 		json_close(json, '}');
 	}
 	json_close(json, ']');
+	put_sites(json, stacks, oom);
 	put_blocks(json, "largest", oom, oom->largest, oom->largest_count);
 	put_blocks(json, "newest", oom, oom->newest, oom->newest_count);
 }
@@ -239,7 +278,7 @@ static void put_remedies(struct json *json, const struct analysis_oom *oom)
 	json_close(json, ']');
 }
 
-static void put_oom(struct json *json, const struct analysis_oom *oom)
+static void put_oom(struct json *json, const struct stacks *stacks, const struct analysis_oom *oom)
 {
 	json_open(json, '{');
 	json_put_u64(json, "ts_ns", oom->ts_ns);
@@ -255,6 +294,7 @@ static void put_oom(struct json *json, const struct analysis_oom *oom)
 		      oom->space == MS_SPACE_NONE ? NULL : probe_space_name(oom->space));
 	report_json_device(json, oom->device);
 	put_request(json, oom);
+	put_failed_in(json, stacks, oom);
 	json_put_text(json, "cause", analysis_oom_cause_name(oom->cause));
 	json_put_text(json, "confidence", report_confidence_name(oom->confidence));
 	json_put_text(json, "lowered_by", oom->lowered_by);
@@ -266,7 +306,7 @@ static void put_oom(struct json *json, const struct analysis_oom *oom)
 	put_amount(json, "first_own", &oom->first_own);
 	put_remedies(json, oom);
 	put_room(json, oom);
-	put_holders(json, oom);
+	put_holders(json, stacks, oom);
 	json_close(json, '}');
 }
 
@@ -308,7 +348,7 @@ void report_json_findings(struct json *json, const struct report_recording *reco
 	json_name(json, "out_of_memory");
 	json_open(json, '[');
 	for (i = 0; i < recording->ooms_count; i++)
-		put_oom(json, recording->ooms[i]);
+		put_oom(json, &recording->state->stacks, recording->ooms[i]);
 	json_close(json, ']');
 	json_put_u64(json, "out_of_memory_not_listed", account->oom_not_listed);
 	json_name(json, "suggestions");

@@ -35,6 +35,10 @@ class PoolProperties(c.Structure):
                 ("reserved", c.c_ubyte * 54)]
 
 
+class ArrayDescriptor(c.Structure):
+    _fields_ = [("width", c.c_size_t), ("height", c.c_size_t), ("format", c.c_int), ("channels", c.c_uint)]
+
+
 class NodeParameters(c.Structure):
     _fields_ = [("pool", PoolProperties), ("access", c.c_void_p), ("access_count", c.c_size_t),
                 ("bytes", c.c_size_t), ("address", c.c_uint64)]
@@ -89,6 +93,14 @@ def fill():
     call("cuMemAllocAsync", c.byref(address), c.c_size_t(64 * MIB), None)
     call("cuCtxSynchronize")
     step("cuMemAllocAsync of 64 MiB")
+    properties = PoolProperties(type=1, location=Location(1, 0))
+    pool, array = c.c_void_p(), c.c_void_p()
+    call("cuMemPoolCreate", c.byref(pool), c.byref(properties))
+    call("cuMemAllocFromPoolAsync", c.byref(address), c.c_size_t(40 * MIB), pool, None)
+    call("cuCtxSynchronize")
+    step("cuMemAllocFromPoolAsync of 40 MiB, from an own pool")
+    call("cuArrayCreate_v2", c.byref(array), c.byref(ArrayDescriptor(4096, 4096, 1, 1)))
+    step("cuArrayCreate of 16 MiB")
     call("cuMemAllocManaged", c.byref(address), c.c_size_t(32 * MIB), 1)
     call("cuMemsetD8_v2", address, c.c_ubyte(1), c.c_size_t(32 * MIB))
     call("cuCtxSynchronize")
@@ -96,9 +108,9 @@ def fill():
     return mapped
 
 
-def graph():
-    """A graph with an allocation, and a clone of it."""
-    graph_, clone, node, exec_ = (c.c_void_p() for _ in range(4))
+def graph(freed):
+    """A graph that allocates, launched; its memory is freed, or not."""
+    graph_, clone, node, exec_, second = (c.c_void_p() for _ in range(5))
     call("cuGraphCreate", c.byref(graph_), 0)
     parameters = NodeParameters(pool=PoolProperties(type=1, location=Location(1, 0)), bytes=48 * MIB)
     call("cuGraphAddMemAllocNode", c.byref(node), graph_, None, c.c_size_t(0), c.byref(parameters))
@@ -107,7 +119,8 @@ def graph():
     call("cuGraphLaunch", exec_, None)
     call("cuCtxSynchronize")
     step("a graph that allocates 48 MiB is launched")
-    second = c.c_void_p()
+    if not freed:
+        return
     print("cuGraphInstantiateWithFlags of it again:",
           cuda.cuGraphInstantiateWithFlags(c.byref(second), graph_, c.c_ulonglong(0)))
     print("cuGraphLaunch again, its memory not freed:", cuda.cuGraphLaunch(exec_, None))
@@ -125,22 +138,36 @@ own = c.c_void_p()
 call("cuCtxCreate_v2", c.byref(own), 0, 0)
 step("cuCtxCreate")
 kept = fill()
+graph(False)
 call("cuCtxDestroy_v2", own)
 cuda.cuCtxSetCurrent(watcher)
 step("cuCtxDestroy")
+call("cuDeviceGraphMemTrim", 0)
+step("cuDeviceGraphMemTrim")
 give_back(*kept)
 step("cuMemUnmap, cuMemRelease")
-primary = c.c_void_p()
-call("cuDevicePrimaryCtxRetain", c.byref(primary), 0)
-cuda.cuCtxSetCurrent(primary)
-step("cuDevicePrimaryCtxRetain")
-kept = fill()
-graph()
-call("cuDevicePrimaryCtxReset_v2", 0)
+for how in ("cuDevicePrimaryCtxReset_v2", "cuDevicePrimaryCtxRelease_v2"):
+    primary = c.c_void_p()
+    call("cuDevicePrimaryCtxRetain", c.byref(primary), 0)
+    cuda.cuCtxSetCurrent(primary)
+    step("cuDevicePrimaryCtxRetain")
+    kept = fill()
+    graph(True)
+    graph(False)
+    call(how, 0)
+    cuda.cuCtxSetCurrent(watcher)
+    step(how)
+    call("cuDeviceGraphMemTrim", 0)
+    step("cuDeviceGraphMemTrim")
+    give_back(*kept)
+    step("cuMemUnmap, cuMemRelease")
+    if how == "cuDevicePrimaryCtxReset_v2":
+        call("cuDevicePrimaryCtxRelease_v2", 0)
+        step("cuDevicePrimaryCtxRelease")
 cuda.cuCtxSetCurrent(watcher)
-step("cuDevicePrimaryCtxReset")
-give_back(*kept)
-step("cuMemUnmap, cuMemRelease")
-cuda.cuCtxSetCurrent(watcher)
+pool = c.c_void_p()
+call("cuDeviceGetDefaultMemPool", c.byref(pool), 0)
+call("cuMemPoolTrimTo", pool, c.c_size_t(0))
+step("cuMemPoolTrimTo(0)")
 call("cuMemAllocAsync", c.byref(c.c_uint64()), c.c_size_t(16 * MIB), None)
 step("cuMemAllocAsync of 16 MiB in the first context")

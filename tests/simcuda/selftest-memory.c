@@ -272,6 +272,9 @@ static void test_own_pool(void)
 	OK(cuMemAllocFromPoolAsync(&a, 61 * MIB, pool, NULL)); /* the device is full otherwise */
 	OK(cuDevicePrimaryCtxReset_v2(0));
 	start();
+	CHECK(used() == 61 * MIB);
+	OK(cuMemFreeAsync(a, NULL));
+	OK(cuMemPoolTrimTo(pool, 0));
 	CHECK(used() == 0);
 }
 

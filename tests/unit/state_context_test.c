@@ -61,6 +61,33 @@ static void test_destroy_finds_all_of_many(void **state)
 	state_fini(&s.state);
 }
 
+/* As with a real driver: what a pool has given out is its device's. */
+static void test_memory_of_pools_outlives_contexts(void **state)
+{
+	struct scenario s = { 0 };
+	uint64_t i;
+
+	(void)state;
+	apply(&s, record_context("cuCtxCreate_v2", OTHER_CONTEXT, 0));
+	apply(&s, record_context("cuDevicePrimaryCtxRetain", CONTEXT, 0));
+	for (i = 0; i < 1000; i++) {
+		const uint64_t context = i % 2 ? CONTEXT : OTHER_CONTEXT;
+
+		apply(&s, record_in(context, record_alloc("cuMemAllocAsync", A + i * 1024, 10)));
+		alloc_in(&s, context, A + i * 1024 + 512, 1);
+		if (i != 4 && i != 1000 - 1)
+			continue;
+		apply(&s, record_context("cuCtxDestroy_v2", OTHER_CONTEXT, 0));
+		apply(&s, record_context("cuDevicePrimaryCtxReset_v2", 0, 0));
+		assert_live(&s, MS_SPACE_DEVICE, 0, 0);
+		assert_live(&s, MS_SPACE_POOL, i + 1, 10 * (i + 1));
+		assert_int_equal(s.change.implicit[MS_SPACE_POOL].count, 0);
+	}
+	apply_free_of(&s, "cuMemFreeAsync", A);
+	assert_live(&s, MS_SPACE_POOL, 1000 - 1, 10 * (1000 - 1));
+	state_fini(&s.state);
+}
+
 static void test_destroy_of_a_context_that_nobody_saw_created(void **state)
 {
 	struct scenario s = { 0 };
@@ -321,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_destroy_frees_what_was_allocated_in_it),
 		cmocka_unit_test(test_destroy_finds_all_of_many),
+		cmocka_unit_test(test_memory_of_pools_outlives_contexts),
 		cmocka_unit_test(test_destroy_of_a_context_that_nobody_saw_created),
 		cmocka_unit_test(test_failed_destroy_frees_nothing),
 		cmocka_unit_test(test_destroy_leaves_what_belongs_to_no_known_context),

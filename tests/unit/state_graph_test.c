@@ -505,7 +505,7 @@ static void test_a_capture_begun_anew_is_empty(void **state)
 
 /* ---- ends of contexts and programs ----------------------------------------------------------- */
 
-static void test_memory_of_graphs_ends_with_its_context(void **state)
+static void test_memory_of_graphs_outlives_its_context(void **state)
 {
 	struct scenario s = { 0 };
 
@@ -514,8 +514,10 @@ static void test_memory_of_graphs_ends_with_its_context(void **state)
 	instantiate(&s, EXECUTABLE, GRAPH, 0);
 	apply(&s, record_in(CONTEXT, record_launch("cuGraphLaunch", EXECUTABLE)));
 	apply(&s, record_context("cuCtxDestroy_v2", CONTEXT, 0));
+	assert_int_equal(s.change.implicit[MS_SPACE_GRAPH].bytes, 0);
+	assert_live(&s, MS_SPACE_GRAPH, 1, 100);
+	apply(&s, record_exit(0));
 	assert_int_equal(s.change.implicit[MS_SPACE_GRAPH].bytes, 100);
-	assert_live(&s, MS_SPACE_GRAPH, 0, 0);
 	state_fini(&s.state);
 }
 
@@ -566,7 +568,7 @@ int main(void)
 		cmocka_unit_test(test_a_capture_into_a_graph_appends),
 		cmocka_unit_test(test_a_failed_end_of_a_capture),
 		cmocka_unit_test(test_a_capture_begun_anew_is_empty),
-		cmocka_unit_test(test_memory_of_graphs_ends_with_its_context),
+		cmocka_unit_test(test_memory_of_graphs_outlives_its_context),
 		cmocka_unit_test(test_an_exec_forgets_all_graphs),
 	};
 

@@ -57,7 +57,8 @@ bool allocations_any_in(struct process *process, uint64_t context);
 
 /*
  * Ends every allocation of the context, or all of them (0): nobody frees those one by one. Reserved
- * addresses, physical memory and mappings belong to the process, not to a context.
+ * addresses, physical memory and mappings belong to the process, and what pools and graphs have
+ * allocated to the device: a context ends without them.
  */
 void allocations_end(struct process *process, uint64_t context, struct change *change);
 

@@ -69,7 +69,7 @@ const struct allocation *ledger_containing(struct ledger *ledger, uint64_t addr)
 /* The one that begins first of those at `addr` and above, below `end`; or NULL. */
 const struct allocation *ledger_first(struct ledger *ledger, uint64_t addr, uint64_t end);
 
-/* One of that context (0: of unknown ones), or NULL. */
+/* One that ends with that context (0: one that is not known), or NULL. */
 const struct allocation *ledger_in(struct ledger *ledger, uint64_t context);
 
 /* There must be none at that address yet. Returns 0 or -ENOMEM (then nothing changed). */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "event/event.h"
 
 /* So few are walked sooner than they are sorted. */
 #define FEW 64
@@ -189,10 +190,24 @@ const struct allocation *ledger_first(struct ledger *ledger, uint64_t addr, uint
 
 /* ---- by context ------------------------------------------------------------------------------ */
 
+#define NO_CONTEXT 1 /* none is at that address */
+
+/*
+ * With which it ends. What pools and graphs have allocated is their device's: it stays without the
+ * context in which it was allocated, also when that is reset (docs/real-hardware.md).
+ */
+static uint64_t context_of(const struct allocation *allocation)
+{
+	const bool outlives =
+		allocation->space == MS_SPACE_POOL || allocation->space == MS_SPACE_GRAPH;
+
+	return outlives ? NO_CONTEXT : allocation->context;
+}
+
 /* Without memory for it, there is no index. */
 static void link_add(const struct ledger *ledger, struct ledger_index *index, size_t position)
 {
-	const uint64_t context = ledger->entries[position].context;
+	const uint64_t context = context_of(&ledger->entries[position]);
 	uint64_t *head;
 
 	if (!index->has_contexts)
@@ -210,7 +225,7 @@ static void link_add(const struct ledger *ledger, struct ledger_index *index, si
 
 static void link_remove(const struct ledger *ledger, struct ledger_index *index, size_t position)
 {
-	const uint64_t context = ledger->entries[position].context;
+	const uint64_t context = context_of(&ledger->entries[position]);
 	struct ledger_link link;
 
 	if (!index->has_contexts)
@@ -239,7 +254,7 @@ static void link_move(const struct ledger *ledger, struct ledger_index *index, s
 	if (link.before)
 		index->links[link.before - 1].next = to + 1;
 	else
-		*map_get(&index->contexts, ledger->entries[to].context) = to + 1;
+		*map_get(&index->contexts, context_of(&ledger->entries[to])) = to + 1;
 }
 
 static void links_make(const struct ledger *ledger, struct ledger_index *index)
@@ -265,7 +280,7 @@ const struct allocation *ledger_in(struct ledger *ledger, uint64_t context)
 		return head ? &ledger->entries[*head - 1] : NULL;
 	}
 	for (i = 0; i < ledger->count; i++)
-		if (ledger->entries[i].context == context)
+		if (context_of(&ledger->entries[i]) == context)
 			return &ledger->entries[i];
 	return NULL;
 }

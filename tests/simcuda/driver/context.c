@@ -90,6 +90,10 @@ static CUcontext context_new(struct device *device, bool primary, unsigned int f
 	return slab_new(&contexts, &context);
 }
 
+/*
+ * What pools and graphs have allocated, and what cuMemCreate has made, stays, as with a real driver
+ * (docs/real-hardware.md).
+ */
 static void clear(CUcontext context)
 {
 	__atomic_store_n(&context->active, false, __ATOMIC_RELEASE);
@@ -101,7 +105,6 @@ static void clear(CUcontext context)
 	mapping_free_owned(context);
 	external_free_owned(context);
 	space_free_owned(context);
-	graph_memory_free_owned(context);
 }
 
 /* The primary context, made on first use; it stays the same object from then on. */
@@ -114,12 +117,8 @@ static CUcontext primary_of(struct device *device)
 
 static void primary_clear(struct device *device)
 {
-	if (device->primary && device->primary->active) {
+	if (device->primary && device->primary->active)
 		clear(device->primary);
-		pool_reset(device);
-		graph_memory_reset(device);
-		physical_reset(device);
-	}
 }
 
 CU_DEFINE(INIT, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice ordinal),

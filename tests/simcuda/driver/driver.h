@@ -152,7 +152,6 @@ void space_free_owned(CUcontext owner);
 /* pool.c */
 bool pool_free(CUdeviceptr addr);             /* false: not from a pool */
 void pool_synchronize(struct device *device); /* gives back what is above the thresholds */
-void pool_reset(struct device *device);
 CUmemoryPool pool_new_default(struct device *device);
 
 /* mapping.c: see mapping.h for the rest; flags as in cuMemSetAccess */
@@ -163,8 +162,7 @@ bool mapping_accessible(CUdeviceptr addr, uint64_t size_bytes, unsigned int flag
 struct device *mapping_device(CUdeviceptr addr); /* NULL: mapped host memory */
 void mapping_free_owned(CUcontext owner);
 
-/* physical.c, vmm.c, external.c */
-void physical_reset(const struct device *device); /* what cuMemCreate made there, and maps of it */
+/* vmm.c, external.c */
 bool vmm_reserved(CUdeviceptr addr, CUdeviceptr *start, size_t *size_bytes);
 bool external_free(CUdeviceptr addr); /* false: not a buffer of external memory */
 void external_free_owned(CUcontext owner);

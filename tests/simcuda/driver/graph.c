@@ -153,7 +153,7 @@ CU_DEFINE(INIT, cuGraphClone, (CUgraph *copy, CUgraph original), (copy, original
 {
 	if (!copy || !graph_valid(original))
 		return CUDA_ERROR_INVALID_VALUE;
-	return clone(copy, original);
+	return original->has_memory ? CUDA_ERROR_NOT_SUPPORTED : clone(copy, original);
 }
 
 CU_DEFINE(INIT, cuGraphAddChildGraphNode,

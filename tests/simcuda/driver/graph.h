@@ -26,8 +26,7 @@ struct graph_memory {
 	bool freed_by_owner;  /* that graph has a free node for it as well, */
 	bool freed_elsewhere; /* or another one has */
 	bool live;
-	bool planned;      /* live, at some point of a launch that is being planned */
-	CUcontext context; /* that it was allocated in, while live */
+	bool planned; /* live, at some point of a launch that is being planned */
 };
 
 /* What a node does. */
@@ -95,11 +94,9 @@ void graph_memory_get(struct graph_memory *memory);
 void graph_memory_put(struct graph_memory *memory);
 uint64_t graph_memory_bytes(const struct graph_memory *memory); /* that it takes when live */
 bool graph_memory_reserve(const uint64_t *bytes); /* by device, on top of what is live; or none */
-bool graph_memory_alloc(struct graph_memory *memory, CUcontext context);
+bool graph_memory_alloc(struct graph_memory *memory);
 bool graph_memory_release(struct graph_memory *memory); /* false: was not live */
 bool graph_memory_free(CUdeviceptr addr);               /* cuMemFree; false: nothing to free */
-void graph_memory_free_owned(CUcontext context);
-void graph_memory_reset(struct device *device);
 
 /* capture.c */
 extern unsigned int capture_count;

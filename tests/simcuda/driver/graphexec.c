@@ -130,7 +130,6 @@ static bool plan(CUgraphExec exec, uint64_t *peak)
 struct launch {
 	CUgraphExec exec;
 	CUstream stream;
-	CUcontext context;
 };
 
 static void count(struct totals *totals, const struct graph_work *work, const char *name,
@@ -156,7 +155,7 @@ static void count(struct totals *totals, const struct graph_work *work, const ch
 
 static CUresult run_alloc(const struct graph_work *work, const struct launch *launch)
 {
-	if (!graph_memory_alloc(work->memory, launch->context))
+	if (!graph_memory_alloc(work->memory))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	count(&launch->exec->allocated, work, "graph:alloc", launch);
 	return CUDA_SUCCESS;
@@ -255,9 +254,7 @@ static bool can_instantiate(CUgraph graph, uint64_t flags)
 			       CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
 			       CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
-	if (!graph_valid(graph) || graph->moved || graph->capturing || flags & ~known)
-		return false;
-	return !graph->has_memory || !__atomic_load_n(&graph->execs, __ATOMIC_RELAXED);
+	return graph_valid(graph) && !graph->moved && !graph->capturing && !(flags & ~known);
 }
 
 static CUresult instantiate(CUgraphExec *exec, CUgraph graph, uint64_t flags)
@@ -266,6 +263,8 @@ static CUresult instantiate(CUgraphExec *exec, CUgraph graph, uint64_t flags)
 
 	if (!exec || !can_instantiate(graph, flags))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (graph->has_memory && __atomic_load_n(&graph->execs, __ATOMIC_RELAXED))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	new.graph_id = graph->id;
 	new.flat = flat_copy(graph);
 	if (!new.flat)
@@ -387,7 +386,6 @@ CU_DEFINE_PTSZ(INIT, cuGraphLaunch, (CUgraphExec exec, CUstream stream), (exec, 
 		result = capture_refuse_stream(stream);
 	if (result != CUDA_SUCCESS)
 		return result;
-	launch.context = stream_context(stream);
 	pthread_mutex_lock(&launch_lock);
 	result = run(&launch);
 	pthread_mutex_unlock(&launch_lock);

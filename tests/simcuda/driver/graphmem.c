@@ -164,7 +164,7 @@ bool graph_memory_reserve(const uint64_t *bytes)
 	return fits;
 }
 
-bool graph_memory_alloc(struct graph_memory *memory, CUcontext context)
+bool graph_memory_alloc(struct graph_memory *memory)
 {
 	struct arena_block block = block_of(memory);
 	struct device *device = memory->device;
@@ -177,7 +177,6 @@ bool graph_memory_alloc(struct graph_memory *memory, CUcontext context)
 	if (done) {
 		memory->live = true;
 		memory->references++;
-		memory->context = context;
 		USED(device) += graph_memory_bytes(memory);
 		keep_high(&USED(device));
 		keep_high(&RESERVED(device));
@@ -218,31 +217,6 @@ bool graph_memory_free(CUdeviceptr addr)
 		!((struct graph_memory *)block.owner)->freed_by_owner && release(block.owner);
 	pthread_mutex_unlock(&lock);
 	return freed;
-}
-
-/* context NULL: whoever allocated it. */
-static void free_all(struct device *device, CUcontext context)
-{
-	struct graph_memory *memory = NULL;
-
-	pthread_mutex_lock(&lock);
-	while ((memory = slab_next(&memories, memory)))
-		if (memory->device == device && (!context || memory->context == context))
-			release(memory);
-	if (!context || context->device == device)
-		trim(device);
-	pthread_mutex_unlock(&lock);
-}
-
-void graph_memory_free_owned(CUcontext context)
-{
-	for (unsigned int i = 0; i < device_count(); i++)
-		free_all(device_find((CUdevice)i), context);
-}
-
-void graph_memory_reset(struct device *device)
-{
-	free_all(device, NULL);
 }
 
 CU_DEFINE(INIT, cuDeviceGraphMemTrim, (CUdevice device), (device), DEC(ordinal, device))

@@ -87,30 +87,6 @@ void physical_unmapped(struct physical *p)
 }
 
 /* (locked) */
-static void unmap_all(const struct device *device)
-{
-	struct mapping *m = NULL;
-
-	while ((m = mapping_next(m)))
-		if (m->physical && m->device == device)
-			mapping_delete(m);
-}
-
-void physical_reset(const struct device *device)
-{
-	struct physical *p = NULL;
-
-	mapping_lock();
-	unmap_all(device);
-	while ((p = slab_next(&physicals, p))) {
-		if (p->device != device)
-			continue;
-		p->references = 0;
-		delete_if_done(p);
-	}
-	mapping_unlock();
-}
-
 static CUresult check(const CUmemAllocationProp *prop)
 {
 	if (!prop || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED)

@@ -148,24 +148,6 @@ void pool_synchronize(struct device *device)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The device's primary context goes, and with it whatever its pools hold. */
-void pool_reset(struct device *device)
-{
-	CUmemoryPool pool = NULL;
-
-	pthread_mutex_lock(&lock);
-	while ((pool = slab_next(&pools, pool))) {
-		if (pool->device != device)
-			continue;
-		arena_free_owned(device->memory, pool);
-		RESERVED(pool) -= USED(pool);
-		USED(pool) = 0;
-		trim(pool, 0);
-		delete_if_done(pool);
-	}
-	pthread_mutex_unlock(&lock);
-}
-
 /* The current pool of the stream's device; NULL when there is no saying which that is. */
 static CUmemoryPool pool_of_stream(CUstream stream)
 {

@@ -93,3 +93,26 @@ failed() {
 	assert_equal "$(jq -c '.recordings[0] | [.end_reason, .out_of_memory[0].outcome]' report.json)" \
 		'["oom","fatal"]'
 }
+
+@test "diff: what grew, by call stack; none of it where one side has no stacks" {
+	local functions='[.stack.frames[].function // "?"] | .[:(index("main") // 0) + 1]'
+
+	export SIMCUDA_DELAY
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 300)ms
+	SIMCUDA_MEMORY=1G exhausted evict 0 --stacks=alloc
+	mv run.mscope after.mscope
+	SIMCUDA_MEMORY=2G exhausted evict 1 --stacks=alloc
+	"$MEMSCOPE" diff -f json -o diff.json run.mscope after.mscope
+	valid diff diff.json
+	# With twice the memory it is granted at once, and the program gives up; else it frees four buffers first.
+	assert_equal "$(jq -c "[.rows[] | select(.dimension == \"site\") |
+		[($functions), .metrics.live_bytes.a, .metrics.live_bytes.b]]" diff.json)" \
+		"[[[\"fill\",\"evict\",\"main\"],$((900 << 20)),$((500 << 20))]]"
+	"$MEMSCOPE" diff -f text run.mscope after.mscope > diff.txt
+	grep -q 'Memory by call stack' diff.txt
+	"$MEMSCOPE" diff -f html run.mscope after.mscope | grep -q 'fill &lt; evict &lt; main'
+	rm run.mscope
+	exhausted evict 0
+	"$MEMSCOPE" diff -f json -o diff.json run.mscope after.mscope
+	assert_equal "$(jq '[.rows[] | select(.dimension == "site")] | length' diff.json)" 0
+}

@@ -6,6 +6,7 @@
 #include "render/diff_words.h"
 #include "render/field.h"
 #include "render/report_words.h"
+#include "render/stack_words.h"
 
 #define KEYS 5
 #define NUMBERS 3
@@ -48,6 +49,10 @@ static const struct layout {
 			{ { "At the end", DIFF_LIVE_BYTES },
 			  { "Blocks", DIFF_LIVE_COUNT },
 			  { "Allocations", DIFF_ALLOCS } } },
+	[DIFF_SITE] = { { { "Process", DOCUMENT_TEXT }, { "Allocated in", DOCUMENT_TEXT } },
+			{ { "At the end", DIFF_LIVE_BYTES },
+			  { "Peak", DIFF_PEAK_BYTES },
+			  { "Allocated", DIFF_ALLOC_BYTES } } },
 	[DIFF_KERNEL] = { { { "Process", DOCUMENT_TEXT }, { "Kernel", DOCUMENT_TEXT } },
 			  { { "Launches", DIFF_CALLS } } },
 	[DIFF_COPY] = { { { "Process", DOCUMENT_TEXT }, { "Direction", DOCUMENT_TEXT } },
@@ -280,6 +285,16 @@ static void draw_processes(struct walk *walk)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+static void append_chain(struct string *out, const struct diff_row *of)
+{
+	struct string words = { 0 };
+
+	stack_words_append_chain(&words, of->stacks, of->stack);
+	field_append_safe(out, words.bytes, words.length);
+	out->failed |= words.failed;
+	string_fini(&words);
+}
+
 static void append_key(struct string *out, const struct diff_row *of, size_t place)
 {
 	const struct probe *probe = probe_at(of->row);
@@ -297,6 +312,9 @@ static void append_key(struct string *out, const struct diff_row *of, size_t pla
 			string_append_text(out, probe_space_name(of->space));
 		else
 			diff_append_class(out, of->size_class);
+		break;
+	case DIFF_SITE:
+		append_chain(out, of);
 		break;
 	case DIFF_KERNEL:
 		name = of->kernel ? of->kernel : "unknown";

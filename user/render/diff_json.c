@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "render/diff_words.h"
+#include "render/json.h"
 #include "render/json_writer.h"
 #include "render/report_json.h"
 #include "render/report_words.h"
@@ -194,6 +195,12 @@ static void put_keys(struct json *json, const struct diff_row *row)
 		report_json_device(json, row->device);
 		if (row->dimension == DIFF_SIZE)
 			json_put_u64(json, "size_class_bytes", 1ull << row->size_class);
+		break;
+	case DIFF_SITE:
+		json_name(json, "stack");
+		json_open(json, '{');
+		json_stack(json, row->stacks, row->stack);
+		json_close(json, '}');
 		break;
 	case DIFF_KERNEL:
 		json_put_text(json, "kernel", row->kernel);

@@ -89,6 +89,7 @@ const char *diff_title(enum diff_dimension dimension)
 		[DIFF_SPACE] = "Memory by kind",
 		[DIFF_API] = "By function",
 		[DIFF_SIZE] = "By function and size",
+		[DIFF_SITE] = "Memory by call stack",
 		[DIFF_KERNEL] = "Kernels",
 		[DIFF_COPY] = "Copies",
 		[DIFF_CALL] = "Other calls",

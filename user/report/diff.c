@@ -125,7 +125,8 @@ static uint64_t scaled(uint64_t value, uint64_t launches, uint64_t more)
 
 bool diff_is_one_sided(const struct diff_row *row)
 {
-	return row->presence != DIFF_IN_BOTH && row->dimension != DIFF_SIZE;
+	return row->presence != DIFF_IN_BOTH && row->dimension != DIFF_SIZE &&
+	       row->dimension != DIFF_SITE;
 }
 
 static bool metric_is_beyond(const struct diff *diff, const struct diff_row *row,
@@ -274,6 +275,7 @@ static int compare_keys(const struct diff_row *a, const struct diff_row *b)
 	ORDER(result);
 	ORDER(direction);
 	ORDER(call);
+	ORDER(site);
 	ORDER(pair);
 #undef ORDER
 	return diff_compare_names(a->kernel, b->kernel);

@@ -23,6 +23,7 @@
 	X(SPACE,   "space")     /* all others: of a process */ \
 	X(API,     "api")       /* by function, space and device */ \
 	X(SIZE,    "size")      /* the same, by power of two of the size */ \
+	X(SITE,    "site")      /* by call stack, where both sides have stacks */ \
 	X(KERNEL,  "kernel")    /* launches */ \
 	X(COPY,    "copy")      /* by direction */ \
 	X(CALL,    "call")      /* graph launches, memsets, synchronisations */ \
@@ -131,14 +132,17 @@ struct diff_row {
 	const struct diff_pair *pair; /* NULL: of all processes */
 	enum diff_presence presence;
 
-	uint16_t row;       /* API, size, failure */
-	uint8_t space;      /* space, API, size */
-	uint8_t size_class; /* size */
-	int32_t device;     /* device, API, size; -1: unknown or none */
-	int32_t result;     /* failure */
-	uint8_t direction;  /* copy: enum ms_direction, MS_DIRECTIONS_COUNT: unknown */
-	uint8_t call;       /* enum diff_call */
-	const char *kernel; /* NULL: those of which only the handles are known */
+	uint16_t row;                /* API, size, failure */
+	uint8_t space;               /* space, API, size */
+	uint8_t size_class;          /* size */
+	int32_t device;              /* device, API, size; -1: unknown or none */
+	int32_t result;              /* failure */
+	uint8_t direction;           /* copy: enum ms_direction, MS_DIRECTIONS_COUNT: unknown */
+	uint8_t call;                /* enum diff_call */
+	const char *kernel;          /* NULL: those of which only the handles are known */
+	uint64_t site;               /* of a site: what stacks that are the same have in common */
+	const struct stack *stack;   /* of a site: B's, if it is there */
+	const struct stacks *stacks; /* of that one's recording */
 
 	uint32_t known;  /* bit set of metrics: what both sides know */
 	uint32_t beyond; /* of these: what differs by more than noise, or is on one side only */
@@ -233,8 +237,8 @@ const struct diff_row *diff_part(const struct diff *diff, const struct diff_row 
 
 /*
  * Whether the row differs by being on one side only. What came or went is a difference however
- * small: one failure may be the one. Not so size classes: a block that is a little larger may be of
- * a new one, so these have to be beyond noise.
+ * small: one failure may be the one. Not so size classes and call stacks: a block that is a little
+ * larger, or a function that has another name, makes a new one, so these have to be beyond noise.
  */
 bool diff_is_one_sided(const struct diff_row *row);
 
@@ -290,8 +294,9 @@ uint32_t diff_kinds(const struct diff_pair *pair);
 /* What one side of a pair held on devices at most, all kinds together; 0: there is no such side. */
 uint64_t diff_peak_on_devices(const struct diff_process *side);
 
-/* Rows of one pair, and of devices. Return 0 or -ENOMEM. */
+/* Rows of one pair, those of it by call stack, and of devices. Return 0 or -ENOMEM. */
 int diff_compare_pair(struct diff *diff, const struct diff_pair *pair);
+int diff_compare_sites(struct diff *diff, const struct diff_pair *pair);
 int diff_compare_devices(struct diff *diff);
 
 /* The order of names of kernels: those that are not known (NULL) first. */
@@ -312,6 +317,12 @@ int diff_add_row(struct diff *diff, struct diff_row *row);
 /* Whether anything of it may be wrong; whether what it holds may be. */
 bool diff_pair_is_uncertain(const struct diff_pair *pair);
 bool diff_pair_lacks_memory(const struct diff_pair *pair);
+
+/* By function and stack there is only what was seen: not what was before the files begin. */
+bool diff_pair_lacks_beginning(const struct diff_pair *pair);
+
+/* What both sides know of memory: a bit set of metrics. */
+uint32_t diff_memory_known(const struct diff_pair *pair);
 
 /* Returns 0 or -ENOMEM. */
 int diff_compare_findings(struct diff *diff);

@@ -36,14 +36,13 @@ static bool lacks_memory(const struct diff_pair *pair)
 	return side_lacks_memory(&pair->a) || side_lacks_memory(&pair->b);
 }
 
-/* By function there is only what was seen: what happened before the files begin is not there. */
-static bool lacks_beginning(const struct diff_pair *pair)
+bool diff_pair_lacks_beginning(const struct diff_pair *pair)
 {
 	return (pair->a.process && !pair->a.recording->coverage.has_beginning) ||
 	       (pair->b.process && !pair->b.recording->coverage.has_beginning);
 }
 
-static uint32_t memory_known(const struct diff_pair *pair)
+uint32_t diff_memory_known(const struct diff_pair *pair)
 {
 	return pair->no_levels ? MEMORY & ~(LEVELS | BIT(FREES) | BIT(FREE_BYTES)) : MEMORY;
 }
@@ -104,7 +103,7 @@ static int compare_spaces(struct diff *diff, const struct diff_pair *pair)
 					.pair = pair,
 					.space = space,
 					.device = -1,
-					.known = memory_known(pair),
+					.known = diff_memory_known(pair),
 					.uncertain = lacks_memory(pair) };
 
 		take_space(row.a, pair->a.process, space);
@@ -198,8 +197,9 @@ static int compare_part(struct diff *diff, const struct diff_pair *pair, const s
 				.space = one->cell->space,
 				.device = one->cell->device,
 				.size_class = one->size ? one->size->size_class : 0,
-				.known = memory_known(pair),
-				.uncertain = lacks_memory(pair) || lacks_beginning(pair) };
+				.known = diff_memory_known(pair),
+				.uncertain =
+					lacks_memory(pair) || diff_pair_lacks_beginning(pair) };
 
 	if ((a && !a->peak_known) || (b && !b->peak_known))
 		row.known &= ~BIT(PEAK_BYTES);
@@ -548,7 +548,7 @@ bool diff_pair_is_uncertain(const struct diff_pair *pair)
 {
 	enum ms_op op;
 
-	if (lacks_memory(pair) || lacks_beginning(pair))
+	if (lacks_memory(pair) || diff_pair_lacks_beginning(pair))
 		return true;
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		if (lacks_calls(pair, op))
@@ -571,6 +571,8 @@ int diff_compare_pair(struct diff *diff, const struct diff_pair *pair)
 			err = compare_spaces(diff, pair);
 		if (!err)
 			err = compare_apis(diff, pair);
+		if (!err)
+			err = diff_compare_sites(diff, pair);
 	}
 	if (!err && is_captured(pair, MS_OP_LAUNCH))
 		err = compare_kernels(diff, pair);

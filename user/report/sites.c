@@ -319,6 +319,22 @@ struct site_row *sites_rows(const struct sites *sites, const struct state *state
 	return rows;
 }
 
+void sites_each(const struct sites *sites, const struct state *state, const struct process *process,
+		void (*call)(void *context, const struct stack *stack,
+			     const struct site_total *total),
+		void *context)
+{
+	const uint64_t key = event_process_key(process->pid, process->start_ns);
+	const struct site *site;
+
+	for (site = first_of(sites, key); site; site = next_of(sites, site)) {
+		const struct stack *stack = stacks_find(&state->stacks, site->stack);
+
+		if (stack)
+			call(context, stack, &site->total);
+	}
+}
+
 const struct stack *sites_largest(const struct sites *sites, const struct state *state,
 				  uint64_t process, uint16_t row, uint64_t *bytes)
 {

@@ -70,6 +70,12 @@ struct site_row {
 struct site_row *sites_rows(const struct sites *sites, const struct state *state, bool owners,
 			    size_t *count);
 
+/* Each of a process that has a stack. */
+void sites_each(const struct sites *sites, const struct state *state, const struct process *process,
+		void (*call)(void *context, const struct stack *stack,
+			     const struct site_total *total),
+		void *context);
+
 /*
  * The stack whose allocations, by that function (MS_NO_ROW: any), are most of what the process has
  * live, and how much that is. NULL: none is known.

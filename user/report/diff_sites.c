@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Rows by call stack. Two stacks are the same if their functions are: lines, addresses and versions
+ * of files are others after each change of a program, which is what is compared.
+ */
+#include "report/diff.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/string.h"
+
+#define BIT(metric) (1u << DIFF_##metric)
+
+/* Of one process: all sites whose stacks are the same, as one. */
+struct place {
+	uint64_t key; /* of the stack's functions */
+	const struct stack *stack;
+	struct site_total total;
+};
+
+struct places {
+	struct place *list; /* by key */
+	size_t count;
+};
+
+/* Any: rows that are equal otherwise are in the same order each time. */
+#define KEY_SECRET 0x9e3779b97f4a7c15
+
+static void append_frame(struct string *text, const struct frame *frame)
+{
+	string_append_text(text, frame->function);
+	string_append_char(text, '\0');
+	if (frame->kind == MS_FRAME_PYTHON)
+		string_append_text(text, stacks_name_of(frame->source));
+	else if (!frame->function[0])
+		string_append_text(text, stacks_name_of(frame->module));
+	string_append_char(text, '\0');
+}
+
+/* `text` is scratch. */
+static uint64_t key_of(const struct stacks *stacks, const struct stack *stack, struct string *text)
+{
+	size_t i;
+
+	string_clear(text);
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (frame)
+			append_frame(text, frame);
+	}
+	return text->length ? string_hash(KEY_SECRET, text->bytes, text->length) : 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static void add_total(struct site_total *to, const struct site_total *from)
+{
+	to->live_bytes += from->live_bytes;
+	to->live_count += from->live_count;
+	to->peak_bytes += from->peak_bytes;
+	to->alloc_bytes += from->alloc_bytes;
+	to->allocs += from->allocs;
+}
+
+static void add_place(void *context, const struct stack *stack, const struct site_total *total)
+{
+	struct places *places = context;
+
+	places->list[places->count++] = (struct place){ .stack = stack, .total = *total };
+}
+
+static int collect(struct places *places, const struct diff_process *side)
+{
+	const struct sites *sites = &side->recording->sites;
+	const struct stacks *stacks = &side->recording->state->stacks;
+	struct string text = { 0 };
+	size_t count, i;
+
+	places->list = calloc(sites->count + 1, sizeof(*places->list));
+	if (!places->list)
+		return -ENOMEM;
+	sites_each(sites, side->recording->state, side->process, add_place, places);
+	for (i = 0; i < places->count; i++)
+		places->list[i].key = key_of(stacks, places->list[i].stack, &text);
+	string_fini(&text);
+	qsort(places->list, places->count, sizeof(*places->list), by_key);
+	count = places->count;
+	places->count = 0;
+	for (i = 0; i < count; i++) {
+		if (places->count && !by_key(&places->list[places->count - 1], &places->list[i]))
+			add_total(&places->list[places->count - 1].total, &places->list[i].total);
+		else
+			places->list[places->count++] = places->list[i];
+	}
+	return 0;
+}
+
+static void take(uint64_t values[DIFF_METRICS_COUNT], const struct place *place)
+{
+	if (!place)
+		return;
+	values[DIFF_LIVE_BYTES] = place->total.live_bytes;
+	values[DIFF_LIVE_COUNT] = place->total.live_count;
+	values[DIFF_PEAK_BYTES] = place->total.peak_bytes;
+	values[DIFF_ALLOCS] = place->total.allocs;
+	values[DIFF_ALLOC_BYTES] = place->total.alloc_bytes;
+}
+
+static int compare_place(struct diff *diff, const struct diff_pair *pair, const struct place *a,
+			 const struct place *b)
+{
+	const struct diff_process *side = b ? &pair->b : &pair->a;
+	struct diff_row row = { .dimension = DIFF_SITE,
+				.pair = pair,
+				.device = -1,
+				.site = b ? b->key : a->key,
+				.stack = b ? b->stack : a->stack,
+				.stacks = &side->recording->state->stacks,
+				.known = diff_memory_known(pair) & ~(BIT(FREES) | BIT(FREE_BYTES)),
+				.uncertain = diff_pair_lacks_memory(pair) ||
+					     diff_pair_lacks_beginning(pair) ||
+					     pair->a.recording->sites.inexact ||
+					     pair->b.recording->sites.inexact };
+
+	take(row.a, a);
+	take(row.b, b);
+	return diff_add_row(diff, &row);
+}
+
+/* Of a side without stacks, nothing would be said but that it has none. */
+static bool has_stacks(const struct diff_process *side)
+{
+	return side->process && side->recording->state->stacks.stacks_count;
+}
+
+int diff_compare_sites(struct diff *diff, const struct diff_pair *pair)
+{
+	struct places a = { 0 }, b = { 0 };
+	size_t i = 0, j = 0;
+	int err;
+
+	if (!has_stacks(&pair->a) || !has_stacks(&pair->b))
+		return 0;
+	err = collect(&a, &pair->a);
+	if (!err)
+		err = collect(&b, &pair->b);
+	while (!err && (i < a.count || j < b.count)) {
+		int order = i == a.count ? 1 : j == b.count ? -1 : by_key(&a.list[i], &b.list[j]);
+
+		err = compare_place(diff, pair, order <= 0 ? &a.list[i] : NULL,
+				    order >= 0 ? &b.list[j] : NULL);
+		i += order <= 0;
+		j += order >= 0;
+	}
+	free(a.list);
+	free(b.list);
+	return err;
+}

@@ -9,6 +9,7 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/requirements.h"
+#include "commands/top_agent_run.h"
 #include "commands/top_run.h"
 
 #define MIB (1ull << 20)
@@ -68,6 +69,11 @@ static const struct option_row rows[] = {
 	  selection_parse_cgroup, AT(capture.selection) },
 	{ 'f', "follow", NULL, "Watch the children of the processes too.", option_flag,
 	  AT(capture.selection.follow) },
+	{ 0, "agent", "SOCKET",
+	  "Trace nothing: show what the agent traces that answers on this Unix socket, as its"
+	  " option --socket has it. That needs no privilege; other users' processes are seen by"
+	  " root and the group memscope alone.",
+	  option_file, AT(agent) },
 	{ 'd', "delay", "TIME", "Look every TIME (2, 1.5s, 1m; at least 100ms; default 2s).",
 	  parse_delay, AT(delay_ns) },
 	{ 'n', "iterations", "COUNT", "End after COUNT looks.", parse_count, AT(looks) },
@@ -124,6 +130,26 @@ static void choose_ops(struct top_run_settings *settings)
 		settings->capture.selection.ops |= 1u << MS_OP_LAUNCH;
 }
 
+static int look_at_agent(struct top_run_settings *settings)
+{
+	const struct selection *selection = &settings->capture.selection;
+
+	if (!selection->pids_count && !selection->all && !selection->cgroup && !selection->command)
+		return top_agent_run(settings);
+	log_error("--agent shows what the agent traces; leave out -p, -a, --cgroup and COMMAND");
+	return EXIT_USAGE;
+}
+
+static int look_here(struct top_run_settings *settings)
+{
+	int code = selection_check(&settings->capture.selection);
+
+	choose_ops(settings);
+	if (code == EXIT_OK)
+		code = require_tracing(&settings->capture.features);
+	return code == EXIT_OK ? top_run(settings) : code;
+}
+
 static int top(int argc, char **argv)
 {
 	struct top_run_settings settings = { .capture = CAPTURE_OPTIONS_DEFAULTS,
@@ -136,12 +162,7 @@ static int top(int argc, char **argv)
 	first = options_parse(&top_command, argc, argv, &settings, &code);
 	if (first >= 0) {
 		capture->selection.command = first < argc ? argv + first : NULL;
-		code = selection_check(&capture->selection);
-		choose_ops(&settings);
-		if (code == EXIT_OK)
-			code = require_tracing(&capture->features);
-		if (code == EXIT_OK)
-			code = top_run(&settings);
+		code = settings.agent ? look_at_agent(&settings) : look_here(&settings);
 	}
 	selection_fini(&capture->selection);
 	return code;
@@ -151,7 +172,8 @@ const struct command top_command = {
 	.name = "top",
 	.summary = "Show which processes hold GPU memory, again and again",
 	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
-		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
+		    "[OPTIONS] [--] COMMAND [ARGUMENT...]\n"
+		    "[OPTIONS] --agent SOCKET",
 	.description =
 		"Captures as memscope-bpf-trace(1) does, and shows every two seconds what each"
 		" process holds on devices (device memory, pools, arrays, graphs and physical"
@@ -173,6 +195,9 @@ const struct command top_command = {
 		" so, too, and name the container, the pod and the job, as memscope-bpf-who(1)"
 		" does.\n"
 		"\n"
+		"With --agent, what the agent says is shown: peaks are the highest of what was seen"
+		" in looks, and there are no call sites and no blocks.\n"
+		"\n"
 		"For programs, use memscope-bpf-who(1) with --json, or memscope-bpf-trace(1) with"
 		" -c -i TIME --json.",
 	.examples = "# all that use CUDA on this machine\n"
@@ -180,7 +205,9 @@ const struct command top_command = {
 		    "# into a file, every ten seconds, the five that grow most\n"
 		    "sudo memscope-bpf top -b -a -d 10 --sort growth --top 5 > growth.txt\n"
 		    "# a program from its beginning, with the places where it allocates\n"
-		    "sudo memscope-bpf top --stacks=alloc -- python3 train.py\n",
+		    "sudo memscope-bpf top --stacks=alloc -- python3 train.py\n"
+		    "# what an agent traces, without privileges\n"
+		    "memscope-bpf top --agent /run/memscope-bpf/query\n",
 	.options = rows,
 	.starts_command = true,
 	.run = top,

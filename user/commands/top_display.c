@@ -22,9 +22,7 @@
 #define MESSAGE_NS 10000000000ull /* that one is shown */
 
 struct top_display {
-	struct top *top;
-	const struct top_status *status;
-	struct live *live;
+	struct top_display_options options;
 	struct top_tty *tty;
 	struct top_view view;
 	struct top_lines lines;
@@ -101,8 +99,8 @@ static int draw(struct top_display *display)
 	err = top_lines_begin(&display->lines, width, height);
 	if (err)
 		return err;
-	top_screen_draw(&display->lines, &display->view, display->top, display->status,
-			last_message(display));
+	top_screen_draw(&display->lines, &display->view, display->options.top,
+			display->options.status, last_message(display));
 	if (top_lines_failed(&display->lines))
 		return -ENOMEM;
 	top_tty_show(display->tty, &display->lines);
@@ -111,7 +109,7 @@ static int draw(struct top_display *display)
 
 int top_display_look(struct top_display *display)
 {
-	int err = top_view_arrange(&display->view, display->top);
+	int err = top_view_arrange(&display->view, display->options.top);
 
 	return err ? err : draw(display);
 }
@@ -123,9 +121,9 @@ static int on_keys(void *context, uint64_t data)
 
 	(void)data;
 	while (!err && (key = top_tty_key(display->tty)) != TOP_KEY_NONE)
-		err = top_view_key(&display->view, display->top, key);
+		err = top_view_key(&display->view, display->options.top, key);
 	if (display->view.quit || top_tty_is_gone(display->tty)) {
-		live_end(display->live);
+		display->options.end(display->options.context);
 		return err;
 	}
 	return err ? err : draw(display);
@@ -144,7 +142,7 @@ static int on_resize(void *context, const struct signalfd_siginfo *info)
 
 static int open_sources(struct top_display *display)
 {
-	struct loop *loop = live_loop(display->live);
+	struct loop *loop = display->options.loop;
 	sigset_t resize;
 	int err;
 
@@ -159,8 +157,7 @@ static int open_sources(struct top_display *display)
 	return err;
 }
 
-int top_display_open(struct top_display **result, struct top *top, const struct top_status *status,
-		     struct live *live, enum top_sort sort)
+int top_display_open(struct top_display **result, const struct top_display_options *options)
 {
 	struct top_display *display = calloc(1, sizeof(*display));
 	struct writer writer;
@@ -168,11 +165,9 @@ int top_display_open(struct top_display **result, struct top *top, const struct 
 
 	if (!display)
 		return -ENOMEM;
-	display->top = top;
-	display->status = status;
-	display->live = live;
+	display->options = *options;
 	sigprocmask(SIG_BLOCK, NULL, &display->mask);
-	top_view_init(&display->view, sort);
+	top_view_init(&display->view, options->sort);
 	setlocale(LC_CTYPE, "");
 	writer_init_stdout(&writer);
 	display->lines.ascii = terminal_is_ascii(&writer);
@@ -182,7 +177,7 @@ int top_display_open(struct top_display **result, struct top *top, const struct 
 		err = open_sources(display);
 	}
 	if (!err)
-		err = draw(display);
+		err = top_display_look(display);
 	if (err) {
 		top_display_close(display);
 		return err;
@@ -195,8 +190,8 @@ void top_display_close(struct top_display *display)
 {
 	if (!display)
 		return;
-	loop_remove(live_loop(display->live), display->keys);
-	loop_remove(live_loop(display->live), display->resizes);
+	loop_remove(display->options.loop, display->keys);
+	loop_remove(display->options.loop, display->resizes);
 	top_tty_close(display->tty);
 	sigprocmask(SIG_SETMASK, &display->mask, NULL);
 	log_divert(NULL, NULL);

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "capture/live.h"
+#include "base/loop.h"
 #include "top/top.h"
 #include "top/top_words.h"
 
@@ -16,13 +16,21 @@ struct top_display;
 /* Whether standard input and output are a terminal on which lines can be drawn. */
 bool top_display_is_possible(void);
 
+/* What is shown, and where keys are read; all of it outlives the display. */
+struct top_display_options {
+	struct top *top;
+	const struct top_status *status;
+	enum top_sort sort;
+	struct loop *loop;
+	void (*end)(void *context); /* a key asks for it */
+	void *context;
+};
+
 /*
  * Takes the terminal. Messages are shown on it from now on, and are written to standard error when
- * it is closed. Keys are read while `live` runs, and may end it. What `top` and `status` are must
- * outlive it. Returns 0 or -errno, logged.
+ * it is closed. Returns 0 or -errno, logged.
  */
-int top_display_open(struct top_display **display, struct top *top, const struct top_status *status,
-		     struct live *live, enum top_sort sort);
+int top_display_open(struct top_display **display, const struct top_display_options *options);
 
 /* Whether the user has stopped looks. */
 bool top_display_is_paused(const struct top_display *display);
@@ -30,7 +38,7 @@ bool top_display_is_paused(const struct top_display *display);
 /* After a look. Returns 0 or -errno. */
 int top_display_look(struct top_display *display);
 
-/* Gives the terminal back, before `live` is closed. NULL does nothing. */
+/* Gives the terminal back, before the loop is closed. NULL does nothing. */
 void top_display_close(struct top_display *display);
 
 #endif /* MEMSCOPE_COMMANDS_TOP_DISPLAY_H */

@@ -4,28 +4,20 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/writer.h"
 #include "commands/command.h"
-#include "commands/terminal.h"
-#include "commands/top_display.h"
+#include "commands/top_output.h"
 #include "pipeline.h"
-#include "top/top_text.h"
 
 #define NVML_LEAST_NS 1000000000ull /* between two questions */
-#define MOST_PART 10                /* of the time: the inverse */
 #define FIRST_NS 100000000ull       /* a screen is not empty for longer */
+#define MOST_PART 10                /* of the time: the inverse */
 
 struct run {
 	struct top_run_settings *settings;
 	struct pipeline pipeline;
 	struct live *live;
-	struct top top;
-	struct top_status status;
-	struct writer writer;
-	struct top_display *display; /* NULL: plain text */
-	uint64_t next_ns;            /* when the next look is due; 0: never */
-	uint64_t looks;              /* so far */
+	struct top_output output;
+	uint64_t next_ns; /* when the next look is due; 0: never */
 };
 
 /* ---- a look ---------------------------------------------------------------------------------- */
@@ -36,50 +28,18 @@ static int count(struct run *run)
 	int err = live_counters(run->live, &counters);
 
 	if (!err)
-		run->status.losses = losses_of(&counters);
-	run->status.missed = live_missed(run->live);
+		run->output.status.losses = losses_of(&counters);
+	run->output.status.missed = live_missed(run->live);
 	return err;
-}
-
-static int look(struct run *run, uint64_t now_ns)
-{
-	int err = count(run);
-
-	run->status.now_ns = now_ns;
-	run->status.realtime_ns = now_ns + clock_realtime_offset_ns();
-	if (!err)
-		err = top_look(&run->top, now_ns);
-	top_sort_rows(&run->top, run->settings->sort, false);
-	run->looks++;
-	return err;
-}
-
-static int write_look(struct run *run)
-{
-	const struct document_text_options options = terminal_options(&run->writer);
-	const uint64_t most = run->settings->most;
-	struct document_text text;
-
-	if (run->looks > 1)
-		string_append_char(&run->writer.text, '\n');
-	document_text_init(&text, &run->writer.text, most ? most : SIZE_MAX, &options);
-	top_text_append(&text.document, &run->top, &run->status);
-	document_text_fini(&text);
-	return writer_flush(&run->writer);
-}
-
-static bool is_last(const struct run *run)
-{
-	return run->settings->looks && run->looks >= run->settings->looks;
 }
 
 static int show(struct run *run, uint64_t now_ns)
 {
-	int err = look(run, now_ns);
+	int err = count(run);
 
 	if (!err)
-		err = run->display ? top_display_look(run->display) : write_look(run);
-	if (is_last(run))
+		err = top_output_look(&run->output, now_ns);
+	if (top_output_is_done(&run->output))
 		live_end(run->live);
 	return err;
 }
@@ -101,7 +61,7 @@ static int show_when_due(struct run *run, uint64_t now_ns)
 	/* What was missed is not made up for. */
 	while (run->next_ns <= now_ns)
 		run->next_ns += delay_ns;
-	if (run->display && top_display_is_paused(run->display))
+	if (top_output_is_paused(&run->output))
 		return 0;
 	err = show(run, now_ns);
 	earliest_ns = now_ns + MOST_PART * (clock_monotonic_ns() - now_ns);
@@ -118,7 +78,7 @@ static int flush(void *context)
 
 	if (!err)
 		err = pipeline_tick(&run->pipeline, now_ns);
-	if (err || !run->next_ns || now_ns < run->next_ns || is_last(run))
+	if (err || !run->next_ns || now_ns < run->next_ns || top_output_is_done(&run->output))
 		return err;
 	return show_when_due(run, now_ns);
 }
@@ -138,27 +98,29 @@ static int open_capture(struct run *run)
 	return live_open(&run->live, &options);
 }
 
+static void end(void *context)
+{
+	live_end(((struct run *)context)->live);
+}
+
 static int prepare(struct run *run)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
 	const struct top_run_settings *settings = run->settings;
 
-	top_init(&run->top, now_ns);
-	pipeline_add_sink(&run->pipeline, &run->top.sink);
+	top_output_init(&run->output, settings, now_ns);
+	pipeline_add_sink(&run->pipeline, &run->output.top.sink);
 	run->pipeline.filter.ops = UINT32_MAX;
-	run->status.begin_ns = run->status.now_ns = now_ns;
-	run->status.launches = !settings->no_launches;
-	run->status.stacks = settings->capture.stack_ops;
+	run->output.status.launches = !settings->no_launches;
+	run->output.status.stacks = settings->capture.stack_ops;
 	run->next_ns = now_ns + (settings->batch ? settings->delay_ns : FIRST_NS);
-	if (settings->batch)
-		return 0;
-	return top_display_open(&run->display, &run->top, &run->status, run->live, settings->sort);
+	return top_output_open(&run->output, live_loop(run->live), end, run);
 }
 
 /* What ended since the last look is written, unless so many looks were asked for. */
 static int finish(struct run *run)
 {
-	if (run->settings->batch && !is_last(run))
+	if (run->settings->batch && !top_output_is_done(&run->output))
 		return show(run, live_end_ns(run->live));
 	return count(run);
 }
@@ -169,8 +131,7 @@ static int capture(struct run *run)
 
 	/* What comes now is of no look but the last; and signals are no longer read. */
 	run->next_ns = 0;
-	top_display_close(run->display);
-	run->display = NULL;
+	top_output_leave_terminal(&run->output);
 	if (err == -ECHILD)
 		return err;
 	stop_err = live_stop(run->live);
@@ -180,17 +141,17 @@ static int capture(struct run *run)
 		err = finish(run);
 	return err ? err :
 		     capture_options_tell_blindness(&run->settings->capture, run->live,
-						    &run->status.losses);
+						    &run->output.status.losses);
 }
 
 int top_run(struct top_run_settings *settings)
 {
-	struct run run = { .settings = settings, .writer.fd = -1 };
-	int err = state_follow_usage(&run.pipeline.state), command_code = -1, close_err;
+	struct run run = { .settings = settings };
+	int err, command_code = -1, close_err;
 
 	settings->batch |= !top_display_is_possible();
 	settings->capture.terminal_is_taken = !settings->batch;
-	writer_init_stdout(&run.writer);
+	err = state_follow_usage(&run.pipeline.state);
 	if (!err)
 		err = open_capture(&run);
 	if (!err)
@@ -199,11 +160,11 @@ int top_run(struct top_run_settings *settings)
 		err = capture(&run);
 		command_code = live_wait_command(run.live);
 	}
-	close_err = writer_close(&run.writer);
+	close_err = top_output_close(&run.output);
 	if (!err)
 		err = close_err;
 	live_close(run.live);
-	top_fini(&run.top);
 	state_fini(&run.pipeline.state);
-	return capture_options_exit_code(&settings->capture, err, &run.status.losses, command_code);
+	return capture_options_exit_code(&settings->capture, err, &run.output.status.losses,
+					 command_code);
 }

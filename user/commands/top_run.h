@@ -14,6 +14,7 @@ struct top_run_settings {
 	uint64_t looks; /* 0: until it ends */
 	uint64_t most;  /* processes of a look, as plain text; 0: all */
 	enum top_sort sort;
+	const char *agent; /* socket of the one that is asked; NULL: it is traced here */
 	bool batch;
 	bool no_launches;
 };

@@ -264,6 +264,10 @@ static void append_blocks(struct document *document, const struct state *state,
 void top_detail_append(struct document *document, enum top_tab tab, const struct state *state,
 		       const struct process *process, const struct top_status *status)
 {
+	if (status->remote && tab != TOP_TAB_SPACES) {
+		document_say(document, "An agent does not say so much: see `memscope-bpf top -p`.");
+		return;
+	}
 	switch (tab) {
 	case TOP_TAB_SITES:
 		append_sites(document, state, process, status);

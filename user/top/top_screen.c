@@ -29,6 +29,9 @@ static void draw_title(struct top_lines *lines, const struct top_view *view, con
 		REPORT_DURATION((status->now_ns - status->begin_ns) / 1000000000 * 1000000000));
 	if (view->paused)
 		string_append_text(line, TOP_STYLE_WARNING "paused" TOP_STYLE_PLAIN ", ");
+	if (status->stale)
+		string_append_text(line, TOP_STYLE_WARNING
+				   "the agent does not answer" TOP_STYLE_PLAIN ", ");
 	top_words_status(line, top, status);
 }
 

@@ -17,6 +17,8 @@ struct top_status {
 	uint64_t realtime_ns;      /* of the same look */
 	struct losses losses;
 	uint64_t missed; /* at least so many processes were not attached to in time */
+	bool remote;     /* it is what an agent says */
+	bool stale;      /* and that does not answer any more */
 	bool launches;   /* they are counted */
 	bool stacks;     /* they are taken */
 };

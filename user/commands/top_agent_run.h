@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `top --agent`: looks at what an agent says. Nothing is traced.
+ */
+#ifndef MEMSCOPE_COMMANDS_TOP_AGENT_RUN_H
+#define MEMSCOPE_COMMANDS_TOP_AGENT_RUN_H
+
+#include "commands/top_run.h"
+
+/* Returns the exit code. */
+int top_agent_run(struct top_run_settings *settings);
+
+#endif /* MEMSCOPE_COMMANDS_TOP_AGENT_RUN_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Asks an agent over its Unix socket (docs/agent.md).
+ */
+#ifndef MEMSCOPE_TOP_TOP_AGENT_H
+#define MEMSCOPE_TOP_TOP_AGENT_H
+
+#include <stddef.h>
+
+#include "base/string.h"
+
+#define TOP_AGENT_SOCKET "/run/memscope-bpf/query"
+
+/*
+ * Who holds what now, as JSON, into `answer`: its first `*body` bytes are to be left out. Waits two
+ * seconds, at most. Returns 0 or -errno; -EPROTO: it is no such answer, -EMSGSIZE: of more than 32
+ * MiB.
+ */
+int top_agent_ask(const char *socket, struct string *answer, size_t *body);
+
+/* Logs what was wrong. */
+void top_agent_tell(const char *socket, int err);
+
+#endif /* MEMSCOPE_TOP_TOP_AGENT_H */

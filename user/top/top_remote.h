@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an agent says of the processes that it traces (/api/v1/who, docs/agent.md), as a state that
+ * `top` can look at. Pure: the text comes from the caller.
+ */
+#ifndef MEMSCOPE_TOP_TOP_REMOTE_H
+#define MEMSCOPE_TOP_TOP_REMOTE_H
+
+#include "base/json_tree.h"
+#include "base/map.h"
+#include "ledger/state.h"
+#include "top/top_words.h"
+
+struct top_remote {
+	struct state state;
+	struct map
+		numbers; /* event_process_key() -> number of a process, also in the next answer */
+	uint64_t numbers_count;
+	struct json_tree tree;
+};
+
+void top_remote_fini(struct top_remote *remote);
+
+/*
+ * Takes an answer, whose bytes are used up: the state is new, and `status` has when that was and
+ * what was lost. Returns 0, -EINVAL (it is no such answer; the state is empty), or -ENOMEM.
+ */
+int top_remote_take(struct top_remote *remote, char *bytes, size_t length,
+		    struct top_status *status);
+
+#endif /* MEMSCOPE_TOP_TOP_REMOTE_H */

@@ -123,5 +123,5 @@ until_it_is() {
 	refused "at least 100ms" -d 10ms -a
 	refused "not one of live, growth, rate, peak or pid" --sort size -a
 	refused "number from 1" -n 0 -a
-	refused "what shall be traced?"
+	refused "there is nothing to trace"
 }

@@ -46,6 +46,7 @@ static CUresult move(CUdeviceptr dst, bool dst_ok, CUdeviceptr src, bool src_ok,
 	if (!dst_ok || !src_ok)
 		return CUDA_ERROR_INVALID_VALUE;
 	memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size);
+	observer_copy(space_letter(src), space_letter(dst), size, stream);
 	return CUDA_SUCCESS;
 }
 

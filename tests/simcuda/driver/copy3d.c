@@ -155,9 +155,16 @@ static CUresult copy_captured(const CUDA_MEMCPY3D *c, CUstream stream)
 
 CUresult copy_box(const CUDA_MEMCPY3D *c, CUstream stream)
 {
+	CUresult result;
+
 	if (!stream_valid(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return capture_active(stream) ? copy_captured(c, stream) : copy_run(c);
+	if (capture_active(stream))
+		return copy_captured(c, stream);
+	result = copy_run(c);
+	if (result == CUDA_SUCCESS)
+		observer_copy('D', 'D', c->WidthInBytes * c->Height * c->Depth, stream);
+	return result;
 }
 
 static CUDA_MEMCPY3D from_2d(const CUDA_MEMCPY2D *c)

@@ -18,14 +18,37 @@
 
 #include "../common/api.h"
 #include "arena.h"
+#include "observer.h"
 #include "simcuda.h"
 #include "slab.h"
+
+/* observer.c: NULL, unless a simulated CUPTI is there. It may come at any time. */
+extern const struct observer *observer;
+
+static inline void observer_enter(const char *function)
+{
+	const struct observer *told = __atomic_load_n(&observer, __ATOMIC_ACQUIRE);
+
+	if (unlikely(told))
+		told->enter(function);
+}
+
+static inline void observer_leave(const char *function)
+{
+	const struct observer *told = __atomic_load_n(&observer, __ATOMIC_ACQUIRE);
+
+	if (unlikely(told))
+		told->leave(function);
+}
 
 #define CU_ENTRY(need, symbol, params, call, ...) \
 	API_EXPORT CUresult symbol params \
 	{ \
 		API_SITE(symbol); \
-		CUresult result = (CUresult)api_enter(&api, &start_ns); \
+		CUresult result; \
+\
+		observer_enter(#symbol); \
+		result = (CUresult)api_enter(&api, &start_ns); \
 \
 		if (result == CUDA_SUCCESS) \
 			result = driver_need_##need(); \
@@ -39,6 +62,7 @@
 				api_leave(line, driver_thread()); \
 			} \
 		} \
+		observer_leave(#symbol); \
 		return result; \
 	}
 
@@ -188,6 +212,12 @@ void event_free_owned(CUcontext owner);
 /* module.c */
 const char *module_function_name(CUfunction function); /* NULL: no such function or kernel */
 void module_free_owned(CUcontext owner);
+
+/* observer.c: what is told has been done */
+void observer_kernel(const CUDA_KERNEL_NODE_PARAMS *params, CUstream stream);
+void observer_copy(char from, char to, uint64_t bytes, CUstream stream);
+void observer_memset(char to, uint64_t bytes, CUstream stream);
+void observer_set_graph(unsigned int number); /* that the thread launches; 0: none */
 
 /* array.c: an array is rows of row_bytes, height of them to a slice, depth slices */
 struct array_layout {

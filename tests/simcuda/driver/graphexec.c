@@ -175,13 +175,20 @@ static CUresult run_work(const struct graph_work *work, const struct launch *lau
 
 	switch (work->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return module_function_name(work->kernel.func) ? CUDA_SUCCESS :
-								 CUDA_ERROR_INVALID_HANDLE;
+		if (!module_function_name(work->kernel.func))
+			return CUDA_ERROR_INVALID_HANDLE;
+		observer_kernel(&work->kernel, launch->stream);
+		break;
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		result = copy_run(&work->copy);
+		observer_copy('D', 'D',
+			      work->copy.WidthInBytes * work->copy.Height * work->copy.Depth,
+			      launch->stream);
 		break;
 	case CU_GRAPH_NODE_TYPE_MEMSET:
 		result = memset_run(&work->set);
+		observer_memset('D', work->set.width * work->set.height * work->set.elementSize,
+				launch->stream);
 		break;
 	case CU_GRAPH_NODE_TYPE_HOST:
 		/* It may wait for a thread that launches something. */
@@ -221,9 +228,11 @@ static CUresult run(const struct launch *launch)
 	for (CUgraphNode node = exec->flat->first; node; node = node->next)
 		if (left_over(exec, &node->work))
 			run_free(&node->work, launch);
+	observer_set_graph((unsigned int)exec->graph_id);
 	for (CUgraphNode node = exec->flat->first; node && result == CUDA_SUCCESS;
 	     node = node->next)
 		result = run_work(&node->work, launch);
+	observer_set_graph(0);
 	return result;
 }
 

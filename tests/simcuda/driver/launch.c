@@ -68,6 +68,8 @@ static CUresult launch(CUfunction function, struct box grid, struct box block,
 	result = launch_plan(&params);
 	if (result == CUDA_SUCCESS && capture_active(stream))
 		result = launch_captured(&params, stream);
+	else if (result == CUDA_SUCCESS)
+		observer_kernel(&params, stream);
 	return result;
 }
 

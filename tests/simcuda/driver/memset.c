@@ -65,10 +65,16 @@ static CUresult set(CUdeviceptr dst, size_t pitch, unsigned int value, size_t el
 {
 	const CUDA_MEMSET_NODE_PARAMS params = { dst,   pitch, value, (unsigned int)element,
 						 width, height };
+	CUresult result;
 
 	if (!stream_valid(stream))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return capture_active(stream) ? set_captured(&params, stream) : memset_run(&params);
+	if (capture_active(stream))
+		return set_captured(&params, stream);
+	result = memset_run(&params);
+	if (result == CUDA_SUCCESS)
+		observer_memset(space_letter(dst), width * height * element, stream);
+	return result;
 }
 
 #define MEMSETS(bits, type) \

@@ -86,13 +86,3 @@ CU_DEFINE(NOTHING, cuGetProcAddress,
 		return CUDA_ERROR_NOT_FOUND;
 	return result;
 }
-
-/* Private tables of the real driver: we have none, whatever the id. */
-CU_DEFINE(NOTHING, cuGetExportTable, (const void **table, const CUuuid *id), (table, id),
-	  NO_NOTES)
-{
-	if (!table || !id)
-		return CUDA_ERROR_INVALID_VALUE;
-	*table = NULL;
-	return CUDA_ERROR_NOT_SUPPORTED;
-}

@@ -31,13 +31,15 @@ USER_LDFLAGS = $(LDFLAGS) $(SANITIZE)
 # Of the C++ library, what demangles names.
 USER_LIBS := -l:libbpf.a -l:libelf.a -l:libsqlite3.a -l:libz.a -l:libzstd.a -l:libsupc++.a -lm -lpthread
 
-USER_SOURCES := $(wildcard user/*.c user/*/*.c user/*/*/*.c)
+INJECT_SOURCES := $(wildcard user/inject/*.c)
+USER_SOURCES := $(filter-out $(INJECT_SOURCES),$(wildcard user/*.c user/*/*.c user/*/*/*.c))
 USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o
 
-all: memscope-bpf
+all: memscope-bpf libmemscope-cupti.so
 
 include tests/simcuda/simcuda.mk
 include tests/simnv/simnv.mk
+include tests/simcupti/simcupti.mk
 
 # ---- the BPF programs
 
@@ -63,6 +65,25 @@ $(BUILD)/user/%.o: user/%.c | $(BUILD)/bpf/memscope.skel.h
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(USER_CFLAGS) -MD -MP -c $< -o $@
+
+# ---- the library that --gpu-time loads into a command: with nothing of ours but layouts, and of
+# others nothing but libc. Its one probed function begins with a push, which the kernel emulates.
+
+INJECT_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
+	$(if $(filter x86_64,$(ARCH)),-fcf-protection=none) $(WARNINGS) -Iuser -Ibpf
+INJECT_OBJECTS := $(INJECT_SOURCES:%.c=$(BUILD)/%.o)
+
+$(INJECT_OBJECTS): $(BUILD)/%.o: %.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(INJECT_CFLAGS) -MD -MP -c $< -o $@
+
+$(BUILD)/libmemscope-cupti.so: $(INJECT_OBJECTS)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-z,nodelete,-z,relro,-z,now,-Bsymbolic,--as-needed -pthread $^ -ldl -o $@
+
+libmemscope-cupti.so: $(BUILD)/libmemscope-cupti.so
+	$(Q)cp -f $< $@
 
 # ---- the HTML report's parts, put together and into the program
 
@@ -181,17 +202,19 @@ schema: $(addprefix $(BUILD)/,event.schema.json report.schema.json who.schema.js
 
 # ---- installation
 
-install: memscope-bpf docs
+install: memscope-bpf libmemscope-cupti.so docs
 	install -D -m 755 memscope-bpf $(DESTDIR)$(PREFIX)/bin/memscope-bpf
+	install -D -m 644 libmemscope-cupti.so \
+		$(DESTDIR)$(PREFIX)/lib/memscope-bpf/libmemscope-cupti.so
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(MAN_PAGES) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -D -m 644 $(BUILD)/memscope-bpf.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memscope-bpf
 
 clean:
-	rm -rf build build-san build-debug build-san-debug memscope-bpf
+	rm -rf build build-san build-debug build-san-debug memscope-bpf libmemscope-cupti.so
 
 .PHONY: all analyze clean demo lint docs schema install
 .DELETE_ON_ERROR:
 
--include $(USER_OBJECTS:.o=.d)
+-include $(USER_OBJECTS:.o=.d) $(INJECT_OBJECTS:.o=.d)

@@ -36,7 +36,9 @@ enum ms_type {
 	X(PROCESS,    65, CRITICAL, true) \
 	X(OBJECT,     68, CRITICAL, false) \
 	X(STACK,      69, CRITICAL, false) \
-	X(TENSOR,     70, BULK,     false)
+	X(TENSOR,     70, BULK,     false) \
+	X(ACTIVITY,   71, BULK,     false) \
+	X(GPU,        72, CRITICAL, false) /* what is said besides of what GPUs did */
 /* clang-format on */
 
 enum ms_kind {
@@ -307,6 +309,7 @@ struct ms_identity {
 	char texts[];
 };
 
+#include "activity_abi.h"
 #include "driver_abi.h"
 #include "nvml_abi.h"
 #include "python_abi.h"

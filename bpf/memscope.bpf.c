@@ -26,6 +26,7 @@
 #include "process.bpf.h"
 #include "ioctl.bpf.h"
 #include "tensor.bpf.h"
+#include "activity.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -102,6 +103,15 @@ int ms_tensor(struct pt_regs *ctx)
 
 	if (!stopped && is_admitted(cookie))
 		tensor_report(ctx, MS_COOKIE_ROW(cookie));
+	return 0;
+}
+
+/* What the library that was loaded into a command says of CUPTI's records: an entry alone, too. */
+SEC("kprobe")
+int ms_hand(struct pt_regs *ctx)
+{
+	if (stopped != MS_STOP_ALL)
+		activity_take(ctx);
 	return 0;
 }
 

@@ -62,7 +62,7 @@ static void put_option(const struct option_row *row)
 	printf("\\-\\-");
 	put_roff(row->name);
 	if (row->argument) {
-		printf("=\\fI");
+		printf(option_may_lack_value(row) ? "\\fI" : "=\\fI");
 		put_roff(row->argument);
 		printf("\\fP");
 	}
@@ -279,7 +279,7 @@ static void put_completion(void)
 	       "declare -gA _memscope_bpf_values=(\n");
 	for (command = commands; *command; command++) {
 		for (row = (*command)->options; row->name; row++) {
-			if (!row->argument)
+			if (!row->argument || option_may_lack_value(row))
 				continue;
 			printf("\t['%s --%s']='", (*command)->name, row->name);
 			put_values(*command, row);

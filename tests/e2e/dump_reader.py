@@ -243,6 +243,16 @@ def describe(record, rows):
     if kind == 20:
         addr, size, allocated, reserved, device = struct.unpack_from("<QqQQi", record, 32)
         return f"tensor addr={addr:#x} size={size} of {allocated} in {reserved} device={device}"
+    if kind == 21:
+        begin, end, _, name, correlation = struct.unpack_from("<4QI", record, 32)
+        what, what_kind = struct.unpack_from("<HB", record, 118)
+        return f"activity {what_kind} of {correlation}: {begin} to {end} name={name} what={what}"
+    if kind == 22:
+        ident, length, _ = struct.unpack_from("<QII", record, 32)
+        return f"gpu_name {ident} {record[48:48 + length].decode()}"
+    if kind == 23:
+        state, reason, _, version = struct.unpack_from("<4I", record, 32)
+        return f"gpu_status {state} {reason} version={version} {record[112:208].rstrip(bytes(1)).decode()}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

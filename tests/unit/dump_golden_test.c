@@ -65,6 +65,11 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_device_memory("GPU-1", 1 << 30));
 	example_add_to_other(example, record_held("GPU-1", 1 << 20));
 	example_add_to_other(example, record_tensor(0x7f0000000000, 1 << 20, 3 << 20));
+	example_add_to_other(example, record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE));
+	example_add_to_other(example, record_gpu_name(7, "fill"));
+	example_add_to_other(example, record_activity(MS_ACTIVITY_KERNEL, 1, 1000000, 2500));
+	example_add_to_other(example, record_activity(MS_ACTIVITY_CALL, 1, 990000, 5000));
+	example_add_to_other(example, record_activity(MS_ACTIVITY_COPY, 2, 1010000, 4000));
 	example_add_to_other(example, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
 	example_add_to_other(example, record_frame(2, "allocate", "/lib/libtorch.so"));
 	example_add_to_other(example, record_stack(1, 1, 2));
@@ -328,6 +333,24 @@ static bool append_sample(struct string *out, const union record *record)
 		string_append_format(out, "object action=%u class=0x%x size=%llu",
 				     record->object.action, record->object.class_number,
 				     (unsigned long long)record->object.size);
+		return true;
+	case MS_TYPE_ACTIVITY:
+		string_append_format(out, "activity %u of %u: %llu to %llu name=%llu what=%u",
+				     record->activity.is.kind, record->activity.is.correlation,
+				     (unsigned long long)record->activity.is.begin_ns,
+				     (unsigned long long)record->activity.is.end_ns,
+				     (unsigned long long)record->activity.is.name,
+				     record->activity.is.what);
+		return true;
+	case MS_TYPE_GPU_NAME:
+		string_append_format(out, "gpu_name %llu %s",
+				     (unsigned long long)record->gpu_name.is.id,
+				     record->gpu_name.name);
+		return true;
+	case MS_TYPE_GPU_STATUS:
+		string_append_format(out, "gpu_status %u %u version=%u %s",
+				     record->gpu_status.is.state, record->gpu_status.is.reason,
+				     record->gpu_status.is.version, record->gpu_status.is.who);
 		return true;
 	case MS_TYPE_TENSOR:
 		string_append_format(out, "tensor addr=0x%llx size=%lld of %llu in %llu device=%d",

@@ -105,7 +105,8 @@ static int delta_longer(void *context, const void *record, size_t length)
 
 	memcpy(&longer, record, length);
 	/* Those that end with a text cannot become longer. */
-	if (longer.event.type != MS_CHECKPOINT_NAME && longer.event.type != MS_CHECKPOINT_KERNEL)
+	if (longer.event.type != MS_CHECKPOINT_NAME && longer.event.type != MS_CHECKPOINT_KERNEL &&
+	    longer.event.type != MS_CHECKPOINT_GPU_NAME)
 		longer.event.size += 16;
 	pack(context, &longer);
 	if (longer.event.type == MS_CHECKPOINT_STATE || longer.event.type == MS_CHECKPOINT_END)

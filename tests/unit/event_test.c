@@ -36,12 +36,15 @@ static size_t samples(union record *out)
 	out[count++] = record_device_memory("GPU-1", 4096);
 	out[count++] = record_held("GPU-1", 1024);
 	out[count++] = record_tensor(0x7f0000000000, 512, 512);
+	out[count++] = record_activity(MS_ACTIVITY_KERNEL, 1, 1000, 10);
+	out[count++] = record_gpu_name(7, "fill");
+	out[count++] = record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE);
 	out[count++] = record_frame(1, "main", "/usr/bin/program");
 	out[count++] = record_stack(1, 1, 3);
 	return count;
 }
 
-#define SAMPLES_MAX 25
+#define SAMPLES_MAX 28
 
 /* ---- what event.h promises ------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #include "base/string.h"
 #include "elf/elf_image.h"
 #include "elf/elf_symbols.h"
-#include "symbols/demangle.h"
+#include "base/demangle.h"
 #include "symbols/function_table.h"
 
 static void assert_demangled(const char *name, const char *expected)

@@ -36,6 +36,9 @@ union record {
 	struct ms_identity identity;
 	struct ms_object object;
 	struct ms_tensor tensor;
+	struct ms_activity activity;
+	struct ms_gpu_name gpu_name;
+	struct ms_gpu_status gpu_status;
 	struct ms_stack stack;
 	struct ms_frame_record frame;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
@@ -355,6 +358,46 @@ static inline union record record_tensor(uint64_t addr, int64_t bytes, uint64_t 
 	record.tensor.size = bytes;
 	record.tensor.allocated = allocated;
 	record.tensor.reserved = 2 * allocated;
+	return record;
+}
+
+/* What a GPU did from `begin_ns` on, for the call with that number of CUPTI's. */
+static inline union record record_activity(enum ms_activity_kind kind, uint32_t correlation,
+					   uint64_t begin_ns, uint64_t ns)
+{
+	union record record = record_event(MS_TYPE_ACTIVITY, sizeof(struct ms_activity));
+
+	record.activity.is.kind = kind;
+	record.activity.is.correlation = correlation;
+	record.activity.is.begin_ns = begin_ns;
+	record.activity.is.end_ns = begin_ns + ns;
+	record.activity.is.name = kind == MS_ACTIVITY_KERNEL ? 7 : 0;
+	record.activity.is.what = kind == MS_ACTIVITY_COPY ? MS_DIRECTION_HTOD : 0;
+	record.activity.is.stream = 7;
+	record.activity.is.thread = record.event.tid;
+	return record;
+}
+
+static inline union record record_gpu_name(uint64_t id, const char *text)
+{
+	union record record = record_event(MS_TYPE_GPU_NAME, sizeof(struct ms_gpu_name) + 128);
+
+	assert_true(strlen(text) < 128);
+	record.gpu_name.is.id = id;
+	record.gpu_name.is.length = strlen(text);
+	record.gpu_name.is.room = 128;
+	strcpy((char *)record.bytes + sizeof(struct ms_gpu_name), text);
+	return record;
+}
+
+static inline union record record_gpu_status(enum ms_gpu_state state, enum ms_gpu_reason reason)
+{
+	union record record = record_event(MS_TYPE_GPU_STATUS, sizeof(struct ms_gpu_status));
+
+	record.gpu_status.is.state = state;
+	record.gpu_status.is.reason = reason;
+	record.gpu_status.is.version = 130000;
+	strcpy(record.gpu_status.is.who, "/usr/lib/libcupti.so.13");
 	return record;
 }
 

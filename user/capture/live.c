@@ -479,6 +479,7 @@ static int open_programs(struct live *live)
 		.stack_ops = live->options.stack_ops,
 		.stack_depth = live->options.stack_depth,
 		.stack_kinds = live->options.stack_kinds,
+		.gpu_times = live->options.gpu_times,
 		.cgroup_fd = -1,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
@@ -534,13 +535,15 @@ int live_open(struct live **result, const struct live_options *options)
 	live->identities.lines = options->command_lines;
 	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();
-	live->cgroup_fd = -1;
+	live->cgroup_fd = live->gpu_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
 	raise_file_limit(live);
 	live_devices_start(live);
 	err = open_programs(live);
 	if (!err)
 		err = live_stacks_open(live);
+	if (!err)
+		err = live_gpu_open(live);
 	if (!err)
 		err = open_loop(live);
 	if (!err) {
@@ -576,6 +579,7 @@ void live_close(struct live *live)
 	pythons_fini(&live->pythons);
 	process_losses_fini(&live->losses);
 	stack_taker_close(live->stacks);
+	live_gpu_close(live);
 	programs_close(live->programs);
 	live_devices_close(live);
 	free(live->snapshot);

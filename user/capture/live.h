@@ -25,23 +25,25 @@ struct live_options {
 	bool output_is_taken;   /* standard output: the command gets standard error for its own */
 	bool terminal_is_taken; /* the command gets nothing instead of it */
 	bool follow;            /* children too */
-	bool in_processes;    /* probes are put into the traced processes alone, never into files */
-	bool command_lines;   /* records of identities have them, too */
-	uint32_t ops;         /* bit set of enum ms_op: what is probed */
-	uint32_t layers;      /* bit set of enum ms_layer */
-	uint32_t spared;      /* ops (bit set) whose runtime functions are left to the driver, */
-	const bool *named;    /* but for these, by row; NULL: all. Outlives the capture. */
-	bool entries_only;    /* no call is followed to its end */
-	bool count_launches;  /* of kernels, instead of recording each */
-	bool tensors;         /* what the allocators of frameworks say of themselves, too */
-	uint64_t count_ns;    /* counted launches are fed so often; 0: only when they have to be */
-	uint64_t duration_ns; /* 0: until the targets are gone */
-	uint64_t devices_ns;  /* NVML is asked so often; 0: not at all */
-	uint32_t stack_ops;   /* bit set of enum ms_op: calls whose stacks are taken */
-	uint32_t stack_depth; /* frames of a stack, at most MS_STACK_MOST */
-	uint32_t stack_kinds; /* bit set of enum ms_frame_kind: of which kinds they are */
-	uint64_t table_bytes; /* that the tables for that may take in the kernel */
-	uint64_t ring_bytes;  /* of each of the two large rings; rounded up to a power of two */
+	bool in_processes;   /* probes are put into the traced processes alone, never into files */
+	bool command_lines;  /* records of identities have them, too */
+	uint32_t ops;        /* bit set of enum ms_op: what is probed */
+	uint32_t layers;     /* bit set of enum ms_layer */
+	uint32_t spared;     /* ops (bit set) whose runtime functions are left to the driver, */
+	const bool *named;   /* but for these, by row; NULL: all. Outlives the capture. */
+	bool entries_only;   /* no call is followed to its end */
+	bool count_launches; /* of kernels, instead of recording each */
+	bool tensors;        /* what the allocators of frameworks say of themselves, too */
+	bool gpu_times;      /* of a command: CUPTI is asked when its kernels and copies ran, */
+	uint64_t gpu_times_ns; /* for so long; 0: as long as it runs */
+	uint64_t count_ns;     /* counted launches are fed so often; 0: only when they have to be */
+	uint64_t duration_ns;  /* 0: until the targets are gone */
+	uint64_t devices_ns;   /* NVML is asked so often; 0: not at all */
+	uint32_t stack_ops;    /* bit set of enum ms_op: calls whose stacks are taken */
+	uint32_t stack_depth;  /* frames of a stack, at most MS_STACK_MOST */
+	uint32_t stack_kinds;  /* bit set of enum ms_frame_kind: of which kinds they are */
+	uint64_t table_bytes;  /* that the tables for that may take in the kernel */
+	uint64_t ring_bytes;   /* of each of the two large rings; rounded up to a power of two */
 
 	/* Records, and the end of a batch of them. Non-zero ends the capture. */
 	int (*feed)(void *context, void *record, size_t length);

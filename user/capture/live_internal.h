@@ -5,6 +5,7 @@
 #ifndef MEMSCOPE_CAPTURE_LIVE_INTERNAL_H
 #define MEMSCOPE_CAPTURE_LIVE_INTERNAL_H
 
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -51,6 +52,9 @@ struct live {
 	sigset_t original_mask;
 	struct rlimit original_files;
 	struct stack_taker *stacks; /* NULL: none are taken */
+	char gpu_library[PATH_MAX]; /* that a command loads, if times of the GPU are wanted */
+	int gpu_fd;                 /* of the probe in it; negative: there is none */
+	bool gpu_environment;       /* its variables are in the command's environment */
 	struct nvml *nvml;          /* NULL: it is not asked, or not any more */
 	struct nvml_snapshot *snapshot;
 	struct loop_source *devices_source, *devices_timer;
@@ -115,6 +119,15 @@ void live_devices_close(struct live *live);
 
 /* live_stacks.c: once the programs are loaded. Returns 0 or -errno, logged. */
 int live_stacks_open(struct live *live);
+
+/*
+ * live_gpu.c: what a command says of its GPU's times. open: once the programs are loaded; returns 0
+ * or -errno, logged. Between begin and end this program has the environment for the command.
+ */
+int live_gpu_open(struct live *live);
+void live_gpu_begin_environment(struct live *live);
+void live_gpu_end_environment(struct live *live);
+void live_gpu_close(struct live *live);
 
 /* live_targets.c. Each returns 0, or -errno, logged. */
 int live_open_targets(struct live *live);

@@ -551,8 +551,11 @@ static int start_command(struct live *live)
 	};
 	const char *name = options->command[0];
 	struct target *target;
-	int err = spawn_prepare(&live->spawn, options->command, &spawn_options);
+	int err;
 
+	live_gpu_begin_environment(live);
+	err = spawn_prepare(&live->spawn, options->command, &spawn_options);
+	live_gpu_end_environment(live);
 	if (err)
 		return err;
 	if (options->output_is_taken)

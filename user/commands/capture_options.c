@@ -2,6 +2,7 @@
 #include "commands/capture_options.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "base/log.h"
 #include "base/string.h"
@@ -35,6 +36,29 @@ int capture_options_frames(const struct option_row *row, const char *value, void
 	return 0;
 }
 
+int capture_options_gpu(const struct option_row *row, const char *value, void *settings)
+{
+	struct capture_options *capture =
+		(struct capture_options *)((char *)settings + row->offset);
+	struct option_row duration = *row;
+
+	capture->gpu_times = true;
+	duration.offset = offsetof(struct capture_options, gpu_times_ns);
+	return value ? option_duration(&duration, value, capture) : 0;
+}
+
+int capture_options_check_gpu(const struct capture_options *capture)
+{
+	if (!capture->gpu_times || capture->selection.command)
+		return EXIT_OK;
+	log_error(
+		"--gpu-time is for a command that is started here (record --gpu-time -- COMMAND):"
+		" CUPTI has to be in a program from its beginning. Of one that runs, calls and how"
+		" long they wait for the GPU are seen without it; its own profiler, or nsys, can"
+		" say more");
+	return EXIT_USAGE;
+}
+
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only)
 {
 	const struct selection *selection = &capture->selection;
@@ -60,6 +84,8 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.stack_depth = capture->stack_depth,
 		.stack_kinds = capture->stack_kinds,
 		.table_bytes = capture->table_bytes,
+		.gpu_times = capture->gpu_times,
+		.gpu_times_ns = capture->gpu_times_ns,
 	};
 }
 

@@ -20,12 +20,14 @@ struct capture_options {
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
 	uint64_t max_loss;
-	uint32_t stack_ops;   /* bit set of enum ms_op: calls whose stacks are taken */
-	uint64_t stack_depth; /* frames of a stack */
-	uint32_t stack_kinds; /* bit set of enum ms_frame_kind: frames of a stack that are taken */
-	uint64_t table_bytes; /* that the tables for walking stacks may take in the kernel */
-	const char *fewer;    /* for losses_append_reasons() */
-	bool output_is_taken; /* standard output is for data alone: a command gets another one */
+	uint32_t stack_ops;    /* bit set of enum ms_op: calls whose stacks are taken */
+	uint64_t stack_depth;  /* frames of a stack */
+	uint32_t stack_kinds;  /* bit set of enum ms_frame_kind: frames of a stack that are taken */
+	uint64_t table_bytes;  /* that the tables for walking stacks may take in the kernel */
+	const char *fewer;     /* for losses_append_reasons() */
+	bool gpu_times;        /* of a command: CUPTI is asked for them, */
+	uint64_t gpu_times_ns; /* for so long; 0: as long as it runs */
+	bool output_is_taken;  /* standard output is for data alone: a command gets another one */
 	bool terminal_is_taken; /* a command gets nothing in its place */
 };
 
@@ -51,6 +53,18 @@ int capture_options_frames(const struct option_row *row, const char *value, void
 #define CAPTURE_OPTIONS_TABLES_HELP \
 	"Kernel memory for the tables by which call stacks are walked (default 256M). Stacks end" \
 	" in files whose table does not fit."
+
+/* --gpu-time[=TIME]: the row's place is a struct capture_options. */
+int capture_options_gpu(const struct option_row *row, const char *value, void *settings);
+#define CAPTURE_OPTIONS_GPU_HELP \
+	"Of a command that is started here: have CUPTI measure how long kernels, copies and memsets" \
+	" ran, for TIME (default: as long as it runs). A small library is loaded into it for that, and" \
+	" nothing else can use CUPTI in it meanwhile (docs/timing.md)."
+
+/*
+ * Whether there is a command for it. Returns EXIT_OK, or an exit code after a message.
+ */
+int capture_options_check_gpu(const struct capture_options *capture);
 
 /* Everything but the callbacks, and `count_launches`. */
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only);

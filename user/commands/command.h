@@ -33,12 +33,19 @@ extern const struct exit_meaning exit_meanings[];
 struct option_row {
 	char letter; /* 0: none */
 	const char *name;
-	const char *argument; /* as in the help: "PID[,PID...]"; NULL: takes none */
-	const char *help;     /* one sentence or two */
+	/* As in the help: "PID[,PID...]"; "[=TIME]" may be left out; NULL: takes none. */
+	const char *argument;
+	const char *help; /* one sentence or two */
 	/* Puts the value into the command's settings at `offset`; 0, or -errno, logged. */
 	int (*parse)(const struct option_row *row, const char *value, void *settings);
 	size_t offset;
 };
+
+/* Then its value is in the same word, or NULL. */
+static inline bool option_may_lack_value(const struct option_row *row)
+{
+	return row->argument && row->argument[0] == '[';
+}
 
 /* What an option takes, if that is one of a few names that come from somewhere else. */
 struct command_choice {

@@ -44,7 +44,8 @@ static void print_row(const struct option_row *row)
 
 	length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", row->letter ? '-' : ' ',
 			  row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
-			  row->argument ? "=" : "", row->argument ? row->argument : "");
+			  row->argument && !option_may_lack_value(row) ? "=" : "",
+			  row->argument ? row->argument : "");
 	printf("%s", left);
 	if (length + 2 > HELP_COLUMN)
 		printf("\n%*s", HELP_COLUMN, "");

@@ -129,9 +129,9 @@ static int take_option(struct parser *parser, const struct option_row *row, cons
 		help_print(parser->command);
 		return fail(parser, EXIT_OK);
 	}
-	if (row->argument && !value)
+	if (row->argument && !value && !option_may_lack_value(row))
 		value = next_word(parser, word, row->argument);
-	if (row->argument && !value)
+	if (row->argument && !value && !option_may_lack_value(row))
 		return -1;
 	if (row->parse(row, value, parser->settings))
 		return fail(parser, EXIT_USAGE);

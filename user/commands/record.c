@@ -205,6 +205,10 @@ static const struct option_row rows[] = {
 	  "all: also record each block that PyTorch's allocator gives to the program or takes back,"
 	  " as the allocator reports it (default off). docs/frameworks.md says what that costs.",
 	  parse_tensors, AT(recording.tensors) },
+	{ 0, "gpu-time", "[=TIME]",
+	  CAPTURE_OPTIONS_GPU_HELP " Launches and copies are recorded each then, unless --launches"
+				   " and --copies say otherwise.",
+	  capture_options_gpu, AT(recording.capture) },
 	{ 0, "nvml", "TIME|off",
 	  "Also record NVML's numbers for devices and for the recorded processes, if NVML is"
 	  " installed: at the beginning and the end, when memory runs out, and every TIME (default"
@@ -272,12 +276,25 @@ static int check_sizes(const struct record_run_settings *recording)
 	return EXIT_USAGE;
 }
 
+/* What CUPTI says is joined with calls, one by one. */
+static void set_details(struct record_run_settings *recording)
+{
+	const enum recording_detail unsaid =
+		recording->capture.gpu_times ? RECORDING_ALL : RECORDING_SUMMARY;
+
+	if (recording->launches == RECORDING_UNSAID)
+		recording->launches = unsaid;
+	if (recording->copies == RECORDING_UNSAID)
+		recording->copies = unsaid;
+}
+
 static int complete(struct settings *settings)
 {
 	struct record_run_settings *recording = &settings->recording;
 	uint32_t *ops = &recording->capture.selection.ops;
 	int code;
 
+	set_details(recording);
 	recording->triggers = triggers_of(settings);
 	recording->capture.output_is_taken = settings->to_stdout;
 	if (recording->triggers && !recording->ring_bytes)
@@ -369,6 +386,8 @@ static int record(int argc, char **argv)
 	if (first >= 0) {
 		capture->selection.command = first < argc ? argv + first : NULL;
 		code = selection_check(&capture->selection);
+		if (code == EXIT_OK)
+			code = capture_options_check_gpu(capture);
 		if (code == EXIT_OK)
 			code = complete(&settings);
 		if (code == EXIT_OK)

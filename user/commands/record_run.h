@@ -17,6 +17,7 @@
 #include "commands/capture_options.h"
 
 enum recording_detail {
+	RECORDING_UNSAID,
 	RECORDING_SUMMARY,
 	RECORDING_ALL,
 	RECORDING_OFF,

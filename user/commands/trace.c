@@ -73,6 +73,7 @@ static const struct option_row rows[] = {
 	  "Also show each block that PyTorch's allocator gives to the program or takes back, as the"
 	  " allocator reports it.",
 	  option_flag, AT(tensors) },
+	{ 0, "gpu-time", "[=TIME]", CAPTURE_OPTIONS_GPU_HELP, capture_options_gpu, AT(capture) },
 	{ 0, "min-size", "SIZE",
 	  "Show only allocations, frees, copies and memsets of SIZE or more.", option_size,
 	  AT(capture.selection.min_bytes) },
@@ -335,6 +336,8 @@ static int trace(int argc, char **argv)
 		code = check_interval(&run.settings);
 		if (code == EXIT_OK)
 			code = selection_check(selection);
+		if (code == EXIT_OK)
+			code = capture_options_check_gpu(&run.settings.capture);
 		if (code == EXIT_OK)
 			code = selection_check_layer(selection, run.settings.no_return);
 		if (code == EXIT_OK)

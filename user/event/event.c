@@ -82,6 +82,7 @@ enum record_shape {
 	SHAPE_IDENTITY,
 	SHAPE_STACK,
 	SHAPE_FRAME,
+	SHAPE_GPU_NAME,
 };
 
 static const struct record_kind {
@@ -200,12 +201,49 @@ static int decode_tensor(const struct ms_tensor *tensor)
 		       -EINVAL;
 }
 
+static int decode_activity(const struct ms_activity_body *activity)
+{
+	return activity->kind && activity->kind < MS_ACTIVITIES_COUNT &&
+			       activity->from < MS_GPU_MEMORIES_COUNT &&
+			       activity->to < MS_GPU_MEMORIES_COUNT &&
+			       activity->begin_ns <= activity->end_ns &&
+			       (activity->kind != MS_ACTIVITY_COPY ||
+				activity->what <= MS_DIRECTIONS_COUNT) ?
+		       0 :
+		       -EINVAL;
+}
+
+static int decode_gpu_status(const struct ms_gpu_status_body *status)
+{
+	return status->state < MS_GPU_STATES_COUNT && status->reason < MS_GPU_REASONS_COUNT &&
+			       !status->who[MS_GPU_WHO_BYTES - 1] ?
+		       0 :
+		       -EINVAL;
+}
+
+static int decode_gpu_name(const struct ms_gpu_name *name, size_t length)
+{
+	return sizeof(*name) + name->is.room == length && name->is.room > name->is.length &&
+			       strnlen(name->name, name->is.room) == name->is.length ?
+		       0 :
+		       -EINVAL;
+}
+
 static int decode_sample(const void *record, struct event *event)
 {
 	event->sample = record;
-	if (event->header->type == MS_TYPE_OBJECT)
+	switch (event_type(event)) {
+	case MS_TYPE_OBJECT:
 		return decode_object(record);
-	return event->header->type == MS_TYPE_TENSOR ? decode_tensor(record) : 0;
+	case MS_TYPE_TENSOR:
+		return decode_tensor(record);
+	case MS_TYPE_ACTIVITY:
+		return decode_activity(&((const struct ms_activity *)record)->is);
+	case MS_TYPE_GPU_STATUS:
+		return decode_gpu_status(&((const struct ms_gpu_status *)record)->is);
+	default:
+		return 0;
+	}
 }
 
 int event_check_stack(const struct ms_stack *stack)
@@ -286,6 +324,9 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 	case SHAPE_FRAME:
 		event->frame = record;
 		return event_check_frame(event->frame);
+	case SHAPE_GPU_NAME:
+		event->gpu_name = record;
+		return decode_gpu_name(event->gpu_name, length);
 	}
 	return -EINVAL;
 }

@@ -38,6 +38,7 @@ struct event {
 	const struct ms_identity *identity; /* event/identity.h */
 	const struct ms_stack *stack;       /* event_stack_id() says which a call has */
 	const struct ms_frame_record *frame;
+	const struct ms_gpu_name *gpu_name;
 	uint64_t count;                   /* of such calls: 1, unless they were only counted */
 	const struct probe *probe;        /* of a call, and the beginning of a free: its row */
 	const struct probe *driver_probe; /* of a call: the driver's row, NULL if none is known */

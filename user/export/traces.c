@@ -507,6 +507,9 @@ static int take_sample(struct sink *sink, const struct event *event, const struc
 					  .name = event_type_name(event_type(event)) };
 	size_t i;
 
+	/* It has a beginning and an end, and is heard of later: no instant shows that. */
+	if (event->header->type == MS_TYPE_ACTIVITY)
+		return 0;
 	if (change->process)
 		instant.process = process_of(traces, change->process);
 	for (i = 0; i < record_fields_count && !instant.key; i++) {

@@ -34,9 +34,10 @@ enum ms_checkpoint_type {
 	MS_CHECKPOINT_IDENTITY,
 	MS_CHECKPOINT_TIMES,
 	MS_CHECKPOINT_OBJECT,
-	MS_CHECKPOINT_OBJECTS, /* of one kind and device, in all */
-	MS_CHECKPOINT_FRAME,   /* of no process, as is ... */
-	MS_CHECKPOINT_STACK,   /* records MS_TYPE_FRAME and _STACK, with another type */
+	MS_CHECKPOINT_OBJECTS,  /* of one kind and device, in all */
+	MS_CHECKPOINT_FRAME,    /* of no process, as is ... */
+	MS_CHECKPOINT_STACK,    /* records MS_TYPE_FRAME and _STACK, with another type */
+	MS_CHECKPOINT_GPU_NAME, /* a struct ms_checkpoint_name, of CUPTI; `handle`: id */
 	MS_CHECKPOINT_TYPES_END,
 };
 

@@ -267,6 +267,15 @@ static int load_name(struct checkpoint *anchor, const void *record)
 	return err ? err : kernels_set_name(anchor->process, saved->handle, name);
 }
 
+static int load_gpu_name(struct checkpoint *anchor, const void *record)
+{
+	const struct ms_checkpoint_name *saved = record;
+	const char *name;
+	int err = intern(anchor, saved->name, saved->event.size - sizeof(*saved), &name);
+
+	return err ? err : gpu_times_set_name(anchor->process, saved->handle, name);
+}
+
 static int load_kernel(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_checkpoint_kernel *saved = record;
@@ -523,6 +532,7 @@ int checkpoint_load(struct checkpoint *anchor, const void *record, size_t length
 		TYPE(OBJECTS, load_objects, ms_checkpoint_objects),
 		TYPE(FRAME, load_frame, ms_frame_record),
 		TYPE(STACK, load_stack, ms_stack),
+		TYPE(GPU_NAME, load_gpu_name, ms_checkpoint_name),
 #undef TYPE
 	};
 	const struct ms_event *event = record;

@@ -202,6 +202,20 @@ static void save_names(struct saver *saver)
 	}
 }
 
+static void save_gpu_names(struct saver *saver)
+{
+	const struct map *names = saver->process->gpu ? &saver->process->gpu->names : NULL;
+	size_t i;
+
+	for (i = 0; names && i < names->capacity; i++) {
+		struct ms_checkpoint_name record = { .handle = map_key_at(names, i) };
+
+		if (map_is_used(names, i))
+			put_text(saver, &record, MS_CHECKPOINT_GPU_NAME, sizeof(record),
+				 (const char *)(uintptr_t)names->slots[i].value);
+	}
+}
+
 static void save_kernels(struct saver *saver)
 {
 	size_t i;
@@ -471,6 +485,7 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 	save_counters(saver);
 	save_spaces(saver);
 	save_names(saver);
+	save_gpu_names(saver);
 	save_kernels(saver);
 	save_failures(saver);
 	save_times(saver);

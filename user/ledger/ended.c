@@ -214,6 +214,8 @@ void ended_add(struct process *sum, const struct process *process)
 	add_calls(&sum->syncs, &process->syncs);
 	driver_objects_add(&sum->driver, &process->driver);
 	tensors_add(&sum->tensors, &process->tensors);
+	if (gpu_times_add(sum, process))
+		sum->counters[COUNTER_OTHER_KERNELS]++;
 	add_counts(sum, process);
 	add_tables(sum, process);
 	objects_add_totals(sum, process);

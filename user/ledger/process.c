@@ -42,6 +42,7 @@ void process_free(struct process *process)
 	process_identity_fini(process);
 	driver_objects_fini(&process->driver);
 	tensors_fini(&process->tensors);
+	gpu_times_free(process->gpu);
 	objects_free(process);
 	usage_free(process->usage);
 	free(process);
@@ -79,6 +80,7 @@ void process_restart(struct process *process, uint64_t now_ns)
 	process->was_running_earlier = false;
 	driver_objects_restart(&process->driver);
 	tensors_restart(&process->tensors, now_ns);
+	gpu_times_restart(process->gpu);
 	nvml_account_restart(&process->nvml);
 	usage_restart(process->usage);
 }
@@ -99,6 +101,6 @@ size_t process_bytes(const struct process *process)
 	       process->failures_capacity * sizeof(*process->failures) + call_times_bytes(process) +
 	       process->contexts_capacity * sizeof(*process->contexts) +
 	       pending_bytes(&process->pending) + driver_objects_bytes(&process->driver) +
-	       process_devices_bytes(&process->devices) + process->identity.bytes +
-	       process->views_capacity * sizeof(*process->views);
+	       process_devices_bytes(&process->devices) + gpu_times_bytes(process->gpu) +
+	       process->identity.bytes + process->views_capacity * sizeof(*process->views);
 }

@@ -430,7 +430,7 @@ static int apply_call(struct state *state, struct process *process, const struct
 	if (process->pending.count && event->header->type != MS_TYPE_CALLS &&
 	    !(event->call->flags & MS_CALL_NESTED))
 		allocations_returned(process, event->header->tid);
-	return err;
+	return err ? err : gpu_times_call(process, event);
 }
 
 static void apply_loss(struct process *process, const struct ms_loss *loss)
@@ -491,6 +491,14 @@ static int apply_event(struct state *state, struct process *process, const struc
 		return driver_objects_apply(process, (const struct ms_object *)event->sample);
 	case MS_TYPE_TENSOR:
 		return tensors_apply(&process->tensors, (const struct ms_tensor *)event->sample);
+	case MS_TYPE_ACTIVITY:
+		return gpu_times_activity(process, &((const struct ms_activity *)event->sample)->is,
+					  &change->activity_of);
+	case MS_TYPE_GPU_NAME:
+		return gpu_times_name(state, process, event->gpu_name);
+	case MS_TYPE_GPU_STATUS:
+		return gpu_times_status(process,
+					&((const struct ms_gpu_status *)event->sample)->is);
 	case MS_TYPE_HELD:
 		nvml_account_apply(process, (const struct ms_held *)event->sample);
 		nvml_devices_held(&state->nvml_devices, (const struct ms_held *)event->sample);

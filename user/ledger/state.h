@@ -16,6 +16,7 @@
 #include "event/event.h"
 #include "ledger/devices.h"
 #include "ledger/driver_objects.h"
+#include "ledger/gpu_times.h"
 #include "ledger/nvml_account.h"
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
@@ -192,7 +193,8 @@ struct process {
 	struct driver_objects driver;
 	struct tensors tensors;
 	struct nvml_account nvml;
-	struct usage *usage; /* NULL: not asked for */
+	struct gpu_times *gpu; /* NULL: nothing is known of what GPUs did for it, and when */
+	struct usage *usage;   /* NULL: not asked for */
 };
 
 enum free_kind {
@@ -225,6 +227,7 @@ struct change {
 	 */
 	const uint64_t *ended;
 	size_t ended_count;
+	const struct gpu_link *activity_of; /* of an activity: whose it is; NULL: not known */
 	const struct object *made_object;   /* NULL: none */
 	const struct object *ended_objects; /* but for those that end with a program */
 	size_t ended_objects_count;

@@ -210,6 +210,172 @@ static struct field_value get_device_memory(const struct event *event, const str
 	return device_value(event, MS_DEVICE_RATES, device_of(event)->memory_percent);
 }
 
+/* ---- what GPUs did --------------------------------------------------------------------------- */
+
+static const char *const activity_names[] = {
+#define X(kind, name) name,
+	MS_ACTIVITIES(X)
+#undef X
+};
+
+static const char *const memory_names[] = {
+#define X(kind, name) name,
+	MS_GPU_MEMORIES(X)
+#undef X
+};
+
+static const char *const state_names[] = {
+#define X(kind, name) name,
+	MS_GPU_STATES(X)
+#undef X
+};
+
+static const char *const reason_names[] = {
+#define X(kind, name) name,
+	MS_GPU_REASONS(X)
+#undef X
+};
+
+static const struct ms_activity_body *activity_of(const struct event *event)
+{
+	return &((const struct ms_activity *)event->sample)->is;
+}
+
+static const struct ms_gpu_status_body *status_of(const struct event *event)
+{
+	return &((const struct ms_gpu_status *)event->sample)->is;
+}
+
+static struct field_value get_activity_kind(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return text_value(activity_names[activity_of(event)->kind]);
+}
+
+static struct field_value get_activity_name(const struct event *event, const struct change *change)
+{
+	const struct ms_activity_body *activity = activity_of(event);
+
+	if (activity->kind == MS_ACTIVITY_OVERHEAD)
+		return text_value(gpu_overhead_name(activity->what));
+	return text_value(gpu_times_kernel(change->process, activity->name));
+}
+
+static struct field_value time_value(const struct ms_activity_body *activity, uint64_t ns)
+{
+	return (struct field_value){ .known = !(activity->flags & MS_ACTIVITY_UNTIMED),
+				     .number = ns };
+}
+
+static struct field_value get_activity_begin(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return time_value(activity_of(event), activity_of(event)->begin_ns);
+}
+
+static struct field_value get_activity_end(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return time_value(activity_of(event), activity_of(event)->end_ns);
+}
+
+static struct field_value get_activity_ns(const struct event *event, const struct change *change)
+{
+	const struct ms_activity_body *activity = activity_of(event);
+
+	(void)change;
+	return time_value(activity, activity->end_ns - activity->begin_ns);
+}
+
+static struct field_value get_activity_size(const struct event *event, const struct change *change)
+{
+	const struct ms_activity_body *activity = activity_of(event);
+
+	(void)change;
+	return (struct field_value){ .known = activity->kind == MS_ACTIVITY_COPY ||
+					      activity->kind == MS_ACTIVITY_MEMSET,
+				     .number = activity->size };
+}
+
+static struct field_value get_activity_direction(const struct event *event,
+						 const struct change *change)
+{
+	const struct ms_activity_body *activity = activity_of(event);
+
+	(void)change;
+	if (activity->kind != MS_ACTIVITY_COPY || activity->what == MS_DIRECTIONS_COUNT)
+		return text_value(NULL);
+	return text_value(probe_direction_name(activity->what));
+}
+
+static struct field_value memory_value(const struct ms_activity_body *activity, uint8_t memory)
+{
+	const bool has = activity->kind == MS_ACTIVITY_COPY || activity->kind == MS_ACTIVITY_MEMSET;
+
+	return text_value(has && memory ? memory_names[memory] : NULL);
+}
+
+static struct field_value get_activity_from(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return memory_value(activity_of(event), activity_of(event)->from);
+}
+
+static struct field_value get_activity_to(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return memory_value(activity_of(event), activity_of(event)->to);
+}
+
+static struct field_value get_activity_device(const struct event *event,
+					      const struct change *change)
+{
+	const int32_t device = activity_of(event)->device;
+
+	(void)change;
+	return (struct field_value){ .known = device >= 0, .number = (uint64_t)device };
+}
+
+static struct field_value get_activity_call(const struct event *event, const struct change *change)
+{
+	const struct gpu_link *link = change->activity_of;
+
+	(void)event;
+	return (struct field_value){ .known = link && link->end_ns,
+				     .number = link ? link->begin_ns : 0 };
+}
+
+static struct field_value flag_value(const struct event *event, uint8_t flag)
+{
+	return (struct field_value){ .known = true,
+				     .number = (activity_of(event)->flags & flag) != 0 };
+}
+
+static struct field_value get_activity_async(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return flag_value(event, MS_ACTIVITY_ASYNC);
+}
+
+static struct field_value get_activity_by_kernel(const struct event *event,
+						 const struct change *change)
+{
+	(void)change;
+	return flag_value(event, MS_ACTIVITY_DEVICE_LAUNCHED);
+}
+
+static struct field_value get_gpu_state(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return text_value(state_names[status_of(event)->state]);
+}
+
+static struct field_value get_gpu_reason(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return text_value(reason_names[status_of(event)->reason]);
+}
+
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 #define MEMBER(layout, member) \

@@ -359,6 +359,10 @@ static void say_recording(struct document *document, const struct report *report
 	report_document_largest(document, recording);
 	begin_section(document, 3, "timeline", "3. Timeline");
 	report_document_timeline(document, recording);
+	if (report_document_has_gpu(recording)) {
+		begin_section(document, 3, "gpu", "GPU time");
+		report_document_gpu(document, recording);
+	}
 	report_document_findings(document, recording);
 	begin_section(document, 3, "suggestions", "8. Suggestions");
 	list_suggestions(document, recording);

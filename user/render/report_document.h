@@ -48,6 +48,10 @@ void report_document_cell_stack(struct document *document, const struct stacks *
 				const struct stack *stack);
 void report_document_largest(struct document *document, const struct report_recording *recording);
 
+/* When CUPTI was asked what GPUs did, and when. */
+bool report_document_has_gpu(const struct report_recording *recording);
+void report_document_gpu(struct document *document, const struct report_recording *recording);
+
 void report_document_timeline(struct document *document, const struct report_recording *recording);
 void report_document_findings(struct document *document, const struct report_recording *recording);
 

@@ -309,6 +309,7 @@ static void append_recording(struct html *html)
 	append_chart(html, "owners", "Who holds memory");
 	html_memory(html);
 	html_calls(html);
+	html_gpu(html);
 	append_chart(html, "addresses", "Address space");
 	html_devices(html);
 	string_append_text(html->out, "</section>\n");

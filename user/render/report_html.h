@@ -69,6 +69,7 @@ void html_overview(struct html *html);
 void html_devices(struct html *html);
 void html_memory(struct html *html);
 void html_calls(struct html *html);
+void html_gpu(struct html *html);
 void html_timeline(struct html *html);
 void html_thresholds(struct html *html);
 void html_findings(struct html *html);

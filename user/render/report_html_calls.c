@@ -130,6 +130,19 @@ void html_calls(struct html *html)
 	html_section_end(html);
 }
 
+void html_gpu(struct html *html)
+{
+	struct document_html of;
+
+	if (!report_document_has_gpu(html->recording))
+		return;
+	html_section(html, "gpu", "GPU time");
+	document_html_init(&of, html, SIZE_MAX);
+	report_document_gpu(&of.document, html->recording);
+	document_html_fini(&of);
+	html_section_end(html);
+}
+
 void html_timeline(struct html *html)
 {
 	struct document_html of;

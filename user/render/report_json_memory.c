@@ -6,6 +6,7 @@
 
 #include "ledger/objects.h"
 #include "render/identity_words.h"
+#include "render/json_gpu.h"
 #include "render/json_nvml.h"
 #include "render/json_process.h"
 
@@ -287,6 +288,7 @@ static void put_totals(struct json *json, const struct report_recording *recordi
 	put_spaces(json, process);
 	json_process_driver(json, process);
 	json_process_tensors(json, process);
+	json_gpu_process(json, process);
 	json_nvml_process(json, process);
 	put_calls(json, recording, process);
 	json_process_failures(json, process);

@@ -5,6 +5,7 @@
 #include "render/json.h"
 
 #include "render/identity_words.h"
+#include "render/json_gpu.h"
 #include "render/json_process.h"
 
 static void put_spaces(struct json *json, const struct process *process)
@@ -176,6 +177,7 @@ static void put_totals(struct json *json, const struct summary *summary,
 	put_spaces(json, process);
 	json_process_driver(json, process);
 	json_process_tensors(json, process);
+	json_gpu_process(json, process);
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		json_name(json, members[i].name);
 		if (summary_captured(summary, members[i].op))

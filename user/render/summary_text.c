@@ -14,6 +14,7 @@
 #include "render/field.h"
 #include "render/identity_words.h"
 #include "render/losses_words.h"
+#include "render/summary_gpu.h"
 
 #define KERNELS_SHOWN 20
 #define FUNCTIONS_SHOWN 20
@@ -425,7 +426,7 @@ static void append_losses(const struct page *page)
 		string_append_format(page->out, "  lost: %llu other records (%s)\n",
 				     (ull)page->summary->losses.others,
 				     "kernel names, beginnings of frees, lives of processes,"
-				     " stacks, tensors");
+				     " stacks, tensors, what GPUs did");
 	append_reasons(page);
 	if (losses_are_of_memory(counters))
 		string_append_text(
@@ -545,6 +546,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_title(&page, process);
 		append_spaces(&page, process);
 		append_driver(&page, process);
+		summary_gpu_append(page.out, process);
 		append_largest(&page, process);
 		append_functions(&page, process);
 		append_splits(&page, process);

@@ -9,6 +9,8 @@
 #include "render/field.h"
 #include "render/stack_words.h"
 #include "render/identity_words.h"
+#include "render/gpu_words.h"
+#include "render/summary_gpu.h"
 #include "render/record_field.h"
 
 #define RED "\033[31m"
@@ -262,13 +264,23 @@ static void append_exit(struct string *out, const struct event *event)
 		string_append_format(out, "exited with %d", WEXITSTATUS(status));
 }
 
+/* What a GPU did is heard of later: when it did counts. */
+static uint64_t shown_ns(const struct event *event)
+{
+	uint64_t begin_ns = 0;
+
+	if (event->header->type == MS_TYPE_ACTIVITY)
+		begin_ns = ((const struct ms_activity *)event->sample)->is.begin_ns;
+	return begin_ns ? begin_ns : event->header->ts_ns;
+}
+
 /* The beginning of a line that is no call. */
 static struct string *begin_line(struct text_sink *text, const struct event *event,
 				 const struct change *change)
 {
 	struct string *out = &text->writer->text;
 
-	append_time(text, out, event->header->ts_ns);
+	append_time(text, out, shown_ns(event));
 	string_append_text(out, " +++ ");
 	if (change->process) {
 		string_append_format(out, "%u (", event->header->pid);
@@ -302,6 +314,42 @@ static int show_sample(struct text_sink *text, const struct event *event,
 			append_value(text, out, field->kind, value);
 		before = ", ";
 	}
+	cut(text, begin);
+	return writer_end_line(text->writer);
+}
+
+/* Calls have lines of their own, by probes. */
+static int show_activity(struct text_sink *text, const struct event *event,
+			 const struct change *change)
+{
+	const struct ms_activity_body *activity = &((const struct ms_activity *)event->sample)->is;
+	const size_t begin = text->writer->text.length;
+
+	if (activity->kind == MS_ACTIVITY_CALL)
+		return 0;
+	summary_gpu_append_activity(begin_line(text, event, change), activity, change);
+	cut(text, begin);
+	return writer_end_line(text->writer);
+}
+
+/* Whether it is measured, and that it is over; what comes in between only counts. */
+static int show_gpu_status(struct text_sink *text, const struct event *event,
+			   const struct change *change)
+{
+	const struct ms_gpu_status_body *status =
+		&((const struct ms_gpu_status *)event->sample)->is;
+	const size_t begin = text->writer->text.length;
+	struct string *out;
+
+	if (!change->process || !change->process->gpu ||
+	    (status->state == MS_GPU_ON && change->process->gpu->statuses > 1))
+		return 0;
+	out = begin_line(text, event, change);
+	string_append_text(out, "GPU time: ");
+	if (status->state == MS_GPU_ON)
+		string_append_text(out, "measured from now on");
+	else
+		gpu_words_state(out, change->process->gpu);
 	cut(text, begin);
 	return writer_end_line(text->writer);
 }
@@ -349,6 +397,10 @@ static int text_event(struct sink *sink, const struct event *event, const struct
 		append_heading(text);
 	if (event->call)
 		return show_call(text, event, change);
+	if (event->header->type == MS_TYPE_ACTIVITY)
+		return show_activity(text, event, change);
+	if (event->header->type == MS_TYPE_GPU_STATUS)
+		return show_gpu_status(text, event, change);
 	return event->sample ? show_sample(text, event, change) : show_process(text, event, change);
 }
 

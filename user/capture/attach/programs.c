@@ -119,6 +119,19 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 					      attach_type(strategy, true));
 }
 
+/* It needs bpf_loop(), of Linux 5.17; without it the library is not loaded (-ENOTSUP). */
+static int choose_gpu_times(struct memscope_bpf *skeleton, const struct programs_options *options)
+{
+	bpf_program__set_autoload(skeleton->progs.ms_hand, options->gpu_times);
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_hand,
+					      attach_type(options->strategy, true));
+	if (!options->gpu_times ||
+	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) > 0)
+		return 0;
+	log_error("--gpu-time: this kernel cannot read what CUPTI says: that needs Linux 5.17");
+	return -ENOTSUP;
+}
+
 static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
 {
 	uint32_t slots = cpu_slots_choose(bytes, cpus);
@@ -172,7 +185,7 @@ static uint32_t test_device(void)
 /* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */
 static int load(struct memscope_bpf **result, const struct programs_options *options)
 {
-	int cpus = libbpf_num_possible_cpus();
+	int cpus = libbpf_num_possible_cpus(), err;
 	struct memscope_bpf *skeleton;
 
 	libbpf_set_print(print_libbpf);
@@ -182,6 +195,9 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	if (cpus < 0)
 		return cpus;
 	choose_programs(skeleton, options->strategy);
+	err = choose_gpu_times(skeleton, options);
+	if (err)
+		return err;
 	skeleton->rodata->settings.return_ops = options->return_ops;
 	skeleton->rodata->settings.count_launches = options->count_launches;
 	skeleton->rodata->settings.admits = options->admits;
@@ -325,10 +341,11 @@ int programs_link(const struct programs *programs, enum program program,
 		[PROGRAM_IOCTL_RETURN] = skeleton->progs.ms_ioctl_return,
 		[PROGRAM_IOCTL_SESSION] = skeleton->progs.ms_ioctl_session,
 		[PROGRAM_TENSOR] = skeleton->progs.ms_tensor,
+		[PROGRAM_HAND] = skeleton->progs.ms_hand,
 	};
 
 	return attacher_create(programs->attacher, bpf_program__fd(choice[program]),
-			       attach_type(programs->strategy, program == PROGRAM_TENSOR), site,
+			       attach_type(programs->strategy, program >= PROGRAM_TENSOR), site,
 			       on_return);
 }
 

@@ -37,6 +37,7 @@ struct programs_options {
 	uint32_t spared;       /* bit set of enum ms_row_kind: see struct placement_wants */
 	const bool *named;     /* as there; lives as long as the programs */
 	bool count_launches;   /* of kernels, instead of recording each */
+	bool gpu_times;        /* what our library in a command says is wanted */
 	uint64_t ring_bytes;   /* of each of the two ring buffers: a power of two, in pages */
 	enum ms_admits admits; /* through probes in a file */
 	int cgroup_fd;         /* of MS_ADMITS_CGROUP: its directory, of version 2 */
@@ -68,7 +69,9 @@ enum program {
 	PROGRAM_IOCTL_ENTRY,
 	PROGRAM_IOCTL_RETURN,
 	PROGRAM_IOCTL_SESSION,
-	PROGRAM_TENSOR, /* an entry alone, whatever the strategy */
+	/* Entries alone, whatever the strategy: */
+	PROGRAM_TENSOR,
+	PROGRAM_HAND, /* if `gpu_times` */
 };
 
 enum strategy programs_strategy(const struct programs *programs);

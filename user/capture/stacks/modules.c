@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "capture/targets/files.h"
-#include "symbols/demangle.h"
+#include "base/demangle.h"
 
 #define DELETED " (deleted)"
 

@@ -2,8 +2,8 @@
 /*
  * Names of functions as people write them.
  */
-#ifndef MEMSCOPE_SYMBOLS_DEMANGLE_H
-#define MEMSCOPE_SYMBOLS_DEMANGLE_H
+#ifndef MEMSCOPE_BASE_DEMANGLE_H
+#define MEMSCOPE_BASE_DEMANGLE_H
 
 #include "base/string.h"
 
@@ -16,4 +16,4 @@ void demangle_append(struct string *out, const char *name);
 /* The second part of it: a demangled name, shortened. */
 void demangle_append_short(struct string *out, const char *name);
 
-#endif /* MEMSCOPE_SYMBOLS_DEMANGLE_H */
+#endif /* MEMSCOPE_BASE_DEMANGLE_H */

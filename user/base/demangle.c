@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "symbols/demangle.h"
+#include "base/demangle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What our library in a command (user/inject) hands over, at the entry of its own function: batches
+ * of what GPUs did, names of kernels, and how it goes. It is read from the program's memory
+ * straight into a record. The probe is in the file, for all processes that have it; what is handed
+ * over by one that is not traced is left where it is.
+ */
+#ifndef MS_ACTIVITY_BPF_H
+#define MS_ACTIVITY_BPF_H
+
+struct ms_batch {
+	const void *from;
+};
+
+/* What cannot be read is all 0, which is no activity: user space refuses and counts it. */
+static long activity_copy(__u32 index, void *context)
+{
+	const struct ms_batch *batch = context;
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct ms_activity *record;
+	struct ms_room room;
+
+	if (!emit_begin(MS_KIND_ACTIVITY, sizeof(*record), &room))
+		return 0;
+	record = room.record;
+	event_init(&record->event, MS_TYPE_ACTIVITY, sizeof(*record), room.start_ns, now_ns);
+	bpf_probe_read_user(&record->is, sizeof(record->is),
+			    batch->from + index * sizeof(record->is));
+	emit_end(&room);
+	return 0;
+}
+
+static __always_inline __u64 activity_start(void)
+{
+	return start_of(bpf_get_current_task_btf()->group_leader);
+}
+
+/* `room`: of the name, a constant. */
+static __always_inline void activity_name(const void *from, __u32 room)
+{
+	const __u64 size = sizeof(struct ms_gpu_name) + room;
+	struct ms_gpu_name *record;
+
+	count_seen(MS_KIND_GPU);
+	record = bpf_ringbuf_reserve(&ms_critical, size, 0);
+	if (!record) {
+		count_lost(MS_KIND_GPU);
+		return;
+	}
+	event_init(&record->event, MS_TYPE_GPU_NAME, size, activity_start(), bpf_ktime_get_ns());
+	bpf_probe_read_user(&record->is, sizeof(record->is) + room, from);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void activity_status(const void *from)
+{
+	struct ms_gpu_status *record;
+
+	count_seen(MS_KIND_GPU);
+	record = bpf_ringbuf_reserve(&ms_critical, sizeof(*record), 0);
+	if (!record) {
+		count_lost(MS_KIND_GPU);
+		return;
+	}
+	event_init(&record->event, MS_TYPE_GPU_STATUS, sizeof(*record), activity_start(),
+		   bpf_ktime_get_ns());
+	bpf_probe_read_user(&record->is, sizeof(record->is), from);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void activity_named(const void *from)
+{
+	struct ms_gpu_name_body head = {};
+
+	bpf_probe_read_user(&head, sizeof(head), from);
+	if (head.room == 128)
+		activity_name(from, 128);
+	else if (head.room == 512)
+		activity_name(from, 512);
+	else if (head.room == MS_GPU_NAME_MAX)
+		activity_name(from, MS_GPU_NAME_MAX);
+}
+
+static __always_inline void activity_take(struct pt_regs *ctx)
+{
+	struct ms_batch batch = { .from = (const void *)PT_REGS_PARM2(ctx) };
+	__u32 count = PT_REGS_PARM3(ctx);
+
+	if (!(target_flags(bpf_get_current_pid_tgid() >> 32) & MS_TARGET_TRACED))
+		return;
+	switch ((__u32)PT_REGS_PARM1(ctx)) {
+	case MS_HAND_ACTIVITIES:
+		if (count <= MS_HAND_MOST)
+			bpf_loop(count, activity_copy, &batch, 0);
+		break;
+	case MS_HAND_NAME:
+		activity_named(batch.from);
+		break;
+	case MS_HAND_STATUS:
+		activity_status(batch.from);
+		break;
+	}
+}
+
+#endif /* MS_ACTIVITY_BPF_H */

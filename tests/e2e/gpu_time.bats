@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Times of kernels and copies, by a simulated CUPTI: what it did is in its log. Whatever goes wrong
+# there, the program's output and exit code are those of an untraced run.
+
+load reading
+
+eval "without_cupti_$(declare -f setup)"
+setup() {
+	without_cupti_setup
+	export LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simcupti SIMCUPTI_LOG=$PWD/cupti.log PROBED=1
+}
+
+# Records the program with arguments $@, and makes report.json; what it wrote has to be as without.
+measured() {
+	local code=0 untraced=0
+
+	LD_LIBRARY_PATH=$LD_LIBRARY_PATH "$WORKLOADS/gpu_work" "$@" > untraced 2> untraced.err || untraced=$?
+	rm -f run.mscope cupti.log
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record $MASK ${OPTIONS:---gpu-time} -o run.mscope -- "$WORKLOADS/gpu_work" "$@" > traced 2> messages || code=$?
+	assert_equal "$code" "$untraced"
+	diff untraced traced
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	valid report report.json
+}
+
+# gpu EXPRESSION: of the one process whose GPU is known of
+gpu() {
+	jq -c "[.recordings[0].processes[] | select(.gpu)][0].gpu | $1" report.json
+}
+
+# Count and nanoseconds in all, by kernel, of the log.
+logged_kernels() {
+	awk '$1 == "kernel" { split($3, b, "="); split($4, e, "="); n[$2]++; t[$2] += e[2] - b[2] }
+		END { for (k in n) print k, n[k], t[k] }' cupti.log | sort
+}
+
+# When anything ran, overlaps counted once.
+logged_busy() {
+	sed 's/.*begin=\([0-9]*\) end=\([0-9]*\).*/\1 \2/' cupti.log | sort -n |
+		awk '$1 > to { busy += to - from; from = $1; to = $1 } $2 > to { to = $2 } END { print busy + to - from }'
+}
+
+@test "kernels, copies and memsets have the times that CUPTI gave them, and all are joined" {
+	measured 4 300 5
+	assert_equal "$(gpu .state)" '"ended"'
+	diff <(logged_kernels) <(gpu '.kernels[] | [.name, .count, .total_ns] | join(" ")' | jq -r . | sort)
+	assert_equal "$(gpu '.devices[0].busy_ns')" "$(logged_busy)"
+	assert_equal "$(gpu '.copies | map([.direction, .count, .bytes])')" '[["HtoD",1200,39321600],["DtoH",1200,78643200]]'
+	assert_equal "$(gpu '.memsets | [.count, .bytes]')" '[1200,78643200]'
+	assert_equal "$(gpu .in_graphs)" 240
+	assert_equal "$(gpu '.joins | [.activities, .with_call, .with_probed_call, .outside_of_call, .before_call, .after_wait]')" \
+		"[$(wc -l < cupti.log),$(wc -l < cupti.log),$(wc -l < cupti.log),0,0,0]"
+	assert_equal "$(gpu '[.dropped, .untimed, .no_buffer, .clock_is_converted]')" '[0,0,0,false]'
+	assert_equal "$(gpu '.joins.gpu_error_ns < 10000000 and .joins.call_error_ns < 10000000')" true
+	"$MEMSCOPE" report run.mscope > report.md
+	grep -q '^### GPU time' report.md
+	grep -q '^| work_0 | ' report.md
+	"$MEMSCOPE" export -j run.mscope > run.ndjson
+	"$MEMSCOPE" verify -q run.mscope
+}
+
+@test "every version's records, in any order, with little room for them" {
+	local version
+
+	for version in 18 24 28 130000 130500; do
+		SIMCUPTI=version=$version,shuffle=1,keep=100 measured 3 60
+		assert_equal "$(gpu .cupti_version)" "$version"
+		diff <(logged_kernels) <(gpu '.kernels[] | [.name, .count, .total_ns] | join(" ")' | jq -r . | sort)
+		assert_equal "$(gpu '.joins | [.with_call, .with_probed_call]')" "[$(wc -l < cupti.log),$(wc -l < cupti.log)]"
+		assert_equal "$(gpu '.devices[0].busy_ns')" "$(logged_busy)"
+	done
+}
+
+@test "what CUPTI drops, or has no or impossible times for, is counted" {
+	SIMCUPTI=drop=10,untimed=7,inverted=11 measured 2 100
+	assert_equal "$(gpu .dropped)" $(($(wc -l < cupti.log) / 10))
+	assert_equal "$(gpu '.joins.activities')" $(($(wc -l < cupti.log) - $(wc -l < cupti.log) / 10))
+	assert_equal "$(gpu '(.untimed > 0) and (([.kernels[].untimed, .copies[].untimed, .memsets.untimed] | add) == .untimed)')" true
+	"$MEMSCOPE" report run.mscope | grep -q "^Missing: .* records that CUPTI had no room for; .* activities for which CUPTI has no times"
+}
+
+@test "without CUPTI, with an old one, with another tool, with errors: the program does not notice" {
+	local function
+
+	LD_LIBRARY_PATH=$BUILT/simcuda measured 1 20 7
+	assert_equal "$(gpu '[.state, .why, .activities]')" '["off","no_library",0]'
+	"$MEMSCOPE" report run.mscope | grep -q 'no libcupti that could be found'
+	SIMCUPTI=version=17 measured 1 20 7
+	assert_equal "$(gpu '[.state, .why]')" '["off","old_library"]'
+	SIMCUPTI="subscriber=Nsight Systems" measured 1 20 7
+	assert_equal "$(gpu '[.state, .why, .who]')" '["off","subscriber","Nsight Systems"]'
+	"$MEMSCOPE" report run.mscope | grep -q 'another tool uses CUPTI in the program already (Nsight Systems)'
+	for function in GetVersion Subscribe_v2 ActivityRegisterCallbacks ActivityEnable; do
+		SIMCUPTI=fail=$function:999 measured 1 20 7
+		assert_equal "$(gpu '[.state, .why]')" '["off","refused"]'
+	done
+	for function in SetThreadIdType ActivityRegisterTimestampCallback ActivityFlushAll ActivityGetNumDroppedRecords; do
+		SIMCUPTI=fail=$function:999 measured 1 20 7
+		assert_equal "$(gpu .state)" '"ended"'
+	done
+}
+
+@test "another clock than ours is converted, and the error that is stated holds" {
+	local clock
+
+	for clock in offset=3s realtime=1 offset=3s,drift_ppm=50 offset=-5s,noise=5us; do
+		SIMCUPTI=refuses_clock=1,$clock measured 2 100
+		assert_equal "$(gpu '[.state, .clock_is_converted]')" '["ended",true]'
+		assert_equal "$(gpu '[.joins.call_error_ns, .joins.gpu_error_ns] | map(. != null and . <= 10000)')" '[true,true]'
+		[[ $clock == *noise* ]] || assert_equal "$(gpu '.joins.activities == .joins.with_probed_call')" true
+	done
+	SIMCUPTI=ignores_clock=1,offset=1s measured 2 100
+	assert_equal "$(gpu .clock_is_converted)" true
+}
+
+@test "the time is over, and what reads is gone: nothing is measured any more" {
+	OPTIONS=--gpu-time=300ms SIMCUDA_DELAY=cuMemsetD8Async=20ms measured 1 60
+	assert_equal "$(gpu '[.state, .why]')" '["stopped","time"]'
+	assert_equal "$(gpu '.joins.activities > 0 and .joins.activities < 200')" true
+}
+
+@test "a program that is killed, and one that forks" {
+	measured 1 40 0 killed
+	assert_equal "$(gpu .state)" '"on"'
+	"$MEMSCOPE" report run.mscope | grep -q 'without a last word'
+	measured 2 40 0 forks
+	assert_equal "$(gpu '[.state, .joins.activities]')" "[\"ended\",$(wc -l < cupti.log)]"
+}
+
+@test "the variable that is there already is left alone, and that is said" {
+	CUDA_INJECTION64_PATH=$BUILT/simcuda/libselftest-injection.so measured 1 5
+	grep -q 'CUDA_INJECTION64_PATH is already set, to .*libselftest-injection.so' messages
+	assert_equal "$(jq '[.recordings[0].processes[] | select(.gpu)] | length' report.json)" 0
+}
+
+@test "only the command has the library, and only if it was asked for" {
+	# shellcheck disable=SC2016 # expanded there
+	OPTIONS='--gpu-time' "$MEMSCOPE" record --gpu-time -q -o a.mscope -- \
+		sh -c '"$1" 1 5 > /dev/null; echo "$CUDA_INJECTION64_PATH"' sh "$WORKLOADS/gpu_work" > inherited
+	grep -q libmemscope-cupti.so inherited
+	assert_equal "$("$MEMSCOPE" report -f json a.mscope | jq '[.recordings[0].processes[] | select(.gpu)] | length')" 0
+	"$MEMSCOPE" record --gpu-time -f -q -o b.mscope -- sh -c '"$1" 1 5 > /dev/null; true' sh "$WORKLOADS/gpu_work"
+	assert_equal "$("$MEMSCOPE" report -f json b.mscope | jq -c '[.recordings[0].processes[] | select(.gpu) | .gpu.state]')" '["ended"]'
+	"$MEMSCOPE" record -q -o c.mscope -- sh -c 'env | grep -c -e INJECTION -e MEMSCOPE_GPU; true' > none
+	assert_equal "$(cat none)" 0
+}
+
+@test "trace shows each, with its call; a running process cannot have it" {
+	trace --gpu-time -- "$WORKLOADS/gpu_work" 1 10 2> /dev/null > lines || true
+	grep -qE '\+\+\+ [0-9]+ \(gpu_work\) GPU time: measured from now on' lines
+	assert_equal "$(grep -cE '\+\+\+ .* kernel work_[012]: 10 us on device 0, stream [0-9]+' lines)" 12
+	grep -qE 'copy DtoH 64 KiB: .* on device 0, stream 7' lines
+	grep -qE '^  GPU TIME: Measured by CUPTI 13.0' lines
+	trace --gpu-time --json -o lines.jsonl -- "$WORKLOADS/gpu_work" 1 10 > /dev/null
+	local what
+
+	for what in '.activity == "kernel"' '.activity == "copy"' '.activity == "call"' '.type == "gpu_status"' '.type == "summary"'; do
+		jq -c "select($what)" lines.jsonl | head -1 > event.json
+		test -s event.json
+		valid event event.json
+	done
+	assert_equal "$(jq -c 'select(.type == "activity" and .activity == "kernel") | .call_begin_ns' lines.jsonl | wc -l)" 12
+	run "$MEMSCOPE" trace --gpu-time -p $$
+	assert_equal "$status" 2
+	[[ $output == *"is for a command that is started here"* ]]
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Entry and end. The CUDA driver loads this library when the program initialises CUDA, because
+ * CUDA_INJECTION64_PATH names it, and calls InitializeInjection() in that thread. It does nothing
+ * unless MEMSCOPE_GPU_TIME is there as well:
+ *
+ *	MEMSCOPE_GPU_TIME=READER:ONLY:STOP
+ *
+ * READER is the process that has a probe in this library. ONLY is 1 if its own child is to be
+ * measured alone, 0 if all that inherit the variable are. STOP is when to end, CLOCK_MONOTONIC in
+ * ns (0: never).
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inject/inject.h"
+
+#define FLUSH_NS 200000000ll
+#define END_NS 1000000000ll /* that the end of the program waits at most for a flush */
+
+INJECT_EXPORT int InitializeInjection(void);
+
+static const int kinds[] = { CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_PEER_MEMCPY, CUPTI_MEMSET,
+			     CUPTI_OVERHEAD };
+
+/* CUpti_driver_api_trace_cbid of what launches, copies and sets memory: from, to. */
+static const uint16_t calls[][2] = {
+	{ 216, 216 }, { 218, 218 }, { 220, 220 }, { 222, 222 }, { 224, 224 },
+	{ 226, 226 }, { 248, 254 }, { 276, 293 }, { 305, 307 }, { 318, 321 },
+	{ 397, 416 }, { 418, 433 }, { 442, 442 }, { 477, 478 }, { 480, 480 },
+	{ 514, 515 }, { 652, 653 }, { 776, 779 }, { 796, 799 },
+};
+
+static struct {
+	struct cupti cupti;
+	void *subscriber;
+	pid_t pid;
+	unsigned long reader, only;
+	unsigned long long stop_ns;
+	bool reader_seen;
+	pthread_mutex_t lock; /* held while CUPTI is asked to hand over what it has */
+	pthread_cond_t wake;
+	bool on, ending;
+	uint64_t dropped;
+	struct ms_gpu_status_body status;
+} inject = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+
+static void say_status(enum ms_gpu_state state, enum ms_gpu_reason reason)
+{
+	const struct buffers_counts counts = buffers_counts();
+	struct ms_gpu_status_body *status = &inject.status;
+
+	status->state = state;
+	if (reason != MS_GPU_REASON_NONE)
+		status->reason = reason;
+	status->version = inject.cupti.version;
+	status->handed = counts.handed;
+	status->untimed = counts.untimed;
+	status->no_buffer = counts.no_buffer;
+	status->no_name = counts.no_name;
+	status->dropped = inject.dropped;
+	status->converted = clock_converts();
+	status->clock_error = clock_error_ns();
+	hand_status(status);
+}
+
+static void name_who(const char *who)
+{
+	snprintf(inject.status.who, sizeof(inject.status.who), "%s", who);
+}
+
+/* A function that failed: which, and how. */
+static enum ms_gpu_reason refused(const char *function, int result)
+{
+	name_who(function);
+	inject.status.result = result;
+	return MS_GPU_REASON_REFUSED;
+}
+
+/* ---- while the program runs ------------------------------------------------------------------ */
+
+/* Not while this library holds a lock that the callbacks take: CUPTI holds its own meanwhile. */
+static void flush(uint32_t flags)
+{
+	size_t dropped = 0;
+
+	clock_compare(&inject.cupti);
+	inject.cupti.ActivityFlushAll(flags);
+	if (inject.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_OK)
+		inject.dropped += dropped;
+}
+
+static void disable(void)
+{
+	size_t i;
+	uint32_t cbid;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		inject.cupti.ActivityDisable(kinds[i]);
+	for (i = 0; inject.cupti.ActivityEnableDriverApi && i < sizeof(calls) / sizeof(*calls); i++)
+		for (cbid = calls[i][0]; cbid <= calls[i][1]; cbid++)
+			inject.cupti.ActivityEnableDriverApi(cbid, 0);
+}
+
+/* Other tools may use CUPTI from then on. It stays loaded: its threads may be on their way. */
+static void stop(enum ms_gpu_reason reason)
+{
+	disable();
+	flush(CUPTI_FLUSH_FORCED);
+	inject.cupti.Unsubscribe(inject.subscriber);
+	inject.on = false;
+	say_status(MS_GPU_STOPPED, reason);
+}
+
+static bool reader_is_gone(void)
+{
+	return inject.reader_seen && kill((pid_t)inject.reader, 0) && errno == ESRCH;
+}
+
+static void wait_a_little(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += FLUSH_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&inject.wake, &inject.lock, &until);
+}
+
+/* With all signals blocked. It has the lock but for when it waits. */
+static void *helper(void *unused)
+{
+	uint64_t said = 0;
+
+	(void)unused;
+	pthread_mutex_lock(&inject.lock);
+	while (inject.on && !inject.ending) {
+		wait_a_little();
+		if (!inject.on || inject.ending)
+			break;
+		if (inject.stop_ns && clock_now() >= inject.stop_ns) {
+			stop(MS_GPU_REASON_TIME);
+		} else if (reader_is_gone()) {
+			stop(MS_GPU_REASON_READER);
+		} else {
+			flush(0);
+			if (said != buffers_counts().handed)
+				say_status(MS_GPU_ON, MS_GPU_REASON_NONE);
+			said = buffers_counts().handed;
+		}
+	}
+	pthread_mutex_unlock(&inject.lock);
+	return NULL;
+}
+
+/* The last that is heard of the program, if it ends by exit(). */
+static void at_exit(void)
+{
+	struct timespec until;
+
+	if (getpid() != inject.pid)
+		return;
+	inject.ending = true;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += END_NS / 1000000000;
+	if (pthread_mutex_timedlock(&inject.lock, &until))
+		return;
+	if (inject.on) {
+		flush(CUPTI_FLUSH_FORCED);
+		inject.on = false;
+		say_status(MS_GPU_ENDED, MS_GPU_REASON_NONE);
+	}
+	pthread_mutex_unlock(&inject.lock);
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+static void ignore(void *user, int domain, uint32_t cbid, const void *data)
+{
+	(void)user;
+	(void)domain;
+	(void)cbid;
+	(void)data;
+}
+
+/* To have CUPTI to ourselves, and to know who else has it. No callback is enabled. */
+static enum ms_gpu_reason subscribe(void)
+{
+	struct cupti *cupti = &inject.cupti;
+	char other[MS_GPU_WHO_BYTES] = "";
+	struct cupti_subscriber parameters = { sizeof(parameters), "memscope-bpf", other,
+					       sizeof(other) };
+	int result = cupti->Subscribe_v2 ?
+			     cupti->Subscribe_v2(&inject.subscriber, ignore, NULL, &parameters) :
+			     cupti->Subscribe(&inject.subscriber, ignore, NULL);
+
+	if (result == CUPTI_OK)
+		return MS_GPU_REASON_NONE;
+	if (result != CUPTI_ANOTHER_SUBSCRIBER)
+		return refused(cupti->Subscribe_v2 ? "cuptiSubscribe_v2" : "cuptiSubscribe",
+			       result);
+	inject.status.result = result;
+	other[sizeof(other) - 1] = '\0';
+	name_who(other);
+	return MS_GPU_REASON_SUBSCRIBER;
+}
+
+/* What has to be settled before anything is enabled. */
+static enum ms_gpu_reason prepare(void)
+{
+	struct cupti *cupti = &inject.cupti;
+	bool registered = cupti->ActivityRegisterTimestampCallback &&
+			  cupti->ActivityRegisterTimestampCallback(clock_now) == CUPTI_OK;
+	int result;
+
+	if (cupti->SetThreadIdType)
+		cupti->SetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
+	buffers_init(cupti);
+	result = cupti->ActivityRegisterCallbacks(buffers_request, buffers_complete);
+	if (result != CUPTI_OK)
+		return refused("cuptiActivityRegisterCallbacks", result);
+	return clock_open(cupti, registered);
+}
+
+static enum ms_gpu_reason enable(void)
+{
+	struct cupti *cupti = &inject.cupti;
+	size_t i;
+	uint32_t cbid;
+	int result;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		result = cupti->ActivityEnable(kinds[i]);
+		if (result != CUPTI_OK && i == 0)
+			return refused("cuptiActivityEnable", result);
+	}
+	/* Which exist depends on the version: those that do not are refused. */
+	for (i = 0; cupti->ActivityEnableDriverApi && i < sizeof(calls) / sizeof(*calls); i++)
+		for (cbid = calls[i][0]; cbid <= calls[i][1]; cbid++)
+			cupti->ActivityEnableDriverApi(cbid, 1);
+	return MS_GPU_REASON_NONE;
+}
+
+static bool start_helper(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	err = pthread_create(&thread, &attributes, helper, NULL);
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return !err;
+}
+
+static enum ms_gpu_reason set_up(void)
+{
+	enum ms_gpu_reason reason = find_cupti(&inject.cupti, inject.status.who);
+
+	if (reason == MS_GPU_REASON_NONE)
+		reason = subscribe();
+	if (reason != MS_GPU_REASON_NONE)
+		return reason;
+	reason = prepare();
+	if (reason == MS_GPU_REASON_NONE)
+		reason = enable();
+	if (reason == MS_GPU_REASON_NONE) {
+		inject.on = true;
+		if (!start_helper())
+			reason = MS_GPU_REASON_NO_MEMORY;
+	}
+	if (reason != MS_GPU_REASON_NONE) {
+		inject.on = false;
+		disable();
+		inject.cupti.Unsubscribe(inject.subscriber);
+	}
+	return reason;
+}
+
+/* Always 1: whatever goes wrong here is no reason for the program not to get its CUDA. */
+int InitializeInjection(void)
+{
+	const char *variable = getenv("MEMSCOPE_GPU_TIME");
+	const uint64_t began_ns = clock_now();
+	enum ms_gpu_reason reason;
+
+	if (inject.pid || !variable ||
+	    sscanf(variable, "%lu:%lu:%llu", &inject.reader, &inject.only, &inject.stop_ns) != 3)
+		return 1;
+	inject.pid = getpid();
+	if (inject.only && getppid() != (pid_t)inject.reader)
+		return 1;
+	inject.reader_seen = !kill((pid_t)inject.reader, 0) || errno == EPERM;
+	reason = set_up();
+	inject.status.took = clock_now() - began_ns;
+	say_status(reason == MS_GPU_REASON_NONE ? MS_GPU_ON : MS_GPU_OFF, reason);
+	if (reason == MS_GPU_REASON_NONE)
+		atexit(at_exit);
+	return 1;
+}

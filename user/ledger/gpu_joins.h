@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which call of the program made the GPU do what: CUPTI numbers its own records of calls and those
+ * of kernels and copies alike, but a probe does not see that number. So CUPTI's record of a call is
+ * joined with the call that a probe saw by containment: same thread, between its entry and its
+ * return. A thread's calls do not overlap, so there is at most one. What it lacks to the entry, and
+ * to the return, says at the same time how far the two clocks can be apart.
+ */
+#ifndef MEMSCOPE_LEDGER_GPU_JOINS_H
+#define MEMSCOPE_LEDGER_GPU_JOINS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "event/event.h"
+
+/* A call that a probe saw, CLOCK_MONOTONIC. */
+struct gpu_call {
+	uint64_t begin_ns, end_ns;
+};
+
+/*
+ * CUPTI's record of a call that came before that of the probe: a buffer that is full is handed over
+ * in the middle of a call.
+ */
+#define GPU_EARLY 8
+struct gpu_early {
+	uint64_t begin_ns, end_ns;
+	uint32_t correlation; /* 0: there is none */
+};
+
+struct gpu_thread {
+	struct gpu_call *calls; /* by time; of the newest */
+	size_t count, capacity;
+	struct gpu_early early[GPU_EARLY]; /* a ring */
+	size_t early_next;
+};
+
+/* A number of CUPTI's: what is known of it. */
+struct gpu_link {
+	uint64_t begin_ns, end_ns; /* of the call that a probe saw; 0: none was found */
+	uint32_t correlation;
+	bool said;        /* CUPTI's record of the call has come */
+	uint32_t waiting; /* activities that came before it; of those with times: */
+	uint32_t timed;
+	uint64_t begins_ns;         /* the sum of when they began */
+	uint64_t first_ns, done_ns; /* the first begin, the last end */
+	uint64_t last_ns;           /* of those copies that the call waits for */
+};
+
+/* How far something is inside of something else at least; negative: outside. */
+struct gpu_slack {
+	int64_t least_ns;
+	uint64_t count;   /* that were looked at; 0: nothing is known */
+	uint64_t outside; /* how many were outside */
+};
+
+struct gpu_joins {
+	struct map thread_places; /* tid -> position in `threads` */
+	struct gpu_thread *threads;
+	size_t threads_count, threads_capacity;
+	struct map link_places; /* correlation -> position in `links` */
+	struct gpu_link *links; /* a ring */
+	size_t links_count, links_capacity;
+	size_t next; /* that is replaced, once there are as many as there may be */
+
+	uint32_t contexts, context; /* 0, 1, or more: of which it is not known who waits */
+	int32_t device;
+	struct gpu_thread waits;   /* calls that waited for all of a context, by any thread */
+	uint64_t probed;           /* calls that a probe saw, of the kinds that are joined */
+	uint64_t calls, in_probed; /* records of calls; those of which the call is known */
+	uint64_t activities;       /* with a number, by calls: not by kernels */
+	uint64_t with_call;        /* of them: CUPTI's record of the call has come, */
+	uint64_t with_probed;      /* and a probe has seen it */
+
+	/* Of CUPTI's record of a call, behind the entry and before the return that probes saw. */
+	struct gpu_slack entry, leave;
+	/*
+	 * What the GPU did, behind the entry of its call; and before the end of what waited for it,
+	 * a synchronous copy or the next call that waited for its context.
+	 */
+	struct gpu_slack start, end;
+	/* Of so many: from the call's entry to the begin on the GPU, added up. */
+	uint64_t started, delay_ns;
+};
+
+/* A call has ended that a probe saw. Returns 0 or -ENOMEM. */
+int gpu_joins_call(struct gpu_joins *joins, const struct event *event);
+
+/*
+ * CUPTI says of a call, or of what the GPU did. `*link` is what is known of the call, until the
+ * next such call; NULL: nothing. Returns 0 or -ENOMEM.
+ */
+int gpu_joins_activity(struct gpu_joins *joins, const struct ms_activity_body *activity,
+		       const struct gpu_link **link);
+
+/*
+ * By how much CUPTI's times can be wrong, in ns, as far as calls and what they did show it: of
+ * calls, and of the GPU. Returns false if nothing shows it.
+ */
+bool gpu_joins_call_error(const struct gpu_joins *joins, uint64_t *ns);
+bool gpu_joins_gpu_error(const struct gpu_joins *joins, uint64_t *ns);
+
+/* Counts begin anew. */
+void gpu_joins_restart(struct gpu_joins *joins);
+
+/* Adds the counts of one process to those of several. */
+void gpu_joins_add(struct gpu_joins *sum, const struct gpu_joins *joins);
+
+size_t gpu_joins_bytes(const struct gpu_joins *joins);
+void gpu_joins_fini(struct gpu_joins *joins);
+
+#endif /* MEMSCOPE_LEDGER_GPU_JOINS_H */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What GPUs did for a process and how long that took, as CUPTI says it: kernels by name, copies by
+ * direction, how long each device was busy. A part of state_apply().
+ */
+#ifndef MEMSCOPE_LEDGER_GPU_TIMES_H
+#define MEMSCOPE_LEDGER_GPU_TIMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ledger/gpu_joins.h"
+
+struct process;
+struct state;
+
+struct gpu_total {
+	uint64_t count;
+	uint64_t untimed; /* of these: their times are not known */
+	uint64_t bytes;   /* of copies and memsets, with those that are not timed */
+	uint64_t total_ns, least_ns, most_ns;
+};
+
+struct gpu_kernel {
+	uint64_t id;      /* of its name; 0: CUPTI gave none */
+	const char *name; /* interned; NULL: not known */
+	struct gpu_total total;
+};
+
+/*
+ * Intervals in which something ran, of the last seconds: CUPTI hands over its buffers in any order,
+ * and each thread of a program has its own. What is older is only a sum.
+ */
+#define GPU_LATE_NS 5000000000ull
+#define GPU_INTERVALS_LEAST 4096u
+#define GPU_INTERVALS_MOST 1048576u
+struct gpu_busy {
+	struct gpu_call *intervals;
+	size_t count, capacity;
+	size_t united;       /* they are disjoint and sorted if that equals `count` */
+	uint64_t settled_ns; /* of those that are no longer there */
+	uint64_t settled_until_ns;
+	uint64_t late; /* that came when their time had been settled: some of it may be missing */
+};
+
+struct gpu_device {
+	int32_t device;             /* ordinal as the process sees it; -1: unknown */
+	uint64_t first_ns, last_ns; /* begin of the first activity, end of the last; 0: none */
+	uint64_t kernels_ns, copies_ns,
+		memsets_ns; /* added up: more than the time, if they overlap */
+	uint64_t activities;
+	struct gpu_busy busy;
+};
+
+struct gpu_times {
+	struct ms_gpu_status_body status; /* the last; state OFF and reason NONE: it said nothing */
+	uint64_t statuses;
+	uint64_t total;   /* activities that came: kernels, copies, memsets, calls, overheads */
+	struct map names; /* id -> interned name */
+	struct map kernel_places; /* id -> position in `kernels` */
+	struct gpu_kernel *kernels;
+	size_t kernels_count, kernels_capacity;
+	struct gpu_total others;                          /* kernels that found no place */
+	struct gpu_total copies[MS_DIRECTIONS_COUNT + 1]; /* the last: direction unknown */
+	struct gpu_total pageable;                        /* of the copies, on the host's side */
+	struct gpu_total memsets;
+	struct gpu_total overheads;
+	uint64_t device_launched; /* kernels, by kernels */
+	uint64_t in_graphs;       /* kernels, copies and memsets of graphs */
+	struct gpu_device *devices;
+	size_t devices_count, devices_capacity;
+	struct gpu_joins joins;
+};
+
+/* The name of what CUPTI calls its kind of overhead by; NULL: not known. */
+const char *gpu_overhead_name(uint16_t kind);
+
+/* Returns 0 or -ENOMEM. `*link` as in gpu_joins_activity(). */
+int gpu_times_activity(struct process *process, const struct ms_activity_body *activity,
+		       const struct gpu_link **link);
+int gpu_times_set_name(struct process *process, uint64_t id, const char *name);
+int gpu_times_name(struct state *state, struct process *process, const struct ms_gpu_name *name);
+int gpu_times_status(struct process *process, const struct ms_gpu_status_body *status);
+
+/* A call of the process has ended. Only where times are known is it remembered. */
+int gpu_times_call(struct process *process, const struct event *event);
+
+/* The name of the kernel; NULL: not known. */
+const char *gpu_times_kernel(const struct process *process, uint64_t id);
+
+/* Kernels in all. */
+struct gpu_total gpu_times_kernels(const struct gpu_times *times);
+struct gpu_total gpu_times_copies(const struct gpu_times *times);
+
+/* How long anything at all ran on the device. */
+uint64_t gpu_busy_ns(const struct gpu_busy *busy);
+
+/* The kernels that took most in all come first, in an array to be freed; NULL without memory. */
+const struct gpu_kernel **gpu_times_sorted(const struct gpu_times *times);
+
+/* All is counted anew. */
+void gpu_times_restart(struct gpu_times *times);
+
+/* Adds one process to a sum of several, which has no intervals: devices of the same number are
+ * taken for one, and their times are added up. Returns 0 or -ENOMEM. */
+int gpu_times_add(struct process *sum, const struct process *process);
+
+size_t gpu_times_bytes(const struct gpu_times *times);
+void gpu_times_free(struct gpu_times *times);
+
+#endif /* MEMSCOPE_LEDGER_GPU_TIMES_H */

@@ -277,7 +277,7 @@ record_visible() {
 		'[0,0,3000,3000,"GPU-73696d75-6c61-7465-6420-475055200000","GPU-73696d75-6c61-7465-6420-475055200001"]'
 	assert_equal "$(in_report .recordings[0].device_numbers_are_own)" false
 	"$MEMSCOPE" export -f openmetrics known.mscope > known.txt
-	assert_equal "$(grep -c '^memscope_gpu_memory_explained_peak_bytes.*uuid="GPU-.* 3000 ' known.txt)" 2
+	assert_equal "$(grep -c '^memscope_gpu_memory_explained_peak_bytes.*UUID="GPU-.* 3000 ' known.txt)" 2
 	"$MEMSCOPE" export -f sqlite -o known.sqlite known.mscope
 	assert_equal "$(/usr/bin/python3 -c "
 import sqlite3

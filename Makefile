@@ -197,7 +197,7 @@ docs: $(MAN_PAGES) $(BUILD)/memscope-bpf.bash
 $(BUILD)/%.schema.json: docs/%.schema.in.json tools/schema.jq $(BUILD)/mkdocs
 	$(Q)$(BUILD)/mkdocs schema | jq --slurpfile rest $< --from-file tools/schema.jq > $@
 
-schema: $(addprefix $(BUILD)/,event.schema.json report.schema.json who.schema.json)
+schema: $(addprefix $(BUILD)/,event.schema.json report.schema.json who.schema.json agent-who.schema.json)
 	$(Q)cp $^ docs
 
 # ---- installation

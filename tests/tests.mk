@@ -8,7 +8,8 @@
 PURE_ROOMS := base event ledger analysis timeline report
 SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) host render elf store export symbols top)) user/pipeline.c \
 	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library \
-	records/merge records/ring records/cpu_slots)
+	records/merge records/ring records/cpu_slots) \
+	$(patsubst %,user/agent/%.c,request listener channel notify http_clients)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
 SAN_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -l:libsupc++.a -lm
 # What libFuzzer watches: which branches are taken, and, where bytes of the input are compared with
@@ -198,7 +199,7 @@ E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
 
 E2E_DEPS := libmemscope-cupti.so simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
-	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/bench/dumps simcuda-varied
+	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/agent-who.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)
 

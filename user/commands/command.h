@@ -81,6 +81,7 @@ extern const struct command export_command;
 extern const struct command verify_command;
 extern const struct command who_command;
 extern const struct command top_command;
+extern const struct command agent_command;
 
 const struct command *command_find(const char *name);
 

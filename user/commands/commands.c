@@ -13,6 +13,7 @@ const struct command *const commands[] = {
 	&check_command,
 	&who_command,
 	&top_command,
+	&agent_command,
 	&export_command,
 	&verify_command,
 	NULL,

@@ -220,6 +220,11 @@ size_t metrics_series(const struct metrics *metrics)
 	return metrics->series;
 }
 
+void metrics_lack(struct metrics *metrics)
+{
+	metrics->err = -ENOMEM;
+}
+
 int metrics_error(const struct metrics *metrics)
 {
 	return metrics->err;
@@ -240,7 +245,7 @@ static void put_time(struct string *out, uint64_t ts_ns, enum metrics_form form)
 static void put_series(struct string *out, const struct metrics_family *family,
 		       const struct series *series, enum metrics_form form)
 {
-	const char *suffix = strcmp(family->type, "counter") ? "" : "_total";
+	const char *suffix = strcmp(family->type, "counter") != 0 ? "" : "_total";
 
 	string_append_format(out, "%s%s", family->name, suffix);
 	if (*series->labels)
@@ -258,7 +263,7 @@ static void put_header(struct string *out, const struct metrics_family *family,
 		       enum metrics_form form)
 {
 	const bool open = form == METRICS_OPENMETRICS;
-	const char *suffix = open || strcmp(family->type, "counter") ? "" : "_total";
+	const char *suffix = open || strcmp(family->type, "counter") != 0 ? "" : "_total";
 
 	string_append_format(out, "# TYPE %s%s %s\n", family->name, suffix, family->type);
 	if (open && *family->unit)

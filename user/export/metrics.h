@@ -60,6 +60,9 @@ uint64_t metrics_limited(const struct metrics *metrics);
 
 size_t metrics_series(const struct metrics *metrics);
 
+/* There was no memory for something that belongs to the series. */
+void metrics_lack(struct metrics *metrics);
+
 /* -ENOMEM if something is missing, else 0. */
 int metrics_error(const struct metrics *metrics);
 

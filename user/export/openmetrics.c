@@ -79,7 +79,10 @@ static void put_device(struct openmetrics *export, int32_t device)
 static void put_text(struct openmetrics *export, const char *name, struct string *text)
 {
 	string_append_char(text, '\0');
-	metrics_label(export->metrics, name, text->failed ? "" : text->bytes);
+	if (text->failed)
+		metrics_lack(export->metrics);
+	else
+		metrics_label(export->metrics, name, text->bytes);
 }
 
 /* The UUID, or else what tells it from another device that is called by the same number. */
@@ -384,7 +387,7 @@ void openmetrics_add_ended(struct openmetrics *export, const struct report_recor
 	add_calls(export, process);
 }
 
-/* ---- series of a report ----------------------------------------------------------------------- */
+/* ---- series of a report ---------------------------------------------------------------------- */
 
 struct openmetrics *openmetrics_new(const struct openmetrics_options *options)
 {
@@ -413,7 +416,7 @@ struct metrics *openmetrics_metrics(struct openmetrics *export)
 	return export->metrics;
 }
 
-/* ---- the exporter ----------------------------------------------------------------------------- */
+/* ---- the exporter ---------------------------------------------------------------------------- */
 
 struct text_export {
 	struct sink sink;

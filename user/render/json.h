@@ -45,6 +45,10 @@ void json_put_field(struct json *json, const struct field *field, struct field_v
 /* Writes a stack's members (render/json_stack.c). */
 void json_stack(struct json *json, const struct stacks *stacks, const struct stack *stack);
 
+/* An object: what the summary says of a process (render/summary_json.c). */
+void json_summary_process(struct json *json, const struct summary *summary,
+			  const struct process *process);
+
 /* Writes the summary's members (render/summary_json.c). */
 void json_summary(struct json *json, const struct summary *summary);
 

@@ -192,8 +192,8 @@ static void put_totals(struct json *json, const struct summary *summary,
 	json_process_counters(json, process);
 }
 
-static void put_process(struct json *json, const struct summary *summary,
-			const struct process *process)
+void json_summary_process(struct json *json, const struct summary *summary,
+			  const struct process *process)
 {
 	json_open(json, '{');
 	json_put_u64(json, "pid", process->pid);
@@ -278,7 +278,7 @@ void json_summary(struct json *json, const struct summary *summary)
 	json_name(json, "processes");
 	json_open(json, '[');
 	for (i = 0; i < summary->state->processes_count; i++)
-		put_process(json, summary, summary->state->processes[i]);
+		json_summary_process(json, summary, summary->state->processes[i]);
 	json_close(json, ']');
 	put_more(json, summary);
 }

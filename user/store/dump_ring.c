@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "store/dump_ring.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/place.h"
+#include "base/string.h"
 
 /* "DIRECTORY/000017.mscope", to be freed; NULL without memory. */
 static char *path_of(const struct dump_ring *ring, uint64_t number)
@@ -47,6 +50,93 @@ int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_b
 		free(ring->directory);
 		ring->directory = NULL;
 	}
+	return err;
+}
+
+/* ---- one that was left ----------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+	const struct dump_ring_segment *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* "000017.mscope": 17; of other names, 0. */
+static uint64_t number_of(const char *name)
+{
+	const char *dot = strchr(name, '.');
+	char digits[STRING_NUMBER_BYTES] = "";
+	uint64_t number;
+
+	if (!dot || dot - name < 6 || (size_t)(dot - name) >= sizeof(digits) ||
+	    strcmp(dot, ".mscope") != 0)
+		return 0;
+	memcpy(digits, name, (size_t)(dot - name));
+	return string_parse_u64(digits, 1, UINT64_MAX - 1, &number) ? 0 : number;
+}
+
+static int adopt_segment(struct dump_ring *ring, int directory, const char *name)
+{
+	const uint64_t number = number_of(name);
+	struct stat status;
+
+	if (!number || fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(status.st_mode))
+		return 0;
+	if (memory_grow(&ring->segments, &ring->capacity, ring->count + 1, sizeof(*ring->segments)))
+		return -ENOMEM;
+	ring->segments[ring->count++] =
+		(struct dump_ring_segment){ .number = number, .bytes = (uint64_t)status.st_size };
+	ring->bytes += (uint64_t)status.st_size;
+	if (number >= ring->next)
+		ring->next = number + 1;
+	return 0;
+}
+
+static int adopt_all(struct dump_ring *ring, DIR *stream)
+{
+	const struct dirent *entry;
+	struct stat status;
+	int err = 0;
+
+	/* Whoever could write there could have the recorder write, and remove, anywhere. */
+	if (fstat(dirfd(stream), &status))
+		return -errno;
+	if (status.st_uid != geteuid() || status.st_mode & (S_IWGRP | S_IWOTH))
+		return -EPERM;
+	while (!err && (entry = readdir(stream)))
+		err = adopt_segment(ring, dirfd(stream), entry->d_name);
+	if (ring->count)
+		qsort(ring->segments, ring->count, sizeof(*ring->segments), by_number);
+	return err;
+}
+
+int dump_ring_adopt(struct dump_ring *ring, const char *directory, uint64_t max_bytes)
+{
+	int fd = -1, err = place_make_directory(directory);
+	DIR *stream;
+
+	*ring = (struct dump_ring){
+		.directory = strdup(directory), .max_bytes = max_bytes, .next = 1, .file.fd = -1
+	};
+	if (!err || err == -EEXIST)
+		fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	else
+		errno = -err;
+	err = fd < 0 ? -errno : 0;
+	stream = fd < 0 ? NULL : fdopendir(fd);
+	if (!err)
+		err = stream && ring->directory ? adopt_all(ring, stream) : -ENOMEM;
+	if (stream)
+		closedir(stream);
+	if (!err)
+		return 0;
+	log_error("%s: cannot be used: %s%s", directory, place_error(err),
+		  err == -EPERM ? "; it is another user's, or others may write there" : "");
+	free(ring->segments);
+	free(ring->directory);
+	*ring = (struct dump_ring){ .file.fd = -1 };
 	return err;
 }
 
@@ -198,10 +288,24 @@ static void forget_gone(struct dump_ring *ring)
 			    before - ring->count == 1 ? "it" : "them");
 }
 
+static bool is_old(const struct dump_ring *ring, size_t i)
+{
+	char *path = path_at(ring, i);
+	struct stat status;
+	bool old = false;
+
+	if (path && !lstat(path, &status))
+		old = status.st_mtim.tv_sec + (int64_t)(ring->max_ns / 1000000000) < time(NULL);
+	free(path);
+	return old;
+}
+
 void dump_ring_check(struct dump_ring *ring)
 {
 	if (ring->count)
 		forget_gone(ring);
+	while (ring->max_ns && can_drop(ring) && is_old(ring, 0))
+		drop_oldest(ring);
 }
 
 /* Whether the file, which is elsewhere, goes on there; `err`: of making its directory anew. */

@@ -26,10 +26,17 @@ struct dump_ring {
 	struct dump_file file; /* the last one */
 	uint64_t bytes;        /* in all of them */
 	bool told_too_small;
+	uint64_t max_ns; /* a segment that was ended so long ago goes; 0: none does */
 };
 
 /* Makes the directory, which must not exist. Returns 0 or -errno, logged. */
 int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_bytes);
+
+/*
+ * The same, but of a directory that may exist, with the segments of a ring that was left there:
+ * they are taken over as complete ones. Files of other names are left alone.
+ */
+int dump_ring_adopt(struct dump_ring *ring, const char *directory, uint64_t max_bytes);
 
 /*
  * Appends a block; one of type BLOCK_SEGMENT begins a file. First the oldest files are removed,
@@ -42,7 +49,7 @@ void dump_ring_cut(struct dump_ring *ring);
 
 /*
  * To be called now and then: if complete files have been removed, the ring forgets them
- * and logs that.
+ * and logs that; those that are too old are removed.
  */
 void dump_ring_check(struct dump_ring *ring);
 

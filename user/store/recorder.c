@@ -37,8 +37,9 @@ struct recorder {
 	bool is_ring;
 	bool is_over; /* the ring has become what it was to become, or is worth nothing */
 
-	uint64_t dirty_ns;  /* since when something waits to be handed on; 0: nothing does */
-	uint64_t second_ns; /* when what is done once a second was done */
+	uint64_t dirty_ns;   /* since when something waits to be handed on; 0: nothing does */
+	uint64_t second_ns;  /* when what is done once a second was done */
+	uint64_t segment_ns; /* when the segment was begun */
 	uint64_t checkpoint_bytes;
 	bool added; /* something, since the last tick */
 
@@ -196,6 +197,7 @@ static void begin_segment(struct recorder *recorder, uint64_t now_ns)
 	before = recorder->file.has;
 	bytes = dump_writer_counts(recorder->writer)->bytes;
 	recorder->beginning = true;
+	recorder->segment_ns = now_ns;
 	err = dump_writer_segment(recorder->writer, &recorder->pipeline->state, now_ns);
 	recorder->beginning = false;
 	recorder->checkpoint_bytes = dump_writer_counts(recorder->writer)->segment_bytes;
@@ -228,6 +230,9 @@ static bool is_long_enough(const struct recorder *recorder)
 {
 	uint64_t bytes = dump_writer_counts(recorder->writer)->segment_bytes;
 
+	if (recorder->options.segment_ns &&
+	    recorder->second_ns - recorder->segment_ns >= recorder->options.segment_ns)
+		return true;
 	return bytes >= recorder->options.segment_bytes && bytes >= 2 * recorder->checkpoint_bytes;
 }
 
@@ -418,6 +423,12 @@ static int open_output(struct recorder *recorder)
 	err = triggers_check_names(&recorder->triggers, path);
 	if (err)
 		return err;
+	if (recorder->options.ring_directory) {
+		err = dump_ring_adopt(&recorder->ring, recorder->options.ring_directory,
+				      recorder->options.ring_bytes);
+		recorder->ring.max_ns = recorder->options.ring_ns;
+		return err;
+	}
 	string_append_text(&directory, path);
 	string_append_text(&directory, ".ring");
 	string_append_char(&directory, '\0');
@@ -503,11 +514,12 @@ static int end_ring(struct recorder *recorder, uint64_t now_ns)
 {
 	int err = 0;
 
-	if (!recorder->triggers.asked || triggers_asked(&recorder->triggers, TRIGGER_EXIT))
+	if (triggers_asked(&recorder->triggers, TRIGGER_EXIT) ||
+	    (!recorder->triggers.asked && !recorder->options.ring_directory))
 		err = write_bundle(recorder, TRIGGER_EXIT, now_ns);
 	if (!err && triggers_missing(&recorder->triggers))
 		err = -EIO;
-	recorder->is_over = !err;
+	recorder->is_over = !err && !recorder->options.ring_directory;
 	if (err)
 		log_warning("%s: the ring stays there", recorder->ring.directory);
 	if (recorder->triggers.left_out)

@@ -19,7 +19,14 @@ struct recorder_options {
 	const char *path;       /* NULL: standard output */
 	uint64_t segment_bytes; /* after so many a new segment begins */
 	uint64_t ring_bytes;    /* 0: everything is kept */
-	uint32_t triggers;      /* of a ring: bit set of enum trigger_kind; none: it becomes `path`
+	/*
+	 * The ring is that directory, which stays: what an earlier recorder has left there is taken
+	 * over. NULL: one beside `path`, which must not exist and is gone in the end. Of one that
+	 * stays, segments end after `segment_ns` and go after `ring_ns`; 0: they have time.
+	 */
+	const char *ring_directory;
+	uint64_t segment_ns, ring_ns;
+	uint32_t triggers; /* of a ring: bit set of enum trigger_kind; none: it becomes `path`
 				 * in the end */
 	uint32_t bundles_an_hour; /* because memory ran out, at most; 0: as many as there is need */
 	bool sum_copies;          /* copies and memsets are summed up, ledger/copy_aggregator.h */

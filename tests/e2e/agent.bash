@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What the agent's tests share: starting it, and asking it.
+
+load recordings
+
+# Another port for each test and each run beside it.
+agent_port() {
+	echo $((20000 + ($$ * 7 + ${BATS_TEST_NUMBER:-0} * 131) % 12000))
+}
+
+# Starts it with these options; it answers on $PORT and on the socket query when this returns.
+agent_start() {
+	PORT=${PORT:-$(agent_port)}
+	needs_http
+	# shellcheck disable=SC2086 # may be empty
+	in_background_tracing OTHER_PID agent.err "$MEMSCOPE" agent $MASK -v --state-dir state --ring 8M \
+		--listen "127.0.0.1:$PORT" --socket "$PWD/query" "$@"
+}
+
+needs_http() {
+	ldconfig -p | grep -q libmicrohttpd.so.12 || skip "libmicrohttpd is not installed"
+}
+
+# Ends it as a service manager does.
+agent_stop() {
+	kill -TERM "$OTHER_PID"
+	tool_wait agent OTHER_PID "$@"
+}
+
+# ask PATH [curl's options]
+ask() {
+	curl -sS --max-time 30 "http://127.0.0.1:$PORT$1" "${@:2}"
+}
+
+# Answers are kept for a second.
+fresh() {
+	sleep 1.1
+}
+
+# A puppet by a name of its own, which no other process has: $1.
+named_puppet() {
+	cp "$WORKLOADS/puppet" "$1"
+	WORKLOADS=$PWD puppet_as "$1"
+}
+
+puppet_as() {
+	mkfifo puppet.in puppet.out
+	"./$1" < puppet.in > puppet.out 3>&- 8>&- 9<&- &
+	PUPPET_PID=$!
+	exec 8> puppet.in 9< puppet.out
+	puppet load
+	puppet init
+}
+
+# The value of one series: $1 its family, $2 a regular expression for labels, of $3 (metrics.txt).
+series() {
+	grep -E "^$1\{[^}]*$2" "${3:-metrics.txt}" | awk '{ sum += $2 } END { printf "%d\n", sum }'
+}

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf agent`: what it answers, to whom, and what becomes of it when something goes wrong.
+
+load agent
+
+@test "who holds what: the same as the puppet does, by the schema" {
+	local process='.processes[] | select(.comm == "agent-one")'
+
+	agent_start
+	named_puppet agent-one
+	puppet alloc 1000
+	puppet alloc 3000
+	puppet free
+	puppet launch 7
+	fresh
+	ask /api/v1/who > who.json
+	valid agent-who who.json
+	assert_equal "$(jq -c "$process | [.pid, .device_bytes, .exact, .was_running]" who.json)" \
+		"[$PUPPET_PID,1000,true,false]"
+	assert_equal "$(jq -c "$process | .spaces[] | [.space, .live_bytes, .live_allocations, .peak_bytes,
+		.allocs, .frees]" who.json)" '["device",1000,1,4000,2,1]'
+	ask "/api/v1/processes/$PUPPET_PID" > process.json
+	assert_equal "$(jq -c '[.schema, .process.comm, .process.spaces[0].live_bytes]' process.json)" \
+		'["memscope-bpf/agent-process/1","agent-one",1000]'
+	puppet_end
+	fresh
+	assert_equal "$(ask /api/v1/who | jq "[$process] | length")" 0
+	assert_equal "$(ask "/api/v1/processes/$$" -o /dev/null -w '%{http_code}')" 404
+	agent_stop
+}
+
+@test "metrics: in the form that is asked for, and without a fault" {
+	agent_start
+	named_puppet agent-two
+	puppet alloc 4096
+	fresh
+	ask /metrics -D headers > metrics.txt
+	grep -qi '^content-type: text/plain; version=0.0.4; charset=utf-8' headers
+	promtool check metrics < metrics.txt
+	grep -q '^# EOF' metrics.txt && fail "an end of another format"
+	assert_equal "$(series memscope_process_gpu_memory_live_bytes 'comm="agent-two"')" 4096
+	# What Prometheus sends.
+	ask /metrics -D headers -H 'Accept: application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1' > open.txt
+	grep -qi '^content-type: application/openmetrics-text; version=1.0.0; charset=utf-8' headers
+	assert_equal "$(tail -n 1 open.txt)" "# EOF"
+	promtool tsdb create-blocks-from openmetrics open.txt blocks 2> messages || true
+	/usr/bin/python3 - open.txt <<'PYTHON'
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+families = list(text_string_to_metric_families(open(sys.argv[1]).read()))
+assert any(f.name == "memscope_agent_ready" for f in families), families
+PYTHON
+	agent_stop
+}
+
+@test "the series are what a report of the ring says" {
+	local family kind
+
+	agent_start
+	named_puppet agent-three
+	puppet alloc 1000
+	puppet alloc 5000
+	puppet free
+	puppet churn 50
+	puppet launch 3
+	puppet launch 3
+	fresh
+	ask /metrics > metrics.txt
+	agent_stop
+	puppet_end
+	# It is over for the agent, but the ring was written by one that was attached.
+	"$MEMSCOPE" export -f openmetrics state/ring/*.mscope > report.txt
+	for family in process_gpu_memory_live_bytes process_outstanding_allocations \
+		process_gpu_memory_peak_bytes process_gpu_memory_inexact allocations_total allocated_bytes_total \
+		frees_total freed_bytes_total kernel_launches_total syncs_total; do
+		assert_equal "$family $(series "memscope_$family" 'comm="agent-three"')" \
+			"$family $(series "memscope_$family" 'comm="agent-three"' report.txt)"
+	done
+	assert_equal "$(series memscope_allocations_total 'comm="agent-three"')" 52
+	assert_equal "$(series memscope_kernel_launches_total 'comm="agent-three"')" 2
+}
+
+@test "counters of processes that have ended stay, and gauges go" {
+	local i
+
+	agent_start
+	for i in 1 2 3; do
+		named_puppet agent-four
+		puppet alloc 1000
+		puppet_end
+		rm -f agent-four puppet.in puppet.out
+	done
+	fresh
+	ask /metrics > metrics.txt
+	assert_equal "$(series memscope_allocations_total 'comm="agent-four"')" 3
+	assert_equal "$(series memscope_process_gpu_memory_live_bytes 'comm="agent-four"')" 0
+	grep 'live_bytes.*agent-four' metrics.txt && fail "of processes that are gone"
+	agent_stop
+}
+
+@test "health and readiness, and paths and methods that are not there" {
+	agent_start
+	assert_equal "$(ask /health)" ok
+	wait_for '[ "$(ask /ready -o ready.txt -w "%{http_code}")" = 200 ]'
+	grep -q '^ready' ready.txt
+	assert_equal "$(ask /none -o /dev/null -w '%{http_code}')" 404
+	assert_equal "$(ask /api/v1/processes/0 -o /dev/null -w '%{http_code}')" 404
+	assert_equal "$(ask /api/v1/processes/-1 -o /dev/null -w '%{http_code}')" 404
+	assert_equal "$(ask /metrics -X DELETE -o /dev/null -w '%{http_code}')" 405
+	assert_equal "$(ask /metrics -I -o headers -w '%{http_code}')" 200
+	assert_equal "$(ask /../../etc/passwd --path-as-is -o /dev/null -w '%{http_code}')" 404
+	# While the capture is stopped, it is not well.
+	kill -STOP "$OTHER_PID"
+	wait_for '[ "$(ask /health -o /dev/null -w "%{http_code}")" = 503 ]'
+	kill -CONT "$OTHER_PID"
+	wait_for '[ "$(ask /health)" = ok ]'
+	agent_stop
+}
+
+@test "a heap profile, and a page" {
+	agent_start
+	named_puppet agent-five
+	puppet alloc 12345
+	fresh
+	ask /debug/pprof/gpu_heap > heap.pb.gz
+	gunzip -t heap.pb.gz
+	gunzip -c heap.pb.gz |
+		protoc -I "$ROOT/tests/e2e/proto" --decode memscope.test.Profile profile.proto > heap.txt
+	grep -q 'agent-five' heap.txt
+	grep -q 'value: .*12345.*' heap.txt
+	ask / -D headers | grep -q '<title>memscope-bpf'
+	grep -qi "^content-security-policy: default-src 'none'" headers
+	agent_stop
+}
+
+@test "a port that is taken is an error that says so" {
+	agent_start
+	run "$MEMSCOPE" agent $MASK --state-dir other --listen "127.0.0.1:$PORT"
+	assert_equal "$status" 1
+	[[ "$output" == *"--listen 127.0.0.1:$PORT: Address already in use; another program listens there"* ]]
+	agent_stop
+}
+
+@test "killed, it leaves its ring, which the next one takes over, and its socket" {
+	agent_start
+	named_puppet agent-six
+	puppet alloc 1000
+	sleep 0.5
+	kill -9 "$OTHER_PID"
+	wait "$OTHER_PID" || true
+	wait_for '! pgrep -f "memscope-http" > /dev/null || true'
+	assert_equal "$(ls state/ring)" 000001.mscope
+	agent_start
+	puppet alloc 2000
+	fresh
+	# The block from before is not known, and it says so.
+	ask /api/v1/who > who.json
+	assert_equal "$(jq -c '.processes[] | select(.comm == "agent-six") |
+		[.device_bytes, .was_running, .exact]' who.json)" '[2000,true,false]'
+	ask /ready | grep -q 'may hold more than was seen'
+	agent_stop
+	assert_equal "$(ls state/ring | xargs)" "000001.mscope 000002.mscope"
+	"$MEMSCOPE" report -f json -o report.json state/ring/*.mscope
+	assert_equal "$(jq -c '[.recordings[] | .processes[] | select(.comm == "agent-six") |
+		.spaces[] | select(.space == "device").alloc_bytes]' report.json)" '[1000,2000]'
+	[ ! -e query ]
+}
+
+@test "the process for clients has no privilege, and is started again" {
+	local server
+
+	agent_start
+	server=$(pgrep -P "$OTHER_PID" memscope-http)
+	assert_equal "$(awk '/^(CapEff|CapPrm|CapBnd|NoNewPrivs|Uid)/ { print $1 $2 }' "/proc/$server/status" |
+		grep -v CapBnd | xargs)" "Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1"
+	# Of descriptors it has only what it serves with.
+	[ "$(ls "/proc/$server/fd" | wc -l)" -le 20 ]
+	kill -9 "$server"
+	wait_for '[ "$(ask /health 2> /dev/null)" = ok ]'
+	fresh
+	assert_equal "$(ask /metrics | awk '/^memscope_agent_http_restarts_total/ { print $2 }')" 1
+	agent_stop
+}
+
+@test "wrong options" {
+	local option
+
+	for option in "--listen nowhere" "--listen 127.0.0.1:0" "--listen unix:relative" "--socket relative" \
+		"--ring 1K" "--series 1" "--state-dir a%b" "extra"; do
+		# shellcheck disable=SC2086 # two words
+		run "$MEMSCOPE" agent $option
+		assert_equal "$option: $status" "$option: 2"
+	done
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/answers.h"
+
+#include <errno.h>
+
+#include "agent/who_json.h"
+#include "base/clock.h"
+#include "export/export.h"
+#include "render/json.h"
+
+static int write_metrics(const struct answers_source *source, const struct request *request,
+			 struct writer *writer)
+{
+	const enum metrics_form form =
+		request->form == REQUEST_OPENMETRICS ? METRICS_OPENMETRICS : METRICS_PROMETHEUS;
+	struct openmetrics *series = books_series(source->books);
+	const struct metrics *ledger = openmetrics_metrics(series);
+	int err;
+
+	openmetrics_add(series, books_report(source->books));
+	err = metrics_write(ledger, writer, form);
+	if (!err)
+		err = own_metrics_write(&source->own, source->host, ledger, writer, form);
+	return err ? err : metrics_write_end(writer, form);
+}
+
+static int write_who(const struct answers_source *source, const struct request *request,
+		     struct writer *writer)
+{
+	(void)request;
+	who_json_append(&writer->text, source);
+	return writer_end_line(writer);
+}
+
+/* The summary's members of one process. */
+static int write_process(const struct answers_source *source, const struct request *request,
+			 struct writer *writer)
+{
+	const struct report_recording *recording = books_report(source->books);
+	const struct summary summary = {
+		.state = recording->state,
+		.start_ns = source->start_ns,
+		.end_ns = recording->coverage.account.last_ts_ns,
+		.interim = true,
+		.captured_ops = source->captured_ops,
+	};
+	struct json json = { .out = &writer->text };
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const struct process *process = recording->processes[i].process;
+
+		if (process->pid != request->pid)
+			continue;
+		json_open(&json, '{');
+		json_put_text(&json, "schema", ANSWERS_PROCESS_SCHEMA);
+		json_put_text(&json, "host", source->host);
+		json_put_u64(&json, "ts_ns", summary.end_ns);
+		json_put_bool(&json, "exact", !report_process_is_inexact(recording, process));
+		json_name(&json, "process");
+		json_summary_process(&json, &summary, process);
+		json_close(&json, '}');
+		return writer_end_line(writer);
+	}
+	return -ESRCH;
+}
+
+static int write_pprof(const struct answers_source *source, const struct request *request,
+		       struct writer *writer)
+{
+	struct report_recording *recording = (struct report_recording *)books_report(source->books);
+	struct report report = { .recordings = &recording, .count = 1 };
+	const struct export_options options = { .writer = writer };
+	struct sink *sink = export_pprof.begin(&options);
+	int err = sink ? 0 : -ENOMEM;
+
+	(void)request;
+	if (!err)
+		err = export_pprof.finish(sink, &report);
+	if (sink)
+		export_pprof.free(sink);
+	return err;
+}
+
+static int (*const documents[REQUEST_DOCUMENTS])(const struct answers_source *,
+						 const struct request *, struct writer *) = {
+	[REQUEST_METRICS] = write_metrics,
+	[REQUEST_WHO] = write_who,
+	[REQUEST_PROCESS] = write_process,
+	[REQUEST_PPROF] = write_pprof,
+};
+
+int answers_write(const struct answers_source *source, const struct request *request, int fd)
+{
+	struct writer writer = { .fd = fd, .name = "an answer" };
+	int err;
+
+	if (!request_is_of_ledger(request))
+		return 404;
+	/* Sums of processes of all users. */
+	if (request->document == REQUEST_METRICS && request->uid != REQUEST_EVERYBODY)
+		return 403;
+	err = books_close(source->books, request->uid);
+	if (!err)
+		err = documents[request->document](source, request, &writer);
+	if (!err)
+		err = writer_flush(&writer);
+	string_fini(&writer.text);
+	return err == -ESRCH ? 404 : err ? err : 200;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The documents that clients of the agent get, made of its books by a child that has a copy of
+ * them (agent/broker.h).
+ */
+#ifndef MEMSCOPE_AGENT_ANSWERS_H
+#define MEMSCOPE_AGENT_ANSWERS_H
+
+#include "agent/books.h"
+#include "agent/own_metrics.h"
+#include "agent/request.h"
+
+#define ANSWERS_WHO_SCHEMA "memscope-bpf/agent-who/1"
+#define ANSWERS_PROCESS_SCHEMA "memscope-bpf/agent-process/1"
+
+struct answers_source {
+	struct books *books;
+	struct own_numbers own;
+	const char *host;
+	uint64_t start_ns;     /* CLOCK_MONOTONIC, of the capture */
+	uint32_t captured_ops; /* bit set of enum ms_op */
+};
+
+/* Closes the books. Returns an HTTP status, or -errno. */
+int answers_write(const struct answers_source *source, const struct request *request, int fd);
+
+#endif /* MEMSCOPE_AGENT_ANSWERS_H */

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/broker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define ANSWER_SECONDS 10
+#define ANSWER_BYTES (64ull << 20)
+
+static int take_question(void *context, uint64_t data);
+
+static void say(const struct broker *broker, uint64_t number, uint32_t status, int fd, off_t bytes)
+{
+	const struct channel_message message = {
+		.type = CHANNEL_ANSWER,
+		.status = status,
+		.number = number,
+		.bytes = (uint64_t)bytes,
+	};
+
+	channel_say(broker->fd, &message, fd);
+}
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+static void limit(void)
+{
+	const struct rlimit bytes = { ANSWER_BYTES, ANSWER_BYTES };
+
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGALRM, SIG_DFL);
+	setrlimit(RLIMIT_FSIZE, &bytes);
+	alarm(ANSWER_SECONDS);
+}
+
+static void answer(const struct broker *broker, const struct channel_question *question,
+		   pid_t parent)
+{
+	int fd, status;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "memscope-answer");
+	if (getppid() != parent)
+		_exit(1);
+	limit();
+	fd = memfd_create("answer", MFD_CLOEXEC);
+	status = fd < 0 ? -errno : broker->answer(broker->context, question, fd);
+	if (status == 200)
+		say(broker, question->number, 200, fd, lseek(fd, 0, SEEK_END));
+	else
+		say(broker, question->number, status < 0 ? 500 : (uint32_t)status, -1, 0);
+	_exit(status < 0);
+}
+
+/* ---- its parent ------------------------------------------------------------------------------ */
+
+static int listen_again(struct broker *broker)
+{
+	if (broker->source)
+		return 0;
+	return loop_add_fd(broker->loop, broker->fd, EPOLLIN, take_question, broker, 0,
+			   &broker->source);
+}
+
+static void forget_child(struct broker *broker)
+{
+	struct rusage used = { 0 };
+	int status = 0;
+
+	loop_remove(broker->loop, broker->child_source);
+	broker->child_source = NULL;
+	close(broker->child_fd);
+	broker->child_fd = -1;
+	wait4(broker->child, &status, 0, &used);
+	broker->child = 0;
+	broker->counts.cpu_ns +=
+		(uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+		(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+	if (status)
+		broker->counts.failed++;
+}
+
+static int child_ended(void *context, uint64_t data)
+{
+	struct broker *broker = context;
+
+	(void)data;
+	forget_child(broker);
+	return listen_again(broker);
+}
+
+static int watch_child(struct broker *broker)
+{
+	broker->child_fd = (int)syscall(SYS_pidfd_open, broker->child, 0);
+	if (broker->child_fd < 0)
+		return -errno;
+	return loop_add_fd(broker->loop, broker->child_fd, EPOLLIN, child_ended, broker, 0,
+			   &broker->child_source);
+}
+
+static void begin(struct broker *broker, const struct channel_question *question)
+{
+	const pid_t parent = getpid();
+	int err;
+
+	broker->counts.answers++;
+	broker->prepare(broker->context, question);
+	broker->child = fork();
+	if (!broker->child)
+		answer(broker, question, parent);
+	if (broker->child < 0) {
+		broker->child = 0;
+		broker->counts.failed++;
+		say(broker, question->number, 503, -1, 0);
+		return;
+	}
+	loop_remove(broker->loop, broker->source);
+	broker->source = NULL;
+	err = watch_child(broker);
+	if (!err)
+		return;
+	/* It cannot be waited for beside other things. */
+	kill(broker->child, SIGKILL);
+	say(broker, question->number, 503, -1, 0);
+	forget_child(broker);
+	listen_again(broker);
+}
+
+static int take_question(void *context, uint64_t data)
+{
+	struct broker *broker = context;
+	struct channel_question question;
+	int err = channel_take_question(broker->fd, &question);
+
+	(void)data;
+	if (err == -EAGAIN)
+		return 0;
+	if (err) {
+		/* Who serves the server's end finds out by its process. */
+		loop_remove(broker->loop, broker->source);
+		broker->source = NULL;
+		return 0;
+	}
+	broker->server = question.server;
+	if (question.number)
+		begin(broker, &question);
+	return 0;
+}
+
+int broker_start(struct broker *broker)
+{
+	broker->child_fd = -1;
+	return listen_again(broker);
+}
+
+void broker_stop(struct broker *broker)
+{
+	if (!broker->loop)
+		return;
+	if (broker->child) {
+		kill(broker->child, SIGKILL);
+		forget_child(broker);
+	}
+	loop_remove(broker->loop, broker->source);
+	broker->source = NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the capture and the process that serves clients say to each other, in messages over a pair
+ * of sockets: questions one way, answers (a descriptor each) and how the capture is the other way.
+ */
+#ifndef MEMSCOPE_AGENT_CHANNEL_H
+#define MEMSCOPE_AGENT_CHANNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/request.h"
+
+#define CHANNEL_REASON_BYTES 256
+
+/* What the server has done so far. */
+struct channel_server {
+	uint64_t answered[6]; /* by hundreds of the status: [2] is 2xx */
+	uint64_t refused;     /* connections beyond the limits */
+	uint64_t connections; /* that are open */
+	uint64_t cpu_ns;
+	uint64_t resident_bytes;
+	uint64_t pid;
+};
+
+struct channel_question {
+	uint64_t number;
+	struct request request;
+	struct channel_server server;
+};
+
+/* How the capture is; once a second, and when that changes. */
+struct channel_status {
+	bool ready;
+	char reason[CHANNEL_REASON_BYTES]; /* why not, or what to know besides */
+};
+
+enum channel_type {
+	CHANNEL_ANSWER,
+	CHANNEL_STATUS,
+};
+
+struct channel_message {
+	uint32_t type;   /* enum channel_type */
+	uint32_t status; /* of an answer: as in HTTP; only with 200 there is a descriptor */
+	uint64_t number; /* of the question */
+	uint64_t bytes;
+	struct channel_status state;
+};
+
+/* The ends: `*capture` and `*server`. Returns 0 or -errno. */
+int channel_open(int *capture, int *server);
+
+/*
+ * Never wait. -EAGAIN: there is none, or no room for one. Each returns 0 or -errno; -EPIPE: the
+ * other end is gone. `fd` is -1 if there is no descriptor; one that was received is the caller's.
+ */
+int channel_ask(int fd, const struct channel_question *question);
+int channel_take_question(int fd, struct channel_question *question);
+int channel_say(int fd, const struct channel_message *message, int passed_fd);
+int channel_take_message(int fd, struct channel_message *message, int *passed_fd);
+
+#endif /* MEMSCOPE_AGENT_CHANNEL_H */

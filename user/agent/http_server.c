@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/http_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/channel.h"
+#include "agent/http_answers.h"
+#include "agent/http_clients.h"
+#include "agent/page.h"
+#include "agent/sandbox.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/loop.h"
+
+#define CLIENTS 160        /* of each listener */
+#define CLIENT_BYTES 16384 /* of a connection, for its request's and the answer's headers */
+#define SECOND_NS 1000000000ull
+#define STALE_NS (10 * SECOND_NS) /* the capture says how it is each second */
+
+struct server {
+	struct http_library library;
+	struct loop *loop;
+	const struct http_server_options *options;
+	struct MHD_Daemon *daemons[HTTP_SERVER_LISTENERS];
+	struct http_clients clients;
+	struct http_answers answers;
+	struct channel_server counts;
+	struct channel_status status;
+	uint64_t status_ns; /* when that came; 0: never */
+	int statm_fd;
+};
+
+/* A request, from its first line to its answer. */
+struct exchange {
+	struct request request;
+	struct http_answer *answer; /* that it waits for; NULL: none */
+};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static enum MHD_Result queue(struct server *server, struct MHD_Connection *connection,
+			     unsigned int status, struct MHD_Response *response)
+{
+	const union MHD_ConnectionInfo *info =
+		server->library.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct http_client *client = info ? info->socket_context : NULL;
+
+	if (client)
+		http_clients_allow(client, HTTP_CLIENTS_ANSWER_NS);
+	server->counts.answered[status / 100 % 6]++;
+	return server->library.queue_response(connection, status, response);
+}
+
+static void put_headers(struct server *server, struct MHD_Response *response,
+			const struct request *request)
+{
+	const struct http_library *library = &server->library;
+
+	library->add_response_header(response, "Content-Type", request_content_type(request));
+	library->add_response_header(response, "Cache-Control", "no-store");
+	library->add_response_header(response, "X-Content-Type-Options", "nosniff");
+	library->add_response_header(response, "Content-Security-Policy",
+				     "default-src 'none'; script-src 'self'; style-src 'self';"
+				     " connect-src 'self'; base-uri 'none'; form-action 'none';"
+				     " frame-ancestors 'none'");
+}
+
+static enum MHD_Result queue_text(struct server *server, struct MHD_Connection *connection,
+				  unsigned int status, const char *text,
+				  const struct request *request)
+{
+	struct MHD_Response *response = server->library.create_response_from_buffer(
+		strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	put_headers(server, response, request);
+	if (status == 405)
+		server->library.add_response_header(response, "Allow", "GET, HEAD");
+	if (status == 503)
+		server->library.add_response_header(response, "Retry-After", "1");
+	result = queue(server, connection, status, response);
+	server->library.destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result queue_error(struct server *server, struct MHD_Connection *connection,
+				   unsigned int status)
+{
+	static const struct request plain = { .document = REQUEST_HEALTH };
+	const char *text = status == 404 ? "there is nothing here\n" :
+			   status == 405 ? "only GET and HEAD are answered\n" :
+			   status == 403 ? "only root and the group memscope may see this\n" :
+			   status == 503 ? "the agent is busy\n" :
+					   "the answer could not be made\n";
+
+	return queue_text(server, connection, status, text, &plain);
+}
+
+static enum MHD_Result queue_state(struct server *server, struct MHD_Connection *connection,
+				   const struct request *request)
+{
+	const bool alive = server->status_ns && clock_monotonic_ns() - server->status_ns < STALE_NS;
+	const bool good = alive && (request->document == REQUEST_HEALTH || server->status.ready);
+	char text[CHANNEL_REASON_BYTES + 64];
+
+	if (!alive)
+		snprintf(text, sizeof(text), "the capture does not answer\n");
+	else if (request->document == REQUEST_HEALTH)
+		snprintf(text, sizeof(text), "ok\n");
+	else
+		snprintf(text, sizeof(text), "%s%s%s\n", good ? "ready" : "not ready",
+			 *server->status.reason ? ": " : "", server->status.reason);
+	return queue_text(server, connection, good ? 200 : 503, text, request);
+}
+
+/* ---- questions to the capture ---------------------------------------------------------------- */
+
+static uint64_t resident_bytes(const struct server *server)
+{
+	char text[128];
+	const ssize_t length = pread(server->statm_fd, text, sizeof(text) - 1, 0);
+	unsigned long long size, resident;
+
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	return sscanf(text, "%llu %llu", &size, &resident) == 2 ? resident * getpagesize() : 0;
+}
+
+static void ask(struct server *server)
+{
+	struct http_answer *answer = http_answers_next(&server->answers);
+	struct channel_question question;
+
+	if (!answer)
+		return;
+	server->counts.refused = server->clients.dropped;
+	server->counts.connections = server->clients.count;
+	server->counts.cpu_ns = clock_cpu_ns();
+	server->counts.resident_bytes = resident_bytes(server);
+	question = (struct channel_question){
+		.number = server->answers.numbers + 1,
+		.request = answer->request,
+		.server = server->counts,
+	};
+	if (!channel_ask(server->options->channel, &question))
+		http_answers_asked(&server->answers, answer, clock_monotonic_ns());
+}
+
+/* Each of them is asked again what it wants, and takes what there is. */
+static void wake(struct server *server)
+{
+	struct http_client *client;
+
+	for (client = server->clients.first; client; client = client->next)
+		if (client->waits) {
+			client->waits = false;
+			server->library.resume_connection(client->connection);
+		}
+}
+
+static void take_answer(struct server *server, const struct channel_message *message, int fd)
+{
+	struct http_answer *answer = http_answers_take(&server->answers, message, fd);
+
+	if (answer && answer->response)
+		put_headers(server, answer->response, &answer->request);
+	wake(server);
+	ask(server);
+}
+
+static int take_messages(void *context, uint64_t data)
+{
+	struct server *server = context;
+	struct channel_message message;
+	int fd, err;
+
+	(void)data;
+	while (!(err = channel_take_message(server->options->channel, &message, &fd))) {
+		if (message.type == CHANNEL_ANSWER) {
+			take_answer(server, &message, fd);
+		} else {
+			server->status = message.state;
+			server->status.reason[CHANNEL_REASON_BYTES - 1] = '\0';
+			server->status_ns = clock_monotonic_ns();
+			if (fd >= 0)
+				close(fd);
+		}
+	}
+	return err == -EAGAIN ? 0 : err; /* the agent is gone: so is this */
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static struct http_client *client_of(struct server *server, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		server->library.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+static enum MHD_Result answer_of_ledger(struct server *server, struct MHD_Connection *connection,
+					struct http_client *client, struct exchange *exchange)
+{
+	struct http_answer *answer = exchange->answer;
+
+	if (!answer) {
+		answer = http_answers_get(&server->answers, &exchange->request,
+					  clock_monotonic_ns());
+		if (!answer)
+			return queue_error(server, connection, 503);
+		exchange->answer = answer;
+		answer->users++;
+	}
+	if (answer->state == HTTP_ANSWER_READY)
+		return answer->response ? queue(server, connection, 200, answer->response) :
+					  queue_error(server, connection, answer->status);
+	client->connection = connection;
+	client->waits = true;
+	client->due_ns = UINT64_MAX; /* it is we whom it waits for */
+	server->library.suspend_connection(connection);
+	ask(server);
+	return MHD_YES;
+}
+
+static enum MHD_Result answer_page(struct server *server, struct MHD_Connection *connection,
+				   const struct request *request)
+{
+	return queue_text(server, connection, 200, page_text(request->document), request);
+}
+
+static enum MHD_Result begin_exchange(struct server *server, struct MHD_Connection *connection,
+				      struct http_client *client, const char *url,
+				      const char *method, void **place)
+{
+	struct request request;
+	struct exchange *exchange;
+	const unsigned int status = request_parse(
+		&request, method, url,
+		server->library.lookup_connection_value(connection, MHD_HEADER_KIND, "Accept"));
+
+	if (status != 200)
+		return queue_error(server, connection, status);
+	exchange = calloc(1, sizeof(*exchange));
+	if (!exchange)
+		return MHD_NO;
+	request.uid = client->uid;
+	exchange->request = request;
+	*place = exchange;
+	return MHD_YES;
+}
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_bytes, void **place)
+{
+	struct server *server = context;
+	struct http_client *client = client_of(server, connection);
+	struct exchange *exchange = *place;
+
+	(void)version;
+	(void)upload;
+	if (!client)
+		return MHD_NO;
+	if (!exchange)
+		return begin_exchange(server, connection, client, url, method, place);
+	if (*upload_bytes) {
+		*upload_bytes = 0; /* a body says nothing */
+		return MHD_YES;
+	}
+	if (request_is_of_ledger(&exchange->request))
+		return answer_of_ledger(server, connection, client, exchange);
+	if (exchange->request.document == REQUEST_HEALTH ||
+	    exchange->request.document == REQUEST_READY)
+		return queue_state(server, connection, &exchange->request);
+	return answer_page(server, connection, &exchange->request);
+}
+
+static void end_exchange(void *context, struct MHD_Connection *connection, void **place,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct server *server = context;
+	struct http_client *client = client_of(server, connection);
+	struct exchange *exchange = *place;
+
+	(void)code;
+	if (client)
+		http_clients_allow(client, HTTP_CLIENTS_KEPT_NS);
+	if (exchange && exchange->answer)
+		exchange->answer->users--;
+	free(exchange);
+	*place = NULL;
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static void note_connection(void *context, struct MHD_Connection *connection, void **place,
+			    enum MHD_ConnectionNotificationCode code)
+{
+	struct server *server = context;
+	const union MHD_ConnectionInfo *info =
+		server->library.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const gid_t group = server->options->has_group ? server->options->group : (gid_t)-1;
+	int domain = AF_UNIX;
+	socklen_t bytes = sizeof(domain);
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		http_clients_remove(&server->clients, *place);
+		return;
+	}
+	if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes))
+		return;
+	*place = http_clients_add(&server->clients, info->connect_fd,
+				  domain == AF_UNIX ? http_clients_peer(info->connect_fd, group) :
+						      REQUEST_EVERYBODY);
+}
+
+static int run_daemon(void *context, uint64_t data)
+{
+	struct server *server = context;
+
+	server->library.run(server->daemons[data]);
+	return 0;
+}
+
+/* The library has connections that it knows to be ready, and no descriptor that says so. */
+static bool run_rest(void *context)
+{
+	struct server *server = context;
+	MHD_UNSIGNED_LONG_LONG ms;
+	bool more = false;
+	size_t i;
+
+	for (i = 0; i < server->options->listeners_count; i++) {
+		if (server->library.get_timeout(server->daemons[i], &ms) != MHD_YES || ms)
+			continue;
+		server->library.run(server->daemons[i]);
+		more = true;
+	}
+	return more;
+}
+
+static int pass_second(void *context, uint64_t data)
+{
+	struct server *server = context;
+	const uint64_t now_ns = clock_monotonic_ns();
+	size_t i;
+
+	(void)data;
+	http_clients_drop_late(&server->clients, now_ns);
+	if (http_answers_give_up(&server->answers, now_ns))
+		wake(server);
+	ask(server);
+	for (i = 0; i < server->options->listeners_count; i++)
+		server->library.run(server->daemons[i]);
+	return 0;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static int add_daemon(struct server *server, size_t i)
+{
+	const union MHD_DaemonInfo *info;
+
+	server->daemons[i] = server->library.start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
+		MHD_OPTION_LISTEN_SOCKET, server->options->listeners[i].fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CLIENTS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CLIENT_BYTES,
+		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, server, MHD_OPTION_NOTIFY_CONNECTION,
+		note_connection, server, MHD_OPTION_END);
+	if (!server->daemons[i])
+		return -EIO;
+	info = server->library.get_daemon_info(server->daemons[i], MHD_DAEMON_INFO_EPOLL_FD);
+	if (!info || info->epoll_fd < 0)
+		return -EIO;
+	return loop_add_fd(server->loop, info->epoll_fd, EPOLLIN, run_daemon, server, i, NULL);
+}
+
+/* A question without a number: clients are served from now on. */
+static int say_hello(struct server *server)
+{
+	const struct channel_question hello = { .server = server->counts };
+
+	return channel_ask(server->options->channel, &hello);
+}
+
+static int serve(const struct http_server_options *options)
+{
+	struct server server = { .options = options };
+	int err = http_library_load(&server.library);
+	size_t i;
+
+	if (err)
+		return err;
+	server.answers.library = &server.library;
+	server.counts.pid = (uint64_t)getpid();
+	server.statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	err = loop_open(&server.loop);
+	for (i = 0; !err && i < options->listeners_count; i++)
+		err = add_daemon(&server, i);
+	if (!err)
+		err = loop_add_fd(server.loop, options->channel, EPOLLIN, take_messages, &server, 0,
+				  NULL);
+	if (!err)
+		err = loop_add_timer(server.loop, SECOND_NS, SECOND_NS, pass_second, &server, 0,
+				     NULL);
+	if (!err)
+		err = loop_add_check(server.loop, run_rest, &server);
+	if (!err)
+		err = sandbox_enter();
+	if (!err)
+		err = say_hello(&server);
+	return err ? err : loop_run(server.loop);
+}
+
+/* It keeps nothing of its parent's but what it serves with. */
+static void let_go(const struct http_server_options *options)
+{
+	sigset_t none;
+	int fd, null = open("/dev/null", O_RDWR);
+
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	for (fd = STDERR_FILENO + 1; fd < 1024; fd++) {
+		bool needed = fd == options->channel;
+		size_t i;
+
+		for (i = 0; i < options->listeners_count; i++)
+			needed |= fd == options->listeners[i].fd;
+		if (!needed)
+			close(fd);
+	}
+	close_range(1024, ~0u, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "memscope-http");
+	signal(SIGINT, SIG_IGN); /* the agent ends it when it is done */
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+pid_t http_server_start(const struct http_server_options *options)
+{
+	const pid_t parent = getpid(), child = fork();
+
+	if (child < 0)
+		log_error("cannot start a process for clients: %s", strerror(errno));
+	if (child)
+		return child < 0 ? -errno : child;
+	let_go(options);
+	if (getppid() != parent)
+		_exit(0);
+	_exit(serve(options) == -EPIPE ? 0 : 1);
+}

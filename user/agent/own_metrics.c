@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/own_metrics.h"
+
+#include <errno.h>
+
+/* clang-format off */
+#define FAMILIES(X) \
+	X(READY, "memscope_agent_ready", "gauge", "", "1: the agent traces, and its books are exact") \
+	X(INEXACT, "memscope_agent_books_inexact", "gauge", "", "1: something that the ledger rests on was lost") \
+	X(PROCESSES, "memscope_agent_processes", "gauge", "", "Traced processes that live") \
+	X(LATE, "memscope_agent_late_processes", "gauge", "", "Those of them that ran before they were attached to, and may hold more than was seen") \
+	X(START, "memscope_agent_start_time_seconds", "gauge", "seconds", "When the agent began, since 1970") \
+	X(CPU, "memscope_agent_cpu_seconds", "counter", "seconds", "CPU time of the agent, by its process") \
+	X(RESIDENT, "memscope_agent_resident_memory_bytes", "gauge", "bytes", "Resident memory of the agent, by its process") \
+	X(DESCRIPTORS, "memscope_agent_open_descriptors", "gauge", "", "Open descriptors of the capture") \
+	X(RING, "memscope_agent_ring_bytes", "gauge", "bytes", "Size of each ring buffer between kernel and agent") \
+	X(RING_HIGHEST, "memscope_agent_ring_highest_bytes", "gauge", "bytes", "The most that ever waited in it") \
+	X(BPF, "memscope_agent_bpf_seconds", "counter", "seconds", "Time in BPF programs, in the traced programs' threads, if the kernel counts it (kernel.bpf_stats_enabled)") \
+	X(RECORDED, "memscope_agent_recorder_bytes", "gauge", "bytes", "What the flight recorder has on disk") \
+	X(RECORDED_MOST, "memscope_agent_recorder_limit_bytes", "gauge", "bytes", "The most that it may have") \
+	X(ANSWERS, "memscope_agent_answers", "counter", "", "Answers that were made of the ledger, by how that ended") \
+	X(RESPONSES, "memscope_agent_http_responses", "counter", "", "Responses to clients, by status") \
+	X(CONNECTIONS, "memscope_agent_http_connections", "gauge", "", "Connections of clients that are open") \
+	X(DROPPED, "memscope_agent_http_dropped_connections", "counter", "", "Connections of clients that were closed because they took too long") \
+	X(RESTARTS, "memscope_agent_http_restarts", "counter", "", "Times that the process for clients was started again") \
+	X(RELOADS, "memscope_agent_reloads", "counter", "", "Times that the configuration was read again, by how that ended") \
+	X(SERIES, "memscope_agent_series", "gauge", "", "Series of the ledger") \
+	X(LIMITED, "memscope_agent_series_limited", "counter", "", "Values that had to share a series, because there were too many")
+
+enum family {
+#define X(family, name, type, unit, help) FAMILY_##family,
+	FAMILIES(X)
+#undef X
+	FAMILIES_COUNT,
+};
+
+static const struct metrics_family families[] = {
+#define X(family, name, type, unit, help) { name, type, unit, help },
+	FAMILIES(X)
+#undef X
+};
+/* clang-format on */
+
+static void add(struct metrics *metrics, enum family family, const char *label, const char *value,
+		uint64_t number)
+{
+	metrics_label(metrics, label, value);
+	metrics_add(metrics, family, number);
+}
+
+static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
+{
+	const struct summary_cost *cost = &numbers->cost;
+
+	add(metrics, FAMILY_CPU, "process", "capture", cost->cpu_ns);
+	add(metrics, FAMILY_CPU, "process", "answers", numbers->answers.cpu_ns);
+	add(metrics, FAMILY_CPU, "process", "http", numbers->server.cpu_ns);
+	add(metrics, FAMILY_RESIDENT, "process", "capture", numbers->resident_bytes);
+	add(metrics, FAMILY_RESIDENT, "process", "http", numbers->server.resident_bytes);
+	metrics_add(metrics, FAMILY_DESCRIPTORS, numbers->descriptors);
+	add(metrics, FAMILY_RING, "ring", "critical", cost->ring_bytes);
+	add(metrics, FAMILY_RING, "ring", "bulk", cost->ring_bytes);
+	add(metrics, FAMILY_RING_HIGHEST, "ring", "critical", cost->highest_critical);
+	add(metrics, FAMILY_RING_HIGHEST, "ring", "bulk", cost->highest_bulk);
+	if (cost->bpf_runs)
+		metrics_add(metrics, FAMILY_BPF, cost->bpf_ns);
+	metrics_add(metrics, FAMILY_RECORDED, numbers->recorded_bytes);
+	metrics_add(metrics, FAMILY_RECORDED_MOST, numbers->recorded_most);
+}
+
+static void add_clients(struct metrics *metrics, const struct own_numbers *numbers)
+{
+	static const char *const statuses[] = { "", "1xx", "2xx", "3xx", "4xx", "5xx" };
+	size_t i;
+
+	add(metrics, FAMILY_ANSWERS, "result", "made",
+	    numbers->answers.answers - numbers->answers.failed);
+	add(metrics, FAMILY_ANSWERS, "result", "failed", numbers->answers.failed);
+	for (i = 2; i < sizeof(statuses) / sizeof(*statuses); i++)
+		add(metrics, FAMILY_RESPONSES, "status", statuses[i], numbers->server.answered[i]);
+	metrics_add(metrics, FAMILY_CONNECTIONS, numbers->server.connections);
+	metrics_add(metrics, FAMILY_DROPPED, numbers->server.refused);
+	metrics_add(metrics, FAMILY_RESTARTS, numbers->server_restarts);
+}
+
+int own_metrics_write(const struct own_numbers *numbers, const char *host,
+		      const struct metrics *ledger, struct writer *writer, enum metrics_form form)
+{
+	struct metrics *metrics = metrics_new(families, FAMILIES_COUNT, 0);
+	int err;
+
+	if (!metrics)
+		return -ENOMEM;
+	metrics_label(metrics, "hostname", host);
+	metrics_keep(metrics);
+	metrics_add(metrics, FAMILY_READY, numbers->ready);
+	metrics_add(metrics, FAMILY_INEXACT, numbers->inexact);
+	metrics_add(metrics, FAMILY_PROCESSES, numbers->processes);
+	metrics_add(metrics, FAMILY_LATE, numbers->late_processes);
+	metrics_add(metrics, FAMILY_START, numbers->start_ns);
+	add_cost(metrics, numbers);
+	add_clients(metrics, numbers);
+	add(metrics, FAMILY_RELOADS, "result", "done", numbers->reloads);
+	add(metrics, FAMILY_RELOADS, "result", "failed", numbers->failed_reloads);
+	metrics_add(metrics, FAMILY_SERIES, metrics_series(ledger));
+	metrics_add(metrics, FAMILY_LIMITED, metrics_limited(ledger));
+	err = metrics_write(metrics, writer, form);
+	metrics_free(metrics);
+	return err;
+}

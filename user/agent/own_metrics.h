@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the agent says of itself as metrics: what it takes, whether its books are exact, and what it
+ * has given up.
+ */
+#ifndef MEMSCOPE_AGENT_OWN_METRICS_H
+#define MEMSCOPE_AGENT_OWN_METRICS_H
+
+#include <stdbool.h>
+
+#include "agent/broker.h"
+#include "agent/channel.h"
+#include "export/metrics.h"
+#include "ledger/summary.h"
+
+struct own_numbers {
+	bool ready, inexact;
+	uint64_t processes;      /* traced, that live */
+	uint64_t late_processes; /* of them, those that may hold more than was seen */
+	uint64_t start_ns;       /* since 1970 */
+	struct summary_cost cost;
+	uint64_t resident_bytes; /* of the capture */
+	uint64_t descriptors;
+	uint64_t recorded_bytes, recorded_most; /* in the flight recorder; 0: there is none */
+	uint64_t reloads, failed_reloads;
+	struct broker_counts answers;
+	struct channel_server server;
+	uint64_t server_restarts;
+};
+
+/* Writes them, after those of the ledger, of which `series` were limited. Returns 0 or -errno. */
+int own_metrics_write(const struct own_numbers *numbers, const char *host,
+		      const struct metrics *ledger, struct writer *writer, enum metrics_form form);
+
+#endif /* MEMSCOPE_AGENT_OWN_METRICS_H */

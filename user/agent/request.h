@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a client of the agent asks for: which document, in which form. Pure.
+ */
+#ifndef MEMSCOPE_AGENT_REQUEST_H
+#define MEMSCOPE_AGENT_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What there is to ask for. Those before REQUEST_PAGE are made of the ledger. */
+enum request_document {
+	REQUEST_METRICS,
+	REQUEST_WHO,
+	REQUEST_PROCESS,
+	REQUEST_PPROF,
+	REQUEST_PAGE,
+	REQUEST_HEALTH,
+	REQUEST_READY,
+	REQUEST_DOCUMENTS,
+};
+
+enum request_form {
+	REQUEST_PLAIN,       /* the document's only form */
+	REQUEST_OPENMETRICS, /* instead of Prometheus' text format */
+};
+
+#define REQUEST_EVERYBODY UINT32_MAX
+
+struct request {
+	uint32_t document; /* enum request_document */
+	uint32_t form;     /* enum request_form */
+	uint32_t pid;      /* of REQUEST_PROCESS; else 0 */
+	uint32_t uid;      /* whose processes may be seen; REQUEST_EVERYBODY: all */
+};
+
+/*
+ * Finds the document; `accept` is the header's value or NULL. The caller sets `uid`. Returns an
+ * HTTP status: 200, 404, or 405: something else than GET or HEAD.
+ */
+unsigned int request_parse(struct request *request, const char *method, const char *path,
+			   const char *accept);
+
+/* Whether two are answered by the same bytes. */
+bool request_is_same(const struct request *a, const struct request *b);
+
+bool request_is_of_ledger(const struct request *request);
+
+const char *request_content_type(const struct request *request);
+
+/*
+ * Whether OpenMetrics 1.0 is wanted at least as much as plain text (RFC 9110, 12.5.1; what has no
+ * quality has 1).
+ */
+bool request_accepts_openmetrics(const char *accept);
+
+#endif /* MEMSCOPE_AGENT_REQUEST_H */

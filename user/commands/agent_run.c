@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/agent_run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/answers.h"
+#include "agent/front.h"
+#include "agent/notify.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/place.h"
+#include "commands/recording_description.h"
+#include "commands/requirements.h"
+#include "host/machine.h"
+#include "store/dump_name.h"
+#include "store/recorder.h"
+
+#define SECOND_NS 1000000000ull
+#define GROUP "memscope"
+#define SEGMENT_NS (3600 * SECOND_NS) /* what is older than the ring's time goes by segments */
+
+struct run {
+	struct agent_settings *settings;
+	struct machine machine;
+	struct pipeline pipeline;
+	struct live *live;
+	struct recorder *recorder;
+	struct books *books;
+	struct front front;
+	struct notify notify;
+	struct answers_source source;
+	struct losses losses;
+	uint64_t start_ns, end_ns;
+	bool running;
+};
+
+/* ---- what the flight recorder says of itself ------------------------------------------------- */
+
+static void describe(void *context, struct properties *properties)
+{
+	const struct run *run = context;
+
+	recording_description_put(properties, &run->settings->recording, &run->machine,
+				  run->start_ns);
+}
+
+static int read_counters(void *context, struct ms_counters *counters)
+{
+	struct run *run = context;
+	int err = live_counters(run->live, counters);
+
+	if (!err)
+		run->losses = losses_of(counters);
+	return err;
+}
+
+static void describe_end(void *context, const char *reason, struct properties *properties)
+{
+	struct run *run = context;
+	const struct recorder_counts counts = recorder_counts(run->recorder);
+	struct ms_counters counters;
+	struct summary_cost cost;
+
+	read_counters(run, &counters);
+	live_cost(run->live, &cost);
+	properties_put(properties, "reason", reason);
+	properties_put_u64(properties, "end_ns", run->end_ns ? run->end_ns : clock_monotonic_ns());
+	properties_put_u64(properties, "seen", run->losses.seen);
+	properties_put_u64(properties, "lost", run->losses.calls);
+	properties_put_u64(properties, "lost_records", run->losses.others);
+	properties_put_u64(properties, "missed_processes", live_missed(run->live));
+	properties_put_u64(properties, "unwritten_blocks", counts.unwritten_blocks);
+	properties_put_u64(properties, "unwritten_records", counts.unwritten_records);
+	properties_put_u64(properties, "cpu_ns", cost.cpu_ns);
+}
+
+/* ---- what the books and metrics need --------------------------------------------------------- */
+
+static void note_outside(struct run *run)
+{
+	struct books_outside outside = { .missed_processes = live_missed(run->live) };
+	const struct recorder_counts counts = recorder_counts(run->recorder);
+
+	read_counters(run, &outside.counters);
+	outside.unwritten_blocks = counts.unwritten_blocks;
+	outside.unwritten_records = counts.unwritten_records;
+	books_note(run->books, &outside);
+}
+
+static uint64_t resident_bytes(void)
+{
+	unsigned long long size = 0, resident = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu %llu", &size, &resident) != 2)
+		resident = 0;
+	fclose(file);
+	return resident * (uint64_t)getpagesize();
+}
+
+static uint64_t count_descriptors(void)
+{
+	DIR *stream = opendir("/proc/self/fd");
+	uint64_t count = 0;
+
+	while (stream && readdir(stream))
+		count++;
+	if (stream)
+		closedir(stream);
+	return count > 3 ? count - 3 : 0; /* without ".", ".." and that of the look */
+}
+
+static void count_processes(const struct state *state, struct own_numbers *own)
+{
+	size_t i;
+
+	own->processes = own->late_processes = 0;
+	for (i = 0; i < state->processes_count; i++) {
+		own->processes += !state->processes[i]->exited;
+		own->late_processes +=
+			!state->processes[i]->exited && state->processes[i]->was_running;
+	}
+}
+
+static void prepare(void *context, const struct channel_question *question)
+{
+	struct run *run = context;
+	struct own_numbers *own = &run->source.own;
+	size_t late;
+
+	note_outside(run);
+	own->inexact = books_inexact(run->books, &late);
+	own->ready = run->running && !own->inexact;
+	count_processes(&run->pipeline.state, own);
+	live_cost(run->live, &own->cost);
+	own->resident_bytes = resident_bytes();
+	own->descriptors = count_descriptors();
+	own->recorded_bytes = recorder_counts(run->recorder).bytes;
+	own->answers = run->front.broker.counts;
+	own->server = question->server;
+	own->server_restarts = run->front.restarts;
+}
+
+static int answer(void *context, const struct channel_question *question, int fd)
+{
+	const struct run *run = context;
+
+	return answers_write(&run->source, &question->request, fd);
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+static int feed(void *context, void *record, size_t length)
+{
+	struct run *run = context;
+
+	return pipeline_feed(&run->pipeline, record, length);
+}
+
+static int flush(void *context)
+{
+	struct run *run = context;
+
+	return recorder_tick(run->recorder);
+}
+
+static void signalled(void *context)
+{
+	struct run *run = context;
+
+	notify_say(&run->notify, "RELOADING=1\nMONOTONIC_USEC=%llu",
+		   (unsigned long long)clock_monotonic_ns() / 1000);
+	run->source.own.reloads++;
+	log_info("there is nothing to be read again");
+	notify_say(&run->notify, "READY=1");
+}
+
+static int say_state(void *context, uint64_t data)
+{
+	struct run *run = context;
+	struct channel_status status = { .ready = run->running };
+	const char *inexact;
+	size_t late;
+
+	(void)data;
+	note_outside(run);
+	inexact = books_inexact(run->books, &late);
+	status.ready = run->running && !inexact;
+	if (inexact)
+		snprintf(status.reason, sizeof(status.reason), "the books are not exact: %s",
+			 inexact);
+	else if (late)
+		snprintf(status.reason, sizeof(status.reason),
+			 "%zu process%s ran before the agent, and may hold more than was seen",
+			 late, late == 1 ? "" : "es");
+	front_say(&run->front, &status);
+	return 0;
+}
+
+static int feed_watchdog(void *context, uint64_t data)
+{
+	const struct run *run = context;
+
+	(void)data;
+	notify_say(&run->notify, "WATCHDOG=1");
+	return 0;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+static int open_listener(struct run *run, const struct listener_address *address, const char *text)
+{
+	struct http_server_options *server = &run->front.server;
+	int fd;
+
+	if (!text)
+		return 0;
+	fd = listener_open(address, text);
+	if (fd < 0)
+		return fd;
+	server->listeners[server->listeners_count].fd = fd;
+	server->listeners[server->listeners_count++].is_unix = address->is_unix;
+	return 0;
+}
+
+static int open_front(struct run *run)
+{
+	const struct agent_settings *settings = run->settings;
+	const struct group *group = getgrnam(GROUP);
+	int err = open_listener(run, &settings->listen_address, settings->listen);
+
+	if (!err)
+		err = open_listener(run, &settings->socket_address, settings->socket);
+	run->front.server.has_group = group;
+	if (group)
+		run->front.server.group = group->gr_gid;
+	run->front.broker.prepare = prepare;
+	run->front.broker.answer = answer;
+	run->front.broker.context = run;
+	return err ? err : front_open(&run->front);
+}
+
+static int open_books(struct run *run)
+{
+	const struct record_run_settings *recording = &run->settings->recording;
+	const struct books_options options = {
+		.host = run->machine.host,
+		.kernel = run->machine.kernel,
+		.hardware = run->machine.hardware,
+		.captured_ops = selection_captured_ops(&recording->capture.selection),
+		.launches_summed = recording->launches == RECORDING_SUMMARY,
+		.copies_summed = recording->copies == RECORDING_SUMMARY,
+		.label_pid = run->settings->label_pid,
+		.most_series = run->settings->most_series,
+	};
+
+	run->start_ns = clock_monotonic_ns();
+	run->pipeline.filter.ops = UINT32_MAX;
+	run->books = books_new(&run->pipeline, &options);
+	run->source = (struct answers_source){
+		.books = run->books,
+		.host = run->machine.host,
+		.start_ns = run->start_ns,
+		.captured_ops = options.captured_ops,
+		.own.start_ns = run->start_ns + clock_realtime_offset_ns(),
+		.own.recorded_most = recording->ring_bytes,
+	};
+	return run->books ? 0 : -ENOMEM;
+}
+
+static int open_capture(struct run *run)
+{
+	struct record_run_settings *recording = &run->settings->recording;
+	struct live_options options = capture_options_live(&recording->capture, false);
+
+	options.count_launches = recording->launches == RECORDING_SUMMARY;
+	options.count_ns = SECOND_NS;
+	options.devices_ns = recording->nvml_ns;
+	options.feed = feed;
+	options.flush = flush;
+	options.signalled = signalled;
+	options.signal = recording->signal;
+	options.context = run;
+	return live_open(&run->live, &options);
+}
+
+/* Bundles: "STATE/HOST-TIME.oom-1.mscope". */
+static int open_recorder(struct run *run)
+{
+	const struct agent_settings *settings = run->settings;
+	const struct record_run_settings *recording = &settings->recording;
+	const struct dump_name name = {
+		.host = run->machine.host,
+		.pid = getpid(),
+		.realtime_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
+	};
+	struct string path = { 0 }, ring = { 0 };
+	struct recorder_options options = {
+		.segment_bytes = recording->segment_bytes,
+		.ring_bytes = recording->ring_bytes,
+		.segment_ns = settings->ring_ns < SEGMENT_NS ? settings->ring_ns : SEGMENT_NS,
+		.ring_ns = settings->ring_ns,
+		.triggers = recording->triggers,
+		.bundles_an_hour = recording->bundles_an_hour,
+		.sum_copies = recording->copies == RECORDING_SUMMARY,
+		.describe = describe,
+		.describe_end = describe_end,
+		.counters = read_counters,
+		.context = run,
+	};
+	int err = dump_name_expand(&path, recording->output, &name);
+
+	string_append_format(&ring, "%s/ring", settings->state_directory);
+	string_append_char(&ring, '\0');
+	if (!err && (path.failed || ring.failed))
+		err = -ENOMEM;
+	options.path = path.bytes;
+	options.ring_directory = ring.bytes;
+	if (!err)
+		err = recorder_open(&run->recorder, &run->pipeline, &options);
+	string_fini(&path);
+	string_fini(&ring);
+	return err;
+}
+
+static int add_sources(struct run *run)
+{
+	struct loop *loop = live_loop(run->live);
+	const uint64_t watchdog_ns = run->notify.watchdog_ns / 2;
+	int err = front_start(&run->front, loop);
+
+	if (!err)
+		err = loop_add_timer(loop, SECOND_NS, SECOND_NS, say_state, run, 0, NULL);
+	if (!err && watchdog_ns)
+		err = loop_add_timer(loop, watchdog_ns, watchdog_ns, feed_watchdog, run, 0, NULL);
+	if (err)
+		log_error("cannot set up the agent: %s", strerror(-err));
+	return err;
+}
+
+static int make_state_directory(const struct run *run)
+{
+	const char *path = run->settings->state_directory;
+	int err = place_make_directory(path);
+
+	if (!err || err == -EEXIST)
+		return 0;
+	log_error("--state-dir %s: cannot create: %s", path, place_error(err));
+	return err;
+}
+
+/* ---- the whole of it ------------------------------------------------------------------------- */
+
+static int capture(struct run *run)
+{
+	const struct agent_settings *settings = run->settings;
+	int err, stop_err, end_err;
+
+	run->running = true;
+	say_state(run, 0);
+	log_info("tracing all processes that use CUDA%s%s%s%s; SIGTERM or Ctrl-C ends",
+		 settings->listen ? "; listening on " : "",
+		 settings->listen ? settings->listen : "", settings->socket ? ", socket " : "",
+		 settings->socket ? settings->socket : "");
+	notify_say(&run->notify, "READY=1\nSTATUS=tracing all processes that use CUDA");
+	err = live_run(run->live);
+	run->running = false;
+	notify_say(&run->notify, "STOPPING=1");
+	front_close(&run->front);
+	run->end_ns = live_end_ns(run->live);
+	stop_err = live_stop(run->live);
+	end_err = recorder_end(run->recorder, err ? "error" : "signal");
+	return err ? err : stop_err ? stop_err : end_err;
+}
+
+int agent_run(struct agent_settings *settings)
+{
+	struct run run = { .settings = settings, .front.child_fd = -1, .front.broker.fd = -1 };
+	int err;
+
+	machine_read(&run.machine);
+	notify_open(&run.notify);
+	err = make_state_directory(&run);
+	if (!err)
+		err = open_front(&run);
+	if (!err)
+		err = open_books(&run);
+	if (!err)
+		err = open_capture(&run);
+	if (!err)
+		err = open_recorder(&run);
+	if (!err)
+		err = add_sources(&run);
+	if (!err)
+		err = capture(&run);
+	front_close(&run.front);
+	if (settings->socket && settings->socket_address.is_unix)
+		unlink(((struct sockaddr_un *)&settings->socket_address.address)->sun_path);
+	recorder_close(run.recorder);
+	live_close(run.live);
+	books_free(run.books);
+	state_fini(&run.pipeline.state);
+	notify_close(&run.notify);
+	return capture_options_exit_code(&settings->recording.capture, err, &run.losses, -1);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The agent: a live capture into its books and a flight recorder, and who answers for it.
+ */
+#ifndef MEMSCOPE_COMMANDS_AGENT_RUN_H
+#define MEMSCOPE_COMMANDS_AGENT_RUN_H
+
+#include "agent/listener.h"
+#include "commands/record_run.h"
+
+struct agent_settings {
+	struct record_run_settings recording; /* its capture, ring and details */
+	const char *listen, *socket;          /* NULL: none */
+	struct listener_address listen_address, socket_address;
+	const char *state_directory;
+	uint64_t ring_ns; /* how long the flight recorder keeps what it has */
+	uint64_t most_series;
+	bool label_pid;
+};
+
+/* Runs until it is told to end. Returns the exit code; all errors have been logged. */
+int agent_run(struct agent_settings *settings);
+
+#endif /* MEMSCOPE_COMMANDS_AGENT_RUN_H */

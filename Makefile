@@ -33,7 +33,7 @@ USER_LIBS := -l:libbpf.a -l:libelf.a -l:libsqlite3.a -l:libz.a -l:libzstd.a -l:l
 
 INJECT_SOURCES := $(wildcard user/inject/*.c)
 USER_SOURCES := $(filter-out $(INJECT_SOURCES),$(wildcard user/*.c user/*/*.c user/*/*/*.c))
-USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o
+USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o $(BUILD)/agent/page.o
 
 all: memscope-bpf libmemscope-cupti.so
 
@@ -110,6 +110,13 @@ $(BUILD)/html/policy: $(BUILD)/html/report.js $(BUILD)/html/report.css
 $(BUILD)/html/assets.o: $(HTML_PARTS)/assets.S $(addprefix $(BUILD)/html/,page.html report.css report.js policy)
 	$(call say,AS,$@)
 	$(Q)$(CC) -Wa,-I$(BUILD)/html -c $< -o $@
+
+# ---- the agent's page
+
+$(BUILD)/agent/page.o: $(addprefix user/agent/page/,assets.S page.html page.css page.js)
+	$(call say,AS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -Wa,-Iuser/agent/page -c $< -o $@
 
 $(BUILD)/memscope-bpf: $(USER_OBJECTS)
 	$(call say,LD,$@)

@@ -129,7 +129,10 @@ PYTHON
 		protoc -I "$ROOT/tests/e2e/proto" --decode memscope.test.Profile profile.proto > heap.txt
 	grep -q 'agent-five' heap.txt
 	grep -q 'value: .*12345.*' heap.txt
-	ask / -D headers | grep -q '<title>memscope-bpf'
+	ask / -D headers > page.html
+	grep -q '<title>memscope-bpf' page.html
+	ask /page.js | cmp - "$ROOT/user/agent/page/page.js"
+	ask /page.css | cmp - "$ROOT/user/agent/page/page.css"
 	grep -qi "^content-security-policy: default-src 'none'" headers
 	agent_stop
 }
@@ -181,6 +184,70 @@ PYTHON
 	fresh
 	assert_equal "$(ask /metrics | awk '/^memscope_agent_http_restarts_total/ { print $2 }')" 1
 	agent_stop
+}
+
+@test "in a browser, the page shows who holds what, and names are text" {
+	local name=$'<b>p"&'
+
+	agent_start
+	named_puppet "$name"
+	puppet alloc 1048576
+	fresh
+	/usr/bin/python3 - "http://127.0.0.1:$PORT/" "$name" <<'PYTHON'
+import sys, time
+from selenium import webdriver
+options = webdriver.ChromeOptions()
+for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+    options.add_argument(argument)
+options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+browser = webdriver.Chrome(options=options)
+try:
+    browser.get(sys.argv[1])
+    end = time.monotonic() + 60
+    while sys.argv[2] not in browser.find_element("id", "processes").text and time.monotonic() < end:
+        time.sleep(0.2)
+    row = [one for one in browser.find_elements("css selector", "#processes tr") if sys.argv[2] in one.text]
+    assert len(row) == 1 and "1.00 MiB" in row[0].text, [one.text for one in row]
+    assert not browser.find_elements("css selector", "#processes b"), "a name became markup"
+    assert "calls seen" in browser.find_element("id", "state").text
+    faults = [line for line in browser.get_log("browser") if line["level"] == "SEVERE" and "favicon" not in line["message"]]
+    assert not faults, faults
+finally:
+    browser.quit()
+PYTHON
+	agent_stop
+}
+
+@test "bundles of earlier runs: the newest eight stay" {
+	local i
+
+	mkdir -p state
+	for i in 1 2 3 4 5 6 7 8 9; do
+		echo x > "state/host-2026112${i}T000000.oom-1.mscope"
+		touch -d "2026-11-2$i" "state/host-2026112${i}T000000.oom-1.mscope"
+	done
+	echo x > state/other.mscope
+	ln -s other.mscope state/link.oom-1.mscope
+	agent_start
+	agent_stop
+	[ ! -e state/host-20261121T000000.oom-1.mscope ]
+	assert_equal "$(ls state | grep -c '^host.*oom-1')" 8
+	[ -e state/other.mscope ]
+	[ -L state/link.oom-1.mscope ]
+}
+
+@test "when memory runs out, a bundle is written, and the ring stays" {
+	agent_start
+	named_puppet agent-oom
+	puppet alloc 1000
+	echo "alloc $((1 << 50))" >&8
+	wait_for 'ls state/*.oom-1.mscope > /dev/null 2>&1'
+	"$MEMSCOPE" report -f json -o report.json state/*.oom-1.mscope
+	jq -e '[.recordings[].processes[] | select(.comm == "agent-oom")] | length == 1' report.json
+	fresh
+	ask /metrics | grep -q '^memscope_failed_calls_total{.*comm="agent-oom".*error="CUDA_ERROR_OUT_OF_MEMORY"} 1$'
+	agent_stop
+	[ -e state/ring/000001.mscope ]
 }
 
 @test "wrong options" {

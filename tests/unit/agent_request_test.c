@@ -28,6 +28,8 @@ static void paths_are_documents(void **unused)
 	assert_int_equal(request.pid, 4711);
 	assert_int_equal(parse(&request, "/"), 200);
 	assert_int_equal(request.document, REQUEST_PAGE);
+	assert_int_equal(parse(&request, "/page.js"), 200);
+	assert_false(request_is_of_ledger(&request));
 }
 
 static void other_paths_are_not_found(void **unused)

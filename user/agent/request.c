@@ -17,6 +17,8 @@ static const struct {
 	[REQUEST_PROCESS] = { NULL, "application/json" },
 	[REQUEST_PPROF] = { "/debug/pprof/gpu_heap", "application/octet-stream" },
 	[REQUEST_PAGE] = { "/", "text/html; charset=utf-8" },
+	[REQUEST_STYLE] = { "/page.css", "text/css; charset=utf-8" },
+	[REQUEST_SCRIPT] = { "/page.js", "text/javascript; charset=utf-8" },
 	[REQUEST_HEALTH] = { "/health", "text/plain; charset=utf-8" },
 	[REQUEST_READY] = { "/ready", "text/plain; charset=utf-8" },
 };

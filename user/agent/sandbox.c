@@ -3,16 +3,31 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/audit.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
 
 #define NO_USER 65534
+#define MEMORY_BYTES (1ull << 30) /* of addresses */
+#define DESCRIPTORS 512
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+/* ---- privileges ------------------------------------------------------------------------------ */
 
 static int drop_user(void)
 {
@@ -33,16 +48,144 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) ? -errno : 0;
 }
 
+/* Where there is less already, it stays. */
+static void bound(int resource, rlim_t most)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit))
+		return;
+	limit.rlim_max = limit.rlim_max < most ? limit.rlim_max : most;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(resource, &limit);
+}
+
+/* ---- system calls ---------------------------------------------------------------------------- */
+
+/* What serving takes: on descriptors that are open, and of memory. */
+static const int allowed[] = {
+	SYS_read,
+	SYS_write,
+	SYS_readv,
+	SYS_writev,
+	SYS_pread64,
+	SYS_sendfile,
+	SYS_lseek,
+	SYS_fstat,
+	SYS_close,
+	SYS_fcntl,
+	SYS_accept,
+	SYS_accept4,
+	SYS_recvfrom,
+	SYS_recvmsg,
+	SYS_sendto,
+	SYS_sendmsg,
+	SYS_shutdown,
+	SYS_getsockopt,
+	SYS_setsockopt,
+	SYS_getsockname,
+	SYS_getpeername,
+	SYS_epoll_ctl,
+	SYS_epoll_pwait,
+	SYS_ppoll,
+	SYS_mmap,
+	SYS_munmap,
+	SYS_mremap,
+	SYS_mprotect,
+	SYS_madvise,
+	SYS_brk,
+	SYS_futex,
+	SYS_clock_gettime,
+	SYS_clock_nanosleep,
+	SYS_gettimeofday,
+	SYS_timerfd_settime,
+	SYS_getrandom,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_getrusage,
+	SYS_rt_sigaction,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,
+	SYS_tgkill,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_restart_syscall,
+#ifdef SYS_epoll_wait
+	SYS_epoll_wait,
+	SYS_poll,
+#endif
+};
+
+#define ALLOWED (sizeof(allowed) / sizeof(*allowed))
+
+#ifdef ARCHITECTURE
+static const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+
+/* Memory that may be executed cannot be made either. */
+static size_t put_protection(struct sock_filter *filter, unsigned int number)
+{
+	const struct sock_filter check[] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 4 /* PROT_EXEC */, 0, 1),
+		refuse,
+		allow,
+	};
+
+	memcpy(filter, check, sizeof(check));
+	return sizeof(check) / sizeof(*check);
+}
+
+static int refuse_calls(void)
+{
+	static struct sock_filter filter[2 * ALLOWED + 32];
+	struct sock_fprog program = { .filter = filter };
+	size_t count = 0, i;
+
+	filter[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						       offsetof(struct seccomp_data, arch));
+	filter[count++] =
+		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+	filter[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	filter[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						       offsetof(struct seccomp_data, nr));
+	count += put_protection(filter + count, SYS_mmap);
+	count += put_protection(filter + count, SYS_mprotect);
+	for (i = 0; i < ALLOWED; i++) {
+		filter[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							       (unsigned int)allowed[i], 0, 1);
+		filter[count++] = allow;
+	}
+	filter[count++] = refuse;
+	program.len = (unsigned short)count;
+	/* Where the kernel was built without, the rest has to do. */
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) && errno != EINVAL ? -errno : 0;
+}
+#else
+static int refuse_calls(void)
+{
+	return 0;
+}
+#endif
+
+/* ---------------------------------------------------------------------------------------------- */
+
 int sandbox_enter(void)
 {
 	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 
+	bound(RLIMIT_AS, MEMORY_BYTES);
+	bound(RLIMIT_NOFILE, DESCRIPTORS);
+	bound(RLIMIT_CORE, 0);
 	if (!err)
 		err = drop_user();
 	if (!err)
 		err = drop_capabilities();
 	/* A change of the user has made the kernel forget it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!err)
+		err = refuse_calls();
 	if (err)
 		log_error("cannot give up privileges for clients: %s", strerror(-err));
 	return err;

@@ -3,6 +3,7 @@
 
 #include "agent/answers.h"
 #include "render/identity_words.h"
+#include "render/json_nvml.h"
 #include "render/json_writer.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -175,6 +176,7 @@ void who_json_append(struct string *out, const struct answers_source *source)
 	for (i = 0; i < recording->devices_count; i++)
 		put_device(&json, recording, &recording->devices[i]);
 	json_close(&json, ']');
+	json_nvml_devices(&json, recording->state);
 	json_name(&json, "processes");
 	json_open(&json, '[');
 	for (i = 0; i < recording->processes_count; i++)

@@ -9,23 +9,36 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/writer.h"
 #include "commands/agent_run.h"
 #include "commands/command.h"
+#include "commands/config.h"
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "store/triggers.h"
 
-#define MIB (1ull << 20)
-#define HOUR_NS 3600000000000ull
-#define DEFAULT_LISTEN "127.0.0.1:9750"
-#define DEFAULT_STATE "/var/lib/memscope-bpf"
-#define DEFAULT_BUFFER (8 * MIB)
-#define DEFAULT_RING (1024 * MIB)
-#define MIN_RING (8 * MIB)
+#define MIN_RING (8ull << 20)
 #define SEGMENTS_OF_RING 16 /* that much of the oldest goes at once */
-#define DEFAULT_BUNDLES 12
-#define DEFAULT_NVML 10000000000 /* ns */
-#define DEFAULT_SERIES 5000
+#define BUNDLES_AN_HOUR 12
+#define NVML_NS 10000000000ull
+#define DEFAULT_CONFIG "/etc/memscope-bpf/agent.conf"
+
+/* What can be set by a file and the environment. */
+static const struct config_default defaults[] = {
+	{ "listen", "127.0.0.1:9750" },
+	{ "socket", "off" },
+	{ "state-dir", "/var/lib/memscope-bpf" },
+	{ "ring", "1G" },
+	{ "ring-time", "24h" },
+	{ "series", "5000" },
+	{ "buffer", "8M" },
+	{ "quiet", "no" },
+	{ "verbose", "no" },
+	{ 0 },
+};
+
+/* Those of them that are taken over while it runs. */
+static const char *const changeable[] = { "ring", "ring-time", "quiet", "verbose" };
 
 static int parse_address(const struct option_row *row, const char *value, void *context)
 {
@@ -72,8 +85,17 @@ static int parse_series(const struct option_row *row, const char *value, void *s
 #define OF_CAPTURE(member) offsetof(struct agent_settings, recording.capture.member)
 
 static const struct option_row rows[] = {
+	{ 0, "config", "FILE",
+	  "Read this file (default " DEFAULT_CONFIG ", if it is there): lines \"name = value\","
+	  " with the names of these options. A flag goes before a variable (MEMSCOPE_RING=1G), and"
+	  " that before the file.",
+	  option_file, AT(config_path) },
+	{ 0, "check-config", NULL, "Only say whether that can be used.", option_flag,
+	  AT(check_config) },
+	{ 0, "show-config", NULL, "Only print all settings, and where each comes from.",
+	  option_flag, AT(show_config) },
 	{ 0, "listen", "ADDR:PORT|unix:PATH|off",
-	  "Answer over HTTP there (default " DEFAULT_LISTEN "). Whoever reaches an address sees all"
+	  "Answer over HTTP there (default 127.0.0.1:9750). Whoever reaches an address sees all"
 	  " processes; of a Unix socket, see --socket.",
 	  parse_address, AT(listen) },
 	{ 0, "socket", "PATH|off",
@@ -81,7 +103,7 @@ static const struct option_row rows[] = {
 	  " memscope see all processes, other users their own.",
 	  parse_socket, AT(socket) },
 	{ 0, "state-dir", "DIR",
-	  "Where the flight recorder has its ring, and bundles go (default " DEFAULT_STATE ").",
+	  "Where the flight recorder has its ring, and bundles go (default /var/lib/memscope-bpf).",
 	  option_file, AT(state_directory) },
 	{ 0, "ring", "SIZE",
 	  "Keep the newest SIZE of what is recorded (default 1G). Each bundle takes as much again;"
@@ -110,6 +132,9 @@ static int complete(struct agent_settings *settings)
 	struct record_run_settings *recording = &settings->recording;
 
 	recording->segment_bytes = recording->ring_bytes / SEGMENTS_OF_RING;
+	recording->signal = SIGHUP;
+	recording->nvml_ns = NVML_NS;
+	recording->bundles_an_hour = BUNDLES_AN_HOUR;
 	recording->triggers = 1u << TRIGGER_OOM;
 	recording->capture.selection.ops = (1u << MS_OPS_COUNT) - 1;
 	if (settings->listen)
@@ -147,39 +172,109 @@ static void hold_hangup(void)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
-static int agent(int argc, char **argv)
-{
-	struct agent_settings settings = {
-		.recording = { .capture = CAPTURE_OPTIONS_DEFAULTS,
-			       .ring_bytes = DEFAULT_RING,
-			       .bundles_an_hour = DEFAULT_BUNDLES,
-			       .nvml_ns = DEFAULT_NVML,
-			       .signal = SIGHUP },
-		.listen = DEFAULT_LISTEN,
-		.state_directory = DEFAULT_STATE,
-		.ring_ns = 24 * HOUR_NS,
-		.most_series = DEFAULT_SERIES,
-	};
-	struct capture_options *capture = &settings.recording.capture;
-	int first, code = EXIT_OK;
+/* ---- the configuration ----------------------------------------------------------------------- */
 
-	capture->selection.all = true;
-	capture->buffer_bytes = DEFAULT_BUFFER;
-	capture->fewer = "a larger --buffer";
-	first = options_parse(&agent_command, argc, argv, &settings, &code);
-	if (first < 0)
+/* For when it is read again. */
+static struct {
+	int argc;
+	char **argv;
+	struct config config;
+} as_started;
+
+static const struct agent_settings unset = {
+	.recording = { .capture = { .buffer_bytes = 0,
+				    .max_loss = UINT64_MAX,
+				    .stack_depth = MS_STACK_MOST,
+				    .stack_kinds = MS_FRAME_KINDS_ALL,
+				    .selection.all = true,
+				    .fewer = "a larger --buffer" } },
+};
+
+/* Returns EXIT_OK, or an exit code, logged; `*first` is the first operand's place, or -1. */
+static int load(struct config *config, struct agent_settings *settings, int *first)
+{
+	const char *path, *variable = getenv("MEMSCOPE_CONFIG");
+	int code = EXIT_OK;
+
+	*settings = unset;
+	*first = -1;
+	if (config_begin(config, &agent_command, defaults))
+		return EXIT_FAILED;
+	*first = config_take_flags(config, as_started.argc, as_started.argv, &code);
+	if (*first < 0)
 		return code;
-	if (first < argc) {
-		log_error("agent takes no argument \"%s\"", argv[first]);
+	if (*first < as_started.argc) {
+		log_error("agent takes no argument \"%s\"", as_started.argv[*first]);
 		return EXIT_USAGE;
 	}
-	hold_hangup();
-	code = complete(&settings);
-	if (code == EXIT_OK)
-		code = require_tracing(&capture->features);
-	if (code == EXIT_OK)
-		code = agent_run(&settings);
-	selection_fini(&capture->selection);
+	path = config_flag(config, "config");
+	if (!path)
+		path = variable && *variable ? variable : NULL;
+	if (config_take_file(config, path ? path : DEFAULT_CONFIG, path))
+		return EXIT_USAGE;
+	config_take_environment(config);
+	return config_apply(config, settings) ? EXIT_USAGE : complete(settings);
+}
+
+static int show(const struct config *config)
+{
+	struct writer writer;
+
+	writer_init_stdout(&writer);
+	config_append(&writer.text, config);
+	return writer_close(&writer) ? EXIT_FAILED : EXIT_OK;
+}
+
+static bool can_change(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(changeable) / sizeof(*changeable); i++)
+		if (!strcmp(name, changeable[i]))
+			return true;
+	return false;
+}
+
+/* What needs a restart is said, and stays. */
+static int reload(struct agent_settings *settings)
+{
+	struct config config = { 0 };
+	const struct config_default *row;
+	int first, code;
+
+	log_set_level(LOG_INFO);
+	code = load(&config, settings, &first);
+	for (row = defaults; code == EXIT_OK && row->name; row++)
+		if (!can_change(row->name) &&
+		    !config_is_same(&config, &as_started.config, row->name))
+			log_warning("%s: a change takes a restart", row->name);
+	config_fini(&config);
+	return code == EXIT_OK ? 0 : -EINVAL;
+}
+
+static int agent(int argc, char **argv)
+{
+	static struct agent_settings settings;
+	int first, code;
+
+	as_started.argc = argc;
+	as_started.argv = argv;
+	code = load(&as_started.config, &settings, &first);
+	if (first < 0 || code != EXIT_OK || settings.check_config) {
+		config_fini(&as_started.config);
+		return code;
+	}
+	if (settings.show_config) {
+		code = show(&as_started.config);
+	} else {
+		settings.reload = reload;
+		hold_hangup();
+		code = require_tracing(&settings.recording.capture.features);
+		if (code == EXIT_OK)
+			code = agent_run(&settings);
+	}
+	selection_fini(&settings.recording.capture.selection);
+	config_fini(&as_started.config);
 	return code;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/answers.h"
+#include "agent/bundles.h"
 #include "agent/front.h"
 #include "agent/notify.h"
 #include "base/clock.h"
@@ -38,6 +39,7 @@ struct run {
 	struct notify notify;
 	struct answers_source source;
 	struct losses losses;
+	struct string output, ring; /* paths of the recorder's, with a byte 0 */
 	uint64_t start_ns, end_ns;
 	bool running;
 };
@@ -174,14 +176,39 @@ static int flush(void *context)
 	return recorder_tick(run->recorder);
 }
 
+static uint64_t segment_ns(const struct agent_settings *settings)
+{
+	return settings->ring_ns < SEGMENT_NS ? settings->ring_ns : SEGMENT_NS;
+}
+
+static void set_ring(struct run *run, const struct agent_settings *settings)
+{
+	const struct recorder_ring ring = {
+		.segment_bytes = settings->recording.segment_bytes,
+		.bytes = settings->recording.ring_bytes,
+		.segment_ns = segment_ns(settings),
+		.ns = settings->ring_ns,
+	};
+
+	recorder_set_ring(run->recorder, &ring);
+	run->source.own.recorded_most = ring.bytes;
+}
+
 static void signalled(void *context)
 {
 	struct run *run = context;
+	struct agent_settings now;
 
 	notify_say(&run->notify, "RELOADING=1\nMONOTONIC_USEC=%llu",
 		   (unsigned long long)clock_monotonic_ns() / 1000);
-	run->source.own.reloads++;
-	log_info("there is nothing to be read again");
+	if (run->settings->reload(&now)) {
+		run->source.own.failed_reloads++;
+		log_error("the configuration stays as it was");
+	} else {
+		run->source.own.reloads++;
+		set_ring(run, &now);
+		log_info("the configuration has been read again");
+	}
 	notify_say(&run->notify, "READY=1");
 }
 
@@ -304,11 +331,10 @@ static int open_recorder(struct run *run)
 		.pid = getpid(),
 		.realtime_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
 	};
-	struct string path = { 0 }, ring = { 0 };
 	struct recorder_options options = {
 		.segment_bytes = recording->segment_bytes,
 		.ring_bytes = recording->ring_bytes,
-		.segment_ns = settings->ring_ns < SEGMENT_NS ? settings->ring_ns : SEGMENT_NS,
+		.segment_ns = segment_ns(settings),
 		.ring_ns = settings->ring_ns,
 		.triggers = recording->triggers,
 		.bundles_an_hour = recording->bundles_an_hour,
@@ -318,19 +344,15 @@ static int open_recorder(struct run *run)
 		.counters = read_counters,
 		.context = run,
 	};
-	int err = dump_name_expand(&path, recording->output, &name);
+	int err = dump_name_expand(&run->output, recording->output, &name);
 
-	string_append_format(&ring, "%s/ring", settings->state_directory);
-	string_append_char(&ring, '\0');
-	if (!err && (path.failed || ring.failed))
+	string_append_format(&run->ring, "%s/ring", settings->state_directory);
+	string_append_char(&run->ring, '\0');
+	if (!err && (run->output.failed || run->ring.failed))
 		err = -ENOMEM;
-	options.path = path.bytes;
-	options.ring_directory = ring.bytes;
-	if (!err)
-		err = recorder_open(&run->recorder, &run->pipeline, &options);
-	string_fini(&path);
-	string_fini(&ring);
-	return err;
+	options.path = run->output.bytes;
+	options.ring_directory = run->ring.bytes;
+	return err ? err : recorder_open(&run->recorder, &run->pipeline, &options);
 }
 
 static int add_sources(struct run *run)
@@ -353,8 +375,10 @@ static int make_state_directory(const struct run *run)
 	const char *path = run->settings->state_directory;
 	int err = place_make_directory(path);
 
-	if (!err || err == -EEXIST)
+	if (!err || err == -EEXIST) {
+		bundles_prune(path);
 		return 0;
+	}
 	log_error("--state-dir %s: cannot create: %s", path, place_error(err));
 	return err;
 }
@@ -407,6 +431,8 @@ int agent_run(struct agent_settings *settings)
 	if (settings->socket && settings->socket_address.is_unix)
 		unlink(((struct sockaddr_un *)&settings->socket_address.address)->sun_path);
 	recorder_close(run.recorder);
+	string_fini(&run.output);
+	string_fini(&run.ring);
 	live_close(run.live);
 	books_free(run.books);
 	state_fini(&run.pipeline.state);

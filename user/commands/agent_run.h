@@ -16,6 +16,13 @@ struct agent_settings {
 	uint64_t ring_ns; /* how long the flight recorder keeps what it has */
 	uint64_t most_series;
 	bool label_pid;
+	const char *config_path;
+	bool check_config, show_config;
+	/*
+	 * Reads the configuration again, at SIGHUP: of `*settings`, the ring's size and time are
+	 * taken over. Returns 0, or -errno, logged: then nothing changes.
+	 */
+	int (*reload)(struct agent_settings *settings);
 };
 
 /* Runs until it is told to end. Returns the exit code; all errors have been logged. */

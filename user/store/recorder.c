@@ -17,6 +17,7 @@
 #include "store/dump_name.h"
 #include "store/dump_ring.h"
 #include "store/dump_writer.h"
+#include "store/loss_records.h"
 #include "store/oom_trigger.h"
 #include "store/triggers.h"
 
@@ -293,36 +294,13 @@ static int take_record(struct sink *sink, const struct event *event)
 
 /* ---- what was lost --------------------------------------------------------------------------- */
 
-/* Unless nothing was counted. */
-static void add_account(struct recorder *recorder, uint64_t now_ns, uint16_t op, uint64_t seen,
-			uint64_t lost)
-{
-	struct ms_account account = {
-		.event = { .ts_ns = now_ns, .type = MS_TYPE_ACCOUNT, .size = sizeof(account) },
-		.op = op,
-		.seen = seen,
-		.lost = lost,
-	};
-
-	if (!seen && !lost)
-		return;
-	pipeline_feed(recorder->pipeline, &account, sizeof(account));
-}
-
 static void account_for(struct recorder *recorder, uint64_t now_ns)
 {
-	struct ms_counters now, *before = &recorder->accounted;
-	uint32_t kind;
+	struct ms_counters now;
 
-	if (recorder->options.counters(recorder->options.context, &now))
-		return;
-	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
-		add_account(recorder, now_ns, event_account_op(kind),
-			    now.seen[kind] - before->seen[kind],
-			    now.lost[kind] - before->lost[kind]);
-	add_account(recorder, now_ns, MS_ACCOUNT_UNTRACKED, 0, now.untracked - before->untracked);
-	add_account(recorder, now_ns, MS_ACCOUNT_ABANDONED, now.abandoned - before->abandoned, 0);
-	*before = now;
+	if (!recorder->options.counters(recorder->options.context, &now))
+		loss_records_feed(&recorder->accounted, &now, now_ns, pipeline_feed,
+				  recorder->pipeline);
 }
 
 static void flush(struct recorder *recorder, uint64_t now_ns)
@@ -372,6 +350,14 @@ static void write_bundles(struct recorder *recorder, uint64_t now_ns, bool now_o
 		flush(recorder, now_ns);
 		write_bundle(recorder, which, now_ns);
 	}
+}
+
+void recorder_set_ring(struct recorder *recorder, const struct recorder_ring *ring)
+{
+	recorder->options.segment_bytes = ring->segment_bytes;
+	recorder->options.segment_ns = ring->segment_ns;
+	recorder->options.ring_bytes = recorder->ring.max_bytes = ring->bytes;
+	recorder->ring.max_ns = ring->ns;
 }
 
 void recorder_signal(struct recorder *recorder)

@@ -54,6 +54,14 @@ int recorder_open(struct recorder **recorder, struct pipeline *pipeline,
  */
 int recorder_tick(struct recorder *recorder);
 
+/* What a ring that stays may take from now on. */
+struct recorder_ring {
+	uint64_t segment_bytes, bytes;
+	uint64_t segment_ns, ns;
+};
+
+void recorder_set_ring(struct recorder *recorder, const struct recorder_ring *ring);
+
 /* Has a bundle written when recorder_tick() is called next, if TRIGGER_SIGNAL is asked for. */
 void recorder_signal(struct recorder *recorder);
 

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf agent` and its clients: how many, how slow, whose, and by which names.
+
+load agent
+
+# Python, with the port as its first argument.
+clients() {
+	/usr/bin/python3 - "$PORT" "$@"
+}
+
+# As another user: curl's options.
+ask_as() {
+	setpriv --reuid="$1" --regid="$1" --clear-groups curl -sS --max-time 30 --unix-socket "$PUBLIC/query" "${@:2}"
+}
+
+@test "128 clients at a time are answered; more are refused, and it goes on" {
+	agent_start
+	named_puppet agent-many
+	puppet alloc 1000
+	clients <<'PYTHON'
+import socket, sys
+port = int(sys.argv[1])
+
+def connect():
+    made = socket.create_connection(("127.0.0.1", port), timeout=30)
+    made.settimeout(30)
+    return made
+
+def read(made):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        part = made.recv(65536)
+        if not part:
+            return data
+        data += part
+    head, body = data.split(b"\r\n\r\n", 1)
+    length = int([line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")][0].split(b":")[1])
+    while len(body) < length:
+        body += made.recv(65536)
+    return head
+
+made = [connect() for _ in range(128)]
+paths = ["/metrics", "/api/v1/who", "/health", "/ready", "/", "/debug/pprof/gpu_heap"]
+for i, one in enumerate(made):
+    one.sendall(f"GET {paths[i % len(paths)]} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+for one in made:
+    assert read(one).startswith(b"HTTP/1.1 200"), "no answer"
+# All of these at once are too many: some are refused, none waits for ever.
+more = []
+for _ in range(200):
+    try:
+        more.append(connect())
+    except OSError:
+        break
+for one in more:
+    try:
+        one.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        read(one)
+    except OSError:
+        pass
+PYTHON
+	wait_for '[ "$(ask /health 2> /dev/null)" = ok ]'
+	fresh
+	assert_equal "$(ask /api/v1/who | jq '.processes[] | select(.comm == "agent-many").device_bytes')" 1000
+	agent_stop
+}
+
+@test "who sends a byte now and then is dropped, and others are answered meanwhile" {
+	agent_start
+	clients <<'PYTHON'
+import select, socket, sys, time
+port = int(sys.argv[1])
+made = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(20)]
+request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "
+for i, one in enumerate(made):
+    one.sendall(request[:i + 1])
+closed = set()
+end = time.monotonic() + 60
+while len(closed) < len(made) and time.monotonic() < end:
+    for one in made:
+        if one in closed:
+            continue
+        try:
+            one.sendall(b"a")
+            if select.select([one], [], [], 0)[0] and not one.recv(4096):
+                closed.add(one)
+        except OSError:
+            closed.add(one)
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as other:
+        other.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert other.recv(4096).startswith(b"HTTP/1.1 200")
+    time.sleep(0.5)
+assert len(closed) == len(made), f"{len(made) - len(closed)} are still there"
+PYTHON
+	fresh
+	[ "$(ask /metrics | awk '/^memscope_agent_http_dropped_connections_total/ { print $2 }')" -ge 15 ]
+	agent_stop
+}
+
+@test "requests that are none, or too large, do no harm" {
+	agent_start
+	clients <<'PYTHON'
+import os, random, socket, sys
+port = int(sys.argv[1])
+random.seed(7)
+cases = [b"\0" * 1000, b"GET", b"GET / HTTP/9.9\r\n\r\n", b"GET " + b"/a" * 20000 + b" HTTP/1.1\r\n\r\n",
+         b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 20000 + b"\r\n",
+         b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: " + b"," * 9000 + b"\r\n\r\n",
+         b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n" + b"x" * 50000,
+         b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
+         b"GET /%00/../metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+         b"GET /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"]
+cases += [b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".replace(b"e", bytes([i])) for i in range(0, 256, 5)]
+cases += [os.urandom(random.randrange(1, 3000)) for _ in range(200)]
+for case in cases:
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+        one.settimeout(0.2)
+        try:
+            one.sendall(case)
+            one.shutdown(socket.SHUT_WR)
+            one.recv(4096)
+        except OSError:
+            pass
+PYTHON
+	assert_equal "$(ask /health)" ok
+	fresh
+	assert_equal "$(ask /metrics | awk '/^memscope_agent_http_restarts_total/ { print $2 }')" 0
+	agent_stop
+}
+
+@test "hostile names of processes, in all that it answers" {
+	local name=$'a"} 1\n<b>\x1b[31m'
+
+	agent_start
+	named_puppet "$name"
+	puppet alloc 1000
+	fresh
+	ask /metrics > metrics.txt
+	promtool check metrics < metrics.txt
+	assert_equal "$(grep -c '^memscope_process_gpu_memory_live_bytes{.*comm="a\\"} 1\\n<b>\\\\x1b\[31m".*} 1000$' metrics.txt)" 1
+	ask /metrics -H 'Accept: application/openmetrics-text' > open.txt
+	ask /api/v1/who > who.json
+	valid agent-who who.json
+	NAME=$name /usr/bin/python3 - <<'PYTHON'
+import json, os
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+wanted = os.environ["NAME"].replace("\x1b", "\\x1b")
+series = [sample for family in text_string_to_metric_families(open("open.txt").read()) for sample in family.samples]
+assert any(sample.labels.get("comm") == wanted for sample in series), "not among the series"
+who = json.load(open("who.json"))
+assert any(process["comm"] == os.environ["NAME"] for process in who["processes"]), "not among the processes"
+PYTHON
+	ask "/api/v1/processes/$PUPPET_PID" | jq -e '.process.comm == "a\"} 1\n<b>\u001b[31m"'
+	ask /debug/pprof/gpu_heap | gunzip -c | LC_ALL=C grep -q $'\x1b' && fail "an escape in the profile"
+	agent_stop
+	LC_ALL=C grep -q $'\x1b' agent.err && fail "an escape in the messages"
+	true
+}
+
+@test "on the socket, a user sees processes of his own, and no sums of others'" {
+	PUBLIC=$(mktemp -d)
+	chmod 755 "$PUBLIC"
+	agent_start --socket "$PUBLIC/query"
+	mkfifo puppet.in puppet.out
+	chmod 755 "$BATS_TEST_TMPDIR"
+	cp "$WORKLOADS/puppet" agent-mine
+	unset SIMCUDA_LOG
+	setpriv --reuid=23456 --regid=23456 --clear-groups ./agent-mine < puppet.in > puppet.out 3>&- 8>&- 9<&- &
+	PUPPET_PID=$!
+	exec 8> puppet.in 9< puppet.out
+	puppet load
+	puppet init
+	puppet alloc 1000
+	fresh
+	assert_equal "$(ask_as 23456 http://x/api/v1/who | jq -c '[.processes[].comm]')" '["agent-mine"]'
+	assert_equal "$(ask_as 34567 http://x/api/v1/who | jq -c '[.processes[].comm]')" '[]'
+	assert_equal "$(ask_as 23456 "http://x/api/v1/processes/$PUPPET_PID" | jq .process.pid)" "$PUPPET_PID"
+	assert_equal "$(ask_as 34567 "http://x/api/v1/processes/$PUPPET_PID" -o /dev/null -w '%{http_code}')" 404
+	assert_equal "$(ask_as 34567 http://x/metrics -o /dev/null -w '%{http_code}')" 403
+	ask_as 34567 http://x/debug/pprof/gpu_heap | gunzip -c | grep -q agent-mine && fail "in another's profile"
+	ask_as 23456 http://x/debug/pprof/gpu_heap | gunzip -c | grep -q agent-mine
+	curl -sS --unix-socket "$PUBLIC/query" http://x/api/v1/who | jq -e 'any(.processes[]; .comm == "agent-mine")'
+	curl -sS --unix-socket "$PUBLIC/query" http://x/metrics | grep -q 'comm="agent-mine"'
+	agent_stop
+	rm -rf "$PUBLIC"
+}
+
+@test "the process for clients can open no file and start no program" {
+	local server
+
+	agent_start
+	server=$(pgrep -P "$OTHER_PID" memscope-http)
+	assert_equal "$(awk '/^Seccomp:/ { print $2 }' "/proc/$server/status")" 2
+	assert_equal "$(awk '/^Max core file size/ { print $5 }' "/proc/$server/limits")" 0
+	agent_stop
+}
+
+# The value of one of the agent's own series, with this label.
+own() {
+	ask /metrics | awk -v name="memscope_agent_$1" -v label="$2" 'index($1, name) == 1 && index($1, label) { print $2 }'
+}
+
+@test "memory and descriptors stay within bounds while processes come and go, and when one floods" {
+	local i before after
+
+	agent_start
+	for i in $(seq 1 "$(times 1000 40)"); do
+		"$WORKLOADS/calls" > /dev/null 2>&1 || true
+		[ "$i" -ne 20 ] || before=$(own open_descriptors "")
+	done
+	flood_start 2
+	sleep 2
+	flood_end
+	fresh
+	after=$(own open_descriptors "")
+	[ "$after" -le $((before + 4)) ] || fail "descriptors: $before, then $after"
+	i=$(own resident_memory_bytes capture)
+	[ "$i" -le $((32 << 20)) ] || fail "the capture takes $i bytes"
+	i=$(own resident_memory_bytes http)
+	[ "$i" -le $((16 << 20)) ] || fail "the process for clients takes $i bytes"
+	agent_stop
+}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf agent`: its configuration, what it tells a service manager, and with which rights it runs.
+
+load agent
+
+# show NAME: the setting, and where it comes from.
+shown() {
+	grep -B1 "^$1 = " shown.txt | xargs
+}
+
+@test "a flag goes before a variable, that before the file, and that before the default" {
+	cat > agent.conf <<'CONFIG'
+# A remark.
+
+ring = 64M
+  series =   700
+state-dir=/file
+CONFIG
+	MEMSCOPE_SERIES=800 MEMSCOPE_STATE_DIR=/variable "$MEMSCOPE" agent --config agent.conf --show-config \
+		--state-dir /flag > shown.txt
+	assert_equal "$(shown listen)" "# default listen = 127.0.0.1:9750"
+	assert_equal "$(shown ring)" "# agent.conf:3 ring = 64M"
+	assert_equal "$(shown series)" "# MEMSCOPE_SERIES series = 800"
+	assert_equal "$(shown state-dir)" "# --state-dir state-dir = /flag"
+	# What it prints is a file that says the same.
+	"$MEMSCOPE" agent --config shown.txt --show-config | grep -v '^#' > again.txt
+	diff <(grep -v '^#' shown.txt) again.txt
+	"$MEMSCOPE" agent --config agent.conf --check-config
+	MEMSCOPE_CONFIG=agent.conf "$MEMSCOPE" agent --show-config | grep -qx 'ring = 64M'
+}
+
+@test "a file that is not understood is refused, with the line" {
+	local line message
+
+	while IFS='|' read -r line message; do
+		printf '# one\n%b\n' "$line" > agent.conf
+		run "$MEMSCOPE" agent --config agent.conf --check-config
+		assert_equal "$line: $status" "$line: 2"
+		[[ "$output" == *"$message"* ]] || fail "$line: $output"
+	done <<'CASES'
+rign = 1G|agent.conf:2: "rign" cannot be set here; did you mean "ring"?
+ring 1G|agent.conf:2: it is not "name = value"
+ring =|agent.conf:2: "ring" has no value
+ring = 1K|this comes from agent.conf:2
+ring = 1G\nring = 2G|agent.conf:3: "ring" is set in line 2 already
+listen = somewhere|this comes from agent.conf:2
+verbose = perhaps|"perhaps" is not yes or no
+check-config = yes|agent.conf:2: "check-config" cannot be set here
+CASES
+	run "$MEMSCOPE" agent --config none.conf --check-config
+	assert_equal "$status" 2
+	MEMSCOPE_RING=1K run "$MEMSCOPE" agent --check-config
+	assert_equal "$status" 2
+	[[ "$output" == *"this comes from MEMSCOPE_RING"* ]]
+	printf 'ring = 1G\0\n' > agent.conf
+	run "$MEMSCOPE" agent --config agent.conf --check-config
+	assert_equal "$status" 2
+}
+
+@test "a file that others could have written is refused" {
+	echo 'ring = 64M' > agent.conf
+	chmod 666 agent.conf
+	run "$MEMSCOPE" agent --config agent.conf --check-config
+	assert_equal "$status" 2
+	[[ "$output" == *"others could have written it"* ]]
+	chmod 644 agent.conf
+	chown 12345 agent.conf
+	run "$MEMSCOPE" agent --config agent.conf --check-config
+	assert_equal "$status" 2
+	run "$MEMSCOPE" agent --config /dev/null --check-config
+	assert_equal "$status" 2
+}
+
+# The value of one of the agent's own series.
+own() {
+	ask /metrics | awk -v name="memscope_agent_$1" 'index($1, name) == 1 && index($1, ENVIRON["LABEL"]) { print $2 }'
+}
+
+@test "SIGHUP: what can change does, what cannot is said, and a broken file changes nothing" {
+	echo 'ring-time = 1h' > agent.conf
+	agent_start --config agent.conf --ring 16M
+	assert_equal "$(own recorder_limit_bytes)" 16777216
+	agent_stop
+	printf 'ring = 16M\nseries = 300\n' > agent.conf
+	RING= agent_start --config agent.conf
+	printf 'ring = 32M\nseries = 400\n' > agent.conf
+	kill -HUP "$OTHER_PID"
+	wait_for 'grep -q "has been read again" agent.err'
+	grep -q "series: a change takes a restart" agent.err
+	fresh
+	assert_equal "$(own recorder_limit_bytes)" 33554432
+	echo 'rign = 1G' > agent.conf
+	kill -HUP "$OTHER_PID"
+	wait_for 'grep -q "stays as it was" agent.err'
+	fresh
+	assert_equal "$(own recorder_limit_bytes)" 33554432
+	assert_equal "$(LABEL=done own reloads_total) $(LABEL=failed own reloads_total)" "1 1"
+	agent_stop
+}
+
+# What a service manager hears, a line for each message, in notified.txt.
+listen_for_notices() {
+	/usr/bin/python3 - "$PWD/notify" > notified.txt 3>&- <<'PYTHON' &
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(sys.argv[1])
+while True:
+    print(listener.recv(4096).decode().replace("\n", " "), flush=True)
+PYTHON
+	FLOOD_PID=$!
+	wait_for '[ -S notify ]'
+}
+
+@test "a service manager hears of readiness, life and the end" {
+	listen_for_notices
+	NOTIFY_SOCKET=$PWD/notify WATCHDOG_USEC=400000 agent_start
+	wait_for '[ "$(grep -c WATCHDOG=1 notified.txt)" -ge 3 ]'
+	assert_equal "$(head -n 1 notified.txt)" "READY=1 STATUS=tracing all processes that use CUDA"
+	kill -HUP "$OTHER_PID"
+	wait_for 'grep -q "RELOADING=1 MONOTONIC_USEC=" notified.txt'
+	wait_for '[ "$(grep -c READY=1 notified.txt)" -eq 2 ]'
+	# Who does not go on does not say that he does.
+	kill -STOP "$OTHER_PID"
+	sleep 0.3
+	grep -c WATCHDOG=1 notified.txt > before
+	sleep 1
+	assert_equal "$(grep -c WATCHDOG=1 notified.txt)" "$(cat before)"
+	kill -CONT "$OTHER_PID"
+	agent_stop
+	assert_equal "$(tail -n 1 notified.txt)" STOPPING=1
+}
+
+@test "it runs as a user with the capabilities of its unit, and no others" {
+	local capabilities state
+
+	capabilities=$(sed -n 's/^AmbientCapabilities=//p' "$ROOT/deploy/memscope-bpf.service" |
+		tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+	state=$(mktemp -d)
+	chown 23456 "$state"
+	cp "$MEMSCOPE" tool
+	chmod 755 tool "$BATS_TEST_TMPDIR"
+	PORT=$(agent_port)
+	needs_http
+	in_background_tracing OTHER_PID agent.err setpriv --reuid=23456 --regid=23456 --clear-groups \
+		--inh-caps="-all,$capabilities" --ambient-caps="-all,$capabilities" --bounding-set="-all,$capabilities" \
+		--no-new-privs ./tool agent $MASK -v --state-dir "$state/s" --ring 8M --listen "127.0.0.1:$PORT"
+	named_puppet agent-least
+	puppet alloc 1000
+	fresh
+	assert_equal "$(ask /api/v1/who | jq -c '.processes[] | select(.comm == "agent-least") |
+		[.device_bytes, .exact, .identity.user]')" '[1000,true,"root"]'
+	agent_stop
+	rm -rf "$state"
+}
+
+@test "the unit is hardened, the rules are right, and the manifests are YAML" {
+	command -v systemd-analyze > /dev/null &&
+		systemd-analyze security --offline=true --threshold=30 "$ROOT/deploy/memscope-bpf.service" > security.txt
+	promtool check rules "$ROOT/deploy/prometheus/rules.yml"
+	(cd "$ROOT/deploy/prometheus" && promtool test rules rules_test.yml)
+	jq -e '.panels | length > 5' "$ROOT/deploy/grafana/memscope-bpf.json"
+	"$MEMSCOPE" agent --config "$ROOT/deploy/agent.conf" --check-config
+}
+
+@test "rules and dashboard ask for metrics that there are" {
+	local name
+
+	sed -n 's/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "gauge".*/\1/p; s/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "counter".*/\1_total/p' \
+		"$ROOT/user/export/openmetrics.c" "$ROOT/user/agent/own_metrics.c" > there.txt
+	grep -qx memscope_agent_ready there.txt
+	for name in $(grep -oh 'memscope_[a-z_]*' "$ROOT/deploy/prometheus/rules.yml" "$ROOT/deploy/grafana/memscope-bpf.json" |
+		sort -u); do
+		grep -qx "$name" there.txt || fail "$name: there is no such metric"
+	done
+}

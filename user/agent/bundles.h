@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bundles that earlier runs of the agent have left: so many stay.
+ */
+#ifndef MEMSCOPE_AGENT_BUNDLES_H
+#define MEMSCOPE_AGENT_BUNDLES_H
+
+#include <stddef.h>
+
+#define BUNDLES_KEPT 8
+
+/*
+ * Removes the oldest of the directory's files "*.oom-N.mscope" beyond BUNDLES_KEPT. Returns how
+ * many were removed.
+ */
+size_t bundles_prune(const char *directory);
+
+#endif /* MEMSCOPE_AGENT_BUNDLES_H */

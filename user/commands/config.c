@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "commands/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "commands/options.h"
+
+#define FILE_MOST 65536
+#define PREFIX "MEMSCOPE_"
+
+static size_t count_rows(const struct option_row *rows)
+{
+	size_t count = 0;
+
+	while (rows[count].name)
+		count++;
+	return count;
+}
+
+/* SIZE_MAX: there is no such option. */
+static size_t find(const struct config *config, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < config->count; i++)
+		if (!strcmp(config->command->options[i].name, name))
+			return i;
+	return SIZE_MAX;
+}
+
+int config_begin(struct config *config, const struct command *command,
+		 const struct config_default *defaults)
+{
+	size_t place;
+
+	*config = (struct config){ .command = command, .count = count_rows(command->options) };
+	config->values = calloc(config->count + 1, sizeof(*config->values));
+	if (!config->values) {
+		log_error("not enough memory");
+		return -ENOMEM;
+	}
+	for (; defaults->name; defaults++) {
+		place = find(config, defaults->name);
+		if (place != SIZE_MAX)
+			config->values[place] =
+				(struct config_value){ .text = defaults->text, .can_be_set = true };
+	}
+	return 0;
+}
+
+void config_fini(struct config *config)
+{
+	free(config->values);
+	free(config->text);
+	*config = (struct config){ 0 };
+}
+
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+/* A row of the copy has its place as its offset. */
+static int note_flag(const struct option_row *row, const char *value, void *context)
+{
+	struct config *config = context;
+	struct config_value *noted = &config->values[row->offset];
+
+	noted->text = value ? value : "yes";
+	noted->origin = CONFIG_FLAG;
+	return 0;
+}
+
+int config_take_flags(struct config *config, int argc, char **argv, int *exit_code)
+{
+	struct option_row *rows = calloc(config->count + 1, sizeof(*rows));
+	struct command copy = *config->command;
+	size_t i;
+	int first;
+
+	if (!rows) {
+		log_error("not enough memory");
+		*exit_code = EXIT_FAILED;
+		return -1;
+	}
+	for (i = 0; i < config->count; i++) {
+		rows[i] = config->command->options[i];
+		rows[i].parse = note_flag;
+		rows[i].offset = i;
+	}
+	copy.options = rows;
+	first = options_parse(&copy, argc, argv, config, exit_code);
+	free(rows);
+	return first;
+}
+
+const char *config_flag(const struct config *config, const char *name)
+{
+	const size_t place = find(config, name);
+
+	if (place == SIZE_MAX || config->values[place].origin != CONFIG_FLAG)
+		return NULL;
+	return config->values[place].text;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static int check_file(const char *path, const struct stat *status)
+{
+	if (!S_ISREG(status->st_mode)) {
+		log_error("%s: it is no file", path);
+		return -EINVAL;
+	}
+	if (status->st_size > FILE_MOST) {
+		log_error("%s: it is too large", path);
+		return -EFBIG;
+	}
+	if ((status->st_uid && status->st_uid != geteuid()) ||
+	    status->st_mode & (S_IWGRP | S_IWOTH)) {
+		log_error("%s: others could have written it: it must be root's or yours, and only"
+			  " its owner may write it (chmod go-w)",
+			  path);
+		return -EPERM;
+	}
+	return 0;
+}
+
+static int read_text(struct config *config, const char *path, int fd)
+{
+	struct stat status;
+	ssize_t length;
+	int err = fstat(fd, &status) ? -errno : check_file(path, &status);
+
+	if (err)
+		return err;
+	config->text = calloc(1, FILE_MOST + 1);
+	length = config->text ? read(fd, config->text, FILE_MOST) : -1;
+	if (length < 0) {
+		err = config->text ? -errno : -ENOMEM;
+		log_error("%s: cannot read: %s", path, strerror(-err));
+		return err;
+	}
+	if (memchr(config->text, 0, (size_t)length)) {
+		log_error("%s: it is no text", path);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static char *trim(char *text)
+{
+	size_t length;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	length = strlen(text);
+	while (length && isspace((unsigned char)text[length - 1]))
+		text[--length] = '\0';
+	return text;
+}
+
+static int refuse_name(const struct config *config, unsigned int line, const char *name)
+{
+	struct nearest nearest = { .word = name };
+	size_t i;
+
+	for (i = 0; i < config->count; i++)
+		if (config->values[i].can_be_set)
+			nearest_offer(&nearest, config->command->options[i].name);
+	log_error("%s:%u: \"%s\" cannot be set here%s%s%s", config->path, line, name,
+		  nearest.found ? "; did you mean \"" : "", nearest.found ? nearest.found : "",
+		  nearest.found ? "\"?" : "");
+	return -EINVAL;
+}
+
+static int take_line(struct config *config, unsigned int line, char *text)
+{
+	char *equals = strchr(text, '='), *name, *value;
+	struct config_value *set;
+	size_t place;
+
+	if (!equals) {
+		log_error("%s:%u: it is not \"name = value\"", config->path, line);
+		return -EINVAL;
+	}
+	*equals = '\0';
+	name = trim(text);
+	value = trim(equals + 1);
+	place = find(config, name);
+	if (place == SIZE_MAX || !config->values[place].can_be_set)
+		return refuse_name(config, line, name);
+	set = &config->values[place];
+	if (set->line || !*value) {
+		if (*value)
+			log_error("%s:%u: \"%s\" is set in line %u already", config->path, line,
+				  name, set->line);
+		else
+			log_error("%s:%u: \"%s\" has no value", config->path, line, name);
+		return -EINVAL;
+	}
+	set->line = line;
+	if (set->origin != CONFIG_DEFAULT)
+		return 0;
+	set->text = value;
+	set->origin = CONFIG_FILE;
+	return 0;
+}
+
+static int take_lines(struct config *config)
+{
+	char *at = config->text, *next;
+	unsigned int line;
+	int err = 0;
+
+	for (line = 1; !err && at; line++, at = next) {
+		char *text;
+
+		next = strchr(at, '\n');
+		if (next)
+			*next++ = '\0';
+		text = trim(at);
+		if (*text && *text != '#')
+			err = take_line(config, line, text);
+	}
+	return err;
+}
+
+int config_take_file(struct config *config, const char *path, bool must_exist)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int err = fd < 0 ? -errno : 0;
+
+	if (err == -ENOENT && !must_exist)
+		return 0;
+	if (err) {
+		log_error("%s: cannot open: %s", path, strerror(-err));
+		return err;
+	}
+	config->path = path;
+	err = read_text(config, path, fd);
+	close(fd);
+	return err ? err : take_lines(config);
+}
+
+/* ---- the environment ------------------------------------------------------------------------- */
+
+/* "state-dir": "MEMSCOPE_STATE_DIR" */
+static void append_variable(struct string *out, const char *name)
+{
+	string_append_text(out, PREFIX);
+	for (; *name; name++)
+		string_append_char(out, *name == '-' ? '_' : (char)toupper((unsigned char)*name));
+}
+
+void config_take_environment(struct config *config)
+{
+	struct string variable = { 0 };
+	size_t i;
+
+	for (i = 0; i < config->count; i++) {
+		struct config_value *value = &config->values[i];
+		const char *text;
+
+		if (!value->can_be_set || value->origin == CONFIG_FLAG)
+			continue;
+		string_clear(&variable);
+		append_variable(&variable, config->command->options[i].name);
+		string_append_char(&variable, '\0');
+		text = variable.failed ? NULL : getenv(variable.bytes);
+		if (!text || !*text)
+			continue;
+		value->text = text;
+		value->origin = CONFIG_ENVIRONMENT;
+	}
+	string_fini(&variable);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int apply(const struct config *config, size_t place, void *settings)
+{
+	const struct option_row *row = &config->command->options[place];
+	const char *text = config->values[place].text;
+
+	if (row->argument)
+		return row->parse(row, text, settings);
+	if (!strcmp(text, "yes"))
+		return row->parse(row, NULL, settings);
+	if (!strcmp(text, "no"))
+		return 0;
+	log_error("%s: \"%s\" is not yes or no", row->name, text);
+	return -EINVAL;
+}
+
+static void append_origin(struct string *out, const struct config *config, size_t place)
+{
+	const struct config_value *value = &config->values[place];
+
+	switch (value->origin) {
+	case CONFIG_DEFAULT:
+		string_append_text(out, "default");
+		break;
+	case CONFIG_FILE:
+		string_append_format(out, "%s:%u", config->path, value->line);
+		break;
+	case CONFIG_ENVIRONMENT:
+		append_variable(out, config->command->options[place].name);
+		break;
+	case CONFIG_FLAG:
+		string_append_format(out, "--%s", config->command->options[place].name);
+		break;
+	}
+}
+
+int config_apply(const struct config *config, void *settings)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < config->count; i++) {
+		struct string origin = { 0 };
+
+		if (!config->values[i].text)
+			continue;
+		err = apply(config, i, settings);
+		if (err && config->values[i].origin != CONFIG_FLAG) {
+			append_origin(&origin, config, i);
+			log_error("this comes from %.*s", (int)origin.length,
+				  origin.length ? origin.bytes : "");
+		}
+		string_fini(&origin);
+	}
+	return err;
+}
+
+void config_append(struct string *out, const struct config *config)
+{
+	size_t i;
+
+	for (i = 0; i < config->count; i++) {
+		const struct config_value *value = &config->values[i];
+
+		if (!value->can_be_set)
+			continue;
+		string_append_text(out, "# ");
+		append_origin(out, config, i);
+		string_append_format(out, "\n%s = %s\n", config->command->options[i].name,
+				     value->text);
+	}
+}
+
+bool config_is_same(const struct config *a, const struct config *b, const char *name)
+{
+	const size_t place = find(a, name);
+
+	return place == SIZE_MAX || !strcmp(a->values[place].text, b->values[place].text);
+}

@@ -99,6 +99,30 @@ PYTHON
 	agent_stop
 }
 
+@test "of more processes than are kept one by one, sums are exact" {
+	local i
+
+	agent_start
+	named_puppet agent-sum
+	for i in $(seq 80); do
+		printf 'load\ninit\nalloc 1000\nalloc 500\nfree\n' | ./agent-sum > /dev/null
+	done
+	puppet alloc 7000
+	fresh
+	ask /metrics > metrics.txt
+	agent_stop
+	puppet_end
+	"$MEMSCOPE" export -f openmetrics state/ring/*.mscope > report.txt
+	assert_equal "$(series memscope_allocations_total 'comm="agent-sum"')" 161
+	assert_equal "$(series memscope_allocated_bytes_total 'comm="agent-sum"')" 127000
+	assert_equal "$(series memscope_frees_total 'comm="agent-sum"')" 80
+	# The report has one row for those that it does not keep.
+	assert_equal "$(($(series memscope_allocations_total 'comm="agent-sum"' report.txt) +
+		$(series memscope_allocations_total 'comm="\(others\)"' report.txt)))" 161
+	grep -q 'comm="(others)"' metrics.txt && fail "a sum of those that have ended, counted again"
+	true
+}
+
 @test "health and readiness, and paths and methods that are not there" {
 	agent_start
 	assert_equal "$(ask /health)" ok
@@ -174,13 +198,14 @@ PYTHON
 	local server
 
 	agent_start
-	server=$(pgrep -P "$OTHER_PID" memscope-http)
+	server=$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-keeper)" memscope-http)
 	assert_equal "$(awk '/^(CapEff|CapPrm|CapBnd|NoNewPrivs|Uid)/ { print $1 $2 }' "/proc/$server/status" |
 		grep -v CapBnd | xargs)" "Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1"
 	# Of descriptors it has only what it serves with.
 	[ "$(ls "/proc/$server/fd" | wc -l)" -le 20 ]
 	kill -9 "$server"
 	wait_for '[ "$(ask /health 2> /dev/null)" = ok ]'
+	grep -q "has ended; it is started again" agent.err
 	fresh
 	assert_equal "$(ask /metrics | awk '/^memscope_agent_http_restarts_total/ { print $2 }')" 1
 	agent_stop

@@ -190,7 +190,7 @@ PYTHON
 	local server
 
 	agent_start
-	server=$(pgrep -P "$OTHER_PID" memscope-http)
+	server=$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-keeper)" memscope-http)
 	assert_equal "$(awk '/^Seccomp:/ { print $2 }' "/proc/$server/status")" 2
 	assert_equal "$(awk '/^Max core file size/ { print $5 }' "/proc/$server/limits")" 0
 	agent_stop

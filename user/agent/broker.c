@@ -154,6 +154,8 @@ static int take_question(void *context, uint64_t data)
 	broker->server = question.server;
 	if (question.number)
 		begin(broker, &question);
+	else
+		broker->servers++;
 	return 0;
 }
 

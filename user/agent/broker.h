@@ -36,6 +36,7 @@ struct broker {
 	int child_fd; /* a pidfd */
 	struct broker_counts counts;
 	struct channel_server server; /* as the last question said */
+	uint64_t servers;             /* that have said that they serve, after the first */
 };
 
 /* The callbacks, the loop and `fd` are set. Returns 0 or -errno. */

@@ -13,7 +13,6 @@
 #include "base/log.h"
 
 #define START_MS 10000
-#define AGAIN_NS 1000000000ull /* after it has ended */
 
 static int start_server(struct front *front)
 {
@@ -88,30 +87,11 @@ static int server_ended(void *context, uint64_t data)
 	struct front *front = context;
 
 	(void)data;
-	log_error("the process that serves clients has ended; it is started again");
+	log_error("clients are served no longer: the process for that, and its parent, have ended");
 	loop_remove(front->broker.loop, front->child_source);
 	front->child_source = NULL;
 	end_server(front);
-	return loop_set_timer(front->timer, AGAIN_NS, 0);
-}
-
-static int start_again(void *context, uint64_t data)
-{
-	struct front *front = context;
-	int err;
-
-	(void)data;
-	front->restarts++;
-	err = start_server(front);
-	if (!err)
-		err = broker_start(&front->broker);
-	if (!err)
-		err = loop_add_fd(front->broker.loop, front->child_fd, EPOLLIN, server_ended, front,
-				  0, &front->child_source);
-	if (!err)
-		return 0;
-	end_server(front);
-	return loop_set_timer(front->timer, AGAIN_NS, 0);
+	return 0;
 }
 
 int front_start(struct front *front, struct loop *loop)
@@ -121,10 +101,8 @@ int front_start(struct front *front, struct loop *loop)
 	if (!front->server.listeners_count)
 		return 0;
 	front->broker.loop = loop;
-	err = loop_add_timer(loop, 0, 0, start_again, front, 0, &front->timer);
-	if (!err)
-		err = loop_add_fd(loop, front->child_fd, EPOLLIN, server_ended, front, 0,
-				  &front->child_source);
+	err = loop_add_fd(loop, front->child_fd, EPOLLIN, server_ended, front, 0,
+			  &front->child_source);
 	return err ? err : broker_start(&front->broker);
 }
 
@@ -140,10 +118,8 @@ void front_close(struct front *front)
 {
 	size_t i;
 
-	if (front->broker.loop) {
+	if (front->broker.loop)
 		loop_remove(front->broker.loop, front->child_source);
-		loop_remove(front->broker.loop, front->timer);
-	}
 	end_server(front);
 	for (i = 0; i < front->server.listeners_count; i++)
 		close(front->server.listeners[i].fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent's clients, as the capture sees them: the process that serves them, which is started
- * again if it ends, and the broker of its questions.
+ * The agent's clients, as the capture sees them: the processes that serve them, and the broker of
+ * their questions.
  */
 #ifndef MEMSCOPE_AGENT_FRONT_H
 #define MEMSCOPE_AGENT_FRONT_H
@@ -14,8 +14,7 @@ struct front {
 	struct broker broker;
 	pid_t child;
 	int child_fd; /* a pidfd */
-	struct loop_source *child_source, *timer;
-	uint64_t restarts;
+	struct loop_source *child_source;
 };
 
 /*

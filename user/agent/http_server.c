@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/channel.h"
@@ -397,33 +398,45 @@ static int say_hello(struct server *server)
 	return channel_ask(server->options->channel, &hello);
 }
 
-static int serve(const struct http_server_options *options)
+static int open_server(struct server *server)
 {
-	struct server server = { .options = options };
-	int err = http_library_load(&server.library);
+	const struct http_server_options *options = server->options;
+	int err = http_library_load(&server->library);
 	size_t i;
 
 	if (err)
 		return err;
-	server.answers.library = &server.library;
-	server.counts.pid = (uint64_t)getpid();
-	server.statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	err = loop_open(&server.loop);
+	server->answers.library = &server->library;
+	/* No other server that was here before has asked by these numbers. */
+	server->answers.numbers = (uint64_t)getpid() << 32;
+	server->counts.pid = (uint64_t)getpid();
+	server->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	err = loop_open(&server->loop);
 	for (i = 0; !err && i < options->listeners_count; i++)
-		err = add_daemon(&server, i);
+		err = add_daemon(server, i);
 	if (!err)
-		err = loop_add_fd(server.loop, options->channel, EPOLLIN, take_messages, &server, 0,
+		err = loop_add_fd(server->loop, options->channel, EPOLLIN, take_messages, server, 0,
 				  NULL);
 	if (!err)
-		err = loop_add_timer(server.loop, SECOND_NS, SECOND_NS, pass_second, &server, 0,
+		err = loop_add_timer(server->loop, SECOND_NS, SECOND_NS, pass_second, server, 0,
 				     NULL);
 	if (!err)
-		err = loop_add_check(server.loop, run_rest, &server);
+		err = loop_add_check(server->loop, run_rest, server);
 	if (!err)
 		err = sandbox_enter();
-	if (!err)
-		err = say_hello(&server);
-	return err ? err : loop_run(server.loop);
+	return err ? err : say_hello(server);
+}
+
+enum { SERVE_AGENT_GONE, SERVE_FAILED, SERVE_CANNOT };
+
+/* Returns what to exit with. */
+static int serve(const struct http_server_options *options)
+{
+	struct server server = { .options = options };
+
+	if (open_server(&server))
+		return SERVE_CANNOT;
+	return loop_run(server.loop) == -EPIPE ? SERVE_AGENT_GONE : SERVE_FAILED;
 }
 
 /* It keeps nothing of its parent's but what it serves with. */
@@ -445,13 +458,43 @@ static void let_go(const struct http_server_options *options)
 	}
 	close_range(1024, ~0u, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "memscope-http");
+	prctl(PR_SET_NAME, "memscope-keeper");
 	signal(SIGINT, SIG_IGN); /* the agent ends it when it is done */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/*
+ * The server's parent is small: started again by the capture, a server would keep a copy of all
+ * that the capture knew by then. Returns what to exit with.
+ */
+static int supervise(const struct http_server_options *options)
+{
+	const struct timespec pause = { .tv_sec = 1 };
+	const pid_t parent = getpid();
+	bool again = false;
+
+	for (;; again = true) {
+		const pid_t child = fork();
+		int status = 0;
+
+		if (!child) {
+			prctl(PR_SET_NAME, "memscope-http");
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			_exit(getppid() != parent ? SERVE_AGENT_GONE : serve(options));
+		}
+		while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		if (child > 0 && WIFEXITED(status) &&
+		    (WEXITSTATUS(status) == SERVE_AGENT_GONE ||
+		     (!again && WEXITSTATUS(status) == SERVE_CANNOT)))
+			return WEXITSTATUS(status);
+		log_error("the process that serves clients has ended; it is started again");
+		nanosleep(&pause, NULL);
+	}
 }
 
 pid_t http_server_start(const struct http_server_options *options)
@@ -465,5 +508,5 @@ pid_t http_server_start(const struct http_server_options *options)
 	let_go(options);
 	if (getppid() != parent)
 		_exit(0);
-	_exit(serve(options) == -EPIPE ? 0 : 1);
+	_exit(supervise(options));
 }

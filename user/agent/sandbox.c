@@ -18,7 +18,7 @@
 #include "base/log.h"
 
 #define NO_USER 65534
-#define MEMORY_BYTES (1ull << 30) /* of addresses */
+#define MEMORY_BYTES (512ull << 20) /* of addresses */
 #define DESCRIPTORS 512
 
 #if defined(__x86_64__)

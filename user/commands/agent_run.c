@@ -150,7 +150,7 @@ static void prepare(void *context, const struct channel_question *question)
 	own->recorded_bytes = recorder_counts(run->recorder).bytes;
 	own->answers = run->front.broker.counts;
 	own->server = question->server;
-	own->server_restarts = run->front.restarts;
+	own->server_restarts = run->front.broker.servers;
 }
 
 static int answer(void *context, const struct channel_question *question, int fd)
@@ -173,7 +173,8 @@ static int flush(void *context)
 {
 	struct run *run = context;
 
-	return recorder_tick(run->recorder);
+	/* What comes while it is attached to what runs is in the first segment's beginning. */
+	return run->recorder ? recorder_tick(run->recorder) : 0;
 }
 
 static uint64_t segment_ns(const struct agent_settings *settings)

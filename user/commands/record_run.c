@@ -159,6 +159,9 @@ static int flush(void *context)
 	struct run *run = context;
 	uint64_t now_ns = clock_monotonic_ns();
 
+	/* What comes while it is attached to what runs is in the first segment's beginning. */
+	if (!run->recorder)
+		return 0;
 	if (now_ns - run->progress_ns >= PROGRESS_NS && isatty(STDERR_FILENO))
 		show_progress(run, now_ns);
 	return recorder_tick(run->recorder);

@@ -159,7 +159,18 @@ static void ask(struct server *server)
 		http_answers_asked(&server->answers, answer, clock_monotonic_ns());
 }
 
-/* Each of them is asked again what it wants, and takes what there is. */
+static void run_daemons(struct server *server)
+{
+	size_t i;
+
+	for (i = 0; i < server->options->listeners_count; i++)
+		server->library.run(server->daemons[i]);
+}
+
+/*
+ * Each of them is asked again what it wants, and takes what there is: when the library runs next,
+ * which no descriptor would tell.
+ */
 static void wake(struct server *server)
 {
 	struct http_client *client;
@@ -169,6 +180,7 @@ static void wake(struct server *server)
 			client->waits = false;
 			server->library.resume_connection(client->connection);
 		}
+	run_daemons(server);
 }
 
 static void take_answer(struct server *server, const struct channel_message *message, int fd)
@@ -357,15 +369,13 @@ static int pass_second(void *context, uint64_t data)
 {
 	struct server *server = context;
 	const uint64_t now_ns = clock_monotonic_ns();
-	size_t i;
 
 	(void)data;
 	http_clients_drop_late(&server->clients, now_ns);
 	if (http_answers_give_up(&server->answers, now_ns))
 		wake(server);
 	ask(server);
-	for (i = 0; i < server->options->listeners_count; i++)
-		server->library.run(server->daemons[i]);
+	run_daemons(server);
 	return 0;
 }
 
@@ -410,6 +420,7 @@ static int open_server(struct server *server)
 	/* No other server that was here before has asked by these numbers. */
 	server->answers.numbers = (uint64_t)getpid() << 32;
 	server->counts.pid = (uint64_t)getpid();
+	tzset(); /* files cannot be opened later */
 	server->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	err = loop_open(&server->loop);
 	for (i = 0; !err && i < options->listeners_count; i++)

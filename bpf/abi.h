@@ -311,6 +311,7 @@ struct ms_identity {
 
 #include "activity_abi.h"
 #include "driver_abi.h"
+#include "host_abi.h"
 #include "nvml_abi.h"
 #include "python_abi.h"
 #include "stack_abi.h"
@@ -336,6 +337,11 @@ _Static_assert(sizeof(struct ms_name) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_process) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_device) == 152, "wire layout");
 _Static_assert(sizeof(struct ms_held) == 104, "wire layout");
+_Static_assert(sizeof(struct ms_host) == 104, "wire layout");
+_Static_assert(sizeof(struct ms_load) == 152, "wire layout");
+_Static_assert(sizeof(struct ms_node) == 56, "wire layout");
+_Static_assert(sizeof(struct ms_gpu) == 72, "wire layout");
+_Static_assert(sizeof(struct ms_placement) == 72, "wire layout");
 
 /* ---- settings and counters ------------------------------------------------------------------- */
 

@@ -253,6 +253,24 @@ def describe(record, rows):
     if kind == 23:
         state, reason, _, version = struct.unpack_from("<4I", record, 32)
         return f"gpu_status {state} {reason} version={version} {record[112:208].rstrip(bytes(1)).decode()}"
+    if kind == 26:
+        known, _, _, available, cpu = struct.unpack_from("<IIQQQ", record, 32)
+        (io_full,) = struct.unpack_from("<Q", record, 88)
+        return f"host known={known} available={available} cpu={cpu} io={io_full}"
+    if kind == 27:
+        known, _, cpu, queue = struct.unpack_from("<IIQQ", record, 32)
+        (stall,) = struct.unpack_from("<Q", record, 144)
+        return f"process_host known={known} cpu={cpu} queue={queue} stall={stall}"
+    if kind == 28:
+        node, _, _, free = struct.unpack_from("<IIQQ", record, 32)
+        return f"numa_node {node} free={free}"
+    if kind == 29:
+        known, node, speed, most, width, lanes = struct.unpack_from("<6I", record, 32)
+        bdf = record[56:72].rstrip(bytes(1)).decode()
+        return f"gpu_link known={known} node={node} speed={speed}/{most} width={width}/{lanes} {bdf}"
+    if kind == 30:
+        space, node, pages, asked = struct.unpack_from("<IiQQ", record, 32)
+        return f"placement space={space} node={node} pages={pages} of {asked}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

@@ -192,6 +192,27 @@ static inline void example_add_ends(struct example *example)
 	example_add(example, record_process(MS_TYPE_EXIT, "train", 3 << 8));
 }
 
+/* Between two looks at the host. */
+static inline void example_add_host(struct example *example, uint64_t times)
+{
+	const union record records[] = {
+		record_host((40 - 10 * times) << 30, 1000000 + 40000 * times),
+		record_numa_node(0, (30 - 20 * times) << 30),
+		record_numa_node(1, 5ull << 30),
+		record_gpu_link("0000:81:00.0", times ? 160 : 25, 8),
+		record_load(3000000000 + 200000000 * times, 1000000000 + 300000000 * times,
+			    (1 + times) << 30),
+		record_placement(MS_SPACE_PINNED, 0, 2 * times),
+		record_placement(MS_SPACE_PINNED, 1, 8 - 2 * times),
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(records) / sizeof(*records); i++) {
+		example_add(example, records[i]);
+		example->untimed++;
+	}
+}
+
 /* clang-format on */
 
 static inline void example_init(struct example *example)
@@ -201,11 +222,13 @@ static inline void example_init(struct example *example)
 	example_add_to_other(example, record_process(MS_TYPE_ATTACH, "old\033[7m", 1));
 	example_add(example, record_of(EXAMPLE_IDLE_PID, RECORD_START_NS,
 				       record_process(MS_TYPE_ATTACH, "idle", 1)));
+	example_add_host(example, 0);
 	example_add_allocations(example);
 	example_add_transfers(example);
 	example_add_launches(example);
 	example_add_frees(example);
 	example_add_memory(example);
+	example_add_host(example, 1);
 	example_add_ends(example);
 }
 

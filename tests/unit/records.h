@@ -33,6 +33,11 @@ union record {
 	struct ms_unread unread;
 	struct ms_device device;
 	struct ms_held held;
+	struct ms_host host;
+	struct ms_load load;
+	struct ms_node node;
+	struct ms_gpu gpu;
+	struct ms_placement placement;
 	struct ms_identity identity;
 	struct ms_object object;
 	struct ms_tensor tensor;
@@ -277,6 +282,85 @@ static inline union record record_held(const char *uuid, uint64_t used)
 
 	record.held.used_bytes = used;
 	memcpy(record.held.uuid, uuid, strlen(uuid));
+	return record;
+}
+
+/* All kinds of pressure lasted for so many microseconds so far. */
+static inline union record record_host(uint64_t available, uint64_t pressure_us)
+{
+	union record record = { .event = { .type = MS_TYPE_HOST, .size = sizeof(struct ms_host) } };
+
+	record.host.known = MS_HOST_MEMORY | MS_HOST_CPU_PRESSURE | MS_HOST_MEMORY_PRESSURE |
+			    MS_HOST_IO_PRESSURE;
+	record.host.processes = 1;
+	record.host.total_bytes = 64ull << 30;
+	record.host.available_bytes = available;
+	record.host.cpu_some_us = pressure_us;
+	record.host.memory_some_us = pressure_us / 2;
+	record.host.memory_full_us = pressure_us / 4;
+	record.host.io_some_us = pressure_us / 8;
+	record.host.io_full_us = pressure_us / 16;
+	record.host.looking_ns = 40000;
+	return record;
+}
+
+static inline union record record_load(uint64_t cpu_ns, uint64_t queue_ns, uint64_t bytes)
+{
+	union record record = record_event(MS_TYPE_LOAD, sizeof(struct ms_load));
+
+	record.load.known = MS_LOAD_CPU | MS_LOAD_QUEUE | MS_LOAD_MEMORY | MS_LOAD_CGROUP_MEMORY |
+			    MS_LOAD_CGROUP_LIMIT | MS_LOAD_THROTTLED | MS_LOAD_CGROUP_PRESSURE;
+	record.load.threads = 4;
+	record.load.cpu_ns = cpu_ns;
+	record.load.queue_ns = queue_ns;
+	record.load.major_faults = cpu_ns / 100000000;
+	record.load.minor_faults = cpu_ns / 1000000;
+	record.load.anon_bytes = bytes;
+	record.load.file_bytes = bytes / 2;
+	record.load.cgroup_bytes = 2 * bytes;
+	record.load.cgroup_limit_bytes = 8ull << 30;
+	record.load.throttled_ns = queue_ns / 2;
+	record.load.throttled = queue_ns / 100000000;
+	record.load.cgroup_stall_us = queue_ns / 10000;
+	return record;
+}
+
+static inline union record record_numa_node(uint32_t node, uint64_t free_bytes)
+{
+	union record record = { .event = { .type = MS_TYPE_NODE, .size = sizeof(struct ms_node) } };
+
+	record.node.node = node;
+	record.node.total_bytes = 32ull << 30;
+	record.node.free_bytes = free_bytes;
+	return record;
+}
+
+/* Of 16 lanes of 16 GT/s each, so many of that speed (in tenths). */
+static inline union record record_gpu_link(const char *bdf, uint32_t speed, uint32_t width)
+{
+	union record record = { .event = { .type = MS_TYPE_GPU, .size = sizeof(struct ms_gpu) } };
+
+	record.gpu.known = MS_GPU_NODE | MS_GPU_LINK;
+	record.gpu.node = 1;
+	record.gpu.speed = speed;
+	record.gpu.max_speed = 160;
+	record.gpu.width = width;
+	record.gpu.max_width = 16;
+	memcpy(record.gpu.bdf, bdf, strlen(bdf));
+	return record;
+}
+
+/* So many of 8 pages of a block of 2 GiB lie there. */
+static inline union record record_placement(enum ms_space space, int32_t node, uint64_t pages)
+{
+	union record record = record_event(MS_TYPE_PLACEMENT, sizeof(struct ms_placement));
+
+	record.placement.space = space;
+	record.placement.node = node;
+	record.placement.pages = pages;
+	record.placement.asked = 8;
+	record.placement.bytes = 2ull << 30;
+	record.placement.blocks = 1;
 	return record;
 }
 

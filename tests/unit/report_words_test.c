@@ -113,7 +113,8 @@ static void test_launches_that_were_counted(void **state)
 			      " --launches=all)");
 	/* And there was no time for the others. */
 	assert_has(&texts.md,
-		   "Not looked for: sync-bound, copy-bound, alloc-bound, host-bound (less"
+		   "Not looked for: sync-bound, copy-bound, alloc-bound, host-bound,"
+		   " input-bound, cpu-contention, host-memory-pressure (less"
 		   " time was recorded than bound-time); memory-pressure (no program asked");
 	assert_has_not(&texts.md, "no churn, no bottleneck");
 	done_with(&reader, &texts);

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "simcuda.h"
 
 #define RIVALS_MAX 8
+#define PINNED_BYTES (4 << 20)
 
 struct account {
 	uint64_t wall_ns, ran_ns, waited_ns;
@@ -111,6 +113,7 @@ int main(int argc, char **argv)
 	pid_t pids[RIVALS_MAX] = { 0 };
 	CUcontext context;
 	CUdevice device;
+	void *pinned;
 	long i;
 
 	stay_on_one_cpu();
@@ -119,6 +122,8 @@ int main(int argc, char **argv)
 	check(cuInit(0), "cuInit");
 	check(cuDeviceGet(&device, 0), "cuDeviceGet");
 	check(cuCtxCreate_v2(&context, 0, device), "cuCtxCreate");
+	check(cuMemHostAlloc(&pinned, PINNED_BYTES, 0), "cuMemHostAlloc");
+	memset(pinned, 1, PINNED_BYTES);
 	for (i = 0; i < calls; i++)
 		add_call(&sum);
 	for (i = 0; i < RIVALS_MAX; i++)

@@ -268,12 +268,15 @@ static rule_fn *const rules[FINDING_RULES_COUNT] = {
 #undef RULE
 };
 
-static int report_activity(struct analysis *analysis, struct process_activity *activity)
+/* `process`: NULL, if it is not listed any more. */
+static int report_activity(struct analysis *analysis, struct process_activity *activity,
+			   const struct process *process)
 {
 	const struct analysis_options *options = &analysis->options;
 	enum finding_rule rule;
 	int err = 0;
 
+	host_evidence_take(&activity->host, analysis->state, process);
 	churn_finish(activity, options);
 	for (rule = 0; rule < FINDING_RULES_COUNT && !err; rule++)
 		if (!(finding_rule_needs(rule) & ~options->captured_ops))
@@ -287,7 +290,7 @@ static int apply_exit(struct analysis *analysis, struct process_activity *activi
 	int err;
 
 	activity->exited = true;
-	err = report_activity(analysis, activity);
+	err = report_activity(analysis, activity, change->process);
 	if (!err)
 		err = leaks_at_exit(activity, &analysis->options, change, event->process->value,
 				    &analysis->findings);
@@ -413,7 +416,7 @@ static int finish_activity(struct analysis *analysis, struct process_activity *a
 	/* One whose end was not seen is judged by what was seen of it. */
 	if (process && !process->exited)
 		err = sync_live(analysis, activity, process, activity->dirty, &scanned);
-	return err ? err : report_activity(analysis, activity);
+	return err ? err : report_activity(analysis, activity, process);
 }
 
 /*

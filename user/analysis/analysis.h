@@ -60,6 +60,12 @@
 	X(copy_share,        "copy-time",         20,          PERCENT, "so much of a window in copies: it is bound by that") \
 	X(alloc_share,       "alloc-time",        10,          PERCENT, "so much of a window in allocations and frees: it is bound by that") \
 	X(idle_share,        "idle-time",         10,          PERCENT, "so much of a window in gaps between calls with the device known to be idle: the host bounds it") \
+	X(input_share,       "input-time",        25,          PERCENT, "a host that computed for less of its time than this while the device was idle waited for input") \
+	X(contention_share,  "contention-time",   20,          PERCENT, "so much of the time in calls spent waiting for a CPU: threads contend for CPUs") \
+	X(queue_share,       "queue-time",        10,          PERCENT, "a process whose threads waited for a CPU for so much of the time, added up: the same") \
+	X(throttle_share,    "throttle-time",     5,           PERCENT, "a process whose cgroup was throttled for so much of the time: the same") \
+	X(stall_share,       "stall-time",        1,           PERCENT, "so much of the time in which tasks waited for memory of the host is pressure") \
+	X(node_bytes,        "node-size",         64 << 20,    BYTES,   "less memory of the host on another node than the GPU's is not reported") \
 	X(gap_ns,            "gap",               1000000,     NS,      "shorter gaps between calls are not counted") \
 	X(gap_max_ns,        "gap-max",           100000000,   NS,      "longer gaps are taken for a lack of work") \
 	X(short_sync_ns,     "short-sync",        100000,      NS,      "a synchronisation that returns sooner found the device idle") \

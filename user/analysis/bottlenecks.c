@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/bottlenecks.h"
 
+#define COMPUTES 50   /* percent of the time: then it is what the host does */
 #define MIN_WINDOWS 4 /* with any call: fewer say nothing of a run */
 
 /* ---- noting down ----------------------------------------------------------------------------- */
@@ -395,6 +396,12 @@ static int report_sync(const struct process_activity *activity, const struct bou
 
 	finding_say(&finding, "synchronisations", FINDING_COUNT, bound->sum.syncs);
 	finding_say(&finding, "launches", FINDING_COUNT, bound->sum.launches);
+	host_evidence_say_split(&finding, &activity->host.syncs);
+	if (host_evidence_percent(activity->host.syncs.runnable_ns,
+				  activity->host.syncs.total_ns) >=
+	    activity->options->contention_share)
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "threads waited for a CPU, too, not for the device alone");
 	/* Waiting once for much work is what a busy device looks like. */
 	if (bound->sum.syncs * 10 < bound->sum.launches)
 		finding_lower(
@@ -431,6 +438,7 @@ static int report_alloc(const struct process_activity *activity, const struct bo
 					       "share of the host's time in allocations and frees");
 
 	finding_say(&finding, "allocations and frees", FINDING_COUNT, bound->sum.allocs);
+	host_evidence_say_split(&finding, &activity->host.allocs);
 	if (bound->sum.launches)
 		finding_lower(&finding, FINDING_MEDIUM,
 			      "a free may wait for kernels launched before it");
@@ -438,10 +446,12 @@ static int report_alloc(const struct process_activity *activity, const struct bo
 }
 
 static int report_idle(const struct process_activity *activity, const struct bound *bound,
-		       struct findings *findings)
+		       enum finding_rule rule, struct findings *findings)
 {
-	struct finding finding = bound_finding(activity, bound, FINDING_HOST_BOUND,
+	struct finding finding = bound_finding(activity, bound, rule,
 					       "share of the time with no call and an idle device");
+	uint64_t computed;
+	const bool known = host_evidence_computed(&activity->host, &computed);
 
 	finding_say(&finding, "launches", FINDING_COUNT, bound->sum.launches);
 	finding_say(&finding, "synchronisations", FINDING_COUNT, bound->sum.syncs);
@@ -450,8 +460,19 @@ static int report_idle(const struct process_activity *activity, const struct bou
 	if (activity->summed)
 		finding_lower(&finding, FINDING_LOW,
 			      "calls were only counted: when they were is not known");
-	finding_lower(&finding, FINDING_MEDIUM,
-		      "whether the host computed or waited for work is not recorded");
+	if (known)
+		finding_say(&finding, "CPU time outside of calls, share of the time",
+			    FINDING_PERCENT, computed);
+	if (rule == FINDING_INPUT_BOUND)
+		finding_lower(
+			&finding, FINDING_MEDIUM,
+			"what the host waited for is not recorded: markers around it would say");
+	else if (!known)
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "whether the host computed or waited for work is not recorded");
+	else if (computed < COMPUTES)
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "the host computed for only a part of the time");
 	return findings_add(findings, &finding);
 }
 
@@ -506,12 +527,36 @@ int bottlenecks_report_alloc(struct process_activity *activity,
 		       0;
 }
 
+/* The host neither computed nor waited for a CPU. */
+static bool waits_for_input(const struct process_activity *activity,
+			    const struct analysis_options *options)
+{
+	const struct host_used *used = &activity->host.used;
+	uint64_t computed;
+
+	return host_evidence_computed(&activity->host, &computed) &&
+	       computed < options->input_share && used->has_queue &&
+	       host_evidence_percent(used->queue_ns, used->ns) < options->queue_share;
+}
+
 int bottlenecks_report_host(struct process_activity *activity,
 			    const struct analysis_options *options, struct findings *findings)
 {
 	struct bound bound;
 
-	return find_bound(activity, options, SHARE_IDLE, options->idle_share, &bound) ?
-		       report_idle(activity, &bound, findings) :
-		       0;
+	if (waits_for_input(activity, options) ||
+	    !find_bound(activity, options, SHARE_IDLE, options->idle_share, &bound))
+		return 0;
+	return report_idle(activity, &bound, FINDING_HOST_BOUND, findings);
+}
+
+int bottlenecks_report_input(struct process_activity *activity,
+			     const struct analysis_options *options, struct findings *findings)
+{
+	struct bound bound;
+
+	if (!waits_for_input(activity, options) ||
+	    !find_bound(activity, options, SHARE_IDLE, options->idle_share, &bound))
+		return 0;
+	return report_idle(activity, &bound, FINDING_INPUT_BOUND, findings);
 }

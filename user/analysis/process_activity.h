@@ -9,6 +9,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/group.h"
+#include "analysis/host_evidence.h"
 
 #define ACTIVITY_THREADS 64     /* slots; two threads in one make rules see less, never more */
 #define ACTIVITY_DEVICES 16     /* whose live bytes are followed */
@@ -115,8 +116,9 @@ struct process_activity {
 	struct copies *copies;
 	struct failed_calls *failed_calls; /* NULL: there was none */
 	struct pools *pools;
-	struct piles *piles; /* NULL: nothing was made, or given to a device */
-	uint64_t piles_read; /* `events` when they were read from the state */
+	struct piles *piles;       /* NULL: nothing was made, or given to a device */
+	struct host_evidence host; /* taken when it is judged */
+	uint64_t piles_read;       /* `events` when they were read from the state */
 };
 
 /* One that begins at `ts_ns`. NULL without memory. */

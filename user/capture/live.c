@@ -338,6 +338,7 @@ int live_stop(struct live *live)
 	int err;
 
 	end(live, LIVE_TARGETS_GONE);
+	live_host_end(live);
 	live_devices_end(live);
 	if (live->mappings)
 		note_dropped(live, mappings_drain(live->mappings, &visitor, 0));
@@ -439,6 +440,8 @@ static int open_sources(struct live *live)
 		err = open_mappings(live);
 	if (!err)
 		err = live_devices_open(live);
+	if (!err)
+		err = live_host_open(live);
 	return err ? err : loop_add_check(live->loop, check, live);
 }
 
@@ -581,6 +584,7 @@ void live_close(struct live *live)
 	stack_taker_close(live->stacks);
 	live_gpu_close(live);
 	programs_close(live->programs);
+	live_host_close(live);
 	live_devices_close(live);
 	free(live->snapshot);
 	loop_close(live->loop);

@@ -39,11 +39,13 @@ struct live_options {
 	uint64_t count_ns;     /* counted launches are fed so often; 0: only when they have to be */
 	uint64_t duration_ns;  /* 0: until the targets are gone */
 	uint64_t devices_ns;   /* NVML is asked so often; 0: not at all */
-	uint32_t stack_ops;    /* bit set of enum ms_op: calls whose stacks are taken */
-	uint32_t stack_depth;  /* frames of a stack, at most MS_STACK_MOST */
-	uint32_t stack_kinds;  /* bit set of enum ms_frame_kind: of which kinds they are */
-	uint64_t table_bytes;  /* that the tables for that may take in the kernel */
-	uint64_t ring_bytes;   /* of each of the two large rings; rounded up to a power of two */
+	const struct state *state; /* what is fed ends in; NULL: not known */
+	uint64_t host_ns;          /* the host is looked at so often, at most; 0: not at all */
+	uint32_t stack_ops;        /* bit set of enum ms_op: calls whose stacks are taken */
+	uint32_t stack_depth;      /* frames of a stack, at most MS_STACK_MOST */
+	uint32_t stack_kinds;      /* bit set of enum ms_frame_kind: of which kinds they are */
+	uint64_t table_bytes;      /* that the tables for that may take in the kernel */
+	uint64_t ring_bytes; /* of each of the two large rings; rounded up to a power of two */
 
 	/* Records, and the end of a batch of them. Non-zero ends the capture. */
 	int (*feed)(void *context, void *record, size_t length);

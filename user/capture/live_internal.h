@@ -60,8 +60,12 @@ struct live {
 	struct loop_source *devices_source, *devices_timer;
 	bool devices_asked; /* and not answered yet */
 	uint64_t devices_asked_ns;
-	uint64_t devices_refused_ns; /* when a call that was refused memory was a reason to */
-	uint64_t counted_ns;         /* when counted launches were last looked at */
+	uint64_t devices_refused_ns;    /* when a call that was refused memory was a reason to */
+	struct loop_source *host_timer; /* NULL: the host is not looked at */
+	uint64_t host_looked_ns, host_cost_ns; /* when last, and the CPU time that it took */
+	uint64_t host_wait_ns;                 /* until the next time */
+	size_t host_turn;                      /* of the targets, where there are very many */
+	uint64_t counted_ns;                   /* when counted launches were last looked at */
 	bool stopping;
 	bool detaching; /* still, when the capture is over */
 	enum live_reason reason;
@@ -116,6 +120,13 @@ int live_devices_open(struct live *live);
 void live_devices_see(struct live *live, const struct ms_call *call);
 void live_devices_end(struct live *live);
 void live_devices_close(struct live *live);
+
+/* live_host.c. end: while all targets are there. open returns 0 or -errno. */
+int live_host_open(struct live *live);
+/* live_placement.c: of a process that is looked at. Returns 0 or -errno. */
+int live_placement_feed(struct live *live, const struct target *target, uint64_t ts_ns);
+void live_host_end(struct live *live);
+void live_host_close(struct live *live);
 
 /* live_stacks.c: once the programs are loaded. Returns 0 or -errno, logged. */
 int live_stacks_open(struct live *live);

@@ -24,7 +24,8 @@
 #define MIN_SEGMENT (4ull << 10) /* twice what begins one */
 #define DEFAULT_BUNDLES 12
 #define DEFAULT_NVML 10000000000 /* ns */
-#define NVML_OFF UINT64_MAX
+#define DEFAULT_HOST 10000000000 /* ns */
+#define PERIOD_OFF UINT64_MAX
 #define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
 #define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
 
@@ -109,13 +110,13 @@ static int parse_signal(const struct option_row *row, const char *value, void *s
 	return -EINVAL;
 }
 
-static int parse_nvml(const struct option_row *row, const char *value, void *context)
+static int parse_period(const struct option_row *row, const char *value, void *context)
 {
 	uint64_t *ns = (uint64_t *)((char *)context + row->offset);
 
 	if (strcmp(value, "off") != 0)
 		return option_duration(row, value, context);
-	*ns = NVML_OFF;
+	*ns = PERIOD_OFF;
 	return 0;
 }
 
@@ -213,7 +214,13 @@ static const struct option_row rows[] = {
 	  "Also record NVML's numbers for devices and for the recorded processes, if NVML is"
 	  " installed: at the beginning and the end, when memory runs out, and every TIME (default"
 	  " 10s).",
-	  parse_nvml, AT(recording.nvml_ns) },
+	  parse_period, AT(recording.nvml_ns) },
+	{ 0, "host", "TIME|off",
+	  "Also record what the kernel says of the host and of the recorded processes (CPU time,"
+	  " waits for a CPU, memory, pressure, NUMA nodes, links of GPUs): at the beginning, at the"
+	  " end, and every TIME (default 10s), or less often if that takes more than a thousandth of"
+	  " a core.",
+	  parse_period, AT(recording.host_ns) },
 	{ 0, "buffer", "SIZE",
 	  "Size of each of the two ring buffers (default 8M). Events that do not fit are lost, and"
 	  " counted.",
@@ -312,8 +319,12 @@ static int complete(struct settings *settings)
 						   DEFAULT_SEGMENT;
 	if (!recording->nvml_ns)
 		recording->nvml_ns = DEFAULT_NVML;
-	if (recording->nvml_ns == NVML_OFF)
+	if (recording->nvml_ns == PERIOD_OFF)
 		recording->nvml_ns = 0;
+	if (!recording->host_ns)
+		recording->host_ns = DEFAULT_HOST;
+	if (recording->host_ns == PERIOD_OFF)
+		recording->host_ns = 0;
 	*ops = (1u << MS_OPS_COUNT) - 1;
 	if (recording->launches == RECORDING_OFF)
 		*ops &= ~(1u << MS_OP_LAUNCH | 1u << MS_OP_NAME);

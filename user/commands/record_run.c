@@ -184,6 +184,8 @@ static int open_capture(struct run *run)
 	options.count_ns = COUNT_NS;
 	options.tensors = settings->tensors;
 	options.devices_ns = settings->nvml_ns;
+	options.host_ns = settings->host_ns;
+	options.state = &run->pipeline.state;
 	options.feed = feed;
 	options.flush = flush;
 	options.signalled = signalled;

@@ -31,6 +31,7 @@ struct record_run_settings {
 	uint32_t triggers;   /* bit set of enum trigger_kind */
 	uint32_t bundles_an_hour;
 	uint64_t nvml_ns; /* how often NVML is asked; 0: not at all */
+	uint64_t host_ns; /* how often the host is looked at; 0: not at all */
 	int signal;       /* that pulls TRIGGER_SIGNAL; 0: none */
 	enum recording_detail launches, copies;
 	bool tensors; /* what the allocators of frameworks say of themselves, too */

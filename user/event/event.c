@@ -229,6 +229,12 @@ static int decode_gpu_name(const struct ms_gpu_name *name, size_t length)
 		       -EINVAL;
 }
 
+static int decode_placement(const struct ms_placement *placement)
+{
+	return placement->space < MS_SPACES_COUNT && placement->pages <= placement->asked ? 0 :
+											    -EINVAL;
+}
+
 static int decode_sample(const void *record, struct event *event)
 {
 	event->sample = record;
@@ -241,6 +247,8 @@ static int decode_sample(const void *record, struct event *event)
 		return decode_activity(&((const struct ms_activity *)record)->is);
 	case MS_TYPE_GPU_STATUS:
 		return decode_gpu_status(&((const struct ms_gpu_status *)record)->is);
+	case MS_TYPE_PLACEMENT:
+		return decode_placement(record);
 	default:
 		return 0;
 	}

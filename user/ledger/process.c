@@ -82,6 +82,7 @@ void process_restart(struct process *process, uint64_t now_ns)
 	tensors_restart(&process->tensors, now_ns);
 	gpu_times_restart(process->gpu);
 	nvml_account_restart(&process->nvml);
+	host_account_load_restart(&process->host);
 	usage_restart(process->usage);
 }
 

@@ -168,6 +168,7 @@ void state_restart(struct state *state, uint64_t now_ns)
 		process_restart(state->more, now_ns);
 	ended_renew(state); /* without memory, they all stay */
 	nvml_devices_restart(&state->nvml_devices);
+	host_account_restart(&state->host);
 	for (i = 0; state->usage && i < state->usage->count; i++) {
 		state->usage->devices[i].peak_bytes = state->usage->devices[i].live_bytes;
 		state->usage->devices[i].peak_ts_ns = now_ns;
@@ -453,6 +454,36 @@ static void apply_newer(struct state *state, struct process *process, const stru
 		memcpy(state->new_function, newer->function, sizeof(state->new_function));
 }
 
+/* What else is known of the process than its calls and its life. */
+static int apply_sample(struct state *state, struct process *process, const struct event *event,
+			struct change *change)
+{
+	const void *sample = event->sample;
+
+	switch ((int)event->header->type) {
+	case MS_TYPE_OBJECT:
+		return driver_objects_apply(process, sample);
+	case MS_TYPE_TENSOR:
+		return tensors_apply(&process->tensors, sample);
+	case MS_TYPE_ACTIVITY:
+		return gpu_times_activity(process, &((const struct ms_activity *)sample)->is,
+					  &change->activity_of);
+	case MS_TYPE_GPU_STATUS:
+		return gpu_times_status(process, &((const struct ms_gpu_status *)sample)->is);
+	case MS_TYPE_HELD:
+		nvml_account_apply(process, sample);
+		nvml_devices_held(&state->nvml_devices, sample);
+		return 0;
+	case MS_TYPE_LOAD:
+		host_account_load(&process->host, sample);
+		return 0;
+	case MS_TYPE_PLACEMENT:
+		host_account_place(&process->host, sample);
+		return 0;
+	}
+	return 0;
+}
+
 static int apply_event(struct state *state, struct process *process, const struct event *event,
 		       struct change *change)
 {
@@ -487,24 +518,21 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_UNREAD:
 		process->counters[COUNTER_UNREAD_LIBRARIES]++;
 		return 0;
-	case MS_TYPE_OBJECT:
-		return driver_objects_apply(process, (const struct ms_object *)event->sample);
-	case MS_TYPE_TENSOR:
-		return tensors_apply(&process->tensors, (const struct ms_tensor *)event->sample);
-	case MS_TYPE_ACTIVITY:
-		return gpu_times_activity(process, &((const struct ms_activity *)event->sample)->is,
-					  &change->activity_of);
 	case MS_TYPE_GPU_NAME:
 		return gpu_times_name(state, process, event->gpu_name);
+	case MS_TYPE_OBJECT:
+	case MS_TYPE_TENSOR:
+	case MS_TYPE_ACTIVITY:
 	case MS_TYPE_GPU_STATUS:
-		return gpu_times_status(process,
-					&((const struct ms_gpu_status *)event->sample)->is);
 	case MS_TYPE_HELD:
-		nvml_account_apply(process, (const struct ms_held *)event->sample);
-		nvml_devices_held(&state->nvml_devices, (const struct ms_held *)event->sample);
-		return 0;
+	case MS_TYPE_LOAD:
+	case MS_TYPE_PLACEMENT:
+		return apply_sample(state, process, event, change);
 	case MS_TYPE_FORK:
 	case MS_TYPE_DEVICE: /* of no process, as ... */
+	case MS_TYPE_HOST:
+	case MS_TYPE_NODE:
+	case MS_TYPE_GPU:
 	case MS_TYPE_ACCOUNT:
 	case MS_TYPE_STACK:
 	case MS_TYPE_FRAME:
@@ -551,7 +579,7 @@ int state_apply(struct state *state, const struct event *event)
 		return nvml_devices_apply(&state->nvml_devices,
 					  (const struct ms_device *)event->sample);
 	if (event->subject != EVENT_OF_PROCESS)
-		return 0;
+		return host_account_apply(&state->host, event), 0;
 	process = process_of(state, event->header);
 	if (!process)
 		return -ENOMEM;

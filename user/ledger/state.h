@@ -17,6 +17,7 @@
 #include "ledger/devices.h"
 #include "ledger/driver_objects.h"
 #include "ledger/gpu_times.h"
+#include "ledger/host_account.h"
 #include "ledger/nvml_account.h"
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
@@ -194,7 +195,8 @@ struct process {
 	struct tensors tensors;
 	struct nvml_account nvml;
 	struct gpu_times *gpu; /* NULL: nothing is known of what GPUs did for it, and when */
-	struct usage *usage;   /* NULL: not asked for */
+	struct host_loads host;
+	struct usage *usage; /* NULL: not asked for */
 };
 
 enum free_kind {
@@ -276,6 +278,7 @@ struct state {
 	uint64_t exits;                  /* of processes, so far */
 	struct exports exports;
 	struct nvml_devices nvml_devices;
+	struct host_account host;
 	struct map by_identity; /* event_process_key() -> process */
 	struct process *last;
 	struct string_table strings;

@@ -25,6 +25,7 @@ void process_rows_spaces(const struct process_rows *rows);
 void process_rows_driver(const struct process_rows *rows);
 void process_rows_tensors(const struct process_rows *rows);
 void process_rows_nvml(const struct process_rows *rows);
+void process_rows_host(const struct process_rows *rows);
 void process_rows_cells(const struct process_rows *rows);
 void process_rows_objects(const struct process_rows *rows);
 void process_rows_functions(const struct process_rows *rows);

@@ -221,3 +221,26 @@ void process_rows_objects(const struct process_rows *rows)
 		document_row_end(document);
 	}
 }
+
+void process_rows_host(const struct process_rows *rows)
+{
+	const struct host_loads *loads = &rows->process->host;
+	const struct ms_load *last = &loads->last;
+	struct document *document = rows->document;
+	struct host_used used;
+	const bool known = host_account_used(loads, &used);
+
+	if (!loads->count || !process_rows_begin(rows))
+		return;
+	document_cell_duration(document, known, used.ns);
+	document_cell_duration(document, known && used.has_cpu, used.cpu_ns);
+	document_cell_duration(document, known && used.has_queue, used.queue_ns);
+	document_cell_duration(document, known && used.has_throttled, used.throttled_ns);
+	document_cell_count(document, known && used.has_cpu, used.major_faults);
+	document_cell_size(document, last->known & MS_LOAD_MEMORY, host_account_resident(last));
+	document_cell_size(document, last->known & MS_LOAD_MEMORY, loads->peak_bytes);
+	document_cell_size(document, last->known & MS_LOAD_MEMORY, last->swap_bytes);
+	document_cell_size(document, last->known & MS_LOAD_CGROUP_MEMORY, last->cgroup_bytes);
+	document_cell_size(document, last->known & MS_LOAD_CGROUP_LIMIT, last->cgroup_limit_bytes);
+	document_row_end(document);
+}

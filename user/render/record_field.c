@@ -376,10 +376,20 @@ static struct field_value get_gpu_reason(const struct event *event, const struct
 	return text_value(reason_names[status_of(event)->reason]);
 }
 
+static struct field_value get_placement_space(const struct event *event,
+					      const struct change *change)
+{
+	(void)change;
+	return text_value(probe_space_name(((const struct ms_placement *)event->sample)->space));
+}
+
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 #define MEMBER(layout, member) \
 	.offset = offsetof(struct layout, member), .bytes = sizeof(((struct layout *)NULL)->member)
+#define KNOWN(layout, member, bit) \
+	MEMBER(layout, member), .known_offset = offsetof(struct layout, known), \
+				.known_bit = (bit), .can_be_unknown = true
 #define GET(function) .get = get_##function
 #define MAYBE(function) .get = get_##function, .can_be_unknown = true
 
@@ -439,7 +449,13 @@ static struct field_value member_value(const struct record_field *field, const v
 struct field_value record_field_value(const struct record_field *field, const struct event *event,
 				      const struct change *change)
 {
+	const char *record = (const char *)event->header;
+	uint32_t known;
+
 	if (field->get)
 		return field->get(event, change);
-	return member_value(field, (const char *)event->header + field->offset);
+	memcpy(&known, record + field->known_offset, sizeof(known));
+	if (field->known_bit && !(known & field->known_bit))
+		return (struct field_value){ .known = false };
+	return member_value(field, record + field->offset);
 }

@@ -17,6 +17,8 @@ struct record_field {
 	enum field_kind kind;
 	bool can_be_unknown;
 	size_t offset, bytes; /* of the record's member, if there is no getter */
+	size_t known_offset;  /* of 32 bits in the record; */
+	uint32_t known_bit;   /* the member is known if they have this; 0: it always is */
 	struct field_value (*get)(const struct event *event, const struct change *change);
 	const char *description;
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "render/report_host.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
 #include "report/suppressions.h"
@@ -359,6 +360,7 @@ static void say_recording(struct document *document, const struct report *report
 	report_document_largest(document, recording);
 	begin_section(document, 3, "timeline", "3. Timeline");
 	report_document_timeline(document, recording);
+	report_host_tables(document, recording);
 	if (report_document_has_gpu(recording)) {
 		begin_section(document, 3, "gpu", "GPU time");
 		report_document_gpu(document, recording);

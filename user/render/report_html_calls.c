@@ -7,6 +7,7 @@
 
 #include "render/document_html.h"
 #include "render/report_document.h"
+#include "render/report_host.h"
 #include "render/report_words.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
@@ -153,6 +154,7 @@ void html_timeline(struct html *html)
 				      "</summary>\n");
 	document_html_init(&of, html, SIZE_MAX);
 	report_document_timeline(&of.document, html->recording);
+	report_host_tables(&of.document, html->recording);
 	document_html_fini(&of);
 	string_append_text(html->out, "</details>\n");
 }

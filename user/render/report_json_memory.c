@@ -8,6 +8,7 @@
 #include "render/identity_words.h"
 #include "render/json_gpu.h"
 #include "render/json_nvml.h"
+#include "render/report_host.h"
 #include "render/json_process.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -315,6 +316,8 @@ static void put_process(struct json *json, const struct report_recording *record
 	put_cells(json, shown);
 	put_objects(json, process);
 	put_pools(json, process);
+	report_host_json_process(json, process);
+	report_host_json_placement(json, recording, process);
 	put_largest(json, recording, shown);
 	json_put_u64(json, "findings", shown->findings);
 	json_close(json, '}');
@@ -333,6 +336,7 @@ void report_json_memory(struct json *json, const struct report_recording *record
 	report_json_sites(json, recording);
 	json_put_bool(json, "device_numbers_are_own", report_device_numbers_are_own(recording));
 	json_nvml_devices(json, state);
+	report_host_json(json, state);
 	json_name(json, "processes");
 	json_open(json, '[');
 	for (i = 0; i < recording->processes_count; i++)

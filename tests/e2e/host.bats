@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What is recorded of the host (--host): that it is what the kernel says, and that it is left alone if it
+# is not wanted.
+
+load helpers
+
+bats_require_minimum_version 1.5.0
+
+# Two seconds of CPU time, beside a rival on the same CPU, looked at each second at most.
+record_waits() {
+	# shellcheck disable=SC2086 # may be empty
+	SIMCUDA_SPIN=cuCtxSynchronize=100ms "$MEMSCOPE" record -q $MASK -o a.mscope "$@" -- \
+		"$WORKLOADS/waits" 20 1 > account
+	"$MEMSCOPE" report -f json -o report.json a.mscope
+	valid report report.json
+}
+
+of_process() {
+	jq ".recordings[0].processes[0].host$1" report.json
+}
+
+verdicts() {
+	jq -r '.recordings[0].findings[] | select(.topic == "bottleneck") | .rule' report.json
+}
+
+@test "a recording has what the kernel says of the host and of each process" {
+	local nodes=(/sys/devices/system/node/node[0-9]*) total wall ran waited
+
+	record_waits --host=1s
+	read -r wall ran waited < account
+	# Two looks at least, and no more than happened.
+	[ "$(of_process .samples)" -ge 2 ]
+	verdicts | grep -qx cpu-contention
+	[ "$(of_process .cpu_ns)" -gt 0 ]
+	[ "$(of_process .cpu_ns)" -le $((ran + 100000000)) ]
+	[ "$(of_process .queue_ns)" -gt 0 ]
+	[ "$(of_process .queue_ns)" -le $((waited + 100000000)) ]
+	[ "$(of_process .observed_ns)" -le $((wall + 1000000000)) ]
+	assert_equal "$(of_process .threads)" 1
+	total=$(($(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo) * 1024))
+	assert_equal "$(jq '.recordings[0].host_samples.total_bytes' report.json)" "$total"
+	assert_equal "$(jq '.recordings[0].numa_nodes | length' report.json)" "${#nodes[@]}"
+	assert_equal "$(jq -c '.recordings[0].processes[0].placement[] | [.space, .blocks, .bytes,
+		([.nodes[] | select(.node != null) | .bytes] | add)]' report.json)" \
+		'["pinned",1,4194304,4194304]'
+	[ -e /proc/pressure/cpu ] || return 0
+	[ "$(jq '.recordings[0].host_samples.cpu_some_ns' report.json)" -gt 0 ]
+	"$MEMSCOPE" report -f md a.mscope > report.md
+	grep -q "^| a CPU | " report.md
+	grep -q "^| Host, observed for | CPU time | " report.md
+}
+
+@test "a cgroup that is throttled is said to be" {
+	local hierarchy=/sys/fs/cgroup
+
+	[ ! -d $hierarchy/cpu ] || hierarchy=/sys/fs/cgroup/cpu
+	GROUP=$hierarchy/memscope-host-$$
+	mkdir "$GROUP" || skip "cgroups cannot be made here"
+	if [ -e "$GROUP/cpu.cfs_quota_us" ]; then
+		echo 10000 > "$GROUP/cpu.cfs_quota_us"
+		echo 50000 > "$GROUP/cpu.cfs_period_us"
+	elif ! echo "10000 50000" > "$GROUP/cpu.max"; then
+		skip "cgroups cannot be throttled here"
+	fi
+	# shellcheck disable=SC2016,SC2086 # the inner shell's; may be empty
+	SIMCUDA_SPIN=cuCtxSynchronize=100ms "$MEMSCOPE" record -q $MASK -o a.mscope --host=1s -- \
+		sh -c 'echo $$ > "$1/cgroup.procs" && exec "$2" 8' sh "$GROUP" "$WORKLOADS/waits" > account
+	wait_for 'rmdir "$GROUP"' 100 || true
+	"$MEMSCOPE" report -f json -o report.json a.mscope
+	[ "$(of_process .throttled)" -gt 0 ]
+	verdicts | grep -qx cpu-contention
+	[ "$(of_process .throttled_ns)" -gt 0 ]
+}
+
+@test "a program that sleeps in its waits has no contention" {
+	# shellcheck disable=SC2086 # may be empty
+	SIMCUDA_DELAY=cuCtxSynchronize=100ms "$MEMSCOPE" record -q $MASK -o a.mscope --host=1s -- \
+		"$WORKLOADS/waits" 20
+	"$MEMSCOPE" report -f json -o report.json a.mscope
+	run ! grep -q cpu-contention <(verdicts)
+	assert_equal "$(jq -r '.recordings[0].findings[] | select(.rule == "sync-bound") | .evidence[] |
+		select(.what == "share that threads were blocked") | .value > 50' report.json)" true
+}
+
+@test "without it, nothing is said" {
+	record_waits --host=off
+	assert_equal "$(of_process '')" null
+	assert_equal "$(jq -c '.recordings[0] | [.host_samples, .numa_nodes, .gpu_links]' report.json)" "[null,[],[]]"
+	run ! grep -q "Host, observed for" <("$MEMSCOPE" report -f md a.mscope)
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/host_evidence.h"
+
+#include "analysis/finding.h"
+#include "ledger/call_splits.h"
+
+static void take_placement(struct host_evidence *evidence, const struct state *state,
+			   const struct process *process)
+{
+	enum host_placed_space space;
+	uint32_t gpu_node;
+	size_t i;
+
+	evidence->has_gpu_node = state->host.nodes_count > 1 &&
+				 host_account_gpu_node(&state->host, &process->devices, &gpu_node);
+	for (space = 0; evidence->has_gpu_node && space < HOST_PLACED_SPACES; space++) {
+		const struct host_placed *placed = &process->host.placed[space];
+
+		for (i = 0; i < placed->nodes_count; i++)
+			*(placed->nodes[i].node == gpu_node ? &evidence->near_bytes :
+							      &evidence->far_bytes) +=
+				host_account_bytes(placed, placed->nodes[i].pages);
+	}
+}
+
+void host_evidence_take(struct host_evidence *evidence, const struct state *state,
+			const struct process *process)
+{
+	*evidence = (struct host_evidence){ .has_used = false };
+	evidence->has_pressure = host_account_pressure(&state->host, &evidence->pressure);
+	if (!process)
+		return;
+	evidence->calls = call_splits_sum(process);
+	evidence->syncs = process->splits[MS_OP_SYNC];
+	evidence->allocs = process->splits[MS_OP_ALLOC];
+	call_splits_add(&evidence->allocs, &process->splits[MS_OP_FREE]);
+	evidence->has_used = host_account_used(&process->host, &evidence->used);
+	evidence->cgroup_bytes = process->host.last.cgroup_bytes;
+	if (process->host.last.known & MS_LOAD_CGROUP_LIMIT)
+		evidence->limit_bytes = process->host.last.cgroup_limit_bytes;
+	take_placement(evidence, state, process);
+}
+
+uint64_t host_evidence_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((double)part * 100 / (double)whole) : 0;
+}
+
+bool host_evidence_computed(const struct host_evidence *evidence, uint64_t *percent)
+{
+	const uint64_t in_calls_ns = call_splits_running_ns(&evidence->calls);
+	const uint64_t cpu_ns = evidence->used.cpu_ns;
+
+	*percent = host_evidence_percent(cpu_ns > in_calls_ns ? cpu_ns - in_calls_ns : 0,
+					 evidence->used.ns);
+	return evidence->has_used && evidence->used.has_cpu;
+}
+
+void host_evidence_say_split(struct finding *finding, const struct call_split *split)
+{
+	const uint64_t total_ns = split->total_ns;
+
+	if (!total_ns)
+		return;
+	finding_say(finding, "share of the time in them that threads ran", FINDING_PERCENT,
+		    host_evidence_percent(call_splits_running_ns(split), total_ns));
+	finding_say(finding, "share that threads were blocked", FINDING_PERCENT,
+		    host_evidence_percent(split->blocked_ns, total_ns));
+	finding_say(finding, "share that threads waited for a CPU", FINDING_PERCENT,
+		    host_evidence_percent(split->runnable_ns, total_ns));
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the rules about a process's time go by besides its calls: what its threads did in these, and
+ * what the kernel said of it and of the host. A part of the analysis.
+ */
+#ifndef MEMSCOPE_ANALYSIS_HOST_EVIDENCE_H
+#define MEMSCOPE_ANALYSIS_HOST_EVIDENCE_H
+
+#include "ledger/state.h"
+
+struct finding;
+
+struct host_evidence {
+	struct call_split calls, syncs,
+		allocs; /* all; of two kinds: waits, allocations and frees */
+	bool has_used;  /* the process was looked at twice */
+	struct host_used used;
+	bool has_pressure;
+	struct host_pressure pressure;
+	uint64_t cgroup_bytes, limit_bytes; /* limit 0: none, or not known */
+	bool has_gpu_node;                  /* and the machine has several nodes */
+	uint64_t near_bytes, far_bytes;     /* of the host, on the GPU's node or another one */
+};
+
+/* NULL: nothing more is known of the process. */
+void host_evidence_take(struct host_evidence *evidence, const struct state *state,
+			const struct process *process);
+
+/* Whether it is known how much of its time the process computed outside of calls, in percent. */
+bool host_evidence_computed(const struct host_evidence *evidence, uint64_t *percent);
+
+/* A part of a whole in percent; 0 of nothing. */
+uint64_t host_evidence_percent(uint64_t part, uint64_t whole);
+
+/* What threads did in the calls that the finding is about, if that is known. */
+void host_evidence_say_split(struct finding *finding, const struct call_split *split);
+
+#endif /* MEMSCOPE_ANALYSIS_HOST_EVIDENCE_H */

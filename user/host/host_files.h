@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Small files of /proc and /sys, below a directory that stands for "/": tests have one of their
+ * own.
+ */
+#ifndef MEMSCOPE_HOST_HOST_FILES_H
+#define MEMSCOPE_HOST_HOST_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+#include <sys/types.h>
+
+#define HOST_FILES_BYTES 8192
+#define HOST_FILES_PATH_BYTES 4096
+
+/*
+ * Reads at most `bytes` - 1 of ROOT/PATH and terminates them. Returns how many these are, or
+ * -errno.
+ */
+ssize_t host_files_read(const char *root, const char *path, char *text, size_t bytes);
+
+/* A file that is one number: false if it is not, or cannot be read. "max" is none. */
+bool host_files_number(const char *root, const char *path, __u64 *number);
+
+/* The number behind the first line that begins with those words; false: there is none. */
+bool host_files_find(const char *text, const char *words, __u64 *number);
+
+#endif /* MEMSCOPE_HOST_HOST_FILES_H */

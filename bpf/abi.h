@@ -38,7 +38,8 @@ enum ms_type {
 	X(STACK,      69, CRITICAL, false) \
 	X(TENSOR,     70, BULK,     false) \
 	X(ACTIVITY,   71, BULK,     false) \
-	X(GPU,        72, CRITICAL, false) /* what is said besides of what GPUs did */
+	X(GPU,        72, CRITICAL, false) /* what is said besides of what GPUs did */ \
+	X(MARKER,     73, BULK,     false)
 /* clang-format on */
 
 enum ms_kind {
@@ -312,6 +313,7 @@ struct ms_identity {
 #include "activity_abi.h"
 #include "driver_abi.h"
 #include "host_abi.h"
+#include "marker_abi.h"
 #include "nvml_abi.h"
 #include "python_abi.h"
 #include "stack_abi.h"

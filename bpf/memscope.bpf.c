@@ -27,6 +27,7 @@
 #include "ioctl.bpf.h"
 #include "tensor.bpf.h"
 #include "activity.bpf.h"
+#include "marker.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -112,6 +113,17 @@ int ms_hand(struct pt_regs *ctx)
 {
 	if (stopped != MS_STOP_ALL)
 		activity_take(ctx);
+	return 0;
+}
+
+/* By what the program says where it is: at a function's entry, or at its return. */
+SEC("kprobe")
+int ms_marker(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	if (!stopped && marker_is_wanted(cookie))
+		marker_report(ctx, MS_COOKIE_ROW(cookie));
 	return 0;
 }
 

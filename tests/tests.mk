@@ -7,7 +7,7 @@
 
 PURE_ROOMS := base event ledger analysis timeline report
 SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) host render elf store export symbols top)) user/pipeline.c \
-	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library \
+	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library attach/marker_rows \
 	records/merge records/ring records/cpu_slots) \
 	$(patsubst %,user/agent/%.c,request listener channel notify http_clients bundles)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
@@ -78,7 +78,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -90,6 +90,7 @@ $(WORKLOADS)/gpu_work: tests/workloads/gpu_work.c
 $(WORKLOADS)/threads: tests/workloads/threads.c
 $(WORKLOADS)/waits: tests/workloads/waits.c
 $(WORKLOADS)/tensors: tests/workloads/tensors.c
+$(WORKLOADS)/markers: tests/workloads/markers.c | $(WORKLOADS)/libnvToolsExt.so.1
 $(WORKLOADS)/launches: tests/workloads/launches.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
 $(WORKLOADS)/unprobed: tests/workloads/unprobed.c
@@ -115,6 +116,9 @@ $(WORKLOAD_RUNTIMES): $(wildcard tests/workloads/rows_runtime*.c) tests/workload
 $(WORKLOADS)/gpu_work $(WORKLOADS)/threads $(WORKLOADS)/waits $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/ioctls $(WORKLOADS)/kept $(WORKLOADS)/tensors $(WORKLOADS)/stacks $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/residue: WORKLOAD_LIBS = -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a
 $(WORKLOADS)/calls $(WORKLOADS)/stubs $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
+$(WORKLOADS)/markers3: tests/workloads/markers.c tests/workloads/nvtx3.c
+$(WORKLOADS)/markers3: WORKLOAD_LIBS = -lcuda -Wl,-s
+$(WORKLOADS)/markers: WORKLOAD_LIBS = -lcuda -L$(WORKLOADS) -l:libnvToolsExt.so.1 -Wl,-rpath,'$$ORIGIN'
 %-ptds: WORKLOAD_DEFINES = -DCUDA_API_PER_THREAD_DEFAULT_STREAM
 
 $(WORKLOAD_PROGRAMS): $(wildcard tests/workloads/*.h tests/simcuda/include/*.h) | simcuda
@@ -174,6 +178,11 @@ $(WORKLOADS)/libc10.so: tests/workloads/c10.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $<
+
+$(WORKLOADS)/libnvToolsExt.so.1: tests/workloads/nvtx.c tests/workloads/nvtx.h
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 
 $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 	$(call say,CC,$@)

@@ -253,6 +253,10 @@ def describe(record, rows):
     if kind == 23:
         state, reason, _, version = struct.unpack_from("<4I", record, 32)
         return f"gpu_status {state} {reason} version={version} {record[112:208].rstrip(bytes(1)).decode()}"
+    if kind == 24:
+        domain, number, sp, action, source, flags, _, length = struct.unpack_from("<QQQBBBBI", record, 32)
+        name = record[64:64 + length].hex()
+        return f"marker {action} source={source} id={number} domain={domain} sp={sp} flags={flags} name={name}"
     if kind == 26:
         known, _, _, available, cpu = struct.unpack_from("<IIQQQ", record, 32)
         (io_full,) = struct.unpack_from("<Q", record, 88)

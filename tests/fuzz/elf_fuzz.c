@@ -11,6 +11,7 @@
 
 #include "elf/elf_dynamic.h"
 #include "elf/elf_symbols.h"
+#include "elf/elf_usdt.h"
 
 struct visit {
 	size_t size, count;
@@ -50,6 +51,23 @@ static void read_dynamic(int fd)
 	elf_dynamic_fini(&dynamic);
 }
 
+static int visit_probe(const struct elf_usdt *probe, void *context)
+{
+	const size_t size = *(const size_t *)context;
+
+	fuzz_check(strlen(probe->provider) < size && strlen(probe->name) < size);
+	fuzz_check(probe->file_offset > 0 && probe->file_offset < size);
+	fuzz_check(probe->counter_offset < size);
+	return 0;
+}
+
+static void read_probes(int fd, size_t size)
+{
+	int result = elf_each_usdt(fd, visit_probe, &size);
+
+	fuzz_check(result == 0 || result == -ENOEXEC || result == -EBADMSG || result == -EFBIG);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static int fd = -1;
@@ -61,5 +79,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	fuzz_check(pwrite(fd, bytes, size, 0) == (ssize_t)size);
 	read_symbols(fd, size);
 	read_dynamic(fd);
+	read_probes(fd, size);
 	return 0;
 }

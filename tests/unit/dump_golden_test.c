@@ -70,6 +70,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_activity(MS_ACTIVITY_KERNEL, 1, 1000000, 2500));
 	example_add_to_other(example, record_activity(MS_ACTIVITY_CALL, 1, 990000, 5000));
 	example_add_to_other(example, record_activity(MS_ACTIVITY_COPY, 2, 1010000, 4000));
+	example_add_to_other(example, record_marker(MS_MARKER_PUSH, "step"));
 	example_add_to_other(example, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
 	example_add_to_other(example, record_frame(2, "allocate", "/lib/libtorch.so"));
 	example_add_to_other(example, record_stack(1, 1, 2));
@@ -350,6 +351,15 @@ static bool append_host_record(struct string *out, const union record *record)
 	}
 }
 
+static bool append_marker(struct string *out, const union record *record)
+{
+	if (record->event.type != MS_TYPE_MARKER)
+		return false;
+	string_append_format(out, "marker action=%u name=%s", record->marker.action,
+			     record->marker.name);
+	return true;
+}
+
 static bool append_sample(struct string *out, const union record *record)
 {
 	switch (record->event.type) {
@@ -421,7 +431,7 @@ static void append_record(struct string *out, const union record *record)
 	string_append_format(out, "%llu %u/%u %llu ", (unsigned long long)event->ts_ns, event->pid,
 			     event->tid, (unsigned long long)event->start_ns);
 	if (!append_call_record(out, record) && !append_process_record(out, record) &&
-	    !append_sample(out, record))
+	    !append_marker(out, record) && !append_sample(out, record))
 		append_anchor(out, event);
 	string_append_char(out, '\n');
 }

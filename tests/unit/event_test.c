@@ -44,12 +44,13 @@ static size_t samples(union record *out)
 	out[count++] = record_activity(MS_ACTIVITY_KERNEL, 1, 1000, 10);
 	out[count++] = record_gpu_name(7, "fill");
 	out[count++] = record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE);
+	out[count++] = record_marker(MS_MARKER_PUSH, "step");
 	out[count++] = record_frame(1, "main", "/usr/bin/program");
 	out[count++] = record_stack(1, 1, 3);
 	return count;
 }
 
-#define SAMPLES_MAX 33
+#define SAMPLES_MAX 34
 
 /* ---- what event.h promises ------------------------------------------------------------------- */
 

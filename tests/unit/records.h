@@ -44,6 +44,7 @@ union record {
 	struct ms_activity activity;
 	struct ms_gpu_name gpu_name;
 	struct ms_gpu_status gpu_status;
+	struct ms_marker marker;
 	struct ms_stack stack;
 	struct ms_frame_record frame;
 	char bytes[sizeof(struct ms_name) + MS_NAME_BYTES + 8]; /* room for too long a name */
@@ -482,6 +483,19 @@ static inline union record record_gpu_status(enum ms_gpu_state state, enum ms_gp
 	record.gpu_status.is.reason = reason;
 	record.gpu_status.is.version = 130000;
 	strcpy(record.gpu_status.is.who, "/usr/lib/libcupti.so.13");
+	return record;
+}
+
+/* By NVTX; NULL: it has no name. */
+static inline union record record_marker(enum ms_marker_action action, const char *name)
+{
+	const size_t length = name ? strlen(name) + 1 : 0;
+	union record record = record_event(MS_TYPE_MARKER, sizeof(struct ms_marker) + length);
+
+	record.marker.action = action;
+	record.marker.length = length;
+	if (name)
+		memcpy(record.marker.name, name, length);
 	return record;
 }
 

@@ -483,6 +483,7 @@ static int open_programs(struct live *live)
 		.stack_depth = live->options.stack_depth,
 		.stack_kinds = live->options.stack_kinds,
 		.gpu_times = live->options.gpu_times,
+		.markers = live->options.markers,
 		.cgroup_fd = -1,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
@@ -501,6 +502,7 @@ static int open_programs(struct live *live)
 	err = programs_open(&live->programs, &options);
 	live->targets.programs = live->programs;
 	live->targets.tensors = live->options.tensors;
+	live->targets.cache.markers = live->options.markers;
 	live->targets.map_files = !feature_test(live->options.features, FEATURE_MAP_FILES);
 	live->targets.cache.nops = !feature_test(live->options.features, FEATURE_UPROBE_NOPS);
 	if (!entries_only && options.ops >> MS_OP_NAME & 1)
@@ -538,7 +540,7 @@ int live_open(struct live **result, const struct live_options *options)
 	live->identities.lines = options->command_lines;
 	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();
-	live->cgroup_fd = live->gpu_fd = -1;
+	live->cgroup_fd = live->gpu_fd = live->nvtx_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
 	raise_file_limit(live);
 	live_devices_start(live);
@@ -547,6 +549,8 @@ int live_open(struct live **result, const struct live_options *options)
 		err = live_stacks_open(live);
 	if (!err)
 		err = live_gpu_open(live);
+	if (!err)
+		err = live_nvtx_open(live);
 	if (!err)
 		err = open_loop(live);
 	if (!err) {
@@ -583,6 +587,7 @@ void live_close(struct live *live)
 	process_losses_fini(&live->losses);
 	stack_taker_close(live->stacks);
 	live_gpu_close(live);
+	live_nvtx_close(live);
 	programs_close(live->programs);
 	live_host_close(live);
 	live_devices_close(live);

@@ -34,7 +34,8 @@ struct live_options {
 	bool entries_only;   /* no call is followed to its end */
 	bool count_launches; /* of kernels, instead of recording each */
 	bool tensors;        /* what the allocators of frameworks say of themselves, too */
-	bool gpu_times;      /* of a command: CUPTI is asked when its kernels and copies ran, */
+	const struct marker_rows *markers; /* NULL: none. Outlives the capture. */
+	bool gpu_times;        /* of a command: CUPTI is asked when its kernels and copies ran, */
 	uint64_t gpu_times_ns; /* for so long; 0: as long as it runs */
 	uint64_t count_ns;     /* counted launches are fed so often; 0: only when they have to be */
 	uint64_t duration_ns;  /* 0: until the targets are gone */

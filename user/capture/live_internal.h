@@ -52,6 +52,9 @@ struct live {
 	sigset_t original_mask;
 	struct rlimit original_files;
 	struct stack_taker *stacks; /* NULL: none are taken */
+	int nvtx_fd; /* the probe in our library for NVTX; negative: it is not wanted */
+	char nvtx_library[PATH_MAX];
+	bool nvtx_environment;      /* it names that */
 	char gpu_library[PATH_MAX]; /* that a command loads, if times of the GPU are wanted */
 	int gpu_fd;                 /* of the probe in it; negative: there is none */
 	bool gpu_environment;       /* its variables are in the command's environment */
@@ -78,6 +81,15 @@ struct live {
 	pid_t untraced[LIVE_UNTRACED];
 	size_t untraced_count;
 };
+
+/*
+ * live_nvtx.c: --markers=inject. open returns 0 or -errno, logged. The environment is that of the
+ * command, between the two.
+ */
+int live_nvtx_open(struct live *live);
+void live_nvtx_close(struct live *live);
+void live_nvtx_begin_environment(struct live *live);
+void live_nvtx_end_environment(struct live *live);
 
 /* live.c */
 int live_watch_exit(struct live *live, struct target *target);

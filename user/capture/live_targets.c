@@ -554,7 +554,9 @@ static int start_command(struct live *live)
 	int err;
 
 	live_gpu_begin_environment(live);
+	live_nvtx_begin_environment(live);
 	err = spawn_prepare(&live->spawn, options->command, &spawn_options);
+	live_nvtx_end_environment(live);
 	live_gpu_end_environment(live);
 	if (err)
 		return err;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/string.h"
@@ -59,10 +60,56 @@ int capture_options_check_gpu(const struct capture_options *capture)
 	return EXIT_USAGE;
 }
 
+int capture_options_markers(const struct option_row *row, const char *value, void *settings)
+{
+	const int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	*(enum capture_markers *)((char *)settings + row->offset) = (enum capture_markers)which;
+	return 0;
+}
+
+int capture_options_marker(const struct option_row *row, const char *value, void *settings)
+{
+	struct marker_rows *rows = (void *)((char *)settings + row->offset);
+	int err = strncmp(value, "usdt:", 5) ? marker_rows_add_function(rows, value) :
+					       marker_rows_add_probe(rows, value);
+
+	if (err == -EINVAL)
+		log_error(
+			"--marker: it is LIBRARY:FUNCTION or usdt:LIBRARY:PROVIDER:NAME[,END], not"
+			" \"%s\"",
+			value);
+	else if (err == -ENOSPC)
+		log_error("--marker: there are too many");
+	return err;
+}
+
+int capture_options_check_markers(const struct capture_options *capture)
+{
+	if (capture->nvtx != CAPTURE_MARKERS_INJECT || capture->selection.command)
+		return EXIT_OK;
+	log_error(
+		"--markers=inject is for a command that is started here (-- COMMAND): NVTX 3 looks"
+		" for a tool once, at its first call. Of a program that runs, --markers=nvtx sees"
+		" what there is to see");
+	return EXIT_USAGE;
+}
+
+void capture_options_fini(struct capture_options *capture)
+{
+	marker_rows_fini(&capture->markers);
+	selection_fini(&capture->selection);
+}
+
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only)
 {
 	const struct selection *selection = &capture->selection;
 
+	if (capture->nvtx != CAPTURE_MARKERS_OFF &&
+	    marker_rows_add_nvtx(&capture->markers, capture->nvtx == CAPTURE_MARKERS_INJECT))
+		log_warning("there are too many markers for those of NVTX");
 	return (struct live_options){
 		.features = &capture->features,
 		.pids = selection->pids,
@@ -86,6 +133,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.table_bytes = capture->table_bytes,
 		.gpu_times = capture->gpu_times,
 		.gpu_times_ns = capture->gpu_times_ns,
+		.markers = capture->markers.count ? &capture->markers : NULL,
 	};
 }
 

@@ -14,20 +14,29 @@
 #include "commands/selection.h"
 #include "render/losses_words.h"
 
+/* --markers, in the order of its words. */
+enum capture_markers {
+	CAPTURE_MARKERS_OFF,
+	CAPTURE_MARKERS_NVTX,   /* its functions, where there are any */
+	CAPTURE_MARKERS_INJECT, /* and, of a command, our library in it */
+};
+
 struct capture_options {
 	struct selection selection;
 	struct features features;
 	uint64_t duration_ns;
 	uint64_t buffer_bytes;
 	uint64_t max_loss;
-	uint32_t stack_ops;    /* bit set of enum ms_op: calls whose stacks are taken */
-	uint64_t stack_depth;  /* frames of a stack */
-	uint32_t stack_kinds;  /* bit set of enum ms_frame_kind: frames of a stack that are taken */
-	uint64_t table_bytes;  /* that the tables for walking stacks may take in the kernel */
-	const char *fewer;     /* for losses_append_reasons() */
-	bool gpu_times;        /* of a command: CUPTI is asked for them, */
-	uint64_t gpu_times_ns; /* for so long; 0: as long as it runs */
-	bool output_is_taken;  /* standard output is for data alone: a command gets another one */
+	uint32_t stack_ops;   /* bit set of enum ms_op: calls whose stacks are taken */
+	uint64_t stack_depth; /* frames of a stack */
+	uint32_t stack_kinds; /* bit set of enum ms_frame_kind: frames of a stack that are taken */
+	uint64_t table_bytes; /* that the tables for walking stacks may take in the kernel */
+	enum capture_markers nvtx;
+	struct marker_rows markers;
+	const char *fewer;      /* for losses_append_reasons() */
+	bool gpu_times;         /* of a command: CUPTI is asked for them, */
+	uint64_t gpu_times_ns;  /* for so long; 0: as long as it runs */
+	bool output_is_taken;   /* standard output is for data alone: a command gets another one */
 	bool terminal_is_taken; /* a command gets nothing in its place */
 };
 
@@ -65,6 +74,21 @@ int capture_options_gpu(const struct option_row *row, const char *value, void *s
  * Whether there is a command for it. Returns EXIT_OK, or an exit code after a message.
  */
 int capture_options_check_gpu(const struct capture_options *capture);
+
+/* --markers, into `nvtx`, and --marker, into `markers`, which go with capture_options_fini(). */
+int capture_options_markers(const struct option_row *row, const char *value, void *settings);
+int capture_options_marker(const struct option_row *row, const char *value, void *settings);
+void capture_options_fini(struct capture_options *capture);
+
+/* Whether there is a command for --markers=inject. Returns EXIT_OK, or an exit code, logged. */
+int capture_options_check_markers(const struct capture_options *capture);
+
+#define CAPTURE_OPTIONS_MARKERS "off|nvtx|inject"
+#define CAPTURE_OPTIONS_MARKER_HELP \
+	"Take a function for a marker: from its entry to its return it is a phase. LIBRARY is the" \
+	" file's path, or its name, of which the end can be left out (libfoo). Or a static probe" \
+	" (USDT), an instant; or two of one provider, which are a phase. Can be given several times."
+#define CAPTURE_OPTIONS_MARKER "LIBRARY:FUNCTION|usdt:LIBRARY:PROVIDER:NAME[,END]"
 
 /* Everything but the callbacks, and `count_launches`. */
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only);

@@ -210,6 +210,13 @@ static const struct option_row rows[] = {
 	  CAPTURE_OPTIONS_GPU_HELP " Launches and copies are recorded each then, unless --launches"
 				   " and --copies say otherwise.",
 	  capture_options_gpu, AT(recording.capture) },
+	{ 0, "markers", CAPTURE_OPTIONS_MARKERS,
+	  "Record, too, what programs mark by NVTX's functions (nvtx, default), or not. With inject, a"
+	  " COMMAND loads a small library, which NVTX 3 needs (docs/markers.md)."
+	  " In a process that has mapped a library with them, each call of them costs a trap.",
+	  capture_options_markers, OF_CAPTURE(nvtx) },
+	{ 0, "marker", CAPTURE_OPTIONS_MARKER, CAPTURE_OPTIONS_MARKER_HELP, capture_options_marker,
+	  OF_CAPTURE(markers) },
 	{ 0, "nvml", "TIME|off",
 	  "Also record NVML's numbers for devices and for the recorded processes, if NVML is"
 	  " installed: at the beginning and the end, when memory runs out, and every TIME (default"
@@ -390,6 +397,7 @@ static int record(int argc, char **argv)
 	int first, code = EXIT_OK;
 
 	capture->buffer_bytes = DEFAULT_BUFFER;
+	capture->nvtx = CAPTURE_MARKERS_NVTX;
 	capture->fewer = "less detail (--launches, --copies)";
 	first = options_parse(&record_command, argc, argv, &settings, &code);
 	outlive_triggers(settings.recording.signal);
@@ -400,13 +408,15 @@ static int record(int argc, char **argv)
 		if (code == EXIT_OK)
 			code = capture_options_check_gpu(capture);
 		if (code == EXIT_OK)
+			code = capture_options_check_markers(capture);
+		if (code == EXIT_OK)
 			code = complete(&settings);
 		if (code == EXIT_OK)
 			code = require_tracing(&capture->features);
 		if (code == EXIT_OK)
 			code = record_run_run(&settings.recording);
 	}
-	selection_fini(&capture->selection);
+	capture_options_fini(capture);
 	return code;
 }
 

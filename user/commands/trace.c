@@ -74,6 +74,13 @@ static const struct option_row rows[] = {
 	  " allocator reports it.",
 	  option_flag, AT(tensors) },
 	{ 0, "gpu-time", "[=TIME]", CAPTURE_OPTIONS_GPU_HELP, capture_options_gpu, AT(capture) },
+	{ 0, "markers", CAPTURE_OPTIONS_MARKERS,
+	  "Show, too, what programs mark by NVTX's functions (nvtx), or not (off, default). With inject,"
+	  " a COMMAND loads a small library, which NVTX 3 needs (docs/markers.md)."
+	  " In a process that has mapped a library with them, each call of them costs a trap.",
+	  capture_options_markers, AT(capture.nvtx) },
+	{ 0, "marker", CAPTURE_OPTIONS_MARKER, CAPTURE_OPTIONS_MARKER_HELP, capture_options_marker,
+	  AT(capture.markers) },
 	{ 0, "min-size", "SIZE",
 	  "Show only allocations, frees, copies and memsets of SIZE or more.", option_size,
 	  AT(capture.selection.min_bytes) },
@@ -339,6 +346,8 @@ static int trace(int argc, char **argv)
 		if (code == EXIT_OK)
 			code = capture_options_check_gpu(&run.settings.capture);
 		if (code == EXIT_OK)
+			code = capture_options_check_markers(&run.settings.capture);
+		if (code == EXIT_OK)
 			code = selection_check_layer(selection, run.settings.no_return);
 		if (code == EXIT_OK)
 			code = selection_filter(selection, &run.pipeline.filter);
@@ -349,7 +358,7 @@ static int trace(int argc, char **argv)
 	}
 	state_fini(&run.pipeline.state);
 	filter_fini(&run.pipeline.filter);
-	selection_fini(selection);
+	capture_options_fini(&run.settings.capture);
 	return code;
 }
 

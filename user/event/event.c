@@ -235,6 +235,18 @@ static int decode_placement(const struct ms_placement *placement)
 											    -EINVAL;
 }
 
+/* The name is terminated, and nowhere before; what is in it is the program's. */
+static int decode_marker(const struct ms_marker *marker)
+{
+	if (marker->action >= MS_MARKER_ACTIONS_COUNT ||
+	    marker->source >= MS_MARKER_SOURCES_COUNT || marker->length > MS_MARKER_NAME_BYTES ||
+	    sizeof(*marker) + marker->length != marker->event.size)
+		return -EINVAL;
+	return !marker->length || strnlen(marker->name, marker->length) == marker->length - 1 ?
+		       0 :
+		       -EINVAL;
+}
+
 static int decode_sample(const void *record, struct event *event)
 {
 	event->sample = record;
@@ -249,6 +261,8 @@ static int decode_sample(const void *record, struct event *event)
 		return decode_gpu_status(&((const struct ms_gpu_status *)record)->is);
 	case MS_TYPE_PLACEMENT:
 		return decode_placement(record);
+	case MS_TYPE_MARKER:
+		return decode_marker(record);
 	default:
 		return 0;
 	}

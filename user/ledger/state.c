@@ -528,6 +528,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_LOAD:
 	case MS_TYPE_PLACEMENT:
 		return apply_sample(state, process, event, change);
+	case MS_TYPE_MARKER: /* of what it marks: timeline/phases.h */
 	case MS_TYPE_FORK:
 	case MS_TYPE_DEVICE: /* of no process, as ... */
 	case MS_TYPE_HOST:

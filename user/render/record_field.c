@@ -147,6 +147,67 @@ static struct field_value get_tensor_device(const struct event *event, const str
 				     .number = tensor_of(event)->device };
 }
 
+/* ---- markers --------------------------------------------------------------------------------- */
+
+static const struct ms_marker *marker_of(const struct event *event)
+{
+	return (const struct ms_marker *)event->sample;
+}
+
+static struct field_value get_marker_action(const struct event *event, const struct change *change)
+{
+	static const char *const actions[] = {
+#define X(action, name) name,
+		MS_MARKER_ACTIONS(X)
+#undef X
+	};
+
+	(void)change;
+	return text_value(actions[marker_of(event)->action]);
+}
+
+static struct field_value get_marker_source(const struct event *event, const struct change *change)
+{
+	static const char *const sources[] = {
+#define X(source, name) name,
+		MS_MARKER_SOURCES(X)
+#undef X
+	};
+
+	(void)change;
+	return text_value(sources[marker_of(event)->source]);
+}
+
+static struct field_value get_marker_name(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return text_value(marker_of(event)->length ? marker_of(event)->name : NULL);
+}
+
+static struct field_value get_marker_cut(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return (struct field_value){ .known = true,
+				     .number = marker_of(event)->flags & MS_MARKER_CUT };
+}
+
+static struct field_value get_marker_range(const struct event *event, const struct change *change)
+{
+	const struct ms_marker *marker = marker_of(event);
+
+	(void)change;
+	return (struct field_value){ .known = marker->action == MS_MARKER_STARTED ||
+					      marker->action == MS_MARKER_END || marker->id,
+				     .number = marker->id };
+}
+
+static struct field_value get_marker_domain(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return (struct field_value){ .known = marker_of(event)->domain,
+				     .number = marker_of(event)->domain };
+}
+
 /* ---- what NVML says of a device -------------------------------------------------------------- */
 
 static const struct ms_device *device_of(const struct event *event)

@@ -365,6 +365,10 @@ static void say_recording(struct document *document, const struct report *report
 		begin_section(document, 3, "gpu", "GPU time");
 		report_document_gpu(document, recording);
 	}
+	if (report_document_has_phases(recording)) {
+		begin_section(document, 3, "phases-of-programs", "Phases");
+		report_document_phases(document, recording);
+	}
 	report_document_findings(document, recording);
 	begin_section(document, 3, "suggestions", "8. Suggestions");
 	list_suggestions(document, recording);

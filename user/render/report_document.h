@@ -53,6 +53,11 @@ bool report_document_has_gpu(const struct report_recording *recording);
 void report_document_gpu(struct document *document, const struct report_recording *recording);
 
 void report_document_timeline(struct document *document, const struct report_recording *recording);
+
+/* Whether programs have set markers; what they did between these. */
+bool report_document_has_phases(const struct report_recording *recording);
+void report_document_phases(struct document *document, const struct report_recording *recording);
+
 void report_document_findings(struct document *document, const struct report_recording *recording);
 
 /* Who held what when an allocation failed: the `place`th one, from 1. */

@@ -159,6 +159,19 @@ void html_timeline(struct html *html)
 	string_append_text(html->out, "</details>\n");
 }
 
+void html_phases(struct html *html)
+{
+	struct document_html of;
+
+	if (!report_document_has_phases(html->recording))
+		return;
+	html_section(html, "phases-of-programs", "Phases");
+	document_html_init(&of, html, SIZE_MAX);
+	report_document_phases(&of.document, html->recording);
+	document_html_fini(&of);
+	html_section_end(html);
+}
+
 /* All of them: they are folded. */
 void html_thresholds(struct html *html)
 {

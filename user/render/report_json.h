@@ -32,6 +32,7 @@ void report_json_coverage(struct json *json, const struct report_recording *reco
 void report_json_sites(struct json *json, const struct report_recording *recording);
 void report_json_memory(struct json *json, const struct report_recording *recording);
 void report_json_timeline(struct json *json, const struct report_recording *recording);
+void report_json_phases(struct json *json, const struct report_recording *recording);
 void report_json_findings(struct json *json, const struct report_recording *recording);
 
 #endif /* MEMSCOPE_RENDER_REPORT_JSON_H */

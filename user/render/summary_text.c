@@ -426,7 +426,7 @@ static void append_losses(const struct page *page)
 		string_append_format(page->out, "  lost: %llu other records (%s)\n",
 				     (ull)page->summary->losses.others,
 				     "kernel names, beginnings of frees, lives of processes,"
-				     " stacks, tensors, what GPUs did");
+				     " stacks, tensors, markers, what GPUs did");
 	append_reasons(page);
 	if (losses_are_of_memory(counters))
 		string_append_text(

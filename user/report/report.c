@@ -48,6 +48,7 @@ void report_recording_free(struct report_recording *recording)
 		return;
 	report_coverage_fini(&recording->coverage);
 	timeline_fini(&recording->timeline);
+	phases_fini(&recording->phases);
 	holdings_fini(&recording->holdings);
 	sites_fini(&recording->sites);
 	analysis_free(recording->analysis);
@@ -101,16 +102,19 @@ int report_recording_event(struct report_recording *recording, const struct even
 	recording->incomplete |= err == -ENOMEM;
 	recording->incomplete |=
 		holdings_event(&recording->holdings, recording->state, event, change) == -ENOMEM;
-	if (!change->process || report_wants(&recording->options, change->process))
-		recording->incomplete |=
-			sites_event(&recording->sites, recording->state, event, change) == -ENOMEM;
+	if (change->process && !report_wants(&recording->options, change->process))
+		return 0;
+	recording->incomplete |=
+		sites_event(&recording->sites, recording->state, event, change) == -ENOMEM;
+	phases_event(&recording->phases, event, change);
 	return 0;
 }
 
 size_t report_recording_bytes(const struct report_recording *recording)
 {
 	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis) +
-	       holdings_bytes(&recording->holdings) + sites_bytes(&recording->sites);
+	       holdings_bytes(&recording->holdings) + sites_bytes(&recording->sites) +
+	       phases_bytes(&recording->phases);
 }
 
 static void look_at_sites(struct report_recording *recording)
@@ -129,8 +133,10 @@ void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bo
 	timeline_begin(&recording->timeline, ts_ns);
 	timeline_state(&recording->timeline, recording->state, ts_ns);
 	look_at_sites(recording);
-	if (!first)
-		analysis_gap(recording->analysis);
+	if (first)
+		return;
+	analysis_gap(recording->analysis);
+	phases_gap(&recording->phases);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -343,6 +349,8 @@ int report_recording_finish(struct report_recording *recording)
 	    recording->first_event_ns < recording->coverage.account.first_ts_ns)
 		recording->coverage.account.first_ts_ns = recording->first_event_ns;
 	timeline_finish(&recording->timeline, recording->state, end_ns);
+	phases_finish(&recording->phases, end_ns);
+	recording->incomplete |= recording->phases.incomplete;
 	recording->incomplete |= report_growth_find(recording) == -ENOMEM;
 	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||

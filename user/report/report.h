@@ -17,6 +17,7 @@
 #include "report/process_selection.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
+#include "timeline/phases.h"
 #include "timeline/timeline.h"
 
 #define REPORT_PIDS 64
@@ -140,6 +141,7 @@ struct report_recording {
 	struct report_coverage coverage;
 	const struct state *state;
 	struct timeline timeline;
+	struct phases phases;
 	struct analysis *analysis;
 	struct holdings holdings;
 	struct sites sites;

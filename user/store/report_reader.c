@@ -79,6 +79,9 @@ static int take_sample(struct sink *own, const struct event *event, const struct
 	const struct report_run *run = (const struct report_run *)own;
 	struct sink *sink = run->reader->sink;
 
+	if (event->header->type == MS_TYPE_MARKER &&
+	    report_wants(&run->reader->report.options, change->process))
+		phases_event(&run->recording->phases, event, change);
 	return is_about(run, event, change) && sink->sample ? sink->sample(sink, event, change) : 0;
 }
 

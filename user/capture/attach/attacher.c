@@ -27,12 +27,12 @@ struct request {
 	uint32_t on_return;
 	uint32_t count;    /* 0: nothing but an answer is wanted */
 	uint32_t reserved; /* 0 */
-	uint64_t values[]; /* offsets, then cookies */
+	uint64_t values[]; /* offsets, then cookies, then counters */
 };
 
 static size_t request_bytes(uint32_t count)
 {
-	return sizeof(struct request) + sizeof(uint64_t) * 2 * count;
+	return sizeof(struct request) + sizeof(uint64_t) * 3 * count;
 }
 
 static int create(int program_fd, uint32_t attach_type, const struct link_site *site,
@@ -51,6 +51,7 @@ static int create_as_asked(const struct request *request, int file)
 	const struct link_site site = { .path = path,
 					.offsets = request->values,
 					.cookies = request->values + request->count,
+					.counters = request->values + 2 * (size_t)request->count,
 					.count = request->count,
 					.pid = request->pid };
 
@@ -157,6 +158,10 @@ int attacher_create(struct attacher *attacher, int program_fd, uint32_t attach_t
 				     .count = site->count };
 	memcpy(request->values, site->offsets, list_bytes);
 	memcpy(request->values + site->count, site->cookies, list_bytes);
+	if (site->counters)
+		memcpy(request->values + 2 * (size_t)site->count, site->counters, list_bytes);
+	else
+		memset(request->values + 2 * (size_t)site->count, 0, list_bytes);
 	file = open(site->path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return -errno;

@@ -66,6 +66,8 @@ static struct link_site part_of(const struct link_site *site, uint32_t first, ui
 
 	part.offsets += first;
 	part.cookies += first;
+	if (part.counters)
+		part.counters += first;
 	part.count = count;
 	return part;
 }
@@ -356,8 +358,9 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 	return err;
 }
 
-static int attach_entries(struct attachment *attachment, const struct programs *programs,
-			  const struct link_site *site)
+/* Of a program that is attached to entries or to returns alone. */
+static int attach_alone(struct attachment *attachment, const struct programs *programs,
+			enum program program, const struct link_site *site, bool on_return)
 {
 	const bool single = programs_strategy(programs) == STRATEGY_SINGLE;
 	uint32_t i;
@@ -366,7 +369,7 @@ static int attach_entries(struct attachment *attachment, const struct programs *
 	for (i = 0; i < site->count && !err; i += single ? 1 : site->count) {
 		const struct link_site part = part_of(site, i, single ? 1 : site->count);
 
-		err = keep(attachment, programs_link(programs, PROGRAM_TENSOR, &part, false));
+		err = keep(attachment, programs_link(programs, program, &part, on_return));
 	}
 	return err;
 }
@@ -395,13 +398,60 @@ int attachment_open_framework(struct attachment *attachment, struct programs *pr
 		offsets[link_site.count] = function->file_offset;
 		cookies[link_site.count++] = MS_COOKIE(function->row, 0);
 	}
-	err = attach_entries(attachment, programs, &link_site);
+	err = attach_alone(attachment, programs, PROGRAM_TENSOR, &link_site, false);
 	if (!err) {
 		attachment->held = detacher_hold(detacher, attachment->fds, attachment->count);
 		return 0;
 	}
 	log_debug("%s: cannot attach to the allocator of process %d: %s", library->name, site->pid,
 		  strerror(-err));
+	attachment_close(attachment);
+	return err;
+}
+
+/* Those at entries or at returns that the process has not changed. */
+static int attach_markers(struct attachment *attachment, const struct programs *programs,
+			  const struct attachment_site *site, bool on_return)
+{
+	const struct library *library = site->library;
+	uint64_t offsets[LIBRARY_MARKERS], cookies[LIBRARY_MARKERS], counters[LIBRARY_MARKERS];
+	struct link_site link_site = { .path = site->path,
+				       .offsets = offsets,
+				       .cookies = cookies,
+				       .counters = counters,
+				       .pid = site->pid };
+	size_t i;
+
+	for (i = 0; i < library->markers_count; i++) {
+		const struct library_marker *marker = &library->markers[i];
+
+		if (marker->on_return != on_return ||
+		    placement_has_changed(library, &marker->point, site->pid))
+			continue;
+		offsets[link_site.count] = marker->point.file_offset;
+		counters[link_site.count] = marker->counter_offset;
+		cookies[link_site.count++] = MS_COOKIE(marker->point.row, 0);
+	}
+	return attach_alone(attachment, programs, PROGRAM_MARKER, &link_site, on_return);
+}
+
+/* Returns first: what begins has an end then. */
+int attachment_open_markers(struct attachment *attachment, struct programs *programs,
+			    const struct attachment_site *site, struct detacher *detacher)
+{
+	int err;
+
+	*attachment = (struct attachment){ .library = site->library, .detacher = detacher };
+	err = attach_markers(attachment, programs, site, true);
+	if (!err)
+		err = attach_markers(attachment, programs, site, false);
+	if (!err) {
+		attachment->held = detacher_hold(detacher, attachment->fds, attachment->count);
+		return 0;
+	}
+	log_message(err == -ESRCH ? LOG_DEBUG : LOG_WARNING,
+		    "%s: cannot attach to the markers of process %d: %s; they will not be seen",
+		    site->library->name, site->pid, strerror(-err));
 	attachment_close(attachment);
 	return err;
 }

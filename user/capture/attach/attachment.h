@@ -74,6 +74,13 @@ int attachment_open_framework(struct attachment *attachment, struct programs *pr
 			      const struct attachment_site *site, struct detacher *detacher);
 
 /*
+ * The same for the library's markers, but that it is not said which the process has changed: those
+ * of which the code there is another one are left out.
+ */
+int attachment_open_markers(struct attachment *attachment, struct programs *programs,
+			    const struct attachment_site *site, struct detacher *detacher);
+
+/*
  * The process has the library mapped. If it had not when this was attached, the kernel has put the
  * probes in meanwhile, and has said nothing of those that it could not: this looks for them, once.
  * (For want of a record that is still to be read, it may be a program that another thread than the

@@ -13,6 +13,7 @@
 #include "event/probe.h"
 #include "elf/elf_code.h"
 #include "elf/elf_symbols.h"
+#include "elf/elf_usdt.h"
 
 static void library_new_fini(struct library_new *new)
 {
@@ -27,6 +28,7 @@ static void library_free(struct library *library)
 {
 	library_new_fini(&library->new);
 	free(library->points);
+	free(library->markers);
 	free(library->path);
 	free(library->name);
 	free(library);
@@ -48,6 +50,7 @@ struct dump_input {
 	struct library *library;
 	int fd;
 	bool nops;
+	const struct marker_rows *markers;
 	bool *indirect;                  /* by row: the file has the function as an IFUNC */
 	uint8_t code[PROLOGUE_MAX_SIZE]; /* of one function */
 };
@@ -83,6 +86,71 @@ static void add_framework(struct dump_input *reading, const struct elf_function 
 	prologue_distrust(&point->prologue);
 }
 
+static bool has_marker(const struct library *library, uint32_t row, uint64_t file_offset)
+{
+	size_t i;
+
+	for (i = 0; i < library->markers_count; i++)
+		if (library->markers[i].point.row == row &&
+		    library->markers[i].point.file_offset == file_offset)
+			return true;
+	return false;
+}
+
+/* A module can have several copies of one that is inline, none of them exported. */
+static int add_marker(struct dump_input *reading, uint32_t row, uint64_t file_offset,
+		      uint64_t size_bytes, uint64_t counter_offset)
+{
+	struct library *library = reading->library;
+	struct library_marker *marker;
+	int err;
+
+	if (library->markers_count >= LIBRARY_MARKERS || has_marker(library, row, file_offset))
+		return 0;
+	err = memory_grow(&library->markers, &library->markers_capacity, library->markers_count + 1,
+			  sizeof(*library->markers));
+	if (err)
+		return err;
+	marker = &library->markers[library->markers_count++];
+	*marker = (struct library_marker){
+		.point = { .row = row, .file_offset = file_offset },
+		.on_return = reading->markers->rows[row].on_return,
+		.counter_offset = counter_offset,
+	};
+	read_code(reading, &marker->point, size_bytes);
+	prologue_distrust(&marker->point.prologue);
+	return 0;
+}
+
+static int add_markers(struct dump_input *reading, const struct elf_function *function)
+{
+	const struct marker_rows *rows = reading->markers;
+	int err = 0;
+	uint32_t i;
+
+	if (!rows || function->is_indirect)
+		return 0;
+	for (i = 0; !err && i < rows->count; i++)
+		if (marker_row_is_of(&rows->rows[i], reading->library->path, function->name))
+			err = add_marker(reading, i, function->file_offset, function->size_bytes,
+					 0);
+	return err;
+}
+
+static int add_probe_markers(const struct elf_usdt *probe, void *context)
+{
+	struct dump_input *reading = context;
+	const struct marker_rows *rows = reading->markers;
+	int err = 0;
+	uint32_t i;
+
+	for (i = 0; !err && i < rows->count; i++)
+		if (marker_row_is_probe(&rows->rows[i], reading->library->path, probe->provider,
+					probe->name))
+			err = add_marker(reading, i, probe->file_offset, 0, probe->counter_offset);
+	return err;
+}
+
 /* What the table of probes has no row of. */
 static void add_other(struct dump_input *reading, const struct elf_function *function)
 {
@@ -95,10 +163,12 @@ static int add_function(const struct elf_function *function, void *context)
 {
 	struct dump_input *reading = context;
 	struct library *library = reading->library;
-	int row = probe_find(function->name), err;
+	int row = probe_find(function->name), err = add_markers(reading, function);
 	struct library_point *point;
 	size_t i;
 
+	if (err)
+		return err;
 	if (row < 0) {
 		add_other(reading, function);
 		return 0;
@@ -377,7 +447,8 @@ static void warn_indirect(const struct dump_input *reading)
 			probe_at(first)->symbol, count > 1 ? "them" : "it");
 }
 
-static int read_points(struct library *library, int fd, bool nops, struct elf_contents *contents)
+static int read_points(struct library *library, int fd, const struct library_cache *cache,
+		       struct elf_contents *contents)
 {
 	struct dump_input *reading = calloc(1, sizeof(*reading));
 	int err = -ENOMEM;
@@ -387,8 +458,11 @@ static int read_points(struct library *library, int fd, bool nops, struct elf_co
 	if (reading && reading->indirect) {
 		reading->library = library;
 		reading->fd = fd;
-		reading->nops = nops;
+		reading->nops = cache->nops;
+		reading->markers = cache->markers;
 		err = elf_each_function(fd, add_function, reading, contents);
+		if (cache->markers && marker_rows_have_probes(cache->markers, library->path))
+			elf_each_usdt(fd, add_probe_markers, reading);
 		warn_indirect(reading);
 		free(reading->indirect);
 	}
@@ -396,10 +470,10 @@ static int read_points(struct library *library, int fd, bool nops, struct elf_co
 	return err;
 }
 
-static int read_functions(struct library *library, int fd, bool nops)
+static int read_functions(struct library *library, int fd, const struct library_cache *cache)
 {
 	struct elf_contents contents = { 0 };
-	int err = read_points(library, fd, nops, &contents), distrust_err;
+	int err = read_points(library, fd, cache, &contents), distrust_err;
 
 	library->has_symbols = contents.has_symbols;
 	library->readable = !err;
@@ -506,7 +580,7 @@ int library_load(struct library_cache *cache, int fd, const char *path,
 	library = library_new(&status, path);
 	if (!library)
 		return -ENOMEM;
-	err = read_functions(library, fd, cache->nops);
+	err = read_functions(library, fd, cache);
 	if (err) {
 		library_free(library);
 		return err;

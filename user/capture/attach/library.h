@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/attach/marker_rows.h"
 #include "event/framework.h"
 #include "host/proc.h"
 #include "elf/prologue.h"
@@ -36,6 +37,15 @@ struct library_point {
 	uint8_t code_bytes;           /* fewer, if it is shorter */
 };
 
+/* A function that is a marker. */
+struct library_marker {
+	struct library_point point; /* `row` is one of struct marker_rows */
+	bool on_return;
+	uint64_t counter_offset; /* of a static probe: struct elf_usdt; 0: none */
+};
+
+#define LIBRARY_MARKERS 256 /* more than any module has copies of */
+
 struct library {
 	uint64_t dev, inode;
 	uint64_t size_bytes;
@@ -56,6 +66,8 @@ struct library {
 	/* Of frameworks' allocators, exported: a row is one of bpf/frameworks.def. */
 	struct library_point frameworks[FRAMEWORK_ROWS_COUNT];
 	size_t frameworks_count;
+	struct library_marker *markers;
+	size_t markers_count, markers_capacity;
 	struct library_new new; /* none if it defines no function of the table */
 };
 
@@ -63,6 +75,7 @@ struct library_cache {
 	struct library **libraries;
 	size_t count, capacity;
 	bool nops; /* this kernel emulates nops of several bytes (FEATURE_UPROBE_NOPS) */
+	const struct marker_rows *markers; /* that are looked for; NULL: none */
 };
 
 void library_cache_fini(struct library_cache *cache);

@@ -36,6 +36,7 @@ int link_create_multi(int program_fd, uint32_t attach_type, const struct link_si
 		.attach_type = attach_type,
 		.path = (uintptr_t)site->path,
 		.offsets = (uintptr_t)site->offsets,
+		.ref_ctr_offsets = (uintptr_t)site->counters,
 		.cookies = (uintptr_t)site->cookies,
 		.count = site->count,
 		.multi_flags = on_return ? MULTI_RETURN : 0,
@@ -74,6 +75,9 @@ int link_create_single(int program_fd, const struct link_site *site, bool on_ret
 		return type < 0 ? type : return_bit;
 	attr.type = type;
 	attr.config = on_return ? 1ull << return_bit : 0;
+	/* config:32-63, since Linux 4.20 (format/ref_ctr_offset) */
+	if (site->counters)
+		attr.config |= site->counters[0] << 32;
 	attr.uprobe_path = (uintptr_t)site->path;
 	attr.probe_offset = site->offsets[0];
 	/* With a process, any CPU; without, one CPU stands for all: uprobes are not per CPU. */

@@ -19,6 +19,8 @@ struct link_site {
 	const char *path;        /* of the file; may be a /proc/PID/map_files link */
 	const uint64_t *offsets; /* in the file */
 	const uint64_t *cookies;
+	/* Of counters in the file that say to the program that it is looked at; NULL: none. */
+	const uint64_t *counters;
 	uint32_t count;
 	pid_t pid; /* this process only; 0: every process */
 };

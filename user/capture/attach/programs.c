@@ -117,6 +117,8 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 	}
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor,
 					      attach_type(strategy, true));
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_marker,
+					      attach_type(strategy, true));
 }
 
 /* It needs bpf_loop(), of Linux 5.17; without it the library is not loaded (-ENOTSUP). */
@@ -182,6 +184,14 @@ static uint32_t test_device(void)
 	return major(status.st_dev) << 20 | minor(status.st_dev);
 }
 
+static void set_markers(struct memscope_bpf *skeleton, const struct marker_rows *markers)
+{
+	size_t i;
+
+	for (i = 0; markers && i < markers->count; i++)
+		skeleton->rodata->marker_rows[i] = markers->rows[i].kernel;
+}
+
 /* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */
 static int load(struct memscope_bpf **result, const struct programs_options *options)
 {
@@ -206,6 +216,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
 	}
 	size_stacks(skeleton, options);
+	set_markers(skeleton, options->markers);
 	skeleton->rodata->settings.driver_version = nvidia_driver_version();
 	skeleton->rodata->settings.test_device = test_device();
 	size_rings(skeleton, options->ring_bytes, cpus);
@@ -342,6 +353,7 @@ int programs_link(const struct programs *programs, enum program program,
 		[PROGRAM_IOCTL_SESSION] = skeleton->progs.ms_ioctl_session,
 		[PROGRAM_TENSOR] = skeleton->progs.ms_tensor,
 		[PROGRAM_HAND] = skeleton->progs.ms_hand,
+		[PROGRAM_MARKER] = skeleton->progs.ms_marker,
 	};
 
 	return attacher_create(programs->attacher, bpf_program__fd(choice[program]),

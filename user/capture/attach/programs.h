@@ -14,6 +14,7 @@
 #include "capture/attach/detacher.h"
 #include "capture/attach/features.h"
 #include "capture/attach/link.h"
+#include "capture/attach/marker_rows.h"
 #include "capture/attach/placement.h"
 #include "capture/records/merge.h"
 
@@ -44,6 +45,7 @@ struct programs_options {
 	uint32_t stack_ops;    /* bit set of enum ms_op: calls whose stacks are taken */
 	uint32_t stack_depth;  /* frames of a stack, at most MS_STACK_MOST */
 	uint32_t stack_kinds;  /* bit set of enum ms_frame_kind: of which kinds they are */
+	const struct marker_rows *markers; /* NULL: none */
 };
 
 /*
@@ -69,9 +71,10 @@ enum program {
 	PROGRAM_IOCTL_ENTRY,
 	PROGRAM_IOCTL_RETURN,
 	PROGRAM_IOCTL_SESSION,
-	/* Entries alone, whatever the strategy: */
+	/* Entries alone, or returns, whatever the strategy: */
 	PROGRAM_TENSOR,
 	PROGRAM_HAND, /* if `gpu_times` */
+	PROGRAM_MARKER,
 };
 
 enum strategy programs_strategy(const struct programs *programs);

@@ -26,6 +26,7 @@ void target_executed(struct target *target, const struct ms_process *execution)
 	size_t i = target->count;
 
 	memcpy(target->comm, execution->comm, sizeof(target->comm));
+	target_markers_executed(&target->markers, by_first_thread);
 	while (i--) {
 		struct attachment *attachment = &target->attachments[i];
 
@@ -52,6 +53,7 @@ static void target_free(struct targets *targets, struct target *target)
 	/* Before what is called less often: see placement_init(). */
 	if (target->tensors.fds)
 		attachment_close(&target->tensors);
+	target_markers_close(&target->markers);
 	while (target->count)
 		attachment_close(&target->attachments[--target->count]);
 	if (target->ioctl.fds)
@@ -405,6 +407,8 @@ static const struct library *look_at(struct targets *targets, struct target *tar
 		return NULL;
 	}
 	note_libc(target, library, file->fd);
+	target_markers_add(&target->markers, targets->programs, targets->detacher, target->pid,
+			   library, file->fd);
 	if (file->mapped)
 		note_framework(targets, target, library, file->fd);
 	return library;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "capture/attach/attachment.h"
+#include "capture/targets/target_markers.h"
 #include "host/proc.h"
 
 struct target {
@@ -39,6 +40,7 @@ struct target {
 	int framework_fd;           /* of `framework`, while there is nothing to trace; or -1 */
 	const struct library *framework; /* with an allocator that says what it does; or NULL */
 	struct attachment tensors;       /* to that: `fds` is NULL if it is not */
+	struct target_markers markers;
 	bool missed; /* calls were missed, or may have been, and no ATTACH says so */
 };
 

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What programs mark of their work, and what is added up between the markers, held against what the
+# programs say themselves.
+
+load reading
+
+# The phases of a recording, in the form in which the program says them.
+seen() {
+	"$MEMSCOPE" report -f json "$1" > report.json
+	jq -r '.recordings[0].phases.list[] | [(.path | join("/")), .times, .held_bytes.total,
+		.held_bytes.max, .peak_bytes, .allocs, .alloc_bytes, .frees, .free_bytes, .copies,
+		.copy_bytes, .launches, .waits] | @tsv' report.json | sort
+}
+
+# lacking: what is not in the numbers
+lacking() {
+	jq -c '.recordings[0].phases | [.lost, .unmatched_ends, .left, .dropped, .ambiguous_ends]' \
+		report.json
+}
+
+all="--launches=all --copies=all"
+
+@test "four levels deep in eight threads, and ranges across them: every number is the program's" {
+	# shellcheck disable=SC2086
+	record $all -o run.mscope -- "$WORKLOADS/markers" tree 8 1500 > did
+	sort did | diff - <(seen run.mscope)
+	[ "$(cut -f 1 did | tr -cd '/\n' | sort -u | tail -1)" = /// ]
+	assert_equal "$(lacking)" "[0,0,0,0,0]"
+	valid report report.json
+}
+
+@test "attached to in the middle" {
+	mkfifo in
+	"$WORKLOADS/markers" wait 500 < in > did 3>&- &
+	OTHER_PID=$!
+	exec 8> in
+	wait_for 'grep -q waiting did'
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record $MASK $all -o run.mscope -p "$OTHER_PID" 2> messages 3>&- 8>&- &
+	RECORD_PID=$!
+	wait_for 'grep -q "recording; Ctrl-C" messages'
+	echo >&8
+	wait "$OTHER_PID" && wait "$RECORD_PID"
+	OTHER_PID='' RECORD_PID=''
+	sed 1d did | sort | diff - <(seen run.mscope)
+	assert_equal "$(lacking)" "[0,0,0,0,0]"
+}
+
+@test "any pair of functions, by the name of the file or its path" {
+	local file
+
+	for file in markers "$WORKLOADS/markers"; do
+		rm -f run.mscope
+		record --markers=off --marker "$file:marked_outer" --marker "$file:marked_inner" \
+			-o run.mscope -- "$WORKLOADS/markers" functions 50
+		assert_equal "$(seen run.mscope | cut -f 1,2,6,8)" \
+			"$(printf 'marked_outer\t50\t100\t50\nmarked_outer/marked_inner\t100\t100\t0')"
+		jq -e '.recordings[0].phases.list | all(.source == "function" and .unfinished == 0)' \
+			report.json
+	done
+	run "$MEMSCOPE" record --marker nothing -o run.mscope -- true
+	assert_equal "$status" 2
+	assert_equal "$output" 'memscope-bpf: error: --marker: it is LIBRARY:FUNCTION or usdt:LIBRARY:PROVIDER:NAME[,END], not "nothing"'
+}
+
+@test "static probes, also those that a program passes only if they are looked at" {
+	record --marker usdt:markers:markers:begin,end --marker usdt:markers:markers:instant \
+		--marker usdt:markers:markers:gated -o run.mscope -- "$WORKLOADS/markers" probes 50 > did
+	grep -qx 'gated 50' did
+	assert_equal "$(seen run.mscope | cut -f 1,2,6,8)" "$(printf \
+		'markers:begin,end\t50\t50\t0\nmarkers:gated\t50\t0\t0\nmarkers:instant\t50\t0\t0')"
+	record --markers=off -o off.mscope -- "$WORKLOADS/markers" probes 50 > did
+	grep -qx 'gated 0' did
+	for wrong in usdt: usdt:a usdt:a:b usdt:a:b: usdt::b:c usdt:a::c usdt:a:b:,c usdt:a:b:c,; do
+		run "$MEMSCOPE" record --marker $wrong -o run.mscope -- true
+		assert_equal "$status" 2
+	done
+}
+
+@test "NVTX 3, by our library in a command: every number is the program's, and its output as without" {
+	# shellcheck disable=SC2086
+	record $all --markers=inject -o run.mscope -- "$WORKLOADS/markers3" tree 8 1500 > did
+	sort did | diff - <(seen run.mscope)
+	assert_equal "$(lacking)" "[0,0,0,0,0]"
+	jq -e '.recordings[0].phases.list | all(.source == "injected")' report.json
+	rm run.mscope
+	record -o run.mscope -- "$WORKLOADS/markers3" tree 1 100 > did
+	"$MEMSCOPE" report -f json run.mscope | jq -e '.recordings[0].phases == null'
+	"$WORKLOADS/markers3" tree 1 100 | diff did -
+	record --markers=inject -o names.mscope -- "$WORKLOADS/markers3" names > /dev/null
+	seen names.mscope > seen
+	valid report report.json
+	jq -e '.recordings[0].phases | .unmatched_ends == 2 and .dropped == 36 and
+		any(.list[]; .path == ["libnvtx/registered"]) and
+		any(.list[]; .path == ["libnvtx/in a domain", "outer"])' report.json
+}
+
+@test "NVTX 3 that cannot be seen, and why" {
+	NVTX_INJECTION64_PATH=/nowhere.so run "$MEMSCOPE" record --markers=inject -o run.mscope \
+		-- "$WORKLOADS/markers3" tree 1 50
+	assert_equal "$status" 0
+	grep -q 'is already set, to /nowhere.so' <<< "$output"
+	run "$MEMSCOPE" record --markers=inject -o run.mscope -p $$
+	assert_equal "$status" 2
+	grep -q 'is for a command that is started here' <<< "$output"
+	# What a command starts is not traced, and not recorded, unless -f is given.
+	rm run.mscope
+	record --markers=inject -o run.mscope -- sh -c '"$0" tree 1 50; exit 0' "$WORKLOADS/markers3"
+	"$MEMSCOPE" report -f json run.mscope | jq -e '.recordings[0].phases == null'
+	record -f --markers=inject -o followed.mscope -- sh -c '"$0" tree 1 50; exit 0' "$WORKLOADS/markers3" > did
+	cut -f 1,2 did | sort | diff - <(seen followed.mscope | cut -f 1,2)
+}
+
+@test "names can be anything, and as many as a program likes" {
+	record -o run.mscope -- "$WORKLOADS/markers" names
+	seen run.mscope > seen
+	valid report report.json
+	jq -e '.recordings[0].phases | .unmatched_ends == 2 and .dropped == 36 and
+		(.list | length) == 257 and ([.list[] | .times] | add) == 12 + 64 + 1000 and
+		(.list[] | select(.kind == "others") | .times > 700) and
+		any(.list[]; .path == ["\u001b[31mred\u0007\r\nline | `tick` <b>&amp;"]) and
+		any(.list[]; .path[-1] == "x" * 255 and .kind == "thread") and
+		any(.list[]; .path[-1] == null) and any(.list[]; .path == ["in a domain", "outer"]) and
+		any(.list[]; .path == ["never ended"] and .unfinished == 1)' report.json
+	for format in md text html; do
+		"$MEMSCOPE" report -f $format run.mscope > "report.$format"
+		run ! grep -qP '\x1b|\x07|\xff' "report.$format"
+	done
+	run ! grep -q '<b>&amp;' report.html
+	grep -q 'all others' report.html
+	"$MEMSCOPE" export -j run.mscope > events
+	jq -es 'map(select(.type == "marker" and .name_is_cut)) | length == 1 and
+		(.[0].name | length) == 255' events
+}
+
+@test "ranges without numbers, as they are without a tool in the program" {
+	NVTX_NO_NUMBERS=1 record -o run.mscope -- "$WORKLOADS/markers" tree 1 2000 > did
+	grep '^range' did | cut -f 1-9 | sort | diff - <(seen run.mscope | grep '^range' | cut -f 1-9)
+	assert_equal "$(lacking)" "[0,0,0,0,0]"
+}
+
+@test "as fast as they can be set, none is lost" {
+	record -o run.mscope -- "$WORKLOADS/markers" rate 100000
+	seen run.mscope | cut -f 1,2 | diff <(printf 'fast\t100000\n') -
+	assert_equal "$(lacking)" "[0,0,0,0,0]"
+}
+
+@test "only if it is asked for, but in recordings" {
+	record --markers=off -o run.mscope -- "$WORKLOADS/markers" tree 1 50
+	"$MEMSCOPE" report -f json run.mscope | jq -e '.recordings[0].phases == null'
+	trace -o traced -- "$WORKLOADS/markers" tree 1 50
+	run ! grep -q ') marker: ' traced
+	trace --markers nvtx -o traced -- "$WORKLOADS/markers" tree 1 50 > did
+	assert_equal "$(grep -c ') marker: action push' traced)" \
+		"$(grep -v ^range did | cut -f 2 | awk '{ sum += $1 } END { print sum }')"
+}
+
+@test "by single uprobes, which have no session" {
+	# shellcheck disable=SC2086
+	record $all --without=uprobe_multi -o run.mscope -- "$WORKLOADS/markers" tree 2 200 > did
+	sort did | diff - <(seen run.mscope)
+}

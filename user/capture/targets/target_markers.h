@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The markers of a process: which of its files have functions that are some, and what is attached
+ * to them. A part of struct target.
+ */
+#ifndef MEMSCOPE_CAPTURE_TARGETS_TARGET_MARKERS_H
+#define MEMSCOPE_CAPTURE_TARGETS_TARGET_MARKERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "capture/attach/attachment.h"
+
+struct target_markers {
+	struct attachment *attachments; /* one for each file */
+	size_t count, capacity;
+};
+
+/*
+ * The process has mapped the library, or is about to; `fd` is its file. What cannot be attached to
+ * is logged, and markers of it are then not seen: the account of the process does not rest on them.
+ */
+void target_markers_add(struct target_markers *markers, struct programs *programs,
+			struct detacher *detacher, pid_t pid, const struct library *library,
+			int fd);
+
+/* The process has executed a program; by another thread than the first, all probes are gone. */
+void target_markers_executed(struct target_markers *markers, bool by_first_thread);
+
+void target_markers_close(struct target_markers *markers);
+
+#endif /* MEMSCOPE_CAPTURE_TARGETS_TARGET_MARKERS_H */

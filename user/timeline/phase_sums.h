@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What calls did, added up. A part of timeline/phases.h.
+ */
+#ifndef MEMSCOPE_TIMELINE_PHASE_SUMS_H
+#define MEMSCOPE_TIMELINE_PHASE_SUMS_H
+
+#include "event/event.h"
+#include "ledger/state.h"
+
+/* Successful ones, of one thread or of all of a process. Memory: of devices, and managed. */
+struct phase_sums {
+	uint64_t allocs, alloc_bytes;
+	uint64_t frees, free_bytes;
+	uint64_t copies, copy_bytes;
+	uint64_t launches; /* of kernels and graphs */
+	uint64_t waits, wait_ns;
+};
+
+void phase_sums_call(struct phase_sums *sums, const struct event *event,
+		     const struct change *change);
+
+/* What has been added to `now` since it was `before`. */
+void phase_sums_add_since(struct phase_sums *sum, const struct phase_sums *now,
+			  const struct phase_sums *before);
+
+/* What the process holds of such memory. */
+uint64_t phase_sums_held(const struct process *process);
+
+#endif /* MEMSCOPE_TIMELINE_PHASE_SUMS_H */

@@ -161,6 +161,15 @@ PYTHON
 	(cd "$ROOT/deploy/prometheus" && promtool test rules rules_test.yml)
 	jq -e '.panels | length > 5' "$ROOT/deploy/grafana/memscope-bpf.json"
 	"$MEMSCOPE" agent --config "$ROOT/deploy/agent.conf" --check-config
+	/usr/bin/python3 - "$ROOT"/deploy/kubernetes/*.yaml > kinds.txt <<'PYTHON'
+import sys
+import yaml
+for path in sys.argv[1:]:
+    for manifest in yaml.safe_load_all(open(path, encoding="utf-8")):
+        print(manifest["kind"], manifest["metadata"]["name"])
+PYTHON
+	grep -q '^DaemonSet memscope-bpf$' kinds.txt
+	grep -q '^PodMonitor memscope-bpf$' kinds.txt
 }
 
 @test "rules and dashboard ask for metrics that there are" {

@@ -133,6 +133,7 @@ static int complete(struct agent_settings *settings)
 
 	recording->segment_bytes = recording->ring_bytes / SEGMENTS_OF_RING;
 	recording->signal = SIGHUP;
+	recording->launches = recording->copies = RECORDING_SUMMARY;
 	recording->nvml_ns = NVML_NS;
 	recording->bundles_an_hour = BUNDLES_AN_HOUR;
 	recording->triggers = 1u << TRIGGER_OOM;

@@ -95,6 +95,19 @@ valid_lines() {
 	grep -Eq "GPU-a \| 140 GiB \| 1000 MiB \| 400 MiB \| 100 MiB \| 500 MiB \| 615 MiB" report.md
 }
 
+@test "the process that asks NVML is none of those that use CUDA, though NVML maps the driver" {
+	puppet_with_cuda
+	export SIMNV_MAPS=$BUILT/simcuda/libcuda.so.1
+	record_start -o run.mscope --nvml=100ms -a
+	wait_for '[ "$(answers)" -ge 2 ]'
+	sleep 0.3
+	record_stop
+	puppet_end
+	"$MEMSCOPE" report -f json run.mscope | jq -r '.recordings[0].processes[].comm' > comms
+	grep -qx puppet comms
+	run ! grep memscope comms
+}
+
 @test "again and again, or not at all" {
 	puppet_with_cuda
 	record_start -o run.mscope --nvml=100ms -p "$PUPPET_PID"

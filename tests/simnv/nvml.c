@@ -3,6 +3,7 @@
  * The functions of NVML that memscope-bpf uses, for an age of the interface: SIMNV_AGE. Written
  * from what is documented, apart from user/host/nvml_library.h, so that a mistake there shows.
  */
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,9 @@ API int nvmlDeviceGetMinorNumber(device_t device, unsigned int *minor);
 int nvmlInit_v2(void)
 {
 	simnv_read();
+	/* As the real one does. */
+	if (getenv("SIMNV_MAPS"))
+		dlopen(getenv("SIMNV_MAPS"), RTLD_LAZY);
 	return rule("nvmlInit_v2", NULL);
 }
 

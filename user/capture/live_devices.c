@@ -141,6 +141,8 @@ void live_devices_start(struct live *live)
 	live->snapshot = calloc(1, sizeof(*live->snapshot));
 	if (!live->snapshot || nvml_open(&live->nvml))
 		live->nvml = NULL;
+	else
+		live->options.scope.except = nvml_pid(live->nvml);
 }
 
 void live_devices_end(struct live *live)

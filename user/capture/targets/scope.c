@@ -69,7 +69,8 @@ bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 	bool wanted = false;
 	int fd;
 
-	if (pid == getpid() || !mapping->executable || mapping->path[0] != '/')
+	if (pid == getpid() || pid == scope->except || !mapping->executable ||
+	    mapping->path[0] != '/')
 		return false;
 	if (!scope_includes(scope, pid))
 		return false;

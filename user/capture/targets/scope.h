@@ -14,6 +14,7 @@
 struct scope {
 	bool all;
 	const char *cgroup; /* its path in the hierarchy, "/a/b"; NULL: none */
+	pid_t except;       /* a child of ours, which NVML has map the driver; 0: none */
 };
 
 static inline bool scope_is_open(const struct scope *scope)

@@ -235,7 +235,7 @@ install: memscope-bpf libmemscope-cupti.so libmemscope-nvtx.so docs
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memscope-bpf
 
 clean:
-	rm -rf build build-san build-debug build-san-debug memscope-bpf libmemscope-cupti.so
+	rm -rf build build-san build-debug build-san-debug memscope-bpf libmemscope-cupti.so libmemscope-nvtx.so
 
 .PHONY: all analyze clean demo lint docs schema install
 .DELETE_ON_ERROR:

@@ -201,6 +201,30 @@ own() {
 	ask /metrics | awk -v name="memscope_agent_$1" -v label="$2" 'index($1, name) == 1 && index($1, label) { print $2 }'
 }
 
+@test "a flood fills the ring with segments of their size, and no event is lost because of it" {
+	RING=--ring=16M agent_start
+	flood_start 2
+	sleep 3
+	flood_end
+	fresh
+	# As many as fit into it, each a sixteenth; one begins with each event if a segment's age is wrong.
+	[ "$(find state/ring -name '*.mscope' | wc -l)" -le 40 ] || fail "$(ls -l state/ring | head -50)"
+	agent_stop
+	"$MEMSCOPE" report -f json -o report.json state/ring
+	[ "$(jq '[.recordings[].segments] | max' report.json)" -ge 2 ]
+}
+
+@test "an agent that cannot start leaves the socket of the one that runs" {
+	agent_start
+	mkdir other
+	PORT=$((PORT + 1)) run -1 "$MEMSCOPE" agent --state-dir "$PWD/other" --listen off --socket "$PWD/query"
+	[[ $output == *"ddress already in use"* ]]
+	[ -S query ]
+	curl -sS --max-time 30 --unix-socket query http://localhost/health
+	agent_stop
+	[ ! -e query ]
+}
+
 @test "memory and descriptors stay within bounds while processes come and go, and when one floods" {
 	local i before after
 

@@ -17,6 +17,11 @@ void log_divert(void (*take)(void *context, const char *line), void *context)
 	taker_context = context;
 }
 
+enum log_level log_get_level(void)
+{
+	return current_level;
+}
+
 void log_set_level(enum log_level level)
 {
 	current_level = level;

@@ -13,6 +13,7 @@ enum log_level {
 };
 
 void log_set_level(enum log_level level);
+enum log_level log_get_level(void);
 
 /*
  * From now on `take` gets messages, line by line and without what ends one, instead of standard

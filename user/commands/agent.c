@@ -188,7 +188,7 @@ static const struct agent_settings unset = {
 				    .stack_depth = MS_STACK_MOST,
 				    .stack_kinds = MS_FRAME_KINDS_ALL,
 				    .selection.all = true,
-				    .fewer = "a larger --buffer" } },
+				    .fewer = "more CPU for the agent" } },
 };
 
 /* Returns EXIT_OK, or an exit code, logged; `*first` is the first operand's place, or -1. */
@@ -243,8 +243,12 @@ static int reload(struct agent_settings *settings)
 	const struct config_default *row;
 	int first, code;
 
+	const enum log_level level = log_get_level();
+
 	log_set_level(LOG_INFO);
 	code = load(&config, settings, &first);
+	if (code != EXIT_OK)
+		log_set_level(level);
 	for (row = defaults; code == EXIT_OK && row->name; row++)
 		if (!can_change(row->name) &&
 		    !config_is_same(&config, &as_started.config, row->name))
@@ -304,7 +308,7 @@ const struct command agent_command = {
 		    "curl -s http://127.0.0.1:9750/metrics | grep live_bytes\n"
 		    "curl -s http://127.0.0.1:9750/api/v1/who | jq '.processes[].device_bytes'\n"
 		    "# what happened in the last hours\n"
-		    "sudo memscope-bpf report /var/lib/memscope-bpf/ring/*.mscope\n",
+		    "sudo memscope-bpf report /var/lib/memscope-bpf/ring\n",
 	.options = rows,
 	.run = agent,
 };

@@ -41,7 +41,7 @@ struct run {
 	struct losses losses;
 	struct string output, ring; /* paths of the recorder's, with a byte 0 */
 	uint64_t start_ns, end_ns;
-	bool running;
+	bool running, has_socket; /* the socket's path is ours */
 };
 
 /* ---- what the flight recorder says of itself ------------------------------------------------- */
@@ -267,8 +267,10 @@ static int open_front(struct run *run)
 	const struct group *group = getgrnam(GROUP);
 	int err = open_listener(run, &settings->listen_address, settings->listen);
 
-	if (!err)
+	if (!err) {
 		err = open_listener(run, &settings->socket_address, settings->socket);
+		run->has_socket = !err && settings->socket && settings->socket_address.is_unix;
+	}
 	run->front.server.has_group = group;
 	if (group)
 		run->front.server.group = group->gr_gid;
@@ -429,7 +431,7 @@ int agent_run(struct agent_settings *settings)
 	if (!err)
 		err = capture(&run);
 	front_close(&run.front);
-	if (settings->socket && settings->socket_address.is_unix)
+	if (run.has_socket)
 		unlink(((struct sockaddr_un *)&settings->socket_address.address)->sun_path);
 	recorder_close(run.recorder);
 	string_fini(&run.output);

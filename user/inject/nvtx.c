@@ -200,7 +200,10 @@ static void mark_wide(enum ms_marker_action action, const void *domain, const wc
 static void mark_attributes(enum ms_marker_action action, const void *domain,
 			    const struct attributes *attributes, uint64_t id)
 {
-	const void *message = attributes ? attributes->message : NULL;
+	const bool has_message =
+		attributes && attributes->size >= offsetof(struct attributes, message) +
+							  sizeof(attributes->message);
+	const void *message = has_message ? attributes->message : NULL;
 
 	if (message && attributes->message_type == MESSAGE_WIDE)
 		mark_wide(action, domain, message, id);

@@ -231,7 +231,8 @@ static bool is_long_enough(const struct recorder *recorder)
 {
 	uint64_t bytes = dump_writer_counts(recorder->writer)->segment_bytes;
 
-	if (recorder->options.segment_ns &&
+	/* One that began since the last second is younger than that. */
+	if (recorder->options.segment_ns && recorder->second_ns > recorder->segment_ns &&
 	    recorder->second_ns - recorder->segment_ns >= recorder->options.segment_ns)
 		return true;
 	return bytes >= recorder->options.segment_bytes && bytes >= 2 * recorder->checkpoint_bytes;

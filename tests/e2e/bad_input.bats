@@ -22,7 +22,7 @@ expect() {
 	expect 2 "trace has no option --frobnicate" "$MEMSCOPE" trace --frobnicate
 	expect 2 "trace has no option --fllow; did you mean --follow?" "$MEMSCOPE" trace --fllow=1
 	assert_equal "$(wc -l < err.txt)" 1
-	expect 2 "--m is ambiguous: it can be --min-size or --max-loss" "$MEMSCOPE" trace --m 1
+	expect 2 "--m is ambiguous: it can be --markers or --max-loss" "$MEMSCOPE" trace --m 1
 	expect 2 "trace has no option -x" "$MEMSCOPE" trace -x
 	expect 2 "did you mean --json?" "$MEMSCOPE" trace -json -p 1
 	expect 2 "needs a value" "$MEMSCOPE" trace -p

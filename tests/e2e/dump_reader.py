@@ -254,9 +254,8 @@ def describe(record, rows):
         state, reason, _, version = struct.unpack_from("<4I", record, 32)
         return f"gpu_status {state} {reason} version={version} {record[112:208].rstrip(bytes(1)).decode()}"
     if kind == 24:
-        domain, number, sp, action, source, flags, _, length = struct.unpack_from("<QQQBBBBI", record, 32)
-        name = record[64:64 + length].hex()
-        return f"marker {action} source={source} id={number} domain={domain} sp={sp} flags={flags} name={name}"
+        _, _, _, action, _, _, _, length = struct.unpack_from("<QQQBBBBI", record, 32)
+        return f"marker action={action} name={record[64:64 + length].rstrip(bytes(1)).decode()}"
     if kind == 26:
         known, _, _, available, cpu = struct.unpack_from("<IIQQQ", record, 32)
         (io_full,) = struct.unpack_from("<Q", record, 88)

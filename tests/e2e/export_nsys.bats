@@ -142,5 +142,5 @@ PYTHON
 	run -2 --separate-stderr "$MEMSCOPE" export -f sqlite run.mscope
 	[[ $stderr == *"needs a file"* ]]
 	run -2 --separate-stderr "$MEMSCOPE" export -f sqlite -o /dev/null run.mscope
-	[[ $stderr == *"writes files only"* ]]
+	[[ $stderr == *"can only write to a regular file"* ]]
 }

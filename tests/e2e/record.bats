@@ -8,7 +8,7 @@ load recordings
 # Events without what differs between two tools that look at the same call.
 comparable() {
 	jq -cS 'select(.type == "call" or .type == "exec" or .type == "exit") |
-		del(.ts_ns, .wall_ns, .duration_ns, .age_ns)' "$@"
+		del(.ts_ns, .wall_ns, .duration_ns, .running_ns, .runnable_ns, .blocked_ns, .age_ns)' "$@"
 }
 
 # ffmpeg, traced and recorded, with these options, from its first instruction on.
@@ -437,7 +437,7 @@ assert_begun_anew() {
 	assert_whole run.mscope
 	assert_equal "$(dump_line run.mscope '[.has_end, .events > 0]')" '[true,true]'
 	grep -qx "its own output" said
-	grep -q "sh: what it writes to standard output goes to standard error" said
+	grep -q "sh: its standard output goes to standard error" said
 	! grep -q "its own output" run.mscope || false
 }
 

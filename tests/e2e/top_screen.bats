@@ -211,7 +211,7 @@ tool_pid() {
 	ended_with 7
 	refuse UNSEEN
 	# The warning, that what it started was not traced, was not written into the screen.
-	shows "nothing that was traced has mapped a CUDA library"
+	shows "no traced process has mapped a CUDA library"
 }
 
 @test "without ncurses, plain tables are there, and what to install is said" {

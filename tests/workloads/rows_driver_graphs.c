@@ -219,7 +219,7 @@ static CUgraph build(void)
 	add_free(graph, first, CUDA_SUCCESS);
 	add_free(graph, first, invalid);
 	add_any_free(add_node, graph, second);
-	clone(graph, invalid);
+	clone(graph, CUDA_ERROR_NOT_SUPPORTED);
 
 	add_child(graph, child, CUDA_SUCCESS);
 	fourth = add_alloc(child, FOURTH, CUDA_SUCCESS);

@@ -536,7 +536,6 @@ int main(void)
 {
 	CUcontext own, peer;
 	struct block there;
-	uint64_t left;
 	int count;
 
 	rows_driver_fork();
@@ -566,10 +565,9 @@ int main(void)
 	CALL(CUDA_SUCCESS, "cuCtxDestroy_v2", P(peer));
 	EXPECT(.op = "context", .api = "cuCtxDestroy_v2", .addr = HEX(peer),
 	       .ended = AMOUNT("device", 1, PLACE_BYTES));
-	left = rows_driver_leave();
+	rows_driver_leave(); /* what a graph has allocated outlives the context */
 	CALL(CUDA_SUCCESS, "cuCtxDestroy_v2", P(own));
 	rows_at(NULL, 0);
-	EXPECT(.op = "context", .api = "cuCtxDestroy_v2", .addr = HEX(own),
-	       .ended = AMOUNT("graph", 1, left));
+	EXPECT(.op = "context", .api = "cuCtxDestroy_v2", .addr = HEX(own));
 	return 0;
 }

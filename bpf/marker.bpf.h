@@ -9,8 +9,6 @@
 /* By the row in the probe's cookie. */
 const volatile struct ms_marker_row marker_rows[MS_MARKER_ROWS] = {};
 
-#define MS_MARKER_ARGS 8 /* a power of two: a mask */
-
 /* Where a record is made: names are longer than the stack. */
 struct ms_marker_room {
 	__u64 words[(sizeof(struct ms_marker) + MS_MARKER_NAME_BYTES) / 8]; /* a struct ms_marker */
@@ -35,14 +33,6 @@ enum ms_nvtx_message {
 	MS_NVTX_ASCII = 1,
 	MS_NVTX_UNICODE = 2, /* wchar_t */
 };
-
-static __always_inline __u64 marker_argument(const __u64 *args, __u8 place)
-{
-	__u32 index = place;
-
-	barrier_var(index);
-	return args[index & (MS_MARKER_ARGS - 1)];
-}
 
 static __always_inline long marker_read_string(struct ms_marker *marker, __u64 address)
 {
@@ -162,12 +152,12 @@ static __always_inline void marker_set_values(struct ms_marker *marker, struct p
 	barrier_var(return_sp);
 	marker->source = row->source;
 	marker->action = row->source == MS_MARKER_BY_INJECTED ? args[0] : row->action;
-	marker->domain = marker_argument(args, row->domain_arg);
+	marker->domain = place_get(args, row->domain_arg);
 	marker->id = marker->sp = 0;
 	if (row->id == MS_MARKER_ID_RESULT)
 		marker->id = result;
 	else if (row->id == MS_MARKER_ID_ARGUMENT)
-		marker->id = marker_argument(args, row->id_arg);
+		marker->id = place_get(args, row->id_arg);
 	if (row->source == MS_MARKER_BY_FUNCTION)
 		marker->sp = row->action == MS_MARKER_POP ? return_sp : entry_sp;
 	marker->flags = marker->reserved = 0;
@@ -194,7 +184,7 @@ static __always_inline void marker_report(struct pt_regs *ctx, __u32 number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const volatile struct ms_marker_row *row;
-	__u64 args[MS_ARGS] = {};
+	__u64 args[MS_PLACES];
 	struct ms_marker_room *room;
 	struct ms_marker *marker;
 	long length;
@@ -206,13 +196,12 @@ static __always_inline void marker_report(struct pt_regs *ctx, __u32 number)
 		count_lost(MS_KIND_MARKER);
 		return;
 	}
-	regs_args(ctx, args);
-	args[MS_MARKER_NOWHERE] = 0;
+	places_read(args, ctx);
 	marker = (struct ms_marker *)room->words;
 	event_init(&marker->event, MS_TYPE_MARKER, 0, start_of(task->group_leader),
 		   bpf_ktime_get_ns());
 	marker_set_values(marker, ctx, row, args);
-	length = marker_read_name(marker, row, marker_argument(args, row->name_arg));
+	length = marker_read_name(marker, row, place_get(args, row->name_arg));
 	if (length < 0 || length > MS_MARKER_NAME_BYTES)
 		length = 0;
 	marker->length = length;

@@ -73,7 +73,6 @@ enum ms_marker_id {
 	MS_MARKER_ID_RESULT,
 };
 
-#define MS_MARKER_NOWHERE 7 /* no argument */
 #define MS_MARKER_FIXED_BYTES 56
 
 /* What a probed function means. Set before load. */
@@ -84,7 +83,7 @@ struct ms_marker_row {
 	__u8 name_arg;
 	__u8 id; /* enum ms_marker_id */
 	__u8 id_arg;
-	__u8 domain_arg; /* or MS_MARKER_NOWHERE */
+	__u8 domain_arg; /* or MS_PLACE_NONE */
 	__u8 length;     /* of `fixed`, NUL included */
 	char fixed[MS_MARKER_FIXED_BYTES];
 };

@@ -6,6 +6,13 @@
 #ifndef MS_PROBE_ABI_H
 #define MS_PROBE_ABI_H
 
+/*
+ * Of functions that probes.def does not have: which argument is meant, of integers in registers,
+ * from 0 on.
+ */
+#define MS_PLACES 8     /* a power of two: a mask */
+#define MS_PLACE_NONE 7 /* no argument */
+
 /* Where a value comes from. The first two bytes choose the argument, `offset` a place behind it. */
 enum ms_source_kind {
 	MS_FROM_NOWHERE,

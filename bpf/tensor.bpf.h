@@ -16,37 +16,27 @@ const struct ms_framework_row ms_framework_rows[] = {
 
 #define MS_FRAMEWORK_ROWS (sizeof(ms_framework_rows) / sizeof(*ms_framework_rows))
 
-#define MS_TENSOR_ARGS 8     /* a power of two: a mask */
 #define MS_C10_CUDA 1        /* c10::DeviceType::CUDA */
 #define MS_C10_NO_INDEX 0xff /* of a c10::Device */
 
-static __always_inline __u64 tensor_argument(const __u64 *args, __u8 place)
-{
-	__u32 index = place;
-
-	barrier_var(index);
-	return args[index & (MS_TENSOR_ARGS - 1)];
-}
-
 static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 {
-	__u64 args[MS_ARGS] = {}, device;
+	__u64 args[MS_PLACES], device;
 	const struct ms_framework_row *row;
 	struct ms_tensor record = {};
 
 	if (number >= MS_FRAMEWORK_ROWS)
 		return;
 	row = &ms_framework_rows[number];
-	regs_args(ctx, args);
-	args[MS_TENSOR_NOWHERE] = 0;
+	places_read(args, ctx);
 	/* The rest of the register may hold anything. */
-	device = tensor_argument(args, row->device) & 0xffff;
+	device = place_get(args, row->device) & 0xffff;
 	if ((device & 0xff) != MS_C10_CUDA)
 		return;
-	record.addr = tensor_argument(args, row->addr);
-	record.size = tensor_argument(args, row->size);
-	record.allocated = tensor_argument(args, row->allocated);
-	record.reserved = tensor_argument(args, row->reserved);
+	record.addr = place_get(args, row->addr);
+	record.size = place_get(args, row->size);
+	record.allocated = place_get(args, row->allocated);
+	record.reserved = place_get(args, row->reserved);
 	record.device = device >> 8 == MS_C10_NO_INDEX ? -1 : (__s32)(device >> 8);
 	record.framework = row->framework;
 	record.action = row->action;

@@ -30,13 +30,11 @@ enum ms_tensor_action {
 		MS_TENSOR_ACTIONS_COUNT,
 };
 
-/* Which argument says what, of integers in registers, from 0 on; MS_TENSOR_NOWHERE: none. */
-#define MS_TENSOR_NOWHERE 7
-
 /* A row of frameworks.def. */
 struct ms_framework_row {
 	__u8 framework; /* enum ms_framework */
 	__u8 action;    /* enum ms_tensor_action */
+	/* Which argument says what, or MS_PLACE_NONE: */
 	__u8 addr, size, allocated, reserved, device;
 };
 

@@ -12,6 +12,23 @@ static __always_inline __u64 value_arg(const struct ms_input *input, __u32 arg)
 	return arg < MS_ARGS ? input->args[arg] : 0;
 }
 
+/* `args`: MS_PLACES of them. */
+static __always_inline void places_read(__u64 *args, struct pt_regs *ctx)
+{
+	_Static_assert(MS_REG_ARGS <= MS_PLACES, "registers have places");
+	__builtin_memset(args, 0, MS_PLACES * sizeof(*args));
+	regs_args(ctx, args);
+	args[MS_PLACE_NONE] = 0;
+}
+
+static __always_inline __u64 place_get(const __u64 *args, __u8 place)
+{
+	__u32 index = place;
+
+	barrier_var(index);
+	return args[index & (MS_PLACES - 1)];
+}
+
 static __always_inline int read_u64(__u64 *value, __u64 addr)
 {
 	return bpf_probe_read_user(value, sizeof(*value), (const void *)addr);

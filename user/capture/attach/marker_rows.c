@@ -26,7 +26,7 @@ static const struct {
 			.action = MS_MARKER_##is, __VA_ARGS__ \
 		} \
 	}
-#define OUTSIDE .domain_arg = MS_MARKER_NOWHERE
+#define OUTSIDE .domain_arg = MS_PLACE_NONE
 	NVTX("nvtxRangePushA", PUSH, OUTSIDE, NAME_AT(STRING, 0)),
 	NVTX("nvtxRangePushW", PUSH, OUTSIDE, NAME_AT(WIDE, 0)),
 	NVTX("nvtxRangePushEx", PUSH, OUTSIDE, NAME_AT(ATTRIBUTES, 0)),
@@ -134,7 +134,7 @@ int marker_rows_add_function(struct marker_rows *rows, const char *text)
 	const size_t colon = strcspn(text, ":");
 	struct ms_marker_row row = { .action = MS_MARKER_PUSH,
 				     .source = MS_MARKER_BY_FUNCTION,
-				     .domain_arg = MS_MARKER_NOWHERE };
+				     .domain_arg = MS_PLACE_NONE };
 	int err;
 
 	if (!colon || !text[colon] || !text[colon + 1])
@@ -177,7 +177,7 @@ int marker_rows_add_probe(struct marker_rows *rows, const char *text)
 {
 	struct ms_marker_row row = { .action = MS_MARKER_INSTANT,
 				     .source = MS_MARKER_BY_USDT,
-				     .domain_arg = MS_MARKER_NOWHERE };
+				     .domain_arg = MS_PLACE_NONE };
 	const char *library, *name = NULL, *comma;
 	int err;
 

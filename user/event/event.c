@@ -46,17 +46,13 @@ static int decode_call(const struct ms_call *call, struct event *event)
 	return event->driver_probe->spec.op == event->probe->spec.op ? 0 : -EINVAL;
 }
 
-static int decode_split(const void *record, size_t length, struct event *event)
+static int decode_split(const struct ms_split_call *split, struct event *event)
 {
-	const struct ms_split_call *split = record;
-
-	if (length < sizeof(*split))
-		return decode_call(record, event);
 	event->split = split;
 	if (split->runnable_ns > split->call.duration_ns ||
 	    split->blocked_ns > split->call.duration_ns - split->runnable_ns)
 		return -EINVAL;
-	return decode_call(record, event);
+	return decode_call(&split->call, event);
 }
 
 static int decode_calls(const struct ms_calls *calls, struct event *event)
@@ -310,8 +306,9 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 			return decode_calls(record, event);
 		if (event->header->type == MS_TYPE_LAUNCH)
 			event->launch = record;
-		return decode_split(record, event->header->type == MS_TYPE_CALL ? length : 0,
-				    event);
+		else if (length == sizeof(struct ms_split_call))
+			return decode_split(record, event);
+		return decode_call(record, event);
 	case SHAPE_FREE:
 		event->free = record;
 		event->probe = row_of(event->free->row);

@@ -30,40 +30,38 @@ static long activity_copy(__u32 index, void *context)
 	return 0;
 }
 
-static __always_inline __u64 activity_start(void)
+/* Room for a record that is larger than a slot; NULL: it is lost. `size`: a constant. */
+static __always_inline void *activity_reserve(__u16 type, __u64 size)
 {
-	return start_of(bpf_get_current_task_btf()->group_leader);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ms_event *event;
+
+	count_seen(MS_KIND_GPU);
+	event = bpf_ringbuf_reserve(&ms_critical, size, 0);
+	if (event)
+		event_init(event, type, size, start_of(task->group_leader), bpf_ktime_get_ns());
+	else
+		count_lost(MS_KIND_GPU);
+	return event;
 }
 
 /* `room`: of the name, a constant. */
 static __always_inline void activity_name(const void *from, __u32 room)
 {
-	const __u64 size = sizeof(struct ms_gpu_name) + room;
-	struct ms_gpu_name *record;
+	struct ms_gpu_name *record = activity_reserve(MS_TYPE_GPU_NAME, sizeof(*record) + room);
 
-	count_seen(MS_KIND_GPU);
-	record = bpf_ringbuf_reserve(&ms_critical, size, 0);
-	if (!record) {
-		count_lost(MS_KIND_GPU);
+	if (!record)
 		return;
-	}
-	event_init(&record->event, MS_TYPE_GPU_NAME, size, activity_start(), bpf_ktime_get_ns());
 	bpf_probe_read_user(&record->is, sizeof(record->is) + room, from);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline void activity_status(const void *from)
 {
-	struct ms_gpu_status *record;
+	struct ms_gpu_status *record = activity_reserve(MS_TYPE_GPU_STATUS, sizeof(*record));
 
-	count_seen(MS_KIND_GPU);
-	record = bpf_ringbuf_reserve(&ms_critical, sizeof(*record), 0);
-	if (!record) {
-		count_lost(MS_KIND_GPU);
+	if (!record)
 		return;
-	}
-	event_init(&record->event, MS_TYPE_GPU_STATUS, sizeof(*record), activity_start(),
-		   bpf_ktime_get_ns());
 	bpf_probe_read_user(&record->is, sizeof(record->is), from);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }

@@ -372,17 +372,12 @@ bool gpu_joins_gpu_error(const struct gpu_joins *joins, uint64_t *ns)
 	return error_of(&joins->start, &joins->end, ns);
 }
 
-static void counts_clear(struct gpu_joins *joins)
+void gpu_joins_restart(struct gpu_joins *joins)
 {
 	joins->probed = joins->calls = joins->in_probed = 0;
 	joins->activities = joins->with_call = joins->with_probed = 0;
 	joins->entry = joins->leave = joins->start = joins->end = (struct gpu_slack){ 0 };
 	joins->delay_ns = joins->started = 0;
-}
-
-void gpu_joins_restart(struct gpu_joins *joins)
-{
-	counts_clear(joins);
 }
 
 static void slack_add(struct gpu_slack *sum, const struct gpu_slack *slack)

@@ -128,33 +128,28 @@ bool event_has_text(uint16_t type)
 	return event_size(type) && kinds[type].size == SIZE_TEXT;
 }
 
-/* What stands for a kind in recordings; calls do by their op. */
-static const struct account_number {
-	uint16_t kind;   /* enum ms_kind */
-	uint16_t number; /* enum ms_account_other */
-} account_numbers[] = {
-#define X(kind, number, ring, matters) { MS_KIND_##kind, MS_ACCOUNT_##kind },
+/* By what the kinds behind the ops stand in recordings (enum ms_account_other). */
+static const uint16_t account_numbers[MS_KINDS_COUNT - MS_OPS_COUNT] = {
+#define X(kind, number, ring, matters) [MS_KIND_##kind - MS_OPS_COUNT] = (number),
 	MS_OTHER_KINDS(X)
 #undef X
 };
 
-#define ACCOUNT_NUMBERS (sizeof(account_numbers) / sizeof(*account_numbers))
-
 int event_account_kind(uint16_t op)
 {
-	size_t i;
+	int kind;
 
 	if (op < MS_OPS_COUNT)
 		return op;
-	for (i = 0; i < ACCOUNT_NUMBERS; i++)
-		if (account_numbers[i].number == op)
-			return account_numbers[i].kind;
+	for (kind = MS_OPS_COUNT; kind < MS_KINDS_COUNT; kind++)
+		if (account_numbers[kind - MS_OPS_COUNT] == op)
+			return kind;
 	return -1;
 }
 
 uint16_t event_account_op(uint32_t kind)
 {
-	return kind < MS_OPS_COUNT ? kind : account_numbers[kind - MS_OPS_COUNT].number;
+	return kind < MS_OPS_COUNT ? kind : account_numbers[kind - MS_OPS_COUNT];
 }
 
 bool event_account_is_known(uint16_t op)

@@ -2,7 +2,6 @@
 #include "host/cgroup_files.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/host_files.h"
@@ -132,15 +131,9 @@ bool cgroup_files_throttled(const char *root, const struct cgroup_files *files, 
 bool cgroup_files_pressure(const char *root, const struct cgroup_files *files, __u64 *some_us)
 {
 	char path[HOST_FILES_PATH_BYTES], text[512];
-	const char *total;
 
-	if (!*files->memory || files->memory_is_old ||
-	    host_files_read(root, file_of(path, files->memory, "memory.pressure"), text,
-			    sizeof(text)) <= 0)
-		return false;
-	total = strstr(text, "total=");
-	if (!total)
-		return false;
-	*some_us = strtoull(total + strlen("total="), NULL, 10);
-	return true;
+	return *files->memory && !files->memory_is_old &&
+	       host_files_read(root, file_of(path, files->memory, "memory.pressure"), text,
+			       sizeof(text)) > 0 &&
+	       host_files_pressure(text, "some ", some_us);
 }

@@ -65,3 +65,14 @@ bool host_files_find(const char *text, const char *words, __u64 *number)
 	}
 	return false;
 }
+
+bool host_files_pressure(const char *text, const char *which, __u64 *us)
+{
+	const char *line = strstr(text, which);
+	const char *total = line ? strstr(line, "total=") : NULL;
+
+	if (!total)
+		return false;
+	*us = strtoull(total + strlen("total="), NULL, 10);
+	return true;
+}

@@ -26,4 +26,10 @@ bool host_files_number(const char *root, const char *path, __u64 *number);
 /* The number behind the first line that begins with those words; false: there is none. */
 bool host_files_find(const char *text, const char *words, __u64 *number);
 
+/*
+ * What a file of pressure (PSI) says in the line that begins with `which`, "some " or "full ":
+ * "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", microseconds. False: there is none.
+ */
+bool host_files_pressure(const char *text, const char *which, __u64 *us);
+
 #endif /* MEMSCOPE_HOST_HOST_FILES_H */

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/cgroup_files.h"
@@ -14,18 +13,6 @@
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234": microseconds. */
-static bool find_total(const char *text, const char *which, __u64 *us)
-{
-	const char *line = strstr(text, which);
-	const char *total = line ? strstr(line, "total=") : NULL;
-
-	if (!total || !us)
-		return false;
-	*us = strtoull(total + strlen("total="), NULL, 10);
-	return true;
-}
-
 /* `full_us`: NULL, or the same of all tasks. */
 static bool read_pressure(const char *root, const char *path, __u64 *some_us, __u64 *full_us)
 {
@@ -34,8 +21,8 @@ static bool read_pressure(const char *root, const char *path, __u64 *some_us, __
 	if (host_files_read(root, path, text, sizeof(text)) <= 0)
 		return false;
 	if (full_us)
-		find_total(text, "full ", full_us);
-	return find_total(text, "some ", some_us);
+		host_files_pressure(text, "full ", full_us);
+	return host_files_pressure(text, "some ", some_us);
 }
 
 void host_load_machine(const char *root, struct ms_host *host)

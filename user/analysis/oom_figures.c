@@ -127,11 +127,13 @@ static int kind_add(struct gathering *gathering, const struct allocation *alloca
 
 static int site_add(struct gathering *gathering, const struct allocation *allocation)
 {
-	const uint64_t *known = map_get(&gathering->site_places, allocation->stack);
-	const size_t place = known ? *known : gathering->sites_count;
+	const uint64_t *known;
+	size_t place;
 
 	if (!allocation->stack)
 		return 0;
+	known = map_get(&gathering->site_places, allocation->stack);
+	place = known ? *known : gathering->sites_count;
 	if (!known) {
 		if (memory_grow(&gathering->sites, &gathering->sites_capacity, place + 1,
 				sizeof(*gathering->sites)) ||

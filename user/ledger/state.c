@@ -579,8 +579,10 @@ int state_apply(struct state *state, const struct event *event)
 	if (event->header->type == MS_TYPE_DEVICE)
 		return nvml_devices_apply(&state->nvml_devices,
 					  (const struct ms_device *)event->sample);
-	if (event->subject != EVENT_OF_PROCESS)
-		return host_account_apply(&state->host, event), 0;
+	if (event->subject != EVENT_OF_PROCESS) {
+		host_account_apply(&state->host, event);
+		return 0;
+	}
 	process = process_of(state, event->header);
 	if (!process)
 		return -ENOMEM;

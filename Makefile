@@ -36,7 +36,10 @@ INJECT_SOURCES := $(filter-out $(NVTX_SOURCES),$(wildcard user/inject/*.c))
 USER_SOURCES := $(filter-out $(INJECT_SOURCES) $(NVTX_SOURCES),$(wildcard user/*.c user/*/*.c user/*/*/*.c))
 USER_OBJECTS := $(USER_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/html/assets.o $(BUILD)/agent/page.o
 
-all: memscope-bpf libmemscope-cupti.so libmemscope-nvtx.so
+# What commands load, if that is asked for (user/inject).
+INJECTED := libmemscope-cupti.so libmemscope-nvtx.so
+
+all: memscope-bpf $(INJECTED)
 
 include tests/simcuda/simcuda.mk
 include tests/simnv/simnv.mk
@@ -224,18 +227,17 @@ schema: $(addprefix $(BUILD)/,event.schema.json report.schema.json who.schema.js
 
 # ---- installation
 
-install: memscope-bpf libmemscope-cupti.so libmemscope-nvtx.so docs
+install: memscope-bpf $(INJECTED) docs
 	install -D -m 755 memscope-bpf $(DESTDIR)$(PREFIX)/bin/memscope-bpf
-	install -D -m 644 libmemscope-cupti.so \
-		$(DESTDIR)$(PREFIX)/lib/memscope-bpf/libmemscope-cupti.so
-	install -D -m 644 libmemscope-nvtx.so $(DESTDIR)$(PREFIX)/lib/memscope-bpf/libmemscope-nvtx.so
+	install -d $(DESTDIR)$(PREFIX)/lib/memscope-bpf
+	install -m 644 $(INJECTED) $(DESTDIR)$(PREFIX)/lib/memscope-bpf
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(MAN_PAGES) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -D -m 644 $(BUILD)/memscope-bpf.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memscope-bpf
 
 clean:
-	rm -rf build build-san build-debug build-san-debug memscope-bpf libmemscope-cupti.so libmemscope-nvtx.so
+	rm -rf build build-san build-debug build-san-debug memscope-bpf $(INJECTED)
 
 .PHONY: all analyze clean demo lint docs schema install
 .DELETE_ON_ERROR:

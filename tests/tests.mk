@@ -206,7 +206,7 @@ E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches rows trace calls prologues ba
 E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM),$(E2E_FILES))
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
 
-E2E_DEPS := libmemscope-cupti.so simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
+E2E_DEPS := $(INJECTED) simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/agent-who.schema.json $(BUILD)/bench/dumps simcuda-varied
 

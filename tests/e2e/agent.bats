@@ -163,10 +163,31 @@ PYTHON
 
 @test "a port that is taken is an error that says so" {
 	agent_start
-	run "$MEMSCOPE" agent $MASK --state-dir other --listen "127.0.0.1:$PORT"
+	run timeout 20 "$MEMSCOPE" agent $MASK --state-dir "$PWD/other" --listen "127.0.0.1:$PORT"
 	assert_equal "$status" 1
 	[[ "$output" == *"--listen 127.0.0.1:$PORT: Address already in use; another program listens there"* ]]
 	agent_stop
+}
+
+@test "a state directory has one agent at a time, whose bundles and ring another leaves alone" {
+	local i
+
+	agent_start
+	for i in 1 2 3 4 5 6 7 8 9; do
+		echo x > "state/host-2026112${i}T000000.oom-1.mscope"
+	done
+	# shellcheck disable=SC2086 # may be empty
+	run timeout 20 "$MEMSCOPE" agent $MASK --state-dir "$PWD/state" --listen off
+	assert_equal "$status" 1
+	[[ "$output" == *"--state-dir $PWD/state: another agent uses it; choose another directory"* ]]
+	assert_equal "$(ls state/ring)" 000001.mscope
+	assert_equal "$(ls state | grep -c '^host.*oom-1')" 9
+	# What the agent has started may live on for a moment, and keeps no lock.
+	kill -9 "$OTHER_PID"
+	wait "$OTHER_PID" || true
+	agent_start
+	agent_stop
+	assert_equal "$(ls state | grep -c '^host.*oom-1')" 8
 }
 
 @test "killed, it leaves its ring, which the next one takes over, and its socket" {

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ struct run {
 	struct losses losses;
 	struct string output, ring; /* paths of the recorder's, with a byte 0 */
 	uint64_t start_ns, end_ns;
+	int lock_fd;
 	bool running, has_socket; /* the socket's path is ours */
 };
 
@@ -373,16 +375,44 @@ static int add_sources(struct run *run)
 	return err;
 }
 
-static int make_state_directory(const struct run *run)
+/*
+ * Until the process ends, however it does: a lock of fcntl() is no child's, so that one which
+ * outlives the agent does not keep the next agent out.
+ */
+static int lock_state_directory(struct run *run)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	const char *directory = run->settings->state_directory;
+	struct string path = { 0 };
+	int err;
+
+	string_append_format(&path, "%s/lock", directory);
+	string_append_char(&path, '\0');
+	run->lock_fd = path.failed ? -ENOMEM : place_open(path.bytes);
+	string_fini(&path);
+	err = run->lock_fd < 0 ? run->lock_fd : 0;
+	if (!err && fcntl(run->lock_fd, F_SETLK, &lock))
+		err = -errno;
+	if (err == -EAGAIN || (err == -EACCES && run->lock_fd >= 0))
+		log_error("--state-dir %s: another agent uses it; choose another directory",
+			  directory);
+	else if (err)
+		log_error("--state-dir %s: cannot lock: %s", directory, place_error(err));
+	return err;
+}
+
+static int open_state_directory(struct run *run)
 {
 	const char *path = run->settings->state_directory;
 	int err = place_make_directory(path);
 
-	if (!err || err == -EEXIST) {
-		bundles_prune(path);
-		return 0;
+	if (err && err != -EEXIST) {
+		log_error("--state-dir %s: cannot create: %s", path, place_error(err));
+		return err;
 	}
-	log_error("--state-dir %s: cannot create: %s", path, place_error(err));
+	err = lock_state_directory(run);
+	if (!err)
+		bundles_prune(path);
 	return err;
 }
 
@@ -412,12 +442,14 @@ static int capture(struct run *run)
 
 int agent_run(struct agent_settings *settings)
 {
-	struct run run = { .settings = settings, .front.child_fd = -1, .front.broker.fd = -1 };
+	struct run run = {
+		.settings = settings, .front.child_fd = -1, .front.broker.fd = -1, .lock_fd = -1
+	};
 	int err;
 
 	machine_read(&run.machine);
 	notify_open(&run.notify);
-	err = make_state_directory(&run);
+	err = open_state_directory(&run);
 	if (!err)
 		err = open_front(&run);
 	if (!err)
@@ -440,5 +472,7 @@ int agent_run(struct agent_settings *settings)
 	books_free(run.books);
 	state_fini(&run.pipeline.state);
 	notify_close(&run.notify);
+	if (run.lock_fd >= 0)
+		close(run.lock_fd);
 	return capture_options_exit_code(&settings->recording.capture, err, &run.losses, -1);
 }

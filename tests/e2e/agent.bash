@@ -15,7 +15,7 @@ agent_start() {
 	PORT=${PORT:-$(agent_port)}
 	needs_http
 	# shellcheck disable=SC2086 # may be empty
-	in_background_tracing OTHER_PID agent.err "$MEMSCOPE" agent $MASK -v --state-dir state ${RING---ring=8M} \
+	in_background_tracing OTHER_PID agent.err "$MEMSCOPE" agent $MASK -v --state-dir "$PWD/state" ${RING---ring=8M} \
 		--listen "127.0.0.1:$PORT" --socket "$PWD/query" "$@"
 }
 

@@ -300,9 +300,9 @@ PYTHON
 	local option
 
 	for option in "--listen nowhere" "--listen 127.0.0.1:0" "--listen unix:relative" "--socket relative" \
-		"--ring 1K" "--series 1" "--state-dir a%b" "extra"; do
+		"--ring 1K" "--series 1" "--state-dir /a%b" "--state-dir state" "--state-dir /dev/null" "extra"; do
 		# shellcheck disable=SC2086 # two words
-		run "$MEMSCOPE" agent $option
+		run timeout 20 "$MEMSCOPE" agent $option
 		assert_equal "$option: $status" "$option: 2"
 	done
 }

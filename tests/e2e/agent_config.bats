@@ -45,6 +45,9 @@ ring =|agent.conf:2: "ring" has no value
 ring = 1K|this comes from agent.conf:2
 ring = 1G\nring = 2G|agent.conf:3: "ring" is set in line 2 already
 listen = somewhere|this comes from agent.conf:2
+state-dir = state|this comes from agent.conf:2
+state-dir = /dev/null|/dev/null is not a directory
+state-dir = /dev/null/state|/dev/null/state is not a directory
 verbose = perhaps|"perhaps" is not yes or no
 check-config = yes|agent.conf:2: "check-config" cannot be set here
 CASES

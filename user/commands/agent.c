@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/writer.h"
@@ -65,6 +66,22 @@ static int parse_socket(const struct option_row *row, const char *value, void *c
 	return -EINVAL;
 }
 
+/* Absent is fine: the agent makes it. What cannot be looked at is said when it is opened. */
+static int parse_state_directory(const struct option_row *row, const char *value, void *settings)
+{
+	struct stat status;
+
+	if (*value != '/') {
+		log_error("--%s: \"%s\" is not a path from the root", row->name, value);
+		return -EINVAL;
+	}
+	if (stat(value, &status) ? errno == ENOTDIR : !S_ISDIR(status.st_mode)) {
+		log_error("--%s: %s is not a directory, and cannot become one", row->name, value);
+		return -ENOTDIR;
+	}
+	return option_text(row, value, settings);
+}
+
 static int parse_ring(const struct option_row *row, const char *value, void *settings)
 {
 	const uint64_t *bytes = (const uint64_t *)((char *)settings + row->offset);
@@ -104,7 +121,7 @@ static const struct option_row rows[] = {
 	  parse_socket, AT(socket) },
 	{ 0, "state-dir", "DIR",
 	  "Where the flight recorder has its ring, and bundles go (default /var/lib/memscope-bpf).",
-	  option_file, AT(state_directory) },
+	  parse_state_directory, AT(state_directory) },
 	{ 0, "ring", "SIZE",
 	  "Keep the newest SIZE of what is recorded (default 1G). Each bundle takes as much again;"
 	  " eight are kept.",

@@ -64,6 +64,22 @@ all="--launches=all --copies=all"
 	assert_equal "$output" 'memscope-bpf: error: --marker: it is LIBRARY:FUNCTION or usdt:LIBRARY:PROVIDER:NAME[,END], not "nothing"'
 }
 
+@test "a marker that no process has is said, and a function that is traced anyway is refused" {
+	"$MEMSCOPE" record $MASK --marker markers:marked_outer --marker markers:marked_outre \
+		--marker usdt:markers:markers:begin,edn --marker usdt:markres:markers:instant \
+		-o run.mscope -- "$WORKLOADS/markers" functions 5 > did 2> messages
+	diff - <(grep -e --marker messages) <<-'EOF'
+		memscope-bpf: warning: --marker markers:marked_outre: no traced process has this function
+		memscope-bpf: warning: --marker usdt:markers:markers:edn: no traced process has this probe
+		memscope-bpf: warning: --marker usdt:markres:markers:instant: no traced process has this probe
+	EOF
+	assert_equal "$(seen run.mscope | cut -f 1,2)" "$(printf 'marked_outer\t5')"
+	run "$MEMSCOPE" record --marker libcuda:cuMemAlloc_v2 -o refused.mscope -- true
+	assert_equal "$status" 2
+	assert_equal "$output" 'memscope-bpf: error: --marker libcuda:cuMemAlloc_v2: calls of this function are shown as they are, and cannot be a phase, too; name the function that calls it'
+	[ ! -e refused.mscope ]
+}
+
 @test "static probes, also those that a program passes only if they are looked at" {
 	record --marker usdt:markers:markers:begin,end --marker usdt:markers:markers:instant \
 		--marker usdt:markers:markers:gated -o run.mscope -- "$WORKLOADS/markers" probes 50 > did

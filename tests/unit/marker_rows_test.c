@@ -30,6 +30,9 @@ static void test_functions(void **state)
 	assert_true(marker_row_is_of(&rows.rows[0], "/opt/a", "b"));
 	assert_false(marker_row_is_of(&rows.rows[0], "/opt/a.1", "b"));
 	marker_rows_fini(&rows);
+	/* The call begins before a phase of the same function would. */
+	assert_int_equal(marker_rows_add_function(&rows, "libcuda:cuMemAlloc_v2"), -EEXIST);
+	assert_int_equal(rows.count, 0);
 }
 
 static void test_static_probes(void **state)

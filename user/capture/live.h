@@ -90,6 +90,9 @@ pid_t live_first_pid(const struct live *live);
 /* Whether a target has mapped a file with functions to trace: without one, no call can be seen. */
 bool live_saw_library(const struct live *live);
 
+/* Whether one of the processes had the function or probe of that row of the markers. */
+bool live_saw_marker(const struct live *live, size_t row);
+
 /* At least so many had such a file, and ended or executed another program before it had probes. */
 size_t live_missed(const struct live *live);
 

@@ -57,3 +57,8 @@ void live_nvtx_end_environment(struct live *live)
 	if (live->nvtx_environment)
 		unsetenv(INJECTION);
 }
+
+bool live_saw_marker(const struct live *live, size_t row)
+{
+	return live->targets.markers_found[row];
+}

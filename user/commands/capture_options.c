@@ -81,6 +81,10 @@ int capture_options_marker(const struct option_row *row, const char *value, void
 			"--marker: it is LIBRARY:FUNCTION or usdt:LIBRARY:PROVIDER:NAME[,END], not"
 			" \"%s\"",
 			value);
+	else if (err == -EEXIST)
+		log_error("--marker %s: calls of this function are shown as they are, and cannot be"
+			  " a phase, too; name the function that calls it",
+			  value);
 	else if (err == -ENOSPC)
 		log_error("--marker: there are too many");
 	return err;
@@ -137,6 +141,25 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 	};
 }
 
+/* What is misspelt looks like a function that is never called. */
+static void tell_markers(const struct marker_rows *markers, const struct live *live)
+{
+	size_t i;
+
+	for (i = 0; i < markers->count; i++) {
+		const struct marker_row *row = &markers->rows[i];
+
+		if (live_saw_marker(live, i))
+			continue;
+		if (row->kernel.source == MS_MARKER_BY_USDT)
+			log_warning("--marker usdt:%s:%s:%s: no traced process has this probe",
+				    row->library, row->provider, row->function);
+		else if (row->kernel.source == MS_MARKER_BY_FUNCTION && !row->on_return)
+			log_warning("--marker %s:%s: no traced process has this function",
+				    row->library, row->function);
+	}
+}
+
 int capture_options_tell_blindness(const struct capture_options *capture, const struct live *live,
 				   const struct losses *losses)
 {
@@ -144,6 +167,7 @@ int capture_options_tell_blindness(const struct capture_options *capture, const 
 	bool named = selection->pids_count || selection->command;
 	size_t missed = live_missed(live);
 
+	tell_markers(&capture->markers, live);
 	if (missed)
 		log_warning("at least %zu process%s with a CUDA library ended, or executed another"
 			    " program, before %s could be attached to, or meanwhile: calls may"

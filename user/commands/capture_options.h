@@ -94,8 +94,9 @@ int capture_options_check_markers(const struct capture_options *capture);
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only);
 
 /*
- * If no call could be seen, says why: else what was captured looks like any other result. Returns
- * 0, or -EACCES if it is because a process's CUDA library could not be opened.
+ * If no call could be seen, says why: else what was captured looks like any other result; and which
+ * of the user's markers was in no process. Returns 0, or -EACCES if it is because a process's CUDA
+ * library could not be opened.
  */
 int capture_options_tell_blindness(const struct capture_options *capture, const struct live *live,
 				   const struct losses *losses);

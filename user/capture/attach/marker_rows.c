@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/probe.h"
+
 /* ---- NVTX ------------------------------------------------------------------------------------ */
 
 #define NAME_AT(where, argument) .name = MS_MARKER_NAME_##where, .name_arg = (argument)
@@ -139,6 +141,8 @@ int marker_rows_add_function(struct marker_rows *rows, const char *text)
 
 	if (!colon || !text[colon] || !text[colon + 1])
 		return -EINVAL;
+	if (probe_find(text + colon + 1) >= 0)
+		return -EEXIST;
 	if (rows->count + 2 > MS_MARKER_ROWS)
 		return -ENOSPC;
 	set_name(&row, text + colon + 1);

@@ -40,7 +40,9 @@ int marker_rows_injected(const struct marker_rows *rows);
 
 /*
  * Adds a function as the user names it, LIBRARY:FUNCTION: from its entry to its return it is a
- * phase. Returns 0, -EINVAL if it is not of that form, -ENOSPC if there are too many, or -ENOMEM.
+ * phase. Returns 0, -EINVAL if it is not of that form, -EEXIST if the function has a row of its own
+ * in the table of probes (its call begins before the phase would, and is not in it), -ENOSPC if
+ * there are too many, or -ENOMEM.
  */
 int marker_rows_add_function(struct marker_rows *rows, const char *text);
 

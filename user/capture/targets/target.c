@@ -380,6 +380,14 @@ static void note_framework(const struct targets *targets, struct target *target,
 	target->framework_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
+static void note_markers(struct targets *targets, const struct library *library)
+{
+	size_t i;
+
+	for (i = 0; i < library->markers_count; i++)
+		targets->markers_found[library->markers[i].point.row] = true;
+}
+
 /* Besides CUDA's functions: once these have probes. */
 static void attach_others(struct targets *targets, struct target *target)
 {
@@ -407,6 +415,7 @@ static const struct library *look_at(struct targets *targets, struct target *tar
 		return NULL;
 	}
 	note_libc(target, library, file->fd);
+	note_markers(targets, library);
 	target_markers_add(&target->markers, targets->programs, targets->detacher, target->pid,
 			   library, file->fd);
 	if (file->mapped)

@@ -87,11 +87,12 @@ struct targets {
 	size_t ended_count;
 	struct library_cache cache;
 	struct programs *programs;
-	struct file_probes *file_probes; /* NULL: all are attached to in processes */
-	bool map_files;                  /* FEATURE_MAP_FILES */
-	bool tensors;                    /* frameworks' allocators are probed, too */
-	struct detacher *detacher;       /* NULL: probes are removed at once */
-	struct loop *loop;               /* that `exit_source` is of */
+	struct file_probes *file_probes;    /* NULL: all are attached to in processes */
+	bool map_files;                     /* FEATURE_MAP_FILES */
+	bool markers_found[MS_MARKER_ROWS]; /* by row: a process has had it */
+	bool tensors;                       /* frameworks' allocators are probed, too */
+	struct detacher *detacher;          /* NULL: probes are removed at once */
+	struct loop *loop;                  /* that `exit_source` is of */
 };
 
 void targets_fini(struct targets *targets);

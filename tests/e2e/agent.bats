@@ -254,6 +254,10 @@ try:
         time.sleep(0.2)
     row = [one for one in browser.find_elements("css selector", "#processes tr") if sys.argv[2] in one.text]
     assert len(row) == 1 and "1.00 MiB" in row[0].text, [one.text for one in row]
+    heads = [head.text for head in browser.find_elements("css selector", "thead th")]
+    cells = [cell.text for cell in row[0].find_elements("css selector", "td")]
+    # No sum over kinds of memory that are not to be added up.
+    assert dict(zip(heads, cells, strict=True))["Held on devices"] == "1.00 MiB", (heads, cells)
     assert not browser.find_elements("css selector", "#processes b"), "a name became markup"
     assert "calls seen" in browser.find_element("id", "state").text
     faults = [line for line in browser.get_log("browser") if line["level"] == "SEVERE" and "favicon" not in line["message"]]

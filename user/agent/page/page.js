@@ -78,8 +78,7 @@ function showProcess(process) {
 	row.append(element("td", process.pid, "number"), element("td", process.name),
 		element("td", identity.user ?? identity.uid ?? "?"), element("td", place.join(", ")),
 		element("td", size(process.device_bytes), "number"),
-		element("td", size(process.spaces.reduce((most, space) => Math.max(most, space.peak_bytes ?? 0), 0)), "number"),
-		element("td", process.spaces.reduce((sum, space) => sum + space.allocs, 0), "number"), picture,
+		picture,
 		element("td", process.exact ? "exact" : process.was_running ? "may hold more" : "not exact"));
 	return row;
 }

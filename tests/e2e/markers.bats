@@ -168,7 +168,7 @@ all="--launches=all --copies=all"
 	trace -o traced -- "$WORKLOADS/markers" tree 1 50
 	run ! grep -q ') marker: ' traced
 	trace --markers nvtx -o traced -- "$WORKLOADS/markers" tree 1 50 > did
-	assert_equal "$(grep -c ') marker: action push' traced)" \
+	assert_equal "$(grep -E '\) marker: begins .*, thread [0-9]+, nvtx$' traced | grep -vc 'begins range')" \
 		"$(grep -v ^range did | cut -f 2 | awk '{ sum += $1 } END { print sum }')"
 }
 

@@ -318,6 +318,53 @@ static int show_sample(struct text_sink *text, const struct event *event,
 	return writer_end_line(text->writer);
 }
 
+/* A marker that ends something does not say what that is called. */
+static void append_marker(struct string *out, const struct ms_marker *marker)
+{
+	static const char *const words[] = {
+		[MS_MARKER_PUSH] = "begins",        [MS_MARKER_POP] = "ends",
+		[MS_MARKER_START] = "begins range", [MS_MARKER_STARTED] = "has begun range",
+		[MS_MARKER_END] = "ends range",     [MS_MARKER_INSTANT] = "mark",
+	};
+	static const char *const sources[] = {
+#define X(source, name) name,
+		MS_MARKER_SOURCES(X)
+#undef X
+	};
+	const bool has_number = marker->action == MS_MARKER_STARTED ||
+				marker->action == MS_MARKER_END || marker->id;
+
+	string_append_text(out, words[marker->action]);
+	if (marker->length) {
+		string_append_char(out, ' ');
+		field_append_safe(out, marker->name, strlen(marker->name));
+		string_append_text(out, marker->flags & MS_MARKER_CUT ? "..." : "");
+	} else if (marker->flags & MS_MARKER_UNREAD) {
+		string_append_text(out, " (its name could not be read)");
+	}
+	if (has_number) {
+		string_append_char(out, ' ');
+		string_append_hex(out, marker->id);
+	}
+	if (marker->domain) {
+		string_append_text(out, " in domain ");
+		string_append_hex(out, marker->domain);
+	}
+	string_append_format(out, ", thread %u, %s", marker->event.tid, sources[marker->source]);
+}
+
+static int show_marker(struct text_sink *text, const struct event *event,
+		       const struct change *change)
+{
+	const size_t begin = text->writer->text.length;
+	struct string *out = begin_line(text, event, change);
+
+	string_append_text(out, "marker: ");
+	append_marker(out, (const struct ms_marker *)event->sample);
+	cut(text, begin);
+	return writer_end_line(text->writer);
+}
+
 /* Calls have lines of their own, by probes. */
 static int show_activity(struct text_sink *text, const struct event *event,
 			 const struct change *change)
@@ -401,6 +448,8 @@ static int text_event(struct sink *sink, const struct event *event, const struct
 		return show_activity(text, event, change);
 	if (event->header->type == MS_TYPE_GPU_STATUS)
 		return show_gpu_status(text, event, change);
+	if (event->header->type == MS_TYPE_MARKER)
+		return show_marker(text, event, change);
 	return event->sample ? show_sample(text, event, change) : show_process(text, event, change);
 }
 

@@ -112,6 +112,12 @@ all="--launches=all --copies=all"
 		any(.list[]; .path == ["libnvtx/in a domain", "outer"])' report.json
 }
 
+@test "NVTX 3, by our library: a push and a pop return their level, of each domain" {
+	record --markers=inject -o run.mscope -- "$WORKLOADS/markers3" levels > did
+	assert_equal "$(cat did)" "-2 0 1 0 2 0 -2 2 1 0 -2 0"
+	assert_equal "$("$WORKLOADS/markers3" levels)" "-2 -2 -2 -2 -2 -2 -2 -2 -2 -2 -2 -2"
+}
+
 @test "NVTX 3 that cannot be seen, and why" {
 	NVTX_INJECTION64_PATH=/nowhere.so run "$MEMSCOPE" record --markers=inject -o run.mscope \
 		-- "$WORKLOADS/markers3" tree 1 50

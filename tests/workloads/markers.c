@@ -365,6 +365,35 @@ static void mark_names(void)
 	}
 }
 
+/* What a push and a pop return. */
+static void say_levels(void)
+{
+	nvtxEventAttributes_t one = { .version = 3,
+				      .size = sizeof(one),
+				      .messageType = NVTX_MESSAGE_ASCII,
+				      .message.ascii = "one" };
+	nvtxDomainHandle_t domain = nvtxDomainCreateA("levels"), others[16];
+	int i, last = 0;
+
+	printf("%d", nvtxRangePop());
+	printf(" %d", nvtxRangePushA("a"));
+	printf(" %d", nvtxRangePushEx(&one));
+	printf(" %d", nvtxDomainRangePushEx(domain, &one));
+	printf(" %d", nvtxRangePushW(L"c"));
+	printf(" %d", nvtxDomainRangePop(domain));
+	printf(" %d", nvtxDomainRangePop(domain));
+	for (i = 3; i; i--)
+		printf(" %d", nvtxRangePop());
+	for (i = 0; i < 16; i++) {
+		others[i] = nvtxDomainCreateA("one of many");
+		last = nvtxDomainRangePushEx(others[i], &one);
+	}
+	printf(" %d", last);
+	while (i--)
+		last = nvtxDomainRangePop(others[i]);
+	printf(" %d\n", last);
+}
+
 static void mark_fast(long count)
 {
 	while (count--) {
@@ -471,6 +500,8 @@ int main(int argc, char **argv)
 		run_tree(atoi(argv[2]));
 	} else if (!strcmp(what, "names")) {
 		mark_names();
+	} else if (!strcmp(what, "levels")) {
+		say_levels();
 	} else if (!strcmp(what, "rate")) {
 		mark_fast(rounds);
 	} else if (!strcmp(what, "probes")) {
@@ -478,7 +509,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "functions")) {
 		call_functions(rounds);
 	} else {
-		fprintf(stderr, "usage: markers tree|names|rate|functions|wait ...\n");
+		fprintf(stderr, "usage: markers tree|names|levels|rate|functions|wait ...\n");
 		return 2;
 	}
 	say_paths();

@@ -221,6 +221,53 @@ static uint64_t next_range(void)
 	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+/*
+ * A push returns the level that it begins, from 0, and a pop the one that it ends: each domain has
+ * levels of its own in each thread. Below 0: NVTX's number for a level that is not known, since the
+ * thread is in too many domains at a time, or in none that could end.
+ */
+#define LEVEL_UNKNOWN (-2)
+#define DOMAINS 8 /* that a thread is in at a time */
+
+struct level {
+	const void *domain;
+	int count; /* 0: the place is free */
+};
+
+/* In the room that each thread has from its beginning: nothing is allocated for it later. */
+static __thread struct level levels[DOMAINS] __attribute__((tls_model("initial-exec")));
+
+static struct level *level_of(const void *domain)
+{
+	struct level *found = NULL;
+	size_t i;
+
+	for (i = 0; i < DOMAINS; i++)
+		if (levels[i].count && levels[i].domain == domain)
+			return &levels[i];
+		else if (!levels[i].count && !found)
+			found = &levels[i];
+	if (found)
+		found->domain = domain;
+	return found;
+}
+
+static int enter(const void *domain)
+{
+	struct level *level = level_of(domain);
+
+	return level ? level->count++ : LEVEL_UNKNOWN;
+}
+
+static int leave(const void *domain)
+{
+	struct level *level = level_of(domain);
+
+	return level && level->count ? --level->count : LEVEL_UNKNOWN;
+}
+
 /* ---- the functions that NVTX calls ----------------------------------------------------------- */
 
 static void mark_ex(const struct attributes *attributes)
@@ -270,25 +317,25 @@ static void range_end(uint64_t id)
 static int range_push_ex(const struct attributes *attributes)
 {
 	mark_attributes(MS_MARKER_PUSH, NULL, attributes, 0);
-	return 0;
+	return enter(NULL);
 }
 
 static int range_push_a(const char *text)
 {
 	mark(MS_MARKER_PUSH, NULL, text, 0);
-	return 0;
+	return enter(NULL);
 }
 
 static int range_push_w(const wchar_t *text)
 {
 	mark_wide(MS_MARKER_PUSH, NULL, text, 0);
-	return 0;
+	return enter(NULL);
 }
 
 static int range_pop(void)
 {
 	mark(MS_MARKER_POP, NULL, NULL, 0);
-	return 0;
+	return leave(NULL);
 }
 
 static void domain_mark_ex(const void *domain, const struct attributes *attributes)
@@ -312,13 +359,13 @@ static void domain_range_end(const void *domain, uint64_t id)
 static int domain_range_push_ex(const void *domain, const struct attributes *attributes)
 {
 	mark_attributes(MS_MARKER_PUSH, domain, attributes, 0);
-	return 0;
+	return enter(domain);
 }
 
 static int domain_range_pop(const void *domain)
 {
 	mark(MS_MARKER_POP, domain, NULL, 0);
-	return 0;
+	return leave(domain);
 }
 
 static const void *register_string_a(const void *domain, const char *text)

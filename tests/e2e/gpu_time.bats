@@ -102,6 +102,22 @@ logged_busy() {
 	done
 }
 
+@test "a program ends even if CUPTI hands nothing over at its end" {
+	SIMCUPTI=hangs=1 timeout 60 "$MEMSCOPE" record --gpu-time -q -o run.mscope -- "$WORKLOADS/gpu_work" 1 20 > traced
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	assert_equal "$(gpu .state)" '"on"'
+}
+
+@test "of several libcupti in a directory, the newest is taken, and no file that only begins like one" {
+	mkdir -p toolkit/lib64
+	cp "$BUILT/simcupti/libcupti.so.13" toolkit/lib64/libcupti.so.9.2
+	cp "$BUILT/simcupti/libcupti.so.13" toolkit/lib64/libcupti.so.13
+	echo nothing > toolkit/lib64/libcupti.so.13.bak
+	CUDA_HOME=$PWD/toolkit LD_LIBRARY_PATH=$BUILT/simcuda measured 1 20
+	assert_equal "$(gpu .state)" '"ended"'
+	assert_equal "$(gpu .who)" "\"$PWD/toolkit/lib64/libcupti.so.13\""
+}
+
 @test "another clock than ours is converted, and the error that is stated holds" {
 	local clock
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "simcupti.h"
 
@@ -183,6 +184,8 @@ DEFINE(ActivityGetNumDroppedRecords, (void *context, uint32_t stream, size_t *dr
 
 DEFINE(ActivityFlushAll, (uint32_t flags), (flags))
 {
+	while (flags & 1 && settings()->hangs)
+		pause();
 	activity_flush(flags & 1);
 	return OK;
 }

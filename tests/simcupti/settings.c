@@ -48,6 +48,7 @@ static void set(const char *key, char *value)
 	} flags[] = { { "shuffle", &all.shuffle },
 		      { "refuses_clock", &all.refuses_clock },
 		      { "ignores_clock", &all.ignores_clock },
+		      { "hangs", &all.hangs },
 		      { "realtime", &all.realtime } };
 	char *colon = strchr(value, ':');
 	size_t i;

@@ -27,6 +27,7 @@ struct settings {
 	char fails[64]; /* a function without "cupti", and what it returns */
 	int result;
 	bool crashes;    /* ... instead of returning it */
+	bool hangs;      /* a forced flush never returns */
 	const char *log; /* SIMCUPTI_LOG: a line for each activity; NULL: none */
 };
 const struct settings *settings(void);

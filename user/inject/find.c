@@ -76,7 +76,16 @@ static void *load(const char *path)
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The newest one of a directory, by its name. */
+/* "libcupti.so", "libcupti.so.13", "libcupti.so.2025.3.1", but no copy that was put aside. */
+static bool is_library(const char *name)
+{
+	static const char stem[] = "libcupti.so";
+	const char *version = name + sizeof(stem) - 1;
+
+	return !strncmp(name, stem, sizeof(stem) - 1) && !version[strspn(version, "0123456789.")];
+}
+
+/* The newest one of a directory, by the version in its name. */
 static void *load_from(const char *directory)
 {
 	DIR *entries = opendir(directory);
@@ -86,7 +95,7 @@ static void *load_from(const char *directory)
 	if (!entries)
 		return NULL;
 	while ((entry = readdir(entries)))
-		if (!strncmp(entry->d_name, "libcupti.so", 11) && strcmp(entry->d_name, best) > 0)
+		if (is_library(entry->d_name) && strverscmp(entry->d_name, best) > 0)
 			memcpy(best, entry->d_name, strlen(entry->d_name) + 1);
 	closedir(entries);
 	if (!*best || snprintf(path, sizeof(path), "%s/%s", directory, best) >= (int)sizeof(path))

@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,12 +44,11 @@ static struct {
 	unsigned long reader, only;
 	unsigned long long stop_ns;
 	bool reader_seen;
-	pthread_mutex_t lock; /* held while CUPTI is asked to hand over what it has */
-	pthread_cond_t wake;
-	bool on, ending;
+	sem_t end, ended; /* that the helper is to end, and that it has */
+	/* Once there is the helper, only it asks CUPTI, and has these: */
 	uint64_t dropped;
 	struct ms_gpu_status_body status;
-} inject = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+} inject;
 
 static void say_status(enum ms_gpu_state state, enum ms_gpu_reason reason)
 {
@@ -113,7 +113,6 @@ static void stop(enum ms_gpu_reason reason)
 	disable();
 	flush(CUPTI_FLUSH_FORCED);
 	inject.cupti.Unsubscribe(inject.subscriber);
-	inject.on = false;
 	say_status(MS_GPU_STOPPED, reason);
 }
 
@@ -122,61 +121,68 @@ static bool reader_is_gone(void)
 	return inject.reader_seen && kill((pid_t)inject.reader, 0) && errno == ESRCH;
 }
 
-static void wait_a_little(void)
+/* Returns whether the semaphore was posted within that time. */
+static bool wait_for(sem_t *semaphore, int64_t most_ns)
 {
 	struct timespec until;
+	int err;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += FLUSH_NS;
+	until.tv_sec += most_ns / 1000000000;
+	until.tv_nsec += most_ns % 1000000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&inject.wake, &inject.lock, &until);
+	do
+		err = sem_timedwait(semaphore, &until);
+	while (err && errno == EINTR);
+	return !err;
 }
 
-/* With all signals blocked. It has the lock but for when it waits. */
+/* Returns whether CUPTI goes on. */
+static bool look(uint64_t *said)
+{
+	if (inject.stop_ns && clock_now() >= inject.stop_ns) {
+		stop(MS_GPU_REASON_TIME);
+		return false;
+	}
+	if (reader_is_gone()) {
+		stop(MS_GPU_REASON_READER);
+		return false;
+	}
+	flush(0);
+	if (*said != buffers_counts().handed)
+		say_status(MS_GPU_ON, MS_GPU_REASON_NONE);
+	*said = buffers_counts().handed;
+	return true;
+}
+
+/* With all signals blocked. */
 static void *helper(void *unused)
 {
 	uint64_t said = 0;
+	bool on = true;
 
 	(void)unused;
-	pthread_mutex_lock(&inject.lock);
-	while (inject.on && !inject.ending) {
-		wait_a_little();
-		if (!inject.on || inject.ending)
-			break;
-		if (inject.stop_ns && clock_now() >= inject.stop_ns) {
-			stop(MS_GPU_REASON_TIME);
-		} else if (reader_is_gone()) {
-			stop(MS_GPU_REASON_READER);
-		} else {
-			flush(0);
-			if (said != buffers_counts().handed)
-				say_status(MS_GPU_ON, MS_GPU_REASON_NONE);
-			said = buffers_counts().handed;
-		}
+	while (on && !wait_for(&inject.end, FLUSH_NS))
+		on = look(&said);
+	if (on) {
+		flush(CUPTI_FLUSH_FORCED);
+		say_status(MS_GPU_ENDED, MS_GPU_REASON_NONE);
 	}
-	pthread_mutex_unlock(&inject.lock);
+	sem_post(&inject.ended);
 	return NULL;
 }
 
-/* The last that is heard of the program, if it ends by exit(). */
+/*
+ * The last that is heard of the program, if it ends by exit(). The helper asks CUPTI for it, so
+ * that the program ends even if CUPTI never answers.
+ */
 static void at_exit(void)
 {
-	struct timespec until;
-
 	if (getpid() != inject.pid)
 		return;
-	inject.ending = true;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += END_NS / 1000000000;
-	if (pthread_mutex_timedlock(&inject.lock, &until))
-		return;
-	if (inject.on) {
-		flush(CUPTI_FLUSH_FORCED);
-		inject.on = false;
-		say_status(MS_GPU_ENDED, MS_GPU_REASON_NONE);
-	}
-	pthread_mutex_unlock(&inject.lock);
+	sem_post(&inject.end);
+	wait_for(&inject.ended, END_NS);
 }
 
 /* ---- setting up ------------------------------------------------------------------------------ */
@@ -254,6 +260,8 @@ static bool start_helper(void)
 	pthread_t thread;
 	int err;
 
+	sem_init(&inject.end, 0, 0);
+	sem_init(&inject.ended, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
@@ -275,13 +283,7 @@ static enum ms_gpu_reason set_up(void)
 	reason = prepare();
 	if (reason == MS_GPU_REASON_NONE)
 		reason = enable();
-	if (reason == MS_GPU_REASON_NONE) {
-		inject.on = true;
-		if (!start_helper())
-			reason = MS_GPU_REASON_NO_MEMORY;
-	}
 	if (reason != MS_GPU_REASON_NONE) {
-		inject.on = false;
 		disable();
 		inject.cupti.Unsubscribe(inject.subscriber);
 	}
@@ -305,7 +307,11 @@ int InitializeInjection(void)
 	reason = set_up();
 	inject.status.took = clock_now() - began_ns;
 	say_status(reason == MS_GPU_REASON_NONE ? MS_GPU_ON : MS_GPU_OFF, reason);
-	if (reason == MS_GPU_REASON_NONE)
+	if (reason != MS_GPU_REASON_NONE)
+		return 1;
+	if (start_helper())
 		atexit(at_exit);
+	else
+		stop(MS_GPU_REASON_NO_MEMORY);
 	return 1;
 }

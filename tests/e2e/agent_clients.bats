@@ -220,12 +220,21 @@ own() {
 @test "an agent that cannot start leaves the socket of the one that runs" {
 	agent_start
 	mkdir other
-	PORT=$((PORT + 1)) run -1 "$MEMSCOPE" agent --state-dir "$PWD/other" --listen off --socket "$PWD/query"
-	[[ $output == *"ddress already in use"* ]]
+	run -1 timeout 20 "$MEMSCOPE" agent --state-dir "$PWD/other" --listen off --socket "$PWD/query"
+	[[ $output == *"--socket $PWD/query: Address already in use"* ]]
+	run -1 timeout 20 "$MEMSCOPE" agent --state-dir "$PWD/other" --listen "unix:$PWD/query"
+	[[ $output == *"--listen unix:$PWD/query: Address already in use"* ]]
 	[ -S query ]
 	curl -sS --max-time 30 --unix-socket query http://localhost/health
 	agent_stop
 	[ ! -e query ]
+}
+
+@test "ended, it takes the socket of --listen with it, too" {
+	agent_start --listen "unix:$PWD/asked"
+	[ -S asked ] && [ -S query ]
+	agent_stop
+	[ ! -e asked ] && [ ! -e query ]
 }
 
 @test "memory and descriptors stay within bounds while processes come and go, and when one floods" {

@@ -118,18 +118,24 @@ static int start(int fd, const struct listener_address *address)
 	return err;
 }
 
-int listener_open(const struct listener_address *address, const char *text)
+int listener_open(const struct listener_address *address, const char *option, const char *text)
 {
 	int fd = socket(address->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int err = fd < 0 ? -errno : start(fd, address);
 
 	if (!err)
 		return fd;
-	log_error("--listen %s: %s%s", text, strerror(-err),
+	log_error("--%s %s: %s%s", option, text, strerror(-err),
 		  err == -EADDRINUSE ? "; another program listens there: end it, or choose another"
 				       " one" :
 				       "");
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+void listener_remove(const struct listener_address *address)
+{
+	if (address->is_unix)
+		place_remove(((const struct sockaddr_un *)&address->address)->sun_path);
 }

@@ -22,9 +22,12 @@ int listener_parse(struct listener_address *address, const char *text);
 
 /*
  * Opens it; a socket in a directory that no process listens on any more is replaced, and everybody
- * may connect to it: whom he may ask about is decided later. `text` is for messages. Returns the
- * descriptor or -errno, logged.
+ * may connect to it: whom he may ask about is decided later. Messages name the option and what it
+ * says. Returns the descriptor or -errno, logged.
  */
-int listener_open(const struct listener_address *address, const char *text);
+int listener_open(const struct listener_address *address, const char *option, const char *text);
+
+/* A socket in a directory, which listener_open() has made, goes. */
+void listener_remove(const struct listener_address *address);
 
 #endif /* MEMSCOPE_AGENT_LISTENER_H */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "agent/answers.h"
@@ -43,7 +42,9 @@ struct run {
 	struct string output, ring; /* paths of the recorder's, with a byte 0 */
 	uint64_t start_ns, end_ns;
 	int lock_fd;
-	bool running, has_socket; /* the socket's path is ours */
+	const struct listener_address *opened[2];
+	size_t opened_count;
+	bool running;
 };
 
 /* ---- what the flight recorder says of itself ------------------------------------------------- */
@@ -248,16 +249,18 @@ static int feed_watchdog(void *context, uint64_t data)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static int open_listener(struct run *run, const struct listener_address *address, const char *text)
+static int open_listener(struct run *run, const struct listener_address *address,
+			 const char *option, const char *text)
 {
 	struct http_server_options *server = &run->front.server;
 	int fd;
 
 	if (!text)
 		return 0;
-	fd = listener_open(address, text);
+	fd = listener_open(address, option, text);
 	if (fd < 0)
 		return fd;
+	run->opened[run->opened_count++] = address;
 	server->listeners[server->listeners_count].fd = fd;
 	server->listeners[server->listeners_count++].is_unix = address->is_unix;
 	return 0;
@@ -267,12 +270,10 @@ static int open_front(struct run *run)
 {
 	const struct agent_settings *settings = run->settings;
 	const struct group *group = getgrnam(GROUP);
-	int err = open_listener(run, &settings->listen_address, settings->listen);
+	int err = open_listener(run, &settings->listen_address, "listen", settings->listen);
 
-	if (!err) {
-		err = open_listener(run, &settings->socket_address, settings->socket);
-		run->has_socket = !err && settings->socket && settings->socket_address.is_unix;
-	}
+	if (!err)
+		err = open_listener(run, &settings->socket_address, "socket", settings->socket);
 	run->front.server.has_group = group;
 	if (group)
 		run->front.server.group = group->gr_gid;
@@ -463,8 +464,8 @@ int agent_run(struct agent_settings *settings)
 	if (!err)
 		err = capture(&run);
 	front_close(&run.front);
-	if (run.has_socket)
-		unlink(((struct sockaddr_un *)&settings->socket_address.address)->sun_path);
+	while (run.opened_count)
+		listener_remove(run.opened[--run.opened_count]);
 	recorder_close(run.recorder);
 	string_fini(&run.output);
 	string_fini(&run.ring);

@@ -97,7 +97,7 @@ top() {
 		assert_equal "$code" "$1"
 		[ "$(wc -l < err.txt)" -eq 1 ] && grep -qF -- "$2" err.txt || fail "$(cat err.txt)"
 	}
-	refused 1 "no agent listens there; \`memscope-bpf agent --socket query\` starts one"
+	refused 1 "no agent listens there; \`memscope-bpf agent --socket PATH\` starts one"
 	refused 2 "leave out -p, -a, --cgroup and COMMAND" -a
 	agent_start
 	printf 'HTTP/1.1 404 Not Found\r\n\r\n' > answer

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "commands/command.h"
@@ -56,6 +57,21 @@ static int parse_no_launches(const struct option_row *row, const char *value, vo
 	return 0;
 }
 
+/* As the agent's own options have it, too: unix:PATH. */
+static int parse_agent(const struct option_row *row, const char *value, void *settings)
+{
+	static const char prefix[] = "unix:";
+
+	if (!strncmp(value, prefix, sizeof(prefix) - 1))
+		value += sizeof(prefix) - 1;
+	if (strchr(value, '/') || !strchr(value, ':'))
+		return option_file(row, value, settings);
+	log_error("--%s: \"%s\" is an address; it needs the path of a Unix socket, which"
+		  " `memscope-bpf agent --socket PATH` opens",
+		  row->name, value);
+	return -EINVAL;
+}
+
 #define AT(member) offsetof(struct top_run_settings, member)
 
 static const struct option_row rows[] = {
@@ -73,7 +89,7 @@ static const struct option_row rows[] = {
 	  "Trace nothing: show what the agent traces that answers on this Unix socket, as its"
 	  " option --socket has it. That needs no privilege; other users' processes are seen by"
 	  " root and the group memscope alone.",
-	  option_file, AT(agent) },
+	  parse_agent, AT(agent) },
 	{ 'd', "delay", "TIME", "Look every TIME (2, 1.5s, 1m; at least 100ms; default 2s).",
 	  parse_delay, AT(delay_ns) },
 	{ 'n', "iterations", "COUNT", "End after COUNT looks.", parse_count, AT(looks) },

@@ -124,7 +124,7 @@ void top_agent_tell(const char *socket, int err)
 {
 	if (err == -ENOENT || err == -ECONNREFUSED)
 		log_error("%s: no agent listens there; `memscope-bpf agent --socket %s` starts one",
-			  socket, socket);
+			  socket, *socket == '/' ? socket : "PATH");
 	else
 		log_error("%s: cannot ask the agent: %s", socket, strerror(-err));
 }

@@ -12,6 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/log.h"
 
 static bool is_number(const char *name)
@@ -19,10 +20,17 @@ static bool is_number(const char *name)
 	return *name && !name[strspn(name, "0123456789")];
 }
 
+/* What is taken for a command was perhaps meant for an option. */
 static int complain(const char *name, int err)
 {
-	log_error("cannot execute \"%s\": %s%s%s", name, strerror(-err),
-		  is_number(name) ? "; a running process is -p " : "", is_number(name) ? name : "");
+	const char *hint = "";
+	uint64_t ns;
+
+	if (is_number(name))
+		hint = "; a running process is -p ";
+	else if (!duration_parse(name, &ns))
+		hint = "; a time for --gpu-time stands behind \"=\": --gpu-time=";
+	log_error("cannot execute \"%s\": %s%s%s", name, strerror(-err), hint, *hint ? name : "");
 	return err;
 }
 

@@ -326,6 +326,17 @@ void attachment_share(struct attachment *attachment, const struct attachment *sh
 					   .shared = shared };
 }
 
+/* All of it is the detacher's, too, or nothing of it stays. Returns `err`, of attaching. */
+static int hold_or_close(struct attachment *attachment, int err)
+{
+	if (err)
+		attachment_close(attachment);
+	else
+		attachment->held =
+			detacher_hold(attachment->detacher, attachment->fds, attachment->count);
+	return err;
+}
+
 int attachment_open_ioctl(struct attachment *attachment, struct programs *programs,
 			  const struct attachment_site *site, struct detacher *detacher)
 {
@@ -348,14 +359,10 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 			   programs_link(programs,
 					 session ? PROGRAM_IOCTL_SESSION : PROGRAM_IOCTL_ENTRY,
 					 &link_site, false));
-	if (!err) {
-		attachment->held = detacher_hold(detacher, attachment->fds, attachment->count);
-		return 0;
-	}
-	log_debug("%s: cannot attach to ioctl of process %d: %s", site->library->name, site->pid,
-		  strerror(-err));
-	attachment_close(attachment);
-	return err;
+	if (err)
+		log_debug("%s: cannot attach to ioctl of process %d: %s", site->library->name,
+			  site->pid, strerror(-err));
+	return hold_or_close(attachment, err);
 }
 
 /* Of a program that is attached to entries or to returns alone. */
@@ -399,14 +406,10 @@ int attachment_open_framework(struct attachment *attachment, struct programs *pr
 		cookies[link_site.count++] = MS_COOKIE(function->row, 0);
 	}
 	err = attach_alone(attachment, programs, PROGRAM_TENSOR, &link_site, false);
-	if (!err) {
-		attachment->held = detacher_hold(detacher, attachment->fds, attachment->count);
-		return 0;
-	}
-	log_debug("%s: cannot attach to the allocator of process %d: %s", library->name, site->pid,
-		  strerror(-err));
-	attachment_close(attachment);
-	return err;
+	if (err)
+		log_debug("%s: cannot attach to the allocator of process %d: %s", library->name,
+			  site->pid, strerror(-err));
+	return hold_or_close(attachment, err);
 }
 
 /* Those at entries or at returns that the process has not changed. */
@@ -445,15 +448,12 @@ int attachment_open_markers(struct attachment *attachment, struct programs *prog
 	err = attach_markers(attachment, programs, site, true);
 	if (!err)
 		err = attach_markers(attachment, programs, site, false);
-	if (!err) {
-		attachment->held = detacher_hold(detacher, attachment->fds, attachment->count);
-		return 0;
-	}
-	log_message(err == -ESRCH ? LOG_DEBUG : LOG_WARNING,
-		    "%s: cannot attach to the markers of process %d: %s; they will not be seen",
-		    site->library->name, site->pid, strerror(-err));
-	attachment_close(attachment);
-	return err;
+	if (err)
+		log_message(err == -ESRCH ? LOG_DEBUG : LOG_WARNING,
+			    "%s: cannot attach to the markers of process %d: %s; they will not be"
+			    " seen",
+			    site->library->name, site->pid, strerror(-err));
+	return hold_or_close(attachment, err);
 }
 
 static bool is_refused(const struct attachment *attachment, uint32_t row)

@@ -128,15 +128,15 @@ int live_admitted(struct live *live, const struct ms_process *admission)
 		.if_late = MS_ATTACH_RUNNING | MS_ATTACH_BEGUN,
 		.level = LOG_DEBUG,
 	};
-	const struct target *known = live_living(live, newcomer.pid);
 	const struct attachment *attachment;
 	struct ms_process gone = *admission;
 	struct target *target;
 	int err = -ESRCH;
 
-	if (known && known->start_ns == admission->event.start_ns)
+	/* Even if it has ended: its calls, and its end, are behind this record in the rings. */
+	if (live_is_target(live, newcomer.pid, admission->event.start_ns))
 		return live->err;
-	if (!live->stopping && !known)
+	if (!live_living(live, newcomer.pid) && !live->stopping)
 		err = live_add_target(live, &newcomer, &target);
 	if (!err)
 		return live_feed_attach(live, target);

@@ -156,6 +156,8 @@ void live_gpu_close(struct live *live);
 int live_open_targets(struct live *live);
 /* Children are traced, too. */
 bool live_follows(const struct live *live);
+/* Whether that very process is a target, even one that has ended. */
+bool live_is_target(const struct live *live, pid_t pid, uint64_t start_ns);
 /* The target with that pid; one that is gone is forgotten: another process may have it by now. */
 struct target *live_living(struct live *live, pid_t pid);
 /*

@@ -221,6 +221,13 @@ static void forget(struct live *live, struct target *target, const int *status)
 	targets_remove(&live->targets, target);
 }
 
+bool live_is_target(const struct live *live, pid_t pid, uint64_t start_ns)
+{
+	const struct target *target = targets_find(&live->targets, pid);
+
+	return target && target->start_ns == start_ns;
+}
+
 struct target *live_living(struct live *live, pid_t pid)
 {
 	struct target *target = targets_find(&live->targets, pid);
@@ -269,7 +276,8 @@ static void follow_child(struct live *live, const struct ms_process *fork)
 	struct proc_info info;
 	int err;
 
-	if (!live_follows(live) || live_living(live, pid))
+	if (!live_follows(live) || live_is_target(live, pid, fork->child_start_ns) ||
+	    live_living(live, pid))
 		return;
 	err = proc_read(pid, &info);
 	if (err == -ESRCH || (!err && (info.zombie || info.start_ns != fork->child_start_ns)))
@@ -353,16 +361,6 @@ static void process_changed(struct live *live, const struct ms_process *process)
 			      MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
 }
 
-static bool is_exec_of_target(const struct live *live, const struct ms_event *event)
-{
-	const struct target *target;
-
-	if (event->type != MS_TYPE_EXEC)
-		return false;
-	target = targets_find(&live->targets, (pid_t)event->pid);
-	return target && target->start_ns == event->start_ns;
-}
-
 /* What comes out of the rings. */
 int live_take(void *context, void *record, size_t length)
 {
@@ -380,7 +378,8 @@ int live_take(void *context, void *record, size_t length)
 		return feed_name(live, record);
 	if (!err && event->type == MS_TYPE_STACK && live->stacks)
 		return stack_taker_take(live->stacks, record);
-	if (!err && is_exec_of_target(live, event))
+	if (!err && event->type == MS_TYPE_EXEC &&
+	    live_is_target(live, (pid_t)event->pid, event->start_ns))
 		err = feed_identity(live, event);
 	if (!err && event->type == MS_TYPE_LAUNCH)
 		err = kernel_names_launched(live->kernel_names, record);
@@ -508,8 +507,10 @@ void live_search(struct live *live)
 	size_t i;
 
 	live_drain_all(live);
-	for (i = live->targets.count; i > 0; i--)
-		live_living(live, live->targets.targets[i - 1]->pid);
+	/* Several may be removed while the rings are read. */
+	for (i = live->targets.count; i > 0;
+	     i = i > live->targets.count ? live->targets.count : i - 1)
+		living_now(live, live->targets.targets[i - 1]->pid);
 	for (i = 0; i < live->targets.count; i++) {
 		struct target *target = live->targets.targets[i];
 		const uint64_t now_ns = clock_monotonic_ns();

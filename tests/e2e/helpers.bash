@@ -232,6 +232,29 @@ wait_for() {
 	return 1
 }
 
+# throttled_group QUOTA PERIOD, both in microseconds: makes GROUP, a cgroup that may use so much CPU time
+# in each period, or skips the test; what "${IN_GROUP[@]}" precedes is executed in it
+throttled_group() {
+	local hierarchy=/sys/fs/cgroup
+
+	[ ! -d $hierarchy/cpu ] || hierarchy=/sys/fs/cgroup/cpu
+	GROUP=$hierarchy/memscope-test-$$
+	mkdir "$GROUP" || skip "cgroups cannot be made here"
+	if [ -e "$GROUP/cpu.cfs_quota_us" ]; then
+		echo "$1" > "$GROUP/cpu.cfs_quota_us"
+		echo "$2" > "$GROUP/cpu.cfs_period_us"
+	elif ! echo "$1 $2" > "$GROUP/cpu.max"; then
+		skip "cgroups cannot be throttled here"
+	fi
+	# shellcheck disable=SC2016,SC2034 # the inner shell's; tests use it
+	IN_GROUP=(sh -c 'echo $$ > "$0/cgroup.procs" && exec "$@"' "$GROUP")
+}
+
+# Once what ran in GROUP has ended.
+remove_group() {
+	[ -z "${GROUP:-}" ] || wait_for '! [ -s "$GROUP/cgroup.procs" ] && rmdir "$GROUP"' 100 || true
+}
+
 # ---- what came out
 
 # Selects from events.jsonl with a jq program.

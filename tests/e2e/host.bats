@@ -7,6 +7,10 @@ load helpers
 
 bats_require_minimum_version 1.5.0
 
+teardown() {
+	remove_group
+}
+
 # Two seconds of CPU time, beside a rival on the same CPU, looked at each second at most.
 record_waits() {
 	# shellcheck disable=SC2086 # may be empty
@@ -52,21 +56,10 @@ verdicts() {
 }
 
 @test "a cgroup that is throttled is said to be" {
-	local hierarchy=/sys/fs/cgroup
-
-	[ ! -d $hierarchy/cpu ] || hierarchy=/sys/fs/cgroup/cpu
-	GROUP=$hierarchy/memscope-host-$$
-	mkdir "$GROUP" || skip "cgroups cannot be made here"
-	if [ -e "$GROUP/cpu.cfs_quota_us" ]; then
-		echo 10000 > "$GROUP/cpu.cfs_quota_us"
-		echo 50000 > "$GROUP/cpu.cfs_period_us"
-	elif ! echo "10000 50000" > "$GROUP/cpu.max"; then
-		skip "cgroups cannot be throttled here"
-	fi
-	# shellcheck disable=SC2016,SC2086 # the inner shell's; may be empty
+	throttled_group 10000 50000
+	# shellcheck disable=SC2086 # may be empty
 	SIMCUDA_SPIN=cuCtxSynchronize=100ms "$MEMSCOPE" record -q $MASK -o a.mscope --host=1s -- \
-		sh -c 'echo $$ > "$1/cgroup.procs" && exec "$2" 8' sh "$GROUP" "$WORKLOADS/waits" > account
-	wait_for 'rmdir "$GROUP"' 100 || true
+		"${IN_GROUP[@]}" "$WORKLOADS/waits" 8 > account
 	"$MEMSCOPE" report -f json -o report.json a.mscope
 	[ "$(of_process .throttled)" -gt 0 ]
 	verdicts | grep -qx cpu-contention

@@ -10,7 +10,7 @@ bats_require_minimum_version 1.5.0
 CALLS=12
 
 teardown() {
-	[ -z "${GROUP:-}" ] || wait_for '! [ -s "$GROUP/cgroup.procs" ] && rmdir "$GROUP"' 100 || true
+	remove_group
 }
 
 # near OURS KERNELS OUTSIDE OF: what the kernel says is of the calls and of a little around them, OUTSIDE,
@@ -61,20 +61,8 @@ split() {
 }
 
 @test "a wait that spins in a throttled cgroup waits for a CPU" {
-	local hierarchy=/sys/fs/cgroup
-
-	[ ! -d $hierarchy/cpu ] || hierarchy=/sys/fs/cgroup/cpu
-	GROUP=$hierarchy/memscope-split-$$
-	mkdir "$GROUP" || skip "cgroups cannot be made here"
-	if [ -e "$GROUP/cpu.cfs_quota_us" ]; then
-		echo 4000 > "$GROUP/cpu.cfs_quota_us"
-		echo 20000 > "$GROUP/cpu.cfs_period_us"
-	elif ! echo "4000 20000" > "$GROUP/cpu.max"; then
-		skip "cgroups cannot be throttled here"
-	fi
-	# shellcheck disable=SC2016 # the inner shell's
-	split SIMCUDA_SPIN=cuCtxSynchronize=10ms \
-		sh -c 'echo $$ > "$1/cgroup.procs" && exec "$2" "$3"' sh "$GROUP" "$WORKLOADS/waits" "$CALLS"
+	throttled_group 4000 20000
+	split SIMCUDA_SPIN=cuCtxSynchronize=10ms "${IN_GROUP[@]}" "$WORKLOADS/waits" "$CALLS"
 	[ "$RAN" -ge $((CALLS * 10000000)) ]
 	[ "$RUNNABLE" -gt "$RAN" ]
 }

@@ -60,15 +60,6 @@ static int by_key(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-static void add_total(struct site_total *to, const struct site_total *from)
-{
-	to->live_bytes += from->live_bytes;
-	to->live_count += from->live_count;
-	to->peak_bytes += from->peak_bytes;
-	to->alloc_bytes += from->alloc_bytes;
-	to->allocs += from->allocs;
-}
-
 static void add_place(void *context, const struct stack *stack, const struct site_total *total)
 {
 	struct places *places = context;
@@ -95,7 +86,8 @@ static int collect(struct places *places, const struct diff_process *side)
 	places->count = 0;
 	for (i = 0; i < count; i++) {
 		if (places->count && !by_key(&places->list[places->count - 1], &places->list[i]))
-			add_total(&places->list[places->count - 1].total, &places->list[i].total);
+			sites_add_total(&places->list[places->count - 1].total,
+					&places->list[i].total);
 		else
 			places->list[places->count++] = places->list[i];
 	}

@@ -258,7 +258,7 @@ static int by_peak(const void *one, const void *other)
 	return order ? order : strcmp(a->owner ? a->owner : "", b->owner ? b->owner : "");
 }
 
-static void add_total(struct site_total *to, const struct site_total *from)
+void sites_add_total(struct site_total *to, const struct site_total *from)
 {
 	to->live_bytes += from->live_bytes;
 	to->live_count += from->live_count;
@@ -308,7 +308,7 @@ struct site_row *sites_rows(const struct sites *sites, const struct state *state
 	qsort(list, all, sizeof(*list), by_place);
 	for (i = 0; i < all; i++) {
 		if (i && !by_place(&list[i - 1], &list[i])) {
-			add_total(&rows[*count - 1].total, &list[i].row.total);
+			sites_add_total(&rows[*count - 1].total, &list[i].row.total);
 			rows[*count - 1].processes++;
 		} else {
 			rows[(*count)++] = list[i].row;

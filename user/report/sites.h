@@ -22,6 +22,9 @@ struct site_total {
 	uint64_t alloc_bytes, allocs;    /* in all */
 };
 
+/* Adds places up. Their peaks were not at one time, so the sum of those is the most it can be. */
+void sites_add_total(struct site_total *to, const struct site_total *from);
+
 /* Of one process. */
 struct site {
 	uint64_t process; /* event_process_key() */

@@ -49,20 +49,10 @@ static void count(struct run *run)
 static void describe_end(void *context, const char *reason, struct properties *properties)
 {
 	struct run *run = context;
-	struct recorder_counts counts = recorder_counts(run->recorder);
-	struct summary_cost cost;
 
 	count(run);
-	live_cost(run->live, &cost);
-	properties_put(properties, "reason", reason);
-	properties_put_u64(properties, "end_ns", run->end_ns ? run->end_ns : clock_monotonic_ns());
-	properties_put_u64(properties, "seen", run->losses.seen);
-	properties_put_u64(properties, "lost", run->losses.calls);
-	properties_put_u64(properties, "lost_records", run->losses.others);
-	properties_put_u64(properties, "missed_processes", live_missed(run->live));
-	properties_put_u64(properties, "unwritten_blocks", counts.unwritten_blocks);
-	properties_put_u64(properties, "unwritten_records", counts.unwritten_records);
-	properties_put_u64(properties, "cpu_ns", cost.cpu_ns);
+	recording_description_put_end(properties, reason, run->end_ns, &run->losses, run->live,
+				      run->recorder);
 }
 
 static int read_counters(void *context, struct ms_counters *counters)

@@ -108,3 +108,22 @@ void recording_description_put(struct properties *properties,
 	properties_put_u64(properties, "follow", settings->capture.selection.follow);
 	put_targets(properties, &settings->capture.selection);
 }
+
+void recording_description_put_end(struct properties *properties, const char *reason,
+				   uint64_t end_ns, const struct losses *losses,
+				   const struct live *live, const struct recorder *recorder)
+{
+	const struct recorder_counts counts = recorder_counts(recorder);
+	struct summary_cost cost;
+
+	live_cost(live, &cost);
+	properties_put(properties, "reason", reason);
+	properties_put_u64(properties, "end_ns", end_ns ? end_ns : clock_monotonic_ns());
+	properties_put_u64(properties, "seen", losses->seen);
+	properties_put_u64(properties, "lost", losses->calls);
+	properties_put_u64(properties, "lost_records", losses->others);
+	properties_put_u64(properties, "missed_processes", live_missed(live));
+	properties_put_u64(properties, "unwritten_blocks", counts.unwritten_blocks);
+	properties_put_u64(properties, "unwritten_records", counts.unwritten_records);
+	properties_put_u64(properties, "cpu_ns", cost.cpu_ns);
+}

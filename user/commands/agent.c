@@ -99,7 +99,6 @@ static int parse_series(const struct option_row *row, const char *value, void *s
 }
 
 #define AT(member) offsetof(struct agent_settings, member)
-#define OF_CAPTURE(member) offsetof(struct agent_settings, recording.capture.member)
 
 static const struct option_row rows[] = {
 	{ 0, "config", "FILE",
@@ -131,15 +130,10 @@ static const struct option_row rows[] = {
 	{ 0, "series", "N",
 	  "At most N series of metrics (default 5000); what is beyond has one for each metric.",
 	  parse_series, AT(most_series) },
-	{ 0, "buffer", "SIZE",
-	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
-	  " and counted.",
-	  option_buffer, OF_CAPTURE(buffer_bytes) },
-	{ 0, "without", "FEATURE[,FEATURE...]",
-	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
-	  OF_CAPTURE(features) },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	CAPTURE_OPTIONS_BUFFER_ROW(AT(recording.capture), "8M"),
+	CAPTURE_OPTIONS_WITHOUT_ROW(AT(recording.capture)),
+	OPTION_QUIET_ROW,
+	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What all commands with a live capture do alike with what they are told.
+ * The options that commands with a live capture share, and what these commands do alike with them.
  */
 #ifndef MEMSCOPE_COMMANDS_CAPTURE_OPTIONS_H
 #define MEMSCOPE_COMMANDS_CAPTURE_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "capture/attach/features.h"
@@ -52,23 +53,8 @@ int capture_options_stacks(const struct option_row *row, const char *value, void
 int capture_options_depth(const struct option_row *row, const char *value, void *settings);
 int capture_options_frames(const struct option_row *row, const char *value, void *settings);
 
-#define CAPTURE_OPTIONS_DEPTH_HELP \
-	"Keep at most the N innermost frames of a call stack: 1 to 128 (default 128)."
-#define CAPTURE_OPTIONS_FRAMES "all|python|native"
-#define CAPTURE_OPTIONS_FRAMES_HELP \
-	"Which frames a call stack has: native functions, with Python's in place of the interpreter's" \
-	" (all, default), or only Python's, or only native ones. Python's alone need no tables, so" \
-	" they are complete from the first call on."
-#define CAPTURE_OPTIONS_TABLES_HELP \
-	"Kernel memory for the tables by which call stacks are walked (default 256M). Stacks end" \
-	" in files whose table does not fit."
-
 /* --gpu-time[=TIME]: the row's place is a struct capture_options. */
 int capture_options_gpu(const struct option_row *row, const char *value, void *settings);
-#define CAPTURE_OPTIONS_GPU_HELP \
-	"Of a command that is started here: have CUPTI measure how long kernels, copies and memsets" \
-	" ran, for TIME (default: as long as it runs). A small library is loaded into it for that, and" \
-	" nothing else can use CUPTI in it meanwhile (docs/timing.md)."
 
 /*
  * Whether there is a command for it. Returns EXIT_OK, or an exit code after a message.
@@ -83,12 +69,99 @@ void capture_options_fini(struct capture_options *capture);
 /* Whether there is a command for --markers=inject. Returns EXIT_OK, or an exit code, logged. */
 int capture_options_check_markers(const struct capture_options *capture);
 
-#define CAPTURE_OPTIONS_MARKERS "off|nvtx|inject"
-#define CAPTURE_OPTIONS_MARKER_HELP \
-	"Take a function for a marker: from its entry to its return it is a phase. LIBRARY is the" \
-	" file's path, or its name, of which the end can be left out (libfoo). Or a static probe" \
-	" (USDT), an instant; or two of one provider, which are a phase. Can be given several times."
-#define CAPTURE_OPTIONS_MARKER "LIBRARY:FUNCTION|usdt:LIBRARY:PROVIDER:NAME[,END]"
+/*
+ * Rows that several commands have. `at`: the offset of the struct capture_options in the settings;
+ * `verb`, `verbed`: what the command does with processes ("Trace", "traced").
+ */
+/* clang-format off */
+#define CAPTURE_OPTIONS_AT(at, member) ((at) + offsetof(struct capture_options, member))
+
+#define CAPTURE_OPTIONS_PROCESS_ROWS(at, verb, verbed) \
+	{ 'p', "pid", "PID[,PID...]", verb " running processes.", selection_parse_pids, \
+	  CAPTURE_OPTIONS_AT(at, selection) }, \
+	{ 'a', "all", NULL, \
+	  verb " all processes that use CUDA: those that already run, and those that start later.", \
+	  option_flag, CAPTURE_OPTIONS_AT(at, selection.all) }, \
+	{ 0, "cgroup", "PATH", \
+	  verb " the processes that use CUDA in this cgroup and those below it, now and later.", \
+	  selection_parse_cgroup, CAPTURE_OPTIONS_AT(at, selection) }, \
+	{ 'f', "follow", NULL, verb " the children of the " verbed " processes too.", option_flag, \
+	  CAPTURE_OPTIONS_AT(at, selection.follow) }
+
+#define CAPTURE_OPTIONS_CMDLINE_ROW(at, verb, verbed) \
+	{ 0, "cmdline", NULL, \
+	  verb " the command lines of processes, too. They can hold secrets. Without this option," \
+	  " only the program is " verbed " and, for an interpreter, the script or module.", \
+	  option_flag, CAPTURE_OPTIONS_AT(at, selection.command_lines) }
+
+#define CAPTURE_OPTIONS_STACK_ROWS(at) \
+	{ 0, "stack-depth", "N", \
+	  "Keep at most the N innermost frames of a call stack: 1 to 128 (default 128).", \
+	  capture_options_depth, CAPTURE_OPTIONS_AT(at, stack_depth) }, \
+	{ 0, "stack-frames", "all|python|native", \
+	  "Which frames a call stack has: native functions, with Python's in place of the" \
+	  " interpreter's (all, default), or only Python's, or only native ones. Python's alone need" \
+	  " no tables, so they are complete from the first call on.", \
+	  capture_options_frames, CAPTURE_OPTIONS_AT(at, stack_kinds) }, \
+	{ 0, "stack-memory", "SIZE", \
+	  "Kernel memory for the tables by which call stacks are walked (default 256M). Stacks end" \
+	  " in files whose table does not fit.", \
+	  option_size, CAPTURE_OPTIONS_AT(at, table_bytes) }
+
+/* `more`: sentences for the help */
+#define CAPTURE_OPTIONS_GPU_ROW(at, more) \
+	{ 0, "gpu-time", "[=TIME]", \
+	  "Measure with CUPTI when kernels, copies and memsets run, in a COMMAND that is started" \
+	  " here, for TIME (default: as long as it runs). COMMAND loads a small library for that." \
+	  " Other users of CUPTI do not work in it meanwhile (docs/timing.md)." more, \
+	  capture_options_gpu, at }
+
+/* `what`: the help's first sentence */
+#define CAPTURE_OPTIONS_MARKER_ROWS(at, what) \
+	{ 0, "markers", "off|nvtx|inject", \
+	  what " With inject, COMMAND loads a small library, which NVTX 3 needs (docs/markers.md)." \
+	  " In a process that has mapped a library with NVTX's functions, each call of them costs a" \
+	  " trap.", \
+	  capture_options_markers, CAPTURE_OPTIONS_AT(at, nvtx) }, \
+	{ 0, "marker", "LIBRARY:FUNCTION|usdt:LIBRARY:PROVIDER:NAME[,END]", \
+	  "Make a phase of each call of a function, from its entry to its return. LIBRARY is the path" \
+	  " of a file, or its name, whose end may be left out (libfoo). With usdt:, a static probe" \
+	  " (USDT) marks an instant, and two probes of one provider mark the beginning and the end" \
+	  " of a phase. This option can be given several times.", \
+	  capture_options_marker, CAPTURE_OPTIONS_AT(at, markers) }
+
+#define CAPTURE_OPTIONS_DURATION_ROW(at) \
+	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration, \
+	  CAPTURE_OPTIONS_AT(at, duration_ns) }
+
+#define CAPTURE_OPTIONS_BUFFER_ROW(at, by_default) \
+	{ 0, "buffer", "SIZE", \
+	  "Size of each of the two ring buffers (default " by_default "). Events that do not fit are" \
+	  " lost, and counted.", \
+	  option_buffer, CAPTURE_OPTIONS_AT(at, buffer_bytes) }
+
+#define CAPTURE_OPTIONS_MAX_LOSS_ROW(at) \
+	{ 0, "max-loss", "N", \
+	  "Exit with 6 if more than N events and other records were lost. Default: only print a" \
+	  " warning.", \
+	  option_events, CAPTURE_OPTIONS_AT(at, max_loss) }
+
+/* As trace's, in short. */
+#define CAPTURE_OPTIONS_PROBE_ROWS(at, verbed) \
+	{ 0, "attach", "auto|process", \
+	  "Put probes into files if that is needed to see the first calls of new processes (auto," \
+	  " default), or only into " verbed " processes (process): see memscope-bpf-trace(1).", \
+	  selection_parse_attach, CAPTURE_OPTIONS_AT(at, selection) }, \
+	{ 0, "layer", "auto|both|runtime|driver", \
+	  "Probe only the CUDA driver, only the CUDA runtime, or both. auto (default) probes calls in" \
+	  " both only if that adds information: see memscope-bpf-trace(1).", \
+	  selection_parse_layer, CAPTURE_OPTIONS_AT(at, selection) }
+
+#define CAPTURE_OPTIONS_WITHOUT_ROW(at) \
+	{ 0, "without", "FEATURE[,FEATURE...]", \
+	  "Act as if the kernel lacked these features (`memscope-bpf check` lists them).", \
+	  option_without, CAPTURE_OPTIONS_AT(at, features) }
+/* clang-format on */
 
 /* Everything but the callbacks, and `count_launches`. */
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only);

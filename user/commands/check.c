@@ -59,7 +59,7 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 0, "without", "FEATURE[,FEATURE...]", "Act as if the kernel lacked these features.",
 	  option_without, AT(features) },
-	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	OPTION_QUIET_ROW,
 	{ 'v', "verbose", NULL,
 	  "Print more messages and, with -p, list each function: where its probe goes and what that"
 	  " costs.",

@@ -219,8 +219,8 @@ static const struct option_row rows[] = {
 	  " inexact: the numbers of either side are not exact. Also exit with 8 if a rule in the"
 	  " list could not look in B, unless unknown=pass is given.",
 	  parse_fail_on, 0 },
-	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
+	OPTION_QUIET_ROW,
+	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
 

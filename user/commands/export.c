@@ -128,8 +128,8 @@ static const struct option_row rows[] = {
 	  "In openmetrics, a series for each process instead of one for all processes with the same"
 	  " name.",
 	  parse_label, 0 },
-	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
+	OPTION_QUIET_ROW,
+	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
 

@@ -31,6 +31,14 @@ int option_duration(const struct option_row *row, const char *value, void *setti
 int option_quiet(const struct option_row *row, const char *value, void *settings); /* log level */
 int option_verbose(const struct option_row *row, const char *value, void *settings);
 
+/* Rows that all commands have; -v says more in some. */
+/* clang-format off */
+#define OPTION_QUIET_ROW \
+	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 }
+#define OPTION_VERBOSE_ROW \
+	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 }
+/* clang-format on */
+
 /* A number from `min` to `max`, into the uint64_t at the row's place. */
 int option_number(const struct option_row *row, const char *value, void *settings, uint64_t min,
 		  uint64_t max);

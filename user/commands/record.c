@@ -131,23 +131,10 @@ static int parse_tensors(const struct option_row *row, const char *value, void *
 }
 
 #define AT(member) offsetof(struct settings, member)
-#define OF_CAPTURE(member) offsetof(struct settings, recording.capture.member)
 
 static const struct option_row rows[] = {
-	{ 'p', "pid", "PID[,PID...]", "Record running processes.", selection_parse_pids,
-	  OF_CAPTURE(selection) },
-	{ 'a', "all", NULL,
-	  "Record all processes that use CUDA: those that already run, and those that start later.",
-	  option_flag, OF_CAPTURE(selection.all) },
-	{ 0, "cgroup", "PATH",
-	  "Record the processes that use CUDA in this cgroup and those below it, now and later.",
-	  selection_parse_cgroup, OF_CAPTURE(selection) },
-	{ 'f', "follow", NULL, "Record the children of the recorded processes too.", option_flag,
-	  OF_CAPTURE(selection.follow) },
-	{ 0, "cmdline", NULL,
-	  "Record the command lines of processes, too. They can hold secrets. Without this option,"
-	  " only the program is recorded and, for an interpreter, the script or module.",
-	  option_flag, OF_CAPTURE(selection.command_lines) },
+	CAPTURE_OPTIONS_PROCESS_ROWS(AT(recording.capture), "Record", "recorded"),
+	CAPTURE_OPTIONS_CMDLINE_ROW(AT(recording.capture), "Record", "recorded"),
 	{ 'o', "output", "FILE",
 	  "Write to this file, which must not exist yet. - is standard output, which must not be a"
 	  " terminal (the standard output of COMMAND then goes to standard error). %h becomes the"
@@ -155,8 +142,7 @@ static const struct option_row rows[] = {
 	  " of this program), %t the time (UTC, 20261121T155500), %% a percent sign. Default: " DEFAULT_OUTPUT
 	  ".",
 	  parse_output, AT(recording.output) },
-	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration,
-	  OF_CAPTURE(duration_ns) },
+	CAPTURE_OPTIONS_DURATION_ROW(AT(recording.capture)),
 	{ 0, "segment", "SIZE",
 	  "Begin a new segment after SIZE bytes. Each segment can be read without those before it"
 	  " (default 64M, or an eighth of a ring).",
@@ -195,28 +181,19 @@ static const struct option_row rows[] = {
 	{ 0, "stacks", "off|alloc",
 	  "Record the call stack of each allocation (default off). docs/stacks.md says what that"
 	  " costs.",
-	  capture_options_stacks, OF_CAPTURE(stack_ops) },
-	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
-	  OF_CAPTURE(stack_depth) },
-	{ 0, "stack-frames", CAPTURE_OPTIONS_FRAMES, CAPTURE_OPTIONS_FRAMES_HELP,
-	  capture_options_frames, OF_CAPTURE(stack_kinds) },
-	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
-	  OF_CAPTURE(table_bytes) },
+	  capture_options_stacks, AT(recording.capture.stack_ops) },
+	CAPTURE_OPTIONS_STACK_ROWS(AT(recording.capture)),
 	{ 0, "tensors", "all|off",
 	  "all: also record each block that PyTorch's allocator gives to the program or takes back,"
 	  " as the allocator reports it (default off). docs/frameworks.md says what that costs.",
 	  parse_tensors, AT(recording.tensors) },
-	{ 0, "gpu-time", "[=TIME]",
-	  CAPTURE_OPTIONS_GPU_HELP " Launches and copies are recorded each then, unless --launches"
-				   " and --copies say otherwise.",
-	  capture_options_gpu, AT(recording.capture) },
-	{ 0, "markers", CAPTURE_OPTIONS_MARKERS,
-	  "Record, too, what programs mark by NVTX's functions (nvtx, default), or not. With inject, a"
-	  " COMMAND loads a small library, which NVTX 3 needs (docs/markers.md)."
-	  " In a process that has mapped a library with them, each call of them costs a trap.",
-	  capture_options_markers, OF_CAPTURE(nvtx) },
-	{ 0, "marker", CAPTURE_OPTIONS_MARKER, CAPTURE_OPTIONS_MARKER_HELP, capture_options_marker,
-	  OF_CAPTURE(markers) },
+	CAPTURE_OPTIONS_GPU_ROW(
+		AT(recording.capture),
+		" Launches and copies are then recorded one by one, unless --launches and --copies"
+		" say otherwise."),
+	CAPTURE_OPTIONS_MARKER_ROWS(
+		AT(recording.capture),
+		"Also record what programs mark with NVTX's functions (nvtx, default), or not (off)."),
 	{ 0, "nvml", "TIME|off",
 	  "Also record NVML's numbers for devices and for the recorded processes, if NVML is"
 	  " installed: at the beginning and the end, when memory runs out, and every TIME (default"
@@ -228,27 +205,12 @@ static const struct option_row rows[] = {
 	  " end, and every TIME (default 10s), or less often if that takes more than a thousandth of"
 	  " a core.",
 	  parse_period, AT(recording.host_ns) },
-	{ 0, "buffer", "SIZE",
-	  "Size of each of the two ring buffers (default 8M). Events that do not fit are lost, and"
-	  " counted.",
-	  option_buffer, OF_CAPTURE(buffer_bytes) },
-	{ 0, "max-loss", "N",
-	  "Exit with 6 if more than N events and other records were lost. Default: only print a"
-	  " warning.",
-	  option_events, OF_CAPTURE(max_loss) },
-	{ 0, "attach", "auto|process",
-	  "Put probes into files if that is needed to see the first calls of new processes (auto,"
-	  " default), or only into recorded processes (process): see memscope-bpf-trace(1).",
-	  selection_parse_attach, OF_CAPTURE(selection) },
-	{ 0, "layer", "auto|both|runtime|driver",
-	  "Probe only the CUDA driver, only the CUDA runtime, or both. auto (default) probes calls"
-	  " in both only if that adds information: see memscope-bpf-trace(1).",
-	  selection_parse_layer, OF_CAPTURE(selection) },
-	{ 0, "without", "FEATURE[,FEATURE...]",
-	  "Act as if the kernel lacked these features (`memscope-bpf check` lists them).",
-	  option_without, OF_CAPTURE(features) },
-	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
+	CAPTURE_OPTIONS_BUFFER_ROW(AT(recording.capture), "8M"),
+	CAPTURE_OPTIONS_MAX_LOSS_ROW(AT(recording.capture)),
+	CAPTURE_OPTIONS_PROBE_ROWS(AT(recording.capture), "recorded"),
+	CAPTURE_OPTIONS_WITHOUT_ROW(AT(recording.capture)),
+	OPTION_QUIET_ROW,
+	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
 

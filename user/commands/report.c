@@ -303,7 +303,7 @@ static const struct option_row rows[] = {
 	  "Set a threshold of the rules. The report ends with a list of the changed thresholds;"
 	  " with -v, of all.",
 	  parse_thresholds, 0 },
-	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	OPTION_QUIET_ROW,
 	{ 'v', "verbose", NULL, "Print more messages, and list all thresholds in the report.",
 	  parse_verbose, 0 },
 	{ 0 },

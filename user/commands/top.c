@@ -75,16 +75,7 @@ static int parse_agent(const struct option_row *row, const char *value, void *se
 #define AT(member) offsetof(struct top_run_settings, member)
 
 static const struct option_row rows[] = {
-	{ 'p', "pid", "PID[,PID...]", "Watch running processes.", selection_parse_pids,
-	  AT(capture.selection) },
-	{ 'a', "all", NULL,
-	  "Watch all processes that use CUDA: those that run, and those that start to meanwhile.",
-	  option_flag, AT(capture.selection.all) },
-	{ 0, "cgroup", "PATH",
-	  "Watch the processes that use CUDA in this cgroup and those below it, now and later.",
-	  selection_parse_cgroup, AT(capture.selection) },
-	{ 'f', "follow", NULL, "Watch the children of the processes too.", option_flag,
-	  AT(capture.selection.follow) },
+	CAPTURE_OPTIONS_PROCESS_ROWS(AT(capture), "Watch", "watched"),
 	{ 0, "agent", "SOCKET",
 	  "Trace nothing: show what the agent traces that answers on this Unix socket, as its"
 	  " option --socket has it. That needs no privilege; other users' processes are seen by"
@@ -110,29 +101,12 @@ static const struct option_row rows[] = {
 	  "Take the call stack of each allocation, so that call sites can be looked at (default"
 	  " off). What that costs: docs/stacks.md.",
 	  capture_options_stacks, AT(capture.stack_ops) },
-	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
-	  AT(capture.stack_depth) },
-	{ 0, "stack-frames", CAPTURE_OPTIONS_FRAMES, CAPTURE_OPTIONS_FRAMES_HELP,
-	  capture_options_frames, AT(capture.stack_kinds) },
-	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
-	  AT(capture.table_bytes) },
-	{ 0, "buffer", "SIZE",
-	  "Size of each of the two ring buffers (default 8M). Events that find no room are lost,"
-	  " and counted.",
-	  option_buffer, AT(capture.buffer_bytes) },
-	{ 0, "attach", "auto|process",
-	  "Put probes into files, where that lets no call of a new process be missed (auto), or only"
-	  " into the processes that are watched: see memscope-bpf-trace(1).",
-	  selection_parse_attach, AT(capture.selection) },
-	{ 0, "layer", "auto|both|runtime|driver",
-	  "Probe only the CUDA driver, only the CUDA runtime, both, or (auto) both as far as it pays:"
-	  " see memscope-bpf-trace(1).",
-	  selection_parse_layer, AT(capture.selection) },
-	{ 0, "without", "FEATURE[,FEATURE...]",
-	  "Do as if the kernel lacked these (`memscope-bpf check` lists them).", option_without,
-	  AT(capture.features) },
-	{ 'q', "quiet", NULL, "No messages but warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Say what is going on.", option_verbose, 0 },
+	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
+	CAPTURE_OPTIONS_BUFFER_ROW(AT(capture), "8M"),
+	CAPTURE_OPTIONS_PROBE_ROWS(AT(capture), "watched"),
+	CAPTURE_OPTIONS_WITHOUT_ROW(AT(capture)),
+	OPTION_QUIET_ROW,
+	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
 

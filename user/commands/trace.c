@@ -47,20 +47,8 @@ static int parse_verbose(const struct option_row *row, const char *value, void *
 }
 
 static const struct option_row rows[] = {
-	{ 'p', "pid", "PID[,PID...]", "Trace running processes.", selection_parse_pids,
-	  AT(capture.selection) },
-	{ 'a', "all", NULL,
-	  "Trace all processes that use CUDA: those that already run, and those that start later.",
-	  option_flag, AT(capture.selection.all) },
-	{ 0, "cgroup", "PATH",
-	  "Trace the processes that use CUDA in this cgroup and those below it, now and later.",
-	  selection_parse_cgroup, AT(capture.selection) },
-	{ 'f', "follow", NULL, "Trace the children of the traced processes too.", option_flag,
-	  AT(capture.selection.follow) },
-	{ 0, "cmdline", NULL,
-	  "Show the command lines of processes, too. They can hold secrets. Without this option,"
-	  " only the program is shown and, for an interpreter, the script or module.",
-	  option_flag, AT(capture.selection.command_lines) },
+	CAPTURE_OPTIONS_PROCESS_ROWS(AT(capture), "Trace", "traced"),
+	CAPTURE_OPTIONS_CMDLINE_ROW(AT(capture), "Show", "shown"),
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
 	  "Show only these calls. Default: all, but of memory and context only the failures."
 	  " Allocations, frees, memory, context and launches of graphs (which allocate) are always"
@@ -73,14 +61,10 @@ static const struct option_row rows[] = {
 	  "Also show each block that PyTorch's allocator gives to the program or takes back, as the"
 	  " allocator reports it.",
 	  option_flag, AT(tensors) },
-	{ 0, "gpu-time", "[=TIME]", CAPTURE_OPTIONS_GPU_HELP, capture_options_gpu, AT(capture) },
-	{ 0, "markers", CAPTURE_OPTIONS_MARKERS,
-	  "Show, too, what programs mark by NVTX's functions (nvtx), or not (off, default). With inject,"
-	  " a COMMAND loads a small library, which NVTX 3 needs (docs/markers.md)."
-	  " In a process that has mapped a library with them, each call of them costs a trap.",
-	  capture_options_markers, AT(capture.nvtx) },
-	{ 0, "marker", CAPTURE_OPTIONS_MARKER, CAPTURE_OPTIONS_MARKER_HELP, capture_options_marker,
-	  AT(capture.markers) },
+	CAPTURE_OPTIONS_GPU_ROW(AT(capture), ""),
+	CAPTURE_OPTIONS_MARKER_ROWS(
+		AT(capture),
+		"Also show what programs mark with NVTX's functions (nvtx), or not (off, default)."),
 	{ 0, "min-size", "SIZE",
 	  "Show only allocations, frees, copies and memsets of SIZE or more.", option_size,
 	  AT(capture.selection.min_bytes) },
@@ -100,28 +84,16 @@ static const struct option_row rows[] = {
 	  "Show the call stack of each allocation, below its line. In stripped files, a frame is"
 	  " shown as an address in the file (docs/stacks.md).",
 	  option_flag, AT(stacks) },
-	{ 0, "stack-depth", "N", CAPTURE_OPTIONS_DEPTH_HELP, capture_options_depth,
-	  AT(capture.stack_depth) },
-	{ 0, "stack-frames", CAPTURE_OPTIONS_FRAMES, CAPTURE_OPTIONS_FRAMES_HELP,
-	  capture_options_frames, AT(capture.stack_kinds) },
-	{ 0, "stack-memory", "SIZE", CAPTURE_OPTIONS_TABLES_HELP, option_size,
-	  AT(capture.table_bytes) },
+	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
 	{ 'i', "interval", "TIME",
 	  "With -c: show the summary so far every TIME (2, 10s, 1m; at least 1s). On a terminal it"
 	  " replaces the one before; in JSON its member final is false.",
 	  option_duration, AT(interval_ns) },
-	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration,
-	  AT(capture.duration_ns) },
+	CAPTURE_OPTIONS_DURATION_ROW(AT(capture)),
 	{ 'b', "bytes", NULL, "Sizes as numbers of bytes.", option_flag, AT(exact) },
-	{ 0, "buffer", "SIZE",
-	  "Size of each of the two ring buffers (default 64M). Events that do not fit are lost, and"
-	  " counted.",
-	  option_buffer, AT(capture.buffer_bytes) },
-	{ 0, "max-loss", "N",
-	  "Exit with 6 if more than N events and other records were lost. Default: only print a"
-	  " warning.",
-	  option_events, AT(capture.max_loss) },
+	CAPTURE_OPTIONS_BUFFER_ROW(AT(capture), "64M"),
+	CAPTURE_OPTIONS_MAX_LOSS_ROW(AT(capture)),
 	{ 0, "attach", "auto|process",
 	  "With -a, --cgroup and -f, auto (default) puts probes into files, so that even the first"
 	  " call of a new process is seen. A process that is not traced then pays about a"
@@ -143,10 +115,8 @@ static const struct option_row rows[] = {
 	  " Results, durations, addresses of allocations, kernel names, contexts and live memory"
 	  " are then unknown. With --layer=auto, only the driver's functions are probed.",
 	  option_flag, AT(no_return) },
-	{ 0, "without", "FEATURE[,FEATURE...]",
-	  "Act as if the kernel lacked these features (`memscope-bpf check` lists them).",
-	  option_without, AT(capture.features) },
-	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
+	CAPTURE_OPTIONS_WITHOUT_ROW(AT(capture)),
+	OPTION_QUIET_ROW,
 	{ 'v', "verbose", NULL,
 	  "Print more messages, and show for each call how long the thread ran, waited for a CPU,"
 	  " and was blocked.",

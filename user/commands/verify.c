@@ -34,8 +34,8 @@ static const struct option_row rows[] = {
 	  " parts stay missing, and are reported for OUT, too. If OUT was written, the exit code is"
 	  " 0; if it cannot be written, it is removed.",
 	  option_file, AT(repair) },
-	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
+	OPTION_QUIET_ROW,
+	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
 

@@ -41,8 +41,8 @@ static const struct option_row rows[] = {
 	{ 0, "timeout", "TIME",
 	  "Give up on NVML if one of its calls takes longer than TIME (default 5s).",
 	  option_duration, AT(call_ns) },
-	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 },
-	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 },
+	OPTION_QUIET_ROW,
+	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
 

@@ -58,7 +58,7 @@ record_puppet() {
 @test "growth is counted from the first allocation, or from where --warmup says" {
 	record_puppet run.mscope "alloc 3000000" "churn 50" "alloc 1000000"
 	run -8 --separate-stderr report --fail-on growth=1000000 --warmup 1allocs run.mscope
-	[[ $stderr == *"--fail-on growth=1000000: puppet ("*") holds 977 KiB more device memory than after its initialisation: 2.86 MiB then, 3.81 MiB at the end (high confidence)"* ]]
+	[[ $stderr == *"--fail-on growth=1000000: puppet ("*") holds 977 KiB more device memory than after its initialisation: 2.86 MiB then, 3.81 MiB at the end (growth; high confidence)"* ]]
 	[[ $output == *"**F1 growth**: puppet ("*"Confidence: high"* ]]
 	run -0 report --fail-on growth=1000001 --warmup 51allocs run.mscope
 	run -0 report --fail-on growth=1 --warmup 52allocs run.mscope
@@ -78,7 +78,7 @@ record_puppet() {
 		"oom loss growth=1 leak oom loss growth=1 leak"
 	assert_equal "$(in_xml out.xml testsuite tests | xargs)" "4 4"
 	[[ $(in_xml out.xml testsuite/testcase/failure message) == *"puppet ("*") holds 977 KiB more"* ]]
-	[[ $(in_xml out.xml testsuite/testcase/failure message) == *"ffmpeg ("*"): oom, cuMemAlloc_v2"* ]]
+	[[ $(in_xml out.xml testsuite/testcase/failure message) == *"ffmpeg ("*") ran out of memory when it asked for "*" (oom, cuMemAlloc_v2"* ]]
 	[[ $(in_xml out.xml testsuite/testcase/failure) == *"bytes asked for: "* ]]
 	[[ $(in_xml out.xml testsuite/testcase/error message) == *"leak-growth could not be looked for: less time was recorded"* ]]
 	assert_equal "$(in_xml out.xml . failures)" 2

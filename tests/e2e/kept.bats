@@ -25,6 +25,8 @@ evidence() {
 @test "a pool without limit keeps what was freed; trimmed, it does not" {
 	run kept pool
 	assert_equal "$output" "pool-kept medium 167772160 "
+	jq -r '.verdict[0]' report.json | grep -q 'keeps 160 MiB of freed memory in a pool (pool-kept'
+	jq -r '.verdict[1]' report.json | grep -q '^What to do: .*cudaMemPoolTrimTo'
 	assert_equal "$(evidence 'release thresholds without limit that the program has set')" 1
 	run kept trimmed
 	assert_equal "$output" ""
@@ -44,6 +46,8 @@ failed-calls high 0 cuMemHostRegister_v2"
 
 	run kept shared -f
 	assert_equal "$output" "exported-kept high 50331648 cuMemAlloc_v2"
+	jq -r '.verdict[0]' report.json | grep -qE \
+		'has freed 48 MiB that the device does not get back, because process [0-9]+ has it open'
 	user=$(jq -r '.recordings[0].processes[] | select(.spaces[].space == "imported").pid' report.json)
 	assert_equal "$(evidence 'process that had them open')" "$user"
 }

@@ -2,7 +2,11 @@
 /*
  * Tests of the simulated driver: allocation, pools, copies.
  */
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "selftest-driver.h"
 
@@ -63,6 +67,40 @@ static void test_capacity(void)
 	all = allocate(64 * MIB);
 	OK(cuMemFree_v2(all));
 	CHECK(used() == 0);
+}
+
+static void hold(int begun)
+{
+	start();
+	allocate(40 * MIB);
+	CHECK(write(begun, "", 1) == 1);
+	pause();
+}
+
+/* Until the other ends, however it does. */
+static void test_tenants(void)
+{
+	char path[] = "/tmp/simcuda-tenants-XXXXXX", byte;
+	int pipes[2], file = mkstemp(path);
+	size_t left, total;
+	CUdeviceptr ptr;
+	pid_t other;
+
+	CHECK(file >= 0 && !setenv("SIMCUDA_TENANTS", path, 1) && !pipe(pipes));
+	other = fork();
+	if (!other)
+		hold(pipes[1]);
+	CHECK(read(pipes[0], &byte, 1) == 1);
+	start();
+	OK(cuMemGetInfo_v2(&left, &total));
+	CHECK(left == 24 * MIB && total == 64 * MIB);
+	FAILS(OUT_OF_MEMORY, cuMemAlloc_v2(&ptr, 25 * MIB));
+	ptr = allocate(24 * MIB);
+	CHECK(!kill(other, SIGKILL) && waitpid(other, NULL, 0) == other);
+	allocate(40 * MIB);
+	FAILS(OUT_OF_MEMORY, cuMemAlloc_v2(&ptr, 1));
+	close(file);
+	unlink(path);
 }
 
 static unsigned int next(unsigned int *seed)
@@ -414,6 +452,7 @@ const struct selftest selftests[] = {
 	{ "allocation", test_allocation, { NULL }, NULL, 0 },
 	{ "pitch", test_pitch, { NULL }, NULL, 0 },
 	{ "capacity", test_capacity, { "SIMCUDA_MEMORY=64M" }, NULL, 0 },
+	{ "tenants", test_tenants, { "SIMCUDA_MEMORY=64M" }, NULL, 0 },
 	{ "deterministic",
 	  test_deterministic,
 	  { "SIMCUDA_DEVICES=2", "SIMCUDA_MEMORY=64M" },

@@ -220,6 +220,8 @@ static int report_kind(const struct process_activity *activity, const struct kin
 	finding.first_ts_ns = kind->first_ns;
 	finding.last_ts_ns = kind->last_ns;
 	finding.bytes = kind->kept_bytes;
+	if (kind->stays)
+		finding.says = "had %1, after which no call works any more";
 	finding_say(&finding,
 		    kind->stays ? "calls, this one and others, that failed with this result" :
 				  "calls that failed",

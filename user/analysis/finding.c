@@ -82,13 +82,14 @@ static const struct {
 	enum finding_topic topic;
 	uint32_t needs;
 	enum rule_blind blind;
-	const char *suggestion;
+	const char *says, *suggestion;
 } rules[FINDING_RULES_COUNT] = {
-#define RULE(id, rule, of, needed, blinded, function, ...) \
+#define RULE(id, rule, of, needed, blinded, function, words, ...) \
 	[FINDING_##id] = { .name = (rule), \
 			   .topic = FINDING_TOPIC_##of, \
 			   .needs = (needed), \
 			   .blind = RULE_BLIND_##blinded, \
+			   .says = (words), \
 			   .suggestion = (__VA_ARGS__) },
 #include "analysis/rules.def"
 #undef RULE
@@ -112,6 +113,11 @@ uint32_t finding_rule_needs(enum finding_rule rule)
 enum rule_blind finding_rule_blind(enum finding_rule rule)
 {
 	return rules[rule].blind;
+}
+
+const char *finding_says(const struct finding *finding)
+{
+	return finding->says ? finding->says : rules[finding->rule].says;
 }
 
 const char *finding_rule_suggestion(enum finding_rule rule)

@@ -79,6 +79,7 @@ struct finding {
 	uint8_t outcome; /* of FINDING_OOM: enum oom_outcome */
 	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
 	size_t evidence_count;
+	const char *says;       /* what its rule says of others; NULL: what it says of all */
 	const char *pattern;    /* of growth, what its sizes or times are like; NULL: none */
 	bool freed;             /* of growth: in the end it was given back */
 	const char *lowered_by; /* why the confidence is not higher; NULL: it is high */
@@ -121,6 +122,12 @@ const char *finding_rule_name(enum finding_rule rule);
 enum finding_topic finding_topic_of(enum finding_rule rule);
 uint32_t finding_rule_needs(enum finding_rule rule); /* bit set of enum ms_op */
 enum rule_blind finding_rule_blind(enum finding_rule rule);
+/*
+ * What is found of the process, for a sentence that begins with its name; %B and %0 to %9 as in
+ * rules.def. NULL: it is about objects, and depends on their kind.
+ */
+const char *finding_says(const struct finding *finding);
+
 const char *finding_rule_suggestion(enum finding_rule rule); /* NULL: it depends on the cause */
 
 #endif /* MEMSCOPE_ANALYSIS_FINDING_H */

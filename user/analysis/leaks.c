@@ -174,6 +174,7 @@ static int report_growth(const struct process_activity *activity, const struct f
 	leaks_growth_confidence(growth, options, &finding);
 	finding.freed = freed;
 	if (freed) {
+		finding.says = "grows by %B until it ends: %0 allocations in %3";
 		finding_say(&finding, "freed when the program ended", FINDING_BYTES,
 			    activity->ending.last_ns ? growth->live.bytes : 0);
 		finding_lower(&finding, FINDING_MEDIUM,

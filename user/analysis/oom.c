@@ -279,6 +279,8 @@ int ooms_report(const struct ooms *ooms, struct findings *findings)
 		};
 
 		memcpy(finding.comm, oom->comm, sizeof(finding.comm));
+		if (oom->requested_known)
+			finding.says = "ran out of memory when it asked for %B";
 		say_request(&finding, oom);
 		say_outcome(&finding, oom);
 		say_live(&finding, oom);

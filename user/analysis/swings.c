@@ -187,6 +187,7 @@ static int report(const struct process_activity *activity, const struct family *
 	if (leaks) {
 		finding.bytes = swings->last_valley - swings->valley;
 		finding.pattern = "sawtooth: each time, more is left when it is given back";
+		finding.says = "leaves %B behind, more each time it gives its memory back";
 		finding_say(&finding, "more left after the last time than after the first",
 			    FINDING_BYTES, finding.bytes);
 		finding_lower(&finding, FINDING_MEDIUM,

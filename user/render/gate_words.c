@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "render/field.h"
+#include "render/finding_words.h"
 #include "render/report_words.h"
 
 static const struct finding *first_of(const struct gate_condition *condition,
@@ -32,7 +33,7 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 		string_append_text(out, texts[condition->kind] ? texts[condition->kind] : "");
 		return;
 	}
-	report_append_finding(out, finding);
+	finding_words_append(out, recording, finding);
 	if (result->findings > 1)
 		string_append_format(out, ", and %zu more", result->findings - 1);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "render/report_notes.h"
+#include "render/finding_words.h"
 #include "render/report_oom_words.h"
 #include "render/report_words.h"
 #include "render/stack_words.h"
@@ -28,7 +29,7 @@ static void append_about(struct string *text, const struct finding *finding)
 		string_append_format(text, ", %s", REPORT_SIZE(finding->bytes));
 	if (finding->object)
 		string_append_format(text, ", %s %s", REPORT_COUNT(finding->count),
-				     report_objects_name(finding));
+				     finding_words_objects(finding));
 }
 
 static void say_site(struct document *document, const struct report_recording *recording,

@@ -3,6 +3,7 @@
 
 #include "render/ci.h"
 #include "render/gate_words.h"
+#include "render/finding_words.h"
 #include "render/report_words.h"
 
 static void annotate(struct string *out, const char *level, const char *what, struct string *text)
@@ -65,7 +66,7 @@ static void annotate_findings(struct string *out, const struct report *report,
 
 		if (gate_has(gate, recording, finding) != asked_for)
 			continue;
-		report_append_finding(&text, finding);
+		finding_words_append(&text, recording, finding);
 		append_place(&text, report, recording);
 		string_append_text(&text, "\n");
 		gate_append_evidence(&text, recording, finding, "\n");

@@ -9,6 +9,7 @@
 #include "render/document_html.h"
 #include "render/report_document.h"
 #include "render/report_notes.h"
+#include "render/finding_words.h"
 #include "render/report_oom_words.h"
 #include "render/report_words.h"
 
@@ -31,7 +32,7 @@ static void append_about(struct html *html, const struct finding *finding)
 				     REPORT_SIZE(finding->bytes));
 	if (finding->object)
 		string_append_format(html->out, ", <strong>%s %s</strong>",
-				     REPORT_COUNT(finding->count), report_objects_name(finding));
+				     REPORT_COUNT(finding->count), finding_words_objects(finding));
 }
 
 static void append_confidence(struct html *html, enum finding_confidence confidence,

@@ -6,6 +6,7 @@
 
 #include "render/ci.h"
 #include "render/gate_words.h"
+#include "render/finding_words.h"
 #include "render/report_words.h"
 
 /* One after the other, an XML text that is made of texts of any origin. */
@@ -97,7 +98,7 @@ static void put_findings(struct junit *junit, const struct report_recording *rec
 
 		if (!gate_takes(condition, recording, finding))
 			continue;
-		report_append_finding(&junit->text, finding);
+		finding_words_append(&junit->text, recording, finding);
 		string_append_text(&junit->text, "\n    ");
 		gate_append_evidence(&junit->text, recording, finding, "\n    ");
 		string_append_char(&junit->text, '\n');
@@ -166,7 +167,7 @@ static void put_others(struct junit *junit, const struct report_recording *recor
 
 		if (gate_has(junit->gate, recording, finding))
 			continue;
-		report_append_finding(&junit->text, finding);
+		finding_words_append(&junit->text, recording, finding);
 		string_append_char(&junit->text, '\n');
 	}
 	if (recording->suppressed)

@@ -189,6 +189,67 @@ void report_append_oom_remedies(struct string *out, const struct report_recordin
 		string_append_char(out, '.');
 }
 
+/* ---- why ------------------------------------------------------------------------------------- */
+
+static const char *cause_words(enum oom_cause cause)
+{
+	switch (cause) {
+	case OOM_LEAK:
+		return "most of what was in use was allocated bit by bit and not freed";
+	case OOM_CACHED:
+		return "most was held by this process, whose own allocator seems to keep memory"
+		       " that is free";
+	case OOM_FULL:
+		return "the process itself needs more than there is";
+	case OOM_CO_TENANT:
+		return "other processes hold most of the device";
+	case OOM_FRAGMENTATION:
+		return "enough was free, but not in one piece";
+	case OOM_POOLED:
+		return "pools kept enough memory that had been freed";
+	case OOM_ADDRESSES:
+		return "there were no addresses to reserve or map";
+	case OOM_LIMIT:
+		return "the process may use only a part of the device";
+	case OOM_UNEXPLAINED:
+		return "no recorded allocation explains it";
+	case OOM_UNKNOWN:
+	case OOM_CAUSES_COUNT:
+		break;
+	}
+	return "nothing that was recorded says why";
+}
+
+/* The largest of the others. */
+static const struct oom_process *tenant_of(const struct analysis_oom *oom)
+{
+	size_t i;
+
+	for (i = 0; i < oom->processes_count; i++)
+		if (oom->processes[i].pid != oom->pid ||
+		    oom->processes[i].start_ns != oom->start_ns)
+			return &oom->processes[i];
+	return NULL;
+}
+
+void report_append_oom_cause(struct string *out, const struct analysis_oom *oom)
+{
+	const struct oom_process *tenant = oom->cause == OOM_CO_TENANT ? tenant_of(oom) : NULL;
+
+	string_append_format(out, "%s (%s", analysis_oom_cause_name(oom->cause),
+			     cause_words(oom->cause));
+	if (oom->cause == OOM_LEAK)
+		string_append_format(out, ": %s", REPORT_SIZE(oom->growing.bytes));
+	if (tenant) {
+		string_append_text(out, ", ");
+		report_append_process(out, tenant->pid, tenant->name);
+		string_append_format(out, " %s", REPORT_SIZE(tenant->live.bytes));
+	}
+	if (oom->device_bytes)
+		string_append_format(out, "; the device has %s", REPORT_SIZE(oom->device_bytes));
+	string_append_char(out, ')');
+}
+
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 static void append_holder(struct string *out, const struct analysis_oom *oom)
@@ -239,6 +300,6 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 		break;
 	}
 	append_end(out, recording, oom);
-	if (oom->cause != OOM_UNKNOWN)
-		string_append_format(out, ". Cause: %s", analysis_oom_cause_name(oom->cause));
+	string_append_text(out, ". Cause: ");
+	report_append_oom_cause(out, oom);
 }

@@ -23,6 +23,9 @@ void report_append_oom_remedies(struct string *out, const struct report_recordin
 				const struct analysis_oom *oom);
 
 /* For the verdict, without a full stop. */
+/* Appends "full (8 GiB asked for beside 300 MiB ...)": the cause, and what it means here. */
+void report_append_oom_cause(struct string *out, const struct analysis_oom *oom);
+
 void report_append_oom_verdict(struct string *out, const struct report_recording *recording,
 			       const struct analysis_oom *oom);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ledger/objects.h"
 #include "render/field.h"
+#include "render/finding_words.h"
 #include "render/identity_words.h"
 #include "render/report_exactness.h"
 #include "render/report_oom_words.h"
@@ -222,81 +222,6 @@ static size_t count_findings(const struct report *report)
 	return count;
 }
 
-static const char *leak_words(const struct finding *finding)
-{
-	if (finding->rule == FINDING_UNEXPLAINED_GROWTH)
-		return " runs beside %s more in use that no allocation explains";
-	return finding->freed ? " grows by %s until it ends" : " leaves %s behind";
-}
-
-/* Two numbers that the finding has as evidence. */
-static void append_growth(struct string *out, const struct finding *finding)
-{
-	report_append_process(out, finding->pid, finding->name);
-	string_append_format(out,
-			     " holds %s more device memory than after its initialisation: %s"
-			     " then, %s at the end (%s confidence)",
-			     REPORT_SIZE(finding->bytes), REPORT_SIZE(finding->evidence[0].value),
-			     REPORT_SIZE(finding->evidence[1].value),
-			     report_confidence_name(finding->confidence));
-}
-
-const char *report_objects_name(const struct finding *finding)
-{
-	return finding->count == 1 ? objects_name(finding->object) :
-				     objects_plural(finding->object);
-}
-
-/* What has a handle and is no memory. */
-static void append_objects(struct string *out, const struct finding *finding)
-{
-	const char *verb = finding->rule == FINDING_IDLE_CONTEXT ? " has" :
-			   finding->freed                        ? ", until it ends, piles up" :
-								   " piles up";
-	char count[STRING_NUMBER_BYTES];
-
-	report_append_process(out, finding->pid, finding->name);
-	string_append_format(out, "%s %s %s", verb, string_count(count, finding->count),
-			     report_objects_name(finding));
-	if (finding->rule == FINDING_IDLE_CONTEXT)
-		string_append_format(out, " on device %d, to which it gives no work (%s",
-				     finding->device, finding_rule_name(finding->rule));
-	else
-		string_append_format(out, " (%s", finding_rule_name(finding->rule));
-	if (finding->row != MS_NO_ROW)
-		string_append_format(out, ", %s", probe_at(finding->row)->symbol);
-	if (finding->rule != FINDING_IDLE_CONTEXT && finding->device >= 0)
-		string_append_format(out, ", device %d", finding->device);
-	string_append_format(out, "; %s confidence)", report_confidence_name(finding->confidence));
-}
-
-void report_append_finding(struct string *out, const struct finding *finding)
-{
-	bool leaks = finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK;
-	char size[STRING_NUMBER_BYTES];
-
-	if (finding->rule == FINDING_GROWTH) {
-		append_growth(out, finding);
-		return;
-	}
-	if (finding->object) {
-		append_objects(out, finding);
-		return;
-	}
-	report_append_process(out, finding->pid, finding->name);
-	if (leaks)
-		string_append_format(out, leak_words(finding), string_size(size, finding->bytes));
-	string_append_format(out, "%s%s", leaks ? " (" : ": ", finding_rule_name(finding->rule));
-	if (finding->row != MS_NO_ROW)
-		string_append_format(out, ", %s", probe_at(finding->row)->symbol);
-	if (leaks && finding->device >= 0)
-		string_append_format(out, ", device %d", finding->device);
-	if (!leaks && finding->bytes)
-		string_append_format(out, ", %s", string_size(size, finding->bytes));
-	string_append_format(out, "%s%s confidence%s", leaks ? "; " : ", with ",
-			     report_confidence_name(finding->confidence), leaks ? ")" : "");
-}
-
 static bool is_blind(const struct report *report, enum finding_rule rule)
 {
 	size_t i;
@@ -371,14 +296,11 @@ static void append_note(struct string *out, const struct report *report)
 {
 	const struct report_recording *where = NULL;
 	const struct finding *note = gravest(report, true, &where);
-	char size[STRING_NUMBER_BYTES];
 
 	if (!note)
 		return;
 	string_append_text(out, " Not wrong, but to be known: ");
-	report_append_process(out, note->pid, note->name);
-	string_append_format(out, ", %s, %s", finding_rule_name(note->rule),
-			     string_size(size, note->bytes));
+	finding_words_append(out, where, note);
 	append_place(out, report, where);
 	string_append_char(out, '.');
 }
@@ -392,6 +314,71 @@ static void append_suppressed(struct string *out, const struct report *report)
 	if (count)
 		string_append_format(out, " %zu finding%s suppressed.", count,
 				     count == 1 ? " is" : "s are");
+}
+
+/* Whether it is the same in another process: workers, or one that is started again and again. */
+static bool is_repeated(const struct finding *finding, const struct finding *other)
+{
+	return other != finding && other->rule == finding->rule && other->row == finding->row &&
+	       other->pid != finding->pid && !strcmp(other->name, finding->name);
+}
+
+/* Returns in how many findings, of which each process has one at least. */
+static size_t append_repeats(struct string *out, const struct report_recording *where,
+			     const struct finding *finding)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < where->findings_count; i++)
+		count += is_repeated(finding, where->findings[i].finding);
+	if (count)
+		string_append_format(out, "; the same %s time%s in other processes of that name",
+				     REPORT_COUNT(count), count == 1 ? "" : "s");
+	return count;
+}
+
+/*
+ * Where nothing says why memory ran out: what of the same process grew meanwhile, if anything did.
+ */
+static void append_suspect(struct string *out, const struct report_recording *where,
+			   const struct finding *finding, const struct analysis_oom *oom)
+{
+	size_t i;
+
+	if (oom->cause != OOM_UNKNOWN && oom->cause != OOM_UNEXPLAINED)
+		return;
+	for (i = 0; i < where->findings_count; i++) {
+		const struct finding *other = where->findings[i].finding;
+
+		if (finding_topic_of(other->rule) != FINDING_TOPIC_LEAK ||
+		    other->pid != finding->pid || other->start_ns != finding->start_ns)
+			continue;
+		string_append_text(out, "; but ");
+		finding_words_append(out, where, other);
+		return;
+	}
+}
+
+/* What would have helped, and what to do: of the gravest finding alone. */
+static void say_remedy(struct verdict *verdict, const struct report *report)
+{
+	const struct report_recording *where = NULL;
+	const struct finding *finding = gravest(report, false, &where);
+	const char *suggestion = finding ? report_suggestion_of(where, finding) : NULL;
+	const struct analysis_oom *oom = finding ? oom_of(where, finding) : NULL;
+	struct string *out;
+
+	/* What may well be nothing needs no haste. */
+	if (!finding || finding->confidence == FINDING_LOW ||
+	    (!suggestion && (!oom || !oom->remedies_count)))
+		return;
+	out = verdict_sentence(verdict);
+	if (oom && oom->remedies_count) {
+		report_append_oom_remedies(out, where, oom);
+		string_append_text(out, suggestion ? " " : "");
+	}
+	if (suggestion)
+		string_append_format(out, "What to do: %s", suggestion);
 }
 
 static void say_findings(struct verdict *verdict, const struct report *report)
@@ -409,11 +396,14 @@ static void say_findings(struct verdict *verdict, const struct report *report)
 		return;
 	}
 	oom = oom_of(where, finding);
-	if (oom)
+	if (oom) {
 		report_append_oom_verdict(out, where, oom);
-	else
-		report_append_finding(out, finding);
+		append_suspect(out, where, finding, oom);
+	} else {
+		finding_words_append(out, where, finding);
+	}
 	append_place(out, report, where);
+	count -= append_repeats(out, where, finding);
 	if (count > 1)
 		string_append_format(out, "; %zu more finding%s below", count - 1,
 				     count > 2 ? "s" : "");
@@ -530,6 +520,7 @@ void report_verdict(struct verdict *verdict, const struct report *report)
 {
 	*verdict = (struct verdict){ 0 };
 	say_findings(verdict, report);
+	say_remedy(verdict, report);
 	if (report_selects(&report->options))
 		say_own_peak(verdict, report);
 	else

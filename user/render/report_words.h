@@ -32,12 +32,6 @@ void report_append_process(struct string *out, uint32_t pid, const char *name);
  */
 bool report_append_selection(struct string *out, const struct report_recording *recording);
 
-/* In a finding about objects: "module" if it is about one, else "modules". */
-const char *report_objects_name(const struct finding *finding);
-
-/* Appends what was found where, how much of it, and how sure that is. */
-void report_append_finding(struct string *out, const struct finding *finding);
-
 /* Appends a number in its unit, as people read it. */
 void report_append_value(struct string *out, const struct report_recording *recording,
 			 enum finding_unit unit, uint64_t value);

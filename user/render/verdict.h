@@ -16,7 +16,7 @@ struct document;
 struct html;
 struct json;
 
-#define VERDICT_MAX 4
+#define VERDICT_MAX 5
 
 struct verdict {
 	struct string sentences[VERDICT_MAX];

@@ -304,6 +304,10 @@ bool report_not_asked(const struct report_recording *recording, enum finding_rul
 const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,
 			      size_t i);
 
+/* What to do about this one, by its cause if memory ran out; NULL: it is not known. */
+const char *report_suggestion_of(const struct report_recording *recording,
+				 const struct finding *finding);
+
 /* Whether the recording has a finding of that rule that is at least so sure. */
 bool report_has(const struct report_recording *recording, enum finding_rule rule,
 		enum finding_confidence least);

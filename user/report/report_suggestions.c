@@ -15,8 +15,7 @@ static bool has_cause(const struct report_recording *recording, enum oom_cause c
 	return false;
 }
 
-/* One for each cause that there is. */
-static const char *oom_suggestion(const struct report_recording *recording, size_t i)
+static const char *cause_suggestion(enum oom_cause of)
 {
 	static const char *const texts[OOM_CAUSES_COUNT] = {
 		[OOM_UNKNOWN] =
@@ -54,11 +53,18 @@ static const char *oom_suggestion(const struct report_recording *recording, size
 			" smaller, free earlier, or use more devices; the table of holders says"
 			" where to begin.",
 	};
+
+	return texts[of];
+}
+
+/* One for each cause that there is. */
+static const char *oom_suggestion(const struct report_recording *recording, size_t i)
+{
 	enum oom_cause cause;
 
 	for (cause = 0; cause < OOM_CAUSES_COUNT; cause++)
 		if (has_cause(recording, cause) && !i--)
-			return texts[cause];
+			return cause_suggestion(cause);
 	return NULL;
 }
 
@@ -136,6 +142,19 @@ static const char *suggestion(const struct report_recording *recording, enum fin
 	if (pooled && !i--)
 		return pool_suggestion(rule);
 	return !i ? torch_suggestion(recording, rule) : NULL;
+}
+
+const char *report_suggestion_of(const struct report_recording *recording,
+				 const struct finding *finding)
+{
+	const char *of_pool = pool_suggestion(finding->rule);
+	size_t count;
+	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
+
+	if (finding->rule == FINDING_OOM)
+		return finding->oom < count ? cause_suggestion(ooms[finding->oom].cause) : NULL;
+	return of_pool && uses_pools(recording, finding) ? of_pool :
+							   finding_rule_suggestion(finding->rule);
 }
 
 const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,

@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "bitset.h"
 #include "reserve.h"
+#include "tenants.h"
 
 #define BUCKETS 4096
 #define CLASSES 512
@@ -39,6 +40,7 @@ struct arena {
 	uint64_t base;
 	uint32_t granules;
 	uint32_t used; /* live, parked or charged */
+	int tenant;    /* physical device; -1: all of the capacity is this process's */
 	unsigned int granule_shift;
 	uint32_t unused_node; /* a list through next */
 	uint32_t node_count;
@@ -280,6 +282,28 @@ static bool merge_freed(struct arena *arena)
 	return any;
 }
 
+/* Granules that other processes use. */
+static uint32_t elsewhere(const struct arena *arena)
+{
+	return arena->tenant < 0 ?
+		       0 :
+		       (uint32_t)(tenants_elsewhere(arena->tenant) >> arena->granule_shift);
+}
+
+static uint32_t left_of(const struct arena *arena)
+{
+	const uint64_t used = (uint64_t)arena->used + elsewhere(arena);
+
+	return used < arena->granules ? (uint32_t)(arena->granules - used) : 0;
+}
+
+static void use_more(struct arena *arena, int64_t count)
+{
+	arena->used = (uint32_t)(arena->used + count);
+	if (arena->tenant >= 0)
+		tenants_publish(arena->tenant, (uint64_t)arena->used << arena->granule_shift);
+}
+
 static uint32_t take(struct arena *arena, uint32_t count)
 {
 	uint32_t index = take_freed(arena, count);
@@ -311,7 +335,7 @@ static void forget(struct arena *arena, uint32_t index)
 
 static void release(struct arena *arena, uint32_t index)
 {
-	arena->used -= arena->nodes[index].count;
+	use_more(arena, -(int64_t)arena->nodes[index].count);
 	push(arena, index, NODE_FREED);
 }
 
@@ -344,6 +368,7 @@ struct arena *arena_new(uint64_t capacity_bytes, uint64_t granule_bytes, bool sh
 	if (!arena || granules >= UINT32_MAX)
 		env_fatal("SIMCUDA_MEMORY", "(capacity)", "too much for one arena");
 	pthread_mutex_init(&arena->lock, NULL);
+	arena->tenant = -1;
 	arena->granules = (uint32_t)granules;
 	arena->granule_shift = (unsigned int)__builtin_ctzll(granule_bytes);
 	/* One granule more, for the alignment, and so that there are no zero-sized corner cases. */
@@ -364,6 +389,11 @@ struct arena *arena_new(uint64_t capacity_bytes, uint64_t granule_bytes, bool sh
 	return arena;
 }
 
+void arena_share_capacity(struct arena *arena, int physical)
+{
+	arena->tenant = physical;
+}
+
 int arena_file(const struct arena *arena, uint64_t addr, uint64_t *offset)
 {
 	*offset = addr - arena->mapped;
@@ -376,10 +406,10 @@ bool arena_alloc(struct arena *arena, struct arena_block *block)
 	uint32_t index = 0;
 
 	pthread_mutex_lock(&arena->lock);
-	if (count <= arena->granules - arena->used)
+	if (count <= left_of(arena))
 		index = take(arena, count);
 	if (index) {
-		arena->used += count;
+		use_more(arena, count);
 		make_live(arena, index, block);
 	}
 	pthread_mutex_unlock(&arena->lock);
@@ -494,9 +524,9 @@ bool arena_charge(struct arena *arena, uint64_t bytes)
 	bool fits;
 
 	pthread_mutex_lock(&arena->lock);
-	fits = count <= arena->granules - arena->used;
+	fits = count <= left_of(arena);
 	if (fits)
-		arena->used += count;
+		use_more(arena, count);
 	pthread_mutex_unlock(&arena->lock);
 	return fits;
 }
@@ -504,7 +534,7 @@ bool arena_charge(struct arena *arena, uint64_t bytes)
 void arena_uncharge(struct arena *arena, uint64_t bytes)
 {
 	pthread_mutex_lock(&arena->lock);
-	arena->used -= to_granules(arena, bytes);
+	use_more(arena, -(int64_t)to_granules(arena, bytes));
 	pthread_mutex_unlock(&arena->lock);
 }
 
@@ -528,7 +558,7 @@ uint64_t arena_used(struct arena *arena)
 	uint64_t used;
 
 	pthread_mutex_lock(&arena->lock);
-	used = (uint64_t)arena->used << arena->granule_shift;
+	used = (uint64_t)(arena->granules - left_of(arena)) << arena->granule_shift;
 	pthread_mutex_unlock(&arena->lock);
 	return used;
 }

@@ -49,6 +49,9 @@ struct arena_block {
  */
 struct arena *arena_new(uint64_t capacity_bytes, uint64_t granule_bytes, bool shared);
 
+/* Its capacity is that of a physical device, which other processes may use, too (tenants.h). */
+void arena_share_capacity(struct arena *arena, int physical);
+
 /* The file of a shared arena, and where in it the byte at addr is. */
 int arena_file(const struct arena *arena, uint64_t addr, uint64_t *offset);
 
@@ -86,6 +89,6 @@ void arena_uncharge(struct arena *arena, uint64_t bytes);
 uint64_t arena_rounded(const struct arena *arena, uint64_t size_bytes);
 uint64_t arena_base(const struct arena *arena);
 uint64_t arena_capacity(const struct arena *arena);
-uint64_t arena_used(struct arena *arena);
+uint64_t arena_used(struct arena *arena); /* by this process and by others */
 
 #endif

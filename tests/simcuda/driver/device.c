@@ -32,6 +32,7 @@ void device_setup(void)
 		devices[i].ordinal = (int)i;
 		devices[i].physical = physical[i];
 		devices[i].memory = arena_new(memory, DEVICE_GRANULE, true);
+		arena_share_capacity(devices[i].memory, (int)physical[i]);
 		devices[i].graph_space = graph_memory_space();
 		devices[i].default_pool = pool_new_default(&devices[i]);
 		devices[i].pool = devices[i].default_pool;

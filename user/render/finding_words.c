@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/finding_words.h"
+
+#include "ledger/objects.h"
+#include "render/report_words.h"
+
+const char *finding_words_objects(const struct finding *finding)
+{
+	return finding->count == 1 ? objects_name(finding->object) :
+				     objects_plural(finding->object);
+}
+
+/* What has a handle and is no memory. */
+static void append_objects(struct string *out, const struct finding *finding)
+{
+	const char *verb = finding->rule == FINDING_IDLE_CONTEXT ? " has" :
+			   finding->freed                        ? ", until it ends, piles up" :
+								   " piles up";
+
+	string_append_format(out, "%s %s %s", verb, REPORT_COUNT(finding->count),
+			     finding_words_objects(finding));
+	if (finding->rule == FINDING_IDLE_CONTEXT)
+		string_append_format(out, " on device %d, to which it gives no work",
+				     finding->device);
+}
+
+/* What stands for a letter or digit of the rule's words. */
+static void append_number(struct string *out, const struct report_recording *recording,
+			  const struct finding *finding, char what)
+{
+	const size_t i = (size_t)(what - '0');
+
+	if (what == 'B')
+		string_append_text(out, REPORT_SIZE(finding->bytes));
+	else if (i < finding->evidence_count)
+		report_append_value(out, recording, finding->evidence[i].unit,
+				    finding->evidence[i].value);
+	else
+		string_append_char(out, '?');
+}
+
+static void append_words(struct string *out, const struct report_recording *recording,
+			 const struct finding *finding, const char *words)
+{
+	string_append_char(out, ' ');
+	for (; *words; words++) {
+		if (*words == '%' && words[1])
+			append_number(out, recording, finding, *++words);
+		else
+			string_append_char(out, *words);
+	}
+}
+
+void finding_words_append(struct string *out, const struct report_recording *recording,
+			  const struct finding *finding)
+{
+	const char *words = finding_says(finding);
+
+	report_append_process(out, finding->pid, finding->name);
+	if (words)
+		append_words(out, recording, finding, words);
+	else
+		append_objects(out, finding);
+	string_append_format(out, " (%s", finding_rule_name(finding->rule));
+	if (finding->row != MS_NO_ROW)
+		string_append_format(out, ", %s", probe_at(finding->row)->symbol);
+	if (finding->rule != FINDING_IDLE_CONTEXT && finding->device >= 0)
+		string_append_format(out, ", device %d", finding->device);
+	string_append_format(out, "; %s confidence)", report_confidence_name(finding->confidence));
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One finding in a sentence: who does what, how much of it, by which rule, and how sure that is.
+ */
+#ifndef MEMSCOPE_RENDER_FINDING_WORDS_H
+#define MEMSCOPE_RENDER_FINDING_WORDS_H
+
+#include "analysis/finding.h"
+#include "report/report.h"
+
+/* In a finding about objects: "module" if it is about one, else "modules". */
+const char *finding_words_objects(const struct finding *finding);
+
+/*
+ * Appends "train (4242) leaves 2 GiB behind (leak-growth, cudaMalloc, device 0; high confidence)",
+ * without a full stop. Times are those of the recording.
+ */
+void finding_words_append(struct string *out, const struct report_recording *recording,
+			  const struct finding *finding);
+
+#endif /* MEMSCOPE_RENDER_FINDING_WORDS_H */

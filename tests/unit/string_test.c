@@ -327,6 +327,21 @@ static void test_counts(void **state)
 	assert_numbers(string_count, cases, LENGTH(cases));
 }
 
+static void test_one_and_many(void **state)
+{
+	struct string text = { 0 };
+
+	(void)state;
+	string_append_count(&text, 1, "process", "processes");
+	string_append_text(&text, ", ");
+	string_append_count(&text, 0, "process", "processes");
+	string_append_text(&text, ", ");
+	string_append_count(&text, 1234, "process", "processes");
+	string_append_char(&text, '\0');
+	assert_string_equal(text.bytes, "1 process, 0 processes, 1,234 processes");
+	string_fini(&text);
+}
+
 /* Whatever the number, it has room: the terminator is inside `out`. */
 static void test_every_number_fits(void **state)
 {
@@ -460,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_one_and_many),
 		cmocka_unit_test(test_every_number_fits),
 		cmocka_unit_test(test_sizes_that_parse),
 		cmocka_unit_test(test_sizes_that_do_not_parse),

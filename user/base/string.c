@@ -344,6 +344,13 @@ const char *string_count(char out[STRING_NUMBER_BYTES], uint64_t count)
 	return out;
 }
 
+void string_append_count(struct string *string, uint64_t count, const char *one, const char *many)
+{
+	char number[STRING_NUMBER_BYTES];
+
+	string_append_format(string, "%s %s", string_count(number, count), count == 1 ? one : many);
+}
+
 /* What "K", "MiB" and so on multiply with, or 0. */
 static uint64_t unit_factor(const char *unit)
 {

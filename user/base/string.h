@@ -82,6 +82,9 @@ const char *string_duration(char out[STRING_NUMBER_BYTES], uint64_t duration_ns)
 /* "1,234,567" */
 const char *string_count(char out[STRING_NUMBER_BYTES], uint64_t count);
 
+/* "1 process", "1,234 processes" */
+void string_append_count(struct string *string, uint64_t count, const char *one, const char *many);
+
 /* Parses "64K", "1.5G", "4096", "10MiB"; 0, or -EINVAL, or -ERANGE. */
 int string_parse_size(const char *text, uint64_t *size_bytes);
 

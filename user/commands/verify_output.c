@@ -127,24 +127,16 @@ static void append_what(struct string *out, const struct verification *verificat
 }
 
 /* "1 block", "2 blocks" */
-static void append_count(struct string *out, uint64_t count, const char *what)
-{
-	char text[STRING_NUMBER_BYTES];
-
-	string_append_format(out, "%s %s%s", string_count(text, count), what,
-			     count == 1 ? "" : "s");
-}
-
 static void append_amount(struct string *out, uint64_t segments, uint64_t blocks, uint64_t events,
 			  uint64_t bytes)
 {
 	char size[STRING_NUMBER_BYTES];
 
-	append_count(out, segments, "segment");
+	string_append_count(out, segments, "segment", "segments");
 	string_append_text(out, ", ");
-	append_count(out, blocks, "block");
+	string_append_count(out, blocks, "block", "blocks");
 	string_append_text(out, ", ");
-	append_count(out, events, "event");
+	string_append_count(out, events, "event", "events");
 	string_append_format(out, ", %s", string_size(size, bytes));
 	if (events)
 		string_append_format(out, ": %.1f bytes an event", (double)bytes / (double)events);
@@ -173,10 +165,10 @@ static void append_unwritten(struct string *out, const struct verification *veri
 	if (!blocks)
 		return;
 	append_label(out, "");
-	append_count(out, blocks, "block");
+	string_append_count(out, blocks, "block", "blocks");
 	string_append_text(out, " that could not be written, with ");
-	append_count(out, replay_end_number(verification->replay, "unwritten_records", 0),
-		     "record");
+	string_append_count(out, replay_end_number(verification->replay, "unwritten_records", 0),
+			    "record", "records");
 	string_append_char(out, '\n');
 }
 
@@ -206,7 +198,7 @@ static void append_damages(struct string *out, const struct verification *verifi
 		append_label(out, "damage");
 		append_text(out, verification->files[damage->file].path);
 		string_append_text(out, ": ");
-		append_count(out, damage->bytes, "byte");
+		string_append_count(out, damage->bytes, "byte", "bytes");
 		string_append_format(out, " at byte %" PRIu64 " %s %s\n", damage->offset,
 				     damage->bytes == 1 ? "is" : "are",
 				     damage->at_end ?
@@ -226,7 +218,7 @@ static void append_gaps(struct string *out, const struct verification *verificat
 		const struct verification_gap *gap = &verification->gaps[i];
 
 		append_label(out, "missing");
-		append_count(out, gap->blocks, "block");
+		string_append_count(out, gap->blocks, "block", "blocks");
 		string_append_format(out, ", from number %" PRIu64 " on: ", gap->first_sequence);
 		append_span(out, verification, gap->first_ts_ns, gap->last_ts_ns);
 	}

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/losses_words.h"
 
-static void append_count(struct string *out, uint64_t count, const char *what)
-{
-	char number[STRING_NUMBER_BYTES];
-
-	string_append_format(out, "%s %s%s", string_count(number, count), what,
-			     count == 1 ? "" : "s");
-}
-
 void losses_append_amount(struct string *out, const struct losses *losses)
 {
-	append_count(out, losses->calls, "event");
+	string_append_count(out, losses->calls, "event", "events");
 	if (!losses->others)
 		return;
 	string_append_text(out, " and ");
-	append_count(out, losses->others, "other record");
+	string_append_count(out, losses->others, "other record", "other records");
 }
 
 static void append_overrun(struct string *out, const struct losses *losses, const char *fewer)

@@ -81,24 +81,17 @@ void top_words_device(struct string *out, const struct top_device *device)
 	}
 }
 
-static void append_count(struct string *out, uint64_t count, const char *one, const char *many)
-{
-	char number[STRING_NUMBER_BYTES];
-
-	string_append_format(out, "%s %s", string_count(number, count), count == 1 ? one : many);
-}
-
 void top_words_status(struct string *out, const struct top *top, const struct top_status *status)
 {
 	char size[STRING_NUMBER_BYTES];
 
-	append_count(out, top->running, "process", "processes");
+	string_append_count(out, top->running, "process", "processes");
 	string_append_format(out, ", %s live on devices", string_size(size, top->live_bytes));
 	if (top->ended)
 		string_append_format(out, ", %llu ended", (unsigned long long)top->ended);
 	if (status->missed) {
 		string_append_text(out, ", at least ");
-		append_count(out, status->missed, "process", "processes");
+		string_append_count(out, status->missed, "process", "processes");
 		string_append_text(out, " not attached to in time");
 	}
 	if (losses_count(&status->losses)) {

@@ -9,6 +9,7 @@
 #include "ledger/failures.h"
 #include "ledger/graphs.h"
 #include "ledger/objects.h"
+#include "ledger/usage.h"
 
 void process_forget(struct process *process)
 {
@@ -104,4 +105,15 @@ size_t process_bytes(const struct process *process)
 	       pending_bytes(&process->pending) + driver_objects_bytes(&process->driver) +
 	       process_devices_bytes(&process->devices) + gpu_times_bytes(process->gpu) +
 	       process->identity.bytes + process->views_capacity * sizeof(*process->views);
+}
+
+uint64_t process_held_bytes(const struct process *process)
+{
+	uint64_t bytes = 0;
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (usage_is_held((uint8_t)space))
+			bytes += process->spaces[space].live_bytes;
+	return bytes;
 }

@@ -19,4 +19,7 @@ void process_restart(struct process *process, uint64_t now_ns);
 /* About how much memory it takes. */
 size_t process_bytes(const struct process *process);
 
+/* What it has live in all spaces that usage_is_held() names. */
+uint64_t process_held_bytes(const struct process *process);
+
 #endif /* MEMSCOPE_LEDGER_PROCESS_H */

@@ -25,6 +25,11 @@ bool usage_is_on_device(uint8_t space)
 	return false;
 }
 
+bool usage_is_held(uint8_t space)
+{
+	return usage_is_on_device(space) || space == MS_SPACE_MANAGED;
+}
+
 uint8_t usage_size_class(uint64_t size_bytes)
 {
 	return size_bytes ? 63 - __builtin_clzll(size_bytes) : 0;

@@ -110,6 +110,9 @@ struct usage {
 /* Whether an allocation there takes memory of a device for certain, and of no other allocation. */
 bool usage_is_on_device(uint8_t space);
 
+/* Whether it counts as held: it is on a device, or managed. */
+bool usage_is_held(uint8_t space);
+
 /* The power of two of a size. */
 uint8_t usage_size_class(uint64_t size_bytes);
 

@@ -435,7 +435,7 @@ bool diff_is_memory(uint8_t space)
 
 bool diff_is_device_memory(uint8_t space)
 {
-	return holdings_counts(space);
+	return usage_is_held(space);
 }
 
 /* When the level rose above `bytes` and stayed there until bucket `last`. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "ledger/process.h"
 #include "ledger/usage.h"
 
 #define FIRST_WIDTH_NS (1ull << 20)
@@ -23,22 +24,6 @@ size_t holdings_bytes(const struct holdings *holdings)
 {
 	return holdings->capacity * sizeof(*holdings->list) + map_bytes(&holdings->by_identity) +
 	       holdings->count * sizeof(**holdings->list);
-}
-
-bool holdings_counts(uint8_t space)
-{
-	return usage_is_on_device(space) || space == MS_SPACE_MANAGED;
-}
-
-static uint64_t held_by(const struct process *process)
-{
-	uint64_t bytes = 0;
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (holdings_counts(space))
-			bytes += process->spaces[space].live_bytes;
-	return bytes;
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */
@@ -183,7 +168,7 @@ static bool allocates(const struct event *event, const struct change *change)
 {
 	return event->call && event->probe->spec.op == MS_OP_ALLOC && change->has_allocation &&
 	       !change->captured && event_succeeded(event->call) &&
-	       holdings_counts(change->allocation.space);
+	       usage_is_held(change->allocation.space);
 }
 
 static void warm_up(const struct holdings *holdings, struct holdings_process *holding,
@@ -216,7 +201,7 @@ static void note_free(struct holdings_process *holding, const struct event *even
 		      const struct change *change)
 {
 	if (!event->call || event->probe->spec.op != MS_OP_FREE || change->free != FREE_KNOWN ||
-	    !holdings_counts(change->allocation.space))
+	    !usage_is_held(change->allocation.space))
 		return;
 	holding->frees[holding->frees_count++ % HOLDINGS_FREES] = (struct holdings_free){
 		.end_ns = event_end_ns(event),
@@ -246,7 +231,7 @@ static uint64_t bytes_in_frees(const struct holdings_process *holding,
 		const struct pending_call *call = &process->pending.calls[j];
 
 		if (call->tid != event->header->tid && call->count == 1 &&
-		    holdings_counts(call->first.space))
+		    usage_is_held(call->first.space))
 			bytes += call->first.size_bytes;
 	}
 	return bytes;
@@ -283,7 +268,7 @@ static void take_event(struct holdings *holdings, struct holdings_process *holdi
 		holding->first_ns = holding->allocs = 0;
 		holding->warm = false;
 	}
-	take_bytes(holding, held_by(change->process), ts_ns);
+	take_bytes(holding, process_held_bytes(change->process), ts_ns);
 	note_free(holding, event, change);
 	if (!allocates(event, change))
 		return;

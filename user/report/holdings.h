@@ -83,9 +83,6 @@ const struct holdings_process *holdings_find(const struct holdings *holdings, ui
 /* How much more than its high-water mark a process may have held; 0: it is exact. */
 uint64_t holdings_unsure(const struct holdings_process *holding);
 
-/* Whether memory of that space counts: it is on a device, or managed. */
-bool holdings_counts(uint8_t space);
-
 /*
  * `end_ns` is when the process ended, or the recording did; it held `after_bytes` then. Of the time
  * since its first allocation, `share` percent is initialisation if no warm-up was chosen. Returns

@@ -429,7 +429,7 @@ uint64_t report_held_on_devices(const struct process *process)
 	uint32_t space;
 
 	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (holdings_counts(space))
+		if (usage_is_held(space))
 			bytes += report_held(process, space).bytes;
 	return bytes;
 }

@@ -220,7 +220,7 @@ bool report_has_more(const struct report_recording *recording);
 /* What the process held at the end, or when it exited. */
 struct amount report_held(const struct process *process, uint8_t space);
 
-/* The same of all kinds that holdings_counts() names. */
+/* The same of all kinds that usage_is_held() names. */
 uint64_t report_held_on_devices(const struct process *process);
 
 /*

@@ -3,6 +3,7 @@
  * What to do about what was found, in words.
  */
 #include "ledger/kernels.h"
+#include "ledger/usage.h"
 #include "report/report.h"
 
 static bool has_cause(const struct report_recording *recording, enum oom_cause cause)
@@ -77,7 +78,7 @@ static bool uses_pools(const struct report_recording *recording, const struct fi
 	uint32_t space;
 
 	for (space = 0; process && space < MS_SPACES_COUNT; space++)
-		if (holdings_counts(space))
+		if (usage_is_held(space))
 			all += process->spaces[space].allocs;
 	return all && process->spaces[MS_SPACE_POOL].allocs * 2 >= all;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/holdings.h"
+#include "ledger/usage.h"
 
 #define MOST 262144 /* sites of all processes: several times the stacks that a program has */
 
@@ -172,7 +172,7 @@ int sites_look(struct sites *sites, const struct state *state, const struct proc
 			const struct allocation *block = &process->ledgers[which].entries[i];
 			const struct stack *stack = stacks_find(&state->stacks, block->stack);
 
-			for (j = 0; stack && holdings_counts(block->space) && j < 2; j++) {
+			for (j = 0; stack && usage_is_held(block->space) && j < 2; j++) {
 				struct site *site = site_of(sites, key, stack, j);
 
 				if (site)
@@ -214,7 +214,7 @@ int sites_event(struct sites *sites, const struct state *state, const struct eve
 		clear_live(sites, process);
 	if (event->call && change->has_amounts && look_again(sites, state, change->process))
 		return -ENOMEM;
-	if (!event->call || !change->has_allocation || !holdings_counts(allocation->space))
+	if (!event->call || !change->has_allocation || !usage_is_held(allocation->space))
 		return 0;
 	if (event->probe->spec.op == MS_OP_ALLOC)
 		return apply(sites, state, process, allocation, false);

@@ -3,19 +3,13 @@
 
 #include "ledger/usage.h"
 
-/* What the report counts as memory, too. */
-static bool counts(uint8_t space)
-{
-	return usage_is_on_device(space) || space == MS_SPACE_MANAGED;
-}
-
 /* What was made or ended besides what the call is for: by graphs, contexts, the end of mappings. */
 static void add_amounts(struct phase_sums *sums, const struct change *change)
 {
 	uint32_t space;
 
 	for (space = 0; change->has_amounts && space < MS_SPACES_COUNT; space++) {
-		if (!counts(space))
+		if (!usage_is_held(space))
 			continue;
 		sums->allocs += change->made[space].count;
 		sums->alloc_bytes += change->made[space].bytes;
@@ -29,7 +23,7 @@ static void add_block(struct phase_sums *sums, const struct event *event,
 {
 	const struct allocation *allocation = &change->allocation;
 
-	if (!change->has_allocation || !counts(allocation->space) || change->captured)
+	if (!change->has_allocation || !usage_is_held(allocation->space) || change->captured)
 		return;
 	if (event->probe->spec.op == MS_OP_ALLOC) {
 		sums->allocs++;
@@ -78,15 +72,4 @@ void phase_sums_add_since(struct phase_sums *sum, const struct phase_sums *now,
 	ADD(launches);
 	ADD(waits);
 	ADD(wait_ns);
-}
-
-uint64_t phase_sums_held(const struct process *process)
-{
-	uint64_t bytes = 0;
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (counts(space))
-			bytes += process->spaces[space].live_bytes;
-	return bytes;
 }

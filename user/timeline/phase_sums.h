@@ -24,7 +24,4 @@ void phase_sums_call(struct phase_sums *sums, const struct event *event,
 void phase_sums_add_since(struct phase_sums *sum, const struct phase_sums *now,
 			  const struct phase_sums *before);
 
-/* What the process holds of such memory. */
-uint64_t phase_sums_held(const struct process *process);
-
 #endif /* MEMSCOPE_TIMELINE_PHASE_SUMS_H */

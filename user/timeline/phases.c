@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/string.h"
-#include "ledger/usage.h"
+#include "ledger/process.h"
 
 /* One that goes on. */
 struct open_phase {
@@ -176,7 +176,7 @@ static struct phases_process *process_of(struct phases *phases, const struct ms_
 	process->pid = event->pid;
 	process->start_ns = event->start_ns;
 	memcpy(process->comm, of->comm, sizeof(process->comm));
-	process->held_bytes = phase_sums_held(of);
+	process->held_bytes = process_held_bytes(of);
 	phases->processes[phases->processes_count++] = process;
 	return process;
 }
@@ -410,7 +410,7 @@ static void take_marker(struct phases *phases, const struct ms_marker *marker,
 	phases->markers++;
 	if (!process)
 		return;
-	process->held_bytes = phase_sums_held(change->process);
+	process->held_bytes = process_held_bytes(change->process);
 	switch ((enum ms_marker_action)marker->action) {
 	case MS_MARKER_PUSH:
 		push(phases, process, marker);
@@ -461,7 +461,7 @@ static void take_call(struct phases *phases, const struct event *event, const st
 
 	if (!process)
 		return;
-	held = phase_sums_held(change->process);
+	held = process_held_bytes(change->process);
 	/* A sum is the call of no thread. */
 	thread = event->header->type == MS_TYPE_CALLS ? NULL :
 							find_thread(process, event->header->tid);

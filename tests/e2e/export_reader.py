@@ -188,6 +188,9 @@ class Timeline:
         self.instants = []  # (ns, process, tid, name, arguments)
         self.counters = collections.defaultdict(list)  # (process, name) -> [(ns, value)]
         self.flows = []  # (ns, "s" or "f", id, process, tid)
+        self.activities = []  # (begin ns, end ns, process, lane's name, name, arguments, lane)
+        self.gpu_begun = {}  # id -> (ns, process), of a call
+        self.gpu_done = []  # (ns, process, lane, id), of what it made the GPU do
 
     def moments(self, *names):
         return [instant for instant in self.instants if instant[3] in names]
@@ -230,11 +233,48 @@ def calls_are(timeline, path, one_clock):
     check(len(timeline.moments("call failed")) == failed, "failures")
 
 
+def activities_are(timeline, path, one_clock):
+    """What GPUs did is that of the ndjson, on its stream, and comes from the call it says."""
+    expected, joined = collections.Counter(), 0
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            event = json.loads(line)
+            if event.get("activity") not in ("kernel", "copy", "memset") or event["begin_ns"] is None:
+                continue
+            name = event["kernel_name"] if event["activity"] == "kernel" else \
+                " ".join(filter(None, (event["activity"], event["copy_direction"])))
+            lane = f"GPU {event['ordinal']}, context {event['context_number']}, stream {event['stream_number']}"
+            expected[event["begin_ns"] if one_clock else 0, event["activity_ns"], event["pid"], lane,
+                     plain(name), event["copied_bytes"], event["correlation"]] += 1
+            joined += event["call_begin_ns"] is not None
+    got = collections.Counter(
+        (begin if one_clock else 0, end - begin, process[1], lane.removesuffix(", overlapping"), plain(name),
+         arguments.get("copied_bytes"), arguments.get("correlation", 0))
+        for begin, end, process, lane, name, arguments, _ in timeline.activities)
+    check(got == expected, "activities:", list((got - expected).items())[:3], "instead of",
+          list((expected - got).items())[:3])
+    check(len(timeline.gpu_done) >= joined, "arrows:", len(timeline.gpu_done), "of", joined)
+
+
+def arrows_are(timeline):
+    """From the beginning of a call to each thing that it made the GPU do."""
+    places = {(begin, process, lane): arguments
+              for begin, _, process, _, _, arguments, lane in timeline.activities}
+    calls = {(begin, process) for begin, _, process, _, _, _, _ in timeline.slices}
+    for ts, process in timeline.gpu_begun.values():
+        check((ts, process) in calls, "an arrow begins at no call", ts)
+    for ts, process, lane, number in timeline.gpu_done:
+        check(number in timeline.gpu_begun, "an arrow from nowhere", ts)
+        begun, caller = timeline.gpu_begun[number]
+        check(caller == process and begun <= ts, "an arrow from", begun, "to", ts)
+        check((ts, process, lane) in places, "an arrow leads to nothing", ts)
+
+
 def nests(timeline):
     """As a viewer draws them: by begin, the longer one first."""
     open_until = collections.defaultdict(list)
     for begin, end, process, _, name, _, lane in sorted(
-            timeline.slices, key=lambda slice: (slice[0], -slice[1])):
+            timeline.slices + timeline.activities, key=lambda slice: (slice[0], -slice[1])):
         stack = open_until[process, lane]
         while stack and stack[-1] <= begin:
             stack.pop()
@@ -311,11 +351,15 @@ def timeline_is(timeline, report, events=None):
     counters_are(timeline, report)
     devices_are(timeline, report)
     flows_are(timeline)
+    arrows_are(timeline)
     lost = sum(instant[4]["count"] for instant in timeline.moments("events lost"))
     check(lost == sum(recording["lost"]["records"] for recording in report["recordings"]),
           "losses:", lost)
     if events:
         calls_are(timeline, events, len(report["recordings"]) == 1)
+        activities_are(timeline, events, len(report["recordings"]) == 1)
+    if timeline.activities:
+        print(len(timeline.activities), "activities", len(timeline.gpu_done), "arrows")
     print(len(timeline.slices), "slices", len(timeline.instants), "instants",
           len(timeline.counters), "counters", len(timeline.flows), "flows")
 
@@ -387,6 +431,10 @@ class Perfetto:
         return (track["uuid"][0], pid)
 
     @staticmethod
+    def is_stream(track):
+        return bool(track["name"] and re.match("GPU |further streams", track["name"][0]))
+
+    @staticmethod
     def tid_of(track):
         lane = re.fullmatch(r"thread (\d+), overlapping", (track["name"] or [""])[0])
         return int(lane[1]) if lane else track["thread"][0]["tid"][0] if track["thread"] else 0
@@ -403,13 +451,19 @@ class Perfetto:
                 self.open[track["uuid"][0]].append((ts_ns, process, tid, event))
                 for name, phase in (("flow", "s"), ("last_flow", "f")):
                     for flow in event[name]:
-                        self.timeline.flows.append((ts_ns, phase, flow, process, tid))
+                        if not flow >> 63:
+                            self.timeline.flows.append((ts_ns, phase, flow, process, tid))
+                        elif self.is_stream(track):
+                            self.timeline.gpu_done.append((ts_ns, process, track["uuid"][0], flow))
+                        else:
+                            self.timeline.gpu_begun[flow] = (ts_ns, process)
             elif kind == 2:
                 check(self.open[track["uuid"][0]], "an end without a beginning")
                 begin_ns, process, tid, begun = self.open[track["uuid"][0]].pop()
-                self.timeline.slices.append(
-                    (begin_ns, ts_ns, process, tid, begun["name"][0],
-                     begun["arguments"], track["uuid"][0]))
+                slices, whose = (self.timeline.activities, track["name"][0]) \
+                    if self.is_stream(track) else (self.timeline.slices, tid)
+                slices.append((begin_ns, ts_ns, process, whose, begun["name"][0],
+                               begun["arguments"], track["uuid"][0]))
             elif kind == 3:
                 self.timeline.instants.append(
                     (ts_ns, process, tid, event["name"][0], event["arguments"]))
@@ -448,7 +502,7 @@ def nanoseconds(text):
 
 
 def chrome(path, report, events=None):
-    timeline, names = Timeline(), {}
+    timeline, names, lanes = Timeline(), {}, {}
     with open(path, encoding="utf-8") as file:
         trace = json.load(file, parse_float=nanoseconds)
     check(bool(trace["otherData"]["remarks"]) or not has_losses(report), "no word about losses")
@@ -459,10 +513,20 @@ def chrome(path, report, events=None):
             if name == "process_name":
                 suffix = re.search(r" \((\d+)\)$", event["args"]["name"])
                 names[pid] = (pid, int(suffix[1]) if suffix else pid) if pid else None
+            elif name == "thread_name":
+                lanes[pid, lane] = event["args"]["name"]
             continue
         check(pid in names, "no process", pid)
         process = names[pid]
-        if event["ph"] == "X":
+        if event["ph"] == "X" and event["cat"] == "gpu":
+            timeline.activities.append((event["ts"], event["ts"] + event["dur"], process, lanes[pid, lane], name,
+                                        event["args"], lane))
+        elif event.get("cat") == "gpu":
+            if event["ph"] == "t":
+                timeline.gpu_done.append((event["ts"], process, lane, event["id"]))
+            else:
+                timeline.gpu_begun[event["id"]] = (event["ts"], process)
+        elif event["ph"] == "X":
             timeline.slices.append((event["ts"], event["ts"] + event["dur"], process, tid, name,
                                     event["args"], lane))
         elif event["ph"] == "C":

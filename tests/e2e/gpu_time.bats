@@ -61,6 +61,18 @@ logged_busy() {
 	"$MEMSCOPE" verify -q run.mscope
 }
 
+@test "timelines draw what ran on each stream, with an arrow from its call" {
+	local format
+
+	SIMCUPTI=shuffle=1 measured 4 300 5
+	"$MEMSCOPE" export -j -o run.ndjson run.mscope
+	for format in perfetto chrome; do
+		"$MEMSCOPE" export -f $format -o run.$format run.mscope
+		run -0 "$ROOT/tests/e2e/export_reader.py" $format run.$format report.json run.ndjson
+		assert_equal "${lines[0]}" "$(wc -l < cupti.log) activities $(wc -l < cupti.log) arrows"
+	done
+}
+
 @test "every version's records, in any order, with little room for them" {
 	local version
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "export/traces.h"
+#include "render/record_field.h"
 #include "report_dump.h"
 
 #define BASE 1000000000ull
@@ -21,7 +22,7 @@ struct noted {
 	struct writer writer;
 	struct string log;
 	size_t depth;
-	uint64_t begun, ended, lanes;
+	uint64_t begun, ended, lanes, activities, gpu_flow;
 	char kernel[64];
 };
 
@@ -49,7 +50,10 @@ static void note_thread(struct traces *traces, const struct traces_thread *threa
 
 	if (noted->lanes < thread->lane)
 		noted->lanes = thread->lane;
-	string_append_format(&noted->log, "thread %u lane %u\n", thread->tid, thread->lane);
+	if (*thread->name)
+		string_append_format(&noted->log, "%s lane %u\n", thread->name, thread->lane);
+	else
+		string_append_format(&noted->log, "thread %u lane %u\n", thread->tid, thread->lane);
 }
 
 static void note_counter(struct traces *traces, const struct traces_counter *counter,
@@ -68,13 +72,16 @@ static void note_slice(struct traces *traces, const struct traces_thread *thread
 	struct noted *noted = (struct noted *)traces;
 	const char *kernel = slice->source.change->kernel;
 
-	string_append_format(&noted->log, "%.*s%u> %s %llu-%llu%s\n", (int)(noted->depth * 2),
+	string_append_format(&noted->log, "%.*s%u> %s %llu-%llu%s%s\n", (int)(noted->depth * 2),
 			     "                                                  ", thread->lane,
 			     slice->source.event->probe->symbol, after(slice->begin_ns),
 			     after(slice->end_ns),
 			     !slice->flow     ? "" :
 			     slice->ends_flow ? " ends" :
-						" begins");
+						" begins",
+			     slice->gpu_flow ? " to GPU" : "");
+	if (slice->gpu_flow)
+		noted->gpu_flow = slice->gpu_flow;
 	if (kernel)
 		snprintf(noted->kernel, sizeof(noted->kernel), "%s", kernel);
 	noted->depth++;
@@ -91,6 +98,32 @@ static void note_slice_end(struct traces *traces, const struct traces_thread *th
 	assert_true(noted->depth > 0);
 	noted->depth--;
 	noted->ended++;
+}
+
+static void note_activity_field(void *context, size_t field, struct field_value value)
+{
+	struct noted *noted = context;
+
+	string_append_format(&noted->log, " %s", record_fields[field].name);
+	if (record_fields[field].kind != FIELD_TEXT)
+		string_append_format(&noted->log, "=%llu", (unsigned long long)value.number);
+}
+
+static void note_activity(struct traces *traces, const struct traces_thread *lane,
+			  const struct traces_activity *activity)
+{
+	struct noted *noted = (struct noted *)traces;
+
+	noted->activities++;
+	if (lane->lane > noted->lanes)
+		noted->lanes = lane->lane;
+	string_append_format(&noted->log, "%s %u> %s %llu-%llu%s", lane->name, lane->lane,
+			     activity->name, after(activity->begin_ns), after(activity->end_ns),
+			     !activity->flow                   ? "" :
+			     activity->flow == noted->gpu_flow ? " from the call" :
+								 " from another");
+	traces_activity_fields(activity, note_activity_field, noted);
+	string_append_char(&noted->log, '\n');
 }
 
 static void note_instant(struct traces *traces, const struct traces_instant *instant)
@@ -112,6 +145,7 @@ static const struct traces_format format = {
 	.counter = note_counter,
 	.slice_begin = note_slice,
 	.slice_end = note_slice_end,
+	.activity = note_activity,
 	.instant = note_instant,
 	.lost = note_lost,
 };
@@ -336,6 +370,70 @@ static void test_a_gap(void **state)
 	string_fini(&noted.log);
 }
 
+static union record activity_at(enum ms_activity_kind kind, uint32_t correlation, uint64_t begin,
+				uint64_t ns)
+{
+	union record record = record_activity(kind, correlation, BASE + begin, ns);
+
+	record.activity.is.thread = TID;
+	return record_at(BASE + 900, record_by(TID, record_of(PID, 5 * MS_START_NS, record)));
+}
+
+static union record untimed(union record record)
+{
+	record.activity.is.flags |= MS_ACTIVITY_UNTIMED;
+	return record;
+}
+
+/* A process of which it is known that something of the GPU is known. */
+static void begin_with_gpu(struct report_dump *dump)
+{
+	begin(dump);
+	report_dump_add(dump, activity_at(MS_ACTIVITY_OVERHEAD, 0, 10, 1));
+}
+
+/* CUPTI's record of the call comes last, and those of one stream in any order. */
+static void test_what_gpus_did(void **state)
+{
+	struct report_dump dump;
+
+	(void)state;
+	begin_with_gpu(&dump);
+	report_dump_add(&dump, at(100, 110, record_launch("cuLaunchKernel", 0x6000)));
+	report_dump_add(&dump, activity_at(MS_ACTIVITY_KERNEL, 2, 300, 50));
+	report_dump_add(&dump, activity_at(MS_ACTIVITY_COPY, 3, 320, 100));
+	report_dump_add(&dump, activity_at(MS_ACTIVITY_MEMSET, 1, 200, 100));
+	report_dump_add(&dump, untimed(activity_at(MS_ACTIVITY_KERNEL, 1, 210, 100)));
+	report_dump_add(&dump, activity_at(MS_ACTIVITY_CALL, 1, 102, 5));
+	assert_told(&dump, "thread 78 lane 0\n"
+			   "0> cuLaunchKernel 100-110 to GPU\n"
+			   "GPU 0, context 0, stream 7 lane 0\n"
+			   "GPU 0, context 0, stream 7 0> memset 200-300 from the call"
+			   " correlation=1 call_begin_ns=1000000100\n"
+			   "GPU 0, context 0, stream 7 0> kernel 300-350 correlation=2\n"
+			   "GPU 0, context 0, stream 7 lane 1\n"
+			   "GPU 0, context 0, stream 7 1> copy HtoD 320-420 correlation=3\n");
+}
+
+/* More than are kept: all are told, and what comes late finds another lane. */
+static void test_many_activities(void **state)
+{
+	const uint64_t count = 100000;
+	struct report_dump dump;
+	struct noted noted;
+	uint64_t i;
+
+	(void)state;
+	begin_with_gpu(&dump);
+	for (i = 0; i < count; i++)
+		report_dump_add(&dump, activity_at(MS_ACTIVITY_KERNEL, 1, 1000 + 10 * i, 10));
+	report_dump_add(&dump, activity_at(MS_ACTIVITY_KERNEL, 1, 1000, 10));
+	read_dump(&dump, &noted);
+	assert_int_equal(noted.activities, count + 1);
+	assert_int_equal(noted.lanes, 1);
+	string_fini(&noted.log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +444,8 @@ int main(void)
 		cmocka_unit_test(test_an_end_tells_what_was_kept),
 		cmocka_unit_test(test_counters_and_flows),
 		cmocka_unit_test(test_a_gap),
+		cmocka_unit_test(test_what_gpus_did),
+		cmocka_unit_test(test_many_activities),
 	};
 
 	return unit_run("export_traces", tests);

@@ -12,6 +12,7 @@
 #include "export/owners.h"
 #include "export/traces.h"
 #include "render/json.h"
+#include "render/record_field.h"
 
 struct chrome {
 	struct traces traces;
@@ -133,10 +134,14 @@ static void put_process(struct traces *traces, const struct traces_process *proc
 	end_event(export);
 }
 
-/* Lanes of a thread are threads to the viewer: beyond all that there are. */
+#define TIDS_OF_STREAMS (1ull << 40)
+
+/* Lanes of a thread, and streams, are threads to the viewer: beyond all that there are. */
 static uint64_t tid_of(const struct traces_thread *thread)
 {
-	return (uint64_t)thread->lane << 32 | thread->tid;
+	const uint64_t tid = (uint64_t)thread->lane << 32 | thread->tid;
+
+	return *thread->name ? tid + TIDS_OF_STREAMS : tid;
 }
 
 static void put_thread(struct traces *traces, const struct traces_thread *thread)
@@ -148,8 +153,12 @@ static void put_thread(struct traces *traces, const struct traces_thread *thread
 	json_name(json, "args");
 	json_open(json, '{');
 	string_restart(&export->safe, &export->traces.err);
-	string_append_format(&export->safe, "thread %u%s", thread->tid,
-			     thread->lane ? ", overlapping" : "");
+	if (*thread->name)
+		string_append_text(&export->safe, thread->name);
+	else
+		string_append_format(&export->safe, "thread %u", thread->tid);
+	if (thread->lane)
+		string_append_text(&export->safe, ", overlapping");
 	json_name(json, "name");
 	put_made(export);
 	json_close(json, '}');
@@ -183,12 +192,26 @@ static void put_counter(struct traces *traces, const struct traces_counter *coun
 
 static void put_field(void *context, size_t field, struct field_value value)
 {
-	json_put_field(context, &fields[field], value);
+	json_put_field(context, fields[field].name, fields[field].kind, value);
 }
 
 static void put_fields(struct chrome *export, const struct traces_slice *slice)
 {
 	traces_fields(&export->traces, slice, put_field, &export->json);
+}
+
+/* The same; `phase`: s begins, t goes on. */
+static void put_gpu_flow(struct chrome *export, const struct traces_thread *thread, char phase,
+			 uint64_t flow, uint64_t ts_ns)
+{
+	struct json *json = begin_event(export, phase, thread->process, tid_of(thread));
+
+	json_put_text(json, "name", "to GPU");
+	json_put_text(json, "cat", "gpu");
+	json_name(json, "id");
+	json_hex(json, flow);
+	put_time(export, ts_ns);
+	end_event(export);
 }
 
 /* Joined to the slice that is around its time. */
@@ -227,6 +250,33 @@ static void put_slice(struct traces *traces, const struct traces_thread *thread,
 	end_event(export);
 	if (slice->flow)
 		put_flow(export, thread, slice);
+	if (slice->gpu_flow)
+		put_gpu_flow(export, thread, 's', slice->gpu_flow, slice->begin_ns);
+}
+
+static void put_activity_field(void *context, size_t field, struct field_value value)
+{
+	json_put_field(context, record_fields[field].name, record_fields[field].kind, value);
+}
+
+static void put_activity(struct traces *traces, const struct traces_thread *lane,
+			 const struct traces_activity *activity)
+{
+	struct chrome *export = (struct chrome *)traces;
+	struct json *json = begin_event(export, 'X', lane->process, tid_of(lane));
+	const uint64_t dur_ns = activity->end_ns - activity->begin_ns;
+
+	put_safe(export, "name", activity->name, strlen(activity->name));
+	json_put_text(json, "cat", "gpu");
+	put_time(export, activity->begin_ns);
+	put_us(json, "dur", dur_ns > INT64_MAX ? INT64_MAX : (int64_t)dur_ns);
+	json_name(json, "args");
+	json_open(json, '{');
+	traces_activity_fields(activity, put_activity_field, json);
+	json_close(json, '}');
+	end_event(export);
+	if (activity->flow)
+		put_gpu_flow(export, lane, 't', activity->flow, activity->begin_ns);
 }
 
 /* A slice has its end with it. */
@@ -265,6 +315,7 @@ static const struct traces_format format = {
 	.counter = put_counter,
 	.slice_begin = put_slice,
 	.slice_end = end_slice,
+	.activity = put_activity,
 	.instant = put_instant,
 };
 

@@ -14,10 +14,13 @@
 #include "export/perfetto_fields.h"
 #include "export/traces.h"
 #include "export/protobuf.h"
+#include "render/record_field.h"
 #include "render/report_words.h"
 
 #define SEQUENCE 1
 #define WHOLE_TRACK 1 /* the recording itself */
+#define FIELD_NUMBER(place) ((place) + 1)
+#define RECORD_FIELD_NUMBER(place) (FIELD_NUMBER(fields_count) + (place))
 
 struct perfetto {
 	struct traces traces;
@@ -58,22 +61,31 @@ static void put_time(struct perfetto *export, uint64_t ts_ns)
 	protobuf_put_u64(out_of(export), PACKET_CLOCK_ID, wall ? CLOCK_REAL : CLOCK_MONO);
 }
 
-/* Names of fields have their places as numbers. */
+static void put_interned(struct string *out, uint32_t field, uint64_t number, const char *text)
+{
+	size_t entry = protobuf_begin(out, field);
+
+	protobuf_put_u64(out, INTERNED_IID, number);
+	protobuf_put_text(out, INTERNED_TEXT, text);
+	protobuf_end(out, entry);
+}
+
+/* Names of fields have their places as numbers: those of calls, then those of activities. */
 static void clear_interned(struct perfetto *export, bool first)
 {
 	struct string *out = out_of(export);
-	size_t packet = begin_packet(export), data, name, i;
+	size_t packet = begin_packet(export), data, i;
 
 	if (first)
 		protobuf_put_u64(out, PACKET_FIRST_ON_SEQUENCE, 1);
 	protobuf_put_u64(out, PACKET_SEQUENCE_FLAGS, FLAG_STATE_CLEARED);
 	data = protobuf_begin(out, PACKET_INTERNED_DATA);
-	for (i = 0; i < fields_count; i++) {
-		name = protobuf_begin(out, INTERNED_ANNOTATION_NAMES);
-		protobuf_put_u64(out, INTERNED_IID, i + 1);
-		protobuf_put_text(out, INTERNED_TEXT, fields[i].name);
-		protobuf_end(out, name);
-	}
+	for (i = 0; i < fields_count; i++)
+		put_interned(out, INTERNED_ANNOTATION_NAMES, FIELD_NUMBER(i), fields[i].name);
+	for (i = 0; i < record_fields_count; i++)
+		if (record_fields[i].type == MS_TYPE_ACTIVITY)
+			put_interned(out, INTERNED_ANNOTATION_NAMES, RECORD_FIELD_NUMBER(i),
+				     record_fields[i].name);
 	protobuf_end(out, data);
 	protobuf_end(out, packet);
 	map_fini(&export->names);
@@ -224,9 +236,14 @@ static void put_thread(struct traces *traces, const struct traces_thread *thread
 	size_t descriptor;
 
 	protobuf_put_u64(out, TRACK_PARENT, thread->process->id);
-	if (thread->lane) {
+	if (thread->lane || *thread->name) {
 		string_restart(&export->safe, &export->traces.err);
-		string_append_format(&export->safe, "thread %u, overlapping", thread->tid);
+		if (*thread->name)
+			string_append_text(&export->safe, thread->name);
+		else
+			string_append_format(&export->safe, "thread %u", thread->tid);
+		if (thread->lane)
+			string_append_text(&export->safe, ", overlapping");
 		protobuf_put_bytes(out, TRACK_NAME, export->safe.bytes, export->safe.length);
 		protobuf_end(out, track);
 		protobuf_end(out, packet);
@@ -339,14 +356,14 @@ static void put_words(struct perfetto *export, struct string *out, enum field_ki
 }
 
 /* Into a string of their own: what they intern must be written before the packet is begun. */
-static void put_field(void *context, size_t field, struct field_value value)
+static void put_annotation(struct perfetto *export, uint64_t number, enum field_kind kind,
+			   struct field_value value)
 {
-	struct perfetto *export = context;
 	struct string *out = &export->annotations;
 	size_t annotation = protobuf_begin(out, EVENT_ANNOTATIONS);
 
-	protobuf_put_u64(out, ANNOTATION_NAME_IID, field + 1);
-	switch (fields[field].kind) {
+	protobuf_put_u64(out, ANNOTATION_NAME_IID, number);
+	switch (kind) {
 	case FIELD_TIME:
 	case FIELD_COUNT:
 	case FIELD_SIZE:
@@ -367,12 +384,22 @@ static void put_field(void *context, size_t field, struct field_value value)
 		break;
 	case FIELD_DIMS:
 	case FIELD_AMOUNTS:
-		put_words(export, out, fields[field].kind, value);
+		put_words(export, out, kind, value);
 		break;
 	case FIELD_IDENTITY: /* no call has it */
 		break;
 	}
 	protobuf_end(out, annotation);
+}
+
+static void put_field(void *context, size_t field, struct field_value value)
+{
+	put_annotation(context, FIELD_NUMBER(field), fields[field].kind, value);
+}
+
+static void put_activity_field(void *context, size_t field, struct field_value value)
+{
+	put_annotation(context, RECORD_FIELD_NUMBER(field), record_fields[field].kind, value);
 }
 
 static void make_annotations(struct perfetto *export, const struct traces_slice *slice)
@@ -401,6 +428,8 @@ static void put_slice_begin(struct traces *traces, const struct traces_thread *t
 	if (slice->flow)
 		protobuf_put_fixed64(out_of(export),
 				     slice->ends_flow ? EVENT_LAST_FLOW : EVENT_FLOW, slice->flow);
+	if (slice->gpu_flow)
+		protobuf_put_fixed64(out_of(export), EVENT_FLOW, slice->gpu_flow);
 	append_annotations(export);
 	end_event(export, packet, event);
 }
@@ -412,6 +441,26 @@ static void put_slice_end(struct traces *traces, const struct traces_thread *thr
 	size_t packet, event = begin_event(export, &packet, end_ns, TYPE_END, thread->id);
 
 	end_event(export, packet, event);
+}
+
+static void put_activity(struct traces *traces, const struct traces_thread *lane,
+			 const struct traces_activity *activity)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	const uint64_t name = intern_name(export, activity->name);
+	size_t packet, event;
+
+	string_restart(&export->annotations, &export->traces.err);
+	traces_activity_fields(activity, put_activity_field, export);
+	if (export->annotations.failed)
+		export->traces.err = -ENOMEM;
+	event = begin_event(export, &packet, activity->begin_ns, TYPE_BEGIN, lane->id);
+	protobuf_put_u64(out_of(export), EVENT_NAME_IID, name);
+	if (activity->flow)
+		protobuf_put_fixed64(out_of(export), EVENT_FLOW, activity->flow);
+	append_annotations(export);
+	end_event(export, packet, event);
+	put_slice_end(traces, lane, activity->end_ns);
 }
 
 static void put_whole_track(struct perfetto *export)
@@ -468,6 +517,7 @@ static const struct traces_format format = {
 	.counter = put_counter,
 	.slice_begin = put_slice_begin,
 	.slice_end = put_slice_end,
+	.activity = put_activity,
 	.instant = put_instant,
 	.lost = lost,
 };

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "analysis/oom.h"
+#include "export/gpu_lanes.h"
 
 /* Calls within one; the kernel side keeps track of fewer. The first of more are early. */
 #define INNER_MAX 64
@@ -25,8 +26,8 @@ struct traces_inner {
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
-static struct traces_slice slice_of(struct traces *traces, const struct event *event,
-				    const struct change *change)
+static struct traces_slice slice_of(struct traces *traces, const struct traces_thread *thread,
+				    const struct event *event, const struct change *change)
 {
 	struct traces_slice slice = {
 		.source = { .event = event, .change = change, .scratch = &traces->scratch },
@@ -37,6 +38,8 @@ static struct traces_slice slice_of(struct traces *traces, const struct event *e
 
 	if (slice.end_ns < slice.begin_ns)
 		slice.end_ns = slice.begin_ns;
+	if (thread->process->has_gpu && gpu_joins_wants(event))
+		slice.gpu_flow = gpu_lanes_flow(thread->process, slice.begin_ns);
 	/* What was live when this began, and what graphs allocate, has no beginning here. */
 	if (!change->has_allocation || allocation->space == MS_SPACE_GRAPH ||
 	    allocation->id <= traces->flows_from)
@@ -74,7 +77,7 @@ static void end_slice(struct traces *traces, struct traces_thread *lane, uint64_
 static void begin_slice(struct traces *traces, const struct traces_thread *thread,
 			const struct event *event, const struct change *change, uint64_t end_ns)
 {
-	struct traces_slice slice = slice_of(traces, event, change);
+	struct traces_slice slice = slice_of(traces, thread, event, change);
 
 	slice.end_ns = end_ns;
 	traces->format->slice_begin(traces, thread, &slice);
@@ -108,9 +111,8 @@ static void point_to_own(struct traces_inner *inner)
 		inner->event.launch = &inner->record;
 }
 
-/* A lane of the thread in which nothing is told after that time yet. */
-static struct traces_thread *lane_of(struct traces *traces, struct traces_thread *thread,
-				     uint64_t begin_ns)
+struct traces_thread *slices_lane(struct traces *traces, struct traces_thread *thread,
+				  uint64_t begin_ns)
 {
 	while (thread->end_ns > begin_ns && thread->lane < LANES_MAX) {
 		struct traces_thread *next = thread->overlapping;
@@ -125,12 +127,25 @@ static struct traces_thread *lane_of(struct traces *traces, struct traces_thread
 							.process = thread->process,
 							.tid = thread->tid,
 							.lane = thread->lane + 1 };
+			memcpy(next->name, thread->name, sizeof(next->name));
 			thread->overlapping = next;
 			traces->format->thread(traces, next);
 		}
 		thread = next;
 	}
 	return thread;
+}
+
+void slices_free(struct traces *traces, struct traces_thread *thread)
+{
+	struct traces_thread *next;
+
+	traces->kept -= thread->inner_count;
+	free(thread->inner);
+	for (; thread; thread = next) {
+		next = thread->overlapping;
+		free(thread);
+	}
 }
 
 /* What one lacks of the time of the slice that it is in was lost: no slice is longer than that. */
@@ -144,7 +159,7 @@ void slices_end(struct traces *traces, struct traces_thread *thread)
 	if (!thread->inner_count)
 		return;
 	sort(inner, thread->inner_count);
-	lane = lane_of(traces, thread, inner[0].begin_ns);
+	lane = slices_lane(traces, thread, inner[0].begin_ns);
 	for (i = 0; i < thread->inner_count; i++) {
 		point_to_own(&inner[i]);
 		while (depth && open[depth - 1] <= inner[i].begin_ns)
@@ -203,13 +218,13 @@ void slices_take(struct traces *traces, struct traces_thread *thread, const stru
 						  .name = event->probe->symbol,
 						  .slice = &slice };
 
-		slice = slice_of(traces, event, change);
+		slice = slice_of(traces, thread, event, change);
 		traces->format->instant(traces, &instant);
 		return;
 	}
 	if (!is_inner && !thread->inner_count) {
-		lane = lane_of(traces, thread, event_begin_ns(event));
-		slice = slice_of(traces, event, change);
+		lane = slices_lane(traces, thread, event_begin_ns(event));
+		slice = slice_of(traces, thread, event, change);
 		begin_slice(traces, lane, event, change, slice.end_ns);
 		end_slice(traces, lane, slice.end_ns);
 		return;

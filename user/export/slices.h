@@ -11,6 +11,13 @@
 void slices_take(struct traces *traces, struct traces_thread *thread, const struct event *event,
 		 const struct change *change);
 
+/* The lane of the thread, or of the stream, in which nothing is told after that time yet. */
+struct traces_thread *slices_lane(struct traces *traces, struct traces_thread *thread,
+				  uint64_t begin_ns);
+
+/* The thread with all of its lanes. What is kept of it is not told any more. */
+void slices_free(struct traces *traces, struct traces_thread *thread);
+
 /* Which fields traces_fields() puts. */
 void slices_choose_fields(struct traces *traces);
 

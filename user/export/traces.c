@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "export/gpu_lanes.h"
 #include "export/slices.h"
 #include "render/record_field.h"
 
@@ -27,17 +28,8 @@ static void free_threads(struct traces *traces, struct traces_process *process)
 	size_t i;
 
 	for (i = 0; i < process->threads.capacity; i++) {
-		struct traces_thread *thread, *next;
-
-		if (!map_is_used(&process->threads, i))
-			continue;
-		thread = (struct traces_thread *)(uintptr_t)process->threads.slots[i].value;
-		traces->kept -= thread->inner_count;
-		free(thread->inner);
-		for (; thread; thread = next) {
-			next = thread->overlapping;
-			free(thread);
-		}
+		if (map_is_used(&process->threads, i))
+			slices_free(traces, (void *)(uintptr_t)process->threads.slots[i].value);
 	}
 	map_fini(&process->threads);
 }
@@ -69,6 +61,7 @@ static void end_threads(struct traces *traces, struct traces_process *process)
 static void free_process(struct traces *traces, struct traces_process *process)
 {
 	free_threads(traces, process);
+	gpu_lanes_free(traces, process);
 	free(process);
 }
 
@@ -120,6 +113,8 @@ static struct traces_process *process_of(struct traces *traces, const struct pro
 		memcpy(traces->last->name, process->name, sizeof(traces->last->name));
 		traces->format->process(traces, traces->last);
 	}
+	if (traces->last)
+		traces->last->has_gpu = process->gpu;
 	return traces->last;
 }
 
@@ -297,10 +292,11 @@ static void forget_processes(struct traces *traces)
 static void end_process(struct traces *traces, void *process)
 {
 	end_threads(traces, process);
+	gpu_lanes_end(traces, process);
 }
 
-/* What is still kept back of all threads. */
-static void end_all_threads(struct traces *traces)
+/* What is still kept back of all threads and streams. */
+static void end_all(struct traces *traces)
 {
 	each(traces, &traces->processes, end_process);
 }
@@ -311,7 +307,7 @@ static int take_begin(struct sink *sink)
 	struct traces *traces = (struct traces *)sink;
 
 	/* The one before may have had no end. */
-	end_all_threads(traces);
+	end_all(traces);
 	forget_processes(traces);
 	forget_devices(traces);
 	map_fini(&traces->own_names);
@@ -329,7 +325,7 @@ static int take_end(struct sink *sink, const struct summary *summary)
 	struct traces *traces = (struct traces *)sink;
 
 	(void)summary;
-	end_all_threads(traces);
+	end_all(traces);
 	return finish_step(traces);
 }
 
@@ -388,7 +384,7 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 	struct traces *traces = (struct traces *)sink;
 	const struct traces_instant instant = { .ts_ns = ts_ns, .name = "gap in the recording" };
 
-	end_all_threads(traces);
+	end_all(traces);
 	map_fini(&traces->own_names); /* the state has other copies now */
 	traces->flows_from = traces->recording->state->allocations;
 	if (!first) {
@@ -430,8 +426,7 @@ static void take_calls(struct traces *traces, struct traces_process *shown,
 	traces->format->counter(traces, &counter, event->header->ts_ns, shown->counted[op]);
 }
 
-/* A kernel's name as one that outlives the state. */
-static const char *own_name(struct traces *traces, const char *name)
+const char *traces_own_name(struct traces *traces, const char *name)
 {
 	const uint64_t *found = map_get(&traces->own_names, (uintptr_t)name);
 	const char *own;
@@ -454,7 +449,7 @@ static void take_call(struct traces *traces, struct traces_process *shown,
 	if (!thread)
 		return;
 	if (change.kernel)
-		change.kernel = own_name(traces, change.kernel);
+		change.kernel = traces_own_name(traces, change.kernel);
 	slices_take(traces, thread, event, &change);
 	look_at_process(traces, shown, seen->process, end_ns);
 	look_at_devices(traces, end_ns);
@@ -482,7 +477,7 @@ static void take_process(struct traces *traces, struct traces_process *shown,
 		instant.value = event->process->value;
 	}
 	if (event->header->type == MS_TYPE_EXIT)
-		end_threads(traces, shown);
+		end_process(traces, shown);
 	traces->format->instant(traces, &instant);
 	look_at_process(traces, shown, change->process, event->header->ts_ns);
 	look_at_devices(traces, event->header->ts_ns);
@@ -507,11 +502,16 @@ static int take_sample(struct sink *sink, const struct event *event, const struc
 					  .name = event_type_name(event_type(event)) };
 	size_t i;
 
-	/* It has a beginning and an end, and is heard of later: no instant shows that. */
-	if (event->header->type == MS_TYPE_ACTIVITY)
-		return 0;
-	if (change->process)
+	if (change->process) {
 		instant.process = process_of(traces, change->process);
+		if (!instant.process)
+			return traces->err;
+	}
+	/* It has a beginning and an end, and is heard of later: no instant shows that. */
+	if (event->header->type == MS_TYPE_ACTIVITY) {
+		gpu_lanes_take(traces, traces->last, event, change);
+		return finish_step(traces);
+	}
 	for (i = 0; i < record_fields_count && !instant.key; i++) {
 		if (record_fields[i].type != event->header->type ||
 		    !is_number(record_fields[i].kind))

@@ -41,16 +41,23 @@ struct traces_process {
 	uint64_t peaks[MS_SPACES_COUNT]; /* of those that the state has seen */
 	uint64_t counted[MS_OPS_COUNT];  /* calls that were only counted, so far */
 	struct map threads;              /* tid -> struct traces_thread */
+
+	bool has_gpu;       /* it is known what GPUs did for it, and when: export/gpu_lanes.h */
+	struct map streams; /* -> struct traces_thread, one for each of a device */
+	struct traces_kept *kept; /* what ran on them, yet to be told */
+	size_t kept_count, kept_capacity;
 };
 
 /* A call that has returned; what is around it is still to come. */
 struct traces_inner;
 
+/* Or a stream of a GPU: then it has a name, and `tid` numbers those of its process. */
 struct traces_thread {
 	uint64_t id;
 	struct traces_process *process;
 	uint32_t tid;
-	uint32_t lane; /* 0, but for calls that overlap others of their thread */
+	uint32_t lane; /* 0, but for what overlaps others of the thread, or of the stream */
+	char name[56]; /* printable ASCII */
 	struct traces_thread *overlapping; /* the next lane; NULL: none */
 	uint64_t end_ns;                   /* of what the format has got */
 	struct traces_inner *inner;
@@ -71,6 +78,16 @@ struct traces_slice {
 	uint64_t begin_ns, end_ns;
 	uint64_t flow; /* what it allocated or freed: joins the two; 0: nothing, or not known */
 	bool ends_flow;
+	uint64_t gpu_flow; /* joins it with what it made the GPU do; 0: that is not looked at */
+};
+
+/* A kernel, copy or memset, on the lane of its stream. */
+struct traces_activity {
+	const struct event *event;
+	struct change change; /* only what it belongs to */
+	const char *name;     /* stays where it is until traces_fini() */
+	uint64_t begin_ns, end_ns;
+	uint64_t flow; /* the `gpu_flow` of the call that made it; 0: not known */
 };
 
 /* At a moment. What is not set is 0 or NULL. */
@@ -99,6 +116,9 @@ struct traces_format {
 			    const struct traces_slice *slice);
 	void (*slice_end)(struct traces *traces, const struct traces_thread *thread,
 			  uint64_t end_ns);
+	/* In order of their beginnings in a lane, and none inside of another. */
+	void (*activity)(struct traces *traces, const struct traces_thread *lane,
+			 const struct traces_activity *activity);
 	void (*instant)(struct traces *traces, const struct traces_instant *instant);
 	void (*lost)(struct traces *traces); /* something is missing here; may be NULL */
 };
@@ -113,7 +133,8 @@ struct traces {
 	bool first_wall_known;
 
 	uint64_t next_id;
-	size_t kept;          /* calls of all threads that wait for the one that they are in */
+	size_t kept; /* calls of all threads that wait for the one that they are in */
+	size_t activities_kept;
 	struct map processes; /* event_process_key() -> struct traces_process */
 	struct traces_process *last;
 	struct map pids; /* that the format has got -> 1 */
@@ -141,6 +162,14 @@ void traces_fini(struct traces *traces);
 void traces_fields(struct traces *traces, const struct traces_slice *slice,
 		   void (*put)(void *context, size_t field, struct field_value value),
 		   void *context);
+
+/* The same for the fields of a record of what a GPU did (render/record_field.h): `field` is its place there. */
+void traces_activity_fields(const struct traces_activity *activity,
+			    void (*put)(void *context, size_t field, struct field_value value),
+			    void *context);
+
+/* A name of the state's, as one that stays where it is until traces_fini(). */
+const char *traces_own_name(struct traces *traces, const char *name);
 
 /* Nanoseconds to be added to a time of this recording for that of the first one. */
 int64_t traces_shift_ns(const struct traces *traces);

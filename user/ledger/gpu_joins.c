@@ -34,7 +34,7 @@ static bool is_complete(const struct event *event)
 	       !(event->call->flags & (MS_CALL_NESTED | MS_CALL_PART));
 }
 
-static bool is_joined(const struct event *event)
+bool gpu_joins_wants(const struct event *event)
 {
 	switch (event->probe->spec.op) {
 	case MS_OP_LAUNCH:
@@ -119,6 +119,13 @@ static void slack_note(struct gpu_slack *slack, uint64_t earlier_ns, uint64_t la
 }
 
 /* ---- CUPTI's numbers ------------------------------------------------------------------------- */
+
+const struct gpu_link *gpu_joins_find(const struct gpu_joins *joins, uint32_t correlation)
+{
+	const uint64_t *place = map_get(&joins->link_places, correlation);
+
+	return place ? &joins->links[*place] : NULL;
+}
 
 static struct gpu_link *link_get(struct gpu_joins *joins, uint32_t correlation, int *err)
 {
@@ -314,7 +321,7 @@ int gpu_joins_call(struct gpu_joins *joins, const struct event *event)
 
 	if (is_wait(event))
 		return remember(&joins->waits, event);
-	if (!is_joined(event))
+	if (!gpu_joins_wants(event))
 		return 0;
 	thread = thread_get(joins, event->header->tid, &err);
 	if (!thread)

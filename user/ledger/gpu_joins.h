@@ -86,6 +86,9 @@ struct gpu_joins {
 	uint64_t started, delay_ns;
 };
 
+/* Whether a call is of those that make a GPU work: it may be what an activity belongs to. */
+bool gpu_joins_wants(const struct event *event);
+
 /* A call has ended that a probe saw. Returns 0 or -ENOMEM. */
 int gpu_joins_call(struct gpu_joins *joins, const struct event *event);
 
@@ -95,6 +98,9 @@ int gpu_joins_call(struct gpu_joins *joins, const struct event *event);
  */
 int gpu_joins_activity(struct gpu_joins *joins, const struct ms_activity_body *activity,
 		       const struct gpu_link **link);
+
+/* What is known by now of the call with that number of CUPTI's; NULL: nothing, or not any more. */
+const struct gpu_link *gpu_joins_find(const struct gpu_joins *joins, uint32_t correlation);
 
 /*
  * By how much CUPTI's times can be wrong, in ns, as far as calls and what they did show it: of

@@ -82,10 +82,11 @@ static void put_value(struct json *json, enum field_kind kind, struct field_valu
 	}
 }
 
-void json_put_field(struct json *json, const struct field *field, struct field_value value)
+void json_put_field(struct json *json, const char *name, enum field_kind kind,
+		    struct field_value value)
 {
-	json_name(json, field->name);
-	put_value(json, field->kind, value);
+	json_name(json, name);
+	put_value(json, kind, value);
 }
 
 static void put_call(struct json_sink *sink, struct json *json, const struct event *event,
@@ -110,7 +111,7 @@ static void put_call(struct json_sink *sink, struct json *json, const struct eve
 		if (!(fields[i].ops >> event->probe->spec.op & 1))
 			continue;
 		string_clear(&sink->scratch);
-		json_put_field(json, &fields[i], fields[i].get(&source));
+		json_put_field(json, fields[i].name, fields[i].kind, fields[i].get(&source));
 		json->out->failed |= sink->scratch.failed;
 	}
 }
@@ -132,8 +133,8 @@ static void put_record(const struct json_sink *sink, struct json *json, const st
 
 		if (field->type != event->header->type)
 			continue;
-		json_name(json, field->name);
-		put_value(json, field->kind, record_field_value(field, event, change));
+		json_put_field(json, field->name, field->kind,
+			       record_field_value(field, event, change));
 	}
 }
 

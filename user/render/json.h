@@ -40,7 +40,8 @@ void json_sink_free(struct sink *sink);
 void json_amounts(struct json *json, const struct amount amounts[MS_SPACES_COUNT]);
 
 /* Writes a field's name and value. */
-void json_put_field(struct json *json, const struct field *field, struct field_value value);
+void json_put_field(struct json *json, const char *name, enum field_kind kind,
+		    struct field_value value);
 
 /* Writes a stack's members (render/json_stack.c). */
 void json_stack(struct json *json, const struct stacks *stacks, const struct stack *stack);

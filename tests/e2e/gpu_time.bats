@@ -73,6 +73,31 @@ logged_busy() {
 	done
 }
 
+# Of the database, as people query those of nsys.
+query() {
+	sqlite3 -readonly run.sqlite "$1"
+}
+
+@test "the database has nsys' tables of what ran, each row with its call" {
+	SIMCUPTI=shuffle=1 measured 4 300 5
+	"$MEMSCOPE" export -f sqlite -o run.sqlite run.mscope
+	diff <(logged_kernels) <(query "SELECT s.value || ' ' || COUNT(*) || ' ' || SUM(k.end - k.start)
+		FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.shortName
+		JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId
+		WHERE k.start >= r.start GROUP BY s.value ORDER BY s.value")
+	assert_equal "$(query "SELECT o.label, s.label, d.label, COUNT(*), SUM(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY m
+		JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = m.copyKind JOIN ENUM_CUDA_MEM_KIND s ON s.id = m.srcKind
+		JOIN ENUM_CUDA_MEM_KIND d ON d.id = m.dstKind JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)
+		GROUP BY o.label ORDER BY o.label")" $'Device-to-Host|Device|Pageable|1200|78643200\nHost-to-Device|Pageable|Device|1200|39321600'
+	assert_equal "$(query "SELECT COUNT(*), SUM(bytes), MIN(e.label) FROM CUPTI_ACTIVITY_KIND_MEMSET m
+		JOIN ENUM_CUDA_MEM_KIND e ON e.id = m.memKind JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)")" \
+		"1200|78643200|Device"
+	# Where nothing is known of it, the tables are not there, as with nsys.
+	"$MEMSCOPE" record -q -o plain.mscope -- "$WORKLOADS/gpu_work" 1 5 > traced
+	"$MEMSCOPE" export -f sqlite -o run.sqlite plain.mscope
+	assert_equal "$(query "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'CUPTI_ACTIVITY_KIND_%'")" 1
+}
+
 @test "every version's records, in any order, with little room for them" {
 	local version
 

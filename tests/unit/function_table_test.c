@@ -17,6 +17,28 @@
 #include "base/demangle.h"
 #include "symbols/function_table.h"
 
+static void assert_base(const char *name, const char *expected)
+{
+	size_t length;
+	const char *base = demangle_base(name, strlen(name), &length);
+
+	assert_int_equal(length, strlen(expected));
+	assert_memory_equal(base, expected, length);
+}
+
+static void test_base_names(void **state)
+{
+	(void)state;
+	assert_base("work", "work");
+	assert_base("at::empty()", "empty");
+	assert_base("void at::native::elementwise_kernel<128, 4, at::Op<(int)1> >(int, at::Op)",
+		    "elementwise_kernel");
+	assert_base("void (anonymous namespace)::softmax<float>(float *)", "softmax");
+	assert_base("void reduce<...>(...)", "reduce");
+	assert_base("(lambda)", "(lambda)");
+	assert_base("", "");
+}
+
 static void assert_demangled(const char *name, const char *expected)
 {
 	struct string out = { 0 };
@@ -121,6 +143,7 @@ static void test_no_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_base_names),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_long_names_have_no_parameters),
 		cmocka_unit_test(test_functions_of_this_program),

@@ -88,3 +88,31 @@ void demangle_append(struct string *out, const char *name)
 	free(demangled);
 	free(mangled);
 }
+
+const char *demangle_base(const char *name, size_t length, size_t *base_length)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	size_t begin = 0, end = 0, depth = 0, i;
+
+	for (i = 0; i < length; i++) {
+		if (length - i >= strlen(anonymous) &&
+		    !memcmp(name + i, anonymous, strlen(anonymous)))
+			i += strlen(anonymous) - 1;
+		else if (!depth && name[i] == '(')
+			break;
+		else if (!depth && (name[i] == ':' || name[i] == ' '))
+			begin = end = i + 1;
+		else if (name[i] == '<')
+			depth++;
+		else if (name[i] == '>' && depth)
+			depth--;
+		else if (!depth)
+			end = i + 1;
+	}
+	if (end <= begin) {
+		begin = 0;
+		end = length;
+	}
+	*base_length = end - begin;
+	return name + begin;
+}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/memory.h"
 #include "export/slices.h"
 #include "render/record_field.h"
@@ -83,30 +84,54 @@ static struct traces_thread *lane_of(struct traces *traces, struct traces_proces
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-/* One that outlives the state. */
+/* Demangled; one that outlives the state. NULL without memory. */
+static const char *kernel_name(struct traces *traces, const char *kernel)
+{
+	const char *own = traces_own_name(traces, kernel);
+	const uint64_t *found = own ? map_get(&traces->readable_names, (uintptr_t)own) : NULL;
+	const char *readable;
+
+	if (found)
+		return (const char *)(uintptr_t)*found;
+	string_restart(&traces->scratch, &traces->err);
+	demangle_append(&traces->scratch, kernel);
+	readable = traces->scratch.failed ? NULL :
+					    string_intern(&traces->names, traces->scratch.bytes,
+							  traces->scratch.length);
+	if (!own || !readable ||
+	    map_set(&traces->readable_names, (uintptr_t)own, (uintptr_t)readable))
+		traces->err = -ENOMEM;
+	return readable;
+}
+
+static const char *copy_name(struct traces *traces, uint16_t direction)
+{
+	const char *name;
+
+	if (direction >= MS_DIRECTIONS_COUNT)
+		return "copy";
+	string_restart(&traces->scratch, &traces->err);
+	string_append_format(&traces->scratch, "copy %s", probe_direction_name(direction));
+	name = traces->scratch.failed ?
+		       NULL :
+		       string_intern(&traces->names, traces->scratch.bytes, traces->scratch.length);
+	if (!name)
+		traces->err = -ENOMEM;
+	return name ? name : "copy";
+}
+
 static const char *name_of(struct traces *traces, const struct ms_activity_body *activity,
 			   const struct change *change)
 {
 	const char *kernel;
 
-	switch (activity->kind) {
-	case MS_ACTIVITY_KERNEL:
-		kernel = gpu_times_kernel(change->process, activity->name);
-		return kernel ? traces_own_name(traces, kernel) : "kernel";
-	case MS_ACTIVITY_COPY:
-		switch (activity->what) {
-		case MS_DIRECTION_HTOD:
-			return "copy HtoD";
-		case MS_DIRECTION_DTOH:
-			return "copy DtoH";
-		case MS_DIRECTION_DTOD:
-			return "copy DtoD";
-		default:
-			return "copy";
-		}
-	default:
+	if (activity->kind == MS_ACTIVITY_COPY)
+		return copy_name(traces, activity->what);
+	if (activity->kind == MS_ACTIVITY_MEMSET)
 		return "memset";
-	}
+	kernel = gpu_times_kernel(change->process, activity->name);
+	kernel = kernel ? kernel_name(traces, kernel) : NULL;
+	return kernel ? kernel : "kernel";
 }
 
 static int compare(const void *a, const void *b)

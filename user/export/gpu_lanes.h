@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What GPUs did for a process, as slices of lanes of their own: one for each stream of a device, and
- * further ones where something overlaps in a stream. A part of export/traces.h.
+ * What GPUs did for a process, as slices of lanes of their own: one for each stream of a device,
+ * and further ones where something overlaps in a stream. A part of export/traces.h.
  *
  * CUPTI hands its records over seconds later, and in any order. So they are kept, and told in the
  * order in which they ran.

@@ -143,6 +143,8 @@ static int take_call(struct sqlite_export *export, const struct event *event,
 		cell_if(call->known & MS_KNOWN_RESULT, (uint64_t)(int64_t)call->result));
 	if (!err)
 		err = put_fields(export, event, change, process);
+	if (!err)
+		err = sqlite_gpu_call(export, event, change);
 	return err ? err : sqlite_memory_call(export, event, change, export->calls);
 }
 
@@ -206,6 +208,13 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 	return event->call ? take_call(export, event, change) : 0;
 }
 
+static int take_sample(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct sqlite_export *export = (struct sqlite_export *)sink;
+
+	return event->header->type == MS_TYPE_ACTIVITY ? sqlite_gpu_take(export, event, change) : 0;
+}
+
 static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
 	struct sqlite_export *export = (struct sqlite_export *)sink;
@@ -267,6 +276,8 @@ static int take_end(struct sink *sink, const struct summary *summary)
 	int err = sqlite_memory_settle(export, report_end_ns(export->recording), "unseen", true);
 
 	(void)summary;
+	if (!err)
+		err = sqlite_gpu_end(export);
 	return err ? err : sqlite_report_recording(export);
 }
 
@@ -285,6 +296,7 @@ static void free_sqlite(struct sink *sink)
 	map_fini(&export->missed);
 	map_fini(&export->spare_ids);
 	map_fini(&export->spare_rows);
+	sqlite_gpu_free(export);
 	free(export);
 }
 
@@ -311,6 +323,7 @@ static struct sink *begin_sqlite(const struct export_options *options)
 	export->sink = (struct sink){ .begin = take_begin,
 				      .call = take_event,
 				      .process = take_event,
+				      .sample = take_sample,
 				      .gap = take_gap,
 				      .lost = take_lost,
 				      .end = take_end };

@@ -41,6 +41,9 @@ enum sqlite_statement {
 	SQLITE_NSYS_GPU,
 	SQLITE_META,
 	SQLITE_SYSTEM,
+	SQLITE_KERNEL,
+	SQLITE_MEMCPY,
+	SQLITE_MEMSET,
 	SQLITE_STATEMENTS,
 };
 
@@ -67,6 +70,12 @@ struct sqlite_export {
 	struct map spare_rows;      /* the other way round */
 	uint64_t spares;            /* so far, of all recordings */
 	struct map missed;          /* the same -> missed frees that were looked after */
+
+	/* What GPUs did (export/sqlite_gpu.c). */
+	bool has_gpu_tables;
+	struct map gpu_calls, older_gpu_calls; /* of the recording: a call's hash -> its id */
+	struct sqlite_activity *activities;    /* whose calls may yet become known */
+	size_t activities_count, activities_capacity;
 };
 
 /* Tables and prepared statements; what is derived from them, once all rows are in. */
@@ -112,6 +121,21 @@ int sqlite_memory_exit(struct sqlite_export *export, const struct event *event,
 
 /* What is live is as the state has it from now on, whatever the rows said. `final`: at the end. */
 int sqlite_memory_settle(struct sqlite_export *export, uint64_t ts_ns, const char *why, bool final);
+
+/* ---- what GPUs did (export/sqlite_gpu.c) ----------------------------------------------------- */
+
+/* A call, whose id is export->calls, of a process that something of that kind is known of. */
+int sqlite_gpu_call(struct sqlite_export *export, const struct event *event,
+		    const struct change *change);
+
+/* A record of kind MS_TYPE_ACTIVITY. */
+int sqlite_gpu_take(struct sqlite_export *export, const struct event *event,
+		    const struct change *change);
+
+/* The recording ends: all rows are written. */
+int sqlite_gpu_end(struct sqlite_export *export);
+
+void sqlite_gpu_free(struct sqlite_export *export);
 
 /* ---- what the report says (export/sqlite_report.c) ------------------------------------------- */
 

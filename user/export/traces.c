@@ -572,6 +572,7 @@ void traces_fini(struct traces *traces)
 	forget_devices(traces);
 	map_fini(&traces->pids);
 	map_fini(&traces->own_names);
+	map_fini(&traces->readable_names);
 	string_table_fini(&traces->names);
 	string_fini(&traces->scratch);
 }

@@ -145,6 +145,7 @@ struct traces {
 
 	struct string_table names; /* kernels' */
 	struct map own_names;      /* the state's copy -> ours, which stays where it is */
+	struct map readable_names; /* ours -> the same, demangled; stays, too */
 	struct string scratch;
 	uint32_t wanted[TRACES_FIELDS_MAX]; /* bit set of ops: which calls' fields are put */
 	size_t result_name;                 /* a field that successful calls do not need */
@@ -163,7 +164,7 @@ void traces_fields(struct traces *traces, const struct traces_slice *slice,
 		   void (*put)(void *context, size_t field, struct field_value value),
 		   void *context);
 
-/* The same for the fields of a record of what a GPU did (render/record_field.h): `field` is its place there. */
+/* The same for what a GPU did; `field` is a place in record_fields (render/record_field.h). */
 void traces_activity_fields(const struct traces_activity *activity,
 			    void (*put)(void *context, size_t field, struct field_value value),
 			    void *context);

@@ -48,14 +48,30 @@ int database_run(struct database *database, const char *sql)
 	return sqlite3_exec(database->handle, sql, NULL, NULL, NULL) ? fail(database) : 0;
 }
 
-int database_prepare(struct database *database, size_t statement, const char *sql)
+static int prepare(struct database *database, struct database_statement *statement, const char *sql)
 {
+	int count;
+
 	if (database->err)
 		return database->err;
-	return sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
-				  &database->statements[statement], NULL) ?
-		       fail(database) :
-		       0;
+	if (sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+			       &statement->prepared, NULL))
+		return fail(database);
+	count = sqlite3_bind_parameter_count(statement->prepared);
+	statement->bound = calloc((size_t)count + 1, sizeof(*statement->bound));
+	return statement->bound ? 0 : fail_memory(database);
+}
+
+static void finish(struct database_statement *statement)
+{
+	sqlite3_finalize(statement->prepared);
+	free(statement->bound);
+	*statement = (struct database_statement){ 0 };
+}
+
+int database_prepare(struct database *database, size_t statement, const char *sql)
+{
+	return prepare(database, &database->statements[statement], sql);
 }
 
 int database_open(struct database *database, int fd, const char *name)
@@ -74,10 +90,9 @@ int database_open(struct database *database, int fd, const char *name)
 	if (!err)
 		err = database_run(database, "CREATE TABLE StringIds"
 					     " (id INTEGER PRIMARY KEY, value TEXT NOT NULL)");
-	if (!err && sqlite3_prepare_v3(database->handle, "INSERT INTO StringIds VALUES (?, ?)", -1,
-				       SQLITE_PREPARE_PERSISTENT, &database->insert_string, NULL))
-		err = fail(database);
-	return err;
+	return err ? err :
+		     prepare(database, &database->insert_string,
+			     "INSERT INTO StringIds VALUES (?, ?)");
 }
 
 int database_close(struct database *database)
@@ -86,13 +101,11 @@ int database_close(struct database *database)
 	int err = database->handle ? database_run(database, "COMMIT") : 0;
 
 	for (i = 0; i < DATABASE_STATEMENTS; i++)
-		sqlite3_finalize(database->statements[i]);
-	sqlite3_finalize(database->insert_string);
+		finish(&database->statements[i]);
+	finish(&database->insert_string);
 	if (database->handle && sqlite3_close(database->handle) && !err)
 		err = fail(database);
 	database->handle = NULL;
-	memset(database->statements, 0, sizeof(database->statements));
-	database->insert_string = NULL;
 	string_table_fini(&database->strings);
 	map_fini(&database->string_ids);
 	return err;
@@ -140,19 +153,37 @@ static int bind_text(struct database *database, struct sqlite3_stmt *statement, 
 	return code ? fail(database) : 0;
 }
 
-static int bind(struct database *database, struct sqlite3_stmt *statement, const struct cell *cells,
-		size_t count)
+static bool is_bound(const struct cell *bound, const struct cell *cell)
+{
+	return cell->kind == bound->kind && cell->kind != CELL_TEXT &&
+	       (cell->kind == CELL_NULL || cell->number == bound->number);
+}
+
+static int bind_cell(struct database *database, struct sqlite3_stmt *prepared, int place,
+		     const struct cell *cell)
+{
+	int code;
+
+	if (cell->kind == CELL_TEXT)
+		return bind_text(database, prepared, place, cell);
+	code = cell->kind == CELL_NULL ? sqlite3_bind_null(prepared, place) :
+					 sqlite3_bind_int64(prepared, place, cell->number);
+	return code ? fail(database) : 0;
+}
+
+/* A statement that is reset keeps its parameters. */
+static int bind(struct database *database, const struct database_statement *statement,
+		const struct cell *cells, size_t count)
 {
 	size_t i;
 	int err = database->err;
 
 	for (i = 0; !err && i < count; i++) {
-		if (cells[i].kind == CELL_TEXT)
-			err = bind_text(database, statement, (int)i + 1, &cells[i]);
-		else if (cells[i].kind == CELL_NULL ?
-				 sqlite3_bind_null(statement, (int)i + 1) :
-				 sqlite3_bind_int64(statement, (int)i + 1, cells[i].number))
-			err = fail(database);
+		if (is_bound(&statement->bound[i], &cells[i]))
+			continue;
+		err = bind_cell(database, statement->prepared, (int)i + 1, &cells[i]);
+		statement->bound[i] =
+			(struct cell){ .kind = cells[i].kind, .number = cells[i].number };
 	}
 	return err;
 }
@@ -173,10 +204,10 @@ static int step(struct database *database, struct sqlite3_stmt *statement)
 int database_put(struct database *database, size_t statement, const struct cell *cells,
 		 size_t count)
 {
-	struct sqlite3_stmt *prepared = database->statements[statement];
-	int err = bind(database, prepared, cells, count);
+	const struct database_statement *chosen = &database->statements[statement];
+	int err = bind(database, chosen, cells, count);
 
-	return err ? err : step(database, prepared);
+	return err ? err : step(database, chosen->prepared);
 }
 
 int database_changed(const struct database *database)
@@ -188,8 +219,9 @@ int database_each(struct database *database, size_t statement, const struct cell
 		  size_t count, int (*take)(void *context, const int64_t columns[DATABASE_COLUMNS]),
 		  void *context)
 {
-	struct sqlite3_stmt *prepared = database->statements[statement];
-	int err = bind(database, prepared, cells, count), code = SQLITE_DONE, i;
+	const struct database_statement *chosen = &database->statements[statement];
+	struct sqlite3_stmt *prepared = chosen->prepared;
+	int err = bind(database, chosen, cells, count), code = SQLITE_DONE, i;
 
 	while (!err && (code = sqlite3_step(prepared)) == SQLITE_ROW) {
 		int64_t columns[DATABASE_COLUMNS] = { 0 };
@@ -223,8 +255,8 @@ struct cell database_name(struct database *database, const char *text, size_t le
 		fail_memory(database);
 		return cell_null();
 	}
-	if (bind(database, database->insert_string, cells, 2) ||
-	    step(database, database->insert_string))
+	if (bind(database, &database->insert_string, cells, 2) ||
+	    step(database, database->insert_string.prepared))
 		return cell_null();
 	return cells[0];
 }

@@ -19,22 +19,27 @@ struct sqlite3_stmt;
 #define DATABASE_STATEMENTS 32
 #define DATABASE_COLUMNS 6
 
-struct database {
-	struct sqlite3 *handle;
-	struct sqlite3_stmt *statements[DATABASE_STATEMENTS];
-	struct sqlite3_stmt *insert_string;
-	struct string_table strings;
-	struct map string_ids; /* interned text -> its id */
-	uint64_t rows;         /* in the transaction */
-	const char *name;      /* for messages */
-	int err;
-};
-
 struct cell {
 	enum { CELL_NULL, CELL_INTEGER, CELL_TEXT } kind;
 	int64_t number; /* of 64 bits without sign, those above 2^63 come out negative */
 	const char *text;
 	size_t length;
+};
+
+struct database_statement {
+	struct sqlite3_stmt *prepared;
+	struct cell *bound; /* what each parameter has: many keep their value from row to row */
+};
+
+struct database {
+	struct sqlite3 *handle;
+	struct database_statement statements[DATABASE_STATEMENTS];
+	struct database_statement insert_string;
+	struct string_table strings;
+	struct map string_ids; /* interned text -> its id */
+	uint64_t rows;         /* in the transaction */
+	const char *name;      /* for messages */
+	int err;
 };
 
 static inline struct cell cell_null(void)

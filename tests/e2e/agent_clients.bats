@@ -230,6 +230,20 @@ own() {
 	[ ! -e query ]
 }
 
+@test "a socket is not made where another user's link leads" {
+	needs_http
+	mkdir mine other
+	PUBLIC=$(mktemp -d)
+	chmod 755 "$PUBLIC"
+	mkdir "$PUBLIC/his"
+	chown 65534 "$PUBLIC/his"
+	setpriv --reuid 65534 --clear-groups ln -s "$PWD/mine" "$PUBLIC/his/link"
+	run -1 timeout 20 "$MEMSCOPE" agent --state-dir "$PWD/other" --listen off --socket "$PUBLIC/his/link/query"
+	[[ $output == *"--socket $PUBLIC/his/link/query: a symbolic link that another user has made"* ]]
+	assert_equal "$(ls -A mine)" ""
+	rm -rf "$PUBLIC"
+}
+
 @test "ended, it takes the socket of --listen with it, too" {
 	agent_start --listen "unix:$PWD/asked"
 	[ -S asked ] && [ -S query ]

@@ -70,17 +70,17 @@ static void left_sockets_are_replaced(void **unused)
 	(void)unused;
 	snprintf(text, sizeof(text), "unix:%s/socket", directory);
 	assert_int_equal(listener_parse(&address, text), 0);
-	first = listener_open(&address, text);
+	first = listener_open(&address, "listen", text);
 	assert_true(first >= 0);
-	assert_int_equal(listener_open(&address, text), -EADDRINUSE);
+	assert_int_equal(listener_open(&address, "listen", text), -EADDRINUSE);
 	close(first);
-	second = listener_open(&address, text);
+	second = listener_open(&address, "listen", text);
 	assert_true(second >= 0);
 	close(second);
 	unlink(text + 5);
 	/* A file is not taken for one. */
 	close(open(text + 5, O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(listener_open(&address, text), -EADDRINUSE);
+	assert_int_equal(listener_open(&address, "listen", text), -EADDRINUSE);
 	unlink(text + 5);
 }
 

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,38 +85,60 @@ int listener_parse(struct listener_address *address, const char *text)
 /* ---- sockets --------------------------------------------------------------------------------- */
 
 /* A socket on which no process listens is what one left that was killed. */
-static void remove_left(const struct listener_address *address)
+static void remove_left(const struct sockaddr_un *local, const char *path)
 {
-	const struct sockaddr_un *local = (const struct sockaddr_un *)&address->address;
-	struct stat status;
-	int fd;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (lstat(local->sun_path, &status) || !S_ISSOCK(status.st_mode))
-		return;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && connect(fd, (const struct sockaddr *)local, sizeof(*local)) &&
 	    errno == ECONNREFUSED)
-		place_remove(local->sun_path);
+		place_remove(path);
 	if (fd >= 0)
 		close(fd);
+}
+
+static int bind_here(int fd, const struct place *place, const char *path)
+{
+	struct sockaddr_un local = { .sun_family = AF_UNIX };
+	struct stat status;
+	mode_t mask;
+	int err;
+
+	/* bind(2) would follow links on the way there. */
+	if (snprintf(local.sun_path, sizeof(local.sun_path), "/proc/self/fd/%d/%s",
+		     place->directory, place->name) >= (int)sizeof(local.sun_path))
+		return -ENAMETOOLONG;
+	if (!place_stat(place, &status) && S_ISSOCK(status.st_mode))
+		remove_left(&local, path);
+	mask = umask(0111);
+	err = bind(fd, (const struct sockaddr *)&local, sizeof(local)) ? -errno : 0;
+	umask(mask);
+	return err;
+}
+
+static int bind_to_path(int fd, const char *path)
+{
+	struct place place;
+	int err = place_find_name(&place, path);
+
+	if (!err)
+		err = bind_here(fd, &place, path);
+	place_close(&place);
+	return err;
 }
 
 static int start(int fd, const struct listener_address *address)
 {
 	const struct sockaddr *to = (const struct sockaddr *)&address->address;
 	const int one = 1;
-	mode_t mask;
 	int err;
 
-	if (!address->is_unix) {
+	if (address->is_unix) {
+		err = bind_to_path(fd, ((const struct sockaddr_un *)to)->sun_path);
+	} else {
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		return bind(fd, to, address->length) || listen(fd, BACKLOG) ? -errno : 0;
+		err = bind(fd, to, address->length) ? -errno : 0;
 	}
-	remove_left(address);
-	mask = umask(0111);
-	err = bind(fd, to, address->length) || listen(fd, BACKLOG) ? -errno : 0;
-	umask(mask);
-	return err;
+	return !err && listen(fd, BACKLOG) ? -errno : err;
 }
 
 int listener_open(const struct listener_address *address, const char *option, const char *text)
@@ -125,7 +148,7 @@ int listener_open(const struct listener_address *address, const char *option, co
 
 	if (!err)
 		return fd;
-	log_error("--%s %s: %s%s", option, text, strerror(-err),
+	log_error("--%s %s: %s%s", option, text, place_error(err),
 		  err == -EADDRINUSE ? "; another program listens there: end it, or choose another"
 				       " one" :
 				       "");

@@ -4,6 +4,7 @@
  */
 #include "reported.h"
 
+#include "ledger/limits.h"
 #include "render/report_json.h"
 #include "render/report_md.h"
 #include "render/report_words.h"
@@ -348,6 +349,22 @@ static void test_missed_processes_beside_losses(void **state)
 	done_with(&reader, &texts);
 }
 
+static void test_stacks_beyond_those_that_are_kept(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct texts_of texts;
+	uint32_t i;
+
+	(void)state;
+	begin();
+	for (i = 1; i <= LIMIT_STACKS + 2; i++)
+		add(record_stack(i, 1, 1));
+	texts = end_with(&reader);
+	assert_has(&texts.md, "* 2 call stacks, or functions in them, beyond those that are kept");
+	assert_has(&texts.json, "\"other_stacks\":2");
+	done_with(&reader, &texts);
+}
+
 static void test_what_was_not_written_is_lost(void **state)
 {
 	struct report_reader reader = report_dump_reader();
@@ -557,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_processes_are_called_by_what_they_interpret),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_missed_processes_beside_losses),
+		cmocka_unit_test(test_stacks_beyond_those_that_are_kept),
 		cmocka_unit_test(test_what_was_not_written_is_lost),
 		cmocka_unit_test(test_without_an_end_something_is_lost),
 		cmocka_unit_test(test_a_recording_that_breaks_off_before_its_first_event),

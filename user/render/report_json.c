@@ -155,6 +155,7 @@ void report_json_coverage(struct json *json, const struct report_recording *reco
 	json_put_if(json, "wall_offset_ns", coverage->wall_known, coverage->wall_offset_ns);
 	json_put_u64(json, "events", coverage->account.calls);
 	json_put_u64(json, "abandoned", coverage->counters.abandoned);
+	json_put_u64(json, "other_stacks", recording->state->stacks.others);
 	json_put_u64(json, "blocks", coverage->account.blocks);
 	json_put_u64(json, "segments", coverage->account.segments);
 	put_not_captured(json, coverage);

@@ -207,6 +207,9 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 	note(out, recording->coverage.counters.abandoned,
 	     "call that never returned (longjmp or an exception)",
 	     "calls that never returned (longjmp or an exception)");
+	note(out, recording->state->stacks.others,
+	     "call stack, or function in one, beyond those that are kept",
+	     "call stacks, or functions in them, beyond those that are kept");
 	for (counter = 0; counter < COUNTERS_COUNT; counter++)
 		if (process_counters[counter].in_report)
 			note(out, sum.counters[counter], process_counters[counter].one,

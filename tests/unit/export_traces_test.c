@@ -14,6 +14,7 @@
 #define BASE 1000000000ull
 #define PID 77
 #define TID 78
+#define MANY_DEVICES (2 * USAGE_CHANGED + 4)
 
 /* ---- the format ------------------------------------------------------------------------------ */
 
@@ -24,6 +25,8 @@ struct noted {
 	size_t depth;
 	uint64_t begun, ended, lanes, activities, gpu_flow;
 	char kernel[64];
+	struct map devices;  /* a counter's id -> what was said of it last */
+	uint64_t of_devices; /* how often something was */
 };
 
 static unsigned long long after(uint64_t ts_ns)
@@ -64,6 +67,9 @@ static void note_counter(struct traces *traces, const struct traces_counter *cou
 	if (counter->process)
 		string_append_format(&noted->log, "%s %llu: %llu\n", counter->name, after(ts_ns),
 				     (unsigned long long)value);
+	else
+		assert_int_equal(map_set(&noted->devices, counter->id, value), 0);
+	noted->of_devices += !counter->process;
 }
 
 static void note_slice(struct traces *traces, const struct traces_thread *thread,
@@ -202,6 +208,22 @@ static void read_dump(struct report_dump *dump, struct noted *noted)
 	report_dump_fini(dump);
 }
 
+static void noted_fini(struct noted *noted)
+{
+	string_fini(&noted->log);
+	map_fini(&noted->devices);
+}
+
+static uint64_t on_all_devices(const struct noted *noted)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < noted->devices.capacity; i++)
+		sum += map_is_used(&noted->devices, i) ? noted->devices.slots[i].value : 0;
+	return sum;
+}
+
 /* All that was told, but for how it begins. */
 static void assert_told(struct report_dump *dump, const char *expected)
 {
@@ -212,7 +234,7 @@ static void assert_told(struct report_dump *dump, const char *expected)
 	string_append_char(&noted.log, '\0');
 	assert_memory_equal(noted.log.bytes, head, strlen(head));
 	assert_string_equal(noted.log.bytes + strlen(head), expected);
-	string_fini(&noted.log);
+	noted_fini(&noted);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -290,7 +312,7 @@ static void test_no_call_is_forgotten(void **state)
 	read_dump(&dump, &noted);
 	assert_int_equal(noted.begun, 1002);
 	assert_int_equal(noted.lanes, 1);
-	string_fini(&noted.log);
+	noted_fini(&noted);
 }
 
 static void test_an_end_tells_what_was_kept(void **state)
@@ -367,7 +389,29 @@ static void test_a_gap(void **state)
 			    "live device 400: 107\n"
 			    "0> cuMemFree_v2 500-510\n"
 			    "live device 510: 100\n");
-	string_fini(&noted.log);
+	noted_fini(&noted);
+}
+
+/* The end of a process changes more of them at once than a call does. */
+static void test_counters_of_many_devices(void **state)
+{
+	struct report_dump dump;
+	struct noted noted;
+	int32_t i;
+
+	(void)state;
+	begin(&dump);
+	for (i = 0; i < MANY_DEVICES; i++)
+		report_dump_add(&dump,
+				at(100 + 10u * (uint64_t)i, 105 + 10u * (uint64_t)i,
+				   record_on(i, record_alloc("cuMemAlloc_v2",
+							     0x1000 * (1 + (uint64_t)i), 7))));
+	report_dump_add(&dump, at(900, 900, record_exit(0)));
+	read_dump(&dump, &noted);
+	assert_int_equal(noted.devices.count, MANY_DEVICES);
+	assert_int_equal(noted.of_devices, 2 * MANY_DEVICES);
+	assert_int_equal(on_all_devices(&noted), 0);
+	noted_fini(&noted);
 }
 
 static union record activity_at(enum ms_activity_kind kind, uint32_t correlation, uint64_t begin,
@@ -431,7 +475,7 @@ static void test_many_activities(void **state)
 	read_dump(&dump, &noted);
 	assert_int_equal(noted.activities, count + 1);
 	assert_int_equal(noted.lanes, 1);
-	string_fini(&noted.log);
+	noted_fini(&noted);
 }
 
 int main(void)
@@ -446,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_a_gap),
 		cmocka_unit_test(test_what_gpus_did),
 		cmocka_unit_test(test_many_activities),
+		cmocka_unit_test(test_counters_of_many_devices),
 	};
 
 	return unit_run("export_traces", tests);

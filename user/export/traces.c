@@ -206,29 +206,39 @@ static struct traces_device *device_of(struct traces *traces, size_t row)
 	return device;
 }
 
+static void look_at_device(struct traces *traces, size_t row, uint64_t ts_ns)
+{
+	const struct usage_device *usage = &traces->recording->state->usage->devices[row];
+	char name[128];
+	struct traces_counter counter = { .name = name, .is_bytes = true };
+	struct traces_device *device = usage->used ? device_of(traces, row) : NULL;
+
+	if (!device || device->live_bytes == usage->live_bytes)
+		return;
+	device->live_bytes = usage->live_bytes;
+	snprintf(name, sizeof(name), "%s live, of all processes", device->name);
+	counter.id = device->id;
+	counter.share = device->name;
+	counter.is_new = !device->shown;
+	device->shown = true;
+	traces->format->counter(traces, &counter, ts_ns, device->live_bytes);
+}
+
+/* Those that have changed: there may be many, and every call asks. */
 static void look_at_devices(struct traces *traces, uint64_t ts_ns)
 {
 	const struct usage_totals *usage = traces->recording->state->usage;
-	char name[128];
 	size_t i;
 
-	for (i = 0; usage && i < usage->count; i++) {
-		struct traces_counter counter = { .name = name, .is_bytes = true };
-		struct traces_device *device;
-
-		if (!usage->devices[i].used)
-			continue;
-		device = device_of(traces, i);
-		if (!device || device->live_bytes == usage->devices[i].live_bytes)
-			continue;
-		device->live_bytes = usage->devices[i].live_bytes;
-		snprintf(name, sizeof(name), "%s live, of all processes", device->name);
-		counter.id = device->id;
-		counter.share = device->name;
-		counter.is_new = !device->shown;
-		device->shown = true;
-		traces->format->counter(traces, &counter, ts_ns, device->live_bytes);
+	if (!usage)
+		return;
+	if (usage->changes - traces->changes > USAGE_CHANGED) {
+		for (i = 0; i < usage->count; i++)
+			look_at_device(traces, i, ts_ns);
+		traces->changes = usage->changes;
 	}
+	for (; traces->changes != usage->changes; traces->changes++)
+		look_at_device(traces, usage->changed[traces->changes % USAGE_CHANGED], ts_ns);
 }
 
 /* What the program was told by cuMemGetInfo. */
@@ -274,6 +284,7 @@ static void forget_devices(struct traces *traces)
 		if (map_is_used(&traces->devices, i))
 			free((void *)(uintptr_t)traces->devices.slots[i].value);
 	map_fini(&traces->devices);
+	traces->changes = UINT64_MAX / 2; /* all are looked at */
 }
 
 static void forget_processes(struct traces *traces)

@@ -17,6 +17,7 @@
 #include "ledger/ledger.h"
 
 #define USAGE_CLASSES 64
+#define USAGE_CHANGED 8 /* rows that are remembered: few calls change more */
 
 /* A cell's allocations whose sizes have the same power of two. */
 struct usage_size {
@@ -75,10 +76,12 @@ struct usage_device {
 struct usage_totals {
 	struct usage_device *devices;
 	size_t count, capacity;
-	struct map by_uuid, by_pci; /* hash -> position */
-	struct map by_number;       /* hash of what a process sees, and an ordinal */
-	uint64_t now_ns;            /* of the event that is applied */
-	bool incomplete;            /* there was no memory to count something */
+	struct map by_uuid, by_pci;      /* hash -> position */
+	struct map by_number;            /* hash of what a process sees, and an ordinal */
+	uint64_t now_ns;                 /* of the event that is applied */
+	uint64_t changes;                /* how often `live_bytes` of a row became another, */
+	uint32_t changed[USAGE_CHANGED]; /* and of which rows the last times, in turn */
+	bool incomplete;                 /* there was no memory to count something */
 };
 
 struct usage {

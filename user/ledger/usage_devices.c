@@ -188,6 +188,11 @@ static size_t row_of_number(struct usage_totals *totals, const struct process_de
 	return place;
 }
 
+static void row_changed(struct usage_totals *totals, size_t place)
+{
+	totals->changed[totals->changes++ % USAGE_CHANGED] = (uint32_t)place;
+}
+
 /* What was on either is on the first. At what time there was how much is not known any more. */
 static void rows_join(struct usage_totals *totals, size_t into, size_t from)
 {
@@ -206,6 +211,8 @@ static void rows_join(struct usage_totals *totals, size_t into, size_t from)
 	}
 	gone->live_bytes = gone->peak_bytes = 0;
 	gone->same = into;
+	row_changed(totals, into);
+	row_changed(totals, from);
 }
 
 /* The row becomes that of a device that is known: or another row is that already. */
@@ -307,6 +314,8 @@ static void move_live(struct usage *usage, int32_t ordinal, size_t from, size_t 
 	taken->used = true;
 	left->live_bytes -= bytes < left->live_bytes ? bytes : left->live_bytes;
 	taken->live_bytes += bytes;
+	row_changed(usage->totals, from);
+	row_changed(usage->totals, to);
 	left->peak_unclear = taken->peak_unclear = true;
 	if (taken->live_bytes <= taken->peak_bytes)
 		return;
@@ -346,6 +355,7 @@ void usage_device_add(struct usage *usage, const struct allocation *allocation, 
 	if (!device)
 		return;
 	device->live_bytes += allocation->size_bytes;
+	row_changed(usage->totals, (size_t)(device - usage->totals->devices));
 	if (!ts_ns || device->live_bytes <= device->peak_bytes)
 		return;
 	device->peak_bytes = device->live_bytes;
@@ -357,8 +367,10 @@ void usage_device_remove(struct usage *usage, uint8_t space, int32_t ordinal, ui
 	struct usage_device *device =
 		usage_is_on_device(space) ? usage_device_of(usage, ordinal) : NULL;
 
-	if (device)
-		device->live_bytes -= bytes < device->live_bytes ? bytes : device->live_bytes;
+	if (!device)
+		return;
+	device->live_bytes -= bytes < device->live_bytes ? bytes : device->live_bytes;
+	row_changed(usage->totals, (size_t)(device - usage->totals->devices));
 }
 
 /* The row for the same device as one of another table. */
@@ -393,6 +405,8 @@ void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *
 {
 	size_t i;
 
+	/* All of them, for one that has followed those before. */
+	totals->changes = (before ? before->changes : 0) + USAGE_CHANGED + 1;
 	for (i = 0; before && i < before->count; i++) {
 		const struct usage_device *old = &before->devices[i];
 		size_t place =

@@ -106,22 +106,26 @@ static __always_inline void current_note(struct ms_thread *thread, struct ms_cal
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static __always_inline void call_report(__u8 op, const struct ms_launch *record)
+/* A function of its own for the verifier's sake: see ms_name_hash(). */
+__noinline int ms_call_report(const struct ms_launch *record, __u32 op)
 {
 	const struct ms_spec *spec;
 
+	if (!record)
+		return -1;
 	if (op != MS_OP_LAUNCH) {
 		if (split_is_known())
 			emit(op, record, sizeof(struct ms_split_call));
 		else
 			emit(op, record, sizeof(struct ms_call));
-		return;
+		return 0;
 	}
 	spec = spec_of(record->call.row);
 	/* One that fails because memory has run out is recorded: by whom and when matters. */
 	if (!is_counted(spec) || record->call.result == MS_CUDA_OUT_OF_MEMORY ||
 	    !ms_launch_count(&record->call))
 		emit(spec->kind, record, sizeof(struct ms_launch));
+	return 0;
 }
 
 #define FILL(bit, member) \
@@ -270,7 +274,7 @@ static __always_inline void call_release(struct ms_frame *frame, __u8 flags)
 		return;
 	frame->holds = 0;
 	frame->inner.call.flags |= flags;
-	call_report(frame->op, &frame->inner);
+	ms_call_report(&frame->inner, frame->op);
 }
 
 /* A call that another one of the same kind has made waits until that one is over. */
@@ -546,7 +550,7 @@ static __always_inline void call_leave(struct pt_regs *ctx)
 	if (depth > 1 && outer->op == frame->op && frame->op != MS_OP_CONTEXT)
 		call_hold(outer, frame);
 	else
-		call_report(frame->op, &frame->record);
+		ms_call_report(&frame->record, frame->op);
 }
 
 #endif /* MS_CALL_BPF_H */

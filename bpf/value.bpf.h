@@ -147,10 +147,13 @@ static __always_inline int read_location(__u64 *device, __u64 addr)
 #define MS_SUM_CHUNK 8    /* read at a time; the 512 bytes of stack hold no more */
 #define MS_SUM_CHUNKS 512 /* more than 4096 numbers stay unread: their sum is unknown */
 
-static __always_inline int add_chunk(__u64 *sum, __u64 addr, __u32 count)
+/* Global functions (not static) are verified by themselves, once: loops belong into those. */
+__noinline int ms_add_chunk(__u64 *sum, __u64 addr, __u32 count)
 {
 	__u64 numbers[MS_SUM_CHUNK] = {};
 
+	if (!sum || count > MS_SUM_CHUNK)
+		return -1;
 	if (bpf_probe_read_user(numbers, count * sizeof(__u64), (const void *)addr))
 		return -1;
 #pragma unroll
@@ -159,7 +162,6 @@ static __always_inline int add_chunk(__u64 *sum, __u64 addr, __u32 count)
 	return 0;
 }
 
-/* Global functions (not static) are verified by themselves, once: loops belong into those. */
 __noinline int ms_read_sum(__u64 *sum, __u64 addr, __u64 count)
 {
 	__u64 total = 0;
@@ -167,12 +169,12 @@ __noinline int ms_read_sum(__u64 *sum, __u64 addr, __u64 count)
 	if (!sum || count > MS_SUM_CHUNK * MS_SUM_CHUNKS)
 		return -1;
 	for (__u32 chunk = 0; chunk < MS_SUM_CHUNKS && count >= MS_SUM_CHUNK; chunk++) {
-		if (add_chunk(&total, addr, MS_SUM_CHUNK))
+		if (ms_add_chunk(&total, addr, MS_SUM_CHUNK))
 			return -1;
 		addr += MS_SUM_CHUNK * sizeof(__u64);
 		count -= MS_SUM_CHUNK;
 	}
-	if (add_chunk(&total, addr, count & (MS_SUM_CHUNK - 1)))
+	if (ms_add_chunk(&total, addr, count & (MS_SUM_CHUNK - 1)))
 		return -1;
 	*sum = total;
 	return 0;

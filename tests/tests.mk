@@ -195,7 +195,7 @@ $(WORKLOADS)/simnv-devices: tests/simnv/devices.c
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -o $@ $<
 
 # End-to-end tests wait most of the time, so groups of about the same length run beside each other: one
-# waits for single uprobes to go, one reads recordings, one traces what it starts and looks at nothing
+# waits for single uprobes to go, one reads recordings, and it and another trace what they start and look at nothing
 # else. The rest are of all processes, of what is left in the kernel, or of floods, and would see each
 # other.
 E2E_FILES := $(wildcard tests/e2e/*.bats)
@@ -203,8 +203,9 @@ E2E_SINGLE := tests/e2e/single.bats
 E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
 E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches rows trace calls prologues bad_input check ffmpeg verify docs who \
 	simcuda names)
-E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM),$(E2E_FILES))
-E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) -- $(E2E_CALM)
+E2E_QUIET := $(patsubst %,tests/e2e/%.bats,gpu_time markers tensors python stacks oom gate growth kept)
+E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM) $(E2E_QUIET),$(E2E_FILES))
+E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) $(E2E_QUIET) -- $(E2E_CALM)
 
 E2E_DEPS := $(INJECTED) simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \

@@ -83,6 +83,18 @@ static void run_pool_threshold(struct run *run)
 	wait_for(run, 2 * SECOND);
 }
 
+/* Its device is not known yet. */
+static void run_pool_threshold_first(struct run *run)
+{
+	union record record = record_memory("cuMemPoolSetAttribute", POOL, THRESHOLD);
+
+	record.call.size = UINT64_MAX;
+	record.call.known |= MS_KNOWN_SIZE;
+	feed(run, record);
+	fill_and_empty(run);
+	wait_for(run, 2 * SECOND);
+}
+
 static void run_pool_low_threshold(struct run *run)
 {
 	set_threshold(run, 256 * MIB);
@@ -214,6 +226,7 @@ static const struct program pools[] = {
 	{ "told what it has reserved", run_pool_told, KEPT(H, GIB) },
 	{ "told before", run_pool_told_early, KEPT(M, GIB) },
 	{ "a threshold without limit", run_pool_threshold, KEPT(M, GIB) },
+	{ "a threshold before the first context", run_pool_threshold_first, KEPT(M, GIB) },
 	{ "a low threshold", run_pool_low_threshold, KEPT(M, 256 * MIB) },
 	{ "the device has less", run_pool_gone, KEPT(M, GIB) },
 	{ "no threshold", run_pool_plain, {}, 0 },

@@ -87,6 +87,23 @@ static struct pool *add(struct pools *pools, uint64_t handle, int32_t device, ui
 	return pool;
 }
 
+/*
+ * What a program sets before it has a context is about a pool of a device that is not known: then
+ * it counts for those of all devices.
+ */
+static struct pool *add_placed(struct pools *pools, uint64_t handle, int32_t device,
+			       uint64_t now_ns)
+{
+	const struct pool *unplaced = handle ? NULL : find(pools, 0, -1);
+	struct pool *pool = add(pools, handle, device, now_ns);
+
+	if (pool && unplaced && unplaced->has_threshold) {
+		pool->has_threshold = true;
+		pool->threshold_bytes = unplaced->threshold_bytes;
+	}
+	return pool;
+}
+
 /* The pool that an allocation came from; NULL: it is one too many. */
 static struct pool *pool_of(struct pools *pools, const struct allocation *allocation,
 			    uint64_t now_ns)
@@ -99,7 +116,7 @@ static struct pool *pool_of(struct pools *pools, const struct allocation *alloca
 		handle = pools->current[device];
 	pool = find(pools, handle, allocation->device);
 	if (!pool)
-		pool = add(pools, handle, allocation->device, now_ns);
+		pool = add_placed(pools, handle, allocation->device, now_ns);
 	if (pool && pool->device < 0)
 		pool->device = allocation->device;
 	return pool;

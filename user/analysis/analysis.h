@@ -35,6 +35,7 @@
 	X(unexplained_bytes, "unexplained-size",  32 << 20,    BYTES,   "less growth that no allocation explains is not reported") \
 	X(init_share,        "init-share",        12,          PERCENT, "so much of a process's time, from its beginning, counts as initialisation") \
 	X(failed_count,      "failed-count",      2,           COUNT,   "fewer failures of a function are not reported") \
+	X(crash_count,       "crash-count",       3,           COUNT,   "fewer runs of a program that fail one after the other are no loop") \
 	X(pool_bytes,        "pool-size",         32 << 20,    BYTES,   "a pool that keeps less is not reported") \
 	X(pool_time_ns,      "pool-time",         500000000,   NS,      "a pool that keeps it for less is not reported") \
 	X(export_time_ns,    "export-time",       500000000,   NS,      "memory that stays open for less after its owner freed it is not reported") \

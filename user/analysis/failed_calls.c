@@ -66,7 +66,7 @@ static bool is_of_shutdown(int32_t result)
  * "This leaves the process in an inconsistent state and any further CUDA work will return the same
  * error" (cuda.h, of these).
  */
-static bool stays(int32_t result)
+bool failed_calls_stays(int32_t result)
 {
 	switch (result) {
 	case 214: /* uncorrectable ECC error */
@@ -97,7 +97,7 @@ static bool is_looked_at(const struct event *event)
 static struct kind *kind_of(struct failed_calls *calls, const struct event *event)
 {
 	const struct ms_call *call = event->call;
-	const bool any = stays(call->result);
+	const bool any = failed_calls_stays(call->result);
 	struct kind *kind;
 	size_t i;
 
@@ -191,9 +191,9 @@ int failed_calls_event(struct process_activity *activity, const struct event *ev
 {
 	const struct ms_call *call = event->call;
 	const bool freed = event->probe->spec.op == MS_OP_FREE && event_succeeded(call);
-	const bool failed =
-		!event_succeeded(call) && !is_of_shutdown(call->result) &&
-		(stays(call->result) || (is_looked_at(event) && call->result != OOM_RESULT));
+	const bool failed = !event_succeeded(call) && !is_of_shutdown(call->result) &&
+			    (failed_calls_stays(call->result) ||
+			     (is_looked_at(event) && call->result != OOM_RESULT));
 	struct failed_calls *calls;
 
 	/* The same will be said by the outer call. */

@@ -11,6 +11,9 @@
 
 struct failed_calls;
 
+/* Whether all calls fail after that one, until the process ends; of either API. */
+bool failed_calls_stays(int32_t result);
+
 void failed_calls_free(struct failed_calls *calls);
 size_t failed_calls_bytes(const struct failed_calls *calls);
 

@@ -166,16 +166,18 @@ static bool is_note(const struct finding *finding)
 }
 
 /*
- * Out of memory is what people call for, unless the program had it in the end; what may well be
- * nothing comes after all that is not.
+ * Out of memory is what people call for, unless the program had it in the end; then a program that
+ * does not stay up; what may well be nothing comes after all that is not.
  */
 static int rank_of(const struct finding *finding)
 {
 	if (finding_ended_well(finding))
-		return 3;
+		return 4;
 	if (finding->rule == FINDING_OOM)
 		return 0;
-	return finding->confidence == FINDING_LOW ? 2 : 1;
+	if (finding->rule == FINDING_CRASH_LOOP)
+		return 1;
+	return finding->confidence == FINDING_LOW ? 3 : 2;
 }
 
 static bool is_graver(const struct finding *a, const struct finding *b)

@@ -352,6 +352,7 @@ int report_recording_finish(struct report_recording *recording)
 	phases_finish(&recording->phases, end_ns);
 	recording->incomplete |= recording->phases.incomplete;
 	recording->incomplete |= report_growth_find(recording) == -ENOMEM;
+	recording->incomplete |= report_crashes_find(recording) == -ENOMEM;
 	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
 				 recording->state->usage->incomplete;

@@ -78,7 +78,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks oncall \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -98,6 +98,8 @@ $(WORKLOADS)/calls: tests/workloads/calls.c
 $(WORKLOADS)/flood: tests/workloads/flood.c
 $(WORKLOADS)/residue: tests/workloads/residue.c
 $(WORKLOADS)/exhaust: tests/workloads/exhaust.c
+$(WORKLOADS)/oncall: tests/workloads/oncall.c
+$(WORKLOADS)/oncall: WORKLOAD_LIBS = -lcuda -lcudart
 $(WORKLOADS)/kept: tests/workloads/kept.c
 $(WORKLOADS)/reuse: tests/workloads/reuse.c
 $(WORKLOADS)/mapped: tests/workloads/mapped.c

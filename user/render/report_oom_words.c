@@ -232,6 +232,16 @@ static const struct oom_process *tenant_of(const struct analysis_oom *oom)
 	return NULL;
 }
 
+/* Of the device, as far as a program was told; 0: not known. */
+static uint64_t total_of(const struct analysis_oom *oom)
+{
+	if (oom->device_bytes)
+		return oom->device_bytes;
+	if (oom->request.told)
+		return oom->request.told_total_bytes;
+	return oom->view.known ? oom->view.total_bytes : 0;
+}
+
 void report_append_oom_cause(struct string *out, const struct analysis_oom *oom)
 {
 	const struct oom_process *tenant = oom->cause == OOM_CO_TENANT ? tenant_of(oom) : NULL;
@@ -245,8 +255,16 @@ void report_append_oom_cause(struct string *out, const struct analysis_oom *oom)
 		report_append_process(out, tenant->pid, tenant->name);
 		string_append_format(out, " %s", REPORT_SIZE(tenant->live.bytes));
 	}
-	if (oom->device_bytes)
-		string_append_format(out, "; the device has %s", REPORT_SIZE(oom->device_bytes));
+	if ((oom->cause == OOM_UNEXPLAINED || oom->cause == OOM_UNKNOWN) && oom->unclear.bytes)
+		string_append_format(out,
+				     "; other recorded processes held %s on devices that may be the"
+				     " same",
+				     REPORT_SIZE(oom->unclear.bytes));
+	if (total_of(oom))
+		string_append_format(out, "; the device has %s", REPORT_SIZE(total_of(oom)));
+	if (oom->cause == OOM_LIMIT && oom->request.told)
+		string_append_format(out, ", of which the process may use %s",
+				     REPORT_SIZE(oom->request.told_total_bytes));
 	string_append_char(out, ')');
 }
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A night on call: what an engineer reads first, on a terminal, of a recording of a program that
+# misbehaves. The first sentences name who did it, how much it was, why, and what to do.
+
+bats_require_minimum_version 1.5.0
+load helpers
+load recordings
+
+export SIMCUDA_MEMORY=1G
+
+# seen OPTION... -- COMMAND: records it; the verdict, as a terminal shows it, in one line in `seen`
+seen() {
+	record -f -o run.mscope "$@"
+	"$MEMSCOPE" report -f text run.mscope > report.txt
+	sed -n '4,/^$/p' report.txt | tr '\n' ' ' > seen
+	cat seen
+}
+
+# says TEXT...: whether each is in `seen`, as an extended regular expression, in that order
+says() {
+	local all=$1
+
+	shift
+	for text; do
+		all+=".*$text"
+	done
+	grep -qE "$all" seen
+}
+
+@test "a leak under load: who, how much, how fast, and by which call" {
+	seen -- "$WORKLOADS/oncall" serve
+	says '^oncall \([0-9]+\) leaves [0-9]+ MiB behind: [0-9]+ allocations in [0-9.]+ s' \
+		'\(leak-growth, cudaMalloc, device 0; ' 'What to do: Look for what keeps these allocations alive'
+}
+
+@test "a co-tenant: who failed, who holds the device, how much it is, and what would have fit" {
+	export SIMCUDA_TENANTS=$PWD/tenants
+	# So that it is seen that they see the same devices.
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 300)ms seen -- bash -c '
+		coproc "$0" hold
+		read -r <&"${COPROC[0]}"
+		"$0" start
+		exec {COPROC[1]}>&-
+		wait' "$WORKLOADS/oncall"
+	says '^Out of memory: cudaMalloc\(100 MiB\) in oncall' 'It was fatal' 'the process exited with 1' \
+		'Cause: co-tenant \(other processes hold most of the device, oncall \([0-9]+\) 800 MiB; the device has 1 GiB\)' \
+		'It would have fit if oncall \([0-9]+\) had held 76 MiB less' \
+		'What to do: Other processes hold most of the device'
+}
+
+@test "back-off at start-up: no failure, and what was granted in the end" {
+	seen -- "$WORKLOADS/oncall" back-off
+	says '^Out of memory: cudaMalloc\(1 GiB\) in oncall \([0-9]+\) failed' \
+		'It backed off: 921 MiB was granted [0-9.]+ [mun]s after the last failure' \
+		'Cause: full \(the process itself needs more than there is'
+	"$MEMSCOPE" report --fail-on oom run.mscope > /dev/null
+}
+
+@test "a pool that keeps what a burst needed: how much, and how to get it back" {
+	seen -- "$WORKLOADS/oncall" burst
+	says '^oncall \([0-9]+\) keeps 576 MiB of freed memory in a pool \(pool-kept, device 0; ' \
+		'What to do: Let the pool give back what it does not use .*cudaMemPoolTrimTo'
+}
+
+@test "a crash loop: how often, and with which error each time" {
+	SIMCUDA_FAIL=cuCtxSynchronize:4=700 seen -- \
+		bash -c 'for i in 1 2 3 4; do "$0" crash; done; exit 0' "$WORKLOADS/oncall"
+	says '^oncall \([0-9]+\) is the last of 4 runs that failed, one after the other, each with' \
+		'CUDA_ERROR_ILLEGAL_ADDRESS \(700\) \(crash-loop, cuCtxSynchronize; high confidence\)' \
+		'What to do: Stop what starts it again'
+}

@@ -230,8 +230,8 @@ uint64_t report_held_on_devices(const struct process *process);
 int report_growth_find(struct report_recording *recording);
 
 /*
- * Finds programs that fail, are started again and fail again (docs/rules.md, crash-loop), before the
- * analysis is finished. Returns 0 or -ENOMEM.
+ * Finds programs that fail, are started again and fail again (docs/rules.md, crash-loop), before
+ * the analysis is finished. Returns 0 or -ENOMEM.
  */
 int report_crashes_find(struct report_recording *recording);
 

@@ -102,6 +102,7 @@ static int back_off(void)
 static int burst(void)
 {
 	unsigned long long threshold = ~0ull;
+	size_t left, total;
 	cudaMemPool_t pool;
 	cudaStream_t stream;
 	void *blocks[10];
@@ -123,7 +124,7 @@ static int burst(void)
 			return 1;
 		rest(20);
 	}
-	return 0;
+	return cudaMemGetInfo(&left, &total);
 }
 
 static int crash(void)

@@ -31,11 +31,12 @@ static void put_live(struct json *json, const struct report_device *device)
 	json_close(json, ']');
 }
 
-static void put_told(struct json *json, const struct report_device *device)
+static void put_told(struct json *json, const struct report_recording *recording,
+		     const struct report_device *device)
 {
 	const struct report_told *told = device->told;
-	uint64_t unexplained;
-	bool known;
+	uint64_t unexplained, pooled;
+	bool known, at_most;
 
 	json_name(json, "told");
 	if (!told) {
@@ -43,13 +44,15 @@ static void put_told(struct json *json, const struct report_device *device)
 		return;
 	}
 	known = report_told_unexplained(told, &unexplained);
+	pooled = report_told_pooled(recording, told, &at_most);
 	json_open(json, '{');
 	json_put_u64(json, "ts_ns", told->ts_ns);
 	json_put_u64(json, "pid", told->pid);
 	json_put_u64(json, "total_bytes", told->total_bytes);
 	json_put_u64(json, "used_bytes", report_told_used(told));
 	json_put_u64(json, "explained_bytes", told->explained_bytes);
-	json_put_if(json, "unexplained_bytes", known, unexplained);
+	json_put_u64(json, "pool_kept_bytes", pooled);
+	json_put_if(json, "unexplained_bytes", known, unexplained - pooled);
 	json_close(json, '}');
 }
 
@@ -101,7 +104,7 @@ static void put_device(struct json *json, const struct report_recording *recordi
 	json_put_bool(json, "peak_is_exact", !report_device_row(recording, device)->peak_unclear);
 	/* What ran before attaching may hold what was not seen. */
 	json_put_if(json, "baseline_bytes", !device->was_running, 0);
-	put_told(json, device);
+	put_told(json, recording, device);
 	json_close(json, '}');
 }
 

@@ -328,7 +328,8 @@ static void send_spaces(struct rows *rows, const struct report_device *device)
 static void send_told(struct rows *rows, const struct report_device *device)
 {
 	const struct report_told *told = device->told;
-	uint64_t unexplained;
+	uint64_t unexplained, pooled;
+	bool at_most;
 
 	if (!told) {
 		send_unknown(rows, "used, as the driver counts", "no program asked");
@@ -340,8 +341,13 @@ static void send_told(struct rows *rows, const struct report_device *device)
 	report_append_time(&rows->why, rows->recording, told->ts_ns);
 	send_bytes(rows, "used, as the driver counts", report_told_used(told), "");
 	send_bytes(rows, "explained by allocations then", told->explained_bytes, "");
+	pooled = report_told_pooled(rows->recording, told, &at_most);
+	if (pooled)
+		send_bytes(rows, "kept by its pools then", pooled,
+			   at_most ? "freed, and not given back: up to so much" :
+				     "freed, and not given back");
 	if (report_told_unexplained(told, &unexplained))
-		send_bytes(rows, "unexplained then", unexplained,
+		send_bytes(rows, "unexplained then", unexplained - pooled,
 			   device->was_running ?
 				   "contexts, code, other processes, and what was held before"
 				   " attaching" :

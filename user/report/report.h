@@ -86,6 +86,15 @@ struct report_told {
 uint64_t report_told_used(const struct report_told *told);
 bool report_told_unexplained(const struct report_told *told, uint64_t *bytes);
 
+struct report_recording;
+
+/*
+ * Bytes of what no allocation explains that pools of the same process kept at that moment, by the
+ * rule pool-kept; `*at_most`: the program did not ask how much its pools had reserved.
+ */
+uint64_t report_told_pooled(const struct report_recording *recording,
+			    const struct report_told *told, bool *at_most);
+
 /* All memory of a device that is accounted for, and what is known of the rest. */
 struct report_device {
 	int32_t device;                 /* as the first process calls it; -1: not known which */
@@ -96,8 +105,6 @@ struct report_device {
 	bool was_running; /* a process that used it may have held more before: as for processes */
 	const struct report_told *told; /* the last one; NULL: no program asked */
 };
-
-struct report_recording;
 
 /* Which device of state->usage it is. */
 const struct usage_device *report_device_row(const struct report_recording *recording,

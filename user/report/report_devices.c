@@ -86,6 +86,29 @@ bool report_told_unexplained(const struct report_told *told, uint64_t *bytes)
 	return used >= told->explained_bytes;
 }
 
+uint64_t report_told_pooled(const struct report_recording *recording,
+			    const struct report_told *told, bool *at_most)
+{
+	uint64_t unexplained, sum = 0;
+	size_t count, i;
+	const struct finding *findings = analysis_findings(recording->analysis, &count);
+
+	*at_most = false;
+	if (!report_told_unexplained(told, &unexplained))
+		return 0;
+	for (i = 0; i < count; i++) {
+		const struct finding *finding = &findings[i];
+
+		if (finding->rule != FINDING_POOL_KEPT || finding->pid != told->pid ||
+		    finding->start_ns != told->start_ns || finding->device != told->device ||
+		    finding->first_ts_ns > told->ts_ns || finding->last_ts_ns < told->ts_ns)
+			continue;
+		sum += finding->bytes;
+		*at_most |= finding->confidence != FINDING_HIGH;
+	}
+	return sum < unexplained ? sum : unexplained;
+}
+
 /* ---- what is accounted for ------------------------------------------------------------------- */
 
 bool report_devices_asked(const struct report_recording *recording, int32_t device)

@@ -24,6 +24,7 @@ static void modules_of_file(const void *image)
 	handle = rows_driver_make("cuModuleLoad", CUDA_SUCCESS, P(path), 0);
 	rows_driver_end("cuModuleUnload", handle, CUDA_SUCCESS);
 	handle = rows_driver_make("cuLibraryLoadFromFile", CUDA_SUCCESS, P(path), 0);
+	rows_driver_make("cuLibraryGetModule", CUDA_SUCCESS, P(handle), 0);
 	rows_driver_end("cuLibraryUnload", handle, CUDA_SUCCESS);
 	unlink(path);
 	rows_driver_make("cuModuleLoad", CUDA_ERROR_FILE_NOT_FOUND, P(path), 0);
@@ -63,6 +64,16 @@ static void events(void)
 	rows_driver_end("cuEventDestroy", handle, invalid);
 }
 
+/* The stack, the heap and the buffer of printf on the device are made anew. */
+static void limits(void)
+{
+	CALL(CUDA_SUCCESS, "cuCtxSetLimit", DIRTY(CU_LIMIT_MALLOC_HEAP_SIZE), 0x2345678);
+	EXPECT(.op = "memory", .api = "cuCtxSetLimit", .size = DEC(0x2345678));
+	CALL(CUDA_ERROR_UNSUPPORTED_LIMIT, "cuCtxSetLimit", DIRTY(77), 0x345678);
+	EXPECT(.op = "memory", .api = "cuCtxSetLimit", .result = CUDA_ERROR_UNSUPPORTED_LIMIT,
+	       .size = DEC(0x345678));
+}
+
 static void green(void)
 {
 	CUcontext context = NULL;
@@ -78,5 +89,6 @@ void rows_driver_objects(const void *image)
 	modules(image);
 	streams();
 	events();
+	limits();
 	green();
 }

@@ -257,6 +257,7 @@ static void calls(void)
 		{ { API(cudaMemPoolCreate) }, NONE, NONE, NONE, NONE },
 		{ { API(cudaMemPoolDestroy) }, 0, NONE, NONE, NONE },
 		{ { API(cudaMemPoolTrimTo) }, 0, 1, NONE, NONE },
+		{ { API(cudaDeviceSetLimit) }, NONE, 1, NONE, NONE },
 		{ { API(cudaMemGetInfo) }, NONE, NONE, NONE, NONE },
 		{ { API(cudaGetSymbolAddress) }, NONE, NONE, NONE, NONE },
 		{ { API(cudaLibraryLoadData) }, NONE, NONE, NONE, NONE },

@@ -55,4 +55,7 @@ void rows_runtime_objects(void)
 	handle = rows_runtime_make(API(cudaEventCreateWithFlags), "cuEventCreate", DIRTY(2), 0);
 	rows_runtime_end(API(cudaEventDestroy), "cuEventDestroy_v2", handle);
 	libraries();
+	CALL(cudaSuccess, cudaDeviceSetLimit, DIRTY(cudaLimitMallocHeapSize), 0x2345678);
+	EXPECT(.op = "memory", .api = "cudaDeviceSetLimit", .driver_api = "cuCtxSetLimit",
+	       .size = DEC(0x2345678));
 }

@@ -26,13 +26,13 @@ static struct cell name_of(const struct process *process)
 uint64_t sqlite_process_id(struct sqlite_export *export, const struct process *process)
 {
 	const uint64_t key = event_process_key(process->pid, process->start_ns);
-	const uint64_t *known = map_get(&export->process_ids, key);
+	uint64_t *known = map_get(&export->process_ids, key);
 	const uint64_t global = sqlite_global_pid(export, process->pid);
 	uint64_t id = export->processes + 1;
 	int err;
 
 	if (known)
-		return *known;
+		return *known &= ~SQLITE_ENDED;
 	if (map_set(&export->process_ids, key, id)) {
 		export->database.err = -ENOMEM;
 		return 0;

@@ -50,6 +50,7 @@ enum sqlite_statement {
 /* Fields of one call whose cells have text of their own. */
 #define SQLITE_TEXTS 4
 #define SQLITE_COLUMNS_MAX 64
+#define SQLITE_ENDED (1ull << 63) /* with a process' id: it has ended, and so have its rows */
 
 struct sqlite_export {
 	struct sink sink;
@@ -65,11 +66,12 @@ struct sqlite_export {
 	uint64_t epoch_ns;          /* where those begin: nanoseconds since 1970, if known */
 	uint64_t first_id, last_id; /* of allocations: of the recording's, and of all */
 	uint64_t calls, processes;  /* so far: their ids */
-	struct map process_ids;     /* of the recording: event_process_key() -> id */
-	struct map spare_ids;       /* of the recording: allocations that have other rows */
-	struct map spare_rows;      /* the other way round */
-	uint64_t spares;            /* so far, of all recordings */
-	struct map missed;          /* the same -> missed frees that were looked after */
+	struct map
+		process_ids; /* of the recording: event_process_key() -> id, perhaps SQLITE_ENDED */
+	struct map spare_ids;  /* of the recording: allocations that have other rows */
+	struct map spare_rows; /* the other way round */
+	uint64_t spares;       /* so far, of all recordings */
+	struct map missed;     /* the same -> missed frees that were looked after */
 
 	/* What GPUs did (export/sqlite_gpu.c). */
 	bool has_gpu_tables;

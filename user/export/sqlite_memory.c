@@ -469,27 +469,32 @@ static int end_rows(struct sqlite_export *export, uint64_t process, uint64_t ts_
 			    sqlite_time(export, ts_ns), cell_text(why));
 }
 
-/* Processes whose end was not seen, and of which perhaps nothing is known any more. */
+/* Its end was not seen, and perhaps nothing is known of it any more. Once: gaps may be many. */
+static int settle_ended_process(struct sqlite_export *export, uint64_t key, uint64_t *id,
+				uint64_t ts_ns)
+{
+	const struct process *process =
+		state_find(export->recording->state, key & ((1u << MS_PID_BITS) - 1),
+			   (key >> MS_PID_BITS) * MS_START_NS);
+	const uint64_t row = *id;
+
+	if (process && !process->exited)
+		return 0;
+	*id |= SQLITE_ENDED;
+	return process ? end_rows(export, row, process->exit_ts_ns, "exit") :
+			 end_rows(export, row, ts_ns, "gap");
+}
+
 static int settle_ended(struct sqlite_export *export, uint64_t ts_ns)
 {
-	const struct state *state = export->recording->state;
-	const struct map *ids = &export->process_ids;
+	struct map *ids = &export->process_ids;
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < ids->capacity; i++) {
-		const uint64_t key = map_key_at(ids, i);
-		const struct process *process;
-
-		if (!map_is_used(ids, i))
-			continue;
-		process = state_find(state, key & ((1u << MS_PID_BITS) - 1),
-				     (key >> MS_PID_BITS) * MS_START_NS);
-		if (!process)
-			err = end_rows(export, ids->slots[i].value, ts_ns, "gap");
-		else if (process->exited)
-			err = end_rows(export, ids->slots[i].value, process->exit_ts_ns, "exit");
-	}
+	for (i = 0; !err && i < ids->capacity; i++)
+		if (map_is_used(ids, i) && !(ids->slots[i].value & SQLITE_ENDED))
+			err = settle_ended_process(export, map_key_at(ids, i), &ids->slots[i].value,
+						   ts_ns);
 	return err;
 }
 

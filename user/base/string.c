@@ -239,15 +239,25 @@ const char *string_find(const struct string_table *table, const char *text, size
 
 const char *string_intern(struct string_table *table, const char *text, size_t length)
 {
+	bool refused;
+
+	return string_intern_within(table, text, length, SIZE_MAX, &refused);
+}
+
+const char *string_intern_within(struct string_table *table, const char *text, size_t length,
+				 size_t room, bool *refused)
+{
 	struct string_node *node, **bucket;
 	const char *found;
 	uint64_t hash;
 
+	*refused = false;
 	if (table->count >= table->capacity && table_grow(table))
 		return NULL;
 	hash = string_hash(table->secret, text, length);
 	found = find(table, text, length, hash);
-	if (found)
+	*refused = !found && length > room;
+	if (found || *refused)
 		return found;
 	bucket = &table->buckets[hash & (table->capacity - 1)];
 	node = malloc(sizeof(*node) + length + 1);

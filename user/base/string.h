@@ -65,6 +65,10 @@ struct string_table {
  */
 const char *string_intern(struct string_table *table, const char *text, size_t length);
 
+/* The same, but also NULL if the text is not there yet and longer than `room`: then *refused. */
+const char *string_intern_within(struct string_table *table, const char *text, size_t length,
+				 size_t room, bool *refused);
+
 /* The same, but NULL if it is not there yet. */
 const char *string_find(const struct string_table *table, const char *text, size_t length);
 void string_table_fini(struct string_table *table);

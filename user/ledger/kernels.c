@@ -23,22 +23,27 @@ static const char *name_of(const struct process *process, uint64_t handle)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+static uint64_t left_of(uint64_t limit, uint64_t used)
+{
+	return used < limit ? limit - used : 0;
+}
+
 const char *kernels_intern(struct state *state, struct process *process, const char *name,
 			   size_t length)
 {
 	const size_t before = state->strings.bytes;
-	const char *text = string_find(&state->strings, name, length);
+	const uint64_t own = left_of(LIMIT_NAME_BYTES, process->name_bytes);
+	const uint64_t all = left_of(LIMIT_ALL_NAMES_BYTES, before);
+	const char *text;
+	bool refused;
 
-	if (text)
-		return text;
 	if (length == strlen(limit_other_kernels) && !memcmp(name, limit_other_kernels, length))
 		return limit_other_kernels;
-	if (process->name_bytes + length > LIMIT_NAME_BYTES ||
-	    before + length > LIMIT_ALL_NAMES_BYTES) {
+	text = string_intern_within(&state->strings, name, length, own < all ? own : all, &refused);
+	if (refused) {
 		process->counters[COUNTER_OTHER_NAMES]++;
 		return limit_other_kernels;
 	}
-	text = string_intern(&state->strings, name, length);
 	process->name_bytes += state->strings.bytes - before;
 	return text;
 }
@@ -170,14 +175,19 @@ int kernels_add(struct process *process, const struct kernel *kernel)
 	return 0;
 }
 
-/* Where the kernel of a handle is need not be looked for again. */
+/*
+ * Where the kernel of a handle is need not be looked for again. Not if this was its first launch:
+ * a program may have very many kernels that are launched once.
+ */
 static int remember(struct process *process, uint64_t handle, const struct kernel *kernel)
 {
 	const uint64_t *place =
 		map_get(&process->kernel_places, key_of(kernel->name, kernel->handle));
 
-	if (!place)
-		return 0; /* it has no row of its own */
+	if (!place) /* it has no row of its own */
+		return 0;
+	if (process->kernels[*place].launches == kernel->launches)
+		return 0;
 	if (process->launch_places.count >= LIMIT_NAMES)
 		map_fini(&process->launch_places);
 	return map_set(&process->launch_places, handle, *place);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What live.c (the loop) and live_targets.c (who is traced) share.
+ * A live capture, and what its parts do for each other. live.c has the loop; live_targets.c decides
+ * which processes are traced; each other part has the name of what it looks after (live_files.c:
+ * probes in files, live_devices.c: NVML, live_host.c: the kernel's numbers).
  */
 #ifndef MEMSCOPE_CAPTURE_LIVE_INTERNAL_H
 #define MEMSCOPE_CAPTURE_LIVE_INTERNAL_H
@@ -23,7 +25,7 @@
 #include "capture/targets/target.h"
 #include "host/nvml.h"
 
-#define LIVE_UNTRACED 8 /* more are not told of */
+#define LIVE_UNTRACED 8 /* no message names more */
 
 struct live {
 	struct live_options options;
@@ -77,7 +79,7 @@ struct live {
 	bool interrupted;         /* once already */
 	int err;                  /* of the callbacks */
 	uint64_t dropped_notices; /* how often records of mapped files were dropped */
-	/* Descendants that use CUDA and are not traced, of which it has been told. */
+	/* Descendants that use CUDA and are not traced, and that a message has named. */
 	pid_t untraced[LIVE_UNTRACED];
 	size_t untraced_count;
 };

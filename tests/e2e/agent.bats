@@ -226,7 +226,7 @@ PYTHON
 	[ "$(ls "/proc/$server/fd" | wc -l)" -le 20 ]
 	kill -9 "$server"
 	wait_for '[ "$(ask /health 2> /dev/null)" = ok ]'
-	grep -q "has ended; it is started again" agent.err
+	grep -q "has ended; starting it again" agent.err
 	fresh
 	assert_equal "$(ask /metrics | awk '/^memscope_agent_http_restarts_total/ { print $2 }')" 1
 	agent_stop

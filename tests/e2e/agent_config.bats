@@ -40,10 +40,10 @@ CONFIG
 		[[ "$output" == *"$message"* ]] || fail "$line: $output"
 	done <<'CASES'
 rign = 1G|agent.conf:2: "rign" cannot be set here; did you mean "ring"?
-ring 1G|agent.conf:2: it is not "name = value"
+ring 1G|agent.conf:2: this is not "name = value"
 ring =|agent.conf:2: "ring" has no value
 ring = 1K|this comes from agent.conf:2
-ring = 1G\nring = 2G|agent.conf:3: "ring" is set in line 2 already
+ring = 1G\nring = 2G|agent.conf:3: "ring" is already set in line 2
 listen = somewhere|this comes from agent.conf:2
 state-dir = state|this comes from agent.conf:2
 state-dir = /dev/null|/dev/null is not a directory
@@ -90,7 +90,7 @@ own() {
 	printf 'ring = 32M\nseries = 400\n' > agent.conf
 	kill -HUP "$OTHER_PID"
 	wait_for 'grep -q "has been read again" agent.err'
-	grep -q "series: a change takes a restart" agent.err
+	grep -q "series has changed: this takes effect at the next start" agent.err
 	fresh
 	assert_equal "$(own recorder_limit_bytes)" 33554432
 	echo 'rign = 1G' > agent.conf

@@ -217,5 +217,5 @@ query() {
 	assert_equal "$(jq -c 'select(.type == "activity" and .activity == "kernel") | .call_begin_ns' lines.jsonl | wc -l)" 12
 	run "$MEMSCOPE" trace --gpu-time -p $$
 	assert_equal "$status" 2
-	[[ $output == *"is for a command that is started here"* ]]
+	[[ $output == *"needs a command to start"* ]]
 }

@@ -61,7 +61,7 @@ all="--launches=all --copies=all"
 	done
 	run "$MEMSCOPE" record --marker nothing -o run.mscope -- true
 	assert_equal "$status" 2
-	assert_equal "$output" 'memscope-bpf: error: --marker: it is LIBRARY:FUNCTION or usdt:LIBRARY:PROVIDER:NAME[,END], not "nothing"'
+	assert_equal "$output" 'memscope-bpf: error: --marker: "nothing" is not LIBRARY:FUNCTION or usdt:LIBRARY:PROVIDER:NAME[,END]'
 }
 
 @test "a marker that no process has is said, and a function that is traced anyway is refused" {
@@ -76,7 +76,7 @@ all="--launches=all --copies=all"
 	assert_equal "$(seen run.mscope | cut -f 1,2)" "$(printf 'marked_outer\t5')"
 	run "$MEMSCOPE" record --marker libcuda:cuMemAlloc_v2 -o refused.mscope -- true
 	assert_equal "$status" 2
-	assert_equal "$output" 'memscope-bpf: error: --marker libcuda:cuMemAlloc_v2: calls of this function are shown as they are, and cannot be a phase, too; name the function that calls it'
+	assert_equal "$output" 'memscope-bpf: error: --marker libcuda:cuMemAlloc_v2: this CUDA function is traced anyway, and cannot also be a marker; name the function that calls it'
 	[ ! -e refused.mscope ]
 }
 
@@ -125,7 +125,7 @@ all="--launches=all --copies=all"
 	grep -q 'is already set, to /nowhere.so' <<< "$output"
 	run "$MEMSCOPE" record --markers=inject -o run.mscope -p $$
 	assert_equal "$status" 2
-	grep -q 'is for a command that is started here' <<< "$output"
+	grep -q 'needs a command to start' <<< "$output"
 	# What a command starts is not traced, and not recorded, unless -f is given.
 	rm run.mscope
 	record --markers=inject -o run.mscope -- sh -c '"$0" tree 1 50; exit 0' "$WORKLOADS/markers3"

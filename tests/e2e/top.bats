@@ -120,7 +120,7 @@ until_it_is() {
 		assert_equal "$(wc -l < err.txt)" 1
 		grep -qF -- "$1" err.txt || fail "$(cat err.txt)"
 	}
-	refused "at least 100ms" -d 10ms -a
+	refused "10ms is less than 100ms" -d 10ms -a
 	refused "not one of live, growth, rate, peak or pid" --sort size -a
 	refused "number from 1" -n 0 -a
 	refused "there is nothing to trace"

@@ -52,7 +52,7 @@ static void remove_bundle(struct kept *kept, const char *name)
 	if (unlinkat(kept->directory, name, 0))
 		return;
 	kept->removed++;
-	log_info("%s: an old bundle is removed, since %d newer ones are kept", name, BUNDLES_KEPT);
+	log_info("removed %s, an old bundle: %d newer ones are kept", name, BUNDLES_KEPT);
 }
 
 static void take(struct kept *kept, const struct found *file)

@@ -73,8 +73,8 @@ int front_open(struct front *front)
 	if (!err)
 		err = wait_for_server(front);
 	if (err) {
-		log_error("clients cannot be served%s%s", err == -EPIPE ? "" : ": ",
-			  err == -EPIPE ? "" : strerror(-err));
+		log_error("cannot start the process that serves clients%s%s",
+			  err == -EPIPE ? "" : ": ", err == -EPIPE ? "" : strerror(-err));
 		front_close(front);
 	}
 	return err;
@@ -87,7 +87,8 @@ static int server_ended(void *context, uint64_t data)
 	struct front *front = context;
 
 	(void)data;
-	log_error("clients are served no longer: the process for that, and its parent, have ended");
+	log_error(
+		"clients get no more answers: the process that serves them and its parent have ended");
 	loop_remove(front->broker.loop, front->child_source);
 	front->child_source = NULL;
 	end_server(front);

@@ -37,7 +37,7 @@ int http_library_load(struct http_library *library)
 
 	if (!handle) {
 		log_error(
-			"%s: install it (Debian, Ubuntu: libmicrohttpd12), or use --listen off: %s",
+			"cannot load %s: %s; install libmicrohttpd12 (Debian, Ubuntu), or use --listen off",
 			NAME, dlerror());
 		return -ENOENT;
 	}
@@ -45,7 +45,7 @@ int http_library_load(struct http_library *library)
 		void *function = dlsym(handle, functions[i].name);
 
 		if (!function) {
-			log_error("%s: it has no %s", NAME, functions[i].name);
+			log_error("%s lacks %s, which the agent needs", NAME, functions[i].name);
 			return -ENOENT;
 		}
 		*(void **)((char *)library + functions[i].place) = function;

@@ -503,7 +503,7 @@ static int supervise(const struct http_server_options *options)
 		    (WEXITSTATUS(status) == SERVE_AGENT_GONE ||
 		     (!again && WEXITSTATUS(status) == SERVE_CANNOT)))
 			return WEXITSTATUS(status);
-		log_error("the process that serves clients has ended; it is started again");
+		log_error("the process that serves clients has ended; starting it again");
 		nanosleep(&pause, NULL);
 	}
 }
@@ -513,7 +513,7 @@ pid_t http_server_start(const struct http_server_options *options)
 	const pid_t parent = getpid(), child = fork();
 
 	if (child < 0)
-		log_error("cannot start a process for clients: %s", strerror(errno));
+		log_error("cannot start the process that serves clients: %s", strerror(errno));
 	if (child)
 		return child < 0 ? -errno : child;
 	let_go(options);

@@ -77,7 +77,7 @@ void notify_say(const struct notify *notify, const char *format, ...)
 	if (length > 0 && send(notify->fd, text,
 			       (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1,
 			       MSG_NOSIGNAL) < 0)
-		log_debug("the service manager is not told: %s", strerror(errno));
+		log_debug("cannot notify the service manager: %s", strerror(errno));
 }
 
 void notify_close(struct notify *notify)

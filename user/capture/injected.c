@@ -32,8 +32,8 @@ static int find_library(const struct injected_library *library, char path[PATH_M
 			     library->name) < (int)sizeof(wanted) &&
 		    realpath(wanted, path))
 			return 0;
-	log_error("%s: there is no %s in %s, nor in %s" INSTALLED, library->option, library->name,
-		  directory, directory);
+	log_error("%s needs %s, which is neither in %s nor in %s" INSTALLED, library->option,
+		  library->name, directory, directory);
 	return -ENOENT;
 }
 

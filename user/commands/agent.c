@@ -38,7 +38,7 @@ static const struct config_default defaults[] = {
 	{ 0 },
 };
 
-/* Those of them that are taken over while it runs. */
+/* Those that SIGHUP changes. */
 static const char *const changeable[] = { "ring", "ring-time", "quiet", "verbose" };
 
 static int parse_address(const struct option_row *row, const char *value, void *context)
@@ -62,17 +62,17 @@ static int parse_socket(const struct option_row *row, const char *value, void *c
 	*text = strcmp(value, "off") != 0 ? value : NULL;
 	if (!*text || *value == '/')
 		return 0;
-	log_error("--%s: \"%s\" is not a path from the root, or off", row->name, value);
+	log_error("--%s: \"%s\" is not an absolute path, or off", row->name, value);
 	return -EINVAL;
 }
 
-/* Absent is fine: the agent makes it. What cannot be looked at is said when it is opened. */
+/* It may be absent: the agent makes it. If it cannot be looked at, opening it fails later. */
 static int parse_state_directory(const struct option_row *row, const char *value, void *settings)
 {
 	struct stat status;
 
 	if (*value != '/') {
-		log_error("--%s: \"%s\" is not a path from the root", row->name, value);
+		log_error("--%s: \"%s\" is not an absolute path", row->name, value);
 		return -EINVAL;
 	}
 	if (stat(value, &status) ? errno == ENOTDIR : !S_ISDIR(status.st_mode)) {
@@ -102,33 +102,34 @@ static int parse_series(const struct option_row *row, const char *value, void *s
 
 static const struct option_row rows[] = {
 	{ 0, "config", "FILE",
-	  "Read this file (default " DEFAULT_CONFIG ", if it is there): lines \"name = value\","
-	  " with the names of these options. A flag goes before a variable (MEMSCOPE_RING=1G), and"
-	  " that before the file.",
+	  "Read this file (default " DEFAULT_CONFIG ", if it exists): lines \"name = value\", with"
+	  " the names of these options. A flag takes precedence over an environment variable"
+	  " (MEMSCOPE_RING=1G), and a variable over the file.",
 	  option_file, AT(config_path) },
-	{ 0, "check-config", NULL, "Only say whether that can be used.", option_flag,
-	  AT(check_config) },
+	{ 0, "check-config", NULL, "Only check the configuration.", option_flag, AT(check_config) },
 	{ 0, "show-config", NULL, "Only print all settings, and where each comes from.",
 	  option_flag, AT(show_config) },
 	{ 0, "listen", "ADDR:PORT|unix:PATH|off",
-	  "Answer over HTTP there (default 127.0.0.1:9750). Whoever reaches an address sees all"
-	  " processes; of a Unix socket, see --socket.",
+	  "Answer HTTP requests at this address (default 127.0.0.1:9750). Every client that reaches"
+	  " it sees all processes. For Unix sockets, see --socket.",
 	  parse_address, AT(listen) },
 	{ 0, "socket", "PATH|off",
-	  "Answer over HTTP on this Unix socket, too (default off): root and members of the group"
-	  " memscope see all processes, other users their own.",
+	  "Also answer HTTP requests on this Unix socket (default off). Root and members of the group"
+	  " memscope see all processes, other users only their own.",
 	  parse_socket, AT(socket) },
 	{ 0, "state-dir", "DIR",
-	  "Where the flight recorder has its ring, and bundles go (default /var/lib/memscope-bpf).",
+	  "Directory for the flight recorder's ring and for bundles (default /var/lib/memscope-bpf).",
 	  parse_state_directory, AT(state_directory) },
 	{ 0, "ring", "SIZE",
-	  "Keep the newest SIZE of what is recorded (default 1G). Each bundle takes as much again;"
-	  " eight are kept.",
+	  "Keep the newest SIZE of the recording (default 1G). Each bundle takes as much again; eight"
+	  " are kept.",
 	  parse_ring, AT(recording.ring_bytes) },
-	{ 0, "ring-time", "TIME", "Keep no more than that time, by the hour (default 24h).",
+	{ 0, "ring-time", "TIME",
+	  "Keep at most the events of the last TIME, in steps of an hour (default 24h).",
 	  option_duration, AT(ring_ns) },
 	{ 0, "series", "N",
-	  "At most N series of metrics (default 5000); what is beyond has one for each metric.",
+	  "Make at most N series of metrics (default 5000). Further values of a metric share one"
+	  " series.",
 	  parse_series, AT(most_series) },
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(recording.capture), "8M"),
 	CAPTURE_OPTIONS_WITHOUT_ROW(AT(recording.capture)),
@@ -161,7 +162,7 @@ static int complete(struct agent_settings *settings)
 	if (snprintf(output, sizeof(output), "%s/%%h-%%t.mscope", settings->state_directory) >=
 		    (int)sizeof(output) ||
 	    strchr(settings->state_directory, '%')) {
-		log_error("--state-dir: the path is too long, or has a %% in it");
+		log_error("--state-dir: the path is too long, or contains a %%");
 		return EXIT_USAGE;
 	}
 	recording->output = output;
@@ -247,7 +248,7 @@ static bool can_change(const char *name)
 	return false;
 }
 
-/* What needs a restart is said, and stays. */
+/* Settings that need a restart stay as they are, with a warning. */
 static int reload(struct agent_settings *settings)
 {
 	struct config config = { 0 };
@@ -263,7 +264,8 @@ static int reload(struct agent_settings *settings)
 	for (row = defaults; code == EXIT_OK && row->name; row++)
 		if (!can_change(row->name) &&
 		    !config_is_same(&config, &as_started.config, row->name))
-			log_warning("%s: a change takes a restart", row->name);
+			log_warning("%s has changed: this takes effect at the next start",
+				    row->name);
 	config_fini(&config);
 	return code == EXIT_OK ? 0 : -EINVAL;
 }
@@ -296,26 +298,27 @@ static int agent(int argc, char **argv)
 
 const struct command agent_command = {
 	.name = "agent",
-	.summary = "Trace all processes that use CUDA, always, and answer questions about them",
+	.summary = "Trace all processes that use CUDA, always, and serve metrics",
 	.synopsis = "[OPTIONS]",
 	.description =
-		"Runs in the foreground until SIGTERM or Ctrl-C: traces every process that uses CUDA,"
-		" those that run and those that start later, keeps the newest of what happens in a"
-		" ring of files, writes a bundle of it when memory runs out, and answers over HTTP:"
-		" /metrics for Prometheus (its text format or OpenMetrics, as asked for), /api/v1/who"
-		" and /api/v1/processes/PID as JSON, /debug/pprof/gpu_heap, /health, /ready, and a"
-		" page at /. No request changes anything.\n"
+		"Runs in the foreground until SIGTERM or Ctrl-C. It traces every process that uses"
+		" CUDA: those that already run, and those that start later. It keeps the newest"
+		" events in a ring of files, and writes a bundle of them when memory runs out. It"
+		" answers over HTTP: /metrics for Prometheus (in its text format or OpenMetrics, as"
+		" the request prefers), /api/v1/who and /api/v1/processes/PID as JSON,"
+		" /debug/pprof/gpu_heap, /health, /ready, and a page at /. No request changes"
+		" anything.\n"
 		"\n"
-		"Clients are served by a process of its own without any privilege; each answer is"
-		" made by a short-lived copy, so that the capture never waits for a client. GNU"
-		" libmicrohttpd is needed when the agent runs, unless --listen is off and there is no"
+		"A process of its own without any privilege serves the clients, and a short-lived"
+		" copy of the agent makes each answer, so that the capture never waits for a client."
+		" The agent needs GNU libmicrohttpd, unless --listen is off and there is no"
 		" --socket.\n"
 		"\n"
-		"The ring stays when the agent ends or is killed, and is taken over by the next one;"
-		" its files are recordings (memscope-bpf-report(1)).",
-	.examples = "# as it is\n"
+		"The ring stays when the agent ends or is killed, and the next agent takes it over."
+		" Its files are recordings (memscope-bpf-report(1)).",
+	.examples = "# with the defaults\n"
 		    "sudo memscope-bpf agent\n"
-		    "# what it says\n"
+		    "# metrics, and the memory of each process\n"
 		    "curl -s http://127.0.0.1:9750/metrics | grep live_bytes\n"
 		    "curl -s http://127.0.0.1:9750/api/v1/who | jq '.processes[].device_bytes'\n"
 		    "# what happened in the last hours\n"

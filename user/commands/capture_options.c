@@ -52,11 +52,10 @@ int capture_options_check_gpu(const struct capture_options *capture)
 {
 	if (!capture->gpu_times || capture->selection.command)
 		return EXIT_OK;
-	log_error(
-		"--gpu-time is for a command that is started here (record --gpu-time -- COMMAND):"
-		" CUPTI has to be in a program from its beginning. Of one that runs, calls and how"
-		" long they wait for the GPU are seen without it; its own profiler, or nsys, can"
-		" say more");
+	log_error("--gpu-time needs a command to start (record --gpu-time -- COMMAND): CUPTI has to"
+		  " be in a program from its beginning. For a running program, leave it out: calls,"
+		  " and how long they wait for the GPU, are shown without it; the program's own"
+		  " profiler, or nsys, can show more");
 	return EXIT_USAGE;
 }
 
@@ -77,16 +76,15 @@ int capture_options_marker(const struct option_row *row, const char *value, void
 					       marker_rows_add_probe(rows, value);
 
 	if (err == -EINVAL)
-		log_error(
-			"--marker: it is LIBRARY:FUNCTION or usdt:LIBRARY:PROVIDER:NAME[,END], not"
-			" \"%s\"",
-			value);
+		log_error("--marker: \"%s\" is not LIBRARY:FUNCTION or"
+			  " usdt:LIBRARY:PROVIDER:NAME[,END]",
+			  value);
 	else if (err == -EEXIST)
-		log_error("--marker %s: calls of this function are shown as they are, and cannot be"
-			  " a phase, too; name the function that calls it",
+		log_error("--marker %s: this CUDA function is traced anyway, and cannot also be a"
+			  " marker; name the function that calls it",
 			  value);
 	else if (err == -ENOSPC)
-		log_error("--marker: there are too many");
+		log_error("--marker: too many markers");
 	return err;
 }
 
@@ -94,10 +92,8 @@ int capture_options_check_markers(const struct capture_options *capture)
 {
 	if (capture->nvtx != CAPTURE_MARKERS_INJECT || capture->selection.command)
 		return EXIT_OK;
-	log_error(
-		"--markers=inject is for a command that is started here (-- COMMAND): NVTX 3 looks"
-		" for a tool once, at its first call. Of a program that runs, --markers=nvtx sees"
-		" what there is to see");
+	log_error("--markers=inject needs a command to start (-- COMMAND): NVTX 3 looks for a tool"
+		  " only once, at its first call. For a running program, use --markers=nvtx");
 	return EXIT_USAGE;
 }
 
@@ -113,7 +109,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 
 	if (capture->nvtx != CAPTURE_MARKERS_OFF &&
 	    marker_rows_add_nvtx(&capture->markers, capture->nvtx == CAPTURE_MARKERS_INJECT))
-		log_warning("there are too many markers for those of NVTX");
+		log_warning("too many markers: those of NVTX are left out");
 	return (struct live_options){
 		.features = &capture->features,
 		.pids = selection->pids,

@@ -113,11 +113,11 @@ const char *config_flag(const struct config *config, const char *name)
 static int check_file(const char *path, const struct stat *status)
 {
 	if (!S_ISREG(status->st_mode)) {
-		log_error("%s: it is no file", path);
+		log_error("%s: not a file", path);
 		return -EINVAL;
 	}
 	if (status->st_size > FILE_MOST) {
-		log_error("%s: it is too large", path);
+		log_error("%s: too large for a configuration", path);
 		return -EFBIG;
 	}
 	if ((status->st_uid && status->st_uid != geteuid()) ||
@@ -146,7 +146,7 @@ static int read_text(struct config *config, const char *path, int fd)
 		return err;
 	}
 	if (memchr(config->text, 0, (size_t)length)) {
-		log_error("%s: it is no text", path);
+		log_error("%s: not a text file", path);
 		return -EINVAL;
 	}
 	return 0;
@@ -185,7 +185,7 @@ static int take_line(struct config *config, unsigned int line, char *text)
 	size_t place;
 
 	if (!equals) {
-		log_error("%s:%u: it is not \"name = value\"", config->path, line);
+		log_error("%s:%u: this is not \"name = value\"", config->path, line);
 		return -EINVAL;
 	}
 	*equals = '\0';
@@ -197,7 +197,7 @@ static int take_line(struct config *config, unsigned int line, char *text)
 	set = &config->values[place];
 	if (set->line || !*value) {
 		if (*value)
-			log_error("%s:%u: \"%s\" is set in line %u already", config->path, line,
+			log_error("%s:%u: \"%s\" is already set in line %u", config->path, line,
 				  name, set->line);
 		else
 			log_error("%s:%u: \"%s\" has no value", config->path, line, name);

@@ -28,7 +28,7 @@ static int parse_delay(const struct option_row *row, const char *value, void *se
 
 	if (err || *delay_ns >= MIN_DELAY)
 		return err;
-	log_error("--%s: it is at least 100ms", row->name);
+	log_error("--%s: %s is less than 100ms", row->name, value);
 	return -ERANGE;
 }
 
@@ -77,29 +77,30 @@ static int parse_agent(const struct option_row *row, const char *value, void *se
 static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_PROCESS_ROWS(AT(capture), "Watch", "watched"),
 	{ 0, "agent", "SOCKET",
-	  "Trace nothing: show what the agent traces that answers on this Unix socket, as its"
-	  " option --socket has it. That needs no privilege; other users' processes are seen by"
-	  " root and the group memscope alone.",
+	  "Trace nothing, and show what the agent traces that answers on this Unix socket (its"
+	  " option --socket). This needs no privilege. Only root and members of the group memscope"
+	  " see the processes of other users.",
 	  parse_agent, AT(agent) },
-	{ 'd', "delay", "TIME", "Look every TIME (2, 1.5s, 1m; at least 100ms; default 2s).",
-	  parse_delay, AT(delay_ns) },
-	{ 'n', "iterations", "COUNT", "End after COUNT looks.", parse_count, AT(looks) },
+	{ 'd', "delay", "TIME",
+	  "Show new numbers every TIME (2, 1.5s, 1m; at least 100ms; default 2s).", parse_delay,
+	  AT(delay_ns) },
+	{ 'n', "iterations", "COUNT", "End after showing numbers COUNT times.", parse_count,
+	  AT(looks) },
 	{ 'b', "batch", NULL,
-	  "Write each look as plain tables, as is done where standard input or output is no"
-	  " terminal.",
+	  "Write plain tables. This is the default if standard input or output is not a terminal.",
 	  option_flag, AT(batch) },
 	{ 's', "sort", "live|growth|rate|peak|pid",
-	  "What comes first: who holds most (default), who grows most, who allocates most often,"
-	  " who has held most, or the lowest PID.",
+	  "Order of the processes: those first that hold most (live, default), grow most, allocate"
+	  " most often (rate) or have held most (peak), or the lowest PID.",
 	  parse_sort, AT(sort) },
-	{ 't', "top", "N", "With -b: show the first N processes of each look (default: all).",
-	  parse_count, AT(most) },
+	{ 't', "top", "N", "With -b: show only the first N processes (default: all).", parse_count,
+	  AT(most) },
 	{ 0, "launches", "on|off",
-	  "Count launches of kernels (default), or do without: then they cost nothing.",
+	  "on: count the launches of kernels (default). off: do not; then launches cost nothing.",
 	  parse_no_launches, AT(no_launches) },
 	{ 0, "stacks", "off|alloc",
-	  "Take the call stack of each allocation, so that call sites can be looked at (default"
-	  " off). What that costs: docs/stacks.md.",
+	  "Take the call stack of each allocation, to show call sites (default off). docs/stacks.md"
+	  " says what that costs.",
 	  capture_options_stacks, AT(capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(capture), "8M"),
@@ -165,28 +166,27 @@ const struct command top_command = {
 		    "[OPTIONS] [--] COMMAND [ARGUMENT...]\n"
 		    "[OPTIONS] --agent SOCKET",
 	.description =
-		"Captures as memscope-bpf-trace(1) does, and shows every two seconds what each"
-		" process holds on devices (device memory, pools, arrays, graphs and physical"
-		" memory), the most that it has held, how that changed since the last look and in"
-		" 60 seconds, how often it allocates and launches kernels, and, where NVML can be"
-		" asked, what that says it holds, how much of that nothing explains, and how full"
-		" the devices are. A process that has ended is shown once more. Ends when the"
-		" processes do, after -n COUNT looks, or with Ctrl-C.\n"
+		"Traces as memscope-bpf-trace(1) does. Every two seconds, it shows what each process"
+		" holds on devices (device memory, pools, arrays, graphs and physical memory), the"
+		" most that it has held, how that changed since the last time and in 60 seconds, and"
+		" how often it allocates and launches kernels. If NVML is installed, it also shows"
+		" NVML's number for each process, how much of it has no known cause, and how full the"
+		" devices are. A process that has ended is shown once more. top ends when the"
+		" processes do, after -n COUNT, or with Ctrl-C.\n"
 		"\n"
-		"At a terminal, it takes the whole screen (which needs ncurses, libncursesw.so.6) and"
-		" keys: arrows choose a process, Enter shows its spaces, its call sites and its"
-		" largest blocks, s changes the order, / filters, space stops, h helps, q ends. A"
-		" command that is started has no terminal then: what it would read from or write to"
-		" it is nothing, unless it is redirected to files. Messages stand in the last line,"
-		" and come to standard error when it ends. NO_COLOR turns colours off.\n"
+		"At a terminal, it uses the whole screen (this needs ncurses, libncursesw.so.6) and"
+		" reads keys: arrows choose a process, Enter shows its spaces, its call sites and its"
+		" largest blocks, s changes the order, / filters, space pauses, h shows help, q quits."
+		" A COMMAND then has no terminal: its input and output are /dev/null unless they are"
+		" redirected. Messages stand in the last line, and top prints them to standard error"
+		" when it ends. NO_COLOR turns colours off.\n"
 		"\n"
-		"+ behind what a process holds: it may hold more from before it was attached to. ~:"
-		" something was lost or not understood on which the number depends. The remarks say"
-		" so, too, and name the container, the pod and the job, as memscope-bpf-who(1)"
-		" does.\n"
+		"+ after what a process holds: it may hold more, from before top attached. ~: events"
+		" were lost or not understood, and the number may be wrong. The remarks say so, too,"
+		" and name the container, the pod and the job, as memscope-bpf-who(1) does.\n"
 		"\n"
-		"With --agent, what the agent says is shown: peaks are the highest of what was seen"
-		" in looks, and there are no call sites and no blocks.\n"
+		"With --agent, top shows the agent's answers. Peaks are then the highest values that"
+		" it has shown, and there are no call sites and no blocks.\n"
 		"\n"
 		"For programs, use memscope-bpf-who(1) with --json, or memscope-bpf-trace(1) with"
 		" -c -i TIME --json.",

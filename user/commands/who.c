@@ -116,7 +116,7 @@ static int look(struct looking *looking)
 	if (!err)
 		err = identify_all(looking);
 	if (err) {
-		log_error("there is no memory");
+		log_error("not enough memory");
 		return err;
 	}
 	who.processes = looking->processes;
@@ -157,7 +157,7 @@ static int run_who(struct looking *looking)
 	int err, code;
 
 	if (nvml_open(&looking->nvml))
-		log_warning("NVML cannot be asked");
+		log_warning("cannot use NVML");
 	writer_init_stdout(&looking->writer);
 	err = look_on(looking);
 	code = looking->holders.devices_count ? EXIT_OK : EXIT_UNSUPPORTED;

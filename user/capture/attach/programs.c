@@ -130,7 +130,7 @@ static int choose_gpu_times(struct memscope_bpf *skeleton, const struct programs
 	if (!options->gpu_times ||
 	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) > 0)
 		return 0;
-	log_error("--gpu-time: this kernel cannot read what CUPTI says: that needs Linux 5.17");
+	log_error("--gpu-time needs Linux 5.17: this kernel cannot read CUPTI's records");
 	return -ENOTSUP;
 }
 
@@ -156,7 +156,7 @@ static void size_stacks(struct memscope_bpf *skeleton, const struct programs_opt
 {
 	if (options->stack_ops &&
 	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) <= 0) {
-		log_warning("this kernel cannot walk stacks: that needs Linux 5.17");
+		log_warning("call stacks need Linux 5.17: this kernel cannot walk stacks");
 		return;
 	}
 	skeleton->rodata->settings.stack_ops = options->stack_ops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The documents that clients of the agent get, made of its books by a child that has a copy of
- * them (agent/broker.h).
+ * The documents that the agent's clients get. A child makes them from its copy of the books
+ * (agent/broker.h).
  */
 #ifndef MEMSCOPE_AGENT_ANSWERS_H
 #define MEMSCOPE_AGENT_ANSWERS_H
@@ -21,7 +21,7 @@ struct answers_source {
 	uint32_t captured_ops; /* bit set of enum ms_op */
 };
 
-/* Closes the books. Returns an HTTP status, or -errno. */
+/* Writes the document to `fd`, and closes the books. Returns an HTTP status, or -errno. */
 int answers_write(const struct answers_source *source, const struct request *request, int fd);
 
 #endif /* MEMSCOPE_AGENT_ANSWERS_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent knows of the traced processes, as a report of now: a sink of the pipeline, which
- * keeps besides the state what must not be forgotten with a process, so that counters never go
- * back.
+ * What the agent knows about the traced processes, as a report of the present moment. The books are
+ * a sink of the pipeline. Besides the state, they keep the counts of processes that have ended, so
+ * that counters never go back.
  */
 #ifndef MEMSCOPE_AGENT_BOOKS_H
 #define MEMSCOPE_AGENT_BOOKS_H
@@ -20,11 +20,11 @@ struct books_options {
 	size_t most_series;
 };
 
-/* Of a pipeline that is still empty, and stays the caller's. NULL without memory. */
+/* The pipeline is empty, and stays the caller's. Returns NULL without memory. */
 struct books *books_new(struct pipeline *pipeline, const struct books_options *options);
 void books_free(struct books *books);
 
-/* What the pipeline does not know: what the kernel side has counted, and so on. */
+/* What the pipeline does not know: for example, what the kernel side has counted. */
 struct books_outside {
 	struct ms_counters counters;
 	uint64_t missed_processes;
@@ -33,14 +33,14 @@ struct books_outside {
 void books_note(struct books *books, const struct books_outside *outside);
 
 /*
- * How exact they are: NULL, or why they are not, for a reader: something was lost. `*late` is how
- * many processes that live may hold more than was seen of them.
+ * Returns NULL if the books are exact, or the reason why they are not, for people. `*late` becomes
+ * the number of live processes that may hold more than was seen.
  */
 const char *books_inexact(const struct books *books, size_t *late);
 
 /*
- * Of a copy of this process's memory only, since it can be done once: the report of now, of the
- * processes that live and are that user's (REQUEST_EVERYBODY: all). Returns 0 or -ENOMEM.
+ * Finishes the report, with the live processes of that user (REQUEST_EVERYBODY: of all users). This
+ * can be done only once, so call it in a child that has a copy of the books. Returns 0 or -ENOMEM.
  */
 int books_close(struct books *books, uint32_t uid);
 

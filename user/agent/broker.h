@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The capture's side of the channel. A question is answered by a child that has the ledger as it
- * was when the question was taken, copy on write: the capture itself never waits for an answer to
- * be made or read. One child at a time; it has seconds, and so many bytes, or is given up.
+ * The capture's side of the channel. For each question, it forks a child, which answers from its
+ * copy-on-write copy of the ledger. So the capture never waits until an answer is made or read.
+ * There is one child at a time, and its time and the size of its answer are limited.
  */
 #ifndef MEMSCOPE_AGENT_BROKER_H
 #define MEMSCOPE_AGENT_BROKER_H
@@ -14,7 +14,7 @@
 #include "base/loop.h"
 
 struct broker_counts {
-	uint64_t answers; /* that were begun */
+	uint64_t answers; /* begun */
 	uint64_t failed;  /* of them */
 	uint64_t cpu_ns;  /* of the children */
 };
@@ -23,8 +23,8 @@ struct broker {
 	struct loop *loop;
 	int fd; /* of the channel */
 	/*
-	 * Before the child is made, in the capture. In the child: writes the answer to `fd` and
-	 * returns an HTTP status, or -errno.
+	 * prepare: called in the capture, before the child is made. answer: called in the child;
+	 * writes the answer to `fd`, and returns an HTTP status or -errno.
 	 */
 	void (*prepare)(void *context, const struct channel_question *question);
 	int (*answer)(void *context, const struct channel_question *question, int fd);
@@ -36,10 +36,10 @@ struct broker {
 	int child_fd; /* a pidfd */
 	struct broker_counts counts;
 	struct channel_server server; /* as the last question said */
-	uint64_t servers;             /* that have said that they serve, after the first */
+	uint64_t servers; /* how often a server has reported that it serves, after the first */
 };
 
-/* The callbacks, the loop and `fd` are set. Returns 0 or -errno. */
+/* The caller has set the callbacks, the loop and `fd`. Returns 0 or -errno. */
 int broker_start(struct broker *broker);
 
 /* Ends a child that is still there. */

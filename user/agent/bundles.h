@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bundles that earlier runs of the agent have left: so many stay.
+ * Limits the number of bundles that earlier runs of the agent have left.
  */
 #ifndef MEMSCOPE_AGENT_BUNDLES_H
 #define MEMSCOPE_AGENT_BUNDLES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the capture and the process that serves clients say to each other, in messages over a pair
- * of sockets: questions one way, answers (a descriptor each) and how the capture is the other way.
+ * Messages between the capture and the process that serves clients, over a pair of sockets. The
+ * server sends questions. The capture sends answers, each with a descriptor, and its state.
  */
 #ifndef MEMSCOPE_AGENT_CHANNEL_H
 #define MEMSCOPE_AGENT_CHANNEL_H
@@ -17,7 +17,7 @@
 struct channel_server {
 	uint64_t answered[6]; /* by hundreds of the status: [2] is 2xx */
 	uint64_t refused;     /* connections beyond the limits */
-	uint64_t connections; /* that are open */
+	uint64_t connections; /* open */
 	uint64_t cpu_ns;
 	uint64_t resident_bytes;
 	uint64_t pid;
@@ -29,10 +29,10 @@ struct channel_question {
 	struct channel_server server;
 };
 
-/* How the capture is; once a second, and when that changes. */
+/* The capture's state, sent once a second and when it changes. */
 struct channel_status {
 	bool ready;
-	char reason[CHANNEL_REASON_BYTES]; /* why not, or what to know besides */
+	char reason[CHANNEL_REASON_BYTES]; /* why it is not ready, or a remark */
 };
 
 enum channel_type {
@@ -52,8 +52,9 @@ struct channel_message {
 int channel_open(int *capture, int *server);
 
 /*
- * Never wait. -EAGAIN: there is none, or no room for one. Each returns 0 or -errno; -EPIPE: the
- * other end is gone. `fd` is -1 if there is no descriptor; one that was received is the caller's.
+ * These never wait. Each returns 0 or -errno: -EAGAIN if there is no message, or no room for one;
+ * -EPIPE if the other end is closed. `passed_fd` is -1 if there is no descriptor. The caller owns a
+ * descriptor that it has received.
  */
 int channel_ask(int fd, const struct channel_question *question);
 int channel_take_question(int fd, struct channel_question *question);

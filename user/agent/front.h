@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent's clients, as the capture sees them: the processes that serve them, and the broker of
- * their questions.
+ * What the capture has to do with the agent's clients: it starts the processes that serve them, and
+ * has a broker that answers their questions.
  */
 #ifndef MEMSCOPE_AGENT_FRONT_H
 #define MEMSCOPE_AGENT_FRONT_H
@@ -10,7 +10,7 @@
 #include "agent/http_server.h"
 
 struct front {
-	struct http_server_options server; /* the listeners are this one's */
+	struct http_server_options server; /* the front closes the listeners */
 	struct broker broker;
 	pid_t child;
 	int child_fd; /* a pidfd */
@@ -18,15 +18,15 @@ struct front {
 };
 
 /*
- * Starts the process for clients and waits until it serves: before there are threads. The listeners
- * and the group are set in front->server. Returns 0 or -errno, logged.
+ * Starts the process for clients, and waits until it serves. Call it before there are threads, with
+ * the listeners and the group set in front->server. Returns 0 or -errno, logged.
  */
 int front_open(struct front *front);
 
-/* From now on questions are answered, by the broker's callbacks, which are set. */
+/* From now on, the broker's callbacks answer questions. The caller has set them. */
 int front_start(struct front *front, struct loop *loop);
 
-/* How the capture is, once a second. */
+/* Sends the capture's state to the server: call it once a second. */
 void front_say(struct front *front, const struct channel_status *status);
 
 void front_close(struct front *front);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent's server asks the capture for, and the answers, which it keeps for a moment: who
- * asks for the same meanwhile gets the same, whatever their number.
+ * What the agent's server asks the capture for, and the answers. It keeps an answer for a moment,
+ * and gives the same answer to all clients that ask for it in this time.
  */
 #ifndef MEMSCOPE_AGENT_HTTP_ANSWERS_H
 #define MEMSCOPE_AGENT_HTTP_ANSWERS_H
@@ -28,7 +28,7 @@ struct http_answer {
 	enum http_answer_state state;
 	struct request request;
 	uint64_t number;  /* of the question */
-	uint64_t made_ns; /* when it was asked for, CLOCK_MONOTONIC */
+	uint64_t made_ns; /* when it was requested, CLOCK_MONOTONIC */
 	unsigned int status;
 	struct MHD_Response *response; /* with status 200 */
 	size_t users;                  /* connections that wait for it, or are about to take it */
@@ -38,30 +38,30 @@ struct http_answers {
 	const struct http_library *library;
 	struct http_answer answers[HTTP_ANSWERS_KEPT];
 	uint64_t numbers; /* of questions */
-	uint64_t asked;   /* the number of the one that is not answered yet; 0: there is none */
+	uint64_t asked;   /* number of the question that has no answer yet; 0: none */
 };
 
 /*
- * The answer to a request: one that is fresh, or that is waited for, or a new one; the caller
- * counts itself among its users. NULL: too many wait.
+ * Returns the answer to a request: a fresh one, one that clients already wait for, or a new one.
+ * The caller counts itself among its users. NULL: too many answers are waited for.
  */
 struct http_answer *http_answers_get(struct http_answers *answers, const struct request *request,
 				     uint64_t now_ns);
 
-/* The next one that is to be asked for, if the channel is free; NULL: there is none. */
+/* The next answer to ask the capture for, if the channel is free; NULL: none. */
 struct http_answer *http_answers_next(struct http_answers *answers);
 
-/* Notes that it was, by the number answers->numbers + 1. */
+/* Notes that the capture was asked for it, with the number answers->numbers + 1. */
 void http_answers_asked(struct http_answers *answers, struct http_answer *answer, uint64_t now_ns);
 
 /*
- * The capture has answered; `fd` becomes the answer's. Returns the answer, or NULL: it has been
+ * Takes an answer of the capture, and its descriptor. Returns the answer, or NULL if it has been
  * given up.
  */
 struct http_answer *http_answers_take(struct http_answers *answers,
 				      const struct channel_message *message, int fd);
 
-/* Those that were waited for too long fail. Returns whether any did. */
+/* Answers that clients have waited for too long fail. Returns whether there were any. */
 bool http_answers_give_up(struct http_answers *answers, uint64_t now_ns);
 
 #endif /* MEMSCOPE_AGENT_HTTP_ANSWERS_H */

@@ -7,7 +7,7 @@
 #include "agent/request.h"
 #include "base/clock.h"
 
-#define GROUPS 1024 /* of a peer, so many are looked at */
+#define GROUPS 1024 /* of a peer: further ones are not looked at */
 
 struct http_client *http_clients_add(struct http_clients *clients, int fd, uint32_t uid)
 {
@@ -76,7 +76,7 @@ uint32_t http_clients_peer(int fd, gid_t group)
 	struct ucred peer = { .uid = (uid_t)-1 };
 	socklen_t bytes = sizeof(peer);
 
-	/* Nobody's: of a peer that cannot be known, no process is. */
+	/* The peer is unknown: this is no user, so it sees no process. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) || peer.uid == (uid_t)-1)
 		return REQUEST_EVERYBODY - 1;
 	if (!peer.uid || (group != (gid_t)-1 && is_member(fd, &peer, group)))

@@ -32,7 +32,7 @@ struct http_library {
 	void (*destroy_response)(struct MHD_Response *response);
 };
 
-/* Loads it, until the process ends. Returns 0 or -ENOENT, logged. */
+/* Loads the library, which stays loaded. Returns 0 or -ENOENT, logged. */
 int http_library_load(struct http_library *library);
 
 #endif /* MEMSCOPE_AGENT_HTTP_LIBRARY_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the agent is asked: an address and a port, or a socket in a directory.
+ * Where the agent answers: an address and a port, or a Unix socket.
  */
 #ifndef MEMSCOPE_AGENT_LISTENER_H
 #define MEMSCOPE_AGENT_LISTENER_H
@@ -15,19 +15,19 @@ struct listener_address {
 };
 
 /*
- * "127.0.0.1:9750", "[::1]:9750", "unix:/run/memscope-bpf/query": numbers, no names. Returns 0 or
- * -EINVAL.
+ * "127.0.0.1:9750", "[::1]:9750", "unix:/run/memscope-bpf/query": only numbers, no names. Returns 0
+ * or -EINVAL.
  */
 int listener_parse(struct listener_address *address, const char *text);
 
 /*
- * Opens it; a socket in a directory that no process listens on any more is replaced, and everybody
- * may connect to it: whom he may ask about is decided later. Messages name the option and what it
- * says. Returns the descriptor or -errno, logged.
+ * Opens it. A Unix socket on which no process listens any more is replaced. Every user may connect
+ * to a Unix socket; http_clients_peer() decides later which processes it may see. Messages name the
+ * option and its value (`text`). Returns the descriptor or -errno, logged.
  */
 int listener_open(const struct listener_address *address, const char *option, const char *text);
 
-/* A socket in a directory, which listener_open() has made, goes. */
+/* Removes the Unix socket that listener_open() has made; does nothing for an address. */
 void listener_remove(const struct listener_address *address);
 
 #endif /* MEMSCOPE_AGENT_LISTENER_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the service manager is told (sd_notify(3)): datagrams to the socket that NOTIFY_SOCKET
+ * Notifies the service manager (sd_notify(3)), with datagrams to the socket that NOTIFY_SOCKET
  * names.
  */
 #ifndef MEMSCOPE_AGENT_NOTIFY_H
@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 struct notify {
-	int fd;               /* -1: there is no service manager that wants to know */
-	uint64_t watchdog_ns; /* it wants to hear so often that the agent lives; 0: not at all */
+	int fd;               /* -1: there is no service manager to notify */
+	uint64_t watchdog_ns; /* how often it expects to hear that the agent lives; 0: never */
 };
 
-/* Reads the environment and takes these variables out of it: they are not for children. */
+/* Reads its variables, and removes them from the environment, so that children lack them. */
 void notify_open(struct notify *notify);
 
-/* "READY=1\nSTATUS=..." and the like. It never waits: a manager that does not read is not told. */
+/* Sends "READY=1\nSTATUS=..." and the like. It never waits: if the socket is full, it gives up. */
 void notify_say(const struct notify *notify, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

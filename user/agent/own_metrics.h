@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent says of itself as metrics: what it takes, whether its books are exact, and what it
- * has given up.
+ * The agent's metrics about itself: what it costs, whether its books are exact, and what it has
+ * given up.
  */
 #ifndef MEMSCOPE_AGENT_OWN_METRICS_H
 #define MEMSCOPE_AGENT_OWN_METRICS_H
@@ -15,8 +15,8 @@
 
 struct own_numbers {
 	bool ready, inexact;
-	uint64_t processes;      /* traced, that live */
-	uint64_t late_processes; /* of them, those that may hold more than was seen */
+	uint64_t processes;      /* traced, and alive */
+	uint64_t late_processes; /* those of them that may hold more than was seen */
 	uint64_t start_ns;       /* since 1970 */
 	struct summary_cost cost;
 	uint64_t resident_bytes; /* of the capture */
@@ -28,7 +28,7 @@ struct own_numbers {
 	uint64_t server_restarts;
 };
 
-/* Writes them, after those of the ledger, of which `series` were limited. Returns 0 or -errno. */
+/* Writes them, after the metrics of the `ledger`. Returns 0 or -errno. */
 int own_metrics_write(const struct own_numbers *numbers, const char *host,
 		      const struct metrics *ledger, struct writer *writer, enum metrics_form form);
 

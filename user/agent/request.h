@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What there is to ask for. Those before REQUEST_PAGE are made of the ledger. */
+/* The documents before REQUEST_PAGE are made from the ledger. */
 enum request_document {
 	REQUEST_METRICS,
 	REQUEST_WHO,
@@ -44,7 +44,7 @@ struct request {
 unsigned int request_parse(struct request *request, const char *method, const char *path,
 			   const char *accept);
 
-/* Whether two are answered by the same bytes. */
+/* Whether both have the same answer. */
 bool request_is_same(const struct request *a, const struct request *b);
 
 bool request_is_of_ledger(const struct request *request);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * CUPTI can be given a clock. If it takes ours, all its times are CLOCK_MONOTONIC; else they are
- * of CLOCK_REALTIME as a rule, which is set and steered. Then the two are held against one another
- * again and again, each time between two readings of ours, and times in between are interpolated.
+ * CUPTI accepts a clock of its user. If it takes ours, all its times are CLOCK_MONOTONIC. Otherwise
+ * they are usually CLOCK_REALTIME, which the system sets and steers. Then this file compares the
+ * two clocks again and again, each time between two readings of ours, and interpolates in between.
  */
 #include <pthread.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is used of CUPTI, in words of our own: its functions are found by name at run time. Numbers
- * and offsets are facts of NVIDIA's headers of 11.8 to 13.0 (cupti_activity.h, cupti_result.h),
- * which `make check-headers` compares them with. New versions of a record append members, so that
- * what is read here stays where it is.
+ * The part of CUPTI that the library uses, in our own words. Functions are found by name at run
+ * time. Numbers and offsets are facts of NVIDIA's headers of 11.8 to 13.0 (cupti_activity.h,
+ * cupti_result.h); `make check-headers` compares them with these headers. New versions of a record
+ * append members, so that the members that are read here keep their offsets.
  */
 #ifndef MEMSCOPE_INJECT_CUPTI_H
 #define MEMSCOPE_INJECT_CUPTI_H

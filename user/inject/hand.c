@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The one function that the tool probes. It does nothing: at its entry the kernel side copies what
- * the arguments point to. Without a probe a call is a call.
+ * The one function that memscope-bpf probes. It does nothing: at its entry, the kernel side copies
+ * what the arguments point to. Without a probe, a call has no effect.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The library that is loaded into a command which is started with --gpu-time: what its files share.
- * It has no part of the rest of the program but the layouts in bpf/activity_abi.h. In a process
- * that is not ours, the rules are: no output, no exit, no lock that the program could hold, nothing
- * that it can notice but the time it takes.
+ * What the files of libmemscope-cupti.so share: the library that a command loads with --gpu-time.
+ * It uses nothing of the rest of memscope-bpf except the layouts in bpf/activity_abi.h. It runs in
+ * a program of someone else, so it writes no output, never exits, takes no lock that the program
+ * could hold, and does nothing that the program can notice, except that it takes time.
  */
 #ifndef MEMSCOPE_INJECT_INJECT_H
 #define MEMSCOPE_INJECT_INJECT_H
@@ -17,35 +17,35 @@
 
 #define INJECT_EXPORT __attribute__((visibility("default")))
 
-/* hand.c: what is read by the probe. Safe from any thread. */
+/* hand.c: passes these to the probe. Safe from any thread. */
 void hand_activities(const struct ms_activity_body *activities, uint32_t count);
 void hand_name(uint64_t id, const char *name);
 void hand_status(const struct ms_gpu_status_body *status);
 
 /*
- * find.c: loads the libcupti that belongs to the program. Returns 0, or the reason, with what it is
- * about in `who`.
+ * find.c: loads the libcupti that belongs to the program. Returns MS_GPU_REASON_NONE, or the reason
+ * why it cannot; `who` then names the file or function.
  */
 enum ms_gpu_reason find_cupti(struct cupti *cupti, char who[MS_GPU_WHO_BYTES]);
 
-/* clock.c: CLOCK_MONOTONIC, ns; and how CUPTI's times become those. */
+/* clock.c: CLOCK_MONOTONIC in ns, and the conversion of CUPTI's times to it. */
 uint64_t clock_now(void);
 /*
- * Looks which clock CUPTI reads; `registered`: it was given clock_now(). Returns 0, or the reason
- * why its times are of no use.
+ * Finds out which clock CUPTI reads; `registered`: CUPTI has accepted clock_now(). Returns
+ * MS_GPU_REASON_NONE, or the reason why CUPTI's times are of no use.
  */
 enum ms_gpu_reason clock_open(const struct cupti *cupti, bool registered);
-/* Holds the two clocks against one another once more. From one thread at a time. */
+/* Compares the two clocks once more. Call it from one thread at a time. */
 void clock_compare(const struct cupti *cupti);
 uint64_t clock_convert(uint64_t ns);
 bool clock_converts(void);
-uint64_t clock_error_ns(void); /* the most that a converted time can be off */
+uint64_t clock_error_ns(void); /* the largest error of a converted time */
 
-/* records.c: a record of CUPTI's. Returns false for one that is of no interest. */
+/* records.c: converts a record of CUPTI. Returns false if it is of no interest. */
 bool record_convert(const uint8_t *record, uint32_t version, struct ms_activity_body *activity,
 		    const char **name);
 
-/* buffers.c: what CUPTI writes into. */
+/* buffers.c: the buffers that CUPTI writes into. */
 struct buffers_counts {
 	uint64_t handed, untimed, no_buffer, no_name;
 };

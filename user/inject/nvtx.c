@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The library that NVTX loads into a command which is started with --markers=inject: what the
- * program marks goes to one function here, which does nothing, and which a probe reads. There is no
- * output, no lock and no thread; a push takes a call or two. A fork has a copy of it all, which
- * goes on alike.
+ * libmemscope-nvtx.so, which NVTX loads into a command that is started with --markers=inject. It
+ * passes each marker of the program to one function, which does nothing and has a probe. There is
+ * no output, no lock and no thread; a push takes a call or two. After a fork, the child's copy
+ * works in the same way.
  *
  * NVTX finds it by the variable NVTX_INJECTION64_PATH, at the first call of each module that has a
  * copy of NVTX 3, and asks it to fill in that module's table of functions. The layouts are those of
@@ -53,7 +53,7 @@ _Static_assert(offsetof(struct attributes, message) == 40, "layout of NVTX");
 
 /* ---- what is read by the probe --------------------------------------------------------------- */
 
-/* Its code is not empty, and not the same as another function's: each call is a call of it. */
+/* Its code is neither empty nor equal to another function's, so no call of it is optimised away. */
 EXPORT __attribute__((noinline)) void memscope_nvtx_marker(uint64_t action, uint64_t domain,
 							   const char *name, uint64_t id);
 

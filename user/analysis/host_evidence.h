@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the rules about a process's time go by besides its calls: what its threads did in these, and
- * what the kernel said of it and of the host. A part of the analysis.
+ * Evidence for the rules about a process's time: what its threads did during calls, and the
+ * kernel's numbers for the process and the host. A part of the analysis.
  */
 #ifndef MEMSCOPE_ANALYSIS_HOST_EVIDENCE_H
 #define MEMSCOPE_ANALYSIS_HOST_EVIDENCE_H
@@ -22,14 +22,16 @@ struct host_evidence {
 	uint64_t near_bytes, far_bytes;     /* of the host, on the GPU's node or another one */
 };
 
-/* NULL: nothing more is known of the process. */
+/* NULL: nothing is known of the process. */
 void host_evidence_take(struct host_evidence *evidence, const struct state *state,
 			const struct process *process);
 
-/* Whether it is known how much of its time the process computed outside of calls, in percent. */
+/*
+ * Percentage of the time that the process computed outside of calls. Returns whether it is known.
+ */
 bool host_evidence_computed(const struct host_evidence *evidence, uint64_t *percent);
 
-/* A part of a whole in percent; 0 of nothing. */
+/* `part` in percent of `whole`; 0 if `whole` is 0. */
 uint64_t host_evidence_percent(uint64_t part, uint64_t whole);
 
 /* What threads did in the calls that the finding is about, if that is known. */

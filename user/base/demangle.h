@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of functions as people write them.
+ * Names of functions as programmers write them.
  */
 #ifndef MEMSCOPE_BASE_DEMANGLE_H
 #define MEMSCOPE_BASE_DEMANGLE_H
@@ -8,8 +8,8 @@
 #include "base/string.h"
 
 /*
- * Appends the name: C++ names demangled, without what is only of interest to linkers; where it is
- * long, without what its templates and parameters are.
+ * Appends the name. C++ names are demangled, without the parts that only matter to linkers. If a
+ * name is long, its template arguments and parameters are left out.
  */
 void demangle_append(struct string *out, const char *name);
 
@@ -19,7 +19,7 @@ void demangle_append(struct string *out, const char *name);
  */
 const char *demangle_base(const char *name, size_t length, size_t *base_length);
 
-/* The second part of it: a demangled name, shortened. */
+/* Shortens a name that is already demangled. */
 void demangle_append_short(struct string *out, const char *name);
 
 #endif /* MEMSCOPE_BASE_DEMANGLE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a JSON text (RFC 8259) that may be anything, into a tree. Numbers are integers of 64 bits;
- * others are known to be numbers, no more.
+ * Reads an untrusted JSON text (RFC 8259) into a tree. It has the values of unsigned integers of 64
+ * bits; of other numbers it only says that they are numbers.
  */
 #ifndef MEMSCOPE_BASE_JSON_TREE_H
 #define MEMSCOPE_BASE_JSON_TREE_H
@@ -39,21 +39,23 @@ struct json_tree {
 };
 
 /*
- * Reads `length` bytes, which are changed and must live as long as the tree. A zeroed tree is
- * ready. Returns 0, -EINVAL (it is no JSON, too deep or too much), or -ENOMEM.
+ * Reads `length` bytes. It changes them, and they must live as long as the tree. A zeroed tree is
+ * empty. Returns 0, -EINVAL (not JSON, nested too deeply, or too many values), or -ENOMEM.
  */
 int json_tree_read(struct json_tree *tree, char *bytes, size_t length);
 void json_tree_fini(struct json_tree *tree);
 
-/* A member of an object; NULL: there is none, or `object` is NULL or no object. */
+/* A member of an object; NULL if there is none, or if `object` is NULL or not an object. */
 const struct json_value *json_tree_member(const struct json_tree *tree,
 					  const struct json_value *object, const char *key);
 
-/* To walk an array or object: `value` NULL: its first; NULL: there are no more. */
+/*
+ * Walks an array or object: the first value if `value` is NULL, otherwise the next; NULL: the end.
+ */
 const struct json_value *json_tree_next(const struct json_tree *tree, const struct json_value *of,
 					const struct json_value *value);
 
-/* A member that is a number of 64 bits, a text, true; or 0, NULL, false. */
+/* A member's value; 0, NULL or false if it is absent or of another type. */
 bool json_tree_u64(const struct json_tree *tree, const struct json_value *object, const char *key,
 		   uint64_t *number);
 const char *json_tree_text(const struct json_tree *tree, const struct json_value *object,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A library of ours (user/inject) that a command loads because its environment says so, and which
- * calls a function of its own with what it has to say. The probe is at the entry of that function,
- * in the file and not in a process: no process has the file that was not started with that
- * environment. What the environment says is left to the caller.
+ * A library of ours (user/inject) that a command loads because of a variable in its environment.
+ * The library passes data to a function of its own, which has a probe at its entry. The probe is in
+ * the file, not in a process: only processes that were started with this variable map the file. The
+ * caller sets the variable.
  */
 #ifndef MEMSCOPE_CAPTURE_INJECTED_H
 #define MEMSCOPE_CAPTURE_INJECTED_H
@@ -14,7 +14,7 @@
 #include "capture/attach/programs.h"
 
 struct injected_library {
-	const char *option;   /* that asks for it, as messages name it */
+	const char *option;   /* that requests it, for messages */
 	const char *name;     /* of the file */
 	const char *function; /* that is probed */
 	enum program program;
@@ -22,8 +22,8 @@ struct injected_library {
 };
 
 /*
- * Finds the library beside this program, or where it is installed, and attaches to it. Returns a
- * descriptor, whose closing detaches it, or -errno, logged. `path` is where the library is, then.
+ * Finds the library beside this program, or where it is installed, and attaches to it. Puts its
+ * path into `path`. Returns a descriptor, which detaches when it is closed, or -errno, logged.
  */
 int injected_attach(const struct programs *programs, const struct injected_library *library,
 		    char path[PATH_MAX]);

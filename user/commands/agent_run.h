@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent: a live capture into its books and a flight recorder, and who answers for it.
+ * The agent: a live capture into its books and a flight recorder, and the process that answers.
  */
 #ifndef MEMSCOPE_COMMANDS_AGENT_RUN_H
 #define MEMSCOPE_COMMANDS_AGENT_RUN_H
@@ -13,19 +13,19 @@ struct agent_settings {
 	const char *listen, *socket;          /* NULL: none */
 	struct listener_address listen_address, socket_address;
 	const char *state_directory;
-	uint64_t ring_ns; /* how long the flight recorder keeps what it has */
+	uint64_t ring_ns; /* how long the flight recorder keeps events */
 	uint64_t most_series;
 	bool label_pid;
 	const char *config_path;
 	bool check_config, show_config;
 	/*
-	 * Reads the configuration again, at SIGHUP: of `*settings`, the ring's size and time are
-	 * taken over. Returns 0, or -errno, logged: then nothing changes.
+	 * Reads the configuration again, at SIGHUP. The agent then uses the new size and time of
+	 * the ring. Returns 0, or -errno, logged: then nothing changes.
 	 */
 	int (*reload)(struct agent_settings *settings);
 };
 
-/* Runs until it is told to end. Returns the exit code; all errors have been logged. */
+/* Runs until a signal ends it. Returns the exit code; all errors have been logged. */
 int agent_run(struct agent_settings *settings);
 
 #endif /* MEMSCOPE_COMMANDS_AGENT_RUN_H */

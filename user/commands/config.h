@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options that can also be set by a file and by the environment: a flag goes before a variable
- * MEMSCOPE_..., that before the file, and the file before the default. All of them are texts as
- * they are typed behind the option, and are parsed by the option's row.
+ * Options that a file and the environment can set, too. A flag takes precedence over a variable
+ * MEMSCOPE_..., a variable over the file, and the file over the default. Each value is a text as it
+ * would be typed after the option, and the option's row parses it.
  */
 #ifndef MEMSCOPE_COMMANDS_CONFIG_H
 #define MEMSCOPE_COMMANDS_CONFIG_H
@@ -13,10 +13,10 @@
 #include "base/string.h"
 #include "commands/command.h"
 
-/* Which options can be set so, and to what they are without; ends with a NULL name. */
+/* The options that can be set, and their defaults; ends with a NULL name. */
 struct config_default {
 	const char *name;
-	const char *text; /* of an option that takes nothing: "yes" or "no" */
+	const char *text; /* "yes" or "no" if the option takes no value */
 };
 
 enum config_origin {
@@ -30,7 +30,7 @@ struct config_value {
 	const char *text; /* NULL: it is not set */
 	enum config_origin origin;
 	unsigned int line; /* of the file */
-	bool can_be_set;   /* by other things than a flag */
+	bool can_be_set;   /* by the file and the environment, not only by a flag */
 };
 
 struct config {
@@ -46,30 +46,31 @@ int config_begin(struct config *config, const struct command *command,
 		 const struct config_default *defaults);
 
 /*
- * The command line: as options_parse(), but nothing is parsed yet. The arguments must outlive the
- * configuration.
+ * Takes the flags of the command line, as options_parse() does, but does not parse their values
+ * yet. The arguments must outlive the configuration.
  */
 int config_take_flags(struct config *config, int argc, char **argv, int *exit_code);
 
-/* What a flag was given: NULL: it was not; "yes" if it takes nothing. */
+/* The value of a flag; "yes" if it takes none; NULL: the flag is absent. */
 const char *config_flag(const struct config *config, const char *name);
 
 /*
- * The file: `must_exist`, or else it is all the same. It is refused if others than its reader and
- * root could have written it, and for any line that is not understood. Returns 0, or -errno,
- * logged.
+ * Takes the file; without `must_exist`, it may be absent. Refuses it if users other than its reader
+ * and root could have written it, or if a line is not understood. Returns 0, or -errno, logged.
  */
 int config_take_file(struct config *config, const char *path, bool must_exist);
 
 void config_take_environment(struct config *config);
 
-/* Parses all of it into the settings. Returns 0, or -errno, logged with where it comes from. */
+/*
+ * Parses all values into the settings. Returns 0, or -errno, logged with the origin of the value.
+ */
 int config_apply(const struct config *config, void *settings);
 
-/* As a file, with where each value comes from. */
+/* Appends the configuration as a file, with the origin of each value as a comment. */
 void config_append(struct string *out, const struct config *config);
 
-/* Whether two say the same of an option; both of the same command. */
+/* Whether two configurations of one command have the same value for an option. */
 bool config_is_same(const struct config *a, const struct config *b, const char *name);
 
 void config_fini(struct config *config);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `top --agent`: looks at what an agent says. Nothing is traced.
+ * `top --agent`: shows the answers of an agent, and traces nothing.
  */
 #ifndef MEMSCOPE_COMMANDS_TOP_AGENT_RUN_H
 #define MEMSCOPE_COMMANDS_TOP_AGENT_RUN_H

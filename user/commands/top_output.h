@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the looks of `top` go: to a screen, or as plain tables to standard output.
+ * Where `top` shows its numbers: on a screen, or as plain tables on standard output.
  */
 #ifndef MEMSCOPE_COMMANDS_TOP_OUTPUT_H
 #define MEMSCOPE_COMMANDS_TOP_OUTPUT_H
@@ -20,27 +20,27 @@ struct top_output {
 	uint64_t looks;              /* so far */
 };
 
-/* `now_ns`: when it begins. The caller says what `top` looks at. */
+/* `now_ns`: when `top` begins. The caller sets what it shows. */
 void top_output_init(struct top_output *output, const struct top_run_settings *settings,
 		     uint64_t now_ns);
 
-/* Takes the terminal, unless plain text is asked for. Returns 0 or -errno, logged. */
+/* Takes the terminal, unless plain text is wanted. Returns 0 or -errno, logged. */
 int top_output_open(struct top_output *output, struct loop *loop, void (*end)(void *context),
 		    void *context);
 
-/* Gives it back. */
+/* Restores the terminal. */
 void top_output_leave_terminal(struct top_output *output);
 
 /* Returns 0 or -errno: what was written last could not be. */
 int top_output_close(struct top_output *output);
 
-/* Whether the user has stopped looks. */
+/* Whether the user has paused. */
 bool top_output_is_paused(const struct top_output *output);
 
-/* Whether there have been as many looks as are asked for. */
+/* Whether `top` has shown its numbers as often as requested. */
 bool top_output_is_done(const struct top_output *output);
 
-/* Looks, and shows it. Returns 0 or -errno. */
+/* Computes the numbers, and shows them. Returns 0 or -errno. */
 int top_output_look(struct top_output *output, uint64_t now_ns);
 
 #endif /* MEMSCOPE_COMMANDS_TOP_OUTPUT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The capture of `top`, look by look.
+ * The capture of `top`; a look is one time that it shows its numbers.
  */
 #ifndef MEMSCOPE_COMMANDS_TOP_RUN_H
 #define MEMSCOPE_COMMANDS_TOP_RUN_H
@@ -14,7 +14,7 @@ struct top_run_settings {
 	uint64_t looks; /* 0: until it ends */
 	uint64_t most;  /* processes of a look, as plain text; 0: all */
 	enum top_sort sort;
-	const char *agent; /* socket of the one that is asked; NULL: it is traced here */
+	const char *agent; /* socket of the agent that it asks; NULL: it traces itself */
 	bool batch;
 	bool no_launches;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Series of metrics, and the texts that Prometheus and its kin read: what the export of recordings
- * and the agent's endpoint have in common.
+ * Series of metrics, and the text formats of Prometheus and OpenMetrics. The export of recordings
+ * and the agent's endpoint share them.
  */
 #ifndef MEMSCOPE_EXPORT_METRICS_H
 #define MEMSCOPE_EXPORT_METRICS_H
@@ -13,7 +13,7 @@
 #include "base/writer.h"
 
 struct metrics_family {
-	const char *name; /* counters get their _total where they are written */
+	const char *name; /* without the _total that counters get when they are written */
 	const char *type; /* "counter" or "gauge" */
 	const char *unit; /* as at the end of the name; "" */
 	const char *help; /* without a full stop */
@@ -27,15 +27,16 @@ enum metrics_form {
 struct metrics;
 
 /*
- * Of so many families, which outlive it. With `most`, there are at most so many series and, of each
- * family, one more, of all that found no room. NULL without memory.
+ * Makes an empty set of series of `count` families, which outlive it. With `most`, there are at
+ * most so many series, and one more for each family, which collects the values of all further ones.
+ * Returns NULL without memory.
  */
 struct metrics *metrics_new(const struct metrics_family *families, size_t count, size_t most);
 void metrics_free(struct metrics *metrics);
 
 /*
- * The labels of the series that is to come. An empty or NULL text is none. metrics_keep(): those so
- * far are of all series until the next metrics_begin().
+ * Adds a label to the next series; an empty or NULL text adds none. After metrics_keep(), all
+ * series have the labels so far, until the next metrics_begin().
  */
 void metrics_begin(struct metrics *metrics);
 void metrics_label(struct metrics *metrics, const char *name, const char *text);
@@ -43,33 +44,35 @@ void metrics_label_number(struct metrics *metrics, const char *name, uint64_t nu
 void metrics_keep(struct metrics *metrics);
 
 /*
- * Of what gauges are from now on, and when that was, in nanoseconds since 1970; 0: it is not said.
- * What an older or another source said of a gauge no longer counts.
+ * Sets the source of the gauges that follow, and the time of their values, in nanoseconds since
+ * 1970 (0: none). A gauge's values from an older or another source no longer count.
  */
 void metrics_of(struct metrics *metrics, const void *source, uint64_t ts_ns);
 
 /*
- * These end what metrics_label() began. Values of families in seconds are nanoseconds. Of gauges,
- * too, several values of one source are added up, or the highest is taken.
+ * Add the value to the series whose labels metrics_label() has set, or raise the series to it. The
+ * values of families in seconds are nanoseconds. This also holds for gauges, within one source.
  */
 void metrics_add(struct metrics *metrics, size_t family, uint64_t value);
 void metrics_highest(struct metrics *metrics, size_t family, uint64_t value);
 
-/* How many values went to the series of all that found no room. */
+/* How many values found no room for a series of their own. */
 uint64_t metrics_limited(const struct metrics *metrics);
 
 size_t metrics_series(const struct metrics *metrics);
 
-/* There was no memory for something that belongs to the series. */
+/* Notes that something is missing in the series, because there was no memory for it. */
 void metrics_lack(struct metrics *metrics);
 
 /* -ENOMEM if something is missing, else 0. */
 int metrics_error(const struct metrics *metrics);
 
-/* All families that have series, without the end that OpenMetrics asks for. Returns 0 or -errno. */
+/*
+ * Writes all families that have series, without the final line of OpenMetrics. Returns 0 or -errno.
+ */
 int metrics_write(const struct metrics *metrics, struct writer *writer, enum metrics_form form);
 
-/* That end. */
+/* Writes the final line, if the format has one. */
 int metrics_write_end(struct writer *writer, enum metrics_form form);
 
 #endif /* MEMSCOPE_EXPORT_METRICS_H */

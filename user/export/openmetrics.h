@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a report says as series of metrics: of recordings (export.h), or of a capture that goes on.
+ * A report as series of metrics: of recordings (export.h), or of a live capture.
  */
 #ifndef MEMSCOPE_EXPORT_OPENMETRICS_H
 #define MEMSCOPE_EXPORT_OPENMETRICS_H
@@ -13,9 +13,9 @@ struct openmetrics;
 struct openmetrics_options {
 	bool label_pid; /* processes with the same name do not share series */
 	/*
-	 * The capture goes on: values are of now. Of processes that have ended, gauges say nothing,
-	 * and counters only what openmetrics_add_ended() added: so they never go back, whatever the
-	 * state keeps of them.
+	 * The capture is live: values are those of the present moment. Gauges leave out processes
+	 * that have ended. Counters have for these only what openmetrics_add_ended() added, so that
+	 * they never go back, whatever the state keeps.
 	 */
 	bool live;
 	size_t most; /* series: metrics_new() */
@@ -25,10 +25,12 @@ struct openmetrics_options {
 struct openmetrics *openmetrics_new(const struct openmetrics_options *options);
 void openmetrics_free(struct openmetrics *export);
 
-/* A finished one, which outlives the series. */
+/* Adds a finished recording, which outlives the series. */
 void openmetrics_add(struct openmetrics *export, const struct report_recording *recording);
 
-/* A process has just ended; of the recording, what it says of itself is used. */
+/*
+ * Adds the counts of a process that has just ended. Of the recording, only its description is used.
+ */
 void openmetrics_add_ended(struct openmetrics *export, const struct report_recording *recording,
 			   const struct process *process);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the cgroups of a process say, whichever version they are: of version 1, each controller has
- * a hierarchy of its own; of version 2, there is one. They are taken to be mounted below
- * /sys/fs/cgroup, where systemd and the distributions have them. `root` stands for "/".
+ * The numbers of a process's cgroups. Version 1 has a hierarchy for each controller, version 2 has
+ * one for all. They are expected below /sys/fs/cgroup, where systemd and the distributions mount
+ * them. `root` stands for "/".
  *
  * Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/ of Linux.
  */
@@ -15,17 +15,17 @@
 
 #define CGROUP_FILES_PATH_BYTES 1024
 
-/* Where they are; "" if there is none. */
+/* Their directories; "": none. */
 struct cgroup_files {
 	char memory[CGROUP_FILES_PATH_BYTES];
 	char cpu[CGROUP_FILES_PATH_BYTES];
 	bool memory_is_old, cpu_is_old; /* version 1 */
 };
 
-/* Returns false if the process is in none that is known. */
+/* Finds the cgroups of a process. Returns false if there are none. */
 bool cgroup_files_find(const char *root, pid_t pid, struct cgroup_files *files);
 
-/* Each returns whether it is known. At the root of version 2 nothing is. */
+/* Each returns whether the number is known. At the root of version 2, none is. */
 bool cgroup_files_memory(const char *root, const struct cgroup_files *files, __u64 *bytes);
 bool cgroup_files_limit(const char *root, const struct cgroup_files *files, __u64 *bytes);
 bool cgroup_files_throttled(const char *root, const struct cgroup_files *files, __u64 *count,

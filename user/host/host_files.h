@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Small files of /proc and /sys, below a directory that stands for "/": tests have one of their
+ * Small files of /proc and /sys, below a directory that stands for "/", so that tests can use their
  * own.
  */
 #ifndef MEMSCOPE_HOST_HOST_FILES_H
@@ -20,15 +20,17 @@
  */
 ssize_t host_files_read(const char *root, const char *path, char *text, size_t bytes);
 
-/* A file that is one number: false if it is not, or cannot be read. "max" is none. */
+/*
+ * Reads a file with one number. Returns false if it cannot be read or has no number, such as "max".
+ */
 bool host_files_number(const char *root, const char *path, __u64 *number);
 
-/* The number behind the first line that begins with those words; false: there is none. */
+/* Finds the number after `words` in the first line that begins with them. False: there is none. */
 bool host_files_find(const char *text, const char *words, __u64 *number);
 
 /*
- * What a file of pressure (PSI) says in the line that begins with `which`, "some " or "full ":
- * "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", microseconds. False: there is none.
+ * Reads the total of a pressure file (PSI), in microseconds, in the line that begins with `which`,
+ * "some " or "full ": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234". False: there is none.
  */
 bool host_files_pressure(const char *text, const char *which, __u64 *us);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel says of the machine and of how much a process uses it: /proc, /sys and cgroups.
- * What cannot be read is not known. Nothing here takes a lock of the process that is looked at.
+ * The kernel's numbers for the machine, and for how much a process uses it: /proc, /sys and
+ * cgroups. A number that cannot be read is unknown. No function here takes a lock of the process.
  *
- * `root` stands for "/". The headers of the records are the caller's.
+ * `root` stands for "/". The caller fills in the headers of the records.
  */
 #ifndef MEMSCOPE_HOST_HOST_LOAD_H
 #define MEMSCOPE_HOST_HOST_LOAD_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * On which NUMA nodes some memory of a process lies. The kernel is asked page by page, for at most
- * PAGE_NODES_PAGES of it, evenly spread; it moves none and brings none into memory.
+ * On which NUMA nodes some memory of a process lies. It asks the kernel about at most
+ * PAGE_NODES_PAGES pages, evenly spread. The kernel moves no page for that, and brings none into
+ * memory.
  *
- * Source: move_pages(2), which only asks if it is given no nodes.
+ * Source: move_pages(2), which only queries if its list of nodes is NULL.
  */
 #ifndef MEMSCOPE_HOST_PAGE_NODES_H
 #define MEMSCOPE_HOST_PAGE_NODES_H
@@ -19,12 +20,12 @@
 struct page_nodes {
 	uint64_t asked; /* pages */
 	uint64_t on[PAGE_NODES_MAX];
-	uint64_t absent; /* in no memory, or not known: on a node beyond those, say */
+	uint64_t absent; /* not in memory, or on an unknown node */
 };
 
 /*
- * Adds what is known of a block. Returns 0, or -errno: -EPERM where the caller may not look into
- * the process (CAP_SYS_PTRACE), -ESRCH if there is none.
+ * Adds the pages of a block. Returns 0 or -errno: -EPERM if the caller may not look into the
+ * process (CAP_SYS_PTRACE), -ESRCH if there is no such process.
  */
 int page_nodes_ask(pid_t pid, uint64_t addr, uint64_t size_bytes, struct page_nodes *nodes);
 

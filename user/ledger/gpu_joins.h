@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which call of the program made the GPU do what: CUPTI numbers its own records of calls and those
- * of kernels and copies alike, but a probe does not see that number. So CUPTI's record of a call is
- * joined with the call that a probe saw by containment: same thread, between its entry and its
- * return. A thread's calls do not overlap, so there is at most one. What it lacks to the entry, and
- * to the return, says at the same time how far the two clocks can be apart.
+ * Joins the work of GPUs with the calls that caused it. CUPTI gives its record of a call the same
+ * number as the kernels and copies of this call, but a probe does not see that number. So CUPTI's
+ * record of a call is joined with the call that a probe saw if it is in the same thread, between
+ * entry and return. A thread's calls do not overlap, so there is at most one. The distances to the
+ * entry and to the return also bound how far the two clocks can be apart.
  */
 #ifndef MEMSCOPE_LEDGER_GPU_JOINS_H
 #define MEMSCOPE_LEDGER_GPU_JOINS_H
@@ -22,8 +22,8 @@ struct gpu_call {
 };
 
 /*
- * CUPTI's record of a call that came before that of the probe: a buffer that is full is handed over
- * in the middle of a call.
+ * CUPTI's record of a call that came before the probe's: CUPTI can deliver a full buffer in the
+ * middle of a call.
  */
 #define GPU_EARLY 8
 struct gpu_early {
@@ -38,7 +38,7 @@ struct gpu_thread {
 	size_t early_next;
 };
 
-/* A number of CUPTI's: what is known of it. */
+/* What is known of one number of CUPTI. */
 struct gpu_link {
 	uint64_t begin_ns, end_ns; /* of the call that a probe saw; 0: none was found */
 	uint32_t correlation;
@@ -50,7 +50,7 @@ struct gpu_link {
 	uint64_t last_ns;           /* of those copies that the call waits for */
 };
 
-/* How far something is inside of something else at least; negative: outside. */
+/* The least distance by which something lies inside something else; negative: outside. */
 struct gpu_slack {
 	int64_t least_ns;
 	uint64_t count;   /* that were looked at; 0: nothing is known */
@@ -89,12 +89,12 @@ struct gpu_joins {
 /* Whether a call is of those that make a GPU work: it may be what an activity belongs to. */
 bool gpu_joins_wants(const struct event *event);
 
-/* A call has ended that a probe saw. Returns 0 or -ENOMEM. */
+/* Notes a call that a probe saw, at its end. Returns 0 or -ENOMEM. */
 int gpu_joins_call(struct gpu_joins *joins, const struct event *event);
 
 /*
- * CUPTI says of a call, or of what the GPU did. `*link` is what is known of the call, until the
- * next such call; NULL: nothing. Returns 0 or -ENOMEM.
+ * Takes CUPTI's record of a call, or of work of the GPU. `*link` becomes what is known of the call
+ * (NULL: nothing), valid until the next call of this function. Returns 0 or -ENOMEM.
  */
 int gpu_joins_activity(struct gpu_joins *joins, const struct ms_activity_body *activity,
 		       const struct gpu_link **link);
@@ -103,13 +103,13 @@ int gpu_joins_activity(struct gpu_joins *joins, const struct ms_activity_body *a
 const struct gpu_link *gpu_joins_find(const struct gpu_joins *joins, uint32_t correlation);
 
 /*
- * By how much CUPTI's times can be wrong, in ns, as far as calls and what they did show it: of
- * calls, and of the GPU. Returns false if nothing shows it.
+ * The largest possible error of CUPTI's times, in ns, for calls and for the GPU, as calls and their
+ * work bound it. Returns false if it is unknown.
  */
 bool gpu_joins_call_error(const struct gpu_joins *joins, uint64_t *ns);
 bool gpu_joins_gpu_error(const struct gpu_joins *joins, uint64_t *ns);
 
-/* Counts begin anew. */
+/* Sets the counts to 0. */
 void gpu_joins_restart(struct gpu_joins *joins);
 
 /* Adds the counts of one process to those of several. */

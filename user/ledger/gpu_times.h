@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What GPUs did for a process and how long that took, as CUPTI says it: kernels by name, copies by
- * direction, how long each device was busy. A part of state_apply().
+ * What GPUs did for a process and how long it took, from CUPTI's records: kernels by name, copies
+ * by direction, the busy time of each device. A part of state_apply().
  */
 #ifndef MEMSCOPE_LEDGER_GPU_TIMES_H
 #define MEMSCOPE_LEDGER_GPU_TIMES_H
@@ -29,8 +29,8 @@ struct gpu_kernel {
 };
 
 /*
- * Intervals in which something ran, of the last seconds: CUPTI hands over its buffers in any order,
- * and each thread of a program has its own. What is older is only a sum.
+ * Intervals of the last seconds in which something ran. CUPTI delivers its buffers in any order,
+ * and each thread of a program has its own. Older intervals are only kept as a sum.
  */
 #define GPU_LATE_NS 5000000000ull
 #define GPU_INTERVALS_LEAST 4096u
@@ -41,7 +41,7 @@ struct gpu_busy {
 	size_t united;       /* they are disjoint and sorted if that equals `count` */
 	uint64_t settled_ns; /* of those that are no longer there */
 	uint64_t settled_until_ns;
-	uint64_t late; /* that came when their time had been settled: some of it may be missing */
+	uint64_t late; /* intervals that came too late: some of their time may be missing */
 };
 
 struct gpu_device {
@@ -73,7 +73,7 @@ struct gpu_times {
 	struct gpu_joins joins;
 };
 
-/* The name of what CUPTI calls its kind of overhead by; NULL: not known. */
+/* The name of a kind of overhead, by CUPTI's number; NULL: unknown. */
 const char *gpu_overhead_name(uint16_t kind);
 
 /* Returns 0 or -ENOMEM. `*link` as in gpu_joins_activity(). */
@@ -83,23 +83,26 @@ int gpu_times_set_name(struct process *process, uint64_t id, const char *name);
 int gpu_times_name(struct state *state, struct process *process, const struct ms_gpu_name *name);
 int gpu_times_status(struct process *process, const struct ms_gpu_status_body *status);
 
-/* A call of the process has ended. Only where times are known is it remembered. */
+/* Notes a call of the process, at its end, if the process has times. */
 int gpu_times_call(struct process *process, const struct event *event);
 
-/* The name of the kernel; NULL: not known. */
+/* The name of the kernel; NULL: unknown. */
 const char *gpu_times_kernel(const struct process *process, uint64_t id);
 
 /* Kernels in all. */
 struct gpu_total gpu_times_kernels(const struct gpu_times *times);
 struct gpu_total gpu_times_copies(const struct gpu_times *times);
 
-/* How long anything at all ran on the device. */
+/* How long the device was busy. */
 uint64_t gpu_busy_ns(const struct gpu_busy *busy);
 
-/* The kernels that took most in all come first, in an array to be freed; NULL without memory. */
+/*
+ * The kernels, those with the largest total time first, in an array to be freed; NULL without
+ * memory.
+ */
 const struct gpu_kernel **gpu_times_sorted(const struct gpu_times *times);
 
-/* All is counted anew. */
+/* Sets all counts to 0. */
 void gpu_times_restart(struct gpu_times *times);
 
 /* Adds one process to a sum of several, which has no intervals: devices of the same number are

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel said of the machine and of a process while it was captured: the first and the
- * newest sample of each, and what lies between. A part of state_apply().
+ * The kernel's numbers for the machine and for processes: the first and the newest sample of each,
+ * and the differences. A part of state_apply().
  */
 #ifndef MEMSCOPE_LEDGER_HOST_ACCOUNT_H
 #define MEMSCOPE_LEDGER_HOST_ACCOUNT_H
@@ -22,7 +22,7 @@ struct process_devices;
 
 #define HOST_PLACED_NODES 8 /* more are as if it was not known where */
 
-/* Where memory of one space lies, when it was last looked at; pages stand for all of the bytes. */
+/* Where memory of one space lay at the last look; the pages are a sample of all bytes. */
 struct host_placed {
 	uint64_t ts_ns; /* 0: it was not looked at */
 	uint64_t blocks, bytes;
@@ -39,7 +39,7 @@ enum host_placed_space { HOST_PINNED, HOST_REGISTERED, HOST_MANAGED, HOST_PLACED
 struct host_loads {
 	uint64_t count; /* of samples; 0: there are none */
 	struct ms_load first, last;
-	uint64_t queue_ns; /* between them; what a thread waited last before it ended is missing */
+	uint64_t queue_ns;   /* between them, without the last waits of threads that ended */
 	uint64_t peak_bytes; /* of what was in memory, without shared files */
 	struct host_placed placed[HOST_PLACED_SPACES];
 };
@@ -48,17 +48,17 @@ void host_account_load(struct host_loads *loads, const struct ms_load *load);
 
 void host_account_place(struct host_loads *loads, const struct ms_placement *record);
 
-/* Which enum ms_space it is, and how many of its bytes the pages stand for. */
+/* The enum ms_space, and how many of its bytes the pages stand for. */
 uint8_t host_account_space(enum host_placed_space space);
 uint64_t host_account_bytes(const struct host_placed *placed, uint64_t pages);
 
-/* Differences and peaks begin anew. */
+/* Sets differences and peaks to 0. */
 void host_account_load_restart(struct host_loads *loads);
 
 /* Of its own and of shared memory. */
 uint64_t host_account_resident(const struct ms_load *load);
 
-/* What happened between the first sample and the last. */
+/* The differences between the first sample and the last. */
 struct host_used {
 	uint64_t ns; /* from the one to the other */
 	bool has_cpu, has_queue, has_throttled, has_stall;
@@ -94,18 +94,18 @@ struct host_account {
 	size_t gpus_count;
 };
 
-/* A sample of no process. */
+/* Takes a sample that belongs to no process. */
 void host_account_apply(struct host_account *account, const struct event *event);
 void host_account_restart(struct host_account *account);
 
 /*
- * Which node the GPUs of a process are near to, if that is one: all of the machine are, or the only
- * one whose address the process has learnt is.
+ * The node that the GPUs of a process are near to. It is known if all GPUs of the machine are near
+ * one node, or if the process has learnt the address of exactly one GPU.
  */
 bool host_account_gpu_node(const struct host_account *account,
 			   const struct process_devices *devices, uint32_t *node);
 
-/* For how long tasks waited, between the first sample and the last; nanoseconds. */
+/* How long tasks waited between the first sample and the last, in nanoseconds. */
 struct host_pressure {
 	uint64_t ns; /* from the one to the other */
 	bool has_cpu, has_memory, has_io;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A phase: what a program calls by one name, inside of others that are given. Its times and
- * amounts, added up over all times that it took place. A part of timeline/phases.h.
+ * A phase: a part of a program's work with one name, inside the same outer phases. Its times and
+ * amounts are sums over all times that it occurred. A part of timeline/phases.h.
  */
 #ifndef MEMSCOPE_TIMELINE_PHASE_H
 #define MEMSCOPE_TIMELINE_PHASE_H
@@ -14,18 +14,18 @@
 #include "timeline/phase_sums.h"
 
 enum phase_kind {
-	PHASE_THREAD,  /* of the calls of its thread */
-	PHASE_RANGE,   /* of those of all threads of the process */
+	PHASE_THREAD,  /* has the calls of its thread */
+	PHASE_RANGE,   /* has the calls of all threads of the process */
 	PHASE_INSTANT, /* it only has a count */
-	PHASE_OTHERS,  /* all those that found no place */
+	PHASE_OTHERS,  /* all phases that found no place */
 	PHASE_KINDS_COUNT,
 };
 
 #define PHASE_VALUES 512 /* that a percentile is made of, at most */
 
 /*
- * One number of each time. Of more than PHASE_VALUES it has every second one, every fourth and so
- * on, evenly spread.
+ * One value for each time that the phase occurred. If there are more than PHASE_VALUES, it keeps
+ * every second one, then every fourth and so on, evenly spread.
  */
 struct phase_values {
 	int64_t *values;
@@ -57,16 +57,16 @@ struct phase {
 	struct phase *next; /* with the same hash */
 };
 
-/* Without memory, a percentile is of fewer. */
+/* If there is no memory, percentiles are computed from fewer values. */
 void phase_add(struct phase_values *values, int64_t value);
 
-/* After the last one. */
+/* Call it after the last value. */
 void phase_finish(struct phase *phase);
 void phase_free(struct phase *phase);
 
 /*
- * For qsort(), of pointers: each behind the one that it lies in, else in the order in which they
- * were first seen.
+ * Compares pointers, for qsort(): a phase comes after the one that it lies in; otherwise phases are
+ * in the order in which they were first seen.
  */
 int phase_by_place(const void *a, const void *b);
 

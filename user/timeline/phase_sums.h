@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What calls did, added up. A part of timeline/phases.h.
+ * Sums over calls. A part of timeline/phases.h.
  */
 #ifndef MEMSCOPE_TIMELINE_PHASE_SUMS_H
 #define MEMSCOPE_TIMELINE_PHASE_SUMS_H
@@ -8,7 +8,10 @@
 #include "event/event.h"
 #include "ledger/state.h"
 
-/* Successful ones, of one thread or of all of a process. Memory: of devices, and managed. */
+/*
+ * Successful calls of one thread, or of all threads of a process. Memory: all that usage_is_held()
+ * names.
+ */
 struct phase_sums {
 	uint64_t allocs, alloc_bytes;
 	uint64_t frees, free_bytes;
@@ -20,7 +23,7 @@ struct phase_sums {
 void phase_sums_call(struct phase_sums *sums, const struct event *event,
 		     const struct change *change);
 
-/* What has been added to `now` since it was `before`. */
+/* Adds the difference between `now` and `before`. */
 void phase_sums_add_since(struct phase_sums *sum, const struct phase_sums *now,
 			  const struct phase_sums *before);
 

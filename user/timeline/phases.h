@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What programs did between the markers that they set (struct ms_marker): phases, each by its name
- * and by those that it lies in, in bounded memory, whatever names a program makes up.
+ * What programs did between their markers (struct ms_marker). A phase is identified by its name and
+ * the phases that it lies in. Memory is bounded, whatever names a program makes up.
  *
- * A phase of a thread (push and pop) lies in those that the thread is in, whatever NVTX domain they
- * are of, and has the calls of this thread. A range (start and end) lies in none, and has the calls
- * of all threads of its process. What the process held is of all of its threads in both. An end
- * whose beginning is not known, or a beginning that the thread has left without its end, is counted
- * and has no part in what is added up.
+ * A phase of a thread (push and pop) lies in the phases that the thread is in, of any NVTX domain,
+ * and has the calls of this thread. A range (start and end) lies in no phase, and has the calls of
+ * all threads of its process. In both cases, held memory is that of the whole process. An end
+ * without a beginning, or a beginning that the thread has left without an end, is counted, but is
+ * not in the sums.
  */
 #ifndef MEMSCOPE_TIMELINE_PHASES_H
 #define MEMSCOPE_TIMELINE_PHASES_H
@@ -43,13 +43,13 @@ struct phases {
 	bool incomplete;    /* there was no memory for something */
 };
 
-/* Takes markers, calls, and ends of processes; `change` is what state_apply() said, then. */
+/* Takes markers, calls, and ends of processes; `change` is the result of state_apply(). */
 void phases_event(struct phases *phases, const struct event *event, const struct change *change);
 
-/* The state has become another one than the events led to: what is open now is counted as left. */
+/* Call it when the state is replaced (a checkpoint). Open phases count as left. */
 void phases_gap(struct phases *phases);
 
-/* After the last event: what has not ended, ends. Then `phases` is only read. */
+/* Call it after the last event: it ends all open phases. Afterwards, `phases` is only read. */
 void phases_finish(struct phases *phases, uint64_t ts_ns);
 
 void phases_fini(struct phases *phases);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `memscope-bpf top` shows, as numbers: a row for each process with what it holds, how that
- * changed since the last look and in the last minute, and how often it calls. A sink of the
- * pipeline, which follows peaks; the rest is worked out when it is looked at, so that its cost goes
- * with the number of processes and looks, never with what is live. Pure.
+ * The numbers of `memscope-bpf top`: a row for each process with what it holds, how that changed
+ * since the last look and in the last minute, and how often it calls. A sink of the pipeline
+ * follows peaks. A look computes everything else, so its cost depends on the number of processes,
+ * not on what is live. Pure.
  */
 #ifndef MEMSCOPE_TOP_TOP_H
 #define MEMSCOPE_TOP_TOP_H
@@ -18,7 +18,7 @@
 
 #define TOP_SAMPLES 60 /* of what a process holds, one a second */
 
-/* By what rows are sorted; as --sort names them. */
+/* The order of rows, in the order of --sort's words. */
 enum top_sort {
 	TOP_LIVE,
 	TOP_GROWTH,
@@ -30,7 +30,7 @@ enum top_sort {
 
 const char *top_sort_name(enum top_sort sort);
 
-/* What is remembered of a process from one look to the next. */
+/* What is kept of a process between two looks. */
 struct top_history {
 	uint64_t number;                       /* struct process, number */
 	uint64_t look;                         /* the last one that it was part of */
@@ -55,8 +55,8 @@ struct top_row {
 	int64_t unexplained_bytes; /* of that */
 	uint64_t exit_bytes;       /* what it held when it ended */
 	bool nvml_known;
-	bool held_before;  /* memory from before it was attached to: how much is not known */
-	bool inexact;      /* something is not known on which `live_bytes` depends */
+	bool held_before;  /* it may hold memory from before top attached */
+	bool inexact;      /* `live_bytes` may be wrong */
 	bool entries_only; /* what is live is not known at all */
 	bool ended;        /* since the last look */
 };
@@ -76,17 +76,17 @@ struct top {
 	size_t running, ended; /* processes that use CUDA: that run; that have ended so far */
 	uint64_t live_bytes;   /* of all of them */
 	bool nvml_known;       /* of some process */
-	int err;               /* -ENOMEM: something could not be remembered */
+	int err;               /* -ENOMEM: something could not be kept */
 };
 
-/* `now_ns`: when it begins, CLOCK_MONOTONIC. It is added to a pipeline as `top->sink`. */
+/* `now_ns`: when top begins, CLOCK_MONOTONIC. The caller adds `top->sink` to a pipeline. */
 void top_init(struct top *top, uint64_t now_ns);
 void top_fini(struct top *top);
 
-/* Makes the rows anew, in no order. Returns 0 or -ENOMEM. */
+/* Makes new rows, in no order. Returns 0 or -ENOMEM. */
 int top_look(struct top *top, uint64_t now_ns);
 
-/* The others follow each other by pid. `reversed`: the least first. */
+/* Sorts the rows; equal ones by PID. `reversed`: the least first. */
 void top_sort_rows(struct top *top, enum top_sort sort, bool reversed);
 
 /* NULL: the process is no longer known. Valid until the next event. */
@@ -95,7 +95,7 @@ const struct process *top_process(const struct top *top, const struct top_row *r
 /* What it held, a second apart, the newest last; returns how many, at most TOP_SAMPLES. */
 size_t top_samples(const struct top *top, const struct top_row *row, uint64_t samples[TOP_SAMPLES]);
 
-/* So many in the last interval, per second, rounded. */
+/* `count` calls in the last interval, per second, rounded. */
 uint64_t top_per_second(const struct top *top, uint64_t count);
 
 /* What a process holds on devices. */

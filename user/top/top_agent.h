@@ -12,9 +12,9 @@
 #define TOP_AGENT_SOCKET "/run/memscope-bpf/query"
 
 /*
- * Who holds what now, as JSON, into `answer`: its first `*body` bytes are to be left out. Waits two
- * seconds, at most. Returns 0 or -errno; -EPROTO: it is no such answer, -EMSGSIZE: of more than 32
- * MiB.
+ * Puts the agent's answer (who holds what now, as JSON) into `answer`; the JSON begins after
+ * `*body` bytes. Waits at most two seconds. Returns 0 or -errno: -EPROTO if it is another answer,
+ * -EMSGSIZE if it is larger than 32 MiB.
  */
 int top_agent_ask(const char *socket, struct string *answer, size_t *body);
 

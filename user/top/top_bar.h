@@ -11,7 +11,7 @@
 #include "base/string.h"
 #include "top/top_devices.h"
 
-/* How text looks from there on (enum top_style): as control characters, which nothing else is. */
+/* How the text that follows looks (enum top_style), as control characters; text has no others. */
 #define TOP_STYLE_PLAIN "\1"
 #define TOP_STYLE_STRONG "\2"
 #define TOP_STYLE_SELECTED "\3"
@@ -33,15 +33,15 @@ enum top_style {
 	TOP_STYLES_COUNT,
 };
 
-/* `width` columns, each for its share of the device; the parts in their order. */
+/* Appends `width` columns, each for its share of the device, with the parts in their order. */
 void top_bar_ladder(struct string *out, const struct top_device *device, size_t width, bool ascii);
 
-/* What one column of a part looks like, with its style. */
+/* Appends one column of a part, with its style. */
 void top_bar_sample(struct string *out, enum top_part part, bool ascii);
 
 /*
- * The newest samples on the right, `width` columns; where there are more samples than columns, each
- * column is the highest of its share.
+ * Appends `width` columns with the newest samples on the right. If there are more samples than
+ * columns, a column shows the highest of its share.
  */
 void top_bar_samples(struct string *out, const uint64_t *samples, size_t count, size_t width,
 		     bool ascii);

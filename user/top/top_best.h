@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The greatest of many things, in memory for so many as are wanted and, for each thing, at most the
- * logarithm of that many steps, in whatever order they come.
+ * Keeps the greatest of many things. It needs memory only for those that are wanted, and for each
+ * thing at most the logarithm of this number of steps, in whatever order things come.
  */
 #ifndef MEMSCOPE_TOP_TOP_BEST_H
 #define MEMSCOPE_TOP_TOP_BEST_H
@@ -11,7 +11,7 @@
 
 #define TOP_BEST_MOST 200
 
-/* A zeroed one is empty. */
+/* Zeroed, it is empty. */
 struct top_best {
 	struct top_best_item {
 		uint64_t value;
@@ -23,7 +23,7 @@ struct top_best {
 
 void top_best_offer(struct top_best *best, uint64_t value, const void *thing, const void *more);
 
-/* The greatest comes first; nothing is offered any more. */
+/* Sorts the things, the greatest first. Call it after the last one was offered. */
 void top_best_sort(struct top_best *best);
 
 #endif /* MEMSCOPE_TOP_TOP_BEST_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `memscope-bpf top` says of one process: its spaces, its call sites, its largest blocks, as
- * documents. Looking at the blocks costs a step for each that is live, the rest goes with what is
- * shown.
+ * The pages of one process in `memscope-bpf top`, as documents: its spaces, its call sites, its
+ * largest blocks. The page of blocks costs a step for each live block; the others cost what they
+ * show.
  */
 #ifndef MEMSCOPE_TOP_TOP_DETAIL_H
 #define MEMSCOPE_TOP_TOP_DETAIL_H
@@ -11,10 +11,10 @@
 #include "top/top_view.h"
 #include "top/top_words.h"
 
-/* Who it is, in a paragraph. */
+/* A paragraph that identifies the process. */
 void top_detail_who(struct document *document, const struct process *process);
 
-/* `tab` of its page. */
+/* A part of its page. */
 void top_detail_append(struct document *document, enum top_tab tab, const struct state *state,
 		       const struct process *process, const struct top_status *status);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The devices that `memscope-bpf top` shows: what NVML says of each, and what the allocations that
- * were seen come to. Pure.
+ * The devices in `memscope-bpf top`: NVML's numbers for each, and the sum of the traced
+ * allocations. Pure.
  */
 #ifndef MEMSCOPE_TOP_TOP_DEVICES_H
 #define MEMSCOPE_TOP_TOP_DEVICES_H
@@ -41,8 +41,8 @@ struct top_device {
 };
 
 /*
- * Those that NVML said something of, and then others that are used: how many, at most `max`, were
- * put into `devices`. `*left_out`: how many were not.
+ * Puts the devices that NVML knows into `devices`, and then others that are in use, at most `max`.
+ * Returns how many. `*left_out`: how many found no room.
  */
 size_t top_devices_list(const struct state *state, struct top_device *devices, size_t max,
 			size_t *left_out);

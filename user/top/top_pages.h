@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pages of `memscope-bpf top` that are read line by line: a process, and the help.
+ * The pages of `memscope-bpf top` that scroll by lines: a process, and the help.
  */
 #ifndef MEMSCOPE_TOP_TOP_PAGES_H
 #define MEMSCOPE_TOP_TOP_PAGES_H
@@ -9,7 +9,7 @@
 #include "top/top_view.h"
 #include "top/top_words.h"
 
-/* From line `from` on, `height` of them. */
+/* Draws `height` lines, from line `from` on. */
 void top_pages_process(struct top_lines *lines, size_t from, size_t height, struct top_view *view,
 		       const struct top *top, const struct top_status *status);
 void top_pages_help(struct top_lines *lines, size_t from, size_t height, struct top_view *view);

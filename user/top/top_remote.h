@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an agent says of the processes that it traces (/api/v1/who, docs/agent.md), as a state that
- * `top` can look at. Pure: the text comes from the caller.
+ * Turns an agent's answer (/api/v1/who, docs/agent.md) into a state that `top` can show. Pure: the
+ * text comes from the caller.
  */
 #ifndef MEMSCOPE_TOP_TOP_REMOTE_H
 #define MEMSCOPE_TOP_TOP_REMOTE_H
@@ -22,8 +22,8 @@ struct top_remote {
 void top_remote_fini(struct top_remote *remote);
 
 /*
- * Takes an answer, whose bytes are used up: the state is new, and `status` has when that was and
- * what was lost. Returns 0, -EINVAL (it is no such answer; the state is empty), or -ENOMEM.
+ * Takes an answer, and changes its bytes. The state is then new, and `status` has the time of the
+ * answer and the losses. Returns 0, -EINVAL (another answer; the state is then empty), or -ENOMEM.
  */
 int top_remote_take(struct top_remote *remote, char *bytes, size_t length,
 		    struct top_status *status);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The whole screen of `memscope-bpf top`: what a terminal of some size shows of the last look.
- * Drawing costs what there is room for and, for the largest blocks, a step for each block of one
- * process. Nothing here knows a terminal.
+ * The whole screen of `memscope-bpf top`: how the last look appears on a terminal of some size. The
+ * cost depends on the size and, for the page of the largest blocks, on the blocks of one process.
+ * The terminal itself is top_tty.h's.
  */
 #ifndef MEMSCOPE_TOP_TOP_SCREEN_H
 #define MEMSCOPE_TOP_TOP_SCREEN_H
@@ -14,7 +14,7 @@
 #define TOP_SCREEN_LEAST_WIDTH 40
 #define TOP_SCREEN_LEAST_HEIGHT 10
 
-/* `message`: what is to be said at the bottom, safe; NULL: nothing. */
+/* `message`: the last line, safe for terminals; NULL: none. */
 void top_screen_draw(struct top_lines *lines, struct top_view *view, const struct top *top,
 		     const struct top_status *status, const char *message);
 

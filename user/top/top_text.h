@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `memscope-bpf top` where there is no terminal: a look as plain tables.
+ * A look of `memscope-bpf top` as plain tables, for output that is not a terminal.
  */
 #ifndef MEMSCOPE_TOP_TOP_TEXT_H
 #define MEMSCOPE_TOP_TOP_TEXT_H
@@ -9,7 +9,7 @@
 #include "top/top.h"
 #include "top/top_words.h"
 
-/* The rows as they are sorted, at most the document's `top` of them. */
+/* The rows in their order, at most the document's `top`. */
 void top_text_append(struct document *document, const struct top *top,
 		     const struct top_status *status);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The terminal of `memscope-bpf top`, through ncurses, which is loaded when it is needed and by
- * nothing else. Whatever ends the program, the terminal is as it was before, but for SIGKILL.
+ * The terminal of `memscope-bpf top`, through ncurses, which only this file loads, when it is
+ * needed. The terminal is restored however the program ends, except by SIGKILL.
  */
 #ifndef MEMSCOPE_TOP_TOP_TTY_H
 #define MEMSCOPE_TOP_TOP_TTY_H
@@ -14,22 +14,22 @@
 struct top_tty;
 
 /*
- * Takes standard input and output, which are a terminal. Returns 0, -ENOTSUP (ncurses cannot be
+ * Takes the terminal that is standard input and output. Returns 0, -ENOTSUP (ncurses cannot be
  * loaded, or does not know the terminal) or -ENOMEM, logged.
  */
 int top_tty_open(struct top_tty **tty, bool colour);
 
-/* Gives them back. NULL does nothing. */
+/* Restores the terminal. NULL does nothing. */
 void top_tty_close(struct top_tty *tty);
 
-/* After SIGWINCH. */
+/* Call it after SIGWINCH. */
 void top_tty_resize(struct top_tty *tty);
 void top_tty_size(const struct top_tty *tty, size_t *width, size_t *height);
 
-/* The next key, enum top_key or a character; TOP_KEY_NONE: none has been pressed. Never waits. */
+/* The next key, enum top_key or a character; TOP_KEY_NONE if there is none. Never waits. */
 int top_tty_key(struct top_tty *tty);
 
-/* Whether there is no terminal any more. */
+/* Whether the terminal is gone. */
 bool top_tty_is_gone(const struct top_tty *tty);
 
 /* Shows the lines. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a user of `memscope-bpf top` has chosen to see, key by key: page, order, filter, the process
- * that is selected. Pure: what is drawn goes by it (top_screen.h), what keys are is the terminal's
- * affair (top_tty.h).
+ * What the user of `memscope-bpf top` has chosen with keys: page, order, filter, the selected
+ * process. top_screen.h draws accordingly; top_tty.h reads the keys. Pure.
  */
 #ifndef MEMSCOPE_TOP_TOP_VIEW_H
 #define MEMSCOPE_TOP_TOP_VIEW_H
@@ -13,7 +12,7 @@
 
 #include "top/top.h"
 
-/* Those of a keyboard that are no characters of ASCII. */
+/* Keys that are not characters of ASCII. */
 enum top_key {
 	TOP_KEY_NONE = 0,
 	TOP_KEY_TAB = '\t',
@@ -64,20 +63,20 @@ struct top_view {
 	size_t cursor;     /* its place in `shown` */
 	size_t first;      /* place of the first one on the screen */
 	size_t scroll;     /* lines of a page that are above the screen */
-	size_t height;     /* rows or lines that there is room for; set by who draws */
-	size_t lines;      /* of the page in all, as it was drawn last */
+	size_t height;     /* rows or lines that fit; the drawing function sets it */
+	size_t lines;      /* all lines of the page, when it was last drawn */
 };
 
 void top_view_init(struct top_view *view, enum top_sort sort);
 void top_view_fini(struct top_view *view);
 
-/* After each look: puts the rows in order, and finds the selected one again. 0 or -ENOMEM. */
+/* Sorts the rows after a look, and finds the selected one again. Returns 0 or -ENOMEM. */
 int top_view_arrange(struct top_view *view, struct top *top);
 
-/* Does what the key is for, if it is for anything. Returns 0 or -ENOMEM. */
+/* Does what the key means; other keys do nothing. Returns 0 or -ENOMEM. */
 int top_view_key(struct top_view *view, struct top *top, int key);
 
-/* The row that is selected; NULL: there is none. */
+/* The selected row; NULL: none. */
 const struct top_row *top_view_row(const struct top_view *view, const struct top *top);
 
 #endif /* MEMSCOPE_TOP_TOP_VIEW_H */

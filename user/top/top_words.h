@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Words and numbers that the plain tables and the screen of `memscope-bpf top` have in common. All
- * text is safe for terminals.
+ * Words and numbers that the plain tables and the screen of `memscope-bpf top` share. All text is
+ * safe for terminals.
  */
 #ifndef MEMSCOPE_TOP_TOP_WORDS_H
 #define MEMSCOPE_TOP_TOP_WORDS_H
@@ -17,8 +17,8 @@ struct top_status {
 	uint64_t realtime_ns;      /* of the same look */
 	struct losses losses;
 	uint64_t missed; /* at least so many processes were not attached to in time */
-	bool remote;     /* it is what an agent says */
-	bool stale;      /* and that does not answer any more */
+	bool remote;     /* the numbers come from an agent */
+	bool stale;      /* the agent does not answer any more */
 	bool launches;   /* they are counted */
 	bool stacks;     /* they are taken */
 };
@@ -32,11 +32,11 @@ void top_words_rate(struct string *out, const struct top *top, uint64_t count);
 /* What a process holds: "1.50 GiB", with "+" if that is not all, "~" if it is not exact; or "?". */
 void top_words_live(struct string *out, const struct top_row *row);
 
-/* "may hold more from before it was attached to, docker 0123456789ab": what else is to be said. */
+/* The remarks: "may hold more from before it was attached to, docker 0123456789ab". */
 void top_words_remarks(struct string *out, const struct top_row *row,
 		       const struct process *process);
 
-/* What the marks of this row mean is said there, too; and by itself: */
+/* The remarks also explain the marks of the row; this is that part alone: */
 void top_words_legend(struct string *out);
 
 /* "0 NVIDIA H200 (GPU-...)": the device. */

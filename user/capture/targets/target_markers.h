@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The markers of a process: which of its files have functions that are some, and what is attached
- * to them. A part of struct target.
+ * The markers of a process: which of its files have marker functions, and the probes in them. A
+ * part of struct target.
  */
 #ifndef MEMSCOPE_CAPTURE_TARGETS_TARGET_MARKERS_H
 #define MEMSCOPE_CAPTURE_TARGETS_TARGET_MARKERS_H
@@ -18,14 +18,15 @@ struct target_markers {
 };
 
 /*
- * The process has mapped the library, or is about to; `fd` is its file. What cannot be attached to
- * is logged, and markers of it are then not seen: the account of the process does not rest on them.
+ * Call it when the process has mapped the library, or is about to; `fd` is its file. If it cannot
+ * attach, it logs that, and the file's markers are not seen. The account of the process does not
+ * need them.
  */
 void target_markers_add(struct target_markers *markers, struct programs *programs,
 			struct detacher *detacher, pid_t pid, const struct library *library,
 			int fd);
 
-/* The process has executed a program; by another thread than the first, all probes are gone. */
+/* Call it when the process has executed a program. Its probes are gone then. */
 void target_markers_executed(struct target_markers *markers, bool by_first_thread);
 
 void target_markers_close(struct target_markers *markers);

@@ -152,6 +152,14 @@ static void run_module(struct run *run)
 	end_process(run, 0);
 }
 
+/* A larger heap on the device, and then a smaller one. */
+static void run_limit(struct run *run)
+{
+	feed(run, record_failed(2, record_call("cuCtxSetLimit")));
+	feed(run, record_call("cuCtxSetLimit"));
+	end_process(run, 0);
+}
+
 /* Another function's success is no retry. */
 static void run_stream_fatal(struct run *run)
 {
@@ -281,6 +289,7 @@ static const struct {
 	{ "launch", run_launch, 1, { OOM_RECOVERED }, { 0 }, { 0 } },
 	{ "launch, fatal", run_launch_fatal, 1, { OOM_FATAL }, { 0 }, { 0 } },
 	{ "module", run_module, 1, { OOM_RECOVERED }, { 0 }, { 0 } },
+	{ "limit", run_limit, 1, { OOM_RECOVERED }, { 0 }, { 0 } },
 	{ "stream", run_stream_fatal, 1, { OOM_FATAL }, { 0 }, { 0 } },
 	{ "context inside of an allocation", run_inner, 1, { OOM_FATAL }, { GIB }, { 0 } },
 	{ "managed instead", run_managed_instead, 1, { OOM_RECOVERED }, { GIB }, { GIB } },

@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <search.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/string.h"
 #include "event/event.h"
 
 #define BATCH 512 /* more than one bucket of the map ever holds */
@@ -29,6 +29,7 @@ struct fed {
 	uint64_t since_ns; /* when that was last found to be more than before */
 	uint64_t read;     /* how many there were when the map was last looked at */
 	struct fed *next;  /* of those that were not fed then */
+	struct fed *alike; /* the next one with the same hash */
 };
 
 struct launch_counts {
@@ -40,7 +41,7 @@ struct launch_counts {
 	bool looked;          /* by launch_counts_look(), and not since */
 	struct fed *waiting;  /* read then, but of an epoch that had yet to begin */
 	uint32_t epoch;       /* everything before it has been fed once */
-	void *fed;            /* tsearch() tree of struct fed */
+	struct map fed;       /* hash of a key -> the first struct fed with it */
 	struct map processes; /* event_process_key() -> how many of `fed` are of it */
 	struct ms_launch_key keys[BATCH];
 	uint64_t values[]; /* BATCH times `cpus` */
@@ -75,21 +76,24 @@ int launch_counts_open(struct launch_counts **result, int map_fd, const __u64 *k
 
 void launch_counts_close(struct launch_counts *counts)
 {
+	size_t i;
+
 	if (!counts)
 		return;
-	tdestroy(counts->fed, free);
+	for (i = 0; i < counts->fed.capacity; i++) {
+		struct fed *fed = (struct fed *)(uintptr_t)counts->fed.slots[i].value, *next;
+
+		for (; fed; fed = next) {
+			next = fed->alike;
+			free(fed);
+		}
+	}
+	map_fini(&counts->fed);
 	map_fini(&counts->processes);
 	free(counts);
 }
 
 /* ---- what has been fed ----------------------------------------------------------------------- */
-
-static int by_key(const void *a, const void *b)
-{
-	const struct fed *x = a, *y = b;
-
-	return memcmp(&x->key, &y->key, sizeof(x->key));
-}
 
 static int count_process(struct launch_counts *counts, const struct ms_launch_key *key, int more)
 {
@@ -104,29 +108,64 @@ static int count_process(struct launch_counts *counts, const struct ms_launch_ke
 	return 0;
 }
 
+static uint64_t hash_of(const struct ms_launch_key *key)
+{
+	return string_hash(map_secret(), key, sizeof(*key));
+}
+
+/* The first with that hash, or NULL. */
+static struct fed *fed_first(const struct launch_counts *counts, uint64_t hash)
+{
+	const uint64_t *first = map_get(&counts->fed, hash);
+
+	return first ? (struct fed *)(uintptr_t)*first : NULL;
+}
+
 /* Returns NULL if there is no memory. */
+static struct fed *fed_add(struct launch_counts *counts, const struct ms_launch_key *key,
+			   uint64_t hash)
+{
+	struct fed *fed = calloc(1, sizeof(*fed));
+
+	if (!fed || count_process(counts, key, 1)) {
+		free(fed);
+		return NULL;
+	}
+	fed->key = *key;
+	fed->alike = fed_first(counts, hash);
+	if (!map_set(&counts->fed, hash, (uintptr_t)fed))
+		return fed;
+	count_process(counts, key, -1);
+	free(fed);
+	return NULL;
+}
+
+/* All that there are are asked for at each look at the map. NULL if there is no memory. */
 static struct fed *fed_get(struct launch_counts *counts, const struct ms_launch_key *key)
 {
-	struct fed *fed = calloc(1, sizeof(*fed)), **found;
+	const uint64_t hash = hash_of(key);
+	struct fed *fed = fed_first(counts, hash);
 
-	if (!fed)
-		return NULL;
-	fed->key = *key;
-	found = tsearch(fed, &counts->fed, by_key);
-	if (found && *found == fed && !count_process(counts, key, 1))
-		return fed;
-	if (found && *found == fed) {
-		tdelete(fed, &counts->fed, by_key);
-		found = NULL;
-	}
-	free(fed);
-	return found ? *found : NULL;
+	while (fed && memcmp(&fed->key, key, sizeof(*key)) != 0)
+		fed = fed->alike;
+	return fed ? fed : fed_add(counts, key, hash);
 }
 
 static void fed_forget(struct launch_counts *counts, struct fed *fed)
 {
+	const uint64_t hash = hash_of(&fed->key);
+	struct fed *before = fed_first(counts, hash);
+
 	count_process(counts, &fed->key, -1);
-	tdelete(fed, &counts->fed, by_key);
+	if (before != fed) {
+		while (before->alike != fed)
+			before = before->alike;
+		before->alike = fed->alike;
+	} else if (fed->alike) {
+		map_set(&counts->fed, hash, (uintptr_t)fed->alike);
+	} else {
+		map_remove(&counts->fed, hash);
+	}
 	free(fed);
 }
 

@@ -123,12 +123,12 @@ query() {
 
 	LD_LIBRARY_PATH=$BUILT/simcuda measured 1 20 7
 	assert_equal "$(gpu '[.state, .why, .activities]')" '["off","no_library",0]'
-	"$MEMSCOPE" report run.mscope | grep -q 'no libcupti that could be found'
+	"$MEMSCOPE" report run.mscope | grep -q 'no libcupti was found'
 	SIMCUPTI=version=17 measured 1 20 7
 	assert_equal "$(gpu '[.state, .why]')" '["off","old_library"]'
 	SIMCUPTI="subscriber=Nsight Systems" measured 1 20 7
 	assert_equal "$(gpu '[.state, .why, .who]')" '["off","subscriber","Nsight Systems"]'
-	"$MEMSCOPE" report run.mscope | grep -q 'another tool uses CUPTI in the program already (Nsight Systems)'
+	"$MEMSCOPE" report run.mscope | grep -q 'another tool already uses CUPTI in the program (Nsight Systems)'
 	for function in GetVersion Subscribe_v2 ActivityRegisterCallbacks ActivityEnable; do
 		SIMCUPTI=fail=$function:999 measured 1 20 7
 		assert_equal "$(gpu '[.state, .why]')" '["off","refused"]'
@@ -177,7 +177,7 @@ query() {
 @test "a program that is killed, and one that forks" {
 	measured 1 40 0 killed
 	assert_equal "$(gpu .state)" '"on"'
-	"$MEMSCOPE" report run.mscope | grep -q 'without a last word'
+	"$MEMSCOPE" report run.mscope | grep -q 'its last message is missing'
 	measured 2 40 0 forks
 	assert_equal "$(gpu '[.state, .joins.activities]')" "[\"ended\",$(wc -l < cupti.log)]"
 }

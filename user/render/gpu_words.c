@@ -68,7 +68,7 @@ static void append_off(struct string *out, const struct ms_gpu_status_body *stat
 {
 	switch ((enum ms_gpu_reason)status->reason) {
 	case MS_GPU_REASON_NO_LIBRARY:
-		string_append_text(out, "the program has no libcupti that could be found");
+		string_append_text(out, "no libcupti was found in the program");
 		break;
 	case MS_GPU_REASON_OLD_LIBRARY:
 		append_who(out, status, "libcupti");
@@ -79,8 +79,8 @@ static void append_off(struct string *out, const struct ms_gpu_status_body *stat
 		append_who(out, status, "?");
 		break;
 	case MS_GPU_REASON_SUBSCRIBER:
-		string_append_text(out, "another tool uses CUPTI in the program already (");
-		append_who(out, status, "its name is not known");
+		string_append_text(out, "another tool already uses CUPTI in the program (");
+		append_who(out, status, "name unknown");
 		string_append_text(out, ")");
 		break;
 	case MS_GPU_REASON_REFUSED:
@@ -88,10 +88,10 @@ static void append_off(struct string *out, const struct ms_gpu_status_body *stat
 		string_append_format(out, " failed with %d", status->result);
 		break;
 	case MS_GPU_REASON_CLOCK:
-		string_append_text(out, "CUPTI does not say what time it is");
+		string_append_text(out, "CUPTI's clock cannot be read");
 		break;
 	case MS_GPU_REASON_CRASHED:
-		string_append_text(out, "CUPTI crashed while it was set up, which was caught");
+		string_append_text(out, "CUPTI crashed during its setup; the program went on");
 		break;
 	default:
 		string_append_format(out, "reason: %s", gpu_words_reason_name(status->reason));
@@ -105,8 +105,8 @@ void gpu_words_state(struct string *out, const struct gpu_times *times)
 	char took[STRING_NUMBER_BYTES];
 
 	if (!times->statuses) {
-		string_append_text(out, "CUPTI's library in the program said nothing of itself:"
-					" some of it was lost.");
+		string_append_text(out, "No message of the library in the program has arrived:"
+					" some were lost.");
 		return;
 	}
 	if (status->state == MS_GPU_OFF) {
@@ -120,12 +120,12 @@ void gpu_words_state(struct string *out, const struct gpu_times *times)
 	string_append_format(out, ", whose setting up took the program %s",
 			     string_duration(took, status->took));
 	if (status->state == MS_GPU_STOPPED && status->reason == MS_GPU_REASON_TIME)
-		string_append_text(out, ", until the time that was asked for was over");
+		string_append_text(out, ", until the requested time was over");
 	else if (status->state == MS_GPU_STOPPED)
-		string_append_text(out, ", until what reads it was gone");
+		string_append_text(out, ", until memscope-bpf ended");
 	else if (status->state == MS_GPU_ON)
-		string_append_text(out, "; the program ended, or was still running, without a last"
-					" word: up to 0.2 s can be missing");
+		string_append_text(out, "; its last message is missing, because the program was"
+					" killed or still running: up to 0.2 s can be missing");
 	string_append_char(out, '.');
 }
 
@@ -171,15 +171,14 @@ void gpu_words_joins(struct string *out, const struct gpu_times *times)
 	char delay[STRING_NUMBER_BYTES];
 
 	if (joins->activities) {
-		string_append_text(out,
-				   "Joined with the call that they belong to: by CUPTI's number ");
+		string_append_text(out, "Joined with their calls: by CUPTI's number ");
 		append_share(out, joins->with_call, joins->activities);
 		if (joins->probed) {
-			string_append_text(out, ", and with the call that a probe saw ");
+			string_append_text(out, ", and with a call that a probe saw ");
 			append_share(out, joins->with_probed, joins->activities);
 		} else {
-			string_append_text(out, "; calls were only counted, so that none could be"
-						" found for them");
+			string_append_text(
+				out, "; probes only counted calls, so none was joined with one");
 		}
 		string_append_char(out, '.');
 	}
@@ -208,11 +207,12 @@ bool gpu_words_losses(struct string *out, const struct gpu_times *times)
 	for (i = 0; i < times->devices_count; i++)
 		late += times->devices[i].busy.late;
 	append_loss(out, status->dropped, "records that CUPTI had no room for", &any);
-	append_loss(out, status->no_buffer, "buffers that CUPTI asked for in vain", &any);
+	append_loss(out, status->no_buffer, "buffers that CUPTI requested and did not get", &any);
 	append_loss(out, status->untimed, "activities for which CUPTI has no times", &any);
-	append_loss(out, status->no_name, "kernels whose names found no place", &any);
+	append_loss(out, status->no_name,
+		    "kernels whose names were not kept, because there are too many", &any);
 	append_loss(out, handed > times->total ? handed - times->total : 0,
-		    "activities that were handed over and did not arrive", &any);
+		    "activities that CUPTI delivered and that did not arrive", &any);
 	append_loss(out, late, "activities that came so late that busy times may lack them", &any);
 	return any;
 }

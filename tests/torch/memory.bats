@@ -31,8 +31,9 @@ held_mib() {
 	jq '.recordings[0].out_of_memory[].own.bytes / 1048576' report.json
 }
 
+# But for what the machine's other load makes true.
 findings() {
-	jq -r '.recordings[0].findings[] | .rule' report.json | sort
+	jq -r '.recordings[0].findings[] | .rule | select(. != "cpu-contention")' report.json | sort
 }
 
 # fails_on RULES CODE

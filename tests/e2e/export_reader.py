@@ -188,6 +188,7 @@ class Timeline:
         self.instants = []  # (ns, process, tid, name, arguments)
         self.counters = collections.defaultdict(list)  # (process, name) -> [(ns, value)]
         self.flows = []  # (ns, "s" or "f", id, process, tid)
+        self.marks = []  # (begin ns, end ns, process, lane's name, name, arguments, lane)
         self.activities = []  # (begin ns, end ns, process, lane's name, name, arguments, lane)
         self.gpu_begun = {}  # id -> (ns, process), of a call
         self.gpu_done = []  # (ns, process, lane, id), of what it made the GPU do
@@ -197,7 +198,9 @@ class Timeline:
 
 
 def plain(name):
-    """A kernel's name, whatever became of the characters that could do harm."""
+    """A kernel's name, whatever became of the characters that could do harm. C++ names come in two forms."""
+    if name and (name.startswith("_Z") or re.search("[(<]", name)):
+        return "C++"
     return name and re.sub(r"(\\x[0-9a-f]{2}|[^ -\[\]-~])+", "?", name)
 
 
@@ -256,6 +259,20 @@ def activities_are(timeline, path, one_clock):
     check(len(timeline.gpu_done) >= joined, "arrows:", len(timeline.gpu_done), "of", joined)
 
 
+def marks_are(timeline, path, one_clock):
+    """What programs mark begins when they said so."""
+    expected = collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            event = json.loads(line)
+            if event["type"] == "marker" and event["action"] in ("push", "start"):
+                expected[event["ts_ns"] if one_clock else 0, event["pid"], plain(event["name"]) or "marker"] += 1
+    got = collections.Counter((begin if one_clock else 0, process[1], plain(name))
+                              for begin, _, process, _, name, _, _ in timeline.marks)
+    check(got == expected, "markers:", list((got - expected).items())[:3], "instead of",
+          list((expected - got).items())[:3])
+
+
 def arrows_are(timeline):
     """From the beginning of a call to each thing that it made the GPU do."""
     places = {(begin, process, lane): arguments
@@ -274,7 +291,7 @@ def nests(timeline):
     """As a viewer draws them: by begin, the longer one first."""
     open_until = collections.defaultdict(list)
     for begin, end, process, _, name, _, lane in sorted(
-            timeline.slices + timeline.activities, key=lambda slice: (slice[0], -slice[1])):
+            timeline.slices + timeline.activities + timeline.marks, key=lambda slice: (slice[0], -slice[1])):
         stack = open_until[process, lane]
         while stack and stack[-1] <= begin:
             stack.pop()
@@ -358,6 +375,9 @@ def timeline_is(timeline, report, events=None):
     if events:
         calls_are(timeline, events, len(report["recordings"]) == 1)
         activities_are(timeline, events, len(report["recordings"]) == 1)
+        marks_are(timeline, events, len(report["recordings"]) == 1)
+    if timeline.marks:
+        print(len(timeline.marks), "marks")
     if timeline.activities:
         print(len(timeline.activities), "activities", len(timeline.gpu_done), "arrows")
     print(len(timeline.slices), "slices", len(timeline.instants), "instants",
@@ -435,6 +455,10 @@ class Perfetto:
         return bool(track["name"] and re.match("GPU |further streams", track["name"][0]))
 
     @staticmethod
+    def is_marked(track):
+        return bool(track["name"] and re.match("markers of|ranges", track["name"][0]))
+
+    @staticmethod
     def tid_of(track):
         lane = re.fullmatch(r"thread (\d+), overlapping", (track["name"] or [""])[0])
         return int(lane[1]) if lane else track["thread"][0]["tid"][0] if track["thread"] else 0
@@ -460,8 +484,8 @@ class Perfetto:
             elif kind == 2:
                 check(self.open[track["uuid"][0]], "an end without a beginning")
                 begin_ns, process, tid, begun = self.open[track["uuid"][0]].pop()
-                slices, whose = (self.timeline.activities, track["name"][0]) \
-                    if self.is_stream(track) else (self.timeline.slices, tid)
+                slices, whose = (self.timeline.activities, track["name"][0]) if self.is_stream(track) else \
+                    (self.timeline.marks, track["name"][0]) if self.is_marked(track) else (self.timeline.slices, tid)
                 slices.append((begin_ns, ts_ns, process, whose, begun["name"][0],
                                begun["arguments"], track["uuid"][0]))
             elif kind == 3:
@@ -502,7 +526,7 @@ def nanoseconds(text):
 
 
 def chrome(path, report, events=None):
-    timeline, names, lanes = Timeline(), {}, {}
+    timeline, names, lanes, begun = Timeline(), {}, {}, collections.defaultdict(list)
     with open(path, encoding="utf-8") as file:
         trace = json.load(file, parse_float=nanoseconds)
     check(bool(trace["otherData"]["remarks"]) or not has_losses(report), "no word about losses")
@@ -518,7 +542,12 @@ def chrome(path, report, events=None):
             continue
         check(pid in names, "no process", pid)
         process = names[pid]
-        if event["ph"] == "X" and event["cat"] == "gpu":
+        if event["ph"] == "B":
+            begun[pid, lane].append((event["ts"], name))
+        elif event["ph"] == "E":
+            begin, name = begun[pid, lane].pop()
+            timeline.marks.append((begin, event["ts"], process, lanes[pid, lane], name, {}, lane))
+        elif event["ph"] == "X" and event["cat"] == "gpu":
             timeline.activities.append((event["ts"], event["ts"] + event["dur"], process, lanes[pid, lane], name,
                                         event["args"], lane))
         elif event.get("cat") == "gpu":
@@ -537,6 +566,7 @@ def chrome(path, report, events=None):
         else:
             check(event["ph"] in "sf", "phase", event)
             timeline.flows.append((event["ts"], event["ph"], event["id"], process, tid))
+    check(not any(begun.values()), "a marker without an end")
     timeline_is(timeline, report, events)
 
 

@@ -30,6 +30,21 @@ all="--launches=all --copies=all"
 	valid report report.json
 }
 
+@test "timelines draw what is marked, each from its beginning to its end" {
+	local format
+
+	# shellcheck disable=SC2086
+	record $all -o run.mscope -- "$WORKLOADS/markers" tree 4 300 > did
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	"$MEMSCOPE" export -j -o run.ndjson run.mscope
+	for format in perfetto chrome; do
+		"$MEMSCOPE" export -f $format -o run.$format run.mscope
+		run -0 "$ROOT/tests/e2e/export_reader.py" $format run.$format report.json run.ndjson
+		assert_equal "${lines[0]}" "$(grep -cE '"action":"(push|start)"' run.ndjson) marks"
+	done
+	[ "$(grep -c '"ph":"B"' run.chrome)" -gt 100 ]
+}
+
 @test "attached to in the middle" {
 	mkfifo in
 	"$WORKLOADS/markers" wait 500 < in > did 3>&- &

@@ -287,6 +287,27 @@ static void end_slice(struct traces *traces, const struct traces_thread *thread,
 	(void)end_ns;
 }
 
+static void put_mark_begin(struct traces *traces, const struct traces_thread *lane,
+			   const char *name, uint64_t ts_ns)
+{
+	struct chrome *export = (struct chrome *)traces;
+	struct json *json = begin_event(export, 'B', lane->process, tid_of(lane));
+
+	put_safe(export, "name", name, strlen(name));
+	json_put_text(json, "cat", "marker");
+	put_time(export, ts_ns);
+	end_event(export);
+}
+
+static void put_mark_end(struct traces *traces, const struct traces_thread *lane, uint64_t ts_ns)
+{
+	struct chrome *export = (struct chrome *)traces;
+
+	begin_event(export, 'E', lane->process, tid_of(lane));
+	put_time(export, ts_ns);
+	end_event(export);
+}
+
 static void put_instant(struct traces *traces, const struct traces_instant *instant)
 {
 	struct chrome *export = (struct chrome *)traces;
@@ -316,6 +337,8 @@ static const struct traces_format format = {
 	.slice_begin = put_slice,
 	.slice_end = end_slice,
 	.activity = put_activity,
+	.mark_begin = put_mark_begin,
+	.mark_end = put_mark_end,
 	.instant = put_instant,
 };
 

@@ -463,6 +463,17 @@ static void put_activity(struct traces *traces, const struct traces_thread *lane
 	put_slice_end(traces, lane, activity->end_ns);
 }
 
+static void put_mark_begin(struct traces *traces, const struct traces_thread *lane,
+			   const char *name, uint64_t ts_ns)
+{
+	struct perfetto *export = (struct perfetto *)traces;
+	const uint64_t number = intern_name(export, name);
+	size_t packet, event = begin_event(export, &packet, ts_ns, TYPE_BEGIN, lane->id);
+
+	protobuf_put_u64(out_of(export), EVENT_NAME_IID, number);
+	end_event(export, packet, event);
+}
+
 static void put_whole_track(struct perfetto *export)
 {
 	size_t packet, track;
@@ -518,6 +529,8 @@ static const struct traces_format format = {
 	.slice_begin = put_slice_begin,
 	.slice_end = put_slice_end,
 	.activity = put_activity,
+	.mark_begin = put_mark_begin,
+	.mark_end = put_slice_end,
 	.instant = put_instant,
 	.lost = lost,
 };

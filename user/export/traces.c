@@ -7,19 +7,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "export/device_tracks.h"
 #include "export/gpu_lanes.h"
+#include "export/marker_lanes.h"
 #include "export/slices.h"
 #include "render/record_field.h"
 
 /* Those of one process at a time: with more, all are written and forgotten. */
 #define THREADS_MAX 65536
-
-struct traces_device {
-	uint64_t id; /* the next one is of what programs were told */
-	uint64_t live_bytes;
-	bool shown, told;
-	char name[80];
-};
 
 /* ---- processes and threads ------------------------------------------------------------------- */
 
@@ -62,6 +57,7 @@ static void free_process(struct traces *traces, struct traces_process *process)
 {
 	free_threads(traces, process);
 	gpu_lanes_free(traces, process);
+	marker_lanes_free(traces, process);
 	free(process);
 }
 
@@ -182,109 +178,17 @@ static void look_at_process(struct traces *traces, struct traces_process *shown,
 	}
 }
 
-/* `row`: of the state's usage. */
-static struct traces_device *device_of(struct traces *traces, size_t row)
-{
-	const uint64_t *found = map_get(&traces->devices, row);
-	struct traces_device *device;
-
-	if (found)
-		return (struct traces_device *)(uintptr_t)*found;
-	device = calloc(1, sizeof(*device));
-	if (!device || map_set(&traces->devices, row, (uintptr_t)device)) {
-		free(device);
-		traces->err = -ENOMEM;
-		return NULL;
-	}
-	device->id = traces->next_id;
-	traces->next_id += 2;
-	string_restart(&traces->scratch, &traces->err);
-	string_append_text(&traces->scratch, "device ");
-	usage_device_append_label(&traces->scratch, traces->recording->state->usage, row);
-	if (!traces->scratch.failed && traces->scratch.length < sizeof(device->name))
-		memcpy(device->name, traces->scratch.bytes, traces->scratch.length);
-	return device;
-}
-
-static void look_at_device(struct traces *traces, size_t row, uint64_t ts_ns)
-{
-	const struct usage_device *usage = &traces->recording->state->usage->devices[row];
-	char name[128];
-	struct traces_counter counter = { .name = name, .is_bytes = true };
-	struct traces_device *device = usage->used ? device_of(traces, row) : NULL;
-
-	if (!device || device->live_bytes == usage->live_bytes)
-		return;
-	device->live_bytes = usage->live_bytes;
-	snprintf(name, sizeof(name), "%s live, of all processes", device->name);
-	counter.id = device->id;
-	counter.share = device->name;
-	counter.is_new = !device->shown;
-	device->shown = true;
-	traces->format->counter(traces, &counter, ts_ns, device->live_bytes);
-}
-
-/* Those that have changed: there may be many, and every call asks. */
-static void look_at_devices(struct traces *traces, uint64_t ts_ns)
-{
-	const struct usage_totals *usage = traces->recording->state->usage;
-	size_t i;
-
-	if (!usage)
-		return;
-	if (usage->changes - traces->changes > USAGE_CHANGED) {
-		for (i = 0; i < usage->count; i++)
-			look_at_device(traces, i, ts_ns);
-		traces->changes = usage->changes;
-	}
-	for (; traces->changes != usage->changes; traces->changes++)
-		look_at_device(traces, usage->changed[traces->changes % USAGE_CHANGED], ts_ns);
-}
-
-/* What the program was told by cuMemGetInfo. */
-static void look_at_told(struct traces *traces, const struct event *event,
-			 const struct change *change, uint64_t ts_ns)
-{
-	const uint16_t both = MS_KNOWN_SIZE | MS_KNOWN_SRC;
-	const struct ms_call *call = event->call;
-	const struct usage_device *row;
-	struct traces_device *device;
-	char name[128];
-	struct traces_counter counter = { .name = name, .is_bytes = true };
-
-	if (event->probe->spec.action != MS_ACTION_DEVICE_INFO || !event_succeeded(call) ||
-	    (call->known & both) != both || call->src > call->size)
-		return;
-	row = change->process->usage ? usage_device_of(change->process->usage, change->device) :
-				       NULL;
-	device = row ? device_of(traces, (size_t)(row - traces->recording->state->usage->devices)) :
-		       NULL;
-	if (!device)
-		return;
-	snprintf(name, sizeof(name), "%s used, as the driver reported", device->name);
-	counter.id = device->id + 1;
-	counter.share = device->name;
-	counter.is_new = !device->told;
-	device->told = true;
-	traces->format->counter(traces, &counter, ts_ns, call->size - call->src);
-}
-
 /* ---- the sink -------------------------------------------------------------------------------- */
+
+static void note_time(struct traces *traces, uint64_t ts_ns)
+{
+	if (traces->newest_ns < ts_ns)
+		traces->newest_ns = ts_ns;
+}
 
 static int finish_step(struct traces *traces)
 {
 	return traces->err ? traces->err : writer_flush_large(traces->writer);
-}
-
-static void forget_devices(struct traces *traces)
-{
-	size_t i;
-
-	for (i = 0; i < traces->devices.capacity; i++)
-		if (map_is_used(&traces->devices, i))
-			free((void *)(uintptr_t)traces->devices.slots[i].value);
-	map_fini(&traces->devices);
-	traces->changes = UINT64_MAX / 2; /* all are looked at */
 }
 
 static void forget_processes(struct traces *traces)
@@ -304,6 +208,7 @@ static void end_process(struct traces *traces, void *process)
 {
 	end_threads(traces, process);
 	gpu_lanes_end(traces, process);
+	marker_lanes_end(traces, process, traces->newest_ns);
 }
 
 /* What is still kept back of all threads and streams. */
@@ -320,9 +225,10 @@ static int take_begin(struct sink *sink)
 	/* The one before may have had no end. */
 	end_all(traces);
 	forget_processes(traces);
-	forget_devices(traces);
+	device_tracks_forget(traces);
 	map_fini(&traces->own_names);
 	traces->recording = recording;
+	traces->newest_ns = 0;
 	if (!traces->recordings++) {
 		traces->first_wall_known = recording->coverage.wall_known;
 		traces->first_wall_offset_ns = recording->coverage.wall_offset_ns;
@@ -387,7 +293,7 @@ static void look_at_all(struct traces *traces, uint64_t ts_ns)
 		look_at_process(traces, shown, process, ts_ns);
 	}
 	look_at_gone(traces, ts_ns);
-	look_at_devices(traces, ts_ns);
+	device_tracks_look(traces, ts_ns);
 }
 
 static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
@@ -463,8 +369,8 @@ static void take_call(struct traces *traces, struct traces_process *shown,
 		change.kernel = traces_own_name(traces, change.kernel);
 	slices_take(traces, thread, event, &change);
 	look_at_process(traces, shown, seen->process, end_ns);
-	look_at_devices(traces, end_ns);
-	look_at_told(traces, event, &change, end_ns);
+	device_tracks_look(traces, end_ns);
+	device_tracks_told(traces, event, &change, end_ns);
 }
 
 static const char *happening(enum ms_type type)
@@ -491,7 +397,7 @@ static void take_process(struct traces *traces, struct traces_process *shown,
 		end_process(traces, shown);
 	traces->format->instant(traces, &instant);
 	look_at_process(traces, shown, change->process, event->header->ts_ns);
-	look_at_devices(traces, event->header->ts_ns);
+	device_tracks_look(traces, event->header->ts_ns);
 	if (event->header->type != MS_TYPE_EXIT)
 		return;
 	map_remove(&traces->processes, shown->key);
@@ -513,6 +419,7 @@ static int take_sample(struct sink *sink, const struct event *event, const struc
 					  .name = event_type_name(event_type(event)) };
 	size_t i;
 
+	note_time(traces, event->header->ts_ns);
 	if (change->process) {
 		instant.process = process_of(traces, change->process);
 		if (!instant.process)
@@ -521,6 +428,10 @@ static int take_sample(struct sink *sink, const struct event *event, const struc
 	/* It has a beginning and an end, and is heard of later: no instant shows that. */
 	if (event->header->type == MS_TYPE_ACTIVITY) {
 		gpu_lanes_take(traces, traces->last, event, change);
+		return finish_step(traces);
+	}
+	if (event->header->type == MS_TYPE_MARKER) {
+		marker_lanes_take(traces, traces->last, event);
 		return finish_step(traces);
 	}
 	for (i = 0; i < record_fields_count && !instant.key; i++) {
@@ -542,6 +453,7 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 
 	if (!shown)
 		return traces->err;
+	note_time(traces, event->call ? event_end_ns(event) : event->header->ts_ns);
 	if (event->header->type == MS_TYPE_CALLS)
 		take_calls(traces, shown, event);
 	else if (event->call)
@@ -580,7 +492,7 @@ void traces_init(struct traces *traces, const struct traces_format *format, stru
 void traces_fini(struct traces *traces)
 {
 	forget_processes(traces);
-	forget_devices(traces);
+	device_tracks_forget(traces);
 	map_fini(&traces->pids);
 	map_fini(&traces->own_names);
 	map_fini(&traces->readable_names);

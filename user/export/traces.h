@@ -46,12 +46,16 @@ struct traces_process {
 	struct map streams; /* -> struct traces_thread, one for each of a device */
 	struct traces_kept *kept; /* what ran on them, yet to be told */
 	size_t kept_count, kept_capacity;
+
+	struct map marked; /* -> struct traces_thread: export/marker_lanes.h */
+	struct traces_ranges *ranges;
 };
 
 /* A call that has returned; what is around it is still to come. */
 struct traces_inner;
 
-/* Or a stream of a GPU: then it has a name, and `tid` numbers those of its process. */
+/* Or a stream of a GPU, or markers: then it has a name, and `tid` numbers those of its process. */
+#define TRACES_TIDS_OF_MARKERS 0x80000000u /* the first number of the latter */
 struct traces_thread {
 	uint64_t id;
 	struct traces_process *process;
@@ -119,6 +123,10 @@ struct traces_format {
 	/* In order of their beginnings in a lane, and none inside of another. */
 	void (*activity)(struct traces *traces, const struct traces_thread *lane,
 			 const struct traces_activity *activity);
+	/* What the program marks; in a lane, one inside the other. Names may hold anything. */
+	void (*mark_begin)(struct traces *traces, const struct traces_thread *lane,
+			   const char *name, uint64_t ts_ns);
+	void (*mark_end)(struct traces *traces, const struct traces_thread *lane, uint64_t ts_ns);
 	void (*instant)(struct traces *traces, const struct traces_instant *instant);
 	void (*lost)(struct traces *traces); /* something is missing here; may be NULL */
 };
@@ -135,6 +143,7 @@ struct traces {
 	uint64_t next_id;
 	size_t kept; /* calls of all threads that wait for the one that they are in */
 	size_t activities_kept;
+	uint64_t newest_ns;   /* of what came, in the recording */
 	struct map processes; /* event_process_key() -> struct traces_process */
 	struct traces_process *last;
 	struct map pids; /* that the format has got -> 1 */

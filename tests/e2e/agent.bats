@@ -206,7 +206,8 @@ PYTHON
 	ask /api/v1/who > who.json
 	assert_equal "$(jq -c '.processes[] | select(.comm == "agent-six") |
 		[.device_bytes, .was_running, .exact]' who.json)" '[2000,true,false]'
-	ask /ready | grep -q 'may hold more than was seen'
+	# Which the server hears once a second.
+	wait_for 'ask /ready | grep -q "may hold more than was seen"'
 	agent_stop
 	assert_equal "$(ls state/ring | xargs)" "000001.mscope 000002.mscope"
 	"$MEMSCOPE" report -f json -o report.json state/ring/*.mscope

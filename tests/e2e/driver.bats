@@ -20,8 +20,9 @@ setup() {
 }
 
 teardown() {
-	[ -z "${SIMNV_PID:-}" ] || kill "$SIMNV_PID"
-	wait
+	[ -n "${SIMNV_PID:-}" ] || return 0
+	kill "$SIMNV_PID"
+	wait "$SIMNV_PID" || true
 }
 
 # Until after the step $1, if there is one.

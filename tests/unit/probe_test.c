@@ -272,7 +272,8 @@ static void check_memory(const struct probe *probe)
 
 	switch (spec->action) {
 	case MS_ACTION_NONE:
-		require(given(spec->addr) || given(spec->device), probe, "what is it about?");
+		require(given(spec->addr) || given(spec->device) || given(spec->size), probe,
+			"what is it about?");
 		break;
 	case MS_ACTION_GLOBAL:
 	case MS_ACTION_GRAPH_DESTROY:

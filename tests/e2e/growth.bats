@@ -15,8 +15,9 @@ in_report() {
 	jq -c "$1" report.json
 }
 
+# But for what the machine's other load makes true.
 findings() {
-	in_report '[.recordings[0].findings[] | [.rule, .topic, .device]]'
+	in_report '[.recordings[0].findings[] | select(.rule != "cpu-contention") | [.rule, .topic, .device]]'
 }
 
 @test "what is freed when the program ends has grown" {

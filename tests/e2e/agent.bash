@@ -23,6 +23,13 @@ needs_http() {
 	ldconfig -p | grep -q libmicrohttpd.so.12 || skip "libmicrohttpd is not installed"
 }
 
+# Ends it without warning, and waits until its port is free.
+agent_kill() {
+	kill -9 "$OTHER_PID"
+	wait "$OTHER_PID" || true
+	wait_for '! ask /health > /dev/null 2>&1'
+}
+
 # Ends it as a service manager does.
 agent_stop() {
 	kill -TERM "$OTHER_PID"

@@ -109,11 +109,12 @@ static int compare_place(struct diff *diff, const struct diff_pair *pair, const 
 			 const struct place *b)
 {
 	const struct diff_process *side = b ? &pair->b : &pair->a;
+	const struct place *place = b ? b : a;
 	struct diff_row row = { .dimension = DIFF_SITE,
 				.pair = pair,
 				.device = -1,
-				.site = b ? b->key : a->key,
-				.stack = b ? b->stack : a->stack,
+				.site = place ? place->key : 0,
+				.stack = place ? place->stack : NULL,
 				.stacks = &side->recording->state->stacks,
 				.known = diff_memory_known(pair) & ~(BIT(FREES) | BIT(FREE_BYTES)),
 				.uncertain = diff_pair_lacks_memory(pair) ||

@@ -266,13 +266,20 @@ static void check_context(const struct probe *probe)
 	require(probe->spec.action <= MS_ACTION_SET_DEVICE, probe, "unknown action");
 }
 
+/* Of the calling thread's context, which the call does not name: only how much is known. */
+static bool is_limit(const struct probe *probe)
+{
+	return given(probe->spec.size) && (!strcmp(probe->symbol, "cuCtxSetLimit") ||
+					   !strcmp(probe->symbol, "cudaDeviceSetLimit"));
+}
+
 static void check_memory(const struct probe *probe)
 {
 	const struct ms_spec *spec = &probe->spec;
 
 	switch (spec->action) {
 	case MS_ACTION_NONE:
-		require(given(spec->addr) || given(spec->device) || given(spec->size), probe,
+		require(given(spec->addr) || given(spec->device) || is_limit(probe), probe,
 			"what is it about?");
 		break;
 	case MS_ACTION_GLOBAL:

@@ -138,5 +138,5 @@ valid_lines() {
 	record -o run.mscope --nvml=5s -- $(ffmpeg_command 2)
 	assert_whole run.mscope
 	# Who is left is ended, but perhaps not at once.
-	wait_for '! pgrep -x memscope-nvml > /dev/null'
+	wait_for '[ -z "$(tool_processes memscope-nvml)" ]'
 }

@@ -286,11 +286,11 @@ assert_equal() {
 }
 
 # The tool and its helpers, as far as this test has started them: other instances may be running on
-# this machine, in other directories.
+# this machine, in other directories. tool_processes [NAME]: only those of that name.
 tool_processes() {
 	local pid
 
-	for pid in $(pgrep '^memscope-'); do
+	for pid in $(pgrep ${1:+-x} "${1:-^memscope-}"); do
 		[ ! "/proc/$pid/cwd" -ef . ] || echo "$pid"
 	done
 }

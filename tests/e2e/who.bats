@@ -273,8 +273,6 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 }
 
 @test "NVML that hangs, is slow or crashes" {
-	local i
-
 	process device=0 pid=1001 used=500M
 	echo "hang nvmlDeviceGetMemoryInfo_v2 device=1" >> state
 	who --json --timeout=0.5 > who.json
@@ -285,8 +283,7 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	assert_equal "$(jq -r '.devices | map([.uuid, .whole, .used_bytes]) | flatten | @csv' who.json)" \
 		"\"GPU-a\",true,1048576000,\"GPU-b\",false,"
 	assert_equal "$(of GPU-a 1001 .used_bytes)" $((500 << 20))
-	for ((i = 0; i < 600; i++)); do pgrep -x memscope-nvml || break; sleep 0.1; done
-	run ! pgrep -x memscope-nvml
+	wait_for '[ -z "$(tool_processes memscope-nvml)" ]'
 	# It is not asked again.
 	run -0 --separate-stderr bash -c "$(declare -f who); AGE=$AGE BUILT=$BUILT MEMSCOPE=$MEMSCOPE; who --json -w 0.1 --timeout=0.5 | head -n 3"
 	assert_equal "$(tail -n 2 <<< "$output" | jq -r '[.nvml.hangs, .nvml.state, (.devices | map(select(.uuid)) | length)] | @csv')" \

@@ -139,6 +139,17 @@ query() {
 	done
 }
 
+@test "CUPTI crashes while it is set up: the program goes on" {
+	local function
+
+	for function in GetVersion Subscribe_v2 ActivityRegisterCallbacks GetTimestamp ActivityEnable; do
+		SIMCUPTI=fail=$function:crash measured 2 20 7
+		grep -q "^kernels .* handled 0$" traced
+		assert_equal "$(gpu '[.state, .why, .activities]')" '["off","crashed",0]'
+	done
+	"$MEMSCOPE" report run.mscope | grep -q 'CUPTI crashed during its setup; the program went on'
+}
+
 @test "a program ends even if CUPTI hands nothing over at its end" {
 	SIMCUPTI=hangs=1 timeout 60 "$MEMSCOPE" record --gpu-time -q -o run.mscope -- "$WORKLOADS/gpu_work" 1 20 > traced
 	"$MEMSCOPE" report -f json run.mscope > report.json

@@ -2,8 +2,8 @@
 /*
  * Work for a GPU, of every kind that CUPTI tells of: in each of several threads, on a stream of its
  * own, kernels by three names, copies that are waited for and copies that are not, memsets, and a
- * graph of two kernels now and then. Prints how much of each, and ends with the code that it is
- * told to.
+ * graph of two kernels now and then. Prints how much of each, and how many signals have handlers;
+ * then it ends with the code that it is told to.
  *
  * usage: gpu_work THREADS ROUNDS [EXIT_CODE [killed|forks]]
  *        killed   it ends by SIGKILL instead, after all of its work
@@ -91,6 +91,18 @@ static void *work(void *unused)
 	return unused;
 }
 
+/* Signals with a handler. */
+static int handled(void)
+{
+	struct sigaction action;
+	int number, count = 0;
+
+	for (number = 1; number < SIGRTMIN; number++)
+		count += !sigaction(number, NULL, &action) && action.sa_handler != SIG_DFL &&
+			 action.sa_handler != SIG_IGN;
+	return count;
+}
+
 int main(int argc, char **argv)
 {
 	const int count = argc > 1 ? atoi(argv[1]) : 0;
@@ -113,8 +125,8 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "forks"))
 		wait(NULL);
 	graphs = count * ((rounds + GRAPH_EVERY - 1) / GRAPH_EVERY);
-	printf("kernels %d copies %d memsets %d graphs %d\n", count * rounds + 2 * graphs,
-	       2 * count * rounds, count * rounds, graphs);
+	printf("kernels %d copies %d memsets %d graphs %d handled %d\n",
+	       count * rounds + 2 * graphs, 2 * count * rounds, count * rounds, graphs, handled());
 	fflush(stdout);
 	if (!strcmp(how, "killed"))
 		raise(SIGKILL);

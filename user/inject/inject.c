@@ -44,7 +44,8 @@ static struct {
 	unsigned long reader, only;
 	unsigned long long stop_ns;
 	bool reader_seen;
-	sem_t end, ended; /* that the helper is to end, and that it has */
+	enum ms_gpu_reason reason; /* that it cannot be set up */
+	sem_t end, ended;          /* that the helper is to end, and that it has */
 	/* Once there is the helper, only it asks CUPTI, and has these: */
 	uint64_t dropped;
 	struct ms_gpu_status_body status;
@@ -272,7 +273,7 @@ static bool start_helper(void)
 	return !err;
 }
 
-static enum ms_gpu_reason set_up(void)
+static enum ms_gpu_reason load_and_enable(void)
 {
 	enum ms_gpu_reason reason = find_cupti(&inject.cupti, inject.status.who);
 
@@ -290,12 +291,16 @@ static enum ms_gpu_reason set_up(void)
 	return reason;
 }
 
+static void set_up(void)
+{
+	inject.reason = load_and_enable();
+}
+
 /* Always 1: whatever goes wrong here is no reason for the program not to get its CUDA. */
 int InitializeInjection(void)
 {
 	const char *variable = getenv("MEMSCOPE_GPU_TIME");
 	const uint64_t began_ns = clock_now();
-	enum ms_gpu_reason reason;
 
 	if (inject.pid || !variable ||
 	    sscanf(variable, "%lu:%lu:%llu", &inject.reader, &inject.only, &inject.stop_ns) != 3)
@@ -304,10 +309,12 @@ int InitializeInjection(void)
 	if (inject.only && getppid() != (pid_t)inject.reader)
 		return 1;
 	inject.reader_seen = !kill((pid_t)inject.reader, 0) || errno == EPERM;
-	reason = set_up();
+	/* After a crash nothing of CUPTI is called any more: it may hold its own locks. */
+	if (!guard_run(set_up))
+		inject.reason = MS_GPU_REASON_CRASHED;
 	inject.status.took = clock_now() - began_ns;
-	say_status(reason == MS_GPU_REASON_NONE ? MS_GPU_ON : MS_GPU_OFF, reason);
-	if (reason != MS_GPU_REASON_NONE)
+	say_status(inject.reason == MS_GPU_REASON_NONE ? MS_GPU_ON : MS_GPU_OFF, inject.reason);
+	if (inject.reason != MS_GPU_REASON_NONE)
 		return 1;
 	if (start_helper())
 		atexit(at_exit);

@@ -17,6 +17,9 @@
 
 #define INJECT_EXPORT __attribute__((visibility("default")))
 
+/* guard.c: returns false if `what` crashed in this thread. Call it once. */
+bool guard_run(void (*what)(void));
+
 /* hand.c: passes these to the probe. Safe from any thread. */
 void hand_activities(const struct ms_activity_body *activities, uint32_t count);
 void hand_name(uint64_t id, const char *name);

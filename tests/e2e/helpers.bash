@@ -285,6 +285,10 @@ assert_equal() {
 	[ "$1" = "$2" ] || fail "expected: $2" "got:      $1"
 }
 
+# For reports of programs of which it is not the question: what the machine's other load makes true.
+# shellcheck disable=SC2034 # for the tests
+UNCONTENDED=--threshold=contention-time=100000,queue-time=100000,throttle-time=100000
+
 # The tool and its helpers, as far as this test has started them: other instances may be running on
 # this machine, in other directories. tool_processes [NAME]: only those of that name.
 tool_processes() {

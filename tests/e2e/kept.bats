@@ -11,7 +11,7 @@ kept() {
 	shift
 	rm -f run.mscope
 	record -o run.mscope "$@" -- "$WORKLOADS/kept" "$program"
-	"$MEMSCOPE" report -f json -o report.json run.mscope
+	"$MEMSCOPE" report $UNCONTENDED -f json -o report.json run.mscope
 	valid report report.json
 	jq -r '.recordings[0].findings[] | [.rule, .confidence, .bytes, .api] | join(" ")' report.json
 }

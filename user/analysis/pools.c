@@ -167,13 +167,19 @@ static void slack_end(const struct process_activity *activity, struct pool *pool
 		pool->most = *now;
 }
 
-/* So much was in use at most in that time. A fall by half begins anew. */
+static uint64_t window_length(const struct process_activity *activity)
+{
+	return activity->options->pool_time_ns / WINDOWS_PER_TIME;
+}
+
+/* So much was in use at most in that time. A fall by half for a whole window begins anew. */
 static void window_end(const struct process_activity *activity, struct pool *pool, uint64_t end_ns)
 {
 	const uint64_t bytes = held(pool), used = pool->window_bytes;
 	const bool little = used <= bytes / 2 && bytes >= activity->options->pool_bytes;
+	const bool whole = end_ns - pool->window_ns >= window_length(activity);
 
-	if (!little || used < pool->now.used_bytes / 2)
+	if (!little || (whole && used < pool->now.used_bytes / 2))
 		slack_end(activity, pool);
 	if (little && !pool->slacks) {
 		pool->slacks = true;
@@ -192,7 +198,7 @@ static void window_end(const struct process_activity *activity, struct pool *poo
 /* Before anything changes. Where nothing happens for long, that is one window. */
 static void advance(const struct process_activity *activity, struct pool *pool)
 {
-	const uint64_t length = activity->options->pool_time_ns / WINDOWS_PER_TIME;
+	const uint64_t length = window_length(activity);
 
 	if (activity->now_ns - pool->window_ns < length)
 		return;

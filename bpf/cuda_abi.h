@@ -112,6 +112,10 @@ enum ms_direction {
 	X(GRAPH,         "graph",            "graphs") \
 	X(EXECUTABLE,    "executable graph", "executable graphs") \
 	X(MEMORY_POOL,   "memory pool",      "memory pools") \
+	X(LINKER,        "linker",           "linkers") \
+	X(TEXTURE,       "texture object",   "texture objects") \
+	X(SURFACE,       "surface object",   "surface objects") \
+	X(SEMAPHORE,     "external semaphore", "external semaphores") \
 	X(OPENED,        "opened block of another process", "opened blocks of other processes")
 
 enum ms_object_kind {

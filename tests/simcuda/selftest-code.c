@@ -49,6 +49,27 @@ static void test_modules(void)
 	FAILS(INVALID_HANDLE, cuKernelGetName(&name, kernels[1]));
 }
 
+static void test_linkers(void)
+{
+	CUlinkState linker;
+	CUmodule module;
+	void *image;
+	size_t size;
+
+	start();
+	OK(cuLinkCreate_v2(0, NULL, NULL, &linker));
+	FAILS(INVALID_VALUE, cuLinkComplete(linker, &image, &size));
+	FAILS(FILE_NOT_FOUND, cuLinkAddFile_v2(linker, 1, "/nonexistent.ptx", 0, NULL, NULL));
+	OK(cuLinkAddData_v2(linker, 1, (void *)ptx, strlen(ptx) + 1, "ptx", 0, NULL, NULL));
+	OK(cuLinkComplete(linker, &image, &size));
+	CHECK(size == strlen(ptx) + 1);
+	OK(cuModuleLoadData(&module, image));
+	OK(cuLinkDestroy(linker));
+	FAILS(INVALID_HANDLE, cuLinkDestroy(linker));
+	FAILS(INVALID_HANDLE, cuLinkComplete(linker, &image, &size));
+	OK(cuModuleUnload(module));
+}
+
 static void test_launches(void)
 {
 	CUlaunchConfig config = { 2, 2, 2, 32, 1, 1, 0, NULL, NULL, 0 };
@@ -104,6 +125,7 @@ static void test_occupancy(void)
 }
 
 const struct selftest selftests[] = {
+	{ "linkers", test_linkers, { NULL }, NULL, 0 },
 	{ "modules", test_modules, { NULL }, NULL, 0 },
 	{ "launches", test_launches, { NULL }, NULL, 0 },
 	{ "occupancy", test_occupancy, { NULL }, NULL, 0 },

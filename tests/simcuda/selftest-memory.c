@@ -427,6 +427,7 @@ static void test_arrays(void)
 	CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_ARRAY };
 	CUDA_TEXTURE_DESC description = { 0 };
 	CUtexObject texture;
+	CUsurfObject surface;
 
 	start();
 	for (size_t i = 0; i < sizeof(in); i++)
@@ -443,6 +444,9 @@ static void test_arrays(void)
 	OK(cuTexObjectCreate(&texture, &resource, &description, NULL));
 	OK(cuTexObjectDestroy(texture));
 	FAILS(INVALID_VALUE, cuTexObjectDestroy(texture));
+	OK(cuSurfObjectCreate(&surface, &resource));
+	OK(cuSurfObjectDestroy(surface));
+	FAILS(INVALID_VALUE, cuSurfObjectDestroy(surface));
 	OK(cuArrayDestroy(copy.dstArray));
 	FAILS(INVALID_HANDLE, cuArrayDestroy(copy.dstArray));
 	CHECK(used() == 0);

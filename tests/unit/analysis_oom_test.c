@@ -515,6 +515,26 @@ static void test_inner_failure_is_not_another(void **state)
 	run_end(&run);
 }
 
+/* Whatever the function does: that memory has run out is what it says. */
+static void test_every_function_can_fail(void **state)
+{
+	uint32_t row;
+
+	(void)state;
+	for (row = 0; row < probe_count(); row++) {
+		const struct probe *probe = probe_at(row);
+		struct run run = { 0 };
+
+		if (probe->spec.op == MS_OP_NAME)
+			continue;
+		assert_true(run_begin(&run));
+		feed(&run, record_failed(MS_CUDA_OUT_OF_MEMORY, record_call(probe->symbol)));
+		assert_string_equal(probe_at(only_oom(&run)->row)->symbol, probe->symbol);
+		assert_int_equal(analysis_account(run.analysis)->oom_failures, 1);
+		run_end(&run);
+	}
+}
+
 static void test_other_errors_are_none(void **state)
 {
 	struct run run = { 0 };
@@ -538,6 +558,7 @@ int main(void)
 		cmocka_unit_test(test_retries_are_one),
 		cmocka_unit_test(test_many_are_counted),
 		cmocka_unit_test(test_inner_failure_is_not_another),
+		cmocka_unit_test(test_every_function_can_fail),
 		cmocka_unit_test(test_other_errors_are_none),
 	};
 

@@ -92,6 +92,37 @@ static void run_pools(struct run *run)
 	make_many(run, "cuMemPoolCreate", 40);
 }
 
+static void run_green_contexts(struct run *run)
+{
+	make_many(run, "cuGreenCtxCreate", 40);
+}
+
+static void run_linkers(struct run *run)
+{
+	make_many(run, "cuLinkCreate_v2", 40);
+}
+
+static void run_textures(struct run *run)
+{
+	make_many(run, "cudaCreateTextureObject", 200);
+}
+
+static void run_surfaces(struct run *run)
+{
+	make_many(run, "cuSurfObjectCreate", 40);
+}
+
+static void run_semaphores(struct run *run)
+{
+	make_many(run, "cuImportExternalSemaphore", 40);
+}
+
+/* Events of another process. */
+static void run_opened_events(struct run *run)
+{
+	make_many(run, "cudaIpcOpenEventHandle", 40);
+}
+
 static void run_opened(struct run *run)
 {
 	int i;
@@ -422,6 +453,12 @@ static const struct {
 	{ { "graphs", run_graphs, PILE(H) }, MS_OBJECT_GRAPH, 40 },
 	{ { "executable graphs", run_executables, PILE(H) }, MS_OBJECT_EXECUTABLE, 40 },
 	{ { "memory pools", run_pools, PILE(H) }, MS_OBJECT_MEMORY_POOL, 40 },
+	{ { "green contexts", run_green_contexts, PILE(H) }, MS_OBJECT_GREEN_CONTEXT, 40 },
+	{ { "linkers", run_linkers, PILE(H) }, MS_OBJECT_LINKER, 40 },
+	{ { "texture objects", run_textures, PILE(H) }, MS_OBJECT_TEXTURE, 200 },
+	{ { "surface objects", run_surfaces, PILE(H) }, MS_OBJECT_SURFACE, 40 },
+	{ { "external semaphores", run_semaphores, PILE(H) }, MS_OBJECT_SEMAPHORE, 40 },
+	{ { "opened events", run_opened_events, PILE(H) }, MS_OBJECT_EVENT, 40 },
 	{ { "opened blocks", run_opened, PILE(H) }, MS_OBJECT_OPENED, 40 },
 	{ { "events among others", run_events_among_others, PILE(H) }, MS_OBJECT_EVENT, 40 },
 	{ { "destroyed at the end", run_destroyed_at_the_end, PILE(M) }, MS_OBJECT_STREAM, 40 },

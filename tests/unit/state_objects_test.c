@@ -69,7 +69,13 @@ static void test_made_and_destroyed(void **state)
 		{ "cuStreamEndCapture", "cuGraphDestroy", MS_OBJECT_GRAPH },
 		{ "cudaGraphInstantiate", "cuGraphExecDestroy", MS_OBJECT_EXECUTABLE },
 		{ "cuMemPoolCreate", "cudaMemPoolDestroy", MS_OBJECT_MEMORY_POOL },
+		{ "cuMemPoolImportFromShareableHandle", "cuMemPoolDestroy", MS_OBJECT_MEMORY_POOL },
 		{ "cuGreenCtxCreate", "cuGreenCtxDestroy", MS_OBJECT_GREEN_CONTEXT },
+		{ "cuIpcOpenEventHandle", "cuEventDestroy_v2", MS_OBJECT_EVENT },
+		{ "cuLinkCreate_v2", "cuLinkDestroy", MS_OBJECT_LINKER },
+		{ "cudaCreateTextureObject", "cuTexObjectDestroy", MS_OBJECT_TEXTURE },
+		{ "cuSurfObjectCreate", "cudaDestroySurfaceObject", MS_OBJECT_SURFACE },
+		{ "cuImportExternalSemaphore", "cuDestroyExternalSemaphore", MS_OBJECT_SEMAPHORE },
 	};
 	size_t i;
 

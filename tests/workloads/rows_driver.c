@@ -562,6 +562,8 @@ int main(void)
 	rows_driver_graphs();
 	launches();
 	syncs(peer);
+	CALL(CUDA_SUCCESS, "cuCtxEnablePeerAccess", P(peer), DIRTY(0));
+	EXPECT(.op = "memory", .api = "cuCtxEnablePeerAccess", .addr = HEX(peer));
 	CALL(CUDA_SUCCESS, "cuCtxDestroy_v2", P(peer));
 	EXPECT(.op = "context", .api = "cuCtxDestroy_v2", .addr = HEX(peer),
 	       .ended = AMOUNT("device", 1, PLACE_BYTES));

@@ -134,9 +134,49 @@ static void mipmapped(void)
 	create_mipmap(&huge, 1, 1ull << 43, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+/* ---- what describes them --------------------------------------------------------------------- */
+
+static void described(void)
+{
+	const CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 41,
+						.Height = 3,
+						.Depth = 2,
+						.Format = CU_AD_FORMAT_UNSIGNED_INT8,
+						.NumChannels = 1 };
+	CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_ARRAY };
+	const CUDA_TEXTURE_DESC texture = { .flags = 0 };
+	CUarray array = rows_driver_create_array(&shape);
+	void *handle;
+
+	resource.res.array.hArray = array;
+	handle = rows_driver_make("cuTexObjectCreate", CUDA_SUCCESS, P(&resource), P(&texture));
+	rows_driver_end("cuTexObjectDestroy", handle, CUDA_SUCCESS);
+	rows_driver_end("cuTexObjectDestroy", handle, CUDA_ERROR_INVALID_VALUE);
+	rows_driver_make("cuTexObjectCreate", CUDA_ERROR_INVALID_VALUE, 0, P(&texture));
+	handle = rows_driver_make("cuSurfObjectCreate", CUDA_SUCCESS, P(&resource), 0);
+	rows_driver_end("cuSurfObjectDestroy", handle, CUDA_SUCCESS);
+	rows_driver_end("cuSurfObjectDestroy", handle, CUDA_ERROR_INVALID_VALUE);
+	rows_driver_make("cuSurfObjectCreate", CUDA_ERROR_INVALID_VALUE, 0, 0);
+	rows_driver_destroy_array(array, 41 * 3 * 2);
+}
+
+/* CUarrayMapInfo: the array is its second word. */
+static void mapped(const char *api)
+{
+	const uint64_t info[24] = { 0, 0xa55a };
+	CUstream stream = rows_driver_stream();
+
+	CALL(CUDA_ERROR_NOT_SUPPORTED, api, P(info), DIRTY(1), P(stream));
+	EXPECT(.op = "memory", .api = api, .result = CUDA_ERROR_NOT_SUPPORTED, .addr = HEX(0xa55a),
+	       .stream = HEX(stream));
+}
+
 void rows_driver_arrays(void)
 {
 	flat();
 	deep();
 	mipmapped();
+	described();
+	mapped("cuMemMapArrayAsync");
+	mapped("cuMemMapArrayAsync_ptsz");
 }

@@ -154,6 +154,28 @@ static void destroy_exec(CUgraphExec exec, CUresult wanted)
 	EXPECT(.op = "memory", .api = "cuGraphExecDestroy", .result = wanted, .addr = HEX(exec));
 }
 
+static void update(const char *api, CUgraphExec exec, CUgraph graph, CUresult wanted)
+{
+	CUgraphExecUpdateResultInfo info;
+
+	CALL(wanted, api, P(exec), P(graph), P(&info), P(&info));
+	EXPECT(.op = "memory", .api = api, .result = wanted, .addr = HEX(exec));
+}
+
+static void updates(void)
+{
+	CUgraph graph = new_graph(), other = new_graph();
+	CUgraphExec exec = instantiate(graph, 0, CUDA_SUCCESS);
+
+	update("cuGraphExecUpdate_v2", exec, other, CUDA_SUCCESS);
+	update("cuGraphExecUpdate", exec, other, CUDA_ERROR_NOT_SUPPORTED);
+	add_any_empty(add_node, other);
+	update("cuGraphExecUpdate_v2", exec, other, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	destroy_exec(exec, CUDA_SUCCESS);
+	destroy_graph(other, CUDA_SUCCESS);
+	destroy_graph(graph, CUDA_SUCCESS);
+}
+
 static void upload(const char *api, CUgraphExec exec, CUresult wanted)
 {
 	CUstream stream = rows_driver_stream();
@@ -445,6 +467,7 @@ void rows_driver_graphs(void)
 	unsupported(graph);
 	destroy_graph(graph, CUDA_SUCCESS);
 	captures();
+	updates();
 	trim(0, CUDA_SUCCESS);
 	trim(1, CUDA_SUCCESS);
 	trim(9, CUDA_ERROR_INVALID_DEVICE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * rows_driver: modules, libraries, streams, events and green contexts, which take memory of the
- * driver's own whose size is not known.
+ * rows_driver: modules, libraries, linkers, streams, events, semaphores and green contexts, which
+ * take memory of the driver's own whose size is not known.
  */
 #include "rows_driver.h"
 
@@ -44,6 +44,49 @@ static void modules(const void *image)
 	modules_of_file(image);
 }
 
+/* ---- linkers --------------------------------------------------------------------------------- */
+
+static void *new_linker(const char *api)
+{
+	void *linker = NULL;
+
+	CALL(CUDA_SUCCESS, api, DIRTY(0), 0, 0, P(&linker));
+	EXPECT(.op = "memory", .api = api, .addr = HEX(linker));
+	return linker;
+}
+
+static void about_linker(const char *api, const void *linker, CUresult wanted, uint64_t second,
+			 uint64_t third, uint64_t fourth)
+{
+	CALL(wanted, api, P(linker), second, third, fourth);
+	EXPECT(.op = "memory", .api = api, .result = wanted, .addr = HEX(linker));
+}
+
+static void linkers(const void *image)
+{
+	static const char *const apis[][3] = {
+		{ "cuLinkCreate", "cuLinkAddData", "cuLinkAddFile" },
+		{ "cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkAddFile_v2" },
+	};
+	const uint64_t length = strlen(image) + 1;
+	void *linked;
+	size_t size;
+
+	for (size_t i = 0; i < MANY(apis); i++) {
+		void *linker = new_linker(apis[i][0]);
+
+		about_linker(apis[i][1], linker, CUDA_SUCCESS, DIRTY(1), P(image), length);
+		about_linker(apis[i][1], apis, invalid, DIRTY(1), P(image), length);
+		about_linker(apis[i][2], linker, CUDA_ERROR_FILE_NOT_FOUND, DIRTY(1),
+			     P("/nonexistent"), 0);
+		about_linker("cuLinkComplete", linker, CUDA_SUCCESS, P(&linked), P(&size), 0);
+		rows_driver_end("cuLinkDestroy", linker, CUDA_SUCCESS);
+		rows_driver_end("cuLinkDestroy", linker, invalid);
+	}
+}
+
+/* ---- streams, events, semaphores ------------------------------------------------------------- */
+
 static void streams(void)
 {
 	void *handle = rows_driver_make("cuStreamCreateWithPriority", CUDA_SUCCESS,
@@ -62,6 +105,12 @@ static void events(void)
 
 	rows_driver_end("cuEventDestroy", handle, CUDA_SUCCESS);
 	rows_driver_end("cuEventDestroy", handle, invalid);
+}
+
+static void semaphores(void)
+{
+	rows_driver_make("cuImportExternalSemaphore", unsupported, 0x73, 0);
+	rows_driver_end("cuDestroyExternalSemaphore", (void *)0x74, unsupported);
 }
 
 /* The stack, the heap and the buffer of printf on the device are made anew. */
@@ -87,8 +136,10 @@ static void green(void)
 void rows_driver_objects(const void *image)
 {
 	modules(image);
+	linkers(image);
 	streams();
 	events();
+	semaphores();
 	limits();
 	green();
 }

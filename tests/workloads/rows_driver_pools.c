@@ -181,6 +181,7 @@ void rows_driver_pools(void)
 	destroy_pool(pool, CUDA_SUCCESS);
 	destroy_pool(pool, CUDA_ERROR_INVALID_VALUE);
 	trim(pool, 12347, CUDA_ERROR_INVALID_VALUE);
+	rows_driver_make("cuMemPoolImportFromShareableHandle", unsupported, 7, DIRTY(1));
 	CALL(unsupported, "cuMemPoolImportPointer", P(&untouched), P(pool), P(&untouched));
 	EXPECT(.op = "alloc", .api = "cuMemPoolImportPointer", .result = unsupported,
 	       .space = "imported", .live = "0");

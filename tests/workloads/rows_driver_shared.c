@@ -43,6 +43,19 @@ static CUdeviceptr open_handle(const char *api, CUipcMemHandle handle, CUresult 
 	return addr;
 }
 
+static void open_event(CUipcEventHandle handle, CUresult wanted)
+{
+	CUresult (*function)(CUevent *, CUipcEventHandle) =
+		rows_driver_symbol("cuIpcOpenEventHandle");
+	CUevent event = NULL;
+
+	rows_check("cuIpcOpenEventHandle", wanted, function(&event, handle));
+	EXPECT(.op = "memory", .api = "cuIpcOpenEventHandle", .result = wanted,
+	       .addr = event ? HEX(event) : UNKNOWN);
+	if (event)
+		rows_driver_end("cuEventDestroy_v2", event, CUDA_SUCCESS);
+}
+
 static void close_handle(CUdeviceptr addr, const char *freed)
 {
 	CALL(CUDA_SUCCESS, "cuIpcCloseMemHandle", addr);
@@ -58,12 +71,15 @@ static void close_in_vain(CUdeviceptr addr)
 
 _Noreturn static void be_child(void)
 {
+	const CUipcEventHandle nothing = { { 0 } };
 	CUipcMemHandle handle, broken;
+	CUipcEventHandle event;
 	CUdeviceptr addr;
 	CUcontext own;
 
 	close(channel[1]); /* or it would wait for itself if the parent fails */
-	if (read(channel[0], &handle, sizeof(handle)) != sizeof(handle))
+	if (read(channel[0], &handle, sizeof(handle)) != sizeof(handle) ||
+	    read(channel[0], &event, sizeof(event)) != sizeof(event))
 		rows_die("the child", "was told nothing");
 	rows_wait_for_tracer();
 	broken = handle;
@@ -75,6 +91,8 @@ _Noreturn static void be_child(void)
 		rows_die("cuIpcOpenMemHandle", "the second address is another one");
 	open_handle("cuIpcOpenMemHandle_v2", broken, CUDA_ERROR_INVALID_HANDLE);
 	open_handle("cuIpcOpenMemHandle", broken, CUDA_ERROR_INVALID_HANDLE);
+	open_event(event, CUDA_SUCCESS);
+	open_event(nothing, CUDA_ERROR_INVALID_HANDLE);
 	close_in_vain(addr + 1);
 	close_handle(addr, "kept");
 	CALL(CUDA_SUCCESS, "cuMemcpyDtoH_v2", P(host), addr, 11);
@@ -107,18 +125,33 @@ static void get_handle(CUipcMemHandle *handle, CUdeviceptr addr, CUresult wanted
 	EXPECT(.op = "memory", .api = "cuIpcGetMemHandle", .result = wanted, .addr = HEX(addr));
 }
 
+static CUevent get_event(CUipcEventHandle *handle)
+{
+	CUevent event = rows_driver_make("cuEventCreate", CUDA_SUCCESS,
+					 DIRTY(CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS), 0);
+
+	CALL(CUDA_SUCCESS, "cuIpcGetEventHandle", P(handle), P(event));
+	EXPECT(.op = "memory", .api = "cuIpcGetEventHandle", .addr = HEX(event));
+	return event;
+}
+
 static void ipc(void)
 {
 	struct block block = rows_driver_allocate("cuMemAlloc_v2", "device", EXPORTED, 0);
+	CUipcEventHandle event_handle;
 	CUipcMemHandle handle;
+	CUevent event;
 	int status;
 
 	get_handle(&handle, P(host), invalid);
 	get_handle(&handle, block.addr + 5, CUDA_SUCCESS);
+	event = get_event(&event_handle);
 	fflush(stdout);
 	if (write(channel[1], &handle, sizeof(handle)) != sizeof(handle) ||
+	    write(channel[1], &event_handle, sizeof(event_handle)) != sizeof(event_handle) ||
 	    waitpid(child, &status, 0) != child || status)
 		rows_die("the child", "failed");
+	rows_driver_end("cuEventDestroy_v2", event, CUDA_SUCCESS);
 	rows_driver_free("cuMemFree_v2", &block);
 }
 

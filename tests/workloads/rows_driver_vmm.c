@@ -237,6 +237,32 @@ static void mappings(handle_t twice, handle_t there, handle_t host)
 	unreserve(addr, 8 * GRANULE, invalid);
 }
 
+/* ---- what several devices write to together -------------------------------------------------- */
+
+static void about_multicast(const char *api, int device)
+{
+	const CUresult unsupported = CUDA_ERROR_NOT_SUPPORTED;
+
+	CALL(unsupported, api, 0x1234567, DIRTY(device), 1, 2, 3, 4);
+	EXPECT(.op = "memory", .api = api, .result = unsupported, .addr = HEX(0x1234567),
+	       .device = device < 0 ? NULL : DEC(device));
+}
+
+static void multicast(void)
+{
+	const CUresult unsupported = CUDA_ERROR_NOT_SUPPORTED;
+	handle_t handle = 0;
+
+	CALL(unsupported, "cuMulticastCreate", P(&handle), P(&handle));
+	EXPECT(.op = "alloc", .api = "cuMulticastCreate", .result = unsupported,
+	       .space = "imported", .live = "0");
+	about_multicast("cuMulticastAddDevice", 1);
+	about_multicast("cuMulticastBindMem", -1);
+	about_multicast("cuMulticastBindMem_v2", 1);
+	about_multicast("cuMulticastBindAddr", -1);
+	about_multicast("cuMulticastBindAddr_v2", 1);
+}
+
 void rows_driver_vmm(void)
 {
 	handle_t twice = create(2 * GRANULE, 0, CU_MEM_HANDLE_TYPE_NONE, CUDA_SUCCESS);
@@ -251,4 +277,5 @@ void rows_driver_vmm(void)
 	sharing(shareable, there);
 	release(shareable, 2 * GRANULE, 0, NULL);
 	mappings(twice, there, host);
+	multicast();
 }

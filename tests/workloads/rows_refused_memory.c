@@ -216,11 +216,15 @@ static void imports(void)
 	const struct cudaExternalMemoryBufferDesc buffer = { .offset = 1,
 							     .size = (9ull << 32) + 2 };
 	const cudaIpcMemHandle_t handle = { "whatever" };
+	const cudaIpcEventHandle_t event_handle = { "whatever" };
+	cudaEvent_t event;
 	void *ptr;
 
 	rows_check("cudaIpcOpenMemHandle", REFUSED, cudaIpcOpenMemHandle(&ptr, handle, 1));
 	EXPECT(.op = "alloc", .api = "cudaIpcOpenMemHandle", .result = REFUSED, .space = "imported",
 	       .live = "0", .backing = rows_handle_hash(&handle));
+	rows_check("cudaIpcOpenEventHandle", REFUSED, cudaIpcOpenEventHandle(&event, event_handle));
+	EXPECT(.op = "memory", .api = "cudaIpcOpenEventHandle", .result = REFUSED);
 	rows_refused_call_with(&import, 1, P(&desc));
 	EXPECT(.op = "alloc", .api = import.name, .result = REFUSED, .size = DEC(desc.size),
 	       .space = "imported", .live = "0");
@@ -278,6 +282,7 @@ static void calls(void)
 		{ { API(cudaGraphClone) }, NONE, NONE, 1, NONE },
 		{ { API(cudaGraphInstantiate) }, NONE, NONE, 1, NONE },
 		{ { API(cudaGraphInstantiateWithFlags) }, NONE, NONE, 1, NONE },
+		{ { API(cudaGraphExecUpdate) }, 0, NONE, NONE, NONE },
 		{ { API(cudaGraphExecDestroy) }, 0, NONE, NONE, NONE },
 		{ { API(cudaGraphDestroy) }, 0, NONE, NONE, NONE },
 		{ { API(cudaStreamBeginCapture) }, NONE, NONE, NONE, 0 },

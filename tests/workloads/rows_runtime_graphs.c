@@ -345,6 +345,19 @@ static void trim(unsigned int device, cudaError_t wanted)
 	       .driver_api = "cuDeviceGraphMemTrim", .result = wanted, .device = DEC(device));
 }
 
+static void updates(void)
+{
+	cudaGraph_t graph = new_graph(), other = new_graph();
+	cudaGraphExec_t exec = instantiate(graph, 0);
+	cudaGraphExecUpdateResultInfo info;
+
+	CALL(cudaSuccess, cudaGraphExecUpdate, P(exec), P(other), P(&info));
+	EXPECT(.op = "memory", .api = "cudaGraphExecUpdate", .driver_api = "cuGraphExecUpdate_v2",
+	       .addr = HEX(exec));
+	destroy(other);
+	end(exec, graph);
+}
+
 void rows_runtime_graphs(void)
 {
 	freed_by_the_graph();
@@ -354,6 +367,7 @@ void rows_runtime_graphs(void)
 	failures();
 	captures();
 	begin_to_graph(rows_runtime_stream());
+	updates();
 	trim(1, cudaSuccess);
 	trim(7, cudaErrorInvalidDevice);
 }

@@ -43,6 +43,18 @@ static void libraries(void)
 	unlink(path);
 }
 
+/* 64 bytes by value: not through rows_call(). */
+static void open_event(void)
+{
+	const cudaIpcEventHandle_t nothing = { { 0 } };
+	cudaEvent_t event;
+
+	rows_check("cudaIpcOpenEventHandle", cudaErrorInvalidResourceHandle,
+		   cudaIpcOpenEventHandle(&event, nothing));
+	EXPECT(.op = "memory", .api = "cudaIpcOpenEventHandle",
+	       .driver_api = "cuIpcOpenEventHandle", .result = cudaErrorInvalidResourceHandle);
+}
+
 void rows_runtime_objects(void)
 {
 	void *handle =
@@ -54,6 +66,7 @@ void rows_runtime_objects(void)
 	rows_runtime_end(API(cudaStreamDestroy), "cuStreamDestroy_v2", handle);
 	handle = rows_runtime_make(API(cudaEventCreateWithFlags), "cuEventCreate", DIRTY(2), 0);
 	rows_runtime_end(API(cudaEventDestroy), "cuEventDestroy_v2", handle);
+	open_event();
 	libraries();
 	CALL(cudaSuccess, cudaDeviceSetLimit, DIRTY(cudaLimitMallocHeapSize), 0x2345678);
 	EXPECT(.op = "memory", .api = "cudaDeviceSetLimit", .driver_api = "cuCtxSetLimit",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * rows_standin: a driver that can do what the simulated one cannot: capture into a graph that there
- * is, old forms of instantiation, clones of graphs with memory, imports into pools, formats of
- * arrays, managed variables. Handles are what the addresses of these are.
+ * is, old forms of instantiation, clones of graphs with memory, imports into pools, multicast
+ * objects, formats of arrays, managed variables. Handles are what the addresses of these are.
  */
 #include "rows_standin.h"
 #include "simcuda.h"
@@ -18,6 +18,7 @@ static char graph, clone, exec, stream, pool, library;
 #define FREED 0x7c0000000000ull
 #define IMPORTED 0x7d0000000000ull
 #define VARIABLE 0x7e0000000000ull
+#define MULTICAST 0x1230000000ull
 
 static uint64_t next_addr;
 
@@ -108,6 +109,19 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *ptr, CUmemoryPool p, void *data)
 	(void)data;
 	*ptr = IMPORTED;
 	return is(p, &pool);
+}
+
+CUresult cuMulticastCreate(uint64_t *handle, const void *properties);
+
+CUresult cuMulticastCreate(uint64_t *handle, const void *properties)
+{
+	*handle = MULTICAST;
+	return properties ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+	return handle ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr *ptr, size_t *size, CUlibrary l, const char *name)
@@ -209,6 +223,22 @@ static void imports(void)
 	}
 }
 
+static void multicast(void)
+{
+	uint64_t got;
+
+	CALL(cuMulticastCreate, P(&got), P(&got));
+	EXPECT(.op = "alloc", .api = "cuMulticastCreate", .addr = HEX(MULTICAST),
+	       .space = "imported", .live = "0");
+	CALL(cuMemRelease, MULTICAST);
+	EXPECT(.op = "free", .api = "cuMemRelease", .addr = HEX(MULTICAST), .space = "imported",
+	       .live = "0");
+	rows_call("cuMulticastCreate", (void *)cuMulticastCreate, CUDA_ERROR_OUT_OF_MEMORY,
+		  (const uint64_t[ROWS_ARGS]){ P(&got), 0 });
+	EXPECT(.op = "alloc", .api = "cuMulticastCreate", .result = CUDA_ERROR_OUT_OF_MEMORY,
+	       .space = "imported", .live = "0");
+}
+
 static void variables(void)
 {
 	CUdeviceptr got;
@@ -252,6 +282,7 @@ void rows_standin_driver(void)
 {
 	graphs();
 	imports();
+	multicast();
 	arrays();
 	variables();
 }

@@ -171,6 +171,69 @@ static void imports(void)
 	       .space = "imported", .live = "0");
 }
 
+/* ---- what has a handle and no size ----------------------------------------------------------- */
+
+#define MAKES(name) \
+	cudaError_t name(uint64_t *handle, const void *from); \
+	cudaError_t name(uint64_t *handle, const void *from) \
+	{ \
+		*handle = HANDLE; \
+		return from ? cudaSuccess : cudaErrorMemoryAllocation; \
+	}
+#define ENDS(name) \
+	cudaError_t name(uint64_t handle); \
+	cudaError_t name(uint64_t handle) \
+	{ \
+		return handle == HANDLE ? cudaSuccess : cudaErrorInvalidValue; \
+	}
+#define HANDLE 0x5100000006ull
+
+MAKES(cudaCreateTextureObject)
+MAKES(cudaCreateTextureObject_v2)
+MAKES(cudaCreateSurfaceObject)
+MAKES(cudaImportExternalSemaphore)
+MAKES(cudaMemPoolImportFromShareableHandle)
+ENDS(cudaDestroyTextureObject)
+ENDS(cudaDestroySurfaceObject)
+ENDS(cudaDestroyExternalSemaphore)
+
+struct api {
+	const char *name;
+	void *function;
+};
+
+#define API(function) #function, (void *)(function)
+
+static void objects(void)
+{
+	static const struct {
+		struct api make, end;
+	} rows[] = {
+		{ { API(cudaCreateTextureObject) }, { API(cudaDestroyTextureObject) } },
+		{ { API(cudaCreateTextureObject_v2) }, { API(cudaDestroyTextureObject) } },
+		{ { API(cudaCreateSurfaceObject) }, { API(cudaDestroySurfaceObject) } },
+		{ { API(cudaImportExternalSemaphore) }, { API(cudaDestroyExternalSemaphore) } },
+		{ { API(cudaMemPoolImportFromShareableHandle) }, { NULL, NULL } },
+	};
+	const int failing = cudaErrorMemoryAllocation;
+	uint64_t got;
+
+	for (size_t i = 0; i < MANY(rows); i++) {
+		const struct api *make = &rows[i].make, *end = &rows[i].end;
+
+		rows_call(make->name, make->function, 0,
+			  (const uint64_t[ROWS_ARGS]){ P(&got), P(rows) });
+		EXPECT(.op = "memory", .api = make->name, .addr = HEX(HANDLE));
+		rows_call(make->name, make->function, failing,
+			  (const uint64_t[ROWS_ARGS]){ P(&got), 0 });
+		EXPECT(.op = "memory", .api = make->name, .result = failing);
+		if (!end->function)
+			continue;
+		rows_call(end->name, end->function, 0, (const uint64_t[ROWS_ARGS]){ HANDLE });
+		EXPECT(.op = "memory", .api = end->name, .addr = HEX(HANDLE));
+	}
+}
+
 /* CUDA 13.1: execution contexts. */
 cudaError_t cudaExecutionCtxSynchronize(void *context);
 
@@ -205,4 +268,5 @@ void rows_standin_runtime(void)
 	copies();
 	begin_captures();
 	synchronize();
+	objects();
 }

@@ -38,7 +38,7 @@ static const struct {
 static bool has_context(uint8_t kind)
 {
 	return kind != MS_OBJECT_LIBRARY && kind != MS_OBJECT_GRAPH &&
-	       kind != MS_OBJECT_MEMORY_POOL;
+	       kind != MS_OBJECT_MEMORY_POOL && kind != MS_OBJECT_LINKER;
 }
 
 const char *objects_name(enum ms_object_kind kind)

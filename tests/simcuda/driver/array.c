@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Arrays (rows without padding in device memory, which is as good a layout as any other opaque
- * one), mipmapped arrays (one allocation, with an array for each level in it) and texture objects.
+ * one), mipmapped arrays (one allocation, with an array for each level in it), texture and surface
+ * objects.
  */
 #include "driver.h"
 
@@ -32,6 +33,7 @@ struct texture {
 static struct slab arrays = SLAB(struct CUarray_st, 65536);
 static struct slab mipmaps = SLAB(struct CUmipmappedArray_st, 65536);
 static struct slab textures = SLAB(struct texture, 65536);
+static struct slab surfaces = SLAB(struct texture, 65536);
 
 static uint64_t at_least_one(uint64_t number)
 {
@@ -123,6 +125,7 @@ bool array_layout(CUarray array, struct array_layout *layout)
 void array_free_owned(CUcontext owner)
 {
 	slab_delete_owned(&textures, owner, NULL);
+	slab_delete_owned(&surfaces, owner, NULL);
 	slab_delete_owned(&arrays, owner, NULL);
 	slab_delete_owned(&mipmaps, owner, NULL);
 }
@@ -379,5 +382,28 @@ CU_DEFINE(CONTEXT, cuTexObjectGetResourceDesc, (CUDA_RESOURCE_DESC *resource, CU
 	if (!resource || !slab_has(&textures, t))
 		return CUDA_ERROR_INVALID_VALUE;
 	*resource = t->resource;
+	return CUDA_SUCCESS;
+}
+
+CU_DEFINE(CONTEXT, cuSurfObjectCreate, (CUsurfObject *surface, const CUDA_RESOURCE_DESC *resource),
+	  (surface, resource), OUT_HEX(handle, surface))
+{
+	struct texture new = { .object.owner = context_current() };
+
+	if (!surface || !resource || resource->resType != CU_RESOURCE_TYPE_ARRAY ||
+	    !resource_valid(resource))
+		return CUDA_ERROR_INVALID_VALUE;
+	new.resource = *resource;
+	*surface = (uintptr_t)slab_new(&surfaces, &new);
+	return *surface ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CU_DEFINE(CONTEXT, cuSurfObjectDestroy, (CUsurfObject surface), (surface), HEX(handle, surface))
+{
+	struct texture *s = (struct texture *)(uintptr_t)surface;
+
+	if (!slab_has(&surfaces, s))
+		return CUDA_ERROR_INVALID_VALUE;
+	slab_delete(&surfaces, s);
 	return CUDA_SUCCESS;
 }

@@ -34,6 +34,8 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUstream_st *CUstream;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef unsigned long long CUtexObject;
+typedef unsigned long long CUsurfObject;
+typedef struct CUlinkState_st *CUlinkState;
 
 typedef struct CUuuid_st {
 	char bytes[16];
@@ -290,6 +292,7 @@ typedef enum CUmemPool_attribute {
 } CUmemPool_attribute;
 
 typedef int CUjit_option;
+typedef int CUjitInputType;
 typedef int CUlibraryOption;
 typedef enum CUmoduleLoadingMode {
 	CU_MODULE_EAGER_LOADING = 1,
@@ -534,6 +537,14 @@ CUresult cuFuncGetModule(CUmodule *module, CUfunction function);
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function);
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config);
+SIMCUDA_V2(cuLinkCreate, unsigned int count, CUjit_option *options, void **values,
+	   CUlinkState *linker);
+SIMCUDA_V2(cuLinkAddData, CUlinkState linker, CUjitInputType type, void *data, size_t size,
+	   const char *name, unsigned int count, CUjit_option *options, void **values);
+SIMCUDA_V2(cuLinkAddFile, CUlinkState linker, CUjitInputType type, const char *path,
+	   unsigned int count, CUjit_option *options, void **values);
+CUresult cuLinkComplete(CUlinkState linker, void **image, size_t *size);
+CUresult cuLinkDestroy(CUlinkState linker);
 
 /* Launches */
 SIMCUDA_PTSZ(cuLaunchKernel, CUfunction function, unsigned int grid_x, unsigned int grid_y,

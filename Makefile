@@ -175,7 +175,7 @@ endef
 # $1: flags for clang. How many states of a function are looked at is a matter of minutes.
 define tidy
 	$(call say,LINT,clang-tidy)
-	$(Q)printf '%s\n' $(USER_SOURCES) | \
+	$(Q)printf '%s\n' $(USER_SOURCES) $(INJECT_SOURCES) $(NVTX_SOURCES) | \
 		xargs -P $$(nproc) -I {} clang-tidy --quiet {} -- $(USER_CFLAGS) $1
 endef
 

@@ -6,7 +6,7 @@ load reading
 
 # grown WAY: records it as is the default, and makes report.json
 grown() {
-	record -o run.mscope -- "$WORKLOADS/grow" "$1" > grown
+	watched record -o run.mscope -- "$WORKLOADS/grow" "$1" > grown
 	"$MEMSCOPE" report $UNCONTENDED -f json -o report.json run.mscope
 	"$MEMSCOPE" report $UNCONTENDED -f text -o report.txt run.mscope
 }

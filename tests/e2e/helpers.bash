@@ -285,9 +285,27 @@ assert_equal() {
 	[ "$1" = "$2" ] || fail "expected: $2" "got:      $1"
 }
 
-# For reports of programs of which it is not the question: what the machine's other load makes true.
-# shellcheck disable=SC2034 # for the tests
-UNCONTENDED=--threshold=contention-time=100000,queue-time=100000,throttle-time=100000
+# Microseconds for which some task of the machine has waited for a CPU; nothing: it is not known.
+cpu_waits() {
+	sed -n 's/^some .*total=//p' /proc/pressure/cpu 2> waits.err || true
+}
+
+# watched COMMAND...: UNCONTENDED is then for reports of what it recorded, if that is not about the
+# machine's other load. Only if tasks had to wait meanwhile may a report say that they had to.
+watched() {
+	local waits begun code=0
+
+	waits=$(cpu_waits)
+	begun=${EPOCHREALTIME//[.,]/}
+	"$@" || code=$?
+	# shellcheck disable=SC2034 # for the tests
+	UNCONTENDED=--threshold=contention-time=100000,queue-time=100000,throttle-time=100000
+	if [ -n "$waits" ] &&
+		[ $((100 * ($(cpu_waits) - waits))) -lt $((${EPOCHREALTIME//[.,]/} - begun)) ]; then
+		UNCONTENDED=
+	fi
+	return "$code"
+}
 
 # The tool and its helpers, as far as this test has started them: other instances may be running on
 # this machine, in other directories. tool_processes [NAME]: only those of that name.

@@ -10,7 +10,7 @@ kept() {
 
 	shift
 	rm -f run.mscope
-	record -o run.mscope "$@" -- "$WORKLOADS/kept" "$program"
+	watched record -o run.mscope "$@" -- "$WORKLOADS/kept" "$program"
 	"$MEMSCOPE" report $UNCONTENDED -f json -o report.json run.mscope
 	valid report report.json
 	jq -r '.recordings[0].findings[] | [.rule, .confidence, .bytes, .api] | join(" ")' report.json

@@ -11,7 +11,7 @@ load torch
 conclude() {
 	local code=0
 
-	SIMCUDA_MEMORY=$2 record_torch "$1" 2> program.err || code=$?
+	SIMCUDA_MEMORY=$2 watched record_torch "$1" 2> program.err || code=$?
 	[ "$code" -eq "${3:-0}" ] || fail "exit code $code: $(cat program.err)"
 	"$MEMSCOPE" report -q $UNCONTENDED -f json -o report.json run.mscope
 	valid report report.json

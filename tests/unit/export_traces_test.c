@@ -153,6 +153,36 @@ static void test_counters_and_flows(void **state)
 			   "calls only counted: launch 190: 503\n");
 }
 
+static union record instantiation(uint64_t executable, uint64_t graph)
+{
+	union record record = record_memory("cuGraphInstantiateWithFlags", executable, graph);
+
+	record.call.known |= MS_KNOWN_SIZE;
+	return record;
+}
+
+/* What a graph allocates and frees is seen during the launch that makes the peak, not after it. */
+static void test_memory_in_a_launch(void **state)
+{
+	struct report_dump dump;
+
+	(void)state;
+	begin(&dump);
+	report_dump_add(&dump, at(10, 10, record_node(0x700, 0x1000, 100)));
+	report_dump_add(&dump, at(20, 20, record_node(0x700, 0x1000, 0)));
+	report_dump_add(&dump, at(30, 30, instantiation(0x800, 0x700)));
+	report_dump_add(&dump, at(100, 150, record_launch("cuGraphLaunch", 0x800)));
+	report_dump_add(&dump, at(200, 250, record_launch("cuGraphLaunch", 0x800)));
+	assert_told(&dump, "thread 78 lane 0\n"
+			   "0> cuGraphAddMemAllocNode 10-10\n"
+			   "0> cuGraphAddMemFreeNode 20-20\n"
+			   "0> cuGraphInstantiateWithFlags 30-30\n"
+			   "0> cuGraphLaunch 100-150\n"
+			   "live graph 100: 100\n"
+			   "live graph 150: 0\n"
+			   "0> cuGraphLaunch 200-250\n");
+}
+
 /* The state, and with it the names, is another one after the gap. */
 static void test_a_gap(void **state)
 {
@@ -218,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_an_end_tells_what_was_kept),
 		cmocka_unit_test(test_counters_and_flows),
 		cmocka_unit_test(test_counters_of_many_devices),
+		cmocka_unit_test(test_memory_in_a_launch),
 		cmocka_unit_test(test_a_gap),
 	};
 

@@ -156,9 +156,12 @@ static void tell_live(struct traces *traces, struct traces_process *shown, uint3
 	traces->format->counter(traces, &counter, ts_ns, bytes);
 }
 
-/* Those that have changed. A late call of a process that has exited brings nothing back. */
+/*
+ * Those that have changed by what happened from `from_ns` to `ts_ns`. A late call of a process that
+ * has exited brings nothing back.
+ */
 static void look_at_process(struct traces *traces, struct traces_process *shown,
-			    const struct process *process, uint64_t ts_ns)
+			    const struct process *process, uint64_t from_ns, uint64_t ts_ns)
 {
 	uint32_t space;
 
@@ -168,8 +171,10 @@ static void look_at_process(struct traces *traces, struct traces_process *shown,
 		/* The launch of a graph allocates and frees at once: the peak is in between. */
 		if (shown->peaks[space] < process->spaces[space].peak_bytes) {
 			shown->peaks[space] = process->spaces[space].peak_bytes;
-			if (shown->peaks[space] > live && !process->exited)
-				tell_live(traces, shown, space, ts_ns, shown->peaks[space]);
+			if (shown->peaks[space] > live && !process->exited) {
+				shown->live[space] = shown->peaks[space];
+				tell_live(traces, shown, space, from_ns, shown->live[space]);
+			}
 		}
 		if (shown->live[space] == live)
 			continue;
@@ -263,7 +268,7 @@ static void look_at_gone(struct traces *traces, uint64_t ts_ns)
 
 		if (process && !process->exited)
 			continue;
-		look_at_process(traces, shown, &none, ts_ns);
+		look_at_process(traces, shown, &none, ts_ns, ts_ns);
 		map_remove(&traces->processes, sorted[i].key);
 		free_process(traces, shown);
 	}
@@ -290,7 +295,7 @@ static void look_at_all(struct traces *traces, uint64_t ts_ns)
 			return;
 		for (space = 0; space < MS_SPACES_COUNT; space++)
 			shown->peaks[space] = process->spaces[space].peak_bytes;
-		look_at_process(traces, shown, process, ts_ns);
+		look_at_process(traces, shown, process, ts_ns, ts_ns);
 	}
 	look_at_gone(traces, ts_ns);
 	device_tracks_look(traces, ts_ns);
@@ -368,7 +373,7 @@ static void take_call(struct traces *traces, struct traces_process *shown,
 	if (change.kernel)
 		change.kernel = traces_own_name(traces, change.kernel);
 	slices_take(traces, thread, event, &change);
-	look_at_process(traces, shown, seen->process, end_ns);
+	look_at_process(traces, shown, seen->process, event->header->ts_ns, end_ns);
 	device_tracks_look(traces, end_ns);
 	device_tracks_told(traces, event, &change, end_ns);
 }
@@ -396,7 +401,7 @@ static void take_process(struct traces *traces, struct traces_process *shown,
 	if (event->header->type == MS_TYPE_EXIT)
 		end_process(traces, shown);
 	traces->format->instant(traces, &instant);
-	look_at_process(traces, shown, change->process, event->header->ts_ns);
+	look_at_process(traces, shown, change->process, event->header->ts_ns, event->header->ts_ns);
 	device_tracks_look(traces, event->header->ts_ns);
 	if (event->header->type != MS_TYPE_EXIT)
 		return;

@@ -71,6 +71,13 @@ static void run_fragmentation_not_asked(struct run *run)
 	fail_alloc(run, GIB);
 }
 
+/* It has never held as much. */
+static void run_more_than_ever(struct run *run)
+{
+	make_holes(run);
+	fail_alloc(run, 3 * GIB);
+}
+
 /* There is a hole that is large enough: something else is wrong. */
 static void run_no_fragmentation(struct run *run)
 {
@@ -296,7 +303,8 @@ static const struct {
 	{ { "co-tenant, attached late", run_co_tenant_late, { { FINDING_OOM, L, 0 } }, 1 }, OOM_UNKNOWN },
 	{ { "did not ask, attached late", run_not_asked_late, { { FINDING_OOM, L, 0 } }, 1 }, OOM_UNKNOWN },
 	{ { "fragmentation", run_fragmentation, { { FINDING_OOM, M, GIB } }, 1 }, OOM_FRAGMENTATION },
-	{ { "fragmentation, did not ask", run_fragmentation_not_asked, { { FINDING_OOM, L, GIB } }, 1 }, OOM_FULL },
+	{ { "fragmentation, did not ask", run_fragmentation_not_asked, { { FINDING_OOM, L, GIB } }, 1 }, OOM_UNEXPLAINED },
+	{ { "more than ever, did not ask", run_more_than_ever, { { FINDING_OOM, L, 3 * GIB } }, 1 }, OOM_FULL },
 	{ { "no fragmentation", run_no_fragmentation, { { FINDING_OOM, L, 32 * MIB } }, 1 }, OOM_UNEXPLAINED },
 	{ { "co-tenant", run_co_tenant, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_CO_TENANT },
 	{ { "co-tenant on another device", run_no_co_tenant, { { FINDING_OOM, H, 2 * GIB } }, 1 }, OOM_FULL },

@@ -219,6 +219,9 @@ static void say_known(struct finding *finding, const struct analysis_oom *oom)
 		total = oom->device_bytes;
 	if (total)
 		finding_say(finding, "bytes of the device", FINDING_BYTES, total);
+	if (!total && oom->room_bytes)
+		finding_say(finding, "bytes that were in use on the device before, and are not now",
+			    FINDING_BYTES, oom->room_bytes);
 	if (oom->pools_known)
 		finding_say(finding, "bytes that pools held unused", FINDING_BYTES,
 			    oom->pooled_bytes);

@@ -151,6 +151,12 @@ static bool is_limited(struct analysis_oom *oom, const struct device *device)
 	return true;
 }
 
+/* As much as was asked for had been on the device before, beside what is there now. */
+static bool had_room(const struct analysis_oom *oom)
+{
+	return oom->requested_known && oom->requested_bytes <= oom->room_bytes;
+}
+
 static bool is_filled(struct analysis_oom *oom, const struct device *device,
 		      const struct analysis_options *options)
 {
@@ -164,7 +170,11 @@ static bool is_filled(struct analysis_oom *oom, const struct device *device,
 	if (!device->free_known && !must_fail &&
 	    (!oom->requested_known || oom->device_bytes || oom->unclear.bytes))
 		return false;
-	if (!device->free_known && !must_fail && cause == OOM_FULL)
+	if (!device->free_known && !must_fail && cause == OOM_FULL && had_room(oom))
+		judge(oom, OOM_UNEXPLAINED, FINDING_LOW,
+		      "the device had room for it before: what is free may be in pieces, or taken by"
+		      " a process that was not traced");
+	else if (!device->free_known && !must_fail && cause == OOM_FULL)
 		judge(oom, cause, FINDING_LOW, NO_VIEW);
 	else if (cause == OOM_CACHED)
 		judge(oom, cause, FINDING_MEDIUM,

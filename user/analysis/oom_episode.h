@@ -138,6 +138,7 @@ struct analysis_oom {
 	bool view_fresh;            /* younger than oom_view_ns */
 	uint64_t taken_since_bytes; /* live, and allocated after that; of all if there is no view */
 	uint64_t device_bytes;      /* of the device, used or not; 0: not known */
+	uint64_t room_bytes;        /* that traced processes held more on the device before */
 
 	/* What pools held and did not use, as cuMemPoolGetAttribute said last. */
 	bool pools_known;

@@ -362,16 +362,21 @@ static void look_around(struct analysis_oom *oom, const struct state *state,
 static void look_at_device(struct analysis_oom *oom, const struct state *state,
 			   const struct process *process)
 {
-	const struct process_device *device = process_devices_find(&process->devices, oom->device);
-	size_t place;
+	const struct process_device *known = process_devices_find(&process->devices, oom->device);
+	const struct usage_device *device;
+	size_t place = SIZE_MAX;
 
-	if (device)
-		oom->device_bytes = device->identity.total_bytes;
-	if (oom->device_bytes || !state->usage)
+	if (known)
+		oom->device_bytes = known->identity.total_bytes;
+	if (state->usage && oom->device >= 0)
+		place = usage_device_place(state->usage, &process->devices, oom->device);
+	if (place == SIZE_MAX)
 		return;
-	place = usage_device_place(state->usage, &process->devices, oom->device);
-	if (place != SIZE_MAX && oom->device >= 0)
-		oom->device_bytes = state->usage->devices[place].identity.total_bytes;
+	device = &state->usage->devices[place];
+	if (!oom->device_bytes)
+		oom->device_bytes = device->identity.total_bytes;
+	if (!device->peak_unclear && device->peak_bytes > device->live_bytes)
+		oom->room_bytes = device->peak_bytes - device->live_bytes;
 }
 
 /* ---- signs of an allocator of the program's own ---------------------------------------------- */

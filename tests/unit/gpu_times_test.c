@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "ledger/limits.h"
 #include "scenario.h"
 
 #define US 1000ul
@@ -126,6 +127,87 @@ static void test_long_runs_take_no_more_memory(void **state)
 	apply_at(&s, SECOND, record_activity(MS_ACTIVITY_KERNEL, 1, SECOND + 5000000, 1000));
 	assert_int_equal(times_of(&s)->devices[0].busy.late, 1);
 	assert_int_equal(gpu_busy_ns(&times_of(&s)->devices[0].busy), 360000 * 2000ul);
+	state_fini(&s.state);
+}
+
+/* ---- gaps ------------------------------------------------------------------------------------ */
+
+/* Gaps and what threads did in them, held against one number for each nanosecond. */
+static void test_gaps_and_calls_in_any_order(void **state)
+{
+	enum { SPAN = 40000, INTERVALS = 3000, CALLS = 600, BASE = 1000 };
+	static const char *const functions[] = { "cuLaunchKernel", "cuMemsetD8Async",
+						 "cuCtxSynchronize" };
+	static const enum gpu_gap_in kinds[] = { GPU_GAP_LAUNCH, GPU_GAP_COPY, GPU_GAP_SYNC };
+	static uint8_t in[SPAN + 200]; /* what a thread does, and one more */
+	static bool busy[SPAN + 200];
+	uint64_t expected[GPU_GAP_INS] = { 0 }, first = SPAN, last = 0;
+	struct gpu_gap_sum sum, longer;
+	struct scenario s = { 0 };
+	struct gpu_gaps gaps;
+	uint32_t i, j;
+
+	(void)state;
+	srand(5);
+	apply_at(&s, 1, record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE));
+	for (i = 0; i < CALLS; i++) {
+		const uint32_t begin = i * (SPAN / CALLS), ns = rand() % (SPAN / CALLS), of = i % 3;
+		const union record record = record_call(functions[of]);
+
+		memset(in + begin, 1 + (int)kinds[of], ns);
+		apply_at(&s, BASE + begin, record_taking(ns, record));
+		/* Another thread's call inside of it. */
+		if (ns > 4)
+			apply_at(&s, BASE + begin + 1, record_taking(ns - 2, record));
+	}
+	for (i = 0; i < INTERVALS; i++) {
+		const uint32_t begin = rand() % SPAN, ns = rand() % 8;
+
+		memset(busy + begin, 1, ns);
+		first = begin < first ? begin : first;
+		last = begin + ns > last ? begin + ns : last;
+		apply_at(&s, SECOND, record_activity(MS_ACTIVITY_KERNEL, i + 1, BASE + begin, ns));
+	}
+	for (i = first; i < last; i++)
+		if (!busy[i])
+			expected[in[i] ? in[i] - 1 : GPU_GAP_NO_CALL]++;
+	assert_int_equal(gpu_busy_gaps(&times_of(&s)->devices[0].busy, &times_of(&s)->calls, &gaps),
+			 0);
+	gpu_gaps_sums(&gaps, UINT64_MAX, &sum, &longer);
+	for (j = 0; j < GPU_GAP_INS; j++)
+		assert_int_equal(sum.in_ns[j], expected[j]);
+	assert_int_equal(longer.count, 0);
+	gpu_gaps_fini(&gaps);
+	state_fini(&s.state);
+}
+
+/* More calls than are kept: what can be known of gaps is taken before the oldest calls go. */
+static void test_calls_are_forgotten_after_their_gaps(void **state)
+{
+	enum { CALLS = LIMIT_GPU_HOST_CALLS + 1000, EVERY = 1000 };
+	struct gpu_gap_sum sum, longer;
+	struct scenario s = { 0 };
+	struct gpu_gaps gaps;
+	uint32_t i;
+
+	(void)state;
+	apply_at(&s, 1, record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE));
+	for (i = 0; i < CALLS; i++) {
+		launch_at(&s, 1, SECOND + i * EVERY, 600);
+		apply_at(&s, SECOND + i * EVERY,
+			 record_activity(MS_ACTIVITY_KERNEL, i + 1, SECOND + i * EVERY + 500, 300));
+	}
+	assert_true(times_of(&s)->calls.count <= LIMIT_GPU_HOST_CALLS);
+	assert_true(times_of(&s)->calls.since_ns > SECOND);
+	assert_int_equal(times_of(&s)->devices[0].busy.late, 0);
+	assert_int_equal(gpu_busy_gaps(&times_of(&s)->devices[0].busy, &times_of(&s)->calls, &gaps),
+			 0);
+	gpu_gaps_sums(&gaps, UINT64_MAX, &sum, &longer);
+	assert_int_equal(sum.count, CALLS - 1);
+	assert_int_equal(sum.in_ns[GPU_GAP_LAUNCH], (CALLS - 1) * 500ul);
+	assert_int_equal(sum.in_ns[GPU_GAP_NO_CALL], (CALLS - 1) * 200ul);
+	assert_int_equal(gaps.longest_ns, 700);
+	gpu_gaps_fini(&gaps);
 	state_fini(&s.state);
 }
 
@@ -274,6 +356,8 @@ int main(void)
 		cmocka_unit_test(test_totals),
 		cmocka_unit_test(test_busy_times_in_any_order),
 		cmocka_unit_test(test_long_runs_take_no_more_memory),
+		cmocka_unit_test(test_gaps_and_calls_in_any_order),
+		cmocka_unit_test(test_calls_are_forgotten_after_their_gaps),
 		cmocka_unit_test(test_by_containment_in_any_order),
 		cmocka_unit_test(test_before_the_call_is_over),
 		cmocka_unit_test(test_graphs_and_numbers_that_come_again),

@@ -192,9 +192,7 @@ void gpu_lanes_take(struct traces *traces, struct traces_process *process,
 	struct traces_thread *lane;
 	struct traces_kept *kept;
 
-	if ((is->kind != MS_ACTIVITY_KERNEL && is->kind != MS_ACTIVITY_COPY &&
-	     is->kind != MS_ACTIVITY_MEMSET) ||
-	    is->flags & MS_ACTIVITY_UNTIMED || is->end_ns < is->begin_ns)
+	if (!gpu_times_is_work(is))
 		return;
 	if (traces->activities_kept >= KEPT_MAX)
 		tell(traces, process, process->kept_count - KEPT_ON(process->kept_count));

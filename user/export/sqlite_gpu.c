@@ -242,9 +242,7 @@ int sqlite_gpu_take(struct sqlite_export *export, const struct event *event,
 	struct sqlite_activity *activity;
 	int err;
 
-	if ((is->kind != MS_ACTIVITY_KERNEL && is->kind != MS_ACTIVITY_COPY &&
-	     is->kind != MS_ACTIVITY_MEMSET) ||
-	    is->flags & MS_ACTIVITY_UNTIMED)
+	if (!gpu_times_is_work(is))
 		return 0;
 	err = create_tables(export);
 	if (!err && export->activities_count >= WAITING_MAX)

@@ -17,114 +17,6 @@ static struct gpu_times *times_get(struct process *process)
 	return process->gpu;
 }
 
-/* ---- how long a device is busy --------------------------------------------------------------- */
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct gpu_call *x = a, *y = b;
-
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
-
-/* Unites what overlaps; sorted before or not, it is afterwards. Returns how many are left. */
-static size_t unite(struct gpu_call *intervals, size_t count)
-{
-	size_t last = 0, i;
-
-	if (!count)
-		return 0;
-	qsort(intervals, count, sizeof(*intervals), by_begin);
-	for (i = 1; i < count; i++) {
-		if (intervals[i].begin_ns > intervals[last].end_ns)
-			intervals[++last] = intervals[i];
-		else if (intervals[i].end_ns > intervals[last].end_ns)
-			intervals[last].end_ns = intervals[i].end_ns;
-	}
-	return last + 1;
-}
-
-static uint64_t sum_of(const struct gpu_call *intervals, size_t count)
-{
-	uint64_t ns = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		ns += intervals[i].end_ns - intervals[i].begin_ns;
-	return ns;
-}
-
-uint64_t gpu_busy_ns(const struct gpu_busy *busy)
-{
-	struct gpu_call *copy;
-	uint64_t ns;
-
-	if (busy->united == busy->count)
-		return busy->settled_ns + sum_of(busy->intervals, busy->count);
-	copy = malloc(busy->count * sizeof(*copy));
-	if (!copy)
-		return busy->settled_ns;
-	memcpy(copy, busy->intervals, busy->count * sizeof(*copy));
-	ns = busy->settled_ns + sum_of(copy, unite(copy, busy->count));
-	free(copy);
-	return ns;
-}
-
-/* What is older than CUPTI's buffers can be becomes a sum: at least half, if it has to be. */
-static void settle(struct gpu_busy *busy)
-{
-	const uint64_t newest_ns = busy->intervals[busy->count - 1].end_ns;
-	size_t gone = 0;
-
-	while (gone < busy->count &&
-	       (gone < busy->count / 2 || busy->intervals[gone].end_ns + GPU_LATE_NS < newest_ns))
-		gone++;
-	if (!gone)
-		return;
-	busy->settled_ns += sum_of(busy->intervals, gone);
-	busy->settled_until_ns = busy->intervals[gone - 1].end_ns;
-	memmove(busy->intervals, busy->intervals + gone,
-		(busy->count - gone) * sizeof(*busy->intervals));
-	busy->count -= gone;
-	busy->united = busy->count;
-}
-
-/* It doubles as long as what is in it is not old, up to GPU_INTERVALS_MOST. */
-static int make_room(struct gpu_busy *busy)
-{
-	const size_t before = busy->count;
-
-	busy->count = busy->united = unite(busy->intervals, busy->count);
-	if (busy->count <= before / 2)
-		return 0;
-	if (before >= GPU_INTERVALS_MOST ||
-	    busy->intervals[0].end_ns + GPU_LATE_NS < busy->intervals[busy->count - 1].end_ns) {
-		settle(busy);
-		return 0;
-	}
-	return memory_grow(&busy->intervals, &busy->capacity, 2 * before, sizeof(*busy->intervals));
-}
-
-static int busy_add(struct gpu_busy *busy, struct gpu_call interval)
-{
-	int err = 0;
-
-	if (interval.begin_ns < busy->settled_until_ns) {
-		busy->late++;
-		interval.begin_ns = busy->settled_until_ns;
-		if (interval.end_ns <= interval.begin_ns)
-			return 0;
-	}
-	if (!busy->capacity)
-		err = memory_grow(&busy->intervals, &busy->capacity, GPU_INTERVALS_LEAST,
-				  sizeof(*busy->intervals));
-	else if (busy->count == busy->capacity)
-		err = make_room(busy);
-	if (err)
-		return err;
-	busy->intervals[busy->count++] = interval;
-	return 0;
-}
-
 static struct gpu_device *device_get(struct gpu_times *times, int32_t device, int *err)
 {
 	size_t i;
@@ -142,13 +34,20 @@ static struct gpu_device *device_get(struct gpu_times *times, int32_t device, in
 	return &times->devices[times->devices_count++];
 }
 
+bool gpu_times_is_work(const struct ms_activity_body *activity)
+{
+	return (activity->kind == MS_ACTIVITY_KERNEL || activity->kind == MS_ACTIVITY_COPY ||
+		activity->kind == MS_ACTIVITY_MEMSET) &&
+	       !(activity->flags & MS_ACTIVITY_UNTIMED) && activity->end_ns >= activity->begin_ns;
+}
+
 static int device_add(struct gpu_times *times, const struct ms_activity_body *activity)
 {
 	const uint64_t ns = activity->end_ns - activity->begin_ns;
 	struct gpu_device *device;
 	int err = 0;
 
-	if (activity->flags & MS_ACTIVITY_UNTIMED)
+	if (!gpu_times_is_work(activity))
 		return 0;
 	device = device_get(times, activity->device, &err);
 	if (!device)
@@ -164,7 +63,8 @@ static int device_add(struct gpu_times *times, const struct ms_activity_body *ac
 		device->copies_ns += ns;
 	else
 		device->memsets_ns += ns;
-	return busy_add(&device->busy, (struct gpu_call){ activity->begin_ns, activity->end_ns });
+	return gpu_busy_add(&device->busy, &times->calls,
+			    (struct gpu_call){ activity->begin_ns, activity->end_ns });
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */
@@ -298,20 +198,61 @@ int gpu_times_name(struct state *state, struct process *process, const struct ms
 	return text ? gpu_times_set_name(process, name->is.id, text) : -ENOMEM;
 }
 
-int gpu_times_status(struct process *process, const struct ms_gpu_status_body *status)
+int gpu_times_status(struct process *process, const struct ms_gpu_status *status)
 {
 	struct gpu_times *times = times_get(process);
 
 	if (!times)
 		return -ENOMEM;
-	times->statuses++;
-	times->status = *status;
+	if (!times->statuses++)
+		times->first_status_ns = status->event.ts_ns;
+	times->last_status_ns = status->event.ts_ns;
+	times->status = status->is;
 	return 0;
+}
+
+/*
+ * Takes the gaps that the oldest calls may lie in, and forgets these calls, but not those in a gap
+ * that is not over.
+ */
+static int forget_calls(struct gpu_times *times, uint64_t from_ns, uint64_t until_ns)
+{
+	uint64_t settled_ns = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < times->devices_count; i++) {
+		struct gpu_busy *busy = &times->devices[i].busy;
+
+		err = gpu_busy_settle(busy, &times->calls, until_ns);
+		if (busy->settled_until_ns > settled_ns)
+			settled_ns = busy->settled_until_ns;
+	}
+	if (!err)
+		gpu_host_calls_forget(&times->calls, settled_ns > from_ns && settled_ns < until_ns ?
+							     settled_ns :
+							     until_ns);
+	return err;
+}
+
+static int host_call(struct gpu_times *times, const struct event *event)
+{
+	uint64_t from_ns, until_ns;
+	int err = 0;
+
+	if (gpu_host_calls_full(&times->calls, &from_ns, &until_ns))
+		err = forget_calls(times, from_ns, until_ns);
+	return err ? err : gpu_host_calls_add(&times->calls, event);
 }
 
 int gpu_times_call(struct process *process, const struct event *event)
 {
-	return process->gpu ? gpu_joins_call(&process->gpu->joins, event) : 0;
+	int err;
+
+	if (!process->gpu)
+		return 0;
+	err = host_call(process->gpu, event);
+	return err ? err : gpu_joins_call(&process->gpu->joins, event);
 }
 
 const char *gpu_times_kernel(const struct process *process, uint64_t id)
@@ -397,7 +338,7 @@ static void totals_forget(struct gpu_times *times)
 	size_t i;
 
 	for (i = 0; i < times->devices_count; i++)
-		free(times->devices[i].busy.intervals);
+		gpu_busy_fini(&times->devices[i].busy);
 	times->devices_count = 0;
 	times->kernels_count = 0;
 	map_fini(&times->kernel_places);
@@ -492,7 +433,8 @@ size_t gpu_times_bytes(const struct gpu_times *times)
 		times->kernels_capacity * sizeof(*times->kernels) +
 		times->devices_capacity * sizeof(*times->devices);
 	for (i = 0; i < times->devices_count; i++)
-		bytes += times->devices[i].busy.capacity * sizeof(struct gpu_call);
+		bytes += gpu_busy_bytes(&times->devices[i].busy);
+	bytes += times->calls.capacity * sizeof(*times->calls.list);
 	return bytes + gpu_joins_bytes(&times->joins);
 }
 
@@ -502,6 +444,7 @@ void gpu_times_free(struct gpu_times *times)
 		return;
 	totals_forget(times);
 	gpu_joins_fini(&times->joins);
+	gpu_host_calls_fini(&times->calls);
 	map_fini(&times->names);
 	free(times->kernels);
 	free(times->devices);

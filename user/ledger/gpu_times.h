@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ledger/gpu_busy.h"
 #include "ledger/gpu_joins.h"
 
 struct process;
@@ -28,22 +29,6 @@ struct gpu_kernel {
 	struct gpu_total total;
 };
 
-/*
- * Intervals of the last seconds in which something ran. CUPTI delivers its buffers in any order,
- * and each thread of a program has its own. Older intervals are only kept as a sum.
- */
-#define GPU_LATE_NS 5000000000ull
-#define GPU_INTERVALS_LEAST 4096u
-#define GPU_INTERVALS_MOST 1048576u
-struct gpu_busy {
-	struct gpu_call *intervals;
-	size_t count, capacity;
-	size_t united;       /* they are disjoint and sorted if that equals `count` */
-	uint64_t settled_ns; /* of those that are no longer there */
-	uint64_t settled_until_ns;
-	uint64_t late; /* intervals that came too late: some of their time may be missing */
-};
-
 struct gpu_device {
 	int32_t device;             /* ordinal as the process sees it; -1: unknown */
 	uint64_t first_ns, last_ns; /* begin of the first activity, end of the last; 0: none */
@@ -56,6 +41,7 @@ struct gpu_device {
 struct gpu_times {
 	struct ms_gpu_status_body status; /* the last; state OFF and reason NONE: it said nothing */
 	uint64_t statuses;
+	uint64_t first_status_ns, last_status_ns; /* when they came, CLOCK_MONOTONIC */
 	uint64_t total;   /* activities that came: kernels, copies, memsets, calls, overheads */
 	struct map names; /* id -> interned name */
 	struct map kernel_places; /* id -> position in `kernels` */
@@ -71,6 +57,7 @@ struct gpu_times {
 	struct gpu_device *devices;
 	size_t devices_count, devices_capacity;
 	struct gpu_joins joins;
+	struct gpu_host_calls calls;
 };
 
 /* The name of a kind of overhead, by CUPTI's number; NULL: unknown. */
@@ -81,7 +68,13 @@ int gpu_times_activity(struct process *process, const struct ms_activity_body *a
 		       const struct gpu_link **link);
 int gpu_times_set_name(struct process *process, uint64_t id, const char *name);
 int gpu_times_name(struct state *state, struct process *process, const struct ms_gpu_name *name);
-int gpu_times_status(struct process *process, const struct ms_gpu_status_body *status);
+int gpu_times_status(struct process *process, const struct ms_gpu_status *status);
+
+/*
+ * What gives a device work, with known times: kernels, copies and memsets. Not calls, overheads of
+ * the driver, and what CUPTI had no times for.
+ */
+bool gpu_times_is_work(const struct ms_activity_body *activity);
 
 /* Notes a call of the process, at its end, if the process has times. */
 int gpu_times_call(struct process *process, const struct event *event);
@@ -92,9 +85,6 @@ const char *gpu_times_kernel(const struct process *process, uint64_t id);
 /* Kernels in all. */
 struct gpu_total gpu_times_kernels(const struct gpu_times *times);
 struct gpu_total gpu_times_copies(const struct gpu_times *times);
-
-/* How long the device was busy. */
-uint64_t gpu_busy_ns(const struct gpu_busy *busy);
 
 /*
  * The kernels, those with the largest total time first, in an array to be freed; NULL without

@@ -22,11 +22,12 @@
 #define LIMIT_DRIVER_OBJECTS 1048576u /* of NVIDIA's kernel driver */
 #define LIMIT_NVML_DEVICES 256u       /* with MIG instances */
 #define LIMIT_ALLOCATIONS 4194304u
-#define LIMIT_TENSORS 2097152u   /* live blocks of a framework's allocator */
-#define LIMIT_TENSOR_DEVICES 64u /* that it has them on */
-#define LIMIT_GPU_THREADS 4096u  /* that call what a GPU does */
-#define LIMIT_GPU_CALLS 65536u   /* of each, that CUPTI has not spoken of yet */
-#define LIMIT_GPU_LINKS 524288u  /* numbers of CUPTI's, of calls and of what they did */
+#define LIMIT_TENSORS 2097152u       /* live blocks of a framework's allocator */
+#define LIMIT_TENSOR_DEVICES 64u     /* that it has them on */
+#define LIMIT_GPU_THREADS 4096u      /* that call what a GPU does */
+#define LIMIT_GPU_CALLS 65536u       /* of each, that CUPTI has not spoken of yet */
+#define LIMIT_GPU_HOST_CALLS 262144u /* while it is not known yet when its GPUs had work */
+#define LIMIT_GPU_LINKS 524288u      /* numbers of CUPTI's, of calls and of what they did */
 
 /* For all processes: stacks, their frames one by one, different frames, bytes of their texts. */
 #define LIMIT_STACKS 65536u

@@ -469,7 +469,7 @@ static int apply_sample(struct state *state, struct process *process, const stru
 		return gpu_times_activity(process, &((const struct ms_activity *)sample)->is,
 					  &change->activity_of);
 	case MS_TYPE_GPU_STATUS:
-		return gpu_times_status(process, &((const struct ms_gpu_status *)sample)->is);
+		return gpu_times_status(process, sample);
 	case MS_TYPE_HELD:
 		nvml_account_apply(process, sample);
 		nvml_devices_held(&state->nvml_devices, sample);

@@ -185,6 +185,18 @@ query() {
 	assert_equal "$(gpu '.joins.activities > 0 and .joins.activities < 200')" true
 }
 
+@test "a GPU that has too little to do is named, with what the host did meanwhile" {
+	SIMCUDA_DELAY=cuMemsetD8Async=20ms measured 1 60
+	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.rule == "gpu-idle") | [.device, .pattern[0:10]]]' report.json)" \
+		'[[0,"copy-bound"]]'
+	jq -e '[.recordings[0].findings[] | select(.rule == "gpu-idle") | .evidence[] | select(.what == "share in calls that copy or set memory")][0].value > 90' report.json
+	run -8 "$MEMSCOPE" report --fail-on gpu-idle run.mscope
+	# Not measured is not the same as fine.
+	SIMCUDA_DELAY=cuMemsetD8Async=20ms "$MEMSCOPE" record -q -o unmeasured.mscope -- "$WORKLOADS/gpu_work" 1 60 > traced
+	run ! "$MEMSCOPE" report --fail-on gpu-idle unmeasured.mscope
+	[[ $output == *'record with --gpu-time'* ]]
+}
+
 @test "a program that is killed, and one that forks" {
 	measured 1 40 0 killed
 	assert_equal "$(gpu .state)" '"on"'

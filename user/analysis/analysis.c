@@ -277,10 +277,12 @@ static int report_activity(struct analysis *analysis, struct process_activity *a
 	int err = 0;
 
 	host_evidence_take(&activity->host, analysis->state, process);
+	activity->process = process;
 	churn_finish(activity, options);
 	for (rule = 0; rule < FINDING_RULES_COUNT && !err; rule++)
 		if (!(finding_rule_needs(rule) & ~options->captured_ops))
 			err = rules[rule](activity, options, &analysis->findings);
+	activity->process = NULL;
 	return err;
 }
 

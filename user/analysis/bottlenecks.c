@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/bottlenecks.h"
 
+#include "analysis/gpu_idle.h"
+
 #define COMPUTES 50   /* percent of the time: then it is what the host does */
 #define MIN_WINDOWS 4 /* with any call: fewer say nothing of a run */
 
@@ -448,8 +450,9 @@ static int report_alloc(const struct process_activity *activity, const struct bo
 static int report_idle(const struct process_activity *activity, const struct bound *bound,
 		       enum finding_rule rule, struct findings *findings)
 {
-	struct finding finding = bound_finding(activity, bound, rule,
-					       "share of the time with no call and an idle device");
+	struct finding finding =
+		bound_finding(activity, bound, rule,
+			      "share of the time with no call and an idle device, at least");
 	uint64_t computed;
 	const bool known = host_evidence_computed(&activity->host, &computed);
 
@@ -539,13 +542,20 @@ static bool waits_for_input(const struct process_activity *activity,
 	       host_evidence_percent(used->queue_ns, used->ns) < options->queue_share;
 }
 
+/* Where CUPTI has measured it, gpu-idle says so, with what the host did. */
+static bool finds_idle(const struct process_activity *activity,
+		       const struct analysis_options *options, struct bound *bound)
+{
+	return find_bound(activity, options, SHARE_IDLE, options->idle_share, bound) &&
+	       !gpu_idle_is_measured(activity, options);
+}
+
 int bottlenecks_report_host(struct process_activity *activity,
 			    const struct analysis_options *options, struct findings *findings)
 {
 	struct bound bound;
 
-	if (waits_for_input(activity, options) ||
-	    !find_bound(activity, options, SHARE_IDLE, options->idle_share, &bound))
+	if (waits_for_input(activity, options) || !finds_idle(activity, options, &bound))
 		return 0;
 	return report_idle(activity, &bound, FINDING_HOST_BOUND, findings);
 }
@@ -555,8 +565,7 @@ int bottlenecks_report_input(struct process_activity *activity,
 {
 	struct bound bound;
 
-	if (!waits_for_input(activity, options) ||
-	    !find_bound(activity, options, SHARE_IDLE, options->idle_share, &bound))
+	if (!waits_for_input(activity, options) || !finds_idle(activity, options, &bound))
 		return 0;
 	return report_idle(activity, &bound, FINDING_INPUT_BOUND, findings);
 }

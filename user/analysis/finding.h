@@ -103,14 +103,15 @@ uint64_t finding_rate(uint64_t amount, uint64_t length_ns);
 /* What a rule has to see, besides what it needs to have been captured. */
 enum rule_blind {
 	RULE_BLIND_NOTHING,
-	RULE_BLIND_TO_ORDER,  /* which call came before which */
-	RULE_BLIND_TO_PINNED, /* which host memory is page-locked */
-	RULE_BLIND_FOR_NOW,   /* more than a moment */
-	RULE_BLIND_TO_GROWTH, /* time enough for growth */
-	RULE_BLIND_TO_EXIT,   /* the end of a process */
-	RULE_BLIND_TO_WINDOW, /* the window that was asked for */
-	RULE_BLIND_TO_WARMUP, /* what came after the initialisation, if it was asked for */
-	RULE_BLIND_TO_ROOM,   /* how much of a device is free */
+	RULE_BLIND_TO_ORDER,     /* which call came before which */
+	RULE_BLIND_TO_PINNED,    /* which host memory is page-locked */
+	RULE_BLIND_FOR_NOW,      /* more than a moment */
+	RULE_BLIND_TO_GROWTH,    /* time enough for growth */
+	RULE_BLIND_TO_EXIT,      /* the end of a process */
+	RULE_BLIND_TO_WINDOW,    /* the window that was asked for */
+	RULE_BLIND_TO_WARMUP,    /* what came after the initialisation, if it was asked for */
+	RULE_BLIND_TO_ROOM,      /* how much of a device is free */
+	RULE_BLIND_TO_GPU_TIMES, /* when GPUs had work */
 };
 
 /* As reports and options have them: "medium", "bottleneck". */

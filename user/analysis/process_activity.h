@@ -116,9 +116,10 @@ struct process_activity {
 	struct copies *copies;
 	struct failed_calls *failed_calls; /* NULL: there was none */
 	struct pools *pools;
-	struct piles *piles;       /* NULL: nothing was made, or given to a device */
-	struct host_evidence host; /* taken when it is judged */
-	uint64_t piles_read;       /* `events` when they were read from the state */
+	struct piles *piles;           /* NULL: nothing was made, or given to a device */
+	struct host_evidence host;     /* taken when it is judged */
+	const struct process *process; /* while it is judged; NULL: it is not listed any more */
+	uint64_t piles_read;           /* `events` when they were read from the state */
 };
 
 /* One that begins at `ts_ns`. NULL without memory. */

@@ -218,6 +218,14 @@ static bool is_by_the_way(enum finding_rule rule)
 	       finding_rule_blind(rule) == RULE_BLIND_TO_ROOM;
 }
 
+/* Why a rule that was named cannot look, although nothing is wrong with the recording. */
+static const char *not_asked(const struct gate_condition *condition, enum finding_rule rule)
+{
+	return !condition->is_topic && finding_rule_blind(rule) == RULE_BLIND_TO_GPU_TIMES ?
+		       "when GPUs had work was not measured: record with --gpu-time" :
+		       NULL;
+}
+
 const char *gate_blind(const struct gate_condition *condition,
 		       const struct report_recording *recording, enum finding_rule *rule)
 {
@@ -225,8 +233,14 @@ const char *gate_blind(const struct gate_condition *condition,
 	size_t asked = 0;
 
 	for (*rule = 0; *rule < FINDING_RULES_COUNT; (*rule)++) {
-		if (!(condition->rules >> *rule & 1) || report_not_asked(recording, *rule))
+		if (!(condition->rules >> *rule & 1))
 			continue;
+		if (report_not_asked(recording, *rule)) {
+			why = not_asked(condition, *rule);
+			if (why)
+				return why;
+			continue;
+		}
 		asked++;
 		if (condition->is_topic && is_by_the_way(*rule))
 			continue;

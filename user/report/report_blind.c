@@ -112,6 +112,19 @@ static bool has_results(const struct report_recording *recording, const struct p
 	return !process->entries_only;
 }
 
+/* With --gpu-time; whether CUPTI answered is another question. */
+static bool asked_cupti(const struct report_recording *recording, const struct process *process)
+{
+	(void)recording;
+	return process->gpu;
+}
+
+static bool has_gpu_times(const struct report_recording *recording, const struct process *process)
+{
+	(void)recording;
+	return process->gpu && process->gpu->devices_count;
+}
+
 /* As the rule itself has it. */
 static bool knows_pinned(const struct report_recording *recording, const struct process *process)
 {
@@ -194,6 +207,10 @@ static const char *blind_to_what(const struct report_recording *recording, enum 
 		return recording->told_count || recording->ooms_count ?
 			       NULL :
 			       "no program asked how much memory is free";
+	case RULE_BLIND_TO_GPU_TIMES:
+		return none_of(recording, asked_cupti, has_gpu_times) ?
+			       "of no GPU is it known when it had work" :
+			       NULL;
 	case RULE_BLIND_NOTHING:
 		break;
 	}
@@ -215,8 +232,21 @@ static const char *blind_for_loss(const struct report_recording *recording, enum
 	return why && (most < least || most == FINDING_LOW) ? why : NULL;
 }
 
+/* Whether no process was recorded with --gpu-time. */
+static bool without_cupti(const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (asked_cupti(recording, recording->processes[i].process))
+			return false;
+	return true;
+}
+
 bool report_not_asked(const struct report_recording *recording, enum finding_rule rule)
 {
+	if (finding_rule_blind(rule) == RULE_BLIND_TO_GPU_TIMES)
+		return without_cupti(recording);
 	return (rule == FINDING_LEAK_WINDOW && !recording->thresholds.window_c_ns) ||
 	       (rule == FINDING_GROWTH && !recording->options.growth_bytes);
 }

@@ -149,10 +149,10 @@ struct ms_launch {
 };
 
 /*
- * Calls (of kernels, copies, memsets, synchronisations) that were counted instead of recorded, for
- * want of anybody who would look at each. Sizes and durations are sums. What else differs between
- * them (thread, stream, context, dimensions) is 0 and not marked as known; the time is that of the
- * last look at the count.
+ * Calls (of kernels, copies, memsets, synchronisations) that were counted instead of recorded,
+ * because no one looks at each. Sizes and durations are sums. What else differs between them
+ * (thread, stream, context, dimensions) is 0 and not marked as known; the time is that of the last
+ * look at the count.
  */
 struct ms_calls {
 	struct ms_call call;

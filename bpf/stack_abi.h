@@ -20,7 +20,7 @@ enum ms_frame_kind {
 #define MS_FRAME_KINDS_ALL ((1u << MS_FRAME_KINDS_COUNT) - 1) /* a bit set */
 
 enum ms_frame_flags {
-	MS_FRAME_BY_POINTER = 1 << 0, /* found by the frame pointer, for want of a table */
+	MS_FRAME_BY_POINTER = 1 << 0, /* found by the frame pointer: there is no table */
 	MS_FRAME_EXACT = 1 << 1,      /* native: interrupted there (a signal), or not yet called */
 	MS_FRAME_INFERRED = 1 << 2,   /* of another thread, which is likely to have led here */
 	MS_FRAME_ENTRY = 1 << 3,      /* Python: a call of the evaluating function ends with it */

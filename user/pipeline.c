@@ -129,7 +129,7 @@ static int apply(struct pipeline *pipeline, const struct event *event)
 	}
 	remember_error(pipeline, state_apply(&pipeline->state, event));
 	if (!change->process && event->subject == EVENT_OF_PROCESS)
-		return pipeline->err; /* no memory for it: nothing can be said of the event */
+		return pipeline->err; /* no memory for it: nothing is known about the event */
 	if (pipeline->from_ns && !pipeline->begun)
 		return pipeline->err;
 	if (event->call && !is_shown(pipeline, event)) {

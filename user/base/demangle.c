@@ -8,7 +8,7 @@
 #define MANGLED_BYTES 2048 /* longer ones are shown as they are, as far as they go */
 #define SHOWN_BYTES 512
 
-/* Of the C++ runtime (Itanium C++ ABI, 3.4). */
+/* A function of the C++ runtime (Itanium C++ ABI, 3.4). */
 char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
 
 static bool is_mangled(const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file of --suppress: reading it, and what is said of lines that were of no use.
+ * The file of --suppress: reading it, and the messages about lines that were of no use.
  */
 #ifndef MEMSCOPE_COMMANDS_SUPPRESS_FILE_H
 #define MEMSCOPE_COMMANDS_SUPPRESS_FILE_H

@@ -11,7 +11,7 @@
 #include "export/slices.h"
 #include "render/record_field.h"
 
-/* Of all processes together. With more, those of the process are told but for the newest. */
+/* Kept back of all processes together; then all but the newest of the process are written. */
 #define KEPT_MAX 32768
 #define KEPT_ON(count) ((count) / 4)
 /* Lanes that a process may have for its streams; the last one is of all further streams. */

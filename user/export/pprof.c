@@ -200,7 +200,7 @@ static uint64_t key_of_frame(const struct frame *frame)
 	return (uintptr_t)frame | 1;
 }
 
-/* Of the function whose name is in `text`; `frame`: what is known of it, NULL: it is none. */
+/* The location of the function whose name is in `text`; `frame`: what it is made from, or NULL. */
 static uint64_t location_of(struct pprof *export, const struct frame *frame)
 {
 	const uint64_t *found = frame ? map_get(&export->called, key_of_frame(frame)) : NULL;

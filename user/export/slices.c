@@ -12,7 +12,7 @@
 /* Calls within one; the kernel side keeps track of fewer. The first of more are early. */
 #define INNER_MAX 64
 /*
- * Of all threads together. What more there is stands beside the call that it is in, not below it.
+ * In all threads together. What more there is stands beside the call that it is in, not below it.
  */
 #define KEPT_MAX 4096
 #define LANES_MAX 16

@@ -13,7 +13,7 @@
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What is said of a call if it does not return. The number tells a new call from the last one. */
+/* The message about a call that does not return. The number tells a new call from the last one. */
 static void begin(struct nvml_survey *survey, const char *call, uint32_t device)
 {
 	struct nvml_snapshot *snapshot = survey->snapshot;

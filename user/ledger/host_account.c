@@ -81,7 +81,7 @@ void host_account_place(struct host_loads *loads, const struct ms_placement *rec
 			place(&loads->placed[i], record);
 }
 
-/* Of an address as the kernel writes it: "0000:81:00.0". */
+/* Reads an address as the kernel writes it: "0000:81:00.0". */
 static bool is_at(const struct ms_gpu *gpu, const struct device_pci *pci)
 {
 	const unsigned long parts[] = { pci->domain, pci->bus, pci->device, pci->function };

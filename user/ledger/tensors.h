@@ -60,7 +60,7 @@ struct tensors {
 /* Whether what is known of the blocks and totals is all there is to know. */
 bool tensors_are_exact(const struct tensors *tensors);
 
-/* Of what is allocated, what was given before the first record, or by records that were lost. */
+/* The part of what is allocated that no record gave: older than the first, or lost. */
 uint64_t tensor_device_before(const struct tensor_device *device);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is said of a condition of --fail-on, in a message or in a format for CI.
+ * The words for a condition of --fail-on, in a message or in a format for CI.
  */
 #ifndef MEMSCOPE_RENDER_GATE_WORDS_H
 #define MEMSCOPE_RENDER_GATE_WORDS_H
@@ -22,7 +22,7 @@ void gate_append_evidence(struct string *out, const struct report_recording *rec
 /* Appends what a recording is called: the host and its files. */
 void gate_append_recording(struct string *out, const struct report_recording *recording);
 
-/* What is said of files that could not be used at all. */
+/* The words for files that could not be used at all. */
 #define GATE_REFUSED "a file could not be used"
 
 /* Whether a condition fails because of such files. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is said of the times of GPUs: how they are known, and what of them is missing. The same in
+ * The words for the times of GPUs: how they are known, and what of them is missing. The same in
  * the report and in the summary of a trace.
  */
 #ifndef MEMSCOPE_RENDER_GPU_WORDS_H

@@ -36,7 +36,7 @@ enum report_document_section {
 	REPORT_DOCUMENT_CALLS,
 };
 
-/* One table of all processes for each thing that is said of them. */
+/* For each thing that is reported of processes, one table of all of them. */
 void report_document_all_processes(struct document *document,
 				   const struct report_recording *recording,
 				   enum report_document_section section);

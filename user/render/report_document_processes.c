@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What is said of processes, in tables: one of each for all of them, or one process after the
+ * What is reported of processes, in tables: one of each for all of them, or one process after the
  * other.
  */
 #include "render/report_document.h"

@@ -61,7 +61,7 @@ static size_t widest_label(struct document *document, const struct report_record
 	return width;
 }
 
-/* So many bars that what is said of them has room in the line. */
+/* As many bars as leave room for their text in the line. */
 static size_t spark_columns(const struct document *document, size_t label)
 {
 	const size_t taken = label + SPARK_AROUND;

@@ -232,7 +232,7 @@ static const struct oom_process *tenant_of(const struct analysis_oom *oom)
 	return NULL;
 }
 
-/* Of the device, as far as a program was told; 0: not known. */
+/* Size of the device, as the driver told a program; 0: not known. */
 static uint64_t total_of(const struct analysis_oom *oom)
 {
 	if (oom->device_bytes)

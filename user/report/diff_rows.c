@@ -20,7 +20,7 @@ static bool side_lacks_calls(const struct diff_process *side, enum ms_op op)
 				 side->recording->coverage.counters.lost[op]);
 }
 
-/* Whether calls of that kind may be missing, or were made before anybody watched. */
+/* Whether calls of that kind may be missing, or were made before the capture began. */
 static bool lacks_calls(const struct diff_pair *pair, enum ms_op op)
 {
 	return side_lacks_calls(&pair->a, op) || side_lacks_calls(&pair->b, op);

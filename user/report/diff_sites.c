@@ -12,7 +12,7 @@
 
 #define BIT(metric) (1u << DIFF_##metric)
 
-/* Of one process: all sites whose stacks are the same, as one. */
+/* All sites of one process whose stacks are the same, as one. */
 struct place {
 	uint64_t key; /* of the stack's functions */
 	const struct stack *stack;
@@ -127,7 +127,7 @@ static int compare_place(struct diff *diff, const struct diff_pair *pair, const 
 	return diff_add_row(diff, &row);
 }
 
-/* Of a side without stacks, nothing would be said but that it has none. */
+/* For a side without stacks, the only row would be that it has none. */
 static bool has_stacks(const struct diff_process *side)
 {
 	return side->process && side->recording->state->stacks.stacks_count;

@@ -62,7 +62,7 @@ static struct site *add(struct sites *sites, uint64_t key, const struct site *si
 	return added;
 }
 
-/* Of a stack, or (`owners`) of its owner. NULL: there is no memory, or no place. */
+/* The site of a stack, or (`owners`) of its owner. NULL: there is no memory, or no place. */
 static struct site *site_of(struct sites *sites, uint64_t process, const struct stack *stack,
 			    bool owners)
 {

@@ -62,7 +62,7 @@ int replay_item(struct replay *replay, const struct dump_item *item);
 
 const struct recording_account *replay_account(const struct replay *replay);
 
-/* Why nothing can be said of all that was taken: a text; NULL: something can. */
+/* Why there is nothing to report of all that was taken: a text; NULL: there is something. */
 const char *replay_unusable(const struct replay *replay);
 
 /*

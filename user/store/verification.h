@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What can be said of a dump: of what and when it is, whether it is whole, what is missing or
+ * What is known of a dump: of what and when it is, whether it is whole, what is missing or
  * damaged, and what of it can be used.
  */
 #ifndef MEMSCOPE_STORE_VERIFICATION_H

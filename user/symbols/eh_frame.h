@@ -23,7 +23,7 @@ struct eh_common {
 	struct cursor instructions;
 };
 
-/* Of one function, or a part of it (FDE). */
+/* Describes one function, or a part of it (FDE). */
 struct eh_function {
 	uint64_t begin, end; /* as the file's symbols have addresses */
 	uint32_t common;     /* where its CIE begins, in the section */

@@ -36,7 +36,7 @@ static int add(const struct elf_function *function, void *context)
 	return 0;
 }
 
-/* Of several names of one function, that which is most its own comes first. */
+/* If a function has several names, the one that is most its own comes first. */
 static int compare(const void *left, const void *right)
 {
 	const struct function_entry *a = left, *b = right;

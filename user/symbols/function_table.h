@@ -25,7 +25,7 @@ struct function_table {
 	size_t count, capacity;
 };
 
-/* Of an ELF file, which is not trusted. Returns 0 or -errno as elf_each_function() does. */
+/* Reads an ELF file, which is not trusted. Returns 0 or -errno as elf_each_function() does. */
 int function_table_make(struct function_table *table, int fd);
 void function_table_fini(struct function_table *table);
 

@@ -286,7 +286,7 @@ int python_runtime_find(struct python_files *files, pid_t pid, struct ms_python 
 		return err;
 	for (i = 0; result && i < search.count; i++) {
 		err = try_candidate(files, pid, &search.candidates[i], python);
-		/* What is said of a file that is an interpreter counts for more. */
+		/* The answer for a file that is an interpreter counts for more. */
 		if (!err || result == -ENOENT)
 			result = err;
 		if (err == -EOPNOTSUPP)

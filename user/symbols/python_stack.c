@@ -50,7 +50,6 @@ static size_t append_run(const struct ms_stack_frame *frames, size_t count, size
 	return python;
 }
 
-/* Of one stack. */
 struct stack {
 	const struct ms_stack_frame *frames;
 	size_t count;

@@ -5,7 +5,7 @@
 
 #define REMEMBERED 16 /* states; compilers nest them twice at most */
 
-/* Of x86-64 (psABI, figure 3.36). */
+/* Registers of x86-64 (psABI, figure 3.36). */
 enum { REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
 
 enum {

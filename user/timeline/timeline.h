@@ -65,7 +65,7 @@ size_t timeline_bytes(const struct timeline *timeline);
 /* The time that is covered begins. */
 void timeline_begin(struct timeline *timeline, uint64_t ts_ns);
 
-/* What an event did; `change` is what state_apply() said of it, `state` that after it. */
+/* What an event did; `change` is state_apply()'s answer to it, `state` the state after it. */
 void timeline_event(struct timeline *timeline, const struct state *state, const struct event *event,
 		    const struct change *change);
 

@@ -162,7 +162,7 @@ static int load(struct top_tty *tty)
 	return 0;
 }
 
-/* Of the eight colours that every terminal with any has. */
+/* One of the eight colours that every terminal with colours has. */
 static void choose_attributes(struct top_tty *tty, bool colour)
 {
 	static const struct {

@@ -213,7 +213,7 @@ static int leave(struct top_view *view, struct top *top)
 	return top_view_arrange(view, top);
 }
 
-/* Of a page with lines. */
+/* For a page with lines. */
 static int key_of_page(struct top_view *view, struct top *top, int key)
 {
 	const bool process = view->page == TOP_PAGE_PROCESS;

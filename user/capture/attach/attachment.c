@@ -365,7 +365,7 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 	return hold_or_close(attachment, err);
 }
 
-/* Of a program that is attached to entries or to returns alone. */
+/* For a program that is attached to entries or to returns alone. */
 static int attach_alone(struct attachment *attachment, const struct programs *programs,
 			enum program program, const struct link_site *site, bool on_return)
 {

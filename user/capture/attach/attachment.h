@@ -83,7 +83,7 @@ int attachment_open_markers(struct attachment *attachment, struct programs *prog
 /*
  * The process has the library mapped. If it had not when this was attached, the kernel has put the
  * probes in meanwhile, and has said nothing of those that it could not: this looks for them, once.
- * (For want of a record that is still to be read, it may be a program that another thread than the
+ * (As long as a record is still to be read, it may be a program that another thread than the
  * first has executed, which has no probes at all yet: so it is reported later.)
  */
 void attachment_mapped(struct attachment *attachment, pid_t pid);

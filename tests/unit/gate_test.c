@@ -52,6 +52,17 @@ static void run_leak(void)
 	}
 }
 
+static void run_host_leak(void)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		next_addr += 64 * MIB;
+		add(record_on(0, alloc("cudaMallocHost", next_addr, MIB)));
+		work();
+	}
+}
+
 static void run_short_leak(void)
 {
 	int i;
@@ -203,6 +214,8 @@ struct question {
 /* clang-format off */
 static const struct question questions[] = {
 	{ "a leak", run_leak, "leak", FAILED, "leaves 200 MiB behind: 200 allocations in 20 s (leak-growth, cudaMalloc", { 0 }, NULL },
+	{ "a leak of host memory", run_host_leak, "leak", FAILED,
+	  "(leak-growth, cudaMallocHost, page-locked host memory; high confidence)", { 0 }, NULL },
 	{ "a leak, surely", run_leak, "leak>=high", FAILED, "high confidence", { 0 }, NULL },
 	{ "a leak, by its rule", run_leak, "leak-growth>=medium", FAILED, "leak-growth", { 0 }, NULL },
 	{ "a leak is no failure", run_leak, "oom", PASSED, "", { 0 }, NULL },

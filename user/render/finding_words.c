@@ -51,6 +51,12 @@ static void append_words(struct string *out, const struct report_recording *reco
 	}
 }
 
+/* Of no device, though one is current in the thread that allocates it. */
+static bool is_host_memory(const struct finding *finding)
+{
+	return finding->space == MS_SPACE_PINNED || finding->space == MS_SPACE_REGISTERED;
+}
+
 void finding_words_append(struct string *out, const struct report_recording *recording,
 			  const struct finding *finding)
 {
@@ -64,7 +70,9 @@ void finding_words_append(struct string *out, const struct report_recording *rec
 	string_append_format(out, " (%s", finding_rule_name(finding->rule));
 	if (finding->row != MS_NO_ROW)
 		string_append_format(out, ", %s", probe_at(finding->row)->symbol);
-	if (finding->rule != FINDING_IDLE_CONTEXT && finding->device >= 0)
+	if (is_host_memory(finding))
+		string_append_text(out, ", page-locked host memory");
+	else if (finding->rule != FINDING_IDLE_CONTEXT && finding->device >= 0)
 		string_append_format(out, ", device %d", finding->device);
 	string_append_format(out, "; %s confidence)", report_confidence_name(finding->confidence));
 }

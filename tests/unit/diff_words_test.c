@@ -41,6 +41,29 @@ static void test_what_shrank(void **state)
 	diffs_done(&diffs);
 }
 
+/* The same in another way: most of it is not less. */
+static void test_what_took_the_place_of_others(void **state)
+{
+	struct string said = { 0 };
+	int i;
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	for (i = 0; i < 20; i++)
+		add_alloc(&diffs.a, 10, "cudaMalloc", 3 * MIB);
+	for (i = 0; i < 19; i++)
+		add_alloc(&diffs.b, 10, "cuMemAlloc_v2", 3 * MIB);
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "3 MiB less device memory at the end: 60 MiB before, 57 MiB now;"
+			       " what changed most, and others made up for, is cudaMalloc on device"
+			       " 0 (-60 MiB).\n"));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
 static void test_missed_processes(void **state)
 {
 	struct string said = { 0 };
@@ -230,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_shrank),
+		cmocka_unit_test(test_what_took_the_place_of_others),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_other_differences),
 		cmocka_unit_test(test_another_failure_of_what_ran_out_of_memory),

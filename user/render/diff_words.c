@@ -197,6 +197,20 @@ static const struct diff_row *most_changed(const struct diff *diff, enum diff_me
 	return most;
 }
 
+static uint64_t amount_of(const struct diff_row *row, enum diff_metric metric)
+{
+	const uint64_t a = row->a[metric], b = row->b[metric];
+
+	return a > b ? a - b : b - a;
+}
+
+/* Others made up for most of what changed. */
+static bool is_made_up_for(const struct diff_row *part, const struct diff_row *whole,
+			   enum diff_metric metric)
+{
+	return amount_of(part, metric) / 2 > amount_of(whole, metric);
+}
+
 /* ": most of it by cudaMalloc on device 0 (+15 MiB), in sizes of 4 MiB to 8 MiB (+15 MiB)" */
 static void append_parts(struct string *out, const struct diff *diff, const struct diff_row *row,
 			 enum diff_metric metric)
@@ -206,14 +220,19 @@ static void append_parts(struct string *out, const struct diff *diff, const stru
 
 	if (!api)
 		return;
-	string_append_format(out, "; most of it by %s", probe_at(api->row)->symbol);
+	string_append_format(out, "; %s %s",
+			     is_made_up_for(api, row, metric) ?
+				     "what changed most, and others made up for, is" :
+				     "most of it by",
+			     probe_at(api->row)->symbol);
 	if (api->device >= 0)
 		string_append_format(out, " on device %d", api->device);
 	string_append_text(out, " (");
 	diff_append_change(out, FINDING_BYTES, api->a[metric], api->b[metric]);
 	string_append_char(out, ')');
 	/* A size of another function would mislead. */
-	if (!size || size->row != api->row || size->device != api->device)
+	if (!size || size->row != api->row || size->device != api->device ||
+	    is_made_up_for(api, row, metric))
 		return;
 	string_append_text(out, ", in blocks of ");
 	diff_append_class(out, size->size_class);
@@ -242,10 +261,10 @@ static void append_memory(struct string *out, const struct diff *diff, const str
 	diff_append_pair(out, row->pair);
 	if (metric == DIFF_LIVE_BYTES)
 		string_append_format(out, " holds %s %s %s memory at the end: ",
-				     SIZE(a > b ? a - b : b - a), more, space);
+				     SIZE(amount_of(row, metric)), more, space);
 	else
 		string_append_format(out, " held at most %s %s %s memory than before: ",
-				     SIZE(a > b ? a - b : b - a), more, space);
+				     SIZE(amount_of(row, metric)), more, space);
 	append_from_to(out, FINDING_BYTES, a, b);
 	if (since_ns) {
 		string_append_text(out, metric == DIFF_LIVE_BYTES ? ", and more than before since" :

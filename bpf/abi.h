@@ -311,6 +311,7 @@ struct ms_identity {
 };
 
 #include "activity_abi.h"
+#include "agent_abi.h"
 #include "driver_abi.h"
 #include "host_abi.h"
 #include "marker_abi.h"
@@ -344,6 +345,7 @@ _Static_assert(sizeof(struct ms_load) == 152, "wire layout");
 _Static_assert(sizeof(struct ms_node) == 56, "wire layout");
 _Static_assert(sizeof(struct ms_gpu) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_placement) == 72, "wire layout");
+_Static_assert(sizeof(struct ms_budget) == 64, "wire layout");
 
 /* ---- settings and counters ------------------------------------------------------------------- */
 
@@ -357,6 +359,7 @@ struct ms_settings {
 	__u32 stack_ops;      /* bit set of enum ms_op: calls whose stacks are taken */
 	__u32 stack_depth;    /* how many frames of one, at most MS_STACK_MOST */
 	__u32 stack_kinds;    /* bit set of enum ms_frame_kind: frames that they have */
+	__u32 governed;       /* a target may have MS_TARGET_ENTRIES */
 	__u32 test_device;    /* a file system whose files are taken for NVIDIA's; 0: none */
 };
 
@@ -431,8 +434,9 @@ struct ms_process_losses {
 /* What the targets map says of a process. */
 enum ms_target {
 	MS_TARGET_TRACED = 1 << 0,
-	MS_TARGET_FOLLOW = 1 << 1, /* and its children */
-	MS_TARGET_SHUT = 1 << 2,   /* its own probes are being attached: they record nothing yet */
+	MS_TARGET_FOLLOW = 1 << 1,  /* and its children */
+	MS_TARGET_SHUT = 1 << 2,    /* its own probes are being attached: they record nothing yet */
+	MS_TARGET_ENTRIES = 1 << 3, /* its bulk calls are not followed to their ends */
 };
 
 #endif /* MS_ABI_H */

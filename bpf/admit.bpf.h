@@ -7,13 +7,6 @@
 #ifndef MS_ADMIT_BPF_H
 #define MS_ADMIT_BPF_H
 
-static __always_inline __u32 target_flags(__u32 pid)
-{
-	__u32 *flags = bpf_map_lookup_elem(&ms_targets, &pid);
-
-	return flags ? *flags : 0;
-}
-
 static __always_inline bool is_in_scope(void)
 {
 	if (settings.admits == MS_ADMITS_CGROUP)

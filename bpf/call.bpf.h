@@ -114,7 +114,7 @@ __noinline int ms_call_report(const struct ms_launch *record, __u32 op)
 	if (!record)
 		return -1;
 	if (op != MS_OP_LAUNCH) {
-		if (split_is_known())
+		if (split_is_known() && record->call.event.size == sizeof(struct ms_split_call))
 			emit(op, record, sizeof(struct ms_split_call));
 		else
 			emit(op, record, sizeof(struct ms_call));
@@ -442,6 +442,17 @@ static __always_inline void call_report_entry(struct pt_regs *ctx, __u32 row, __
 	emit_end(&room);
 }
 
+/*
+ * Whether the calling process, which is to cost less, makes a call whose end is of no account. A
+ * runtime's call may have to be joined to the driver's.
+ */
+static __always_inline bool entry_suffices(const struct ms_spec *spec)
+{
+	return settings.governed && entry_targets && MS_BULK_OPS >> (spec->kind & 31) & 1 &&
+	       spec->layer == MS_LAYER_DRIVER &&
+	       target_flags(bpf_get_current_pid_tgid() >> 32) & MS_TARGET_ENTRIES;
+}
+
 static __always_inline void call_refuse(__u32 kind)
 {
 	count_seen(kind);
@@ -449,11 +460,14 @@ static __always_inline void call_refuse(__u32 kind)
 	count_untracked();
 }
 
-/*
- * The stack pointer is never lower for a call that is to be followed to its return. Returns whether
- * it is to be followed.
- */
-static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
+enum call_way {
+	CALL_IS_REPORTED, /* or refused: nothing more is to be done */
+	CALL_IS_FOLLOWED, /* to its return */
+	CALL_IS_OVER,     /* as far as it matters: call_leave() is next */
+};
+
+/* The stack pointer is never lower for a call that is to be followed to its return. */
+static __always_inline enum call_way call_enter(struct pt_regs *ctx, __u64 cookie)
 {
 	__u32 row = MS_COOKIE_ROW(cookie), lowered = MS_COOKIE_STACK_BYTES(cookie);
 	const struct ms_spec *spec = spec_of(row);
@@ -464,12 +478,12 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 
 	if (!(settings.return_ops >> (spec->kind & 31) & 1)) {
 		call_report_entry(ctx, row, lowered);
-		return false;
+		return CALL_IS_REPORTED;
 	}
 	thread = thread_get(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
 		call_refuse(spec->kind);
-		return false;
+		return CALL_IS_REPORTED;
 	}
 	call_unwind(thread, sp);
 	depth = thread->depth;
@@ -479,7 +493,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	}
 	if (depth >= MS_DEPTH) {
 		call_refuse(spec->kind);
-		return false;
+		return CALL_IS_REPORTED;
 	}
 	frame = frame_at(thread, depth);
 	frame->sp = sp;
@@ -490,8 +504,11 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	/* Before the time is taken. A call that is made for one of the same kind is that one's. */
 	if (!depth || frame_at(thread, depth - 1)->op != spec->op)
 		stack = stack_of_call(ctx, spec, sp);
+	frame->is_over = entry_suffices(spec);
 	if (spec->op == MS_OP_LAUNCH)
 		launch_init(&frame->record, row, thread->start_ns, bpf_ktime_get_ns());
+	else if (frame->is_over)
+		call_init(&frame->record.call, row, thread->start_ns, bpf_ktime_get_ns());
 	else
 		split_init(frame, row, thread->start_ns);
 	call_note_stack(&frame->record.call, stack);
@@ -502,9 +519,10 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie)
 	if (spec->op == MS_OP_FREE)
 		free_begin(thread, frame, outer, spec);
 	thread->depth = depth + 1;
-	return true;
+	return frame->is_over ? CALL_IS_OVER : CALL_IS_FOLLOWED;
 }
 
+/* A call has returned, unless the last one that was entered is taken to be over. */
 static __always_inline void call_leave(struct pt_regs *ctx)
 {
 	struct ms_thread *thread = thread_get(0);
@@ -516,6 +534,9 @@ static __always_inline void call_leave(struct pt_regs *ctx)
 
 	if (!thread)
 		return;
+	frame = frame_at(thread, thread->depth - 1);
+	if (settings.governed && frame->is_over)
+		sp = frame->sp;
 	call_unwind(thread, sp);
 	depth = thread->depth;
 	frame = frame_at(thread, depth - 1);
@@ -524,15 +545,17 @@ static __always_inline void call_leave(struct pt_regs *ctx)
 	thread->depth = depth - 1;
 
 	call = &frame->record.call;
-	call->duration_ns = bpf_ktime_get_ns() - call->event.ts_ns;
 	spec = spec_of(call->row);
-	if (spec->op != MS_OP_LAUNCH)
-		split_note(frame);
-	if (!(spec->flags & MS_ROW_VOID)) {
-		call->result = (__s32)regs_result(ctx);
-		call->known |= MS_KNOWN_RESULT;
+	if (!settings.governed || !frame->is_over) {
+		call->duration_ns = bpf_ktime_get_ns() - call->event.ts_ns;
+		if (spec->op != MS_OP_LAUNCH)
+			split_note(frame);
+		if (!(spec->flags & MS_ROW_VOID)) {
+			call->result = (__s32)regs_result(ctx);
+			call->known |= MS_KNOWN_RESULT;
+		}
+		frame->input.result = call->result;
 	}
-	frame->input.result = call->result;
 	if (spec->op == MS_OP_LAUNCH)
 		launch_fill(&frame->record, &frame->input, spec);
 	else

@@ -22,6 +22,9 @@ __u8 open_files[MS_FILES] = {};
 /* How many targets have MS_TARGET_SHUT. */
 __u32 shut_targets = 0;
 
+/* Whether any target has, or has had, MS_TARGET_ENTRIES. */
+__u32 entry_targets = 0;
+
 /* See struct ms_launch_key. */
 __u32 epoch = 0;
 
@@ -105,6 +108,13 @@ struct {
 	__type(value, __u32);
 } ms_targets SEC(".maps");
 
+static __always_inline __u32 target_flags(__u32 pid)
+{
+	__u32 *flags = bpf_map_lookup_elem(&ms_targets, &pid);
+
+	return flags ? *flags : 0;
+}
+
 /* The one that MS_ADMITS_CGROUP means. */
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
@@ -163,8 +173,9 @@ struct ms_frame {
 	struct ms_on_cpu entered; /* as it was then; of no launch */
 	struct ms_launch inner;   /* of a finished inner call of the same kind, not yet reported */
 	__u8 op;
-	__u8 holds; /* `inner` is there */
-	__u8 begun; /* free: its MS_TYPE_FREE_BEGIN is out, or an outer call's */
+	__u8 holds;   /* `inner` is there */
+	__u8 is_over; /* it is not followed to its return */
+	__u8 begun;   /* free: its MS_TYPE_FREE_BEGIN is out, or an outer call's */
 };
 
 #define MS_TRAMPOLINE_BYTES 4096 /* the page that the return trampoline is in */

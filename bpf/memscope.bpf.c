@@ -34,20 +34,25 @@ char LICENSE[] SEC("license") = "GPL";
 /*
  * One program for both sides: at entry the instruction pointer is the probed address, at the return
  * it is not. (bpf_session_is_return() would say so too, but its prototype differs between kernels.)
- * Returning 1 at entry keeps the kernel from trapping the return.
+ * Returning 1 at entry keeps the kernel from trapping the return; at the return it means nothing.
  */
 SEC("kprobe")
 int ms_session(struct pt_regs *ctx)
 {
+	enum call_way way = CALL_IS_OVER;
 	__u64 cookie;
 
-	if (PT_REGS_IP(ctx) != bpf_get_func_ip(ctx)) {
-		if (stopped != MS_STOP_ALL)
-			call_leave(ctx);
+	if (PT_REGS_IP(ctx) == bpf_get_func_ip(ctx)) {
+		cookie = bpf_get_attach_cookie(ctx);
+		if (stopped || !is_admitted(cookie))
+			return 1;
+		way = call_enter(ctx, cookie);
+	} else if (stopped == MS_STOP_ALL) {
 		return 0;
 	}
-	cookie = bpf_get_attach_cookie(ctx);
-	return stopped || !is_admitted(cookie) || !call_enter(ctx, cookie);
+	if (way == CALL_IS_OVER)
+		call_leave(ctx);
+	return way != CALL_IS_FOLLOWED;
 }
 
 SEC("kprobe")

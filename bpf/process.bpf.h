@@ -52,7 +52,8 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_pid
 static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)
 {
 	struct ms_process record = {};
-	__u32 flags = target_flags(parent->tgid) & ~MS_TARGET_SHUT, pid = child->tgid;
+	__u32 flags = target_flags(parent->tgid) & ~(MS_TARGET_SHUT | MS_TARGET_ENTRIES),
+	      pid = child->tgid;
 
 	if (!flags || child->tgid == parent->tgid)
 		return;

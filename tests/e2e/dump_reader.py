@@ -274,6 +274,9 @@ def describe(record, rows):
     if kind == 30:
         space, node, pages, asked = struct.unpack_from("<IiQQ", record, 32)
         return f"placement space={space} node={node} pages={pages} of {asked}"
+    if kind == 31:
+        lasted, spent, ppm, step, before = struct.unpack_from("<QQIII", record, 32)
+        return f"budget step={step} before={before} lasted={lasted} spent={spent} ppm={ppm}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

@@ -71,6 +71,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_activity(MS_ACTIVITY_CALL, 1, 990000, 5000));
 	example_add_to_other(example, record_activity(MS_ACTIVITY_COPY, 2, 1010000, 4000));
 	example_add_to_other(example, record_marker(MS_MARKER_PUSH, "step"));
+	example_add_to_other(example, record_budget(MS_BUDGET_ALL, MS_BUDGET_OFF, 1000000000));
 	example_add_to_other(example, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
 	example_add_to_other(example, record_frame(2, "allocate", "/lib/libtorch.so"));
 	example_add_to_other(example, record_stack(1, 1, 2));
@@ -339,6 +340,13 @@ static bool append_host_record(struct string *out, const union record *record)
 				     record->placement.space, record->placement.node,
 				     (unsigned long long)record->placement.pages,
 				     (unsigned long long)record->placement.asked);
+		return true;
+	case MS_TYPE_BUDGET:
+		string_append_format(out, "budget step=%u before=%u lasted=%llu spent=%llu ppm=%u",
+				     record->budget.step, record->budget.before,
+				     (unsigned long long)record->budget.lasted_ns,
+				     (unsigned long long)record->budget.spent_ns,
+				     record->budget.budget_ppm);
 		return true;
 	case MS_TYPE_GPU:
 		string_append_format(out, "gpu_link known=%u node=%u speed=%u/%u width=%u/%u %s",

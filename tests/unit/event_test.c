@@ -40,6 +40,7 @@ static size_t samples(union record *out)
 	out[count++] = record_numa_node(1, 4096);
 	out[count++] = record_gpu_link("0000:81:00.0", 25, 8);
 	out[count++] = record_placement(MS_SPACE_PINNED, 1, 8);
+	out[count++] = record_budget(MS_BUDGET_OFF, MS_BUDGET_ENTRIES, 1000);
 	out[count++] = record_tensor(0x7f0000000000, 512, 512);
 	out[count++] = record_activity(MS_ACTIVITY_KERNEL, 1, 1000, 10);
 	out[count++] = record_gpu_name(7, "fill");
@@ -50,7 +51,7 @@ static size_t samples(union record *out)
 	return count;
 }
 
-#define SAMPLES_MAX 34
+#define SAMPLES_MAX 35
 
 /* ---- what event.h promises ------------------------------------------------------------------- */
 
@@ -331,6 +332,19 @@ static void test_no_more_pages_lie_somewhere_than_were_asked_for(void **state)
 	assert_refused(&record);
 }
 
+static void test_steps_of_budgets_are_known_ones(void **state)
+{
+	union record record = record_budget(MS_BUDGET_OFF, MS_BUDGET_ALL, 0);
+
+	(void)state;
+	assert_accepted(&record);
+	record.budget.step = MS_BUDGET_STEPS;
+	assert_refused(&record);
+	record.budget.step = MS_BUDGET_ALL;
+	record.budget.before = MS_BUDGET_STEPS;
+	assert_refused(&record);
+}
+
 static void test_launch_rows_belong_into_launch_records_only(void **state)
 {
 	union record call = record_alloc("cuMemAlloc_v2", BLOCK, 1);
@@ -491,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_a_driver_row_of_another_op_is_refused),
 		cmocka_unit_test(test_no_call_waits_longer_than_it_takes),
 		cmocka_unit_test(test_no_more_pages_lie_somewhere_than_were_asked_for),
+		cmocka_unit_test(test_steps_of_budgets_are_known_ones),
 		cmocka_unit_test(test_launch_rows_belong_into_launch_records_only),
 		cmocka_unit_test(test_what_is_more_than_a_number_is_not_counted),
 		cmocka_unit_test(test_accounts_are_of_something),

@@ -38,6 +38,7 @@ union record {
 	struct ms_node node;
 	struct ms_gpu gpu;
 	struct ms_placement placement;
+	struct ms_budget budget;
 	struct ms_identity identity;
 	struct ms_object object;
 	struct ms_tensor tensor;
@@ -362,6 +363,20 @@ static inline union record record_placement(enum ms_space space, int32_t node, u
 	record.placement.asked = 8;
 	record.placement.bytes = 2ull << 30;
 	record.placement.blocks = 1;
+	return record;
+}
+
+/* The step before has lasted for so long. */
+static inline union record record_budget(enum ms_budget_step step, enum ms_budget_step before,
+					 uint64_t lasted_ns)
+{
+	union record record = record_event(MS_TYPE_BUDGET, sizeof(struct ms_budget));
+
+	record.budget.lasted_ns = lasted_ns;
+	record.budget.spent_ns = lasted_ns / 100;
+	record.budget.budget_ppm = 5000;
+	record.budget.step = step;
+	record.budget.before = before;
 	return record;
 }
 

@@ -263,6 +263,30 @@ static void test_exit_in_the_middle_of_frees(void **state)
 	state_fini(&s.state);
 }
 
+/* Each record says for how long the step before was taken; an exit, for how long the last one. */
+static void test_what_the_agent_gave_up_is_added_up(void **state)
+{
+	const uint64_t ms = 1000000;
+	struct scenario s = { 0 };
+	union record exit = record_process(MS_TYPE_EXIT, "train", 0);
+
+	(void)state;
+	apply(&s, record_process(MS_TYPE_ATTACH, "train", 0));
+	apply(&s, record_at(10 * ms, record_budget(MS_BUDGET_ENTRIES, MS_BUDGET_ALL, 9 * ms)));
+	assert_int_equal(first_process(&s)->counters[COUNTER_ENTRIES_MS], 0);
+	apply(&s, record_at(30 * ms, record_budget(MS_BUDGET_OFF, MS_BUDGET_ENTRIES, 20 * ms)));
+	assert_int_equal(first_process(&s)->counters[COUNTER_ENTRIES_MS], 20);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNTRACED_MS], 0);
+	apply(&s, record_at(35 * ms, record_budget(MS_BUDGET_OFF, MS_BUDGET_OFF, 5 * ms)));
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNTRACED_MS], 5);
+	/* What has begun counts as one. */
+	exit.event.ts_ns = 42 * ms + 1;
+	apply(&s, exit);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNTRACED_MS], 5 + 8);
+	assert_int_equal(first_process(&s)->counters[COUNTER_ENTRIES_MS], 20);
+	state_fini(&s.state);
+}
+
 static void test_a_second_exit_is_ignored(void **state)
 {
 	struct scenario s = { 0 };
@@ -489,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_an_exec_does_not_make_earlier_numbers_whole),
 		cmocka_unit_test(test_exit_keeps_what_was_live),
 		cmocka_unit_test(test_exit_in_the_middle_of_frees),
+		cmocka_unit_test(test_what_the_agent_gave_up_is_added_up),
 		cmocka_unit_test(test_a_second_exit_is_ignored),
 		cmocka_unit_test(test_largest_first_and_of_equals_the_oldest),
 		cmocka_unit_test(test_equals_are_in_order_of_age_after_a_free),

@@ -483,6 +483,7 @@ static int open_programs(struct live *live)
 		.stack_depth = live->options.stack_depth,
 		.stack_kinds = live->options.stack_kinds,
 		.gpu_times = live->options.gpu_times,
+		.governed = live->options.governed,
 		.markers = live->options.markers,
 		.cgroup_fd = -1,
 	};

@@ -35,6 +35,7 @@ struct live_options {
 	bool count_launches; /* of kernels, instead of recording each */
 	bool tensors;        /* what the allocators of frameworks say of themselves, too */
 	const struct marker_rows *markers; /* NULL: none. Outlives the capture. */
+	bool governed;         /* live_set_entries() and live_set_bulk() may be called */
 	bool gpu_times;        /* of a command: CUPTI is asked when its kernels and copies ran, */
 	uint64_t gpu_times_ns; /* for so long; 0: as long as it runs */
 	uint64_t count_ns;     /* counted launches are fed so often; 0: only when they have to be */
@@ -74,6 +75,29 @@ void live_end(struct live *live);
 
 /* What the capture waits with: others may add sources to it before live_run(). */
 struct loop *live_loop(const struct live *live);
+
+/* ---- costing less: from the loop ---- */
+
+/*
+ * Feeds what has happened so far, also launches that are counted. Not from within `feed`, `flush`.
+ */
+void live_look(struct live *live);
+
+/*
+ * Of the bulk calls (MS_BULK_OPS) of a traced process only the entries are captured, or no longer.
+ * Returns 0, -ENOENT: it is not traced (any more), -ENOTSUP: this kernel has no uprobe sessions, or
+ * another -errno.
+ */
+int live_set_entries(struct live *live, pid_t pid, uint64_t start_ns, bool entries);
+bool live_can_set_entries(const struct live *live);
+
+/*
+ * Whether bulk calls have probes, of all processes. Removing takes a moment, in which they are
+ * still captured. Allocations and frees keep theirs. Returns 0, or -errno, logged: not all have
+ * them; -EAGAIN: they are still being removed, try again later.
+ */
+int live_set_bulk(struct live *live, bool wanted);
+bool live_can_set_bulk(const struct live *live);
 
 enum live_reason {
 	LIVE_TARGETS_GONE,

@@ -71,6 +71,7 @@ struct live {
 	uint64_t host_wait_ns;                 /* until the next time */
 	size_t host_turn;                      /* of the targets, where there are very many */
 	uint64_t counted_ns;                   /* when counted launches were last looked at */
+	uint64_t bulk_removed_ns;              /* when the probes of bulk calls were */
 	bool stopping;
 	bool detaching; /* still, when the capture is over */
 	enum live_reason reason;

@@ -103,6 +103,17 @@ const char *event_type_name(enum ms_type type)
 	return kinds[type].name;
 }
 
+const char *event_budget_step_name(enum ms_budget_step step)
+{
+	static const char *const names[MS_BUDGET_STEPS] = {
+		[MS_BUDGET_ALL] = "all",
+		[MS_BUDGET_ENTRIES] = "entries",
+		[MS_BUDGET_OFF] = "off",
+	};
+
+	return names[step];
+}
+
 bool event_is_call(uint16_t type)
 {
 	return event_size(type) && kinds[type].shape == SHAPE_CALL;
@@ -238,6 +249,11 @@ static int decode_marker(const struct ms_marker *marker)
 		       -EINVAL;
 }
 
+static int decode_budget(const struct ms_budget *budget)
+{
+	return budget->step < MS_BUDGET_STEPS && budget->before < MS_BUDGET_STEPS ? 0 : -EINVAL;
+}
+
 static int decode_sample(const void *record, struct event *event)
 {
 	event->sample = record;
@@ -254,6 +270,8 @@ static int decode_sample(const void *record, struct event *event)
 		return decode_placement(record);
 	case MS_TYPE_MARKER:
 		return decode_marker(record);
+	case MS_TYPE_BUDGET:
+		return decode_budget(record);
 	default:
 		return 0;
 	}

@@ -84,6 +84,9 @@ static inline uint64_t event_process_key(uint32_t pid, uint64_t start_ns)
 /* As every output has it: "call", "exit" ... */
 const char *event_type_name(enum ms_type type);
 
+/* What is traced of a process: "all", "entries" or "off". */
+const char *event_budget_step_name(enum ms_budget_step step);
+
 /* Whether a record of that type begins with a struct ms_call. */
 bool event_is_call(uint16_t type);
 

@@ -117,3 +117,33 @@ uint64_t process_held_bytes(const struct process *process)
 			bytes += process->spaces[space].live_bytes;
 	return bytes;
 }
+
+#define MS_NS 1000000ull
+
+/* For so long, less was traced of it than usual, to keep within the agent's budget. */
+static void count_budget(struct process *process, enum ms_budget_step step, uint64_t ns)
+{
+	const uint64_t ms = (ns + MS_NS - 1) / MS_NS;
+
+	if (step == MS_BUDGET_ENTRIES)
+		process->counters[COUNTER_ENTRIES_MS] += ms;
+	if (step == MS_BUDGET_OFF)
+		process->counters[COUNTER_UNTRACED_MS] += ms;
+}
+
+int process_note_budget(struct process *process, const struct ms_budget *budget)
+{
+	count_budget(process, budget->before, budget->lasted_ns);
+	process->budget_step = budget->step;
+	process->budget_ts_ns = budget->event.ts_ns;
+	return 0;
+}
+
+void process_note_exit(struct process *process, const struct event *exit)
+{
+	process->exit_status = exit->process->value;
+	process->exit_ts_ns = exit->header->ts_ns;
+	if (process->exit_ts_ns > process->budget_ts_ns)
+		count_budget(process, process->budget_step,
+			     process->exit_ts_ns - process->budget_ts_ns);
+}

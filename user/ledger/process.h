@@ -22,4 +22,10 @@ size_t process_bytes(const struct process *process);
 /* What it has live in all spaces that usage_is_held() names. */
 uint64_t process_held_bytes(const struct process *process);
 
+/* Counts for how long less was traced than usual. Returns 0. */
+int process_note_budget(struct process *process, const struct ms_budget *budget);
+
+/* Its status, and when it was; the step of the budget has lasted until then. */
+void process_note_exit(struct process *process, const struct event *exit);
+
 #endif /* MEMSCOPE_LEDGER_PROCESS_H */

@@ -298,8 +298,7 @@ static int apply_exit(struct state *state, struct process *process, const struct
 	process->exited = true;
 	process->exit_number = ++state->exits;
 	ended_note(&state->ended, process);
-	process->exit_status = event->process->value;
-	process->exit_ts_ns = event->header->ts_ns;
+	process_note_exit(process, event);
 	usage_exit(process->usage);
 	for (space = 0; space < MS_SPACES_COUNT; space++) {
 		struct space_total *total = &process->spaces[space];
@@ -480,6 +479,8 @@ static int apply_sample(struct state *state, struct process *process, const stru
 	case MS_TYPE_PLACEMENT:
 		host_account_place(&process->host, sample);
 		return 0;
+	case MS_TYPE_BUDGET:
+		return process_note_budget(process, sample);
 	}
 	return 0;
 }
@@ -527,6 +528,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_HELD:
 	case MS_TYPE_LOAD:
 	case MS_TYPE_PLACEMENT:
+	case MS_TYPE_BUDGET:
 		return apply_sample(state, process, event, change);
 	case MS_TYPE_MARKER: /* of what it marks: timeline/phases.h */
 	case MS_TYPE_FORK:

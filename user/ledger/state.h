@@ -132,6 +132,9 @@ struct process {
 	bool only_begun;  /* then: by its first call one can tell */
 	bool was_running_earlier; /* the same of a program before: totals and peaks lack that */
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
+	/* Since when so much of it is traced: MS_TYPE_BUDGET. */
+	enum ms_budget_step budget_step;
+	uint64_t budget_ts_ns;
 	bool exited;
 	uint32_t exit_status; /* as wait(2) gives it; MS_EXIT_UNKNOWN */
 	uint64_t exit_number; /* how many had exited then, with this one */

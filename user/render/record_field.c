@@ -444,6 +444,22 @@ static struct field_value get_placement_space(const struct event *event,
 	return text_value(probe_space_name(((const struct ms_placement *)event->sample)->space));
 }
 
+static struct field_value get_budget_step(const struct event *event, const struct change *change)
+{
+	const struct ms_budget *budget = (const struct ms_budget *)event->sample;
+
+	(void)change;
+	return text_value(event_budget_step_name(budget->step));
+}
+
+static struct field_value get_budget_before(const struct event *event, const struct change *change)
+{
+	const struct ms_budget *budget = (const struct ms_budget *)event->sample;
+
+	(void)change;
+	return text_value(event_budget_step_name(budget->before));
+}
+
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 #define MEMBER(layout, member) \

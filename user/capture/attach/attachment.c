@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "capture/attach/attachment_bulk.h"
 #include "capture/attach/link.h"
 #include "capture/attach/placement.h"
 #include "capture/attach/programs.h"
@@ -275,13 +276,23 @@ static struct placement_wants wants_at(const struct programs *programs, uint32_t
 	return wants;
 }
 
-int attachment_open(struct attachment *attachment, struct programs *programs,
-		    const struct attachment_site *site, struct detacher *detacher)
+static struct placement_wants wants_of(const struct placement_wants *wants, uint32_t kinds)
+{
+	struct placement_wants part = *wants;
+
+	part.ops &= kinds;
+	return part;
+}
+
+/* Those of `kinds` alone. */
+static int open_part(struct attachment *attachment, struct programs *programs,
+		     const struct attachment_site *site, struct detacher *detacher, uint32_t kinds)
 {
 	const struct library *library = site->library;
 	const struct placement_wants wants = wants_at(programs, site->below);
+	const struct placement_wants part = wants_of(&wants, kinds);
 	struct placement placement;
-	int err = placement_init(&placement, &wants, library, site->pid);
+	int err = placement_init(&placement, &part, library, site->pid);
 	const struct link_site link_site = { .path = site->path,
 					     .offsets = placement.offsets,
 					     .cookies = placement.cookies,
@@ -313,6 +324,18 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 	attachment_close(attachment);
 	*attachment =
 		(struct attachment){ .library = library, .may_pass = programs_is_for_want(err) };
+	return err;
+}
+
+int attachment_open(struct attachment *attachment, struct programs *programs,
+		    const struct attachment_site *site, struct detacher *detacher)
+{
+	const uint32_t apart = site->kinds ? 0 : programs_apart(programs);
+	int err =
+		open_part(attachment, programs, site, detacher, site->kinds ? site->kinds : ~apart);
+
+	if (!err && apart)
+		err = attachment_bulk_open(attachment, programs, site, detacher);
 	return err;
 }
 
@@ -462,6 +485,9 @@ static bool is_refused(const struct attachment *attachment, uint32_t row)
 
 	if (attachment->shared)
 		attachment = attachment->shared;
+	if (attachment->bulk && attachment_bulk_has(attachment->bulk, row))
+		return !attachment_bulk_probes(attachment->bulk)->functions ||
+		       is_refused(attachment_bulk_probes(attachment->bulk), row);
 	for (i = 0; i < attachment->refused_count; i++)
 		if (attachment->refused[i] == row)
 			return true;
@@ -529,6 +555,7 @@ void attachment_add_view(const struct attachment *attachment, struct driver_view
 
 void attachment_close(struct attachment *attachment)
 {
+	attachment_bulk_close(attachment->bulk);
 	if (!attachment->shared)
 		detacher_release(attachment->detacher, attachment->held, attachment->fds,
 				 attachment->count);

@@ -17,6 +17,7 @@
 /* What is attached to one library in one process. */
 struct attachment {
 	const struct library *library;
+	struct attachment_bulk *bulk; /* NULL: their probes are not apart */
 	int *fds;
 	size_t count, capacity;
 	struct placement_wants wants; /* of these, those that are wanted have one */
@@ -44,6 +45,7 @@ struct attachment_site {
 	pid_t pid;      /* 0: every process that has mapped it or will */
 	uint32_t below; /* kinds (bit set) whose calls the driver's probes show */
 	uint32_t file;  /* then its number: programs_new_file(); else file_probes_before() */
+	uint32_t kinds; /* of these alone (bit set); 0: of all */
 	bool again;     /* it was tried before, and what is in the way was logged */
 };
 

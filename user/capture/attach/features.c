@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/attach/link.h"
 #include "capture/targets/mappings.h"
 #include "host/proc.h"
@@ -43,7 +45,8 @@ static int find_own_code(const struct proc_mapping *mapping, void *context)
 
 static int own_function(struct own_code *own)
 {
-	own->address = (uintptr_t)probed_function;
+	if (!own->address)
+		own->address = (uintptr_t)probed_function;
 	return proc_each_mapping(getpid(), find_own_code, own) == 1 ? 0 : -ENOENT;
 }
 
@@ -120,6 +123,83 @@ out:
 		close(program_fd);
 	close(map_fd);
 	return err;
+}
+
+/* ---- what a trap takes ----------------------------------------------------------------------- */
+
+#define TRAP_ROUNDS 9
+#define TRAP_CALLS 200 /* of a round */
+
+extern const char features_trap[];
+
+/* A nop, which the kernel emulates, as it does what NVIDIA's functions begin with. */
+static __attribute__((noinline, noclone)) void trapped_function(void)
+{
+	asm volatile(".globl features_trap\n"
+		     "features_trap: nop");
+}
+
+static int load_empty(enum bpf_attach_type attach_type)
+{
+	const struct bpf_insn program[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attach_type);
+
+	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "ms_trap", "GPL", program,
+			     sizeof(program) / sizeof(*program), &options);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* CPU time, which is not that of other programs. */
+static uint64_t time_traps(void)
+{
+	uint64_t rounds[TRAP_ROUNDS];
+	size_t round, call;
+
+	for (round = 0; round < TRAP_ROUNDS; round++) {
+		const uint64_t start_ns = clock_cpu_ns();
+
+		for (call = 0; call < TRAP_CALLS; call++)
+			trapped_function();
+		rounds[round] = (clock_cpu_ns() - start_ns) / TRAP_CALLS;
+	}
+	qsort(rounds, TRAP_ROUNDS, sizeof(*rounds), compare_u64);
+	return rounds[TRAP_ROUNDS / 2];
+}
+
+int features_measure_trap(struct features *features, uint64_t *ns)
+{
+	const uint32_t attach_type =
+		feature_test(features, FEATURE_UPROBE_MULTI) ? 0 : LINK_UPROBE_MULTI;
+	struct own_code own = { .address = (uintptr_t)features_trap };
+	const uint64_t cookie = 0;
+	struct link_site site = {
+		.path = "/proc/self/exe", .cookies = &cookie, .count = 1, .pid = getpid()
+	};
+	int program_fd, link_fd, err = own_function(&own);
+
+	if (err)
+		return err;
+	site.offsets = &own.file_offset;
+	program_fd = load_empty(attach_type);
+	if (program_fd < 0)
+		return -errno;
+	link_fd = attach_type ? link_create_multi(program_fd, attach_type, &site, false) :
+				link_create_single(program_fd, &site, false);
+	close(program_fd);
+	if (link_fd < 0)
+		return link_fd;
+	*ns = time_traps();
+	close(link_fd);
+	return *ns ? 0 : -ENODATA;
 }
 
 /* ---- the features ---------------------------------------------------------------------------- */

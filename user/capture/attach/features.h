@@ -46,6 +46,12 @@ int feature_find(const char *name);
 /* Returns 0 if the feature works here, -ENOTSUP if it is masked, or -errno: why it does not. */
 int feature_test(struct features *features, enum feature feature);
 
+/*
+ * What a uprobe with an empty program takes here, in nanoseconds of CPU time: the median of some on
+ * a function of our own, in a few milliseconds. Returns 0 or -errno.
+ */
+int features_measure_trap(struct features *features, uint64_t *ns);
+
 /* The version of libbpf: "v1.1". */
 const char *features_libbpf_version(void);
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/string.h"
+#include "capture/attach/attachment_bulk.h"
 
 #define LOOK_MS 5 /* that are waited for probes to be gone */
 
@@ -259,6 +260,26 @@ bool file_probes_has_driver(const struct file_probes *probes)
 				       MS_LAYER_DRIVER))
 			return true;
 	return false;
+}
+
+int file_probes_set_bulk(struct file_probes *probes,
+			 bool (*is_changed)(const struct attachment *attachment, void *context),
+			 void *context)
+{
+	const bool wanted = probes && programs_wants_bulk(probes->programs);
+	int err = 0;
+	size_t i;
+
+	for (i = 0; probes && i < probes->count; i++) {
+		struct attachment *attachment = &probes->files[i]->attachment;
+		int file_err;
+
+		if (!probes->files[i]->probed || (wanted && is_changed(attachment, context)))
+			continue;
+		file_err = attachment_bulk_set(attachment, probes->programs);
+		err = file_err ? file_err : err;
+	}
+	return err;
 }
 
 /* ---- giving up ------------------------------------------------------------------------------- */

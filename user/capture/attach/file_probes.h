@@ -49,6 +49,15 @@ bool file_probes_has_driver(const struct file_probes *probes);
 const struct library *file_probes_replace(struct file_probes *probes);
 
 /*
+ * Removes the probes of bulk calls from all files or attaches them again, as programs_wants_bulk()
+ * says; those of a file of which `is_changed` says that a process has changed it by now stay
+ * removed. Returns 0 or -errno, logged.
+ */
+int file_probes_set_bulk(struct file_probes *probes,
+			 bool (*is_changed)(const struct attachment *attachment, void *context),
+			 void *context);
+
+/*
  * For attachment_site: the number of the file whose probes those of one process replace, so that
  * these record from the moment on at which the file's cease to; 0: there is none.
  */

@@ -24,6 +24,8 @@ struct programs {
 	struct placement_wants wants;
 	struct sources sources;
 	uint32_t files; /* numbers that are taken */
+	uint32_t apart; /* bit set of enum ms_row_kind */
+	bool without_bulk;
 };
 
 /* ---- strategies ------------------------------------------------------------------------------ */
@@ -211,6 +213,8 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	skeleton->rodata->settings.return_ops = options->return_ops;
 	skeleton->rodata->settings.count_launches = options->count_launches;
 	skeleton->rodata->settings.admits = options->admits;
+	skeleton->rodata->settings.governed =
+		options->governed && options->strategy == STRATEGY_SESSION;
 	if (options->count_launches) {
 		bpf_map__set_max_entries(skeleton->maps.ms_launch_counts, MS_LAUNCH_KEYS);
 		bpf_map__set_max_entries(skeleton->maps.ms_named, MS_LAUNCH_KEYS);
@@ -230,6 +234,7 @@ int programs_try(enum strategy strategy)
 						  .return_ops = UINT32_MAX,
 						  .count_launches = true,
 						  .admits = MS_ADMITS_CGROUP,
+						  .governed = true,
 						  .stack_ops = 1u << MS_OP_ALLOC,
 						  .stack_depth = MS_STACK_MOST,
 						  .stack_kinds = UINT32_MAX,
@@ -285,6 +290,9 @@ int programs_open(struct programs **result, const struct programs_options *optio
 	if (!programs)
 		return -ENOMEM;
 	programs->strategy = options->strategy;
+	/* To remove them one by one takes longer than a program should have to wait. */
+	if (options->governed && options->strategy != STRATEGY_SINGLE)
+		programs->apart = MS_BULK_OPS;
 	programs->wants = (struct placement_wants){ .ops = options->ops,
 						    .return_ops = options->return_ops,
 						    .layers = options->layers,
@@ -462,6 +470,39 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 			  bpf_map_delete_elem(map, &key);
 
 	return err ? -errno : 0;
+}
+
+int programs_set_entries(struct programs *programs, pid_t pid, bool entries)
+{
+	const int map = bpf_map__fd(programs->skeleton->maps.ms_targets);
+	const uint32_t key = pid;
+	uint32_t flags;
+
+	if (!programs->skeleton->rodata->settings.governed)
+		return -ENOTSUP;
+	if (bpf_map_lookup_elem(map, &key, &flags))
+		return -errno;
+	if (!(flags & MS_TARGET_ENTRIES) == !entries)
+		return 0;
+	flags ^= MS_TARGET_ENTRIES;
+	if (entries)
+		programs->skeleton->bss->entry_targets = 1;
+	return bpf_map_update_elem(map, &key, &flags, BPF_EXIST) ? -errno : 0;
+}
+
+uint32_t programs_apart(const struct programs *programs)
+{
+	return programs->apart;
+}
+
+void programs_set_bulk(struct programs *programs, bool wanted)
+{
+	programs->without_bulk = !wanted;
+}
+
+bool programs_wants_bulk(const struct programs *programs)
+{
+	return !programs->without_bulk;
 }
 
 int programs_set_python(struct programs *programs, pid_t pid, const struct ms_python *python)

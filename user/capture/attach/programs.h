@@ -46,6 +46,7 @@ struct programs_options {
 	uint32_t stack_depth;  /* frames of a stack, at most MS_STACK_MOST */
 	uint32_t stack_kinds;  /* bit set of enum ms_frame_kind: of which kinds they are */
 	const struct marker_rows *markers; /* NULL: none */
+	bool governed; /* probes of bulk calls can be removed, and their ends not be watched */
 };
 
 /*
@@ -129,6 +130,19 @@ void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t
  * -errno; -ENOENT: they were not.
  */
 int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
+
+/*
+ * Whether the ends of the bulk calls of a target are not watched, until it ends. Returns 0,
+ * -ENOTSUP (only a session can choose so at each call), or -errno: -ENOENT: it is no target.
+ */
+int programs_set_entries(struct programs *programs, pid_t pid, bool entries);
+
+/* Which calls have probes apart from the others: a bit set of enum ms_row_kind, or 0. */
+uint32_t programs_apart(const struct programs *programs);
+
+/* Whether these are to be attached; if not, what is attached from now on goes without. */
+void programs_set_bulk(struct programs *programs, bool wanted);
+bool programs_wants_bulk(const struct programs *programs);
 
 /*
  * Where the process keeps its Python frames, until it ends or executes another program; forked

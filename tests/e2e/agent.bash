@@ -10,12 +10,14 @@ agent_port() {
 	echo $((20000 + ($$ * 7 + ${BATS_TEST_NUMBER:-0} * 131) % 12000))
 }
 
-# Starts it with these options; it answers on $PORT and on the socket query when this returns.
+# Starts it with these options; it answers on $PORT and on the socket query when this returns. It traces
+# everything, however busy the machine is, unless BUDGET says something else.
 agent_start() {
 	PORT=${PORT:-$(agent_port)}
 	needs_http
 	# shellcheck disable=SC2086 # may be empty
 	in_background_tracing OTHER_PID agent.err "$MEMSCOPE" agent $MASK -v --state-dir "$PWD/state" ${RING---ring=8M} \
+		${BUDGET---budget=off} \
 		--listen "127.0.0.1:$PORT" --socket "$PWD/query" "$@"
 }
 

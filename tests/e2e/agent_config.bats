@@ -48,6 +48,11 @@ listen = somewhere|this comes from agent.conf:2
 state-dir = state|this comes from agent.conf:2
 state-dir = /dev/null|/dev/null is not a directory
 state-dir = /dev/null/state|/dev/null/state is not a directory
+budget = 0.5|"0.5" is not a percentage
+budget = 101%|"101%" is not a percentage
+budget = 0%|"0%" is not a percentage
+budget = 0.00001%|"0.00001%" is not a percentage
+budget = 1.%|"1.%" is not a percentage
 verbose = perhaps|"perhaps" is not yes or no
 check-config = yes|agent.conf:2: "check-config" cannot be set here
 CASES
@@ -86,13 +91,15 @@ own() {
 	assert_equal "$(own recorder_limit_bytes)" 16777216
 	agent_stop
 	printf 'ring = 16M\nseries = 300\n' > agent.conf
-	RING= agent_start --config agent.conf
-	printf 'ring = 32M\nseries = 400\n' > agent.conf
+	RING= BUDGET= agent_start --config agent.conf
+	assert_equal "$(own budget_ratio)" 0.005000000
+	printf 'ring = 32M\nseries = 400\nbudget = 2.5%%\n' > agent.conf
 	kill -HUP "$OTHER_PID"
 	wait_for 'grep -q "has been read again" agent.err'
 	grep -q "series has changed: this takes effect at the next start" agent.err
 	fresh
 	assert_equal "$(own recorder_limit_bytes)" 33554432
+	assert_equal "$(own budget_ratio)" 0.025000000
 	echo 'rign = 1G' > agent.conf
 	kill -HUP "$OTHER_PID"
 	wait_for 'grep -q "stays as it was" agent.err'

@@ -12,9 +12,10 @@ static const struct metrics_family families[] = {
 	{ "x_calls", "counter", "", "Calls" },
 	{ "x_live_bytes", "gauge", "bytes", "Held" },
 	{ "x_cpu_seconds", "counter", "seconds", "Time" },
+	{ "x_busy_ratio", "gauge", "ratio", "Share" },
 };
 
-enum { CALLS, LIVE, CPU, FAMILIES };
+enum { CALLS, LIVE, CPU, BUSY, FAMILIES };
 
 static struct writer writer;
 
@@ -84,6 +85,16 @@ static void older_format_has_other_names(void **unused)
 								  "x_calls_total 7 1500\n");
 	string_fini(&writer.text);
 	assert_non_null(strstr(text_of(metrics, METRICS_OPENMETRICS), "x_calls_total 7 2\n"));
+	end(metrics);
+}
+
+static void ratios_are_billionths(void **unused)
+{
+	struct metrics *metrics = begin(0);
+
+	(void)unused;
+	metrics_add(metrics, BUSY, 5000000);
+	assert_non_null(strstr(text_of(metrics, METRICS_PROMETHEUS), "x_busy_ratio 0.005000000\n"));
 	end(metrics);
 }
 
@@ -158,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_labels_share_a_series),
 		cmocka_unit_test(older_format_has_other_names),
+		cmocka_unit_test(ratios_are_billionths),
 		cmocka_unit_test(labels_cannot_break_out),
 		cmocka_unit_test(gauges_are_of_the_last_source),
 		cmocka_unit_test(highest_is_kept),

@@ -16,6 +16,14 @@
 	X(RING, "memscope_agent_ring_bytes", "gauge", "bytes", "Size of each ring buffer between kernel and agent") \
 	X(RING_HIGHEST, "memscope_agent_ring_highest_bytes", "gauge", "bytes", "The most that ever waited in it") \
 	X(BPF, "memscope_agent_bpf_seconds", "counter", "seconds", "Time in BPF programs, in the traced programs' threads, if the kernel counts it (kernel.bpf_stats_enabled)") \
+	X(OVERHEAD, "memscope_agent_overhead_seconds", "counter", "seconds", "CPU time that tracing has cost the traced programs: an estimate on the high side, by their calls and what a trap takes here") \
+	X(OVERHEAD_HIGHEST, "memscope_agent_overhead_highest_ratio", "gauge", "ratio", "The same of the live process that it costs most, over the last second, as a share of a CPU") \
+	X(TRAP, "memscope_agent_trap_seconds", "gauge", "seconds", "What a probe takes here, of which that is estimated, by where it is from") \
+	X(BUDGET, "memscope_agent_budget_ratio", "gauge", "ratio", "What tracing may cost each process, as a share of a CPU; absent if there is no limit") \
+	X(BUDGET_PROCESSES, "memscope_agent_budget_processes", "gauge", "", "Live processes by what is traced of their copies, memsets, launches and synchronisation: all, entries or (off) nothing") \
+	X(BUDGET_OVER, "memscope_agent_budget_exceeded_processes", "gauge", "", "Those that tracing costs more, because of allocations and frees alone") \
+	X(BUDGET_CHANGES, "memscope_agent_budget_changes", "counter", "", "Times that more or less was traced of a process, by what it was from then on") \
+	X(BUDGET_OFF, "memscope_agent_budget_off_seconds", "counter", "seconds", "Time in which no copies, memsets, launches and synchronisation were traced") \
 	X(RECORDED, "memscope_agent_recorder_bytes", "gauge", "bytes", "What the flight recorder has on disk") \
 	X(RECORDED_MOST, "memscope_agent_recorder_limit_bytes", "gauge", "bytes", "The most that it may have") \
 	X(ANSWERS, "memscope_agent_answers", "counter", "", "Answers that were made of the ledger, by how that ended") \
@@ -48,6 +56,37 @@ static void add(struct metrics *metrics, enum family family, const char *label, 
 	metrics_add(metrics, family, number);
 }
 
+#define NS_OF_PPM 1000 /* a ratio is written as billionths */
+
+static void add_overhead(struct metrics *metrics, const struct costs *costs)
+{
+	if (!costs)
+		return;
+	metrics_add(metrics, FAMILY_OVERHEAD, costs->spent_ns);
+	metrics_add(metrics, FAMILY_OVERHEAD_HIGHEST, costs->highest_ppm * NS_OF_PPM);
+	add(metrics, FAMILY_TRAP, "source", costs->measured ? "measured" : "assumed",
+	    costs->trap_ns);
+}
+
+static void add_budget(struct metrics *metrics, const struct budget *budget)
+{
+	enum ms_budget_step step;
+
+	if (!budget)
+		return;
+	if (budget->governor.options.budget_ppm)
+		metrics_add(metrics, FAMILY_BUDGET,
+			    budget->governor.options.budget_ppm * NS_OF_PPM);
+	for (step = 0; step < MS_BUDGET_STEPS; step++) {
+		const char *name = event_budget_step_name(step);
+
+		add(metrics, FAMILY_BUDGET_PROCESSES, "traced", name, budget_at(budget, step));
+		add(metrics, FAMILY_BUDGET_CHANGES, "traced", name, budget->counts.changes[step]);
+	}
+	metrics_add(metrics, FAMILY_BUDGET_OVER, budget_over(budget));
+	metrics_add(metrics, FAMILY_BUDGET_OFF, budget->counts.off_ns);
+}
+
 static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
 {
 	const struct summary_cost *cost = &numbers->cost;
@@ -64,6 +103,8 @@ static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
 	add(metrics, FAMILY_RING_HIGHEST, "ring", "bulk", cost->highest_bulk);
 	if (cost->bpf_runs)
 		metrics_add(metrics, FAMILY_BPF, cost->bpf_ns);
+	add_overhead(metrics, numbers->costs);
+	add_budget(metrics, numbers->budget);
 	metrics_add(metrics, FAMILY_RECORDED, numbers->recorded_bytes);
 	metrics_add(metrics, FAMILY_RECORDED_MOST, numbers->recorded_most);
 }

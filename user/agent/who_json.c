@@ -130,9 +130,29 @@ static void put_devices(struct json *json, const struct report_recording *record
 	json_close(json, ']');
 }
 
-static void put_process(struct json *json, const struct report_recording *recording,
+/* What tracing costs it. */
+static void put_cost(struct json *json, const struct own_numbers *own,
+		     const struct process *process)
+{
+	const struct costs *costs = own->costs;
+	const struct cost *cost = costs ? costs_find(costs, process->pid, process->start_ns) : NULL;
+
+	json_name(json, "cost");
+	json_open(json, '{');
+	json_put_if(json, "spent_ns", costs, cost ? cost->spent_ns : 0);
+	json_put_if(json, "recent_ppm", costs, cost ? cost->recent_ppm : 0);
+	json_put_text(json, "traced",
+		      cost && own->budget ?
+			      event_budget_step_name(governor_step(&own->budget->governor,
+								   &cost->budget.governed)) :
+			      NULL);
+	json_close(json, '}');
+}
+
+static void put_process(struct json *json, const struct answers_source *source,
 			const struct report_process *shown)
 {
+	const struct report_recording *recording = books_report(source->books);
 	const struct process *process = shown->process;
 
 	json_open(json, '{');
@@ -149,6 +169,25 @@ static void put_process(struct json *json, const struct report_recording *record
 	put_devices(json, recording, shown);
 	json_put_u64(json, "launches", process->launches);
 	json_put_u64(json, "graph_launches", process->graph_launches);
+	put_cost(json, &source->own, process);
+	json_close(json, '}');
+}
+
+/* What it costs the traced programs, and what the agent itself takes. */
+static void put_costs(struct json *json, const struct own_numbers *own)
+{
+	const struct costs *costs = own->costs;
+	const uint64_t budget_ppm = own->budget ? own->budget->governor.options.budget_ppm : 0;
+
+	json_name(json, "cost");
+	json_open(json, '{');
+	json_put_if(json, "trap_ns", costs, costs ? costs->trap_ns : 0);
+	json_put_bool(json, "trap_measured", costs && costs->measured);
+	json_put_if(json, "spent_ns", costs, costs ? costs->spent_ns : 0);
+	json_put_if(json, "highest_ppm", costs, costs ? costs->highest_ppm : 0);
+	json_put_if(json, "budget_ppm", budget_ppm, budget_ppm);
+	json_put_u64(json, "agent_cpu_ns",
+		     own->cost.cpu_ns + own->answers.cpu_ns + own->server.cpu_ns);
 	json_close(json, '}');
 }
 
@@ -171,6 +210,7 @@ void who_json_append(struct string *out, const struct answers_source *source)
 	json_put_bool(&json, "exact", !source->own.inexact);
 	json_put_u64(&json, "seen", losses.seen);
 	json_put_u64(&json, "lost", losses_count(&losses));
+	put_costs(&json, &source->own);
 	json_name(&json, "devices");
 	json_open(&json, '[');
 	for (i = 0; i < recording->devices_count; i++)
@@ -180,7 +220,7 @@ void who_json_append(struct string *out, const struct answers_source *source)
 	json_name(&json, "processes");
 	json_open(&json, '[');
 	for (i = 0; i < recording->processes_count; i++)
-		put_process(&json, recording, &recording->processes[i]);
+		put_process(&json, source, &recording->processes[i]);
 	json_close(&json, ']');
 	json_close(&json, '}');
 }

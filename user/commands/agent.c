@@ -32,6 +32,7 @@ static const struct config_default defaults[] = {
 	{ "ring", "1G" },
 	{ "ring-time", "24h" },
 	{ "series", "5000" },
+	{ "budget", "0.5%" },
 	{ "buffer", "8M" },
 	{ "quiet", "no" },
 	{ "verbose", "no" },
@@ -39,7 +40,7 @@ static const struct config_default defaults[] = {
 };
 
 /* Those that SIGHUP changes. */
-static const char *const changeable[] = { "ring", "ring-time", "quiet", "verbose" };
+static const char *const changeable[] = { "ring", "ring-time", "budget", "quiet", "verbose" };
 
 static int parse_address(const struct option_row *row, const char *value, void *context)
 {
@@ -98,6 +99,48 @@ static int parse_series(const struct option_row *row, const char *value, void *s
 	return option_number(row, value, settings, 100, 1000000);
 }
 
+#define PPM_OF_PERCENT 10000ull
+#define BUDGET_MOST (100 * PPM_OF_PERCENT)
+
+/* A number with at most four digits behind the point, in ten thousandths. Returns 0 or -EINVAL. */
+static int parse_decimal(const char *text, size_t length, uint64_t *value)
+{
+	uint64_t unit = PPM_OF_PERCENT;
+	bool behind = false;
+	size_t i;
+
+	*value = 0;
+	for (i = 0; i < length; i++) {
+		if (text[i] == '.' && !behind && i && i + 1 < length) {
+			behind = true;
+			continue;
+		}
+		if (text[i] < '0' || text[i] > '9' || *value > BUDGET_MOST || unit == 1)
+			return -EINVAL;
+		if (behind)
+			unit /= 10;
+		*value = behind ? *value + unit * (uint64_t)(text[i] - '0') :
+				  *value * 10 + unit * (uint64_t)(text[i] - '0');
+	}
+	return length ? 0 : -EINVAL;
+}
+
+static int parse_budget(const struct option_row *row, const char *value, void *settings)
+{
+	uint64_t *ppm = (uint64_t *)((char *)settings + row->offset);
+	const size_t length = strlen(value);
+
+	*ppm = 0;
+	if (!strcmp(value, "off"))
+		return 0;
+	if (length && value[length - 1] == '%' && !parse_decimal(value, length - 1, ppm) && *ppm &&
+	    *ppm <= BUDGET_MOST)
+		return 0;
+	log_error("--%s: \"%s\" is not a percentage from 0.0001%% to 100%%, or off", row->name,
+		  value);
+	return -EINVAL;
+}
+
 #define AT(member) offsetof(struct agent_settings, member)
 
 static const struct option_row rows[] = {
@@ -131,6 +174,12 @@ static const struct option_row rows[] = {
 	  "Make at most N series of metrics (default 5000). Further values of a metric share one"
 	  " series.",
 	  parse_series, AT(most_series) },
+	{ 0, "budget", "PERCENT|off",
+	  "Let tracing cost each process at most this share of a CPU, over ten seconds (default 0.5%)."
+	  " If it would cost more, copies, memsets, launches and synchronisation are traced without"
+	  " their results, and then for parts of the time only. Allocations and frees are always"
+	  " traced.",
+	  parse_budget, AT(budget_ppm) },
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(recording.capture), "8M"),
 	CAPTURE_OPTIONS_WITHOUT_ROW(AT(recording.capture)),
 	OPTION_QUIET_ROW,

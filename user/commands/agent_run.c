@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/answers.h"
+#include "agent/budget.h"
 #include "agent/bundles.h"
 #include "agent/front.h"
 #include "agent/notify.h"
@@ -35,6 +36,8 @@ struct run {
 	struct live *live;
 	struct recorder *recorder;
 	struct books *books;
+	struct costs costs;
+	struct budget budget;
 	struct front front;
 	struct notify notify;
 	struct answers_source source;
@@ -201,6 +204,8 @@ static void signalled(void *context)
 	} else {
 		run->source.own.reloads++;
 		set_ring(run, &now);
+		if (now.budget_ppm != run->budget.governor.options.budget_ppm)
+			budget_set(&run->budget, now.budget_ppm);
 		log_info("the configuration has been read again");
 	}
 	notify_say(&run->notify, "READY=1");
@@ -215,6 +220,7 @@ static int say_state(void *context, uint64_t data)
 
 	(void)data;
 	note_outside(run);
+	costs_look(&run->costs, clock_monotonic_ns());
 	inexact = books_inexact(run->books, &late);
 	status.ready = run->running && !inexact;
 	if (inexact)
@@ -273,6 +279,21 @@ static int open_front(struct run *run)
 	return err ? err : front_open(&run->front);
 }
 
+/* Before anything is traced, and while there is one thread. */
+static void open_costs(struct run *run)
+{
+	uint64_t trap_ns = 0;
+	int err = features_measure_trap(&run->settings->recording.capture.features, &trap_ns);
+
+	if (err)
+		log_warning("cannot measure what a probe takes here (%s): taken to be %d ns",
+			    strerror(-err), COSTS_TRAP_NS);
+	else
+		log_debug("a probe takes %llu ns here", (unsigned long long)trap_ns);
+	costs_init(&run->costs, trap_ns, clock_monotonic_ns());
+	pipeline_add_sink(&run->pipeline, &run->costs.sink);
+}
+
 static int open_books(struct run *run)
 {
 	const struct record_run_settings *recording = &run->settings->recording;
@@ -290,6 +311,7 @@ static int open_books(struct run *run)
 	run->start_ns = clock_monotonic_ns();
 	run->pipeline.filter.ops = UINT32_MAX;
 	run->books = books_new(&run->pipeline, &options);
+	open_costs(run);
 	run->source = (struct answers_source){
 		.books = run->books,
 		.host = run->machine.host,
@@ -297,6 +319,8 @@ static int open_books(struct run *run)
 		.captured_ops = options.captured_ops,
 		.own.start_ns = run->start_ns + clock_realtime_offset_ns(),
 		.own.recorded_most = recording->ring_bytes,
+		.own.costs = &run->costs,
+		.own.budget = &run->budget,
 	};
 	return run->books ? 0 : -ENOMEM;
 }
@@ -308,6 +332,7 @@ static int open_capture(struct run *run)
 
 	options.count_launches = recording->launches == RECORDING_SUMMARY;
 	options.count_ns = SECOND_NS;
+	options.governed = true;
 	options.devices_ns = recording->nvml_ns;
 	options.feed = feed;
 	options.flush = flush;
@@ -355,8 +380,15 @@ static int add_sources(struct run *run)
 {
 	struct loop *loop = live_loop(run->live);
 	const uint64_t watchdog_ns = run->notify.watchdog_ns / 2;
+	const struct budget_options budget = { .ppm = run->settings->budget_ppm,
+					       .costs = &run->costs,
+					       .live = run->live,
+					       .feed = feed,
+					       .context = run };
 	int err = front_start(&run->front, loop);
 
+	if (!err)
+		err = budget_open(&run->budget, &budget, loop);
 	if (!err)
 		err = loop_add_timer(loop, SECOND_NS, SECOND_NS, say_state, run, 0, NULL);
 	if (!err && watchdog_ns)
@@ -427,6 +459,7 @@ static int capture(struct run *run)
 	front_close(&run->front);
 	run->end_ns = live_end_ns(run->live);
 	stop_err = live_stop(run->live);
+	budget_close(&run->budget);
 	end_err = recorder_end(run->recorder, err ? "error" : "signal");
 	return err ? err : stop_err ? stop_err : end_err;
 }
@@ -461,6 +494,7 @@ int agent_run(struct agent_settings *settings)
 	string_fini(&run.ring);
 	live_close(run.live);
 	books_free(run.books);
+	costs_fini(&run.costs);
 	state_fini(&run.pipeline.state);
 	notify_close(&run.notify);
 	if (run.lock_fd >= 0)

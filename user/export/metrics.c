@@ -250,7 +250,7 @@ static void put_series(struct string *out, const struct metrics_family *family,
 	string_append_format(out, "%s%s", family->name, suffix);
 	if (*series->labels)
 		string_append_format(out, "{%s}", series->labels);
-	if (!strcmp(family->unit, "seconds"))
+	if (!strcmp(family->unit, "seconds") || !strcmp(family->unit, "ratio"))
 		string_append_format(out, " %llu.%09llu",
 				     (unsigned long long)series->value / 1000000000,
 				     (unsigned long long)series->value % 1000000000);

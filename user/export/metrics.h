@@ -51,7 +51,8 @@ void metrics_of(struct metrics *metrics, const void *source, uint64_t ts_ns);
 
 /*
  * Add the value to the series whose labels metrics_label() has set, or raise the series to it. The
- * values of families in seconds are nanoseconds. This also holds for gauges, within one source.
+ * values of families in seconds are nanoseconds, and those of ratios are billionths. This also
+ * holds for gauges, within one source.
  */
 void metrics_add(struct metrics *metrics, size_t family, uint64_t value);
 void metrics_highest(struct metrics *metrics, size_t family, uint64_t value);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/costs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+#define PPM 1000000ull
+
+/*
+ * Hundredths of a trap, with the trap itself: the highest figures of docs/cost-and-safety.md, which
+ * are those of a kernel that protects itself with "Safe RET", of probes in files. The entry alone
+ * of a call that is usually followed takes more than that of one which never is.
+ */
+enum percent {
+	PERCENT_CALL = 260, /* with its end */
+	PERCENT_LAUNCH = 258,
+	PERCENT_ENTRY = 170, /* without it */
+};
+
+static enum percent percent_of(const struct event *event)
+{
+	const bool is_launch = event->probe->spec.op == MS_OP_LAUNCH;
+
+	if (!(event->call->known & MS_KNOWN_RESULT))
+		return PERCENT_ENTRY;
+	return is_launch ? PERCENT_LAUNCH : PERCENT_CALL;
+}
+
+static uint64_t times(const struct costs *costs, uint64_t percent, uint64_t count)
+{
+	return costs->trap_ns * percent * count / 100;
+}
+
+uint64_t costs_of_event(const struct costs *costs, const struct event *event)
+{
+	/* The driver's function that the runtime's has called has been run into, too. */
+	if (event->call)
+		return times(costs, percent_of(event),
+			     event->call->driver_row == MS_NO_ROW ? event->count :
+								    2 * event->count);
+	if (event->name)
+		return times(costs, PERCENT_CALL, 1);
+	return event->loss ? times(costs, PERCENT_CALL, event->loss->lost) : 0;
+}
+
+static bool is_bulk(const struct event *event)
+{
+	if (event->call)
+		return MS_BULK_OPS >> event->probe->spec.kind & 1;
+	return event->loss && event->loss->op < MS_OPS_COUNT && MS_BULK_OPS >> event->loss->op & 1;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+struct cost *costs_find(const struct costs *costs, uint32_t pid, uint64_t start_ns)
+{
+	const uint64_t *place = map_get(&costs->places, event_process_key(pid, start_ns));
+
+	return place ? (struct cost *)(uintptr_t)*place : NULL;
+}
+
+/* Returns NULL without memory. */
+static struct cost *add(struct costs *costs, const struct ms_event *header)
+{
+	const uint64_t key = event_process_key(header->pid, header->start_ns);
+	struct cost *cost;
+
+	if (memory_grow(&costs->processes, &costs->capacity, costs->count + 1,
+			sizeof(*costs->processes)))
+		return NULL;
+	cost = calloc(1, sizeof(*cost));
+	if (!cost || map_set(&costs->places, key, (uintptr_t)cost)) {
+		free(cost);
+		return NULL;
+	}
+	cost->pid = header->pid;
+	cost->start_ns = header->start_ns;
+	costs->processes[costs->count++] = cost;
+	return cost;
+}
+
+static void forget(struct costs *costs, const struct ms_event *header)
+{
+	struct cost *cost = costs_find(costs, header->pid, header->start_ns);
+	size_t i;
+
+	if (!cost)
+		return;
+	map_remove(&costs->places, event_process_key(header->pid, header->start_ns));
+	for (i = 0; costs->processes[i] != cost; i++)
+		;
+	costs->processes[i] = costs->processes[--costs->count];
+	free(cost);
+}
+
+static int take(struct sink *sink, const struct event *event)
+{
+	struct costs *costs = (struct costs *)sink;
+	const uint64_t spent_ns = costs_of_event(costs, event);
+	struct cost *cost;
+
+	costs->spent_ns += spent_ns;
+	if (event->header->type == MS_TYPE_EXIT)
+		forget(costs, event->header);
+	if (!spent_ns && event->header->type != MS_TYPE_ATTACH)
+		return 0;
+	cost = costs_find(costs, event->header->pid, event->header->start_ns);
+	if (!cost && event->loss)
+		return 0; /* it may have ended: losses are looked at later */
+	if (!cost)
+		cost = add(costs, event->header);
+	if (!cost)
+		return -ENOMEM;
+	cost->spent_ns += spent_ns;
+	if (is_bulk(event))
+		cost->bulk_ns += spent_ns;
+	return 0;
+}
+
+void costs_init(struct costs *costs, uint64_t trap_ns, uint64_t now_ns)
+{
+	*costs = (struct costs){ .sink.record = take,
+				 .trap_ns = trap_ns ? trap_ns : COSTS_TRAP_NS,
+				 .measured = trap_ns,
+				 .look_ns = now_ns };
+}
+
+void costs_fini(struct costs *costs)
+{
+	while (costs->count)
+		free(costs->processes[--costs->count]);
+	free(costs->processes);
+	map_fini(&costs->places);
+	*costs = (struct costs){ 0 };
+}
+
+void costs_look(struct costs *costs, uint64_t now_ns)
+{
+	const uint64_t ns = now_ns - costs->look_ns;
+	size_t i;
+
+	if (!ns)
+		return;
+	costs->highest_ppm = 0;
+	for (i = 0; i < costs->count; i++) {
+		struct cost *cost = costs->processes[i];
+
+		/* In a second even 1,000 threads do not spend so much that this overflows. */
+		cost->recent_ppm = (cost->spent_ns - cost->looked_ns) * PPM / ns;
+		cost->looked_ns = cost->spent_ns;
+		if (cost->recent_ppm > costs->highest_ppm)
+			costs->highest_ppm = cost->recent_ppm;
+	}
+	costs->look_ns = now_ns;
+}

@@ -197,6 +197,16 @@ query() {
 	[[ $output == *'record with --gpu-time'* ]]
 }
 
+@test "steps that nobody marked are found by launches that recur, and not where they do not" {
+	measured 2 61 0 loops
+	# Each of 3 rounds; the first two show what recurs, and the last one has no end.
+	assert_equal "$(jq -c '.recordings[0].steps | map([.steps, .irregular, .launches])' report.json)" '[[18,0,3]]'
+	jq -e '.recordings[0].steps[0] | .time_ns.p95 > 0 and (.begins_with | startswith("work_"))' report.json
+	"$MEMSCOPE" report run.mscope | grep -q '^### Steps'
+	measured 1 60
+	assert_equal "$(jq -c '.recordings[0].steps' report.json)" '[]'
+}
+
 @test "a program that is killed, and one that forks" {
 	measured 1 40 0 killed
 	assert_equal "$(gpu .state)" '"on"'

@@ -5,9 +5,10 @@
  * graph of two kernels now and then. Prints how much of each, and how many signals have handlers;
  * then it ends with the code that it is told to.
  *
- * usage: gpu_work THREADS ROUNDS [EXIT_CODE [killed|forks]]
+ * usage: gpu_work THREADS ROUNDS [EXIT_CODE [killed|forks|loops]]
  *        killed   it ends by SIGKILL instead, after all of its work
  *        forks    a child that does nothing is forked in between
+ *        loops    graphs only in the first round: all others launch the same
  */
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +27,7 @@
 
 static const char image[] = "\177ELF"; /* any name is in it */
 static CUcontext context;
-static int rounds;
+static int rounds, graph_every = GRAPH_EVERY;
 
 static void check(CUresult result, const char *what)
 {
@@ -84,7 +85,7 @@ static void *work(void *unused)
 		check(cuMemcpyHtoDAsync_v2(memory, host, BYTES / 2, stream),
 		      "cuMemcpyHtoDAsync_v2");
 		check(cuMemcpyDtoH_v2(host, memory, BYTES), "cuMemcpyDtoH_v2");
-		if (i % GRAPH_EVERY == 0)
+		if (i % graph_every == 0)
 			check(cuGraphLaunch(exec, stream), "cuGraphLaunch");
 	}
 	check(cuStreamSynchronize(stream), "cuStreamSynchronize");
@@ -113,6 +114,8 @@ int main(int argc, char **argv)
 	rounds = argc > 2 ? atoi(argv[2]) : 0;
 	if (count < 1 || count > 64 || rounds < 1)
 		return 2;
+	if (!strcmp(how, "loops"))
+		graph_every = rounds + 1;
 	check(cuInit(0), "cuInit");
 	check(cuCtxCreate_v2(&context, 0, 0), "cuCtxCreate_v2");
 	for (i = 0; i < count; i++)
@@ -124,7 +127,7 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	if (!strcmp(how, "forks"))
 		wait(NULL);
-	graphs = count * ((rounds + GRAPH_EVERY - 1) / GRAPH_EVERY);
+	graphs = count * ((rounds + graph_every - 1) / graph_every);
 	printf("kernels %d copies %d memsets %d graphs %d handled %d\n",
 	       count * rounds + 2 * graphs, 2 * count * rounds, count * rounds, graphs, handled());
 	fflush(stdout);

@@ -369,6 +369,10 @@ static void say_recording(struct document *document, const struct report *report
 		begin_section(document, 3, "phases-of-programs", "Phases");
 		report_document_phases(document, recording);
 	}
+	if (report_document_has_steps(recording)) {
+		begin_section(document, 3, "steps-of-programs", "Steps");
+		report_document_steps(document, recording);
+	}
 	report_document_findings(document, recording);
 	begin_section(document, 3, "suggestions", "8. Suggestions");
 	list_suggestions(document, recording);

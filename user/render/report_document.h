@@ -55,6 +55,11 @@ void report_document_gpu(struct document *document, const struct report_recordin
 void report_document_timeline(struct document *document, const struct report_recording *recording);
 
 /* Whether programs have set markers; what they did between these. */
+/* A cell with bytes that may be fewer than before. */
+void report_document_change(struct document *document, int64_t bytes);
+
+bool report_document_has_steps(const struct report_recording *recording);
+void report_document_steps(struct document *document, const struct report_recording *recording);
 bool report_document_has_phases(const struct report_recording *recording);
 void report_document_phases(struct document *document, const struct report_recording *recording);
 

@@ -58,7 +58,7 @@ static void put_name(struct document *document, const struct phase *phase)
 	document_cell_count(document, true, phase->count);
 }
 
-static void put_change(struct document *document, int64_t bytes)
+void report_document_change(struct document *document, int64_t bytes)
 {
 	const uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
 
@@ -79,10 +79,10 @@ static void put_times(struct document *document, const struct phase *phase)
 	document_cell_duration(document, known, known ? time->total / phase->count : 0);
 	document_cell_duration(document, known, time->p95);
 	document_cell_duration(document, known, time->max);
-	put_change(document, held->total);
-	put_change(document, known ? held->total / (int64_t)phase->count : 0);
-	put_change(document, held->p95);
-	put_change(document, held->max);
+	report_document_change(document, held->total);
+	report_document_change(document, known ? held->total / (int64_t)phase->count : 0);
+	report_document_change(document, held->p95);
+	report_document_change(document, held->max);
 	document_cell_size(document, known, phase->peak_bytes);
 }
 

@@ -311,6 +311,7 @@ static void append_recording(struct html *html)
 	html_calls(html);
 	html_gpu(html);
 	html_phases(html);
+	html_steps(html);
 	append_chart(html, "addresses", "Address space");
 	html_devices(html);
 	string_append_text(html->out, "</section>\n");

@@ -72,6 +72,7 @@ void html_calls(struct html *html);
 void html_gpu(struct html *html);
 void html_timeline(struct html *html);
 void html_phases(struct html *html);
+void html_steps(struct html *html);
 void html_thresholds(struct html *html);
 void html_findings(struct html *html);
 void html_coverage(struct html *html);

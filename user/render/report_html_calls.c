@@ -172,6 +172,19 @@ void html_phases(struct html *html)
 	html_section_end(html);
 }
 
+void html_steps(struct html *html)
+{
+	struct document_html of;
+
+	if (!report_document_has_steps(html->recording))
+		return;
+	html_section(html, "steps-of-programs", "Steps");
+	document_html_init(&of, html, SIZE_MAX);
+	report_document_steps(&of.document, html->recording);
+	document_html_fini(&of);
+	html_section_end(html);
+}
+
 /* All of them: they are folded. */
 void html_thresholds(struct html *html)
 {

@@ -236,6 +236,7 @@ void report_json_object(struct json *json, const struct report *report)
 		report_json_memory(json, report->recordings[i]);
 		report_json_timeline(json, report->recordings[i]);
 		report_json_phases(json, report->recordings[i]);
+		report_json_steps(json, report->recordings[i]);
 		report_json_findings(json, report->recordings[i]);
 		json_close(json, '}');
 	}

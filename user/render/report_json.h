@@ -33,6 +33,7 @@ void report_json_sites(struct json *json, const struct report_recording *recordi
 void report_json_memory(struct json *json, const struct report_recording *recording);
 void report_json_timeline(struct json *json, const struct report_recording *recording);
 void report_json_phases(struct json *json, const struct report_recording *recording);
+void report_json_steps(struct json *json, const struct report_recording *recording);
 void report_json_findings(struct json *json, const struct report_recording *recording);
 
 #endif /* MEMSCOPE_RENDER_REPORT_JSON_H */

@@ -120,3 +120,40 @@ void report_json_phases(struct json *json, const struct report_recording *record
 	json_close(json, ']');
 	json_close(json, '}');
 }
+
+static void put_steps(struct json *json, const struct steps_thread *thread)
+{
+	const struct step_series *step = thread->step;
+
+	json_open(json, '{');
+	json_put_u64(json, "pid", thread->pid);
+	json_put_u64(json, "start_ns", thread->start_ns);
+	report_json_comm(json, thread->comm);
+	json_put_u64(json, "tid", thread->tid);
+	json_name(json, "begins_with");
+	if (step->kernel)
+		json_text(json, step->kernel, strlen(step->kernel));
+	else
+		json_null(json);
+	json_put_u64(json, "steps", step->equal);
+	json_put_u64(json, "irregular", step->count - step->equal);
+	json_put_u64(json, "launches", step->equal_launches / step->equal);
+	json_put_u64(json, "first_ts_ns", step->first_ns);
+	json_put_u64(json, "last_ts_ns", step->last_ns);
+	put_values(json, "time_ns", &step->time);
+	put_values(json, "held_bytes", &step->held);
+	json_close(json, '}');
+}
+
+void report_json_steps(struct json *json, const struct report_recording *recording)
+{
+	const struct steps *steps = &recording->steps;
+	size_t i;
+
+	json_name(json, "steps");
+	json_open(json, '[');
+	for (i = 0; i < steps->count; i++)
+		if (steps->threads[i].step)
+			put_steps(json, &steps->threads[i]);
+	json_close(json, ']');
+}

@@ -49,6 +49,7 @@ void report_recording_free(struct report_recording *recording)
 	report_coverage_fini(&recording->coverage);
 	timeline_fini(&recording->timeline);
 	phases_fini(&recording->phases);
+	steps_fini(&recording->steps);
 	holdings_fini(&recording->holdings);
 	sites_fini(&recording->sites);
 	analysis_free(recording->analysis);
@@ -107,6 +108,7 @@ int report_recording_event(struct report_recording *recording, const struct even
 	recording->incomplete |=
 		sites_event(&recording->sites, recording->state, event, change) == -ENOMEM;
 	phases_event(&recording->phases, event, change);
+	steps_event(&recording->steps, event, change);
 	return 0;
 }
 
@@ -114,7 +116,7 @@ size_t report_recording_bytes(const struct report_recording *recording)
 {
 	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis) +
 	       holdings_bytes(&recording->holdings) + sites_bytes(&recording->sites) +
-	       phases_bytes(&recording->phases);
+	       phases_bytes(&recording->phases) + steps_bytes(&recording->steps);
 }
 
 static void look_at_sites(struct report_recording *recording)
@@ -137,6 +139,7 @@ void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bo
 		return;
 	analysis_gap(recording->analysis);
 	phases_gap(&recording->phases);
+	steps_gap(&recording->steps);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -350,11 +353,12 @@ int report_recording_finish(struct report_recording *recording)
 		recording->coverage.account.first_ts_ns = recording->first_event_ns;
 	timeline_finish(&recording->timeline, recording->state, end_ns);
 	phases_finish(&recording->phases, end_ns);
-	recording->incomplete |= recording->phases.incomplete;
+	steps_finish(&recording->steps, &recording->phases);
 	recording->incomplete |= report_growth_find(recording) == -ENOMEM;
 	recording->incomplete |= report_crashes_find(recording) == -ENOMEM;
 	err = analysis_finish(recording->analysis, end_ns, &recording->coverage.counters);
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
+				 recording->phases.incomplete || recording->steps.incomplete ||
 				 recording->state->usage->incomplete;
 	look_at_sites(recording);
 	err = report_devices_finish(recording);
@@ -362,9 +366,7 @@ int report_recording_finish(struct report_recording *recording)
 		err = finish_processes(recording);
 	if (!err)
 		err = finish_findings(recording);
-	if (!err)
-		err = finish_ooms(recording);
-	return err;
+	return err ? err : finish_ooms(recording);
 }
 
 void report_number(struct report *report)

@@ -18,6 +18,7 @@
 #include "report/recording_account.h"
 #include "ledger/state.h"
 #include "timeline/phases.h"
+#include "timeline/steps.h"
 #include "timeline/timeline.h"
 
 #define REPORT_PIDS 64
@@ -149,6 +150,7 @@ struct report_recording {
 	const struct state *state;
 	struct timeline timeline;
 	struct phases phases;
+	struct steps steps; /* of processes that have set no markers */
 	struct analysis *analysis;
 	struct holdings holdings;
 	struct sites sites;

@@ -60,7 +60,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The smallest that no more than 5 % are above. */
-static void finish(struct phase_values *values)
+void phase_finish_values(struct phase_values *values)
 {
 	if (!values->count)
 		return;
@@ -73,8 +73,8 @@ static void finish(struct phase_values *values)
 
 void phase_finish(struct phase *phase)
 {
-	finish(&phase->time);
-	finish(&phase->held);
+	phase_finish_values(&phase->time);
+	phase_finish_values(&phase->held);
 }
 
 void phase_free(struct phase *phase)

@@ -60,7 +60,8 @@ struct phase {
 /* If there is no memory, percentiles are computed from fewer values. */
 void phase_add(struct phase_values *values, int64_t value);
 
-/* Call it after the last value. */
+/* Call them after the last value. */
+void phase_finish_values(struct phase_values *values);
 void phase_finish(struct phase *phase);
 void phase_free(struct phase *phase);
 

@@ -79,11 +79,70 @@ static void test_what_recurs_is_said_once(void **state)
 	done(&reader);
 }
 
+static void leak(void)
+{
+	uint64_t i;
+
+	for (i = 0; i < 200; i++) {
+		add(alloc("cuMemAlloc_v2", 0x100000000 + i * 2 * MIB, MIB));
+		add(record_on(0, record_call("cuLaunchKernel")));
+		now_ns += 10 * MILLISECOND;
+	}
+}
+
+/* What the end of a process gave back did not go earlier, and stacks have to be asked for. */
+static void test_a_leak_without_call_stacks(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+	size_t ends;
+
+	(void)state;
+	for (ends = 0; ends < 2; ends++) {
+		begin();
+		leak();
+		if (ends)
+			add(record_exit(0));
+		reader = end();
+		report_verdict(&verdict, &reader.report);
+		assert_says(&verdict, 0, "leaves 200 MiB behind");
+		assert_says(
+			&verdict, 1,
+			"without freeing. To see where in the code, record with --stacks=alloc.");
+		assert_says(&verdict, 2,
+			    ends ? "; at the end it was 0 B, as all processes had ended; the" :
+				   "; at the end it was 200 MiB; the");
+		verdict_fini(&verdict);
+		done(&reader);
+	}
+}
+
+static void test_a_leak_with_call_stacks(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(record_frame(1, "run", "/usr/bin/train"));
+	add(record_stack(1, 1, 1));
+	add(record_called_from(1, alloc("cuMemAlloc_v2", 0x80000000, MIB)));
+	leak();
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, "MiB behind");
+	assert_false(has(&verdict.sentences[1], "--stacks"));
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_grew_is_named_if_nothing_explains_a_failure),
 		cmocka_unit_test(test_what_recurs_is_said_once),
+		cmocka_unit_test(test_a_leak_without_call_stacks),
+		cmocka_unit_test(test_a_leak_with_call_stacks),
 	};
 
 	return unit_run("report_verdict", tests);

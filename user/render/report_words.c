@@ -361,6 +361,13 @@ static void append_suspect(struct string *out, const struct report_recording *wh
 	}
 }
 
+/* Call stacks are not recorded unless they are asked for. */
+static bool lacks_place(const struct report_recording *where, const struct finding *finding)
+{
+	return finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK && finding->bytes &&
+	       !where->state->stacks.stacks_count;
+}
+
 /* What would have helped, and what to do: of the gravest finding alone. */
 static void say_remedy(struct verdict *verdict, const struct report *report)
 {
@@ -381,6 +388,8 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 	}
 	if (suggestion)
 		string_append_format(out, "What to do: %s", suggestion);
+	if (suggestion && lacks_place(where, finding))
+		string_append_text(out, " To see where in the code, record with --stacks=alloc.");
 }
 
 static void say_findings(struct verdict *verdict, const struct report *report)
@@ -472,6 +481,16 @@ static void say_own_peak(struct verdict *verdict, const struct report *report)
 					 report_held(process, kind).bytes));
 }
 
+static bool have_ended(const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (!recording->processes[i].process->exited)
+			return false;
+	return recording->processes_count;
+}
+
 static void say_peak(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
@@ -493,6 +512,8 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 	string_append_format(out, ": %s at ", string_size(peak, device->peak_bytes));
 	report_append_time(out, where, device->peak_ts_ns);
 	string_append_format(out, "; at the end it was %s", string_size(live, device->live_bytes));
+	if (!device->live_bytes && have_ended(where))
+		string_append_text(out, ", as all processes had ended");
 	if (where->processes_count) {
 		string_append_text(out, "; the process with the highest peak is ");
 		identity_words_process(out, where->processes[0].process);

@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct pipeline pipeline = {
 		.sinks = { sink }, .sinks_count = 1, .filter = { .ops = ~0u }, .shows_sums = true
 	};
-	struct steps steps = { bytes + 1, size ? size - 1 : 0, 1000 };
+	struct fuzz_steps steps = { bytes + 1, size ? size - 1 : 0, 1000 };
 	struct analysis_options options;
 	uint64_t records = 0;
 

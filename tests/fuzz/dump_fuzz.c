@@ -50,7 +50,7 @@ enum action {
 };
 
 struct script {
-	struct steps steps; /* the input */
+	struct fuzz_steps steps; /* the input */
 	struct pipeline live;
 	uint8_t options;
 
@@ -381,7 +381,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		coder = block_coder_new();
 		fuzz_check(dump && coder);
 	}
-	script.steps = (struct steps){ bytes + 1, size - 1, 1000 };
+	script.steps = (struct fuzz_steps){ bytes + 1, size - 1, 1000 };
 	script.live = (struct pipeline){ .filter = { .ops = ~0u } };
 	script.options = bytes[0];
 	script.dump = dump;

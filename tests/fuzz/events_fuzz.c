@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct tally tally = { .sink = { .call = count, .process = count } };
 	struct sink *sink = &tally.sink;
 	struct pipeline pipeline = { .sinks = { sink }, .sinks_count = 1, .shows_sums = true };
-	struct steps steps = { bytes + 1, size ? size - 1 : 0, 1000 };
+	struct fuzz_steps steps = { bytes + 1, size ? size - 1 : 0, 1000 };
 	uint64_t records = 0;
 
 	if (!size)

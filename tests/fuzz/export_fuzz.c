@@ -61,7 +61,7 @@ static void export_one(struct exporting *exporting, struct pipeline *pipeline, u
 {
 	const struct report_options options = { .device = -1, .top = 10 };
 	const struct analysis_options thresholds = analysis_defaults();
-	struct steps steps = { .bytes = bytes, .size = size, .now_ns = 1000 };
+	struct fuzz_steps steps = { .bytes = bytes, .size = size, .now_ns = 1000 };
 	struct sink *sink = exporting->export;
 	unsigned int step = 0;
 

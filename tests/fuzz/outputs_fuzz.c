@@ -21,7 +21,7 @@ enum choice {
 	CHOICE_LOSSES = 1 << 3,
 };
 
-static void write_text(struct steps *steps, struct pipeline *pipeline, struct writer *writer,
+static void write_text(struct fuzz_steps *steps, struct pipeline *pipeline, struct writer *writer,
 		       const struct summary *summary, uint8_t choice)
 {
 	const struct text_options options = { .lines = true, .exact = choice & CHOICE_EXACT };
@@ -36,7 +36,7 @@ static void write_text(struct steps *steps, struct pipeline *pipeline, struct wr
 	text_sink_free(sink);
 }
 
-static void write_json(struct steps *steps, struct pipeline *pipeline, struct writer *writer,
+static void write_json(struct fuzz_steps *steps, struct pipeline *pipeline, struct writer *writer,
 		       const struct summary *summary)
 {
 	struct sink *sink = json_sink_new(writer, true);
@@ -69,7 +69,7 @@ static struct summary summary_of(const struct pipeline *pipeline, uint8_t choice
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct steps steps = { bytes + 1, size ? size - 1 : 0, 1000 };
+	struct fuzz_steps steps = { bytes + 1, size ? size - 1 : 0, 1000 };
 	struct pipeline pipeline = { .filter = { .ops = ~0u } };
 	struct writer writer = { 0 };
 	struct summary summary;

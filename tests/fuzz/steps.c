@@ -98,7 +98,7 @@ static uint16_t driver_row_of(uint16_t row, uint8_t wanted)
 	return wanted && rows->count ? rows->rows[wanted % rows->count] : MS_NO_ROW;
 }
 
-static void make_event(const struct steps *steps, const struct step *step,
+static void make_event(const struct fuzz_steps *steps, const struct step *step,
 		       union step_record *record, uint16_t type, size_t size)
 {
 	memset(record, 0, sizeof(*record));
@@ -112,7 +112,7 @@ static void make_event(const struct steps *steps, const struct step *step,
 	};
 }
 
-static void make_call(const struct steps *steps, const struct step *step, int op,
+static void make_call(const struct fuzz_steps *steps, const struct step *step, int op,
 		      union step_record *record)
 {
 	uint16_t row = row_of(step->row, op);
@@ -136,7 +136,7 @@ static void make_call(const struct steps *steps, const struct step *step, int op
 	call->flags = step->flags & 3;
 }
 
-static void make_free_begin(const struct steps *steps, const struct step *step,
+static void make_free_begin(const struct fuzz_steps *steps, const struct step *step,
 			    union step_record *record)
 {
 	make_event(steps, step, record, MS_TYPE_FREE_BEGIN, sizeof(record->free));
@@ -147,7 +147,7 @@ static void make_free_begin(const struct steps *steps, const struct step *step,
 }
 
 /* Its text is the rest of the step and what follows. */
-static void make_name(struct steps *steps, const struct step *step, union step_record *record)
+static void make_name(struct fuzz_steps *steps, const struct step *step, union step_record *record)
 {
 	size_t length = step->size < steps->size ? step->size : steps->size;
 
@@ -159,7 +159,7 @@ static void make_name(struct steps *steps, const struct step *step, union step_r
 	steps->size -= length;
 }
 
-static void make_alias(const struct steps *steps, const struct step *step,
+static void make_alias(const struct fuzz_steps *steps, const struct step *step,
 		       union step_record *record)
 {
 	make_event(steps, step, record, MS_TYPE_NAME, sizeof(record->name));
@@ -167,7 +167,7 @@ static void make_alias(const struct steps *steps, const struct step *step,
 	record->name.alias = value_of(step->src);
 }
 
-static void make_process(const struct steps *steps, const struct step *step,
+static void make_process(const struct fuzz_steps *steps, const struct step *step,
 			 union step_record *record)
 {
 	static const uint16_t types[] = { MS_TYPE_EXEC, MS_TYPE_FORK, MS_TYPE_EXIT,
@@ -179,7 +179,7 @@ static void make_process(const struct steps *steps, const struct step *step,
 }
 
 /* Counted calls have neither thread nor place. */
-static void make_calls(const struct steps *steps, const struct step *step,
+static void make_calls(const struct fuzz_steps *steps, const struct step *step,
 		       union step_record *record)
 {
 	static const int ops[] = { MS_OP_LAUNCH, MS_OP_COPY, MS_OP_MEMSET, MS_OP_SYNC };
@@ -192,7 +192,7 @@ static void make_calls(const struct steps *steps, const struct step *step,
 	record->calls.count = step->context;
 }
 
-static void make_account(const struct steps *steps, const struct step *step,
+static void make_account(const struct fuzz_steps *steps, const struct step *step,
 			 union step_record *record)
 {
 	make_event(steps, step, record, MS_TYPE_ACCOUNT, sizeof(record->account));
@@ -201,7 +201,8 @@ static void make_account(const struct steps *steps, const struct step *step,
 	record->account.lost = value_of(step->addr);
 }
 
-static size_t make_bytes(struct steps *steps, const struct step *step, union step_record *record)
+static size_t make_bytes(struct fuzz_steps *steps, const struct step *step,
+			 union step_record *record)
 {
 	size_t length = step->size < steps->size ? step->size : steps->size;
 
@@ -212,7 +213,7 @@ static size_t make_bytes(struct steps *steps, const struct step *step, union ste
 }
 
 /* Time goes on, but for some steps, which come late. */
-static void pass_time(struct steps *steps, const struct step *step)
+static void pass_time(struct fuzz_steps *steps, const struct step *step)
 {
 	uint8_t passed = step->who >> 4;
 
@@ -223,7 +224,7 @@ static void pass_time(struct steps *steps, const struct step *step)
 }
 
 /* The next record and its length; returns false at the end of the input. */
-static bool next(struct steps *steps, union step_record *record, size_t *length)
+static bool next(struct fuzz_steps *steps, union step_record *record, size_t *length)
 {
 	struct step step;
 
@@ -281,7 +282,7 @@ static bool next(struct steps *steps, union step_record *record, size_t *length)
 	return true;
 }
 
-void *steps_next(struct steps *steps, size_t *length)
+void *steps_next(struct fuzz_steps *steps, size_t *length)
 {
 	union step_record record;
 	void *exact;
@@ -294,7 +295,7 @@ void *steps_next(struct steps *steps, size_t *length)
 	return exact;
 }
 
-bool steps_feed(struct steps *steps, struct pipeline *pipeline)
+bool steps_feed(struct fuzz_steps *steps, struct pipeline *pipeline)
 {
 	size_t length;
 	void *record = steps_next(steps, &length);

@@ -14,7 +14,7 @@
 
 #include "pipeline.h"
 
-struct steps {
+struct fuzz_steps {
 	const uint8_t *bytes; /* of the input that are left */
 	size_t size;
 	uint64_t now_ns;
@@ -27,9 +27,9 @@ struct steps {
  * The next record, as long as it is and no longer: reading behind it is a finding. The caller frees
  * it. NULL at the end of the input.
  */
-void *steps_next(struct steps *steps, size_t *length);
+void *steps_next(struct fuzz_steps *steps, size_t *length);
 
 /* Feeds the next record; returns false at the end of the input. Aborts if the pipeline fails. */
-bool steps_feed(struct steps *steps, struct pipeline *pipeline);
+bool steps_feed(struct fuzz_steps *steps, struct pipeline *pipeline);
 
 #endif /* MEMSCOPE_TESTS_STEPS_H */

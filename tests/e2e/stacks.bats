@@ -13,7 +13,7 @@ stacks_start() {
 		shift
 		;;
 	esac
-	rm -f stacks.in
+	rm -f stacks.in tool.log
 	mkfifo stacks.in
 	cp "$WORKLOADS/stacks" .
 	./stacks < stacks.in > expected.txt 3>&- 6>&- &
@@ -24,7 +24,7 @@ stacks_start() {
 	# shellcheck disable=SC2086 # may be empty
 	"$MEMSCOPE" "$command" $MASK "$@" -v -p "$OTHER_PID" 2> tool.log 3>&- 6>&- &
 	TRACE_PID=$!
-	wait_for 'grep -q "debug: tracing" tool.log'
+	wait_for 'grep -qs "debug: tracing" tool.log'
 	# The tables of its files are made meanwhile.
 	[[ $* != *--stack* ]] || wait_for 'grep -q "tables of all files are made" tool.log'
 }

@@ -186,6 +186,22 @@ static void a_load_between_two_steps_stays_at_one(void **unused)
 	assert_int_equal(world.changes, 1);
 }
 
+/* Of a larger budget that was used up, no more is owed than of the one that there is now. */
+static void a_lowered_budget_leaves_no_old_debt(void **unused)
+{
+	struct world world = world_of(false, true);
+	struct program *program = add(&world, 10000000, 0);
+
+	(void)unused;
+	world.governor.options.budget_ppm = 100 * BUDGET_PPM;
+	run(&world, 30);
+	assert_int_equal(step_of(&world, program), MS_BUDGET_OFF);
+	world.governor.options.budget_ppm = BUDGET_PPM;
+	program->bulk = 0;
+	run(&world, (GOVERNOR_DEBT_NS + GOVERNOR_CREDIT_NS) / SECOND_NS);
+	assert_int_equal(step_of(&world, program), MS_BUDGET_ALL);
+}
+
 static void allocations_are_never_given_up(void **unused)
 {
 	struct world world = world_of(true, true);
@@ -281,6 +297,7 @@ int main(void)
 		cmocka_unit_test(bursts_within_ten_seconds_are_not_cut),
 		cmocka_unit_test(who_becomes_quiet_is_traced_as_usual_again),
 		cmocka_unit_test(a_load_between_two_steps_stays_at_one),
+		cmocka_unit_test(a_lowered_budget_leaves_no_old_debt),
 		cmocka_unit_test(allocations_are_never_given_up),
 		cmocka_unit_test(others_only_wait_for_those_that_are_the_reason),
 		cmocka_unit_test(what_is_not_possible_is_not_done),

@@ -129,6 +129,13 @@ static void run_sync_bound(struct run *run)
 	}
 }
 
+/* The agent traced less for a second. */
+static void run_sync_bound_budgeted(struct run *run)
+{
+	run_sync_bound(run);
+	feed(run, record_budget(MS_BUDGET_ALL, MS_BUDGET_OFF, SECOND));
+}
+
 /* Much work at a time: that the host waits for it is what one wants. */
 static void run_device_bound(struct run *run)
 {
@@ -384,6 +391,7 @@ static const struct program programs[] = {
 	{ "many allocations at first", run_many_allocations_at_first, {}, 0 },
 	{ "alloc-bound", run_alloc_bound, { { FINDING_ALLOC_BOUND, M, 0 } }, 1 },
 	{ "sync-bound", run_sync_bound, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
+	{ "sync-bound, budgeted", run_sync_bound_budgeted, { { FINDING_SYNC_BOUND, L, 0 } }, 1 },
 	{ "device-bound", run_device_bound, { { FINDING_SYNC_BOUND, M, 0 } }, 1 },
 	{ "sync-bound, summed", run_sync_bound_summed, { { FINDING_SYNC_BOUND, H, 0 } }, 1 },
 	{ "one call", run_one_call, {}, 0 },

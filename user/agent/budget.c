@@ -187,7 +187,8 @@ static void lift(struct budget *budget)
 	budget->governor.off = false;
 	if (was_off)
 		set_bulk(budget, now_ns);
-	record_all(budget, now_ns, true);
+	if (!budget->governor.off)
+		record_all(budget, now_ns, true);
 }
 
 static int on_tick(void *context, uint64_t data)

@@ -34,6 +34,9 @@ static void keep_account(const struct governor *governor, struct governor_proces
 	if (!process->known)
 		process->credit_ns = most_ns;
 	process->known = true;
+	/* The budget may have been lowered. */
+	if (process->credit_ns < least_ns)
+		process->credit_ns = least_ns;
 	process->credit_ns += budget_of(governor, ns);
 	if (process->credit_ns > most_ns)
 		process->credit_ns = most_ns;

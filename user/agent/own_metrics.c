@@ -18,10 +18,10 @@
 	X(BPF, "memscope_agent_bpf_seconds", "counter", "seconds", "Time in BPF programs, in the traced programs' threads, if the kernel counts it (kernel.bpf_stats_enabled)") \
 	X(OVERHEAD, "memscope_agent_overhead_seconds", "counter", "seconds", "CPU time that tracing has cost the traced programs: an estimate on the high side, by their calls and what a trap takes here") \
 	X(OVERHEAD_HIGHEST, "memscope_agent_overhead_highest_ratio", "gauge", "ratio", "The same of the live process that it costs most, over the last second, as a share of a CPU") \
-	X(TRAP, "memscope_agent_trap_seconds", "gauge", "seconds", "What a probe takes here, of which that is estimated, by where it is from") \
+	X(TRAP, "memscope_agent_trap_seconds", "gauge", "seconds", "CPU time of one probe, from which the overhead is estimated; source: measured or assumed") \
 	X(BUDGET, "memscope_agent_budget_ratio", "gauge", "ratio", "What tracing may cost each process, as a share of a CPU; absent if there is no limit") \
 	X(BUDGET_PROCESSES, "memscope_agent_budget_processes", "gauge", "", "Live processes by what is traced of their copies, memsets, launches and synchronisation: all, entries or (off) nothing") \
-	X(BUDGET_OVER, "memscope_agent_budget_exceeded_processes", "gauge", "", "Those that tracing costs more, because of allocations and frees alone") \
+	X(BUDGET_OVER, "memscope_agent_budget_exceeded_processes", "gauge", "", "Live processes whose allocations and frees alone cost more than the budget") \
 	X(BUDGET_CHANGES, "memscope_agent_budget_changes", "counter", "", "Times that more or less was traced of a process, by what it was from then on") \
 	X(BUDGET_OFF, "memscope_agent_budget_off_seconds", "counter", "seconds", "Time in which no copies, memsets, launches and synchronisation were traced") \
 	X(RECORDED, "memscope_agent_recorder_bytes", "gauge", "bytes", "What the flight recorder has on disk") \

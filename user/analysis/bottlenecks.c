@@ -128,7 +128,8 @@ static void count_in(struct activity_slice *slice, const struct event *event,
 	switch (event->probe->spec.op) {
 	case MS_OP_SYNC:
 		slice->syncs += count;
-		if (event->call->duration_ns / event->count < options->short_sync_ns)
+		if (event->call->known & MS_KNOWN_RESULT &&
+		    event->call->duration_ns / event->count < options->short_sync_ns)
 			slice->short_syncs += count;
 		break;
 	case MS_OP_COPY:
@@ -371,6 +372,13 @@ static uint64_t percent_of(uint64_t part, uint64_t whole)
 	return whole ? (uint64_t)((double)part * 100 / (double)whole) : 0;
 }
 
+/* For some time, copies, launches and synchronisation had no times, or were not seen at all. */
+static bool is_budgeted(const struct process *process)
+{
+	return process &&
+	       (process->counters[COUNTER_ENTRIES_MS] || process->counters[COUNTER_UNTRACED_MS]);
+}
+
 static struct finding bound_finding(const struct process_activity *activity,
 				    const struct bound *bound, enum finding_rule rule,
 				    const char *what)
@@ -387,6 +395,9 @@ static struct finding bound_finding(const struct process_activity *activity,
 		    percent_of(bound->time_ns, bound->length_ns));
 	finding_say(&finding, "windows bound like this", FINDING_COUNT, bound->windows);
 	finding_say(&finding, "windows with any call", FINDING_COUNT, bound->active);
+	if (is_budgeted(activity->process))
+		finding_lower(&finding, FINDING_LOW,
+			      "the agent did not trace all calls, to keep its budget");
 	return finding;
 }
 
@@ -450,9 +461,10 @@ static int report_alloc(const struct process_activity *activity, const struct bo
 static int report_idle(const struct process_activity *activity, const struct bound *bound,
 		       enum finding_rule rule, struct findings *findings)
 {
-	struct finding finding =
-		bound_finding(activity, bound, rule,
-			      "share of the time with no call and an idle device, at least");
+	struct finding finding = bound_finding(
+		activity, bound, rule,
+		activity->summed ? "share of the time with no call and an idle device, at most" :
+				   "share of the time with no call and an idle device, at least");
 	uint64_t computed;
 	const bool known = host_evidence_computed(&activity->host, &computed);
 

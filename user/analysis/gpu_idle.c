@@ -15,6 +15,8 @@ struct idle {
 	struct gpu_gaps all;       /* to be freed */
 	uint64_t computed, queued; /* of the process, percent of the time */
 	bool has_computed, has_queued;
+	bool is_alone;  /* the process uses no other device */
+	bool is_summed; /* some calls were only counted */
 };
 
 /* ---- what is known --------------------------------------------------------------------------- */
@@ -55,6 +57,8 @@ static int take(struct idle *idle, const struct process_activity *activity,
 	idle->span_ns = idle->device->last_ns - idle->device->first_ns;
 	idle->busy_ns = gpu_busy_ns(&idle->device->busy);
 	idle->observed_ns = observed_ns(activity, times, idle->span_ns);
+	idle->is_alone = times->devices_count == 1;
+	idle->is_summed = times->calls.summed;
 	take_host(idle, &activity->host);
 	/* A host that computes has work for itself, so the gap is no lack of work. */
 	gpu_gaps_sums(&idle->all,
@@ -138,8 +142,10 @@ static const char *cause_of(const struct idle *idle, const struct analysis_optio
 
 	for (in = 0; in < GPU_GAP_INS; in++)
 		if (in_calls[in] && share_in(idle, in) >= MOST)
-			return in_calls[in];
-	return share_in(idle, GPU_GAP_NO_CALL) >= MOST ? cause_outside(idle, options) : NULL;
+			return in == GPU_GAP_SYNC && !idle->is_alone ? NULL : in_calls[in];
+	if (idle->is_summed || share_in(idle, GPU_GAP_NO_CALL) < MOST)
+		return NULL;
+	return cause_outside(idle, options);
 }
 
 /* ---- the rule -------------------------------------------------------------------------------- */
@@ -153,7 +159,7 @@ static void say_gaps(struct finding *finding, const struct idle *idle)
 		[GPU_GAP_ALLOC] = "share in allocations and frees",
 		[GPU_GAP_OTHER_CALL] = "share in other calls",
 		[GPU_GAP_NO_CALL] = "share in no call",
-		[GPU_GAP_UNKNOWN] = "share of which that is not known",
+		[GPU_GAP_UNKNOWN] = "share for which this is not known",
 	};
 	enum gpu_gap_in in;
 
@@ -194,6 +200,12 @@ static void lower(struct finding *finding, const struct idle *idle, const struct
 		finding_lower(finding, FINDING_MEDIUM,
 			      "what the host waited for is not recorded, it may have had no work:"
 			      " markers around it would tell");
+	else if (!finding->pattern && idle->is_summed)
+		finding_lower(finding, FINDING_MEDIUM,
+			      "calls were only counted: when they were is not known");
+	else if (!finding->pattern && !idle->is_alone && share_in(idle, GPU_GAP_SYNC) >= MOST)
+		finding_lower(finding, FINDING_MEDIUM,
+			      "threads waited in the gaps, maybe for another device");
 	else if (!finding->pattern && idle->has_computed)
 		finding_lower(finding, FINDING_MEDIUM,
 			      "why is not clear: markers around the parts of the program would"

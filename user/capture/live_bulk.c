@@ -64,7 +64,8 @@ static bool is_changed(const struct attachment *attachment, void *context)
 			    !has_changed(attachment, target->pid))
 				continue;
 			log_warning("%s: process %d has changed its functions meanwhile: copies,"
-				    " memsets, launches and synchronisation stay untraced there",
+				    " memsets, launches and synchronisation of all processes that"
+				    " use this file stay untraced",
 				    attachment->library->name, target->pid);
 			return true;
 		}

@@ -209,7 +209,7 @@ static const char *blind_to_what(const struct report_recording *recording, enum 
 			       "no program asked how much memory is free";
 	case RULE_BLIND_TO_GPU_TIMES:
 		return none_of(recording, asked_cupti, has_gpu_times) ?
-			       "of no GPU is it known when it had work" :
+			       "it is not known when any GPU had work" :
 			       NULL;
 	case RULE_BLIND_NOTHING:
 		break;

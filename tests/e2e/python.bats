@@ -8,7 +8,7 @@ PYTHON=/usr/bin/python3
 
 # Runs the program with these arguments behind its file, traced from when it waits.
 python_trace() {
-	rm -f expected.jsonl python.in
+	rm -f expected.jsonl python.in tool.log
 	mkfifo python.in
 	"$PYTHON" "$ROOT/tests/e2e/python_program" expected.jsonl "$@" < python.in 3>&- 6>&- &
 	OTHER_PID=$!
@@ -19,7 +19,7 @@ python_trace() {
 	"$MEMSCOPE" trace $MASK -f --stack --json -v -o events.jsonl -p "$OTHER_PID" 2> tool.log 3>&- 6>&- &
 	TRACE_PID=$!
 	# The tables of its files are made meanwhile.
-	wait_for 'grep -q "tables of all files are made" tool.log'
+	wait_for 'grep -qs "tables of all files are made" tool.log'
 	echo >&6
 	exec 6>&-
 	wait "$OTHER_PID" || [ "$*" = killed ]

@@ -8,16 +8,14 @@ PYTHON=/usr/bin/python3
 
 # Runs the program with these arguments behind its file, traced from when it waits.
 python_trace() {
-	rm -f expected.jsonl python.in tool.log
+	rm -f expected.jsonl python.in
 	mkfifo python.in
 	"$PYTHON" "$ROOT/tests/e2e/python_program" expected.jsonl "$@" < python.in 3>&- 6>&- &
 	OTHER_PID=$!
 	exec 6> python.in
 	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
-	# Not a function, so that TRACE_PID is the tool's.
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" trace $MASK -f --stack --json -v -o events.jsonl -p "$OTHER_PID" 2> tool.log 3>&- 6>&- &
-	TRACE_PID=$!
+	in_background TRACE_PID tool.log "$MEMSCOPE" trace $MASK -f --stack --json -v -o events.jsonl -p "$OTHER_PID" 6>&-
 	# The tables of its files are made meanwhile.
 	wait_for 'grep -qs "tables of all files are made" tool.log'
 	echo >&6

@@ -13,18 +13,15 @@ stacks_start() {
 		shift
 		;;
 	esac
-	rm -f stacks.in tool.log
+	rm -f stacks.in
 	mkfifo stacks.in
 	cp "$WORKLOADS/stacks" .
 	./stacks < stacks.in > expected.txt 3>&- 6>&- &
 	OTHER_PID=$!
 	exec 6> stacks.in
 	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
-	# Not a function, so that TRACE_PID is the tool's.
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" "$command" $MASK "$@" -v -p "$OTHER_PID" 2> tool.log 3>&- 6>&- &
-	TRACE_PID=$!
-	wait_for 'grep -qs "debug: tracing" tool.log'
+	in_background_tracing TRACE_PID tool.log "$MEMSCOPE" "$command" $MASK "$@" -v -p "$OTHER_PID" 6>&-
 	# The tables of its files are made meanwhile.
 	[[ $* != *--stack* ]] || wait_for 'grep -q "tables of all files are made" tool.log'
 }

@@ -91,6 +91,7 @@ copy_until() {
 	puppet_end
 	"$MEMSCOPE" report state/ring/*.mscope > report.txt
 	grep -q "milliseconds in which copies, memsets, launches and synchronisation were not traced" report.txt
+	grep -q "the agent did not trace all calls, to keep its budget" report.txt
 	"$MEMSCOPE" report -f json state/ring/*.mscope > report.json
 	jq -e '[.recordings[].processes[] | select(.comm == "agent-busy") | .unknown.untraced_ms] | add > 0' report.json
 	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
@@ -114,6 +115,32 @@ copy_until() {
 	puppet copies 1000
 	fresh
 	[ "$(puppet_says .cost.spent_ns)" -gt "$(cat before.txt)" ]
+	agent_stop
+	puppet_end
+}
+
+@test "probes that cannot come back, since a function was changed, are said to be missing" {
+	local before
+
+	[ -z "$MASK" ] || skip "single uprobes cannot be removed in time"
+	named_puppet agent-hooked
+	check_puppet
+	before=$(memory cuLaunchCooperativeKernel)
+	BUDGET=--budget=5% agent_start
+	puppet alloc 4096
+	copy_until off
+	wait_for '[ "$(memory cuLaunchCooperativeKernel)" = "$before" ]'
+	# The puppet does not call it.
+	memory cuLaunchCooperativeKernel e904000000
+	wait_for 'grep -q "process $PUPPET_PID has changed its functions" agent.err'
+	assert_equal "$(puppet_says .cost.traced)" off
+	puppet alloc 1000
+	fresh
+	assert_equal "$(puppet_says .device_bytes)" 5096
+	# It is as it was: they come back, and that it was said once is enough.
+	memory cuLaunchCooperativeKernel "${before:0:10}"
+	wait_for '[ "$(puppet_says .cost.traced)" = all ]'
+	assert_equal "$(grep -c "has changed its functions" agent.err)" 1
 	agent_stop
 	puppet_end
 }

@@ -385,3 +385,32 @@ two_threads_of_a_puppet() {
 	assert_equal "$(summary '[.processes[0].spaces[0] | .allocs, .frees]')" '[2,2]'
 	leaves_nothing
 }
+
+# check_puppet OPTION...: to check.json
+check_puppet() {
+	"$MEMSCOPE" check --json -p "$PUPPET_PID" "$@" > check.json
+}
+
+# place FUNCTION: what check says of it
+place() {
+	jq -c --arg name "$1" '.process.libraries[].probes[] | select(.function == $name)' check.json
+}
+
+# memory FUNCTION [HEX]: the first 16 bytes of it in the puppet; or writes there
+memory() {
+	/usr/bin/python3 - "$PUPPET_PID" "$(place "$1" | jq .file_offset)" "${2:-}" <<- 'END'
+		import sys
+		pid, offset, new = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3])
+		for line in open(f"/proc/{pid}/maps"):
+		    field = line.split()
+		    start, end = (int(x, 16) for x in field[0].split("-"))
+		    at = offset - int(field[2], 16)
+		    if "x" in field[1] and "libcuda" in line and 0 <= at < end - start:
+		        with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+		            memory.seek(start + at)
+		            if new:
+		                memory.write(new)
+		            else:
+		                print(memory.read(16).hex())
+	END
+}

@@ -150,6 +150,21 @@ static void processes_that_end_are_forgotten(void **unused)
 	end(&fixture);
 }
 
+static void calls_after_the_end_do_not_bring_it_back(void **unused)
+{
+	struct fixture fixture;
+
+	(void)unused;
+	begin(&fixture, 0);
+	feed(&fixture, record_call("cuLaunchKernel"));
+	feed(&fixture, record_event(MS_TYPE_EXIT, sizeof(struct ms_process)));
+	feed(&fixture, record_call("cuLaunchKernel"));
+	assert_null(cost_of(&fixture));
+	assert_int_equal(fixture.costs.count, 0);
+	assert_int_equal(fixture.costs.spent_ns, 2 * (COSTS_TRAP_NS * 258 / 100));
+	end(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +173,7 @@ int main(void)
 		cmocka_unit_test(what_is_lost_has_cost_as_much),
 		cmocka_unit_test(shares_are_of_the_time_since_the_last_look),
 		cmocka_unit_test(processes_that_end_are_forgotten),
+		cmocka_unit_test(calls_after_the_end_do_not_bring_it_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

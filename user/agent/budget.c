@@ -13,6 +13,7 @@
 #define SECOND_NS 1000000000ull
 #define TICK_NS (SECOND_NS / 10)   /* while there are many calls; else every second */
 #define RECORD_NS (10 * SECOND_NS) /* between two records of a step that lasts */
+#define RETRY_NS (10 * SECOND_NS)  /* until probes that could not come back are tried again */
 #define QUIET_NS (60 * SECOND_NS)  /* with all probes, until the log says that they are back */
 #define CALL_TRAPS 3               /* that a call costs at most */
 #define MANY 4                     /* times the budget: worth a look at once */
@@ -53,7 +54,7 @@ static int record_all(struct budget *budget, uint64_t now_ns, bool last)
 	for (i = 0; !err && i < budget->costs->count; i++) {
 		struct cost *cost = budget->costs->processes[i];
 		const struct cost_budget *of = &cost->budget;
-		const enum ms_budget_step step = governor_step(&budget->governor, &of->governed);
+		const enum ms_budget_step step = budget_step(budget, cost);
 		const bool lasts =
 			of->step != MS_BUDGET_ALL && (last || now_ns - of->since_ns >= RECORD_NS);
 
@@ -114,8 +115,12 @@ static void note(struct budget *budget, struct cost *cost, uint64_t ns)
 	}
 	if (!governor_note(&budget->governor, &of->governed, ns, spent_ns, bulk_ns))
 		return;
-	live_set_entries(budget->live, (pid_t)cost->pid, cost->start_ns, of->governed.at_entries);
-	say_entries(budget, cost);
+	/* What cannot be done helps nothing, so that the next step follows; or it is asked again. */
+	if (live_set_entries(budget->live, (pid_t)cost->pid, cost->start_ns,
+			     of->governed.at_entries))
+		of->governed.at_entries = true;
+	else
+		say_entries(budget, cost);
 }
 
 /* If they cannot come back yet, the governor will say so again. */
@@ -143,6 +148,23 @@ static void turn(struct budget *budget, uint64_t ns, uint64_t now_ns)
 	free(processes);
 }
 
+/* What could not come back may be able to by now. */
+static void try_again(struct budget *budget, uint64_t now_ns)
+{
+	const struct costs *costs = budget->costs;
+	size_t i;
+
+	if (budget->governor.off || now_ns - budget->tried_ns < RETRY_NS)
+		return;
+	budget->tried_ns = now_ns;
+	for (i = 0; i < costs->count; i++)
+		if (live_misses_bulk(budget->live, (pid_t)costs->processes[i]->pid,
+				     costs->processes[i]->start_ns)) {
+			live_set_bulk(budget->live, true);
+			return;
+		}
+}
+
 static int tick(struct budget *budget, uint64_t now_ns)
 {
 	const uint64_t ns = now_ns - budget->ticked_ns;
@@ -152,6 +174,7 @@ static int tick(struct budget *budget, uint64_t now_ns)
 	for (i = 0; i < budget->costs->count; i++)
 		note(budget, budget->costs->processes[i], ns);
 	turn(budget, ns, now_ns);
+	try_again(budget, now_ns);
 	budget->ticked_ns = now_ns;
 	say_on(budget, now_ns);
 	return record_all(budget, now_ns, false);
@@ -254,13 +277,19 @@ void budget_close(struct budget *budget)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+enum ms_budget_step budget_step(const struct budget *budget, const struct cost *cost)
+{
+	if (live_misses_bulk(budget->live, (pid_t)cost->pid, cost->start_ns))
+		return MS_BUDGET_OFF;
+	return governor_step(&budget->governor, &cost->budget.governed);
+}
+
 size_t budget_at(const struct budget *budget, enum ms_budget_step step)
 {
 	size_t i, count = 0;
 
 	for (i = 0; i < budget->costs->count; i++)
-		count += governor_step(&budget->governor,
-				       &budget->costs->processes[i]->budget.governed) == step;
+		count += budget_step(budget, budget->costs->processes[i]) == step;
 	return count;
 }
 

@@ -26,6 +26,7 @@ struct budget {
 	struct budget_counts counts;
 	uint64_t calls;     /* seen by the last look at their number */
 	uint64_t ticked_ns; /* CLOCK_MONOTONIC: when the governor was asked last */
+	uint64_t tried_ns;  /* when probes that are missing were */
 	uint64_t on_ns;     /* since when bulk calls have had their probes again */
 	bool is_said;       /* that they have not always */
 };
@@ -46,6 +47,9 @@ void budget_set(struct budget *budget, uint64_t ppm);
 
 /* The loop has ended: records how long the present steps have lasted. */
 void budget_close(struct budget *budget);
+
+/* A process' step: also MS_BUDGET_OFF if its bulk calls have no probes for another reason. */
+enum ms_budget_step budget_step(const struct budget *budget, const struct cost *cost);
 
 /* How many processes are at that step; and how many cost more by allocations and frees alone. */
 size_t budget_at(const struct budget *budget, enum ms_budget_step step);

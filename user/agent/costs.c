@@ -93,6 +93,20 @@ static void forget(struct costs *costs, const struct ms_event *header)
 		;
 	costs->processes[i] = costs->processes[--costs->count];
 	free(cost);
+	costs->ended[costs->ended_next++ % COSTS_ENDED] =
+		event_process_key(header->pid, header->start_ns);
+}
+
+/* The rings are read one after the other: its last calls can come after its end. */
+static bool has_ended(const struct costs *costs, const struct ms_event *header)
+{
+	const uint64_t key = event_process_key(header->pid, header->start_ns);
+	size_t i;
+
+	for (i = 0; i < COSTS_ENDED; i++)
+		if (costs->ended[i] == key)
+			return true;
+	return false;
 }
 
 static int take(struct sink *sink, const struct event *event)
@@ -107,8 +121,9 @@ static int take(struct sink *sink, const struct event *event)
 	if (!spent_ns && event->header->type != MS_TYPE_ATTACH)
 		return 0;
 	cost = costs_find(costs, event->header->pid, event->header->start_ns);
-	if (!cost && event->loss)
-		return 0; /* it may have ended: losses are looked at later */
+	/* Losses are looked at later. */
+	if (!cost && (event->loss || has_ended(costs, event->header)))
+		return 0;
 	if (!cost)
 		cost = add(costs, event->header);
 	if (!cost)

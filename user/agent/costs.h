@@ -35,13 +35,17 @@ struct cost {
 	} budget;                                 /* agent/budget.h */
 };
 
+#define COSTS_ENDED 256
+
 struct costs {
 	struct sink sink; /* first: the pipeline hands copies over */
 	uint64_t trap_ns; /* of a probe alone */
 	bool measured;    /* here, else COSTS_TRAP_NS */
 	struct cost **processes;
 	size_t count, capacity;
-	struct map places;    /* event_process_key() -> a struct cost */
+	struct map places;           /* event_process_key() -> a struct cost */
+	uint64_t ended[COSTS_ENDED]; /* event_process_key() of those that ended last */
+	size_t ended_next;
 	uint64_t spent_ns;    /* of all processes, also of those that have ended */
 	uint64_t highest_ppm; /* of those that lived at the last look */
 	uint64_t look_ns;     /* when that was, CLOCK_MONOTONIC */

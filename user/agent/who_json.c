@@ -142,10 +142,8 @@ static void put_cost(struct json *json, const struct own_numbers *own,
 	json_put_if(json, "spent_ns", costs, cost ? cost->spent_ns : 0);
 	json_put_if(json, "recent_ppm", costs, cost ? cost->recent_ppm : 0);
 	json_put_text(json, "traced",
-		      cost && own->budget ?
-			      event_budget_step_name(governor_step(&own->budget->governor,
-								   &cost->budget.governed)) :
-			      NULL);
+		      cost && own->budget ? event_budget_step_name(budget_step(own->budget, cost)) :
+					    NULL);
 	json_close(json, '}');
 }
 

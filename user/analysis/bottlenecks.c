@@ -2,6 +2,7 @@
 #include "analysis/bottlenecks.h"
 
 #include "analysis/gpu_idle.h"
+#include "ledger/process.h"
 
 #define COMPUTES 50   /* percent of the time: then it is what the host does */
 #define MIN_WINDOWS 4 /* with any call: fewer say nothing of a run */
@@ -372,13 +373,6 @@ static uint64_t percent_of(uint64_t part, uint64_t whole)
 	return whole ? (uint64_t)((double)part * 100 / (double)whole) : 0;
 }
 
-/* For some time, copies, launches and synchronisation had no times, or were not seen at all. */
-static bool is_budgeted(const struct process *process)
-{
-	return process &&
-	       (process->counters[COUNTER_ENTRIES_MS] || process->counters[COUNTER_UNTRACED_MS]);
-}
-
 static struct finding bound_finding(const struct process_activity *activity,
 				    const struct bound *bound, enum finding_rule rule,
 				    const char *what)
@@ -395,7 +389,7 @@ static struct finding bound_finding(const struct process_activity *activity,
 		    percent_of(bound->time_ns, bound->length_ns));
 	finding_say(&finding, "windows bound like this", FINDING_COUNT, bound->windows);
 	finding_say(&finding, "windows with any call", FINDING_COUNT, bound->active);
-	if (is_budgeted(activity->process))
+	if (activity->process && process_was_budgeted(activity->process))
 		finding_lower(&finding, FINDING_LOW,
 			      "the agent did not trace all calls, to keep its budget");
 	return finding;

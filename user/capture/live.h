@@ -99,6 +99,12 @@ bool live_can_set_entries(const struct live *live);
 int live_set_bulk(struct live *live, bool wanted);
 bool live_can_set_bulk(const struct live *live);
 
+/*
+ * Whether that process' bulk calls are to have probes, and do not: they could not be attached, or a
+ * process that uses the same file has changed its functions. live_set_bulk() tries it again.
+ */
+bool live_misses_bulk(const struct live *live, pid_t pid, uint64_t start_ns);
+
 enum live_reason {
 	LIVE_TARGETS_GONE,
 	LIVE_DURATION,

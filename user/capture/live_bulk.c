@@ -50,8 +50,8 @@ static bool has_changed(const struct attachment *attachment, pid_t pid)
 	return changed;
 }
 
-/* Since the probes were removed, an inline hook may have come there. */
-static bool is_changed(const struct attachment *attachment, void *context)
+/* Since the probes were removed, an inline hook may have come there: returns whose. */
+static pid_t changed_by(const struct attachment *attachment, void *context)
 {
 	const struct live *live = context;
 	size_t i, j;
@@ -59,18 +59,12 @@ static bool is_changed(const struct attachment *attachment, void *context)
 	for (i = 0; i < live->targets.count; i++) {
 		const struct target *target = live->targets.targets[i];
 
-		for (j = 0; j < target->count; j++) {
-			if (target->attachments[j].shared != attachment ||
-			    !has_changed(attachment, target->pid))
-				continue;
-			log_warning("%s: process %d has changed its functions meanwhile: copies,"
-				    " memsets, launches and synchronisation of all processes that"
-				    " use this file stay untraced",
-				    attachment->library->name, target->pid);
-			return true;
-		}
+		for (j = 0; j < target->count; j++)
+			if (target->attachments[j].shared == attachment &&
+			    has_changed(attachment, target->pid))
+				return target->pid;
 	}
-	return false;
+	return 0;
 }
 
 /*
@@ -95,7 +89,7 @@ int live_set_bulk(struct live *live, bool wanted)
 	if (!wanted)
 		live->bulk_removed_ns = clock_monotonic_ns();
 	programs_set_bulk(live->programs, wanted);
-	err = file_probes_set_bulk(live->targets.file_probes, is_changed, live);
+	err = file_probes_set_bulk(live->targets.file_probes, changed_by, live);
 	for (i = 0; i < live->targets.count; i++) {
 		struct target *target = live->targets.targets[i];
 
@@ -106,4 +100,26 @@ int live_set_bulk(struct live *live, bool wanted)
 		}
 	}
 	return err;
+}
+
+static bool misses_bulk(const struct live *live, const struct target *target)
+{
+	size_t i;
+
+	for (i = 0; i < target->count; i++) {
+		const struct attachment *attachment = &target->attachments[i];
+
+		if (attachment->shared)
+			attachment = attachment->shared;
+		if (attachment_bulk_is_missing(attachment, live->programs))
+			return true;
+	}
+	return false;
+}
+
+bool live_misses_bulk(const struct live *live, pid_t pid, uint64_t start_ns)
+{
+	const struct target *target = targets_find(&live->targets, pid);
+
+	return target && target->start_ns == start_ns && misses_bulk(live, target);
 }

@@ -131,6 +131,11 @@ static void count_budget(struct process *process, enum ms_budget_step step, uint
 		process->counters[COUNTER_UNTRACED_MS] += ms;
 }
 
+bool process_was_budgeted(const struct process *process)
+{
+	return process->counters[COUNTER_ENTRIES_MS] || process->counters[COUNTER_UNTRACED_MS];
+}
+
 int process_note_budget(struct process *process, const struct ms_budget *budget)
 {
 	count_budget(process, budget->before, budget->lasted_ns);

@@ -25,6 +25,9 @@ uint64_t process_held_bytes(const struct process *process);
 /* Counts for how long less was traced than usual. Returns 0. */
 int process_note_budget(struct process *process, const struct ms_budget *budget);
 
+/* Whether copies, launches and synchronisation had no times for a while, or were not seen. */
+bool process_was_budgeted(const struct process *process);
+
 /* Its status, and when it was; the step of the budget has lasted until then. */
 void process_note_exit(struct process *process, const struct event *exit);
 

@@ -7,6 +7,8 @@
 
 #include <sys/wait.h>
 
+#include "ledger/process.h"
+
 #define SHORT_FACTOR 10 /* as in analysis/leaks.c */
 
 static const char *const not_captured[MS_OPS_COUNT] = {
@@ -217,6 +219,20 @@ static const char *blind_to_what(const struct report_recording *recording, enum 
 	return NULL;
 }
 
+/* Some of the calls that the agent did not trace may have been what the rule is about. */
+static const char *blind_for_budget(const struct report_recording *recording,
+				    enum finding_rule rule)
+{
+	size_t i;
+
+	if (!(finding_rule_needs(rule) & MS_BULK_OPS))
+		return NULL;
+	for (i = 0; i < recording->processes_count; i++)
+		if (process_was_budgeted(recording->processes[i].process))
+			return "the agent did not trace all calls, to keep its budget";
+	return NULL;
+}
+
 /* Some of the calls that were lost may have been what the rule is about. */
 static const char *blind_for_loss(const struct report_recording *recording, enum finding_rule rule,
 				  enum finding_confidence least)
@@ -271,5 +287,7 @@ const char *report_blind(const struct report_recording *recording, enum finding_
 	if (is_of_memory && none_of(recording, allocated, has_results))
 		return "only the beginnings of calls were recorded";
 	why = blind_to_what(recording, rule, least);
+	if (!why)
+		why = blind_for_budget(recording, rule);
 	return why ? why : blind_for_loss(recording, rule, least);
 }

@@ -14,17 +14,24 @@ struct attachment_bulk {
 	struct attachment probes;
 	struct attachment_site site; /* without its path */
 	struct detacher *detacher;
-	int fd; /* of the file */
+	int fd;        /* of the file */
+	bool attached; /* also if there was nothing to attach to */
+	bool held;     /* see attachment_bulk_hold() */
 };
 
 static int attach(struct attachment_bulk *bulk, struct programs *programs)
 {
 	struct attachment_site site = bulk->site;
 	char path[64];
+	int err;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", bulk->fd);
 	site.path = path;
-	return attachment_open(&bulk->probes, programs, &site, bulk->detacher);
+	err = attachment_open(&bulk->probes, programs, &site, bulk->detacher);
+	bulk->attached = !err;
+	bulk->held &= err != 0;
+	bulk->site.again |= err != 0;
+	return err;
 }
 
 int attachment_bulk_open(struct attachment *attachment, struct programs *programs,
@@ -44,8 +51,10 @@ int attachment_bulk_open(struct attachment *attachment, struct programs *program
 		if (bulk->fd < 0)
 			err = -errno;
 	}
-	if (!err && programs_wants_bulk(programs))
-		err = attach(bulk, programs);
+	/* Without them, the account of memory is still exact. */
+	if (!err && programs_wants_bulk(programs) && attach(bulk, programs) &&
+	    !attachment->functions)
+		err = -ENOENT;
 	if (!err) {
 		attachment->functions += bulk->probes.functions;
 		attachment->driver_unseen |= bulk->probes.driver_unseen;
@@ -72,12 +81,29 @@ int attachment_bulk_set(struct attachment *attachment, struct programs *programs
 	struct attachment_bulk *bulk = attachment->bulk;
 	const bool wanted = programs_wants_bulk(programs);
 
-	if (!bulk || wanted == (bulk->probes.functions != 0))
+	if (!bulk || wanted == bulk->attached)
 		return 0;
 	if (wanted)
 		return attach(bulk, programs);
+	bulk->attached = false;
 	attachment_close(&bulk->probes);
 	return 0;
+}
+
+bool attachment_bulk_hold(struct attachment *attachment)
+{
+	struct attachment_bulk *bulk = attachment->bulk;
+	const bool first = bulk && !bulk->held;
+
+	if (bulk)
+		bulk->held = true;
+	return first;
+}
+
+bool attachment_bulk_is_missing(const struct attachment *attachment,
+				const struct programs *programs)
+{
+	return attachment->bulk && programs_wants_bulk(programs) && !attachment->bulk->attached;
 }
 
 bool attachment_bulk_has(const struct attachment_bulk *bulk, uint32_t row)

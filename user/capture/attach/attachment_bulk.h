@@ -15,7 +15,8 @@ struct attachment_bulk;
 
 /*
  * Gives the attachment, which has all others, its probes of bulk calls; none for the time being, if
- * they are not wanted (programs_wants_bulk()). Returns 0 or -errno: then it is closed as a whole.
+ * they are not wanted (programs_wants_bulk()), or cannot be attached, which is logged: then they
+ * are missing. Returns 0 or -errno: then it is closed as a whole.
  */
 int attachment_bulk_open(struct attachment *attachment, struct programs *programs,
 			 const struct attachment_site *site, struct detacher *detacher);
@@ -26,6 +27,16 @@ void attachment_bulk_close(struct attachment_bulk *bulk); /* NULL does nothing *
  * the process has changed by now gets none. Returns 0, or -errno, logged: then there are none.
  */
 int attachment_bulk_set(struct attachment *attachment, struct programs *programs);
+
+/*
+ * Notes that they do not come back for the time being. Returns whether that is new since they were
+ * there; false, too, if they are not apart.
+ */
+bool attachment_bulk_hold(struct attachment *attachment);
+
+/* Whether they are wanted, and not there: held, or they could not be attached. */
+bool attachment_bulk_is_missing(const struct attachment *attachment,
+				const struct programs *programs);
 
 /* Whether the function of that row is one of these. */
 bool attachment_bulk_has(const struct attachment_bulk *bulk, uint32_t row);

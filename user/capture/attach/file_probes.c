@@ -262,11 +262,27 @@ bool file_probes_has_driver(const struct file_probes *probes)
 	return false;
 }
 
+/* Whether a process has changed it; until then its probes of bulk calls are missing. */
+static bool is_held(const struct file_probes *probes, struct attachment *attachment,
+		    pid_t (*changed_by)(const struct attachment *attachment, void *context),
+		    void *context)
+{
+	pid_t pid = 0;
+
+	if (attachment_bulk_is_missing(attachment, probes->programs))
+		pid = changed_by(attachment, context);
+	if (pid && attachment_bulk_hold(attachment))
+		log_warning("%s: process %d has changed its functions meanwhile: copies, memsets,"
+			    " launches and synchronisation of all processes that use this file stay"
+			    " untraced until it has ended",
+			    attachment->library->name, pid);
+	return pid != 0;
+}
+
 int file_probes_set_bulk(struct file_probes *probes,
-			 bool (*is_changed)(const struct attachment *attachment, void *context),
+			 pid_t (*changed_by)(const struct attachment *attachment, void *context),
 			 void *context)
 {
-	const bool wanted = probes && programs_wants_bulk(probes->programs);
 	int err = 0;
 	size_t i;
 
@@ -274,7 +290,7 @@ int file_probes_set_bulk(struct file_probes *probes,
 		struct attachment *attachment = &probes->files[i]->attachment;
 		int file_err;
 
-		if (!probes->files[i]->probed || (wanted && is_changed(attachment, context)))
+		if (!probes->files[i]->probed || is_held(probes, attachment, changed_by, context))
 			continue;
 		file_err = attachment_bulk_set(attachment, probes->programs);
 		err = file_err ? file_err : err;

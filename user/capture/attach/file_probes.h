@@ -50,11 +50,11 @@ const struct library *file_probes_replace(struct file_probes *probes);
 
 /*
  * Removes the probes of bulk calls from all files or attaches them again, as programs_wants_bulk()
- * says; those of a file of which `is_changed` says that a process has changed it by now stay
- * removed. Returns 0 or -errno, logged.
+ * says; those of a file that a process has changed by now, which `changed_by` returns (else 0),
+ * stay removed, which is logged. Returns 0 or -errno, logged.
  */
 int file_probes_set_bulk(struct file_probes *probes,
-			 bool (*is_changed)(const struct attachment *attachment, void *context),
+			 pid_t (*changed_by)(const struct attachment *attachment, void *context),
 			 void *context);
 
 /*

@@ -115,7 +115,7 @@ static void note(struct budget *budget, struct cost *cost, uint64_t ns)
 	}
 	if (!governor_note(&budget->governor, &of->governed, ns, spent_ns, bulk_ns))
 		return;
-	/* What cannot be done helps nothing, so that the next step follows; or it is asked again. */
+	/* What cannot be done helps nothing: the next step follows, or it is asked again. */
 	if (live_set_entries(budget->live, (pid_t)cost->pid, cost->start_ns,
 			     of->governed.at_entries))
 		of->governed.at_entries = true;

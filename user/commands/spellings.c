@@ -12,7 +12,8 @@
 #define FILE_OPERAND(text) SPELLING_OPERAND, NULL, NULL, text
 #define ADVICE(text) SPELLING_ADVICE, NULL, NULL, text
 
-#define NO_STACKS "there are no call stacks yet; leave it out"
+#define TRACE_STACKS "it is --stack here"
+#define RECORD_STACKS "it is --stacks=alloc here"
 #define NO_REPLACING \
 	"a recording never takes the place of a file: remove that, or write -o run-%t.mscope"
 #define ALL_CALLS "every call is seen, none is sampled; leave it out"
@@ -52,8 +53,10 @@ static const struct spelling spellings[] = {
 	{ "trace", "-Z", ADVICE("failed calls are shown in any case; for them alone: --json, and select(.result != 0) of jq") },
 	{ "trace", "-w", ADVICE("the times of -c are those that pass, as of strace -cw; leave it out") },
 	{ "trace", "-S", ADVICE("-c sorts by total time; leave it out") },
-	{ LIVE, "-k", ADVICE(NO_STACKS) },
-	{ LIVE, "--stack-trace", ADVICE(NO_STACKS) },
+	{ "trace", "-k", MEANS("stack", NULL, TRACE_STACKS) },
+	{ "record", "-k", MEANS("stacks", "alloc", RECORD_STACKS) },
+	{ "trace", "--stack-trace", MEANS("stack", NULL, TRACE_STACKS) },
+	{ "record", "--stack-trace", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ LIVE, "-u", ADVICE("to run COMMAND as another user: -- sudo -u USER COMMAND, with -f") },
 	{ LIVE, "-E", ADVICE("to set a variable: -- env NAME=VALUE COMMAND") },
 	{ LIVE, "--follow-forks", MEANS("follow", NULL, "it is --follow here") },
@@ -64,8 +67,10 @@ static const struct spelling spellings[] = {
 	{ "record", "--format", ADVICE("a recording has one format: memscope-bpf export makes others of it") },
 	/* perf */
 	{ LIVE, "-G", MEANS("cgroup", NULL, "it is --cgroup here") },
-	{ LIVE, "-g", ADVICE(NO_STACKS) },
-	{ LIVE, "--call-graph", ADVICE(NO_STACKS) },
+	{ "trace", "-g", MEANS("stack", NULL, TRACE_STACKS) },
+	{ "record", "-g", MEANS("stacks", "alloc", RECORD_STACKS) },
+	{ "trace", "--call-graph", ADVICE(TRACE_STACKS) },
+	{ "record", "--call-graph", ADVICE(RECORD_STACKS) },
 	{ LIVE, "-F", ADVICE(ALL_CALLS) },
 	{ LIVE, "--freq", ADVICE(ALL_CALLS) },
 	{ LIVE, "--all-cpus", MEANS("all", NULL, "it is --all here") },
@@ -78,7 +83,8 @@ static const struct spelling spellings[] = {
 	{ "trace", "--duration-filter", ADVICE("select by duration_ns of --json with jq") },
 	/* memray */
 	{ LIVE, "--follow-fork", MEANS("follow", NULL, "it is --follow here") },
-	{ LIVE, "--native", ADVICE(NO_STACKS) },
+	{ "trace", "--native", MEANS("stack", NULL, TRACE_STACKS) },
+	{ "record", "--native", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ LIVE, "--aggregate", ADVICE("copies and launches are summed up as it is; leave it out") },
 	{ LIVE, "--live", ADVICE("live: memscope-bpf trace -p PID") },
 	{ "record", "--force", ADVICE(NO_REPLACING) },

@@ -197,6 +197,23 @@ query() {
 	[[ $output == *'record with --gpu-time'* ]]
 }
 
+@test "a GPU that is busy with one kernel is named with this kernel, and nothing else is" {
+	SIMCUPTI=slow=work_1:60ms measured 1 60
+	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.topic == "bottleneck") | .rule]' report.json)" '["kernel-bound"]'
+	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.rule == "kernel-bound") | .evidence[] | select(.name) | .name]' report.json)" \
+		'["work_1"]'
+	# The next two lines of the evidence: how often, and the median.
+	jq -e '.recordings[0].findings[] | select(.rule == "kernel-bound") | .evidence
+		| to_entries | map(select(.value.name))[0].key as $i | .[$i].value.value > 90 and .[$i + 1].value.value == 20
+		and .[$i + 2].value.value >= 6e7 and .[$i + 2].value.value < 7e7' report.json
+	run -8 "$MEMSCOPE" report --fail-on kernel-bound run.mscope
+	[[ $output == *' in work_1 (kernel-bound, device 0; high confidence)'* ]]
+	# As much work in three kernels of equal length.
+	SIMCUPTI=kernel=20ms measured 1 60
+	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.topic == "bottleneck") | .rule, [.evidence[] | .name // empty | .[0:5]]]' report.json)" \
+		'["kernel-bound",["work_","work_","work_"]]'
+}
+
 @test "steps that nobody marked are found by launches that recur, and not where they do not" {
 	measured 2 61 0 loops
 	# Each of 3 rounds; the first two show what recurs, and the last one has no end.

@@ -234,6 +234,8 @@ static void log_activity(const struct activity *a, uint64_t begin_ns, uint64_t e
 
 static uint64_t duration_of(const struct observer_work *work)
 {
+	if (work->kind == OBSERVER_KERNEL && work->name && !strcmp(work->name, settings()->slow))
+		return settings()->slow_ns;
 	if (work->kind == OBSERVER_KERNEL)
 		return settings()->kernel_ns;
 	return 1000 + work->bytes * 1000 / COPY_BYTES_A_US;

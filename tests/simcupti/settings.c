@@ -68,11 +68,16 @@ static void set(const char *key, char *value)
 		snprintf(all.other, sizeof(all.other), "%s", value);
 		all.has_other = true;
 	}
-	if (strcmp(key, "fail") != 0)
+	if (strcmp(key, "fail") != 0 && strcmp(key, "slow") != 0)
 		return;
 	if (!colon)
-		fatal("expected fail=FUNCTION:RESULT");
+		fatal("expected fail=FUNCTION:RESULT or slow=KERNEL:TIME");
 	*colon = '\0';
+	if (!strcmp(key, "slow")) {
+		snprintf(all.slow, sizeof(all.slow), "%s", value);
+		all.slow_ns = (uint64_t)time_of(colon + 1);
+		return;
+	}
 	snprintf(all.fails, sizeof(all.fails), "%s", value);
 	all.crashes = !strcmp(colon + 1, "crash");
 	all.result = atoi(colon + 1);

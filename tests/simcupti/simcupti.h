@@ -15,7 +15,9 @@
 struct settings {
 	uint32_t version;   /* as cuptiGetVersion() says it */
 	uint64_t kernel_ns; /* that each kernel runs */
-	uint64_t delay_ns;  /* from a call's end until the GPU begins, if nothing is before it */
+	char slow[64];      /* of another kernel: its name, and how long it runs */
+	uint64_t slow_ns;
+	uint64_t delay_ns; /* from a call's end until the GPU begins, if nothing is before it */
 	uint64_t drop, untimed, inverted, outside; /* each n-th kernel, copy or memset; 0: none */
 	uint64_t keep; /* activities that are kept until a flush; 0: a few thousand */
 	bool shuffle;  /* records are handed over in another order than they were made */

@@ -3,34 +3,7 @@
  * Programs whose GPU's work CUPTI has timed: each with the findings that it must have, and no
  * others.
  */
-#include "analysed.h"
-
-#define STEPS 100
-
-static void status(struct run *run, enum ms_gpu_state state, uint64_t dropped)
-{
-	union record record = record_gpu_status(state, MS_GPU_REASON_NONE);
-
-	record.gpu_status.is.dropped = dropped;
-	feed(run, record);
-}
-
-static void kernel_at(struct run *run, uint64_t begin_ns, uint64_t ns)
-{
-	static uint32_t correlation;
-
-	feed(run, record_activity(MS_ACTIVITY_KERNEL, ++correlation, begin_ns, ns));
-}
-
-static void look(struct run *run, uint64_t cpu_ns, uint64_t queue_ns)
-{
-	union record load = record_load(SECOND + cpu_ns, queue_ns, GIB);
-
-	load.load.throttled_ns = load.load.throttled = 0;
-	load.load.cgroup_stall_us = load.load.major_faults = 0;
-	feed(run, record_of(0, 0, record_host(8 * GIB, 0)));
-	feed(run, load);
-}
+#include "analysed_gpu.h"
 
 /*
  * Steps of 20 ms, in which a kernel runs for `busy_ns` from the launch on. Of each, the host
@@ -251,7 +224,7 @@ static void run_with_gaps(struct run *run)
 
 static const struct program programs[] = {
 	/* clang-format off */
-	{ "busy", run_busy, {}, 0 },
+	{ "busy", run_busy, { { FINDING_KERNEL_BOUND, H, 0 } }, 1 },
 	{ "nearly idle", run_nearly_idle, {}, 0 },
 	{ "computes", run_computes, { { FINDING_GPU_IDLE, H, 0 } }, 1 },
 	{ "computes some time", run_computes_some_time, { { FINDING_GPU_IDLE, M, 0 } }, 1 },
@@ -272,17 +245,6 @@ static void test_programs(void **state)
 {
 	(void)state;
 	run_all(programs);
-}
-
-static uint64_t said(const struct finding *finding, const char *what)
-{
-	size_t i;
-
-	for (i = 0; i < finding->evidence_count; i++)
-		if (!strcmp(finding->evidence[i].what, what))
-			return finding->evidence[i].value;
-	fail_msg("nothing is said of: %s", what);
-	return 0;
 }
 
 static void test_what_it_goes_by(void **state)

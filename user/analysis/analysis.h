@@ -63,6 +63,8 @@
 	X(idle_share,        "idle-time",         10,          PERCENT, "so much of a window in gaps between calls with the device known to be idle: the host bounds it") \
 	X(input_share,       "input-time",        25,          PERCENT, "a host that computed for less of its time than this while the device was idle waited for input") \
 	X(gpu_idle_share,    "gpu-idle-time",     30,          PERCENT, "a GPU that was idle, by CUPTI's times, for so much of the time in which it had work has too little to do") \
+	X(gpu_busy_share,    "gpu-busy-time",     80,          PERCENT, "a GPU that was busy, by CUPTI's times, for so much of the time in which it had work bounds its program") \
+	X(kernel_share,      "kernel-time",       50,          PERCENT, "so much of the work of a busy GPU in one kernel: it is bound by that") \
 	X(contention_share,  "contention-time",   20,          PERCENT, "so much of the time in calls spent waiting for a CPU: threads contend for CPUs") \
 	X(queue_share,       "queue-time",        10,          PERCENT, "a process whose threads waited for a CPU for so much of the time, added up: the same") \
 	X(throttle_share,    "throttle-time",     5,           PERCENT, "a process whose cgroup was throttled for so much of the time: the same") \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/bottlenecks.h"
 
-#include "analysis/gpu_idle.h"
+#include "analysis/gpu_use.h"
 #include "ledger/process.h"
 
 #define COMPUTES 50   /* percent of the time: then it is what the host does */
@@ -487,6 +487,19 @@ static int report_idle(const struct process_activity *activity, const struct bou
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
+/*
+ * By CUPTI's times, the GPU was at work meanwhile: only if that work is copies, they bound it. A
+ * device that is busy enough is not idle, whatever gaps there are between calls.
+ */
+static bool is_hidden(const struct process_activity *activity,
+		      const struct analysis_options *options, enum share share, uint64_t percent)
+{
+	if (share == SHARE_IDLE && options->gpu_busy_share < 100)
+		percent = 100 - options->gpu_busy_share;
+	return gpu_use_hides_host(activity, options, percent) &&
+	       (share != SHARE_COPY || gpu_use_copies_share(activity) < percent);
+}
+
 /* Whether a process is bound by it: then `*bound` says how. */
 static bool find_bound(const struct process_activity *activity,
 		       const struct analysis_options *options, enum share share, uint64_t percent,
@@ -495,7 +508,7 @@ static bool find_bound(const struct process_activity *activity,
 	if (activity->now_ns - activity->base_ns < options->bound_time_ns)
 		return false;
 	*bound = bound_of(activity, share, percent);
-	return is_bound(bound, options);
+	return is_bound(bound, options) && !is_hidden(activity, options, share, percent);
 }
 
 int bottlenecks_report_sync(struct process_activity *activity,
@@ -553,7 +566,7 @@ static bool finds_idle(const struct process_activity *activity,
 		       const struct analysis_options *options, struct bound *bound)
 {
 	return find_bound(activity, options, SHARE_IDLE, options->idle_share, bound) &&
-	       !gpu_idle_is_measured(activity, options);
+	       !gpu_use_any_is_idle(activity, options);
 }
 
 int bottlenecks_report_host(struct process_activity *activity,

@@ -5,9 +5,16 @@
 
 void finding_say(struct finding *finding, const char *what, enum finding_unit unit, uint64_t value)
 {
+	finding_say_of(finding, what, NULL, unit, value);
+}
+
+void finding_say_of(struct finding *finding, const char *what, const char *name,
+		    enum finding_unit unit, uint64_t value)
+{
 	if (finding->evidence_count < FINDING_EVIDENCE_MAX)
 		finding->evidence[finding->evidence_count++] = (struct finding_evidence){
 			.what = what,
+			.name = name,
 			.unit = unit,
 			.value = value,
 		};

@@ -54,6 +54,7 @@ enum finding_unit {
 /* A number, and in words what it is: "allocations not freed". The words are constants. */
 struct finding_evidence {
 	const char *what;
+	const char *name; /* what it is about, in the program: bytes of any kind; NULL: nothing */
 	enum finding_unit unit;
 	uint64_t value;
 };
@@ -87,6 +88,10 @@ struct finding {
 
 /* What is more than a finding has room for is left out. */
 void finding_say(struct finding *finding, const char *what, enum finding_unit unit, uint64_t value);
+
+/* The same of something that has a name: findings_name(). */
+void finding_say_of(struct finding *finding, const char *what, const char *name,
+		    enum finding_unit unit, uint64_t value);
 
 /* Lowers the confidence to `confidence` if it is higher, and says why. */
 void finding_lower(struct finding *finding, enum finding_confidence confidence, const char *why);

@@ -18,6 +18,7 @@ int findings_elsewhere(struct process_activity *activity, const struct analysis_
 void findings_fini(struct findings *findings)
 {
 	free(findings->list);
+	string_table_fini(&findings->names);
 	*findings = (struct findings){ 0 };
 }
 
@@ -82,6 +83,11 @@ int findings_add(struct findings *findings, const struct finding *finding)
 		return -ENOMEM;
 	findings->list[findings->count++] = *finding;
 	return 0;
+}
+
+const char *findings_name(struct findings *findings, const char *name, size_t length)
+{
+	return string_intern(&findings->names, name, length);
 }
 
 void findings_sort(struct findings *findings)

@@ -6,6 +6,7 @@
 #define MEMSCOPE_ANALYSIS_FINDINGS_H
 
 #include "analysis/finding.h"
+#include "base/string.h"
 
 #define FINDINGS_MAX 256
 
@@ -13,6 +14,7 @@ struct findings {
 	struct finding *list;
 	size_t count, capacity;
 	uint64_t dropped;
+	struct string_table names; /* that evidence is about */
 };
 
 struct process_activity;
@@ -34,6 +36,9 @@ void findings_fini(struct findings *findings);
 
 /* Returns 0 or -ENOMEM. */
 int findings_add(struct findings *findings, const struct finding *finding);
+
+/* A copy of a name for finding_say_of(); it lives as long as the findings. NULL: no memory. */
+const char *findings_name(struct findings *findings, const char *name, size_t length);
 
 /* By topic, the surest first, then by bytes, then by time. */
 void findings_sort(struct findings *findings);

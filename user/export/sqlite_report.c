@@ -210,6 +210,7 @@ static int put_finding(struct sqlite_export *export, uint64_t recording,
 				   cell_number(numbered->first_evidence + i),
 				   cell_number(numbered->number),
 				   cell_text(finding->evidence[i].what),
+				   cell_text(finding->evidence[i].name),
 				   cell_text(report_unit_name(finding->evidence[i].unit)),
 				   cell_number(finding->evidence[i].value));
 	return err;

@@ -82,7 +82,7 @@ static const char tables[] =
 	" topic TEXT, confidence TEXT, lowered_by TEXT, pid INTEGER, name TEXT, device INTEGER,"
 	" space TEXT, api TEXT, bytes INTEGER, start INTEGER, end INTEGER);"
 	"CREATE TABLE memscope_evidence (id INTEGER PRIMARY KEY, finding INTEGER, what TEXT,"
-	" unit TEXT, value INTEGER);";
+	" name TEXT, unit TEXT, value INTEGER);";
 
 /* What ids stand for. */
 static const char views[] =
@@ -108,8 +108,9 @@ static const char views[] =
 	" FROM memscope_owners o JOIN memscope_processes p ON p.id = o.process"
 	" JOIN memscope_recordings r ON r.id = p.recording"
 	" JOIN StringIds s ON s.id = o.space JOIN StringIds f ON f.id = o.api;"
-	"CREATE VIEW memscope_findings AS SELECT f.*, (SELECT group_concat(e.what || ': ' ||"
-	" e.value || CASE e.unit WHEN 'count' THEN '' ELSE ' ' || e.unit END, '; ')"
+	"CREATE VIEW memscope_findings AS SELECT f.*, (SELECT group_concat(e.what ||"
+	" coalesce(' ' || e.name, '') || ': ' || e.value ||"
+	" CASE e.unit WHEN 'count' THEN '' ELSE ' ' || e.unit END, '; ')"
 	" FROM memscope_evidence e WHERE e.finding = f.id) AS evidence FROM memscope_finding_rows f;"
 	"CREATE VIEW memscope_counted_calls AS SELECT c.start, p.recording,"
 	" r.host, p.id AS process_id, p.pid, p.name AS comm, c.count,"
@@ -164,7 +165,7 @@ static const struct {
 	{ SQLITE_BY_API, "INSERT INTO memscope_owners VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_FINDING, "INSERT INTO memscope_finding_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
 	  " ?, ?)" },
-	{ SQLITE_EVIDENCE, "INSERT INTO memscope_evidence VALUES (?, ?, ?, ?, ?)" },
+	{ SQLITE_EVIDENCE, "INSERT INTO memscope_evidence VALUES (?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_DEVICE, "INSERT INTO memscope_devices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_IDENTITY, "INSERT INTO memscope_identities VALUES (?, ?, ?)" },
 	{ SQLITE_NSYS_GPU, "INSERT INTO TARGET_INFO_GPU (vmId, id, totalMemory, name, busLocation, uuid)"

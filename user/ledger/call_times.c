@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "ledger/state.h"
 
 #define FIRST_OCTAVE 6 /* 64 ns */
 #define PER_OCTAVE 8

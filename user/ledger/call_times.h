@@ -6,7 +6,12 @@
 #ifndef MEMSCOPE_LEDGER_CALL_TIMES_H
 #define MEMSCOPE_LEDGER_CALL_TIMES_H
 
-#include "ledger/state.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event;
+struct process;
 
 /* From 64 ns to 36 minutes, eight to an octave; what is less or more is in the first or last. */
 #define CALL_TIMES_BUCKETS 281

@@ -121,6 +121,17 @@ static struct gpu_kernel *kernel_get(struct gpu_times *times, uint64_t id, int *
 	return &times->kernels[times->kernels_count++];
 }
 
+static int run_note(struct call_times *runs, const struct ms_activity_body *activity)
+{
+	const uint64_t ns = activity->end_ns - activity->begin_ns;
+
+	if (!gpu_times_is_work(activity))
+		return 0;
+	if (ns > runs->max_ns)
+		runs->max_ns = ns;
+	return call_times_count(runs, call_times_bucket(ns), 1);
+}
+
 static int apply_kernel(struct gpu_times *times, const struct ms_activity_body *activity)
 {
 	int err = 0;
@@ -130,7 +141,7 @@ static int apply_kernel(struct gpu_times *times, const struct ms_activity_body *
 		return err;
 	total_note(kernel ? &kernel->total : &times->others, activity);
 	times->device_launched += (activity->flags & MS_ACTIVITY_DEVICE_LAUNCHED) != 0;
-	return 0;
+	return kernel ? run_note(&kernel->runs, activity) : 0;
 }
 
 static void apply_copy(struct gpu_times *times, const struct ms_activity_body *activity)
@@ -339,6 +350,8 @@ static void totals_forget(struct gpu_times *times)
 
 	for (i = 0; i < times->devices_count; i++)
 		gpu_busy_fini(&times->devices[i].busy);
+	for (i = 0; i < times->kernels_count; i++)
+		call_times_fini(&times->kernels[i].runs);
 	times->devices_count = 0;
 	times->kernels_count = 0;
 	map_fini(&times->kernel_places);
@@ -434,6 +447,8 @@ size_t gpu_times_bytes(const struct gpu_times *times)
 		times->devices_capacity * sizeof(*times->devices);
 	for (i = 0; i < times->devices_count; i++)
 		bytes += gpu_busy_bytes(&times->devices[i].busy);
+	for (i = 0; i < times->kernels_count; i++)
+		bytes += times->kernels[i].runs.room * sizeof(*times->kernels[i].runs.buckets);
 	bytes += times->calls.capacity * sizeof(*times->calls.list);
 	return bytes + gpu_joins_bytes(&times->joins);
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ledger/call_times.h"
 #include "ledger/gpu_busy.h"
 #include "ledger/gpu_joins.h"
 
@@ -27,6 +28,7 @@ struct gpu_kernel {
 	uint64_t id;      /* of its name; 0: CUPTI gave none */
 	const char *name; /* interned; NULL: not known */
 	struct gpu_total total;
+	struct call_times runs; /* those with times, for call_times_percentile(); none in sums */
 };
 
 struct gpu_device {

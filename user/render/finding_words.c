@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/finding_words.h"
 
+#include <string.h>
+
 #include "ledger/objects.h"
+#include "render/field.h"
 #include "render/report_words.h"
 
 const char *finding_words_objects(const struct finding *finding)
@@ -24,13 +27,42 @@ static void append_objects(struct string *out, const struct finding *finding)
 				     finding->device);
 }
 
+void finding_words_evidence(struct string *out, const struct finding_evidence *evidence)
+{
+	string_append_text(out, evidence->what);
+	if (!evidence->name)
+		return;
+	string_append_char(out, ' ');
+	field_append_safe(out, evidence->name, strlen(evidence->name));
+}
+
+/* "a", "a and b", "a, b and c": all that its evidence is about. */
+static void append_names(struct string *out, const struct finding *finding)
+{
+	size_t left = 0, i;
+
+	for (i = 0; i < finding->evidence_count; i++)
+		left += finding->evidence[i].name != NULL;
+	for (i = 0; i < finding->evidence_count; i++) {
+		const char *name = finding->evidence[i].name;
+
+		if (!name)
+			continue;
+		field_append_safe(out, name, strlen(name));
+		left--;
+		string_append_text(out, left > 1 ? ", " : left ? " and " : "");
+	}
+}
+
 /* What stands for a letter or digit of the rule's words. */
 static void append_number(struct string *out, const struct report_recording *recording,
 			  const struct finding *finding, char what)
 {
 	const size_t i = (size_t)(what - '0');
 
-	if (what == 'B')
+	if (what == 'N')
+		append_names(out, finding);
+	else if (what == 'B')
 		string_append_text(out, REPORT_SIZE(finding->bytes));
 	else if (i < finding->evidence_count)
 		report_append_value(out, recording, finding->evidence[i].unit,

@@ -11,6 +11,9 @@
 /* In a finding about objects: "module" if it is about one, else "modules". */
 const char *finding_words_objects(const struct finding *finding);
 
+/* What a line of evidence says, before its number, with what it is about; escaped. */
+void finding_words_evidence(struct string *out, const struct finding_evidence *evidence);
+
 /*
  * Appends "train (4242) leaves 2 GiB behind (leak-growth, cudaMalloc, device 0; high confidence)",
  * without a full stop. Times are those of the recording.

@@ -62,7 +62,9 @@ void gate_append_evidence(struct string *out, const struct report_recording *rec
 	for (i = 0; i < finding->evidence_count; i++) {
 		const struct finding_evidence *evidence = &finding->evidence[i];
 
-		string_append_format(out, "%s%s: ", i ? between : "", evidence->what);
+		string_append_text(out, i ? between : "");
+		finding_words_evidence(out, evidence);
+		string_append_text(out, ": ");
 		report_append_value(out, recording, evidence->unit, evidence->value);
 	}
 }

@@ -68,8 +68,10 @@ static void say_finding(struct document *document, const struct report_recording
 	string_append_char(text, '.');
 	document_paragraph(document);
 	for (i = 0; i < finding->evidence_count; i++) {
-		string_append_format(text, DOCUMENT_CITE "E%zu" DOCUMENT_CITE " %s: ",
-				     numbered->first_evidence + i, finding->evidence[i].what);
+		string_append_format(text, DOCUMENT_CITE "E%zu" DOCUMENT_CITE " ",
+				     numbered->first_evidence + i);
+		finding_words_evidence(text, &finding->evidence[i]);
+		string_append_text(text, ": ");
 		report_append_value(text, recording, finding->evidence[i].unit,
 				    finding->evidence[i].value);
 		document_block(document, DOCUMENT_ITEM);

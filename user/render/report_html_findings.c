@@ -72,7 +72,8 @@ static void append_evidence(struct html *html, const struct report_finding *numb
 		string_append_format(html->out,
 				     "<div id=\"E%zu\"><dt><span class=\"id\">E%zu</span> ",
 				     numbered->first_evidence + i, numbered->first_evidence + i);
-		html_words(html, evidence->what);
+		finding_words_evidence(&html->scratch, evidence);
+		html_flush(html);
 		string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)evidence->value);
 		html_value(html, evidence->unit, evidence->value);
 		string_append_text(html->out, "</dd></div>\n");

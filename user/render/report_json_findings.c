@@ -53,6 +53,7 @@ static void put_evidence(struct json *json, const struct report_finding *numbere
 		json_name(json, "id");
 		put_id(json, 'E', numbered->first_evidence + i);
 		json_put_text(json, "what", finding->evidence[i].what);
+		json_put_text(json, "name", finding->evidence[i].name);
 		json_put_text(json, "unit", report_unit_name(finding->evidence[i].unit));
 		json_put_u64(json, "value", finding->evidence[i].value);
 		json_close(json, '}');

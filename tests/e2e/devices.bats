@@ -95,6 +95,32 @@ valid_lines() {
 	grep -Eq "GPU-a \| 140 GiB \| 1000 MiB \| 400 MiB \| 100 MiB \| 500 MiB \| 615 MiB" report.md
 }
 
+@test "so does the summary of a trace, which shows no lines for them" {
+	local used="process device=0 pid=PID used=600M"
+
+	puppet_with_cuda
+	puppet alloc $((256 << 20))
+	state 1000M "${used/PID/$PUPPET_PID}" "process device=0 pid=1 used=100M"
+	trace_start --nvml=1h -p "$PUPPET_PID"
+	wait_for 'grep -q "debug: NVML: " trace.err'
+	puppet alloc $((16 << 20))
+	trace_stop
+	assert_equal "$(summary '.processes[0].nvml | [.samples, (.used_bytes, .allocated_bytes,
+		.before_attach_bytes, .unexplained_bytes) / 1048576]')" "[2,600,16,584,0]"
+	assert_equal "$(summary '.nvml_devices | map([.uuid, .traced_bytes / 1048576])')" '[["GPU-a",600],["GPU-b",0]]'
+	valid_lines event events.jsonl
+	jq -c 'select(.type == "summary")' events.jsonl > line.json
+	valid event line.json
+	"$MEMSCOPE" trace $MASK -d 0.3 -o trace.txt -p "$PUPPET_PID"
+	grep -qE "^ {10,} 600 MiB  from before it was attached to$" trace.txt
+	grep -qE "^ {10,} 600 MiB  in all, as NVML says$" trace.txt
+	grep -qE "^ +140 GiB +1000 MiB +600 MiB +100 MiB +300 MiB +615 MiB  GPU-a$" trace.txt
+	! grep -q "process_memory\|device_memory" trace.txt || false
+	"$MEMSCOPE" trace $MASK -d 0.3 -c --nvml=off -o trace.txt -p "$PUPPET_PID"
+	! grep "NVML" trace.txt || false
+	puppet_end
+}
+
 @test "the process that asks NVML is none of those that use CUDA, though NVML maps the driver" {
 	puppet_with_cuda
 	export SIMNV_MAPS=$BUILT/simcuda/libcuda.so.1

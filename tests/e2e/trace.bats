@@ -225,7 +225,7 @@ called() {
 
 @test "several processes at once" {
 	puppet_with_cuda
-	$(ffmpeg_command 500) 3>&- 8>&- 9<&- &
+	$(ffmpeg_command 1000) 3>&- 8>&- 9<&- &
 	local other=$! first=$PUPPET_PID
 	sleep 0.2
 	trace_start -p "$PUPPET_PID,$other"

@@ -21,7 +21,6 @@
 #define MIN_RING (8ull << 20)
 #define SEGMENTS_OF_RING 16 /* that much of the oldest goes at once */
 #define BUNDLES_AN_HOUR 12
-#define NVML_NS 10000000000ull
 #define DEFAULT_CONFIG "/etc/memscope-bpf/agent.conf"
 
 /* What can be set by a file and the environment. */
@@ -195,7 +194,7 @@ static int complete(struct agent_settings *settings)
 	recording->segment_bytes = recording->ring_bytes / SEGMENTS_OF_RING;
 	recording->signal = SIGHUP;
 	recording->launches = recording->copies = RECORDING_SUMMARY;
-	recording->nvml_ns = NVML_NS;
+	recording->nvml_ns = CAPTURE_NVML_NS;
 	recording->bundles_an_hour = BUNDLES_AN_HOUR;
 	recording->triggers = 1u << TRIGGER_OOM;
 	recording->capture.selection.ops = (1u << MS_OPS_COUNT) - 1;

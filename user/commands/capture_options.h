@@ -74,6 +74,8 @@ int capture_options_check_markers(const struct capture_options *capture);
  * `verb`, `verbed`: what the command does with processes ("Trace", "traced").
  */
 /* clang-format off */
+#define CAPTURE_NVML_NS 10000000000ull /* between two questions to NVML, unless said otherwise */
+
 #define CAPTURE_OPTIONS_AT(at, member) ((at) + offsetof(struct capture_options, member))
 
 #define CAPTURE_OPTIONS_PROCESS_ROWS(at, verb, verbed) \

@@ -399,6 +399,23 @@ int option_duration(const struct option_row *row, const char *value, void *setti
 	return -EINVAL;
 }
 
+#define PERIOD_OFF UINT64_MAX
+
+int option_period(const struct option_row *row, const char *value, void *settings)
+{
+	if (strcmp(value, "off") != 0)
+		return option_duration(row, value, settings);
+	*(uint64_t *)place(row, settings) = PERIOD_OFF;
+	return 0;
+}
+
+uint64_t options_period(uint64_t given_ns, uint64_t by_default_ns)
+{
+	if (given_ns == PERIOD_OFF)
+		return 0;
+	return given_ns ? given_ns : by_default_ns;
+}
+
 int option_quiet(const struct option_row *row, const char *value, void *settings)
 {
 	(void)row;

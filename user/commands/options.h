@@ -28,6 +28,7 @@ int option_size(const struct option_row *row, const char *value, void *settings)
 int option_buffer(const struct option_row *row, const char *value, void *settings); /* uint64_t */
 int option_events(const struct option_row *row, const char *value, void *settings); /* uint64_t */
 int option_duration(const struct option_row *row, const char *value, void *settings); /* ns */
+int option_period(const struct option_row *row, const char *value, void *settings);   /* or off */
 int option_quiet(const struct option_row *row, const char *value, void *settings); /* log level */
 int option_verbose(const struct option_row *row, const char *value, void *settings);
 
@@ -38,6 +39,9 @@ int option_verbose(const struct option_row *row, const char *value, void *settin
 #define OPTION_VERBOSE_ROW \
 	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 }
 /* clang-format on */
+
+/* What option_period() has left: 0 for off, or `by_default` if the option was not given. */
+uint64_t options_period(uint64_t given_ns, uint64_t by_default_ns);
 
 /* A number from `min` to `max`, into the uint64_t at the row's place. */
 int option_number(const struct option_row *row, const char *value, void *settings, uint64_t min,

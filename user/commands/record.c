@@ -23,11 +23,9 @@
 #define DEFAULT_RING (64 * MIB)
 #define MIN_SEGMENT (4ull << 10) /* twice what begins one */
 #define DEFAULT_BUNDLES 12
-#define DEFAULT_NVML 10000000000 /* ns */
 #define DEFAULT_HOST 10000000000 /* ns */
-#define PERIOD_OFF UINT64_MAX
-#define MIN_RING MIB       /* some blocks must fit, of up to 256 KiB each */
-#define SEGMENTS_OF_RING 8 /* that much of the oldest goes at once */
+#define MIN_RING MIB             /* some blocks must fit, of up to 256 KiB each */
+#define SEGMENTS_OF_RING 8       /* that much of the oldest goes at once */
 
 struct settings {
 	struct record_run_settings recording;
@@ -110,16 +108,6 @@ static int parse_signal(const struct option_row *row, const char *value, void *s
 	return -EINVAL;
 }
 
-static int parse_period(const struct option_row *row, const char *value, void *context)
-{
-	uint64_t *ns = (uint64_t *)((char *)context + row->offset);
-
-	if (strcmp(value, "off") != 0)
-		return option_duration(row, value, context);
-	*ns = PERIOD_OFF;
-	return 0;
-}
-
 static int parse_tensors(const struct option_row *row, const char *value, void *settings)
 {
 	const int which = option_which(row, value);
@@ -198,13 +186,13 @@ static const struct option_row rows[] = {
 	  "Also record NVML's numbers for devices and for the recorded processes, if NVML is"
 	  " installed: at the beginning and the end, when memory runs out, and every TIME (default"
 	  " 10s).",
-	  parse_period, AT(recording.nvml_ns) },
+	  option_period, AT(recording.nvml_ns) },
 	{ 0, "host", "TIME|off",
 	  "Also record what the kernel says of the host and of the recorded processes (CPU time,"
 	  " waits for a CPU, memory, pressure, NUMA nodes, links of GPUs): at the beginning, at the"
 	  " end, and every TIME (default 10s), or less often if that takes more than a thousandth of"
 	  " a core.",
-	  parse_period, AT(recording.host_ns) },
+	  option_period, AT(recording.host_ns) },
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(recording.capture), "8M"),
 	CAPTURE_OPTIONS_MAX_LOSS_ROW(AT(recording.capture)),
 	CAPTURE_OPTIONS_PROBE_ROWS(AT(recording.capture), "recorded"),
@@ -286,14 +274,8 @@ static int complete(struct settings *settings)
 		recording->segment_bytes = recording->ring_bytes ?
 						   recording->ring_bytes / SEGMENTS_OF_RING :
 						   DEFAULT_SEGMENT;
-	if (!recording->nvml_ns)
-		recording->nvml_ns = DEFAULT_NVML;
-	if (recording->nvml_ns == PERIOD_OFF)
-		recording->nvml_ns = 0;
-	if (!recording->host_ns)
-		recording->host_ns = DEFAULT_HOST;
-	if (recording->host_ns == PERIOD_OFF)
-		recording->host_ns = 0;
+	recording->nvml_ns = options_period(recording->nvml_ns, CAPTURE_NVML_NS);
+	recording->host_ns = options_period(recording->host_ns, DEFAULT_HOST);
 	*ops = (1u << MS_OPS_COUNT) - 1;
 	if (recording->launches == RECORDING_OFF)
 		*ops &= ~(1u << MS_OP_LAUNCH | 1u << MS_OP_NAME);

@@ -34,6 +34,7 @@ struct settings {
 	bool no_return;
 	bool tensors;         /* what the allocators of frameworks say of themselves, too */
 	uint64_t interval_ns; /* between summaries; 0: there is one, at the end */
+	uint64_t nvml_ns;     /* as option_period() leaves it */
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -71,6 +72,10 @@ static const struct option_row rows[] = {
 	{ 0, "api", "REGEX",
 	  "Show only calls whose function, or the driver function inside it, matches.", option_text,
 	  AT(capture.selection.api) },
+	{ 0, "nvml", "TIME|off",
+	  "If NVML is installed, ask it at the beginning and the end, when memory runs out, and every"
+	  " TIME (default 10s): the summary breaks its last number for each process down.",
+	  option_period, AT(nvml_ns) },
 	{ 'o', "output", "FILE", "Write to FILE. Default: standard output (-).", option_output,
 	  AT(output) },
 	{ 'j', "json", NULL,
@@ -234,6 +239,7 @@ static int open_capture(struct run *run)
 	options.feed = feed;
 	options.flush = flush;
 	options.count_ns = settings->interval_ns;
+	options.devices_ns = options_period(settings->nvml_ns, CAPTURE_NVML_NS);
 	options.context = run;
 	return live_open(&run->live, &options);
 }

@@ -6,6 +6,7 @@
 
 #include "render/identity_words.h"
 #include "render/json_gpu.h"
+#include "render/json_nvml.h"
 #include "render/json_process.h"
 
 static void put_spaces(struct json *json, const struct process *process)
@@ -203,6 +204,7 @@ void json_summary_process(struct json *json, const struct summary *summary,
 	json_put_bool(json, "exited", process->exited);
 	json_process_exit(json, process->exited ? process->exit_status : MS_EXIT_UNKNOWN);
 	put_totals(json, summary, process);
+	json_nvml_process(json, process);
 	put_largest(json, summary, process);
 	put_views(json, process);
 	json_close(json, '}');
@@ -281,4 +283,5 @@ void json_summary(struct json *json, const struct summary *summary)
 		json_summary_process(json, summary, summary->state->processes[i]);
 	json_close(json, ']');
 	put_more(json, summary);
+	json_nvml_devices(json, summary->state);
 }

@@ -15,6 +15,7 @@
 #include "render/identity_words.h"
 #include "render/losses_words.h"
 #include "render/summary_gpu.h"
+#include "render/summary_nvml.h"
 
 #define KERNELS_SHOWN 20
 #define FUNCTIONS_SHOWN 20
@@ -546,6 +547,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_title(&page, process);
 		append_spaces(&page, process);
 		append_driver(&page, process);
+		summary_nvml_append(page.out, process, options);
 		summary_gpu_append(page.out, process);
 		append_largest(&page, process);
 		append_functions(&page, process);
@@ -557,5 +559,6 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_notes(&page, process);
 	}
 	append_more(&page);
+	summary_nvml_append_devices(page.out, summary->state, options);
 	append_account(&page);
 }

@@ -433,12 +433,17 @@ static int show_process(struct text_sink *text, const struct event *event,
 	return writer_end_line(text->writer);
 }
 
+/* There are ten times as many of the driver's objects as calls. */
+static bool is_summary_alone(uint32_t type)
+{
+	return type == MS_TYPE_OBJECT || type == MS_TYPE_DEVICE || type == MS_TYPE_HELD;
+}
+
 static int text_event(struct sink *sink, const struct event *event, const struct change *change)
 {
 	struct text_sink *text = (struct text_sink *)sink;
 
-	/* There are ten times as many of the driver's objects as calls: they are in the summary. */
-	if (!text->options.lines || event->header->type == MS_TYPE_OBJECT)
+	if (!text->options.lines || is_summary_alone(event->header->type))
 		return 0;
 	if (!text->headed)
 		append_heading(text);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What NVML says of processes and devices, in the summary of a trace. The numbers are taken apart
+ * as in a report (render/report_nvml.c).
+ */
+#include "render/summary_nvml.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "render/field.h"
+#include "render/report_nvml.h"
+
+static const char *size_text(const struct text_options *options, char out[STRING_NUMBER_BYTES],
+			     uint64_t bytes)
+{
+	if (!options->exact)
+		return string_size(out, bytes);
+	snprintf(out, STRING_NUMBER_BYTES, "%llu", (unsigned long long)bytes);
+	return out;
+}
+
+void summary_nvml_append(struct string *out, const struct process *process,
+			 const struct text_options *options)
+{
+	struct report_nvml_part parts[REPORT_NVML_PARTS_MAX];
+	const size_t count = report_nvml_parts(process, parts);
+	char size[STRING_NUMBER_BYTES];
+	size_t i;
+
+	if (!count)
+		return;
+	string_append_format(out, "\n  %-10s %15s\n", "NVML",
+			     process->exited ? "LAST NUMBER" : "NUMBER NOW");
+	for (i = 0; i < count; i++)
+		string_append_format(out, "  %-10s %15s  %s\n", "",
+				     size_text(options, size, parts[i].bytes), parts[i].what);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void append_size(struct string *out, const struct text_options *options, bool known,
+			uint64_t bytes)
+{
+	char size[STRING_NUMBER_BYTES];
+
+	string_append_format(out, " %12s", known ? size_text(options, size, bytes) : "?");
+}
+
+static uint64_t less(uint64_t bytes, uint64_t part_bytes)
+{
+	return bytes > part_bytes ? bytes - part_bytes : 0;
+}
+
+static void append_device(struct string *out, const struct nvml_device_account *device,
+			  const struct text_options *options)
+{
+	const struct ms_device *last = &device->last;
+	const bool memory = last->known & MS_DEVICE_MEMORY;
+	const bool processes = last->known & MS_DEVICE_PROCESSES;
+
+	string_append_char(out, ' ');
+	append_size(out, options, memory, last->total_bytes);
+	append_size(out, options, memory, last->used_bytes);
+	append_size(out, options, true, device->traced_bytes);
+	append_size(out, options, processes, less(last->processes_bytes, device->traced_bytes));
+	append_size(out, options, memory && processes,
+		    less(last->used_bytes, last->processes_bytes));
+	append_size(out, options, last->known & MS_DEVICE_RESERVED, last->reserved_bytes);
+	string_append_text(out, "  ");
+	field_append_safe(out, last->uuid, strnlen(last->uuid, sizeof(last->uuid)));
+	string_append_char(out, '\n');
+}
+
+void summary_nvml_append_devices(struct string *out, const struct state *state,
+				 const struct text_options *options)
+{
+	const struct nvml_devices *devices = &state->nvml_devices;
+	size_t i;
+
+	if (!devices->count)
+		return;
+	string_append_format(out, "\nDevices, by NVML\n  %12s %12s %12s %12s %12s %12s  %s\n",
+			     "MEMORY", "IN USE", "TRACED", "OTHERS", "NO PROCESS", "RESERVED",
+			     "DEVICE");
+	for (i = 0; i < devices->count; i++)
+		append_device(out, &devices->devices[i], options);
+}

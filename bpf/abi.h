@@ -312,6 +312,7 @@ struct ms_identity {
 
 #include "activity_abi.h"
 #include "agent_abi.h"
+#include "ask_abi.h"
 #include "driver_abi.h"
 #include "host_abi.h"
 #include "marker_abi.h"

@@ -2,8 +2,7 @@
 /*
  * Calls in progress: a small stack per thread, paired by stack pointer. A runtime function calls a
  * driver function that does the same thing; the pair becomes one event, with the runtime's name
- * (intent) and the driver's values (truth). Which context is current is followed here too, because
- * only the thread's own order of events can tell.
+ * (intent) and the driver's values (truth).
  */
 #ifndef MS_CALL_BPF_H
 #define MS_CALL_BPF_H
@@ -16,92 +15,6 @@ static __always_inline struct ms_thread *thread_get(__u64 flags)
 	if (thread && !thread->start_ns)
 		thread->start_ns = start_of(task->group_leader);
 	return thread;
-}
-
-/* ---- contexts -------------------------------------------------------------------------------- */
-
-static __always_inline struct ms_current *current_at(struct ms_thread *thread, __u32 depth)
-{
-	barrier_var(depth);
-	return &thread->current[depth & (MS_CONTEXTS - 1)];
-}
-
-static __always_inline void current_push(struct ms_thread *thread, __u64 context, __s32 device)
-{
-	struct ms_current *top;
-
-	if (thread->contexts >= MS_CONTEXTS) {
-		/* Forget the oldest; popping down to it will make the context unknown. */
-#pragma unroll
-		for (int i = 1; i < MS_CONTEXTS; i++)
-			thread->current[i - 1] = thread->current[i];
-		thread->contexts = MS_CONTEXTS - 1;
-	}
-	top = current_at(thread, thread->contexts++);
-	top->context = context;
-	top->device = device;
-}
-
-static __always_inline void current_pop(struct ms_thread *thread)
-{
-	if (thread->contexts)
-		thread->contexts--;
-}
-
-/* A successful context call changes what is current in its thread. */
-static __always_inline void current_follow(struct ms_thread *thread, const struct ms_spec *spec,
-					   const struct ms_call *call)
-{
-	bool has_device = call->known & MS_KNOWN_DEVICE;
-
-	switch (spec->action) {
-	case MS_ACTION_CREATE:
-		current_push(thread, call->addr, has_device ? call->device : -1);
-		break;
-	case MS_ACTION_PUSH:
-		current_push(thread, call->addr, -1);
-		break;
-	case MS_ACTION_POP:
-		current_pop(thread);
-		break;
-	case MS_ACTION_SET:
-		current_pop(thread);
-		if (call->addr)
-			current_push(thread, call->addr, -1);
-		break;
-	case MS_ACTION_DESTROY:
-		if (thread->contexts &&
-		    current_at(thread, thread->contexts - 1)->context == call->addr)
-			current_pop(thread);
-		break;
-	case MS_ACTION_SET_DEVICE:
-		/* Unless cuCtxSetCurrent was seen, the context is still that of another device. */
-		if (!thread->contexts ||
-		    (current_at(thread, thread->contexts - 1)->device >= 0 &&
-		     current_at(thread, thread->contexts - 1)->device != call->device)) {
-			current_pop(thread);
-			current_push(thread, 0, -1);
-		}
-		current_at(thread, thread->contexts - 1)->device = call->device;
-		break;
-	}
-}
-
-static __always_inline void current_note(struct ms_thread *thread, struct ms_call *call)
-{
-	struct ms_current *top;
-
-	if (!thread->contexts)
-		return;
-	top = current_at(thread, thread->contexts - 1);
-	if (top->context) {
-		call->context = top->context;
-		call->known |= MS_KNOWN_CONTEXT;
-	}
-	if (top->device >= 0 && !(call->known & MS_KNOWN_DEVICE)) {
-		call->device = top->device;
-		call->known |= MS_KNOWN_DEVICE;
-	}
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

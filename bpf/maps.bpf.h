@@ -149,6 +149,21 @@ struct {
 	__type(value, __u64);
 } ms_named SEC(".maps");
 
+struct ms_context_key {
+	__u64 start_ns;
+	__u64 context;
+	__u32 pid;
+	__u32 program; /* how many the process has executed: handles mean nothing to the next */
+};
+
+/* On which device contexts are, as far as a call has said it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct ms_context_key);
+	__type(value, __s32);
+} ms_context_devices SEC(".maps");
+
 /* ---- per thread ------------------------------------------------------------------------------ */
 
 /* What a call's values are read from. */
@@ -186,11 +201,22 @@ struct ms_current {
 	__s32 device;  /* -1: unknown */
 };
 
+/* A question that is being answered: see ask.bpf.h. */
+struct ms_question {
+	__u64 sp;      /* identifies the call; 0: there is none */
+	__u64 answer;  /* where it will be */
+	__u64 context; /* that is asked about, if the function takes one */
+};
+
+#define MS_QUESTIONS 4 /* by row of asks.def; a power of two: a mask */
+_Static_assert((int)MS_ASK_ROWS <= MS_QUESTIONS, "each row has its question");
+
 struct ms_thread {
 	__u64 start_ns;
 	__u32 depth;
 	__u32 contexts;
 	struct ms_current current[MS_CONTEXTS];
+	struct ms_question questions[MS_QUESTIONS];
 	struct ms_frame frames[MS_DEPTH];
 	__u64 ioctl_argument;
 	__u32 ioctl_row; /* of ms_ioctls, plus 1; 0: the thread is in none of them */

@@ -21,6 +21,7 @@
 #include "python.bpf.h"
 #include "stack.bpf.h"
 #include "split.bpf.h"
+#include "context.bpf.h"
 #include "call.bpf.h"
 #include "admit.bpf.h"
 #include "process.bpf.h"
@@ -28,6 +29,7 @@
 #include "tensor.bpf.h"
 #include "activity.bpf.h"
 #include "marker.bpf.h"
+#include "ask.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -98,6 +100,34 @@ int ms_ioctl_return(struct pt_regs *ctx)
 {
 	if (stopped != MS_STOP_ALL)
 		ioctl_leave(ctx);
+	return 0;
+}
+
+/* The same of the functions by which a thread asks where it is. */
+SEC("kprobe")
+int ms_ask_session(struct pt_regs *ctx)
+{
+	const __u32 row = MS_COOKIE_ROW(bpf_get_attach_cookie(ctx));
+
+	if (PT_REGS_IP(ctx) != bpf_get_func_ip(ctx)) {
+		ask_leave(ctx, row);
+		return 0;
+	}
+	return stopped || !ask_enter(ctx, row);
+}
+
+SEC("kprobe")
+int ms_ask_entry(struct pt_regs *ctx)
+{
+	if (!stopped)
+		ask_enter(ctx, MS_COOKIE_ROW(bpf_get_attach_cookie(ctx)));
+	return 0;
+}
+
+SEC("kprobe")
+int ms_ask_return(struct pt_regs *ctx)
+{
+	ask_leave(ctx, MS_COOKIE_ROW(bpf_get_attach_cookie(ctx)));
 	return 0;
 }
 

@@ -109,7 +109,7 @@ void live_devices_see(struct live *live, const struct ms_call *call)
 {
 	uint64_t now_ns;
 
-	if (!(call->known & MS_KNOWN_RESULT) || call->result != OUT_OF_MEMORY)
+	if (!live->nvml || !(call->known & MS_KNOWN_RESULT) || call->result != OUT_OF_MEMORY)
 		return;
 	now_ns = clock_monotonic_ns();
 	if (now_ns - live->devices_refused_ns < OOM_NS)

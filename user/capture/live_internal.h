@@ -71,6 +71,7 @@ struct live {
 	uint64_t host_wait_ns;                 /* until the next time */
 	size_t host_turn;                      /* of the targets, where there are very many */
 	uint64_t counted_ns;                   /* when counted launches were last looked at */
+	struct loop_source *asks_timer;        /* NULL: no process is listened to */
 	uint64_t bulk_removed_ns;              /* when the probes of bulk calls were */
 	bool stopping;
 	bool detaching; /* still, when the capture is over */
@@ -142,6 +143,15 @@ int live_host_open(struct live *live);
 int live_placement_feed(struct live *live, const struct target *target, uint64_t ts_ns);
 void live_host_end(struct live *live);
 void live_host_close(struct live *live);
+
+/*
+ * live_asks.c: on which devices the threads of a process are that was running. begin: it has all
+ * other probes, and records nothing before this. hear: of a call that was captured. end: it has
+ * executed a program.
+ */
+void live_asks_begin(struct live *live, struct target *target);
+void live_asks_hear(struct live *live, const struct ms_call *call);
+void live_asks_end(struct live *live, struct target *target);
 
 /* live_stacks.c: once the programs are loaded. Returns 0 or -errno, logged. */
 int live_stacks_open(struct live *live);

@@ -129,6 +129,7 @@ static int attach(struct live *live, struct target *target, uint32_t flags, cons
 		return err;
 	err = target_attach(&live->targets, target, program);
 	stack_taker_look(live->stacks, target->pid);
+	live_asks_begin(live, target);
 	programs_open_target(live->programs, target->pid, flags);
 	target_opened(target);
 	return err;
@@ -314,6 +315,7 @@ void live_announce_if_late(struct live *live, struct target *target, uint64_t si
 	target->attach_flags = flags;
 	target->attached_ns = began_ns;
 	target->announced_ns = clock_monotonic_ns();
+	live_asks_begin(live, target);
 	live_feed_attach(live, target);
 }
 
@@ -353,6 +355,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	live_feed_visible(live, &process->event);
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, process);
+	live_asks_end(live, target);
 	stack_taker_look(live->stacks, target->pid);
 	target_attach(&live->targets, target, NULL);
 	pythons_forget(&live->pythons, target->pid);
@@ -385,8 +388,10 @@ int live_take(void *context, void *record, size_t length)
 		err = kernel_names_launched(live->kernel_names, record);
 	if (!err)
 		err = live_feed(live, record, length);
-	if (live->nvml && event->type == MS_TYPE_CALL)
+	if (event->type == MS_TYPE_CALL) {
 		live_devices_see(live, record);
+		live_asks_hear(live, record);
+	}
 	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC ||
 		     event->type == MS_TYPE_EXIT))
 		process_changed(live, record);

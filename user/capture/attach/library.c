@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "event/cuda_names.h"
+#include "event/ask.h"
 #include "event/probe.h"
 #include "elf/elf_code.h"
 #include "elf/elf_symbols.h"
@@ -67,23 +68,18 @@ static void read_code(struct dump_input *reading, struct library_point *point, u
 }
 
 /* Probed at its first byte: what jumps behind that is not looked for. */
-static void add_framework(struct dump_input *reading, const struct elf_function *function)
+static void add_point(struct dump_input *reading, const struct elf_function *function, int row,
+		      struct library_point *points, size_t *count)
 {
-	struct library *library = reading->library;
-	const int row = framework_find(function->name);
-	struct library_point *point;
 	size_t i;
 
-	if (row < 0 || !function->is_exported || function->is_indirect)
-		return;
-	for (i = 0; i < library->frameworks_count; i++)
-		if (library->frameworks[i].row == (uint32_t)row ||
-		    library->frameworks[i].file_offset == function->file_offset)
+	for (i = 0; i < *count; i++)
+		if (points[i].row == (uint32_t)row ||
+		    points[i].file_offset == function->file_offset)
 			return;
-	point = &library->frameworks[library->frameworks_count++];
-	*point = (struct library_point){ .row = row, .file_offset = function->file_offset };
-	read_code(reading, point, function->size_bytes);
-	prologue_distrust(&point->prologue);
+	points[*count] = (struct library_point){ .row = row, .file_offset = function->file_offset };
+	read_code(reading, &points[*count], function->size_bytes);
+	prologue_distrust(&points[(*count)++].prologue);
 }
 
 static bool has_marker(const struct library *library, uint32_t row, uint64_t file_offset)
@@ -154,9 +150,17 @@ static int add_probe_markers(const struct elf_usdt *probe, void *context)
 /* What the table of probes has no row of. */
 static void add_other(struct dump_input *reading, const struct elf_function *function)
 {
+	struct library *library = reading->library;
+	int row;
+
 	if (function->is_exported && !function->is_indirect && !strcmp(function->name, "ioctl"))
-		reading->library->ioctl_offset = function->file_offset;
-	add_framework(reading, function);
+		library->ioctl_offset = function->file_offset;
+	row = function->is_indirect ? -1 : framework_find(function->name);
+	if (row >= 0 && function->is_exported)
+		add_point(reading, function, row, library->frameworks, &library->frameworks_count);
+	row = function->is_indirect ? -1 : ask_find(function->name);
+	if (row >= 0)
+		add_point(reading, function, row, library->asks, &library->asks_count);
 }
 
 static int add_function(const struct elf_function *function, void *context)

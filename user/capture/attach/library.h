@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi.h"
 #include "capture/attach/marker_rows.h"
 #include "event/framework.h"
 #include "host/proc.h"
@@ -66,6 +67,9 @@ struct library {
 	/* Of frameworks' allocators, exported: a row is one of bpf/frameworks.def. */
 	struct library_point frameworks[FRAMEWORK_ROWS_COUNT];
 	size_t frameworks_count;
+	/* By which a thread asks where it is: a row is one of bpf/asks.def. */
+	struct library_point asks[MS_ASK_ROWS];
+	size_t asks_count;
 	struct library_marker *markers;
 	size_t markers_count, markers_capacity;
 	struct library_new new; /* none if it defines no function of the table */

@@ -28,43 +28,6 @@ struct programs {
 	bool without_bulk;
 };
 
-/* ---- strategies ------------------------------------------------------------------------------ */
-
-static const struct {
-	const char *name;
-	enum feature feature;
-	uint32_t attach_type; /* of programs and links; 0: not on multi links */
-} strategies[STRATEGIES_COUNT] = {
-	[STRATEGY_SESSION] = { "uprobe_session", FEATURE_UPROBE_SESSION, LINK_UPROBE_SESSION },
-	[STRATEGY_MULTI] = { "uprobe_multi", FEATURE_UPROBE_MULTI, LINK_UPROBE_MULTI },
-	[STRATEGY_SINGLE] = { "uprobe_single", FEATURE_UPROBE_SINGLE, 0 },
-};
-
-const char *strategy_name(enum strategy strategy)
-{
-	return strategies[strategy].name;
-}
-
-int strategy_choose(struct features *features, bool entries_only)
-{
-	/* A session costs less than two links, and more than one. */
-	static const enum strategy orders[2][STRATEGIES_COUNT] = {
-		{ STRATEGY_SESSION, STRATEGY_MULTI, STRATEGY_SINGLE },
-		{ STRATEGY_MULTI, STRATEGY_SESSION, STRATEGY_SINGLE },
-	};
-	int i, err = 0;
-
-	for (i = 0; i < STRATEGIES_COUNT; i++) {
-		enum strategy strategy = orders[entries_only][i];
-
-		err = feature_test(features, strategies[strategy].feature);
-		if (!err)
-			return strategy;
-		log_debug("%s does not work here: %s", strategies[strategy].name, strerror(-err));
-	}
-	return err;
-}
-
 /* ---- loading --------------------------------------------------------------------------------- */
 
 #define LIBBPF_MESSAGE 900 /* bytes, of a line of the log */
@@ -88,17 +51,10 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return 0;
 }
 
-/* An entry alone needs no session. */
-static uint32_t attach_type(enum strategy strategy, bool entry_alone)
-{
-	return strategies[strategy == STRATEGY_SESSION && entry_alone ? STRATEGY_MULTI : strategy]
-		.attach_type;
-}
-
 static void choose_programs(struct memscope_bpf *skeleton, enum strategy strategy)
 {
 	bool session = strategy == STRATEGY_SESSION;
-	uint32_t type = strategies[strategy].attach_type;
+	uint32_t type = strategy_attach_type(strategy, false);
 
 	struct {
 		struct bpf_program *program;
@@ -110,6 +66,9 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 		{ skeleton->progs.ms_ioctl_session, true },
 		{ skeleton->progs.ms_ioctl_entry, false },
 		{ skeleton->progs.ms_ioctl_return, false },
+		{ skeleton->progs.ms_ask_session, true },
+		{ skeleton->progs.ms_ask_entry, false },
+		{ skeleton->progs.ms_ask_return, false },
 	};
 	size_t i;
 
@@ -118,9 +77,9 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 		bpf_program__set_expected_attach_type(choice[i].program, type);
 	}
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor,
-					      attach_type(strategy, true));
+					      strategy_attach_type(strategy, true));
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_marker,
-					      attach_type(strategy, true));
+					      strategy_attach_type(strategy, true));
 }
 
 /* It needs bpf_loop(), of Linux 5.17; without it the library is not loaded (-ENOTSUP). */
@@ -128,7 +87,7 @@ static int choose_gpu_times(struct memscope_bpf *skeleton, const struct programs
 {
 	bpf_program__set_autoload(skeleton->progs.ms_hand, options->gpu_times);
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_hand,
-					      attach_type(options->strategy, true));
+					      strategy_attach_type(options->strategy, true));
 	if (!options->gpu_times ||
 	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) > 0)
 		return 0;
@@ -359,14 +318,17 @@ int programs_link(const struct programs *programs, enum program program,
 		[PROGRAM_IOCTL_ENTRY] = skeleton->progs.ms_ioctl_entry,
 		[PROGRAM_IOCTL_RETURN] = skeleton->progs.ms_ioctl_return,
 		[PROGRAM_IOCTL_SESSION] = skeleton->progs.ms_ioctl_session,
+		[PROGRAM_ASK_ENTRY] = skeleton->progs.ms_ask_entry,
+		[PROGRAM_ASK_RETURN] = skeleton->progs.ms_ask_return,
+		[PROGRAM_ASK_SESSION] = skeleton->progs.ms_ask_session,
 		[PROGRAM_TENSOR] = skeleton->progs.ms_tensor,
 		[PROGRAM_HAND] = skeleton->progs.ms_hand,
 		[PROGRAM_MARKER] = skeleton->progs.ms_marker,
 	};
 
 	return attacher_create(programs->attacher, bpf_program__fd(choice[program]),
-			       attach_type(programs->strategy, program >= PROGRAM_TENSOR), site,
-			       on_return);
+			       strategy_attach_type(programs->strategy, program >= PROGRAM_TENSOR),
+			       site, on_return);
 }
 
 enum detacher_way programs_detacher_way(const struct programs *programs)
@@ -392,6 +354,11 @@ int programs_launch_counts_fd(const struct programs *programs)
 int programs_stack_ranges_fd(const struct programs *programs)
 {
 	return bpf_map__fd(programs->skeleton->maps.ms_stack_ranges);
+}
+
+int programs_asking_fd(const struct programs *programs)
+{
+	return bpf_map__fd(programs->skeleton->maps.ms_asking);
 }
 
 int programs_unwind_tables_fd(const struct programs *programs)

@@ -16,19 +16,8 @@
 #include "capture/attach/link.h"
 #include "capture/attach/marker_rows.h"
 #include "capture/attach/placement.h"
+#include "capture/attach/strategy.h"
 #include "capture/records/merge.h"
-
-enum strategy {
-	STRATEGY_SESSION, /* two links per library and process: the last to go, all others */
-	STRATEGY_MULTI,   /* up to three: of returns, of entries */
-	STRATEGY_SINGLE,  /* two per function */
-	STRATEGIES_COUNT,
-};
-
-const char *strategy_name(enum strategy strategy); /* "uprobe_session" */
-
-/* The cheapest strategy that works here, or -errno: none does, the last one for this reason. */
-int strategy_choose(struct features *features, bool entries_only);
 
 struct programs_options {
 	enum strategy strategy;
@@ -72,6 +61,10 @@ enum program {
 	PROGRAM_IOCTL_ENTRY,
 	PROGRAM_IOCTL_RETURN,
 	PROGRAM_IOCTL_SESSION,
+	/* And for functions by which a thread asks where it is (asks.def). */
+	PROGRAM_ASK_ENTRY,
+	PROGRAM_ASK_RETURN,
+	PROGRAM_ASK_SESSION,
 	/* Entries alone, or returns, whatever the strategy: */
 	PROGRAM_TENSOR,
 	PROGRAM_HAND, /* if `gpu_times` */
@@ -112,6 +105,9 @@ const __u64 *programs_launch_keys(const struct programs *programs);
 /* Maps by which the kernel side walks stacks: capture/stacks/stack_taker.h. */
 int programs_stack_ranges_fd(const struct programs *programs);
 int programs_unwind_tables_fd(const struct programs *programs);
+
+/* The map of processes that are listened to: pid -> struct ms_asking. */
+int programs_asking_fd(const struct programs *programs);
 
 /* Becomes readable, edge-triggered, when there is a process record. */
 int programs_wakeup_fd(const struct programs *programs);

@@ -47,9 +47,19 @@ static void report(struct target *target, uint64_t until_ns)
 		attachment_report(&target->attachments[i], target->pid, until_ns);
 }
 
+struct target_asks_site target_asks_site(const struct targets *targets, const struct target *target)
+{
+	return (struct target_asks_site){ .programs = targets->programs,
+					  .detacher = targets->detacher,
+					  .pid = target->pid };
+}
+
 static void target_free(struct targets *targets, struct target *target)
 {
+	const struct target_asks_site site = target_asks_site(targets, target);
+
 	report(target, UINT64_MAX);
+	target_asks_close(&target->asks, &site);
 	/* Before what is called less often: see placement_init(). */
 	if (target->tensors.fds)
 		attachment_close(&target->tensors);
@@ -418,8 +428,10 @@ static const struct library *look_at(struct targets *targets, struct target *tar
 	note_markers(targets, library);
 	target_markers_add(&target->markers, targets->programs, targets->detacher, target->pid,
 			   library, file->fd);
-	if (file->mapped)
+	if (file->mapped) {
 		note_framework(targets, target, library, file->fd);
+		target_asks_add(&target->asks, library, file->fd);
+	}
 	return library;
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "capture/attach/attachment.h"
+#include "capture/targets/target_asks.h"
 #include "capture/targets/target_markers.h"
 #include "host/proc.h"
 
@@ -41,6 +42,7 @@ struct target {
 	const struct library *framework; /* with an allocator that says what it does; or NULL */
 	struct attachment tensors;       /* to that: `fds` is NULL if it is not */
 	struct target_markers markers;
+	struct target_asks asks;
 	bool missed; /* calls were missed, or may have been, and no ATTACH says so */
 };
 
@@ -124,6 +126,10 @@ void target_opened(struct target *target);
 
 /* Probes, in all processes, the files that this one would load: another may do so at any time. */
 void targets_expect(struct targets *targets, pid_t pid);
+
+/* Where its `asks` are. */
+struct target_asks_site target_asks_site(const struct targets *targets,
+					 const struct target *target);
 
 /* The probes of the library in all processes are gone: the target has them no more, if it had. */
 bool target_lost_shared(struct target *target, const struct library *library);

@@ -106,6 +106,44 @@ contained() {
 	assert_equal "$(summary '.processes[0].identity.script')" '"train.py"'
 }
 
+@test "threads that rename themselves: the process keeps its name" {
+	program train.py 4096
+	cat >> train.py <<- 'PROGRAM'
+		import threading
+		libc = ctypes.CDLL(None)
+		context = ctypes.c_void_p()
+		cuda.cuCtxGetCurrent(ctypes.byref(context))
+		def allocate(name):
+		    block = ctypes.c_void_p()
+		    libc.prctl(15, name, 0, 0, 0)
+		    cuda.cuCtxSetCurrent(context)
+		    cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(8192))
+		worker = threading.Thread(target=allocate, args=(b"pt_worker",))
+		worker.start()
+		worker.join()
+		allocate(b"vllm::main")
+	PROGRAM
+	"$MEMSCOPE" record -q $MASK -o a.mscope -- $PYTHON train.py
+	report a.mscope
+	assert_equal "$(identities '[.identity.script, .spaces[0].allocs]')" '["train.py",3]'
+	[[ $(identities .name) == '"python'*' train.py"' ]]
+	# Its processes' names, and the script, choose it as before.
+	report --comm train.py a.mscope
+	assert_equal "$(identities '.spaces[0].allocs')" 3
+	"$MEMSCOPE" export -q -f sqlite -o a.sqlite a.mscope
+	assert_equal "$(sqlite3 a.sqlite "SELECT count(DISTINCT globalTid) FROM CUPTI_ACTIVITY_KIND_RUNTIME")" 2
+	trace $MASK -- $PYTHON train.py > out.txt
+	[ "$(grep -c "^[^+]* train.py  *cuMemAlloc_v2" out.txt)" -eq 3 ] || fail "$(cat out.txt)"
+}
+
+@test "a command that ends before its execution is heard of keeps its identity" {
+	printf '(sleep 0.4; kill -CONT $PPID) &\nkill -STOP $PPID\n' > stop.sh
+	"$MEMSCOPE" record -q $MASK -o a.mscope -- sh stop.sh 2> record.err
+	report a.mscope
+	assert_equal "$(jq -c '.recordings[0].processes[0].identity | [.script, .user]' report.json)" \
+		'["stop.sh","root"]'
+}
+
 @test "selection by user, name and several at once" {
 	# Where the other user may look.
 	OPEN=$(mktemp -d)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "event/identity.h"
 
 /* Which variables of a process's environment are looked at, but for the last two, are items. */
@@ -102,6 +103,16 @@ static void put_facts(struct identity_maker *maker)
 	put_text(record, IDENTITY_CMDLINE, facts->line);
 }
 
+/*
+ * Whether the last facts were read after what the record says, of its process: a command that is
+ * started here is looked at before the record of its execution is, and may have ended by then.
+ */
+static bool is_known(const struct identity_maker *maker, const struct ms_event *next)
+{
+	return maker->facts_of.pid == next->pid && maker->facts_of.start_ns == next->start_ns &&
+	       maker->facts_ns >= next->ts_ns;
+}
+
 struct ms_identity *identity_record_make(struct identity_maker *maker, const struct ms_event *next)
 {
 	const struct process_facts_wish wish = {
@@ -115,11 +126,19 @@ struct ms_identity *identity_record_make(struct identity_maker *maker, const str
 						      .tid = next->pid,
 						      .type = MS_TYPE_IDENTITY } };
 	struct string *record = &maker->record;
+	const uint64_t now_ns = clock_monotonic_ns();
 	struct ms_identity *made;
+	bool read;
 
+	read = !process_facts_read((pid_t)next->pid, next->start_ns, &wish, &maker->read);
+	if (read) {
+		maker->facts = maker->read;
+		maker->facts_of = *next;
+		maker->facts_ns = now_ns;
+	}
 	string_clear(record);
 	string_append(record, (const char *)&begin, sizeof(begin));
-	if (!process_facts_read((pid_t)next->pid, next->start_ns, &wish, &maker->facts))
+	if (read || is_known(maker, next))
 		put_facts(maker);
 	if (record->failed)
 		return NULL;

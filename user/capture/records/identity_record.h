@@ -12,15 +12,18 @@
 
 /* A zeroed one is ready. */
 struct identity_maker {
-	bool lines; /* command lines, too */
-	struct process_facts facts;
+	bool lines;                       /* command lines, too */
+	struct process_facts facts, read; /* the last that could be read; room for the next */
+	struct ms_event facts_of;         /* the process that they are of */
+	uint64_t facts_ns;                /* CLOCK_MONOTONIC: when they were read */
 	struct users users;
 	struct string record;
 };
 
 /*
  * What is known of the process now, as of the time of the record that is to follow. Without texts
- * if it has ended. It lives until the next call; NULL without memory.
+ * if it has ended and was not looked at after that time. It lives until the next call; NULL without
+ * memory.
  */
 struct ms_identity *identity_record_make(struct identity_maker *maker, const struct ms_event *next);
 

@@ -125,8 +125,7 @@ static int report(const struct process_activity *activity, const struct group *g
 		    group->temporary);
 	finding_say(&finding, "bytes of them", FINDING_BYTES, group->temporary_bytes);
 	finding_say(&finding, "allocations of this kind", FINDING_COUNT, group->allocs);
-	finding_say(&finding, "smallest size of this kind", FINDING_BYTES,
-		    1ull << group->size_class);
+	finding_say(&finding, "size of each, at least", FINDING_BYTES, 1ull << group->size_class);
 	finding_say(&finding, "time in its allocations and frees", FINDING_NS, group->call_ns);
 	return findings_add(findings, &finding);
 }

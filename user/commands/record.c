@@ -137,7 +137,8 @@ static const struct option_row rows[] = {
 	  parse_segment, AT(recording.segment_bytes) },
 	{ 0, "ring", "SIZE",
 	  "Flight recorder: keep only the newest segments, at most SIZE, in a directory FILE.ring"
-	  " (default with a trigger: 64M). At the end they become FILE, unless a trigger is given.",
+	  " (at least 1M; default with a trigger: 64M). At the end they become FILE, unless a"
+	  " trigger is given.",
 	  parse_ring, AT(recording.ring_bytes) },
 	{ 0, "on-oom", NULL,
 	  "When a call fails because memory has run out, copy the ring into a bundle: FILE with"

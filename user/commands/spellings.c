@@ -17,6 +17,8 @@
 #define NO_REPLACING \
 	"a recording never takes the place of a file: remove that, or write -o run-%t.mscope"
 #define ALL_CALLS "every call is seen, none is sampled; leave it out"
+#define NUMBERS_OVER_TIME \
+	"top is for people; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a"
 #define WHICH_CALLS "-e chooses among calls: -e alloc,free"
 
 /* clang-format off */
@@ -107,6 +109,15 @@ static const struct spelling spellings[] = {
 	{ LIVE, "--all-namespaces", MEANS("all", NULL, "it is -a here") },
 	{ LIVE, "--watch", ADVICE("trace goes on until Ctrl-C as it is; leave it out") },
 	{ LIVE, "--timeout", MEANS("duration", NULL, "it is --duration here") },
+	/* For those who know another command of ours. */
+	{ "top", "--json", ADVICE(NUMBERS_OVER_TIME) },
+	{ "top", "--format", ADVICE(NUMBERS_OVER_TIME) },
+	{ "agent", "--json", ADVICE("what it serves is JSON: curl -s http://127.0.0.1:9750/api/v1/who") },
+	{ "agent", "-p", ADVICE("it traces all processes; one alone: memscope-bpf record -p PID") },
+	{ "agent", "-a", ADVICE("it traces all processes; leave it out") },
+	{ "who", "-p", ADVICE("it shows every process; for one: --json | jq '.processes[] | select(.pid == PID)'") },
+	{ "who", "-a", ADVICE("it shows every process; leave it out") },
+	{ "who", "-i", MEANS("watch", NULL, "it is --watch here") },
 	{ "check", "-a", ADVICE("check looks at the machine, and with -p at one process") },
 };
 

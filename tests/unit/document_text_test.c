@@ -136,6 +136,18 @@ static void test_a_table_that_is_too_wide_goes_on_below(void **state)
 		   "\n"
 		   "  NAME     THREE\n"
 		   "  a     33333333\n");
+	begin(&made, 28);
+	document_table(made.document, "t", "", columns);
+	ROW(&made, "a", "1111111", "2222222", "");
+	ROW(&made, "b", "1", "2", "33333333");
+	document_table_end(made.document);
+	end(&made, "\n"
+		   "  NAME      ONE      TWO\n"
+		   "  a     1111111  2222222\n"
+		   "  b           1        2\n"
+		   "\n"
+		   "  NAME     THREE\n"
+		   "  b     33333333\n");
 }
 
 static void test_no_heading_where_it_goes_without_saying(void **state)

@@ -308,20 +308,50 @@ static size_t choose_shown(struct layout *layout, size_t first, size_t width)
 	return column;
 }
 
+/* Whether the row has anything in these columns, but for the first, which is there again. */
+static bool goes_on(const struct layout *layout, size_t row)
+{
+	const struct columns *columns = layout->columns;
+	size_t i;
+
+	for (i = 1; i < layout->shown_count; i++)
+		if (columns->cells[row * columns->count + layout->shown[i]].length)
+			return true;
+	return false;
+}
+
+static void draw_below(const struct layout *layout, size_t rows)
+{
+	bool headed = false;
+	size_t i;
+
+	for (i = 0; i < rows; i++) {
+		if (!goes_on(layout, i))
+			continue;
+		if (!headed) {
+			string_append_char(layout->out, '\n');
+			draw_heads(layout);
+		}
+		headed = true;
+		draw_row(layout, i);
+	}
+}
+
 void columns_draw(const struct columns *columns, struct string *out, size_t width,
 		  const struct wrap_look *look)
 {
 	struct layout layout = { .columns = columns, .look = look, .out = out };
 	const size_t rows = columns->count ? columns->cells_count / columns->count : 0;
-	size_t next = 0, i;
+	size_t next, i;
 
 	out->failed |= columns->failed;
 	choose_widths(&layout, width);
+	next = choose_shown(&layout, 0, width);
+	draw_heads(&layout);
+	for (i = 0; i < rows; i++)
+		draw_row(&layout, i);
 	while (next < columns->count) {
-		string_append_text(out, next ? "\n" : "");
 		next = choose_shown(&layout, next, width);
-		draw_heads(&layout);
-		for (i = 0; i < rows; i++)
-			draw_row(&layout, i);
+		draw_below(&layout, rows);
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * A table in the columns of a terminal. Numbers are aligned to the right and never broken; where
  * there is not enough room, headings and then text go on in the next line, and a table that is too
- * wide even so goes on below, with its first column again.
+ * wide even so goes on below, with its first column again, in rows that have more.
  */
 #ifndef MEMSCOPE_RENDER_COLUMNS_H
 #define MEMSCOPE_RENDER_COLUMNS_H

@@ -4,6 +4,8 @@
 
 load helpers
 
+bats_require_minimum_version 1.5.0
+
 # A program that allocates, copies and frees N times, half a second after it has initialised.
 SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
 export SIMCUDA_DELAY
@@ -244,4 +246,29 @@ grandparent_start() {
 	tool_wait trace TRACE_PID
 	assert_equal "$(grep -o "process [0-9]* (puppet), a descendant" trace.err | sort -u | wc -l)" 2
 	assert_equal "$(grep -c "a descendant" trace.err)" 2
+}
+
+@test "a recording says that descendants used CUDA and are not in it" {
+	grandparent_start
+	record_start -o a.mscope -p "$PARENT"
+	echo > go
+	echo load >&8
+	wait_for 'grep -q "has mapped the CUDA driver" record.err'
+	record_stop
+	"$MEMSCOPE" report -q -f md -o report.md a.mscope
+	grep -q "Nothing was lost; at least 1 descendant of the recorded processes used CUDA and was not recorded\." report.md
+	run -8 "$MEMSCOPE" report -q --fail-on inexact a.mscope
+	"$MEMSCOPE" report -q -f json -o report.json a.mscope
+	valid report report.json
+	assert_equal "$(jq '.recordings[0].lost.untraced_descendants' report.json)" 1
+
+	# It has the driver by now.
+	record_start -o b.mscope -p "$PARENT"
+	record_stop
+	assert_equal "$("$MEMSCOPE" report -q --json b.mscope | jq '.recordings[0].lost.untraced_descendants')" 1
+	record_start -o c.mscope -p "$PARENT,$(pgrep -P "$(pgrep -P "$PARENT")")"
+	record_stop
+	assert_equal "$("$MEMSCOPE" report -q --json c.mscope | jq '.recordings[0].lost.untraced_descendants')" 0
+	echo "exit 0" >&8
+	wait "$PARENT"
 }

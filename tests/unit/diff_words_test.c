@@ -81,6 +81,17 @@ static void test_missed_processes(void **state)
 
 	string_fini(&said);
 	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	diffs.a.dump.untraced = 3;
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "Nothing was lost on either side; descendants of the recorded"
+			       " processes in A used CUDA and were not recorded.\n"));
+	diffs_done(&diffs);
+
+	string_fini(&said);
+	diffs_begin(&diffs);
 	add_of(&diffs.a, 10, record_process(MS_TYPE_ATTACH, "train", MS_ATTACH_RUNNING));
 	add_process(&diffs.b, 10, "train");
 	diffs.a.dump.missed = diffs.b.dump.missed = 1;

@@ -294,16 +294,22 @@ static void test_one_of_several_is_inexact(void **state)
 static void test_missed_processes(void **state)
 {
 	static const struct {
-		uint64_t missed;
+		uint64_t missed, untraced;
 		bool was_running;
-		const char *said;
+		const char *said, *unknown;
 	} cases[] = {
-		{ 2, false,
+		{ 2, 0, false,
 		  "Nothing was lost; calls may be missing, as at least 2 processes could not be"
-		  " attached to in time." },
-		{ 1, true,
+		  " attached to in time.",
+		  "* calls of at least 2 processes: they ended, or" },
+		{ 1, 0, true,
 		  "Nothing was lost; what processes held before they were attached to is not"
-		  " known; calls may be missing, as at least 1 process could not be" },
+		  " known; calls may be missing, as at least 1 process could not be",
+		  "* calls of at least 1 process: it ended, or executed" },
+		{ 0, 2, false,
+		  "Nothing was lost; at least 2 descendants of the recorded processes used CUDA and"
+		  " were not recorded.",
+		  "* what at least 2 descendants of the recorded processes held: they used" },
 	};
 	size_t i;
 
@@ -314,15 +320,13 @@ static void test_missed_processes(void **state)
 
 		begin();
 		dump.missed = cases[i].missed;
+		dump.untraced = cases[i].untraced;
 		if (cases[i].was_running)
 			add(record_attach_running());
 		add(alloc("cudaMalloc", 0x1000, 300));
 		texts = end_with(&reader);
 		assert_has(&texts.md, cases[i].said);
-		assert_has(&texts.md,
-			   cases[i].missed == 1 ?
-				   "* calls of at least 1 process: it ended, or executed" :
-				   "* calls of at least 2 processes: they ended, or");
+		assert_has(&texts.md, cases[i].unknown);
 		assert_has_not(&texts.md, "The recording lacks something");
 		assert_false(report_all_is_exact(&reader.report));
 		assert_false(report_has_losses(reader.report.recordings[0]));
@@ -338,12 +342,14 @@ static void test_missed_processes_beside_losses(void **state)
 	(void)state;
 	begin();
 	dump.missed = 2;
+	dump.untraced = 1;
 	add(alloc("cudaMalloc", 0x1000, 300));
 	add(record_account(MS_OP_COPY, 50, 10));
 	texts = end_with(&reader);
-	assert_has(&texts.md, "at least 2 processes could not be attached to in time, but no"
-			      " allocation or free is known to be missing.");
-	assert_has(&texts.json, "\"missed_processes\":2");
+	assert_has(&texts.md, "at least 2 processes could not be attached to in time, at least 1"
+			      " descendant of the recorded processes used CUDA and was not"
+			      " recorded, but no allocation or free is known to be missing.");
+	assert_has(&texts.json, "\"missed_processes\":2,\"untraced_descendants\":1");
 	assert_false(report_is_inexact(reader.report.recordings[0]));
 	assert_false(report_all_is_exact(&reader.report));
 	done_with(&reader, &texts);

@@ -84,6 +84,7 @@ struct live {
 	/* Descendants that use CUDA and are not traced, and that a message has named. */
 	pid_t untraced[LIVE_UNTRACED];
 	size_t untraced_count;
+	size_t untraced_before; /* those that used it before anything was attached to */
 };
 
 /*
@@ -124,7 +125,7 @@ void live_child_gone(struct live *live, const struct ms_process *fork);
  * live_untraced.c. Before anything is attached to, and when a process that is no target has mapped
  * a file.
  */
-void live_warn_untraced_before(const struct live_options *options);
+void live_warn_untraced_before(struct live *live);
 void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping);
 
 /*

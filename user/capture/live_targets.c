@@ -582,7 +582,7 @@ int live_open_targets(struct live *live)
 	size_t i;
 
 	if (!scope_is_open(&live->options.scope))
-		live_warn_untraced_before(&live->options);
+		live_warn_untraced_before(live);
 	for (i = 0; !err && i < live->options.pids_count; i++)
 		err = attach_to_pid(live, live->options.pids[i]);
 	if (!err && scope_is_open(&live->options.scope))

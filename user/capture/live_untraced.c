@@ -37,14 +37,16 @@ void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping 
 }
 
 /* Before anything is attached to: it takes a while, and what will be followed is not there yet. */
-void live_warn_untraced_before(const struct live_options *options)
+void live_warn_untraced_before(struct live *live)
 {
+	const struct live_options *options = &live->options;
 	pid_t found[LIVE_UNTRACED];
 	size_t count = untraced_children_find(options->pids, options->pids_count, found,
 					      LIVE_UNTRACED),
 	       i;
 	struct string names = { 0 };
 
+	live->untraced_before = count;
 	for (i = 0; i < options->pids_count; i++)
 		string_append_format(&names, "%d,", options->pids[i]);
 	for (i = 0; i < count && i < LIVE_UNTRACED; i++)
@@ -56,4 +58,9 @@ void live_warn_untraced_before(const struct live_options *options)
 			    count == 1 ? "it" : "them", (int)names.length,
 			    names.length ? names.bytes : "", count > LIVE_UNTRACED ? ",..." : "");
 	string_fini(&names);
+}
+
+size_t live_untraced(const struct live *live)
+{
+	return live->untraced_before + live->untraced_count;
 }

@@ -123,6 +123,7 @@ void recording_description_put_end(struct properties *properties, const char *re
 	properties_put_u64(properties, "lost", losses->calls);
 	properties_put_u64(properties, "lost_records", losses->others);
 	properties_put_u64(properties, "missed_processes", live_missed(live));
+	properties_put_u64(properties, "untraced_descendants", live_untraced(live));
 	properties_put_u64(properties, "unwritten_blocks", counts.unwritten_blocks);
 	properties_put_u64(properties, "unwritten_records", counts.unwritten_records);
 	properties_put_u64(properties, "cpu_ns", cost.cpu_ns);

@@ -267,6 +267,8 @@ static int capture(struct run *run)
 	live_cost(run->live, &summary.cost);
 	summary.missed_processes = live_missed(run->live);
 	summary.missed_known = true;
+	summary.untraced = live_untraced(run->live);
+	summary.untraced_known = true;
 	if (!finish_err)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
 	run->losses = summary.losses;

@@ -177,6 +177,8 @@ static int take_end(struct sink *sink, const struct summary *none)
 		.counters = recording->coverage.counters,
 		.missed_processes = recording->coverage.missed_processes,
 		.missed_known = recording->coverage.missed_known,
+		.untraced = recording->coverage.untraced,
+		.untraced_known = recording->coverage.untraced_known,
 		.captured_ops = recording->coverage.captured_ops,
 		.refused = recording->coverage.account.refused,
 	};

@@ -25,6 +25,7 @@
 	X(RECORDING_EVENTS, "memscope_recording_events", "counter", "", "Calls that were recorded") \
 	X(EVENTS_LOST, "memscope_events_lost", "counter", "", "Events that the recording lacks, by where they were lost") \
 	X(MISSED_PROCESSES, "memscope_missed_processes", "counter", "", "Processes with a CUDA library that ended, or executed another program, before they could be attached to, as far as known") \
+	X(UNTRACED_DESCENDANTS, "memscope_untraced_descendants", "gauge", "", "Descendants of the recorded processes that used CUDA and were not recorded, as far as known") \
 	X(GPU_TOTAL, "memscope_gpu_memory_total_bytes", "gauge", "bytes", "Memory of the device, as the driver last reported it") \
 	X(GPU_USED, "memscope_gpu_memory_used_bytes", "gauge", "bytes", "Memory of the device that all programs together use, as the driver last reported it") \
 	X(NVML_TOTAL, "memscope_gpu_nvml_total_bytes", "gauge", "bytes", "Memory of the device, as NVML says") \
@@ -367,6 +368,8 @@ static void add_coverage(struct openmetrics *export, const struct report_coverag
 	add_lost(export, "decode", coverage->account.refused + coverage->account.unknown_records);
 	if (coverage->missed_known)
 		metrics_add(export->metrics, FAMILY_MISSED_PROCESSES, coverage->missed_processes);
+	if (coverage->untraced_known)
+		metrics_add(export->metrics, FAMILY_UNTRACED_DESCENDANTS, coverage->untraced);
 	metrics_label(export->metrics, "recording", number);
 	metrics_label(export->metrics, "kernel", coverage->kernel);
 	metrics_label(export->metrics, "version", coverage->version);

@@ -148,6 +148,11 @@ static void append_remarks(struct string *out, const struct report_recording *re
 			"calls may be missing of processes that could not be attached to"
 			" in time: at least %llu\n",
 			(unsigned long long)coverage->missed_processes);
+	if (coverage->untraced)
+		string_append_format(out,
+				     "descendants of the recorded processes used CUDA and were not"
+				     " recorded: at least %llu\n",
+				     (unsigned long long)coverage->untraced);
 	if (unwatched)
 		string_append_format(
 			out,

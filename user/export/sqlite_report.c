@@ -165,7 +165,8 @@ int sqlite_report_recording(struct sqlite_export *export)
 			   cell_number(report_lost(coverage)),
 			   cell_number(!report_has_losses(recording)),
 			   cell_number(!report_is_inexact(recording)),
-			   cell_if(coverage->missed_known, coverage->missed_processes));
+			   cell_if(coverage->missed_known, coverage->missed_processes),
+			   cell_if(coverage->untraced_known, coverage->untraced));
 	if (!err && coverage->host)
 		err = DATABASE_PUT(&export->database, SQLITE_SYSTEM,
 				   cell_number(export->recordings << 48), cell_text("Hostname"),

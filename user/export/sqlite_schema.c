@@ -52,7 +52,7 @@ static const char tables[] =
 	"CREATE TABLE memscope_recordings (id INTEGER PRIMARY KEY, recording TEXT, host TEXT,"
 	" kernel TEXT, machine TEXT, version TEXT, targets TEXT, offset_ns INTEGER,"
 	" start INTEGER, end INTEGER, lost INTEGER, is_whole INTEGER, is_exact INTEGER,"
-	" missed_processes INTEGER);"
+	" missed_processes INTEGER, untraced_descendants INTEGER);"
 	"CREATE TABLE memscope_processes (id INTEGER PRIMARY KEY, recording INTEGER, pid INTEGER,"
 	" start_ns INTEGER, name TEXT, globalPid INTEGER, exited INTEGER, exit_status INTEGER,"
 	" is_exact INTEGER);"
@@ -129,7 +129,8 @@ static const struct {
 	{ SQLITE_RECORDING, "INSERT INTO memscope_recordings (id, recording, host, kernel, machine,"
 	  " version, targets, offset_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_RECORDING_END, "UPDATE memscope_recordings SET start = ?2, end = ?3, lost = ?4,"
-	  " is_whole = ?5, is_exact = ?6, missed_processes = ?7 WHERE id = ?1" },
+	  " is_whole = ?5, is_exact = ?6, missed_processes = ?7,"
+	  " untraced_descendants = ?8 WHERE id = ?1" },
 	{ SQLITE_PROCESS, "INSERT INTO memscope_processes (id, recording, pid, start_ns, name,"
 	  " globalPid) VALUES (?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_PROCESS_END, "UPDATE memscope_processes SET name = ?2, exited = ?3,"

@@ -29,7 +29,9 @@ struct summary {
 	struct summary_cost cost;
 	uint64_t missed_processes; /* at least so many were not attached to in time */
 	bool missed_known;         /* else they were not counted */
-	uint32_t captured_ops;     /* bit set of enum ms_op: of the others nothing is known */
+	uint64_t untraced;         /* at least so many descendants used CUDA and were not traced */
+	bool untraced_known;
+	uint32_t captured_ops; /* bit set of enum ms_op: of the others nothing is known */
 
 	/* Calls: losses.seen = shown + filtered + losses.calls. */
 	struct losses losses;

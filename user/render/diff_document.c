@@ -104,6 +104,7 @@ static void draw_lost(struct walk *walk, const struct report_recording *recordin
 {
 	const uint64_t lost = report_lost(&recording->coverage);
 	const uint64_t missed = recording->coverage.missed_processes;
+	const uint64_t untraced = recording->coverage.untraced;
 
 	string_append_text(&walk->document->text,
 			   report_has_losses(recording) ? "something" : "nothing");
@@ -115,6 +116,10 @@ static void draw_lost(struct walk *walk, const struct report_recording *recordin
 	if (missed)
 		string_append_format(&walk->document->text, "; at least %s process%s",
 				     REPORT_COUNT(missed), missed == 1 ? "" : "es");
+	if (untraced)
+		string_append_format(&walk->document->text,
+				     "; at least %s descendant%s not recorded",
+				     REPORT_COUNT(untraced), untraced == 1 ? "" : "s");
 	document_cell(walk->document);
 }
 

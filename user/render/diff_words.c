@@ -479,6 +479,7 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 {
 	bool lost_a = diff_has_losses(diff->a), lost_b = diff_has_losses(diff->b);
 	bool missed_a = diff_has_missed(diff->a), missed_b = diff_has_missed(diff->b);
+	bool untraced_a = diff_has_untraced(diff->a), untraced_b = diff_has_untraced(diff->b);
 	bool inexact_a = diff_is_inexact(diff->a), inexact_b = diff_is_inexact(diff->b);
 	struct string *out = verdict_sentence(verdict);
 
@@ -495,13 +496,18 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 				     in_which(inexact_a, inexact_b));
 	else if (lost_a || lost_b)
 		string_append_text(out, ", but no allocation or free is known to be missing");
-	else if (!missed_a && !missed_b)
+	else if (!missed_a && !missed_b && !untraced_a && !untraced_b)
 		string_append_text(out, ": the numbers are exact");
 	if (missed_a || missed_b)
 		string_append_format(out,
 				     "; of processes that could not be attached to in time %s,"
 				     " calls may be missing",
 				     in_which(missed_a, missed_b));
+	if (untraced_a || untraced_b)
+		string_append_format(out,
+				     "; descendants of the recorded processes %s used CUDA and were"
+				     " not recorded",
+				     in_which(untraced_a, untraced_b));
 	string_append_char(out, '.');
 }
 

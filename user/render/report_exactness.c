@@ -9,7 +9,7 @@ typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, n
 /* What a reader must know before trusting the numbers, over all recordings. */
 struct lacks {
 	struct losses lost; /* only its sums */
-	uint64_t missing, damaged, missed;
+	uint64_t missing, damaged, missed, untraced;
 	size_t interrupted, lacking, inexact, held_before;
 
 	/* The processes that called anything, if only some of them are inexact. */
@@ -58,6 +58,7 @@ static struct lacks lacks_of(const struct report *report)
 		lacks.missing += recording->coverage.account.missing_blocks;
 		lacks.damaged += recording->coverage.account.damaged_places;
 		lacks.missed += recording->coverage.missed_processes;
+		lacks.untraced += recording->coverage.untraced;
 		lacks.interrupted += !recording->coverage.account.has_end;
 		lacks.lacking += report_has_losses(recording);
 		lacks.inexact += report_is_inexact(recording);
@@ -65,6 +66,19 @@ static struct lacks lacks_of(const struct report *report)
 		add_processes(&lacks, recording);
 	}
 	return lacks;
+}
+
+static void append_untraced(struct string *out, const struct lacks *lacks, const char *before,
+			    const char *after)
+{
+	const bool one = lacks->untraced == 1;
+
+	if (lacks->untraced)
+		string_append_format(out,
+				     "%sat least %llu descendant%s of the recorded processes used"
+				     " CUDA and %s not recorded%s",
+				     before, (ull)lacks->untraced, one ? "" : "s",
+				     one ? "was" : "were", after);
 }
 
 static void append_counts(struct string *out, const struct report *report,
@@ -87,6 +101,7 @@ static void append_counts(struct string *out, const struct report *report,
 		string_append_format(out,
 				     " at least %llu process%s could not be attached to in time,",
 				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
+	append_untraced(out, lacks, " ", ",");
 	if (lacks->interrupted && report->count == 1)
 		string_append_text(out, " it was not ended properly, so the last moments are"
 					" missing,");
@@ -137,7 +152,8 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 				     "; calls may be missing, as at least %llu process%s could not"
 				     " be attached to in time",
 				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
-	if (!lacks->inexact && !lacks->missed)
+	append_untraced(out, lacks, "; ", "");
+	if (!lacks->inexact && !lacks->missed && !lacks->untraced)
 		string_append_text(out, ": the numbers are exact");
 	string_append_char(out, '.');
 }

@@ -188,7 +188,8 @@ static const char *doubt_of(const struct report *report)
 	for (i = 0; i < report->count; i++) {
 		const struct report_coverage *coverage = &report->recordings[i]->coverage;
 
-		if (report_has_losses(report->recordings[i]) || coverage->missed_processes)
+		if (report_has_losses(report->recordings[i]) || coverage->missed_processes ||
+		    coverage->untraced)
 			return "Nothing wrong was found, but something is missing";
 		inexact |= report_is_inexact(report->recordings[i]);
 		calls += coverage->account.calls;

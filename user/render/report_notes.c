@@ -181,6 +181,7 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 {
 	const struct report_unknown sum = report_unknown(recording);
 	const uint64_t missed = recording->coverage.missed_processes;
+	const uint64_t untraced = recording->coverage.untraced;
 	enum process_counter counter;
 
 	if (!recording->coverage.has_beginning)
@@ -198,6 +199,13 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 				     " program, before or while %s could be attached to\n",
 				     REPORT_COUNT(missed), missed == 1 ? "" : "es",
 				     missed == 1 ? "it" : "they", missed == 1 ? "it" : "they");
+	if (untraced)
+		string_append_format(
+			out,
+			"what at least %s descendant%s of the recorded processes held:"
+			" %s used CUDA and %s not recorded (record -f includes children)\n",
+			REPORT_COUNT(untraced), untraced == 1 ? "" : "s",
+			untraced == 1 ? "it" : "they", untraced == 1 ? "was" : "were");
 	if (recording->coverage.runtime_alone)
 		string_append_text(out, "direct calls of the driver: only calls of the runtime"
 					" were recorded (--layer=runtime)\n");

@@ -428,6 +428,16 @@ bool diff_has_missed(const struct report *side)
 	return false;
 }
 
+bool diff_has_untraced(const struct report *side)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++)
+		if (side->recordings[i]->coverage.untraced)
+			return true;
+	return false;
+}
+
 bool diff_is_memory(uint8_t space)
 {
 	return space != MS_SPACE_NONE && space != MS_SPACE_RESERVED && space != MS_SPACE_MAPPED;

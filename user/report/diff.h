@@ -254,7 +254,8 @@ bool diff_is_worse(const struct diff *diff);
 /* For one side. */
 bool diff_has_losses(const struct report *side);
 bool diff_is_inexact(const struct report *side);
-bool diff_has_missed(const struct report *side); /* processes */
+bool diff_has_missed(const struct report *side);   /* processes */
+bool diff_has_untraced(const struct report *side); /* descendants of the recorded ones */
 
 /* ---- rates and times: shown, but no differences ---------------------------------------------- */
 

@@ -262,7 +262,7 @@ static bool is_met(const struct gate_condition *condition, const struct report *
 		return report_has_losses(recording);
 	case GATE_INEXACT:
 		return report_has_losses(recording) || report_is_inexact(recording) ||
-		       recording->coverage.missed_processes;
+		       recording->coverage.missed_processes || recording->coverage.untraced;
 	case GATE_EMPTY:
 		return report_is_empty(report);
 	case GATE_RULES:

@@ -580,7 +580,7 @@ bool report_all_is_exact(const struct report *report)
 		const struct report_recording *recording = report->recordings[i];
 
 		if (report_has_losses(recording) || report_is_inexact(recording) ||
-		    recording->coverage.missed_processes)
+		    recording->coverage.missed_processes || recording->coverage.untraced)
 			return false;
 	}
 	return !report->refused;

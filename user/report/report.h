@@ -65,7 +65,9 @@ struct report_coverage {
 	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */
 	uint64_t missed_processes;                    /* the recorder says: at least so many */
 	bool missed_known;                            /* it does */
-	bool has_beginning;                           /* else it is older than these files */
+	uint64_t untraced; /* the same: so many descendants used CUDA and were not recorded */
+	bool untraced_known;
+	bool has_beginning; /* else it is older than these files */
 };
 
 /* Whether nothing is known of such calls, since they were not recorded. */

@@ -331,6 +331,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	coverage->unwritten_records = replay_end_number(run->replay, "unwritten_records", 0);
 	coverage->missed_processes = replay_end_number(run->replay, "missed_processes", 0);
 	coverage->missed_known = replay_end_text(run->replay, "missed_processes");
+	coverage->untraced = replay_end_number(run->replay, "untraced_descendants", 0);
+	coverage->untraced_known = replay_end_text(run->replay, "untraced_descendants");
 	if (replay_end_text(run->replay, "reason"))
 		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
 	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;

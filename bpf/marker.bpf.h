@@ -139,6 +139,11 @@ static __always_inline void marker_emit(const struct ms_marker_room *room, __u32
 		count_lost(MS_KIND_MARKER);
 }
 
+static __always_inline bool marker_says_action(const volatile struct ms_marker_row *row)
+{
+	return row->source == MS_MARKER_BY_INJECTED || row->source == MS_MARKER_BY_COMMAND;
+}
+
 static __always_inline void marker_set_values(struct ms_marker *marker, struct pt_regs *ctx,
 					      const volatile struct ms_marker_row *row,
 					      const __u64 *args)
@@ -151,7 +156,7 @@ static __always_inline void marker_set_values(struct ms_marker *marker, struct p
 	barrier_var(entry_sp);
 	barrier_var(return_sp);
 	marker->source = row->source;
-	marker->action = row->source == MS_MARKER_BY_INJECTED ? args[0] : row->action;
+	marker->action = marker_says_action(row) ? args[0] : row->action;
 	marker->domain = place_get(args, row->domain_arg);
 	marker->id = marker->sp = 0;
 	if (row->id == MS_MARKER_ID_RESULT)
@@ -160,6 +165,8 @@ static __always_inline void marker_set_values(struct ms_marker *marker, struct p
 		marker->id = place_get(args, row->id_arg);
 	if (row->source == MS_MARKER_BY_FUNCTION)
 		marker->sp = row->action == MS_MARKER_POP ? return_sp : entry_sp;
+	else if (row->source == MS_MARKER_BY_COMMAND)
+		marker->sp = (__u32)bpf_get_current_uid_gid();
 	marker->flags = marker->reserved = 0;
 }
 
@@ -169,13 +176,35 @@ static __always_inline const volatile struct ms_marker_row *marker_row(__u32 num
 	return &marker_rows[number & (MS_MARKER_ROWS - 1)];
 }
 
+/* When the current second began, and what was said in it. */
+static __u64 commands_since_ns;
+static __u64 commands_count;
+
+/* Anybody can run our program: no one of them may fill the rings. */
+static __always_inline bool marker_command_is_wanted(void)
+{
+	const __u64 now_ns = bpf_ktime_get_ns();
+
+	if (!(__u32)bpf_get_current_uid_gid())
+		return true;
+	if (now_ns - commands_since_ns >= MS_MARKER_COMMANDS_NS) {
+		commands_since_ns = now_ns;
+		commands_count = 0;
+	}
+	return __sync_fetch_and_add(&commands_count, 1) < MS_MARKER_COMMANDS;
+}
+
 /*
  * The probe in our library is in each process that has it, and children need not be traced; but it
  * need not wait until all probes of a process are in place.
  */
 static __always_inline bool marker_is_wanted(__u64 cookie)
 {
-	if (marker_row(MS_COOKIE_ROW(cookie))->source == MS_MARKER_BY_INJECTED)
+	const __u8 source = marker_row(MS_COOKIE_ROW(cookie))->source;
+
+	if (source == MS_MARKER_BY_COMMAND)
+		return marker_command_is_wanted();
+	if (source == MS_MARKER_BY_INJECTED)
 		return target_flags(bpf_get_current_pid_tgid() >> 32);
 	return is_admitted(cookie);
 }

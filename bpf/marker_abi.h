@@ -44,7 +44,13 @@ enum ms_marker_flags {
 	MS_MARKER_UNREAD = 1 << 1, /* it has one, which could not be read */
 };
 
-/* Nothing of it has been checked: whether ends have beginnings, and what is in the name. */
+/*
+ * By MS_MARKER_BY_COMMAND it comes from the kernel side once: `domain` is the process that it is
+ * for (0: all), `sp` the user who has said it. User space makes it one of each process, of its
+ * thread 0, with 0 for both.
+ *
+ * Nothing of it has been checked: whether ends have beginnings, and what is in the name.
+ */
 struct ms_marker {
 	struct ms_event event;
 	__u64 domain; /* of NVTX, by its handle: each has stacks of its own; 0: the default one */
@@ -77,7 +83,7 @@ enum ms_marker_id {
 
 /* What a probed function means. Set before load. */
 struct ms_marker_row {
-	__u8 action; /* of MS_MARKER_BY_INJECTED: argument 0 says it */
+	__u8 action; /* of MS_MARKER_BY_INJECTED and _COMMAND: argument 0 says it */
 	__u8 source;
 	__u8 name; /* enum ms_marker_name */
 	__u8 name_arg;
@@ -88,7 +94,12 @@ struct ms_marker_row {
 	char fixed[MS_MARKER_FIXED_BYTES];
 };
 
-#define MS_MARKER_ROWS 128 /* a power of two: indices are masked with it */
+#define MS_MARKER_ROWS 128                         /* a power of two: indices are masked with it */
+#define MS_MARKER_ROW_COMMAND (MS_MARKER_ROWS - 1) /* of memscope-bpf mark */
+
+/* What users that are not root may say with it, all together: more is ignored. */
+#define MS_MARKER_COMMANDS 100
+#define MS_MARKER_COMMANDS_NS 1000000000ull
 
 _Static_assert(sizeof(struct ms_marker) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_marker_row) == 64, "no holes");

@@ -365,6 +365,24 @@ static void test_order_is_of_the_tree(void **state)
 	end(&m);
 }
 
+/* Whatever threads are in. */
+static void test_marks_from_outside_lie_in_no_phase(void **state)
+{
+	struct marked m = { 0 };
+	union record mark = record_marker(MS_MARKER_INSTANT, "deployed");
+
+	(void)state;
+	push(&m, "step");
+	mark.marker.source = MS_MARKER_BY_COMMAND;
+	mark.marker.event.tid = 0;
+	take(&m, mark);
+	pop(&m);
+	finish(&m);
+	assert_null(named(&m, "deployed")->parent);
+	assert_int_equal(named(&m, "deployed")->source, MS_MARKER_BY_COMMAND);
+	end(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_what_does_not_end),
 		cmocka_unit_test(test_percentiles),
 		cmocka_unit_test(test_order_is_of_the_tree),
+		cmocka_unit_test(test_marks_from_outside_lie_in_no_phase),
 	};
 
 	return unit_run("phases", tests);

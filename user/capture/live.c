@@ -541,7 +541,7 @@ int live_open(struct live **result, const struct live_options *options)
 	live->identities.lines = options->command_lines;
 	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();
-	live->cgroup_fd = live->gpu_fd = live->nvtx_fd = -1;
+	live->cgroup_fd = live->gpu_fd = live->nvtx_fd = live->marks_fd = -1;
 	live->spawn = (struct spawn){ .pid = -1, .release_fd = -1, .error_fd = -1 };
 	raise_file_limit(live);
 	live_devices_start(live);
@@ -551,7 +551,7 @@ int live_open(struct live **result, const struct live_options *options)
 	if (!err)
 		err = live_gpu_open(live);
 	if (!err)
-		err = live_nvtx_open(live);
+		err = live_markers_open(live);
 	if (!err)
 		err = open_loop(live);
 	if (!err) {
@@ -588,7 +588,7 @@ void live_close(struct live *live)
 	process_losses_fini(&live->losses);
 	stack_taker_close(live->stacks);
 	live_gpu_close(live);
-	live_nvtx_close(live);
+	live_markers_close(live);
 	programs_close(live->programs);
 	live_host_close(live);
 	live_devices_close(live);

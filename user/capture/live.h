@@ -35,6 +35,7 @@ struct live_options {
 	bool count_launches; /* of kernels, instead of recording each */
 	bool tensors;        /* what the allocators of frameworks say of themselves, too */
 	const struct marker_rows *markers; /* NULL: none. Outlives the capture. */
+	bool marks;                        /* memscope-bpf mark is listened to */
 	bool governed;         /* live_set_entries() and live_set_bulk() may be called */
 	bool gpu_times;        /* of a command: CUPTI is asked when its kernels and copies ran, */
 	uint64_t gpu_times_ns; /* for so long; 0: as long as it runs */

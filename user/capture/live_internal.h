@@ -57,6 +57,8 @@ struct live {
 	int nvtx_fd; /* the probe in our library for NVTX; negative: it is not wanted */
 	char nvtx_library[PATH_MAX];
 	bool nvtx_environment;      /* it names that */
+	int marks_fd;               /* the probe in our own program; negative: there is none */
+	bool marks_refused;         /* one was for none of the targets, and a message has said so */
 	char gpu_library[PATH_MAX]; /* that a command loads, if times of the GPU are wanted */
 	int gpu_fd;                 /* of the probe in it; negative: there is none */
 	bool gpu_environment;       /* its variables are in the command's environment */
@@ -88,13 +90,15 @@ struct live {
 };
 
 /*
- * live_nvtx.c: --markers=inject. open returns 0 or -errno, logged. The environment is that of the
- * command, between the two.
+ * live_markers.c: --markers=inject, and memscope-bpf mark. open returns 0 or -errno, logged. The
+ * environment is that of the command, between the two. take: makes what was said from outside a
+ * record of each target that it is for; returns what the feed did.
  */
-int live_nvtx_open(struct live *live);
-void live_nvtx_close(struct live *live);
-void live_nvtx_begin_environment(struct live *live);
-void live_nvtx_end_environment(struct live *live);
+int live_markers_open(struct live *live);
+void live_markers_close(struct live *live);
+void live_markers_begin_environment(struct live *live);
+void live_markers_end_environment(struct live *live);
+int live_markers_take(struct live *live, const struct ms_marker *marker);
 
 /* live.c */
 int live_watch_exit(struct live *live, struct target *target);

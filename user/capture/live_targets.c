@@ -319,17 +319,6 @@ void live_announce_if_late(struct live *live, struct target *target, uint64_t si
 	live_feed_attach(live, target);
 }
 
-/* How that comes about: docs/cost-and-safety.md, "What can break". */
-static void warn_trapped(const struct target *target, int status)
-{
-	if (target_has_probes(target) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
-		log_warning(
-			"process %d died of SIGTRAP. A program that installs an inline hook"
-			" while it is traced dies like this, because it runs a copy of a breakpoint."
-			" If it has hooks, attach with -p after it has installed them",
-			target->pid);
-}
-
 static void process_changed(struct live *live, const struct ms_process *process)
 {
 	struct target *target = targets_find(&live->targets, process->event.pid);
@@ -347,7 +336,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	if (process->event.type == MS_TYPE_EXIT) {
 		target->exit_seen = true;
 		pythons_forget(&live->pythons, target->pid);
-		warn_trapped(target, process->value);
+		target_warn_trapped(target, process->value);
 	}
 	if (process->event.type != MS_TYPE_EXEC || live->stopping)
 		return;
@@ -379,6 +368,9 @@ int live_take(void *context, void *record, size_t length)
 		return live_admitted(live, record);
 	if (!err && event->type == MS_TYPE_NAME)
 		return feed_name(live, record);
+	if (!err && event->type == MS_TYPE_MARKER &&
+	    ((struct ms_marker *)record)->source == MS_MARKER_BY_COMMAND)
+		return live_markers_take(live, record);
 	if (!err && event->type == MS_TYPE_STACK && live->stacks)
 		return stack_taker_take(live->stacks, record);
 	if (!err && event->type == MS_TYPE_EXEC &&
@@ -560,9 +552,9 @@ static int start_command(struct live *live)
 	int err;
 
 	live_gpu_begin_environment(live);
-	live_nvtx_begin_environment(live);
+	live_markers_begin_environment(live);
 	err = spawn_prepare(&live->spawn, options->command, &spawn_options);
-	live_nvtx_end_environment(live);
+	live_markers_end_environment(live);
 	live_gpu_end_environment(live);
 	if (err)
 		return err;

@@ -133,6 +133,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.table_bytes = capture->table_bytes,
 		.gpu_times = capture->gpu_times,
 		.gpu_times_ns = capture->gpu_times_ns,
+		.marks = true,
 		.markers = capture->markers.count ? &capture->markers : NULL,
 	};
 }

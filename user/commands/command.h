@@ -79,6 +79,7 @@ extern const struct command report_command;
 extern const struct command diff_command;
 extern const struct command export_command;
 extern const struct command verify_command;
+extern const struct command mark_command;
 extern const struct command who_command;
 extern const struct command top_command;
 extern const struct command agent_command;

@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&who_command,
 	&top_command,
 	&agent_command,
+	&mark_command,
 	&export_command,
 	&verify_command,
 	NULL,

@@ -89,6 +89,7 @@ static int open_capture(struct run *run)
 	struct live_options options = capture_options_live(&settings->capture, false);
 
 	options.count_launches = true;
+	options.marks = false; /* it shows none */
 	options.count_ns = settings->delay_ns / 2;
 	options.devices_ns =
 		settings->delay_ns < NVML_LEAST_NS ? NVML_LEAST_NS : settings->delay_ns;

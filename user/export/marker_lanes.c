@@ -70,7 +70,9 @@ static struct marker_lane *lane_of(struct traces *traces, struct traces_process 
 		return NULL;
 	snprintf(lane->thread.name, sizeof(lane->thread.name), "markers of thread %u",
 		 marker->event.tid);
-	if (marker->domain)
+	if (!marker->event.tid)
+		snprintf(lane->thread.name, sizeof(lane->thread.name), "marks from outside");
+	else if (marker->domain)
 		snprintf(lane->thread.name, sizeof(lane->thread.name),
 			 "markers of thread %u, domain 0x%llx", marker->event.tid,
 			 (unsigned long long)marker->domain);

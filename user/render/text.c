@@ -350,7 +350,9 @@ static void append_marker(struct string *out, const struct ms_marker *marker)
 		string_append_text(out, " in domain ");
 		string_append_hex(out, marker->domain);
 	}
-	string_append_format(out, ", thread %u, %s", marker->event.tid, sources[marker->source]);
+	if (marker->event.tid)
+		string_append_format(out, ", thread %u", marker->event.tid);
+	string_append_format(out, ", %s", sources[marker->source]);
 }
 
 static int show_marker(struct text_sink *text, const struct event *event,

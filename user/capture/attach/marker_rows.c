@@ -63,7 +63,7 @@ int marker_rows_add_nvtx(struct marker_rows *rows, bool injected)
 
 	if (rows->nvtx)
 		return 0;
-	if (rows->count + NVTX_COUNT + 1 > MS_MARKER_ROWS)
+	if (rows->count + NVTX_COUNT + 1 > MS_MARKER_ROW_COMMAND)
 		return -ENOSPC;
 	rows->nvtx = true;
 	for (i = 0; i < NVTX_COUNT; i++) {
@@ -97,6 +97,10 @@ int marker_rows_injected(const struct marker_rows *rows)
 			return (int)i;
 	return -1;
 }
+
+const struct ms_marker_row marker_row_command = { .source = MS_MARKER_BY_COMMAND,
+						  NAME_AT(STRING, 2),
+						  IN_DOMAIN(1) };
 
 /* ---- the user's ------------------------------------------------------------------------------ */
 
@@ -143,7 +147,7 @@ int marker_rows_add_function(struct marker_rows *rows, const char *text)
 		return -EINVAL;
 	if (probe_find(text + colon + 1) >= 0)
 		return -EEXIST;
-	if (rows->count + 2 > MS_MARKER_ROWS)
+	if (rows->count + 2 > MS_MARKER_ROW_COMMAND)
 		return -ENOSPC;
 	set_name(&row, text + colon + 1);
 	err = add_row(rows, &row, text, colon, false);
@@ -197,7 +201,7 @@ int marker_rows_add_probe(struct marker_rows *rows, const char *text)
 	comma = strchr(name, ',');
 	if (!*name || comma == name || (comma && !comma[1]))
 		return -EINVAL;
-	if (rows->count + 2 > MS_MARKER_ROWS)
+	if (rows->count + 2 > MS_MARKER_ROW_COMMAND)
 		return -ENOSPC;
 	if (!comma)
 		return add_probe(rows, &row, library, name, strlen(name));

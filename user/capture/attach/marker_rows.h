@@ -37,6 +37,9 @@ int marker_rows_add_nvtx(struct marker_rows *rows, bool injected);
 #define MARKER_ROWS_INJECTED "memscope_nvtx_marker"
 int marker_rows_injected(const struct marker_rows *rows);
 
+/* Of MS_MARKER_ROW_COMMAND, which is in no struct marker_rows. */
+extern const struct ms_marker_row marker_row_command;
+
 /*
  * Adds a function, LIBRARY:FUNCTION, which is a phase from its entry to its return. Returns 0,
  * -EINVAL if the text has another form, -EEXIST if the function has a row in the table of probes

@@ -151,6 +151,7 @@ static void set_markers(struct memscope_bpf *skeleton, const struct marker_rows 
 
 	for (i = 0; markers && i < markers->count; i++)
 		skeleton->rodata->marker_rows[i] = markers->rows[i].kernel;
+	skeleton->rodata->marker_rows[MS_MARKER_ROW_COMMAND] = marker_row_command;
 }
 
 /* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */

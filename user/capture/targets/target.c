@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -567,4 +568,15 @@ int target_attach(struct targets *targets, struct target *target, const char *pr
 					   " module, or because it is in another user namespace)" :
 					   "");
 	return err;
+}
+
+/* How that comes about: docs/cost-and-safety.md, "What can break". */
+void target_warn_trapped(const struct target *target, int status)
+{
+	if (target_has_probes(target) && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP)
+		log_warning(
+			"process %d died of SIGTRAP. A program that installs an inline hook"
+			" while it is traced dies like this, because it runs a copy of a breakpoint."
+			" If it has hooks, attach with -p after it has installed them",
+			target->pid);
 }

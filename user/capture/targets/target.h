@@ -124,6 +124,9 @@ void target_executed(struct target *target, const struct ms_process *execution);
 /* Those that were attached to the process alone record from now on. */
 void target_opened(struct target *target);
 
+/* It has ended with this status: a message, if its probes may be why. */
+void target_warn_trapped(const struct target *target, int status);
+
 /* Probes, in all processes, the files that this one would load: another may do so at any time. */
 void targets_expect(struct targets *targets, pid_t pid);
 

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What is marked from outside of the traced programs, by root and by others.
+
+load reading
+
+# A file of its own: captures of other tests, which may run at the same time, do not hear it.
+eval "with_the_tool_of_all_$(declare -f setup)"
+setup() {
+	with_the_tool_of_all_setup
+	cp "$MEMSCOPE" memscope-bpf
+	MEMSCOPE=$PWD/memscope-bpf
+	chmod 755 .
+}
+
+# as USER COMMAND...
+as() {
+	env -u SIMCUDA_LOG setpriv "--reuid=$1" "--regid=$1" --clear-groups "${@:2}"
+}
+
+# A program that holds memory and waits, as user $2 (default: root), in the variable $1; ends with
+# the descriptor 8.
+waiting() {
+	local user=()
+	local -n waiting_pid=$1
+
+	[ -z "${2:-}" ] || user=(env -u SIMCUDA_LOG setpriv "--reuid=$2" "--regid=$2" --clear-groups)
+	if [ -n "${2:-}" ] && ! as "$2" test -x "$WORKLOADS/markers"; then
+		skip "other users cannot run programs in $WORKLOADS"
+	fi
+	mkfifo in
+	"${user[@]}" "$WORKLOADS/markers" wait 500 < in > did 3>&- &
+	waiting_pid=$!
+	exec 8> in
+	wait_for 'grep -q waiting did'
+}
+
+finish() {
+	echo >&8
+	exec 8>&-
+	wait "$OTHER_PID"
+	OTHER_PID=''
+}
+
+mark() {
+	"$MEMSCOPE" mark "$@" 8>&-
+}
+
+# Of the recording run.mscope: times, name and kind of each phase that is marked from outside.
+marked() {
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	jq -c '.recordings[0].phases.list[]? | select(.source == "command") | [.path[-1], .kind, .times]' report.json
+}
+
+@test "a trace shows what is marked, while it is marked" {
+	waiting OTHER_PID
+	tool_start trace TRACE_PID -o trace.txt -p "$OTHER_PID" 8>&-
+	mark 'deployed 1.4.2'
+	mark --begin load
+	mark --end load
+	mark --pid "$OTHER_PID" $'bad \e[31m name'
+	mark --pid 1 'of another process'
+	finish
+	tool_wait trace TRACE_PID
+	grep -q 'marker: mark deployed 1.4.2, command$' trace.txt
+	grep -q 'marker: begins range load 0x[0-9a-f]*, command$' trace.txt
+	grep -q 'marker: ends range load 0x[0-9a-f]*, command$' trace.txt
+	grep -q 'marker: mark bad .*31m name, command$' trace.txt
+	run ! grep -q $'\e' trace.txt
+	run ! grep -q 'of another process' trace.txt
+}
+
+@test "recordings and reports have the phases, with what happened in them; so have exports" {
+	waiting OTHER_PID
+	tool_start record RECORD_PID -o run.mscope --launches=all --copies=all -p "$OTHER_PID" 8>&-
+	mark before
+	mark --begin 'all of it'
+	finish
+	tool_wait record RECORD_PID
+	assert_equal "$(marked | sort)" $'["all of it","range",1]\n["before","instant",1]'
+	jq -e '.recordings[0].phases.list[] | select(.path[-1] == "all of it") | .allocs > 0 and .launches > 0' report.json
+	valid report report.json
+	"$MEMSCOPE" export -j run.mscope | jq -c 'select(.source? == "command") | [.action, .name]' > marks
+	assert_equal "$(cat marks)" $'["instant","before"]\n["start","all of it"]'
+	"$MEMSCOPE" export -f chrome -o run.chrome run.mscope
+	grep -q '"name":"all of it"' run.chrome
+	grep -q 'marks from outside' run.chrome
+}
+
+@test "with no capture that listens, it says so, and nothing is marked" {
+	run -5 mark before
+	[[ $output == *'nothing is marked: no trace, record or agent of this memscope-bpf runs'* ]]
+	run -2 mark
+	run -2 mark ''
+	run -2 mark two words
+	run -2 mark --begin --end both
+	run -2 mark "$(printf 'x%.0s' $(seq 256))"
+}
+
+@test "users mark their own processes, and no others; root marks all" {
+	waiting OTHER_PID 12345
+	tool_start record RECORD_PID -o run.mscope -p "$OTHER_PID" 8>&-
+	as 12345 "$MEMSCOPE" mark own 8>&-
+	as 23456 "$MEMSCOPE" mark "another's" 8>&-
+	mark "root's"
+	wait_for "grep -q 'user 23456 marked something, but no traced process that this user may mark' record.err"
+	finish
+	tool_wait record RECORD_PID
+	assert_equal "$(marked | sort)" $'["own","instant",1]\n["root\'s","instant",1]'
+}
+
+@test "one user cannot fill the rings: more than a hundred a second are ignored, but not of root" {
+	local i
+
+	waiting OTHER_PID 12345
+	tool_start record RECORD_PID -o run.mscope -p "$OTHER_PID" 8>&-
+	# shellcheck disable=SC2016 # of the shell in there
+	as 12345 bash -c \
+		'for i in {1..400}; do "$1" mark many & ((i % 20)) || wait; done; wait' bash "$MEMSCOPE" 8>&-
+	for i in {1..150}; do
+		mark all
+	done
+	finish
+	tool_wait record RECORD_PID
+	assert_equal "$(marked | grep all)" '["all","instant",150]'
+	# Each started second has a hundred of its own.
+	jq -e '[.recordings[0].phases.list[] | select(.path[-1] == "many") | .times][0] <= 400' report.json
+	assert_equal "$(jq .recordings[0].phases.lost report.json)" 0
+}

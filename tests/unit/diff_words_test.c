@@ -64,6 +64,57 @@ static void test_what_took_the_place_of_others(void **state)
 	diffs_done(&diffs);
 }
 
+static void end_train(struct side *side, uint32_t pid, uint32_t status)
+{
+	add_process(side, pid, "train");
+	add_of(side, pid, record_process(MS_TYPE_EXIT, "train", status));
+}
+
+static void test_how_processes_ended(void **state)
+{
+	struct string said = { 0 };
+
+	(void)state;
+	diffs_begin(&diffs);
+	end_train(&diffs.a, 10, 0);
+	end_train(&diffs.b, 10, 0);
+	end_train(&diffs.a, 20, 1 << 8);
+	end_train(&diffs.b, 20, 0);
+	end_train(&diffs.a, 30, 0);
+	end_train(&diffs.b, 30, 9);
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "train (30) ended otherwise: killed by signal 9 now, exited with 0"
+			       " before; so did 1 more process.\n"));
+	assert_true(has(&said, "Apart from how processes ended, nothing differs"));
+	assert_true(diff_differs(diffs.diff));
+	assert_true(diff_is_worse(diffs.diff));
+	diffs_done(&diffs);
+
+	/* What a process was doing when the recording ended is not how it ended. */
+	string_fini(&said);
+	diffs_begin(&diffs);
+	end_train(&diffs.a, 10, 0);
+	add_process(&diffs.b, 10, "train");
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "Nothing differs."));
+	diffs_done(&diffs);
+
+	/* It was killed, and is not any more. */
+	string_fini(&said);
+	diffs_begin(&diffs);
+	end_train(&diffs.a, 10, 9);
+	add_process(&diffs.b, 10, "train");
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "train (10) ended otherwise: still running at the end now, killed by"
+			       " signal 9 before.\n"));
+	assert_false(diff_is_worse(diffs.diff));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
 static void test_missed_processes(void **state)
 {
 	struct string said = { 0 };
@@ -265,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_shrank),
 		cmocka_unit_test(test_what_took_the_place_of_others),
+		cmocka_unit_test(test_how_processes_ended),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_other_differences),
 		cmocka_unit_test(test_another_failure_of_what_ran_out_of_memory),

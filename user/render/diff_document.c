@@ -221,6 +221,10 @@ static void append_not_compared(struct string *out, const struct diff_pair *pair
 		string_append_format(out, "%swhat is live is not known", out->length ? "; " : "");
 	if (pair->uncertain)
 		string_append_format(out, "%snot exact", out->length ? "; " : "");
+	if (diff_ends_differ(pair)) {
+		string_append_text(out, out->length ? "; " : "");
+		diff_append_ends(out, pair);
+	}
 }
 
 static void cell_length(struct walk *walk, const struct diff_process *side)

@@ -5,6 +5,7 @@
 
 #include "render/diff_words.h"
 #include "render/json.h"
+#include "render/json_process.h"
 #include "render/json_writer.h"
 #include "render/report_json.h"
 #include "render/report_words.h"
@@ -119,6 +120,8 @@ static void put_process(struct json *json, const char *name, const struct diff_p
 	json_put_if(json, "start_ns", side->shown, side->process->start_ns);
 	report_json_comm(json, side->process->comm);
 	json_put_bool(json, "exited", side->process->exited);
+	json_process_exit(json, side->shown && side->process->exited ? side->process->exit_status :
+								       MS_EXIT_UNKNOWN);
 	json_put_u64(json, "length_ns", side->length_ns);
 	put_rates(json, side);
 	json_close(json, '}');

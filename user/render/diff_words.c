@@ -6,6 +6,7 @@
 
 #include "analysis/oom.h"
 #include "render/field.h"
+#include "render/report_notes.h"
 #include "render/report_words.h"
 
 #define SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
@@ -322,10 +323,26 @@ static void append_other(struct string *out, const struct diff *diff)
 	string_append_char(out, '.');
 }
 
+/* The first process that ended otherwise; NULL: none has. Those that ended badly now come first. */
+static const struct diff_pair *differing_end(const struct diff *diff)
+{
+	const struct diff_pair *found = NULL;
+	size_t i;
+
+	for (i = 0; i < diff->pairs_count; i++) {
+		if (diff_ended_badly(&diff->pairs[i]))
+			return &diff->pairs[i];
+		if (!found && diff_ends_differ(&diff->pairs[i]))
+			found = &diff->pairs[i];
+	}
+	return found;
+}
+
 static void append_no_difference(struct string *out, const struct diff *diff)
 {
 	if (diff_differs(diff))
-		string_append_text(out, "Apart from findings, nothing differs by more than noise");
+		string_append_format(out, "Apart from %s, nothing differs by more than noise",
+				     differing_end(diff) ? "how processes ended" : "findings");
 	else if (diff->below_noise)
 		string_append_text(out, "Nothing differs by more than noise");
 	else
@@ -469,6 +486,35 @@ static void say_processes(struct verdict *verdict, const struct diff *diff)
 	verdict->count -= !out->length && !out->failed;
 }
 
+void diff_append_ends(struct string *out, const struct diff_pair *pair)
+{
+	string_append_text(out, "ended otherwise: ");
+	report_append_end(out, pair->b.process);
+	string_append_text(out, " now, ");
+	report_append_end(out, pair->a.process);
+	string_append_text(out, " before");
+}
+
+static void say_ends(struct verdict *verdict, const struct diff *diff)
+{
+	const struct diff_pair *pair = differing_end(diff);
+	size_t count = 0, i;
+	struct string *out;
+
+	if (!pair)
+		return;
+	out = verdict_sentence(verdict);
+	for (i = 0; i < diff->pairs_count; i++)
+		count += diff_ends_differ(&diff->pairs[i]);
+	diff_append_pair(out, pair);
+	string_append_char(out, ' ');
+	diff_append_ends(out, pair);
+	if (count > 1)
+		string_append_format(out, "; so did %zu more process%s", count - 1,
+				     count == 2 ? "" : "es");
+	string_append_char(out, '.');
+}
+
 /* At least one of the two sides is meant. */
 static const char *in_which(bool a, bool b)
 {
@@ -517,10 +563,12 @@ void diff_verdict(struct verdict *verdict, const struct diff *diff)
 	/* What is wrong now comes first; that something is not wrong any more can wait. */
 	if (diff_is_worse(diff)) {
 		say_findings(verdict, diff);
+		say_ends(verdict, diff);
 		say_memory(verdict, diff);
 	} else {
 		say_memory(verdict, diff);
 		say_findings(verdict, diff);
+		say_ends(verdict, diff);
 	}
 	say_processes(verdict, diff);
 	say_losses(verdict, diff);

@@ -38,6 +38,9 @@ void diff_append_finding(struct string *out, const struct diff_finding *one);
 /* Appends "cuCtxSynchronize failed with CUDA_ERROR_ILLEGAL_ADDRESS (700) in train (99)". */
 void diff_append_failure(struct string *out, const struct diff_row *row);
 
+/* "ended otherwise: killed by signal 9 now, exited with 0 before" */
+void diff_append_ends(struct string *out, const struct diff_pair *pair);
+
 /* The direction of a copy: "HtoD"; NULL: not known. */
 const char *diff_direction(const struct diff_row *row);
 

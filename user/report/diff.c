@@ -356,6 +356,8 @@ static void note_differences(struct diff *diff)
 	for (i = 0; i < diff->findings_count; i++)
 		if (diff->findings[i].pair && diff->findings[i].beyond)
 			diff->pairs[diff->findings[i].pair - diff->pairs].differs = true;
+	for (i = 0; i < diff->pairs_count; i++)
+		diff->pairs[i].differs |= diff_ends_differ(&diff->pairs[i]);
 }
 
 struct diff *diff_new(const struct report *a, const struct report *b,

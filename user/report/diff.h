@@ -245,11 +245,20 @@ bool diff_is_one_sided(const struct diff_row *row);
 /* Whether B has a row (of those) or a finding that A has not. Neither is a matter of time. */
 bool diff_has_new(const struct diff *diff);
 
-/* Whether anything differs by more than noise: a row, or a finding that is new, gone or larger. */
+/*
+ * Whether anything differs by more than noise: a row, a finding that is new, gone or larger, or how
+ * a process ended.
+ */
 bool diff_differs(const struct diff *diff);
 
-/* Whether something went wrong in B that did not in A: a finding, or a call that failed. */
+/* Whether something went wrong in B alone: a finding, a call that failed, a process that did. */
 bool diff_is_worse(const struct diff *diff);
+
+/* Whether a process that is on both sides ended in another way. */
+bool diff_ends_differ(const struct diff_pair *pair);
+
+/* The same, and in B it was killed or failed, as it was not in A. */
+bool diff_ended_badly(const struct diff_pair *pair);
 
 /* For one side. */
 bool diff_has_losses(const struct report *side);

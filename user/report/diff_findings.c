@@ -244,6 +244,9 @@ bool diff_differs(const struct diff *diff)
 	for (i = 0; i < diff->findings_count; i++)
 		if (diff->findings[i].beyond)
 			return true;
+	for (i = 0; i < diff->pairs_count; i++)
+		if (diff_ends_differ(&diff->pairs[i]))
+			return true;
 	return diff->rows_count;
 }
 
@@ -253,6 +256,9 @@ bool diff_is_worse(const struct diff *diff)
 
 	for (i = 0; i < diff->rows_count; i++)
 		if (diff->rows[i].dimension == DIFF_FAILURE && diff->rows[i].presence == DIFF_NEW)
+			return true;
+	for (i = 0; i < diff->pairs_count; i++)
+		if (diff_ended_badly(&diff->pairs[i]))
 			return true;
 	return has_new_finding(diff);
 }

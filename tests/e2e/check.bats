@@ -99,3 +99,21 @@ load helpers
 	assert_equal "$(jq -c '[.schema, .able, .process.pid]' with.json)" \
 		"[\"memscope-bpf/check/1\",true,$PUPPET_PID]"
 }
+
+@test "a launcher: which of its descendants use CUDA, and what would include them" {
+	mkfifo puppet.in puppet.out
+	sh -c '"$0"; true' "$WORKLOADS/puppet" < puppet.in > puppet.out 3>&- 8>&- 9<&- &
+	PUPPET_PID=$!
+	exec 8> puppet.in 9< puppet.out
+	puppet load
+	OTHER_PID=$(pgrep -P "$PUPPET_PID")
+	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
+	tr '\n' ' ' < out.txt | grep -qF "1 descendant of process $PUPPET_PID uses CUDA, and would not be traced with -p $PUPPET_PID. With it: -p $PUPPET_PID,$OTHER_PID; with those that start later: -f as well. "
+	check_puppet
+	valid check check.json
+	assert_equal "$(jq -c '.process | [.descendants_count, .descendants]' check.json)" "[1,[$OTHER_PID]]"
+	# It uses CUDA itself.
+	"$MEMSCOPE" check --json -p "$OTHER_PID" > check.json
+	assert_equal "$(jq -c '.process | [.descendants_count, .descendants]' check.json)" "[0,[]]"
+	puppet_end
+}

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "capture/targets/files.h"
+#include "capture/targets/untraced_children.h"
 #include "capture/attach/placement.h"
 
 /* What the process has of the functions' code, by the library's points. */
@@ -212,6 +213,8 @@ int inspection_run(struct inspection *inspection, pid_t pid, struct features *fe
 	inspection->program[length] = '\0';
 	inspection->process.pid = pid;
 	inspection->process.comm = info->comm;
+	inspection->process.descendants_count =
+		untraced_children_find(&pid, 1, inspection->process.descendants, CHECK_DESCENDANTS);
 	inspection->cache.nops = !feature_test(features, FEATURE_UPROBE_NOPS);
 	err = file_each(pid, !feature_test(features, FEATURE_MAP_FILES), NULL, inspect_file,
 			inspection);

@@ -198,6 +198,37 @@ static void append_process(struct string *out, const struct check_process *proce
 	}
 }
 
+static size_t descendants_named(const struct check_process *process)
+{
+	return process->descendants_count < CHECK_DESCENDANTS ? process->descendants_count :
+								CHECK_DESCENDANTS;
+}
+
+/* With the -p that includes them. */
+static void append_descendants(struct string *out, const struct check_process *process)
+{
+	const size_t named = descendants_named(process);
+	struct string text = { 0 };
+	size_t i;
+
+	if (!named)
+		return;
+	string_append_format(
+		&text,
+		"%zu descendant%s of process %u use%s CUDA, and would not be traced with"
+		" -p %u. With %s: -p %u",
+		process->descendants_count, named == 1 ? "" : "s", process->pid,
+		named == 1 ? "s" : "", process->pid, named == 1 ? "it" : "them", process->pid);
+	for (i = 0; i < named; i++)
+		string_append_format(&text, ",%d", (int)process->descendants[i]);
+	string_append_text(&text, named < process->descendants_count ? ",..." : "");
+	string_append_text(&text, "; with those that start later: -f as well.");
+	string_append_char(&text, '\0');
+	append_words(out, text.failed ? "" : text.bytes, 0, 0);
+	out->failed |= text.failed;
+	string_fini(&text);
+}
+
 static void append_verdict(struct string *out, const struct check *check)
 {
 	string_append_format(out, "Tracing %s here", check->able ? "works" : "does not work");
@@ -206,6 +237,8 @@ static void append_verdict(struct string *out, const struct check *check)
 	if (check->able && check->failed_pid)
 		string_append_format(out, ", but not of process %u", check->failed_pid);
 	string_append_text(out, ".\n");
+	if (check->process)
+		append_descendants(out, check->process);
 }
 
 void check_append_text(struct string *out, const struct check *check, bool verbose)
@@ -306,6 +339,12 @@ static void put_process(struct json *json, const struct check_process *process)
 	json_put_text(json, "comm", process->comm);
 	json_put_bool(json, "go", process->go);
 	json_put_text(json, "unread", process->unread);
+	json_put_u64(json, "descendants_count", process->descendants_count);
+	json_name(json, "descendants");
+	json_open(json, '[');
+	for (i = 0; i < descendants_named(process); i++)
+		json_u64(json, (uint64_t)process->descendants[i]);
+	json_close(json, ']');
 	json_name(json, "libraries");
 	json_open(json, '[');
 	for (i = 0; i < process->libraries_count; i++)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/string.h"
 #include "event/probe.h"
@@ -46,9 +47,14 @@ struct check_library {
 	size_t found[MS_LAYERS_COUNT];
 };
 
+#define CHECK_DESCENDANTS 64
+
 struct check_process {
 	uint32_t pid;
 	const char *comm;
+	/* Those that use CUDA, and that tracing it alone leaves out: the first of so many. */
+	size_t descendants_count;
+	pid_t descendants[CHECK_DESCENDANTS];
 	bool go;      /* its program was made by the Go toolchain */
 	char *unread; /* a CUDA library that is mapped and cannot be opened; NULL: there is none */
 	int unread_error;

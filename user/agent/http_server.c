@@ -3,19 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/channel.h"
 #include "agent/http_answers.h"
 #include "agent/http_clients.h"
+#include "agent/keeper.h"
 #include "agent/page.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
@@ -438,86 +436,27 @@ static int open_server(struct server *server)
 	return err ? err : say_hello(server);
 }
 
-enum { SERVE_AGENT_GONE, SERVE_FAILED, SERVE_CANNOT };
-
-/* Returns what to exit with. */
-static int serve(const struct http_server_options *options)
+static enum keeper_end serve(void *options)
 {
 	struct server server = { .options = options };
 
 	if (open_server(&server))
-		return SERVE_CANNOT;
-	return loop_run(server.loop) == -EPIPE ? SERVE_AGENT_GONE : SERVE_FAILED;
-}
-
-/* It keeps nothing of its parent's but what it serves with. */
-static void let_go(const struct http_server_options *options)
-{
-	sigset_t none;
-	int fd, null = open("/dev/null", O_RDWR);
-
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	for (fd = STDERR_FILENO + 1; fd < 1024; fd++) {
-		bool needed = fd == options->channel;
-		size_t i;
-
-		for (i = 0; i < options->listeners_count; i++)
-			needed |= fd == options->listeners[i].fd;
-		if (!needed)
-			close(fd);
-	}
-	close_range(1024, ~0u, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "memscope-keeper");
-	signal(SIGINT, SIG_IGN); /* the agent ends it when it is done */
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/*
- * The server's parent is small: started again by the capture, a server would keep a copy of all
- * that the capture knew by then. Returns what to exit with.
- */
-static int supervise(const struct http_server_options *options)
-{
-	const struct timespec pause = { .tv_sec = 1 };
-	const pid_t parent = getpid();
-	bool again = false;
-
-	for (;; again = true) {
-		const pid_t child = fork();
-		int status = 0;
-
-		if (!child) {
-			prctl(PR_SET_NAME, "memscope-http");
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			_exit(getppid() != parent ? SERVE_AGENT_GONE : serve(options));
-		}
-		while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-			;
-		if (child > 0 && WIFEXITED(status) &&
-		    (WEXITSTATUS(status) == SERVE_AGENT_GONE ||
-		     (!again && WEXITSTATUS(status) == SERVE_CANNOT)))
-			return WEXITSTATUS(status);
-		log_error("the process that serves clients has ended; starting it again");
-		nanosleep(&pause, NULL);
-	}
+		return KEEPER_CANNOT;
+	return loop_run(server.loop) == -EPIPE ? KEEPER_AGENT_GONE : KEEPER_FAILED;
 }
 
 pid_t http_server_start(const struct http_server_options *options)
 {
-	const pid_t parent = getpid(), child = fork();
+	int fds[1 + sizeof(options->listeners) / sizeof(*options->listeners)];
+	struct keeper keeper = { .name = "memscope-http",
+				 .task = "serves clients",
+				 .fds = fds,
+				 .serve = serve,
+				 .context = (void *)options };
+	size_t i;
 
-	if (child < 0)
-		log_error("cannot start the process that serves clients: %s", strerror(errno));
-	if (child)
-		return child < 0 ? -errno : child;
-	let_go(options);
-	if (getppid() != parent)
-		_exit(0);
-	_exit(supervise(options));
+	fds[keeper.fds_count++] = options->channel;
+	for (i = 0; i < options->listeners_count; i++)
+		fds[keeper.fds_count++] = options->listeners[i].fd;
+	return keeper_start(&keeper);
 }

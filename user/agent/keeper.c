@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static bool is_needed(const struct keeper *keeper, int fd)
+{
+	size_t i;
+
+	for (i = 0; i < keeper->fds_count; i++)
+		if (keeper->fds[i] == fd)
+			return true;
+	return false;
+}
+
+/* It keeps nothing of its parent's but what it serves with. */
+static void let_go(const struct keeper *keeper)
+{
+	sigset_t none;
+	int fd, null = open("/dev/null", O_RDWR);
+
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	for (fd = STDERR_FILENO + 1; fd < 1024; fd++)
+		if (!is_needed(keeper, fd))
+			close(fd);
+	close_range(1024, ~0u, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "memscope-keeper");
+	signal(SIGINT, SIG_IGN); /* the agent ends it when it is done */
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Returns what to exit with. */
+static int supervise(const struct keeper *keeper)
+{
+	const struct timespec pause = { .tv_sec = 1 };
+	const pid_t parent = getpid();
+	bool again = false;
+
+	for (;; again = true) {
+		const pid_t child = fork();
+		int status = 0;
+
+		if (!child) {
+			prctl(PR_SET_NAME, keeper->name);
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			_exit(getppid() != parent ? KEEPER_AGENT_GONE :
+						    keeper->serve(keeper->context));
+		}
+		while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		if (child > 0 && WIFEXITED(status) &&
+		    (WEXITSTATUS(status) == KEEPER_AGENT_GONE ||
+		     (!again && WEXITSTATUS(status) == KEEPER_CANNOT)))
+			return WEXITSTATUS(status);
+		log_error("the process that %s has ended; starting it again", keeper->task);
+		nanosleep(&pause, NULL);
+	}
+}
+
+pid_t keeper_start(const struct keeper *keeper)
+{
+	const pid_t parent = getpid(), child = fork();
+
+	if (child < 0)
+		log_error("cannot start the process that %s: %s", keeper->task, strerror(errno));
+	if (child)
+		return child < 0 ? -errno : child;
+	let_go(keeper);
+	if (getppid() != parent)
+		_exit(0);
+	_exit(supervise(keeper));
+}

@@ -41,9 +41,9 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-int channel_say(int fd, const struct channel_message *message, int passed_fd)
+int channel_send(int fd, const void *message, size_t size, int passed_fd)
 {
-	struct iovec part = { (void *)message, sizeof(*message) };
+	struct iovec part = { (void *)message, size };
 	union control control = { 0 };
 	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
 
@@ -55,18 +55,18 @@ int channel_say(int fd, const struct channel_message *message, int passed_fd)
 		control.header.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.header), &passed_fd, sizeof(int));
 	}
-	return result_of(sendmsg(fd, &header, MSG_NOSIGNAL), sizeof(*message));
+	return result_of(sendmsg(fd, &header, MSG_NOSIGNAL), size);
 }
 
-int channel_take_message(int fd, struct channel_message *message, int *passed_fd)
+int channel_receive(int fd, void *message, size_t size, int *passed_fd)
 {
-	struct iovec part = { message, sizeof(*message) };
+	struct iovec part = { message, size };
 	union control control = { 0 };
 	struct msghdr header = { .msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = &control,
 				 .msg_controllen = sizeof(control) };
-	int err = result_of(recvmsg(fd, &header, MSG_CMSG_CLOEXEC), sizeof(*message));
+	int err = result_of(recvmsg(fd, &header, MSG_CMSG_CLOEXEC), size);
 	const struct cmsghdr *first = err == -EAGAIN ? NULL : CMSG_FIRSTHDR(&header);
 
 	*passed_fd = -1;
@@ -77,4 +77,14 @@ int channel_take_message(int fd, struct channel_message *message, int *passed_fd
 		*passed_fd = -1;
 	}
 	return err;
+}
+
+int channel_say(int fd, const struct channel_message *message, int passed_fd)
+{
+	return channel_send(fd, message, sizeof(*message), passed_fd);
+}
+
+int channel_take_message(int fd, struct channel_message *message, int *passed_fd)
+{
+	return channel_receive(fd, message, sizeof(*message), passed_fd);
 }

@@ -52,10 +52,12 @@ struct channel_message {
 int channel_open(int *capture, int *server);
 
 /*
- * These never wait. Each returns 0 or -errno: -EAGAIN if there is no message, or no room for one;
- * -EPIPE if the other end is closed. `passed_fd` is -1 if there is no descriptor. The caller owns a
- * descriptor that it has received.
+ * These never wait; all messages of a kind have the same size. Each returns 0 or -errno: -EAGAIN
+ * if there is no message, or no room for one; -EPIPE if the other end is closed. `passed_fd` is -1
+ * if there is no descriptor. The caller owns a descriptor that it has received.
  */
+int channel_send(int fd, const void *message, size_t size, int passed_fd);
+int channel_receive(int fd, void *message, size_t size, int *passed_fd);
 int channel_ask(int fd, const struct channel_question *question);
 int channel_take_question(int fd, struct channel_question *question);
 int channel_say(int fd, const struct channel_message *message, int passed_fd);

@@ -449,6 +449,7 @@ pid_t http_server_start(const struct http_server_options *options)
 {
 	int fds[1 + sizeof(options->listeners) / sizeof(*options->listeners)];
 	struct keeper keeper = { .name = "memscope-http",
+				 .parent_name = "memscope-keeper",
 				 .task = "serves clients",
 				 .fds = fds,
 				 .serve = serve,

@@ -36,7 +36,7 @@ static void let_go(const struct keeper *keeper)
 			close(fd);
 	close_range(1024, ~0u, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "memscope-keeper");
+	prctl(PR_SET_NAME, keeper->parent_name);
 	signal(SIGINT, SIG_IGN); /* the agent ends it when it is done */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

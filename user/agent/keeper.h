@@ -18,9 +18,10 @@ enum keeper_end {
 };
 
 struct keeper {
-	const char *name; /* of the process: at most 15 bytes */
-	const char *task; /* "serves clients" */
-	const int *fds;   /* which descriptors it keeps; of the others, it has only stderr */
+	const char *name;        /* of the process: at most 15 bytes */
+	const char *parent_name; /* of its parent */
+	const char *task;        /* "serves clients" */
+	const int *fds;          /* which descriptors it keeps; of the others, it has only stderr */
 	size_t fds_count;
 	enum keeper_end (*serve)(void *context);
 	void *context;

@@ -2,12 +2,15 @@
 #include "agent/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -118,6 +121,22 @@ static const int allowed[] = {
 
 #define ALLOWED (sizeof(allowed) / sizeof(*allowed))
 
+/* What a database takes besides. */
+static const int allowed_files[] = {
+	SYS_openat,    SYS_newfstatat, SYS_pwrite64,  SYS_ftruncate, SYS_fallocate,  SYS_fsync,
+	SYS_fdatasync, SYS_unlinkat,   SYS_renameat2, SYS_faccessat, SYS_faccessat2, SYS_readlinkat,
+	SYS_getcwd,    SYS_geteuid,    SYS_fchmod,    SYS_fchown,    SYS_getppid,
+#ifdef SYS_renameat
+	SYS_renameat,
+#endif
+#ifdef SYS_open
+	SYS_open,      SYS_stat,       SYS_lstat,     SYS_unlink,    SYS_rename,     SYS_access,
+	SYS_readlink,
+#endif
+};
+
+#define ALLOWED_FILES (sizeof(allowed_files) / sizeof(*allowed_files))
+
 #ifdef ARCHITECTURE
 static const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -137,11 +156,23 @@ static size_t put_protection(struct sock_filter *filter, unsigned int number)
 	return sizeof(check) / sizeof(*check);
 }
 
-static int refuse_calls(void)
+static size_t put_allowed(struct sock_filter *filter, const int *calls, size_t calls_count)
 {
-	static struct sock_filter filter[2 * ALLOWED + 32];
-	struct sock_fprog program = { .filter = filter };
 	size_t count = 0, i;
+
+	for (i = 0; i < calls_count; i++) {
+		filter[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							       (unsigned int)calls[i], 0, 1);
+		filter[count++] = allow;
+	}
+	return count;
+}
+
+static int refuse_calls(bool files)
+{
+	static struct sock_filter filter[2 * (ALLOWED + ALLOWED_FILES) + 32];
+	struct sock_fprog program = { .filter = filter };
+	size_t count = 0;
 
 	filter[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 						       offsetof(struct seccomp_data, arch));
@@ -152,26 +183,62 @@ static int refuse_calls(void)
 						       offsetof(struct seccomp_data, nr));
 	count += put_protection(filter + count, SYS_mmap);
 	count += put_protection(filter + count, SYS_mprotect);
-	for (i = 0; i < ALLOWED; i++) {
-		filter[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-							       (unsigned int)allowed[i], 0, 1);
-		filter[count++] = allow;
-	}
+	count += put_allowed(filter + count, allowed, ALLOWED);
+	if (files)
+		count += put_allowed(filter + count, allowed_files, ALLOWED_FILES);
 	filter[count++] = refuse;
 	program.len = (unsigned short)count;
 	/* Where the kernel was built without, the rest has to do. */
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) && errno != EINVAL ? -errno : 0;
 }
 #else
-static int refuse_calls(void)
+static int refuse_calls(bool files)
 {
+	(void)files;
 	return 0;
 }
 #endif
 
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Files outside of the directory cannot be opened any more, where the kernel can do that. */
+static int keep_to_directory(const char *directory)
+{
+	const struct landlock_ruleset_attr handled = {
+		.handled_access_fs = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+				     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
+				     LANDLOCK_ACCESS_FS_REMOVE_DIR |
+				     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+				     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+				     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+				     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM,
+	};
+	struct landlock_path_beneath_attr beneath = {
+		.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
+				  LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+				  LANDLOCK_ACCESS_FS_MAKE_REG,
+	};
+	const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
+	int err;
+
+	if (ruleset < 0)
+		return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -errno;
+	beneath.parent_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	err = beneath.parent_fd < 0 ? -errno : 0;
+	if (!err &&
+	    syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0))
+		err = -errno;
+	if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0))
+		err = -errno;
+	if (beneath.parent_fd >= 0)
+		close(beneath.parent_fd);
+	close(ruleset);
+	return err;
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
-int sandbox_enter(void)
+static int enter(const char *directory)
 {
 	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 
@@ -179,14 +246,28 @@ int sandbox_enter(void)
 	bound(RLIMIT_NOFILE, DESCRIPTORS);
 	bound(RLIMIT_CORE, 0);
 	if (!err)
-		err = drop_user();
+		err = directory ? keep_to_directory(directory) : drop_user();
 	if (!err)
 		err = drop_capabilities();
 	/* A change of the user has made the kernel forget it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!err)
-		err = refuse_calls();
+	return err ? err : refuse_calls(directory);
+}
+
+int sandbox_enter(void)
+{
+	int err = enter(NULL);
+
 	if (err)
 		log_error("cannot give up privileges for clients: %s", strerror(-err));
+	return err;
+}
+
+int sandbox_enter_directory(const char *directory)
+{
+	int err = enter(directory);
+
+	if (err)
+		log_error("%s: cannot give up privileges for it: %s", directory, strerror(-err));
 	return err;
 }

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes from the process that serves clients all that it does not need: files, privileges, and most
- * system calls.
+ * Takes from the agent's processes beside the capture all that they do not need: files, privileges,
+ * and most system calls.
  */
 #ifndef MEMSCOPE_AGENT_SANDBOX_H
 #define MEMSCOPE_AGENT_SANDBOX_H
 
 /*
- * Gives up all capabilities and, if the process is root's, its user. Limits its memory and
- * descriptors. Makes the kernel refuse the system calls that serving does not need: afterwards no
- * file can be opened by name, and no program executed. Returns 0 or -errno, logged.
+ * For the process that serves clients. Gives up all capabilities and, if the process is root's, its
+ * user. Limits its memory and descriptors. Makes the kernel refuse the system calls that serving
+ * does not need: afterwards no file can be opened by name, and no program executed. Returns 0 or
+ * -errno, logged.
  */
 int sandbox_enter(void);
+
+/*
+ * For a process that writes files in that directory. It keeps its user, whose files they are.
+ * Otherwise as above, and with the system calls for files. Where the kernel has Landlock (Linux
+ * 5.13), only files in that directory can be opened.
+ */
+int sandbox_enter_directory(const char *directory);
 
 #endif /* MEMSCOPE_AGENT_SANDBOX_H */

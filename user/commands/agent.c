@@ -19,6 +19,8 @@
 #include "store/triggers.h"
 
 #define MIN_RING (8ull << 20)
+#define MIN_HISTORY (16ull << 20)
+#define MIN_HISTORY_NS (3600 * 1000000000ull)
 #define SEGMENTS_OF_RING 16 /* that much of the oldest goes at once */
 #define BUNDLES_AN_HOUR 12
 #define DEFAULT_CONFIG "/etc/memscope-bpf/agent.conf"
@@ -30,6 +32,8 @@ static const struct config_default defaults[] = {
 	{ "state-dir", "/var/lib/memscope-bpf" },
 	{ "ring", "1G" },
 	{ "ring-time", "24h" },
+	{ "history", "512M" },
+	{ "history-time", "400d" },
 	{ "series", "5000" },
 	{ "budget", "0.5%" },
 	{ "buffer", "8M" },
@@ -90,6 +94,32 @@ static int parse_ring(const struct option_row *row, const char *value, void *set
 	if (err || *bytes >= MIN_RING)
 		return err;
 	log_error("--%s: %s is less than 8M", row->name, value);
+	return -ERANGE;
+}
+
+static int parse_history(const struct option_row *row, const char *value, void *settings)
+{
+	uint64_t *bytes = (uint64_t *)((char *)settings + row->offset);
+	int err;
+
+	*bytes = 0;
+	if (!strcmp(value, "off"))
+		return 0;
+	err = option_size(row, value, settings);
+	if (err || *bytes >= MIN_HISTORY)
+		return err;
+	log_error("--%s: %s is less than 16M", row->name, value);
+	return -ERANGE;
+}
+
+static int parse_history_time(const struct option_row *row, const char *value, void *settings)
+{
+	const uint64_t *ns = (const uint64_t *)((char *)settings + row->offset);
+	int err = option_duration(row, value, settings);
+
+	if (err || *ns >= MIN_HISTORY_NS)
+		return err;
+	log_error("--%s: %s is less than 1h", row->name, value);
 	return -ERANGE;
 }
 
@@ -160,7 +190,8 @@ static const struct option_row rows[] = {
 	  " memscope see all processes, other users only their own.",
 	  parse_socket, AT(socket) },
 	{ 0, "state-dir", "DIR",
-	  "Directory for the flight recorder's ring and for bundles (default /var/lib/memscope-bpf).",
+	  "Directory for the flight recorder's ring, for bundles and the history (default"
+	  " /var/lib/memscope-bpf).",
 	  parse_state_directory, AT(state_directory) },
 	{ 0, "ring", "SIZE",
 	  "Keep the newest SIZE of the recording (default 1G). Each bundle takes as much again; eight"
@@ -169,6 +200,12 @@ static const struct option_row rows[] = {
 	{ 0, "ring-time", "TIME",
 	  "Keep at most the events of the last TIME, in steps of an hour (default 24h).",
 	  option_duration, AT(ring_ns) },
+	{ 0, "history", "SIZE|off",
+	  "Keep a database of at most SIZE about who used how much (default 512M), for"
+	  " memscope-bpf-history(1).",
+	  parse_history, AT(history_bytes) },
+	{ 0, "history-time", "TIME", "Let it go back at most TIME (default 400d).",
+	  parse_history_time, AT(history_ns) },
 	{ 0, "series", "N",
 	  "Make at most N series of metrics (default 5000). Further values of a metric share one"
 	  " series.",

@@ -14,6 +14,7 @@
 #include "agent/budget.h"
 #include "agent/bundles.h"
 #include "agent/front.h"
+#include "agent/history_feed.h"
 #include "agent/notify.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -39,6 +40,7 @@ struct run {
 	struct costs costs;
 	struct budget budget;
 	struct front front;
+	struct history_feed history;
 	struct notify notify;
 	struct answers_source source;
 	struct losses losses;
@@ -221,6 +223,7 @@ static int say_state(void *context, uint64_t data)
 	(void)data;
 	note_outside(run);
 	costs_look(&run->costs, clock_monotonic_ns());
+	pipeline_tick(&run->pipeline, clock_monotonic_ns());
 	inexact = books_inexact(run->books, &late);
 	status.ready = run->running && !inexact;
 	if (inexact)
@@ -279,6 +282,17 @@ static int open_front(struct run *run)
 	return err ? err : front_open(&run->front);
 }
 
+static int open_history(struct run *run)
+{
+	const struct history_feed_options options = {
+		.state_directory = run->settings->state_directory,
+		.most_bytes = run->settings->history_bytes,
+		.kept_seconds = run->settings->history_ns / SECOND_NS,
+	};
+
+	return history_feed_open(&run->history, &options);
+}
+
 /* Before anything is traced, and while there is one thread. */
 static void open_costs(struct run *run)
 {
@@ -322,7 +336,9 @@ static int open_books(struct run *run)
 		.own.costs = &run->costs,
 		.own.budget = &run->budget,
 	};
-	return run->books ? 0 : -ENOMEM;
+	if (!run->books)
+		return -ENOMEM;
+	return history_feed_begin(&run->history, &run->pipeline, run->machine.boot_id);
 }
 
 static int open_capture(struct run *run)
@@ -387,6 +403,8 @@ static int add_sources(struct run *run)
 					       .context = run };
 	int err = front_start(&run->front, loop);
 
+	if (!err)
+		err = history_feed_start(&run->history, loop);
 	if (!err)
 		err = budget_open(&run->budget, &budget, loop);
 	if (!err)
@@ -459,6 +477,7 @@ static int capture(struct run *run)
 	front_close(&run->front);
 	run->end_ns = live_end_ns(run->live);
 	stop_err = live_stop(run->live);
+	history_feed_finish(&run->history, clock_monotonic_ns());
 	budget_close(&run->budget);
 	end_err = recorder_end(run->recorder, err ? "error" : "signal");
 	return err ? err : stop_err ? stop_err : end_err;
@@ -477,6 +496,8 @@ int agent_run(struct agent_settings *settings)
 	if (!err)
 		err = open_front(&run);
 	if (!err)
+		err = open_history(&run);
+	if (!err)
 		err = open_books(&run);
 	if (!err)
 		err = open_capture(&run);
@@ -489,6 +510,7 @@ int agent_run(struct agent_settings *settings)
 	front_close(&run.front);
 	while (run.opened_count)
 		listener_remove(run.opened[--run.opened_count]);
+	history_feed_close(&run.history);
 	recorder_close(run.recorder);
 	string_fini(&run.output);
 	string_fini(&run.ring);

@@ -15,7 +15,9 @@ struct agent_settings {
 	const char *state_directory;
 	uint64_t ring_ns; /* how long the flight recorder keeps events */
 	uint64_t most_series;
-	uint64_t budget_ppm; /* of a CPU, for each process; 0: no limit */
+	uint64_t history_bytes; /* of its database; 0: there is none */
+	uint64_t history_ns;    /* how long it goes back */
+	uint64_t budget_ppm;    /* of a CPU, for each process; 0: no limit */
 	bool label_pid;
 	const char *config_path;
 	bool check_config, show_config;

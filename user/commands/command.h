@@ -83,6 +83,7 @@ extern const struct command mark_command;
 extern const struct command who_command;
 extern const struct command top_command;
 extern const struct command agent_command;
+extern const struct command history_command;
 
 const struct command *command_find(const char *name);
 

@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&top_command,
 	&agent_command,
 	&mark_command,
+	&history_command,
 	&export_command,
 	&verify_command,
 	NULL,

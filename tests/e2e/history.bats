@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf history`: who used how much when, as the agent has written it.
+
+load agent
+
+# history [OPTIONS]: what the agent's database says, as JSON.
+history() {
+	"$MEMSCOPE" history --state-dir "$PWD/state" --json "$@"
+}
+
+# of EXPRESSION [FILE]: of the process hist-one.
+of() {
+	jq -c ".rows[] | select(.process == \"hist-one\") | $1" "${2:-history.json}"
+}
+
+# The process that writes it.
+writer() {
+	pgrep -P "$(pgrep -P "$OTHER_PID" memscope-hkeep)" memscope-hist
+}
+
+# refused CODE TEXT [OPTIONS]: in a line, which has the text.
+refused() {
+	local code=0
+
+	"$MEMSCOPE" history "${@:3}" > out.txt 2> err.txt || code=$?
+	assert_equal "$code" "$1"
+	[ "$(wc -l < err.txt)" -eq 1 ] && grep -qF -- "$2" err.txt || fail "$(cat err.txt)"
+}
+
+@test "the history of a process: the same as the puppet did, while the agent runs and afterwards" {
+	local pid by
+
+	agent_start
+	named_puppet hist-one
+	puppet alloc 1000
+	puppet alloc 3000
+	puppet free
+	puppet launch 7
+	# The end of an interval.
+	wait_for '[ -n "$(history 2> /dev/null > history.json && of .pid)" ]'
+	valid history history.json
+	assert_equal "$(of '[.pid, .peak_bytes, .allocs, .alloc_bytes, .frees, .free_bytes, .exact]')" \
+		"[$PUPPET_PID,4000,2,4000,1,3000,true]"
+	puppet alloc 500
+	pid=$PUPPET_PID
+	puppet_end
+	agent_stop
+	history --points > history.json
+	valid history history.json
+	assert_equal "$(of '[.pid, .peak_bytes, .allocs, .alloc_bytes, .frees, .free_bytes, .launches, .user]')" \
+		"[$pid,4000,3,4500,1,3000,1,\"root\"]"
+	# What is held in each step is what all of them make.
+	[ "$(of '.points | length')" -ge 2 ]
+	assert_equal "$(of '[.points[][1]] | add * 10 / 100 | floor')" "$(of '.byte_seconds / 100 | floor')"
+	# The same in all other ways, of which it is the only one.
+	assert_equal "$(history --by device | jq '.rows[0].peak_bytes >= 4000')" true
+	assert_equal "$(history --by user | jq -c '.rows[] | select(.user == "root") | .processes >= 1')" true
+	for by in pod container job; do
+		history --by "$by" > by.json
+		valid history by.json
+	done
+	"$MEMSCOPE" history --state-dir "$PWD/state" > out.txt
+	grep -q "hist-one *$pid *root" out.txt
+}
+
+@test "when memory ran out" {
+	agent_start
+	cp "$WORKLOADS/puppet" hist-two
+	printf 'load\ninit\nalloc 1000\nalloc 99999999999999\n' | ./hist-two > out.txt 2>&1 || true
+	agent_stop
+	history --events > history.json
+	valid history history.json
+	assert_equal "$(jq -c '.events[] | select(.process == "hist-two") | [.event, .count, .bytes]' history.json)" \
+		'["oom",1,99999999999999]'
+	assert_equal "$(jq -c '.rows' history.json)" '[]'
+	"$MEMSCOPE" history --state-dir "$PWD/state" --events > out.txt
+	grep -q 'oom .* hist-two' out.txt
+}
+
+@test "an agent that is killed leaves a history, and the next one goes on with it" {
+	local pid
+
+	agent_start
+	named_puppet hist-one
+	puppet alloc 1000
+	wait_for '[ -n "$(history 2> /dev/null > history.json && of .pid)" ]'
+	agent_kill
+	history > history.json
+	assert_equal "$(of '[.pid, .allocs]')" "[$PUPPET_PID,1]"
+	rm -f query
+	agent_start
+	puppet alloc 500
+	puppet free
+	pid=$PUPPET_PID
+	puppet_end
+	agent_stop
+	history > history.json
+	# It is one process.
+	assert_equal "$(of '[.pid, .allocs, .frees]')" "[$pid,2,1]"
+}
+
+@test "a damaged history is set aside, and said" {
+	mkdir -p state/history
+	chmod 700 state state/history
+	head -c 100000 /dev/urandom > state/history/history.db
+	refused 7 "damaged, or not a history" --state-dir "$PWD/state"
+	agent_start
+	named_puppet hist-one
+	puppet alloc 1000
+	puppet_end
+	agent_stop
+	grep -q 'history.db: not a history of this version: it is .*/history.db.damaged now' agent.err
+	[ -s state/history/history.db.damaged ]
+	history > history.json
+	assert_equal "$(of .allocs)" 1
+}
+
+@test "what writes the history has no privilege, and is started again" {
+	local writer
+
+	agent_start
+	writer=$(writer)
+	grep -qx 'CapEff:	0000000000000000' "/proc/$writer/status"
+	grep -qx 'NoNewPrivs:	1' "/proc/$writer/status"
+	grep -qx 'Seccomp:	2' "/proc/$writer/status"
+	kill -9 "$writer"
+	wait_for 'writer > /dev/null'
+	grep -q 'the process that writes the history has ended; starting it again' agent.err
+	named_puppet hist-one
+	puppet alloc 1000
+	puppet_end
+	agent_stop
+	history > history.json
+	assert_equal "$(of .allocs)" 1
+}
+
+@test "there is none, and what can be done about it" {
+	refused 5 "there is no history" --state-dir "$PWD/state"
+	refused 2 '"colour"' --by colour
+	refused 2 "never" --from never
+	refused 2 "takes no argument" state
+	agent_start --history off
+	agent_stop
+	[ ! -e state/history ]
+}

@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/history_sampler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/held_sum.h"
+#include "agent/history_names.h"
+#include "analysis/oom_watch.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+#define SECOND_NS 1000000000ull
+#define STEP_NS (10 * SECOND_NS)
+#define MS_NS 1000000ull
+/* Events come out of order, and the clock is adjusted, by less. */
+#define LATE_NS SECOND_NS
+#define DEVICES_MOST 1024
+
+struct cell {
+	uint8_t space;
+	int32_t device; /* as the process calls it */
+	size_t place;   /* of the device in the state's; SIZE_MAX: not known */
+	struct held_sum sum;
+	uint64_t live_now;
+	struct {
+		uint64_t allocs, alloc_bytes, frees, free_bytes;
+	} now, then; /* counts of the ledger, now and when the interval began */
+};
+
+struct entry {
+	uint32_t pid;
+	uint64_t start_ns;
+	struct cell *cells;
+	size_t count, capacity;
+	uint64_t live[MS_SPACES_COUNT];                 /* as the ledger had it */
+	uint64_t launches, graph_launches, untraced_ms; /* when the interval began */
+	struct history_process *ended; /* what is to be said of one that has ended; else NULL */
+	bool launched, unknown;        /* of one that has ended */
+	uint32_t position;             /* in the batch that is made */
+};
+
+struct history_sampler {
+	struct sink sink; /* first: the pipeline hands copies over */
+	struct history_sampler_options options;
+	struct entry **entries;
+	size_t count, capacity;
+	struct map places; /* event_process_key() -> struct entry */
+	struct held_sum devices[DEVICES_MOST];
+	uint64_t begin_ns, end_ns; /* of the interval, CLOCK_MONOTONIC */
+	uint64_t start_ms;         /* of the interval, since 1970 */
+	uint64_t missed;
+
+	struct {
+		struct history_event row;
+		struct entry *entry; /* NULL: of no process that is known */
+		size_t place;
+	} events[HISTORY_SAMPLER_EVENTS];
+	size_t events_count;
+
+	/* The batch that is made. */
+	struct string bytes;
+	struct history_device *out_devices;
+	size_t out_devices_count, out_devices_capacity;
+	struct history_process *out_processes;
+	size_t out_processes_count, out_processes_capacity;
+	struct history_memory *out_memory;
+	size_t out_memory_count, out_memory_capacity;
+	uint32_t device_positions[DEVICES_MOST];
+};
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void free_entry(struct entry *entry)
+{
+	free(entry->cells);
+	free(entry->ended);
+	free(entry);
+}
+
+/*
+ * NULL: there is no memory, or too many. One that has ended is not begun anew: what is said of it
+ * was in the interval in which it did.
+ */
+static struct entry *entry_of(struct history_sampler *sampler, const struct process *process)
+{
+	const uint64_t key = event_process_key(process->pid, process->start_ns);
+	const uint64_t *place = map_get(&sampler->places, key);
+	struct entry *entry;
+
+	if (place)
+		return (struct entry *)(uintptr_t)*place;
+	if (sampler->count >= HISTORY_SAMPLER_PROCESSES ||
+	    (process->exited && process->exit_ts_ns < sampler->begin_ns) ||
+	    memory_grow(&sampler->entries, &sampler->capacity, sampler->count + 1,
+			sizeof(*sampler->entries)))
+		return NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry || map_set(&sampler->places, key, (uintptr_t)entry)) {
+		free(entry);
+		return NULL;
+	}
+	entry->pid = process->pid;
+	entry->start_ns = process->start_ns;
+	sampler->entries[sampler->count++] = entry;
+	return entry;
+}
+
+/* Addresses are no memory. */
+static bool is_memory(uint8_t space)
+{
+	return space != MS_SPACE_RESERVED && space != MS_SPACE_MAPPED;
+}
+
+static struct cell *cell_of(struct history_sampler *sampler, struct entry *entry,
+			    const struct process *process, const struct usage_cell *usage)
+{
+	struct cell *cell;
+	size_t i;
+
+	for (i = 0; i < entry->count; i++)
+		if (entry->cells[i].space == usage->space &&
+		    entry->cells[i].device == usage->device)
+			return &entry->cells[i];
+	if (entry->count >= HISTORY_SAMPLER_CELLS ||
+	    memory_grow(&entry->cells, &entry->capacity, entry->count + 1, sizeof(*entry->cells))) {
+		sampler->missed++;
+		return NULL;
+	}
+	cell = &entry->cells[entry->count++];
+	*cell = (struct cell){ .space = usage->space,
+			       .device = usage->device,
+			       .place = usage_device_place(sampler->sink.state->usage,
+							   &process->devices, usage->device) };
+	return cell;
+}
+
+static void look_at_device(struct history_sampler *sampler, size_t place, uint64_t ts_ns)
+{
+	const struct usage_totals *totals = sampler->sink.state->usage;
+	const size_t root = place < totals->count ? usage_device_root(totals, place) : SIZE_MAX;
+
+	if (root < DEVICES_MOST)
+		held_sum_set(&sampler->devices[root], totals->devices[root].live_bytes, ts_ns);
+}
+
+/* Takes the ledger's numbers, of a process that holds something else now. */
+static void look_at_cells(struct history_sampler *sampler, struct entry *entry,
+			  const struct process *process, uint64_t ts_ns)
+{
+	const struct usage *usage = process->usage;
+	size_t i;
+
+	for (i = 0; i < entry->count; i++) {
+		entry->cells[i].live_now = 0;
+		memset(&entry->cells[i].now, 0, sizeof(entry->cells[i].now));
+	}
+	for (i = 0; usage && i < usage->count; i++) {
+		const struct usage_cell *from = &usage->cells[i];
+		struct cell *cell;
+
+		if (!is_memory(from->space))
+			continue;
+		cell = cell_of(sampler, entry, process, from);
+		if (!cell)
+			continue;
+		cell->live_now += process->exited ? 0 : from->live_bytes;
+		cell->now.allocs += from->allocs;
+		cell->now.alloc_bytes += from->alloc_bytes;
+		cell->now.frees += from->frees;
+		cell->now.free_bytes += from->free_bytes;
+	}
+	for (i = 0; i < entry->count; i++) {
+		struct cell *cell = &entry->cells[i];
+
+		if (!cell->sum.there || cell->live_now != cell->sum.live)
+			held_sum_set(&cell->sum, cell->live_now, ts_ns);
+		if (usage_is_on_device(cell->space))
+			look_at_device(sampler, cell->place, ts_ns);
+	}
+}
+
+/* What it has launched in the interval, and whether all of that is known. */
+static void count_work(struct entry *entry, const struct process *process,
+		       struct history_process *out)
+{
+	const uint64_t untraced_ms = process->counters[COUNTER_UNTRACED_MS];
+
+	out->launches = held_sum_counted(process->launches, entry->launches);
+	out->graph_launches = held_sum_counted(process->graph_launches, entry->graph_launches);
+	out->untraced_ms = held_sum_counted(untraced_ms, entry->untraced_ms);
+	entry->launches = process->launches;
+	entry->graph_launches = process->graph_launches;
+	entry->untraced_ms = untraced_ms;
+	entry->launched = out->launches || out->graph_launches;
+	entry->unknown =
+		!entry->launched && (out->untraced_ms || process->budget_step == MS_BUDGET_OFF);
+}
+
+/* ---- the batch ------------------------------------------------------------------------------- */
+
+static int put_device(struct history_sampler *sampler, const struct history_device *device)
+{
+	if (memory_grow(&sampler->out_devices, &sampler->out_devices_capacity,
+			sampler->out_devices_count + 1, sizeof(*device)))
+		return -ENOMEM;
+	sampler->out_devices[sampler->out_devices_count++] = *device;
+	return 0;
+}
+
+static int put_devices(struct history_sampler *sampler, uint64_t end_ns)
+{
+	const struct usage_totals *totals = sampler->sink.state->usage;
+	size_t i;
+	int err = 0;
+
+	sampler->out_devices_count = 0;
+	for (i = 0; !err && totals && i < totals->count && i < DEVICES_MOST; i++) {
+		const struct usage_device *device = &totals->devices[i];
+		struct held_sum *sum = &sampler->devices[i];
+		struct history_device out = { 0 };
+
+		sampler->device_positions[i] = HISTORY_NONE;
+		if (usage_device_root(totals, i) != i) {
+			*sum = (struct held_sum){ 0 };
+			continue;
+		}
+		if (!sum->there)
+			continue;
+		held_sum_set(sum, device->live_bytes, end_ns);
+		sampler->device_positions[i] = (uint32_t)sampler->out_devices_count;
+		history_names_device(&out, totals, i);
+		history_names_copy(out.name, sizeof(out.name), device->identity.name);
+		out.total_bytes = device->identity.total_bytes;
+		out.held = held_sum_take(sum);
+		err = put_device(sampler, &out);
+	}
+	return err;
+}
+
+/* What NVML said last of each device. */
+static int put_used(struct history_sampler *sampler, uint64_t ms)
+{
+	const struct nvml_devices *devices = &sampler->sink.state->nvml_devices;
+	size_t i, j;
+	int err = 0;
+
+	for (i = 0; !err && i < devices->count; i++) {
+		const struct ms_device *last = &devices->devices[i].last;
+		struct history_device *out = NULL, made = { 0 };
+
+		snprintf(made.key, sizeof(made.key), "%.*s", (int)sizeof(last->uuid), last->uuid);
+		for (j = 0; j < sampler->out_devices_count; j++)
+			if (!strcmp(sampler->out_devices[j].key, made.key))
+				out = &sampler->out_devices[j];
+		if (!out) {
+			made.held.ms = ms;
+			err = put_device(sampler, &made);
+			if (err)
+				break;
+			out = &sampler->out_devices[sampler->out_devices_count - 1];
+		}
+		out->total_bytes = out->total_bytes ? out->total_bytes : last->total_bytes;
+		out->used_known = 1;
+		out->used = (struct history_held){ .ms = ms,
+						   .min_bytes = last->used_bytes,
+						   .max_bytes = last->used_bytes,
+						   .byte_ms = last->used_bytes * ms };
+	}
+	return err;
+}
+
+static uint32_t device_position(const struct history_sampler *sampler, size_t place)
+{
+	const struct usage_totals *totals = sampler->sink.state->usage;
+	const size_t root =
+		totals && place < totals->count ? usage_device_root(totals, place) : SIZE_MAX;
+
+	return root < DEVICES_MOST ? sampler->device_positions[root] : HISTORY_NONE;
+}
+
+static int put_cell(struct history_sampler *sampler, const struct entry *entry, struct cell *cell)
+{
+	struct history_memory out = {
+		.process = entry->position,
+		.device = device_position(sampler, cell->place),
+		.on_device = usage_is_on_device(cell->space),
+		.held = held_sum_take(&cell->sum),
+		.allocs = held_sum_counted(cell->now.allocs, cell->then.allocs),
+		.alloc_bytes = held_sum_counted(cell->now.alloc_bytes, cell->then.alloc_bytes),
+		.frees = held_sum_counted(cell->now.frees, cell->then.frees),
+		.free_bytes = held_sum_counted(cell->now.free_bytes, cell->then.free_bytes),
+	};
+
+	cell->then = cell->now;
+	if (!out.held.max_bytes && !out.allocs && !out.frees)
+		return 0;
+	history_names_copy(out.space, sizeof(out.space), probe_space_name(cell->space));
+	if (entry->unknown)
+		out.unknown_byte_ms = out.held.byte_ms;
+	else if (!entry->launched)
+		out.idle_byte_ms = out.held.byte_ms;
+	if (memory_grow(&sampler->out_memory, &sampler->out_memory_capacity,
+			sampler->out_memory_count + 1, sizeof(out)))
+		return -ENOMEM;
+	sampler->out_memory[sampler->out_memory_count++] = out;
+	return 0;
+}
+
+static int put_entry(struct history_sampler *sampler, struct entry *entry, uint64_t end_ns)
+{
+	const struct process *process =
+		entry->ended ? NULL : state_find(sampler->sink.state, entry->pid, entry->start_ns);
+	struct history_process out;
+	size_t i;
+	int err = 0;
+
+	entry->position = HISTORY_NONE;
+	if (!entry->ended && !process)
+		return 0;
+	if (memory_grow(&sampler->out_processes, &sampler->out_processes_capacity,
+			sampler->out_processes_count + 1, sizeof(out)))
+		return -ENOMEM;
+	if (entry->ended) {
+		out = *entry->ended;
+	} else {
+		history_names_process(process, &out);
+		look_at_cells(sampler, entry, process, end_ns);
+		count_work(entry, process, &out);
+		for (i = 0; i < entry->count; i++)
+			held_sum_advance(&entry->cells[i].sum, end_ns);
+	}
+	entry->position = (uint32_t)sampler->out_processes_count;
+	sampler->out_processes[sampler->out_processes_count++] = out;
+	for (i = 0; !err && i < entry->count; i++)
+		err = put_cell(sampler, entry, &entry->cells[i]);
+	return err;
+}
+
+static void hand_over(struct history_sampler *sampler, uint64_t ms)
+{
+	struct history_event events[HISTORY_SAMPLER_EVENTS];
+	struct history_batch batch = {
+		.start_ms = sampler->start_ms,
+		.ms = ms,
+		.devices = sampler->out_devices,
+		.processes = sampler->out_processes,
+		.memory = sampler->out_memory,
+		.events = events,
+		.devices_count = (uint32_t)sampler->out_devices_count,
+		.processes_count = (uint32_t)sampler->out_processes_count,
+		.memory_count = (uint32_t)sampler->out_memory_count,
+		.events_count = (uint32_t)sampler->events_count,
+	};
+	size_t i;
+
+	for (i = 0; i < sampler->events_count; i++) {
+		events[i] = sampler->events[i].row;
+		events[i].process = sampler->events[i].entry ? sampler->events[i].entry->position :
+							       HISTORY_NONE;
+		events[i].device = device_position(sampler, sampler->events[i].place);
+	}
+	memcpy(batch.boot, sampler->options.boot, sizeof(batch.boot));
+	string_clear(&sampler->bytes);
+	history_batch_append(&sampler->bytes, &batch);
+	if (sampler->bytes.failed)
+		sampler->missed++;
+	else
+		sampler->options.take(sampler->options.context, &sampler->bytes);
+	sampler->bytes.failed = false;
+}
+
+static void drop_ended(struct history_sampler *sampler)
+{
+	size_t i = 0;
+
+	while (i < sampler->count) {
+		struct entry *entry = sampler->entries[i];
+
+		if (entry->position != HISTORY_NONE && !entry->ended) {
+			i++;
+			continue;
+		}
+		map_remove(&sampler->places, event_process_key(entry->pid, entry->start_ns));
+		sampler->entries[i] = sampler->entries[--sampler->count];
+		free_entry(entry);
+	}
+}
+
+/*
+ * The next interval ends with a multiple of ten seconds of the wall clock. `slack_ns`: it is the
+ * following one if the clock lacks less than that of it, because the clock is adjusted.
+ */
+static void begin_interval(struct history_sampler *sampler, uint64_t now_ns, uint64_t slack_ns)
+{
+	const uint64_t wall_ns = now_ns + sampler->options.wall_offset_ns() + slack_ns;
+	const uint64_t start_ns = wall_ns - wall_ns % STEP_NS;
+
+	sampler->begin_ns = now_ns;
+	sampler->start_ms = start_ns / MS_NS;
+	sampler->end_ns = now_ns + (start_ns + STEP_NS + slack_ns - wall_ns);
+}
+
+static void close_interval(struct history_sampler *sampler, uint64_t end_ns)
+{
+	const uint64_t ms = (end_ns - sampler->begin_ns + MS_NS / 2) / MS_NS;
+	size_t i;
+	int err = put_devices(sampler, end_ns);
+
+	sampler->out_processes_count = sampler->out_memory_count = 0;
+	for (i = 0; !err && i < sampler->count; i++)
+		err = put_entry(sampler, sampler->entries[i], end_ns);
+	if (!err)
+		err = put_used(sampler, ms);
+	if (err)
+		sampler->missed++;
+	else
+		hand_over(sampler, ms);
+	sampler->events_count = 0;
+	drop_ended(sampler);
+	begin_interval(sampler, end_ns, LATE_NS);
+}
+
+/* ---- what happens ---------------------------------------------------------------------------- */
+
+static void pass_time(struct history_sampler *sampler, uint64_t now_ns)
+{
+	while (now_ns >= sampler->end_ns)
+		close_interval(sampler, sampler->end_ns);
+}
+
+/* Before the state has it: what the intervals before it are closed with is without it. */
+static int take_record(struct sink *sink, const struct event *event)
+{
+	pass_time((struct history_sampler *)sink, event->header->ts_ns);
+	return 0;
+}
+
+/* The moment in the interval that is open: some events come late. */
+static uint64_t moment(const struct history_sampler *sampler, uint64_t ts_ns)
+{
+	return ts_ns > sampler->begin_ns ? ts_ns : sampler->begin_ns;
+}
+
+static bool holds_other(const struct entry *entry, const struct process *process)
+{
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (entry->live[space] != process->spaces[space].live_bytes)
+			return true;
+	return false;
+}
+
+static struct entry *look(struct history_sampler *sampler, const struct process *process,
+			  uint64_t ts_ns)
+{
+	struct entry *entry = entry_of(sampler, process);
+	uint32_t space;
+
+	if (!entry) {
+		sampler->missed += !process->exited;
+		return NULL;
+	}
+	if (!process->exited && !holds_other(entry, process))
+		return entry;
+	look_at_cells(sampler, entry, process, ts_ns);
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		entry->live[space] = process->spaces[space].live_bytes;
+	return entry;
+}
+
+/* Those of one process in one interval are one row. */
+static void note_oom(struct history_sampler *sampler, struct entry *entry,
+		     const struct event *event, const struct change *change, uint64_t ts_ns)
+{
+	const struct ms_call *call = event->call;
+	const bool known = call->known & MS_KNOWN_SIZE;
+	struct history_event *row;
+	size_t i;
+
+	for (i = 0; i < sampler->events_count; i++) {
+		row = &sampler->events[i].row;
+		if (sampler->events[i].entry == entry && !strcmp(row->what, event->probe->symbol))
+			break;
+	}
+	if (i == HISTORY_SAMPLER_EVENTS) {
+		sampler->missed++;
+		return;
+	}
+	row = &sampler->events[i].row;
+	if (i == sampler->events_count) {
+		sampler->events_count++;
+		*row = (struct history_event){
+			.ts_ms = (ts_ns + sampler->options.wall_offset_ns()) / MS_NS, .kind = "oom"
+		};
+		history_names_copy(row->what, sizeof(row->what), event->probe->symbol);
+		sampler->events[i].entry = entry;
+		sampler->events[i].place = usage_device_place(
+			sampler->sink.state->usage, &change->process->devices, change->device);
+	}
+	row->count += event->count;
+	if (known && call->size > row->bytes)
+		row->bytes = call->size;
+	row->bytes_known |= known;
+}
+
+static int take_call(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct history_sampler *sampler = (struct history_sampler *)sink;
+	const uint64_t ts_ns = moment(sampler, event->header->ts_ns);
+	struct entry *entry = look(sampler, change->process, ts_ns);
+
+	if (entry && oom_watch_is_failure(event))
+		note_oom(sampler, entry, event, change, ts_ns);
+	return 0;
+}
+
+static int take_process(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct history_sampler *sampler = (struct history_sampler *)sink;
+	const uint64_t ts_ns = moment(sampler, event->header->ts_ns);
+	const struct process *process = change->process;
+	struct entry *entry = look(sampler, process, ts_ns);
+	struct history_process *ended;
+
+	if (!entry || event->header->type != MS_TYPE_EXIT || entry->ended)
+		return 0;
+	ended = calloc(1, sizeof(*ended));
+	if (!ended) {
+		sampler->missed++;
+		return 0;
+	}
+	history_names_process(process, ended);
+	count_work(entry, process, ended);
+	entry->ended = ended;
+	return 0;
+}
+
+static int tick(struct sink *sink, uint64_t now_ns)
+{
+	if (now_ns > LATE_NS)
+		pass_time((struct history_sampler *)sink, now_ns - LATE_NS);
+	return 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+struct history_sampler *history_sampler_new(const struct history_sampler_options *options,
+					    uint64_t now_ns)
+{
+	struct history_sampler *sampler = calloc(1, sizeof(*sampler));
+
+	if (!sampler)
+		return NULL;
+	sampler->options = *options;
+	sampler->sink.record = take_record;
+	sampler->sink.call = take_call;
+	sampler->sink.process = take_process;
+	sampler->sink.tick = tick;
+	begin_interval(sampler, now_ns, 0);
+	return sampler;
+}
+
+void history_sampler_free(struct history_sampler *sampler)
+{
+	if (!sampler)
+		return;
+	while (sampler->count)
+		free_entry(sampler->entries[--sampler->count]);
+	free(sampler->entries);
+	map_fini(&sampler->places);
+	free(sampler->out_devices);
+	free(sampler->out_processes);
+	free(sampler->out_memory);
+	string_fini(&sampler->bytes);
+	free(sampler);
+}
+
+struct sink *history_sampler_sink(struct history_sampler *sampler)
+{
+	return &sampler->sink;
+}
+
+void history_sampler_finish(struct history_sampler *sampler, uint64_t now_ns)
+{
+	pass_time(sampler, now_ns);
+	if (now_ns > sampler->begin_ns)
+		close_interval(sampler, now_ns);
+}
+
+uint64_t history_sampler_missed(const struct history_sampler *sampler)
+{
+	return sampler->missed;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/history.h"
+
+#include "base/clock.h"
+#include "render/process_cells.h"
+
+#define SECOND_NS 1000000000ull
+#define MS_NS 1000000ull
+#define GB_HOURS (1e9 * 3600 * 1000) /* in byte milliseconds */
+
+/* clang-format off */
+static const struct document_column of_processes[] = {
+	{ "Process", DOCUMENT_TEXT }, { "PID", DOCUMENT_NUMBER }, { "User", DOCUMENT_TEXT },
+	{ "Peak", DOCUMENT_NUMBER }, { "Mean", DOCUMENT_NUMBER }, { "GB-hours", DOCUMENT_NUMBER },
+	{ "Idle-held", DOCUMENT_NUMBER }, { "Launches", DOCUMENT_NUMBER },
+	{ "Remarks", DOCUMENT_TEXT }, { NULL, 0 },
+};
+#define OF_GROUPS(heading) { \
+	{ heading, DOCUMENT_TEXT }, { "Processes", DOCUMENT_NUMBER }, { "Peak", DOCUMENT_NUMBER }, \
+	{ "Mean", DOCUMENT_NUMBER }, { "GB-hours", DOCUMENT_NUMBER }, \
+	{ "Idle-held", DOCUMENT_NUMBER }, { "Launches", DOCUMENT_NUMBER }, \
+	{ "Remarks", DOCUMENT_TEXT }, { NULL, 0 }, \
+}
+static const struct document_column of_pods[] = OF_GROUPS("Pod");
+static const struct document_column of_containers[] = OF_GROUPS("Container");
+static const struct document_column of_users[] = OF_GROUPS("User");
+static const struct document_column of_jobs[] = OF_GROUPS("Job");
+static const struct document_column of_devices[] = {
+	{ "Device", DOCUMENT_TEXT }, { "Peak", DOCUMENT_NUMBER }, { "Mean", DOCUMENT_NUMBER },
+	{ "GB-hours", DOCUMENT_NUMBER }, { "Idle-held", DOCUMENT_NUMBER },
+	{ "In use, peak", DOCUMENT_NUMBER }, { "In use, mean", DOCUMENT_NUMBER },
+	{ "Remarks", DOCUMENT_TEXT }, { NULL, 0 },
+};
+static const struct document_column of_events[] = {
+	{ "Time", DOCUMENT_VALUE }, { "Event", DOCUMENT_TEXT }, { "Times", DOCUMENT_NUMBER },
+	{ "Call", DOCUMENT_TEXT }, { "Asked for", DOCUMENT_NUMBER }, { "Process", DOCUMENT_TEXT },
+	{ "PID", DOCUMENT_NUMBER }, { "User", DOCUMENT_TEXT }, { "Remarks", DOCUMENT_TEXT },
+	{ NULL, 0 },
+};
+
+static const struct document_column *const columns[] = {
+	[HISTORY_BY_PROCESS] = of_processes, [HISTORY_BY_POD] = of_pods,
+	[HISTORY_BY_CONTAINER] = of_containers, [HISTORY_BY_USER] = of_users,
+	[HISTORY_BY_JOB] = of_jobs, [HISTORY_BY_DEVICE] = of_devices,
+};
+/* clang-format on */
+
+static void cell_hours(struct document *document, unsigned __int128 byte_ms)
+{
+	const double hours = (double)byte_ms / GB_HOURS;
+
+	string_append_format(&document->text, hours && hours < 0.01 ? "%.4f" : "%.2f", hours);
+	document_cell(document);
+}
+
+static void cell_mean(struct document *document, bool known, unsigned __int128 byte_ms, uint64_t ms)
+{
+	document_cell_size(document, known && ms, ms ? (uint64_t)(byte_ms / ms) : 0);
+}
+
+static void cell_remarks(struct document *document, const struct history_row *row)
+{
+	struct string *out = &document->text;
+
+	if (row->place)
+		document_append(document, row->place, NULL);
+	process_cells_remark(out, row->inexact, "may have held more");
+	if (row->unknown_byte_ms)
+		string_append_format(process_cells_next_remark(out),
+				     "%.2f GB-hours may be idle, too",
+				     (double)row->unknown_byte_ms / GB_HOURS);
+	if (row->device_name) {
+		process_cells_next_remark(out);
+		document_append(document, row->device_name, NULL);
+	}
+	document_cell(document);
+}
+
+static const char *otherwise(enum history_by by)
+{
+	return by == HISTORY_BY_DEVICE ? "(not known)" : "(none)";
+}
+
+static void row_usage(struct document *document, const struct history_view *view,
+		      const struct history_row *row)
+{
+	const enum history_by by = view->query->by;
+
+	if (!document_row(document))
+		return;
+	document_append(document, *row->name ? row->name : NULL, otherwise(by));
+	document_cell(document);
+	if (by == HISTORY_BY_PROCESS) {
+		string_append_u64(&document->text, row->pid);
+		document_cell(document);
+		document_cell_text(document, row->user);
+	} else if (by != HISTORY_BY_DEVICE) {
+		document_cell_count(document, true, row->processes);
+	}
+	document_cell_size(document, true, row->peak_bytes);
+	cell_mean(document, true, row->byte_ms, view->usage->observed_ms);
+	cell_hours(document, row->byte_ms);
+	cell_hours(document, row->idle_byte_ms);
+	if (by == HISTORY_BY_DEVICE) {
+		document_cell_size(document, row->used_known, row->used_peak_bytes);
+		cell_mean(document, row->used_known, row->used_byte_ms, row->used_ms);
+	} else {
+		document_cell_count(document, true, row->launches + row->graph_launches);
+	}
+	cell_remarks(document, row);
+	document_row_end(document);
+}
+
+static void row_event(struct document *document, const struct history_happening *event)
+{
+	char time[CLOCK_TEXT_BYTES];
+
+	if (!document_row(document))
+		return;
+	document_cell_words(document, clock_utc_text(time, event->ts_ms * MS_NS));
+	document_cell_text(document, event->kind);
+	document_cell_count(document, true, event->count);
+	document_cell_text(document, event->what);
+	document_cell_size(document, event->bytes_known, event->bytes);
+	document_cell_text(document, event->process);
+	if (event->pid)
+		string_append_u64(&document->text, event->pid);
+	document_cell(document);
+	document_cell_text(document, event->user);
+	if (event->place)
+		document_append(document, event->place, NULL);
+	if (event->device) {
+		process_cells_next_remark(&document->text);
+		document_append(document, event->device, NULL);
+	}
+	document_cell(document);
+	document_row_end(document);
+}
+
+static void append_rows(struct document *document, const struct history_view *view)
+{
+	const struct history_usage *usage = view->usage;
+	size_t i;
+
+	if (!usage->rows_count) {
+		document_say(document, "No process held memory of a device in this time.");
+		return;
+	}
+	document_table_top(document, "usage", "Who held memory of devices",
+			   columns[view->query->by]);
+	for (i = 0; i < usage->rows_count; i++)
+		row_usage(document, view, &usage->rows[i]);
+	document_table_end(document);
+}
+
+static void append_events(struct document *document, const struct history_view *view)
+{
+	const struct history_usage *usage = view->usage;
+	const size_t first = usage->events_count > view->top ? usage->events_count - view->top : 0;
+	const uint64_t earlier = usage->events_left_out + first;
+	char count[STRING_NUMBER_BYTES];
+	size_t i;
+
+	if (earlier) {
+		string_append_format(&document->text,
+				     "Memory ran out %s times more before those below.",
+				     string_count(count, earlier));
+		document_paragraph(document);
+	}
+	if (!usage->events_count && view->only_events)
+		document_say(document, "Memory did not run out in this time.");
+	document_table(document, "events", "When memory ran out", of_events);
+	for (i = first; i < usage->events_count; i++)
+		row_event(document, &usage->events[i]);
+	document_table_end(document);
+}
+
+/* "2026-11-26T10:00:00Z to 2026-11-26T11:00:00Z, in steps of 10 s" */
+static void append_title(struct document *document, const struct history_usage *usage)
+{
+	const uint64_t asked_ms = (usage->to_s - usage->from_s) * 1000;
+	char time[CLOCK_TEXT_BYTES], part[STRING_NUMBER_BYTES], whole[STRING_NUMBER_BYTES];
+	struct string *out = &document->text;
+
+	string_append_format(out, "%s to ", clock_utc_text(time, usage->from_s * SECOND_NS));
+	string_append_format(
+		out, "%s, in steps of %s", clock_utc_text(time, usage->to_s * SECOND_NS),
+		string_duration(part, history_steps[usage->level].seconds * SECOND_NS));
+	document_heading(document, 1, "history");
+	if (usage->observed_ms + 1000 >= asked_ms)
+		return;
+	string_append_format(out, "The agent was there for %s of the %s. Means are over that time.",
+			     string_duration(part, usage->observed_ms * MS_NS),
+			     string_duration(whole, asked_ms * MS_NS));
+	document_paragraph(document);
+}
+
+void history_append_text(struct document *document, const struct history_view *view)
+{
+	append_title(document, view->usage);
+	if (!view->only_events)
+		append_rows(document, view);
+	append_events(document, view);
+}

@@ -12,13 +12,17 @@
 #define MS_RETURNS 32 /* return addresses in the keeping of the kernel that are looked through */
 #define MS_FRAME_BYTES_MOST (16u << 20) /* between two frame pointers */
 
-/* Where files' code is mapped in a process: pid -> struct ms_stack_range, see there. */
+/*
+ * Where files' code is mapped in a process: pid -> struct ms_stack_range, see there. The maps in it
+ * have sizes and no types: Linux 5.15 to 6.1 take none that user space has made without BTF for one
+ * that has BTF (bpf_map_meta_equal() compares timer_off, which then differs).
+ */
 struct ms_ranges_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct ms_stack_range);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct ms_stack_range));
 };
 
 struct {
@@ -34,8 +38,8 @@ struct ms_rows_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct ms_unwind_row);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct ms_unwind_row));
 };
 
 struct {

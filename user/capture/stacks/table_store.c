@@ -96,6 +96,8 @@ static void make(struct table_store *store, const struct order *order)
 		err = -ENOMEM;
 	if (!err)
 		err = put(store->tables_fd, order->number, &table);
+	if (err)
+		log_debug("file %u has no table: %s", order->number, strerror(-err));
 	account_for(store, &table, err);
 	unwind_table_fini(&table);
 	close(order->fd);

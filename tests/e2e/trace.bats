@@ -283,10 +283,16 @@ called() {
 @test "on a terminal no line is longer than that is wide" {
 	local columns
 
-	for columns in 60 80 100; do
-		script -qec "stty cols $columns; env -u COLUMNS '$MEMSCOPE' trace $MASK -q -- '$WORKLOADS/calls' 3" \
-			/dev/null | sed 's/\r$//; s/\x1b\[[0-9;]*m//g; /^process /,$d' > lines
+	for columns in 50 60 80 120 200; do
+		script -qec "stty cols $columns; env -u COLUMNS '$MEMSCOPE' trace $MASK -v -- '$WORKLOADS/calls' 3" \
+			/dev/null | sed 's/\r$//; s/\x1b\[[0-9;]*m//g; /^memscope-bpf: /d' > lines
 		grep -q cudaMalloc lines
 		! grep -E "^.{$((columns + 1))}" lines || fail "wider than $columns"
+		# What matters most is there in any case; of the summary, too.
+		grep -qE "^  SPACE +LIVE AT EXIT .*PEAK" lines
+		grep -qE "^  CALL +CALLS .*P99" lines
+		[ "$columns" -lt 120 ] || grep -qE "^  SPACE .* FREES +IMPLICIT$" lines
+		[ "$columns" -ne 80 ] || grep -qE "^  SPACE .* ALLOCATED$" lines
+		grep -q "events seen = " lines
 	done
 }

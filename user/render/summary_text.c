@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The summary for people: per process what it held, moved and launched, then the account of events.
+ * The summary for people: per process what it held, moved and launched.
  */
 #include "render/text.h"
 
@@ -13,9 +13,11 @@
 #include "ledger/call_times.h"
 #include "render/field.h"
 #include "render/identity_words.h"
-#include "render/losses_words.h"
+#include "render/summary_account.h"
 #include "render/summary_gpu.h"
 #include "render/summary_nvml.h"
+#include "render/summary_table.h"
+#include "render/wrap.h"
 
 #define KERNELS_SHOWN 20
 #define FUNCTIONS_SHOWN 20
@@ -23,9 +25,9 @@
 struct page {
 	struct string *out;
 	const struct summary *summary;
+	size_t width; /* of a line; 0: of any length */
 	bool exact;
-	bool lines; /* there was a line for each event */
-	bool sum;   /* what is said now is about several processes */
+	bool sum; /* what is said now is about several processes */
 };
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
@@ -68,7 +70,20 @@ static void append_spaces(const struct page *page, const struct process *process
 {
 	char live[STRING_NUMBER_BYTES], peak[STRING_NUMBER_BYTES], total[STRING_NUMBER_BYTES];
 	char blocks[STRING_NUMBER_BYTES], frees[STRING_NUMBER_BYTES], implicit[STRING_NUMBER_BYTES];
+	const struct summary_column columns[] = {
+		{ "SPACE", -10, 0 },
+		{ process->exited ? "LIVE AT EXIT" : "LIVE NOW", 15, 0 },
+		{ "BLOCKS", 9, 5 },
+		{ page->sum ? "HIGHEST PEAK" : "PEAK", 15, 0 },
+		{ "ALLOCS", 9, 4 },
+		{ "ALLOCATED", 15, 3 },
+		{ "FREES", 9, 2 },
+		{ "IMPLICIT", 9, 1 },
+		{ 0 },
+	};
 	bool headed = false, known = !process->entries_only;
+	char allocs[STRING_NUMBER_BYTES];
+	struct summary_table table;
 	uint32_t i;
 
 	for (i = 0; i < MS_SPACES_COUNT; i++) {
@@ -79,20 +94,22 @@ static void append_spaces(const struct page *page, const struct process *process
 		if (!space->allocs)
 			continue;
 		if (!headed)
-			string_append_format(page->out, "  %-10s %15s %9s %15s %9s %15s %9s %9s\n",
-					     "SPACE", process->exited ? "LIVE AT EXIT" : "LIVE NOW",
-					     "BLOCKS", page->sum ? "HIGHEST PEAK" : "PEAK",
-					     "ALLOCS", "ALLOCATED", "FREES", "IMPLICIT");
+			summary_table_begin(&table, page->out, page->width, columns);
 		headed = true;
-		string_append_format(
-			page->out, "  %-10s %15s %9s %15s %9llu %15s %9s %9s\n",
-			probe_space_name(i), known ? space_text(page, i, live, count, bytes) : "-",
-			known ? string_count(blocks, count) : "-",
-			known ? space_text(page, i, peak, space->allocs, space->peak_bytes) : "-",
-			(ull)space->allocs,
-			space_text(page, i, total, space->allocs, space->alloc_bytes),
-			known ? string_count(frees, space->frees) : "-",
-			known ? string_count(implicit, space->implicit_frees) : "-");
+		snprintf(allocs, sizeof(allocs), "%llu", (ull)space->allocs);
+		summary_table_row(
+			&table,
+			(const char *[]){
+				probe_space_name(i),
+				known ? space_text(page, i, live, count, bytes) : "-",
+				known ? string_count(blocks, count) : "-",
+				known ? space_text(page, i, peak, space->allocs,
+						   space->peak_bytes) :
+					"-",
+				allocs,
+				space_text(page, i, total, space->allocs, space->alloc_bytes),
+				known ? string_count(frees, space->frees) : "-",
+				known ? string_count(implicit, space->implicit_frees) : "-" });
 	}
 	if (!process->calls[MS_OP_ALLOC])
 		string_append_text(page->out, "  no allocations seen\n");
@@ -105,27 +122,37 @@ static void append_spaces(const struct page *page, const struct process *process
 static void append_driver(const struct page *page, const struct process *process)
 {
 	const struct driver_objects *driver = &process->driver;
+	const struct summary_column columns[] = {
+		{ "DRIVER", -10, 0 },
+		{ process->exited ? "HELD AT EXIT" : "HOLDS NOW", 15, 0 },
+		{ page->sum ? "HIGHEST PEAK" : "PEAK", 25, 1 },
+		{ "", 0, 0 },
+		{ "", -22, 0 },
+		{ 0 },
+	};
 	char live[STRING_NUMBER_BYTES], peak[STRING_NUMBER_BYTES];
+	struct summary_table table;
 	size_t i;
 
 	if (!driver->device.peak_bytes)
 		return;
-	string_append_format(page->out, "\n  %-10s %15s %25s\n", "DRIVER",
-			     process->exited ? "HELD AT EXIT" : "HOLDS NOW",
-			     page->sum ? "HIGHEST PEAK" : "PEAK");
+	string_append_char(page->out, '\n');
+	summary_table_begin(&table, page->out, page->width, columns);
 	for (i = 0; i <= DRIVER_CAUSES_COUNT; i++) {
 		const struct driver_total *total =
 			i < DRIVER_CAUSES_COUNT ? &driver->causes[i] : &driver->device;
 
 		if (!total->peak_bytes)
 			continue;
-		string_append_format(page->out, "  %-10s %15s %25s  %s\n", "",
-				     size_text(page, live,
-					       process->exited ? total->exit_bytes :
-								 total->live_bytes),
-				     size_text(page, peak, total->peak_bytes),
-				     i < DRIVER_CAUSES_COUNT ? driver_cause_description(i) :
-							       "in all, of the device");
+		summary_table_row(&table,
+				  (const char *[]){ "",
+						    size_text(page, live,
+							      process->exited ? total->exit_bytes :
+										total->live_bytes),
+						    size_text(page, peak, total->peak_bytes), "",
+						    i < DRIVER_CAUSES_COUNT ?
+							    driver_cause_description(i) :
+							    "in all, of the device" });
 	}
 }
 
@@ -134,37 +161,56 @@ static void append_largest(const struct page *page, const struct process *proces
 	struct allocation largest[PROCESS_LARGEST];
 	size_t count = state_largest(process, largest, PROCESS_LARGEST), i;
 	uint64_t end_ns = process->exited ? process->exit_ts_ns : page->summary->end_ns;
+	static const struct summary_column columns[] = {
+		{ "LARGEST LIVE              ", 26, 0 },
+		{ " ADDRESS", -15, 1 },
+		{ "AGE", 9, 4 },
+		{ "", 0, 0 },
+		{ "SPACE", -10, 3 },
+		{ "DEV", 3, 2 },
+		{ "", 0, 0 },
+		{ "ALLOCATED BY", -14, 0 },
+		{ 0 },
+	};
 	char size[STRING_NUMBER_BYTES], age[STRING_NUMBER_BYTES], device[STRING_NUMBER_BYTES];
+	char addr[STRING_NUMBER_BYTES];
+	struct summary_table table;
 
 	if (!count)
 		return;
-	string_append_format(page->out, "\n  LARGEST LIVE %13s  %-14s %9s  %-10s %3s  %s\n", "",
-			     "ADDRESS", "AGE", "SPACE", "DEV", "ALLOCATED BY");
+	string_append_char(page->out, '\n');
+	summary_table_begin(&table, page->out, page->width, columns);
 	for (i = 0; i < count; i++) {
 		string_count(device, largest[i].device < 0 ? 0 : largest[i].device);
-		string_append_format(
-			page->out, "  %26s  0x%-12llx %9s  %-10s %3s  %s\n",
-			largest[i].size_known ? size_text(page, size, largest[i].size_bytes) :
-						"size unknown",
-			(ull)largest[i].addr, string_duration(age, end_ns - largest[i].ts_ns),
-			probe_space_name(largest[i].space), largest[i].device < 0 ? "-" : device,
-			probe_at(largest[i].row)->symbol);
+		snprintf(addr, sizeof(addr), " 0x%llx", (ull)largest[i].addr);
+		summary_table_row(
+			&table,
+			(const char *[]){ largest[i].size_known ?
+						  size_text(page, size, largest[i].size_bytes) :
+						  "size unknown",
+					  addr, string_duration(age, end_ns - largest[i].ts_ns), "",
+					  probe_space_name(largest[i].space),
+					  largest[i].device < 0 ? "-" : device, "",
+					  probe_at(largest[i].row)->symbol });
 	}
 }
 
-static void append_moved(const struct page *page, const char *what, const struct call_total *total)
+static void append_moved(const struct page *page, const struct summary_table *table,
+			 const char *what, const struct call_total *total)
 {
 	/* Per time that was observed: how busy it was, not how fast a transfer was. */
 	bool observed = page->summary->end_ns != page->summary->start_ns;
 	char count[STRING_NUMBER_BYTES], bytes[STRING_NUMBER_BYTES], rate[STRING_NUMBER_BYTES];
+	char per_second[STRING_NUMBER_BYTES + 2];
 
 	if (!total->count)
 		return;
-	string_append_format(
-		page->out, "  %-18s %11s %15s %13s/s\n", what, string_count(count, total->count),
-		size_text(page, bytes, total->bytes),
-		observed ? size_text(page, rate, summary_per_second(page->summary, total->bytes)) :
-			   "-");
+	snprintf(per_second, sizeof(per_second), "%s/s",
+		 observed ? size_text(page, rate, summary_per_second(page->summary, total->bytes)) :
+			    "-");
+	summary_table_row(table,
+			  (const char *[]){ what, string_count(count, total->count),
+					    size_text(page, bytes, total->bytes), per_second });
 	if (total->unknown_bytes)
 		string_append_format(page->out, "  %-18s %11s of them with an unknown size\n", "",
 				     string_count(count, total->unknown_bytes));
@@ -172,7 +218,13 @@ static void append_moved(const struct page *page, const char *what, const struct
 
 static void append_copies(const struct page *page, const struct process *process)
 {
+	static const struct summary_column columns[] = { { "MOVED", -18, 0 },
+							 { "CALLS", 11, 2 },
+							 { "BYTES", 15, 0 },
+							 { "PER SECOND", 15, 1 },
+							 { 0 } };
 	uint64_t calls = process->memsets.count;
+	struct summary_table table;
 	char what[32];
 	uint32_t i;
 
@@ -180,14 +232,14 @@ static void append_copies(const struct page *page, const struct process *process
 		calls += process->copies[i].count;
 	if (!calls)
 		return;
-	string_append_format(page->out, "\n  %-18s %11s %15s %15s\n", "MOVED", "CALLS", "BYTES",
-			     "PER SECOND");
+	string_append_char(page->out, '\n');
+	summary_table_begin(&table, page->out, page->width, columns);
 	for (i = 0; i <= MS_DIRECTIONS_COUNT; i++) {
 		snprintf(what, sizeof(what), "copy %s",
 			 i < MS_DIRECTIONS_COUNT ? probe_direction_name(i) : "unknown");
-		append_moved(page, what, &process->copies[i]);
+		append_moved(page, &table, what, &process->copies[i]);
 	}
-	append_moved(page, "memset", &process->memsets);
+	append_moved(page, &table, "memset", &process->memsets);
 }
 
 static int by_launches(const void *a, const void *b)
@@ -199,6 +251,7 @@ static int by_launches(const void *a, const void *b)
 
 static void append_kernel(const struct page *page, const struct kernel *kernel)
 {
+	const size_t begin = page->out->length;
 	char count[STRING_NUMBER_BYTES];
 
 	string_append_format(page->out, "  %18s  ", string_count(count, kernel->launches));
@@ -209,6 +262,8 @@ static void append_kernel(const struct page *page, const struct kernel *kernel)
 	else
 		string_append_format(page->out, "function 0x%llx (its name was not seen)",
 				     (ull)kernel->handle);
+	if (page->width)
+		wrap_cut(page->out, begin, page->width);
 	string_append_char(page->out, '\n');
 }
 
@@ -244,23 +299,29 @@ static const char *percentile_text(char out[STRING_NUMBER_BYTES], const struct c
 	return call_times_percentile(times, percent, &ns) ? string_duration(out, ns) : "-";
 }
 
-static void append_function(const struct page *page, const struct process *process,
+static void append_function(const struct summary_table *table, const struct process *process,
 			    const struct call_times *times)
 {
 	char calls[STRING_NUMBER_BYTES], failed[STRING_NUMBER_BYTES], total[STRING_NUMBER_BYTES];
 	char p50[STRING_NUMBER_BYTES], p99[STRING_NUMBER_BYTES], longest[STRING_NUMBER_BYTES];
 
-	string_append_format(page->out, "  %-26s %11s %8s %9s %9s %9s %9s\n",
-			     probe_at(times->row)->symbol, string_count(calls, times->calls),
-			     process->entries_only ? "-" : string_count(failed, times->failed),
-			     times->timed ? string_duration(total, times->total_ns) : "-",
-			     percentile_text(p50, times, 50), percentile_text(p99, times, 99),
-			     percentile_text(longest, times, 100));
+	summary_table_row(
+		table,
+		(const char *[]){ probe_at(times->row)->symbol, string_count(calls, times->calls),
+				  process->entries_only ? "-" : string_count(failed, times->failed),
+				  times->timed ? string_duration(total, times->total_ns) : "-",
+				  percentile_text(p50, times, 50), percentile_text(p99, times, 99),
+				  percentile_text(longest, times, 100) });
 }
 
 static void append_functions(const struct page *page, const struct process *process)
 {
+	static const struct summary_column columns[] = {
+		{ "CALL", -26, 0 }, { "CALLS", 11, 0 }, { "FAILED", 8, 1 },  { "TOTAL", 9, 2 },
+		{ "P50", 9, 4 },    { "P99", 9, 0 },    { "LONGEST", 9, 3 }, { 0 },
+	};
 	const struct call_times **sorted;
+	struct summary_table table;
 	size_t i;
 
 	if (!process->times_count)
@@ -270,60 +331,78 @@ static void append_functions(const struct page *page, const struct process *proc
 		page->out->failed = true;
 		return;
 	}
-	string_append_format(page->out, "\n  %-26s %11s %8s %9s %9s %9s %9s\n", "CALL", "CALLS",
-			     "FAILED", "TOTAL", "P50", "P99", "LONGEST");
+	string_append_char(page->out, '\n');
+	summary_table_begin(&table, page->out, page->width, columns);
 	for (i = 0; i < process->times_count && i < FUNCTIONS_SHOWN; i++)
-		append_function(page, process, sorted[i]);
+		append_function(&table, process, sorted[i]);
 	if (i < process->times_count)
 		string_append_format(page->out, "  and %zu functions more\n",
 				     process->times_count - i);
 	free(sorted);
 }
 
-static void append_split(const struct page *page, const char *what, const struct call_split *split)
+static void append_split(const struct summary_table *table, const char *what,
+			 const struct call_split *split)
 {
 	char calls[STRING_NUMBER_BYTES], total[STRING_NUMBER_BYTES], ran[STRING_NUMBER_BYTES];
 	char runnable[STRING_NUMBER_BYTES], blocked[STRING_NUMBER_BYTES];
 
 	if (split->calls)
-		string_append_format(page->out, "  %-26s %11s %8s %9s %9s %14s\n", what,
-				     string_count(calls, split->calls),
-				     string_duration(total, split->total_ns),
-				     string_duration(ran, call_splits_running_ns(split)),
-				     string_duration(blocked, split->blocked_ns),
-				     string_duration(runnable, split->runnable_ns));
+		summary_table_row(
+			table,
+			(const char *[]){ what, string_count(calls, split->calls),
+					  string_duration(total, split->total_ns),
+					  string_duration(ran, call_splits_running_ns(split)),
+					  string_duration(blocked, split->blocked_ns),
+					  string_duration(runnable, split->runnable_ns) });
 }
 
 /* Where calls spent their time. */
 static void append_splits(const struct page *page, const struct process *process)
 {
+	static const struct summary_column columns[] = {
+		{ "TIME IN CALLS", -26, 0 },
+		{ "CALLS", 11, 1 },
+		{ "TOTAL", 8, 3 },
+		{ "RAN", 9, 2 },
+		{ "BLOCKED", 9, 0 },
+		{ "WAITED FOR CPU", 14, 0 },
+		{ 0 },
+	};
 	const struct call_split sum = call_splits_sum(process);
+	struct summary_table table;
 	uint32_t op;
 
 	if (!sum.calls)
 		return;
-	string_append_format(page->out, "\n  %-26s %11s %8s %9s %9s %14s\n", "TIME IN CALLS",
-			     "CALLS", "TOTAL", "RAN", "BLOCKED", "WAITED FOR CPU");
+	string_append_char(page->out, '\n');
+	summary_table_begin(&table, page->out, page->width, columns);
 	for (op = 0; op < MS_OPS_COUNT; op++)
-		append_split(page, probe_op_name(op), &process->splits[op]);
+		append_split(&table, probe_op_name(op), &process->splits[op]);
 }
 
 static void append_failures(const struct page *page, const struct process *process)
 {
-	char count[STRING_NUMBER_BYTES];
+	static const struct summary_column columns[] = {
+		{ "FAILED", 18, 0 }, { "", 0, 0 }, { "CALL", -22, 0 }, { "RESULT", -30, 0 }, { 0 }
+	};
+	char count[STRING_NUMBER_BYTES], result[80];
+	struct summary_table table;
 	size_t i;
 
 	if (!process->failures_count)
 		return;
-	string_append_format(page->out, "\n  %18s  %-22s %s\n", "FAILED", "CALL", "RESULT");
+	string_append_char(page->out, '\n');
+	summary_table_begin(&table, page->out, page->width, columns);
 	for (i = 0; i < process->failures_count; i++) {
 		const struct failure *failure = &process->failures[i];
 		const struct probe *probe = probe_at(failure->row);
 		const char *name = probe_result_name(probe->layer, failure->result);
 
-		string_append_format(page->out, "  %18s  %-22s %s (%d)\n",
-				     string_count(count, failure->count), probe->symbol,
-				     name ? name : "unknown to CUDA 13.0", failure->result);
+		snprintf(result, sizeof(result), "%s (%d)", name ? name : "unknown to CUDA 13.0",
+			 failure->result);
+		summary_table_row(&table, (const char *[]){ string_count(count, failure->count), "",
+							    probe->symbol, result });
 	}
 }
 
@@ -400,117 +479,6 @@ static void append_notes(const struct page *page, const struct process *process)
 	append_held_before(page, process);
 }
 
-/* ---- the account of events ------------------------------------------------------------------- */
-
-static void append_reasons(const struct page *page)
-{
-	const struct losses *losses = &page->summary->losses;
-
-	if (!losses_count(losses))
-		return;
-	string_append_text(page->out, "  why: ");
-	losses_append_reasons(page->out, losses, LOSSES_FEWER_EVENTS);
-	string_append_char(page->out, '\n');
-}
-
-static void append_losses(const struct page *page)
-{
-	const struct ms_counters *counters = &page->summary->counters;
-	uint32_t op;
-
-	for (op = 0; op < MS_OPS_COUNT; op++)
-		if (counters->lost[op] && op != MS_OP_NAME)
-			string_append_format(page->out, "  lost: %llu of %llu %s events\n",
-					     (ull)counters->lost[op], (ull)counters->seen[op],
-					     probe_op_name(op));
-	if (page->summary->losses.others)
-		string_append_format(page->out, "  lost: %llu other records (%s)\n",
-				     (ull)page->summary->losses.others,
-				     "kernel names, beginnings of frees, lives of processes,"
-				     " stacks, tensors, markers, what GPUs did");
-	append_reasons(page);
-	if (losses_are_of_memory(counters))
-		string_append_text(
-			page->out,
-			"  Records of memory or contexts were lost: live bytes, peaks and totals"
-			" above are not exact.\n");
-}
-
-static void append_filtered(const struct page *page)
-{
-	const struct summary *summary = page->summary;
-	const char *before = "  filtered: ";
-	uint32_t op;
-
-	for (op = 0; op < MS_OPS_COUNT; op++) {
-		if (!summary->filtered_by_op[op])
-			continue;
-		string_append_format(page->out, "%s%llu %s", before,
-				     (ull)summary->filtered_by_op[op], probe_op_name(op));
-		before = ", ";
-	}
-	if (summary->filtered)
-		string_append_text(page->out, " (-e all shows everything)\n");
-	before = "  not captured, so not in the numbers above: ";
-	for (op = 0; op < MS_OPS_COUNT; op++) {
-		if (summary_captured(summary, op) || op == MS_OP_NAME)
-			continue;
-		string_append_format(page->out, "%s%s%s", before, probe_op_name(op),
-				     op == MS_OP_LAUNCH ? " (except graphs)" : "");
-		before = ", ";
-	}
-	if (*before == ',')
-		string_append_text(page->out, " (-e says what is)\n");
-}
-
-static void append_cost(const struct page *page)
-{
-	const struct summary_cost *cost = &page->summary->cost;
-	uint64_t observed_ns = page->summary->end_ns - page->summary->start_ns;
-	uint64_t highest = cost->highest_critical > cost->highest_bulk ? cost->highest_critical :
-									 cost->highest_bulk;
-	char cpu[STRING_NUMBER_BYTES], used[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
-
-	if (!cost->ring_bytes)
-		return;
-	string_append_format(page->out, "  tracing took %s of CPU time",
-			     string_duration(cpu, cost->cpu_ns));
-	if (observed_ns)
-		string_append_format(page->out, " (%.1f %% of a core)",
-				     100.0 * cost->cpu_ns / observed_ns);
-	string_append_format(page->out, " and at most %s of a ring buffer's %s",
-			     string_size(used, highest), string_size(size, cost->ring_bytes));
-	if (cost->bpf_runs)
-		string_append_format(page->out, "; BPF ran %s times, %s each",
-				     string_count(used, cost->bpf_runs),
-				     string_duration(cpu, cost->bpf_ns / cost->bpf_runs));
-	string_append_char(page->out, '\n');
-}
-
-static void append_account(const struct page *page)
-{
-	const struct summary *summary = page->summary;
-	char duration[STRING_NUMBER_BYTES];
-
-	string_append_format(page->out,
-			     "\n%llu events seen = %llu %s + %llu filtered + %llu lost, in %s\n",
-			     (ull)summary->losses.seen, (ull)summary->shown,
-			     page->lines ? "shown" : "counted", (ull)summary->filtered,
-			     (ull)summary->losses.calls,
-			     string_duration(duration, summary->end_ns - summary->start_ns));
-	append_filtered(page);
-	append_losses(page);
-	append_cost(page);
-	if (summary->counters.abandoned)
-		string_append_format(page->out,
-				     "  %llu calls never returned (longjmp or an exception)\n",
-				     (ull)summary->counters.abandoned);
-	if (summary->refused)
-		string_append_format(page->out,
-				     "  %llu records could not be decoded: report this as a bug\n",
-				     (ull)summary->refused);
-}
-
 /* Those that are not listed one by one. */
 static void append_more(struct page *page)
 {
@@ -537,8 +505,9 @@ void text_append_summary(struct string *out, const struct summary *summary,
 			 const struct text_options *options)
 {
 	struct page page = {
-		.out = out, .summary = summary, .exact = options->exact, .lines = options->lines
+		.out = out, .summary = summary, .width = options->width, .exact = options->exact
 	};
+	const size_t begin = out->length;
 	size_t i;
 
 	for (i = 0; i < summary->state->processes_count; i++) {
@@ -560,5 +529,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 	}
 	append_more(&page);
 	summary_nvml_append_devices(page.out, summary->state, options);
-	append_account(&page);
+	summary_account_append(out, summary, options->lines);
+	if (options->width)
+		summary_table_wrap(out, begin, options->width);
 }

@@ -12,6 +12,7 @@
 #include "render/gpu_words.h"
 #include "render/summary_gpu.h"
 #include "render/record_field.h"
+#include "render/wrap.h"
 
 #define RED "\033[31m"
 #define DIM "\033[2m"
@@ -132,20 +133,8 @@ static void choose_columns(struct text_sink *text)
 /* Cuts what has been written from `begin` on to the width of a line. */
 static void cut(struct text_sink *text, size_t begin)
 {
-	struct string *out = &text->writer->text;
-	size_t place = begin, columns = 0, last = begin;
-
-	if (!text->options.width)
-		return;
-	while (place < out->length && columns < text->options.width) {
-		last = place;
-		place += string_utf8_length(out->bytes + place, out->length - place) ?: 1;
-		columns++;
-	}
-	if (place >= out->length)
-		return;
-	out->length = last;
-	string_append_char(out, '>');
+	if (text->options.width)
+		wrap_cut(&text->writer->text, begin, text->options.width);
 }
 
 static void trim(struct string *out)

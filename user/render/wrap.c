@@ -98,6 +98,21 @@ size_t wrap_line(const char *text, size_t length, size_t width, size_t *next)
 	return at;
 }
 
+void wrap_cut(struct string *out, size_t begin, size_t width)
+{
+	size_t place = begin, columns = 0, last = begin;
+
+	while (place < out->length && columns < width) {
+		last = place;
+		place += string_utf8_length(out->bytes + place, out->length - place) ?: 1;
+		columns++;
+	}
+	if (place >= out->length)
+		return;
+	out->length = last;
+	string_append_char(out, '>');
+}
+
 /* Those of the second half of Latin-1, too, which some terminals obey. */
 static bool is_control(const unsigned char *character)
 {

@@ -29,6 +29,9 @@ size_t wrap_word_width(const char *text, size_t length);
  */
 size_t wrap_line(const char *text, size_t length, size_t width, size_t *next);
 
+/* Cuts what has been written from `begin` on to `width` columns, of which the last is ">" then. */
+void wrap_cut(struct string *out, size_t begin, size_t width);
+
 /* Appends it for a terminal: nothing in it moves the cursor, whatever it is. */
 void wrap_append(struct string *out, const char *text, size_t length, const struct wrap_look *look);
 

@@ -55,6 +55,9 @@ static void lose(struct live *live, const struct library *library, bool again)
 		const uint64_t now_ns = clock_monotonic_ns();
 		struct target *target = targets->targets[i];
 
+		/* Its own probes in the file, which may be about to have other code. */
+		if (!again && target_asks_of(&target->asks, library))
+			live_asks_end(live, target);
 		if (!target_lost_shared(target, library))
 			continue;
 		if (!again) {

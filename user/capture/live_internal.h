@@ -152,7 +152,7 @@ void live_host_close(struct live *live);
 /*
  * live_asks.c: on which devices the threads of a process are that was running. begin: it has all
  * other probes, and records nothing before this. hear: of a call that was captured. end: it has
- * executed a program.
+ * executed a program, or one of the files is about to be written to.
  */
 void live_asks_begin(struct live *live, struct target *target);
 void live_asks_hear(struct live *live, const struct ms_call *call);

@@ -20,15 +20,21 @@
 #define FIRST_PAUSE_NS 1000000000ull
 #define MOST_PAUSE_NS (1024 * FIRST_PAUSE_NS)
 
-void target_asks_add(struct target_asks *asks, const struct library *library, int fd)
+bool target_asks_of(const struct target_asks *asks, const struct library *library)
 {
 	size_t i;
 
-	if (!library->asks_count || asks->count == TARGET_ASKS_FILES)
-		return;
 	for (i = 0; i < asks->count; i++)
 		if (asks->files[i].library == library)
-			return;
+			return true;
+	return false;
+}
+
+void target_asks_add(struct target_asks *asks, const struct library *library, int fd)
+{
+	if (!library->asks_count || asks->count == TARGET_ASKS_FILES ||
+	    target_asks_of(asks, library))
+		return;
 	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
 		asks->files[asks->count++] =

@@ -47,6 +47,8 @@ struct target_asks_site {
 /* A file that the process has mapped; `fd` is it. Only noted. */
 void target_asks_add(struct target_asks *asks, const struct library *library, int fd);
 
+bool target_asks_of(const struct target_asks *asks, const struct library *library);
+
 /* All other probes are in place in a process that was running: listens to it. */
 void target_asks_begin(struct target_asks *asks, const struct target_asks_site *site);
 

@@ -33,13 +33,12 @@ static long activity_copy(__u32 index, void *context)
 /* Room for a record that is larger than a slot; NULL: it is lost. `size`: a constant. */
 static __always_inline void *activity_reserve(__u16 type, __u64 size)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct ms_event *event;
 
 	count_seen(MS_KIND_GPU);
 	event = bpf_ringbuf_reserve(&ms_critical, size, 0);
 	if (event)
-		event_init(event, type, size, start_of(task->group_leader), bpf_ktime_get_ns());
+		event_init(event, type, size, start_of_current(), bpf_ktime_get_ns());
 	else
 		count_lost(MS_KIND_GPU);
 	return event;

@@ -17,13 +17,14 @@ static __always_inline bool is_in_scope(void)
 /* Whether the calling process has begun to be a target: user space has been sent a record of it. */
 static __always_inline bool admit(__u32 file)
 {
-	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	__u32 pid = task->tgid, flags = MS_TARGET_TRACED | MS_TARGET_FOLLOW;
 	struct ms_process record = {};
 
-	event_init(&record.event, MS_TYPE_ATTACH, sizeof(record), start_of(leader),
+	event_init(&record.event, MS_TYPE_ATTACH, sizeof(record), start_of(task),
 		   bpf_ktime_get_ns());
-	record.child_start_ns = leader->start_time;
+	record.child_start_ns = BPF_CORE_READ(leader, start_time);
 	record.value = file;
 	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), leader->comm);
 	/*

@@ -13,7 +13,7 @@ static __always_inline struct ms_thread *thread_get(__u64 flags)
 	struct ms_thread *thread = bpf_task_storage_get(&ms_threads, task, NULL, flags);
 
 	if (thread && !thread->start_ns)
-		thread->start_ns = start_of(task->group_leader);
+		thread->start_ns = start_of_current();
 	return thread;
 }
 
@@ -312,7 +312,7 @@ static __always_inline void launch_report_entry(const struct ms_input *input,
 	__u64 ts_ns;
 
 	if (is_counted(spec)) {
-		launch_init(&counted, row, start_of(bpf_get_current_task_btf()->group_leader), 0);
+		launch_init(&counted, row, start_of_current(), 0);
 		launch_fill(&counted, input, spec);
 		if (ms_launch_count(&counted.call))
 			return;

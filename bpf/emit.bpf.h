@@ -11,10 +11,28 @@
 #ifndef MS_EMIT_BPF_H
 #define MS_EMIT_BPF_H
 
-/* Never 0: the first processes start later than one tick after boot. */
-static __always_inline __u64 start_of(struct task_struct *leader)
+/*
+ * When the task's process started; never 0: the first processes start later than one tick after
+ * boot. Not for what runs at each call: see ms_leader_boottime().
+ */
+static __always_inline __u64 start_of(struct task_struct *task)
 {
-	return leader->start_boottime / MS_START_NS * MS_START_NS;
+	return BPF_CORE_READ(task, group_leader, start_boottime) / MS_START_NS * MS_START_NS;
+}
+
+/*
+ * When the calling process started. A function of its own: for each pointer of the kernel's that is
+ * followed directly, the verifier searches all of the kernel's types, more than once, which takes a
+ * millisecond. What is rare reads it with a call of the kernel's instead.
+ */
+__noinline __u64 ms_leader_boottime(void)
+{
+	return bpf_get_current_task_btf()->group_leader->start_boottime;
+}
+
+static __always_inline __u64 start_of_current(void)
+{
+	return ms_leader_boottime() / MS_START_NS * MS_START_NS;
 }
 
 static __always_inline struct ms_counters *counters(void)
@@ -43,7 +61,7 @@ static __always_inline void count_seen(__u32 kind)
 __noinline int ms_process_lost(__u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ms_process_key key = { .start_ns = start_of(task->group_leader), .pid = task->tgid };
+	struct ms_process_key key = { .start_ns = start_of_current(), .pid = task->tgid };
 	struct ms_process_losses *losses = bpf_map_lookup_elem(&ms_losses, &key);
 
 	if (!has_losses)
@@ -105,14 +123,15 @@ static __always_inline struct ms_cpu_slots *cpu_slots_of(bool bulk)
 	return bpf_map_lookup_elem(&ms_cpu_slots, &key);
 }
 
-/* start_of(), which is the same as long as one process uses the CPU. */
-static __always_inline __u64 cpu_slots_start(struct ms_cpu_slots *front, struct task_struct *leader)
+/* start_of_current(), which is the same as long as one process uses the CPU. */
+static __always_inline __u64 cpu_slots_start(struct ms_cpu_slots *front)
 {
 	__u64 start_ns = front ? *(volatile __u64 *)&front->start_ns : 0;
+	__u64 boottime = ms_leader_boottime();
 
-	if (leader->start_boottime - start_ns < MS_START_NS)
+	if (boottime - start_ns < MS_START_NS)
 		return start_ns;
-	start_ns = start_of(leader);
+	start_ns = boottime / MS_START_NS * MS_START_NS;
 	if (front)
 		front->start_ns = start_ns;
 	return start_ns;
@@ -204,7 +223,7 @@ static __always_inline bool emit_begin(__u32 op, __u64 size, struct ms_room *roo
 	struct ms_cpu_slots *front = cpu_slots_of(is_bulk(op));
 
 	count_seen(op);
-	room->start_ns = cpu_slots_start(front, bpf_get_current_task_btf()->group_leader);
+	room->start_ns = cpu_slots_start(front);
 	room->slot = slot_claim(front, &room->turn);
 	if (room->slot) {
 		room->record = room->slot->record;

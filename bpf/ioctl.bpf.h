@@ -131,7 +131,7 @@ static __always_inline void object_report(const struct ms_ioctl *row, __u64 argu
 	}
 	record.action = row->action;
 	record.row = row_around(thread);
-	event_init(&record.event, MS_TYPE_OBJECT, sizeof(record), start_of(task->group_leader),
+	event_init(&record.event, MS_TYPE_OBJECT, sizeof(record), start_of_current(),
 		   bpf_ktime_get_ns());
 	emit(MS_KIND_OBJECT, &record, sizeof(record));
 }

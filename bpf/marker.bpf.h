@@ -227,8 +227,7 @@ static __always_inline void marker_report(struct pt_regs *ctx, __u32 number)
 	}
 	places_read(args, ctx);
 	marker = (struct ms_marker *)room->words;
-	event_init(&marker->event, MS_TYPE_MARKER, 0, start_of(task->group_leader),
-		   bpf_ktime_get_ns());
+	event_init(&marker->event, MS_TYPE_MARKER, 0, start_of_current(), bpf_ktime_get_ns());
 	marker_set_values(marker, ctx, row, args);
 	length = marker_read_name(marker, row, place_get(args, row->name_arg));
 	if (length < 0 || length > MS_MARKER_NAME_BYTES)

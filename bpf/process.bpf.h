@@ -9,9 +9,10 @@
 static __always_inline void process_report(__u16 type, struct task_struct *task,
 					   struct ms_process *record)
 {
-	event_init(&record->event, type, sizeof(*record), start_of(task->group_leader),
-		   bpf_ktime_get_ns());
-	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	event_init(&record->event, type, sizeof(*record), start_of(task), bpf_ktime_get_ns());
+	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), leader->comm);
 	/* User space has to do something about forks and executions, at once. */
 	emit_to_ring(MS_COUNTED_EXIT, record, sizeof(*record), BPF_RB_FORCE_WAKEUP);
 }
@@ -71,10 +72,10 @@ static __always_inline void process_exit(struct task_struct *task)
 	struct ms_process record = {};
 	__u32 pid = task->tgid;
 
-	if (!(task->signal->flags & MS_SIGNAL_GROUP_EXIT))
+	if (!(BPF_CORE_READ(task, signal, flags) & MS_SIGNAL_GROUP_EXIT))
 		process_abandon(task);
 	/* The last thread; if several find themselves last, the one that removes the target. */
-	if (task->signal->live.counter || bpf_map_delete_elem(&ms_targets, &pid))
+	if (BPF_CORE_READ(task, signal, live.counter) || bpf_map_delete_elem(&ms_targets, &pid))
 		return;
 	python_gone(pid);
 	record.value = task->exit_code;

@@ -382,15 +382,13 @@ static __always_inline int python_record(const struct ms_python *python,
 					 const struct ms_stack_frame *frame)
 {
 	struct ms_python_code *record = (struct ms_python_code *)thread->record;
-	struct task_struct *task = bpf_get_current_task_btf();
 	const __u32 begin = python->code_begin;
 	__u64 size;
 
 	if (python_image(thread->code, python->code_bytes, frame->address + begin) ||
 	    python_check(python, thread->code) != frame->check)
 		return -1;
-	event_init(&record->event, MS_TYPE_PYTHON_CODE, 0, start_of(task->group_leader),
-		   bpf_ktime_get_ns());
+	event_init(&record->event, MS_TYPE_PYTHON_CODE, 0, start_of_current(), bpf_ktime_get_ns());
 	record->code = frame->address;
 	record->check = frame->check;
 	record->version = python->version;
@@ -424,7 +422,7 @@ static long python_report_step(__u32 index, struct ms_python_walk *walk)
 
 	if (!frame || index >= walk->thread->count)
 		return 1;
-	key.program = start_of(task->group_leader) + task->self_exec_id;
+	key.program = start_of_current() + task->self_exec_id;
 	key.code = frame->address;
 	key.pid = task->tgid;
 	key.check = frame->check;

@@ -414,7 +414,6 @@ __noinline int ms_stack_name_python(void)
 /* Returns the stack's id; 0: its record was lost. */
 __noinline int ms_stack_report(void)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct ms_stack *record;
 	struct ms_walk *walk;
 	__u64 size;
@@ -433,8 +432,7 @@ __noinline int ms_stack_report(void)
 	record->end = walk->end;
 	record->form = MS_STACK_ADDRESSES;
 	size = sizeof(*record) + (__u64)record->count * sizeof(walk->frames[0]);
-	event_init(&record->event, MS_TYPE_STACK, size, start_of(task->group_leader),
-		   bpf_ktime_get_ns());
+	event_init(&record->event, MS_TYPE_STACK, size, start_of_current(), bpf_ktime_get_ns());
 	count_seen(MS_KIND_STACK);
 	barrier_var(size);
 	if (size > sizeof(*record) + sizeof(walk->frames) ||

@@ -40,8 +40,8 @@ static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 	record.device = device >> 8 == MS_C10_NO_INDEX ? -1 : (__s32)(device >> 8);
 	record.framework = row->framework;
 	record.action = row->action;
-	event_init(&record.event, MS_TYPE_TENSOR, sizeof(record),
-		   start_of(bpf_get_current_task_btf()->group_leader), bpf_ktime_get_ns());
+	event_init(&record.event, MS_TYPE_TENSOR, sizeof(record), start_of_current(),
+		   bpf_ktime_get_ns());
 	emit(MS_KIND_TENSOR, &record, sizeof(record));
 }
 

@@ -358,6 +358,9 @@ static __always_inline int value_factor(const struct ms_input *input, struct ms_
 /* CUDA_ARRAY3D_LAYERED and _CUBEMAP, the same in the runtime: each level has as many of them. */
 #define MS_LAYERS (1 | 4)
 
+/* At least 1, without a branch: the verifier would go through the loop on each way that is open. */
+#define AT_LEAST_1(value) ((value) | ((value)-1) >> 63)
+
 /* An array of width x height x depth elements (0: it lacks that dimension), and its mipmaps. */
 __noinline __u64 ms_extent_bytes(__u64 width, __u64 height, __u64 depth, __u64 levels)
 {
@@ -367,7 +370,7 @@ __noinline __u64 ms_extent_bytes(__u64 width, __u64 height, __u64 depth, __u64 l
 		/* None are one, and more than there can be are as many as there can be. */
 		if (level && (level >= levels || !(width | height | depth)))
 			break;
-		elements += (width ? width : 1) * (height ? height : 1) * (depth ? depth : 1);
+		elements += AT_LEAST_1(width) * AT_LEAST_1(height) * AT_LEAST_1(depth);
 		width /= 2;
 		height /= 2;
 		depth /= 2;

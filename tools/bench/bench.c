@@ -50,9 +50,9 @@ static const struct {
 	const char *name;
 	void (*print)(struct bench *bench);
 } tables[] = {
-	{ "calls", bench_calls },   { "bystander", bench_bystander },
-	{ "attach", bench_attach }, { "consumer", bench_consumer },
-	{ "rates", bench_rates },   { "record", bench_record },
+	{ "calls", bench_calls },   { "bystander", bench_bystander }, { "attach", bench_attach },
+	{ "first", bench_first },   { "consumer", bench_consumer },   { "rates", bench_rates },
+	{ "record", bench_record },
 };
 
 static bool is_table(const char *name)

@@ -105,6 +105,7 @@ uint64_t tool_cpu_ns(pid_t tool);
 void bench_calls(struct bench *bench);
 void bench_bystander(struct bench *bench);
 void bench_attach(struct bench *bench);
+void bench_first(struct bench *bench);
 void bench_consumer(struct bench *bench);
 void bench_rates(struct bench *bench);
 void bench_record(struct bench *bench);

@@ -23,7 +23,7 @@ $(BUILD)/bench/reference.skel.h: tools/bench/reference.bpf.c vmlinux/$(ARCH)/vml
 	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $(BUILD)/bench/reference.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $(BUILD)/bench/reference.bpf.o > $@
 
-BENCH_SOURCES := $(addprefix tools/bench/,bench.c targets.c tool.c tracers.c peers.c calls.c attach.c \
+BENCH_SOURCES := $(addprefix tools/bench/,bench.c targets.c tool.c tracers.c peers.c calls.c attach.c first.c \
 	consumer.c rates.c record.c)
 
 $(BUILD)/bench/bench: $(BENCH_SOURCES) $(wildcard tools/bench/*.h) $(BUILD)/bench/reference.skel.h \

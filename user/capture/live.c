@@ -21,10 +21,7 @@
 #define SEARCH_NS 1000000000    /* without notice of mappings */
 #define LOSSES_NS 1000000000    /* between looks at whose records were lost */
 
-/*
- * In the end detaching is waited for that long; a kernel that takes longer (uprobe_single) must not
- * keep the account back.
- */
+/* Detaching is waited for that long in the end: uprobe_single must not keep the account back. */
 #define DETACH_MS 500
 
 /* Until then the record of a program that was executed has been read. */
@@ -485,6 +482,7 @@ static int open_programs(struct live *live)
 		.gpu_times = live->options.gpu_times,
 		.governed = live->options.governed,
 		.markers = live->options.markers,
+		.tensors = live->options.tensors,
 		.cgroup_fd = -1,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;

@@ -249,6 +249,27 @@ static int probe_uprobe_session(void)
 	return try_uprobe(LINK_UPROBE_SESSION);
 }
 
+/*
+ * A kernel that has sessions looks for the file, and another one refuses before that. Nothing is
+ * attached to, so that there is nothing to detach from, for which the kernel takes a grace period.
+ */
+static int ask_for_session(void)
+{
+	const uint64_t nothing = 0;
+	const struct link_site site = {
+		.path = "/proc/self/exe/none", .offsets = &nothing, .cookies = &nothing, .count = 1
+	};
+	int program_fd = load_empty(LINK_UPROBE_SESSION), err;
+
+	if (program_fd < 0)
+		return -errno;
+	err = link_create_multi(program_fd, LINK_UPROBE_SESSION, &site, false);
+	if (err >= 0)
+		close(err);
+	close(program_fd);
+	return err == -ENOTDIR || err == -ENOENT ? 0 : -EOPNOTSUPP;
+}
+
 static int probe_uprobe_multi(void)
 {
 	return try_uprobe(LINK_UPROBE_MULTI);
@@ -383,6 +404,15 @@ int feature_test(struct features *features, enum feature feature)
 		features->probed |= 1u << feature;
 	}
 	return features->results[feature];
+}
+
+int feature_ask(struct features *features, enum feature feature)
+{
+	const bool tested = (features->masked | features->probed) >> feature & 1;
+
+	if (!tested && feature == FEATURE_UPROBE_SESSION && !ask_for_session())
+		return 0;
+	return feature_test(features, feature);
 }
 
 const char *features_libbpf_version(void)

@@ -51,8 +51,10 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return 0;
 }
 
-static void choose_programs(struct memscope_bpf *skeleton, enum strategy strategy)
+/* What is not wanted need not be verified, which takes milliseconds. */
+static void choose_programs(struct memscope_bpf *skeleton, const struct programs_options *options)
 {
+	const enum strategy strategy = options->strategy;
 	bool session = strategy == STRATEGY_SESSION;
 	uint32_t type = strategy_attach_type(strategy, false);
 
@@ -76,6 +78,8 @@ static void choose_programs(struct memscope_bpf *skeleton, enum strategy strateg
 		bpf_program__set_autoload(choice[i].program, choice[i].session == session);
 		bpf_program__set_expected_attach_type(choice[i].program, type);
 	}
+	bpf_program__set_autoload(skeleton->progs.ms_tensor, options->tensors);
+	bpf_program__set_autoload(skeleton->progs.ms_marker, options->markers);
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor,
 					      strategy_attach_type(strategy, true));
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_marker,
@@ -166,7 +170,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 		return -errno;
 	if (cpus < 0)
 		return cpus;
-	choose_programs(skeleton, options->strategy);
+	choose_programs(skeleton, options);
 	err = choose_gpu_times(skeleton, options);
 	if (err)
 		return err;
@@ -190,6 +194,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 int programs_try(enum strategy strategy)
 {
 	/* What the settings rule out, the verifier does not look at. */
+	static const struct marker_rows markers;
 	const struct programs_options options = { .strategy = strategy,
 						  .return_ops = UINT32_MAX,
 						  .count_launches = true,
@@ -198,6 +203,8 @@ int programs_try(enum strategy strategy)
 						  .stack_ops = 1u << MS_OP_ALLOC,
 						  .stack_depth = MS_STACK_MOST,
 						  .stack_kinds = UINT32_MAX,
+						  .markers = &markers,
+						  .tensors = true,
 						  .ring_bytes = sysconf(_SC_PAGESIZE) };
 	struct memscope_bpf *skeleton;
 	int err;

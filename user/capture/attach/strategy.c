@@ -33,7 +33,7 @@ int strategy_choose(struct features *features, bool entries_only)
 	for (i = 0; i < STRATEGIES_COUNT; i++) {
 		enum strategy strategy = orders[entries_only][i];
 
-		err = feature_test(features, strategies[strategy].feature);
+		err = feature_ask(features, strategies[strategy].feature);
 		if (!err)
 			return strategy;
 		log_debug("%s does not work here: %s", strategies[strategy].name, strerror(-err));

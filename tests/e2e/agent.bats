@@ -258,6 +258,11 @@ try:
     assert dict(zip(heads, cells, strict=True))["Held on devices"] == "1.00 MiB", (heads, cells)
     assert not browser.find_elements("css selector", "#processes b"), "a name became markup"
     assert "calls seen" in browser.find_element("id", "state").text
+    charts = lambda: browser.find_elements("css selector", "#charts svg polyline")
+    while not charts() and time.monotonic() < end:
+        time.sleep(0.5)
+    assert charts() and browser.find_element("id", "history").is_displayed()
+    assert "steps of 10 s" in browser.find_element("id", "range").text
     faults = [line for line in browser.get_log("browser") if line["level"] == "SEVERE" and "favicon" not in line["message"]]
     assert not faults, faults
 finally:

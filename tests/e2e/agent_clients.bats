@@ -181,6 +181,7 @@ PYTHON
 	assert_equal "$(ask_as 23456 "http://x/api/v1/processes/$PUPPET_PID" | jq .process.pid)" "$PUPPET_PID"
 	assert_equal "$(ask_as 34567 "http://x/api/v1/processes/$PUPPET_PID" -o /dev/null -w '%{http_code}')" 404
 	assert_equal "$(ask_as 34567 http://x/metrics -o /dev/null -w '%{http_code}')" 403
+	assert_equal "$(ask_as 34567 http://x/api/v1/history -o /dev/null -w '%{http_code}')" 403
 	ask_as 34567 http://x/debug/pprof/gpu_heap | gunzip -c | grep -q agent-mine && fail "in another's profile"
 	ask_as 23456 http://x/debug/pprof/gpu_heap | gunzip -c | grep -q agent-mine
 	curl -sS --unix-socket "$PUBLIC/query" http://x/api/v1/who | jq -e 'any(.processes[]; .comm == "agent-mine")'

@@ -161,6 +161,8 @@ PYTHON
 	assert_equal "$(ask /api/v1/who | jq -c '.processes[] | select(.comm == "agent-least") |
 		[.device_bytes, .exact, .identity.user]')" '[1000,true,"root"]'
 	agent_stop
+	"$MEMSCOPE" history --state-dir "$state/s" --json |
+		jq -e '.rows | any(.[]; .process == "agent-least" and .peak_bytes == 1000)'
 	rm -rf "$state"
 }
 

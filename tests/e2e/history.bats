@@ -144,3 +144,29 @@ refused() {
 	agent_stop
 	[ ! -e state/history ]
 }
+
+@test "over HTTP: the same as the command says" {
+	local code
+
+	agent_start
+	named_puppet hist-one
+	puppet alloc 1000
+	assert_equal "$(ask '/api/v1/history' -o /dev/null -w '%{http_code}')" 404
+	wait_for '[ "$(ask /api/v1/who | jq .history)" = true ]'
+	ask '/api/v1/history?by=process' > history.json
+	valid history history.json
+	assert_equal "$(of '[.pid, .peak_bytes, .allocs]')" "[$PUPPET_PID,1000,1]"
+	[ "$(of '.points | length')" -ge 1 ]
+	ask '/api/v1/history?by=device&from=-10m' > history.json
+	valid history history.json
+	assert_equal "$(jq -c '[.by, (.rows | length >= 1)]' history.json)" '["device",true]'
+	for code in by=colour from=never to=2026-13-01T00:00 'from=-1h&to=-2h'; do
+		assert_equal "$(ask "/api/v1/history?$code" -o /dev/null -w '%{http_code}')" 400
+	done
+	fresh
+	ask /metrics > metrics.txt
+	promtool check metrics < metrics.txt
+	[ "$(series memscope_agent_history_intervals_total 'result="written"')" -ge 1 ]
+	assert_equal "$(series memscope_agent_history_intervals_total 'result="(failed|lost)"')" 0
+	agent_stop
+}

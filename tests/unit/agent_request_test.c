@@ -132,6 +132,34 @@ static void same_requests_share_an_answer(void **unused)
 	assert_false(request_is_same(&a, &b));
 }
 
+static void arguments_are_of_the_history(void **unused)
+{
+	struct request a, b;
+
+	(void)unused;
+	assert_int_equal(parse(&a, "/api/v1/history"), 200);
+	assert_int_equal(a.document, REQUEST_HISTORY);
+	assert_true(request_is_of_ledger(&a));
+	b = a;
+	assert_int_equal(request_take(&b, "by", "device"), 200);
+	assert_false(request_is_same(&a, &b));
+	assert_int_equal(request_take(&a, "by", "device"), 200);
+	assert_int_equal(request_take(&a, "from", "-1h"), 200);
+	assert_false(request_is_same(&a, &b));
+	assert_int_equal(request_take(&b, "from", "-60m"), 200);
+	assert_true(request_is_same(&a, &b));
+	assert_int_equal(request_take(&a, "to", "2026-11-21T15:04"), 200);
+	assert_false(request_is_same(&a, &b));
+	assert_int_equal(request_take(&a, "by", "colour"), 400);
+	assert_int_equal(request_take(&a, "from", "never"), 400);
+	assert_int_equal(request_take(&a, "to", ""), 400);
+	/* Others have none. */
+	assert_int_equal(parse(&a, "/metrics"), 200);
+	assert_int_equal(parse(&b, "/metrics"), 200);
+	assert_int_equal(request_take(&a, "from", "never"), 200);
+	assert_true(request_is_same(&a, &b));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +169,7 @@ int main(void)
 		cmocka_unit_test(form_is_negotiated),
 		cmocka_unit_test(long_headers_are_bounded),
 		cmocka_unit_test(same_requests_share_an_answer),
+		cmocka_unit_test(arguments_are_of_the_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/history_answer.h"
 #include "agent/who_json.h"
 #include "base/clock.h"
 #include "export/export.h"
@@ -82,12 +83,18 @@ static int write_pprof(const struct answers_source *source, const struct request
 	return err;
 }
 
+static int write_history(const struct answers_source *source, const struct request *request,
+			 struct writer *writer)
+{
+	return source->history_path ? history_answer_write(source->history_path, request, writer) :
+				      -ENOENT;
+}
+
 static int (*const documents[REQUEST_DOCUMENTS])(const struct answers_source *,
 						 const struct request *, struct writer *) = {
-	[REQUEST_METRICS] = write_metrics,
-	[REQUEST_WHO] = write_who,
-	[REQUEST_PROCESS] = write_process,
-	[REQUEST_PPROF] = write_pprof,
+	[REQUEST_METRICS] = write_metrics, [REQUEST_WHO] = write_who,
+	[REQUEST_PROCESS] = write_process, [REQUEST_PPROF] = write_pprof,
+	[REQUEST_HISTORY] = write_history,
 };
 
 int answers_write(const struct answers_source *source, const struct request *request, int fd)
@@ -98,13 +105,23 @@ int answers_write(const struct answers_source *source, const struct request *req
 	if (!request_is_of_ledger(request))
 		return 404;
 	/* Sums of processes of all users. */
-	if (request->document == REQUEST_METRICS && request->uid != REQUEST_EVERYBODY)
+	if ((request->document == REQUEST_METRICS || request->document == REQUEST_HISTORY) &&
+	    request->uid != REQUEST_EVERYBODY)
 		return 403;
-	err = books_close(source->books, request->uid);
+	err = request->document == REQUEST_HISTORY ? 0 : books_close(source->books, request->uid);
 	if (!err)
 		err = documents[request->document](source, request, &writer);
 	if (!err)
 		err = writer_flush(&writer);
 	string_fini(&writer.text);
-	return err == -ESRCH ? 404 : err ? err : 200;
+	switch (err) {
+	case 0:
+		return 200;
+	case -ESRCH:
+	case -ENOENT:
+		return 404;
+	case -EINVAL:
+		return request->document == REQUEST_HISTORY ? 400 : err;
+	}
+	return err;
 }

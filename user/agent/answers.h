@@ -17,11 +17,12 @@ struct answers_source {
 	struct books *books;
 	struct own_numbers own;
 	const char *host;
-	uint64_t start_ns;     /* CLOCK_MONOTONIC, of the capture */
-	uint32_t captured_ops; /* bit set of enum ms_op */
+	const char *history_path; /* the database; NULL: there is no history */
+	uint64_t start_ns;        /* CLOCK_MONOTONIC, of the capture */
+	uint32_t captured_ops;    /* bit set of enum ms_op */
 };
 
-/* Writes the document to `fd`, and closes the books. Returns an HTTP status, or -errno. */
+/* Writes the document to `fd`, and may close the books. Returns an HTTP status, or -errno. */
 int answers_write(const struct answers_source *source, const struct request *request, int fd);
 
 #endif /* MEMSCOPE_AGENT_ANSWERS_H */

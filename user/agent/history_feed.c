@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/place.h"
+#include "history/schema.h"
 
 int history_feed_open(struct history_feed *feed, const struct history_feed_options *options)
 {
@@ -20,6 +21,7 @@ int history_feed_open(struct history_feed *feed, const struct history_feed_optio
 	if (snprintf(feed->directory, sizeof(feed->directory), "%s/history",
 		     options->state_directory) >= (int)sizeof(feed->directory))
 		return -ENAMETOOLONG;
+	snprintf(feed->path, sizeof(feed->path), "%s/" HISTORY_FILE, feed->directory);
 	err = place_make_directory(feed->directory);
 	if (err && err != -EEXIST) {
 		log_error("%s: cannot create: %s", feed->directory, place_error(err));

@@ -12,6 +12,7 @@
 
 struct history_feed {
 	char directory[4096];
+	char path[4200]; /* of the database; "": there is none */
 	struct history_writer writer;
 	struct history_sampler *sampler; /* NULL: there is no history */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include "agent/channel.h"
 #include "agent/keeper.h"
 #include "agent/sandbox.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #define BATCH_MOST (64u << 20)
@@ -24,6 +26,12 @@
 /* What goes to the process, with a descriptor of the batch. */
 struct message {
 	uint64_t bytes;
+};
+
+/* What it says after each. */
+struct report {
+	struct history_counts counts;
+	uint64_t cpu_ns;
 };
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -69,7 +77,7 @@ static void take(struct history_database *database, int fd, const struct message
 static enum keeper_end write_batches(struct history_database *database, int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-	struct history_counts counts;
+	struct report report;
 	struct message message;
 	int err, passed_fd;
 
@@ -85,9 +93,10 @@ static enum keeper_end write_batches(struct history_database *database, int fd)
 		take(database, passed_fd, &message);
 		if (passed_fd >= 0)
 			close(passed_fd);
-		counts = history_database_counts(database);
+		report.counts = history_database_counts(database);
+		report.cpu_ns = clock_cpu_ns();
 		/* If there is no room, the capture has not read the last ones, and will do. */
-		channel_send(fd, &counts, sizeof(counts), -1);
+		channel_send(fd, &report, sizeof(report), -1);
 	}
 }
 
@@ -143,30 +152,33 @@ int history_writer_open(struct history_writer *writer, const struct history_opti
 }
 
 /* A new process counts from 0. */
-static void note(struct history_writer *writer, const struct history_counts *now)
+static void note(struct history_writer *writer, const struct report *report)
 {
+	const struct history_counts *now = &report->counts;
 	const struct history_counts *last = &writer->counts;
 
-	if (now->written < last->written || now->failed < last->failed ||
-	    now->set_aside < last->set_aside) {
+	if (report->cpu_ns < writer->cpu_ns || now->written < last->written ||
+	    now->failed < last->failed || now->set_aside < last->set_aside) {
 		writer->earlier.written += last->written;
 		writer->earlier.failed += last->failed;
 		writer->earlier.set_aside += last->set_aside;
+		writer->earlier_cpu_ns += writer->cpu_ns;
 	}
 	writer->counts = *now;
+	writer->cpu_ns = report->cpu_ns;
 }
 
 static int take_counts(void *context, uint64_t data)
 {
 	struct history_writer *writer = context;
-	struct history_counts counts;
+	struct report report;
 	int passed_fd, err;
 
 	(void)data;
-	while (!(err = channel_receive(writer->fd, &counts, sizeof(counts), &passed_fd))) {
+	while (!(err = channel_receive(writer->fd, &report, sizeof(report), &passed_fd))) {
 		if (passed_fd >= 0)
 			close(passed_fd);
-		note(writer, &counts);
+		note(writer, &report);
 	}
 	if (err == -EAGAIN)
 		return 0;
@@ -237,6 +249,11 @@ struct history_counts history_writer_counts(const struct history_writer *writer)
 	return counts;
 }
 
+uint64_t history_writer_cpu_ns(const struct history_writer *writer)
+{
+	return writer->earlier_cpu_ns + writer->cpu_ns;
+}
+
 void history_writer_close(struct history_writer *writer)
 {
 	struct pollfd poll_fd = { .fd = writer->child_fd, .events = POLLIN };
@@ -249,8 +266,11 @@ void history_writer_close(struct history_writer *writer)
 		writer->source = writer->child_source = NULL;
 		writer->loop = NULL;
 	}
-	if (writer->fd >= 0)
-		close(writer->fd); /* which ends it, when it has written what it has */
+	/* This ends it, when it has written what it has. Children may have copies of the end. */
+	if (writer->fd >= 0) {
+		shutdown(writer->fd, SHUT_WR);
+		close(writer->fd);
+	}
 	writer->fd = -1;
 	if (writer->child > 0) {
 		if (writer->child_fd >= 0)

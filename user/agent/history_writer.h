@@ -21,9 +21,10 @@ struct history_writer {
 	int child_fd; /* a pidfd */
 	struct loop *loop;
 	struct loop_source *source, *child_source;
-	struct history_counts counts;  /* of the process that is there, as it said last */
-	struct history_counts earlier; /* of those before */
-	uint64_t lost;                 /* batches that it did not take */
+	struct history_counts counts;    /* of the process that is there, as it said last */
+	struct history_counts earlier;   /* of those before */
+	uint64_t cpu_ns, earlier_cpu_ns; /* of it, of those before */
+	uint64_t lost;                   /* batches that it did not take */
 };
 
 /*
@@ -40,6 +41,8 @@ void history_writer_put(struct history_writer *writer, const struct string *batc
 
 /* Since the agent began. */
 struct history_counts history_writer_counts(const struct history_writer *writer);
+
+uint64_t history_writer_cpu_ns(const struct history_writer *writer);
 
 /* Waits until it has written what it has, but not for long. Does nothing to one that is zeroed. */
 void history_writer_close(struct history_writer *writer);

@@ -97,7 +97,10 @@ static enum MHD_Result queue_error(struct server *server, struct MHD_Connection 
 				   unsigned int status)
 {
 	static const struct request plain = { .document = REQUEST_HEALTH };
-	const char *text = status == 404 ? "there is nothing here\n" :
+	const char *text = status == 400 ? "from and to are like -1h or 2026-11-21T15:04, and by is"
+					   " process, pod, container, user, job or device; from is"
+					   " earlier than to\n" :
+			   status == 404 ? "there is nothing here\n" :
 			   status == 405 ? "only GET and HEAD are answered\n" :
 			   status == 403 ? "only root and the group memscope may see this\n" :
 			   status == 503 ? "the agent is busy\n" :
@@ -256,12 +259,21 @@ static enum MHD_Result begin_exchange(struct server *server, struct MHD_Connecti
 				      struct http_client *client, const char *url,
 				      const char *method, void **place)
 {
+	const struct http_library *library = &server->library;
 	struct request request;
 	struct exchange *exchange;
-	const unsigned int status = request_parse(
+	unsigned int status = request_parse(
 		&request, method, url,
-		server->library.lookup_connection_value(connection, MHD_HEADER_KIND, "Accept"));
+		library->lookup_connection_value(connection, MHD_HEADER_KIND, "Accept"));
+	size_t i;
 
+	for (i = 0; status == 200 && request_arguments[i]; i++) {
+		const char *value = library->lookup_connection_value(
+			connection, MHD_GET_ARGUMENT_KIND, request_arguments[i]);
+
+		if (value)
+			status = request_take(&request, request_arguments[i], value);
+	}
 	if (status != 200)
 		return queue_error(server, connection, status);
 	exchange = calloc(1, sizeof(*exchange));

@@ -26,6 +26,11 @@
 	X(BUDGET_OFF, "memscope_agent_budget_off_seconds", "counter", "seconds", "Time in which no copies, memsets, launches and synchronisation were traced") \
 	X(RECORDED, "memscope_agent_recorder_bytes", "gauge", "bytes", "What the flight recorder has on disk") \
 	X(RECORDED_MOST, "memscope_agent_recorder_limit_bytes", "gauge", "bytes", "The most that it may have") \
+	X(HISTORY, "memscope_agent_history_intervals", "counter", "", "Intervals of the history, by what became of them: written, failed (the disk or the database), lost (the writer was too slow, or had ended)") \
+	X(HISTORY_MISSED, "memscope_agent_history_missed", "counter", "", "Processes, kinds of memory and events that are not in the history, because there were too many") \
+	X(HISTORY_ASIDE, "memscope_agent_history_set_aside", "counter", "", "Databases that were damaged, and set aside") \
+	X(HISTORY_BYTES, "memscope_agent_history_bytes", "gauge", "bytes", "What the history has on disk") \
+	X(HISTORY_MOST, "memscope_agent_history_limit_bytes", "gauge", "bytes", "The most that it may have") \
 	X(ANSWERS, "memscope_agent_answers", "counter", "", "Answers that were made of the ledger, by how that ended") \
 	X(RESPONSES, "memscope_agent_http_responses", "counter", "", "Responses to clients, by status") \
 	X(CONNECTIONS, "memscope_agent_http_connections", "gauge", "", "Connections of clients that are open") \
@@ -87,6 +92,21 @@ static void add_budget(struct metrics *metrics, const struct budget *budget)
 	metrics_add(metrics, FAMILY_BUDGET_OFF, budget->counts.off_ns);
 }
 
+static void add_history(struct metrics *metrics, const struct history_feed *history)
+{
+	const struct history_writer *writer = &history->writer;
+	const struct history_counts counts = history_writer_counts(writer);
+
+	add(metrics, FAMILY_CPU, "process", "history", history_writer_cpu_ns(writer));
+	add(metrics, FAMILY_HISTORY, "result", "written", counts.written);
+	add(metrics, FAMILY_HISTORY, "result", "failed", counts.failed);
+	add(metrics, FAMILY_HISTORY, "result", "lost", writer->lost);
+	metrics_add(metrics, FAMILY_HISTORY_MISSED, history_sampler_missed(history->sampler));
+	metrics_add(metrics, FAMILY_HISTORY_ASIDE, counts.set_aside);
+	metrics_add(metrics, FAMILY_HISTORY_BYTES, counts.bytes);
+	metrics_add(metrics, FAMILY_HISTORY_MOST, writer->options.most_bytes);
+}
+
 static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
 {
 	const struct summary_cost *cost = &numbers->cost;
@@ -107,6 +127,8 @@ static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
 	add_budget(metrics, numbers->budget);
 	metrics_add(metrics, FAMILY_RECORDED, numbers->recorded_bytes);
 	metrics_add(metrics, FAMILY_RECORDED_MOST, numbers->recorded_most);
+	if (numbers->history && numbers->history->sampler)
+		add_history(metrics, numbers->history);
 }
 
 static void add_clients(struct metrics *metrics, const struct own_numbers *numbers)

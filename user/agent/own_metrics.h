@@ -12,6 +12,7 @@
 #include "agent/budget.h"
 #include "agent/channel.h"
 #include "agent/costs.h"
+#include "agent/history_feed.h"
 #include "export/metrics.h"
 #include "ledger/summary.h"
 
@@ -21,9 +22,10 @@ struct own_numbers {
 	uint64_t late_processes; /* those of them that may hold more than was seen */
 	uint64_t start_ns;       /* since 1970 */
 	struct summary_cost cost;
-	const struct costs *costs;   /* to the traced programs; NULL: not known */
-	const struct budget *budget; /* with `costs` */
-	uint64_t resident_bytes;     /* of the capture */
+	const struct costs *costs;          /* to the traced programs; NULL: not known */
+	const struct budget *budget;        /* with `costs` */
+	const struct history_feed *history; /* NULL: there is none */
+	uint64_t resident_bytes;            /* of the capture */
 	uint64_t descriptors;
 	uint64_t recorded_bytes, recorded_most; /* in the flight recorder; 0: there is none */
 	uint64_t reloads, failed_reloads;

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/string.h"
+#include "render/history.h"
 
 #define PROCESSES "/api/v1/processes/"
 #define ACCEPT_MOST 4096 /* of a header, so much is looked at */
@@ -16,6 +17,7 @@ static const struct {
 	[REQUEST_WHO] = { "/api/v1/who", "application/json" },
 	[REQUEST_PROCESS] = { NULL, "application/json" },
 	[REQUEST_PPROF] = { "/debug/pprof/gpu_heap", "application/octet-stream" },
+	[REQUEST_HISTORY] = { "/api/v1/history", "application/json" },
 	[REQUEST_PAGE] = { "/", "text/html; charset=utf-8" },
 	[REQUEST_STYLE] = { "/page.css", "text/css; charset=utf-8" },
 	[REQUEST_SCRIPT] = { "/page.js", "text/javascript; charset=utf-8" },
@@ -63,10 +65,41 @@ unsigned int request_parse(struct request *request, const char *method, const ch
 	return 200;
 }
 
+const char *const request_arguments[] = { "from", "to", "by", NULL };
+
+static unsigned int take_by(struct request *request, const char *value)
+{
+	uint32_t by;
+
+	for (by = 0; history_by_name(by); by++)
+		if (!strcmp(value, history_by_name(by))) {
+			request->by = by;
+			return 200;
+		}
+	return 400;
+}
+
+unsigned int request_take(struct request *request, const char *name, const char *value)
+{
+	if (request->document != REQUEST_HISTORY)
+		return 200;
+	if (!strcmp(name, "by"))
+		return take_by(request, value);
+	return report_time_parse(!strcmp(name, "from") ? &request->from : &request->to, value) ?
+		       400 :
+		       200;
+}
+
+static bool is_same_time(const struct report_time *a, const struct report_time *b)
+{
+	return a->kind == b->kind && a->ns == b->ns;
+}
+
 bool request_is_same(const struct request *a, const struct request *b)
 {
 	return a->document == b->document && a->form == b->form && a->pid == b->pid &&
-	       a->uid == b->uid;
+	       a->uid == b->uid && a->by == b->by && is_same_time(&a->from, &b->from) &&
+	       is_same_time(&a->to, &b->to);
 }
 
 bool request_is_of_ledger(const struct request *request)

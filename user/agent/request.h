@@ -9,12 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The documents before REQUEST_PAGE are made from the ledger. */
+#include "store/report_time.h"
+
+/* The documents before REQUEST_PAGE are made from the ledger or the history. */
 enum request_document {
 	REQUEST_METRICS,
 	REQUEST_WHO,
 	REQUEST_PROCESS,
 	REQUEST_PPROF,
+	REQUEST_HISTORY,
 	REQUEST_PAGE,
 	REQUEST_STYLE,
 	REQUEST_SCRIPT,
@@ -35,6 +38,9 @@ struct request {
 	uint32_t form;     /* enum request_form */
 	uint32_t pid;      /* of REQUEST_PROCESS; else 0 */
 	uint32_t uid;      /* whose processes may be seen; REQUEST_EVERYBODY: all */
+	/* Of REQUEST_HISTORY; else 0: */
+	uint32_t by; /* enum history_by */
+	struct report_time from, to;
 };
 
 /*
@@ -43,6 +49,12 @@ struct request {
  */
 unsigned int request_parse(struct request *request, const char *method, const char *path,
 			   const char *accept);
+
+/* What can be asked for behind the "?" of a path; ends with NULL. Others are ignored. */
+extern const char *const request_arguments[];
+
+/* Takes one of these. Returns an HTTP status: 200, or 400 if it cannot be understood. */
+unsigned int request_take(struct request *request, const char *name, const char *value);
 
 /* Whether both have the same answer. */
 bool request_is_same(const struct request *a, const struct request *b);

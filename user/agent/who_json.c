@@ -189,6 +189,12 @@ static void put_costs(struct json *json, const struct own_numbers *own)
 	json_close(json, '}');
 }
 
+/* Whether /api/v1/history has anything to say. */
+static bool has_history(const struct history_feed *history)
+{
+	return history && history_writer_counts(&history->writer).written;
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
 void who_json_append(struct string *out, const struct answers_source *source)
@@ -208,6 +214,7 @@ void who_json_append(struct string *out, const struct answers_source *source)
 	json_put_bool(&json, "exact", !source->own.inexact);
 	json_put_u64(&json, "seen", losses.seen);
 	json_put_u64(&json, "lost", losses_count(&losses));
+	json_put_bool(&json, "history", has_history(source->own.history));
 	put_costs(&json, &source->own);
 	json_name(&json, "devices");
 	json_open(&json, '[');

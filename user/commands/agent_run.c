@@ -334,7 +334,9 @@ static int open_books(struct run *run)
 		.own.start_ns = run->start_ns + clock_realtime_offset_ns(),
 		.own.recorded_most = recording->ring_bytes,
 		.own.costs = &run->costs,
+		.history_path = *run->history.path ? run->history.path : NULL,
 		.own.budget = &run->budget,
+		.own.history = &run->history,
 	};
 	if (!run->books)
 		return -ENOMEM;

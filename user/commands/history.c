@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/history_answer.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/writer.h"
@@ -99,20 +100,10 @@ static int explain(const char *path, int err)
 	return EXIT_FAILED;
 }
 
-/* In seconds since 1970; the frame is the history's. */
-static uint64_t moment(const struct report_time *time, const struct report_time_frame *frame,
-		       uint64_t otherwise_s)
-{
-	return time->kind == REPORT_TIME_NONE ? otherwise_s :
-						report_time_moment(time, frame) / SECOND_NS;
-}
-
 /* Returns an exit code, logged. */
 static int find_range(const struct settings *settings, const char *path, uint64_t first_s,
 		      uint64_t end_s, struct history_query *query)
 {
-	const struct report_time_frame frame = { .first_ns = first_s * SECOND_NS,
-						 .last_ns = end_s * SECOND_NS };
 	char first[CLOCK_TEXT_BYTES], end[CLOCK_TEXT_BYTES];
 
 	if (!end_s) {
@@ -120,12 +111,7 @@ static int find_range(const struct settings *settings, const char *path, uint64_
 			  path);
 		return EXIT_NO_TARGET;
 	}
-	query->to_s = moment(&settings->to, &frame, end_s);
-	query->from_s =
-		moment(&settings->from, &frame, query->to_s > DAY_S ? query->to_s - DAY_S : 0);
-	if (settings->from.kind == REPORT_TIME_NONE && query->from_s < first_s)
-		query->from_s = first_s < query->to_s ? first_s : query->to_s - 1;
-	if (query->from_s >= query->to_s) {
+	if (history_answer_range(query, &settings->from, &settings->to, first_s, end_s, DAY_S)) {
 		log_error("--to is not later than --from: there is nothing in between");
 		return EXIT_USAGE;
 	}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Shows /api/v1/who, every two seconds. Names come from programs: they are only ever text.
+// Shows /api/v1/who, every two seconds, and /api/v1/history, every ten. Names come from programs: they are only ever text.
 "use strict";
 
-const PERIOD_MS = 2000, KEPT = 150;
+const PERIOD_MS = 2000, HISTORY_MS = 10000, KEPT = 150, EVENTS_SHOWN = 10;
 const samples = new Map();
+let hasHistory = false;
 
 function size(bytes) {
 	const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -93,6 +94,7 @@ function show(who) {
 		new Date(who.wall_ns / 1e6).toISOString() + ", memscope-bpf " + who.version;
 	document.getElementById("devices").replaceChildren(...who.devices.map(showDevice));
 	document.getElementById("processes").replaceChildren(...who.processes.map(showProcess));
+	hasHistory = who.history;
 	say(who.seen.toLocaleString("en") + " calls seen, " + who.lost.toLocaleString("en") + " lost; the books are " +
 		(who.exact ? "exact" : "NOT exact"), !who.exact);
 }
@@ -102,6 +104,77 @@ function say(text, bad) {
 
 	state.textContent = text;
 	state.className = bad ? "bad" : "";
+}
+
+function svg(name, attributes) {
+	const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+
+	for (const [attribute, value] of Object.entries(attributes))
+		made.setAttribute(attribute, value);
+	return made;
+}
+
+// Parts without a gap: what lies in a gap was not seen.
+function parts(points, step) {
+	const made = [];
+	let before = -Infinity;
+
+	for (const point of points) {
+		if (point[0] > before + step)
+			made.push([]);
+		made.at(-1).push(point);
+		before = point[0];
+	}
+	return made;
+}
+
+function showHours(row, history) {
+	const from = Date.parse(history.from) / 1000, to = Date.parse(history.to) / 1000;
+	const most = Math.max(...row.points.map((point) => point[2]), 1);
+	const made = element("div", (row.device ?? "Device not known") + (row.device_name ? ", " + row.device_name : "") +
+		": at most " + size(row.peak_bytes) + ", on average " + size(row.mean_bytes) +
+		(row.used_peak_bytes === null ? "" : "; in use by NVML, at most " + size(row.used_peak_bytes)), "device");
+	const picture = svg("svg", { viewBox: "0 0 1000 100", preserveAspectRatio: "none", class: "hours", role: "img" });
+	const x = (time) => 1000 * (time - from) / (to - from), y = (bytes) => 99 - 98 * bytes / most;
+
+	for (const part of parts(row.points, history.step_seconds))
+		for (const [className, value] of [["most", 2], ["mean", 1]])
+			picture.append(svg("polyline", { class: className, points: part.map((point) =>
+				x(point[0]) + "," + y(point[value]) + " " + x(point[0] + history.step_seconds) + "," + y(point[value])).join(" ") }));
+	for (const event of history.events)
+		picture.append(svg("line", { class: "event", x1: x(Date.parse(event.time) / 1000), x2: x(Date.parse(event.time) / 1000),
+			y1: 0, y2: 100 }));
+	made.append(picture);
+	return made;
+}
+
+function words(event) {
+	return event.time + ": memory ran out in " + (event.call ?? "a call") + (event.count > 1 ? ", " + event.count + " times" : "") +
+		(event.bytes === null ? "" : ", for " + size(event.bytes)) + ": " + (event.process ?? "a process") +
+		(event.pid === null ? "" : " (" + event.pid + ")");
+}
+
+function showHistory(history) {
+	document.getElementById("history").hidden = false;
+	document.getElementById("range").textContent = history.from + " to " + history.to +
+		", in steps of " + history.step_seconds + " s: on average, and at most (pale)";
+	document.getElementById("charts").replaceChildren(...history.rows.filter((row) => row.points.length)
+		.map((row) => showHours(row, history)));
+	document.getElementById("events").replaceChildren(...history.events.slice(-EVENTS_SHOWN)
+		.map((event) => element("li", words(event))));
+}
+
+// There may be none: then its part of the page stays hidden.
+async function lookBack() {
+	try {
+		const answer = hasHistory && await fetch("/api/v1/history?by=device&from=-1h", { cache: "no-store" });
+
+		if (answer.ok)
+			showHistory(await answer.json());
+	} catch {
+		// That the agent does not answer is said by look().
+	}
+	setTimeout(lookBack, hasHistory ? HISTORY_MS : PERIOD_MS);
 }
 
 async function look() {
@@ -118,3 +191,4 @@ async function look() {
 }
 
 look();
+lookBack();

@@ -70,6 +70,14 @@ browse() {
 	browse "$(run_page)" tables charts lanes owners tabs
 }
 
+@test "three leaks are found by their lines" {
+	needs_browser
+	"$MEMSCOPE" record -q $MASK --stacks=alloc --stack-frames=python -o leaks.mscope -- "$HERE/three_leaks"
+	make_page leaks leaks.mscope
+	"$PYTHON" "$HERE/check_page" leaks.html leaks.json
+	browse leaks.html sites tabs
+}
+
 @test "light, dark, narrow, on paper, without scripts" {
 	needs_browser
 	browse "$(run_page)" colours scripts_off

@@ -126,6 +126,12 @@ static void test_frames_that_are_not_known(void **unused)
 	apply(&state, record_frame(5, "cuMemAlloc_v2", "/lib/libcuda.so.1"));
 	apply(&state, record_stack(2, 5, 2));
 	assert_null(stacks_find(&state.stacks, 2)->owner);
+	/* What Python calls C through is no owner. */
+	apply(&state, record_frame(7, "ffi_call", "/lib/libffi.so.8"));
+	apply(&state, record_frame(8, "PyCFuncPtr_call", "/lib/_ctypes.cpython-311.so"));
+	apply(&state, record_frame(9, "main", "/usr/bin/python3.11"));
+	apply(&state, record_stack(3, 7, 3));
+	assert_string_equal(stacks_find(&state.stacks, 3)->owner, "python3.11");
 	state_fini(&state);
 }
 

@@ -95,16 +95,29 @@ static bool begins_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-bool stacks_is_cuda(const char *path)
+static bool is_one_of(const char *path, const char *const *names)
 {
-	static const char *const names[] = { "libcuda.so", "libcudart", "libnvidia-" };
 	const char *name = stacks_name_of(path);
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (begins_with(name, names[i]))
+	for (; *names; names++)
+		if (begins_with(name, *names))
 			return true;
 	return false;
+}
+
+bool stacks_is_cuda(const char *path)
+{
+	static const char *const names[] = { "libcuda.so", "libcudart", "libnvidia-", NULL };
+
+	return is_one_of(path, names);
+}
+
+/* What a script calls C functions through has no use for memory itself. */
+static bool is_bridge(const char *path)
+{
+	static const char *const names[] = { "libffi.so", "_ctypes", NULL };
+
+	return is_one_of(path, names);
 }
 
 /* Python frames lie on top of the library that a call of theirs led into. */
@@ -118,7 +131,7 @@ static const char *owner_of(const struct stacks *stacks, const struct stack *sta
 		if (!frame)
 			return NULL;
 		if (frame->kind == MS_FRAME_NATIVE && frame->module[0] &&
-		    !stacks_is_cuda(frame->module))
+		    !stacks_is_cuda(frame->module) && !is_bridge(frame->module))
 			return stacks_name_of(frame->module);
 	}
 	return NULL;

@@ -36,7 +36,7 @@ static void put_owners(struct document *document, const struct site_row *rows, s
 				   " allocated for, at the end or at the exit of its process:");
 		document_title(document);
 	}
-	document_table(document, "owners", "Memory by owner", columns);
+	document_table(document, "by-owner", "Memory by owner", columns);
 	for (i = 0; i < count && i < document->top; i++) {
 		document_row(document);
 		document_cell_text(document, rows[i].owner);
@@ -75,7 +75,7 @@ static void put_sites(struct document *document, const struct stacks *stacks,
 		string_append_text(&document->text, "By call stack, the innermost function first:");
 		document_title(document);
 	}
-	document_table(document, "sites", "Memory by call stack", columns);
+	document_table(document, "by-stack", "Memory by call stack", columns);
 	for (i = 0; i < count && i < document->top; i++) {
 		document_row(document);
 		report_document_cell_stack(document, stacks, rows[i].stack);

@@ -271,11 +271,11 @@ static void append_sections(struct html *html)
 	static const struct {
 		const char *anchor, *name;
 	} sections[] = {
-		{ "coverage", "Coverage" }, { "findings", "Findings" },
-		{ "overview", "Overview" }, { "timeline", "Memory" },
-		{ "spans", "Calls" },       { "owners", "Owners" },
-		{ "memory", "Tables" },     { "addresses", "Addresses" },
-		{ "devices", "Devices" },
+		{ "coverage", "Coverage" },   { "findings", "Findings" },
+		{ "overview", "Overview" },   { "timeline", "Memory" },
+		{ "spans", "Calls" },         { "owners", "Owners" },
+		{ "sites", "Lines" },         { "memory", "Tables" },
+		{ "addresses", "Addresses" }, { "devices", "Devices" },
 	};
 	size_t i;
 
@@ -308,6 +308,7 @@ static void append_recording(struct html *html)
 	html_timeline(html);
 	append_chart(html, "spans", "Calls");
 	append_chart(html, "owners", "Who holds memory");
+	append_chart(html, "sites", "Where it was allocated");
 	html_memory(html);
 	html_calls(html);
 	html_gpu(html);

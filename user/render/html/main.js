@@ -30,6 +30,7 @@ function showRecording(number) {
 	new MemoryChart(recording, view);
 	new LanesChart(recording, view);
 	new OwnersChart(recording);
+	new SitesChart(recording);
 	new AddressesChart(recording);
 	for (const finding of recording.section.querySelectorAll('article[data-from]'))
 		linkFinding(recording, view, finding);

@@ -96,10 +96,13 @@ class OwnersChart {
 	}
 }
 
+// `colourOf`: a bar's colour by its name; without it, each part of the whole has one.
 class Icicle {
-	constructor(mount, title, what) {
+	constructor(mount, title, what, colourOf) {
 		this.what = what;
 		this.title = title;
+		this.colourOf = colourOf;
+		this.wanted = '';
 		this.head = element('h4', { class: 'icicle-head' });
 		this.box = element('div', { class: 'icicle', role: 'group', 'aria-label': title });
 		this.box.addEventListener('keydown', (event) => this.press(event));
@@ -116,6 +119,18 @@ class Icicle {
 		this.width = 0;
 		this.box.hidden = !root.bytes;
 		this.draw(true);
+	}
+
+	// Bars that have this in their names stand out.
+	seek(wanted) {
+		this.wanted = wanted;
+		this.box.classList.toggle('seeking', wanted !== '');
+		for (const bar of this.bars || [])
+			bar.node.classList.toggle('found', this.isFound(bar.owner));
+	}
+
+	isFound(owner) {
+		return this.wanted !== '' && owner.path.length > 0 && owner.name.toLowerCase().includes(this.wanted);
 	}
 
 	draw(anew) {
@@ -152,7 +167,7 @@ class Icicle {
 		const text = `${owner.name} ${size(owner.bytes)}, ${percent(owner.bytes, this.root.bytes)} of all` +
 			`${within ? `, in ${within}` : ''}`;
 		const node = element('button', { type: 'button', tabindex: -1, 'aria-label': text,
-			class: `bar c${this.colour(owner)}${above ? ' above' : ''}`,
+			class: `bar c${this.colour(owner)}${above ? ' above' : ''}${this.isFound(owner) ? ' found' : ''}`,
 			onclick: () => this.choose(owner),
 			onpointermove: (event) => tooltip.show([path, size(owner.bytes),
 				`${percent(owner.bytes, this.root.bytes)} of all`], event.clientX, event.clientY) });
@@ -168,6 +183,8 @@ class Icicle {
 	colour(owner) {
 		if (!owner.path.length)
 			return 'none';
+		if (this.colourOf)
+			return this.colourOf(owner.name) ?? 'none';
 		return Math.min(7, this.root.sorted.findIndex((part) => part.name === owner.path[0]));
 	}
 

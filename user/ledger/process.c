@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/alike.h"
 #include "ledger/call_times.h"
 #include "ledger/contexts.h"
 #include "ledger/failures.h"
@@ -39,6 +40,7 @@ void process_free(struct process *process)
 	call_times_forget(process);
 	free(process->times);
 	free(process->views);
+	free(process->exit_alike);
 	process_devices_fini(&process->devices);
 	process_identity_fini(process);
 	driver_objects_fini(&process->driver);
@@ -104,7 +106,8 @@ size_t process_bytes(const struct process *process)
 	       process->contexts_capacity * sizeof(*process->contexts) +
 	       pending_bytes(&process->pending) + driver_objects_bytes(&process->driver) +
 	       process_devices_bytes(&process->devices) + gpu_times_bytes(process->gpu) +
-	       process->identity.bytes + process->views_capacity * sizeof(*process->views);
+	       process->identity.bytes + process->exit_alike_count * sizeof(struct alike_group) +
+	       process->views_capacity * sizeof(*process->views);
 }
 
 uint64_t process_held_bytes(const struct process *process)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/alike.h"
 #include "ledger/state.h"
 
 #include <errno.h>
@@ -293,8 +294,7 @@ static int apply_exit(struct state *state, struct process *process, const struct
 		return 0;
 	}
 	err = allocations_settle(process, event->header->ts_ns, change);
-	process->exit_largest_count =
-		state_largest(process, process->exit_largest, PROCESS_LARGEST);
+	alike_note_exit(process);
 	process->exited = true;
 	process->exit_number = ++state->exits;
 	ended_note(&state->ended, process);

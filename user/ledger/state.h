@@ -120,6 +120,8 @@ struct view {
 
 #define PROCESS_LARGEST 10
 
+struct alike_group;
+
 struct process {
 	uint64_t number; /* of two, that with the lower one was seen first */
 	uint32_t pid;
@@ -191,6 +193,9 @@ struct process {
 	/* The largest allocations at the end of an exited process, whose ledger is gone. */
 	struct allocation exit_largest[PROCESS_LARGEST];
 	size_t exit_largest_count;
+	struct alike_group
+		*exit_alike; /* the same, those that are alike together; NULL: not known */
+	size_t exit_alike_count;
 	uint64_t exit_ts_ns;
 
 	struct process_devices devices;

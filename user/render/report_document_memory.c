@@ -193,23 +193,24 @@ static void list_holding(struct document *document, const struct report_recordin
 static void list_alike(struct document *document, const struct report_recording *recording,
 		       const struct alike *alike)
 {
-	const struct allocation *allocation = alike->allocation;
+	const struct alike_group *group = &alike->group;
+	const struct allocation *allocation = &group->one;
 	const uint64_t now_ns = report_held_ns(recording, alike->process);
 	char count[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
 
 	document_row(document);
-	string_append_format(&document->text, "%s%s x %s", string_count(count, alike->count),
-			     alike->at_least ? "+" : "",
+	string_append_format(&document->text, "%s%s x %s", string_count(count, group->count),
+			     group->at_least ? "+" : "",
 			     allocation->size_known ? string_size(size, allocation->size_bytes) :
 						      "?");
 	document_cell(document);
-	document_cell_size(document, allocation->size_known, alike->bytes);
+	document_cell_size(document, allocation->size_known, group->bytes);
 	document_cell_process(document, alike->process);
 	document_cell_words(document, probe_at(allocation->row)->symbol);
 	document_cell_words(document, probe_space_name(allocation->space));
 	document_cell_device(document, allocation->device);
-	document_cell_duration(document, true, now_ns - alike->oldest_ts_ns);
-	document_cell_duration(document, true, now_ns - alike->newest_ts_ns);
+	document_cell_duration(document, true, now_ns - allocation->ts_ns);
+	document_cell_duration(document, true, now_ns - group->newest_ts_ns);
 	document_row_end(document);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ledger/alike.h"
 #include "ledger/call_splits.h"
 #include "ledger/call_times.h"
 #include "render/field.h"
@@ -19,6 +20,7 @@
 #include "render/summary_table.h"
 #include "render/wrap.h"
 
+#define GROUPS_SHOWN 10
 #define KERNELS_SHOWN 20
 #define FUNCTIONS_SHOWN 20
 
@@ -156,15 +158,37 @@ static void append_driver(const struct page *page, const struct process *process
 	}
 }
 
+static void append_group(const struct page *page, const struct summary_table *table,
+			 const struct alike_group *group, uint64_t end_ns)
+{
+	const struct allocation *one = &group->one;
+	char size[STRING_NUMBER_BYTES], oldest[STRING_NUMBER_BYTES], newest[STRING_NUMBER_BYTES];
+	char device[STRING_NUMBER_BYTES], addr[STRING_NUMBER_BYTES], count[STRING_NUMBER_BYTES];
+	char blocks[2 * STRING_NUMBER_BYTES + 4];
+	const bool alone = group->count == 1 && !group->at_least;
+
+	snprintf(blocks, sizeof(blocks), "%s%s%s%s", alone ? "" : string_count(count, group->count),
+		 group->at_least ? "+" : "", alone ? "" : " x ",
+		 one->size_known ? size_text(page, size, one->size_bytes) : "size unknown");
+	snprintf(addr, sizeof(addr), " 0x%llx", (ull)one->addr);
+	string_count(device, one->device < 0 ? 0 : one->device);
+	summary_table_row(
+		table,
+		(const char *[]){
+			blocks, alone ? addr : " -", string_duration(oldest, end_ns - one->ts_ns),
+			alone ? "-" : string_duration(newest, end_ns - group->newest_ts_ns), "",
+			probe_space_name(one->space), one->device < 0 ? "-" : device, "",
+			probe_at(one->row)->symbol });
+}
+
+/* Those that are alike together. */
 static void append_largest(const struct page *page, const struct process *process)
 {
-	struct allocation largest[PROCESS_LARGEST];
-	size_t count = state_largest(process, largest, PROCESS_LARGEST), i;
-	uint64_t end_ns = process->exited ? process->exit_ts_ns : page->summary->end_ns;
 	static const struct summary_column columns[] = {
-		{ "LARGEST LIVE              ", 26, 0 },
+		{ "LARGEST LIVE        ", 20, 0 },
 		{ " ADDRESS", -15, 1 },
-		{ "AGE", 9, 4 },
+		{ "OLDEST", 9, 5 },
+		{ "NEWEST", 9, 4 },
 		{ "", 0, 0 },
 		{ "SPACE", -10, 3 },
 		{ "DEV", 3, 2 },
@@ -172,27 +196,22 @@ static void append_largest(const struct page *page, const struct process *proces
 		{ "ALLOCATED BY", -14, 0 },
 		{ 0 },
 	};
-	char size[STRING_NUMBER_BYTES], age[STRING_NUMBER_BYTES], device[STRING_NUMBER_BYTES];
-	char addr[STRING_NUMBER_BYTES];
+	const uint64_t end_ns = process->exited ? process->exit_ts_ns : page->summary->end_ns;
+	size_t count = 0, i;
+	struct alike_group *groups = alike_of(process, ALIKE_BLOCKS, &count);
 	struct summary_table table;
 
-	if (!count)
-		return;
-	string_append_char(page->out, '\n');
-	summary_table_begin(&table, page->out, page->width, columns);
-	for (i = 0; i < count; i++) {
-		string_count(device, largest[i].device < 0 ? 0 : largest[i].device);
-		snprintf(addr, sizeof(addr), " 0x%llx", (ull)largest[i].addr);
-		summary_table_row(
-			&table,
-			(const char *[]){ largest[i].size_known ?
-						  size_text(page, size, largest[i].size_bytes) :
-						  "size unknown",
-					  addr, string_duration(age, end_ns - largest[i].ts_ns), "",
-					  probe_space_name(largest[i].space),
-					  largest[i].device < 0 ? "-" : device, "",
-					  probe_at(largest[i].row)->symbol });
+	page->out->failed |= !groups;
+	if (groups && count) {
+		string_append_char(page->out, '\n');
+		summary_table_begin(&table, page->out, page->width, columns);
+		for (i = 0; i < count && i < GROUPS_SHOWN; i++)
+			append_group(page, &table, &groups[i], end_ns);
+		if (i < count)
+			string_append_format(page->out, "  and blocks of %zu kinds more\n",
+					     count - i);
 	}
+	free(groups);
 }
 
 static void append_moved(const struct page *page, const struct summary_table *table,

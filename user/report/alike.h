@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Live blocks that are alike, counted: 49 of 8 MiB from cudaMalloc. Alike are blocks of one process
- * and one size, from one function, in one kind of memory, on one device.
+ * Live blocks that are alike (ledger/alike.h), of all processes of a recording.
  */
 #ifndef MEMSCOPE_REPORT_ALIKE_H
 #define MEMSCOPE_REPORT_ALIKE_H
 
+#include "ledger/alike.h"
 #include "report/report.h"
 
 struct alike {
 	const struct process *process;
-	const struct allocation *allocation; /* one of them, the process's */
-	size_t count;
-	bool at_least; /* there may be more: of an exited process only the largest are known */
-	uint64_t bytes;
-	uint64_t oldest_ts_ns, newest_ts_ns;
+	struct alike_group group;
 };
 
 /*

@@ -78,6 +78,24 @@ browse() {
 	browse leaks.html sites tabs
 }
 
+@test "three stalls, told apart by the lanes of GPUs, threads and phases" {
+	# Captures of other tests do not hear its marks.
+	cp "$MEMSCOPE" "$(dirname "$MEMSCOPE")/libmemscope-cupti.so" .
+	LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simcupti SIMCUPTI=slow=work_1:60ms SIMCUDA_DELAY=cuMemsetD8Async=20ms \
+		in_background OTHER_PID messages "./${MEMSCOPE##*/}" record -v $MASK --gpu-time=10m -o run.mscope -- \
+		"$WORKLOADS/gpu_work" 1 30
+	wait_for 'grep -qs "debug: tracing" messages'
+	"./${MEMSCOPE##*/}" mark --begin late
+	"./${MEMSCOPE##*/}" mark --end late
+	wait "$OTHER_PID"
+	OTHER_PID=''
+	"$MEMSCOPE" report -q -f html -o run.html run.mscope
+	"$MEMSCOPE" report -q -f json -o run.json run.mscope
+	"$PYTHON" "$HERE/check_page" run.html run.json
+	needs_browser
+	browse run.html stalls
+}
+
 @test "light, dark, narrow, on paper, without scripts" {
 	needs_browser
 	browse "$(run_page)" colours scripts_off

@@ -40,6 +40,19 @@ static int analyse(struct sink *sink, const struct event *event, const struct ch
 	return analysis_event(analysing->analysis, event, change);
 }
 
+static int take_sample(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct analysing *analysing = (struct analysing *)sink;
+	const struct ms_activity *activity = (const struct ms_activity *)event->sample;
+
+	if (event->header->type != MS_TYPE_ACTIVITY)
+		return 0;
+	analysing->many |= __builtin_add_overflow(
+		analysing->calls, gpu_times_is_work(&activity->is), &analysing->calls);
+	fuzz_check(!spans_activity(analysing->spans, event, change));
+	return 0;
+}
+
 static struct analysis_options options_of(uint8_t choice)
 {
 	struct analysis_options options = analysis_defaults();
@@ -138,7 +151,9 @@ static void check_maps(struct analysing *analysing, const struct state *state, u
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct analysing analysing = { .sink = { .call = analyse, .process = analyse } };
+	struct analysing analysing = {
+		.sink = { .call = analyse, .process = analyse, .sample = take_sample }
+	};
 	struct sink *sink = &analysing.sink;
 	struct pipeline pipeline = {
 		.sinks = { sink }, .sinks_count = 1, .filter = { .ops = ~0u }, .shows_sums = true

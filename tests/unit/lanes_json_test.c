@@ -89,7 +89,7 @@ static void test_an_object(void **state)
 	assert_contains(&read, "{\"kind\":\"thread\",\"pid\":100,\"comm\":\"\",\"tid\":100,"
 			       "\"stream\":null,\"device\":null,\"counted\":null,"
 			       "\"resolution_ns\":0,\"spans\":[10,5,0,1,1048576,30,2,1,1,0,"
-			       "50,0,2,1,0,60,0,0,1,2097152]}");
+			       "50,0,2,1,0,60,0,0,1,2097152],\"waits\":[]}");
 	assert_contains(&read, "{\"kind\":\"stream\",\"pid\":100,\"comm\":\"\",\"tid\":null,"
 			       "\"stream\":\"0x77\",\"device\":null,\"counted\":null,"
 			       "\"resolution_ns\":0,\"spans\":[30,2,1,1,0]}");
@@ -105,6 +105,60 @@ static void test_an_object(void **state)
 			       "\"0x7f00000000\",1048576,0,1,15],"
 			       "\"more_blocks\":0,\"more_bytes\":0}],\"oom_at\":50");
 	assert_contains(&read, "\"spaces\":[\"\",\"device\",\"pool\"");
+	end_read(&read);
+	report_dump_fini(&dump);
+}
+
+/* Their times are relative to the beginning of the recording; so many ns later than it. */
+static void add_activity(struct report_dump *dump, enum ms_activity_kind kind, uint64_t begin,
+			 uint64_t duration)
+{
+	static uint32_t correlation;
+	union record record = record_activity(kind, ++correlation, SECOND + begin, duration);
+
+	record.activity.is.context = 3;
+	add_at(dump, begin + duration, record);
+}
+
+static void test_what_gpus_did_and_programs_marked(void **state)
+{
+	static struct report_dump dump;
+	union record outside = record_marker(MS_MARKER_INSTANT, "deployed");
+	struct read read;
+
+	(void)state;
+	begin_dump(&dump);
+	add_at(&dump, 10, record_marker(MS_MARKER_PUSH, "step"));
+	add_at(&dump, 20, record_marker(MS_MARKER_PUSH, "load"));
+	add_at(&dump, 30, record_gpu_name(7, "_Z4gemmPfi"));
+	add_at(&dump, 40, record_marker(MS_MARKER_POP, NULL));
+	add_at(&dump, 50, record_split(record_call("cuCtxSynchronize"), 40, 5, 30));
+	outside.marker.source = MS_MARKER_BY_COMMAND;
+	outside.event.tid = 0;
+	add_at(&dump, 55, outside);
+	add_activity(&dump, MS_ACTIVITY_KERNEL, 60, 30);
+	add_activity(&dump, MS_ACTIVITY_COPY, 91, 2);
+	add_activity(&dump, MS_ACTIVITY_MEMSET, 94, 1);
+	add_at(&dump, 100, record_marker(MS_MARKER_POP, NULL));
+	report_dump_end(&dump, SECOND + 100);
+	read_dump(&dump, &read);
+
+	assert_contains(&read, "\"names\":[\"load\",\"cuCtxSynchronize\",\"deployed\","
+			       "\"gemm(float*, int)\",\"copy HtoD\",\"memset\",\"step\"]");
+	assert_contains(&read, "{\"kind\":\"phase\",\"pid\":100,\"comm\":\"\",\"tid\":null,"
+			       "\"stream\":null,\"device\":null,\"counted\":null,"
+			       "\"resolution_ns\":0,\"spans\":[55,0,2,1,0]}");
+	assert_contains(&read, "{\"kind\":\"phase\",\"pid\":100,\"comm\":\"\",\"tid\":100,"
+			       "\"stream\":null,\"device\":null,\"counted\":null,"
+			       "\"resolution_ns\":0,\"spans\":[10,90,6,1,0,20,20,0,1,0]}");
+	assert_contains(&read, "\"spans\":[50,40,1,1,0],\"waits\":[0,5,30]}");
+	assert_contains(&read, "{\"kind\":\"gpu\",\"pid\":100,\"comm\":\"\",\"tid\":null,"
+			       "\"stream\":\"0x7\",\"context\":3,\"copies\":null,\"device\":0,"
+			       "\"counted\":null,\"resolution_ns\":0,"
+			       "\"spans\":[60,30,3,1,0,94,1,5,1,0]}");
+	assert_contains(&read, "\"stream\":null,\"context\":null,\"copies\":\"HtoD\","
+			       "\"device\":0,\"counted\":null,\"resolution_ns\":0,"
+			       "\"spans\":[91,2,4,1,0]}");
 	end_read(&read);
 	report_dump_fini(&dump);
 }
@@ -286,8 +340,11 @@ static void test_every_allocation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_object),        cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_hostile_names),    cmocka_unit_test(test_several_recordings),
+		cmocka_unit_test(test_an_object),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_what_gpus_did_and_programs_marked),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_several_recordings),
 		cmocka_unit_test(test_every_allocation),
 	};
 

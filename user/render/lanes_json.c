@@ -5,6 +5,8 @@
 
 #include "render/report_json.h"
 
+#define WAITS_LEAST 16 /* a smaller part of a span is not said */
+
 static void put_relative(struct json *json, uint64_t ts_ns, uint64_t begin_ns)
 {
 	json_i64(json, (int64_t)(ts_ns - begin_ns));
@@ -30,26 +32,77 @@ static void put_spans(struct json *json, const struct lanes_recording *recording
 	json_close(json, ']');
 }
 
-static void put_lane(struct json *json, const struct lanes_recording *recording,
-		     const struct spans_lane *lane, uint64_t begin_ns)
+static const char *direction_of(const struct spans_lane *lane)
 {
-	const bool is_stream = lane->kind == SPANS_STREAM;
+	const uint64_t direction = lane->handle & ~SPANS_COPIES;
 
-	json_open(json, '{');
-	json_put_text(json, "kind", is_stream ? "stream" : "thread");
-	json_put_u64(json, "pid", lane->pid);
-	report_json_comm(json, lane->comm);
-	json_put_if(json, "tid", lane->tid, lane->tid);
+	return direction < MS_DIRECTIONS_COUNT ? probe_direction_name((uint32_t)direction) :
+						 "other";
+}
+
+static void put_stream(struct json *json, const struct spans_lane *lane)
+{
+	const bool copies = lane->kind == SPANS_GPU && lane->handle & SPANS_COPIES;
+
 	json_name(json, "stream");
-	if (is_stream)
+	if (lane->kind == SPANS_STREAM || (lane->kind == SPANS_GPU && !copies))
 		json_hex(json, lane->handle);
 	else
 		json_null(json);
+	if (lane->kind != SPANS_GPU)
+		return;
+	json_put_if(json, "context", !copies, lane->context);
+	json_put_text(json, "copies", copies ? direction_of(lane) : NULL);
+}
+
+/* The thread did not run for a good part of it. */
+static bool is_wait(const struct span *span)
+{
+	const uint64_t waits_ns = span_add_up(span->runnable_ns, span->blocked_ns);
+
+	return waits_ns && waits_ns >= (span->end_ns - span->begin_ns) / WAITS_LEAST;
+}
+
+static void put_waits(struct json *json, const struct lanes_recording *recording,
+		      const struct spans_lane *lane)
+{
+	const struct span *spans = spans_of(recording->spans, lane);
+	size_t i;
+
+	if (lane->kind != SPANS_THREAD)
+		return;
+	json_name(json, "waits");
+	json_open(json, '[');
+	for (i = 0; i < lane->count; i++) {
+		if (!is_wait(&spans[i]))
+			continue;
+		json_u64(json, i);
+		json_u64(json, spans[i].runnable_ns);
+		json_u64(json, spans[i].blocked_ns);
+	}
+	json_close(json, ']');
+}
+
+static void put_lane(struct json *json, const struct lanes_recording *recording,
+		     const struct spans_lane *lane, uint64_t begin_ns)
+{
+	static const char *const kinds[] = {
+		[SPANS_PHASE] = "phase", [SPANS_THREAD] = "thread",  [SPANS_STREAM] = "stream",
+		[SPANS_GPU] = "gpu",     [SPANS_COUNTED] = "thread",
+	};
+
+	json_open(json, '{');
+	json_put_text(json, "kind", kinds[lane->kind]);
+	json_put_u64(json, "pid", lane->pid);
+	report_json_comm(json, lane->comm);
+	json_put_if(json, "tid", lane->tid, lane->tid);
+	put_stream(json, lane);
 	report_json_device(json, lane->device);
 	json_put_text(json, "counted",
 		      lane->kind == SPANS_COUNTED ? probe_op_name(lane->handle) : NULL);
 	json_put_u64(json, "resolution_ns", lane->resolution_ns);
 	put_spans(json, recording, lane, begin_ns);
+	put_waits(json, recording, lane);
 	json_close(json, '}');
 }
 

@@ -273,7 +273,7 @@ static void append_sections(struct html *html)
 	} sections[] = {
 		{ "coverage", "Coverage" },   { "findings", "Findings" },
 		{ "overview", "Overview" },   { "timeline", "Memory" },
-		{ "spans", "Calls" },         { "owners", "Owners" },
+		{ "spans", "Lanes" },         { "owners", "Owners" },
 		{ "sites", "Lines" },         { "memory", "Tables" },
 		{ "addresses", "Addresses" }, { "devices", "Devices" },
 	};
@@ -306,7 +306,7 @@ static void append_recording(struct html *html)
 	html_overview(html);
 	append_chart(html, "timeline", "Live memory over time");
 	html_timeline(html);
-	append_chart(html, "spans", "Calls");
+	append_chart(html, "spans", "Lanes");
 	append_chart(html, "owners", "Who holds memory");
 	append_chart(html, "sites", "Where it was allocated");
 	html_memory(html);

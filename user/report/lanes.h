@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the pictures of a report are made from and the report itself does not have: the calls of
- * each recording as spans in lanes, and what lay where at its end. A sink of the reading.
+ * What the pictures of a report are made from and the report itself does not have: the calls,
+ * phases and GPU activities of each recording as spans in lanes, and what lay where at its end. A
+ * sink of the reading.
  */
 #ifndef MEMSCOPE_REPORT_LANES_H
 #define MEMSCOPE_REPORT_LANES_H
@@ -11,11 +12,14 @@
 #include "report/address_map.h"
 #include "report/report.h"
 #include "sink.h"
+#include "timeline/phases.h"
 #include "timeline/spans.h"
 
 struct lanes_recording {
 	const struct report_recording *recording;
 	struct spans *spans;
+	struct phases phases;         /* while it is read: for the spans */
+	int err;                      /* of these */
 	struct address_maps maps;     /* at the end of the time that is reported */
 	struct address_maps oom_maps; /* when memory was first asked for in vain */
 	uint64_t oom_ns;              /* that was then; 0: never */

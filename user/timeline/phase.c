@@ -59,6 +59,17 @@ static int by_value(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+void phase_take(struct phase *phase, const struct phase_time *time)
+{
+	phase->count++;
+	phase->open += !time->ended;
+	phase_add(&phase->time,
+		  time->end_ns > time->begin_ns ? (int64_t)(time->end_ns - time->begin_ns) : 0);
+	phase_add(&phase->held, (int64_t)(time->held_after - time->held_before));
+	if (time->peak_bytes > phase->peak_bytes)
+		phase->peak_bytes = time->peak_bytes;
+}
+
 /* The smallest that no more than 5 % are above. */
 void phase_finish_values(struct phase_values *values)
 {
@@ -83,6 +94,12 @@ void phase_free(struct phase *phase)
 	free(phase->held.values);
 	free(phase->name);
 	free(phase);
+}
+
+size_t phase_bytes(const struct phase *phase)
+{
+	return sizeof(*phase) + MS_MARKER_NAME_BYTES +
+	       (phase->time.capacity + phase->held.capacity) * sizeof(int64_t);
 }
 
 int phase_by_place(const void *a, const void *b)

@@ -57,6 +57,15 @@ struct phase {
 	struct phase *next; /* with the same hash */
 };
 
+/* One time that it occurred, from beginning to end. */
+struct phase_time {
+	uint64_t begin_ns, end_ns;
+	uint64_t held_before, held_after, peak_bytes; /* of the process */
+	bool ended;                                   /* it did, before the process */
+};
+
+void phase_take(struct phase *phase, const struct phase_time *time);
+
 /* If there is no memory, percentiles are computed from fewer values. */
 void phase_add(struct phase_values *values, int64_t value);
 
@@ -64,6 +73,9 @@ void phase_add(struct phase_values *values, int64_t value);
 void phase_finish_values(struct phase_values *values);
 void phase_finish(struct phase *phase);
 void phase_free(struct phase *phase);
+
+/* About how much memory it takes. */
+size_t phase_bytes(const struct phase *phase);
 
 /*
  * Compares pointers, for qsort(): a phase comes after the one that it lies in; otherwise phases are

@@ -215,18 +215,16 @@ static struct open_thread *thread_of(struct phases *phases, struct phases_proces
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-static void finish_open(const struct phases_process *process, const struct open_phase *open,
-			const struct phase_sums *now, uint64_t ts_ns, bool ended)
+static void finish_open(const struct phases *phases, const struct phases_process *process,
+			const struct open_phase *open, const struct phase_sums *now, uint64_t ts_ns,
+			bool ended)
 {
-	struct phase *phase = open->phase;
-
-	phase->count++;
-	phase->open += !ended;
-	phase_add(&phase->time, ts_ns > open->begin_ns ? (int64_t)(ts_ns - open->begin_ns) : 0);
-	phase_add(&phase->held, (int64_t)(process->held_bytes - open->held_bytes));
-	if (open->peak_bytes > phase->peak_bytes)
-		phase->peak_bytes = open->peak_bytes;
-	phase_sums_add_since(&phase->sums, now, &open->before);
+	phase_take(open->phase,
+		   &(struct phase_time){ open->begin_ns, ts_ns, open->held_bytes,
+					 process->held_bytes, open->peak_bytes, ended });
+	phase_sums_add_since(&open->phase->sums, now, &open->before);
+	if (phases->ended)
+		phases->ended(phases->context, open->phase, open->tid, open->begin_ns, ts_ns);
 }
 
 static struct open_phase begin_of(const struct phases_process *process, struct phase *phase,
@@ -317,7 +315,7 @@ static void pop(struct phases *phases, struct phases_process *process,
 		if (open->sp != marker->sp || open->domain != marker->domain ||
 		    open->source != marker->source)
 			continue;
-		finish_open(process, open, &thread->sums, marker->event.ts_ns, true);
+		finish_open(phases, process, open, &thread->sums, marker->event.ts_ns, true);
 		remove_open(thread, i);
 		return;
 	}
@@ -384,7 +382,8 @@ static void end(struct phases *phases, struct phases_process *process,
 		return;
 	}
 	phases->ambiguous += several > 1;
-	finish_open(process, &process->ranges[found], &process->sums, marker->event.ts_ns, true);
+	finish_open(phases, process, &process->ranges[found], &process->sums, marker->event.ts_ns,
+		    true);
 	process->ranges_count--;
 	memmove(&process->ranges[found], &process->ranges[found + 1],
 		(process->ranges_count - found) * sizeof(*process->ranges));
@@ -398,8 +397,12 @@ static void instant(struct phases *phases, struct phases_process *process,
 		thread && thread->count ? thread->open[thread->count - 1].phase : NULL;
 	struct phase *phase = phase_of(phases, process, parent, marker, PHASE_INSTANT);
 
-	if (phase)
-		phase->count++;
+	if (!phase)
+		return;
+	phase->count++;
+	if (phases->ended)
+		phases->ended(phases->context, phase, marker->event.tid, marker->event.ts_ns,
+			      marker->event.ts_ns);
 }
 
 static void take_marker(struct phases *phases, const struct ms_marker *marker,
@@ -477,7 +480,7 @@ static void take_call(struct phases *phases, const struct event *event, const st
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void end_all(struct phases_process *process, uint64_t ts_ns)
+static void end_all(const struct phases *phases, struct phases_process *process, uint64_t ts_ns)
 {
 	size_t i;
 
@@ -485,14 +488,14 @@ static void end_all(struct phases_process *process, uint64_t ts_ns)
 		struct open_thread *thread = process->threads[i];
 
 		while (thread->count) {
-			finish_open(process, &thread->open[thread->count - 1], &thread->sums, ts_ns,
-				    false);
+			finish_open(phases, process, &thread->open[thread->count - 1],
+				    &thread->sums, ts_ns, false);
 			remove_open(thread, thread->count - 1);
 		}
 	}
 	while (process->ranges_count)
-		finish_open(process, &process->ranges[--process->ranges_count], &process->sums,
-			    ts_ns, false);
+		finish_open(phases, process, &process->ranges[--process->ranges_count],
+			    &process->sums, ts_ns, false);
 }
 
 /* Threads that were there are not any more, and their numbers can come back. */
@@ -515,7 +518,7 @@ static void take_process(struct phases *phases, const struct event *event)
 	if (!process ||
 	    (event->header->type != MS_TYPE_EXIT && event->header->type != MS_TYPE_EXEC))
 		return;
-	end_all(process, event->header->ts_ns);
+	end_all(phases, process, event->header->ts_ns);
 	forget_threads(process);
 	process->held_bytes = 0;
 }
@@ -552,7 +555,7 @@ void phases_finish(struct phases *phases, uint64_t ts_ns)
 	size_t i;
 
 	for (i = 0; i < phases->processes_count; i++)
-		end_all(phases->processes[i], ts_ns);
+		end_all(phases, phases->processes[i], ts_ns);
 	for (i = 0; i < phases->count; i++)
 		phase_finish(phases->phases[i]);
 	if (phases->count)
@@ -583,9 +586,7 @@ size_t phases_bytes(const struct phases *phases)
 	size_t bytes = map_bytes(&phases->by_hash) + map_bytes(&phases->by_process), i, j;
 
 	for (i = 0; i < phases->count; i++)
-		bytes += sizeof(struct phase) + MS_MARKER_NAME_BYTES +
-			 (phases->phases[i]->time.capacity + phases->phases[i]->held.capacity) *
-				 sizeof(int64_t);
+		bytes += phase_bytes(phases->phases[i]);
 	for (i = 0; i < phases->processes_count; i++) {
 		const struct phases_process *process = phases->processes[i];
 

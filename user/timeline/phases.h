@@ -41,6 +41,10 @@ struct phases {
 	uint64_t dropped;   /* that found no place: too many at a time, or too many processes */
 	uint64_t ambiguous; /* ends of a range by a number that several had then */
 	bool incomplete;    /* there was no memory for something */
+	/* Each phase that ends, and each instant; NULL: not wanted. Set before the first event. */
+	void (*ended)(void *context, const struct phase *phase, uint32_t tid, uint64_t begin_ns,
+		      uint64_t end_ns);
+	void *context;
 };
 
 /* Takes markers, calls, and ends of processes; `change` is the result of state_apply(). */

@@ -37,6 +37,8 @@ void span_absorb(struct span *into, const struct span *span)
 		into->end_ns = span->end_ns;
 	into->count = span_add_up(into->count, span->count);
 	into->bytes = span_add_up(into->bytes, span->bytes);
+	into->runnable_ns = span_add_up(into->runnable_ns, span->runnable_ns);
+	into->blocked_ns = span_add_up(into->blocked_ns, span->blocked_ns);
 	for (i = 0; i < SPAN_VOTES; i++)
 		if (span->votes[i] > 0)
 			vote(into, span->names[i], span->votes[i]);

@@ -17,6 +17,8 @@ struct span {
 	uint64_t count;            /* of calls */
 	/* That successful ones allocated, freed, copied or set; but what parts of others did. */
 	uint64_t bytes;
+	/* In which threads could run and waited for a CPU, and waited for something else. */
+	uint64_t runnable_ns, blocked_ns;
 	/*
 	 * After spans_finish(): what takes most of the time in it, if that is more than half of it,
 	 * or by a quarter of it more than anything else takes; else one of those that take much.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/memory.h"
 #include "base/string.h"
 
@@ -82,23 +83,40 @@ int span_names_row(struct span_names *names, uint16_t row, bool failed)
 	return number < 0 || map_set(&names->rows, key, (uint64_t)number) ? -ENOMEM : number;
 }
 
-static int new_kernel_name(struct span_names *names, const char *kernel)
+static int bounded_name(struct span_names *names, const char *text, const char *otherwise)
 {
-	size_t length = strlen(kernel);
+	size_t length = strlen(text);
 	uint64_t key;
-	int number = find(names, kernel, &key);
+	int number = find(names, text, &key);
 
 	if (number >= 0)
 		return number;
 	if (names->kernels == SPAN_NAMES_KERNELS || names->kernel_bytes + length > SPAN_NAMES_BYTES)
-		return add(names, other_kernels, "");
-	number = add(names, kernel, "");
+		return add(names, otherwise, "");
+	number = add(names, text, "");
 	names->kernels += number >= 0;
 	names->kernel_bytes += number >= 0 ? length : 0;
 	return number;
 }
 
-static int kernel_name(struct span_names *names, const char *kernel)
+static int new_kernel_name(struct span_names *names, const char *kernel)
+{
+	struct string text = { 0 };
+	int number;
+
+	demangle_append(&text, kernel);
+	string_append_char(&text, '\0');
+	number = text.failed ? -ENOMEM : bounded_name(names, text.bytes, other_kernels);
+	string_fini(&text);
+	return number;
+}
+
+int span_names_text(struct span_names *names, const char *text)
+{
+	return bounded_name(names, text, "others");
+}
+
+int span_names_kernel(struct span_names *names, const char *kernel)
 {
 	const uint64_t *known = map_get(&names->places, (uintptr_t)kernel);
 	int number;
@@ -118,6 +136,6 @@ int span_names_of(struct span_names *names, const struct event *event, const str
 	const bool failed = !event_succeeded(event->call);
 
 	if (event->probe->spec.op == MS_OP_LAUNCH && change->kernel && !failed)
-		return kernel_name(names, change->kernel);
+		return span_names_kernel(names, change->kernel);
 	return span_names_row(names, event->call->row, failed);
 }

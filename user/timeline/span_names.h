@@ -15,8 +15,8 @@
 #include "event/event.h"
 #include "ledger/state.h"
 
-#define SPAN_NAMES_KERNELS 5000
-#define SPAN_NAMES_BYTES (4u << 20) /* of kernels' names */
+#define SPAN_NAMES_KERNELS 5000     /* and phases */
+#define SPAN_NAMES_BYTES (4u << 20) /* of their names */
 
 struct span_names {
 	char **texts;
@@ -35,6 +35,13 @@ void span_names_fini(struct span_names *names);
  * function's, "cudaMalloc" or "cudaMalloc (failed)". Returns -ENOMEM without memory.
  */
 int span_names_of(struct span_names *names, const struct event *event, const struct change *change);
+
+/*
+ * The number of a kernel by the state's copy of its name, as people write it; and of any text.
+ * Those that find no room have one together. Return -ENOMEM without memory.
+ */
+int span_names_kernel(struct span_names *names, const char *kernel);
+int span_names_text(struct span_names *names, const char *text);
 
 /* The number of a function, which it gets if it has none. Returns -ENOMEM without memory. */
 int span_names_row(struct span_names *names, uint16_t row, bool failed);

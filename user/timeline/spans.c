@@ -19,10 +19,6 @@
 #define COUNTED_NS 1000000000ull
 #define COUNTED_LATE_NS 250000000ull
 
-/* cuda.h: CU_STREAM_LEGACY, which 0 stands for as a rule, and CU_STREAM_PER_THREAD. */
-#define STREAM_LEGACY 1
-#define STREAM_PER_THREAD 2
-
 struct slot {
 	struct spans_lane lane;
 	uint32_t head;    /* of its spans, chained */
@@ -175,7 +171,8 @@ static void coarsen(struct spans *spans, size_t max)
 static bool is_same(const struct spans_lane *a, const struct spans_lane *b)
 {
 	return a->pid == b->pid && a->tid == b->tid && a->handle == b->handle &&
-	       a->start_ns == b->start_ns && a->kind == b->kind && a->context == b->context;
+	       a->start_ns == b->start_ns && a->kind == b->kind && a->context == b->context &&
+	       a->gpu == b->gpu;
 }
 
 static uint64_t hash_of(uint64_t secret, const struct spans_lane *lane)
@@ -183,7 +180,8 @@ static uint64_t hash_of(uint64_t secret, const struct spans_lane *lane)
 	uint64_t hash = map_hash(secret, event_process_key(lane->pid, lane->start_ns));
 
 	hash = map_hash(secret, hash ^ (uint64_t)lane->tid << 2 ^ lane->kind);
-	return map_hash(secret, hash ^ lane->handle ^ map_hash(secret, lane->context));
+	hash ^= map_hash(secret, lane->context) ^ (uint64_t)(uint32_t)lane->gpu << 32;
+	return map_hash(secret, hash ^ lane->handle);
 }
 
 /* NULL: it is not there, and would get the key `*key`. */
@@ -251,8 +249,7 @@ static int drop_lanes(struct spans *spans)
 }
 
 /* NULL without memory. */
-static struct slot *lane_new(struct spans *spans, const struct spans_lane *lane,
-			     const struct change *change)
+static struct slot *lane_new(struct spans *spans, const struct spans_lane *lane)
 {
 	struct slot *slot;
 	uint64_t key;
@@ -266,14 +263,11 @@ static struct slot *lane_new(struct spans *spans, const struct spans_lane *lane,
 	if (map_set(&spans->by_identity, key, slot - spans->slots))
 		return NULL;
 	*slot = (struct slot){ .lane = *lane, .head = NONE, .last = { NONE, NONE }, .used = true };
-	memcpy(slot->lane.comm, change->process->comm, sizeof(slot->lane.comm));
-	slot->lane.device = -1;
 	spans->lanes_count++;
 	return slot;
 }
 
-static struct slot *lane_of(struct spans *spans, const struct spans_lane *lane,
-			    const struct change *change)
+static struct slot *lane_of(struct spans *spans, const struct spans_lane *lane)
 {
 	struct slot **last = &spans->last[lane->kind == SPANS_STREAM];
 	uint64_t key;
@@ -282,11 +276,11 @@ static struct slot *lane_of(struct spans *spans, const struct spans_lane *lane,
 		return *last;
 	*last = lane_find(spans, lane, &key);
 	if (!*last)
-		*last = lane_new(spans, lane, change);
+		*last = lane_new(spans, lane);
 	return *last;
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 /* NULL without memory. */
 static struct span *span_new(struct spans *spans, struct slot *slot)
@@ -308,14 +302,6 @@ static struct span *span_new(struct spans *spans, struct slot *slot)
 	spans->list[place].next = slot->head;
 	slot->head = place;
 	return &spans->list[place];
-}
-
-static void lane_count(struct slot *slot, const struct event *event, const struct change *change)
-{
-	slot->lane.calls = span_add_up(slot->lane.calls, event->count);
-	slot->lane.busy_ns = span_add_up(slot->lane.busy_ns, event->call->duration_ns);
-	if (slot->lane.kind == SPANS_STREAM && slot->lane.device < 0)
-		slot->lane.device = change->device;
 }
 
 static int lane_add(struct spans *spans, struct slot *slot, const struct span *call)
@@ -365,118 +351,20 @@ static int counted_add(struct spans *spans, struct slot *slot, struct span *call
 	return lane_add(spans, slot, call);
 }
 
-static uint64_t bytes_of(const struct event *event, const struct change *change)
+int spans_add(struct spans *spans, const struct spans_lane *lane, const struct span *span,
+	      uint64_t busy_ns)
 {
-	const struct ms_call *call = event->call;
-
-	if (!event_succeeded(call) || call->flags & MS_CALL_PART)
-		return 0;
-	switch (event->probe->spec.op) {
-	case MS_OP_ALLOC:
-		return change->captured ? 0 : call->size;
-	case MS_OP_FREE:
-		return change->free == FREE_KNOWN ? change->allocation.size_bytes : 0;
-	case MS_OP_COPY:
-	case MS_OP_MEMSET:
-		return call->size;
-	}
-	return 0;
-}
-
-/* Only a hostile file says so: nothing can be that late. */
-static uint64_t until_end_of_time(uint64_t ts_ns)
-{
-	return ts_ns > INT64_MAX ? INT64_MAX : ts_ns;
-}
-
-static bool is_per_thread(const struct event *event)
-{
-	const char *suffix = strrchr(event->probe->symbol, '_');
-
-	return suffix && (!strcmp(suffix, "_ptsz") || !strcmp(suffix, "_ptds"));
-}
-
-static struct spans_lane stream_of(const struct event *event)
-{
-	const struct ms_call *call = event->call;
-	struct spans_lane lane = { .kind = SPANS_STREAM,
-				   .pid = event->header->pid,
-				   .start_ns = event->header->start_ns,
-				   .handle = call->stream };
-
-	if (call->stream > STREAM_PER_THREAD)
-		return lane;
-	lane.context = call->known & MS_KNOWN_CONTEXT ? call->context : 0;
-	if (call->stream == STREAM_PER_THREAD || (!call->stream && is_per_thread(event))) {
-		lane.handle = STREAM_PER_THREAD;
-		lane.tid = event->header->tid;
-	} else {
-		lane.handle = 0;
-	}
-	return lane;
-}
-
-static int add_counted(struct spans *spans, const struct event *event, const struct change *change,
-		       struct span *call)
-{
-	const struct spans_lane lane = { .kind = SPANS_COUNTED,
-					 .pid = event->header->pid,
-					 .start_ns = event->header->start_ns,
-					 .handle = event->probe->spec.op };
-	struct slot *slot = lane_of(spans, &lane, change);
+	struct slot *slot = lane_of(spans, lane);
+	struct span copy = *span;
 
 	if (!slot)
 		return -ENOMEM;
-	lane_count(slot, event, change);
-	call->is_nested = false;
-	return counted_add(spans, slot, call);
-}
-
-static int add_call(struct spans *spans, const struct event *event, const struct change *change,
-		    const struct span *call)
-{
-	struct spans_lane lane = { .kind = SPANS_THREAD,
-				   .pid = event->header->pid,
-				   .tid = event->header->tid,
-				   .start_ns = event->header->start_ns };
-	struct slot *slot = lane_of(spans, &lane, change);
-	int err;
-
-	if (!slot)
-		return -ENOMEM;
-	lane_count(slot, event, change);
-	err = lane_add(spans, slot, call);
-	if (err || !(event->call->known & MS_KNOWN_STREAM))
-		return err;
-	lane = stream_of(event);
-	slot = lane_of(spans, &lane, change);
-	if (!slot)
-		return -ENOMEM;
-	lane_count(slot, event, change);
-	return lane_add(spans, slot, call);
-}
-
-int spans_event(struct spans *spans, const struct event *event, const struct change *change)
-{
-	struct span call = { .count = event->count };
-	int name;
-
-	if (!event->call)
-		return 0;
-	name = span_names_of(&spans->names, event, change);
-	if (name < 0)
-		return name;
-	call.begin_ns = until_end_of_time(event->header->ts_ns);
-	call.end_ns = until_end_of_time(span_add_up(call.begin_ns, event->call->duration_ns));
-	call.bytes = bytes_of(event, change);
-	call.is_nested = event->call->flags & MS_CALL_NESTED;
-	call.names[0] = (uint16_t)name;
-	/* Those that take no time, as far as is known, count too. */
-	call.votes[0] = (float)event->call->duration_ns + (float)event->count;
-	if (event->header->type != MS_TYPE_CALLS)
-		return add_call(spans, event, change, &call);
-	call.end_ns = call.begin_ns;
-	return add_counted(spans, event, change, &call);
+	slot->lane.calls = span_add_up(slot->lane.calls, span->count);
+	slot->lane.busy_ns = span_add_up(slot->lane.busy_ns, busy_ns);
+	if (slot->lane.device < 0)
+		slot->lane.device = lane->device;
+	return lane->kind == SPANS_COUNTED ? counted_add(spans, slot, &copy) :
+					     lane_add(spans, slot, &copy);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -495,6 +383,8 @@ static int by_process(const void *a, const void *b)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
 	if (x->handle != y->handle)
@@ -593,4 +483,9 @@ const char *spans_name(const struct spans *spans, size_t number)
 int spans_row_name(struct spans *spans, uint16_t row)
 {
 	return span_names_row(&spans->names, row, false);
+}
+
+struct span_names *spans_names(struct spans *spans)
+{
+	return &spans->names;
 }

@@ -10,9 +10,10 @@ const palette = {};
 function readPalette() {
 	const style = getComputedStyle(document.documentElement);
 
-	for (const name of ['ink', 'dim', 'line', 'surface', 'bad', 'warn', 'focus', 'old', 'young'])
+	for (const name of ['ink', 'dim', 'line', 'surface', 'bad', 'warn', 'focus', 'old', 'young', 'blocked',
+		'starved'])
 		palette[name] = style.getPropertyValue(`--${name}`).trim();
-	palette.series = Array.from({ length: 8 }, (_, i) => style.getPropertyValue(`--c${i}`).trim());
+	palette.series = Array.from({ length: 9 }, (_, i) => style.getPropertyValue(`--c${i}`).trim());
 }
 
 // ---- canvases

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The lanes of calls: drawing them, finding one's way in them. What would be narrower than a pixel is
+// The lanes: drawing them, finding one's way in them. What would be narrower than a pixel is
 // drawn as one with its neighbours, in the colour of what takes most of that time.
 
 const ROW_HEIGHT = 15;
 const LANE_GAP = 5;
 const AXIS_HEIGHT = 24;
 const LANES_HEIGHT = 460;
+const WAIT_HEIGHT = 3;
 const LOOK_MOST = 2000; // spans that are counted for a tooltip
 
 class LanesChart {
@@ -30,7 +31,8 @@ class LanesChart {
 	// ---- controls
 
 	build() {
-		const kinds = choice('Lanes', [['all', 'all'], ['thread', 'threads'], ['stream', 'streams']],
+		const there = ([kind]) => this.spans.lanes.some((lane) => lane.kind === kind);
+		const kinds = choice('Lanes', [['all', 'all'], ...KINDS.filter(there)],
 			(value) => {
 				this.kind = value;
 				this.choose();
@@ -51,8 +53,7 @@ class LanesChart {
 			'aria-roledescription': 'lanes of calls' }, 100,
 		(context, width, height) => this.draw(context, width, height));
 		this.told = element('p', { class: 'told readout', role: 'status' });
-		this.mount.append(this.told, legend(OPS.map((op, i) => [`c${i}`, op])
-			.filter(([, op]) => this.spans.names.some((name) => OPS[name.op] === op))),
+		this.mount.append(this.told, this.legend(),
 		element('p', { class: 'hint', text: 'Drag to zoom in, Shift-drag to move; the wheel zooms with Ctrl or ' +
 			'once you have clicked. Keys: up and down choose a lane, left and right a call, Enter zooms to it, ' +
 			'+, - and 0 zoom.' }), this.table());
@@ -60,13 +61,27 @@ class LanesChart {
 		this.listen();
 	}
 
+	legend() {
+		const ops = new Set();
+		const waits = this.spans.lanes.some((lane) => lane.waits.size);
+
+		for (const lane of this.spans.lanes)
+			lane.ops.forEach((op) => ops.add(op));
+		const kernels = this.spans.lanes.some((lane) => lane.kind === 'gpu');
+
+		return legend([...OPS.map((op, i) => [`c${i}`, kernels && op === 'launch' ? 'launch, kernel' : op])
+			.filter((_, i) => ops.has(i)),
+			...(waits ? [['blocked', 'blocked (strip below a call: its share)'],
+				['starved', 'waiting for a CPU']] : [])]);
+	}
+
 	// The same in numbers.
 	table() {
 		const head = (text, number) => element('th', { scope: 'col', class: number && 'n', text });
 		const cell = (value, text) => element('td', { class: 'n', 'data-v': value, text });
-		const table = element('table', {}, element('caption', { text: 'Threads and streams' }),
+		const table = element('table', {}, element('caption', { text: 'Lanes: phases, calls, what ran' }),
 			element('thead', {}, element('tr', {}, head('Lane'), head('Calls', true), head('Spans', true),
-				head('In calls', true), head('Resolution', true))),
+				head('Time in them', true), head('Resolution', true))),
 			element('tbody', {}, ...this.spans.lanes.map((lane) => element('tr', {},
 				element('td', { text: lane.name }), cell(lane.calls, count(lane.calls)),
 				cell(lane.length, count(lane.length)), cell(lane.busy, duration(lane.busy)),
@@ -205,6 +220,7 @@ class LanesChart {
 		context.globalAlpha = matches ? 1 : 0.15;
 		context.fillStyle = palette.series[lane.ops[i]];
 		context.fillRect(x, y, width - (width > 4 ? 1 : 0), ROW_HEIGHT - 2);
+		this.drawWait(context, lane, i, x, width, y);
 		if (width < 34 || !name)
 			return;
 		context.textAlign = 'left';
@@ -213,6 +229,22 @@ class LanesChart {
 		context.fillText(fitText(context, lane.counts[i] > 1 ? `${count(lane.counts[i])} × ${name.text}` : name.text,
 			width - 6), x + 3, y + (ROW_HEIGHT - 2) / 2 + 0.5);
 		context.font = '12px system-ui, sans-serif';
+	}
+
+	// What part of the call its thread was blocked, and waited for a CPU: not when.
+	drawWait(context, lane, i, x, width, y) {
+		const wait = lane.waits.get(i);
+		const length = lane.ends[i] - lane.begins[i];
+
+		if (!wait || !length)
+			return;
+		const blocked = Math.min(1, wait.blocked / length) * width;
+		const starved = Math.min(width - blocked, wait.starved / length * width);
+
+		context.fillStyle = palette.blocked;
+		context.fillRect(x, y + ROW_HEIGHT - 2 - WAIT_HEIGHT, blocked, WAIT_HEIGHT);
+		context.fillStyle = palette.starved;
+		context.fillRect(x + blocked, y + ROW_HEIGHT - 2 - WAIT_HEIGHT, starved, WAIT_HEIGHT);
 	}
 
 	drawFocus(context, left, right, top) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Calls, by thread and stream: what is in the lanes, found fast.
+// What is in the lanes, found fast: phases, calls by thread and by stream, what GPUs did.
 
 // With a colour each.
-const OPS = ['alloc', 'free', 'copy', 'launch', 'memset', 'sync', 'memory', 'context'];
+const OPS = ['alloc', 'free', 'copy', 'launch', 'memset', 'sync', 'memory', 'context', 'phase'];
+const KINDS = [['phase', 'phases'], ['thread', 'threads'], ['stream', 'streams'], ['gpu', 'GPUs']];
 const DEPTH_MOST = 4;
 
 // A lane's spans in arrays of numbers, by their beginnings.
@@ -17,6 +18,8 @@ class Lane {
 		this.tid = made.tid;
 		this.stream = made.stream;
 		this.device = made.device;
+		this.context = made.context === undefined ? null : made.context;
+		this.copies = made.copies || null;
 		this.counted = made.counted || null;
 		this.resolution = made.resolution_ns;
 		this.process = processName(made);
@@ -33,6 +36,24 @@ class Lane {
 		for (let i = 0; i < length; i++)
 			this.take(i, made.spans, order ? order[i] * 5 : i * 5, names, offset);
 		this.rows = this.stack();
+		this.waits = new Map(); // place -> for how long it waited for a CPU, and was blocked
+		for (let i = 0; i + 2 < (made.waits || []).length; i += 3)
+			this.waits.set(order ? order.indexOf(made.waits[i]) : made.waits[i],
+				{ starved: made.waits[i + 1], blocked: made.waits[i + 2] });
+	}
+
+	// Phases may have any name; what ran on a GPU is no function of the table.
+	opOf(name) {
+		if (this.kind === 'phase')
+			return OPS.indexOf('phase');
+		if (this.kind === 'gpu')
+			return OPS.indexOf(this.copies ? 'copy' : name && name.text === 'memset' ? 'memset' : 'launch');
+		return name ? name.op : OPS.indexOf('launch');
+	}
+
+	// What it has many of.
+	get noun() {
+		return { phase: 'phase', gpu: 'run' }[this.kind] || 'call';
 	}
 
 	// Nothing if they are in order, as they should be.
@@ -51,7 +72,7 @@ class Lane {
 		this.names[i] = spans[place + 2];
 		this.counts[i] = spans[place + 3];
 		this.bytes[i] = spans[place + 4];
-		this.ops[i] = names[this.names[i]] ? names[this.names[i]].op : OPS.indexOf('launch');
+		this.ops[i] = this.opOf(names[this.names[i]]);
 		this.reach[i] = Math.max(this.ends[i], i ? this.reach[i - 1] : -Infinity);
 		this.calls += this.counts[i];
 		this.busy += spans[place + 1];
@@ -78,6 +99,11 @@ class Lane {
 	get own() {
 		const stream = this.stream === '0x0' ? 'default stream' : `stream ${safe(String(this.stream))}`;
 
+		if (this.kind === 'phase')
+			return this.tid === null ? 'phases' : `phases of thread ${this.tid}`;
+		if (this.kind === 'gpu')
+			return `GPU ${this.device === null ? '?' : this.device}, ${this.copies ? `copies ${safe(this.copies)}` :
+				`stream ${Number(this.stream)}, context ${this.context}`}`;
 		if (this.counted)
 			return `${safe(this.counted)} calls, counted`;
 		if (this.kind === 'thread')
@@ -88,7 +114,7 @@ class Lane {
 
 	// For little room: handles differ at their ends.
 	get brief() {
-		return this.own.replace(/0x[0-9a-f]+(?=[0-9a-f]{4})/, '…');
+		return this.own.replace(/0x[0-9a-f]+(?=[0-9a-f]{4})/, '…').replace(/, context .*/, '');
 	}
 
 	get name() {
@@ -142,13 +168,24 @@ function spansOf(recording) {
 		lanes: made.lanes.map((lane) => new Lane(lane, names, offset)) };
 }
 
+// Why a thread took long. Of several calls, the rest is what they ran, and the times between them.
+function describeWait(lane, i) {
+	const wait = lane.waits.get(i);
+
+	if (!wait)
+		return '';
+	return [wait.blocked && `blocked for ${duration(wait.blocked)}`,
+		wait.starved && `waited for a CPU for ${duration(wait.starved)}`].filter((part) => part).join(', ');
+}
+
 // A span in words.
 function describeSpan(recording, spans, lane, i) {
 	const name = spans.names[lane.names[i]] ? spans.names[lane.names[i]].text : '?';
 	const length = lane.ends[i] - lane.begins[i];
 
-	return [lane.counts[i] > 1 ? `${count(lane.counts[i])} calls of ${name}` : name,
+	return [lane.counts[i] > 1 ? `${count(lane.counts[i])} ${lane.noun}s of ${name}` : name,
 		`${moment(lane.begins[i], 1e3)}, for ${duration(length)}`, recording.wall(lane.begins[i]),
+		describeWait(lane, i),
 		lane.bytes[i] ? size(lane.bytes[i]) : '',
 		lane.counts[i] > 1 && lane.resolution ? `closer than ${duration(lane.resolution)}: put together` : '',
 		lane.name];
@@ -165,7 +202,7 @@ function describeMany(spans, lane, found, more) {
 		sums.set(name, (sums.get(name) || 0) + lane.counts[i]);
 		calls += lane.counts[i];
 	}
-	return [`${more ? 'more than ' : ''}${plural(calls, 'call')} here; zoom in to see each of them`,
+	return [`${more ? 'more than ' : ''}${plural(calls, lane.noun)} here; zoom in to see each of them`,
 		...Array.from(sums).sort((a, b) => b[1] - a[1]).slice(0, 6)
 			.map(([name, number]) => `${name}: ${count(number)}`), lane.name];
 }

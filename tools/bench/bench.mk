@@ -57,6 +57,19 @@ bench-report: memscope-bpf $(BUILD)/bench/dumps
 bench-export: memscope-bpf $(BUILD)/bench/dumps
 	$(Q)tools/bench/export $(BUILD)/bench ./memscope-bpf $(DUMP_EVENTS)
 
+# The history of a year, for nodes on which 100 processes run a day, or all the time.
+$(BUILD)/bench/history: tools/bench/history.c tools/bench/quantile.h \
+		$(patsubst %.c,$(BUILD)/%.o,$(wildcard user/base/*.c user/history/*.c))
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) -Itools/bench $(filter %.c %.o,$^) -l:libsqlite3.a -l:libsupc++.a -lm -lpthread -o $@
+
+bench-history: $(BUILD)/bench/history
+	$(Q)rm -rf $(BUILD)/bench/year && mkdir -p $(BUILD)/bench/year/some $(BUILD)/bench/year/always
+	$(Q)$< $(BUILD)/bench/year/some 100 380
+	$(Q)$< $(BUILD)/bench/year/always 100 380 always
+	$(Q)rm -rf $(BUILD)/bench/year
+
 bench-ledger: $(BUILD)/bench/ledger
 	$(Q)$<
 
@@ -64,7 +77,7 @@ BENCH_DEPS := memscope-bpf $(addprefix $(BUILD)/bench/,bench target libinterpose
 	$(BUILD)/simcuda/libcuda.so.1
 
 # What nobody builds breaks.
-check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/dumps
+check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/bench/dumps
 
 # ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
 # `tools/install-deps bench`; without it, rows are left out.
@@ -72,4 +85,4 @@ bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger)
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
 		$(or $(ROUNDS),15) $(TABLES)
 
-.PHONY: bench bench-ledger bench-report bench-export
+.PHONY: bench bench-history bench-ledger bench-report bench-export

@@ -158,3 +158,28 @@ ask_links() {
 	quit
 	assert_equal "$(devices)" 4096:1
 }
+
+@test "a runtime and the driver below it are one row from the first call on, with probes in files, too" {
+	local scope
+
+	quit
+	/usr/bin/python3 -c 'if True:
+		import ctypes
+		runtime, block = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+		while True:
+			if runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(4096)) or runtime.cudaFree(block):
+				break' 3>&- &
+	OTHER_PID=$!
+	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
+	for scope in -a "-f -p $OTHER_PID" "-p $OTHER_PID"; do
+		# shellcheck disable=SC2086 # several words
+		"$MEMSCOPE" trace $MASK --json -d 200ms -o events.jsonl $scope
+		[ "$(events 'select(.api == "cudaMalloc").api' | wc -l)" -gt 10 ]
+		# The call that was being made has the driver's half alone.
+		[ "$(events 'select(.api == "cuMemAlloc_v2").api' | wc -l)" -le 1 ] ||
+			fail "$scope: $(events 'select(.op == "alloc").api' | uniq -c | head -n 4)"
+	done
+	kill "$OTHER_PID"
+	wait "$OTHER_PID" || true
+	OTHER_PID=
+}

@@ -168,7 +168,7 @@ static bool has_all_in_files(const struct live *live, const struct ms_process *f
 	for (i = 0; i < parent->count; i++)
 		if (parent->attachments[i].functions &&
 		    (!parent->attachments[i].shared ||
-		     parent->attachments[i].attached_ns > fork->event.ts_ns))
+		     attachment_since(&parent->attachments[i]) > fork->event.ts_ns))
 			return !parent->mapped;
 	return true;
 }

@@ -575,11 +575,15 @@ int live_open_targets(struct live *live)
 
 	if (!scope_is_open(&live->options.scope))
 		live_warn_untraced_before(live);
+	file_probes_hold(live->targets.file_probes);
 	for (i = 0; !err && i < live->options.pids_count; i++)
 		err = attach_to_pid(live, live->options.pids[i]);
 	if (!err && scope_is_open(&live->options.scope))
 		err = open_scope(live);
-	return err || !live->options.command ? err : start_command(live);
+	if (!err && live->options.command)
+		err = start_command(live);
+	file_probes_release(live->targets.file_probes);
+	return err;
 }
 
 int live_announce_targets(struct live *live)

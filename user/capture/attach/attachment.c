@@ -345,7 +345,6 @@ void attachment_share(struct attachment *attachment, const struct attachment *sh
 					   .wants = shared->wants,
 					   .driver_unseen = shared->driver_unseen,
 					   .functions = shared->functions,
-					   .attached_ns = shared->attached_ns,
 					   .shared = shared };
 }
 

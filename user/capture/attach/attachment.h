@@ -23,7 +23,7 @@ struct attachment {
 	struct placement_wants wants; /* of these, those that are wanted have one */
 	uint32_t driver_unseen; /* kinds of driver functions (bit set) of which some have none */
 	size_t functions;       /* that have a probe */
-	uint64_t attached_ns;   /* when they had got it, CLOCK_MONOTONIC */
+	uint64_t attached_ns;   /* attachment_since() */
 	uint32_t *refused;      /* rows of those that the kernel did not let have one */
 	size_t refused_count, refused_capacity;
 	bool new_said;      /* its functions that are not known have been reported */
@@ -95,6 +95,12 @@ void attachment_report(struct attachment *attachment, pid_t pid, uint64_t until_
 
 /* The process has executed a program, and has its probes. */
 void attachment_executed(struct attachment *attachment);
+
+/* From when on its probes record, CLOCK_MONOTONIC; UINT64_MAX: they do not yet. */
+static inline uint64_t attachment_since(const struct attachment *attachment)
+{
+	return attachment->shared ? attachment->shared->attached_ns : attachment->attached_ns;
+}
 
 /* What the probes of drivers show: bit sets of enum ms_row_kind. */
 struct driver_view {

@@ -25,6 +25,7 @@ struct probed_file {
 	struct attachment attachment;
 	uint32_t number;
 	int lease_fd;  /* -1: none */
+	bool open;     /* what its probes see is recorded */
 	bool probed;   /* else it is to be attached to in each process alone */
 	bool replaced; /* by probes in each traced process, which are being attached */
 	bool given_up; /* its probes are being removed */
@@ -35,6 +36,7 @@ struct file_probes {
 	struct detacher *detacher;
 	struct probed_file **files; /* attachments are pointed to */
 	size_t count, capacity;
+	size_t holds;
 };
 
 struct file_probes *file_probes_open(struct programs *programs, struct detacher *detacher)
@@ -151,6 +153,30 @@ static pid_t find_changed(const struct file_probes *probes, const struct library
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
+static void let_in(struct file_probes *probes, struct probed_file *file)
+{
+	programs_open_file(probes->programs, file->number);
+	file->attachment.attached_ns = clock_monotonic_ns();
+	file->open = true;
+}
+
+void file_probes_hold(struct file_probes *probes)
+{
+	if (probes)
+		probes->holds++;
+}
+
+void file_probes_release(struct file_probes *probes)
+{
+	size_t i;
+
+	if (!probes || --probes->holds)
+		return;
+	for (i = 0; i < probes->count; i++)
+		if (probes->files[i]->probed && !probes->files[i]->open)
+			let_in(probes, probes->files[i]);
+}
+
 static void attach(struct file_probes *probes, struct probed_file *file, int fd)
 {
 	const struct library *library = file->library;
@@ -166,9 +192,10 @@ static void attach(struct file_probes *probes, struct probed_file *file, int fd)
 		attachment_close(&file->attachment);
 		return;
 	}
-	programs_open_file(probes->programs, file->number);
-	file->attachment.attached_ns = clock_monotonic_ns();
+	file->attachment.attached_ns = UINT64_MAX;
 	file->probed = true;
+	if (!probes->holds)
+		let_in(probes, file);
 	log_debug("%s: attached to %zu functions in all processes that map it", library->path,
 		  file->attachment.functions);
 }
@@ -336,7 +363,7 @@ const struct library *file_probes_give_up(struct file_probes *probes)
 			continue;
 		programs_shut_file(probes->programs, file->number);
 		attachment_close(&file->attachment);
-		file->probed = false;
+		file->probed = file->open = false;
 		file->given_up = true;
 		return file->library;
 	}

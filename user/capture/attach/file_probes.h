@@ -32,6 +32,14 @@ void file_probes_close(struct file_probes *probes);
 const struct attachment *file_probes_of(struct file_probes *probes, const struct library *library,
 					int fd);
 
+/*
+ * In between, files that get their probes record nothing, and all do so from the release on: a call
+ * of a runtime whose probes are not there yet would be seen as those of the driver within it. These
+ * calls can be within each other. `probes` may be NULL.
+ */
+void file_probes_hold(struct file_probes *probes);
+void file_probes_release(struct file_probes *probes);
+
 /* The same if it has been made, and not given up since. */
 const struct attachment *file_probes_find(const struct file_probes *probes,
 					  const struct library *library);

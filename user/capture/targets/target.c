@@ -557,9 +557,12 @@ static int scan_waiting(struct scan *scan)
 int target_attach(struct targets *targets, struct target *target, const char *program)
 {
 	struct scan scan = { .targets = targets, .target = target };
-	int err = file_each(target->pid, targets->map_files, program, scan_file, &scan);
-	int waiting_err = scan_waiting(&scan);
+	int err, waiting_err;
 
+	file_probes_hold(targets->file_probes);
+	err = file_each(target->pid, targets->map_files, program, scan_file, &scan);
+	waiting_err = scan_waiting(&scan);
+	file_probes_release(targets->file_probes);
 	err = err ? err : waiting_err;
 	if (err && err != -ESRCH)
 		log_error("cannot read the mappings of process %d: %s%s", target->pid,

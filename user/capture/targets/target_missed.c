@@ -22,7 +22,7 @@ static struct target_probes probes_of(const struct target *target)
 	for (i = 0; i < target->count && i < TARGET_PROBED_MOST; i++)
 		probes.probed[probes.count++] =
 			(struct target_probed){ target->attachments[i].library,
-						target->attachments[i].attached_ns };
+						attachment_since(&target->attachments[i]) };
 	return probes;
 }
 
@@ -105,7 +105,7 @@ static bool is_late(const struct lateness *lateness, const struct attachment *at
 	/* What has no functions to probe is attached to anew, in vain, with each program. */
 	if (lateness->since_ns && !attachment->functions)
 		return false;
-	return attachment->attached_ns > beginning(lateness, attachment) &&
+	return attachment_since(attachment) > beginning(lateness, attachment) &&
 	       !is_seen_below(lateness->targets, &lateness->probes, attachment->library);
 }
 

@@ -45,6 +45,10 @@ browse() {
 	# It has what it is about.
 	grep -q '<h1 id="verdict-h">Out of memory' "$BATS_FILE_TMPDIR/run.html"
 	[ "$(jq '.recordings[0].findings | length' "$BATS_FILE_TMPDIR/run.json")" -ge 2 ]
+	# What is live follows the verdict; a moment has both clocks.
+	[ "$(grep -o 'id="\(verdict\|r1-timeline\|r1-coverage\|r1-findings\)"' "$BATS_FILE_TMPDIR/run.html" | tr '\n' ' ')" = \
+		'id="verdict" id="r1-timeline" id="r1-coverage" id="r1-findings" ' ]
+	grep -qE '<h4>Failure 1 at \+[0-9.]+ s \(20[0-9-]+T[0-9:.]+Z\)</h4>' "$BATS_FILE_TMPDIR/run.html"
 	# Small, but for the data.
 	[ "$("$MEMSCOPE" report -f html "$ROOT/tests/golden/dump-1.0.mscope" | wc -c)" -lt 400000 ]
 }

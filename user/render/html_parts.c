@@ -70,16 +70,6 @@ void html_process(struct html *html, uint32_t pid, const char *name)
 	html_flush(html);
 }
 
-/* The time of day as a title, if it is known. */
-static void append_title(struct html *html, uint64_t ts_ns)
-{
-	if (!html->recording->coverage.wall_known)
-		return;
-	string_append_text(html->out, " title=\"");
-	report_append_time(html->out, html->recording, ts_ns);
-	string_append_char(html->out, '"');
-}
-
 static void append_offset(struct html *html, uint64_t ts_ns)
 {
 	const uint64_t begin_ns = report_begin_ns(html->recording);
@@ -92,11 +82,12 @@ static void append_offset(struct html *html, uint64_t ts_ns)
 
 void html_time(struct html *html, uint64_t ts_ns)
 {
-	string_append_text(html->out, "<span class=\"t\"");
-	append_title(html, ts_ns);
-	string_append_char(html->out, '>');
 	append_offset(html, ts_ns);
-	string_append_text(html->out, "</span>");
+	if (!html->recording->coverage.wall_known)
+		return;
+	string_append_text(html->out, " (");
+	report_append_time(html->out, html->recording, ts_ns);
+	string_append_char(html->out, ')');
 }
 
 void html_value(struct html *html, enum finding_unit unit, uint64_t value)

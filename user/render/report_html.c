@@ -271,8 +271,8 @@ static void append_sections(struct html *html)
 	static const struct {
 		const char *anchor, *name;
 	} sections[] = {
-		{ "coverage", "Coverage" },   { "findings", "Findings" },
-		{ "overview", "Overview" },   { "timeline", "Memory" },
+		{ "timeline", "Memory" },     { "coverage", "Coverage" },
+		{ "findings", "Findings" },   { "overview", "Overview" },
 		{ "spans", "Lanes" },         { "owners", "Owners" },
 		{ "sites", "Lines" },         { "memory", "Tables" },
 		{ "addresses", "Addresses" }, { "devices", "Devices" },
@@ -301,11 +301,12 @@ static void append_recording(struct html *html)
 	html_text_or(html, html->recording->coverage.host, "an unknown host");
 	string_append_text(html->out, "</h2>\n");
 	append_sections(html);
+	/* What the verdict is about. */
+	append_chart(html, "timeline", "Live memory over time");
+	html_timeline(html);
 	html_coverage(html);
 	html_findings(html);
 	html_overview(html);
-	append_chart(html, "timeline", "Live memory over time");
-	html_timeline(html);
 	append_chart(html, "spans", "Lanes");
 	append_chart(html, "owners", "Who holds memory");
 	append_chart(html, "sites", "Where it was allocated");

@@ -12,7 +12,7 @@ const CUT_SHOWN = 0.015;
 class AddressMap {
 	constructor(chart, made, mount) {
 		this.chart = chart;
-		this.title = `${made.device === null ? 'Device ?' : `Device ${made.device}`}, ${processName(made)}`;
+		this.title = `${made.device === null ? 'Device ?' : `Device ${made.device}`}, ${chart.recording.nameOf(made)}`;
 		this.at = made.at + chart.offset;
 		this.blocks = this.read(made.blocks);
 		this.layOut();

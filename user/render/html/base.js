@@ -110,7 +110,9 @@ function safe(text) {
 const shortened = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 function processName(process) {
-	return `${process.comm ? shortened(safe(process.comm), 64) : 'process'} (${process.pid})`;
+	const name = process.name || process.comm;
+
+	return `${name ? shortened(safe(name), 64) : 'process'} (${process.pid})`;
 }
 
 // ---- a recording
@@ -146,5 +148,12 @@ class Recording {
 	process(pid, start) {
 		return this.report.processes.find((process) =>
 			process.pid === pid && (start === undefined || process.start_ns === start));
+	}
+
+	// What a process that something is of is called everywhere.
+	nameOf(made) {
+		const process = this.process(made.pid, made.start_ns);
+
+		return processName(process && process.comm === made.comm ? process : made);
 	}
 }

@@ -94,7 +94,7 @@ class MemoryChart {
 		}
 		for (const oom of made.out_of_memory)
 			marks.push({ at: this.recording.relative(oom.ts_ns), oom: true,
-				text: `out of memory: ${processName(oom)} ` +
+				text: `out of memory: ${this.recording.nameOf(oom)} ` +
 					`${oom.requested_bytes === null ? `called ${oom.api}` :
 						`asked for ${size(oom.requested_bytes)}`}` +
 					`${oom.failures > 1 ? `, ${count(oom.failures)} times` : ''} (${oom.outcome})` });

@@ -9,7 +9,7 @@ const DEPTH_MOST = 4;
 
 // A lane's spans in arrays of numbers, by their beginnings.
 class Lane {
-	constructor(made, names, offset) {
+	constructor(made, names, offset, recording) {
 		const length = Math.floor(made.spans.length / 5);
 		const order = Lane.order(made.spans, length);
 
@@ -22,7 +22,7 @@ class Lane {
 		this.copies = made.copies || null;
 		this.counted = made.counted || null;
 		this.resolution = made.resolution_ns;
-		this.process = processName(made);
+		this.process = recording.nameOf(made);
 		this.length = length;
 		this.begins = new Float64Array(length);
 		this.ends = new Float64Array(length);
@@ -165,7 +165,7 @@ function spansOf(recording) {
 	const names = made.names.map((name) => ({ text: safe(name), op: opOf(name) }));
 
 	return { names, dropped: made.dropped_lanes || 0, droppedCalls: made.dropped_calls || 0,
-		lanes: made.lanes.map((lane) => new Lane(lane, names, offset)) };
+		lanes: made.lanes.map((lane) => new Lane(lane, names, offset, recording)) };
 }
 
 // Why a thread took long. Of several calls, the rest is what they ran, and the times between them.

@@ -341,6 +341,7 @@ _Static_assert(sizeof(struct ms_name) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_process) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_device) == 152, "wire layout");
 _Static_assert(sizeof(struct ms_held) == 104, "wire layout");
+_Static_assert(sizeof(struct ms_xid) == 152, "wire layout");
 _Static_assert(sizeof(struct ms_host) == 104, "wire layout");
 _Static_assert(sizeof(struct ms_load) == 152, "wire layout");
 _Static_assert(sizeof(struct ms_node) == 56, "wire layout");

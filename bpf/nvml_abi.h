@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The part of abi.h that is about samples of NVML, which abi.h includes.
+ * The part of abi.h that is about what NVML and NVIDIA's kernel driver say of devices, which abi.h
+ * includes behind host_abi.h.
  */
 #ifndef MS_NVML_ABI_H
 #define MS_NVML_ABI_H
@@ -34,6 +35,17 @@ struct ms_held {
 	struct ms_event event;
 	__u64 used_bytes;
 	char uuid[MS_UUID_BYTES]; /* of the device; filled up with 0 */
+};
+
+#define MS_XID_TEXT_BYTES 96
+
+/* NVIDIA's kernel driver says in the kernel's log that a device has an error. */
+struct ms_xid {
+	struct ms_event event;
+	__u32 xid;                    /* NVIDIA's number of the kind of error */
+	__u32 process;                /* that the driver names, pid; 0: it names none */
+	char bdf[MS_BDF_BYTES];       /* of the device, as in struct ms_gpu */
+	char text[MS_XID_TEXT_BYTES]; /* the rest of the line, cut; filled up with 0 */
 };
 
 #endif /* MS_NVML_ABI_H */

@@ -166,3 +166,26 @@ valid_lines() {
 	# Who is left is ended, but perhaps not at once.
 	wait_for '[ -z "$(tool_processes memscope-nvml)" ]'
 }
+
+@test "errors that the driver reports of a device are in the lines, the recording and the report" {
+	[ -w /dev/kmsg ] || skip "nothing can be written to the kernel's log"
+	puppet_with_cuda
+	record_start -o run.mscope -p "$PUPPET_PID"
+	puppet alloc 4096
+	echo "NVRM: Xid (PCI:0000:65:00): 31, pid=$PUPPET_PID, name=puppet, Ch 00000008. MMU Fault" > /dev/kmsg
+	echo "NVRM: Xid (PCI:0000:66:00): 79, GPU has fallen off the bus." > /dev/kmsg
+	echo "memscope-bpf: NVRM: Xid (PCI:0000:67:00): 79, no such line" > /dev/kmsg
+	puppet alloc 4096
+	record_stop
+	assert_equal "$(said 'select(.type == "xid") | [.xid, .bdf, .process, .text]')" \
+		"$(printf '31,"0000:65:00.0",%s,"Ch 00000008. MMU Fault"\n79,"0000:66:00.0",,"GPU has fallen off the bus."' \
+			"$PUPPET_PID")"
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	valid report report.json
+	assert_equal "$(jq -c '.recordings[0] | [.xids_count, (.xids[] | .xid, .pid)]' report.json)" "[2,31,$PUPPET_PID,79,null]"
+	"$MEMSCOPE" report -f md run.mscope > report.md
+	grep -q "NVIDIA's driver reported Xid 31 of the GPU at 0000:65:00.0 (page fault: .*) at .*, and 1 more: see" report.md
+	grep -q "| 0000:65:00.0 | 31 | page fault: .* | puppet ($PUPPET_PID) | Ch 00000008. MMU Fault |" report.md
+	dump_reader --events run.mscope | grep -q "xid 79 of 0000:66:00.0 process=0 GPU has fallen off the bus."
+	puppet_end
+}

@@ -277,6 +277,10 @@ def describe(record, rows):
     if kind == 31:
         lasted, spent, ppm, step, before = struct.unpack_from("<QQIII", record, 32)
         return f"budget step={step} before={before} lasted={lasted} spent={spent} ppm={ppm}"
+    if kind == 32:
+        xid, process = struct.unpack_from("<II", record, 32)
+        bdf, text = (record[a:b].rstrip(bytes(1)).decode() for a, b in ((40, 56), (56, 152)))
+        return f"xid {xid} of {bdf} process={process} {text}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

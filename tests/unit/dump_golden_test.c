@@ -72,6 +72,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_activity(MS_ACTIVITY_COPY, 2, 1010000, 4000));
 	example_add_to_other(example, record_marker(MS_MARKER_PUSH, "step"));
 	example_add_to_other(example, record_budget(MS_BUDGET_ALL, MS_BUDGET_OFF, 1000000000));
+	example_add_to_other(example, record_xid(31, "0000:65:00.0", 4711, "MMU Fault"));
 	example_add_to_other(example, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
 	example_add_to_other(example, record_frame(2, "allocate", "/lib/libtorch.so"));
 	example_add_to_other(example, record_stack(1, 1, 2));
@@ -347,6 +348,10 @@ static bool append_host_record(struct string *out, const union record *record)
 				     (unsigned long long)record->budget.lasted_ns,
 				     (unsigned long long)record->budget.spent_ns,
 				     record->budget.budget_ppm);
+		return true;
+	case MS_TYPE_XID:
+		string_append_format(out, "xid %u of %s process=%u %s", record->xid.xid,
+				     record->xid.bdf, record->xid.process, record->xid.text);
 		return true;
 	case MS_TYPE_GPU:
 		string_append_format(out, "gpu_link known=%u node=%u speed=%u/%u width=%u/%u %s",

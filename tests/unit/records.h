@@ -39,6 +39,7 @@ union record {
 	struct ms_gpu gpu;
 	struct ms_placement placement;
 	struct ms_budget budget;
+	struct ms_xid xid;
 	struct ms_identity identity;
 	struct ms_object object;
 	struct ms_tensor tensor;
@@ -284,6 +285,19 @@ static inline union record record_held(const char *uuid, uint64_t used)
 
 	record.held.used_bytes = used;
 	memcpy(record.held.uuid, uuid, strlen(uuid));
+	return record;
+}
+
+/* Of no process. */
+static inline union record record_xid(uint32_t number, const char *bdf, uint32_t process,
+				      const char *text)
+{
+	union record record = { .event = { .type = MS_TYPE_XID, .size = sizeof(struct ms_xid) } };
+
+	record.xid.xid = number;
+	record.xid.process = process;
+	memcpy(record.xid.bdf, bdf, strlen(bdf));
+	memcpy(record.xid.text, text, strlen(text));
 	return record;
 }
 

@@ -439,6 +439,8 @@ static int open_sources(struct live *live)
 		err = live_devices_open(live);
 	if (!err)
 		err = live_host_open(live);
+	if (!err)
+		err = live_kernel_log_open(live);
 	return err ? err : loop_add_check(live->loop, check, live);
 }
 
@@ -590,7 +592,7 @@ void live_close(struct live *live)
 	programs_close(live->programs);
 	live_host_close(live);
 	live_devices_close(live);
-	free(live->snapshot);
+	live_kernel_log_close(live);
 	loop_close(live->loop);
 	if (live->cgroup_fd >= 0)
 		close(live->cgroup_fd);

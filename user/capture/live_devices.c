@@ -162,4 +162,6 @@ void live_devices_close(struct live *live)
 	live->devices_source = live->devices_timer = NULL;
 	nvml_close(live->nvml);
 	live->nvml = NULL;
+	free(live->snapshot);
+	live->snapshot = NULL;
 }

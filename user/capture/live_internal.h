@@ -68,6 +68,7 @@ struct live {
 	bool devices_asked; /* and not answered yet */
 	uint64_t devices_asked_ns;
 	uint64_t devices_refused_ns;    /* when a call that was refused memory was a reason to */
+	int kernel_log_fd;              /* not above 0: there is none */
 	struct loop_source *host_timer; /* NULL: the host is not looked at */
 	uint64_t host_looked_ns, host_cost_ns; /* when last, and the CPU time that it took */
 	uint64_t host_wait_ns;                 /* until the next time */
@@ -148,6 +149,10 @@ int live_host_open(struct live *live);
 int live_placement_feed(struct live *live, const struct target *target, uint64_t ts_ns);
 void live_host_end(struct live *live);
 void live_host_close(struct live *live);
+
+/* Where the kernel's log cannot be read, there is nothing to do: a message says so. */
+int live_kernel_log_open(struct live *live);
+void live_kernel_log_close(struct live *live);
 
 /*
  * live_asks.c: on which devices the threads of a process are that was running. begin: it has all

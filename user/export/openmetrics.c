@@ -31,6 +31,7 @@
 	X(NVML_TOTAL, "memscope_gpu_nvml_total_bytes", "gauge", "bytes", "Memory of the device, as NVML says") \
 	X(NVML_USED, "memscope_gpu_nvml_used_bytes", "gauge", "bytes", "Memory of the device that is in use, as NVML says") \
 	X(NVML_RESERVED, "memscope_gpu_nvml_reserved_bytes", "gauge", "bytes", "Memory of the device that the driver and the firmware keep, as NVML says") \
+	X(XIDS, "memscope_gpu_xid_errors", "counter", "", "Errors of devices that NVIDIA's driver reported in the kernel's log (Xid)") \
 	X(GPU_EXPLAINED, "memscope_gpu_memory_explained_bytes", "gauge", "bytes", "Memory of the device that the recorded processes hold") \
 	X(GPU_PEAK, "memscope_gpu_memory_explained_peak_bytes", "gauge", "bytes", "The most of it at any time") \
 	X(LIVE, "memscope_process_gpu_memory_live_bytes", "gauge", "bytes", "Held, by the function that allocated it; of a recording, at its end or when the process exited") \
@@ -366,6 +367,7 @@ static void add_coverage(struct openmetrics *export, const struct report_coverag
 	add_lost(export, "untracked", losses.untracked);
 	add_lost(export, "disk", coverage->unwritten_records);
 	add_lost(export, "decode", coverage->account.refused + coverage->account.unknown_records);
+	metrics_add(export->metrics, FAMILY_XIDS, export->recording->state->host.xids_count);
 	if (coverage->missed_known)
 		metrics_add(export->metrics, FAMILY_MISSED_PROCESSES, coverage->missed_processes);
 	if (coverage->untraced_known)

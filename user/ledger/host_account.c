@@ -216,6 +216,13 @@ static void see_gpu(struct host_account *account, const struct ms_gpu *gpu)
 		kept[i].most_width = gpu->width;
 }
 
+static void see_xid(struct host_account *account, const struct ms_xid *xid)
+{
+	if (account->xids_count < HOST_XIDS)
+		account->xids[account->xids_count] = *xid;
+	account->xids_count++;
+}
+
 void host_account_apply(struct host_account *account, const struct event *event)
 {
 	if (event->header->type == MS_TYPE_HOST)
@@ -224,6 +231,8 @@ void host_account_apply(struct host_account *account, const struct event *event)
 		see_node(account, (const struct ms_node *)event->sample);
 	else if (event->header->type == MS_TYPE_GPU)
 		see_gpu(account, (const struct ms_gpu *)event->sample);
+	else if (event->header->type == MS_TYPE_XID)
+		see_xid(account, (const struct ms_xid *)event->sample);
 }
 
 void host_account_restart(struct host_account *account)
@@ -233,6 +242,7 @@ void host_account_restart(struct host_account *account)
 	account->count = account->count != 0;
 	account->first = account->last;
 	account->least_available_bytes = account->last.available_bytes;
+	account->xids_count = 0;
 	for (i = 0; i < account->nodes_count; i++)
 		account->nodes[i].least_free_bytes = account->nodes[i].last.free_bytes;
 	for (i = 0; i < account->gpus_count; i++) {

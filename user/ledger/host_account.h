@@ -17,6 +17,7 @@ struct process_devices;
 
 #define HOST_NODES 64 /* more are not kept */
 #define HOST_GPUS 64
+#define HOST_XIDS 32 /* the first ones; the others are counted */
 
 /* ---- a process ------------------------------------------------------------------------------- */
 
@@ -92,6 +93,8 @@ struct host_account {
 	size_t nodes_count;
 	struct host_gpu gpus[HOST_GPUS];
 	size_t gpus_count;
+	struct ms_xid xids[HOST_XIDS];
+	uint64_t xids_count; /* also of those that are not kept */
 };
 
 /* Takes a sample that belongs to no process. */

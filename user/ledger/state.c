@@ -533,6 +533,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_MARKER: /* of what it marks: timeline/phases.h */
 	case MS_TYPE_FORK:
 	case MS_TYPE_DEVICE: /* of no process, as ... */
+	case MS_TYPE_XID:
 	case MS_TYPE_HOST:
 	case MS_TYPE_NODE:
 	case MS_TYPE_GPU:

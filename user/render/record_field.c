@@ -208,6 +208,16 @@ static struct field_value get_marker_domain(const struct event *event, const str
 				     .number = marker_of(event)->domain };
 }
 
+/* ---- errors of devices ----------------------------------------------------------------------- */
+
+static struct field_value get_xid_process(const struct event *event, const struct change *change)
+{
+	const struct ms_xid *xid = (const struct ms_xid *)event->header;
+
+	(void)change;
+	return (struct field_value){ .known = xid->process, .number = xid->process };
+}
+
 /* ---- what NVML says of a device -------------------------------------------------------------- */
 
 static const struct ms_device *device_of(const struct event *event)

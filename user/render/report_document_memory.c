@@ -11,6 +11,7 @@
 #include "render/report_device_words.h"
 #include "render/report_notes.h"
 #include "render/report_nvml.h"
+#include "render/report_xids.h"
 #include "render/report_words.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -129,6 +130,7 @@ void report_document_all_devices(struct document *document,
 	if (report_device_numbers_are_own(recording))
 		document_say(document, report_device_numbers);
 	report_nvml_devices(document, recording);
+	report_xids(document, recording);
 	list_pools(document, recording);
 }
 

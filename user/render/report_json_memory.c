@@ -3,6 +3,7 @@
  * Who holds memory, as JSON.
  */
 #include "render/report_json.h"
+#include "render/report_xids.h"
 
 #include "ledger/objects.h"
 #include "render/identity_words.h"
@@ -339,6 +340,7 @@ void report_json_memory(struct json *json, const struct report_recording *record
 	report_json_sites(json, recording);
 	json_put_bool(json, "device_numbers_are_own", report_device_numbers_are_own(recording));
 	json_nvml_devices(json, state);
+	report_xids_json(json, recording);
 	report_host_json(json, state);
 	json_name(json, "processes");
 	json_open(json, '[');

@@ -10,6 +10,7 @@
 #include "render/identity_words.h"
 #include "render/report_exactness.h"
 #include "render/report_oom_words.h"
+#include "render/report_xids.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
@@ -539,11 +540,24 @@ bool report_append_not_captured(struct string *out, const struct report_recordin
 	return any;
 }
 
+/* Of the first recording that has any. */
+static void say_errors(struct verdict *verdict, const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		if (report->recordings[i]->state->host.xids_count) {
+			report_xids_append(verdict_sentence(verdict), report->recordings[i]);
+			return;
+		}
+}
+
 void report_verdict(struct verdict *verdict, const struct report *report)
 {
 	*verdict = (struct verdict){ 0 };
 	say_findings(verdict, report);
 	say_remedy(verdict, report);
+	say_errors(verdict, report);
 	if (report_selects(&report->options))
 		say_own_peak(verdict, report);
 	else

@@ -16,7 +16,7 @@ struct document;
 struct html;
 struct json;
 
-#define VERDICT_MAX 5
+#define VERDICT_MAX 6
 
 struct verdict {
 	struct string sentences[VERDICT_MAX];

@@ -221,6 +221,28 @@ static void test_from_the_end(void **state)
 	done(&reader);
 }
 
+/* It held nothing then, whatever it had left behind. */
+static void test_who_had_ended_is_not_there(void **state)
+{
+	struct report_reader reader;
+	uint64_t from_ns;
+
+	(void)state;
+	for (from_ns = 500000; from_ns <= 2500000; from_ns += 2000000) {
+		reader = report_dump_reader();
+		begin();
+		add(alloc("cudaMalloc", 0x1000, 300));
+		add(record_exit(9));
+		report_dump_flush(&dump, now_ns += 1000000);
+		report_dump_end(&dump, now_ns += 1000000);
+		reader.from = (struct report_time){ .kind = REPORT_TIME_BEFORE_END, .ns = from_ns };
+		report_dump_read(&dump, &reader);
+		assert_int_equal(reader.report.recordings[0]->processes_count,
+				 from_ns == 500000 ? 0 : 1);
+		done(&reader);
+	}
+}
+
 /* The same wherever it is shown, and whatever zone the reader is in. */
 static void test_the_wall_clock_is_that_of_utc(void **state)
 {
@@ -444,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_moments_of_a_recording),
 		cmocka_unit_test(test_from_the_end),
+		cmocka_unit_test(test_who_had_ended_is_not_there),
 		cmocka_unit_test(test_the_wall_clock_is_that_of_utc),
 		cmocka_unit_test(test_what_was_not_captured_is_not_known),
 		cmocka_unit_test(test_launches_of_graphs_are_known),

@@ -182,8 +182,8 @@ static bool has_process(const struct report_recording *recording, uint32_t pid)
 {
 	size_t i;
 
-	for (i = 0; i < recording->processes_count; i++)
-		if (recording->processes[i].process->pid == pid)
+	for (i = 0; i < recording->state->processes_count; i++)
+		if (recording->state->processes[i]->pid == pid)
 			return true;
 	return false;
 }

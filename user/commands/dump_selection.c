@@ -102,6 +102,16 @@ static void say_nothing_matches(const struct criterion *criterion, const struct 
 	string_fini(&values);
 }
 
+/* Some may have ended before the part of the time that is reported. */
+static size_t count_wanted(const struct report_recording *recording)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < recording->state->processes_count; i++)
+		count += report_wants(&recording->options, recording->state->processes[i]);
+	return count;
+}
+
 int dump_selection_check(const struct report *report)
 {
 	struct process_selection asked = report->options.selection;
@@ -109,7 +119,7 @@ int dump_selection_check(const struct report *report)
 	size_t shown = 0, i;
 
 	for (i = 0; i < report->count; i++)
-		shown += report->recordings[i]->processes_count;
+		shown += count_wanted(report->recordings[i]);
 	if (shown || !process_selection_is_some(&asked))
 		return EXIT_OK;
 	for (i = 0; i < CRITERIA; i++) {

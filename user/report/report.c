@@ -234,7 +234,8 @@ static int finish_processes(struct report_recording *recording)
 		const struct process *process = state->processes[i];
 		struct report_process *shown = &recording->processes[recording->processes_count];
 
-		if (!report_wants(&recording->options, process))
+		if (!report_wants(&recording->options, process) ||
+		    report_had_ended(&recording->coverage, process))
 			continue;
 		recording->processes_count++;
 		shown->process = process;

@@ -70,6 +70,13 @@ struct report_coverage {
 	bool has_beginning; /* else it is older than these files */
 };
 
+/* Before the part of the time that is reported: what it held at its end it did not hold then. */
+static inline bool report_had_ended(const struct report_coverage *coverage,
+				    const struct process *process)
+{
+	return process->exited && process->exit_ts_ns < coverage->from_ns;
+}
+
 /* Whether nothing is known of such calls, since they were not recorded. */
 bool report_not_captured(const struct report_coverage *coverage, enum ms_op op);
 

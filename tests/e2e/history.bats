@@ -78,6 +78,27 @@ refused() {
 	grep -q 'oom .* hist-two' out.txt
 }
 
+@test "a process that is killed, and names that mean harm" {
+	local name=$'<b>h"\e[31m\n|`'
+
+	# A link on the way is no obstacle.
+	mkdir real
+	ln -s real state
+	agent_start
+	named_puppet "$name"
+	puppet alloc 7000
+	kill -9 "$PUPPET_PID"
+	wait "$PUPPET_PID" || true
+	agent_stop
+	history > history.json
+	valid history history.json
+	assert_equal "$(jq -c '.events[] | select(.event == "killed" and .bytes == 7000) | .what' history.json)" '"signal 9"'
+	[ "$(wc -l < history.json)" -eq 1 ]
+	"$MEMSCOPE" history --state-dir "$PWD/state" > out.txt
+	grep -q '<b>h"' out.txt
+	! LC_ALL=C grep -q $'[\001-\011\013-\037]' out.txt || fail "control characters"
+}
+
 @test "an agent that is killed leaves a history, and the next one goes on with it" {
 	local pid
 

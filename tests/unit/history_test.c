@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The history: what is summed up in it is what the records say, whatever happens to its writer and
- * its file.
+ * The history: what is summed up in it is what the records say.
  */
 #include <signal.h>
-#include <sqlite3.h>
-#include <sys/wait.h>
 
+#include "agent/history_events.h"
 #include "agent/history_sampler.h"
-#include "folder.h"
-#include "history/database.h"
+#include "historied.h"
 #include "history/reader.h"
-#include "history/schema.h"
 #include "pipeline.h"
 #include "record_modifiers.h"
 
 #define SECOND_NS 1000000000ull
 #define MS_NS 1000000ull
-#define WALL_S 1700006400ull /* a whole hour */
-#define PATH "./" HISTORY_FILE
-#define MOST (64ull << 20)
-
-static const struct history_options options = { ".", MOST, 400 * 86400 };
 
 /* ---- from records to rows -------------------------------------------------------------------- */
 
@@ -82,21 +73,6 @@ static void feed_free(struct fixture *fixture, uint32_t pid, uint64_t start_ns, 
 	feed(fixture, record_at(ts_ns, record_of(pid, start_ns, record_free_begin(addr))));
 	feed(fixture,
 	     record_at(ts_ns, record_of(pid, start_ns, record_free("cuMemFree_v2", addr))));
-}
-
-static uint64_t ask(const char *sql)
-{
-	struct sqlite3_stmt *statement = NULL;
-	struct sqlite3 *handle;
-	uint64_t number;
-
-	assert_int_equal(sqlite3_open_v2(PATH, &handle, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &statement, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-	number = (uint64_t)sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	sqlite3_close(handle);
-	return number;
 }
 
 /* Of a column of the memory of a process (0: of all), at a level. */
@@ -319,261 +295,56 @@ static void what_may_be_idle(void **unused)
 	history_usage_fini(&usage);
 }
 
-/* ---- what happens to the file ---------------------------------------------------------------- */
-
-/* One interval with so many processes. */
-static void make_batch(struct history_batch *batch, uint64_t interval, uint32_t processes)
+/* What ended with memory, and records that were lost. */
+static void events_are_rows(void **unused)
 {
-	static struct history_process names[1000];
-	static struct history_memory memory[1000];
-	static struct history_device device = { .key = "GPU-1" };
+	union record loss = record_event(MS_TYPE_LOSS, sizeof(struct ms_loss));
+	struct fixture fixture;
+	struct history_usage usage;
 	uint32_t i;
 
-	for (i = 0; i < processes; i++) {
-		names[i] = (struct history_process){ .pid = 1000 + i,
-						     .start_ns = interval / 8640 + 1,
-						     .name = "a process",
-						     .launches = i };
-		memory[i] = (struct history_memory){ .process = i,
-						     .space = "device",
-						     .on_device = 1,
-						     .held = { 10000, 1 << 30, 2u << 30,
-							       10000ull << 30 } };
-	}
-	device.held = (struct history_held){ 10000, 1, 2, 20000 };
-	*batch = (struct history_batch){ .start_ms = (WALL_S + 10 * interval) * 1000,
-					 .ms = 10000,
-					 .boot = "a boot",
-					 .devices = &device,
-					 .processes = names,
-					 .memory = memory,
-					 .devices_count = 1,
-					 .processes_count = processes,
-					 .memory_count = processes };
-}
-
-static int put(struct history_database *database, uint64_t interval, uint32_t processes)
-{
-	struct history_batch batch;
-
-	make_batch(&batch, interval, processes);
-	return history_database_put(database, &batch);
-}
-
-static void write_until_killed(int fd)
-{
-	struct history_database *database = history_database_open(&options);
-	uint32_t i;
-
-	for (i = 0; database && !put(database,
-				     ask("SELECT count(*) FROM span"
-					 " WHERE level = 0"),
-				     20);
-	     i++)
-		if (write(fd, "+", 1) != 1)
-			break;
-	_exit(1);
-}
-
-/* At any moment: what has been written is there, and the file is whole. */
-static void a_kill_loses_nothing_that_was_written(void **unused)
-{
-	const int kills = getenv("STRESS") ? 200 : 12;
-	uint64_t random = 7, written = 0, there;
-	int i, status, ends[2];
-	ssize_t length;
-	char bytes[4096];
-	pid_t child;
-
 	(void)unused;
-	history_database_close(history_database_open(&options));
-	for (i = 0; i < kills; i++) {
-		assert_int_equal(pipe(ends), 0);
-		child = fork();
-		if (!child)
-			write_until_killed(ends[1]);
-		assert_true(child > 0);
-		close(ends[1]);
-		random = unit_random(random);
-		usleep(random % 40000);
-		kill(child, SIGKILL);
-		assert_int_equal(waitpid(child, &status, 0), child);
-		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-		while ((length = read(ends[0], bytes, sizeof(bytes))) > 0)
-			written += (uint64_t)length;
-		close(ends[0]);
-		there = ask("SELECT count(*) FROM span WHERE level = 0");
-		/* One may have been written that was not said. */
-		assert_in_range(there, written, written + 1);
-		written = there;
-		assert_int_equal(ask("SELECT count(*) FROM pragma_quick_check"
-				     " WHERE quick_check <> 'ok'"),
-				 0);
-		assert_int_equal(ask("SELECT count(*) FROM memory WHERE level = 0"), 20 * there);
-		assert_int_equal(ask("SELECT sum(byte_ms) FROM memory WHERE level = 2"),
-				 (10000ull << 30) * 20 * there);
-	}
-	assert_int_not_equal(access(HISTORY_DAMAGED, F_OK), 0);
+	begin(&fixture);
+	feed(&fixture, record_at(1 * SECOND_NS, record_alloc("cuMemAlloc_v2", 0x1000, 1000)));
+	loss.loss.op = MS_OP_ALLOC;
+	loss.loss.lost = 3;
+	feed(&fixture, record_at(2 * SECOND_NS, loss));
+	feed(&fixture, record_at(3 * SECOND_NS, loss));
+	for (i = 0; i < 2 * HISTORY_EVENTS; i++)
+		feed(&fixture, record_at(4 * SECOND_NS, record_failed(MS_CUDA_OUT_OF_MEMORY,
+								      record_alloc("cuMemAlloc_v2",
+										   0, 1000 + i))));
+	feed(&fixture, record_at(15 * SECOND_NS, record_exit(SIGKILL)));
+	/* Holding nothing, and by itself. */
+	feed(&fixture, record_at(16 * SECOND_NS,
+				 record_of(7, SECOND_NS, record_alloc("cuMemAlloc_v2", 16, 1))));
+	feed(&fixture, record_at(17 * SECOND_NS, record_of(7, SECOND_NS, record_exit(1 << 8))));
+	history_sampler_finish(fixture.sampler, 20 * SECOND_NS);
+	assert_int_equal(history_sampler_missed(fixture.sampler), 0);
+	end(&fixture);
+	usage = query(0, 20, HISTORY_BY_PROCESS);
+	assert_int_equal(usage.events_count, 3);
+	assert_string_equal(usage.events[0].kind, "lost");
+	assert_string_equal(usage.events[0].what, "alloc");
+	assert_int_equal(usage.events[0].count, 6);
+	assert_string_equal(usage.events[1].kind, "oom");
+	assert_int_equal(usage.events[1].count, 2 * HISTORY_EVENTS);
+	assert_int_equal(usage.events[1].bytes, 1000 + 2 * HISTORY_EVENTS - 1);
+	assert_string_equal(usage.events[2].kind, "killed");
+	assert_string_equal(usage.events[2].what, "signal 9");
+	assert_int_equal(usage.events[2].bytes, 1000);
+	assert_int_equal(usage.events[2].pid, RECORD_PID);
+	assert_true(find(&usage, RECORD_PID)->inexact);
+	history_usage_fini(&usage);
 }
-
-static void damage(off_t from, size_t length)
-{
-	char bytes[4096];
-	int fd = open(PATH, O_WRONLY);
-
-	memset(bytes, 0x5a, sizeof(bytes));
-	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, bytes, length, from), length);
-	close(fd);
-}
-
-static void a_damaged_one_is_set_aside(void **unused)
-{
-	struct history_database *database = history_database_open(&options);
-	struct history_reader *reader;
-	uint64_t i;
-
-	(void)unused;
-	for (i = 0; i < 10; i++)
-		assert_int_equal(put(database, i, 100), 0);
-	history_database_close(database);
-	/* Its beginning; that of a page of a table; all of it is something else. */
-	damage(0, 64);
-	assert_int_equal(history_reader_open(&reader, PATH), -EILSEQ);
-	database = history_database_open(&options);
-	assert_int_equal(history_database_counts(database).set_aside, 1);
-	assert_int_equal(access(HISTORY_DAMAGED, F_OK), 0);
-	assert_int_equal(put(database, 11, 100), 0);
-	history_database_close(database);
-	damage(4096 * 12, 4096);
-	database = history_database_open(&options);
-	assert_int_equal(history_database_counts(database).set_aside, 1);
-	assert_int_equal(put(database, 12, 100), 0);
-	assert_int_equal(history_database_counts(database).written, 1);
-	history_database_close(database);
-	assert_int_equal(ask("SELECT count(*) FROM span WHERE level = 0"), 1);
-}
-
-/* A newer version's, or something else. */
-static void one_of_another_version_is_set_aside(void **unused)
-{
-	struct history_database *database = history_database_open(&options);
-	struct history_reader *reader;
-	struct sqlite3 *handle;
-
-	(void)unused;
-	history_database_close(database);
-	assert_int_equal(sqlite3_open_v2(PATH, &handle, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-	sqlite3_exec(handle, "PRAGMA user_version = 99", NULL, NULL, NULL);
-	sqlite3_close(handle);
-	assert_int_equal(history_reader_open(&reader, PATH), -EPROTO);
-	database = history_database_open(&options);
-	assert_int_equal(history_database_counts(database).set_aside, 1);
-	history_database_close(database);
-	assert_int_equal(history_reader_open(&reader, PATH), 0);
-	history_reader_close(reader);
-}
-
-/* The file cannot grow beyond its bound. What is missing is counted, and then it goes on. */
-static void no_room_is_no_end(void **unused)
-{
-	const struct history_options small = { ".", 1 << 20, 400 * 86400 };
-	struct history_database *database = history_database_open(&small);
-	struct history_counts counts;
-	struct stat status;
-	uint64_t i;
-
-	(void)unused;
-	for (i = 0; i < 200; i++)
-		put(database, i, 100);
-	counts = history_database_counts(database);
-	assert_int_equal(counts.written + counts.failed, 200);
-	assert_true(counts.written > 100);
-	assert_int_equal(stat(PATH, &status), 0);
-	assert_true(status.st_size <= 1 << 20);
-	/* The newest are there. */
-	assert_true(ask("SELECT max(start) FROM span WHERE level = 0") > WALL_S + 1900);
-	history_database_close(database);
-}
-
-/* A directory that is not there, or is no longer: as a disk that fails. */
-static void a_disk_that_fails_is_no_end(void **unused)
-{
-	const struct history_options nowhere = { "nowhere", MOST, 86400 };
-	struct history_database *database = history_database_open(&nowhere);
-
-	(void)unused;
-	assert_non_null(database);
-	assert_int_not_equal(put(database, 1, 1), 0);
-	assert_int_not_equal(put(database, 2, 1), 0);
-	assert_int_equal(history_database_counts(database).failed, 2);
-	assert_int_equal(mkdir("nowhere", 0700), 0);
-	assert_int_equal(put(database, 3, 1), 0);
-	assert_int_equal(history_database_counts(database).written, 1);
-	history_database_close(database);
-}
-
-static void what_is_old_goes(void **unused)
-{
-	struct history_database *database = history_database_open(&options);
-	uint64_t i;
-
-	(void)unused;
-	/* An interval each ten minutes, for 20 days, and one more than a year later. */
-	for (i = 0; i < 20 * 144; i++)
-		assert_int_equal(put(database, i * 60, 2), 0);
-	assert_in_range(ask("SELECT count(*) FROM span WHERE level = 0"), 36, 37);
-	assert_in_range(ask("SELECT count(*) FROM span WHERE level = 1"), 14 * 144, 14 * 144 + 1);
-	assert_int_equal(ask("SELECT count(*) FROM span WHERE level = 2"), 20 * 24);
-	assert_int_equal(ask("SELECT count(*) FROM process"), 40);
-	assert_int_equal(put(database, 410 * 8640, 2), 0);
-	/* Of the first ten days, nothing is left. */
-	assert_int_equal(ask("SELECT count(*) FROM span WHERE level = 2"), 10 * 24 + 1);
-	assert_int_equal(ask("SELECT count(*) FROM process"), 22);
-	history_database_close(database);
-}
-
-/* ---- batches --------------------------------------------------------------------------------- */
-
-static void a_damaged_batch_is_refused(void **unused)
-{
-	struct string bytes = { 0 };
-	struct history_batch batch;
-	size_t i;
-	char *copy;
-
-	(void)unused;
-	make_batch(&batch, 1, 3);
-	history_batch_append(&bytes, &batch);
-	assert_int_equal(history_batch_parse(&batch, bytes.bytes, bytes.length), 0);
-	assert_int_equal(batch.memory_count, 3);
-	for (i = 0; i < bytes.length; i += 3) {
-		copy = malloc(i + 1);
-		memcpy(copy, bytes.bytes, i);
-		assert_int_equal(history_batch_parse(&batch, copy, i), -EINVAL);
-		free(copy);
-	}
-	/* Whatever stands there, nothing outside of it is read. */
-	for (i = 0; i < bytes.length; i++) {
-		const char was = bytes.bytes[i];
-
-		bytes.bytes[i] = (char)0xff;
-		history_batch_parse(&batch, bytes.bytes, bytes.length);
-		bytes.bytes[i] = was;
-	}
-	string_fini(&bytes);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, folder_enter, folder_leave)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rollups_are_the_records),    TEST(what_is_idle),
-		TEST(what_may_be_idle),           TEST(a_kill_loses_nothing_that_was_written),
-		TEST(a_damaged_one_is_set_aside), TEST(one_of_another_version_is_set_aside),
-		TEST(no_room_is_no_end),          TEST(a_disk_that_fails_is_no_end),
-		TEST(what_is_old_goes),           TEST(a_damaged_batch_is_refused),
+		TEST(rollups_are_the_records),
+		TEST(what_is_idle),
+		TEST(what_may_be_idle),
+		TEST(events_are_rows),
 	};
 
 	return unit_run("history", tests);

@@ -3,11 +3,28 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/place.h"
 #include "history/schema.h"
+
+/* SQLite does not follow links, which are those of the state directory that have been followed. */
+static int resolve(struct history_feed *feed)
+{
+	char *real = realpath(feed->directory, NULL);
+	int err = real ? 0 : -errno;
+
+	if (!err)
+		snprintf(feed->directory, sizeof(feed->directory), "%s", real);
+	else
+		log_error("%s: %s", feed->directory, strerror(errno));
+	snprintf(feed->path, sizeof(feed->path), "%s/" HISTORY_FILE, feed->directory);
+	free(real);
+	return err;
+}
 
 int history_feed_open(struct history_feed *feed, const struct history_feed_options *options)
 {
@@ -21,13 +38,13 @@ int history_feed_open(struct history_feed *feed, const struct history_feed_optio
 	if (snprintf(feed->directory, sizeof(feed->directory), "%s/history",
 		     options->state_directory) >= (int)sizeof(feed->directory))
 		return -ENAMETOOLONG;
-	snprintf(feed->path, sizeof(feed->path), "%s/" HISTORY_FILE, feed->directory);
 	err = place_make_directory(feed->directory);
 	if (err && err != -EEXIST) {
 		log_error("%s: cannot create: %s", feed->directory, place_error(err));
 		return err;
 	}
-	return history_writer_open(&feed->writer, &history);
+	err = resolve(feed);
+	return err ? err : history_writer_open(&feed->writer, &history);
 }
 
 static void take(void *context, const struct string *batch)

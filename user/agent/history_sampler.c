@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/held_sum.h"
+#include "agent/history_events.h"
 #include "agent/history_names.h"
 #include "analysis/oom_watch.h"
 #include "base/map.h"
@@ -53,12 +54,7 @@ struct history_sampler {
 	uint64_t start_ms;         /* of the interval, since 1970 */
 	uint64_t missed;
 
-	struct {
-		struct history_event row;
-		struct entry *entry; /* NULL: of no process that is known */
-		size_t place;
-	} events[HISTORY_SAMPLER_EVENTS];
-	size_t events_count;
+	struct history_events events;
 
 	/* The batch that is made. */
 	struct string bytes;
@@ -341,7 +337,7 @@ static int put_entry(struct history_sampler *sampler, struct entry *entry, uint6
 
 static void hand_over(struct history_sampler *sampler, uint64_t ms)
 {
-	struct history_event events[HISTORY_SAMPLER_EVENTS];
+	struct history_event events[HISTORY_EVENTS];
 	struct history_batch batch = {
 		.start_ms = sampler->start_ms,
 		.ms = ms,
@@ -352,15 +348,18 @@ static void hand_over(struct history_sampler *sampler, uint64_t ms)
 		.devices_count = (uint32_t)sampler->out_devices_count,
 		.processes_count = (uint32_t)sampler->out_processes_count,
 		.memory_count = (uint32_t)sampler->out_memory_count,
-		.events_count = (uint32_t)sampler->events_count,
+		.events_count = (uint32_t)sampler->events.count,
 	};
 	size_t i;
 
-	for (i = 0; i < sampler->events_count; i++) {
-		events[i] = sampler->events[i].row;
-		events[i].process = sampler->events[i].entry ? sampler->events[i].entry->position :
-							       HISTORY_NONE;
-		events[i].device = device_position(sampler, sampler->events[i].place);
+	for (i = 0; i < sampler->events.count; i++) {
+		const struct history_noted *noted = &sampler->events.noted[i];
+		const uint64_t *place = map_get(&sampler->places, noted->process);
+
+		events[i] = noted->row;
+		events[i].process =
+			place ? ((struct entry *)(uintptr_t)*place)->position : HISTORY_NONE;
+		events[i].device = device_position(sampler, noted->device);
 	}
 	memcpy(batch.boot, sampler->options.boot, sizeof(batch.boot));
 	string_clear(&sampler->bytes);
@@ -418,7 +417,7 @@ static void close_interval(struct history_sampler *sampler, uint64_t end_ns)
 		sampler->missed++;
 	else
 		hand_over(sampler, ms);
-	sampler->events_count = 0;
+	sampler->events.count = 0;
 	drop_ended(sampler);
 	begin_interval(sampler, end_ns, LATE_NS);
 }
@@ -431,10 +430,20 @@ static void pass_time(struct history_sampler *sampler, uint64_t now_ns)
 		close_interval(sampler, sampler->end_ns);
 }
 
+static uint64_t wall_ms(const struct history_sampler *sampler, uint64_t ts_ns)
+{
+	return (ts_ns + sampler->options.wall_offset_ns()) / MS_NS;
+}
+
 /* Before the state has it: what the intervals before it are closed with is without it. */
 static int take_record(struct sink *sink, const struct event *event)
 {
-	pass_time((struct history_sampler *)sink, event->header->ts_ns);
+	struct history_sampler *sampler = (struct history_sampler *)sink;
+
+	pass_time(sampler, event->header->ts_ns);
+	if (event->loss)
+		history_events_loss(&sampler->events, event,
+				    wall_ms(sampler, event->header->ts_ns));
 	return 0;
 }
 
@@ -472,41 +481,6 @@ static struct entry *look(struct history_sampler *sampler, const struct process 
 	return entry;
 }
 
-/* Those of one process in one interval are one row. */
-static void note_oom(struct history_sampler *sampler, struct entry *entry,
-		     const struct event *event, const struct change *change, uint64_t ts_ns)
-{
-	const struct ms_call *call = event->call;
-	const bool known = call->known & MS_KNOWN_SIZE;
-	struct history_event *row;
-	size_t i;
-
-	for (i = 0; i < sampler->events_count; i++) {
-		row = &sampler->events[i].row;
-		if (sampler->events[i].entry == entry && !strcmp(row->what, event->probe->symbol))
-			break;
-	}
-	if (i == HISTORY_SAMPLER_EVENTS) {
-		sampler->missed++;
-		return;
-	}
-	row = &sampler->events[i].row;
-	if (i == sampler->events_count) {
-		sampler->events_count++;
-		*row = (struct history_event){
-			.ts_ms = (ts_ns + sampler->options.wall_offset_ns()) / MS_NS, .kind = "oom"
-		};
-		history_names_copy(row->what, sizeof(row->what), event->probe->symbol);
-		sampler->events[i].entry = entry;
-		sampler->events[i].place = usage_device_place(
-			sampler->sink.state->usage, &change->process->devices, change->device);
-	}
-	row->count += event->count;
-	if (known && call->size > row->bytes)
-		row->bytes = call->size;
-	row->bytes_known |= known;
-}
-
 static int take_call(struct sink *sink, const struct event *event, const struct change *change)
 {
 	struct history_sampler *sampler = (struct history_sampler *)sink;
@@ -514,7 +488,8 @@ static int take_call(struct sink *sink, const struct event *event, const struct 
 	struct entry *entry = look(sampler, change->process, ts_ns);
 
 	if (entry && oom_watch_is_failure(event))
-		note_oom(sampler, entry, event, change, ts_ns);
+		history_events_oom(&sampler->events, event, change, sink->state->usage,
+				   wall_ms(sampler, ts_ns));
 	return 0;
 }
 
@@ -536,6 +511,7 @@ static int take_process(struct sink *sink, const struct event *event, const stru
 	history_names_process(process, ended);
 	count_work(entry, process, ended);
 	entry->ended = ended;
+	history_events_exit(&sampler->events, process, wall_ms(sampler, ts_ns));
 	return 0;
 }
 
@@ -593,5 +569,5 @@ void history_sampler_finish(struct history_sampler *sampler, uint64_t now_ns)
 
 uint64_t history_sampler_missed(const struct history_sampler *sampler)
 {
-	return sampler->missed;
+	return sampler->missed + sampler->events.missed;
 }

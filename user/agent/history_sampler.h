@@ -14,7 +14,6 @@
 
 #define HISTORY_SAMPLER_PROCESSES 20000 /* in one interval; of more, nothing is kept */
 #define HISTORY_SAMPLER_CELLS 64        /* of one process */
-#define HISTORY_SAMPLER_EVENTS 64       /* of an interval */
 
 struct history_sampler;
 

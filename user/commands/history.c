@@ -56,7 +56,10 @@ static const struct option_row rows[] = {
 	  "What a row is about (default process). A process without a pod, container or job counts"
 	  " under \"(none)\".",
 	  parse_by, AT(by) },
-	{ 0, "events", NULL, "Show only when memory ran out.", option_flag, AT(events) },
+	{ 0, "events", NULL,
+	  "Show only when memory ran out, processes were killed while they held memory, and"
+	  " records were lost.",
+	  option_flag, AT(events) },
 	{ 0, "top", "N", "Show at most N rows (default 20; JSON: 1000).", parse_top, AT(top) },
 	{ 'j', "json", NULL, "Write one JSON object (docs/history.schema.json).", option_flag,
 	  AT(json) },
@@ -210,7 +213,8 @@ const struct command history_command = {
 		" pod, container, user, job or device held of the memory of devices, the GB-hours"
 		" (10^9 bytes for an hour) that this makes, and how many of them were idle-held:"
 		" held in steps of ten seconds in which the process launched no kernel and no"
-		" graph. Below are the times when memory ran out.\n"
+		" graph. Below is when memory ran out (oom), processes were killed by a signal while"
+		" they held memory (killed), and records were lost (lost).\n"
 		"\n"
 		"The peak of several processes, or of several kinds of memory, is the sum of their"
 		" peaks in a step, which need not have been at the same moment. Steps are ten seconds"

@@ -58,9 +58,9 @@ struct history_event {
 	uint64_t count;   /* such events of one process in the interval */
 	uint32_t process; /* position in the batch, or HISTORY_NONE */
 	uint32_t device;
-	char kind[16];               /* "oom" */
-	char what[64];               /* the function, for people */
-	uint64_t bytes_known, bytes; /* the most that was asked for */
+	char kind[16];               /* "oom", "killed", "lost" */
+	char what[64];               /* the function, signal, or sort of calls, for people */
+	uint64_t bytes_known, bytes; /* the most that was asked for, or was held */
 };
 
 struct history_batch {

@@ -88,6 +88,11 @@ int history_reader_open(struct history_reader **out, const char *path)
 				       SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL));
 	if (!err)
 		err = error_of(sqlite3_busy_timeout(reader->handle, BUSY_MS));
+	/* It may be of anybody's making. */
+	if (!err)
+		err = error_of(sqlite3_exec(
+			reader->handle, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON",
+			NULL, NULL, NULL));
 	if (!err)
 		err = check(reader);
 	if (err) {

@@ -76,9 +76,9 @@ struct history_row {
 
 struct history_happening {
 	uint64_t ts_ms, count;
-	uint64_t pid;  /* 0: not known */
-	char *process; /* its name; these may be NULL */
-	char *user, *place, *device, *kind, *what;
+	uint64_t pid;                              /* 0: not known */
+	char *process;                             /* its name; these may be NULL */
+	char *user, *place, *device, *kind, *what; /* as in struct history_event */
 	bool bytes_known;
 	uint64_t bytes;
 };

@@ -116,7 +116,7 @@ static void put_event(struct json *json, const struct history_happening *event)
 	put_time(json, "time", event->ts_ms * 1000000);
 	json_put_text(json, "event", event->kind);
 	json_put_u64(json, "count", event->count);
-	json_put_text(json, "call", event->what);
+	json_put_text(json, "what", event->what);
 	json_put_if(json, "bytes", event->bytes_known, event->bytes);
 	json_put_text(json, "process", event->process);
 	json_put_if(json, "pid", event->pid, event->pid);

@@ -33,7 +33,7 @@ static const struct document_column of_devices[] = {
 };
 static const struct document_column of_events[] = {
 	{ "Time", DOCUMENT_VALUE }, { "Event", DOCUMENT_TEXT }, { "Times", DOCUMENT_NUMBER },
-	{ "Call", DOCUMENT_TEXT }, { "Asked for", DOCUMENT_NUMBER }, { "Process", DOCUMENT_TEXT },
+	{ "What", DOCUMENT_TEXT }, { "Bytes", DOCUMENT_NUMBER }, { "Process", DOCUMENT_TEXT },
 	{ "PID", DOCUMENT_NUMBER }, { "User", DOCUMENT_TEXT }, { "Remarks", DOCUMENT_TEXT },
 	{ NULL, 0 },
 };
@@ -163,13 +163,16 @@ static void append_events(struct document *document, const struct history_view *
 
 	if (earlier) {
 		string_append_format(&document->text,
-				     "Memory ran out %s times more before those below.",
+				     "Before those below, there were %s more events.",
 				     string_count(count, earlier));
 		document_paragraph(document);
 	}
 	if (!usage->events_count && view->only_events)
-		document_say(document, "Memory did not run out in this time.");
-	document_table(document, "events", "When memory ran out", of_events);
+		document_say(
+			document,
+			"Memory did not run out in this time, no process was killed while it held"
+			" memory, and no records were lost.");
+	document_table(document, "events", "Events", of_events);
 	for (i = first; i < usage->events_count; i++)
 		row_event(document, &usage->events[i]);
 	document_table_end(document);

@@ -149,9 +149,11 @@ function showHours(row, history) {
 }
 
 function words(event) {
-	return event.time + ": memory ran out in " + (event.call ?? "a call") + (event.count > 1 ? ", " + event.count + " times" : "") +
-		(event.bytes === null ? "" : ", for " + size(event.bytes)) + ": " + (event.process ?? "a process") +
-		(event.pid === null ? "" : " (" + event.pid + ")");
+	const kinds = { oom: "memory ran out", killed: "killed while it held memory", lost: "records were lost" };
+
+	return event.time + ": " + (event.process ?? "a process") + (event.pid === null ? "" : " (" + event.pid + ")") + ": " +
+		(kinds[event.event] ?? event.event) + (event.what === null ? "" : ", " + event.what) +
+		(event.bytes === null ? "" : ", " + size(event.bytes)) + (event.count > 1 ? ", " + event.count + " times" : "");
 }
 
 function showHistory(history) {

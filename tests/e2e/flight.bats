@@ -47,20 +47,6 @@ ring_bytes() {
 		.spaces[0].live_allocations <= 4]')" '[0,true,true]'
 }
 
-@test "a killed flight recorder leaves its directory, which is a dump" {
-	flood_start 2
-	record_start --ring 1M --copies=all -o run.mscope -p $FLOOD_PID
-	wait_for '[ -e run.mscope.ring/000010.mscope ]'
-	record_kill
-	assert_equal "$("$DUMPCAT" -s run.mscope.ring/* | tail -n 1 |
-		jq -c '[.missing_blocks, .damaged_bytes, .refused, .anchors_used, .has_end]')" '[0,0,0,1,false]'
-	# And it is in the way of the next one.
-	run record --ring 1M -o run.mscope -p $FLOOD_PID
-	assert_equal "$status" 1
-	[[ "$output" == *"run.mscope.ring: cannot create: File exists; a recording that was interrupted"* ]]
-	flood_end
-}
-
 # In a puppet with 4 segments and more in its ring; $1: where, then options.
 fill_ring() {
 	local where=$1

@@ -19,6 +19,31 @@
 #define COPY_BYTES (256 << 10)
 #define RETRY_NS 1000000000 /* what is copied may be large, and the disk full */
 
+/*
+ * Others see by the lock that it is being written. It is this process's alone, also if helpers that
+ * have inherited the descriptor outlive it. A file system without locks does without.
+ */
+static int create(const char *path)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = place_create(path);
+
+	if (fd >= 0)
+		fcntl(fd, F_SETLK, &all);
+	return fd;
+}
+
+bool dump_file_is_written(const char *path)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = place_read(path);
+	bool locked = fd >= 0 && !fcntl(fd, F_GETLK, &all) && all.l_type != F_UNLCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
 /* What was written is readable: should the file be removed, it is all that there is of it. */
 int dump_file_create(struct dump_file *file, const char *path)
 {
@@ -27,7 +52,7 @@ int dump_file_create(struct dump_file *file, const char *path)
 	*file = (struct dump_file){ .fd = -1, .path = strdup(path) };
 	if (!file->path)
 		return -ENOMEM;
-	file->fd = place_create(path);
+	file->fd = create(path);
 	if (file->fd >= 0)
 		return 0;
 	err = file->fd;
@@ -282,7 +307,7 @@ static int take_empty(const char *path)
 
 static int create_anew(const char *path)
 {
-	int fd = place_create(path);
+	int fd = create(path);
 
 	return fd == -EEXIST ? take_empty(path) : fd;
 }

@@ -37,6 +37,9 @@ int dump_file_open(struct dump_file *file, const char *path, const char *advice)
 /* The same, not logged. */
 int dump_file_create(struct dump_file *file, const char *path);
 
+/* Whether another process has it open as above. This one's own lock would be gone afterwards. */
+bool dump_file_is_written(const char *path);
+
 /* Standard output. Returns 0 or -ENOMEM. */
 int dump_file_open_stdout(struct dump_file *file);
 

@@ -32,27 +32,6 @@ static char *path_at(const struct dump_ring *ring, size_t i)
 	return path_of(ring, ring->segments[i].number);
 }
 
-int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_bytes)
-{
-	int err;
-
-	*ring = (struct dump_ring){
-		.directory = strdup(directory), .max_bytes = max_bytes, .next = 1, .file.fd = -1
-	};
-	if (!ring->directory)
-		return -ENOMEM;
-	err = place_make_directory(directory);
-	if (err) {
-		log_error("%s: cannot create: %s%s", directory, place_error(err),
-			  err == -EEXIST ? "; a recording that was interrupted may have left it:"
-					   " remove it, or choose another name with -o" :
-					   "");
-		free(ring->directory);
-		ring->directory = NULL;
-	}
-	return err;
-}
-
 /* ---- one that was left ----------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
@@ -138,6 +117,36 @@ int dump_ring_adopt(struct dump_ring *ring, const char *directory, uint64_t max_
 	free(ring->directory);
 	*ring = (struct dump_ring){ .file.fd = -1 };
 	return err;
+}
+
+static bool is_written(const struct dump_ring *ring)
+{
+	char *path = ring->count ? path_at(ring, ring->count - 1) : NULL;
+	const bool written = path && dump_file_is_written(path);
+
+	free(path);
+	return written;
+}
+
+int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_bytes)
+{
+	int err = dump_ring_adopt(ring, directory, max_bytes);
+
+	if (err)
+		return err;
+	if (is_written(ring)) {
+		log_error("%s: another recorder writes there: end it, or choose another name"
+			  " with -o",
+			  directory);
+		dump_ring_close(ring, true);
+		return -EEXIST;
+	}
+	if (ring->count)
+		log_info("%s: %zu segment%s of a recording that was interrupted stay%s; this one"
+			 " goes on behind",
+			 directory, ring->count, ring->count == 1 ? "" : "s",
+			 ring->count == 1 ? "s" : "");
+	return 0;
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */

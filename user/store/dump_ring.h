@@ -29,13 +29,14 @@ struct dump_ring {
 	uint64_t max_ns; /* a segment that was ended so long ago goes; 0: none does */
 };
 
-/* Makes the directory, which must not exist. Returns 0 or -errno, logged. */
+/*
+ * Makes the directory, or takes over the segments of a ring that was left there, as complete ones.
+ * Files of other names are left alone. Returns 0 or -errno, logged: -EEXIST: another process is
+ * writing the last segment.
+ */
 int dump_ring_open(struct dump_ring *ring, const char *directory, uint64_t max_bytes);
 
-/*
- * The same, but of a directory that may exist, with the segments of a ring that was left there:
- * they are taken over as complete ones. Files of other names are left alone.
- */
+/* The same, of a directory that no other process writes to. */
 int dump_ring_adopt(struct dump_ring *ring, const char *directory, uint64_t max_bytes);
 
 /*

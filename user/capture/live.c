@@ -484,8 +484,8 @@ static int open_programs(struct live *live)
 		.gpu_times = live->options.gpu_times,
 		.governed = live->options.governed,
 		.markers = live->options.markers,
+		.marks = live->options.marks,
 		.tensors = live->options.tensors,
-		.cgroup_fd = -1,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
 

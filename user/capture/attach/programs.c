@@ -79,7 +79,7 @@ static void choose_programs(struct memscope_bpf *skeleton, const struct programs
 		bpf_program__set_expected_attach_type(choice[i].program, type);
 	}
 	bpf_program__set_autoload(skeleton->progs.ms_tensor, options->tensors);
-	bpf_program__set_autoload(skeleton->progs.ms_marker, options->markers);
+	bpf_program__set_autoload(skeleton->progs.ms_marker, options->markers || options->marks);
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor,
 					      strategy_attach_type(strategy, true));
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_marker,

@@ -35,6 +35,7 @@ struct programs_options {
 	uint32_t stack_depth;  /* frames of a stack, at most MS_STACK_MOST */
 	uint32_t stack_kinds;  /* bit set of enum ms_frame_kind: of which kinds they are */
 	const struct marker_rows *markers; /* NULL: none */
+	bool marks;                        /* what `memscope-bpf mark` says is wanted */
 	bool tensors;                      /* what allocators of frameworks say of themselves */
 	bool governed; /* probes of bulk calls can be removed, and their ends not be watched */
 };

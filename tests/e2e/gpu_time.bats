@@ -214,6 +214,15 @@ query() {
 		'["kernel-bound",["work_","work_","work_"]]'
 }
 
+@test "a GPU that copies most of the time is named with the direction, nothing else is" {
+	SIMCUPTI=copy=20ms measured 1 60
+	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.topic == "bottleneck") | .rule]' report.json)" '["copy-bound"]'
+	jq -e '.recordings[0].findings[] | select(.rule == "copy-bound") | .confidence == "high" and .evidence[0].value > 90
+		and ([.evidence[] | select(.name) | .name] | . == ["HtoD"] or . == ["DtoH"])' report.json
+	run -8 "$MEMSCOPE" report --fail-on copy-bound run.mscope
+	[[ $output == *' lets its GPU copy, and nothing else, for '*' of the time (copy-bound, device 0; high confidence)'* ]]
+}
+
 @test "steps that nobody marked are found by launches that recur, and not where they do not" {
 	measured 2 61 0 loops
 	# Each of 3 rounds; the first two show what recurs, and the last one has no end.

@@ -238,6 +238,8 @@ static uint64_t duration_of(const struct observer_work *work)
 		return settings()->slow_ns;
 	if (work->kind == OBSERVER_KERNEL)
 		return settings()->kernel_ns;
+	if (work->kind == OBSERVER_COPY && settings()->copy_ns)
+		return settings()->copy_ns;
 	return 1000 + work->bytes * 1000 / COPY_BYTES_A_US;
 }
 

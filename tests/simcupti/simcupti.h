@@ -17,6 +17,7 @@ struct settings {
 	uint64_t kernel_ns; /* that each kernel runs */
 	char slow[64];      /* of another kernel: its name, and how long it runs */
 	uint64_t slow_ns;
+	uint64_t copy_ns;  /* that each copy takes; 0: by its bytes */
 	uint64_t delay_ns; /* from a call's end until the GPU begins, if nothing is before it */
 	uint64_t drop, untimed, inverted, outside; /* each n-th kernel, copy or memset; 0: none */
 	uint64_t keep; /* activities that are kept until a flush; 0: a few thousand */

@@ -163,6 +163,45 @@ static void run_copies_mostly(struct run *run)
 	run_copies(run, 4 * MS, 15 * MS);
 }
 
+/* Asynchronous copies, of which the host sees nothing, one after the other or beside kernels. */
+static void run_copies_async(struct run *run, uint64_t kernel_ns, uint64_t copy_ns, bool beside)
+{
+	static uint32_t correlation = 1u << 25;
+	int i;
+
+	status(run, MS_GPU_ON, 0);
+	for (i = 0; i < STEPS; i++) {
+		const uint64_t begin_ns = run->now_ns;
+		union record copy = record_activity(MS_ACTIVITY_COPY, ++correlation,
+						    begin_ns + (beside ? 0 : kernel_ns), copy_ns);
+
+		copy.activity.is.size = 30 * MIB;
+		launch(run);
+		kernel_at(run, begin_ns, kernel_ns);
+		feed(run, copy);
+		synchronise(run, beside ? kernel_ns : kernel_ns + copy_ns);
+	}
+	status(run, MS_GPU_ENDED, 0);
+}
+
+static void run_copies_alone(struct run *run)
+{
+	run_copies_async(run, 4 * MS, 15 * MS, false);
+}
+
+/* On a machine whose only GPU has a link of 16 GT/s with 16 lanes, which was slower when idle. */
+static void run_copies_by_link(struct run *run)
+{
+	feed(run, record_of(0, 0, record_gpu_link("0000:81:00.0", 25, 16)));
+	feed(run, record_of(0, 0, record_gpu_link("0000:81:00.0", 160, 16)));
+	run_copies_alone(run);
+}
+
+static void run_copies_beside(struct run *run)
+{
+	run_copies_async(run, 19 * MS, 18 * MS, true);
+}
+
 static const struct program programs[] = {
 	/* clang-format off */
 	{ "one kernel", run_one_kernel, { { FINDING_KERNEL_BOUND, H, 0 } }, 1 },
@@ -175,7 +214,9 @@ static const struct program programs[] = {
 	{ "allocates a little", run_allocates_a_little,
 	  { { FINDING_KERNEL_BOUND, H, 0 }, { FINDING_ALLOC_BOUND, M, 0 } }, 2 },
 	{ "copies behind kernel", run_copies_behind_kernel, { { FINDING_KERNEL_BOUND, H, 0 } }, 1 },
-	{ "copies mostly", run_copies_mostly, { { FINDING_COPY_BOUND, M, 0 } }, 1 },
+	{ "copies mostly", run_copies_mostly, { { FINDING_COPY_BOUND, H, 0 } }, 1 },
+	{ "copies alone", run_copies_alone, { { FINDING_COPY_BOUND, H, STEPS * 30 * MIB } }, 1 },
+	{ "copies beside kernels", run_copies_beside, { { FINDING_KERNEL_BOUND, H, 0 } }, 1 },
 	/* clang-format on */
 };
 
@@ -226,12 +267,31 @@ static void test_which_two_kernels(void **state)
 	run_end(&run);
 }
 
+static void test_what_copies_do(void **state)
+{
+	struct run run = { 0 };
+	const struct finding finding = only_finding(&run, run_copies_by_link);
+	const struct finding_evidence *down = named(&finding, "HtoD");
+
+	(void)state;
+	assert_int_equal(said(&finding,
+			      "share of the time with work that the GPU copied alone, at least"),
+			 78);
+	assert_int_equal(said(&finding, "copies"), STEPS);
+	assert_int_equal(down->value, STEPS * 30 * MIB);
+	assert_int_equal(said(&finding, "at a rate of"), 30 * MIB * 1000 / 15);
+	assert_in_range(said(&finding, "the link of the GPU had in each direction, at most"),
+			31500000000, 31510000000);
+	run_end(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_which_kernel),
 		cmocka_unit_test(test_which_two_kernels),
+		cmocka_unit_test(test_what_copies_do),
 	};
 
 	return cmocka_run_group_tests_name("analysis_kernel", tests, NULL, NULL);

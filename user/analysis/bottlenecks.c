@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/bottlenecks.h"
 
+#include "analysis/copy_bound.h"
 #include "analysis/gpu_use.h"
 #include "ledger/process.h"
 
@@ -525,10 +526,13 @@ int bottlenecks_report_copy(struct process_activity *activity,
 			    const struct analysis_options *options, struct findings *findings)
 {
 	struct bound bound;
+	bool measured;
+	int err = copy_bound_report(activity, options, findings, &measured);
 
-	return find_bound(activity, options, SHARE_COPY, options->copy_share, &bound) ?
-		       report_copy(activity, &bound, findings) :
-		       0;
+	if (err || measured ||
+	    !find_bound(activity, options, SHARE_COPY, options->copy_share, &bound))
+		return err;
+	return report_copy(activity, &bound, findings);
 }
 
 bool bottlenecks_is_alloc_bound(const struct process_activity *activity,

@@ -23,11 +23,26 @@ static void take_placement(struct host_evidence *evidence, const struct state *s
 	}
 }
 
+/*
+ * What PCI Express can carry in one direction: links encode 128 bits in 130 from 8 GT/s on, and 8
+ * in 10 before. Which of several GPUs a process uses is not known here.
+ */
+static uint64_t link_rate(const struct host_account *host)
+{
+	const struct host_gpu *gpu = &host->gpus[0];
+	const uint64_t bits = (uint64_t)gpu->most_speed * gpu->most_width * 100000000;
+
+	if (host->gpus_count != 1)
+		return 0;
+	return gpu->most_speed >= 80 ? bits / 130 * 128 / 8 : bits / 10;
+}
+
 void host_evidence_take(struct host_evidence *evidence, const struct state *state,
 			const struct process *process)
 {
 	*evidence = (struct host_evidence){ .has_used = false };
 	evidence->has_pressure = host_account_pressure(&state->host, &evidence->pressure);
+	evidence->link_rate = link_rate(&state->host);
 	if (!process)
 		return;
 	evidence->calls = call_splits_sum(process);

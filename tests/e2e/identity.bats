@@ -87,6 +87,10 @@ contained() {
 	! { report a.mscope && "$MEMSCOPE" export -q -f ndjson a.mscope; } | grep -q geheim || false
 	! grep -q geheim report.json || false
 	"$MEMSCOPE" report -q -f text a.mscope | grep "python[0-9.]* train.py, user root, child of [0-9]*, .*RANK=3"
+	"$MEMSCOPE" export -q -f csv -o a.csv a.mscope
+	$PYTHON -c 'import csv; print(*{row["who"] for row in csv.DictReader(open("a.csv"))}, sep="\n")' > who
+	grep -qE "^/[^ ]*python[0-9.]* train.py, user root, child of [0-9]+, .*RANK=3" who
+	grep -qE "^/[^ ]*python[0-9.]* -m package, user root" who
 }
 
 @test "--cmdline: command lines, too" {
@@ -182,14 +186,20 @@ contained() {
 	record_start -o a.mscope --cgroup "${GROUP%/*}"
 	SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms POD_NAME=web-0 POD_NAMESPACE=shop \
 		contained "$GROUP" $PYTHON train.py
+	# shellcheck disable=SC2016 # expanded there
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms \
+		sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "${GROUP%/*}" $PYTHON train.py
 	record_stop
 	report --container "${id:0:12}" a.mscope
 	assert_equal "$(identities '.identity | [.runtime, .container, .ns_pid, .pod, .namespace]')" \
 		"[\"docker\",\"$id\",1,\"web-0\",\"shop\"]"
 	[[ $(identities .identity.cgroup) == *"/memscope-$$/docker-$id.scope\"" ]]
 	report --cgroup "/memscope-$$" a.mscope
-	assert_equal "$(identities .identity.script)" '"train.py"'
-	"$MEMSCOPE" report -q -f md a.mscope | grep "docker ${id:0:12}, pid in its namespace 1, pod shop/web-0"
+	assert_equal "$(identities .identity.script | sort | uniq -c | xargs)" '2 train.py'
+	"$MEMSCOPE" report -q -f md -o out.md a.mscope
+	grep "docker ${id:0:12}, pid in its namespace 1, pod shop/web-0" out.md
+	# Without a container, that is what tells a service or a job from others.
+	grep "user root, child of [0-9]*, cgroup /[^ ]*memscope-$$" out.md
 }
 
 @test "hostile names, arguments and variables harm no output" {

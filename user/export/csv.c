@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "export/export.h"
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/record_field.h"
 #include "base/writer.h"
 
@@ -19,7 +20,7 @@ struct csv {
 	const struct report_recording *recording;
 };
 
-/* Before the fields; behind them come `was_running` and what samples have. */
+/* Before the fields; behind them come `who`, `was_running` and what samples have. */
 static const char *const own_columns[] = { "recording", "type", "count", "live" };
 
 #define OWN_COLUMNS (sizeof(own_columns) / sizeof(*own_columns))
@@ -177,7 +178,7 @@ static void put_call(struct csv *export, const struct event *event, const struct
 			put_value(out, fields[i].kind, &value);
 		out->failed |= export->scratch.failed;
 	}
-	string_append_char(out, ',');
+	string_append_text(out, ",,");
 	put_sample(export, NULL, NULL);
 }
 
@@ -188,12 +189,21 @@ struct other {
 	uint64_t ts_ns;
 	const struct process *process; /* NULL: none */
 	const struct amount *live;     /* by space; NULL: none */
-	bool is_attach;
+	bool is_attach, has_identity;
 	const struct event *sample; /* NULL: it is none */
 	const struct change *change;
 };
 
-static int put_other(const struct csv *export, const struct other *other)
+/* Program, user, parent, container and so on, as in a report. */
+static void put_who(struct csv *export, const struct process *process)
+{
+	string_clear(&export->scratch);
+	if (identity_words_append(&export->scratch, process, ""))
+		put_text(&export->writer->text, export->scratch.bytes, export->scratch.length);
+	export->writer->text.failed |= export->scratch.failed;
+}
+
+static int put_other(struct csv *export, const struct other *other)
 {
 	const struct report_coverage *coverage = &export->recording->coverage;
 	struct string *out = &export->writer->text;
@@ -218,6 +228,9 @@ static int put_other(const struct csv *export, const struct other *other)
 			put_text(out, other->process->comm,
 				 strnlen(other->process->comm, MS_COMM_BYTES));
 	}
+	string_append_char(out, ',');
+	if (other->has_identity)
+		put_who(export, other->process);
 	string_append_char(out, ',');
 	if (other->is_attach)
 		string_append_text(out, state_may_hold_more(other->process) ? "true" : "false");
@@ -247,6 +260,7 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 	other.sample = event->sample ? event : NULL;
 	other.change = change;
 	other.is_attach = type == MS_TYPE_ATTACH;
+	other.has_identity = other.process && (other.is_attach || type == MS_TYPE_EXEC);
 	if (type == MS_TYPE_EXEC || type == MS_TYPE_EXIT)
 		other.live = change->implicit;
 	return put_other(export, &other);
@@ -254,7 +268,7 @@ static int take_event(struct sink *sink, const struct event *event, const struct
 
 static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 {
-	const struct csv *export = (const struct csv *)sink;
+	struct csv *export = (struct csv *)sink;
 	const struct state *state = export->recording->state;
 	const struct report_options *options = &export->recording->options;
 	struct amount live[MS_SPACES_COUNT];
@@ -264,7 +278,9 @@ static int take_gap(struct sink *sink, uint64_t ts_ns, bool first)
 	(void)first;
 	for (i = 0; !err && i < state->processes_count; i++) {
 		const struct process *process = state->processes[i];
-		struct other other = { .type = "gap", .ts_ns = ts_ns, .process = process };
+		struct other other = {
+			.type = "gap", .ts_ns = ts_ns, .process = process, .has_identity = true
+		};
 		uint32_t space;
 
 		if (process->exited || !report_wants(options, process))
@@ -282,7 +298,7 @@ static int take_lost(struct sink *sink, uint64_t ts_ns, uint64_t count)
 {
 	const struct other other = { .type = "lost", .count = count, .ts_ns = ts_ns };
 
-	return put_other((const struct csv *)sink, &other);
+	return put_other((struct csv *)sink, &other);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -297,7 +313,7 @@ static void put_header(struct csv *export)
 	for (i = 0; i < fields_count; i++)
 		if (fields[i].ops)
 			string_append_format(out, ",%s", fields[i].name);
-	string_append_text(out, ",was_running");
+	string_append_text(out, ",who,was_running");
 	for (i = 0; i < record_fields_count; i++)
 		if (event_is_sample(record_fields[i].type))
 			string_append_format(out, ",%s_%s", event_type_name(record_fields[i].type),

@@ -91,6 +91,15 @@ void identity_words_container(struct string *out, const struct identity *identit
 		append_beginning(out, id, WORD_SHOWN);
 }
 
+/* A service or a job has no other name there. */
+static void append_cgroup(struct string *out, const struct identity *identity)
+{
+	const char *cgroup = identity->items[IDENTITY_CGROUP];
+
+	if (cgroup && strcmp(cgroup, "/") != 0 && !identity->items[IDENTITY_CONTAINER])
+		append_end(out, cgroup, PATH_SHOWN);
+}
+
 void identity_words_pod(struct string *out, const struct identity *identity)
 {
 	const char *pod = identity->items[IDENTITY_POD];
@@ -175,6 +184,7 @@ bool identity_words_append(struct string *out, const struct process *process, co
 	    identity);
 	add(&sentence, "child of ", append_parent, identity);
 	add(&sentence, "", identity_words_container, identity);
+	add(&sentence, "cgroup ", append_cgroup, identity);
 	if (identity_number(identity, IDENTITY_NS_PID, &ns_pid) && ns_pid != process->pid)
 		add(&sentence, "pid in its namespace ", append_ns_pid, identity);
 	add(&sentence, "pod ", identity_words_pod, identity);

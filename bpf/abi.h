@@ -253,6 +253,7 @@ struct ms_account {
 
 enum ms_visible_flags {
 	MS_VISIBLE_RENUMBERED = 1, /* by CUDA_VISIBLE_DEVICES */
+	MS_VISIBLE_SINGLE = 2,     /* there is one device file: its number can only be 0 */
 };
 
 /* Which devices a program sees: host/device_view.h. */

@@ -189,3 +189,19 @@ valid_lines() {
 	dump_reader --events run.mscope | grep -q "xid 79 of 0000:66:00.0 process=0 GPU has fallen off the bus."
 	puppet_end
 }
+
+@test "the device of a process that was running, if it has one device file" {
+	# In a /dev of its own.
+	mkfifo puppet.in puppet.out
+	unshare -m sh -c 'mount -t tmpfs none /dev && : > /dev/nvidia3 && : > /dev/nvidiactl && exec "$0"' \
+		"$WORKLOADS/puppet" < puppet.in > puppet.out 3>&- 8>&- 9<&- &
+	PUPPET_PID=$!
+	exec 8> puppet.in 9< puppet.out
+	puppet load
+	puppet init
+	trace_start -p "$PUPPET_PID"
+	puppet alloc 4096
+	trace_stop
+	assert_equal "$(events 'select(.op == "alloc").device')" 0
+	puppet_end
+}

@@ -52,6 +52,18 @@ static void test_each_variable_makes_another_view(void **state)
 			assert_other(views[i], views[j]);
 }
 
+static void test_one_device_file_is_one_device(void **state)
+{
+	const uint64_t one[4] = { 0, 1 << 3 }, two[4] = { 1, 1 }, both[4] = { 3 };
+
+	(void)state;
+	assert_true(device_view_of("", 0, one).single);
+	assert_false(device_view_of("", 0, two).single);
+	assert_false(device_view_of("", 0, both).single);
+	/* A program may set another value before it initialises CUDA. */
+	assert_false(VIEW("CUDA_VISIBLE_DEVICES=1").single);
+}
+
 static void test_order_and_repetition(void **state)
 {
 	(void)state;
@@ -87,6 +99,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_not_about_devices_does_not_matter),
 		cmocka_unit_test(test_each_variable_makes_another_view),
+		cmocka_unit_test(test_one_device_file_is_one_device),
 		cmocka_unit_test(test_order_and_repetition),
 		cmocka_unit_test(test_devices_that_are_there),
 		cmocka_unit_test(test_a_process),

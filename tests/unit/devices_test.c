@@ -80,6 +80,21 @@ static void test_who_sees_the_same_means_the_same(void **state)
 	state_fini(&scenario.state);
 }
 
+/* Attached to late: what its context is on has not been seen. */
+static void test_a_process_with_one_device_uses_that(void **state)
+{
+	struct scenario scenario = begun();
+
+	(void)state;
+	apply(&scenario, of(FIRST, record_visible(1, MS_VISIBLE_SINGLE)));
+	apply(&scenario, of(SECOND, record_visible(2, MS_VISIBLE_RENUMBERED)));
+	apply(&scenario, of(FIRST, record_alloc("cuMemAlloc_v2", 0x1000, 1000)));
+	apply(&scenario, of(SECOND, record_alloc("cuMemAlloc_v2", 0x1000, 200)));
+	assert_int_equal(device_of(&scenario, FIRST, 0)->live_bytes, 1000);
+	assert_int_equal(device_of(&scenario, SECOND, -1)->live_bytes, 200);
+	state_fini(&scenario.state);
+}
+
 static void test_recordings_that_do_not_say_share_one_view(void **state)
 {
 	struct scenario scenario = begun();
@@ -204,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_sees_the_same_means_the_same),
+		cmocka_unit_test(test_a_process_with_one_device_uses_that),
 		cmocka_unit_test(test_recordings_that_do_not_say_share_one_view),
 		cmocka_unit_test(test_a_uuid_joins_what_numbers_keep_apart),
 		cmocka_unit_test(test_a_uuid_parts_what_numbers_take_as_one),

@@ -43,7 +43,7 @@ struct device_view device_view_of(const char *environment, size_t bytes, const u
 		const char *entry; /* NULL: it is not set */
 		size_t length;
 	} found[VARIABLES] = { { 0 } };
-	size_t place = 0, length, i;
+	size_t place = 0, count = 0, length, i;
 
 	for (; place < bytes; place += length + 1) {
 		const char *entry = environment + place;
@@ -62,6 +62,9 @@ struct device_view device_view_of(const char *environment, size_t bytes, const u
 		view.key = hash(view.key, "", 1);
 	}
 	view.renumbered = found[0].entry;
+	for (i = 0; i < 4; i++)
+		count += (size_t)__builtin_popcountll(minors[i]);
+	view.single = count == 1;
 	return view;
 }
 

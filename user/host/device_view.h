@@ -17,6 +17,7 @@
 struct device_view {
 	uint64_t key;    /* the same for processes that see the same devices in the same order */
 	bool renumbered; /* CUDA_VISIBLE_DEVICES is set: 0 may be any device of the machine */
+	bool single;     /* the process has one device file, so its one device is number 0 */
 };
 
 /* Returns 0, or -errno if the process is gone or must not be looked at. */

@@ -311,7 +311,8 @@ static void save_devices(struct saver *saver)
 	const struct process_devices *devices = &saver->process->devices;
 	struct ms_checkpoint_visible visible = {
 		.key = devices->visible,
-		.flags = devices->renumbered ? MS_VISIBLE_RENUMBERED : 0,
+		.flags = (devices->renumbered ? MS_VISIBLE_RENUMBERED : 0) |
+			 (devices->single ? MS_VISIBLE_SINGLE : 0),
 	};
 	size_t i;
 

@@ -178,11 +178,14 @@ int contexts_apply(struct process *process, const struct event *event, struct ch
 int32_t contexts_device(const struct process *process, const struct ms_call *call)
 {
 	const struct context *context;
+	int32_t device;
 
 	if (call->known & MS_KNOWN_DEVICE)
 		return call->device;
 	context = call->known & MS_KNOWN_CONTEXT && call->context ?
 			  context_find(process, call->context) :
 			  NULL;
-	return context ? context->device : -1;
+	device = context ? context->device : -1;
+	/* The context was made before the process was attached to; but there is one device. */
+	return device < 0 && process->devices.single ? 0 : device;
 }

@@ -60,6 +60,7 @@ void process_devices_see(struct process_devices *devices, const struct ms_visibl
 		process_devices_forget(devices);
 	devices->visible = visible->key;
 	devices->renumbered = visible->flags & MS_VISIBLE_RENUMBERED;
+	devices->single = visible->flags & MS_VISIBLE_SINGLE;
 }
 
 /* ---- what calls say -------------------------------------------------------------------------- */

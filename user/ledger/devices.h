@@ -41,8 +41,8 @@ struct process_device {
 /* A zeroed one is empty. */
 struct process_devices {
 	uint32_t pid;
-	uint64_t visible; /* struct ms_visible, key; 0: not known */
-	bool renumbered;
+	uint64_t visible;        /* struct ms_visible, key; 0: not known */
+	bool renumbered, single; /* see struct ms_visible, flags */
 	struct process_device *devices;
 	size_t count, capacity;
 	struct map places; /* ordinal -> position */

@@ -48,7 +48,8 @@ struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns)
 		return record;
 	}
 	record.key = view.key;
-	record.flags = view.renumbered ? MS_VISIBLE_RENUMBERED : 0;
+	record.flags = (view.renumbered ? MS_VISIBLE_RENUMBERED : 0) |
+		       (view.single ? MS_VISIBLE_SINGLE : 0);
 	return record;
 }
 

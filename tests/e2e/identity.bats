@@ -29,15 +29,17 @@ teardown() {
 	done
 }
 
-# A program in a file of that name that allocates $2 bytes.
+# A program in a file of that name that allocates $2 bytes. It lives for long enough to be looked at on
+# a busy machine, too.
 program() {
 	cat > "$1" <<- PROGRAM
-		import ctypes
+		import ctypes, time
 		cuda, place = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
 		cuda.cuInit(0)
 		cuda.cuDevicePrimaryCtxRetain(ctypes.byref(place), 0)
 		cuda.cuCtxSetCurrent(place)
 		cuda.cuMemAlloc_v2(ctypes.byref(place), ctypes.c_size_t($2))
+		time.sleep(0.1)
 	PROGRAM
 }
 
@@ -86,7 +88,7 @@ contained() {
 	assert_equal "$(identities '.identity.parent' | sort -u | wc -l)" 1
 	! { report a.mscope && "$MEMSCOPE" export -q -f ndjson a.mscope; } | grep -q geheim || false
 	! grep -q geheim report.json || false
-	"$MEMSCOPE" report -q -f text a.mscope | grep "python[0-9.]* train.py, user root, child of [0-9]*, .*RANK=3"
+	"$MEMSCOPE" report -q -f md a.mscope | grep "python[0-9.]* train.py, user root, child of [0-9]*, .*RANK=3"
 	"$MEMSCOPE" export -q -f csv -o a.csv a.mscope
 	$PYTHON -c 'import csv; print(*{row["who"] for row in csv.DictReader(open("a.csv"))}, sep="\n")' > who
 	grep -qE "^/[^ ]*python[0-9.]* train.py, user root, child of [0-9]+, .*RANK=3" who

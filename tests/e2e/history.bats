@@ -60,6 +60,11 @@ refused() {
 		history --by "$by" > by.json
 		valid history by.json
 	done
+	# What a report of the ring says.
+	"$MEMSCOPE" export -f openmetrics state/ring/*.mscope > report.txt
+	assert_equal "$(of .allocs)" "$(series memscope_allocations_total 'comm="hist-one"' report.txt)"
+	assert_equal "$(of .alloc_bytes)" "$(series memscope_allocated_bytes_total 'comm="hist-one"' report.txt)"
+	assert_equal "$(of .free_bytes)" "$(series memscope_freed_bytes_total 'comm="hist-one"' report.txt)"
 	"$MEMSCOPE" history --state-dir "$PWD/state" > out.txt
 	grep -q "hist-one *$pid *root" out.txt
 }

@@ -177,6 +177,51 @@ static void a_damaged_one_is_set_aside(void **unused)
 	assert_int_equal(ask("SELECT count(*) FROM span WHERE level = 0"), 1);
 }
 
+/* Whatever bytes it is made of: a query says so, or gives something. */
+static void any_bytes_can_be_asked(void **unused)
+{
+	const struct history_query query = { .from_s = WALL_S,
+					     .to_s = WALL_S + 1000,
+					     .points = true };
+	struct history_database *database = history_database_open(&options);
+	uint64_t random = 99, size, i, failed = 0, first_s, end_s;
+	struct history_reader *reader;
+	struct history_usage usage = { 0 };
+	const int tries = getenv("STRESS") ? 3000 : 150;
+	struct stat status;
+	char was[8];
+	int fd, err;
+
+	(void)unused;
+	for (i = 0; i < 30; i++)
+		assert_int_equal(put(database, i, 20), 0);
+	history_database_close(database);
+	fd = open(PATH, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &status), 0);
+	size = (uint64_t)status.st_size;
+	for (i = 0; i < (uint64_t)tries; i++) {
+		const off_t at = (off_t)((random = unit_random(random)) % (size - sizeof(was)));
+
+		random = unit_random(random);
+		assert_int_equal(pread(fd, was, sizeof(was), at), sizeof(was));
+		assert_int_equal(pwrite(fd, &random, 1 + random % sizeof(was), at),
+				 1 + random % sizeof(was));
+		err = history_reader_open(&reader, PATH);
+		if (!err) {
+			err = history_reader_range(reader, &first_s, &end_s);
+			if (!err)
+				err = history_reader_query(reader, &query, &usage);
+			history_usage_fini(&usage);
+			history_reader_close(reader);
+		}
+		failed += err != 0;
+		assert_int_equal(pwrite(fd, was, sizeof(was), at), sizeof(was));
+	}
+	close(fd);
+	assert_true(failed > 0);
+}
+
 /* A newer version's, or something else. */
 static void one_of_another_version_is_set_aside(void **unused)
 {
@@ -292,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_kill_loses_nothing_that_was_written),
 		TEST(a_damaged_one_is_set_aside),
+		TEST(any_bytes_can_be_asked),
 		TEST(one_of_another_version_is_set_aside),
 		TEST(no_room_is_no_end),
 		TEST(a_disk_that_fails_is_no_end),

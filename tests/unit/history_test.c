@@ -16,9 +16,11 @@
 
 /* ---- from records to rows -------------------------------------------------------------------- */
 
+static uint64_t wall_step_ns; /* by which somebody has set the clock */
+
 static uint64_t wall_offset(void)
 {
-	return WALL_S * SECOND_NS;
+	return WALL_S * SECOND_NS + wall_step_ns;
 }
 
 struct fixture {
@@ -295,6 +297,32 @@ static void what_may_be_idle(void **unused)
 	history_usage_fini(&usage);
 }
 
+/* Somebody sets the clock: what is at the same time twice is added up. */
+static void the_clock_is_set(void **unused)
+{
+	const uint64_t ms = 100000, live = 1000;
+	struct fixture fixture;
+	int level;
+
+	(void)unused;
+	begin(&fixture);
+	feed(&fixture, record_at(0, record_alloc("cuMemAlloc_v2", 0x1000, live)));
+	feed(&fixture, record_at(30 * SECOND_NS, record_launch("cuLaunchKernel", 0x77)));
+	wall_step_ns = -25 * SECOND_NS;
+	feed(&fixture, record_at(60 * SECOND_NS, record_launch("cuLaunchKernel", 0x77)));
+	wall_step_ns = 7000 * SECOND_NS + 12345;
+	feed(&fixture, record_at(90 * SECOND_NS, record_launch("cuLaunchKernel", 0x77)));
+	history_sampler_finish(fixture.sampler, ms * MS_NS);
+	wall_step_ns = 0;
+	end(&fixture);
+	for (level = 0; level < HISTORY_LEVELS; level++) {
+		assert_int_equal(sum("byte_ms", level, 0), live * ms);
+		assert_int_equal(sum("ms", level, 0), ms);
+		assert_int_equal(launches(level, RECORD_PID), 3);
+	}
+	assert_int_equal(ask("SELECT count(*) FROM span WHERE start % 10 <> 0"), 0);
+}
+
 /* What ended with memory, and records that were lost. */
 static void events_are_rows(void **unused)
 {
@@ -341,10 +369,8 @@ static void events_are_rows(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rollups_are_the_records),
-		TEST(what_is_idle),
-		TEST(what_may_be_idle),
-		TEST(events_are_rows),
+		TEST(rollups_are_the_records), TEST(what_is_idle),    TEST(what_may_be_idle),
+		TEST(the_clock_is_set),        TEST(events_are_rows),
 	};
 
 	return unit_run("history", tests);

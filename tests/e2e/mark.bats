@@ -31,6 +31,7 @@ waiting() {
 	mkfifo in
 	"${user[@]}" "$WORKLOADS/markers" wait 500 < in > did 3>&- &
 	waiting_pid=$!
+	MARKED=$waiting_pid
 	exec 8> in
 	wait_for 'grep -q waiting did'
 }
@@ -85,6 +86,18 @@ marked() {
 	"$MEMSCOPE" export -f chrome -o run.chrome run.mscope
 	grep -q '"name":"all of it"' run.chrome
 	grep -q 'marks from outside' run.chrome
+}
+
+@test "an agent that traces all has it in its ring, of a process that it finds by itself" {
+	waiting OTHER_PID
+	in_background_tracing RECORD_PID agent.err "$MEMSCOPE" agent -v $MASK --state-dir "$PWD/state" --ring=8M --budget=off \
+		--listen=off --socket=off 8>&-
+	mark deployed
+	finish
+	kill -TERM "$RECORD_PID"
+	tool_wait agent RECORD_PID
+	"$MEMSCOPE" report -f json state/ring/*.mscope > report.json
+	jq -e --argjson pid "$MARKED" '.recordings[0].phases.list | map(select(.source == "command" and .pid == $pid).path) == [["deployed"]]' report.json
 }
 
 @test "with no capture that listens, it says so, and nothing is marked" {

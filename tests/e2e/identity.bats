@@ -142,14 +142,6 @@ contained() {
 	[ "$(grep -c "^[^+]* train.py  *cuMemAlloc_v2" out.txt)" -eq 3 ] || fail "$(cat out.txt)"
 }
 
-@test "a command that ends before its execution is heard of keeps its identity" {
-	printf '(sleep 0.4; kill -CONT $PPID) &\nkill -STOP $PPID\n' > stop.sh
-	"$MEMSCOPE" record -q $MASK -o a.mscope -- sh stop.sh 2> record.err
-	report a.mscope
-	assert_equal "$(jq -c '.recordings[0].processes[0].identity | [.script, .user]' report.json)" \
-		'["stop.sh","root"]'
-}
-
 @test "selection by user, name and several at once" {
 	# Where the other user may look.
 	OPEN=$(mktemp -d)

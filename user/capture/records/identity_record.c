@@ -128,17 +128,19 @@ struct ms_identity *identity_record_make(struct identity_maker *maker, const str
 	struct string *record = &maker->record;
 	const uint64_t now_ns = clock_monotonic_ns();
 	struct ms_identity *made;
+	const bool known = is_known(maker, next);
 	bool read;
 
 	read = !process_facts_read((pid_t)next->pid, next->start_ns, &wish, &maker->read);
-	if (read) {
+	/* A zombie has a parent and a user, and no program any more. */
+	if (read && (maker->read.exe[0] || !known)) {
 		maker->facts = maker->read;
 		maker->facts_of = *next;
 		maker->facts_ns = now_ns;
 	}
 	string_clear(record);
 	string_append(record, (const char *)&begin, sizeof(begin));
-	if (read || is_known(maker, next))
+	if (read || known)
 		put_facts(maker);
 	if (record->failed)
 		return NULL;

@@ -129,13 +129,13 @@ calls_seen() {
 	needs_files
 	count=$(times 1000 150)
 	trace_start -a
-	for way in fork exec spawn; do
+	for way in fork exec vfork spawn clone; do
 		rm -f children.in
 		children_start "$way" "$count" 20
 		children_run
 	done
 	trace_stop
-	assert_equal "$(calls_seen)" "[$((3 * count)),$((3 * (count / 2)))]"
+	assert_equal "$(calls_seen)" "[$((5 * count)),$((5 * (count / 2)))]"
 	# From their beginnings.
 	assert_equal "$(events -s '[.[] | select(.type == "attach" and .comm == "short_lives" and .was_running)] | length')" 0
 }

@@ -38,9 +38,10 @@ void history_names_device(struct history_device *out, const struct usage_totals 
 		device_append_uuid(&text, &device->identity);
 	} else if (device->identity.pci.known) {
 		device_append_pci(&text, &device->identity);
+	} else if (device->ordinal >= 0) {
+		string_append_format(&text, "device %d", device->ordinal);
 	} else {
-		string_append_text(&text, "device ");
-		usage_device_append_label(&text, totals, place);
+		string_append_text(&text, "device unknown");
 	}
 	snprintf(out->key, sizeof(out->key), "%.*s", (int)text.length,
 		 text.length ? text.bytes : "");

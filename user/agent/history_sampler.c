@@ -197,13 +197,35 @@ static void count_work(struct entry *entry, const struct process *process,
 
 /* ---- the batch ------------------------------------------------------------------------------- */
 
-static int put_device(struct history_sampler *sampler, const struct history_device *device)
+static struct history_device *find_device(struct history_sampler *sampler, const char *key)
 {
-	if (memory_grow(&sampler->out_devices, &sampler->out_devices_capacity,
-			sampler->out_devices_count + 1, sizeof(*device)))
-		return -ENOMEM;
-	sampler->out_devices[sampler->out_devices_count++] = *device;
-	return 0;
+	size_t i;
+
+	for (i = 0; i < sampler->out_devices_count; i++)
+		if (!strcmp(sampler->out_devices[i].key, key))
+			return &sampler->out_devices[i];
+	return NULL;
+}
+
+/* Those of one key are one: of devices of which only the number is known, there can be several. */
+static struct history_device *put_device(struct history_sampler *sampler,
+					 const struct history_device *device)
+{
+	struct history_device *there = find_device(sampler, device->key);
+
+	if (!there) {
+		if (memory_grow(&sampler->out_devices, &sampler->out_devices_capacity,
+				sampler->out_devices_count + 1, sizeof(*device)))
+			return NULL;
+		there = &sampler->out_devices[sampler->out_devices_count++];
+		*there = *device;
+		return there;
+	}
+	there->held.ms = device->held.ms > there->held.ms ? device->held.ms : there->held.ms;
+	there->held.min_bytes += device->held.min_bytes;
+	there->held.max_bytes += device->held.max_bytes;
+	there->held.byte_ms += device->held.byte_ms;
+	return there;
 }
 
 static int put_devices(struct history_sampler *sampler, uint64_t end_ns)
@@ -217,6 +239,7 @@ static int put_devices(struct history_sampler *sampler, uint64_t end_ns)
 		const struct usage_device *device = &totals->devices[i];
 		struct held_sum *sum = &sampler->devices[i];
 		struct history_device out = { 0 };
+		const struct history_device *there;
 
 		sampler->device_positions[i] = HISTORY_NONE;
 		if (usage_device_root(totals, i) != i) {
@@ -226,12 +249,18 @@ static int put_devices(struct history_sampler *sampler, uint64_t end_ns)
 		if (!sum->there)
 			continue;
 		held_sum_set(sum, device->live_bytes, end_ns);
-		sampler->device_positions[i] = (uint32_t)sampler->out_devices_count;
 		history_names_device(&out, totals, i);
 		history_names_copy(out.name, sizeof(out.name), device->identity.name);
 		out.total_bytes = device->identity.total_bytes;
 		out.held = held_sum_take(sum);
-		err = put_device(sampler, &out);
+		/* Most that were ever seen hold nothing. */
+		if (!out.held.max_bytes)
+			continue;
+		there = put_device(sampler, &out);
+		if (there)
+			sampler->device_positions[i] = (uint32_t)(there - sampler->out_devices);
+		else
+			err = -ENOMEM;
 	}
 	return err;
 }
@@ -240,24 +269,17 @@ static int put_devices(struct history_sampler *sampler, uint64_t end_ns)
 static int put_used(struct history_sampler *sampler, uint64_t ms)
 {
 	const struct nvml_devices *devices = &sampler->sink.state->nvml_devices;
-	size_t i, j;
-	int err = 0;
+	size_t i;
 
-	for (i = 0; !err && i < devices->count; i++) {
+	for (i = 0; i < devices->count; i++) {
 		const struct ms_device *last = &devices->devices[i].last;
-		struct history_device *out = NULL, made = { 0 };
+		struct history_device *out, made = { 0 };
 
 		snprintf(made.key, sizeof(made.key), "%.*s", (int)sizeof(last->uuid), last->uuid);
-		for (j = 0; j < sampler->out_devices_count; j++)
-			if (!strcmp(sampler->out_devices[j].key, made.key))
-				out = &sampler->out_devices[j];
-		if (!out) {
-			made.held.ms = ms;
-			err = put_device(sampler, &made);
-			if (err)
-				break;
-			out = &sampler->out_devices[sampler->out_devices_count - 1];
-		}
+		made.held.ms = ms;
+		out = put_device(sampler, &made);
+		if (!out)
+			return -ENOMEM;
 		out->total_bytes = out->total_bytes ? out->total_bytes : last->total_bytes;
 		out->used_known = 1;
 		out->used = (struct history_held){ .ms = ms,
@@ -265,7 +287,7 @@ static int put_used(struct history_sampler *sampler, uint64_t ms)
 						   .max_bytes = last->used_bytes,
 						   .byte_ms = last->used_bytes * ms };
 	}
-	return err;
+	return 0;
 }
 
 static uint32_t device_position(const struct history_sampler *sampler, size_t place)

@@ -275,6 +275,8 @@ static int put_used(struct history_sampler *sampler, uint64_t ms)
 		const struct ms_device *last = &devices->devices[i].last;
 		struct history_device *out, made = { 0 };
 
+		if (!(last->known & MS_DEVICE_MEMORY))
+			continue;
 		snprintf(made.key, sizeof(made.key), "%.*s", (int)sizeof(last->uuid), last->uuid);
 		made.held.ms = ms;
 		out = put_device(sampler, &made);

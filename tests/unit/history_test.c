@@ -323,6 +323,32 @@ static void the_clock_is_set(void **unused)
 	assert_int_equal(ask("SELECT count(*) FROM span WHERE start % 10 <> 0"), 0);
 }
 
+/* What NVML says of devices, as far as it says it. */
+static void devices_in_use(void **unused)
+{
+	union record other = record_device_memory("GPU-2", 5000);
+	struct fixture fixture;
+	struct history_usage usage;
+
+	(void)unused;
+	begin(&fixture);
+	other.device.known = 0;
+	feed(&fixture, record_at(1 * SECOND_NS, record_device_memory("GPU-1", 3000)));
+	feed(&fixture, record_at(1 * SECOND_NS, other));
+	feed(&fixture, record_at(11 * SECOND_NS, record_device_memory("GPU-1", 1000)));
+	history_sampler_finish(fixture.sampler, 20 * SECOND_NS);
+	end(&fixture);
+	usage = query(0, 20, HISTORY_BY_DEVICE);
+	assert_int_equal(usage.rows_count, 1);
+	assert_string_equal(usage.rows[0].name, "GPU-1");
+	assert_true(usage.rows[0].used_known);
+	assert_int_equal(usage.rows[0].used_peak_bytes, 3000);
+	assert_int_equal(usage.rows[0].used_ms, 20000);
+	assert_true(usage.rows[0].used_byte_ms == 10000 * 3000 + 10000 * 1000);
+	assert_true(usage.rows[0].byte_ms == 0);
+	history_usage_fini(&usage);
+}
+
 /* What ended with memory, and records that were lost. */
 static void events_are_rows(void **unused)
 {
@@ -369,8 +395,8 @@ static void events_are_rows(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rollups_are_the_records), TEST(what_is_idle),    TEST(what_may_be_idle),
-		TEST(the_clock_is_set),        TEST(events_are_rows),
+		TEST(rollups_are_the_records), TEST(what_is_idle),   TEST(what_may_be_idle),
+		TEST(the_clock_is_set),        TEST(devices_in_use), TEST(events_are_rows),
 	};
 
 	return unit_run("history", tests);

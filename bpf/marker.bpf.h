@@ -184,7 +184,12 @@ static __u64 commands_count;
 static __always_inline bool marker_command_is_wanted(void)
 {
 	const __u64 now_ns = bpf_ktime_get_ns();
+	struct bpf_pidns_info info;
 
+	/* Containers of one image have one file of our program, and root is another one in each. */
+	if (bpf_get_ns_current_pid_tgid(settings.pid_space_device, settings.pid_space, &info,
+					sizeof(info)))
+		return false;
 	if (!(__u32)bpf_get_current_uid_gid())
 		return true;
 	if (now_ns - commands_since_ns >= MS_MARKER_COMMANDS_NS) {

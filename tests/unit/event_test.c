@@ -333,6 +333,20 @@ static void test_no_more_pages_lie_somewhere_than_were_asked_for(void **state)
 	assert_refused(&record);
 }
 
+static void test_texts_of_errors_of_devices_end(void **state)
+{
+	union record record = record_xid(79, "0000:65:00.0", 0, "");
+	struct event event;
+
+	(void)state;
+	assert_int_equal(event_decode(&record, record.event.size, &event), 0);
+	memset(record.xid.bdf, 'x', sizeof(record.xid.bdf));
+	assert_int_equal(event_decode(&record, record.event.size, &event), -EINVAL);
+	memset(record.xid.bdf, 0, sizeof(record.xid.bdf));
+	memset(record.xid.text, 'x', sizeof(record.xid.text));
+	assert_int_equal(event_decode(&record, record.event.size, &event), -EINVAL);
+}
+
 static void test_steps_of_budgets_are_known_ones(void **state)
 {
 	union record record = record_budget(MS_BUDGET_OFF, MS_BUDGET_ALL, 0);
@@ -506,6 +520,7 @@ int main(void)
 		cmocka_unit_test(test_a_driver_row_of_another_op_is_refused),
 		cmocka_unit_test(test_no_call_waits_longer_than_it_takes),
 		cmocka_unit_test(test_no_more_pages_lie_somewhere_than_were_asked_for),
+		cmocka_unit_test(test_texts_of_errors_of_devices_end),
 		cmocka_unit_test(test_steps_of_budgets_are_known_ones),
 		cmocka_unit_test(test_launch_rows_belong_into_launch_records_only),
 		cmocka_unit_test(test_what_is_more_than_a_number_is_not_counted),

@@ -254,6 +254,12 @@ static int decode_budget(const struct ms_budget *budget)
 	return budget->step < MS_BUDGET_STEPS && budget->before < MS_BUDGET_STEPS ? 0 : -EINVAL;
 }
 
+/* Both texts are terminated. */
+static int decode_xid(const struct ms_xid *xid)
+{
+	return !xid->bdf[MS_BDF_BYTES - 1] && !xid->text[MS_XID_TEXT_BYTES - 1] ? 0 : -EINVAL;
+}
+
 static int decode_sample(const void *record, struct event *event)
 {
 	event->sample = record;
@@ -272,6 +278,8 @@ static int decode_sample(const void *record, struct event *event)
 		return decode_marker(record);
 	case MS_TYPE_BUDGET:
 		return decode_budget(record);
+	case MS_TYPE_XID:
+		return decode_xid(record);
 	default:
 		return 0;
 	}

@@ -69,7 +69,7 @@ static void list(struct document *document, const struct report_recording *recor
 	if (!document_row(document))
 		return;
 	document_cell_time(document, recording, xid->event.ts_ns);
-	string_append(&document->text, xid->bdf, strnlen(xid->bdf, sizeof(xid->bdf)));
+	field_append_safe(&document->text, xid->bdf, strlen(xid->bdf));
 	document_cell(document);
 	document_cell_count(document, true, xid->xid);
 	document_cell_text(document, meaning ? meaning : "");
@@ -78,7 +78,7 @@ static void list(struct document *document, const struct report_recording *recor
 	else if (xid->process)
 		string_append_format(&document->text, "%u", xid->process);
 	document_cell(document);
-	field_append_safe(&document->text, xid->text, strnlen(xid->text, sizeof(xid->text)));
+	field_append_safe(&document->text, xid->text, strlen(xid->text));
 	document_cell(document);
 	document_row_end(document);
 }
@@ -142,7 +142,7 @@ void report_xids_append(struct string *out, const struct report_recording *recor
 		return;
 	meaning = meaning_of(xid->xid);
 	string_append_format(out, "NVIDIA's driver reported Xid %u of the GPU at ", xid->xid);
-	string_append(out, xid->bdf, strnlen(xid->bdf, sizeof(xid->bdf)));
+	field_append_safe(out, xid->bdf, strlen(xid->bdf));
 	if (meaning)
 		string_append_format(out, " (%s)", meaning);
 	string_append_text(out, " at ");

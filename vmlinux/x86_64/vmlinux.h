@@ -4,7 +4,7 @@
 #define __VMLINUX_H__
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#pragma clang attribute push (__attribute__((preserve_access_index)), apply_to = record)
 #endif
 typedef unsigned char __u8;
 typedef short unsigned int __u16;
@@ -130,7 +130,7 @@ struct uprobes_state {
 };
 
 struct mm_struct {
-	struct uprobes_state uprobes_state;
+		struct uprobes_state uprobes_state;
 };
 
 struct return_instance {
@@ -205,6 +205,11 @@ struct pt_regs {
 	long unsigned int di;
 	long unsigned int ip;
 	long unsigned int sp;
+};
+
+struct bpf_pidns_info {
+	__u32 pid;
+	__u32 tgid;
 };
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX

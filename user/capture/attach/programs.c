@@ -149,13 +149,24 @@ static uint32_t test_device(void)
 	return major(status.st_dev) << 20 | minor(status.st_dev);
 }
 
+/* As the kernel has it. */
+static uint32_t device_number(const struct stat *status)
+{
+	return major(status->st_dev) << 20 | minor(status->st_dev);
+}
+
 static void set_markers(struct memscope_bpf *skeleton, const struct marker_rows *markers)
 {
+	struct stat space;
 	size_t i;
 
 	for (i = 0; markers && i < markers->count; i++)
 		skeleton->rodata->marker_rows[i] = markers->rows[i].kernel;
 	skeleton->rodata->marker_rows[MS_MARKER_ROW_COMMAND] = marker_row_command;
+	if (!stat("/proc/self/ns/pid", &space)) {
+		skeleton->rodata->settings.pid_space_device = device_number(&space);
+		skeleton->rodata->settings.pid_space = space.st_ino;
+	}
 }
 
 /* The kernel's answer, or why there is none. `*result` is to be destroyed either way. */

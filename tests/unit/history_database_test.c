@@ -180,9 +180,9 @@ static void a_damaged_one_is_set_aside(void **unused)
 /* Whatever bytes it is made of: a query says so, or gives something. */
 static void any_bytes_can_be_asked(void **unused)
 {
-	const struct history_query query = { .from_s = WALL_S,
-					     .to_s = WALL_S + 1000,
-					     .points = true };
+	const struct history_query query = {
+		.from_s = WALL_S, .to_s = WALL_S + 1000, .points = true, .rows_pointed = 10
+	};
 	struct history_database *database = history_database_open(&options);
 	uint64_t random = 99, size, i, failed = 0, first_s, end_s;
 	struct history_reader *reader;
@@ -281,6 +281,70 @@ static void a_disk_that_fails_is_no_end(void **unused)
 	history_database_close(database);
 }
 
+/* Of more than a query takes: what is left out is summed up, and few have points. */
+static void a_query_is_bounded(void **unused)
+{
+	const struct history_query query = {
+		.from_s = WALL_S, .to_s = WALL_S + 51 * 86400, .points = true, .rows_pointed = 2
+	};
+	struct history_database *database = history_database_open(&options);
+	unsigned __int128 byte_ms = 0;
+	struct history_usage usage;
+	struct history_reader *reader;
+	size_t i, pointed = 0;
+
+	(void)unused;
+	/* Each day, 1000 other processes. */
+	for (i = 0; i < 51; i++)
+		assert_int_equal(put(database, i * 8640, 1000), 0);
+	history_database_close(database);
+	assert_int_equal(history_reader_open(&reader, PATH), 0);
+	assert_int_equal(history_reader_query(reader, &query, &usage), 0);
+	history_reader_close(reader);
+	assert_int_equal(usage.rows_count, 50001);
+	assert_string_equal(usage.rows[0].name, HISTORY_OTHERS);
+	assert_int_equal(usage.rows[0].processes, 1000);
+	assert_int_equal(usage.rows[0].pid, 0);
+	for (i = 0; i < usage.rows_count; i++) {
+		byte_ms += usage.rows[i].byte_ms;
+		pointed += usage.rows[i].points_count != 0;
+	}
+	assert_true(byte_ms == (unsigned __int128)51 * 1000 * 10000 << 30);
+	assert_int_equal(pointed, 2);
+	/* 1224 hours, in steps of two. */
+	assert_int_equal(usage.step_s, 7200);
+	assert_int_equal(usage.to_s - usage.from_s, 51 * 86400);
+	history_usage_fini(&usage);
+}
+
+/* Several hours are one point: the mean is over all of them, and the maximum that of one. */
+static void hours_are_put_together(void **unused)
+{
+	const struct history_query query = {
+		.from_s = WALL_S, .to_s = WALL_S + 51 * 86400, .points = true, .rows_pointed = 2
+	};
+	struct history_database *database = history_database_open(&options);
+	struct history_usage usage;
+	struct history_reader *reader;
+	uint64_t i;
+
+	(void)unused;
+	for (i = 0; i < 5; i++)
+		assert_int_equal(put(database, i * 360, 1), 0);
+	history_database_close(database);
+	assert_int_equal(history_reader_open(&reader, PATH), 0);
+	assert_int_equal(history_reader_query(reader, &query, &usage), 0);
+	history_reader_close(reader);
+	assert_int_equal(usage.rows_count, 1);
+	assert_int_equal(usage.rows[0].points_count, 3);
+	assert_int_equal(usage.rows[0].points[1].start_s, WALL_S + 7200);
+	assert_int_equal(usage.rows[0].points[1].max_bytes, 2u << 30);
+	assert_in_range(usage.rows[0].points[1].mean_bytes, (20ull << 30) / 7200 - 2,
+			(20ull << 30) / 7200);
+	assert_int_equal(usage.rows[0].points[2].mean_bytes, (10ull << 30) / 7200);
+	history_usage_fini(&usage);
+}
+
 static void what_is_old_goes(void **unused)
 {
 	struct history_database *database = history_database_open(&options);
@@ -342,6 +406,8 @@ int main(void)
 		TEST(no_room_is_no_end),
 		TEST(a_disk_that_fails_is_no_end),
 		TEST(what_is_old_goes),
+		TEST(a_query_is_bounded),
+		TEST(hours_are_put_together),
 		TEST(a_damaged_batch_is_refused),
 	};
 

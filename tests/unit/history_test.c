@@ -216,9 +216,11 @@ static const struct history_row *find(const struct history_usage *usage, uint64_
 
 static struct history_usage query(uint64_t from_s, uint64_t to_s, enum history_by by)
 {
-	const struct history_query asked = {
-		.from_s = WALL_S + from_s, .to_s = WALL_S + to_s, .by = by, .points = true
-	};
+	const struct history_query asked = { .from_s = WALL_S + from_s,
+					     .to_s = WALL_S + to_s,
+					     .by = by,
+					     .points = true,
+					     .rows_pointed = 1000 };
 	struct history_reader *reader;
 	struct history_usage usage;
 

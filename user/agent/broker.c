@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 
 #define ANSWER_SECONDS 10
 #define ANSWER_BYTES (64ull << 20)
+#define ANSWER_MORE_BYTES (256ull << 20) /* of addresses: in addition to what the agent has */
 
 static int take_question(void *context, uint64_t data);
 
@@ -33,10 +35,38 @@ static void say(const struct broker *broker, uint64_t number, uint32_t status, i
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
+/* 0: not known. */
+static uint64_t address_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Whatever is asked for, the agent does not run out of memory because of it. */
+static void limit_memory(void)
+{
+	const uint64_t now_bytes = address_bytes();
+	struct rlimit most;
+
+	if (!now_bytes || getrlimit(RLIMIT_AS, &most) ||
+	    most.rlim_cur <= now_bytes + ANSWER_MORE_BYTES)
+		return;
+	most.rlim_cur = now_bytes + ANSWER_MORE_BYTES;
+	setrlimit(RLIMIT_AS, &most);
+}
+
 static void limit(void)
 {
 	const struct rlimit bytes = { ANSWER_BYTES, ANSWER_BYTES };
 
+	limit_memory();
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGALRM, SIG_DFL);
 	setrlimit(RLIMIT_FSIZE, &bytes);

@@ -46,7 +46,9 @@ static int write_usage(struct history_reader *reader, const struct history_query
 
 int history_answer_write(const char *path, const struct request *request, struct writer *writer)
 {
-	struct history_query query = { .by = (enum history_by)request->by, .points = true };
+	struct history_query query = { .by = (enum history_by)request->by,
+				       .points = true,
+				       .rows_pointed = ROWS };
 	struct history_reader *reader;
 	uint64_t first_s, end_s;
 	int err = history_reader_open(&reader, path);

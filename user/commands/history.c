@@ -162,6 +162,7 @@ static int show(const struct settings *settings, struct history_reader *reader, 
 	uint64_t first_s, end_s, begin_ns = clock_monotonic_ns();
 	int err = history_reader_range(reader, &first_s, &end_s), code;
 
+	query.rows_pointed = view.top;
 	if (err)
 		return explain(path, err);
 	code = find_range(settings, path, first_s, end_s, &query);

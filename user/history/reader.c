@@ -16,6 +16,7 @@
 
 #define BUSY_MS 5000
 #define INTERVALS_MOST 1000 /* of a query; 2 h 46 min of ten seconds each */
+#define ROWS_MOST 50000     /* a year can have had millions of processes */
 
 struct history_reader {
 	struct sqlite3 *handle;
@@ -159,38 +160,28 @@ struct look_up {
 	struct map by_device;
 	struct string_table names; /* of rows */
 	struct map by_name;        /* interned name -> position of its row */
-	uint32_t step_s;
+	uint32_t step_s;           /* of the level */
+	bool pointing;             /* the second time over the range: for points only */
 };
 
 static const char find_device[] = "SELECT key, name FROM device WHERE id = ?1";
 
-static struct history_row *add_row(struct history_usage *usage, const char *name)
-{
-	struct history_row *row;
-
-	if (memory_grow(&usage->rows, &usage->rows_capacity, usage->rows_count + 1,
-			sizeof(*usage->rows)))
-		return NULL;
-	row = &usage->rows[usage->rows_count];
-	*row = (struct history_row){ .name = strdup(name) };
-	if (!row->name)
-		return NULL;
-	usage->rows_count++;
-	return row;
-}
-
-/* The row of that name, which may be a new one. */
+/* The row of that name, which may be a new one, or that of all for which there is no place. */
 static struct history_row *find_row(struct look_up *look_up, const char *name)
 {
 	const char *known = string_intern(&look_up->names, name, strlen(name));
 	const uint64_t *place = known ? map_get(&look_up->by_name, (uintptr_t)known) : NULL;
 	struct history_usage *usage = look_up->usage;
 
+	if (known && !place && usage->rows_count >= ROWS_MOST) {
+		known = string_intern(&look_up->names, HISTORY_OTHERS, strlen(HISTORY_OTHERS));
+		place = known ? map_get(&look_up->by_name, (uintptr_t)known) : NULL;
+	}
 	if (place)
 		return &usage->rows[*place];
 	if (!known || map_set(&look_up->by_name, (uintptr_t)known, usage->rows_count))
 		return NULL;
-	return add_row(usage, name);
+	return history_usage_add_row(usage, known);
 }
 
 static int find(struct sqlite3_stmt *statement, int64_t id)
@@ -206,6 +197,8 @@ static struct history_row *row_of_process(struct look_up *look_up, int64_t id)
 	const uint64_t *place = map_get(&look_up->by_process, (uint64_t)id);
 	struct sqlite3_stmt *statement = look_up->process;
 	struct history_usage *usage = look_up->usage;
+	const bool alone =
+		look_up->query->by == HISTORY_BY_PROCESS && usage->rows_count < ROWS_MOST;
 	struct string name = { 0 };
 	struct history_row *row;
 	bool found;
@@ -221,12 +214,11 @@ static struct history_row *row_of_process(struct look_up *look_up, int64_t id)
 		string_fini(&name);
 		return NULL;
 	}
-	row = look_up->query->by == HISTORY_BY_PROCESS ? add_row(usage, name.bytes) :
-							 find_row(look_up, name.bytes);
+	row = alone ? history_usage_add_row(usage, name.bytes) : find_row(look_up, name.bytes);
 	string_fini(&name);
 	if (!row || map_set(&look_up->by_process, (uint64_t)id, (uint64_t)(row - usage->rows)))
 		return NULL;
-	if (found && look_up->query->by == HISTORY_BY_PROCESS) {
+	if (found && alone) {
 		row->pid = (uint64_t)sqlite3_column_int64(statement, PROCESS_PID);
 		row->user = text_of(statement, PROCESS_USER);
 		row->place = process_words_place(statement);
@@ -258,18 +250,27 @@ static struct history_row *row_of_device(struct look_up *look_up, int64_t id)
 
 static int close_interval(const struct look_up *look_up, struct history_row *row)
 {
+	const struct history_usage *usage = look_up->usage;
+	struct history_point *last = row->points_count ? &row->points[row->points_count - 1] : NULL;
+	const uint64_t mean_bytes = row->open.byte_ms / (usage->step_s * 1000ull);
+	uint64_t start_s;
+
 	if (row->open.max_bytes > row->peak_bytes)
 		row->peak_bytes = row->open.max_bytes;
-	if (!look_up->query->points || !row->open.start_s)
+	if (!look_up->pointing || !row->open.start_s)
 		return 0;
+	start_s = row->open.start_s - (row->open.start_s - usage->from_s) % usage->step_s;
+	if (last && last->start_s == start_s) {
+		last->mean_bytes += mean_bytes;
+		if (row->open.max_bytes > last->max_bytes)
+			last->max_bytes = row->open.max_bytes;
+		return 0;
+	}
 	if (memory_grow(&row->points, &row->points_capacity, row->points_count + 1,
 			sizeof(*row->points)))
 		return -ENOMEM;
-	row->points[row->points_count++] = (struct history_point){
-		.start_s = row->open.start_s,
-		.mean_bytes = row->open.byte_ms / (look_up->step_s * 1000ull),
-		.max_bytes = row->open.max_bytes,
-	};
+	row->points[row->points_count++] =
+		(struct history_point){ start_s, mean_bytes, row->open.max_bytes };
 	return 0;
 }
 
@@ -287,6 +288,13 @@ static int open_interval(const struct look_up *look_up, struct history_row *row,
 		row->first_s = start_s;
 	row->end_s = start_s + look_up->step_s;
 	return err;
+}
+
+static int add_held(struct history_row *row, uint64_t max_bytes, uint64_t byte_ms)
+{
+	row->open.max_bytes += max_bytes;
+	row->open.byte_ms += byte_ms;
+	return 0;
 }
 
 static uint64_t number(struct sqlite3_stmt *statement, int column)
@@ -308,23 +316,24 @@ static int add_memory(struct look_up *look_up, struct sqlite3_stmt *statement)
 	struct history_row *row =
 		by_device ? row_of_device(look_up, sqlite3_column_int64(statement, 2)) :
 			    row_of_process(look_up, sqlite3_column_int64(statement, 1));
-	int err = row ? open_interval(look_up, row, number(statement, 0)) : -ENOMEM;
+	int err;
 
-	if (err)
-		return err;
+	/* What is held on a device, and where that is not known, comes from a table of its own. */
+	if (row && look_up->pointing && (!row->pointed || (by_device && *row->name)))
+		return 0;
+	err = row ? open_interval(look_up, row, number(statement, 0)) : -ENOMEM;
+	if (err || look_up->pointing)
+		return err ? err : add_held(row, number(statement, 3), number(statement, 4));
 	row->idle_byte_ms += number(statement, 5);
 	row->unknown_byte_ms += number(statement, 6);
 	row->allocs += number(statement, 7);
 	row->alloc_bytes += number(statement, 8);
 	row->frees += number(statement, 9);
 	row->free_bytes += number(statement, 10);
-	/* What is held on a device, and where that is not known, comes from a table of its own. */
 	if (by_device && *row->name)
 		return 0;
 	row->byte_ms += number(statement, 4);
-	row->open.max_bytes += number(statement, 3);
-	row->open.byte_ms += number(statement, 4);
-	return 0;
+	return add_held(row, number(statement, 3), number(statement, 4));
 }
 
 static const char sum_activity[] =
@@ -357,12 +366,14 @@ static int add_device(struct look_up *look_up, struct sqlite3_stmt *statement)
 	if (look_up->query->by != HISTORY_BY_DEVICE)
 		return 0;
 	row = row_of_device(look_up, sqlite3_column_int64(statement, 1));
+	if (row && look_up->pointing && !row->pointed)
+		return 0;
 	err = row ? open_interval(look_up, row, number(statement, 0)) : -ENOMEM;
-	if (err)
+	if (!err)
+		add_held(row, number(statement, 2), number(statement, 3));
+	if (err || look_up->pointing)
 		return err;
 	row->byte_ms += number(statement, 3);
-	row->open.max_bytes += number(statement, 2);
-	row->open.byte_ms += number(statement, 3);
 	if (!number(statement, 4))
 		return 0;
 	row->used_known = true;
@@ -445,22 +456,31 @@ static int choose_level(struct history_reader *reader, const struct history_quer
 	for (level = HISTORY_10S; !err && level < HISTORY_1H; level++) {
 		err = begin_of(reader, level, &begin_s);
 		if (((begin_s && begin_s <= query->from_s) || is_whole(begin_s, first_s)) &&
-		    (query->to_s - query->from_s) / history_steps[level].seconds <= INTERVALS_MOST)
+		    (query->to_s - query->from_s) / history_steps[level].seconds + 2 <=
+			    INTERVALS_MOST)
 			break;
 	}
 	usage->level = level;
 	return err;
 }
 
-static int compare_rows(const void *a, const void *b)
+/* Only those that are shown: the points of all could be more than there is memory for. */
+static int add_points(struct look_up *look_up)
 {
-	const struct history_row *left = a, *right = b;
+	struct history_usage *usage = look_up->usage;
+	int err = history_usage_choose(usage, look_up->query->rows_pointed);
+	size_t i;
 
-	if (left->byte_ms != right->byte_ms)
-		return left->byte_ms < right->byte_ms ? 1 : -1;
-	if (left->peak_bytes != right->peak_bytes)
-		return left->peak_bytes < right->peak_bytes ? 1 : -1;
-	return strcmp(left->name, right->name);
+	if (err)
+		return err;
+	look_up->pointing = true;
+	err = each(look_up, sum_memory, add_memory);
+	if (!err)
+		err = each(look_up, sum_devices, add_device);
+	for (i = 0; !err && i < usage->rows_count; i++)
+		if (usage->rows[i].pointed)
+			err = close_interval(look_up, &usage->rows[i]);
+	return err;
 }
 
 static int add_observed(struct look_up *look_up, struct sqlite3_stmt *statement)
@@ -492,6 +512,8 @@ static int add_all(struct look_up *look_up)
 		err = each(look_up, list_events, add_event);
 	for (i = 0; !err && i < usage->rows_count; i++)
 		err = close_interval(look_up, &usage->rows[i]);
+	if (!err && look_up->query->points)
+		err = add_points(look_up);
 	for (i = 0; i < usage->events_count / 2; i++) {
 		swap = usage->events[i];
 		usage->events[i] = usage->events[usage->events_count - 1 - i];
@@ -512,8 +534,11 @@ int history_reader_query(struct history_reader *reader, const struct history_que
 		return err;
 	look_up.step_s = history_steps[usage->level].seconds;
 	usage->from_s = query->from_s - query->from_s % look_up.step_s;
-	usage->to_s = query->to_s + look_up.step_s - 1;
-	usage->to_s -= usage->to_s % look_up.step_s;
+	usage->step_s = look_up.step_s;
+	while (query->points && (query->to_s - usage->from_s) / usage->step_s >= INTERVALS_MOST)
+		usage->step_s += look_up.step_s;
+	usage->to_s = query->to_s + usage->step_s - 1;
+	usage->to_s -= (usage->to_s - usage->from_s) % usage->step_s;
 	code = sqlite3_exec(reader->handle, "BEGIN", NULL, NULL, NULL);
 	if (!code)
 		code = sqlite3_prepare_v2(reader->handle, process_words_find, -1, &look_up.process,
@@ -530,35 +555,7 @@ int history_reader_query(struct history_reader *reader, const struct history_que
 	map_fini(&look_up.by_device);
 	map_fini(&look_up.by_name);
 	string_table_fini(&look_up.names);
-	if (!err && usage->rows_count)
-		qsort(usage->rows, usage->rows_count, sizeof(*usage->rows), compare_rows);
+	if (!err)
+		history_usage_sort(usage);
 	return err;
-}
-
-void history_usage_fini(struct history_usage *usage)
-{
-	size_t i;
-
-	for (i = 0; i < usage->rows_count; i++) {
-		struct history_row *row = &usage->rows[i];
-
-		free(row->name);
-		free(row->user);
-		free(row->place);
-		free(row->device_name);
-		free(row->points);
-	}
-	free(usage->rows);
-	for (i = 0; i < usage->events_count; i++) {
-		struct history_happening *event = &usage->events[i];
-
-		free(event->process);
-		free(event->user);
-		free(event->place);
-		free(event->device);
-		free(event->kind);
-		free(event->what);
-	}
-	free(usage->events);
-	*usage = (struct history_usage){ 0 };
 }

@@ -136,7 +136,7 @@ void history_append_json(struct string *out, const struct history_view *view)
 	json_put_text(&json, "schema", HISTORY_SCHEMA);
 	put_time(&json, "from", usage->from_s * SECOND_NS);
 	put_time(&json, "to", usage->to_s * SECOND_NS);
-	json_put_u64(&json, "step_seconds", history_steps[usage->level].seconds);
+	json_put_u64(&json, "step_seconds", usage->step_s);
 	json_put_u64(&json, "observed_ms", usage->observed_ms);
 	json_put_text(&json, "by", history_by_name(view->query->by));
 	json_name(&json, "rows");

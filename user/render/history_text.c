@@ -186,9 +186,9 @@ static void append_title(struct document *document, const struct history_usage *
 	struct string *out = &document->text;
 
 	string_append_format(out, "%s to ", clock_utc_text(time, usage->from_s * SECOND_NS));
-	string_append_format(
-		out, "%s, in steps of %s", clock_utc_text(time, usage->to_s * SECOND_NS),
-		string_duration(part, history_steps[usage->level].seconds * SECOND_NS));
+	string_append_format(out, "%s, in steps of %s",
+			     clock_utc_text(time, usage->to_s * SECOND_NS),
+			     string_duration(part, usage->step_s * SECOND_NS));
 	document_heading(document, 1, "history");
 	if (usage->observed_ms + 1000 >= asked_ms)
 		return;

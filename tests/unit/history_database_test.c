@@ -345,6 +345,16 @@ static void hours_are_put_together(void **unused)
 	history_usage_fini(&usage);
 }
 
+/* An interval that says that it took a day, after which a clock is believed. */
+static void put_day(struct history_database *database, uint64_t interval)
+{
+	struct history_batch batch;
+
+	make_batch(&batch, interval, 2);
+	batch.ms = 86400 * 1000;
+	assert_int_equal(history_database_put(database, &batch), 0);
+}
+
 static void what_is_old_goes(void **unused)
 {
 	struct history_database *database = history_database_open(&options);
@@ -358,10 +368,44 @@ static void what_is_old_goes(void **unused)
 	assert_in_range(ask("SELECT count(*) FROM span WHERE level = 1"), 14 * 144, 14 * 144 + 1);
 	assert_int_equal(ask("SELECT count(*) FROM span WHERE level = 2"), 20 * 24);
 	assert_int_equal(ask("SELECT count(*) FROM process"), 40);
-	assert_int_equal(put(database, 410 * 8640, 2), 0);
+	put_day(database, 410 * 8640);
 	/* Of the first ten days, nothing is left. */
 	assert_int_equal(ask("SELECT count(*) FROM span WHERE level = 2"), 10 * 24 + 1);
 	assert_int_equal(ask("SELECT count(*) FROM process"), 22);
+	history_database_close(database);
+}
+
+static const char whole_hours[] = "SELECT count(*) FROM span WHERE level = 2";
+
+/* It is a year in the future, or at its beginning, for a while: nothing is lost. */
+static void a_wrong_clock_deletes_nothing(void **unused)
+{
+	const struct history_options year = { ".", MOST, 300 * 86400 };
+	struct history_database *database = history_database_open(&year);
+	uint64_t i;
+
+	(void)unused;
+	for (i = 0; i < 10; i++)
+		assert_int_equal(put(database, i * 360, 2), 0);
+	for (i = 0; i < 20; i++)
+		assert_int_equal(put(database, 365 * 8640 + i * 6, 2), 0);
+	assert_int_equal(ask(whole_hours), 11);
+	/* Once it is right again, what it wrote is not in the way. */
+	assert_int_equal(put(database, 10 * 360, 2), 0);
+	assert_int_equal(ask(whole_hours), 11);
+	assert_int_equal(ask("SELECT max(start) FROM span"), WALL_S + 36000);
+	assert_true(ask("SELECT max(last) FROM process") <= WALL_S + 36000);
+	history_database_close(database);
+	/* The same if the writer begins anew in between: when it has been so for a day. */
+	database = history_database_open(&year);
+	assert_int_equal(put(database, 365 * 8640, 2), 0);
+	history_database_close(database);
+	database = history_database_open(&year);
+	assert_int_equal(put(database, 11 * 360, 2), 0);
+	assert_int_equal(ask(whole_hours), 13);
+	put_day(database, 12 * 360);
+	assert_int_equal(ask(whole_hours), 13);
+	assert_int_equal(ask("SELECT max(start) FROM span"), WALL_S + 12 * 3600);
 	history_database_close(database);
 }
 
@@ -406,6 +450,7 @@ int main(void)
 		TEST(no_room_is_no_end),
 		TEST(a_disk_that_fails_is_no_end),
 		TEST(what_is_old_goes),
+		TEST(a_wrong_clock_deletes_nothing),
 		TEST(a_query_is_bounded),
 		TEST(hours_are_put_together),
 		TEST(a_damaged_batch_is_refused),

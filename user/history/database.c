@@ -14,6 +14,7 @@
 #include "history/statement.h"
 
 #define MS_OF_SECOND 1000
+#define DAY_S 86400
 
 /* The database in use, and as text what makes each of its statements. */
 enum statement {
@@ -91,6 +92,9 @@ struct history_database {
 	struct history_counts counts;
 	int said; /* the result code of SQLite's that has been logged; 0: all is well */
 	uint64_t pruned_s;
+	uint64_t trusted_s;  /* the newest row of a clock that is believed; 0: there is none */
+	uint64_t doubted_s;  /* the newest one of a clock that is not, yet */
+	uint64_t doubted_ms; /* so long it has gone on like that */
 	/* Of the batch: ids by position. */
 	int64_t *processes, *devices;
 };
@@ -248,6 +252,9 @@ static int open_handle(struct history_database *database)
 		code = prepare(database);
 	if (!code)
 		code = history_retention_bound(database->handle, database->options.most_bytes);
+	if (!code)
+		database->trusted_s = (uint64_t)read_number(
+			database, "SELECT max(start) FROM span WHERE level = 0", &code);
 	if (code)
 		close_handle(database);
 	return code;
@@ -478,18 +485,49 @@ static int put(struct history_database *database, const struct history_batch *ba
 	return code;
 }
 
-static void prune(struct history_database *database, uint64_t now_s)
+static uint64_t distance(uint64_t a, uint64_t b)
 {
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * The clock can be wrong for a while. One that is more than a day away from the rows before is
+ * believed after a day in which it went on from there.
+ */
+static bool is_believed(struct history_database *database, const struct history_batch *batch)
+{
+	const uint64_t now_s = batch->start_ms / MS_OF_SECOND;
+	bool believed = !database->trusted_s || distance(now_s, database->trusted_s) <= DAY_S;
+
+	if (!believed) {
+		if (distance(now_s, database->doubted_s) > DAY_S)
+			database->doubted_ms = 0;
+		database->doubted_s = now_s;
+		database->doubted_ms += batch->ms;
+		believed = database->doubted_ms >= DAY_S * (uint64_t)MS_OF_SECOND;
+	}
+	if (believed) {
+		database->trusted_s = now_s;
+		database->doubted_ms = 0;
+	}
+	return believed;
+}
+
+static void prune(struct history_database *database, const struct history_batch *batch)
+{
+	const uint64_t wall_s = batch->start_ms / MS_OF_SECOND;
+	const bool believed = is_believed(database, batch);
 	const struct history_retention retention = {
-		.now_s = now_s,
+		.now_s = database->trusted_s,
 		.kept_s = database->options.kept_seconds,
 		.most_bytes = database->options.most_bytes,
+		.only_room = !believed,
 	};
 	int code;
 
-	if (now_s < database->pruned_s + 60 && now_s >= database->pruned_s)
+	if (wall_s < database->pruned_s + 60 && wall_s >= database->pruned_s)
 		return;
-	database->pruned_s = now_s;
+	database->pruned_s = wall_s;
 	code = history_retention_apply(database->handle, &retention);
 	if (code)
 		fail(database, code);
@@ -517,7 +555,7 @@ int history_database_put(struct history_database *database, const struct history
 	}
 	/* Also when there is no room: this makes some. */
 	if (database->handle) {
-		prune(database, batch->start_ms / MS_OF_SECOND);
+		prune(database, batch);
 		database->counts.bytes = history_retention_bytes(database->handle);
 	}
 	return err;

@@ -2,7 +2,6 @@
 #include "history/retention.h"
 
 #include <sqlite3.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "history/schema.h"
@@ -109,6 +108,27 @@ static int forget_old(struct sqlite3 *handle, const struct history_retention *re
 	return code;
 }
 
+/* What a clock has written that was wrong for a while. The processes may be there still. */
+static int forget_future(struct sqlite3 *handle, uint64_t now_s)
+{
+	const unsigned long long after_s = now_s + 86400;
+	char sql[192];
+	int code = SQLITE_OK;
+	size_t i;
+
+	for (i = 0; !code && i < ROLLUPS; i++) {
+		snprintf(sql, sizeof(sql),
+			 "DELETE FROM %s WHERE level IN (0, 1, 2) AND start > %llu", rollups[i],
+			 after_s);
+		code = sqlite3_exec(handle, sql, NULL, NULL, NULL);
+	}
+	snprintf(sql, sizeof(sql),
+		 "DELETE FROM event WHERE ts_ms > %llu;"
+		 "UPDATE process SET last = %llu WHERE last > %llu",
+		 after_s * 1000, (unsigned long long)(now_s - now_s % 3600), after_s);
+	return code ? code : sqlite3_exec(handle, sql, NULL, NULL, NULL);
+}
+
 /* A quarter of a level's time. Returns whether there was anything that may go. */
 static bool forget_quarter(struct sqlite3 *handle, uint32_t level, uint64_t now_s, bool must,
 			   int *code)
@@ -151,7 +171,9 @@ static int make_room(struct sqlite3 *handle, const struct history_retention *ret
 
 int history_retention_apply(struct sqlite3 *handle, const struct history_retention *retention)
 {
-	int code = forget_old(handle, retention);
+	int code = retention->only_room ? SQLITE_OK : forget_old(handle, retention);
 
+	if (!code && !retention->only_room)
+		code = forget_future(handle, retention->now_s);
 	return code ? code : make_room(handle, retention);
 }

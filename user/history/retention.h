@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_HISTORY_RETENTION_H
 #define MEMSCOPE_HISTORY_RETENTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sqlite3;
@@ -14,6 +15,7 @@ struct history_retention {
 	uint64_t now_s;      /* since 1970 */
 	uint64_t kept_s;     /* what is older is deleted */
 	uint64_t most_bytes; /* of the file */
+	bool only_room;      /* the time is not certain: nothing is too old */
 };
 
 /* All return SQLITE_OK or a code of SQLite's. */

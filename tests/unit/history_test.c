@@ -338,15 +338,16 @@ static void devices_in_use(void **unused)
 	feed(&fixture, record_at(1 * SECOND_NS, record_device_memory("GPU-1", 3000)));
 	feed(&fixture, record_at(1 * SECOND_NS, other));
 	feed(&fixture, record_at(11 * SECOND_NS, record_device_memory("GPU-1", 1000)));
-	history_sampler_finish(fixture.sampler, 20 * SECOND_NS);
+	/* It says nothing more: from then on, what is in use is not known. */
+	history_sampler_finish(fixture.sampler, 60 * SECOND_NS);
 	end(&fixture);
-	usage = query(0, 20, HISTORY_BY_DEVICE);
+	usage = query(0, 60, HISTORY_BY_DEVICE);
 	assert_int_equal(usage.rows_count, 1);
 	assert_string_equal(usage.rows[0].name, "GPU-1");
 	assert_true(usage.rows[0].used_known);
 	assert_int_equal(usage.rows[0].used_peak_bytes, 3000);
-	assert_int_equal(usage.rows[0].used_ms, 20000);
-	assert_true(usage.rows[0].used_byte_ms == 10000 * 3000 + 10000 * 1000);
+	assert_int_equal(usage.rows[0].used_ms, 30000);
+	assert_true(usage.rows[0].used_byte_ms == 10000 * 3000 + 20000 * 1000);
 	assert_true(usage.rows[0].byte_ms == 0);
 	history_usage_fini(&usage);
 }

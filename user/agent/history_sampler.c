@@ -19,6 +19,7 @@
 /* Events come out of order, and the clock is adjusted, by less. */
 #define LATE_NS SECOND_NS
 #define DEVICES_MOST 1024
+#define USED_NS (2 * STEP_NS) /* so long a sample of NVML's, one each ten seconds, says something */
 
 struct cell {
 	uint8_t space;
@@ -265,8 +266,8 @@ static int put_devices(struct history_sampler *sampler, uint64_t end_ns)
 	return err;
 }
 
-/* What NVML said last of each device. */
-static int put_used(struct history_sampler *sampler, uint64_t ms)
+/* What NVML said last of each device, unless it has not answered since. */
+static int put_used(struct history_sampler *sampler, uint64_t ms, uint64_t end_ns)
 {
 	const struct nvml_devices *devices = &sampler->sink.state->nvml_devices;
 	size_t i;
@@ -275,7 +276,7 @@ static int put_used(struct history_sampler *sampler, uint64_t ms)
 		const struct ms_device *last = &devices->devices[i].last;
 		struct history_device *out, made = { 0 };
 
-		if (!(last->known & MS_DEVICE_MEMORY))
+		if (!(last->known & MS_DEVICE_MEMORY) || last->event.ts_ns + USED_NS < end_ns)
 			continue;
 		snprintf(made.key, sizeof(made.key), "%.*s", (int)sizeof(last->uuid), last->uuid);
 		made.held.ms = ms;
@@ -436,7 +437,7 @@ static void close_interval(struct history_sampler *sampler, uint64_t end_ns)
 	for (i = 0; !err && i < sampler->count; i++)
 		err = put_entry(sampler, sampler->entries[i], end_ns);
 	if (!err)
-		err = put_used(sampler, ms);
+		err = put_used(sampler, ms, end_ns);
 	if (err)
 		sampler->missed++;
 	else

@@ -61,7 +61,7 @@ static __always_inline void count_seen(__u32 kind)
 __noinline int ms_process_lost(__u32 kind)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ms_process_key key = { .start_ns = start_of_current(), .pid = task->tgid };
+	struct ms_process_key key = { .start_ns = start_of(task), .pid = task->tgid };
 	struct ms_process_losses *losses = bpf_map_lookup_elem(&ms_losses, &key);
 
 	if (!has_losses)

@@ -388,7 +388,8 @@ static __always_inline int python_record(const struct ms_python *python,
 	if (python_image(thread->code, python->code_bytes, frame->address + begin) ||
 	    python_check(python, thread->code) != frame->check)
 		return -1;
-	event_init(&record->event, MS_TYPE_PYTHON_CODE, 0, start_of_current(), bpf_ktime_get_ns());
+	event_init(&record->event, MS_TYPE_PYTHON_CODE, 0, start_of(bpf_get_current_task_btf()),
+		   bpf_ktime_get_ns());
 	record->code = frame->address;
 	record->check = frame->check;
 	record->version = python->version;
@@ -422,7 +423,7 @@ static long python_report_step(__u32 index, struct ms_python_walk *walk)
 
 	if (!frame || index >= walk->thread->count)
 		return 1;
-	key.program = start_of_current() + task->self_exec_id;
+	key.program = start_of(bpf_get_current_task_btf()) + task->self_exec_id;
 	key.code = frame->address;
 	key.pid = task->tgid;
 	key.check = frame->check;

@@ -432,7 +432,8 @@ __noinline int ms_stack_report(void)
 	record->end = walk->end;
 	record->form = MS_STACK_ADDRESSES;
 	size = sizeof(*record) + (__u64)record->count * sizeof(walk->frames[0]);
-	event_init(&record->event, MS_TYPE_STACK, size, start_of_current(), bpf_ktime_get_ns());
+	event_init(&record->event, MS_TYPE_STACK, size, start_of(bpf_get_current_task_btf()),
+		   bpf_ktime_get_ns());
 	count_seen(MS_KIND_STACK);
 	barrier_var(size);
 	if (size > sizeof(*record) + sizeof(walk->frames) ||

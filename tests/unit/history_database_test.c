@@ -355,6 +355,23 @@ static void put_day(struct history_database *database, uint64_t interval)
 	assert_int_equal(history_database_put(database, &batch), 0);
 }
 
+/* What is written goes where a reader finds it. */
+static void a_deleted_file_is_made_anew(void **unused)
+{
+	struct history_database *database = history_database_open(&options);
+
+	(void)unused;
+	assert_int_equal(put(database, 0, 1), 0);
+	assert_int_equal(unlink(PATH), 0);
+	unlink(PATH "-wal");
+	unlink(PATH "-shm");
+	assert_int_equal(put(database, 1, 1), 0);
+	assert_int_equal(access(PATH, F_OK), 0);
+	assert_int_equal(ask("SELECT count(*) FROM span WHERE level = 0"), 1);
+	assert_int_equal(history_database_counts(database).written, 2);
+	history_database_close(database);
+}
+
 static void what_is_old_goes(void **unused)
 {
 	struct history_database *database = history_database_open(&options);
@@ -449,6 +466,7 @@ int main(void)
 		TEST(one_of_another_version_is_set_aside),
 		TEST(no_room_is_no_end),
 		TEST(a_disk_that_fails_is_no_end),
+		TEST(a_deleted_file_is_made_anew),
 		TEST(what_is_old_goes),
 		TEST(a_wrong_clock_deletes_nothing),
 		TEST(a_query_is_bounded),

@@ -352,6 +352,27 @@ static void devices_in_use(void **unused)
 	history_usage_fini(&usage);
 }
 
+/* So many different failures of one process leave rows for another. */
+static void one_process_does_not_hide_others(void **unused)
+{
+	static struct history_events events;
+	static struct process process = { .pid = 1, .start_ns = 1 };
+	uint32_t i;
+
+	(void)unused;
+	for (i = 0; i < MS_SPACES_COUNT; i++)
+		process.spaces[i].exit_bytes = 1;
+	for (i = 1; i < 60; i++) {
+		process.exit_status = i;
+		history_events_exit(&events, &process, 1);
+	}
+	assert_int_equal(events.count, 16);
+	assert_int_equal(events.missed, 59 - 16);
+	process.pid = 2;
+	history_events_exit(&events, &process, 1);
+	assert_int_equal(events.count, 17);
+}
+
 /* What ended with memory, and records that were lost. */
 static void events_are_rows(void **unused)
 {
@@ -398,8 +419,13 @@ static void events_are_rows(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rollups_are_the_records), TEST(what_is_idle),   TEST(what_may_be_idle),
-		TEST(the_clock_is_set),        TEST(devices_in_use), TEST(events_are_rows),
+		TEST(rollups_are_the_records),
+		TEST(what_is_idle),
+		TEST(what_may_be_idle),
+		TEST(the_clock_is_set),
+		TEST(devices_in_use),
+		TEST(events_are_rows),
+		TEST(one_process_does_not_hide_others),
 	};
 
 	return unit_run("history", tests);

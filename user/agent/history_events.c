@@ -7,20 +7,23 @@
 
 #include "agent/history_names.h"
 
+#define ROWS_OF_PROCESS 16 /* at most: what fails in one process does not hide the others */
+
 /* The row for what is alike, which may be a new one; NULL: there are too many. */
 static struct history_noted *row_of(struct history_events *events, uint64_t process,
 				    const char *kind, const char *what, uint64_t ts_ms)
 {
 	struct history_noted *noted;
-	size_t i;
+	size_t i, of_process = 0;
 
 	for (i = 0; i < events->count; i++) {
 		noted = &events->noted[i];
 		if (noted->process == process && !strcmp(noted->row.kind, kind) &&
 		    !strcmp(noted->row.what, what))
 			return noted;
+		of_process += noted->process == process;
 	}
-	if (i == HISTORY_EVENTS) {
+	if (i == HISTORY_EVENTS || of_process == ROWS_OF_PROCESS) {
 		events->missed++;
 		return NULL;
 	}

@@ -67,10 +67,12 @@ static void take(struct history_database *database, int fd, const struct message
 
 	if (!err)
 		err = history_batch_parse(&batch, bytes, message->bytes);
-	if (err)
+	if (err) {
 		log_error("a batch of the history cannot be read: %s", strerror(-err));
-	else
+		history_database_count_failed(database);
+	} else {
 		history_database_put(database, &batch);
+	}
 	free(bytes);
 }
 
@@ -215,8 +217,11 @@ int history_writer_start(struct history_writer *writer, struct loop *loop)
 static int put(const struct history_writer *writer, const struct string *batch)
 {
 	const struct message message = { .bytes = batch->length };
-	int err = 0, fd = memfd_create("history", MFD_CLOEXEC);
+	int err = 0, fd;
 
+	if (batch->length > BATCH_MOST)
+		return -EMSGSIZE;
+	fd = memfd_create("history", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (write(fd, batch->bytes, batch->length) != (ssize_t)batch->length)
@@ -234,9 +239,10 @@ void history_writer_put(struct history_writer *writer, const struct string *batc
 	if (!err)
 		return;
 	if (!writer->lost++)
-		log_error("an interval of the history is lost, because what writes it is too slow"
-			  " or has ended (%s); more are only counted",
-			  strerror(-err));
+		log_error(
+			"an interval of the history is lost, because it is too large, or what writes"
+			" it is too slow or has ended (%s); more are only counted",
+			strerror(-err));
 }
 
 struct history_counts history_writer_counts(const struct history_writer *writer)

@@ -221,8 +221,14 @@ static int keep_to_directory(const char *directory)
 	const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
 	int err;
 
+	if (ruleset < 0 && (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)) {
+		log_info("%s: the kernel has no Landlock (Linux 5.13), or it is off: the process"
+			 " that writes there may open other files of its user, too",
+			 directory);
+		return 0;
+	}
 	if (ruleset < 0)
-		return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -errno;
+		return -errno;
 	beneath.parent_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	err = beneath.parent_fd < 0 ? -errno : 0;
 	if (!err &&

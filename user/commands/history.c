@@ -96,7 +96,10 @@ static int explain(const char *path, int err)
 			  path);
 		return EXIT_CORRUPT;
 	case -EPROTO:
-		log_error("%s: a history of another version of this program", path);
+		log_error(
+			"%s: a history of another version of this program: read it with that version. An"
+			" agent of this version sets it aside and begins a new one",
+			path);
 		return EXIT_CORRUPT;
 	}
 	log_error("%s: cannot read: %s", path, strerror(-err));

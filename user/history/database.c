@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -90,6 +91,8 @@ struct history_database {
 	struct sqlite3_stmt *statements[STATEMENTS];
 	char path[4096];
 	struct history_counts counts;
+	dev_t file_device; /* of what was opened */
+	ino_t file_number;
 	int said; /* the result code of SQLite's that has been logged; 0: all is well */
 	uint64_t pruned_s;
 	uint64_t trusted_s;  /* the newest row of a clock that is believed; 0: there is none */
@@ -186,12 +189,12 @@ static int check_pages(struct history_database *database)
 	int code =
 		sqlite3_prepare_v2(database->handle, "PRAGMA quick_check(1)", -1, &statement, NULL);
 
-	if (!code) {
+	if (!code)
 		code = sqlite3_step(statement);
-		if (code == SQLITE_ROW)
-			code = strcmp((const char *)sqlite3_column_text(statement, 0), "ok") != 0 ?
-				       SQLITE_CORRUPT :
-				       SQLITE_OK;
+	if (code == SQLITE_ROW) {
+		const char *text = (const char *)sqlite3_column_text(statement, 0);
+
+		code = !text ? SQLITE_NOMEM : strcmp(text, "ok") != 0 ? SQLITE_CORRUPT : SQLITE_OK;
 	}
 	sqlite3_finalize(statement);
 	return code;
@@ -235,6 +238,7 @@ static int prepare(struct history_database *database)
 
 static int open_handle(struct history_database *database)
 {
+	struct stat status;
 	int code = sqlite3_open_v2(database->path, &database->handle,
 				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 					   SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
@@ -252,6 +256,10 @@ static int open_handle(struct history_database *database)
 		code = prepare(database);
 	if (!code)
 		code = history_retention_bound(database->handle, database->options.most_bytes);
+	if (!code && stat(database->path, &status))
+		code = SQLITE_CANTOPEN;
+	database->file_device = code ? 0 : status.st_dev;
+	database->file_number = code ? 0 : status.st_ino;
 	if (!code)
 		database->trusted_s = (uint64_t)read_number(
 			database, "SELECT max(start) FROM span WHERE level = 0", &code);
@@ -470,10 +478,25 @@ static int put_transaction(struct history_database *database, const struct histo
 	return code;
 }
 
+/* What is written to a file that was deleted or replaced, no reader finds. */
+static void check_file(struct history_database *database)
+{
+	struct stat status;
+
+	if (!database->handle ||
+	    (!stat(database->path, &status) && status.st_dev == database->file_device &&
+	     status.st_ino == database->file_number))
+		return;
+	log_warning("%s: deleted or replaced: it is opened anew", database->path);
+	close_handle(database);
+}
+
 static int put(struct history_database *database, const struct history_batch *batch)
 {
-	int code = database->handle ? SQLITE_OK : open_any(database);
+	int code;
 
+	check_file(database);
+	code = database->handle ? SQLITE_OK : open_any(database);
 	if (!code)
 		code = put_transaction(database, batch);
 	if (is_damage(code)) {
@@ -559,6 +582,11 @@ int history_database_put(struct history_database *database, const struct history
 		database->counts.bytes = history_retention_bytes(database->handle);
 	}
 	return err;
+}
+
+void history_database_count_failed(struct history_database *database)
+{
+	database->counts.failed++;
 }
 
 struct history_counts history_database_counts(const struct history_database *database)

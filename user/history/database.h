@@ -36,6 +36,9 @@ void history_database_close(struct history_database *database);
 /* Returns 0 or -errno, counted; logged unless it was so before. */
 int history_database_put(struct history_database *database, const struct history_batch *batch);
 
+/* A batch came that could not be read. */
+void history_database_count_failed(struct history_database *database);
+
 struct history_counts history_database_counts(const struct history_database *database);
 
 #endif /* MEMSCOPE_HISTORY_DATABASE_H */

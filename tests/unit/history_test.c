@@ -352,6 +352,37 @@ static void devices_in_use(void **unused)
 	history_usage_fini(&usage);
 }
 
+static uint64_t held_on(const char *key)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT coalesce(sum(byte_ms), 0) FROM memory m JOIN device d ON d.id = m.device"
+		 " WHERE level = 0 AND key LIKE '%s'",
+		 key);
+	return ask(sql);
+}
+
+/* As after an execve: from the end of that interval on, the memory is on the other one. */
+static void a_number_becomes_another_device(void **unused)
+{
+	struct fixture fixture;
+
+	(void)unused;
+	begin(&fixture);
+	feed(&fixture,
+	     record_at(1 * SECOND_NS, record_device("cuDeviceGetUuid_v2", 0, "aaaaaaaaaaaaaaaa")));
+	feed(&fixture,
+	     record_at(2 * SECOND_NS, record_on(0, record_alloc("cuMemAlloc_v2", 0x1000, 1000))));
+	feed(&fixture,
+	     record_at(15 * SECOND_NS, record_device("cuDeviceGetUuid_v2", 0, "bbbbbbbbbbbbbbbb")));
+	history_sampler_finish(fixture.sampler, 50 * SECOND_NS);
+	end(&fixture);
+	assert_int_equal(held_on("GPU-6161%"), 1000 * 18000);
+	assert_int_equal(held_on("GPU-6262%"), 1000 * 30000);
+	assert_int_equal(sum("allocs", HISTORY_10S, 0), 1);
+}
+
 /* So many different failures of one process leave rows for another. */
 static void one_process_does_not_hide_others(void **unused)
 {
@@ -425,6 +456,7 @@ int main(void)
 		TEST(the_clock_is_set),
 		TEST(devices_in_use),
 		TEST(events_are_rows),
+		TEST(a_number_becomes_another_device),
 		TEST(one_process_does_not_hide_others),
 	};
 

@@ -39,3 +39,11 @@ struct history_held held_sum_take(struct held_sum *sum)
 	sum->since_ns = sum->last_ns;
 	return held;
 }
+
+void held_sum_join(struct history_held *to, const struct history_held *other)
+{
+	to->ms = other->ms > to->ms ? other->ms : to->ms;
+	to->min_bytes += other->min_bytes;
+	to->max_bytes += other->max_bytes;
+	to->byte_ms += other->byte_ms;
+}

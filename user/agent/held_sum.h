@@ -30,6 +30,9 @@ void held_sum_set(struct held_sum *sum, uint64_t live, uint64_t ts_ns);
  */
 struct history_held held_sum_take(struct held_sum *sum);
 
+/* Adds what something else held in the same interval. */
+void held_sum_join(struct history_held *to, const struct history_held *other);
+
 /* What a counter has counted since then, which may have begun anew. */
 static inline uint64_t held_sum_counted(uint64_t now, uint64_t then)
 {

@@ -23,7 +23,7 @@
 
 struct cell {
 	uint8_t space;
-	int32_t device; /* as the process calls it */
+	int32_t device; /* as the process calls it; INT32_MIN: it calls another one so now */
 	size_t place;   /* of the device in the state's; SIZE_MAX: not known */
 	struct held_sum sum;
 	uint64_t live_now;
@@ -105,42 +105,51 @@ static struct entry *entry_of(struct history_sampler *sampler, const struct proc
 	return entry;
 }
 
-/* Addresses are no memory. */
-static bool is_memory(uint8_t space)
+static size_t root_of(const struct history_sampler *sampler, size_t place)
 {
-	return space != MS_SPACE_RESERVED && space != MS_SPACE_MAPPED;
+	const struct usage_totals *totals = sampler->sink.state->usage;
+
+	return totals && place < totals->count ? usage_device_root(totals, place) : SIZE_MAX;
 }
 
+/* What a process calls by one number can become another device: then a new cell goes on. */
 static struct cell *cell_of(struct history_sampler *sampler, struct entry *entry,
 			    const struct process *process, const struct usage_cell *usage)
 {
+	const size_t place =
+		usage_device_place(sampler->sink.state->usage, &process->devices, usage->device);
+	const size_t root = root_of(sampler, place);
 	struct cell *cell;
+	struct cell begun = { .space = usage->space, .device = usage->device, .place = place };
 	size_t i;
 
-	for (i = 0; i < entry->count; i++)
-		if (entry->cells[i].space == usage->space &&
-		    entry->cells[i].device == usage->device)
-			return &entry->cells[i];
+	for (i = 0; i < entry->count; i++) {
+		cell = &entry->cells[i];
+		if (cell->space != usage->space || cell->device != usage->device)
+			continue;
+		if (cell->place == SIZE_MAX)
+			cell->place = place;
+		if (root == SIZE_MAX || root_of(sampler, cell->place) == root)
+			return cell;
+		cell->device = INT32_MIN;
+		begun.then = cell->then;
+	}
 	if (entry->count >= HISTORY_SAMPLER_CELLS ||
 	    memory_grow(&entry->cells, &entry->capacity, entry->count + 1, sizeof(*entry->cells))) {
 		sampler->missed++;
 		return NULL;
 	}
-	cell = &entry->cells[entry->count++];
-	*cell = (struct cell){ .space = usage->space,
-			       .device = usage->device,
-			       .place = usage_device_place(sampler->sink.state->usage,
-							   &process->devices, usage->device) };
-	return cell;
+	entry->cells[entry->count] = begun;
+	return &entry->cells[entry->count++];
 }
 
 static void look_at_device(struct history_sampler *sampler, size_t place, uint64_t ts_ns)
 {
-	const struct usage_totals *totals = sampler->sink.state->usage;
-	const size_t root = place < totals->count ? usage_device_root(totals, place) : SIZE_MAX;
+	const size_t root = root_of(sampler, place);
 
 	if (root < DEVICES_MOST)
-		held_sum_set(&sampler->devices[root], totals->devices[root].live_bytes, ts_ns);
+		held_sum_set(&sampler->devices[root],
+			     sampler->sink.state->usage->devices[root].live_bytes, ts_ns);
 }
 
 /* Takes the ledger's numbers, of a process that holds something else now. */
@@ -158,7 +167,8 @@ static void look_at_cells(struct history_sampler *sampler, struct entry *entry,
 		const struct usage_cell *from = &usage->cells[i];
 		struct cell *cell;
 
-		if (!is_memory(from->space))
+		/* Addresses are no memory. */
+		if (from->space == MS_SPACE_RESERVED || from->space == MS_SPACE_MAPPED)
 			continue;
 		cell = cell_of(sampler, entry, process, from);
 		if (!cell)
@@ -222,10 +232,7 @@ static struct history_device *put_device(struct history_sampler *sampler,
 		*there = *device;
 		return there;
 	}
-	there->held.ms = device->held.ms > there->held.ms ? device->held.ms : there->held.ms;
-	there->held.min_bytes += device->held.min_bytes;
-	there->held.max_bytes += device->held.max_bytes;
-	there->held.byte_ms += device->held.byte_ms;
+	held_sum_join(&there->held, &device->held);
 	return there;
 }
 
@@ -285,19 +292,15 @@ static int put_used(struct history_sampler *sampler, uint64_t ms, uint64_t end_n
 			return -ENOMEM;
 		out->total_bytes = out->total_bytes ? out->total_bytes : last->total_bytes;
 		out->used_known = 1;
-		out->used = (struct history_held){ .ms = ms,
-						   .min_bytes = last->used_bytes,
-						   .max_bytes = last->used_bytes,
-						   .byte_ms = last->used_bytes * ms };
+		out->used = (struct history_held){ ms, last->used_bytes, last->used_bytes,
+						   last->used_bytes * ms };
 	}
 	return 0;
 }
 
 static uint32_t device_position(const struct history_sampler *sampler, size_t place)
 {
-	const struct usage_totals *totals = sampler->sink.state->usage;
-	const size_t root =
-		totals && place < totals->count ? usage_device_root(totals, place) : SIZE_MAX;
+	const size_t root = root_of(sampler, place);
 
 	return root < DEVICES_MOST ? sampler->device_positions[root] : HISTORY_NONE;
 }
@@ -557,10 +560,9 @@ struct history_sampler *history_sampler_new(const struct history_sampler_options
 	if (!sampler)
 		return NULL;
 	sampler->options = *options;
-	sampler->sink.record = take_record;
-	sampler->sink.call = take_call;
-	sampler->sink.process = take_process;
-	sampler->sink.tick = tick;
+	sampler->sink = (struct sink){
+		.record = take_record, .call = take_call, .process = take_process, .tick = tick
+	};
 	begin_interval(sampler, now_ns, 0);
 	return sampler;
 }

@@ -107,7 +107,7 @@ libmemscope-cupti.so: $(BUILD)/libmemscope-cupti.so
 
 HTML_PARTS := user/render/html
 HTML_SCRIPTS := $(addprefix $(HTML_PARTS)/,base.js tables.js canvas.js view.js memory.js spans.js lanes.js \
-	owners.js sites.js addresses.js main.js)
+	owners.js sites.js addresses.js sides.js main.js)
 
 $(BUILD)/html/report.js: $(HTML_SCRIPTS)
 	$(Q)mkdir -p $(@D)

@@ -100,6 +100,14 @@ browse() {
 	browse run.html stalls
 }
 
+@test "a process has one colour in all charts" {
+	needs_browser
+	# shellcheck disable=SC2016 # of the shell in there
+	"$MEMSCOPE" record -q $MASK -f -o two.mscope -- sh -c '"$0/three_leaks"; "$0/gpu_program" 20' "$HERE"
+	make_page two two.mscope
+	browse two.html processes
+}
+
 @test "light, dark, narrow, on paper, without scripts" {
 	needs_browser
 	browse "$(run_page)" colours scripts_off

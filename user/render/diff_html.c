@@ -4,6 +4,7 @@
 #include "render/diff_document.h"
 #include "render/diff_words.h"
 #include "render/document_html.h"
+#include "render/json_writer.h"
 
 struct page {
 	struct html html; /* first */
@@ -47,6 +48,14 @@ static void append_verdict(struct html *html)
 	string_append_text(html->out, "</section>\n");
 }
 
+/* Several recordings of a side have no common time. */
+static bool has_chart(const struct diff *diff)
+{
+	return diff->a->count == 1 && diff->b->count == 1 &&
+	       timeline_length(&diff->a->recordings[0]->timeline) &&
+	       timeline_length(&diff->b->recordings[0]->timeline);
+}
+
 static void append_body(struct html *html)
 {
 	struct document_html of;
@@ -54,7 +63,14 @@ static void append_body(struct html *html)
 	append_verdict(html);
 	string_append_text(html->out,
 			   "<noscript><p class=\"note\">Sorting and filtering need JavaScript;"
-			   " everything is below.</p></noscript>\n<div class=\"changes\">\n");
+			   " everything is below.</p></noscript>\n");
+	if (has_chart(diff_of(html)))
+		string_append_text(
+			html->out,
+			"<section class=\"scripted\" aria-labelledby=\"sides-h\">\n"
+			"<h2 id=\"sides-h\">Live memory over time</h2>\n"
+			"<div class=\"mount\" data-chart=\"sides\"></div>\n</section>\n");
+	string_append_text(html->out, "<div class=\"changes\">\n");
 	document_html_init(&of, html, ((const struct page *)html)->top);
 	string_append_text(&of.document.text, "What is compared");
 	document_heading(&of.document, 2, "compared");
@@ -84,10 +100,58 @@ static void append_contents(struct html *html)
 	string_append_text(html->out, "<p>What changed from A to B</p>");
 }
 
-/* There are no charts. */
+/* Live on devices at the end of a part of the time, of all processes. */
+static uint64_t live_at(const struct timeline *timeline, size_t bucket)
+{
+	uint64_t bytes = 0;
+	uint32_t space;
+	size_t i;
+
+	for (i = 0; i <= timeline->count; i++) {
+		const struct timeline_series *series =
+			i < timeline->count ? timeline->series[i] : timeline->more;
+
+		for (space = 0; series && space < MS_SPACES_COUNT; space++)
+			if (series->levels[space] && usage_is_on_device(space))
+				bytes += series->levels[space]->end[bucket];
+	}
+	return bytes;
+}
+
+static void put_side(struct json *json, const char *name, const struct report *side)
+{
+	const struct timeline *timeline = &side->recordings[0]->timeline;
+	const size_t length = timeline_length(timeline);
+	size_t i;
+
+	json_open(json, '{');
+	json_put_text(json, "name", name);
+	json_put_u64(json, "bucket_ns", timeline->width_ns);
+	json_name(json, "live_bytes");
+	json_open(json, '[');
+	for (i = 0; i < length; i++)
+		json_u64(json, live_at(timeline, i));
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
 static void append_report(struct html *html)
 {
-	string_append_text(html->out, "{\"recordings\":[]}");
+	const struct diff *diff = diff_of(html);
+	struct json json = { .out = html->out, .escapes_html = true };
+
+	json_open(&json, '{');
+	json_name(&json, "recordings");
+	json_open(&json, '[');
+	json_close(&json, ']');
+	if (has_chart(diff)) {
+		json_name(&json, "sides");
+		json_open(&json, '[');
+		put_side(&json, "A", diff->a);
+		put_side(&json, "B", diff->b);
+		json_close(&json, ']');
+	}
+	json_close(&json, '}');
 }
 
 static void append_lanes(struct html *html)

@@ -117,6 +117,8 @@ function processName(process) {
 
 // ---- a recording
 
+const COLOUR_OF_OTHERS = 7;
+
 // Times in the report are CLOCK_MONOTONIC; in the charts, they begin with what is reported.
 class Recording {
 	constructor(place) {
@@ -126,6 +128,17 @@ class Recording {
 		this.length = Math.max(1, this.report.end_ts_ns - this.begin);
 		this.lanes = lanesOf(place);
 		this.section = document.getElementById(`r${this.number}`);
+	}
+
+	// Each process has its colour, in all charts: those that held most have one of their own.
+	colourOf(process) {
+		if (!this.colours) {
+			const peak = (one) => one.spaces.reduce((sum, space) => sum + space.peak_bytes, 0);
+			const sorted = [...this.report.processes].sort((a, b) => peak(b) - peak(a));
+
+			this.colours = new Map(sorted.map((one, rank) => [one, Math.min(rank, COLOUR_OF_OTHERS)]));
+		}
+		return this.colours.get(process);
 	}
 
 	mount(chart) {

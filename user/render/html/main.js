@@ -121,6 +121,8 @@ function begin() {
 	enhanceTables();
 	if (report.recordings.length)
 		showRecording(gravest());
+	if (report.sides)
+		new SidesChart(document.querySelector('[data-chart="sides"]'), report.sides);
 	window.addEventListener('hashchange', follow);
 	window.addEventListener('beforeprint', prepareForPaper);
 	window.addEventListener('keydown', (event) => event.key === 'Escape' && tooltip.hide());

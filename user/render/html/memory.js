@@ -67,10 +67,20 @@ class MemoryChart {
 		}
 		// What several hold at most, they do not hold at the same time: stacks show the end of each part.
 		this.levels = this.drawn.map((line) => (this.stacked && this.drawn.length > 1 ? line.end : line.most));
+		this.several = new Set(lines.map((line) => line.key)).size > 1;
 		this.marks = this.findMarks();
 		this.cursor = null;
 		this.describe();
 		this.surface.request();
+	}
+
+	// By process, as in the other charts; if there is one, by space.
+	colourAt(place) {
+		const { process } = this.drawn[place];
+
+		if (!this.several)
+			return place;
+		return process ? this.recording.colourOf(process) : COLOUR_OF_OTHERS;
 	}
 
 	findMarks() {
@@ -208,7 +218,7 @@ class MemoryChart {
 				`${mark.text} at ${moment(mark.at)}`).slice(0, 5).join('. ')}`);
 		this.surface.canvas.setAttribute('aria-valuetext', 'no moment chosen');
 		this.key.replaceChildren(legend(this.drawn.map((line, i) =>
-			[`c${i}`, `${line.name}${line.space ? `, ${line.space}` : ''}, up to ${size(line.peak)}`])),
+			[`c${this.colourAt(i)}`, `${line.name}${line.space ? `, ${line.space}` : ''}, up to ${size(line.peak)}`])),
 		element('p', { class: 'hint', text: this.stacked && this.drawn.length > 1 ?
 			`Stacked: what is live at the end of each ${duration(this.timeline.bucket_ns)}. ${HINT}` :
 			`The most in each ${duration(this.timeline.bucket_ns)}. ${HINT}` }));
@@ -254,7 +264,7 @@ class MemoryChart {
 		const below = new Array(this.timeline.buckets).fill(0);
 
 		this.levels.forEach((level, place) => {
-			const colour = palette.series[place];
+			const colour = palette.series[this.colourAt(place)];
 			const [path, area] = [new Path2D(), new Path2D()];
 			const base = this.stacked ? below.slice() : below;
 

@@ -37,6 +37,9 @@ class OwnersChart {
 		this.mount = recording.mount('owners');
 		this.space = 'device';
 		this.trees = [];
+		// A process's colour goes down to all that it holds.
+		this.colours = new Map(recording.report.processes.map((process) =>
+			[processName(process), recording.colourOf(process)]));
 		this.build();
 	}
 
@@ -68,7 +71,7 @@ class OwnersChart {
 		this.mount.append(element('div', { class: 'controls' }, spaces.node));
 		for (const [what, title] of [['live_bytes', 'At the end (of each process)'],
 			['bytes_in_peak', 'At the peak of each process and kind of memory (not at one moment)']])
-			this.trees.push(new Icicle(this.mount, title, what));
+			this.trees.push(new Icicle(this.mount, title, what, (owner) => this.colours.get(owner.path[0])));
 		this.mount.append(element('p', { class: 'hint', text: 'Process, device, kind of memory, function. Choose a bar ' +
 			'to look closer, the uppermost to go back; arrow keys move.' }));
 		this.fill();
@@ -96,7 +99,7 @@ class OwnersChart {
 	}
 }
 
-// `colourOf`: a bar's colour by its name; without it, each part of the whole has one.
+// `colourOf`: a bar's colour.
 class Icicle {
 	constructor(mount, title, what, colourOf) {
 		this.what = what;
@@ -179,13 +182,11 @@ class Icicle {
 		this.bars.push({ node, owner, level, x, width });
 	}
 
-	// A process's colour goes down to all that it holds; the top has none.
+	// The top has none.
 	colour(owner) {
 		if (!owner.path.length)
 			return 'none';
-		if (this.colourOf)
-			return this.colourOf(owner.name) ?? 'none';
-		return Math.min(7, this.root.sorted.findIndex((part) => part.name === owner.path[0]));
+		return this.colourOf(owner) ?? 'none';
 	}
 
 	choose(owner) {

@@ -64,7 +64,7 @@ class SitesChart {
 		frames.select.value = this.frames;
 		this.found = element('p', { class: 'readout hint', role: 'status' });
 		this.mount.append(element('div', { class: 'controls' }, sizes.node, frames.node, search));
-		this.chart = new Icicle(this.mount, 'By call stack', 'sites', (name) => this.kinds.get(name));
+		this.chart = new Icicle(this.mount, 'By call stack', 'sites', (owner) => this.kinds.get(owner.name));
 		this.mount.append(this.found, this.legend(), element('p', { class: 'hint', text: 'Of each bar, those below ' +
 			'it were called by it. Choose a bar to look closer, the uppermost to go back; arrow keys move.' }));
 		this.fill();

@@ -14,7 +14,8 @@ load recordings
 	local left
 
 	left=$(find run.mscope.ring -name '*.mscope' | sort | tail -n 1)
-	record_start --ring 1M --copies=all -o run.mscope -p $FLOOD_PID
+	# Large enough to keep what was left.
+	record_start --ring 512M --copies=all -o run.mscope -p $FLOOD_PID
 	grep -q "run.mscope.ring: .* segments of a recording that was interrupted stay; this one goes on behind" record.err
 	# One that is alive is not disturbed.
 	run record --ring 1M -o run.mscope -p $FLOOD_PID

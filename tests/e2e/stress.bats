@@ -49,12 +49,13 @@ own_memory() {
 	done | awk '/^Pss_Anon:/ { sum += $2 } END { print sum }'
 }
 
-# Of all hash maps of theirs.
+# Of all hash maps of theirs, but for that of contexts: it has a fixed size, and the oldest go.
 map_entries() {
 	local id
 
 	for id in $(sed -n 's/^map_id:[[:space:]]*//p' "/proc/$TRACE_PID"/fdinfo/* | sort -u); do
-		bpftool -j map show id "$id" | grep -qE '"type":"((lru_)?percpu_|lru_)?hash"' &&
+		bpftool -j map show id "$id" | grep -v '"name":"ms_context_devi"' |
+			grep -qE '"type":"((lru_)?percpu_|lru_)?hash"' &&
 			bpftool -j map dump id "$id" | jq length
 	done | awk '{ sum += $1 } END { print sum }'
 }

@@ -5,7 +5,7 @@
  *
  *   verifier      the kernel refuses one of the BPF programs, with the number in REFUSAL
  *   fork          no process can be started
- *   descriptors   memscope-attach cannot send the second one
+ *   descriptors   memscope-attach cannot send the third one
  *   files         memscope-attach has no room for those that it is sent
  *   answers       memscope-attach cannot send anything
  *   library       libcuda.so.1 cannot be opened, as if it were on another user's FUSE mount
@@ -181,7 +181,7 @@ API ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	static int sent;
 	bool fails =
 		is_attacher() && (lacks("answers") ||
-				  (lacks("descriptors") && message->msg_controllen && ++sent == 2));
+				  (lacks("descriptors") && message->msg_controllen && ++sent == 3));
 
 	if (!fails)
 		return real(fd, message, flags);

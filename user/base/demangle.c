@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define LONG_NAME 120      /* bytes; up to that, all of it is shown */
+#define NO_MEMORY (-1)     /* of __cxa_demangle() */
 #define MANGLED_BYTES 2048 /* longer ones are shown as they are, as far as they go */
 #define SHOWN_BYTES 512
 
@@ -77,13 +78,15 @@ void demangle_append(struct string *out, const char *name)
 {
 	const char *suffix = strstr(name, ".cold");
 	char *demangled = NULL, *mangled = NULL;
+	const bool wanted = is_mangled(name) && strlen(name) < MANGLED_BYTES;
 	int status = 0;
 
 	/* What a compiler has moved out of the way is a part of the function. */
-	if (is_mangled(name) && strlen(name) < MANGLED_BYTES)
+	if (wanted)
 		mangled = suffix ? strndup(name, suffix - name) : strdup(name);
 	if (mangled)
 		demangled = __cxa_demangle(mangled, NULL, NULL, &status);
+	out->failed |= (wanted && !mangled) || status == NO_MEMORY;
 	demangle_append_short(out, demangled ? demangled : name);
 	free(demangled);
 	free(mangled);

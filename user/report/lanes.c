@@ -118,9 +118,9 @@ static int end(struct sink *sink, const struct summary *summary)
 
 	(void)summary;
 	phases_finish(&lanes->current.phases, end_ns);
-	phases_fini(&lanes->current.phases);
 	if (!err)
-		err = lanes->current.err;
+		err = lanes->current.phases.incomplete ? -ENOMEM : lanes->current.err;
+	phases_fini(&lanes->current.phases);
 	if (!err)
 		err = memory_grow(&lanes->recordings, &lanes->capacity, lanes->count + 1,
 				  sizeof(*lanes->recordings));

@@ -129,6 +129,8 @@ calls_seen() {
 	needs_files
 	count=$(times 1000 150)
 	trace_start -a
+	# When a process began is known to 10 ms: else the first may have begun before the probes were there.
+	sleep 0.02
 	for way in fork exec vfork spawn clone; do
 		rm -f children.in
 		children_start "$way" "$count" 20

@@ -80,6 +80,11 @@ browse() {
 	make_page leaks leaks.mscope
 	"$PYTHON" "$HERE/check_page" leaks.html leaks.json
 	browse leaks.html sites tabs
+	# Too short to look for growth: then nothing is said of memory that is kept.
+	"$MEMSCOPE" report -q -f md leaks.mscope > leaks.md
+	grep -q "Not looked for: leak-growth" leaks.md
+	! grep "no memory kept" leaks.md || false
+	grep -qF 'allocate (three_leaks:12) \< Cache.remember (three_leaks:18) \< step (three_leaks:35)' leaks.md
 }
 
 @test "three stalls, told apart by the lanes of GPUs, threads and phases" {

@@ -118,7 +118,7 @@ marked() {
 	mark "root's"
 	# Of a container: its root is not ours.
 	unshare --pid --fork "$MEMSCOPE" mark "a container's" 8>&-
-	wait_for "grep -q 'user 23456 marked something, but no traced process that this user may mark' record.err"
+	wait_for "grep -q 'user 23456 marked something, but may mark none of the traced processes' record.err"
 	finish
 	tool_wait record RECORD_PID
 	assert_equal "$(marked | sort)" $'["own","instant",1]\n["root\'s","instant",1]'

@@ -74,6 +74,7 @@ static void test_a_stack_in_words(void **unused)
 {
 	static const char torch[] = "/venv/lib/python3.12/site-packages/torch/nn/functional.py";
 	struct state state = { 0 };
+	uint32_t id;
 
 	(void)unused;
 	apply_stack(&state);
@@ -83,9 +84,25 @@ static void test_a_stack_in_words(void **unused)
 	apply(&state, python_frame(6, "forward", "/home/u/model.py", 88));
 	apply(&state, python_frame(7, "<module>", "/home/u/train.py", 22));
 	apply(&state, record_stack(8, 4, 4));
-	assert_chain(&state, 8, "linear (functional.py:10) < ... < forward (model.py:88)");
+	assert_chain(&state, 8,
+		     "linear (functional.py:10) < forward (model.py:88) < <module> (train.py:22)");
+	apply(&state, python_frame(8, "__call__", torch, 20));
+	apply(&state, python_frame(9, "allocate", "/home/u/model.py", 12));
+	apply(&state, python_frame(10, "__call__", torch, 30));
+	apply(&state, record_stack(11, 5, 6));
+	assert_chain(&state, 11,
+		     "linear (functional.py:10) < forward (model.py:88) < <module> (train.py:22)"
+		     " < ... < allocate (model.py:12)");
+	for (id = 20; id < 26; id++)
+		apply(&state, python_frame(id, "f", "/home/u/deep.py", id));
+	apply(&state, record_stack(12, 20, 4));
+	assert_chain(&state, 12,
+		     "f (deep.py:20) < f (deep.py:21) < f (deep.py:22) < f (deep.py:23)");
+	apply(&state, record_stack(13, 20, 6));
+	assert_chain(&state, 13,
+		     "f (deep.py:20) < f (deep.py:21) < f (deep.py:22) < f (deep.py:23) < ...");
 	apply(&state, record_stack(9, 6, 2));
-	assert_chain(&state, 9, "forward (model.py:88)");
+	assert_chain(&state, 9, "forward (model.py:88) < <module> (train.py:22)");
 	apply(&state, record_stack(10, 4, 2));
 	assert_chain(&state, 10, "linear (functional.py:10)");
 	state_fini(&state);

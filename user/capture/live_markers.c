@@ -171,8 +171,7 @@ int live_markers_take(struct live *live, const struct ms_marker *marker)
 	}
 	if (!taken && !live->marks_refused) {
 		live->marks_refused = true;
-		log_warning("user %u marked something, but no traced process that this user may"
-			    " mark",
+		log_warning("user %u marked something, but may mark none of the traced processes",
 			    (unsigned int)marker->sp);
 	}
 	return err;

@@ -270,7 +270,9 @@ static void append_nothing(struct string *out, const struct report *report)
 	}
 	string_append_text(out, "Nothing wrong was found");
 	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
-		if (topic == FINDING_TOPIC_NOTE || !was_looked_for(report, topic))
+		/* What leaks is kept without need, too. */
+		if (topic == FINDING_TOPIC_NOTE || !was_looked_for(report, topic) ||
+		    (topic == FINDING_TOPIC_KEPT && !was_looked_for(report, FINDING_TOPIC_LEAK)))
 			continue;
 		string_append_format(out, "%s%s", before, no[topic]);
 		before = ", no ";

@@ -65,6 +65,7 @@ void stack_words_append_function(struct string *out, const struct frame *frame)
 }
 
 #define CHAIN_FRAMES 8
+#define OWN_FRAMES 4 /* of a program in Python */
 #define CHAIN_BYTES 200
 
 /* A module of Python's own or an installed one, as opposed to a line of the program itself. */
@@ -80,36 +81,38 @@ static bool is_python(const struct frame *frame)
 	return frame && frame->kind == MS_FRAME_PYTHON;
 }
 
-/* The innermost Python frame, or of the program itself (`own`). NULL: there is none. */
-static const struct frame *find_python(const struct stacks *stacks, const struct stack *stack,
-				       bool own)
+/*
+ * "linear (functional.py:5836) < ... < forward (model.py:12) < train (train.py:22)": the innermost
+ * one, and those of the program itself.
+ */
+static bool append_python_chain(struct string *out, const struct stacks *stacks,
+				const struct stack *stack)
 {
-	size_t i;
+	const size_t begin = out->length;
+	bool any = false, skipped = false;
+	size_t own = 0, i;
 
 	for (i = 0; i < stack->count; i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
 
-		if (is_python(frame) && !(own && is_installed(frame)))
-			return frame;
+		if (!is_python(frame))
+			continue;
+		if (any && is_installed(frame)) {
+			skipped = true;
+			continue;
+		}
+		if (own == OWN_FRAMES || out->length - begin > CHAIN_BYTES) {
+			string_append_text(out, " < ...");
+			break;
+		}
+		string_append_text(out, skipped ? " < ..." : "");
+		string_append_text(out, any ? " < " : "");
+		append_python(out, frame, string_append_text);
+		own += !is_installed(frame);
+		any = true;
+		skipped = false;
 	}
-	return NULL;
-}
-
-/* "linear (functional.py:5836) < ... < train (train.py:22)" */
-static bool append_python_chain(struct string *out, const struct stacks *stacks,
-				const struct stack *stack)
-{
-	const struct frame *innermost = find_python(stacks, stack, false);
-	const struct frame *own = find_python(stacks, stack, true);
-
-	if (!innermost)
-		return false;
-	append_python(out, innermost, string_append_text);
-	if (own && own != innermost) {
-		string_append_text(out, " < ... < ");
-		append_python(out, own, string_append_text);
-	}
-	return true;
+	return any;
 }
 
 void stack_words_append_chain(struct string *out, const struct stacks *stacks,

@@ -19,7 +19,8 @@ void stack_words_append_function(struct string *out, const struct frame *frame);
 
 /*
  * Appends what tells two stacks apart, the innermost first: lines of Python, if there are any, the
- * innermost one and the program's own, "linear (functional.py:10) < ... < train (train.py:22)";
+ * innermost one and the program's own, "linear (functional.py:10) < ... < train (train.py:22)" (at
+ * most four of them);
  * else the functions that are not CUDA's own, "take < fill < main". What programs have chosen is as
  * it is, for the caller to make safe: a document does.
  */

@@ -198,12 +198,12 @@ $(WORKLOADS)/simnv-devices: tests/simnv/devices.c
 
 # End-to-end tests wait most of the time, so groups of about the same length run beside each other: one
 # waits for single uprobes to go, one reads recordings, and it and another trace what they start and look at nothing
-# else. The rest are of all processes, of what is left in the kernel, or of floods, and would see each
-# other.
+# else. The rest are of all processes, of what is left in the kernel, of where probes are, or of floods,
+# and would see each other.
 E2E_FILES := $(wildcard tests/e2e/*.bats)
 E2E_SINGLE := tests/e2e/single.bats
 E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
-E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches rows trace calls prologues bad_input check ffmpeg verify docs who \
+E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches trace calls bad_input check ffmpeg verify docs who \
 	simcuda names)
 E2E_QUIET := $(patsubst %,tests/e2e/%.bats,gpu_time markers tensors python stacks)
 E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM) $(E2E_QUIET),$(E2E_FILES))

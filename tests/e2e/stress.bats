@@ -60,6 +60,17 @@ map_entries() {
 	done | awk '{ sum += $1 } END { print sum }'
 }
 
+# That of contexts, as it is said above.
+contexts_are_bounded() {
+	local id
+
+	for id in $(sed -n 's/^map_id:[[:space:]]*//p' "/proc/$TRACE_PID"/fdinfo/* | sort -u); do
+		bpftool -j map show id "$id" | jq -e 'select(.name == "ms_context_devi") |
+			.type == "lru_hash" and .max_entries == 4096' && return
+	done
+	return 1
+}
+
 # Kills the tool in a moment of this kind, and waits until nothing is left of it.
 kill_tool() {
 	local when=$1 residue=("$WORKLOADS/residue" "$FLOOD_PID" "$BUILT/simcuda/libcuda.so.1")
@@ -220,6 +231,7 @@ shell_run() {
 	wait_for '[ $(open_files) -le '"$before_files"' ]' || fail "$before_files files, now $(open_files)"
 	wait_for '[ $(map_entries) -le '"$before_entries"' ]' || fail "entries of maps: $(map_entries)"
 	assert_equal "$before_entries" 1 # the shell
+	contexts_are_bounded
 	growth=$(($(own_memory) - before_memory))
 	report "memory: $before_memory KiB, after $count processes $growth KiB more"
 	# Less than a tenth of what a process took before it became a part of a sum.

@@ -62,26 +62,39 @@ static uint64_t difference(uint64_t one, uint64_t other)
 	return one > other ? one - other : 0;
 }
 
-static void list_device(struct document *document, const struct report_recording *recording,
-			const struct nvml_device_account *device)
+void report_nvml_shares(const struct nvml_device_account *device,
+			struct report_nvml_share shares[REPORT_NVML_SHARES])
 {
 	const struct ms_device *last = &device->last;
 	const bool memory = last->known & MS_DEVICE_MEMORY;
 	const bool processes = last->known & MS_DEVICE_PROCESSES;
+	const struct report_nvml_share all[REPORT_NVML_SHARES] = {
+		{ memory, last->total_bytes },
+		{ memory, last->used_bytes },
+		{ true, device->traced_bytes },
+		{ processes, difference(last->processes_bytes, device->traced_bytes) },
+		{ memory && processes, difference(last->used_bytes, last->processes_bytes) },
+		{ last->known & MS_DEVICE_RESERVED, last->reserved_bytes },
+	};
+
+	memcpy(shares, all, sizeof(all));
+}
+
+static void list_device(struct document *document, const struct report_recording *recording,
+			const struct nvml_device_account *device)
+{
+	const struct ms_device *last = &device->last;
+	struct report_nvml_share shares[REPORT_NVML_SHARES];
+	size_t i;
 
 	if (!document_row(document))
 		return;
+	report_nvml_shares(device, shares);
 	field_append_safe(&document->text, last->uuid, strnlen(last->uuid, sizeof(last->uuid)));
 	document_cell(document);
-	document_cell_size(document, memory, last->total_bytes);
-	document_cell_size(document, memory, last->used_bytes);
-	document_cell_size(document, true, device->traced_bytes);
-	document_cell_size(document, processes,
-			   difference(last->processes_bytes, device->traced_bytes));
-	document_cell_size(document, memory && processes,
-			   difference(last->used_bytes, last->processes_bytes));
-	document_cell_size(document, last->known & MS_DEVICE_RESERVED, last->reserved_bytes);
-	document_cell_size(document, memory, device->peak_bytes);
+	for (i = 0; i < REPORT_NVML_SHARES; i++)
+		document_cell_size(document, shares[i].known, shares[i].bytes);
+	document_cell_size(document, last->known & MS_DEVICE_MEMORY, device->peak_bytes);
 	document_cell_time(document, recording, device->peak_ts_ns);
 	document_row_end(document);
 }

@@ -19,6 +19,18 @@ struct report_nvml_part {
 size_t report_nvml_parts(const struct process *process,
 			 struct report_nvml_part parts[REPORT_NVML_PARTS_MAX]);
 
+/* What is in use on a device, and by whom, as far as it is known. */
+struct report_nvml_share {
+	bool known;
+	uint64_t bytes;
+};
+
+/* Memory, in use, of traced processes, of others, of no process, reserved. */
+#define REPORT_NVML_SHARES 6
+
+void report_nvml_shares(const struct nvml_device_account *device,
+			struct report_nvml_share shares[REPORT_NVML_SHARES]);
+
 /* A table of the devices, if NVML said anything of them. */
 void report_nvml_devices(struct document *document, const struct report_recording *recording);
 

@@ -39,34 +39,20 @@ void summary_nvml_append(struct string *out, const struct process *process,
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static void append_size(struct string *out, const struct text_options *options, bool known,
-			uint64_t bytes)
-{
-	char size[STRING_NUMBER_BYTES];
-
-	string_append_format(out, " %12s", known ? size_text(options, size, bytes) : "?");
-}
-
-static uint64_t less(uint64_t bytes, uint64_t part_bytes)
-{
-	return bytes > part_bytes ? bytes - part_bytes : 0;
-}
-
 static void append_device(struct string *out, const struct nvml_device_account *device,
 			  const struct text_options *options)
 {
 	const struct ms_device *last = &device->last;
-	const bool memory = last->known & MS_DEVICE_MEMORY;
-	const bool processes = last->known & MS_DEVICE_PROCESSES;
+	struct report_nvml_share shares[REPORT_NVML_SHARES];
+	char size[STRING_NUMBER_BYTES];
+	size_t i;
 
+	report_nvml_shares(device, shares);
 	string_append_char(out, ' ');
-	append_size(out, options, memory, last->total_bytes);
-	append_size(out, options, memory, last->used_bytes);
-	append_size(out, options, true, device->traced_bytes);
-	append_size(out, options, processes, less(last->processes_bytes, device->traced_bytes));
-	append_size(out, options, memory && processes,
-		    less(last->used_bytes, last->processes_bytes));
-	append_size(out, options, last->known & MS_DEVICE_RESERVED, last->reserved_bytes);
+	for (i = 0; i < REPORT_NVML_SHARES; i++)
+		string_append_format(out, " %12s",
+				     shares[i].known ? size_text(options, size, shares[i].bytes) :
+						       "?");
 	string_append_text(out, "  ");
 	field_append_safe(out, last->uuid, strnlen(last->uuid, sizeof(last->uuid)));
 	string_append_char(out, '\n');

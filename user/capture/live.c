@@ -282,7 +282,7 @@ int live_run(struct live *live)
 	live->start_cpu_ns = used_cpu_ns(live);
 	log_debug("tracing");
 	err = live->err ? live->err : loop_run(live->loop);
-	return live->err ? live->err : err;
+	return live_kernel_log_take(live) ? live->err : err;
 }
 
 void live_end(struct live *live)

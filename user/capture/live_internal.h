@@ -152,6 +152,8 @@ void live_host_close(struct live *live);
 
 /* Where the kernel's log cannot be read, there is nothing to do: a message says so. */
 int live_kernel_log_open(struct live *live);
+/* Feeds what it says of devices and has not been read. Returns what the feed did. */
+int live_kernel_log_take(struct live *live);
 void live_kernel_log_close(struct live *live);
 
 /*

@@ -11,19 +11,24 @@
 #include "capture/live_internal.h"
 #include "host/kernel_log.h"
 
-static int on_line(void *context, uint64_t data)
+int live_kernel_log_take(struct live *live)
 {
-	struct live *live = context;
 	struct ms_xid xid = { .event = { .type = MS_TYPE_XID, .size = sizeof(xid) } };
 
-	(void)data;
-	while (!live->err && kernel_log_next(live->kernel_log_fd, &xid)) {
+	while (live->kernel_log_fd > 0 && !live->err &&
+	       kernel_log_next(live->kernel_log_fd, &xid)) {
 		live_drain(live); /* what came before it */
-		xid.event.ts_ns = clock_monotonic_ns();
+		xid.event.ts_ns = live_end_ns(live);
 		if (!live->err)
 			live_feed(live, &xid, sizeof(xid));
 	}
 	return live->err;
+}
+
+static int on_line(void *context, uint64_t data)
+{
+	(void)data;
+	return live_kernel_log_take(context);
 }
 
 int live_kernel_log_open(struct live *live)

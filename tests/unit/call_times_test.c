@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/call_latency.h"
 #include "ledger/call_times.h"
 #include "ledger/checkpoint.h"
 #include "scenario.h"
@@ -112,6 +113,48 @@ static void test_calls_are_counted_and_timed(void **state)
 	state_fini(&s.state);
 }
 
+/* All functions of a kind together; what is not known one by one is only counted. */
+static void test_kinds_of_calls(void **state)
+{
+	struct scenario s = { 0 };
+	struct call_latency latency;
+
+	(void)state;
+	apply(&s, record_taking(1023, record_call("cudaDeviceSynchronize")));
+	apply(&s, record_taking(1024, record_call("cuCtxSynchronize")));
+	apply(&s, record_taking(UINT64_MAX / 4, record_failed(2, record_call("cuCtxSynchronize"))));
+	apply(&s, record_without(MS_KNOWN_RESULT, record_call("cuCtxSynchronize")));
+	latency = call_latency_of(first_process(&s), MS_OP_SYNC);
+	assert_int_equal(latency.count, 3);
+	assert_int_equal(latency.sum_ns, 2047 + UINT64_MAX / 4);
+	assert_int_equal(latency.untimed, 1);
+	assert_int_equal(latency.counts[0], 1);
+	assert_int_equal(latency.counts[1], 1);
+	assert_int_equal(latency.counts[CALL_LATENCY_BOUNDS], 1);
+	/* The sum of those of a function that were not summed up is not known any more. */
+	apply(&s, record_summed(10, record_taking(70000, record_call("cuCtxSynchronize"))));
+	latency = call_latency_of(first_process(&s), MS_OP_SYNC);
+	assert_int_equal(latency.count, 1);
+	assert_int_equal(latency.sum_ns, 1023);
+	assert_int_equal(latency.untimed, 13);
+	latency = call_latency_of(first_process(&s), MS_OP_FREE);
+	assert_int_equal(latency.count + latency.untimed, 0);
+	state_fini(&s.state);
+}
+
+/* Each bound is one of the finer buckets', so that no bucket is cut in two. */
+static void test_bounds_are_exact(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < CALL_LATENCY_BOUNDS; i++) {
+		const uint64_t bound = call_latency_bounds[i];
+
+		assert_int_equal(call_times_longest(call_times_bucket(bound)), bound);
+	}
+}
+
 static int load(void *context, const void *record, size_t length)
 {
 	return checkpoint_load(context, record, length);
@@ -192,6 +235,8 @@ int main(void)
 		cmocka_unit_test(test_buckets),
 		cmocka_unit_test(test_percentiles_are_those_of_all_calls),
 		cmocka_unit_test(test_calls_are_counted_and_timed),
+		cmocka_unit_test(test_kinds_of_calls),
+		cmocka_unit_test(test_bounds_are_exact),
 		cmocka_unit_test(test_an_anchor_has_them),
 		cmocka_unit_test(test_what_no_anchor_has),
 	};

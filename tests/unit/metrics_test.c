@@ -8,14 +8,22 @@
 
 #include "export/metrics.h"
 
+static const uint64_t bounds[] = { 1023, 2000000000 };
+
 static const struct metrics_family families[] = {
-	{ "x_calls", "counter", "", "Calls" },
-	{ "x_live_bytes", "gauge", "bytes", "Held" },
-	{ "x_cpu_seconds", "counter", "seconds", "Time" },
-	{ "x_busy_ratio", "gauge", "ratio", "Share" },
+	{ .name = "x_calls", .type = "counter", .unit = "", .help = "Calls" },
+	{ .name = "x_live_bytes", .type = "gauge", .unit = "bytes", .help = "Held" },
+	{ .name = "x_cpu_seconds", .type = "counter", .unit = "seconds", .help = "Time" },
+	{ .name = "x_busy_ratio", .type = "gauge", .unit = "ratio", .help = "Share" },
+	{ .name = "x_wait_seconds",
+	  .type = "histogram",
+	  .unit = "seconds",
+	  .help = "Waits",
+	  .bounds = bounds,
+	  .bounds_count = 2 },
 };
 
-enum { CALLS, LIVE, CPU, BUSY, FAMILIES };
+enum { CALLS, LIVE, CPU, BUSY, WAIT, FAMILIES };
 
 static struct writer writer;
 
@@ -164,6 +172,59 @@ static void too_many_share_one(void **unused)
 	end(metrics);
 }
 
+static void histograms_add_up(void **unused)
+{
+	struct metrics *metrics = begin(0);
+	const uint64_t first[] = { 1, 2, 0 }, second[] = { 4, 0, 8 };
+
+	(void)unused;
+	metrics_label(metrics, "comm", "a");
+	metrics_add_histogram(metrics, WAIT, first, 1500000000);
+	metrics_label(metrics, "comm", "a");
+	metrics_add_histogram(metrics, WAIT, second, 1);
+	metrics_add_histogram(metrics, WAIT, first, 7);
+	assert_string_equal(text_of(metrics, METRICS_PROMETHEUS),
+			    "# TYPE x_wait_seconds histogram\n"
+			    "# HELP x_wait_seconds Waits.\n"
+			    "x_wait_seconds_bucket{comm=\"a\",le=\"0.000001023\"} 5\n"
+			    "x_wait_seconds_bucket{comm=\"a\",le=\"2.000000000\"} 7\n"
+			    "x_wait_seconds_bucket{comm=\"a\",le=\"+Inf\"} 15\n"
+			    "x_wait_seconds_sum{comm=\"a\"} 1.500000001\n"
+			    "x_wait_seconds_count{comm=\"a\"} 15\n"
+			    "x_wait_seconds_bucket{le=\"0.000001023\"} 1\n"
+			    "x_wait_seconds_bucket{le=\"2.000000000\"} 3\n"
+			    "x_wait_seconds_bucket{le=\"+Inf\"} 3\n"
+			    "x_wait_seconds_sum 0.000000007\n"
+			    "x_wait_seconds_count 3\n");
+	assert_int_equal(metrics_series(metrics), 10);
+	end(metrics);
+}
+
+/* Of eleven series, histograms take five, which is one of them. */
+static void histograms_leave_room(void **unused)
+{
+	struct metrics *metrics = begin(11);
+	const uint64_t counts[] = { 1, 2, 4 };
+	const char *text;
+
+	(void)unused;
+	metrics_label(metrics, "comm", "a");
+	metrics_add_histogram(metrics, WAIT, counts, 1);
+	metrics_label(metrics, "comm", "b");
+	metrics_add_histogram(metrics, WAIT, counts, 2);
+	metrics_label(metrics, "comm", "c");
+	metrics_add_histogram(metrics, WAIT, counts, 4);
+	add(metrics, CALLS, "c", 8);
+	text = text_of(metrics, METRICS_OPENMETRICS);
+	assert_non_null(strstr(text, "# UNIT x_wait_seconds seconds\n"));
+	assert_non_null(strstr(text, "x_wait_seconds_count{comm=\"a\"} 7\n"));
+	assert_non_null(strstr(text, "x_wait_seconds_count{series=\"(others)\"} 14\n"));
+	assert_non_null(strstr(text, "x_wait_seconds_sum{series=\"(others)\"} 0.000000006\n"));
+	assert_non_null(strstr(text, "x_calls_total{comm=\"c\"} 8\n"));
+	assert_int_equal(metrics_limited(metrics), 2);
+	end(metrics);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +235,8 @@ int main(void)
 		cmocka_unit_test(gauges_are_of_the_last_source),
 		cmocka_unit_test(highest_is_kept),
 		cmocka_unit_test(too_many_share_one),
+		cmocka_unit_test(histograms_add_up),
+		cmocka_unit_test(histograms_leave_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,8 @@ enum family {
 };
 
 static const struct metrics_family families[] = {
-#define X(family, name, type, unit, help) { name, type, unit, help },
+#define X(family, metric, kind, base, words) \
+	{ .name = metric, .type = kind, .unit = base, .help = words },
 	FAMILIES(X)
 #undef X
 };

@@ -13,6 +13,7 @@
 struct series {
 	const char *labels; /* as they are written; interned */
 	uint64_t value, ts_ns;
+	uint64_t *counts;   /* of a histogram, whose sum is the value */
 	const void *source; /* the last one that it is of */
 };
 
@@ -27,6 +28,7 @@ struct metrics {
 	struct series_family *of;
 	size_t count;        /* of families */
 	size_t most, series; /* 0: there is no limit; and how many there are */
+	size_t lines;        /* of them, those that are histograms' */
 	uint64_t limited;
 	struct string_table strings;
 
@@ -53,11 +55,13 @@ struct metrics *metrics_new(const struct metrics_family *families, size_t count,
 
 void metrics_free(struct metrics *metrics)
 {
-	size_t i;
+	size_t i, place;
 
 	if (!metrics)
 		return;
 	for (i = 0; i < metrics->count; i++) {
+		for (place = 0; place < metrics->of[i].count; place++)
+			free(metrics->of[i].series[place].counts);
 		free(metrics->of[i].series);
 		map_fini(&metrics->of[i].places);
 	}
@@ -136,17 +140,42 @@ static const char *intern(struct metrics *metrics, const char *labels, size_t le
 	return interned;
 }
 
+/* A histogram has a line for each bucket, its sum and its count. */
+static size_t lines_of(const struct metrics_family *family)
+{
+	return family->bounds_count ? family->bounds_count + 3 : 1;
+}
+
+static bool has_room(const struct metrics *metrics, size_t family)
+{
+	const size_t lines = lines_of(&metrics->families[family]);
+
+	if (!metrics->most)
+		return true;
+	return lines == 1 ? metrics->series < metrics->most :
+			    metrics->series + lines <= metrics->most &&
+				    metrics->lines + lines <= metrics->most / 2;
+}
+
 static struct series *add_series(struct metrics *metrics, size_t family, const char *labels)
 {
+	const struct metrics_family *described = &metrics->families[family];
 	struct series_family *of = &metrics->of[family];
+	struct series added = { .labels = labels };
+	const size_t lines = lines_of(described);
 
-	if (memory_grow(&of->series, &of->capacity, of->count + 1, sizeof(*of->series)) ||
+	if (described->bounds_count)
+		added.counts = calloc(described->bounds_count + 1, sizeof(*added.counts));
+	if ((described->bounds_count && !added.counts) ||
+	    memory_grow(&of->series, &of->capacity, of->count + 1, sizeof(*of->series)) ||
 	    map_set(&of->places, (uintptr_t)labels, of->count)) {
+		free(added.counts);
 		metrics->err = -ENOMEM;
 		return NULL;
 	}
-	metrics->series++;
-	of->series[of->count] = (struct series){ .labels = labels };
+	metrics->series += lines;
+	metrics->lines += lines > 1 ? lines : 0;
+	of->series[of->count] = added;
 	return &of->series[of->count++];
 }
 
@@ -159,7 +188,7 @@ static struct series *find_series(struct metrics *metrics, size_t family)
 	uint64_t *place = labels ? map_get(&metrics->of[family].places, (uintptr_t)labels) : NULL;
 
 	metrics->labels.length = metrics->kept;
-	if (!place && metrics->most && metrics->series >= metrics->most) {
+	if (!place && !has_room(metrics, family)) {
 		metrics->limited++;
 		text = OVERFLOW;
 		length = sizeof(OVERFLOW) - 1;
@@ -173,20 +202,20 @@ static struct series *find_series(struct metrics *metrics, size_t family)
 	return place ? &metrics->of[family].series[*place] : add_series(metrics, family, labels);
 }
 
-static bool is_counter(const struct metrics *metrics, size_t family)
+static bool is_gauge(const struct metrics *metrics, size_t family)
 {
-	return !strcmp(metrics->families[family].type, "counter");
+	return !strcmp(metrics->families[family].type, "gauge");
 }
 
 /* NULL: none, or a gauge of which a later source has said something. */
 static struct series *begin_value(struct metrics *metrics, size_t family)
 {
 	struct series *series = find_series(metrics, family);
-	const bool is_gauge = !is_counter(metrics, family);
+	const bool gauge = is_gauge(metrics, family);
 
-	if (!series || (is_gauge && metrics->ts_ns < series->ts_ns))
+	if (!series || (gauge && metrics->ts_ns < series->ts_ns))
 		return NULL;
-	if (is_gauge && series->source != metrics->source)
+	if (gauge && series->source != metrics->source)
 		series->value = 0;
 	series->source = metrics->source;
 	if (metrics->ts_ns > series->ts_ns)
@@ -208,6 +237,19 @@ void metrics_highest(struct metrics *metrics, size_t family, uint64_t value)
 
 	if (series && value > series->value)
 		series->value = value;
+}
+
+void metrics_add_histogram(struct metrics *metrics, size_t family, const uint64_t *counts,
+			   uint64_t sum)
+{
+	struct series *series = begin_value(metrics, family);
+	size_t i;
+
+	if (!series)
+		return;
+	series->value += sum;
+	for (i = 0; i <= metrics->families[family].bounds_count; i++)
+		series->counts[i] += counts[i];
 }
 
 uint64_t metrics_limited(const struct metrics *metrics)
@@ -242,22 +284,75 @@ static void put_time(struct string *out, uint64_t ts_ns, enum metrics_form form)
 				     (unsigned long long)((ts_ns + unit_ns - 1) / unit_ns));
 }
 
-static void put_series(struct string *out, const struct metrics_family *family,
-		       const struct series *series, enum metrics_form form)
+static void put_value(struct string *out, const struct metrics_family *family, uint64_t value)
 {
-	const char *suffix = strcmp(family->type, "counter") != 0 ? "" : "_total";
+	if (!strcmp(family->unit, "seconds") || !strcmp(family->unit, "ratio"))
+		string_append_format(out, "%llu.%09llu", (unsigned long long)value / 1000000000,
+				     (unsigned long long)value % 1000000000);
+	else
+		string_append_format(out, "%llu", (unsigned long long)value);
+}
 
+static void put_name(struct string *out, const struct metrics_family *family, const char *suffix,
+		     const struct series *series)
+{
 	string_append_format(out, "%s%s", family->name, suffix);
 	if (*series->labels)
 		string_append_format(out, "{%s}", series->labels);
-	if (!strcmp(family->unit, "seconds") || !strcmp(family->unit, "ratio"))
-		string_append_format(out, " %llu.%09llu",
-				     (unsigned long long)series->value / 1000000000,
-				     (unsigned long long)series->value % 1000000000);
-	else
-		string_append_format(out, " %llu", (unsigned long long)series->value);
-	put_time(out, series->ts_ns, form);
+	string_append_char(out, ' ');
 }
+
+static int put_series(struct writer *writer, const struct metrics_family *family,
+		      const struct series *series, enum metrics_form form)
+{
+	put_name(&writer->text, family, strcmp(family->type, "counter") != 0 ? "" : "_total",
+		 series);
+	put_value(&writer->text, family, series->value);
+	put_time(&writer->text, series->ts_ns, form);
+	return writer_end_line(writer);
+}
+
+/* ---- histograms ------------------------------------------------------------------------------ */
+
+static int end_count(struct writer *writer, const struct series *series, uint64_t count,
+		     enum metrics_form form)
+{
+	string_append_format(&writer->text, "%llu", (unsigned long long)count);
+	put_time(&writer->text, series->ts_ns, form);
+	return writer_end_line(writer);
+}
+
+/* Each line counts the values of the buckets before it, too. */
+static int put_histogram(struct writer *writer, const struct metrics_family *family,
+			 const struct series *series, enum metrics_form form)
+{
+	struct string *out = &writer->text;
+	uint64_t count = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i <= family->bounds_count; i++) {
+		count += series->counts[i];
+		string_append_format(out, "%s_bucket{%s%sle=\"", family->name, series->labels,
+				     *series->labels ? "," : "");
+		if (i < family->bounds_count)
+			put_value(out, family, family->bounds[i]);
+		else
+			string_append_text(out, "+Inf");
+		string_append_text(out, "\"} ");
+		err = end_count(writer, series, count, form);
+	}
+	if (err)
+		return err;
+	put_name(out, family, "_sum", series);
+	put_value(out, family, series->value);
+	put_time(out, series->ts_ns, form);
+	err = writer_end_line(writer);
+	put_name(out, family, "_count", series);
+	return err ? err : end_count(writer, series, count, form);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
 
 static void put_header(struct string *out, const struct metrics_family *family,
 		       enum metrics_form form)
@@ -283,8 +378,10 @@ int metrics_write(const struct metrics *metrics, struct writer *writer, enum met
 		if (of->count)
 			put_header(out, &metrics->families[family], form);
 		for (i = 0; !err && i < of->count; i++) {
-			put_series(out, &metrics->families[family], &of->series[i], form);
-			err = writer_end_line(writer);
+			const struct series *series = &of->series[i];
+
+			err = (series->counts ? put_histogram : put_series)(
+				writer, &metrics->families[family], series, form);
 		}
 	}
 	return err;

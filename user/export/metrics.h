@@ -14,9 +14,12 @@
 
 struct metrics_family {
 	const char *name; /* without the _total that counters get when they are written */
-	const char *type; /* "counter" or "gauge" */
+	const char *type; /* "counter", "gauge" or "histogram" */
 	const char *unit; /* as at the end of the name; "" */
 	const char *help; /* without a full stop */
+	/* Of a histogram: the highest value in each bucket but the last. */
+	const uint64_t *bounds;
+	size_t bounds_count;
 };
 
 enum metrics_form {
@@ -29,7 +32,8 @@ struct metrics;
 /*
  * Makes an empty set of series of `count` families, which outlive it. With `most`, there are at
  * most so many series, and one more for each family, which collects the values of all further ones.
- * Returns NULL without memory.
+ * A histogram counts as many series as it has lines; histograms take at most half of them, so that
+ * they leave room for the rest. Returns NULL without memory.
  */
 struct metrics *metrics_new(const struct metrics_family *families, size_t count, size_t most);
 void metrics_free(struct metrics *metrics);
@@ -56,6 +60,13 @@ void metrics_of(struct metrics *metrics, const void *source, uint64_t ts_ns);
  */
 void metrics_add(struct metrics *metrics, size_t family, uint64_t value);
 void metrics_highest(struct metrics *metrics, size_t family, uint64_t value);
+
+/*
+ * Adds a histogram to the series, as above: the number of values in each bucket alone, with that of
+ * those beyond the last bound at the end, and the sum of all values.
+ */
+void metrics_add_histogram(struct metrics *metrics, size_t family, const uint64_t *counts,
+			   uint64_t sum);
 
 /* How many values found no room for a series of their own. */
 uint64_t metrics_limited(const struct metrics *metrics);

@@ -15,6 +15,7 @@
 #include "export/export.h"
 #include "export/openmetrics.h"
 #include "event/losses.h"
+#include "ledger/call_latency.h"
 #include "render/report_words.h"
 
 /* clang-format off */
@@ -50,6 +51,8 @@
 	X(MEMSETS, "memscope_memsets", "counter", "", "Successful memsets") \
 	X(SYNCS, "memscope_syncs", "counter", "", "Successful synchronisations") \
 	X(SYNC_SECONDS, "memscope_sync_seconds", "counter", "seconds", "Time that threads spent in them") \
+	X(CALL_SECONDS, "memscope_call_duration_seconds", "histogram", "seconds", "How long each call took, failed ones too, by what calls do (op)") \
+	X(UNTIMED, "memscope_untimed_calls", "counter", "", "Recorded calls that are not in it, because it is not known how long each took") \
 	X(LEAKS, "memscope_leak_suspect_bytes", "gauge", "bytes", "What findings about leaks are about") \
 	X(FINDINGS, "memscope_findings", "gauge", "", "Findings, by rule and confidence")
 
@@ -61,7 +64,10 @@ enum family {
 };
 
 static const struct metrics_family families[] = {
-#define X(family, name, type, unit, help) { name, type, unit, help },
+/* Only the times of calls are histograms. */
+#define X(family, metric, kind, base, words) \
+	{ .name = metric, .type = kind, .unit = base, .help = words, .bounds = call_latency_bounds, \
+	  .bounds_count = FAMILY_##family == FAMILY_CALL_SECONDS ? CALL_LATENCY_BOUNDS : 0 },
 	FAMILIES(X)
 #undef X
 };
@@ -169,6 +175,26 @@ static void add_copies(struct openmetrics *export, const struct process *process
 	}
 }
 
+static void add_times(struct openmetrics *export, const struct process *process)
+{
+	enum ms_op op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++) {
+		struct call_latency latency;
+
+		if (!(export->recording->coverage.captured_ops >> op & 1) || !call_latency_has(op))
+			continue;
+		latency = call_latency_of(process, op);
+		if (!latency.count && !latency.untimed)
+			continue;
+		metrics_label(export->metrics, "op", probe_op_name(op));
+		metrics_add_histogram(export->metrics, FAMILY_CALL_SECONDS, latency.counts,
+				      latency.sum_ns);
+		metrics_label(export->metrics, "op", probe_op_name(op));
+		metrics_add(export->metrics, FAMILY_UNTIMED, latency.untimed);
+	}
+}
+
 static void add_calls(struct openmetrics *export, const struct process *process)
 {
 	const uint32_t captured = export->recording->coverage.captured_ops;
@@ -188,6 +214,7 @@ static void add_calls(struct openmetrics *export, const struct process *process)
 			metrics_add(export->metrics, FAMILY_SYNC_SECONDS,
 				    process->syncs.duration_ns);
 	}
+	add_times(export, process);
 	for (i = 0; i < process->failures_count; i++) {
 		const struct failure *failure = &process->failures[i];
 		const struct probe *probe = probe_at(failure->row);

@@ -54,16 +54,11 @@ static struct call_times *times_of(struct process *process, uint16_t row)
 	return &process->times[process->times_count++];
 }
 
-static uint32_t saturating_sum(uint32_t a, uint32_t b)
-{
-	return a + b < a ? UINT32_MAX : a + b;
-}
-
 /* Makes room from `first` on, for all that there is and for `end`. */
 static int make_room(struct call_times *times, unsigned int first, unsigned int end)
 {
 	const unsigned int room = (end - first + ROOM - 1) / ROOM * ROOM;
-	uint32_t *buckets = calloc(room, sizeof(*buckets));
+	uint64_t *buckets = calloc(room, sizeof(*buckets));
 
 	if (!buckets)
 		return -ENOMEM;
@@ -77,29 +72,26 @@ static int make_room(struct call_times *times, unsigned int first, unsigned int 
 	return 0;
 }
 
-uint32_t call_times_in(const struct call_times *times, unsigned int bucket)
+uint64_t call_times_in(const struct call_times *times, unsigned int bucket)
 {
 	return bucket >= times->first && bucket < (unsigned int)times->first + times->room ?
 		       times->buckets[bucket - times->first] :
 		       0;
 }
 
-int call_times_count(struct call_times *times, unsigned int bucket, uint32_t count)
+int call_times_count(struct call_times *times, unsigned int bucket, uint64_t count)
 {
 	unsigned int first = times->room ? times->first : bucket;
 	unsigned int end = first + times->room;
-	uint32_t *counted;
 	int err = 0;
 
 	if (bucket < first || bucket >= end) {
 		first = bucket < first ? bucket / ROOM * ROOM : first;
 		err = make_room(times, first, bucket >= end ? bucket + 1 : end);
 	}
-	if (err)
-		return err;
-	counted = &times->buckets[bucket - times->first];
-	*counted = saturating_sum(*counted, count);
-	return 0;
+	if (!err)
+		times->buckets[bucket - times->first] += count;
+	return err;
 }
 
 void call_times_fini(struct call_times *times)

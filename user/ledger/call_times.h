@@ -24,7 +24,7 @@ struct call_times {
 	uint64_t timed;    /* of these: calls whose times are known */
 	uint64_t total_ns; /* of the timed ones */
 	uint64_t max_ns;   /* of those that were seen one by one, as are the following */
-	uint32_t *buckets; /* calls by time: `room` buckets from `first` on */
+	uint64_t *buckets; /* calls by time: `room` buckets from `first` on */
 	uint16_t first, room;
 };
 
@@ -39,10 +39,10 @@ int call_times_apply(struct process *process, const struct event *event);
 int call_times_add(struct process *process, const struct call_times *times);
 
 /* How many calls are in that bucket. */
-uint32_t call_times_in(const struct call_times *times, unsigned int bucket);
+uint64_t call_times_in(const struct call_times *times, unsigned int bucket);
 
 /* So many more are in that bucket. Returns 0 or -ENOMEM. */
-int call_times_count(struct call_times *times, unsigned int bucket, uint32_t count);
+int call_times_count(struct call_times *times, unsigned int bucket, uint64_t count);
 
 /*
  * The time that so many percent of the calls did not exceed: up to an eighth more than it was.

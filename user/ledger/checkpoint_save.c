@@ -268,11 +268,12 @@ static void save_times(struct saver *saver)
 							.max_ns = times->max_ns,
 							.row = times->row };
 		for (bucket = 0; bucket < CALL_TIMES_BUCKETS; bucket++) {
-			const uint32_t count = call_times_in(times, bucket);
+			const uint64_t count = call_times_in(times, bucket);
 
 			if (count)
-				record->buckets[used++] =
-					(struct ms_checkpoint_time){ bucket, count };
+				record->buckets[used++] = (struct ms_checkpoint_time){
+					bucket, count < UINT32_MAX ? (uint32_t)count : UINT32_MAX
+				};
 		}
 		record->buckets_count = (uint16_t)used;
 		put(saver, record, MS_CHECKPOINT_TIMES,

@@ -212,6 +212,46 @@ grandparent_start() {
 	! grep descendant trace.err || false
 }
 
+# One that executed another program, and one from before the trace, are not among them.
+@test "forks with the driver that are not traced are told of once, at the end" {
+	puppet_start
+	puppet load
+	puppet keep
+	record_start -o a.mscope -p "$PUPPET_PID"
+	puppet keep
+	local first=$PUPPET_CHILD
+	puppet keep /usr/bin/sleep
+	local child=$PUPPET_CHILD
+	wait_for '[ "$(readlink "/proc/$child/exe")" = "$(readlink -f /usr/bin/sleep)" ]'
+	puppet keep
+	sleep 0.2
+	record_stop
+	assert_equal "$(grep -c "whether they call CUDA is not known" record.err)" 1
+	grep -qx "memscope-bpf: warning: at least 2 children that process $PUPPET_PID forked while it was traced have the CUDA driver mapped and were not traced (pids $first, $PUPPET_CHILD); whether they call CUDA is not known: use -f to trace child processes, too" record.err
+	"$MEMSCOPE" report -q -f json -o report.json a.mscope
+	valid report report.json
+	assert_equal "$(jq -c '.recordings[0].lost.untraced_forks' report.json)" "[{\"pid\":$PUPPET_PID,\"children\":2,\"children_pids\":[$first,$PUPPET_CHILD]}]"
+	"$MEMSCOPE" report -q a.mscope | grep -q "whether at least 2 children of puppet ($PUPPET_PID) used CUDA"
+	"$MEMSCOPE" export -q -f ndjson -o lines a.mscope
+	tail -n 1 lines > event.json
+	valid event event.json
+	assert_equal "$(tail -n 1 lines | jq '.untraced_forks[0].children')" 2
+
+	trace_start -p "$PUPPET_PID"
+	puppet keep
+	sleep 0.2
+	trace_stop
+	assert_equal "$(summary .untraced_forks)" "[{\"pid\":$PUPPET_PID,\"children\":1,\"children_pids\":[$PUPPET_CHILD]}]"
+
+	tool_start trace TRACE_PID -c -f -o out.txt -p "$PUPPET_PID"
+	puppet keep
+	sleep 0.2
+	kill -INT "$TRACE_PID"
+	tool_wait trace TRACE_PID
+	! grep "is not known" trace.err || false
+	puppet_end
+}
+
 @test "nor is one that has ended by the time it is heard of" {
 	mkfifo go
 	exec 8<> go

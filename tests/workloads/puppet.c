@@ -19,6 +19,7 @@
  *   fork           a child, announced by "child PID", that executes this program with "load",
  *                  "init", "alloc 8192", "free" after 0.3 s
  *   idle           a child, announced the same way, that does nothing for 0.3 s
+ *   keep [PROGRAM] a child that stays until this program ends; or executes that program with "60"
  *   exec           the program anew
  *   thread         `churn 1` in a new thread
  *   map PATH       the file's first page, to execute
@@ -33,7 +34,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -221,6 +224,21 @@ static int in_child(char **argv)
 	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : -1;
 }
 
+static int keep(const char *program)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (program)
+			execl(program, program, "60", NULL);
+		for (;;)
+			pause();
+	}
+	printf("child %d\n", child);
+	return child > 0 ? 0 : -1;
+}
+
 static void *churn_once(void *result)
 {
 	CALL(cuCtxSetCurrent, context);
@@ -300,6 +318,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		return in_child(argv);
 	if (!strcmp(word, "idle"))
 		return in_child(NULL);
+	if (!strcmp(word, "keep"))
+		return keep(*rest ? rest : NULL);
 	if (!strcmp(word, "exec"))
 		execv("/proc/self/exe", argv);
 	if (!strcmp(word, "thread"))

@@ -130,6 +130,9 @@ size_t live_missed(const struct live *live);
 /* At least so many descendants of targets used CUDA and were not traced. */
 size_t live_untraced(const struct live *live);
 
+/* Children so far that are not traced and have the driver from a target. */
+const struct untraced_forks *live_untraced_forks(struct live *live);
+
 /* How many targets had mapped a CUDA library that could not be opened. */
 size_t live_unread(const struct live *live);
 

@@ -26,6 +26,18 @@
 #include "host/nvml.h"
 
 #define LIVE_UNTRACED 8 /* no message names more */
+#define LIVE_FORKS 64   /* that wait for being looked at */
+
+/* Children that are not followed. */
+struct live_forks {
+	struct live_fork {
+		pid_t parent, child;
+		uint64_t start_ns, ts_ns; /* of the child, as /proc has it; of the fork */
+	} waiting[LIVE_FORKS];
+	size_t count;
+	struct loop_source *timer; /* NULL: none waits */
+	struct untraced_forks found;
+};
 
 struct live {
 	struct live_options options;
@@ -88,6 +100,7 @@ struct live {
 	pid_t untraced[LIVE_UNTRACED];
 	size_t untraced_count;
 	size_t untraced_before; /* those that used it before anything was attached to */
+	struct live_forks forks;
 };
 
 /*
@@ -132,6 +145,9 @@ void live_child_gone(struct live *live, const struct ms_process *fork);
  */
 void live_warn_untraced_before(struct live *live);
 void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping);
+
+/* live_forks.c: a target has forked. */
+void live_forks_add(struct live *live, const struct ms_process *fork);
 
 /*
  * live_devices.c. start: before there are threads. end: while all targets are there. see: of a call

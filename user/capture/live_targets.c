@@ -277,8 +277,7 @@ static void follow_child(struct live *live, const struct ms_process *fork)
 	struct proc_info info;
 	int err;
 
-	if (!live_follows(live) || live_is_target(live, pid, fork->child_start_ns) ||
-	    live_living(live, pid))
+	if (live_is_target(live, pid, fork->child_start_ns) || live_living(live, pid))
 		return;
 	err = proc_read(pid, &info);
 	if (err == -ESRCH || (!err && (info.zombie || info.start_ns != fork->child_start_ns)))
@@ -324,9 +323,11 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	struct target *target = targets_find(&live->targets, process->event.pid);
 	const uint64_t now_ns = clock_monotonic_ns();
 
-	if (process->event.type == MS_TYPE_FORK && !live->stopping)
+	if (process->event.type == MS_TYPE_FORK && !live_follows(live))
+		live_forks_add(live, process);
+	else if (process->event.type == MS_TYPE_FORK && !live->stopping)
 		follow_child(live, process);
-	else if (process->event.type == MS_TYPE_FORK && live_follows(live))
+	else if (process->event.type == MS_TYPE_FORK)
 		child_gone(live, process);
 	if (!target && process->event.type != MS_TYPE_FORK)
 		targets_unseen_changed(&live->targets, process->event.pid,

@@ -157,7 +157,29 @@ static void tell_markers(const struct marker_rows *markers, const struct live *l
 	}
 }
 
-int capture_options_tell_blindness(const struct capture_options *capture, const struct live *live,
+/* A data loader's workers only have it; a server's may call it. */
+static void tell_forks(const struct untraced_forks *forks)
+{
+	size_t i;
+
+	for (i = 0; i < forks->count; i++) {
+		const struct untraced_forks_parent *parent = &forks->parents[i];
+		const bool one = parent->count == 1;
+		struct string pids = { 0 };
+
+		untraced_forks_append_pids(&pids, parent);
+		log_warning("at least %llu child%s that process %u forked while it was traced %s"
+			    " the CUDA driver mapped and %s not traced (%.*s); whether %s CUDA is"
+			    " not known: use -f to trace child processes, too",
+			    (unsigned long long)parent->count, one ? "" : "ren", parent->pid,
+			    one ? "has" : "have", one ? "was" : "were",
+			    pids.length ? (int)pids.length : 0, pids.length ? pids.bytes : "",
+			    one ? "it calls" : "they call");
+		string_fini(&pids);
+	}
+}
+
+int capture_options_tell_blindness(const struct capture_options *capture, struct live *live,
 				   const struct losses *losses)
 {
 	const struct selection *selection = &capture->selection;
@@ -170,6 +192,7 @@ int capture_options_tell_blindness(const struct capture_options *capture, const 
 			    " program, before %s could be attached to, or meanwhile: calls may"
 			    " be missing",
 			    missed, missed == 1 ? "" : "es", missed == 1 ? "it" : "they");
+	tell_forks(live_untraced_forks(live));
 	/* Calls were seen of a program that was gone too soon for its mappings to be looked at. */
 	if (live_saw_library(live) || losses->seen)
 		return 0;

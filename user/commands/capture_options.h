@@ -173,7 +173,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
  * of the user's markers was in no process. Returns 0, or -EACCES if it is because a process's CUDA
  * library could not be opened.
  */
-int capture_options_tell_blindness(const struct capture_options *capture, const struct live *live,
+int capture_options_tell_blindness(const struct capture_options *capture, struct live *live,
 				   const struct losses *losses);
 
 /*

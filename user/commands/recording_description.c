@@ -109,9 +109,17 @@ void recording_description_put(struct properties *properties,
 	put_targets(properties, &settings->capture.selection);
 }
 
+static void put_forks(struct properties *properties, const struct untraced_forks *forks)
+{
+	struct string text = { 0 };
+
+	untraced_forks_append(&text, forks);
+	put_string(properties, "untraced_forks", &text);
+}
+
 void recording_description_put_end(struct properties *properties, const char *reason,
-				   uint64_t end_ns, const struct losses *losses,
-				   const struct live *live, const struct recorder *recorder)
+				   uint64_t end_ns, const struct losses *losses, struct live *live,
+				   const struct recorder *recorder)
 {
 	const struct recorder_counts counts = recorder_counts(recorder);
 	struct summary_cost cost;
@@ -124,6 +132,7 @@ void recording_description_put_end(struct properties *properties, const char *re
 	properties_put_u64(properties, "lost_records", losses->others);
 	properties_put_u64(properties, "missed_processes", live_missed(live));
 	properties_put_u64(properties, "untraced_descendants", live_untraced(live));
+	put_forks(properties, live_untraced_forks(live));
 	properties_put_u64(properties, "unwritten_blocks", counts.unwritten_blocks);
 	properties_put_u64(properties, "unwritten_records", counts.unwritten_records);
 	properties_put_u64(properties, "cpu_ns", cost.cpu_ns);

@@ -34,7 +34,7 @@ void recording_description_put(struct properties *properties,
 
 /* `reason`: why it ends; `end_ns`: CLOCK_MONOTONIC when the capture ended, 0: it goes on. */
 void recording_description_put_end(struct properties *properties, const char *reason,
-				   uint64_t end_ns, const struct losses *losses,
-				   const struct live *live, const struct recorder *recorder);
+				   uint64_t end_ns, const struct losses *losses, struct live *live,
+				   const struct recorder *recorder);
 
 #endif /* MEMSCOPE_COMMANDS_RECORDING_DESCRIPTION_H */

@@ -179,6 +179,7 @@ static int take_end(struct sink *sink, const struct summary *none)
 		.missed_known = recording->coverage.missed_known,
 		.untraced = recording->coverage.untraced,
 		.untraced_known = recording->coverage.untraced_known,
+		.forks = recording->coverage.forks_known ? &recording->coverage.forks : NULL,
 		.captured_ops = recording->coverage.captured_ops,
 		.refused = recording->coverage.account.refused,
 	};

@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "event/losses.h"
+#include "event/untraced_forks.h"
 #include "ledger/state.h"
 
 /* What the tool itself took. */
@@ -31,6 +32,7 @@ struct summary {
 	bool missed_known;         /* else they were not counted */
 	uint64_t untraced;         /* at least so many descendants used CUDA and were not traced */
 	bool untraced_known;
+	const struct untraced_forks *forks; /* children that may have; NULL: not known */
 	uint32_t captured_ops; /* bit set of enum ms_op: of the others nothing is known */
 
 	/* Calls: losses.seen = shown + filtered + losses.calls. */

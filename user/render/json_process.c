@@ -224,3 +224,29 @@ void json_process_counters(struct json *json, const struct process *process)
 	put_counters(json, process, true);
 	json_close(json, '}');
 }
+
+void json_untraced_forks(struct json *json, const struct untraced_forks *forks)
+{
+	size_t i, j;
+
+	json_name(json, "untraced_forks");
+	if (!forks) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '[');
+	for (i = 0; i < forks->count; i++) {
+		const struct untraced_forks_parent *parent = &forks->parents[i];
+
+		json_open(json, '{');
+		json_put_u64(json, "pid", parent->pid);
+		json_put_u64(json, "children", parent->count);
+		json_name(json, "children_pids");
+		json_open(json, '[');
+		for (j = 0; j < parent->children_count; j++)
+			json_u64(json, parent->children[j]);
+		json_close(json, ']');
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_RENDER_JSON_PROCESS_H
 #define MEMSCOPE_RENDER_JSON_PROCESS_H
 
+#include "event/untraced_forks.h"
 #include "ledger/state.h"
 #include "render/json_writer.h"
 
@@ -32,5 +33,8 @@ void json_process_functions(struct json *json, const struct process *process);
 
 /* What threads did in calls, by what these do, as an array named "time_in_calls". */
 void json_process_splits(struct json *json, const struct process *process);
+
+/* Children that may have used CUDA and were not traced, as "untraced_forks"; NULL: not known. */
+void json_untraced_forks(struct json *json, const struct untraced_forks *forks);
 
 #endif /* MEMSCOPE_RENDER_JSON_PROCESS_H */

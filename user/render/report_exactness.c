@@ -9,7 +9,7 @@ typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, n
 /* What a reader must know before trusting the numbers, over all recordings. */
 struct lacks {
 	struct losses lost; /* only its sums */
-	uint64_t missing, damaged, missed, untraced;
+	uint64_t missing, damaged, missed, untraced, forks;
 	size_t interrupted, lacking, inexact, held_before;
 
 	/* The processes that called anything, if only some of them are inexact. */
@@ -59,6 +59,7 @@ static struct lacks lacks_of(const struct report *report)
 		lacks.damaged += recording->coverage.account.damaged_places;
 		lacks.missed += recording->coverage.missed_processes;
 		lacks.untraced += recording->coverage.untraced;
+		lacks.forks += untraced_forks_sum(&recording->coverage.forks);
 		lacks.interrupted += !recording->coverage.account.has_end;
 		lacks.lacking += report_has_losses(recording);
 		lacks.inexact += report_is_inexact(recording);
@@ -154,7 +155,13 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 				     (ull)lacks->missed, lacks->missed == 1 ? "" : "es");
 	append_untraced(out, lacks, "; ", "");
 	if (!lacks->inexact && !lacks->missed && !lacks->untraced)
-		string_append_text(out, ": the numbers are exact");
+		string_append_format(out, ": the numbers %sare exact",
+				     lacks->forks ? "of the recorded processes " : "");
+	if (lacks->forks)
+		string_append_format(out,
+				     "; whether at least %llu child%s that they forked used CUDA"
+				     " is not known",
+				     (ull)lacks->forks, lacks->forks == 1 ? "" : "ren");
 	string_append_char(out, '.');
 }
 

@@ -278,6 +278,7 @@ void json_summary(struct json *json, const struct summary *summary)
 	put_cost(json, &summary->cost);
 	json_put_if(json, "missed_processes", summary->missed_known, summary->missed_processes);
 	json_put_if(json, "untraced_descendants", summary->untraced_known, summary->untraced);
+	json_untraced_forks(json, summary->forks);
 	json_name(json, "processes");
 	json_open(json, '[');
 	for (i = 0; i < summary->state->processes_count; i++)

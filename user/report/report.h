@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "event/untraced_forks.h"
 #include "analysis/analysis.h"
 #include "report/holdings.h"
 #include "report/sites.h"
@@ -67,6 +68,8 @@ struct report_coverage {
 	bool missed_known;                            /* it does */
 	uint64_t untraced; /* the same: so many descendants used CUDA and were not recorded */
 	bool untraced_known;
+	struct untraced_forks forks; /* the same: children that may have */
+	bool forks_known;
 	bool has_beginning; /* else it is older than these files */
 };
 

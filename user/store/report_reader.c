@@ -333,6 +333,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	coverage->missed_known = replay_end_text(run->replay, "missed_processes");
 	coverage->untraced = replay_end_number(run->replay, "untraced_descendants", 0);
 	coverage->untraced_known = replay_end_text(run->replay, "untraced_descendants");
+	coverage->forks_known = replay_end_text(run->replay, "untraced_forks");
+	untraced_forks_parse(&coverage->forks, replay_end_text(run->replay, "untraced_forks"));
 	if (replay_end_text(run->replay, "reason"))
 		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
 	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;

@@ -54,6 +54,13 @@ static uint64_t driver_of(pid_t pid)
 	return start;
 }
 
+bool untraced_children_inherits(pid_t child, pid_t parent)
+{
+	const uint64_t driver = driver_of(child), of_parent = driver ? driver_of(parent) : 0;
+
+	return driver && (!of_parent || driver == of_parent);
+}
+
 struct search {
 	const pid_t *pids; /* those that will be traced */
 	size_t pids_count;

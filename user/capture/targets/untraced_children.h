@@ -17,6 +17,12 @@ bool untraced_children_uses_cuda(const struct targets *targets, pid_t pid,
 				 const struct proc_mapping *mapping);
 
 /*
+ * Whether the child has the driver, where its parent has it: one that has executed a program has it
+ * elsewhere. Any place will do if the parent is gone.
+ */
+bool untraced_children_inherits(pid_t child, pid_t parent);
+
+/*
  * Those that use it already, of processes that are about to be traced. A fork that has the driver
  * where its parent has it is left out: most of these (a data loader's) have it from there and never
  * call it. Returns how many there are; `found` are the first `max` of them. 0 as well where the

@@ -4,6 +4,8 @@
 
 load helpers
 
+bats_require_minimum_version 1.5.0
+
 PYTHON=/usr/bin/python3
 
 # Runs the program with these arguments behind its file, traced from when it waits.
@@ -66,4 +68,39 @@ python_trace() {
 	export NATIVE_THREAD_STATE=1
 	python_trace native "$WORKLOADS/native_thread.so"
 	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 1 inferred
+}
+
+@test "--stacks=waits: in which line a program waits and copies, in the report and its findings" {
+	local where='loss (waits_program:30) \< step (waits_program:36) \< \<module\> (waits_program:46)'
+
+	export SIMCUDA_DELAY=cuCtxSynchronize=8ms,cuMemcpyHtoD_v2=500us
+	"$MEMSCOPE" record -q --stacks=waits --stack-frames=python -o run.mscope -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 160
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	valid report report.json
+	assert_equal "$(jq -r '.recordings[0].call_sites[] | [.api, .calls, .bytes, .frames[0].function] | @tsv' report.json |
+		sort)" "$(printf 'cuCtxSynchronize\t160\t0\tloss\ncuMemAlloc_v2\t1\t1048576\tmade\ncuMemcpyHtoD_v2\t160\t167772160\tupload')"
+	# As long as the delays, at least.
+	jq -e '.recordings[0].call_sites[] | select(.api == "cuCtxSynchronize") | .duration_ns >= 160 * 8000000' report.json
+	jq -e '.recordings[0] | .call_sites as $sites | .findings[] | select(.rule == "sync-bound") | .site |
+		.stack_id == $sites[0].stack_id and .duration_ns == $sites[0].duration_ns' report.json
+	"$MEMSCOPE" report -f md -o report.md run.mscope
+	grep -qF "| $where | cuCtxSynchronize | 160 | " report.md
+	grep -q "^\* [0-9.]* s of these calls' time was in loss (waits_program:30)" report.md
+	"$MEMSCOPE" report -f html -o report.html run.mscope
+	grep -q 'time of these calls that was in loss (waits_program:30)' report.html
+	# Copies that are recorded one by one come to the same.
+	rm run.mscope
+	"$MEMSCOPE" record -q --stacks=waits --stack-frames=python --copies=all -o run.mscope -- \
+		"$PYTHON" "$ROOT/tests/e2e/waits_program" 20
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	assert_equal "$(jq -c '[.recordings[0].call_sites[] | select(.frames[0].function == "upload") | .calls, .bytes]' report.json)" \
+		"[20,20971520]"
+}
+
+@test "trace --stack -e: frames of the calls that are asked for" {
+	trace -q --stack --stack-frames=python -e sync,launch -o trace.txt -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 3
+	assert_equal "$(grep -A 1 ' waits_program *cuCtxSynchronize' trace.txt | grep -cxF ' > loss (waits_program:30)')" 3
+	assert_equal "$(grep -A 1 ' waits_program *cuLaunchKernel' trace.txt | grep -c '^ > ')" 0
+	run -2 "$MEMSCOPE" trace --stack -e launch -- true
+	[[ $output == *"-e alloc,copy,memset,sync"* ]]
 }

@@ -107,8 +107,14 @@ static void test_what_differs_is_told_apart(void **unused)
 	feed(&state, sums, record_without(MS_KNOWN_SIZE, copy(BLOCK, HOST, 0)));
 	feed(&state, sums, record_of(7, MS_START_NS, copy(BLOCK, HOST, 1)));
 	feed(&state, sums, record_to(BLOCK, record_copy("cuMemcpyHtoD_v2", 1, MS_DIRECTION_HTOD)));
+	feed(&state, sums, record_called_from(3, copy(BLOCK, HOST, 1)));
+	feed(&state, sums, record_called_from(4, copy(BLOCK, HOST, 1)));
+	feed(&state, sums, record_called_from(4, copy(BLOCK, HOST, 1)));
 	copy_aggregator_flush(sums, 99);
-	assert_int_equal(taken.count, 8);
+	assert_int_equal(taken.count, 10);
+	assert_int_equal(event_stack_id(&taken.sums[8].call), 3);
+	assert_int_equal(event_stack_id(&taken.sums[9].call), 4);
+	assert_int_equal(taken.sums[9].count, 2);
 	end(&state, sums);
 }
 

@@ -167,9 +167,9 @@ static const struct option_row rows[] = {
 	  "The same for copies and memsets. The summary joins those that differ only in time, size"
 	  " and offset in the block.",
 	  parse_detail, AT(recording.copies) },
-	{ 0, "stacks", "off|alloc",
-	  "Record the call stack of each allocation (default off). docs/stacks.md says what that"
-	  " costs.",
+	{ 0, "stacks", "off|alloc|waits",
+	  "alloc: record the call stack of each allocation. waits: also of each copy, memset and"
+	  " wait for the device. Default: off. docs/stacks.md says what that costs.",
 	  capture_options_stacks, AT(recording.capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(recording.capture)),
 	{ 0, "tensors", "all|off",

@@ -103,7 +103,10 @@ void recording_description_put(struct properties *properties,
 	properties_put(properties, "launches", details[settings->launches]);
 	properties_put(properties, "graph_launches", details[RECORDING_ALL]);
 	properties_put(properties, "copies", details[settings->copies]);
-	properties_put(properties, "stacks", settings->capture.stack_ops ? "alloc" : "off");
+	properties_put(properties, "stacks",
+		       !settings->capture.stack_ops                     ? "off" :
+		       settings->capture.stack_ops == 1u << MS_OP_ALLOC ? "alloc" :
+									  "waits");
 	properties_put_u64(properties, "ring_bytes", settings->ring_bytes);
 	properties_put_u64(properties, "follow", settings->capture.selection.follow);
 	put_targets(properties, &settings->capture.selection);

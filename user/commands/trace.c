@@ -86,8 +86,9 @@ static const struct option_row rows[] = {
 	{ 0, "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
 	{ 0, "stack", NULL,
-	  "Show the call stack of each allocation, below its line. In stripped files, a frame is"
-	  " shown as an address in the file (docs/stacks.md).",
+	  "Show the call stack of each allocation, below its line; with -e, of the allocations,"
+	  " copies, memsets and waits (sync) among the calls that -e names. In stripped files, a"
+	  " frame is shown as an address in the file (docs/stacks.md).",
 	  option_flag, AT(stacks) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
@@ -227,6 +228,11 @@ static int flush(void *context)
 	return err;
 }
 
+static uint32_t stack_ops(const struct selection *selection)
+{
+	return selection->ops ? selection->ops & CAPTURE_STACK_OPS : 1u << MS_OP_ALLOC;
+}
+
 static int open_capture(struct run *run)
 {
 	struct settings *settings = &run->settings;
@@ -235,7 +241,7 @@ static int open_capture(struct run *run)
 	options.named = run->pipeline.filter.rows;
 	options.tensors = settings->tensors;
 	options.count_launches = settings->summary_only;
-	options.stack_ops = settings->stacks ? 1u << MS_OP_ALLOC : 0;
+	options.stack_ops = settings->stacks ? stack_ops(&settings->capture.selection) : 0;
 	options.feed = feed;
 	options.flush = flush;
 	options.count_ns = settings->interval_ns;
@@ -307,6 +313,16 @@ static int check_interval(const struct settings *settings)
 	return EXIT_USAGE;
 }
 
+static int check_stacks(const struct settings *settings)
+{
+	if (!settings->stacks || stack_ops(&settings->capture.selection))
+		return EXIT_OK;
+	log_error(
+		"--stack shows where allocations, copies, memsets and waits come from, and -e names none of"
+		" these: -e alloc,copy,memset,sync");
+	return EXIT_USAGE;
+}
+
 static int trace(int argc, char **argv)
 {
 	struct run run = { .writer.fd = -1, .settings.capture = CAPTURE_OPTIONS_DEFAULTS };
@@ -320,6 +336,8 @@ static int trace(int argc, char **argv)
 			output_format_ends_in(run.settings.output, ".jsonl .ndjson .json");
 		run.settings.capture.output_is_taken = run.settings.json && !run.settings.output;
 		code = check_interval(&run.settings);
+		if (code == EXIT_OK)
+			code = check_stacks(&run.settings);
 		if (code == EXIT_OK)
 			code = selection_check(selection);
 		if (code == EXIT_OK)

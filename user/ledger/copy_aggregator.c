@@ -84,7 +84,8 @@ static struct sum sum_of(const struct event *event, const struct change *change)
 			   .pid = event->header->pid,
 			   .tid = event->header->pid,
 			   .type = MS_TYPE_CALLS,
-			   .size = sizeof(struct ms_calls) },
+			   .size = sizeof(struct ms_calls),
+			   .stack = event_stack_id(call) },
 		.result = call->result,
 		.row = call->row,
 		.driver_row = call->driver_row,
@@ -104,7 +105,9 @@ static uint64_t hash_of(const struct copy_aggregator *aggregator, const struct s
 	uint64_t hash = map_hash(secret, call->event.start_ns ^ (uint64_t)call->event.pid << 32);
 
 	hash = map_hash(secret, hash ^ kind);
-	hash = map_hash(secret, hash ^ (uint32_t)call->result ^ sum->to.block);
+	hash = map_hash(secret,
+			hash ^ ((uint64_t)call->event.stack << 32 | (uint32_t)call->result));
+	hash = map_hash(secret, hash ^ sum->to.block);
 	return map_hash(secret, hash ^ sum->from.block);
 }
 
@@ -113,9 +116,10 @@ static bool is_same(const struct sum *a, const struct sum *b)
 	const struct ms_call *x = &a->calls.call, *y = &b->calls.call;
 
 	return x->event.start_ns == y->event.start_ns && x->event.pid == y->event.pid &&
-	       x->result == y->result && x->row == y->row && x->driver_row == y->driver_row &&
-	       x->known == y->known && x->direction == y->direction && x->flags == y->flags &&
-	       a->to.block == b->to.block && a->from.block == b->from.block;
+	       x->event.stack == y->event.stack && x->result == y->result && x->row == y->row &&
+	       x->driver_row == y->driver_row && x->known == y->known &&
+	       x->direction == y->direction && x->flags == y->flags && a->to.block == b->to.block &&
+	       a->from.block == b->from.block;
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */

@@ -26,6 +26,23 @@ size_t stacks_bytes(const struct stacks *stacks)
 	       map_bytes(&stacks->stack_places);
 }
 
+uint64_t stacks_likeness(const struct stacks *stacks, const struct stack *stack)
+{
+	uint32_t links[MS_STACK_MOST];
+	size_t count = 0, i;
+
+	for (i = 0; i < stack->count && i < MS_STACK_MOST; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (frame && frame->kind == MS_FRAME_PYTHON)
+			links[count++] = stacks->links[stack->first + i];
+	}
+	if (count)
+		return string_hash(map_secret(), links, count * sizeof(*links));
+	return string_hash(map_secret(), stacks->links + stack->first,
+			   stack->count * sizeof(*links));
+}
+
 const char *stacks_name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -66,6 +66,12 @@ const struct stack *stacks_find(const struct stacks *stacks, uint32_t id);
 const struct frame *stacks_frame(const struct stacks *stacks, const struct stack *stack,
 				 size_t place);
 
+/*
+ * A number that stacks have in common whose Python frames are the same or, if they have none, all
+ * of whose frames are: through whatever native code, or however much of it was found.
+ */
+uint64_t stacks_likeness(const struct stacks *stacks, const struct stack *stack);
+
 /* The last part of a path, which is a part of that text. */
 const char *stacks_name_of(const char *path);
 

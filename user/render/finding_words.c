@@ -6,6 +6,7 @@
 #include "ledger/objects.h"
 #include "render/field.h"
 #include "render/report_words.h"
+#include "render/stack_words.h"
 
 const char *finding_words_objects(const struct finding *finding)
 {
@@ -34,6 +35,23 @@ void finding_words_evidence(struct string *out, const struct finding_evidence *e
 		return;
 	string_append_char(out, ' ');
 	field_append_safe(out, evidence->name, strlen(evidence->name));
+}
+
+void finding_words_site(struct string *out, const struct report_recording *recording,
+			const struct report_finding *numbered)
+{
+	struct string chain = { 0 };
+
+	stack_words_append_chain(&chain, &recording->state->stacks, numbered->stack);
+	if (numbered->stack_bytes)
+		string_append_format(out, "%s of what is live was allocated in ",
+				     REPORT_SIZE(numbered->stack_bytes));
+	else
+		string_append_format(out, "%s of these calls' time was in ",
+				     REPORT_DURATION(numbered->stack_ns));
+	field_append_safe(out, chain.bytes, chain.length);
+	out->failed |= chain.failed;
+	string_fini(&chain);
 }
 
 /* "a", "a and b", "a, b and c": all that its evidence is about. */

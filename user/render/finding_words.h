@@ -11,6 +11,10 @@
 /* In a finding about objects: "module" if it is about one, else "modules". */
 const char *finding_words_objects(const struct finding *finding);
 
+/* How much of it comes from its stack; escaped. */
+void finding_words_site(struct string *out, const struct report_recording *recording,
+			const struct report_finding *numbered);
+
 /* What a line of evidence says, before its number, with what it is about; escaped. */
 void finding_words_evidence(struct string *out, const struct finding_evidence *evidence);
 

@@ -43,6 +43,8 @@ void report_document_all_processes(struct document *document,
 /* One process after the other. */
 void report_document_processes(struct document *document, const struct report_recording *recording);
 void report_document_sites(struct document *document, const struct report_recording *recording);
+void report_document_call_sites(struct document *document,
+				const struct report_recording *recording);
 /* A cell of a row: the stack's chain, "?" for NULL (render/stack_words.h). */
 void report_document_cell_stack(struct document *document, const struct stacks *stacks,
 				const struct stack *stack);

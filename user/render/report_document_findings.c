@@ -35,15 +35,8 @@ static void append_about(struct string *text, const struct finding *finding)
 static void say_site(struct document *document, const struct report_recording *recording,
 		     const struct report_finding *numbered)
 {
-	struct string words = { 0 };
-
-	stack_words_append_chain(&words, &recording->state->stacks, numbered->stack);
-	string_append_char(&words, '\0');
-	string_append_format(&document->text, "%s of what is live was allocated in ",
-			     REPORT_SIZE(numbered->stack_bytes));
-	document_append(document, words.failed ? NULL : words.bytes, "?");
+	finding_words_site(&document->text, recording, numbered);
 	document_block(document, DOCUMENT_ITEM);
-	string_fini(&words);
 }
 
 static void say_finding(struct document *document, const struct report_recording *recording,

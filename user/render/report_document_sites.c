@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Who holds memory: by the library on whose behalf it was allocated, and by call stack.
+ * Who holds memory: by the library on whose behalf it was allocated, and by call stack; and
+ * where time is spent in calls.
  */
 #include <stdlib.h>
 
+#include "event/probe.h"
 #include "render/report_document.h"
 #include "render/stack_words.h"
 
@@ -99,4 +101,43 @@ void report_document_sites(struct document *document, const struct report_record
 	}
 	free(owners);
 	free(sites);
+}
+
+void report_document_call_sites(struct document *document, const struct report_recording *recording)
+{
+	static const struct document_column columns[] = {
+		{ "Called in", DOCUMENT_TEXT },
+		{ "Call", DOCUMENT_TEXT },
+		{ "Calls", DOCUMENT_NUMBER },
+		{ "Total time", DOCUMENT_NUMBER },
+		{ "Mean", DOCUMENT_NUMBER },
+		{ "Bytes", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	size_t count, i;
+	struct call_site_row *rows =
+		call_sites_rows(&recording->call_sites, recording->state, &count);
+
+	document->failed |= !rows;
+	if (count) {
+		string_append_text(&document->text,
+				   "Time of threads in CUDA calls by call stack, the innermost"
+				   " function first:");
+		document_title(document);
+	}
+	document_table(document, "calls-by-stack", "Calls by call stack", columns);
+	for (i = 0; rows && i < count && i < document->top; i++) {
+		const struct call_site_total *total = &rows[i].total;
+
+		document_row(document);
+		report_document_cell_stack(document, &recording->state->stacks, rows[i].stack);
+		document_cell_words(document, probe_at(rows[i].row)->symbol);
+		document_cell_count(document, true, total->calls);
+		document_cell_duration(document, true, total->duration_ns);
+		document_cell_duration(document, true, total->duration_ns / total->calls);
+		document_cell_size(document, total->bytes, total->bytes);
+		document_row_end(document);
+	}
+	document_table_end(document);
+	free(rows);
 }

@@ -127,6 +127,7 @@ void html_calls(struct html *html)
 	html_section(html, "calls", "Kernels, copies, failures");
 	document_html_init(&of, html, SIZE_MAX);
 	report_document_all_processes(&of.document, html->recording, REPORT_DOCUMENT_CALLS);
+	report_document_call_sites(&of.document, html->recording);
 	document_html_fini(&of);
 	html_section_end(html);
 }

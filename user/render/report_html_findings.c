@@ -48,13 +48,16 @@ static void append_confidence(struct html *html, enum finding_confidence confide
 
 static void append_site(struct html *html, const struct report_finding *numbered)
 {
+	const bool live = numbered->stack_bytes;
+	const uint64_t value = live ? numbered->stack_bytes : numbered->stack_ns;
 	struct string words = { 0 };
 
 	stack_words_append_chain(&words, &html->recording->state->stacks, numbered->stack);
-	string_append_text(html->out, "<div><dt>live, allocated in ");
+	string_append_text(html->out, live ? "<div><dt>live, allocated in " :
+					     "<div><dt>time of these calls that was in ");
 	html_text(html, words.bytes, words.length);
-	string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)numbered->stack_bytes);
-	html_value(html, FINDING_BYTES, numbered->stack_bytes);
+	string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)value);
+	html_value(html, live ? FINDING_BYTES : FINDING_NS, value);
 	string_append_text(html->out, "</dd></div>\n");
 	html->out->failed |= words.failed;
 	string_fini(&words);

@@ -38,6 +38,7 @@ static void put_site(struct json *json, const struct report_finding *numbered)
 	json_open(json, '{');
 	json_put_u64(json, "stack_id", numbered->stack->id);
 	json_put_u64(json, "live_bytes", numbered->stack_bytes);
+	json_put_u64(json, "duration_ns", numbered->stack_ns);
 	json_close(json, '}');
 }
 

@@ -364,11 +364,19 @@ static void append_suspect(struct string *out, const struct report_recording *wh
 	}
 }
 
-/* Call stacks are not recorded unless they are asked for. */
-static bool lacks_place(const struct report_recording *where, const struct finding *finding)
+/* Call stacks are not recorded unless they are asked for: how to ask. NULL: it would not help. */
+static const char *lacking_stacks(const struct report_recording *where,
+				  const struct finding *finding)
 {
-	return finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK && finding->bytes &&
-	       !where->state->stacks.stacks_count;
+	const uint32_t ops = report_finding_call_ops(finding->rule);
+
+	if (ops & ~(1u << MS_OP_ALLOC))
+		return where->call_sites.waits ? NULL : "waits";
+	if (where->state->stacks.stacks_count)
+		return NULL;
+	return ops || (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK && finding->bytes) ?
+		       "alloc" :
+		       NULL;
 }
 
 /* What would have helped, and what to do: of the gravest finding alone. */
@@ -378,6 +386,7 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 	const struct finding *finding = gravest(report, false, &where);
 	const char *suggestion = finding ? report_suggestion_of(where, finding) : NULL;
 	const struct analysis_oom *oom = finding ? oom_of(where, finding) : NULL;
+	const char *stacks;
 	struct string *out;
 
 	/* What may well be nothing needs no haste. */
@@ -391,8 +400,26 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 	}
 	if (suggestion)
 		string_append_format(out, "What to do: %s", suggestion);
-	if (suggestion && lacks_place(where, finding))
-		string_append_text(out, " To see where in the code, record with --stacks=alloc.");
+	stacks = lacking_stacks(where, finding);
+	if (suggestion && stacks)
+		string_append_format(out, " To see where in the code, record with --stacks=%s.",
+				     stacks);
+}
+
+static void append_site(struct string *out, const struct report_recording *where,
+			const struct finding *finding)
+{
+	size_t i;
+
+	for (i = 0; i < where->findings_count; i++) {
+		const struct report_finding *numbered = &where->findings[i];
+
+		if (numbered->finding != finding || !numbered->stack)
+			continue;
+		string_append_char(out, ' ');
+		finding_words_site(out, where, numbered);
+		string_append_char(out, '.');
+	}
 }
 
 static void say_findings(struct verdict *verdict, const struct report *report)
@@ -422,6 +449,7 @@ static void say_findings(struct verdict *verdict, const struct report *report)
 		string_append_format(out, "; %zu more finding%s below", count - 1,
 				     count > 2 ? "s" : "");
 	string_append_char(out, '.');
+	append_site(out, where, finding);
 	append_suppressed(out, report);
 }
 

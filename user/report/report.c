@@ -52,6 +52,7 @@ void report_recording_free(struct report_recording *recording)
 	steps_fini(&recording->steps);
 	holdings_fini(&recording->holdings);
 	sites_fini(&recording->sites);
+	call_sites_fini(&recording->call_sites);
 	analysis_free(recording->analysis);
 	while (recording->processes_count) {
 		free(recording->processes[--recording->processes_count].largest);
@@ -106,7 +107,8 @@ int report_recording_event(struct report_recording *recording, const struct even
 	if (change->process && !report_wants(&recording->options, change->process))
 		return 0;
 	recording->incomplete |=
-		sites_event(&recording->sites, recording->state, event, change) == -ENOMEM;
+		sites_event(&recording->sites, recording->state, event, change) == -ENOMEM ||
+		call_sites_event(&recording->call_sites, recording->state, event) == -ENOMEM;
 	phases_event(&recording->phases, event, change);
 	steps_event(&recording->steps, event, change);
 	return 0;
@@ -116,7 +118,8 @@ size_t report_recording_bytes(const struct report_recording *recording)
 {
 	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis) +
 	       holdings_bytes(&recording->holdings) + sites_bytes(&recording->sites) +
-	       phases_bytes(&recording->phases) + steps_bytes(&recording->steps);
+	       call_sites_bytes(&recording->call_sites) + phases_bytes(&recording->phases) +
+	       steps_bytes(&recording->steps);
 }
 
 static void look_at_sites(struct report_recording *recording)
@@ -283,10 +286,7 @@ static void add_finding(struct report_recording *recording, const struct finding
 	struct report_finding *added = &recording->findings[recording->findings_count++];
 
 	added->finding = finding;
-	if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
-		added->stack = sites_largest(&recording->sites, recording->state,
-					     event_process_key(finding->pid, finding->start_ns),
-					     finding->row, &added->stack_bytes);
+	report_finding_find_site(recording, added);
 }
 
 static int finish_findings(struct report_recording *recording)

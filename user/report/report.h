@@ -15,6 +15,7 @@
 #include "analysis/analysis.h"
 #include "report/holdings.h"
 #include "report/sites.h"
+#include "report/call_sites.h"
 #include "report/process_selection.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
@@ -152,9 +153,12 @@ struct report_finding {
 	const struct finding *finding;
 	size_t number;         /* from 1 */
 	size_t first_evidence; /* number of the first line, from 1 */
-	/* Of a leak: where most of what is live was allocated; NULL: not known. And how much. */
+	/*
+	 * Of a leak: where most of what is live was allocated, and how much. Of a bottleneck and of
+	 * copies: where the calls were made that took most time, and how long. NULL: not known.
+	 */
 	const struct stack *stack;
-	uint64_t stack_bytes;
+	uint64_t stack_bytes, stack_ns;
 };
 
 struct report_recording {
@@ -166,6 +170,7 @@ struct report_recording {
 	struct analysis *analysis;
 	struct holdings holdings;
 	struct sites sites;
+	struct call_sites call_sites;
 	struct report_options options;
 	struct analysis_options thresholds;
 
@@ -194,6 +199,13 @@ struct report {
 	size_t count;
 	size_t refused; /* files that could not be used */
 };
+
+/* Calls whose time, or number, is what the rule goes by; bit set of enum ms_op. */
+uint32_t report_finding_call_ops(enum finding_rule rule);
+
+/* Sets the finding's stack, and how much of it is from there. */
+void report_finding_find_site(const struct report_recording *recording,
+			      struct report_finding *numbered);
 
 /*
  * `state` is the pipeline's, still empty; it must outlive the recording. NULL without memory.

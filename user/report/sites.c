@@ -228,22 +228,18 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Which frames a row's stack has: those of two processes can be the same. */
 struct sorting {
 	struct site_row row;
-	const uint32_t *links;
-	size_t links_count;
+	uint64_t likeness; /* of its stack, or owner: those of two processes can be alike */
+	uint64_t process;
 };
 
 static int by_place(const void *one, const void *other)
 {
 	const struct sorting *a = one, *b = other;
-	const size_t bytes = a->links_count * sizeof(*a->links);
-	int order = compare_numbers((uintptr_t)a->row.owner, (uintptr_t)b->row.owner);
+	int order = compare_numbers(a->likeness, b->likeness);
 
-	if (!order)
-		order = compare_numbers(a->links_count, b->links_count);
-	return order || !bytes ? order : memcmp(a->links, b->links, bytes);
+	return order ? order : compare_numbers(a->process, b->process);
 }
 
 static int by_peak(const void *one, const void *other)
@@ -275,20 +271,30 @@ static size_t collect(const struct sites *sites, const struct state *state, bool
 	for (i = 0; i < sites->count; i++) {
 		const struct site *site = &sites->list[i];
 		const struct stack *stack = stacks_find(&state->stacks, site->stack);
-		struct sorting sorting = { .row = { .stack = stack,
-						    .owner = site->owner,
-						    .processes = 1,
-						    .total = site->total } };
+		struct sorting sorting = {
+			.row = { .stack = stack, .owner = site->owner, .total = site->total },
+			.likeness = (uintptr_t)site->owner,
+			.process = site->process
+		};
 
 		if (owners != !site->stack || (site->stack && !stack))
 			continue;
-		if (stack) {
-			sorting.links = state->stacks.links + stack->first;
-			sorting.links_count = stack->count;
-		}
+		if (stack)
+			sorting.likeness = stacks_likeness(&state->stacks, stack);
 		list[count++] = sorting;
 	}
 	return count;
+}
+
+/* The stack that is shown is the one with the highest peak. */
+static void merge(struct site_row *row, uint64_t *peak, const struct site_row *from)
+{
+	if (from->total.peak_bytes >= *peak) {
+		*peak = from->total.peak_bytes;
+		row->stack = from->stack;
+		row->owner = from->owner;
+	}
+	sites_add_total(&row->total, &from->total);
 }
 
 struct site_row *sites_rows(const struct sites *sites, const struct state *state, bool owners,
@@ -296,6 +302,7 @@ struct site_row *sites_rows(const struct sites *sites, const struct state *state
 {
 	struct sorting *list = calloc(sites->count + 1, sizeof(*list));
 	struct site_row *rows = calloc(sites->count + 1, sizeof(*rows));
+	uint64_t peak = 0;
 	size_t all, i;
 
 	*count = 0;
@@ -307,12 +314,13 @@ struct site_row *sites_rows(const struct sites *sites, const struct state *state
 	all = collect(sites, state, owners, list);
 	qsort(list, all, sizeof(*list), by_place);
 	for (i = 0; i < all; i++) {
-		if (i && !by_place(&list[i - 1], &list[i])) {
-			sites_add_total(&rows[*count - 1].total, &list[i].row.total);
-			rows[*count - 1].processes++;
-		} else {
-			rows[(*count)++] = list[i].row;
+		if (!i || list[i - 1].likeness != list[i].likeness) {
+			(*count)++;
+			peak = 0;
 		}
+		rows[*count - 1].processes +=
+			!rows[*count - 1].processes || list[i - 1].process != list[i].process;
+		merge(&rows[*count - 1], &peak, &list[i].row);
 	}
 	free(list);
 	qsort(rows, *count, sizeof(*rows), by_peak);

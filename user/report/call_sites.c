@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report/call_sites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/string.h"
+#include "event/probe.h"
+
+#define MOST 262144 /* places of all processes: several times the stacks that a program has */
+
+void call_sites_fini(struct call_sites *sites)
+{
+	free(sites->list);
+	map_fini(&sites->places);
+	*sites = (struct call_sites){ 0 };
+}
+
+size_t call_sites_bytes(const struct call_sites *sites)
+{
+	return sites->capacity * sizeof(*sites->list) + map_bytes(&sites->places);
+}
+
+static void add_total(struct call_site_total *to, const struct call_site_total *from)
+{
+	to->calls += from->calls;
+	to->failed += from->failed;
+	to->duration_ns += from->duration_ns;
+	to->bytes += from->bytes;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* NULL: there is no memory, or no place. */
+static struct call_site *site_of(struct call_sites *sites, const struct call_site *site)
+{
+	const uint64_t what[] = { site->process, (uint64_t)site->row << 32 | site->stack };
+	const uint64_t key = string_hash(map_secret(), what, sizeof(what));
+	const uint64_t *place = map_get(&sites->places, key);
+
+	if (place)
+		return &sites->list[*place];
+	if (sites->count >= MOST ||
+	    memory_grow(&sites->list, &sites->capacity, sites->count + 1, sizeof(*sites->list)) ||
+	    map_set(&sites->places, key, sites->count))
+		return NULL;
+	sites->list[sites->count] = *site;
+	return &sites->list[sites->count++];
+}
+
+int call_sites_event(struct call_sites *sites, const struct state *state, const struct event *event)
+{
+	const struct ms_call *call = event->call;
+	struct call_site key, *site;
+	struct call_site_total total;
+
+	if (!call || !(call->known & MS_KNOWN_RESULT) ||
+	    call->flags & (MS_CALL_NESTED | MS_CALL_PART) ||
+	    !stacks_find(&state->stacks, event_stack_id(call)))
+		return 0;
+	key = (struct call_site){ .process =
+					  event_process_key(call->event.pid, call->event.start_ns),
+				  .stack = event_stack_id(call),
+				  .row = call->row };
+	site = site_of(sites, &key);
+	if (!site) {
+		sites->others += event->count;
+		return sites->count >= MOST ? 0 : -ENOMEM;
+	}
+	total = (struct call_site_total){ .calls = event->count,
+					  .failed = event_succeeded(call) ? 0 : event->count,
+					  .duration_ns = call->duration_ns,
+					  .bytes = call->known & MS_KNOWN_SIZE ? call->size : 0 };
+	add_total(&site->total, &total);
+	sites->waits |= event->probe->spec.op != MS_OP_ALLOC;
+	return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int by_duration(const void *one, const void *other)
+{
+	const struct call_site_row *a = one, *b = other;
+	const uint64_t x[] = { b->total.duration_ns, b->total.calls, a->stack->id, a->row };
+	const uint64_t y[] = { a->total.duration_ns, a->total.calls, b->stack->id, b->row };
+	size_t i;
+
+	for (i = 0; i < sizeof(x) / sizeof(x[0]); i++)
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
+	return 0;
+}
+
+struct sorting {
+	struct call_site_row row;
+	uint64_t likeness; /* of its stack */
+	uint64_t process;
+};
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_place(const void *one, const void *other)
+{
+	const struct sorting *a = one, *b = other;
+	int order = compare_numbers(a->likeness, b->likeness);
+
+	if (!order)
+		order = compare_numbers(a->row.row, b->row.row);
+	return order ? order : compare_numbers(a->process, b->process);
+}
+
+static size_t collect(const struct call_sites *sites, const struct state *state,
+		      struct sorting *list)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < sites->count; i++) {
+		const struct call_site *site = &sites->list[i];
+		const struct stack *stack = stacks_find(&state->stacks, site->stack);
+
+		if (!stack)
+			continue;
+		list[count++] = (struct sorting){
+			.row = { .stack = stack, .row = site->row, .total = site->total },
+			.likeness = stacks_likeness(&state->stacks, stack),
+			.process = site->process,
+		};
+	}
+	return count;
+}
+
+/* The stack that is shown is the one in which most time is spent. */
+static void merge(struct call_site_row *row, uint64_t *longest_ns, const struct sorting *from)
+{
+	if (from->row.total.duration_ns >= *longest_ns) {
+		*longest_ns = from->row.total.duration_ns;
+		row->stack = from->row.stack;
+	}
+	row->row = from->row.row;
+	add_total(&row->total, &from->row.total);
+}
+
+struct call_site_row *call_sites_rows(const struct call_sites *sites, const struct state *state,
+				      size_t *count)
+{
+	struct sorting *list = calloc(sites->count + 1, sizeof(*list));
+	struct call_site_row *rows = calloc(sites->count + 1, sizeof(*rows));
+	uint64_t longest_ns = 0;
+	size_t all, i;
+
+	*count = 0;
+	if (!list || !rows) {
+		free(list);
+		free(rows);
+		return NULL;
+	}
+	all = collect(sites, state, list);
+	qsort(list, all, sizeof(*list), by_place);
+	for (i = 0; i < all; i++) {
+		if (!i || list[i - 1].likeness != list[i].likeness ||
+		    list[i - 1].row.row != list[i].row.row) {
+			(*count)++;
+			longest_ns = 0;
+		}
+		rows[*count - 1].processes +=
+			!rows[*count - 1].processes || list[i - 1].process != list[i].process;
+		merge(&rows[*count - 1], &longest_ns, &list[i]);
+	}
+	free(list);
+	qsort(rows, *count, sizeof(*rows), by_duration);
+	return rows;
+}
+
+static bool is_of(const struct call_site *site, uint64_t process, uint32_t ops)
+{
+	return site->process == process && ops >> probe_at(site->row)->spec.op & 1;
+}
+
+const struct stack *call_sites_longest(const struct call_sites *sites, const struct state *state,
+				       uint64_t process, uint32_t ops, uint64_t *duration_ns)
+{
+	const struct stack *longest = NULL;
+	uint64_t most_ns = 0, likeness;
+	size_t i;
+
+	*duration_ns = 0;
+	for (i = 0; i < sites->count; i++) {
+		const struct call_site *site = &sites->list[i];
+
+		if (!is_of(site, process, ops) || site->total.duration_ns <= most_ns)
+			continue;
+		longest = stacks_find(&state->stacks, site->stack);
+		most_ns = site->total.duration_ns;
+	}
+	if (!longest)
+		return NULL;
+	likeness = stacks_likeness(&state->stacks, longest);
+	for (i = 0; i < sites->count; i++) {
+		const struct call_site *site = &sites->list[i];
+		const struct stack *stack = stacks_find(&state->stacks, site->stack);
+
+		if (stack && is_of(site, process, ops) &&
+		    stacks_likeness(&state->stacks, stack) == likeness)
+			*duration_ns += site->total.duration_ns;
+	}
+	return longest;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where processes spend time in CUDA calls: by call stack (ledger/stacks.h) and function. Kept
+ * while a recording is replayed. Calls whose stack is not known, or that were not watched to their
+ * return, have no place here, nor have those that another call makes: their time is a part of its.
+ */
+#ifndef MEMSCOPE_REPORT_CALL_SITES_H
+#define MEMSCOPE_REPORT_CALL_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "event/event.h"
+#include "ledger/state.h"
+
+/* What calls from one place come to. */
+struct call_site_total {
+	uint64_t calls, failed;
+	uint64_t duration_ns; /* of the threads that called */
+	uint64_t bytes;       /* of those whose size is known */
+};
+
+/* Of one process. */
+struct call_site {
+	uint64_t process; /* event_process_key() */
+	uint32_t stack;   /* id */
+	uint16_t row;     /* of the probe table: what is called there */
+	struct call_site_total total;
+};
+
+struct call_sites {
+	struct call_site *list;
+	size_t count, capacity;
+	struct map places; /* of process, stack and row -> position */
+	uint64_t others;   /* calls that found no place */
+	bool waits;        /* there was one that does not allocate: such stacks were asked for */
+};
+
+void call_sites_fini(struct call_sites *sites);
+size_t call_sites_bytes(const struct call_sites *sites);
+
+/* What a sink of the pipeline gets. Returns 0 or -ENOMEM: then something is not known. */
+int call_sites_event(struct call_sites *sites, const struct state *state,
+		     const struct event *event);
+
+/* Places of all processes that are alike, as one. */
+struct call_site_row {
+	const struct stack *stack;
+	uint64_t processes;
+	uint16_t row;
+	struct call_site_total total;
+};
+
+/* Those in which most time is spent first, in an array to be freed. NULL without memory. */
+struct call_site_row *call_sites_rows(const struct call_sites *sites, const struct state *state,
+				      size_t *count);
+
+/*
+ * The stack from which calls of these ops (bit set of enum ms_op) took most of the process's time,
+ * and how much. NULL: none is known.
+ */
+const struct stack *call_sites_longest(const struct call_sites *sites, const struct state *state,
+				       uint64_t process, uint32_t ops, uint64_t *duration_ns);
+
+#endif /* MEMSCOPE_REPORT_CALL_SITES_H */

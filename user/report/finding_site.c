@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Which line of code a finding is about, as far as call stacks were recorded.
+ */
+#include "report/report.h"
+
+uint32_t report_finding_call_ops(enum finding_rule rule)
+{
+	switch (rule) {
+	case FINDING_SYNC_BOUND:
+		return 1u << MS_OP_SYNC;
+	case FINDING_COPY_BOUND:
+	case FINDING_PAGEABLE_COPIES:
+		return 1u << MS_OP_COPY;
+	case FINDING_REDUNDANT_COPIES:
+		return 1u << MS_OP_COPY | 1u << MS_OP_MEMSET;
+	case FINDING_ALLOC_BOUND:
+	case FINDING_TEMPORARY:
+	case FINDING_STORM:
+		return 1u << MS_OP_ALLOC;
+	default:
+		return 0;
+	}
+}
+
+void report_finding_find_site(const struct report_recording *recording,
+			      struct report_finding *numbered)
+{
+	const struct finding *finding = numbered->finding;
+	const uint64_t process = event_process_key(finding->pid, finding->start_ns);
+
+	if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
+		numbered->stack = sites_largest(&recording->sites, recording->state, process,
+						finding->row, &numbered->stack_bytes);
+	else
+		numbered->stack =
+			call_sites_longest(&recording->call_sites, recording->state, process,
+					   report_finding_call_ops(finding->rule),
+					   &numbered->stack_ns);
+}

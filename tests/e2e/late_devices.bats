@@ -132,6 +132,20 @@ ask_links() {
 	assert_equal "$(events 'select(.type == "call") | .api' | xargs)" cudaMalloc
 }
 
+@test "who asks nothing for long is looked at less often, and heard all the same" {
+	tell a set 1
+	tell a alloc 4096
+	trace_start -p "$OTHER_PID"
+	wait_for 'grep -q "looking less often" trace.err'
+	tell a runtime 1
+	ask_until_known a
+	wait_for '[ "$(ask_links)" -eq 0 ]'
+	tell a alloc 8192
+	trace_stop
+	quit
+	assert_equal "$(devices)" 8192:1
+}
+
 @test "-a: processes that ran before are listened to one by one, and none that began later" {
 	tell a set 1
 	tell a alloc 4096

@@ -8,13 +8,24 @@
 #include "capture/live_internal.h"
 #include "event/probe.h"
 
-#define LOOK_NS 100000000
+/* Between looks: at first, and at most where nothing is heard. */
+#define LOOK_NS 100000000ull
+#define LONGEST_NS (32 * LOOK_NS)
+
+static void wait_for(struct live *live, uint64_t wait_ns)
+{
+	if (wait_ns == live->asks_wait_ns || loop_set_timer(live->asks_timer, wait_ns, wait_ns))
+		return;
+	live->asks_wait_ns = wait_ns;
+	if (wait_ns == LONGEST_NS)
+		log_debug("no process asks where it is: looking less often");
+}
 
 static int on_look(void *context, uint64_t data)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
 	struct live *live = context;
-	bool any = false;
+	bool any = false, heard = false;
 	size_t i;
 
 	(void)data;
@@ -22,20 +33,27 @@ static int on_look(void *context, uint64_t data)
 		struct target *target = live->targets.targets[i];
 		const struct target_asks_site site = target_asks_site(&live->targets, target);
 
-		target_asks_look(&target->asks, &site, now_ns);
+		heard |= target_asks_look(&target->asks, &site, now_ns);
 		any |= target->asks.listening || target->asks.wanted;
 	}
 	if (!any) {
 		loop_remove(live->loop, live->asks_timer);
 		live->asks_timer = NULL;
+	} else if (heard) {
+		wait_for(live, LOOK_NS);
+	} else if (live->asks_wait_ns < LONGEST_NS) {
+		wait_for(live, 2 * live->asks_wait_ns);
 	}
 	return 0;
 }
 
 static void look_from_now_on(struct live *live)
 {
-	if (!live->asks_timer && !live->stopping)
-		loop_add_timer(live->loop, LOOK_NS, LOOK_NS, on_look, live, 0, &live->asks_timer);
+	if (live->asks_timer)
+		wait_for(live, LOOK_NS);
+	else if (!live->stopping &&
+		 !loop_add_timer(live->loop, LOOK_NS, LOOK_NS, on_look, live, 0, &live->asks_timer))
+		live->asks_wait_ns = LOOK_NS;
 }
 
 void live_asks_begin(struct live *live, struct target *target)
@@ -57,7 +75,8 @@ void live_asks_hear(struct live *live, const struct ms_call *call)
 	    probe_at(call->row)->spec.op != MS_OP_ALLOC)
 		return;
 	target = targets_find(&live->targets, (pid_t)call->event.pid);
-	if (!target || !target->asks.late || target->asks.listening)
+	if (!target || !target->asks.late || target->asks.listening ||
+	    (target->asks.wanted && live->asks_timer))
 		return;
 	target->asks.wanted = true;
 	look_from_now_on(live);

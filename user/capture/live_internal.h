@@ -87,6 +87,7 @@ struct live {
 	size_t host_turn;                      /* of the targets, where there are very many */
 	uint64_t counted_ns;                   /* when counted launches were last looked at */
 	struct loop_source *asks_timer;        /* NULL: no process is listened to */
+	uint64_t asks_wait_ns;                 /* its period */
 	uint64_t bulk_removed_ns;              /* when the probes of bulk calls were */
 	bool stopping;
 	bool detaching; /* still, when the capture is over */

@@ -135,7 +135,7 @@ static void listen_to(struct target_asks *asks, const struct target_asks_site *s
 	}
 	asks->listening = true;
 	asks->wanted = false;
-	asks->calls = asks->lessons = 0;
+	asks->calls = asks->lessons = asks->heard = 0;
 	asks->lesson_ns = clock_monotonic_ns();
 	log_debug("process %d: listening to where its threads are, %zu links", site->pid, links);
 }
@@ -171,18 +171,21 @@ static void pause_longer(struct target_asks *asks)
 		asks->pause_ns *= 2;
 }
 
-void target_asks_look(struct target_asks *asks, const struct target_asks_site *site,
+bool target_asks_look(struct target_asks *asks, const struct target_asks_site *site,
 		      uint64_t now_ns)
 {
 	const uint32_t key = site->pid;
 	struct ms_asking asking;
+	bool heard;
 
 	if (asks->late && !asks->listening && asks->wanted &&
 	    now_ns - asks->closed_ns > asks->pause_ns)
 		listen_to(asks, site);
 	if (!asks->listening ||
 	    bpf_map_lookup_elem(programs_asking_fd(site->programs), &key, &asking))
-		return;
+		return false;
+	heard = asking.calls != asks->heard;
+	asks->heard = asking.calls;
 	if (asking.lessons != asks->lessons) {
 		asks->lessons = asking.lessons;
 		asks->calls = asking.calls;
@@ -190,9 +193,10 @@ void target_asks_look(struct target_asks *asks, const struct target_asks_site *s
 	}
 	if (asking.calls < MOST_CALLS &&
 	    (asking.calls - asks->calls < ENOUGH_CALLS || now_ns - asks->lesson_ns < ENOUGH_NS))
-		return;
+		return heard;
 	pause_longer(asks);
 	stop(asks, site);
+	return false;
 }
 
 void target_asks_close(struct target_asks *asks, const struct target_asks_site *site)

@@ -32,6 +32,7 @@ struct target_asks {
 	bool listening;
 	bool wanted;             /* again, since an allocation came from an unknown device */
 	uint64_t calls, lessons; /* when the last lesson was heard of */
+	uint64_t heard;          /* calls, when last looked at */
 	uint64_t lesson_ns;      /* that, or when listening began; CLOCK_MONOTONIC */
 	uint64_t pause_ns;       /* until it may begin again */
 	uint64_t closed_ns;
@@ -52,8 +53,11 @@ bool target_asks_of(const struct target_asks *asks, const struct library *librar
 /* All other probes are in place in a process that was running: listens to it. */
 void target_asks_begin(struct target_asks *asks, const struct target_asks_site *site);
 
-/* Now and then: stops when nothing new is heard any more, and begins again if that is wanted. */
-void target_asks_look(struct target_asks *asks, const struct target_asks_site *site,
+/*
+ * Now and then: stops when nothing new is heard any more, and begins again if that is wanted.
+ * Returns whether it has asked since the last look: then the next one should come soon.
+ */
+bool target_asks_look(struct target_asks *asks, const struct target_asks_site *site,
 		      uint64_t now_ns);
 
 /* The process has executed a program, which was seen from its beginning; or nothing is traced. */

@@ -119,6 +119,26 @@ same_totals() {
 	[ ! -e out ]
 }
 
+@test "of a process, user or time that is not there, nothing is written" {
+	local format
+	for format in ndjson csv perfetto chrome pprof folded memory_viz openmetrics; do
+		run -5 --separate-stderr "$MEMSCOPE" export -q -f "$format" -p 4194300 golden.mscope
+		assert_equal "$output" ""
+		[[ $stderr == *"process 4194300 is not in the recording"* ]]
+		echo old > out
+		run -5 "$MEMSCOPE" export -q -f "$format" -p 4194300 -o out golden.mscope
+		assert_equal "$(cat out)" old
+		run -5 "$MEMSCOPE" export -q -f "$format" -p 4194300 -o new golden.mscope
+		[ ! -e new ]
+	done
+	run -5 --separate-stderr "$MEMSCOPE" export -q -f csv --comm nosuch golden.mscope
+	assert_equal "$output" ""
+	run -2 --separate-stderr "$MEMSCOPE" export -q -f csv --from 99d golden.mscope
+	assert_equal "$output" ""
+	run -5 "$MEMSCOPE" export -q -o new.sqlite -p 4194300 golden.mscope
+	[ ! -e new.sqlite ]
+}
+
 @test "errors name the file that was asked for; a mount is refused before the work" {
 	local format
 	for format in ndjson sqlite; do

@@ -93,6 +93,35 @@ static void test_a_large_buffer_is_sent_by_itself(void **state)
 	assert_int_equal(writer_close(&writer), 0);
 }
 
+static void test_what_is_held_can_be_dropped(void **state)
+{
+	struct writer writer = { .fd = memory_file() };
+	int fd = dup(writer.fd);
+	size_t i;
+
+	(void)state;
+	writer_hold(&writer);
+	for (i = 0; i < 10000; i++) {
+		string_append_text(&writer.text, "0123456789");
+		assert_int_equal(writer_end_line(&writer), 0);
+	}
+	assert_int_equal(size_of(fd), 0);
+	assert_true(writer_drop(&writer));
+	assert_int_equal(writer_close(&writer), 0);
+	assert_int_equal(size_of(fd), 0);
+
+	writer = (struct writer){ .fd = dup(fd) };
+	writer_hold(&writer);
+	while (!size_of(fd)) {
+		string_append_format(&writer.text, "%65536s", "");
+		assert_int_equal(writer_end_line(&writer), 0);
+	}
+	assert_true(size_of(fd) >= 64 << 20);
+	assert_false(writer_drop(&writer)); /* it would be half of it */
+	assert_int_equal(writer_close(&writer), 0);
+	close(fd);
+}
+
 static void test_a_full_disk_is_an_error_that_sticks(void **state)
 {
 	struct writer writer = { .name = "/dev/full" };
@@ -277,6 +306,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_appear_when_flushed),
 		cmocka_unit_test(test_a_large_buffer_is_sent_by_itself),
+		cmocka_unit_test(test_what_is_held_can_be_dropped),
 		cmocka_unit_test(test_a_full_disk_is_an_error_that_sticks),
 		cmocka_unit_test(test_a_closed_pipe_is_an_error_without_a_message),
 		cmocka_unit_test(test_a_slow_reader_gets_everything),

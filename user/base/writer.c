@@ -12,6 +12,7 @@
 #include "base/place.h"
 
 #define LARGE_BYTES 65536
+#define HELD_BYTES (64u << 20)
 
 static bool colour_wanted(void)
 {
@@ -101,6 +102,7 @@ int writer_flush(struct writer *writer)
 		return fail(writer, -ENOMEM);
 	if (writer->text.length)
 		truncate_old(writer);
+	writer->is_held = false;
 	while (sent < writer->text.length) {
 		ssize_t length =
 			write(writer->fd, writer->text.bytes + sent, writer->text.length - sent);
@@ -117,7 +119,8 @@ int writer_flush(struct writer *writer)
 
 int writer_flush_large(struct writer *writer)
 {
-	if (writer->text.length >= LARGE_BYTES || writer->text.failed)
+	if (writer->text.length >= (writer->is_held ? HELD_BYTES : LARGE_BYTES) ||
+	    writer->text.failed)
 		return writer_flush(writer);
 	return writer->err;
 }
@@ -126,6 +129,19 @@ int writer_end_line(struct writer *writer)
 {
 	string_append_char(&writer->text, '\n');
 	return writer_flush_large(writer);
+}
+
+void writer_hold(struct writer *writer)
+{
+	writer->is_held = true;
+}
+
+bool writer_drop(struct writer *writer)
+{
+	if (!writer->is_held)
+		return false;
+	string_clear(&writer->text);
+	return true;
 }
 
 int writer_close(struct writer *writer)

@@ -18,6 +18,7 @@ struct writer {
 	bool is_old;   /* what the file had before is still in it */
 	int err;       /* the first failure, -errno; nothing is written after it */
 	bool is_part;  /* of no use to anybody before it is whole */
+	bool is_held;  /* until there is very much: see writer_hold() */
 	char name[64]; /* for messages */
 };
 
@@ -45,6 +46,13 @@ int writer_flush_large(struct writer *writer);
 
 /* Sends whatever is buffered. Returns 0 or -errno; a full disk is logged, a closed pipe is not. */
 int writer_flush(struct writer *writer);
+
+/*
+ * Sends nothing before there are 64 MiB, or it is closed: what is written may turn out not to be
+ * wanted. Drop forgets it. Returns whether all is forgotten: some of it may have been sent.
+ */
+void writer_hold(struct writer *writer);
+bool writer_drop(struct writer *writer);
 
 /* Flushes and closes. Returns 0 or the first error, -errno. */
 int writer_close(struct writer *writer);

@@ -177,6 +177,15 @@ static int open_writer(struct settings *settings, struct writer *writer,
 	return code;
 }
 
+/* Whether the recording may turn out not to have what was asked for, once it has been read. */
+static bool may_find_nothing(const struct settings *settings)
+{
+	const struct report_options *options = &settings->reader.report.options;
+
+	return report_selects(options) || options->device >= 0 ||
+	       settings->reader.from.kind || settings->reader.until.kind;
+}
+
 static int write_through(struct settings *settings, struct dump_set *set,
 			 const struct whole_file *file)
 {
@@ -190,7 +199,12 @@ static int write_through(struct settings *settings, struct dump_set *set,
 		dump_set_fini(set);
 		return code;
 	}
+	if (may_find_nothing(settings))
+		writer_hold(&writer);
 	code = write_all(settings, set, &options);
+	/* A header and nothing after it would look like a process that did nothing. */
+	if (code == EXIT_NO_TARGET || code == EXIT_USAGE)
+		writer_drop(&writer);
 	err = writer_close(&writer);
 	return code == EXIT_OK ? exit_code_of(err) : code;
 }

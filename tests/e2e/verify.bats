@@ -194,6 +194,9 @@ END
 	assert_equal "${lines[0]}" "ring: whole"
 	assert_equal "$(said ring '.files | length')" 8
 	assert_equal "$(said ring .events)" 556
+	# All of the time, and of each file what part of it.
+	[[ $output == *"covers      1.000 s after boot to 2.000 s after boot (1 s)"* ]]
+	assert_equal "$(grep -c "^      [0-9.]* s after boot to [0-9.]* s after boot (.*)$" <<< "$output")" 8
 	# After 999999 comes 1000000.
 	for i in 3 2 1 0; do
 		mv ring/00000$i.mscope ring/$((999996 + i)).mscope

@@ -31,6 +31,7 @@ struct report_dump {
 	uint64_t unwritten, missed, untraced; /* records, processes, as its end has them */
 	const char *forks;                    /* the same; NULL: it has none */
 	const char *host, *targets;
+	uint64_t wall_offset_ns; /* 0: it does not say */
 	bool opened[REPORT_DUMP_FILES];
 };
 
@@ -60,9 +61,8 @@ static inline void report_dump_describe(void *context, struct properties *proper
 	properties_put(properties, "kernel", "6.0.0");
 	properties_put(properties, "machine", "x86_64");
 	properties_put_u64(properties, "monotonic_ns", 1000);
-	/* The first second is 12:34:56 of a day long ago, in UTC. */
-	properties_put_u64(properties, "realtime_offset_ns",
-			   (12 * 3600 + 34 * 60 + 55) * 1000000000ull);
+	if (dump->wall_offset_ns)
+		properties_put_u64(properties, "realtime_offset_ns", dump->wall_offset_ns);
 	properties_put(properties, "ops", dump->ops);
 	properties_put(properties, "targets", dump->targets);
 	if (dump->copies)
@@ -87,6 +87,8 @@ static inline void report_dump_init(struct report_dump *dump, uint64_t recording
 		.graph_launches = "all",
 		.host = host,
 		.targets = "command run|me",
+		/* The first second is 12:34:56 of a day long ago, in UTC. */
+		.wall_offset_ns = (12 * 3600 + 34 * 60 + 55) * 1000000000ull,
 	};
 	for (i = 0; i < REPORT_DUMP_FILES; i++)
 		dump->fds[i] = memfd_create("report_dump", 0);

@@ -183,7 +183,8 @@ static bool may_find_nothing(const struct settings *settings)
 	const struct report_options *options = &settings->reader.report.options;
 
 	return report_selects(options) || options->device >= 0 ||
-	       settings->reader.from.kind || settings->reader.until.kind;
+	       settings->reader.from.kind != REPORT_TIME_NONE ||
+	       settings->reader.until.kind != REPORT_TIME_NONE;
 }
 
 static int write_through(struct settings *settings, struct dump_set *set,

@@ -41,12 +41,6 @@ static uint64_t oddity_count(const struct verification *verification, size_t i)
 	return *(const uint64_t *)(account + oddities[i].offset);
 }
 
-/* What to add to a time of the recording to get the wall clock; 0: it does not say. */
-static uint64_t clock_of(const struct verification *verification)
-{
-	return replay_number(verification->replay, "realtime_offset_ns", 0);
-}
-
 static struct recording_account account_of(const struct verification *verification)
 {
 	return *replay_account(verification->replay);
@@ -79,29 +73,28 @@ static void append_text(struct string *out, const char *text)
 	field_append_safe(out, text ? text : "?", text ? strlen(text) : 1);
 }
 
-static void append_time(struct string *out, const struct verification *verification, uint64_t ts_ns)
+static void append_time(struct string *out, uint64_t time_ns, bool is_wall)
 {
-	const uint64_t offset_ns = clock_of(verification);
 	char text[CLOCK_TEXT_BYTES];
 
-	if (offset_ns)
-		string_append_text(out, clock_utc_text(text, ts_ns + offset_ns));
+	if (is_wall)
+		string_append_text(out, clock_utc_text(text, time_ns));
 	else
-		string_append_format(out, "%" PRIu64 ".%03u s after boot", ts_ns / 1000000000,
-				     (unsigned int)(ts_ns % 1000000000 / 1000000));
+		string_append_format(out, "%" PRIu64 ".%03u s after boot", time_ns / 1000000000,
+				     (unsigned int)(time_ns % 1000000000 / 1000000));
 }
 
-static void append_span(struct string *out, const struct verification *verification,
-			uint64_t first_ts_ns, uint64_t last_ts_ns)
+static void append_span(struct string *out, const struct verification_span *span)
 {
 	char duration[STRING_NUMBER_BYTES];
 
-	append_time(out, verification, first_ts_ns);
+	append_time(out, span->first_ns, span->is_wall);
 	string_append_text(out, " to ");
-	append_time(out, verification, last_ts_ns);
-	string_append_format(
-		out, " (%s)\n",
-		string_duration(duration, last_ts_ns > first_ts_ns ? last_ts_ns - first_ts_ns : 0));
+	append_time(out, span->last_ns, span->is_wall);
+	string_append_format(out, " (%s)\n",
+			     string_duration(duration, span->last_ns > span->first_ns ?
+							       span->last_ns - span->first_ns :
+							       0));
 }
 
 static void append_what(struct string *out, const struct verification *verification)
@@ -123,7 +116,7 @@ static void append_what(struct string *out, const struct verification *verificat
 				     account.recordings);
 	}
 	append_label(out, "covers");
-	append_span(out, verification, account.first_ts_ns, account.last_ts_ns);
+	append_span(out, &verification->span);
 }
 
 /* "1 block", "2 blocks" */
@@ -143,8 +136,10 @@ static void append_amount(struct string *out, uint64_t segments, uint64_t blocks
 	string_append_char(out, '\n');
 }
 
+/* Each with its time, unless that is all of the time. */
 static void append_files(struct string *out, const struct verification *verification)
 {
+	const struct verification_span *all = &verification->span;
 	size_t i;
 
 	for (i = 0; verification->files_count > 1 && i < verification->files_count; i++) {
@@ -154,6 +149,11 @@ static void append_files(struct string *out, const struct verification *verifica
 		append_text(out, file->path);
 		string_append_text(out, ": ");
 		append_amount(out, file->segments, file->blocks, file->events, file->bytes);
+		if (file->span.last_ns &&
+		    (file->span.first_ns != all->first_ns || file->span.last_ns != all->last_ns)) {
+			string_append_text(out, "      ");
+			append_span(out, &file->span);
+		}
 	}
 }
 
@@ -220,7 +220,7 @@ static void append_gaps(struct string *out, const struct verification *verificat
 		append_label(out, "missing");
 		string_append_count(out, gap->blocks, "block", "blocks");
 		string_append_format(out, ", from number %" PRIu64 " on: ", gap->first_sequence);
-		append_span(out, verification, gap->first_ts_ns, gap->last_ts_ns);
+		append_span(out, &gap->span);
 	}
 }
 
@@ -275,12 +275,10 @@ void verify_output_text(struct string *out, const char *path,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_time(struct json *json, const char *name, const struct verification *verification,
-		     uint64_t ts_ns)
+static void put_span(struct json *json, const struct verification_span *span)
 {
-	const uint64_t offset_ns = clock_of(verification);
-
-	json_put_if(json, name, offset_ns, ts_ns + offset_ns);
+	json_put_if(json, "first_unix_ns", span->is_wall, span->first_ns);
+	json_put_if(json, "last_unix_ns", span->is_wall, span->last_ns);
 }
 
 static void put_files(struct json *json, const struct verification *verification)
@@ -298,8 +296,7 @@ static void put_files(struct json *json, const struct verification *verification
 		json_put_u64(json, "blocks", file->blocks);
 		json_put_u64(json, "segments", file->segments);
 		json_put_u64(json, "events", file->events);
-		put_time(json, "first_unix_ns", verification, file->first_ts_ns);
-		put_time(json, "last_unix_ns", verification, file->last_ts_ns);
+		put_span(json, &file->span);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -336,8 +333,7 @@ static void put_gaps(struct json *json, const struct verification *verification)
 		json_open(json, '{');
 		json_put_u64(json, "first_block", gap->first_sequence);
 		json_put_u64(json, "blocks", gap->blocks);
-		put_time(json, "first_unix_ns", verification, gap->first_ts_ns);
-		put_time(json, "last_unix_ns", verification, gap->last_ts_ns);
+		put_span(json, &gap->span);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -354,8 +350,7 @@ static void put_what(struct json *json, const struct verification *verification)
 	json_put_text(json, "host", replay_text(replay, "host"));
 	json_put_text(json, "kernel", replay_text(replay, "kernel"));
 	json_put_text(json, "version", replay_text(replay, "version"));
-	put_time(json, "first_unix_ns", verification, account.first_ts_ns);
-	put_time(json, "last_unix_ns", verification, account.last_ts_ns);
+	put_span(json, &verification->span);
 }
 
 void verify_output_json(struct json *json, const char *path,

@@ -110,8 +110,8 @@ static int note_gap(struct verification *verification, const struct recording_ac
 		verification->gaps[verification->gaps_count++] = (struct verification_gap){
 			.first_sequence = header->sequence - blocks,
 			.blocks = blocks,
-			.first_ts_ns = last_ts_ns,
-			.last_ts_ns =
+			.span.first_ns = last_ts_ns,
+			.span.last_ns =
 				header->first_ts_ns > last_ts_ns ? header->first_ts_ns : last_ts_ns,
 		};
 	return err;
@@ -149,13 +149,13 @@ static int copy_block(struct verification *verification, const struct dump_item 
 static void count_block(struct verification_file *file, const struct block_header *header,
 			uint64_t events)
 {
-	if (!file->blocks)
-		file->first_ts_ns = header->first_ts_ns;
+	if (!file->read.last_ns)
+		file->read.first_ns = header->first_ts_ns;
 	file->blocks++;
 	file->segments += header->type == BLOCK_SEGMENT;
 	file->events += events;
-	if (header->last_ts_ns > file->last_ts_ns)
-		file->last_ts_ns = header->last_ts_ns;
+	if (header->last_ts_ns > file->read.last_ns)
+		file->read.last_ns = header->last_ts_ns;
 }
 
 static int take_block(struct verification *verification, const struct dump_item *item)
@@ -279,9 +279,61 @@ int verification_add(struct verification *verification, const char *path)
 	return count ? (count < 0 ? count : 0) : -ENODATA;
 }
 
+/* Boots and hosts have clocks of their own: of two, one without a wall clock is left out. */
+static void add_span(struct verification_span *sum, const struct verification_span *span)
+{
+	const bool is_first = !sum->first_ns && !sum->last_ns;
+
+	if ((!span->first_ns && !span->last_ns) || (sum->is_wall && !span->is_wall))
+		return;
+	if (is_first || (span->is_wall && !sum->is_wall)) {
+		*sum = *span;
+		return;
+	}
+	if (span->first_ns < sum->first_ns)
+		sum->first_ns = span->first_ns;
+	if (span->last_ns > sum->last_ns)
+		sum->last_ns = span->last_ns;
+}
+
+static void to_wall(struct verification_span *span, uint64_t offset_ns)
+{
+	if (!offset_ns)
+		return;
+	span->first_ns += offset_ns;
+	span->last_ns += offset_ns;
+	span->is_wall = true;
+}
+
+/* The recording has been read: its clock is known, and all gaps from number `gap` on are in it. */
+static void note_times(struct verification *verification, size_t which, size_t gap)
+{
+	const struct dump_set_recording *recording = &verification->set.recordings[which];
+	const struct recording_account *account = replay_account(verification->replay);
+	const uint64_t offset_ns = replay_number(verification->replay, "realtime_offset_ns", 0);
+	struct verification_span all = { .first_ns = account->first_ts_ns,
+					 .last_ns = account->last_ts_ns };
+	size_t i;
+
+	for (; gap < verification->gaps_count; gap++)
+		to_wall(&verification->gaps[gap].span, offset_ns);
+	for (i = 0; i < recording->count; i++) {
+		struct verification_file *file = &verification->files[recording->files[i].number];
+
+		if (file->read.last_ns) {
+			to_wall(&file->read, offset_ns);
+			add_span(&file->span, &file->read);
+		}
+		file->read = (struct verification_span){ 0 };
+	}
+	to_wall(&all, offset_ns);
+	add_span(&verification->span, &all);
+}
+
 static int read_recording(struct verification *verification, size_t which)
 {
 	const struct recording_account *account = replay_account(verification->replay);
+	const size_t gap = verification->gaps_count;
 	int err;
 
 	dump_index_fini(&verification->recording.segments);
@@ -292,6 +344,7 @@ static int read_recording(struct verification *verification, size_t which)
 		log_error("%s: reading it would take more memory or work than any recording of its"
 			  " length needs, so memscope-bpf did not write it",
 			  verification->set.recordings[which].files[0].path);
+	note_times(verification, which, gap);
 	return err ? err : copy_index(verification);
 }
 

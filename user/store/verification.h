@@ -36,11 +36,17 @@ struct verification_damage {
 	bool at_end; /* the beginning of a block, and nothing after it */
 };
 
+/* First and last moments. By the wall clock if any recording in it says how that was set. */
+struct verification_span {
+	uint64_t first_ns, last_ns; /* both 0: of nothing */
+	bool is_wall;               /* else CLOCK_MONOTONIC */
+};
+
 /* Blocks that are not there, by their numbers, between others that are. */
 struct verification_gap {
 	uint64_t first_sequence;
 	uint64_t blocks;
-	uint64_t first_ts_ns, last_ts_ns; /* CLOCK_MONOTONIC: what they may have covered */
+	struct verification_span span; /* what they may have covered */
 };
 
 struct verification_file {
@@ -52,7 +58,8 @@ struct verification_file {
 	uint64_t blocks;
 	uint64_t segments;
 	uint64_t events;
-	uint64_t first_ts_ns, last_ts_ns; /* 0: no block */
+	struct verification_span read; /* by CLOCK_MONOTONIC, of the recording that is being read */
+	struct verification_span span; /* of all recordings in it */
 };
 
 /* What is known of a recording, as far as it has been read. */
@@ -82,6 +89,7 @@ struct verification {
 
 	struct dump_set set;
 	struct verification_recording recording; /* that is being read */
+	struct verification_span span;           /* of all recordings */
 
 	const char *copy_path; /* to be set: where whole blocks are copied to, or NULL */
 	struct dump_file copy; /* from the first one on */

@@ -104,3 +104,17 @@ python_trace() {
 	run -2 "$MEMSCOPE" trace --stack -e launch -- true
 	[[ $output == *"-e alloc,copy,memset,sync"* ]]
 }
+
+@test "trace -c --stack: the lines that most memory and time is spent in" {
+	export SIMCUDA_DELAY=cuCtxSynchronize=8ms
+	trace -c --stack --stack-frames=python -e alloc,sync -o trace.txt -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 5
+	grep -qE '^ +1 MiB +1 +1 MiB +1  made \(waits_program:17\) < <module> \(waits_program:[0-9]+\)$' trace.txt
+	grep -qE '^ +[0-9.]+ ms +5 +[0-9.]+ ms  cuCtxSynchronize +loss \(waits_program:30\) < step \(waits_program:36\) < ' trace.txt
+	trace -c --json --stack --stack-frames=python -e alloc,sync -o trace.json -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 5
+	valid event trace.json
+	assert_equal "$(jq -c '.sites[] | [.live_bytes, .live_count, .alloc_bytes, .allocs, .frames[0].function]' trace.json)" \
+		'[1048576,1,1048576,1,"made"]'
+	assert_equal "$(jq -c '.call_sites[0] | [.api, .calls, .frames[0].line]' trace.json)" '["cuCtxSynchronize",5,30]'
+	trace -c --json -e sync -o trace.json -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 5
+	assert_equal "$(jq -c '[.sites, .call_sites]' trace.json)" "[null,null]"
+}

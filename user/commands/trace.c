@@ -20,6 +20,7 @@
 #include "render/text.h"
 #include "base/writer.h"
 #include "pipeline.h"
+#include "report/call_sites.h"
 
 #define SECOND 1000000000ull
 
@@ -132,16 +133,29 @@ static const struct option_row rows[] = {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Where time is spent in the calls that are shown, if their stacks are taken. */
+struct place_sink {
+	struct sink sink;
+	struct call_sites sites;
+};
+
 struct run {
 	struct settings settings;
 	struct writer writer;
 	struct sink *sink;
+	struct place_sink places;
 	struct pipeline pipeline;
 	struct live *live;
 	struct summary summary; /* so far */
 	uint64_t shown_ns;      /* when it was shown */
 	struct losses losses;   /* once the capture is over */
 };
+
+static int note_place(struct sink *sink, const struct event *event, const struct change *change)
+{
+	(void)change;
+	return call_sites_event(&((struct place_sink *)sink)->sites, sink->state, event);
+}
 
 static void begin_json(struct sink *sink, uint64_t wall_offset_ns)
 {
@@ -177,10 +191,13 @@ static int open_output(struct run *run)
 	if (!run->sink)
 		return -ENOMEM;
 	pipeline_add_sink(&run->pipeline, run->sink);
+	run->places.sink.call = note_place;
+	if (settings->stacks)
+		pipeline_add_sink(&run->pipeline, &run->places.sink);
 	/* The summary alone is one object. */
 	if (settings->json && (!settings->summary_only || settings->interval_ns))
 		begin_json(run->sink, text.clock_ns);
-	return 0;
+	return settings->stacks ? state_follow_usage(&run->pipeline.state) : 0;
 }
 
 static void close_output(struct run *run, int *err)
@@ -256,6 +273,7 @@ static int capture(struct run *run)
 	struct summary summary = {
 		.start_ns = clock_monotonic_ns(),
 		.captured_ops = selection_captured_ops(&run->settings.capture.selection),
+		.call_sites = run->settings.stacks ? &run->places.sites : NULL,
 	};
 	int err, finish_err;
 
@@ -353,6 +371,7 @@ static int trace(int argc, char **argv)
 		if (code == EXIT_OK)
 			code = run_all(&run);
 	}
+	call_sites_fini(&run.places.sites);
 	state_fini(&run.pipeline.state);
 	filter_fini(&run.pipeline.filter);
 	capture_options_fini(&run.settings.capture);

@@ -13,6 +13,8 @@
 #include "event/untraced_forks.h"
 #include "ledger/state.h"
 
+struct call_sites;
+
 /* What the tool itself took. */
 struct summary_cost {
 	uint64_t cpu_ns;     /* of this program, all threads, since the capture began */
@@ -32,7 +34,8 @@ struct summary {
 	bool missed_known;         /* else they were not counted */
 	uint64_t untraced;         /* at least so many descendants used CUDA and were not traced */
 	bool untraced_known;
-	const struct untraced_forks *forks; /* children that may have; NULL: not known */
+	const struct untraced_forks *forks;  /* children that may have; NULL: not known */
+	const struct call_sites *call_sites; /* of report/; NULL: no stacks were taken */
 	uint32_t captured_ops; /* bit set of enum ms_op: of the others nothing is known */
 
 	/* Calls: losses.seen = shown + filtered + losses.calls. */

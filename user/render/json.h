@@ -10,6 +10,7 @@
 #include "render/json_writer.h"
 #include "base/writer.h"
 #include "pipeline.h"
+#include "report/call_sites.h"
 
 #define JSON_EVENT_SCHEMA "memscope-bpf/event/1"
 
@@ -45,6 +46,10 @@ void json_put_field(struct json *json, const char *name, enum field_kind kind,
 
 /* Writes a stack's members (render/json_stack.c). */
 void json_stack(struct json *json, const struct stacks *stacks, const struct stack *stack);
+
+/* An array of the places in which most time was spent in calls, at most so many. */
+void json_call_sites(struct json *json, const struct call_sites *sites, const struct state *state,
+		     size_t most);
 
 /* An object: what the summary says of a process (render/summary_json.c). */
 void json_summary_process(struct json *json, const struct summary *summary,

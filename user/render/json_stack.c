@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <stdlib.h>
 #include <string.h>
 
+#include "event/probe.h"
 #include "render/json.h"
 #include "render/stack_words.h"
 
@@ -54,4 +56,27 @@ void json_stack(struct json *json, const struct stacks *stacks, const struct sta
 			json_null(json);
 	}
 	json_close(json, ']');
+}
+
+void json_call_sites(struct json *json, const struct call_sites *sites, const struct state *state,
+		     size_t most)
+{
+	size_t count, i;
+	struct call_site_row *rows = call_sites_rows(sites, state, &count);
+
+	json->out->failed |= !rows;
+	json_open(json, '[');
+	for (i = 0; rows && i < count && i < most; i++) {
+		json_open(json, '{');
+		json_stack(json, &state->stacks, rows[i].stack);
+		json_put_text(json, "api", probe_at(rows[i].row)->symbol);
+		json_put_u64(json, "processes", rows[i].processes);
+		json_put_u64(json, "calls", rows[i].total.calls);
+		json_put_u64(json, "failed", rows[i].total.failed);
+		json_put_u64(json, "duration_ns", rows[i].total.duration_ns);
+		json_put_u64(json, "bytes", rows[i].total.bytes);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	free(rows);
 }

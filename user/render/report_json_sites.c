@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "event/probe.h"
 #include "render/json.h"
 #include "render/report_json.h"
 
@@ -43,33 +42,10 @@ static void put_rows(struct json *json, const struct report_recording *recording
 	free(rows);
 }
 
-static void put_call_sites(struct json *json, const struct report_recording *recording)
-{
-	size_t count, i;
-	struct call_site_row *rows =
-		call_sites_rows(&recording->call_sites, recording->state, &count);
-
-	json->out->failed |= !rows;
-	json_name(json, "call_sites");
-	json_open(json, '[');
-	for (i = 0; rows && i < count && i < SITES_MAX; i++) {
-		json_open(json, '{');
-		json_stack(json, &recording->state->stacks, rows[i].stack);
-		json_put_text(json, "api", probe_at(rows[i].row)->symbol);
-		json_put_u64(json, "processes", rows[i].processes);
-		json_put_u64(json, "calls", rows[i].total.calls);
-		json_put_u64(json, "failed", rows[i].total.failed);
-		json_put_u64(json, "duration_ns", rows[i].total.duration_ns);
-		json_put_u64(json, "bytes", rows[i].total.bytes);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-	free(rows);
-}
-
 void report_json_sites(struct json *json, const struct report_recording *recording)
 {
 	put_rows(json, recording, "owners", true);
 	put_rows(json, recording, "sites", false);
-	put_call_sites(json, recording);
+	json_name(json, "call_sites");
+	json_call_sites(json, &recording->call_sites, recording->state, SITES_MAX);
 }

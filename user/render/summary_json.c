@@ -8,6 +8,7 @@
 #include "render/json_gpu.h"
 #include "render/json_nvml.h"
 #include "render/json_process.h"
+#include "render/summary_sites.h"
 
 static void put_spaces(struct json *json, const struct process *process)
 {
@@ -279,6 +280,7 @@ void json_summary(struct json *json, const struct summary *summary)
 	json_put_if(json, "missed_processes", summary->missed_known, summary->missed_processes);
 	json_put_if(json, "untraced_descendants", summary->untraced_known, summary->untraced);
 	json_untraced_forks(json, summary->forks);
+	summary_sites_json(json, summary);
 	json_name(json, "processes");
 	json_open(json, '[');
 	for (i = 0; i < summary->state->processes_count; i++)

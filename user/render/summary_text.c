@@ -17,6 +17,7 @@
 #include "render/summary_account.h"
 #include "render/summary_gpu.h"
 #include "render/summary_nvml.h"
+#include "render/summary_sites.h"
 #include "render/summary_table.h"
 #include "render/wrap.h"
 
@@ -547,6 +548,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_notes(&page, process);
 	}
 	append_more(&page);
+	summary_sites_append(page.out, summary, options);
 	summary_nvml_append_devices(page.out, summary->state, options);
 	summary_account_append(out, summary, options->lines);
 	if (options->width)

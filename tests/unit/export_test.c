@@ -343,7 +343,8 @@ static void test_labels_of_a_process(void **state)
 	report_dump_init(&dump, 7, "a");
 	report_dump_segment(&dump, EXAMPLE_SECOND);
 	report_dump_add(&dump, record_at(EXAMPLE_SECOND,
-					 record_identity("user\0bob\0container\0c1\0pod\0p\"1\0"
+					 record_identity("script\0/jobs/1/tr\"ain.py\0"
+							 "user\0bob\0container\0c1\0pod\0p\"1\0"
 							 "namespace\0ml\0SLURM_JOB_ID\0"
 							 "42")));
 	report_dump_add(&dump,
@@ -352,9 +353,10 @@ static void test_labels_of_a_process(void **state)
 			record_at(EXAMPLE_SECOND + 2, record_alloc("cuMemAlloc_v2", 4096, 300)));
 	report_dump_end(&dump, EXAMPLE_SECOND + 3);
 	assert_int_equal(export_files(&export_openmetrics, 1, &reader), 0);
-	assert_true(has_line("memscope_allocated_bytes_total{hostname=\"a\",comm=\"train\","
-			     "user=\"bob\",container=\"c1\",pod=\"p\\\"1\",namespace=\"ml\","
-			     "hpc_job=\"42\",kind=\"device\"} 300 "));
+	assert_true(has_line(
+		"memscope_allocated_bytes_total{hostname=\"a\",comm=\"train\","
+		"script=\"tr\\\"ain.py\",user=\"bob\",container=\"c1\",pod=\"p\\\"1\",namespace=\"ml\","
+		"hpc_job=\"42\",kind=\"device\"} 300 "));
 	report_reader_fini(&reader);
 	report_dump_fini(&dump);
 }

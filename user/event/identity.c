@@ -97,6 +97,13 @@ static const char *base_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+const char *identity_script(const struct identity *identity)
+{
+	const char *script = identity->items[IDENTITY_SCRIPT];
+
+	return script ? base_of(script) : NULL;
+}
+
 /* Whether one begins with the other, as "python3.11" does with "python3". */
 static bool are_alike(const char *a, const char *b)
 {

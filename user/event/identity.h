@@ -47,6 +47,9 @@ bool identity_is_known(const struct identity *identity);
 /* An item whose kind is NUMBER. Returns whether it is known. */
 bool identity_number(const struct identity *identity, enum identity_item item, uint32_t *number);
 
+/* The last part of the script's path, or what the interpreter was told to run; NULL: not known. */
+const char *identity_script(const struct identity *identity);
+
 /*
  * What to call a process: "python3 train.py" where `comm` alone would be "python3", "server" or
  * "pt_main_thread". What does not fit is left out. Bytes are as the process has chosen them.

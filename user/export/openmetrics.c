@@ -242,8 +242,14 @@ static void put_process_identity(struct openmetrics *export, const struct identi
 		{ "pod", IDENTITY_POD },     { "namespace", IDENTITY_NAMESPACE },
 		{ "hpc_job", IDENTITY_JOB },
 	};
+	const char *script = identity_script(identity);
+	char name[IDENTITY_NAME_BYTES] = "";
 	size_t i;
 
+	/* Without its directory, which differs from run to run where jobs have their own. */
+	if (script)
+		memcpy(name, script, strnlen(script, sizeof(name) - 1));
+	metrics_label(export->metrics, "script", name);
 	for (i = 0; i < sizeof(labels) / sizeof(*labels); i++)
 		if (identity->items[labels[i].item])
 			metrics_label(export->metrics, labels[i].label,
@@ -407,7 +413,13 @@ static void add_coverage(struct openmetrics *export, const struct report_coverag
 
 static void add_finding(struct openmetrics *export, const struct finding *finding)
 {
+	const struct process *process =
+		state_find(export->recording->state, finding->pid, finding->start_ns);
+
 	begin_labels(export, finding->comm, finding->pid);
+	if (process)
+		put_process_identity(export, &process->identity.known);
+	metrics_keep(export->metrics);
 	metrics_label(export->metrics, "rule", finding_rule_name(finding->rule));
 	metrics_label(export->metrics, "confidence", report_confidence_name(finding->confidence));
 	metrics_add(export->metrics, FAMILY_FINDINGS, 1);

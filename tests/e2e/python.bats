@@ -98,11 +98,11 @@ python_trace() {
 }
 
 @test "trace --stack -e: frames of the calls that are asked for" {
-	trace -q --stack --stack-frames=python -e sync,launch -o trace.txt -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 3
+	trace -q --stack --stack-frames=python -e sync,memory -o trace.txt -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 3
 	assert_equal "$(grep -A 1 ' waits_program *cuCtxSynchronize' trace.txt | grep -cxF ' > loss (waits_program:30)')" 3
-	assert_equal "$(grep -A 1 ' waits_program *cuLaunchKernel' trace.txt | grep -c '^ > ')" 0
-	run -2 "$MEMSCOPE" trace --stack -e launch -- true
-	[[ $output == *"-e alloc,copy,memset,sync"* ]]
+	assert_equal "$(grep -A 1 ' waits_program *cuModuleLoadData' trace.txt | grep -c '^ > ')" 0
+	run -2 "$MEMSCOPE" trace --stack -e memory -- true
+	[[ $output == *"-e alloc,copy,memset,launch,sync"* ]]
 }
 
 @test "trace -c --stack: the lines that most memory and time is spent in" {
@@ -117,4 +117,17 @@ python_trace() {
 	assert_equal "$(jq -c '.call_sites[0] | [.api, .calls, .frames[0].line]' trace.json)" '["cuCtxSynchronize",5,30]'
 	trace -c --json -e sync -o trace.json -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 5
 	assert_equal "$(jq -c '[.sites, .call_sites]' trace.json)" "[null,null]"
+}
+
+@test "--stacks=all: launches, too, each recorded by itself" {
+	local rows='[.call_sites[] | select(.api == "cuLaunchKernel") | .calls, .frames[0].function, .frames[0].line]'
+
+	"$MEMSCOPE" record -q --stacks=all --stack-frames=python -o run.mscope -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 7
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	assert_equal "$(jq -c ".recordings[0] | $rows" report.json)" '[7,"forward",26]'
+	# A summary does not count them then.
+	trace -c --json --stack --stack-frames=python -e launch -o trace.json -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 7
+	assert_equal "$(jq -c "$rows" trace.json)" '[7,"forward",26]'
+	run -2 "$MEMSCOPE" record --stacks=all --launches=summary -o run.mscope -- true
+	[[ $output == *"--launches=all, or --stacks=waits"* ]]
 }

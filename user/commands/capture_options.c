@@ -11,7 +11,8 @@
 
 int capture_options_stacks(const struct option_row *row, const char *value, void *settings)
 {
-	static const uint32_t ops[] = { 0, 1u << MS_OP_ALLOC, CAPTURE_STACK_OPS };
+	static const uint32_t ops[] = { 0, 1u << MS_OP_ALLOC, CAPTURE_STACKS_OF_WAITS,
+					CAPTURE_STACKS_OF_ALL };
 	int which = option_which(row, value);
 
 	if (which < 0)

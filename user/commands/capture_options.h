@@ -48,9 +48,10 @@ struct capture_options {
 			     .fewer = LOSSES_FEWER_EVENTS }
 /* clang-format on */
 
-/* Calls whose stacks can be taken: those that threads wait in. Launches are too many. */
-#define CAPTURE_STACK_OPS \
+/* Calls whose stacks can be taken: those that threads wait in, and launches that are recorded. */
+#define CAPTURE_STACKS_OF_WAITS \
 	(1u << MS_OP_ALLOC | 1u << MS_OP_COPY | 1u << MS_OP_MEMSET | 1u << MS_OP_SYNC)
+#define CAPTURE_STACKS_OF_ALL (CAPTURE_STACKS_OF_WAITS | 1u << MS_OP_LAUNCH)
 
 /* --stacks, into `stack_ops`, --stack-depth, and --stack-frames, into `stack_kinds`. */
 int capture_options_stacks(const struct option_row *row, const char *value, void *settings);

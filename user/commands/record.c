@@ -167,9 +167,10 @@ static const struct option_row rows[] = {
 	  "The same for copies and memsets. The summary joins those that differ only in time, size"
 	  " and offset in the block.",
 	  parse_detail, AT(recording.copies) },
-	{ 0, "stacks", "off|alloc|waits",
+	{ 0, "stacks", "off|alloc|waits|all",
 	  "alloc: record the call stack of each allocation. waits: also of each copy, memset and"
-	  " wait for the device. Default: off. docs/stacks.md says what that costs.",
+	  " wait for the device. all: also of each launch, which is then recorded by itself. Default: off."
+	  " docs/stacks.md says what that costs.",
 	  capture_options_stacks, AT(recording.capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(recording.capture)),
 	{ 0, "tensors", "all|off",
@@ -241,14 +242,25 @@ static int check_sizes(const struct record_run_settings *recording)
 	return EXIT_USAGE;
 }
 
-/* What CUPTI says is joined with calls, one by one. */
+/* Those that are summed up are not told apart by where they come from. */
+static int check_stacks(const struct record_run_settings *recording)
+{
+	if (!(recording->capture.stack_ops >> MS_OP_LAUNCH & 1) ||
+	    recording->launches == RECORDING_ALL)
+		return EXIT_OK;
+	log_error("--stacks=all is of each launch: write --launches=all, or --stacks=waits");
+	return EXIT_USAGE;
+}
+
+/* What CUPTI says is joined with calls, one by one, and each launch has its stack. */
 static void set_details(struct record_run_settings *recording)
 {
 	const enum recording_detail unsaid =
 		recording->capture.gpu_times ? RECORDING_ALL : RECORDING_SUMMARY;
+	const bool stacks = recording->capture.stack_ops >> MS_OP_LAUNCH & 1;
 
 	if (recording->launches == RECORDING_UNSAID)
-		recording->launches = unsaid;
+		recording->launches = stacks ? RECORDING_ALL : unsaid;
 	if (recording->copies == RECORDING_UNSAID)
 		recording->copies = unsaid;
 }
@@ -267,6 +279,8 @@ static int complete(struct settings *settings)
 	code = check_output(settings);
 	if (code == EXIT_OK)
 		code = check_sizes(recording);
+	if (code == EXIT_OK)
+		code = check_stacks(recording);
 	if (!recording->output && !settings->to_stdout)
 		recording->output = DEFAULT_OUTPUT;
 	if (!recording->bundles_an_hour)

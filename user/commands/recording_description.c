@@ -106,6 +106,7 @@ void recording_description_put(struct properties *properties,
 	properties_put(properties, "stacks",
 		       !settings->capture.stack_ops                     ? "off" :
 		       settings->capture.stack_ops == 1u << MS_OP_ALLOC ? "alloc" :
+		       settings->capture.stack_ops >> MS_OP_LAUNCH & 1  ? "all" :
 									  "waits");
 	properties_put_u64(properties, "ring_bytes", settings->ring_bytes);
 	properties_put_u64(properties, "follow", settings->capture.selection.follow);

@@ -88,8 +88,8 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 0, "stack", NULL,
 	  "Show the call stack of each allocation, below its line; with -e, of the allocations,"
-	  " copies, memsets and waits (sync) among the calls that -e names. In stripped files, a"
-	  " frame is shown as an address in the file (docs/stacks.md).",
+	  " copies, memsets, launches and waits (sync) among the calls that -e names. In stripped"
+	  " files, a frame is shown as an address in the file (docs/stacks.md).",
 	  option_flag, AT(stacks) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
@@ -247,7 +247,7 @@ static int flush(void *context)
 
 static uint32_t stack_ops(const struct selection *selection)
 {
-	return selection->ops ? selection->ops & CAPTURE_STACK_OPS : 1u << MS_OP_ALLOC;
+	return selection->ops ? selection->ops & CAPTURE_STACKS_OF_ALL : 1u << MS_OP_ALLOC;
 }
 
 static int open_capture(struct run *run)
@@ -257,8 +257,9 @@ static int open_capture(struct run *run)
 
 	options.named = run->pipeline.filter.rows;
 	options.tensors = settings->tensors;
-	options.count_launches = settings->summary_only;
 	options.stack_ops = settings->stacks ? stack_ops(&settings->capture.selection) : 0;
+	/* Where one comes from cannot be counted. */
+	options.count_launches = settings->summary_only && !(options.stack_ops >> MS_OP_LAUNCH & 1);
 	options.feed = feed;
 	options.flush = flush;
 	options.count_ns = settings->interval_ns;
@@ -336,8 +337,8 @@ static int check_stacks(const struct settings *settings)
 	if (!settings->stacks || stack_ops(&settings->capture.selection))
 		return EXIT_OK;
 	log_error(
-		"--stack shows where allocations, copies, memsets and waits come from, and -e names none of"
-		" these: -e alloc,copy,memset,sync");
+		"--stack shows where allocations, copies, memsets, launches and waits come from, and -e"
+		" names none of these: -e alloc,copy,memset,launch,sync");
 	return EXIT_USAGE;
 }
 

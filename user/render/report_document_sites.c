@@ -9,6 +9,8 @@
 #include "render/report_document.h"
 #include "render/stack_words.h"
 
+#define SIZED (1u << MS_OP_ALLOC | 1u << MS_OP_COPY | 1u << MS_OP_MEMSET)
+
 static void put_total(struct document *document, const struct site_total *total)
 {
 	document_cell_size(document, true, total->live_bytes);
@@ -135,7 +137,10 @@ void report_document_call_sites(struct document *document, const struct report_r
 		document_cell_count(document, true, total->calls);
 		document_cell_duration(document, true, total->duration_ns);
 		document_cell_duration(document, true, total->duration_ns / total->calls);
-		document_cell_size(document, total->bytes, total->bytes);
+		if (SIZED >> probe_at(rows[i].row)->spec.op & 1)
+			document_cell_size(document, total->bytes, total->bytes);
+		else
+			document_cell_absent(document);
 		document_row_end(document);
 	}
 	document_table_end(document);

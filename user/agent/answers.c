@@ -7,6 +7,7 @@
 #include "agent/who_json.h"
 #include "base/clock.h"
 #include "export/export.h"
+#include "export/otlp.h"
 #include "render/json.h"
 
 static int write_metrics(const struct answers_source *source, const struct request *request,
@@ -18,11 +19,46 @@ static int write_metrics(const struct answers_source *source, const struct reque
 	const struct metrics *ledger = openmetrics_metrics(series);
 	int err;
 
+	struct metrics *own;
+
 	openmetrics_add(series, books_report(source->books));
-	err = metrics_write(ledger, writer, form);
+	own = own_metrics_make(&source->own, source->host, ledger);
+	err = own ? metrics_write(ledger, writer, form) : -ENOMEM;
 	if (!err)
-		err = own_metrics_write(&source->own, source->host, ledger, writer, form);
+		err = metrics_write(own, writer, form);
+	metrics_free(own);
 	return err ? err : metrics_write_end(writer, form);
+}
+
+/* The same series, for a collector. */
+static int write_otlp(const struct answers_source *source, const struct request *request,
+		      struct writer *writer)
+{
+	const struct otlp_origin origin = {
+		.host = source->host,
+		.version = MEMSCOPE_VERSION,
+		.start_ns = source->own.start_ns,
+		.ts_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
+	};
+	struct openmetrics *series = books_series(source->books);
+	struct metrics *ledger = openmetrics_metrics(series), *own;
+	struct otlp otlp;
+	int err;
+
+	(void)request;
+	openmetrics_add(series, books_report(source->books));
+	own = own_metrics_make(&source->own, source->host, ledger);
+	err = own ? metrics_error(ledger) : -ENOMEM;
+	if (!err)
+		err = metrics_error(own);
+	if (!err) {
+		otlp_begin(&otlp, &writer->text, &origin);
+		otlp_put(&otlp, ledger);
+		otlp_put(&otlp, own);
+		otlp_end(&otlp);
+	}
+	metrics_free(own);
+	return err ? err : writer->text.failed ? -ENOMEM : 0;
 }
 
 static int write_who(const struct answers_source *source, const struct request *request,
@@ -94,7 +130,7 @@ static int (*const documents[REQUEST_DOCUMENTS])(const struct answers_source *,
 						 const struct request *, struct writer *) = {
 	[REQUEST_METRICS] = write_metrics, [REQUEST_WHO] = write_who,
 	[REQUEST_PROCESS] = write_process, [REQUEST_PPROF] = write_pprof,
-	[REQUEST_HISTORY] = write_history,
+	[REQUEST_HISTORY] = write_history, [REQUEST_OTLP] = write_otlp,
 };
 
 int answers_write(const struct answers_source *source, const struct request *request, int fd)

@@ -182,10 +182,11 @@ static int take_question(void *context, uint64_t data)
 		return 0;
 	}
 	broker->server = question.server;
+	broker->servers += question.is_hello;
+	if (broker->note)
+		broker->note(broker->note_context, &question);
 	if (question.number)
 		begin(broker, &question);
-	else
-		broker->servers++;
 	return 0;
 }
 

@@ -28,7 +28,9 @@ struct broker {
 	 */
 	void (*prepare)(void *context, const struct channel_question *question);
 	int (*answer)(void *context, const struct channel_question *question, int fd);
-	void *context;
+	/* Called in the capture for each message of the process's, first. NULL: not wanted. */
+	void (*note)(void *note_context, const struct channel_question *question);
+	void *context, *note_context;
 
 	struct loop_source *source; /* of questions; NULL while a child is there */
 	struct loop_source *child_source;

@@ -23,10 +23,26 @@ struct channel_server {
 	uint64_t pid;
 };
 
+/* What the process that pushes metrics has done so far; a batch is what one interval has. */
+struct channel_push {
+	uint64_t sent;     /* batches */
+	uint64_t refused;  /* by the collector, for good */
+	uint64_t dropped;  /* because the queue was full */
+	uint64_t missed;   /* not made in time by the capture */
+	uint64_t failures; /* attempts that will be made again */
+	uint64_t rejected; /* data points of batches that were sent */
+	uint64_t queued, queued_bytes;
+	uint64_t sent_ns; /* when the last one was sent, since 1970; 0: never */
+	uint64_t cpu_ns;
+	uint64_t resident_bytes;
+};
+
 struct channel_question {
-	uint64_t number;
+	uint64_t number; /* 0: there is none; it says what the process has done */
+	bool is_hello;   /* without a number: the process works from now on */
 	struct request request;
 	struct channel_server server;
+	struct channel_push push;
 };
 
 /* The capture's state, sent once a second and when it changes. */

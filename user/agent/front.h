@@ -6,16 +6,16 @@
 #ifndef MEMSCOPE_AGENT_FRONT_H
 #define MEMSCOPE_AGENT_FRONT_H
 
-#include "agent/broker.h"
 #include "agent/http_server.h"
+#include "agent/served.h"
 
 struct front {
 	struct http_server_options server; /* the front closes the listeners */
-	struct broker broker;
-	pid_t child;
-	int child_fd; /* a pidfd */
-	struct loop_source *child_source;
+	struct served served;
 };
+
+/* Afterwards, it can be closed, whether it has been opened or not. */
+void front_init(struct front *front);
 
 /*
  * Starts the process for clients, and waits until it serves. Call it before there are threads, with

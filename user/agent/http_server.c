@@ -413,7 +413,7 @@ static int add_daemon(struct server *server, size_t i)
 /* A question without a number: clients are served from now on. */
 static int say_hello(struct server *server)
 {
-	const struct channel_question hello = { .server = server->counts };
+	const struct channel_question hello = { .is_hello = true, .server = server->counts };
 
 	return channel_ask(server->options->channel, &hello);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "agent/own_metrics.h"
 
-#include <errno.h>
+#include <stddef.h>
+
+#include "agent/push_queue.h"
 
 /* clang-format off */
 #define FAMILIES(X) \
@@ -36,6 +38,14 @@
 	X(CONNECTIONS, "memscope_agent_http_connections", "gauge", "", "Connections of clients that are open") \
 	X(DROPPED, "memscope_agent_http_dropped_connections", "counter", "", "Connections of clients that were closed because they took too long") \
 	X(RESTARTS, "memscope_agent_http_restarts", "counter", "", "Times that the process for clients was started again") \
+	X(PUSHED, "memscope_agent_otlp_batches", "counter", "", "Batches of metrics for the collector, one for each interval, by what became of them: sent, refused (by the collector, for good), dropped (the queue was full), missed (not made in time), lost (the process that pushes ended)") \
+	X(PUSH_FAILURES, "memscope_agent_otlp_failed_attempts", "counter", "", "Attempts to send a batch that failed and are made again") \
+	X(PUSH_REJECTED, "memscope_agent_otlp_rejected_points", "counter", "", "Data points of sent batches that the collector did not take") \
+	X(PUSH_QUEUED, "memscope_agent_otlp_queue_batches", "gauge", "", "Batches that wait to be sent") \
+	X(PUSH_BYTES, "memscope_agent_otlp_queue_bytes", "gauge", "bytes", "Bytes of those") \
+	X(PUSH_MOST, "memscope_agent_otlp_queue_limit_bytes", "gauge", "bytes", "The most that it may have") \
+	X(PUSH_TIME, "memscope_agent_otlp_last_sent_time_seconds", "gauge", "seconds", "When a batch was last sent, since 1970") \
+	X(PUSH_RESTARTS, "memscope_agent_otlp_restarts", "counter", "", "Times that the process that pushes was started again") \
 	X(RELOADS, "memscope_agent_reloads", "counter", "", "Times that the configuration was read again, by how that ended") \
 	X(SERIES, "memscope_agent_series", "gauge", "", "Series of the ledger") \
 	X(LIMITED, "memscope_agent_series_limited", "counter", "", "Values that had to share a series, because there were too many")
@@ -132,6 +142,27 @@ static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
 		add_history(metrics, numbers->history);
 }
 
+static void add_push(struct metrics *metrics, const struct push_feed *push)
+{
+	const struct channel_push *now = &push->counts.now;
+
+	add(metrics, FAMILY_CPU, "process", "push", now->cpu_ns);
+	add(metrics, FAMILY_RESIDENT, "process", "push", now->resident_bytes);
+	add(metrics, FAMILY_PUSHED, "result", "sent", now->sent);
+	add(metrics, FAMILY_PUSHED, "result", "refused", now->refused);
+	add(metrics, FAMILY_PUSHED, "result", "dropped", now->dropped);
+	add(metrics, FAMILY_PUSHED, "result", "missed", now->missed);
+	add(metrics, FAMILY_PUSHED, "result", "lost", push->counts.lost);
+	metrics_add(metrics, FAMILY_PUSH_FAILURES, now->failures);
+	metrics_add(metrics, FAMILY_PUSH_REJECTED, now->rejected);
+	metrics_add(metrics, FAMILY_PUSH_QUEUED, now->queued);
+	metrics_add(metrics, FAMILY_PUSH_BYTES, now->queued_bytes);
+	metrics_add(metrics, FAMILY_PUSH_MOST, PUSH_QUEUE_BYTES);
+	if (now->sent_ns)
+		metrics_add(metrics, FAMILY_PUSH_TIME, now->sent_ns);
+	metrics_add(metrics, FAMILY_PUSH_RESTARTS, push->counts.restarts);
+}
+
 static void add_clients(struct metrics *metrics, const struct own_numbers *numbers)
 {
 	static const char *const statuses[] = { "", "1xx", "2xx", "3xx", "4xx", "5xx" };
@@ -147,14 +178,13 @@ static void add_clients(struct metrics *metrics, const struct own_numbers *numbe
 	metrics_add(metrics, FAMILY_RESTARTS, numbers->server_restarts);
 }
 
-int own_metrics_write(const struct own_numbers *numbers, const char *host,
-		      const struct metrics *ledger, struct writer *writer, enum metrics_form form)
+struct metrics *own_metrics_make(const struct own_numbers *numbers, const char *host,
+				 const struct metrics *ledger)
 {
 	struct metrics *metrics = metrics_new(families, FAMILIES_COUNT, 0);
-	int err;
 
 	if (!metrics)
-		return -ENOMEM;
+		return NULL;
 	metrics_label(metrics, "hostname", host);
 	metrics_keep(metrics);
 	metrics_add(metrics, FAMILY_READY, numbers->ready);
@@ -164,11 +194,11 @@ int own_metrics_write(const struct own_numbers *numbers, const char *host,
 	metrics_add(metrics, FAMILY_START, numbers->start_ns);
 	add_cost(metrics, numbers);
 	add_clients(metrics, numbers);
+	if (numbers->push && numbers->push->options.url)
+		add_push(metrics, numbers->push);
 	add(metrics, FAMILY_RELOADS, "result", "done", numbers->reloads);
 	add(metrics, FAMILY_RELOADS, "result", "failed", numbers->failed_reloads);
 	metrics_add(metrics, FAMILY_SERIES, metrics_series(ledger));
 	metrics_add(metrics, FAMILY_LIMITED, metrics_limited(ledger));
-	err = metrics_write(metrics, writer, form);
-	metrics_free(metrics);
-	return err;
+	return metrics;
 }

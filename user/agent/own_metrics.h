@@ -13,6 +13,7 @@
 #include "agent/channel.h"
 #include "agent/costs.h"
 #include "agent/history_feed.h"
+#include "agent/push_feed.h"
 #include "export/metrics.h"
 #include "ledger/summary.h"
 
@@ -25,6 +26,7 @@ struct own_numbers {
 	const struct costs *costs;          /* to the traced programs; NULL: not known */
 	const struct budget *budget;        /* with `costs` */
 	const struct history_feed *history; /* NULL: there is none */
+	const struct push_feed *push;       /* NULL: there is none */
 	uint64_t resident_bytes;            /* of the capture */
 	uint64_t descriptors;
 	uint64_t recorded_bytes, recorded_most; /* in the flight recorder; 0: there is none */
@@ -34,8 +36,10 @@ struct own_numbers {
 	uint64_t server_restarts;
 };
 
-/* Writes them, after the metrics of the `ledger`. Returns 0 or -errno. */
-int own_metrics_write(const struct own_numbers *numbers, const char *host,
-		      const struct metrics *ledger, struct writer *writer, enum metrics_form form);
+/*
+ * Makes them; those of the `ledger` are complete. metrics_free() frees them. NULL without memory.
+ */
+struct metrics *own_metrics_make(const struct own_numbers *numbers, const char *host,
+				 const struct metrics *ledger);
 
 #endif /* MEMSCOPE_AGENT_OWN_METRICS_H */

@@ -18,6 +18,7 @@ enum request_document {
 	REQUEST_PROCESS,
 	REQUEST_PPROF,
 	REQUEST_HISTORY,
+	REQUEST_OTLP, /* no client can ask for it */
 	REQUEST_PAGE,
 	REQUEST_STYLE,
 	REQUEST_SCRIPT,

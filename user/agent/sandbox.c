@@ -9,9 +9,11 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -137,6 +139,39 @@ static const int allowed_files[] = {
 
 #define ALLOWED_FILES (sizeof(allowed_files) / sizeof(*allowed_files))
 
+/* What connecting takes besides; for names, also a thread, and files. */
+static const int allowed_network[] = {
+	SYS_socket,     SYS_connect,
+	SYS_bind,       SYS_socketpair,
+	SYS_pipe2,      SYS_eventfd2,
+	SYS_sendmmsg,   SYS_recvmmsg,
+	SYS_ioctl,      SYS_uname,
+	SYS_openat,     SYS_newfstatat,
+	SYS_faccessat,  SYS_faccessat2,
+	SYS_readlinkat, SYS_getcwd,
+	SYS_getuid,     SYS_geteuid,
+	SYS_getgid,     SYS_getegid,
+	SYS_getppid,    SYS_set_robust_list,
+	SYS_rseq,       SYS_sched_yield,
+	SYS_getdents64, SYS_prlimit64,
+	SYS_sysinfo,    SYS_sched_getaffinity,
+#ifdef SYS_open
+	SYS_open,       SYS_stat,
+	SYS_lstat,      SYS_access,
+	SYS_readlink,   SYS_pipe,
+	SYS_select,
+#endif
+	SYS_pselect6,
+};
+
+#define ALLOWED_NETWORK (sizeof(allowed_network) / sizeof(*allowed_network))
+
+enum purpose {
+	SERVE,
+	WRITE_FILES,
+	CONNECT,
+};
+
 #ifdef ARCHITECTURE
 static const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
 static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -168,9 +203,26 @@ static size_t put_allowed(struct sock_filter *filter, const int *calls, size_t c
 	return count;
 }
 
-static int refuse_calls(bool files)
+/* Threads, but no processes. What else clone3() would do, clone() is asked for instead. */
+static size_t put_threads(struct sock_filter *filter)
 {
-	static struct sock_filter filter[2 * (ALLOWED + ALLOWED_FILES) + 32];
+	const struct sock_filter check[] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+		allow,
+		refuse,
+	};
+
+	memcpy(filter, check, sizeof(check));
+	return sizeof(check) / sizeof(*check);
+}
+
+static int refuse_calls(enum purpose purpose)
+{
+	static struct sock_filter filter[2 * (ALLOWED + ALLOWED_FILES + ALLOWED_NETWORK) + 32];
 	struct sock_fprog program = { .filter = filter };
 	size_t count = 0;
 
@@ -184,67 +236,118 @@ static int refuse_calls(bool files)
 	count += put_protection(filter + count, SYS_mmap);
 	count += put_protection(filter + count, SYS_mprotect);
 	count += put_allowed(filter + count, allowed, ALLOWED);
-	if (files)
+	if (purpose == WRITE_FILES)
 		count += put_allowed(filter + count, allowed_files, ALLOWED_FILES);
+	if (purpose == CONNECT) {
+		count += put_allowed(filter + count, allowed_network, ALLOWED_NETWORK);
+		count += put_threads(filter + count);
+	}
 	filter[count++] = refuse;
 	program.len = (unsigned short)count;
 	/* Where the kernel was built without, the rest has to do. */
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) && errno != EINVAL ? -errno : 0;
 }
 #else
-static int refuse_calls(bool files)
+static int refuse_calls(enum purpose purpose)
 {
-	(void)files;
+	(void)purpose;
 	return 0;
 }
 #endif
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Files outside of the directory cannot be opened any more, where the kernel can do that. */
-static int keep_to_directory(const char *directory)
+#define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define WRITE \
+	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
+	 LANDLOCK_ACCESS_FS_MAKE_REG)
+
+/* `*ruleset` is -1 if the kernel cannot do that; `consequence` says what then is, for people. */
+static int begin_rules(const char *consequence, int *ruleset)
 {
 	const struct landlock_ruleset_attr handled = {
-		.handled_access_fs = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
-				     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
-				     LANDLOCK_ACCESS_FS_REMOVE_DIR |
-				     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
-				     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-				     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
-				     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM,
+		.handled_access_fs = READ | WRITE | LANDLOCK_ACCESS_FS_EXECUTE |
+				     LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+				     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+				     LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+				     LANDLOCK_ACCESS_FS_MAKE_SYM,
 	};
-	struct landlock_path_beneath_attr beneath = {
-		.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
-				  LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-				  LANDLOCK_ACCESS_FS_MAKE_REG,
-	};
-	const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
-	int err;
 
-	if (ruleset < 0 && (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)) {
-		log_info("%s: the kernel has no Landlock (Linux 5.13), or it is off: the process"
-			 " that writes there may open other files of its user, too",
-			 directory);
+	*ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
+	if (*ruleset >= 0)
 		return 0;
-	}
-	if (ruleset < 0)
+	if (errno != ENOSYS && errno != EOPNOTSUPP && errno != EPERM)
 		return -errno;
-	beneath.parent_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	err = beneath.parent_fd < 0 ? -errno : 0;
+	log_info("the kernel has no Landlock (Linux 5.13), or it is off: %s", consequence);
+	return 0;
+}
+
+static int allow_beneath(int ruleset, const char *directory, uint64_t access)
+{
+	struct landlock_path_beneath_attr beneath = {
+		.allowed_access = access,
+		.parent_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC),
+	};
+	int err = beneath.parent_fd < 0 ? -errno : 0;
+
 	if (!err &&
 	    syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0))
 		err = -errno;
-	if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0))
-		err = -errno;
 	if (beneath.parent_fd >= 0)
 		close(beneath.parent_fd);
+	return err;
+}
+
+/* Files elsewhere cannot be opened any more. */
+static int end_rules(int ruleset, int err)
+{
+	if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0))
+		err = -errno;
 	close(ruleset);
 	return err;
 }
 
+static int keep_to_directory(const char *directory)
+{
+	int ruleset,
+		err = begin_rules("the process that writes the history may open other files of its"
+				  " user, too",
+				  &ruleset);
+
+	if (err || ruleset < 0)
+		return err;
+	return end_rules(ruleset, allow_beneath(ruleset, directory, READ | WRITE));
+}
+
+/* Where names, certificates and libraries are. */
+static int keep_to_reading(void)
+{
+	static const char *const directories[] = { "/etc", "/usr", "/lib", "/lib64",
+						   "/run/systemd/resolve" };
+	int ruleset, err = begin_rules("the process that pushes metrics may open other files, too",
+				       &ruleset);
+	size_t i;
+
+	if (err || ruleset < 0)
+		return err;
+	for (i = 0; !err && i < sizeof(directories) / sizeof(*directories); i++) {
+		err = allow_beneath(ruleset, directories[i], READ);
+		if (err == -ENOENT || err == -ENOTDIR)
+			err = 0;
+	}
+	return end_rules(ruleset, err);
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
-static int enter(const char *directory)
+static int limit_files(enum purpose purpose, const char *directory)
+{
+	int err = purpose == WRITE_FILES ? keep_to_directory(directory) : drop_user();
+
+	return err || purpose != CONNECT ? err : keep_to_reading();
+}
+
+static int enter(enum purpose purpose, const char *directory)
 {
 	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 
@@ -252,17 +355,17 @@ static int enter(const char *directory)
 	bound(RLIMIT_NOFILE, DESCRIPTORS);
 	bound(RLIMIT_CORE, 0);
 	if (!err)
-		err = directory ? keep_to_directory(directory) : drop_user();
+		err = limit_files(purpose, directory);
 	if (!err)
 		err = drop_capabilities();
 	/* A change of the user has made the kernel forget it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return err ? err : refuse_calls(directory);
+	return err ? err : refuse_calls(purpose);
 }
 
 int sandbox_enter(void)
 {
-	int err = enter(NULL);
+	int err = enter(SERVE, NULL);
 
 	if (err)
 		log_error("cannot give up privileges for clients: %s", strerror(-err));
@@ -271,9 +374,18 @@ int sandbox_enter(void)
 
 int sandbox_enter_directory(const char *directory)
 {
-	int err = enter(directory);
+	int err = enter(WRITE_FILES, directory);
 
 	if (err)
 		log_error("%s: cannot give up privileges for it: %s", directory, strerror(-err));
+	return err;
+}
+
+int sandbox_enter_network(void)
+{
+	int err = enter(CONNECT, NULL);
+
+	if (err)
+		log_error("cannot give up privileges for a collector: %s", strerror(-err));
 	return err;
 }

@@ -21,4 +21,11 @@ int sandbox_enter(void);
  */
 int sandbox_enter_directory(const char *directory);
 
+/*
+ * For a process that connects to others. As the first, but it may open sockets and, to resolve
+ * names and to check certificates, have threads and read files. Where the kernel has Landlock, only
+ * files under /etc, /usr and the like can be opened, and only to read them.
+ */
+int sandbox_enter_network(void);
+
 #endif /* MEMSCOPE_AGENT_SANDBOX_H */

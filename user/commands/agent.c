@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/push_target.h"
 #include "base/log.h"
 #include "base/writer.h"
 #include "commands/agent_run.h"
@@ -21,6 +22,8 @@
 #define MIN_RING (8ull << 20)
 #define MIN_HISTORY (16ull << 20)
 #define MIN_HISTORY_NS (3600 * 1000000000ull)
+#define MIN_OTLP_NS 1000000000ull
+#define MAX_OTLP_NS (3600 * MIN_OTLP_NS)
 #define SEGMENTS_OF_RING 16 /* that much of the oldest goes at once */
 #define BUNDLES_AN_HOUR 12
 #define DEFAULT_CONFIG "/etc/memscope-bpf/agent.conf"
@@ -36,6 +39,8 @@ static const struct config_default defaults[] = {
 	{ "history-time", "400d" },
 	{ "series", "5000" },
 	{ "budget", "0.5%" },
+	{ "otlp", "off" },
+	{ "otlp-interval", "30s" },
 	{ "buffer", "8M" },
 	{ "quiet", "no" },
 	{ "verbose", "no" },
@@ -128,6 +133,31 @@ static int parse_series(const struct option_row *row, const char *value, void *s
 	return option_number(row, value, settings, 100, 1000000);
 }
 
+static int parse_otlp(const struct option_row *row, const char *value, void *settings)
+{
+	const char **text = (const char **)((char *)settings + row->offset);
+	struct push_target target;
+	const char *wrong;
+
+	*text = strcmp(value, "off") != 0 ? value : NULL;
+	wrong = *text ? push_target_parse(&target, value) : NULL;
+	if (!wrong)
+		return 0;
+	log_error("--%s: \"%s\" is not the URL of a collector: %s", row->name, value, wrong);
+	return -EINVAL;
+}
+
+static int parse_otlp_interval(const struct option_row *row, const char *value, void *settings)
+{
+	const uint64_t *ns = (const uint64_t *)((char *)settings + row->offset);
+	int err = option_duration(row, value, settings);
+
+	if (err || (*ns >= MIN_OTLP_NS && *ns <= MAX_OTLP_NS))
+		return err;
+	log_error("--%s: %s is not between 1s and 1h", row->name, value);
+	return -ERANGE;
+}
+
 #define PPM_OF_PERCENT 10000ull
 #define BUDGET_MOST (100 * PPM_OF_PERCENT)
 
@@ -216,6 +246,13 @@ static const struct option_row rows[] = {
 	  " their results, and then for parts of the time only. Allocations and frees are always"
 	  " traced.",
 	  parse_budget, AT(budget_ppm) },
+	{ 0, "otlp", "URL|unix:PATH|off",
+	  "Push the metrics to an OpenTelemetry collector, by OTLP over HTTP (default off):"
+	  " http://127.0.0.1:4318 or https://HOST. Without a path, it is /v1/metrics. This needs"
+	  " libcurl.",
+	  parse_otlp, AT(otlp) },
+	{ 0, "otlp-interval", "TIME", "Push them every TIME, from 1s to 1h (default 30s).",
+	  parse_otlp_interval, AT(otlp_interval_ns) },
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(recording.capture), "8M"),
 	CAPTURE_OPTIONS_WITHOUT_ROW(AT(recording.capture)),
 	OPTION_QUIET_ROW,

@@ -16,6 +16,7 @@
 #include "agent/front.h"
 #include "agent/history_feed.h"
 #include "agent/notify.h"
+#include "agent/push_feed.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -40,6 +41,7 @@ struct run {
 	struct costs costs;
 	struct budget budget;
 	struct front front;
+	struct push_feed push;
 	struct history_feed history;
 	struct notify notify;
 	struct answers_source source;
@@ -136,8 +138,10 @@ static void prepare(void *context, const struct channel_question *question)
 {
 	struct run *run = context;
 	struct own_numbers *own = &run->source.own;
+	const struct broker *front = &run->front.served.broker, *push = &run->push.served.broker;
 	size_t late;
 
+	(void)question;
 	note_outside(run);
 	own->inexact = books_inexact(run->books, &late);
 	own->ready = run->running && !own->inexact;
@@ -146,9 +150,12 @@ static void prepare(void *context, const struct channel_question *question)
 	own->resident_bytes = resident_bytes();
 	own->descriptors = count_descriptors();
 	own->recorded_bytes = recorder_counts(run->recorder).bytes;
-	own->answers = run->front.broker.counts;
-	own->server = question->server;
-	own->server_restarts = run->front.broker.servers;
+	own->answers = front->counts;
+	own->answers.answers += push->counts.answers;
+	own->answers.failed += push->counts.failed;
+	own->answers.cpu_ns += push->counts.cpu_ns;
+	own->server = front->server;
+	own->server_restarts = front->servers;
 }
 
 static int answer(void *context, const struct channel_question *question, int fd)
@@ -265,6 +272,13 @@ static int open_listener(struct run *run, const struct listener_address *address
 	return 0;
 }
 
+static void set_broker(struct run *run, struct broker *broker)
+{
+	broker->prepare = prepare;
+	broker->answer = answer;
+	broker->context = run;
+}
+
 static int open_front(struct run *run)
 {
 	const struct agent_settings *settings = run->settings;
@@ -276,10 +290,16 @@ static int open_front(struct run *run)
 	run->front.server.has_group = group;
 	if (group)
 		run->front.server.group = group->gr_gid;
-	run->front.broker.prepare = prepare;
-	run->front.broker.answer = answer;
-	run->front.broker.context = run;
+	set_broker(run, &run->front.served.broker);
 	return err ? err : front_open(&run->front);
+}
+
+static int open_push(struct run *run)
+{
+	run->push.options.url = run->settings->otlp;
+	run->push.options.interval_ns = run->settings->otlp_interval_ns;
+	set_broker(run, &run->push.served.broker);
+	return push_feed_open(&run->push);
 }
 
 static int open_history(struct run *run)
@@ -337,6 +357,7 @@ static int open_books(struct run *run)
 		.history_path = *run->history.path ? run->history.path : NULL,
 		.own.budget = &run->budget,
 		.own.history = &run->history,
+		.own.push = &run->push,
 	};
 	if (!run->books)
 		return -ENOMEM;
@@ -405,6 +426,8 @@ static int add_sources(struct run *run)
 					       .context = run };
 	int err = front_start(&run->front, loop);
 
+	if (!err)
+		err = push_feed_start(&run->push, loop);
 	if (!err)
 		err = history_feed_start(&run->history, loop);
 	if (!err)
@@ -477,6 +500,7 @@ static int capture(struct run *run)
 	run->running = false;
 	notify_say(&run->notify, "STOPPING=1");
 	front_close(&run->front);
+	push_feed_close(&run->push);
 	run->end_ns = live_end_ns(run->live);
 	stop_err = live_stop(run->live);
 	history_feed_finish(&run->history, clock_monotonic_ns());
@@ -487,16 +511,18 @@ static int capture(struct run *run)
 
 int agent_run(struct agent_settings *settings)
 {
-	struct run run = {
-		.settings = settings, .front.child_fd = -1, .front.broker.fd = -1, .lock_fd = -1
-	};
+	struct run run = { .settings = settings, .lock_fd = -1 };
 	int err;
 
+	front_init(&run.front);
+	push_feed_init(&run.push);
 	machine_read(&run.machine);
 	notify_open(&run.notify);
 	err = open_state_directory(&run);
 	if (!err)
 		err = open_front(&run);
+	if (!err)
+		err = open_push(&run);
 	if (!err)
 		err = open_history(&run);
 	if (!err)
@@ -510,6 +536,7 @@ int agent_run(struct agent_settings *settings)
 	if (!err)
 		err = capture(&run);
 	front_close(&run.front);
+	push_feed_close(&run.push);
 	while (run.opened_count)
 		listener_remove(run.opened[--run.opened_count]);
 	history_feed_close(&run.history);

@@ -18,6 +18,8 @@ struct agent_settings {
 	uint64_t history_bytes; /* of its database; 0: there is none */
 	uint64_t history_ns;    /* how long it goes back */
 	uint64_t budget_ppm;    /* of a CPU, for each process; 0: no limit */
+	const char *otlp;       /* the collector; NULL: none */
+	uint64_t otlp_interval_ns;
 	bool label_pid;
 	const char *config_path;
 	bool check_config, show_config;

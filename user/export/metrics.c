@@ -272,6 +272,64 @@ int metrics_error(const struct metrics *metrics)
 	return metrics->err;
 }
 
+/* ---- for other formats ----------------------------------------------------------------------- */
+
+size_t metrics_families(const struct metrics *metrics)
+{
+	return metrics->count;
+}
+
+const struct metrics_family *metrics_family(const struct metrics *metrics, size_t family)
+{
+	return &metrics->families[family];
+}
+
+size_t metrics_points(const struct metrics *metrics, size_t family)
+{
+	return metrics->of[family].count;
+}
+
+struct metrics_point metrics_point(const struct metrics *metrics, size_t family, size_t i)
+{
+	const struct series *series = &metrics->of[family].series[i];
+
+	return (struct metrics_point){ .labels = series->labels,
+				       .value = series->value,
+				       .counts = series->counts };
+}
+
+bool metrics_value(const struct metrics *metrics, size_t family, const char *labels,
+		   uint64_t *value)
+{
+	const struct series_family *of = &metrics->of[family];
+	const uint64_t *place = map_get(&of->places, (uintptr_t)labels);
+
+	if (place)
+		*value = of->series[*place].value;
+	return place;
+}
+
+bool metrics_next_label(const char **labels, struct string *name, struct string *text)
+{
+	const char *at = *labels;
+
+	string_clear(name);
+	string_clear(text);
+	if (!*at)
+		return false;
+	for (; *at != '='; at++)
+		string_append_char(name, *at);
+	for (at += 2; *at != '"'; at++) {
+		const bool escaped = *at == '\\';
+
+		at += escaped;
+		string_append_char(text, escaped && *at == 'n' ? '\n' : *at);
+	}
+	at++;
+	*labels = *at == ',' ? at + 1 : at;
+	return true;
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 /* In OpenMetrics, times are whole seconds, rounded up: nothing is said before it was true. */

@@ -73,6 +73,30 @@ uint64_t metrics_limited(const struct metrics *metrics);
 
 size_t metrics_series(const struct metrics *metrics);
 
+/* ---- for other formats ----------------------------------------------------------------------- */
+
+size_t metrics_families(const struct metrics *metrics);
+const struct metrics_family *metrics_family(const struct metrics *metrics, size_t family);
+
+struct metrics_point {
+	const char *labels;     /* for metrics_next_label(); equal ones are the same pointer */
+	uint64_t value;         /* in the family's unit, as above */
+	const uint64_t *counts; /* of a histogram, whose sum is the value; else NULL */
+};
+
+/* How many series a family has, and one of them. */
+size_t metrics_points(const struct metrics *metrics, size_t family);
+struct metrics_point metrics_point(const struct metrics *metrics, size_t family, size_t i);
+
+/* The value of the series with these labels. Returns false if the family has none. */
+bool metrics_value(const struct metrics *metrics, size_t family, const char *labels,
+		   uint64_t *value);
+
+/* Takes a label off the beginning, unescaped. Returns false if there is no more. */
+bool metrics_next_label(const char **labels, struct string *name, struct string *text);
+
+/* ---------------------------------------------------------------------------------------------- */
+
 /* Notes that something is missing in the series, because there was no memory for it. */
 void metrics_lack(struct metrics *metrics);
 

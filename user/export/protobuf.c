@@ -43,14 +43,39 @@ void protobuf_put_i64(struct string *out, uint32_t field, int64_t value)
 	protobuf_put_u64(out, field, (uint64_t)value);
 }
 
-void protobuf_put_fixed64(struct string *out, uint32_t field, uint64_t value)
+void protobuf_fixed64(struct string *out, uint64_t value)
 {
-	char bytes[VARINT_BYTES + sizeof(value)];
-	size_t length = encode_tag(bytes, field, WIRE_FIXED64), i;
+	char bytes[sizeof(value)];
+	size_t i;
 
 	for (i = 0; i < sizeof(value); i++)
-		bytes[length++] = (char)(value >> 8 * i);
-	string_append(out, bytes, length);
+		bytes[i] = (char)(value >> 8 * i);
+	string_append(out, bytes, sizeof(bytes));
+}
+
+void protobuf_double(struct string *out, double value)
+{
+	uint64_t bits;
+
+	_Static_assert(sizeof(bits) == sizeof(value), "as IEEE 754 has it");
+	memcpy(&bits, &value, sizeof(bits));
+	protobuf_fixed64(out, bits);
+}
+
+void protobuf_put_fixed64(struct string *out, uint32_t field, uint64_t value)
+{
+	char tag[VARINT_BYTES];
+
+	string_append(out, tag, encode_tag(tag, field, WIRE_FIXED64));
+	protobuf_fixed64(out, value);
+}
+
+void protobuf_put_double(struct string *out, uint32_t field, double value)
+{
+	char tag[VARINT_BYTES];
+
+	string_append(out, tag, encode_tag(tag, field, WIRE_FIXED64));
+	protobuf_double(out, value);
 }
 
 void protobuf_put_bytes(struct string *out, uint32_t field, const char *bytes, size_t length)

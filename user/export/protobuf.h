@@ -11,12 +11,15 @@
 
 #include "base/string.h"
 
-/* A number without a field: an element of a packed array. */
+/* Numbers without a field: elements of a packed array. */
 void protobuf_varint(struct string *out, uint64_t value);
+void protobuf_fixed64(struct string *out, uint64_t value);
+void protobuf_double(struct string *out, double value);
 
 void protobuf_put_u64(struct string *out, uint32_t field, uint64_t value); /* also bool, enum */
 void protobuf_put_i64(struct string *out, uint32_t field, int64_t value);  /* int64, not sint64 */
 void protobuf_put_fixed64(struct string *out, uint32_t field, uint64_t value);
+void protobuf_put_double(struct string *out, uint32_t field, double value);
 
 /* `string` fields must be UTF-8: that is the caller's affair. */
 void protobuf_put_bytes(struct string *out, uint32_t field, const char *bytes, size_t length);

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/push_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/channel.h"
+#include "agent/curl_library.h"
+#include "agent/keeper.h"
+#include "agent/push_queue.h"
+#include "agent/push_target.h"
+#include "agent/sandbox.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "export/otlp.h"
+
+#define SECOND_NS 1000000000ull
+#define CONNECT_MS 5000l
+#define SEND_MS 30000l
+#define ANSWER_NS (15 * SECOND_NS) /* the capture's children have less */
+#define BACKOFF_LEAST_NS SECOND_NS
+#define BACKOFF_MOST_NS (60 * SECOND_NS)
+#define RETRY_AFTER_MOST 600 /* seconds: a collector's wish is followed so far */
+#define ERROR_BYTES 256      /* as libcurl has it */
+
+struct push {
+	const struct push_options *options;
+	struct push_target target;
+	struct curl_library curl;
+	void *multi, *easy;
+	int statm_fd;
+
+	struct push_queue queue;
+	uint64_t sent_bytes; /* of the oldest, so far */
+	char response[4096]; /* the beginning of it */
+	size_t response_bytes;
+	char error[ERROR_BYTES];
+	uint64_t backoff_ns, retry_ns; /* how long it waits, and until when */
+	bool failing;                  /* which has been said */
+	long refused;                  /* status that has been said; 0: none */
+
+	uint64_t ask_ns, report_ns;           /* when it does so next */
+	uint64_t numbers, asked, asked_at_ns; /* the question that waits for an answer; 0: none */
+	struct channel_push counts;
+};
+
+/* ---- what libcurl calls ---------------------------------------------------------------------- */
+
+static size_t read_body(char *to, size_t size, size_t count, void *context)
+{
+	struct push *push = context;
+	const struct push_batch *batch = push_queue_oldest(&push->queue);
+	const ssize_t length = pread(batch->fd, to, size * count, (off_t)push->sent_bytes);
+
+	if (length < 0)
+		return CURL_LIBRARY_READ_ABORT;
+	push->sent_bytes += (uint64_t)length;
+	return (size_t)length;
+}
+
+/* It begins again, on another connection. */
+static int seek_body(void *context, long long offset, int origin)
+{
+	struct push *push = context;
+
+	if (origin != SEEK_SET || offset < 0)
+		return 1;
+	push->sent_bytes = (uint64_t)offset;
+	return 0;
+}
+
+static size_t take_response(char *bytes, size_t size, size_t count, void *context)
+{
+	struct push *push = context;
+	size_t length = size * count;
+
+	if (length > sizeof(push->response) - push->response_bytes)
+		length = sizeof(push->response) - push->response_bytes;
+	memcpy(push->response + push->response_bytes, bytes, length);
+	push->response_bytes += length;
+	return size * count;
+}
+
+/* ---- what becomes of a batch ----------------------------------------------------------------- */
+
+/* It is tried again later: not by all agents of a fleet at once. */
+static void wait_before_retry(struct push *push, long long retry_after)
+{
+	uint64_t random = 0;
+
+	push->backoff_ns = push->backoff_ns ? 2 * push->backoff_ns : BACKOFF_LEAST_NS;
+	if (push->backoff_ns > BACKOFF_MOST_NS)
+		push->backoff_ns = BACKOFF_MOST_NS;
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+		random = 0;
+	push->retry_ns = push->backoff_ns;
+	if (retry_after > RETRY_AFTER_MOST)
+		retry_after = RETRY_AFTER_MOST;
+	if (retry_after > 0 && (uint64_t)retry_after * SECOND_NS > push->retry_ns)
+		push->retry_ns = (uint64_t)retry_after * SECOND_NS;
+	push->retry_ns += clock_monotonic_ns() + random % (push->backoff_ns / 4);
+	push->counts.failures++;
+}
+
+static void note_sent(struct push *push)
+{
+	struct otlp_response response;
+
+	otlp_read_response(&response, push->response, push->response_bytes);
+	push->counts.sent++;
+	push->counts.sent_ns = clock_monotonic_ns() + clock_realtime_offset_ns();
+	if (response.rejected && !push->counts.rejected)
+		log_warning("%s has not taken %llu data points of the metrics: %s; further ones"
+			    " are only counted (memscope_agent_otlp_rejected_points_total)",
+			    push->options->url, (unsigned long long)response.rejected,
+			    *response.message ? response.message : "it does not say why");
+	push->counts.rejected += response.rejected;
+	if (push->failing)
+		log_info("%s takes metrics again", push->options->url);
+	push->failing = false;
+	push->refused = 0;
+	push->backoff_ns = 0;
+	push_queue_remove(&push->queue);
+}
+
+/* The protocol says that only these may be sent again. */
+static bool is_passing(long status)
+{
+	return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+static void note_failure(struct push *push, int result, long status)
+{
+	char reason[ERROR_BYTES + 32];
+
+	if (result)
+		snprintf(reason, sizeof(reason), "%s",
+			 *push->error ? push->error : push->curl.easy_strerror(result));
+	else
+		snprintf(reason, sizeof(reason), "it answers with status %ld", status);
+	if (!push->failing)
+		log_warning("cannot push metrics to %s: %s; the newest %llu MiB of them, at most"
+			    " %d intervals, are kept until it takes them",
+			    push->options->url, reason, PUSH_QUEUE_BYTES >> 20, PUSH_QUEUE_BATCHES);
+	push->failing = true;
+}
+
+static void note_refused(struct push *push, long status)
+{
+	if (push->refused != status)
+		log_error("%s refuses metrics with status %ld, so that they are lost; is it the"
+			  " URL of a collector for OTLP over HTTP?",
+			  push->options->url, status);
+	push->refused = status;
+	push->counts.refused++;
+	push->backoff_ns = 0;
+	push_queue_remove(&push->queue);
+}
+
+static void finish(struct push *push, int result)
+{
+	long status = 0;
+	long long retry_after = 0;
+
+	push->curl.easy_getinfo(push->easy, CURL_LIBRARY_INFO_STATUS, &status);
+	push->curl.easy_getinfo(push->easy, CURL_LIBRARY_INFO_RETRY_AFTER, &retry_after);
+	push->curl.multi_remove_handle(push->multi, push->easy);
+	push->queue.sending = false;
+	if (!result && status >= 200 && status < 300) {
+		note_sent(push);
+	} else if (result || is_passing(status)) {
+		note_failure(push, result, status);
+		wait_before_retry(push, retry_after);
+	} else {
+		note_refused(push, status);
+	}
+}
+
+static void begin(struct push *push)
+{
+	const struct push_batch *batch = push_queue_oldest(&push->queue);
+
+	if (!batch || push->queue.sending || clock_monotonic_ns() < push->retry_ns)
+		return;
+	push->sent_bytes = push->response_bytes = 0;
+	*push->error = '\0';
+	push->curl.easy_setopt(push->easy, CURL_LIBRARY_BODY_BYTES, (long long)batch->bytes);
+	push->queue.sending = !push->curl.multi_add_handle(push->multi, push->easy);
+}
+
+static void go_on(struct push *push)
+{
+	struct curl_library_message *message;
+	int left;
+
+	do {
+		begin(push);
+		push->curl.multi_perform(push->multi, &left);
+		while ((message = push->curl.multi_info_read(push->multi, &left)))
+			if (message->message == CURL_LIBRARY_MESSAGE_DONE)
+				finish(push, message->data.result);
+	} while (push_queue_oldest(&push->queue) && !push->queue.sending &&
+		 clock_monotonic_ns() >= push->retry_ns);
+}
+
+/* ---- the capture ----------------------------------------------------------------------------- */
+
+static uint64_t resident_bytes(const struct push *push)
+{
+	char text[128];
+	const ssize_t length = pread(push->statm_fd, text, sizeof(text) - 1, 0);
+	unsigned long long size, resident;
+
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	return sscanf(text, "%llu %llu", &size, &resident) == 2 ? resident * getpagesize() : 0;
+}
+
+static int say(struct push *push, uint64_t number, bool is_hello)
+{
+	const struct push_queue *queue = &push->queue;
+	struct channel_question question = {
+		.number = number,
+		.is_hello = is_hello,
+		.request = { .document = REQUEST_OTLP, .uid = REQUEST_EVERYBODY },
+	};
+
+	push->counts.dropped = queue->dropped;
+	push->counts.queued = queue->count;
+	push->counts.queued_bytes = queue->bytes;
+	push->counts.cpu_ns = clock_cpu_ns();
+	push->counts.resident_bytes = resident_bytes(push);
+	question.push = push->counts;
+	return channel_ask(push->options->channel, &question);
+}
+
+static void ask(struct push *push, uint64_t now_ns)
+{
+	if (push->asked && now_ns - push->asked_at_ns >= ANSWER_NS) {
+		push->asked = 0;
+		push->counts.missed++;
+	}
+	if (now_ns < push->ask_ns)
+		return;
+	push->ask_ns += push->options->interval_ns;
+	if (push->ask_ns < now_ns)
+		push->ask_ns = now_ns + push->options->interval_ns;
+	if (push->asked || say(push, push->numbers + 1, false)) {
+		push->counts.missed++;
+		return;
+	}
+	push->asked = ++push->numbers;
+	push->asked_at_ns = now_ns;
+}
+
+static void take_answer(struct push *push, const struct channel_message *message, int fd)
+{
+	const bool expected = push->asked && message->number == push->asked;
+
+	if (expected)
+		push->asked = 0;
+	if (expected && message->status == 200 && fd >= 0) {
+		push_queue_put(&push->queue, fd, message->bytes);
+		return;
+	}
+	push->counts.missed += expected;
+	if (fd >= 0)
+		close(fd);
+}
+
+static int take_messages(struct push *push)
+{
+	struct channel_message message;
+	int fd, err;
+
+	while (!(err = channel_take_message(push->options->channel, &message, &fd)))
+		take_answer(push, &message, fd);
+	return err == -EAGAIN ? 0 : err;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static enum keeper_end run(struct push *push)
+{
+	struct curl_library_fd channel = { .fd = push->options->channel,
+					   .events = CURL_LIBRARY_WAIT_IN };
+	int err = 0;
+
+	push->ask_ns = push->report_ns = clock_monotonic_ns();
+	while (!err) {
+		const uint64_t now_ns = clock_monotonic_ns();
+
+		ask(push, now_ns);
+		if (now_ns >= push->report_ns) {
+			say(push, 0, false);
+			push->report_ns = now_ns + SECOND_NS;
+		}
+		go_on(push);
+		if (push->curl.multi_poll(push->multi, &channel, 1, 250, NULL))
+			return KEEPER_FAILED;
+		err = take_messages(push);
+	}
+	return err == -EPIPE ? KEEPER_AGENT_GONE : KEEPER_FAILED;
+}
+
+static int set_headers(struct push *push)
+{
+	struct curl_slist *headers =
+		push->curl.slist_append(NULL, "Content-Type: application/x-protobuf");
+
+	/* A collector that does not know "Expect" would be waited for. */
+	headers = headers ? push->curl.slist_append(headers, "Expect:") : NULL;
+	if (!headers)
+		return -ENOMEM;
+	push->curl.easy_setopt(push->easy, CURL_LIBRARY_HTTP_HEADER, headers);
+	return 0;
+}
+
+/* The environment has no say: neither in proxies nor in protocols. */
+static int prepare(struct push *push)
+{
+	const struct curl_library *curl = &push->curl;
+	void *easy;
+
+	push->multi = curl->multi_init();
+	easy = push->easy = curl->easy_init();
+	if (!push->multi || !easy || push_target_parse(&push->target, push->options->url))
+		return -ENOMEM;
+	curl->easy_setopt(easy, CURL_LIBRARY_URL, push->target.url);
+	if (*push->target.socket)
+		curl->easy_setopt(easy, CURL_LIBRARY_UNIX_SOCKET, push->target.socket);
+	curl->easy_setopt(easy, CURL_LIBRARY_PROXY, "");
+	curl->easy_setopt(easy, CURL_LIBRARY_PROTOCOLS, (long)CURL_LIBRARY_ONLY_HTTP);
+	curl->easy_setopt(easy, CURL_LIBRARY_HTTP_VERSION, (long)CURL_LIBRARY_HTTP_1_1);
+	curl->easy_setopt(easy, CURL_LIBRARY_NOSIGNAL, 1l);
+	curl->easy_setopt(easy, CURL_LIBRARY_POST, 1l);
+	curl->easy_setopt(easy, CURL_LIBRARY_CONNECT_TIMEOUT_MS, CONNECT_MS);
+	curl->easy_setopt(easy, CURL_LIBRARY_TIMEOUT_MS, SEND_MS);
+	curl->easy_setopt(easy, CURL_LIBRARY_USER_AGENT, "memscope-bpf/" MEMSCOPE_VERSION);
+	curl->easy_setopt(easy, CURL_LIBRARY_ERROR_BUFFER, push->error);
+	curl->easy_setopt(easy, CURL_LIBRARY_READ_FUNCTION, read_body);
+	curl->easy_setopt(easy, CURL_LIBRARY_READ_DATA, push);
+	curl->easy_setopt(easy, CURL_LIBRARY_SEEK_FUNCTION, seek_body);
+	curl->easy_setopt(easy, CURL_LIBRARY_SEEK_DATA, push);
+	curl->easy_setopt(easy, CURL_LIBRARY_WRITE_FUNCTION, take_response);
+	curl->easy_setopt(easy, CURL_LIBRARY_WRITE_DATA, push);
+	return set_headers(push);
+}
+
+static enum keeper_end serve(void *context)
+{
+	static struct push push;
+
+	push.options = context;
+	/* No other process that was here before has asked by these numbers. */
+	push.numbers = (uint64_t)getpid() << 32;
+	tzset(); /* not to look for its file each time */
+	push.statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	if (curl_library_load(&push.curl) || prepare(&push) || sandbox_enter_network() ||
+	    say(&push, 0, true))
+		return KEEPER_CANNOT;
+	return run(&push);
+}
+
+pid_t push_process_start(const struct push_options *options)
+{
+	const struct keeper keeper = { .name = "memscope-push",
+				       .parent_name = "memscope-pkeep",
+				       .task = "pushes metrics",
+				       .fds = &options->channel,
+				       .fds_count = 1,
+				       .serve = serve,
+				       .context = (void *)options };
+
+	return keeper_start(&keeper);
+}

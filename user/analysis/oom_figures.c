@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "analysis/leaks.h"
+#include "analysis/oom_relation.h"
 #include "ledger/kernels.h"
 
 /* CUDA_ERROR_MPS_CLIENT_TERMINATED */
@@ -18,11 +19,6 @@
 
 #define LARGE_BLOCK (2ull << 20) /* what allocators take from the driver is no smaller */
 #define FEW_FREES 4              /* at most one for so many allocations */
-
-static bool is_host_memory(uint8_t space)
-{
-	return space == MS_SPACE_PINNED || space == MS_SPACE_REGISTERED;
-}
 
 /* ---- the live set ---------------------------------------------------------------------------- */
 
@@ -44,64 +40,6 @@ static void amount_add(struct amount *amount, uint64_t bytes)
 {
 	amount->count++;
 	amount->bytes += bytes;
-}
-
-/* Whether something says that they are two devices; not knowing what a process sees does not. */
-static bool is_told_apart(const struct process *own, int32_t device, const struct process *other,
-			  int32_t other_device)
-{
-	const struct process_device *a = process_devices_find(&own->devices, device);
-	const struct process_device *b = process_devices_find(&other->devices, other_device);
-
-	if (a && b && device_identity_differs(&a->identity, &b->identity))
-		return true;
-	return device != other_device || (own->devices.visible && other->devices.visible);
-}
-
-enum relation {
-	RELATION_NONE,
-	RELATION_UNCLEAR, /* it may be on the same device */
-	RELATION_SAME,
-};
-
-/* Numbers of devices are a process's own: two mean the same only if something says so. */
-static bool is_proven(const struct state *state, const struct process *own, int32_t device,
-		      const struct process *other, int32_t other_device)
-{
-	const struct process_device *a = process_devices_find(&own->devices, device);
-	const struct process_device *b = process_devices_find(&other->devices, other_device);
-
-	if (a && b && state->usage && device_identity_is_known(&a->identity) &&
-	    device_identity_is_known(&b->identity))
-		return true;
-	return own->devices.visible && own->devices.visible == other->devices.visible &&
-	       device == other_device;
-}
-
-static enum relation relation_of(const struct analysis_oom *oom, const struct state *state,
-				 const struct process *process, uint8_t space, int32_t device)
-{
-	const bool is_own = process->pid == oom->pid && process->start_ns == oom->start_ns;
-	const struct process *own;
-
-	if (is_host_memory(oom->space))
-		return is_host_memory(space) ? RELATION_SAME : RELATION_NONE;
-	if (!usage_is_on_device(space) && space != MS_SPACE_MANAGED)
-		return RELATION_NONE;
-	if (is_own)
-		return oom->device < 0 || device < 0 || oom->device == device ? RELATION_SAME :
-										RELATION_NONE;
-	if (oom->device < 0 || device < 0)
-		return RELATION_UNCLEAR;
-	own = state_find(state, oom->pid, oom->start_ns);
-	if (!own)
-		return oom->device == device ? RELATION_UNCLEAR : RELATION_NONE;
-	if (!usage_device_is_same(state->usage, &own->devices, oom->device, &process->devices,
-				  device))
-		return is_told_apart(own, oom->device, process, device) ? RELATION_NONE :
-									  RELATION_UNCLEAR;
-	return is_proven(state, own, oom->device, process, device) ? RELATION_SAME :
-								     RELATION_UNCLEAR;
 }
 
 static int kind_add(struct gathering *gathering, const struct allocation *allocation)
@@ -181,15 +119,15 @@ static int gather_block(struct gathering *gathering, const struct process *proce
 				   .start_ns = process->start_ns,
 				   .allocation = *allocation };
 
-	switch (relation_of(oom, gathering->state, process, allocation->space,
-			    allocation->device)) {
-	case RELATION_NONE:
+	switch (oom_relation_of(oom, gathering->state, process, allocation->space,
+				allocation->device)) {
+	case OOM_RELATION_NONE:
 		return 0;
-	case RELATION_UNCLEAR:
+	case OOM_RELATION_UNCLEAR:
 		if (allocation->space != MS_SPACE_MANAGED)
 			amount_add(&oom->unclear, allocation->size_bytes);
 		return 0;
-	case RELATION_SAME:
+	case OOM_RELATION_SAME:
 		break;
 	}
 	if (allocation->space == MS_SPACE_MANAGED)
@@ -310,8 +248,8 @@ static void look_at_views(struct analysis_oom *oom, const struct state *state,
 		const struct view *view = &process->views[i];
 
 		if (view->is_pool ||
-		    relation_of(oom, state, process, MS_SPACE_DEVICE, (int32_t)view->handle) !=
-			    RELATION_SAME ||
+		    oom_relation_of(oom, state, process, MS_SPACE_DEVICE, (int32_t)view->handle) !=
+			    OOM_RELATION_SAME ||
 		    (oom->view.known && view->ts_ns <= oom->view.ts_ns))
 			continue;
 		oom->view = (struct oom_view){ .known = true,
@@ -346,7 +284,7 @@ static void look_around(struct analysis_oom *oom, const struct state *state,
 {
 	size_t i;
 
-	if (is_host_memory(oom->space))
+	if (oom_relation_is_host(oom->space))
 		return;
 	look_at_views(oom, state, process);
 	/* What another one was told of the same device is better than nothing. */
@@ -487,8 +425,8 @@ static void add_growth(void *context, const struct group *like, const struct gro
 	const struct grown *grown = context;
 
 	if (like->space == MS_SPACE_MANAGED ||
-	    relation_of(grown->oom, grown->state, grown->process, like->space, like->device) !=
-		    RELATION_SAME)
+	    oom_relation_of(grown->oom, grown->state, grown->process, like->space, like->device) !=
+		    OOM_RELATION_SAME)
 		return;
 	grown->oom->growing.count += growth->left.count;
 	grown->oom->growing.bytes += growth->left.bytes;

@@ -59,21 +59,24 @@ struct oom_remedy {
 	char comm[MS_COMM_BYTES];
 };
 
-#define OOM_TOP 10 /* holders of each kind that are listed */
-#define OOM_MAX 16 /* episodes that are described; the others are counted */
-
-struct oom_process {
-	uint32_t pid;
-	uint64_t start_ns;
-	char comm[MS_COMM_BYTES];
-	char name[IDENTITY_NAME_BYTES]; /* what to call it; set once all has been found */
-	struct amount live;             /* on the device */
-};
+#define OOM_TOP 10   /* holders of each kind that are listed */
+#define OOM_KINDS 16 /* of one process: the first that are found */
+#define OOM_MAX 16   /* episodes that are described; the others are counted */
 
 struct oom_kind {
 	uint8_t space;
 	uint16_t row;
 	struct amount live;
+};
+
+struct oom_process {
+	uint32_t pid;
+	uint64_t start_ns;
+	char comm[MS_COMM_BYTES];
+	char name[IDENTITY_NAME_BYTES];   /* what to call it; set once all has been found */
+	struct amount live;               /* on the device */
+	struct oom_kind kinds[OOM_KINDS]; /* of that, and of managed memory */
+	size_t kinds_count;
 };
 
 /* Allocations that were called from one stack. */

@@ -63,6 +63,23 @@ static int kind_add(struct gathering *gathering, const struct allocation *alloca
 	return 0;
 }
 
+static void kind_add_own(struct oom_process *process, const struct allocation *allocation)
+{
+	size_t i = 0;
+
+	while (i < process->kinds_count && (process->kinds[i].row != allocation->row ||
+					    process->kinds[i].space != allocation->space))
+		i++;
+	if (i == OOM_KINDS)
+		return;
+	if (i == process->kinds_count)
+		process->kinds[process->kinds_count++] = (struct oom_kind){
+			.space = allocation->space,
+			.row = allocation->row,
+		};
+	amount_add(&process->kinds[i].live, allocation->size_bytes);
+}
+
 static int site_add(struct gathering *gathering, const struct allocation *allocation)
 {
 	const uint64_t *known;
@@ -112,7 +129,7 @@ static void list_add(struct oom_block *list, size_t *length, const struct oom_bl
 }
 
 static int gather_block(struct gathering *gathering, const struct process *process,
-			const struct allocation *allocation, struct amount *of_process)
+			const struct allocation *allocation, struct oom_process *entry)
 {
 	struct analysis_oom *oom = gathering->oom;
 	struct oom_block block = { .pid = process->pid,
@@ -133,7 +150,8 @@ static int gather_block(struct gathering *gathering, const struct process *proce
 	if (allocation->space == MS_SPACE_MANAGED)
 		amount_add(&oom->managed, allocation->size_bytes);
 	else
-		amount_add(of_process, allocation->size_bytes);
+		amount_add(&entry->live, allocation->size_bytes);
+	kind_add_own(entry, allocation);
 	if (allocation->space != MS_SPACE_MANAGED && allocation->ts_ns > oom->view.ts_ns)
 		oom->taken_since_bytes += allocation->size_bytes;
 	list_add(oom->largest, &oom->largest_count, &block, is_larger);
@@ -153,7 +171,7 @@ static int gather_process(struct gathering *gathering, const struct process *pro
 	for (key = 0; key < LEDGERS_COUNT; key++)
 		for (i = 0; !err && i < process->ledgers[key].count; i++)
 			err = gather_block(gathering, process, &process->ledgers[key].entries[i],
-					   &entry.live);
+					   &entry);
 	if (err || !entry.live.count)
 		return err;
 	oom->live.count += entry.live.count;
@@ -196,6 +214,12 @@ static int compare_sites(const void *a, const void *b)
 	return order ? order : (first->stack > second->stack) - (first->stack < second->stack);
 }
 
+static void list_process(struct analysis_oom *oom, struct oom_process *process)
+{
+	qsort(process->kinds, process->kinds_count, sizeof(*process->kinds), compare_kinds);
+	oom->processes[oom->processes_count++] = *process;
+}
+
 static void list_greatest(const struct gathering *gathering)
 {
 	struct analysis_oom *oom = gathering->oom;
@@ -211,7 +235,7 @@ static void list_greatest(const struct gathering *gathering)
 		qsort(gathering->sites, gathering->sites_count, sizeof(*gathering->sites),
 		      compare_sites);
 	for (i = 0; i < gathering->processes_count && i < OOM_TOP; i++)
-		oom->processes[oom->processes_count++] = gathering->processes[i];
+		list_process(oom, &gathering->processes[i]);
 	for (i = 0; i < gathering->kinds_count && i < OOM_TOP; i++)
 		oom->kinds[oom->kinds_count++] = gathering->kinds[i];
 	for (i = 0; i < gathering->sites_count && i < OOM_TOP; i++)

@@ -165,6 +165,19 @@ static void open_cell(struct document *document, const struct document_cell *cel
 	string_append_char(html->out, '>');
 }
 
+/* Of a moment by the wall clock, the time of day; the title has its date, too. */
+static void append_clock(struct html *html, const struct document_cell *cell)
+{
+	const char *clock = memchr(cell->text, 'T', cell->length);
+	const size_t bytes = clock ? cell->text + cell->length - ++clock : 0;
+
+	if (bytes < 2 || clock[bytes - 1] != 'Z')
+		return;
+	string_append_text(html->out, " <span class=\"clock\">");
+	append_text(html, clock, bytes - 1);
+	string_append_text(html->out, "</span>");
+}
+
 static void cell(struct document *document, const struct document_cell *cell)
 {
 	struct html *html = of(document)->html;
@@ -173,10 +186,12 @@ static void cell(struct document *document, const struct document_cell *cell)
 	if (cell->link)
 		string_append_format(html->out, "<a href=\"#%s\">", cell->link);
 	string_append_text(html->out, cell->strong ? "<strong>" : "");
-	if (cell->brief)
+	if (cell->brief) {
 		html_words(html, cell->brief);
-	else
+		append_clock(html, cell);
+	} else {
 		append_text(html, cell->text, cell->length);
+	}
 	string_append_text(html->out, cell->strong ? "</strong>" : "");
 	string_append_text(html->out, cell->link ? "</a></td>" : "</td>");
 }

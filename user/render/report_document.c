@@ -353,6 +353,7 @@ static void say_recording(struct document *document, const struct report *report
 	list_notes(document, "Lost:", report_append_lost, recording);
 	list_notes(document, "Unknown:", report_append_unknown, recording);
 	begin_section(document, 3, "memory", "2. Who holds memory");
+	report_document_oom_moments(document, recording);
 	report_document_devices(document, recording);
 	report_document_all_devices(document, recording);
 	report_document_processes(document, recording);

@@ -71,6 +71,9 @@ void report_document_findings(struct document *document, const struct report_rec
 void report_document_oom_holders(struct document *document,
 				 const struct report_recording *recording,
 				 const struct analysis_oom *oom, size_t place);
+/* When memory ran out, and where to look for who held what then. */
+void report_document_oom_moments(struct document *document,
+				 const struct report_recording *recording);
 void report_document_oom_blocks(struct document *document, const struct report_recording *recording,
 				const struct analysis_oom *oom, size_t place);
 

@@ -256,6 +256,47 @@ void report_document_oom_holders(struct document *document,
 	list_sites(document, recording, oom, place);
 }
 
+/* As --at takes it, to the nanosecond: in a millisecond a program can free all that it has. */
+static void append_at(struct string *out, const struct report_recording *recording, uint64_t ts_ns)
+{
+	const uint64_t begin_ns = recording->coverage.account.first_ts_ns;
+	const uint64_t wall_ns = ts_ns + recording->coverage.wall_offset_ns;
+
+	if (!recording->coverage.wall_known) {
+		string_append_format(out, "+%.9fs",
+				     (double)(ts_ns > begin_ns ? ts_ns - begin_ns : 0) / 1e9);
+		return;
+	}
+	report_append_time(out, recording, ts_ns);
+	out->length -= out->length > 0; /* the zone */
+	string_append_format(out, "%06uZ", (unsigned int)(wall_ns % 1000000));
+}
+
+void report_document_oom_moments(struct document *document,
+				 const struct report_recording *recording)
+{
+	const size_t listed = recording->ooms_count < 3 ? recording->ooms_count : 3;
+	struct string *text = &document->text;
+	size_t i;
+
+	if (!listed)
+		return;
+	string_append_text(text, "The tables show the end. Memory ran out at ");
+	for (i = 0; i < listed; i++) {
+		string_append_text(text, i ? ", " : "");
+		report_append_time(text, recording, recording->ooms[i]->last_ts_ns);
+	}
+	if (recording->ooms_count > listed)
+		string_append_format(text, " and %zu more times", recording->ooms_count - listed);
+	string_append_format(text,
+			     ": who held most then is below, in Failure 1%s. All of that moment:"
+			     " memscope-bpf report --at ",
+			     recording->ooms_count > 1 ? " and so on" : "");
+	append_at(text, recording, recording->ooms[0]->last_ts_ns);
+	string_append_text(text, " FILE");
+	document_paragraph(document);
+}
+
 struct block_list {
 	const char *name, *heading, *caption;
 	const struct oom_block *blocks;

@@ -156,6 +156,22 @@ static void put_failed_in(struct json *json, const struct stacks *stacks,
 	json_close(json, '}');
 }
 
+static void put_kinds(struct json *json, const struct oom_kind *kinds, size_t count)
+{
+	size_t i;
+
+	json_name(json, "by_api");
+	json_open(json, '[');
+	for (i = 0; i < count; i++) {
+		json_open(json, '{');
+		put_api(json, kinds[i].row);
+		json_put_text(json, "space", probe_space_name(kinds[i].space));
+		put_amount(json, "live", &kinds[i].live);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void put_holders(struct json *json, const struct stacks *stacks,
 			const struct analysis_oom *oom)
 {
@@ -170,20 +186,12 @@ static void put_holders(struct json *json, const struct stacks *stacks,
 		report_json_comm(json, oom->processes[i].comm);
 		report_json_name(json, oom->processes[i].name);
 		put_amount(json, "live", &oom->processes[i].live);
+		put_kinds(json, oom->processes[i].kinds, oom->processes[i].kinds_count);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
 	json_put_u64(json, "more_processes", oom->more_processes);
-	json_name(json, "by_api");
-	json_open(json, '[');
-	for (i = 0; i < oom->kinds_count; i++) {
-		json_open(json, '{');
-		put_api(json, oom->kinds[i].row);
-		json_put_text(json, "space", probe_space_name(oom->kinds[i].space));
-		put_amount(json, "live", &oom->kinds[i].live);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
+	put_kinds(json, oom->kinds, oom->kinds_count);
 	put_sites(json, stacks, oom);
 	put_blocks(json, "largest", oom, oom->largest, oom->largest_count);
 	put_blocks(json, "newest", oom, oom->newest, oom->newest_count);

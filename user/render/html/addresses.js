@@ -21,7 +21,7 @@ class AddressMap {
 			`${size(this.blocks.reduce((sum, block) => sum + block.size, 0))}; ` +
 			`${made.more_blocks ? `${plural(made.more_blocks, 'smaller one')} with ` +
 				`${size(made.more_bytes)} not listed, so holes may be full` : this.holes}` +
-			`${made.exited ? `; as it exited at ${moment(this.at)}` : ''}` }));
+			`${made.exited ? `; as it exited at ${chart.recording.both(this.at)}` : ''}` }));
 		this.surface = new Surface(mount, { tabindex: 0, role: 'slider', 'aria-valuemin': 0,
 			'aria-valuemax': this.blocks.length - 1, 'aria-valuenow': 0,
 			'aria-valuetext': 'no block chosen',
@@ -151,7 +151,7 @@ class AddressMap {
 		const age = this.at - block.at;
 
 		return [`${block.text}, ${size(block.size)}`, `${this.chart.nameOf(block)}, ${this.chart.spaceOf(block)}`,
-			`${moment(block.at)} ${this.chart.recording.wall(block.at)}`, `age ${duration(Math.max(0, age))}`,
+			this.chart.recording.both(block.at), `age ${duration(Math.max(0, age))}`,
 			block.hole ? `after a hole of ${size(block.hole)}` : ''].filter((line) => line);
 	}
 
@@ -199,7 +199,7 @@ class AddressesChart {
 				this.by = value;
 				this.describe();
 			});
-		const whens = [['oom', `when memory ran out, ${moment((oomAt || 0) + this.offset)}`],
+		const whens = [['oom', `when memory ran out, ${this.recording.both((oomAt || 0) + this.offset)}`],
 			['end', 'at the end']].filter(([key]) => this.made[key].length);
 		const when = choice('When', whens, (value) => {
 			this.when = value;

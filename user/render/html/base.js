@@ -158,6 +158,13 @@ class Recording {
 		return Number.isNaN(date.getTime()) ? '' : date.toISOString();
 	}
 
+	// By both clocks.
+	both(ns, step) {
+		const wall = this.wall(ns);
+
+		return `${moment(ns, step)}${wall ? ` (${wall})` : ''}`;
+	}
+
 	process(pid, start) {
 		return this.report.processes.find((process) =>
 			process.pid === pid && (start === undefined || process.start_ns === start));

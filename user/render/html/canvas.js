@@ -94,6 +94,9 @@ function ticks(from, to, step) {
 	return found;
 }
 
+// Below it: since the beginning, and the time of day.
+const AXIS_HEIGHT = 38;
+
 function drawTimeAxis(context, view, left, right, y, height) {
 	const step = niceStep(view.span / Math.max(2, (right - left) / 110));
 	const scale = (right - left) / view.span;
@@ -110,7 +113,17 @@ function drawTimeAxis(context, view, left, right, y, height) {
 		context.stroke();
 		context.fillStyle = palette.dim;
 		context.fillText(tickText(tick, step), Math.min(Math.max(x, left + 14), right - 24), y + 13);
+		context.fillText(clockText(view, tick, step), Math.min(Math.max(x, left + 36), right - 36), y + 27);
 	}
+}
+
+// Nothing if it is not known, or there is no one clock.
+function clockText(view, tick, step) {
+	const wall = view.wall ? view.wall(tick) : '';
+
+	if (step >= 3600e9)
+		return wall.slice(5, 16).replace('T', ' ');
+	return wall.slice(11, step < 1e9 ? 23 : 19);
 }
 
 function tickText(tick, step) {

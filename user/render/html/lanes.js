@@ -5,7 +5,6 @@
 
 const ROW_HEIGHT = 15;
 const LANE_GAP = 5;
-const AXIS_HEIGHT = 24;
 const LANES_HEIGHT = 460;
 const WAIT_HEIGHT = 3;
 const LOOK_MOST = 2000; // spans that are counted for a tooltip

@@ -24,7 +24,7 @@ function showRecording(number) {
 	if (shown.has(number))
 		return;
 	const recording = new Recording(number - 1);
-	const view = new View(recording.length);
+	const view = new View(recording.length, (ns) => recording.wall(ns));
 
 	shown.set(number, view);
 	new MemoryChart(recording, view);

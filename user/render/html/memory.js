@@ -3,7 +3,7 @@
 // Live bytes over time, by process and space: where they come from and how they are drawn.
 
 const SERIES_MOST = 7; // the others are put together
-const MEMORY_HEIGHT = 260;
+const MEMORY_HEIGHT = 274;
 const HINT = 'Drag to zoom in, double-click to show all; arrow keys move the cursor, + and - zoom.';
 
 class MemoryChart {
@@ -203,7 +203,7 @@ class MemoryChart {
 			.filter(([, bytes]) => bytes).slice(0, most)
 			.map(([line, bytes]) => `${line.name} ${line.space}: ${size(bytes)}`);
 
-		return [`${moment(from)} ${this.recording.wall(from)}`, ...near.map((mark) => mark.text),
+		return [this.recording.both(from), ...near.map((mark) => mark.text),
 			this.drawn.length > 1 && this.stacked ? `together: ${size(sum)}` : '',
 			...(lines.length ? lines : ['nothing live']),
 			this.timeline.lost[bucket] ? `${plural(this.timeline.lost[bucket], 'event')} lost` : '']
@@ -215,7 +215,7 @@ class MemoryChart {
 
 		this.surface.canvas.setAttribute('aria-label', `Live bytes over ${duration(this.view.length)}: ` +
 			`${names.slice(0, 5).join(', ') || 'none'}. ${this.marks.map((mark) =>
-				`${mark.text} at ${moment(mark.at)}`).slice(0, 5).join('. ')}`);
+				`${mark.text} at ${this.recording.both(mark.at)}`).slice(0, 5).join('. ')}`);
 		this.surface.canvas.setAttribute('aria-valuetext', 'no moment chosen');
 		this.key.replaceChildren(legend(this.drawn.map((line, i) =>
 			[`c${this.colourAt(i)}`, `${line.name}${line.space ? `, ${line.space}` : ''}, up to ${size(line.peak)}`])),
@@ -236,7 +236,7 @@ class MemoryChart {
 
 	draw(context, width, height) {
 		const { left, right } = this.view.frame(width);
-		const [top, bottom] = [18, height - 24];
+		const [top, bottom] = [18, height - AXIS_HEIGHT];
 		const most = this.highest();
 		const x = (ns) => left + (ns - this.view.from) / this.view.span * (right - left);
 		const y = (bytes) => bottom - bytes / most * (bottom - top);

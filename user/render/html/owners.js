@@ -72,14 +72,73 @@ class OwnersChart {
 		for (const [what, title] of [['live_bytes', 'At the end (of each process)'],
 			['bytes_in_peak', 'At the peak of each process and kind of memory (not at one moment)']])
 			this.trees.push(new Icicle(this.mount, title, what, (owner) => this.colours.get(owner.path[0])));
+		this.addFailures();
 		this.mount.append(element('p', { class: 'hint', text: 'Process, device, kind of memory, function. Choose a bar ' +
 			'to look closer, the uppermost to go back; arrow keys move.' }));
 		this.fill();
 	}
 
+	// Of each time that memory ran out, the report has what the largest holders had.
+	addFailures() {
+		const failures = this.recording.report.out_of_memory;
+
+		if (!failures.length)
+			return;
+		this.failure = failures[0];
+		if (failures.length > 1)
+			this.mount.append(element('div', { class: 'controls' }, choice('Out of memory', failures.map(
+				(failure, place) => [place, `failure ${place + 1}, ${this.timeOf(failure)}`]), (value) => {
+				this.failure = failures[value];
+				this.fill();
+			}).node));
+		this.atFailure = new Icicle(this.mount, 'When memory ran out', null, (owner) => this.colours.get(owner.path[0]));
+	}
+
+	timeOf(failure) {
+		return this.recording.both(this.recording.relative(failure.last_ts_ns));
+	}
+
 	fill() {
 		for (const tree of this.trees)
 			tree.show(this.treeOf(tree.what));
+		if (!this.failure)
+			return;
+		const { failure } = this;
+		const place = this.recording.report.out_of_memory.indexOf(failure) + 1;
+
+		this.atFailure.title = `When memory ran out (failure ${place}) at ${this.timeOf(failure)}, ${this.placeOf(failure)}`;
+		this.atFailure.show(this.treeAt(failure));
+	}
+
+	placeOf(failure) {
+		return failure.space !== null && !onDevice.has(failure.space) && failure.space !== 'managed' ? 'host memory' :
+			`device ${failure.device === null ? '?' : failure.device}`;
+	}
+
+	// Those that held most, and what they held it with; the rest of both is told as one.
+	treeAt(failure) {
+		const root = new Owner('all', []);
+		const where = this.placeOf(failure);
+		const all = this.space === 'device';
+		const wanted = (space) => (all ? space !== 'managed' : space === this.space.slice(1));
+		let rest = failure.live.bytes;
+
+		for (const process of failure.processes) {
+			const name = this.recording.nameOf(process);
+			let more = process.live.bytes;
+
+			for (const kind of process.by_api) {
+				more -= kind.space === 'managed' ? 0 : kind.live.bytes;
+				if (wanted(kind.space))
+					root.add([name, where, kind.space, kind.api || '?'], kind.live.bytes);
+			}
+			if (all && more > 0)
+				root.add([name, where, 'by other functions'], more);
+			rest -= process.live.bytes;
+		}
+		if (all && rest > 0)
+			root.add([plural(failure.more_processes, 'other process', 'other processes')], rest);
+		return { root, unknown: 0 };
 	}
 
 	treeOf(what) {

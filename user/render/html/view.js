@@ -6,8 +6,10 @@ const SHORTEST = 1000; // ns, if numbers can tell so much apart
 const CLOSEST = 1e-9;  // of the whole
 
 class View {
-	constructor(length) {
+	// `wall`: the time of day of a moment; '' if it is not known.
+	constructor(length, wall) {
 		this.length = length;
+		this.wall = wall;
 		this.from = 0;
 		this.to = length;
 		this.pointed = null; // the moment under the mouse, in whichever chart
@@ -91,8 +93,11 @@ function viewTools(view) {
 		button('▸', 'Later', () => view.pan(view.span / 4)),
 		button('All', 'All of the time', () => view.reset()), told);
 	const tell = () => {
+		const clocks = [view.from, view.to].map((ns) => view.wall(ns).slice(11, 23));
+
 		told.textContent = view.whole ? `all of ${duration(view.length)}` :
-			`${moment(view.from, view.span / 100)} to ${moment(view.to, view.span / 100)}`;
+			`${moment(view.from, view.span / 100)} to ${moment(view.to, view.span / 100)}` +
+			`${clocks[0] ? ` (${clocks.join(' to ')})` : ''}`;
 	};
 
 	view.onChange(tell);

@@ -18,6 +18,8 @@ load agent
 	valid agent-who who.json
 	assert_equal "$(jq -c "$process | [.pid, .device_bytes, .exact, .was_running]" who.json)" \
 		"[$PUPPET_PID,1000,true,false]"
+	assert_equal "$(jq "$process.peak_live_bytes" who.json)" 4000
+	assert_equal "$(jq .hidden_processes who.json)" 0
 	assert_equal "$(jq -c "$process | .spaces[] | [.space, .live_bytes, .live_allocations, .peak_bytes,
 		.allocs, .frees]" who.json)" '["device",1000,1,4000,2,1]'
 	ask "/api/v1/processes/$PUPPET_PID" > process.json

@@ -178,6 +178,10 @@ PYTHON
 	fresh
 	assert_equal "$(ask_as 23456 http://x/api/v1/who | jq -c '[.processes[].comm]')" '["agent-mine"]'
 	assert_equal "$(ask_as 34567 http://x/api/v1/who | jq -c '[.processes[].comm]')" '[]'
+	ask_as 34567 http://x/api/v1/who | jq -e '.hidden_processes >= 1'
+	curl -sS --unix-socket "$PUBLIC/query" http://x/api/v1/who | jq -e '.hidden_processes == 0'
+	setpriv --reuid=34567 --regid=34567 --clear-groups "$MEMSCOPE" top --agent "$PUBLIC/query" -n 1 -d 100ms > top.txt
+	grep -q "^No process of yours is traced; .* hidden" top.txt
 	assert_equal "$(ask_as 23456 "http://x/api/v1/processes/$PUPPET_PID" | jq .process.pid)" "$PUPPET_PID"
 	assert_equal "$(ask_as 34567 "http://x/api/v1/processes/$PUPPET_PID" -o /dev/null -w '%{http_code}')" 404
 	assert_equal "$(ask_as 34567 http://x/metrics -o /dev/null -w '%{http_code}')" 403

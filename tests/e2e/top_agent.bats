@@ -30,6 +30,7 @@ setup() {
 teardown() {
 	tmux_end
 	[ -z "${AGENT_PID:-}" ] || kill -9 "$AGENT_PID" 2> /dev/null || true
+	[ -z "${TRACE_PID:-}" ] || kill -9 "$TRACE_PID" 2> /dev/null || true
 }
 
 agent_start() {
@@ -44,20 +45,26 @@ agent_end() {
 	wait "$AGENT_PID" || true
 }
 
-# answer BYTES ALLOCS LAUNCHES: what process 4711 holds, and how often it has called. Takes the place of
-# the one before at once.
+# Seconds on the agent's clock, so many from now.
+clock() {
+	python3 -c 'import sys, time; print(time.monotonic_ns() // 10**9 + int(sys.argv[1]))' "$1"
+}
+
+# answer BYTES ALLOCS LAUNCHES [CLOCK]: what process 4711 holds, and how often it has called, at that second
+# (default: now). Takes the place of the one before at once.
 answer() {
 	{
 		printf 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n'
-		jq -nc --argjson bytes "$1" --argjson allocs "$2" --argjson launches "$3" '{
-			schema: "memscope-bpf/agent-who/1", version: "1", host: "h", ts_ns: 1, wall_ns: 2,
-			exact: true, seen: 5, lost: 2, devices: [], nvml_devices: [{uuid: "GPU-1", samples: 1,
+		jq -nc --argjson bytes "$1" --argjson allocs "$2" --argjson launches "$3" \
+			--argjson clock "${4:-$(clock 0)}" --argjson peak "${PEAK:-null}" '{
+			schema: "memscope-bpf/agent-who/1", version: "1", host: "h", ts_ns: ($clock * 1000000000),
+			wall_ns: 2, exact: true, seen: 5, lost: 2, hidden_processes: 0, devices: [], nvml_devices: [{uuid: "GPU-1", samples: 1,
 				ts_ns: 1, total_bytes: 1073741824, used_bytes: 536870912, free_bytes: 536870912,
 				reserved_bytes: null, processes: 1, processes_bytes: 0, traced_processes: 0,
 				traced_bytes: 0}],
 			processes: [{pid: 4711, start_ns: 7, comm: "train", name: "train\u001b[2J",
 				identity: {user: "bob", runtime: "docker", container: "c0ffee"}, exact: true,
-				was_running: false, device_bytes: $bytes, devices: [], spaces: [{space: "device",
+				was_running: false, device_bytes: $bytes, peak_live_bytes: $peak, devices: [], spaces: [{space: "device",
 					live_bytes: $bytes, live_allocations: 1, peak_bytes: $bytes, allocs: $allocs,
 					alloc_bytes: $bytes, frees: 0, free_bytes: 0}],
 				launches: $launches, graph_launches: 0}]}'
@@ -70,23 +77,75 @@ top() {
 }
 
 @test "what an agent says is shown, also to a user without privileges" {
-	answer 1048576 3 10
+	PEAK=5242880 answer 1048576 3 10
 	agent_start
 	COLUMNS=200 setpriv --reuid 65534 --clear-groups "$MEMSCOPE" top --agent query -n 2 -d 100ms > out.txt
 	assert_equal "$(grep -c '1 process, 1 MiB live on devices, 2 events lost' out.txt)" 2
-	grep -q '^  4711  bob   1 MiB  1 MiB     0 B   +1 MiB  .*train.x1b\[2J  docker c0ffee$' out.txt
+	grep -q '^  4711  bob   1 MiB  5 MiB     0 B      0 B  .*train.x1b\[2J  docker c0ffee$' out.txt
 	grep -q '^  GPU-1    1 GiB  512 MiB' out.txt
 }
 
-@test "growth and rates are those between two answers" {
-	answer 1048576 3 10
+# says FILE WORDS: they may go on in the next line
+says() {
+	tr '\n' ' ' < "$1" | grep -q -- "$2"
+}
+
+# rows: live, peak, growth, growth in 60 s, and rates, in the order of the looks; equal ones once
+rows() {
+	grep '^  4711' out.txt | awk -F '  +' '{ print $4 "|" $5 "|" $6 "|" $7 "|" $8 "|" $9 }' | uniq
+}
+
+@test "growth and rates are those between two answers, however often these are given" {
+	local now
+
+	now=$(clock 0)
+	answer 1048576 3 10 "$now"
 	agent_start
-	in_background TRACE_PID top.err top -d 1 -n 2 > out.txt
-	wait_for "grep -q '^  4711' out.txt"
-	answer 3145728 5 14
+	COLUMNS=200 in_background TRACE_PID top.err "$MEMSCOPE" top --agent query -d 100ms > out.txt
+	wait_for "[ \$(grep -c '^  4711' out.txt) -ge 3 ]"
+	# Of an answer that is the first, nothing is known but what is live.
+	assert_equal "$(rows)" '1 MiB|?|0 B|0 B|?|?'
+	says out.txt "no rates before the agent's second answer"
+	answer 3145728 23 50 $((now + 10))
+	wait_for "[ \$(grep -c '^  4711.*3 MiB' out.txt) -ge 3 ]"
+	kill -INT "$TRACE_PID"
 	wait "$TRACE_PID"
-	grep '^  4711' out.txt | tail -1 | awk -F '  +' '{ print $4 "|" $6 "|" $8 "|" $9 }' > row
-	assert_equal "$(cat row)" '3 MiB|+2 MiB|2|4'
+	assert_equal "$(rows | tail -1)" '3 MiB|?|+2 MiB|+2 MiB|2|4'
+	assert_equal "$(rows | wc -l)" 2
+	says out.txt '; the last 10[.0]* s[ =]'
+}
+
+@test "an answer that is old has its age, and an agent that counts anew has no huge rates" {
+	local now
+
+	now=$(clock -1000)
+	answer 1048576 30 10 "$now"
+	agent_start
+	COLUMNS=200 in_background TRACE_PID top.err "$MEMSCOPE" top --agent query -d 100ms > out.txt
+	wait_for "grep -q '^  4711' out.txt"
+	answer 1048576 20 10 $((now + 10))
+	wait_for "says out.txt 'the last 10[.0]* s, as of [0-9hms. ]* ago '"
+	kill -INT "$TRACE_PID"
+	wait "$TRACE_PID"
+	says out.txt 'as of 16m[0-9]*s ago '
+	assert_equal "$(rows | tail -1)" '1 MiB|?|0 B|0 B|2|0'
+}
+
+@test "who may not see other users' processes is told how many are hidden, and who may" {
+	local hidden
+
+	agent_start
+	for hidden in 1 2; do
+		answer 0 0 0
+		sed -i "s/\"hidden_processes\":0/\"hidden_processes\":$hidden/; s/\"processes\":\[.*/\"processes\":[]}/" answer
+		top -n 1 -d 100ms > "hidden.$hidden"
+	done
+	says hidden.1 "No process of yours is traced; 1 process of another user is hidden. Root and members of the group memscope see all."
+	says hidden.2 "No process of yours is traced; 2 processes of other users are hidden. Root"
+	says hidden.2 "0 processes, 0 B live on devices, 2 of other users hidden, 2 events lost"
+	answer 0 0 0
+	sed -i "s/\"processes\":\[.*/\"processes\":[]}/" answer
+	top -n 1 -d 100ms | grep -q "^No traced process has called CUDA.$"
 }
 
 @test "an agent that is not there, and answers that are none, are said in a line" {

@@ -8,9 +8,11 @@
 #include "agent/request.h"
 #include "base/clock.h"
 #include "event/losses.h"
+#include "ledger/process.h"
 #include "report/report_devices.h"
 
 #define TOLD_MOST 1000 /* less than report_devices.c takes */
+#define PEAKS_MORE 1000
 
 struct books {
 	struct sink sink; /* first: the pipeline hands copies over */
@@ -18,7 +20,47 @@ struct books {
 	struct report_recording *recording;
 	struct openmetrics *series; /* of processes that have ended */
 	uint64_t start_ns;
+	struct map peaks; /* number of a process -> the most that it held on devices at a time */
+	size_t hidden;    /* live processes that this report leaves out */
 };
+
+/* Of a process whose end was not seen, too, until there are many. */
+static int forget_peaks(struct books *books)
+{
+	const struct state *state = &books->pipeline->state;
+	struct map kept = { 0 };
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < state->processes_count; i++) {
+		const uint64_t number = state->processes[i]->number;
+		const uint64_t *peak = map_get(&books->peaks, number);
+
+		if (peak && !state->processes[i]->exited)
+			err = map_set(&kept, number, *peak);
+	}
+	map_fini(err ? &kept : &books->peaks);
+	if (!err)
+		books->peaks = kept;
+	return err;
+}
+
+static int follow_peak(struct books *books, const struct process *process)
+{
+	const uint64_t live_bytes = process_on_devices_bytes(process);
+	uint64_t *peak = map_get(&books->peaks, process->number);
+	int err = 0;
+
+	if (process->exited)
+		return 0;
+	if (peak) {
+		*peak = live_bytes > *peak ? live_bytes : *peak;
+		return 0;
+	}
+	if (books->peaks.count > 2 * books->pipeline->state.processes_count + PEAKS_MORE)
+		err = forget_peaks(books);
+	return err ? err : map_set(&books->peaks, process->number, live_bytes);
+}
 
 static int take_process(struct sink *sink, const struct event *event, const struct change *change)
 {
@@ -27,6 +69,8 @@ static int take_process(struct sink *sink, const struct event *event, const stru
 
 	if (event->header->type == MS_TYPE_EXIT && !change->repeated)
 		openmetrics_add_ended(books->series, books->recording, process);
+	if (process->exited)
+		map_remove(&books->peaks, process->number);
 	return 0;
 }
 
@@ -34,6 +78,8 @@ static int take_call(struct sink *sink, const struct event *event, const struct 
 {
 	struct books *books = (struct books *)sink;
 
+	if ((change->has_allocation || change->has_amounts) && follow_peak(books, change->process))
+		books->recording->incomplete = true;
 	if (event->probe->spec.action != MS_ACTION_DEVICE_INFO)
 		return 0;
 	/* Of processes that have ended long ago, too: for the living there has to be room. */
@@ -98,6 +144,7 @@ void books_free(struct books *books)
 		return;
 	report_recording_free(books->recording);
 	openmetrics_free(books->series);
+	map_fini(&books->peaks);
 	free(books);
 }
 
@@ -158,8 +205,10 @@ int books_close(struct books *books, uint32_t uid)
 		struct report_process shown = recording->processes[i];
 
 		/* The others stay behind those, so that they are freed. */
-		if (!is_shown(shown.process, uid))
+		if (!is_shown(shown.process, uid)) {
+			books->hidden += !shown.process->exited;
 			continue;
+		}
 		recording->processes[i] = recording->processes[kept];
 		recording->processes[kept++] = shown;
 	}
@@ -173,6 +222,19 @@ int books_close(struct books *books, uint32_t uid)
 const struct report_recording *books_report(const struct books *books)
 {
 	return books->recording;
+}
+
+size_t books_hidden(const struct books *books)
+{
+	return books->hidden;
+}
+
+uint64_t books_peak_live(const struct books *books, const struct process *process)
+{
+	const uint64_t *peak = map_get(&books->peaks, process->number);
+	const uint64_t live_bytes = process_on_devices_bytes(process);
+
+	return peak && *peak > live_bytes ? *peak : live_bytes;
 }
 
 struct openmetrics *books_series(struct books *books)

@@ -47,6 +47,12 @@ int books_close(struct books *books, uint32_t uid);
 /* After books_close(): */
 const struct report_recording *books_report(const struct books *books);
 
+/* So many live processes are of other users than that one. */
+size_t books_hidden(const struct books *books);
+
+/* The most that a live process held at a time in the spaces of usage_is_on_device(). */
+uint64_t books_peak_live(const struct books *books, const struct process *process);
+
 /* ... and the series of metrics, with those of processes that have ended. */
 struct openmetrics *books_series(struct books *books);
 

@@ -163,6 +163,8 @@ static void put_process(struct json *json, const struct answers_source *source,
 	json_put_bool(json, "exact", !report_process_is_inexact(recording, process));
 	json_put_bool(json, "was_running", process->was_running);
 	json_put_if(json, "device_bytes", !process->entries_only, report_held_on_devices(process));
+	json_put_if(json, "peak_live_bytes", !process->entries_only,
+		    books_peak_live(source->books, process));
 	put_spaces(json, process);
 	put_devices(json, recording, shown);
 	json_put_u64(json, "launches", process->launches);
@@ -214,6 +216,7 @@ void who_json_append(struct string *out, const struct answers_source *source)
 	json_put_bool(&json, "exact", !source->own.inexact);
 	json_put_u64(&json, "seen", losses.seen);
 	json_put_u64(&json, "lost", losses_count(&losses));
+	json_put_u64(&json, "hidden_processes", books_hidden(source->books));
 	json_put_bool(&json, "history", has_history(source->own.history));
 	put_costs(&json, &source->own);
 	json_name(&json, "devices");

@@ -42,7 +42,8 @@ static int ask(struct run *run)
 
 static int look(struct run *run)
 {
-	int err = top_output_look(&run->output, clock_monotonic_ns());
+	const uint64_t at_ns = run->remote.at_ns ? run->remote.at_ns : run->output.top.at_ns;
+	int err = top_output_look(&run->output, at_ns, clock_monotonic_ns());
 
 	if (top_output_is_done(&run->output))
 		loop_stop(run->loop);
@@ -125,10 +126,13 @@ int top_agent_run(struct top_run_settings *settings)
 	signal(SIGPIPE, SIG_IGN);
 	top_output_init(&run.output, settings, clock_monotonic_ns());
 	run.output.top.sink.state = &run.remote.state;
+	run.output.top.told_peaks = &run.remote.peaks;
 	run.output.status.launches = run.output.status.remote = true;
 	err = ask(&run);
+	/* What comes before the first answer is no interval. */
+	run.output.top.at_ns = run.remote.at_ns;
 	if (!err)
-		err = top_look(&run.output.top, clock_monotonic_ns());
+		err = top_look(&run.output.top, run.remote.at_ns);
 	if (!err)
 		err = watch(&run);
 	close_err = top_output_close(&run.output);

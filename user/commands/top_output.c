@@ -66,14 +66,15 @@ static int write_look(struct top_output *output)
 	return writer_flush(&output->writer);
 }
 
-int top_output_look(struct top_output *output, uint64_t now_ns)
+int top_output_look(struct top_output *output, uint64_t at_ns, uint64_t now_ns)
 {
-	int err;
+	int err = 0;
 
 	output->status.now_ns = now_ns;
-	output->status.realtime_ns = now_ns + clock_realtime_offset_ns();
 	output->looks++;
-	err = top_look(&output->top, now_ns);
+	if (at_ns != output->top.at_ns)
+		err = top_look(&output->top, at_ns);
+	output->status.realtime_ns = output->top.at_ns + clock_realtime_offset_ns();
 	if (err)
 		return err;
 	if (output->display)

@@ -40,7 +40,10 @@ bool top_output_is_paused(const struct top_output *output);
 /* Whether `top` has shown its numbers as often as requested. */
 bool top_output_is_done(const struct top_output *output);
 
-/* Computes the numbers, and shows them. Returns 0 or -errno. */
-int top_output_look(struct top_output *output, uint64_t now_ns);
+/*
+ * Computes the numbers, and shows them. `at_ns`: when the state was so; if that is when the one
+ * before was, the numbers stay. Returns 0 or -errno.
+ */
+int top_output_look(struct top_output *output, uint64_t at_ns, uint64_t now_ns);
 
 #endif /* MEMSCOPE_COMMANDS_TOP_OUTPUT_H */

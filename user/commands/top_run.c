@@ -38,7 +38,7 @@ static int show(struct run *run, uint64_t now_ns)
 	int err = count(run);
 
 	if (!err)
-		err = top_output_look(&run->output, now_ns);
+		err = top_output_look(&run->output, now_ns, now_ns);
 	if (top_output_is_done(&run->output))
 		live_end(run->live);
 	return err;

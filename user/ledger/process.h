@@ -22,6 +22,9 @@ size_t process_bytes(const struct process *process);
 /* What it has live in all spaces that usage_is_held() names. */
 uint64_t process_held_bytes(const struct process *process);
 
+/* The same of usage_is_on_device(). */
+uint64_t process_on_devices_bytes(const struct process *process);
+
 /* Counts for how long less was traced than usual. Returns 0. */
 int process_note_budget(struct process *process, const struct ms_budget *budget);
 

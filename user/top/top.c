@@ -6,23 +6,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "ledger/process.h"
 
 #define SECOND 1000000000ull
 
 static struct top *of(struct sink *sink)
 {
 	return (struct top *)sink;
-}
-
-uint64_t top_live(const struct process *process)
-{
-	uint64_t bytes = 0;
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (usage_is_on_device((uint8_t)space))
-			bytes += process->spaces[space].live_bytes;
-	return bytes;
 }
 
 /* ---- what is remembered ---------------------------------------------------------------------- */
@@ -44,6 +34,9 @@ static struct top_history *history_of(struct top *top, const struct process *pro
 	history = &top->histories[top->histories_count++];
 	/* What it called before it was seen here is no part of an interval. */
 	*history = (struct top_history){ .number = process->number, .look = top->look };
+	/* The agent has followed it for longer than `top` has. */
+	if (top->told_peaks && top->look <= 1)
+		history->first_bytes = history->live_bytes = process_on_devices_bytes(process);
 	return history;
 }
 
@@ -80,7 +73,7 @@ static int call(struct sink *sink, const struct event *event, const struct chang
 	if (!change->has_allocation && !change->has_amounts)
 		return 0;
 	history = history_of(of(sink), change->process);
-	live_bytes = top_live(change->process);
+	live_bytes = process_on_devices_bytes(change->process);
 	if (history && live_bytes > history->peak_bytes)
 		history->peak_bytes = live_bytes;
 	return 0;
@@ -98,7 +91,7 @@ static int tick(struct sink *sink, uint64_t now_ns)
 
 		if (!history)
 			continue;
-		history->samples[top->seconds % TOP_SAMPLES] = top_live(process);
+		history->samples[top->seconds % TOP_SAMPLES] = process_on_devices_bytes(process);
 		if (history->samples_count < TOP_SAMPLES)
 			history->samples_count++;
 	}
@@ -136,7 +129,7 @@ void top_fini(struct top *top)
 static uint64_t minute_ago(const struct top *top, const struct top_history *history)
 {
 	if (history->samples_count < TOP_SAMPLES)
-		return 0;
+		return history->first_bytes;
 	return history->samples[top->seconds % TOP_SAMPLES];
 }
 
@@ -167,14 +160,31 @@ static uint64_t exit_bytes(const struct process *process)
 	return total;
 }
 
+/* An agent that was restarted counts from 0 again. */
+static uint64_t calls_since(uint64_t calls, uint64_t before)
+{
+	return calls >= before ? calls - before : calls;
+}
+
+/* Returns whether it is known: of an agent's answer, if the agent says it. */
+static bool find_peak(const struct top *top, struct top_history *history, uint64_t live_bytes)
+{
+	const uint64_t *told = top->told_peaks ? map_get(top->told_peaks, history->number) : NULL;
+
+	if (told && *told > history->peak_bytes)
+		history->peak_bytes = *told;
+	if (live_bytes > history->peak_bytes)
+		history->peak_bytes = live_bytes;
+	return told || !top->told_peaks;
+}
+
 static void fill(struct top *top, struct top_row *row, const struct process *process,
 		 struct top_history *history)
 {
-	const uint64_t live_bytes = top_live(process), allocs = process->calls[MS_OP_ALLOC];
-	const uint64_t launches = launches_of(process);
+	const uint64_t live_bytes = process_on_devices_bytes(process);
+	const uint64_t allocs = process->calls[MS_OP_ALLOC], launches = launches_of(process);
+	const bool peak_known = find_peak(top, history, live_bytes);
 
-	if (live_bytes > history->peak_bytes)
-		history->peak_bytes = live_bytes;
 	*row = (struct top_row){
 		.number = process->number,
 		.start_ns = process->start_ns,
@@ -182,10 +192,11 @@ static void fill(struct top *top, struct top_row *row, const struct process *pro
 		.history = (uint32_t)(history - top->histories),
 		.live_bytes = live_bytes,
 		.peak_bytes = history->peak_bytes,
+		.peak_known = peak_known && !process->entries_only,
 		.growth_bytes = (int64_t)(live_bytes - history->live_bytes),
 		.minute_bytes = (int64_t)(live_bytes - minute_ago(top, history)),
-		.allocs = allocs - history->allocs,
-		.launches = launches - history->launches,
+		.allocs = calls_since(allocs, history->allocs),
+		.launches = calls_since(launches, history->launches),
 		.exit_bytes = exit_bytes(process),
 		.held_before = state_may_hold_more(process),
 		.inexact = process_counters_are_inexact(process->counters),

@@ -36,9 +36,10 @@ struct top_history {
 	uint64_t look;                         /* the last one that it was part of */
 	uint64_t live_bytes, allocs, launches; /* as of that one */
 	uint64_t peak_bytes;                   /* of what it held on devices at a time */
-	uint64_t samples[TOP_SAMPLES];         /* a ring */
-	uint32_t samples_count;                /* so many are known */
-	bool ended;                            /* that has been shown */
+	uint64_t first_bytes; /* what it held before the first sample, as far as that is known */
+	uint64_t samples[TOP_SAMPLES]; /* a ring */
+	uint32_t samples_count;        /* so many are known */
+	bool ended;                    /* that has been shown */
 };
 
 /* All amounts are of memory on devices, as usage_is_on_device() has it. */
@@ -55,6 +56,7 @@ struct top_row {
 	int64_t unexplained_bytes; /* of that */
 	uint64_t exit_bytes;       /* what it held when it ended */
 	bool nvml_known;
+	bool peak_known;
 	bool held_before;  /* it may hold memory from before top attached */
 	bool inexact;      /* `live_bytes` may be wrong */
 	bool entries_only; /* what is live is not known at all */
@@ -64,6 +66,11 @@ struct top_row {
 struct top {
 	struct sink sink;  /* first */
 	struct map places; /* number of a process -> position in `histories` */
+	/*
+	 * NULL: the sink follows peaks. Else the state is an agent's answer, and this has its
+	 * peaks: number of a process -> bytes.
+	 */
+	const struct map *told_peaks;
 	struct top_history *histories;
 	size_t histories_count, histories_capacity;
 	uint64_t seconds; /* samples so far */
@@ -83,7 +90,7 @@ struct top {
 void top_init(struct top *top, uint64_t now_ns);
 void top_fini(struct top *top);
 
-/* Makes new rows, in no order. Returns 0 or -ENOMEM. */
+/* Makes new rows, in no order. `now_ns`: when the state was so. Returns 0 or -ENOMEM. */
 int top_look(struct top *top, uint64_t now_ns);
 
 /* Sorts the rows; equal ones by PID. `reversed`: the least first. */
@@ -95,10 +102,7 @@ const struct process *top_process(const struct top *top, const struct top_row *r
 /* What it held, a second apart, the newest last; returns how many, at most TOP_SAMPLES. */
 size_t top_samples(const struct top *top, const struct top_row *row, uint64_t samples[TOP_SAMPLES]);
 
-/* `count` calls in the last interval, per second, rounded. */
+/* `count` calls in the last interval, per second, rounded; 0 without an interval. */
 uint64_t top_per_second(const struct top *top, uint64_t count);
-
-/* What a process holds on devices. */
-uint64_t top_live(const struct process *process);
 
 #endif /* MEMSCOPE_TOP_TOP_H */

@@ -37,10 +37,7 @@ static void append_live(struct string *out, const struct source *source)
 
 static void append_peak(struct string *out, const struct source *source)
 {
-	char size[STRING_NUMBER_BYTES];
-
-	string_append_text(
-		out, source->row->entries_only ? "?" : string_size(size, source->row->peak_bytes));
+	top_words_peak(out, source->row);
 }
 
 static void append_growth(struct string *out, const struct source *source)
@@ -256,7 +253,8 @@ void top_list_draw(struct top_lines *lines, size_t from, size_t height, struct t
 	string_fini(&cell);
 	if (view->shown_count || !top->look)
 		return;
-	string_append_text(&lines->lines[from + 1], view->filter_length ?
-							    "No process matches the filter." :
-							    "No traced process has called CUDA.");
+	if (view->filter_length)
+		string_append_text(&lines->lines[from + 1], "No process matches the filter.");
+	else
+		top_words_empty(&lines->lines[from + 1], status);
 }

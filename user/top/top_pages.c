@@ -16,7 +16,9 @@ static void draw_numbers(struct string *line, const struct top *top, const struc
 {
 	string_append_text(line, "Live ");
 	top_words_live(line, row);
-	string_append_format(line, ", peak %s, growth ", REPORT_SIZE(row->peak_bytes));
+	string_append_text(line, ", peak ");
+	top_words_peak(line, row);
+	string_append_text(line, ", growth ");
 	top_words_growth(line, row->growth_bytes);
 	string_append_text(line, "; ");
 	top_words_rate(line, top, row->allocs);

@@ -18,6 +18,7 @@ void top_remote_fini(struct top_remote *remote)
 {
 	state_fini(&remote->state);
 	map_fini(&remote->numbers);
+	map_fini(&remote->peaks);
 	json_tree_fini(&remote->tree);
 }
 
@@ -125,7 +126,7 @@ static int add_process(struct top_remote *remote, const struct json_value *value
 	const struct json_tree *tree = &remote->tree;
 	struct ms_event event = { .ts_ns = ts_ns };
 	struct process *process;
-	uint64_t pid;
+	uint64_t pid, peak_bytes;
 	int err;
 
 	if (!json_tree_u64(tree, value, "pid", &pid) || pid > UINT32_MAX ||
@@ -148,6 +149,8 @@ static int add_process(struct top_remote *remote, const struct json_value *value
 	json_tree_u64(tree, value, "launches", &process->launches);
 	json_tree_u64(tree, value, "graph_launches", &process->graph_launches);
 	process->calls[MS_OP_LAUNCH] = process->launches + process->graph_launches;
+	if (!err && json_tree_u64(tree, value, "peak_live_bytes", &peak_bytes))
+		err = map_set(&remote->peaks, process->number, peak_bytes);
 	set_spaces(tree, json_tree_member(tree, value, "spaces"), process);
 	return err;
 }
@@ -276,6 +279,8 @@ static void empty(struct top_remote *remote)
 {
 	state_fini(&remote->state);
 	memset(&remote->state, 0, sizeof(remote->state));
+	map_fini(&remote->peaks);
+	remote->at_ns = 0;
 }
 
 int top_remote_take(struct top_remote *remote, char *bytes, size_t length,
@@ -294,9 +299,10 @@ int top_remote_take(struct top_remote *remote, char *bytes, size_t length,
 	if (!schema || strcmp(schema, SCHEMA) != 0 ||
 	    !json_tree_u64(&remote->tree, root, "ts_ns", &ts_ns))
 		return -EINVAL;
-	json_tree_u64(&remote->tree, root, "wall_ns", &status->realtime_ns);
 	status->losses = (struct losses){ 0 };
 	json_tree_u64(&remote->tree, root, "lost", &status->losses.calls);
+	status->hidden = 0;
+	json_tree_u64(&remote->tree, root, "hidden_processes", &status->hidden);
 	err = state_follow_usage(&remote->state);
 	if (!err)
 		err = add_all(remote, root, ts_ns);
@@ -304,5 +310,7 @@ int top_remote_take(struct top_remote *remote, char *bytes, size_t length,
 		err = forget_numbers(remote);
 	if (err)
 		empty(remote);
+	else
+		remote->at_ns = ts_ns;
 	return err;
 }

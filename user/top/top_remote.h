@@ -13,17 +13,20 @@
 
 struct top_remote {
 	struct state state;
-	struct map
-		numbers; /* event_process_key() -> number of a process, also in the next answer */
+	/* event_process_key() -> number of a process, also in the next answer */
+	struct map numbers;
 	uint64_t numbers_count;
+	struct map peaks; /* number of a process -> the most that it held on devices at a time */
+	uint64_t at_ns;   /* CLOCK_MONOTONIC: when the state was so */
 	struct json_tree tree;
 };
 
 void top_remote_fini(struct top_remote *remote);
 
 /*
- * Takes an answer, and changes its bytes. The state is then new, and `status` has the time of the
- * answer and the losses. Returns 0, -EINVAL (another answer; the state is then empty), or -ENOMEM.
+ * Takes an answer, and changes its bytes. The state is then new, and `status` has the losses and
+ * the number of processes that the agent does not show. Returns 0, -EINVAL (another answer; the
+ * state is then empty), or -ENOMEM.
  */
 int top_remote_take(struct top_remote *remote, char *bytes, size_t length,
 		    struct top_status *status);

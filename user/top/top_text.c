@@ -16,7 +16,7 @@ static void append_title(struct document *document, const struct top *top,
 
 	string_append_format(&document->text, "%s: ", clock_utc_text(time, status->realtime_ns));
 	top_words_status(&document->text, top, status);
-	string_append_format(&document->text, "; the last %s", REPORT_DURATION(top->interval_ns));
+	top_words_interval(&document->text, top, status);
 	document_heading(document, 1, "top");
 }
 
@@ -102,7 +102,8 @@ static void append_row(struct document *document, const struct top *top,
 	document_cell(document);
 	top_words_live(&document->text, row);
 	document_cell(document);
-	document_cell_size(document, !row->entries_only, row->peak_bytes);
+	top_words_peak(&document->text, row);
+	document_cell(document);
 	cell_growth(document, row, row->growth_bytes);
 	cell_growth(document, row, row->minute_bytes);
 	top_words_rate(&document->text, top, row->allocs);
@@ -156,6 +157,8 @@ void top_text_append(struct document *document, const struct top *top,
 	append_title(document, top, status);
 	top_text_devices(document, top->sink.state);
 	append_rows(document, top, status);
-	if (!top->rows_count)
-		document_say(document, "No traced process has called CUDA.");
+	if (top->rows_count)
+		return;
+	top_words_empty(&document->text, status);
+	document_paragraph(document);
 }

@@ -6,6 +6,9 @@
 #include "render/field.h"
 #include "render/losses_words.h"
 #include "render/process_cells.h"
+#include "render/report_words.h"
+
+#define OLD_NS 3000000000ull
 
 void top_words_growth(struct string *out, int64_t bytes)
 {
@@ -21,7 +24,48 @@ void top_words_rate(struct string *out, const struct top *top, uint64_t count)
 	const uint64_t rate = top_per_second(top, count);
 	char number[STRING_NUMBER_BYTES];
 
+	if (!top->interval_ns) {
+		string_append_char(out, '?');
+		return;
+	}
 	string_append_text(out, count && !rate ? "<1" : string_count(number, rate));
+}
+
+void top_words_peak(struct string *out, const struct top_row *row)
+{
+	char size[STRING_NUMBER_BYTES];
+
+	string_append_text(out, row->peak_known ? string_size(size, row->peak_bytes) : "?");
+}
+
+/* An agent keeps an answer for a second, and may need as long again to make one. */
+static bool is_old(const struct top *top, const struct top_status *status)
+{
+	return status->now_ns > top->at_ns && status->now_ns - top->at_ns > OLD_NS;
+}
+
+void top_words_interval(struct string *out, const struct top *top, const struct top_status *status)
+{
+	if (top->interval_ns)
+		string_append_format(out, "; the last %s", REPORT_DURATION(top->interval_ns));
+	else
+		string_append_text(out, "; no rates before the agent's second answer");
+	if (is_old(top, status))
+		string_append_format(out, ", as of %s ago",
+				     REPORT_DURATION(status->now_ns - top->at_ns));
+}
+
+void top_words_empty(struct string *out, const struct top_status *status)
+{
+	if (!status->hidden) {
+		string_append_text(out, "No traced process has called CUDA.");
+		return;
+	}
+	string_append_text(out, "No process of yours is traced; ");
+	string_append_count(out, status->hidden, "process", "processes");
+	string_append_text(out, status->hidden == 1 ? " of another user is hidden." :
+						      " of other users are hidden.");
+	string_append_text(out, " Root and members of the group memscope see all.");
 }
 
 void top_words_live(struct string *out, const struct top_row *row)
@@ -89,6 +133,11 @@ void top_words_status(struct string *out, const struct top *top, const struct to
 	string_append_format(out, ", %s live on devices", string_size(size, top->live_bytes));
 	if (top->ended)
 		string_append_format(out, ", %llu ended", (unsigned long long)top->ended);
+	if (status->hidden) {
+		string_append_text(out, ", ");
+		string_append_u64(out, status->hidden);
+		string_append_text(out, " of other users hidden");
+	}
 	if (status->missed) {
 		string_append_text(out, ", at least ");
 		string_append_count(out, status->missed, "process", "processes");

@@ -14,8 +14,9 @@
 /* What is known besides the state. */
 struct top_status {
 	uint64_t begin_ns, now_ns; /* CLOCK_MONOTONIC: of the capture; of the last look */
-	uint64_t realtime_ns;      /* of the same look */
+	uint64_t realtime_ns;      /* when the numbers were so */
 	struct losses losses;
+	uint64_t hidden; /* so many processes the agent does not show to this user */
 	uint64_t missed; /* at least so many processes were not attached to in time */
 	bool remote;     /* the numbers come from an agent */
 	bool stale;      /* the agent does not answer any more */
@@ -26,8 +27,17 @@ struct top_status {
 /* "+1.50 GiB", "-4 KiB", "0 B" */
 void top_words_growth(struct string *out, int64_t bytes);
 
-/* "1,234", "<1", "0": per second */
+/* "1,234", "<1", "0": per second; "?": there is no interval yet */
 void top_words_rate(struct string *out, const struct top *top, uint64_t count);
+
+/* The most that a process held: "1.50 GiB", or "?". */
+void top_words_peak(struct string *out, const struct top_row *row);
+
+/* "; the last 2.0 s", and how old the numbers are, if they are old. */
+void top_words_interval(struct string *out, const struct top *top, const struct top_status *status);
+
+/* Why the list is empty: it is. */
+void top_words_empty(struct string *out, const struct top_status *status);
 
 /* What a process holds: "1.50 GiB", with "+" if that is not all, "~" if it is not exact; or "?". */
 void top_words_live(struct string *out, const struct top_row *row);

@@ -277,10 +277,15 @@ void report_document_oom_moments(struct document *document,
 {
 	const size_t listed = recording->ooms_count < 3 ? recording->ooms_count : 3;
 	struct string *text = &document->text;
-	size_t i;
+	size_t gravest = 0, i;
 
 	if (!listed)
 		return;
+	while (gravest + 1 < recording->ooms_count &&
+	       recording->ooms[gravest]->request.outcome != OOM_FATAL)
+		gravest++;
+	if (recording->ooms[gravest]->request.outcome != OOM_FATAL)
+		gravest = 0;
 	string_append_text(text, "The tables show the end. Memory ran out at ");
 	for (i = 0; i < listed; i++) {
 		string_append_text(text, i ? ", " : "");
@@ -289,10 +294,13 @@ void report_document_oom_moments(struct document *document,
 	if (recording->ooms_count > listed)
 		string_append_format(text, " and %zu more times", recording->ooms_count - listed);
 	string_append_format(text,
-			     ": who held most then is below, in Failure 1%s. All of that moment:"
+			     ": who held most then is below, in Failure 1%s. All of %s:"
 			     " memscope-bpf report --at ",
-			     recording->ooms_count > 1 ? " and so on" : "");
-	append_at(text, recording, recording->ooms[0]->last_ts_ns);
+			     recording->ooms_count > 1 ? " and so on" : "",
+			     gravest                   ? "the fatal one" :
+			     recording->ooms_count > 1 ? "the first one" :
+							 "that moment");
+	append_at(text, recording, recording->ooms[gravest]->last_ts_ns);
 	string_append_text(text, " FILE");
 	document_paragraph(document);
 }

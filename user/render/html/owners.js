@@ -84,13 +84,18 @@ class OwnersChart {
 
 		if (!failures.length)
 			return;
-		this.failure = failures[0];
-		if (failures.length > 1)
-			this.mount.append(element('div', { class: 'controls' }, choice('Out of memory', failures.map(
-				(failure, place) => [place, `failure ${place + 1}, ${this.timeOf(failure)}`]), (value) => {
+		// What the program did not survive, above all.
+		this.failure = failures.find((failure) => failure.outcome === 'fatal') || failures[0];
+		if (failures.length > 1) {
+			const chosen = choice('Out of memory', failures.map((failure, place) => [place,
+				`failure ${place + 1}, ${this.timeOf(failure)}, ${failure.outcome}`]), (value) => {
 				this.failure = failures[value];
 				this.fill();
-			}).node));
+			});
+
+			chosen.select.value = failures.indexOf(this.failure);
+			this.mount.append(element('div', { class: 'controls' }, chosen.node));
+		}
 		this.atFailure = new Icicle(this.mount, 'When memory ran out', null, (owner) => this.colours.get(owner.path[0]));
 	}
 

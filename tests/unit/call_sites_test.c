@@ -93,7 +93,7 @@ static void test_time_by_stack(void **state)
 	feed(&f, copy(LOAD, 7, 1000));
 	/* Seven calls that were summed up. */
 	feed(&f, record_summed(7, copy(STEP, 70, 700)));
-	rows = call_sites_rows(&f.sites, &f.state, &count);
+	rows = call_sites_rows(&f.sites, &f.state, true, &count);
 	assert_int_equal(count, 2);
 	assert_row(&rows[0], LOAD, 1, 1, 0, 1000, 7);
 	assert_row(&rows[1], STEP, 1, 9, 1, 850, 81);
@@ -117,7 +117,7 @@ static void test_what_has_no_place(void **state)
 	feed(&f, copy(0, 1, 1));
 	feed(&f, copy(UNKNOWN, 1, 1));
 	feed(&f, record_without(MS_KNOWN_RESULT, copy(STEP, 1, 0)));
-	rows = call_sites_rows(&f.sites, &f.state, &count);
+	rows = call_sites_rows(&f.sites, &f.state, true, &count);
 	assert_int_equal(count, 0);
 	free(rows);
 	finish(&f);
@@ -136,9 +136,14 @@ static void test_the_same_python_lines_are_one_place(void **state)
 	feed(&f, copy(STEP, 1, 5));
 	feed(&f, copy(STEP, 1, 5));
 	feed(&f, record_of(RECORD_PID + 1, RECORD_START_NS, copy(STEP_TOO, 1, 3)));
-	rows = call_sites_rows(&f.sites, &f.state, &count);
+	rows = call_sites_rows(&f.sites, &f.state, true, &count);
 	assert_int_equal(count, 1);
 	assert_row(&rows[0], STEP, 2, 4, 0, 14, 4);
+	free(rows);
+	rows = call_sites_rows(&f.sites, &f.state, false, &count);
+	assert_int_equal(count, 2);
+	assert_row(&rows[0], STEP, 2, 3, 0, 13, 3);
+	assert_row(&rows[1], STEP_CUT, 1, 1, 0, 1, 1);
 	free(rows);
 	finish(&f);
 }
@@ -153,7 +158,7 @@ static void test_functions_are_told_apart(void **state)
 	begin(&f);
 	feed(&f, copy(STEP, 1, 5));
 	feed(&f, record_called_from(STEP, record_copy("cuMemcpyDtoH_v2", 1, MS_DIRECTION_DTOH)));
-	rows = call_sites_rows(&f.sites, &f.state, &count);
+	rows = call_sites_rows(&f.sites, &f.state, true, &count);
 	assert_int_equal(count, 2);
 	free(rows);
 	finish(&f);

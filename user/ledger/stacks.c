@@ -26,12 +26,12 @@ size_t stacks_bytes(const struct stacks *stacks)
 	       map_bytes(&stacks->stack_places);
 }
 
-uint64_t stacks_likeness(const struct stacks *stacks, const struct stack *stack)
+uint64_t stacks_likeness(const struct stacks *stacks, const struct stack *stack, bool lines)
 {
 	uint32_t links[MS_STACK_MOST];
 	size_t count = 0, i;
 
-	for (i = 0; i < stack->count && i < MS_STACK_MOST; i++) {
+	for (i = 0; lines && i < stack->count && i < MS_STACK_MOST; i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
 
 		if (frame && frame->kind == MS_FRAME_PYTHON)

@@ -67,10 +67,10 @@ const struct frame *stacks_frame(const struct stacks *stacks, const struct stack
 				 size_t place);
 
 /*
- * A number that stacks have in common whose Python frames are the same or, if they have none, all
- * of whose frames are: through whatever native code, or however much of it was found.
+ * A number that stacks have in common whose frames are the same. `lines`: whose Python frames are,
+ * if they have any, through whatever native code, or however much of it was found.
  */
-uint64_t stacks_likeness(const struct stacks *stacks, const struct stack *stack);
+uint64_t stacks_likeness(const struct stacks *stacks, const struct stack *stack, bool lines);
 
 /* The last part of a path, which is a part of that text. */
 const char *stacks_name_of(const char *path);

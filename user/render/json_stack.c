@@ -62,7 +62,7 @@ void json_call_sites(struct json *json, const struct call_sites *sites, const st
 		     size_t most)
 {
 	size_t count, i;
-	struct call_site_row *rows = call_sites_rows(sites, state, &count);
+	struct call_site_row *rows = call_sites_rows(sites, state, false, &count);
 
 	json->out->failed |= !rows;
 	json_open(json, '[');

@@ -92,9 +92,9 @@ void report_document_sites(struct document *document, const struct report_record
 {
 	size_t owners_count, sites_count;
 	struct site_row *owners =
-		sites_rows(&recording->sites, recording->state, true, &owners_count);
+		sites_rows(&recording->sites, recording->state, SITES_BY_OWNER, &owners_count);
 	struct site_row *sites =
-		sites_rows(&recording->sites, recording->state, false, &sites_count);
+		sites_rows(&recording->sites, recording->state, SITES_BY_LINES, &sites_count);
 
 	document->failed |= !owners || !sites;
 	if (owners && sites) {
@@ -118,7 +118,7 @@ void report_document_call_sites(struct document *document, const struct report_r
 	};
 	size_t count, i;
 	struct call_site_row *rows =
-		call_sites_rows(&recording->call_sites, recording->state, &count);
+		call_sites_rows(&recording->call_sites, recording->state, true, &count);
 
 	document->failed |= !rows;
 	if (count) {

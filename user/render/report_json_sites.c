@@ -27,11 +27,11 @@ static void put_row(struct json *json, const struct stacks *stacks, const struct
 }
 
 static void put_rows(struct json *json, const struct report_recording *recording, const char *name,
-		     bool owners)
+		     enum sites_by by)
 {
 	const struct stacks *stacks = &recording->state->stacks;
 	size_t count, i;
-	struct site_row *rows = sites_rows(&recording->sites, recording->state, owners, &count);
+	struct site_row *rows = sites_rows(&recording->sites, recording->state, by, &count);
 
 	json->out->failed |= !rows;
 	json_name(json, name);
@@ -44,8 +44,8 @@ static void put_rows(struct json *json, const struct report_recording *recording
 
 void report_json_sites(struct json *json, const struct report_recording *recording)
 {
-	put_rows(json, recording, "owners", true);
-	put_rows(json, recording, "sites", false);
+	put_rows(json, recording, "owners", SITES_BY_OWNER);
+	put_rows(json, recording, "sites", SITES_BY_STACK);
 	json_name(json, "call_sites");
 	json_call_sites(json, &recording->call_sites, recording->state, SITES_MAX);
 }

@@ -77,7 +77,7 @@ static void join_alike(struct live_places *places)
 }
 
 static void add_cell(struct live_places *places, const struct stacks *stacks,
-		     const struct usage *usage, const struct usage_cell *cell)
+		     const struct usage *usage, const struct usage_cell *cell, bool lines)
 {
 	uint32_t at = usage_is_held(cell->space) ? cell->parts : 0;
 
@@ -88,7 +88,7 @@ static void add_cell(struct live_places *places, const struct stacks *stacks,
 		if (stack)
 			places->list[places->count++] = (struct live_place){
 				.stack = stack,
-				.likeness = stacks_likeness(stacks, stack),
+				.likeness = stacks_likeness(stacks, stack, lines),
 				.live_bytes = part->live_bytes,
 				.live_count = part->live_count,
 				.alloc_bytes = part->alloc_bytes,
@@ -98,7 +98,7 @@ static void add_cell(struct live_places *places, const struct stacks *stacks,
 }
 
 /* Of the processes that are listed one by one. */
-static struct live_places places_of(const struct state *state)
+static struct live_places places_of(const struct state *state, bool lines)
 {
 	struct live_places places = { 0 };
 	size_t most = 1, i, j;
@@ -111,7 +111,7 @@ static struct live_places places_of(const struct state *state)
 		const struct usage *usage = state->processes[i]->usage;
 
 		for (j = 0; usage && j < usage->count; j++)
-			add_cell(&places, &state->stacks, usage, &usage->cells[j]);
+			add_cell(&places, &state->stacks, usage, &usage->cells[j], lines);
 	}
 	join_alike(&places);
 	return places;
@@ -148,7 +148,7 @@ static void append_live(struct string *out, const struct summary *summary, size_
 		{ 0 },
 	};
 	const struct stacks *stacks = &summary->state->stacks;
-	struct live_places places = places_of(summary->state);
+	struct live_places places = places_of(summary->state, true);
 	struct string chain = { 0 };
 	struct summary_table table;
 	size_t i;
@@ -191,7 +191,8 @@ static void append_calls(struct string *out, const struct summary *summary, size
 		{ 0 },
 	};
 	size_t count, i;
-	struct call_site_row *rows = call_sites_rows(summary->call_sites, summary->state, &count);
+	struct call_site_row *rows =
+		call_sites_rows(summary->call_sites, summary->state, true, &count);
 	struct string chain = { 0 };
 	struct summary_table table;
 
@@ -235,7 +236,7 @@ void summary_sites_append(struct string *out, const struct summary *summary,
 
 static void put_live(struct json *json, const struct summary *summary)
 {
-	struct live_places places = places_of(summary->state);
+	struct live_places places = places_of(summary->state, false);
 	size_t i;
 
 	json->out->failed |= places.failed;

@@ -113,7 +113,7 @@ static int by_place(const void *one, const void *other)
 	return order ? order : compare_numbers(a->process, b->process);
 }
 
-static size_t collect(const struct call_sites *sites, const struct state *state,
+static size_t collect(const struct call_sites *sites, const struct state *state, bool lines,
 		      struct sorting *list)
 {
 	size_t count = 0, i;
@@ -126,7 +126,7 @@ static size_t collect(const struct call_sites *sites, const struct state *state,
 			continue;
 		list[count++] = (struct sorting){
 			.row = { .stack = stack, .row = site->row, .total = site->total },
-			.likeness = stacks_likeness(&state->stacks, stack),
+			.likeness = stacks_likeness(&state->stacks, stack, lines),
 			.process = site->process,
 		};
 	}
@@ -145,7 +145,7 @@ static void merge(struct call_site_row *row, uint64_t *longest_ns, const struct 
 }
 
 struct call_site_row *call_sites_rows(const struct call_sites *sites, const struct state *state,
-				      size_t *count)
+				      bool lines, size_t *count)
 {
 	struct sorting *list = calloc(sites->count + 1, sizeof(*list));
 	struct call_site_row *rows = calloc(sites->count + 1, sizeof(*rows));
@@ -158,7 +158,7 @@ struct call_site_row *call_sites_rows(const struct call_sites *sites, const stru
 		free(rows);
 		return NULL;
 	}
-	all = collect(sites, state, list);
+	all = collect(sites, state, lines, list);
 	qsort(list, all, sizeof(*list), by_place);
 	for (i = 0; i < all; i++) {
 		if (!i || list[i - 1].likeness != list[i].likeness ||
@@ -198,13 +198,13 @@ const struct stack *call_sites_longest(const struct call_sites *sites, const str
 	}
 	if (!longest)
 		return NULL;
-	likeness = stacks_likeness(&state->stacks, longest);
+	likeness = stacks_likeness(&state->stacks, longest, true);
 	for (i = 0; i < sites->count; i++) {
 		const struct call_site *site = &sites->list[i];
 		const struct stack *stack = stacks_find(&state->stacks, site->stack);
 
 		if (stack && is_of(site, process, ops) &&
-		    stacks_likeness(&state->stacks, stack) == likeness)
+		    stacks_likeness(&state->stacks, stack, true) == likeness)
 			*duration_ns += site->total.duration_ns;
 	}
 	return longest;

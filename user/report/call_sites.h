@@ -53,9 +53,12 @@ struct call_site_row {
 	struct call_site_total total;
 };
 
-/* Those in which most time is spent first, in an array to be freed. NULL without memory. */
+/*
+ * By call stack, or (`lines`) by Python's lines, where it has any. Those in which most time is spent
+ * first, in an array to be freed. NULL without memory.
+ */
 struct call_site_row *call_sites_rows(const struct call_sites *sites, const struct state *state,
-				      size_t *count);
+				      bool lines, size_t *count);
 
 /*
  * The stack from which calls of these ops (bit set of enum ms_op) took most of the process's time,

@@ -263,9 +263,10 @@ void sites_add_total(struct site_total *to, const struct site_total *from)
 	to->allocs += from->allocs;
 }
 
-static size_t collect(const struct sites *sites, const struct state *state, bool owners,
+static size_t collect(const struct sites *sites, const struct state *state, enum sites_by by,
 		      struct sorting *list)
 {
+	const bool owners = by == SITES_BY_OWNER;
 	size_t count = 0, i;
 
 	for (i = 0; i < sites->count; i++) {
@@ -280,7 +281,8 @@ static size_t collect(const struct sites *sites, const struct state *state, bool
 		if (owners != !site->stack || (site->stack && !stack))
 			continue;
 		if (stack)
-			sorting.likeness = stacks_likeness(&state->stacks, stack);
+			sorting.likeness =
+				stacks_likeness(&state->stacks, stack, by == SITES_BY_LINES);
 		list[count++] = sorting;
 	}
 	return count;
@@ -297,7 +299,7 @@ static void merge(struct site_row *row, uint64_t *peak, const struct site_row *f
 	sites_add_total(&row->total, &from->total);
 }
 
-struct site_row *sites_rows(const struct sites *sites, const struct state *state, bool owners,
+struct site_row *sites_rows(const struct sites *sites, const struct state *state, enum sites_by by,
 			    size_t *count)
 {
 	struct sorting *list = calloc(sites->count + 1, sizeof(*list));
@@ -311,7 +313,7 @@ struct site_row *sites_rows(const struct sites *sites, const struct state *state
 		free(rows);
 		return NULL;
 	}
-	all = collect(sites, state, owners, list);
+	all = collect(sites, state, by, list);
 	qsort(list, all, sizeof(*list), by_place);
 	for (i = 0; i < all; i++) {
 		if (!i || list[i - 1].likeness != list[i].likeness) {

@@ -66,11 +66,14 @@ struct site_row {
 	struct site_total total;
 };
 
-/*
- * By call stack or (`owners`) by owner; those with the highest peak first, in an array to be freed.
- * NULL without memory.
- */
-struct site_row *sites_rows(const struct sites *sites, const struct state *state, bool owners,
+enum sites_by {
+	SITES_BY_STACK, /* all of its frames */
+	SITES_BY_OWNER,
+	SITES_BY_LINES, /* of Python, or by stack where there are none */
+};
+
+/* Those with the highest peak first, in an array to be freed. NULL without memory. */
+struct site_row *sites_rows(const struct sites *sites, const struct state *state, enum sites_by by,
 			    size_t *count);
 
 /* Each of a process that has a stack. */

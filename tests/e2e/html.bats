@@ -95,6 +95,15 @@ browse() {
 	grep -qF 'allocate (three_leaks:12) \< Cache.remember (three_leaks:18) \< step (three_leaks:35)' leaks.md
 }
 
+@test "the line that a program waits in stands out" {
+	needs_browser
+	SIMCUDA_DELAY=cuCtxSynchronize=16ms,cuMemcpyHtoD_v2=4ms \
+		"$MEMSCOPE" record -q $MASK --stacks=waits --stack-frames=python -o waits.mscope -- "$HERE/waits_program" 80
+	make_page waits waits.mscope
+	"$PYTHON" "$HERE/check_page" waits.html waits.json
+	browse waits.html waits
+}
+
 @test "three stalls, told apart by the lanes of GPUs, threads and phases" {
 	# Captures of other tests do not hear its marks.
 	cp "$MEMSCOPE" "$(dirname "$MEMSCOPE")/libmemscope-cupti.so" .

@@ -309,7 +309,7 @@ static void append_recording(struct html *html)
 	html_overview(html);
 	append_chart(html, "spans", "Lanes");
 	append_chart(html, "owners", "Who holds memory");
-	append_chart(html, "sites", "Where it was allocated");
+	append_chart(html, "sites", "Where in the code");
 	html_memory(html);
 	html_calls(html);
 	html_gpu(html);

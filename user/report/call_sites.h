@@ -54,8 +54,8 @@ struct call_site_row {
 };
 
 /*
- * By call stack, or (`lines`) by Python's lines, where it has any. Those in which most time is spent
- * first, in an array to be freed. NULL without memory.
+ * By call stack, or (`lines`) by Python's lines, where it has any. Those in which most time is
+ * spent first, in an array to be freed. NULL without memory.
  */
 struct call_site_row *call_sites_rows(const struct call_sites *sites, const struct state *state,
 				      bool lines, size_t *count);

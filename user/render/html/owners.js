@@ -170,6 +170,7 @@ class Icicle {
 		this.title = title;
 		this.colourOf = colourOf;
 		this.wanted = '';
+		this.format = size;
 		this.head = element('h4', { class: 'icicle-head' });
 		this.box = element('div', { class: 'icicle', role: 'group', 'aria-label': title });
 		this.box.addEventListener('keydown', (event) => this.press(event));
@@ -181,7 +182,7 @@ class Icicle {
 	show({ root, unknown }) {
 		this.root = root;
 		this.top = [root];
-		this.head.textContent = `${this.title}: ${size(root.bytes)}` +
+		this.head.textContent = `${this.title}: ${this.format(root.bytes)}` +
 			`${unknown ? ` (${plural(unknown, 'owner')} not known)` : ''}`;
 		this.width = 0;
 		this.box.hidden = !root.bytes;
@@ -231,15 +232,15 @@ class Icicle {
 	bar(owner, level, x, width, above) {
 		const path = owner.path.join(' › ') || this.title;
 		const within = owner.path.slice(0, -1).join(', ');
-		const text = `${owner.name} ${size(owner.bytes)}, ${percent(owner.bytes, this.root.bytes)} of all` +
+		const text = `${owner.name} ${this.format(owner.bytes)}, ${percent(owner.bytes, this.root.bytes)} of all` +
 			`${within ? `, in ${within}` : ''}`;
 		const node = element('button', { type: 'button', tabindex: -1, 'aria-label': text,
 			class: `bar c${this.colour(owner)}${above ? ' above' : ''}${this.isFound(owner) ? ' found' : ''}`,
 			onclick: () => this.choose(owner),
-			onpointermove: (event) => tooltip.show([path, size(owner.bytes),
+			onpointermove: (event) => tooltip.show([path, this.format(owner.bytes),
 				`${percent(owner.bytes, this.root.bytes)} of all`], event.clientX, event.clientY) });
 
-		node.append(element('span', { text: width > 36 ? `${owner.name} ${size(owner.bytes)}` : '' }));
+		node.append(element('span', { text: width > 36 ? `${owner.name} ${this.format(owner.bytes)}` : '' }));
 		node.style.left = `${x}px`;
 		node.style.top = `${level * LEVEL_HEIGHT}px`;
 		node.style.width = `${Math.max(1, width - 1)}px`;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where memory was allocated: call stacks with the outermost frame uppermost, as an icicle. Native and
-// Python frames have colours of their own, and so has the code that the memory was allocated for.
+// Where memory was allocated, and where threads were in CUDA calls: call stacks with the outermost frame
+// uppermost, as an icicle. Native and Python frames have colours of their own, and so has the code that the
+// memory was allocated for.
 
 const NO_PYTHON = 'no Python frames';
 const SITE_SIZES = [['live_bytes', 'live at the end'], ['peak_bytes', 'most of each call stack'],
 	['alloc_bytes', 'all that was allocated']];
+const TIME = 'duration_ns';
 const SITE_COLOURS = { python: 1, owner: 2, native: 0 };
 
 const lastPart = (path) => path.slice(path.lastIndexOf('/') + 1);
@@ -30,7 +32,9 @@ function foundBytes(owner, wanted) {
 class SitesChart {
 	constructor(recording) {
 		this.mount = recording.mount('sites');
-		this.sites = recording.report.sites || [];
+		this.memory = recording.report.sites || [];
+		this.calls = recording.report.call_sites || [];
+		this.sites = this.memory.length ? this.memory : this.calls;
 		this.kinds = new Map();
 		if (!this.sites.length) {
 			this.mount.append(element('p', { text: 'No call stacks are known of this recording: record with ' +
@@ -38,14 +42,15 @@ class SitesChart {
 			return;
 		}
 		this.hasPython = this.sites.some((site) => site.frames.some((frame) => frame && frame.kind === 'python'));
-		this.what = this.sites.some((site) => site.live_bytes) ? 'live_bytes' : 'peak_bytes';
+		this.what = !this.memory.length ? TIME : this.sites.some((site) => site.live_bytes) ? 'live_bytes' : 'peak_bytes';
 		this.frames = this.hasPython ? 'python' : 'all';
 		this.wanted = '';
 		this.build();
 	}
 
 	build() {
-		const sizes = choice('Memory', SITE_SIZES, (value) => {
+		const sizes = choice('What', [...(this.memory.length ? SITE_SIZES : []),
+			...(this.calls.length ? [[TIME, 'time in CUDA calls']] : [])], (value) => {
 			this.what = value;
 			this.fill();
 		});
@@ -93,6 +98,8 @@ class SitesChart {
 			names.push(NO_PYTHON);
 		if (this.frames === 'owner')
 			names.unshift(safe(site.owner || 'owner not known'));
+		if (this.what === TIME)
+			names.push(site.api);
 		return names;
 	}
 
@@ -100,8 +107,10 @@ class SitesChart {
 		const root = new Owner('all', []);
 
 		this.kinds.clear();
+		this.sites = this.what === TIME ? this.calls : this.memory;
 		for (const site of this.sites)
 			root.add(this.pathOf(site), site[this.what]);
+		this.chart.format = this.what === TIME ? duration : size;
 		this.chart.show({ root, unknown: 0 });
 		this.seek();
 	}
@@ -111,6 +120,6 @@ class SitesChart {
 
 		this.chart.seek(this.wanted);
 		this.found.textContent = this.wanted ?
-			`${size(bytes)}, ${percent(bytes, this.chart.root.bytes)}, in or below what is highlighted` : '';
+			`${this.chart.format(bytes)}, ${percent(bytes, this.chart.root.bytes)}, in or below what is highlighted` : '';
 	}
 }

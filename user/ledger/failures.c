@@ -26,6 +26,26 @@ int failures_add(struct process *process, const struct failure *failure)
 	return 0;
 }
 
+/* Whether memory of a device was asked for, and there was none left. */
+static bool is_out_of_memory(const struct event *event)
+{
+	const struct ms_spec *spec = &event->probe->spec;
+
+	return event->header->type == MS_TYPE_CALL && spec->op == MS_OP_ALLOC &&
+	       (spec->space == MS_SPACE_DEVICE || spec->space == MS_SPACE_PHYSICAL) &&
+	       event->call->known & MS_KNOWN_RESULT && event->call->result == MS_CUDA_OUT_OF_MEMORY;
+}
+
+int failures_note(struct process *process, const struct event *event, int32_t device)
+{
+	const struct failure failure = { .row = event->call->row,
+					 .result = event->call->result,
+					 .count = event->count };
+	const int err = failures_add(process, &failure);
+
+	return !err && is_out_of_memory(event) ? tensors_call_failed(process, event, device) : err;
+}
+
 void failures_forget(struct process *process)
 {
 	process->failures_count = 0;

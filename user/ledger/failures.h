@@ -7,6 +7,9 @@
 
 #include "ledger/state.h"
 
+/* A call on that device has failed (-1: not known). Returns 0 or -ENOMEM. */
+int failures_note(struct process *process, const struct event *event, int32_t device);
+
 /* So many more like that; what finds no place is counted. Returns 0 or -ENOMEM. */
 int failures_add(struct process *process, const struct failure *failure);
 

@@ -25,7 +25,8 @@ struct allocation {
 	uint16_t driver_row; /* or MS_NO_ROW */
 	uint8_t space;       /* enum ms_space */
 	bool size_known;
-	uint32_t stack; /* id of where it was called from, of ledger/stacks.h; 0: not known */
+	uint8_t framework; /* whose allocator gives blocks of it: enum ms_framework + 1; 0: none */
+	uint32_t stack;    /* id of where it was called from, of ledger/stacks.h; 0: not known */
 	union {
 		/* Mapping: id of the memory that is mapped; pool: its handle. 0: unknown, none. */
 		uint64_t owner;

@@ -309,7 +309,7 @@ static int apply_exit(struct state *state, struct process *process, const struct
 		total->live_count = total->live_bytes = 0;
 	}
 	driver_objects_end(&process->driver);
-	tensors_exit(&process->tensors);
+	err = tensors_exit(process, event->header->ts_ns) || err ? -ENOMEM : 0;
 	process_forget(process);
 	return err;
 }
@@ -397,9 +397,7 @@ static int apply_op(struct state *state, struct process *process, const struct e
 	call_splits_apply(process, event);
 	err = call_times_apply(process, event);
 	if (!err && !event_succeeded(call) && !is_of_shutdown(event))
-		err = failures_add(process, &(struct failure){ .row = call->row,
-							       .result = call->result,
-							       .count = event->count });
+		err = failures_note(process, event, change->device);
 	if (err)
 		return err;
 	switch (event->probe->spec.op) {
@@ -463,7 +461,7 @@ static int apply_sample(struct state *state, struct process *process, const stru
 	case MS_TYPE_OBJECT:
 		return driver_objects_apply(process, sample);
 	case MS_TYPE_TENSOR:
-		return tensors_apply(&process->tensors, sample);
+		return tensors_apply(process, sample);
 	case MS_TYPE_ACTIVITY:
 		return gpu_times_activity(process, &((const struct ms_activity *)sample)->is,
 					  &change->activity_of);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "ledger/ledger.h"
 #include "ledger/limits.h"
 #include "ledger/state.h"
 
@@ -99,7 +100,191 @@ static void device_told(struct tensor_device *device, const struct ms_tensor *re
 	peak_note(&device->peak_reserved, device->reserved, record->event.ts_ns);
 }
 
+/* ---- moments --------------------------------------------------------------------------------- */
+
+/* What a record earns, in blocks and segments that are looked at; and what all begin with. */
+#define EARNED 8
+#define EARNED_FIRST 65536
+
+/* Peaks may come often. They leave half for failures, which matter more. */
+static bool may_look(struct process *process, enum tensor_moment moment)
+{
+	const unsigned int part = moment == TENSOR_AT_PEAK ? 2 : 1;
+	struct tensors *tensors = &process->tensors;
+	const uint64_t cost = tensors->count + process->ledgers[MS_KEY_POINTER].count +
+			      process->ledgers[MS_KEY_MAPPING].count;
+
+	if ((tensors->spent + cost) * part > tensors->earned + EARNED_FIRST)
+		return false;
+	tensors->spent += cost;
+	return true;
+}
+
+static void moment_forget(struct tensor_device *device, enum tensor_moment moment)
+{
+	free(device->moments[moment]);
+	device->moments[moment] = NULL;
+}
+
+/* Of several failures, the last is kept, unless an earlier one says more. */
+static bool says_more(const struct tensor_segments *kept, const struct tensor_segments *now,
+		      enum tensor_moment moment)
+{
+	switch (moment) {
+	case TENSOR_AT_OUT_OF_MEMORY:
+		return tensor_segments_are_broken(kept) && !tensor_segments_are_broken(now);
+	case TENSOR_AT_FAILED_CALL:
+		return tensor_segments_are_cached(kept) && !tensor_segments_are_cached(now);
+	default:
+		return false;
+	}
+}
+
+static int moment_take(struct process *process, struct tensor_device *device,
+		       enum tensor_moment moment, uint64_t wanted_bytes, uint64_t ts_ns)
+{
+	struct tensor_segments *segments;
+	int err;
+
+	if (!may_look(process, moment))
+		return 0;
+	segments = malloc(sizeof(*segments));
+	if (!segments)
+		return -ENOMEM;
+	err = tensor_segments_take(process, device, segments);
+	segments->ts_ns = ts_ns;
+	segments->wanted_bytes = wanted_bytes;
+	if (err ||
+	    (device->moments[moment] && says_more(device->moments[moment], segments, moment))) {
+		free(segments);
+		return err;
+	}
+	moment_forget(device, moment);
+	device->moments[moment] = segments;
+	return 0;
+}
+
+const struct tensor_segments *tensors_moment(const struct process *process,
+					     const struct tensor_device *device,
+					     enum tensor_moment moment, struct tensor_segments *now)
+{
+	if (moment != TENSOR_AT_END || process->exited || device->moments[moment])
+		return device->moments[moment];
+	return device->reserved && !tensor_segments_take(process, device, now) ? now : NULL;
+}
+
+/* Whether the last record of the thread was of a request that failed, whose end is not known. */
+static bool is_pending(const struct tensors *tensors, uint32_t tid)
+{
+	return tensors->failed_tid && tensors->failed_tid == tid;
+}
+
+/* What was seen when the request failed, and when it was repeated. */
+static void pending_forget(struct tensors *tensors)
+{
+	size_t i;
+
+	for (i = 0; i < tensors->devices_count; i++) {
+		const struct tensor_segments *at =
+			tensors->devices[i].moments[TENSOR_AT_FAILED_CALL];
+
+		if (at && at->ts_ns >= tensors->failed_since_ns)
+			moment_forget(&tensors->devices[i], TENSOR_AT_FAILED_CALL);
+	}
+}
+
+int tensors_call_failed(struct process *process, const struct event *event, int32_t device)
+{
+	const struct ms_call *call = event->call;
+	struct tensors *tensors = &process->tensors;
+	const uint64_t wanted = call->known & MS_KNOWN_SIZE ? call->size : 0;
+	size_t i;
+	int err = 0;
+
+	if (!tensors->devices_count || call->flags & MS_CALL_PART ||
+	    (tensors->failed_tid && !is_pending(tensors, event->header->tid)))
+		return 0;
+	tensors->failed_ns = event->header->ts_ns;
+	if (tensors->failed_tid)
+		pending_forget(tensors);
+	else
+		tensors->failed_since_ns = tensors->failed_ns;
+	tensors->failed_tid = event->header->tid;
+	for (i = 0; i < tensors->devices_count && !err; i++)
+		if (device < 0 || tensors->devices[i].device == device)
+			err = moment_take(process, &tensors->devices[i], TENSOR_AT_FAILED_CALL,
+					  wanted, event->header->ts_ns);
+	return err;
+}
+
+/* It was the allocator's own: what became of it is known from what the program got. */
+static void failure_was_own(struct tensors *tensors)
+{
+	tensors->failed_tid = 0;
+	pending_forget(tensors);
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Pieces that one block may lie in; of the others, it is not known whose they are. */
+#define PIECES_MOST 4096
+
+static struct allocation *allocation_at(struct process *process, uint64_t addr)
+{
+	static const enum ms_key keys[] = { MS_KEY_POINTER, MS_KEY_MAPPING };
+	const struct allocation *found = NULL;
+	struct ledger *ledger;
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys) && !found; i++) {
+		ledger = &process->ledgers[keys[i]];
+		found = ledger->count ? ledger_containing(ledger, addr) : NULL;
+	}
+	return found ? ledger_find(ledger, found->addr) : NULL;
+}
+
+/*
+ * What a block lies in is a segment, or pieces that are mapped side by side. Returns when the
+ * newest of them was made; 0: none is known.
+ */
+static uint64_t segments_mark(struct process *process, uint8_t framework, uint64_t addr,
+			      uint64_t bytes)
+{
+	uint64_t newest_ns = 0, done = 0;
+	unsigned int i;
+
+	for (i = 0; i < PIECES_MOST && done < bytes; i++) {
+		struct allocation *segment = allocation_at(process, addr + done);
+
+		if (!segment)
+			break;
+		segment->framework = framework + 1;
+		if (segment->ts_ns > newest_ns)
+			newest_ns = segment->ts_ns;
+		if (segment->addr + segment->size_bytes - addr <= done)
+			break; /* beyond the last address */
+		done = segment->addr + segment->size_bytes - addr;
+	}
+	return newest_ns;
+}
+
+/* A block has been given to the thread. */
+static void segments_note(struct process *process, struct tensor_device *device,
+			  const struct ms_tensor *record)
+{
+	struct tensors *tensors = &process->tensors;
+	const uint64_t newest_ns = segments_mark(process, (uint8_t)record->framework, record->addr,
+						 (uint64_t)record->size);
+
+	if (!is_pending(tensors, record->event.tid))
+		return;
+	/* If the memory for it came after the failure, the allocator tried again. */
+	if (newest_ns > tensors->failed_ns) {
+		device->retries++;
+		failure_was_own(tensors);
+	}
+	tensors->failed_tid = 0;
+}
 
 static void block_remove(struct tensors *tensors, size_t place)
 {
@@ -123,9 +308,10 @@ static void block_remove(struct tensors *tensors, size_t place)
 	*map_get(&tensors->places, block->addr) = place;
 }
 
-static int block_add(struct tensors *tensors, struct tensor_device *device,
+static int block_add(struct process *process, struct tensor_device *device,
 		     const struct ms_tensor *record)
 {
+	struct tensors *tensors = &process->tensors;
 	const struct tensor_block block = { .addr = record->addr,
 					    .bytes = record->size,
 					    .made_ns = record->event.ts_ns,
@@ -133,6 +319,7 @@ static int block_add(struct tensors *tensors, struct tensor_device *device,
 	const uint64_t *known = map_get(&tensors->places, block.addr);
 
 	device->allocs++;
+	segments_note(process, device, record);
 	/* An address that is given again: it came back, which was not seen. */
 	if (known) {
 		device->differences++;
@@ -191,8 +378,31 @@ static void note_out_of_memory(struct tensor_device *device, const struct ms_ten
 	device->wanted_ts_ns = record->event.ts_ns;
 }
 
-int tensors_apply(struct tensors *tensors, const struct ms_tensor *record)
+/* What is to be seen of the segments before the record changes them. */
+static int moments_note(struct process *process, struct tensor_device *device,
+			const struct ms_tensor *record)
 {
+	struct tensors *tensors = &process->tensors;
+	int err = 0;
+
+	tensors->earned += EARNED;
+	if (record->action != MS_TENSOR_OUT_OF_MEMORY) {
+		if (record->size > 0 && device->reserved &&
+		    record->reserved > device->peak_reserved.bytes)
+			err = moment_take(process, device, TENSOR_AT_PEAK, (uint64_t)record->size,
+					  record->event.ts_ns);
+		return err;
+	}
+	err = moment_take(process, device, TENSOR_AT_OUT_OF_MEMORY,
+			  record->size > 0 ? (uint64_t)record->size : 0, record->event.ts_ns);
+	if (is_pending(tensors, record->event.tid))
+		failure_was_own(tensors);
+	return err;
+}
+
+int tensors_apply(struct process *process, const struct ms_tensor *record)
+{
+	struct tensors *tensors = &process->tensors;
 	struct tensor_device *device;
 	uint64_t expected;
 	bool is_new;
@@ -206,12 +416,19 @@ int tensors_apply(struct tensors *tensors, const struct ms_tensor *record)
 	if (!device)
 		return err;
 	expected = device->allocated;
+	/* Its totals are of after it gave back what it could, which is what is looked at. */
+	if (record->action == MS_TENSOR_OUT_OF_MEMORY) {
+		device->differences += !is_new && expected != record->allocated;
+		expected = record->allocated;
+		device_told(device, record);
+	}
+	err = moments_note(process, device, record);
 	if (record->action == MS_TENSOR_OUT_OF_MEMORY) {
 		note_out_of_memory(device, record);
 	} else {
 		expected += record->size;
 		if (record->size > 0)
-			err = block_add(tensors, device, record);
+			err = err ? err : block_add(process, device, record);
 		else
 			block_free(tensors, device, record);
 	}
@@ -231,9 +448,28 @@ static void blocks_forget(struct tensors *tensors)
 	map_fini(&tensors->places);
 }
 
-void tensors_exit(struct tensors *tensors)
+int tensors_exit(struct process *process, uint64_t ts_ns)
 {
+	struct tensors *tensors = &process->tensors;
+	size_t i;
+	int err = 0;
+
+	tensors->earned += UINT32_MAX; /* there is no other end */
+	for (i = 0; i < tensors->devices_count && !err; i++)
+		if (tensors->devices[i].reserved)
+			err = moment_take(process, &tensors->devices[i], TENSOR_AT_END, 0, ts_ns);
 	blocks_forget(tensors);
+	return err;
+}
+
+static void moments_forget(struct tensors *tensors)
+{
+	enum tensor_moment moment;
+	size_t i;
+
+	for (i = 0; i < tensors->devices_count; i++)
+		for (moment = 0; moment < TENSOR_MOMENTS_COUNT; moment++)
+			moment_forget(&tensors->devices[i], moment);
 }
 
 void tensors_exec(struct tensors *tensors)
@@ -241,6 +477,7 @@ void tensors_exec(struct tensors *tensors)
 	size_t i;
 
 	blocks_forget(tensors);
+	tensors->failed_tid = 0;
 	for (i = 0; i < tensors->devices_count; i++) {
 		struct tensor_device *device = &tensors->devices[i];
 
@@ -260,9 +497,10 @@ void tensors_restart(struct tensors *tensors, uint64_t now_ns)
 		device->peak_reserved = (struct tensor_peak){ device->reserved, now_ns };
 		device->allocs = device->frees = device->unknown_frees = 0;
 		device->out_of_memory = device->differences = 0;
-		device->wanted_bytes = device->wanted_ts_ns = 0;
+		device->wanted_bytes = device->wanted_ts_ns = device->retries = 0;
 	}
-	tensors->absurd = 0;
+	moments_forget(tensors);
+	tensors->absurd = tensors->failed_ns = tensors->failed_tid = 0;
 }
 
 static void peak_add(struct tensor_peak *sum, const struct tensor_peak *peak)
@@ -296,6 +534,7 @@ void tensors_add(struct tensors *sum, const struct tensors *tensors)
 		to->frees += from->frees;
 		to->unknown_frees += from->unknown_frees;
 		to->out_of_memory += from->out_of_memory;
+		to->retries += from->retries;
 		to->differences += from->differences;
 	}
 }
@@ -303,6 +542,7 @@ void tensors_add(struct tensors *sum, const struct tensors *tensors)
 void tensors_fini(struct tensors *tensors)
 {
 	blocks_forget(tensors);
+	moments_forget(tensors);
 	free(tensors->devices);
 	tensors->devices = NULL;
 	tensors->devices_count = tensors->devices_capacity = 0;

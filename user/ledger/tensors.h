@@ -17,6 +17,8 @@
 
 #include "abi.h"
 #include "base/map.h"
+#include "event/event.h"
+#include "ledger/tensor_segments.h"
 
 struct process;
 
@@ -45,6 +47,10 @@ struct tensor_device {
 	uint64_t wanted_bytes;  /* the last time */
 	uint64_t wanted_ts_ns;
 	uint64_t differences; /* totals that do not follow from those before */
+	/* Requests of the allocator that the driver had no memory for at first, and then had. */
+	uint64_t retries;
+	/* By enum tensor_moment; NULL: there was no such moment, or it is END, and that is now. */
+	struct tensor_segments *moments[TENSOR_MOMENTS_COUNT];
 };
 
 struct tensors {
@@ -55,6 +61,12 @@ struct tensors {
 	size_t devices_count, devices_capacity;
 	uint64_t absurd; /* records that cannot be true, which nothing was made of */
 	uint64_t others; /* blocks and devices that found no place */
+	/* The last request of the driver that failed for want of memory; 0: none did. */
+	uint64_t failed_ns;
+	uint64_t failed_since_ns; /* the first of those that belong together */
+	uint32_t failed_tid;      /* 0: what became of it is known */
+	/* A look at all blocks and segments has to be paid for by records: so much was earned, spent. */
+	uint64_t earned, spent;
 };
 
 /* Whether what is known of the blocks and totals is all there is to know. */
@@ -74,10 +86,22 @@ bool tensors_rest(const struct process *process, uint64_t *bytes);
 const struct tensor_block *tensors_find(const struct tensors *tensors, uint64_t addr);
 
 /* Returns 0 or -ENOMEM. */
-int tensors_apply(struct tensors *tensors, const struct ms_tensor *record);
+int tensors_apply(struct process *process, const struct ms_tensor *record);
 
-/* The process has exited: totals stay as they were. */
-void tensors_exit(struct tensors *tensors);
+/* An allocation has failed for want of memory. Returns 0 or -ENOMEM. */
+int tensors_call_failed(struct process *process, const struct event *event, int32_t device);
+
+/*
+ * How blocks lay in segments at that moment; at the end, if that has not come yet, as they are now:
+ * `*now` is where that goes to. NULL: there was no such moment.
+ */
+const struct tensor_segments *tensors_moment(const struct process *process,
+					     const struct tensor_device *device,
+					     enum tensor_moment moment,
+					     struct tensor_segments *now);
+
+/* The process has exited: totals stay as they were. Returns 0 or -ENOMEM. */
+int tensors_exit(struct process *process, uint64_t ts_ns);
 
 /* It executes another program, which has none yet. */
 void tensors_exec(struct tensors *tensors);

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/tensor_segments.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/state.h"
+#include "ledger/views.h"
+
+#define SIZES 256 /* of blocks that are told apart while they are counted */
+#define PLACES 64 /* that segments come from, likewise */
+
+/* Bytes from `addr` to before `end`: a block, or a segment. */
+struct span {
+	uint64_t addr, end;
+	uint32_t stack;
+	bool mapped;
+};
+
+struct sweep {
+	struct tensor_segments *out;
+	struct span *blocks, *segments;
+	size_t blocks_count, segments_count;
+	uint64_t inside_bytes; /* of blocks, in segments */
+	struct span piece;     /* free bytes that may go on in the next segment */
+	struct tensor_pin sizes[SIZES];
+	uint64_t seen[SIZES]; /* the segment in which each was met last, counted from 1 */
+	size_t sizes_count;
+	uint64_t sizes_more;
+	struct tensor_site places[PLACES];
+	size_t places_count;
+};
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+bool tensor_segments_are_complete(const struct tensor_segments *segments)
+{
+	return !segments->before_bytes && !segments->outside_bytes &&
+	       segments->bytes == segments->reserved;
+}
+
+uint64_t tensor_segments_stuck(const struct tensor_segments *segments)
+{
+	const uint64_t cached = segments->reserved - segments->allocated;
+
+	return cached > segments->empty_bytes ? cached - segments->empty_bytes : 0;
+}
+
+bool tensor_segments_are_broken(const struct tensor_segments *segments)
+{
+	const uint64_t stuck = tensor_segments_stuck(segments);
+	const uint64_t device = segments->has_device_free ? segments->device_free_bytes : 0;
+
+	/* What the device lacks for it is missing because of these pieces if they are much of it. */
+	return segments->wanted_bytes && segments->count &&
+	       segments->largest_piece < segments->wanted_bytes &&
+	       stuck >= segments->wanted_bytes / 2 && stuck + device >= segments->wanted_bytes;
+}
+
+bool tensor_segments_are_cached(const struct tensor_segments *segments)
+{
+	const uint64_t device = segments->has_device_free ? segments->device_free_bytes : 0;
+
+	return segments->wanted_bytes && segments->empty_bytes >= segments->wanted_bytes / 2 &&
+	       segments->empty_bytes + device >= segments->wanted_bytes;
+}
+
+static const char *const names[] = {
+#define X(moment, name, words) name,
+	TENSOR_MOMENTS(X)
+#undef X
+};
+
+const char *tensor_moment_name(enum tensor_moment moment)
+{
+	return names[moment];
+}
+
+static const char *const words[] = {
+#define X(moment, name, words) words,
+	TENSOR_MOMENTS(X)
+#undef X
+};
+
+const char *tensor_moment_words(enum tensor_moment moment)
+{
+	return words[moment];
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct span *first = a, *second = b;
+
+	return (first->addr > second->addr) - (first->addr < second->addr);
+}
+
+static uint64_t end_of(uint64_t addr, uint64_t bytes)
+{
+	uint64_t end;
+
+	return __builtin_add_overflow(addr, bytes, &end) ? UINT64_MAX : end;
+}
+
+static bool is_segment(const struct allocation *allocation, const struct tensor_device *device)
+{
+	return allocation->framework == device->framework + 1 &&
+	       (allocation->device < 0 || device->device < 0 ||
+		allocation->device == device->device);
+}
+
+static const enum ms_key keys[] = { MS_KEY_POINTER, MS_KEY_MAPPING };
+
+#define KEYS (sizeof(keys) / sizeof(*keys))
+
+/* Returns how many there are; `spans` has room for them, or is NULL. */
+static size_t list_segments(const struct process *process, const struct tensor_device *device,
+			    struct span *spans)
+{
+	size_t count = 0, key, i;
+
+	for (key = 0; key < KEYS; key++) {
+		const struct ledger *ledger = &process->ledgers[keys[key]];
+
+		for (i = 0; i < ledger->count; i++) {
+			const struct allocation *allocation = &ledger->entries[i];
+
+			if (!is_segment(allocation, device))
+				continue;
+			if (spans)
+				spans[count] = (struct span){
+					.addr = allocation->addr,
+					.end = end_of(allocation->addr, allocation->size_bytes),
+					.stack = allocation->stack,
+					.mapped = keys[key] == MS_KEY_MAPPING,
+				};
+			count++;
+		}
+	}
+	return count;
+}
+
+static size_t list_blocks(const struct process *process, const struct tensor_device *device,
+			  struct span *spans)
+{
+	const struct tensors *tensors = &process->tensors;
+	size_t count = 0, i;
+
+	for (i = 0; i < tensors->count; i++) {
+		const struct tensor_block *block = &tensors->blocks[i];
+
+		if (block->device == device->device)
+			spans[count++] = (struct span){ .addr = block->addr,
+							.end = end_of(block->addr, block->bytes) };
+	}
+	return count;
+}
+
+/* ---- free pieces ----------------------------------------------------------------------------- */
+
+static void piece_end(struct sweep *sweep)
+{
+	struct tensor_segments *out = sweep->out;
+	const uint64_t bytes = sweep->piece.end - sweep->piece.addr;
+	size_t class;
+
+	if (!bytes)
+		return;
+	class = 63 - (size_t)__builtin_clzll(bytes);
+	if (class >= TENSOR_CLASSES)
+		class = TENSOR_CLASSES - 1;
+	out->pieces.count++;
+	out->pieces.bytes += bytes;
+	out->classes[class].count++;
+	out->classes[class].bytes += bytes;
+	if (bytes > out->largest_piece)
+		out->largest_piece = bytes;
+	sweep->piece = (struct span){ 0 };
+}
+
+/* What is mapped side by side is one range of addresses; other segments are apart. */
+static void piece_add(struct sweep *sweep, uint64_t addr, uint64_t end, bool mapped)
+{
+	if (addr >= end)
+		return;
+	if (mapped && sweep->piece.mapped && sweep->piece.end == addr) {
+		sweep->piece.end = end;
+		return;
+	}
+	piece_end(sweep);
+	sweep->piece = (struct span){ .addr = addr, .end = end, .mapped = mapped };
+}
+
+/* ---- sparse segments ------------------------------------------------------------------------- */
+
+static void pin_add(struct sweep *sweep, uint64_t bytes, uint64_t segment)
+{
+	size_t i;
+
+	for (i = 0; i < sweep->sizes_count; i++)
+		if (sweep->sizes[i].block_bytes == bytes)
+			break;
+	if (i == SIZES) {
+		sweep->sizes_more++;
+		return;
+	}
+	if (i == sweep->sizes_count) {
+		sweep->sizes[sweep->sizes_count++] = (struct tensor_pin){ .block_bytes = bytes };
+		sweep->seen[i] = 0;
+	}
+	sweep->sizes[i].blocks++;
+	sweep->sizes[i].segments += sweep->seen[i] != segment;
+	sweep->seen[i] = segment;
+}
+
+static void place_add(struct sweep *sweep, const struct span *segment)
+{
+	size_t i;
+
+	for (i = 0; i < sweep->places_count; i++)
+		if (sweep->places[i].stack == segment->stack)
+			break;
+	if (i == PLACES) {
+		sweep->out->sites_more++;
+		return;
+	}
+	if (i == sweep->places_count)
+		sweep->places[sweep->places_count++] =
+			(struct tensor_site){ .stack = segment->stack };
+	sweep->places[i].segments++;
+	sweep->places[i].bytes += segment->end - segment->addr;
+}
+
+/* `first` is its first block, and `used` are the bytes of all. */
+static void sparse_add(struct sweep *sweep, const struct span *segment, uint64_t number,
+		       size_t first, uint64_t used)
+{
+	struct tensor_segments *out = sweep->out;
+	size_t i;
+
+	out->sparse++;
+	out->sparse_bytes += segment->end - segment->addr;
+	out->sparse_free += segment->end - segment->addr - used;
+	out->pins_bytes += used;
+	for (i = first; i < sweep->blocks_count && sweep->blocks[i].addr < segment->end; i++) {
+		out->pins_blocks++;
+		pin_add(sweep, sweep->blocks[i].end - sweep->blocks[i].addr, number);
+	}
+	place_add(sweep, segment);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void segment_count(struct sweep *sweep, const struct span *segment, uint64_t used)
+{
+	struct tensor_segments *out = sweep->out;
+	const uint64_t bytes = segment->end - segment->addr;
+
+	out->count++;
+	out->bytes += bytes;
+	out->mapped += segment->mapped;
+	sweep->inside_bytes += used;
+	if (!used) {
+		out->empty++;
+		out->empty_bytes += bytes;
+		if (bytes > out->largest_empty)
+			out->largest_empty = bytes;
+		return;
+	}
+	out->full += used == bytes;
+	out->free_bytes += bytes - used;
+}
+
+/* `*first`: the first block that may reach into it. */
+static void segment_sweep(struct sweep *sweep, const struct span *segment, uint64_t number,
+			  size_t *first)
+{
+	uint64_t at = segment->addr, used = 0;
+	size_t i;
+
+	while (*first < sweep->blocks_count && sweep->blocks[*first].end <= segment->addr)
+		++*first;
+	for (i = *first; i < sweep->blocks_count && sweep->blocks[i].addr < segment->end; i++) {
+		const struct span *block = &sweep->blocks[i];
+		const uint64_t end = block->end < segment->end ? block->end : segment->end;
+
+		piece_add(sweep, at, block->addr, segment->mapped);
+		if (end <= at)
+			continue;
+		used += end - (block->addr > at ? block->addr : at);
+		at = end;
+	}
+	/* A segment that is free as a whole is no piece between blocks. */
+	if (used || segment->mapped)
+		piece_add(sweep, at, segment->end, segment->mapped);
+	segment_count(sweep, segment, used);
+	if (used && used <= (segment->end - segment->addr) / 2)
+		sparse_add(sweep, segment, number, *first, used);
+}
+
+static int compare_pins(const void *a, const void *b)
+{
+	const struct tensor_pin *first = a, *second = b;
+	int order = (first->segments < second->segments) - (first->segments > second->segments);
+
+	if (!order)
+		order = (first->blocks < second->blocks) - (first->blocks > second->blocks);
+	if (!order)
+		order = (first->block_bytes > second->block_bytes) -
+			(first->block_bytes < second->block_bytes);
+	return order;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct tensor_site *first = a, *second = b;
+	int order = (first->bytes < second->bytes) - (first->bytes > second->bytes);
+
+	return order ? order : (first->stack > second->stack) - (first->stack < second->stack);
+}
+
+static void list_largest(struct sweep *sweep)
+{
+	struct tensor_segments *out = sweep->out;
+	size_t i;
+
+	qsort(sweep->sizes, sweep->sizes_count, sizeof(*sweep->sizes), compare_pins);
+	out->pins_count = sweep->sizes_count < TENSOR_PINS ? sweep->sizes_count : TENSOR_PINS;
+	memcpy(out->pins, sweep->sizes, out->pins_count * sizeof(*out->pins));
+	out->pins_more = sweep->sizes_count - out->pins_count + (sweep->sizes_more > 0);
+	qsort(sweep->places, sweep->places_count, sizeof(*sweep->places), compare_places);
+	out->sites_count = sweep->places_count < TENSOR_SITES ? sweep->places_count : TENSOR_SITES;
+	memcpy(out->sites, sweep->places, out->sites_count * sizeof(*out->sites));
+	for (i = out->sites_count; i < sweep->places_count; i++)
+		out->sites_more += sweep->places[i].segments;
+}
+
+/*
+ * In their order, and none reaches into the next, whatever a program says: so that each is looked
+ * at once.
+ */
+static void spans_sort(struct span *spans, size_t count)
+{
+	size_t i;
+
+	qsort(spans, count, sizeof(*spans), compare_spans);
+	for (i = 1; i < count; i++)
+		if (spans[i - 1].end > spans[i].addr)
+			spans[i - 1].end = spans[i].addr;
+}
+
+static void sweep_all(struct sweep *sweep)
+{
+	uint64_t blocks_bytes = 0;
+	size_t first = 0, i;
+
+	spans_sort(sweep->blocks, sweep->blocks_count);
+	spans_sort(sweep->segments, sweep->segments_count);
+	for (i = 0; i < sweep->segments_count; i++)
+		segment_sweep(sweep, &sweep->segments[i], i + 1, &first);
+	piece_end(sweep);
+	for (i = 0; i < sweep->blocks_count; i++)
+		blocks_bytes += sweep->blocks[i].end - sweep->blocks[i].addr;
+	if (blocks_bytes > sweep->inside_bytes)
+		sweep->out->outside_bytes = blocks_bytes - sweep->inside_bytes;
+	list_largest(sweep);
+}
+
+/* What the program was told of the device after that time. */
+static void note_device_free(const struct process *process, const struct tensor_device *device,
+			     struct tensor_segments *out)
+{
+	const struct view *view = views_of_device(process, device->device);
+	const uint64_t failed_ns = process->tensors.failed_ns;
+
+	out->has_device_free = view && view->has_free && failed_ns && view->ts_ns >= failed_ns;
+	if (out->has_device_free)
+		out->device_free_bytes = view->free_bytes;
+}
+
+int tensor_segments_take(const struct process *process, const struct tensor_device *device,
+			 struct tensor_segments *segments)
+{
+	struct sweep *sweep = calloc(1, sizeof(*sweep));
+	int err = -ENOMEM;
+
+	*segments = (struct tensor_segments){ .allocated = device->allocated,
+					      .reserved = device->reserved,
+					      .before_bytes = tensor_device_before(device) };
+	if (!sweep)
+		return err;
+	sweep->out = segments;
+	sweep->segments_count = list_segments(process, device, NULL);
+	sweep->segments = malloc((sweep->segments_count + 1) * sizeof(*sweep->segments));
+	sweep->blocks = malloc((process->tensors.count + 1) * sizeof(*sweep->blocks));
+	if (sweep->segments && sweep->blocks) {
+		list_segments(process, device, sweep->segments);
+		sweep->blocks_count = list_blocks(process, device, sweep->blocks);
+		sweep_all(sweep);
+		note_device_free(process, device, segments);
+		err = 0;
+	}
+	free(sweep->segments);
+	free(sweep->blocks);
+	free(sweep);
+	return err;
+}

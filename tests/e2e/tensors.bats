@@ -103,3 +103,83 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 	seen run.mscope > seen
 	grep -v '^end' did | diff - seen
 }
+
+# ---- what the allocator has and cannot use ---------------------------------------------------------
+
+# fills HOW: records a program that fills the device in that way, and reports
+fills() {
+	SIMCUDA_MEMORY=1G record --tensors=all -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" "$1" > did
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	valid report report.json
+}
+
+found() {
+	jq -r '.recordings[0].findings[] | select(.rule == "fragmentation" or .rule == "cache-kept") |
+		[.rule, .confidence] | join(" ")' report.json
+}
+
+cause() {
+	jq -r '[.recordings[0].out_of_memory[] | .cause] | join(" ")' report.json
+}
+
+# at MOMENT EXPRESSION
+at() {
+	jq -c "[.recordings[0].processes[] | select(.tensors)][0].tensors.devices[0].segments.$1 | $2" report.json
+}
+
+@test "segments that small blocks keep from being given back: how many, by what, and what helps" {
+	local count
+
+	fills pinned
+	count=$(grep -c 'alloc .* 512 ' did)
+	assert_equal "$(at out_of_memory '[.wanted_bytes, .segments, .sparse.segments, .sparse.bytes,
+		.sparse.blocks, .sparse.blocks_bytes, .sparse.sizes, .complete, .empty]')" \
+		"[41943040,$count,$count,$((count * 20971520)),$count,$((count * 512)),[{\"block_bytes\":512,\"blocks\":$count,\"segments\":$count}],true,0]"
+	assert_equal "$(at out_of_memory '[.largest_piece_bytes, .pieces[].count]')" "[10485760,$((2 * count))]"
+	assert_equal "$(found)" 'fragmentation high'
+	assert_equal "$(cause)" 'fragmentation'
+	"$MEMSCOPE" report -f text run.mscope > text
+	tr -s ' \n' ' ' < text | grep -q "finds no 40 MiB in one piece: $count segments with $((count * 20)) MiB cannot be given back because of $count blocks of 512 B"
+	grep -q 'expandable_segments:True' text
+	run -8 "$MEMSCOPE" report --fail-on fragmentation run.mscope
+}
+
+@test "a device that is really full is not fragmented" {
+	fills full
+	assert_equal "$(at out_of_memory '[.free_bytes, .sparse.segments, .segments == .full]')" "[0,0,true]"
+	assert_equal "$(found)" ''
+	assert_equal "$(cause)" 'full'
+	"$MEMSCOPE" report --fail-on fragmentation,cache-kept run.mscope > /dev/null
+}
+
+@test "a cache that nothing uses, while something else finds no memory: empty_cache" {
+	fills cached
+	assert_equal "$(found)" 'cache-kept high'
+	assert_equal "$(at failed_call '[.wanted_bytes, .segments == .empty, .free_bytes]')" "[20971520,true,0]"
+	assert_equal "$(at out_of_memory .)" null
+	"$MEMSCOPE" report -f text run.mscope | grep -q 'torch.cuda.empty_cache()'
+}
+
+@test "a cache that the allocator gives back itself is no fault" {
+	fills retry
+	assert_equal "$(found)" ''
+	assert_equal "$(jq -c '.recordings[0].processes[0].tensors.devices[0] | [.retries, .out_of_memory]' report.json)" '[1,0]'
+	assert_equal "$(jq -r '.recordings[0].out_of_memory[0] | [.outcome, .cause] | join(" ")' report.json)" 'recovered cached'
+}
+
+@test "free pieces that make the allocator take more, though nothing fails" {
+	fills pieces
+	assert_equal "$(found)" 'fragmentation medium'
+	assert_equal "$(at peak '[.wanted_bytes, .segments, .reserved_bytes]')" "[41943040,20,419430400]"
+	assert_equal "$(at end '[.segments, .full]')" '[21,1]'
+	run -0 "$MEMSCOPE" report --threshold fragment-share=100 -f json run.mscope
+	assert_equal "$(jq '[.recordings[0].findings[] | select(.rule == "fragmentation")] | length' <<< "$output")" 0
+}
+
+@test "without records of blocks, nothing is claimed" {
+	SIMCUDA_MEMORY=1G record -o run.mscope -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" pinned > did
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	assert_equal "$(found)" ''
+	run -8 --separate-stderr "$MEMSCOPE" report --fail-on fragmentation run.mscope
+	grep -q 'record PyTorch with --tensors=all' <<< "$stderr$output"
+}

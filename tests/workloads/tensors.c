@@ -5,6 +5,9 @@
  *
  * usage: tensors LIBRARY now|before STEPS [SYMBOL_LETTER]
  *        tensors LIBRARY hostile
+ *        tensors LIBRARY pinned|full|cached|retry|pieces
+ *
+ * The last five fill the device as programs do that have a fault of that kind, or none.
  *
  * `before` does half of the steps, then waits for a line of standard input. SYMBOL_LETTER: m
  * (default) or l, the form of the names.
@@ -171,6 +174,142 @@ static void hostile(void)
 	report((void *)0x4000, 1024, 1024, 4096, cuda);
 }
 
+/* ---- how a device fills up ------------------------------------------------------------------- */
+
+#define LARGE (20ul << 20) /* a segment */
+#define SMALL 512ul
+
+/* A segment from the driver; 0: it has none left. */
+static CUdeviceptr take(uint64_t bytes)
+{
+	CUdeviceptr addr = 0;
+
+	if (cuMemAlloc_v2(&addr, bytes) != CUDA_SUCCESS)
+		return 0;
+	reserved += bytes;
+	return addr;
+}
+
+static void block_give(uint64_t addr, uint64_t bytes)
+{
+	allocated += bytes;
+	live_count++;
+	say(addr, bytes);
+}
+
+static void block_take_back(uint64_t addr, uint64_t bytes)
+{
+	allocated -= bytes;
+	live_count--;
+	say(addr, -(int64_t)bytes);
+}
+
+/* The driver has none either. */
+static void give_up(int64_t wanted)
+{
+	if (take((uint64_t)wanted))
+		exit(8);
+	printf("out_of_memory 0x0 %" PRId64 " %" PRIu64 " %" PRIu64 "\n", wanted, allocated,
+	       reserved);
+	report_oom(wanted, allocated, reserved, device_argument(CUDA, 0));
+}
+
+/* A small block stays between two large ones that come back. */
+static bool leave_small(void)
+{
+	const uint64_t rest = LARGE / 2 - SMALL;
+	const CUdeviceptr addr = take(LARGE);
+
+	if (!addr)
+		return false;
+	block_give(addr, LARGE / 2);
+	block_give(addr + LARGE / 2, SMALL);
+	block_give(addr + LARGE / 2 + SMALL, rest);
+	block_take_back(addr, LARGE / 2);
+	block_take_back(addr + LARGE / 2 + SMALL, rest);
+	return true;
+}
+
+static void pinned(void)
+{
+	while (leave_small())
+		;
+	give_up(2 * LARGE);
+}
+
+static void full(void)
+{
+	CUdeviceptr addr;
+
+	while ((addr = take(LARGE)))
+		block_give(addr, LARGE);
+	give_up(LARGE);
+}
+
+/* Nothing is in use, and what needs memory is not the allocator's. */
+static void cached(void)
+{
+	CUdeviceptr addr;
+
+	while ((addr = take(LARGE))) {
+		block_give(addr, LARGE);
+		block_take_back(addr, LARGE);
+	}
+}
+
+/* The allocator gives back what it caches, and gets it in one piece. */
+static void retry(void)
+{
+	CUdeviceptr addr, all[64];
+	unsigned int count = 0;
+
+	while (count < 64 && (addr = take(LARGE))) {
+		block_give(addr, LARGE);
+		block_take_back(addr, LARGE);
+		all[count++] = addr;
+	}
+	while (count) {
+		NEED(cuMemFree_v2(all[--count]));
+		reserved -= LARGE;
+	}
+	addr = take(2 * LARGE);
+	if (!addr)
+		exit(8);
+	block_give(addr, 2 * LARGE);
+}
+
+/* More is taken, though half of all is free; nothing fails. */
+static void pieces(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 20; i++)
+		leave_small();
+	block_give(take(2 * LARGE), 2 * LARGE);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} scenarios[] = {
+	{ "pinned", pinned }, { "full", full },     { "cached", cached },
+	{ "retry", retry },   { "pieces", pieces },
+};
+
+/* Returns whether there is one of that name. */
+static bool scenario(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++) {
+		if (strcmp(scenarios[i].name, name) != 0)
+			continue;
+		scenarios[i].run();
+		return true;
+	}
+	return false;
+}
+
 static void begin(void)
 {
 	CUcontext context;
@@ -221,11 +360,12 @@ static void *function(void *library, const char *name, const char *letters)
 int main(int argc, char **argv)
 {
 	const bool is_hostile = argc == 3 && !strcmp(argv[2], "hostile");
+	const bool is_scenario = argc == 3 && !is_hostile;
 	const char *letter = argc > 4 ? argv[4] : "m";
 	unsigned long count;
 	void *library;
 
-	if (argc < 4 && !is_hostile)
+	if (argc < 3)
 		return 2;
 	begin();
 	library = dlopen(argv[1], RTLD_NOW);
@@ -237,13 +377,15 @@ int main(int argc, char **argv)
 	}
 	if (!report || !report_oom)
 		return 4;
-	if (is_hostile || strcmp(argv[2], "before") != 0)
+	if (argc == 3 || strcmp(argv[2], "before") != 0)
 		wait_for_probe(argv[1], report);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (is_hostile) {
 		hostile();
 		return 0;
 	}
+	if (is_scenario)
+		return scenario(argv[2]) ? 0 : 2;
 	count = strtoul(argv[3], NULL, 10);
 	if (!strcmp(argv[2], "before")) {
 		steps(count / 2);

@@ -38,6 +38,8 @@
 	X(crash_count,       "crash-count",       3,           COUNT,   "fewer runs of a program that fail one after the other are no loop") \
 	X(pool_bytes,        "pool-size",         32 << 20,    BYTES,   "a pool that keeps less is not reported") \
 	X(pool_time_ns,      "pool-time",         500000000,   NS,      "a pool that keeps it for less is not reported") \
+	X(fragment_bytes,    "fragment-size",     256 << 20,   BYTES,   "less free memory in pieces is not reported if no request failed for it") \
+	X(fragment_share,    "fragment-share",    40,          PERCENT, "nor if it is a smaller part of what the framework's allocator has") \
 	X(export_time_ns,    "export-time",       500000000,   NS,      "memory that stays open for less after its owner freed it is not reported") \
 	X(oom_share,         "oom-share",         50,          PERCENT, "holds this much of what is in use: it is why memory ran out") \
 	X(oom_retry_ns,      "oom-retry",         30000000000, NS,      "a success after this has nothing to do with a thread's failed call") \

@@ -122,6 +122,9 @@ static bool is_enough_free(struct analysis_oom *oom, const struct device *device
 static bool is_leak(struct analysis_oom *oom, const struct device *device,
 		    const struct analysis_options *options)
 {
+	/* Segments that nothing uses as a whole grow, too. */
+	if (oom->allocator == OOM_ALLOCATOR_CACHES || oom->allocator == OOM_ALLOCATOR_IN_BITS)
+		return false;
 	if (is_share_unknown(oom, device) || !holds_most(oom->growing.bytes, device, options))
 		return false;
 	judge_by(oom, OOM_LEAK, device);
@@ -157,13 +160,29 @@ static bool had_room(const struct analysis_oom *oom)
 	return oom->requested_known && oom->requested_bytes <= oom->room_bytes;
 }
 
+/* Of what fills a device, all is used, or its own allocator keeps it. */
+static enum oom_cause cause_of_filling(const struct analysis_oom *oom)
+{
+	switch (oom->allocator) {
+	case OOM_ALLOCATOR_CACHES:
+		return OOM_CACHED;
+	case OOM_ALLOCATOR_IN_BITS:
+		return OOM_FRAGMENTATION;
+	case OOM_ALLOCATOR_USED:
+		return OOM_FULL;
+	case OOM_ALLOCATOR_UNKNOWN:
+		break;
+	}
+	return has_cache(oom) ? OOM_CACHED : OOM_FULL;
+}
+
 static bool is_filled(struct analysis_oom *oom, const struct device *device,
 		      const struct analysis_options *options)
 {
 	/* Without what it was told, what it has allocated is all that says how full it is. */
 	const bool must_fail = oom->device_bytes && oom->requested_known &&
 			       oom->live.bytes + oom->requested_bytes > oom->device_bytes;
-	const enum oom_cause cause = has_cache(oom) ? OOM_CACHED : OOM_FULL;
+	const enum oom_cause cause = cause_of_filling(oom);
 
 	if (!holds_most(oom->own.bytes, device, options) || is_share_unknown(oom, device))
 		return false;
@@ -176,6 +195,9 @@ static bool is_filled(struct analysis_oom *oom, const struct device *device,
 		      " a process that was not traced");
 	else if (!device->free_known && !must_fail && cause == OOM_FULL)
 		judge(oom, cause, FINDING_LOW, NO_VIEW);
+	else if (cause != OOM_FULL && oom->allocator)
+		judge(oom, cause, oom->allocator_complete ? FINDING_HIGH : FINDING_MEDIUM,
+		      "not all blocks and segments of the program's own allocator are known");
 	else if (cause == OOM_CACHED)
 		judge(oom, cause, FINDING_MEDIUM,
 		      "what an allocator of the program's own keeps is not seen: large blocks, few"

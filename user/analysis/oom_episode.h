@@ -59,6 +59,14 @@ struct oom_remedy {
 	char comm[MS_COMM_BYTES];
 };
 
+/* Of an allocator of the program's own, when a request of the driver failed. */
+enum oom_allocator {
+	OOM_ALLOCATOR_UNKNOWN,
+	OOM_ALLOCATOR_CACHES,  /* segments without blocks would have sufficed */
+	OOM_ALLOCATOR_IN_BITS, /* so would what is free between blocks, in one piece */
+	OOM_ALLOCATOR_USED,    /* neither */
+};
+
 #define OOM_TOP 10   /* holders of each kind that are listed */
 #define OOM_KINDS 16 /* of one process: the first that are found */
 #define OOM_MAX 16   /* episodes that are described; the others are counted */
@@ -158,7 +166,10 @@ struct analysis_oom {
 
 	/* Signs of an allocator of the program's own: large blocks, few of them freed. */
 	bool large_blocks, few_frees, is_torch;
-	bool evicted; /* a call said that an MPS client was terminated */
+	/* What its blocks and segments show, if it says what it does. */
+	enum oom_allocator allocator;
+	bool allocator_complete; /* all of them are known */
+	bool evicted;            /* a call said that an MPS client was terminated */
 
 	enum oom_cause cause;
 	enum finding_confidence confidence;

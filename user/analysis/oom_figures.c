@@ -354,6 +354,28 @@ static uint64_t retry_frees_of(const struct oom_around *around, const struct pro
 	return 0;
 }
 
+/* The ledger has looked at the segments when the call failed. */
+static void look_into_segments(struct analysis_oom *oom, const struct process *process)
+{
+	const struct tensors *tensors = &process->tensors;
+	size_t i;
+
+	oom->allocator = OOM_ALLOCATOR_UNKNOWN;
+	for (i = 0; i < tensors->devices_count; i++) {
+		const struct tensor_segments *at =
+			tensors->devices[i].moments[TENSOR_AT_FAILED_CALL];
+
+		if (!at || at->ts_ns != tensors->failed_ns || !at->count || !at->wanted_bytes ||
+		    (oom->device >= 0 && tensors->devices[i].device != oom->device))
+			continue;
+		oom->allocator = tensor_segments_are_cached(at) ? OOM_ALLOCATOR_CACHES :
+				 tensor_segments_are_broken(at) ? OOM_ALLOCATOR_IN_BITS :
+								  OOM_ALLOCATOR_USED;
+		oom->allocator_complete =
+			tensor_segments_are_complete(at) && tensors_are_exact(tensors);
+	}
+}
+
 static void look_for_signs(struct analysis_oom *oom, const struct oom_around *around,
 			   const struct process *process)
 {
@@ -370,6 +392,7 @@ static void look_for_signs(struct analysis_oom *oom, const struct oom_around *ar
 	oom->large_blocks = oom->own.count && oom->own.bytes / oom->own.count >= LARGE_BLOCK;
 	oom->few_frees = (frees - (retried < frees ? retried : frees)) * FEW_FREES <= allocs;
 	oom->is_torch = kernels_are_of_torch(process);
+	look_into_segments(oom, process);
 	for (i = 0; i < process->failures_count; i++)
 		oom->evicted |= process->failures[i].result == MPS_CLIENT_TERMINATED;
 }

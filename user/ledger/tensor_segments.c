@@ -52,7 +52,7 @@ bool tensor_segments_are_broken(const struct tensor_segments *segments)
 	const uint64_t stuck = tensor_segments_stuck(segments);
 	const uint64_t device = segments->has_device_free ? segments->device_free_bytes : 0;
 
-	/* What the device lacks for it is missing because of these pieces if they are much of it. */
+	/* That the device lacks memory is because of these pieces if they are much of it. */
 	return segments->wanted_bytes && segments->count &&
 	       segments->largest_piece < segments->wanted_bytes &&
 	       stuck >= segments->wanted_bytes / 2 && stuck + device >= segments->wanted_bytes;

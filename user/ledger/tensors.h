@@ -65,7 +65,7 @@ struct tensors {
 	uint64_t failed_ns;
 	uint64_t failed_since_ns; /* the first of those that belong together */
 	uint32_t failed_tid;      /* 0: what became of it is known */
-	/* A look at all blocks and segments has to be paid for by records: so much was earned, spent. */
+	/* A look at all blocks and segments is paid for by records: so much was earned, spent. */
 	uint64_t earned, spent;
 };
 

@@ -107,16 +107,22 @@ static bool is_host_memory(const struct finding *finding)
 	return finding->space == MS_SPACE_PINNED || finding->space == MS_SPACE_REGISTERED;
 }
 
-void finding_words_append(struct string *out, const struct report_recording *recording,
-			  const struct finding *finding)
+void finding_words_append_says(struct string *out, const struct report_recording *recording,
+			       const struct finding *finding)
 {
 	const char *words = finding_says(finding);
 
-	report_append_process(out, finding->pid, finding->name);
 	if (words)
 		append_words(out, recording, finding, words);
 	else
 		append_objects(out, finding);
+}
+
+void finding_words_append(struct string *out, const struct report_recording *recording,
+			  const struct finding *finding)
+{
+	report_append_process(out, finding->pid, finding->name);
+	finding_words_append_says(out, recording, finding);
 	string_append_format(out, " (%s", finding_rule_name(finding->rule));
 	if (finding->row != MS_NO_ROW)
 		string_append_format(out, ", %s", probe_at(finding->row)->symbol);

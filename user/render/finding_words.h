@@ -25,4 +25,8 @@ void finding_words_evidence(struct string *out, const struct finding_evidence *e
 void finding_words_append(struct string *out, const struct report_recording *recording,
 			  const struct finding *finding);
 
+/* The same without the process's name and what is in parentheses: " leaves 2 GiB behind". */
+void finding_words_append_says(struct string *out, const struct report_recording *recording,
+			       const struct finding *finding);
+
 #endif /* MEMSCOPE_RENDER_FINDING_WORDS_H */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "event/framework.h"
 #include "ledger/call_splits.h"
 #include "ledger/call_times.h"
 
@@ -56,61 +55,6 @@ void json_process_driver(struct json *json, const struct process *process)
 		put_driver_total(json, driver_cause_name(i), &driver->causes[i]);
 	json_close(json, '}');
 	json_put_u64(json, "out_of_memory", driver->failures);
-	json_close(json, '}');
-}
-
-static void put_tensor_peak(struct json *json, const char *bytes, const char *ts,
-			    const struct tensor_peak *peak)
-{
-	json_put_u64(json, bytes, peak->bytes);
-	json_put_if(json, ts, peak->ts_ns, peak->ts_ns);
-}
-
-static void put_tensor_device(struct json *json, const struct tensor_device *device)
-{
-	json_open(json, '{');
-	json_put_text(json, "framework", framework_name(device->framework));
-	json_put_if(json, "device", device->device >= 0, (uint64_t)device->device);
-	json_put_u64(json, "allocated_bytes", device->allocated);
-	json_put_u64(json, "cached_bytes", device->reserved - device->allocated);
-	json_put_u64(json, "reserved_bytes", device->reserved);
-	put_tensor_peak(json, "peak_allocated_bytes", "peak_allocated_ts_ns",
-			&device->peak_allocated);
-	put_tensor_peak(json, "peak_reserved_bytes", "peak_reserved_ts_ns", &device->peak_reserved);
-	json_put_u64(json, "blocks", device->live_count);
-	json_put_u64(json, "blocks_bytes", device->live_bytes);
-	json_put_u64(json, "before_bytes", tensor_device_before(device));
-	json_put_u64(json, "allocs", device->allocs);
-	json_put_u64(json, "frees", device->frees);
-	json_put_u64(json, "unknown_frees", device->unknown_frees);
-	json_put_u64(json, "out_of_memory", device->out_of_memory);
-	json_put_if(json, "wanted_bytes", device->out_of_memory, device->wanted_bytes);
-	json_put_u64(json, "differences", device->differences);
-	json_close(json, '}');
-}
-
-void json_process_tensors(struct json *json, const struct process *process)
-{
-	const struct tensors *tensors = &process->tensors;
-	uint64_t rest = 0;
-	const bool has_rest = tensors_rest(process, &rest);
-	size_t i;
-
-	json_name(json, "tensors");
-	if (!tensors->devices_count && !tensors->absurd) {
-		json_null(json);
-		return;
-	}
-	json_open(json, '{');
-	json_put_bool(json, "exact", tensors_are_exact(tensors));
-	json_put_if(json, "other_cuda_bytes", has_rest, rest);
-	json_put_u64(json, "absurd", tensors->absurd);
-	json_put_u64(json, "others", tensors->others);
-	json_name(json, "devices");
-	json_open(json, '[');
-	for (i = 0; i < tensors->devices_count; i++)
-		put_tensor_device(json, &tensors->devices[i]);
-	json_close(json, ']');
 	json_close(json, '}');
 }
 

@@ -7,7 +7,6 @@
 #include "ledger/objects.h"
 #include "render/identity_words.h"
 #include "render/report_notes.h"
-#include "event/framework.h"
 #include "render/report_nvml.h"
 #include "render/report_words.h"
 
@@ -122,35 +121,6 @@ void process_rows_driver(const struct process_rows *rows)
 		list_driver_total(rows, driver_cause_description(i), &driver->causes[i]);
 	list_driver_total(rows, "in all, of the device", &driver->device);
 	list_driver_total(rows, "of the host", &driver->host);
-}
-
-static void list_tensors(const struct process_rows *rows, const struct tensor_device *device)
-{
-	struct document *document = rows->document;
-	uint64_t rest = 0;
-	const bool has_rest = tensors_rest(rows->process, &rest);
-
-	document_cell_words(document, framework_name(device->framework));
-	document_cell_device(document, device->device);
-	document_cell_size(document, true, device->allocated);
-	document_cell_size(document, true, device->reserved - device->allocated);
-	document_cell_size(document, has_rest, rest);
-	document_cell_size(document, true, device->peak_allocated.bytes);
-	document_cell_size(document, true, device->peak_reserved.bytes);
-	document_cell_count(document, true, device->allocs);
-	document_cell_count(document, true, device->out_of_memory);
-	document_cell_words(document, tensors_are_exact(&rows->process->tensors) ? "yes" : "no");
-	document_row_end(document);
-}
-
-void process_rows_tensors(const struct process_rows *rows)
-{
-	const struct tensors *tensors = &rows->process->tensors;
-	size_t i;
-
-	for (i = 0; i < tensors->devices_count; i++)
-		if (process_rows_begin(rows))
-			list_tensors(rows, &tensors->devices[i]);
 }
 
 void process_rows_nvml(const struct process_rows *rows)

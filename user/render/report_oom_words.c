@@ -3,6 +3,7 @@
 
 #include <sys/wait.h>
 
+#include "render/finding_words.h"
 #include "render/report_words.h"
 
 /* ---- what was asked for ---------------------------------------------------------------------- */
@@ -287,6 +288,25 @@ static void append_holder(struct string *out, const struct analysis_oom *oom)
 				     probe_at(oom->kinds[0].row)->symbol);
 }
 
+/* What shows how that came about, of the same process and device: it was then, or soon after. */
+static void append_fragmentation(struct string *out, const struct report_recording *recording,
+				 const struct analysis_oom *oom)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding->rule != FINDING_FRAGMENTATION || finding->pid != oom->pid ||
+		    finding->start_ns != oom->start_ns || finding->last_ts_ns < oom->ts_ns ||
+		    (oom->device >= 0 && finding->device != oom->device))
+			continue;
+		string_append_text(out, "; it");
+		finding_words_append_says(out, recording, finding);
+		return;
+	}
+}
+
 void report_append_oom_verdict(struct string *out, const struct report_recording *recording,
 			       const struct analysis_oom *oom)
 {
@@ -320,4 +340,6 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 	append_end(out, recording, oom);
 	string_append_text(out, ". Cause: ");
 	report_append_oom_cause(out, oom);
+	if (oom->cause == OOM_FRAGMENTATION)
+		append_fragmentation(out, recording, oom);
 }

@@ -221,9 +221,17 @@ static bool is_by_the_way(enum finding_rule rule)
 /* Why a rule that was named cannot look, although nothing is wrong with the recording. */
 static const char *not_asked(const struct gate_condition *condition, enum finding_rule rule)
 {
-	return !condition->is_topic && finding_rule_blind(rule) == RULE_BLIND_TO_GPU_TIMES ?
-		       "when GPUs had work was not measured: record with --gpu-time" :
-		       NULL;
+	if (condition->is_topic)
+		return NULL;
+	switch (finding_rule_blind(rule)) {
+	case RULE_BLIND_TO_GPU_TIMES:
+		return "when GPUs had work was not measured: record with --gpu-time";
+	case RULE_BLIND_TO_TENSORS:
+		return "no framework was seen to say what its allocator does: record PyTorch with"
+		       " --tensors=all";
+	default:
+		return NULL;
+	}
 }
 
 const char *gate_blind(const struct gate_condition *condition,

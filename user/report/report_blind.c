@@ -213,6 +213,7 @@ static const char *blind_to_what(const struct report_recording *recording, enum 
 		return none_of(recording, asked_cupti, has_gpu_times) ?
 			       "it is not known when any GPU had work" :
 			       NULL;
+	case RULE_BLIND_TO_TENSORS: /* report_not_asked() */
 	case RULE_BLIND_NOTHING:
 		break;
 	}
@@ -248,6 +249,17 @@ static const char *blind_for_loss(const struct report_recording *recording, enum
 	return why && (most < least || most == FINDING_LOW) ? why : NULL;
 }
 
+/* Whether no process has an allocator that was seen to say what it does. */
+static bool without_tensors(const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (recording->processes[i].process->tensors.devices_count)
+			return false;
+	return true;
+}
+
 /* Whether no process was recorded with --gpu-time. */
 static bool without_cupti(const struct report_recording *recording)
 {
@@ -263,6 +275,8 @@ bool report_not_asked(const struct report_recording *recording, enum finding_rul
 {
 	if (finding_rule_blind(rule) == RULE_BLIND_TO_GPU_TIMES)
 		return without_cupti(recording);
+	if (finding_rule_blind(rule) == RULE_BLIND_TO_TENSORS)
+		return without_tensors(recording);
 	return (rule == FINDING_LEAK_WINDOW && !recording->thresholds.window_c_ns) ||
 	       (rule == FINDING_GROWTH && !recording->options.growth_bytes);
 }

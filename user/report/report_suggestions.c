@@ -99,6 +99,41 @@ static const char *pool_suggestion(enum finding_rule rule)
 	}
 }
 
+/* Whether the segments that a finding is about are pieces that are mapped side by side already. */
+static bool is_mapped(const struct report_recording *recording, const struct finding *finding)
+{
+	const struct process *process =
+		state_find(recording->state, finding->pid, finding->start_ns);
+	enum tensor_moment moment;
+	size_t i;
+
+	for (i = 0; process && i < process->tensors.devices_count; i++)
+		for (moment = 0; moment < TENSOR_MOMENTS_COUNT; moment++) {
+			const struct tensor_segments *at =
+				process->tensors.devices[i].moments[moment];
+
+			if (at && at->ts_ns == finding->last_ts_ns)
+				return at->mapped * 2 > at->count;
+		}
+	return false;
+}
+
+/* What a rule suggests to some, to whom its words for all say nothing new; NULL: no such case. */
+static const char *special_suggestion(const struct report_recording *recording,
+				      const struct finding *finding)
+{
+	if (finding->rule == FINDING_FRAGMENTATION)
+		return is_mapped(recording, finding) ?
+			       "Its memory is mapped side by side already (expandable_segments): what"
+			       " is free lies between blocks that live on. Make those first, or free and"
+			       " make them anew, or let sizes differ less"
+			       " (roundup_power2_divisions)." :
+			       NULL;
+	return pool_suggestion(finding->rule) && uses_pools(recording, finding) ?
+		       pool_suggestion(finding->rule) :
+		       NULL;
+}
+
 /*
  * What its caching allocator takes from the driver grows as well where nothing leaks: free pieces
  * may be too small for what is asked for next. Only PyTorch itself knows what is in use.
@@ -123,39 +158,39 @@ static const char *torch_suggestion(const struct report_recording *recording,
 	return NULL;
 }
 
-/* One for processes that use pools, one for the others, and one for PyTorch. */
+/* One for processes to which another one says nothing new, one for the others, one for PyTorch. */
 static const char *suggestion(const struct report_recording *recording, enum finding_rule rule,
 			      size_t i)
 {
-	bool pooled = false, others = false;
+	const char *special = NULL;
+	bool others = false;
 	size_t j;
 
 	for (j = 0; j < recording->findings_count; j++) {
 		const struct finding *finding = recording->findings[j].finding;
-		const bool of_pool = finding->rule == rule && pool_suggestion(rule) &&
-				     uses_pools(recording, finding);
+		const char *of =
+			finding->rule == rule ? special_suggestion(recording, finding) : NULL;
 
-		pooled |= of_pool;
-		others |= finding->rule == rule && !of_pool;
+		special = of ? of : special;
+		others |= finding->rule == rule && !of;
 	}
 	if (others && !i--)
 		return finding_rule_suggestion(rule);
-	if (pooled && !i--)
-		return pool_suggestion(rule);
+	if (special && !i--)
+		return special;
 	return !i ? torch_suggestion(recording, rule) : NULL;
 }
 
 const char *report_suggestion_of(const struct report_recording *recording,
 				 const struct finding *finding)
 {
-	const char *of_pool = pool_suggestion(finding->rule);
+	const char *special = special_suggestion(recording, finding);
 	size_t count;
 	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
 
 	if (finding->rule == FINDING_OOM)
 		return finding->oom < count ? cause_suggestion(ooms[finding->oom].cause) : NULL;
-	return of_pool && uses_pools(recording, finding) ? of_pool :
-							   finding_rule_suggestion(finding->rule);
+	return special ? special : finding_rule_suggestion(finding->rule);
 }
 
 const char *report_suggestion(const struct report_recording *recording, enum finding_rule rule,

@@ -186,7 +186,7 @@ assert_refused() {
 @test "a recording without a call: it is said, and --fail-on empty finds it" {
 	"$MEMSCOPE" record $MASK -q -o run.mscope -- true 2> record.err
 	grep -q "mapped a CUDA library, so no call was seen; use -f to trace child processes, too" record.err
-	run -8 --separate-stderr report --fail-on leak,oom,loss,growth=1 run.mscope
+	run -9 --separate-stderr report --fail-on leak,oom,loss,growth=1 run.mscope
 	[[ $output == *"No call was recorded, so nothing wrong could be found."* ]]
 	[[ $stderr == *"--fail-on leak: leak-growth could not be looked for: no call was recorded"* ]]
 	[[ $stderr == *"--fail-on oom: oom could not be looked for: no call was recorded"* ]]

@@ -20,6 +20,7 @@ enum exit_code {
 	EXIT_LOST = 6,
 	EXIT_CORRUPT = 7,
 	EXIT_FINDING = 8,
+	EXIT_UNCHECKED = 9,
 };
 
 struct exit_meaning {

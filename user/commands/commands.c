@@ -34,7 +34,9 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_CORRUPT,
 	  "A recording is damaged, unusable, not one at all, or of a newer version." },
 	{ EXIT_FINDING,
-	  "Something was found that --fail-on asks for, or a rule that it asks for could not look"
+	  "Something was found that --fail-on asks for. Perhaps not all of it could be checked." },
+	{ EXIT_UNCHECKED,
+	  "Nothing was found that --fail-on asks for, but a rule that it asks for could not look"
 	  " (unless unknown=pass)." },
 	{ 126,
 	  "trace, record: the command cannot be executed; 127: it cannot be found; otherwise the"

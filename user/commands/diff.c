@@ -216,8 +216,8 @@ static const struct option_row rows[] = {
 	  " or more), an out-of-memory failure, or a finding of the rule or topic of this"
 	  " confidence, that A does not have. new: a process, function, kernel or the like is new."
 	  " any: anything differs by more than noise. loss: anything was lost on either side."
-	  " inexact: the numbers of either side are not exact. Also exit with 8 if a rule in the"
-	  " list could not look in B, unless unknown=pass is given.",
+	  " inexact: the numbers of either side are not exact. Exit with 9 if none holds, but a"
+	  " rule in the list could not look in B, unless unknown=pass is given.",
 	  parse_fail_on, 0 },
 	OPTION_QUIET_ROW,
 	OPTION_VERBOSE_ROW,
@@ -230,7 +230,7 @@ static int check_findings(const struct settings *settings, const struct diff *di
 {
 	const struct gate *gate = &settings->gate;
 	struct string text = { 0 };
-	int code = EXIT_OK;
+	bool outcomes[GATE_FAILED + 1] = { false };
 	size_t i;
 
 	for (i = 0; i < gate->count; i++) {
@@ -241,15 +241,13 @@ static int check_findings(const struct settings *settings, const struct diff *di
 		diff_append_result(&text, &gate->list[i], diff, &result);
 		log_warning("--fail-on %s: %.*s%s", gate->list[i].text, (int)text.length,
 			    text.length ? text.bytes : "",
-			    result.outcome != GATE_UNKNOWN ? "" :
-			    gate->unknown_passes           ? " (unknown=pass)" :
-							     "; add unknown=pass to let this pass");
+			    dump_input_gate_hint(gate, &result, false));
 		string_clear(&text);
 		if (gate_is_failure(gate, result.outcome))
-			code = EXIT_FINDING;
+			outcomes[result.outcome] = true;
 	}
 	string_fini(&text);
-	return code;
+	return dump_input_gate_code(outcomes[GATE_FAILED], outcomes[GATE_UNKNOWN]);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

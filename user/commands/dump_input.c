@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "commands/command.h"
 #include "base/string.h"
 #include "commands/dump_selection.h"
 #include "commands/interrupt.h"
@@ -105,6 +106,34 @@ int dump_input_gate(const struct option_row *row, const char *value, struct gate
 	struct gate_words words = { gate, kinds };
 
 	return dump_input_list(row, value, &words, take_condition);
+}
+
+const char *dump_input_gate_hint(const struct gate *gate, const struct gate_result *result,
+				 bool has_thresholds)
+{
+	if (result->outcome != GATE_UNKNOWN)
+		return "";
+	if (gate->unknown_passes)
+		return " (unknown=pass)";
+	if (has_thresholds && finding_rule_blind(result->blind) == RULE_BLIND_TO_WARMUP)
+		return "; record for longer, say with --warmup when the initialisation ends (1s,"
+		       " 100allocs), or add unknown=pass to let this pass";
+	if (has_thresholds && report_is_too_short(result->why))
+		return "; add unknown=pass to let this pass, record for longer, set --threshold"
+		       " leak-time=TIME, or ask for growth=SIZE, which needs no such time";
+	return "; add unknown=pass to let this pass";
+}
+
+int dump_input_gate_code(bool found, bool unchecked)
+{
+	if (found)
+		return EXIT_FINDING;
+	if (!unchecked)
+		return EXIT_OK;
+	log_warning("--fail-on: nothing was found, but not everything could be checked; the exit"
+		    " code is %d, and not %d as for what is found",
+		    EXIT_UNCHECKED, EXIT_FINDING);
+	return EXIT_UNCHECKED;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

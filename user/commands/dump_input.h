@@ -28,6 +28,16 @@ int dump_input_time(const struct option_row *row, const char *value, void *setti
 int dump_input_gate(const struct option_row *row, const char *value, struct gate *gate,
 		    uint32_t kinds);
 
+/*
+ * What to do about a condition that could not be checked, behind the reason, as text.
+ * `has_thresholds`: the command has the options --threshold and --warmup.
+ */
+const char *dump_input_gate_hint(const struct gate *gate, const struct gate_result *result,
+				 bool has_thresholds);
+
+/* The exit code of all conditions together; says if one of them could only not be checked. */
+int dump_input_gate_code(bool found, bool unchecked);
+
 /* The same into `*time`. */
 int dump_input_moment(const struct option_row *row, const char *value, struct report_time *time);
 

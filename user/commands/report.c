@@ -284,8 +284,8 @@ static const struct option_row rows[] = {
 	  " also because processes held memory before they were attached to. growth=SIZE: a process"
 	  " holds SIZE more device memory at its end than after its initialisation. empty: no call"
 	  " was recorded. RULE>=CONF: the rule or topic has a finding of this confidence (low,"
-	  " medium, high; default medium). Also exit with 8 if a rule in the list could not look,"
-	  " unless unknown=pass is given. docs/ci.md has more.",
+	  " medium, high; default medium). Exit with 9 if none holds, but a rule in the list"
+	  " could not look, unless unknown=pass is given. docs/ci.md has more.",
 	  parse_fail_on, 0 },
 	{ 0, "warmup", "TIME",
 	  "For growth=SIZE: when the initialisation of a process ends, as the time since its first"
@@ -323,21 +323,19 @@ static void tell_condition(const struct gate *gate, const struct gate_condition 
 		gate_append_recording(&text, recording);
 	}
 	log_warning("--fail-on %s: %.*s%s", condition->text, (int)text.length,
-		    text.length ? text.bytes : "",
-		    result->outcome != GATE_UNKNOWN ? "" :
-		    gate->unknown_passes            ? " (unknown=pass)" :
-						      "; add unknown=pass to let this pass");
+		    text.length ? text.bytes : "", dump_input_gate_hint(gate, result, true));
 	string_fini(&text);
 }
 
-/* Returns whether it fails. */
-static bool check_condition(const struct gate *gate, const struct gate_condition *condition,
-			    const struct report *report)
+/* Returns the worst of its outcomes that count. */
+static enum gate_outcome check_condition(const struct gate *gate,
+					 const struct gate_condition *condition,
+					 const struct report *report)
 {
-	bool failed = gate_minds_refused(condition, report);
+	enum gate_outcome worst = gate_minds_refused(condition, report) ? GATE_FAILED : GATE_PASSED;
 	size_t i;
 
-	if (failed)
+	if (worst == GATE_FAILED)
 		log_warning("--fail-on %s: " GATE_REFUSED, condition->text);
 	for (i = 0; i < report->count; i++) {
 		const struct gate_result result =
@@ -346,25 +344,26 @@ static bool check_condition(const struct gate *gate, const struct gate_condition
 		if (result.outcome == GATE_PASSED)
 			continue;
 		tell_condition(gate, condition, report, report->recordings[i], &result);
-		failed |= gate_is_failure(gate, result.outcome);
+		if (gate_is_failure(gate, result.outcome) && result.outcome > worst)
+			worst = result.outcome;
 		/* It is said of all of them. */
 		if (condition->kind == GATE_EMPTY)
 			break;
 	}
-	return failed;
+	return worst;
 }
 
 static int check_findings(const struct settings *settings)
 {
 	const struct gate *gate = &settings->gate;
-	bool failed = false;
+	bool outcomes[GATE_FAILED + 1] = { false };
 	size_t i;
 
 	for (i = 0; i < gate->count; i++)
-		failed |= check_condition(gate, &gate->list[i], &settings->reader.report);
+		outcomes[check_condition(gate, &gate->list[i], &settings->reader.report)] = true;
 	if (settings->suppress)
 		suppress_file_tell_unused(&settings->suppressions, settings->suppress);
-	return failed ? EXIT_FINDING : EXIT_OK;
+	return dump_input_gate_code(outcomes[GATE_FAILED], outcomes[GATE_UNKNOWN]);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -331,6 +331,9 @@ bool report_all_is_exact(const struct report *report);
 const char *report_blind(const struct report_recording *recording, enum finding_rule rule,
 			 enum finding_confidence least);
 
+/* Whether the reason that this gave is that less was recorded than a rule about growth needs. */
+bool report_is_too_short(const char *why);
+
 /* Whether a rule is one of those, and was not asked for. */
 bool report_not_asked(const struct report_recording *recording, enum finding_rule rule);
 

@@ -5,6 +5,8 @@
  */
 #include "report/report.h"
 
+#include <string.h>
+
 #include <sys/wait.h>
 
 #include "ledger/process.h"
@@ -157,15 +159,22 @@ static const char *blind_to_order(const struct report_recording *recording)
 	return NULL;
 }
 
+#define TOO_SHORT "less time was recorded than "
+
+bool report_is_too_short(const char *why)
+{
+	return !strncmp(why, TOO_SHORT, strlen(TOO_SHORT)) && strstr(why, "leak-time");
+}
+
 static const char *blind_to_growth(const struct report_recording *recording,
 				   enum finding_confidence least)
 {
 	if (none_of(recording, allocated, was_seen_for_leak_time))
-		return "less time was recorded than leak-time";
+		return TOO_SHORT "leak-time";
 	if (least > FINDING_LOW && report_not_captured(&recording->coverage, MS_OP_LAUNCH))
 		return "launches were not captured, so the program may only be loading";
 	if (least > FINDING_MEDIUM && none_of(recording, allocated, was_seen_for_long))
-		return "less time was recorded than ten times leak-time";
+		return TOO_SHORT "ten times leak-time";
 	return NULL;
 }
 

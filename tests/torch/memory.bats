@@ -122,3 +122,16 @@ fails_on() {
 	assert_equal "$(findings)" ""
 	fails_on leak,oom,loss,inexact 0
 }
+
+@test "the lines in which a training waits, copies and launches" {
+	local where='(waits.py:20) \< \<genexpr\> (waits.py:25) \< \<module\> (waits.py:25)'
+
+	export SIMCUDA_DELAY=cudaStreamSynchronize=2ms,cuStreamSynchronize=2ms
+	record_torch waits --stacks=all
+	"$MEMSCOPE" report -f md -o report.md run.mscope
+	# It reads its loss 40 times.
+	grep -qF "| read (waits.py:11) \< step $where | cuStreamSynchronize | 40 | " report.md
+	grep -qF "| read (waits.py:11) \< step $where | cuMemcpyDtoHAsync_v2 | 40 | " report.md
+	# A backward pass runs in threads of PyTorch's own.
+	grep -q '^| .*graph.py:[0-9]*) .* step (waits.py:18) .* | cuLaunchKernel | [0-9]* | ' report.md
+}

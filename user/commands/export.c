@@ -3,9 +3,11 @@
  * `memscope-bpf export`: dumps in the formats of other programs.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/string.h"
 #include "commands/command.h"
 #include "commands/interrupt.h"
@@ -40,19 +42,43 @@ static const struct command_choice formats = {
 	.name = format_name,
 };
 
+/* Also by the ending of its files: jsonl, prom. NULL: there is none. */
+static const struct exporter *find_format(const char *value)
+{
+	const struct exporter *found = exporter_find(value);
+	char file[32];
+	size_t i;
+
+	/* As in all commands, what --json writes. */
+	if (!found && !strcmp(value, "json"))
+		return &export_ndjson;
+	snprintf(file, sizeof(file), "FILE.%s", value);
+	for (i = 0; !found && !strchr(value, '.') && exporters[i]; i++)
+		if (output_format_ends_in(file, exporters[i]->endings))
+			found = exporters[i];
+	return found;
+}
+
 static int parse_format(const struct option_row *row, const char *value, void *context)
 {
+	struct nearest nearest = { .word = value };
 	struct settings *settings = context;
 	struct string names = { 0 };
 	size_t i;
 
-	settings->exporter = exporter_find(value);
+	settings->exporter = find_format(value);
 	if (settings->exporter)
 		return 0;
-	for (i = 0; exporters[i]; i++)
+	for (i = 0; exporters[i]; i++) {
+		nearest_offer(&nearest, exporters[i]->name);
 		string_append_format(&names, "%s%s", i ? ", " : "", exporters[i]->name);
-	log_error("--%s: there is no format \"%s\"; there are %.*s", row->name, value,
-		  (int)names.length, names.bytes);
+	}
+	if (nearest.found)
+		log_error("--%s: there is no format \"%s\"; did you mean %s?", row->name, value,
+			  nearest.found);
+	else
+		log_error("--%s: there is no format \"%s\"; there are %.*s", row->name, value,
+			  (int)names.length, names.bytes);
 	string_fini(&names);
 	return -EINVAL;
 }

@@ -28,3 +28,12 @@ bool output_format_refuse_name(const char *output, const char *format)
 		  format, format);
 	return true;
 }
+
+void output_format_say_markdown(const char *output)
+{
+	const char *slash = output ? strrchr(output, '/') : NULL;
+	const char *dot = output ? strrchr(slash ? slash + 1 : output, '.') : NULL;
+
+	if (dot && dot[1] && !output_format_ends_in(output, ".out .log .tmp"))
+		log_info("%s: written as Markdown; --format chooses another format", output);
+}

@@ -16,4 +16,7 @@ bool output_format_ends_in(const char *output, const char *endings);
  */
 bool output_format_refuse_name(const char *output, const char *format);
 
+/* The file gets Markdown, as its name has the ending of no format: says so if it has one. */
+void output_format_say_markdown(const char *output);
+
 #endif /* MEMSCOPE_COMMANDS_OUTPUT_FORMAT_H */

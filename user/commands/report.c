@@ -142,7 +142,10 @@ static const struct format *choose_format(const struct settings *settings)
 			return &formats[i];
 	if (settings->format)
 		return settings->format;
-	return &formats[terminal_is_output(output) ? FORMAT_TEXT : FORMAT_MD];
+	if (terminal_is_output(output))
+		return &formats[FORMAT_TEXT];
+	output_format_say_markdown(output);
+	return &formats[FORMAT_MD];
 }
 
 static int parse_top(const struct option_row *row, const char *value, void *context)

@@ -32,13 +32,41 @@ static void test_what_shrank(void **state)
 	add_alloc(&diffs.b, 10, "cudaMalloc", 3 * MIB);
 	diffs_end(&diffs);
 	say(&said);
-	assert_true(has(&said,
-			"train (10) holds 3 MiB less device memory at the end: 6 MiB before,"
-			" 3 MiB now; most of it by cudaMalloc on device 0 (-3 MiB), in blocks"
-			" of 2 MiB to 4 MiB (-3 MiB in 1 block less).\n"));
+	assert_true(has(&said, "train (10) holds 3 MiB less device memory at the end: 6 MiB before,"
+			       " 3 MiB now; all of it by cudaMalloc on device 0 (-3 MiB), in blocks"
+			       " of 2 MiB to 4 MiB (-3 MiB in 1 block less).\n"));
 	assert_true(has(&said, "Nothing was lost on either side: the numbers are exact.\n"));
 	string_fini(&said);
 	diffs_done(&diffs);
+}
+
+static void assert_shared(unsigned int mib, unsigned int other_mib, unsigned int third_mib,
+			  const char *words)
+{
+	struct string said = { 0 };
+
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	add_alloc(&diffs.b, 10, "cudaMalloc", mib * MIB);
+	add_alloc(&diffs.b, 10, "cudaMallocPitch", other_mib * MIB);
+	if (third_mib)
+		add_alloc(&diffs.b, 10, "cuMemAlloc_v2", third_mib * MIB);
+	diffs_end(&diffs);
+	say(&said);
+	if (!has(&said, words))
+		fail_msg("%.*s", (int)said.length, said.bytes);
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
+/* What is exactly half is not most, and the largest of three may be less. */
+static void test_how_much_of_it(void **state)
+{
+	(void)state;
+	assert_shared(96, 96, 0, "; half of it by cudaMalloc");
+	assert_shared(97, 96, 0, "; most of it by cudaMalloc on device 0 (+97 MiB)");
+	assert_shared(96, 64, 64, "; the largest part of it by cudaMalloc on device 0 (+96 MiB)");
 }
 
 /* The same in another way: most of it is not less. */
@@ -315,6 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_shrank),
+		cmocka_unit_test(test_how_much_of_it),
 		cmocka_unit_test(test_what_took_the_place_of_others),
 		cmocka_unit_test(test_how_processes_ended),
 		cmocka_unit_test(test_missed_processes),

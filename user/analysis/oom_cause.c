@@ -64,7 +64,7 @@ static bool holds_most(uint64_t bytes, const struct device *device,
 		       const struct analysis_options *options)
 {
 	return bytes &&
-	       (double)bytes * 100 >= (double)device->in_use_bytes * (double)options->oom_share;
+	       (double)bytes * 100 > (double)device->in_use_bytes * (double)options->oom_share;
 }
 
 static void judge(struct analysis_oom *oom, enum oom_cause cause,

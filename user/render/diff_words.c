@@ -8,6 +8,7 @@
 #include "render/field.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
+#include "render/share_words.h"
 
 #define SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
 #define COUNT(count) string_count((char[STRING_NUMBER_BYTES]){ 0 }, (count))
@@ -212,7 +213,7 @@ static bool is_made_up_for(const struct diff_row *part, const struct diff_row *w
 	return amount_of(part, metric) / 2 > amount_of(whole, metric);
 }
 
-/* ": most of it by cudaMalloc on device 0 (+15 MiB), in sizes of 4 MiB to 8 MiB (+15 MiB)" */
+/* "; most of it by cudaMalloc on device 0 (+15 MiB), in sizes of 4 MiB to 8 MiB (+15 MiB)" */
 static void append_parts(struct string *out, const struct diff *diff, const struct diff_row *row,
 			 enum diff_metric metric)
 {
@@ -221,11 +222,12 @@ static void append_parts(struct string *out, const struct diff *diff, const stru
 
 	if (!api)
 		return;
-	string_append_format(out, "; %s %s",
-			     is_made_up_for(api, row, metric) ?
-				     "what changed most, and others made up for, is" :
-				     "most of it by",
-			     probe_at(api->row)->symbol);
+	if (is_made_up_for(api, row, metric))
+		string_append_text(out, "; what changed most, and others made up for, is ");
+	else
+		string_append_format(out, "; %s of it by ",
+				     share_words(amount_of(api, metric), amount_of(row, metric)));
+	string_append_text(out, probe_at(api->row)->symbol);
 	if (api->device >= 0)
 		string_append_format(out, " on device %d", api->device);
 	string_append_text(out, " (");

@@ -5,6 +5,7 @@
 
 #include "render/finding_words.h"
 #include "render/report_words.h"
+#include "render/share_words.h"
 
 /* ---- what was asked for ---------------------------------------------------------------------- */
 
@@ -271,21 +272,35 @@ void report_append_oom_cause(struct string *out, const struct analysis_oom *oom)
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
+/* Of kinds, which managed memory is one of, too. */
+static uint64_t held_bytes(const struct analysis_oom *oom)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < oom->kinds_count; i++)
+		bytes += oom->kinds[i].live.bytes;
+	return bytes > oom->live.bytes ? bytes : oom->live.bytes;
+}
+
 static void append_holder(struct string *out, const struct analysis_oom *oom)
 {
+	const char *share;
+
 	if (!oom->processes_count)
 		return;
 	string_append_text(out, ", when ");
 	report_append_process(out, oom->processes[0].pid, oom->processes[0].name);
 	string_append_format(out, " held %s", REPORT_SIZE(oom->processes[0].live.bytes));
 	/* Kinds are those of all processes. */
-	if (oom->kinds_count)
-		string_append_format(out,
-				     oom->processes_count > 1 ?
-					     "; most of what all recorded processes held came"
-					     " from %s" :
-					     ", most of all from %s",
-				     probe_at(oom->kinds[0].row)->symbol);
+	if (!oom->kinds_count)
+		return;
+	share = share_words(oom->kinds[0].live.bytes, held_bytes(oom));
+	if (oom->processes_count > 1)
+		string_append_format(out, "; %s of what all recorded processes held came", share);
+	else
+		string_append_format(out, ", %s of it", share);
+	string_append_format(out, " from %s", probe_at(oom->kinds[0].row)->symbol);
 }
 
 /* What shows how that came about, of the same process and device: it was then, or soon after. */

@@ -125,6 +125,24 @@ static void run_fails_beside_another(void)
 	end_run(50, "client", ENDED(0));
 }
 
+/* What a shell that is followed runs. */
+static void run_calls_nothing(void)
+{
+	uint32_t pid;
+
+	for (pid = 100; pid < 105; pid++) {
+		add(record_of(pid, 0, record_process(MS_TYPE_EXEC, "readlink", 0)));
+		end_run(pid, "readlink", ENDED(1));
+	}
+}
+
+/* Some of its runs do not get that far. */
+static void run_calls_once(void)
+{
+	run_calls_nothing();
+	run_once(105, "readlink", 0, ENDED(1));
+}
+
 /* ---- what must be found ---------------------------------------------------------------------- */
 
 static const struct {
@@ -148,6 +166,10 @@ static const struct {
 	{ "ends unseen", run_ends_unseen, NULL },
 	{ "fails at once", run_fails_at_once, NULL },
 	{ "others fail", run_others_fail, NULL },
+	{ "calls nothing", run_calls_nothing, NULL },
+	{ "calls once", run_calls_once,
+	  "readlink (105) is the last of 6 runs that failed, one after the other (crash-loop; medium"
+	  " confidence)" },
 	{ "fails beside another", run_fails_beside_another,
 	  "server (103) is the last of 3 runs that failed, one after the other, each with"
 	  " CUDA_ERROR_ILLEGAL_ADDRESS (700) (crash-loop, cuCtxSynchronize; high confidence)" },

@@ -42,6 +42,26 @@ static bool has_failed(const struct process *process)
 	return true;
 }
 
+/* Of shells, and what they run, a nonzero exit code is an answer. */
+static bool has_called(const struct process *process)
+{
+	size_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (process->calls[op])
+			return true;
+	return false;
+}
+
+static bool calls_cuda(const struct crashes *crashes)
+{
+	size_t i = 0;
+
+	while (i < crashes->count && !has_called(crashes->runs[i]))
+		i++;
+	return i < crashes->count;
+}
+
 static bool had(const struct process *process, const struct failure *failure)
 {
 	size_t i;
@@ -233,7 +253,8 @@ int report_crashes_find(struct report_recording *recording)
 	for (i = 0; !err && i < loops.count; i++) {
 		struct finding finding = finding_of(&loops.list[i]);
 
-		if (loops.list[i].count >= recording->thresholds.crash_count)
+		if (loops.list[i].count >= recording->thresholds.crash_count &&
+		    calls_cuda(&loops.list[i]))
 			err = analysis_add(recording->analysis, &finding);
 	}
 	loops_fini(&loops);

@@ -226,8 +226,8 @@ grandparent_start() {
 	puppet keep
 	sleep 0.2
 	record_stop
-	assert_equal "$(grep -c "whether they call CUDA is not known" record.err)" 1
-	grep -qx "memscope-bpf: warning: at least 2 children that process $PUPPET_PID forked while it was traced have the CUDA driver mapped and were not traced (pids $first, $PUPPET_CHILD); whether they call CUDA is not known: use -f to trace child processes, too" record.err
+	assert_equal "$(grep -c "whether they called CUDA is not known" record.err)" 1
+	grep -qx "memscope-bpf: warning: at least 2 children that process $PUPPET_PID forked while it was traced had the CUDA driver mapped and were not traced (pids $first, $PUPPET_CHILD); whether they called CUDA is not known: use -f to trace child processes, too" record.err
 	"$MEMSCOPE" report -q -f json -o report.json a.mscope
 	valid report report.json
 	assert_equal "$(jq -c '.recordings[0].lost.untraced_forks' report.json)" "[{\"pid\":$PUPPET_PID,\"children\":2,\"children_pids\":[$first,$PUPPET_CHILD]}]"

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Children of traced processes that are not traced and have the driver where their parents have it.
- * A child is looked at some time after its fork: by then most that only execute another program
+ * A child is looked at some time after its fork: by then those that only execute another program
  * have done so. Nothing says whether such a child calls CUDA, as it has no probes.
  */
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "capture/live_internal.h"
 #include "capture/targets/untraced_children.h"
 
-#define LOOK_NS 500000000
-#define YOUNG_NS 100000000 /* at the end, when it can be waited for no longer */
-#define MAX_LOOKS 16       /* at a time: each reads all mappings of a process */
+#define LOOK_NS 100000000ull  /* between looks, while any child waits for one */
+#define OLD_NS 250000000ull   /* a child is, when it is looked at */
+#define YOUNG_NS 100000000ull /* the same at the end, when it can be waited for no longer */
+#define MAX_LOOKS 8           /* at a time: each reads all mappings of a process */
 
 /* It may have been counted, when it had the driver for itself. */
 static bool is_told(const struct live *live, pid_t pid)
@@ -41,36 +40,68 @@ static struct untraced_forks_parent *parent_of(struct live_forks *forks, uint32_
 	return &found->parents[found->count++];
 }
 
-/* Returns false if it is not one: nothing was spent on it. */
-static bool look_at(struct live *live, const struct live_fork *fork)
+static void count_child(struct live *live, const struct live_fork *fork)
 {
-	struct untraced_forks_parent *parent;
-	struct proc_info info;
+	struct untraced_forks_parent *parent = parent_of(&live->forks, (uint32_t)fork->parent);
 
-	if (is_told(live, fork->child) || proc_read(fork->child, &info) || info.zombie ||
-	    info.start_ns != fork->start_ns)
-		return false;
-	if (!untraced_children_inherits(fork->child, fork->parent))
-		return true;
-	parent = parent_of(&live->forks, (uint32_t)fork->parent);
 	if (!parent)
-		return true;
+		return;
 	parent->count++;
 	if (parent->children_count < UNTRACED_FORKS_PIDS)
 		parent->children[parent->children_count++] = (uint32_t)fork->child;
-	return true;
 }
 
-/* The first ones are the oldest. */
-static void look(struct live *live, uint64_t before_ns, int looks)
+static bool is_there(const struct live_fork *fork)
+{
+	struct proc_info info;
+
+	return !proc_read(fork->child, &info) && !info.zombie && info.start_ns == fork->start_ns;
+}
+
+/*
+ * A child that has the driver is looked at once more, as a busy machine may have kept it from
+ * executing a program. Returns whether there is no more to look at.
+ */
+static bool look_at(struct live *live, struct live_fork *fork, bool last)
+{
+	const bool there = is_there(fork);
+
+	if (is_told(live, fork->child) || (!there && !fork->inherits))
+		return true;
+	if (there && !untraced_children_inherits(fork->child, fork->parent))
+		return true;
+	if (!there || fork->inherits || last) {
+		count_child(live, fork);
+		return true;
+	}
+	fork->inherits = true;
+	return false;
+}
+
+static bool is_due(const struct live_fork *fork, uint64_t now_ns, bool last)
+{
+	uint64_t wait_ns = fork->inherits ? 2 * OLD_NS : OLD_NS;
+
+	if (last)
+		wait_ns = YOUNG_NS;
+	return now_ns - fork->ts_ns >= wait_ns;
+}
+
+/* A few at a time, as each takes reading the mappings of a process. */
+static void look(struct live *live, uint64_t now_ns, bool last)
 {
 	struct live_forks *forks = &live->forks;
-	size_t i;
+	size_t kept = 0, looks = 0, i;
 
-	for (i = 0; i < forks->count && forks->waiting[i].ts_ns <= before_ns && looks; i++)
-		looks -= look_at(live, &forks->waiting[i]);
-	forks->count -= i;
-	memmove(forks->waiting, forks->waiting + i, forks->count * sizeof(*forks->waiting));
+	for (i = 0; i < forks->count; i++) {
+		struct live_fork fork = forks->waiting[i];
+		const bool due = is_due(&fork, now_ns, last) && (last || looks < MAX_LOOKS);
+
+		looks += due;
+		if (!due || !look_at(live, &fork, last))
+			forks->waiting[kept++] = fork;
+	}
+	forks->count = kept;
 }
 
 static int on_look(void *context, uint64_t data)
@@ -78,7 +109,7 @@ static int on_look(void *context, uint64_t data)
 	struct live *live = context;
 
 	(void)data;
-	look(live, clock_monotonic_ns() - LOOK_NS, MAX_LOOKS);
+	look(live, clock_monotonic_ns(), false);
 	if (!live->forks.count) {
 		loop_remove(live->loop, live->forks.timer);
 		live->forks.timer = NULL;
@@ -105,6 +136,6 @@ void live_forks_add(struct live *live, const struct ms_process *fork)
 
 const struct untraced_forks *live_untraced_forks(struct live *live)
 {
-	look(live, clock_monotonic_ns() - YOUNG_NS, LIVE_FORKS);
+	look(live, clock_monotonic_ns(), true);
 	return &live->forks.found;
 }

@@ -33,6 +33,7 @@ struct live_forks {
 	struct live_fork {
 		pid_t parent, child;
 		uint64_t start_ns, ts_ns; /* of the child, as /proc has it; of the fork */
+		bool inherits;            /* it had the driver when it was looked at */
 	} waiting[LIVE_FORKS];
 	size_t count;
 	struct loop_source *timer; /* NULL: none waits */

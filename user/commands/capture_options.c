@@ -169,13 +169,12 @@ static void tell_forks(const struct untraced_forks *forks)
 		struct string pids = { 0 };
 
 		untraced_forks_append_pids(&pids, parent);
-		log_warning("at least %llu child%s that process %u forked while it was traced %s"
+		log_warning("at least %llu child%s that process %u forked while it was traced had"
 			    " the CUDA driver mapped and %s not traced (%.*s); whether %s CUDA is"
 			    " not known: use -f to trace child processes, too",
 			    (unsigned long long)parent->count, one ? "" : "ren", parent->pid,
-			    one ? "has" : "have", one ? "was" : "were",
-			    pids.length ? (int)pids.length : 0, pids.length ? pids.bytes : "",
-			    one ? "it calls" : "they call");
+			    one ? "was" : "were", pids.length ? (int)pids.length : 0,
+			    pids.length ? pids.bytes : "", one ? "it called" : "they called");
 		string_fini(&pids);
 	}
 }

@@ -88,6 +88,36 @@ marked() {
 	grep -q 'marks from outside' run.chrome
 }
 
+@test "a mark has its times in reports, and its process the name that other tables have" {
+	local row
+
+	cat > waits.py <<-'PYTHON'
+		import ctypes, sys
+		ctypes.CDLL("libcuda.so.1").cuInit(0)
+		print("waiting", flush=True)
+		sys.stdin.readline()
+	PYTHON
+	mkfifo in
+	python3 waits.py < in > did 3>&- &
+	OTHER_PID=$!
+	exec 8> in
+	wait_for 'grep -q waiting did'
+	tool_start record RECORD_PID -o run.mscope -p "$OTHER_PID" 8>&-
+	mark deployed
+	mark other
+	mark deployed
+	echo >&8
+	exec 8>&-
+	wait "$OTHER_PID"
+	tool_wait record RECORD_PID
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	jq -e '.recordings[0].phases.list | map(select(.path == ["deployed"]))[0] | .times == 2 and .first_ts_ns < .last_ts_ns' report.json
+	jq -e '.recordings[0].phases.list | map(select(.path == ["other"]))[0] | .first_ts_ns == .last_ts_ns' report.json
+	"$MEMSCOPE" report -f md run.mscope > report.md
+	row="| deployed (instant) | python3 waits.py ($OTHER_PID) | 2 | 20..-..-..T..:..:..\....Z | 20..-..-..T..:..:..\....Z |"
+	grep -q "^$row" report.md || fail "$(grep deployed report.md)"
+}
+
 @test "an agent that traces all has it in its ring, of a process that it finds by itself" {
 	waiting OTHER_PID
 	in_background_tracing RECORD_PID agent.err "$MEMSCOPE" agent -v $MASK --state-dir "$PWD/state" --ring=8M --budget=off \

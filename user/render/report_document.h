@@ -60,6 +60,10 @@ void report_document_timeline(struct document *document, const struct report_rec
 /* A cell with bytes that may be fewer than before. */
 void report_document_change(struct document *document, int64_t bytes);
 
+/* A cell: the process by the name that other tables have for it, or by `comm`, if it is gone. */
+void report_document_process(struct document *document, const struct report_recording *recording,
+			     uint32_t pid, uint64_t start_ns, const char *comm);
+
 bool report_document_has_steps(const struct report_recording *recording);
 void report_document_steps(struct document *document, const struct report_recording *recording);
 bool report_document_has_phases(const struct report_recording *recording);

@@ -42,7 +42,20 @@ static void append_path(struct document *document, const struct phase *phase)
 	}
 }
 
-static void put_name(struct document *document, const struct phase *phase)
+void report_document_process(struct document *document, const struct report_recording *recording,
+			     uint32_t pid, uint64_t start_ns, const char *comm)
+{
+	const struct process *process = state_find(recording->state, pid, start_ns);
+
+	/* After an exec it is another program. */
+	if (process && strncmp(process->comm, comm, sizeof(process->comm)) != 0)
+		process = NULL;
+	report_append_process(&document->text, pid, process ? process->name : comm);
+	document_cell(document);
+}
+
+static void put_name(struct document *document, const struct report_recording *recording,
+		     const struct phase *phase)
 {
 	if (phase->kind == PHASE_OTHERS)
 		string_append_text(&document->text, "(all others)");
@@ -53,8 +66,7 @@ static void put_name(struct document *document, const struct phase *phase)
 	else if (phase->kind == PHASE_INSTANT)
 		string_append_text(&document->text, " (instant)");
 	document_cell(document);
-	report_append_process(&document->text, phase->pid, phase->comm);
-	document_cell(document);
+	report_document_process(document, recording, phase->pid, phase->start_ns, phase->comm);
 	document_cell_count(document, true, phase->count);
 }
 
@@ -86,12 +98,25 @@ static void put_times(struct document *document, const struct phase *phase)
 	document_cell_size(document, known, phase->peak_bytes);
 }
 
-static void list_times(struct document *document, const struct phases *phases)
+static void put_moment(struct document *document, const struct report_recording *recording,
+		       uint64_t ts_ns)
+{
+	if (!ts_ns) {
+		document_cell_absent(document);
+		return;
+	}
+	report_append_time(&document->text, recording, ts_ns);
+	document_cell(document);
+}
+
+static void list_times(struct document *document, const struct report_recording *recording)
 {
 	static const struct document_column columns[] = {
 		{ "Phase", DOCUMENT_TEXT },
 		{ "Process", DOCUMENT_TEXT },
 		{ "Times", DOCUMENT_NUMBER },
+		{ "First at", DOCUMENT_TEXT },
+		{ "Last until", DOCUMENT_TEXT },
 		{ "Time in all", DOCUMENT_NUMBER },
 		{ "Mean time", DOCUMENT_NUMBER },
 		{ "95 % of times", DOCUMENT_NUMBER },
@@ -103,6 +128,7 @@ static void list_times(struct document *document, const struct phases *phases)
 		{ "Peak in it", DOCUMENT_NUMBER },
 		{ 0 },
 	};
+	const struct phases *phases = &recording->phases;
 	size_t i;
 
 	document_table_top(document, "phases", "Phases: time, and by how much memory grew",
@@ -113,10 +139,12 @@ static void list_times(struct document *document, const struct phases *phases)
 
 		if (!document_row(document))
 			continue;
-		put_name(document, phase);
+		put_name(document, recording, phase);
+		put_moment(document, recording, phase->first_ns);
+		put_moment(document, recording, phase->last_ns);
 		if (phase->kind != PHASE_INSTANT)
 			put_times(document, phase);
-		for (column = 3; phase->kind == PHASE_INSTANT && columns[column].name; column++)
+		for (column = 5; phase->kind == PHASE_INSTANT && columns[column].name; column++)
 			document_cell_absent(document);
 		document_row_end(document);
 	}
@@ -168,7 +196,7 @@ static void list_calls(struct document *document, const struct report_recording 
 
 		if (phase->kind == PHASE_INSTANT || !document_row(document))
 			continue;
-		put_name(document, phase);
+		put_name(document, recording, phase);
 		put_calls(document, &recording->coverage, phase);
 		document_row_end(document);
 	}
@@ -221,7 +249,7 @@ void report_document_phases(struct document *document, const struct report_recor
 		     " Memory is by how much more the process held at the end of the phase than at"
 		     " its beginning, on devices and managed, whichever thread allocated it. Calls"
 		     " are those of the phase's thread; of a range, those of all threads.");
-	list_times(document, &recording->phases);
+	list_times(document, recording);
 	list_calls(document, recording);
 	if (coverage->copies_summed || coverage->launches_summed)
 		document_say(document,

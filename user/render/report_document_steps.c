@@ -16,12 +16,12 @@ bool report_document_has_steps(const struct report_recording *recording)
 	return false;
 }
 
-static void put_steps(struct document *document, const struct steps_thread *thread)
+static void put_steps(struct document *document, const struct report_recording *recording,
+		      const struct steps_thread *thread)
 {
 	const struct step_series *step = thread->step;
 
-	report_append_process(&document->text, thread->pid, thread->comm);
-	document_cell(document);
+	report_document_process(document, recording, thread->pid, thread->start_ns, thread->comm);
 	document_cell_count(document, true, thread->tid);
 	document_cell_count(document, true, step->equal);
 	document_cell_count(document, true, step->count - step->equal);
@@ -65,6 +65,6 @@ void report_document_steps(struct document *document, const struct report_record
 	document_table_top(document, "steps", "Steps that were found", columns);
 	for (i = 0; i < steps->count; i++)
 		if (steps->threads[i].step && document_row(document))
-			put_steps(document, &steps->threads[i]);
+			put_steps(document, recording, &steps->threads[i]);
 	document_table_end(document);
 }

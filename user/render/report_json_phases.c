@@ -87,6 +87,7 @@ static void put_phase(struct json *json, const struct report_coverage *coverage,
 	json_put_u64(json, "pid", phase->pid);
 	report_json_comm(json, phase->comm);
 	json_put_if(json, "first_ts_ns", phase->first_ns, phase->first_ns);
+	json_put_if(json, "last_ts_ns", phase->last_ns, phase->last_ns);
 	json_put_u64(json, "times", phase->count);
 	json_put_u64(json, "unfinished", phase->open);
 	put_values(json, "time_ns", &phase->time);

@@ -68,6 +68,15 @@ void phase_take(struct phase *phase, const struct phase_time *time)
 	phase_add(&phase->held, (int64_t)(time->held_after - time->held_before));
 	if (time->peak_bytes > phase->peak_bytes)
 		phase->peak_bytes = time->peak_bytes;
+	if (time->end_ns > phase->last_ns)
+		phase->last_ns = time->end_ns;
+}
+
+void phase_take_instant(struct phase *phase, uint64_t ts_ns)
+{
+	phase->count++;
+	if (ts_ns > phase->last_ns)
+		phase->last_ns = ts_ns;
 }
 
 /* The smallest that no more than 5 % are above. */

@@ -49,6 +49,7 @@ struct phase {
 	uint64_t count;           /* times, with those that did not end */
 	uint64_t open;            /* that did not end before the process, or the recording, did */
 	uint64_t first_ns;        /* when it began first, CLOCK_MONOTONIC */
+	uint64_t last_ns;         /* when it ended last; 0: it has not */
 	struct phase_values time; /* ns */
 	struct phase_values held; /* bytes: by how much more the process held afterwards */
 	uint64_t peak_bytes;      /* the most that the process held in it */
@@ -65,6 +66,9 @@ struct phase_time {
 };
 
 void phase_take(struct phase *phase, const struct phase_time *time);
+
+/* The same of an instant. */
+void phase_take_instant(struct phase *phase, uint64_t ts_ns);
 
 /* If there is no memory, percentiles are computed from fewer values. */
 void phase_add(struct phase_values *values, int64_t value);

@@ -399,7 +399,7 @@ static void instant(struct phases *phases, struct phases_process *process,
 
 	if (!phase)
 		return;
-	phase->count++;
+	phase_take_instant(phase, marker->event.ts_ns);
 	if (phases->ended)
 		phases->ended(phases->context, phase, marker->event.tid, marker->event.ts_ns,
 			      marker->event.ts_ns);

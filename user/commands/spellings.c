@@ -19,6 +19,9 @@
 #define ALL_CALLS "every call is seen, none is sampled; leave it out"
 #define NUMBERS_OVER_TIME \
 	"top is for people; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a"
+#define SELECTING "report export"
+#define HOW_TO_SELECT \
+	"write --user NAME, --comm PATTERN, --cgroup PATH, --container ID or --pid PID"
 #define WHICH_CALLS "-e chooses among calls: -e alloc,free"
 
 /* clang-format off */
@@ -38,7 +41,18 @@ static const struct spelling spellings[] = {
 	{ READING, "--since-time", MEANS("from", NULL, "it is --from here") },
 	{ READING, "--since", ADVICE("write --from -5m (5 minutes before the end), or --from 15:04") },
 	{ READING, "--tail", ADVICE("write --from -10s: the last 10 seconds") },
-	{ "report export", "--pids", MEANS("pid", NULL, "it is --pid here") },
+	{ SELECTING, "--where", ADVICE(HOW_TO_SELECT) },
+	{ SELECTING, "--filter", ADVICE(HOW_TO_SELECT) },
+	{ SELECTING, "--process", ADVICE("by its name: --comm train.py; by its number: --pid PID") },
+	{ SELECTING, "--pod", ADVICE("--json names each process's pod; select by --container ID or --cgroup PATH") },
+	{ SELECTING, "--name", MEANS("comm", NULL, "it is --comm here") },
+	{ SELECTING, "--script", MEANS("comm", NULL, "it is --comm here") },
+	{ SELECTING, "--uid", MEANS("user", NULL, "it is --user here") },
+	{ SELECTING, "-u", MEANS("user", NULL, "it is --user here") },
+	{ "report", "--gpu", MEANS("device", NULL, "it is --device here") },
+	{ READING, "--last", ADVICE("write --from -5m: the last 5 minutes") },
+	{ READING, "--output-format", MEANS("format", NULL, "it is --format here") },
+	{ SELECTING, "--pids", MEANS("pid", NULL, "it is --pid here") },
 	{ "report", "--sort", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
 	{ "report", "-n", MEANS("top", NULL, "it is --top here") },
 	{ "report", "--limit", MEANS("top", NULL, "it is --top here") },

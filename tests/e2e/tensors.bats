@@ -183,3 +183,21 @@ at() {
 	run -8 --separate-stderr "$MEMSCOPE" report --fail-on fragmentation run.mscope
 	grep -q 'record PyTorch with --tensors=all' <<< "$stderr$output"
 }
+
+# summed FIELD: of the first row of the table of a trace's summary, counted from the end
+summed() {
+	awk -v back="$1" '/^  PyTorch / { print $(NF - back); exit }' summary
+}
+
+@test "a trace's summary: allocated, cached, reserved, the largest free piece, retries, out of memory" {
+	trace --tensors -c -b -o summary -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 3000 > did
+	assert_equal "$(summed 5),$(summed 3)" "$(ended | cut -d , -f 1,2)"
+	assert_equal "$(summed 4)" "$(($(summed 3) - $(summed 5)))"
+	assert_equal "$(summed 1),$(summed 0)" "0,1"
+	SIMCUDA_MEMORY=1G trace --tensors -c -b -o summary -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" pinned > did
+	assert_equal "$(summed 2)" 10485760
+	SIMCUDA_MEMORY=1G trace --tensors -c -b -o summary -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" retry > did
+	assert_equal "$(summed 2),$(summed 1),$(summed 0)" "0,1,0"
+	trace -c -o summary -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 100 > did
+	run ! grep -q TENSORS summary
+}

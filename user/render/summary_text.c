@@ -19,6 +19,7 @@
 #include "render/summary_nvml.h"
 #include "render/summary_sites.h"
 #include "render/summary_table.h"
+#include "render/summary_tensors.h"
 #include "render/wrap.h"
 
 #define GROUPS_SHOWN 10
@@ -499,6 +500,12 @@ static void append_notes(const struct page *page, const struct process *process)
 	append_held_before(page, process);
 }
 
+static void append_tensors(const struct page *page, const struct process *process)
+{
+	summary_tensors_append(page->out, process, page->width,
+			       &(struct summary_sizes){ .exact = page->exact, .sum = page->sum });
+}
+
 /* Those that are not listed one by one. */
 static void append_more(struct page *page)
 {
@@ -512,6 +519,7 @@ static void append_more(struct page *page)
 	page->sum = true;
 	append_spaces(page, state->more);
 	append_driver(page, state->more);
+	append_tensors(page, state->more);
 	append_functions(page, state->more);
 	append_splits(page, state->more);
 	append_copies(page, state->more);
@@ -536,6 +544,7 @@ void text_append_summary(struct string *out, const struct summary *summary,
 		append_title(&page, process);
 		append_spaces(&page, process);
 		append_driver(&page, process);
+		append_tensors(&page, process);
 		summary_nvml_append(page.out, process, options);
 		summary_gpu_append(page.out, process);
 		append_largest(&page, process);

@@ -8,10 +8,11 @@ load ../e2e/helpers
 load torch
 
 # Records the program $1 on a device with $2 of memory; it must end with $3 (default: 0).
+# RECORD_OPTIONS: one more option.
 conclude() {
 	local code=0
 
-	SIMCUDA_MEMORY=$2 watched record_torch "$1" 2> program.err || code=$?
+	SIMCUDA_MEMORY=$2 watched record_torch "$1" ${RECORD_OPTIONS:+"$RECORD_OPTIONS"} 2> program.err || code=$?
 	[ "$code" -eq "${3:-0}" ] || fail "exit code $code: $(cat program.err)"
 	"$MEMSCOPE" report -q $UNCONTENDED -f json -o report.json run.mscope
 	valid report report.json
@@ -134,4 +135,45 @@ fails_on() {
 	grep -qF "| read (waits.py:11) \< step $where | cuMemcpyDtoHAsync_v2 | 40 | " report.md
 	# A backward pass runs in threads of PyTorch's own.
 	grep -q '^| .*graph.py:[0-9]*) .* step (waits.py:18) .* | cuLaunchKernel | [0-9]* | ' report.md
+}
+
+# tensors EXPRESSION: of the first process with any
+tensors() {
+	jq -c "[.recordings[0].processes[] | select(.tensors)][0].tensors | $1" report.json
+}
+
+@test "blocks that keep segments from being given back: how many, and of what size" {
+	RECORD_OPTIONS=--tensors=all conclude oom_pinned 1G 1
+	same native 1
+	assert_equal "$(tensors '[.exact, .devices[0].out_of_memory, .devices[0].before_bytes]')" '[true,1,0]'
+	assert_equal "$(tensors '.devices[0].segments.out_of_memory | [.wanted_bytes, .allocated_bytes, .segments,
+		.sparse.segments, .sparse.bytes, .sparse.sizes, .largest_piece_bytes, .complete]')" \
+		"[$((200 << 20)),$((90 << 20)),45,45,$((900 << 20)),[{\"block_bytes\":2097152,\"blocks\":45,\"segments\":45}],$((9 << 20)),true]"
+	assert_equal "$(findings)" $'fragmentation\noom'
+	assert_equal "$(causes)" fragmentation
+	fails_on fragmentation 8
+}
+
+@test "with blocks recorded: a cache that is given back is a retry, and no finding" {
+	RECORD_OPTIONS=--tensors=all conclude oom_recovered 1G
+	same native 4
+	assert_equal "$(tensors '[.exact, .devices[0].retries, .devices[0].out_of_memory]')" '[true,2,0]'
+	fails_on oom,fragmentation,cache-kept 0
+}
+
+@test "with blocks recorded: what is full is full" {
+	RECORD_OPTIONS=--tensors=all conclude oom_fatal 1G 1
+	assert_equal "$(tensors '[.exact, .devices[0].retries, .devices[0].out_of_memory]')" '[true,0,1]'
+	assert_equal "$(findings)" oom
+	assert_equal "$(causes)" full
+}
+
+@test "with expandable segments, blocks keep mapped pieces: other advice" {
+	PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True RECORD_OPTIONS=--tensors=all conclude oom_pinned 1G 1
+	assert_equal "$(tensors '[.exact, .devices[0].out_of_memory]')" '[true,1]'
+	assert_equal "$(tensors '.devices[0].segments.out_of_memory | [.mapped == .segments, .complete, .outside_bytes]')" \
+		'[true,true,0]'
+	assert_equal "$(findings)" $'fragmentation\noom'
+	"$MEMSCOPE" report -q -f text run.mscope > text
+	grep -q 'roundup_power2_divisions' text
 }

@@ -130,6 +130,19 @@ browse() {
 	browse two.html processes
 }
 
+@test "segments as rows of blocks: those that the program left in each" {
+	SIMCUDA_MEMORY=1G PROBED=1 "$MEMSCOPE" record -q $MASK --tensors=all --stacks=alloc -o pinned.mscope -- \
+		"$WORKLOADS/tensors" "$WORKLOADS/libc10.so" pinned > did
+	make_page pinned pinned.mscope
+	"$PYTHON" "$HERE/check_page" pinned.html pinned.json
+	# When memory ran out, and at the peak: 48 rows each, a block of 512 B in the middle of each.
+	assert_equal "$(grep -c '<h4>Segments of PyTorch' pinned.html)" 2
+	assert_equal "$(grep -c '<path class="s1" d="M64 0h1v1H64z"/></svg> <span>512 B of 20 MiB in use, by 1 block<' pinned.html)" 96
+	grep -q "Shown are the 48 of $(awk '$1 == "alloc" && $3 == 512' did | wc -l) with most free memory" pinned.html
+	needs_browser
+	browse pinned.html segments
+}
+
 @test "light, dark, narrow, on paper, without scripts" {
 	needs_browser
 	browse "$(run_page)" colours scripts_off

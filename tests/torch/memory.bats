@@ -8,11 +8,12 @@ load ../e2e/helpers
 load torch
 
 # Records the program $1 on a device with $2 of memory; it must end with $3 (default: 0).
-# RECORD_OPTIONS: one more option.
+# RECORD_OPTIONS: more options.
 conclude() {
 	local code=0
 
-	SIMCUDA_MEMORY=$2 watched record_torch "$1" ${RECORD_OPTIONS:+"$RECORD_OPTIONS"} 2> program.err || code=$?
+	# shellcheck disable=SC2086 # may be empty, or several
+	SIMCUDA_MEMORY=$2 watched record_torch "$1" ${RECORD_OPTIONS:-} 2> program.err || code=$?
 	[ "$code" -eq "${3:-0}" ] || fail "exit code $code: $(cat program.err)"
 	"$MEMSCOPE" report -q $UNCONTENDED -f json -o report.json run.mscope
 	valid report report.json
@@ -143,7 +144,7 @@ tensors() {
 }
 
 @test "blocks that keep segments from being given back: how many, and of what size" {
-	RECORD_OPTIONS=--tensors=all conclude oom_pinned 1G 1
+	RECORD_OPTIONS='--tensors=all --stacks=alloc --stack-frames=python' conclude oom_pinned 1G 1
 	same native 1
 	assert_equal "$(tensors '[.exact, .devices[0].out_of_memory, .devices[0].before_bytes]')" '[true,1,0]'
 	assert_equal "$(tensors '.devices[0].segments.out_of_memory | [.wanted_bytes, .allocated_bytes, .segments,
@@ -152,6 +153,9 @@ tensors() {
 	assert_equal "$(findings)" $'fragmentation\noom'
 	assert_equal "$(causes)" fragmentation
 	fails_on fragmentation 8
+	"$MEMSCOPE" report -q -f text run.mscope | tr -s ' \n' ' ' > text
+	grep -q '45 segments with 900 MiB cannot be given back because of 45 blocks of 2 MiB' text
+	grep -q 'the allocator had none left 0 45 900 MiB mib (witness.py:[0-9]*) < <module> (oom_pinned.py:8)' text
 }
 
 @test "with blocks recorded: a cache that is given back is a retry, and no finding" {

@@ -287,6 +287,38 @@ static void test_ends(void **state)
 	state_fini(&a.s.state);
 }
 
+static void test_strips(void **state)
+{
+	const struct tensor_strip *strip;
+	struct allocator a = { 0 };
+	struct tensor_segments found;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < TENSOR_STRIPS + 2; i++) {
+		take(&a, A + i * 2 * SEGMENT, 128 * KIB);
+		give(&a, A + i * 2 * SEGMENT, i < 2 ? 128 * KIB : 2 * KIB);
+	}
+	give(&a, A + 4 * SEGMENT + 10 * KIB, SMALL);
+	give(&a, A + 4 * SEGMENT + 100 * KIB + SMALL, 27 * KIB);
+	found = now(&a);
+	/* Those that are full are left out. */
+	assert_int_equal(found.strips_count, TENSOR_STRIPS);
+	assert_int_equal(found.strips[1].addr, A + 6 * SEGMENT);
+	strip = &found.strips[0];
+	assert_int_equal(strip->addr, A + 4 * SEGMENT);
+	assert_int_equal(strip->blocks, 3);
+	assert_int_equal(strip->used, 29 * KIB + SMALL);
+	for (i = 0; i < TENSOR_CELLS; i++) {
+		const uint8_t expected = i < 2 || (i > 100 && i < 127)   ? 255 :
+					 i == 10 || i == 100 || i == 127 ? 128 :
+									   0;
+
+		assert_int_equal(strip->cells[i], expected);
+	}
+	state_fini(&a.s.state);
+}
+
 /* ---- against a model ------------------------------------------------------------------------- */
 
 #define GRAINS 64u /* of a segment */
@@ -410,17 +442,12 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pinned),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_retry),
-		cmocka_unit_test(test_cached),
-		cmocka_unit_test(test_mapped),
-		cmocka_unit_test(test_attached_late),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_model),
-		cmocka_unit_test(test_looks_are_paid_for),
-		cmocka_unit_test(test_many_blocks),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_pinned),      cmocka_unit_test(test_full),
+		cmocka_unit_test(test_retry),       cmocka_unit_test(test_cached),
+		cmocka_unit_test(test_mapped),      cmocka_unit_test(test_attached_late),
+		cmocka_unit_test(test_ends),        cmocka_unit_test(test_strips),
+		cmocka_unit_test(test_model),       cmocka_unit_test(test_looks_are_paid_for),
+		cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 /* Bytes from `addr` to before `end`: a block, or a segment. */
 struct span {
 	uint64_t addr, end;
+	uint64_t used; /* of a segment: bytes in blocks */
 	uint32_t stack;
 	bool mapped;
 };
@@ -274,8 +275,7 @@ static void segment_count(struct sweep *sweep, const struct span *segment, uint6
 }
 
 /* `*first`: the first block that may reach into it. */
-static void segment_sweep(struct sweep *sweep, const struct span *segment, uint64_t number,
-			  size_t *first)
+static void segment_sweep(struct sweep *sweep, struct span *segment, uint64_t number, size_t *first)
 {
 	uint64_t at = segment->addr, used = 0;
 	size_t i;
@@ -295,6 +295,7 @@ static void segment_sweep(struct sweep *sweep, const struct span *segment, uint6
 	/* A segment that is free as a whole is no piece between blocks. */
 	if (used || segment->mapped)
 		piece_add(sweep, at, segment->end, segment->mapped);
+	segment->used = used;
 	segment_count(sweep, segment, used);
 	if (used && used <= (segment->end - segment->addr) / 2)
 		sparse_add(sweep, segment, number, *first, used);
@@ -337,6 +338,105 @@ static void list_largest(struct sweep *sweep)
 		out->sites_more += sweep->places[i].segments;
 }
 
+/* ---- what is drawn --------------------------------------------------------------------------- */
+
+static uint64_t free_of(const struct span *segment)
+{
+	return segment->end - segment->addr - segment->used;
+}
+
+static int compare_free(const void *a, const void *b)
+{
+	const struct span *first = a, *second = b;
+	const int order = (free_of(first) < free_of(second)) - (free_of(first) > free_of(second));
+
+	return order ? order : compare_spans(a, b);
+}
+
+static uint64_t cell_end(const struct tensor_strip *strip, size_t cell)
+{
+	return strip->addr +
+	       (uint64_t)((unsigned __int128)strip->bytes * (cell + 1) / TENSOR_CELLS);
+}
+
+/* Bytes of each cell that are used: a block has to be seen, however small it is. */
+static void strip_fill(struct tensor_strip *strip, const uint64_t used[TENSOR_CELLS])
+{
+	uint64_t begin = strip->addr;
+	size_t cell;
+
+	for (cell = 0; cell < TENSOR_CELLS; cell++) {
+		const uint64_t end = cell_end(strip, cell);
+
+		if (used[cell])
+			strip->cells[cell] =
+				(uint8_t)(1 + (unsigned __int128)used[cell] * 254 / (end - begin));
+		begin = end;
+	}
+}
+
+/* The first block that ends beyond an address. */
+static size_t block_from(const struct sweep *sweep, uint64_t addr)
+{
+	size_t low = 0, high = sweep->blocks_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (sweep->blocks[middle].end > addr)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static void strip_make(const struct sweep *sweep, const struct span *segment,
+		       struct tensor_strip *strip)
+{
+	uint64_t used[TENSOR_CELLS] = { 0 };
+	size_t cell = 0, i;
+
+	*strip = (struct tensor_strip){ .addr = segment->addr,
+					.bytes = segment->end - segment->addr,
+					.used = segment->used,
+					.stack = segment->stack };
+	for (i = block_from(sweep, segment->addr);
+	     i < sweep->blocks_count && sweep->blocks[i].addr < segment->end; i++) {
+		const struct span *block = &sweep->blocks[i];
+		uint64_t at = block->addr > segment->addr ? block->addr : segment->addr;
+		const uint64_t end = block->end < segment->end ? block->end : segment->end;
+
+		strip->blocks++;
+		while (at < end && cell < TENSOR_CELLS) {
+			const uint64_t stop = cell_end(strip, cell);
+			const uint64_t until = end < stop ? end : stop;
+
+			if (until > at)
+				used[cell] += until - at;
+			at = until > at ? until : at;
+			cell += at >= stop;
+		}
+	}
+	strip_fill(strip, used);
+}
+
+/* It brings the segments into another order. */
+static void strips_make(struct sweep *sweep)
+{
+	struct tensor_segments *out = sweep->out;
+	size_t i;
+
+	qsort(sweep->segments, sweep->segments_count, sizeof(*sweep->segments), compare_free);
+	out->strips_count =
+		sweep->segments_count < TENSOR_STRIPS ? sweep->segments_count : TENSOR_STRIPS;
+	qsort(sweep->segments, out->strips_count, sizeof(*sweep->segments), compare_spans);
+	for (i = 0; i < out->strips_count; i++)
+		strip_make(sweep, &sweep->segments[i], &out->strips[i]);
+}
+
+/* ---- one after the other --------------------------------------------------------------------- */
+
 /*
  * In their order, and none reaches into the next, whatever a program says: so that each is looked
  * at once.
@@ -366,6 +466,7 @@ static void sweep_all(struct sweep *sweep)
 	if (blocks_bytes > sweep->inside_bytes)
 		sweep->out->outside_bytes = blocks_bytes - sweep->inside_bytes;
 	list_largest(sweep);
+	strips_make(sweep);
 }
 
 /* What the program was told of the device after that time. */

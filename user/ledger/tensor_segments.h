@@ -17,6 +17,8 @@ struct tensor_device;
 #define TENSOR_CLASSES 48 /* of free pieces, by the logarithm of their size; the last: and more */
 #define TENSOR_PINS 8     /* sizes of blocks that are listed */
 #define TENSOR_SITES 4    /* places that sparse segments come from, which are listed */
+#define TENSOR_STRIPS 48  /* segments that are drawn */
+#define TENSOR_CELLS 128  /* in so many equal parts */
 
 /* clang-format off */
 #define TENSOR_MOMENTS(X) \
@@ -50,6 +52,15 @@ struct tensor_site {
 	uint64_t segments, bytes;
 };
 
+/* A segment, to be drawn. */
+struct tensor_strip {
+	uint64_t addr, bytes;
+	uint64_t used;               /* bytes in blocks */
+	uint64_t blocks;             /* also those that lie in the next one, too */
+	uint32_t stack;              /* where it was taken from the driver; 0: not known */
+	uint8_t cells[TENSOR_CELLS]; /* how much of each part is used: 0 none, 255 all */
+};
+
 /* A piece of memory that the driver has mapped into a reserved range counts as a segment, too. */
 struct tensor_segments {
 	uint64_t ts_ns;
@@ -77,7 +88,9 @@ struct tensor_segments {
 	uint64_t pins_more; /* sizes of blocks that are not listed */
 	struct tensor_site sites[TENSOR_SITES];
 	size_t sites_count;
-	uint64_t sites_more; /* sparse segments from other places */
+	uint64_t sites_more;                       /* sparse segments from other places */
+	struct tensor_strip strips[TENSOR_STRIPS]; /* those with most free bytes, by address */
+	size_t strips_count;
 };
 
 /* Whether all blocks and segments are known, and make up what the allocator says. */

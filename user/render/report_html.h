@@ -68,6 +68,7 @@ void html_list(struct html *html, const struct string *lines, const char *otherw
 void html_overview(struct html *html);
 void html_devices(struct html *html);
 void html_memory(struct html *html);
+void html_segments(struct html *html);
 void html_calls(struct html *html);
 void html_gpu(struct html *html);
 void html_timeline(struct html *html);

@@ -50,6 +50,7 @@ void html_memory(struct html *html)
 	document_html_init(&of, html, SIZE_MAX);
 	report_document_all_processes(&of.document, html->recording, REPORT_DOCUMENT_MEMORY);
 	append_ends(html);
+	html_segments(html);
 	report_document_sites(&of.document, html->recording);
 	report_document_largest(&of.document, html->recording);
 	document_html_fini(&of);

@@ -123,7 +123,7 @@ static const struct process_table tables[] = {
 		       { "Failed", DOCUMENT_NUMBER }, { "Total", DOCUMENT_NUMBER },
 		       { "p50", DOCUMENT_NUMBER }, { "p99", DOCUMENT_NUMBER },
 		       { "Longest", DOCUMENT_NUMBER } },
-	  .list = process_rows_functions, .has_sum = true, .browsable = true },
+	  .list = process_rows_functions, .has_sum = true },
 	{ .section = REPORT_DOCUMENT_CALLS, .name = "splits",
 	  .caption = "Where calls spent their time (waits that spin run; launches are not looked at)",
 	  .columns = { { "Time in", DOCUMENT_TEXT }, { "Calls", DOCUMENT_NUMBER },

@@ -441,6 +441,7 @@ enum ms_target {
 	MS_TARGET_FOLLOW = 1 << 1,  /* and its children */
 	MS_TARGET_SHUT = 1 << 2,    /* its own probes are being attached: they record nothing yet */
 	MS_TARGET_ENTRIES = 1 << 3, /* its bulk calls are not followed to their ends */
+	MS_TARGET_DENIED = 1 << 4,  /* alone: it is none, and not let in by its calls either */
 };
 
 #endif /* MS_ABI_H */

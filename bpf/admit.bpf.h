@@ -45,12 +45,12 @@ __noinline int ms_admits(__u64 cookie)
 	if (file & MS_FILE_AFTER && open_files[file & (MS_FILES - 1)])
 		return 0;
 	if (!file || file & MS_FILE_AFTER)
-		return !(flags & MS_TARGET_SHUT);
+		return !(flags & (MS_TARGET_SHUT | MS_TARGET_DENIED));
 	if (!open_files[file & (MS_FILES - 1)])
 		return 0;
-	if (flags)
+	if (flags & MS_TARGET_TRACED)
 		return 1;
-	if (!is_in_scope()) {
+	if (flags || !is_in_scope()) {
 		count_bystander();
 		return 0;
 	}

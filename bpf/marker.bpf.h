@@ -210,7 +210,7 @@ static __always_inline bool marker_is_wanted(__u64 cookie)
 	if (source == MS_MARKER_BY_COMMAND)
 		return marker_command_is_wanted();
 	if (source == MS_MARKER_BY_INJECTED)
-		return target_flags(bpf_get_current_pid_tgid() >> 32);
+		return target_flags(bpf_get_current_pid_tgid() >> 32) & MS_TARGET_TRACED;
 	return is_admitted(cookie);
 }
 

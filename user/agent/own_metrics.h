@@ -21,6 +21,7 @@ struct own_numbers {
 	bool ready, inexact;
 	uint64_t processes;      /* traced, and alive */
 	uint64_t late_processes; /* those of them that may hold more than was seen */
+	uint64_t denied;         /* not traced, as the policy says, and alive */
 	uint64_t start_ns;       /* since 1970 */
 	struct summary_cost cost;
 	const struct costs *costs;          /* to the traced programs; NULL: not known */

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +43,8 @@ int live_feed_counted(void *context, void *record, size_t length)
 	const struct ms_calls *launches = record;
 	int err = 0;
 
+	if (live_drops(live, &launches->call.event))
+		return 0;
 	if (launches->call.event.type == MS_TYPE_CALLS)
 		err = kernel_names_launched(live->kernel_names, &launches->call);
 	return err ? err : live->options.feed(live->options.context, record, length);
@@ -594,7 +595,6 @@ void live_close(struct live *live)
 	live_devices_close(live);
 	live_kernel_log_close(live);
 	loop_close(live->loop);
-	if (live->cgroup_fd >= 0)
-		close(live->cgroup_fd);
+	live_close_scope(live);
 	free(live);
 }

@@ -127,6 +127,9 @@ bool live_saw_marker(const struct live *live, size_t row);
 /* At least so many had such a file, and ended or executed another program before it had probes. */
 size_t live_missed(const struct live *live);
 
+/* How many processes that live the policy denies, as far as it has been asked for them. */
+size_t live_denied(const struct live *live);
+
 /* At least so many descendants of targets used CUDA and were not traced. */
 size_t live_untraced(const struct live *live);
 

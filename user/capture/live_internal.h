@@ -53,6 +53,7 @@ struct live {
 	bool in_files;       /* probes are put there if they can be */
 	uint64_t bystanders; /* calls, as of `bystanders_ns` */
 	uint64_t bystanders_ns;
+	struct map denied;         /* pid -> see live_scope.c */
 	int cgroup_fd;             /* of the scope's, for the kernel side; negative: none */
 	struct mappings *mappings; /* NULL: searched for once a second */
 	struct spawn spawn;
@@ -229,6 +230,29 @@ void live_announce_if_late(struct live *live, struct target *target, uint64_t si
 int live_announce_targets(struct live *live);
 /* What the rings hand over. */
 int live_take(void *context, void *record, size_t length);
+/* ---- live_scope.c ---- */
+
+/*
+ * Whether the policy denies that process, which is looked at if that is not known yet. Then the
+ * kernel side does not let it in.
+ */
+bool live_denies(struct live *live, pid_t pid, uint64_t start_ns);
+/* The same for a target that has executed a program: what it did so far has been handed over. */
+bool live_denies_program(struct live *live, const struct target *target);
+/* Whether it is known that the policy denies the process with that pid. */
+bool live_is_denied(const struct live *live, pid_t pid);
+/* Whether the record is a denied process's, and not to be handed over; it may be its last. */
+bool live_drops(struct live *live, const struct ms_event *event);
+/* A process has mapped a file: lets it in if the scope does. Returns whether it is a target. */
+bool live_admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping);
+/* Processes that are running: at the beginning (later ones are noticed when they map something), */
+int live_open_scope(struct live *live);
+/* ... and later, where nothing gives notice. */
+void live_search_scope(struct live *live);
+void live_close_scope(struct live *live);
+
+/* ---- live_targets.c ---- */
+
 /* For struct mappings_visitor: whether the scope is known to include the process. */
 bool live_note_mapped(pid_t pid, const struct proc_mapping *mapping, void *context);
 /* The process has mapped a file; `in_scope`: what live_note_mapped() said of it. */

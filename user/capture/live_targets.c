@@ -15,8 +15,6 @@
 #include "capture/records/records.h"
 #include "capture/targets/scope.h"
 
-#define ADMIT_DRAIN_NS 10000000
-
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* What was launched before handles changed their meaning. */
@@ -206,6 +204,13 @@ static bool is_used_again(const struct live *live, const struct target *gone)
 	       info.start_ns != gone->start_ns;
 }
 
+static void let_go(struct live *live, struct target *target)
+{
+	kernel_names_remove(live->kernel_names, target->pid);
+	stack_taker_forget(live->stacks, target->pid);
+	targets_remove(&live->targets, target);
+}
+
 static void forget(struct live *live, struct target *target, const int *status)
 {
 	struct ms_process exit = record_exit(target, status ? *status : (int)MS_EXIT_UNKNOWN);
@@ -217,9 +222,7 @@ static void forget(struct live *live, struct target *target, const int *status)
 			!programs_set_target(live->programs, target->pid, 0) && !target->exit_seen;
 	if ((status || unnoticed) && !feed_launches(live, &exit.event))
 		live_feed(live, &exit, sizeof(exit));
-	kernel_names_remove(live->kernel_names, target->pid);
-	stack_taker_forget(live->stacks, target->pid);
-	targets_remove(&live->targets, target);
+	let_go(live, target);
 }
 
 bool live_is_target(const struct live *live, pid_t pid, uint64_t start_ns)
@@ -289,6 +292,8 @@ static void follow_child(struct live *live, const struct ms_process *fork)
 		programs_set_target(live->programs, pid, 0);
 		return;
 	}
+	if (live_denies(live, pid, fork->child_start_ns))
+		return;
 	err = live_add_target(live,
 			      &(struct live_newcomer){ .pid = pid,
 						       .began_ns = fork->event.ts_ns,
@@ -341,6 +346,12 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	}
 	if (process->event.type != MS_TYPE_EXEC || live->stopping)
 		return;
+	if (live_denies_program(live, target)) {
+		live_asks_end(live, target);
+		pythons_forget(&live->pythons, target->pid);
+		let_go(live, target);
+		return;
+	}
 	kernel_names_remove(live->kernel_names, target->pid);
 	live_feed_visible(live, &process->event);
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
@@ -359,8 +370,11 @@ int live_take(void *context, void *record, size_t length)
 {
 	struct ms_event *event = record;
 	struct live *live = context;
-	int err = feed_launches(live, event);
+	int err;
 
+	if (live_drops(live, event))
+		return live->err;
+	err = feed_launches(live, event);
 	if (event->type == MS_TYPE_PYTHON_CODE) {
 		pythons_take(&live->pythons, record, length);
 		return err;
@@ -391,69 +405,12 @@ int live_take(void *context, void *record, size_t length)
 	return err;
 }
 
-/* A process that was not named, but that the scope includes. NULL: it is not traced. */
-static struct target *admit(struct live *live, pid_t pid)
-{
-	struct target *target;
-	int err = live_add_target(live,
-				  &(struct live_newcomer){ .pid = pid,
-							   .if_late = MS_ATTACH_RUNNING,
-							   .level = LOG_DEBUG },
-				  &target);
-
-	if (err && err != -ESRCH)
-		log_warning("process %d is not traced: %s", pid, strerror(-err));
-	return err ? NULL : target;
-}
-
-/* Before the capture begins, which announces all targets. */
-static void admit_first(pid_t pid, void *context)
-{
-	admit(context, pid);
-}
-
-static void admit_later(pid_t pid, void *context);
-
-/* Forked before its parent was a target. */
-static int admit_child(pid_t pid, void *context)
-{
-	struct live *live = context;
-
-	if (scope_uses(&live->options.scope, &live->targets, pid))
-		admit_later(pid, live);
-	return 0;
-}
-
-static void admit_later(pid_t pid, void *context)
-{
-	struct live *live = context;
-	struct target *target = admit(live, pid);
-
-	if (target) {
-		live_feed_attach(live, target);
-		proc_each_child(pid, admit_child, live);
-	}
-	/* There may be many, and each takes milliseconds, in which the rings fill. */
-	if (clock_monotonic_ns() - live->drained_ns > ADMIT_DRAIN_NS)
-		live_drain(live);
-}
-
-/* One that has mapped a file, if the scope includes it. Returns whether it is a target now. */
-static bool admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping)
-{
-	const struct scope *scope = &live->options.scope;
-
-	if (scope_is_open(scope) && scope_wants(scope, &live->targets, pid, mapping))
-		admit_later(pid, live);
-	return targets_find(&live->targets, pid);
-}
-
 bool live_note_mapped(pid_t pid, const struct proc_mapping *mapping, void *context)
 {
 	const struct live *live = context;
 
 	(void)mapping;
-	return scope_includes(&live->options.scope, pid);
+	return scope_includes(&live->options.scope, pid) && !live_is_denied(live, pid);
 }
 
 void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, bool in_scope,
@@ -469,7 +426,8 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 		live_drain(live);
 	target = living_now(live, pid);
 	first = target && !target->mapped;
-	if (!target && !admit_mapped(live, pid, mapping)) {
+	if (!target && !live_admit_mapped(live, pid, mapping)) {
+		in_scope &= !live_is_denied(live, pid);
 		targets_mapped_late(&live->targets, pid, in_scope, mapping, mapped_ns, false);
 		live_warn_untraced(live, pid, mapping);
 	}
@@ -497,7 +455,8 @@ void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t ma
 	if (target)
 		target_mapped_late(&live->targets, target, mapping, mapped_ns, true);
 	else
-		targets_mapped_late(&live->targets, pid, in_scope, mapping, mapped_ns, true);
+		targets_mapped_late(&live->targets, pid, in_scope && !live_is_denied(live, pid),
+				    mapping, mapped_ns, true);
 }
 
 void live_search(struct live *live)
@@ -517,27 +476,10 @@ void live_search(struct live *live)
 		look_for_python(live, target);
 		live_announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
 	}
-	if (scope_is_open(&live->options.scope))
-		scope_search(&live->options.scope, &live->targets, admit_later, live);
+	live_search_scope(live);
 }
 
 /* ---- at the beginning ------------------------------------------------------------------------ */
-
-/* Those that are running; later ones are noticed when they map something. */
-static int open_scope(struct live *live)
-{
-	int err;
-
-	/* What this program would load itself, to begin with: others may be about to. */
-	targets_expect(&live->targets, getpid());
-	err = scope_search(&live->options.scope, &live->targets, admit_first, live);
-	if (err)
-		log_error("cannot look for processes: %s", strerror(-err));
-	else if (!live->targets.count)
-		log_info("no process there has a CUDA library mapped yet: waiting for one (Ctrl-C"
-			 " ends)");
-	return err;
-}
 
 static int start_command(struct live *live)
 {
@@ -580,7 +522,7 @@ int live_open_targets(struct live *live)
 	for (i = 0; !err && i < live->options.pids_count; i++)
 		err = attach_to_pid(live, live->options.pids[i]);
 	if (!err && scope_is_open(&live->options.scope))
-		err = open_scope(live);
+		err = live_open_scope(live);
 	if (!err && live->options.command)
 		err = start_command(live);
 	file_probes_release(live->targets.file_probes);

@@ -39,6 +39,8 @@ static const struct config_default defaults[] = {
 	{ "history-time", "400d" },
 	{ "series", "5000" },
 	{ "budget", "0.5%" },
+	{ "allow", "all" },
+	{ "deny", "none" },
 	{ "otlp", "off" },
 	{ "otlp-interval", "30s" },
 	{ "buffer", "8M" },
@@ -131,6 +133,22 @@ static int parse_history_time(const struct option_row *row, const char *value, v
 static int parse_series(const struct option_row *row, const char *value, void *settings)
 {
 	return option_number(row, value, settings, 100, 1000000);
+}
+
+/* "all" or "none": there are none. */
+static int parse_rules(const struct option_row *row, const char *value, void *settings)
+{
+	struct policy_rules *rules = (struct policy_rules *)((char *)settings + row->offset);
+	const char *wrong;
+
+	rules->count = 0;
+	if (!strcmp(value, *row->name == 'a' ? "all" : "none"))
+		return 0;
+	wrong = policy_parse(rules, value);
+	if (!wrong)
+		return 0;
+	log_error("--%s: \"%s\": %s", row->name, value, wrong);
+	return -EINVAL;
 }
 
 static int parse_otlp(const struct option_row *row, const char *value, void *settings)
@@ -246,6 +264,15 @@ static const struct option_row rows[] = {
 	  " their results, and then for parts of the time only. Allocations and frees are always"
 	  " traced.",
 	  parse_budget, AT(budget_ppm) },
+	{ 0, "allow", "RULES|all",
+	  "Trace only processes that one of these rules is about (default all). RULES is a list of"
+	  " KEY=PATTERN, with commas between them; KEY is comm, user (a name or number), cgroup,"
+	  " container or namespace, and in a pattern, * and ? stand for any characters.",
+	  parse_rules, AT(policy.allow) },
+	{ 0, "deny", "RULES|none",
+	  "Do not trace processes that one of these rules is about, even if --allow has them"
+	  " (default none).",
+	  parse_rules, AT(policy.deny) },
 	{ 0, "otlp", "URL|unix:PATH|off",
 	  "Push the metrics to an OpenTelemetry collector, by OTLP over HTTP (default off):"
 	  " http://127.0.0.1:4318 or https://HOST. Without a path, it is /v1/metrics. This needs"

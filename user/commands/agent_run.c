@@ -147,6 +147,7 @@ static void prepare(void *context, const struct channel_question *question)
 	own->ready = run->running && !own->inexact;
 	count_processes(&run->pipeline.state, own);
 	live_cost(run->live, &own->cost);
+	own->denied = live_denied(run->live);
 	own->resident_bytes = resident_bytes();
 	own->descriptors = count_descriptors();
 	own->recorded_bytes = recorder_counts(run->recorder).bytes;
@@ -372,6 +373,8 @@ static int open_capture(struct run *run)
 	options.count_launches = recording->launches == RECORDING_SUMMARY;
 	options.count_ns = SECOND_NS;
 	options.governed = true;
+	options.scope.policy =
+		policy_is_set(&run->settings->policy) ? &run->settings->policy : NULL;
 	options.devices_ns = recording->nvml_ns;
 	options.feed = feed;
 	options.flush = flush;

@@ -6,6 +6,7 @@
 #define MEMSCOPE_COMMANDS_AGENT_RUN_H
 
 #include "agent/listener.h"
+#include "capture/targets/policy.h"
 #include "commands/record_run.h"
 
 struct agent_settings {
@@ -18,6 +19,7 @@ struct agent_settings {
 	uint64_t history_bytes; /* of its database; 0: there is none */
 	uint64_t history_ns;    /* how long it goes back */
 	uint64_t budget_ppm;    /* of a CPU, for each process; 0: no limit */
+	struct policy policy;   /* which processes are traced */
 	const char *otlp;       /* the collector; NULL: none */
 	uint64_t otlp_interval_ns;
 	bool label_pid;

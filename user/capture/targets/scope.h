@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "capture/targets/policy.h"
 #include "capture/targets/target.h"
 
 struct scope {
 	bool all;
-	const char *cgroup; /* its path in the hierarchy, "/a/b"; NULL: none */
-	pid_t except;       /* a child of ours, which NVML has map the driver; 0: none */
+	const char *cgroup;          /* its path in the hierarchy, "/a/b"; NULL: none */
+	pid_t except;                /* a child of ours, which NVML has map the driver; 0: none */
+	const struct policy *policy; /* who of those is not traced after all; NULL: all are */
 };
 
 static inline bool scope_is_open(const struct scope *scope)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf agent --allow, --deny`: which processes are traced.
+
+load agent
+
+# Another user for each test: his processes are of this test alone.
+USER_OF_TEST=$((31000 + ($$ * 7 + ${BATS_TEST_NUMBER:-0} * 131) % 12000))
+
+# A second puppet, of that user: other COMMAND...
+other_start() {
+	chmod 755 "$BATS_TEST_TMPDIR"
+	cp "$WORKLOADS/puppet" "$1"
+	mkfifo other.in other.out
+	env -u SIMCUDA_LOG setpriv --reuid="$USER_OF_TEST" --regid="$USER_OF_TEST" --clear-groups "./$1" \
+		< other.in > other.out 3>&- 4>&- 5>&- 8>&- 9<&- &
+	FLOOD_PID=$!
+	exec 4> other.in 5< other.out
+	other load
+	other init
+}
+
+other() {
+	local answer
+
+	echo "$*" >&4
+	read -r answer <&5
+	[ "$answer" = ok ] || fail "$*: $answer"
+}
+
+# What has begun since has its pipe, too: closing it would not end it.
+other_end() {
+	echo exit 0 >&4
+	exec 4>&- 5<&-
+	wait "$FLOOD_PID"
+	FLOOD_PID=
+}
+
+# Those that are traced, of this test's.
+traced() {
+	ask /api/v1/who | jq -c '[.processes[].comm | select(startswith("agent-p"))] | sort'
+}
+
+denied() {
+	ask /metrics > metrics.txt
+	series memscope_agent_denied_processes ''
+}
+
+@test "processes of a user that is denied are not traced, whether they ran before or begin later" {
+	other_start agent-p-before
+	other alloc 1000
+	agent_start --deny "user=$USER_OF_TEST"
+	named_puppet agent-p-yes
+	puppet alloc 4096
+	fresh
+	assert_equal "$(traced)" '["agent-p-yes"]'
+	assert_equal "$(denied)" 1
+	other alloc 2000
+	other churn 50
+	fresh
+	assert_equal "$(traced)" '["agent-p-yes"]'
+	other_end
+	wait_for '[ "$(denied)" = 0 ]'
+	rm other.in other.out
+	# The kernel side lets it in by its first call; nothing of that is handed over.
+	other_start agent-p-later
+	other alloc 3000
+	other churn 50
+	other copies 1000
+	wait_for '[ "$(denied)" = 1 ]'
+	fresh
+	assert_equal "$(traced)" '["agent-p-yes"]'
+	assert_equal "$(ask "/api/v1/processes/$FLOOD_PID" -o /dev/null -w '%{http_code}')" 404
+	promtool check metrics < metrics.txt
+	# The kernel side refuses its calls, and counts them.
+	wait_for 'grep -q "processes that are not traced call probed functions" agent.err'
+	grep 'agent-p-\(before\|later\)' metrics.txt && fail "in the metrics"
+	# Those that are traced are as exact as without rules.
+	wait_for 'ask /ready | grep -q "^ready$"'
+	other_end
+	agent_stop
+	puppet_end
+	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
+	grep -q agent-p-yes events.jsonl
+	grep 'agent-p-\(before\|later\)' events.jsonl && fail "in the recording"
+	"$MEMSCOPE" verify state/ring/*.mscope
+}
+
+@test "with --allow, only those are traced that a rule is about; --deny goes before" {
+	agent_start --allow "comm=agent-p-a*,user=$USER_OF_TEST" --deny "comm=agent-p-ab"
+	other_start agent-p-x
+	other alloc 1000
+	named_puppet agent-p-aa
+	puppet alloc 1000
+	fresh
+	assert_equal "$(traced)" '["agent-p-aa","agent-p-x"]'
+	puppet_end
+	rm puppet.in puppet.out
+	named_puppet agent-p-ab
+	puppet alloc 1000
+	other_end
+	rm other.in other.out
+	fresh
+	assert_equal "$(traced)" '[]'
+	puppet_end
+	agent_stop
+}
+
+# By another name: the kernel calls it by the last part of the path.
+puppet_executes() {
+	echo exec >&8
+	wait_for '[ "$(cat "/proc/$PUPPET_PID/comm")" = exe ]'
+	puppet load
+	puppet init
+}
+
+@test "a program that is executed is asked for anew" {
+	agent_start --deny "comm=agent-p-no,namespace=agent-p-secret"
+	named_puppet agent-p-no
+	puppet alloc 1000
+	wait_for '[ "$(denied)" = 1 ]'
+	puppet_executes
+	puppet alloc 5000
+	fresh
+	ask /api/v1/who > who.json
+	assert_equal "$(jq -c ".processes[] | select(.pid == $PUPPET_PID) | [.comm, .device_bytes]" who.json)" '["exe",5000]'
+	assert_equal "$(denied)" 0
+	puppet_end
+	rm puppet.in puppet.out
+	# The variable is what its process says.
+	POD_NAMESPACE=agent-p-secret named_puppet agent-p-yes
+	puppet alloc 1000
+	wait_for '[ "$(denied)" = 1 ]'
+	assert_equal "$(traced)" '[]'
+	puppet_end
+	agent_stop
+}
+
+@test "a traced process that executes a denied program is traced no more, and ends when it does" {
+	agent_start --deny "comm=exe"
+	named_puppet agent-p-first
+	puppet alloc 1000
+	fresh
+	assert_equal "$(traced)" '["agent-p-first"]'
+	puppet_executes
+	puppet alloc 5000
+	puppet churn 20
+	fresh
+	ask /metrics > metrics.txt
+	assert_equal "$(series memscope_allocations_total 'comm="exe"')" 1
+	ask /api/v1/who > who.json
+	assert_equal "$(jq -c ".processes[] | select(.pid == $PUPPET_PID) | .device_bytes" who.json)" 0
+	[ "$(denied)" -ge 1 ]
+	puppet_end
+	wait_for '! ask /api/v1/who | jq -e ".processes[] | select(.pid == $PUPPET_PID)" > /dev/null'
+	agent_stop
+}
+
+@test "rules are shown, and those that are none are refused" {
+	local line message
+
+	"$MEMSCOPE" agent --show-config --deny "user=alice, comm=X*" > shown.txt
+	grep -qx 'allow = all' shown.txt
+	grep -A1 -x '# --deny' shown.txt | grep -qx 'deny = user=alice, comm=X\*'
+	"$MEMSCOPE" agent --config shown.txt --check-config
+	while IFS='|' read -r line message; do
+		run "$MEMSCOPE" agent --check-config --deny "$line"
+		assert_equal "$line: $status" "$line: 2"
+		[[ "$output" == *"$message"* ]] || fail "$line: $output"
+	done <<'CASES'
+alice|a rule is KEY=PATTERN
+users=alice|a key is comm, user, cgroup, container or namespace
+user=|a pattern is empty
+all|a rule is KEY=PATTERN
+CASES
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Which processes a policy denies, and which rules are none.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/targets/policy.h"
+#include "host/proc.h"
+
+static const struct policy_subject training = {
+	.comm = "python3",
+	.user = "alice",
+	.uid = "1000",
+	.cgroup = "/kubepods.slice/pod7/cri-containerd-abc.scope",
+	.container = "abcdef012345",
+	.namespace = "ml-training",
+};
+
+static const struct policy_subject unknown = { "x", "", "", "", "", "" };
+
+static bool is_denied(const char *allow, const char *deny, const struct policy_subject *subject)
+{
+	static struct policy policy;
+
+	policy = (struct policy){ 0 };
+	if (allow)
+		assert_null(policy_parse(&policy.allow, allow));
+	if (deny)
+		assert_null(policy_parse(&policy.deny, deny));
+	assert_int_equal(policy_is_set(&policy), allow || deny);
+	return policy_denies(&policy, subject);
+}
+
+static void rules_are_about_what_they_say(void **state)
+{
+	static const char *const yes[] = {
+		"comm=python3",           "comm=py*",         "user=alice",        "user=1000",
+		"cgroup=/kubepods*",      "cgroup=*/pod7/*",  "container=abcdef*", "namespace=ml-*",
+		"comm=other, user=alice", " comm = pytho?3 ",
+	};
+	static const char *const no[] = { "comm=python",  "user=100",        "cgroup=pod7",
+					  "container=b*", "namespace=train", "user=bob,comm=perl" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(yes) / sizeof(*yes); i++) {
+		assert_true(is_denied(NULL, yes[i], &training));
+		assert_false(is_denied(yes[i], NULL, &training));
+	}
+	for (i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		assert_false(is_denied(NULL, no[i], &training));
+		assert_true(is_denied(no[i], NULL, &training));
+	}
+}
+
+static void a_denial_comes_first(void **state)
+{
+	(void)state;
+	assert_true(is_denied("user=alice", "comm=python*", &training));
+	assert_false(is_denied("user=alice", "comm=perl", &training));
+	assert_false(is_denied(NULL, NULL, &training));
+}
+
+/* "*" is any container, and not none. */
+static void what_is_not_known_is_in_no_rule(void **state)
+{
+	(void)state;
+	assert_true(is_denied(NULL, "container=*", &training));
+	assert_false(is_denied(NULL, "container=*,user=*,cgroup=*,namespace=*", &unknown));
+	assert_true(is_denied("namespace=*", NULL, &unknown));
+}
+
+static void what_is_no_rule(void **state)
+{
+	static const char *const wrong[] = { "",       "alice",   "user=",   "users=alice",
+					     "=alice", "user=a,", ",user=a", "user=a,,comm=b" };
+	static struct policy_rules rules;
+	char many[POLICY_TEXT_BYTES + 10] = "";
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_non_null(policy_parse(&rules, wrong[i]));
+	for (i = 0; i < POLICY_RULES; i++)
+		strcat(many, i ? ",user=a" : "user=a");
+	assert_null(policy_parse(&rules, many));
+	assert_int_equal(rules.count, POLICY_RULES);
+	strcat(many, ",user=a");
+	assert_non_null(policy_parse(&rules, many));
+	memset(many, 'a', sizeof(many) - 1);
+	assert_non_null(policy_parse(&rules, many));
+}
+
+static void this_process_is_asked_for(void **state)
+{
+	static struct policy policy;
+	static struct users users;
+	struct proc_info info;
+	char rule[64];
+	bool denied = false;
+
+	(void)state;
+	assert_int_equal(proc_read(getpid(), &info), 0);
+	snprintf(rule, sizeof(rule), "user=%u", geteuid());
+	assert_null(policy_parse(&policy.deny, rule));
+	assert_int_equal(policy_ask(&policy, &users, getpid(), info.start_ns, &denied), 0);
+	assert_true(denied);
+	assert_int_equal(policy_ask(&policy, &users, getpid(), info.start_ns + 1, &denied), -ESRCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rules_are_about_what_they_say),
+		cmocka_unit_test(a_denial_comes_first),
+		cmocka_unit_test(what_is_not_known_is_in_no_rule),
+		cmocka_unit_test(what_is_no_rule),
+		cmocka_unit_test(this_process_is_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

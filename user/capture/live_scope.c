@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Processes that were not named, but that the scope includes: which are let in, and which the
+ * policy denies. Of a denied one, nothing is handed over. The kernel side, which lets processes in
+ * by their first calls, is told not to.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/live_internal.h"
+#include "capture/targets/scope.h"
+
+#define ADMIT_DRAIN_NS 10000000
+
+/* ---- the policy ------------------------------------------------------------------------------ */
+
+/* In the map of denied ones, beside when it began: it has been handed over before. */
+#define WAS_TARGET 1ull
+
+static bool is_denied_now(const struct live *live, pid_t pid, uint64_t start_ns)
+{
+	const uint64_t *denied = map_get(&live->denied, (uint64_t)pid);
+
+	return denied && *denied >> 1 == start_ns;
+}
+
+bool live_is_denied(const struct live *live, pid_t pid)
+{
+	return map_get(&live->denied, (uint64_t)pid);
+}
+
+size_t live_denied(const struct live *live)
+{
+	return live->denied.count;
+}
+
+static void deny(struct live *live, pid_t pid, uint64_t start_ns)
+{
+	struct proc_info info;
+
+	if (map_set(&live->denied, (uint64_t)pid, start_ns << 1))
+		log_warning("not enough memory: process %d is denied, and may be recorded", pid);
+	programs_set_target(live->programs, pid, MS_TARGET_DENIED);
+	/* Its end would not be noticed any more, and another process get its pid. */
+	if (proc_read(pid, &info) || info.start_ns != start_ns)
+		programs_set_target(live->programs, pid, 0);
+}
+
+/* What has ended before it could be looked at is not handed over either, but counted as missed. */
+bool live_denies(struct live *live, pid_t pid, uint64_t start_ns)
+{
+	const struct policy *policy = live->options.scope.policy;
+	bool denied = true;
+	int err;
+
+	if (!policy || is_denied_now(live, pid, start_ns))
+		return policy;
+	err = policy_ask(policy, &live->identities.users, pid, start_ns, &denied);
+	if (err)
+		live->targets.missed++;
+	if (!err && !denied)
+		return false;
+	if (!err)
+		log_debug("process %d is not traced: the policy denies it", pid);
+	deny(live, pid, start_ns);
+	return true;
+}
+
+/* It executes a program. Returns whether it is denied from now on. */
+bool live_denies_program(struct live *live, const struct target *target)
+{
+	const pid_t pid = target->pid;
+	const uint64_t start_ns = target->start_ns;
+
+	if (!live_denies(live, pid, start_ns))
+		return false;
+	map_set(&live->denied, (uint64_t)pid, start_ns << 1 | WAS_TARGET);
+	return true;
+}
+
+static void denied_executed(struct live *live, const struct ms_event *event)
+{
+	const uint64_t before = *map_get(&live->denied, event->pid);
+	const pid_t pid = (pid_t)event->pid;
+
+	map_remove(&live->denied, event->pid);
+	/* From its next call on, it is let in. */
+	if (!live_denies(live, pid, event->start_ns))
+		programs_set_target(live->programs, pid, 0);
+	else
+		map_set(&live->denied, event->pid, before);
+}
+
+bool live_drops(struct live *live, const struct ms_event *event)
+{
+	uint64_t was_target;
+
+	if (!live->denied.count || !is_denied_now(live, (pid_t)event->pid, event->start_ns))
+		return false;
+	was_target = *map_get(&live->denied, event->pid) & WAS_TARGET;
+	if (event->type == MS_TYPE_EXEC)
+		denied_executed(live, event);
+	if (event->type != MS_TYPE_EXIT)
+		return true;
+	map_remove(&live->denied, event->pid);
+	return !was_target;
+}
+
+/* ---- who is let in --------------------------------------------------------------------------- */
+
+/* NULL: it is not traced. */
+static struct target *admit(struct live *live, pid_t pid)
+{
+	struct target *target;
+	struct proc_info info;
+	int err = live->options.scope.policy ? proc_read(pid, &info) : 0;
+
+	if (err)
+		return NULL;
+	if (live->options.scope.policy && live_denies(live, pid, info.start_ns)) {
+		/* The kernel side has not seen it: it does not say that it has ended. */
+		if (proc_read(pid, &info))
+			map_remove(&live->denied, (uint64_t)pid);
+		return NULL;
+	}
+	err = live_add_target(live,
+			      &(struct live_newcomer){ .pid = pid,
+						       .if_late = MS_ATTACH_RUNNING,
+						       .level = LOG_DEBUG },
+			      &target);
+	if (err && err != -ESRCH)
+		log_warning("process %d is not traced: %s", pid, strerror(-err));
+	return err ? NULL : target;
+}
+
+/* Before the capture begins, which announces all targets. */
+static void admit_first(pid_t pid, void *context)
+{
+	admit(context, pid);
+}
+
+static void admit_later(pid_t pid, void *context);
+
+/* Forked before its parent was a target. */
+static int admit_child(pid_t pid, void *context)
+{
+	struct live *live = context;
+
+	if (scope_uses(&live->options.scope, &live->targets, pid))
+		admit_later(pid, live);
+	return 0;
+}
+
+static void admit_later(pid_t pid, void *context)
+{
+	struct live *live = context;
+	struct target *target = admit(live, pid);
+
+	if (target) {
+		live_feed_attach(live, target);
+		proc_each_child(pid, admit_child, live);
+	}
+	/* There may be many, and each takes milliseconds, in which the rings fill. */
+	if (clock_monotonic_ns() - live->drained_ns > ADMIT_DRAIN_NS)
+		live_drain(live);
+}
+
+bool live_admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping)
+{
+	const struct scope *scope = &live->options.scope;
+
+	if (scope_is_open(scope) && scope_wants(scope, &live->targets, pid, mapping))
+		admit_later(pid, live);
+	return targets_find(&live->targets, pid);
+}
+
+void live_search_scope(struct live *live)
+{
+	if (scope_is_open(&live->options.scope))
+		scope_search(&live->options.scope, &live->targets, admit_later, live);
+}
+
+int live_open_scope(struct live *live)
+{
+	int err;
+
+	/* What this program would load itself, to begin with: others may be about to. */
+	targets_expect(&live->targets, getpid());
+	err = scope_search(&live->options.scope, &live->targets, admit_first, live);
+	if (err)
+		log_error("cannot look for processes: %s", strerror(-err));
+	else if (!live->targets.count)
+		log_info("no process there has a CUDA library mapped yet: waiting for one (Ctrl-C"
+			 " ends)");
+	return err;
+}
+
+void live_close_scope(struct live *live)
+{
+	map_fini(&live->denied);
+	if (live->cgroup_fd >= 0)
+		close(live->cgroup_fd);
+}

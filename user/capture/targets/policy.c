@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/targets/policy.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/string.h"
+#include "host/proc.h"
+#include "host/process_facts.h"
+
+enum key {
+	COMM,
+	USER,
+	CGROUP,
+	CONTAINER,
+	NAMESPACE,
+	KEYS,
+};
+
+static const char *const keys[KEYS] = { "comm", "user", "cgroup", "container", "namespace" };
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static char *trim(char *text)
+{
+	size_t length;
+
+	text += strspn(text, " \t");
+	for (length = strlen(text); length && strchr(" \t", text[length - 1]);)
+		text[--length] = '\0';
+	return text;
+}
+
+static const char *parse_rule(struct policy_rules *rules, char *text)
+{
+	char *equals = strchr(text, '=');
+	struct policy_rule *rule = &rules->rules[rules->count];
+
+	if (!equals)
+		return "a rule is KEY=PATTERN, as in user=alice";
+	if (rules->count == POLICY_RULES)
+		return "there are more than 64 rules";
+	*equals = '\0';
+	rule->pattern = trim(equals + 1);
+	for (rule->key = 0; rule->key < KEYS; rule->key++)
+		if (!strcmp(trim(text), keys[rule->key]))
+			break;
+	if (rule->key == KEYS)
+		return "a key is comm, user, cgroup, container or namespace";
+	if (!*rule->pattern)
+		return "a pattern is empty";
+	rules->count++;
+	return NULL;
+}
+
+const char *policy_parse(struct policy_rules *rules, const char *text)
+{
+	const char *wrong = NULL;
+	char *at = rules->text, *next;
+
+	*rules = (struct policy_rules){ 0 };
+	if (strlen(text) >= sizeof(rules->text))
+		return "it is longer than 4095 bytes";
+	snprintf(rules->text, sizeof(rules->text), "%s", text);
+	for (; !wrong && at; at = next) {
+		next = strchr(at, ',');
+		if (next)
+			*next++ = '\0';
+		wrong = parse_rule(rules, at);
+	}
+	return wrong;
+}
+
+/* ---- what they are about --------------------------------------------------------------------- */
+
+static bool is_about(const struct policy_rule *rule, const struct policy_subject *subject)
+{
+	const char *const values[KEYS] = { subject->comm, subject->user, subject->cgroup,
+					   subject->container, subject->namespace };
+	const char *value = values[rule->key];
+
+	if (*value && !fnmatch(rule->pattern, value, 0))
+		return true;
+	return rule->key == USER && *subject->uid && !fnmatch(rule->pattern, subject->uid, 0);
+}
+
+static bool any_is_about(const struct policy_rules *rules, const struct policy_subject *subject)
+{
+	size_t i;
+
+	for (i = 0; i < rules->count; i++)
+		if (is_about(&rules->rules[i], subject))
+			return true;
+	return false;
+}
+
+bool policy_denies(const struct policy *policy, const struct policy_subject *subject)
+{
+	if (any_is_about(&policy->deny, subject))
+		return true;
+	return policy->allow.count && !any_is_about(&policy->allow, subject);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+int policy_ask(const struct policy *policy, struct users *users, pid_t pid, uint64_t start_ns,
+	       bool *denied)
+{
+	static const char *const variables[] = { "POD_NAMESPACE" };
+	const struct process_facts_wish wish = { .variables = variables, .variables_count = 1 };
+	struct process_facts *facts = malloc(sizeof(*facts));
+	struct policy_subject subject;
+	char uid[STRING_NUMBER_BYTES] = "";
+	struct proc_info info;
+	int err = facts ? proc_read(pid, &info) : -ENOMEM;
+
+	if (!err)
+		err = process_facts_read(pid, start_ns, &wish, facts);
+	if (!err) {
+		if (facts->has_status)
+			snprintf(uid, sizeof(uid), "%u", facts->uid);
+		subject = (struct policy_subject){
+			.comm = info.comm,
+			.user = facts->has_status ? users_name(users, facts->uid) : "",
+			.uid = uid,
+			.cgroup = facts->cgroup,
+			.container = facts->container.id,
+			.namespace = facts->has_variable[0] ? facts->variables[0] : "",
+		};
+		*denied = policy_denies(policy, &subject);
+	}
+	free(facts);
+	return err;
+}

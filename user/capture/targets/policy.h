@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which of the processes in a scope may be traced: rules by their name, user, cgroup, container and
+ * namespace. Pure, but for policy_ask(), which looks at a process.
+ */
+#ifndef MEMSCOPE_CAPTURE_TARGETS_POLICY_H
+#define MEMSCOPE_CAPTURE_TARGETS_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "host/users.h"
+
+#define POLICY_RULES 64
+#define POLICY_TEXT_BYTES 4096
+
+/* A rule is a key and a pattern of fnmatch(3), in which "*" stands for "/", too. */
+struct policy_rules {
+	char text[POLICY_TEXT_BYTES];
+	struct policy_rule {
+		size_t key;
+		const char *pattern; /* in the text */
+	} rules[POLICY_RULES];
+	size_t count; /* 0: there are none */
+};
+
+/*
+ * "comm=python*,user=alice". Returns NULL, or what is wrong, for people. The rules point into
+ * themselves: they are not to be copied.
+ */
+const char *policy_parse(struct policy_rules *rules, const char *text);
+
+/* A process that one of `deny` is about is denied; with `allow`, so is one that none of it is. */
+struct policy {
+	struct policy_rules allow, deny;
+};
+
+static inline bool policy_is_set(const struct policy *policy)
+{
+	return policy->allow.count || policy->deny.count;
+}
+
+/* What is not known is "", which no pattern is about. */
+struct policy_subject {
+	const char *comm, *user, *uid, *cgroup, *container, *namespace;
+};
+
+bool policy_denies(const struct policy *policy, const struct policy_subject *subject);
+
+/*
+ * The same for a process, by what /proc says of it now. Returns -ESRCH if it has ended, or another
+ * one has its pid by now (`start_ns` is as proc_read() has it).
+ */
+int policy_ask(const struct policy *policy, struct users *users, pid_t pid, uint64_t start_ns,
+	       bool *denied);
+
+#endif /* MEMSCOPE_CAPTURE_TARGETS_POLICY_H */

@@ -118,6 +118,50 @@ marked() {
 	grep -q "^$row" report.md || fail "$(grep deployed report.md)"
 }
 
+# allocations OPTION...: of the recording, in the part that the options choose
+allocations() {
+	"$MEMSCOPE" report -f json "$@" run.mscope 2> report.err | jq '[.recordings[0].processes[].spaces[].allocs] | add // 0'
+}
+
+@test "a part of a recording begins and ends at marks" {
+	puppet_with_cuda
+	tool_start record RECORD_PID -o run.mscope -p "$PUPPET_PID" 8>&-
+	puppet alloc 1000
+	mark deployed
+	puppet alloc 2000
+	puppet alloc 3000
+	mark --begin load
+	puppet alloc 4000
+	puppet alloc 5000
+	puppet alloc 6000
+	mark --end load
+	puppet alloc 7000
+	mark deployed
+	puppet alloc 8000
+	puppet_end
+	tool_wait record RECORD_PID
+	assert_equal "$(allocations)" 8
+	assert_equal "$(allocations --from mark:load --to mark:load)" 3
+	[ ! -s report.err ]
+	assert_equal "$(allocations --from mark:deployed)" 7
+	grep -q 'run.mscope: 2 marks are called "deployed"; the first is taken$' report.err
+	assert_equal "$(allocations --from mark:deployed --to mark:deployed)" 6
+	grep -q '"deployed"; the last is taken$' report.err
+	assert_equal "$(allocations --to mark:load)" 6
+	run -5 "$MEMSCOPE" report --from mark:nothing run.mscope
+	[[ $output == *'run.mscope: no mark is called "nothing"; there are: deployed, load' ]]
+	run -2 "$MEMSCOPE" report --from mark: run.mscope
+	[[ $output == *"--from: which mark? mark:NAME"* ]]
+	run -5 "$MEMSCOPE" diff --from mark:load run.mscope "$ROOT/tests/golden/dump-1.2.mscope"
+	[[ $output == *'dump-1.2.mscope: no mark is called "load": there are none'* ]]
+	"$MEMSCOPE" export -j --from mark:load --to mark:load run.mscope > marks
+	assert_equal "$(jq -s 'map(select(.op? == "alloc")) | length' marks)" 3
+	# Those that have it are reported.
+	"$MEMSCOPE" report -f json --from mark:load run.mscope "$ROOT/tests/golden/dump-1.2.mscope" > report.json 2> report.err
+	assert_equal "$(jq '.recordings | length' report.json)" 1
+	grep -q 'dump-1.2.mscope: it is left out' report.err
+}
+
 @test "an agent that traces all has it in its ring, of a process that it finds by itself" {
 	waiting OTHER_PID
 	in_background_tracing RECORD_PID agent.err "$MEMSCOPE" agent -v $MASK --state-dir "$PWD/state" --ring=8M --budget=off \

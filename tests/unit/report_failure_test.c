@@ -232,9 +232,11 @@ static void test_nonsense(void **state)
 		}
 		report_dump_end(&dump, anything());
 		if (below(2))
-			reader.from = (struct report_time){ REPORT_TIME_SINCE_BEGIN, anything() };
+			reader.from = (struct report_time){ .kind = REPORT_TIME_SINCE_BEGIN,
+							    .ns = anything() };
 		if (below(2))
-			reader.until = (struct report_time){ REPORT_TIME_SINCE_BEGIN, anything() };
+			reader.until = (struct report_time){ .kind = REPORT_TIME_SINCE_BEGIN,
+							     .ns = anything() };
 		report_dump_read(&dump, &reader);
 		report_md(&md, &reader.report, false, true);
 		report_text(&text, &reader.report, true, &options);

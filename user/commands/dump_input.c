@@ -50,6 +50,8 @@ int dump_input_device(const struct option_row *row, const char *value, void *set
 	return err;
 }
 
+#define MARK "mark:"
+
 int dump_input_moment(const struct option_row *row, const char *value, struct report_time *time)
 {
 	int err = report_time_parse(time, value);
@@ -65,6 +67,22 @@ int dump_input_time(const struct option_row *row, const char *value, void *setti
 {
 	return dump_input_moment(row, value,
 				 (struct report_time *)((char *)settings + row->offset));
+}
+
+int dump_input_time_or_mark(const struct option_row *row, const char *value, void *settings)
+{
+	struct report_time *time = (struct report_time *)((char *)settings + row->offset);
+
+	if (strncmp(value, MARK, strlen(MARK)) != 0)
+		return dump_input_moment(row, value, time);
+	if (!value[strlen(MARK)]) {
+		log_error("--%s: which mark? " MARK "NAME", row->name);
+		return -EINVAL;
+	}
+	*time = (struct report_time){ .kind = REPORT_TIME_MARK,
+				      .mark = value + strlen(MARK),
+				      .takes_last = strcmp(row->name, "from") != 0 };
+	return 0;
 }
 
 int dump_input_list(const struct option_row *row, const char *value, void *settings,

@@ -142,10 +142,12 @@ static const struct option_row rows[] = {
 	DUMP_SELECTION_ROWS(AT(reader.report.options.selection)),
 	{ 0, "from", "TIME",
 	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
-	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone. Memory"
-	  " that was live at that time still counts.",
-	  dump_input_time, AT(reader.from) },
-	{ 0, "to", "TIME", "Only events until this time.", dump_input_time, AT(reader.until) },
+	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone; or from"
+	  " mark:NAME on, the first mark or phase of that name. Memory that was live at that time"
+	  " still counts.",
+	  dump_input_time_or_mark, AT(reader.from) },
+	{ 0, "to", "TIME", "Only events until this time, or the last mark:NAME.",
+	  dump_input_time_or_mark, AT(reader.until) },
 	{ 0, "metric", "inuse|alloc|peak",
 	  "Bytes per owner in folded. inuse (default): live at the end. alloc: all that were"
 	  " allocated. peak: live at the high-water mark.",

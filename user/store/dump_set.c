@@ -218,7 +218,7 @@ static int others_add(struct dump_set *set, const struct source *source)
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < source->count; i++) {
+	for (i = 0; !err && !set->peeks && i < source->count; i++) {
 		struct dump_set_recording *other = recording_of(set, source->others[i].recording);
 
 		if (!other)
@@ -372,7 +372,7 @@ int dump_set_read(struct dump_set *set, size_t recording,
 	};
 	int err = 0;
 
-	set->recordings[recording].read = true;
+	set->recordings[recording].read = !set->peeks;
 	do {
 		while (!err && is_another_due(&merge))
 			err = open_next(&merge);

@@ -38,6 +38,7 @@ struct dump_set {
 	size_t refused;       /* of these: no dumps, or too new, or have nothing whole in them */
 	bool quiet;           /* to be set: they are not logged */
 	bool repeats;         /* to be set: blocks that come again are given, too */
+	bool peeks;           /* to be set: what is read is read again, so it adds no recording */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include "event/losses.h"
 #include "pipeline.h"
 #include "store/replay.h"
+#include "store/report_marks.h"
 
 #define UNUSABLE_TOLD 10 /* recordings of which nothing can be said */
 
@@ -387,6 +388,26 @@ static bool needs_end(const struct report_reader *reader)
 	return needed;
 }
 
+static int go_on(void *context)
+{
+	const struct report_reader *reader = context;
+
+	return reader->progress ? reader->progress(reader->progress_context, reader->bytes) : 0;
+}
+
+/* A recording of several that lacks one of the marks is left out. */
+static int find_marks(struct report_reader *reader, struct dump_set *set, size_t recording)
+{
+	struct report_marks marks = { .go_on = go_on, .context = reader };
+	size_t count = 0;
+
+	if (reader->from.kind == REPORT_TIME_MARK)
+		marks.times[count++] = &reader->from;
+	if (reader->until.kind == REPORT_TIME_MARK)
+		marks.times[count++] = &reader->until;
+	return count ? report_marks_find(&marks, set, recording, &reader->limits) : 0;
+}
+
 static int read_one(struct report_reader *reader, struct dump_set *set, size_t recording)
 {
 	struct report_run *run = run_new(reader);
@@ -395,6 +416,13 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 
 	if (!err && needs_end(reader))
 		err = dump_set_last(&set->recordings[recording], &run->last_ts_ns);
+	if (!err)
+		err = find_marks(reader, set, recording);
+	if (err == -ESRCH && set->count > 1) {
+		refuse(reader, &set->recordings[recording], "it is left out");
+		run_free(run);
+		return 0;
+	}
 	if (!err)
 		err = dump_set_read(set, recording, take_item, run);
 	if (err == -E2BIG)

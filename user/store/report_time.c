@@ -145,6 +145,8 @@ uint64_t report_time_moment(const struct report_time *time, const struct report_
 	switch (time->kind) {
 	case REPORT_TIME_NONE:
 		return 0;
+	case REPORT_TIME_MARK:
+		break;
 	case REPORT_TIME_SINCE_BEGIN:
 		ns += frame->first_ns;
 		break;

@@ -14,11 +14,15 @@ enum report_time_kind {
 	REPORT_TIME_BEFORE_END,  /* ... before its end */
 	REPORT_TIME_OF_DAY,      /* ... after midnight, UTC */
 	REPORT_TIME_WALL,        /* ... of CLOCK_REALTIME */
+	REPORT_TIME_MARK,        /* once it was looked for, of CLOCK_MONOTONIC */
 };
 
 struct report_time {
 	enum report_time_kind kind;
 	uint64_t ns;
+	/* Of REPORT_TIME_MARK: its name, the caller's; whether the last one of it is meant. */
+	const char *mark;
+	bool takes_last;
 };
 
 /*

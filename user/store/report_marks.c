@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/report_marks.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/string.h"
+#include "pipeline.h"
+#include "timeline/phases.h"
+
+#define NAMES_TOLD 10
+
+/* The reading of a recording for its marks. */
+struct reading {
+	struct sink sink; /* first: the pipeline hands copies over */
+	struct pipeline pipeline;
+	struct phases phases;
+	struct replay *replay;
+	const struct report_marks *marks;
+	uint64_t anchors;
+};
+
+static int take(struct sink *sink, const struct event *event, const struct change *change)
+{
+	struct reading *reading = (struct reading *)sink;
+
+	if (event->header->type == MS_TYPE_MARKER || event->header->type == MS_TYPE_EXIT)
+		phases_event(&reading->phases, event, change);
+	return 0;
+}
+
+static size_t count_bytes(const struct sink *sink)
+{
+	return phases_bytes(&((const struct reading *)sink)->phases);
+}
+
+static int take_item(void *context, const struct dump_item *item)
+{
+	struct reading *reading = context;
+	const struct report_marks *marks = reading->marks;
+	int err = marks->go_on ? marks->go_on(marks->context) : 0;
+
+	if (!err)
+		err = replay_item(reading->replay, item);
+	if (!err && replay_account(reading->replay)->anchors_used != reading->anchors) {
+		reading->anchors = replay_account(reading->replay)->anchors_used;
+		phases_gap(&reading->phases);
+	}
+	return err;
+}
+
+static int read_all(struct reading *reading, struct dump_set *set, size_t recording,
+		    struct replay_limits *limits)
+{
+	const bool quiet = set->quiet;
+	int err;
+
+	reading->sink.sample = reading->sink.process = take;
+	reading->sink.bytes = count_bytes;
+	pipeline_add_sink(&reading->pipeline, &reading->sink);
+	reading->replay = replay_new(&reading->pipeline, limits);
+	if (!reading->replay)
+		return -ENOMEM;
+	/* What is wrong with its files is said when they are read for the report. */
+	set->quiet = set->peeks = true;
+	err = dump_set_read(set, recording, take_item, reading);
+	set->quiet = quiet;
+	set->peeks = false;
+	phases_finish(&reading->phases, replay_account(reading->replay)->last_ts_ns);
+	return err;
+}
+
+/* ---- what was found -------------------------------------------------------------------------- */
+
+/* Processes that were marked at the same time have a phase each. */
+struct found {
+	uint64_t first_ns, last_ns;
+	uint64_t times; /* of the process that has it most often */
+};
+
+static struct found find(const struct phases *phases, const char *name)
+{
+	struct found found = { 0 };
+	size_t i;
+
+	for (i = 0; i < phases->count; i++) {
+		const struct phase *phase = phases->phases[i];
+
+		if (phase->kind == PHASE_OTHERS || !phase->name || strcmp(phase->name, name) != 0)
+			continue;
+		if (!found.times || phase->first_ns < found.first_ns)
+			found.first_ns = phase->first_ns;
+		if (phase->last_ns > found.last_ns)
+			found.last_ns = phase->last_ns;
+		if (phase->count > found.times)
+			found.times = phase->count;
+	}
+	return found;
+}
+
+static bool is_named_before(const struct phases *phases, size_t place)
+{
+	size_t i;
+
+	for (i = 0; i < place; i++)
+		if (phases->phases[i]->name &&
+		    !strcmp(phases->phases[i]->name, phases->phases[place]->name))
+			return true;
+	return false;
+}
+
+static void tell_missing(const struct phases *phases, const char *path, const char *name)
+{
+	struct string names = { 0 };
+	size_t told = 0, i;
+
+	for (i = 0; i < phases->count && told <= NAMES_TOLD; i++) {
+		const struct phase *phase = phases->phases[i];
+
+		if (phase->kind == PHASE_OTHERS || !phase->name || is_named_before(phases, i))
+			continue;
+		if (told++ == NAMES_TOLD)
+			string_append_text(&names, ", ...");
+		else
+			string_append_format(&names, "%s%s", told > 1 ? ", " : "", phase->name);
+	}
+	string_append_char(&names, '\0');
+	if (told && !names.failed)
+		log_error("%s: no mark is called \"%s\"; there are: %s", path, name, names.bytes);
+	else
+		log_error("%s: no mark is called \"%s\": there are none; `memscope-bpf mark NAME`"
+			  " sets one while it is recorded",
+			  path, name);
+	string_fini(&names);
+}
+
+static int set(struct report_time *time, const struct phases *phases, const char *path)
+{
+	const struct found found = find(phases, time->mark);
+
+	if (!found.times) {
+		tell_missing(phases, path, time->mark);
+		return -ESRCH;
+	}
+	time->ns = time->takes_last ? found.last_ns : found.first_ns;
+	if (found.times > 1)
+		log_warning("%s: %llu marks are called \"%s\"; the %s is taken", path,
+			    (unsigned long long)found.times, time->mark,
+			    time->takes_last ? "last" : "first");
+	return 0;
+}
+
+int report_marks_find(const struct report_marks *marks, struct dump_set *set_of, size_t recording,
+		      const struct replay_limits *limits)
+{
+	struct replay_limits own = *limits;
+	struct reading reading = { .marks = marks };
+	int err = state_follow_usage(&reading.pipeline.state);
+	size_t i;
+
+	reading.pipeline.filter.ops = ~0u;
+	if (!err)
+		err = read_all(&reading, set_of, recording, &own);
+	for (i = 0; !err && i < REPORT_MARKS_TIMES && marks->times[i]; i++)
+		err = set(marks->times[i], &reading.phases,
+			  set_of->recordings[recording].files[0].path);
+	phases_fini(&reading.phases);
+	replay_free(reading.replay);
+	state_fini(&reading.pipeline.state);
+	return err;
+}

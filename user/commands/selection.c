@@ -234,6 +234,15 @@ static bool is_perf_sleep(const struct selection *selection)
 	       !strcmp(command[0], "sleep") && command[1];
 }
 
+/* `record -p PID run.mscope`, as other programs have it. Returns the file. */
+static const char *file_without_option(const struct selection *selection)
+{
+	char *const *command = selection->command;
+	const char *ending = command && !command[1] ? strrchr(command[0], '.') : NULL;
+
+	return ending && !strcmp(ending, ".mscope") && access(command[0], X_OK) ? command[0] : NULL;
+}
+
 int selection_check(const struct selection *selection)
 {
 	int ways = (selection->pids_count > 0) + selection->all + (selection->cgroup != NULL) +
@@ -241,6 +250,10 @@ int selection_check(const struct selection *selection)
 
 	if (selection->api && !*selection->api)
 		log_error("--api: an empty expression matches everything; leave it out");
+	else if (file_without_option(selection))
+		log_error("%s: the file to record to is given with -o; to read a recording:"
+			  " memscope-bpf report FILE",
+			  file_without_option(selection));
 	else if (is_perf_sleep(selection))
 		log_error("-d %s stops after that time; write it in place of the command `sleep`",
 			  selection->command[1]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define LIVE "trace record"
+#define RUNNING "trace record top"
 #define READING "report diff export"
 
 #define MEANS(option, value, text) SPELLING_OPTION, option, value, text
@@ -20,6 +21,11 @@
 #define NUMBERS_OVER_TIME \
 	"top is for people; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a"
 #define SELECTING "report export"
+#define BY_CGROUP \
+	"its processes are chosen by --cgroup PATH, as /proc/PID/cgroup has it; of a recording:" \
+	" report --container ID"
+#define COLOURS "there are colours on a terminal alone; NO_COLOR=1 turns them off"
+#define EACH_PROCESS "it shows each process; for some: --json | jq"
 #define HOW_TO_SELECT \
 	"write --user NAME, --comm PATTERN, --cgroup PATH, --container ID or --pid PID"
 #define WHICH_CALLS "-e chooses among calls: -e alloc,free"
@@ -121,8 +127,29 @@ static const struct spelling spellings[] = {
 	{ LIVE, "-l", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
 	{ LIVE, "-A", MEANS("all", NULL, "it is -a here") },
 	{ LIVE, "--all-namespaces", MEANS("all", NULL, "it is -a here") },
+	{ RUNNING, "--container", ADVICE(BY_CGROUP) },
+	{ RUNNING, "--user", ADVICE("write -p \"$(pgrep -u USER)\"; of a recording: report --user NAME") },
+	{ RUNNING, "--comm", ADVICE("write -p \"$(pgrep NAME)\"; of a recording: report --comm NAME") },
+	{ RUNNING, "--name", ADVICE("write -p \"$(pgrep NAME)\"; of a recording: report --comm NAME") },
+	{ RUNNING, "--process", ADVICE("write -p PID, or -p \"$(pgrep NAME)\"") },
+	{ RUNNING, "--device", ADVICE("all devices are traced; of a recording: report --device NUMBER") },
+	{ RUNNING, "--gpu", ADVICE("all devices are traced; of a recording: report --device NUMBER") },
+	{ "who", "--user", ADVICE(EACH_PROCESS) },
+	{ "who", "--comm", ADVICE(EACH_PROCESS) },
+	{ "who", "--container", ADVICE(EACH_PROCESS) },
+	{ LIVE, "--since", ADVICE("what was before is not known; of a recording: report --from TIME") },
 	{ LIVE, "--watch", ADVICE("trace goes on until Ctrl-C as it is; leave it out") },
 	{ LIVE, "--timeout", MEANS("duration", NULL, "it is --duration here") },
+	/* Many programs */
+	{ NULL, "--color", ADVICE(COLOURS) },
+	{ NULL, "--colour", ADVICE(COLOURS) },
+	{ NULL, "--no-color", ADVICE(COLOURS) },
+	{ NULL, "--pager", ADVICE("write | less") },
+	{ NULL, "--no-pager", ADVICE("there is none; leave it out") },
+	{ NULL, "--width", ADVICE("COLUMNS=80 is 80 columns") },
+	{ "trace", "--timestamps", ADVICE("each line has the time already; leave it out") },
+	{ "check", "--all", ADVICE("check looks at the machine, and with -p at one process") },
+	{ "diff", "--baseline", FILE_OPERAND("not needed: A is the first of the two files") },
 	/* For those who know another command of ours. */
 	{ "top", "--json", ADVICE(NUMBERS_OVER_TIME) },
 	{ "top", "--format", ADVICE(NUMBERS_OVER_TIME) },

@@ -83,7 +83,8 @@ struct ms_event {
 	__u16 size; /* of the whole record, bytes */
 	union {
 		__u32 epoch; /* see struct ms_launch_key; 0 if launches are recorded */
-		__u32 stack; /* of a call with MS_CALL_STACK: the id of its struct ms_stack */
+		__u32 stack; /* of a call with MS_CALL_STACK, or a block with MS_TENSOR_STACK: the
+			      * id of its struct ms_stack */
 	};
 };
 

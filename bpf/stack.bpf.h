@@ -447,16 +447,15 @@ __noinline int ms_stack_report(void)
 }
 
 /*
- * The stack, by its id, of a call whose function begins with the stack pointer `sp`; 0: none is
- * wanted, or there is no memory.
+ * The stack, by its id, of a function of that op that begins with the stack pointer `sp`; 0: none
+ * is wanted, or there is no memory.
  */
-static __always_inline __u32 stack_of_call(struct pt_regs *ctx, const struct ms_spec *spec,
-					   __u64 sp)
+static __always_inline __u32 stack_take(struct pt_regs *ctx, __u32 op, __u64 sp)
 {
 	bool has_python;
 	__u32 id;
 
-	if (!(settings.stack_ops >> (spec->op & 31) & 1) ||
+	if (!(settings.stack_ops >> (op & 31) & 1) ||
 	    !ms_stack_begin(sp, regs_frame_pointer(ctx), regs_link(ctx)))
 		return 0;
 	has_python = settings.stack_kinds & 1u << MS_FRAME_PYTHON && ms_stack_python();
@@ -470,6 +469,12 @@ static __always_inline __u32 stack_of_call(struct pt_regs *ctx, const struct ms_
 	if (has_python)
 		ms_stack_name_python();
 	return ms_stack_report();
+}
+
+static __always_inline __u32 stack_of_call(struct pt_regs *ctx, const struct ms_spec *spec,
+					   __u64 sp)
+{
+	return stack_take(ctx, spec->op, sp);
 }
 
 #endif /* MS_STACK_BPF_H */

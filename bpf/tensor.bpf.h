@@ -42,6 +42,11 @@ static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 	record.action = row->action;
 	event_init(&record.event, MS_TYPE_TENSOR, sizeof(record), start_of_current(),
 		   bpf_ktime_get_ns());
+	/* Where a block is taken back says nothing. */
+	if (record.size > 0)
+		record.event.stack = stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx));
+	if (record.size > 0 && record.event.stack)
+		record.flags = MS_TENSOR_STACK;
 	emit(MS_KIND_TENSOR, &record, sizeof(record));
 }
 

@@ -30,6 +30,10 @@ enum ms_tensor_action {
 		MS_TENSOR_ACTIONS_COUNT,
 };
 
+enum ms_tensor_flags {
+	MS_TENSOR_STACK = 1 << 0, /* event.stack is where the block was asked for */
+};
+
 /* A row of frameworks.def. */
 struct ms_framework_row {
 	__u8 framework; /* enum ms_framework */
@@ -48,7 +52,7 @@ struct ms_tensor {
 	__s32 device;    /* ordinal as the process sees it; -1: not said */
 	__u16 framework; /* enum ms_framework */
 	__u8 action;     /* enum ms_tensor_action */
-	__u8 flags;      /* 0 */
+	__u8 flags;      /* enum ms_tensor_flags */
 };
 
 _Static_assert(sizeof(struct ms_tensor) == 72, "wire layout");

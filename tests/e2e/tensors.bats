@@ -134,7 +134,7 @@ at() {
 	count=$(grep -c 'alloc .* 512 ' did)
 	assert_equal "$(at out_of_memory '[.wanted_bytes, .segments, .sparse.segments, .sparse.bytes,
 		.sparse.blocks, .sparse.blocks_bytes, .sparse.sizes, .complete, .empty]')" \
-		"[41943040,$count,$count,$((count * 20971520)),$count,$((count * 512)),[{\"block_bytes\":512,\"blocks\":$count,\"segments\":$count}],true,0]"
+		"[41943040,$count,$count,$((count * 20971520)),$count,$((count * 512)),[{\"block_bytes\":512,\"stack_id\":null,\"blocks\":$count,\"segments\":$count}],true,0]"
 	assert_equal "$(at out_of_memory '[.largest_piece_bytes, .pieces[].count]')" "[10485760,$((2 * count))]"
 	assert_equal "$(found)" 'fragmentation high'
 	assert_equal "$(cause)" 'fragmentation'

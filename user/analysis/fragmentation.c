@@ -22,9 +22,11 @@ static void say_segments(const struct tensor_segments *at, struct finding *findi
 	finding_say(finding, "blocks in those segments", FINDING_COUNT, at->pins_blocks);
 	finding_say(finding, "bytes of those blocks", FINDING_BYTES, at->pins_bytes);
 	if (at->pins_count) {
-		finding_say(finding, "size of the blocks that lie in most of those segments",
-			    FINDING_BYTES, pin->block_bytes);
-		finding_say(finding, "blocks of that size", FINDING_COUNT, pin->blocks);
+		finding_say(
+			finding,
+			"size of the blocks, made in one place, that lie in most of those segments",
+			FINDING_BYTES, pin->block_bytes);
+		finding_say(finding, "blocks of that size and place", FINDING_COUNT, pin->blocks);
 		finding_say(finding, "segments that have one", FINDING_COUNT, pin->segments);
 	}
 	finding_say(finding, "bytes that the allocator had from the driver", FINDING_BYTES,
@@ -70,7 +72,7 @@ static const char *says_of(const struct tensor_segments *at, bool failed)
 	if (at->sparse == 1 && at->pins_blocks == 1)
 		return "finds no %0 in one piece: a segment with %4 cannot be given back because of"
 		       " one block of %6";
-	if (at->sparse > 1 && at->pins_count == 1 && !at->pins_more)
+	if (at->sparse > 1 && tensor_segments_are_alike(at))
 		return "finds no %0 in one piece: %3 segments with %4 cannot be given back because"
 		       " of %5 blocks of %7";
 	if (at->sparse > 1)

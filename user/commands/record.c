@@ -168,9 +168,9 @@ static const struct option_row rows[] = {
 	  " and offset in the block.",
 	  parse_detail, AT(recording.copies) },
 	{ 0, "stacks", "off|alloc|waits|all",
-	  "alloc: record the call stack of each allocation. waits: also of each copy, memset and"
-	  " wait for the device. all: also of each launch, which is then recorded by itself. Default: off."
-	  " docs/stacks.md says what that costs.",
+	  "alloc: record the call stack of each allocation, and of each block with --tensors. waits:"
+	  " also of each copy, memset and wait for the device. all: also of each launch, which is then"
+	  " recorded by itself. Default: off. docs/stacks.md says what that costs.",
 	  capture_options_stacks, AT(recording.capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(recording.capture)),
 	{ 0, "tensors", "all|off",

@@ -8,7 +8,7 @@
 #include "ledger/state.h"
 #include "ledger/views.h"
 
-#define SIZES 256 /* of blocks that are told apart while they are counted */
+#define SIZES 256 /* kinds of blocks that are told apart while they are counted */
 #define PLACES 64 /* that segments come from, likewise */
 
 /* Bytes from `addr` to before `end`: a block, or a segment. */
@@ -39,6 +39,16 @@ bool tensor_segments_are_complete(const struct tensor_segments *segments)
 {
 	return !segments->before_bytes && !segments->outside_bytes &&
 	       segments->bytes == segments->reserved;
+}
+
+bool tensor_segments_are_alike(const struct tensor_segments *segments)
+{
+	size_t i;
+
+	for (i = 1; i < segments->pins_count; i++)
+		if (segments->pins[i].block_bytes != segments->pins->block_bytes)
+			return false;
+	return segments->pins_count && !segments->pins_more;
 }
 
 uint64_t tensor_segments_stuck(const struct tensor_segments *segments)
@@ -154,7 +164,8 @@ static size_t list_blocks(const struct process *process, const struct tensor_dev
 
 		if (block->device == device->device)
 			spans[count++] = (struct span){ .addr = block->addr,
-							.end = end_of(block->addr, block->bytes) };
+							.end = end_of(block->addr, block->bytes),
+							.stack = block->stack };
 	}
 	return count;
 }
@@ -196,19 +207,21 @@ static void piece_add(struct sweep *sweep, uint64_t addr, uint64_t end, bool map
 
 /* ---- sparse segments ------------------------------------------------------------------------- */
 
-static void pin_add(struct sweep *sweep, uint64_t bytes, uint64_t segment)
+static void pin_add(struct sweep *sweep, const struct span *block, uint64_t segment)
 {
+	const uint64_t bytes = block->end - block->addr;
 	size_t i;
 
 	for (i = 0; i < sweep->sizes_count; i++)
-		if (sweep->sizes[i].block_bytes == bytes)
+		if (sweep->sizes[i].block_bytes == bytes && sweep->sizes[i].stack == block->stack)
 			break;
 	if (i == SIZES) {
 		sweep->sizes_more++;
 		return;
 	}
 	if (i == sweep->sizes_count) {
-		sweep->sizes[sweep->sizes_count++] = (struct tensor_pin){ .block_bytes = bytes };
+		sweep->sizes[sweep->sizes_count++] =
+			(struct tensor_pin){ .block_bytes = bytes, .stack = block->stack };
 		sweep->seen[i] = 0;
 	}
 	sweep->sizes[i].blocks++;
@@ -247,7 +260,7 @@ static void sparse_add(struct sweep *sweep, const struct span *segment, uint64_t
 	out->pins_bytes += used;
 	for (i = first; i < sweep->blocks_count && sweep->blocks[i].addr < segment->end; i++) {
 		out->pins_blocks++;
-		pin_add(sweep, sweep->blocks[i].end - sweep->blocks[i].addr, number);
+		pin_add(sweep, &sweep->blocks[i], number);
 	}
 	place_add(sweep, segment);
 }
@@ -311,6 +324,8 @@ static int compare_pins(const void *a, const void *b)
 	if (!order)
 		order = (first->block_bytes > second->block_bytes) -
 			(first->block_bytes < second->block_bytes);
+	if (!order)
+		order = (first->stack > second->stack) - (first->stack < second->stack);
 	return order;
 }
 

@@ -15,7 +15,7 @@ struct process;
 struct tensor_device;
 
 #define TENSOR_CLASSES 48 /* of free pieces, by the logarithm of their size; the last: and more */
-#define TENSOR_PINS 8     /* sizes of blocks that are listed */
+#define TENSOR_PINS 8     /* kinds of blocks that are listed */
 #define TENSOR_SITES 4    /* places that sparse segments come from, which are listed */
 #define TENSOR_STRIPS 48  /* segments that are drawn */
 #define TENSOR_CELLS 128  /* in so many equal parts */
@@ -39,8 +39,9 @@ struct tensor_pieces {
 	uint64_t count, bytes;
 };
 
-/* Blocks of one size in sparse segments. */
+/* Blocks of one size and place in sparse segments. */
 struct tensor_pin {
+	uint32_t stack; /* id of where they were asked for, of ledger/stacks.h; 0: not known */
 	uint64_t block_bytes;
 	uint64_t blocks;
 	uint64_t segments; /* that they lie in */
@@ -85,7 +86,7 @@ struct tensor_segments {
 	struct tensor_pieces classes[TENSOR_CLASSES]; /* and by size: [i]: of 2^i bytes and more */
 	struct tensor_pin pins[TENSOR_PINS];          /* those in most segments first */
 	size_t pins_count;
-	uint64_t pins_more; /* sizes of blocks that are not listed */
+	uint64_t pins_more; /* kinds of blocks that are not listed */
 	struct tensor_site sites[TENSOR_SITES];
 	size_t sites_count;
 	uint64_t sites_more;                       /* sparse segments from other places */
@@ -95,6 +96,9 @@ struct tensor_segments {
 
 /* Whether all blocks and segments are known, and make up what the allocator says. */
 bool tensor_segments_are_complete(const struct tensor_segments *segments);
+
+/* Whether the blocks in sparse segments have all the same size. */
+bool tensor_segments_are_alike(const struct tensor_segments *segments);
 
 /* Free in segments that cannot be given back, by the allocator's own totals. */
 uint64_t tensor_segments_stuck(const struct tensor_segments *segments);

@@ -315,7 +315,10 @@ static int block_add(struct process *process, struct tensor_device *device,
 	const struct tensor_block block = { .addr = record->addr,
 					    .bytes = record->size,
 					    .made_ns = record->event.ts_ns,
-					    .device = record->device };
+					    .device = record->device,
+					    .stack = record->flags & MS_TENSOR_STACK ?
+							     record->event.stack :
+							     0 };
 	const uint64_t *known = map_get(&tensors->places, block.addr);
 
 	device->allocs++;

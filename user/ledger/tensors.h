@@ -27,6 +27,7 @@ struct tensor_block {
 	uint64_t addr, bytes;
 	uint64_t made_ns; /* CLOCK_MONOTONIC */
 	int32_t device;
+	uint32_t stack; /* id of where it was asked for, of ledger/stacks.h; 0: not known */
 };
 
 struct tensor_peak {

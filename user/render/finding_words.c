@@ -37,13 +37,29 @@ void finding_words_evidence(struct string *out, const struct finding_evidence *e
 	field_append_safe(out, evidence->name, strlen(evidence->name));
 }
 
+/* What keeps segments from being given back, before where it was made. */
+static void append_pins(struct string *out, const struct report_recording *recording,
+			const struct report_finding *numbered)
+{
+	const struct tensor_segments *at = report_finding_segments(recording, numbered->finding);
+
+	if (at && at->pins_count == 1 && !at->pins_more)
+		string_append_text(out, at->pins_blocks == 1 ? "it was made in " :
+							       "these were made in ");
+	else
+		string_append_format(out, "%s of the blocks in these segments were made in ",
+				     REPORT_SIZE(numbered->stack_bytes));
+}
+
 void finding_words_site(struct string *out, const struct report_recording *recording,
 			const struct report_finding *numbered)
 {
 	struct string chain = { 0 };
 
 	stack_words_append_chain(&chain, &recording->state->stacks, numbered->stack);
-	if (numbered->stack_bytes)
+	if (numbered->finding->rule == FINDING_FRAGMENTATION)
+		append_pins(out, recording, numbered);
+	else if (numbered->stack_bytes)
 		string_append_format(out, "%s of what is live was allocated in ",
 				     REPORT_SIZE(numbered->stack_bytes));
 	else

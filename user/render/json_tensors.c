@@ -34,6 +34,7 @@ static void put_pins(struct json *json, const struct tensor_segments *at)
 	for (i = 0; i < at->pins_count; i++) {
 		json_open(json, '{');
 		json_put_u64(json, "block_bytes", at->pins[i].block_bytes);
+		json_put_if(json, "stack_id", at->pins[i].stack, at->pins[i].stack);
 		json_put_u64(json, "blocks", at->pins[i].blocks);
 		json_put_u64(json, "segments", at->pins[i].segments);
 		json_close(json, '}');

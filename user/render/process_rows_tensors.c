@@ -118,6 +118,17 @@ void process_rows_segments(const struct process_rows *rows)
 	for_moments(rows, list_segments);
 }
 
+static void cell_stack(const struct process_rows *rows, uint32_t id)
+{
+	const struct stacks *stacks = &rows->recording->state->stacks;
+	const struct stack *stack = stacks_find(stacks, id);
+
+	if (stack)
+		report_document_cell_stack(rows->document, stacks, stack);
+	else
+		document_cell_absent(rows->document);
+}
+
 static void list_pins(const struct process_rows *rows, const struct tensor_device *device,
 		      enum tensor_moment moment, const struct tensor_segments *at)
 {
@@ -131,6 +142,7 @@ static void list_pins(const struct process_rows *rows, const struct tensor_devic
 		document_cell_size(document, true, at->pins[i].block_bytes);
 		document_cell_count(document, true, at->pins[i].blocks);
 		document_cell_count(document, true, at->pins[i].segments);
+		cell_stack(rows, at->pins[i].stack);
 		document_row_end(document);
 	}
 }

@@ -318,6 +318,10 @@ static void append_fragmentation(struct string *out, const struct report_recordi
 			continue;
 		string_append_text(out, "; it");
 		finding_words_append_says(out, recording, finding);
+		if (recording->findings[i].stack) {
+			string_append_text(out, "; ");
+			finding_words_site(out, recording, &recording->findings[i]);
+		}
 		return;
 	}
 }

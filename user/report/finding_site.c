@@ -23,13 +23,45 @@ uint32_t report_finding_call_ops(enum finding_rule rule)
 	}
 }
 
+const struct tensor_segments *report_finding_segments(const struct report_recording *recording,
+						      const struct finding *finding)
+{
+	const struct process *process =
+		state_find(recording->state, finding->pid, finding->start_ns);
+	enum tensor_moment moment;
+	size_t i;
+
+	for (i = 0; process && i < process->tensors.devices_count; i++)
+		for (moment = 0; moment < TENSOR_MOMENTS_COUNT; moment++) {
+			const struct tensor_device *device = &process->tensors.devices[i];
+
+			if (device->device == finding->device && device->moments[moment] &&
+			    device->moments[moment]->ts_ns == finding->last_ts_ns)
+				return device->moments[moment];
+		}
+	return NULL;
+}
+
+/* The blocks that keep most segments. */
+static void find_pins(const struct report_recording *recording, struct report_finding *numbered)
+{
+	const struct tensor_segments *at = report_finding_segments(recording, numbered->finding);
+
+	if (!at || !at->pins_count)
+		return;
+	numbered->stack = stacks_find(&recording->state->stacks, at->pins->stack);
+	numbered->stack_bytes = at->pins->block_bytes * at->pins->blocks;
+}
+
 void report_finding_find_site(const struct report_recording *recording,
 			      struct report_finding *numbered)
 {
 	const struct finding *finding = numbered->finding;
 	const uint64_t process = event_process_key(finding->pid, finding->start_ns);
 
-	if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
+	if (finding->rule == FINDING_FRAGMENTATION)
+		find_pins(recording, numbered);
+	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
 		numbered->stack = sites_largest(&recording->sites, recording->state, process,
 						finding->row, &numbered->stack_bytes);
 	else

@@ -154,6 +154,7 @@ struct report_finding {
 	size_t number;         /* from 1 */
 	size_t first_evidence; /* number of the first line, from 1 */
 	/*
+	 * Of fragmentation: where the blocks were made that keep most segments, and their bytes.
 	 * Of a leak: where most of what is live was allocated, and how much. Of a bottleneck and of
 	 * copies: where the calls were made that took most time, and how long. NULL: not known.
 	 */
@@ -206,6 +207,10 @@ uint32_t report_finding_call_ops(enum finding_rule rule);
 /* Sets the finding's stack, and how much of it is from there. */
 void report_finding_find_site(const struct report_recording *recording,
 			      struct report_finding *numbered);
+
+/* How blocks lay in segments when that was found; NULL: it is not about that. */
+const struct tensor_segments *report_finding_segments(const struct report_recording *recording,
+						      const struct finding *finding);
 
 /*
  * `state` is the pipeline's, still empty; it must outlive the recording. NULL without memory.

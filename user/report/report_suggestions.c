@@ -102,20 +102,9 @@ static const char *pool_suggestion(enum finding_rule rule)
 /* Whether the segments that a finding is about are pieces that are mapped side by side already. */
 static bool is_mapped(const struct report_recording *recording, const struct finding *finding)
 {
-	const struct process *process =
-		state_find(recording->state, finding->pid, finding->start_ns);
-	enum tensor_moment moment;
-	size_t i;
+	const struct tensor_segments *at = report_finding_segments(recording, finding);
 
-	for (i = 0; process && i < process->tensors.devices_count; i++)
-		for (moment = 0; moment < TENSOR_MOMENTS_COUNT; moment++) {
-			const struct tensor_segments *at =
-				process->tensors.devices[i].moments[moment];
-
-			if (at && at->ts_ns == finding->last_ts_ns)
-				return at->mapped * 2 > at->count;
-		}
-	return false;
+	return at && at->mapped * 2 > at->count;
 }
 
 /* What a rule suggests to some, to whom its words for all say nothing new; NULL: no such case. */

@@ -161,6 +161,23 @@ refused() {
 	assert_equal "$(of .allocs)" 1
 }
 
+@test "what cannot write the history is tried again after pauses, says so once, and goes on when it can" {
+	local intervals
+
+	agent_start
+	mv state/history state/elsewhere
+	kill -9 "$(writer)"
+	wait_for 'grep -q "writes the history ends again and again" agent.err'
+	mv state/elsewhere state/history
+	wait_for 'writer > /dev/null'
+	intervals=$(ask /metrics | awk '/^memscope_agent_history_intervals_total.*written/ { print $2 }')
+	wait_for '[ "$(ask /metrics | awk "/^memscope_agent_history_intervals_total.*written/ { print \$2 }")" -gt "$intervals" ]'
+	assert_equal "$(grep -c "writes the history has ended; starting it again" agent.err)" 1
+	assert_equal "$(grep -c "writes the history ends again and again" agent.err)" 1
+	[ "$(grep -c "cannot give up privileges" agent.err)" -le 3 ]
+	agent_stop
+}
+
 @test "there is none, and what can be done about it" {
 	refused 5 "there is no history" --state-dir "$PWD/state"
 	refused 2 '"colour"' --by colour

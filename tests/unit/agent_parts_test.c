@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "agent/bundles.h"
 #include "agent/channel.h"
 #include "agent/http_clients.h"
+#include "agent/keeper.h"
 #include "agent/listener.h"
 #include "agent/notify.h"
 #include "base/log.h"
@@ -242,10 +244,22 @@ static int remove_directory(void **unused)
 	return system(command);
 }
 
+static void pauses_become_longer(void **unused)
+{
+	static const unsigned int seconds[] = { 1, 1, 2, 4, 8, 16, 32, 60, 60 };
+	unsigned int i;
+
+	(void)unused;
+	for (i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
+		assert_int_equal(keeper_pause_s(i), seconds[i]);
+	assert_int_equal(keeper_pause_s(UINT_MAX), 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_are_numbers),
+		cmocka_unit_test(pauses_become_longer),
 		cmocka_unit_test(left_sockets_are_replaced),
 		cmocka_unit_test(channel_passes_questions_and_answers),
 		cmocka_unit_test(service_manager_is_told),

@@ -5,13 +5,20 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+
+#define PAUSE_MOST_S 60
+#define BEGINS_NS 1000000000ull
+#define RUNS_NS 60000000000ull /* then it is as good as one that has not failed */
 
 static bool is_needed(const struct keeper *keeper, int fd)
 {
@@ -45,20 +52,51 @@ static void let_go(const struct keeper *keeper)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Of one that has failed time and again, it is known by now why it cannot begin. */
+static void say_later(void *context, const char *line)
+{
+	const uint64_t *start_ns = context;
+
+	if (clock_monotonic_ns() - *start_ns > BEGINS_NS)
+		dprintf(STDERR_FILENO, "%s\n", line);
+}
+
+unsigned int keeper_pause_s(unsigned int failures)
+{
+	return failures > 6 ? PAUSE_MOST_S : 1u << (failures ? failures - 1 : 0);
+}
+
+/* Waits before the next start. What goes on like that is said once. */
+static void pause_after(const struct keeper *keeper, unsigned int failures)
+{
+	const struct timespec pause = { .tv_sec = keeper_pause_s(failures) };
+
+	if (failures < 2)
+		log_error("the process that %s has ended; starting it again", keeper->task);
+	else if (failures == 2)
+		log_error("the process that %s ends again and again; it is started again after"
+			  " longer and longer pauses, of up to a minute",
+			  keeper->task);
+	nanosleep(&pause, NULL);
+}
+
 /* Returns what to exit with. */
 static int supervise(const struct keeper *keeper)
 {
-	const struct timespec pause = { .tv_sec = 1 };
 	const pid_t parent = getpid();
+	unsigned int failures = 0;
 	bool again = false;
 
 	for (;; again = true) {
+		const uint64_t start_ns = clock_monotonic_ns();
 		const pid_t child = fork();
 		int status = 0;
 
 		if (!child) {
 			prctl(PR_SET_NAME, keeper->name);
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (failures > 2)
+				log_divert(say_later, (void *)&start_ns);
 			_exit(getppid() != parent ? KEEPER_AGENT_GONE :
 						    keeper->serve(keeper->context));
 		}
@@ -68,8 +106,8 @@ static int supervise(const struct keeper *keeper)
 		    (WEXITSTATUS(status) == KEEPER_AGENT_GONE ||
 		     (!again && WEXITSTATUS(status) == KEEPER_CANNOT)))
 			return WEXITSTATUS(status);
-		log_error("the process that %s has ended; starting it again", keeper->task);
-		nanosleep(&pause, NULL);
+		failures = clock_monotonic_ns() - start_ns < RUNS_NS ? failures + 1 : 1;
+		pause_after(keeper, failures);
 	}
 }
 

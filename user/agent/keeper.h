@@ -28,6 +28,12 @@ struct keeper {
 };
 
 /*
+ * How many seconds the parent waits before it starts the process anew, which has ended so many
+ * times before it had run for a minute.
+ */
+unsigned int keeper_pause_s(unsigned int failures);
+
+/*
  * Call it before there are threads. Returns the pid of the parent, which ends with the capture, or
  * with the process if that returns KEEPER_AGENT_GONE; or -errno, logged.
  */

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 
 #include "historied.h"
+#include "base/log.h"
+#include "history/faults.h"
 #include "history/reader.h"
 
 /* One interval with so many processes. */
@@ -264,6 +266,79 @@ static void no_room_is_no_end(void **unused)
 	history_database_close(database);
 }
 
+static uint64_t journal_bytes(void)
+{
+	struct stat status;
+
+	return stat(PATH "-wal", &status) ? 0 : (uint64_t)status.st_size;
+}
+
+/* As one that was stopped while it read. */
+static void a_reader_that_stands_still_is_no_end(void **unused)
+{
+	struct history_database *database = history_database_open(&options);
+	struct sqlite3_stmt *statement;
+	struct sqlite3 *reader;
+	uint64_t i;
+
+	(void)unused;
+	put(database, 0, 10);
+	assert_int_equal(sqlite3_open_v2(PATH, &reader, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(reader, "SELECT * FROM process", -1, &statement, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+	for (i = 1; i < 1000 && !history_database_counts(database).failed; i++)
+		put(database, i, 500);
+	assert_int_equal(history_database_counts(database).failed, 1);
+	assert_int_equal(history_database_counts(database).written, i - 1);
+	assert_true(journal_bytes() > HISTORY_JOURNAL_MOST);
+	assert_true(journal_bytes() < HISTORY_JOURNAL_MOST + (4 << 20));
+	sqlite3_finalize(statement);
+	sqlite3_close(reader);
+	assert_int_equal(put(database, i, 10), 0);
+	assert_true(journal_bytes() <= 4 << 20);
+	assert_int_equal(history_database_counts(database).set_aside, 0);
+	history_database_close(database);
+}
+
+static char said[1024];
+
+static void note_message(void *context, const char *line)
+{
+	(void)context;
+	snprintf(said, sizeof(said), "%s", line);
+}
+
+/* Whatever stands at the place of a history, it is said what it is. */
+static void a_newer_one_can_go_on_later(void **unused)
+{
+	struct history_database *database = history_database_open(&options);
+	struct sqlite3 *handle;
+
+	(void)unused;
+	put(database, 1, 3);
+	history_database_close(database);
+	assert_int_equal(sqlite3_open_v2(PATH, &handle, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	sqlite3_exec(handle, "PRAGMA user_version = 2", NULL, NULL, NULL);
+	sqlite3_close(handle);
+	log_divert(note_message, NULL);
+	database = history_database_open(&options);
+	log_divert(NULL, NULL);
+	assert_non_null(
+		strstr(said, "written by a newer version of memscope-bpf, which can go on"));
+	assert_non_null(strstr(said, HISTORY_DAMAGED " now"));
+	history_database_close(database);
+	/* As the message says. */
+	unlink(PATH "-wal");
+	assert_int_equal(rename(HISTORY_DAMAGED, PATH), 0);
+	assert_int_equal(sqlite3_open_v2(PATH, &handle, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	sqlite3_exec(handle, "PRAGMA user_version = 1", NULL, NULL, NULL);
+	sqlite3_close(handle);
+	assert_int_equal(ask("SELECT count(*) FROM process"), 3);
+	assert_string_equal(history_faults_of_file("nowhere"), "not a history of this version");
+	assert_string_equal(history_faults_of_file("."), "not a history of this version");
+}
+
 /* A directory that is not there, or is no longer: as a disk that fails. */
 static void a_disk_that_fails_is_no_end(void **unused)
 {
@@ -465,6 +540,8 @@ int main(void)
 		TEST(any_bytes_can_be_asked),
 		TEST(one_of_another_version_is_set_aside),
 		TEST(no_room_is_no_end),
+		TEST(a_reader_that_stands_still_is_no_end),
+		TEST(a_newer_one_can_go_on_later),
 		TEST(a_disk_that_fails_is_no_end),
 		TEST(a_deleted_file_is_made_anew),
 		TEST(what_is_old_goes),

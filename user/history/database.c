@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "history/faults.h"
 #include "history/retention.h"
 #include "history/schema.h"
 #include "history/statement.h"
@@ -136,7 +137,7 @@ static int fail(struct history_database *database, int code)
 {
 	if (database->said != (code & 0xff))
 		log_error("%s: cannot write the history: %s; it goes on with the next interval",
-			  database->path, sqlite3_errstr(code));
+			  database->path, history_faults_words(code));
 	database->said = code & 0xff;
 	return database->said == SQLITE_FULL  ? -ENOSPC :
 	       database->said == SQLITE_NOMEM ? -ENOMEM :
@@ -274,7 +275,7 @@ static int open_any(struct history_database *database)
 
 	if (is_damage(code)) {
 		set_aside(database, (code & 0xff) == SQLITE_NOTADB ?
-					    "not a history of this version" :
+					    history_faults_of_file(database->path) :
 					    "damaged");
 		code = open_handle(database);
 	}
@@ -497,6 +498,9 @@ static int put(struct history_database *database, const struct history_batch *ba
 
 	check_file(database);
 	code = database->handle ? SQLITE_OK : open_any(database);
+	if (!code)
+		code = history_faults_bound_journal(database->handle, database->path,
+						    HISTORY_JOURNAL_MOST);
 	if (!code)
 		code = put_transaction(database, batch);
 	if (is_damage(code)) {

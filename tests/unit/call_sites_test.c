@@ -148,6 +148,26 @@ static void test_the_same_python_lines_are_one_place(void **state)
 	finish(&f);
 }
 
+/* As a crafted recording may have them. */
+static void test_too_much_for_64_bits(void **state)
+{
+	struct call_site_row *rows;
+	struct fixture f;
+	size_t count;
+
+	(void)state;
+	begin(&f);
+	feed(&f, record_summed(1ull << 63, copy(STEP, 1, UINT64_MAX)));
+	feed(&f, record_summed(1ull << 63, copy(STEP, 1, 2)));
+	rows = call_sites_rows(&f.sites, &f.state, true, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(rows[0].total.calls, UINT64_MAX);
+	assert_int_equal(rows[0].total.duration_ns, UINT64_MAX);
+	assert_int_equal(call_sites_mean_ns(&rows[0].total), 1);
+	free(rows);
+	finish(&f);
+}
+
 static void test_functions_are_told_apart(void **state)
 {
 	struct call_site_row *rows;
@@ -172,15 +192,22 @@ static void test_where_most_time_is_spent(void **state)
 
 	(void)state;
 	begin(&f);
-	feed(&f, copy(LOAD, 1, 7));
+	/* Neither half of it is the longest. */
+	feed(&f, copy(LOAD, 1, 9));
 	feed(&f, copy(STEP, 1, 8));
 	feed(&f, copy(STEP_CUT, 1, 2));
 	feed(&f, record_of(RECORD_PID + 1, RECORD_START_NS, copy(LOAD, 1, 100)));
-	assert_int_equal(call_sites_longest(&f.sites, &f.state, process, COPIES, &ns)->id, STEP);
+	assert_int_equal(
+		call_sites_longest(&f.sites, &f.state, process, COPIES, MS_NO_ROW, &ns)->id, STEP);
 	assert_int_equal(ns, 10);
-	assert_null(call_sites_longest(&f.sites, &f.state, process, MEMSETS, &ns));
+	assert_non_null(call_sites_longest(&f.sites, &f.state, process, COPIES,
+					   copy(STEP, 1, 1).call.row, &ns));
+	assert_null(call_sites_longest(
+		&f.sites, &f.state, process, COPIES,
+		record_copy("cuMemcpyDtoH_v2", 1, MS_DIRECTION_DTOH).call.row, &ns));
+	assert_null(call_sites_longest(&f.sites, &f.state, process, MEMSETS, MS_NO_ROW, &ns));
 	assert_int_equal(ns, 0);
-	assert_null(call_sites_longest(&f.sites, &f.state, process + 7, COPIES, &ns));
+	assert_null(call_sites_longest(&f.sites, &f.state, process + 7, COPIES, MS_NO_ROW, &ns));
 	finish(&f);
 }
 
@@ -190,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_time_by_stack),
 		cmocka_unit_test(test_what_has_no_place),
 		cmocka_unit_test(test_the_same_python_lines_are_one_place),
+		cmocka_unit_test(test_too_much_for_64_bits),
 		cmocka_unit_test(test_functions_are_told_apart),
 		cmocka_unit_test(test_where_most_time_is_spent),
 	};

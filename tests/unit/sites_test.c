@@ -123,6 +123,43 @@ static void test_the_same_frames_are_one_site(void **state)
 	finish(&f);
 }
 
+static union record python(uint32_t id, const char *function)
+{
+	union record record = record_frame(id, function, "/usr/bin/python3");
+
+	record.frame.kind = MS_FRAME_PYTHON;
+	return record;
+}
+
+/* Through a library, and without: the line's peak is not the sum of theirs. */
+static void test_a_line_of_python_is_one_site(void **state)
+{
+	struct site_row *rows;
+	struct fixture f;
+	size_t count;
+
+	(void)state;
+	begin(&f);
+	feed(&f, record_frame(10, "a", "/opt/liba.so"));
+	feed(&f, python(11, "step"));
+	feed(&f, record_stack(7, 10, 2));
+	feed(&f, record_stack(8, 11, 1));
+	alloc(&f, 7, 0x1000, 100);
+	free_block(&f, 0x1000);
+	alloc(&f, 8, 0x1000, 90);
+	alloc(&f, NCCL, 0x4000, 5);
+	rows = sites_rows(&f.sites, &f.state, SITES_BY_LINES, &count);
+	assert_int_equal(count, 2);
+	assert_total(rows[0], 90, 1, 100, 190, 2);
+	assert_int_equal(rows[0].processes, 1);
+	assert_total(rows[1], 5, 1, 5, 5, 1);
+	free(rows);
+	rows = sites_rows(&f.sites, &f.state, SITES_BY_STACK, &count);
+	assert_int_equal(count, 3);
+	free(rows);
+	finish(&f);
+}
+
 static void test_what_ends_with_its_context(void **state)
 {
 	struct fixture f;
@@ -218,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_stack_and_by_owner),
 		cmocka_unit_test(test_the_same_frames_are_one_site),
+		cmocka_unit_test(test_a_line_of_python_is_one_site),
 		cmocka_unit_test(test_what_ends_with_its_context),
 		cmocka_unit_test(test_ends_of_processes),
 		cmocka_unit_test(test_what_is_live_already),

@@ -26,23 +26,6 @@ size_t stacks_bytes(const struct stacks *stacks)
 	       map_bytes(&stacks->stack_places);
 }
 
-uint64_t stacks_likeness(const struct stacks *stacks, const struct stack *stack, bool lines)
-{
-	uint32_t links[MS_STACK_MOST];
-	size_t count = 0, i;
-
-	for (i = 0; lines && i < stack->count && i < MS_STACK_MOST; i++) {
-		const struct frame *frame = stacks_frame(stacks, stack, i);
-
-		if (frame && frame->kind == MS_FRAME_PYTHON)
-			links[count++] = stacks->links[stack->first + i];
-	}
-	if (count)
-		return string_hash(map_secret(), links, count * sizeof(*links));
-	return string_hash(map_secret(), stacks->links + stack->first,
-			   stack->count * sizeof(*links));
-}
-
 const char *stacks_name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -172,6 +155,22 @@ static int add_links(struct stacks *stacks, const struct ms_stack *record)
 	return 0;
 }
 
+static void note_likeness(const struct stacks *stacks, struct stack *stack)
+{
+	uint32_t lines[MS_STACK_MOST];
+	size_t count = 0, i;
+
+	for (i = 0; i < stack->count && i < MS_STACK_MOST; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (frame && frame->kind == MS_FRAME_PYTHON)
+			lines[count++] = stacks->links[stack->first + i];
+	}
+	stack->likeness = string_hash(map_secret(), stacks->links + stack->first,
+				      stack->count * sizeof(*lines));
+	stack->lines = count ? string_hash(map_secret(), lines, count * sizeof(*lines)) : 0;
+}
+
 int stacks_add(struct stacks *stacks, struct string_table *strings, const struct ms_stack *record)
 {
 	struct stack stack = { .hash = record->hash,
@@ -193,6 +192,7 @@ int stacks_add(struct stacks *stacks, struct string_table *strings, const struct
 			stacks->stacks_count + 1, sizeof(*stacks->stacks)) ||
 	    add_links(stacks, record))
 		return -ENOMEM;
+	note_likeness(stacks, &stack);
 	owner = owner_of(stacks, &stack);
 	stack.owner = owner ? string_intern(strings, owner, strlen(owner)) : NULL;
 	if ((owner && !stack.owner) ||

@@ -32,6 +32,9 @@ struct stack {
 	uint64_t hash;
 	/* Name of the library on whose behalf it is, or of the program; NULL: not known. */
 	const char *owner;
+	/* Which stacks have in common whose frames are the same, and whose Python frames are. */
+	uint64_t likeness;
+	uint64_t lines; /* 0: it has no Python frames */
 	uint32_t id;
 	uint32_t first; /* position of its innermost frame in `links` */
 	uint16_t count;
@@ -62,15 +65,15 @@ int stacks_add(struct stacks *stacks, struct string_table *strings, const struct
 /* NULL: there is none of that id, or 0. Valid until the next is added. */
 const struct stack *stacks_find(const struct stacks *stacks, uint32_t id);
 
+/* Python's lines, if there are any, through whatever native code, or however much was found. */
+static inline uint64_t stacks_lines(const struct stack *stack)
+{
+	return stack->lines ? stack->lines : stack->likeness;
+}
+
 /* The one at that place, the innermost is 0; NULL: it is not known. */
 const struct frame *stacks_frame(const struct stacks *stacks, const struct stack *stack,
 				 size_t place);
-
-/*
- * A number that stacks have in common whose frames are the same. `lines`: whose Python frames are,
- * if they have any, through whatever native code, or however much of it was found.
- */
-uint64_t stacks_likeness(const struct stacks *stacks, const struct stack *stack, bool lines);
 
 /* The last part of a path, which is a part of that text. */
 const char *stacks_name_of(const char *path);

@@ -136,7 +136,7 @@ void report_document_call_sites(struct document *document, const struct report_r
 		document_cell_words(document, probe_at(rows[i].row)->symbol);
 		document_cell_count(document, true, total->calls);
 		document_cell_duration(document, true, total->duration_ns);
-		document_cell_duration(document, true, total->duration_ns / total->calls);
+		document_cell_duration(document, true, call_sites_mean_ns(total));
 		if (SIZED >> probe_at(rows[i].row)->spec.op & 1)
 			document_cell_size(document, total->bytes, total->bytes);
 		else

@@ -88,7 +88,7 @@ static void add_cell(struct live_places *places, const struct stacks *stacks,
 		if (stack)
 			places->list[places->count++] = (struct live_place){
 				.stack = stack,
-				.likeness = stacks_likeness(stacks, stack, lines),
+				.likeness = lines ? stacks_lines(stack) : stack->likeness,
 				.live_bytes = part->live_bytes,
 				.live_count = part->live_count,
 				.alloc_bytes = part->alloc_bytes,
@@ -211,11 +211,10 @@ static void append_calls(struct string *out, const struct summary *summary, size
 		if (chain.failed)
 			break;
 		summary_table_row(
-			&table,
-			(const char *[]){ string_duration(time, total->duration_ns),
-					  string_count(calls, total->calls),
-					  string_duration(mean, total->duration_ns / total->calls),
-					  "", probe_at(rows[i].row)->symbol, chain.bytes });
+			&table, (const char *[]){ string_duration(time, total->duration_ns),
+						  string_count(calls, total->calls),
+						  string_duration(mean, call_sites_mean_ns(total)),
+						  "", probe_at(rows[i].row)->symbol, chain.bytes });
 	}
 	append_more(out, count);
 	out->failed |= chain.failed;

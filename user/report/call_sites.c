@@ -22,12 +22,25 @@ size_t call_sites_bytes(const struct call_sites *sites)
 	return sites->capacity * sizeof(*sites->list) + map_bytes(&sites->places);
 }
 
+/* A recording may say anything. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+
+	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
 static void add_total(struct call_site_total *to, const struct call_site_total *from)
 {
-	to->calls += from->calls;
-	to->failed += from->failed;
-	to->duration_ns += from->duration_ns;
-	to->bytes += from->bytes;
+	to->calls = sum(to->calls, from->calls);
+	to->failed = sum(to->failed, from->failed);
+	to->duration_ns = sum(to->duration_ns, from->duration_ns);
+	to->bytes = sum(to->bytes, from->bytes);
+}
+
+uint64_t call_sites_mean_ns(const struct call_site_total *total)
+{
+	return total->calls ? total->duration_ns / total->calls : 0;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -126,7 +139,7 @@ static size_t collect(const struct call_sites *sites, const struct state *state,
 			continue;
 		list[count++] = (struct sorting){
 			.row = { .stack = stack, .row = site->row, .total = site->total },
-			.likeness = stacks_likeness(&state->stacks, stack, lines),
+			.likeness = lines ? stacks_lines(stack) : stack->likeness,
 			.process = site->process,
 		};
 	}
@@ -175,37 +188,50 @@ struct call_site_row *call_sites_rows(const struct call_sites *sites, const stru
 	return rows;
 }
 
-static bool is_of(const struct call_site *site, uint64_t process, uint32_t ops)
+static bool is_of(const struct call_site *site, uint64_t process, uint32_t ops, uint16_t row)
 {
-	return site->process == process && ops >> probe_at(site->row)->spec.op & 1;
+	return site->process == process && ops >> probe_at(site->row)->spec.op & 1 &&
+	       (row == MS_NO_ROW || site->row == row);
 }
 
+/* Which line it is, then which of its stacks. */
 const struct stack *call_sites_longest(const struct call_sites *sites, const struct state *state,
-				       uint64_t process, uint32_t ops, uint64_t *duration_ns)
+				       uint64_t process, uint32_t ops, uint16_t row,
+				       uint64_t *duration_ns)
 {
 	const struct stack *longest = NULL;
-	uint64_t most_ns = 0, likeness;
+	uint64_t line = 0, most_ns = 0;
+	struct map times = { 0 }; /* by line */
 	size_t i;
 
 	*duration_ns = 0;
-	for (i = 0; i < sites->count; i++) {
+	for (i = 0; ops && i < sites->count; i++) {
 		const struct call_site *site = &sites->list[i];
+		const struct stack *stack = stacks_find(&state->stacks, site->stack);
+		const uint64_t *known;
+		uint64_t ns;
 
-		if (!is_of(site, process, ops) || site->total.duration_ns <= most_ns)
+		if (!stack || !is_of(site, process, ops, row))
 			continue;
-		longest = stacks_find(&state->stacks, site->stack);
-		most_ns = site->total.duration_ns;
+		known = map_get(&times, stacks_lines(stack));
+		ns = sum(known ? *known : 0, site->total.duration_ns);
+		if (map_set(&times, stacks_lines(stack), ns))
+			break;
+		if (ns <= *duration_ns)
+			continue;
+		line = stacks_lines(stack);
+		*duration_ns = ns;
 	}
-	if (!longest)
-		return NULL;
-	likeness = stacks_likeness(&state->stacks, longest, true);
-	for (i = 0; i < sites->count; i++) {
+	map_fini(&times);
+	for (i = 0; *duration_ns && i < sites->count; i++) {
 		const struct call_site *site = &sites->list[i];
 		const struct stack *stack = stacks_find(&state->stacks, site->stack);
 
-		if (stack && is_of(site, process, ops) &&
-		    stacks_likeness(&state->stacks, stack, true) == likeness)
-			*duration_ns += site->total.duration_ns;
+		if (!stack || !is_of(site, process, ops, row) || stacks_lines(stack) != line ||
+		    (longest && site->total.duration_ns <= most_ns))
+			continue;
+		longest = stack;
+		most_ns = site->total.duration_ns;
 	}
 	return longest;
 }

@@ -61,10 +61,15 @@ struct call_site_row *call_sites_rows(const struct call_sites *sites, const stru
 				      bool lines, size_t *count);
 
 /*
- * The stack from which calls of these ops (bit set of enum ms_op) took most of the process's time,
- * and how much. NULL: none is known.
+ * A stack of the line (or else the stack) from which calls of these ops (bit set of enum ms_op), by
+ * that function (MS_NO_ROW: any), took most of the process's time, and how much. NULL: none is
+ * known.
  */
 const struct stack *call_sites_longest(const struct call_sites *sites, const struct state *state,
-				       uint64_t process, uint32_t ops, uint64_t *duration_ns);
+				       uint64_t process, uint32_t ops, uint16_t row,
+				       uint64_t *duration_ns);
+
+/* Of a call; 0 without any. */
+uint64_t call_sites_mean_ns(const struct call_site_total *total);
 
 #endif /* MEMSCOPE_REPORT_CALL_SITES_H */

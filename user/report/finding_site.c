@@ -4,19 +4,16 @@
  */
 #include "report/report.h"
 
+/* Of other rules, what is found is about some of the calls of a kind alone. */
 uint32_t report_finding_call_ops(enum finding_rule rule)
 {
 	switch (rule) {
 	case FINDING_SYNC_BOUND:
 		return 1u << MS_OP_SYNC;
 	case FINDING_COPY_BOUND:
-	case FINDING_PAGEABLE_COPIES:
 		return 1u << MS_OP_COPY;
-	case FINDING_REDUNDANT_COPIES:
-		return 1u << MS_OP_COPY | 1u << MS_OP_MEMSET;
 	case FINDING_ALLOC_BOUND:
-	case FINDING_TEMPORARY:
-	case FINDING_STORM:
+	case FINDING_TEMPORARY: /* by its function */
 		return 1u << MS_OP_ALLOC;
 	default:
 		return 0;
@@ -65,8 +62,9 @@ void report_finding_find_site(const struct report_recording *recording,
 		numbered->stack = sites_largest(&recording->sites, recording->state, process,
 						finding->row, &numbered->stack_bytes);
 	else
-		numbered->stack =
-			call_sites_longest(&recording->call_sites, recording->state, process,
-					   report_finding_call_ops(finding->rule),
-					   &numbered->stack_ns);
+		numbered->stack = call_sites_longest(
+			&recording->call_sites, recording->state, process,
+			report_finding_call_ops(finding->rule),
+			finding->rule == FINDING_TEMPORARY ? finding->row : MS_NO_ROW,
+			&numbered->stack_ns);
 }

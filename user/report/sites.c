@@ -31,12 +31,12 @@ size_t sites_bytes(const struct sites *sites)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static uint64_t key_of(uint64_t process, uint32_t stack, const char *owner)
+static uint64_t key_of(const struct site *site)
 {
 	const struct {
-		uint64_t process, stack;
+		uint64_t process, key, by;
 		uintptr_t owner;
-	} what = { process, stack, (uintptr_t)owner };
+	} what = { site->process, site->key, site->by, (uintptr_t)site->owner };
 
 	return string_hash(map_secret(), &what, sizeof(what));
 }
@@ -62,22 +62,35 @@ static struct site *add(struct sites *sites, uint64_t key, const struct site *si
 	return added;
 }
 
-/* The site of a stack, or (`owners`) of its owner. NULL: there is no memory, or no place. */
+/* NULL: there is no memory, or no place. */
 static struct site *site_of(struct sites *sites, uint64_t process, const struct stack *stack,
-			    bool owners)
+			    enum sites_by by)
 {
-	const char *owner =
-		stack->owner ? string_intern(&sites->owners, stack->owner, strlen(stack->owner)) :
-			       NULL;
-	const struct site site = { .process = process,
-				   .stack = owners ? 0 : stack->id,
-				   .owner = owner };
-	const uint64_t key = key_of(process, site.stack, owner);
-	const uint64_t *place = map_get(&sites->places, key);
+	struct site site = { .process = process, .by = by };
+	const uint64_t *place;
+	struct site *found;
 
-	if (stack->owner && !owner)
-		return NULL;
-	return place ? &sites->list[*place] : add(sites, key, &site);
+	if (by == SITES_BY_OWNER && stack->owner) {
+		site.owner = string_intern(&sites->owners, stack->owner, strlen(stack->owner));
+		if (!site.owner)
+			return NULL;
+	}
+	if (by != SITES_BY_OWNER) {
+		site.stack = stack->id;
+		site.key = by == SITES_BY_LINES ? stack->lines : stack->id;
+	}
+	place = map_get(&sites->places, key_of(&site));
+	found = place ? &sites->list[*place] : add(sites, key_of(&site), &site);
+	/* One that was found as a whole tells more. */
+	if (found && site.stack && stack->end == MS_STACK_END_COMPLETE)
+		found->stack = stack->id;
+	return found;
+}
+
+/* Whether a stack has a site of that kind. */
+static bool has_site(const struct stack *stack, enum sites_by by)
+{
+	return by != SITES_BY_LINES || stack->lines;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -107,15 +120,17 @@ static int apply(struct sites *sites, const struct state *state, uint64_t proces
 		 const struct allocation *allocation, bool freed)
 {
 	const struct stack *stack = stacks_find(&state->stacks, allocation->stack);
-	int i;
+	enum sites_by by;
 
 	if (!stack) {
 		sites->unknown_allocs += !freed;
 		return 0;
 	}
-	for (i = 0; i < 2; i++) {
-		struct site *site = site_of(sites, process, stack, i);
+	for (by = 0; by < SITES_BY_COUNT; by++) {
+		struct site *site = has_site(stack, by) ? site_of(sites, process, stack, by) : NULL;
 
+		if (!has_site(stack, by))
+			continue;
 		if (!site)
 			return sites->others ? 0 : -ENOMEM;
 		if (freed) {
@@ -161,8 +176,9 @@ static void end(struct sites *sites, uint64_t process)
 int sites_look(struct sites *sites, const struct state *state, const struct process *process)
 {
 	const uint64_t key = event_process_key(process->pid, process->start_ns);
+	enum sites_by by;
 	size_t which, i;
-	int err = 0, j;
+	int err = 0;
 
 	if (process->exited || !state->stacks.stacks_count)
 		return 0;
@@ -172,9 +188,14 @@ int sites_look(struct sites *sites, const struct state *state, const struct proc
 			const struct allocation *block = &process->ledgers[which].entries[i];
 			const struct stack *stack = stacks_find(&state->stacks, block->stack);
 
-			for (j = 0; stack && usage_is_held(block->space) && j < 2; j++) {
-				struct site *site = site_of(sites, key, stack, j);
+			if (!stack || !usage_is_held(block->space))
+				continue;
+			for (by = 0; by < SITES_BY_COUNT; by++) {
+				struct site *site;
 
+				if (!has_site(stack, by))
+					continue;
+				site = site_of(sites, key, stack, by);
 				if (site)
 					hold(site, block);
 				else if (!sites->others)
@@ -263,26 +284,33 @@ void sites_add_total(struct site_total *to, const struct site_total *from)
 	to->allocs += from->allocs;
 }
 
+/* Whether it is one of those that all memory is divided into. */
+static bool is_row(const struct site *site, const struct stack *stack, enum sites_by by)
+{
+	if (site->by == by)
+		return by == SITES_BY_OWNER || stack;
+	return by == SITES_BY_LINES && site->by == SITES_BY_STACK && stack && !stack->lines;
+}
+
 static size_t collect(const struct sites *sites, const struct state *state, enum sites_by by,
 		      struct sorting *list)
 {
-	const bool owners = by == SITES_BY_OWNER;
 	size_t count = 0, i;
 
 	for (i = 0; i < sites->count; i++) {
 		const struct site *site = &sites->list[i];
 		const struct stack *stack = stacks_find(&state->stacks, site->stack);
-		struct sorting sorting = {
-			.row = { .stack = stack, .owner = site->owner, .total = site->total },
-			.likeness = (uintptr_t)site->owner,
-			.process = site->process
-		};
+		struct sorting sorting = { .row = { .stack = stack,
+						    .owner = stack ? stack->owner : site->owner,
+						    .total = site->total },
+					   .likeness = (uintptr_t)site->owner,
+					   .process = site->process };
 
-		if (owners != !site->stack || (site->stack && !stack))
+		if (!is_row(site, stack, by))
 			continue;
-		if (stack)
+		if (stack && by != SITES_BY_OWNER)
 			sorting.likeness =
-				stacks_likeness(&state->stacks, stack, by == SITES_BY_LINES);
+				by == SITES_BY_LINES ? stacks_lines(stack) : stack->likeness;
 		list[count++] = sorting;
 	}
 	return count;
@@ -340,7 +368,7 @@ void sites_each(const struct sites *sites, const struct state *state, const stru
 	for (site = first_of(sites, key); site; site = next_of(sites, site)) {
 		const struct stack *stack = stacks_find(&state->stacks, site->stack);
 
-		if (stack)
+		if (stack && site->by == SITES_BY_STACK)
 			call(context, stack, &site->total);
 	}
 }
@@ -355,8 +383,8 @@ const struct stack *sites_largest(const struct sites *sites, const struct state 
 	for (site = first_of(sites, process); site; site = next_of(sites, site)) {
 		const struct stack *stack = stacks_find(&state->stacks, site->stack);
 
-		if (!stack || (row != MS_NO_ROW && site->row != row) ||
-		    site->total.live_bytes <= *bytes)
+		if (!is_row(site, stack, SITES_BY_LINES) ||
+		    (row != MS_NO_ROW && site->row != row) || site->total.live_bytes <= *bytes)
 			continue;
 		largest = stack;
 		*bytes = site->total.live_bytes;

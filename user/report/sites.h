@@ -25,10 +25,19 @@ struct site_total {
 /* Adds places up. Their peaks were not at one time, so the sum of those is the most it can be. */
 void sites_add_total(struct site_total *to, const struct site_total *from);
 
+enum sites_by {
+	SITES_BY_STACK, /* all of its frames */
+	SITES_BY_OWNER,
+	SITES_BY_LINES, /* Python's, or by stack where there are none */
+	SITES_BY_COUNT,
+};
+
 /* Of one process. */
 struct site {
 	uint64_t process; /* event_process_key() */
-	uint32_t stack;   /* id; 0: the owner's */
+	uint64_t key;     /* what its calls have in common: a stack's id, or struct stack, lines */
+	uint32_t stack;   /* id, of one of them; 0: the owner's */
+	uint8_t by;       /* enum sites_by; Python's lines have sites of their own */
 	uint16_t row;     /* of the probe table: what allocates there */
 	const char *owner;
 	uint32_t next; /* of the same process, + 1; 0: none */
@@ -39,7 +48,7 @@ struct site {
 struct sites {
 	struct site *list;
 	size_t count, capacity;
-	struct map places;    /* of process and stack or owner -> position */
+	struct map places;    /* of process and what its calls have in common -> position */
 	struct map processes; /* event_process_key() -> position of its newest site */
 	struct string_table owners;
 	uint64_t unknown_allocs; /* without a stack */
@@ -64,12 +73,6 @@ struct site_row {
 	const char *owner;         /* NULL: not known */
 	uint64_t processes;
 	struct site_total total;
-};
-
-enum sites_by {
-	SITES_BY_STACK, /* all of its frames */
-	SITES_BY_OWNER,
-	SITES_BY_LINES, /* of Python, or by stack where there are none */
 };
 
 /* Those with the highest peak first, in an array to be freed. NULL without memory. */

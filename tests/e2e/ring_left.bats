@@ -27,3 +27,30 @@ load recordings
 	assert_equal "$("$MEMSCOPE" report -f json run.mscope | jq '.recordings | length')" 2
 	flood_end
 }
+
+@test "a recording that is still being written is no damaged one, and a state directory has a ring" {
+	puppet_with_cuda
+	record_start --ring 8M -o run.mscope -p "$PUPPET_PID"
+	puppet alloc 1000
+	wait_for '"$MEMSCOPE" report -j run.mscope.ring 2> report.err | jq -e ".recordings[0].processes[0].spaces[0].allocs == 1" > out'
+	[[ $(cat report.err) == *": still being written: what happens from now on is missing in the output" ]]
+	"$MEMSCOPE" report -j run.mscope.ring 2> report.err > report.json
+	valid report report.json
+	jq -e '.recordings[0].lost | .being_written and (.ended_properly or .cut_short | not)' report.json
+	"$MEMSCOPE" report -f md run.mscope.ring > report.md 2> report.err
+	grep -q "It is still being written: this is what there was. Nothing was lost" report.md
+	grep -q "the recording is still being written: what happened after its last block is not in this report" report.md
+	run ! grep -q "ended properly\|lacks something\|not whole" report.md report.err
+	mkdir state
+	cp -r run.mscope.ring state/ring
+	puppet_end
+	# Its recorder has gone.
+	record_kill
+	"$MEMSCOPE" report -f md state > report.md 2> report.err
+	grep -q "was not ended properly" report.md
+	grep -q "state/ring/.*: not whole (no end)" report.err
+	run ! "$MEMSCOPE" report run.mscope.none
+	mkdir empty
+	run ! "$MEMSCOPE" report empty
+	[[ $output == *"empty: no file in it ends in .mscope"* ]]
+}

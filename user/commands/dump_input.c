@@ -346,6 +346,10 @@ static void tell_lack(const struct report_recording *recording)
 	report_append_lack(&lack, recording);
 	if (coverage->files_count > 1)
 		snprintf(others, sizeof(others), " and %zu more", coverage->files_count - 1);
+	if (coverage->being_written)
+		log_warning("%s%s: still being written: what happens from now on is missing in the"
+			    " output",
+			    coverage->files_count ? coverage->files[0] : "?", others);
 	if (lack.length)
 		log_warning("%s%s: not whole (%.*s): what was there is missing in the output",
 			    coverage->files_count ? coverage->files[0] : "?", others,

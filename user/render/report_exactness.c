@@ -10,7 +10,7 @@ typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, n
 struct lacks {
 	struct losses lost; /* only its sums */
 	uint64_t missing, damaged, missed, untraced, forks;
-	size_t interrupted, lacking, inexact, held_before;
+	size_t interrupted, written, lacking, inexact, held_before;
 
 	/* The processes that called anything, if only some of them are inexact. */
 	size_t inexact_processes, exact_processes;
@@ -60,8 +60,13 @@ static struct lacks lacks_of(const struct report *report)
 		lacks.missed += recording->coverage.missed_processes;
 		lacks.untraced += recording->coverage.untraced;
 		lacks.forks += untraced_forks_sum(&recording->coverage.forks);
-		lacks.interrupted += !recording->coverage.account.has_end;
-		lacks.lacking += report_has_losses(recording);
+		lacks.written += recording->coverage.being_written;
+		lacks.interrupted +=
+			!recording->coverage.account.has_end && !recording->coverage.being_written;
+		lacks.lacking += recording->coverage.being_written ?
+					 report_lost(&recording->coverage) ||
+						 report_lacks_blocks(recording) :
+					 report_has_losses(recording);
 		lacks.inexact += report_is_inexact(recording);
 		lacks.held_before += report_unknown(recording).was_running;
 		add_processes(&lacks, recording);
@@ -170,6 +175,12 @@ void report_append_exactness(struct string *out, const struct report *report)
 	const struct lacks lacks = lacks_of(report);
 	size_t begin;
 
+	if (lacks.written && report->count == 1)
+		string_append_text(out, "It is still being written: this is what there was. ");
+	else if (lacks.written)
+		string_append_format(out, "%zu of %zu recordings %s still being written. ",
+				     lacks.written, report->count,
+				     lacks.written == 1 ? "is" : "are");
 	if (!lacks.lacking && !report->refused) {
 		append_unknown(out, &lacks);
 		return;

@@ -132,6 +132,7 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_put_bool(json, "cut_short", account->cut_short);
 	json_put_bool(json, "has_beginning", coverage->has_beginning);
 	json_put_bool(json, "ended_properly", account->has_end);
+	json_put_bool(json, "being_written", coverage->being_written);
 	json_put_bool(json, "live_is_exact", !report_is_inexact(recording));
 	json_put_bool(json, "report_is_complete", !recording->incomplete);
 	json_close(json, '}');

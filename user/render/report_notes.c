@@ -116,7 +116,10 @@ void report_append_lost(struct string *out, const struct report_recording *recor
 	if (account->cut_short)
 		string_append_text(out, "the last block is not whole: the recorder was"
 					" interrupted\n");
-	if (!account->has_end)
+	if (recording->coverage.being_written)
+		string_append_text(out, "the recording is still being written: what happened"
+					" after its last block is not in this report\n");
+	else if (!account->has_end)
 		string_append_text(out, "the recording was not ended properly: what happened"
 					" after its last block is not in it\n");
 	if (recording->incomplete)
@@ -147,7 +150,7 @@ void report_append_lack(struct string *out, const struct report_recording *recor
 	append_part(&parts, account->unknown_calls + account->unknown_blocks,
 		    "call or block that this version does not know",
 		    "calls or blocks that this version does not know");
-	if (account->cut_short || !account->has_end)
+	if (!coverage->being_written && (account->cut_short || !account->has_end))
 		string_append_format(&parts, "%sno end", parts.length ? ", " : "");
 	string_append(out, parts.bytes, parts.length);
 	out->failed |= parts.failed;

@@ -49,6 +49,22 @@ static int take_entry(const char *directory, const char *name,
 	return err == -ENOENT ? 0 : err;
 }
 
+/* An agent's state directory has its flight recorder in a directory of that name. */
+static int in_ring(const char *path, int (*take)(void *context, const char *path), void *context)
+{
+	struct string ring = { 0 };
+	int count = -ENOTDIR;
+
+	string_append_format(&ring, "%s/ring", path);
+	string_append_char(&ring, '\0');
+	if (ring.failed)
+		count = -ENOMEM;
+	else
+		count = dump_directory_each(ring.bytes, take, context);
+	string_fini(&ring);
+	return count;
+}
+
 int dump_directory_each(const char *path, int (*take)(void *context, const char *path),
 			void *context)
 {
@@ -70,7 +86,10 @@ int dump_directory_each(const char *path, int (*take)(void *context, const char 
 		free(entries[i]);
 	}
 	free(entries);
-	if (!count)
+	if (count)
+		return err ? err : count;
+	count = in_ring(path, take, context);
+	if (count == -ENOTDIR)
 		log_error("%s: no file in it ends in " SUFFIX, path);
-	return err ? err : count;
+	return count == -ENOTDIR ? 0 : count;
 }

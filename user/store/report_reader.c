@@ -10,6 +10,7 @@
 #include "base/string.h"
 #include "event/losses.h"
 #include "pipeline.h"
+#include "store/dump_file.h"
 #include "store/replay.h"
 #include "store/report_marks.h"
 
@@ -24,6 +25,7 @@ struct report_run {
 	struct replay *replay;
 	uint64_t anchors, lost; /* so far */
 	uint64_t last_ts_ns;    /* of the recording, if a time that is asked for rests on it */
+	bool being_written;     /* by its recorder, when the reading began */
 	bool followed;          /* the reader's sink was told of the state it begins with */
 };
 
@@ -320,6 +322,9 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	coverage->account = *replay_account(run->replay);
 	coverage->account.refused += run->pipeline.refused;
 	coverage->counters = run->pipeline.recorded;
+	coverage->being_written = run->being_written && !coverage->account.has_end;
+	/* The rest of the last block is about to be written. */
+	coverage->account.cut_short &= !coverage->being_written;
 	/* Nothing happened after it: totals are of an empty time, not of what was before. */
 	if (run->pipeline.from_ns && !run->pipeline.begun) {
 		state_restart(&run->pipeline.state, report_end_ns(run->recording));
@@ -408,12 +413,24 @@ static int find_marks(struct report_reader *reader, struct dump_set *set, size_t
 	return count ? report_marks_find(&marks, set, recording, &reader->limits) : 0;
 }
 
+static bool is_being_written(const struct dump_set_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->count; i++)
+		if (dump_file_is_written(recording->files[i].path))
+			return true;
+	return false;
+}
+
 static int read_one(struct report_reader *reader, struct dump_set *set, size_t recording)
 {
 	struct report_run *run = run_new(reader);
 	int err = run ? 0 : -ENOMEM;
 	const char *why = NULL;
 
+	if (!err)
+		run->being_written = is_being_written(&set->recordings[recording]);
 	if (!err && needs_end(reader))
 		err = dump_set_last(&set->recordings[recording], &run->last_ts_ns);
 	if (!err)

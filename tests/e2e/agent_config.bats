@@ -187,7 +187,8 @@ PYTHON
 @test "rules and dashboard ask for metrics that there are" {
 	local name
 
-	sed -n 's/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "gauge".*/\1/p; s/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "counter".*/\1_total/p' \
+	sed -n 's/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "gauge".*/\1/p; s/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "counter".*/\1_total/p;
+		s/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "histogram".*/\1_bucket/p' \
 		"$ROOT/user/export/openmetrics.c" "$ROOT/user/agent/own_metrics.c" > there.txt
 	grep -qx memscope_agent_ready there.txt
 	for name in $(grep -oh 'memscope_[a-z_]*' "$ROOT/deploy/prometheus/rules.yml" "$ROOT/deploy/grafana/memscope-bpf.json" |

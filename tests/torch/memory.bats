@@ -155,6 +155,8 @@ tensors() {
 	fails_on fragmentation 8
 	"$MEMSCOPE" report -q -f text run.mscope | tr -s ' \n' ' ' > text
 	grep -q '45 segments with 900 MiB cannot be given back because of 45 blocks of 2 MiB; these were made in mib (witness.py:[0-9]*) < <module> (oom_pinned.py:9)' text
+	"$MEMSCOPE" report -q -f html run.mscope > page.html
+	grep -q 'made in mib (witness.py:[0-9]*) &lt; &lt;module&gt; (oom_pinned.py:9)' page.html
 	grep -q 'the allocator had none left 0 45 900 MiB mib (witness.py:[0-9]*) < <module> (oom_pinned.py:8)' text
 }
 

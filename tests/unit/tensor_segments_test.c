@@ -287,6 +287,45 @@ static void test_ends(void **state)
 	state_fini(&a.s.state);
 }
 
+/* Of one size, but from two places; a number without the flag is none of a stack. */
+static void test_places(void **state)
+{
+	static const struct {
+		uint32_t stack;
+		uint8_t flags;
+	} made[] = {
+		{ 7, MS_TENSOR_STACK }, { 7, MS_TENSOR_STACK }, { 8, MS_TENSOR_STACK }, { 9, 0 }
+	};
+	struct allocator a = { 0 };
+	struct tensor_segments found;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		union record record;
+
+		take(&a, A + i * 2 * SEGMENT, SEGMENT);
+		a.allocated += SMALL;
+		record = record_tensor(A + i * 2 * SEGMENT, SMALL, a.allocated);
+		record.tensor.reserved = a.reserved;
+		record.tensor.flags = made[i].flags;
+		record.tensor.event.stack = made[i].stack;
+		apply(&a.s, record);
+	}
+	found = now(&a);
+	assert_int_equal(found.pins_count, 3);
+	assert_int_equal(found.pins[0].stack, 7);
+	assert_int_equal(found.pins[0].segments, 2);
+	assert_int_equal(found.pins[1].stack, 0);
+	assert_int_equal(found.pins[2].stack, 8);
+	assert_true(tensor_segments_are_alike(&found));
+	assert_int_equal(found.makers_count, 2);
+	assert_int_equal(found.strips[1].makers[0], 0);
+	assert_int_equal(found.strips[2].makers[0], 1);
+	assert_int_equal(found.strips[3].makers[0], TENSOR_MAKERS);
+	state_fini(&a.s.state);
+}
+
 static void test_strips(void **state)
 {
 	const struct tensor_strip *strip;
@@ -442,12 +481,19 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pinned),      cmocka_unit_test(test_full),
-		cmocka_unit_test(test_retry),       cmocka_unit_test(test_cached),
-		cmocka_unit_test(test_mapped),      cmocka_unit_test(test_attached_late),
-		cmocka_unit_test(test_ends),        cmocka_unit_test(test_strips),
-		cmocka_unit_test(test_model),       cmocka_unit_test(test_looks_are_paid_for),
-		cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_pinned),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_retry),
+		cmocka_unit_test(test_cached),
+		cmocka_unit_test(test_mapped),
+		cmocka_unit_test(test_attached_late),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_strips),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_looks_are_paid_for),
+		cmocka_unit_test(test_many_blocks),
+		cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -374,8 +374,40 @@ static uint64_t cell_end(const struct tensor_strip *strip, size_t cell)
 	       (uint64_t)((unsigned __int128)strip->bytes * (cell + 1) / TENSOR_CELLS);
 }
 
-/* Bytes of each cell that are used: a block has to be seen, however small it is. */
-static void strip_fill(struct tensor_strip *strip, const uint64_t used[TENSOR_CELLS])
+/* A part of a segment while it is drawn. */
+struct cell {
+	uint64_t used;  /* bytes */
+	uint64_t most;  /* of them, in one block */
+	uint32_t stack; /* where that was made */
+};
+
+/* Places are known by the order in which they come. */
+static uint8_t maker_of(struct tensor_segments *out, uint32_t stack)
+{
+	size_t i;
+
+	if (!stack)
+		return TENSOR_MAKERS;
+	for (i = 0; i < out->makers_count; i++)
+		if (out->makers[i] == stack)
+			return (uint8_t)i;
+	if (i < TENSOR_MAKERS)
+		out->makers[out->makers_count++] = stack;
+	return (uint8_t)i;
+}
+
+static void cell_add(struct cell *cell, uint64_t bytes, uint32_t stack)
+{
+	cell->used += bytes;
+	if (bytes <= cell->most)
+		return;
+	cell->most = bytes;
+	cell->stack = stack;
+}
+
+/* A block has to be seen, however small it is. */
+static void strip_fill(struct tensor_segments *out, struct tensor_strip *strip,
+		       const struct cell cells[TENSOR_CELLS])
 {
 	uint64_t begin = strip->addr;
 	size_t cell;
@@ -383,9 +415,11 @@ static void strip_fill(struct tensor_strip *strip, const uint64_t used[TENSOR_CE
 	for (cell = 0; cell < TENSOR_CELLS; cell++) {
 		const uint64_t end = cell_end(strip, cell);
 
-		if (used[cell])
-			strip->cells[cell] =
-				(uint8_t)(1 + (unsigned __int128)used[cell] * 254 / (end - begin));
+		if (cells[cell].used) {
+			strip->cells[cell] = (uint8_t)(1 + (unsigned __int128)cells[cell].used *
+								   254 / (end - begin));
+			strip->makers[cell] = maker_of(out, cells[cell].stack);
+		}
 		begin = end;
 	}
 }
@@ -409,13 +443,12 @@ static size_t block_from(const struct sweep *sweep, uint64_t addr)
 static void strip_make(const struct sweep *sweep, const struct span *segment,
 		       struct tensor_strip *strip)
 {
-	uint64_t used[TENSOR_CELLS] = { 0 };
+	struct cell cells[TENSOR_CELLS] = { 0 };
 	size_t cell = 0, i;
 
 	*strip = (struct tensor_strip){ .addr = segment->addr,
 					.bytes = segment->end - segment->addr,
-					.used = segment->used,
-					.stack = segment->stack };
+					.used = segment->used };
 	for (i = block_from(sweep, segment->addr);
 	     i < sweep->blocks_count && sweep->blocks[i].addr < segment->end; i++) {
 		const struct span *block = &sweep->blocks[i];
@@ -428,12 +461,12 @@ static void strip_make(const struct sweep *sweep, const struct span *segment,
 			const uint64_t until = end < stop ? end : stop;
 
 			if (until > at)
-				used[cell] += until - at;
+				cell_add(&cells[cell], until - at, block->stack);
 			at = until > at ? until : at;
 			cell += at >= stop;
 		}
 	}
-	strip_fill(strip, used);
+	strip_fill(sweep->out, strip, cells);
 }
 
 /* It brings the segments into another order. */

@@ -19,6 +19,7 @@ struct tensor_device;
 #define TENSOR_SITES 4    /* places that sparse segments come from, which are listed */
 #define TENSOR_STRIPS 48  /* segments that are drawn */
 #define TENSOR_CELLS 128  /* in so many equal parts */
+#define TENSOR_MAKERS 4   /* places that their blocks come from, which are told apart */
 
 /* clang-format off */
 #define TENSOR_MOMENTS(X) \
@@ -58,8 +59,9 @@ struct tensor_strip {
 	uint64_t addr, bytes;
 	uint64_t used;               /* bytes in blocks */
 	uint64_t blocks;             /* also those that lie in the next one, too */
-	uint32_t stack;              /* where it was taken from the driver; 0: not known */
 	uint8_t cells[TENSOR_CELLS]; /* how much of each part is used: 0 none, 255 all */
+	/* Where the block was made that has most of it: of `makers`; TENSOR_MAKERS: elsewhere. */
+	uint8_t makers[TENSOR_CELLS];
 };
 
 /* A piece of memory that the driver has mapped into a reserved range counts as a segment, too. */
@@ -92,6 +94,8 @@ struct tensor_segments {
 	uint64_t sites_more;                       /* sparse segments from other places */
 	struct tensor_strip strips[TENSOR_STRIPS]; /* those with most free bytes, by address */
 	size_t strips_count;
+	uint32_t makers[TENSOR_MAKERS]; /* ids of stacks, of blocks that are drawn */
+	size_t makers_count;
 };
 
 /* Whether all blocks and segments are known, and make up what the allocator says. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Segments of frameworks' allocators as rows of blocks, as HTML: where what is in use lies when
- * memory runs out, and when most was reserved. Drawn without a script.
+ * memory runs out, and when most was reserved, in colours of the places that made it. Drawn without
+ * a script.
  */
 #include "event/framework.h"
 #include "render/report_html.h"
@@ -9,31 +10,13 @@
 #include "render/stack_words.h"
 
 #define FIGURES 8 /* of a recording; with 48 rows of 128 cells, at most some 80 kB each */
-#define COLOURS 4 /* for places that segments were taken at; another one for the others */
 
 struct figure {
 	const struct process *process;
 	const struct tensor_device *device;
 	enum tensor_moment moment;
 	const struct tensor_segments *at;
-	uint32_t stacks[COLOURS]; /* of the places that have a colour */
-	size_t stacks_count;
 };
-
-/* A place has the next colour that is left. */
-static size_t colour_of(struct figure *figure, uint32_t stack)
-{
-	size_t i;
-
-	if (!stack)
-		return COLOURS;
-	for (i = 0; i < figure->stacks_count; i++)
-		if (figure->stacks[i] == stack)
-			return i;
-	if (i < COLOURS)
-		figure->stacks[figure->stacks_count++] = stack;
-	return i;
-}
 
 /* Four shades; the lightest is still to be seen. */
 static unsigned int shade_of(uint8_t cell)
@@ -41,20 +24,28 @@ static unsigned int shade_of(uint8_t cell)
 	return !cell ? 0 : cell < 32 ? 1 : cell < 128 ? 2 : cell < 255 ? 3 : 4;
 }
 
-static void append_path(struct string *out, const struct tensor_strip *strip, unsigned int shade)
+static bool is_alike(const struct tensor_strip *strip, size_t cell, uint8_t maker,
+		     unsigned int shade)
+{
+	return shade_of(strip->cells[cell]) == shade && strip->makers[cell] == maker;
+}
+
+/* All parts of one colour and shade. */
+static void append_path(struct string *out, const struct tensor_strip *strip, uint8_t maker,
+			unsigned int shade)
 {
 	bool any = false;
 	size_t i, j;
 
 	for (i = 0; i < TENSOR_CELLS; i = j) {
-		for (j = i; j < TENSOR_CELLS && shade_of(strip->cells[j]) == shade; j++)
+		for (j = i; j < TENSOR_CELLS && is_alike(strip, j, maker, shade); j++)
 			;
 		if (j == i) {
 			j++;
 			continue;
 		}
 		if (!any)
-			string_append_format(out, "<path class=\"s%u\" d=\"", shade);
+			string_append_format(out, "<path class=\"t%u s%u\" d=\"", maker, shade);
 		any = true;
 		string_append_format(out, "M%zu 0h%zuv1H%zuz", i, j - i, i);
 	}
@@ -69,18 +60,19 @@ static void append_words(struct string *out, const struct tensor_strip *strip)
 			     strip->blocks == 1 ? "" : "s");
 }
 
-static void append_strip(struct html *html, struct figure *figure, const struct tensor_strip *strip)
+static void append_strip(struct html *html, const struct tensor_strip *strip)
 {
 	struct string *out = html->out;
 	unsigned int shade;
+	uint8_t maker;
 
 	string_append_format(out,
-			     "<li><code>0x%llx</code> <svg class=\"strip t%zu\" viewBox=\"0 0"
-			     " %d 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-			     (unsigned long long)strip->addr, colour_of(figure, strip->stack),
-			     TENSOR_CELLS);
-	for (shade = 1; shade <= 4; shade++)
-		append_path(out, strip, shade);
+			     "<li><code>0x%llx</code> <svg viewBox=\"0 0 %d 1\""
+			     " preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+			     (unsigned long long)strip->addr, TENSOR_CELLS);
+	for (maker = 0; maker <= TENSOR_MAKERS; maker++)
+		for (shade = 1; shade <= 4; shade++)
+			append_path(out, strip, maker, shade);
 	string_append_text(out, "</svg> <span>");
 	append_words(out, strip);
 	string_append_text(out, "</span></li>\n");
@@ -91,16 +83,14 @@ static void append_places(struct html *html, const struct figure *figure)
 	const struct stacks *stacks = &html->recording->state->stacks;
 	size_t i;
 
-	for (i = 0; i < figure->stacks_count; i++) {
-		const struct stack *stack = stacks_find(stacks, figure->stacks[i]);
+	for (i = 0; i < figure->at->makers_count; i++) {
+		const struct stack *stack = stacks_find(stacks, figure->at->makers[i]);
 		struct string words = { 0 };
 
 		if (stack)
 			stack_words_append_chain(&words, stacks, stack);
 		string_append_format(html->out,
-				     "<p class=\"place\"><span class=\"strip t%zu\"></span> taken"
-				     " from the driver by ",
-				     i);
+				     "<p class=\"place\"><span class=\"t%zu\"></span> made in ", i);
 		if (stack && !words.failed)
 			html_text(html, words.bytes, words.length);
 		else
@@ -130,7 +120,7 @@ static void append_heading(struct html *html, const struct figure *figure)
 	string_append_text(html->out, "</p>\n");
 }
 
-static void append_figure(struct html *html, struct figure *figure)
+static void append_figure(struct html *html, const struct figure *figure)
 {
 	size_t i;
 
@@ -138,7 +128,7 @@ static void append_figure(struct html *html, struct figure *figure)
 	append_heading(html, figure);
 	string_append_text(html->out, "<ul class=\"strips\">\n");
 	for (i = 0; i < figure->at->strips_count; i++)
-		append_strip(html, figure, &figure->at->strips[i]);
+		append_strip(html, &figure->at->strips[i]);
 	string_append_text(html->out, "</ul>\n");
 	append_places(html, figure);
 	string_append_text(html->out, "</div>\n");

@@ -108,6 +108,15 @@ static void run_pinned_late(struct run *run)
 	fail_and_run_out(run, 40 * MIB);
 }
 
+/* There is room in segments from before, in whatever pieces. */
+static void run_mostly_unknown(struct run *run)
+{
+	begin(run);
+	reserved = 400 * MIB;
+	leave_small(run, 14, SMALL);
+	fail_and_run_out(run, 40 * MIB);
+}
+
 static void run_pinned_lossy(struct run *run)
 {
 	begin(run);
@@ -217,6 +226,7 @@ static const struct program programs[] = {
 	{ "pinned by small blocks", run_pinned, { PIECES(H), RAN_OUT(H) }, 2 },
 	{ "one segment", run_one_pinned, { { FINDING_FRAGMENTATION, H, SEGMENT - SMALL }, RAN_OUT(H) }, 2 },
 	{ "and some room on the device", run_pinned_with_room, { PIECES(M), RAN_OUT(H) }, 2 },
+	{ "most segments are from before", run_mostly_unknown, { RAN_OUT(L) }, 1 },
 	{ "some blocks are from before", run_pinned_late, { PIECES(M), RAN_OUT(M) }, 2 },
 	{ "records were lost", run_pinned_lossy, { { FINDING_FRAGMENTATION, L, 0 }, RAN_OUT(M) }, 2 },
 	{ "full", run_full, { RAN_OUT(L) }, 1 },

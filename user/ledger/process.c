@@ -107,7 +107,7 @@ size_t process_bytes(const struct process *process)
 	       pending_bytes(&process->pending) + driver_objects_bytes(&process->driver) +
 	       process_devices_bytes(&process->devices) + gpu_times_bytes(process->gpu) +
 	       process->identity.bytes + process->exit_alike_count * sizeof(struct alike_group) +
-	       process->views_capacity * sizeof(*process->views);
+	       process->views_capacity * sizeof(*process->views) + tensors_bytes(&process->tensors);
 }
 
 uint64_t process_held_bytes(const struct process *process)

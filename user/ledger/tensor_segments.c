@@ -51,11 +51,19 @@ bool tensor_segments_are_alike(const struct tensor_segments *segments)
 	return segments->pins_count && !segments->pins_more;
 }
 
-uint64_t tensor_segments_stuck(const struct tensor_segments *segments)
+/* In segments with a block, known or not. */
+static uint64_t stuck_in_all(const struct tensor_segments *segments)
 {
 	const uint64_t cached = segments->reserved - segments->allocated;
 
 	return cached > segments->empty_bytes ? cached - segments->empty_bytes : 0;
+}
+
+uint64_t tensor_segments_stuck(const struct tensor_segments *segments)
+{
+	const uint64_t stuck = stuck_in_all(segments);
+
+	return stuck < segments->free_bytes ? stuck : segments->free_bytes;
 }
 
 bool tensor_segments_are_broken(const struct tensor_segments *segments)
@@ -63,6 +71,9 @@ bool tensor_segments_are_broken(const struct tensor_segments *segments)
 	const uint64_t stuck = tensor_segments_stuck(segments);
 	const uint64_t device = segments->has_device_free ? segments->device_free_bytes : 0;
 
+	/* In segments that are not known there may be a piece that is large enough. */
+	if (stuck_in_all(segments) - stuck >= segments->wanted_bytes)
+		return false;
 	/* That the device lacks memory is because of these pieces if they are much of it. */
 	return segments->wanted_bytes && segments->count &&
 	       segments->largest_piece < segments->wanted_bytes &&

@@ -104,7 +104,7 @@ bool tensor_segments_are_complete(const struct tensor_segments *segments);
 /* Whether the blocks in sparse segments have all the same size. */
 bool tensor_segments_are_alike(const struct tensor_segments *segments);
 
-/* Free in segments that cannot be given back, by the allocator's own totals. */
+/* Free in known segments that cannot be given back; at most what the allocator's totals leave. */
 uint64_t tensor_segments_stuck(const struct tensor_segments *segments);
 
 /* Whether what was asked for would have fit into that, and into no piece of it. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "ledger/effort.h"
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
 #include "ledger/state.h"
@@ -245,7 +246,8 @@ static struct allocation *allocation_at(struct process *process, uint64_t addr)
 
 /*
  * What a block lies in is a segment, or pieces that are mapped side by side. Returns when the
- * newest of them was made; 0: none is known.
+ * newest of them was made; 0: none is known. Where there are too many pieces, too often, of the
+ * rest it is not known whose they are.
  */
 static uint64_t segments_mark(struct process *process, uint8_t framework, uint64_t addr,
 			      uint64_t bytes)
@@ -254,7 +256,8 @@ static uint64_t segments_mark(struct process *process, uint8_t framework, uint64
 	unsigned int i;
 
 	for (i = 0; i < PIECES_MOST && done < bytes; i++) {
-		struct allocation *segment = allocation_at(process, addr + done);
+		struct allocation *segment =
+			!i || effort_pay(process, 1) ? allocation_at(process, addr + done) : NULL;
 
 		if (!segment)
 			break;
@@ -540,6 +543,19 @@ void tensors_add(struct tensors *sum, const struct tensors *tensors)
 		to->retries += from->retries;
 		to->differences += from->differences;
 	}
+}
+
+size_t tensors_bytes(const struct tensors *tensors)
+{
+	size_t bytes = tensors->capacity * sizeof(*tensors->blocks) + map_bytes(&tensors->places) +
+		       tensors->devices_capacity * sizeof(*tensors->devices);
+	size_t i, moment;
+
+	for (i = 0; i < tensors->devices_count; i++)
+		for (moment = 0; moment < TENSOR_MOMENTS_COUNT; moment++)
+			if (tensors->devices[i].moments[moment])
+				bytes += sizeof(*tensors->devices[i].moments[moment]);
+	return bytes;
 }
 
 void tensors_fini(struct tensors *tensors)

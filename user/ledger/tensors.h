@@ -116,6 +116,9 @@ void tensors_restart(struct tensors *tensors, uint64_t now_ns);
  */
 void tensors_add(struct tensors *sum, const struct tensors *tensors);
 
+/* The bytes of memory that it takes. */
+size_t tensors_bytes(const struct tensors *tensors);
+
 void tensors_fini(struct tensors *tensors);
 
 #endif /* MEMSCOPE_LEDGER_TENSORS_H */

@@ -136,6 +136,24 @@ static void test_a_leak_with_call_stacks(void **state)
 	done(&reader);
 }
 
+static void test_a_device_that_no_call_has_named(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(record_attach_running());
+	add(record_alloc("cudaMalloc", 0x1000, 5 * MIB));
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0,
+		    "Most was held on a device that no recorded call has named (a process was"
+		    " running before; its next call like cuCtxGetDevice would name it): 5 MiB at ");
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_what_recurs_is_said_once),
 		cmocka_unit_test(test_a_leak_without_call_stacks),
 		cmocka_unit_test(test_a_leak_with_call_stacks),
+		cmocka_unit_test(test_a_device_that_no_call_has_named),
 	};
 
 	return unit_run("report_verdict", tests);

@@ -118,7 +118,7 @@ void diff_append_growth(struct string *out, const struct diff_growth *growth)
 	else if (growth->device >= 0)
 		string_append_format(out, "device %d", growth->device);
 	else
-		string_append_text(out, "a device that is not known");
+		string_append_text(out, "a device that no recorded call has named");
 	if (growth->peak && growth->pair)
 		string_append_format(
 			out, ": its peak of %s memory is %s higher",

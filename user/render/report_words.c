@@ -522,6 +522,10 @@ static bool have_ended(const struct report_recording *recording)
 	return recording->processes_count;
 }
 
+#define NOT_NAMED "a device that no recorded call has named"
+#define RAN_BEFORE \
+	" (a process was running before; its next call like cuCtxGetDevice would name it)"
+
 static void say_peak(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
@@ -533,12 +537,12 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 		string_append_text(out, "No allocation on a device was recorded.");
 		return;
 	}
-	if (device->device >= 0)
-		string_append_text(out, "Most was held on device ");
-	else
-		string_append_text(out, "Most was held on a device that is not known");
+	string_append_text(out, "Most was held on ");
+	string_append_text(out, device->device >= 0 ? "device " : NOT_NAMED);
 	if (device->device >= 0)
 		report_device_append_label(out, where, device);
+	else if (report_unknown(where).was_running)
+		string_append_text(out, RAN_BEFORE);
 	append_place(out, report, where);
 	string_append_format(out, ": %s at ", string_size(peak, device->peak_bytes));
 	report_append_time(out, where, device->peak_ts_ns);

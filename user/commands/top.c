@@ -11,6 +11,7 @@
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "commands/top_agent_run.h"
+#include "commands/top_display.h"
 #include "commands/top_run.h"
 
 #define MIB (1ull << 20)
@@ -99,8 +100,8 @@ static const struct option_row rows[] = {
 	  "on: count the launches of kernels (default). off: do not; then launches cost nothing.",
 	  parse_no_launches, AT(no_launches) },
 	{ 0, "stacks", "off|alloc",
-	  "Take the call stack of each allocation, to show call sites (default off). docs/stacks.md"
-	  " says what that costs.",
+	  "At a terminal: take the call stack of each allocation, to show call sites (default off)."
+	  " docs/stacks.md says what that costs.",
 	  capture_options_stacks, AT(capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(capture), "8M"),
@@ -135,6 +136,13 @@ static int look_here(struct top_run_settings *settings)
 {
 	int code = selection_check(&settings->capture.selection);
 
+	if (settings->capture.stack_ops && (settings->batch || !top_display_is_possible())) {
+		log_error(
+			"--stacks: call sites are shown at a terminal alone, and not with -b; leave it"
+			" out, or `memscope-bpf record --stacks=alloc` and then"
+			" `memscope-bpf report FILE`");
+		return EXIT_USAGE;
+	}
 	choose_ops(settings);
 	if (code == EXIT_OK)
 		code = require_tracing(&settings->capture.features);
@@ -185,8 +193,7 @@ const struct command top_command = {
 		" were lost or not understood, and the number may be wrong. The remarks say so, too,"
 		" and name the container, the pod and the job, as memscope-bpf-who(1) does.\n"
 		"\n"
-		"With --agent, top shows the agent's answers. Peaks are then the highest values that"
-		" it has shown, and there are no call sites and no blocks.\n"
+		"With --agent, top shows the agent's answers: there are no call sites and no blocks.\n"
 		"\n"
 		"For programs, use memscope-bpf-who(1) with --json, or memscope-bpf-trace(1) with"
 		" -c -i TIME --json.",

@@ -180,7 +180,7 @@ at() {
 	SIMCUDA_MEMORY=1G record -o run.mscope -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" pinned > did
 	"$MEMSCOPE" report -f json run.mscope > report.json
 	assert_equal "$(found)" ''
-	run -8 --separate-stderr "$MEMSCOPE" report --fail-on fragmentation run.mscope
+	run -9 --separate-stderr "$MEMSCOPE" report --fail-on fragmentation run.mscope
 	grep -q 'record PyTorch with --tensors=all' <<< "$stderr$output"
 }
 

@@ -273,7 +273,7 @@ held() {
 	flood_start 2
 	sleep 2
 	flood_end
-	# Less than one for two of the processes that have gone; some are for what other tests run at the moment.
+	# Less than one for four of the processes that have gone; some are for what other tests run at the moment.
 	wait_for '[ "$(held)" -le $((before + 20)) ]' || fail "descriptors: $before, then $(held)"
 	fresh
 	[ "$(own open_descriptors "")" -ge "$before" ]

@@ -15,7 +15,7 @@ teardown() {
 }
 
 collector_port() {
-	echo $((33000 + ($$ * 7 + ${BATS_TEST_NUMBER:-0} * 131) % 12000))
+	echo $((12000 + ($$ * 7 + ${BATS_TEST_NUMBER:-0} * 131) % 7000))
 }
 
 # collector_start [PATH]: it answers as `mode` says when this returns.
@@ -37,7 +37,7 @@ collector_end() {
 }
 
 push_start() {
-	agent_start --otlp "http://127.0.0.1:$(collector_port)" --otlp-interval 1s "$@"
+	agent_start --otlp "http://localhost:$(collector_port)" --otlp-interval 1s "$@"
 }
 
 # metric NAME [FILTER]: of the newest that the collector has taken. The filter has $NAME as its $name.

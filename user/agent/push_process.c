@@ -192,6 +192,8 @@ static void begin(struct push *push)
 	*push->error = '\0';
 	push->curl.easy_setopt(push->easy, CURL_LIBRARY_BODY_BYTES, (long long)batch->bytes);
 	push->queue.sending = !push->curl.multi_add_handle(push->multi, push->easy);
+	if (!push->queue.sending)
+		push->retry_ns = clock_monotonic_ns() + SECOND_NS;
 }
 
 static void go_on(struct push *push)

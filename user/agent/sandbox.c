@@ -153,8 +153,8 @@ static const int allowed_network[] = {
 	SYS_getgid,     SYS_getegid,
 	SYS_getppid,    SYS_set_robust_list,
 	SYS_rseq,       SYS_sched_yield,
-	SYS_getdents64, SYS_prlimit64,
-	SYS_sysinfo,    SYS_sched_getaffinity,
+	SYS_getdents64, SYS_sched_getaffinity,
+	SYS_sysinfo,
 #ifdef SYS_open
 	SYS_open,       SYS_stat,
 	SYS_lstat,      SYS_access,
@@ -220,6 +220,21 @@ static size_t put_threads(struct sock_filter *filter)
 	return sizeof(check) / sizeof(*check);
 }
 
+/* Its own limits, but not those of another process of the same user. */
+static size_t put_own_limits(struct sock_filter *filter)
+{
+	const struct sock_filter check[] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+		allow,
+		refuse,
+	};
+
+	memcpy(filter, check, sizeof(check));
+	return sizeof(check) / sizeof(*check);
+}
+
 static int refuse_calls(enum purpose purpose)
 {
 	static struct sock_filter filter[2 * (ALLOWED + ALLOWED_FILES + ALLOWED_NETWORK) + 32];
@@ -240,6 +255,7 @@ static int refuse_calls(enum purpose purpose)
 		count += put_allowed(filter + count, allowed_files, ALLOWED_FILES);
 	if (purpose == CONNECT) {
 		count += put_allowed(filter + count, allowed_network, ALLOWED_NETWORK);
+		count += put_own_limits(filter + count);
 		count += put_threads(filter + count);
 	}
 	filter[count++] = refuse;

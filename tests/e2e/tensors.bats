@@ -144,6 +144,14 @@ at() {
 	run -8 "$MEMSCOPE" report --fail-on fragmentation run.mscope
 }
 
+@test "blocks have the call stacks that they were asked for in" {
+	# shellcheck disable=SC2086 # may be empty
+	SIMCUDA_MEMORY=1G "$MEMSCOPE" record $MASK --tensors=all --stacks=alloc -o run.mscope -- \
+		"$WORKLOADS/tensors" "$WORKLOADS/libc10.so" pinned > did
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	[ "$(at out_of_memory '.sparse.sizes[0].stack_id')" -gt 0 ]
+}
+
 @test "a device that is really full is not fragmented" {
 	fills full
 	assert_equal "$(at out_of_memory '[.free_bytes, .sparse.segments, .segments == .full]')" "[0,0,true]"

@@ -294,3 +294,15 @@ PYTHON
 	refused 2 "the output would replace it" -o a.mscope a.mscope before.mscope
 	cmp a.mscope before.mscope
 }
+
+@test "of a function's lines, a row shows the one that keeps memory" {
+	local n
+
+	for n in 1 65; do
+		# shellcheck disable=SC2086 # may be empty
+		"$MEMSCOPE" record -q $MASK --stacks=alloc --stack-frames=python -o "$n.mscope" -- \
+			/usr/bin/python3 "$ROOT/tests/e2e/two_lines" "$n"
+	done
+	"$MEMSCOPE" diff -f json 1.mscope 65.mscope > diff.json
+	assert_equal "$(jq -r '[.. | objects | select(.frames?)][0].frames[] | select(.function == "work").line' diff.json)" 15
+}

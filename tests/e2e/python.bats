@@ -115,6 +115,9 @@ python_trace() {
 	assert_equal "$(jq -c '.sites[] | [.live_bytes, .live_count, .alloc_bytes, .allocs, .frames[0].function]' trace.json)" \
 		'[1048576,1,1048576,1,"made"]'
 	assert_equal "$(jq -c '.call_sites[0] | [.api, .calls, .frames[0].line]' trace.json)" '["cuCtxSynchronize",5,30]'
+	# Without -e, all of them but launches.
+	trace -c --json --stack --stack-frames=python -o trace.json -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 5
+	assert_equal "$(jq -r '.call_sites[].api' trace.json | sort | tr '\n' ' ')" "cuCtxSynchronize cuMemAlloc_v2 cuMemcpyHtoD_v2 "
 	trace -c --json -e sync -o trace.json -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 5
 	assert_equal "$(jq -c '[.sites, .call_sites]' trace.json)" "[null,null]"
 }

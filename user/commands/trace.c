@@ -89,8 +89,9 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 0, "stack", NULL,
 	  "Show the call stack of each allocation, below its line; with -e, of the allocations,"
-	  " copies, memsets, launches and waits (sync) among the calls that -e names. In stripped"
-	  " files, a frame is shown as an address in the file (docs/stacks.md).",
+	  " copies, memsets, launches and waits (sync) among the calls that -e names; with -c alone,"
+	  " of all these but launches. In stripped files, a frame is shown as an address in the file"
+	  " (docs/stacks.md).",
 	  option_flag, AT(stacks) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
@@ -246,9 +247,14 @@ static int flush(void *context)
 	return err;
 }
 
-static uint32_t stack_ops(const struct selection *selection)
+/* Without lines to make longer, also of the calls that threads wait in. */
+static uint32_t stack_ops(const struct settings *settings)
 {
-	return selection->ops ? selection->ops & CAPTURE_STACKS_OF_ALL : 1u << MS_OP_ALLOC;
+	const uint32_t ops = settings->capture.selection.ops;
+
+	if (ops)
+		return ops & CAPTURE_STACKS_OF_ALL;
+	return settings->summary_only ? CAPTURE_STACKS_OF_WAITS : 1u << MS_OP_ALLOC;
 }
 
 static int open_capture(struct run *run)
@@ -258,7 +264,7 @@ static int open_capture(struct run *run)
 
 	options.named = run->pipeline.filter.rows;
 	options.tensors = settings->tensors;
-	options.stack_ops = settings->stacks ? stack_ops(&settings->capture.selection) : 0;
+	options.stack_ops = settings->stacks ? stack_ops(settings) : 0;
 	/* Where one comes from cannot be counted. */
 	options.count_launches = settings->summary_only && !(options.stack_ops >> MS_OP_LAUNCH & 1);
 	options.feed = feed;
@@ -335,7 +341,7 @@ static int check_interval(const struct settings *settings)
 
 static int check_stacks(const struct settings *settings)
 {
-	if (!settings->stacks || stack_ops(&settings->capture.selection))
+	if (!settings->stacks || stack_ops(settings))
 		return EXIT_OK;
 	log_error(
 		"--stack shows where allocations, copies, memsets, launches and waits come from, and -e"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Rows by call stack. Two stacks are the same if their functions are: lines, addresses and versions
- * of files are others after each change of a program, which is what is compared.
+ * Rows by call stack. Two stacks are the same if their functions are, Python's alone if there are
+ * any: lines, addresses and versions of files are others after each change of a program, which is
+ * what is compared. The lines that a row shows are of the stack that matters most.
  */
 #include "report/diff.h"
 
@@ -14,8 +15,9 @@
 
 /* All sites of one process whose stacks are the same, as one. */
 struct place {
-	uint64_t key; /* of the stack's functions */
-	const struct stack *stack;
+	uint64_t key;              /* of the stack's functions */
+	const struct stack *stack; /* of those, the one with most memory */
+	struct site_total most;    /* its own */
 	struct site_total total;
 };
 
@@ -47,7 +49,7 @@ static uint64_t key_of(const struct stacks *stacks, const struct stack *stack, s
 	for (i = 0; i < stack->count; i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
 
-		if (frame)
+		if (frame && (!stack->lines || frame->kind == MS_FRAME_PYTHON))
 			append_frame(text, frame);
 	}
 	return text->length ? string_hash(KEY_SECRET, text->bytes, text->length) : 0;
@@ -64,7 +66,24 @@ static void add_place(void *context, const struct stack *stack, const struct sit
 {
 	struct places *places = context;
 
-	places->list[places->count++] = (struct place){ .stack = stack, .total = *total };
+	places->list[places->count++] =
+		(struct place){ .stack = stack, .most = *total, .total = *total };
+}
+
+static bool has_more(const struct site_total *a, const struct site_total *b)
+{
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes > b->live_bytes;
+	return a->peak_bytes > b->peak_bytes;
+}
+
+static void join(struct place *place, const struct place *other)
+{
+	sites_add_total(&place->total, &other->total);
+	if (!has_more(&other->most, &place->most))
+		return;
+	place->stack = other->stack;
+	place->most = other->most;
 }
 
 static int collect(struct places *places, const struct diff_process *side)
@@ -86,8 +105,7 @@ static int collect(struct places *places, const struct diff_process *side)
 	places->count = 0;
 	for (i = 0; i < count; i++) {
 		if (places->count && !by_key(&places->list[places->count - 1], &places->list[i]))
-			sites_add_total(&places->list[places->count - 1].total,
-					&places->list[i].total);
+			join(&places->list[places->count - 1], &places->list[i]);
 		else
 			places->list[places->count++] = places->list[i];
 	}

@@ -24,6 +24,8 @@
 #define BY_CGROUP \
 	"its processes are chosen by --cgroup PATH, as /proc/PID/cgroup has it; of a recording:" \
 	" report --container ID"
+#define BOUNDED "write --ring 1G: the newest events are kept, in at most so much"
+#define LEAK_GATE "write --fail-on leak: exit code 8 if there is one"
 #define COLOURS "there are colours on a terminal alone; NO_COLOR=1 turns them off"
 #define EACH_PROCESS "it shows each process; for some: --json | jq"
 #define HOW_TO_SELECT \
@@ -65,6 +67,20 @@ static const struct spelling spellings[] = {
 	{ "report", "--leaks", ADVICE("leaks are in each report; --fail-on leak makes an exit code of them") },
 	{ "report", "--temporal", ADVICE("--format html draws what is live over time; --at TIME is one moment") },
 	{ "report", "--stats", ADVICE("each report has them; leave it out") },
+	/* What bounds the disk elsewhere: perf, tcpdump, logrotate. */
+	{ "record", "--max-size", ADVICE(BOUNDED) },
+	{ "record", "--switch-output", ADVICE(BOUNDED) },
+	{ "record", "--overwrite", ADVICE(BOUNDED) },
+	{ "record", "--rotate", ADVICE(BOUNDED) },
+	{ "record", "--limit-size", ADVICE(BOUNDED) },
+	{ "record", "-W", ADVICE(BOUNDED) },
+	/* One name in trace, another in record. */
+	{ "record", "--stack", MEANS("stacks", "alloc", RECORD_STACKS) },
+	{ "record", "--call-graph", ADVICE("write --stacks=alloc: stacks are walked by unwind tables") },
+	{ "trace", "--stacks", MEANS("stack", NULL, TRACE_STACKS) },
+	/* valgrind */
+	{ "report", "--leak-check", ADVICE(LEAK_GATE) },
+	{ "report", "--error-exitcode", ADVICE(LEAK_GATE) },
 	/* strace */
 	{ "trace", "-t", ADVICE("each line has the time already; leave it out") },
 	{ "trace", "-r", ADVICE("each line has the time already; leave it out") },
